@@ -1,0 +1,129 @@
+package posthouse
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Status says what a checkpoint's branch can do next.
+type Status string
+
+// The statuses. A branch has the status of its head, except that a decision
+// turns waiting into ready.
+const (
+	StatusSaved       Status = ""            // saved by hand: nothing runs it
+	StatusRunning     Status = "running"     // Next can be run
+	StatusWaiting     Status = "waiting"     // gates are open
+	StatusReady       Status = "ready"       // a gate was decided; Next can be run
+	StatusInterrupted Status = "interrupted" // stopped before or after a node; runs when resumed
+	StatusDone        Status = "done"        // reached its end
+	StatusFailed      Status = "failed"      // a node failed; Next names it, resuming runs it again
+	StatusCancelled   Status = "cancelled"   // ended by a request to cancel
+)
+
+// Runnable reports whether a runner should move the branch without being told.
+func (s Status) Runnable() bool { return s == StatusRunning || s == StatusReady }
+
+// MainBranch is the branch a thread starts with.
+const MainBranch = "main"
+
+// DefaultThread is used where a caller names none (LangGraph4j's default).
+const DefaultThread = "$default"
+
+// A Source says where a fork came from.
+type Source struct {
+	Thread string `json:"thread"`
+	ID     ID     `json:"id"`
+}
+
+// Kinds of checkpoint: why it was made.
+const (
+	KindSave   = "save"   // by hand, through the Ledger
+	KindInput  = "input"  // input merged into a thread, before the first node
+	KindNode   = "node"   // a node, handler or agent completed
+	KindWait   = "wait"   // a node asked, or a static interrupt
+	KindUpdate = "update" // state edited by hand
+	KindFork   = "fork"   // first of a branch or of a forked thread
+	KindFail   = "fail"   // a node failed
+	KindEvent  = "event"  // a journal turned an event into a checkpoint
+)
+
+// A Header is a checkpoint without its state: what lists show and filters see.
+type Header struct {
+	ID           ID                `json:"id"`
+	Parent       ID                `json:"parentId,omitempty"`
+	Thread       string            `json:"thread"`
+	Coordination string            `json:"coordinationId"` // the thread's id unless set
+	Branch       string            `json:"branch"`
+	Kind         string            `json:"kind"`
+	Status       Status            `json:"status,omitempty"`
+	Run          string            `json:"run,omitempty"`
+	Graph        string            `json:"graph,omitempty"`       // the program's name
+	Fingerprint  string            `json:"fingerprint,omitempty"` // of the program's shape
+	Node         string            `json:"node,omitempty"`
+	Agent        string            `json:"agentName,omitempty"`
+	Next         []string          `json:"next,omitempty"`   // nodes that run next
+	Step         uint64            `json:"step"`             // steps from the thread's start along the parents
+	Gates        []ID              `json:"gates,omitempty"`  // questions opened with it
+	Source       *Source           `json:"source,omitempty"` // set on the first checkpoint of a fork
+	Labels       map[string]string `json:"labels,omitempty"` // queryable; at most 16, keys and values at most 200 bytes
+	By           string            `json:"by,omitempty"`     // who made it, if a person did
+	Error        string            `json:"error,omitempty"`  // why a failed one failed, at most 1,000 bytes
+	CreatedAt    time.Time         `json:"createdAt"`
+
+	Generation uint32   `json:"generation"`         // of the thread, from 1
+	Seq        uint64   `json:"seq"`                // of its entry in the thread's log
+	ParentSeq  uint64   `json:"-"`                  // 0 for a root
+	Revision   uint32   `json:"revision,omitempty"` // counts replacements of the same id, from 0
+	Size       int      `json:"size"`               // bytes of the whole state, metadata excluded
+	Hash       Hash     `json:"hash"`               // of its entry: what a decision is bound to
+	Order      OrderKey `json:"-"`                  // its place among all threads' checkpoints
+}
+
+// A Checkpoint is one immutable state of a thread.
+type Checkpoint struct {
+	Header
+	State    State             `json:"state"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+}
+
+// IsRoot reports whether the checkpoint has no parent.
+func (c *Checkpoint) IsRoot() bool { return c.Parent == "" }
+
+// Clone returns a deep copy that shares nothing with c.
+func (c *Checkpoint) Clone() *Checkpoint {
+	d := *c
+	d.State = c.State.Clone()
+	d.Metadata = maps.Clone(c.Metadata)
+	d.Labels = maps.Clone(c.Labels)
+	d.Next, d.Gates = slices.Clone(c.Next), slices.Clone(c.Gates)
+	if c.Source != nil {
+		s := *c.Source
+		d.Source = &s
+	}
+	return &d
+}
+
+// Derive returns an unsaved child with a new state: no id yet, same thread,
+// branch and coordination, and, as Atmosphere's deriveWith does, the same
+// agent, labels and metadata.
+func (c *Checkpoint) Derive(state State) *Checkpoint {
+	return &Checkpoint{
+		Header: Header{
+			Parent: c.ID, Thread: c.Thread, Branch: c.Branch, Coordination: c.Coordination,
+			Agent: c.Agent, Graph: c.Graph, Labels: maps.Clone(c.Labels),
+		},
+		State:    state.Clone(),
+		Metadata: maps.Clone(c.Metadata),
+	}
+}
+
+// Root returns an unsaved checkpoint without a parent. The thread is the
+// coordination's name until the caller sets another.
+func Root(coordination string, state State) *Checkpoint {
+	return &Checkpoint{
+		Header: Header{Thread: coordination, Coordination: coordination, Branch: MainBranch},
+		State:  state.Clone(),
+	}
+}

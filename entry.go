@@ -1,0 +1,254 @@
+package posthouse
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/canon"
+)
+
+// A Hash is a SHA-256.
+type Hash [32]byte
+
+// String returns the hash in hexadecimal.
+func (h Hash) String() string { return hex.EncodeToString(h[:]) }
+
+// IsZero reports whether no hash is set.
+func (h Hash) IsZero() bool { return h == Hash{} }
+
+// MarshalText writes hexadecimal, and nothing for the zero hash.
+func (h Hash) MarshalText() ([]byte, error) {
+	if h.IsZero() {
+		return nil, nil
+	}
+	return []byte(h.String()), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (h *Hash) UnmarshalText(b []byte) error {
+	if len(b) == 0 {
+		*h = Hash{}
+		return nil
+	}
+	if len(b) != 64 {
+		return invalid("hash", "must be 64 hexadecimal digits")
+	}
+	if _, err := hex.Decode(h[:], b); err != nil {
+		return invalid("hash", "must be 64 hexadecimal digits")
+	}
+	return nil
+}
+
+// A Position is where a thread's log ends.
+type Position struct {
+	Seq  uint64 `json:"seq"`  // of the last entry, 0 for an empty log
+	Hash Hash   `json:"hash"` // of the last entry
+}
+
+// An Entry is one append to a thread's log, as a store keeps it. Everything in
+// it but the signature is covered by Hash; the signature is covered by the
+// Prev of the entry that follows.
+type Entry struct {
+	Thread     string
+	Generation uint32
+	Seq        uint64
+	Prev       Hash   // the entry before: its link, see [Entry.Link]; zero for the first
+	Header     []byte // canonical encoding, docs/format.md
+	Hash       Hash
+	Sig        []byte   // empty, or key id and Ed25519 signature
+	Bodies     [][]byte // one for each record, nil where it has none, was removed, or was not asked for
+
+	Cursor string // set by a Watcher: where to go on watching
+}
+
+const (
+	domainEntry = "posthouse/entry/1"
+	domainLink  = "posthouse/link/1"
+)
+
+// Sum returns the hash the entry must have.
+func (e *Entry) Sum() Hash {
+	var num [24]byte
+	n := canon.AppendUint(canon.AppendUint(num[:0], uint64(e.Generation)), e.Seq)
+	return canon.Hash(domainEntry, []byte(e.Thread), n, e.Prev[:], e.Header)
+}
+
+// Link returns what the next entry's Prev must be: the hash, or, if the entry
+// is signed, a hash over the hash and the signature.
+func (e *Entry) Link() Hash {
+	if len(e.Sig) == 0 {
+		return e.Hash
+	}
+	return canon.Hash(domainLink, e.Hash[:], e.Sig)
+}
+
+// Check recomputes the entry's hash and the hash of each body present. It
+// returns an [ErrCorrupt] that names the thread and the sequence number.
+func (e *Entry) Check() error {
+	if e.Sum() != e.Hash {
+		return corrupt("entry %d of thread %q does not have the hash it was written with", e.Seq, e.Thread)
+	}
+	recs, err := e.Records()
+	if err != nil {
+		return err
+	}
+	if e.Bodies == nil {
+		return nil
+	}
+	if len(e.Bodies) != len(recs) {
+		return corrupt("entry %d of thread %q has %d bodies for %d records", e.Seq, e.Thread, len(e.Bodies), len(recs))
+	}
+	for i, b := range e.Bodies {
+		if b != nil && (len(b) != recs[i].Size || sha256.Sum256(b) != recs[i].Hash) {
+			return corrupt("record %d of entry %d of thread %q (%s) does not have the hash it was written with",
+				i, e.Seq, e.Thread, recs[i].Kind)
+		}
+	}
+	return nil
+}
+
+// A RecordKind tells what a record is. Numbers are part of the format.
+type RecordKind uint8
+
+// The kinds of record. 7 to 9 are reserved for signals, timers and releases.
+const (
+	RecordCheckpoint RecordKind = 1
+	RecordStep       RecordKind = 2
+	RecordGate       RecordKind = 3
+	RecordDecision   RecordKind = 4
+	RecordClaim      RecordKind = 5
+	RecordRemoval    RecordKind = 6
+)
+
+var recordNames = map[RecordKind]string{
+	RecordCheckpoint: "checkpoint", RecordStep: "step", RecordGate: "gate",
+	RecordDecision: "decision", RecordClaim: "claim", RecordRemoval: "removal",
+}
+
+// String returns the noun, as in logs and JSON.
+func (k RecordKind) String() string {
+	if s := recordNames[k]; s != "" {
+		return s
+	}
+	return "unknown"
+}
+
+// MarshalText writes the noun.
+func (k RecordKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// A Record is the header of one item in an entry. Exactly one of the pointers
+// is set, by its kind.
+type Record struct {
+	Kind RecordKind `json:"kind"`
+	Size int        `json:"size"` // of the body
+	Hash Hash       `json:"bodyHash,omitzero"`
+
+	Checkpoint *Header      `json:"checkpoint,omitempty"`
+	Step       *StepInfo    `json:"step,omitempty"`
+	Gate       *GateInfo    `json:"gate,omitempty"`
+	Decision   *DecideInfo  `json:"decision,omitempty"`
+	Claim      *ClaimInfo   `json:"claim,omitempty"`
+	Removal    *RemovalInfo `json:"removal,omitempty"`
+
+	parts partList // of a checkpoint
+}
+
+// entryFormat is the first byte of each header.
+const entryFormat = 1
+
+// maxRecords bounds an entry.
+const maxRecords = 1 << 16
+
+// An entryHeader is what Header encodes.
+type entryHeader struct {
+	time    time.Time
+	records []Record
+}
+
+func (h *entryHeader) append(b []byte) []byte {
+	b = append(b, entryFormat)
+	b = canon.AppendUint(b, uint64(h.time.UnixMilli()))
+	b = canon.AppendUint(b, uint64(len(h.records)))
+	for i := range h.records {
+		b = h.records[i].append(b)
+	}
+	return b
+}
+
+// Time returns when the entry was made, to the millisecond, UTC.
+func (e *Entry) Time() time.Time {
+	r := canon.NewReader(e.Header)
+	r.Byte()
+	return time.UnixMilli(int64(r.Uint())).UTC()
+}
+
+// Records decodes the entry's header. Checkpoint headers are complete: what
+// the entry itself says (thread, sequence, hash, time) is filled in.
+func (e *Entry) Records() ([]Record, error) {
+	h, err := e.decode()
+	return h.records, err
+}
+
+func (e *Entry) decode() (entryHeader, error) {
+	var h entryHeader
+	r := canon.NewReader(e.Header)
+	if f := r.Byte(); r.Err() == nil && f != entryFormat {
+		return h, &Error{
+			Code: CodeNewer, Message: "an entry has format " + hex.EncodeToString([]byte{f}) + ", which this version does not know",
+			Hint: "use the version of posthouse that wrote it",
+		}
+	}
+	ms := r.Uint()
+	if ms > 1<<50 {
+		r.Fail("time out of range")
+	}
+	h.time = time.UnixMilli(int64(ms)).UTC()
+	n := r.Count()
+	if n > maxRecords {
+		r.Fail("%d records", n)
+	}
+	if r.Err() == nil {
+		h.records = make([]Record, n)
+		for i := range h.records {
+			h.records[i].read(r)
+		}
+	}
+	if err := r.Done(); err != nil {
+		return entryHeader{}, corrupt("entry %d of thread %q does not decode: %v", e.Seq, e.Thread, err)
+	}
+	for i := range h.records {
+		if c := h.records[i].Checkpoint; c != nil {
+			e.complete(c, h)
+		}
+	}
+	return h, nil
+}
+
+// complete fills in what a checkpoint's header leaves to its entry.
+func (e *Entry) complete(c *Header, h entryHeader) {
+	c.Thread, c.Generation, c.Seq, c.Hash = e.Thread, e.Generation, e.Seq, e.Hash
+	if c.Coordination == "" {
+		c.Coordination = e.Thread
+	}
+	if c.CreatedAt.IsZero() {
+		c.CreatedAt = h.time
+	}
+	for _, r := range h.records {
+		if r.Gate != nil {
+			c.Gates = append(c.Gates, r.Gate.ID)
+		}
+	}
+}
+
+// Checkpoints returns the headers of the checkpoints in the entry.
+func (e *Entry) Checkpoints() ([]Header, error) {
+	recs, err := e.Records()
+	var hs []Header
+	for _, r := range recs {
+		if r.Checkpoint != nil {
+			hs = append(hs, *r.Checkpoint)
+		}
+	}
+	return hs, err
+}

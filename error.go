@@ -1,0 +1,123 @@
+package posthouse
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Code is the stable name of a kind of failure. The same codes appear in
+// HTTP bodies, in the CLI's --json output and in docs/errors.md.
+type Code string
+
+// The codes. Each has a sentinel error that matches it by errors.Is.
+const (
+	CodeInvalid     Code = "invalid"      // the request itself is wrong; Field says where
+	CodeNotFound    Code = "not-found"    // no such checkpoint, gate or thread
+	CodeExists      Code = "exists"       // the id is taken by other content
+	CodeConflict    Code = "conflict"     // the log or the branch head moved on
+	CodeFenced      Code = "fenced"       // a newer claim owns the thread
+	CodeBusy        Code = "busy"         // somebody else is running the thread
+	CodeDecided     Code = "decided"      // the gate has its one decision
+	CodeExpired     Code = "expired"      // the gate's deadline passed
+	CodeAmbiguous   Code = "ambiguous"    // several gates; name one
+	CodeForbidden   Code = "forbidden"    // this actor may not do that
+	CodeTooLarge    Code = "too-large"    // a size limit was exceeded
+	CodeUnsupported Code = "unsupported"  // the store cannot do that
+	CodeCorrupt     Code = "corrupt"      // stored bytes fail their hash or signature
+	CodeReadOnly    Code = "read-only"    // poisoned by an earlier write error; reopen to verify
+	CodeLocked      Code = "locked"       // another process has the store open for writing
+	CodeFull        Code = "full"         // no space left
+	CodeNewer       Code = "newer-schema" // written by a newer version
+	CodeUnknown     Code = "unknown"      // the outcome of a write is not known; retrying is safe
+	CodeClosed      Code = "closed"       // used after Close
+)
+
+// Sentinels for errors.Is. They match every [Error] of their code.
+var (
+	ErrInvalid     = &Error{Code: CodeInvalid}
+	ErrNotFound    = &Error{Code: CodeNotFound}
+	ErrExists      = &Error{Code: CodeExists}
+	ErrConflict    = &Error{Code: CodeConflict}
+	ErrFenced      = &Error{Code: CodeFenced}
+	ErrBusy        = &Error{Code: CodeBusy}
+	ErrDecided     = &Error{Code: CodeDecided}
+	ErrExpired     = &Error{Code: CodeExpired}
+	ErrAmbiguous   = &Error{Code: CodeAmbiguous}
+	ErrForbidden   = &Error{Code: CodeForbidden}
+	ErrTooLarge    = &Error{Code: CodeTooLarge}
+	ErrUnsupported = &Error{Code: CodeUnsupported}
+	ErrCorrupt     = &Error{Code: CodeCorrupt}
+	ErrReadOnly    = &Error{Code: CodeReadOnly}
+	ErrLocked      = &Error{Code: CodeLocked}
+	ErrFull        = &Error{Code: CodeFull}
+	ErrNewer       = &Error{Code: CodeNewer}
+	ErrUnknown     = &Error{Code: CodeUnknown}
+	ErrClosed      = &Error{Code: CodeClosed}
+)
+
+// ErrWaiting is what a node, flow or handler returns, wrapped or not, when it
+// cannot go on until a gate is decided. It is no failure: the runtime commits
+// the question and lets go of everything.
+var ErrWaiting = fmt.Errorf("posthouse: waiting for a decision")
+
+// An Error is every failure that Posthouse itself reports.
+type Error struct {
+	Code    Code   `json:"code"`
+	Field   string `json:"field,omitempty"` // the input at fault, for CodeInvalid and CodeTooLarge
+	Message string `json:"message"`         // what happened, for a person
+	Hint    string `json:"hint,omitempty"`  // what to do next
+
+	// What won, where something did.
+	Tail     *Position `json:"tail,omitempty"`     // CodeConflict, CodeFenced: where the log ends
+	Head     ID        `json:"head,omitempty"`     // CodeConflict: the branch's head
+	Lease    *Lease    `json:"lease,omitempty"`    // CodeFenced, CodeBusy: the holder
+	Decision *Decision `json:"decision,omitempty"` // CodeDecided, CodeExpired: the first decision
+	Gates    []ID      `json:"gates,omitempty"`    // CodeAmbiguous: the candidates
+
+	Err error `json:"-"` // the cause, if it came from below
+}
+
+// Error returns the message, the cause and the hint on one line.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("posthouse: ")
+	switch {
+	case e.Field != "" && e.Message != "":
+		b.WriteString(e.Field + " " + e.Message)
+	case e.Message != "":
+		b.WriteString(e.Message)
+	default:
+		b.WriteString(string(e.Code))
+	}
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	if e.Hint != "" {
+		b.WriteString(" (" + e.Hint + ")")
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is matches a sentinel: an [Error] with this code and no message.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code && t.Message == ""
+}
+
+func invalid(field, format string, args ...any) *Error {
+	return &Error{Code: CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+func notFound(what string, id any) *Error {
+	return &Error{Code: CodeNotFound, Message: fmt.Sprintf("there is no %s %q", what, fmt.Sprint(id))}
+}
+
+func corrupt(format string, args ...any) *Error {
+	return &Error{
+		Code: CodeCorrupt, Message: fmt.Sprintf(format, args...),
+		Hint: "run posthouse verify; restore the thread from a backup",
+	}
+}

@@ -1,0 +1,3 @@
+module github.com/posthouse/posthouse
+
+go 1.26.0

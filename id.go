@@ -1,0 +1,139 @@
+package posthouse
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// An ID names a checkpoint, a gate or a thread. Posthouse makes UUIDv7 strings
+// that sort by creation; foreign ids are accepted if [ID.Validate] does.
+type ID string
+
+// MaxID is the longest id, in bytes.
+const MaxID = 200
+
+// Validate reports an [ErrInvalid] unless the id matches
+// [A-Za-z0-9._:$-]{1,200}. Nothing is ever sanitised into shape.
+func (id ID) Validate() error { return validateName("id", string(id)) }
+
+func validateName(field, s string) error {
+	if s == "" {
+		return invalid(field, "is empty")
+	}
+	if len(s) > MaxID {
+		return invalid(field, "is %d bytes long; the limit is %d", len(s), MaxID)
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
+		case strings.IndexByte("._:$-", c) >= 0:
+		default:
+			return invalid(field, "has the character %q at byte %d; allowed are letters, digits and . _ : $ -", c, i)
+		}
+	}
+	return nil
+}
+
+// An OrderKey places a checkpoint among those of all threads: the bytes of its
+// UUIDv7, or of one made at its append when its id is foreign.
+type OrderKey [16]byte
+
+// String returns the key in hexadecimal, which sorts like the key.
+func (k OrderKey) String() string { return hex.EncodeToString(k[:]) }
+
+// uuid returns the 16 bytes of a canonical lower-case version 7 UUID.
+func (id ID) uuid() (k OrderKey, ok bool) {
+	s := string(id)
+	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' || s[14] != '7' {
+		return k, false
+	}
+	n := 0
+	for i := 0; i < 36; i++ {
+		var v byte
+		switch c := s[i]; {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			continue
+		case c >= '0' && c <= '9':
+			v = c - '0'
+		case c >= 'a' && c <= 'f':
+			v = c - 'a' + 10
+		default:
+			return k, false
+		}
+		k[n/2] = k[n/2]<<4 | v
+		n++
+	}
+	return k, k[8]&0xc0 == 0x80
+}
+
+func (k OrderKey) id() ID {
+	var b [36]byte
+	hex.Encode(b[0:8], k[0:4])
+	hex.Encode(b[9:13], k[4:6])
+	hex.Encode(b[14:18], k[6:8])
+	hex.Encode(b[19:23], k[8:10])
+	hex.Encode(b[24:36], k[10:16])
+	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
+	return ID(b[:])
+}
+
+// An idSource makes UUIDv7 ids that ascend strictly within one process, also
+// when the clock stands still or goes back: 48 bits of milliseconds, 12 bits
+// and 14 bits of counter that starts at random each millisecond, 48 random bits.
+type idSource struct {
+	mu   sync.Mutex
+	last uint64 // milliseconds<<26 | counter
+	pool [480]byte
+	free int
+}
+
+func (s *idSource) new(now time.Time) ID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.free < 8 {
+		_, _ = rand.Read(s.pool[:]) // never fails: crypto/rand aborts the program instead
+		s.free = len(s.pool)
+	}
+	r := s.pool[s.free-8 : s.free]
+	s.free -= 8
+	next := uint64(max(now.UnixMilli(), 0)) << 26
+	if next>>26 > s.last>>26 {
+		next |= uint64(binary.BigEndian.Uint16(r)) // leaves 2^26-2^16 ids in the millisecond
+	} else {
+		next = s.last + 1
+	}
+	s.last = next
+	ms, count := next>>26, next&(1<<26-1)
+	var k OrderKey
+	binary.BigEndian.PutUint64(k[:], ms<<16|7<<12|count>>14)
+	binary.BigEndian.PutUint16(k[8:], 0x8000|uint16(count&0x3fff))
+	copy(k[10:], r[2:])
+	return k.id()
+}
+
+// gatePrefix tells a gate's id from a checkpoint's at a glance.
+const gatePrefix = "gate-"
+
+// Cursor is the header's place in lists: pass it as [Query.After].
+func (h *Header) Cursor() string {
+	return h.Order.String() + "-" + strconv.FormatUint(h.Seq, 10)
+}
+
+// ParseCursor reads what [Header.Cursor] wrote. [ErrInvalid].
+func ParseCursor(s string) (k OrderKey, seq uint64, err error) {
+	order, num, ok := strings.Cut(s, "-")
+	if ok && len(order) == 32 {
+		if _, err = hex.Decode(k[:], []byte(order)); err == nil {
+			if seq, err = strconv.ParseUint(num, 10, 64); err == nil {
+				return k, seq, nil
+			}
+		}
+	}
+	return k, 0, invalid("cursor", "%.80q is not one this store gave out", s)
+}

@@ -1,0 +1,140 @@
+package canon
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// ErrMalformed is wrapped by every decoding error.
+var ErrMalformed = errors.New("malformed canonical encoding")
+
+// A Reader decodes what the Append functions wrote. The first error sticks:
+// later reads return zero values, and Done reports it. Slices returned alias
+// the input.
+type Reader struct {
+	b   []byte
+	off int
+	err error
+}
+
+// NewReader returns a Reader over b.
+func NewReader(b []byte) *Reader { return &Reader{b: b} }
+
+// Done returns the first error, or an error if bytes are left over.
+func (r *Reader) Done() error {
+	if r.err == nil && r.off != len(r.b) {
+		r.fail("%d bytes left over", len(r.b)-r.off)
+	}
+	return r.err
+}
+
+// Err returns the first error so far.
+func (r *Reader) Err() error { return r.err }
+
+// Len returns how many bytes are unread.
+func (r *Reader) Len() int { return len(r.b) - r.off }
+
+// Fail records an error found by the caller, such as a value out of range.
+func (r *Reader) Fail(format string, args ...any) { r.fail(format, args...) }
+
+func (r *Reader) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w at byte %d: %s", ErrMalformed, r.off, fmt.Sprintf(format, args...))
+	}
+}
+
+// Byte reads one byte.
+func (r *Reader) Byte() byte {
+	if r.err != nil || r.off >= len(r.b) {
+		r.fail("truncated")
+		return 0
+	}
+	c := r.b[r.off]
+	r.off++
+	return c
+}
+
+// Uint reads a minimal varint.
+func (r *Reader) Uint() uint64 {
+	if r.err != nil {
+		return 0
+	}
+	u, n := binary.Uvarint(r.b[r.off:])
+	if n <= 0 {
+		r.fail("bad varint")
+		return 0
+	}
+	if n > 1 && r.b[r.off+n-1] == 0 {
+		r.fail("varint is not minimal")
+		return 0
+	}
+	r.off += n
+	return u
+}
+
+// Int reads a zigzag varint.
+func (r *Reader) Int() int64 {
+	u := r.Uint()
+	return int64(u>>1) ^ -int64(u&1)
+}
+
+// Count reads a number of items that each take at least one byte, so that a
+// hostile count cannot make the caller allocate more than the input is long.
+func (r *Reader) Count() int {
+	u := r.Uint()
+	if r.err == nil && u > uint64(r.Len()) {
+		r.fail("count %d exceeds the %d bytes left", u, r.Len())
+		return 0
+	}
+	return int(u)
+}
+
+// Raw reads exactly n bytes.
+func (r *Reader) Raw(n int) []byte {
+	if r.err != nil || n < 0 || n > r.Len() {
+		r.fail("truncated")
+		return nil
+	}
+	p := r.b[r.off : r.off+n : r.off+n]
+	r.off += n
+	return p
+}
+
+// Bytes reads a length-prefixed byte string.
+func (r *Reader) Bytes() []byte { return r.Raw(r.Count()) }
+
+// String reads a length-prefixed string.
+func (r *Reader) String() string { return string(r.Bytes()) }
+
+// Strings reads a list of strings; an empty list is nil.
+func (r *Reader) Strings() []string {
+	n := r.Count()
+	if n == 0 || r.err != nil {
+		return nil
+	}
+	ss := make([]string, 0, n)
+	for range n {
+		ss = append(ss, r.String())
+	}
+	return ss
+}
+
+// Map reads pairs whose keys are strictly ascending; an empty map is nil.
+func (r *Reader) Map() map[string]string {
+	n := r.Count()
+	if n == 0 || r.err != nil {
+		return nil
+	}
+	m := make(map[string]string, n)
+	last := ""
+	for i := range n {
+		k, v := r.String(), r.String()
+		if i > 0 && k <= last {
+			r.fail("keys are not in ascending order")
+			return nil
+		}
+		m[k], last = v, k
+	}
+	return m
+}

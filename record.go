@@ -1,0 +1,373 @@
+package posthouse
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse/internal/canon"
+)
+
+// A StepInfo is the header of a recorded step result: 120 bytes at most with
+// everyday names. The body is the result.
+type StepInfo struct {
+	Task       string `json:"task"`       // the execution it belongs to
+	Name       string `json:"name"`       // as written in the program
+	Occurrence uint32 `json:"occurrence"` // counts results of one name in one execution, from 0
+	Branch     string `json:"branch,omitempty"`
+	Codec      string `json:"codec"`
+	Effect     Effect `json:"effect,omitempty"`
+}
+
+// An Effect says what doing a step again would do to the world.
+type Effect uint8
+
+// The effect classes. A recorded success is replayed in every class; the class
+// tells people and policies what an unrecorded attempt may have done.
+const (
+	EffectUnset    Effect = iota
+	EffectPure            // computes only
+	EffectRead            // reads the world
+	EffectWrite           // writes, idempotently
+	EffectExternal        // acts on the world once
+	EffectHuman           // a person answered
+)
+
+// A GateInfo is the header of a gate; the body is the [Gate] as JSON.
+type GateInfo struct {
+	ID         ID        `json:"id"`
+	Name       string    `json:"name"`
+	Task       string    `json:"task,omitempty"`
+	Occurrence uint32    `json:"occurrence,omitempty"`
+	Branch     string    `json:"branch,omitempty"`
+	ExpiresAt  time.Time `json:"expiresAt,omitzero"`
+}
+
+// A DecideInfo is the header of a decision; the body is the [Decision] as JSON.
+type DecideInfo struct {
+	Gate    ID      `json:"gate"`
+	GateSeq uint64  `json:"gateSeq"`
+	Verdict Verdict `json:"verdict"`
+	By      string  `json:"by"`
+}
+
+// A ClaimInfo is a claim on a thread, or its release. It has no body.
+type ClaimInfo struct {
+	Owner   string `json:"owner"`
+	Fence   uint64 `json:"fence"` // grows with each claim of the thread
+	Run     string `json:"run,omitempty"`
+	Release bool   `json:"release,omitempty"`
+}
+
+// A RemovalInfo attests what was taken out of the log. The body lists the
+// removed checkpoints, see docs/format.md.
+type RemovalInfo struct {
+	Reason string       `json:"reason,omitempty"`
+	By     string       `json:"by,omitempty"`
+	Whole  bool         `json:"whole,omitempty"` // the thread: every entry before this one
+	Count  int          `json:"count"`           // checkpoints removed
+	Heads  []BranchHead `json:"heads,omitempty"` // branches whose head moved; an empty id ends the branch
+	Gates  []ID         `json:"gates,omitempty"` // gates that went with their checkpoint, cancelled
+}
+
+// A BranchHead is where a branch ends.
+type BranchHead struct {
+	Branch string `json:"branch"`
+	Head   ID     `json:"head"`
+	Seq    uint64 `json:"seq"`
+	Status Status `json:"status,omitempty"`
+}
+
+var verdictCodes = []Verdict{"", Approve, Reject, Edit, Respond, Expire, Cancel}
+var statusCodes = []Status{StatusSaved, StatusRunning, StatusWaiting, StatusReady, StatusInterrupted, StatusDone, StatusFailed, StatusCancelled}
+var kindCodes = []string{"", KindSave, KindInput, KindNode, KindWait, KindUpdate, KindFork, KindFail, KindEvent}
+
+func codeOf[T comparable](table []T, v T) uint64 {
+	for i, t := range table {
+		if t == v {
+			return uint64(i)
+		}
+	}
+	return uint64(len(table))
+}
+
+func readCode[T any](r *canon.Reader, table []T) (v T) {
+	u := r.Uint()
+	if u >= uint64(len(table)) {
+		r.Fail("code %d out of range", u)
+		return v
+	}
+	return table[u]
+}
+
+func appendTime(b []byte, t time.Time) []byte {
+	if t.IsZero() {
+		return canon.AppendUint(b, 0)
+	}
+	return canon.AppendUint(b, uint64(max(t.UnixMilli(), 1)))
+}
+
+func readTime(r *canon.Reader) time.Time {
+	switch ms := r.Uint(); {
+	case ms == 0:
+		return time.Time{}
+	case ms > 1<<50:
+		r.Fail("time out of range")
+		return time.Time{}
+	default:
+		return time.UnixMilli(int64(ms)).UTC()
+	}
+}
+
+// An id that is one of our UUIDs takes 17 bytes.
+func appendID(b []byte, id ID) []byte {
+	if k, ok := id.uuid(); ok {
+		return append(append(b, 0), k[:]...)
+	}
+	return canon.AppendString(append(b, 1), string(id))
+}
+
+func readID(r *canon.Reader) ID {
+	switch r.Byte() {
+	case 0:
+		var k OrderKey
+		copy(k[:], r.Raw(16))
+		id := k.id()
+		if _, ok := id.uuid(); !ok {
+			r.Fail("not a version 7 UUID")
+		}
+		return id
+	case 1:
+		id := ID(r.String())
+		if _, ok := id.uuid(); ok {
+			r.Fail("a UUID in its long form")
+		}
+		return id
+	}
+	r.Fail("bad id")
+	return ""
+}
+
+// appendGateID is appendID for an id with our gate prefix.
+func appendGateID(b []byte, id ID) []byte {
+	if n := len(gatePrefix); len(id) > n && id[:n] == gatePrefix {
+		if k, ok := id[n:].uuid(); ok {
+			return append(append(b, 2), k[:]...)
+		}
+	}
+	return canon.AppendString(append(b, 1), string(id))
+}
+
+func readGateID(r *canon.Reader) ID {
+	switch r.Byte() {
+	case 1:
+		id := ID(r.String())
+		if n := len(gatePrefix); len(id) > n && id[:n] == gatePrefix {
+			if _, ok := id[n:].uuid(); ok {
+				r.Fail("a gate id in its long form")
+			}
+		}
+		return id
+	case 2:
+		var k OrderKey
+		copy(k[:], r.Raw(16))
+		if _, ok := k.id().uuid(); !ok {
+			r.Fail("not a version 7 UUID")
+		}
+		return gatePrefix + k.id()
+	}
+	r.Fail("bad gate id")
+	return ""
+}
+
+func (rec *Record) append(b []byte) []byte {
+	b = append(b, byte(rec.Kind))
+	b = canon.AppendUint(b, uint64(rec.Size))
+	if rec.Size > 0 {
+		b = append(b, rec.Hash[:]...)
+	}
+	switch rec.Kind {
+	case RecordCheckpoint:
+		b = appendCheckpoint(b, rec.Checkpoint)
+		b = rec.parts.append(b)
+	case RecordStep:
+		b = rec.Step.append(b)
+	case RecordGate:
+		b = rec.Gate.append(b)
+	case RecordDecision:
+		b = rec.Decision.append(b)
+	case RecordClaim:
+		b = rec.Claim.append(b)
+	case RecordRemoval:
+		b = rec.Removal.append(b)
+	}
+	return b
+}
+
+func (rec *Record) read(r *canon.Reader) {
+	rec.Kind = RecordKind(r.Byte())
+	size := r.Uint()
+	if size > 1<<40 {
+		r.Fail("body of %d bytes", size)
+	}
+	rec.Size = int(size)
+	if rec.Size > 0 {
+		copy(rec.Hash[:], r.Raw(32))
+	}
+	switch rec.Kind {
+	case RecordCheckpoint:
+		rec.Checkpoint = readCheckpoint(r)
+		rec.parts.read(r)
+	case RecordStep:
+		rec.Step = readStep(r)
+	case RecordGate:
+		rec.Gate = readGate(r)
+	case RecordDecision:
+		rec.Decision = readDecision(r)
+	case RecordClaim:
+		rec.Claim = readClaim(r)
+	case RecordRemoval:
+		rec.Removal = readRemoval(r)
+	default:
+		r.Fail("record of unknown kind %d", rec.Kind)
+	}
+}
+
+func (s *StepInfo) append(b []byte) []byte {
+	b = canon.AppendString(canon.AppendString(b, s.Task), s.Name)
+	b = canon.AppendUint(b, uint64(s.Occurrence))
+	b = canon.AppendString(b, branchCode(s.Branch))
+	b = appendCodec(b, s.Codec)
+	return append(b, byte(s.Effect))
+}
+
+func readStep(r *canon.Reader) *StepInfo {
+	return &StepInfo{
+		Task: r.String(), Name: r.String(), Occurrence: readUint32(r),
+		Branch: readBranch(r), Codec: readCodec(r), Effect: Effect(r.Byte()),
+	}
+}
+
+func (g *GateInfo) append(b []byte) []byte {
+	b = canon.AppendString(appendGateID(b, g.ID), g.Name)
+	b = canon.AppendString(b, g.Task)
+	b = canon.AppendUint(b, uint64(g.Occurrence))
+	b = canon.AppendString(b, branchCode(g.Branch))
+	return appendTime(b, g.ExpiresAt)
+}
+
+func readGate(r *canon.Reader) *GateInfo {
+	return &GateInfo{
+		ID: readGateID(r), Name: r.String(), Task: r.String(), Occurrence: readUint32(r),
+		Branch: readBranch(r), ExpiresAt: readTime(r),
+	}
+}
+
+func (d *DecideInfo) append(b []byte) []byte {
+	b = canon.AppendUint(appendGateID(b, d.Gate), d.GateSeq)
+	b = canon.AppendUint(b, codeOf(verdictCodes, d.Verdict))
+	return canon.AppendString(b, d.By)
+}
+
+func readDecision(r *canon.Reader) *DecideInfo {
+	return &DecideInfo{Gate: readGateID(r), GateSeq: r.Uint(), Verdict: readCode(r, verdictCodes), By: r.String()}
+}
+
+func (c *ClaimInfo) append(b []byte) []byte {
+	b = canon.AppendUint(canon.AppendString(b, c.Owner), c.Fence)
+	b = canon.AppendString(b, c.Run)
+	return appendBool(b, c.Release)
+}
+
+func readClaim(r *canon.Reader) *ClaimInfo {
+	return &ClaimInfo{Owner: r.String(), Fence: r.Uint(), Run: r.String(), Release: readBool(r)}
+}
+
+func (m *RemovalInfo) append(b []byte) []byte {
+	b = canon.AppendString(canon.AppendString(b, m.Reason), m.By)
+	b = canon.AppendUint(appendBool(b, m.Whole), uint64(m.Count))
+	b = canon.AppendUint(b, uint64(len(m.Heads)))
+	for _, h := range m.Heads {
+		b = canon.AppendString(b, branchCode(h.Branch))
+		b = appendID(b, h.Head)
+		b = canon.AppendUint(b, h.Seq)
+		b = canon.AppendUint(b, codeOf(statusCodes, h.Status))
+	}
+	b = canon.AppendUint(b, uint64(len(m.Gates)))
+	for _, g := range m.Gates {
+		b = appendGateID(b, g)
+	}
+	return b
+}
+
+func readRemoval(r *canon.Reader) *RemovalInfo {
+	m := &RemovalInfo{Reason: r.String(), By: r.String(), Whole: readBool(r), Count: int(readUint32(r))}
+	for range r.Count() {
+		m.Heads = append(m.Heads, BranchHead{readBranch(r), readID(r), r.Uint(), readCode(r, statusCodes)})
+	}
+	for range r.Count() {
+		m.Gates = append(m.Gates, readGateID(r))
+	}
+	return m
+}
+
+// Branch main is the empty string in the encoding.
+func branchCode(branch string) string {
+	if branch == MainBranch {
+		return ""
+	}
+	return branch
+}
+
+func readBranch(r *canon.Reader) string {
+	switch s := r.String(); s {
+	case "":
+		return MainBranch
+	case MainBranch:
+		r.Fail("branch main in its long form")
+		return ""
+	default:
+		return s
+	}
+}
+
+// Codec json is the empty string in the encoding.
+func appendCodec(b []byte, codec string) []byte {
+	if codec == "json" {
+		codec = ""
+	}
+	return canon.AppendString(b, codec)
+}
+
+func readCodec(r *canon.Reader) string {
+	switch s := r.String(); s {
+	case "":
+		return "json"
+	case "json":
+		r.Fail("codec json in its long form")
+		return ""
+	default:
+		return s
+	}
+}
+
+func appendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+func readBool(r *canon.Reader) bool {
+	c := r.Byte()
+	if c > 1 {
+		r.Fail("bad boolean")
+	}
+	return c == 1
+}
+
+func readUint32(r *canon.Reader) uint32 {
+	u := r.Uint()
+	if u > 1<<32-1 {
+		r.Fail("%d does not fit 32 bits", u)
+	}
+	return uint32(u)
+}

@@ -1,0 +1,171 @@
+package posthouse
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse/internal/canon"
+)
+
+// Optional fields of a checkpoint's header, in the order they are written.
+const (
+	flagParent = 1 << iota
+	flagCoordination
+	flagBranch
+	flagRun
+	flagGraph
+	flagFingerprint
+	flagNode
+	flagAgent
+	flagNext
+	flagSource
+	flagLabels
+	flagBy
+	flagError
+	flagCreated
+	flagRevision
+	flagOrder
+	flagsEnd
+)
+
+func appendCheckpoint(b []byte, c *Header) []byte {
+	var flags uint64
+	set := func(cond bool, flag uint64) {
+		if cond {
+			flags |= flag
+		}
+	}
+	coord := c.Coordination != "" && c.Coordination != c.Thread
+	uuid, own := c.ID.uuid()
+	set(c.ParentSeq != 0, flagParent)
+	set(coord, flagCoordination)
+	set(branchCode(c.Branch) != "", flagBranch)
+	set(c.Run != "", flagRun)
+	set(c.Graph != "", flagGraph)
+	set(c.Fingerprint != "", flagFingerprint)
+	set(c.Node != "", flagNode)
+	set(c.Agent != "", flagAgent)
+	set(len(c.Next) > 0, flagNext)
+	set(c.Source != nil, flagSource)
+	set(len(c.Labels) > 0, flagLabels)
+	set(c.By != "", flagBy)
+	set(c.Error != "", flagError)
+	set(!c.CreatedAt.IsZero(), flagCreated)
+	set(c.Revision > 0, flagRevision)
+	set(!own || uuid != c.Order, flagOrder)
+
+	b = canon.AppendUint(b, flags)
+	b = appendID(b, c.ID)
+	b = canon.AppendUint(b, codeOf(kindCodes, c.Kind))
+	b = canon.AppendUint(b, codeOf(statusCodes, c.Status))
+	b = canon.AppendUint(b, c.Step)
+	b = canon.AppendUint(b, uint64(c.Size))
+	if flags&flagParent != 0 {
+		b = canon.AppendUint(appendID(b, c.Parent), c.ParentSeq)
+	}
+	if coord {
+		b = canon.AppendString(b, c.Coordination)
+	}
+	if flags&flagBranch != 0 {
+		b = canon.AppendString(b, c.Branch)
+	}
+	for _, s := range []string{c.Run, c.Graph, c.Fingerprint, c.Node, c.Agent} {
+		if s != "" {
+			b = canon.AppendString(b, s)
+		}
+	}
+	if len(c.Next) > 0 {
+		b = canon.AppendStrings(b, c.Next)
+	}
+	if c.Source != nil {
+		b = appendID(canon.AppendString(b, c.Source.Thread), c.Source.ID)
+	}
+	if len(c.Labels) > 0 {
+		b = canon.AppendMap(b, c.Labels)
+	}
+	if c.By != "" {
+		b = canon.AppendString(b, c.By)
+	}
+	if c.Error != "" {
+		b = canon.AppendString(b, c.Error)
+	}
+	if flags&flagCreated != 0 {
+		b = canon.AppendInt(b, c.CreatedAt.UnixNano())
+	}
+	if c.Revision > 0 {
+		b = canon.AppendUint(b, uint64(c.Revision))
+	}
+	if flags&flagOrder != 0 {
+		b = append(b, c.Order[:]...)
+	}
+	return b
+}
+
+func readCheckpoint(r *canon.Reader) *Header {
+	flags := r.Uint()
+	if flags >= flagsEnd {
+		r.Fail("unknown flags %x", flags)
+	}
+	c := &Header{
+		ID: readID(r), Kind: readCode(r, kindCodes), Status: readCode(r, statusCodes),
+		Step: r.Uint(), Size: int(r.Uint()), Branch: MainBranch,
+	}
+	text := func(flag uint64) string {
+		if flags&flag == 0 || r.Err() != nil {
+			return ""
+		}
+		s := r.String()
+		if s == "" {
+			r.Fail("an optional field is empty")
+		}
+		return s
+	}
+	if flags&flagParent != 0 {
+		c.Parent, c.ParentSeq = readID(r), r.Uint()
+		if c.ParentSeq == 0 {
+			r.Fail("parent without a sequence number")
+		}
+	}
+	c.Coordination = text(flagCoordination)
+	if b := text(flagBranch); b != "" {
+		if c.Branch = b; b == MainBranch {
+			r.Fail("branch main in its long form")
+		}
+	}
+	c.Run, c.Graph, c.Fingerprint = text(flagRun), text(flagGraph), text(flagFingerprint)
+	c.Node, c.Agent = text(flagNode), text(flagAgent)
+	if flags&flagNext != 0 {
+		if c.Next = r.Strings(); c.Next == nil {
+			r.Fail("an optional list is empty")
+		}
+	}
+	if flags&flagSource != 0 {
+		c.Source = &Source{r.String(), readID(r)}
+	}
+	if flags&flagLabels != 0 {
+		if c.Labels = r.Map(); c.Labels == nil {
+			r.Fail("an optional map is empty")
+		}
+	}
+	c.By, c.Error = text(flagBy), text(flagError)
+	if flags&flagCreated != 0 {
+		c.CreatedAt = time.Unix(0, r.Int()).UTC()
+	}
+	if flags&flagRevision != 0 {
+		if c.Revision = readUint32(r); c.Revision == 0 {
+			r.Fail("revision 0 in its long form")
+		}
+	}
+	own, isOwn := c.ID.uuid()
+	if flags&flagOrder != 0 {
+		copy(c.Order[:], r.Raw(16))
+		if isOwn && own == c.Order {
+			r.Fail("order key in its long form")
+		}
+	} else {
+		c.Order = own
+		if !isOwn {
+			r.Fail("a foreign id without an order key")
+		}
+	}
+	return c
+}

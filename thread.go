@@ -1,0 +1,245 @@
+package posthouse
+
+import (
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse/internal/canon"
+)
+
+// A ThreadInfo is a thread's summary: derived from its log by [ThreadInfo.Apply],
+// stored beside it in the same commit, and rebuilt from it when in doubt.
+type ThreadInfo struct {
+	Thread       string        `json:"thread"`
+	Generation   uint32        `json:"generation"`
+	Tail         Position      `json:"tail"`
+	Link         Hash          `json:"-"` // what the next entry's Prev must be
+	Status       Status        `json:"status"`
+	Graph        string        `json:"graph,omitempty"`
+	Coordination string        `json:"coordination,omitempty"`
+	Branches     []BranchHead  `json:"branches,omitempty"` // main first, then by name
+	Waiting      []WaitingGate `json:"waiting,omitempty"`  // open gates, oldest first
+	Due          Millis        `json:"due,omitempty"`      // when the next gate expires or timer fires; 0: never
+	Lease        Lease         `json:"lease,omitzero"`
+	Checkpoints  int           `json:"checkpoints"`
+	Created      Millis        `json:"created"`
+	Updated      Millis        `json:"updated"` // of the last entry, rounded down to the minute
+	Signed       uint64        `json:"signed"`  // the newest signed entry
+}
+
+// A WaitingGate is an open gate in a summary.
+type WaitingGate struct {
+	ID        ID        `json:"id"`
+	Branch    string    `json:"branch"`
+	Seq       uint64    `json:"seq"` // of the entry that opened it
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+}
+
+// A Lease is the right to append to a thread. Fence grows with each claim; an
+// append under an older fence fails with [ErrFenced].
+type Lease struct {
+	Owner string `json:"owner"`
+	Fence uint64 `json:"fence"`
+	Run   string `json:"run,omitempty"`
+	Held  bool   `json:"held"`
+}
+
+// Branch returns the head of a branch.
+func (t *ThreadInfo) Branch(name string) (BranchHead, bool) {
+	if name == "" {
+		name = MainBranch
+	}
+	for _, b := range t.Branches {
+		if b.Branch == name {
+			return b, true
+		}
+	}
+	return BranchHead{}, false
+}
+
+// Runnable reports whether any branch can be moved without being told.
+func (t *ThreadInfo) Runnable() bool {
+	return slices.ContainsFunc(t.Branches, func(b BranchHead) bool { return b.Status.Runnable() })
+}
+
+// Apply takes the summary over one more entry. The entry must follow the tail;
+// [ErrCorrupt] if it does not chain.
+func (t *ThreadInfo) Apply(e *Entry) error {
+	h, err := e.decode()
+	if err != nil {
+		return err
+	}
+	if t.Tail.Seq != 0 && (e.Seq != t.Tail.Seq+1 || e.Prev != t.Link) {
+		return corrupt("entry %d of thread %q does not follow entry %d", e.Seq, e.Thread, t.Tail.Seq)
+	}
+	t.apply(e, &h)
+	return nil
+}
+
+func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
+	at := Millis(h.time.UnixMilli())
+	if t.Tail.Seq == 0 {
+		t.Thread, t.Created = e.Thread, at
+	}
+	t.Generation, t.Tail, t.Link = e.Generation, Position{e.Seq, e.Hash}, e.Link()
+	t.Updated = at - at%60000
+	if len(e.Sig) > 0 {
+		t.Signed = e.Seq
+	}
+	for i := range h.records {
+		switch r := &h.records[i]; {
+		case r.Checkpoint != nil:
+			t.applyCheckpoint(r.Checkpoint, e.Seq)
+		case r.Gate != nil:
+			t.Waiting = append(t.Waiting, WaitingGate{r.Gate.ID, r.Gate.Branch, e.Seq, r.Gate.ExpiresAt})
+		case r.Decision != nil:
+			t.applyDecision(r.Decision)
+		case r.Claim != nil:
+			c := r.Claim
+			t.Lease = Lease{Owner: c.Owner, Fence: c.Fence, Run: c.Run, Held: !c.Release}
+		case r.Removal != nil:
+			t.applyRemoval(r.Removal)
+		}
+	}
+	t.settle()
+}
+
+func (t *ThreadInfo) applyCheckpoint(c *Header, seq uint64) {
+	if c.Revision == 0 {
+		t.Checkpoints++
+	}
+	if c.Graph != "" {
+		t.Graph = c.Graph
+	}
+	t.Coordination = ""
+	if c.Coordination != t.Thread {
+		t.Coordination = c.Coordination
+	}
+	t.setBranch(BranchHead{c.Branch, c.ID, seq, c.Status})
+	if c.Status != StatusRunning {
+		t.Lease.Held = false // parked or ended: nobody runs it now
+	}
+}
+
+func (t *ThreadInfo) applyDecision(d *DecideInfo) {
+	i := slices.IndexFunc(t.Waiting, func(w WaitingGate) bool { return w.ID == d.Gate })
+	if i < 0 {
+		return
+	}
+	w := t.Waiting[i]
+	t.Waiting = slices.Delete(slices.Clone(t.Waiting), i, i+1)
+	if b, ok := t.Branch(w.Branch); ok && b.Status == StatusWaiting && b.Seq == w.Seq {
+		b.Status = StatusReady
+		t.setBranch(b)
+	}
+}
+
+func (t *ThreadInfo) applyRemoval(m *RemovalInfo) {
+	t.Checkpoints -= m.Count
+	for _, h := range m.Heads {
+		if h.Head == "" {
+			t.Branches = slices.DeleteFunc(slices.Clone(t.Branches), func(b BranchHead) bool { return b.Branch == h.Branch })
+			continue
+		}
+		t.setBranch(h)
+	}
+	t.Waiting = slices.DeleteFunc(slices.Clone(t.Waiting), func(w WaitingGate) bool { return slices.Contains(m.Gates, w.ID) })
+}
+
+// setBranch never writes into a slice that an earlier copy of t may share.
+func (t *ThreadInfo) setBranch(h BranchHead) {
+	i := slices.IndexFunc(t.Branches, func(b BranchHead) bool { return b.Branch == h.Branch })
+	bs := slices.Clone(t.Branches)
+	switch {
+	case i >= 0:
+		bs[i] = h
+	case h.Branch == MainBranch:
+		bs = slices.Insert(bs, 0, h)
+	default:
+		bs = append(bs, h)
+		slices.SortFunc(bs, func(a, b BranchHead) int {
+			switch {
+			case a.Branch == b.Branch:
+				return 0
+			case a.Branch == MainBranch || b.Branch != MainBranch && a.Branch < b.Branch:
+				return -1
+			}
+			return 1
+		})
+	}
+	t.Branches = bs
+}
+
+// settle derives the thread's status and due time: open gates first, then what
+// can run, then main's status.
+func (t *ThreadInfo) settle() {
+	t.Status, t.Due = StatusSaved, 0
+	for i := range t.Branches {
+		s := t.Branches[i].Status
+		if i == 0 || s == StatusWaiting || s.Runnable() && t.Status != StatusWaiting {
+			t.Status = s
+		}
+	}
+	for _, w := range t.Waiting {
+		if ms := Millis(w.ExpiresAt.UnixMilli()); !w.ExpiresAt.IsZero() && (t.Due == 0 || ms < t.Due) {
+			t.Due = ms
+		}
+	}
+}
+
+// MarshalBinary encodes the summary canonically, for a store to keep.
+func (t *ThreadInfo) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
+
+// AppendBinary is MarshalBinary into an existing buffer.
+func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
+	b = canon.AppendString(append(b, entryFormat), t.Thread)
+	b = canon.AppendUint(b, uint64(t.Generation))
+	b = canon.AppendUint(b, t.Tail.Seq)
+	b = append(append(b, t.Tail.Hash[:]...), t.Link[:]...)
+	b = canon.AppendUint(b, codeOf(statusCodes, t.Status))
+	b = canon.AppendString(canon.AppendString(b, t.Graph), t.Coordination)
+	b = canon.AppendUint(b, uint64(len(t.Branches)))
+	for _, h := range t.Branches {
+		b = appendID(canon.AppendString(b, branchCode(h.Branch)), h.Head)
+		b = canon.AppendUint(canon.AppendUint(b, h.Seq), codeOf(statusCodes, h.Status))
+	}
+	b = canon.AppendUint(b, uint64(len(t.Waiting)))
+	for _, w := range t.Waiting {
+		b = canon.AppendString(appendGateID(b, w.ID), branchCode(w.Branch))
+		b = appendTime(canon.AppendUint(b, w.Seq), w.ExpiresAt)
+	}
+	b = canon.AppendUint(b, uint64(t.Due))
+	b = canon.AppendUint(canon.AppendString(b, t.Lease.Owner), t.Lease.Fence)
+	b = appendBool(canon.AppendString(b, t.Lease.Run), t.Lease.Held)
+	b = canon.AppendInt(b, int64(t.Checkpoints))
+	b = canon.AppendUint(canon.AppendUint(b, uint64(t.Created)), uint64(t.Updated))
+	return canon.AppendUint(b, t.Signed), nil
+}
+
+// UnmarshalBinary reads what MarshalBinary wrote. [ErrCorrupt].
+func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
+	r := canon.NewReader(data)
+	if f := r.Byte(); f != entryFormat {
+		r.Fail("format %d", f)
+	}
+	*t = ThreadInfo{Thread: r.String(), Generation: readUint32(r)}
+	t.Tail.Seq = r.Uint()
+	copy(t.Tail.Hash[:], r.Raw(32))
+	copy(t.Link[:], r.Raw(32))
+	t.Status = readCode(r, statusCodes)
+	t.Graph, t.Coordination = r.String(), r.String()
+	for range r.Count() {
+		t.Branches = append(t.Branches, BranchHead{readBranch(r), readID(r), r.Uint(), readCode(r, statusCodes)})
+	}
+	for range r.Count() {
+		t.Waiting = append(t.Waiting, WaitingGate{readGateID(r), readBranch(r), r.Uint(), readTime(r)})
+	}
+	t.Due = Millis(r.Uint())
+	t.Lease = Lease{Owner: r.String(), Fence: r.Uint(), Run: r.String(), Held: readBool(r)}
+	t.Checkpoints = int(r.Int())
+	t.Created, t.Updated, t.Signed = Millis(r.Uint()), Millis(r.Uint()), r.Uint()
+	if err := r.Done(); err != nil {
+		return corrupt("the summary of a thread does not decode: %v", err)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package posthouse
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"strings"
+	"unicode/utf8"
+)
+
+// A Value is one encoded part of a state: bytes and the name of the codec that
+// wrote them. The name is stored, never a type.
+type Value struct {
+	Codec string `json:"codec"`
+	Data  []byte `json:"data"`
+}
+
+// State is a checkpoint's state: named parts. An opaque state is one part
+// called [OpaquePart].
+type State map[string]Value
+
+// OpaquePart is the name of the one part of an opaque state.
+const OpaquePart = "state"
+
+// Clone returns a deep copy.
+func (s State) Clone() State {
+	c := maps.Clone(s)
+	for name, v := range c {
+		c[name] = Value{v.Codec, bytes.Clone(v.Data)}
+	}
+	return c
+}
+
+// Size returns the bytes of all parts.
+func (s State) Size() (n int) {
+	for _, v := range s {
+		n += len(v.Data)
+	}
+	return n
+}
+
+// A Codec turns Go values into bytes and back. Decoding must build data only:
+// it gets the target from its caller and never a type from the bytes.
+type Codec interface {
+	Name() string // stored with each value, 1 to 32 bytes of [a-z0-9.+-]
+	Marshal(v any) ([]byte, error)
+	Unmarshal(data []byte, v any) error
+}
+
+// JSON is the default codec, named "json". It refuses invalid UTF-8 (which
+// encoding/json would replace in silence) and nesting deeper than [MaxDepth].
+var JSON Codec = jsonCodec{}
+
+// Raw is the codec "raw": the value is a []byte or a string, taken as it is.
+var Raw Codec = rawCodec{}
+
+// MaxDepth is the deepest nesting of JSON that is accepted.
+const MaxDepth = 128
+
+type jsonCodec struct{}
+
+func (jsonCodec) Name() string { return "json" }
+
+func (jsonCodec) Marshal(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, &Error{Code: CodeInvalid, Field: "value", Message: "cannot be encoded as JSON", Err: err}
+	}
+	if replacedUTF8(data) {
+		return nil, invalid("value", "has a string that is not valid UTF-8; use the raw codec or []byte for binary data")
+	}
+	if err := checkDepth("value", data); err != nil {
+		return nil, err
+	}
+	return data, nil
+}
+
+func (jsonCodec) Unmarshal(data []byte, v any) error {
+	if err := json.Unmarshal(data, v); err != nil {
+		return &Error{Code: CodeInvalid, Field: "value", Message: "does not decode as JSON", Err: err}
+	}
+	return nil
+}
+
+// replacedUTF8 tells whether encoding/json met invalid UTF-8: only then does
+// it write the escape \ufffd (a genuine U+FFFD is written as its bytes).
+func replacedUTF8(data []byte) bool {
+	const esc = `\ufffd`
+	for i := 0; ; {
+		j := bytes.Index(data[i:], []byte(esc))
+		if j < 0 {
+			return false
+		}
+		at := i + j
+		slashes := 0
+		for k := at - 1; k >= 0 && data[k] == '\\'; k-- {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return true
+		}
+		i = at + len(esc)
+	}
+}
+
+// checkJSON validates JSON that came from outside.
+func checkJSON(field string, data []byte) error {
+	if !utf8.Valid(data) {
+		return invalid(field, "is not valid UTF-8")
+	}
+	if err := checkDepth(field, data); err != nil {
+		return err
+	}
+	if !json.Valid(data) {
+		return invalid(field, "is not valid JSON")
+	}
+	return nil
+}
+
+func checkDepth(field string, data []byte) error {
+	depth, inString := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > MaxDepth {
+				return invalid(field, "nests deeper than %d levels", MaxDepth)
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return nil
+}
+
+type rawCodec struct{}
+
+func (rawCodec) Name() string { return "raw" }
+
+func (rawCodec) Marshal(v any) ([]byte, error) {
+	switch v := v.(type) {
+	case []byte:
+		return bytes.Clone(v), nil
+	case string:
+		return []byte(v), nil
+	}
+	return nil, invalid("value", "is a %T; the raw codec takes []byte or string", v)
+}
+
+func (rawCodec) Unmarshal(data []byte, v any) error {
+	switch v := v.(type) {
+	case *[]byte:
+		*v = bytes.Clone(data)
+	case *string:
+		*v = string(data)
+	default:
+		return invalid("value", "is read into a %T; the raw codec takes *[]byte or *string", v)
+	}
+	return nil
+}
+
+// Encode encodes v with the codec, nil meaning [JSON].
+func Encode(c Codec, v any) (Value, error) {
+	if c == nil {
+		c = JSON
+	}
+	data, err := c.Marshal(v)
+	return Value{c.Name(), data}, err
+}
+
+// Decode reads a value into a T. Without codecs it knows "json" and "raw"; a
+// value of any other codec is an [ErrInvalid] that names it.
+func Decode[T any](v Value, codecs ...Codec) (T, error) {
+	var t T
+	for _, c := range append(codecs, JSON, Raw) {
+		if c.Name() == v.Codec {
+			return t, c.Unmarshal(v.Data, &t)
+		}
+	}
+	return t, invalid("codec", "%q is not registered", v.Codec)
+}
+
+// Opaque returns a state of one part, encoded with the codec (nil means JSON).
+func Opaque(c Codec, v any) (State, error) {
+	val, err := Encode(c, v)
+	if err != nil {
+		return nil, err
+	}
+	return State{OpaquePart: val}, nil
+}
+
+// validate checks names and the content of a value that came from outside.
+func (v Value) validate(part string) error {
+	if v.Codec == "" || len(v.Codec) > 32 || strings.Trim(v.Codec, "abcdefghijklmnopqrstuvwxyz0123456789.+-") != "" {
+		return invalid("codec", "%q of part %q must be 1 to 32 characters of a-z, 0-9, '.', '+' and '-'", v.Codec, part)
+	}
+	if v.Codec == "json" {
+		return checkJSON("part "+part, v.Data)
+	}
+	return nil
+}
