@@ -219,14 +219,14 @@ func (e *Entry) decode() (entryHeader, error) {
 	}
 	for i := range h.records {
 		if c := h.records[i].Checkpoint; c != nil {
-			e.complete(c, h)
+			e.complete(c, &h)
 		}
 	}
 	return h, nil
 }
 
 // complete fills in what a checkpoint's header leaves to its entry.
-func (e *Entry) complete(c *Header, h entryHeader) {
+func (e *Entry) complete(c *Header, h *entryHeader) {
 	c.Thread, c.Generation, c.Seq, c.Hash = e.Thread, e.Generation, e.Seq, e.Hash
 	if c.Coordination == "" {
 		c.Coordination = e.Thread

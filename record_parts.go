@@ -49,12 +49,14 @@ type piece struct {
 // and, every manifestEvery checkpoints, references to the unchanged ones.
 type partList struct {
 	manifest  uint64 // distance to the newest manifest; 0: this is one
+	total     int    // parts there are; if all of them changed, nothing else need be read
 	changes   []partChange
 	unchanged []partRef // only in a manifest
 }
 
 func (l *partList) append(b []byte) []byte {
 	b = canon.AppendUint(b, l.manifest)
+	b = canon.AppendUint(b, uint64(l.total))
 	b = canon.AppendUint(b, uint64(len(l.changes)))
 	for i := range l.changes {
 		c := &l.changes[i]
@@ -96,7 +98,7 @@ func appendPieces(b []byte, ps []piece) []byte {
 }
 
 func (l *partList) read(r *canon.Reader) {
-	l.manifest = r.Uint()
+	l.manifest, l.total = r.Uint(), readInt(r)
 	for range r.Count() {
 		var c partChange
 		c.op = r.Byte()

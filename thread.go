@@ -128,7 +128,7 @@ func (t *ThreadInfo) applyDecision(d *DecideInfo) {
 	}
 	w := t.Waiting[i]
 	t.Waiting = slices.Delete(slices.Clone(t.Waiting), i, i+1)
-	if b, ok := t.Branch(w.Branch); ok && b.Status == StatusWaiting && b.Seq == w.Seq {
+	if b, ok := t.Branch(w.Branch); ok && b.Status == StatusWaiting {
 		b.Status = StatusReady
 		t.setBranch(b)
 	}
