@@ -1,0 +1,41 @@
+# Nothing here is needed to use Posthouse: `go run ./cmd/posthouse dev` and
+# `go test ./...` are enough. These are the longer commands, by name.
+
+.PHONY: build test race vet lint fmt cover bench fuzz check
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+FUZZTIME ?= 1000000x
+
+build: ## bin/posthouse, static
+	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/posthouse ./cmd/posthouse
+
+test: ## the README's second command
+	go test ./...
+
+race:
+	go test -race ./...
+
+vet:
+	go vet ./...
+
+lint: vet ## go vet and staticcheck (pinned in tools/go.mod)
+	go tool -modfile=tools/go.mod staticcheck ./...
+
+fmt:
+	gofmt -w .
+
+cover: ## statement coverage per package
+	go test -short -cover ./...
+
+bench: ## the workloads with their raw baselines, as ratios
+	go run ./cmd/posthouse bench
+
+fuzz: ## every fuzz target, FUZZTIME executions each
+	@grep -rl --include=*_test.go 'func Fuzz' . | xargs -n1 dirname | sort -u | while read -r pkg; do \
+		for target in $$(grep -rhoE --include=*_test.go 'func Fuzz[A-Za-z0-9_]+' $$pkg/*_test.go | cut -c6- | sort -u); do \
+			echo "== $$pkg $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+check: ## what CI runs
+	.ci/run

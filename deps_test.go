@@ -1,0 +1,315 @@
+package posthouse_test
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/posthouse/posthouse"
+
+// A law says what the shipped code of a package may import beside the standard
+// library. Paths are relative to the module; one that ends in a slash stands
+// for everything below it, and "*" for every package of the module.
+type law struct {
+	pkg    string
+	inside []string // packages of this module
+	third  []string // modules of others
+	reason string
+}
+
+// laws holds the first match for each package, so the narrow ones come first.
+var laws = []law{
+	{".", []string{"internal/canon", "internal/delta"}, nil,
+		"the root is the nouns, the contracts and the Ledger: whoever writes a store or a model imports nothing else"},
+	{"internal/canon", nil, nil,
+		"hashes outlive every dependency"},
+	{"internal/delta", []string{"internal/canon"}, []string{"github.com/klauspost/compress"},
+		"how bytes are stored again in fewer bytes needs zstd and knows no noun"},
+	{"internal/sqlschema", nil, []string{"github.com/klauspost/compress"},
+		"migrations are shared by stores that may not share a driver"},
+	{"internal/engine", []string{"."}, nil,
+		"the loop and the leases are what all models share, so it may know none of them"},
+	{"internal/baseline", nil, []string{"zombiezen.com/go/sqlite", "modernc.org/sqlite"},
+		"the yardstick is the driver and nothing of ours"},
+	{"internal/e2e", []string{"*"}, []string{"*"},
+		"walks through the whole house"},
+
+	{"graph", []string{".", "internal/engine"}, nil, "a model meets another only in the Ledger"},
+	{"step", []string{".", "internal/engine"}, nil, "a model meets another only in the Ledger"},
+	{"coord", []string{".", "internal/engine"}, nil, "a model meets another only in the Ledger"},
+	{"gate", []string{".", "internal/engine"}, []string{"github.com/google/jsonschema-go"},
+		"asking is shared by all models; the schema check is injected from here, so that the root needs no validator"},
+	{"runner", []string{".", "internal/engine"}, nil,
+		"it moves anything that is a Program and knows no model"},
+
+	{"sign", []string{"."}, nil, "a verifier must be small enough to be read in one sitting"},
+	{"store/memstore", []string{"."}, nil, "a store knows nothing of graphs, gates or other stores"},
+	{"store/sqlitestore", []string{".", "internal/delta", "internal/sqlschema"},
+		[]string{"zombiezen.com/go/sqlite", "modernc.org/sqlite", "github.com/klauspost/compress", "golang.org/x/sys"},
+		"a store knows nothing of graphs, gates or other stores"},
+	{"store/storetest", []string{"."}, []string{"pgregory.net/rapid", "go.uber.org/goleak"},
+		"the suite proves the contract of the root and nothing a store adds"},
+	{"store/all", []string{".", "store/"}, nil, "the one place that knows every store by name"},
+
+	{"server", []string{".", "gate", "sign", "ui"}, []string{"github.com/coder/websocket"},
+		"HTTP in front of interfaces: never a concrete store, never a model"},
+	{"ui", nil, nil, "files to embed"},
+
+	{"cmd/", []string{"*"}, []string{"*"}, "wiring"},
+	{"examples/", []string{"*"}, []string{"*"}, "wiring"},
+	{"docs/", nil, nil, "programs shown in the documentation stand on their own"},
+}
+
+// testModules may be imported by tests and by storetest.
+var testModules = []string{
+	"go.uber.org/goleak", "pgregory.net/rapid", "github.com/rogpeppe/go-internal", "github.com/coder/websocket",
+}
+
+// A goFile is a parsed file of this module.
+type goFile struct {
+	path string // slash-separated, relative to the module
+	pkg  string // its directory, "." for the root
+	test bool
+	src  []byte
+	ast  *ast.File
+	fset *token.FileSet
+}
+
+func (f *goFile) at(pos token.Pos) string {
+	return f.path + ":" + strconv.Itoa(f.fset.Position(pos).Line)
+}
+
+func goFiles(t *testing.T) []*goFile {
+	t.Helper()
+	var files []*goFile
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			name := d.Name()
+			_, nested := os.Stat(filepath.Join(path, "go.mod"))
+			if path != "." && (strings.HasPrefix(name, ".") || name == "testdata" || nested == nil) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		f := &goFile{path: filepath.ToSlash(path), test: strings.HasSuffix(path, "_test.go"), fset: token.NewFileSet()}
+		f.pkg = filepath.ToSlash(filepath.Dir(path))
+		if f.src, err = os.ReadFile(path); err != nil {
+			return err
+		}
+		if f.ast, err = parser.ParseFile(f.fset, f.path, f.src, parser.ParseComments); err != nil {
+			return err
+		}
+		files = append(files, f)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("found no Go files")
+	}
+	return files
+}
+
+func lawFor(pkg string) *law {
+	for i := range laws {
+		l := &laws[i]
+		if pkg == l.pkg || strings.HasSuffix(l.pkg, "/") && strings.HasPrefix(pkg+"/", l.pkg) {
+			return l
+		}
+	}
+	return nil
+}
+
+func (l *law) allows(imp string) bool {
+	if rel, ok := inModule(imp); ok {
+		return slices.ContainsFunc(l.inside, func(a string) bool {
+			return a == "*" || a == rel || strings.HasSuffix(a, "/") && strings.HasPrefix(rel, a)
+		})
+	}
+	return slices.ContainsFunc(l.third, func(m string) bool { return m == "*" || within(imp, m) })
+}
+
+// inModule returns the package's path relative to this module.
+func inModule(imp string) (string, bool) {
+	if imp == module {
+		return ".", true
+	}
+	return strings.CutPrefix(imp, module+"/")
+}
+
+func within(imp, mod string) bool { return imp == mod || strings.HasPrefix(imp, mod+"/") }
+
+func standard(imp string) bool {
+	first, _, _ := strings.Cut(imp, "/")
+	return !strings.Contains(first, ".")
+}
+
+func TestImportLaw(t *testing.T) {
+	for _, f := range goFiles(t) {
+		l := lawFor(f.pkg)
+		if l == nil {
+			t.Errorf("%s: package %s has no line in the import law; add one with its reason", f.path, f.pkg)
+			continue
+		}
+		for _, spec := range f.ast.Imports {
+			imp, _ := strconv.Unquote(spec.Path.Value)
+			if standard(imp) || imp == "C" {
+				if imp == "C" {
+					t.Errorf("%s imports C: the binary is built without cgo", f.at(spec.Pos()))
+				}
+				continue
+			}
+			if f.test {
+				// A test may use any package below its own: examples of a model
+				// need a store. It may not drag in a module for itself.
+				_, ours := inModule(imp)
+				if !ours && !l.allows(imp) && !slices.ContainsFunc(testModules, func(m string) bool { return within(imp, m) }) {
+					t.Errorf("%s: the test imports %s, which is not among the modules for tests", f.at(spec.Pos()), imp)
+				}
+				continue
+			}
+			if !l.allows(imp) {
+				t.Errorf("%s: package %s may not import %s: %s", f.at(spec.Pos()), f.pkg, imp, l.reason)
+			}
+		}
+	}
+}
+
+func TestShippedCodeDoesNotImportTesting(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if f.test || f.pkg == "store/storetest" {
+			continue
+		}
+		for _, spec := range f.ast.Imports {
+			if imp, _ := strconv.Unquote(spec.Path.Value); within(imp, "testing") {
+				t.Errorf("%s imports %s: test code does not ship", f.at(spec.Pos()), imp)
+			}
+		}
+	}
+}
+
+func TestNoInit(t *testing.T) {
+	for _, f := range goFiles(t) {
+		for _, d := range f.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+				t.Errorf("%s: no init functions: what a program uses, it names", f.at(fn.Pos()))
+			}
+		}
+	}
+}
+
+func TestFilesAreSmall(t *testing.T) {
+	const most = 600
+	for _, f := range goFiles(t) {
+		if n := bytes.Count(f.src, []byte("\n")); n > most && !generated(f.src) {
+			t.Errorf("%s has %d lines; the limit is %d: it holds more than one noun", f.path, n, most)
+		}
+	}
+}
+
+func generated(src []byte) bool {
+	return bytes.HasPrefix(src, []byte("// Code generated ")) && bytes.Contains(src[:min(len(src), 200)], []byte("DO NOT EDIT."))
+}
+
+// TestPackagesAreDocumented asks every package for a comment, and every
+// package others may import for the sentence about its imports.
+func TestPackagesAreDocumented(t *testing.T) {
+	docs := map[string]string{}
+	for _, f := range goFiles(t) {
+		if f.test {
+			continue
+		}
+		docs[f.pkg] += f.ast.Doc.Text()
+	}
+	for pkg, doc := range docs {
+		switch {
+		case strings.TrimSpace(doc) == "":
+			t.Errorf("package %s has no comment; write a doc.go", pkg)
+		case strings.HasPrefix(pkg, "cmd/") || strings.HasPrefix(pkg, "examples/") || strings.HasPrefix(pkg, "docs/"):
+		case !strings.Contains(doc, "import"):
+			t.Errorf("the comment of package %s does not say what it may import", pkg)
+		}
+	}
+}
+
+// TestNothingIsSkipped keeps a green run honest: a test may be passed over for
+// -short, and for no other reason.
+func TestNothingIsSkipped(t *testing.T) {
+	for _, f := range goFiles(t) {
+		if !f.test && f.pkg != "store/storetest" {
+			continue
+		}
+		allowed := map[ast.Node]bool{}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if cond, ok := n.(*ast.IfStmt); ok && mentionsShort(cond.Cond) {
+				for _, s := range cond.Body.List {
+					if e, ok := s.(*ast.ExprStmt); ok {
+						allowed[e.X] = true
+					}
+				}
+			}
+			call, ok := n.(*ast.CallExpr)
+			if !ok || allowed[n] {
+				return true
+			}
+			if sel, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, sel.Sel.Name) {
+				t.Errorf("%s skips: a test that cannot run must fail and say what it needs", f.at(n.Pos()))
+			}
+			return true
+		})
+	}
+}
+
+func mentionsShort(e ast.Expr) (found bool) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Short" {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// TestTimeIsInjected keeps the clock in Options.Now and waiting in signals.
+func TestTimeIsInjected(t *testing.T) {
+	for _, f := range goFiles(t) {
+		wiring := strings.HasPrefix(f.pkg, "cmd/") || strings.HasPrefix(f.pkg, "examples/") || f.pkg == "internal/e2e"
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			sel, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			x, ok := sel.X.(*ast.Ident)
+			if !ok || x.Name != "time" {
+				return true
+			}
+			switch {
+			case sel.Sel.Name == "Sleep":
+				t.Errorf("%s sleeps: wait for a signal, or use testing/synctest", f.at(n.Pos()))
+			case sel.Sel.Name == "Now" && !f.test && !wiring:
+				t.Errorf("%s reads the clock: time comes from Options.Now", f.at(n.Pos()))
+			}
+			return true
+		})
+	}
+}
