@@ -1,0 +1,95 @@
+package sign
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An envelope is a DSSE envelope, https://github.com/secure-systems-lab/dsse,
+// protocol version 1.
+type envelope struct {
+	PayloadType string              `json:"payloadType"`
+	Payload     string              `json:"payload"` // base64
+	Signatures  []envelopeSignature `json:"signatures"`
+}
+
+type envelopeSignature struct {
+	KeyID string `json:"keyid"`
+	Sig   string `json:"sig"` // base64
+}
+
+// pae is DSSE's pre-authentication encoding: what is signed.
+func pae(payloadType string, payload []byte) []byte {
+	b := fmt.Appendf(nil, "DSSEv1 %d %s %d ", len(payloadType), payloadType, len(payload))
+	return append(b, payload...)
+}
+
+// wrap signs a payload.
+func wrap(payloadType string, payload []byte, signer posthouse.Signer) ([]byte, error) {
+	sig, err := signer.Sign(pae(payloadType, payload))
+	if err != nil {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Message: "key " + signer.KeyID() + " did not sign", Err: err,
+		}
+	}
+	data, err := json.Marshal(envelope{payloadType, base64.StdEncoding.EncodeToString(payload),
+		[]envelopeSignature{{signer.KeyID(), base64.StdEncoding.EncodeToString(sig)}}})
+	return append(data, '\n'), err
+}
+
+// unwrap returns the payload and a key of the ring that signed it. A signature
+// by a key that the ring has must verify; one such signature is enough.
+func unwrap(data []byte, payloadType string, ring *Ring) ([]byte, Public, error) {
+	var env envelope
+	if err := json.Unmarshal(data, &env); err != nil {
+		return nil, Public{}, invalid("envelope", "is not a DSSE envelope", err)
+	}
+	if env.PayloadType != payloadType {
+		return nil, Public{}, invalid("envelope", fmt.Sprintf("holds %.100q, not %q", env.PayloadType, payloadType), nil)
+	}
+	payload, err := decode64(env.Payload)
+	if err != nil {
+		return nil, Public{}, invalid("envelope", "has a payload that is not base64", err)
+	}
+	message := pae(env.PayloadType, payload)
+	var by Public
+	var names []string
+	for _, s := range env.Signatures {
+		names = append(names, s.KeyID)
+		key, ok := ring.Key(s.KeyID)
+		if !ok {
+			continue
+		}
+		sig, err := decode64(s.Sig)
+		if err != nil || !key.verify(message, sig) {
+			return nil, Public{}, &posthouse.Error{
+				Code: posthouse.CodeCorrupt, Message: "the envelope's signature by " + key.ID + " does not verify", Err: err,
+				Hint: "it was changed after it was signed; get it again from where it came",
+			}
+		}
+		by = key
+	}
+	if by.ID == "" {
+		return nil, Public{}, unknownKey(names)
+	}
+	return payload, by, nil
+}
+
+func unknownKey(names []string) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeForbidden, Message: fmt.Sprintf("it is unverifiable: the ring has no key of its signers %.200q", names),
+		Hint: "get the signer's public key from somebody you trust and add it to the ring",
+	}
+}
+
+// decode64 reads standard or URL-safe base64, as DSSE asks of verifiers.
+func decode64(s string) ([]byte, error) {
+	if bytes.ContainsAny([]byte(s), "-_") {
+		return base64.URLEncoding.Strict().DecodeString(s)
+	}
+	return base64.StdEncoding.Strict().DecodeString(s)
+}

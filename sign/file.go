@@ -1,0 +1,113 @@
+package sign
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/posthouse/posthouse"
+)
+
+// readSecret is readFile for a file that only its owner may read.
+func readSecret(path string, limit int64) ([]byte, error) { return read(path, limit, true) }
+
+// readFile reads a file of at most limit bytes.
+func readFile(path string, limit int64) ([]byte, error) { return read(path, limit, false) }
+
+func read(path string, limit int64, secret bool) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fileError("cannot be opened", path, err)
+	}
+	defer f.Close()
+	st, err := f.Stat() // of the open file, so that nobody can swap it after the check
+	switch {
+	case err != nil:
+		return nil, fileError("cannot be examined", path, err)
+	case !st.Mode().IsRegular():
+		return nil, invalid("path", path+" is not a regular file", nil)
+	case secret && runtime.GOOS != "windows" && st.Mode().Perm()&0o077 != 0: // Windows has no such bits
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "key file",
+			Message: fmt.Sprintf("%s can be read by others (mode %04o)", path, st.Mode().Perm()),
+			Hint:    fmt.Sprintf("run chmod 600 %s; if others may have read it, rotate the key", path),
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, fileError("cannot be read", path, err)
+	}
+	if int64(len(data)) > limit {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeTooLarge, Field: "file",
+			Message: fmt.Sprintf("%s is larger than %d bytes", path, limit),
+		}
+	}
+	return data, nil
+}
+
+// writeNew makes the file with its whole content, durably; fs.ErrExist if
+// there is one.
+func writeNew(path string, data []byte, mode fs.FileMode) error {
+	return write(path, data, mode, func(temp string) error {
+		err := os.Link(temp, path) // unlike a rename, it fails if the name is taken
+		return errors.Join(err, os.Remove(temp))
+	})
+}
+
+// replace puts the file in the place of the one that is there, durably.
+func replace(path string, data []byte, mode fs.FileMode) error {
+	return write(path, data, mode, func(temp string) error { return os.Rename(temp, path) })
+}
+
+func write(path string, data []byte, mode fs.FileMode, name func(temp string) error) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp") // mode 0600
+	if err != nil {
+		return fileError("cannot be created", path, err)
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = name(f.Name())
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // it may be gone already
+		return fileError("cannot be written", path, err)
+	}
+	return syncDir(dir)
+}
+
+// syncDir makes names in a directory durable, where the system has such a call.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return fileError("cannot be opened", dir, err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return fileError("cannot be made durable", dir, err)
+	}
+	return nil
+}
+
+func fileError(what, path string, err error) error {
+	e := &posthouse.Error{Code: posthouse.CodeUnknown, Message: path + " " + what, Err: err}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.Code = posthouse.CodeNotFound
+	case errors.Is(err, fs.ErrPermission):
+		e.Code = posthouse.CodeForbidden
+	case errors.Is(err, syscall.ENOSPC):
+		e.Code, e.Hint = posthouse.CodeFull, "free some space and try again"
+	}
+	return e
+}

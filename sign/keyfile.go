@@ -1,0 +1,182 @@
+package sign
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// PublicSuffix is added to a key file's path to get that of its ring.
+const PublicSuffix = ".pub"
+
+// LoadOrCreate loads the private key in the file, or makes one there if there
+// is none: mode 0600, complete or absent whatever happens meanwhile, and on
+// disk when it returns. Of several processes that start at once, one makes the
+// key and all load it. The directory must exist. The ring with the public key
+// is written beside it, to path.pub, if the key is not in it yet.
+//
+// A file that others may read is an [posthouse.ErrInvalid] that says so.
+func LoadOrCreate(path string) (*Key, error) {
+	key, err := Load(path)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		if err = create(path); err == nil {
+			key, err = Load(path)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	ring, err := loadRing(path + PublicSuffix)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := ring.Key(key.KeyID()); ok {
+		return key, nil
+	}
+	return key, extend(path+PublicSuffix, ring, key.Public())
+}
+
+// Load loads the private key in the file. [posthouse.ErrNotFound],
+// [posthouse.ErrInvalid] if it is no key or others may read it.
+func Load(path string) (*Key, error) {
+	data, err := readSecret(path, 1<<16)
+	if err != nil {
+		return nil, err
+	}
+	key, err := ParseKey(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return key, nil
+}
+
+func create(path string) error {
+	key, err := Generate()
+	if err != nil {
+		return err
+	}
+	data, err := key.encode()
+	if err != nil {
+		return err
+	}
+	err = writeNew(path, data, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // another process was first: its key counts
+	}
+	return err
+}
+
+// LoadRing loads a ring from a file. [posthouse.ErrNotFound],
+// [posthouse.ErrInvalid].
+func LoadRing(path string) (*Ring, error) {
+	data, err := readFile(path, maxRing)
+	if err != nil {
+		return nil, err
+	}
+	ring, err := ParseRing(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return ring, nil
+}
+
+// loadRing is LoadRing, with an empty ring where there is no file.
+func loadRing(path string) (*Ring, error) {
+	ring, err := LoadRing(path)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return &Ring{}, nil
+	}
+	return ring, err
+}
+
+// extend writes the ring with k in it.
+func extend(path string, ring *Ring, k Public) error {
+	ring, err := ring.with(k)
+	if err != nil {
+		return err
+	}
+	data, err := ring.MarshalText()
+	if err != nil {
+		return err
+	}
+	return replace(path, data, 0o644)
+}
+
+// RotateOptions configure [Rotate].
+type RotateOptions struct {
+	// Now is the clock; default time.Now.
+	Now func() time.Time
+
+	// Overlap is how long the old key may still sign, for processes that have
+	// it loaded, and how far a clock may be behind; default 24 hours.
+	Overlap time.Duration
+}
+
+// Rotate replaces the private key in the file by a new one and returns it. The
+// ring in path.pub gets the new key first and the end of the old one last, so
+// whatever interrupts it, the key in the file is in the ring. Processes that
+// run go on with the old key until they are restarted. The old private key is
+// gone; what it signed stays verifiable. Rotate one key file by one process at
+// a time.
+func Rotate(path string, o *RotateOptions) (*Key, error) {
+	if o == nil {
+		o = &RotateOptions{}
+	}
+	now, overlap := time.Now, 24*time.Hour
+	if o.Now != nil {
+		now = o.Now
+	}
+	switch {
+	case o.Overlap < 0:
+		return nil, invalid("Overlap", "is negative", nil)
+	case o.Overlap > 0:
+		overlap = o.Overlap
+	}
+	at := now().UTC().Truncate(time.Second)
+	old, err := Load(path)
+	if err != nil {
+		return nil, err
+	}
+	key, err := Generate()
+	if err != nil {
+		return nil, err
+	}
+	if err := rotate(path, old.Public(), key, at, overlap); err != nil {
+		return nil, err
+	}
+	return key, nil
+}
+
+func rotate(path string, old Public, key *Key, at time.Time, overlap time.Duration) error {
+	pub := path + PublicSuffix
+	ring, err := loadRing(pub)
+	if err != nil {
+		return err
+	}
+	if known, ok := ring.Key(old.ID); ok {
+		old = known
+	}
+	if ring, err = ring.with(old); err != nil {
+		return err
+	}
+	next := key.Public()
+	next.NotBefore = at.Add(-overlap)
+	if err := extend(pub, ring, next); err != nil {
+		return err
+	}
+	data, err := key.encode()
+	if err != nil {
+		return err
+	}
+	if err := replace(path, data, 0o600); err != nil {
+		return err
+	}
+	if ring, err = ring.with(next); err != nil {
+		return err
+	}
+	old.NotAfter = at.Add(overlap + time.Second)
+	return extend(pub, ring, old)
+}

@@ -1,0 +1,156 @@
+package sign
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A Ring is the public keys that signatures are checked against, those of the
+// past included. A Ring is not changed once made.
+type Ring struct{ keys []Public }
+
+const (
+	headerNotBefore = "Not-Before"
+	headerNotAfter  = "Not-After"
+	maxRing         = 1 << 20 // bytes of a ring's file
+)
+
+// NewRing returns a ring of the keys. [posthouse.ErrInvalid] if a key is not 32
+// bytes long, does not have its id, or two share one.
+func NewRing(keys ...Public) (*Ring, error) {
+	r := &Ring{keys: slices.Clone(keys)}
+	slices.SortFunc(r.keys, func(a, b Public) int { return cmp.Compare(a.ID, b.ID) })
+	for i, k := range r.keys {
+		switch {
+		case len(k.Key) != ed25519.PublicKeySize:
+			return nil, invalid("ring", fmt.Sprintf("key %s is %d bytes long; an Ed25519 key has %d", k.ID, len(k.Key), ed25519.PublicKeySize), nil)
+		case k.ID != KeyID(k.Key):
+			return nil, invalid("ring", fmt.Sprintf("key %s has the id %s", KeyID(k.Key), k.ID), nil)
+		case i > 0 && r.keys[i-1].ID == k.ID:
+			return nil, invalid("ring", "lists key "+k.ID+" twice", nil)
+		}
+	}
+	return r, nil
+}
+
+// Keys returns the keys, by id.
+func (r *Ring) Keys() []Public {
+	if r == nil {
+		return nil
+	}
+	return slices.Clone(r.keys)
+}
+
+// Key returns the key with an id. A nil ring knows none.
+func (r *Ring) Key(id string) (Public, bool) {
+	if r == nil {
+		return Public{}, false
+	}
+	i, ok := slices.BinarySearchFunc(r.keys, id, func(k Public, id string) int { return cmp.Compare(k.ID, id) })
+	if !ok {
+		return Public{}, false
+	}
+	return r.keys[i], true
+}
+
+// with returns a ring in which k replaces the key of its id, or is added.
+func (r *Ring) with(k Public) (*Ring, error) {
+	keys := slices.DeleteFunc(r.Keys(), func(o Public) bool { return o.ID == k.ID })
+	return NewRing(append(keys, k)...)
+}
+
+// MarshalText writes the ring as PEM: one PUBLIC KEY block a key, with its id
+// in a comment above it and the times, where set, as headers of the block.
+func (r *Ring) MarshalText() ([]byte, error) {
+	var b bytes.Buffer
+	for _, k := range r.Keys() {
+		der, err := x509.MarshalPKIXPublicKey(k.Key)
+		if err != nil {
+			return nil, invalid("ring", "key "+k.ID+" cannot be encoded", err)
+		}
+		block := &pem.Block{Type: pemPublic, Headers: map[string]string{}, Bytes: der}
+		if !k.NotBefore.IsZero() {
+			block.Headers[headerNotBefore] = k.NotBefore.UTC().Format(time.RFC3339)
+		}
+		if !k.NotAfter.IsZero() {
+			block.Headers[headerNotAfter] = k.NotAfter.UTC().Format(time.RFC3339)
+		}
+		fmt.Fprintf(&b, "# %s\n%s", k.ID, pem.EncodeToMemory(block))
+	}
+	return b.Bytes(), nil
+}
+
+// ParseRing reads what [Ring.MarshalText] wrote. A plain public key file, as
+// openssl writes it, is a ring of one key. Between the blocks only blank lines
+// and lines that start with # may stand: a damaged block is an error, not one
+// key less. [posthouse.ErrInvalid].
+func ParseRing(data []byte) (*Ring, error) {
+	if len(data) > maxRing {
+		return nil, invalid("ring", "is larger than 1 MiB", nil)
+	}
+	var keys []Public
+	for data = skipComments(data); len(data) > 0; data = skipComments(data) {
+		block, rest := pem.Decode(data)
+		if block == nil {
+			return nil, invalid("ring", fmt.Sprintf("has something that is no PEM block after %d keys", len(keys)), nil)
+		}
+		begin := []byte("-----BEGIN ")
+		if text := data[:len(data)-len(rest)]; !bytes.HasPrefix(text, begin) || bytes.Count(text, begin) != 1 {
+			return nil, invalid("ring", fmt.Sprintf("has a damaged PEM block after %d keys", len(keys)), nil)
+		}
+		k, err := parsePublic(block)
+		if err != nil {
+			return nil, err
+		}
+		keys, data = append(keys, k), rest
+	}
+	if len(keys) == 0 {
+		return nil, invalid("ring", "holds no public key", nil)
+	}
+	return NewRing(keys...)
+}
+
+func skipComments(data []byte) []byte {
+	for {
+		data = bytes.TrimLeft(data, " \t\r\n")
+		if len(data) == 0 || data[0] != '#' {
+			return data
+		}
+		_, data, _ = bytes.Cut(data, []byte("\n"))
+	}
+}
+
+func parsePublic(block *pem.Block) (Public, error) {
+	if block.Type != pemPublic {
+		return Public{}, invalid("ring", fmt.Sprintf("has a PEM block of type %q; only public keys belong in it", block.Type), nil)
+	}
+	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
+	if err != nil {
+		return Public{}, invalid("ring", "has a public key that does not decode", err)
+	}
+	key, ok := parsed.(ed25519.PublicKey)
+	if !ok {
+		return Public{}, invalid("ring", fmt.Sprintf("has a %T; only Ed25519 keys can be checked", parsed), nil)
+	}
+	k := newPublic(key)
+	for name, value := range block.Headers {
+		at, err := time.Parse(time.RFC3339, value)
+		switch {
+		case err != nil || at.IsZero():
+			return Public{}, invalid("ring", fmt.Sprintf("key %s: %.40s is not a time as 2026-01-02T15:04:05Z", k.ID, name), err)
+		case name == headerNotBefore:
+			k.NotBefore = at.UTC()
+		case name == headerNotAfter:
+			k.NotAfter = at.UTC()
+		default:
+			return Public{}, invalid("ring", fmt.Sprintf("key %s has the unknown header %.40q", k.ID, name), nil)
+		}
+	}
+	return k, nil
+}
