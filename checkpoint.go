@@ -93,13 +93,15 @@ func (c *Checkpoint) IsRoot() bool { return c.Parent == "" }
 
 // Clone returns a deep copy that shares nothing with c.
 func (c *Checkpoint) Clone() *Checkpoint {
-	d := *c
-	d.State = c.State.Clone()
-	d.Metadata = maps.Clone(c.Metadata)
-	d.Labels = maps.Clone(c.Labels)
-	d.Next, d.Gates = slices.Clone(c.Next), slices.Clone(c.Gates)
-	if c.Source != nil {
-		s := *c.Source
+	return &Checkpoint{Header: *c.Header.clone(), State: c.State.Clone(), Metadata: maps.Clone(c.Metadata)}
+}
+
+func (h *Header) clone() *Header {
+	d := *h
+	d.Labels = maps.Clone(h.Labels)
+	d.Next, d.Gates = slices.Clone(h.Next), slices.Clone(h.Gates)
+	if h.Source != nil {
+		s := *h.Source
 		d.Source = &s
 	}
 	return &d

@@ -86,26 +86,28 @@ func (e *Entry) Link() Hash {
 // Check recomputes the entry's hash and the hash of each body present. It
 // returns an [ErrCorrupt] that names the thread and the sequence number.
 func (e *Entry) Check() error {
+	_, err := e.check()
+	return err
+}
+
+func (e *Entry) check() ([]Record, error) {
 	if e.Sum() != e.Hash {
-		return corrupt("entry %d of thread %q does not have the hash it was written with", e.Seq, e.Thread)
+		return nil, corrupt("entry %d of thread %q does not have the hash it was written with", e.Seq, e.Thread)
 	}
 	recs, err := e.Records()
-	if err != nil {
-		return err
-	}
-	if e.Bodies == nil {
-		return nil
+	if err != nil || e.Bodies == nil {
+		return recs, err
 	}
 	if len(e.Bodies) != len(recs) {
-		return corrupt("entry %d of thread %q has %d bodies for %d records", e.Seq, e.Thread, len(e.Bodies), len(recs))
+		return nil, corrupt("entry %d of thread %q has %d bodies for %d records", e.Seq, e.Thread, len(e.Bodies), len(recs))
 	}
 	for i, b := range e.Bodies {
 		if b != nil && (len(b) != recs[i].Size || sha256.Sum256(b) != recs[i].Hash) {
-			return corrupt("record %d of entry %d of thread %q (%s) does not have the hash it was written with",
+			return nil, corrupt("record %d of entry %d of thread %q (%s) does not have the hash it was written with",
 				i, e.Seq, e.Thread, recs[i].Kind)
 		}
 	}
-	return nil
+	return recs, nil
 }
 
 // A RecordKind tells what a record is. Numbers are part of the format.

@@ -69,7 +69,7 @@ func (t *ThreadInfo) Apply(e *Entry) error {
 	if err != nil {
 		return err
 	}
-	if t.Tail.Seq != 0 && (e.Seq != t.Tail.Seq+1 || e.Prev != t.Link) {
+	if t.Tail.Seq != 0 && (e.Seq != t.Tail.Seq+1 || e.Prev != t.Link || e.Generation != t.Generation) {
 		return corrupt("entry %d of thread %q does not follow entry %d", e.Seq, e.Thread, t.Tail.Seq)
 	}
 	t.apply(e, &h)
@@ -99,6 +99,9 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 			t.Lease = Lease{Owner: c.Owner, Fence: c.Fence, Run: c.Run, Held: !c.Release}
 		case r.Removal != nil:
 			t.applyRemoval(r.Removal)
+			if r.Removal.Whole {
+				t.Generation++ // what is saved under this name next begins anew
+			}
 		}
 	}
 	t.settle()
@@ -107,6 +110,8 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 func (t *ThreadInfo) applyCheckpoint(c *Header, seq uint64) {
 	if c.Revision == 0 {
 		t.Checkpoints++
+	} else if b, ok := t.Branch(c.Branch); !ok || b.Head != c.ID {
+		return // a new revision of what is not the head
 	}
 	if c.Graph != "" {
 		t.Graph = c.Graph

@@ -203,3 +203,18 @@ func (v Value) validate(part string) error {
 	}
 	return nil
 }
+
+// validText reports whether s is UTF-8 without control characters.
+func validText(s string) bool {
+	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
+}
+
+// cutText shortens s to n bytes at most, at a rune's end.
+func cutText(s string, n int) string {
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+func checkUTF8(s string) bool { return utf8.ValidString(s) }

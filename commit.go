@@ -1,0 +1,312 @@
+package posthouse
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+)
+
+// maxRetries bounds how often a commit starts over because other appends, which
+// do not stand against it, got in between.
+const maxRetries = 100
+
+// Commit appends one entry: what the draft holds becomes durable together, or
+// not at all. It fails with [ErrConflict] if draft.Head is not the branch's
+// head (Error.Head says what is), with [ErrFenced] if a newer claim owns the
+// thread, with [ErrBusy] if the draft has no claim and somebody else runs the
+// thread, with [ErrTooLarge] beyond Options.MaxState. With [ErrUnknown] the
+// outcome is not known; committing again is safe under the same Head.
+func (l *Ledger) Commit(ctx context.Context, d *Draft) (*Committed, error) {
+	c, h, err := l.commit(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	if h != nil {
+		l.opt.Observer.saved(l.opt.Logger, h)
+		if err := l.evict(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// commit is Commit without the event.
+func (l *Ledger) commit(ctx context.Context, d *Draft) (*Committed, *Header, error) {
+	if err := d.validate(); err != nil {
+		return nil, nil, err
+	}
+	t, err := l.thread(d.Thread)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var done *Committed
+	var next *head
+	err = l.append(ctx, t, func(a *appending) error {
+		done = &Committed{Seq: a.seq}
+		err := a.draft(d, done)
+		next = a.next
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	done.Hash = t.info.Tail.Hash
+	for i := range done.Gates {
+		done.Gates[i].Seq, done.Gates[i].Hash = done.Seq, done.Hash
+	}
+	if d.Checkpoint != nil {
+		done.Checkpoint = next.Header.clone()
+	}
+	return done, done.Checkpoint, nil
+}
+
+// An appending is one entry in the making, on top of what t knows.
+type appending struct {
+	l   *Ledger
+	ctx context.Context
+	t   *thread
+	at  time.Time
+	seq uint64
+
+	records []Record
+	bodies  [][]byte
+	ids     []IndexedID
+	drop    []ID
+	claim   *Claim // to be marked as recorded
+
+	next    *head    // the branch's new head
+	recents []recent // step results for the branch's head
+	branch  string   // theirs
+	sign    bool     // this entry is one that is always signed
+}
+
+func (a *appending) add(r Record, body []byte) int {
+	a.records = append(a.records, r)
+	a.bodies = append(a.bodies, body)
+	return len(a.records) - 1
+}
+
+// append builds an entry by calling build, appends it, and takes t over it.
+// When another append won, it reloads and builds again, so build must check
+// its conditions each time. Callers hold t.mu.
+func (l *Ledger) append(ctx context.Context, t *thread, build func(*appending) error) error {
+	var last error
+	for range maxRetries {
+		if err := l.load(ctx, t); err != nil {
+			return err
+		}
+		a := &appending{l: l, ctx: ctx, t: t, at: l.opt.Now(), seq: t.info.Tail.Seq + 1}
+		if err := build(a); err != nil {
+			t.forget() // the head's bytes may have been spliced already
+			return err
+		}
+		err := l.put(ctx, t, a)
+		if err == nil {
+			return nil
+		}
+		t.forget()
+		if !errors.Is(err, ErrConflict) {
+			return err
+		}
+		last = err
+	}
+	return last
+}
+
+// put seals, signs and appends what a holds.
+func (l *Ledger) put(ctx context.Context, t *thread, a *appending) error {
+	e, h := seal(t.info, a.at, a.records, a.bodies)
+	if err := l.signEntry(t, e, a); err != nil {
+		return err
+	}
+	info := t.info.after(e, h)
+	b := &Batch{After: t.info.Tail, Entry: e, IDs: a.ids, Drop: a.drop, Thread: info}
+	err := l.store.Append(ctx, b)
+	for try := 0; errors.Is(err, ErrUnknown) && ctx.Err() == nil && try < 3; try++ {
+		err = l.store.Append(ctx, b) // the same entry again: success if it is there
+	}
+	if err != nil {
+		return err
+	}
+	t.info = info
+	if a.next != nil {
+		if b, _ := info.Branch(a.next.Branch); b.Head == a.next.ID {
+			t.heads[a.next.Branch] = a.next
+		}
+	}
+	if len(a.recents) > 0 {
+		if hd := t.heads[a.branch]; hd != nil {
+			hd.recent = append(hd.recent, a.recents...)
+		}
+	}
+	if a.claim != nil {
+		a.claim.recorded = true
+	}
+	return nil
+}
+
+// signEvery is how long entries of a thread go unsigned; the entries in
+// between are covered by the next signature, since the chain runs through it.
+const signEvery = time.Second
+
+func (l *Ledger) signEntry(t *thread, e *Entry, a *appending) error {
+	if l.opt.Signer == nil {
+		return nil
+	}
+	if e.Seq == 1 {
+		t.since = a.at
+	}
+	if !a.sign && a.at.Sub(t.since) < signEvery && !a.at.Before(t.since) {
+		return nil
+	}
+	sig, err := l.opt.Signer.Sign(SignatureMessage(e.Hash))
+	if err != nil {
+		return &Error{Code: CodeReadOnly, Message: "the entry could not be signed", Hint: "check the signing key", Err: err}
+	}
+	e.Sig = JoinSignature(l.opt.Signer.KeyID(), sig)
+	t.since = a.at
+	return nil
+}
+
+// draft adds the records of d.
+func (a *appending) draft(d *Draft, done *Committed) error {
+	if err := a.checkLease(d); err != nil {
+		return err
+	}
+	a.branch = d.Branch
+	bh, exists := a.t.info.Branch(d.Branch)
+	if d.Head != nil && *d.Head != bh.Head {
+		return &Error{
+			Code: CodeConflict, Head: bh.Head, Tail: &a.t.info.Tail,
+			Message: "branch " + d.Branch + " of thread " + d.Thread + " has moved on to " + string(bh.Head),
+			Hint:    "load the head and derive from it, or fork",
+		}
+	}
+	if err := a.steps(d); err != nil {
+		return err
+	}
+	if c := d.Checkpoint; c != nil {
+		a.supersede(d)
+		if err := a.checkpoint(d, c, bh, exists); err != nil {
+			return err
+		}
+	}
+	for _, g := range d.inherit {
+		c := *g
+		c.ID = ""
+		opened, err := a.gate(d, c)
+		if err != nil {
+			return err
+		}
+		dec := *g.Decision
+		dec.Gate = opened.ID
+		a.decision(&dec, a.seq)
+	}
+	for i := range d.Gates {
+		g, err := a.gate(d, d.Gates[i])
+		if err != nil {
+			return err
+		}
+		done.Gates = append(done.Gates, g)
+	}
+	return nil
+}
+
+func (a *appending) steps(d *Draft) error {
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		if n := len(s.Value.Data); n > a.l.opt.MaxState {
+			return tooLarge("step "+s.Name, n, a.l.opt.MaxState)
+		}
+		rec := a.add(Record{Kind: RecordStep, Step: &StepInfo{
+			Task: s.Task, Name: s.Name, Occurrence: s.Occurrence, Branch: d.Branch, Codec: s.Value.Codec, Effect: s.Effect,
+		}}, slices.Clone(s.Value.Data))
+		if d.Checkpoint == nil && len(s.Value.Data) >= minRef {
+			a.recents = append(a.recents, recent{a.seq, rec, a.bodies[rec]})
+		}
+	}
+	if len(a.recents) > 0 {
+		_, err := a.l.headOf(a.ctx, a.t, d.Branch)
+		return err
+	}
+	return nil
+}
+
+func tooLarge(field string, have, limit int) *Error {
+	return &Error{
+		Code: CodeTooLarge, Field: field, Message: "has " + itoa(have) + " bytes; the limit is " + itoa(limit),
+		Hint: "keep large values elsewhere and store a reference, or raise Options.MaxState",
+	}
+}
+
+// supersede cancels the branch's open gates that a new checkpoint leaves behind.
+func (a *appending) supersede(d *Draft) {
+	for _, w := range a.t.info.Waiting {
+		if w.Branch == d.Branch && !slices.Contains(d.Keep, w.ID) {
+			a.decision(&Decision{
+				Gate: w.ID, Verdict: Cancel, By: "posthouse", Reason: "the branch went on without it", At: a.at.UTC(),
+			}, w.Seq)
+		}
+	}
+}
+
+func (a *appending) decision(d *Decision, gateSeq uint64) {
+	d.Seq = a.seq
+	body, err := json.Marshal(d)
+	if err != nil {
+		panic("posthouse: a decision does not encode: " + err.Error()) // its JSON was validated
+	}
+	a.add(Record{Kind: RecordDecision, Decision: &DecideInfo{
+		Gate: d.Gate, GateSeq: gateSeq, Verdict: d.Verdict, By: d.By,
+	}}, body)
+	a.ids = append(a.ids, IndexedID{ID: d.Gate, Replace: true})
+	a.sign = true
+}
+
+func (a *appending) gate(d *Draft, g Gate) (Gate, error) {
+	if g.Name == "" || len(g.Name) > MaxID || !validText(g.Name) {
+		return g, invalid("gate", "name %.40q must be 1 to %d bytes of text", g.Name, MaxID)
+	}
+	for _, j := range []struct {
+		field string
+		data  []byte
+	}{{"payload", g.Payload}, {"schema", g.Schema}} {
+		if len(j.data) > 0 {
+			if err := checkJSON(j.field, j.data); err != nil {
+				return g, err
+			}
+		}
+	}
+	for _, v := range g.Verdicts {
+		if !slices.Contains(defaultVerdicts, v) {
+			return g, invalid("verdicts", "%q is not one of approve, reject, edit, respond", v)
+		}
+	}
+	if g.ID == "" {
+		g.ID = gatePrefix + a.l.NewID()
+	} else if err := g.ID.Validate(); err != nil {
+		return g, err
+	}
+	if g.Kind == "" {
+		g.Kind = "approval"
+	}
+	g.Thread, g.Branch, g.Checkpoint, g.CreatedAt = d.Thread, d.Branch, a.next.ID, time.UnixMilli(a.at.UnixMilli()).UTC()
+	g.Hash, g.Seq, g.Decision = Hash{}, 0, nil // told by the entry
+	body, err := json.Marshal(&g)
+	if err != nil {
+		return g, invalid("gate", "%q does not encode: %v", g.Name, err)
+	}
+	if len(body) > a.l.opt.MaxState {
+		return g, tooLarge("gate", len(body), a.l.opt.MaxState)
+	}
+	a.add(Record{Kind: RecordGate, Gate: &GateInfo{
+		ID: g.ID, Name: g.Name, Task: g.Task, Occurrence: g.Occurrence, Branch: d.Branch, ExpiresAt: g.ExpiresAt,
+	}}, body)
+	a.ids = append(a.ids, IndexedID{ID: g.ID})
+	a.sign = true
+	return g, nil
+}

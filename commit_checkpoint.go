@@ -1,0 +1,217 @@
+package posthouse
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// headOf returns a branch's head, loading it if this process does not know it;
+// nil if there is no such branch.
+func (l *Ledger) headOf(ctx context.Context, t *thread, branch string) (*head, error) {
+	if h := t.heads[branch]; h != nil {
+		return h, nil
+	}
+	bh, ok := t.info.Branch(branch)
+	if !ok {
+		return nil, nil
+	}
+	h, err := l.headAt(ctx, t.name, bh.Seq)
+	if err != nil {
+		return nil, err
+	}
+	t.heads[branch] = h
+	return h, nil
+}
+
+func (l *Ledger) headAt(ctx context.Context, thread string, seq uint64) (*head, error) {
+	b, err := l.reader(ctx, thread).locate(seq)
+	if err != nil {
+		return nil, err
+	}
+	return &head{Header: b.header, parts: b.parts, manifest: b.manifest, age: b.age}, nil
+}
+
+// parent finds what the new checkpoint is a change of.
+func (a *appending) parent(d *Draft, c *Change, bh BranchHead, exists bool) (*head, error) {
+	switch {
+	case d.revise != nil && d.revise.ParentSeq != 0:
+		return a.l.headAt(a.ctx, d.Thread, d.revise.ParentSeq)
+	case d.revise != nil:
+		return nil, nil
+	case c.Root || !exists && c.Parent == "":
+		if !c.Root && d.Branch != MainBranch {
+			return nil, &Error{
+				Code: CodeNotFound, Message: "thread " + d.Thread + " has no branch " + d.Branch,
+				Hint: "name the parent to begin a branch, or fork",
+			}
+		}
+		return nil, nil
+	case c.Parent == "" || c.Parent == bh.Head && exists:
+		return a.l.headOf(a.ctx, a.t, d.Branch)
+	case exists:
+		return nil, &Error{
+			Code: CodeConflict, Head: bh.Head, Tail: &a.t.info.Tail,
+			Message: "checkpoint " + string(c.Parent) + " is not the head of branch " + d.Branch + "; " + string(bh.Head) + " is",
+			Hint:    "derive from the head, or fork the older checkpoint into a branch of its own",
+		}
+	}
+	ref, err := a.l.store.Find(a.ctx, c.Parent)
+	if err != nil {
+		return nil, err
+	}
+	if ref.Thread != d.Thread {
+		return nil, invalid("parent", "%s belongs to thread %q, not %q; fork it into this thread", c.Parent, ref.Thread, d.Thread)
+	}
+	return a.l.headAt(a.ctx, d.Thread, ref.Seq)
+}
+
+// checkpoint adds the checkpoint's record and makes it the branch's next head.
+func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) error {
+	base, err := a.parent(d, c, bh, exists)
+	if err != nil {
+		return err
+	}
+	h := Header{
+		ID: c.ID, Thread: d.Thread, Branch: d.Branch, Coordination: c.Coordination, Kind: c.Kind, Status: c.Status,
+		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
+		Next: slices.Clone(c.Next), Labels: maps.Clone(c.Labels), Source: c.Source, CreatedAt: c.CreatedAt.UTC(),
+	}
+	if c.CreatedAt.IsZero() {
+		h.CreatedAt = c.CreatedAt
+	}
+	if d.revise != nil {
+		h.ID, h.Order, h.Revision = d.revise.ID, d.revise.Order, d.revise.Revision+1
+	} else {
+		a.identify(&h)
+	}
+	h.Step = d.step
+	e := &encoder{l: a.l, ctx: a.ctx, thread: d.Thread, seq: a.seq, base: base, fresh: !exists}
+	if base != nil {
+		h.Parent, h.ParentSeq = base.ID, base.Seq
+		h.Step = base.Step + stepOf(c.Kind)
+		h.Coordination = cmp.Or(h.Coordination, base.Coordination)
+		h.Graph = cmp.Or(h.Graph, base.Graph)
+		e.parts = slices.Clone(base.parts)
+	}
+	if err := e.change(c); err != nil {
+		return err
+	}
+	return a.finish(h, e, c)
+}
+
+// finish puts the record and the new head together.
+func (a *appending) finish(h Header, e *encoder, c *Change) error {
+	next := &head{}
+	next.manifest, next.age, h.Size = e.finish()
+	if h.Size > a.l.opt.MaxState {
+		return tooLarge("state", h.Size, a.l.opt.MaxState)
+	}
+	next.Header, next.parts = h, e.parts
+	a.add(Record{Kind: RecordCheckpoint, Checkpoint: &next.Header, parts: e.list}, e.body)
+	a.ids = append(a.ids, IndexedID{ID: h.ID, Order: h.Order, Header: &next.Header, Replace: h.Revision > 0})
+	a.next = next
+	a.sign = a.sign || c.Status == StatusDone || c.Status == StatusFailed || c.Status == StatusCancelled
+	return nil
+}
+
+// stepOf is what a kind of checkpoint adds to the count of steps: one that
+// waits, failed or was forked has the executions of its parent still before it.
+func stepOf(kind string) uint64 {
+	if kind == KindWait || kind == KindFail || kind == KindFork {
+		return 0
+	}
+	return 1
+}
+
+// identify gives the checkpoint its id and its place among all.
+func (a *appending) identify(h *Header) {
+	if h.ID == "" {
+		h.ID = a.l.ids.new(a.at)
+	}
+	if k, ok := h.ID.uuid(); ok {
+		h.Order = k
+	} else {
+		h.Order, _ = a.l.ids.new(a.at).uuid()
+	}
+}
+
+// change encodes what c does to the parts.
+func (e *encoder) change(c *Change) error {
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		if err := checkPartName(p.Name); err != nil {
+			return err
+		}
+		codec := cmp.Or(p.Codec, "json")
+		var err error
+		switch {
+		case p.Drop:
+			e.drop(p.Name)
+		case p.Splice:
+			err = e.splice(p.Name, codec, p.Prefix, p.Suffix, p.Data, nil)
+		default:
+			err = e.set(p.Name, Value{codec, p.Data})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if c.State != nil {
+		if err := e.whole(c.State); err != nil {
+			return err
+		}
+	}
+	if c.Metadata == nil {
+		return nil
+	}
+	if len(c.Metadata) == 0 {
+		e.drop(metaPart)
+		return nil
+	}
+	for k, v := range c.Metadata {
+		if !validText(k) || !checkUTF8(v) {
+			return invalid("metadata", "%.40q is not valid text", k)
+		}
+	}
+	data, err := json.Marshal(c.Metadata)
+	if err != nil {
+		return invalid("metadata", "does not encode: %v", err)
+	}
+	return e.set(metaPart, Value{"json", data})
+}
+
+// whole replaces the state: parts that are not in s go.
+func (e *encoder) whole(s State) error {
+	for _, p := range slices.Clone(e.parts) {
+		if _, ok := s[p.name]; !ok && p.name != metaPart {
+			e.drop(p.name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if err := checkPartName(name); err != nil {
+			return err
+		}
+		v := s[name]
+		if err := v.validate(name); err != nil {
+			return err
+		}
+		if err := e.set(name, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkPartName(name string) error {
+	if name == "" || len(name) > MaxID || !validText(name) || strings.HasPrefix(name, "$") {
+		return invalid("part", "name %.40q must be 1 to %d bytes of text that do not begin with $", name, MaxID)
+	}
+	return nil
+}

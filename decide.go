@@ -1,0 +1,292 @@
+package posthouse
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+	"time"
+)
+
+// Gate returns a gate, with its decision if it has one. [ErrNotFound].
+func (l *Ledger) Gate(ctx context.Context, id ID) (*Gate, error) {
+	ref, err := l.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return l.gateAt(ctx, id, ref)
+}
+
+// gateAt reads a gate from where the index has it: its own entry, or the entry
+// of its decision, which says where the gate is.
+func (l *Ledger) gateAt(ctx context.Context, id ID, ref Ref) (*Gate, error) {
+	r := l.reader(ctx, ref.Thread)
+	e, err := r.entry(ref.Seq, true)
+	if err != nil {
+		return nil, err
+	}
+	var d *Decision
+	for i := range e.recs {
+		rec := &e.recs[i]
+		switch {
+		case rec.Gate != nil && rec.Gate.ID == id:
+			return readGateBody(&e.Entry, rec, e.Bodies[i])
+		case rec.Decision != nil && rec.Decision.Gate == id:
+			if d, err = readDecisionBody(&e.Entry, rec, e.Bodies[i]); err != nil {
+				return nil, err
+			}
+			if e, err = r.entry(rec.Decision.GateSeq, true); err != nil {
+				return nil, err
+			}
+			for j := range e.recs {
+				if g := e.recs[j].Gate; g != nil && g.ID == id {
+					gate, err := readGateBody(&e.Entry, &e.recs[j], e.Bodies[j])
+					if err == nil {
+						gate.Decision = d
+					}
+					return gate, err
+				}
+			}
+			return nil, corrupt("entry %d of thread %q does not hold gate %s", e.Seq, ref.Thread, id)
+		}
+	}
+	return nil, notFound("gate", id)
+}
+
+// A GateQuery selects open gates.
+type GateQuery struct {
+	Thread       string
+	Coordination string
+	Checkpoint   ID
+	Assignee     string // gates this person may decide: assigned to them, or to nobody
+	Newest       bool   // newest first; otherwise oldest first, thread by thread
+	Limit        int    // 0: all
+}
+
+// Gates yields the gates that wait for a decision: the inbox.
+func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error] {
+	return func(yield func(*Gate, error) bool) {
+		var found []Ref
+		var ids []ID
+		for t, err := range l.store.Threads(ctx, ThreadQuery{Thread: q.Thread, Waiting: true}) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if q.Coordination != "" && firstOf(t.Coordination, t.Thread) != q.Coordination {
+				continue
+			}
+			for _, w := range t.Waiting {
+				found, ids = append(found, Ref{t.Thread, w.Seq}), append(ids, w.ID)
+			}
+		}
+		order := make([]int, len(ids))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return compareIDs(ids[a], ids[b]) })
+		if q.Newest {
+			slices.Reverse(order)
+		}
+		n := 0
+		for _, i := range order {
+			g, err := l.gateAt(ctx, ids[i], found[i])
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if q.Checkpoint != "" && g.Checkpoint != q.Checkpoint ||
+				q.Assignee != "" && len(g.Assignees) > 0 && !slices.Contains(g.Assignees, q.Assignee) {
+				continue
+			}
+			if !yield(g, nil) {
+				return
+			}
+			if n++; n == q.Limit {
+				return
+			}
+		}
+	}
+}
+
+func compareIDs(a, b ID) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// Decide records the one decision of a gate and makes its branch runnable, in
+// one commit. It returns the gate with the decision. It fails with
+// [ErrDecided] or [ErrExpired], Error.Decision being the first decision, with
+// [ErrForbidden] where the gate, its requester rule or the policy says no, and
+// with [ErrConflict] if d.Shown is not what the gate's checkpoint is.
+// d.By and d.Verdict are required; d.At is set here.
+func (l *Ledger) Decide(ctx context.Context, gate ID, d Decision) (*Gate, error) {
+	if err := l.checkDecision(&d); err != nil {
+		return nil, err
+	}
+	return l.decide(ctx, gate, func(g *Gate, now time.Time) (*Decision, error) {
+		if !g.ExpiresAt.IsZero() && !now.Before(g.ExpiresAt) && d.Verdict != Cancel {
+			return expired(g), nil
+		}
+		if err := l.mayDecide(g, &d); err != nil {
+			return nil, err
+		}
+		return &d, nil
+	})
+}
+
+// Expire records that a gate's deadline passed. [ErrConflict] if it has not,
+// [ErrDecided] if the gate was decided before.
+func (l *Ledger) Expire(ctx context.Context, gate ID) (*Gate, error) {
+	g, err := l.decide(ctx, gate, func(g *Gate, now time.Time) (*Decision, error) {
+		if g.ExpiresAt.IsZero() || now.Before(g.ExpiresAt) {
+			return nil, &Error{Code: CodeConflict, Message: "gate " + string(gate) + " has not expired yet"}
+		}
+		return expired(g), nil
+	})
+	if e, ok := err.(*Error); ok && e.Code == CodeExpired && g != nil {
+		return g, nil
+	}
+	return g, err
+}
+
+func expired(g *Gate) *Decision {
+	return &Decision{Verdict: Expire, By: "posthouse", Reason: "no decision by " + g.ExpiresAt.Format(time.RFC3339)}
+}
+
+// decide appends what choose decides of an open gate.
+func (l *Ledger) decide(ctx context.Context, id ID, choose func(*Gate, time.Time) (*Decision, error)) (*Gate, error) {
+	ref, err := l.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	t, err := l.thread(ref.Thread)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var g *Gate
+	err = l.append(ctx, t, func(a *appending) error {
+		if g, err = a.openGate(id); err != nil {
+			return err
+		}
+		d, err := choose(g, a.at)
+		if err != nil {
+			return err
+		}
+		d.Gate, d.At = id, time.UnixMilli(a.at.UnixMilli()).UTC()
+		a.decision(d, g.Seq)
+		c := *d
+		g.Decision = &c
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.opt.Observer.decided(l.opt.Logger, g)
+	if g.Decision.Verdict == Expire {
+		return g, &Error{
+			Code: CodeExpired, Decision: g.Decision,
+			Message: "gate " + string(id) + " expired at " + g.ExpiresAt.Format(time.RFC3339), Hint: "ask again",
+		}
+	}
+	return g, nil
+}
+
+// openGate returns the gate if it waits, else the error that says what became
+// of it. What this process believes may be old: only a gate it knows as open
+// is taken at its word, since the append is conditional on that.
+func (a *appending) openGate(id ID) (*Gate, error) {
+	for fresh := false; ; fresh = true {
+		for _, w := range a.t.info.Waiting {
+			if w.ID == id {
+				return a.l.gateAt(a.ctx, id, Ref{a.t.name, w.Seq})
+			}
+		}
+		if fresh {
+			break
+		}
+		a.t.forget()
+		if err := a.l.load(a.ctx, a.t); err != nil {
+			return nil, err
+		}
+		a.seq = a.t.info.Tail.Seq + 1
+	}
+	g, err := a.l.Gate(a.ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if g.Decision == nil {
+		return nil, notFound("open gate", id)
+	}
+	e := &Error{
+		Code: CodeDecided, Decision: g.Decision,
+		Message: "gate " + string(id) + " was decided before: " + string(g.Decision.Verdict) + " by " + g.Decision.By,
+		Hint:    "the first decision stands; a fork asks again",
+	}
+	if g.Decision.Verdict == Expire {
+		e.Code, e.Message = CodeExpired, "gate "+string(id)+" expired at "+g.ExpiresAt.Format(time.RFC3339)
+	}
+	return nil, e
+}
+
+func (l *Ledger) checkDecision(d *Decision) error {
+	switch {
+	case d.By == "" || len(d.By) > MaxID || !validText(d.By):
+		return invalid("by", "must say who decides, in at most %d bytes of text", MaxID)
+	case len(d.Actor) > MaxID || !validText(d.Actor):
+		return invalid("actor", "must be at most %d bytes of text", MaxID)
+	case len(d.Reason) > maxText || !checkUTF8(d.Reason):
+		return invalid("reason", "must be at most %d bytes of text", maxText)
+	case !slices.Contains(defaultVerdicts, d.Verdict) && d.Verdict != Cancel:
+		return invalid("verdict", "%q is not one of approve, reject, edit, respond, cancel", d.Verdict)
+	case d.Verdict != Edit && d.Verdict != Respond && len(d.Value) > 0:
+		return invalid("value", "goes with edit or respond, not with %s", d.Verdict)
+	case (d.Verdict == Edit || d.Verdict == Respond) && len(d.Value) == 0:
+		return invalid("value", "is required to %s; null is a value", d.Verdict)
+	case len(d.Value) > l.opt.MaxState:
+		return tooLarge("value", len(d.Value), l.opt.MaxState)
+	}
+	if len(d.Value) > 0 {
+		d.Value = json.RawMessage(slices.Clone(d.Value))
+		return checkJSON("value", d.Value)
+	}
+	return nil
+}
+
+func (l *Ledger) mayDecide(g *Gate, d *Decision) error {
+	forbidden := func(message, hint string) error {
+		return &Error{Code: CodeForbidden, Message: message, Hint: hint}
+	}
+	switch {
+	case !g.Allows(d.Verdict):
+		return invalid("verdict", "%q is not among those this gate allows: %v", d.Verdict, g.Verdicts)
+	case !d.Shown.IsZero() && d.Shown != g.Hash:
+		return &Error{
+			Code: CodeConflict, Message: "what was shown is not what gate " + string(g.ID) + " asks about",
+			Hint: "look at it again, then decide",
+		}
+	case len(g.Assignees) > 0 && !slices.Contains(g.Assignees, d.By) && d.Verdict != Cancel:
+		return forbidden(d.By+" is not among those this gate is assigned to", "ask one of its assignees")
+	case g.RequestedBy != "" && g.RequestedBy == d.By && !g.AllowRequest && d.Verdict != Reject && d.Verdict != Cancel:
+		return forbidden(d.By+" asked for this and cannot approve it", "somebody else has to decide")
+	}
+	if len(g.Schema) > 0 && len(d.Value) > 0 {
+		if l.opt.Validate == nil {
+			return &Error{Code: CodeUnsupported, Message: "the gate has a schema and this ledger cannot check it", Hint: "set Options.Validate, for example to gate.Validate"}
+		}
+		if err := l.opt.Validate(g.Schema, d.Value); err != nil {
+			return &Error{Code: CodeInvalid, Field: "value", Message: "does not satisfy the gate's schema", Err: err}
+		}
+	}
+	if l.opt.Policy != nil {
+		return l.opt.Policy(g, d)
+	}
+	return nil
+}

@@ -1,0 +1,315 @@
+package posthouse
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+)
+
+// A DeleteMode says what becomes of a checkpoint's children.
+type DeleteMode string
+
+// The modes.
+const (
+	DeleteRefuse  DeleteMode = ""        // a checkpoint with children is not deleted: ErrConflict
+	DeleteOrphan  DeleteMode = "orphan"  // they stay, their parent's id leads nowhere
+	DeleteSubtree DeleteMode = "subtree" // they are deleted too
+)
+
+// DeleteOptions refine a deletion. Nil is the zero value.
+type DeleteOptions struct {
+	Mode   DeleteMode
+	By     string
+	Reason string
+}
+
+// A Deleted says what a deletion took.
+type Deleted struct {
+	Checkpoints int   `json:"checkpoints"`
+	Gates       int   `json:"gates"`  // open gates that were cancelled with them
+	Bodies      int   `json:"bodies"` // of records, gone for good
+	Kept        int   `json:"kept"`   // bodies that stay since other checkpoints are rebuilt from them
+	Bytes       int64 `json:"bytes"`
+}
+
+// Delete removes a checkpoint. A record in the log attests it; the bodies that
+// no kept checkpoint needs are gone for good. Deleting a branch's head moves
+// the head to its parent, which then waits to be resumed, and cancels its
+// gates; a branch that loses its first checkpoint ends. [ErrNotFound].
+func (l *Ledger) Delete(ctx context.Context, id ID, o *DeleteOptions) (*Deleted, error) {
+	ref, err := l.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	del, err := l.deleteIn(ctx, ref.Thread, o, func(t *threadTree) ([]uint64, error) {
+		seq, ok := t.byID[id]
+		if !ok {
+			return nil, notFound("checkpoint", id)
+		}
+		if o == nil || o.Mode == DeleteRefuse {
+			if n := len(t.children[seq]); n > 0 {
+				return nil, &Error{
+					Code: CodeConflict, Message: "checkpoint " + string(id) + " has " + itoa(n) + " children",
+					Hint: "delete the subtree, or orphan them",
+				}
+			}
+		}
+		if o != nil && o.Mode == DeleteSubtree {
+			return t.subtree(seq), nil
+		}
+		return []uint64{seq}, nil
+	})
+	if err == nil {
+		l.opt.Observer.deleted(l.opt.Logger, ObserverEvent{At: l.Now(), Thread: ref.Thread, ID: id, Count: del.Checkpoints})
+	}
+	return del, err
+}
+
+// deleteIn removes the checkpoints of a thread that choose picks.
+func (l *Ledger) deleteIn(ctx context.Context, thread string, o *DeleteOptions, choose func(*threadTree) ([]uint64, error)) (*Deleted, error) {
+	if o == nil {
+		o = &DeleteOptions{}
+	}
+	if o.Mode != DeleteRefuse && o.Mode != DeleteOrphan && o.Mode != DeleteSubtree {
+		return nil, invalid("mode", "%q is not one of orphan, subtree or empty", o.Mode)
+	}
+	t, err := l.thread(thread)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	del := &Deleted{}
+	var gone []BodyRef
+	err = l.append(ctx, t, func(a *appending) error {
+		if err := a.checkLease(&Draft{Thread: thread}); err != nil {
+			return err
+		}
+		tree, err := l.tree(ctx, thread)
+		if err != nil {
+			return err
+		}
+		targets, err := choose(tree)
+		if err != nil {
+			return err
+		}
+		*del, gone, err = a.remove(tree, targets, o)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.heads = map[string]*head{}
+	removed, err := l.store.Remove(ctx, Removal{Thread: thread, Bodies: gone})
+	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
+	return del, err
+}
+
+// remove adds the removal record for the targets.
+func (a *appending) remove(tree *threadTree, targets []uint64, o *DeleteOptions) (Deleted, []BodyRef, error) {
+	info := &RemovalInfo{Reason: o.Reason, By: o.By, Count: len(targets)}
+	var list RemovedList
+	var bodies []BodyRef
+	for _, seq := range targets {
+		n := tree.nodes[seq]
+		tree.remove(seq)
+		list.Checkpoints = append(list.Checkpoints, RemovedCheckpoint{n.header.ID, seq})
+		a.drop = append(a.drop, n.header.ID)
+		bodies = append(bodies, n.bodies(seq)...)
+	}
+	for _, w := range a.t.info.Waiting {
+		if slices.Contains(targets, w.Seq) {
+			info.Gates = append(info.Gates, w.ID)
+			a.drop = append(a.drop, w.ID)
+		}
+	}
+	for _, b := range a.t.info.Branches {
+		if slices.Contains(targets, b.Seq) {
+			info.Heads = append(info.Heads, tree.newHead(b, a.t.info))
+		}
+	}
+	need, kept := tree.needed(), 0
+	for _, b := range bodies {
+		if need[b] {
+			kept++
+		} else {
+			list.Bodies = append(list.Bodies, b)
+		}
+	}
+	body, err := json.Marshal(list)
+	if err != nil {
+		return Deleted{}, nil, err
+	}
+	a.add(Record{Kind: RecordRemoval, Removal: info}, body)
+	a.sign = true
+	return Deleted{Checkpoints: len(targets), Gates: len(info.Gates), Kept: kept}, list.Bodies, nil
+}
+
+// newHead walks up from a removed head to what is left of its branch.
+func (t *threadTree) newHead(b BranchHead, info *ThreadInfo) BranchHead {
+	for seq := b.Seq; ; {
+		n := t.nodes[seq]
+		if n == nil || n.header.ParentSeq == 0 {
+			return BranchHead{Branch: b.Branch}
+		}
+		seq = n.header.ParentSeq
+		p := t.nodes[seq]
+		if p == nil || p.header.Branch != b.Branch {
+			return BranchHead{Branch: b.Branch}
+		}
+		if p.removed {
+			continue
+		}
+		s := p.header.Status
+		open := slices.ContainsFunc(info.Waiting, func(w WaitingGate) bool { return w.Seq == seq })
+		if s.Runnable() || s == StatusWaiting && !open {
+			s = StatusInterrupted
+		}
+		return BranchHead{b.Branch, p.header.ID, seq, s}
+	}
+}
+
+// DeleteThread removes a thread. One record stays of it: signed, it attests how
+// far the log went. A new root under the same name starts a new generation
+// behind it.
+func (l *Ledger) DeleteThread(ctx context.Context, thread string, o *DeleteOptions) (*Deleted, error) {
+	del, err := l.deleteThread(ctx, thread, o)
+	if err == nil {
+		l.opt.Observer.deleted(l.opt.Logger, ObserverEvent{At: l.Now(), Thread: thread, Count: del.Checkpoints})
+	}
+	return del, err
+}
+
+func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptions) (*Deleted, error) {
+	if o == nil {
+		o = &DeleteOptions{}
+	}
+	if _, err := l.Thread(ctx, thread); err != nil {
+		return nil, err
+	}
+	t, err := l.thread(thread)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var del Deleted
+	err = l.append(ctx, t, func(a *appending) error {
+		if err := a.checkLease(&Draft{Thread: thread}); err != nil {
+			return err
+		}
+		info := &RemovalInfo{Reason: o.Reason, By: o.By, Whole: true}
+		if info.Count, err = a.dropAll(); err != nil {
+			return err
+		}
+		for _, b := range t.info.Branches {
+			info.Heads = append(info.Heads, BranchHead{Branch: b.Branch})
+		}
+		for _, w := range t.info.Waiting {
+			info.Gates = append(info.Gates, w.ID)
+		}
+		del = Deleted{Checkpoints: info.Count, Gates: len(info.Gates)}
+		a.add(Record{Kind: RecordRemoval, Removal: info}, nil)
+		a.sign = true
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.heads = map[string]*head{}
+	removed, err := l.store.Remove(ctx, Removal{Thread: thread, Below: t.info.Tail.Seq})
+	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
+	return &del, err
+}
+
+// dropAll takes every id of the thread out of the index and counts its kept
+// checkpoints.
+func (a *appending) dropAll() (int, error) {
+	kept := map[ID]bool{}
+	for e, err := range a.l.store.Read(a.ctx, a.t.name, Range{Headers: true}) {
+		if err != nil {
+			return 0, err
+		}
+		recs, err := e.Records()
+		if err != nil {
+			return 0, err
+		}
+		for _, r := range recs {
+			switch {
+			case r.Checkpoint != nil && !kept[r.Checkpoint.ID]:
+				kept[r.Checkpoint.ID] = true
+				a.drop = append(a.drop, r.Checkpoint.ID)
+			case r.Gate != nil:
+				a.drop = append(a.drop, r.Gate.ID)
+			}
+		}
+	}
+	return a.t.info.Checkpoints, nil
+}
+
+// DeleteCoordination removes the checkpoints that carry a coordination's label:
+// whole threads where all of theirs do. Counts are sums; none is no error.
+func (l *Ledger) DeleteCoordination(ctx context.Context, name string, o *DeleteOptions) (*Deleted, error) {
+	if err := validateName("coordination", name); err != nil {
+		return nil, err
+	}
+	byThread := map[string]map[ID]bool{}
+	for h, err := range l.store.List(ctx, Query{Coordination: name}) {
+		if err != nil {
+			return nil, err
+		}
+		if byThread[h.Thread] == nil {
+			byThread[h.Thread] = map[ID]bool{}
+		}
+		byThread[h.Thread][h.ID] = true
+	}
+	var sum Deleted
+	for thread, ids := range byThread {
+		info, err := l.Thread(ctx, thread)
+		if err != nil {
+			return nil, err
+		}
+		var del *Deleted
+		if info.Checkpoints == len(ids) {
+			del, err = l.deleteThread(ctx, thread, o)
+		} else {
+			del, err = l.deleteIn(ctx, thread, o, func(t *threadTree) (seqs []uint64, err error) {
+				for id := range ids {
+					if seq, ok := t.byID[id]; ok {
+						seqs = append(seqs, seq)
+					}
+				}
+				slices.Sort(seqs)
+				return seqs, nil
+			})
+		}
+		if err != nil {
+			return nil, err
+		}
+		sum.Checkpoints += del.Checkpoints
+		sum.Gates += del.Gates
+		sum.Bodies += del.Bodies
+		sum.Kept += del.Kept
+		sum.Bytes += del.Bytes
+	}
+	if sum.Checkpoints > 0 {
+		l.opt.Observer.deleted(l.opt.Logger, ObserverEvent{At: l.Now(), Coordination: name, Count: sum.Checkpoints})
+	}
+	return &sum, nil
+}
+
+func (r *logReader) removedList(seq uint64) (*RemovedList, error) {
+	e, err := r.entry(seq, true)
+	if err != nil {
+		return nil, err
+	}
+	list := &RemovedList{}
+	for i := range e.recs {
+		if e.recs[i].Removal != nil && len(e.Bodies[i]) > 0 {
+			if err := json.Unmarshal(e.Bodies[i], list); err != nil {
+				return nil, corrupt("the removal at entry %d of thread %q does not decode: %v", seq, e.Thread, err)
+			}
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,162 @@
+package posthouse
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// An Execution is what is on record of one execution of a node or handler:
+// results that need not be computed again and questions that were put.
+type Execution struct {
+	Steps []StepRecord // in the order they were recorded
+	Gates []*Gate      // in the order they were opened, with their decisions
+}
+
+// A StepRecord is a recorded step result.
+type StepRecord struct {
+	Step
+	Seq uint64
+	At  time.Time
+}
+
+// Execution returns what is on record of a task on the branch of head, the
+// branch's newest checkpoint: what was recorded since the execution began, on
+// this branch or, before the fork, on the one it comes from. What another
+// branch recorded after the fork is not seen.
+func (l *Ledger) Execution(ctx context.Context, head *Header, task string) (*Execution, error) {
+	r := l.reader(ctx, head.Thread)
+	line, err := r.lineage(head)
+	if err != nil {
+		return nil, err
+	}
+	x := &Execution{}
+	byID := map[ID]*Gate{}
+	var recents []recent
+	for e, err := range l.store.Read(ctx, head.Thread, Range{From: line[len(line)-1].from}) {
+		if err != nil {
+			return nil, err
+		}
+		recs, err := e.check()
+		if err != nil {
+			return nil, err
+		}
+		for i := range recs {
+			rec := &recs[i]
+			switch {
+			case rec.Step != nil && rec.Step.Task == task && line.sees(rec.Step.Branch, e.Seq):
+				s := stepRecord(e, rec, e.Bodies[i])
+				x.Steps = append(x.Steps, s)
+				if len(s.Value.Data) >= minRef {
+					recents = append(recents, recent{e.Seq, i, s.Value.Data})
+				}
+			case rec.Gate != nil && rec.Gate.Task == task && line.sees(rec.Gate.Branch, e.Seq):
+				g, err := readGateBody(e, rec, e.Bodies[i])
+				if err != nil {
+					return nil, err
+				}
+				byID[g.ID] = g
+				x.open(g)
+			case rec.Decision != nil && byID[rec.Decision.Gate] != nil && line.sees(byID[rec.Decision.Gate].Branch, e.Seq):
+				if byID[rec.Decision.Gate].Decision, err = readDecisionBody(e, rec, e.Bodies[i]); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	l.remember(head, recents)
+	return x, nil
+}
+
+// open adds a gate. A question that a fork put again takes the place of the
+// one it was forked from.
+func (x *Execution) open(g *Gate) {
+	for i, old := range x.Gates {
+		if old.Name == g.Name && old.Occurrence == g.Occurrence && old.Decision == nil {
+			x.Gates[i] = g
+			return
+		}
+	}
+	x.Gates = append(x.Gates, g)
+}
+
+// remember lets the next checkpoint refer to results recorded before a restart.
+func (l *Ledger) remember(h *Header, rs []recent) {
+	t, err := l.thread(h.Thread)
+	if err != nil || len(rs) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if hd := t.heads[h.Branch]; hd != nil && hd.ID == h.ID && len(hd.recent) == 0 {
+		hd.recent = rs
+	}
+}
+
+// A lineage is the stretches of log that a branch's unfinished executions may
+// draw from, the newest first.
+type lineage []stretch
+
+type stretch struct {
+	branch   string
+	from, to uint64
+}
+
+func (l lineage) sees(branch string, seq uint64) bool {
+	for _, s := range l {
+		if s.branch == branch && seq >= s.from && seq <= s.to {
+			return true
+		}
+	}
+	return false
+}
+
+// lineage walks from head up to the checkpoint that the execution began at: the
+// first that counts as a step. Waits, failures and forks keep the count.
+func (r *logReader) lineage(head *Header) (lineage, error) {
+	line := lineage{{head.Branch, head.Seq, ^uint64(0)}}
+	for h := head; h.ParentSeq != 0 && stepOf(h.Kind) == 0; {
+		e, err := r.entry(h.ParentSeq, false)
+		if err != nil {
+			return nil, err
+		}
+		rec, _, err := e.checkpoint()
+		if err != nil {
+			return nil, err
+		}
+		h = rec.Checkpoint
+		if last := &line[len(line)-1]; last.branch == h.Branch {
+			last.from = h.Seq
+		} else {
+			line = append(line, stretch{h.Branch, h.Seq, last.from})
+		}
+	}
+	return line, nil
+}
+
+func stepRecord(e *Entry, r *Record, body []byte) StepRecord {
+	return StepRecord{
+		Step: Step{
+			Task: r.Step.Task, Name: r.Step.Name, Occurrence: r.Step.Occurrence, Effect: r.Step.Effect,
+			Value: Value{r.Step.Codec, body},
+		},
+		Seq: e.Seq, At: e.Time(),
+	}
+}
+
+func readGateBody(e *Entry, r *Record, body []byte) (*Gate, error) {
+	g := &Gate{}
+	if err := json.Unmarshal(body, g); err != nil {
+		return nil, corrupt("gate %s at entry %d of thread %q does not decode: %v", r.Gate.ID, e.Seq, e.Thread, err)
+	}
+	g.ID, g.Thread, g.Branch, g.Seq, g.Hash, g.Decision = r.Gate.ID, e.Thread, r.Gate.Branch, e.Seq, e.Hash, nil
+	return g, nil
+}
+
+func readDecisionBody(e *Entry, r *Record, body []byte) (*Decision, error) {
+	d := &Decision{}
+	if err := json.Unmarshal(body, d); err != nil {
+		return nil, corrupt("the decision of gate %s at entry %d of thread %q does not decode: %v", r.Decision.Gate, e.Seq, e.Thread, err)
+	}
+	return d, nil
+}

@@ -1,0 +1,216 @@
+package posthouse
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"strconv"
+)
+
+// ForkOptions say where a fork goes and what it changes. Nil is the zero
+// value: a new branch of the same thread with the same state.
+type ForkOptions struct {
+	Thread string // a new thread; "": a branch of the source's thread
+	Branch string // the new branch's name; "": fork-1, fork-2, ...; not with Thread
+	ID     ID     // of the fork's first checkpoint; "": a new one
+
+	Replace State // the whole new state
+	Patch   State // or new values of these parts
+	Merge   State // or JSON objects to merge, key by key, into these parts
+
+	Metadata map[string]string // nil: the source's
+	Labels   map[string]string // nil: the source's
+	By       string
+}
+
+// Fork begins a branch, or a thread, at any checkpoint and returns its first
+// checkpoint, whose Source names where it came from. The source stays as it
+// is. What was recorded of the unfinished execution before the fork is
+// inherited; gates that were open there are open again under new ids. A fork
+// of a checkpoint that could run does not run until it is resumed.
+func (l *Ledger) Fork(ctx context.Context, id ID, o *ForkOptions) (*Checkpoint, error) {
+	if o == nil {
+		o = &ForkOptions{}
+	}
+	ref, err := l.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	r := l.reader(ctx, ref.Thread)
+	src, err := r.rebuild(ref.Seq)
+	if err != nil {
+		return nil, err
+	}
+	c, err := src.checkpoint()
+	if err != nil {
+		return nil, err
+	}
+	d, err := r.forkDraft(c, o)
+	if err != nil {
+		return nil, err
+	}
+	done, h, err := l.commitFork(ctx, d, o)
+	if err != nil {
+		return nil, err
+	}
+	l.opt.Observer.forked(l.opt.Logger, h)
+	if err := l.evict(ctx); err != nil {
+		return nil, err
+	}
+	return l.get(ctx, done.Checkpoint.ID)
+}
+
+// commitFork finds a free branch name if the caller gave none.
+func (l *Ledger) commitFork(ctx context.Context, d *Draft, o *ForkOptions) (*Committed, *Header, error) {
+	none := ID("")
+	d.Head = &none
+	if d.Branch != "" || o.Thread != "" {
+		done, h, err := l.commit(ctx, d)
+		if e, ok := err.(*Error); ok && e.Code == CodeConflict {
+			return nil, nil, &Error{
+				Code: CodeExists, Head: e.Head, Message: "branch " + d.Branch + " of thread " + d.Thread + " exists",
+				Hint: "choose another name",
+			}
+		}
+		return done, h, err
+	}
+	for n := 1; ; n++ {
+		info, err := l.Thread(ctx, d.Thread)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, taken := info.Branch("fork-" + strconv.Itoa(n)); taken; n++ {
+			_, taken = info.Branch("fork-" + strconv.Itoa(n+1))
+		}
+		d.Branch = "fork-" + strconv.Itoa(n)
+		done, h, err := l.commit(ctx, d)
+		if e, ok := err.(*Error); ok && e.Code == CodeConflict && n < maxRetries {
+			continue
+		}
+		return done, h, err
+	}
+}
+
+func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions) (*Draft, error) {
+	if o.Thread != "" && o.Branch != "" && o.Branch != MainBranch {
+		return nil, invalid("branch", "cannot be named for a fork into a new thread: it begins with main")
+	}
+	d := &Draft{Thread: c.Thread, Branch: o.Branch, step: c.Step, Checkpoint: &Change{
+		ID: o.ID, Parent: c.ID, Kind: KindFork, Status: c.Status, Coordination: c.Coordination,
+		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: o.By, Error: c.Error,
+		Next: c.Next, Labels: c.Labels, Source: &Source{c.Thread, c.ID}, Metadata: o.Metadata,
+	}}
+	if o.Labels != nil {
+		d.Checkpoint.Labels = o.Labels
+	}
+	if c.Status.Runnable() || c.Status == StatusFailed {
+		d.Checkpoint.Status = StatusInterrupted
+	}
+	state, err := o.state(c)
+	if err != nil {
+		return nil, err
+	}
+	d.Checkpoint.State = state
+	if o.Thread != "" && o.Thread != c.Thread {
+		if c.Coordination == c.Thread {
+			d.Checkpoint.Coordination = ""
+		}
+		if d.Checkpoint.Metadata == nil {
+			d.Checkpoint.Metadata = maps.Clone(c.Metadata)
+		}
+		d.Thread, d.Branch, d.Checkpoint.Parent, d.Checkpoint.Root = o.Thread, MainBranch, "", true
+	}
+	return d, r.inherit(d, c)
+}
+
+// state returns the fork's whole state.
+func (o *ForkOptions) state(c *Checkpoint) (State, error) {
+	if o.Replace != nil {
+		if o.Patch != nil || o.Merge != nil {
+			return nil, invalid("state", "is replaced and patched at once")
+		}
+		return o.Replace.Clone(), nil
+	}
+	s := c.State.Clone()
+	if s == nil {
+		s = State{}
+	}
+	for name, v := range o.Patch {
+		s[name] = v
+	}
+	for name, v := range o.Merge {
+		old, ok := s[name]
+		if !ok {
+			s[name] = v
+			continue
+		}
+		var a, b map[string]json.RawMessage
+		if old.Codec != "json" || v.Codec != "json" || json.Unmarshal(old.Data, &a) != nil || json.Unmarshal(v.Data, &b) != nil || a == nil {
+			return nil, invalid("merge", "part %q is not a JSON object on both sides; patch it instead", name)
+		}
+		maps.Copy(a, b)
+		data, err := json.Marshal(a)
+		if err != nil {
+			return nil, invalid("merge", "part %q does not encode: %v", name, err)
+		}
+		s[name] = Value{"json", data}
+	}
+	return s, nil
+}
+
+// inherit adds what the fork takes along of the execution it interrupts: the
+// gates open at the source, and, into another thread, step results and decided
+// gates, which a branch finds by its lineage.
+func (r *logReader) inherit(d *Draft, c *Checkpoint) error {
+	line, err := r.lineage(&c.Header)
+	if err != nil {
+		return err
+	}
+	line[0].to = c.Seq
+	var gates []*Gate
+	for e, err := range r.l.store.Read(r.ctx, r.thread, Range{From: line[len(line)-1].from, To: c.Seq}) {
+		if err != nil {
+			return err
+		}
+		recs, err := e.check()
+		if err != nil {
+			return err
+		}
+		for i := range recs {
+			rec := &recs[i]
+			switch {
+			case rec.Step != nil && d.Thread != c.Thread && line.sees(rec.Step.Branch, e.Seq):
+				d.Steps = append(d.Steps, stepRecord(e, rec, e.Bodies[i]).Step)
+			case rec.Gate != nil && line.sees(rec.Gate.Branch, e.Seq):
+				g, err := readGateBody(e, rec, e.Bodies[i])
+				if err != nil {
+					return err
+				}
+				gates = append(gates, g)
+			case rec.Decision != nil:
+				for _, g := range gates {
+					if g.ID == rec.Decision.Gate && line.sees(g.Branch, e.Seq) {
+						if g.Decision, err = readDecisionBody(e, rec, e.Bodies[i]); err != nil {
+							return err
+						}
+					}
+				}
+			}
+		}
+	}
+	x := &Execution{}
+	for _, g := range gates {
+		x.open(g)
+	}
+	for _, g := range x.Gates {
+		switch {
+		case g.Decision == nil && c.Status == StatusWaiting:
+			again := *g
+			again.ID = ""
+			d.Gates = append(d.Gates, again)
+		case g.Decision != nil && d.Thread != c.Thread:
+			d.inherit = append(d.inherit, g)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package posthouse
+
+import (
+	"log/slog"
+	"time"
+)
+
+// An Observer is told of operations after they are durable: exactly one event
+// for each logical operation, the same on every store. Its functions run on the
+// caller's goroutine, so they must be quick and safe for concurrent use; one
+// that panics is logged and swallowed. Nil functions are passed over. For a
+// durable feed that misses nothing use [Ledger.Watch].
+type Observer struct {
+	Saved   func(ObserverEvent) // a checkpoint was committed
+	Loaded  func(ObserverEvent) // a checkpoint was read with its state
+	Forked  func(ObserverEvent) // a fork was made; Source is set
+	Deleted func(ObserverEvent) // a checkpoint, thread or coordination was deleted
+	Decided func(ObserverEvent) // a gate got its decision
+	Evicted func(ObserverEvent) // the retention cap removed a checkpoint
+}
+
+// An ObserverEvent tells of one operation.
+type ObserverEvent struct {
+	At           time.Time
+	Thread       string
+	Coordination string
+	ID           ID      // of the checkpoint; of the gate for Decided
+	Source       *Source // for Forked
+	Header       *Header // for Saved, Loaded and Forked
+	Gate         *Gate   // for Decided
+	Count        int     // for Deleted: checkpoints that went
+}
+
+// Tee returns an Observer that tells each of obs in turn.
+func Tee(obs ...*Observer) *Observer {
+	each := func(pick func(*Observer) func(ObserverEvent)) func(ObserverEvent) {
+		return func(e ObserverEvent) {
+			for _, o := range obs {
+				if o != nil && pick(o) != nil {
+					pick(o)(e)
+				}
+			}
+		}
+	}
+	return &Observer{
+		Saved:   each(func(o *Observer) func(ObserverEvent) { return o.Saved }),
+		Loaded:  each(func(o *Observer) func(ObserverEvent) { return o.Loaded }),
+		Forked:  each(func(o *Observer) func(ObserverEvent) { return o.Forked }),
+		Deleted: each(func(o *Observer) func(ObserverEvent) { return o.Deleted }),
+		Decided: each(func(o *Observer) func(ObserverEvent) { return o.Decided }),
+		Evicted: each(func(o *Observer) func(ObserverEvent) { return o.Evicted }),
+	}
+}
+
+func (o *Observer) saved(log *slog.Logger, h *Header) {
+	if o != nil {
+		call(log, "saved", o.Saved, headerEvent(h))
+	}
+}
+
+func (o *Observer) loaded(log *slog.Logger, h *Header) {
+	if o != nil {
+		call(log, "loaded", o.Loaded, headerEvent(h))
+	}
+}
+
+func (o *Observer) forked(log *slog.Logger, h *Header) {
+	if o != nil {
+		e := headerEvent(h)
+		e.Source = h.Source
+		call(log, "forked", o.Forked, e)
+	}
+}
+
+func (o *Observer) deleted(log *slog.Logger, e ObserverEvent) {
+	if o != nil {
+		call(log, "deleted", o.Deleted, e)
+	}
+}
+
+func (o *Observer) decided(log *slog.Logger, g *Gate) {
+	if o != nil {
+		call(log, "decided", o.Decided, ObserverEvent{At: g.Decision.At, Thread: g.Thread, ID: g.ID, Gate: g})
+	}
+}
+
+func (o *Observer) evicted(log *slog.Logger, h *Header, at time.Time) {
+	if o != nil {
+		call(log, "evicted", o.Evicted, ObserverEvent{At: at, Thread: h.Thread, Coordination: h.Coordination, ID: h.ID})
+	}
+}
+
+func headerEvent(h *Header) ObserverEvent {
+	return ObserverEvent{At: h.CreatedAt, Thread: h.Thread, Coordination: h.Coordination, ID: h.ID, Header: h}
+}
+
+func call(log *slog.Logger, name string, f func(ObserverEvent), e ObserverEvent) {
+	if f == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("an observer panicked", "event", name, "thread", e.Thread, "panic", p)
+		}
+	}()
+	f(e)
+}

@@ -1,0 +1,54 @@
+package posthouse
+
+import (
+	"io"
+	"log/slog"
+	"time"
+)
+
+// Options configure a Ledger. The zero value, or nil, is useful.
+type Options struct {
+	Now            func() time.Time // the clock; default time.Now
+	Signer         Signer           // signs entries; nil: hashed and chained, but not signed
+	Logger         *slog.Logger     // what has no caller to return to; default: discarded
+	Observer       *Observer        // told of each operation once it is durable
+	Policy         DecidePolicy     // a further say in who may decide what; nil: the gate's own rules
+	Validate       SchemaValidator  // checks decided values; nil: values for gates with a schema are refused
+	MaxState       int              // bytes of one checkpoint's state; default 8 MiB
+	MaxCheckpoints int              // retention cap over the whole store; 0: none. Heads and waiting checkpoints always stay
+	Owner          string           // names this process in leases; default: random
+	LeaseTTL       time.Duration    // a silent owner's threads are free after it; default 10 s
+}
+
+// DefaultMaxState is the state limit unless Options says otherwise.
+const DefaultMaxState = 8 << 20
+
+func (o *Options) withDefaults() (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if c.MaxState == 0 {
+		c.MaxState = DefaultMaxState
+	}
+	if c.LeaseTTL == 0 {
+		c.LeaseTTL = 10 * time.Second
+	}
+	switch {
+	case c.MaxState < 0:
+		return c, invalid("MaxState", "is negative")
+	case c.MaxCheckpoints < 0:
+		return c, invalid("MaxCheckpoints", "is negative; 0 means no cap")
+	case c.LeaseTTL < 0:
+		return c, invalid("LeaseTTL", "is negative")
+	case c.Owner != "" && validateName("Owner", c.Owner) != nil:
+		return c, validateName("Owner", c.Owner)
+	}
+	return c, nil
+}

@@ -1,0 +1,192 @@
+package posthouse
+
+import (
+	"context"
+	"maps"
+)
+
+// A threadTree is a thread's checkpoints as its log has them: who derives from
+// whom, which bodies each needs, and which were removed.
+type threadTree struct {
+	nodes    map[uint64]*treeNode
+	seqs     []uint64            // ascending
+	children map[uint64][]uint64 // kept children by their parent's entry
+	byID     map[ID]uint64       // newest revision of each kept checkpoint
+}
+
+type treeNode struct {
+	header  Header
+	removed bool
+	list    partList
+	parts   map[string]uint64 // each part's newest change
+	gates   []BodyRef
+	steps   []BodyRef // results recorded on its branch since its parent
+	record  int
+}
+
+// A RemovedList is the body of a removal record.
+type RemovedList struct {
+	Checkpoints []RemovedCheckpoint `json:"checkpoints,omitempty"`
+	Bodies      []BodyRef           `json:"bodies,omitempty"` // that may be gone
+}
+
+// A RemovedCheckpoint names one that is gone.
+type RemovedCheckpoint struct {
+	ID  ID     `json:"id"`
+	Seq uint64 `json:"seq"`
+}
+
+func (l *Ledger) tree(ctx context.Context, thread string) (*threadTree, error) {
+	t := &threadTree{nodes: map[uint64]*treeNode{}, children: map[uint64][]uint64{}, byID: map[ID]uint64{}}
+	steps := map[string][]BodyRef{} // by branch, since its last checkpoint
+	var removals []uint64
+	for e, err := range l.store.Read(ctx, thread, Range{Headers: true}) {
+		if err != nil {
+			return nil, err
+		}
+		e.Bodies = nil
+		recs, err := e.check()
+		if err != nil {
+			return nil, err
+		}
+		var node *treeNode
+		var gates []BodyRef
+		for i := range recs {
+			switch rec := &recs[i]; {
+			case rec.Checkpoint != nil:
+				node = &treeNode{header: *rec.Checkpoint, list: rec.parts, record: i}
+				node.steps = steps[node.header.Branch]
+				delete(steps, node.header.Branch)
+			case rec.Gate != nil:
+				gates = append(gates, BodyRef{e.Seq, i})
+			case rec.Step != nil:
+				steps[rec.Step.Branch] = append(steps[rec.Step.Branch], BodyRef{e.Seq, i})
+			case rec.Removal != nil:
+				removals = append(removals, e.Seq)
+			}
+		}
+		if node != nil {
+			node.gates = gates
+			t.add(e.Seq, node)
+		}
+	}
+	r := l.reader(ctx, thread)
+	for _, seq := range removals {
+		list, err := r.removedList(seq)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range list.Checkpoints {
+			t.remove(c.Seq)
+		}
+	}
+	return t, nil
+}
+
+func (t *threadTree) add(seq uint64, n *treeNode) {
+	h := &n.header
+	n.parts = map[string]uint64{}
+	if p := t.nodes[h.ParentSeq]; p != nil {
+		maps.Copy(n.parts, p.parts)
+	}
+	for _, u := range n.list.unchanged {
+		n.parts[u.name] = seq - u.last
+	}
+	for _, c := range n.list.changes {
+		if c.op == partDrop {
+			delete(n.parts, c.name)
+		} else {
+			n.parts[c.name] = seq
+		}
+	}
+	if old, ok := t.byID[h.ID]; ok {
+		t.remove(old) // an earlier revision
+	}
+	t.nodes[seq] = n
+	t.seqs = append(t.seqs, seq)
+	t.byID[h.ID] = seq
+	if h.ParentSeq != 0 {
+		t.children[h.ParentSeq] = append(t.children[h.ParentSeq], seq)
+	}
+}
+
+func (t *threadTree) remove(seq uint64) {
+	n := t.nodes[seq]
+	if n == nil || n.removed {
+		return
+	}
+	n.removed = true
+	if t.byID[n.header.ID] == seq {
+		delete(t.byID, n.header.ID)
+	}
+	siblings := t.children[n.header.ParentSeq]
+	for i, s := range siblings {
+		if s == seq {
+			t.children[n.header.ParentSeq] = append(siblings[:i:i], siblings[i+1:]...)
+		}
+	}
+}
+
+// subtree returns seq and all kept checkpoints below it.
+func (t *threadTree) subtree(seq uint64) []uint64 {
+	out := []uint64{seq}
+	for i := 0; i < len(out); i++ {
+		out = append(out, t.children[out[i]]...)
+	}
+	return out
+}
+
+// needed returns the bodies that the kept checkpoints are rebuilt from.
+func (t *threadTree) needed() map[BodyRef]bool {
+	need := map[BodyRef]bool{}
+	type partAt struct {
+		seq  uint64
+		name string
+	}
+	seen := map[partAt]bool{}
+	for _, seq := range t.seqs {
+		if t.nodes[seq].removed {
+			continue
+		}
+		for name, at := range t.nodes[seq].parts {
+			for at != 0 && !seen[partAt{at, name}] {
+				seen[partAt{at, name}] = true
+				n := t.nodes[at]
+				if n == nil {
+					break
+				}
+				at = n.mark(at, name, need)
+			}
+		}
+	}
+	return need
+}
+
+// mark notes the bodies that hold a part's change at seq and returns where the
+// value it splices was changed before; 0 if the value is here in full.
+func (n *treeNode) mark(seq uint64, part string, need map[BodyRef]bool) uint64 {
+	for i := range n.list.changes {
+		c := &n.list.changes[i]
+		if c.name != part {
+			continue
+		}
+		for _, p := range c.middle {
+			if p.back == 0 {
+				need[BodyRef{seq, n.record}] = true
+			} else {
+				need[BodyRef{seq - p.back, p.rec}] = true
+			}
+		}
+		if c.op == partSplice {
+			return seq - c.last
+		}
+	}
+	return 0
+}
+
+// bodies returns what belongs to a checkpoint: its own body, its gates', and
+// the step results that led to it.
+func (n *treeNode) bodies(seq uint64) []BodyRef {
+	out := append([]BodyRef{{seq, n.record}}, n.gates...)
+	return append(out, n.steps...)
+}

@@ -1,0 +1,184 @@
+package posthouse
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// An Event is one record as it became durable.
+type Event struct {
+	Cursor string     `json:"cursor"` // go on from here: see [WatchQuery]
+	Kind   RecordKind `json:"kind"`
+	Thread string     `json:"thread"`
+	Seq    uint64     `json:"seq"`
+	At     time.Time  `json:"at"`
+
+	Checkpoint *Header      `json:"checkpoint,omitempty"`
+	Step       *StepInfo    `json:"step,omitempty"`
+	Gate       *Gate        `json:"gate,omitempty"`
+	Decision   *Decision    `json:"decision,omitempty"`
+	Claim      *ClaimInfo   `json:"claim,omitempty"`
+	Removal    *RemovalInfo `json:"removal,omitempty"`
+}
+
+// A WatchQuery says what to watch from where.
+type WatchQuery struct {
+	Thread string // "": all threads
+	Cursor string // of the last event seen; "": from the beginning; "now": what comes
+}
+
+// Watch yields events in commit order, per thread in the log's order, and
+// blocks for more until ctx ends; then it stops without an error. An entry's
+// events share its cursor, so one that is resumed in the middle of an entry
+// sees the rest of it again. [ErrUnsupported] if the store is no [Watcher].
+func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*Event, error] {
+	return func(yield func(*Event, error) bool) {
+		w, ok := l.store.(Watcher)
+		if !ok {
+			yield(nil, &Error{Code: CodeUnsupported, Message: "this store cannot be watched", Hint: "read the log instead"})
+			return
+		}
+		for e, err := range w.Watch(ctx, q.Cursor) {
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if q.Thread != "" && e.Thread != q.Thread {
+				continue
+			}
+			evs, err := events(e)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, ev := range evs {
+				if !yield(ev, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func events(e *Entry) ([]*Event, error) {
+	recs, err := e.check()
+	if err != nil {
+		return nil, err
+	}
+	evs := make([]*Event, 0, len(recs))
+	for i := range recs {
+		r := &recs[i]
+		ev := &Event{
+			Cursor: e.Cursor, Kind: r.Kind, Thread: e.Thread, Seq: e.Seq, At: e.Time(),
+			Checkpoint: r.Checkpoint, Step: r.Step, Claim: r.Claim, Removal: r.Removal,
+		}
+		switch {
+		case r.Gate != nil && e.Bodies[i] == nil:
+			ev.Gate = &Gate{ID: r.Gate.ID, Name: r.Gate.Name, Thread: e.Thread, Branch: r.Gate.Branch, Seq: e.Seq, Hash: e.Hash}
+		case r.Gate != nil:
+			ev.Gate, err = readGateBody(e, r, e.Bodies[i])
+		case r.Decision != nil && e.Bodies[i] == nil:
+			ev.Decision = &Decision{Gate: r.Decision.Gate, Verdict: r.Decision.Verdict, By: r.Decision.By, Seq: e.Seq}
+		case r.Decision != nil:
+			ev.Decision, err = readDecisionBody(e, r, e.Bodies[i])
+		}
+		if err != nil {
+			return nil, err
+		}
+		evs = append(evs, ev)
+	}
+	return evs, nil
+}
+
+// A LogEntry is an entry of a thread's log with its records decoded.
+type LogEntry struct {
+	*Entry
+	At      time.Time
+	Records []Record
+	Events  []*Event // the records with what their bodies say, where bodies were asked for
+}
+
+// Log yields a thread's entries, each checked against its hash.
+func (l *Ledger) Log(ctx context.Context, thread string, r Range) iter.Seq2[*LogEntry, error] {
+	return func(yield func(*LogEntry, error) bool) {
+		if err := validateName("thread", thread); err != nil {
+			yield(nil, err)
+			return
+		}
+		for e, err := range l.store.Read(ctx, thread, r) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			le := &LogEntry{Entry: e, At: e.Time()}
+			if r.Headers {
+				e.Bodies = nil
+			}
+			if le.Records, err = e.check(); err == nil && !r.Headers {
+				le.Events, err = events(e)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(le, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Compact takes away for good what removal records attest, and lets the store
+// rewrite the rest into fewer bytes. [ErrUnsupported] if the store cannot.
+// Being killed at any point loses nothing.
+func (l *Ledger) Compact(ctx context.Context) (Compacted, error) {
+	c, ok := l.store.(Compacter)
+	if !ok {
+		return Compacted{}, &Error{Code: CodeUnsupported, Message: "this store cannot be compacted"}
+	}
+	for t, err := range l.store.Threads(ctx, ThreadQuery{}) {
+		if err != nil {
+			return Compacted{}, err
+		}
+		if err := l.sweep(ctx, t.Thread); err != nil {
+			return Compacted{}, err
+		}
+	}
+	return c.Compact(ctx)
+}
+
+// sweep removes the bodies of removed checkpoints that nothing needs any more.
+func (l *Ledger) sweep(ctx context.Context, thread string) error {
+	tree, err := l.tree(ctx, thread)
+	if err != nil {
+		return err
+	}
+	var gone []BodyRef
+	var need map[BodyRef]bool
+	for _, seq := range tree.seqs {
+		n := tree.nodes[seq]
+		if !n.removed || n.header.ID == "" {
+			continue
+		}
+		if _, kept := tree.byID[n.header.ID]; kept {
+			continue // an earlier revision stays readable
+		}
+		if need == nil {
+			need = tree.needed()
+		}
+		for _, b := range n.bodies(seq) {
+			if !need[b] {
+				gone = append(gone, b)
+			}
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	_, err = l.store.Remove(ctx, Removal{Thread: thread, Bodies: gone})
+	return err
+}
