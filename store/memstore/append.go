@@ -1,0 +1,176 @@
+package memstore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Append implements [posthouse.Store].
+func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
+	if err := validate(b); err != nil {
+		return err
+	}
+	e, info, rows := &entry{Entry: cloneEntry(b.Entry, true)}, cloneInfo(b.Thread), cloneRows(b.IDs)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	t := s.threads[e.Thread]
+	if t.has(e.Seq, e.Hash) {
+		return nil
+	}
+	if tail := t.tail(); tail != b.After {
+		return &posthouse.Error{
+			Code: posthouse.CodeConflict, Tail: &tail,
+			Message: fmt.Sprintf("thread %q ends at entry %d, not at %d", e.Thread, tail.Seq, b.After.Seq),
+			Hint:    "read the tail and try again",
+		}
+	}
+	if err := s.free(t, b.IDs); err != nil {
+		return err
+	}
+	if t == nil {
+		t = s.create(e)
+	}
+	for _, id := range b.Drop {
+		if p := s.ids[id]; p.thread == t {
+			s.unindex(id, p)
+		}
+	}
+	for i, id := range b.IDs {
+		s.index(t, id.ID, e.Seq, rows[i])
+		e.ids = append(e.ids, id.ID)
+	}
+	s.summarise(t, info)
+	t.entries = append(t.entries, e)
+	s.commit(e)
+	return nil
+}
+
+// validate refuses what no Ledger sends and what would break the log's order.
+func validate(b *posthouse.Batch) error {
+	bad := func(field, message string) error {
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: message}
+	}
+	switch {
+	case b.Entry == nil || b.Thread == nil:
+		return bad("batch", "has no entry or no summary")
+	case b.Entry.Thread == "" || b.Entry.Thread != b.Thread.Thread:
+		return bad("thread", "differs between the entry and its summary")
+	case b.Entry.Seq != b.After.Seq+1:
+		return bad("seq", fmt.Sprintf("is %d after entry %d", b.Entry.Seq, b.After.Seq))
+	case b.Thread.Tail != posthouse.Position{Seq: b.Entry.Seq, Hash: b.Entry.Hash}:
+		return bad("tail", "of the summary is not the entry")
+	}
+	return nil
+}
+
+// tail returns where the log ends; a thread that is not there ends at 0.
+func (t *thread) tail() posthouse.Position {
+	if t == nil {
+		return posthouse.Position{}
+	}
+	return t.info.Tail
+}
+
+// has reports whether the entry is already there, also when it is the tail and
+// its bytes were removed since.
+func (t *thread) has(seq uint64, hash posthouse.Hash) bool {
+	if t == nil {
+		return false
+	}
+	if e := t.at(seq); e != nil {
+		return e.Hash == hash
+	}
+	return t.info.Tail == posthouse.Position{Seq: seq, Hash: hash}
+}
+
+// at returns an entry, or nil.
+func (t *thread) at(seq uint64) *entry {
+	if seq < t.first || seq-t.first >= uint64(len(t.entries)) {
+		return nil
+	}
+	return t.entries[seq-t.first]
+}
+
+// free reports an [posthouse.ErrExists] for an id that is taken.
+func (s *Store) free(t *thread, ids []posthouse.IndexedID) error {
+	for _, id := range ids {
+		if p, ok := s.ids[id.ID]; ok && (p.thread != t || !id.Replace) {
+			return &posthouse.Error{
+				Code:    posthouse.CodeExists,
+				Message: fmt.Sprintf("%q is already entry %d of thread %q", id.ID, p.seq, p.thread.info.Thread),
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) create(e *entry) *thread {
+	t := &thread{first: e.Seq, rows: ordered[*row]{cmp: bySeq}}
+	t.info.Thread = e.Thread
+	s.threads[e.Thread] = t
+	s.names.add(t)
+	return t
+}
+
+// index gives an id its newest place.
+func (s *Store) index(t *thread, id posthouse.ID, seq uint64, r *row) {
+	if old, ok := s.ids[id]; ok {
+		s.unindex(id, old)
+	}
+	s.ids[id] = place{t, seq, r}
+	if r == nil {
+		return
+	}
+	t.rows.add(r)
+	s.rows.add(r)
+	c := s.coords[r.Coordination]
+	if c == nil {
+		c = &ordered[*row]{cmp: byOrder}
+		s.coords[r.Coordination] = c
+	}
+	c.add(r)
+}
+
+func (s *Store) unindex(id posthouse.ID, p place) {
+	delete(s.ids, id)
+	if p.row == nil {
+		return
+	}
+	p.thread.rows.remove(p.row)
+	s.rows.remove(p.row)
+	c := s.coords[p.row.Coordination]
+	if c.remove(p.row); len(c.blocks) == 0 {
+		delete(s.coords, p.row.Coordination)
+	}
+}
+
+// summarise replaces the thread's summary.
+func (s *Store) summarise(t *thread, info posthouse.ThreadInfo) {
+	was, is := isActive(&t.info), isActive(&info)
+	t.info = info
+	switch {
+	case is && !was:
+		s.active.add(t)
+	case was && !is:
+		s.active.remove(t)
+	}
+}
+
+// isActive reports whether a query for work may be after the thread.
+func isActive(t *posthouse.ThreadInfo) bool {
+	return len(t.Waiting) > 0 || t.Lease.Held || t.Due != 0 || t.Runnable()
+}
+
+// commit makes the entry the newest and tells who waits.
+func (s *Store) commit(e *entry) {
+	s.last++
+	e.commit = s.last
+	s.commits = append(s.commits, e)
+	s.wakeAll()
+}

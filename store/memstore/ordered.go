@@ -1,0 +1,98 @@
+package memstore
+
+import (
+	"slices"
+	"sort"
+)
+
+// blockSize bounds what an insertion in the middle has to move.
+const blockSize = 256
+
+// An ordered list keeps distinct items sorted, in blocks. Adding at the end
+// costs the same however long the list is, adding elsewhere moves one block.
+type ordered[T any] struct {
+	cmp    func(a, b T) int
+	blocks [][]T // none empty
+}
+
+// add inserts v, which is not in the list yet.
+func (o *ordered[T]) add(v T) {
+	last := len(o.blocks) - 1
+	if last < 0 || o.cmp(o.end(last), v) < 0 {
+		if last < 0 || len(o.blocks[last]) == blockSize {
+			o.blocks = append(o.blocks, []T{v})
+			return
+		}
+		o.blocks[last] = append(o.blocks[last], v)
+		return
+	}
+	b, i, _ := o.find(v)
+	block := slices.Insert(o.blocks[b], i, v)
+	if len(block) > blockSize {
+		half := len(block) / 2
+		o.blocks = slices.Insert(o.blocks, b+1, slices.Clone(block[half:]))
+		clear(block[half:])
+		block = block[:half]
+	}
+	o.blocks[b] = block
+}
+
+// remove takes v out; it reports whether v was there.
+func (o *ordered[T]) remove(v T) bool {
+	b, i, ok := o.find(v)
+	if !ok {
+		return false
+	}
+	if o.blocks[b] = slices.Delete(o.blocks[b], i, i+1); len(o.blocks[b]) == 0 {
+		o.blocks = slices.Delete(o.blocks, b, b+1)
+	}
+	return true
+}
+
+// end returns the last item of a block.
+func (o *ordered[T]) end(b int) T { return o.blocks[b][len(o.blocks[b])-1] }
+
+// find returns where v is, or where in which block it belongs. Behind the end
+// there is no block.
+func (o *ordered[T]) find(v T) (b, i int, ok bool) {
+	b = sort.Search(len(o.blocks), func(b int) bool { return o.cmp(o.end(b), v) >= 0 })
+	if b == len(o.blocks) {
+		return b, 0, false
+	}
+	i, ok = slices.BinarySearchFunc(o.blocks[b], v, o.cmp)
+	return b, i, ok
+}
+
+// ascend visits items upwards, from the first that passed reports true for;
+// passed must be false up to some item and true from there on.
+func (o *ordered[T]) ascend(passed func(T) bool, visit func(T) bool) {
+	b := sort.Search(len(o.blocks), func(b int) bool { return passed(o.end(b)) })
+	for first := true; b < len(o.blocks); b, first = b+1, false {
+		block := o.blocks[b]
+		if first {
+			block = block[sort.Search(len(block), func(i int) bool { return passed(block[i]) }):]
+		}
+		for _, v := range block {
+			if !visit(v) {
+				return
+			}
+		}
+	}
+}
+
+// descend visits items downwards, from the last that passed reports true for;
+// passed must be true up to some item and false from there on.
+func (o *ordered[T]) descend(passed func(T) bool, visit func(T) bool) {
+	b := sort.Search(len(o.blocks), func(b int) bool { return !passed(o.blocks[b][0]) }) - 1
+	for first := true; b >= 0; b, first = b-1, false {
+		block := o.blocks[b]
+		if first {
+			block = block[:sort.Search(len(block), func(i int) bool { return !passed(block[i]) })]
+		}
+		for _, v := range slices.Backward(block) {
+			if !visit(v) {
+				return
+			}
+		}
+	}
+}

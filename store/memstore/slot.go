@@ -1,0 +1,88 @@
+package memstore
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/posthouse/posthouse"
+)
+
+// maxSlot is the largest value of a slot, in bytes.
+const maxSlot = 1 << 20
+
+// A slot stays when its value is deleted, so that revisions go on and fences hold.
+type slot struct {
+	posthouse.Slot
+	there bool
+}
+
+// Slot implements [posthouse.Store].
+func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	if len(op.Value) > maxSlot {
+		return posthouse.Slot{}, &posthouse.Error{
+			Code: posthouse.CodeTooLarge, Field: "value", Message: fmt.Sprintf("of a slot is %d bytes; the limit is %d", len(op.Value), maxSlot),
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.usable(ctx); err != nil {
+		return posthouse.Slot{}, err
+	}
+	have := s.slots[key.Thread][key.Step]
+	if have == nil {
+		have = &slot{}
+	}
+	switch op.Verb {
+	case posthouse.SlotGet:
+		if !have.there {
+			return posthouse.Slot{}, notFound("slot %q of thread %q", key.Step, key.Thread)
+		}
+		return have.copy(), nil
+	case posthouse.SlotPut, posthouse.SlotDelete:
+	default:
+		return posthouse.Slot{}, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "verb", Message: fmt.Sprintf("%d is not known", op.Verb)}
+	}
+	if err := have.admits(key, op); err != nil {
+		return posthouse.Slot{}, err
+	}
+	have.Fence = max(have.Fence, op.Fence)
+	if op.Verb == posthouse.SlotPut {
+		have.Value, have.Revision, have.there = bytes.Clone(op.Value), have.Revision+1, true
+	} else {
+		have.Value, have.there = nil, false
+	}
+	if s.slots[key.Thread] == nil {
+		s.slots[key.Thread] = map[string]*slot{}
+	}
+	s.slots[key.Thread][key.Step] = have
+	return have.copy(), nil
+}
+
+// admits says why a write is refused.
+func (s *slot) admits(key posthouse.SlotKey, op posthouse.SlotOp) error {
+	if op.Fence != 0 && op.Fence < s.Fence {
+		return &posthouse.Error{
+			Code:    posthouse.CodeFenced,
+			Message: fmt.Sprintf("slot %q of thread %q was written under fence %d, which is newer than %d", key.Step, key.Thread, s.Fence, op.Fence),
+		}
+	}
+	revision := s.Revision
+	if !s.there {
+		if revision = 0; op.Verb == posthouse.SlotDelete {
+			return nil
+		}
+	}
+	if op.Revision != posthouse.AnyRevision && op.Revision != revision {
+		return &posthouse.Error{
+			Code:    posthouse.CodeConflict,
+			Message: fmt.Sprintf("slot %q of thread %q is at revision %d, not %d", key.Step, key.Thread, revision, op.Revision),
+			Hint:    "read it and try again",
+		}
+	}
+	return nil
+}
+
+func (s *slot) copy() posthouse.Slot {
+	return posthouse.Slot{Value: bytes.Clone(s.Value), Revision: s.Revision, Fence: s.Fence}
+}
