@@ -91,7 +91,7 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 		case r.Checkpoint != nil:
 			t.applyCheckpoint(r.Checkpoint, e.Seq)
 		case r.Gate != nil:
-			t.Waiting = append(t.Waiting, WaitingGate{r.Gate.ID, r.Gate.Branch, e.Seq, r.Gate.ExpiresAt})
+			t.Waiting = append(slices.Clip(t.Waiting), WaitingGate{r.Gate.ID, r.Gate.Branch, e.Seq, r.Gate.ExpiresAt})
 		case r.Decision != nil:
 			t.applyDecision(r.Decision)
 		case r.Claim != nil:
@@ -237,7 +237,7 @@ func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 		t.Branches = append(t.Branches, BranchHead{readBranch(r), readID(r), r.Uint(), readCode(r, statusCodes)})
 	}
 	for range r.Count() {
-		t.Waiting = append(t.Waiting, WaitingGate{readGateID(r), readBranch(r), r.Uint(), readTime(r)})
+		t.Waiting = append(slices.Clip(t.Waiting), WaitingGate{readGateID(r), readBranch(r), r.Uint(), readTime(r)})
 	}
 	t.Due = Millis(r.Uint())
 	t.Lease = Lease{Owner: r.String(), Fence: r.Uint(), Run: r.String(), Held: readBool(r)}
