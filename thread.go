@@ -237,7 +237,7 @@ func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 		t.Branches = append(t.Branches, BranchHead{readBranch(r), readID(r), r.Uint(), readCode(r, statusCodes)})
 	}
 	for range r.Count() {
-		t.Waiting = append(slices.Clip(t.Waiting), WaitingGate{readGateID(r), readBranch(r), r.Uint(), readTime(r)})
+		t.Waiting = append(t.Waiting, WaitingGate{readGateID(r), readBranch(r), r.Uint(), readTime(r)})
 	}
 	t.Due = Millis(r.Uint())
 	t.Lease = Lease{Owner: r.String(), Fence: r.Uint(), Run: r.String(), Held: readBool(r)}
