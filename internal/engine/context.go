@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+)
+
+type contextKey int
+
+const (
+	keyTask contextKey = iota
+	keyScope
+	keyUnordered
+	keyDrain
+)
+
+// With returns a context that carries the task to [From].
+func (t *Task) With(ctx context.Context) context.Context {
+	return context.WithValue(ctx, keyTask, t)
+}
+
+// From returns the task that a model put into ctx.
+func From(ctx context.Context) (*Task, bool) {
+	t, ok := ctx.Value(keyTask).(*Task)
+	return t, ok
+}
+
+// A scope is the step or call whose body a context runs.
+type scope struct {
+	task       *Task
+	name       string // in full, with the scopes around it
+	occurrence uint32
+}
+
+// Scope returns the context for the body of a call: steps and questions below
+// it are named under the call ("call>name"), because a replay that has the
+// call's result does not ask for them. [Task.Do] does this for its function; a
+// model that uses [Task.Recorded] and [Task.Hold] does it for what it calls,
+// with the record that Recorded returned.
+func (t *Task) Scope(ctx context.Context, name string, occurrence uint32) context.Context {
+	return context.WithValue(ctx, keyScope, &scope{t, name, occurrence})
+}
+
+// StepKey returns thread/task/name/occurrence of the step whose function ctx
+// was given to: the same each time that function is tried, and no other's.
+func StepKey(ctx context.Context) (string, bool) {
+	sc, ok := ctx.Value(keyScope).(*scope)
+	if !ok {
+		return "", false
+	}
+	return sc.task.session.thread + "/" + sc.task.key + "/" + sc.name + "/" + itoa(sc.occurrence), true
+}
+
+// Unordered returns a context below which steps may run at once: no order is
+// expected of them, nor of any step of the execution after them.
+func Unordered(ctx context.Context) context.Context {
+	return context.WithValue(ctx, keyUnordered, true)
+}
+
+// WithDrain returns a context whose programs are asked to stop between two
+// nodes once drain is closed.
+func WithDrain(ctx context.Context, drain <-chan struct{}) context.Context {
+	return context.WithValue(ctx, keyDrain, drain)
+}
+
+// Draining reports whether a program should stop before its next node. The
+// branch stays running; whoever holds it next goes on from its head. Models
+// ask before each node.
+func Draining(ctx context.Context) bool {
+	drain, _ := ctx.Value(keyDrain).(<-chan struct{})
+	select {
+	case <-drain:
+		return true
+	default:
+		return false
+	}
+}

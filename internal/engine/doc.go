@@ -1,0 +1,53 @@
+// Package engine is the kit that the programming models share: the lease and
+// the head of a branch ([Session]), the recorded results and questions of one
+// execution of a node ([Task]), and how both travel in a context.
+//
+// A model runs a branch like this:
+//
+//	s, err := engine.Begin(ctx, ledger, engine.SessionOptions{Thread: "order-1234"})
+//	if err != nil {
+//		return err // posthouse.ErrBusy: somebody else runs the thread
+//	}
+//	defer s.End(ctx)
+//	for !engine.Draining(ctx) {
+//		t, err := s.Task(ctx, node)
+//		...
+//		err = engine.Guard(func() error { return fn(t.With(ctx), state) })
+//		switch {
+//		case t.Waiting() || errors.Is(err, posthouse.ErrWaiting): // asked: park
+//			if len(t.Questions()) > 0 {
+//				_, err = s.Commit(ctx, waitDraft) // Gates: t.Questions(), Steps: t.Held()
+//			} // else the head already waits for these very gates
+//			return err
+//		case err != nil: // commit a checkpoint of kind fail
+//		default: // commit a checkpoint of kind node
+//		}
+//	}
+//
+// # What is read when
+//
+// A node that follows a checkpoint which this session committed itself cannot
+// have anything on record, so [Session.Task] reads nothing. Only the first
+// node after Begin, and one that runs again after it waited, failed or
+// recorded something, costs one [posthouse.Ledger.Execution].
+//
+// # Replay
+//
+// A result is found by task, name and occurrence: the n-th call of a name in
+// one execution. Every call counts, also one that fails, so that in a loop
+// over items each item keeps its own result. As long as a replay is answered
+// from the record alone it must ask in the recorded order; the first call that
+// does not is an [OrderError] that names both steps, before anything runs. A
+// program that went on after a failed step may take another way the next time:
+// the failure is on record with the step that followed it, and from there on
+// results are found by key only. The same holds below [Unordered], for steps
+// that run at once, and inside a step (see [Scope]).
+//
+// # Caveats
+//
+// A failed commit ends the session: every later Commit returns the same error,
+// even if the program swallowed it. Commits do not heed cancellation: work that
+// was paid for is recorded.
+//
+// The package imports the root package and nothing else of this module.
+package engine

@@ -1,0 +1,231 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An OrderError says that a replay asked for another step than the one that is
+// on record next: the program changed, or its order is not its own (a map, a
+// clock, goroutines). It matches [posthouse.ErrInvalid].
+type OrderError struct {
+	Thread, Task string
+	Asked        string // what the program asks for now
+	Recorded     string // what the record has next
+}
+
+// Error names both steps and what to do.
+func (e *OrderError) Error() string {
+	return fmt.Sprintf("posthouse: task %q of thread %q asks for step %q where step %q is on record "+
+		"(restore the order of the steps, fork from before the task, or mark steps that run at once with step.Unordered)",
+		e.Task, e.Thread, e.Asked, e.Recorded)
+}
+
+// Is matches [posthouse.ErrInvalid].
+func (e *OrderError) Is(target error) bool { return target == posthouse.ErrInvalid }
+
+// codecFailed marks the record of a call that failed in a program that went
+// on: no result, only the knowledge that the order may differ next time.
+const codecFailed = "failed"
+
+// nested separates the names of a call and a step inside it.
+const nested = ">"
+
+type occurrence struct {
+	name string
+	n    uint32
+}
+
+// A replay is what is on record for an execution.
+type replay struct {
+	results map[occurrence]*posthouse.StepRecord
+	gates   map[occurrence]*posthouse.Gate
+	order   []*posthouse.StepRecord // outermost calls as recorded; nil once order no longer matters
+}
+
+func newReplay(e *posthouse.Execution) *replay {
+	if e == nil || len(e.Steps)+len(e.Gates) == 0 {
+		return nil
+	}
+	r := &replay{
+		results: make(map[occurrence]*posthouse.StepRecord, len(e.Steps)),
+		gates:   make(map[occurrence]*posthouse.Gate, len(e.Gates)),
+	}
+	for i := range e.Steps {
+		s := &e.Steps[i]
+		k := occurrence{s.Name, s.Occurrence}
+		if s.Value.Codec != codecFailed && r.results[k] == nil {
+			r.results[k] = s // the first result of a call stands
+		}
+		if !strings.Contains(s.Name, nested) {
+			r.order = append(r.order, s)
+		}
+	}
+	for _, g := range e.Gates {
+		r.gates[occurrence{g.Name, g.Occurrence}] = g // a reopened gate replaces its original
+	}
+	return r
+}
+
+// take returns the result of a call and uses it up.
+func (r *replay) take(name string, n uint32) *posthouse.StepRecord {
+	if r == nil {
+		return nil
+	}
+	s := r.results[occurrence{name, n}]
+	if s != nil {
+		if i := slices.Index(r.order, s); i >= 0 {
+			r.order = slices.Delete(r.order, i, i+1)
+		}
+	}
+	return s
+}
+
+// follow is take for a call whose place in the order counts. It returns the
+// record that is next instead if there is one.
+func (r *replay) follow(name string, n uint32) (s, instead *posthouse.StepRecord) {
+	if r == nil {
+		return nil, nil
+	}
+	if len(r.order) > 0 {
+		want := r.order[0]
+		if want.Name != name || want.Occurrence != n {
+			return nil, want
+		}
+		if want.Value.Codec == codecFailed {
+			r.order = nil // this time it may succeed: anything may follow
+		}
+	}
+	return r.take(name, n), nil
+}
+
+func (r *replay) gate(name string, n uint32) *posthouse.Gate {
+	if r == nil {
+		return nil
+	}
+	return r.gates[occurrence{name, n}]
+}
+
+// A call is one use of a name.
+type call struct {
+	name       string // in full
+	occurrence uint32
+	recorded   *posthouse.StepRecord
+	top        bool // directly in the task, and its order counts
+	done       bool
+}
+
+// begin counts a call and finds its result.
+func (t *Task) begin(ctx context.Context, name string) (*call, error) {
+	if err := CheckName("step", name); err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := &call{name: scoped(ctx, t, name)}
+	c.top = len(c.name) == len(name) && ctx.Value(keyUnordered) == nil
+	if c.top && len(t.running) > 0 {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "step",
+			Message: fmt.Sprintf("%q began while step %q of the same task was running", name, t.running[0]),
+			Hint:    "mark the context with step.Unordered before running steps at once, or use the context that the outer step was given",
+		}
+	}
+	c.occurrence = next(&t.steps, c.name)
+	switch {
+	case c.top:
+		var instead *posthouse.StepRecord
+		if c.recorded, instead = t.replay.follow(c.name, c.occurrence); instead != nil {
+			return nil, &OrderError{
+				Thread: t.session.thread, Task: t.key,
+				Asked: callName(c.name, c.occurrence), Recorded: callName(instead.Name, instead.Occurrence),
+			}
+		}
+	default:
+		if t.replay != nil && len(c.name) == len(name) {
+			t.replay.order = nil
+		}
+		c.recorded = t.replay.take(c.name, c.occurrence)
+	}
+	if c.recorded == nil && c.top {
+		t.running = append(t.running, name)
+	}
+	return c, nil
+}
+
+// leave ends a call that ran. One that recorded nothing failed: the step that
+// the program records after it carries that knowledge.
+func (t *Task) leave(c *call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !c.top {
+		return
+	}
+	t.running = nil
+	if !c.done {
+		t.survived = append(t.survived, posthouse.Step{
+			Task: t.key, Name: c.name, Occurrence: c.occurrence, Value: posthouse.Value{Codec: codecFailed},
+		})
+	}
+}
+
+// scoped returns name as it is recorded: under the call whose body ctx runs.
+func scoped(ctx context.Context, t *Task, name string) string {
+	sc, ok := ctx.Value(keyScope).(*scope)
+	if !ok || sc.task != t {
+		return name
+	}
+	return callName(sc.name, sc.occurrence) + nested + name
+}
+
+// callName is how people see a call: its name, and its number behind the first.
+func callName(name string, n uint32) string {
+	if n == 0 {
+		return name
+	}
+	return name + "[" + itoa(n) + "]"
+}
+
+// CheckName reports an [posthouse.ErrInvalid] unless the name of a step or
+// question is 1 to 200 bytes of UTF-8 without control characters and '>'.
+func CheckName(field, name string) error {
+	bad := func(what string) error {
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf("name %.80q %s", name, what)}
+	}
+	switch {
+	case name == "":
+		return bad("is empty")
+	case len(name) > posthouse.MaxID:
+		return bad(fmt.Sprintf("is %d bytes long; the limit is %d", len(name), posthouse.MaxID))
+	case !utf8.ValidString(name):
+		return bad("is not valid UTF-8")
+	case strings.Contains(name, nested), strings.ContainsFunc(name, unicode.IsControl):
+		return bad("has a control character or '>'")
+	}
+	return nil
+}
+
+// without returns list less the steps in gone.
+func without(list, gone []posthouse.Step) []posthouse.Step {
+	return slices.DeleteFunc(slices.Clone(list), func(s posthouse.Step) bool {
+		return slices.ContainsFunc(gone, func(g posthouse.Step) bool {
+			return g.Name == s.Name && g.Occurrence == s.Occurrence && g.Value.Codec == s.Value.Codec
+		})
+	})
+}
+
+// expire records that a deadline passed, or finds what was decided meanwhile.
+func expire(ctx context.Context, l *posthouse.Ledger, g *posthouse.Gate) (*posthouse.Gate, error) {
+	e, err := l.Expire(ctx, g.ID)
+	if errors.Is(err, posthouse.ErrDecided) || errors.Is(err, posthouse.ErrExpired) {
+		return l.Gate(ctx, g.ID)
+	}
+	return e, err
+}

@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+)
+
+// SessionOptions names what a session runs.
+type SessionOptions struct {
+	Thread string // required
+	Branch string // default [posthouse.MainBranch]
+	Run    string // the run's id, a label on what it writes; default a new id
+}
+
+// A Session is one run over one branch of a thread under a lease. It is safe
+// for concurrent use.
+type Session struct {
+	ledger              *posthouse.Ledger
+	thread, branch, run string
+	claim               *posthouse.Claim
+
+	mu    sync.Mutex
+	head  *posthouse.Header
+	fresh bool            // head is ours and starts a step: nothing is on record for what follows it
+	keys  map[string]bool // tasks that recorded something since head's step began
+	err   error           // the first failed commit
+	ended bool
+}
+
+// Begin takes the thread's lease and finds the branch's head. It fails with
+// [posthouse.ErrBusy], carrying the holder, while a live process runs the
+// thread. A thread or branch that does not exist yet is fine: Head is nil.
+func Begin(ctx context.Context, l *posthouse.Ledger, o SessionOptions) (*Session, error) {
+	if o.Branch == "" {
+		o.Branch = posthouse.MainBranch
+	}
+	if o.Run == "" {
+		o.Run = string(l.NewID())
+	}
+	claim, err := l.Claim(ctx, o.Thread, o.Run)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{ledger: l, thread: o.Thread, branch: o.Branch, run: o.Run, claim: claim}
+	if s.head, err = findHead(ctx, l, o.Thread, o.Branch); err != nil {
+		return nil, errors.Join(err, s.End(ctx))
+	}
+	return s, nil
+}
+
+// findHead returns nil for a thread or branch that does not exist.
+func findHead(ctx context.Context, l *posthouse.Ledger, thread, branch string) (*posthouse.Header, error) {
+	info, err := l.Thread(ctx, thread)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	b, ok := info.Branch(branch)
+	if !ok {
+		return nil, nil
+	}
+	return l.GetHeader(ctx, b.Head)
+}
+
+// Ledger returns the ledger the session writes to.
+func (s *Session) Ledger() *posthouse.Ledger { return s.ledger }
+
+// Thread returns the thread's id.
+func (s *Session) Thread() string { return s.thread }
+
+// Branch returns the branch's name.
+func (s *Session) Branch() string { return s.branch }
+
+// Run returns the run's id.
+func (s *Session) Run() string { return s.run }
+
+// Head returns the branch's newest checkpoint as this session knows it, nil
+// for a new thread or branch. The caller must not change it.
+func (s *Session) Head() *posthouse.Header {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.head
+}
+
+// Commit appends one entry under the lease, on condition that the branch's
+// head is the one this session knows, and moves that head along. It fills in
+// the draft's Thread, Branch, Claim and Head, and the checkpoint's Run.
+//
+// Cancellation of ctx is not heeded. After an error other than
+// [posthouse.ErrInvalid], [posthouse.ErrTooLarge], [posthouse.ErrExists] and
+// [posthouse.ErrUnsupported], which say that the draft is at fault, the session
+// is over: every later Commit returns that error.
+func (s *Session) Commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return nil, s.err
+	}
+	if s.ended {
+		return nil, &posthouse.Error{Code: posthouse.CodeClosed, Message: "the run of thread " + strconv.Quote(s.thread) + " has ended"}
+	}
+	var head posthouse.ID
+	if s.head != nil {
+		head = s.head.ID
+	}
+	d.Thread, d.Branch, d.Claim, d.Head = s.thread, s.branch, s.claim, &head
+	if d.Checkpoint != nil && d.Checkpoint.Run == "" {
+		d.Checkpoint.Run = s.run
+	}
+	c, err := s.ledger.Commit(context.WithoutCancel(ctx), d)
+	if err != nil {
+		if !draftAtFault(err) {
+			s.err = err
+		}
+		return nil, err
+	}
+	s.track(d, c)
+	return c, nil
+}
+
+// track follows what a commit did to the head and to the tasks on record.
+func (s *Session) track(d *posthouse.Draft, c *posthouse.Committed) {
+	if h := c.Checkpoint; h != nil {
+		s.fresh = s.head == nil || h.Step != s.head.Step
+		s.head = h
+		if s.fresh {
+			clear(s.keys)
+		}
+	}
+	for i := range d.Steps {
+		if s.keys == nil {
+			s.keys = map[string]bool{}
+		}
+		s.keys[d.Steps[i].Task] = true
+	}
+}
+
+func draftAtFault(err error) bool {
+	for _, e := range []error{posthouse.ErrInvalid, posthouse.ErrTooLarge, posthouse.ErrExists, posthouse.ErrUnsupported} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// Err returns the failed commit that ended the session, nil while it is good.
+func (s *Session) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// Task starts an execution of a node behind the head. Its key is the step it
+// makes and the node, as in "7/approve", and stays the same while the node
+// waits, fails and runs again.
+func (s *Session) Task(ctx context.Context, node string) (*Task, error) {
+	s.mu.Lock()
+	step := uint64(0)
+	if s.head != nil {
+		step = s.head.Step + 1
+	}
+	key := strconv.FormatUint(step, 10) + "/" + node
+	fresh := s.head == nil && len(s.keys) == 0 || s.fresh && !s.keys[key]
+	s.mu.Unlock()
+	return s.TaskWithKey(ctx, key, fresh)
+}
+
+// TaskWithKey is Task for an execution that its model names itself, because it
+// spans checkpoints or because a node runs more than once in a step. Fresh
+// promises that nothing is on record under the key, and saves a read. The key
+// must be unique in the thread but for executions that continue each other.
+func (s *Session) TaskWithKey(ctx context.Context, key string, fresh bool) (*Task, error) {
+	t := &Task{session: s, key: key}
+	if fresh {
+		return t, nil
+	}
+	e, err := s.ledger.Execution(ctx, s.Head(), key)
+	if err != nil {
+		return nil, err
+	}
+	t.replay = newReplay(e)
+	return t, nil
+}
+
+// End gives the lease back. Only the first call counts, and cancellation of
+// ctx is not heeded, so it can be deferred.
+func (s *Session) End(ctx context.Context) error {
+	s.mu.Lock()
+	ended := s.ended
+	s.ended = true
+	s.mu.Unlock()
+	if ended {
+		return nil
+	}
+	return s.ledger.Release(context.WithoutCancel(ctx), s.claim)
+}

@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Task is one execution of a node, flow or handler: what it has on record,
+// what it holds back, and what it asks. It travels in the context and is safe
+// for concurrent use.
+type Task struct {
+	session *Session
+	key     string
+
+	mu        sync.Mutex
+	replay    *replay           // nil: nothing is on record
+	steps     map[string]uint32 // calls so far, by name
+	asks      map[string]uint32 // questions so far, by name
+	running   []string          // steps whose function runs now, outermost first
+	survived  []posthouse.Step  // failed calls that the next recorded step follows
+	held      []posthouse.Step
+	questions []posthouse.Gate
+	open      []*posthouse.Gate
+}
+
+// Key returns the name of the execution, as in "7/approve".
+func (t *Task) Key() string { return t.key }
+
+// Session returns the session that runs the task.
+func (t *Task) Session() *Session { return t.session }
+
+// Do returns the recorded result of the next occurrence of name. If there is
+// none it runs fn and commits its result, as an entry of its own and together
+// with what is held, before it returns. An error of fn is returned and not
+// recorded; so is a cancelled context, before fn runs. [OrderError] if the
+// replay asks in another order than the record's.
+//
+// The name is 1 to 200 bytes of UTF-8 without control characters and '>'.
+func (t *Task) Do(ctx context.Context, name string, effect posthouse.Effect, fn func(context.Context) (posthouse.Value, error)) (posthouse.Value, error) {
+	c, err := t.begin(ctx, name)
+	if err != nil {
+		return posthouse.Value{}, err
+	}
+	if c.recorded != nil {
+		return c.recorded.Value, nil
+	}
+	defer t.leave(c)
+	if err := context.Cause(ctx); err != nil {
+		return posthouse.Value{}, err
+	}
+	v, err := fn(t.Scope(ctx, c.name, c.occurrence))
+	if err != nil {
+		return posthouse.Value{}, err
+	}
+	if err := t.record(ctx, c, effect, v); err != nil {
+		return posthouse.Value{}, err
+	}
+	return v, nil
+}
+
+// record commits the result of a call with everything that goes before it.
+func (t *Task) record(ctx context.Context, c *call, effect posthouse.Effect, v posthouse.Value) error {
+	t.mu.Lock()
+	before := slices.Concat(t.held, t.survived)
+	t.mu.Unlock()
+	steps := append(before, posthouse.Step{Task: t.key, Name: c.name, Occurrence: c.occurrence, Effect: effect, Value: v})
+	if _, err := t.session.Commit(ctx, &posthouse.Draft{Steps: steps}); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.done = true
+	t.held, t.survived = without(t.held, before), without(t.survived, before)
+	return nil
+}
+
+// Recorded counts one call of name and returns its recorded result. If there
+// is none, the record it returns still names the call (Task, Name, Occurrence):
+// give it an Effect and a Value and pass its Step to [Task.Hold]. Order is not
+// checked.
+func (t *Task) Recorded(name string) (posthouse.StepRecord, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	occ := next(&t.steps, name)
+	if r := t.replay.take(name, occ); r != nil {
+		return *r, true
+	}
+	return posthouse.StepRecord{Step: posthouse.Step{Task: t.key, Name: name, Occurrence: occ}}, false
+}
+
+// Hold keeps a result that is to be committed together with what follows it:
+// the next Do of this task, or whoever takes it by [Task.Held]. Task is filled
+// in. Until then it is not on record.
+func (t *Task) Hold(s posthouse.Step) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.Task = t.key
+	t.held = append(t.held, s)
+}
+
+// Held takes what is held. Whoever commits next for the task adds it to the
+// draft's Steps.
+func (t *Task) Held() []posthouse.Step {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h := t.held
+	t.held = nil
+	return h
+}
+
+// Ask returns the next occurrence of the question with its decision, or
+// remembers the question and returns [posthouse.ErrWaiting]: a new one for
+// [Task.Questions], one that was asked before for [Task.Open]. A deadline that
+// has passed is put on record first, so a late question does not wait for
+// anybody. Task, Occurrence and Branch of q are filled in.
+func (t *Task) Ask(ctx context.Context, q posthouse.Gate) (*posthouse.Gate, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	q.Name = scoped(ctx, t, q.Name)
+	q.Task, q.Branch, q.Occurrence = t.key, t.session.branch, next(&t.asks, q.Name)
+	g := t.replay.gate(q.Name, q.Occurrence)
+	if g == nil {
+		t.questions = append(t.questions, q)
+		return nil, posthouse.ErrWaiting
+	}
+	if g.Decision == nil && !g.ExpiresAt.IsZero() && !t.session.ledger.Now().Before(g.ExpiresAt) {
+		var err error
+		if g, err = expire(ctx, t.session.ledger, g); err != nil {
+			return nil, err
+		}
+	}
+	if g.Decision == nil {
+		t.open = append(t.open, g)
+		return nil, posthouse.ErrWaiting
+	}
+	return g, nil
+}
+
+// Questions returns the questions that are not open yet: the waiting
+// checkpoint opens them.
+func (t *Task) Questions() []posthouse.Gate {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.questions)
+}
+
+// Open returns the gates that were asked again and are still undecided. A node
+// that waits for these alone needs no new checkpoint.
+func (t *Task) Open() []*posthouse.Gate {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.open)
+}
+
+// Waiting reports whether a question of this execution has no decision. A
+// model parks the node then even if its code swallowed the error: no gate is
+// passed without a decision.
+func (t *Task) Waiting() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.questions)+len(t.open) > 0
+}
+
+// next counts one use of name and returns how many were before it.
+func next(counts *map[string]uint32, name string) uint32 {
+	if *counts == nil {
+		*counts = map[string]uint32{}
+	}
+	n := (*counts)[name]
+	(*counts)[name] = n + 1
+	return n
+}
+
+func itoa(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
