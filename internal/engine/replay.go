@@ -48,6 +48,7 @@ type replay struct {
 	results map[occurrence]*posthouse.StepRecord
 	gates   map[occurrence]*posthouse.Gate
 	order   []*posthouse.StepRecord // outermost calls as recorded; nil once order no longer matters
+	left    int                     // outermost results and gates not asked for yet; 0 once something new was
 }
 
 func newReplay(e *posthouse.Execution) *replay {
@@ -63,15 +64,34 @@ func newReplay(e *posthouse.Execution) *replay {
 		k := occurrence{s.Name, s.Occurrence}
 		if s.Value.Codec != codecFailed && r.results[k] == nil {
 			r.results[k] = s // the first result of a call stands
+			r.left += outermost(s.Name)
 		}
 		if !strings.Contains(s.Name, nested) {
 			r.order = append(r.order, s)
 		}
 	}
 	for _, g := range e.Gates {
-		r.gates[occurrence{g.Name, g.Occurrence}] = g // a reopened gate replaces its original
+		k := occurrence{g.Name, g.Occurrence}
+		if r.gates[k] == nil {
+			r.left += outermost(g.Name)
+		}
+		r.gates[k] = g // a reopened gate replaces its original
 	}
 	return r
+}
+
+func outermost(name string) int {
+	if strings.Contains(name, nested) {
+		return 0
+	}
+	return 1
+}
+
+// asked counts one thing off what is left to replay.
+func (r *replay) asked(name string, found bool) {
+	if r.left -= outermost(name); r.left < 0 || !found {
+		r.left = 0
+	}
 }
 
 // take returns the result of a call and uses it up.
@@ -80,6 +100,7 @@ func (r *replay) take(name string, n uint32) *posthouse.StepRecord {
 		return nil
 	}
 	s := r.results[occurrence{name, n}]
+	r.asked(name, s != nil)
 	if s != nil {
 		if i := slices.Index(r.order, s); i >= 0 {
 			r.order = slices.Delete(r.order, i, i+1)
@@ -110,7 +131,9 @@ func (r *replay) gate(name string, n uint32) *posthouse.Gate {
 	if r == nil {
 		return nil
 	}
-	return r.gates[occurrence{name, n}]
+	g := r.gates[occurrence{name, n}]
+	r.asked(name, g != nil)
+	return g
 }
 
 // A call is one use of a name.

@@ -25,6 +25,7 @@ type Task struct {
 	held      []posthouse.Step
 	questions []posthouse.Gate
 	open      []*posthouse.Gate
+	before    func(context.Context) error
 }
 
 // Key returns the name of the execution, as in "7/approve".
@@ -32,6 +33,19 @@ func (t *Task) Key() string { return t.key }
 
 // Session returns the session that runs the task.
 func (t *Task) Session() *Session { return t.session }
+
+// Before has fn called before the function of each step that is not on record,
+// for a model that holds back what must be durable before the step acts. Its
+// error is returned in place of the step's result.
+func (t *Task) Before(fn func(context.Context) error) { t.before = fn }
+
+// Replaying reports whether a call or question of an earlier execution has yet
+// to be asked for again. It is false from the first one that is not on record.
+func (t *Task) Replaying() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.replay != nil && t.replay.left > 0
+}
 
 // Do returns the recorded result of the next occurrence of name. If there is
 // none it runs fn and commits its result, as an entry of its own and together
@@ -51,6 +65,11 @@ func (t *Task) Do(ctx context.Context, name string, effect posthouse.Effect, fn 
 	defer t.leave(c)
 	if err := context.Cause(ctx); err != nil {
 		return posthouse.Value{}, err
+	}
+	if t.before != nil {
+		if err := t.before(ctx); err != nil {
+			return posthouse.Value{}, err
+		}
 	}
 	v, err := fn(t.Scope(ctx, c.name, c.occurrence))
 	if err != nil {
