@@ -46,7 +46,7 @@ const (
 	KindUpdate = "update" // state edited by hand
 	KindFork   = "fork"   // first of a branch or of a forked thread
 	KindFail   = "fail"   // a node failed
-	KindEvent  = "event"  // a journal turned an event into a checkpoint
+	KindEvent  = "event"  // a journal turned an event into a checkpoint, in the middle of a step
 )
 
 // A Header is a checkpoint without its state: what lists show and filters see.

@@ -91,7 +91,9 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 	} else {
 		a.identify(&h)
 	}
-	h.Step = d.step
+	if h.Step = d.step; base == nil && c.Kind == KindNode {
+		h.Step = 1 // a thread that begins with a finished step
+	}
 	e := &encoder{l: a.l, ctx: a.ctx, thread: d.Thread, seq: a.seq, base: base, fresh: !exists}
 	if base != nil {
 		h.Parent, h.ParentSeq = base.ID, base.Seq
@@ -122,9 +124,11 @@ func (a *appending) finish(h Header, e *encoder, c *Change) error {
 }
 
 // stepOf is what a kind of checkpoint adds to the count of steps: one that
-// waits, failed or was forked has the executions of its parent still before it.
+// waits, failed or was forked has the executions of its parent still before it,
+// and an event happens in the middle of one.
 func stepOf(kind string) uint64 {
-	if kind == KindWait || kind == KindFail || kind == KindFork {
+	switch kind {
+	case KindWait, KindFail, KindFork, KindEvent:
 		return 0
 	}
 	return 1
