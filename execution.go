@@ -128,7 +128,7 @@ func (r *logReader) lineage(head *Header) (lineage, error) {
 		if last := &line[len(line)-1]; last.branch == h.Branch {
 			last.from = h.Seq
 		} else {
-			line = append(line, stretch{h.Branch, h.Seq, last.from})
+			line = append(line, stretch{h.Branch, h.Seq, h.Seq}) // up to the fork, not beyond
 		}
 	}
 	return line, nil

@@ -87,10 +87,11 @@ func (k OrderKey) id() ID {
 // when the clock stands still or goes back: 48 bits of milliseconds, 12 bits
 // and 14 bits of counter that starts at random each millisecond, 48 random bits.
 type idSource struct {
-	mu   sync.Mutex
-	last uint64 // milliseconds<<26 | counter
-	pool [480]byte
-	free int
+	mu    sync.Mutex
+	ms    uint64
+	count uint32
+	pool  [480]byte
+	free  int
 }
 
 func (s *idSource) new(now time.Time) ID {
@@ -102,16 +103,14 @@ func (s *idSource) new(now time.Time) ID {
 	}
 	r := s.pool[s.free-8 : s.free]
 	s.free -= 8
-	next := uint64(max(now.UnixMilli(), 0)) << 26
-	if next>>26 > s.last>>26 {
-		next |= uint64(binary.BigEndian.Uint16(r)) // leaves 2^26-2^16 ids in the millisecond
-	} else {
-		next = s.last + 1
+	if ms := uint64(max(now.UnixMilli(), 0)); ms > s.ms {
+		s.ms, s.count = ms, uint32(binary.BigEndian.Uint16(r)) // leaves 2^26-2^16 ids in the millisecond
+	} else if s.count++; s.count == 1<<26 {
+		s.ms, s.count = s.ms+1, 0
 	}
-	s.last = next
-	ms, count := next>>26, next&(1<<26-1)
+	count := uint64(s.count)
 	var k OrderKey
-	binary.BigEndian.PutUint64(k[:], ms<<16|7<<12|count>>14)
+	binary.BigEndian.PutUint64(k[:], s.ms<<16|7<<12|count>>14)
 	binary.BigEndian.PutUint16(k[8:], 0x8000|uint16(count&0x3fff))
 	copy(k[10:], r[2:])
 	return k.id()

@@ -1,0 +1,24 @@
+package posthouse_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+)
+
+func BenchmarkCommit(b *testing.B) {
+	ctx, l := context.Background(), open(b, nil)
+	data := bytes.Repeat([]byte("a"), 200)
+	b.ReportAllocs()
+	for i := range b.N {
+		data[0], data[199] = byte(i), byte(i>>8)
+		if _, err := l.Commit(ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Node: "n", Graph: "g", Next: []string{"n"},
+			Parts: []posthouse.Part{{Name: "state", Codec: "raw", Data: data}},
+		}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
