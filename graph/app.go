@@ -1,0 +1,108 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// An App is a compiled graph on a Ledger. It is safe for concurrent use, and
+// holds nothing of a thread between calls. Where a method takes the name of a
+// thread, "" is [posthouse.DefaultThread].
+type App[S any] struct {
+	ledger      *posthouse.Ledger
+	name        string
+	fingerprint string
+	codec       posthouse.Codec
+	limit       int
+	check       bool
+	plan        *plan
+	nodes       map[string]*node[S]
+	order       []*node[S]
+	start       *way[S]
+	next        map[string][]string // a checkpoint's next nodes, by where the way leads
+}
+
+// Name returns the graph's name: what threads say they are run by.
+func (a *App[S]) Name() string { return a.name }
+
+// Fingerprint returns a short hash of the graph's shape: node names, edges,
+// routes and state parts. It is in every checkpoint the App makes.
+func (a *App[S]) Fingerprint() string { return a.fingerprint }
+
+// A Result is where a run parked or ended.
+type Result[S any] struct {
+	State      S
+	Thread     string
+	Branch     string
+	Run        string
+	Checkpoint posthouse.ID     // the branch's head
+	Status     posthouse.Status // done, waiting, interrupted; running if it was asked to drain; cancelled
+	Next       []string         // nodes that run when it is resumed
+	Waiting    []posthouse.Gate // the branch's open gates, if Status is waiting
+}
+
+// A Snapshot is a checkpoint with its state.
+type Snapshot[S any] struct {
+	posthouse.Header
+	State    S
+	Metadata map[string]string
+}
+
+func (a *App[S]) snapshot(c *posthouse.Checkpoint) (*Snapshot[S], error) {
+	s := &Snapshot[S]{Header: c.Header, Metadata: c.Metadata}
+	if err := a.plan.read(a.codec, c, reflect.ValueOf(&s.State).Elem()); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// load returns the live state of a checkpoint.
+func (a *App[S]) load(ctx context.Context, id posthouse.ID) (*live[S], error) {
+	c, err := a.ledger.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return decode[S](a.plan, a.codec, a.check, c)
+}
+
+// route returns the nodes that run behind a place: none if that is the end.
+func (a *App[S]) route(w *way[S], s *S) ([]string, error) {
+	to := ""
+	if w.route == nil {
+		to = w.to[0]
+	} else if err := engine.Guard(func() error { to = w.route(s); return nil }); err != nil {
+		return nil, err
+	}
+	next, ok := a.next[to]
+	switch {
+	case !ok:
+		return nil, invalid("route", "from %q leads to %q, which is not a node of graph %q", w.from, to, a.name)
+	case w.route != nil && len(w.to) > 0 && !slices.Contains(w.to, to):
+		return nil, invalid("route", "from %q leads to %q, which is not among its targets", w.from, to)
+	}
+	return next, nil
+}
+
+// owns refuses a thread that another program runs.
+func (a *App[S]) owns(h *posthouse.Header) error {
+	if h.Graph == "" || h.Graph == a.name {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "thread",
+		Message: fmt.Sprintf("%q belongs to %q and is not run by graph %q", h.Thread, h.Graph, a.name),
+		Hint:    "use another thread, or the program that the thread names",
+	}
+}
+
+func unknownThread(thread, branch string) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeNotFound, Message: fmt.Sprintf("thread %q has no branch %q", thread, branch),
+		Hint: "run the thread first",
+	}
+}

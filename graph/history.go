@@ -1,0 +1,86 @@
+package graph
+
+import (
+	"context"
+	"iter"
+
+	"github.com/posthouse/posthouse"
+)
+
+// StateOptions say which state is wanted. The zero value is the head of main.
+type StateOptions struct {
+	Branch     string       // default main; with Node: any
+	Checkpoint posthouse.ID // this one
+	Node       string       // the newest checkpoint of this node, also if it failed or waits
+}
+
+// State returns a checkpoint of the thread with its state.
+// [posthouse.ErrNotFound].
+func (a *App[S]) State(ctx context.Context, thread string, o ...StateOptions) (*Snapshot[S], error) {
+	opt, err := one(o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.checkpoint(ctx, thread, opt)
+	if err != nil {
+		return nil, err
+	}
+	return a.snapshot(c)
+}
+
+func (a *App[S]) checkpoint(ctx context.Context, thread string, o StateOptions) (*posthouse.Checkpoint, error) {
+	if thread == "" {
+		thread = posthouse.DefaultThread
+	}
+	if o.Checkpoint == "" {
+		return a.ledger.Latest(ctx, posthouse.LatestQuery{Thread: thread, Branch: o.Branch, Node: o.Node})
+	}
+	c, err := a.ledger.Get(ctx, o.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	if c.Thread != thread {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeNotFound, Message: "checkpoint " + string(c.ID) + " is not of thread " + thread,
+			Hint: "it belongs to thread " + c.Thread,
+		}
+	}
+	return c, nil
+}
+
+// HistoryOptions narrow a history. The zero value is all of it.
+type HistoryOptions struct {
+	Branch string // only this branch; default all
+	Node   string // only this node's checkpoints
+	Kind   string // only this kind, such as posthouse.KindNode
+	After  string // go on behind the snapshot with this Cursor
+	Limit  int    // 0: no limit
+}
+
+// History yields the thread's checkpoints with their states, newest first.
+// An unknown thread has none. An error is the last element.
+func (a *App[S]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[S], error] {
+	return func(yield func(*Snapshot[S], error) bool) {
+		opt, err := one(o)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if thread == "" {
+			thread = posthouse.DefaultThread
+		}
+		q := posthouse.Query{
+			Thread: thread, Branch: opt.Branch, Node: opt.Node, Kind: opt.Kind,
+			After: opt.After, Limit: opt.Limit, Descending: true,
+		}
+		for c, err := range a.ledger.ListStates(ctx, q) {
+			var s *Snapshot[S]
+			if err == nil {
+				s, err = a.snapshot(c)
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}

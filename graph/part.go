@@ -1,0 +1,79 @@
+package graph
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/posthouse/posthouse"
+)
+
+// sliceOf returns the slice of an append part: the field v, or what a Log holds.
+func (f *field) sliceOf(v reflect.Value) reflect.Value {
+	if isLog(f.typ) {
+		return reflect.NewAt(f.slice, v.Addr().UnsafePointer()).Elem() // its one field
+	}
+	return v
+}
+
+// pointer returns what a codec encodes from and decodes into.
+func (f *field) pointer(state reflect.Value) any {
+	v := state.FieldByIndex(f.index)
+	if f.rule == byTail {
+		v = f.sliceOf(v)
+	}
+	return v.Addr().Interface()
+}
+
+// read decodes a checkpoint's parts into a zero state. Parts that the type
+// does not have stay in the thread untouched; fields that the checkpoint does
+// not have stay zero.
+func (p *plan) read(codec posthouse.Codec, c *posthouse.Checkpoint, state reflect.Value) error {
+	for i := range p.fields {
+		f := &p.fields[i]
+		v, ok := c.State[f.part]
+		if !ok {
+			continue
+		}
+		if err := unmarshal(codec, v, f.pointer(state)); err != nil {
+			return &posthouse.Error{
+				Code: posthouse.CodeInvalid, Field: "state", Err: err,
+				Message: fmt.Sprintf("part %q of checkpoint %s does not fit the field %s of type %s", f.part, c.ID, f.name, f.typ),
+				Hint:    "give the field the type it had when the checkpoint was written, or another name",
+			}
+		}
+	}
+	return nil
+}
+
+// unmarshal accepts JSON whatever the graph's codec is: a person may have
+// edited the state.
+func unmarshal(codec posthouse.Codec, v posthouse.Value, ptr any) error {
+	switch v.Codec {
+	case codec.Name():
+		return codec.Unmarshal(v.Data, ptr)
+	case posthouse.JSON.Name():
+		return posthouse.JSON.Unmarshal(v.Data, ptr)
+	}
+	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "codec", Message: fmt.Sprintf("%q is not the graph's codec", v.Codec)}
+}
+
+// write encodes every part in full, for changes made by hand.
+func (p *plan) write(codec posthouse.Codec, state reflect.Value) ([]posthouse.Part, error) {
+	parts := make([]posthouse.Part, len(p.fields))
+	for i := range p.fields {
+		f := &p.fields[i]
+		enc, err := codec.Marshal(f.pointer(state))
+		if err != nil {
+			return nil, encodeError(f, err)
+		}
+		parts[i] = posthouse.Part{Name: f.part, Codec: codec.Name(), Data: enc}
+	}
+	return parts, nil
+}
+
+func encodeError(f *field, err error) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "state", Err: err,
+		Message: fmt.Sprintf("field %s of type %s cannot be stored", f.name, f.typ),
+	}
+}

@@ -1,0 +1,262 @@
+package graph
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"reflect"
+	"unsafe"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A tail follows an append part: it encodes what was added and refuses what
+// was changed.
+type tail struct {
+	*field
+	codec posthouse.Codec
+	slice reflect.Value // in the live state
+	known reflect.Value // a shallow copy of the committed elements
+	count int           // committed elements
+	size  int           // bytes of their encoding
+	sums  []uint64      // deep: a hash of each committed element's encoding
+	seed  maphash.Seed
+	fresh int  // elements before extend
+	array bool // the encoding is [...], to which an element can be appended
+	json  bool
+}
+
+func newTail(f *field, v reflect.Value, codec posthouse.Codec) *tail {
+	t := &tail{field: f, codec: codec, slice: f.sliceOf(v), known: reflect.New(f.slice).Elem(), json: codec.Name() == posthouse.JSON.Name()}
+	if f.deep {
+		t.seed = maphash.MakeSeed()
+	}
+	return t
+}
+
+// loaded takes the slice, just decoded from v, as committed.
+func (t *tail) loaded(v posthouse.Value) error {
+	t.setSize(v.Data)
+	t.json = t.json && v.Codec == t.codec.Name()
+	return t.commit(nil)
+}
+
+func (t *tail) setSize(data []byte) {
+	t.size = len(data)
+	t.array = t.size > 2 && data[0] == '[' && data[t.size-1] == ']'
+}
+
+// commit takes the elements behind the known ones as committed. sums are the
+// hashes of their encodings; nil: encode them again.
+func (t *tail) commit(sums []uint64) error {
+	n := t.slice.Len()
+	if t.deep {
+		for i := t.count + len(sums); i < n; i++ {
+			enc, err := t.encode(i)
+			if err != nil {
+				return err
+			}
+			sums = append(sums, t.sum(enc))
+		}
+		t.sums = append(t.sums, sums...)
+	}
+	t.known.Set(reflect.AppendSlice(t.known, t.slice.Slice(t.count, n)))
+	t.count = n
+	t.clip()
+	return nil
+}
+
+// clip leaves no spare capacity: whoever appends gets elements of its own.
+func (t *tail) clip() {
+	if n := t.slice.Len(); t.slice.Cap() > n {
+		t.slice.SetCap(n)
+	}
+}
+
+func (t *tail) encode(i int) ([]byte, error) {
+	enc, err := t.codec.Marshal(t.slice.Index(i).Addr().Interface())
+	if err != nil {
+		return nil, encodeError(t.field, fmt.Errorf("element %d: %w", i, err))
+	}
+	return enc, nil
+}
+
+func (t *tail) sum(enc []byte) uint64 { return maphash.Bytes(t.seed, enc) }
+
+// delta returns the elements added since the last call as a change of the
+// part. stored says that the part has a committed value at all.
+func (t *tail) delta(stored bool) (posthouse.Part, bool, error) {
+	part := posthouse.Part{Name: t.part, Codec: t.codec.Name()}
+	n := t.slice.Len()
+	if n < t.count {
+		return part, false, t.broken("had %d elements and now has %d: elements cannot be taken away", t.count, n)
+	}
+	if err := t.compare(); err != nil {
+		return part, false, err
+	}
+	if stored && n == t.count {
+		t.clip()
+		return part, false, nil
+	}
+	if !t.json || n == 0 {
+		enc, err := t.codec.Marshal(t.slice.Addr().Interface())
+		if err != nil {
+			return part, false, encodeError(t.field, err)
+		}
+		part.Data = enc
+		t.setSize(enc)
+		return part, true, t.commit(nil)
+	}
+	return t.splice(part, stored)
+}
+
+// splice encodes the new elements alone, or all where there is no array to
+// append to.
+func (t *tail) splice(part posthouse.Part, stored bool) (posthouse.Part, bool, error) {
+	from, open := t.count, byte(',')
+	whole := !stored || !t.array
+	if whole {
+		from, open = 0, '['
+	}
+	var sums []uint64
+	for i := from; i < t.slice.Len(); i++ {
+		enc, err := t.encode(i)
+		if err != nil {
+			return part, false, err
+		}
+		if t.deep && i >= t.count {
+			sums = append(sums, t.sum(enc))
+		}
+		if part.Data == nil {
+			part.Data = make([]byte, 0, len(enc)+2)
+		}
+		part.Data = append(append(part.Data, open), enc...)
+		open = ','
+	}
+	if whole {
+		part.Data = append(part.Data, ']')
+		t.setSize(part.Data)
+	} else {
+		part.Splice, part.Prefix, part.Suffix = true, t.size-1, 1
+		t.size += len(part.Data)
+	}
+	return part, true, t.commit(sums)
+}
+
+// compare looks for known elements that are not bit for bit what they were.
+func (t *tail) compare() error {
+	if t.count == 0 {
+		return nil
+	}
+	width := int(t.slice.Type().Elem().Size())
+	now, known := memory(t.slice, t.count*width), memory(t.known, t.count*width)
+	if bytes.Equal(now, known) {
+		return nil
+	}
+	for i := range t.count {
+		if bytes.Equal(now[i*width:(i+1)*width], known[i*width:(i+1)*width]) {
+			continue
+		}
+		if err := t.same(i); err != nil {
+			return err
+		}
+		t.known.Index(i).Set(t.slice.Index(i))
+	}
+	return nil
+}
+
+// memory returns the first n bytes of a slice's elements.
+func memory(v reflect.Value, n int) []byte {
+	return unsafe.Slice((*byte)(v.UnsafePointer()), n)
+}
+
+// same compares an element with the committed one by value.
+func (t *tail) same(i int) error {
+	now, err := t.encode(i)
+	if err != nil {
+		return err
+	}
+	if t.deep {
+		if t.sum(now) != t.sums[i] {
+			return t.edited(i)
+		}
+		return nil
+	}
+	known, err := t.codec.Marshal(t.known.Index(i).Addr().Interface())
+	if err != nil {
+		return encodeError(t.field, err)
+	}
+	if !bytes.Equal(now, known) {
+		return t.edited(i)
+	}
+	return nil
+}
+
+// verify compares every committed element by value.
+func (t *tail) verify() error {
+	for i := range t.sums {
+		if err := t.same(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tail) edited(i int) error {
+	return t.broken("had its element %d edited in place", i)
+}
+
+func (t *tail) broken(format string, args ...any) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: t.name, Message: fmt.Sprintf("is an append part and "+format, args...),
+		Hint: "append only, keep what changes in a part of its own, or drop the append rule; " +
+			"CompileOptions.Check finds the node that does it",
+	}
+}
+
+// extend appends the elements of the same field of another state.
+func (t *tail) extend(v reflect.Value) {
+	v = t.sliceOf(v)
+	t.fresh = t.slice.Len()
+	if v.Len() > 0 || t.slice.IsNil() {
+		t.clip()
+		t.slice.Set(appendOwn(t.slice, v))
+	}
+}
+
+// appendOwn appends v to s in memory that neither of them shares, and keeps a
+// nil nil.
+func appendOwn(s, v reflect.Value) reflect.Value {
+	if s.Len() == 0 && v.IsNil() {
+		return s
+	}
+	own := reflect.MakeSlice(s.Type(), 0, s.Len()+v.Len())
+	return reflect.AppendSlice(reflect.AppendSlice(own, s), v)
+}
+
+// detach reads deep elements that came by extend back from their encoding.
+func (t *tail) detach() error {
+	if !t.deep {
+		return nil
+	}
+	for i := t.fresh; i < t.count; i++ {
+		enc, err := t.encode(i)
+		if err != nil {
+			return err
+		}
+		e := t.slice.Index(i)
+		e.SetZero()
+		if err := t.codec.Unmarshal(enc, e.Addr().Interface()); err != nil {
+			return err
+		}
+		t.known.Index(i).Set(e)
+	}
+	return nil
+}
+
+// copyTo gives f, the field in a copy of the state, elements of its own.
+func (t *tail) copyTo(f reflect.Value) {
+	if f = t.sliceOf(f); !f.IsNil() {
+		f.Set(appendOwn(reflect.Zero(f.Type()), f))
+	}
+}
