@@ -1,0 +1,59 @@
+// Package posthouse gives agent workflows durable checkpoints: a workflow can
+// crash, wait a week for a person, move to another host, be forked, replayed
+// and audited, and loses nothing.
+//
+// # Nouns
+//
+// A thread is one line of work: an append-only log of records and a head for
+// each branch. A [Checkpoint] is the record that holds state, as named parts;
+// it knows its parent, so a thread's checkpoints form a tree. A [Gate] is a
+// question to a person or a program, and a [Decision] its one answer; both are
+// records too. A step is a result that was recorded and is never computed
+// again. A coordination is a label that many threads can share.
+//
+// # The ledger
+//
+// Programs use a [Ledger] over a [Store]:
+//
+//	store, err := sqlitestore.Open(ctx, "posthouse.db", nil)
+//	ledger, err := posthouse.Open(store, nil)
+//
+//	state, err := posthouse.Opaque(nil, order) // any value that encodes as JSON
+//	root, err := ledger.Save(ctx, posthouse.Root("order-42", state), nil)
+//	next, err := ledger.Save(ctx, root.Derive(state2), nil)
+//	last, err := ledger.Latest(ctx, posthouse.LatestQuery{Thread: "order-42"})
+//	side, err := ledger.Fork(ctx, root.ID, nil)
+//
+// Most programs do not call Save: packages graph, coord and step write through
+// [Ledger.Commit], one atomic entry for each node that completes, with the
+// questions it asks in the same entry. [Ledger.Decide] is the only door by
+// which an answer comes in.
+//
+// # What is promised
+//
+//   - A call that returned is durable, where the store says so. A failed save
+//     is an error of the caller, never a line in a log.
+//   - Appends are conditional: of two writers on one head, or two deciders of
+//     one gate, one wins and the other learns what won ([ErrConflict],
+//     [ErrDecided]). A claim's fence number keeps stale runs out ([ErrFenced]).
+//   - History is never rewritten. Updating a past checkpoint makes a child.
+//   - A checkpoint stores what changed. A chat of n messages takes n messages.
+//   - Every byte that is read was hashed when it was written; entries chain,
+//     and with a [Signer] they are signed.
+//   - Values are copied at the boundary: changing what was passed in or handed
+//     out changes nothing that is stored.
+//
+// docs/guarantees.md says more, and which test tries to break each promise.
+//
+// # Caveats
+//
+// Order within a thread is the sequence number. Across threads it is the
+// checkpoint's id, whose time part comes from the clock of the process that
+// made it. A foreign id is accepted if [ID.Validate] does, and gets a place of
+// its own at its append. A state is limited to [DefaultMaxState] unless
+// [Options] say otherwise; large artefacts belong elsewhere, with a reference
+// in the state. A [Store] implementation proves itself with package storetest.
+//
+// This package imports the standard library, internal/canon and internal/delta,
+// and nothing else.
+package posthouse
