@@ -56,7 +56,7 @@ var laws = []law{
 	{"store/sqlitestore", []string{".", "internal/delta", "internal/sqlschema"},
 		[]string{"zombiezen.com/go/sqlite", "modernc.org/sqlite", "github.com/klauspost/compress", "golang.org/x/sys"},
 		"a store knows nothing of graphs, gates or other stores"},
-	{"store/storetest", []string{"."}, []string{"pgregory.net/rapid", "go.uber.org/goleak"},
+	{"store/storetest", []string{"."}, []string{"pgregory.net/rapid", "github.com/anishathalye/porcupine"},
 		"the suite proves the contract of the root and nothing a store adds"},
 	{"store/all", []string{".", "store/"}, nil, "the one place that knows every store by name"},
 

@@ -74,7 +74,7 @@ func (t *snapshot) check() (errs []error) {
 			errs = append(errs, err)
 		}
 		if i == 0 && e.Seq > 1 { // what came before was removed
-			fold.Tail.Seq, fold.Link = e.Seq-1, e.Prev
+			fold.Tail.Seq, fold.Link, fold.Generation = e.Seq-1, e.Prev, e.Generation
 		}
 		if err := fold.Apply(&e.Entry); err != nil {
 			errs = append(errs, err)

@@ -245,7 +245,7 @@ func (s *Store) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n int
 	return page, after, more, nil
 }
 
-// due returns all matches at once: by due time there is no cursor to go on from.
+// due returns what matches at once: by due time there is no cursor to go on from.
 func (s *Store) due(q *posthouse.ThreadQuery) (all []posthouse.ThreadInfo) {
 	s.active.ascend(func(*thread) bool { return true }, func(t *thread) bool {
 		if q.Match(&t.info) {
@@ -254,5 +254,5 @@ func (s *Store) due(q *posthouse.ThreadQuery) (all []posthouse.ThreadInfo) {
 		return true
 	})
 	slices.SortStableFunc(all, func(a, b posthouse.ThreadInfo) int { return int(a.Due - b.Due) })
-	return all
+	return all[:min(len(all), limit(q.Limit))]
 }

@@ -1,0 +1,19 @@
+package memstore_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/store/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var harness = storetest.Harness{
+	Open: func(testing.TB, string) posthouse.Store { return memstore.New() },
+}
+
+func TestStore(t *testing.T) { storetest.Run(t, harness) }

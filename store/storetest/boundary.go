@@ -1,0 +1,156 @@
+package storetest
+
+import (
+	"bytes"
+
+	"github.com/posthouse/posthouse"
+)
+
+func boundaryCases() []Case {
+	return []Case{
+		{
+			Name: "boundary/what was handed in belongs to the caller again",
+			Rule: "Changing a batch, its entry, bodies, headers and summary, or a slot's value, after the call changes nothing in the store.",
+			Run:  boundaryIn,
+		}, {
+			Name: "boundary/what was handed out belongs to the caller",
+			Rule: "Changing entries, headers, summaries and slots that a call returned changes nothing in the store.",
+			Run:  boundaryOut,
+		},
+	}
+}
+
+// scribble writes over everything an entry points to.
+func scribble(e *posthouse.Entry) {
+	for _, b := range append([][]byte{e.Header, e.Sig}, e.Bodies...) {
+		for i := range b {
+			b[i] ^= 0xff
+		}
+		_ = append(b, "and into spare room"...)
+	}
+	clear(e.Bodies)
+	e.Thread, e.Seq, e.Hash = "nobody", 99, posthouse.Hash{}
+}
+
+func scribbleHeader(h *posthouse.Header) {
+	for k := range h.Labels {
+		h.Labels[k] = "scribble"
+	}
+	for i := range h.Next {
+		h.Next[i] = "scribble"
+	}
+	for i := range h.Gates {
+		h.Gates[i] = "scribble"
+	}
+	if h.Source != nil {
+		h.Source.ID = "scribble"
+	}
+	h.ID, h.Thread, h.Seq, h.Order = "scribble", "nobody", 99, posthouse.OrderKey{}
+}
+
+func scribbleThread(info *posthouse.ThreadInfo) {
+	for i := range info.Branches {
+		info.Branches[i].Head = "scribble"
+	}
+	for i := range info.Waiting {
+		info.Waiting[i].ID = "scribble"
+	}
+	info.Thread, info.Status, info.Tail = "nobody", "scribble", posthouse.Position{}
+}
+
+// delicate is a batch with something in every field that points elsewhere.
+func (t *T) delicate() (l *Log, b *posthouse.Batch, gate posthouse.ID) {
+	l, gate = t.Builder.Log("t1"), t.Builder.GateID()
+	h := posthouse.Header{
+		Status: posthouse.StatusWaiting, Next: []string{"approve"}, Labels: map[string]string{"k": "v"},
+		Source: &posthouse.Source{Thread: "t0", ID: "x"}, Coordination: "desk",
+	}
+	return l, l.Signed(filler(70, "sig"), l.Checkpoint(h, "state"), l.Gate(gate, t.Builder.Now()), l.Step("s", []byte("result"))), gate
+}
+
+// copyOf is a deep copy to compare with.
+func copyOf(e *posthouse.Entry) *posthouse.Entry {
+	c := *e
+	c.Header, c.Sig = bytes.Clone(e.Header), bytes.Clone(e.Sig)
+	c.Bodies = nil
+	for _, b := range e.Bodies {
+		if len(b) == 0 {
+			b = nil
+		}
+		c.Bodies = append(c.Bodies, bytes.Clone(b))
+	}
+	return &c
+}
+
+// wantDelicate compares all that the store says about one entry.
+func (t *T) wantDelicate(what string, want *posthouse.Entry, info *posthouse.ThreadInfo, gate posthouse.ID) {
+	t.Helper()
+	h := headers(want)[0]
+	t.wantEntries(what+": Read", t.read("t1", posthouse.Range{}), []*posthouse.Entry{want})
+	t.wantHeaders(what+": List", t.list(posthouse.Query{}), &h)
+	t.wantHeaders(what+": List of the coordination", t.list(posthouse.Query{Coordination: "desk", Label: "k", LabelValue: "v"}), &h)
+	t.wantThreads(what+": Threads", t.threads(posthouse.ThreadQuery{}), info)
+	t.wantThreads(what+": Threads that wait", t.threads(posthouse.ThreadQuery{Waiting: true}), info)
+	t.wantPlace(h.ID, "t1", 1)
+	t.wantPlace(gate, "t1", 1)
+	if w, ok := t.Store.(posthouse.Watcher); ok {
+		for e, err := range w.Watch(t.ctx, "") {
+			t.ok(err)
+			t.wantEntries(what+": Watch", []*posthouse.Entry{e}, []*posthouse.Entry{want})
+			scribble(e)
+			break
+		}
+	}
+}
+
+func boundaryIn(t *T) {
+	_, b, gate := t.delicate()
+	want, info := copyOf(b.Entry), &posthouse.ThreadInfo{Thread: "t1"}
+	t.ok(info.Apply(want))
+	t.ok(t.Store.Append(t.ctx, b))
+	scribble(b.Entry)
+	for i := range b.IDs {
+		if b.IDs[i].Header != nil {
+			scribbleHeader(b.IDs[i].Header)
+		}
+		b.IDs[i].ID = "scribble"
+	}
+	scribbleThread(b.Thread)
+	t.wantDelicate("after scribbling over the batch", want, info, gate)
+
+	key, value := posthouse.SlotKey{Thread: "t1", Step: "s"}, []byte("value")
+	s, err := t.Store.Slot(t.ctx, key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value})
+	t.ok(err)
+	copy(value, "XXXXX")
+	copy(s.Value, "YYYYY")
+	t.wantSlot(key, "value", s.Revision)
+}
+
+func boundaryOut(t *T) {
+	l, b, gate := t.delicate()
+	t.ok(t.Store.Append(t.ctx, b))
+	l.Took(b)
+	s := t.put(posthouse.SlotKey{Thread: "t1", Step: "s"}, "value", 0, 0)
+	for range 2 {
+		for _, r := range []posthouse.Range{{}, {Reverse: true}, {Headers: true}, {Seqs: []uint64{1}}} {
+			for _, e := range t.read("t1", r) {
+				scribble(e)
+			}
+		}
+		for _, q := range []posthouse.Query{{}, {Thread: "t1"}, {Coordination: "desk"}} {
+			for _, h := range t.list(q) {
+				scribbleHeader(h)
+			}
+		}
+		for _, q := range []posthouse.ThreadQuery{{}, {Thread: "t1"}, {Waiting: true}, {DueBefore: 1 << 50}} {
+			for _, info := range t.threads(q) {
+				scribbleThread(info)
+			}
+		}
+		got := t.wantSlot(posthouse.SlotKey{Thread: "t1", Step: "s"}, "value", s.Revision)
+		copy(got.Value, "XXXXX")
+	}
+	t.wantDelicate("after scribbling over the answers", b.Entry, l.Info, gate)
+	t.wantSlot(posthouse.SlotKey{Thread: "t1", Step: "s"}, "value", s.Revision)
+	t.take(l, l.Step("next", []byte("the log goes on")))
+}

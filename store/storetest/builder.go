@@ -1,0 +1,219 @@
+package storetest
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Builder makes well-formed batches the way a Ledger does, but with times
+// and ids that are the same in each run. It is safe for concurrent use; the
+// [Log]s it makes are not.
+type Builder struct {
+	mu  sync.Mutex
+	now time.Time
+	n   uint64
+}
+
+// NewBuilder returns a Builder whose clock stands at a fixed time.
+func NewBuilder() *Builder {
+	return &Builder{now: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)}
+}
+
+// Now returns the Builder's time.
+func (b *Builder) Now() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.now
+}
+
+// Advance moves the clock on, or back.
+func (b *Builder) Advance(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.now = b.now.Add(d)
+}
+
+// Key returns an order key that sorts after all before it, however the clock
+// goes within a millisecond.
+func (b *Builder) Key() (k posthouse.OrderKey) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.n++
+	binary.BigEndian.PutUint64(k[:], uint64(b.now.UnixMilli())<<16|7<<12|b.n>>46)
+	binary.BigEndian.PutUint64(k[8:], 1<<63|b.n<<16>>2|0x1234)
+	return k
+}
+
+// ID returns a new id in Posthouse's form and its order key.
+func (b *Builder) ID() (posthouse.ID, posthouse.OrderKey) {
+	k := b.Key()
+	return posthouse.ID(fmt.Sprintf("%x-%x-%x-%x-%x", k[0:4], k[4:6], k[6:8], k[8:10], k[10:16])), k
+}
+
+// GateID returns a new id for a gate.
+func (b *Builder) GateID() posthouse.ID {
+	id, _ := b.ID()
+	return "gate-" + id
+}
+
+// Log returns a thread that is empty at first.
+func (b *Builder) Log(thread string) *Log {
+	return &Log{Info: &posthouse.ThreadInfo{Thread: thread}, b: b}
+}
+
+// Resume returns a thread that goes on from a summary.
+func (b *Builder) Resume(info *posthouse.ThreadInfo) *Log {
+	return &Log{Info: info, b: b}
+}
+
+// A Log builds the batches of one thread.
+type Log struct {
+	Info *posthouse.ThreadInfo // as of the last batch taken
+	b    *Builder
+}
+
+// An Item is one record of an entry to be.
+type Item struct {
+	Record posthouse.Record
+	Body   []byte
+	Index  []posthouse.IndexedID // a checkpoint's Header is filled in
+	Drop   []posthouse.ID
+}
+
+// Next returns the batch that follows the log's end. The log stays where it
+// is until [Log.Took].
+func (l *Log) Next(items ...Item) *posthouse.Batch { return l.Signed(nil, items...) }
+
+// Signed is Next with a signature, which a store keeps without a look at it.
+func (l *Log) Signed(sig []byte, items ...Item) *posthouse.Batch {
+	records, bodies := make([]posthouse.Record, len(items)), make([][]byte, len(items))
+	b := &posthouse.Batch{After: l.Info.Tail}
+	for i, it := range items {
+		records[i], bodies[i] = it.Record, it.Body
+		b.IDs, b.Drop = append(b.IDs, it.Index...), append(b.Drop, it.Drop...)
+	}
+	b.Entry, b.Thread = posthouse.Seal(l.Info, l.b.Now(), records, bodies)
+	if len(sig) > 0 {
+		b.Entry.Sig = sig
+		info := *l.Info
+		must(info.Apply(b.Entry))
+		b.Thread = &info
+	}
+	for _, h := range headers(b.Entry) {
+		for i := range b.IDs {
+			if b.IDs[i].ID == h.ID {
+				b.IDs[i].Header = &h
+			}
+		}
+	}
+	return b
+}
+
+// Took moves the log behind a batch that a store has taken.
+func (l *Log) Took(b *posthouse.Batch) {
+	info := *b.Thread
+	l.Info = &info
+}
+
+// headers decodes the headers of an entry's checkpoints anew.
+func headers(e *posthouse.Entry) []posthouse.Header {
+	hs, err := e.Checkpoints()
+	must(err)
+	return hs
+}
+
+// must holds for what the suite itself has made.
+func must(err error) {
+	if err != nil {
+		panic("storetest made an entry that is not well-formed: " + err.Error())
+	}
+}
+
+// Checkpoint is an item that holds a checkpoint. An empty ID gets a new one;
+// an id that is not Posthouse's gets an order key unless h has one.
+func (l *Log) Checkpoint(h posthouse.Header, body string) Item {
+	if h.ID == "" {
+		h.ID, h.Order = l.b.ID()
+	}
+	if h.Order == (posthouse.OrderKey{}) {
+		h.Order = l.b.Key()
+	}
+	if h.Kind == "" {
+		h.Kind = posthouse.KindNode
+	}
+	if h.Branch == "" {
+		h.Branch = posthouse.MainBranch
+	}
+	h.Thread = l.Info.Thread
+	if head, ok := l.Info.Branch(h.Branch); ok && h.Parent == "" {
+		h.Parent, h.ParentSeq = head.Head, head.Seq
+	}
+	return Item{
+		Record: posthouse.Record{Kind: posthouse.RecordCheckpoint, Checkpoint: &h}, Body: []byte(body),
+		Index: []posthouse.IndexedID{{ID: h.ID, Order: h.Order, Replace: h.Revision > 0}},
+	}
+}
+
+// Step is an item that holds a step's result.
+func (l *Log) Step(name string, body []byte) Item {
+	return Item{
+		Record: posthouse.Record{Kind: posthouse.RecordStep, Step: &posthouse.StepInfo{
+			Task: "1/node", Name: name, Branch: posthouse.MainBranch, Codec: "json",
+		}},
+		Body: body,
+	}
+}
+
+// Gate is an item that opens a gate; a zero time never expires.
+func (l *Log) Gate(id posthouse.ID, expires time.Time) Item {
+	return Item{
+		Record: posthouse.Record{Kind: posthouse.RecordGate, Gate: &posthouse.GateInfo{
+			ID: id, Name: "approve", Branch: posthouse.MainBranch, ExpiresAt: expires,
+		}},
+		Body:  []byte(`{"name":"approve"}`),
+		Index: []posthouse.IndexedID{{ID: id}},
+	}
+}
+
+// Decision is an item that answers a gate. The gate's id stays where it is.
+func (l *Log) Decision(gate posthouse.ID) Item {
+	d := &posthouse.DecideInfo{Gate: gate, Verdict: posthouse.Approve, By: "alice"}
+	for _, w := range l.Info.Waiting {
+		if w.ID == gate {
+			d.GateSeq = w.Seq
+		}
+	}
+	return Item{Record: posthouse.Record{Kind: posthouse.RecordDecision, Decision: d}, Body: []byte(`{"verdict":"approve"}`)}
+}
+
+// Claim is an item that takes or gives back the lease.
+func (l *Log) Claim(owner string, fence uint64, release bool) Item {
+	return Item{Record: posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{
+		Owner: owner, Fence: fence, Run: "run-1", Release: release,
+	}}}
+}
+
+// Removal is an item that attests that checkpoints or gates went.
+func (l *Log) Removal(gone ...posthouse.ID) Item {
+	return Item{
+		Record: posthouse.Record{Kind: posthouse.RecordRemoval, Removal: &posthouse.RemovalInfo{
+			Reason: "test", By: "alice", Count: len(gone),
+		}},
+		Body: []byte(fmt.Sprint(gone)),
+		Drop: gone,
+	}
+}
+
+// filler returns n bytes that do not repeat soon.
+func filler(n int, seed string) []byte {
+	var b strings.Builder
+	for i := 0; b.Len() < n; i++ {
+		fmt.Fprintf(&b, "%s %d; ", seed, i)
+	}
+	return []byte(b.String()[:n])
+}

@@ -1,0 +1,230 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+func isCode(err error, code posthouse.Code) bool {
+	return errors.Is(err, &posthouse.Error{Code: code})
+}
+
+// wantCode fails unless err has the code.
+func (t *T) wantCode(what string, err error, code posthouse.Code) {
+	t.Helper()
+	if !isCode(err, code) {
+		t.Errorf("%s: got %v, want an error with code %q", what, err, code)
+	}
+}
+
+// all collects an iterator. An error must be its last element.
+func all[V any](t *T, seq iter.Seq2[V, error]) []V {
+	t.Helper()
+	vs, err := collect(t, seq)
+	t.ok(err)
+	return vs
+}
+
+func collect[V any](t *T, seq iter.Seq2[V, error]) (vs []V, failed error) {
+	t.Helper()
+	for v, err := range seq {
+		if failed != nil {
+			t.Fatalf("an iterator went on after its error %v", failed)
+		}
+		if failed = err; err == nil {
+			vs = append(vs, v)
+		}
+	}
+	return vs, failed
+}
+
+// take appends the items as the log's next entry, and returns that.
+func (t *T) take(l *Log, items ...Item) *posthouse.Entry {
+	t.Helper()
+	b := l.Next(items...)
+	t.ok(t.Store.Append(t.ctx, b))
+	l.Took(b)
+	return b.Entry
+}
+
+// checkpoint appends a checkpoint and returns its header.
+func (t *T) checkpoint(l *Log, h posthouse.Header, body string) *posthouse.Header {
+	t.Helper()
+	return &headers(t.take(l, l.Checkpoint(h, body)))[0]
+}
+
+// read reads a range.
+func (t *T) read(thread string, r posthouse.Range) []*posthouse.Entry {
+	t.Helper()
+	return all(t, t.Store.Read(t.ctx, thread, r))
+}
+
+// list lists headers.
+func (t *T) list(q posthouse.Query) []*posthouse.Header {
+	t.Helper()
+	return all(t, t.Store.List(t.ctx, q))
+}
+
+// threads lists summaries.
+func (t *T) threads(q posthouse.ThreadQuery) []*posthouse.ThreadInfo {
+	t.Helper()
+	return all(t, t.Store.Threads(t.ctx, q))
+}
+
+// wantPlace fails unless an id is at a place; no place is sequence 0.
+func (t *T) wantPlace(id posthouse.ID, thread string, seq uint64) {
+	t.Helper()
+	ref, err := t.Store.Find(t.ctx, id)
+	switch {
+	case seq == 0 && !isCode(err, posthouse.CodeNotFound):
+		t.Errorf("Find(%q): got %v and error %v, want an error with code not-found", id, ref, err)
+	case seq != 0 && (err != nil || ref != posthouse.Ref{Thread: thread, Seq: seq}):
+		t.Errorf("Find(%q): got %v and error %v, want entry %d of thread %q", id, ref, err, seq, thread)
+	}
+}
+
+// wantEntries compares entries, bodies included.
+func (t *T) wantEntries(what string, got, want []*posthouse.Entry) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: got entries %v, want %v", what, seqs(got), seqs(want))
+		return
+	}
+	for i := range got {
+		if diff := diffEntry(got[i], want[i]); diff != "" {
+			t.Errorf("%s: entry %d of thread %q: %s", what, want[i].Seq, want[i].Thread, diff)
+		}
+	}
+}
+
+func seqs(es []*posthouse.Entry) []uint64 {
+	ns := make([]uint64, len(es))
+	for i, e := range es {
+		ns[i] = e.Seq
+	}
+	return ns
+}
+
+// diffEntry names the first field that differs, cursors aside. A body of no
+// bytes must come back as nil: there is no hash for it.
+func diffEntry(got, want *posthouse.Entry) string {
+	switch {
+	case got.Thread != want.Thread:
+		return fmt.Sprintf("Thread is %q, want %q", got.Thread, want.Thread)
+	case got.Seq != want.Seq:
+		return fmt.Sprintf("Seq is %d, want %d", got.Seq, want.Seq)
+	case got.Generation != want.Generation:
+		return fmt.Sprintf("Generation is %d, want %d", got.Generation, want.Generation)
+	case got.Prev != want.Prev:
+		return "Prev differs"
+	case got.Hash != want.Hash:
+		return "Hash differs"
+	case !bytes.Equal(got.Header, want.Header):
+		return "Header differs"
+	case !bytes.Equal(got.Sig, want.Sig):
+		return "Sig differs"
+	case len(got.Bodies) != len(want.Bodies):
+		return fmt.Sprintf("has %d bodies, want %d", len(got.Bodies), len(want.Bodies))
+	}
+	for i := range want.Bodies {
+		if !bytes.Equal(got.Bodies[i], want.Bodies[i]) {
+			return fmt.Sprintf("body %d has %d bytes that differ from the %d that went in", i, len(got.Bodies[i]), len(want.Bodies[i]))
+		}
+		if len(got.Bodies[i]) == 0 && got.Bodies[i] != nil {
+			return fmt.Sprintf("body %d is empty, want nil", i)
+		}
+	}
+	if err := got.Check(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// wantHeaders compares headers in order.
+func (t *T) wantHeaders(what string, got []*posthouse.Header, want ...*posthouse.Header) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: got %d checkpoints %v, want %d %v", what, len(got), brief(ids(got)), len(want), brief(ids(want)))
+		return
+	}
+	for i := range got {
+		if diff := diffHeader(got[i], want[i]); diff != "" {
+			t.Errorf("%s: checkpoint %d of %d: %s", what, i, len(want), diff)
+			return
+		}
+	}
+}
+
+func ids(hs []*posthouse.Header) []posthouse.ID {
+	s := make([]posthouse.ID, len(hs))
+	for i, h := range hs {
+		s[i] = h.ID
+	}
+	return s
+}
+
+// brief keeps a failure readable.
+func brief[V any](vs []V) string {
+	if len(vs) <= 12 {
+		return fmt.Sprint(vs)
+	}
+	return fmt.Sprintf("%v and %d more", vs[:12], len(vs)-12)
+}
+
+// diffHeader names the first field that differs.
+func diffHeader(got, want *posthouse.Header) string {
+	g, w := reflect.ValueOf(*got), reflect.ValueOf(*want)
+	for i := range g.NumField() {
+		a, b := g.Field(i), w.Field(i)
+		if at, ok := a.Interface().(time.Time); ok && at.Equal(b.Interface().(time.Time)) {
+			continue
+		}
+		if k := a.Kind(); (k == reflect.Slice || k == reflect.Map) && a.Len() == 0 && b.Len() == 0 {
+			continue
+		}
+		if !reflect.DeepEqual(a.Interface(), b.Interface()) {
+			return fmt.Sprintf("%q has %s %v, want %q with %v", got.ID, g.Type().Field(i).Name, a, want.ID, b)
+		}
+	}
+	return ""
+}
+
+// wantThreads compares summaries in order.
+func (t *T) wantThreads(what string, got []*posthouse.ThreadInfo, want ...*posthouse.ThreadInfo) {
+	t.Helper()
+	if g, w := threadNames(got), threadNames(want); !slices.Equal(g, w) {
+		t.Errorf("%s: got threads %v, want %v", what, brief(g), brief(w))
+		return
+	}
+	for i := range got {
+		if diff := diffThread(got[i], want[i]); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+	}
+}
+
+func threadNames(ts []*posthouse.ThreadInfo) []string {
+	s := make([]string, len(ts))
+	for i, t := range ts {
+		s[i] = t.Thread
+	}
+	return s
+}
+
+func diffThread(got, want *posthouse.ThreadInfo) string {
+	g, err := got.MarshalBinary()
+	must(err)
+	w, err := want.MarshalBinary()
+	must(err)
+	if !bytes.Equal(g, w) {
+		return fmt.Sprintf("the summary of thread %q is %+v, want %+v", want.Thread, *got, *want)
+	}
+	return ""
+}

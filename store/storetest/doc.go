@@ -1,0 +1,35 @@
+// Package storetest proves that a [posthouse.Store] keeps its contract. One
+// test is the whole use of it:
+//
+//	func TestStore(t *testing.T) {
+//		storetest.Run(t, storetest.Harness{
+//			Open:    func(t testing.TB, dir string) posthouse.Store { return open(t, filepath.Join(dir, "db")) },
+//			Durable: true,
+//		})
+//	}
+//
+//	func BenchmarkStore(b *testing.B) { storetest.Bench(b, harness) }
+//
+// Every case is a subtest named after the rule it tests, so a failure reads
+// "append/a conflict carries the tail", and the rule is printed in full below.
+// Cases run in parallel, each on a store of its own. The suite works on stores
+// through their contract alone, with well-formed entries from [Builder]:
+//
+//   - the rules, one file for each theme: append, ids, read, list, threads,
+//     slots, remove, watch, what crosses the boundary, closing and cancelling;
+//   - a state machine (rapid) that compares random histories with [Model], a
+//     plain reference; a failure prints the seed and shrinks;
+//   - races: one winner for each position, nothing lost, and a check that the
+//     heads are linearizable (porcupine), with a broken store as control;
+//   - durable stores: another process writes and is killed, this one reads;
+//   - faults: [Faulty] makes the n-th call fail, or do its work and lose the
+//     answer, for every n, under a script of Ledger operations;
+//   - the Ledger's own rules on top of the store.
+//
+// What a store lacks is said in its [Harness] and printed by the suite; nothing
+// is passed over in silence. A store that implements [posthouse.Watcher] or
+// [posthouse.Checker] is tested as one.
+//
+// Unlike all other packages that ship, this one imports testing. Beside it: the
+// standard library, the root package, rapid, porcupine, and no store.
+package storetest

@@ -1,0 +1,328 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+func listCases() []Case {
+	return []Case{
+		{
+			Name: "list/each filter",
+			Rule: "The zero Query selects all checkpoints; each field set narrows it, and they are joined by and. Names are compared exactly, case included.",
+			Run:  listFilters,
+		}, {
+			Name: "list/order across threads is the order key",
+			Rule: "Across threads checkpoints come by order key, whenever and wherever they were appended; Descending turns that round.",
+			Run:  listOrder,
+		}, {
+			Name: "list/order within a thread is the sequence",
+			Rule: "With Thread set, checkpoints come by sequence, whatever their order keys and times say.",
+			Run:  listThreadOrder,
+		}, {
+			Name: "list/pages show each checkpoint once",
+			Rule: "Going on behind Header.Cursor visits each checkpoint exactly once, in either direction, in a thread or across, with any filter and page size.",
+			Run:  listPages,
+		}, {
+			Name: "list/pages while appends go on",
+			Rule: "What was there when the first page was read is visited exactly once, whatever is appended meanwhile.",
+			Run:  listWhileAppending,
+		}, {
+			Name: "list/10,000 checkpoints of one millisecond keep their order",
+			Rule: "Order never depends on a clock: checkpoints with the same time come in the order of their ids.",
+			Run:  listSameMillisecond,
+		}, {
+			Name: "list/newest first with a limit shows the newest",
+			Rule: "A limit counts from where the list starts: with 1,000 older ones the newest still comes first, with any filter.",
+			Run:  listNewest,
+		}, {
+			Name: "list/a replaced id appears once",
+			Rule: "An id that was replaced appears once, as its newest revision, with the fields that one has.",
+			Run:  listReplaced,
+		}, {
+			Name: "list/a cursor from elsewhere is refused",
+			Rule: "A cursor that Header.Cursor did not write is ErrInvalid.",
+			Run:  listBadCursor,
+		},
+	}
+}
+
+// archive fills the store with checkpoints that differ in every field a query
+// can see, and returns their headers in the order of appending.
+func (t *T) archive(n int) (hs []*posthouse.Header) {
+	t.Helper()
+	logs := map[string]*Log{}
+	pick := func(i int, names ...string) string { return names[i%len(names)] }
+	for i := range n {
+		thread := pick(i, "t1", "t2", "T1", "t_1")
+		l := logs[thread]
+		if l == nil {
+			l = t.Builder.Log(thread)
+			logs[thread] = l
+		}
+		h := posthouse.Header{
+			Coordination: pick(i/2, "", "desk", "Desk", "t1"), Run: pick(i/3, "r1", "r2"), Graph: pick(i/2, "", "refund", "Refund"),
+			Node: pick(i, "a", "b", "A"), Agent: pick(i/5, "x", "", "y%"), Branch: pick(i/7, "main", "draft"),
+			Kind:   pick(i, posthouse.KindNode, posthouse.KindSave, posthouse.KindWait, posthouse.KindFork),
+			Status: posthouse.Status(pick(i/4, string(posthouse.StatusRunning), string(posthouse.StatusDone), "")),
+			Labels: map[string]string{"n": fmt.Sprint(i % 4), pick(i/2, "k", "K", "k%"): pick(i/3, "v", "", "V")},
+		}
+		if i%5 == 0 {
+			h.ID = posthouse.ID(fmt.Sprint("foreign-", n-i)) // sorts against its order
+		}
+		if i%4 == 3 {
+			h.CreatedAt = t.Builder.Now().Add(-time.Hour) // made up by the caller
+		}
+		hs = append(hs, t.checkpoint(l, h, "state"))
+		t.Builder.Advance(time.Millisecond)
+	}
+	return hs
+}
+
+// listed is what a query means.
+func listed(hs []*posthouse.Header, q posthouse.Query) (out []*posthouse.Header) {
+	for _, h := range hs {
+		if q.Match(h) {
+			out = append(out, h)
+		}
+	}
+	place := func(k posthouse.OrderKey, seq uint64) string {
+		if q.Thread != "" {
+			k = posthouse.OrderKey{}
+		}
+		return fmt.Sprintf("%x %020d", k, seq)
+	}
+	slices.SortStableFunc(out, func(a, b *posthouse.Header) int {
+		return strings.Compare(place(a.Order, a.Seq), place(b.Order, b.Seq))
+	})
+	if q.Descending {
+		slices.Reverse(out)
+	}
+	if q.After != "" {
+		key, seq, err := posthouse.ParseCursor(q.After)
+		must(err)
+		out = slices.DeleteFunc(out, func(h *posthouse.Header) bool {
+			c := strings.Compare(place(h.Order, h.Seq), place(key, seq))
+			return c == 0 || c < 0 != q.Descending
+		})
+	}
+	if q.Limit > 0 && len(out) > q.Limit {
+		out = out[:q.Limit]
+	}
+	return out
+}
+
+func listFilters(t *T) {
+	start := posthouse.Millis(t.Builder.Now().UnixMilli())
+	hs := t.archive(80)
+	queries := []posthouse.Query{
+		{}, {Limit: 7}, {Thread: "t1"}, {Thread: "T1"}, {Thread: "t_1"}, {Thread: "t%"}, {Thread: "nobody"},
+		{Coordination: "desk"}, {Coordination: "Desk"}, {Coordination: "t1"}, {Coordination: "t2"}, {Coordination: "d%"},
+		{Run: "r1"}, {Run: "r"}, {Graph: "refund"}, {Graph: "Refund"}, {Node: "a"}, {Node: "A"}, {Agent: "x"}, {Agent: "y%"}, {Agent: "%"},
+		{Kind: posthouse.KindNode}, {Kind: posthouse.KindFork}, {Kind: "n_de"}, {Branch: posthouse.MainBranch}, {Branch: "draft"},
+		{Status: posthouse.StatusRunning}, {Status: posthouse.StatusDone},
+		{Label: "n", LabelValue: "2"}, {Label: "n"}, {Label: "k", LabelValue: "v"}, {Label: "k"}, {Label: "K", LabelValue: "V"},
+		{Label: "k%", LabelValue: "v"}, {Label: "k' OR 1=1 --", LabelValue: "v"}, {LabelValue: "v"},
+		{Since: start + 10}, {Until: start + 10}, {Since: start + 10, Until: start + 20}, {Since: start + 30, Until: start + 20},
+		{Since: start + 13, Until: start + 13}, {Until: start - 1}, {Since: start - 3600_000, Until: start - 3600_000 + 50},
+		{Thread: "t1", Coordination: "desk"}, {Thread: "t1", Branch: "draft", Kind: posthouse.KindNode}, {Coordination: "desk", Agent: "x", Limit: 2},
+		{Thread: "t2", Since: start + 10, Limit: 3}, {Coordination: "t1", Status: posthouse.StatusDone, Label: "n", LabelValue: "1"},
+		{Run: "r2", Graph: "refund", Node: "b", Agent: "x"},
+	}
+	for _, q := range queries {
+		for _, q.Descending = range []bool{false, true} {
+			t.wantHeaders(fmt.Sprintf("%+v", q), t.list(q), listed(hs, q)...)
+		}
+	}
+}
+
+func listOrder(t *T) {
+	keys := make([]posthouse.OrderKey, 40)
+	for i := range keys {
+		keys[i] = t.Builder.Key()
+	}
+	logs := []*Log{t.Builder.Log("a"), t.Builder.Log("b"), t.Builder.Log("c")}
+	var hs []*posthouse.Header
+	for i := range keys {
+		at := i * 17 % len(keys) // every key once, in no order
+		l := logs[i%len(logs)]
+		h := posthouse.Header{ID: posthouse.ID(fmt.Sprint("id-", (i*7)%len(keys))), Order: keys[at]}
+		hs = append(hs, t.checkpoint(l, h, "x"))
+	}
+	for _, q := range []posthouse.Query{{}, {Descending: true}, {Descending: true, Limit: 5}} {
+		t.wantHeaders(fmt.Sprintf("%+v", q), t.list(q), listed(hs, q)...)
+	}
+}
+
+func listThreadOrder(t *T) {
+	keys := make([]posthouse.OrderKey, 30)
+	for i := range keys {
+		keys[i] = t.Builder.Key()
+	}
+	l := t.Builder.Log("t1")
+	var hs []*posthouse.Header
+	for i := range keys {
+		h := posthouse.Header{
+			ID: posthouse.ID(fmt.Sprint("id-", i)), Order: keys[len(keys)-1-i], CreatedAt: t.Builder.Now().Add(-time.Duration(i) * time.Hour),
+		}
+		hs = append(hs, t.checkpoint(l, h, "x"))
+	}
+	for _, q := range []posthouse.Query{{}, {Descending: true}, {Limit: 4}, {After: hs[11].Cursor()}, {After: hs[11].Cursor(), Descending: true}} {
+		q.Thread = "t1"
+		t.wantHeaders(fmt.Sprintf("%+v", q), t.list(q), listed(hs, q)...)
+	}
+}
+
+// pages reads a query to its end, so many at a time.
+func (t *T) pages(q posthouse.Query, size int, between func()) (hs []*posthouse.Header) {
+	t.Helper()
+	for q.Limit = size; ; q.After = hs[len(hs)-1].Cursor() {
+		page := t.list(q)
+		if len(page) > size {
+			t.Fatalf("%+v: a page of %d", q, len(page))
+		}
+		if hs = append(hs, page...); len(page) < size {
+			return hs
+		}
+		between()
+	}
+}
+
+func listPages(t *T) {
+	hs := t.archive(60)
+	for _, size := range []int{1, 7, 60} {
+		for _, q := range []posthouse.Query{{}, {Thread: "t2"}, {Coordination: "desk"}, {Agent: "x"}, {Label: "n", LabelValue: "3"}} {
+			for _, q.Descending = range []bool{false, true} {
+				t.wantHeaders(fmt.Sprintf("%+v by %d", q, size), t.pages(q, size, func() {}), listed(hs, q)...)
+			}
+		}
+	}
+}
+
+func listWhileAppending(t *T) {
+	for _, q := range []posthouse.Query{{}, {Thread: "t1"}, {Coordination: "desk"}} {
+		for _, q.Descending = range []bool{false, true} {
+			t.Store = t.fresh()
+			hs := t.archive(40)
+			before := listed(hs, q)
+			l := t.Builder.Resume(t.threads(posthouse.ThreadQuery{Thread: "t1"})[0])
+			got := t.pages(q, 3, func() {
+				for range 2 { // slower than the pages: they reach the end
+					t.checkpoint(l, posthouse.Header{Coordination: "desk"}, "late")
+				}
+			})
+			visits := map[posthouse.ID]int{}
+			for _, h := range got {
+				visits[h.ID]++
+			}
+			for _, h := range before {
+				if visits[h.ID] != 1 {
+					t.Errorf("%+v: checkpoint %q was visited %d times", q, h.ID, visits[h.ID])
+				}
+			}
+		}
+	}
+}
+
+// sameMillisecond is how many checkpoints one clock tick must order.
+const sameMillisecond = 10_000
+
+func listSameMillisecond(t *T) {
+	const logs = 16
+	want := make([]posthouse.ID, sameMillisecond)
+	keys := make([]posthouse.OrderKey, sameMillisecond)
+	for i := range want {
+		want[i], keys[i] = t.Builder.ID()
+	}
+	var wg sync.WaitGroup
+	for n := range logs {
+		wg.Go(func() {
+			l := t.Builder.Log(fmt.Sprint("t", n))
+			for i := n; i < len(want); i += logs {
+				b := l.Next(l.Checkpoint(posthouse.Header{ID: want[i], Order: keys[i]}, "x"))
+				if err := t.Store.Append(t.ctx, b); err != nil {
+					t.Errorf("append %d: %v", i, err)
+					return
+				}
+				l.Took(b)
+			}
+		})
+	}
+	wg.Wait()
+	if got := ids(t.list(posthouse.Query{})); !slices.Equal(got, want) {
+		t.Errorf("ascending: got %d of %d, first difference at %d", len(got), len(want), firstDiff(got, want))
+	}
+	slices.Reverse(want)
+	if got := ids(t.list(posthouse.Query{Descending: true})); !slices.Equal(got, want) {
+		t.Errorf("descending: got %d of %d, first difference at %d", len(got), len(want), firstDiff(got, want))
+	}
+	if got := ids(t.pages(posthouse.Query{Descending: true}, 999, func() {})); !slices.Equal(got, want) {
+		t.Errorf("by pages: got %d of %d, first difference at %d", len(got), len(want), firstDiff(got, want))
+	}
+}
+
+func firstDiff[V comparable](a, b []V) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}
+
+func listNewest(t *T) {
+	l, m := t.Builder.Log("t1"), t.Builder.Log("t2")
+	for i := range 1000 {
+		t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting, Agent: "a", Labels: map[string]string{"n": fmt.Sprint(i % 2)}}, "old"))
+		if i%100 == 0 {
+			t.take(m, m.Checkpoint(posthouse.Header{}, "beside it"))
+		}
+	}
+	newest := t.checkpoint(l, posthouse.Header{Status: posthouse.StatusWaiting, Agent: "a", Labels: map[string]string{"n": "9"}}, "new")
+	for _, q := range []posthouse.Query{
+		{}, {Thread: "t1"}, {Coordination: "t1"}, {Agent: "a"}, {Status: posthouse.StatusWaiting}, {Label: "n", LabelValue: "9"}, {Branch: "main"},
+	} {
+		q.Descending, q.Limit = true, 1
+		t.wantHeaders(fmt.Sprintf("%+v", q), t.list(q), newest)
+	}
+	if n := len(t.list(posthouse.Query{Thread: "t1", Descending: true, Limit: 300})); n != 300 {
+		t.Errorf("a limit of 300 gave %d", n)
+	}
+}
+
+func listReplaced(t *T) {
+	l := t.Builder.Log("t1")
+	a := t.checkpoint(l, posthouse.Header{Agent: "old", Coordination: "c1"}, "a")
+	b := t.checkpoint(l, posthouse.Header{}, "b")
+	for i := range uint32(3) {
+		a = t.checkpoint(l, posthouse.Header{
+			ID: a.ID, Order: a.Order, Revision: i + 1, Agent: "new", Coordination: "c2", Status: posthouse.StatusDone,
+		}, "a again")
+	}
+	t.wantHeaders("List", t.list(posthouse.Query{}), a, b)
+	t.wantHeaders("newest first", t.list(posthouse.Query{Descending: true}), b, a)
+	t.wantHeaders("of the thread", t.list(posthouse.Query{Thread: "t1"}), b, a)
+	t.wantHeaders("of the new agent", t.list(posthouse.Query{Agent: "new"}), a)
+	t.wantHeaders("of the old agent", t.list(posthouse.Query{Agent: "old"}))
+	t.wantHeaders("of the new coordination", t.list(posthouse.Query{Coordination: "c2"}), a)
+	t.wantHeaders("of the old coordination", t.list(posthouse.Query{Coordination: "c1"}))
+	t.wantHeaders("by pages", t.pages(posthouse.Query{}, 1, func() {}), a, b)
+}
+
+func listBadCursor(t *T) {
+	l := t.Builder.Log("t1")
+	h := t.checkpoint(l, posthouse.Header{}, "x")
+	for _, cursor := range []string{"x", "1", h.Cursor() + "0x", strings.Repeat("0", 31) + "-1", strings.Repeat("0", 32), "' OR 1=1 --", h.Cursor()[1:]} {
+		for _, q := range []posthouse.Query{{After: cursor}, {After: cursor, Thread: "t1"}} {
+			got, err := collect(t, t.Store.List(t.ctx, q))
+			if t.wantCode(fmt.Sprintf("%+v", q), err, posthouse.CodeInvalid); len(got) > 0 {
+				t.Errorf("%+v: got %d checkpoints", q, len(got))
+			}
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+func readCases() []Case {
+	return []Case{
+		{
+			Name: "read/an unknown thread is empty",
+			Rule: "Reading a thread that is not there yields nothing and no error.",
+			Run:  readUnknown,
+		}, {
+			Name: "read/ranges",
+			Rule: "From and To are inclusive, To 0 is the tail, Reverse starts at the newest, Limit counts from where the reading starts; whatever lies outside the log is passed over.",
+			Run:  readRanges,
+		}, {
+			Name: "read/chosen entries",
+			Rule: "Seqs, if not nil, selects these entries in this order and nothing else; those absent are passed over; an empty list is no entry.",
+			Run:  readSeqs,
+		}, {
+			Name: "read/headers only",
+			Rule: "With Headers no body is returned, and everything else is.",
+			Run:  readHeaders,
+		}, {
+			Name: "read/a long log in either direction",
+			Rule: "However the store pages its reading, each entry comes once and in order.",
+			Run:  readLong,
+		}, {
+			Name: "read/an iterator may be left early and the store used within it",
+			Rule: "A loop over an iterator may call the store, appends to the same thread included, and may end at any element; nothing blocks or leaks.",
+			Run:  readEarly,
+		},
+	}
+}
+
+func readUnknown(t *T) {
+	for _, r := range []posthouse.Range{{}, {From: 3}, {Reverse: true, Limit: 1}, {Seqs: []uint64{1, 2}}} {
+		t.wantEntries(fmt.Sprintf("%+v", r), t.read("nobody", r), nil)
+	}
+}
+
+// log appends n entries to a thread.
+func (t *T) log(thread string, n int) (l *Log, es []*posthouse.Entry) {
+	t.Helper()
+	l = t.Builder.Log(thread)
+	for i := range n {
+		es = append(es, t.take(l, l.Step("s", []byte(fmt.Sprint("result ", i+1)))))
+	}
+	return l, es
+}
+
+// selected is what a range means.
+func selected(es []*posthouse.Entry, r posthouse.Range) (out []*posthouse.Entry) {
+	if r.Seqs != nil {
+		for _, seq := range r.Seqs {
+			for _, e := range es {
+				if e.Seq == seq {
+					out = append(out, e)
+				}
+			}
+		}
+	} else {
+		for _, e := range es {
+			if e.Seq >= r.From && (r.To == 0 || e.Seq <= r.To) {
+				out = append(out, e)
+			}
+		}
+		if r.Reverse {
+			slices.Reverse(out)
+		}
+	}
+	if r.Limit > 0 && len(out) > r.Limit {
+		out = out[:r.Limit]
+	}
+	if r.Headers {
+		for i, e := range out {
+			bare := *e
+			bare.Bodies = nil
+			out[i] = &bare
+		}
+	}
+	return out
+}
+
+func readRanges(t *T) {
+	const n = 6
+	_, es := t.log("t1", n)
+	t.log("t0", 3)
+	t.log("t2", 9)
+	for from := range uint64(n + 3) {
+		for to := range uint64(n + 3) {
+			for _, limit := range []int{0, 1, 2, n, 100} {
+				for _, reverse := range []bool{false, true} {
+					r := posthouse.Range{From: from, To: to, Limit: limit, Reverse: reverse}
+					t.wantEntries(fmt.Sprintf("%+v", r), t.read("t1", r), selected(es, r))
+				}
+			}
+		}
+	}
+	r := posthouse.Range{From: 1 << 62, To: 1<<63 - 1}
+	t.wantEntries("far beyond the tail", t.read("t1", r), nil)
+}
+
+func readSeqs(t *T) {
+	_, es := t.log("t1", 300)
+	t.log("t2", 5)
+	many := make([]uint64, 0, 300)
+	for i := range uint64(300) {
+		many = append(many, 300-i)
+	}
+	for _, seqs := range [][]uint64{{}, {3}, {1, 2, 3}, {5, 1, 3}, {0}, {301}, {7, 301, 0, 2, 1 << 62}, many} {
+		r := posthouse.Range{Seqs: seqs}
+		t.wantEntries(fmt.Sprintf("Seqs %v", brief(seqs)), t.read("t1", r), selected(es, r))
+		r.Headers = true
+		t.wantBare(fmt.Sprintf("Seqs %v", brief(seqs)), t.read("t1", r), selected(es, r))
+	}
+}
+
+// wantBare compares entries that must have no body.
+func (t *T) wantBare(what string, got, want []*posthouse.Entry) {
+	t.Helper()
+	for _, e := range got {
+		for i, b := range e.Bodies {
+			if b != nil {
+				t.Errorf("%s: headers only, but entry %d has body %d", what, e.Seq, i)
+			}
+		}
+		e.Bodies = nil
+	}
+	t.wantEntries(what, got, want)
+}
+
+func readHeaders(t *T) {
+	l, es := t.log("t1", 5)
+	b := l.Signed(filler(90, "signature"), l.Checkpoint(posthouse.Header{}, "state"), l.Step("s", []byte("x")))
+	t.ok(t.Store.Append(t.ctx, b))
+	es = append(es, b.Entry)
+	for _, r := range []posthouse.Range{{}, {Reverse: true}, {From: 2, To: 4}, {Reverse: true, Limit: 2}} {
+		r.Headers = true
+		t.wantBare(fmt.Sprintf("%+v", r), t.read("t1", r), selected(es, r))
+	}
+}
+
+func readLong(t *T) {
+	_, es := t.log("t1", 700)
+	for _, r := range []posthouse.Range{{}, {Reverse: true}, {From: 100, To: 650}, {From: 3, Reverse: true, Limit: 600}} {
+		t.wantEntries(fmt.Sprintf("%+v", r), t.read("t1", r), selected(es, r))
+	}
+}
+
+func readEarly(t *T) {
+	l, _ := t.log("t1", 400)
+	u, _ := t.log("t2", 1)
+	for i, r := range []posthouse.Range{{}, {Reverse: true}, {Limit: 300}} {
+		n := 0
+		for e, err := range t.Store.Read(t.ctx, "t1", r) {
+			t.ok(err)
+			if n++; n == 3 {
+				break
+			}
+			t.take(l, l.Step("within", []byte(fmt.Sprint(i, e.Seq))))
+			t.take(u, u.Checkpoint(posthouse.Header{}, "within"))
+			for h, err := range t.Store.List(t.ctx, posthouse.Query{}) {
+				t.ok(err)
+				for _, err := range t.Store.Threads(t.ctx, posthouse.ThreadQuery{}) {
+					t.ok(err)
+					t.wantPlace(h.ID, "t2", h.Seq)
+					break
+				}
+				break
+			}
+		}
+	}
+	if n := len(t.read("t1", posthouse.Range{})); n != 406 {
+		t.Errorf("the log has %d entries, want 406", n)
+	}
+}

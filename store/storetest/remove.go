@@ -1,0 +1,199 @@
+package storetest
+
+import (
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+func removeCases() []Case {
+	return []Case{
+		{
+			Name: "remove/bodies go, their headers stay",
+			Rule: "Removing bodies leaves headers, hashes, sequence numbers, index and summary as they are; the bodies read as nil; other records' bodies stay.",
+			Run:  removeBodies,
+		}, {
+			Name: "remove/entries below a sequence number",
+			Rule: "Below takes whole entries with a lower sequence number, with the ids that lead to them; the log goes on from its tail as before.",
+			Run:  removeBelow,
+		}, {
+			Name: "remove/below the tail and beyond",
+			Rule: "With every entry gone the summary still says where the log ends: appends go on from there, and the last entry again is still success.",
+			Run:  removeBelowAll,
+		}, {
+			Name: "remove/a thread leaves nothing",
+			Rule: "All takes the thread with its summary, index and slots, and nothing of any other; its name and its ids are free again.",
+			Run:  removeAll,
+		}, {
+			Name: "remove/what is gone is no error",
+			Rule: "Removing again, or what never was, succeeds and reports nothing taken.",
+			Run:  removeAgain,
+		}, {
+			Name: "remove/counts say what went",
+			Rule: "Removed counts entries and bodies that were there, and their bytes.",
+			Run:  removeCounts,
+		},
+	}
+}
+
+func (t *T) remove(r posthouse.Removal) posthouse.Removed {
+	t.Helper()
+	done, err := t.Store.Remove(t.ctx, r)
+	t.ok(err)
+	return done
+}
+
+// without returns copies of entries that lack some bodies.
+func without(es []*posthouse.Entry, refs ...posthouse.BodyRef) (out []*posthouse.Entry) {
+	for _, e := range es {
+		c := *e
+		c.Bodies = slices.Clone(e.Bodies)
+		for _, ref := range refs {
+			if ref.Seq == c.Seq {
+				c.Bodies[ref.Record] = nil
+			}
+		}
+		out = append(out, &c)
+	}
+	return out
+}
+
+func removeBodies(t *T) {
+	l := t.Builder.Log("t1")
+	var es []*posthouse.Entry
+	for range 5 {
+		es = append(es, t.take(l, l.Checkpoint(posthouse.Header{}, "state"), l.Step("none", nil), l.Step("s", []byte("result"))))
+	}
+	_, others := t.log("t2", 3)
+	before := t.list(posthouse.Query{})
+	gone := []posthouse.BodyRef{{Seq: 2, Record: 0}, {Seq: 4, Record: 2}, {Seq: 4, Record: 0}}
+	t.remove(posthouse.Removal{Thread: "t1", Bodies: gone})
+	es = without(es, gone...)
+	t.wantEntries("Read", t.read("t1", posthouse.Range{}), es)
+	t.wantEntries("Read of some", t.read("t1", posthouse.Range{Seqs: []uint64{4, 2}}), []*posthouse.Entry{es[3], es[1]})
+	t.wantEntries("another thread", t.read("t2", posthouse.Range{}), others)
+	t.wantHeaders("List", t.list(posthouse.Query{}), before...)
+	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
+
+	es = append(es, t.take(l, l.Step("next", []byte("the log goes on"))))
+	t.wantEntries("Read", t.read("t1", posthouse.Range{}), es)
+}
+
+func removeBelow(t *T) {
+	l := t.Builder.Log("t1")
+	var es []*posthouse.Entry
+	var hs []*posthouse.Header
+	var gates []posthouse.ID
+	for range 6 {
+		gate := t.Builder.GateID()
+		e := t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "state"), l.Gate(gate, t.Builder.Now()))
+		es, hs, gates = append(es, e), append(hs, &headers(e)[0]), append(gates, gate)
+	}
+	hs[1] = t.checkpoint(l, posthouse.Header{ID: hs[1].ID, Order: hs[1].Order, Revision: 1}, "again") // its newest place stays
+	es = t.read("t1", posthouse.Range{})
+	_, others := t.log("t2", 3)
+
+	t.remove(posthouse.Removal{Thread: "t1", Below: 4})
+	t.wantEntries("Read", t.read("t1", posthouse.Range{}), es[3:])
+	t.wantEntries("Read of what is gone", t.read("t1", posthouse.Range{Seqs: []uint64{2, 5, 1}}), es[4:5])
+	t.wantEntries("newest first", t.read("t1", posthouse.Range{Reverse: true, From: 2, Limit: 9}), selected(es[3:], posthouse.Range{Reverse: true}))
+	t.wantEntries("another thread", t.read("t2", posthouse.Range{}), others)
+	for i := range gates {
+		if i < 3 {
+			t.wantPlace(gates[i], "", 0)
+		} else {
+			t.wantPlace(gates[i], "t1", uint64(i+1))
+		}
+	}
+	t.wantPlace(hs[0].ID, "", 0)
+	t.wantPlace(hs[1].ID, "t1", 7)
+	t.wantHeaders("List", t.list(posthouse.Query{Thread: "t1"}), hs[3], hs[4], hs[5], hs[1])
+	t.wantHeaders("List across threads", t.list(posthouse.Query{}), hs[1], hs[3], hs[4], hs[5])
+	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
+
+	e := t.take(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
+	t.wantEntries("Read", t.read("t1", posthouse.Range{From: 7}), []*posthouse.Entry{es[6], e})
+}
+
+func removeBelowAll(t *T) {
+	l, _ := t.log("t1", 3)
+	last := l.Next(l.Checkpoint(posthouse.Header{}, "last"))
+	t.ok(t.Store.Append(t.ctx, last))
+	l.Took(last)
+	t.remove(posthouse.Removal{Thread: "t1", Below: 1 << 40})
+	t.wantEntries("Read", t.read("t1", posthouse.Range{}), nil)
+	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
+	t.ok(t.Store.Append(t.ctx, last))
+	err := t.Store.Append(t.ctx, t.Builder.Log("t1").Next(l.Step("s", []byte("from the start"))))
+	t.wantCode("an append from the start", err, posthouse.CodeConflict)
+	t.wantTail("an append from the start", err, l.Info.Tail)
+	e := t.take(l, l.Step("next", []byte("the log goes on")))
+	t.wantEntries("Read", t.read("t1", posthouse.Range{}), []*posthouse.Entry{e})
+}
+
+func removeAll(t *T) {
+	l, other := t.Builder.Log("t1"), t.Builder.Log("t1.x")
+	gate := t.Builder.GateID()
+	e := t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting, Coordination: "desk"}, "state"), l.Gate(gate, t.Builder.Now()))
+	h := headers(e)[0]
+	kept := t.checkpoint(other, posthouse.Header{Coordination: "desk"}, "state")
+	t.put(posthouse.SlotKey{Thread: "t1", Step: "s"}, "x", 0, 0)
+
+	t.remove(posthouse.Removal{Thread: "t1", All: true})
+	t.wantEntries("Read", t.read("t1", posthouse.Range{}), nil)
+	t.wantPlace(h.ID, "", 0)
+	t.wantPlace(gate, "", 0)
+	t.wantPlace(kept.ID, "t1.x", 1)
+	t.wantHeaders("List", t.list(posthouse.Query{}), kept)
+	t.wantHeaders("List of the thread", t.list(posthouse.Query{Thread: "t1"}))
+	t.wantHeaders("List of the coordination", t.list(posthouse.Query{Coordination: "desk"}), kept)
+	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), other.Info)
+	t.wantThreads("Threads that wait", t.threads(posthouse.ThreadQuery{Waiting: true}))
+	t.wantNoSlot(posthouse.SlotKey{Thread: "t1", Step: "s"})
+
+	again := t.Builder.Log("t1")
+	t.take(again, again.Checkpoint(posthouse.Header{ID: h.ID, Order: h.Order}, "anew"), again.Gate(gate, t.Builder.Now()))
+	t.wantPlace(h.ID, "t1", 1)
+	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), again.Info)
+}
+
+func removeAgain(t *T) {
+	l, _ := t.log("t1", 4)
+	removals := []posthouse.Removal{
+		{Thread: "t1", Bodies: []posthouse.BodyRef{{Seq: 3}, {Seq: 3, Record: 9}, {Seq: 99}}}, {Thread: "t1", Below: 3},
+		{Thread: "t1", Bodies: []posthouse.BodyRef{{Seq: 1}}}, {Thread: "nobody", Below: 7}, {Thread: "nobody", All: true},
+		{Thread: "nobody", Bodies: []posthouse.BodyRef{{Seq: 1}}},
+	}
+	for _, r := range removals {
+		t.remove(r)
+		if done := t.remove(r); done != (posthouse.Removed{}) {
+			t.Errorf("%+v again: took %+v", r, done)
+		}
+	}
+	if got := seqs(t.read("t1", posthouse.Range{})); !slices.Equal(got, []uint64{3, 4}) {
+		t.Errorf("the log has entries %v, want 3 and 4", got)
+	}
+	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
+	r := posthouse.Removal{Thread: "t1", All: true}
+	t.remove(r)
+	if done := t.remove(r); done != (posthouse.Removed{}) {
+		t.Errorf("%+v again: took %+v", r, done)
+	}
+}
+
+func removeCounts(t *T) {
+	l := t.Builder.Log("t1")
+	for range 6 {
+		t.take(l, l.Step("a", filler(1000, "a")), l.Step("none", nil), l.Step("b", filler(3000, "b")))
+	}
+	done := t.remove(posthouse.Removal{Thread: "t1", Bodies: []posthouse.BodyRef{{Seq: 1}, {Seq: 1, Record: 1}, {Seq: 5, Record: 2}}})
+	if want := (posthouse.Removed{Bodies: 2, Bytes: done.Bytes}); done != want || done.Bytes <= 0 {
+		t.Errorf("removing two bodies: got %+v", done)
+	}
+	if done = t.remove(posthouse.Removal{Thread: "t1", Below: 4}); done.Entries != 3 || done.Bytes <= 0 {
+		t.Errorf("removing three entries: got %+v", done)
+	}
+	if done = t.remove(posthouse.Removal{Thread: "t1", All: true}); done.Entries != 3 || done.Bytes <= 0 {
+		t.Errorf("removing the rest: got %+v", done)
+	}
+}

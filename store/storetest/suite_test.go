@@ -1,0 +1,18 @@
+package storetest_test
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestModelKeepsTheContract(t *testing.T) {
+	storetest.Run(t, storetest.Harness{
+		Open: func(testing.TB, string) posthouse.Store { return storetest.NewModel() },
+	})
+}

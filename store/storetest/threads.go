@@ -1,0 +1,224 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+func threadCases() []Case {
+	return []Case{
+		{
+			Name: "threads/a summary is the one of the last entry",
+			Rule: "Threads yields, for each thread, the summary that came with its newest entry, all of it.",
+			Run:  threadsNewest,
+		}, {
+			Name: "threads/each filter",
+			Rule: "The zero ThreadQuery selects all, by name in byte order; each field set narrows it, joined by and.",
+			Run:  threadsFilters,
+		}, {
+			Name: "threads/a prefix is bytes, not a pattern",
+			Rule: "Prefix matches the start of the name byte by byte: case counts, and no character is a wildcard.",
+			Run:  threadsPrefix,
+		}, {
+			Name: "threads/due ones come by due time",
+			Rule: "With DueBefore, threads with something due at or before it come by due time, those of one time by name.",
+			Run:  threadsDue,
+		}, {
+			Name: "threads/pages show each thread once",
+			Rule: "Going on behind a thread's name visits each thread once, also while threads are added, with any filter and page size.",
+			Run:  threadsPages,
+		}, {
+			Name: "threads/a thread leaves a filter when its state changes",
+			Rule: "Waiting, Runnable, Leased and DueBefore see the newest summary: a decision, a release or the end of a run takes the thread out.",
+			Run:  threadsLeave,
+		},
+	}
+}
+
+func threadsNewest(t *T) {
+	a, b := t.Builder.Log("a"), t.Builder.Log("b")
+	gate := t.Builder.GateID()
+	steps := []func() (*Log, []Item){
+		func() (*Log, []Item) { return a, []Item{a.Claim("host-1", 1, false)} },
+		func() (*Log, []Item) { return b, []Item{b.Step("s", []byte("x"))} },
+		func() (*Log, []Item) {
+			return a, []Item{
+				a.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting, Graph: "refund", Coordination: "desk"}, "x"),
+				a.Gate(gate, t.Builder.Now().Add(time.Hour)),
+			}
+		},
+		func() (*Log, []Item) { return a, []Item{a.Checkpoint(posthouse.Header{Branch: "draft"}, "y")} },
+		func() (*Log, []Item) { return a, []Item{a.Decision(gate)} },
+		func() (*Log, []Item) { return a, []Item{a.Claim("host-2", 7, false)} },
+		func() (*Log, []Item) { return a, []Item{a.Claim("host-2", 7, true)} },
+	}
+	for i, step := range steps {
+		t.Builder.Advance(time.Minute)
+		l, items := step()
+		t.take(l, items...)
+		want := []*posthouse.ThreadInfo{a.Info, b.Info}
+		if i == 0 {
+			want = want[:1]
+		}
+		t.wantThreads(fmt.Sprint("after step ", i), t.threads(posthouse.ThreadQuery{}), want...)
+		t.wantThreads("by name", t.threads(posthouse.ThreadQuery{Thread: "a"}), a.Info)
+	}
+}
+
+// crowd fills the store with threads in all states and returns their summaries.
+func (t *T) crowd(n int) (all []*posthouse.ThreadInfo) {
+	t.Helper()
+	for i := range n {
+		l := t.Builder.Log(fmt.Sprintf("%s-%02d", []string{"job", "Job", "task"}[i%3], i*29%n))
+		h := posthouse.Header{Graph: []string{"", "refund", "Refund"}[i%3]}
+		h.Status = []posthouse.Status{posthouse.StatusSaved, posthouse.StatusRunning, posthouse.StatusWaiting, posthouse.StatusDone, posthouse.StatusFailed}[i%5]
+		items := []Item{l.Checkpoint(h, "x")}
+		if h.Status == posthouse.StatusWaiting {
+			var soon, later time.Time
+			if i%2 == 0 {
+				soon = t.Builder.Now().Add(time.Duration(i%7) * time.Minute)
+				later = soon.Add(time.Hour)
+			}
+			items = append(items, l.Gate(t.Builder.GateID(), later), l.Gate(t.Builder.GateID(), soon))
+		}
+		if i%4 == 1 {
+			items = append(items, l.Claim("host-1", 1, false))
+		}
+		t.take(l, items...)
+		all = append(all, l.Info)
+	}
+	return all
+}
+
+// found is what a query for threads means.
+func found(all []*posthouse.ThreadInfo, q posthouse.ThreadQuery) (out []*posthouse.ThreadInfo) {
+	for _, info := range all {
+		if q.Match(info) && (q.After == "" || info.Thread > q.After) {
+			out = append(out, info)
+		}
+	}
+	slices.SortFunc(out, func(a, b *posthouse.ThreadInfo) int {
+		if q.DueBefore != 0 && a.Due != b.Due {
+			return int(a.Due - b.Due)
+		}
+		return strings.Compare(a.Thread, b.Thread)
+	})
+	if q.Limit > 0 && len(out) > q.Limit {
+		out = out[:q.Limit]
+	}
+	return out
+}
+
+func threadsFilters(t *T) {
+	crowd := t.crowd(60)
+	now := posthouse.Millis(t.Builder.Now().UnixMilli())
+	for _, q := range []posthouse.ThreadQuery{
+		{}, {Limit: 5}, {Thread: "job-03"}, {Thread: "job-0"}, {Thread: "nobody"}, {Prefix: "job-"}, {Prefix: "Job-1"}, {Prefix: "x"},
+		{Graph: "refund"}, {Graph: "Refund"}, {Graph: "ref"}, {Status: posthouse.StatusRunning}, {Status: posthouse.StatusDone},
+		{Status: posthouse.StatusWaiting}, {Waiting: true}, {Runnable: true}, {Leased: true}, {Leased: true, Runnable: true},
+		{Waiting: true, Graph: "refund"}, {Prefix: "task", Leased: true, Limit: 2}, {Thread: "job-03", Waiting: true}, {After: "job-30"},
+		{After: "job-30", Runnable: true, Limit: 1}, {Prefix: "job-", After: "job-3"}, {Prefix: "job-", After: "a"}, {Prefix: "job-", After: "z"},
+		{DueBefore: now - 1}, {DueBefore: now}, {DueBefore: now + 120_000}, {DueBefore: now + 1e10}, {DueBefore: now + 1e10, Limit: 3},
+		{DueBefore: now + 1e10, Graph: "refund"}, {DueBefore: now + 1e10, Prefix: "job"}, {DueBefore: now + 1e10, Leased: true},
+	} {
+		t.wantThreads(fmt.Sprintf("%+v", q), t.threads(q), found(crowd, q)...)
+	}
+}
+
+func threadsPrefix(t *T) {
+	names := []string{"a", "a_", "a_b", "ab", "aXb", "A_b", "a.b", "a-", "a:", "a$", "z", "zz", "zzz", "zZ"}
+	var all []*posthouse.ThreadInfo
+	for _, name := range names {
+		l := t.Builder.Log(name)
+		t.take(l, l.Step("s", []byte("x")))
+		all = append(all, l.Info)
+	}
+	for _, prefix := range append(names, "a%", "a?", "a*", "%", "_", "zzzz", "\U0010ffff") {
+		q := posthouse.ThreadQuery{Prefix: prefix}
+		t.wantThreads(fmt.Sprintf("%+v", q), t.threads(q), found(all, q)...)
+	}
+}
+
+func threadsDue(t *T) {
+	now := t.Builder.Now()
+	var all []*posthouse.ThreadInfo
+	for i, minutes := range []int{5, 1, 3, 1, 0, 9, 3} {
+		l := t.Builder.Log(fmt.Sprint("t", 9-i))
+		t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(t.Builder.GateID(), now.Add(time.Duration(minutes)*time.Minute)))
+		all = append(all, l.Info)
+	}
+	never := t.Builder.Log("never")
+	t.take(never, never.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), never.Gate(t.Builder.GateID(), time.Time{}))
+	all = append(all, never.Info)
+	for _, minutes := range []int{-1, 0, 1, 3, 4, 100} {
+		at := posthouse.Millis(now.Add(time.Duration(minutes) * time.Minute).UnixMilli())
+		for _, limit := range []int{0, 1, 3} {
+			q := posthouse.ThreadQuery{DueBefore: at, Limit: limit}
+			t.wantThreads(fmt.Sprintf("due within %d minutes, limit %d", minutes, limit), t.threads(q), found(all, q)...)
+		}
+	}
+}
+
+func threadsPages(t *T) {
+	crowd := t.crowd(50)
+	n := 0
+	for _, size := range []int{1, 7, 50} {
+		for _, q := range []posthouse.ThreadQuery{{}, {Prefix: "job"}, {Runnable: true}, {Waiting: true}} {
+			want := found(crowd, q)
+			var got []string
+			for q.Limit = size; ; q.After = got[len(got)-1] {
+				page := threadNames(t.threads(q))
+				if got = append(got, page...); len(page) < size {
+					break
+				}
+				l := t.Builder.Log(fmt.Sprint("Added-", n)) // sorts before what the page has shown, mostly
+				t.take(l, l.Step("s", []byte("x")))
+				n++
+			}
+			got = slices.DeleteFunc(got, func(name string) bool { return strings.HasPrefix(name, "Added-") })
+			if w := threadNames(want); !slices.Equal(got, w) {
+				t.Errorf("%+v by %d: got %v, want %v", q, size, brief(got), brief(w))
+			}
+		}
+	}
+}
+
+func threadsLeave(t *T) {
+	l := t.Builder.Log("t1")
+	gate := t.Builder.GateID()
+	due := t.Builder.Now().Add(time.Minute)
+	queries := map[string]posthouse.ThreadQuery{
+		"waiting": {Waiting: true}, "runnable": {Runnable: true}, "leased": {Leased: true},
+		"due": {DueBefore: posthouse.Millis(due.UnixMilli())}, "done": {Status: posthouse.StatusDone},
+	}
+	expect := func(after string, names ...string) {
+		t.Helper()
+		for name, q := range queries {
+			got := len(t.threads(q)) == 1
+			if want := slices.Contains(names, name); got != want {
+				t.Errorf("after %s: is the thread %s? got %v, want %v", after, name, got, want)
+			}
+		}
+	}
+	t.take(l, l.Claim("host-1", 1, false))
+	expect("a claim", "leased")
+	t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning}, "x"))
+	expect("a step", "leased", "runnable")
+	t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "x"), l.Gate(gate, due))
+	expect("a question", "waiting", "due")
+	t.take(l, l.Decision(gate))
+	expect("a decision", "runnable")
+	t.take(l, l.Claim("host-2", 2, false))
+	expect("a claim", "runnable", "leased")
+	t.take(l, l.Claim("host-2", 2, true))
+	expect("a release", "runnable")
+	t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusDone}, "x"))
+	expect("the end", "done")
+	_, err := t.Store.Remove(t.ctx, posthouse.Removal{Thread: "t1", All: true})
+	t.ok(err)
+	expect("its removal")
+}
