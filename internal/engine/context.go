@@ -40,6 +40,10 @@ func (t *Task) Scope(ctx context.Context, name string, occurrence uint32) contex
 	return context.WithValue(ctx, keyScope, &scope{t, name, occurrence})
 }
 
+// Scoped returns the name under which a call of name below ctx is recorded: what
+// a model passes to [Task.Recorded].
+func (t *Task) Scoped(ctx context.Context, name string) string { return scoped(ctx, t, name) }
+
 // StepKey returns thread/task/name/occurrence of the step whose function ctx
 // was given to: the same each time that function is tried, and no other's.
 func StepKey(ctx context.Context) (string, bool) {
