@@ -1,0 +1,99 @@
+package datadir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Dir is the path of a data directory.
+type Dir string
+
+// Default returns the directory used where none is named: posthouse below
+// XDG_DATA_HOME, that is ~/.local/share/posthouse unless set, and below
+// %LocalAppData% on Windows.
+func Default(env func(string) string) (Dir, error) {
+	if base := env("XDG_DATA_HOME"); filepath.IsAbs(base) {
+		return Dir(filepath.Join(base, "posthouse")), nil
+	}
+	if base := env("LocalAppData"); runtime.GOOS == "windows" && base != "" {
+		return Dir(filepath.Join(base, "posthouse")), nil
+	}
+	if home := env("HOME"); filepath.IsAbs(home) {
+		return Dir(filepath.Join(home, ".local", "share", "posthouse")), nil
+	}
+	return "", &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "data directory", Message: "has no default: neither XDG_DATA_HOME nor HOME is set",
+		Hint: "name one with --data-dir",
+	}
+}
+
+// Create makes the directory, mode 0700, and its parents.
+func (d Dir) Create() error {
+	if err := os.MkdirAll(string(d), 0o700); err != nil {
+		return fileError("data directory", "cannot be created", err)
+	}
+	return nil
+}
+
+// StoreURL returns the address of the directory's own store.
+func (d Dir) StoreURL() string { return "sqlite:" + filepath.Join(string(d), "posthouse.db") }
+
+// Key returns the path of the signing key.
+func (d Dir) Key() string { return filepath.Join(string(d), "signing.key") }
+
+// Token returns the path of the operator's token.
+func (d Dir) Token() string { return filepath.Join(string(d), "token") }
+
+// maxToken bounds a token file.
+const maxToken = 4096
+
+// ReadToken reads an access token from a file that nobody but its owner may
+// read. [posthouse.ErrNotFound], [posthouse.ErrForbidden] for other modes.
+func ReadToken(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fileError("token file", "cannot be read", err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return "", fileError("token file", "cannot be read", err)
+	}
+	if runtime.GOOS != "windows" && st.Mode().Perm()&0o077 != 0 {
+		return "", &posthouse.Error{
+			Code: posthouse.CodeForbidden, Message: fmt.Sprintf("token file %s can be read by others (mode %04o)", path, st.Mode().Perm()),
+			Hint: "run: chmod 600 " + path,
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxToken+1))
+	if err != nil {
+		return "", fileError("token file", "cannot be read", err)
+	}
+	token := strings.TrimSpace(string(data))
+	if token == "" || len(data) > maxToken || strings.ContainsAny(token, " \t\r\n") {
+		return "", &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "token file", Message: path + " does not hold one token on one line",
+			Hint: "make one with: posthouse token create",
+		}
+	}
+	return token, nil
+}
+
+func fileError(field, what string, err error) error {
+	e := &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: what, Err: err}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e.Code = posthouse.CodeNotFound
+	case errors.Is(err, fs.ErrPermission):
+		e.Code = posthouse.CodeForbidden
+	}
+	return e
+}

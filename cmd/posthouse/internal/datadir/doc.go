@@ -1,0 +1,10 @@
+// Package datadir knows the files of a data directory: the store, the signing
+// key with its ring of public keys, the access token.
+//
+//	<dir>/            0700
+//	  posthouse.db    the store, SQLite with its -wal and -shm beside it
+//	  signing.key     0600, Ed25519; signing.key.pub is what verifying needs
+//	  token           0600, the operator's access token
+//
+// It imports the root package and the standard library.
+package datadir

@@ -1,0 +1,212 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// maxAnswer bounds what is read of one answer, in bytes.
+const maxAnswer = 64 << 20
+
+// A Client talks to one server.
+type Client struct {
+	Base  string // such as http://127.0.0.1:8095
+	Token string // sent as a bearer token; never printed
+	HTTP  *http.Client
+}
+
+// New returns a client for the server at base. The token goes to that host
+// only, and not over plain HTTP unless the host is this machine:
+// [posthouse.ErrInvalid].
+func New(base, token string) (*Client, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "server", Message: fmt.Sprintf("%q is no address of a server", base),
+			Hint: "write it as http://127.0.0.1:8095",
+		}
+	}
+	if u.Scheme == "http" && token != "" && !loopback(u.Hostname()) {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "server", Message: "is another machine reached without TLS: the token could be read on the way",
+			Hint: "use https, or a tunnel to this machine",
+		}
+	}
+	return &Client{
+		Base: strings.TrimRight(base, "/"), Token: token,
+		HTTP: &http.Client{
+			Transport: &http.Transport{
+				Proxy:                 http.ProxyFromEnvironment,
+				DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+				TLSHandshakeTimeout:   5 * time.Second,
+				ResponseHeaderTimeout: 10 * time.Minute, // an approval answers when the effect is done
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+// Local reports whether the address is this machine's.
+func Local(base string) bool {
+	u, err := url.Parse(base)
+	return err == nil && loopback(u.Hostname())
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// Path joins segments, each escaped: an id with odd characters stays one
+// segment.
+func Path(segments ...string) string {
+	var b strings.Builder
+	for _, s := range segments {
+		b.WriteString("/" + url.PathEscape(s))
+	}
+	return b.String()
+}
+
+// Do sends body, if any, as JSON and reads the answer into out, if any. An
+// answer of 400 and above is returned as the [posthouse.Error] it reports.
+func (c *Client) Do(ctx context.Context, method, path string, query url.Values, body, out any) error {
+	resp, err := c.send(ctx, method, path, query, body, "application/json")
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return c.unreachable(err)
+	case len(data) > maxAnswer:
+		return &posthouse.Error{Code: posthouse.CodeTooLarge, Field: "answer", Message: "is larger than 64 MiB", Hint: "ask for less with --limit"}
+	case out == nil:
+		return nil
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Message: c.Base + " answered with something that is not what was asked for", Err: err,
+			Hint: "is it a posthouse server of this version?",
+		}
+	}
+	return nil
+}
+
+func (c *Client) send(ctx context.Context, method, path string, query url.Values, body any, accept string) (*http.Response, error) {
+	var r io.Reader
+	if body != nil {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "request", Message: "cannot be encoded", Err: err}
+		}
+		r = bytes.NewReader(data)
+	}
+	u := c.Base + path
+	if len(query) > 0 {
+		u += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u, r)
+	if err != nil {
+		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "request", Message: "cannot be made", Err: err}
+	}
+	req.Header.Set("Accept", accept)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	resp, err := c.HTTP.Do(req)
+	if err != nil {
+		return nil, c.unreachable(err)
+	}
+	if resp.StatusCode >= 300 {
+		defer resp.Body.Close()
+		return nil, c.problem(resp)
+	}
+	return resp, nil
+}
+
+// unreachable says what to do when nobody answers.
+func (c *Client) unreachable(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err // the method and address are said better below
+	}
+	e := &posthouse.Error{Code: posthouse.CodeClosed, Message: "no server answers at " + c.Base, Err: err}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" {
+		e.Hint = "start it with: posthouse dev; or say where it is with --server"
+	}
+	return e
+}
+
+// problem turns an answer that is not a success into an error.
+func (c *Client) problem(resp *http.Response) error {
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what could be read is all there is to say
+	var p struct {
+		posthouse.Error
+		Title  string `json:"title"`
+		Detail string `json:"detail"`
+	}
+	if err := json.Unmarshal(data, &p); err != nil || p.Title == "" && p.Code == "" {
+		return &posthouse.Error{
+			Code: codeOf(resp.StatusCode), Message: fmt.Sprintf("%s answered %s", c.Base, resp.Status),
+			Hint: "is it a posthouse server?",
+		}
+	}
+	e := p.Error
+	if e.Code == "" {
+		e.Code = codeOf(resp.StatusCode)
+	}
+	if e.Message == "" {
+		e.Message, e.Field = p.Detail, "" // the detail names the field already
+	}
+	if e.Message == "" {
+		e.Message = p.Title
+	}
+	if resp.StatusCode == http.StatusUnauthorized && e.Hint == "" {
+		e.Hint = "name the token's file with --token-file"
+	}
+	return &e
+}
+
+// codeOf is for answers that do not say their code.
+func codeOf(status int) posthouse.Code {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return posthouse.CodeForbidden
+	case http.StatusNotFound:
+		return posthouse.CodeNotFound
+	case http.StatusConflict:
+		return posthouse.CodeConflict
+	case http.StatusGone:
+		return posthouse.CodeExpired
+	case http.StatusRequestEntityTooLarge:
+		return posthouse.CodeTooLarge
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return posthouse.CodeClosed
+	}
+	if status >= 500 {
+		return posthouse.CodeUnknown
+	}
+	return posthouse.CodeInvalid
+}

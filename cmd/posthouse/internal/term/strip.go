@@ -1,0 +1,95 @@
+package term
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Strip makes s fit for one line: control characters, line breaks, invisible
+// direction marks and invalid UTF-8 are taken out or, where they separated
+// words, turned into one space.
+func Strip(s string) string { return strip(s, false) }
+
+// StripText is Strip for text of several lines: line feeds and tabs stay.
+func StripText(s string) string { return strip(s, true) }
+
+func strip(s string, lines bool) string {
+	if clean(s, lines) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		i += n
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b.WriteRune(utf8.RuneError)
+		case lines && (r == '\n' || r == '\t'):
+			b.WriteRune(r)
+		case r == '\n' || r == '\t':
+			b.WriteByte(' ')
+		case !hidden(r):
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func clean(s string, lines bool) bool {
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		i += n
+		if hidden(r) && !(lines && (r == '\n' || r == '\t')) || r == utf8.RuneError && n == 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// hidden reports the characters that act on a terminal or reorder what it
+// shows: C0, DEL, C1, line and paragraph separators, direction marks, the
+// byte order mark.
+func hidden(r rune) bool {
+	switch {
+	case r < 0x20, r >= 0x7f && r <= 0x9f:
+		return true
+	case r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff, r == 0x061c:
+		return true
+	case r >= 0xe0000 && r <= 0xe007f: // tags
+		return true
+	}
+	return false
+}
+
+// EscapeJSON writes the characters Strip takes out as \u escapes, which leaves
+// the JSON equal. encoding/json escapes those below U+0020 by itself.
+func EscapeJSON(data []byte) []byte {
+	if clean(string(data), true) {
+		return data
+	}
+	out := make([]byte, 0, len(data)+16)
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		switch {
+		case r == '\n' || r == '\t' || !hidden(r):
+			out = append(out, data[i:i+n]...)
+		case r > 0xffff:
+			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+(r-0x10000)>>10, 0xdc00+(r-0x10000)&0x3ff)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		i += n
+	}
+	return out
+}
+
+// Clip shortens s to at most n characters, the last one an ellipsis.
+func Clip(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	rs := []rune(s)
+	return string(rs[:max(n-1, 0)]) + "…"
+}
