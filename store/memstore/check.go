@@ -105,6 +105,7 @@ func (t *snapshot) check() (errs []error) {
 func mentions(e *posthouse.Entry, id posthouse.ID) bool {
 	recs, err := e.Records()
 	return err == nil && slices.ContainsFunc(recs, func(r posthouse.Record) bool {
-		return r.Checkpoint != nil && r.Checkpoint.ID == id || r.Gate != nil && r.Gate.ID == id
+		return r.Checkpoint != nil && r.Checkpoint.ID == id || r.Gate != nil && r.Gate.ID == id ||
+			r.Decision != nil && r.Decision.Gate == id
 	})
 }

@@ -180,7 +180,8 @@ func (l *Log) Gate(id posthouse.ID, expires time.Time) Item {
 	}
 }
 
-// Decision is an item that answers a gate. The gate's id stays where it is.
+// Decision is an item that answers a gate; from then on the gate's id leads to
+// it, as it does in the Ledger.
 func (l *Log) Decision(gate posthouse.ID) Item {
 	d := &posthouse.DecideInfo{Gate: gate, Verdict: posthouse.Approve, By: "alice"}
 	for _, w := range l.Info.Waiting {
@@ -188,7 +189,10 @@ func (l *Log) Decision(gate posthouse.ID) Item {
 			d.GateSeq = w.Seq
 		}
 	}
-	return Item{Record: posthouse.Record{Kind: posthouse.RecordDecision, Decision: d}, Body: []byte(`{"verdict":"approve"}`)}
+	return Item{
+		Record: posthouse.Record{Kind: posthouse.RecordDecision, Decision: d}, Body: []byte(`{"verdict":"approve"}`),
+		Index: []posthouse.IndexedID{{ID: gate, Replace: true}},
+	}
 }
 
 // Claim is an item that takes or gives back the lease.

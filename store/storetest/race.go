@@ -1,0 +1,248 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/posthouse/posthouse"
+)
+
+func raceCases() []Case {
+	return []Case{
+		{
+			Name: "race/one winner at each position",
+			Rule: "Of racing appends behind the same tail exactly one succeeds; each loser gets ErrConflict with the winner as tail.",
+			Run:  racePosition,
+		}, {
+			Name: "race/losers that go on lose nothing",
+			Rule: "Writers of one thread that read the tail and try again after a conflict all get through; the log has each acknowledged entry once, at the place that was acknowledged.",
+			Run:  raceRetry,
+		}, {
+			Name: "race/one winner for each id",
+			Rule: "Of racing appends to different threads that bring the same id exactly one succeeds; the others get ErrExists and leave nothing.",
+			Run:  raceID,
+		}, {
+			Name: "race/parallel threads lose nothing",
+			Rule: "8 goroutines with 100 checkpoints each, every one on its own thread: all are there, in the logs, the index and the lists.",
+			Run:  raceThreads,
+		}, {
+			Name: "race/readers see whole entries",
+			Rule: "While appends go on, what is listed can be found and read, a summary's tail can be read, and a log has no hole.",
+			Run:  raceReaders,
+		},
+	}
+}
+
+// together runs n functions that start at the same moment.
+func together(n int, run func(i int)) {
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			run(i)
+		})
+	}
+	close(start)
+	wg.Wait()
+}
+
+func racePosition(t *T) {
+	const racers, rounds = 8, 25
+	info := &posthouse.ThreadInfo{Thread: "t1"}
+	for round := range rounds {
+		batches, errs := make([]*posthouse.Batch, racers), make([]error, racers)
+		for i := range batches {
+			l := t.Builder.Resume(info)
+			batches[i] = l.Next(l.Checkpoint(posthouse.Header{}, fmt.Sprint("racer ", i)))
+		}
+		together(racers, func(i int) { errs[i] = t.Store.Append(t.ctx, batches[i]) })
+		winner := slices.Index(errs, nil)
+		if winner < 0 {
+			t.Fatalf("round %d: nobody won: %v", round, errs)
+		}
+		for i, err := range errs {
+			if i != winner {
+				t.wantCode(fmt.Sprintf("round %d: racer %d", round, i), err, posthouse.CodeConflict)
+				t.wantTail(fmt.Sprintf("round %d: racer %d", round, i), err, batches[winner].Thread.Tail)
+			}
+		}
+		info = batches[winner].Thread
+	}
+	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), info)
+	if n := len(t.list(posthouse.Query{})); n != rounds {
+		t.Errorf("there are %d checkpoints, want the %d winners", n, rounds)
+	}
+}
+
+func raceRetry(t *T) {
+	const writers, each = 8, 20
+	acked := make([]map[uint64]posthouse.Hash, writers)
+	together(writers, func(i int) {
+		acked[i] = map[uint64]posthouse.Hash{}
+		for n := 0; n < each; {
+			l, err := t.tail("t1")
+			if err != nil {
+				t.Errorf("writer %d: %v", i, err)
+				return
+			}
+			b := l.Next(l.Step(fmt.Sprint("writer-", i), fmt.Append(nil, i, n)))
+			switch err := t.Store.Append(t.ctx, b); {
+			case err == nil:
+				acked[i][b.Entry.Seq] = b.Entry.Hash
+				n++
+			case !isCode(err, posthouse.CodeConflict):
+				t.Errorf("writer %d: %v", i, err)
+				return
+			}
+		}
+	})
+	es := t.read("t1", posthouse.Range{})
+	if len(es) != writers*each {
+		t.Errorf("the log has %d entries, want %d", len(es), writers*each)
+	}
+	for i := range acked {
+		for seq, hash := range acked[i] {
+			if seq > uint64(len(es)) || es[seq-1].Hash != hash {
+				t.Errorf("entry %d, acknowledged to writer %d, is not there", seq, i)
+			}
+		}
+	}
+	t.chained(es)
+}
+
+// tail returns a log that goes on from a thread's summary.
+func (t *T) tail(thread string) (*Log, error) {
+	infos, err := collect(t, t.Store.Threads(t.ctx, posthouse.ThreadQuery{Thread: thread}))
+	if err != nil || len(infos) == 0 {
+		return t.Builder.Log(thread), err
+	}
+	return t.Builder.Resume(infos[0]), nil
+}
+
+// chained wants a whole log.
+func (t *T) chained(es []*posthouse.Entry) {
+	t.Helper()
+	var info posthouse.ThreadInfo
+	for _, e := range es {
+		if err := errors.Join(e.Check(), info.Apply(e)); err != nil {
+			t.Errorf("the log does not hold together: %v", err)
+			return
+		}
+	}
+}
+
+func raceID(t *T) {
+	const racers = 8
+	for round := range 15 {
+		id, key := t.Builder.ID()
+		errs := make([]error, racers)
+		batches := make([]*posthouse.Batch, racers)
+		for i := range racers {
+			l := t.Builder.Log(fmt.Sprintf("t%d-%d", round, i))
+			batches[i] = l.Next(l.Checkpoint(posthouse.Header{ID: id, Order: key}, fmt.Sprint("racer ", i)))
+		}
+		together(racers, func(i int) { errs[i] = t.Store.Append(t.ctx, batches[i]) })
+		winner := slices.Index(errs, nil)
+		if winner < 0 {
+			t.Fatalf("round %d: nobody won: %v", round, errs)
+		}
+		t.wantPlace(id, batches[winner].Entry.Thread, 1)
+		for i, err := range errs {
+			if i != winner {
+				t.wantCode(fmt.Sprintf("round %d: racer %d", round, i), err, posthouse.CodeExists)
+				t.wantEntries("a loser's thread", t.read(batches[i].Entry.Thread, posthouse.Range{}), nil)
+			}
+		}
+		if n := len(t.threads(posthouse.ThreadQuery{})); n != round+1 {
+			t.Fatalf("round %d: there are %d threads", round, n)
+		}
+	}
+}
+
+func raceThreads(t *T) {
+	const writers, each = 8, 100
+	want := make([][]*posthouse.Entry, writers)
+	together(writers, func(i int) {
+		l := t.Builder.Log(fmt.Sprint("t", i))
+		for n := range each {
+			b := l.Next(l.Checkpoint(posthouse.Header{Coordination: "desk"}, fmt.Sprint("state ", n)))
+			if err := t.Store.Append(t.ctx, b); err != nil {
+				t.Errorf("writer %d: %v", i, err)
+				return
+			}
+			l.Took(b)
+			want[i] = append(want[i], b.Entry)
+		}
+	})
+	for i, es := range want {
+		name := fmt.Sprint("t", i)
+		t.wantEntries(name, t.read(name, posthouse.Range{}), es)
+		for _, h := range t.list(posthouse.Query{Thread: name}) {
+			t.wantPlace(h.ID, name, h.Seq)
+		}
+	}
+	if n := len(t.list(posthouse.Query{Coordination: "desk"})); n != writers*each {
+		t.Errorf("the coordination lists %d checkpoints, want %d", n, writers*each)
+	}
+}
+
+func raceReaders(t *T) {
+	const writers, each = 4, 40
+	var done atomic.Int64
+	together(writers*2, func(i int) {
+		if i >= writers {
+			for done.Load() < writers && !t.Failed() {
+				t.glance(fmt.Sprint("t", i-writers))
+			}
+			return
+		}
+		defer done.Add(1)
+		l := t.Builder.Log(fmt.Sprint("t", i))
+		for range each {
+			b := l.Next(l.Checkpoint(posthouse.Header{}, "state"), l.Step("s", []byte("x")))
+			if err := t.Store.Append(t.ctx, b); err != nil {
+				t.Errorf("Append: %v", err)
+				return
+			}
+			l.Took(b)
+		}
+	})
+}
+
+// glance compares what the store says of a thread in different ways while it
+// grows. It runs on several goroutines, so it does not stop the test.
+func (t *T) glance(thread string) {
+	l, err := t.tail(thread)
+	if err != nil {
+		t.Errorf("Threads: %v", err)
+		return
+	}
+	hs, err := collect(t, t.Store.List(t.ctx, posthouse.Query{Thread: thread}))
+	if err != nil {
+		t.Errorf("List: %v", err)
+		return
+	}
+	es, err := collect(t, t.Store.Read(t.ctx, thread, posthouse.Range{}))
+	if err != nil {
+		t.Errorf("Read: %v", err)
+		return
+	}
+	t.chained(es)
+	tail := l.Info.Tail
+	if tail.Seq > uint64(len(es)) || tail.Seq > 0 && es[tail.Seq-1].Hash != tail.Hash {
+		t.Errorf("thread %s: the summary said entry %d, the log read after it has %d", thread, tail.Seq, len(es))
+	}
+	if uint64(len(hs)) < tail.Seq || len(hs) > len(es) {
+		t.Errorf("thread %s: %d checkpoints listed between a summary of %d and a log of %d", thread, len(hs), tail.Seq, len(es))
+	}
+	for _, h := range hs {
+		if ref, err := t.Store.Find(t.ctx, h.ID); err != nil || ref.Seq != h.Seq {
+			t.Errorf("thread %s: %q is listed at %d and found at %v (%v)", thread, h.ID, h.Seq, ref, err)
+			return
+		}
+	}
+}
