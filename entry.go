@@ -102,7 +102,7 @@ func (e *Entry) check() ([]Record, error) {
 		return nil, corrupt("entry %d of thread %q has %d bodies for %d records", e.Seq, e.Thread, len(e.Bodies), len(recs))
 	}
 	for i, b := range e.Bodies {
-		if b != nil && (len(b) != recs[i].Size || sha256.Sum256(b) != recs[i].Hash) {
+		if len(b) > 0 && (len(b) != recs[i].Size || sha256.Sum256(b) != recs[i].Hash) {
 			return nil, corrupt("record %d of entry %d of thread %q (%s) does not have the hash it was written with",
 				i, e.Seq, e.Thread, recs[i].Kind)
 		}
@@ -214,6 +214,11 @@ func (e *Entry) decode() (entryHeader, error) {
 		h.records = make([]Record, n)
 		for i := range h.records {
 			h.records[i].read(r)
+		}
+	}
+	for i := range h.records {
+		if c := h.records[i].Checkpoint; c != nil && c.Coordination == e.Thread && c.Coordination != "" {
+			r.Fail("a coordination that is the thread, in its long form")
 		}
 	}
 	if err := r.Done(); err != nil {

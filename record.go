@@ -300,10 +300,10 @@ func (m *RemovalInfo) append(b []byte) []byte {
 
 func readRemoval(r *canon.Reader) *RemovalInfo {
 	m := &RemovalInfo{Reason: r.String(), By: r.String(), Whole: readBool(r), Count: int(readUint32(r))}
-	for range r.Count() {
+	for range r.Items() {
 		m.Heads = append(m.Heads, BranchHead{readBranch(r), readID(r), r.Uint(), readCode(r, statusCodes)})
 	}
-	for range r.Count() {
+	for range r.Items() {
 		m.Gates = append(m.Gates, readGateID(r))
 	}
 	return m

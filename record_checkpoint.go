@@ -107,7 +107,7 @@ func readCheckpoint(r *canon.Reader) *Header {
 	}
 	c := &Header{
 		ID: readID(r), Kind: readCode(r, kindCodes), Status: readCode(r, statusCodes),
-		Step: r.Uint(), Size: int(r.Uint()), Branch: MainBranch,
+		Step: r.Uint(), Size: readInt(r), Branch: MainBranch,
 	}
 	text := func(flag uint64) string {
 		if flags&flag == 0 || r.Err() != nil {

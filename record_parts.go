@@ -99,7 +99,7 @@ func appendPieces(b []byte, ps []piece) []byte {
 
 func (l *partList) read(r *canon.Reader) {
 	l.manifest, l.total = r.Uint(), readInt(r)
-	for range r.Count() {
+	for range r.Items() {
 		var c partChange
 		c.op = r.Byte()
 		c.partRef.read(r)
@@ -116,7 +116,7 @@ func (l *partList) read(r *canon.Reader) {
 		l.changes = append(l.changes, c)
 	}
 	if l.manifest == 0 {
-		for range r.Count() {
+		for range r.Items() {
 			var p partRef
 			p.read(r)
 			l.unchanged = append(l.unchanged, p)
@@ -132,7 +132,7 @@ func (p *partRef) read(r *canon.Reader) {
 
 func readPieces(r *canon.Reader) []piece {
 	var ps []piece
-	for range r.Count() {
+	for range r.Items() {
 		p := piece{n: readInt(r), back: r.Uint()}
 		if p.back != 0 {
 			p.rec, p.off = readInt(r), readInt(r)

@@ -16,7 +16,7 @@ func Seal(t *ThreadInfo, at time.Time, records []Record, bodies [][]byte) (*Entr
 }
 
 func seal(t *ThreadInfo, at time.Time, records []Record, bodies [][]byte) (*Entry, *entryHeader) {
-	h := &entryHeader{time: time.UnixMilli(at.UnixMilli()).UTC(), records: records}
+	h := &entryHeader{time: time.UnixMilli(max(at.UnixMilli(), 0)).UTC(), records: records}
 	for i := range records {
 		if n := len(bodies[i]); n > 0 {
 			records[i].Size, records[i].Hash = n, sha256.Sum256(bodies[i])

@@ -199,8 +199,8 @@ type Removal struct {
 
 // A BodyRef names one record's body.
 type BodyRef struct {
-	Seq    uint64
-	Record int
+	Seq    uint64 `json:"seq"`
+	Record int    `json:"record"` // its index in the entry
 }
 
 // Removed counts what a Removal took.

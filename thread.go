@@ -100,11 +100,25 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 		case r.Removal != nil:
 			t.applyRemoval(r.Removal)
 			if r.Removal.Whole {
-				t.Generation++ // what is saved under this name next begins anew
+				t.begin(at)
 			}
 		}
 	}
 	t.settle()
+}
+
+// begin makes t the summary of the next generation: what is saved under this
+// name next begins anew. It says nothing that the record which ended the last
+// one does not, so that it can be rebuilt when that is all there is; only fence
+// numbers go on growing.
+func (t *ThreadInfo) begin(at Millis) {
+	*t = ThreadInfo{
+		Thread: t.Thread, Generation: t.Generation + 1, Tail: t.Tail, Link: t.Link, Lease: Lease{Fence: t.Lease.Fence},
+		Created: at, Updated: t.Updated, Signed: t.Signed,
+	}
+	if t.Signed != t.Tail.Seq {
+		t.Signed = 0
+	}
 }
 
 func (t *ThreadInfo) applyCheckpoint(c *Header, seq uint64) {
@@ -233,10 +247,10 @@ func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 	copy(t.Link[:], r.Raw(32))
 	t.Status = readCode(r, statusCodes)
 	t.Graph, t.Coordination = r.String(), r.String()
-	for range r.Count() {
+	for range r.Items() {
 		t.Branches = append(t.Branches, BranchHead{readBranch(r), readID(r), r.Uint(), readCode(r, statusCodes)})
 	}
-	for range r.Count() {
+	for range r.Items() {
 		t.Waiting = append(t.Waiting, WaitingGate{readGateID(r), readBranch(r), r.Uint(), readTime(r)})
 	}
 	t.Due = Millis(r.Uint())

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 )
 
 // ErrMalformed is wrapped by every decoding error.
@@ -90,6 +91,18 @@ func (r *Reader) Count() int {
 	return int(u)
 }
 
+// Items reads a Count and yields once for each item, as long as no error was
+// met: a hostile count costs no more than the items that are there.
+func (r *Reader) Items() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i, n := 0, r.Count(); i < n && r.err == nil; i++ {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
 // Raw reads exactly n bytes.
 func (r *Reader) Raw(n int) []byte {
 	if r.err != nil || n < 0 || n > r.Len() {
@@ -109,12 +122,8 @@ func (r *Reader) String() string { return string(r.Bytes()) }
 
 // Strings reads a list of strings; an empty list is nil.
 func (r *Reader) Strings() []string {
-	n := r.Count()
-	if n == 0 || r.err != nil {
-		return nil
-	}
-	ss := make([]string, 0, n)
-	for range n {
+	var ss []string
+	for range r.Items() {
 		ss = append(ss, r.String())
 	}
 	return ss
@@ -122,15 +131,13 @@ func (r *Reader) Strings() []string {
 
 // Map reads pairs whose keys are strictly ascending; an empty map is nil.
 func (r *Reader) Map() map[string]string {
-	n := r.Count()
-	if n == 0 || r.err != nil {
-		return nil
-	}
-	m := make(map[string]string, n)
+	var m map[string]string
 	last := ""
-	for i := range n {
+	for i := range r.Items() {
 		k, v := r.String(), r.String()
-		if i > 0 && k <= last {
+		if i == 0 {
+			m = map[string]string{}
+		} else if k <= last {
 			r.fail("keys are not in ascending order")
 			return nil
 		}
