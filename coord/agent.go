@@ -1,0 +1,62 @@
+package coord
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An Agent does what a coordinator asks of it, by named skills.
+type Agent struct {
+	Name        string // 1 to 100 bytes of [A-Za-z0-9._:$-]
+	Description string
+	Skills      map[string]Skill // by names like the agent's
+}
+
+// A Skill is one thing an agent can do. Its error is the agent's failure, which
+// the coordinator sees as a [Result] without Success; an error that wraps
+// [posthouse.ErrWaiting] parks the whole request instead.
+//
+// A skill may be run again after a crash until its completion is on record:
+// what must happen once belongs in step.Do with this ctx.
+type Skill func(ctx context.Context, call Call) (Result, error)
+
+// A Call is what a skill is asked.
+type Call struct {
+	Agent string          `json:"agent"`
+	Skill string          `json:"skill"`
+	Args  json.RawMessage `json:"args,omitempty"`
+	By    string          `json:"by,omitempty"` // who sent the request
+}
+
+// Bind decodes the arguments into v, a pointer. Without arguments v is left as
+// it is. [posthouse.ErrInvalid].
+func (c Call) Bind(v any) error {
+	if len(c.Args) == 0 {
+		return nil
+	}
+	return posthouse.JSON.Unmarshal(c.Args, v)
+}
+
+// A Result is what a call came to.
+type Result struct {
+	Success bool            `json:"success"` // set by the fleet
+	Text    string          `json:"text,omitempty"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+// NewResult returns a result whose Data is v as JSON.
+func NewResult(text string, v any) (Result, error) {
+	data, err := posthouse.JSON.Marshal(v)
+	return Result{Text: text, Data: data}, err
+}
+
+// Bind decodes Data into v, a pointer. Without data v is left as it is.
+// [posthouse.ErrInvalid].
+func (r Result) Bind(v any) error {
+	if len(r.Data) == 0 {
+		return nil
+	}
+	return posthouse.JSON.Unmarshal(r.Data, v)
+}

@@ -1,0 +1,290 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A Handler answers a request by calling agents. It is executed from its start
+// again whenever the request goes on after a question or a crash; agents that
+// answered are not called again but answer from the record. So it must call in
+// the same order for the same answers, and what acts on the world belongs in an
+// agent or a step.
+//
+// It returns nil when the request is answered, an error that wraps
+// [posthouse.ErrWaiting] (from gate.Ask, or handed on from an agent) to park it,
+// and any other error when it failed.
+type Handler func(ctx context.Context, message string, fleet *Fleet, session *Session) error
+
+// Options refine a coordinator. Nil is the zero value.
+type Options struct {
+	Description string
+	Journal     Journal // takes the events; default [Discard]
+
+	// Parked makes a text to stream once a request's questions are on record,
+	// when its ids are known. Default: none.
+	Parked func(Reply) string
+}
+
+// A Coordinator takes requests and answers them with a fleet of agents. Each
+// request is a thread of its own, or continues one that has ended; all carry the
+// coordinator's name as their coordination. Name and Advance make it a program for package runner.
+type Coordinator struct {
+	ledger  *posthouse.Ledger
+	name    string
+	fleet   *Fleet
+	handler Handler
+	opt     Options
+}
+
+// New returns a coordinator. Ledger, fleet and handler are required; the name
+// is 1 to 60 bytes of [A-Za-z0-9._:$-]. [posthouse.ErrInvalid].
+func New(l *posthouse.Ledger, name string, f *Fleet, h Handler, o *Options) (*Coordinator, error) {
+	if err := checkName("name", name); err != nil {
+		return nil, err
+	}
+	switch {
+	case l == nil:
+		return nil, invalid("ledger", "is required")
+	case f == nil:
+		return nil, invalid("fleet", "is required")
+	case h == nil:
+		return nil, invalid("handler", "is required")
+	}
+	c := &Coordinator{ledger: l, name: name, fleet: f, handler: h}
+	if o != nil {
+		c.opt = *o
+	}
+	if c.opt.Journal == nil {
+		c.opt.Journal = Discard{}
+	}
+	return c, nil
+}
+
+// Name returns the coordinator's name: the coordination of its requests.
+func (c *Coordinator) Name() string { return c.name }
+
+// Description returns Options.Description.
+func (c *Coordinator) Description() string { return c.opt.Description }
+
+// Fleet returns the agents.
+func (c *Coordinator) Fleet() *Fleet { return c.fleet }
+
+// Limits of a request.
+const (
+	MaxMessage = 1 << 20 // bytes
+	MaxLabels  = 15      // the sixteenth names the event
+)
+
+// labelEvent is the label by which a checkpoint names the event it was made of.
+const labelEvent = "event"
+
+// HandleOptions refine a request. Nil is the zero value.
+type HandleOptions struct {
+	Thread string            // default: a new one; one that exists must have ended
+	By     string            // who asks
+	Labels map[string]string // of all the request's checkpoints
+	Stream func(Frame) error // who is connected; see [NewSession]
+}
+
+// A request is recorded as the first step of its execution.
+type request struct {
+	Message string            `json:"message"`
+	Event   posthouse.ID      `json:"event"` // its CoordinationStarted
+	By      string            `json:"by,omitempty"`
+	Labels  map[string]string `json:"labels,omitempty"`
+}
+
+// Handle runs a new request until it is answered, parks or fails. Until its
+// first commit (a gate opened, an agent called after another, a step below one,
+// the end) the request exists in memory only, and a crash means it was never
+// made; from then on any process can go on with it.
+//
+// An error of the handler is returned with a Reply that says where the thread
+// stands; with any other error the Reply is nil: [posthouse.ErrConflict] if the
+// thread has something else to finish, [posthouse.ErrBusy] if it is being run, or
+// the save that failed. Cancelling ctx leaves what is on record to be resumed.
+func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptions) (reply *Reply, err error) {
+	if o == nil {
+		o = &HandleOptions{}
+	}
+	if err := o.validate(message); err != nil {
+		return nil, err
+	}
+	thread := o.Thread
+	if thread == "" {
+		thread = string(c.ledger.NewID())
+	}
+	s, err := engine.Begin(ctx, c.ledger, engine.SessionOptions{Thread: thread})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.End(ctx)) }()
+	if err := c.idle(s.Head()); err != nil {
+		return nil, err
+	}
+	return c.execute(ctx, s, &request{Message: message, Event: c.ledger.NewID(), By: o.By, Labels: o.Labels}, o.Stream)
+}
+
+func (o *HandleOptions) validate(message string) error {
+	_, taken := o.Labels[labelEvent]
+	switch {
+	case !utf8.ValidString(message):
+		return invalid("message", "is not valid UTF-8")
+	case len(message) > MaxMessage:
+		return &posthouse.Error{
+			Code: posthouse.CodeTooLarge, Field: "message", Message: fmt.Sprintf("has %d bytes; the limit is %d", len(message), MaxMessage),
+		}
+	case taken:
+		return invalid("labels", "have %q, which is the coordinator's own", labelEvent)
+	case len(o.Labels) > MaxLabels:
+		return invalid("labels", "are %d; the limit is %d", len(o.Labels), MaxLabels)
+	}
+	return nil
+}
+
+// finished reports whether nothing is left to do behind the head.
+func finished(h *posthouse.Header) bool {
+	switch h.Status {
+	case posthouse.StatusSaved, posthouse.StatusDone, posthouse.StatusCancelled:
+		return true
+	}
+	return false
+}
+
+// idle refuses a request to a thread that has something to finish.
+func (c *Coordinator) idle(head *posthouse.Header) error {
+	if head == nil {
+		return nil
+	}
+	if err := c.own(head); err != nil && head.Graph != "" {
+		return err
+	}
+	if finished(head) {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeConflict, Head: head.ID, Gates: head.Gates,
+		Message: fmt.Sprintf("thread %s has a request that is %s", head.Thread, head.Status),
+		Hint:    "decide its gate or resume it first, or send this request to another thread",
+	}
+}
+
+func (c *Coordinator) own(head *posthouse.Header) error {
+	if head.Graph == c.name {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeConflict, Head: head.ID,
+		Message: fmt.Sprintf("thread %s belongs to program %q, not to coordinator %q", head.Thread, head.Graph, c.name),
+	}
+}
+
+// ResumeOptions refine Resume. Nil is the zero value.
+type ResumeOptions struct {
+	Branch string            // default main
+	Stream func(Frame) error // who is connected; see [NewSession]
+}
+
+// Resume goes on with a thread's request: after a decision, a crash, a failure,
+// or on a fork. What ended stays ended, and one whose gates are all open stays
+// waiting; neither is an error. [posthouse.ErrNotFound], [posthouse.ErrBusy],
+// [posthouse.ErrConflict] if the thread is another program's.
+func (c *Coordinator) Resume(ctx context.Context, thread string, o *ResumeOptions) (reply *Reply, err error) {
+	if o == nil {
+		o = &ResumeOptions{}
+	}
+	s, err := engine.Begin(ctx, c.ledger, engine.SessionOptions{Thread: thread, Branch: o.Branch})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.End(ctx)) }()
+	head := s.Head()
+	if head == nil {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no branch %q of thread %q to resume", s.Branch(), thread),
+		}
+	}
+	if err := c.own(head); err != nil {
+		return nil, err
+	}
+	if finished(head) {
+		return &Reply{Thread: thread, Checkpoint: head.ID, Status: head.Status}, nil
+	}
+	return c.execute(ctx, s, nil, o.Stream)
+}
+
+// Advance is Resume for a runner.
+func (c *Coordinator) Advance(ctx context.Context, thread, branch string) error {
+	if engine.Draining(ctx) {
+		return nil
+	}
+	_, err := c.Resume(ctx, thread, &ResumeOptions{Branch: branch})
+	return err
+}
+
+// execute runs the handler: over a new request, or over the one on record.
+func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *request, stream func(Frame) error) (*Reply, error) {
+	r, err := c.begin(ctx, s, req)
+	if err != nil {
+		return nil, err
+	}
+	r.session = &Session{send: stream, silent: r.task.Replaying}
+	r.task.Before(r.beforeStep)
+	ctx = (&frame{run: r, cause: r.req.Event}).with(r.task.With(ctx))
+	if req != nil {
+		e := r.event(CoordinationStarted, "")
+		e.ID, e.Text, e.By = req.Event, req.Message, req.By
+		if err := r.emit(ctx, e, nil); err != nil {
+			return nil, err
+		}
+	}
+	failed := engine.Guard(func() error { return c.handler(ctx, r.req.Message, c.fleet, r.session) })
+	reply, err := r.finish(ctx, failed)
+	if reply != nil {
+		r.session.reply(*reply)
+	}
+	return reply, err
+}
+
+// begin finds or records the request. One execution spans all the checkpoints
+// of its request, so the task is named by the step that its end will make.
+func (c *Coordinator) begin(ctx context.Context, s *engine.Session, req *request) (*run, error) {
+	r := &run{c: c, sess: s, began: c.ledger.Now()}
+	step := uint64(1)
+	if head := s.Head(); head != nil {
+		step = head.Step + 1
+		if req == nil {
+			r.resumed = head
+		}
+	}
+	var err error
+	if r.task, err = s.TaskWithKey(ctx, strconv.FormatUint(step, 10)+"/"+c.name, req != nil); err != nil {
+		return nil, err
+	}
+	rec, ok := r.task.Recorded(stepRequest)
+	switch {
+	case ok:
+		r.req, err = posthouse.Decode[request](rec.Value)
+		return r, err
+	case req == nil:
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeNotFound, Message: "the request of thread " + s.Thread() + " is not on record behind checkpoint " + string(r.resumed.ID),
+			Hint: "the thread was changed by hand: send the request anew, to a thread of its own",
+		}
+	}
+	r.req = *req
+	rec.Value, err = posthouse.Encode(nil, r.req)
+	r.opening = &rec.Step
+	return r, err
+}
+
+// elapsed is the time since then, in whole milliseconds.
+func (r *run) elapsed(then time.Time) int64 { return r.c.ledger.Now().Sub(then).Milliseconds() }

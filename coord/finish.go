@@ -1,0 +1,185 @@
+package coord
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// finish commits what the handler came to.
+func (r *run) finish(ctx context.Context, failed error) (*Reply, error) {
+	if err := r.broken(); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	stopped := r.stopped
+	r.mu.Unlock()
+	switch {
+	case r.task.Waiting():
+		return r.park(ctx)
+	case errors.Is(failed, posthouse.ErrWaiting):
+		failed = &posthouse.Error{
+			Code: posthouse.CodeInvalid, Message: "the handler waits, but asked nothing",
+			Hint: "return posthouse.ErrWaiting only where gate.Ask or an agent returned it",
+		}
+	case stopped:
+		return r.leave(ctx, nil)
+	case failed != nil && ctx.Err() != nil:
+		return r.leave(ctx, failed)
+	}
+	return r.end(ctx, failed)
+}
+
+// leave keeps what completed and lets the request be resumed.
+func (r *run) leave(ctx context.Context, cause error) (*Reply, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.due {
+		if err := r.flush(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.reply(), cause
+}
+
+// park opens the questions together with what was held.
+func (r *run) park(ctx context.Context) (*Reply, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	questions := r.task.Questions()
+	if len(questions) == 0 && !r.due && r.opening == nil {
+		still, err := r.stillWaiting(ctx)
+		if err != nil || still != nil {
+			return still, err
+		}
+	}
+	for i := range questions {
+		if questions[i].RequestedBy == "" {
+			questions[i].RequestedBy = r.req.By
+		}
+	}
+	ch := r.held.change
+	if ch == nil {
+		var err error
+		if ch, err = r.change(posthouse.KindWait); err != nil {
+			return nil, err
+		}
+	}
+	ch.Status, ch.Next = posthouse.StatusWaiting, []string{r.c.name}
+	if err := r.commit(ctx, ch, questions); err != nil {
+		return nil, err
+	}
+	p := r.reply()
+	if r.c.opt.Parked != nil {
+		r.session.Stream(r.c.opt.Parked(*p))
+		p.Text = r.session.Text()
+	}
+	return p, nil
+}
+
+// stillWaiting returns the reply if the branch waits for the same gates as
+// before and there is nothing to add to that. A branch that one of several
+// decisions made ready gets a new waiting checkpoint instead.
+func (r *run) stillWaiting(ctx context.Context) (*Reply, error) {
+	info, err := r.c.ledger.Thread(ctx, r.sess.Thread())
+	if err != nil {
+		return nil, err
+	}
+	if b, _ := info.Branch(r.sess.Branch()); b.Status != posthouse.StatusWaiting {
+		return nil, nil
+	}
+	r.gates = nil
+	for _, g := range r.task.Open() {
+		r.gates = append(r.gates, g.ID)
+	}
+	return r.reply(), nil
+}
+
+// end commits the request's last checkpoint: that of the agent which completed
+// last, or else one of the coordinator's own.
+func (r *run) end(ctx context.Context, failed error) (*Reply, error) {
+	r.mu.Lock()
+	r.ending = true
+	concluded := Result{Text: r.session.Text()}
+	if r.conclusion != nil {
+		concluded = *r.conclusion
+	}
+	var trouble string
+	switch {
+	case failed != nil:
+		trouble = strings.ToValidUTF8(failed.Error(), "\uFFFD")
+	case r.conclusion == nil:
+		trouble = r.failure
+	}
+	r.mu.Unlock()
+
+	e := r.event(CoordinationCompleted, r.req.Event)
+	e.Text, e.Data, e.Error, e.ElapsedMS = concluded.Text, concluded.Data, trouble, r.elapsed(r.began)
+	if err := r.emit(ctx, e, nil); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ch, err := r.last(ctx, e, trouble)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.commit(ctx, ch, nil); err != nil {
+		return nil, err
+	}
+	return r.reply(), failed
+}
+
+// last returns the checkpoint that ends the request. Callers hold r.mu.
+func (r *run) last(ctx context.Context, e Event, trouble string) (*posthouse.Change, error) {
+	ch, bad := r.held.change, trouble != ""
+	if ch != nil && ch.Labels[labelEvent] != string(e.ID) && bad != (r.held.failure != nil) {
+		if err := r.flush(ctx); err != nil {
+			return nil, err
+		}
+		ch = nil
+	}
+	var err error
+	switch {
+	case ch == nil && bad:
+		if ch, err = r.change(posthouse.KindFail); err != nil {
+			return nil, err
+		}
+	case ch == nil:
+		ch = &posthouse.Change{}
+		ch.State, err = posthouse.Opaque(nil, RequestState{
+			Request: r.req.Message, Result: strings.ToValidUTF8(e.Text, "\uFFFD"), Data: e.Data,
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if bad {
+		ch.Kind, ch.Status, ch.Error, ch.Next = posthouse.KindFail, posthouse.StatusFailed, trouble, []string{r.c.name}
+	} else {
+		ch.Kind, ch.Status, ch.Next = posthouse.KindNode, posthouse.StatusDone, nil
+	}
+	return ch, nil
+}
+
+// Conclude says what a request came to, for a handler that ends without an
+// agent's completion: it becomes the text and data of CoordinationCompleted and
+// the state of the last checkpoint, see [RequestState]. A handler that concludes
+// after an agent failed has dealt with that failure. Without it, what the handler
+// streamed is the text. [posthouse.ErrInvalid] outside of a handler, or for Data
+// that is not JSON.
+func Conclude(ctx context.Context, result Result) error {
+	f, err := handlerFrame(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := posthouse.Encode(nil, result); err != nil {
+		return err
+	}
+	f.run.mu.Lock()
+	defer f.run.mu.Unlock()
+	f.run.conclusion = &result
+	return nil
+}

@@ -1,0 +1,101 @@
+package coord
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Fleet is the agents a coordinator can call. It does not change.
+type Fleet struct {
+	agents map[string]Agent
+}
+
+// NewFleet returns a fleet of the agents. [posthouse.ErrInvalid] for a name
+// that is malformed or there twice, or a skill without function.
+func NewFleet(agents ...Agent) (*Fleet, error) {
+	f := &Fleet{agents: make(map[string]Agent, len(agents))}
+	for _, a := range agents {
+		if err := checkName("agent", a.Name); err != nil {
+			return nil, err
+		}
+		if _, twice := f.agents[a.Name]; twice {
+			return nil, invalid("agent", "%q is in the fleet twice", a.Name)
+		}
+		if len(a.Skills) == 0 {
+			return nil, invalid("agent", "%q has no skills", a.Name)
+		}
+		for name, skill := range a.Skills {
+			if err := checkName("skill", name); err != nil {
+				return nil, err
+			}
+			if skill == nil {
+				return nil, invalid("skill", "%q of agent %q has no function", name, a.Name)
+			}
+		}
+		a.Skills = maps.Clone(a.Skills)
+		f.agents[a.Name] = a
+	}
+	return f, nil
+}
+
+// Agents returns the agents, by name. Their maps are copies.
+func (f *Fleet) Agents() []Agent {
+	var list []Agent
+	for _, name := range slices.Sorted(maps.Keys(f.agents)) {
+		a := f.agents[name]
+		a.Skills = maps.Clone(a.Skills)
+		list = append(list, a)
+	}
+	return list
+}
+
+// Agent returns a handle to call an agent by. Whether the fleet has it shows
+// when it is called.
+func (f *Fleet) Agent(name string) *AgentRef { return &AgentRef{fleet: f, name: name} }
+
+// An AgentRef calls one agent of a fleet.
+type AgentRef struct {
+	fleet *Fleet
+	name  string
+}
+
+// skill finds what to run. [posthouse.ErrNotFound] names what there is.
+func (a *AgentRef) skill(name string) (Skill, error) {
+	agent, ok := a.fleet.agents[a.name]
+	if !ok {
+		return nil, notFound("agent", a.name, slices.Sorted(maps.Keys(a.fleet.agents)))
+	}
+	s, ok := agent.Skills[name]
+	if !ok {
+		return nil, notFound("skill of agent "+a.name, name, slices.Sorted(maps.Keys(agent.Skills)))
+	}
+	return s, nil
+}
+
+func notFound(what, name string, have []string) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no %s %q", what, name),
+		Hint: "there is " + strings.Join(have, ", "),
+	}
+}
+
+func invalid(field, format string, args ...any) error {
+	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// maxName leaves room in a step's name for an agent, a skill and a step below.
+const maxName = 60
+
+func checkName(field, name string) error {
+	if len(name) > maxName {
+		return invalid(field, "name %.80q is %d bytes long; the limit is %d", name, len(name), maxName)
+	}
+	if err := posthouse.ID(name).Validate(); err != nil {
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: "has a bad name", Err: err}
+	}
+	return nil
+}

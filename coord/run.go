@@ -1,0 +1,241 @@
+package coord
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// Names of a request's recorded steps. Users' names never hold a colon prefix
+// of these by accident: their steps are counted apart by what follows it.
+const (
+	stepRequest = "coord:request"
+	stepEmit    = "coord:emit"
+	stepAgent   = "agent:" // and agent.skill
+)
+
+// A run is one execution of a handler. Checkpoints and results are held until
+// something follows them, so that an agent's completion and what the handler
+// makes of it become durable at once.
+type run struct {
+	c       *Coordinator
+	sess    *engine.Session
+	task    *engine.Task
+	session *Session
+	req     request
+	resumed *posthouse.Header // the head this execution went on from; nil for a new request
+	began   time.Time
+
+	mu         sync.Mutex // commits in the order of events: parallel ones become a chain
+	opening    *posthouse.Step
+	held       held
+	due        bool   // held is to be committed before anything else is done
+	failure    string // of an agent, if none completed since
+	conclusion *Result
+	ending     bool // the handler has returned
+	stopped    bool // the handler was asked to return, to go on elsewhere
+	gates      []posthouse.ID
+	err        error // the first event or save that failed
+}
+
+// held is what happened since the last commit.
+type held struct {
+	change  *posthouse.Change // nil: the journal selected no event
+	steps   []posthouse.Step
+	failure *posthouse.Step // of the agent whose failure it is; recorded only if the handler goes on
+}
+
+// event returns an event of this run.
+func (r *run) event(kind Kind, cause posthouse.ID) Event {
+	e := Event{
+		ID: r.c.ledger.NewID(), Kind: kind, Cause: cause, Coordination: r.c.name,
+		Thread: r.sess.Thread(), Run: r.sess.Run(), At: r.c.ledger.Now().UTC(),
+	}
+	if b := r.sess.Branch(); b != posthouse.MainBranch {
+		e.Branch = b
+	}
+	return e
+}
+
+// emit journals an event and sends it. What it completes, if anything, is held
+// with the checkpoint that a journal makes of it.
+func (r *run) emit(ctx context.Context, e Event, done *completion) error {
+	f := *frameFrom(ctx)
+	f.done = done
+	err := r.c.opt.Journal.Record(f.with(ctx), e)
+	r.mu.Lock()
+	switch {
+	case err != nil && r.err == nil:
+		r.err = err
+	case err == nil && done != nil && !done.taken:
+		r.take(done)
+	}
+	r.mu.Unlock()
+	r.session.Event(e)
+	return err
+}
+
+// hold keeps the checkpoint that a journal made of an event. An earlier one is
+// committed now: what followed it is this.
+func (r *run) hold(ctx context.Context, ch *posthouse.Change) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.held.change != nil {
+		if err := r.flush(ctx); err != nil {
+			return err
+		}
+	}
+	r.held.change, r.due = ch, true
+	if f := frameFrom(ctx); f.done != nil {
+		r.take(f.done)
+	}
+	return nil
+}
+
+// take holds the result of a completion. Callers hold r.mu.
+func (r *run) take(c *completion) {
+	c.taken = true
+	if c.fail {
+		r.held.failure = &c.step
+	} else {
+		r.held.steps = append(r.held.steps, c.step)
+	}
+}
+
+// flushDue commits what is held before the run goes on to act.
+func (r *run) flushDue(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.due {
+		return r.err
+	}
+	return r.flush(ctx)
+}
+
+// beforeStep makes the request and all that happened durable before a step acts.
+func (r *run) beforeStep(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.due && r.opening == nil {
+		return r.err
+	}
+	return r.flush(ctx)
+}
+
+// flush commits what is held as the middle of the request. Callers hold r.mu.
+func (r *run) flush(ctx context.Context) error {
+	ch := r.held.change
+	if ch == nil && r.opening != nil {
+		var err error
+		if ch, err = r.change(posthouse.KindEvent); err != nil {
+			return err
+		}
+	}
+	if ch != nil {
+		ch.Status, ch.Next = posthouse.StatusRunning, []string{r.c.name}
+	}
+	return r.commit(ctx, ch, nil)
+}
+
+// commit makes one entry of ch, the gates and what is held. Callers hold r.mu.
+func (r *run) commit(ctx context.Context, ch *posthouse.Change, gates []posthouse.Gate) error {
+	if r.err != nil {
+		return r.err
+	}
+	d := &posthouse.Draft{Checkpoint: ch, Gates: gates}
+	if r.opening != nil {
+		d.Steps = append(d.Steps, *r.opening)
+	}
+	d.Steps = append(d.Steps, r.held.steps...)
+	if r.held.failure != nil && !r.ending {
+		d.Steps = append(d.Steps, *r.held.failure)
+	}
+	if ch == nil && len(d.Steps) == 0 {
+		r.held, r.due = held{}, false
+		return nil
+	}
+	r.gates = nil
+	for _, g := range r.task.Open() {
+		d.Keep = append(d.Keep, g.ID)
+		r.gates = append(r.gates, g.ID)
+	}
+	if ch != nil {
+		r.complete(ch)
+	}
+	done, err := r.sess.Commit(ctx, d)
+	if err != nil {
+		r.err = err
+		return err
+	}
+	for i := range done.Gates {
+		r.gates = append(r.gates, done.Gates[i].ID)
+	}
+	r.opening, r.held, r.due = nil, held{}, false
+	return nil
+}
+
+// complete fills in what all the request's checkpoints have in common.
+func (r *run) complete(ch *posthouse.Change) {
+	ch.Coordination, ch.Graph, ch.Node = r.c.name, r.c.name, r.c.name
+	if len(r.req.Labels) > 0 {
+		labels := maps.Clone(r.req.Labels)
+		maps.Copy(labels, ch.Labels)
+		ch.Labels = labels
+	}
+	if r.opening != nil {
+		ch.By = r.req.By
+	}
+}
+
+// A RequestState is the state of the checkpoints that a coordinator makes by
+// itself, where no event was selected: the first of a request that begins with
+// a step or a question, and the last of one that ends without an agent.
+type RequestState struct {
+	Request string          `json:"request"`          // the message
+	Result  string          `json:"result,omitempty"` // of [Conclude], or else the text streamed last
+	Data    json.RawMessage `json:"data,omitempty"`   // of [Conclude]
+	Error   string          `json:"error,omitempty"`
+}
+
+// change returns a checkpoint of the coordinator's own. The first of a request
+// has the request as its state, others keep their parent's.
+func (r *run) change(kind string) (*posthouse.Change, error) {
+	ch := &posthouse.Change{Kind: kind}
+	var err error
+	if r.opening != nil {
+		ch.State, err = posthouse.Opaque(nil, RequestState{Request: r.req.Message})
+	}
+	return ch, err
+}
+
+// broken returns the save that failed, if one did. A program that swallows its
+// error ends all the same.
+func (r *run) broken() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = r.sess.Err()
+	}
+	return r.err
+}
+
+// reply says where the branch stands.
+func (r *run) reply() *Reply {
+	p := &Reply{Thread: r.sess.Thread(), Text: r.session.Text()}
+	if head := r.sess.Head(); head != nil {
+		p.Checkpoint, p.Status = head.ID, head.Status
+	}
+	if p.Status == posthouse.StatusWaiting {
+		p.Gates = slices.Clone(r.gates)
+	}
+	if len(p.Gates) > 0 {
+		p.Gate = p.Gates[0]
+	}
+	return p
+}
