@@ -25,7 +25,7 @@ type Event struct {
 // A WatchQuery says what to watch from where.
 type WatchQuery struct {
 	Thread string // "": all threads
-	Cursor string // of the last event seen; "": from the beginning; "now": what comes
+	Cursor string // of the last event seen; "": from the beginning; "now": what comes after the call of Watch
 }
 
 // Watch yields events in commit order, per thread in the log's order, and
@@ -33,13 +33,15 @@ type WatchQuery struct {
 // events share its cursor, so one that is resumed in the middle of an entry
 // sees the rest of it again. [ErrUnsupported] if the store is no [Watcher].
 func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*Event, error] {
-	return func(yield func(*Event, error) bool) {
-		w, ok := l.store.(Watcher)
-		if !ok {
+	w, ok := l.store.(Watcher)
+	if !ok {
+		return func(yield func(*Event, error) bool) {
 			yield(nil, &Error{Code: CodeUnsupported, Message: "this store cannot be watched", Hint: "read the log instead"})
-			return
 		}
-		for e, err := range w.Watch(ctx, q.Cursor) {
+	}
+	entries := w.Watch(ctx, q.Cursor) // here, not at the first element, since "now" is now
+	return func(yield func(*Event, error) bool) {
+		for e, err := range entries {
 			if ctx.Err() != nil {
 				return
 			}
