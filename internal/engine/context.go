@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+
+	"github.com/posthouse/posthouse"
 )
 
 type contextKey int
@@ -45,13 +47,18 @@ func (t *Task) Scope(ctx context.Context, name string, occurrence uint32) contex
 func (t *Task) Scoped(ctx context.Context, name string) string { return scoped(ctx, t, name) }
 
 // StepKey returns thread/task/name/occurrence of the step whose function ctx
-// was given to: the same each time that function is tried, and no other's.
+// was given to: the same each time that function is tried, and no other's. The
+// thread is followed by ~branch unless that is main: a fork acts anew.
 func StepKey(ctx context.Context) (string, bool) {
 	sc, ok := ctx.Value(keyScope).(*scope)
 	if !ok {
 		return "", false
 	}
-	return sc.task.session.thread + "/" + sc.task.key + "/" + sc.name + "/" + itoa(sc.occurrence), true
+	thread := sc.task.session.thread
+	if b := sc.task.session.branch; b != posthouse.MainBranch {
+		thread += "~" + b
+	}
+	return thread + "/" + sc.task.key + "/" + sc.name + "/" + itoa(sc.occurrence), true
 }
 
 // Unordered returns a context below which steps may run at once: no order is

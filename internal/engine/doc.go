@@ -16,7 +16,7 @@
 //		switch {
 //		case t.Waiting() || errors.Is(err, posthouse.ErrWaiting): // asked: park
 //			if len(t.Questions()) > 0 {
-//				_, err = s.Commit(ctx, waitDraft) // Gates: t.Questions(), Steps: t.Held()
+//				_, err = s.Commit(ctx, waitDraft) // Gates: t.Questions(), Keep: the ids of t.Open(), Steps: t.Held()
 //			} // else the head already waits for these very gates
 //			return err
 //		case err != nil: // commit a checkpoint of kind fail
@@ -29,7 +29,7 @@
 // A node that follows a checkpoint which this session committed itself cannot
 // have anything on record, so [Session.Task] reads nothing. Only the first
 // node after Begin, and one that runs again after it waited, failed or
-// recorded something, costs one [posthouse.Ledger.Execution].
+// recorded something cost one [posthouse.Ledger.Execution].
 //
 // # Replay
 //

@@ -152,12 +152,15 @@ func (t *Task) begin(ctx context.Context, name string) (*call, error) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.disorder != nil {
+		return nil, t.disorder
+	}
 	c := &call{name: scoped(ctx, t, name)}
 	c.top = len(c.name) == len(name) && ctx.Value(keyUnordered) == nil
-	if c.top && len(t.running) > 0 {
+	if c.top && t.running != "" {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "step",
-			Message: fmt.Sprintf("%q began while step %q of the same task was running", name, t.running[0]),
+			Message: fmt.Sprintf("%q began while step %q of the same task was running", name, t.running),
 			Hint:    "mark the context with step.Unordered before running steps at once, or use the context that the outer step was given",
 		}
 	}
@@ -166,10 +169,11 @@ func (t *Task) begin(ctx context.Context, name string) (*call, error) {
 	case c.top:
 		var instead *posthouse.StepRecord
 		if c.recorded, instead = t.replay.follow(c.name, c.occurrence); instead != nil {
-			return nil, &OrderError{
+			t.disorder = &OrderError{
 				Thread: t.session.thread, Task: t.key,
 				Asked: callName(c.name, c.occurrence), Recorded: callName(instead.Name, instead.Occurrence),
 			}
+			return nil, t.disorder
 		}
 	default:
 		if t.replay != nil && len(c.name) == len(name) {
@@ -178,7 +182,7 @@ func (t *Task) begin(ctx context.Context, name string) (*call, error) {
 		c.recorded = t.replay.take(c.name, c.occurrence)
 	}
 	if c.recorded == nil && c.top {
-		t.running = append(t.running, name)
+		t.running = c.name
 	}
 	return c, nil
 }
@@ -191,7 +195,7 @@ func (t *Task) leave(c *call) {
 	if !c.top {
 		return
 	}
-	t.running = nil
+	t.running = ""
 	if !c.done {
 		t.survived = append(t.survived, posthouse.Step{
 			Task: t.key, Name: c.name, Occurrence: c.occurrence, Value: posthouse.Value{Codec: codecFailed},
@@ -233,15 +237,6 @@ func CheckName(field, name string) error {
 		return bad("has a control character or '>'")
 	}
 	return nil
-}
-
-// without returns list less the steps in gone.
-func without(list, gone []posthouse.Step) []posthouse.Step {
-	return slices.DeleteFunc(slices.Clone(list), func(s posthouse.Step) bool {
-		return slices.ContainsFunc(gone, func(g posthouse.Step) bool {
-			return g.Name == s.Name && g.Occurrence == s.Occurrence && g.Value.Codec == s.Value.Codec
-		})
-	})
 }
 
 // expire records that a deadline passed, or finds what was decided meanwhile.

@@ -25,6 +25,7 @@ type Session struct {
 
 	mu    sync.Mutex
 	head  *posthouse.Header
+	begun uint64          // where the log ended when the session began
 	fresh bool            // head is ours and starts a step: nothing is on record for what follows it
 	keys  map[string]bool // tasks that recorded something since head's step began
 	err   error           // the first failed commit
@@ -46,26 +47,26 @@ func Begin(ctx context.Context, l *posthouse.Ledger, o SessionOptions) (*Session
 		return nil, err
 	}
 	s := &Session{ledger: l, thread: o.Thread, branch: o.Branch, run: o.Run, claim: claim}
-	if s.head, err = findHead(ctx, l, o.Thread, o.Branch); err != nil {
+	if err := s.find(ctx); err != nil {
 		return nil, errors.Join(err, s.End(ctx))
 	}
 	return s, nil
 }
 
-// findHead returns nil for a thread or branch that does not exist.
-func findHead(ctx context.Context, l *posthouse.Ledger, thread, branch string) (*posthouse.Header, error) {
-	info, err := l.Thread(ctx, thread)
+// find looks up the head; a thread or branch that does not exist has none.
+func (s *Session) find(ctx context.Context) error {
+	info, err := s.ledger.Thread(ctx, s.thread)
 	if errors.Is(err, posthouse.ErrNotFound) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	b, ok := info.Branch(branch)
-	if !ok {
-		return nil, nil
+	s.begun = info.Tail.Seq
+	if b, ok := info.Branch(s.branch); ok {
+		s.head, err = s.ledger.GetHeader(ctx, b.Head)
 	}
-	return l.GetHeader(ctx, b.Head)
+	return err
 }
 
 // Ledger returns the ledger the session writes to.
@@ -181,12 +182,21 @@ func (s *Session) TaskWithKey(ctx context.Context, key string, fresh bool) (*Tas
 	if fresh {
 		return t, nil
 	}
-	e, err := s.ledger.Execution(ctx, s.Head(), key)
+	e, err := s.ledger.Execution(ctx, s.origin(), key)
 	if err != nil {
 		return nil, err
 	}
 	t.replay = newReplay(e)
 	return t, nil
+}
+
+// origin returns the head or, where there is none, a stand-in for it behind
+// what was on record before this session.
+func (s *Session) origin() *posthouse.Header {
+	if h := s.Head(); h != nil {
+		return h
+	}
+	return &posthouse.Header{Thread: s.thread, Branch: s.branch, Seq: s.begun + 1}
 }
 
 // End gives the lease back. Only the first call counts, and cancellation of

@@ -20,8 +20,9 @@ type Task struct {
 	replay    *replay           // nil: nothing is on record
 	steps     map[string]uint32 // calls so far, by name
 	asks      map[string]uint32 // questions so far, by name
-	running   []string          // steps whose function runs now, outermost first
+	running   string            // the step of this task whose function runs now, if its order counts
 	survived  []posthouse.Step  // failed calls that the next recorded step follows
+	disorder  error             // once an order broke: what every later step returns
 	held      []posthouse.Step
 	questions []posthouse.Gate
 	open      []*posthouse.Gate
@@ -84,16 +85,20 @@ func (t *Task) Do(ctx context.Context, name string, effect posthouse.Effect, fn 
 // record commits the result of a call with everything that goes before it.
 func (t *Task) record(ctx context.Context, c *call, effect posthouse.Effect, v posthouse.Value) error {
 	t.mu.Lock()
-	before := slices.Concat(t.held, t.survived)
+	held, survived := t.held, t.survived
+	t.held, t.survived = nil, nil
 	t.mu.Unlock()
-	steps := append(before, posthouse.Step{Task: t.key, Name: c.name, Occurrence: c.occurrence, Effect: effect, Value: v})
-	if _, err := t.session.Commit(ctx, &posthouse.Draft{Steps: steps}); err != nil {
-		return err
-	}
+	steps := append(slices.Concat(held, survived), posthouse.Step{
+		Task: t.key, Name: c.name, Occurrence: c.occurrence, Effect: effect, Value: v,
+	})
+	_, err := t.session.Commit(ctx, &posthouse.Draft{Steps: steps})
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err != nil {
+		t.held, t.survived = append(held, t.held...), append(survived, t.survived...)
+		return err
+	}
 	c.done = true
-	t.held, t.survived = without(t.held, before), without(t.survived, before)
 	return nil
 }
 

@@ -1,0 +1,530 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+// A spy counts reads of the log and can fail appends.
+type spy struct {
+	*memstore.Store
+	reads atomic.Int64
+	fail  atomic.Pointer[error]
+}
+
+func (s *spy) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+	s.reads.Add(1)
+	return s.Store.Read(ctx, thread, r)
+}
+
+func (s *spy) Append(ctx context.Context, b *posthouse.Batch) error {
+	if err := s.fail.Load(); err != nil {
+		return *err
+	}
+	return s.Store.Append(ctx, b)
+}
+
+func TestFreshNodeReadsNothing(t *testing.T) {
+	st := &spy{Store: memstore.New()}
+	l := open(t, st, nil)
+	s := begin(t, l, "t1")
+	input(t, s)
+	before := st.reads.Load()
+	var j journal
+	for range 5 {
+		tk := task(t, s, "work")
+		if _, err := j.do(context.Background(), tk, "llm", nil); err != nil {
+			t.Fatal(err)
+		}
+		commit(t, s, posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Next: []string{"work"}}, posthouse.Draft{})
+	}
+	if n := st.reads.Load() - before; n != 0 {
+		t.Fatalf("%d reads", n)
+	}
+	// The same execution once more in the same session does look.
+	for i := range 2 {
+		v, err := j.do(context.Background(), task(t, s, "work"), "llm", nil)
+		if err != nil || v != `"llm6"` {
+			t.Fatal(i, v, err)
+		}
+	}
+	if st.reads.Load() == before {
+		t.Fatal("nothing was read")
+	}
+}
+
+func TestExecutionBeforeTheFirstCheckpoint(t *testing.T) {
+	l := open(t, memstore.New(), nil)
+	s := begin(t, l, "t1")
+	var j journal
+	for range 2 {
+		if v, err := j.do(context.Background(), task(t, s, "work"), "llm", nil); err != nil || v != `"llm1"` {
+			t.Fatal(v, err)
+		}
+	}
+	// Another run is another execution: nobody could have gone on with the first.
+	_, tk := again(t, l, s)
+	if v, err := j.do(context.Background(), tk, "llm", nil); err != nil || v != `"llm2"` {
+		t.Fatal(v, err)
+	}
+}
+
+func TestOneSessionAThread(t *testing.T) {
+	ctx := context.Background()
+	l := open(t, memstore.New(), nil)
+	s := begin(t, l, "t1")
+	_, err := engine.Begin(ctx, l, engine.SessionOptions{Thread: "t1"})
+	var e *posthouse.Error
+	if !errors.Is(err, posthouse.ErrBusy) || !errors.As(err, &e) || e.Lease.Run != s.Run() {
+		t.Fatal(err)
+	}
+	if _, err := engine.Begin(ctx, l, engine.SessionOptions{Thread: "no/such name"}); !errors.Is(err, posthouse.ErrInvalid) {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := s.End(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Commit(ctx, &posthouse.Draft{}); !errors.Is(err, posthouse.ErrClosed) {
+		t.Fatal(err)
+	}
+	s = begin(t, l, "t1")
+	if s.Branch() != posthouse.MainBranch || s.Thread() != "t1" || s.Ledger() != l || s.Head() != nil {
+		t.Fatal("a new thread has no head")
+	}
+}
+
+// The lease of a run that stopped between two nodes is free at once for
+// another process, and its own writes are fenced from then on.
+func TestLeaseAndFence(t *testing.T) {
+	ctx := context.Background()
+	store, clk := memstore.New(), newClock()
+	a := open(t, store, &posthouse.Options{Owner: "a", Now: clk.now})
+	b := open(t, store, &posthouse.Options{Owner: "b", Now: clk.now})
+	sa := begin(t, a, "t1")
+	input(t, sa)
+	if _, err := engine.Begin(ctx, b, engine.SessionOptions{Thread: "t1"}); !errors.Is(err, posthouse.ErrBusy) {
+		t.Fatal(err)
+	}
+	clk.advance(11 * time.Second) // a has not been heard of
+	sb := begin(t, b, "t1")
+	var j journal
+	if _, err := j.do(ctx, task(t, sb, "work"), "llm", nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err := j.do(ctx, task(t, sa, "work"), "llm", nil)
+	if !errors.Is(err, posthouse.ErrFenced) && !errors.Is(err, posthouse.ErrBusy) {
+		t.Fatal("a stale run recorded a result:", err)
+	}
+	if sa.Err() == nil || !errors.Is(err, sa.Err()) {
+		t.Fatal(sa.Err())
+	}
+	if err := sa.End(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := sb.End(ctx); err != nil {
+		t.Fatal(err)
+	}
+	begin(t, a, "t1")
+}
+
+func TestFailedCommitEndsTheSession(t *testing.T) {
+	ctx := context.Background()
+	st := &spy{Store: memstore.New()}
+	l := open(t, st, nil)
+	s := begin(t, l, "t1")
+	input(t, s)
+	tk := task(t, s, "work")
+	big := posthouse.Value{Codec: "raw", Data: make([]byte, posthouse.DefaultMaxState+1)}
+	_, err := tk.Do(ctx, "big", 0, func(context.Context) (posthouse.Value, error) { return big, nil })
+	if !errors.Is(err, posthouse.ErrTooLarge) || s.Err() != nil {
+		t.Fatal("a result that is too large is the program's fault:", err, s.Err())
+	}
+	var full error = &posthouse.Error{Code: posthouse.CodeFull, Message: "no space left"}
+	st.fail.Store(&full)
+	tk.Hold(posthouse.Step{Name: "held", Value: value("h")})
+	var j journal
+	if _, err := j.do(ctx, tk, "llm", nil); !errors.Is(err, posthouse.ErrFull) {
+		t.Fatal(err)
+	}
+	st.fail.Store(nil)
+	if _, err := j.do(ctx, tk, "mail", nil); !errors.Is(err, posthouse.ErrFull) {
+		t.Fatal("the run went on past a failed commit:", err)
+	}
+	if h := tk.Held(); len(h) != 1 || h[0].Name != "held" {
+		t.Fatal("what was held is gone:", h)
+	}
+}
+
+func TestStaleHeadIsAConflict(t *testing.T) {
+	ctx, store := context.Background(), memstore.New()
+	l := open(t, store, nil)
+	s := begin(t, l, "t1")
+	input(t, s)
+	if err := s.End(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s = begin(t, l, "t1") // an intention: nothing of it is in the log yet
+	other, err := open(t, store, nil).Save(ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "t1", Parent: s.Head().ID}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var j journal
+	_, err = j.do(ctx, task(t, s, "work"), "llm", nil)
+	var e *posthouse.Error
+	if !errors.Is(err, posthouse.ErrConflict) || !errors.As(err, &e) || e.Head != other.ID || s.Err() == nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHeldResultsGoWithWhatFollows(t *testing.T) {
+	ctx := context.Background()
+	l := open(t, memstore.New(), nil)
+	s := begin(t, l, "t1")
+	input(t, s)
+	tk := task(t, s, "work")
+	call := func(tk *engine.Task, v string) (string, bool) {
+		r, ok := tk.Recorded("agent")
+		if !ok {
+			r.Value = value(v)
+			tk.Hold(r.Step)
+		}
+		return string(r.Value.Data), ok
+	}
+	call(tk, "one")
+	call(tk, "two")
+	var j journal
+	if _, err := j.do(ctx, tk, "llm", nil); err != nil {
+		t.Fatal(err)
+	}
+	call(tk, "three")
+	held := tk.Held()
+	if len(held) != 1 || held[0].Task != tk.Key() || held[0].Occurrence != 2 || len(tk.Held()) != 0 {
+		t.Fatal(held)
+	}
+	commit(t, s, posthouse.Change{Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Next: []string{"work"}}, posthouse.Draft{Steps: held})
+	_, tk = again(t, l, s)
+	for _, want := range []string{`"one"`, `"two"`, `"three"`} {
+		if v, ok := call(tk, "new"); !ok || v != want {
+			t.Fatal(v, ok)
+		}
+	}
+	if v, ok := call(tk, "new"); ok || v != `"new"` {
+		t.Fatal(v, ok)
+	}
+	if v, err := j.do(ctx, tk, "llm", nil); err != nil || v != `"llm1"` {
+		t.Fatal("a call taken by Recorded has no order:", v, err)
+	}
+}
+
+func TestTaskWithKeySpansCheckpoints(t *testing.T) {
+	ctx := context.Background()
+	l := open(t, memstore.New(), nil)
+	s := begin(t, l, "t1")
+	input(t, s)
+	tk, err := s.TaskWithKey(ctx, "dispatch/1", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var j journal
+	if _, err := j.do(ctx, tk, "a", nil); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, posthouse.Change{Kind: posthouse.KindEvent, Status: posthouse.StatusRunning, Next: []string{"dispatch"}}, posthouse.Draft{})
+	if _, err := j.do(ctx, tk, "b", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.End(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s = begin(t, l, "t1")
+	if tk, err = s.TaskWithKey(ctx, "dispatch/1", false); err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range []string{"a", "b"} {
+		if v, err := j.do(ctx, tk, n, nil); err != nil || v != fmt.Sprintf("%q", n+fmt.Sprint(i+1)) {
+			t.Fatal(v, err)
+		}
+	}
+}
+
+// ask parks the node as a model does.
+func park(t testing.TB, s *engine.Session, tk *engine.Task) *posthouse.Committed {
+	t.Helper()
+	var keep []posthouse.ID
+	for _, g := range tk.Open() {
+		keep = append(keep, g.ID)
+	}
+	return commit(t, s, posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"work"}},
+		posthouse.Draft{Gates: tk.Questions(), Keep: keep, Steps: tk.Held()})
+}
+
+func TestAsk(t *testing.T) {
+	ctx := context.Background()
+	l := open(t, memstore.New(), nil)
+	s := begin(t, l, "t1")
+	input(t, s)
+	tk := task(t, s, "work")
+	if tk.Waiting() {
+		t.Fatal("nothing was asked")
+	}
+	for range 2 {
+		if _, err := tk.Ask(ctx, posthouse.Gate{Name: "ok"}); !errors.Is(err, posthouse.ErrWaiting) {
+			t.Fatal(err)
+		}
+	}
+	if !tk.Waiting() || len(tk.Questions()) != 2 || len(tk.Open()) != 0 {
+		t.Fatal(tk.Questions())
+	}
+	done := park(t, s, tk)
+	ids := []posthouse.ID{done.Gates[0].ID, done.Gates[1].ID}
+	if ids[0] == ids[1] {
+		t.Fatal("two questions, one id")
+	}
+
+	if _, err := l.Decide(ctx, ids[1], posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}); err != nil {
+		t.Fatal(err)
+	}
+	s, tk = again(t, l, s)
+	if _, err := tk.Ask(ctx, posthouse.Gate{Name: "ok"}); !errors.Is(err, posthouse.ErrWaiting) {
+		t.Fatal(err)
+	}
+	g, err := tk.Ask(ctx, posthouse.Gate{Name: "ok"})
+	if err != nil || g.ID != ids[1] || g.Decision.By != "bob" {
+		t.Fatal(g, err)
+	}
+	if open := tk.Open(); len(open) != 1 || open[0].ID != ids[0] || len(tk.Questions()) != 0 || !tk.Waiting() {
+		t.Fatal(open, tk.Questions())
+	}
+	// A third question keeps the first gate open under its id.
+	if _, err := tk.Ask(ctx, posthouse.Gate{Name: "more"}); !errors.Is(err, posthouse.ErrWaiting) {
+		t.Fatal(err)
+	}
+	park(t, s, tk)
+	if _, err := l.Decide(ctx, ids[0], posthouse.Decision{Verdict: posthouse.Reject, By: "eve"}); err != nil {
+		t.Fatal(err)
+	}
+	_, tk = again(t, l, s)
+	if g, err = tk.Ask(ctx, posthouse.Gate{Name: "ok"}); err != nil || g.ID != ids[0] || g.Decision.Verdict != posthouse.Reject {
+		t.Fatal(g, err)
+	}
+}
+
+func TestAskInsideAStep(t *testing.T) {
+	ctx := context.Background()
+	l := open(t, memstore.New(), nil)
+	s := begin(t, l, "t1")
+	input(t, s)
+	program := func(tk *engine.Task) (posthouse.Value, error) {
+		return tk.Do(ctx, "outer", 0, func(ctx context.Context) (posthouse.Value, error) {
+			g, err := tk.Ask(ctx, posthouse.Gate{Name: "ok"})
+			if err != nil {
+				return posthouse.Value{}, err
+			}
+			return value(string(g.Decision.Verdict)), nil
+		})
+	}
+	tk := task(t, s, "work")
+	if _, err := program(tk); !errors.Is(err, posthouse.ErrWaiting) {
+		t.Fatal(err)
+	}
+	if q := tk.Questions(); q[0].Name != "outer>ok" {
+		t.Fatal(q)
+	}
+	id := park(t, s, tk).Gates[0].ID
+	if _, err := l.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}); err != nil {
+		t.Fatal(err)
+	}
+	_, tk = again(t, l, s)
+	if v, err := program(tk); err != nil || string(v.Data) != `"approve"` {
+		t.Fatal(v, err)
+	}
+}
+
+func TestAskPutsAPassedDeadlineOnRecord(t *testing.T) {
+	ctx, clk := context.Background(), newClock()
+	l := open(t, memstore.New(), &posthouse.Options{Now: clk.now})
+	s := begin(t, l, "t1")
+	input(t, s)
+	tk := task(t, s, "work")
+	q := posthouse.Gate{Name: "ok", ExpiresAt: clk.now().Add(time.Hour)}
+	if _, err := tk.Ask(ctx, q); !errors.Is(err, posthouse.ErrWaiting) {
+		t.Fatal(err)
+	}
+	id := park(t, s, tk).Gates[0].ID
+	clk.advance(time.Hour)
+	s, tk = again(t, l, s)
+	g, err := tk.Ask(ctx, q)
+	if err != nil || g.ID != id || g.Decision.Verdict != posthouse.Expire {
+		t.Fatal(g, err)
+	}
+	if g, err := l.Gate(ctx, id); err != nil || g.Decision == nil {
+		t.Fatal("not on record:", g, err)
+	}
+	commit(t, s, posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone, Node: "work"}, posthouse.Draft{})
+}
+
+// Whatever runs, fails, crashes and runs again: a result that was recorded is
+// what every later execution sees, and its function does not run again.
+func TestReplayProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ctx := context.Background()
+		l, err := posthouse.Open(memstore.New(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 1, 8).Draw(t, "program")
+		recorded := make([]string, len(names))
+		s, err := engine.Begin(ctx, l, engine.SessionOptions{Thread: "t"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Commit(ctx, &posthouse.Draft{Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}}); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for range rapid.IntRange(1, 5).Draw(t, "executions") {
+			tk, err := s.Task(ctx, "n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			stop := rapid.IntRange(0, len(names)).Draw(t, "stop")
+			fails := rapid.SliceOfN(rapid.Bool(), len(names), len(names)).Draw(t, "fails")
+			for i, name := range names[:stop] {
+				v, err := tk.Do(ctx, name, 0, func(context.Context) (posthouse.Value, error) {
+					if recorded[i] != "" {
+						t.Fatalf("call %d ran again", i)
+					}
+					if n++; fails[i] {
+						return posthouse.Value{}, errors.New("no")
+					}
+					return posthouse.Value{Codec: "raw", Data: fmt.Append(nil, n)}, nil
+				})
+				switch {
+				case err != nil && (recorded[i] != "" || !fails[i]):
+					t.Fatalf("call %d: %v", i, err)
+				case err == nil && recorded[i] != "" && recorded[i] != string(v.Data):
+					t.Fatalf("call %d: %s, recorded was %s", i, v.Data, recorded[i])
+				case err == nil:
+					recorded[i] = string(v.Data)
+				}
+			}
+			if rapid.Bool().Draw(t, "crash") {
+				if err := s.End(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if s, err = engine.Begin(ctx, l, engine.SessionOptions{Thread: "t"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	})
+}
+
+func TestForkInheritsWhatWasRecordedBefore(t *testing.T) {
+	ctx := context.Background()
+	l := open(t, memstore.New(), nil)
+	s := begin(t, l, "t1")
+	input(t, s)
+	var j journal
+	tk := task(t, s, "work")
+	if _, err := j.do(ctx, tk, "before", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tk.Ask(ctx, posthouse.Gate{Name: "ok"}); !errors.Is(err, posthouse.ErrWaiting) {
+		t.Fatal(err)
+	}
+	wait := park(t, s, tk)
+	if _, err := l.Decide(ctx, wait.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}); err != nil {
+		t.Fatal(err)
+	}
+	s, tk = again(t, l, s)
+	if _, err := j.do(ctx, tk, "before", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tk.Ask(ctx, posthouse.Gate{Name: "ok"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.do(ctx, tk, "after", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.End(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f, err := l.Fork(ctx, wait.Checkpoint.ID, &posthouse.ForkOptions{Branch: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := engine.Begin(ctx, l, engine.SessionOptions{Thread: "t1", Branch: "other"})
+	if err != nil || b.Head().ID != f.ID {
+		t.Fatal(b.Head(), err)
+	}
+	tk = task(t, b, "work")
+	var key string
+	if _, err := j.do(ctx, tk, "before", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tk.Ask(ctx, posthouse.Gate{Name: "ok"}); !errors.Is(err, posthouse.ErrWaiting) {
+		t.Fatal("the fork passed a gate that it has to ask again:", err)
+	}
+	if _, err := tk.Do(ctx, "after", 0, func(ctx context.Context) (posthouse.Value, error) {
+		key, _ = engine.StepKey(ctx)
+		return value("new"), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"before", "after"}; !slices.Equal(j.ran, want) {
+		t.Fatal(j.ran)
+	}
+	if want := "t1~other/" + tk.Key() + "/after/0"; key != want {
+		t.Fatalf("key %q, want %q", key, want)
+	}
+}
+
+func BenchmarkTask(b *testing.B) {
+	l := open(b, memstore.New(), nil)
+	s := begin(b, l, "t1")
+	input(b, s)
+	ctx := context.Background()
+	b.ReportAllocs()
+	for b.Loop() {
+		tk, err := s.Task(ctx, "work")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := engine.Guard(func() error { tk.With(ctx); return nil }); err != nil || tk.Waiting() {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkStep(b *testing.B) {
+	l := open(b, memstore.New(), nil)
+	s := begin(b, l, "t1")
+	input(b, s)
+	ctx := context.Background()
+	d := posthouse.Draft{}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.Task(ctx, "work"); err != nil {
+			b.Fatal(err)
+		}
+		d = posthouse.Draft{Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Node: "work", Next: []string{"work"}}}
+		if _, err := s.Commit(ctx, &d); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
