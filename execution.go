@@ -64,8 +64,7 @@ func (l *Ledger) Execution(ctx context.Context, head *Header, task string) (*Exe
 			}
 		}
 	}
-	l.remember(head, recents)
-	return x, nil
+	return x, l.remember(ctx, head, recents)
 }
 
 // open adds a gate. A question that a fork put again takes the place of the
@@ -81,16 +80,24 @@ func (x *Execution) open(g *Gate) {
 }
 
 // remember lets the next checkpoint refer to results recorded before a restart.
-func (l *Ledger) remember(h *Header, rs []recent) {
+func (l *Ledger) remember(ctx context.Context, h *Header, rs []recent) error {
+	if len(rs) == 0 {
+		return nil
+	}
 	t, err := l.thread(h.Thread)
-	if err != nil || len(rs) == 0 {
-		return
+	if err != nil {
+		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if hd := t.heads[h.Branch]; hd != nil && hd.ID == h.ID && len(hd.recent) == 0 {
+	if err := l.load(ctx, t); err != nil {
+		return err
+	}
+	hd, err := l.headOf(ctx, t, h.Branch)
+	if err == nil && hd != nil && hd.ID == h.ID && len(hd.recent) == 0 {
 		hd.recent = rs
 	}
+	return err
 }
 
 // A lineage is the stretches of log that a branch's unfinished executions may

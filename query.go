@@ -164,8 +164,8 @@ func (l *Ledger) Thread(ctx context.Context, thread string) (*ThreadInfo, error)
 		return nil, err
 	}
 	for t, err := range l.store.Threads(ctx, ThreadQuery{Thread: thread}) {
-		if err == nil && len(t.Branches) == 0 {
-			break // deleted, but for the record that says so
+		if err == nil && t.gone() {
+			break
 		}
 		return t, err
 	}
@@ -179,7 +179,7 @@ func (l *Ledger) Threads(ctx context.Context, q ThreadQuery) iter.Seq2[*ThreadIn
 	return func(yield func(*ThreadInfo, error) bool) {
 		n := 0
 		for t, err := range l.store.Threads(ctx, q) {
-			if err == nil && len(t.Branches) == 0 {
+			if err == nil && t.gone() {
 				continue
 			}
 			if !yield(t, err) || err != nil {
@@ -191,3 +191,6 @@ func (l *Ledger) Threads(ctx context.Context, q ThreadQuery) iter.Seq2[*ThreadIn
 		}
 	}
 }
+
+// gone reports that nothing is left of a thread but the record that says so.
+func (t *ThreadInfo) gone() bool { return len(t.Branches) == 0 && t.Checkpoints == 0 }

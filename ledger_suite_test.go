@@ -1,0 +1,17 @@
+package posthouse_test
+
+import (
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/store/storetest"
+)
+
+// TestLedgerRules runs what the Ledger promises on the store in memory; every
+// other store runs the same cases in its own package.
+func TestLedgerRules(t *testing.T) {
+	storetest.Run(t, storetest.Harness{
+		Open: func(testing.TB, string) posthouse.Store { return memstore.New() }, Only: "ledger/",
+	})
+}
