@@ -1,0 +1,104 @@
+package posthouse
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestIDsAscend checks that ids are unique, sort by creation and survive their
+// short form, while the clock stands, jumps and runs from several goroutines.
+func TestIDsAscend(t *testing.T) {
+	var s idSource
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	last := ID("")
+	for i := range 300_000 {
+		switch {
+		case i%1000 == 0:
+			at = at.Add(time.Millisecond)
+		case i == 5000:
+			at = at.Add(-time.Hour)
+		}
+		id := s.new(at)
+		if id <= last {
+			t.Fatalf("id %d: %s does not follow %s", i, id, last)
+		}
+		last = id
+	}
+	if k, ok := last.uuid(); !ok || k.id() != last {
+		t.Errorf("%s does not survive its short form", last)
+	}
+	if ms := time.UnixMilli(int64(mustKey(t, s.new(at.Add(48*time.Hour))).millis())); ms.Sub(at).Round(time.Hour) != 48*time.Hour {
+		t.Errorf("the id's time is %s", ms)
+	}
+	seen := make([]map[ID]bool, 4)
+	var wg sync.WaitGroup
+	for g := range seen {
+		wg.Go(func() {
+			seen[g] = map[ID]bool{}
+			for range 10_000 {
+				seen[g][s.new(at)] = true
+			}
+		})
+	}
+	wg.Wait()
+	all := map[ID]bool{}
+	for _, m := range seen {
+		for id := range m {
+			all[id] = true
+		}
+	}
+	if len(all) != 40_000 {
+		t.Errorf("%d of 40,000 ids differ", len(all))
+	}
+}
+
+func mustKey(t *testing.T, id ID) OrderKey {
+	k, ok := id.uuid()
+	if !ok {
+		t.Fatalf("%s is no UUIDv7", id)
+	}
+	return k
+}
+
+func (k OrderKey) millis() (ms uint64) {
+	for _, b := range k[:6] {
+		ms = ms<<8 | uint64(b)
+	}
+	return ms
+}
+
+func TestIDCounterOverflows(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := idSource{ms: uint64(at.UnixMilli()), count: 1<<26 - 2}
+	a, b, c := s.new(at), s.new(at), s.new(at)
+	if a >= b || b >= c {
+		t.Errorf("%s, %s, %s do not ascend", a, b, c)
+	}
+}
+
+func TestOnlyCanonicalUUIDsAreShort(t *testing.T) {
+	var s idSource
+	id := s.new(time.Now())
+	for _, bad := range []ID{
+		"", "x", ID(id[:35]), id + "0", "0198C5A2-0000-7000-8000-000000000000", "0198c5a2-0000-4000-8000-000000000000",
+		"0198c5a2-0000-7000-c000-000000000000", "0198c5a2_0000-7000-8000-000000000000", "0198c5g2-0000-7000-8000-000000000000",
+	} {
+		if _, ok := bad.uuid(); ok {
+			t.Errorf("%q passes for a canonical UUIDv7", bad)
+		}
+	}
+}
+
+func TestCursorRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := Header{Seq: rapid.Uint64().Draw(t, "seq")}
+		copy(h.Order[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "order"))
+		k, seq, err := ParseCursor(h.Cursor())
+		if err != nil || k != h.Order || seq != h.Seq {
+			t.Fatalf("%s: %v %d %v", h.Cursor(), k, seq, err)
+		}
+	})
+}
