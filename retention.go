@@ -110,6 +110,7 @@ func (l *Ledger) evictFrom(ctx context.Context, thread string, hs []*Header) (in
 		if err != nil {
 			return err
 		}
+		a.sign = true
 		a.add(Record{Kind: RecordRemoval, Removal: &RemovalInfo{Reason: "retention cap", By: "posthouse", Count: len(gone)}}, body)
 		return nil
 	})
