@@ -1,0 +1,226 @@
+package sign
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A chain follows the entries of one thread, in order, and collects what is
+// wrong with them. It trusts nothing but the ring.
+type chain struct {
+	thread string
+	ring   *Ring
+	absent bool // bodies may be absent without a record that says why: they were not asked for
+	report Report
+
+	next    uint64           // sequence number expected; 0: the first entry
+	prev    []posthouse.Hash // what the next entry's Prev may be; empty: it cannot be told
+	first   uint64           // first entry there is
+	from    uint64           // first entry of the unbroken run
+	signed  uint64           // newest entry with a valid signature in that run
+	covered uint64           // newest entry that a valid signature covers
+	damaged bool             // something is wrong: what follows from it is not reported again
+
+	unknown map[string]bool // keys reported as unknown
+	pending []Fault         // questions and decisions that no signature covers yet
+	records *records
+	info    posthouse.ThreadInfo // the fold of the entries
+
+	seen    ThreadHead // what the witness saw
+	wasSeen bool
+	met     bool // the entry the witness saw, or another in its place
+}
+
+func newChain(thread string, ring *Ring) *chain {
+	return &chain{
+		thread: thread, ring: ring, report: Report{Threads: 1, Keys: []KeyReport{}, Faults: []Fault{}}, unknown: map[string]bool{},
+		records: newRecords(), info: posthouse.ThreadInfo{Thread: thread},
+	}
+}
+
+func (c *chain) fault(kind FaultKind, seq uint64, record int, id posthouse.ID, format string, args ...any) {
+	c.report.Faults = append(c.report.Faults, Fault{kind, c.thread, seq, record, id, fmt.Sprintf(format, args...)})
+}
+
+// damage is fault for what leaves a hole in what later entries build on.
+func (c *chain) damage(kind FaultKind, seq uint64, format string, args ...any) {
+	c.fault(kind, seq, -1, "", format, args...)
+	c.damaged = true
+}
+
+// entry takes in the next entry.
+func (c *chain) entry(e *posthouse.Entry) {
+	c.report.Entries++
+	c.report.Bytes += int64(len(e.Header))
+	recs, err := e.Records()
+	if !c.place(e, recs) {
+		return
+	}
+	sum := e.Sum()
+	sound := sum == e.Hash
+	switch {
+	case !sound:
+		c.damage(FaultHash, e.Seq, "it does not have the hash it was written with")
+	case err != nil:
+		c.damage(FaultFormat, e.Seq, "%v", err)
+	}
+	c.meet(e)
+	c.report.Records += len(recs)
+	c.bodies(e, recs)
+	sound = c.signature(e, sound) && sound
+	c.prev = []posthouse.Hash{e.Link()}
+	if !sound {
+		c.prev = nil // reported; whether the next entry follows cannot be told
+	}
+	if err == nil && !c.damaged {
+		c.fold(e, recs)
+	}
+	c.next = e.Seq + 1
+}
+
+// place checks that e stands where it should, and reports whether it is to be
+// looked at.
+func (c *chain) place(e *posthouse.Entry, recs []posthouse.Record) bool {
+	switch {
+	case e.Thread != c.thread:
+		c.damage(FaultChain, e.Seq, "it belongs to thread %.200q", e.Thread)
+	case c.next == 0 && e.Seq != 1 && !isFloor(recs):
+		c.damage(FaultMissing, e.Seq, "entries 1 to %d are not there, and it does not attest their removal", e.Seq-1)
+	case c.next == 0 && e.Seq == 1 && !e.Prev.IsZero():
+		c.damage(FaultChain, e.Seq, "it is the first, but follows another entry")
+	case c.next != 0 && e.Seq < c.next:
+		c.damage(FaultChain, e.Seq, "it comes again, or out of order: entry %d was expected", c.next)
+		return false
+	case c.next != 0 && e.Seq > c.next:
+		c.gap(e.Seq)
+	case len(c.prev) > 0 && c.prev[0] != e.Prev:
+		c.damage(FaultChain, e.Seq, "it does not follow entry %d: one of the two is not the one that was written", e.Seq-1)
+		c.breakRun(e.Seq)
+	}
+	if c.next == 0 {
+		c.first, c.from = e.Seq, e.Seq
+	}
+	return true
+}
+
+// gap reports the entries before seq as missing.
+func (c *chain) gap(seq uint64) {
+	c.damage(FaultMissing, c.next, "%s not there", entries(c.next, seq-1))
+	c.prev = nil
+	c.breakRun(seq)
+}
+
+func entries(from, to uint64) string {
+	if from == to {
+		return fmt.Sprintf("entry %d is", from)
+	}
+	return fmt.Sprintf("entries %d to %d are", from, to)
+}
+
+// breakRun ends a run of entries that hang together: a signature covers what
+// is before it in its own run only.
+func (c *chain) breakRun(seq uint64) {
+	c.settle()
+	c.from, c.signed = seq, 0
+}
+
+// settle counts what the signatures of the run cover.
+func (c *chain) settle() {
+	if c.signed != 0 {
+		c.report.Covered += int(c.signed - c.from + 1)
+		c.covered = c.signed
+	}
+}
+
+func (c *chain) bodies(e *posthouse.Entry, recs []posthouse.Record) {
+	if len(e.Bodies) != len(recs) && (e.Bodies != nil || !c.absent) {
+		c.damage(FaultBody, e.Seq, "it has %d bodies for %d records", len(e.Bodies), len(recs))
+		return
+	}
+	for i, body := range e.Bodies {
+		r := &recs[i]
+		switch {
+		case len(body) == 0 && r.Size > 0:
+			if !c.absent {
+				c.records.absent = append(c.records.absent, absence{posthouse.BodyRef{Seq: e.Seq, Record: i}, idOf(r), r.Kind})
+			}
+			continue
+		case len(body) != r.Size || r.Size > 0 && sha256.Sum256(body) != r.Hash:
+			c.fault(FaultBody, e.Seq, i, idOf(r), "the %s does not have the hash it was written with", r.Kind)
+		}
+		c.report.Bytes += int64(len(body))
+	}
+}
+
+// idOf returns the id of the checkpoint or gate that a record is about.
+func idOf(r *posthouse.Record) posthouse.ID {
+	switch {
+	case r.Checkpoint != nil:
+		return r.Checkpoint.ID
+	case r.Gate != nil:
+		return r.Gate.ID
+	case r.Decision != nil:
+		return r.Decision.Gate
+	}
+	return ""
+}
+
+// signature checks the entry's signature, if it has one, and reports false if
+// it is damaged. That of an entry whose content is not sound covers nothing.
+func (c *chain) signature(e *posthouse.Entry, sound bool) bool {
+	if len(e.Sig) == 0 {
+		return true
+	}
+	id, sig, err := posthouse.SplitSignature(e.Sig)
+	if err != nil {
+		c.damage(FaultSignature, e.Seq, "its signature does not decode")
+		return false
+	}
+	k := c.report.key(id)
+	k.Signatures++
+	key, ok := c.ring.Key(id)
+	k.Known = ok
+	switch {
+	case !ok && len(c.ring.Keys()) == 0: // signatures are not being checked
+	case !ok && !c.unknown[id]:
+		c.unknown[id] = true
+		c.fault(FaultUnknownKey, e.Seq, -1, "", "it is signed by %.200q, which the ring does not have: this and what else the key signed in the thread is unverifiable", id)
+	case !ok:
+	case !key.verify(posthouse.SignatureMessage(e.Hash), sig):
+		c.damage(FaultSignature, e.Seq, "its signature by %s does not verify", id)
+		return false
+	case !key.InUse(e.Time()):
+		c.fault(FaultKeyTime, e.Seq, -1, "", "it is signed by %s, which was not in use at its time, %s", id, e.Time().Format("2006-01-02 15:04:05"))
+	default:
+		k.Valid++
+		if sound {
+			c.signed = e.Seq
+			c.pending = slices.DeleteFunc(c.pending, func(f Fault) bool { return f.Seq >= c.from })
+		}
+	}
+	return true
+}
+
+// end settles the counts once the last entry was taken in.
+func (c *chain) end(requireSigned bool) {
+	c.settle()
+	r := &c.report
+	r.Uncovered = r.Entries - r.Covered
+	if c.covered == 0 {
+		r.Unsigned = 1
+	}
+	if requireSigned {
+		r.Faults = append(r.Faults, c.pending...)
+	}
+	c.records.end(c)
+}
+
+// summary is what is to be said about the thread as a whole.
+func (c *chain) summary() *ThreadReport {
+	return &ThreadReport{
+		Thread: c.thread, Entries: c.report.Entries, Last: max(c.next, 1) - 1, Signed: c.covered, Faults: len(c.report.Faults),
+	}
+}

@@ -1,0 +1,157 @@
+package sign
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// compare checks the thread's summary against the fold of its log.
+func (c *chain) compare(info *posthouse.ThreadInfo) {
+	want, have := c.info, *info
+	if want.Lease == (posthouse.Lease{}) && have.Lease.Owner == "" && !have.Lease.Held {
+		want.Lease.Fence = have.Lease.Fence // it outlives the entries of a deleted thread
+	}
+	a, errA := want.MarshalBinary()
+	b, errB := have.MarshalBinary()
+	if errA != nil || errB != nil || !bytes.Equal(a, b) {
+		c.fault(FaultSummary, info.Tail.Seq, -1, "", "the thread's summary is not what its log says: %s", difference(&want, &have))
+	}
+}
+
+// difference names the first field that differs.
+func difference(want, have *posthouse.ThreadInfo) string {
+	switch {
+	case want.Generation != have.Generation:
+		return "generation"
+	case want.Tail != have.Tail || want.Link != have.Link:
+		return "where it ends"
+	case want.Status != have.Status:
+		return "status"
+	case want.Graph != have.Graph || want.Coordination != have.Coordination:
+		return "graph or coordination"
+	case len(want.Branches) != len(have.Branches):
+		return "number of branches"
+	case len(want.Waiting) != len(have.Waiting):
+		return "number of open gates"
+	case want.Lease != have.Lease:
+		return "lease"
+	case want.Checkpoints != have.Checkpoints:
+		return "number of checkpoints"
+	case want.Signed != have.Signed:
+		return "newest signature"
+	case want.Created != have.Created || want.Updated != have.Updated || want.Due != have.Due:
+		return "times"
+	}
+	return "branches or open gates"
+}
+
+// index checks that every kept checkpoint and gate is found where it is, and
+// that lists show the checkpoints as the log has them. Places behind the
+// chain's end are newer than the walk.
+func (v *verifier) index(c *chain) error {
+	last := c.info.Tail.Seq
+	for _, id := range c.records.indexed() {
+		if err := v.find(c, id, last); err != nil {
+			return err
+		}
+	}
+	listed := 0
+	for h, err := range v.store.List(v.ctx, posthouse.Query{Thread: c.thread}) {
+		if err != nil {
+			return err
+		}
+		if h.Seq > last {
+			continue
+		}
+		listed++
+		switch p, ok := c.records.checkpoints[h.ID]; {
+		case !ok || h.Seq != p.seq:
+			c.fault(FaultIndex, h.Seq, -1, h.ID, "lists show a checkpoint that is not kept there")
+		case digest(h) != p.digest:
+			c.fault(FaultIndex, h.Seq, -1, h.ID, "lists show another header than the log has")
+		}
+	}
+	if n := len(c.records.checkpoints); listed < n {
+		c.fault(FaultIndex, last, -1, "", "lists show %d of the thread's %d checkpoints", listed, n)
+	}
+	c.report.Checkpoints = len(c.records.checkpoints)
+	return nil
+}
+
+// An indexedID is an id and the place it must lead to.
+type indexedID struct {
+	id  posthouse.ID
+	seq uint64
+}
+
+// indexed returns what the index must have, in the log's order.
+func (s *records) indexed() []indexedID {
+	ids := make([]indexedID, 0, len(s.checkpoints)+len(s.gates))
+	for id, p := range s.checkpoints {
+		ids = append(ids, indexedID{id, p.seq})
+	}
+	for id, g := range s.gates {
+		ids = append(ids, indexedID{id, g.newest})
+	}
+	slices.SortFunc(ids, func(a, b indexedID) int { return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.id, b.id)) })
+	return ids
+}
+
+func (v *verifier) find(c *chain, id indexedID, last uint64) error {
+	ref, err := v.store.Find(v.ctx, id.id)
+	switch {
+	case errors.Is(err, posthouse.ErrNotFound):
+		c.fault(FaultIndex, id.seq, -1, id.id, "it is not found by its id")
+	case err != nil:
+		return err
+	case ref.Thread != c.thread || ref.Seq != id.seq && ref.Seq <= last:
+		c.fault(FaultIndex, id.seq, -1, id.id, "its id leads to entry %d of thread %q", ref.Seq, ref.Thread)
+	}
+	return nil
+}
+
+// witness notes what was seen of the thread before.
+func (c *chain) witness(h *Head) { c.seen, c.wasSeen = h.of(c.thread) }
+
+// meet compares an entry with what the witness saw in its place.
+func (c *chain) meet(e *posthouse.Entry) {
+	if c.wasSeen && e.Seq == c.seen.Seq {
+		c.met = true
+		if e.Hash == c.seen.Hash {
+			c.report.Witnessed = 1
+			return
+		}
+		c.fault(FaultForked, e.Seq, -1, "", "it is not the entry that the witness saw here: the log was written anew")
+	}
+}
+
+// ended says what became of a log that no longer reaches what the witness saw.
+func (c *chain) ended(h *Head) {
+	switch {
+	case !c.wasSeen || c.met:
+	case c.next <= c.seen.Seq:
+		c.fault(FaultRewound, max(c.next, 1)-1, -1, "", "the log ends here; the witness of %s saw entry %d", h.date(), c.seen.Seq)
+	case c.first > c.seen.Seq && c.covered >= c.first:
+		c.report.Witnessed = 1 // removed since, and signed for
+	case c.first > c.seen.Seq:
+		c.fault(FaultVanished, c.first, -1, "", "the entries that the witness of %s saw were removed, and no signature covers the record that says so", h.date())
+	}
+}
+
+func (h *Head) date() string { return h.At.UTC().Format(time.RFC3339) }
+
+// unreadable notes an entry that the store could not give out.
+func (c *chain) unreadable(seq uint64, err error) {
+	c.damage(FaultStore, seq, "the store cannot read it: %v", err)
+	if c.next == 0 {
+		c.first, c.from = seq, seq
+	}
+	c.prev = nil
+	c.next = seq + 1
+	c.breakRun(c.next)
+}

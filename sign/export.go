@@ -1,0 +1,207 @@
+package sign
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+const (
+	exportType   = "application/vnd.posthouse.thread+json"
+	exportFormat = 1
+)
+
+// MaxExport is the largest export, in bytes of its file.
+const MaxExport = 512 << 20
+
+// ExportOptions configure [Export].
+type ExportOptions struct {
+	States bool             // with the states and the step results; else only questions, decisions and removals have their bodies
+	Now    func() time.Time // the clock; default time.Now
+}
+
+// A Trail is one thread's audit trail, as [Export] wrote it and [OpenExport]
+// checked it.
+type Trail struct {
+	Thread  string
+	At      time.Time // when it was exported
+	KeyID   string    // of the key that signed the export
+	Entries []*posthouse.Entry
+	Report  *Report
+}
+
+// A trail is an export's payload. What a reader is shown beside the hashed
+// bytes is never read back.
+type trail struct {
+	Format  int           `json:"format"`
+	Thread  string        `json:"thread"`
+	At      time.Time     `json:"at"`
+	States  bool          `json:"states"`
+	Entries []*trailEntry `json:"entries"`
+}
+
+type trailEntry struct {
+	Seq        uint64         `json:"seq"`
+	Generation uint32         `json:"generation"`
+	Prev       posthouse.Hash `json:"prev"`
+	Hash       posthouse.Hash `json:"hash"`
+	Header     []byte         `json:"header"` // base64
+	Sig        []byte         `json:"sig,omitempty"`
+	Bodies     [][]byte       `json:"bodies"` // base64, null where there is none
+	View       *trailView     `json:"view,omitempty"`
+}
+
+// A trailView shows an entry's header and its JSON bodies to a person.
+type trailView struct {
+	Time    time.Time    `json:"time"`
+	Records []recordView `json:"records"`
+}
+
+type recordView struct {
+	posthouse.Record
+	Content json.RawMessage `json:"content,omitempty"`
+}
+
+// Export writes one thread's audit trail as a DSSE envelope signed with the
+// key: every entry with its hashes and signatures, so that [OpenExport] can
+// check the chain without the store, and a readable view of each.
+// [posthouse.ErrNotFound] for an unknown thread, [posthouse.ErrTooLarge] beyond
+// [MaxExport]. It writes what is stored; a damaged thread is found on opening.
+func Export(ctx context.Context, store posthouse.Store, thread string, signer posthouse.Signer, w io.Writer, o *ExportOptions) error {
+	if o == nil {
+		o = &ExportOptions{}
+	}
+	now := time.Now
+	if o.Now != nil {
+		now = o.Now
+	}
+	p := trail{Format: exportFormat, Thread: thread, At: now().UTC().Truncate(time.Millisecond), States: o.States}
+	size := 0
+	for e, err := range store.Read(ctx, thread, posthouse.Range{}) {
+		if err != nil {
+			return err
+		}
+		te, err := newTrailEntry(e, o.States)
+		if err != nil {
+			return err
+		}
+		if size += te.size(); size > MaxExport {
+			return exportTooLarge()
+		}
+		p.Entries = append(p.Entries, te)
+	}
+	if len(p.Entries) == 0 {
+		return &posthouse.Error{Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no thread %q", thread)}
+	}
+	payload, err := json.Marshal(p)
+	if err != nil {
+		return invalid("export", "cannot be encoded", err)
+	}
+	data, err := wrap(exportType, payload, signer)
+	if err != nil {
+		return err
+	}
+	if len(data) > MaxExport {
+		return exportTooLarge()
+	}
+	if _, err := w.Write(data); err != nil {
+		return fileError("cannot be written", "the export", err)
+	}
+	return nil
+}
+
+func exportTooLarge() error {
+	return &posthouse.Error{
+		Code: posthouse.CodeTooLarge, Field: "export", Message: fmt.Sprintf("has more than %d bytes", MaxExport),
+		Hint: "export without the states",
+	}
+}
+
+// size estimates what the entry takes once encoded twice in base64.
+func (e *trailEntry) size() int {
+	n := 400 + 4*len(e.Header) // the view takes about as much again
+	for _, b := range e.Bodies {
+		n += len(b)
+	}
+	return n * 16 / 9
+}
+
+func newTrailEntry(e *posthouse.Entry, states bool) (*trailEntry, error) {
+	recs, err := e.Records()
+	if err != nil {
+		return nil, err
+	}
+	if len(e.Bodies) != len(recs) {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeCorrupt, Message: fmt.Sprintf("entry %d of thread %q has %d bodies for %d records", e.Seq, e.Thread, len(e.Bodies), len(recs)),
+		}
+	}
+	te := &trailEntry{
+		Seq: e.Seq, Generation: e.Generation, Prev: e.Prev, Hash: e.Hash, Header: e.Header, Sig: e.Sig,
+		Bodies: make([][]byte, len(recs)), View: &trailView{Time: e.Time()},
+	}
+	for i, r := range recs {
+		readable := r.Gate != nil || r.Decision != nil || r.Removal != nil
+		if len(e.Bodies[i]) > 0 && (states || readable) {
+			te.Bodies[i] = e.Bodies[i]
+		}
+		v := recordView{Record: r}
+		if readable && json.Valid(e.Bodies[i]) {
+			v.Content = e.Bodies[i]
+		}
+		te.View.Records = append(te.View.Records, v)
+	}
+	return te, nil
+}
+
+// OpenExport reads an export and checks it offline: the envelope's signature,
+// then the chain and the signatures of the entries. Errors are those of
+// [ParseHead]; if the envelope is sound and the entries are not, the trail
+// comes together with an [posthouse.ErrCorrupt], and its Report lists what is
+// wrong. The view is not looked at: what the Trail says comes from the bytes
+// that were hashed.
+func OpenExport(r io.Reader, ring *Ring) (*Trail, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxExport+1))
+	if err != nil {
+		return nil, fileError("cannot be read", "the export", err)
+	}
+	if len(data) > MaxExport {
+		return nil, exportTooLarge()
+	}
+	payload, by, err := unwrap(data, exportType, ring)
+	if err != nil {
+		return nil, err
+	}
+	var p trail
+	if err := json.Unmarshal(payload, &p); err != nil {
+		return nil, invalid("export", "does not decode", err)
+	}
+	if err := checkSigned(by, p.Format, exportFormat, p.At); err != nil {
+		return nil, err
+	}
+	c := newChain(p.Thread, ring)
+	c.absent = true
+	t := &Trail{Thread: p.Thread, At: p.At, KeyID: by.ID, Report: &c.report}
+	for _, te := range p.Entries {
+		if te == nil {
+			return nil, invalid("export", "has an entry that is null", nil)
+		}
+		e := &posthouse.Entry{
+			Thread: p.Thread, Generation: te.Generation, Seq: te.Seq, Prev: te.Prev, Header: te.Header,
+			Hash: te.Hash, Sig: te.Sig, Bodies: te.Bodies,
+		}
+		t.Entries = append(t.Entries, e)
+		c.entry(e)
+	}
+	c.end(false)
+	if faults := c.report.Faults; len(faults) > 0 {
+		return t, &posthouse.Error{
+			Code: posthouse.CodeCorrupt, Message: fmt.Sprintf("the export has %d faults, the first: %s", len(faults), faults[0]),
+		}
+	}
+	return t, nil
+}

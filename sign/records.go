@@ -1,0 +1,226 @@
+package sign
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+
+	"github.com/posthouse/posthouse"
+)
+
+// records is what a thread's entries have said so far: what a later record may
+// refer to, and what the index must lead to.
+type records struct {
+	checkpoints map[posthouse.ID]place     // kept ones, by their newest revision
+	at          map[uint64]posthouse.ID    // checkpoints by entry, removed ones too
+	gates       map[posthouse.ID]gatePlace // those the index has
+	removed     map[posthouse.BodyRef]bool // bodies that a removal record lists
+	absent      []absence
+	fence       uint64
+}
+
+type place struct {
+	seq      uint64
+	revision uint32
+	digest   [32]byte // of the header, as lists show it
+}
+
+type gatePlace struct {
+	opened uint64
+	hash   posthouse.Hash
+	newest uint64 // entry of its decision, or opened
+	closed bool
+}
+
+// An absence is a body that is not there.
+type absence struct {
+	ref  posthouse.BodyRef
+	id   posthouse.ID
+	kind posthouse.RecordKind
+}
+
+func newRecords() *records {
+	return &records{
+		checkpoints: map[posthouse.ID]place{}, at: map[uint64]posthouse.ID{},
+		gates: map[posthouse.ID]gatePlace{}, removed: map[posthouse.BodyRef]bool{},
+	}
+}
+
+// isFloor reports whether the records attest that everything before went.
+func isFloor(recs []posthouse.Record) bool {
+	for _, r := range recs {
+		if r.Removal != nil && r.Removal.Whole {
+			return true
+		}
+	}
+	return false
+}
+
+// fold takes in the records of an intact entry, checking each against those
+// before it, and then takes the summary over the entry.
+func (c *chain) fold(e *posthouse.Entry, recs []posthouse.Record) {
+	for i := range recs {
+		var b []byte
+		if i < len(e.Bodies) {
+			b = e.Bodies[i]
+		}
+		switch r := &recs[i]; {
+		case r.Checkpoint != nil:
+			c.checkpoint(e, i, r.Checkpoint)
+		case r.Gate != nil:
+			c.gate(e, i, r.Gate, b)
+		case r.Decision != nil:
+			c.decision(e, i, r.Decision, b)
+		case r.Claim != nil:
+			c.claim(e, i, r.Claim)
+		case r.Removal != nil:
+			c.removal(e, i, r.Removal, b)
+		}
+	}
+	if err := c.info.Apply(e); err != nil {
+		c.damage(FaultChain, e.Seq, "%v", err)
+	}
+}
+
+func (c *chain) wrong(seq uint64, record int, id posthouse.ID, format string, args ...any) {
+	c.fault(FaultRecord, seq, record, id, format, args...)
+}
+
+func (c *chain) checkpoint(e *posthouse.Entry, i int, h *posthouse.Header) {
+	s := c.records
+	old, known := s.checkpoints[h.ID]
+	switch {
+	case known && h.Revision != old.revision+1:
+		c.wrong(e.Seq, i, h.ID, "the checkpoint is already entry %d", old.seq)
+	case !known && h.Revision != 0:
+		c.wrong(e.Seq, i, h.ID, "the checkpoint is revision %d of one that is not there", h.Revision)
+	}
+	switch parent, ok := s.at[h.ParentSeq]; {
+	case h.ParentSeq == 0:
+	case h.ParentSeq >= e.Seq || !ok || parent != h.Parent:
+		c.wrong(e.Seq, i, h.ID, "its parent %s is not in entry %d", h.Parent, h.ParentSeq)
+	case h.Revision == 0:
+		if p, kept := s.checkpoints[h.Parent]; !kept || p.seq != h.ParentSeq {
+			c.wrong(e.Seq, i, h.ID, "its parent %s was removed or replaced before", h.Parent)
+		}
+		if b, ok := c.info.Branch(h.Branch); ok && b.Seq != h.ParentSeq {
+			c.wrong(e.Seq, i, h.ID, "it does not continue branch %s, whose head was %s", h.Branch, b.Head)
+		}
+	}
+	switch h.Status {
+	case posthouse.StatusDone, posthouse.StatusFailed, posthouse.StatusCancelled:
+		c.unsigned(e.Seq, i, h.ID, "the end of a run")
+	}
+	s.checkpoints[h.ID] = place{e.Seq, h.Revision, digest(h)}
+	s.at[e.Seq] = h.ID
+}
+
+// digest is over all that a list shows of a checkpoint.
+func digest(h *posthouse.Header) [32]byte {
+	data, err := json.Marshal(struct {
+		*posthouse.Header
+		ParentSeq uint64
+		Order     string
+	}{h, h.ParentSeq, h.Order.String()})
+	if err != nil {
+		return [32]byte{}
+	}
+	return sha256.Sum256(data)
+}
+
+func (c *chain) gate(e *posthouse.Entry, i int, g *posthouse.GateInfo, body []byte) {
+	if _, known := c.records.gates[g.ID]; known {
+		c.wrong(e.Seq, i, g.ID, "the gate was opened before")
+	}
+	var content posthouse.Gate
+	if len(body) > 0 && (json.Unmarshal(body, &content) != nil || content.ID != g.ID || content.Name != g.Name) {
+		c.wrong(e.Seq, i, g.ID, "the gate's body is about another question")
+	}
+	c.records.gates[g.ID] = gatePlace{opened: e.Seq, hash: e.Hash, newest: e.Seq}
+	c.unsigned(e.Seq, i, g.ID, "the question")
+}
+
+func (c *chain) decision(e *posthouse.Entry, i int, d *posthouse.DecideInfo, body []byte) {
+	g, ok := c.records.gates[d.Gate]
+	switch {
+	case !ok || g.opened != d.GateSeq:
+		c.wrong(e.Seq, i, d.Gate, "the decision is about a gate that is not in entry %d", d.GateSeq)
+	case g.closed:
+		c.wrong(e.Seq, i, d.Gate, "the gate was decided before, at entry %d", g.newest)
+	}
+	var content posthouse.Decision
+	switch {
+	case len(body) == 0:
+	case json.Unmarshal(body, &content) != nil || content.Gate != d.Gate || content.Verdict != d.Verdict || content.By != d.By:
+		c.wrong(e.Seq, i, d.Gate, "the decision's body says something else than its header")
+	case !content.Shown.IsZero() && ok && content.Shown != g.hash:
+		c.wrong(e.Seq, i, d.Gate, "the decision was made on something else than what entry %d holds", g.opened)
+	}
+	g.newest, g.closed = e.Seq, true
+	c.records.gates[d.Gate] = g
+	c.unsigned(e.Seq, i, d.Gate, "the decision")
+}
+
+// unsigned notes what VerifyOptions.RequireSigned wants covered.
+func (c *chain) unsigned(seq uint64, record int, id posthouse.ID, what string) {
+	if c.signed != seq {
+		c.pending = append(c.pending, Fault{FaultUnsigned, c.thread, seq, record, id, what + " is covered by no signature"})
+	}
+}
+
+func (c *chain) claim(e *posthouse.Entry, i int, claim *posthouse.ClaimInfo) {
+	s := c.records
+	switch {
+	case claim.Release && claim.Fence != s.fence:
+		c.wrong(e.Seq, i, "", "it releases fence %d, but %d is the newest", claim.Fence, s.fence)
+	case !claim.Release && claim.Fence <= s.fence:
+		c.wrong(e.Seq, i, "", "it claims fence %d, which does not grow from %d", claim.Fence, s.fence)
+	}
+	s.fence = max(s.fence, claim.Fence)
+}
+
+func (c *chain) removal(e *posthouse.Entry, i int, m *posthouse.RemovalInfo, body []byte) {
+	s := c.records
+	c.unsigned(e.Seq, i, "", "the removal")
+	if m.Whole {
+		c.report.Removed += len(s.absent)
+		fence := s.fence
+		*s = *newRecords()
+		s.fence = fence
+		return
+	}
+	for _, id := range m.Gates {
+		delete(s.gates, id)
+	}
+	if len(body) == 0 {
+		return // its absence is reported
+	}
+	var list posthouse.RemovedList
+	if err := json.Unmarshal(body, &list); err != nil {
+		c.wrong(e.Seq, i, "", "the list of what was removed does not decode: %v", err)
+		return
+	}
+	if len(list.Checkpoints) != m.Count {
+		c.wrong(e.Seq, i, "", "it removes %d checkpoints and lists %d", m.Count, len(list.Checkpoints))
+	}
+	for _, r := range list.Checkpoints {
+		if p, ok := s.checkpoints[r.ID]; !ok || p.seq != r.Seq {
+			c.wrong(e.Seq, i, r.ID, "it removes a checkpoint that is not in entry %d", r.Seq)
+			continue
+		}
+		delete(s.checkpoints, r.ID)
+	}
+	for _, ref := range list.Bodies {
+		s.removed[ref] = true
+	}
+}
+
+// end reports the bodies that are absent though no removal lists them.
+func (s *records) end(c *chain) {
+	for _, a := range s.absent {
+		if s.removed[a.ref] {
+			c.report.Removed++
+			continue
+		}
+		c.fault(FaultMissing, a.ref.Seq, a.ref.Record, a.id, "the %s has no body, and no removal lists it", a.kind)
+	}
+}

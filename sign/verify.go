@@ -1,0 +1,221 @@
+package sign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/posthouse/posthouse"
+)
+
+// VerifyOptions refine [Verify]. Nil is the zero value.
+type VerifyOptions struct {
+	Thread        string              // only this thread; else all, and the store's own check
+	Witness       *Head               // a head seen before: finds a store put back to an older state
+	RequireSigned bool                // what the Ledger always signs (questions, decisions, removals, ends of runs) must be covered
+	Progress      func(*ThreadReport) // called after each thread
+}
+
+// Verify walks every thread of the store, or one, from its first entry to its
+// last, and collects all that is wrong: every hash, the chain, every body that
+// is there, the removal records of those that are not, signatures, whether the
+// records agree with each other, and whether summaries and index agree with
+// the log. It needs public keys only. With an empty or nil ring signatures are
+// counted, and nothing is covered.
+//
+// It only reads, and may run while others write: each thread is verified up to
+// where it ended when its turn came. The error is about the verification
+// itself, for example [posthouse.ErrNotFound] for an unknown thread; what is
+// wrong with the store is in the report.
+func Verify(ctx context.Context, store posthouse.Store, ring *Ring, o *VerifyOptions) (*Report, error) {
+	if o == nil {
+		o = &VerifyOptions{}
+	}
+	v := &verifier{ctx: ctx, store: store, ring: ring, opt: o, report: &Report{Keys: []KeyReport{}, Faults: []Fault{}}}
+	if err := v.threads(); err != nil {
+		return nil, err
+	}
+	if o.Thread == "" {
+		if err := v.check(); err != nil {
+			return nil, err
+		}
+	}
+	return v.report, ctx.Err()
+}
+
+type verifier struct {
+	ctx    context.Context
+	store  posthouse.Store
+	ring   *Ring
+	opt    *VerifyOptions
+	report *Report
+}
+
+// threads verifies each thread there is, then looks for those the witness saw.
+func (v *verifier) threads() error {
+	var names []string // first: a store need not allow reads while it lists
+	for info, err := range v.store.Threads(v.ctx, posthouse.ThreadQuery{Thread: v.opt.Thread}) {
+		if err != nil {
+			return err
+		}
+		names = append(names, info.Thread)
+	}
+	there := make(map[string]bool, len(names))
+	for _, name := range names {
+		c, err := v.thread(name)
+		if err != nil {
+			return err
+		}
+		if c == nil {
+			continue
+		}
+		there[name] = true
+		v.report.add(&c.report)
+		if v.opt.Progress != nil {
+			v.opt.Progress(c.summary())
+		}
+	}
+	_, seen := v.opt.Witness.of(v.opt.Thread)
+	if v.opt.Thread != "" && !there[v.opt.Thread] && !seen {
+		return &posthouse.Error{Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no thread %q", v.opt.Thread)}
+	}
+	v.vanished(there)
+	return nil
+}
+
+// vanished reports the threads that the witness saw and the store lacks. A
+// deleted thread leaves the record of its deletion.
+func (v *verifier) vanished(there map[string]bool) {
+	if v.opt.Witness == nil {
+		return
+	}
+	for _, t := range v.opt.Witness.Threads {
+		if !there[t.Thread] && (v.opt.Thread == "" || v.opt.Thread == t.Thread) {
+			v.report.Faults = append(v.report.Faults, Fault{
+				FaultVanished, t.Thread, t.Seq, -1, "",
+				"the witness of " + v.opt.Witness.date() + " saw the thread up to here; nothing is left of it, not even a record of its removal",
+			})
+		}
+	}
+}
+
+// maxTries bounds how often a thread is verified again because it changed
+// while faults were found, which may then have been none.
+const maxTries = 5
+
+// thread verifies one thread; nil if it is gone by now.
+func (v *verifier) thread(name string) (*chain, error) {
+	info, err := v.summary(name)
+	for try := 1; ; try++ {
+		if info == nil || err != nil {
+			return nil, err
+		}
+		c, err := v.walk(info)
+		if err != nil || len(c.report.Faults) == 0 || try == maxTries {
+			return c, err
+		}
+		was := info.Tail
+		if info, err = v.summary(name); err == nil && info != nil && info.Tail == was {
+			return c, nil
+		}
+	}
+}
+
+// summary returns a thread's summary, nil if there is none.
+func (v *verifier) summary(thread string) (*posthouse.ThreadInfo, error) {
+	for info, err := range v.store.Threads(v.ctx, posthouse.ThreadQuery{Thread: thread}) {
+		return info, err
+	}
+	return nil, nil
+}
+
+// walk follows the log to where the summary ends, and compares.
+func (v *verifier) walk(info *posthouse.ThreadInfo) (*chain, error) {
+	c := newChain(info.Thread, v.ring)
+	c.witness(v.opt.Witness)
+	if err := v.read(c, info.Tail.Seq); err != nil {
+		return nil, err
+	}
+	c.end(v.opt.RequireSigned)
+	if last := max(c.next, 1) - 1; last < info.Tail.Seq {
+		c.damage(FaultMissing, last+1, "%s not there, though the summary says that the log ends at %d", entries(last+1, info.Tail.Seq), info.Tail.Seq)
+	}
+	c.ended(v.opt.Witness)
+	if c.damaged {
+		return c, nil // what is derived from a damaged log says nothing new
+	}
+	if err := v.beyond(c, info); err != nil {
+		return nil, err
+	}
+	c.compare(info)
+	return c, v.index(c)
+}
+
+// read feeds the entries up to last to the chain. Where the store itself finds
+// an entry damaged, that is a fault, and reading goes on behind it.
+func (v *verifier) read(c *chain, last uint64) error {
+	for from := uint64(1); from <= last; from = c.next {
+		err := v.feed(c, posthouse.Range{From: from, To: last})
+		if !isDamage(err) {
+			return err
+		}
+		seq := max(c.next, from)
+		for ; seq <= last; seq++ { // to find which entry it is
+			if err = v.feed(c, posthouse.Range{Seqs: []uint64{seq}}); err != nil {
+				break
+			}
+		}
+		if !isDamage(err) {
+			return err
+		}
+		c.unreadable(seq, err)
+	}
+	return nil
+}
+
+func (v *verifier) feed(c *chain, r posthouse.Range) error {
+	for e, err := range v.store.Read(v.ctx, c.thread, r) {
+		if err != nil {
+			return err
+		}
+		c.entry(e)
+	}
+	return nil
+}
+
+func isDamage(err error) bool {
+	return errors.Is(err, posthouse.ErrCorrupt) || errors.Is(err, posthouse.ErrNewer)
+}
+
+// beyond looks for entries behind the end that the summary names, unless the
+// thread is growing.
+func (v *verifier) beyond(c *chain, info *posthouse.ThreadInfo) error {
+	for e, err := range v.store.Read(v.ctx, c.thread, posthouse.Range{From: info.Tail.Seq + 1, Limit: 1, Headers: true}) {
+		if err != nil {
+			return err
+		}
+		now, err := v.summary(c.thread)
+		if err == nil && now != nil && now.Tail == info.Tail {
+			c.fault(FaultSummary, e.Seq, -1, "", "the log goes on behind entry %d, where its summary ends", info.Tail.Seq)
+		}
+		return err
+	}
+	return nil
+}
+
+// check runs the store's own check, if it has one.
+func (v *verifier) check() error {
+	checker, ok := v.store.(posthouse.Checker)
+	if !ok {
+		return nil
+	}
+	for err := range checker.Check(v.ctx) {
+		if v.ctx.Err() != nil {
+			return v.ctx.Err()
+		}
+		if err != nil {
+			v.report.Faults = append(v.report.Faults, Fault{Kind: FaultStore, Record: -1, Message: err.Error()})
+		}
+	}
+	return nil
+}
