@@ -213,8 +213,9 @@ type Removed struct {
 // A Watcher is a Store that can tell what is appended, in commit order.
 type Watcher interface {
 	// Watch yields entries, with bodies, appended after the cursor ("": from
-	// the first that is still there; "now": from the tail at the call of Watch) and blocks for more
-	// until ctx ends. Each entry carries the cursor to go on from.
+	// the first that is still there; "now": from the tail as Watch is called)
+	// and blocks for more until ctx ends. Each entry carries the cursor to go on
+	// from.
 	Watch(ctx context.Context, cursor string) iter.Seq2[*Entry, error]
 }
 
