@@ -12,6 +12,8 @@ type threadTree struct {
 	seqs     []uint64            // ascending
 	children map[uint64][]uint64 // kept children by their parent's entry
 	byID     map[ID]uint64       // newest revision of each kept checkpoint
+	first    uint64              // the first entry that is there
+	floor    uint64              // the record that removed the whole thread before it, if one did
 }
 
 type treeNode struct {
@@ -36,8 +38,12 @@ type RemovedCheckpoint struct {
 	Seq uint64 `json:"seq"`
 }
 
+func newTree(first uint64) *threadTree {
+	return &threadTree{nodes: map[uint64]*treeNode{}, children: map[uint64][]uint64{}, byID: map[ID]uint64{}, first: first}
+}
+
 func (l *Ledger) tree(ctx context.Context, thread string) (*threadTree, error) {
-	t := &threadTree{nodes: map[uint64]*treeNode{}, children: map[uint64][]uint64{}, byID: map[ID]uint64{}}
+	t := newTree(0)
 	steps := map[string][]BodyRef{} // by branch, since its last checkpoint
 	var removals []uint64
 	for e, err := range l.store.Read(ctx, thread, Range{Headers: true}) {
@@ -48,6 +54,9 @@ func (l *Ledger) tree(ctx context.Context, thread string) (*threadTree, error) {
 		recs, err := e.check()
 		if err != nil {
 			return nil, err
+		}
+		if t.first == 0 {
+			t.first = e.Seq
 		}
 		var node *treeNode
 		var gates []BodyRef
@@ -61,6 +70,10 @@ func (l *Ledger) tree(ctx context.Context, thread string) (*threadTree, error) {
 				gates = append(gates, BodyRef{e.Seq, i})
 			case rec.Step != nil:
 				steps[rec.Step.Branch] = append(steps[rec.Step.Branch], BodyRef{e.Seq, i})
+			case rec.Removal != nil && rec.Removal.Whole: // what is left before it is on its way out
+				t = newTree(t.first)
+				t.floor, removals = e.Seq, nil
+				clear(steps)
 			case rec.Removal != nil:
 				removals = append(removals, e.Seq)
 			}

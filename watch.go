@@ -135,13 +135,9 @@ func (l *Ledger) Log(ctx context.Context, thread string, r Range) iter.Seq2[*Log
 }
 
 // Compact takes away for good what removal records attest, and lets the store
-// rewrite the rest into fewer bytes. [ErrUnsupported] if the store cannot.
-// Being killed at any point loses nothing.
+// rewrite the rest into fewer bytes: [ErrUnsupported], once the first is done,
+// if the store cannot. Being killed at any point loses nothing.
 func (l *Ledger) Compact(ctx context.Context) (Compacted, error) {
-	c, ok := l.store.(Compacter)
-	if !ok {
-		return Compacted{}, &Error{Code: CodeUnsupported, Message: "this store cannot be compacted"}
-	}
 	for t, err := range l.store.Threads(ctx, ThreadQuery{}) {
 		if err != nil {
 			return Compacted{}, err
@@ -150,14 +146,24 @@ func (l *Ledger) Compact(ctx context.Context) (Compacted, error) {
 			return Compacted{}, err
 		}
 	}
+	c, ok := l.store.(Compacter)
+	if !ok {
+		return Compacted{}, &Error{Code: CodeUnsupported, Message: "this store cannot be compacted"}
+	}
 	return c.Compact(ctx)
 }
 
-// sweep removes the bodies of removed checkpoints that nothing needs any more.
+// sweep takes what removal records attest and a failure left behind: a deleted
+// thread's entries, bodies of removed checkpoints that nothing needs any more.
 func (l *Ledger) sweep(ctx context.Context, thread string) error {
 	tree, err := l.tree(ctx, thread)
 	if err != nil {
 		return err
+	}
+	if tree.first < tree.floor {
+		if _, err := l.store.Remove(ctx, Removal{Thread: thread, Below: tree.floor}); err != nil {
+			return err
+		}
 	}
 	var gone []BodyRef
 	var need map[BodyRef]bool
