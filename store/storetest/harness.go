@@ -59,7 +59,7 @@ func Cases() []Case {
 	return slices.Concat(
 		appendCases(), idCases(), readCases(), listCases(), threadCases(),
 		slotCases(), removeCases(), watchCases(), boundaryCases(), lifecycleCases(),
-		machineCases(), raceCases(), linearCases(), reopenCases(), ledgerCases(),
+		machineCases(), raceCases(), linearCases(), faultCases(), reopenCases(), ledgerCases(),
 	)
 }
 
