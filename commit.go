@@ -82,6 +82,12 @@ type appending struct {
 	recents []recent // step results for the branch's head
 	branch  string   // theirs
 	sign    bool     // this entry is one that is always signed
+
+	few struct { // room for the records of an everyday entry
+		records [3]Record
+		bodies  [3][]byte
+		ids     [2]IndexedID
+	}
 }
 
 func (a *appending) add(r Record, body []byte) int {
@@ -100,6 +106,7 @@ func (l *Ledger) append(ctx context.Context, t *thread, build func(*appending) e
 			return err
 		}
 		a := &appending{l: l, ctx: ctx, t: t, at: l.opt.Now(), seq: t.info.Tail.Seq + 1}
+		a.records, a.bodies, a.ids = a.few.records[:0], a.few.bodies[:0], a.few.ids[:0]
 		if err := build(a); err != nil {
 			t.forget() // the head's bytes may have been spliced already
 			return err

@@ -100,7 +100,7 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 		h.Step = base.Step + stepOf(c.Kind)
 		h.Coordination = cmp.Or(h.Coordination, base.Coordination)
 		h.Graph = cmp.Or(h.Graph, base.Graph)
-		e.parts = slices.Clone(base.parts)
+		e.parts = base.parts // given up to the next head; after a failure the thread is forgotten
 	}
 	if err := e.change(c); err != nil {
 		return err

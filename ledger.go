@@ -144,6 +144,10 @@ func (l *Ledger) load(ctx context.Context, t *thread) error {
 	if t.info != nil {
 		return nil
 	}
+	return l.reload(ctx, t)
+}
+
+func (l *Ledger) reload(ctx context.Context, t *thread) error {
 	for info, err := range l.store.Threads(ctx, ThreadQuery{Thread: t.name}) {
 		if err != nil {
 			return err

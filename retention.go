@@ -19,10 +19,13 @@ type retention struct {
 // stay, also if that leaves more than the cap. Bodies go at the next
 // [Ledger.Compact].
 func (l *Ledger) evict(ctx context.Context) error {
-	limit := l.opt.MaxCheckpoints
-	if limit == 0 {
+	if l.opt.MaxCheckpoints == 0 {
 		return nil
 	}
+	return l.evictBeyond(ctx, l.opt.MaxCheckpoints)
+}
+
+func (l *Ledger) evictBeyond(ctx context.Context, limit int) error {
 	r := &l.retained
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -92,14 +92,16 @@ type stateMachine struct {
 	d      *desk
 	thread string
 	want   map[posthouse.ID]posthouse.State
-	last   posthouse.ID
+
+	branches int // made by deriving from what is no head
 }
 
 func (m *stateMachine) ids() []posthouse.ID { return slices.Sorted(maps.Keys(m.want)) }
 
+// pick draws a kept checkpoint; while there is none, it makes a root.
 func (m *stateMachine) pick(rt *rapid.T) *posthouse.Checkpoint {
 	if len(m.want) == 0 {
-		rt.Skip("empty")
+		m.root(rt)
 	}
 	id := rapid.SampledFrom(m.ids()).Draw(rt, "id")
 	c, err := m.d.Get(m.t.ctx, id)
@@ -143,7 +145,7 @@ func (m *stateMachine) keep(rt *rapid.T, c *posthouse.Checkpoint, err error) {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	m.want[c.ID], m.last = c.State.Clone(), c.ID
+	m.want[c.ID] = c.State.Clone()
 }
 
 func (m *stateMachine) root(rt *rapid.T) {
@@ -157,10 +159,11 @@ func (m *stateMachine) derive(rt *rapid.T) {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	if b, ok := info.Branch(c.Branch); !ok || b.Head != c.ID {
-		rt.Skip("not a head")
-	}
 	next := c.Derive(m.edit(rt, c.State))
+	if b, ok := info.Branch(c.Branch); !ok || b.Head != c.ID {
+		m.branches++
+		next.Branch = fmt.Sprint("b", m.branches)
+	}
 	if rapid.Bool().Draw(rt, "meta") {
 		next.Metadata = map[string]string{"note": rapid.StringN(0, 20, -1).Draw(rt, "note")}
 	}
