@@ -3,11 +3,11 @@ package graph_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
-	"github.com/posthouse/posthouse/store/memstore"
 )
 
 // small is a state of about 200 bytes.
@@ -21,6 +21,11 @@ type small struct {
 	Done     bool
 }
 
+var start = small{
+	Request: "please refund order 1234, it arrived broken", Customer: "alice@example.com",
+	Status: "the analyzer has not seen it yet", Note: "a note of some length that does not change", Total: 99.5,
+}
+
 func loopApp(tb testing.TB, ledger *posthouse.Ledger, n int) *graph.App[small] {
 	g := graph.New[small]("loop")
 	g.Node("count", func(_ context.Context, s *small) error { s.Count++; return nil })
@@ -31,33 +36,77 @@ func loopApp(tb testing.TB, ledger *posthouse.Ledger, n int) *graph.App[small] {
 		}
 		return graph.End
 	}, "count", graph.End)
-	app, err := g.Compile(ledger, &graph.CompileOptions{RecursionLimit: n + 1})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return app
+	return compile(tb, g, ledger, &graph.CompileOptions{RecursionLimit: n + 1})
 }
 
-var start = small{
-	Request: "please refund order 1234, it arrived broken", Customer: "alice@example.com",
-	Status: "the analyzer has not seen it yet", Note: "a note of some length that does not change", Total: 99.5,
+func perStep(b *testing.B, steps int) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*steps), "ns/step")
 }
 
-// BenchmarkStep is one node of a 200-byte state on memory: one field changes.
+// BenchmarkStep is 1,000 nodes of a 200-byte state on memory; one field changes.
 func BenchmarkStep(b *testing.B) {
-	const steps = 1000
-	ledger, err := posthouse.Open(memstore.New(), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	app := loopApp(b, ledger, steps)
+	app := loopApp(b, newLedger(b), 1000)
 	b.ReportAllocs()
-	for i := 0; b.Loop(); i += steps {
-		if i%steps == 0 {
-			if _, err := app.Run(b.Context(), fmt.Sprintf("t%d", i), start); err != nil {
-				b.Fatal(err)
-			}
+	for n := 0; b.Loop(); n++ {
+		if _, err := app.Run(b.Context(), fmt.Sprintf("t%d", n), start); err != nil {
+			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/steps, "ns/step")
+	perStep(b, 1000)
+}
+
+// talk is a state whose cost should not be seen: messages, a long text, and
+// small fields of which one changes.
+type talk struct {
+	Messages []message `posthouse:"append"`
+	Manual   string
+	Mood     string
+	Fields   [10]string
+	Turn     int
+}
+
+func talking(tb testing.TB, steps int, turn func(s *talk)) *graph.App[talk] {
+	g := graph.New[talk]("talk")
+	g.Node("turn", func(_ context.Context, s *talk) error { s.Turn++; turn(s); return nil })
+	g.Edge(graph.Start, "turn")
+	g.Route("turn", func(s *talk) string {
+		if s.Turn%steps == 0 {
+			return graph.End
+		}
+		return "turn"
+	})
+	return compile(tb, g, newLedger(tb), &graph.CompileOptions{RecursionLimit: steps + 1})
+}
+
+// BenchmarkChat is 500 nodes, each of which appends a message of 1 KB.
+func BenchmarkChat(b *testing.B) {
+	text := strings.Repeat("word ", 200)
+	app := talking(b, 500, func(s *talk) { s.Messages = append(s.Messages, message{"agent", text}) })
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		if _, err := app.Run(b.Context(), fmt.Sprintf("t%d", n), talk{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	perStep(b, 500)
+}
+
+// BenchmarkState is one node that changes 100 bytes of a state of 5 or 500 KB.
+func BenchmarkState(b *testing.B) {
+	for _, kb := range []int{5, 500} {
+		b.Run(fmt.Sprintf("%dKB", kb), func(b *testing.B) {
+			in := talk{Manual: strings.Repeat("manual", kb*7)}
+			for range kb {
+				in.Messages = append(in.Messages, message{"user", strings.Repeat("word ", 190)})
+			}
+			app := talking(b, 1000, func(s *talk) { s.Mood = fmt.Sprintf("%0100d", s.Turn) })
+			b.ReportAllocs()
+			for n := 0; b.Loop(); n++ {
+				if _, err := app.Run(b.Context(), fmt.Sprintf("t%d", n), in); err != nil {
+					b.Fatal(err)
+				}
+			}
+			perStep(b, 1000)
+		})
+	}
 }

@@ -15,6 +15,7 @@ type RunOptions struct {
 	Run            string // the run's id, a label on what it writes; default a new id
 	RecursionLimit int    // nodes that this call may run; default CompileOptions.RecursionLimit
 	By             string // who sent the input, for its checkpoint
+	Coordination   string // a label that groups threads, set with an input and kept; default the thread's own id
 }
 
 // A run is one call over one branch.
@@ -81,7 +82,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 		return nil, err
 	}
 	c := r.node("", next, parts)
-	c.Kind, c.By = posthouse.KindInput, r.opt.By
+	c.Kind, c.By, c.Coordination = posthouse.KindInput, r.opt.By, r.opt.Coordination
 	if err := r.commit(ctx, nil); err != nil {
 		return nil, err
 	}

@@ -24,10 +24,14 @@ type tail struct {
 	fresh int  // elements before extend
 	array bool // the encoding is [...], to which an element can be appended
 	json  bool
+	log   bool
 }
 
 func newTail(f *field, v reflect.Value, codec posthouse.Codec) *tail {
-	t := &tail{field: f, codec: codec, slice: f.sliceOf(v), known: reflect.New(f.slice).Elem(), json: codec.Name() == posthouse.JSON.Name()}
+	t := &tail{
+		field: f, codec: codec, slice: f.sliceOf(v), known: reflect.New(f.slice).Elem(),
+		json: codec.Name() == posthouse.JSON.Name(), log: isLog(f.typ),
+	}
 	if f.deep {
 		t.seed = maphash.MakeSeed()
 	}
@@ -43,7 +47,7 @@ func (t *tail) loaded(v posthouse.Value) error {
 
 func (t *tail) setSize(data []byte) {
 	t.size = len(data)
-	t.array = t.size > 2 && data[0] == '[' && data[t.size-1] == ']'
+	t.array = t.size > 1 && data[0] == '[' && data[t.size-1] == ']'
 }
 
 // commit takes the elements behind the known ones as committed. sums are the
@@ -66,9 +70,10 @@ func (t *tail) commit(sums []uint64) error {
 	return nil
 }
 
-// clip leaves no spare capacity: whoever appends gets elements of its own.
+// clip leaves no spare capacity: whoever appends gets elements of its own. A
+// Log keeps it, because nothing but its Append can use it.
 func (t *tail) clip() {
-	if n := t.slice.Len(); t.slice.Cap() > n {
+	if n := t.slice.Len(); !t.log && t.slice.Cap() > n {
 		t.slice.SetCap(n)
 	}
 }
@@ -114,7 +119,7 @@ func (t *tail) delta(stored bool) (posthouse.Part, bool, error) {
 // append to.
 func (t *tail) splice(part posthouse.Part, stored bool) (posthouse.Part, bool, error) {
 	from, open := t.count, byte(',')
-	whole := !stored || !t.array
+	whole := !stored || !t.array || t.count == 0
 	if whole {
 		from, open = 0, '['
 	}
@@ -219,7 +224,6 @@ func (t *tail) extend(v reflect.Value) {
 	v = t.sliceOf(v)
 	t.fresh = t.slice.Len()
 	if v.Len() > 0 || t.slice.IsNil() {
-		t.clip()
 		t.slice.Set(appendOwn(t.slice, v))
 	}
 }
