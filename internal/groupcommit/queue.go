@@ -1,0 +1,135 @@
+package groupcommit
+
+import (
+	"context"
+	"sync"
+)
+
+// A Call is the work of one caller, and once its group ran, the outcome.
+type Call[T any] struct {
+	Work T
+	Err  error
+
+	wake    chan bool // true: lead the next group; false: done
+	leading bool      // chosen to lead; guarded by Queue.mu
+}
+
+// A Queue groups calls. Its methods may be called at once from many goroutines.
+type Queue[T any] struct {
+	run     func([]*Call[T])
+	cost    func(T) int
+	maxCost int
+	calls   sync.Pool
+
+	mu      sync.Mutex
+	busy    bool // somebody leads
+	waiting []*Call[T]
+	spare   []*Call[T] // a slice to reuse
+}
+
+// New returns a queue that runs groups whose summed cost is at most maxCost;
+// work that costs as much alone runs alone. run is never called concurrently,
+// gets the calls in the order they arrived, and sets the Err of those that
+// failed.
+func New[T any](maxCost int, cost func(T) int, run func(group []*Call[T])) *Queue[T] {
+	q := &Queue[T]{run: run, cost: cost, maxCost: maxCost}
+	q.calls.New = func() any { return &Call[T]{wake: make(chan bool, 1)} }
+	return q
+}
+
+// Do returns when a group with the work in it has run, with the work's error.
+// If ctx ends before the work was taken into a group, it is not run and the
+// context's error is returned.
+func (q *Queue[T]) Do(ctx context.Context, work T) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c := q.calls.Get().(*Call[T])
+	c.Work, c.Err, c.leading = work, nil, false
+
+	q.mu.Lock()
+	q.waiting = append(q.waiting, c)
+	lead := !q.busy
+	q.busy = true
+	q.mu.Unlock()
+
+	if !lead {
+		select {
+		case lead = <-c.wake:
+		case <-ctx.Done():
+			if q.withdraw(c) {
+				return ctx.Err()
+			}
+			lead = <-c.wake
+		}
+	}
+	if lead {
+		q.lead(c)
+	}
+	err := c.Err
+	var none T
+	c.Work = none
+	q.calls.Put(c)
+	return err
+}
+
+// withdraw takes c out of the queue unless it is in a group or chosen to lead.
+func (q *Queue[T]) withdraw(c *Call[T]) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if c.leading {
+		return false
+	}
+	for i, w := range q.waiting {
+		if w == c {
+			q.waiting = append(q.waiting[:i], q.waiting[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// lead runs the group at the head of the queue, which c belongs to, and hands
+// the lead on.
+func (q *Queue[T]) lead(c *Call[T]) {
+	group := q.take()
+	q.run(group)
+
+	q.mu.Lock()
+	if len(q.waiting) > 0 {
+		next := q.waiting[0]
+		next.leading = true
+		next.wake <- true
+	} else {
+		q.busy = false
+	}
+	q.mu.Unlock()
+
+	for _, f := range group {
+		if f != c {
+			f.wake <- false
+		}
+	}
+	clear(group)
+	q.mu.Lock()
+	q.spare = group[:0]
+	q.mu.Unlock()
+}
+
+func (q *Queue[T]) take() []*Call[T] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n, sum := 0, 0
+	for n < len(q.waiting) {
+		sum += q.cost(q.waiting[n].Work)
+		if n > 0 && sum > q.maxCost {
+			break
+		}
+		n++
+	}
+	group, rest := q.waiting[:n], q.waiting[n:]
+	q.waiting = append(q.spare, rest...)
+	q.spare = nil
+	clear(rest)
+	return group
+}

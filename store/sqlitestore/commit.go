@@ -1,0 +1,185 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/groupcommit"
+	"zombiezen.com/go/sqlite"
+)
+
+// A request is a write on its way to the writer; at most one of its fields is
+// set.
+type request struct {
+	batch *posthouse.Batch    // an append
+	do    func(*writer) error // any other write, in the group's transaction
+	alone func(*writer) error // what brings its own transactions
+}
+
+// A group is bounded so that the first in it does not wait for megabytes of
+// others.
+const (
+	maxGroupCost = 1024
+	bytesPerCost = 16 << 10
+)
+
+func (r *request) cost() int {
+	if r.batch == nil {
+		if r.alone != nil {
+			return maxGroupCost
+		}
+		return 1
+	}
+	n := 0
+	for _, b := range r.batch.Entry.Bodies {
+		n += len(b)
+	}
+	return 1 + n/bytesPerCost
+}
+
+// run does the request in the open transaction.
+func (r *request) run(w *writer) error {
+	switch {
+	case r.batch != nil:
+		return w.append(r.batch)
+	case r.do != nil:
+		return r.do(w)
+	}
+	return nil
+}
+
+// submit waits until the request is committed or refused.
+func (s *Store) submit(ctx context.Context, doing string, r *request) error {
+	if err := s.writable(); err != nil {
+		return err
+	}
+	return s.wrap(doing, s.queue.Do(ctx, r))
+}
+
+// commit runs one group; the queue calls it, never twice at once.
+func (s *Store) commit(group []*groupcommit.Call[*request]) {
+	if err := s.writable(); err != nil {
+		settle(group, err)
+		return
+	}
+	if f := group[0].Work.alone; f != nil {
+		group[0].Err = s.judge(f(s.writer))
+		return
+	}
+	for !s.transact(group) {
+		// A request was refused after it had written; the others go again.
+		s.writer.forget()
+	}
+	s.news.tell()
+}
+
+// transact runs those of the group that have not failed in one transaction. It
+// returns false if that was rolled back because of a single request, which now
+// has its error.
+func (s *Store) transact(group []*groupcommit.Call[*request]) bool {
+	w := s.writer
+	if err := w.do(qBegin); err != nil {
+		settle(group, s.judge(err))
+		return true
+	}
+	w.first = w.next
+	for _, call := range group {
+		if call.Err != nil {
+			continue
+		}
+		w.wrote = false
+		call.Err = call.Work.run(w)
+		switch {
+		case call.Err == nil:
+		case !refused(call.Err):
+			settle(group, s.judge(s.rollback(call.Err)))
+			return true
+		case w.wrote:
+			if err := s.rollback(nil); err != nil {
+				settle(group, s.judge(err))
+				return true
+			}
+			return false
+		}
+	}
+	if err := s.faults.at("commit"); err != nil {
+		settle(group, s.lost(s.rollback(err)))
+		return true
+	}
+	if err := w.do(qCommit); err != nil {
+		settle(group, s.lost(s.rollback(err)))
+	}
+	return true
+}
+
+// rollback ends a failed transaction. It returns cause, joined with what went
+// wrong in rolling back.
+func (s *Store) rollback(cause error) error {
+	s.writer.forget()
+	if s.writer.AutocommitEnabled() {
+		return cause // the engine rolled back by itself
+	}
+	if err := s.writer.do(qRollback); err != nil {
+		return first(cause, err)
+	}
+	return cause
+}
+
+// settle gives err to every call that has none of its own.
+func settle(group []*groupcommit.Call[*request], err error) {
+	for _, call := range group {
+		if call.Err == nil || !refused(call.Err) {
+			call.Err = err
+		}
+	}
+}
+
+// judge decides what an engine error before the commit means for the store:
+// the transaction is rolled back, but after anything but a lack of space or a
+// lock the file cannot be trusted with more writes.
+func (s *Store) judge(err error) error {
+	if err == nil || refused(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultFull, sqlite.ResultBusy, sqlite.ResultInterrupt:
+		if s.writer.AutocommitEnabled() {
+			return err
+		}
+	}
+	return s.poison(err)
+}
+
+// lost is judge for an error of the commit itself: unless space was what it
+// lacked, its outcome is not known.
+func (s *Store) lost(err error) error {
+	code := sqlite.ErrCode(err).ToPrimary()
+	if (code == sqlite.ResultFull || code == sqlite.ResultBusy) && s.writer.AutocommitEnabled() {
+		return err
+	}
+	s.poison(err)
+	return &posthouse.Error{
+		Code: posthouse.CodeUnknown, Message: "the commit to " + s.path + " failed; it may or may not be on the disk", Err: err,
+		Hint: "check the disk, open the store again and append the same entry once more",
+	}
+}
+
+func (s *Store) poison(err error) error {
+	e, ok := s.wrap("write", err).(*posthouse.Error)
+	if !ok {
+		return err
+	}
+	s.poisoned.CompareAndSwap(nil, e)
+	return e
+}
+
+// faults lets a test fail what cannot be made to fail from outside.
+type faults struct{ fn func(point string) error }
+
+func (f *faults) at(point string) error {
+	if f.fn == nil {
+		return nil
+	}
+	return f.fn(point)
+}

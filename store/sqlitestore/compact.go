@@ -1,0 +1,128 @@
+package sqlitestore
+
+import (
+	"context"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Compact implements [posthouse.Compacter]: it compresses the bodies of
+// entries that follow each other together, block by block, each in one small
+// transaction between other writes, then rewrites the file without the room
+// that became free. Only that last part holds up writers, for about as long as
+// copying the file takes; readers go on throughout. Being killed leaves some
+// blocks compressed and others not.
+func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err error) {
+	if err := s.submit(ctx, "compact", &request{alone: foldLog}); err != nil {
+		return done, err
+	}
+	done.Before = size(s.path)
+	if err = s.compactThreads(ctx, &done); err == nil {
+		err = s.submit(ctx, "compact", &request{alone: func(w *writer) error { return s.vacuum(ctx, w) }})
+	}
+	done.After = size(s.path)
+	return done, err
+}
+
+func (s *Store) compactThreads(ctx context.Context, done *posthouse.Compacted) error {
+	for thread := int64(0); ; {
+		err := s.read(ctx, "compact", func(c *conn) (err error) {
+			thread, err = c.nextThread(thread)
+			return err
+		})
+		if err != nil || thread == 0 {
+			return err
+		}
+		if err := s.compactThread(ctx, thread, done); err != nil {
+			return err
+		}
+	}
+}
+
+// foldLog moves the write-ahead log into the database, as far as readers let
+// it.
+func foldLog(w *writer) error {
+	_, err := w.number("PRAGMA wal_checkpoint(TRUNCATE)")
+	return err
+}
+
+func (s *Store) vacuum(ctx context.Context, w *writer) error {
+	stop := w.interruptible(ctx)
+	err := w.script("VACUUM")
+	stop()
+	if err != nil {
+		return first(ctx.Err(), err)
+	}
+	return foldLog(w)
+}
+
+func (c *conn) nextThread(after int64) (id int64, err error) {
+	stmt, err := c.stmt(qNextThread)
+	if err != nil {
+		return 0, err
+	}
+	stmt.BindInt64(1, after)
+	if row, err := stmt.Step(); err != nil {
+		return 0, err
+	} else if row {
+		id = stmt.ColumnInt64(0)
+	}
+	return id, stmt.Reset()
+}
+
+// compactThread packs each block of a thread that has bytes outside a pack.
+func (s *Store) compactThread(ctx context.Context, thread int64, done *posthouse.Compacted) error {
+	for seq := uint64(0); ; {
+		var found bool
+		err := s.read(ctx, "compact", func(c *conn) (err error) {
+			seq, found, err = c.nextInline(thread, seq)
+			return err
+		})
+		if err != nil || !found {
+			return err
+		}
+		if err := s.submit(ctx, "compact", &request{do: func(w *writer) error {
+			return s.compactBlock(w, thread, seq, done)
+		}}); err != nil {
+			return err
+		}
+		seq = (seq/blockSize + 1) * blockSize
+	}
+}
+
+// nextInline finds the next entry, from seq on, whose body is in its row.
+func (c *conn) nextInline(thread int64, seq uint64) (next uint64, found bool, err error) {
+	stmt, err := c.stmt(qNextInline)
+	if err != nil {
+		return 0, false, err
+	}
+	stmt.BindInt64(1, thread)
+	stmt.BindInt64(2, int64(seq))
+	if found, err = stmt.Step(); err != nil {
+		return 0, false, err
+	}
+	if found {
+		next = uint64(stmt.ColumnInt64(0))
+	}
+	return next, found, stmt.Reset()
+}
+
+// minSaving is what packing a block must save to be worth a rewrite, in bytes.
+const minSaving = 64
+
+// compactBlock packs one block, unless that saves nothing.
+func (s *Store) compactBlock(w *writer, thread int64, seq uint64, done *posthouse.Compacted) error {
+	rows, err := s.block(w, thread, seq)
+	if err != nil {
+		return err
+	}
+	p, err := s.plan(w, rows)
+	if err != nil || p.before-p.after < minSaving {
+		return err
+	}
+	w.wrote = true
+	for _, n := range p.packs {
+		done.Bodies += len(n.rows)
+	}
+	return s.repack(w, p)
+}

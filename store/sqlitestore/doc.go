@@ -1,0 +1,41 @@
+// Package sqlitestore keeps threads in one SQLite file. It is the default
+// store: nothing to install, no cgo, one process that writes.
+//
+//	store, err := sqlitestore.Open(ctx, "posthouse.db", nil)
+//
+// # What is promised
+//
+// A call that returned nil is on the disk: the write-ahead log was synced
+// before, so neither a killed process nor a lost power supply takes it back
+// ([SyncNormal] trades the second for speed). After a failed commit or sync
+// the store takes no more writes until it is opened anew, because after such
+// an error the operating system may have thrown away what it failed to write;
+// only a full disk is forgiven, once there is room.
+//
+// One process can have the store open for writing. A lock file beside the
+// database says which; it is the operating system that drops the lock when
+// that process ends, so nothing is ever stale. Any number of processes can
+// read beside it with Options.ReadOnly. Do not put the file on a network file
+// system, where neither locks nor the write-ahead log work.
+//
+// # How it is laid out
+//
+// An append is one transaction: a row in entries, the ids it brings, and the
+// thread's row with its summary. The condition of the append, that the log
+// ends where the caller thinks, is the update of that row. Callers that append
+// at the same time share a transaction and its sync.
+//
+// What a scan of headers reads stands before the body in a row, so that
+// histories are read without their states. An id that is a UUID, as ours are,
+// is its own place in the order across threads and has 16 bytes in the index;
+// foreign ids and foreign orders have rows of their own.
+//
+// # Room
+//
+// Removed bytes are overwritten, but the file does not shrink by itself.
+// [Store.Compact] compresses bodies together and gives the room back; it holds
+// up writers while it copies the file.
+//
+// The package may import the root package, internal/delta, internal/groupcommit,
+// internal/sqlschema and the SQLite driver.
+package sqlitestore

@@ -1,0 +1,81 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/posthouse/posthouse"
+	"zombiezen.com/go/sqlite"
+)
+
+// wrap turns an error of the engine into one of ours; doing is what was
+// attempted, such as "read thread \"a\"". Errors that are already ours, and a
+// context's, pass.
+func (s *Store) wrap(doing string, err error) error {
+	var own *posthouse.Error
+	if err == nil || errors.As(err, &own) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	e := &posthouse.Error{Code: posthouse.CodeReadOnly, Message: "cannot " + doing + " in " + s.path, Err: err}
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultFull:
+		e.Code = posthouse.CodeFull
+		e.Hint = "nothing was written; free space on the disk and try again"
+	case sqlite.ResultBusy, sqlite.ResultLocked:
+		e.Code = posthouse.CodeLocked
+		e.Hint = "another program holds a lock on the database; close it and try again"
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
+		e.Code = posthouse.CodeCorrupt
+		e.Hint = "stop writing, run posthouse verify, and restore the database from a backup"
+	case sqlite.ResultTooBig:
+		e.Code = posthouse.CodeTooLarge
+		e.Hint = "an entry must be smaller than 1 GB"
+	case sqlite.ResultCantOpen, sqlite.ResultPerm, sqlite.ResultAuth, sqlite.ResultReadOnly:
+		e.Hint = "check that the files and their directory can be read and written by this user"
+	default:
+		e.Hint = "check the disk, then open the store again and run posthouse verify"
+	}
+	return e
+}
+
+// refused reports whether err is the request's own fault, so that others in
+// its group can go on.
+func refused(err error) bool {
+	var own *posthouse.Error
+	return errors.As(err, &own)
+}
+
+func corrupt(format string, args ...any) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeCorrupt, Message: fmt.Sprintf(format, args...),
+		Hint: "run posthouse verify; restore the thread from a backup",
+	}
+}
+
+func (s *Store) closedError() error {
+	return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store " + s.path + " was closed"}
+}
+
+// fileError is for what the operating system says about a path.
+func fileError(doing, path string, err error) error {
+	e := &posthouse.Error{Code: posthouse.CodeInvalid, Field: "store", Message: "cannot " + doing + " " + path, Err: err}
+	if errors.Is(err, fs.ErrNotExist) {
+		e.Code = posthouse.CodeNotFound
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		e.Code, e.Hint = posthouse.CodeForbidden, "run as the user who owns it, or choose another data directory"
+	}
+	return e
+}
+
+// first returns the first error there is; the others are its consequences.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,267 @@
+package sqlitestore
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"zombiezen.com/go/sqlite"
+)
+
+// List implements [posthouse.Store]. A thread is read by sequence, everything
+// by the index of order keys, a coordination by the index of its members,
+// merged with its own thread's log. All other filters look at headers.
+func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
+	l := &listing{Query: q}
+	err := l.start()
+	return func(yield func(*posthouse.Header, error) bool) {
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		l := *l // each use of the iterator starts anew
+		next := l.byOrder
+		if q.Thread != "" {
+			next = l.bySeq
+		}
+		for h, err := range pages(ctx, s, "list checkpoints", q.Limit, func(c *conn, p *page[*posthouse.Header]) (bool, error) {
+			return next(ctx, c, p)
+		}) {
+			if !yield(h, err) {
+				return
+			}
+		}
+	}
+}
+
+// A listing is a query and how far it got.
+type listing struct {
+	posthouse.Query
+	begun bool
+	ord   posthouse.OrderKey // of the last checkpoint seen, if begun
+	seq   uint64
+	own   []ref // of the coordination's own thread, if that is in disorder
+}
+
+func (l *listing) start() (err error) {
+	if l.After == "" {
+		return nil
+	}
+	l.begun = true
+	if l.ord, l.seq, err = posthouse.ParseCursor(l.After); err != nil {
+		return err
+	}
+	if l.seq > maxSeq {
+		return invalid("cursor", "%.80q is not one this store gave out", l.After)
+	}
+	return nil
+}
+
+// behind reports whether a checkpoint comes after the last one seen.
+func (l *listing) behind(h *posthouse.Header) bool {
+	if !l.begun {
+		return true
+	}
+	c := compareKeys(h.Order, l.ord)
+	if c == 0 {
+		c = compareSeq(h.Seq, l.seq)
+	}
+	if l.Descending {
+		return c < 0
+	}
+	return c > 0
+}
+
+func compareSeq(a, b uint64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// bySeq lists one thread.
+func (l *listing) bySeq(ctx context.Context, c *conn, p *page[*posthouse.Header]) (more bool, err error) {
+	from, to := uint64(0), uint64(maxSeq)
+	switch {
+	case l.begun && l.Descending:
+		if l.seq == 0 {
+			return false, nil
+		}
+		to = l.seq - 1
+	case l.begun:
+		from = l.seq + 1
+	}
+	t, err := c.openLog(l.Thread, from, to, l.Descending)
+	if err != nil {
+		return false, err
+	}
+	for {
+		if p.full() {
+			return true, t.close()
+		}
+		heads, e, err := t.next(ctx)
+		if err != nil || e == nil {
+			return false, first(err, t.close())
+		}
+		l.begun, l.seq = true, e.Seq
+		for _, h := range heads {
+			if l.Match(h) {
+				p.add(h, len(e.Header))
+			}
+		}
+	}
+}
+
+// A log walks the headers of one thread.
+type threadLog struct {
+	c         *conn
+	stmt      *sqlite.Stmt
+	thread    string
+	irregular bool
+}
+
+func (c *conn) openLog(thread string, from, to uint64, back bool) (*threadLog, error) {
+	flags, err := c.flags(thread)
+	if err != nil {
+		return nil, err
+	}
+	k := qReadHeaders
+	if back {
+		k = qReadHeadersBack
+	}
+	stmt, err := c.stmt(k)
+	if err != nil {
+		return nil, err
+	}
+	stmt.BindText(1, thread)
+	stmt.BindInt64(2, int64(from))
+	stmt.BindInt64(3, int64(to))
+	return &threadLog{c, stmt, thread, flags&flagIrregular != 0}, nil
+}
+
+func (t *threadLog) close() error { return t.stmt.Reset() }
+
+// next returns the next entry and the checkpoints in it that the index leads
+// to; a nil entry at the end.
+func (t *threadLog) next(ctx context.Context) (heads []*posthouse.Header, e *posthouse.Entry, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	row, err := t.stmt.Step()
+	if err != nil || !row {
+		return nil, nil, err
+	}
+	id := t.stmt.ColumnInt64(colID)
+	if e, err = scanHead(t.stmt, t.thread); err != nil {
+		return nil, nil, err
+	}
+	records, err := e.Records()
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range records {
+		h := records[i].Checkpoint
+		if h == nil {
+			continue
+		}
+		if t.irregular {
+			k := keyOf(h.ID)
+			if p, err := t.c.place(&k); err != nil {
+				return nil, nil, err
+			} else if p.entry != id {
+				continue
+			}
+		}
+		heads = append(heads, h)
+	}
+	return heads, e, nil
+}
+
+// flags returns a thread's flags, 0 for an unknown one.
+func (c *conn) flags(thread string) (flags int64, err error) {
+	stmt, err := c.stmt(qFlags)
+	if err != nil {
+		return 0, err
+	}
+	stmt.BindText(1, thread)
+	if row, err := stmt.Step(); err != nil {
+		return 0, err
+	} else if row {
+		flags = stmt.ColumnInt64(0)
+	}
+	return flags, stmt.Reset()
+}
+
+// byOrder lists across threads.
+func (l *listing) byOrder(ctx context.Context, c *conn, p *page[*posthouse.Header]) (more bool, err error) {
+	m, err := l.sources(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = first(err, m.close()) }()
+	var tie []*posthouse.Header // checkpoints with one order key, to be put in order of sequence
+	flush := func() {
+		slices.SortFunc(tie, func(a, b *posthouse.Header) int {
+			if l.Descending {
+				a, b = b, a
+			}
+			return compareSeq(a.Seq, b.Seq)
+		})
+		for _, h := range tie {
+			if l.behind(h) && l.Match(h) {
+				p.add(h, 512)
+			}
+		}
+		if n := len(tie); n > 0 {
+			l.begun, l.ord, l.seq = true, tie[n-1].Order, tie[n-1].Seq
+		}
+		tie = tie[:0]
+	}
+	for {
+		r, ok, err := m.next(ctx)
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			flush()
+			return false, nil
+		}
+		if len(tie) > 0 && tie[0].Order != r.ord {
+			if flush(); p.full() {
+				return true, nil
+			}
+		}
+		h, err := c.header(&r)
+		if err != nil {
+			return false, err
+		}
+		if h != nil {
+			tie = append(tie, h)
+		}
+	}
+}
+
+// header returns the checkpoint a ref means, nil if the entry has it no more.
+func (c *conn) header(r *ref) (*posthouse.Header, error) {
+	if r.head != nil {
+		return r.head, nil
+	}
+	e, err := c.entry(r.entry)
+	if err != nil {
+		return nil, err
+	}
+	records, err := e.Records()
+	if err != nil {
+		return nil, err
+	}
+	for i := range records {
+		if h := records[i].Checkpoint; h != nil && h.Order == r.ord {
+			return h, nil
+		}
+	}
+	return nil, corrupt("the index leads from order key %s to entry %d of thread %q, which does not have it", r.ord, e.Seq, e.Thread)
+}

@@ -1,0 +1,278 @@
+package sqlitestore
+
+import (
+	"context"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"zombiezen.com/go/sqlite"
+)
+
+// A ref is a checkpoint's place in the order across threads.
+type ref struct {
+	ord   posthouse.OrderKey
+	entry int64
+	head  *posthouse.Header // if it was read on the way
+}
+
+// A source yields refs in order.
+type source interface {
+	next(context.Context) (ref, bool, error)
+	close() error
+}
+
+// A merge yields the refs of its sources in one order.
+type merge struct {
+	back    bool
+	sources []source
+	heads   []ref
+	have    []bool
+	primed  bool
+}
+
+// sources opens what the query must look at, from the cursor on.
+func (l *listing) sources(ctx context.Context, c *conn) (*merge, error) {
+	m := &merge{back: l.Descending}
+	k := qAll
+	if l.Coordination != "" {
+		k = qMembers
+		own, err := l.ownThread(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		m.sources = append(m.sources, own)
+	}
+	if l.Descending {
+		k++ // each has its reverse behind it
+	}
+	stmt, err := c.stmt(k)
+	if err != nil {
+		return nil, first(err, m.close())
+	}
+	from := l.ord
+	if !l.begun && l.Descending {
+		from = highest()
+	}
+	if l.Coordination != "" {
+		stmt.BindText(1, l.Coordination)
+	}
+	stmt.BindBytes(2, from[:])
+	m.sources = append(m.sources, &indexSource{stmt})
+	m.heads, m.have = make([]ref, len(m.sources)), make([]bool, len(m.sources))
+	return m, nil
+}
+
+func highest() (k posthouse.OrderKey) {
+	for i := range k {
+		k[i] = 0xff
+	}
+	return k
+}
+
+func (m *merge) next(ctx context.Context) (r ref, ok bool, err error) {
+	if !m.primed {
+		for i := range m.sources {
+			if m.heads[i], m.have[i], err = m.sources[i].next(ctx); err != nil {
+				return r, false, err
+			}
+		}
+		m.primed = true
+	}
+	best := -1
+	for i := range m.sources {
+		if m.have[i] && (best < 0 || m.before(&m.heads[i], &m.heads[best])) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return r, false, nil
+	}
+	r = m.heads[best]
+	m.heads[best], m.have[best], err = m.sources[best].next(ctx)
+	return r, err == nil, err
+}
+
+func (m *merge) before(a, b *ref) bool {
+	if m.back {
+		a, b = b, a
+	}
+	return compareKeys(a.ord, b.ord) < 0
+}
+
+func (m *merge) close() error {
+	var errs []error
+	for _, s := range m.sources {
+		errs = append(errs, s.close())
+	}
+	return first(errs...)
+}
+
+// An indexSource reads an index of order keys.
+type indexSource struct{ stmt *sqlite.Stmt }
+
+func (s *indexSource) next(ctx context.Context) (r ref, ok bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return r, false, err
+	}
+	ok, err = s.stmt.Step()
+	if ok {
+		s.stmt.ColumnBytes(0, r.ord[:])
+		r.entry = s.stmt.ColumnInt64(1)
+	}
+	return r, ok, err
+}
+
+func (s *indexSource) close() error { return s.stmt.Reset() }
+
+// ownThread is the source of the checkpoints in the thread that has the
+// coordination's name. Their order keys ascend with their sequence numbers, so
+// that the log is the index, unless the thread is marked.
+func (l *listing) ownThread(ctx context.Context, c *conn) (source, error) {
+	flags, err := c.flags(l.Coordination)
+	if err != nil {
+		return nil, err
+	}
+	if flags&flagDisorder != 0 {
+		return l.sorted(ctx, c)
+	}
+	from, to := uint64(0), uint64(maxSeq)
+	if l.begun {
+		cut, err := c.search(ctx, l.Coordination, func(o posthouse.OrderKey) bool {
+			d := compareKeys(o, l.ord)
+			return d > 0 || d == 0 && !l.Descending
+		})
+		if err != nil {
+			return nil, err
+		}
+		if from = cut; l.Descending {
+			if cut == 0 {
+				return &sortedSource{}, nil
+			}
+			from, to = 0, cut-1
+		}
+	}
+	log, err := c.openLog(l.Coordination, from, to, l.Descending)
+	if err != nil {
+		return nil, err
+	}
+	return &logSource{log: log, coordination: l.Coordination}, nil
+}
+
+// search finds the sequence number from which on the order keys of a thread
+// are beyond a bound.
+func (c *conn) search(ctx context.Context, thread string, beyond func(posthouse.OrderKey) bool) (uint64, error) {
+	lo, hi := uint64(0), uint64(0)
+	info, err := c.summary(thread)
+	if info != nil {
+		hi = info.Tail.Seq + 1
+	}
+	for err == nil && lo < hi {
+		mid := lo + (hi-lo)/2
+		seq, o, err := c.checkpointFrom(ctx, thread, mid)
+		if err != nil {
+			return 0, err
+		}
+		if seq == 0 || beyond(o) {
+			hi = mid
+		} else {
+			lo = seq + 1
+		}
+	}
+	return lo, err
+}
+
+// checkpointFrom returns the first checkpoint at or after a sequence number,
+// also one the index does not lead to; 0 if there is none.
+func (c *conn) checkpointFrom(ctx context.Context, thread string, from uint64) (seq uint64, o posthouse.OrderKey, err error) {
+	t, err := c.openLog(thread, from, maxSeq, false)
+	if err != nil {
+		return 0, o, err
+	}
+	t.irregular = false
+	for {
+		heads, e, err := t.next(ctx)
+		if err != nil || e == nil {
+			return 0, o, first(err, t.close())
+		}
+		if len(heads) > 0 {
+			return e.Seq, heads[0].Order, t.close()
+		}
+	}
+}
+
+// A logSource reads a thread's log.
+type logSource struct {
+	log          *threadLog
+	coordination string
+	pending      []*posthouse.Header
+}
+
+func (s *logSource) next(ctx context.Context) (r ref, ok bool, err error) {
+	for {
+		for len(s.pending) > 0 {
+			h := s.pending[0]
+			s.pending = s.pending[1:]
+			if h.Coordination == s.coordination {
+				return ref{ord: h.Order, entry: s.log.stmt.ColumnInt64(colID), head: h}, true, nil
+			}
+		}
+		heads, e, err := s.log.next(ctx)
+		if err != nil || e == nil {
+			return r, false, err
+		}
+		s.pending = heads
+	}
+}
+
+func (s *logSource) close() error { return s.log.close() }
+
+// A sortedSource is the same for a thread in disorder: it is read whole, once
+// for each listing.
+type sortedSource struct{ refs []ref }
+
+func (s *sortedSource) next(context.Context) (r ref, ok bool, err error) {
+	if len(s.refs) == 0 {
+		return r, false, nil
+	}
+	r, s.refs = s.refs[0], s.refs[1:]
+	return r, true, nil
+}
+
+func (s *sortedSource) close() error { return nil }
+
+func (l *listing) sorted(ctx context.Context, c *conn) (source, error) {
+	if l.own == nil {
+		log, err := c.openLog(l.Coordination, 0, maxSeq, false)
+		if err != nil {
+			return nil, err
+		}
+		all := logSource{log: log, coordination: l.Coordination}
+		l.own = []ref{}
+		for {
+			r, ok, err := all.next(ctx)
+			if err != nil || !ok {
+				if err = first(err, all.close()); err != nil {
+					return nil, err
+				}
+				break
+			}
+			l.own = append(l.own, ref{ord: r.ord, entry: r.entry})
+		}
+		slices.SortStableFunc(l.own, func(a, b ref) int {
+			if l.Descending {
+				a, b = b, a
+			}
+			return compareKeys(a.ord, b.ord)
+		})
+	}
+	from := 0
+	if l.begun {
+		from, _ = slices.BinarySearchFunc(l.own, l.ord, func(r ref, k posthouse.OrderKey) int {
+			if l.Descending {
+				return compareKeys(k, r.ord)
+			}
+			return compareKeys(r.ord, k)
+		})
+	}
+	return &sortedSource{l.own[from:]}, nil
+}

@@ -1,0 +1,65 @@
+package sqlitestore
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/sqlschema"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+func migrations() ([]sqlschema.Migration, error) {
+	dir, err := fs.Sub(migrationFiles, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	return sqlschema.Load(dir)
+}
+
+// schemaDB is the database as sqlschema sees it.
+type schemaDB struct{ c *conn }
+
+func (d schemaDB) Version(context.Context) (int, error) {
+	n, err := d.c.number("PRAGMA user_version")
+	return int(n), err
+}
+
+func (d schemaDB) Update(_ context.Context, fn func() error) error {
+	if err := d.c.do(qBegin); err != nil {
+		return err
+	}
+	err := fn()
+	if err == nil {
+		err = d.c.do(qCommit)
+	}
+	if err != nil && !d.c.AutocommitEnabled() {
+		err = first(err, d.c.do(qRollback))
+	}
+	return err
+}
+
+func (d schemaDB) Exec(_ context.Context, script string) error { return d.c.script(script) }
+
+func (d schemaDB) SetVersion(_ context.Context, version int) error {
+	return d.c.script(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", version, applicationID))
+}
+
+// schemaError says in our words that the database is newer.
+func (s *Store) schemaError(err error) error {
+	var newer *sqlschema.NewerError
+	if errors.As(err, &newer) {
+		return &posthouse.Error{
+			Code: posthouse.CodeNewer,
+			Message: fmt.Sprintf("%s has schema version %d; this program knows versions up to %d",
+				s.path, newer.Database, newer.Program),
+			Hint: "use the version of posthouse that wrote it, or a newer one; the file was not changed",
+		}
+	}
+	return s.wrap("bring the schema up to date", err)
+}

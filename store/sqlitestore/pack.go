@@ -1,0 +1,288 @@
+package sqlitestore
+
+import (
+	"sync"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Packs hold the bodies of up to blockSize entries of one thread that follow
+// each other. Blocks are aligned, so an entry's sequence number says which
+// entries its pack is shared with; a pack's id is never used twice, so what was
+// unpacked stays right for as long as it is remembered.
+const (
+	blockSize    = 64
+	maxPackBytes = 1 << 20 // unpacked; a larger body has a pack of its own
+	maxRemember  = 16 << 20
+)
+
+// A packCache remembers the packs unpacked last.
+type packCache struct {
+	mu    sync.Mutex
+	packs map[int64][][]byte
+	order []int64 // oldest first
+	size  int
+}
+
+func (c *packCache) get(id int64) ([][]byte, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	items, ok := c.packs[id]
+	return items, ok
+}
+
+func (c *packCache) put(id int64, items [][]byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.packs[id]; ok {
+		return
+	}
+	if c.packs == nil {
+		c.packs = map[int64][][]byte{}
+	}
+	c.packs[id] = items
+	c.order = append(c.order, id)
+	c.size += weight(items)
+	for c.size > maxRemember && len(c.order) > 1 {
+		old := c.order[0]
+		c.order = c.order[1:]
+		c.size -= weight(c.packs[old])
+		delete(c.packs, old)
+	}
+}
+
+func (c *packCache) drop(id int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if items, ok := c.packs[id]; ok {
+		c.size -= weight(items)
+		delete(c.packs, id)
+		for i, o := range c.order {
+			if o == id {
+				c.order = append(c.order[:i], c.order[i+1:]...)
+				break
+			}
+		}
+	}
+}
+
+func weight(items [][]byte) (n int) {
+	for _, it := range items {
+		n += 64 + len(it)
+	}
+	return n
+}
+
+// unpack replaces a reference to a pack by a copy of the bytes.
+func (s *Store) unpack(c *conn, b *stored) error {
+	if b.pack == 0 {
+		return nil
+	}
+	id, i := b.pack>>8, int(b.pack&0xff)
+	items, ok := s.packs.get(id)
+	if !ok {
+		stmt, err := c.stmt(qPack)
+		if err != nil {
+			return err
+		}
+		stmt.BindInt64(1, id)
+		row, err := stmt.Step()
+		var data []byte
+		if row {
+			data = columnBytes(stmt, 0)
+		}
+		if err = first(err, stmt.Reset()); err != nil {
+			return err
+		}
+		if items, err = s.packer.Unpack(data); err != nil {
+			return corrupt("pack %d: %v", id, err)
+		}
+		s.packs.put(id, items)
+	}
+	if i >= len(items) {
+		return corrupt("pack %d has %d items; an entry refers to item %d", id, len(items), i)
+	}
+	b.body, b.pack = append([]byte(nil), items[i]...), 0
+	return nil
+}
+
+// A row is an entry as a rewrite of its block sees it.
+type row struct {
+	id   int64
+	e    *posthouse.Entry
+	was  stored
+	body stored // unpacked
+	gone bool   // the edit took a body out
+}
+
+// block reads the entries of one thread whose sequence numbers share a pack.
+func (s *Store) block(w *writer, thread int64, seq uint64) (rows []*row, err error) {
+	stmt, err := w.stmt(qBlock)
+	if err != nil {
+		return nil, err
+	}
+	start := seq / blockSize * blockSize
+	stmt.BindInt64(1, thread)
+	stmt.BindInt64(2, int64(start))
+	stmt.BindInt64(3, int64(start+blockSize-1))
+	for {
+		more, err := stmt.Step()
+		if err != nil {
+			return nil, err
+		}
+		if !more {
+			break
+		}
+		e, err := scanHead(stmt, "")
+		if err != nil {
+			return nil, first(err, stmt.Reset())
+		}
+		b := scanBody(stmt)
+		rows = append(rows, &row{id: stmt.ColumnInt64(colID), e: e, was: b, body: b})
+	}
+	if err := stmt.Reset(); err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		if err := s.unpack(w.conn, &r.body); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// A repacking is a block on its way into new packs.
+type repacking struct {
+	rows   []*row
+	old    map[int64]bool // packs that are no longer needed then
+	packs  []newPack
+	before int // bytes of the bodies as stored
+	after  int
+}
+
+type newPack struct {
+	rows []*row
+	data []byte
+}
+
+// plan compresses a block's bodies; nothing is written yet.
+func (s *Store) plan(w *writer, rows []*row) (*repacking, error) {
+	p := &repacking{rows: rows, old: map[int64]bool{}}
+	size := 0
+	for _, r := range rows {
+		if r.was.pack != 0 {
+			p.old[r.was.pack>>8] = true
+		}
+		p.before += len(r.was.body)
+		n := len(r.body.body)
+		if n == 0 {
+			continue
+		}
+		if len(p.packs) == 0 || size+n > maxPackBytes {
+			p.packs, size = append(p.packs, newPack{}), 0
+		}
+		last := &p.packs[len(p.packs)-1]
+		last.rows = append(last.rows, r)
+		size += n
+	}
+	for i := range p.packs {
+		items := make([][]byte, len(p.packs[i].rows))
+		for j, r := range p.packs[i].rows {
+			items[j] = r.body.body
+		}
+		var err error
+		if p.packs[i].data, err = s.packer.Pack(items); err != nil {
+			return nil, err
+		}
+		p.after += len(p.packs[i].data)
+	}
+	for id := range p.old {
+		n, err := w.packSize(id)
+		if err != nil {
+			return nil, err
+		}
+		p.before += n
+	}
+	return p, nil
+}
+
+// repack writes the new packs and drops the old ones.
+func (s *Store) repack(w *writer, p *repacking) error {
+	for _, n := range p.packs {
+		stmt, err := w.stmt(qAddPack)
+		if err != nil {
+			return err
+		}
+		stmt.BindBytes(1, n.data)
+		if err := exec(stmt); err != nil {
+			return err
+		}
+		id := w.LastInsertRowID()
+		for i, r := range n.rows {
+			if err := w.setBody(qSetPacked, r.id, r.body.gone, nil, id<<8|int64(i)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range p.rows {
+		if len(r.body.body) == 0 && (r.was.pack != 0 || r.gone) {
+			if err := w.setBody(qSetBody, r.id, r.body.gone, nil, 0); err != nil {
+				return err
+			}
+		}
+	}
+	for id := range p.old {
+		if err := s.dropPack(w, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setBody writes what a row has of its bodies: a reference to a pack, or bytes.
+func (w *writer) setBody(statement int, id int64, gone, body []byte, pack int64) error {
+	stmt, err := w.stmt(statement)
+	if err != nil {
+		return err
+	}
+	stmt.BindInt64(1, id)
+	if len(gone) > 0 {
+		stmt.BindBytes(2, gone)
+	} else {
+		stmt.BindNull(2)
+	}
+	switch {
+	case statement == qSetPacked:
+		stmt.BindInt64(3, pack)
+	case len(body) > 0:
+		stmt.BindBytes(3, body)
+	default:
+		stmt.BindNull(3)
+	}
+	return exec(stmt)
+}
+
+func (c *conn) packSize(id int64) (n int, err error) {
+	stmt, err := c.stmt(qPack)
+	if err != nil {
+		return 0, err
+	}
+	stmt.BindInt64(1, id)
+	if row, err := stmt.Step(); err != nil {
+		return 0, err
+	} else if row {
+		n = stmt.ColumnLen(0)
+	}
+	return n, stmt.Reset()
+}
+
+// dropPack deletes a pack.
+func (s *Store) dropPack(w *writer, id int64) error {
+	stmt, err := w.stmt(qDropPack)
+	if err != nil {
+		return err
+	}
+	stmt.BindInt64(1, id)
+	s.packs.drop(id)
+	return exec(stmt)
+}

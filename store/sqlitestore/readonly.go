@@ -1,0 +1,74 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/sqlschema"
+	"zombiezen.com/go/sqlite"
+)
+
+// openRead opens what is there, beside a writer or after one. SQLite itself
+// may add its -wal and -shm files beside the database while it reads; in a
+// directory where it cannot, a database without a write-ahead log is read as a
+// file that does not change.
+func (s *Store) openRead(ctx context.Context) error {
+	if _, err := os.Stat(s.path); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return &posthouse.Error{
+				Code: posthouse.CodeNotFound, Message: "there is no store at " + s.path, Err: err,
+				Hint: "name the database file of a store that was opened for writing once",
+			}
+		}
+		return fileError("open", s.path, err)
+	}
+	m := modeRead
+	c, err := s.connectRead(ctx, m)
+	if isFixed(err) {
+		if _, serr := os.Stat(s.path + "-wal"); !errors.Is(serr, fs.ErrNotExist) {
+			return &posthouse.Error{
+				Code: posthouse.CodeReadOnly, Err: err,
+				Message: "the write-ahead log of " + s.path + " cannot be read in a directory that cannot be written",
+				Hint:    "copy the database together with its -wal file to a directory that can",
+			}
+		}
+		m = modeImmutable
+		c, err = s.connectRead(ctx, m)
+	}
+	if err != nil {
+		return s.schemaError(err)
+	}
+	s.readers = newPool(s.opts.Readers, func() (*conn, error) { return s.connect(m) })
+	s.readers.idle = append(s.readers.idle, c)
+	return nil
+}
+
+// connectRead opens a connection and looks at whose database it is.
+func (s *Store) connectRead(ctx context.Context, m mode) (*conn, error) {
+	c, err := s.connect(m)
+	if err != nil {
+		return nil, err
+	}
+	if err = s.identify(c); err == nil {
+		var ms []sqlschema.Migration
+		if ms, err = migrations(); err == nil {
+			err = sqlschema.Check(ctx, schemaDB{c}, ms)
+		}
+	}
+	if err != nil {
+		return nil, first(err, c.Close())
+	}
+	return c, nil
+}
+
+// isFixed reports whether SQLite could not make the files it needs for reading.
+func isFixed(err error) bool {
+	switch code := sqlite.ErrCode(err); code.ToPrimary() {
+	case sqlite.ResultCantOpen, sqlite.ResultReadOnly, sqlite.ResultPerm:
+		return err != nil
+	}
+	return false
+}

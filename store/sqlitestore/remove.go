@@ -1,0 +1,253 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Remove implements [posthouse.Store]. Removed bytes are overwritten in the
+// database; copies in the write-ahead log go when that is folded in, which
+// Compact and Close do at once.
+func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
+	doing := fmt.Sprintf("remove from thread %q", r.Thread)
+	err = s.submit(ctx, doing, &request{do: func(w *writer) (err error) {
+		done, err = s.remove(w, &r)
+		return err
+	}})
+	if err != nil {
+		return posthouse.Removed{}, err
+	}
+	return done, nil
+}
+
+func (s *Store) remove(w *writer, r *posthouse.Removal) (done posthouse.Removed, err error) {
+	w.wrote = true
+	t, err := w.thread(r.Thread)
+	if err != nil {
+		return done, err
+	}
+	switch {
+	case r.All:
+		if err := w.dropRows(qDropSlots, r.Thread); err != nil || t.id == 0 {
+			return done, err // there may be slots without a log
+		}
+		if done, err = s.removeBelow(w, t, r.Thread, t.tail.Seq+1); err != nil {
+			return done, err
+		}
+		delete(w.threads, r.Thread)
+		stmt, err := w.stmt(qDropThread)
+		if err != nil {
+			return done, err
+		}
+		stmt.BindInt64(1, t.id)
+		return done, exec(stmt)
+	case t.id == 0:
+		return done, nil
+	case r.Below > 0:
+		return s.removeBelow(w, t, r.Thread, min(r.Below, t.tail.Seq+1))
+	}
+	return s.removeBodies(w, t, r.Bodies)
+}
+
+func (w *writer) dropRows(statement int, name string) error {
+	stmt, err := w.stmt(statement)
+	if err != nil {
+		return err
+	}
+	stmt.BindText(1, name)
+	return exec(stmt)
+}
+
+// removeBelow takes entries out, the ids that lead to them, and their packs.
+func (s *Store) removeBelow(w *writer, t *thread, name string, seq uint64) (done posthouse.Removed, err error) {
+	packs, err := s.unindexBelow(w, t, name, seq, &done)
+	if err != nil {
+		return done, err
+	}
+	stmt, err := w.stmt(qDropBelow)
+	if err != nil {
+		return done, err
+	}
+	stmt.BindInt64(1, t.id)
+	stmt.BindInt64(2, int64(seq))
+	if err := exec(stmt); err != nil {
+		return done, err
+	}
+	// The block that was cut in two has bytes of both in its packs.
+	rows, err := s.block(w, t.id, seq)
+	if err != nil {
+		return done, err
+	}
+	for _, r := range rows {
+		if r.was.pack != 0 && packs[r.was.pack>>8] {
+			p, err := s.plan(w, rows)
+			if err == nil {
+				err = s.repack(w, p)
+			}
+			if err != nil {
+				return done, err
+			}
+			break
+		}
+	}
+	for id := range packs {
+		if err := s.dropPack(w, id); err != nil {
+			return done, err
+		}
+	}
+	// Ids of entries are never used again, also when the newest are gone.
+	if stmt, err = w.stmt(qSetMark); err != nil {
+		return done, err
+	}
+	stmt.BindInt64(1, w.next-1)
+	if err := exec(stmt); err != nil {
+		return done, err
+	}
+	clear(w.coordinations)
+	return done, w.do(qDropNames)
+}
+
+// unindexBelow counts the entries below seq, takes their ids out of the index
+// and returns the packs they are in.
+func (s *Store) unindexBelow(w *writer, t *thread, name string, seq uint64, done *posthouse.Removed) (packs map[int64]bool, err error) {
+	packs = map[int64]bool{}
+	stmt, err := w.stmt(qRead)
+	if err != nil || seq == 0 {
+		return packs, err
+	}
+	stmt.BindText(1, name)
+	stmt.BindInt64(2, 0)
+	stmt.BindInt64(3, int64(seq-1))
+	for {
+		row, err := stmt.Step()
+		if err != nil {
+			return nil, err
+		}
+		if !row {
+			return packs, stmt.Reset()
+		}
+		e, err := scanHead(stmt, name)
+		if err == nil {
+			b := stored{gone: columnBytes(stmt, colGone), pack: stmt.ColumnInt64(colPack)}
+			if b.pack != 0 {
+				packs[b.pack>>8] = true
+			}
+			err = w.unindexEntry(t, e, stmt.ColumnInt64(colID), &b, done)
+		}
+		if err != nil {
+			return nil, first(err, stmt.Reset())
+		}
+	}
+}
+
+func (w *writer) unindexEntry(t *thread, e *posthouse.Entry, id int64, b *stored, done *posthouse.Removed) error {
+	records, err := e.Records()
+	if err != nil {
+		return err
+	}
+	done.Entries++
+	done.Bytes += int64(len(e.Header) + len(e.Sig))
+	for i := range records {
+		r := &records[i]
+		if r.Size > 0 && !b.isGone(i) {
+			done.Bodies++
+			done.Bytes += int64(r.Size)
+		}
+		var k key
+		switch {
+		case r.Checkpoint != nil:
+			k = keyOf(r.Checkpoint.ID)
+		case r.Gate != nil:
+			k = keyOf(r.Gate.ID)
+		default:
+			continue
+		}
+		p, err := w.place(&k)
+		if err == nil && p.entry == id {
+			err = w.unindexHead(&k, p, r.Checkpoint)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeBodies takes single bodies out. Those in packs are taken out by
+// writing the packs anew.
+func (s *Store) removeBodies(w *writer, t *thread, refs []posthouse.BodyRef) (done posthouse.Removed, err error) {
+	blocks := map[uint64][]posthouse.BodyRef{}
+	for _, ref := range refs {
+		if ref.Seq <= t.tail.Seq && ref.Record >= 0 {
+			blocks[ref.Seq/blockSize] = append(blocks[ref.Seq/blockSize], ref)
+		}
+	}
+	for n, refs := range blocks {
+		if err := s.removeFromBlock(w, t, n*blockSize, refs, &done); err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+func (s *Store) removeFromBlock(w *writer, t *thread, seq uint64, refs []posthouse.BodyRef, done *posthouse.Removed) error {
+	rows, err := s.block(w, t.id, seq)
+	if err != nil {
+		return err
+	}
+	packed := false
+	for _, r := range rows {
+		if err := r.cut(refs, done); err != nil {
+			return err
+		}
+		packed = packed || r.gone && r.was.pack != 0
+	}
+	if packed {
+		p, err := s.plan(w, rows)
+		if err != nil {
+			return err
+		}
+		return s.repack(w, p)
+	}
+	for _, r := range rows {
+		if r.gone {
+			if err := w.setBody(qSetBody, r.id, r.body.gone, r.body.body, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cut takes the bodies that refs name out of the row, in memory.
+func (r *row) cut(refs []posthouse.BodyRef, done *posthouse.Removed) error {
+	named := false
+	for _, ref := range refs {
+		named = named || ref.Seq == r.e.Seq
+	}
+	if !named {
+		return nil
+	}
+	if err := r.body.split(r.e); err != nil {
+		return err
+	}
+	for _, ref := range refs {
+		if ref.Seq != r.e.Seq || ref.Record >= len(r.e.Bodies) || r.e.Bodies[ref.Record] == nil {
+			continue
+		}
+		done.Bodies++
+		done.Bytes += int64(len(r.e.Bodies[ref.Record]))
+		r.e.Bodies[ref.Record], r.gone = nil, true
+		r.body.setGone(ref.Record)
+	}
+	if r.gone {
+		left := make([]byte, 0, len(r.body.body))
+		for _, b := range r.e.Bodies {
+			left = append(left, b...)
+		}
+		r.body.body = left
+	}
+	return nil
+}

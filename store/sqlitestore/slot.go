@@ -1,0 +1,123 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/posthouse/posthouse"
+)
+
+// maxSlot is the largest value of a slot, in bytes.
+const maxSlot = 1 << 20
+
+// Slot implements [posthouse.Store].
+func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (slot posthouse.Slot, err error) {
+	doing := fmt.Sprintf("use slot %q of thread %q", key.Step, key.Thread)
+	if len(op.Value) > maxSlot {
+		return slot, &posthouse.Error{
+			Code: posthouse.CodeTooLarge, Field: "value",
+			Message: fmt.Sprintf("of a slot is %d bytes; the limit is %d", len(op.Value), maxSlot),
+		}
+	}
+	switch op.Verb {
+	case posthouse.SlotGet:
+		err = s.read(ctx, doing, func(c *conn) error {
+			have, err := c.slot(key)
+			if err == nil && !have.there {
+				err = notFound("slot %q of thread %q", key.Step, key.Thread)
+			}
+			slot = have.Slot
+			return err
+		})
+	case posthouse.SlotPut, posthouse.SlotDelete:
+		err = s.submit(ctx, doing, &request{do: func(w *writer) (err error) {
+			slot, err = w.changeSlot(key, op)
+			return err
+		}})
+	default:
+		err = invalid("verb", "%d is not known", op.Verb)
+	}
+	if err != nil {
+		return posthouse.Slot{}, err
+	}
+	return slot, nil
+}
+
+// A slotRow stays when its value is deleted, so that revisions go on and
+// fences hold.
+type slotRow struct {
+	posthouse.Slot
+	there bool
+}
+
+func (c *conn) slot(key posthouse.SlotKey) (have slotRow, err error) {
+	stmt, err := c.stmt(qSlot)
+	if err != nil {
+		return have, err
+	}
+	stmt.BindText(1, key.Thread)
+	stmt.BindText(2, key.Step)
+	row, err := stmt.Step()
+	if row {
+		have.there = !stmt.ColumnIsNull(0)
+		have.Value = columnBytes(stmt, 0)
+		have.Revision, have.Fence = uint64(stmt.ColumnInt64(1)), uint64(stmt.ColumnInt64(2))
+	}
+	return have, first(err, stmt.Reset())
+}
+
+func (w *writer) changeSlot(key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	have, err := w.slot(key)
+	if err == nil {
+		err = have.admits(key, op)
+	}
+	if err != nil {
+		return posthouse.Slot{}, err
+	}
+	w.wrote = true
+	have.Fence = max(have.Fence, op.Fence)
+	have.Value = nil
+	if op.Verb == posthouse.SlotPut {
+		have.Value = append([]byte{}, op.Value...)
+		have.Revision++
+	}
+	stmt, err := w.stmt(qPutSlot)
+	if err != nil {
+		return posthouse.Slot{}, err
+	}
+	stmt.BindText(1, key.Thread)
+	stmt.BindText(2, key.Step)
+	stmt.BindInt64(3, int64(have.Revision))
+	stmt.BindInt64(4, int64(have.Fence))
+	if op.Verb == posthouse.SlotPut {
+		stmt.BindBytes(5, have.Value)
+	} else {
+		stmt.BindNull(5)
+	}
+	return have.Slot, exec(stmt)
+}
+
+// admits says why a write is refused.
+func (s *slotRow) admits(key posthouse.SlotKey, op posthouse.SlotOp) error {
+	if op.Fence != 0 && op.Fence < s.Fence {
+		return &posthouse.Error{
+			Code: posthouse.CodeFenced,
+			Message: fmt.Sprintf("slot %q of thread %q was written under fence %d, which is newer than %d",
+				key.Step, key.Thread, s.Fence, op.Fence),
+		}
+	}
+	revision := s.Revision
+	if !s.there {
+		if revision = 0; op.Verb == posthouse.SlotDelete {
+			return nil
+		}
+	}
+	if op.Revision != posthouse.AnyRevision && op.Revision != revision {
+		return &posthouse.Error{
+			Code:    posthouse.CodeConflict,
+			Message: fmt.Sprintf("slot %q of thread %q is at revision %d, not %d", key.Step, key.Thread, revision, op.Revision),
+			Hint:    "read it and try again",
+		}
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+package sqlitestore
+
+// The statements of a connection, prepared when first used. Everything a
+// caller says is bound, never part of the text.
+const (
+	qBegin = iota
+	qBeginRead
+	qCommit
+	qRollback
+
+	qThread
+	qAddThread
+	qTouchThread
+	qSetThread
+	qSummary
+	qFlags
+	qAddEntry
+	qEntryHash
+	qAddID
+	qDropID
+	qPlace
+	qFind
+	qAddOrder
+	qDropOrder
+	qCoordination
+	qAddCoordination
+	qAddMember
+	qDropMember
+	qEntry
+
+	qRead
+	qReadBack
+	qReadHeaders
+	qReadHeadersBack
+	qReadOne
+	qReadOneHeader
+
+	qAll
+	qAllBack
+	qMembers
+	qMembersBack
+
+	qThreadsByName
+	qThreadsWaiting
+	qThreadsLive
+	qThreadsByGraph
+	qThreadsDue
+
+	qSlot
+	qPutSlot
+
+	qPack
+	qAddPack
+	qDropPack
+	qSetPacked
+	qSetBody
+	qBlock
+	qNextInline
+	qNextThread
+
+	qDropBelow
+	qDropThread
+	qDropSlots
+	qDropNames
+	qSetMark
+
+	qWatch
+	qTail
+	statements
+)
+
+// headColumns is an entry without its body. The body is the last column of the
+// table, so a statement that leaves it out reads none of the pages it
+// overflows to.
+const headColumns = `e.id, e.seq, e.generation, e.prev, e.hash, e.sig, e.header`
+
+var statement = [statements]string{
+	qBegin:     `BEGIN IMMEDIATE`,
+	qBeginRead: `BEGIN`,
+	qCommit:    `COMMIT`,
+	qRollback:  `ROLLBACK`,
+
+	qThread:      `SELECT id, flags, waiting, live, due, graph, top, summary FROM threads WHERE name = ?1`,
+	qAddThread:   `INSERT INTO threads (name, last_seq, flags, waiting, live, due, graph, top, summary) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
+	qTouchThread: `UPDATE threads SET last_seq = ?3, top = ?4, summary = ?5 WHERE id = ?1 AND last_seq = ?2`,
+	qSetThread:   `UPDATE threads SET last_seq = ?3, top = ?4, summary = ?5, flags = ?6, waiting = ?7, live = ?8, due = ?9, graph = ?10 WHERE id = ?1 AND last_seq = ?2`,
+	qSummary:     `SELECT summary FROM threads WHERE name = ?1`,
+	qFlags:       `SELECT flags FROM threads WHERE name = ?1`,
+	qAddEntry:    `INSERT INTO entries (id, thread, seq, generation, prev, hash, sig, header, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
+	qEntryHash:   `SELECT hash FROM entries WHERE thread = ?1 AND seq = ?2`,
+
+	qAddID:           `INSERT INTO ids (id, kind, entry) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING`,
+	qDropID:          `DELETE FROM ids WHERE id = ?1`,
+	qPlace:           `SELECT i.kind, i.entry, e.thread FROM ids i JOIN entries e ON e.id = i.entry WHERE i.id = ?1`,
+	qFind:            `SELECT t.name, e.seq FROM ids i JOIN entries e ON e.id = i.entry JOIN threads t ON t.id = e.thread WHERE i.id = ?1`,
+	qAddOrder:        `INSERT INTO orders (ord, entry) VALUES (?1, ?2) ON CONFLICT DO NOTHING`,
+	qDropOrder:       `DELETE FROM orders WHERE ord = ?1 AND entry = ?2`,
+	qCoordination:    `SELECT id FROM coordinations WHERE name = ?1`,
+	qAddCoordination: `INSERT INTO coordinations (name) VALUES (?1)`,
+	qAddMember:       `INSERT INTO members (coordination, ord, entry) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
+	qDropMember:      `DELETE FROM members WHERE coordination = ?1 AND ord = ?2 AND entry = ?3`,
+	qEntry: `SELECT ` + headColumns + `, t.name FROM entries e JOIN threads t ON t.id = e.thread
+		WHERE e.id = ?1`,
+
+	qRead: `SELECT ` + headColumns + `, e.gone, e.pack, e.body FROM threads t JOIN entries e ON e.thread = t.id
+		WHERE t.name = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq`,
+	qReadBack: `SELECT ` + headColumns + `, e.gone, e.pack, e.body FROM threads t JOIN entries e ON e.thread = t.id
+		WHERE t.name = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq DESC`,
+	qReadHeaders: `SELECT ` + headColumns + ` FROM threads t JOIN entries e ON e.thread = t.id
+		WHERE t.name = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq`,
+	qReadHeadersBack: `SELECT ` + headColumns + ` FROM threads t JOIN entries e ON e.thread = t.id
+		WHERE t.name = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq DESC`,
+	qReadOne: `SELECT ` + headColumns + `, e.gone, e.pack, e.body FROM threads t JOIN entries e ON e.thread = t.id
+		WHERE t.name = ?1 AND e.seq = ?2`,
+	qReadOneHeader: `SELECT ` + headColumns + ` FROM threads t JOIN entries e ON e.thread = t.id
+		WHERE t.name = ?1 AND e.seq = ?2`,
+
+	// Checkpoints across threads, by order key.
+	qAll: `SELECT id AS ord, entry FROM ids WHERE kind = 0 AND id >= ?2
+		UNION ALL SELECT ord, entry FROM orders WHERE ord >= ?2 ORDER BY ord, entry`,
+	qAllBack: `SELECT id AS ord, entry FROM ids WHERE kind = 0 AND id <= ?2
+		UNION ALL SELECT ord, entry FROM orders WHERE ord <= ?2 ORDER BY ord DESC, entry DESC`,
+	// The same, of one coordination, but for the checkpoints of its own thread.
+	qMembers: `SELECT m.ord, m.entry FROM coordinations c JOIN members m ON m.coordination = c.id
+		WHERE c.name = ?1 AND m.ord >= ?2 ORDER BY m.ord, m.entry`,
+	qMembersBack: `SELECT m.ord, m.entry FROM coordinations c JOIN members m ON m.coordination = c.id
+		WHERE c.name = ?1 AND m.ord <= ?2 ORDER BY m.ord DESC, m.entry DESC`,
+
+	qThreadsByName:  `SELECT summary FROM threads INDEXED BY threads_name WHERE name >= ?1 ORDER BY name`,
+	qThreadsWaiting: `SELECT summary FROM threads INDEXED BY threads_waiting WHERE name >= ?1 AND waiting IS NOT NULL ORDER BY name`,
+	qThreadsLive:    `SELECT summary FROM threads INDEXED BY threads_live WHERE name >= ?1 AND live IS NOT NULL ORDER BY name`,
+	qThreadsByGraph: `SELECT summary FROM threads INDEXED BY threads_graph WHERE name >= ?1 AND graph = ?2 ORDER BY name`,
+	qThreadsDue:     `SELECT summary FROM threads INDEXED BY threads_due WHERE due <= ?1 AND (due, name) > (?2, ?3) ORDER BY due, name`,
+
+	qSlot: `SELECT value, revision, fence FROM slots WHERE thread = ?1 AND step = ?2`,
+	qPutSlot: `INSERT INTO slots (thread, step, revision, fence, value) VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT (thread, step) DO UPDATE SET revision = ?3, fence = ?4, value = ?5`,
+
+	qPack:      `SELECT data FROM packs WHERE id = ?1`,
+	qAddPack:   `INSERT INTO packs (data) VALUES (?1)`,
+	qDropPack:  `DELETE FROM packs WHERE id = ?1`,
+	qSetPacked: `UPDATE entries SET gone = ?2, pack = ?3, body = NULL WHERE id = ?1`,
+	qSetBody:   `UPDATE entries SET gone = ?2, pack = NULL, body = ?3 WHERE id = ?1`,
+	qBlock: `SELECT ` + headColumns + `, e.gone, e.pack, e.body FROM entries e
+		WHERE e.thread = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq`,
+	qNextInline: `SELECT e.seq FROM entries e WHERE e.thread = ?1 AND e.seq >= ?2 AND e.body IS NOT NULL ORDER BY e.seq LIMIT 1`,
+
+	qNextThread: `SELECT id FROM threads WHERE id > ?1 ORDER BY id LIMIT 1`,
+
+	qDropBelow:  `DELETE FROM entries WHERE thread = ?1 AND seq < ?2`,
+	qDropThread: `DELETE FROM threads WHERE id = ?1`,
+	qDropSlots:  `DELETE FROM slots WHERE thread = ?1`,
+	qDropNames: `DELETE FROM coordinations
+		WHERE NOT EXISTS (SELECT 1 FROM members m WHERE m.coordination = coordinations.id)`,
+	qSetMark: `INSERT INTO marks (name, value) VALUES ('entries', ?1) ON CONFLICT (name) DO UPDATE SET value = ?1`,
+
+	qWatch: `SELECT ` + headColumns + `, e.gone, e.pack, e.body, t.name FROM entries e CROSS JOIN threads t ON t.id = e.thread
+		WHERE e.id > ?1 ORDER BY e.id`,
+	qTail: `SELECT max(ifnull((SELECT max(id) FROM entries), 0),
+		ifnull((SELECT value FROM marks WHERE name = 'entries'), 0))`,
+}

@@ -1,0 +1,231 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/delta"
+	"github.com/posthouse/posthouse/internal/groupcommit"
+	"github.com/posthouse/posthouse/internal/sqlschema"
+)
+
+// A Store keeps threads in one SQLite database. Besides [posthouse.Store] it is
+// a Watcher, Compacter, Backuper, Excluder and Checker.
+type Store struct {
+	path string
+	opts Options
+	lock *fileLock // nil when read-only
+
+	readers *pool
+	packs   packCache
+	packer  delta.Packer
+	news    news
+	faults  faults
+
+	queue  *groupcommit.Queue[*request]
+	writer *writer // used only by the leader of the queue; nil when read-only
+
+	state    sync.Mutex
+	closed   atomic.Bool
+	poisoned atomic.Pointer[posthouse.Error]
+}
+
+var (
+	_ posthouse.Store     = (*Store)(nil)
+	_ posthouse.Watcher   = (*Store)(nil)
+	_ posthouse.Compacter = (*Store)(nil)
+	_ posthouse.Backuper  = (*Store)(nil)
+	_ posthouse.Excluder  = (*Store)(nil)
+	_ posthouse.Checker   = (*Store)(nil)
+)
+
+// Open opens the database file at path, making it and its directory if they
+// are missing, and brings its schema up to date. One process at a time can
+// have it open for writing: [posthouse.ErrLocked]. It fails with
+// [posthouse.ErrNewer], and changes nothing, if a newer version wrote the
+// database, and with [posthouse.ErrCorrupt] if the file is no database of ours.
+func Open(ctx context.Context, path string, o *Options) (*Store, error) {
+	opts, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if path == "" || path == ":memory:" {
+		return nil, invalid("store", "%q is no file; for a store in memory use memory:", path)
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, fileError("find", path, err)
+	}
+	s := &Store{path: path, opts: opts}
+	if opts.ReadOnly {
+		err = s.openRead(ctx)
+	} else {
+		err = s.openWrite(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Store) openWrite(ctx context.Context) (err error) {
+	if err := makeDir(filepath.Dir(s.path)); err != nil {
+		return fileError("create the directory", filepath.Dir(s.path), err)
+	}
+	if s.lock, err = acquire(s.path); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = s.lock.release()
+		}
+	}()
+	if err := prepare(s.path); err != nil {
+		return err
+	}
+	c, err := s.connect(modeWrite)
+	if err != nil {
+		return s.wrap("open the database", err)
+	}
+	defer func() {
+		if err != nil {
+			s.abandon(c)
+		}
+	}()
+	if err := s.setUp(ctx, c); err != nil {
+		return err
+	}
+	if s.writer, err = newWriter(c); err != nil {
+		return s.wrap("find the end of the log", err)
+	}
+	s.queue = groupcommit.New(maxGroupCost, (*request).cost, s.commit)
+	s.readers = newPool(s.opts.Readers, func() (*conn, error) { return s.connect(modeRead) })
+	return nil
+}
+
+// setUp checks whose database it is, migrates it and sets how it commits.
+func (s *Store) setUp(ctx context.Context, c *conn) error {
+	if err := s.identify(c); err != nil {
+		return err
+	}
+	ms, err := migrations()
+	if err != nil {
+		return err
+	}
+	version, err := schemaDB{c}.Version(ctx)
+	if err == nil && version < len(ms) {
+		// Before the first table: neither can be changed later.
+		if err = c.script("PRAGMA page_size=4096"); err == nil {
+			err = s.wal(c)
+		}
+	}
+	if err == nil {
+		err = sqlschema.Migrate(ctx, schemaDB{c}, ms)
+	}
+	if err != nil {
+		return s.schemaError(err)
+	}
+	if err := s.wal(c); err != nil {
+		return s.wrap("turn the write-ahead log on", err)
+	}
+	sync := "PRAGMA synchronous=FULL"
+	if s.opts.Sync == SyncNormal {
+		sync = "PRAGMA synchronous=NORMAL"
+	}
+	return s.wrap("set up the database", c.script(sync))
+}
+
+func (s *Store) wal(c *conn) error {
+	mode, err := c.text("PRAGMA journal_mode=WAL")
+	if err == nil && mode != "wal" {
+		err = &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Message: "the file system of " + s.path + " cannot hold a write-ahead log",
+			Hint: "use a local disk, not a network file system",
+		}
+	}
+	return err
+}
+
+// identify refuses a database that another application made.
+func (s *Store) identify(c *conn) error {
+	id, err := c.number("PRAGMA application_id")
+	if err != nil {
+		return s.wrap("read the database", err)
+	}
+	if id == applicationID {
+		return nil
+	}
+	tables, err := c.number("SELECT count(*) FROM sqlite_schema")
+	if err != nil {
+		return s.wrap("read the database", err)
+	}
+	if id != 0 || tables != 0 {
+		return &posthouse.Error{
+			Code: posthouse.CodeCorrupt, Message: s.path + " is a SQLite database that posthouse did not make",
+			Hint: "choose another file",
+		}
+	}
+	return nil
+}
+
+// abandon closes a connection without letting it write to the database. The
+// last writable connection to close would fold the write-ahead log in, so a
+// connection that cannot is kept until after it.
+func (s *Store) abandon(c *conn) {
+	keep, err := s.connect(modeRead)
+	if err == nil {
+		_, err = keep.number("PRAGMA user_version") // opens the file
+	}
+	_ = c.Close()
+	if err == nil {
+		_ = keep.Close()
+	}
+}
+
+// Exclusive reports true: no other process has the store open for writing.
+func (s *Store) Exclusive() bool { return !s.opts.ReadOnly }
+
+// Close waits for writes in progress and closes the store. What was
+// acknowledged is durable without it. Closing twice is no error.
+func (s *Store) Close() error {
+	s.state.Lock()
+	defer s.state.Unlock()
+	if s.closed.Swap(true) {
+		return nil
+	}
+	s.news.close()
+	var errs []error
+	if s.queue != nil {
+		// It waits for what is being committed; whatever is queued, this
+		// included, finds the store closed.
+		_ = s.queue.Do(context.Background(), &request{})
+	}
+	errs = append(errs, s.readers.close())
+	if s.writer != nil {
+		errs = append(errs, s.writer.Close(), s.lock.release())
+	}
+	return s.wrap("close the store", errors.Join(errs...))
+}
+
+// writable returns why the store takes no writes, or nil.
+func (s *Store) writable() error {
+	switch {
+	case s.closed.Load():
+		return s.closedError()
+	case s.opts.ReadOnly:
+		return &posthouse.Error{
+			Code: posthouse.CodeReadOnly, Message: "the store " + s.path + " was opened for reading only",
+			Hint: "send the change to the process that has it open for writing",
+		}
+	}
+	if e := s.poisoned.Load(); e != nil {
+		return &posthouse.Error{
+			Code: posthouse.CodeReadOnly, Message: "the store " + s.path + " takes no more writes after an error", Err: e,
+			Hint: "check the disk, then open the store again and run posthouse verify",
+		}
+	}
+	return nil
+}

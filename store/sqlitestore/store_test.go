@@ -1,0 +1,25 @@
+package sqlitestore_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore"
+	"github.com/posthouse/posthouse/store/storetest"
+)
+
+func harness() storetest.Harness {
+	return storetest.Harness{
+		Open: func(t testing.TB, dir string) posthouse.Store {
+			s, err := sqlitestore.Open(t.Context(), filepath.Join(dir, "posthouse.db"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+		Durable: true,
+	}
+}
+
+func TestStore(t *testing.T) { storetest.Run(t, harness()) }

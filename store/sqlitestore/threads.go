@@ -1,0 +1,135 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"zombiezen.com/go/sqlite"
+)
+
+// Threads implements [posthouse.Store].
+func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	if q.Thread != "" {
+		return s.threadNamed(ctx, q)
+	}
+	w := &threadWalk{ThreadQuery: q, name: q.After}
+	return func(yield func(*posthouse.ThreadInfo, error) bool) {
+		if q.After != "" && q.DueBefore != 0 {
+			yield(nil, invalid("after", "cannot be joined with a due time: that order has no cursor"))
+			return
+		}
+		w := *w
+		for t, err := range pages(ctx, s, "list threads", q.Limit, w.next(ctx)) {
+			if !yield(t, err) {
+				return
+			}
+		}
+	}
+}
+
+// threadNamed answers a query for one thread.
+func (s *Store) threadNamed(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	doing := fmt.Sprintf("read thread %q", q.Thread)
+	return pages(ctx, s, doing, q.Limit, func(c *conn, p *page[*posthouse.ThreadInfo]) (bool, error) {
+		t, err := c.summary(q.Thread)
+		if err == nil && t != nil && q.Match(t) && (q.After == "" || t.Thread > q.After) {
+			p.add(t, 0)
+		}
+		return false, err
+	})
+}
+
+// summary returns a thread's summary, nil if there is no such thread.
+func (c *conn) summary(thread string) (*posthouse.ThreadInfo, error) {
+	stmt, err := c.stmt(qSummary)
+	if err != nil {
+		return nil, err
+	}
+	stmt.BindText(1, thread)
+	row, err := stmt.Step()
+	if err != nil || !row {
+		return nil, first(err, stmt.Reset())
+	}
+	t, err := readSummary(stmt, 0)
+	return t, first(err, stmt.Reset())
+}
+
+// A threadWalk is a query and how far it got.
+type threadWalk struct {
+	posthouse.ThreadQuery
+	name string // of the last thread seen
+	due  posthouse.Millis
+}
+
+func (w *threadWalk) next(ctx context.Context) func(*conn, *page[*posthouse.ThreadInfo]) (bool, error) {
+	return func(c *conn, p *page[*posthouse.ThreadInfo]) (bool, error) {
+		stmt, err := w.open(c)
+		if err != nil {
+			return false, err
+		}
+		for {
+			if p.full() {
+				return true, stmt.Reset()
+			}
+			row, err := stmt.Step()
+			if err != nil {
+				return false, err
+			}
+			if !row {
+				return false, stmt.Reset()
+			}
+			t, err := readSummary(stmt, 0)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return false, first(err, stmt.Reset())
+			}
+			if w.DueBefore == 0 {
+				if t.Thread <= w.name && w.name != "" {
+					continue
+				}
+				if !strings.HasPrefix(t.Thread, w.Prefix) {
+					return false, stmt.Reset()
+				}
+			}
+			w.name, w.due = t.Thread, t.Due
+			if w.Match(t) {
+				p.add(t, 256)
+			}
+		}
+	}
+}
+
+// open chooses the index that has the fewest threads to look at.
+func (w *threadWalk) open(c *conn) (*sqlite.Stmt, error) {
+	k := qThreadsByName
+	switch {
+	case w.DueBefore != 0:
+		k = qThreadsDue
+	case w.Waiting:
+		k = qThreadsWaiting
+	case w.Runnable || w.Leased:
+		k = qThreadsLive
+	case w.Graph != "":
+		k = qThreadsByGraph
+	}
+	stmt, err := c.stmt(k)
+	if err != nil {
+		return nil, err
+	}
+	switch k {
+	case qThreadsDue:
+		stmt.BindInt64(1, int64(w.DueBefore))
+		stmt.BindInt64(2, int64(w.due))
+		stmt.BindText(3, w.name)
+		return stmt, nil
+	case qThreadsByGraph:
+		stmt.BindText(2, w.Graph)
+	}
+	stmt.BindText(1, max(w.name, w.Prefix))
+	return stmt, nil
+}

@@ -1,0 +1,133 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Watch implements [posthouse.Watcher]. It ends with an error when ctx does, or
+// when the store is closed. A cursor stays good for as long as the database.
+func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.Entry, error] {
+	start, bad := s.parseCursor(ctx, cursor) // "now" is when Watch is called
+	return func(yield func(*posthouse.Entry, error) bool) {
+		after, err := start, bad
+		for err == nil {
+			news := s.news.wait()
+			p := page[*posthouse.Entry]{want: lastPage}
+			if err = s.read(ctx, "watch", func(c *conn) error { return s.watchPage(ctx, c, &p, after) }); err != nil {
+				break
+			}
+			for _, e := range p.items {
+				if after, err = strconv.ParseInt(e.Cursor, 10, 64); err != nil || !yield(e, nil) {
+					return
+				}
+			}
+			if len(p.items) == 0 {
+				s.await(ctx, news)
+				err = ctx.Err()
+			}
+		}
+		yield(nil, err)
+	}
+}
+
+// await returns when there may be something new.
+func (s *Store) await(ctx context.Context, news <-chan struct{}) {
+	var poll <-chan time.Time // a writer is told; a reader must look
+	if s.opts.ReadOnly {
+		t := time.NewTimer(s.opts.Poll)
+		defer t.Stop()
+		poll = t.C
+	}
+	select {
+	case <-news:
+	case <-poll:
+	case <-ctx.Done():
+	}
+}
+
+func (s *Store) parseCursor(ctx context.Context, cursor string) (n int64, err error) {
+	switch cursor {
+	case "":
+		return 0, nil
+	case "now":
+		err = s.read(ctx, "find the end of the log", func(c *conn) error {
+			n, err = c.lastID()
+			return err
+		})
+		return n, err
+	}
+	if n, err = strconv.ParseInt(cursor, 10, 64); err != nil || n < 0 {
+		return 0, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "cursor",
+			Message: fmt.Sprintf("%.80q is not one this store gave out", cursor),
+		}
+	}
+	return n, nil
+}
+
+func (s *Store) watchPage(ctx context.Context, c *conn, p *page[*posthouse.Entry], after int64) error {
+	stmt, err := c.stmt(qWatch)
+	if err != nil {
+		return err
+	}
+	stmt.BindInt64(1, after)
+	for !p.full() {
+		row, err := stmt.Step()
+		if err != nil {
+			return err
+		}
+		if !row {
+			break
+		}
+		e, err := s.take(ctx, c, p, stmt, stmt.ColumnText(colBody+1), false)
+		if err != nil {
+			return first(err, stmt.Reset())
+		}
+		e.Cursor = strconv.FormatInt(stmt.ColumnInt64(colID), 10)
+	}
+	return stmt.Reset()
+}
+
+// news tells watchers that something was committed.
+type news struct {
+	mu     sync.Mutex
+	ch     chan struct{} // closed at the next commit; nil if nobody waits
+	closed bool
+}
+
+func (n *news) wait() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ch == nil {
+		n.ch = make(chan struct{})
+		if n.closed {
+			close(n.ch)
+		}
+	}
+	return n.ch
+}
+
+func (n *news) tell() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ch != nil && !n.closed {
+		close(n.ch)
+		n.ch = nil
+	}
+}
+
+// close wakes all watchers for good; they find the store closed.
+func (n *news) close() {
+	n.tell()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.closed = true
+	n.ch = nil
+}
