@@ -1,0 +1,52 @@
+package server
+
+import (
+	"context"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An Agent takes requests: a coordinator, behind an adapter.
+type Agent interface {
+	// Handle works on one message until the thread waits or ends, and says how
+	// far it came. A failure of the agent's own is a Reply whose Text tells of
+	// it; an error means that the request was not taken. ctx does not end when
+	// the client goes away, only when the server closes or Limits.Call is over.
+	Handle(ctx context.Context, message string, o *HandleOptions) (*Reply, error)
+}
+
+// HandleOptions say whose request it is and where what happens is told. The
+// funcs are never nil, never block, and may be called from any goroutine until
+// Handle returns.
+type HandleOptions struct {
+	Thread string             // to work on; it need not exist yet
+	By     string             // the authenticated sender, whose request it is
+	Text   func(text string)  // streams text to the client
+	Event  func(e AgentEvent) // streams what happens
+}
+
+// An AgentEvent is one thing that happened while an agent worked.
+type AgentEvent struct {
+	Kind string `json:"kind"`           // as coordinators name it: AgentCompleted, ...
+	Data any    `json:"data,omitempty"` // encoded as JSON
+}
+
+// A Reply is what a request came to, for now.
+type Reply struct {
+	Thread     string       `json:"thread" doc:"the line of work"`
+	Checkpoint posthouse.ID `json:"checkpoint,omitempty" doc:"its newest checkpoint"`
+	Gate       posthouse.ID `json:"gate,omitempty" doc:"the question it waits for"`
+	Text       string       `json:"text" doc:"what the agent said"`
+}
+
+// A Runner moves threads. Package runner's does, behind an adapter.
+type Runner interface {
+	// Settled waits until a branch stands: its head's sequence number is above
+	// after, or nothing after that number remains to be run, and nobody runs
+	// it. It returns the head. The error is ctx's when that ends first.
+	Settled(ctx context.Context, thread, branch string, after uint64) (*posthouse.Header, error)
+
+	// Resume makes a branch that was interrupted, failed or crashed go on. It
+	// returns when that is under way, not when it is done.
+	Resume(ctx context.Context, thread, branch string) error
+}

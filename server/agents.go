@@ -1,0 +1,121 @@
+package server
+
+import (
+	"context"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+func agentRoutes() []*route {
+	rs := []*route{
+		{
+			method: http.MethodPost, path: "/api/agents/{agent}", role: Operator, summary: "Send a request to an agent", handle: (*Server).postAgent,
+			notes: "Answers when the agent waits for a decision or is done; 202 with where to look if that takes longer. The work goes on if the client leaves. " +
+				"With Accept: text/event-stream the answer is a stream of the events text, event, and at last done (the reply) or error (a problem).",
+			body: agentBody{}, answers: []answer{
+				{http.StatusOK, "what the request came to", Reply{}, ""}, {http.StatusOK, "the same, as it happens", nil, "text/event-stream"},
+				{http.StatusAccepted, "it is still running", Accepted{}, ""},
+			},
+		},
+		{
+			method: http.MethodGet, path: "/api/events", role: Viewer, summary: "Follow what is recorded", handle: (*Server).events, style: stream,
+			notes: "Server-sent events: the event is the record's kind, its id the cursor to go on from, its data the event as JSON. " +
+				"An error event with a problem ends the stream. A comment comes every 15 seconds.",
+			query: []param{
+				threadParam,
+				{name: "after", kind: textParam, def: "now", help: "a cursor, now, or start; the header Last-Event-ID goes before it"},
+			},
+			answers: []answer{{http.StatusOK, "events", nil, "text/event-stream"}},
+		},
+		{
+			method: http.MethodGet, path: "/api/diff", role: Viewer, summary: "Compare two checkpoints", handle: (*Server).diff,
+			query: []param{
+				{name: "a", kind: idParam, help: "a checkpoint; required"}, {name: "b", kind: idParam, help: "another; required"},
+			},
+			answers: []answer{{http.StatusOK, "the parts that differ", Difference{}, ""}},
+		},
+	}
+	for _, path := range []string{"/agent/{agent}", "/atmosphere/agent/{agent}"} {
+		rs = append(rs, &route{
+			method: http.MethodGet, path: path, role: Operator, summary: "Talk to an agent over a WebSocket", handle: (*Server).socket, style: socket,
+			notes: "Each text message is a request. Frames are JSON: {\"type\":\"text\",\"text\"}, {\"type\":\"event\",\"event\"}, {\"type\":\"reply\",\"reply\"} and {\"type\":\"error\",\"error\": a problem}. " +
+				"The token comes as the subprotocol posthouse.bearer.TOKEN beside posthouse, in the header Authorization, or in the first message: {\"token\":\"...\"}.",
+			query:   []param{{name: "thread", kind: idParam, help: "work on this thread; each request has its own unless given"}},
+			answers: []answer{{http.StatusSwitchingProtocols, "a WebSocket", nil, "application/octet-stream"}},
+		})
+	}
+	return rs
+}
+
+type agentBody struct {
+	Message string `json:"message" doc:"the request, for the agent"`
+	Thread  string `json:"thread,omitempty" doc:"work on this thread; a new one unless given"`
+}
+
+func (s *Server) postAgent(w http.ResponseWriter, r *request) error {
+	var b agentBody
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	m := message{agent: r.PathValue("agent"), text: b.Message, thread: b.Thread, by: r.actor.Name}
+	if acceptsStream(r.Request) {
+		return s.streamAgent(w, r, m)
+	}
+	c, err := s.start(m)
+	if err != nil {
+		return err
+	}
+	if !s.within(r.Context(), c) {
+		return s.accepted(w, &settling{checkpoint: &posthouse.Header{Thread: c.thread}})
+	}
+	if c.err != nil {
+		return c.err
+	}
+	return writeJSON(w, http.StatusOK, c.reply)
+}
+
+// streamAgent answers with a stream of what the agent does.
+func (s *Server) streamAgent(w http.ResponseWriter, r *request, m message) error {
+	done, err := s.begin(s.streams, "streams")
+	if err != nil {
+		return err
+	}
+	defer done()
+	m.feed = newFeed()
+	if _, err := s.start(m); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	es, err := s.openStream(w)
+	if err != nil {
+		return nil // the client is gone
+	}
+	s.pump(ctx, m.feed, func(f frame) error {
+		switch f.kind {
+		case "reply":
+			return es.send("", "done", f.data)
+		case "error":
+			err, _ := f.data.(error) // an error frame holds one
+			noteError(w, err)
+			return es.send("", "error", problemOf(err, w.Header().Get(requestIDHeader)))
+		}
+		return es.send("", f.kind, f.data)
+	}, es.beat)
+	return nil
+}
+
+func acceptsStream(r *http.Request) bool {
+	for _, line := range r.Header.Values("Accept") {
+		for _, m := range strings.Split(line, ",") {
+			if t, _, err := mime.ParseMediaType(m); err == nil && t == "text/event-stream" {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,96 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// authenticate returns who sent the request, or why it may not go on. The
+// token comes in the Authorization header, as a WebSocket subprotocol, or, for
+// browsers, stands behind a session cookie; never in a URL. A WebSocket may
+// also say it in its first message: then the zero Token is returned.
+func (s *Server) authenticate(w http.ResponseWriter, r *request) (Token, error) {
+	if r.route.role == "" {
+		return Token{}, nil
+	}
+	tok, ok, err := s.identify(r)
+	switch {
+	case err != nil:
+		return Token{}, err
+	case !ok && r.route.style == socket && isUpgrade(r.Request) && !hasCredential(r.Request):
+		return Token{}, nil
+	case !ok:
+		return Token{}, unauthenticated()
+	}
+	noteActor(w, tok.Name)
+	return tok, permit(tok, r.route.role)
+}
+
+// identify finds the token that a request brings.
+func (s *Server) identify(r *request) (tok Token, ok bool, err error) {
+	if secret, given := bearer(r.Request); given {
+		tok, ok, err = s.tokens.authenticate(secret)
+	} else if c, e := r.Cookie(sessionCookie); e == nil {
+		if tok, ok = s.sessions.get(c.Value); ok {
+			ok, err = s.tokens.current(tok)
+		}
+	}
+	if err != nil {
+		return Token{}, false, s.authUnavailable(err)
+	}
+	return tok, ok, nil
+}
+
+// authUnavailable tells the log what is wrong and the client that something is.
+func (s *Server) authUnavailable(err error) error {
+	s.log.Error("tokens cannot be checked", "error", err)
+	return &posthouse.Error{
+		Code: posthouse.CodeClosed, Message: "nobody can be authenticated now", Hint: "the server's log says what is wrong with its tokens file", Err: err,
+	}
+}
+
+// bearer returns the secret in a header. given is true also for a header that
+// holds something else, which is then no valid token: whoever tries one way is
+// not let in by another.
+func bearer(r *http.Request) (secret string, given bool) {
+	if hs := r.Header.Values("Authorization"); len(hs) > 0 {
+		scheme, secret, _ := strings.Cut(hs[0], " ")
+		if len(hs) > 1 || !strings.EqualFold(scheme, "Bearer") {
+			return "", true
+		}
+		return strings.TrimSpace(secret), true
+	}
+	if isUpgrade(r) {
+		for _, p := range subprotocols(r) {
+			if secret, ok := strings.CutPrefix(p, bearerProtocol); ok {
+				return secret, true
+			}
+		}
+	}
+	return "", false
+}
+
+func hasCredential(r *http.Request) bool {
+	_, given := bearer(r)
+	return given
+}
+
+func unauthenticated() error {
+	return &posthouse.Error{
+		Code: CodeUnauthenticated, Message: "a valid access token is needed",
+		Hint: "send Authorization: Bearer with the content of the file token in the server's data directory, or make one: posthouse token create",
+	}
+}
+
+// permit checks the role.
+func permit(t Token, need Role) error {
+	if t.Role.may(need) {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeForbidden, Message: "the token " + t.Name + " has the role " + string(t.Role) + "; this needs " + string(need),
+		Hint: "use another token: posthouse token create --role " + string(need),
+	}
+}

@@ -1,0 +1,193 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+var deleteModes = []string{"refuse", string(posthouse.DeleteOrphan), string(posthouse.DeleteSubtree)}
+
+func (s *Server) deleteCheckpoint(w http.ResponseWriter, r *request) error {
+	id, err := r.id("id")
+	if err != nil {
+		return err
+	}
+	o := &posthouse.DeleteOptions{By: r.actor.Name, Reason: r.query["reason"]}
+	if m := r.query["mode"]; m != deleteModes[0] {
+		o.Mode = posthouse.DeleteMode(m)
+	}
+	d, err := s.ledger.Delete(r.Context(), id, o)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(r.Header.Get("Prefer"), "return=representation") {
+		w.Header().Set("Preference-Applied", "return=representation")
+		return writeJSON(w, http.StatusOK, d)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// A forkBody says what a fork changes. State and patch have the form in which
+// the checkpoint is shown.
+type forkBody struct {
+	State  json.RawMessage            `json:"state,omitempty" doc:"the whole new state, in the form in which the checkpoint's state is shown"`
+	Patch  map[string]json.RawMessage `json:"patch,omitempty" doc:"members to replace in the state as it is shown; the others stay"`
+	Codecs map[string]string          `json:"codecs,omitempty" doc:"parts given as base64, with their codec"`
+	Branch string                     `json:"branch,omitempty" doc:"the new branch's name; fork-1, fork-2, ... unless given"`
+	Thread string                     `json:"thread,omitempty" doc:"fork into this new thread instead"`
+}
+
+func (s *Server) forkCheckpoint(w http.ResponseWriter, r *request) error {
+	id, err := r.id("id")
+	if err != nil {
+		return err
+	}
+	var b forkBody
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	if r.has("state") {
+		if b.State != nil {
+			return invalid("state", "is given in the query and in the body")
+		}
+		if b.State, err = json.Marshal(r.query["state"]); err != nil {
+			return err
+		}
+	}
+	if b.State != nil && b.Patch != nil {
+		return invalid("patch", "goes with a state that is kept, not with a new one")
+	}
+	o := &posthouse.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.actor.Name}
+	if b.State != nil || b.Patch != nil {
+		if err := s.forkState(r, id, &b, o); err != nil {
+			return err
+		}
+	} else if len(b.Codecs) > 0 {
+		return invalid("codecs", "go with a state or a patch")
+	}
+	c, err := s.ledger.Fork(r.Context(), id, o)
+	if err != nil {
+		return err
+	}
+	v, err := view(c)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", etag(c.Hash))
+	return writeJSON(w, http.StatusOK, v)
+}
+
+// forkState reads the body's state or patch by the shape of the source's state.
+func (s *Server) forkState(r *request, id posthouse.ID, b *forkBody, o *posthouse.ForkOptions) (err error) {
+	src, err := s.ledger.Get(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	opaque := isOpaque(src.State) || len(src.State) == 0
+	switch {
+	case b.State != nil && r.has("state"):
+		o.Replace, err = readState(b.State, nil, true) // text is one opaque value
+	case b.State != nil:
+		o.Replace, err = readState(b.State, b.Codecs, opaque)
+	case opaque && len(b.Codecs) > 0:
+		err = invalid("codecs", "go with a patch of parts; this state is one opaque value")
+	case opaque:
+		var raw []byte
+		if raw, err = json.Marshal(b.Patch); err == nil {
+			o.Merge, err = readState(raw, nil, true)
+		}
+	default:
+		o.Patch, err = readParts(b.Patch, b.Codecs)
+	}
+	return err
+}
+
+func (s *Server) resumeCheckpoint(w http.ResponseWriter, r *request) error {
+	id, err := r.id("id")
+	if err != nil {
+		return err
+	}
+	h, err := s.ledger.GetHeader(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	info, err := s.ledger.Thread(r.Context(), h.Thread)
+	if err != nil {
+		return err
+	}
+	head, _ := info.Branch(h.Branch)
+	switch {
+	case head.Head != id:
+		return &posthouse.Error{
+			Code: posthouse.CodeConflict, Head: head.Head, Message: "checkpoint " + string(id) + " is not the head of its branch any more",
+			Hint: "resume the head, or replay from here",
+		}
+	case head.Status == posthouse.StatusWaiting:
+		open, err := s.openGates(r, h)
+		if err != nil {
+			return err
+		}
+		return &posthouse.Error{
+			Code: posthouse.CodeConflict, Gates: gateIDs(open), Message: "checkpoint " + string(id) + " waits for a decision", Hint: "decide its gate: that resumes it",
+		}
+	case len(h.Next) == 0 || head.Status == posthouse.StatusDone || head.Status == posthouse.StatusCancelled:
+		return nothingNext(id)
+	}
+	return s.resume(w, r, h)
+}
+
+func nothingNext(id posthouse.ID) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeConflict, Message: "nothing is to be run after checkpoint " + string(id), Hint: "replay from an earlier one",
+	}
+}
+
+// resume sets a branch going from its head and answers when it stands again.
+func (s *Server) resume(w http.ResponseWriter, r *request, h *posthouse.Header) error {
+	if s.runner == nil {
+		return &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this server runs no programs", Hint: "start one that has the program"}
+	}
+	if err := s.runner.Resume(r.Context(), h.Thread, h.Branch); err != nil {
+		return err
+	}
+	return s.settle(w, r, &settling{checkpoint: h, after: h.Seq})
+}
+
+type replayBody struct {
+	Branch string `json:"branch,omitempty" doc:"the new branch's name; fork-1, fork-2, ... unless given"`
+	Thread string `json:"thread,omitempty" doc:"replay in this new thread instead"`
+}
+
+func (s *Server) replayCheckpoint(w http.ResponseWriter, r *request) error {
+	id, err := r.id("id")
+	if err != nil {
+		return err
+	}
+	var b replayBody
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	src, err := s.ledger.GetHeader(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if len(src.Next) == 0 {
+		return nothingNext(id)
+	}
+	c, err := s.ledger.Fork(r.Context(), id, &posthouse.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.actor.Name})
+	if err != nil {
+		return err
+	}
+	if c.Status == posthouse.StatusWaiting { // it asks again
+		v, err := view(c)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, http.StatusOK, v)
+	}
+	return s.resume(w, r, &c.Header)
+}

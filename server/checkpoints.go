@@ -1,0 +1,150 @@
+package server
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+)
+
+var (
+	limitParam  = param{name: "limit", kind: intParam, max: maxLimit, def: "100", help: "how many"}
+	orderParam  = param{name: "order", kind: enumParam, values: []string{"asc", "desc"}, def: "desc", help: "desc is newest first, so that what waits is always on the first page"}
+	threadParam = param{name: "thread", kind: idParam, help: "of this thread"}
+	coordParam  = param{name: "coordination", kind: idParam, help: "of this coordination, over all its threads"}
+	stateParam  = param{name: "state", kind: boolParam, def: "true", help: "false leaves the states out"}
+	cursorParam = param{name: "cursor", kind: textParam, help: "go on behind this: X-Next-Cursor of the page before"}
+)
+
+var statusValues = []string{
+	string(posthouse.StatusRunning), string(posthouse.StatusWaiting), string(posthouse.StatusReady), string(posthouse.StatusInterrupted),
+	string(posthouse.StatusDone), string(posthouse.StatusFailed), string(posthouse.StatusCancelled),
+}
+
+func checkpointRoutes() []*route {
+	const path = "/api/checkpoints"
+	one := []answer{{http.StatusOK, "the checkpoint", Checkpoint{}, ""}}
+	return slicesOf(
+		&route{
+			method: http.MethodGet, path: path, role: Viewer, summary: "List checkpoints", handle: (*Server).listCheckpoints,
+			notes: "Answers a JSON array. The next page's cursor is in the headers Link and X-Next-Cursor; a page may be shorter than its limit.",
+			query: []param{
+				coordParam, {name: "agent", kind: textParam, help: "made by this agent"}, threadParam,
+				{name: "run", kind: textParam, help: "of this run"}, {name: "graph", kind: textParam, help: "of this program"},
+				{name: "node", kind: textParam, help: "made by this node"}, {name: "kind", kind: textParam, help: "of this kind: save, input, node, wait, update, fork, fail, event"},
+				{name: "status", kind: enumParam, values: statusValues, help: "with this status"},
+				{name: "branch", kind: idParam, help: "of this branch"}, {name: "label", kind: textParam, help: "with this label: name=value"},
+				{name: "since", kind: timeParam, help: "made then or later"}, {name: "until", kind: timeParam, help: "made then or before"},
+				orderParam, limitParam, cursorParam, stateParam,
+			},
+			answers: []answer{{http.StatusOK, "a page of checkpoints", []Checkpoint{}, ""}},
+		},
+		&route{
+			method: http.MethodGet, path: path + "/{id}", role: Viewer, summary: "Show a checkpoint", handle: (*Server).getCheckpoint,
+			notes: "The ETag is the hash that a decision may be bound to.", query: []param{stateParam}, answers: one,
+		},
+		&route{
+			method: http.MethodDelete, path: path + "/{id}", role: Operator, summary: "Delete a checkpoint", handle: (*Server).deleteCheckpoint,
+			notes: "With the header Prefer: return=representation the counts are answered, with 200.",
+			query: []param{
+				{name: "mode", kind: enumParam, values: deleteModes, def: deleteModes[0], help: "what becomes of its children: refuse deletes nothing if there are any, orphan keeps them, subtree deletes them too"},
+				{name: "reason", kind: textParam, help: "goes on record"},
+			},
+			answers: []answer{{http.StatusNoContent, "it is gone", nil, ""}, {http.StatusOK, "what went", posthouse.Deleted{}, ""}},
+		},
+		&route{
+			method: http.MethodPost, path: path + "/{id}/fork", role: Operator, summary: "Fork a checkpoint", handle: (*Server).forkCheckpoint,
+			notes: "Starts a branch, or a thread, at the checkpoint. A fork of what could run does not run until it is resumed.",
+			query: []param{{name: "state", kind: bodyParam, help: "the new state, as text"}},
+			body:  forkBody{}, state: true, answers: []answer{{http.StatusOK, "the fork's first checkpoint", Checkpoint{}, ""}},
+		},
+		&route{
+			method: http.MethodPost, path: path + "/{id}/resume", role: Operator, summary: "Resume an interrupted or failed branch", handle: (*Server).resumeCheckpoint,
+			notes: "The checkpoint must be its branch's head. Waits like a decision.", answers: waited,
+		},
+		&route{
+			method: http.MethodPost, path: path + "/{id}/replay", role: Operator, summary: "Run again from a checkpoint", handle: (*Server).replayCheckpoint,
+			notes: "Forks the checkpoint and resumes the fork.", body: replayBody{}, answers: waited,
+		},
+	)
+}
+
+// slicesOf lets a table read as one.
+func slicesOf(rs ...*route) []*route { return rs }
+
+func (s *Server) listCheckpoints(w http.ResponseWriter, r *request) error {
+	limit := r.number("limit", defaultLimit)
+	q := posthouse.Query{
+		Thread: r.query["thread"], Coordination: r.query["coordination"], Run: r.query["run"], Graph: r.query["graph"],
+		Node: r.query["node"], Agent: r.query["agent"], Kind: r.query["kind"], Branch: r.query["branch"],
+		Status: posthouse.Status(r.query["status"]), Since: r.millis("since"), Until: r.millis("until"),
+		Descending: r.query["order"] != "asc", After: r.query["cursor"], Limit: limit + 1,
+	}
+	if l, ok := r.query["label"]; ok {
+		if q.Label, q.LabelValue, ok = strings.Cut(l, "="); !ok || q.Label == "" {
+			return invalid("label", "must be name=value")
+		}
+	}
+	if r.query["state"] == "false" {
+		return s.listHeaders(w, r, q, limit)
+	}
+	page, size, next := []*Checkpoint{}, 0, ""
+	for c, err := range s.ledger.ListStates(r.Context(), q) {
+		if err != nil {
+			return err
+		}
+		if len(page) == limit || len(page) > 0 && size+c.Size > s.limits.Page {
+			next = page[len(page)-1].Cursor()
+			break
+		}
+		v, err := view(c)
+		if err != nil {
+			return err
+		}
+		page, size = append(page, v), size+c.Size
+	}
+	return writePage(w, r, page, next)
+}
+
+func (s *Server) listHeaders(w http.ResponseWriter, r *request, q posthouse.Query, limit int) error {
+	page, next := []*Checkpoint{}, ""
+	for h, err := range s.ledger.List(r.Context(), q) {
+		if err != nil {
+			return err
+		}
+		if len(page) == limit {
+			next = page[len(page)-1].Cursor()
+			break
+		}
+		page = append(page, &Checkpoint{Header: *h})
+	}
+	return writePage(w, r, page, next)
+}
+
+func (s *Server) getCheckpoint(w http.ResponseWriter, r *request) error {
+	id, err := r.id("id")
+	if err != nil {
+		return err
+	}
+	if r.query["state"] == "false" {
+		h, err := s.ledger.GetHeader(r.Context(), id)
+		if err != nil || fresh(w, r, h.Hash) {
+			return err
+		}
+		return writeJSON(w, http.StatusOK, &Checkpoint{Header: *h})
+	}
+	c, err := s.ledger.Get(r.Context(), id)
+	if err != nil || fresh(w, r, c.Hash) {
+		return err
+	}
+	v, err := view(c)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, v)
+}

@@ -1,0 +1,191 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A decideBody says more about a decision than the path does.
+type decideBody struct {
+	By      string          `json:"by,omitempty" doc:"as the parameter"`
+	Request *string         `json:"request,omitempty" doc:"with approve, as the parameter"`
+	Reason  string          `json:"reason,omitempty" doc:"at most 4,000 bytes"`
+	Value   json.RawMessage `json:"value,omitempty" doc:"the changed values of edit, the answer of respond"`
+	Shown   posthouse.Hash  `json:"shown,omitempty" doc:"hash of what the decider saw; refused with 409 if it is not what the gate asks about"`
+}
+
+// Accepted answers a request that is on record and whose effects are not seen
+// yet. Look tells where they will be.
+type Accepted struct {
+	Thread     string              `json:"thread"`
+	Branch     string              `json:"branch,omitempty"`
+	Checkpoint posthouse.ID        `json:"checkpoint,omitempty" doc:"where it started"`
+	Decision   *posthouse.Decision `json:"decision,omitempty"`
+	Look       string              `json:"look" doc:"where the outcome will show"`
+}
+
+// decide puts the decision of an open gate on record and answers with what it
+// led to.
+func (s *Server) decide(w http.ResponseWriter, r *request, g *posthouse.Gate, v posthouse.Verdict) error {
+	var b decideBody
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	d, err := r.decision(&b, v)
+	if err != nil {
+		return err
+	}
+	if g.Decision == nil {
+		if err := precondition(r, g.Hash); err != nil {
+			return err
+		}
+		if err := s.recoverable(r, g, d); err != nil {
+			return err
+		}
+	}
+	// Once begun, a decision is not undone by the client's going away.
+	decided, err := s.ledger.Decide(context.WithoutCancel(r.Context()), g.ID, *d)
+	if err != nil {
+		return err
+	}
+	h, err := s.ledger.GetHeader(r.Context(), g.Checkpoint)
+	if err != nil {
+		return recorded(err, decided.Decision)
+	}
+	return s.settle(w, r, &settling{checkpoint: h, decision: decided.Decision, after: max(g.Seq, decided.Decision.Seq)})
+}
+
+// decision makes the decision of what the client sent and who the client is.
+func (r *request) decision(b *decideBody, v posthouse.Verdict) (*posthouse.Decision, error) {
+	by, request := b.By, b.Request
+	if q, ok := r.query["by"]; ok {
+		if by != "" && by != q {
+			return nil, invalid("by", "is given in the query and in the body, and differs")
+		}
+		by = q
+	}
+	if q, ok := r.query["request"]; ok {
+		if request != nil && *request != q {
+			return nil, invalid("request", "is given in the query and in the body, and differs")
+		}
+		request = &q
+	}
+	d := &posthouse.Decision{Verdict: v, By: r.actor.Name, Reason: b.Reason, Value: b.Value, Shown: b.Shown}
+	if by != "" && by != r.actor.Name {
+		if err := permit(r.actor, Operator); err != nil {
+			return nil, &posthouse.Error{
+				Code: posthouse.CodeForbidden, Field: "by", Message: "may be another than the token's owner with the role operator only",
+				Hint: "leave it out: the decision is recorded as " + r.actor.Name + "'s",
+			}
+		}
+		d.By, d.Actor = by, r.actor.Name
+	}
+	if request == nil {
+		return d, nil
+	}
+	if v != posthouse.Approve || len(b.Value) > 0 {
+		return nil, invalid("request", "goes with approve, and without a value")
+	}
+	value, err := json.Marshal(map[string]string{"request": *request})
+	d.Verdict, d.Value = posthouse.Edit, value
+	return d, err
+}
+
+// recoverable refuses to record an approval that could not be carried out.
+func (s *Server) recoverable(r *request, g *posthouse.Gate, d *posthouse.Decision) error {
+	if s.recovers == nil || d.Verdict != posthouse.Approve {
+		return nil
+	}
+	c, err := s.ledger.Get(r.Context(), g.Checkpoint)
+	if err != nil {
+		return err
+	}
+	if _, ok := s.recovers(c); ok {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "request", Message: "cannot be recovered from the state of checkpoint " + string(c.ID),
+		Hint: "say which request is approved: ?request=...",
+	}
+}
+
+// settling is what an answer waits for: that the branch of checkpoint stands
+// again, behind the sequence number after.
+type settling struct {
+	checkpoint *posthouse.Header
+	decision   *posthouse.Decision // what set it going, if a decision did
+	after      uint64
+}
+
+// settle waits and answers.
+func (s *Server) settle(w http.ResponseWriter, r *request, t *settling) error {
+	from := t.checkpoint
+	if s.runner == nil || from.Graph == "" {
+		return s.accepted(w, t)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.limits.Wait)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)() // a server that closes does not wait
+	head, err := s.runner.Settled(ctx, from.Thread, from.Branch, t.after)
+	switch {
+	case err != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
+		return s.accepted(w, t)
+	case err != nil:
+		return recorded(err, t.decision)
+	}
+	next, err := s.following(r.Context(), t, head)
+	if err != nil {
+		return recorded(err, t.decision)
+	}
+	c, err := s.ledger.Get(r.Context(), next)
+	if err != nil {
+		return recorded(err, t.decision)
+	}
+	v, err := view(c)
+	if err != nil {
+		return recorded(err, t.decision)
+	}
+	v.Decision = t.decision
+	v.Branched = &posthouse.BranchHead{Branch: head.Branch, Head: head.ID, Seq: head.Seq, Status: head.Status}
+	w.Header().Set("ETag", etag(c.Hash))
+	return writeJSON(w, http.StatusOK, v)
+}
+
+// following returns the first checkpoint that came of t: the child of the one
+// decided. If there is none, as when the program asks the same again, it is
+// the head.
+func (s *Server) following(ctx context.Context, t *settling, head *posthouse.Header) (posthouse.ID, error) {
+	q := posthouse.Query{Thread: head.Thread, Branch: head.Branch, After: t.checkpoint.Cursor(), Limit: 100}
+	for h, err := range s.ledger.List(ctx, q) {
+		if err != nil {
+			return "", err
+		}
+		if h.Parent == t.checkpoint.ID && h.Seq <= head.Seq {
+			return h.ID, nil
+		}
+	}
+	return head.ID, nil
+}
+
+func (s *Server) accepted(w http.ResponseWriter, t *settling) error {
+	look := "/api/threads/" + t.checkpoint.Thread
+	w.Header().Set("Location", look)
+	return writeJSON(w, http.StatusAccepted, &Accepted{
+		Thread: t.checkpoint.Thread, Branch: t.checkpoint.Branch, Checkpoint: t.checkpoint.ID, Decision: t.decision, Look: look,
+	})
+}
+
+// recorded adds to a failure that the decision before it stands.
+func recorded(err error, d *posthouse.Decision) error {
+	if d == nil {
+		return err
+	}
+	e := *clientError(err)
+	e.Decision, e.Err = d, err
+	e.Hint = "the decision is on record and stands; do not decide again, see what became of the thread"
+	return &e
+}

@@ -1,0 +1,169 @@
+package server
+
+import (
+	"net/http"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A verb is a verdict as a path has it.
+type verb struct {
+	name    string
+	verdict posthouse.Verdict
+	summary string
+}
+
+var verbs = []verb{
+	{"approve", posthouse.Approve, "Approve: go on as proposed"},
+	{"reject", posthouse.Reject, "Reject: do not"},
+	{"edit", posthouse.Edit, "Edit: go on with changed values"},
+	{"respond", posthouse.Respond, "Respond: answer in place of the action"},
+	{"cancel", posthouse.Cancel, "Cancel: withdraw the question"},
+}
+
+const decideNotes = "The decision is on record before anything it sets off, and is taken once: whoever comes later, " +
+	"the same client with the same body included, gets 409 with the decision that stands. Then the answer waits for what follows: " +
+	"200 with the checkpoint that follows the one decided, or 202 with where to look if that takes longer. " +
+	"If-Match with the ETag of the gate or checkpoint, or shown, binds the decision to what was seen."
+
+// waited is how a request that sets a thread going is answered.
+var waited = []answer{
+	{http.StatusOK, "the checkpoint that follows", Checkpoint{}, ""},
+	{http.StatusAccepted, "it is on record, and still running, or nobody here runs it", Accepted{}, ""},
+}
+
+func decideRoutes(path string, handle func(posthouse.Verdict) func(*Server, http.ResponseWriter, *request) error) (rs []*route) {
+	for _, v := range verbs {
+		q := []param{{name: "by", kind: textParam, help: "who decides, if not the token's owner; needs the role operator"}}
+		if v.verdict == posthouse.Approve {
+			q = append(q, param{name: "request", kind: bodyParam, help: "approve this request instead of the one in the state: recorded as an edit of it"})
+		}
+		rs = append(rs, &route{
+			method: http.MethodPost, path: path + "/{id}/" + v.name, role: Approver, summary: v.summary, notes: decideNotes,
+			query: q, body: decideBody{}, state: true, answers: waited, handle: handle(v.verdict),
+		})
+	}
+	return rs
+}
+
+func gateRoutes() []*route {
+	const path = "/api/gates"
+	rs := []*route{
+		{
+			method: http.MethodGet, path: path, role: Viewer, summary: "List open gates: the inbox", handle: (*Server).listGates,
+			query: []param{
+				coordParam, threadParam, {name: "checkpoint", kind: idParam, help: "of this checkpoint"},
+				{name: "assignee", kind: textParam, help: "that this person may decide: assigned to them, or to nobody"},
+				orderParam, limitParam,
+			},
+			answers: []answer{{http.StatusOK, "open gates", []posthouse.Gate{}, ""}},
+		},
+		{
+			method: http.MethodGet, path: path + "/{id}", role: Viewer, summary: "Show a gate", handle: (*Server).getGate,
+			notes: "With its decision, once it has one.", answers: []answer{{http.StatusOK, "the gate", posthouse.Gate{}, ""}},
+		},
+	}
+	rs = append(rs, decideRoutes(path, decideGate)...)
+	return append(rs, decideRoutes("/api/checkpoints", decideCheckpoint)...)
+}
+
+func (s *Server) listGates(w http.ResponseWriter, r *request) error {
+	gates := []*posthouse.Gate{}
+	for g, err := range s.ledger.Gates(r.Context(), posthouse.GateQuery{
+		Thread: r.query["thread"], Coordination: r.query["coordination"], Checkpoint: posthouse.ID(r.query["checkpoint"]),
+		Assignee: r.query["assignee"], Newest: r.query["order"] != "asc", Limit: r.number("limit", defaultLimit),
+	}) {
+		if err != nil {
+			return err
+		}
+		gates = append(gates, g)
+	}
+	return writeJSON(w, http.StatusOK, gates)
+}
+
+func (s *Server) getGate(w http.ResponseWriter, r *request) error {
+	g, err := s.gate(r)
+	if err != nil {
+		return err
+	}
+	if g.Decision == nil {
+		w.Header().Set("ETag", etag(g.Hash))
+	}
+	return writeJSON(w, http.StatusOK, g)
+}
+
+func (s *Server) gate(r *request) (*posthouse.Gate, error) {
+	id, err := r.id("id")
+	if err != nil {
+		return nil, err
+	}
+	return s.ledger.Gate(r.Context(), id)
+}
+
+func decideGate(v posthouse.Verdict) func(*Server, http.ResponseWriter, *request) error {
+	return func(s *Server, w http.ResponseWriter, r *request) error {
+		g, err := s.gate(r)
+		if err != nil {
+			return err
+		}
+		return s.decide(w, r, g, v)
+	}
+}
+
+// decideCheckpoint decides the one gate of a checkpoint.
+func decideCheckpoint(v posthouse.Verdict) func(*Server, http.ResponseWriter, *request) error {
+	return func(s *Server, w http.ResponseWriter, r *request) error {
+		id, err := r.id("id")
+		if err != nil {
+			return err
+		}
+		h, err := s.ledger.GetHeader(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		if len(h.Gates) == 0 {
+			return &posthouse.Error{
+				Code: posthouse.CodeConflict, Message: "checkpoint " + string(id) + " asked nothing, so there is nothing to decide",
+				Hint: "GET /api/gates lists what waits",
+			}
+		}
+		open, err := s.openGates(r, h)
+		switch {
+		case err != nil:
+			return err
+		case len(open) > 1:
+			return &posthouse.Error{
+				Code: posthouse.CodeAmbiguous, Gates: gateIDs(open), Message: "checkpoint " + string(id) + " has several open gates",
+				Hint: "decide one of them: POST /api/gates/{id}/" + string(v),
+			}
+		case len(open) == 1:
+			return s.decide(w, r, open[0], v)
+		}
+		g, err := s.ledger.Gate(r.Context(), h.Gates[0])
+		if err != nil {
+			return err
+		}
+		return s.decide(w, r, g, v) // which tells of the first decision
+	}
+}
+
+// openGates returns the gates opened with a checkpoint that still wait.
+func (s *Server) openGates(r *request, h *posthouse.Header) (open []*posthouse.Gate, err error) {
+	for _, id := range h.Gates {
+		g, err := s.ledger.Gate(r.Context(), id)
+		if err != nil {
+			return nil, err
+		}
+		if g.Decision == nil {
+			open = append(open, g)
+		}
+	}
+	return open, nil
+}
+
+func gateIDs(gs []*posthouse.Gate) (ids []posthouse.ID) {
+	for _, g := range gs {
+		ids = append(ids, g.ID)
+	}
+	return ids
+}

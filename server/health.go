@@ -1,0 +1,93 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+func systemRoutes() []*route {
+	ok := []answer{{http.StatusOK, "yes", statusBody{}, ""}}
+	return []*route{
+		{
+			method: http.MethodGet, path: "/healthz", summary: "Is the process alive?", handle: (*Server).healthz, answers: ok,
+		},
+		{
+			method: http.MethodGet, path: "/readyz", summary: "Does the store answer and take writes?", handle: (*Server).readyz,
+			notes: "503 with the store's code otherwise, for example read-only after a failed write.", answers: ok,
+		},
+		{
+			method: http.MethodGet, path: "/openapi.json", summary: "This description", handle: (*Server).describe,
+			answers: []answer{{http.StatusOK, "OpenAPI 3.1", nil, "application/json"}},
+		},
+	}
+}
+
+type statusBody struct {
+	Status string `json:"status"` // "ok"
+}
+
+func (s *Server) healthz(w http.ResponseWriter, _ *request) error {
+	return writeJSON(w, http.StatusOK, statusBody{"ok"})
+}
+
+func (s *Server) readyz(w http.ResponseWriter, r *request) error {
+	if err := s.ready.check(context.WithoutCancel(r.Context())); err != nil {
+		s.log.Warn("not ready", "error", err)
+		code := clientError(err).Code
+		if status(code) < 500 {
+			code = posthouse.CodeUnknown
+		}
+		// Nobody is authenticated here: what is wrong is named, not described.
+		return &posthouse.Error{Code: code, Message: "the store does not work as it should", Hint: "the server's log says more", Err: err}
+	}
+	return writeJSON(w, http.StatusOK, statusBody{"ok"})
+}
+
+// probe reads from the store and writes to it: this process's liveness slot,
+// which it renews anyway. A store that was poisoned refuses that.
+func (s *Server) probe(ctx context.Context) error {
+	for _, err := range s.ledger.Threads(ctx, posthouse.ThreadQuery{Limit: 1}) {
+		if err != nil {
+			return err
+		}
+	}
+	return s.ledger.Beat(ctx)
+}
+
+// readiness remembers an outcome for a second, so that asking costs the store
+// nothing, however often who asks.
+type readiness struct {
+	now   func() time.Time
+	probe func(context.Context) error
+
+	mu    sync.Mutex
+	asked time.Time
+	err   error
+}
+
+const (
+	readyFor      = time.Second
+	readyPatience = 5 * time.Second
+)
+
+func (r *readiness) check(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := r.now(); r.asked.IsZero() || now.Sub(r.asked) >= readyFor || now.Before(r.asked) {
+		ctx, cancel := context.WithTimeout(ctx, readyPatience)
+		defer cancel()
+		r.err, r.asked = r.probe(ctx), now
+	}
+	return r.err
+}
+
+func (s *Server) describe(w http.ResponseWriter, _ *request) error {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-cache")
+	_, _ = w.Write(s.openapi) // the client may be gone: nobody else to tell
+	return nil
+}

@@ -1,0 +1,45 @@
+package server
+
+import (
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// CheckListen says whether a server may listen on addr: on loopback always,
+// elsewhere with TLS, or without it only if that is explicitly allowed, as
+// behind a proxy that does TLS. Names other than localhost count as elsewhere;
+// so does an address without a host, which means all interfaces.
+func CheckListen(addr string, tls, allowInsecure bool) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil || port == "" {
+		return &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "addr", Message: "must be host:port", Hint: "for example 127.0.0.1:8095", Err: err,
+		}
+	}
+	if isLoopback(host) || tls || allowInsecure {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeForbidden, Field: "addr",
+		Message: "is reachable from other machines, and without TLS tokens and state would cross the network in the clear",
+		Hint:    "listen on 127.0.0.1, or give a certificate, or allow it explicitly if a proxy in front does TLS",
+	}
+}
+
+// HTTPServer returns an [http.Server] for s with the time and header limits
+// that keep slow clients from holding it. Streams extend them for themselves.
+func (s *Server) HTTPServer(addr string) *http.Server {
+	return &http.Server{
+		Addr: addr, Handler: s,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       60 * time.Second,
+		WriteTimeout:      s.limits.Wait + 60*time.Second,
+		IdleTimeout:       120 * time.Second,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+}

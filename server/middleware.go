@@ -1,0 +1,207 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Headers of our own.
+const (
+	requestIDHeader  = "X-Request-Id"
+	nextCursorHeader = "X-Next-Cursor"
+)
+
+// middleware is what every request passes first, known path or not.
+func (s *Server) middleware(next http.Handler) http.Handler {
+	cross := http.NewCrossOriginProtection()
+	return http.HandlerFunc(func(hw http.ResponseWriter, r *http.Request) {
+		start := s.wall()
+		id := newRequestID()
+		w := &recorder{ResponseWriter: hw}
+		defer s.finish(w, r, id, start)
+		h := w.Header()
+		h.Set(requestIDHeader, id)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("Cache-Control", "no-store")
+		if err := s.screen(cross, r); err != nil {
+			noteError(w, err)
+			writeProblem(w, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// screen refuses what no client of ours sends: a Host that is not this
+// server's (DNS rebinding), a request that a foreign page makes, a path that
+// means something else once it is decoded.
+func (s *Server) screen(cross *http.CrossOriginProtection, r *http.Request) error {
+	if !s.hosts.allows(r.Host) {
+		return &posthouse.Error{
+			Code: CodeHost, Message: fmt.Sprintf("this server does not answer for the host %.80q", r.Host),
+			Hint: "use the address it prints at the start, or allow the name where it is started",
+		}
+	}
+	foreign := &posthouse.Error{Code: posthouse.CodeForbidden, Message: "requests from other origins are refused", Hint: "open the page of this server itself"}
+	if cross.Check(r) != nil {
+		return foreign
+	}
+	if o := r.Header.Get("Origin"); o != "" {
+		if u, err := url.Parse(o); err != nil || !strings.EqualFold(u.Host, r.Host) {
+			return foreign
+		}
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+	default:
+		// A link may lead here: the cookie, being strict, does not come along.
+		if r.Header.Get("Sec-Fetch-Mode") != "navigate" || r.Header.Get("Sec-Fetch-Dest") != "document" || strings.HasPrefix(r.URL.Path, "/api/") {
+			return foreign
+		}
+	}
+	escaped := strings.ToLower(r.URL.EscapedPath())
+	for _, bad := range []string{"%2f", "%5c", "%00", "\\"} {
+		if strings.Contains(escaped, bad) {
+			return invalid("path", "has an encoded slash, a backslash or a zero byte")
+		}
+	}
+	clean := path.Clean(r.URL.Path)
+	if r.URL.Path != clean || r.URL.Path == "" || r.URL.Path[0] != '/' {
+		return invalid("path", "has empty or dot segments, or ends in a slash")
+	}
+	return nil
+}
+
+// finish ends every request: a panic becomes a 500 that tells nothing, and the
+// log gets one line without query, headers or body, since those hold secrets.
+func (s *Server) finish(w *recorder, r *http.Request, id string, start time.Time) {
+	if p := recover(); p != nil {
+		if p == http.ErrAbortHandler {
+			panic(p)
+		}
+		w.err = &posthouse.Error{Code: CodeInternal, Message: "panic"}
+		s.log.Error("a handler panicked", "request", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		if w.status != 0 {
+			panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+		}
+		writeProblem(w, errors.New("panic"))
+	}
+	attrs := []any{"request", id, "method", r.Method, "route", "", "status", w.status, "ms", s.wall().Sub(start).Milliseconds()}
+	if w.route != nil {
+		attrs[5] = w.route.path
+	}
+	if w.actor != "" {
+		attrs = append(attrs, "actor", w.actor)
+	}
+	level := slog.LevelInfo
+	if w.err != nil {
+		attrs = append(attrs, "code", string(clientError(w.err).Code))
+		if w.status >= 500 && !errors.Is(w.err, context.Canceled) {
+			level = slog.LevelError
+			attrs = append(attrs, "error", w.err.Error())
+		}
+	}
+	s.log.Log(r.Context(), level, "request", attrs...)
+}
+
+// A recorder remembers what the log line says.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	route  *route
+	actor  string
+	err    error
+}
+
+func (w *recorder) WriteHeader(status int) {
+	if w.status == 0 && status >= 200 || status == http.StatusSwitchingProtocols {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *recorder) Write(p []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController and WebSocket reach the connection.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func note(w http.ResponseWriter, r *route) {
+	if rec, ok := w.(*recorder); ok {
+		rec.route = r
+	}
+}
+
+func noteActor(w http.ResponseWriter, name string) {
+	if rec, ok := w.(*recorder); ok {
+		rec.actor = name
+	}
+}
+
+func noteError(w http.ResponseWriter, err error) {
+	if rec, ok := w.(*recorder); ok {
+		rec.err = err
+	}
+}
+
+// A hostList holds what a Host header may say.
+type hostList map[string]bool
+
+func newHostList(names []string) (hostList, error) {
+	l := hostList{}
+	for _, n := range names {
+		n = strings.ToLower(n)
+		if n == "" || strings.ContainsAny(n, "/ *") {
+			return nil, invalid("AllowedHosts", "has %.80q; a name or name:port is wanted, without wildcards", n)
+		}
+		l[n] = true
+	}
+	return l, nil
+}
+
+// allows is true for loopback's names and addresses, with any port, and for
+// the listed ones, with the port listed or any.
+func (l hostList) allows(host string) bool {
+	host = strings.ToLower(host)
+	if l[host] {
+		return true
+	}
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	} else {
+		name = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	}
+	if name == "" {
+		return false
+	}
+	return isLoopback(name) || l[name] || l["["+name+"]"]
+}
+
+func isLoopback(name string) bool {
+	if name == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.Unmap().IsLoopback()
+}

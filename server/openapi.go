@@ -1,0 +1,237 @@
+package server
+
+import (
+	"encoding"
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// object is a JSON object under construction.
+type object = map[string]any
+
+var pathParam = regexp.MustCompile(`\{([a-z]+)\}`)
+
+// openAPI describes the routes as an OpenAPI 3.1 document. All of it comes from
+// the table that also does the work, so it cannot say anything else.
+func openAPI(routes []*route, version string) ([]byte, error) {
+	if version == "" {
+		version = "dev"
+	}
+	d := &describer{schemas: object{}}
+	paths := object{}
+	for _, r := range routes {
+		path := strings.TrimSuffix(r.path, "{$}")
+		item, ok := paths[path].(object)
+		if !ok {
+			item = object{}
+			paths[path] = item
+		}
+		item[strings.ToLower(r.method)] = d.operation(r)
+	}
+	return json.Marshal(object{
+		"openapi": "3.1.0",
+		"info": object{
+			"title": "Posthouse", "version": version,
+			"description": "Durable checkpoints and approvals for agent workflows. Roles, weakest first: viewer reads, approver also decides gates, operator does everything.",
+			"license":     object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
+		},
+		"paths":    paths,
+		"security": []object{{"token": []string{}}, {"session": []string{}}},
+		"components": object{
+			"schemas": d.schemas,
+			"securitySchemes": object{
+				"token":   object{"type": "http", "scheme": "bearer", "description": "an access token: posthouse token create"},
+				"session": object{"type": "apiKey", "in": "cookie", "name": sessionCookie, "description": "made by the login page"},
+			},
+			"responses": object{"problem": object{
+				"description": "What went wrong, and what to do next",
+				"content":     object{"application/problem+json": object{"schema": d.schema(reflect.TypeFor[Problem]())}},
+			}},
+		},
+	})
+}
+
+// A describer collects the schemas of named types.
+type describer struct{ schemas object }
+
+func (d *describer) operation(r *route) object {
+	op := object{"summary": r.summary, "operationId": operationID(r), "responses": d.responses(r)}
+	if r.notes != "" {
+		op["description"] = r.notes
+	}
+	if r.role == "" {
+		op["security"] = []object{}
+	} else {
+		op["x-role"] = r.role
+	}
+	var params []object
+	for _, m := range pathParam.FindAllStringSubmatch(r.path, -1) {
+		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": idSchema()})
+	}
+	for _, p := range r.query {
+		params = append(params, object{"name": p.name, "in": "query", "description": p.help, "schema": p.schema()})
+	}
+	if params != nil {
+		op["parameters"] = params
+	}
+	switch {
+	case r.form:
+		op["requestBody"] = object{"required": true, "content": object{"application/x-www-form-urlencoded": object{
+			"schema": object{"type": "object", "properties": object{"token": object{"type": "string"}}, "required": []string{"token"}},
+		}}}
+	case r.body != nil:
+		op["requestBody"] = object{"content": object{"application/json": object{"schema": d.schema(reflect.TypeOf(r.body))}}}
+	}
+	return op
+}
+
+func (d *describer) responses(r *route) object {
+	rs := object{"default": object{"$ref": "#/components/responses/problem"}}
+	for _, a := range r.answers {
+		key := strconv.Itoa(a.status)
+		resp, ok := rs[key].(object)
+		if !ok {
+			resp = object{"description": a.help}
+			rs[key] = resp
+		}
+		media := a.media
+		if media == "" {
+			media = "application/json"
+		}
+		content, ok := resp["content"].(object)
+		if !ok {
+			content = object{}
+		}
+		switch {
+		case a.body != nil:
+			content[media] = object{"schema": d.schema(reflect.TypeOf(a.body))}
+		case a.media != "":
+			content[media] = object{}
+		default:
+			continue
+		}
+		resp["content"] = content
+	}
+	return rs
+}
+
+// operationID is a name for generated clients: getApiCheckpointsById.
+func operationID(r *route) string {
+	id := strings.ToLower(r.method)
+	for _, seg := range strings.FieldsFunc(r.path, func(c rune) bool { return strings.ContainsRune("/.-$", c) }) {
+		if name, ok := strings.CutPrefix(seg, "{"); ok {
+			if name = strings.TrimSuffix(name, "}"); name != "" {
+				id += "By" + strings.ToUpper(name[:1]) + name[1:]
+			}
+			continue
+		}
+		id += strings.ToUpper(seg[:1]) + seg[1:]
+	}
+	if id == strings.ToLower(r.method) {
+		id += "Page"
+	}
+	return id
+}
+
+func idSchema() object {
+	return object{"type": "string", "pattern": `^[A-Za-z0-9._:$-]{1,200}$`}
+}
+
+func (p *param) schema() object {
+	s := object{"type": "string"}
+	switch p.kind {
+	case idParam:
+		s = idSchema()
+	case intParam:
+		s = object{"type": "integer", "minimum": 0}
+		if p.max > 0 {
+			s["minimum"], s["maximum"] = 1, p.max
+		}
+	case boolParam:
+		s["type"] = "boolean"
+	case enumParam:
+		s["enum"] = p.values
+	case hashParam:
+		s["pattern"] = "^[0-9a-f]{64}$"
+	case textParam:
+		s["maxLength"] = maxParamText
+	}
+	switch n, err := strconv.Atoi(p.def); {
+	case p.kind == intParam && err == nil:
+		s["default"] = n
+	case p.kind == boolParam && p.def != "":
+		s["default"] = p.def == "true"
+	case p.def != "":
+		s["default"] = p.def
+	}
+	return s
+}
+
+// schema describes a type as encoding/json writes it. Structs of ours are
+// described once, by name.
+func (d *describer) schema(t reflect.Type) object {
+	switch {
+	case t.Kind() == reflect.Pointer:
+		return d.schema(t.Elem())
+	case t == reflect.TypeFor[json.RawMessage]():
+		return object{} // any JSON
+	case t == reflect.TypeFor[time.Time]():
+		return object{"type": "string", "format": "date-time"}
+	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
+		return object{"type": "string"}
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.Int, reflect.Int64, reflect.Uint8, reflect.Uint32, reflect.Uint64:
+		return object{"type": "integer"}
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return object{"type": "string", "contentEncoding": "base64"}
+		}
+		return object{"type": "array", "items": d.schema(t.Elem())}
+	case reflect.Map:
+		return object{"type": "object", "additionalProperties": d.schema(t.Elem())}
+	case reflect.Struct:
+		return d.named(t)
+	case reflect.Interface:
+		return object{}
+	}
+	return object{"type": "string"}
+}
+
+func (d *describer) named(t reflect.Type) object {
+	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	ref := object{"$ref": "#/components/schemas/" + name}
+	if _, done := d.schemas[name]; done {
+		return ref
+	}
+	s := object{"type": "object"}
+	d.schemas[name] = s // before its fields, which may lead back to it
+	props, required := object{}, []string{}
+	for _, f := range jsonFields(t) {
+		fs := d.schema(f.typ)
+		if f.help != "" {
+			fs["description"] = f.help // beside a $ref this is allowed since 3.1
+		}
+		props[f.name] = fs
+		if !f.optional {
+			required = append(required, f.name)
+		}
+	}
+	s["properties"] = props
+	if len(required) > 0 {
+		slices.Sort(required)
+		s["required"] = required
+	}
+	return ref
+}
+
+// statusWord is a response's name in the documentation page.
+func statusWord(code int) string { return strconv.Itoa(code) + " " + http.StatusText(code) }

@@ -1,0 +1,197 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"html/template"
+	"mime"
+	"net/http"
+	"path"
+	"reflect"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ui"
+)
+
+// pagePolicy lets a page load what this server serves and nothing else: no
+// inline script or style, no frame around it, no form that goes elsewhere.
+const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+
+func pageRoutes() []*route {
+	html := []answer{{http.StatusOK, "a page", nil, "text/html"}}
+	return []*route{
+		{method: http.MethodGet, path: "/{$}", role: Viewer, style: page, summary: "The inbox page", handle: servePage("index.html"), answers: html},
+		{method: http.MethodGet, path: "/docs", role: Viewer, style: page, summary: "This description, for people", handle: (*Server).docs, answers: html},
+		{method: http.MethodGet, path: "/login", style: page, summary: "The login page", handle: (*Server).loginPage, answers: html},
+		{
+			method: http.MethodPost, path: "/login", style: page, form: true, summary: "Log in with an access token", handle: (*Server).login,
+			notes:   "Sets the session cookie, HttpOnly and SameSite=Strict, and leads to the inbox.",
+			answers: []answer{{http.StatusSeeOther, "logged in", nil, ""}, {http.StatusUnauthorized, "the login page again", nil, "text/html"}},
+		},
+		{
+			method: http.MethodPost, path: "/logout", style: page, form: true, role: Viewer, summary: "Log out", handle: (*Server).logout,
+			answers: []answer{{http.StatusSeeOther, "logged out", nil, ""}},
+		},
+		{method: http.MethodGet, path: "/login/style.css", style: asset, summary: "The pages' style", handle: servePage("style.css"), answers: []answer{{http.StatusOK, "CSS", nil, "text/css"}}},
+		{method: http.MethodGet, path: "/inbox.js", role: Viewer, style: asset, summary: "The inbox page's script", handle: servePage("inbox.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
+	}
+}
+
+// pages holds the embedded files and the pages made from templates.
+type pages struct {
+	files     map[string][]byte
+	tags      map[string]string // ETags
+	loginForm *template.Template
+	docPage   []byte
+}
+
+func newPages(routes []*route) (*pages, error) {
+	p := &pages{files: map[string][]byte{}, tags: map[string]string{}}
+	entries, err := ui.Files.ReadDir(".")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		data, err := ui.Files.ReadFile(e.Name())
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(data)
+		p.files[e.Name()], p.tags[e.Name()] = data, `"`+hex.EncodeToString(sum[:8])+`"`
+	}
+	if p.loginForm, err = template.New("login").Parse(string(p.files["login.html"])); err != nil {
+		return nil, err
+	}
+	docs, err := template.New("docs").Parse(string(p.files["docs.html"]))
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := docs.Execute(&b, docRows(routes)); err != nil {
+		return nil, err
+	}
+	p.docPage = b.Bytes()
+	return p, nil
+}
+
+// A docRow is a route as the documentation page shows it.
+type docRow struct {
+	Method, Path, Summary, Notes, Role string
+	Params                             []docField
+	Body                               []docField
+	Answers                            []docField
+}
+
+type docField struct{ Name, Help string }
+
+func docRows(routes []*route) (rows []docRow) {
+	for _, r := range routes {
+		if r.style == asset {
+			continue
+		}
+		row := docRow{Method: r.method, Path: strings.TrimSuffix(r.path, "{$}"), Summary: r.summary, Notes: r.notes, Role: string(r.role)}
+		for _, p := range r.query {
+			help := p.help
+			if len(p.values) > 0 {
+				help += "; one of " + strings.Join(p.values, ", ")
+			}
+			if p.def != "" {
+				help += "; default " + p.def
+			}
+			row.Params = append(row.Params, docField{p.name, help})
+		}
+		if r.body != nil {
+			for _, f := range jsonFields(reflect.TypeOf(r.body)) {
+				row.Body = append(row.Body, docField{f.name, f.help})
+			}
+		}
+		for _, a := range r.answers {
+			row.Answers = append(row.Answers, docField{statusWord(a.status), a.help})
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func pageHeaders(w http.ResponseWriter, contentType string) {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Security-Policy", pagePolicy)
+	h.Set("X-Frame-Options", "DENY")
+}
+
+// servePage answers with an embedded file. A browser asks each time whether
+// it changed: a new version of the server must not run an old page.
+func servePage(name string) func(*Server, http.ResponseWriter, *request) error {
+	return func(s *Server, w http.ResponseWriter, r *request) error {
+		pageHeaders(w, mime.TypeByExtension(path.Ext(name)))
+		w.Header().Set("Cache-Control", "no-cache")
+		w.Header().Set("ETag", s.pages.tags[name])
+		if r.Header.Get("If-None-Match") == s.pages.tags[name] {
+			w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+		_, _ = w.Write(s.pages.files[name]) // the client may be gone: nobody else to tell
+		return nil
+	}
+}
+
+func (s *Server) docs(w http.ResponseWriter, _ *request) error {
+	pageHeaders(w, "text/html; charset=utf-8")
+	_, _ = w.Write(s.pages.docPage) // the client may be gone: nobody else to tell
+	return nil
+}
+
+func (s *Server) loginPage(w http.ResponseWriter, _ *request) error {
+	s.pages.login(w, http.StatusOK, "")
+	return nil
+}
+
+// login shows the login page, with what was wrong the last time.
+func (p *pages) login(w http.ResponseWriter, status int, problem string) {
+	var b bytes.Buffer
+	if err := p.loginForm.Execute(&b, problem); err != nil {
+		writeProblem(w, err)
+		return
+	}
+	pageHeaders(w, "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // the client may be gone: nobody else to tell
+}
+
+func (s *Server) login(w http.ResponseWriter, r *request) error {
+	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/x-www-form-urlencoded" {
+		return &posthouse.Error{Code: CodeMediaType, Field: "Content-Type", Message: "must be application/x-www-form-urlencoded", Hint: "use the form at /login"}
+	}
+	if err := r.ParseForm(); err != nil {
+		if clientError(err).Code == posthouse.CodeTooLarge {
+			return err
+		}
+		return invalid("body", "is not a form")
+	}
+	tok, ok, err := s.tokens.authenticate(strings.TrimSpace(r.PostForm.Get("token")))
+	if err != nil {
+		return s.authUnavailable(err)
+	}
+	if !ok {
+		s.pages.login(w, http.StatusUnauthorized, "That token is not valid. Copy the whole line of the file named token in the server's data directory, or ask an operator for one.")
+		return nil
+	}
+	noteActor(w, tok.Name)
+	http.SetCookie(w, s.sessions.cookie(r.Request, s.sessions.begin(tok)))
+	w.Header().Set("Location", "/")
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+func (s *Server) logout(w http.ResponseWriter, r *request) error {
+	if c, err := r.Cookie(sessionCookie); err == nil {
+		s.sessions.end(c.Value)
+	}
+	http.SetCookie(w, s.sessions.cookie(r.Request, ""))
+	w.Header().Set("Location", "/login")
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}

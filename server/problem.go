@@ -1,0 +1,129 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Codes that only HTTP has, beside those of [posthouse.Code].
+const (
+	CodeUnauthenticated posthouse.Code = "unauthenticated" // 401: no token, or one that is not valid
+	CodeMethod          posthouse.Code = "method"          // 405: the path exists, for other methods
+	CodePrecondition    posthouse.Code = "precondition"    // 412: If-Match does not match
+	CodeMediaType       posthouse.Code = "media-type"      // 415: a body that is not JSON
+	CodeHost            posthouse.Code = "host"            // 421: the Host is not one this server answers for
+	CodeUpgrade         posthouse.Code = "upgrade"         // 426: this path speaks WebSocket only
+	CodeTooMany         posthouse.Code = "too-many"        // 429: too many streams or running requests
+	CodeInternal        posthouse.Code = "internal"        // 500: the log has the cause, under the request's id
+)
+
+var statuses = map[posthouse.Code]int{
+	CodeUnauthenticated: http.StatusUnauthorized,
+	CodeMethod:          http.StatusMethodNotAllowed,
+	CodePrecondition:    http.StatusPreconditionFailed,
+	CodeMediaType:       http.StatusUnsupportedMediaType,
+	CodeHost:            http.StatusMisdirectedRequest,
+	CodeUpgrade:         http.StatusUpgradeRequired,
+	CodeTooMany:         http.StatusTooManyRequests,
+	CodeInternal:        http.StatusInternalServerError,
+}
+
+func status(c posthouse.Code) int {
+	if s, ok := statuses[c]; ok {
+		return s
+	}
+	return c.HTTPStatus()
+}
+
+// A Problem is the body of every answer that is no success: RFC 9457, media
+// type application/problem+json. Beside the standard members it has those of
+// [posthouse.Error] that say what won.
+type Problem struct {
+	Type     string         `json:"type"`             // a stable URI, one per code
+	Title    string         `json:"title"`            // the status in words
+	Status   int            `json:"status"`           // the HTTP status
+	Detail   string         `json:"detail,omitempty"` // what happened, for a person
+	Instance string         `json:"instance"`         // names this answer in the server's log
+	Code     posthouse.Code `json:"code"`
+	Field    string         `json:"field,omitempty"` // the input at fault
+	Hint     string         `json:"hint,omitempty"`  // what to do next
+
+	Tail     *posthouse.Position `json:"tail,omitempty"`
+	Head     posthouse.ID        `json:"head,omitempty"`
+	Lease    *posthouse.Lease    `json:"lease,omitempty"`
+	Decision *posthouse.Decision `json:"decision,omitempty"` // the one that stands
+	Gates    []posthouse.ID      `json:"gates,omitempty"`    // those to choose from
+}
+
+const problemType = "https://github.com/posthouse/posthouse/blob/main/docs/errors.md#"
+
+// problemOf says what the client may know of err. An error that is not one of
+// ours, and the cause within one that is, stays in the log.
+func problemOf(err error, requestID string) *Problem {
+	e := clientError(err)
+	s := status(e.Code)
+	p := &Problem{
+		Type: problemType + string(e.Code), Title: http.StatusText(s), Status: s, Code: e.Code,
+		Instance: "urn:posthouse:request:" + requestID, Field: e.Field, Detail: e.Message, Hint: e.Hint,
+		Tail: e.Tail, Head: e.Head, Lease: e.Lease, Decision: e.Decision, Gates: e.Gates,
+	}
+	if e.Field != "" && e.Message != "" {
+		p.Detail = e.Field + " " + e.Message
+	}
+	if e.Code == posthouse.CodeInvalid && e.Err != nil {
+		p.Detail += ": " + cut(e.Err.Error(), 1000) // about the client's own input
+	}
+	return p
+}
+
+func clientError(err error) *posthouse.Error {
+	var e *posthouse.Error
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &big):
+		return &posthouse.Error{
+			Code: posthouse.CodeTooLarge, Field: "body", Message: fmt.Sprintf("is over the limit of %d bytes", big.Limit),
+		}
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, context.DeadlineExceeded):
+		return &posthouse.Error{Code: posthouse.CodeUnknown, Message: "it took too long", Hint: "look at the outcome, then try again"}
+	}
+	return &posthouse.Error{Code: CodeInternal, Message: "something went wrong on the server", Hint: "the server's log has the cause under this request's id"}
+}
+
+// writeProblem answers with err.
+func writeProblem(w http.ResponseWriter, err error) {
+	h := w.Header()
+	p := problemOf(err, h.Get(requestIDHeader))
+	switch p.Status {
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", `Bearer realm="posthouse"`)
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		h.Set("Retry-After", "1")
+	}
+	for _, name := range []string{"ETag", "Link", nextCursorHeader, "Location", "Content-Disposition"} {
+		h.Del(name)
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	body, err := json.Marshal(p)
+	if err != nil {
+		body = []byte(`{"status":500,"code":"internal"}`)
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(append(body, '\n')) // the client may be gone: nobody else to tell
+}
+
+func invalid(field, format string, args ...any) *posthouse.Error {
+	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+func notFound(what, name string) *posthouse.Error {
+	return &posthouse.Error{Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no %s %q", what, name)}
+}

@@ -1,0 +1,205 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Options configure a [Server]. Ledger and Tokens are required.
+type Options struct {
+	Ledger *posthouse.Ledger
+	Tokens *Tokens
+
+	Agents map[string]Agent // who takes requests, by name
+	Runner Runner           // moves threads; nil: a decision is recorded and answered with 202
+
+	// Recover says what request a waiting checkpoint is about. It is asked
+	// before an approval that gives no request is recorded; ok false means that
+	// the program needs one and the state does not have it, and is answered 400.
+	// For programs that need none it returns "", true. Nil: none needs one.
+	Recover func(*posthouse.Checkpoint) (request string, ok bool)
+
+	// Ready is asked, at most once a second, whether the store works. Nil: a
+	// thread is looked up and this process's liveness slot is written.
+	Ready func(context.Context) error
+
+	AllowedHosts []string         // names, with or without port, that Host may have beside loopback's
+	Limits       Limits           // sizes, times and numbers
+	Logger       *slog.Logger     // one line a request, and causes of failures; default: discarded
+	Version      string           // shown in /openapi.json
+	Now          func() time.Time // the clock of sessions; default time.Now
+}
+
+// Limits bound what one request, or all together, may take. Zero values mean
+// the defaults.
+type Limits struct {
+	Body    int64         // bytes of a request's body; default 1 MiB
+	State   int64         // bytes of a body that carries state or a decided value; default 12 MiB: 8 MiB in base64
+	Page    int           // bytes of states on one page of a list, at least one checkpoint; default 16 MiB
+	Wait    time.Duration // how long an answer waits for what it set off; default 30 s
+	Call    time.Duration // how long one agent may work on a request; default 15 min
+	Calls   int           // requests that agents work on at once; default 100
+	Streams int           // open event streams and WebSockets; default 1,000
+	Session time.Duration // how long a login lasts; default 12 h
+	Token   time.Duration // how long a WebSocket may take to say its token in a message; default 10 s
+}
+
+func (l Limits) withDefaults() (Limits, error) {
+	if l.Body < 0 || l.State < 0 || l.Page < 0 || l.Wait < 0 || l.Call < 0 || l.Calls < 0 || l.Streams < 0 || l.Session < 0 || l.Token < 0 {
+		return l, invalid("Limits", "has a negative value; 0 means the default")
+	}
+	def(&l.Body, 1<<20)
+	def(&l.State, 12<<20)
+	def(&l.Page, 16<<20)
+	def(&l.Wait, 30*time.Second)
+	def(&l.Call, 15*time.Minute)
+	def(&l.Calls, 100)
+	def(&l.Streams, 1000)
+	def(&l.Session, 12*time.Hour)
+	def(&l.Token, 10*time.Second)
+	return l, nil
+}
+
+func def[T comparable](v *T, d T) {
+	var zero T
+	if *v == zero {
+		*v = d
+	}
+}
+
+// A Server is the HTTP API and the inbox page in front of a Ledger. It is an
+// [http.Handler]; [Server.HTTPServer] gives it the right timeouts.
+type Server struct {
+	ledger   *posthouse.Ledger
+	tokens   *Tokens
+	agents   map[string]Agent
+	runner   Runner
+	recovers func(*posthouse.Checkpoint) (string, bool)
+	limits   Limits
+	log      *slog.Logger
+	now      func() time.Time
+	wall     func() time.Time // for socket deadlines, which no test's clock may bend
+	tick     func(time.Duration) (<-chan time.Time, func())
+	hosts    hostList
+
+	routes   []*route
+	handler  http.Handler
+	openapi  []byte
+	pages    *pages
+	sessions *sessions
+	ready    *readiness
+
+	ctx     context.Context // ends with Close
+	stop    context.CancelFunc
+	work    context.Context // of running calls: ends when Close's patience does
+	abandon context.CancelFunc
+	mu      sync.Mutex
+	closed  bool
+	running sync.WaitGroup
+	calls   chan struct{} // one for each running call
+	streams chan struct{} // one for each open stream
+}
+
+// New returns a server. [posthouse.ErrInvalid] names the option at fault.
+func New(o Options) (*Server, error) {
+	limits, err := o.Limits.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case o.Ledger == nil:
+		return nil, invalid("Ledger", "is required")
+	case o.Tokens == nil:
+		return nil, invalid("Tokens", "is required: nothing is served without authentication")
+	}
+	for name := range o.Agents {
+		if err := posthouse.ID(name).Validate(); err != nil {
+			return nil, invalid("Agents", "has the name %.80q, which is no id", name)
+		}
+	}
+	s := &Server{
+		ledger: o.Ledger, tokens: o.Tokens, agents: o.Agents, runner: o.Runner, recovers: o.Recover, limits: limits,
+		log: o.Logger, now: o.Now, wall: time.Now, tick: ticker,
+		calls: make(chan struct{}, limits.Calls), streams: make(chan struct{}, limits.Streams),
+	}
+	if s.hosts, err = newHostList(o.AllowedHosts); err != nil {
+		return nil, err
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.work, s.abandon = context.WithCancel(context.Background())
+	s.sessions = newSessions(s.now, limits.Session)
+	s.ready = &readiness{now: s.now, probe: o.Ready}
+	if o.Ready == nil {
+		s.ready.probe = s.probe
+	}
+	s.routes = allRoutes()
+	if s.openapi, err = openAPI(s.routes, o.Version); err != nil {
+		return nil, err
+	}
+	if s.pages, err = newPages(s.routes); err != nil {
+		return nil, err
+	}
+	s.handler = s.middleware(s.mux())
+	return s, nil
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Close ends the streams at once, takes no more requests for agents and waits
+// for those that are running; when ctx ends it cancels them and waits for them
+// to return. What they committed stays. Call it before
+// [http.Server.Shutdown], which waits for streams.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	stop := context.AfterFunc(ctx, s.abandon)
+	defer stop()
+	s.running.Wait()
+	s.abandon()
+	return ctx.Err()
+}
+
+// begin counts one more thing that Close waits for; it fails once closed, or
+// when slots are used up. The returned func gives the slot back.
+func (s *Server) begin(slots chan struct{}, what string) (func(), error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, &posthouse.Error{Code: posthouse.CodeClosed, Message: "the server is shutting down", Hint: "try again in a moment"}
+	}
+	select {
+	case slots <- struct{}{}:
+	default:
+		return nil, &posthouse.Error{Code: CodeTooMany, Message: "too many " + what + " at once", Hint: "try again in a moment"}
+	}
+	s.running.Add(1)
+	return func() { <-slots; s.running.Done() }, nil
+}
+
+func ticker(d time.Duration) (<-chan time.Time, func()) {
+	t := time.NewTicker(d)
+	return t.C, t.Stop
+}
+
+// newRequestID names a request in the log and in its problem, 64 random bits.
+func newRequestID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand aborts the program instead
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,249 @@
+package server
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/coder/websocket"
+
+	"github.com/posthouse/posthouse"
+)
+
+const (
+	socketProtocol = "posthouse"         // what the server answers to whoever offers it
+	bearerProtocol = "posthouse.bearer." // and the token; offered, never answered
+)
+
+// maxQueued is how many messages of one connection may wait for their turn.
+const maxQueued = 16
+
+func isUpgrade(r *http.Request) bool {
+	has := func(header, token string) bool {
+		return slices.ContainsFunc(r.Header.Values(header), func(line string) bool {
+			return slices.ContainsFunc(strings.Split(line, ","), func(t string) bool { return strings.EqualFold(strings.TrimSpace(t), token) })
+		})
+	}
+	key, err := base64.StdEncoding.DecodeString(r.Header.Get("Sec-WebSocket-Key"))
+	return r.Method == http.MethodGet && has("Connection", "upgrade") && has("Upgrade", "websocket") &&
+		r.Header.Get("Sec-WebSocket-Version") == "13" && err == nil && len(key) == 16
+}
+
+func subprotocols(r *http.Request) (ps []string) {
+	for _, line := range r.Header.Values("Sec-WebSocket-Protocol") {
+		for _, p := range strings.Split(line, ",") {
+			ps = append(ps, strings.TrimSpace(p))
+		}
+	}
+	return ps
+}
+
+// A conversation is one WebSocket and who is at its other end.
+type conversation struct {
+	s     *Server
+	w     http.ResponseWriter // for the log line and the request's id
+	r     *request
+	conn  *websocket.Conn
+	actor Token // zero until it is known
+}
+
+// socketFrame is a message to the client. The member named by Type is set.
+type socketFrame struct {
+	Type  string   `json:"type"` // "text", "event", "reply" or "error"
+	Text  string   `json:"text,omitempty"`
+	Event any      `json:"event,omitempty"`
+	Reply any      `json:"reply,omitempty"`
+	Error *Problem `json:"error,omitempty"`
+}
+
+func (s *Server) socket(w http.ResponseWriter, r *request) error {
+	if !isUpgrade(r.Request) {
+		w.Header().Set("Upgrade", "websocket")
+		w.Header().Set("Connection", "Upgrade")
+		return &posthouse.Error{
+			Code: CodeUpgrade, Message: "this path speaks WebSocket only", Hint: "POST /api/agents/{agent} takes a request by plain HTTP",
+		}
+	}
+	if r.actor.Name != "" {
+		if _, ok := s.agents[r.PathValue("agent")]; !ok {
+			return notFound("agent", cut(r.PathValue("agent"), 80))
+		}
+	}
+	done, err := s.begin(s.streams, "streams")
+	if err != nil {
+		return err
+	}
+	defer done()
+	// The origin was checked before; Accept checks it again.
+	conn, err := websocket.Accept(w, r.Request, &websocket.AcceptOptions{Subprotocols: []string{socketProtocol}})
+	if err != nil {
+		noteError(w, err) // Accept has answered
+		return nil
+	}
+	conn.SetReadLimit(maxMessage + 1)
+	c := &conversation{s, w, r, conn, r.actor}
+	c.talk()
+	return nil
+}
+
+// talk serves the connection until either side ends it. Messages are taken one
+// by one: the next when the one before has its reply.
+func (c *conversation) talk() {
+	ctx, cancel := context.WithCancel(c.s.ctx) // the request's own context means nothing once the connection is ours
+	inbox, ended := make(chan string, maxQueued), make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer cancel()
+		c.read(context.WithoutCancel(ctx), inbox) // until the connection is closed, so that the reason is still told
+	}()
+	defer func() {
+		cancel()
+		if c.s.ctx.Err() != nil {
+			_ = c.conn.Close(websocket.StatusGoingAway, "the server is shutting down") // if it is still there
+		}
+		_ = c.conn.CloseNow() // the reason, if any, was given
+		<-ended
+	}()
+	tick, stop := c.s.tick(heartbeat)
+	defer stop()
+	late := time.NewTimer(c.s.limits.Token)
+	defer late.Stop()
+	for {
+		select {
+		case text := <-inbox:
+			if !c.take(ctx, text) {
+				return
+			}
+		case <-tick:
+			if c.ping(ctx) != nil {
+				return
+			}
+		case <-late.C:
+			if c.actor.Name == "" {
+				c.refuse(unauthenticated())
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// read queues what the client says. It goes on while a message is worked on,
+// since answers to pings come this way too.
+func (c *conversation) read(ctx context.Context, inbox chan<- string) {
+	for {
+		typ, data, err := c.conn.Read(ctx)
+		if err != nil {
+			return
+		}
+		switch {
+		case typ != websocket.MessageText:
+			_ = c.conn.Close(websocket.StatusUnsupportedData, "text messages only")
+			return
+		case !utf8.Valid(data):
+			_ = c.conn.Close(websocket.StatusInvalidFramePayloadData, "not valid UTF-8")
+			return
+		}
+		select {
+		case inbox <- string(data):
+		default:
+			err := &posthouse.Error{Code: CodeTooMany, Message: "too many messages wait for their turn", Hint: "wait for the replies"}
+			if c.write(ctx, frame{"error", err}) != nil {
+				return
+			}
+		}
+	}
+}
+
+// take handles one message and reports whether to go on.
+func (c *conversation) take(ctx context.Context, text string) bool {
+	if c.actor.Name == "" {
+		return c.login(text)
+	}
+	switch ok, err := c.s.tokens.current(c.actor); {
+	case err != nil:
+		c.refuse(c.s.authUnavailable(err))
+		return false
+	case !ok:
+		c.refuse(unauthenticated())
+		return false
+	}
+	m := message{agent: c.r.PathValue("agent"), text: text, thread: c.r.query["thread"], by: c.actor.Name, feed: newFeed()}
+	if _, err := c.s.start(m); err != nil {
+		noteError(c.w, err)
+		return c.write(ctx, frame{"error", err}) == nil
+	}
+	return c.s.pump(ctx, m.feed, func(f frame) error { return c.write(ctx, f) }, func() error { return c.ping(ctx) })
+}
+
+// login reads the token from the first message.
+func (c *conversation) login(text string) bool {
+	var first struct {
+		Token string `json:"token"`
+	}
+	if decodeStrict([]byte(text), &first) != nil { // its error could repeat the token
+		c.refuse(unauthenticated())
+		return false
+	}
+	tok, ok, err := c.s.tokens.authenticate(first.Token)
+	switch {
+	case err != nil:
+		err = c.s.authUnavailable(err)
+	case !ok:
+		err = unauthenticated()
+	default:
+		noteActor(c.w, tok.Name)
+		if err = permit(tok, c.r.route.role); err == nil {
+			if _, known := c.s.agents[c.r.PathValue("agent")]; !known {
+				err = notFound("agent", cut(c.r.PathValue("agent"), 80))
+			}
+		}
+	}
+	if err != nil {
+		c.refuse(err)
+		return false
+	}
+	c.actor = tok
+	return true
+}
+
+// refuse tells why and ends the connection.
+func (c *conversation) refuse(err error) {
+	noteError(c.w, err)
+	_ = c.write(c.s.ctx, frame{"error", err}) // the close that follows says it too
+	_ = c.conn.Close(websocket.StatusPolicyViolation, string(clientError(err).Code))
+}
+
+func (c *conversation) write(ctx context.Context, f frame) error {
+	out := socketFrame{Type: f.kind}
+	switch x := f.data.(type) {
+	case textFrame:
+		out.Text = x.Text
+	case error:
+		out.Error = problemOf(x, c.w.Header().Get(requestIDHeader))
+	case *Reply:
+		out.Reply = x
+	default:
+		out.Event = x
+	}
+	body, err := json.Marshal(out)
+	if err != nil {
+		return errors.Join(err, c.conn.Close(websocket.StatusInternalError, "a frame could not be encoded"))
+	}
+	ctx, cancel := context.WithTimeout(ctx, writePatience)
+	defer cancel()
+	return c.conn.Write(ctx, websocket.MessageText, body)
+}
+
+func (c *conversation) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, heartbeat)
+	defer cancel()
+	return c.conn.Ping(ctx)
+}

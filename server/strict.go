@@ -1,0 +1,269 @@
+package server
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/posthouse/posthouse"
+)
+
+// decodeStrict reads one JSON value into v, a pointer to a struct. encoding/json
+// alone would let through what two readers could understand differently; here
+// that is refused, with the place: a name twice, a name v does not have or has
+// in other letters, invalid UTF-8 also by escape, nesting deeper than
+// [posthouse.MaxDepth], anything behind the value.
+func decodeStrict(data []byte, v any) error {
+	if err := checkStrict(data); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(v)
+	if err == nil {
+		return checkNames(data, reflect.TypeOf(v).Elem())
+	}
+	var wrong *json.UnmarshalTypeError
+	var own *posthouse.Error // from an UnmarshalText of ours
+	switch {
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return invalid("body", "must be a JSON object, not a %s", wrong.Value)
+	case errors.As(err, &wrong):
+		return invalid(wrong.Field, "must be a %s, not a %s", jsonType(wrong.Type), wrong.Value)
+	case errors.As(err, &own):
+		return own
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		if n, e := strconv.Unquote(name); e == nil {
+			return unknownField(n)
+		}
+	}
+	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "body", Message: "cannot be read as JSON", Err: err}
+}
+
+func unknownField(name string) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: cut(name, 80),
+		Message: "is not a field of this request", Hint: "/openapi.json lists them",
+	}
+}
+
+// checkStrict checks the syntax.
+func checkStrict(data []byte) error {
+	if !utf8.Valid(data) {
+		return invalid("body", "is not valid UTF-8")
+	}
+	if err := checkDepth(data); err != nil {
+		return err
+	}
+	if !json.Valid(data) {
+		return invalid("body", "is not one JSON value")
+	}
+	if at := loneSurrogate(data); at >= 0 {
+		return invalid("body", "has half a surrogate pair at byte %d: no such character exists", at)
+	}
+	return checkTwice(data)
+}
+
+func checkDepth(data []byte) error {
+	depth, inString := 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > posthouse.MaxDepth {
+				return invalid("body", "nests deeper than %d levels", posthouse.MaxDepth)
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return nil
+}
+
+// loneSurrogate returns where valid JSON has an escape like \ud800 that
+// encoding/json would replace in silence, -1 if nowhere.
+func loneSurrogate(data []byte) int {
+	for i := 0; i+1 < len(data); i++ {
+		if data[i] != '\\' {
+			continue
+		}
+		if data[i+1] != 'u' {
+			i++
+			continue
+		}
+		switch r := hex4(data[i+2:]); {
+		case r >= 0xdc00 && r < 0xe000:
+			return i
+		case r >= 0xd800 && r < 0xdc00:
+			next := data[i+6:]
+			if len(next) < 6 || next[0] != '\\' || next[1] != 'u' || hex4(next[2:])&0xfc00 != 0xdc00 {
+				return i
+			}
+			i += 6
+		}
+		i += 5
+	}
+	return -1
+}
+
+// hex4 reads the four digits of an escape in valid JSON.
+func hex4(b []byte) uint64 {
+	if len(b) < 4 {
+		return 0
+	}
+	r, err := strconv.ParseUint(string(b[:4]), 16, 32)
+	if err != nil {
+		return 0
+	}
+	return r
+}
+
+// checkTwice walks valid JSON and refuses an object that has a name twice.
+func checkTwice(data []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var open []map[string]bool // nil for an array
+	key := false               // the next string is a name
+	for {
+		tok, err := dec.Token()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "body", Message: "cannot be read as JSON", Err: err}
+		}
+		switch t := tok.(type) {
+		case json.Delim:
+			switch t {
+			case '{':
+				open = append(open, map[string]bool{})
+			case '[':
+				open = append(open, nil)
+			default:
+				open = open[:len(open)-1]
+			}
+		case string:
+			if key {
+				names := open[len(open)-1]
+				if names[t] {
+					return invalid(cut(t, 80), "is given twice")
+				}
+				names[t] = true
+				key = false
+				continue
+			}
+		}
+		key = len(open) > 0 && open[len(open)-1] != nil
+	}
+}
+
+// checkNames refuses names that match the fields of t, or of the structs in
+// it, in other letters only: encoding/json takes "BY" for "by".
+func checkNames(data []byte, t reflect.Type) error {
+	switch {
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
+		var list []json.RawMessage
+		if json.Unmarshal(data, &list) != nil {
+			return invalid("body", "must be a JSON list")
+		}
+		for _, x := range list {
+			if err := checkNames(x, t.Elem()); err != nil {
+				return err
+			}
+		}
+		return nil
+	case t.Kind() != reflect.Struct || readsItself(t):
+		return nil
+	}
+	var names map[string]json.RawMessage
+	if json.Unmarshal(data, &names) != nil || names == nil {
+		return invalid("body", "must be a JSON object")
+	}
+	known := map[string]reflect.Type{}
+	for _, f := range jsonFields(t) {
+		known[f.name] = f.typ
+	}
+	for n, x := range names {
+		inner := known[n]
+		if inner == nil {
+			return unknownField(n)
+		}
+		if err := checkNames(x, inner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readsItself tells of a type whose JSON form is not that of its fields.
+func readsItself(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+// A jsonField is an exported field as encoding/json sees it.
+type jsonField struct {
+	name     string
+	optional bool
+	typ      reflect.Type
+	help     string // its doc tag
+}
+
+// jsonFields lists the fields of struct t, those of embedded structs included.
+func jsonFields(t reflect.Type) (fs []jsonField) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && name == "":
+			inner := f.Type
+			if inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			fs = append(fs, jsonFields(inner)...)
+			continue
+		case !f.IsExported() || name == "-":
+			continue
+		case name == "":
+			name = f.Name
+		}
+		fs = append(fs, jsonField{name, strings.Contains(rest, "omit"), f.Type, f.Tag.Get("doc")})
+	}
+	return fs
+}
+
+func jsonType(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int, reflect.Int64, reflect.Uint32, reflect.Uint64, reflect.Float64:
+		return "number"
+	case reflect.Slice:
+		return "list"
+	case reflect.Map, reflect.Struct:
+		return "object"
+	}
+	return "string"
+}
+
+// cut shortens s to n bytes, between characters.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

@@ -1,0 +1,145 @@
+package server
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+func threadRoutes() []*route {
+	const path = "/api/threads"
+	reason := param{name: "reason", kind: textParam, help: "goes on record"}
+	deleted := []answer{{http.StatusOK, "what went", posthouse.Deleted{}, ""}}
+	return []*route{
+		{
+			method: http.MethodGet, path: path, role: Viewer, summary: "List threads", handle: (*Server).listThreads,
+			notes: "By name. The next page's cursor is in the headers Link and X-Next-Cursor.",
+			query: []param{
+				{name: "status", kind: enumParam, values: statusValues, help: "with this status"},
+				{name: "graph", kind: textParam, help: "of this program"},
+				{name: "waiting", kind: boolParam, def: "false", help: "true: with open gates only"}, limitParam, cursorParam,
+			},
+			answers: []answer{{http.StatusOK, "a page of threads", []posthouse.ThreadInfo{}, ""}},
+		},
+		{
+			method: http.MethodGet, path: path + "/{id}", role: Viewer, summary: "Show a thread", handle: (*Server).getThread,
+			answers: []answer{{http.StatusOK, "the thread's summary", posthouse.ThreadInfo{}, ""}},
+		},
+		{
+			method: http.MethodGet, path: path + "/{id}/log", role: Viewer, summary: "Read a thread's log", handle: (*Server).threadLog,
+			notes:   "Every record, in the log's order; each entry was checked against its hash.",
+			query:   []param{{name: "order", kind: enumParam, values: []string{"asc", "desc"}, def: "asc", help: "desc is newest first"}, limitParam, {name: "cursor", kind: intParam, help: "go on behind this sequence number: X-Next-Cursor of the page before"}},
+			answers: []answer{{http.StatusOK, "a page of entries", []LogEntry{}, ""}},
+		},
+		{
+			method: http.MethodDelete, path: path + "/{id}", role: Operator, summary: "Delete a thread", handle: (*Server).deleteThread,
+			query: []param{reason}, answers: deleted,
+		},
+		{
+			method: http.MethodDelete, path: "/api/coordinations/{name}", role: Operator, summary: "Delete a coordination's checkpoints", handle: (*Server).deleteCoordination,
+			query: []param{reason}, answers: deleted,
+		},
+	}
+}
+
+func (s *Server) listThreads(w http.ResponseWriter, r *request) error {
+	limit, next, page := r.number("limit", defaultLimit), "", []*posthouse.ThreadInfo{}
+	for t, err := range s.ledger.Threads(r.Context(), posthouse.ThreadQuery{
+		Status: posthouse.Status(r.query["status"]), Graph: r.query["graph"], Waiting: r.query["waiting"] == "true",
+		After: r.query["cursor"], Limit: limit + 1,
+	}) {
+		if err != nil {
+			return err
+		}
+		if len(page) == limit {
+			next = page[len(page)-1].Thread
+			break
+		}
+		page = append(page, t)
+	}
+	return writePage(w, r, page, next)
+}
+
+func (s *Server) getThread(w http.ResponseWriter, r *request) error {
+	t, err := s.thread(r)
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, t)
+}
+
+func (s *Server) thread(r *request) (*posthouse.ThreadInfo, error) {
+	id, err := r.id("id")
+	if err != nil {
+		return nil, err
+	}
+	return s.ledger.Thread(r.Context(), string(id))
+}
+
+// A LogEntry is an entry of a thread's log as the API shows it.
+type LogEntry struct {
+	Seq     uint64             `json:"seq"`
+	At      time.Time          `json:"at"`
+	Hash    posthouse.Hash     `json:"hash"`
+	Prev    posthouse.Hash     `json:"prev,omitzero" doc:"what the entry before must link to"`
+	Signed  bool               `json:"signed" doc:"whether the entry itself is signed; verify says what signatures cover"`
+	Records []*posthouse.Event `json:"records"`
+}
+
+func (s *Server) threadLog(w http.ResponseWriter, r *request) error {
+	t, err := s.thread(r)
+	if err != nil {
+		return err
+	}
+	limit, next, page, size := r.number("limit", defaultLimit), "", []*LogEntry{}, 0
+	rng := posthouse.Range{Reverse: r.query["order"] == "desc", Limit: limit + 1}
+	if c := r.number("cursor", 0); c > 0 && rng.Reverse {
+		if rng.To = uint64(c) - 1; rng.To == 0 {
+			return writePage(w, r, page, "")
+		}
+	} else if c > 0 {
+		rng.From = uint64(c) + 1
+	}
+	for e, err := range s.ledger.Log(r.Context(), t.Thread, rng) {
+		if err != nil {
+			return err
+		}
+		if len(page) == limit || len(page) > 0 && size > s.limits.Page {
+			next = strconv.FormatUint(page[len(page)-1].Seq, 10)
+			break
+		}
+		for i := range e.Records {
+			if e.Records[i].Kind == posthouse.RecordGate || e.Records[i].Kind == posthouse.RecordDecision {
+				size += e.Records[i].Size
+			}
+		}
+		page = append(page, &LogEntry{Seq: e.Seq, At: e.At, Hash: e.Hash, Prev: e.Prev, Signed: len(e.Sig) > 0, Records: e.Events})
+	}
+	return writePage(w, r, page, next)
+}
+
+func (s *Server) deleteThread(w http.ResponseWriter, r *request) error {
+	id, err := r.id("id")
+	if err != nil {
+		return err
+	}
+	d, err := s.ledger.DeleteThread(r.Context(), string(id), &posthouse.DeleteOptions{By: r.actor.Name, Reason: r.query["reason"]})
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, d)
+}
+
+func (s *Server) deleteCoordination(w http.ResponseWriter, r *request) error {
+	name, err := r.id("name")
+	if err != nil {
+		return err
+	}
+	d, err := s.ledger.DeleteCoordination(r.Context(), string(name), &posthouse.DeleteOptions{By: r.actor.Name, Reason: r.query["reason"]})
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, d)
+}

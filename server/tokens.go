@@ -1,0 +1,213 @@
+package server
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// The files that hold tokens, below a data directory.
+const (
+	TokensFile     = "tokens.json" // names, roles and hashes
+	FirstTokenFile = "token"       // the secret made at the first start, for the machine's owner
+)
+
+// tokenPrefix lets people and scanners tell a token when they see one.
+const tokenPrefix = "ph_"
+
+// A Token is what is known of an access token. The secret itself is shown once
+// and never kept.
+type Token struct {
+	Name      string         `json:"name"` // who it speaks for: the actor of what is done with it
+	Role      Role           `json:"role"`
+	Hash      posthouse.Hash `json:"hash"` // SHA-256 of the secret
+	CreatedAt time.Time      `json:"createdAt"`
+}
+
+// Tokens is the list of access tokens of one data directory. It notices when
+// another process changes the file, so a token made beside a running server
+// works at once. Safe for concurrent use.
+type Tokens struct {
+	dir string
+	now func() time.Time
+
+	mu     sync.Mutex
+	loaded os.FileInfo // of the file as it was read; nil: there was none
+	tokens []Token
+}
+
+// TokensOptions configure [OpenTokens].
+type TokensOptions struct {
+	Now func() time.Time // default time.Now
+}
+
+// OpenTokens reads the tokens below dir, which must exist. A file that is
+// missing is an empty list; one that is damaged, or that others may write, is
+// an error.
+func OpenTokens(dir string, o *TokensOptions) (*Tokens, error) {
+	t := &Tokens{dir: dir, now: time.Now}
+	if o != nil && o.Now != nil {
+		t.now = o.Now
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t, t.refresh()
+}
+
+// Create makes a token and returns its secret, which cannot be shown again.
+// Names are 1 to 200 bytes of [A-Za-z0-9._:$@+-]; one that is taken is
+// [posthouse.ErrExists].
+func (t *Tokens) Create(name string, role Role) (secret string, err error) {
+	if err := validTokenName(name); err != nil {
+		return "", err
+	}
+	if !role.Valid() {
+		return "", invalid("role", "%.40q is not one of viewer, approver, operator", string(role))
+	}
+	secret = newSecret()
+	return secret, t.change(func(ts []Token) ([]Token, error) {
+		if slices.ContainsFunc(ts, func(x Token) bool { return x.Name == name }) {
+			return nil, &posthouse.Error{
+				Code: posthouse.CodeExists, Field: "name", Message: "is taken by another token",
+				Hint: "revoke that one first, or choose another name",
+			}
+		}
+		return append(ts, t.token(name, role, secret)), nil
+	})
+}
+
+// Revoke takes a token away, also from servers that are running and from their
+// sessions. [posthouse.ErrNotFound].
+func (t *Tokens) Revoke(name string) error {
+	return t.change(func(ts []Token) ([]Token, error) {
+		i := slices.IndexFunc(ts, func(x Token) bool { return x.Name == name })
+		if i < 0 {
+			return nil, &posthouse.Error{
+				Code: posthouse.CodeNotFound, Message: "there is no token of that name", Hint: "posthouse token list shows them",
+			}
+		}
+		return slices.Delete(ts, i, i+1), nil
+	})
+}
+
+// List returns the tokens by name.
+func (t *Tokens) List() ([]Token, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.refresh(); err != nil {
+		return nil, err
+	}
+	ts := slices.Clone(t.tokens)
+	slices.SortFunc(ts, func(a, b Token) int { return strings.Compare(a.Name, b.Name) })
+	return ts, nil
+}
+
+// First makes the first token if there is none: named operator, of that role,
+// its secret in the file [FirstTokenFile], mode 0600. It returns the file's
+// path, and whether it made the token just now.
+func (t *Tokens) First() (path string, created bool, err error) {
+	path = filepath.Join(t.dir, FirstTokenFile)
+	if ts, err := t.List(); err != nil || len(ts) > 0 {
+		return path, false, err
+	}
+	secret := newSecret()
+	err = t.change(func(ts []Token) ([]Token, error) {
+		if len(ts) > 0 {
+			return nil, errUnchanged
+		}
+		// The secret goes first: a crash in between leaves a token that nobody
+		// accepts, and the next start makes another.
+		if err := writeFile(path, []byte(secret+"\n")); err != nil {
+			return nil, err
+		}
+		return []Token{t.token("operator", Operator, secret)}, nil
+	})
+	if errors.Is(err, errUnchanged) {
+		return path, false, nil
+	}
+	return path, err == nil, err
+}
+
+// errUnchanged leaves the file as it is.
+var errUnchanged = errors.New("unchanged")
+
+// authenticate returns the token whose secret this is. ok is false for a wrong
+// one; an error means that nobody can be told apart now.
+func (t *Tokens) authenticate(secret string) (tok Token, ok bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.refresh(); err != nil {
+		return Token{}, false, err
+	}
+	sum := sha256.Sum256([]byte(secret))
+	for _, x := range t.tokens { // all of them: how long it takes tells nothing
+		if subtle.ConstantTimeCompare(sum[:], x.Hash[:]) == 1 {
+			tok, ok = x, true
+		}
+	}
+	return tok, ok, nil
+}
+
+// current reports whether the token is still good, for a session that was
+// opened with it.
+func (t *Tokens) current(x Token) (bool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.refresh(); err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(t.tokens, func(y Token) bool { return y.Hash == x.Hash && y.Name == x.Name && y.Role == x.Role }), nil
+}
+
+func (t *Tokens) token(name string, role Role, secret string) Token {
+	return Token{name, role, sha256.Sum256([]byte(secret)), t.now().UTC().Truncate(time.Second)}
+}
+
+// refresh reads the file if it is another than the one read last. Callers hold
+// the lock. After an error nothing authenticates until the file is mended.
+func (t *Tokens) refresh() error {
+	path := filepath.Join(t.dir, TokensFile)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		t.loaded, t.tokens = nil, nil
+		return nil
+	case err != nil:
+		return tokensError(path, "cannot be read", err)
+	case t.loaded != nil && os.SameFile(info, t.loaded) && info.ModTime().Equal(t.loaded.ModTime()) && info.Size() == t.loaded.Size():
+		return nil
+	}
+	ts, err := readTokens(path)
+	if err != nil {
+		t.loaded, t.tokens = nil, nil
+		return err
+	}
+	t.loaded, t.tokens = info, ts
+	return nil
+}
+
+// newSecret returns 256 random bits in a form that survives copying.
+func newSecret() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand aborts the program instead
+	return tokenPrefix + base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+func validTokenName(name string) error {
+	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:$@+-"
+	if name == "" || len(name) > posthouse.MaxID || strings.Trim(name, allowed) != "" {
+		return invalid("name", "%.40q must be 1 to %d letters, digits and . _ : $ @ + -", name, posthouse.MaxID)
+	}
+	return nil
+}

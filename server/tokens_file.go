@@ -1,0 +1,179 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"github.com/posthouse/posthouse"
+)
+
+// tokensFormat is the version in the file.
+const tokensFormat = 1
+
+// maxTokensFile bounds the file, in bytes: some thousand tokens.
+const maxTokensFile = 1 << 20
+
+type tokensFile struct {
+	Version int     `json:"version"`
+	Tokens  []Token `json:"tokens"`
+}
+
+// change reads the file afresh, applies f and puts the outcome in its place.
+// A lock file keeps other processes out, so none undoes another's change.
+func (t *Tokens) change(f func([]Token) ([]Token, error)) (err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	path := filepath.Join(t.dir, TokensFile)
+	lock := path + ".lock"
+	l, err := os.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return &posthouse.Error{
+			Code: posthouse.CodeLocked, Message: "another process is changing the tokens",
+			Hint: "try again; if no other posthouse is running, remove " + lock,
+		}
+	case err != nil:
+		return tokensError(path, "cannot be locked", err)
+	}
+	defer func() {
+		_ = l.Close() // holds nothing
+		if e := os.Remove(lock); err == nil && e != nil {
+			err = tokensError(path, "cannot be unlocked", e)
+		}
+	}()
+	if err := t.refresh(); err != nil {
+		return err
+	}
+	ts, err := f(slices.Clone(t.tokens))
+	if err != nil {
+		return err
+	}
+	data, err := json.MarshalIndent(tokensFile{tokensFormat, ts}, "", "  ")
+	if err != nil {
+		return tokensError(path, "cannot be encoded", err)
+	}
+	if err := writeFile(path, append(data, '\n')); err != nil {
+		return err
+	}
+	return t.refresh()
+}
+
+func readTokens(path string) ([]Token, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, tokensError(path, "cannot be read", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, tokensError(path, "cannot be read", err)
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeForbidden, Message: path + " can be reached by other users of this machine",
+			Hint: "run chmod 600 on it, and make new tokens if others may have changed it",
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxTokensFile+1))
+	if err != nil {
+		return nil, tokensError(path, "cannot be read", err)
+	}
+	ts, err := parseTokens(data)
+	if err != nil {
+		return nil, tokensError(path, "is damaged", err)
+	}
+	return ts, nil
+}
+
+// parseTokens reads the file's content. It accepts nothing that could widen
+// what a token may do: an unknown role, a name twice, a hash that is none.
+func parseTokens(data []byte) ([]Token, error) {
+	if len(data) > maxTokensFile {
+		return nil, invalid("tokens", "are more than %d bytes", maxTokensFile)
+	}
+	var file tokensFile
+	if err := decodeStrict(data, &file); err != nil {
+		return nil, err
+	}
+	if file.Version != tokensFormat {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeNewer, Message: "the tokens file is of a version that this program does not know",
+			Hint: "use the version of posthouse that wrote it",
+		}
+	}
+	names := map[string]bool{}
+	for _, t := range file.Tokens {
+		switch err := validTokenName(t.Name); {
+		case err != nil:
+			return nil, err
+		case names[t.Name]:
+			return nil, invalid("name", "%.40q is there twice", t.Name)
+		case !t.Role.Valid():
+			return nil, invalid("role", "of %.40q is not one of viewer, approver, operator", t.Name)
+		case t.Hash.IsZero():
+			return nil, invalid("hash", "of %.40q is missing", t.Name)
+		}
+		names[t.Name] = true
+	}
+	return file.Tokens, nil
+}
+
+// writeFile puts data in the place of path, whole or not at all, mode 0600, and
+// makes it durable with its directory.
+func writeFile(path string, data []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // made with mode 0600
+	if err != nil {
+		return tokensError(path, "cannot be written", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name()) // what failed before counts
+			err = tokensError(path, "cannot be written", err)
+		}
+	}()
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil || runtime.GOOS == "windows" {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
+
+// tokensError says what is wrong with a file, with the code of what failed
+// below.
+func tokensError(path, what string, err error) error {
+	code := posthouse.CodeUnknown
+	var e *posthouse.Error
+	switch {
+	case errors.As(err, &e):
+		code = e.Code
+	case errors.Is(err, fs.ErrPermission):
+		code = posthouse.CodeForbidden
+	case errors.Is(err, syscall.ENOSPC):
+		code = posthouse.CodeFull
+	}
+	return &posthouse.Error{
+		Code: code, Message: "the file " + path + " " + what, Err: err,
+		Hint: "nobody can be authenticated until it is mended or, with all its tokens, removed",
+	}
+}

@@ -1,0 +1,22 @@
+// Package ui holds the files of the web pages, to be embedded in the binary and
+// served by package server:
+//
+//	login.html  a template: the form that takes an access token
+//	index.html  the inbox: the gates that wait, with a form to decide each
+//	inbox.js    fills it from /api/gates and keeps it current with /api/events
+//	docs.html   a template: the HTTP API for people
+//	style.css   for all of them
+//
+// The server's policy allows no inline script, no inline style and nothing from
+// elsewhere, and the script shows what agents wrote as text only, never as
+// HTML. There is no build step: what is here is what a browser gets.
+//
+// Package ui may import nothing but the standard library.
+package ui
+
+import "embed"
+
+// Files are the pages' files, by name.
+//
+//go:embed *.html *.js *.css
+var Files embed.FS

@@ -1,0 +1,256 @@
+// The inbox. All text, also what agents wrote, enters the page by textContent
+// or value, never as HTML.
+"use strict";
+
+const LIMIT = 200;
+const byId = (id) => document.getElementById(id);
+const part = (card, name) => card.querySelector(`[data-is="${name}"]`);
+const cards = new Map(); // by gate id
+
+// call asks the server and returns what it answered; a problem is thrown.
+async function call(path, body) {
+  const options = { headers: { Accept: "application/json" } };
+  if (body !== undefined) {
+    options.method = "POST";
+    options.headers["Content-Type"] = "application/json";
+    options.body = JSON.stringify(body);
+  }
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch {
+    throw { detail: "the server cannot be reached", hint: "what was decided stays decided; try again" };
+  }
+  const data = await answer.json();
+  if (answer.status === 401) {
+    location.assign("/login");
+  }
+  if (!answer.ok) {
+    throw data;
+  }
+  return { status: answer.status, data };
+}
+
+function told(problem) {
+  const text = problem.detail || problem.title || String(problem);
+  return problem.hint ? `${text} (${problem.hint})` : text;
+}
+
+const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+
+function ago(date) {
+  const seconds = (date - Date.now()) / 1000;
+  const [unit, size] = units.find(([, s]) => Math.abs(seconds) >= s) || units[3];
+  return relative.format(Math.round(seconds / size), unit);
+}
+
+function setTime(element, stamp, otherwise) {
+  element.dateTime = stamp || "";
+  element.title = stamp ? new Date(stamp).toString() : "";
+  element.textContent = stamp ? ago(new Date(stamp)) : otherwise;
+}
+
+const pretty = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
+
+function makeCard(gate) {
+  const card = byId("gate").content.firstElementChild.cloneNode(true);
+  const heading = part(card, "text");
+  heading.textContent = gate.text || gate.name;
+  heading.id = `title-${gate.id}`;
+  card.setAttribute("aria-labelledby", heading.id);
+  part(card, "name").textContent = gate.name;
+  part(card, "requester").textContent = gate.requestedBy || "the program";
+  part(card, "assignees").textContent = (gate.assignees || ["anyone who may decide"]).join(", ");
+  part(card, "thread").textContent = gate.thread;
+  const payload = part(card, "payload");
+  payload.hidden = gate.payload === undefined;
+  payload.textContent = pretty(gate.payload);
+  setTime(part(card, "age"), gate.createdAt);
+  setTime(part(card, "expiry"), gate.expiresAt, "never");
+
+  const state = part(card, "state");
+  state.addEventListener("toggle", async () => {
+    const box = state.querySelector("pre");
+    try {
+      const { data } = await call(`/api/checkpoints/${encodeURIComponent(gate.checkpoint)}`);
+      box.textContent = pretty(data.state);
+    } catch (problem) {
+      box.textContent = told(problem);
+    }
+  }, { once: true });
+
+  const allowed = gate.verdicts || ["approve", "reject", "edit", "respond"];
+  for (const button of card.querySelectorAll(".verdicts button")) {
+    button.hidden = !allowed.includes(button.value);
+    button.addEventListener("click", () => (button.dataset.opens ? openValue(card, gate, button) : decide(card, gate, button.value)));
+  }
+  card.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
+  return card;
+}
+
+// openValue shows the field for what an edit or a response carries.
+function openValue(card, gate, opener) {
+  const verdict = opener.value;
+  const box = part(card, "value");
+  const field = box.querySelector("textarea");
+  const send = part(card, "send");
+  const schema = part(card, "schema");
+  box.hidden = false;
+  part(card, "valueLabel").textContent = verdict === "edit" ? "Changed values, as JSON" : "Answer, as JSON";
+  field.value = verdict === "edit" && gate.payload !== undefined ? JSON.stringify(gate.payload, null, 2) : "";
+  schema.hidden = gate.schema === undefined;
+  schema.querySelector("pre").textContent = pretty(gate.schema);
+  send.textContent = verdict === "edit" ? "Go on with these values" : "Send this answer";
+  send.onclick = () => {
+    let value;
+    try {
+      value = JSON.parse(field.value);
+    } catch (error) {
+      field.setCustomValidity(`This is not JSON: ${error.message}`);
+      field.reportValidity();
+      return;
+    }
+    decide(card, gate, verdict, value);
+  };
+  field.oninput = () => field.setCustomValidity("");
+  part(card, "close").onclick = () => {
+    box.hidden = true;
+    opener.focus();
+  };
+  field.focus();
+}
+
+async function decide(card, gate, verdict, value) {
+  const outcome = part(card, "outcome");
+  const controls = card.querySelectorAll("button, input, textarea");
+  controls.forEach((c) => { c.disabled = true; });
+  card.dataset.busy = "yes";
+  show(outcome, "Recording the decision, then waiting for what follows …");
+  const body = { reason: card.querySelector("[name=reason]").value, shown: gate.hash };
+  if (value !== undefined) {
+    body.value = value;
+  }
+  try {
+    const { status, data } = await call(`/api/gates/${encodeURIComponent(gate.id)}/${verdict}`, body);
+    const d = data.decision;
+    settle(card, status === 202
+      ? `On record: ${d.verdict} by ${d.by}. What follows is still running.`
+      : `On record: ${d.verdict} by ${d.by}. Checkpoint ${data.id} followed${data.error ? `; it failed: ${data.error}` : "."}`);
+  } catch (problem) {
+    if (problem.decision) {
+      settle(card, `${told(problem)}. It was: ${problem.decision.verdict} by ${problem.decision.by}.`);
+    } else {
+      controls.forEach((c) => { c.disabled = false; });
+      show(outcome, told(problem), true);
+    }
+  } finally {
+    delete card.dataset.busy;
+  }
+}
+
+function show(outcome, text, bad) {
+  outcome.hidden = false;
+  outcome.className = bad ? "bad" : "";
+  outcome.textContent = text;
+}
+
+// settle leaves a decided gate on the page as what became of it.
+function settle(card, text) {
+  card.dataset.settled = "yes";
+  card.classList.add("settled");
+  card.querySelector("form").hidden = true;
+  const outcome = part(card, "outcome");
+  show(outcome, text);
+  if (card.contains(document.activeElement) || document.activeElement === document.body) {
+    outcome.focus();
+  }
+  count();
+}
+
+function count() {
+  const open = [...cards.values()].filter((c) => !c.dataset.settled).length;
+  byId("count").textContent = open ? `${open} waiting` : "";
+  byId("empty").hidden = open > 0;
+  document.title = `${open ? `(${open}) ` : ""}Inbox · Posthouse`;
+}
+
+// refresh brings the page in line with the open gates. Cards stay the same
+// elements, so nobody loses what they are typing.
+async function refresh() {
+  let gates;
+  try {
+    gates = (await call(`/api/gates?limit=${LIMIT}`)).data;
+    byId("problem").hidden = true;
+  } catch (problem) {
+    byId("problem").hidden = false;
+    byId("problem").textContent = told(problem);
+    return;
+  }
+  const open = new Set(gates.map((g) => g.id));
+  for (const gate of gates.reverse()) {
+    if (!cards.has(gate.id)) {
+      cards.set(gate.id, makeCard(gate));
+      byId("gates").prepend(cards.get(gate.id));
+    }
+  }
+  for (const [id, card] of cards) {
+    if (!open.has(id) && open.size < LIMIT && !card.dataset.settled && !card.dataset.busy) {
+      elsewhere(id, card);
+    }
+  }
+  byId("more").hidden = open.size < LIMIT;
+  byId("more").textContent = `These are the newest ${LIMIT}; more are waiting.`;
+  count();
+}
+
+// elsewhere says what became of a gate that somebody else decided.
+async function elsewhere(id, card) {
+  try {
+    const { data } = await call(`/api/gates/${encodeURIComponent(id)}`);
+    if (data.decision) {
+      settle(card, `Decided meanwhile: ${data.decision.verdict} by ${data.decision.by}.`);
+    }
+  } catch {
+    card.remove(); // it went with its thread
+    cards.delete(id);
+    count();
+  }
+}
+
+let pending = 0;
+function soon() {
+  clearTimeout(pending);
+  pending = setTimeout(refresh, 100);
+}
+
+function follow() {
+  const live = byId("live");
+  const events = new EventSource("/api/events");
+  events.onopen = () => { live.textContent = "live"; refresh(); };
+  for (const kind of ["gate", "decision", "removal", "checkpoint"]) {
+    events.addEventListener(kind, soon);
+  }
+  events.addEventListener("error", (event) => {
+    if (event.data || events.readyState === EventSource.CLOSED) { // told why, or refused: begin anew, from now
+      events.close();
+      live.textContent = "not live; trying again";
+      setTimeout(follow, 5000);
+      refresh();
+    } else {
+      live.textContent = "connection lost; trying again";
+    }
+  });
+}
+
+setInterval(() => {
+  for (const card of cards.values()) {
+    for (const name of ["age", "expiry"]) {
+      const t = part(card, name);
+      if (t.dateTime) {
+        t.textContent = ago(new Date(t.dateTime));
+      }
+    }
+  }
+}, 15000);
+follow();
