@@ -1,0 +1,108 @@
+// Package graph runs typed graphs over a [posthouse.Ledger]: a graph survives
+// its process, waits for people without holding anything, and has a history
+// that can be read, edited, forked and replayed.
+//
+// # A first graph
+//
+// The state is a struct of yours. A node is ordinary code that reads and
+// changes it; edges and routes say what comes next:
+//
+//	type Refund struct {
+//		Request  string
+//		Messages []Message `posthouse:"append"`
+//		Approved bool
+//	}
+//
+//	g := graph.New[Refund]("refund")
+//	g.Node("analyze", func(ctx context.Context, s *Refund) error {
+//		reply, err := step.Do(ctx, "llm", func(ctx context.Context) (Message, error) { return ask(ctx, s.Messages) })
+//		if err != nil {
+//			return err
+//		}
+//		s.Messages = append(s.Messages, reply)
+//		return nil
+//	})
+//	g.Node("pay", pay)
+//	g.Edge(graph.Start, "analyze")
+//	g.Route("analyze", func(s *Refund) string {
+//		if s.Approved {
+//			return "pay"
+//		}
+//		return graph.End
+//	}, "pay", graph.End)
+//	g.Edge("pay", graph.End)
+//
+//	app, err := g.Compile(ledger, nil)
+//	out, err := app.Run(ctx, "order-1234", Refund{Request: "please refund order 1234"})
+//
+// [Graph.Compile] lists everything that is wrong with the graph at once.
+//
+// # What is on record, and when
+//
+// Run merges the input into the thread and commits it; then each node makes
+// one checkpoint, in one atomic commit, with the parts of the state that it
+// changed and the node that is next. The last node's checkpoint has the status
+// done. A call that returned is as durable as the store says.
+//
+// A node that fails leaves a checkpoint of status failed with the state from
+// before it; [App.Resume] runs it again from its start. So does the next call
+// after a crash. What a node did to the world is therefore done again, unless
+// it went through step.Do, whose recorded results are returned instead.
+//
+// # Asking people
+//
+// A node that asks (gate.Ask) returns [posthouse.ErrWaiting] until there is an
+// answer: Run returns with the status waiting and the open gates in
+// [Result.Waiting], and nothing is held in memory. After
+// [posthouse.Ledger.Decide], in a week and in another process, [App.Resume]
+// runs the node again, with its recorded steps and the answer; a runner does
+// that by itself. Static interrupts ([CompileOptions], [NodeOptions]) stop
+// before or after a node without asking anything.
+//
+// # Time travel
+//
+// [App.State] and [App.History] read checkpoints with their states.
+// [App.Update] changes a state by hand: as if a node had made the change
+// (AsNode: what comes behind it is next), or to go on at a node (Goto).
+// [App.Fork] begins a branch or a thread at any checkpoint, [App.Replay] runs
+// on from there. None of them changes what is on record: the past stays
+// readable under its ids, byte for byte.
+//
+// # State
+//
+// Each exported field is a part: encoded by itself, and stored only when it
+// changed. A tag, a list of words with commas between, says more:
+//
+//	posthouse:"append"      a slice that only grows; elements are stored one by one
+//	posthouse:"name=total"  the part's name; default the field's
+//	posthouse:"-"           not stored: zero after a restart, and in every State
+//
+// A [Log] is an append part without a tag, and without a way to break the
+// rule. Fields of an embedded struct are parts of their own. An unexported
+// field without "-" is refused, since it would be lost.
+//
+// The work of a step follows what changed: text, numbers, times and structs of
+// such are compared in place and encoded only when they differ; append parts
+// encode their new elements. Maps, pointers and other slices are encoded after
+// every node, so keep large ones out of the state or make them append parts.
+//
+// # Caveats
+//
+//   - Elements of append parts must not be edited, taken away or re-ordered by
+//     a node: the run stops with an error that names the field and the element.
+//     Edits behind pointers and in maps of an element are found when the run
+//     parks or ends, or after each node with CompileOptions.Check: switch it on
+//     in tests.
+//   - A node must not touch the state after it returned, nor keep it.
+//   - Routes only read, and depend on the state alone.
+//   - A value of type any comes back as JSON has it: numbers as float64.
+//   - A run ends after [DefaultRecursionLimit] nodes unless told otherwise.
+//   - One run at a time has a thread: others get [posthouse.ErrBusy].
+//   - Nodes run one after another: a place has one edge or one route.
+//   - The name of a graph and of its nodes is what threads remember. A thread
+//     that stands before a node that is gone cannot be resumed until it is
+//     moved by Update with Goto.
+//
+// The package imports the root package and internal/engine and nothing else of
+// this module.
+package graph
