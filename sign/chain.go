@@ -42,7 +42,9 @@ func newChain(thread string, ring *Ring) *chain {
 }
 
 func (c *chain) fault(kind FaultKind, seq uint64, record int, id posthouse.ID, format string, args ...any) {
-	c.report.Faults = append(c.report.Faults, Fault{kind, c.thread, seq, record, id, fmt.Sprintf(format, args...)})
+	c.report.Faults = append(c.report.Faults, Fault{
+		Kind: kind, Thread: c.thread, Seq: seq, Record: record, ID: id, Message: fmt.Sprintf(format, args...),
+	})
 }
 
 // damage is fault for what leaves a hole in what later entries build on.
@@ -88,7 +90,7 @@ func (c *chain) place(e *posthouse.Entry, recs []posthouse.Record) bool {
 	case e.Thread != c.thread:
 		c.damage(FaultChain, e.Seq, "it belongs to thread %.200q", e.Thread)
 	case c.next == 0 && e.Seq != 1 && !isFloor(recs):
-		c.damage(FaultMissing, e.Seq, "entries 1 to %d are not there, and it does not attest their removal", e.Seq-1)
+		c.missing(1, e.Seq-1, fmt.Sprintf(", and entry %d does not attest their removal", e.Seq))
 	case c.next == 0 && e.Seq == 1 && !e.Prev.IsZero():
 		c.damage(FaultChain, e.Seq, "it is the first, but follows another entry")
 	case c.next != 0 && e.Seq < c.next:
@@ -108,16 +110,18 @@ func (c *chain) place(e *posthouse.Entry, recs []posthouse.Record) bool {
 
 // gap reports the entries before seq as missing.
 func (c *chain) gap(seq uint64) {
-	c.damage(FaultMissing, c.next, "%s not there", entries(c.next, seq-1))
+	c.missing(c.next, seq-1, "")
 	c.prev = nil
 	c.breakRun(seq)
 }
 
-func entries(from, to uint64) string {
-	if from == to {
-		return fmt.Sprintf("entry %d is", from)
+func (c *chain) missing(from, to uint64, why string) {
+	are := "it is"
+	if from < to {
+		are = "they are"
 	}
-	return fmt.Sprintf("entries %d to %d are", from, to)
+	c.damage(FaultMissing, from, "%s not there%s", are, why)
+	c.report.Faults[len(c.report.Faults)-1].Through = to
 }
 
 // breakRun ends a run of entries that hang together: a signature covers what

@@ -51,8 +51,8 @@ type trailEntry struct {
 	Hash       posthouse.Hash `json:"hash"`
 	Header     []byte         `json:"header"` // base64
 	Sig        []byte         `json:"sig,omitempty"`
-	Bodies     [][]byte       `json:"bodies"` // base64, null where there is none
-	View       *trailView     `json:"view,omitempty"`
+	Bodies     [][]byte       `json:"bodies"`         // base64, null where there is none
+	View       any            `json:"view,omitempty"` // a *trailView, ignored when read
 }
 
 // A trailView shows an entry's header and its JSON bodies to a person.
@@ -140,9 +140,10 @@ func newTrailEntry(e *posthouse.Entry, states bool) (*trailEntry, error) {
 			Code: posthouse.CodeCorrupt, Message: fmt.Sprintf("entry %d of thread %q has %d bodies for %d records", e.Seq, e.Thread, len(e.Bodies), len(recs)),
 		}
 	}
+	view := &trailView{Time: e.Time()}
 	te := &trailEntry{
 		Seq: e.Seq, Generation: e.Generation, Prev: e.Prev, Hash: e.Hash, Header: e.Header, Sig: e.Sig,
-		Bodies: make([][]byte, len(recs)), View: &trailView{Time: e.Time()},
+		Bodies: make([][]byte, len(recs)), View: view,
 	}
 	for i, r := range recs {
 		readable := r.Gate != nil || r.Decision != nil || r.Removal != nil
@@ -153,7 +154,7 @@ func newTrailEntry(e *posthouse.Entry, states bool) (*trailEntry, error) {
 		if readable && json.Valid(e.Bodies[i]) {
 			v.Content = e.Bodies[i]
 		}
-		te.View.Records = append(te.View.Records, v)
+		view.Records = append(view.Records, v)
 	}
 	return te, nil
 }

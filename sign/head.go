@@ -105,8 +105,9 @@ func headMismatch(thread string, seq uint64, what string) error {
 // KeyID names the key that signed the head.
 func (h *Head) KeyID() string { return h.keyID }
 
-// MarshalText returns the head as a DSSE envelope, to be kept in a file.
-func (h *Head) MarshalText() ([]byte, error) {
+// Envelope returns the signed head as a DSSE envelope, to be kept in a file. A
+// head that was neither made by Witness nor parsed is an [posthouse.ErrInvalid].
+func (h *Head) Envelope() ([]byte, error) {
 	if h.envelope == nil {
 		return nil, invalid("head", "is not signed; make it with Witness", nil)
 	}
@@ -115,7 +116,7 @@ func (h *Head) MarshalText() ([]byte, error) {
 
 // Save writes the head to a file, durably, in the place of one that is there.
 func (h *Head) Save(path string) error {
-	data, err := h.MarshalText()
+	data, err := h.Envelope()
 	if err != nil {
 		return err
 	}

@@ -163,7 +163,9 @@ func (c *chain) decision(e *posthouse.Entry, i int, d *posthouse.DecideInfo, bod
 // unsigned notes what VerifyOptions.RequireSigned wants covered.
 func (c *chain) unsigned(seq uint64, record int, id posthouse.ID, what string) {
 	if c.signed != seq {
-		c.pending = append(c.pending, Fault{FaultUnsigned, c.thread, seq, record, id, what + " is covered by no signature"})
+		c.pending = append(c.pending, Fault{
+			Kind: FaultUnsigned, Thread: c.thread, Seq: seq, Record: record, ID: id, Message: what + " is covered by no signature",
+		})
 	}
 }
 

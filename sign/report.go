@@ -35,9 +35,10 @@ const (
 type Fault struct {
 	Kind    FaultKind    `json:"kind"`
 	Thread  string       `json:"thread,omitempty"`
-	Seq     uint64       `json:"seq,omitempty"` // of the entry
-	Record  int          `json:"record"`        // its index in the entry; -1: the entry itself
-	ID      posthouse.ID `json:"id,omitempty"`  // of the checkpoint or gate, where the record is one
+	Seq     uint64       `json:"seq,omitempty"`     // of the entry
+	Through uint64       `json:"through,omitempty"` // of the last, where several entries are missing
+	Record  int          `json:"record"`            // its index in the entry; -1: the entry itself
+	ID      posthouse.ID `json:"id,omitempty"`      // of the checkpoint or gate, where the record is one
 	Message string       `json:"message"`
 }
 
@@ -49,6 +50,9 @@ func (f Fault) String() string {
 	}
 	if f.Seq != 0 {
 		s += fmt.Sprintf(" entry %d", f.Seq)
+	}
+	if f.Through > f.Seq {
+		s += fmt.Sprintf(" to %d", f.Through)
 	}
 	if f.Record >= 0 && f.Seq != 0 {
 		s += fmt.Sprintf(" record %d", f.Record)

@@ -92,8 +92,8 @@ func (v *verifier) vanished(there map[string]bool) {
 	for _, t := range v.opt.Witness.Threads {
 		if !there[t.Thread] && (v.opt.Thread == "" || v.opt.Thread == t.Thread) {
 			v.report.Faults = append(v.report.Faults, Fault{
-				FaultVanished, t.Thread, t.Seq, -1, "",
-				"the witness of " + v.opt.Witness.date() + " saw the thread up to here; nothing is left of it, not even a record of its removal",
+				Kind: FaultVanished, Thread: t.Thread, Seq: t.Seq, Record: -1,
+				Message: "the witness of " + v.opt.Witness.date() + " saw the thread up to here; nothing is left of it, not even a record of its removal",
 			})
 		}
 	}
@@ -138,7 +138,7 @@ func (v *verifier) walk(info *posthouse.ThreadInfo) (*chain, error) {
 	}
 	c.end(v.opt.RequireSigned)
 	if last := max(c.next, 1) - 1; last < info.Tail.Seq {
-		c.damage(FaultMissing, last+1, "%s not there, though the summary says that the log ends at %d", entries(last+1, info.Tail.Seq), info.Tail.Seq)
+		c.missing(last+1, info.Tail.Seq, ", though the summary says so")
 	}
 	c.ended(v.opt.Witness)
 	if c.damaged {

@@ -1,0 +1,220 @@
+package sign_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/sign"
+)
+
+func TestVerifyCleanStore(t *testing.T) {
+	key := newKey(t)
+	f := fillStore(t, key)
+	var seen []sign.ThreadReport
+	r := verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{
+		RequireSigned: true, Progress: func(tr *sign.ThreadReport) { seen = append(seen, *tr) },
+	})
+	wantClean(t, r)
+	if n := countEntries(t, f.store); r.Entries != n || r.Covered+r.Uncovered != n {
+		t.Errorf("entries %d, covered %d, uncovered %d; the store has %d", r.Entries, r.Covered, r.Uncovered, n)
+	}
+	if r.Threads != 4 || len(seen) != 4 || r.Removed != 1 || r.Bytes == 0 || r.Records == 0 || r.Checkpoints == 0 {
+		t.Errorf("report %+v, %d threads reported", r, len(seen))
+	}
+	if len(r.Keys) != 1 || r.Keys[0].ID != key.KeyID() || r.Keys[0].Valid != r.Keys[0].Signatures || r.Keys[0].Valid == 0 {
+		t.Errorf("keys %+v", r.Keys)
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back sign.Report
+	if err := json.Unmarshal(data, &back); err != nil || back.Entries != r.Entries {
+		t.Errorf("the report does not survive JSON: %v", err)
+	}
+
+	one := verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{Thread: "order-1"})
+	wantClean(t, one)
+	if one.Threads != 1 || one.Entries != len(readAll(f.store, "order-1")) {
+		t.Errorf("one thread: %+v", one)
+	}
+	if _, err := sign.Verify(t.Context(), f.store, nil, &sign.VerifyOptions{Thread: "nobody"}); !errors.Is(err, posthouse.ErrNotFound) {
+		t.Errorf("unknown thread: %v", err)
+	}
+}
+
+// TestVerifyUnsignedTail checks that what follows the last signature is counted
+// and is no fault.
+func TestVerifyUnsignedTail(t *testing.T) {
+	key, f := newKey(t), (*fill)(nil)
+	f = fillStore(t, key)
+	tail := openLedger(t, f.store, nil, f.clock.Now) // a process without the key
+	for range 3 {
+		c := must[*posthouse.Checkpoint](t)(tail.Latest(t.Context(), posthouse.LatestQuery{Thread: "hand"}))
+		must[*posthouse.Checkpoint](t)(tail.Save(t.Context(), c.Derive(posthouse.State{}), nil))
+	}
+	r := verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{Thread: "hand"})
+	wantClean(t, r)
+	if n := len(readAll(f.store, "hand")); r.Uncovered < 3 || r.Covered+r.Uncovered != n {
+		t.Errorf("covered %d, uncovered %d of %d; the last 3 are unsigned", r.Covered, r.Uncovered, n)
+	}
+}
+
+// The twins of the origin's tests for signed commitment records follow.
+
+func TestSignedEntryRoundTrip(t *testing.T) {
+	key := newKey(t)
+	f := fillStore(t, key)
+	r := verify(t, f.store, ringOf(t, key), nil)
+	wantClean(t, r)
+	signed := 0
+	for _, name := range threadsOf(t, f.store) {
+		for _, e := range readAll(f.store, name) {
+			if len(e.Sig) == 0 {
+				continue
+			}
+			signed++
+			id, sig, err := posthouse.SplitSignature(e.Sig)
+			if err != nil || id != key.KeyID() || len(sig) != 64 {
+				t.Errorf("entry %d of %s: key %q, %d bytes, %v", e.Seq, name, id, len(sig), err)
+			}
+		}
+	}
+	if signed == 0 || r.Keys[0].Valid != signed {
+		t.Errorf("%d signed entries, %d reported valid", signed, r.Keys[0].Valid)
+	}
+}
+
+func TestTamperedEntryFails(t *testing.T) {
+	key := newKey(t)
+	f := fillStore(t, key)
+	s := &tampered{Store: f.store, log: func(thread string, es []*posthouse.Entry) []*posthouse.Entry {
+		es = cloneEntries(es)
+		if thread == "order-1" {
+			es[2].Header[5] ^= 1
+			es[2].Hash = es[2].Sum() // the attacker computes the hash anew
+		}
+		return es
+	}}
+	r := verify(t, s, ringOf(t, key), nil)
+	if r.OK() {
+		t.Fatal("nothing found")
+	}
+}
+
+// TestRewrittenChainFailsItsSignatures has an attacker without the key compute
+// every hash anew, so that the chain is consistent.
+func TestRewrittenChainFailsItsSignatures(t *testing.T) {
+	key := newKey(t)
+	f := fillStore(t, key)
+	s := rewrite(f.store, "order-1", func(es []*posthouse.Entry) {
+		es[0].Header[len(es[0].Header)-1] ^= 0 // nothing but the time changes
+		es[0].Header[1] ^= 1
+	})
+	r := verify(t, s, ringOf(t, key), nil)
+	wantFault(t, r, sign.FaultSignature, "order-1", 0)
+
+	// Without the signatures it is consistent, and nothing covers it: asking for
+	// signatures, or a witness, finds it.
+	head := must[*sign.Head](t)(sign.Witness(t.Context(), f.store, key, nil))
+	bare := rewrite(f.store, "order-1", func(es []*posthouse.Entry) {
+		es[0].Header[1] ^= 1
+		for _, e := range es {
+			e.Sig = nil
+		}
+	})
+	r = verify(t, bare, ringOf(t, key), &sign.VerifyOptions{Thread: "order-1", RequireSigned: true})
+	wantFault(t, r, sign.FaultUnsigned, "order-1", 0)
+	r = verify(t, bare, ringOf(t, key), &sign.VerifyOptions{Thread: "order-1", Witness: head})
+	wantFault(t, r, sign.FaultForked, "order-1", 0)
+}
+
+// rewrite changes a thread's entries and chains them anew.
+func rewrite(store posthouse.Store, thread string, change func([]*posthouse.Entry)) *tampered {
+	return &tampered{Store: store, log: func(name string, es []*posthouse.Entry) []*posthouse.Entry {
+		if name != thread {
+			return es
+		}
+		es = cloneEntries(es)
+		change(es)
+		var prev posthouse.Hash
+		for _, e := range es {
+			e.Prev = prev
+			e.Hash = e.Sum()
+			prev = e.Link()
+		}
+		return es
+	}}
+}
+
+func TestWrongKeyFails(t *testing.T) {
+	key, other := newKey(t), newKey(t)
+	f := fillStore(t, key)
+	// The ring has another key: the signatures are unverifiable, not valid.
+	r := verify(t, f.store, ringOf(t, other), nil)
+	wantFault(t, r, sign.FaultUnknownKey, "order-1", 0)
+	if r.Covered != 0 || len(r.Keys) != 1 || r.Keys[0].Known || r.Keys[0].Valid != 0 {
+		t.Errorf("report %+v", r)
+	}
+	// Somebody signs with another key under the id of ours.
+	impostor := impostor{other, key.KeyID()}
+	f = fillStore(t, impostor)
+	r = verify(t, f.store, ringOf(t, key), nil)
+	wantFault(t, r, sign.FaultSignature, "order-1", 0)
+	if r.Covered != 0 {
+		t.Errorf("%d entries are called covered", r.Covered)
+	}
+}
+
+type impostor struct {
+	*sign.Key
+	id string
+}
+
+func (i impostor) KeyID() string { return i.id }
+
+func TestUnsignedStore(t *testing.T) {
+	f := fillStore(t, nil)
+	r := verify(t, f.store, ringOf(t, newKey(t)), nil)
+	wantClean(t, r)
+	if r.Covered != 0 || r.Unsigned != r.Threads || len(r.Keys) != 0 {
+		t.Errorf("report %+v", r)
+	}
+	r = verify(t, f.store, nil, &sign.VerifyOptions{RequireSigned: true})
+	wantFault(t, r, sign.FaultUnsigned, "order-1", 0)
+}
+
+func TestWithoutARingSignaturesAreCounted(t *testing.T) {
+	f := fillStore(t, newKey(t))
+	r := verify(t, f.store, nil, nil)
+	wantClean(t, r)
+	if r.Covered != 0 || len(r.Keys) != 1 || r.Keys[0].Signatures == 0 || r.Keys[0].Valid != 0 {
+		t.Errorf("report %+v", r)
+	}
+}
+
+type brokenSigner struct{}
+
+func (brokenSigner) KeyID() string               { return "ed25519:0000000000000000" }
+func (brokenSigner) Sign([]byte) ([]byte, error) { return nil, errors.New("the token was pulled out") }
+
+// TestSignerFailureStopsTheCommit is where we differ from the origin: it went
+// on unsigned, so an attacker who could break the signer could write freely.
+func TestSignerFailureStopsTheCommit(t *testing.T) {
+	f := fillStore(t, newKey(t))
+	l := openLedger(t, f.store, brokenSigner{}, f.clock.Now)
+	n := countEntries(t, f.store)
+	c := posthouse.Root("new", posthouse.State{})
+	c.Status = posthouse.StatusDone
+	if _, err := l.Save(t.Context(), c, nil); err == nil {
+		t.Error("the commit went on without its signature")
+	}
+	if countEntries(t, f.store) != n {
+		t.Error("something was appended")
+	}
+	if _, err := sign.Witness(t.Context(), f.store, brokenSigner{}, nil); err == nil {
+		t.Error("a witness without a signature")
+	}
+}
