@@ -1,0 +1,172 @@
+package sign_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+// A writer appends entries as a broken or hostile Ledger could: sealed and
+// chained, but saying anything.
+type writer struct {
+	t     *testing.T
+	store *memstore.Store
+	info  *posthouse.ThreadInfo
+	at    time.Time
+}
+
+func newWriter(t *testing.T) *writer {
+	return &writer{t, memstore.New(), &posthouse.ThreadInfo{Thread: "t"}, newClock().now}
+}
+
+func (w *writer) append(records []posthouse.Record, bodies ...any) *posthouse.Entry {
+	w.t.Helper()
+	data := make([][]byte, len(records))
+	for i, b := range bodies {
+		if b != nil {
+			data[i] = must[[]byte](w.t)(json.Marshal(b))
+		}
+	}
+	e, info := posthouse.Seal(w.info, w.at, records, data)
+	b := &posthouse.Batch{After: w.info.Tail, Entry: e, Thread: info}
+	for _, r := range records {
+		switch {
+		case r.Checkpoint != nil:
+			b.IDs = append(b.IDs, posthouse.IndexedID{ID: r.Checkpoint.ID, Order: r.Checkpoint.Order, Header: r.Checkpoint, Replace: true})
+		case r.Gate != nil:
+			b.IDs = append(b.IDs, posthouse.IndexedID{ID: r.Gate.ID, Replace: true})
+		case r.Decision != nil:
+			b.IDs = append(b.IDs, posthouse.IndexedID{ID: r.Decision.Gate, Replace: true})
+		}
+	}
+	if err := w.store.Append(w.t.Context(), b); err != nil {
+		w.t.Fatal(err)
+	}
+	w.info = info
+	return e
+}
+
+func checkpoint(id, parent string, parentSeq uint64) posthouse.Record {
+	return posthouse.Record{Kind: posthouse.RecordCheckpoint, Checkpoint: &posthouse.Header{
+		ID: posthouse.ID(id), Parent: posthouse.ID(parent), ParentSeq: parentSeq, Branch: posthouse.MainBranch,
+		Kind: posthouse.KindSave, Order: posthouse.OrderKey{1},
+	}}
+}
+
+func gate(id string) posthouse.Record {
+	return posthouse.Record{Kind: posthouse.RecordGate, Gate: &posthouse.GateInfo{ID: posthouse.ID(id), Name: "ok?", Branch: posthouse.MainBranch}}
+}
+
+func decide(id string, seq uint64) posthouse.Record {
+	return posthouse.Record{Kind: posthouse.RecordDecision, Decision: &posthouse.DecideInfo{
+		Gate: posthouse.ID(id), GateSeq: seq, Verdict: posthouse.Approve, By: "alice",
+	}}
+}
+
+func claim(fence uint64, release bool) posthouse.Record {
+	return posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: "host", Fence: fence, Release: release}}
+}
+
+func removal(count int) posthouse.Record {
+	return posthouse.Record{Kind: posthouse.RecordRemoval, Removal: &posthouse.RemovalInfo{Count: count}}
+}
+
+type recs = []posthouse.Record
+
+// TestRecordsThatContradictEachOther writes logs that are intact and wrong.
+func TestRecordsThatContradictEachOther(t *testing.T) {
+	removed := func(id string, seq uint64) posthouse.RemovedList {
+		return posthouse.RemovedList{Checkpoints: []posthouse.RemovedCheckpoint{{ID: posthouse.ID(id), Seq: seq}}}
+	}
+	for name, c := range map[string]struct {
+		write func(w *writer)
+		want  string // part of the message; "": nothing is wrong
+		seq   uint64
+	}{
+		"a plain line": {write: func(w *writer) {
+			w.append(recs{claim(1, false), checkpoint("a", "", 0)})
+			w.append(recs{checkpoint("b", "a", 1), gate("g")})
+			w.append(recs{decide("g", 2)})
+			w.append(recs{claim(1, true)})
+			w.append(recs{claim(2, false), checkpoint("c", "b", 2)})
+		}},
+		"a parent that is not there": {func(w *writer) { w.append(recs{checkpoint("a", "", 0)}); w.append(recs{checkpoint("b", "x", 1)}) }, "its parent x", 2},
+		"a parent in the future":     {func(w *writer) { w.append(recs{checkpoint("a", "x", 7)}) }, "its parent x", 1},
+		"a parent in no checkpoint":  {func(w *writer) { w.append(recs{claim(1, false)}); w.append(recs{checkpoint("b", "x", 1)}) }, "its parent x", 2},
+		"not the head": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0)})
+			w.append(recs{checkpoint("b", "a", 1)})
+			w.append(recs{checkpoint("c", "a", 1)})
+		}, "does not continue branch main", 3},
+		"an id twice":              {func(w *writer) { w.append(recs{checkpoint("a", "", 0)}); w.append(recs{checkpoint("a", "a", 1)}) }, "already entry 1", 2},
+		"a revision of nothing":    {func(w *writer) { r := checkpoint("a", "", 0); r.Checkpoint.Revision = 1; w.append(recs{r}) }, "revision 1", 1},
+		"a fence again":            {func(w *writer) { w.append(recs{claim(3, false)}); w.append(recs{claim(3, false)}) }, "does not grow", 2},
+		"a fence that shrinks":     {func(w *writer) { w.append(recs{claim(3, false)}); w.append(recs{claim(2, false)}) }, "does not grow", 2},
+		"a release of another":     {func(w *writer) { w.append(recs{claim(3, false)}); w.append(recs{claim(2, true)}) }, "releases fence 2", 2},
+		"a decision about nothing": {func(w *writer) { w.append(recs{checkpoint("a", "", 0)}); w.append(recs{decide("g", 1)}) }, "not in entry 1", 2},
+		"a decision elsewhere":     {func(w *writer) { w.append(recs{checkpoint("a", "", 0), gate("g")}); w.append(recs{decide("g", 2)}) }, "not in entry 2", 2},
+		"two decisions": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0), gate("g")})
+			w.append(recs{decide("g", 1)})
+			w.append(recs{decide("g", 1)})
+		}, "decided before, at entry 2", 3},
+		"a gate twice": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0), gate("g")})
+			w.append(recs{checkpoint("b", "a", 1), gate("g")})
+		}, "opened before", 2},
+		"another verdict in the body": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0), gate("g")})
+			w.append(recs{decide("g", 1)}, posthouse.Decision{Gate: "g", Verdict: posthouse.Reject, By: "alice"})
+		}, "something else than its header", 2},
+		"another question in the body": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0), gate("g")}, nil, posthouse.Gate{ID: "h", Name: "ok?"})
+		}, "another question", 1},
+		"a decision on something else": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0), gate("g")})
+			w.append(recs{decide("g", 1)}, posthouse.Decision{Gate: "g", Verdict: posthouse.Approve, By: "alice", Shown: posthouse.Hash{9}})
+		}, "on something else", 2},
+		"a removal of nothing": {func(w *writer) { w.append(recs{checkpoint("a", "", 0)}); w.append(recs{removal(1)}, removed("b", 1)) }, "not in entry 1", 2},
+		"a removal miscounted": {func(w *writer) { w.append(recs{checkpoint("a", "", 0)}); w.append(recs{removal(2)}, removed("a", 1)) }, "lists 1", 2},
+		"a removal of garbage": {func(w *writer) { w.append(recs{checkpoint("a", "", 0)}); w.append(recs{removal(1)}, "garbage") }, "does not decode", 2},
+		"a child of what was removed": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0)})
+			w.append(recs{checkpoint("b", "a", 1)})
+			r := removal(1)
+			r.Removal.Heads = []posthouse.BranchHead{{Branch: posthouse.MainBranch, Head: "a", Seq: 1}}
+			w.append(recs{r}, removed("b", 2))
+			c := checkpoint("c", "b", 2)
+			c.Checkpoint.Branch = "other"
+			w.append(recs{c})
+		}, "removed or replaced before", 4},
+		"a decision after the gate was removed": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0)})
+			w.append(recs{checkpoint("b", "a", 1), gate("g")})
+			r := removal(1)
+			r.Removal.Gates = []posthouse.ID{"g"}
+			r.Removal.Heads = []posthouse.BranchHead{{Branch: posthouse.MainBranch, Head: "a", Seq: 1}}
+			w.append(recs{r}, removed("b", 2))
+			w.append(recs{decide("g", 2)})
+		}, "not in entry 2", 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWriter(t)
+			c.write(w)
+			r := verify(t, w.store, nil, nil)
+			if c.want == "" {
+				wantClean(t, r)
+				return
+			}
+			for _, f := range r.Faults {
+				if f.Kind == sign.FaultRecord && f.Seq == c.seq && strings.Contains(f.Message, c.want) {
+					return
+				}
+			}
+			t.Errorf("no fault at entry %d that says %q: %v", c.seq, c.want, r.Faults)
+		})
+	}
+}
