@@ -109,7 +109,9 @@ func (s *Store) transact(group []*groupcommit.Call[*request]) bool {
 	}
 	if err := w.do(qCommit); err != nil {
 		settle(group, s.lost(s.rollback(err)))
+		return true
 	}
+	s.commits.Add(1)
 	return true
 }
 

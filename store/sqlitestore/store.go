@@ -26,8 +26,9 @@ type Store struct {
 	news    news
 	faults  faults
 
-	queue  *groupcommit.Queue[*request]
-	writer *writer // used only by the leader of the queue; nil when read-only
+	queue   *groupcommit.Queue[*request]
+	commits atomic.Uint64
+	writer  *writer // used only by the leader of the queue; nil when read-only
 
 	state    sync.Mutex
 	closed   atomic.Bool
