@@ -1,0 +1,71 @@
+package gate
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// An Answer is what was decided.
+type Answer[T any] struct {
+	Gate    posthouse.ID      // the question's id
+	Verdict posthouse.Verdict // approve, reject, edit, respond, expire or cancel
+	Value   T                 // of an edit or a response; the zero T otherwise
+	Raw     json.RawMessage   // the same as it was given; nil where there is none, null where null was the answer
+	By      string            // who decided; "posthouse" for a deadline that passed
+	Reason  string            // why, if said
+	At      time.Time         // when, by the Ledger's clock
+}
+
+// Approved reports a yes: approve, or edit, which is a yes to other values.
+func (a Answer[T]) Approved() bool {
+	return a.Verdict == posthouse.Approve || a.Verdict == posthouse.Edit
+}
+
+// Ask returns the decision of a question, or [posthouse.ErrWaiting] while there
+// is none: return that, wrapped or not. It can be called below a node, flow or
+// handler, also inside a step.
+//
+// A deadline that passes is the verdict expire, a withdrawn question cancel:
+// both are answers, not errors. Errors: [posthouse.ErrInvalid] for a malformed
+// question, outside any task, and for a recorded value that T cannot hold; and
+// those of reading and writing the log.
+func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
+	var a Answer[T]
+	task, ok := engine.From(ctx)
+	if !ok {
+		return a, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "context", Message: "of question " + q.Name + " carries no task",
+			Hint: "call gate.Ask below a node, flow or handler, with the context it was given",
+		}
+	}
+	g, err := q.gate(reflect.TypeFor[T](), task.Session().Ledger().Now())
+	if err != nil {
+		return a, err
+	}
+	decided, err := task.Ask(ctx, g)
+	if err != nil {
+		return a, err
+	}
+	return answer[T](decided)
+}
+
+func answer[T any](g *posthouse.Gate) (Answer[T], error) {
+	d := g.Decision
+	a := Answer[T]{Gate: g.ID, Verdict: d.Verdict, Raw: d.Value, By: d.By, Reason: d.Reason, At: d.At}
+	if len(d.Value) == 0 {
+		return a, nil
+	}
+	if err := posthouse.JSON.Unmarshal(d.Value, &a.Value); err != nil {
+		return a, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "value", Err: err,
+			Message: "of gate " + string(g.ID) + " does not fit a " + reflect.TypeFor[T]().String(),
+			Hint:    "the type has changed since it was decided; read such answers with Ask[any], or fork and ask again",
+		}
+	}
+	return a, nil
+}

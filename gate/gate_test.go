@@ -1,0 +1,519 @@
+package gate_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type edit struct {
+	Amount int    `json:"amount"`
+	Note   string `json:"note,omitempty"`
+}
+
+// A host runs one node of one thread as a model does, with a clock of its own.
+type host struct {
+	t     testing.TB
+	store *memstore.Store
+	l     *posthouse.Ledger
+	ms    atomic.Int64
+	node  func(context.Context) error
+}
+
+func newHost(t testing.TB, node func(context.Context) error) *host {
+	t.Helper()
+	h := &host{t: t, store: memstore.New(), node: node}
+	h.ms.Store(time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC).UnixMilli())
+	h.restart()
+	s := h.begin()
+	h.commit(s, posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"ask"}}, posthouse.Draft{})
+	h.end(s)
+	return h
+}
+
+// restart opens the store with a ledger that knows nothing.
+func (h *host) restart() {
+	h.t.Helper()
+	l, err := posthouse.Open(h.store, &posthouse.Options{
+		Now: func() time.Time { return time.UnixMilli(h.ms.Load()) }, Validate: gate.Validator(),
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.l = l
+}
+
+func (h *host) advance(d time.Duration) { h.ms.Add(d.Milliseconds()) }
+
+func (h *host) begin() *engine.Session {
+	h.t.Helper()
+	s, err := engine.Begin(context.Background(), h.l, engine.SessionOptions{Thread: "order-1"})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return s
+}
+
+func (h *host) end(s *engine.Session) {
+	h.t.Helper()
+	if err := s.End(context.Background()); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *host) commit(s *engine.Session, c posthouse.Change, d posthouse.Draft) {
+	h.t.Helper()
+	d.Checkpoint = &c
+	if _, err := s.Commit(context.Background(), &d); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// run executes the node and parks it where it waits. It returns the node's error.
+func (h *host) run() error {
+	h.t.Helper()
+	ctx := context.Background()
+	s := h.begin()
+	defer h.end(s)
+	task, err := s.Task(ctx, "ask")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	err = h.node(task.With(ctx))
+	if !task.Waiting() {
+		return err
+	}
+	if len(task.Questions()) > 0 {
+		var keep []posthouse.ID
+		for _, g := range task.Open() {
+			keep = append(keep, g.ID)
+		}
+		h.commit(s, posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"ask"}},
+			posthouse.Draft{Gates: task.Questions(), Keep: keep})
+	}
+	return posthouse.ErrWaiting
+}
+
+// wait runs the node, which must wait, and returns the gates that are open.
+func (h *host) wait() []*posthouse.Gate {
+	h.t.Helper()
+	if err := h.run(); !errors.Is(err, posthouse.ErrWaiting) {
+		h.t.Fatalf("the node did not wait: %v", err)
+	}
+	return h.open()
+}
+
+func (h *host) open() (gates []*posthouse.Gate) {
+	h.t.Helper()
+	for g, err := range h.l.Gates(context.Background(), posthouse.GateQuery{Thread: "order-1"}) {
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		gates = append(gates, g)
+	}
+	return gates
+}
+
+func (h *host) decide(id posthouse.ID, d posthouse.Decision) {
+	h.t.Helper()
+	if d.By == "" {
+		d.By = "bob"
+	}
+	if _, err := h.l.Decide(context.Background(), id, d); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// asking returns a node that asks q and keeps the answer.
+func asking[T any](q gate.Question, a *gate.Answer[T]) func(context.Context) error {
+	return func(ctx context.Context) (err error) {
+		*a, err = gate.Ask[T](ctx, q)
+		return err
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	for _, tc := range []struct {
+		d        posthouse.Decision
+		approved bool
+		value    edit
+	}{
+		{posthouse.Decision{Verdict: posthouse.Approve, Reason: "fine"}, true, edit{}},
+		{posthouse.Decision{Verdict: posthouse.Reject, Reason: "too much"}, false, edit{}},
+		{posthouse.Decision{Verdict: posthouse.Edit, Value: json.RawMessage(`{"amount":7}`)}, true, edit{Amount: 7}},
+		{posthouse.Decision{Verdict: posthouse.Respond, Value: json.RawMessage(`{"amount":0,"note":"ask me later"}`)}, false, edit{Note: "ask me later"}},
+		{posthouse.Decision{Verdict: posthouse.Cancel}, false, edit{}},
+	} {
+		t.Run(string(tc.d.Verdict), func(t *testing.T) {
+			var a gate.Answer[edit]
+			h := newHost(t, asking(gate.Question{Name: "refund"}, &a))
+			g := h.wait()[0]
+			h.advance(time.Minute)
+			h.decide(g.ID, tc.d)
+			h.restart()
+			if err := h.run(); err != nil {
+				t.Fatal(err)
+			}
+			if a.Verdict != tc.d.Verdict || a.Approved() != tc.approved || a.Value != tc.value || string(a.Raw) != string(tc.d.Value) ||
+				a.By != "bob" || a.Reason != tc.d.Reason || a.Gate != g.ID || !a.At.Equal(h.l.Now()) {
+				t.Fatalf("got %+v", a)
+			}
+		})
+	}
+}
+
+func TestWhatIsShown(t *testing.T) {
+	var a gate.Answer[edit]
+	h := newHost(t, asking(gate.Question{
+		Name: "refund", Kind: "money", Text: "Refund?", Show: map[string]int{"order": 1234}, Expires: time.Hour,
+		Assignees: []string{"bob", "carol"}, RequestedBy: "alice", Labels: map[string]string{"team": "shop"},
+		Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject},
+	}, &a))
+	g := h.wait()[0]
+	if g.Name != "refund" || g.Kind != "money" || g.Text != "Refund?" || string(g.Payload) != `{"order":1234}` || g.RequestedBy != "alice" ||
+		len(g.Assignees) != 2 || g.Labels["team"] != "shop" || !g.ExpiresAt.Equal(h.l.Now().Add(time.Hour)) || g.Schema != nil {
+		t.Fatalf("got %+v", g)
+	}
+	if !strings.HasPrefix(string(g.ID), "gate-") || g.Task == "" {
+		t.Fatalf("got %+v", g)
+	}
+}
+
+func TestDecisionIsBoundToWhatWasShown(t *testing.T) {
+	var a gate.Answer[any]
+	h := newHost(t, asking(gate.Question{Name: "refund"}, &a))
+	g := h.wait()[0]
+	wrong := g.Hash
+	wrong[3] ^= 1
+	_, err := h.l.Decide(context.Background(), g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob", Shown: wrong})
+	if !errors.Is(err, posthouse.ErrConflict) {
+		t.Fatal(err)
+	}
+	h.decide(g.ID, posthouse.Decision{Verdict: posthouse.Approve, Shown: g.Hash})
+	if err := h.run(); err != nil || !a.Approved() {
+		t.Fatal(a, err)
+	}
+}
+
+func TestValuesAreChecked(t *testing.T) {
+	var a gate.Answer[edit]
+	h := newHost(t, asking(gate.Question{Name: "refund"}, &a))
+	id := h.wait()[0].ID
+	for value, want := range map[string]string{
+		`{"amount":"7"}`:           "at amount",
+		`{}`:                       "amount",
+		`{"amount":7,"extra":1}`:   "extra",
+		`null`:                     "null",
+		`[1]`:                      "array",
+		`{"amount":7,"note":null}`: "at note",
+	} {
+		_, err := h.l.Decide(context.Background(), id, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: json.RawMessage(value)})
+		if !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+	if len(h.open()) != 1 {
+		t.Fatal("a refused value decided the gate")
+	}
+	l, err := posthouse.Open(h.store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = l.Decide(context.Background(), id, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: json.RawMessage(`{"amount":7}`)})
+	if !errors.Is(err, posthouse.ErrUnsupported) {
+		t.Fatal("a ledger without a validator took a value:", err)
+	}
+}
+
+func TestNullIsAnAnswer(t *testing.T) {
+	t.Run("pointer", func(t *testing.T) {
+		var a gate.Answer[*edit]
+		h := newHost(t, asking(gate.Question{Name: "refund"}, &a))
+		h.decide(h.wait()[0].ID, posthouse.Decision{Verdict: posthouse.Respond, Value: json.RawMessage(`null`)})
+		if err := h.run(); err != nil || a.Verdict != posthouse.Respond || a.Value != nil || string(a.Raw) != "null" {
+			t.Fatal(a, err)
+		}
+	})
+	t.Run("any", func(t *testing.T) {
+		a := gate.Answer[any]{Value: 1}
+		h := newHost(t, asking(gate.Question{Name: "refund"}, &a))
+		if g := h.wait()[0]; g.Schema != nil {
+			t.Fatalf("any JSON has the schema %s", g.Schema)
+		}
+		h.decide(h.open()[0].ID, posthouse.Decision{Verdict: posthouse.Edit, Value: json.RawMessage(`null`)})
+		if err := h.run(); err != nil || a.Value != nil || string(a.Raw) != "null" || !a.Approved() {
+			t.Fatal(a, err)
+		}
+	})
+}
+
+func TestOwnSchema(t *testing.T) {
+	var a gate.Answer[int]
+	h := newHost(t, asking(gate.Question{Name: "amount", Schema: json.RawMessage(`{"type":"integer","maximum":100}`)}, &a))
+	id := h.wait()[0].ID
+	_, err := h.l.Decide(context.Background(), id, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: json.RawMessage(`101`)})
+	if !errors.Is(err, posthouse.ErrInvalid) {
+		t.Fatal(err)
+	}
+	h.decide(id, posthouse.Decision{Verdict: posthouse.Edit, Value: json.RawMessage(`100`)})
+	if err := h.run(); err != nil || a.Value != 100 {
+		t.Fatal(a, err)
+	}
+}
+
+// A new version of the program may read answers by another type.
+func TestAnswerThatNoLongerFits(t *testing.T) {
+	var a gate.Answer[any]
+	h := newHost(t, asking(gate.Question{Name: "amount"}, &a))
+	id := h.wait()[0].ID
+	h.decide(id, posthouse.Decision{Verdict: posthouse.Edit, Value: json.RawMessage(`"a lot"`)})
+	var b gate.Answer[int]
+	h.node = asking(gate.Question{Name: "amount"}, &b)
+	if err := h.run(); !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.Error(), string(id)) {
+		t.Fatal(err)
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	var a gate.Answer[edit]
+	h := newHost(t, asking(gate.Question{Name: "refund", Expires: time.Hour}, &a))
+	id := h.wait()[0].ID
+	h.advance(time.Hour - time.Millisecond)
+	if err := h.run(); !errors.Is(err, posthouse.ErrWaiting) {
+		t.Fatal("before the deadline:", err)
+	}
+	h.restart()
+	h.advance(time.Millisecond)
+	_, err := h.l.Decide(context.Background(), id, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
+	var e *posthouse.Error
+	if !errors.Is(err, posthouse.ErrExpired) || !errors.As(err, &e) || e.Decision.Verdict != posthouse.Expire {
+		t.Fatal("a late approval:", err)
+	}
+	for range 2 {
+		if err := h.run(); err != nil || a.Verdict != posthouse.Expire || a.Approved() || a.By != "posthouse" {
+			t.Fatal(a, err)
+		}
+		h.restart()
+	}
+}
+
+func TestExpiryIsRecordedByTheProgramItself(t *testing.T) {
+	var a gate.Answer[edit]
+	h := newHost(t, asking(gate.Question{Name: "refund", Expires: time.Hour}, &a))
+	id := h.wait()[0].ID
+	h.restart()
+	h.advance(2 * time.Hour)
+	if err := h.run(); err != nil || a.Verdict != posthouse.Expire {
+		t.Fatal(a, err)
+	}
+	if g, err := h.l.Gate(context.Background(), id); err != nil || g.Decision == nil || g.Decision.Verdict != posthouse.Expire {
+		t.Fatal(g, err)
+	}
+}
+
+func TestAskedTwiceInOneNode(t *testing.T) {
+	var a, b gate.Answer[any]
+	both := func(ctx context.Context) error {
+		var errs [2]error
+		a, errs[0] = gate.Ask[any](ctx, gate.Question{Name: "ok"})
+		b, errs[1] = gate.Ask[any](ctx, gate.Question{Name: "ok"})
+		return errors.Join(errs[:]...)
+	}
+	h := newHost(t, both)
+	gates := h.wait()
+	if len(gates) != 2 || gates[0].ID == gates[1].ID || gates[0].Occurrence == gates[1].Occurrence {
+		t.Fatal(gates)
+	}
+	h.decide(gates[1].ID, posthouse.Decision{Verdict: posthouse.Reject})
+	left := h.wait()
+	if len(left) != 1 || left[0].ID != gates[0].ID {
+		t.Fatal("the other gate did not keep its id:", left)
+	}
+	h.decide(gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve})
+	if err := h.run(); err != nil {
+		t.Fatal(err)
+	}
+	if gates[0].Occurrence == 1 {
+		a, b = b, a
+	}
+	if a.Gate != gates[0].ID || !a.Approved() || b.Gate != gates[1].ID || b.Approved() {
+		t.Fatal(a, b)
+	}
+}
+
+func TestSequentialQuestions(t *testing.T) {
+	var order []string
+	h := newHost(t, func(ctx context.Context) error {
+		for _, name := range []string{"first", "second", "third"} {
+			a, err := gate.Ask[any](ctx, gate.Question{Name: name})
+			if err != nil {
+				return fmt.Errorf("asking %s: %w", name, err)
+			}
+			order = append(order, name+":"+string(a.Verdict))
+		}
+		return nil
+	})
+	for i, name := range []string{"first", "second", "third"} {
+		order = nil
+		gates := h.wait()
+		if len(gates) != 1 || gates[0].Name != name || len(order) != i {
+			t.Fatal(gates, order)
+		}
+		h.decide(gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve})
+		h.restart()
+	}
+	order = nil
+	if err := h.run(); err != nil || len(order) != 3 {
+		t.Fatal(order, err)
+	}
+}
+
+func TestAskAfterDoReplaysDo(t *testing.T) {
+	ran := 0
+	var a gate.Answer[any]
+	h := newHost(t, func(ctx context.Context) error {
+		n, err := step.Do(ctx, "quote", func(context.Context) (int, error) { ran++; return 41 + ran, nil })
+		if err != nil {
+			return err
+		}
+		a, err = gate.Ask[any](ctx, gate.Question{Name: "ok", Show: n})
+		return err
+	})
+	g := h.wait()[0]
+	if string(g.Payload) != "42" {
+		t.Fatal(string(g.Payload))
+	}
+	h.restart()
+	h.wait()
+	h.decide(g.ID, posthouse.Decision{Verdict: posthouse.Approve})
+	h.restart()
+	if err := h.run(); err != nil || ran != 1 || !a.Approved() {
+		t.Fatal(ran, a, err)
+	}
+}
+
+// A node whose code swallows the waiting error does not get past the gate.
+func TestSwallowedWaiting(t *testing.T) {
+	passed := 0
+	h := newHost(t, func(ctx context.Context) error {
+		a, _ := gate.Ask[any](ctx, gate.Question{Name: "ok"})
+		if a.Approved() {
+			passed++
+		}
+		return nil
+	})
+	id := h.wait()[0].ID
+	h.decide(id, posthouse.Decision{Verdict: posthouse.Approve})
+	if err := h.run(); err != nil || passed != 1 {
+		t.Fatal(passed, err)
+	}
+}
+
+func TestFourEyes(t *testing.T) {
+	ctx := context.Background()
+	var a gate.Answer[any]
+	q := gate.Question{Name: "refund", RequestedBy: "alice"}
+	h := newHost(t, asking(q, &a))
+	id := h.wait()[0].ID
+	for _, v := range []posthouse.Decision{
+		{Verdict: posthouse.Approve}, {Verdict: posthouse.Edit, Value: json.RawMessage(`1`)}, {Verdict: posthouse.Respond, Value: json.RawMessage(`1`)},
+	} {
+		v.By = "alice"
+		if _, err := h.l.Decide(ctx, id, v); !errors.Is(err, posthouse.ErrForbidden) {
+			t.Fatal(v.Verdict, err)
+		}
+	}
+	h.decide(id, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
+
+	q.AllowRequester = true
+	h = newHost(t, asking(q, &a))
+	h.decide(h.wait()[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+	if err := h.run(); err != nil || a.By != "alice" {
+		t.Fatal(a, err)
+	}
+}
+
+// Of 100 who decide at once one wins, and each of the others is told who.
+func TestRacingDeciders(t *testing.T) {
+	ctx := context.Background()
+	rounds := 20
+	if testing.Short() {
+		rounds = 2
+	}
+	for range rounds {
+		var a gate.Answer[edit]
+		h := newHost(t, asking(gate.Question{Name: "refund", Expires: time.Hour}, &a))
+		id := h.wait()[0].ID
+		other, err := posthouse.Open(h.store, &posthouse.Options{Now: h.l.Now, Validate: gate.Validator()}) // another process
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := make(chan struct{})
+		var wg sync.WaitGroup
+		var won atomic.Int64
+		var mu sync.Mutex
+		winners := map[string]int{}
+		for i := range 100 {
+			wg.Go(func() {
+				<-start
+				l := []*posthouse.Ledger{h.l, other}[i%2]
+				d := posthouse.Decision{Verdict: posthouse.Approve, By: fmt.Sprintf("user-%d", i)}
+				switch i % 4 {
+				case 1:
+					d.Verdict = posthouse.Reject
+				case 2:
+					d.Verdict, d.Value = posthouse.Edit, json.RawMessage(`{"amount":1}`)
+				case 3:
+					d.Verdict = posthouse.Cancel
+				}
+				g, err := l.Decide(ctx, id, d)
+				var e *posthouse.Error
+				switch {
+				case err == nil:
+					won.Add(1)
+					mu.Lock()
+					winners[g.Decision.By]++
+					mu.Unlock()
+				case errors.Is(err, posthouse.ErrDecided) && errors.As(err, &e) && e.Decision != nil:
+					mu.Lock()
+					winners[e.Decision.By]++
+					mu.Unlock()
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		close(start)
+		wg.Wait()
+		if won.Load() != 1 || len(winners) != 1 {
+			t.Fatalf("%d winners: %v", won.Load(), winners)
+		}
+		h.restart()
+		if err := h.run(); err != nil || winners[a.By] != 100 {
+			t.Fatal(a, winners, err)
+		}
+	}
+}
+
+func TestAskOutsideATask(t *testing.T) {
+	_, err := gate.Ask[any](context.Background(), gate.Question{Name: "ok"})
+	if !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.Error(), "below a node") {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,136 @@
+package gate
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A Question is what [Ask] asks. Only Name is required.
+type Question struct {
+	Name           string              // of the question in this node, 1 to 200 bytes without control characters and '>'
+	Kind           string              // for filters and forms; default "approval"
+	Text           string              // the question, for a person; at most 4,000 bytes
+	Show           any                 // what to show with it, encoded as JSON
+	Schema         json.RawMessage     // JSON Schema 2020-12 of edits and responses; default: that of T
+	Verdicts       []posthouse.Verdict // allowed answers; default approve, reject, edit, respond
+	Assignees      []string            // who may decide; default: anyone whose role allows
+	RequestedBy    string              // whose request it is: may reject, but not approve it
+	AllowRequester bool                // the requester may approve, too
+	Expires        time.Duration       // from now until the answer is no; default: never
+	Labels         map[string]string   // at most 16, names and values at most 200 bytes
+}
+
+const (
+	maxText      = 4000
+	maxAssignees = 1000
+	maxLabels    = 16
+)
+
+// people are the verdicts a question may name.
+var people = [...]posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit, posthouse.Respond}
+
+// takesValue reports whether an answer can carry a value.
+func (q *Question) takesValue() bool {
+	return len(q.Verdicts) == 0 || slices.Contains(q.Verdicts, posthouse.Edit) || slices.Contains(q.Verdicts, posthouse.Respond)
+}
+
+// validate names the field at fault.
+func (q *Question) validate() error {
+	if err := engine.CheckName("question", q.Name); err != nil {
+		return err
+	}
+	for i, v := range q.Verdicts {
+		if !slices.Contains(people[:], v) {
+			return invalid("Verdicts", "has %q, which is not one of approve, reject, edit, respond", v)
+		}
+		if slices.Contains(q.Verdicts[:i], v) {
+			return invalid("Verdicts", "has %q twice", v)
+		}
+	}
+	switch {
+	case !text(q.Kind, posthouse.MaxID):
+		return invalid("Kind", "must be at most %d bytes of text", posthouse.MaxID)
+	case len(q.Text) > maxText || !utf8.ValidString(q.Text):
+		return invalid("Text", "must be at most %d bytes of UTF-8", maxText)
+	case q.Expires < 0:
+		return invalid("Expires", "is negative; 0 means never")
+	case !text(q.RequestedBy, posthouse.MaxID):
+		return invalid("RequestedBy", "must be at most %d bytes of text", posthouse.MaxID)
+	case len(q.Assignees) > maxAssignees:
+		return invalid("Assignees", "are %d; the limit is %d", len(q.Assignees), maxAssignees)
+	case len(q.Labels) > maxLabels:
+		return invalid("Labels", "are %d; the limit is %d", len(q.Labels), maxLabels)
+	}
+	for _, a := range q.Assignees {
+		if a == "" || !text(a, posthouse.MaxID) {
+			return invalid("Assignees", "has %.40q; each must be 1 to %d bytes of text", a, posthouse.MaxID)
+		}
+	}
+	for k, v := range q.Labels {
+		if k == "" || !text(k, posthouse.MaxID) || !text(v, posthouse.MaxID) {
+			return invalid("Labels", "has %.40q; names and values must be at most %d bytes of text", k, posthouse.MaxID)
+		}
+	}
+	other := func(a string) bool { return a != q.RequestedBy }
+	if q.RequestedBy != "" && !q.AllowRequester && len(q.Assignees) > 0 && !slices.ContainsFunc(q.Assignees, other) {
+		return invalid("Assignees", "has nobody but %q, who asks and so cannot approve; add somebody or set AllowRequester", q.RequestedBy)
+	}
+	return nil
+}
+
+// gate returns the question as it is recorded. T is the type of its values.
+func (q *Question) gate(t reflect.Type, now time.Time) (posthouse.Gate, error) {
+	g := posthouse.Gate{
+		Name: q.Name, Kind: q.Kind, Text: q.Text,
+		Verdicts: slices.Clone(q.Verdicts), Assignees: slices.Clone(q.Assignees),
+		RequestedBy: q.RequestedBy, AllowRequest: q.AllowRequester, Labels: q.Labels,
+	}
+	if err := q.validate(); err != nil {
+		return g, err
+	}
+	var err error
+	if q.Show != nil {
+		if g.Payload, err = posthouse.JSON.Marshal(q.Show); err != nil {
+			return g, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "Show", Message: "of question " + q.Name + " cannot be shown", Err: err}
+		}
+	}
+	switch {
+	case len(q.Schema) > 0:
+		if _, err := compile(q.Schema); err != nil {
+			return g, err
+		}
+		g.Schema = slices.Clone(q.Schema)
+	case q.takesValue():
+		if g.Schema, err = schemaOf(t); err != nil {
+			return g, err
+		}
+	}
+	if q.Expires > 0 {
+		g.ExpiresAt = now.Add(q.Expires)
+	}
+	return g, nil
+}
+
+func text(s string, limit int) bool {
+	if len(s) > limit || !utf8.ValidString(s) {
+		return false
+	}
+	for _, r := range s {
+		if unicode.IsControl(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func invalid(field, format string, args ...any) error {
+	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
+}
