@@ -279,7 +279,7 @@ func (l *Ledger) mayDecide(g *Gate, d *Decision) error {
 	}
 	if len(g.Schema) > 0 && len(d.Value) > 0 {
 		if l.opt.Validate == nil {
-			return &Error{Code: CodeUnsupported, Message: "the gate has a schema and this ledger cannot check it", Hint: "set Options.Validate, for example to gate.Validate"}
+			return &Error{Code: CodeUnsupported, Message: "the gate has a schema and this ledger cannot check it", Hint: "set Options.Validate, for example to gate.Validator()"}
 		}
 		if err := l.opt.Validate(g.Schema, d.Value); err != nil {
 			return &Error{Code: CodeInvalid, Field: "value", Message: "does not satisfy the gate's schema", Err: err}
