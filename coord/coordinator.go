@@ -126,11 +126,20 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.End(ctx)) }()
+	defer func() { err = giveBack(ctx, s, err) }()
 	if err := c.idle(s.Head()); err != nil {
 		return nil, err
 	}
 	return c.execute(ctx, s, &request{Message: message, Event: c.ledger.NewID(), By: o.By, Labels: o.Labels}, o.Stream)
+}
+
+// giveBack ends the session; a lease that could not be given back is an error,
+// after the run's own.
+func giveBack(ctx context.Context, s *engine.Session, err error) error {
+	if e := s.End(ctx); e != nil {
+		return errors.Join(err, e)
+	}
+	return err
 }
 
 func (o *HandleOptions) validate(message string) error {
@@ -205,7 +214,7 @@ func (c *Coordinator) Resume(ctx context.Context, thread string, o *ResumeOption
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.End(ctx)) }()
+	defer func() { err = giveBack(ctx, s, err) }()
 	head := s.Head()
 	if head == nil {
 		return nil, &posthouse.Error{

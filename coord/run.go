@@ -12,8 +12,7 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// Names of a request's recorded steps. Users' names never hold a colon prefix
-// of these by accident: their steps are counted apart by what follows it.
+// Names of a request's recorded steps, beside those of the handler's own steps.
 const (
 	stepRequest = "coord:request"
 	stepEmit    = "coord:emit"
