@@ -1,0 +1,22 @@
+// Package refund is the bundled sample: requests for refunds that an analyzer
+// assesses, a person decides, and an approver carries out.
+//
+// The coordinator is called dispatch. It calls the agent analyzer, which makes
+// a recommendation with a risk level out of the words of the request (no model,
+// no key, always the same), then asks whether to go on. Nothing is held while it
+// waits. Once approved, or edited into another request, the agent approver
+// carries the request out: its one effect, below a recorded step, is a line in
+// the effects log. A rejection, an expiry or a withdrawal ends the request
+// without an effect.
+//
+// The checkpoints of a request, root first:
+//
+//	analyzer  waiting  State: request, recommendation
+//	approver  done     State: request, recommendation, approvedBy, result
+//
+// or, where there was no approval, one of the coordinator's own: request and
+// result ("Rejected by bob"), and who said so in data. An agent that fails leaves
+// a failed checkpoint: request and error.
+//
+// It imports coord, gate and step: a program of a user's own would look the same.
+package refund
