@@ -30,7 +30,7 @@ func (l *Ledger) gateAt(ctx context.Context, id ID, ref Ref) (*Gate, error) {
 		rec := &e.recs[i]
 		switch {
 		case rec.Gate != nil && rec.Gate.ID == id:
-			return readGateBody(&e.Entry, rec, e.Bodies[i])
+			return r.gate(e, i)
 		case rec.Decision != nil && rec.Decision.Gate == id:
 			if d, err = readDecisionBody(&e.Entry, rec, e.Bodies[i]); err != nil {
 				return nil, err
@@ -40,7 +40,7 @@ func (l *Ledger) gateAt(ctx context.Context, id ID, ref Ref) (*Gate, error) {
 			}
 			for j := range e.recs {
 				if g := e.recs[j].Gate; g != nil && g.ID == id {
-					gate, err := readGateBody(&e.Entry, &e.recs[j], e.Bodies[j])
+					gate, err := r.gate(e, j)
 					if err == nil {
 						gate.Decision = d
 					}
@@ -51,6 +51,18 @@ func (l *Ledger) gateAt(ctx context.Context, id ID, ref Ref) (*Gate, error) {
 		}
 	}
 	return nil, notFound("gate", id)
+}
+
+// gate reads a gate's record; one that went with its checkpoint is not there.
+func (r *logReader) gate(e *readEntry, i int) (*Gate, error) {
+	rec, lost := &e.recs[i], absent{}
+	if lost.note(&e.Entry, i, rec) {
+		if err := r.account(lost); err != nil {
+			return nil, err
+		}
+		return nil, notFound("gate", rec.Gate.ID)
+	}
+	return readGateBody(&e.Entry, rec, e.Bodies[i])
 }
 
 // A GateQuery selects open gates.

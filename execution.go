@@ -32,6 +32,7 @@ func (l *Ledger) Execution(ctx context.Context, head *Header, task string) (*Exe
 	}
 	x := &Execution{}
 	byID := map[ID]*Gate{}
+	lost := absent{}
 	var recents []recent
 	for e, err := range l.store.Read(ctx, head.Thread, Range{From: line[len(line)-1].from}) {
 		if err != nil {
@@ -45,12 +46,18 @@ func (l *Ledger) Execution(ctx context.Context, head *Header, task string) (*Exe
 			rec := &recs[i]
 			switch {
 			case rec.Step != nil && rec.Step.Task == task && line.sees(rec.Step.Branch, e.Seq):
+				if lost.note(e, i, rec) {
+					continue
+				}
 				s := stepRecord(e, rec, e.Bodies[i])
 				x.Steps = append(x.Steps, s)
 				if len(s.Value.Data) >= minRef {
 					recents = append(recents, recent{e.Seq, i, s.Value.Data})
 				}
 			case rec.Gate != nil && rec.Gate.Task == task && line.sees(rec.Gate.Branch, e.Seq):
+				if lost.note(e, i, rec) {
+					continue
+				}
 				g, err := readGateBody(e, rec, e.Bodies[i])
 				if err != nil {
 					return nil, err
@@ -64,7 +71,58 @@ func (l *Ledger) Execution(ctx context.Context, head *Header, task string) (*Exe
 			}
 		}
 	}
+	if err := r.account(lost); err != nil {
+		return nil, err
+	}
 	return x, l.remember(ctx, head, recents)
+}
+
+// absent is bodies that were looked for and are not there. A record whose body
+// went with a deleted checkpoint is as if it had never been; one whose body was
+// lost is damage, and must not pass for one that never was.
+type absent map[BodyRef]bool
+
+func (a absent) note(e *Entry, i int, r *Record) bool {
+	if r.Size == 0 || len(e.Bodies[i]) > 0 {
+		return false
+	}
+	a[BodyRef{e.Seq, i}] = true
+	return true
+}
+
+// account returns an [ErrCorrupt] unless removal records list all that is absent.
+func (r *logReader) account(a absent) error {
+	if len(a) == 0 {
+		return nil
+	}
+	var removals []uint64
+	for e, err := range r.l.store.Read(r.ctx, r.thread, Range{Headers: true}) {
+		if err != nil {
+			return err
+		}
+		recs, err := e.Records()
+		if err != nil {
+			return err
+		}
+		for i := range recs {
+			if recs[i].Removal != nil {
+				removals = append(removals, e.Seq)
+			}
+		}
+	}
+	for _, seq := range removals {
+		list, err := r.removedList(seq)
+		if err != nil {
+			return err
+		}
+		for _, b := range list.Bodies {
+			delete(a, b)
+		}
+	}
+	for b := range a {
+		return corrupt("the body of record %d of entry %d of thread %q is gone, and no removal lists it", b.Record, b.Seq, r.thread)
+	}
+	return nil
 }
 
 // open adds a gate. A question that a fork put again takes the place of the

@@ -168,6 +168,7 @@ func (r *logReader) inherit(d *Draft, c *Checkpoint) error {
 	}
 	line[0].to = c.Seq
 	var gates []*Gate
+	lost := absent{}
 	for e, err := range r.l.store.Read(r.ctx, r.thread, Range{From: line[len(line)-1].from, To: c.Seq}) {
 		if err != nil {
 			return err
@@ -180,8 +181,14 @@ func (r *logReader) inherit(d *Draft, c *Checkpoint) error {
 			rec := &recs[i]
 			switch {
 			case rec.Step != nil && d.Thread != c.Thread && line.sees(rec.Step.Branch, e.Seq):
+				if lost.note(e, i, rec) {
+					continue
+				}
 				d.Steps = append(d.Steps, stepRecord(e, rec, e.Bodies[i]).Step)
 			case rec.Gate != nil && line.sees(rec.Gate.Branch, e.Seq):
+				if lost.note(e, i, rec) {
+					continue
+				}
 				g, err := readGateBody(e, rec, e.Bodies[i])
 				if err != nil {
 					return err
@@ -197,6 +204,9 @@ func (r *logReader) inherit(d *Draft, c *Checkpoint) error {
 				}
 			}
 		}
+	}
+	if err := r.account(lost); err != nil {
+		return err
 	}
 	x := &Execution{}
 	for _, g := range gates {

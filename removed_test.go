@@ -1,0 +1,78 @@
+package posthouse_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+// askedThread runs a thread to a question, with a step recorded before it.
+func askedThread(t *testing.T, l *posthouse.Ledger) (root *posthouse.Header, wait *posthouse.Committed) {
+	t.Helper()
+	ctx := context.Background()
+	first := must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Parts: []posthouse.Part{{Name: "a", Data: []byte(`1`)}},
+	}}))
+	must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{Thread: "t", Steps: []posthouse.Step{
+		{Task: "2/n", Name: "llm", Value: posthouse.Value{Codec: "json", Data: []byte(`"paid for"`)}},
+	}}))
+	wait = must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{Thread: "t",
+		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting},
+		Gates:      []posthouse.Gate{{Name: "ok", Task: "2/n"}},
+	}))
+	return first.Checkpoint, wait
+}
+
+// TestDeletedWaitIsForgottenByItsExecution deletes the checkpoint a thread
+// waits at: its question and the steps that led to it are gone, so the
+// execution begins anew instead of replaying records without content.
+func TestDeletedWaitIsForgottenByItsExecution(t *testing.T) {
+	ctx, l := context.Background(), open(t, nil)
+	root, wait := askedThread(t, l)
+	before := must[*posthouse.Execution](t)(l.Execution(ctx, wait.Checkpoint, "2/n"))
+	if len(before.Steps) != 1 || len(before.Gates) != 1 {
+		t.Fatalf("%d steps and %d gates on record, want one of each", len(before.Steps), len(before.Gates))
+	}
+	must[*posthouse.Deleted](t)(l.Delete(ctx, wait.Checkpoint.ID, nil))
+	after := must[*posthouse.Execution](t)(l.Execution(ctx, root, "2/n"))
+	if len(after.Steps) != 0 || len(after.Gates) != 0 {
+		t.Errorf("%d steps and %d gates are replayed without their content", len(after.Steps), len(after.Gates))
+	}
+	for _, o := range []*posthouse.ForkOptions{{Branch: "side"}, {Thread: "other"}} {
+		must[*posthouse.Checkpoint](t)(l.Fork(ctx, root.ID, o))
+	}
+}
+
+// TestGateGoesWithItsCheckpoint deletes a checkpoint whose question was decided.
+func TestGateGoesWithItsCheckpoint(t *testing.T) {
+	ctx, store := context.Background(), memstore.New()
+	l := must[*posthouse.Ledger](t)(posthouse.Open(store, nil))
+	_, wait := askedThread(t, l)
+	id := wait.Gates[0].ID
+	must[*posthouse.Gate](t)(l.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
+	must[*posthouse.Deleted](t)(l.Delete(ctx, wait.Checkpoint.ID, nil))
+	if _, err := l.Gate(ctx, id); !errors.Is(err, posthouse.ErrNotFound) {
+		t.Errorf("the gate: %v, want ErrNotFound", err)
+	}
+	if _, err := l.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Reject, By: "bob"}); !errors.Is(err, posthouse.ErrNotFound) {
+		t.Errorf("deciding it: %v, want ErrNotFound", err)
+	}
+}
+
+// TestLostBodyIsNoRemoval has a store lose a recorded result: that must not
+// look like one that was never recorded.
+func TestLostBodyIsNoRemoval(t *testing.T) {
+	ctx, store := context.Background(), memstore.New()
+	l := must[*posthouse.Ledger](t)(posthouse.Open(store, nil))
+	_, wait := askedThread(t, l)
+	must[posthouse.Removed](t)(store.Remove(ctx, posthouse.Removal{Thread: "t", Bodies: []posthouse.BodyRef{{Seq: 2}}}))
+	if _, err := l.Execution(ctx, wait.Checkpoint, "2/n"); !errors.Is(err, posthouse.ErrCorrupt) {
+		t.Errorf("a step without its body: %v, want ErrCorrupt", err)
+	}
+	if _, err := l.Fork(ctx, wait.Checkpoint.ID, &posthouse.ForkOptions{Thread: "other"}); !errors.Is(err, posthouse.ErrCorrupt) {
+		t.Errorf("a fork of it: %v, want ErrCorrupt", err)
+	}
+}
