@@ -2,6 +2,7 @@ package posthouse_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 
@@ -75,4 +76,55 @@ func TestLostBodyIsNoRemoval(t *testing.T) {
 	if _, err := l.Fork(ctx, wait.Checkpoint.ID, &posthouse.ForkOptions{Thread: "other"}); !errors.Is(err, posthouse.ErrCorrupt) {
 		t.Errorf("a fork of it: %v, want ErrCorrupt", err)
 	}
+}
+
+// TestCompactAttestsWhatItTakes evicts checkpoints, whose bodies go at the next
+// compaction: each body that is not there is listed by a removal record.
+func TestCompactAttestsWhatItTakes(t *testing.T) {
+	ctx, store := context.Background(), memstore.New()
+	l := must[*posthouse.Ledger](t)(posthouse.Open(store, &posthouse.Options{MaxCheckpoints: 3}))
+	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, "state 0")), nil))
+	for range 6 {
+		c = must[*posthouse.Checkpoint](t)(l.Save(ctx, c.Derive(opaque(t, "another state")), nil))
+	}
+	for range 2 { // the second finds nothing more to take
+		if _, err := l.Compact(ctx); err != nil && !errors.Is(err, posthouse.ErrUnsupported) {
+			t.Fatal(err)
+		}
+	}
+	listed, gone, removals := map[posthouse.BodyRef]bool{}, 0, 0
+	var missing []posthouse.BodyRef
+	for e, err := range store.Read(ctx, "t", posthouse.Range{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range must[[]posthouse.Record](t)(e.Records()) {
+			ref := posthouse.BodyRef{Seq: e.Seq, Record: i}
+			if r.Size > 0 && len(e.Bodies[i]) == 0 {
+				missing = append(missing, ref)
+				gone++
+			}
+			if r.Removal != nil {
+				var list posthouse.RemovedList
+				if err := json.Unmarshal(e.Bodies[i], &list); err != nil {
+					t.Fatal(err)
+				}
+				for _, b := range list.Bodies {
+					listed[b] = true
+				}
+				if len(list.Bodies) > 0 {
+					removals++
+				}
+			}
+		}
+	}
+	for _, ref := range missing {
+		if !listed[ref] {
+			t.Errorf("body %v is gone and no removal lists it", ref)
+		}
+	}
+	if gone == 0 || removals != 1 {
+		t.Errorf("%d bodies are gone, listed by %d records; want some, by one", gone, removals)
+	}
+	must[*posthouse.Checkpoint](t)(l.Get(ctx, c.ID))
 }

@@ -14,6 +14,7 @@ type threadTree struct {
 	byID     map[ID]uint64       // newest revision of each kept checkpoint
 	first    uint64              // the first entry that is there
 	floor    uint64              // the record that removed the whole thread before it, if one did
+	listed   map[BodyRef]bool    // bodies that a removal record says may be gone
 }
 
 type treeNode struct {
@@ -39,7 +40,7 @@ type RemovedCheckpoint struct {
 }
 
 func newTree(first uint64) *threadTree {
-	return &threadTree{nodes: map[uint64]*treeNode{}, children: map[uint64][]uint64{}, byID: map[ID]uint64{}, first: first}
+	return &threadTree{nodes: map[uint64]*treeNode{}, children: map[uint64][]uint64{}, byID: map[ID]uint64{}, first: first, listed: map[BodyRef]bool{}}
 }
 
 func (l *Ledger) tree(ctx context.Context, thread string) (*threadTree, error) {
@@ -91,6 +92,9 @@ func (l *Ledger) tree(ctx context.Context, thread string) (*threadTree, error) {
 		}
 		for _, c := range list.Checkpoints {
 			t.remove(c.Seq)
+		}
+		for _, b := range list.Bodies {
+			t.listed[b] = true
 		}
 	}
 	return t, nil
