@@ -6,29 +6,26 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// index adds an id of the entry being appended.
-func (w *writer) index(t *thread, name string, x *posthouse.IndexedID) error {
+// index adds an id of the entry being appended. A checkpoint's id that is its
+// own order key goes into the entry's row: it is returned in cid, unless there
+// is one already.
+func (w *writer) index(t *thread, name string, x *posthouse.IndexedID, cid **key) error {
 	k := keyOf(x.ID)
-	kind := int64(1)
-	if x.Header != nil && k.ordered(x.Order) {
-		kind = 0
-	}
-	added, err := w.addID(&k, kind)
-	if err != nil {
-		return err
-	}
-	if !added {
-		if err := w.replace(t, name, &k, x); err != nil {
+	own := x.Header != nil && k.ordered(x.Order) && *cid == nil
+	if x.Replace || own && w.odd {
+		if err := w.replace(t, &k, x.Replace); err != nil {
 			return err
 		}
-		if added, err = w.addID(&k, kind); err != nil || !added {
-			return first(err, corrupt("the index has id %q twice", x.ID))
-		}
+	}
+	if own {
+		*cid = &k
+	} else if err := w.addID(t, &k); err != nil {
+		return err
 	}
 	if x.Header == nil {
 		return nil
 	}
-	if kind != 0 {
+	if !own {
 		if err := w.order(qAddOrder, x.Order, w.next); err != nil {
 			return err
 		}
@@ -54,37 +51,55 @@ func (t *thread) mark(flag int64) {
 	}
 }
 
-func (w *writer) addID(k *key, kind int64) (bool, error) {
+// addID puts an id into ids.
+func (w *writer) addID(t *thread, k *key) error {
+	if k.isV7() {
+		// It could as well be in a row of entries: look there, now and ever after.
+		if p, err := w.place(k); err != nil || p.entry != 0 {
+			return first(err, taken(k, t.id, &p))
+		}
+		if err := w.setMark("odd", 1); err != nil {
+			return err
+		}
+		w.odd = true
+	}
 	stmt, err := w.stmt(qAddID)
-	if err != nil {
-		return false, err
-	}
-	k.bind(stmt, 1)
-	stmt.BindInt64(2, kind)
-	stmt.BindInt64(3, w.next)
-	if err := exec(stmt); err != nil {
-		return false, err
-	}
-	return w.Changes() == 1, nil
-}
-
-// replace makes room for a new revision of an id that has a place, or refuses.
-func (w *writer) replace(t *thread, name string, k *key, x *posthouse.IndexedID) error {
-	p, err := w.place(k)
 	if err != nil {
 		return err
 	}
-	if p.thread != t.id || !x.Replace {
-		where := "in another thread"
-		if p.thread == t.id {
-			where = fmt.Sprintf("in thread %q", name)
-		}
-		return &posthouse.Error{
-			Code: posthouse.CodeExists, Message: fmt.Sprintf("id %q is taken %s", x.ID, where),
-			Hint: "choose another id, or save with Replace in the thread that has it",
-		}
+	k.bind(stmt, 1)
+	stmt.BindInt64(2, w.next)
+	if err := exec(stmt); err != nil {
+		return err
 	}
-	return w.unindex(t, k, p)
+	if w.Changes() == 1 {
+		return nil
+	}
+	p, err := w.place(k)
+	return first(err, taken(k, t.id, &p))
+}
+
+// replace makes room for a new revision of an id that has a place, or refuses.
+func (w *writer) replace(t *thread, k *key, allowed bool) error {
+	p, err := w.place(k)
+	if err != nil || p.entry == 0 {
+		return err
+	}
+	if p.thread != t.id || !allowed {
+		return taken(k, t.id, &p)
+	}
+	return w.unindex(k, p)
+}
+
+func taken(k *key, thread int64, p *place) error {
+	hint := "choose another id"
+	if p.thread == thread {
+		hint = "choose another id, or save with Replace"
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeExists, Hint: hint,
+		Message: fmt.Sprintf("%q is already entry %d of thread %q", k.id(), p.seq, p.name),
+	}
 }
 
 // drop takes an id of this thread out of the index.
@@ -94,11 +109,11 @@ func (w *writer) drop(t *thread, id posthouse.ID) error {
 	if err != nil || p.entry == 0 || p.thread != t.id {
 		return err
 	}
-	return w.unindex(t, &k, p)
+	return w.unindex(&k, p)
 }
 
 // unindex takes away every index row of an id's newest place.
-func (w *writer) unindex(t *thread, k *key, p place) error {
+func (w *writer) unindex(k *key, p place) error {
 	e, err := w.entry(p.entry)
 	if err != nil {
 		return err
@@ -107,7 +122,6 @@ func (w *writer) unindex(t *thread, k *key, p place) error {
 	if err != nil {
 		return err
 	}
-	t.mark(flagIrregular)
 	for i := range records {
 		if h := records[i].Checkpoint; h != nil && keyOf(h.ID) == *k {
 			return w.unindexHead(k, p, h)
@@ -118,15 +132,23 @@ func (w *writer) unindex(t *thread, k *key, p place) error {
 
 // unindexHead is unindex with the checkpoint's header at hand; nil for a gate.
 func (w *writer) unindexHead(k *key, p place, h *posthouse.Header) error {
-	stmt, err := w.stmt(qDropID)
+	statement := qDropID
+	if p.cid {
+		statement = qDropCID
+	}
+	stmt, err := w.stmt(statement)
 	if err != nil {
 		return err
 	}
-	k.bind(stmt, 1)
+	if p.cid {
+		stmt.BindInt64(1, p.entry)
+	} else {
+		k.bind(stmt, 1)
+	}
 	if err := exec(stmt); err != nil || h == nil {
 		return err
 	}
-	if p.kind != 0 {
+	if !p.cid {
 		if err := w.order(qDropOrder, h.Order, p.entry); err != nil {
 			return err
 		}
@@ -135,6 +157,16 @@ func (w *writer) unindexHead(k *key, p place, h *posthouse.Header) error {
 		return w.member(qDropMember, h.Coordination, h.Order, p.entry)
 	}
 	return nil
+}
+
+func (w *writer) setMark(name string, value int64) error {
+	stmt, err := w.stmt(qSetMark)
+	if err != nil {
+		return err
+	}
+	stmt.BindText(1, name)
+	stmt.BindInt64(2, value)
+	return exec(stmt)
 }
 
 func (w *writer) order(statement int, o posthouse.OrderKey, entry int64) error {

@@ -7,8 +7,7 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// gateMark is the first byte of a gate's key. It keeps gates behind every
-// version 7 UUID in the index, so that a scan of checkpoints never meets them.
+// gateMark is the first byte of a gate's key.
 const gateMark = 0xff
 
 const gatePrefix = "gate-"
@@ -42,26 +41,22 @@ func (k *key) bind(stmt *sqlite.Stmt, param int) {
 	}
 }
 
-// ordered reports whether the id is its own order key.
+// ordered reports whether the id is a version 7 UUID and its own order key.
 func (k *key) ordered(o posthouse.OrderKey) bool {
-	return k.n == 16 && posthouse.OrderKey(k.blob[:16]) == o
+	return k.isV7() && posthouse.OrderKey(k.blob[:16]) == o
 }
 
-// columnID reads back what bind wrote.
-func columnID(stmt *sqlite.Stmt, col int) (posthouse.ID, bool) {
-	if stmt.ColumnType(col) == sqlite.TypeText {
-		return posthouse.ID(stmt.ColumnText(col)), true
+func (k *key) isV7() bool { return k.n == 16 && k.blob[6]>>4 == 7 }
+
+// id is what keyOf was given.
+func (k *key) id() posthouse.ID {
+	switch k.n {
+	case 16:
+		return posthouse.ID(formatUUID(k.blob[:16]))
+	case 17:
+		return posthouse.ID(gatePrefix + formatUUID(k.blob[1:]))
 	}
-	var b [17]byte
-	switch n := stmt.ColumnLen(col); {
-	case n == 16:
-		stmt.ColumnBytes(col, b[:])
-		return posthouse.ID(formatUUID(b[:16])), true
-	case n == 17:
-		stmt.ColumnBytes(col, b[:])
-		return posthouse.ID(gatePrefix + formatUUID(b[1:])), b[0] == gateMark
-	}
-	return "", false
+	return posthouse.ID(k.text)
 }
 
 // parseUUID reads a UUID in its canonical lower-case form, of any version.

@@ -116,19 +116,15 @@ func (l *listing) bySeq(ctx context.Context, c *conn, p *page[*posthouse.Header]
 	}
 }
 
-// A log walks the headers of one thread.
+// A threadLog walks the headers of one thread.
 type threadLog struct {
-	c         *conn
-	stmt      *sqlite.Stmt
-	thread    string
-	irregular bool
+	c      *conn
+	stmt   *sqlite.Stmt
+	thread string
+	all    bool // also checkpoints that the index does not lead to
 }
 
 func (c *conn) openLog(thread string, from, to uint64, back bool) (*threadLog, error) {
-	flags, err := c.flags(thread)
-	if err != nil {
-		return nil, err
-	}
 	k := qReadHeaders
 	if back {
 		k = qReadHeadersBack
@@ -140,7 +136,7 @@ func (c *conn) openLog(thread string, from, to uint64, back bool) (*threadLog, e
 	stmt.BindText(1, thread)
 	stmt.BindInt64(2, int64(from))
 	stmt.BindInt64(3, int64(to))
-	return &threadLog{c, stmt, thread, flags&flagIrregular != 0}, nil
+	return &threadLog{c: c, stmt: stmt, thread: thread}, nil
 }
 
 func (t *threadLog) close() error { return t.stmt.Reset() }
@@ -168,8 +164,7 @@ func (t *threadLog) next(ctx context.Context) (heads []*posthouse.Header, e *pos
 		if h == nil {
 			continue
 		}
-		if t.irregular {
-			k := keyOf(h.ID)
+		if k := keyOf(h.ID); !t.all && !isCurrent(t.stmt, &k) {
 			if p, err := t.c.place(&k); err != nil {
 				return nil, nil, err
 			} else if p.entry != id {

@@ -188,7 +188,7 @@ func (c *conn) checkpointFrom(ctx context.Context, thread string, from uint64) (
 	if err != nil {
 		return 0, o, err
 	}
-	t.irregular = false
+	t.all = true
 	for {
 		heads, e, err := t.next(ctx)
 		if err != nil || e == nil {

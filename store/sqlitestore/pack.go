@@ -278,11 +278,6 @@ func (c *conn) packSize(id int64) (n int, err error) {
 
 // dropPack deletes a pack.
 func (s *Store) dropPack(w *writer, id int64) error {
-	stmt, err := w.stmt(qDropPack)
-	if err != nil {
-		return err
-	}
-	stmt.BindInt64(1, id)
 	s.packs.drop(id)
-	return exec(stmt)
+	return w.dropRow(qDropPack, id)
 }

@@ -129,19 +129,12 @@ func (s *Store) readSeqs(ctx context.Context, c *conn, p *page[*posthouse.Entry]
 func (s *Store) Find(ctx context.Context, id posthouse.ID) (ref posthouse.Ref, err error) {
 	k := keyOf(id)
 	err = s.read(ctx, fmt.Sprintf("find %q", id), func(c *conn) error {
-		stmt, err := c.stmt(qFind)
-		if err != nil {
-			return err
-		}
-		k.bind(stmt, 1)
-		row, err := stmt.Step()
-		if err == nil && !row {
+		p, err := c.place(&k)
+		if err == nil && p.entry == 0 {
 			err = notFound("checkpoint or gate %q", id)
 		}
-		if row {
-			ref = posthouse.Ref{Thread: stmt.ColumnText(0), Seq: uint64(stmt.ColumnInt64(1))}
-		}
-		return first(err, stmt.Reset())
+		ref = posthouse.Ref{Thread: p.name, Seq: p.seq}
+		return err
 	})
 	return ref, err
 }

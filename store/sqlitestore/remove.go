@@ -37,12 +37,7 @@ func (s *Store) remove(w *writer, r *posthouse.Removal) (done posthouse.Removed,
 			return done, err
 		}
 		delete(w.threads, r.Thread)
-		stmt, err := w.stmt(qDropThread)
-		if err != nil {
-			return done, err
-		}
-		stmt.BindInt64(1, t.id)
-		return done, exec(stmt)
+		return done, first(w.dropRow(qDropTail, t.id), w.dropRow(qDropThread, t.id))
 	case t.id == 0:
 		return done, nil
 	case r.Below > 0:
@@ -57,6 +52,15 @@ func (w *writer) dropRows(statement int, name string) error {
 		return err
 	}
 	stmt.BindText(1, name)
+	return exec(stmt)
+}
+
+func (w *writer) dropRow(statement int, id int64) error {
+	stmt, err := w.stmt(statement)
+	if err != nil {
+		return err
+	}
+	stmt.BindInt64(1, id)
 	return exec(stmt)
 }
 
@@ -98,11 +102,7 @@ func (s *Store) removeBelow(w *writer, t *thread, name string, seq uint64) (done
 		}
 	}
 	// Ids of entries are never used again, also when the newest are gone.
-	if stmt, err = w.stmt(qSetMark); err != nil {
-		return done, err
-	}
-	stmt.BindInt64(1, w.next-1)
-	if err := exec(stmt); err != nil {
+	if err := w.setMark("entries", w.next-1); err != nil {
 		return done, err
 	}
 	clear(w.coordinations)

@@ -11,36 +11,24 @@ import (
 const (
 	colID = iota
 	colSeq
-	colGeneration
-	colPrev
-	colHash
-	colSig
-	colHeader
+	colCID
+	colHead
 	colGone
 	colPack
 	colBody
 )
 
-// scanHead reads headColumns. It takes one allocation for the bytes.
+// scanHead reads headColumns.
 func scanHead(stmt *sqlite.Stmt, thread string) (*posthouse.Entry, error) {
-	e := &posthouse.Entry{
-		Thread: thread, Seq: uint64(stmt.ColumnInt64(colSeq)), Generation: uint32(stmt.ColumnInt64(colGeneration)),
-	}
-	prev, hash := stmt.ColumnLen(colPrev), stmt.ColumnLen(colHash)
-	if prev != 0 && prev != len(e.Prev) || hash != len(e.Hash) {
-		return e, corrupt("entry %d of thread %q has a hash of the wrong size", e.Seq, thread)
-	}
-	stmt.ColumnBytes(colPrev, e.Prev[:])
-	stmt.ColumnBytes(colHash, e.Hash[:])
-	header, sig := stmt.ColumnLen(colHeader), stmt.ColumnLen(colSig)
-	buf := make([]byte, header+sig)
-	e.Header = buf[:header:header]
-	stmt.ColumnBytes(colHeader, e.Header)
-	if sig > 0 {
-		e.Sig = buf[header:]
-		stmt.ColumnBytes(colSig, e.Sig)
-	}
-	return e, nil
+	e := &posthouse.Entry{Thread: thread, Seq: uint64(stmt.ColumnInt64(colSeq))}
+	return e, readHead(e, columnBytes(stmt, colHead))
+}
+
+// isCurrent reports whether the row's own column says that it is the newest
+// place of the id k.
+func isCurrent(stmt *sqlite.Stmt, k *key) bool {
+	var b [16]byte
+	return k.n == 16 && stmt.ColumnBytes(colCID, b[:]) == 16 && b == [16]byte(k.blob[:16])
 }
 
 // columnBytes returns a copy of a column, nil for NULL.
@@ -115,7 +103,7 @@ func (c *conn) entry(id int64) (*posthouse.Entry, error) {
 	if !row {
 		return nil, first(stmt.Reset(), corrupt("the index leads to an entry that is not there"))
 	}
-	e, err := scanHead(stmt, stmt.ColumnText(colHeader+1))
+	e, err := scanHead(stmt, stmt.ColumnText(colHead+1))
 	return e, first(err, stmt.Reset())
 }
 
@@ -131,28 +119,54 @@ func (c *conn) lastID() (int64, error) {
 	return stmt.ColumnInt64(0), stmt.Reset()
 }
 
-// A place is where an id leads.
+// A place is where an id leads; its entry is 0 if it leads nowhere.
 type place struct {
-	kind, entry, thread int64
+	entry  int64
+	seq    uint64
+	thread int64
+	name   string // of the thread
+	cid    bool   // it is in the entry's own row, not in ids
 }
 
-// place looks an id up; entry is 0 if it has none.
+// place looks an id up.
 func (c *conn) place(k *key) (p place, err error) {
-	stmt, err := c.stmt(qPlace)
+	if k.n == 16 {
+		if p, err = c.placeIn(qPlaceCID, k); err != nil || p.entry != 0 {
+			p.cid = true
+			return p, err
+		}
+	}
+	return c.placeIn(qPlaceID, k)
+}
+
+func (c *conn) placeIn(statement int, k *key) (p place, err error) {
+	stmt, err := c.stmt(statement)
 	if err != nil {
 		return p, err
 	}
 	k.bind(stmt, 1)
 	row, err := stmt.Step()
-	if row {
-		p = place{stmt.ColumnInt64(0), stmt.ColumnInt64(1), stmt.ColumnInt64(2)}
+	if err != nil {
+		return p, err
 	}
-	return p, first(err, stmt.Reset())
+	if row {
+		p = place{
+			entry: stmt.ColumnInt64(0), seq: uint64(stmt.ColumnInt64(1)),
+			thread: stmt.ColumnInt64(2), name: stmt.ColumnText(3),
+		}
+	}
+	return p, stmt.Reset()
 }
 
-func readSummary(stmt *sqlite.Stmt, col int) (*posthouse.ThreadInfo, error) {
-	info := new(posthouse.ThreadInfo)
-	return info, info.UnmarshalBinary(columnBytes(stmt, col))
+// readState reads tails.state: a thread's highest order key and its summary.
+func readState(stmt *sqlite.Stmt, col int) (top posthouse.OrderKey, info *posthouse.ThreadInfo, err error) {
+	b := columnBytes(stmt, col)
+	if len(b) < len(top) {
+		return top, nil, corrupt("the state of a thread has %d bytes", len(b))
+	}
+	copy(top[:], b)
+	info = new(posthouse.ThreadInfo)
+	return top, info, info.UnmarshalBinary(b[len(top):])
 }
 
 func compareKeys(a, b posthouse.OrderKey) int { return bytes.Compare(a[:], b[:]) }

@@ -10,16 +10,18 @@ const (
 
 	qThread
 	qAddThread
-	qTouchThread
 	qSetThread
-	qSummary
+	qAddTail
+	qSetTail
+	qState
 	qFlags
 	qAddEntry
-	qEntryHash
+	qHead
 	qAddID
 	qDropID
-	qPlace
-	qFind
+	qDropCID
+	qPlaceCID
+	qPlaceID
 	qAddOrder
 	qDropOrder
 	qCoordination
@@ -60,6 +62,7 @@ const (
 
 	qDropBelow
 	qDropThread
+	qDropTail
 	qDropSlots
 	qDropNames
 	qSetMark
@@ -72,7 +75,7 @@ const (
 // headColumns is an entry without its body. The body is the last column of the
 // table, so a statement that leaves it out reads none of the pages it
 // overflows to.
-const headColumns = `e.id, e.seq, e.generation, e.prev, e.hash, e.sig, e.header`
+const headColumns = `e.id, e.seq, e.cid, e.head`
 
 var statement = [statements]string{
 	qBegin:     `BEGIN IMMEDIATE`,
@@ -80,19 +83,24 @@ var statement = [statements]string{
 	qCommit:    `COMMIT`,
 	qRollback:  `ROLLBACK`,
 
-	qThread:      `SELECT id, flags, waiting, live, due, graph, top, summary FROM threads WHERE name = ?1`,
-	qAddThread:   `INSERT INTO threads (name, last_seq, flags, waiting, live, due, graph, top, summary) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
-	qTouchThread: `UPDATE threads SET last_seq = ?3, top = ?4, summary = ?5 WHERE id = ?1 AND last_seq = ?2`,
-	qSetThread:   `UPDATE threads SET last_seq = ?3, top = ?4, summary = ?5, flags = ?6, waiting = ?7, live = ?8, due = ?9, graph = ?10 WHERE id = ?1 AND last_seq = ?2`,
-	qSummary:     `SELECT summary FROM threads WHERE name = ?1`,
-	qFlags:       `SELECT flags FROM threads WHERE name = ?1`,
-	qAddEntry:    `INSERT INTO entries (id, thread, seq, generation, prev, hash, sig, header, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
-	qEntryHash:   `SELECT hash FROM entries WHERE thread = ?1 AND seq = ?2`,
+	qThread: `SELECT t.id, t.flags, t.waiting, t.live, t.due, t.graph, a.state FROM threads t JOIN tails a ON a.id = t.id
+		WHERE t.name = ?1`,
+	qAddThread: `INSERT INTO threads (name, flags, waiting, live, due, graph) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
+	qSetThread: `UPDATE threads SET flags = ?2, waiting = ?3, live = ?4, due = ?5, graph = ?6 WHERE id = ?1`,
+	qAddTail:   `INSERT INTO tails (id, seq, state) VALUES (?1, ?2, ?3)`,
+	qSetTail:   `UPDATE tails SET seq = ?2 + 1, state = ?3 WHERE id = ?1 AND seq = ?2`,
+	qState:     `SELECT a.state FROM threads t JOIN tails a ON a.id = t.id WHERE t.name = ?1`,
+	qFlags:     `SELECT flags FROM threads WHERE name = ?1`,
+	qAddEntry:  `INSERT INTO entries (id, thread, seq, cid, head, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING`,
+	qHead:      `SELECT head FROM entries WHERE thread = ?1 AND seq = ?2`,
 
-	qAddID:           `INSERT INTO ids (id, kind, entry) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING`,
-	qDropID:          `DELETE FROM ids WHERE id = ?1`,
-	qPlace:           `SELECT i.kind, i.entry, e.thread FROM ids i JOIN entries e ON e.id = i.entry WHERE i.id = ?1`,
-	qFind:            `SELECT t.name, e.seq FROM ids i JOIN entries e ON e.id = i.entry JOIN threads t ON t.id = e.thread WHERE i.id = ?1`,
+	qAddID:   `INSERT INTO ids (id, entry) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING`,
+	qDropID:  `DELETE FROM ids WHERE id = ?1`,
+	qDropCID: `UPDATE entries SET cid = NULL WHERE id = ?1`,
+	qPlaceCID: `SELECT e.id, e.seq, t.id, t.name FROM entries e INDEXED BY entries_cid JOIN threads t ON t.id = e.thread
+		WHERE e.cid = ?1`,
+	qPlaceID: `SELECT e.id, e.seq, t.id, t.name FROM ids i JOIN entries e ON e.id = i.entry JOIN threads t ON t.id = e.thread
+		WHERE i.id = ?1`,
 	qAddOrder:        `INSERT INTO orders (ord, entry) VALUES (?1, ?2) ON CONFLICT DO NOTHING`,
 	qDropOrder:       `DELETE FROM orders WHERE ord = ?1 AND entry = ?2`,
 	qCoordination:    `SELECT id FROM coordinations WHERE name = ?1`,
@@ -116,9 +124,9 @@ var statement = [statements]string{
 		WHERE t.name = ?1 AND e.seq = ?2`,
 
 	// Checkpoints across threads, by order key.
-	qAll: `SELECT id AS ord, entry FROM ids WHERE kind = 0 AND id >= ?2
+	qAll: `SELECT cid AS ord, id AS entry FROM entries INDEXED BY entries_cid WHERE cid >= ?2
 		UNION ALL SELECT ord, entry FROM orders WHERE ord >= ?2 ORDER BY ord, entry`,
-	qAllBack: `SELECT id AS ord, entry FROM ids WHERE kind = 0 AND id <= ?2
+	qAllBack: `SELECT cid AS ord, id AS entry FROM entries INDEXED BY entries_cid WHERE cid <= ?2
 		UNION ALL SELECT ord, entry FROM orders WHERE ord <= ?2 ORDER BY ord DESC, entry DESC`,
 	// The same, of one coordination, but for the checkpoints of its own thread.
 	qMembers: `SELECT m.ord, m.entry FROM coordinations c JOIN members m ON m.coordination = c.id
@@ -126,11 +134,11 @@ var statement = [statements]string{
 	qMembersBack: `SELECT m.ord, m.entry FROM coordinations c JOIN members m ON m.coordination = c.id
 		WHERE c.name = ?1 AND m.ord <= ?2 ORDER BY m.ord DESC, m.entry DESC`,
 
-	qThreadsByName:  `SELECT summary FROM threads INDEXED BY threads_name WHERE name >= ?1 ORDER BY name`,
-	qThreadsWaiting: `SELECT summary FROM threads INDEXED BY threads_waiting WHERE name >= ?1 AND waiting IS NOT NULL ORDER BY name`,
-	qThreadsLive:    `SELECT summary FROM threads INDEXED BY threads_live WHERE name >= ?1 AND live IS NOT NULL ORDER BY name`,
-	qThreadsByGraph: `SELECT summary FROM threads INDEXED BY threads_graph WHERE name >= ?1 AND graph = ?2 ORDER BY name`,
-	qThreadsDue:     `SELECT summary FROM threads INDEXED BY threads_due WHERE due <= ?1 AND (due, name) > (?2, ?3) ORDER BY due, name`,
+	qThreadsByName:  `SELECT a.state FROM threads t INDEXED BY threads_name CROSS JOIN tails a ON a.id = t.id WHERE name >= ?1 ORDER BY name`,
+	qThreadsWaiting: `SELECT a.state FROM threads t INDEXED BY threads_waiting CROSS JOIN tails a ON a.id = t.id WHERE name >= ?1 AND waiting IS NOT NULL ORDER BY name`,
+	qThreadsLive:    `SELECT a.state FROM threads t INDEXED BY threads_live CROSS JOIN tails a ON a.id = t.id WHERE name >= ?1 AND live IS NOT NULL ORDER BY name`,
+	qThreadsByGraph: `SELECT a.state FROM threads t INDEXED BY threads_graph CROSS JOIN tails a ON a.id = t.id WHERE name >= ?1 AND graph = ?2 ORDER BY name`,
+	qThreadsDue:     `SELECT a.state FROM threads t INDEXED BY threads_due CROSS JOIN tails a ON a.id = t.id WHERE due <= ?1 AND (due, name) > (?2, ?3) ORDER BY due, name`,
 
 	qSlot: `SELECT value, revision, fence FROM slots WHERE thread = ?1 AND step = ?2`,
 	qPutSlot: `INSERT INTO slots (thread, step, revision, fence, value) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -149,10 +157,11 @@ var statement = [statements]string{
 
 	qDropBelow:  `DELETE FROM entries WHERE thread = ?1 AND seq < ?2`,
 	qDropThread: `DELETE FROM threads WHERE id = ?1`,
+	qDropTail:   `DELETE FROM tails WHERE id = ?1`,
 	qDropSlots:  `DELETE FROM slots WHERE thread = ?1`,
 	qDropNames: `DELETE FROM coordinations
 		WHERE NOT EXISTS (SELECT 1 FROM members m WHERE m.coordination = coordinations.id)`,
-	qSetMark: `INSERT INTO marks (name, value) VALUES ('entries', ?1) ON CONFLICT (name) DO UPDATE SET value = ?1`,
+	qSetMark: `INSERT INTO marks (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = ?2`,
 
 	qWatch: `SELECT ` + headColumns + `, e.gone, e.pack, e.body, t.name FROM entries e CROSS JOIN threads t ON t.id = e.thread
 		WHERE e.id > ?1 ORDER BY e.id`,

@@ -44,7 +44,7 @@ func (s *Store) threadNamed(ctx context.Context, q posthouse.ThreadQuery) iter.S
 
 // summary returns a thread's summary, nil if there is no such thread.
 func (c *conn) summary(thread string) (*posthouse.ThreadInfo, error) {
-	stmt, err := c.stmt(qSummary)
+	stmt, err := c.stmt(qState)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (c *conn) summary(thread string) (*posthouse.ThreadInfo, error) {
 	if err != nil || !row {
 		return nil, first(err, stmt.Reset())
 	}
-	t, err := readSummary(stmt, 0)
+	_, t, err := readState(stmt, 0)
 	return t, first(err, stmt.Reset())
 }
 
@@ -81,7 +81,7 @@ func (w *threadWalk) next(ctx context.Context) func(*conn, *page[*posthouse.Thre
 			if !row {
 				return false, stmt.Reset()
 			}
-			t, err := readSummary(stmt, 0)
+			_, t, err := readState(stmt, 0)
 			if err == nil {
 				err = ctx.Err()
 			}

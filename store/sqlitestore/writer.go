@@ -15,6 +15,7 @@ type writer struct {
 	first         int64 // the same when the transaction began
 	threads       map[string]*thread
 	coordinations map[string]int64
+	odd           bool // ids has a version 7 UUID
 	wrote         bool // the current request has changed something
 	buf           []byte
 	body          []byte
@@ -42,15 +43,15 @@ type threadRow struct {
 	graph         string
 }
 
-// Bits of threads.flags.
-const (
-	flagIrregular = 1 // an id was replaced or dropped: an entry's checkpoint may not be in the index
-	flagDisorder  = 2 // order keys do not ascend with the sequence numbers
-)
+// flagDisorder is a bit of threads.flags: order keys do not ascend with the
+// sequence numbers.
+const flagDisorder = 1
 
 func newWriter(c *conn) (*writer, error) {
 	w := &writer{conn: c, threads: map[string]*thread{}, coordinations: map[string]int64{}}
-	return w, w.findEnd()
+	odd, err := w.number("SELECT count(*) FROM marks WHERE name = 'odd'")
+	w.odd = odd > 0
+	return w, first(err, w.findEnd())
 }
 
 // findEnd finds the id of the next entry.
@@ -111,12 +112,11 @@ func (w *writer) loadThread(name string) (*thread, error) {
 		flags: stmt.ColumnInt64(1), waiting: !stmt.ColumnIsNull(2), live: !stmt.ColumnIsNull(3),
 		due: posthouse.Millis(stmt.ColumnInt64(4)), graph: stmt.ColumnText(5),
 	}
-	stmt.ColumnBytes(6, t.top[:])
-	info, err := readSummary(stmt, 7)
+	top, info, err := readState(stmt, 6)
 	if err != nil {
 		return nil, first(err, stmt.Reset())
 	}
-	t.tail = info.Tail
+	t.top, t.tail = top, info.Tail
 	return t, stmt.Reset()
 }
 
@@ -136,15 +136,16 @@ func (w *writer) append(b *posthouse.Batch) error {
 			return err
 		}
 	}
+	var cid *key
 	for i := range b.IDs {
-		if err := w.index(t, e.Thread, &b.IDs[i]); err != nil {
+		if err := w.index(t, e.Thread, &b.IDs[i], &cid); err != nil {
 			return err
 		}
 	}
 	if err := w.summarise(t, b); err != nil {
 		return err
 	}
-	if err := w.insert(t.id, e); err != nil {
+	if err := w.insert(t.id, e, cid); err != nil {
 		return err
 	}
 	t.tail = posthouse.Position{Seq: e.Seq, Hash: e.Hash}
@@ -158,21 +159,24 @@ func (w *writer) settled(t *thread, b *posthouse.Batch) error {
 		return nil // also when its bytes were removed since
 	}
 	if t.id != 0 && b.Entry.Seq < t.tail.Seq {
-		stmt, err := w.stmt(qEntryHash)
+		stmt, err := w.stmt(qHead)
 		if err != nil {
 			return err
 		}
 		stmt.BindInt64(1, t.id)
 		stmt.BindInt64(2, int64(b.Entry.Seq))
 		row, err := stmt.Step()
-		var have posthouse.Hash
+		if err != nil {
+			return err
+		}
+		var have posthouse.Entry
 		if row {
-			stmt.ColumnBytes(0, have[:])
+			err = readHead(&have, columnBytes(stmt, 0))
 		}
 		if err = first(err, stmt.Reset()); err != nil {
 			return err
 		}
-		if row && have == b.Entry.Hash {
+		if row && have.Hash == b.Entry.Hash {
 			return nil
 		}
 	}
@@ -184,7 +188,8 @@ func (w *writer) settled(t *thread, b *posthouse.Batch) error {
 	}
 }
 
-// summarise writes the thread's row.
+// summarise writes the thread's rows. The update of its tail is the compare
+// of the append.
 func (w *writer) summarise(t *thread, b *posthouse.Batch) error {
 	info := b.Thread
 	row := threadRow{
@@ -192,70 +197,80 @@ func (w *writer) summarise(t *thread, b *posthouse.Batch) error {
 		due: info.Due, graph: info.Graph,
 	}
 	var err error
-	if w.buf, err = info.AppendBinary(w.buf[:0]); err != nil {
+	if w.buf, err = info.AppendBinary(append(w.buf[:0], t.top[:]...)); err != nil {
 		return err
 	}
+	k := qSetTail
 	if t.id == 0 {
-		return w.addThread(t, b, row)
-	}
-	k := qTouchThread
-	if row != t.row || t.changed {
-		k = qSetThread
+		k = qAddTail
+		if err := w.addThread(t, b.Entry.Thread, &row); err != nil {
+			return err
+		}
+	} else if row != t.row || t.changed {
+		if err := w.setThread(t, &row); err != nil {
+			return err
+		}
 	}
 	stmt, err := w.stmt(k)
 	if err != nil {
 		return err
 	}
 	stmt.BindInt64(1, t.id)
-	stmt.BindInt64(2, int64(t.tail.Seq))
-	stmt.BindInt64(3, int64(b.Entry.Seq))
-	bindHash(stmt, 4, t.top[:])
-	stmt.BindBytes(5, w.buf)
-	if k == qSetThread {
-		bindRow(stmt, 6, &row)
+	if k == qSetTail {
+		stmt.BindInt64(2, int64(b.After.Seq))
+	} else {
+		stmt.BindInt64(2, int64(b.Entry.Seq))
 	}
+	stmt.BindBytes(3, w.buf)
 	if err := exec(stmt); err != nil {
 		return err
 	}
 	if w.Changes() != 1 {
-		return corrupt("the row of thread %q was changed by another program", b.Entry.Thread)
+		return corrupt("the tail of thread %q was changed by another program", b.Entry.Thread)
 	}
 	t.row, t.changed = row, false
 	return nil
 }
 
-func (w *writer) addThread(t *thread, b *posthouse.Batch, row threadRow) error {
+func (w *writer) addThread(t *thread, name string, row *threadRow) error {
 	stmt, err := w.stmt(qAddThread)
 	if err != nil {
 		return err
 	}
-	stmt.BindText(1, b.Entry.Thread)
-	stmt.BindInt64(2, int64(b.Entry.Seq))
-	bindRow(stmt, 3, &row)
-	bindHash(stmt, 8, t.top[:])
-	stmt.BindBytes(9, w.buf)
+	stmt.BindText(1, name)
+	row.bind(stmt)
 	if err := exec(stmt); err != nil {
 		return err
 	}
-	t.id, t.row, t.changed = w.LastInsertRowID(), row, false
-	w.remember(b.Entry.Thread, t)
+	t.id = w.LastInsertRowID()
+	w.remember(name, t)
 	return nil
 }
 
-// bindRow binds flags, waiting, live, due and graph from a parameter on.
-func bindRow(stmt *sqlite.Stmt, param int, r *threadRow) {
-	stmt.BindInt64(param, r.flags)
-	bindMark(stmt, param+1, r.waiting)
-	bindMark(stmt, param+2, r.live)
+func (w *writer) setThread(t *thread, row *threadRow) error {
+	stmt, err := w.stmt(qSetThread)
+	if err != nil {
+		return err
+	}
+	stmt.BindInt64(1, t.id)
+	row.bind(stmt)
+	return exec(stmt)
+}
+
+// bind binds the columns from the second parameter on.
+func (r *threadRow) bind(stmt *sqlite.Stmt) {
+	stmt.BindInt64(2, r.flags)
+	bindMark(stmt, 3, r.waiting)
+	bindMark(stmt, 4, r.live)
 	if r.due != 0 {
-		stmt.BindInt64(param+3, int64(r.due))
+		stmt.BindInt64(5, int64(r.due))
 	} else {
-		stmt.BindNull(param + 3)
+		stmt.BindNull(5)
 	}
 	if r.graph != "" {
-		stmt.BindText(param+4, r.graph)
+		stmt.BindText(6, r.graph)
 	} else {
-		stmt.BindNull(param + 4)
+		stmt.BindNull(6)
 	}
 }
 
@@ -267,18 +282,8 @@ func bindMark(stmt *sqlite.Stmt, param int, on bool) {
 	}
 }
 
-// bindHash binds bytes of which all zero means none.
-func bindHash(stmt *sqlite.Stmt, param int, b []byte) {
-	for _, c := range b {
-		if c != 0 {
-			stmt.BindBytes(param, b)
-			return
-		}
-	}
-	stmt.BindNull(param)
-}
-
-func (w *writer) insert(thread int64, e *posthouse.Entry) error {
+// insert writes the entry's row; cid is the id it is the place of, or nil.
+func (w *writer) insert(thread int64, e *posthouse.Entry, cid *key) error {
 	stmt, err := w.stmt(qAddEntry)
 	if err != nil {
 		return err
@@ -286,17 +291,26 @@ func (w *writer) insert(thread int64, e *posthouse.Entry) error {
 	stmt.BindInt64(1, w.next)
 	stmt.BindInt64(2, thread)
 	stmt.BindInt64(3, int64(e.Seq))
-	stmt.BindInt64(4, int64(e.Generation))
-	bindHash(stmt, 5, e.Prev[:])
-	stmt.BindBytes(6, e.Hash[:])
-	if len(e.Sig) > 0 {
-		stmt.BindBytes(7, e.Sig)
+	if cid != nil {
+		cid.bind(stmt, 4)
 	} else {
-		stmt.BindNull(7)
+		stmt.BindNull(4)
 	}
-	stmt.BindBytes(8, e.Header)
-	w.bindBody(stmt, 9, e.Bodies)
-	return exec(stmt)
+	w.buf = appendHead(w.buf[:0], e)
+	stmt.BindBytes(5, w.buf)
+	w.bindBody(stmt, 6, e.Bodies)
+	if err := exec(stmt); err != nil {
+		return err
+	}
+	if w.Changes() == 1 {
+		return nil
+	}
+	if cid != nil {
+		if p, err := w.place(cid); err != nil || p.entry != 0 {
+			return first(err, taken(cid, thread, &p))
+		}
+	}
+	return corrupt("thread %q has an entry behind its tail", e.Thread)
 }
 
 // bindBody binds the bodies joined, or NULL if there is not a byte.

@@ -1,16 +1,12 @@
--- One row a thread: its place in the log (last_seq, the compare of every
--- append), its summary, and columns for the queries that need an index.
+-- One row a thread, with what queries need an index for.
 CREATE TABLE threads (
-  id       INTEGER PRIMARY KEY,
-  name     TEXT    NOT NULL,
-  last_seq INTEGER NOT NULL,
-  flags    INTEGER NOT NULL, -- 1: an id was replaced or dropped; 2: order keys do not ascend with seq
-  waiting  INTEGER,          -- 1: has open gates
-  live     INTEGER,          -- 1: runnable, or its lease is held
-  due      INTEGER,          -- Unix milliseconds
-  graph    TEXT,
-  top      BLOB,             -- the highest order key of its checkpoints
-  summary  BLOB    NOT NULL  -- ThreadInfo.MarshalBinary
+  id      INTEGER PRIMARY KEY,
+  name    TEXT    NOT NULL,
+  flags   INTEGER NOT NULL, -- 1: order keys do not ascend with sequence numbers
+  waiting INTEGER,          -- 1: has open gates
+  live    INTEGER,          -- 1: can run, or its lease is held
+  due     INTEGER,          -- Unix milliseconds
+  graph   TEXT
 );
 CREATE UNIQUE INDEX threads_name ON threads (name);
 CREATE INDEX threads_waiting ON threads (name) WHERE waiting IS NOT NULL;
@@ -18,32 +14,37 @@ CREATE INDEX threads_live ON threads (name) WHERE live IS NOT NULL;
 CREATE INDEX threads_due ON threads (due, name) WHERE due IS NOT NULL;
 CREATE INDEX threads_graph ON threads (graph, name) WHERE graph IS NOT NULL;
 
+-- What every append changes of a thread: where its log ends, which the append
+-- compares with, and the summary. id is threads.id.
+CREATE TABLE tails (
+  id    INTEGER PRIMARY KEY,
+  seq   INTEGER NOT NULL,
+  state BLOB    NOT NULL -- the highest order key (16 bytes), then ThreadInfo.MarshalBinary
+);
+
 -- The log. id ascends in commit order and is never used again: it is the
 -- cursor of a watch. What scans of headers read stands before the body.
 CREATE TABLE entries (
-  id         INTEGER PRIMARY KEY,
-  thread     INTEGER NOT NULL,
-  seq        INTEGER NOT NULL,
-  generation INTEGER NOT NULL,
-  prev       BLOB,           -- NULL for the zero hash
-  hash       BLOB    NOT NULL,
-  sig        BLOB,           -- NULL if unsigned
-  header     BLOB    NOT NULL,
-  gone       BLOB,           -- bitmap of records whose body was removed
-  pack       INTEGER,        -- where compaction put the body: packs.id * 256 + index
-  body       BLOB            -- the records' bodies, joined
+  id     INTEGER PRIMARY KEY,
+  thread INTEGER NOT NULL,
+  seq    INTEGER NOT NULL,
+  cid    BLOB,             -- the UUID of its checkpoint, if that is its order key and this its newest revision
+  head   BLOB    NOT NULL, -- generation, hashes, signature and header
+  gone   BLOB,             -- bitmap of records whose body was removed
+  pack   INTEGER,          -- where compaction put the body: packs.id * 256 + index
+  body   BLOB              -- the records' bodies, joined
 );
 CREATE UNIQUE INDEX entries_seq ON entries (thread, seq);
+CREATE UNIQUE INDEX entries_cid ON entries (cid) WHERE cid IS NOT NULL;
 
--- The newest place of every checkpoint and gate id. A UUID is a blob of 16
--- bytes, gate-UUID one of 17, anything else text.
+-- The newest place of every other checkpoint id, and of gate ids. A UUID is a
+-- blob of 16 bytes, gate-UUID one of 17, anything else text.
 CREATE TABLE ids (
   id    BLOB    NOT NULL PRIMARY KEY,
-  kind  INTEGER NOT NULL, -- 0: a checkpoint whose id is its order key
   entry INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- Checkpoints whose order key is not their id.
+-- Checkpoints that ids leads to, by order key.
 CREATE TABLE orders (
   ord   BLOB    NOT NULL,
   entry INTEGER NOT NULL,
@@ -78,7 +79,8 @@ CREATE TABLE packs (
   data BLOB NOT NULL
 );
 
--- The highest id an entry had, kept where the newest entries were removed.
+-- entries: the highest id an entry had, kept where the newest were removed.
+-- odd: present if ids has a version 7 UUID.
 CREATE TABLE marks (
   name  TEXT    NOT NULL PRIMARY KEY,
   value INTEGER NOT NULL

@@ -1,0 +1,228 @@
+package sqlitestore_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/baseline"
+	"github.com/posthouse/posthouse/store/sqlitestore"
+)
+
+// A line makes the entries of one thread, as a Ledger would.
+type line struct {
+	info *posthouse.ThreadInfo
+	ids  func() posthouse.ID
+	head *posthouse.Header
+}
+
+func newLine(name string, ids func() posthouse.ID) *line {
+	return &line{info: &posthouse.ThreadInfo{Thread: name}, ids: ids}
+}
+
+// idSource makes ascending version 7 UUIDs.
+func idSource() func() posthouse.ID {
+	var mu sync.Mutex
+	n := uint64(time.Now().UnixMilli()) << 16
+	rnd := rand.New(rand.NewPCG(1, n))
+	return func() posthouse.ID {
+		mu.Lock()
+		defer mu.Unlock()
+		n++
+		r := rnd.Uint64()
+		return posthouse.ID(fmt.Sprintf("%08x-%04x-7%03x-%04x-%012x", n>>32, n>>16&0xffff, n&0xfff, 0x8000|n>>12&0xf, r&0xffffffffffff))
+	}
+}
+
+func orderOf(id posthouse.ID) (k posthouse.OrderKey) {
+	_, _ = fmt.Sscanf(strings.ReplaceAll(string(id), "-", ""), "%x", (*hexBytes)(&k))
+	return k
+}
+
+type hexBytes posthouse.OrderKey
+
+func (h *hexBytes) Scan(state fmt.ScanState, _ rune) error {
+	for i := range h {
+		if _, err := fmt.Fscanf(state, "%02x", &h[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// node is the batch of a graph's step: a checkpoint with a body.
+func (l *line) node(body []byte) *posthouse.Batch {
+	id := l.ids()
+	h := &posthouse.Header{
+		ID: id, Order: orderOf(id), Thread: l.info.Thread, Branch: posthouse.MainBranch, Kind: posthouse.KindNode,
+		Status: posthouse.StatusRunning, Run: "run-1", Graph: "bench", Node: "work", Next: []string{"work"},
+		Step: l.info.Tail.Seq, Size: len(body),
+	}
+	if l.head != nil {
+		h.Parent, h.ParentSeq = l.head.ID, l.info.Tail.Seq
+	}
+	after := l.info.Tail
+	e, info := posthouse.Seal(l.info, time.Now(), []posthouse.Record{{Kind: posthouse.RecordCheckpoint, Checkpoint: h}}, [][]byte{body})
+	l.info, l.head = info, h
+	return &posthouse.Batch{After: after, Entry: e, IDs: []posthouse.IndexedID{{ID: id, Order: h.Order, Header: h}}, Thread: info}
+}
+
+// words is n bytes of JSON with a message of random words in it.
+func words(rnd *rand.Rand, n int) []byte {
+	var b strings.Builder
+	b.WriteString(`{"role":"user","content":"`)
+	for b.Len() < n-2 {
+		k := 2 + rnd.IntN(8)
+		for range k {
+			b.WriteByte(byte('a' + rnd.IntN(26)))
+		}
+		b.WriteByte(' ')
+	}
+	return []byte(b.String()[:n-2] + `"}`)
+}
+
+func openStore(b testing.TB) *sqlitestore.Store {
+	b.Helper()
+	s, err := sqlitestore.Open(context.Background(), filepath.Join(b.TempDir(), "posthouse.db"), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return s
+}
+
+func openBase(b testing.TB) *baseline.DB {
+	b.Helper()
+	db, err := baseline.Open(filepath.Join(b.TempDir(), "base.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return db
+}
+
+// BenchmarkAppend appends steps to one thread and reports the speed as a
+// fraction of the yardstick's, in the median of interleaved rounds.
+func BenchmarkAppend(b *testing.B) {
+	for _, size := range []int{200, 1024, 16 << 10} {
+		b.Run(fmt.Sprintf("bytes=%d", size), func(b *testing.B) {
+			s, base := openStore(b), openBase(b)
+			rnd, ids := rand.New(rand.NewPCG(1, 2)), idSource()
+			const perRound = 200
+			var ratios []float64
+			var ours, theirs []time.Duration
+			round := int64(0)
+			for b.Loop() {
+				round++
+				bodies := make([][]byte, perRound)
+				for i := range bodies {
+					bodies[i] = words(rnd, size)
+				}
+				l := newLine(fmt.Sprintf("thread-%d", round), ids)
+				batches := make([]*posthouse.Batch, perRound)
+				for i := range batches {
+					batches[i] = l.node(bodies[i])
+				}
+				run := []func(){
+					func() {
+						start := time.Now()
+						for _, batch := range batches {
+							if err := s.Append(b.Context(), batch); err != nil {
+								b.Fatal(err)
+							}
+						}
+						ours = append(ours, time.Since(start))
+					},
+					func() {
+						start := time.Now()
+						for i, body := range bodies {
+							if err := base.Append(b.Context(), round, int64(i), body); err != nil {
+								b.Fatal(err)
+							}
+						}
+						theirs = append(theirs, time.Since(start))
+					},
+				}
+				run[round%2]()
+				run[1-round%2]()
+				ratios = append(ratios, theirs[len(theirs)-1].Seconds()/ours[len(ours)-1].Seconds())
+			}
+			b.ReportMetric(median(ratios), "x-baseline")
+			b.ReportMetric(perRound/median(seconds(ours)), "steps/s")
+			b.ReportMetric(perRound/median(seconds(theirs)), "baseline-steps/s")
+		})
+	}
+}
+
+// BenchmarkAppendMany appends 10 steps to each of 1,000 threads at once.
+func BenchmarkAppendMany(b *testing.B) {
+	const threads, steps = 1000, 10
+	s, base := openStore(b), openBase(b)
+	rnd, ids := rand.New(rand.NewPCG(1, 2)), idSource()
+	body := words(rnd, 200)
+	var ratios []float64
+	round := int64(0)
+	for b.Loop() {
+		round++
+		batches := make([][]*posthouse.Batch, threads)
+		for t := range batches {
+			l := newLine(fmt.Sprintf("thread-%d-%d", round, t), ids)
+			for range steps {
+				batches[t] = append(batches[t], l.node(body))
+			}
+		}
+		ours := together(threads, func(t int) {
+			for _, batch := range batches[t] {
+				if err := s.Append(b.Context(), batch); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+		theirs := together(threads, func(t int) {
+			for i := range steps {
+				if err := base.Append(b.Context(), round*threads+int64(t), int64(i), body); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+		ratios = append(ratios, theirs.Seconds()/ours.Seconds())
+	}
+	b.ReportMetric(median(ratios), "x-baseline")
+}
+
+func together(n int, fn func(int)) time.Duration {
+	var wg sync.WaitGroup
+	start := time.Now()
+	for i := range n {
+		wg.Go(func() { fn(i) })
+	}
+	wg.Wait()
+	return time.Since(start)
+}
+
+func seconds(ds []time.Duration) (s []float64) {
+	for _, d := range ds {
+		s = append(s, d.Seconds())
+	}
+	return s
+}
+
+func median(v []float64) float64 {
+	slices.Sort(v)
+	return v[len(v)/2]
+}
