@@ -71,11 +71,10 @@ func TestAnyFailedSaveStopsTheRun(t *testing.T) {
 					decide(t, l, r.Gate, posthouse.Approve, "alice")
 				}
 			}
-			r, err = c.Resume(t.Context(), "t", nil)
-			if err != nil {
+			if _, err = c.Resume(t.Context(), "t", nil); err != nil {
 				failures++
 				restart()
-				r = must(c.Resume(t.Context(), "t", nil))(t)
+				must(c.Resume(t.Context(), "t", nil))(t)
 			}
 			wantList(t, "checkpoints", checkpoints(t, l, posthouse.Query{Thread: "t"}),
 				"event analyzer waiting <root", "node approver done <0")
