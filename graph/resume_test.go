@@ -166,6 +166,8 @@ func TestCancelLeavesTheThreadResumable(t *testing.T) {
 	wantList(t, "next", s.Next, "b")
 	_, err = a.Run(ctx, "t2", trail{})
 	wantCode(t, err, context.Canceled)
+	_, err = a.State(t.Context(), "t2")
+	wantCode(t, err, posthouse.ErrNotFound)
 	wantList(t, "resumed", must(a.Resume(t.Context(), "t"))(t).State.Nodes, "a", "b", "c")
 }
 

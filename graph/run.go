@@ -40,6 +40,9 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, emit fu
 	if o.RecursionLimit < 0 {
 		return nil, invalid("RecursionLimit", "is negative")
 	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	s, err := engine.Begin(ctx, a.ledger, engine.SessionOptions{Thread: thread, Branch: o.Branch, Run: o.Run})
 	if err != nil {
 		return nil, err
@@ -128,7 +131,7 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 		case r.stop, engine.Draining(ctx):
 			return r.finish(EventPark, *r.live.state, nil), nil
 		}
-		if err := ctx.Err(); err != nil {
+		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		n, err := r.pick(h)
