@@ -1,8 +1,12 @@
 package sign_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"iter"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -217,4 +221,43 @@ func TestSignerFailureStopsTheCommit(t *testing.T) {
 	if _, err := sign.Witness(t.Context(), f.store, brokenSigner{}, nil); err == nil {
 		t.Error("a witness without a signature")
 	}
+}
+
+// TestVerifyAfterEvictionAndCompaction has bodies go that no deletion named.
+func TestVerifyAfterEvictionAndCompaction(t *testing.T) {
+	key := newKey(t)
+	f := fillStore(t, key)
+	l := must[*posthouse.Ledger](t)(posthouse.Open(f.store, &posthouse.Options{Signer: key, Now: f.clock.Now, MaxCheckpoints: 12}))
+	for i := range 20 {
+		save(t, l, "hand", strings.Repeat("evicted one by one ", i))
+	}
+	wantClean(t, verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{RequireSigned: true}))
+	if _, err := l.Compact(t.Context()); err != nil && !errors.Is(err, posthouse.ErrUnsupported) {
+		t.Fatal(err)
+	}
+	r := verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{RequireSigned: true})
+	wantClean(t, r)
+	if r.Removed < 5 {
+		t.Errorf("%d bodies are gone; the compaction took none", r.Removed)
+	}
+}
+
+// A checked store finds something by itself.
+type checked struct {
+	posthouse.Store
+	found []error
+}
+
+func (c *checked) Check(context.Context) iter.Seq[error] { return slices.Values(c.found) }
+
+func TestVerifyRunsTheStoresOwnCheck(t *testing.T) {
+	f := fillStore(t, nil)
+	s := &checked{Store: f.store}
+	wantClean(t, verify(t, s, nil, nil))
+	s.found = []error{errors.New("page 7 is used twice"), errors.New("row 3 is missing from the index")}
+	r := verify(t, s, nil, nil)
+	if len(r.Faults) != 2 || r.Faults[0].Kind != sign.FaultStore || !strings.Contains(r.Faults[1].String(), "row 3") {
+		t.Errorf("faults %v", r.Faults)
+	}
+	wantClean(t, verify(t, s, nil, &sign.VerifyOptions{Thread: "hand"}))
 }
