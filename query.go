@@ -3,6 +3,7 @@ package posthouse
 import (
 	"context"
 	"iter"
+	"slices"
 )
 
 // Get returns a checkpoint with its state. Every byte was checked against the
@@ -26,7 +27,7 @@ func (l *Ledger) get(ctx context.Context, id ID) (*Checkpoint, error) {
 		return nil, err
 	}
 	if b.header.ID != id {
-		return nil, corrupt("the index has %s at entry %d of thread %q, which holds %s", id, ref.Seq, ref.Thread, b.header.ID)
+		return nil, notCheckpoint(id, ref, &b.header)
 	}
 	return b.checkpoint()
 }
@@ -53,9 +54,18 @@ func (l *Ledger) GetHeader(ctx context.Context, id ID) (*Header, error) {
 		return nil, notFound("checkpoint", id)
 	}
 	if rec.Checkpoint.ID != id {
-		return nil, corrupt("the index has %s at entry %d of thread %q, which holds %s", id, ref.Seq, ref.Thread, rec.Checkpoint.ID)
+		return nil, notCheckpoint(id, ref, rec.Checkpoint)
 	}
 	return rec.Checkpoint, nil
+}
+
+// notCheckpoint says why the entry that the index has for id does not hold a
+// checkpoint of that id: id is a gate's, or the index is wrong.
+func notCheckpoint(id ID, ref Ref, h *Header) error {
+	if slices.Contains(h.Gates, id) {
+		return notFound("checkpoint", id)
+	}
+	return corrupt("the index has %s at entry %d of thread %q, which holds %s", id, ref.Seq, ref.Thread, h.ID)
 }
 
 // A LatestQuery says whose newest checkpoint is wanted. At least a thread or a
