@@ -40,6 +40,8 @@ func (s *Server) HTTPServer(addr string) *http.Server {
 		WriteTimeout:      s.limits.Wait + 60*time.Second,
 		IdleTimeout:       120 * time.Second,
 		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+
+		DisableGeneralOptionsHandler: true, // OPTIONS * is screened like the rest
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 }

@@ -189,8 +189,10 @@ func (l hostList) allows(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
-	} else {
-		name = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	} else if inner, ok := strings.CutPrefix(host, "["); ok {
+		if name, ok = strings.CutSuffix(inner, "]"); !ok {
+			return false
+		}
 	}
 	if name == "" {
 		return false

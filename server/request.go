@@ -130,7 +130,10 @@ func parseTime(v string) (posthouse.Millis, bool) {
 		return posthouse.Millis(n), n > 0
 	}
 	t, err := time.Parse(time.RFC3339Nano, v)
-	return posthouse.Millis(t.UnixMilli()), err == nil && t.UnixMilli() > 0
+	if err != nil || t.UnixMilli() <= 0 {
+		return 0, false
+	}
+	return posthouse.Millis(t.UnixMilli()), true
 }
 
 // has tells whether a parameter was given.

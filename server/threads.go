@@ -63,19 +63,15 @@ func (s *Server) listThreads(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) getThread(w http.ResponseWriter, r *request) error {
-	t, err := s.thread(r)
+	id, err := r.id("id")
+	if err != nil {
+		return err
+	}
+	t, err := s.ledger.Thread(r.Context(), string(id))
 	if err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, t)
-}
-
-func (s *Server) thread(r *request) (*posthouse.ThreadInfo, error) {
-	id, err := r.id("id")
-	if err != nil {
-		return nil, err
-	}
-	return s.ledger.Thread(r.Context(), string(id))
 }
 
 // A LogEntry is an entry of a thread's log as the API shows it.
@@ -89,7 +85,7 @@ type LogEntry struct {
 }
 
 func (s *Server) threadLog(w http.ResponseWriter, r *request) error {
-	t, err := s.thread(r)
+	thread, err := r.id("id")
 	if err != nil {
 		return err
 	}
@@ -102,7 +98,7 @@ func (s *Server) threadLog(w http.ResponseWriter, r *request) error {
 	} else if c > 0 {
 		rng.From = uint64(c) + 1
 	}
-	for e, err := range s.ledger.Log(r.Context(), t.Thread, rng) {
+	for e, err := range s.ledger.Log(r.Context(), string(thread), rng) {
 		if err != nil {
 			return err
 		}
@@ -116,6 +112,9 @@ func (s *Server) threadLog(w http.ResponseWriter, r *request) error {
 			}
 		}
 		page = append(page, &LogEntry{Seq: e.Seq, At: e.At, Hash: e.Hash, Prev: e.Prev, Signed: len(e.Sig) > 0, Records: e.Events})
+	}
+	if len(page) == 0 && !r.has("cursor") { // the log of a deleted thread still has its last record
+		return notFound("thread", string(thread))
 	}
 	return writePage(w, r, page, next)
 }

@@ -1,0 +1,62 @@
+// Package server puts a [posthouse.Ledger] behind HTTP: an API in JSON, streams
+// of events, WebSockets for agents, and a page that lists what waits for a
+// decision.
+//
+//	tokens, err := server.OpenTokens(dir, nil)
+//	path, _, err := tokens.First() // an operator's token, at the first start
+//	s, err := server.New(server.Options{Ledger: ledger, Tokens: tokens, Agents: agents, Runner: r})
+//	err = server.CheckListen(addr, false, false)
+//	err = s.HTTPServer(addr).ListenAndServe()
+//
+// The route table (routes in this package, /openapi.json on the wire, /docs in
+// a browser) is the whole surface. The mux, the roles, the parameter checks and
+// the documentation are made from it, so none can say what another does not.
+//
+// # Who may do what
+//
+// Every request but those to /healthz, /readyz, /openapi.json and the login
+// page brings an access token: in the Authorization header, as a WebSocket
+// subprotocol, or behind the session cookie that the login page sets; never in
+// a URL. A token has a role: a [Viewer] reads, an [Approver] also decides gates,
+// an [Operator] does everything. What is recorded as the actor is the token's
+// name. An operator may act for others with by, which is recorded beside it.
+//
+// The Host must be loopback's or an allowed one, against DNS rebinding; requests
+// that a page of another origin makes are refused, on every path; there is no
+// CORS. Sizes, times and the number of streams and running requests are bounded
+// by [Limits].
+//
+// # Decisions
+//
+// POST /api/gates/{id}/approve, or /api/checkpoints/{id}/approve where that
+// checkpoint has one open gate; likewise reject, edit, respond and cancel. The
+// decision is on record before anything it sets off begins. Then the answer
+// waits for what follows: 200 with the next checkpoint, its status failed if the
+// program failed, or 202 with where to look if that takes longer than
+// Limits.Wait. A client that goes away changes nothing of this.
+//
+// A gate is decided once. Whoever comes second, racing or late, gets 409 with
+// the decision that stands in the member decision; that holds for the same
+// client with the same body too, so after a lost answer, ask again and read the
+// decision. An expired gate is 410, likewise.
+//
+// The request parameter of approve replaces the request that was proposed: it is
+// recorded as an edit whose value is {"request": ...}.
+//
+// # Errors
+//
+// Whatever is no success is a [Problem], application/problem+json, with a stable
+// code: those of package posthouse, and the Code constants here for what only
+// HTTP has. Causes from below stay in the log, under the request's id.
+//
+// # Caveats
+//
+//   - Sessions of browsers are kept in memory: a restart logs everybody out.
+//   - A list of checkpoints shows the newest first, and a page ends early when
+//     its states grow beyond Limits.Page; follow the cursor, not the count.
+//   - The log has one line a request: no query, header or body is in it.
+//   - An agent works on when its client leaves. [Server.Close] waits for it.
+//
+// Package server may import the root, gate, sign, ui and a WebSocket library,
+// never a store or a model: those come as interfaces.
+package server

@@ -1,0 +1,77 @@
+package server
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+)
+
+type strictTarget struct {
+	Message string          `json:"message"`
+	N       int             `json:"n,omitempty"`
+	Any     json.RawMessage `json:"any,omitempty"`
+	List    []strictItem    `json:"list,omitempty"`
+	Shown   posthouse.Hash  `json:"shown,omitempty"`
+}
+
+type strictItem struct {
+	Role string `json:"role"`
+}
+
+func TestStrictAccepts(t *testing.T) {
+	for _, in := range []string{
+		`{}`, ` {"message":"x"} `, `{"message":"\ud83d\ude00 \\ud800 \u00e9"}`, `{"any":null}`,
+		`{"any":{"a":{"a":1},"b":[{"a":1},{"a":2}],"c":[[],{}]}}`, `{"list":[{"role":"x"},{}]}`,
+		`{"any":{"":1,"a":""}}`, `{"message":"\"{[\\"}`,
+	} {
+		var v strictTarget
+		if err := decodeStrict([]byte(in), &v); err != nil {
+			t.Errorf("%s is refused: %v", in, err)
+		}
+	}
+}
+
+func TestStrictRefuses(t *testing.T) {
+	deep := strings.Repeat("[", posthouse.MaxDepth) + strings.Repeat("]", posthouse.MaxDepth)
+	for _, c := range []struct{ in, field, says string }{
+		{``, "body", "JSON"},
+		{`{"message":"x"} {}`, "body", "JSON"},
+		{`{"message":"x"},`, "body", "JSON"},
+		{`{"message":}`, "body", "JSON"},
+		{"{\"message\":\"\xff\"}", "body", "UTF-8"},
+		{`{"message":"\ud800"}`, "body", "surrogate"},
+		{`{"message":"\ud800\u0041"}`, "body", "surrogate"},
+		{`{"message":"\udc00\ud800"}`, "body", "surrogate"},
+		{`{"any":{"\udfff":1}}`, "body", "surrogate"},
+		{`{"any":` + deep + `}`, "body", "deeper"},
+		{`{"message":"x","message":"y"}`, "message", "twice"},
+		{`{"any":[{"a":1,"\u0061":2}]}`, "a", "twice"},
+		{`{"messag":"x"}`, "messag", "not a field"},
+		{`{"Message":"x"}`, "Message", "not a field"},
+		{`{"message":"x","MESSAGE":"y"}`, "MESSAGE", "not a field"},
+		{`{"list":[{"Role":"x"}]}`, "Role", "not a field"},
+		{`{"message":1}`, "message", "must be a string"},
+		{`{"n":"1"}`, "n", "must be a number"},
+		{`{"n":1e99}`, "n", "must be a number"},
+		{`{"list":{}}`, "list", "must be a list"},
+		{`{"shown":"xyz"}`, "hash", "64"},
+		{`null`, "body", "object"},
+		{`[]`, "body", "object"},
+		{`"x"`, "body", "object"},
+	} {
+		var v strictTarget
+		err := decodeStrict([]byte(c.in), &v)
+		var e *posthouse.Error
+		if err == nil {
+			t.Errorf("%.60s is accepted", c.in)
+			continue
+		}
+		wantCode(t, err, posthouse.CodeInvalid)
+		e = clientError(err)
+		if e.Field != c.field || !strings.Contains(e.Message, c.says) {
+			t.Errorf("%.60s: %q %q, want %q %q", c.in, e.Field, e.Message, c.field, c.says)
+		}
+	}
+}

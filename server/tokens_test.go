@@ -1,0 +1,245 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+func newTokens(t *testing.T) (*Tokens, string) {
+	t.Helper()
+	dir := t.TempDir()
+	ts, err := OpenTokens(dir, &TokensOptions{Now: func() time.Time { return time.Unix(1700000000, 0) }})
+	check(t, err)
+	return ts, dir
+}
+
+func TestTokenIsKeptAsAHashOnly(t *testing.T) {
+	ts, dir := newTokens(t)
+	secret, err := ts.Create("alice@example.org", Approver)
+	check(t, err)
+	if !strings.HasPrefix(secret, "ph_") || len(secret) != 3+43 {
+		t.Errorf("the secret %q is not ph_ and 256 bits", secret)
+	}
+	path := filepath.Join(dir, TokensFile)
+	data, err := os.ReadFile(path)
+	check(t, err)
+	if strings.Contains(string(data), secret) || strings.Contains(string(data), secret[3:]) {
+		t.Error("the file holds the secret")
+	}
+	info, err := os.Stat(path)
+	check(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("the file has mode %v", info.Mode())
+	}
+	tok, ok, err := ts.authenticate(secret)
+	check(t, err)
+	if !ok || tok.Name != "alice@example.org" || tok.Role != Approver || !tok.CreatedAt.Equal(time.Unix(1700000000, 0)) {
+		t.Errorf("authenticate says %+v, %v", tok, ok)
+	}
+	for _, wrong := range []string{"", "ph_", secret[:len(secret)-1], secret + "A", secret[3:], strings.ToLower(secret)} {
+		if _, ok, err := ts.authenticate(wrong); ok || err != nil {
+			t.Errorf("authenticate(%q) is %v, %v", wrong, ok, err)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	check(t, err)
+	hidden, err := filepath.Glob(filepath.Join(dir, ".*"))
+	check(t, err)
+	if len(left)+len(hidden) != 1 {
+		t.Errorf("files are left: %v %v", left, hidden)
+	}
+}
+
+func TestTokensAreChangedBesideARunningServer(t *testing.T) {
+	server, dir := newTokens(t)
+	if _, ok, _ := server.authenticate("ph_x"); ok {
+		t.Fatal("nobody is known yet")
+	}
+	cli, err := OpenTokens(dir, nil)
+	check(t, err)
+	for i := range 20 { // within one tick of many file systems' clocks
+		name := fmt.Sprintf("t%d", i)
+		secret, err := cli.Create(name, Viewer)
+		check(t, err)
+		tok, ok, err := server.authenticate(secret)
+		check(t, err)
+		if !ok || tok.Name != name {
+			t.Fatalf("token %d, made beside the server, does not work there", i)
+		}
+		check(t, cli.Revoke(name))
+		if _, ok, _ := server.authenticate(secret); ok {
+			t.Fatalf("token %d, revoked beside the server, still works there", i)
+		}
+		if ok, err := server.current(tok); ok || err != nil {
+			t.Fatalf("token %d is current: %v, %v", i, ok, err)
+		}
+	}
+}
+
+func TestTokensAreMadeAtOnceByMany(t *testing.T) {
+	_, dir := newTokens(t)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	made := map[string]bool{}
+	for i := range 16 {
+		wg.Go(func() {
+			ts, err := OpenTokens(dir, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			name := fmt.Sprintf("t%d", i)
+			switch _, err := ts.Create(name, Viewer); {
+			case err == nil:
+				mu.Lock()
+				made[name] = true
+				mu.Unlock()
+			case !errors.Is(err, posthouse.ErrLocked):
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	ts, err := OpenTokens(dir, nil)
+	check(t, err)
+	list, err := ts.List()
+	check(t, err)
+	if len(list) != len(made) || len(made) == 0 {
+		t.Errorf("%d were made, %d are there", len(made), len(list))
+	}
+	for _, x := range list {
+		if !made[x.Name] {
+			t.Errorf("%s is there and was not made", x.Name)
+		}
+	}
+}
+
+func TestTokenErrors(t *testing.T) {
+	ts, dir := newTokens(t)
+	_, err := ts.Create("alice", Viewer)
+	check(t, err)
+	_, err = ts.Create("alice", Operator)
+	wantCode(t, err, posthouse.CodeExists)
+	for _, name := range []string{"", "a b", "a\nb", "ä", strings.Repeat("a", 201), `a"b`} {
+		_, err = ts.Create(name, Viewer)
+		wantCode(t, err, posthouse.CodeInvalid)
+	}
+	_, err = ts.Create("bob", "admin")
+	wantCode(t, err, posthouse.CodeInvalid)
+	wantCode(t, ts.Revoke("nobody"), posthouse.CodeNotFound)
+	check(t, os.WriteFile(filepath.Join(dir, TokensFile+".lock"), nil, 0o600))
+	_, err = ts.Create("carol", Viewer)
+	wantCode(t, err, posthouse.CodeLocked)
+	if !strings.Contains(err.Error(), "remove") {
+		t.Errorf("a lock that was left behind: %v", err)
+	}
+	wantCode(t, func() error { _, err := OpenTokens(filepath.Join(dir, TokensFile), nil); return err }(), posthouse.CodeUnknown)
+}
+
+func wantCode(t *testing.T, err error, code posthouse.Code) {
+	t.Helper()
+	var e *posthouse.Error
+	if !errors.As(err, &e) || e.Code != code {
+		t.Errorf("the error is %v, want code %s", err, code)
+	}
+}
+
+func TestDamagedTokensFileLetsNobodyIn(t *testing.T) {
+	good := `{"version":1,"tokens":[{"name":"a","role":"viewer","hash":"` + strings.Repeat("ab", 32) + `","createdAt":"2026-01-01T00:00:00Z"}]}`
+	if _, err := parseTokens([]byte(good)); err != nil {
+		t.Fatal(err)
+	}
+	for name, bad := range map[string]string{
+		"empty":         "",
+		"cut":           good[:len(good)-3],
+		"version":       strings.Replace(good, `"version":1`, `"version":2`, 1),
+		"no version":    strings.Replace(good, `"version":1,`, ``, 1),
+		"role":          strings.Replace(good, "viewer", "root", 1),
+		"two roles":     strings.Replace(good, `"role":"viewer"`, `"role":"viewer","role":"operator"`, 1),
+		"role in caps":  strings.Replace(good, `"role":"viewer"`, `"role":"viewer","ROLE":"operator"`, 1),
+		"short hash":    strings.Replace(good, "abab", "ab", 1),
+		"no hash":       strings.Replace(good, strings.Repeat("ab", 32), "", 1),
+		"zero hash":     strings.Replace(good, strings.Repeat("ab", 32), strings.Repeat("00", 32), 1),
+		"name":          strings.Replace(good, `"name":"a"`, `"name":"a b"`, 1),
+		"name twice":    strings.Replace(good, `]}`, `,`+good[strings.Index(good, `{"name`):len(good)-2]+`]}`, 1),
+		"field":         strings.Replace(good, `"name"`, `"x":1,"name"`, 1),
+		"not an object": `[]`,
+		"big":           strings.Repeat(" ", maxTokensFile) + good,
+	} {
+		t.Run(name, func(t *testing.T) {
+			ts, dir := newTokens(t)
+			secret, err := ts.Create("alice", Operator)
+			check(t, err)
+			path := filepath.Join(dir, TokensFile)
+			check(t, os.WriteFile(path, []byte(bad), 0o600))
+			if _, ok, err := ts.authenticate(secret); ok || err == nil {
+				t.Errorf("authenticate says %v, %v", ok, err)
+			}
+			if _, err := OpenTokens(dir, nil); err == nil {
+				t.Error("it opens")
+			}
+			if _, _, err := ts.First(); err == nil {
+				t.Error("the damaged file is replaced")
+			}
+			if _, err := ts.Create("bob", Viewer); err == nil {
+				t.Error("the damaged file is replaced")
+			}
+		})
+	}
+}
+
+func TestTokensFileOfOthersIsRefused(t *testing.T) {
+	ts, dir := newTokens(t)
+	secret, err := ts.Create("alice", Operator)
+	check(t, err)
+	path := filepath.Join(dir, TokensFile)
+	check(t, os.Chmod(path, 0o644))
+	_, err = OpenTokens(dir, nil)
+	wantCode(t, err, posthouse.CodeForbidden)
+	check(t, os.Chmod(path, 0o600))
+	if _, ok, err := ts.authenticate(secret); !ok || err != nil {
+		t.Errorf("mended, it says %v, %v", ok, err)
+	}
+}
+
+func TestFirstToken(t *testing.T) {
+	ts, dir := newTokens(t)
+	path, created, err := ts.First()
+	check(t, err)
+	if !created || path != filepath.Join(dir, "token") {
+		t.Fatalf("First says %q, %v", path, created)
+	}
+	info, err := os.Stat(path)
+	check(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("the file has mode %v", info.Mode())
+	}
+	data, err := os.ReadFile(path)
+	check(t, err)
+	tok, ok, err := ts.authenticate(strings.TrimSpace(string(data)))
+	check(t, err)
+	if !ok || tok.Role != Operator {
+		t.Errorf("the first token is %+v, %v", tok, ok)
+	}
+	if _, created, err := ts.First(); created || err != nil {
+		t.Errorf("the second time it says %v, %v", created, err)
+	}
+	// A crash after the secret and before the list: the next start makes another.
+	check(t, os.Remove(filepath.Join(dir, TokensFile)))
+	if _, created, err := ts.First(); !created || err != nil {
+		t.Errorf("after a crash it says %v, %v", created, err)
+	}
+	again, err := os.ReadFile(path)
+	check(t, err)
+	if string(again) == string(data) {
+		t.Error("the secret nobody accepts is still in the file")
+	}
+}
