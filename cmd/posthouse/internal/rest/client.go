@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -84,27 +87,84 @@ func Path(segments ...string) string {
 // Do sends body, if any, as JSON and reads the answer into out, if any. An
 // answer of 400 and above is returned as the [posthouse.Error] it reports.
 func (c *Client) Do(ctx context.Context, method, path string, query url.Values, body, out any) error {
+	_, err := c.do(ctx, method, path, query, body, out)
+	return err
+}
+
+// Get is Do without a body.
+func (c *Client) Get(ctx context.Context, path string, query url.Values, out any) error {
+	return c.Do(ctx, http.MethodGet, path, query, nil, out)
+}
+
+// pageSize is the most that is asked for at once.
+const pageSize = 1000
+
+// List yields what a list holds, page by page, at most limit items; 0 is all.
+func List[T any](ctx context.Context, c *Client, path string, query url.Values, limit int) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		q := url.Values{}
+		maps.Copy(q, query)
+		for seen := 0; ; {
+			size := pageSize
+			if limit > 0 {
+				size = min(size, limit-seen)
+			}
+			q.Set("limit", strconv.Itoa(size))
+			var page []T
+			head, err := c.do(ctx, http.MethodGet, path, q, nil, &page)
+			if err != nil {
+				var zero T
+				yield(zero, err)
+				return
+			}
+			for _, item := range page {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			next := head.Get("X-Next-Cursor")
+			if seen += len(page); next == "" || seen == limit {
+				return
+			}
+			q.Set("cursor", next)
+		}
+	}
+}
+
+// Collect reads a whole List.
+func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
+	all := []T{}
+	for item, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, item)
+	}
+	return all, nil
+}
+
+func (c *Client) do(ctx context.Context, method, path string, query url.Values, body, out any) (http.Header, error) {
 	resp, err := c.send(ctx, method, path, query, body, "application/json")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return c.unreachable(err)
+		return nil, c.unreachable(err)
 	case len(data) > maxAnswer:
-		return &posthouse.Error{Code: posthouse.CodeTooLarge, Field: "answer", Message: "is larger than 64 MiB", Hint: "ask for less with --limit"}
-	case out == nil:
-		return nil
+		return nil, &posthouse.Error{Code: posthouse.CodeTooLarge, Field: "answer", Message: "is larger than 64 MiB", Hint: "ask for less with --limit"}
+	case out == nil || len(data) == 0:
+		return resp.Header, nil
 	}
 	if err := json.Unmarshal(data, out); err != nil {
-		return &posthouse.Error{
+		return nil, &posthouse.Error{
 			Code: posthouse.CodeUnsupported, Message: c.Base + " answered with something that is not what was asked for", Err: err,
 			Hint: "is it a posthouse server of this version?",
 		}
 	}
-	return nil
+	return resp.Header, nil
 }
 
 func (c *Client) send(ctx context.Context, method, path string, query url.Values, body any, accept string) (*http.Response, error) {
@@ -127,6 +187,9 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	req.Header.Set("Accept", accept)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if method == http.MethodDelete {
+		req.Header.Set("Prefer", "return=representation")
 	}
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
@@ -162,20 +225,45 @@ func (c *Client) unreachable(err error) error {
 // problem turns an answer that is not a success into an error.
 func (c *Client) problem(resp *http.Response) error {
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what could be read is all there is to say
-	var p struct {
-		posthouse.Error
-		Title  string `json:"title"`
-		Detail string `json:"detail"`
-	}
-	if err := json.Unmarshal(data, &p); err != nil || p.Title == "" && p.Code == "" {
+	e := parseProblem(data, resp.StatusCode)
+	if e == nil {
 		return &posthouse.Error{
 			Code: codeOf(resp.StatusCode), Message: fmt.Sprintf("%s answered %s", c.Base, resp.Status),
 			Hint: "is it a posthouse server?",
 		}
 	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		e.Hint = "name the token's file with --token-file"
+	}
+	return e
+}
+
+// Problem reads a problem document that came in a stream.
+func Problem(data []byte) error {
+	if e := parseProblem(data, 0); e != nil {
+		return e
+	}
+	return &posthouse.Error{Code: posthouse.CodeUnknown, Message: "the server reports an error that cannot be read"}
+}
+
+// parseProblem returns nil for what is no problem document. The status counts
+// where the document does not have its own.
+func parseProblem(data []byte, status int) *posthouse.Error {
+	var p struct {
+		posthouse.Error
+		Title  string `json:"title"`
+		Detail string `json:"detail"`
+		Status int    `json:"status"`
+	}
+	if err := json.Unmarshal(data, &p); err != nil || p.Title == "" && p.Code == "" {
+		return nil
+	}
+	if p.Status == 0 {
+		p.Status = status
+	}
 	e := p.Error
-	if e.Code == "" {
-		e.Code = codeOf(resp.StatusCode)
+	if !known(e.Code) {
+		e.Code = codeOf(p.Status) // one that only HTTP has
 	}
 	if e.Message == "" {
 		e.Message, e.Field = p.Detail, "" // the detail names the field already
@@ -183,10 +271,11 @@ func (c *Client) problem(resp *http.Response) error {
 	if e.Message == "" {
 		e.Message = p.Title
 	}
-	if resp.StatusCode == http.StatusUnauthorized && e.Hint == "" {
-		e.Hint = "name the token's file with --token-file"
-	}
 	return &e
+}
+
+func known(c posthouse.Code) bool {
+	return c == posthouse.CodeUnsupported || c.ExitCode() != posthouse.ExitFailure
 }
 
 // codeOf is for answers that do not say their code.

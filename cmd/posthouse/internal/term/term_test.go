@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -107,5 +108,31 @@ func TestNullIsNoTerminal(t *testing.T) {
 	defer f.Close()
 	if IsTerminal(f) || IsTerminal(nil) {
 		t.Error("the null device is taken for a terminal")
+	}
+}
+
+func TestProgressWaitsASecond(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Unix(0, 0)
+	tt := &Term{Err: &out}
+	p := tt.Progress(func() time.Time { return now })
+	p.Update("done %d", 1)
+	now = now.Add(1500 * time.Millisecond)
+	p.Update("done %d", 2)
+	p.Update("done %d", 3)
+	now = now.Add(11 * time.Second)
+	p.Update("done %s", "4\x1b")
+	p.Done()
+	if out.String() != "done 2\ndone 4\n" {
+		t.Errorf("got %q", out.String())
+	}
+	out.Reset()
+	tt.Interactive = true
+	p = tt.Progress(func() time.Time { return now })
+	now = now.Add(2 * time.Second)
+	p.Update("long line")
+	p.Done()
+	if out.String() != "\rlong line\r         \r" {
+		t.Errorf("got %q", out.String())
 	}
 }

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/rest"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/tree"
+	"github.com/posthouse/posthouse/server"
+)
+
+// A deciding is the flags of one decision.
+type deciding struct {
+	verb    string
+	by      string
+	reason  string
+	value   string
+	request string
+	shown   string
+	yes     bool
+}
+
+func (a *app) decideCmds() []*cobra.Command {
+	return []*cobra.Command{
+		a.decideCmd("approve", "Approve: go on as proposed", `  posthouse approve gate-019a...
+  posthouse approve gate-019a... --by alice --reason "within the limit"
+  posthouse approve 019a... --request "refund half of order 1234"`),
+		a.decideCmd("reject", "Reject: do not", `  posthouse reject gate-019a... --reason "already refunded in May"`),
+		a.decideCmd("edit", "Edit: go on with changed values", `  posthouse edit gate-019a... --value '{"amount": 20}'
+  posthouse edit gate-019a... --value @edits.json`),
+		a.decideCmd("respond", "Respond: answer in place of the action", `  posthouse respond gate-019a... --value '"tell them we call back"'`),
+		a.decideCmd("cancel", "Cancel: withdraw the question", `  posthouse cancel gate-019a... --reason "asked twice"`),
+	}
+}
+
+func (a *app) decideCmd(verb, short, example string) *cobra.Command {
+	d := deciding{verb: verb}
+	cmd := &cobra.Command{
+		Use:   verb + " GATE",
+		Short: short,
+		Long: short + `.
+
+GATE is a gate's id, or that of a checkpoint that waits at one gate. The
+decision is on record before anything it sets off, and there is one: who comes
+second gets exit code 4 and the first decision. The command then waits for the
+work that follows and prints the checkpoint it led to.`,
+		Example: example,
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.decide(cmd.Context(), args[0], &d) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&d.by, "by", "", "who decides, if not the token's owner (needs the role operator)")
+	f.StringVar(&d.reason, "reason", "", "why; goes on record")
+	f.StringVar(&d.shown, "shown", "", "hash of what was looked at: refused if the gate is about something else")
+	f.BoolVarP(&d.yes, "yes", "y", false, "do not ask")
+	switch verb {
+	case "approve":
+		f.StringVar(&d.request, "request", "", "approve this request instead of the one in the state")
+	case "edit", "respond":
+		f.StringVar(&d.value, "value", "", "JSON; - reads standard input, @FILE a file")
+	}
+	return cmd
+}
+
+func (a *app) decide(ctx context.Context, id string, d *deciding) error {
+	c, err := a.client()
+	if err != nil {
+		return err
+	}
+	body := map[string]any{}
+	set := func(name, v string) {
+		if v != "" {
+			body[name] = v
+		}
+	}
+	set("by", d.by)
+	set("reason", d.reason)
+	set("request", d.request)
+	set("shown", d.shown)
+	if d.verb == "edit" || d.verb == "respond" {
+		if body["value"], err = a.decisionValue(d); err != nil {
+			return err
+		}
+	}
+	path := "/api/checkpoints"
+	if strings.HasPrefix(id, "gate-") {
+		path = "/api/gates"
+	}
+	if ok, err := a.confirmDecision(ctx, c, path, id, d); err != nil || !ok {
+		return err
+	}
+	var answer followed
+	if err := c.Do(ctx, http.MethodPost, path+rest.Path(id, d.verb), nil, body, &answer); err != nil {
+		return err
+	}
+	return a.follow(&answer)
+}
+
+func (a *app) decisionValue(d *deciding) (json.RawMessage, error) {
+	if d.value == "" {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "value", Message: "is required: what " + d.verb + " says",
+			Hint: `give JSON: --value '{"amount": 20}', or --value @file.json`,
+		}
+	}
+	value, err := a.readArg(d.value)
+	if err != nil {
+		return nil, err
+	}
+	if !json.Valid(value) {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "value", Message: "is not JSON", Hint: `text needs quotes of its own: --value '"like this"'`,
+		}
+	}
+	return value, nil
+}
+
+// confirmDecision shows a person what the decision is about.
+func (a *app) confirmDecision(ctx context.Context, c *rest.Client, path, id string, d *deciding) (bool, error) {
+	if d.yes || !a.Interactive {
+		return true, nil
+	}
+	about := id
+	if path == "/api/gates" {
+		var g posthouse.Gate
+		if err := c.Get(ctx, path+rest.Path(id), nil, &g); err != nil {
+			return false, err
+		}
+		if g.Decision == nil { // else the server tells who was first
+			about = question(&g)
+		}
+	}
+	ok, err := a.Confirm(false, "%s %s?", d.verb, about)
+	if err == nil && !ok {
+		a.Note("nothing was decided")
+	}
+	return ok, err
+}
+
+// A followed is what the server answers once it has set something going: a
+// checkpoint, or where to look for it.
+type followed struct {
+	server.Checkpoint
+	Look string       `json:"look,omitempty"`
+	At   posthouse.ID `json:"checkpoint,omitempty"`
+}
+
+// follow prints what a decision, a resume or a replay led to.
+func (a *app) follow(f *followed) error {
+	switch {
+	case a.JSON && f.Look != "":
+		return a.Encode(&server.Accepted{Thread: f.Thread, Branch: f.Branch, Checkpoint: f.At, Decision: f.Decision, Look: f.Look})
+	case a.JSON:
+		return a.Encode(&f.Checkpoint)
+	case f.Look != "":
+		if f.Decision != nil {
+			a.Line("%s", tree.Decision(f.Decision))
+		}
+		a.Line("it is on record; the thread is still running")
+	default:
+		a.showCheckpoint(&f.Checkpoint)
+	}
+	a.next("posthouse log %s", f.Thread)
+	return nil
+}

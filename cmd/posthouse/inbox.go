@@ -1,0 +1,63 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/rest"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/term"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/tree"
+)
+
+func (a *app) inboxCmd() *cobra.Command {
+	var coordination, thread, assignee string
+	var limit int
+	cmd := &cobra.Command{
+		Use:   "inbox",
+		Short: "List what waits for a decision, newest first",
+		Example: `  posthouse inbox
+  posthouse inbox --assignee alice
+  posthouse inbox --json | jq -r '.[].id'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			gates, err := rest.Collect(rest.List[*posthouse.Gate](cmd.Context(), c, "/api/gates",
+				params("coordination", coordination, "thread", thread, "assignee", assignee), limit))
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(gates)
+			}
+			if len(gates) == 0 {
+				a.Line("nothing waits")
+				return nil
+			}
+			var rows [][]string
+			for _, g := range gates {
+				rows = append(rows, []string{
+					string(g.ID), term.Clip(term.Strip(question(g)), 60), g.RequestedBy, tree.Time(g.CreatedAt), tree.Time(g.ExpiresAt), g.Thread,
+				})
+			}
+			a.Table([]string{"GATE", "QUESTION", "REQUESTED BY", "SINCE", "EXPIRES", "THREAD"}, rows)
+			a.next("posthouse approve %s", gates[0].ID)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&coordination, "coordination", "", "only of this coordination")
+	f.StringVar(&thread, "thread", "", "only of this thread")
+	f.StringVar(&assignee, "assignee", "", "only what this person may decide")
+	f.IntVar(&limit, "limit", 100, "how many")
+	return cmd
+}
+
+func question(g *posthouse.Gate) string {
+	if g.Text == "" {
+		return g.Name
+	}
+	return g.Name + ": " + g.Text
+}

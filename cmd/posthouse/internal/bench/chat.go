@@ -1,0 +1,203 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/baseline"
+	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/store/sqlitestore"
+)
+
+// A message is 1,024 bytes of JSON.
+type message struct {
+	Role string `json:"role"`
+	Text string `json:"text"`
+}
+
+type talk struct {
+	Messages []message `posthouse:"append"`
+}
+
+const messageSize = 1024
+
+// messages makes n of them, and their size in all.
+func messages(n int) (all []message, payload int64, err error) {
+	w := newWords(7)
+	empty, err := json.Marshal(message{Role: "agent"})
+	if err != nil {
+		return nil, 0, err
+	}
+	for range n {
+		all = append(all, message{"agent", w.text(messageSize - len(empty))})
+	}
+	return all, int64(n) * messageSize, nil
+}
+
+// A chatting is one run of the chat.
+type chatting struct {
+	messages []message
+	byStep   bool // each message is made by step.Do
+	times    []time.Duration
+	now      func() time.Time
+}
+
+// app is a graph of one node that appends the next message.
+func (c *chatting) app(l *posthouse.Ledger) (*graph.App[talk], error) {
+	g := graph.New[talk]("chat")
+	var last time.Time
+	g.Node("turn", func(ctx context.Context, s *talk) error {
+		at := c.now()
+		if len(s.Messages) > 0 {
+			c.times = append(c.times, at.Sub(last))
+		}
+		last = at
+		m := c.messages[len(s.Messages)]
+		if c.byStep {
+			var err error
+			if m, err = step.Do(ctx, "llm", func(context.Context) (message, error) { return m, nil }); err != nil {
+				return err
+			}
+		}
+		s.Messages = append(s.Messages, m)
+		return nil
+	})
+	g.Edge(graph.Start, "turn")
+	g.Route("turn", func(s *talk) string {
+		if len(s.Messages) < len(c.messages) {
+			return "turn"
+		}
+		return graph.End
+	}, "turn", graph.End)
+	return g.Compile(l, &graph.CompileOptions{RecursionLimit: len(c.messages) + 1})
+}
+
+func (s *session) chatOnce(c *chatting) (measure, error) {
+	e, err := s.sqlite(nil)
+	if err != nil {
+		return measure{}, err
+	}
+	c.now, c.times = s.opt.Now, make([]time.Duration, 0, len(c.messages))
+	app, err := c.app(e.Ledger)
+	if err != nil {
+		return measure{}, err
+	}
+	m, err := e.measured(s.clock(len(c.messages), func() error {
+		_, err := app.Run(s.ctx, "chat", talk{})
+		return err
+	}))
+	m.times = c.times
+	return m, err
+}
+
+func (s *session) rawChat(all []message) side {
+	return side{"baseline", func() (measure, error) {
+		return s.raw(len(all), func(db *baseline.DB) error {
+			for i, m := range all {
+				data, err := json.Marshal(m)
+				if err != nil {
+					return err
+				}
+				if err := db.Append(s.ctx, 1, int64(i+1), data); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}}
+}
+
+// chat is W2.
+func chat(s *session) error {
+	msgs, payload, err := messages(s.n(500))
+	if err != nil {
+		return err
+	}
+	all, err := s.interleave(s.rawChat(msgs), side{"posthouse", func() (measure, error) { return s.chatOnce(&chatting{messages: msgs}) }})
+	if err != nil {
+		return err
+	}
+	base, ours := all[0], all[1]
+	s.atLeast("steps", "steps/s", median(ours, (*measure).rate), median(base, (*measure).rate), ratio(ours, base, (*measure).rate), 0.7)
+	late := median(ours, func(m *measure) float64 { return slice(m.times, 0.9, 1).Seconds() * 1e6 })
+	early := median(ours, func(m *measure) float64 { return slice(m.times, 0.1, 0.2).Seconds() * 1e6 })
+	s.atMost("p50 of the last tenth over the second", "µs/step", late, early, late/early, 1.25)
+	s.sizes(ours, base, payload, 1.5)
+	return s.compacted(&chatting{messages: msgs}, payload)
+}
+
+// slice is the p50 of the steps from one share of the run to another.
+func slice(ts []time.Duration, from, to float64) time.Duration {
+	n := float64(len(ts))
+	return p50(ts[int(n*from):int(n*to)])
+}
+
+func (s *session) sizes(ours, base []measure, payload int64, limit float64) {
+	size := func(m *measure) float64 { return float64(m.bytes) }
+	mb := func(ms []measure) float64 { return median(ms, size) / 1e6 }
+	s.atMost("database over payload", "MB", mb(ours), mb(base), median(ours, size)/float64(payload), limit)
+}
+
+// compacted runs the chat once more and compacts.
+func (s *session) compacted(c *chatting, payload int64) error {
+	if _, err := s.chatOnce(c); err != nil {
+		return err
+	}
+	path := s.newest("posthouse")
+	store, err := sqlitestore.Open(s.ctx, path, nil)
+	if err != nil {
+		return err
+	}
+	s.opt.Progress(s.current, "compacting")
+	if _, err := store.Compact(s.ctx); err != nil {
+		return err
+	}
+	if err := store.Close(); err != nil {
+		return err
+	}
+	size, err := fileSize(path)
+	if err != nil {
+		return err
+	}
+	s.atMost("after compaction", "MB", float64(size)/1e6, 0, float64(size)/float64(payload), 0.8)
+	return nil
+}
+
+// chatStep is the chat with each message a recorded step.
+func chatStep(s *session) error {
+	msgs, payload, err := messages(s.n(500))
+	if err != nil {
+		return err
+	}
+	all, err := s.interleave(s.rawChat(msgs), side{"posthouse", func() (measure, error) {
+		return s.chatOnce(&chatting{messages: msgs, byStep: true})
+	}})
+	if err != nil {
+		return err
+	}
+	s.note("steps, two entries each", "steps/s", median(all[1], (*measure).rate), median(all[0], (*measure).rate))
+	s.sizes(all[1], all[0], payload, 1.8)
+	return nil
+}
+
+// growth is whether the size is linear.
+func growth(s *session) error {
+	var sizes []float64
+	for _, n := range []int{500, 2000} {
+		msgs, _, err := messages(s.n(n))
+		if err != nil {
+			return err
+		}
+		s.opt.Progress(s.current, "posthouse")
+		m, err := s.chatOnce(&chatting{messages: msgs})
+		if err != nil {
+			return err
+		}
+		sizes = append(sizes, float64(m.bytes))
+	}
+	s.atMost("bytes of 2,000 over 500", "MB", sizes[1]/1e6, sizes[0]/1e6, sizes[1]/sizes[0], 4.3)
+	return nil
+}

@@ -1,0 +1,173 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/baseline"
+	"github.com/posthouse/posthouse/store/sqlitestore"
+)
+
+// history makes a store with one thread of n checkpoints of 200 bytes and
+// returns its path. It does not sync: writing is not what is measured.
+func (s *session) history(n int) (string, error) {
+	e, err := s.sqlite(&sqlitestore.Options{Sync: sqlitestore.SyncNormal})
+	if err != nil {
+		return "", err
+	}
+	for i := range n {
+		if i%1000 == 0 {
+			s.opt.Progress(s.current, fmt.Sprintf("writing checkpoint %d of %d", i, n))
+		}
+		_, err := e.Commit(s.ctx, &posthouse.Draft{Thread: "one", Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Graph: "g", Node: "n", Next: []string{"n"},
+			Parts: []posthouse.Part{{Name: posthouse.OpaquePart, Codec: "raw", Data: []byte(smallText(i))}},
+		}})
+		if err != nil {
+			_, cerr := e.close()
+			return "", errors.Join(err, cerr)
+		}
+	}
+	_, err = e.close()
+	return e.path, err
+}
+
+// rawHistory is history for the baseline, written by many at once.
+func (s *session) rawHistory(n int) (string, error) {
+	const writers = 100
+	path := s.path("baseline")
+	db, err := baseline.Open(path)
+	if err != nil {
+		return "", err
+	}
+	row := []byte(strings.Repeat("x", 200))
+	err = together(writers, func(w int) error {
+		for i := w; i < n; i += writers {
+			if err := db.Append(s.ctx, 1, int64(i+1), row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return path, errors.Join(err, db.Close())
+}
+
+// openLatest opens the store and reads the newest state.
+func (s *session) openLatest(path string) (measure, error) {
+	return s.clock(1, func() error {
+		store, err := sqlitestore.Open(s.ctx, path, nil)
+		if err != nil {
+			return err
+		}
+		l, err := posthouse.Open(store, nil)
+		if err == nil {
+			_, err = l.Latest(s.ctx, posthouse.LatestQuery{Thread: "one"})
+			err = errors.Join(err, l.Close())
+		}
+		return errors.Join(err, store.Close())
+	})
+}
+
+// latest is what it costs to come back.
+func latest(s *session) error {
+	const reads = 50
+	few, err := s.history(s.n(100))
+	if err != nil {
+		return err
+	}
+	many, err := s.history(s.n(100_000))
+	if err != nil {
+		return err
+	}
+	rows := s.n(100_000)
+	raw, err := s.rawHistory(rows)
+	if err != nil {
+		return err
+	}
+	db, err := baseline.Open(raw)
+	if err != nil {
+		return err
+	}
+	place := newWords(3).r // so that no read finds its page by chance
+	all, err := s.interleave(
+		side{"50 raw rows", func() (measure, error) {
+			return s.clock(1, func() error {
+				for range reads {
+					if _, err := db.Get(1, 1+place.Int64N(int64(rows))); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}},
+		side{"100 checkpoints", func() (measure, error) { return s.openLatest(few) }},
+		side{"100,000 checkpoints", func() (measure, error) { return s.openLatest(many) }},
+	)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	micros := func(m *measure) float64 { return float64(m.wall.Microseconds()) }
+	s.atMost("100,000 over 100", "µs", median(all[2], micros), median(all[1], micros), ratio(all[2], all[1], micros), 1.5)
+	s.atMost("100,000 over 50 raw reads", "µs", median(all[2], micros), median(all[0], micros), ratio(all[2], all[0], micros), 1)
+	return nil
+}
+
+// headers is what a list costs.
+func headers(s *session) error {
+	n := s.n(1000)
+	path, err := s.history(n)
+	if err != nil {
+		return err
+	}
+	store, err := sqlitestore.Open(s.ctx, path, nil)
+	if err != nil {
+		return err
+	}
+	l, err := posthouse.Open(store, nil)
+	if err != nil {
+		return errors.Join(err, store.Close())
+	}
+	raw, err := s.rawHistory(n)
+	if err != nil {
+		return errors.Join(err, l.Close(), store.Close())
+	}
+	db, err := baseline.Open(raw)
+	if err != nil {
+		return errors.Join(err, l.Close(), store.Close())
+	}
+	all, err := s.interleave(
+		side{"raw scan", func() (measure, error) {
+			return s.clock(n, func() error {
+				got, err := db.Scan(1, 1, n)
+				return errors.Join(err, expect(got, n))
+			})
+		}},
+		side{"headers", func() (measure, error) {
+			return s.clock(n, func() error {
+				got := 0
+				for _, err := range l.List(s.ctx, posthouse.Query{Thread: "one", Limit: n}) {
+					if err != nil {
+						return err
+					}
+					got++
+				}
+				return expect(got, n)
+			})
+		}},
+	)
+	if err = errors.Join(err, db.Close(), l.Close(), store.Close()); err != nil {
+		return err
+	}
+	micros := func(m *measure) float64 { return float64(m.wall.Microseconds()) }
+	s.atMost("headers over a raw scan", "µs", median(all[1], micros), median(all[0], micros), ratio(all[1], all[0], micros), 1.5)
+	return nil
+}
+
+func expect(got, want int) error {
+	if got != want {
+		return fmt.Errorf("read %d of %d", got, want)
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package term
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Progress tells that long work goes on: nothing in the first second, then a
+// line that is rewritten at a terminal, and a new line each ten seconds
+// elsewhere.
+type Progress struct {
+	t     *Term
+	now   func() time.Time
+	start time.Time
+	last  time.Time
+	width int
+}
+
+// Progress begins to watch a piece of work.
+func (t *Term) Progress(now func() time.Time) *Progress {
+	at := now()
+	return &Progress{t: t, now: now, start: at, last: at}
+}
+
+// Update says how far the work is. It is cheap to call often.
+func (p *Progress) Update(format string, args ...any) {
+	now := p.now()
+	every := 10 * time.Second
+	if p.t.Interactive {
+		every = 200 * time.Millisecond
+	}
+	if now.Sub(p.start) < time.Second || p.width > 0 && now.Sub(p.last) < every || p.t.JSON {
+		return
+	}
+	p.last = now
+	line := fmt.Sprintf(format, stripped(args)...)
+	if !p.t.Interactive {
+		p.width = 1
+		fmt.Fprintln(p.t.Err, line)
+		return
+	}
+	fmt.Fprintf(p.t.Err, "\r%-*s", p.width, line)
+	p.width = max(p.width, len([]rune(line)))
+}
+
+// Done takes the line away again.
+func (p *Progress) Done() {
+	if p.t.Interactive && p.width > 0 {
+		fmt.Fprintf(p.t.Err, "\r%*s\r", p.width, "")
+	}
+}
+
+// Status shows what is going on in a line that the next one replaces, at a
+// terminal only; an empty one takes the line away.
+func (t *Term) Status(format string, args ...any) {
+	if !t.Interactive || t.JSON {
+		return
+	}
+	fmt.Fprintf(t.Err, "\r\x1b[K"+format, stripped(args)...)
+}

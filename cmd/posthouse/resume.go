@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/rest"
+)
+
+func (a *app) resumeCmd() *cobra.Command {
+	var branch string
+	cmd := &cobra.Command{
+		Use:   "resume THREAD|CHECKPOINT",
+		Short: "Make a branch that was interrupted or failed go on",
+		Long: `Make a branch that was interrupted or failed go on.
+
+Give a thread (its branch main unless --branch names another) or the checkpoint
+at the head of a branch. Recorded steps are not run again.`,
+		Example: `  posthouse resume 019a...
+  posthouse resume order-1234 --branch what-if`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			id, err := headOf(cmd.Context(), c, args[0], branch)
+			if err != nil {
+				return err
+			}
+			var answer followed
+			if err := c.Do(cmd.Context(), http.MethodPost, "/api/checkpoints"+rest.Path(id, "resume"), nil, nil, &answer); err != nil {
+				return err
+			}
+			return a.follow(&answer)
+		},
+	}
+	cmd.Flags().StringVar(&branch, "branch", "", "branch of the thread (default main)")
+	return cmd
+}
+
+// headOf returns the head of a thread's branch; what is no thread is taken for
+// the checkpoint itself.
+func headOf(ctx context.Context, c *rest.Client, id, branch string) (string, error) {
+	var t posthouse.ThreadInfo
+	err := c.Get(ctx, "/api/threads"+rest.Path(id), nil, &t)
+	switch {
+	case errors.Is(err, posthouse.ErrNotFound) && branch == "":
+		return id, nil
+	case err != nil:
+		return "", err
+	}
+	b, ok := t.Branch(branch)
+	if !ok {
+		return "", &posthouse.Error{
+			Code: posthouse.CodeNotFound, Message: "thread " + id + " has no branch " + branch,
+			Hint: "posthouse thread show " + id + " lists them",
+		}
+	}
+	return string(b.Head), nil
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/rest"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/tree"
+)
+
+func (a *app) threadCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "thread",
+		Aliases: []string{"threads"},
+		Short:   "List, show and delete threads",
+		Example: `  posthouse thread list --waiting
+  posthouse thread show order-1234`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.threadList(), a.threadShow(), a.threadDelete())
+	return cmd
+}
+
+func (a *app) threadList() *cobra.Command {
+	var status, graph string
+	var waiting bool
+	var limit int
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List threads by name",
+		Example: `  posthouse thread list
+  posthouse thread ls --status failed --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			q := params("status", status, "graph", graph)
+			if waiting {
+				q.Set("waiting", "true")
+			}
+			ts, err := rest.Collect(rest.List[*posthouse.ThreadInfo](cmd.Context(), c, "/api/threads", q, limit))
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(ts)
+			}
+			var rows [][]string
+			for _, t := range ts {
+				rows = append(rows, []string{
+					t.Thread, string(t.Status), t.Graph, t.Coordination, strconv.Itoa(t.Checkpoints), strconv.Itoa(len(t.Waiting)), stamp(t.Updated),
+				})
+			}
+			if len(rows) == 0 {
+				a.Line("no threads")
+			}
+			a.Table([]string{"THREAD", "STATUS", "PROGRAM", "COORDINATION", "CHECKPOINTS", "WAITING", "UPDATED"}, rows)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&status, "status", "", "only with this status")
+	f.StringVar(&graph, "graph", "", "only of this program")
+	f.BoolVar(&waiting, "waiting", false, "only with open gates")
+	f.IntVar(&limit, "limit", 100, "how many")
+	return cmd
+}
+
+func (a *app) threadShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show THREAD", Short: "Show a thread's summary and branches",
+		Example: `  posthouse thread show order-1234`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			var t posthouse.ThreadInfo
+			if err := c.Get(cmd.Context(), "/api/threads"+rest.Path(args[0]), nil, &t); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(&t)
+			}
+			a.Fields(
+				"thread", t.Thread, "status", string(t.Status), "program", t.Graph, "coordination", t.Coordination,
+				"checkpoints", strconv.Itoa(t.Checkpoints), "entries", strconv.FormatUint(t.Tail.Seq, 10),
+				"last hash", t.Tail.Hash.String(), "signed up to", signedUpTo(&t), "since", stamp(t.Created), "updated", stamp(t.Updated),
+			)
+			var rows [][]string
+			for _, b := range t.Branches {
+				rows = append(rows, []string{b.Branch, string(b.Head), string(b.Status)})
+			}
+			a.Line("")
+			a.Table([]string{"BRANCH", "HEAD", "STATUS"}, rows)
+			for _, w := range t.Waiting {
+				a.Line("waits at %s", w.ID)
+			}
+			a.next("posthouse log %s", t.Thread)
+			return nil
+		},
+	}
+}
+
+func signedUpTo(t *posthouse.ThreadInfo) string {
+	if t.Signed == 0 {
+		return ""
+	}
+	return "entry " + strconv.FormatUint(t.Signed, 10)
+}
+
+func (a *app) threadDelete() *cobra.Command {
+	var reason string
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "delete THREAD", Aliases: []string{"rm"}, Short: "Delete a thread with its whole history",
+		Example: `  posthouse thread delete order-1234 --reason "asked by the customer"`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			if ok, err := a.Confirm(yes, "delete thread %s with its whole history?", args[0]); err != nil || !ok {
+				return err
+			}
+			var d posthouse.Deleted
+			if err := c.Do(cmd.Context(), http.MethodDelete, "/api/threads"+rest.Path(args[0]), params("reason", reason), nil, &d); err != nil {
+				return err
+			}
+			return a.deleted(&d)
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why; goes on record")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+// deleted prints what went.
+func (a *app) deleted(d *posthouse.Deleted) error {
+	if a.JSON {
+		return a.Encode(d)
+	}
+	a.Line("deleted: checkpoints %d, gates %d, bodies %d, %s", d.Checkpoints, d.Gates, d.Bodies, size(d.Bytes))
+	if d.Kept > 0 {
+		a.Line("kept: bodies %d that other checkpoints are rebuilt from", d.Kept)
+	}
+	return nil
+}
+
+func stamp(m posthouse.Millis) string {
+	if m == 0 {
+		return ""
+	}
+	return tree.Time(time.UnixMilli(int64(m)))
+}

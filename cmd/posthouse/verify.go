@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/term"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/tree"
+	"github.com/posthouse/posthouse/sign"
+)
+
+// A verifying is the flags of verify.
+type verifying struct {
+	store, thread, witness, key string
+	requireSigned               bool
+}
+
+func (a *app) verifyCmd() *cobra.Command {
+	var v verifying
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Prove the store: every hash, chain and signature, offline",
+		Long: `Prove the store: every hash, chain and signature, offline.
+
+It reads the data directory, not the server, changes nothing, and may run beside
+one. It needs the public key only. Each thread is walked from its first entry to
+its last: hashes of entries and bodies, the chain, signatures, whether records
+agree, whether summaries and index agree with the log. With --witness it also
+finds a store that was put back to an older state.
+
+Exit code 8 if anything is wrong; each fault names thread, entry and record.`,
+		Example: `  posthouse verify
+  posthouse verify --data-dir /backup/posthouse --witness /safe/head.json
+  posthouse verify --thread order-1234 --key public.pem --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.verify(cmd.Context(), &v) },
+	}
+	f := cmd.Flags()
+	storeFlag(cmd, &v.store)
+	f.StringVar(&v.thread, "thread", "", "only this thread")
+	f.StringVar(&v.witness, "witness", "", "a head seen before, made by posthouse witness")
+	f.StringVar(&v.key, "key", "", "file with the public keys (default: signing.key.pub in the data directory)")
+	f.BoolVar(&v.requireSigned, "require-signed", false, "decisions, questions and ends of runs that no signature covers are faults")
+	return cmd
+}
+
+func (a *app) verify(ctx context.Context, v *verifying) error {
+	store, dir, err := a.openStore(ctx, v.store, true)
+	if err != nil {
+		return err
+	}
+	report, err := a.runVerify(ctx, store, dir.Key()+sign.PublicSuffix, v)
+	if err = errors.Join(err, store.Close()); err != nil {
+		return err
+	}
+	if a.JSON {
+		err = a.Encode(report)
+	} else {
+		a.showReport(report)
+	}
+	if err == nil && !report.OK() {
+		return &exitError{posthouse.ExitCorrupt}
+	}
+	return err
+}
+
+func (a *app) runVerify(ctx context.Context, store posthouse.Store, ringFile string, v *verifying) (*sign.Report, error) {
+	if v.key != "" {
+		ringFile = v.key
+	}
+	ring, err := sign.LoadRing(ringFile)
+	switch {
+	case errors.Is(err, posthouse.ErrNotFound) && v.key == "":
+		a.Note("there is no %s: signatures are counted, not checked", ringFile)
+	case err != nil:
+		return nil, err
+	}
+	o := &sign.VerifyOptions{Thread: v.thread, RequireSigned: v.requireSigned}
+	if v.witness != "" {
+		if o.Witness, err = sign.LoadHead(v.witness, ring); err != nil {
+			return nil, err
+		}
+	}
+	p := a.Progress(time.Now)
+	defer p.Done()
+	threads, entries := 0, 0
+	o.Progress = func(t *sign.ThreadReport) {
+		threads++
+		entries += t.Entries
+		p.Update("verified: threads %d, entries %d", threads, entries)
+	}
+	return sign.Verify(ctx, store, ring, o)
+}
+
+func (a *app) showReport(r *sign.Report) {
+	a.Line("checked  %s, %s, %s, %s, %s", count(r.Threads, "thread"), count(r.Entries, "entry"), count(r.Records, "record"),
+		count(r.Checkpoints, "checkpoint"), size(r.Bytes))
+	if r.Removed > 0 {
+		a.Line("removed  %s, as removal records say", count(r.Removed, "body"))
+	}
+	a.Line("signed   %d of %s covered by a valid signature", r.Covered, count(r.Entries, "entry"))
+	if r.Uncovered > 0 {
+		a.Line("         %d not yet: since a thread's last signature, or in %s without one", r.Uncovered, count(r.Unsigned, "thread"))
+	}
+	for _, k := range r.Keys {
+		note := ""
+		if !k.Known {
+			note = ", not among the public keys"
+		}
+		a.Line("key      %s: %d of %s valid%s", k.ID, k.Valid, count(k.Signatures, "signature"), note)
+	}
+	if r.Witnessed > 0 {
+		a.Line("witness  %s still hold what it saw", count(r.Witnessed, "thread"))
+	}
+	if r.OK() {
+		a.Line("%s", a.Paint(term.Good, "ok"))
+		return
+	}
+	for _, f := range r.Faults {
+		a.Line("%s %s", a.Paint(term.Bad, "FAULT"), f.String())
+	}
+	a.Line("%s", a.Paint(term.Bad, count(len(r.Faults), "fault")))
+}
+
+// count says a number of things, in the singular where it is one.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if l := len(noun) - 1; noun[l] == 'y' {
+		noun = noun[:l] + "ie"
+	}
+	return number(n) + " " + noun + "s"
+}
+
+func (a *app) witnessCmd() *cobra.Command {
+	var url string
+	cmd := &cobra.Command{
+		Use:   "witness FILE",
+		Short: "Sign where every thread ends, to be kept elsewhere",
+		Long: `Sign where every thread ends, to be kept elsewhere.
+
+A log that was cut short, or a store put back to an old copy, is consistent in
+itself. Handed to verify later, this file finds both. Keep it on another machine.`,
+		Example: `  posthouse witness /safe/head.json
+  posthouse verify --witness /safe/head.json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			store, dir, err := a.openStore(cmd.Context(), url, true)
+			if err != nil {
+				return err
+			}
+			head, err := witness(cmd.Context(), store, dir.Key(), args[0])
+			if err = errors.Join(err, store.Close()); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(map[string]any{"file": args[0], "at": head.At, "threads": len(head.Threads)})
+			}
+			a.Line("%s: %s as of %s", args[0], count(len(head.Threads), "thread"), tree.Time(head.At))
+			return nil
+		},
+	}
+	storeFlag(cmd, &url)
+	return cmd
+}
+
+func witness(ctx context.Context, store posthouse.Store, keyFile, file string) (*sign.Head, error) {
+	key, err := sign.Load(keyFile)
+	if err != nil {
+		return nil, err
+	}
+	head, err := sign.Witness(ctx, store, key, nil)
+	if err != nil {
+		return nil, err
+	}
+	return head, head.Save(file)
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/term"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/tree"
+	"github.com/posthouse/posthouse/server"
+)
+
+// showCheckpoint prints a checkpoint with its state.
+func (a *app) showCheckpoint(c *server.Checkpoint) {
+	a.showHeader(&c.Header)
+	if c.Decision != nil {
+		a.Fields("decision", tree.Decision(c.Decision))
+	}
+	for _, k := range sortedKeys(c.Metadata) {
+		a.Fields("meta", k+" = "+c.Metadata[k])
+	}
+	if len(c.State) > 0 {
+		a.Line("")
+		a.showJSON(c.State)
+	}
+}
+
+func (a *app) showHeader(h *posthouse.Header) {
+	status := string(h.Status)
+	if h.Status == posthouse.StatusSaved {
+		status = "saved"
+	}
+	from := ""
+	if h.Source != nil {
+		from = string(h.Source.ID) + " of thread " + h.Source.Thread
+	}
+	var gates []string
+	for _, g := range h.Gates {
+		gates = append(gates, string(g))
+	}
+	a.Fields(
+		"checkpoint", string(h.ID), "parent", string(h.Parent), "thread", h.Thread, "branch", h.Branch,
+		"coordination", h.Coordination, "kind", h.Kind, "agent", h.Agent, "node", h.Node, "next", strings.Join(h.Next, ", "),
+		"status", status, "error", h.Error, "gates", strings.Join(gates, ", "), "forked from", from, "by", h.By,
+		"made", tree.Time(h.CreatedAt), "size", size(int64(h.Size)), "hash", h.Hash.String(),
+	)
+}
+
+// showJSON prints JSON indented.
+func (a *app) showJSON(raw json.RawMessage) {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		a.Line("%s", string(raw))
+		return
+	}
+	fmt.Fprintf(a.Out, "%s\n", term.EscapeJSON(b.Bytes()))
+}
+
+// stateOf turns a state as the API shows it back into parts.
+func stateOf(c *server.Checkpoint) (posthouse.State, error) {
+	shown := map[string]json.RawMessage{}
+	opaque := len(c.Parts) == 1 && c.Parts[0].Name == posthouse.OpaquePart
+	if opaque {
+		shown[posthouse.OpaquePart] = c.State
+	} else if len(c.State) > 0 {
+		if err := json.Unmarshal(c.State, &shown); err != nil {
+			return nil, badAnswer(err)
+		}
+	}
+	s := posthouse.State{}
+	for name, raw := range shown {
+		codec, other := c.Codecs[name]
+		if !other {
+			s[name] = posthouse.Value{Codec: "json", Data: raw}
+			continue
+		}
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return nil, badAnswer(err)
+		}
+		data, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return nil, badAnswer(err)
+		}
+		s[name] = posthouse.Value{Codec: codec, Data: data}
+	}
+	return s, nil
+}
+
+func badAnswer(err error) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeUnsupported, Message: "the server's answer does not fit together", Err: err,
+		Hint: "is it a posthouse server of this version?",
+	}
+}
+
+// size says bytes in a unit a person can compare.
+func size(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}
+
+// params builds a query of names and values, leaving out what is empty.
+func params(pairs ...string) url.Values {
+	q := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			q.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return q
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// next tells a person what to type next; programs do not need it.
+func (a *app) next(format string, args ...any) {
+	if !a.JSON {
+		a.Line("\nnext: "+format, args...)
+	}
+}
+
+// number writes n with its thousands set off.
+func number(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
