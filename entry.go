@@ -139,6 +139,17 @@ func (k RecordKind) String() string {
 // MarshalText writes the noun.
 func (k RecordKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
+// UnmarshalText reads what MarshalText wrote. [ErrInvalid] for another noun.
+func (k *RecordKind) UnmarshalText(b []byte) error {
+	for kind, name := range recordNames {
+		if name == string(b) {
+			*k = kind
+			return nil
+		}
+	}
+	return invalid("kind", "%.40q is not a kind of record", b)
+}
+
 // A Record is the header of one item in an entry. Exactly one of the pointers
 // is set, by its kind.
 type Record struct {
