@@ -3,7 +3,6 @@ package posthouse
 import (
 	"context"
 	"iter"
-	"slices"
 )
 
 // Get returns a checkpoint with its state. Every byte was checked against the
@@ -23,11 +22,11 @@ func (l *Ledger) get(ctx context.Context, id ID) (*Checkpoint, error) {
 		return nil, err
 	}
 	b, err := l.rebuild(ctx, ref.Thread, ref.Seq)
-	if err != nil {
-		return nil, err
+	if err == nil && b.header.ID != id {
+		err = misplaced(id, ref, b.header.ID)
 	}
-	if b.header.ID != id {
-		return nil, notCheckpoint(id, ref, &b.header)
+	if err != nil {
+		return nil, l.unlessGate(ctx, id, ref, err)
 	}
 	return b.checkpoint()
 }
@@ -54,18 +53,22 @@ func (l *Ledger) GetHeader(ctx context.Context, id ID) (*Header, error) {
 		return nil, notFound("checkpoint", id)
 	}
 	if rec.Checkpoint.ID != id {
-		return nil, notCheckpoint(id, ref, rec.Checkpoint)
+		return nil, l.unlessGate(ctx, id, ref, misplaced(id, ref, rec.Checkpoint.ID))
 	}
 	return rec.Checkpoint, nil
 }
 
-// notCheckpoint says why the entry that the index has for id does not hold a
-// checkpoint of that id: id is a gate's, or the index is wrong.
-func notCheckpoint(id ID, ref Ref, h *Header) error {
-	if slices.Contains(h.Gates, id) {
+func misplaced(id ID, ref Ref, holds ID) error {
+	return corrupt("the index has %s at entry %d of thread %q, which holds %s", id, ref.Seq, ref.Thread, holds)
+}
+
+// unlessGate returns why a checkpoint could not be read, which is no damage if
+// id is a gate's.
+func (l *Ledger) unlessGate(ctx context.Context, id ID, ref Ref, err error) error {
+	if _, e := l.gateAt(ctx, id, ref); e == nil {
 		return notFound("checkpoint", id)
 	}
-	return corrupt("the index has %s at entry %d of thread %q, which holds %s", id, ref.Seq, ref.Thread, h.ID)
+	return err
 }
 
 // A LatestQuery says whose newest checkpoint is wanted. At least a thread or a
