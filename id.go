@@ -47,30 +47,40 @@ type OrderKey [16]byte
 // String returns the key in hexadecimal, which sorts like the key.
 func (k OrderKey) String() string { return hex.EncodeToString(k[:]) }
 
+// hexDigits has the value of each lower-case hexadecimal digit, 0xff for
+// anything else.
+var hexDigits = func() (t [256]byte) {
+	for i := range t {
+		t[i] = 0xff
+	}
+	for i, c := range "0123456789abcdef" {
+		t[c] = byte(i)
+	}
+	return t
+}()
+
 // uuid returns the 16 bytes of a canonical lower-case version 7 UUID.
 func (id ID) uuid() (k OrderKey, ok bool) {
-	s := string(id)
-	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' || s[14] != '7' {
+	if len(id) != 36 || id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' {
 		return k, false
 	}
-	n := 0
-	for i := 0; i < 36; i++ {
-		var v byte
-		switch c := s[i]; {
-		case i == 8 || i == 13 || i == 18 || i == 23:
-			continue
-		case c >= '0' && c <= '9':
-			v = c - '0'
-		case c >= 'a' && c <= 'f':
-			v = c - 'a' + 10
-		default:
+	at := 0
+	for i := range k {
+		if at == 8 || at == 13 || at == 18 || at == 23 {
+			at++
+		}
+		hi, lo := hexDigits[id[at]], hexDigits[id[at+1]]
+		if hi|lo == 0xff {
 			return k, false
 		}
-		k[n/2] = k[n/2]<<4 | v
-		n++
+		k[i] = hi<<4 | lo
+		at += 2
 	}
-	return k, k[8]&0xc0 == 0x80
+	return k, k.valid()
 }
+
+// valid reports whether the bytes are those of a version 7 UUID.
+func (k OrderKey) valid() bool { return k[6]>>4 == 7 && k[8]&0xc0 == 0x80 }
 
 func (k OrderKey) id() ID {
 	var b [36]byte

@@ -126,24 +126,28 @@ func appendID(b []byte, id ID) []byte {
 }
 
 func readID(r *canon.Reader) ID {
+	id, _, _ := readKeyedID(r)
+	return id
+}
+
+// readKeyedID also returns the bytes of an id that is one of our UUIDs.
+func readKeyedID(r *canon.Reader) (id ID, k OrderKey, own bool) {
 	switch r.Byte() {
 	case 0:
-		var k OrderKey
 		copy(k[:], r.Raw(16))
-		id := k.id()
-		if _, ok := id.uuid(); !ok {
+		if !k.valid() {
 			r.Fail("not a version 7 UUID")
 		}
-		return id
+		return k.id(), k, true
 	case 1:
 		id := ID(r.String())
 		if _, ok := id.uuid(); ok {
 			r.Fail("a UUID in its long form")
 		}
-		return id
+		return id, k, false
 	}
 	r.Fail("bad id")
-	return ""
+	return "", k, false
 }
 
 // appendGateID is appendID for an id with our gate prefix.
@@ -169,7 +173,7 @@ func readGateID(r *canon.Reader) ID {
 	case 2:
 		var k OrderKey
 		copy(k[:], r.Raw(16))
-		if _, ok := k.id().uuid(); !ok {
+		if !k.valid() {
 			r.Fail("not a version 7 UUID")
 		}
 		return gatePrefix + k.id()

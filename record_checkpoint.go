@@ -105,8 +105,9 @@ func readCheckpoint(r *canon.Reader) *Header {
 	if flags >= flagsEnd {
 		r.Fail("unknown flags %x", flags)
 	}
+	id, own, isOwn := readKeyedID(r)
 	c := &Header{
-		ID: readID(r), Kind: readCode(r, kindCodes), Status: readCode(r, statusCodes),
+		ID: id, Kind: readCode(r, kindCodes), Status: readCode(r, statusCodes),
 		Step: r.Uint(), Size: readInt(r), Branch: MainBranch,
 	}
 	text := func(flag uint64) string {
@@ -155,7 +156,6 @@ func readCheckpoint(r *canon.Reader) *Header {
 			r.Fail("revision 0 in its long form")
 		}
 	}
-	own, isOwn := c.ID.uuid()
 	if flags&flagOrder != 0 {
 		copy(c.Order[:], r.Raw(16))
 		if isOwn && own == c.Order {

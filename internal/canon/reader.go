@@ -14,9 +14,10 @@ var ErrMalformed = errors.New("malformed canonical encoding")
 // later reads return zero values, and Done reports it. Slices returned alias
 // the input.
 type Reader struct {
-	b   []byte
-	off int
-	err error
+	b    []byte
+	off  int
+	err  error
+	text string // b, once a string was read from it: strings are cut from this
 }
 
 // NewReader returns a Reader over b.
@@ -117,8 +118,19 @@ func (r *Reader) Raw(n int) []byte {
 // Bytes reads a length-prefixed byte string.
 func (r *Reader) Bytes() []byte { return r.Raw(r.Count()) }
 
-// String reads a length-prefixed string.
-func (r *Reader) String() string { return string(r.Bytes()) }
+// String reads a length-prefixed string. All strings of one Reader share one
+// copy of the input.
+func (r *Reader) String() string {
+	n := r.Count()
+	if n == 0 || r.err != nil {
+		return ""
+	}
+	if r.text == "" {
+		r.text = string(r.b)
+	}
+	r.off += n
+	return r.text[r.off-n : r.off]
+}
 
 // Strings reads a list of strings; an empty list is nil.
 func (r *Reader) Strings() []string {
