@@ -17,3 +17,5 @@ var harness = storetest.Harness{
 }
 
 func TestStore(t *testing.T) { storetest.Run(t, harness) }
+
+func BenchmarkStore(b *testing.B) { storetest.Bench(b, harness) }

@@ -115,11 +115,15 @@ func reopenHere(t *T) {
 func (t *T) goesOn(s posthouse.Store) {
 	t.Helper()
 	t.Store = s
-	info := t.threads(posthouse.ThreadQuery{Thread: "thread-1"})[0]
-	l := t.Builder.Resume(info)
+	l, err := t.tail("thread-1")
+	t.ok(err)
+	if l.Info.Tail.Seq == 0 {
+		t.Fatal("thread-1 is gone")
+	}
+	info := l.Info
 	stale := *info
 	stale.Tail.Seq--
-	err := s.Append(t.ctx, t.Builder.Resume(&stale).Next(l.Step("s", []byte("stale"))))
+	err = s.Append(t.ctx, t.Builder.Resume(&stale).Next(l.Step("s", []byte("stale"))))
 	t.wantCode("a stale append", err, posthouse.CodeConflict)
 	t.wantTail("a stale append", err, info.Tail)
 	t.take(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))

@@ -175,6 +175,9 @@ func threadsPages(t *T) {
 				if got = append(got, page...); len(page) < size {
 					break
 				}
+				if got[len(got)-1] == q.After || len(got) > 10*len(crowd) {
+					t.Fatalf("%+v: after %d threads, a page leads nowhere", q, len(got))
+				}
 				l := t.Builder.Log(fmt.Sprint("Added-", n)) // sorts before what the page has shown, mostly
 				t.take(l, l.Step("s", []byte("x")))
 				n++

@@ -1,0 +1,377 @@
+package storetest
+
+import (
+	"context"
+	"iter"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A mutant is the model with one fault, which a case of the suite must catch.
+type mutant struct {
+	fault  string
+	caught string // by this case
+	store  func(m *Model) posthouse.Store
+}
+
+var mutants = []mutant{
+	{"keeps the caller's entry", "boundary/what was handed in belongs to the caller again", func(m *Model) posthouse.Store {
+		return appendMutant{m, func(b *posthouse.Batch) error {
+			err := m.Append(context.Background(), b)
+			if t := m.thread(b.Entry.Thread); err == nil && t != nil {
+				t.entries[len(t.entries)-1] = b.Entry
+			}
+			return err
+		}}
+	}},
+	{"hands out its own headers", "boundary/what was handed out belongs to the caller", func(m *Model) posthouse.Store {
+		return listMutant{m, func(posthouse.Query) []*posthouse.Header { return m.headers() }}
+	}},
+	{"does not say where the log ends", "append/a conflict carries the tail", func(m *Model) posthouse.Store {
+		return appendMutant{m, func(b *posthouse.Batch) error {
+			err := m.Append(context.Background(), b)
+			if isCode(err, posthouse.CodeConflict) {
+				return posthouse.ErrConflict
+			}
+			return err
+		}}
+	}},
+	{"takes an entry again for another", "append/the same entry again is success", func(m *Model) posthouse.Store {
+		return appendMutant{m, func(b *posthouse.Batch) error {
+			if t := m.thread(b.Entry.Thread); t != nil && t.info.Tail.Seq >= b.Entry.Seq {
+				return posthouse.ErrConflict
+			}
+			return m.Append(context.Background(), b)
+		}}
+	}},
+	{"drops before it knows", "append/all or nothing", func(m *Model) posthouse.Store {
+		return appendMutant{m, func(b *posthouse.Batch) error {
+			m.unindex(func(id modelID) bool { return slices.Contains(b.Drop, id.id) })
+			return m.Append(context.Background(), b)
+		}}
+	}},
+	{"compares no hash", "append/other content at a taken place is a conflict", func(m *Model) posthouse.Store {
+		return appendMutant{m, func(b *posthouse.Batch) error {
+			if t := m.thread(b.Entry.Thread); t != nil && t.info.Tail.Seq >= b.Entry.Seq {
+				return nil
+			}
+			return m.Append(context.Background(), b)
+		}}
+	}},
+	{"lets another thread take an id", "ids/an id of another thread is taken", func(m *Model) posthouse.Store {
+		return appendMutant{m, func(b *posthouse.Batch) error {
+			for _, id := range b.IDs {
+				m.unindex(func(have modelID) bool { return have.id == id.ID && have.ref.Thread != b.Entry.Thread })
+			}
+			return m.Append(context.Background(), b)
+		}}
+	}},
+	{"reads bodies when asked for headers", "read/headers only", func(m *Model) posthouse.Store {
+		return readMutant{m, func(r posthouse.Range) posthouse.Range { r.Headers = false; return r }}
+	}},
+	{"counts the limit from the start", "read/ranges", func(m *Model) posthouse.Store {
+		return readMutant{m, func(r posthouse.Range) posthouse.Range {
+			if r.Limit > 0 && r.Reverse {
+				r.To, r.Limit = max(r.From, 1)+uint64(r.Limit)-1, 0
+			}
+			return r
+		}}
+	}},
+	{"lists in the order of appending", "list/order across threads is the order key", func(m *Model) posthouse.Store {
+		return listMutant{m, func(q posthouse.Query) []*posthouse.Header {
+			return slices.DeleteFunc(m.headers(), func(h *posthouse.Header) bool { return !q.Match(h) })
+		}}
+	}},
+	{"lists a thread by order key", "list/order within a thread is the sequence", func(m *Model) posthouse.Store {
+		return listMutant{m, func(q posthouse.Query) []*posthouse.Header {
+			hs := slices.DeleteFunc(m.headers(), func(h *posthouse.Header) bool { return !q.Match(h) })
+			q.Thread = ""
+			return listed(hs, q)
+		}}
+	}},
+	{"repeats the cursor's own", "list/pages show each checkpoint once", func(m *Model) posthouse.Store {
+		return listMutant{m, func(q posthouse.Query) []*posthouse.Header {
+			after, limit := q.After, q.Limit
+			q.After, q.Limit = "", 0
+			hs := listed(m.headers(), q)
+			i := max(0, slices.IndexFunc(hs, func(h *posthouse.Header) bool { return h.Cursor() == after }))
+			return hs[i:min(len(hs), i+limit)]
+		}}
+	}},
+	{"limits before it turns round", "list/newest first with a limit shows the newest", func(m *Model) posthouse.Store {
+		return listMutant{m, func(q posthouse.Query) []*posthouse.Header {
+			q.Descending = false
+			return listed(m.headers(), q)
+		}}
+	}},
+	{"forgets a label's case", "list/each filter", func(m *Model) posthouse.Store {
+		return listMutant{m, func(q posthouse.Query) []*posthouse.Header {
+			q.Label = strings.ToLower(q.Label)
+			return listed(m.headers(), q)
+		}}
+	}},
+	{"takes a prefix for a pattern", "threads/a prefix is bytes, not a pattern", func(m *Model) posthouse.Store {
+		return threadsMutant{m, func(q posthouse.ThreadQuery) posthouse.ThreadQuery {
+			q.Prefix = strings.TrimSuffix(q.Prefix, "_")
+			return q
+		}}
+	}},
+	{"forgets when things are due", "threads/due ones come by due time", func(m *Model) posthouse.Store {
+		return threadsMutant{m, func(q posthouse.ThreadQuery) posthouse.ThreadQuery { q.DueBefore = 0; return q }}
+	}},
+	{"starts revisions anew", "slots/revisions grow across deletes", func(m *Model) posthouse.Store {
+		return slotMutant{m, func(op posthouse.SlotOp, s *modelSlot) {
+			if op.Verb == posthouse.SlotDelete {
+				s.Revision = 0
+			}
+		}}
+	}},
+	{"forgets fences", "slots/a fence keeps older writers out", func(m *Model) posthouse.Store {
+		return slotMutant{m, func(op posthouse.SlotOp, s *modelSlot) { s.Fence = op.Fence }}
+	}},
+	{"keeps a removed thread's slots", "slots/lie beside the log", func(m *Model) posthouse.Store {
+		return removeMutant{m, func(r posthouse.Removal) posthouse.Removal {
+			if r.All {
+				r.Below, r.All = 1<<60, false
+			}
+			return r
+		}}
+	}},
+	{"removes a body too many", "remove/bodies go, their headers stay", func(m *Model) posthouse.Store {
+		return removeMutant{m, func(r posthouse.Removal) posthouse.Removal {
+			for _, b := range r.Bodies {
+				r.Bodies = append(r.Bodies, posthouse.BodyRef{Seq: b.Seq, Record: 2})
+			}
+			return r
+		}}
+	}},
+	{"removes the floor too", "remove/entries below a sequence number", func(m *Model) posthouse.Store {
+		return removeMutant{m, func(r posthouse.Removal) posthouse.Removal {
+			if r.Below > 0 {
+				r.Below++
+			}
+			return r
+		}}
+	}},
+	{"works on after Close", "close/later calls fail with ErrClosed", func(m *Model) posthouse.Store { return openMutant{m} }},
+	{"does not look at the context", "cancel/a cancelled context stops each call", func(m *Model) posthouse.Store {
+		return appendMutant{m, func(b *posthouse.Batch) error { return m.Append(context.Background(), b) }}
+	}},
+	{"compares and appends in two steps", "race/one winner at each position", func(m *Model) posthouse.Store {
+		return appendMutant{m, func(b *posthouse.Batch) error {
+			if err := m.Append(context.Background(), b); !isCode(err, posthouse.CodeConflict) || b.After.Seq == 0 {
+				return err
+			}
+			return nil
+		}}
+	}},
+	{"loses what was acknowledged", "race/parallel threads lose nothing", func(m *Model) posthouse.Store {
+		return appendMutant{m, func(b *posthouse.Batch) error {
+			if b.Entry.Seq == 100 {
+				return nil
+			}
+			return m.Append(context.Background(), b)
+		}}
+	}},
+	{"takes a lost answer's entry twice", "faults/lose the answer, at each call in turn", func(m *Model) posthouse.Store {
+		return appendMutant{m, func(b *posthouse.Batch) error {
+			if t := m.thread(b.Entry.Thread); t != nil && t.info.Tail == b.Thread.Tail {
+				return posthouse.ErrConflict
+			}
+			return m.Append(context.Background(), b)
+		}}
+	}},
+}
+
+func (m *Model) headers() (hs []*posthouse.Header) {
+	for _, id := range m.ids {
+		if id.header != nil {
+			hs = append(hs, id.header)
+		}
+	}
+	return hs
+}
+
+type appendMutant struct {
+	*Model
+	append func(*posthouse.Batch) error
+}
+
+func (s appendMutant) Append(_ context.Context, b *posthouse.Batch) error { return s.append(b) }
+
+type readMutant struct {
+	*Model
+	change func(posthouse.Range) posthouse.Range
+}
+
+func (s readMutant) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+	return s.Model.Read(ctx, thread, s.change(r))
+}
+
+type listMutant struct {
+	*Model
+	list func(posthouse.Query) []*posthouse.Header
+}
+
+func (s listMutant) List(_ context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
+	return func(yield func(*posthouse.Header, error) bool) {
+		for _, h := range s.list(q) {
+			if !yield(h, nil) {
+				return
+			}
+		}
+	}
+}
+
+type threadsMutant struct {
+	*Model
+	change func(posthouse.ThreadQuery) posthouse.ThreadQuery
+}
+
+func (s threadsMutant) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	return s.Model.Threads(ctx, s.change(q))
+}
+
+type slotMutant struct {
+	*Model
+	spoil func(posthouse.SlotOp, *modelSlot)
+}
+
+func (s slotMutant) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	slot, err := s.Model.Slot(ctx, key, op)
+	if err == nil && op.Verb != posthouse.SlotGet {
+		s.spoil(op, s.slots[key])
+	}
+	return slot, err
+}
+
+type removeMutant struct {
+	*Model
+	change func(posthouse.Removal) posthouse.Removal
+}
+
+func (s removeMutant) Remove(ctx context.Context, r posthouse.Removal) (posthouse.Removed, error) {
+	return s.Model.Remove(ctx, s.change(r))
+}
+
+type openMutant struct{ *Model }
+
+func (openMutant) Close() error { return nil }
+
+func TestTheSuiteCatchesEachMutant(t *testing.T) {
+	for _, m := range mutants {
+		t.Run(m.fault, func(t *testing.T) {
+			t.Parallel()
+			h := Harness{Open: func(testing.TB, string) posthouse.Store { return m.store(NewModel()) }, MaxEntry: 16 << 20}
+			if !h.fails(t, m.caught) {
+				t.Errorf("a store that %s passes %q", m.fault, m.caught)
+			}
+		})
+	}
+}
+
+// TestTheSuiteCatchesAStoreThatIsNotDurable is the control arm of the cases
+// that reopen: data that another process cannot see, or that misses the last
+// operation.
+func TestTheSuiteCatchesAStoreThatIsNotDurable(t *testing.T) {
+	var mu sync.Mutex
+	models := map[string]*Model{}
+	h := Harness{Durable: true, Open: func(_ testing.TB, dir string) posthouse.Store {
+		mu.Lock()
+		defer mu.Unlock()
+		if models[dir] == nil {
+			models[dir] = NewModel()
+		}
+		models[dir].closed = false
+		return models[dir]
+	}}
+	if dir := os.Getenv(childEnv); dir != "" {
+		h.child(t, dir)
+		return
+	}
+	if h.fails(t, "reopen/everything is there again") {
+		t.Error("a store that keeps everything within the process fails to reopen")
+	}
+	if !h.fails(t, "reopen/another process wrote it and was killed") {
+		t.Error("a store that keeps everything within the process passes for durable")
+	}
+	forgetful := Harness{Durable: true, Open: func(t testing.TB, dir string) posthouse.Store {
+		s := h.Open(t, dir).(*Model)
+		if n := len(s.ids); n > 0 {
+			s.ids = s.ids[:n-1]
+		}
+		return s
+	}}
+	if !forgetful.fails(t, "reopen/everything is there again") {
+		t.Error("a store that loses the last id passes for durable")
+	}
+}
+
+// fails runs a case and reports whether it failed.
+func (h Harness) fails(t *testing.T, name string) bool {
+	t.Helper()
+	cases := Cases()
+	i := slices.IndexFunc(cases, func(c Case) bool { return c.Name == name })
+	if i < 0 {
+		t.Fatalf("there is no case %q", name)
+	}
+	r := &recorder{TB: t, name: t.Name() + "/" + name}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer r.cleanup()
+		h.run(r, cases[i])
+	}()
+	<-done
+	return r.Failed()
+}
+
+// A recorder is a test whose failure is what is wanted.
+type recorder struct {
+	testing.TB
+	name string
+
+	mu     sync.Mutex
+	failed bool
+	after  []func()
+}
+
+func (r *recorder) Name() string          { return r.name }
+func (r *recorder) Helper()               {}
+func (r *recorder) Log(...any)            {}
+func (r *recorder) Logf(string, ...any)   {}
+func (r *recorder) Error(...any)          { r.Fail() }
+func (r *recorder) Errorf(string, ...any) { r.Fail() }
+func (r *recorder) Fatal(...any)          { r.FailNow() }
+func (r *recorder) Fatalf(string, ...any) { r.FailNow() }
+
+func (r *recorder) FailNow() {
+	r.Fail()
+	runtime.Goexit()
+}
+
+func (r *recorder) Fail() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = true
+}
+
+func (r *recorder) Failed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed
+}
+
+func (r *recorder) Cleanup(f func()) { r.after = append(r.after, f) }
+
+func (r *recorder) cleanup() {
+	for _, f := range slices.Backward(r.after) {
+		f()
+	}
+}
