@@ -179,13 +179,18 @@ func (s *Server) accepted(w http.ResponseWriter, t *settling) error {
 	})
 }
 
-// recorded adds to a failure that the decision before it stands.
+// recorded says of a failure behind a decision that the decision stands. What
+// failed is none of the client's fault any more.
 func recorded(err error, d *posthouse.Decision) error {
 	if d == nil {
 		return err
 	}
-	e := *clientError(err)
-	e.Decision, e.Err = d, err
-	e.Hint = "the decision is on record and stands; do not decide again, see what became of the thread"
-	return &e
+	e := &posthouse.Error{
+		Code: clientError(err).Code, Decision: d, Err: err, Message: "the decision is on record, but what follows it failed",
+		Hint: "do not decide again; see what becomes of the thread",
+	}
+	if status(e.Code) < http.StatusInternalServerError {
+		e.Code = CodeInternal
+	}
+	return e
 }

@@ -177,6 +177,9 @@ func (p *program) effect(ctx context.Context, head *posthouse.Checkpoint) (posth
 		if err != nil {
 			return nil, err
 		}
+		if g.Decision == nil {
+			continue
+		}
 		out["by"] = g.Decision.By
 		out["verdict"] = string(g.Decision.Verdict)
 		if g.Decision.Verdict == posthouse.Edit {

@@ -1,0 +1,165 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+)
+
+func TestFork(t *testing.T) {
+	h := open(t, nil)
+	cp, _ := h.waiting("t1")
+	path := "/api/checkpoints/" + string(cp) + "/fork"
+	before := string(h.get("/api/checkpoints/" + string(cp)).body)
+
+	f := h.post(path, "").want(http.StatusOK).checkpoint()
+	if f.Parent != cp || f.Branch != "fork-1" || f.Source == nil || f.Source.ID != cp || f.Coordination != "dispatch" || f.Agent != "analyzer" ||
+		f.By != "operator-token" || f.Status != posthouse.StatusWaiting || len(f.Gates) != 1 || !strings.Contains(string(f.State), "1234") {
+		t.Errorf("a plain fork is %+v", f)
+	}
+	if f := h.post(path+"?state=Executed", "").want(http.StatusOK).checkpoint(); string(f.State) != `"Executed"` {
+		t.Errorf("with a state in the query it is %s", f.State)
+	}
+	if f := h.post(path+"?state="+url.QueryEscape(`{"a":1}`), "").want(http.StatusOK).checkpoint(); string(f.State) != `"{\"a\":1}"` {
+		t.Errorf("a state in the query is text, and here %s", f.State)
+	}
+	if f := h.post(path+"?state=", "").want(http.StatusOK).checkpoint(); string(f.State) != `""` {
+		t.Errorf("an empty state in the query is %s", f.State)
+	}
+	if f := h.post(path, `{"state":{"request":"other"}}`).want(http.StatusOK).checkpoint(); string(f.State) != `{"request":"other"}` {
+		t.Errorf("with a state it is %s", f.State)
+	}
+	if f := h.post(path, `{"state":null}`).want(http.StatusOK).checkpoint(); string(f.State) != `null` {
+		t.Errorf("with the state null it is %s", f.State)
+	}
+	if f := h.post(path, `{"patch":{"request":"patched"},"branch":"side"}`).want(http.StatusOK).checkpoint(); f.Branch != "side" ||
+		!strings.Contains(string(f.State), `"patched"`) || !strings.Contains(string(f.State), `"recommendation":"refund"`) {
+		t.Errorf("patched it is %s on %s", f.State, f.Branch)
+	}
+	if f := h.post(path, `{"thread":"t9"}`).want(http.StatusOK).checkpoint(); f.Thread != "t9" || f.Branch != "main" || f.Parent != "" || f.Source.Thread != "t1" {
+		t.Errorf("into a thread it is %+v", f)
+	}
+	h.post(path, `{"branch":"side"}`).refused(posthouse.CodeExists)
+	h.post(path, `{"branch":"a/b"}`).refused(posthouse.CodeInvalid)
+	h.post(path, `{"thread":"a b"}`).refused(posthouse.CodeInvalid)
+	h.post(path, `{"state":1,"patch":{}}`).refused(posthouse.CodeInvalid)
+	h.post(path+"?state=x", `{"state":1}`).refused(posthouse.CodeInvalid)
+	h.post(path, `{"codecs":{"state":"raw"}}`).refused(posthouse.CodeInvalid)
+	h.post(path, `{"patch":{"a":"eA=="},"codecs":{"a":"raw"}}`).refused(posthouse.CodeInvalid)
+	h.post(path, `{"state":"%%%","codecs":{"state":"raw"}}`).refused(posthouse.CodeInvalid)
+	h.post(path, `{"state":1,"codecs":{"state":"raw"}}`).refused(posthouse.CodeInvalid)
+	h.post("/api/checkpoints/unknown/fork", `{"state":1}`).refused(posthouse.CodeNotFound)
+	if after := string(h.get("/api/checkpoints/" + string(cp)).body); after != before {
+		t.Errorf("the source changed:\n%s\n%s", before, after)
+	}
+}
+
+func TestForkParts(t *testing.T) {
+	h := open(t, nil)
+	c, err := h.ledger.Save(t.Context(), posthouse.Root("t", posthouse.State{
+		"a": {Codec: "json", Data: []byte(`{"x":1}`)}, "b": {Codec: "raw", Data: []byte("y")},
+	}), nil)
+	check(t, err)
+	path := "/api/checkpoints/" + string(c.ID) + "/fork"
+	for body, want := range map[string]string{
+		`{"patch":{"a":2}}`:                                         `{"a":2,"b":"eQ=="}`,
+		`{"patch":{"c":{"n":null}}}`:                                `{"a":{"x":1},"b":"eQ==","c":{"n":null}}`,
+		`{"patch":{"b":"eg=="},"codecs":{"b":"raw"}}`:               `{"a":{"x":1},"b":"eg=="}`,
+		`{"state":{"c":3}}`:                                         `{"c":3}`,
+		`{"state":{"b":"eA==","c":1},"codecs":{"b":"raw"}}`:         `{"b":"eA==","c":1}`,
+		`{"patch":{"b":"text now"}}`:                                `{"a":{"x":1},"b":"text now"}`,
+		`{"state":{"b":"eA=="},"codecs":{"b":"application.x-own"}}`: `{"b":"eA=="}`,
+	} {
+		if f := h.post(path, body).want(http.StatusOK).checkpoint(); string(f.State) != want {
+			t.Errorf("%s makes %s, want %s", body, f.State, want)
+		}
+	}
+	for _, bad := range []string{
+		`{"state":3}`, `{"state":[]}`, `{"state":{"a":1},"codecs":{"z":"raw"}}`, `{"patch":{"a":"%"},"codecs":{"a":"raw"}}`,
+		`{"state":{"a":"eA=="},"codecs":{"a":"Bad Codec"}}`, `{"patch":[]}`,
+	} {
+		h.post(path, bad).refused(posthouse.CodeInvalid)
+	}
+}
+
+func TestStateOverTheLimit(t *testing.T) {
+	h := open(t, nil)
+	c := h.saved("t", "1")
+	path := "/api/checkpoints/" + string(c.ID) + "/fork"
+	nine := strings.Repeat("a", 9<<20)
+	p := h.post(path, `{"state":"`+nine+`"}`).refused(posthouse.CodeTooLarge) // the Ledger's limit
+	if !strings.Contains(p.Detail, "8388608") {
+		t.Errorf("it does not say the limit: %s", p.Detail)
+	}
+	h.post(path, `{"state":"`+nine+nine+`"}`).refused(posthouse.CodeTooLarge) // the body's
+	h.post(path, `{"state":"`+nine[:7<<20]+`"}`).want(http.StatusOK)
+	info := h.get("/api/threads/t").want(http.StatusOK)
+	var ti posthouse.ThreadInfo
+	info.into(&ti)
+	if ti.Checkpoints != 2 {
+		t.Errorf("%d checkpoints are there, want 2", ti.Checkpoints)
+	}
+}
+
+func TestResume(t *testing.T) {
+	h := open(t, nil)
+	commit := func(thread string, status posthouse.Status, next ...string) posthouse.ID {
+		t.Helper()
+		c, err := h.ledger.Commit(t.Context(), &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindFail, Status: status, Graph: "dispatch", Next: next, State: posthouse.State{"state": {Codec: "json", Data: []byte(`{}`)}},
+		}})
+		check(t, err)
+		return c.Checkpoint.ID
+	}
+	resume := func(id posthouse.ID) *reply { t.Helper(); return h.post("/api/checkpoints/"+string(id)+"/resume", "") }
+
+	failed := commit("failed", posthouse.StatusFailed, "pay")
+	c := resume(failed).want(http.StatusOK).checkpoint()
+	if c.Parent != failed || c.Agent != "resumed" || c.Branched == nil || c.Branched.Status != posthouse.StatusDone {
+		t.Errorf("resumed it is %+v", c)
+	}
+	if p := resume(failed).refused(posthouse.CodeConflict); p.Head != c.ID {
+		t.Errorf("what is no head any more: %+v", p)
+	}
+	resume(c.ID).refused(posthouse.CodeConflict) // done
+	resume(h.saved("byhand", "1").ID).refused(posthouse.CodeConflict)
+	cp, g := h.waiting("waits")
+	if p := resume(cp).refused(posthouse.CodeConflict); len(p.Gates) != 1 || p.Gates[0] != g.ID {
+		t.Errorf("what waits: %+v", p)
+	}
+	if len(h.program.resumed) != 1 {
+		t.Errorf("resumed were %v", h.program.resumed)
+	}
+
+	h = open(t, func(o *Options) { o.Runner = nil })
+	failed = commit("failed", posthouse.StatusFailed, "pay")
+	resume(failed).refused(posthouse.CodeUnsupported)
+}
+
+func TestReplay(t *testing.T) {
+	h := open(t, nil)
+	run, err := h.ledger.Commit(t.Context(), &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Graph: "dispatch", Next: []string{"pay"}, State: posthouse.State{"state": {Codec: "json", Data: []byte(`{}`)}},
+	}})
+	check(t, err)
+	path := "/api/checkpoints/" + string(run.Checkpoint.ID) + "/replay"
+	c := h.post(path, "").want(http.StatusOK).checkpoint()
+	if c.Branch != "fork-1" || c.Agent != "resumed" || len(h.program.resumed) != 1 || h.program.resumed[0] != "t/fork-1" {
+		t.Errorf("replayed it is %+v, resumed were %v", c, h.program.resumed)
+	}
+	if c := h.post(path, `{"branch":"again"}`).want(http.StatusOK).checkpoint(); c.Branch != "again" {
+		t.Errorf("on a named branch it is %s", c.Branch)
+	}
+	if c := h.post(path, `{"thread":"new"}`).want(http.StatusOK).checkpoint(); c.Thread != "new" {
+		t.Errorf("in a new thread it is %s", c.Thread)
+	}
+	h.post(path, `{"branch":"again"}`).refused(posthouse.CodeExists)
+	h.post("/api/checkpoints/"+string(c.ID)+"/replay", "").refused(posthouse.CodeConflict) // nothing comes after the end
+	waits, g := h.waiting("w")
+	if c := h.post("/api/checkpoints/"+string(waits)+"/replay", "").want(http.StatusOK).checkpoint(); c.Status != posthouse.StatusWaiting || len(c.Gates) != 1 || c.Gates[0] == g.ID {
+		t.Errorf("what asked asks again: %+v", c)
+	}
+}
