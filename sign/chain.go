@@ -91,8 +91,8 @@ func (c *chain) place(e *posthouse.Entry, recs []posthouse.Record) bool {
 		c.damage(FaultChain, e.Seq, "it belongs to thread %.200q", e.Thread)
 	case c.next == 0 && e.Seq != 1 && !isFloor(recs):
 		c.missing(1, e.Seq-1, fmt.Sprintf(", and entry %d does not attest their removal", e.Seq))
-	case c.next == 0 && e.Seq == 1 && !e.Prev.IsZero():
-		c.damage(FaultChain, e.Seq, "it is the first, but follows another entry")
+	case c.next == 0 && e.Seq == 1 && (!e.Prev.IsZero() || e.Generation != 1):
+		c.damage(FaultChain, e.Seq, "it is the first, but follows another entry or begins at generation %d", e.Generation)
 	case c.next != 0 && e.Seq < c.next:
 		c.damage(FaultChain, e.Seq, "it comes again, or out of order: entry %d was expected", c.next)
 		return false
