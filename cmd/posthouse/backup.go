@@ -20,7 +20,7 @@ The copy is a whole store of its own: verify it, or open it with
 --store sqlite:FILE. Keys and tokens are not in it.`,
 		Example: `  posthouse backup /backup/posthouse.db
   posthouse verify --store sqlite:/backup/posthouse.db`,
-		Args: cobra.ExactArgs(1),
+		Args: args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store, _, err := a.openStore(cmd.Context(), url, true)
 			if err != nil {

@@ -31,7 +31,7 @@ A figure that misses its limit is marked; the exit code is 1 then.`,
 		Example: `  posthouse bench
   posthouse bench --only w1,chat --rounds 15
   posthouse bench --json > bench.json`,
-		Args: cobra.NoArgs,
+		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.bench(cmd, &o) },
 	}
 	f := cmd.Flags()

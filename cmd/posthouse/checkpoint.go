@@ -19,7 +19,7 @@ func (a *app) checkpointCmd() *cobra.Command {
 		Short:   "List, show, fork and delete checkpoints",
 		Example: `  posthouse checkpoint list --coordination dispatch
   posthouse checkpoint show 019a...`,
-		Args: cobra.NoArgs,
+		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.checkpointList(), a.checkpointShow(), a.checkpointFork(), a.checkpointDelete())
@@ -42,7 +42,7 @@ func (a *app) checkpointList() *cobra.Command {
 		Use: "list", Aliases: []string{"ls"}, Short: "List checkpoints, newest first",
 		Example: `  posthouse checkpoint list --coordination dispatch --status waiting
   posthouse checkpoint ls --thread order-1234 --order asc --json --states`,
-		Args: cobra.NoArgs,
+		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -95,7 +95,7 @@ func (a *app) checkpointShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show CHECKPOINT", Short: "Show a checkpoint with its state",
 		Example: `  posthouse checkpoint show 019a...`,
-		Args:    cobra.ExactArgs(1),
+		Args:    args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -130,7 +130,7 @@ could run does not run until it is resumed.`,
 		Example: `  posthouse checkpoint fork 019a...
   posthouse checkpoint fork 019a... --branch what-if --patch '{"amount": 20}'
   posthouse checkpoint fork 019a... --thread order-1234-copy`,
-		Args: cobra.ExactArgs(1),
+		Args: args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -181,7 +181,7 @@ keeps them, subtree deletes them too. Deleting a head moves the head to its
 parent and cancels its gates. The removal goes on record.`,
 		Example: `  posthouse checkpoint delete 019a...
   posthouse checkpoint rm 019a... --mode subtree --reason "wrong customer"`,
-		Args: cobra.ExactArgs(1),
+		Args: args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.client()
 			if err != nil {

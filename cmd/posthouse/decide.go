@@ -50,7 +50,7 @@ decision is on record before anything it sets off, and there is one: who comes
 second gets exit code 4 and the first decision. The command then waits for the
 work that follows and prints the checkpoint it led to.`,
 		Example: example,
-		Args:    cobra.ExactArgs(1),
+		Args:    args(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.decide(cmd.Context(), args[0], &d) },
 	}
 	f := cmd.Flags()

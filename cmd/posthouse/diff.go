@@ -23,7 +23,7 @@ Values within JSON are named by their JSON pointer. Elements of lists are
 matched from both ends, so an appended message shows as one addition.`,
 		Example: `  posthouse diff 019a...01 019a...05
   posthouse diff 019a...01 019a...05 --json`,
-		Args: cobra.ExactArgs(2),
+		Args: args(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.client()
 			if err != nil {

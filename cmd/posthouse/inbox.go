@@ -18,7 +18,7 @@ func (a *app) inboxCmd() *cobra.Command {
 		Example: `  posthouse inbox
   posthouse inbox --assignee alice
   posthouse inbox --json | jq -r '.[].id'`,
-		Args: cobra.NoArgs,
+		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.client()
 			if err != nil {

@@ -13,7 +13,7 @@ func (a *app) keyCmd() *cobra.Command {
 		Short: "List and rotate signing keys",
 		Example: `  posthouse key list
   posthouse key rotate`,
-		Args: cobra.NoArgs,
+		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.keyList(), a.keyRotate())
@@ -30,7 +30,7 @@ func (a *app) keyList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the public keys that signatures are checked against",
 		Example: `  posthouse key list`,
-		Args:    cobra.NoArgs,
+		Args:    args(0),
 		RunE: func(*cobra.Command, []string) error {
 			dir, err := a.dir()
 			if err != nil {
@@ -64,7 +64,7 @@ The new public key joins the ring in signing.key.pub, the old one is retired
 there and its private half is gone. A running server goes on with the old key
 until it is restarted, for at most 24 hours.`,
 		Example: `  posthouse key rotate --yes`,
-		Args:    cobra.NoArgs,
+		Args:    args(0),
 		RunE: func(*cobra.Command, []string) error {
 			dir, err := a.dir()
 			if err != nil {

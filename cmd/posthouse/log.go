@@ -27,7 +27,7 @@ func (a *app) logCmd() *cobra.Command {
 right, and between a checkpoint and the next the gates it opened and how they
 were decided. The branch a checkpoint heads stands in brackets.`,
 		Example: `  posthouse log order-1234`,
-		Args:    cobra.ExactArgs(1),
+		Args:    args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.client()
 			if err != nil {

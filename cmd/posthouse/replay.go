@@ -19,7 +19,7 @@ History is not changed: what runs again does so in a new branch, or with
 --thread in a new thread. Gates that waited there wait again, under new ids.`,
 		Example: `  posthouse replay 019a...
   posthouse replay 019a... --branch second-try`,
-		Args: cobra.ExactArgs(1),
+		Args: args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.client()
 			if err != nil {

@@ -22,7 +22,7 @@ Give a thread (its branch main unless --branch names another) or the checkpoint
 at the head of a branch. Recorded steps are not run again.`,
 		Example: `  posthouse resume 019a...
   posthouse resume order-1234 --branch what-if`,
-		Args: cobra.ExactArgs(1),
+		Args: args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.client()
 			if err != nil {

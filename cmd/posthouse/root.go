@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -161,6 +162,23 @@ func (e *exitError) Error() string { return "posthouse: the answer above is not 
 // usage turns a complaint about flags into an error that names the help.
 func usage(cmd *cobra.Command, err error) error {
 	return &posthouse.Error{Code: posthouse.CodeInvalid, Message: err.Error(), Hint: "see: " + cmd.CommandPath() + " --help"}
+}
+
+// args checks how many arguments a command got.
+func args(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		if len(given) == n {
+			return nil
+		}
+		e := &posthouse.Error{Code: posthouse.CodeInvalid, Hint: "see: " + cmd.CommandPath() + " --help"}
+		switch {
+		case n == 0:
+			e.Message = fmt.Sprintf("%s takes no argument, and was given %q", cmd.CommandPath(), given[0])
+		default:
+			e.Message = fmt.Sprintf("%s takes %s, and was given %d: %s", cmd.CommandPath(), count(n, "argument"), len(given), cmd.UseLine())
+		}
+		return e
+	}
 }
 
 // fromEnvironment sets the flags that were not given from POSTHOUSE_ variables.

@@ -25,7 +25,7 @@ MESSAGE is text; - reads it from standard input, @FILE from a file. What the
 agent says is printed as it comes. The work goes on if this command is stopped.`,
 		Example: `  posthouse send dispatch "please refund order 1234"
   posthouse send dispatch @request.txt --thread order-1234`,
-		Args: cobra.ExactArgs(2),
+		Args: args(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			message, err := a.readArg(args[1])
 			if err != nil {

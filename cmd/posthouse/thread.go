@@ -19,7 +19,7 @@ func (a *app) threadCmd() *cobra.Command {
 		Short:   "List, show and delete threads",
 		Example: `  posthouse thread list --waiting
   posthouse thread show order-1234`,
-		Args: cobra.NoArgs,
+		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.threadList(), a.threadShow(), a.threadDelete())
@@ -34,7 +34,7 @@ func (a *app) threadList() *cobra.Command {
 		Use: "list", Aliases: []string{"ls"}, Short: "List threads by name",
 		Example: `  posthouse thread list
   posthouse thread ls --status failed --json`,
-		Args: cobra.NoArgs,
+		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -76,7 +76,7 @@ func (a *app) threadShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show THREAD", Short: "Show a thread's summary and branches",
 		Example: `  posthouse thread show order-1234`,
-		Args:    cobra.ExactArgs(1),
+		Args:    args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -122,7 +122,7 @@ func (a *app) threadDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete THREAD", Aliases: []string{"rm"}, Short: "Delete a thread with its whole history",
 		Example: `  posthouse thread delete order-1234 --reason "asked by the customer"`,
-		Args:    cobra.ExactArgs(1),
+		Args:    args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.client()
 			if err != nil {

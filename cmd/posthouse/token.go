@@ -23,7 +23,7 @@ for others. A running server notices changes at once. Secrets are shown once;
 the data directory keeps their hashes.`,
 		Example: `  posthouse token create --name alice --role approver --out alice.token
   posthouse token list`,
-		Args: cobra.NoArgs,
+		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.tokenCreate(), a.tokenList(), a.tokenRevoke())
@@ -48,7 +48,7 @@ func (a *app) tokenCreate() *cobra.Command {
 		Use: "create", Short: "Make a token and print its secret, once",
 		Example: `  posthouse token create --name alice --role approver
   posthouse token create --name ci --role viewer --out ci.token`,
-		Args: cobra.NoArgs,
+		Args: args(0),
 		RunE: func(*cobra.Command, []string) error {
 			ts, err := a.tokens()
 			if err != nil {
@@ -104,7 +104,7 @@ func (a *app) tokenList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List tokens, without their secrets",
 		Example: `  posthouse token list`,
-		Args:    cobra.NoArgs,
+		Args:    args(0),
 		RunE: func(*cobra.Command, []string) error {
 			ts, err := a.tokens()
 			if err != nil {
@@ -138,7 +138,7 @@ func (a *app) tokenRevoke() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "revoke NAME", Short: "Take a token away, also from running servers",
 		Example: `  posthouse token revoke alice`,
-		Args:    cobra.ExactArgs(1),
+		Args:    args(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			ts, err := a.tokens()
 			if err != nil {

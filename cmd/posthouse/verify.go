@@ -36,7 +36,7 @@ Exit code 8 if anything is wrong; each fault names thread, entry and record.`,
 		Example: `  posthouse verify
   posthouse verify --data-dir /backup/posthouse --witness /safe/head.json
   posthouse verify --thread order-1234 --key public.pem --json`,
-		Args: cobra.NoArgs,
+		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.verify(cmd.Context(), &v) },
 	}
 	f := cmd.Flags()
@@ -148,7 +148,7 @@ A log that was cut short, or a store put back to an old copy, is consistent in
 itself. Handed to verify later, this file finds both. Keep it on another machine.`,
 		Example: `  posthouse witness /safe/head.json
   posthouse verify --witness /safe/head.json`,
-		Args: cobra.ExactArgs(1),
+		Args: args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			store, dir, err := a.openStore(cmd.Context(), url, true)
 			if err != nil {

@@ -12,7 +12,7 @@ func (a *app) versionCmd() *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version",
 		Example: `  posthouse version --json`,
-		Args:    cobra.NoArgs,
+		Args:    args(0),
 		RunE: func(*cobra.Command, []string) error {
 			v := readVersion()
 			if a.JSON {
