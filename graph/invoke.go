@@ -32,7 +32,9 @@ func (a *App[S]) Resume(ctx context.Context, thread string, o ...RunOptions) (*R
 	return a.do(ctx, thread, o, nil, func(r *run[S]) (*Result[S], error) { return r.resume(ctx) })
 }
 
-// Advance is Resume for a runner: it implements posthouse.Program.
+var _ posthouse.Program = (*App[struct{}])(nil)
+
+// Advance is Resume for a runner, which knows a [posthouse.Program] only.
 func (a *App[S]) Advance(ctx context.Context, thread, branch string) error {
 	_, err := a.Resume(ctx, thread, RunOptions{Branch: branch})
 	return err
