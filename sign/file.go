@@ -111,3 +111,17 @@ func fileError(what, path string, err error) error {
 	}
 	return e
 }
+
+// inFile names the file that an error is about.
+func inFile(path string, err error) error {
+	var e *posthouse.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	named := *e
+	named.Field, named.Message = "", path+": "+e.Message
+	if e.Field != "" {
+		named.Message = path + ": " + e.Field + " " + e.Message
+	}
+	return &named
+}

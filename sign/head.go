@@ -131,7 +131,7 @@ func LoadHead(path string, ring *Ring) (*Head, error) {
 	}
 	h, err := ParseHead(data, ring)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, inFile(path, err)
 	}
 	return h, nil
 }

@@ -2,7 +2,6 @@ package sign
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"time"
 
@@ -48,7 +47,7 @@ func Load(path string) (*Key, error) {
 	}
 	key, err := ParseKey(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, inFile(path, err)
 	}
 	return key, nil
 }
@@ -78,7 +77,7 @@ func LoadRing(path string) (*Ring, error) {
 	}
 	ring, err := ParseRing(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, inFile(path, err)
 	}
 	return ring, nil
 }
