@@ -1,0 +1,228 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// binary is the built posthouse, made once by TestMain.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(build(m)) }
+
+func build(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "posthouse-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary = filepath.Join(dir, "posthouse")
+	cmd := exec.Command("go", "build", "-o", binary, "../../cmd/posthouse")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building posthouse: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// A house is a data directory, and the server on it while one runs.
+type house struct {
+	t     *testing.T
+	dir   string
+	url   string
+	token string
+	cmd   *exec.Cmd
+	log   *lockedBuffer
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func newHouse(t *testing.T) *house {
+	h := &house{t: t, dir: filepath.Join(t.TempDir(), "data"), log: &lockedBuffer{}}
+	t.Cleanup(func() {
+		if h.cmd != nil {
+			h.kill()
+		}
+		if t.Failed() {
+			t.Logf("the servers' standard error:\n%s", h.log)
+		}
+	})
+	return h
+}
+
+// start runs posthouse dev and waits for the lines it prints when it is ready.
+func (h *house) start() {
+	h.t.Helper()
+	cmd := exec.Command(binary, "dev", "--json", "--addr", "127.0.0.1:0", "--data-dir", h.dir)
+	cmd.Env = environment()
+	cmd.Stderr = h.log
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.cmd = cmd
+	var banner struct{ API, Page, Token string }
+	if err := json.NewDecoder(out).Decode(&banner); err != nil {
+		h.t.Fatalf("posthouse dev did not say where it is: %v", err)
+	}
+	h.url = strings.TrimSuffix(banner.Page, "/")
+	secret, err := os.ReadFile(banner.Token)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.token = strings.TrimSpace(string(secret))
+}
+
+// kill ends the server as a crash would.
+func (h *house) kill() {
+	h.t.Helper()
+	if err := h.cmd.Process.Kill(); err != nil {
+		h.t.Error(err)
+	}
+	_ = h.cmd.Wait() // says that it was killed
+	h.cmd = nil
+}
+
+// stop asks the server to end and returns its exit code.
+func (h *house) stop() int {
+	h.t.Helper()
+	if err := h.cmd.Process.Signal(os.Interrupt); err != nil {
+		h.t.Error(err)
+	}
+	_ = h.cmd.Wait() // the exit code says it
+	code := h.cmd.ProcessState.ExitCode()
+	h.cmd = nil
+	return code
+}
+
+// environment is ours without what could change how posthouse behaves.
+func environment() []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		if !strings.HasPrefix(kv, "POSTHOUSE_") {
+			env = append(env, kv)
+		}
+	}
+	return append(env, "NO_COLOR=1")
+}
+
+// An outcome is what one command said.
+type outcome struct {
+	code        int
+	out, errOut string
+}
+
+// run runs a command against the house.
+func (h *house) run(args ...string) outcome {
+	h.t.Helper()
+	return h.runIn(context.Background(), args...)
+}
+
+func (h *house) runIn(ctx context.Context, args ...string) outcome {
+	h.t.Helper()
+	cmd := exec.CommandContext(ctx, binary, append(args, "--data-dir", h.dir)...)
+	cmd.Env = append(environment(), "POSTHOUSE_SERVER="+h.url)
+	var out, errOut bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		h.t.Errorf("posthouse %s: %v", strings.Join(args, " "), err)
+	}
+	return outcome{cmd.ProcessState.ExitCode(), out.String(), errOut.String()}
+}
+
+// must runs a command that has to succeed.
+func (h *house) must(args ...string) string {
+	h.t.Helper()
+	o := h.run(args...)
+	if o.code != 0 {
+		h.t.Fatalf("posthouse %s: exit code %d\n%s%s", strings.Join(args, " "), o.code, o.out, o.errOut)
+	}
+	return o.out
+}
+
+// decode runs a command with --json and reads its answer.
+func (h *house) decode(v any, args ...string) {
+	h.t.Helper()
+	out := h.must(append(args, "--json")...)
+	if err := json.Unmarshal([]byte(out), v); err != nil {
+		h.t.Fatalf("posthouse %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// call sends a request and returns its status, with the answer in v.
+func (h *house) call(method, path, body string, v any) int {
+	h.t.Helper()
+	req, err := http.NewRequest(method, h.url+path, strings.NewReader(body))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+h.token)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		h.t.Errorf("%s %s: %v", method, path, err)
+		return 0
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		h.t.Errorf("%s %s: %v", method, path, err)
+		return 0
+	}
+	if v != nil {
+		if err := json.Unmarshal(data, v); err != nil {
+			h.t.Errorf("%s %s: %v\n%s", method, path, err, data)
+		}
+	}
+	return resp.StatusCode
+}
+
+// effects returns the lines of the effects log that hold a text.
+func (h *house) effects(text string) (lines []string) {
+	h.t.Helper()
+	data, err := os.ReadFile(filepath.Join(h.dir, "effects.log"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		h.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if strings.Contains(line, text) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
