@@ -3,7 +3,7 @@ package storetest
 import (
 	"encoding/binary"
 	"fmt"
-	"strings"
+	"strconv"
 	"sync"
 	"time"
 
@@ -215,9 +215,9 @@ func (l *Log) Removal(gone ...posthouse.ID) Item {
 
 // filler returns n bytes that do not repeat soon.
 func filler(n int, seed string) []byte {
-	var b strings.Builder
-	for i := 0; b.Len() < n; i++ {
-		fmt.Fprintf(&b, "%s %d; ", seed, i)
+	b := make([]byte, 0, n+len(seed)+24)
+	for i := int64(0); len(b) < n; i++ {
+		b = append(strconv.AppendInt(append(append(b, seed...), ' '), i, 10), "; "...)
 	}
-	return []byte(b.String()[:n])
+	return b[:n:n]
 }

@@ -55,7 +55,6 @@ type scripted struct {
 	name   string
 	anew   bool // each try with a Ledger that knows nothing, as after a restart
 	ledger *posthouse.Ledger
-	tries  int
 }
 
 // script does something of everything and returns what is then in the store.

@@ -81,16 +81,15 @@ func removeBodies(t *T) {
 
 func removeBelow(t *T) {
 	l := t.Builder.Log("t1")
-	var es []*posthouse.Entry
 	var hs []*posthouse.Header
 	var gates []posthouse.ID
 	for range 6 {
 		gate := t.Builder.GateID()
 		e := t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusWaiting}, "state"), l.Gate(gate, t.Builder.Now()))
-		es, hs, gates = append(es, e), append(hs, &headers(e)[0]), append(gates, gate)
+		hs, gates = append(hs, &headers(e)[0]), append(gates, gate)
 	}
 	hs[1] = t.checkpoint(l, posthouse.Header{ID: hs[1].ID, Order: hs[1].Order, Revision: 1}, "again") // its newest place stays
-	es = t.read("t1", posthouse.Range{})
+	es := t.read("t1", posthouse.Range{})
 	_, others := t.log("t2", 3)
 
 	t.remove(posthouse.Removal{Thread: "t1", Below: 4})
