@@ -2,12 +2,14 @@ package sqlitestore_test
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -42,19 +44,8 @@ func idSource() func() posthouse.ID {
 }
 
 func orderOf(id posthouse.ID) (k posthouse.OrderKey) {
-	_, _ = fmt.Sscanf(strings.ReplaceAll(string(id), "-", ""), "%x", (*hexBytes)(&k))
+	_, _ = hex.Decode(k[:], []byte(strings.ReplaceAll(string(id), "-", "")))
 	return k
-}
-
-type hexBytes posthouse.OrderKey
-
-func (h *hexBytes) Scan(state fmt.ScanState, _ rune) error {
-	for i := range h {
-		if _, err := fmt.Fscanf(state, "%02x", &h[i]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // node is the batch of a graph's step: a checkpoint with a body.
@@ -125,7 +116,8 @@ func BenchmarkAppend(b *testing.B) {
 			rnd, ids := rand.New(rand.NewPCG(1, 2)), idSource()
 			const perRound = 200
 			var ratios []float64
-			var ours, theirs []time.Duration
+			var ours, theirs []float64
+			var cpu []float64
 			round := int64(0)
 			for b.Loop() {
 				round++
@@ -138,33 +130,37 @@ func BenchmarkAppend(b *testing.B) {
 				for i := range batches {
 					batches[i] = l.node(bodies[i])
 				}
+				var us, them cost
 				run := []func(){
 					func() {
-						start := time.Now()
-						for _, batch := range batches {
-							if err := s.Append(b.Context(), batch); err != nil {
-								b.Fatal(err)
+						us = measure(func() {
+							for _, batch := range batches {
+								if err := s.Append(b.Context(), batch); err != nil {
+									b.Fatal(err)
+								}
 							}
-						}
-						ours = append(ours, time.Since(start))
+						})
 					},
 					func() {
-						start := time.Now()
-						for i, body := range bodies {
-							if err := base.Append(b.Context(), round, int64(i), body); err != nil {
-								b.Fatal(err)
+						them = measure(func() {
+							for i, body := range bodies {
+								if err := base.Append(b.Context(), round, int64(i), body); err != nil {
+									b.Fatal(err)
+								}
 							}
-						}
-						theirs = append(theirs, time.Since(start))
+						})
 					},
 				}
 				run[round%2]()
 				run[1-round%2]()
-				ratios = append(ratios, theirs[len(theirs)-1].Seconds()/ours[len(ours)-1].Seconds())
+				ours, theirs = append(ours, us.wall.Seconds()), append(theirs, them.wall.Seconds())
+				ratios = append(ratios, them.wall.Seconds()/us.wall.Seconds())
+				cpu = append(cpu, (us.cpu-them.cpu).Seconds()*1e6/perRound)
 			}
+			b.ReportMetric(median(cpu), "extra-cpu-us/step")
 			b.ReportMetric(median(ratios), "x-baseline")
-			b.ReportMetric(perRound/median(seconds(ours)), "steps/s")
-			b.ReportMetric(perRound/median(seconds(theirs)), "baseline-steps/s")
+			b.ReportMetric(perRound/median(ours), "steps/s")
+			b.ReportMetric(perRound/median(theirs), "baseline-steps/s")
 		})
 	}
 }
@@ -175,15 +171,18 @@ func BenchmarkAppendMany(b *testing.B) {
 	s, base := openStore(b), openBase(b)
 	rnd, ids := rand.New(rand.NewPCG(1, 2)), idSource()
 	body := words(rnd, 200)
-	var ratios []float64
+	var ratios, cpu, cpus []float64
 	round := int64(0)
 	for b.Loop() {
 		round++
 		batches := make([][]*posthouse.Batch, threads)
-		for t := range batches {
-			l := newLine(fmt.Sprintf("thread-%d-%d", round, t), ids)
-			for range steps {
-				batches[t] = append(batches[t], l.node(body))
+		lines := make([]*line, threads)
+		for range steps { // ids ascend in about the order of the appends
+			for t := range batches {
+				if lines[t] == nil {
+					lines[t] = newLine(fmt.Sprintf("thread-%d-%d", round, t), ids)
+				}
+				batches[t] = append(batches[t], lines[t].node(body))
 			}
 		}
 		ours := together(threads, func(t int) {
@@ -200,26 +199,38 @@ func BenchmarkAppendMany(b *testing.B) {
 				}
 			}
 		})
-		ratios = append(ratios, theirs.Seconds()/ours.Seconds())
+		ratios = append(ratios, theirs.wall.Seconds()/ours.wall.Seconds())
+		cpu = append(cpu, theirs.cpu.Seconds()/ours.cpu.Seconds())
+		cpus = append(cpus, ours.cpu.Seconds()*1e6/(threads*steps))
 	}
 	b.ReportMetric(median(ratios), "x-baseline")
+	b.ReportMetric(median(cpu), "x-baseline-cpu")
+	b.ReportMetric(median(cpus), "cpu-us/step")
 }
 
-func together(n int, fn func(int)) time.Duration {
-	var wg sync.WaitGroup
-	start := time.Now()
-	for i := range n {
-		wg.Go(func() { fn(i) })
+// A cost is what something took. CPU time is steadier than wall time on a
+// machine that others use.
+type cost struct{ wall, cpu time.Duration }
+
+func measure(fn func()) cost {
+	cpu := func() time.Duration {
+		var u syscall.Rusage
+		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+		return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 	}
-	wg.Wait()
-	return time.Since(start)
+	c, start := cpu(), time.Now()
+	fn()
+	return cost{time.Since(start), cpu() - c}
 }
 
-func seconds(ds []time.Duration) (s []float64) {
-	for _, d := range ds {
-		s = append(s, d.Seconds())
-	}
-	return s
+func together(n int, fn func(int)) cost {
+	return measure(func() {
+		var wg sync.WaitGroup
+		for i := range n {
+			wg.Go(func() { fn(i) })
+		}
+		wg.Wait()
+	})
 }
 
 func median(v []float64) float64 {

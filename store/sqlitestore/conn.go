@@ -61,7 +61,7 @@ func (s *Store) connect(m mode) (*conn, error) {
 	script := "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
 	if m == modeWrite {
 		// Removed bytes are overwritten, not just unlinked.
-		script += "PRAGMA secure_delete=ON; PRAGMA journal_size_limit=16777216; PRAGMA cache_size=-16384;"
+		script += "PRAGMA secure_delete=ON; PRAGMA journal_size_limit=16777216;"
 	}
 	if err := c.script(script); err != nil {
 		_ = c.Close()
