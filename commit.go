@@ -25,9 +25,7 @@ func (l *Ledger) Commit(ctx context.Context, d *Draft) (*Committed, error) {
 	}
 	if h != nil {
 		l.opt.Observer.saved(l.opt.Logger, h)
-		if err := l.evict(ctx); err != nil {
-			return nil, err
-		}
+		l.evict(ctx)
 	}
 	return c, nil
 }

@@ -171,8 +171,23 @@ func expired(g *Gate) *Decision {
 	return &Decision{Verdict: Expire, By: "posthouse", Reason: "no decision by " + g.ExpiresAt.Format(time.RFC3339)}
 }
 
-// decide appends what choose decides of an open gate.
+// decide appends what choose decides of an open gate and tells of it.
 func (l *Ledger) decide(ctx context.Context, id ID, choose func(*Gate, time.Time) (*Decision, error)) (*Gate, error) {
+	g, err := l.record(ctx, id, choose)
+	if err != nil {
+		return nil, err
+	}
+	l.opt.Observer.decided(l.opt.Logger, g)
+	if g.Decision.Verdict == Expire {
+		return g, &Error{
+			Code: CodeExpired, Decision: g.Decision,
+			Message: "gate " + string(id) + " expired at " + g.ExpiresAt.Format(time.RFC3339), Hint: "ask again",
+		}
+	}
+	return g, nil
+}
+
+func (l *Ledger) record(ctx context.Context, id ID, choose func(*Gate, time.Time) (*Decision, error)) (*Gate, error) {
 	ref, err := l.find(ctx, id)
 	if err != nil {
 		return nil, err
@@ -198,17 +213,7 @@ func (l *Ledger) decide(ctx context.Context, id ID, choose func(*Gate, time.Time
 		g.Decision = &c
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	l.opt.Observer.decided(l.opt.Logger, g)
-	if g.Decision.Verdict == Expire {
-		return g, &Error{
-			Code: CodeExpired, Decision: g.Decision,
-			Message: "gate " + string(id) + " expired at " + g.ExpiresAt.Format(time.RFC3339), Hint: "ask again",
-		}
-	}
-	return g, nil
+	return g, err
 }
 
 // openGate returns the gate if it waits, else the error that says what became

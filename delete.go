@@ -100,6 +100,7 @@ func (l *Ledger) deleteIn(ctx context.Context, thread string, o *DeleteOptions, 
 		return nil, err
 	}
 	t.heads = map[string]*head{}
+	l.retained.deleted(del.Checkpoints)
 	removed, err := l.store.Remove(ctx, Removal{Thread: thread, Bodies: gone})
 	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
 	return del, err
@@ -217,6 +218,7 @@ func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptio
 		return nil, err
 	}
 	t.heads = map[string]*head{}
+	l.retained.deleted(del.Checkpoints)
 	removed, err := l.store.Remove(ctx, Removal{Thread: thread, Below: t.info.Tail.Seq})
 	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
 	return &del, err

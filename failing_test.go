@@ -153,7 +153,7 @@ func TestEveryStoreErrorIsTold(t *testing.T) {
 			for n := 1; ; n++ {
 				w := newWaitingThread(t)
 				s := &failing{Store: w.store, n: n}
-				err := op(must[*posthouse.Ledger](t)(posthouse.Open(s, &posthouse.Options{MaxCheckpoints: 100})), w)
+				err := op(must[*posthouse.Ledger](t)(posthouse.Open(s, nil)), w)
 				if s.n > 0 {
 					if err != nil {
 						t.Errorf("without a fault: %v", err)

@@ -17,41 +17,42 @@ type retention struct {
 // evict brings the store back under the cap, oldest first, with a little slack
 // for large caps so that not every save pays. Heads and waiting checkpoints
 // stay, also if that leaves more than the cap. Bodies go at the next
-// [Ledger.Compact].
-func (l *Ledger) evict(ctx context.Context) error {
+// [Ledger.Compact]. The save that it follows is durable already, so a failure
+// is logged, and made good by the next save.
+func (l *Ledger) evict(ctx context.Context) {
 	if l.opt.MaxCheckpoints == 0 {
-		return nil
+		return
 	}
-	return l.evictBeyond(ctx, l.opt.MaxCheckpoints)
+	gone, err := l.evictBeyond(ctx, l.opt.MaxCheckpoints)
+	if err != nil {
+		l.opt.Logger.Error("the retention cap could not be kept", "cap", l.opt.MaxCheckpoints, "error", err)
+	}
+	for _, h := range gone {
+		l.opt.Observer.evicted(l.opt.Logger, h, l.Now())
+	}
 }
 
-func (l *Ledger) evictBeyond(ctx context.Context, limit int) error {
+func (l *Ledger) evictBeyond(ctx context.Context, limit int) (gone []*Header, err error) {
 	r := &l.retained
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.counted {
-		for t, err := range l.store.Threads(ctx, ThreadQuery{}) {
-			if err != nil {
-				return err
-			}
-			r.count += t.Checkpoints
-		}
-		r.counted = true
-	} else {
+	if r.counted {
 		r.count++
+	} else if err := r.recount(ctx, l.store); err != nil {
+		return nil, err
 	}
 	if r.count <= limit+limit/64 {
-		return nil
+		return nil, nil
 	}
 	byThread := map[string][]*Header{}
 	surplus := r.count - limit
 	for h, err := range l.store.List(ctx, Query{}) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		info, err := l.Thread(ctx, h.Thread)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if info.protects(h) {
 			continue
@@ -62,13 +63,33 @@ func (l *Ledger) evictBeyond(ctx context.Context, limit int) error {
 		}
 	}
 	for thread, hs := range byThread {
-		n, err := l.evictFrom(ctx, thread, hs)
-		r.count -= n
+		out, err := l.evictFrom(ctx, thread, hs)
+		r.count -= len(out)
+		gone = append(gone, out...)
+		if err != nil {
+			return gone, err
+		}
+	}
+	return gone, nil
+}
+
+func (r *retention) recount(ctx context.Context, s Store) error {
+	n := 0
+	for t, err := range s.Threads(ctx, ThreadQuery{}) {
 		if err != nil {
 			return err
 		}
+		n += t.Checkpoints
 	}
+	r.count, r.counted = n, true
 	return nil
+}
+
+// deleted takes n checkpoints off the count.
+func (r *retention) deleted(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count -= n
 }
 
 func (t *ThreadInfo) protects(h *Header) bool {
@@ -87,10 +108,10 @@ func (t *ThreadInfo) protects(h *Header) bool {
 
 // evictFrom attests that checkpoints which are neither heads nor waiting leave
 // the index.
-func (l *Ledger) evictFrom(ctx context.Context, thread string, hs []*Header) (int, error) {
+func (l *Ledger) evictFrom(ctx context.Context, thread string, hs []*Header) ([]*Header, error) {
 	t, err := l.thread(thread)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,13 +139,10 @@ func (l *Ledger) evictFrom(ctx context.Context, thread string, hs []*Header) (in
 		return nil
 	})
 	if errors.Is(err, errNothing) {
-		return 0, nil
+		return nil, nil
 	}
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	for _, h := range gone {
-		l.opt.Observer.evicted(l.opt.Logger, h, l.Now())
-	}
-	return len(gone), nil
+	return gone, nil
 }

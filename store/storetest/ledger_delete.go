@@ -143,5 +143,21 @@ func ledgerDeleteCases() []Case {
 				t.Errorf("%d heads, want all 8", n)
 			}
 		}},
+		{Name: "ledger/what was deleted does not count against the cap", Rule: "Deleting makes room: nothing is evicted for checkpoints that are gone.", Run: func(t *T) {
+			d := t.desk(posthouse.Options{MaxCheckpoints: 6})
+			c := d.root("t", "", "0")
+			for i := range 2 {
+				c = d.derive(c, fmt.Sprint(i+1))
+			}
+			d.derive(d.root("u", "", "x"), "x")
+			_, err := d.DeleteThread(t.ctx, "u", nil)
+			t.ok(err)
+			for i := range 3 {
+				c = d.derive(c, fmt.Sprint(i+3))
+			}
+			d.wantStates(posthouse.Query{}, numbered("", 6)...)
+			d.derive(c, "6")
+			d.wantStates(posthouse.Query{}, numbered("", 7)[1:]...)
+		}},
 	}
 }
