@@ -110,16 +110,12 @@ func (d *drawing) branch(h *posthouse.Header, indent string) {
 	fmt.Fprint(d.t.Out, strings.TrimPrefix(b.String(), indent))
 }
 
-// straight picks the child that continues the line: the first on h's own
-// branch, else the only one there is.
+// straight picks the child that continues the line: the first on h's own branch.
 func straight(h *posthouse.Header, kids []*posthouse.Header) *posthouse.Header {
 	for _, k := range kids {
 		if k.Branch == h.Branch {
 			return k
 		}
-	}
-	if len(kids) == 1 {
-		return kids[0]
 	}
 	return nil
 }
