@@ -157,6 +157,25 @@ func (c *conn) do(k int) error {
 	return exec(stmt)
 }
 
+// query runs a prepared statement and calls row for each row.
+func (c *conn) query(k int, bind, row func(*sqlite.Stmt)) error {
+	stmt, err := c.stmt(k)
+	if err != nil {
+		return err
+	}
+	bind(stmt)
+	for {
+		more, err := stmt.Step()
+		if err != nil {
+			return err
+		}
+		if !more {
+			return stmt.Reset()
+		}
+		row(stmt)
+	}
+}
+
 // interruptible makes ctx stop what the connection does until the returned
 // function is called. It is for the few calls that take long.
 func (c *conn) interruptible(ctx context.Context) (stop func()) {

@@ -48,6 +48,15 @@ func (k *key) ordered(o posthouse.OrderKey) bool {
 
 func (k *key) isV7() bool { return k.n == 16 && k.blob[6]>>4 == 7 }
 
+// scanKey reads back what bind wrote.
+func scanKey(stmt *sqlite.Stmt, col int) (k key) {
+	if stmt.ColumnType(col) == sqlite.TypeText {
+		return key{text: stmt.ColumnText(col)}
+	}
+	k.n = stmt.ColumnBytes(col, k.blob[:])
+	return k
+}
+
 // id is what keyOf was given.
 func (k *key) id() posthouse.ID {
 	switch k.n {

@@ -155,15 +155,11 @@ func (w *writer) unindexEntry(t *thread, e *posthouse.Entry, id int64, b *stored
 			done.Bodies++
 			done.Bytes += int64(r.Size)
 		}
-		var k key
-		switch {
-		case r.Checkpoint != nil:
-			k = keyOf(r.Checkpoint.ID)
-		case r.Gate != nil:
-			k = keyOf(r.Gate.ID)
-		default:
+		name, ok := idOf(r)
+		if !ok {
 			continue
 		}
+		k := keyOf(name)
 		p, err := w.place(&k)
 		if err == nil && p.entry == id {
 			err = w.unindexHead(&k, p, r.Checkpoint)

@@ -119,6 +119,20 @@ func (c *conn) lastID() (int64, error) {
 	return stmt.ColumnInt64(0), stmt.Reset()
 }
 
+// idOf returns the id that a record brings to the index: a checkpoint's, a
+// gate's, and with a decision the gate's again.
+func idOf(r *posthouse.Record) (id posthouse.ID, ok bool) {
+	switch {
+	case r.Checkpoint != nil:
+		return r.Checkpoint.ID, true
+	case r.Gate != nil:
+		return r.Gate.ID, true
+	case r.Decision != nil:
+		return r.Decision.Gate, true
+	}
+	return "", false
+}
+
 // A place is where an id leads; its entry is 0 if it leads nowhere.
 type place struct {
 	entry  int64

@@ -69,6 +69,18 @@ const (
 
 	qWatch
 	qTail
+
+	qThreadName
+	qCheckLog
+	qHasOrder
+	qHasMember
+	qCheckIDs
+	qCheckOrders
+	qCheckMembers
+	qStrayTails
+	qStrayEntries
+	qStrayPacks
+	qLostPacks
 	statements
 )
 
@@ -167,4 +179,17 @@ var statement = [statements]string{
 		WHERE e.id > ?1 ORDER BY e.id`,
 	qTail: `SELECT max(ifnull((SELECT max(id) FROM entries), 0),
 		ifnull((SELECT value FROM marks WHERE name = 'entries'), 0))`,
+
+	qThreadName: `SELECT name FROM threads WHERE id = ?1`,
+	qCheckLog:   `SELECT ` + headColumns + `, e.gone, e.pack FROM entries e WHERE e.thread = ?1 ORDER BY e.seq`,
+	qHasOrder:   `SELECT 1 FROM orders WHERE ord = ?1 AND entry = ?2`,
+	qHasMember: `SELECT 1 FROM coordinations c JOIN members m ON m.coordination = c.id
+		WHERE c.name = ?1 AND m.ord = ?2 AND m.entry = ?3`,
+	qCheckIDs:     `SELECT id, entry FROM ids`,
+	qCheckOrders:  `SELECT ord, entry FROM orders`,
+	qCheckMembers: `SELECT m.ord, m.entry, ifnull(c.name, '') FROM members m LEFT JOIN coordinations c ON c.id = m.coordination`,
+	qStrayTails:   `SELECT id FROM tails WHERE id NOT IN (SELECT id FROM threads)`,
+	qStrayEntries: `SELECT DISTINCT thread FROM entries WHERE thread NOT IN (SELECT id FROM threads)`,
+	qStrayPacks:   `SELECT id FROM packs WHERE id NOT IN (SELECT pack >> 8 FROM entries WHERE pack IS NOT NULL)`,
+	qLostPacks:    `SELECT DISTINCT pack >> 8 FROM entries WHERE pack IS NOT NULL AND pack >> 8 NOT IN (SELECT id FROM packs)`,
 }

@@ -108,10 +108,7 @@ func (w *writer) loadThread(name string) (*thread, error) {
 		return t, first(err, stmt.Reset())
 	}
 	t.id = stmt.ColumnInt64(0)
-	t.row = threadRow{
-		flags: stmt.ColumnInt64(1), waiting: !stmt.ColumnIsNull(2), live: !stmt.ColumnIsNull(3),
-		due: posthouse.Millis(stmt.ColumnInt64(4)), graph: stmt.ColumnText(5),
-	}
+	t.row = scanThreadRow(stmt)
 	top, info, err := readState(stmt, 6)
 	if err != nil {
 		return nil, first(err, stmt.Reset())
@@ -153,6 +150,22 @@ func (w *writer) append(b *posthouse.Batch) error {
 	return nil
 }
 
+// scanThreadRow reads the columns of qThread.
+func scanThreadRow(stmt *sqlite.Stmt) threadRow {
+	return threadRow{
+		flags: stmt.ColumnInt64(1), waiting: !stmt.ColumnIsNull(2), live: !stmt.ColumnIsNull(3),
+		due: posthouse.Millis(stmt.ColumnInt64(4)), graph: stmt.ColumnText(5),
+	}
+}
+
+// rowOf returns the columns that go with a summary.
+func rowOf(info *posthouse.ThreadInfo, flags int64) threadRow {
+	return threadRow{
+		flags: flags, waiting: len(info.Waiting) > 0, live: info.Runnable() || info.Lease.Held,
+		due: info.Due, graph: info.Graph,
+	}
+}
+
 // settled answers an append that does not meet the tail: it may be there.
 func (w *writer) settled(t *thread, b *posthouse.Batch) error {
 	if t.tail == (posthouse.Position{Seq: b.Entry.Seq, Hash: b.Entry.Hash}) {
@@ -192,10 +205,7 @@ func (w *writer) settled(t *thread, b *posthouse.Batch) error {
 // of the append.
 func (w *writer) summarise(t *thread, b *posthouse.Batch) error {
 	info := b.Thread
-	row := threadRow{
-		flags: t.row.flags, waiting: len(info.Waiting) > 0, live: info.Runnable() || info.Lease.Held,
-		due: info.Due, graph: info.Graph,
-	}
+	row := rowOf(info, t.row.flags)
 	var err error
 	if w.buf, err = info.AppendBinary(append(w.buf[:0], t.top[:]...)); err != nil {
 		return err
