@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -84,10 +85,11 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// start runs posthouse dev and waits for the lines it prints when it is ready.
-func (h *house) start() {
+// start runs posthouse dev, waits for the lines it prints when it is ready, and
+// returns them.
+func (h *house) start() (banner string) {
 	h.t.Helper()
-	cmd := exec.Command(binary, "dev", "--json", "--addr", "127.0.0.1:0", "--data-dir", h.dir)
+	cmd := exec.Command(binary, "dev", "--addr", "127.0.0.1:0", "--data-dir", h.dir)
 	cmd.Env = environment()
 	cmd.Stderr = h.log
 	out, err := cmd.StdoutPipe()
@@ -98,16 +100,22 @@ func (h *house) start() {
 		h.t.Fatal(err)
 	}
 	h.cmd = cmd
-	var banner struct{ API, Page, Token string }
-	if err := json.NewDecoder(out).Decode(&banner); err != nil {
-		h.t.Fatalf("posthouse dev did not say where it is: %v", err)
+	tokenFile := ""
+	for sc := bufio.NewScanner(out); !strings.Contains(banner, "\nnext: ") && sc.Scan(); {
+		banner += sc.Text() + "\n"
+		if url, ok := strings.CutPrefix(sc.Text(), "Page "); ok {
+			h.url = strings.TrimSuffix(strings.TrimSpace(url), "/")
+		}
+		if path, ok := strings.CutPrefix(sc.Text(), "Token file "); ok {
+			tokenFile = strings.TrimSpace(path)
+		}
 	}
-	h.url = strings.TrimSuffix(banner.Page, "/")
-	secret, err := os.ReadFile(banner.Token)
+	secret, err := os.ReadFile(tokenFile)
 	if err != nil {
-		h.t.Fatal(err)
+		h.t.Fatalf("posthouse dev did not say where its token is: %v\n%s", err, banner)
 	}
 	h.token = strings.TrimSpace(string(secret))
+	return banner
 }
 
 // kill ends the server as a crash would.

@@ -1,0 +1,167 @@
+package e2e
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+var update = flag.Bool("update", false, "write what the commands say into README.md")
+
+const readme = "../../README.md"
+
+// TestReadme runs the walk of README.md and compares what it says with what
+// the commands say, ids, times and hashes aside.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &walker{house: newHouse(t), ids: map[string]string{}}
+	got := console.ReplaceAllStringFunc(string(text), w.block)
+	if w.commands < 10 {
+		t.Errorf("README.md has %d commands in its walk", w.commands)
+	}
+	if *update {
+		if err := os.WriteFile(readme, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if a, b := sketch(string(text)), sketch(got); a != b {
+		t.Errorf("README.md does not say what the commands say; go test ./internal/e2e -run Readme -update mends it\n%s",
+			diff.Diff("README.md", []byte(a), "now", []byte(b)))
+	}
+}
+
+var (
+	console = regexp.MustCompile("(?s)```console\n.*?```")
+	uuid    = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	varying = regexp.MustCompile(`ed25519:[0-9a-f]{16}|[0-9a-f]{64}|\d{4}-\d\d-\d\d[T ][0-9:.]+Z?|\d+(\.\d+)? (KiB|B)\b`)
+)
+
+// sketch is a text with what differs from run to run taken out.
+func sketch(text string) string {
+	names := map[string]string{}
+	text = uuid.ReplaceAllStringFunc(text, func(id string) string {
+		if names[id] == "" {
+			names[id] = "id-" + string(rune('A'+len(names)))
+		}
+		return names[id]
+	})
+	return varying.ReplaceAllString(text, "…")
+}
+
+// A walker runs the commands of a page against one house.
+type walker struct {
+	*house
+	ids      map[string]string // an id on the page to that of this run
+	commands int
+}
+
+// block runs a block's commands and returns it with what they say.
+func (w *walker) block(block string) string {
+	lines := strings.Split(strings.TrimSuffix(strings.TrimPrefix(block, "```console\n"), "```"), "\n")
+	var b strings.Builder
+	b.WriteString("```console\n")
+	for i, line := range lines {
+		cmd, ok := strings.CutPrefix(line, "$ ")
+		if !ok {
+			continue
+		}
+		w.commands++
+		var page []string
+		for _, l := range lines[i+1:] {
+			if strings.HasPrefix(l, "$ ") {
+				break
+			}
+			page = append(page, l)
+		}
+		cmd = w.translate(cmd)
+		out := w.do(cmd)
+		w.learn(strings.Join(page, "\n"), out)
+		b.WriteString("$ " + cmd + "\n" + out)
+	}
+	b.WriteString("```")
+	return b.String()
+}
+
+// translate puts this run's ids in the place of the page's.
+func (w *walker) translate(cmd string) string {
+	return uuid.ReplaceAllStringFunc(cmd, func(id string) string {
+		if w.ids[id] == "" {
+			w.t.Fatalf("README.md names %s before any command has said it", id)
+		}
+		return w.ids[id]
+	})
+}
+
+// learn pairs the ids of the page with those of this run, by their order.
+func (w *walker) learn(page, out string) {
+	theirs, ours := uuid.FindAllString(page, -1), uuid.FindAllString(out, -1)
+	for i := range min(len(theirs), len(ours)) {
+		if w.ids[theirs[i]] == "" {
+			w.ids[theirs[i]] = ours[i]
+		}
+	}
+}
+
+// do runs one command of the page.
+func (w *walker) do(cmd string) string {
+	switch {
+	case strings.HasPrefix(cmd, "go run ./cmd/posthouse dev"):
+		return w.asByDefault(w.start())
+	case strings.HasPrefix(cmd, "kill -9"):
+		w.kill()
+		return ""
+	case strings.Contains(cmd, " sed "):
+		w.stop()
+		w.damage()
+		return ""
+	}
+	args, ok := strings.CutPrefix(cmd, "posthouse ")
+	if !ok {
+		w.t.Fatalf("README.md has a command that this test cannot run: %s", cmd)
+	}
+	o := w.run(words(args)...)
+	return o.out + o.errOut
+}
+
+// asByDefault puts the default address and data directory in the place of those
+// of the test.
+func (w *walker) asByDefault(banner string) string {
+	banner = strings.ReplaceAll(banner, " --data-dir "+w.dir+" --server "+w.url, "")
+	banner = strings.ReplaceAll(banner, w.dir, "~/.local/share/posthouse")
+	return strings.ReplaceAll(banner, w.url, "http://127.0.0.1:8095")
+}
+
+// damage is what the page's sed does.
+func (w *walker) damage() {
+	w.t.Helper()
+	path := filepath.Join(w.dir, "posthouse.db")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	for i := range lines {
+		lines[i] = bytes.Replace(lines[i], []byte("order 1234"), []byte("order 1235"), 1)
+	}
+	if err := os.WriteFile(path, bytes.Join(lines, nil), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// words splits a command line at spaces outside quotes.
+func words(line string) (all []string) {
+	for _, m := range regexp.MustCompile(`"([^"]*)"|'([^']*)'|(\S+)`).FindAllStringSubmatch(line, -1) {
+		all = append(all, m[1]+m[2]+m[3])
+	}
+	return all
+}
