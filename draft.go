@@ -149,6 +149,9 @@ func (c *Change) validate() error {
 	if codeOf(statusCodes, c.Status) >= uint64(len(statusCodes)) {
 		return invalid("status", "%q is not known", c.Status)
 	}
+	if y := c.CreatedAt.Year(); !c.CreatedAt.IsZero() && (y < 1700 || y > 2200) {
+		return invalid("createdAt", "is in the year %d; allowed are 1700 to 2200", y)
+	}
 	if len(c.Labels) > maxLabels || len(c.Next) > maxNext {
 		return invalid("labels", "are more than %d, or next nodes more than %d", maxLabels, maxNext)
 	}

@@ -213,7 +213,7 @@ func (e *Entry) decode() (entryHeader, error) {
 		}
 	}
 	ms := r.Uint()
-	if ms > 1<<50 {
+	if ms > maxMillis {
 		r.Fail("time out of range")
 	}
 	h.time = time.UnixMilli(int64(ms)).UTC()
@@ -228,9 +228,7 @@ func (e *Entry) decode() (entryHeader, error) {
 		}
 	}
 	for i := range h.records {
-		if c := h.records[i].Checkpoint; c != nil && c.Coordination == e.Thread && c.Coordination != "" {
-			r.Fail("a coordination that is the thread, in its long form")
-		}
+		h.records[i].check(e, r)
 	}
 	if err := r.Done(); err != nil {
 		return entryHeader{}, corrupt("entry %d of thread %q does not decode: %v", e.Seq, e.Thread, err)

@@ -176,6 +176,10 @@ func (p *partRef) state(seq uint64) partState {
 	}
 }
 
+// maxGrowth bounds the room made at once for what a header says the splices
+// will add, since a header may say anything.
+const maxGrowth = 1 << 20
+
 // value rebuilds one part: the newest full value and the splices since.
 func (r *logReader) value(p *partState) ([]byte, error) {
 	if span := p.last - p.full; p.chain > 4 && span <= uint64(16*p.chain) {
@@ -209,7 +213,7 @@ func (r *logReader) value(p *partState) ([]byte, error) {
 			return nil, err
 		}
 		if c.op == partFull {
-			data = append(make([]byte, 0, p.size), middle...)
+			data = append(make([]byte, 0, min(p.size, len(middle)+maxGrowth)), middle...)
 		} else if data, err = delta.Apply(data, c.prefix, c.suffix, middle); err != nil {
 			return nil, corrupt("part %q at entry %d of thread %q: %v", p.name, at[i].Seq, r.thread, err)
 		}

@@ -105,11 +105,14 @@ func appendTime(b []byte, t time.Time) []byte {
 	return canon.AppendUint(b, uint64(max(t.UnixMilli(), 1)))
 }
 
+// maxMillis is the end of the year 9999, beyond which JSON has no times.
+const maxMillis = 253402300799999
+
 func readTime(r *canon.Reader) time.Time {
 	switch ms := r.Uint(); {
 	case ms == 0:
 		return time.Time{}
-	case ms > 1<<50:
+	case ms > maxMillis:
 		r.Fail("time out of range")
 		return time.Time{}
 	default:
@@ -232,6 +235,26 @@ func (rec *Record) read(r *canon.Reader) {
 		rec.Removal = readRemoval(r)
 	default:
 		r.Fail("record of unknown kind %d", rec.Kind)
+	}
+}
+
+// check looks at what only the entry can tell: that nothing refers to this
+// entry or beyond, so that whoever follows references comes to an end.
+func (rec *Record) check(e *Entry, r *canon.Reader) {
+	switch {
+	case rec.Checkpoint != nil:
+		c := rec.Checkpoint
+		if c.Coordination == e.Thread && c.Coordination != "" {
+			r.Fail("a coordination that is the thread, in its long form")
+		}
+		if c.ParentSeq >= e.Seq && c.ParentSeq != 0 {
+			r.Fail("a parent in entry %d", c.ParentSeq)
+		}
+		if far := rec.parts.farthest(); far >= e.Seq && far != 0 {
+			r.Fail("a reference %d entries back", far)
+		}
+	case rec.Decision != nil && (rec.Decision.GateSeq == 0 || rec.Decision.GateSeq > e.Seq):
+		r.Fail("a decision about a gate in entry %d", rec.Decision.GateSeq)
 	}
 }
 

@@ -79,6 +79,22 @@ func (l *partList) append(b []byte) []byte {
 	return b
 }
 
+// farthest is the longest distance in the list.
+func (l *partList) farthest() uint64 {
+	far := l.manifest
+	for i := range l.changes {
+		c := &l.changes[i]
+		far = max(far, c.last, c.full)
+		for _, p := range c.middle {
+			far = max(far, p.back)
+		}
+	}
+	for i := range l.unchanged {
+		far = max(far, l.unchanged[i].last, l.unchanged[i].full)
+	}
+	return far
+}
+
 func (p *partRef) append(b []byte) []byte {
 	b = appendCodec(canon.AppendString(b, p.name), p.codec)
 	b = canon.AppendUint(canon.AppendUint(b, uint64(p.size)), p.last)
