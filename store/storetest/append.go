@@ -233,19 +233,19 @@ func appendAtomic(t *T) {
 			t.Errorf("%s: the log has entries %v, want 1 and 2", what, seqs(got))
 		}
 	}
-	items := func() []Item {
+	items := func(l *Log) []Item {
 		return []Item{l.Checkpoint(posthouse.Header{Labels: map[string]string{"new": "yes"}}, "new"), l.Gate(t.Builder.GateID(), t.Builder.Now()), l.Removal(first.ID, gate)}
 	}
-	b := l.Next(items()...)
+	b := l.Next(items(l)...)
 	b.IDs = append(b.IDs, posthouse.IndexedID{ID: taken.ID}) // the last of several
 	fails("the last id is taken", b, posthouse.CodeExists)
 
-	b = l.Next(items()...)
+	b = l.Next(items(l)...)
 	b.IDs = slices.Insert(b.IDs, 0, posthouse.IndexedID{ID: taken.ID})
 	fails("the first id is taken", b, posthouse.CodeExists)
 
 	empty := t.Builder.Log("t1")
-	fails("the log has moved on", empty.Next(items()...), posthouse.CodeConflict)
+	fails("the log has moved on", empty.Next(items(empty)...), posthouse.CodeConflict)
 
 	fresh := t.Builder.Log("new")
 	b = fresh.Next(fresh.Checkpoint(posthouse.Header{}, "x"))

@@ -150,7 +150,7 @@ func (l *Log) Checkpoint(h posthouse.Header, body string) Item {
 		h.Branch = posthouse.MainBranch
 	}
 	h.Thread = l.Info.Thread
-	if head, ok := l.Info.Branch(h.Branch); ok && h.Parent == "" {
+	if head, ok := l.Info.Branch(h.Branch); ok && h.Parent == "" && head.Seq <= l.Info.Tail.Seq {
 		h.Parent, h.ParentSeq = head.Head, head.Seq
 	}
 	return Item{
