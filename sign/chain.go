@@ -71,7 +71,9 @@ func (c *chain) entry(e *posthouse.Entry) {
 	}
 	c.meet(e)
 	c.report.Records += len(recs)
-	c.bodies(e, recs)
+	if err == nil {
+		c.bodies(e, recs)
+	}
 	sound = c.signature(e, sound) && sound
 	c.prev = []posthouse.Hash{e.Link()}
 	if !sound {

@@ -96,7 +96,6 @@ func TestRecordsThatContradictEachOther(t *testing.T) {
 			w.append(recs{claim(2, false), checkpoint("c", "b", 2)})
 		}},
 		"a parent that is not there": {func(w *writer) { w.append(recs{checkpoint("a", "", 0)}); w.append(recs{checkpoint("b", "x", 1)}) }, "its parent x", 2},
-		"a parent in the future":     {func(w *writer) { w.append(recs{checkpoint("a", "x", 7)}) }, "its parent x", 1},
 		"a parent in no checkpoint":  {func(w *writer) { w.append(recs{claim(1, false)}); w.append(recs{checkpoint("b", "x", 1)}) }, "its parent x", 2},
 		"not the head": {func(w *writer) {
 			w.append(recs{checkpoint("a", "", 0)})
