@@ -1,13 +1,10 @@
 package sqlitestore_test
 
 import (
-	"context"
-	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -15,83 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/baseline"
-	"github.com/posthouse/posthouse/store/sqlitestore"
 )
-
-// A line makes the entries of one thread, as a Ledger would.
-type line struct {
-	info *posthouse.ThreadInfo
-	ids  func() posthouse.ID
-	head *posthouse.Header
-}
-
-func newLine(name string, ids func() posthouse.ID) *line {
-	return &line{info: &posthouse.ThreadInfo{Thread: name}, ids: ids}
-}
-
-// idSource makes ascending version 7 UUIDs.
-func idSource() func() posthouse.ID {
-	var mu sync.Mutex
-	n := uint64(time.Now().UnixMilli()) << 16
-	rnd := rand.New(rand.NewPCG(1, n))
-	return func() posthouse.ID {
-		mu.Lock()
-		defer mu.Unlock()
-		n++
-		r := rnd.Uint64()
-		return posthouse.ID(fmt.Sprintf("%08x-%04x-7%03x-%04x-%012x", n>>32, n>>16&0xffff, n&0xfff, 0x8000|n>>12&0xf, r&0xffffffffffff))
-	}
-}
-
-func orderOf(id posthouse.ID) (k posthouse.OrderKey) {
-	_, _ = hex.Decode(k[:], []byte(strings.ReplaceAll(string(id), "-", "")))
-	return k
-}
-
-// node is the batch of a graph's step: a checkpoint with a body.
-func (l *line) node(body []byte) *posthouse.Batch {
-	id := l.ids()
-	h := &posthouse.Header{
-		ID: id, Order: orderOf(id), Thread: l.info.Thread, Branch: posthouse.MainBranch, Kind: posthouse.KindNode,
-		Status: posthouse.StatusRunning, Run: "run-1", Graph: "bench", Node: "work", Next: []string{"work"},
-		Step: l.info.Tail.Seq, Size: len(body),
-	}
-	if l.head != nil {
-		h.Parent, h.ParentSeq = l.head.ID, l.info.Tail.Seq
-	}
-	after := l.info.Tail
-	e, info := posthouse.Seal(l.info, time.Now(), []posthouse.Record{{Kind: posthouse.RecordCheckpoint, Checkpoint: h}}, [][]byte{body})
-	l.info, l.head = info, h
-	return &posthouse.Batch{After: after, Entry: e, IDs: []posthouse.IndexedID{{ID: id, Order: h.Order, Header: h}}, Thread: info}
-}
-
-// words is n bytes of JSON with a message of random words in it.
-func words(rnd *rand.Rand, n int) []byte {
-	var b strings.Builder
-	b.WriteString(`{"role":"user","content":"`)
-	for b.Len() < n-2 {
-		k := 2 + rnd.IntN(8)
-		for range k {
-			b.WriteByte(byte('a' + rnd.IntN(26)))
-		}
-		b.WriteByte(' ')
-	}
-	return []byte(b.String()[:n-2] + `"}`)
-}
-
-func openStore(b testing.TB) *sqlitestore.Store {
-	b.Helper()
-	s, err := sqlitestore.Open(context.Background(), filepath.Join(b.TempDir(), "posthouse.db"), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			b.Error(err)
-		}
-	})
-	return s
-}
 
 func openBase(b testing.TB) *baseline.DB {
 	b.Helper()

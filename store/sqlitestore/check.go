@@ -20,7 +20,7 @@ import (
 func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		k := &checker{ctx: ctx}
-		steps := []func(*conn) (more bool, err error){k.integrity, k.nextThread, k.ids, k.orders, k.members, k.rest}
+		steps := []func(*conn) (more bool, err error){k.integrity, k.nextThread, k.ids, k.orders, k.rest}
 		for _, step := range steps {
 			for more := true; more; {
 				k.found = nil
@@ -137,7 +137,7 @@ func (t *threadCheck) load() error {
 		return stmt.Reset()
 	}
 	t.row = scanThreadRow(stmt)
-	t.top, t.info, err = readState(stmt, 6)
+	t.top, t.info, err = readState(stmt, 4)
 	return first(err, stmt.Reset())
 }
 
@@ -241,31 +241,27 @@ func (t *threadCheck) checkpoint(h *posthouse.Header, entry int64, current, own 
 	}
 	delete(t.missing, h.ID)
 	if !own {
-		found := false
-		if err := t.c.query(qHasOrder, func(stmt *sqlite.Stmt) {
-			stmt.BindBytes(1, h.Order[:])
-			stmt.BindInt64(2, entry)
-		}, func(*sqlite.Stmt) { found = true }); err != nil {
+		if err := t.hasOrder(h, 0, entry, "the index of order keys"); err != nil {
 			return err
 		}
-		if !found {
-			t.differs("checkpoint %q of thread %q is missing from the index of order keys", h.ID, t.name)
-		}
 	}
-	if h.Coordination != t.name {
-		found := false
-		if err := t.c.query(qHasMember, func(stmt *sqlite.Stmt) {
-			stmt.BindText(1, h.Coordination)
-			stmt.BindBytes(2, h.Order[:])
-			stmt.BindInt64(3, entry)
-		}, func(*sqlite.Stmt) { found = true }); err != nil {
-			return err
-		}
-		if !found {
-			t.differs("checkpoint %q of thread %q is missing from the index of coordination %q", h.ID, t.name, h.Coordination)
-		}
+	if h.Coordination == t.name {
+		return nil
 	}
-	return nil
+	return t.hasOrder(h, coordinationKey(h.Coordination), entry, "the index of its coordination")
+}
+
+func (t *threadCheck) hasOrder(h *posthouse.Header, coordination, entry int64, where string) error {
+	found := false
+	err := t.c.query(qHasOrder, func(stmt *sqlite.Stmt) {
+		stmt.BindInt64(1, coordination)
+		stmt.BindBytes(2, h.Order[:])
+		stmt.BindInt64(3, entry)
+	}, func(*sqlite.Stmt) { found = true })
+	if err == nil && !found {
+		t.differs("checkpoint %q of thread %q is missing from %s", h.ID, t.name, where)
+	}
+	return err
 }
 
 func (t *threadCheck) gate(id posthouse.ID, seq uint64, entry int64) error {

@@ -1,8 +1,6 @@
 package sqlitestore
 
 import (
-	"fmt"
-
 	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
 )
@@ -25,44 +23,29 @@ func (k *checker) ids(c *conn) (bool, error) {
 	})
 }
 
+// orders checks that each row of orders leads to a checkpoint that is current.
 func (k *checker) orders(c *conn) (bool, error) {
 	return k.index(c, qCheckOrders, func(stmt *sqlite.Stmt, e *posthouse.Entry) error {
-		return k.orderRow(c, stmt, e, func(*posthouse.Header) bool { return true }, "the index of order keys")
-	})
-}
-
-func (k *checker) members(c *conn) (bool, error) {
-	return k.index(c, qCheckMembers, func(stmt *sqlite.Stmt, e *posthouse.Entry) error {
-		name := stmt.ColumnText(2)
-		return k.orderRow(c, stmt, e, func(h *posthouse.Header) bool { return h.Coordination == name },
-			fmt.Sprintf("the index of coordination %q", name))
-	})
-}
-
-// orderRow checks that a row leads to a checkpoint that is current.
-func (k *checker) orderRow(c *conn, stmt *sqlite.Stmt, e *posthouse.Entry, match func(*posthouse.Header) bool, where string) error {
-	var o posthouse.OrderKey
-	stmt.ColumnBytes(0, o[:])
-	records, err := e.Records()
-	if err != nil {
-		return err
-	}
-	for i := range records {
-		h := records[i].Checkpoint
-		if h == nil || h.Order != o || !match(h) {
-			continue
-		}
-		id := keyOf(h.ID)
-		p, err := c.place(&id)
+		var o posthouse.OrderKey
+		stmt.ColumnBytes(0, o[:])
+		entry, coordination := stmt.ColumnInt64(1), stmt.ColumnInt64(2)
+		records, err := e.Records()
 		if err != nil {
 			return err
 		}
-		if p.entry == stmt.ColumnInt64(1) {
-			return nil
+		for i := range records {
+			h := records[i].Checkpoint
+			if h == nil || h.Order != o || coordination != 0 && coordination != coordinationKey(h.Coordination) {
+				continue
+			}
+			id := keyOf(h.ID)
+			if p, err := c.place(&id); err != nil || p.entry == entry {
+				return err
+			}
 		}
-	}
-	k.differs("%s leads from order key %s to entry %d of thread %q, which does not have it", where, o, e.Seq, e.Thread)
-	return nil
+		k.differs("the index leads from order key %s to entry %d of thread %q, which does not have it", o, e.Seq, e.Thread)
+		return nil
+	})
 }
 
 // index looks at every row of an index table: columns key and entry.

@@ -69,7 +69,7 @@ func (s *Store) commit(group []*groupcommit.Call[*request]) {
 	}
 	for !s.transact(group) {
 		// A request was refused after it had written; the others go again.
-		s.writer.forget()
+		s.forget()
 	}
 	s.news.tell()
 }
@@ -118,7 +118,7 @@ func (s *Store) transact(group []*groupcommit.Call[*request]) bool {
 // rollback ends a failed transaction. It returns cause, joined with what went
 // wrong in rolling back.
 func (s *Store) rollback(cause error) error {
-	s.writer.forget()
+	s.forget()
 	if s.writer.AutocommitEnabled() {
 		return cause // the engine rolled back by itself
 	}
@@ -126,6 +126,12 @@ func (s *Store) rollback(cause error) error {
 		return first(cause, err)
 	}
 	return cause
+}
+
+// forget drops from memory what a transaction that is no more may have left.
+func (s *Store) forget() {
+	s.writer.forget()
+	s.packs.clear()
 }
 
 // settle gives err to every call that has none of its own.

@@ -26,12 +26,12 @@ func (w *writer) index(t *thread, name string, x *posthouse.IndexedID, cid **key
 		return nil
 	}
 	if !own {
-		if err := w.order(qAddOrder, x.Order, w.next); err != nil {
+		if err := w.order(qAddOrder, 0, x.Order, w.next); err != nil {
 			return err
 		}
 	}
 	if c := x.Header.Coordination; c != "" && c != name {
-		if err := w.member(qAddMember, c, x.Order, w.next); err != nil {
+		if err := w.order(qAddOrder, coordinationKey(c), x.Order, w.next); err != nil {
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func (w *writer) addID(t *thread, k *key) error {
 		if p, err := w.place(k); err != nil || p.entry != 0 {
 			return first(err, taken(k, t.id, &p))
 		}
-		if err := w.setMark("odd", 1); err != nil {
+		if err := w.setNumber(numberOdd, 1); err != nil {
 			return err
 		}
 		w.odd = true
@@ -149,83 +149,24 @@ func (w *writer) unindexHead(k *key, p place, h *posthouse.Header) error {
 		return err
 	}
 	if !p.cid {
-		if err := w.order(qDropOrder, h.Order, p.entry); err != nil {
+		if err := w.order(qDropOrder, 0, h.Order, p.entry); err != nil {
 			return err
 		}
 	}
 	if h.Coordination != h.Thread {
-		return w.member(qDropMember, h.Coordination, h.Order, p.entry)
+		return w.order(qDropOrder, coordinationKey(h.Coordination), h.Order, p.entry)
 	}
 	return nil
 }
 
-func (w *writer) setMark(name string, value int64) error {
-	stmt, err := w.stmt(qSetMark)
-	if err != nil {
-		return err
-	}
-	stmt.BindText(1, name)
-	stmt.BindInt64(2, value)
-	return exec(stmt)
-}
-
-func (w *writer) order(statement int, o posthouse.OrderKey, entry int64) error {
+// order adds or drops a row of orders.
+func (w *writer) order(statement int, coordination int64, o posthouse.OrderKey, entry int64) error {
 	stmt, err := w.stmt(statement)
 	if err != nil {
 		return err
 	}
-	stmt.BindBytes(1, o[:])
-	stmt.BindInt64(2, entry)
-	return exec(stmt)
-}
-
-func (w *writer) member(statement int, coordination string, o posthouse.OrderKey, entry int64) error {
-	id, err := w.coordination(coordination)
-	if err != nil {
-		return err
-	}
-	stmt, err := w.stmt(statement)
-	if err != nil {
-		return err
-	}
-	stmt.BindInt64(1, id)
+	stmt.BindInt64(1, coordination)
 	stmt.BindBytes(2, o[:])
 	stmt.BindInt64(3, entry)
 	return exec(stmt)
-}
-
-// coordination returns the number of a coordination's name, a new one if it
-// has none.
-func (w *writer) coordination(name string) (int64, error) {
-	if id := w.coordinations[name]; id != 0 {
-		return id, nil
-	}
-	stmt, err := w.stmt(qCoordination)
-	if err != nil {
-		return 0, err
-	}
-	stmt.BindText(1, name)
-	row, err := stmt.Step()
-	var id int64
-	if row {
-		id = stmt.ColumnInt64(0)
-	}
-	if err = first(err, stmt.Reset()); err != nil {
-		return 0, err
-	}
-	if !row {
-		if stmt, err = w.stmt(qAddCoordination); err != nil {
-			return 0, err
-		}
-		stmt.BindText(1, name)
-		if err := exec(stmt); err != nil {
-			return 0, err
-		}
-		id = w.LastInsertRowID()
-	}
-	if len(w.coordinations) >= maxKnown {
-		clear(w.coordinations)
-	}
-	w.coordinations[name] = id
-	return id, nil
 }

@@ -53,8 +53,9 @@ func (l *listing) sources(ctx context.Context, c *conn) (*merge, error) {
 	if !l.begun && l.Descending {
 		from = highest()
 	}
+	stmt.BindInt64(1, 0)
 	if l.Coordination != "" {
-		stmt.BindText(1, l.Coordination)
+		stmt.BindInt64(1, coordinationKey(l.Coordination))
 	}
 	stmt.BindBytes(2, from[:])
 	m.sources = append(m.sources, &indexSource{stmt})

@@ -66,6 +66,12 @@ func (c *packCache) drop(id int64) {
 	}
 }
 
+func (c *packCache) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.packs, c.order, c.size = nil, nil, 0
+}
+
 func weight(items [][]byte) (n int) {
 	for _, it := range items {
 		n += 64 + len(it)
@@ -209,15 +215,10 @@ func (s *Store) plan(w *writer, rows []*row) (*repacking, error) {
 // repack writes the new packs and drops the old ones.
 func (s *Store) repack(w *writer, p *repacking) error {
 	for _, n := range p.packs {
-		stmt, err := w.stmt(qAddPack)
+		id, err := w.addPack(n.data)
 		if err != nil {
 			return err
 		}
-		stmt.BindBytes(1, n.data)
-		if err := exec(stmt); err != nil {
-			return err
-		}
-		id := w.LastInsertRowID()
 		for i, r := range n.rows {
 			if err := w.setBody(qSetPacked, r.id, r.body.gone, nil, id<<8|int64(i)); err != nil {
 				return err
@@ -237,6 +238,24 @@ func (s *Store) repack(w *writer, p *repacking) error {
 		}
 	}
 	return nil
+}
+
+func (w *writer) addPack(data []byte) (id int64, err error) {
+	if w.nextPack == 0 {
+		if w.nextPack, err = w.last(qLastPack); err != nil {
+			return 0, err
+		}
+		w.nextPack++
+	}
+	stmt, err := w.stmt(qAddPack)
+	if err != nil {
+		return 0, err
+	}
+	id = w.nextPack
+	w.nextPack++
+	stmt.BindInt64(1, id)
+	stmt.BindBytes(2, data)
+	return id, exec(stmt)
 }
 
 // setBody writes what a row has of its bodies: a reference to a pack, or bytes.
@@ -276,8 +295,15 @@ func (c *conn) packSize(id int64) (n int, err error) {
 	return n, stmt.Reset()
 }
 
-// dropPack deletes a pack.
+// dropPack deletes a pack, whose id is never used again.
 func (s *Store) dropPack(w *writer, id int64) error {
+	last, err := w.last(qLastPack)
+	if err == nil && last == id {
+		err = w.setNumber(numberPacks, last)
+	}
+	if err != nil {
+		return err
+	}
 	s.packs.drop(id)
 	return w.dropRow(qDropPack, id)
 }

@@ -11,6 +11,9 @@ import (
 // database; copies in the write-ahead log go when that is folded in, which
 // Compact and Close do at once.
 func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
+	if r.Thread == "" {
+		return done, invalid("thread", "is empty")
+	}
 	doing := fmt.Sprintf("remove from thread %q", r.Thread)
 	err = s.submit(ctx, doing, &request{do: func(w *writer) (err error) {
 		done, err = s.remove(w, &r)
@@ -102,11 +105,7 @@ func (s *Store) removeBelow(w *writer, t *thread, name string, seq uint64) (done
 		}
 	}
 	// Ids of entries are never used again, also when the newest are gone.
-	if err := w.setMark("entries", w.next-1); err != nil {
-		return done, err
-	}
-	clear(w.coordinations)
-	return done, w.do(qDropNames)
+	return done, w.setNumber(numberEntries, w.next-1)
 }
 
 // unindexBelow counts the entries below seq, takes their ids out of the index

@@ -107,18 +107,6 @@ func (c *conn) entry(id int64) (*posthouse.Entry, error) {
 	return e, first(err, stmt.Reset())
 }
 
-// lastID returns the id of the newest entry there ever was.
-func (c *conn) lastID() (int64, error) {
-	stmt, err := c.stmt(qTail)
-	if err != nil {
-		return 0, err
-	}
-	if _, err := stmt.Step(); err != nil {
-		return 0, err
-	}
-	return stmt.ColumnInt64(0), stmt.Reset()
-}
-
 // idOf returns the id that a record brings to the index: a checkpoint's, a
 // gate's, and with a decision the gate's again.
 func idOf(r *posthouse.Record) (id posthouse.ID, ok bool) {

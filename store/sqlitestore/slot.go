@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -18,6 +19,9 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 			Code: posthouse.CodeTooLarge, Field: "value",
 			Message: fmt.Sprintf("of a slot is %d bytes; the limit is %d", len(op.Value), maxSlot),
 		}
+	}
+	if key.Thread == "" || key.Step == "" {
+		return slot, invalid("slot", "has no thread or no step")
 	}
 	switch op.Verb {
 	case posthouse.SlotGet:
@@ -76,11 +80,15 @@ func (w *writer) changeSlot(key posthouse.SlotKey, op posthouse.SlotOp) (posthou
 	}
 	w.wrote = true
 	have.Fence = max(have.Fence, op.Fence)
-	have.Value = nil
-	if op.Verb == posthouse.SlotPut {
-		have.Value = append([]byte{}, op.Value...)
+	have.Value, have.there = nil, op.Verb == posthouse.SlotPut
+	if have.there {
+		have.Value = bytes.Clone(op.Value)
 		have.Revision++
 	}
+	return w.putSlot(key, have)
+}
+
+func (w *writer) putSlot(key posthouse.SlotKey, have slotRow) (posthouse.Slot, error) {
 	stmt, err := w.stmt(qPutSlot)
 	if err != nil {
 		return posthouse.Slot{}, err
@@ -89,7 +97,7 @@ func (w *writer) changeSlot(key posthouse.SlotKey, op posthouse.SlotOp) (posthou
 	stmt.BindText(2, key.Step)
 	stmt.BindInt64(3, int64(have.Revision))
 	stmt.BindInt64(4, int64(have.Fence))
-	if op.Verb == posthouse.SlotPut {
+	if have.there {
 		stmt.BindBytes(5, have.Value)
 	} else {
 		stmt.BindNull(5)

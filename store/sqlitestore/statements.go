@@ -24,10 +24,6 @@ const (
 	qPlaceID
 	qAddOrder
 	qDropOrder
-	qCoordination
-	qAddCoordination
-	qAddMember
-	qDropMember
 	qEntry
 
 	qRead
@@ -43,9 +39,7 @@ const (
 	qMembersBack
 
 	qThreadsByName
-	qThreadsWaiting
-	qThreadsLive
-	qThreadsByGraph
+	qThreadsActive
 	qThreadsDue
 
 	qSlot
@@ -64,19 +58,16 @@ const (
 	qDropThread
 	qDropTail
 	qDropSlots
-	qDropNames
-	qSetMark
 
 	qWatch
-	qTail
+	qLastEntry
+	qLastPack
 
 	qThreadName
 	qCheckLog
 	qHasOrder
-	qHasMember
 	qCheckIDs
 	qCheckOrders
-	qCheckMembers
 	qStrayTails
 	qStrayEntries
 	qStrayPacks
@@ -95,10 +86,10 @@ var statement = [statements]string{
 	qCommit:    `COMMIT`,
 	qRollback:  `ROLLBACK`,
 
-	qThread: `SELECT t.id, t.flags, t.waiting, t.live, t.due, t.graph, a.state FROM threads t JOIN tails a ON a.id = t.id
+	qThread: `SELECT t.id, t.flags, t.active, t.due, a.state FROM threads t JOIN tails a ON a.id = t.id
 		WHERE t.name = ?1`,
-	qAddThread: `INSERT INTO threads (name, flags, waiting, live, due, graph) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`,
-	qSetThread: `UPDATE threads SET flags = ?2, waiting = ?3, live = ?4, due = ?5, graph = ?6 WHERE id = ?1`,
+	qAddThread: `INSERT INTO threads (name, flags, active, due) VALUES (?1, ?2, ?3, ?4)`,
+	qSetThread: `UPDATE threads SET flags = ?2, active = ?3, due = ?4 WHERE id = ?1`,
 	qAddTail:   `INSERT INTO tails (id, seq, state) VALUES (?1, ?2, ?3)`,
 	qSetTail:   `UPDATE tails SET seq = ?2 + 1, state = ?3 WHERE id = ?1 AND seq = ?2`,
 	qState:     `SELECT a.state FROM threads t JOIN tails a ON a.id = t.id WHERE t.name = ?1`,
@@ -113,12 +104,8 @@ var statement = [statements]string{
 		WHERE e.cid = ?1`,
 	qPlaceID: `SELECT e.id, e.seq, t.id, t.name FROM ids i JOIN entries e ON e.id = i.entry JOIN threads t ON t.id = e.thread
 		WHERE i.id = ?1`,
-	qAddOrder:        `INSERT INTO orders (ord, entry) VALUES (?1, ?2) ON CONFLICT DO NOTHING`,
-	qDropOrder:       `DELETE FROM orders WHERE ord = ?1 AND entry = ?2`,
-	qCoordination:    `SELECT id FROM coordinations WHERE name = ?1`,
-	qAddCoordination: `INSERT INTO coordinations (name) VALUES (?1)`,
-	qAddMember:       `INSERT INTO members (coordination, ord, entry) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
-	qDropMember:      `DELETE FROM members WHERE coordination = ?1 AND ord = ?2 AND entry = ?3`,
+	qAddOrder:  `INSERT INTO orders (coordination, ord, entry) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
+	qDropOrder: `DELETE FROM orders WHERE coordination = ?1 AND ord = ?2 AND entry = ?3`,
 	qEntry: `SELECT ` + headColumns + `, t.name FROM entries e JOIN threads t ON t.id = e.thread
 		WHERE e.id = ?1`,
 
@@ -137,27 +124,29 @@ var statement = [statements]string{
 
 	// Checkpoints across threads, by order key.
 	qAll: `SELECT cid AS ord, id AS entry FROM entries INDEXED BY entries_cid WHERE cid >= ?2
-		UNION ALL SELECT ord, entry FROM orders WHERE ord >= ?2 ORDER BY ord, entry`,
+		UNION ALL SELECT ord, entry FROM orders WHERE coordination = ?1 AND ord >= ?2 ORDER BY ord, entry`,
 	qAllBack: `SELECT cid AS ord, id AS entry FROM entries INDEXED BY entries_cid WHERE cid <= ?2
-		UNION ALL SELECT ord, entry FROM orders WHERE ord <= ?2 ORDER BY ord DESC, entry DESC`,
+		UNION ALL SELECT ord, entry FROM orders WHERE coordination = ?1 AND ord <= ?2 ORDER BY ord DESC, entry DESC`,
 	// The same, of one coordination, but for the checkpoints of its own thread.
-	qMembers: `SELECT m.ord, m.entry FROM coordinations c JOIN members m ON m.coordination = c.id
-		WHERE c.name = ?1 AND m.ord >= ?2 ORDER BY m.ord, m.entry`,
-	qMembersBack: `SELECT m.ord, m.entry FROM coordinations c JOIN members m ON m.coordination = c.id
-		WHERE c.name = ?1 AND m.ord <= ?2 ORDER BY m.ord DESC, m.entry DESC`,
+	qMembers:     `SELECT ord, entry FROM orders WHERE coordination = ?1 AND ord >= ?2 ORDER BY ord, entry`,
+	qMembersBack: `SELECT ord, entry FROM orders WHERE coordination = ?1 AND ord <= ?2 ORDER BY ord DESC, entry DESC`,
 
-	qThreadsByName:  `SELECT a.state FROM threads t INDEXED BY threads_name CROSS JOIN tails a ON a.id = t.id WHERE name >= ?1 ORDER BY name`,
-	qThreadsWaiting: `SELECT a.state FROM threads t INDEXED BY threads_waiting CROSS JOIN tails a ON a.id = t.id WHERE name >= ?1 AND waiting IS NOT NULL ORDER BY name`,
-	qThreadsLive:    `SELECT a.state FROM threads t INDEXED BY threads_live CROSS JOIN tails a ON a.id = t.id WHERE name >= ?1 AND live IS NOT NULL ORDER BY name`,
-	qThreadsByGraph: `SELECT a.state FROM threads t INDEXED BY threads_graph CROSS JOIN tails a ON a.id = t.id WHERE name >= ?1 AND graph = ?2 ORDER BY name`,
-	qThreadsDue:     `SELECT a.state FROM threads t INDEXED BY threads_due CROSS JOIN tails a ON a.id = t.id WHERE due <= ?1 AND (due, name) > (?2, ?3) ORDER BY due, name`,
+	qThreadsByName: `SELECT a.state FROM threads t INDEXED BY threads_name CROSS JOIN tails a ON a.id = t.id
+		WHERE name >= ?1 ORDER BY name`,
+	// Those whose mark is ?2 or 3, merged by name.
+	qThreadsActive: `SELECT a.state, t.name FROM threads t INDEXED BY threads_active CROSS JOIN tails a ON a.id = t.id
+		WHERE active = ?2 AND name >= ?1
+		UNION ALL SELECT a.state, t.name FROM threads t INDEXED BY threads_active CROSS JOIN tails a ON a.id = t.id
+		WHERE active = 3 AND name >= ?1 ORDER BY 2`,
+	qThreadsDue: `SELECT a.state FROM threads t INDEXED BY threads_due CROSS JOIN tails a ON a.id = t.id
+		WHERE due <= ?1 AND (due, name) > (?2, ?3) ORDER BY due, name`,
 
 	qSlot: `SELECT value, revision, fence FROM slots WHERE thread = ?1 AND step = ?2`,
 	qPutSlot: `INSERT INTO slots (thread, step, revision, fence, value) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (thread, step) DO UPDATE SET revision = ?3, fence = ?4, value = ?5`,
 
 	qPack:      `SELECT data FROM packs WHERE id = ?1`,
-	qAddPack:   `INSERT INTO packs (data) VALUES (?1)`,
+	qAddPack:   `INSERT INTO packs (id, data) VALUES (?1, ?2)`,
 	qDropPack:  `DELETE FROM packs WHERE id = ?1`,
 	qSetPacked: `UPDATE entries SET gone = ?2, pack = ?3, body = NULL WHERE id = ?1`,
 	qSetBody:   `UPDATE entries SET gone = ?2, pack = NULL, body = ?3 WHERE id = ?1`,
@@ -171,23 +160,19 @@ var statement = [statements]string{
 	qDropThread: `DELETE FROM threads WHERE id = ?1`,
 	qDropTail:   `DELETE FROM tails WHERE id = ?1`,
 	qDropSlots:  `DELETE FROM slots WHERE thread = ?1`,
-	qDropNames: `DELETE FROM coordinations
-		WHERE NOT EXISTS (SELECT 1 FROM members m WHERE m.coordination = coordinations.id)`,
-	qSetMark: `INSERT INTO marks (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = ?2`,
 
 	qWatch: `SELECT ` + headColumns + `, e.gone, e.pack, e.body, t.name FROM entries e CROSS JOIN threads t ON t.id = e.thread
 		WHERE e.id > ?1 ORDER BY e.id`,
-	qTail: `SELECT max(ifnull((SELECT max(id) FROM entries), 0),
-		ifnull((SELECT value FROM marks WHERE name = 'entries'), 0))`,
+	qLastEntry: `SELECT max(ifnull((SELECT max(id) FROM entries), 0),
+		ifnull((SELECT revision FROM slots WHERE thread = '' AND step = 'entries'), 0))`,
+	qLastPack: `SELECT max(ifnull((SELECT max(id) FROM packs), 0),
+		ifnull((SELECT revision FROM slots WHERE thread = '' AND step = 'packs'), 0))`,
 
-	qThreadName: `SELECT name FROM threads WHERE id = ?1`,
-	qCheckLog:   `SELECT ` + headColumns + `, e.gone, e.pack FROM entries e WHERE e.thread = ?1 ORDER BY e.seq`,
-	qHasOrder:   `SELECT 1 FROM orders WHERE ord = ?1 AND entry = ?2`,
-	qHasMember: `SELECT 1 FROM coordinations c JOIN members m ON m.coordination = c.id
-		WHERE c.name = ?1 AND m.ord = ?2 AND m.entry = ?3`,
+	qThreadName:   `SELECT name FROM threads WHERE id = ?1`,
+	qCheckLog:     `SELECT ` + headColumns + `, e.gone, e.pack FROM entries e WHERE e.thread = ?1 ORDER BY e.seq`,
+	qHasOrder:     `SELECT 1 FROM orders WHERE coordination = ?1 AND ord = ?2 AND entry = ?3`,
 	qCheckIDs:     `SELECT id, entry FROM ids`,
-	qCheckOrders:  `SELECT ord, entry FROM orders`,
-	qCheckMembers: `SELECT m.ord, m.entry, ifnull(c.name, '') FROM members m LEFT JOIN coordinations c ON c.id = m.coordination`,
+	qCheckOrders:  `SELECT ord, entry, coordination FROM orders`,
 	qStrayTails:   `SELECT id FROM tails WHERE id NOT IN (SELECT id FROM threads)`,
 	qStrayEntries: `SELECT DISTINCT thread FROM entries WHERE thread NOT IN (SELECT id FROM threads)`,
 	qStrayPacks:   `SELECT id FROM packs WHERE id NOT IN (SELECT pack >> 8 FROM entries WHERE pack IS NOT NULL)`,

@@ -106,30 +106,28 @@ func (w *threadWalk) next(ctx context.Context) func(*conn, *page[*posthouse.Thre
 
 // open chooses the index that has the fewest threads to look at.
 func (w *threadWalk) open(c *conn) (*sqlite.Stmt, error) {
-	k := qThreadsByName
+	k, mark := qThreadsByName, int64(0)
 	switch {
 	case w.DueBefore != 0:
 		k = qThreadsDue
-	case w.Waiting:
-		k = qThreadsWaiting
 	case w.Runnable || w.Leased:
-		k = qThreadsLive
-	case w.Graph != "":
-		k = qThreadsByGraph
+		k, mark = qThreadsActive, activeLive
+	case w.Waiting:
+		k, mark = qThreadsActive, activeWaiting
 	}
 	stmt, err := c.stmt(k)
 	if err != nil {
 		return nil, err
 	}
-	switch k {
-	case qThreadsDue:
+	if k == qThreadsDue {
 		stmt.BindInt64(1, int64(w.DueBefore))
 		stmt.BindInt64(2, int64(w.due))
 		stmt.BindText(3, w.name)
 		return stmt, nil
-	case qThreadsByGraph:
-		stmt.BindText(2, w.Graph)
 	}
 	stmt.BindText(1, max(w.name, w.Prefix))
+	if k == qThreadsActive {
+		stmt.BindInt64(2, mark)
+	}
 	return stmt, nil
 }

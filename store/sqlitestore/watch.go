@@ -58,7 +58,7 @@ func (s *Store) parseCursor(ctx context.Context, cursor string) (n int64, err er
 		return 0, nil
 	case "now":
 		err = s.read(ctx, "find the end of the log", func(c *conn) error {
-			n, err = c.lastID()
+			n, err = c.last(qLastEntry)
 			return err
 		})
 		return n, err

@@ -11,14 +11,14 @@ import (
 // threads it wrote. Only the leader of the queue uses it.
 type writer struct {
 	*conn
-	next          int64 // the id of the next entry
-	first         int64 // the same when the transaction began
-	threads       map[string]*thread
-	coordinations map[string]int64
-	odd           bool // ids has a version 7 UUID
-	wrote         bool // the current request has changed something
-	buf           []byte
-	body          []byte
+	next     int64 // the id of the next entry
+	first    int64 // the same when the transaction began
+	nextPack int64 // the id of the next pack; 0: not known
+	threads  map[string]*thread
+	odd      bool // ids has a version 7 UUID
+	wrote    bool // the current request has changed something
+	buf      []byte
+	body     []byte
 }
 
 // maxKnown bounds the threads a writer remembers.
@@ -37,34 +37,37 @@ type thread struct {
 // A threadRow is the columns that queries look at; they are written only when
 // they change, because SQLite rewrites the index entries of a column it sets.
 type threadRow struct {
-	flags         int64
-	waiting, live bool
-	due           posthouse.Millis
-	graph         string
+	flags  int64
+	active int64
+	due    posthouse.Millis
 }
+
+// Marks of threads.active.
+const (
+	activeWaiting = 1
+	activeLive    = 2
+)
 
 // flagDisorder is a bit of threads.flags: order keys do not ascend with the
 // sequence numbers.
 const flagDisorder = 1
 
 func newWriter(c *conn) (*writer, error) {
-	w := &writer{conn: c, threads: map[string]*thread{}, coordinations: map[string]int64{}}
-	odd, err := w.number("SELECT count(*) FROM marks WHERE name = 'odd'")
-	w.odd = odd > 0
-	return w, first(err, w.findEnd())
-}
-
-// findEnd finds the id of the next entry.
-func (w *writer) findEnd() error {
-	last, err := w.lastID()
+	w := &writer{conn: c, threads: map[string]*thread{}}
+	last, err := w.last(qLastEntry)
+	if err != nil {
+		return nil, err
+	}
 	w.next, w.first = last+1, last+1
-	return err
+	odd, err := w.slot(posthouse.SlotKey{Step: numberOdd})
+	w.odd = odd.Revision != 0
+	return w, err
 }
 
 // forget drops what a rolled back transaction may have left in memory.
 func (w *writer) forget() {
 	clear(w.threads)
-	clear(w.coordinations)
+	w.nextPack = 0
 	w.next = w.first
 }
 
@@ -109,7 +112,7 @@ func (w *writer) loadThread(name string) (*thread, error) {
 	}
 	t.id = stmt.ColumnInt64(0)
 	t.row = scanThreadRow(stmt)
-	top, info, err := readState(stmt, 6)
+	top, info, err := readState(stmt, 4)
 	if err != nil {
 		return nil, first(err, stmt.Reset())
 	}
@@ -152,18 +155,19 @@ func (w *writer) append(b *posthouse.Batch) error {
 
 // scanThreadRow reads the columns of qThread.
 func scanThreadRow(stmt *sqlite.Stmt) threadRow {
-	return threadRow{
-		flags: stmt.ColumnInt64(1), waiting: !stmt.ColumnIsNull(2), live: !stmt.ColumnIsNull(3),
-		due: posthouse.Millis(stmt.ColumnInt64(4)), graph: stmt.ColumnText(5),
-	}
+	return threadRow{stmt.ColumnInt64(1), stmt.ColumnInt64(2), posthouse.Millis(stmt.ColumnInt64(3))}
 }
 
 // rowOf returns the columns that go with a summary.
 func rowOf(info *posthouse.ThreadInfo, flags int64) threadRow {
-	return threadRow{
-		flags: flags, waiting: len(info.Waiting) > 0, live: info.Runnable() || info.Lease.Held,
-		due: info.Due, graph: info.Graph,
+	row := threadRow{flags: flags, due: info.Due}
+	if len(info.Waiting) > 0 {
+		row.active |= activeWaiting
 	}
+	if info.Runnable() || info.Lease.Held {
+		row.active |= activeLive
+	}
+	return row
 }
 
 // settled answers an append that does not meet the tail: it may be there.
@@ -270,23 +274,14 @@ func (w *writer) setThread(t *thread, row *threadRow) error {
 // bind binds the columns from the second parameter on.
 func (r *threadRow) bind(stmt *sqlite.Stmt) {
 	stmt.BindInt64(2, r.flags)
-	bindMark(stmt, 3, r.waiting)
-	bindMark(stmt, 4, r.live)
-	if r.due != 0 {
-		stmt.BindInt64(5, int64(r.due))
-	} else {
-		stmt.BindNull(5)
-	}
-	if r.graph != "" {
-		stmt.BindText(6, r.graph)
-	} else {
-		stmt.BindNull(6)
-	}
+	bindNumber(stmt, 3, r.active)
+	bindNumber(stmt, 4, int64(r.due))
 }
 
-func bindMark(stmt *sqlite.Stmt, param int, on bool) {
-	if on {
-		stmt.BindInt64(param, 1)
+// bindNumber binds NULL for 0, which keeps the row out of a partial index.
+func bindNumber(stmt *sqlite.Stmt, param int, n int64) {
+	if n != 0 {
+		stmt.BindInt64(param, n)
 	} else {
 		stmt.BindNull(param)
 	}

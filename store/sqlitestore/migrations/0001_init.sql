@@ -1,18 +1,14 @@
 -- One row a thread, with what queries need an index for.
 CREATE TABLE threads (
-  id      INTEGER PRIMARY KEY,
-  name    TEXT    NOT NULL,
-  flags   INTEGER NOT NULL, -- 1: order keys do not ascend with sequence numbers
-  waiting INTEGER,          -- 1: has open gates
-  live    INTEGER,          -- 1: can run, or its lease is held
-  due     INTEGER,          -- Unix milliseconds
-  graph   TEXT
+  id     INTEGER PRIMARY KEY,
+  name   TEXT    NOT NULL,
+  flags  INTEGER NOT NULL, -- 1: order keys do not ascend with sequence numbers
+  active INTEGER,          -- 1: has open gates; 2: can run, or its lease is held; 3: both
+  due    INTEGER           -- Unix milliseconds
 );
 CREATE UNIQUE INDEX threads_name ON threads (name);
-CREATE INDEX threads_waiting ON threads (name) WHERE waiting IS NOT NULL;
-CREATE INDEX threads_live ON threads (name) WHERE live IS NOT NULL;
+CREATE INDEX threads_active ON threads (active, name) WHERE active IS NOT NULL;
 CREATE INDEX threads_due ON threads (due, name) WHERE due IS NOT NULL;
-CREATE INDEX threads_graph ON threads (graph, name) WHERE graph IS NOT NULL;
 
 -- What every append changes of a thread: where its log ends, which the append
 -- compares with, and the summary. id is threads.id.
@@ -44,26 +40,18 @@ CREATE TABLE ids (
   entry INTEGER NOT NULL
 ) WITHOUT ROWID;
 
--- Checkpoints that ids leads to, by order key.
+-- Where order keys lead that no cid says: under coordination 0 those of
+-- checkpoints that ids leads to, under the hash of a coordination's name those
+-- of its checkpoints in other threads than its own.
 CREATE TABLE orders (
-  ord   BLOB    NOT NULL,
-  entry INTEGER NOT NULL,
-  PRIMARY KEY (ord, entry)
-) WITHOUT ROWID;
-
--- Checkpoints whose coordination is not their thread.
-CREATE TABLE coordinations (
-  id   INTEGER PRIMARY KEY,
-  name TEXT NOT NULL UNIQUE
-);
-CREATE TABLE members (
   coordination INTEGER NOT NULL,
   ord          BLOB    NOT NULL,
   entry        INTEGER NOT NULL,
   PRIMARY KEY (coordination, ord, entry)
 ) WITHOUT ROWID;
 
--- Overwriteable values beside the log. A deleted slot keeps its revision.
+-- Overwriteable values beside the log. A deleted slot keeps its revision. The
+-- slots of thread '' are the store's own numbers, see numbers.go.
 CREATE TABLE slots (
   thread   TEXT    NOT NULL,
   step     TEXT    NOT NULL,
@@ -73,15 +61,8 @@ CREATE TABLE slots (
   PRIMARY KEY (thread, step)
 ) WITHOUT ROWID;
 
--- Compressed bodies of several entries.
+-- Compressed bodies of several entries. An id is never used again.
 CREATE TABLE packs (
-  id   INTEGER PRIMARY KEY AUTOINCREMENT,
+  id   INTEGER PRIMARY KEY,
   data BLOB NOT NULL
 );
-
--- entries: the highest id an entry had, kept where the newest were removed.
--- odd: present if ids has a version 7 UUID.
-CREATE TABLE marks (
-  name  TEXT    NOT NULL PRIMARY KEY,
-  value INTEGER NOT NULL
-) WITHOUT ROWID;
