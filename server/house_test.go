@@ -382,3 +382,8 @@ func ids(cs []*Checkpoint) string {
 	}
 	return fmt.Sprint(out)
 }
+
+// countedProbe is a store's answer to readiness, counted.
+func (h *house) countedProbe(asked *int, failure *error) func(context.Context) error {
+	return func(context.Context) error { *asked++; return *failure }
+}

@@ -237,7 +237,9 @@ func (c *conversation) write(ctx context.Context, f frame) error {
 	if err != nil {
 		return errors.Join(err, c.conn.Close(websocket.StatusInternalError, "a frame could not be encoded"))
 	}
-	ctx, cancel := context.WithTimeout(ctx, writePatience)
+	// A write that is cut short ends the connection, so the server's closing
+	// must not: the client is told of that with a close frame.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writePatience)
 	defer cancel()
 	return c.conn.Write(ctx, websocket.MessageText, body)
 }

@@ -1,0 +1,184 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+func TestPostAgent(t *testing.T) {
+	h := open(t, nil)
+	a := h.post("/api/agents/dispatch", `{"message":"please refund order 1234"}`).want(http.StatusOK)
+	var r Reply
+	a.into(&r)
+	c := h.get("/api/checkpoints/" + string(r.Checkpoint)).want(http.StatusOK).checkpoint()
+	if r.Thread == "" || c.Thread != r.Thread || c.Gates[0] != r.Gate || !strings.Contains(r.Text, string(r.Checkpoint)) || !strings.Contains(string(c.State), "1234") {
+		t.Errorf("the reply is %s, the checkpoint %+v", a.body, c)
+	}
+	var g posthouse.Gate
+	h.get("/api/gates/" + string(r.Gate)).want(http.StatusOK).into(&g)
+	if g.RequestedBy != "operator-token" {
+		t.Errorf("the request is %s's", g.RequestedBy)
+	}
+	h.post("/api/agents/dispatch", `{"message":"x","thread":"order:7"}`).want(http.StatusOK).into(&r)
+	if r.Thread != "order:7" {
+		t.Errorf("the thread is %s", r.Thread)
+	}
+	h.post("/api/agents/nobody", `{"message":"x"}`).refused(posthouse.CodeNotFound)
+	h.post("/api/agents/dispatch", ``).refused(posthouse.CodeInvalid)
+	h.post("/api/agents/dispatch", `{"message":""}`).refused(posthouse.CodeInvalid)
+	h.post("/api/agents/dispatch", `{"message":"x","thread":"a b"}`).refused(posthouse.CodeInvalid)
+	h.post("/api/agents/dispatch", `{"message":"`+strings.Repeat("x", maxMessage+1)+`"}`).refused(posthouse.CodeTooLarge)
+}
+
+func TestAgentStream(t *testing.T) {
+	h := open(t, nil)
+	post := func() *feedReader {
+		return h.listen(ask{method: "POST", path: "/api/agents/dispatch", body: `{"message":"x"}`, header: []string{"Accept: application/json;q=0.5, text/event-stream"}})
+	}
+	f := post()
+	f.want("event", "event")
+	text := f.want("text")
+	done := f.want("done")
+	f.wantEnd()
+	var r Reply
+	check(t, json.Unmarshal([]byte(done.data), &r))
+	if !strings.Contains(text.data, string(r.Checkpoint)) || r.Gate == "" {
+		t.Errorf("it streams %+v, %+v", text, done)
+	}
+
+	h.program.handle = func(_ context.Context, _ string, o *HandleOptions) (*Reply, error) {
+		o.Text("line one\nline two \u2028 <b>")
+		return nil, &posthouse.Error{Code: posthouse.CodeBusy, Message: "is busy", Err: errors.New("canary")}
+	}
+	f = post()
+	if e := f.want("text"); !strings.Contains(e.data, `line one\nline two`) {
+		t.Errorf("a text of two lines is %q", e.data)
+	}
+	e := f.want("error")
+	f.wantEnd()
+	if !strings.Contains(e.data, `"code":"busy"`) || strings.Contains(e.data, "canary") {
+		t.Errorf("the error is %s", e.data)
+	}
+	h.post("/api/agents/dispatch", `{"message":"x"}`).refused(posthouse.CodeBusy)
+
+	h.program.handle = func(context.Context, string, *HandleOptions) (*Reply, error) { panic("canary") }
+	f = post()
+	if e := f.want("error"); !strings.Contains(e.data, `"internal"`) || strings.Contains(e.data, "canary") {
+		t.Errorf("a panic is %s", e.data)
+	}
+	h.post("/api/agents/dispatch", `{"message":"x"}`).refused(CodeInternal)
+	if !strings.Contains(h.log.String(), "canary") {
+		t.Error("the log does not say why it panicked")
+	}
+	h.send(ask{method: "POST", path: "/api/agents/nobody", body: `{"message":"x"}`, header: []string{"Accept: text/event-stream"}}).refused(posthouse.CodeNotFound)
+}
+
+// working makes the agent report that it works and then wait for go.
+func (h *house) working() (begun chan context.Context, goOn chan struct{}) {
+	begun, goOn = make(chan context.Context, 1000), make(chan struct{})
+	h.program.handle = func(ctx context.Context, m string, o *HandleOptions) (*Reply, error) {
+		begun <- ctx
+		select {
+		case <-goOn:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		o.Text("after")
+		c, err := h.program.ask(ctx, o.Thread, m, o.By)
+		if err != nil {
+			return nil, err
+		}
+		return &Reply{Thread: o.Thread, Checkpoint: c.Checkpoint.ID}, nil
+	}
+	return begun, goOn
+}
+
+// TestWorkOutlivesItsClient cuts the connection while the agent works, plain
+// and streaming: what it commits afterwards is there.
+func TestWorkOutlivesItsClient(t *testing.T) {
+	for name, accept := range map[string]string{"plain": "application/json", "stream": "text/event-stream"} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t, nil)
+			begun, goOn := h.working()
+			ctx, cancel := context.WithCancel(t.Context())
+			r := h.request(ask{method: "POST", path: "/api/agents/dispatch", body: `{"message":"x","thread":"t1"}`, header: []string{"Accept: " + accept}}).WithContext(ctx)
+			gone := make(chan struct{})
+			go func() {
+				defer close(gone)
+				if resp, err := h.http.Client().Do(r); err == nil {
+					_, _ = io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+			}()
+			work := <-begun
+			cancel()
+			<-gone
+			close(goOn)
+			check(t, h.server.Close(t.Context())) // waits for the work
+			if work.Err() == nil {
+				t.Error("the work's context lives on")
+			}
+			if _, err := h.ledger.Thread(t.Context(), "t1"); err != nil {
+				t.Errorf("what it committed: %v", err)
+			}
+		})
+	}
+}
+
+func TestCloseCancelsWorkWhenItsPatienceEnds(t *testing.T) {
+	h := open(t, nil)
+	begun, _ := h.working()
+	h.server.limits.Wait = time.Nanosecond
+	a := h.post("/api/agents/dispatch", `{"message":"x"}`).want(http.StatusAccepted)
+	var acc Accepted
+	a.into(&acc)
+	if acc.Thread == "" || acc.Look != "/api/threads/"+acc.Thread {
+		t.Errorf("it says %s", a.body)
+	}
+	<-begun
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := h.server.Close(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Close says %v", err)
+	}
+	if h.server.work.Err() == nil {
+		t.Error("the work goes on")
+	}
+}
+
+func TestCallsAreBounded(t *testing.T) {
+	h := open(t, func(o *Options) { o.Limits.Calls = 1 })
+	begun, goOn := h.working()
+	h.server.limits.Wait = time.Nanosecond
+	h.post("/api/agents/dispatch", `{"message":"x"}`).want(http.StatusAccepted)
+	<-begun
+	h.post("/api/agents/dispatch", `{"message":"x"}`).refused(CodeTooMany)
+	close(goOn)
+}
+
+// TestSlowClientLosesTheFeedNotTheWork fills a feed that nobody reads.
+func TestSlowClientLosesTheFeedNotTheWork(t *testing.T) {
+	h := open(t, nil)
+	h.program.handle = func(_ context.Context, _ string, o *HandleOptions) (*Reply, error) {
+		for range 10 * feedLength {
+			o.Text("x")
+		}
+		return &Reply{Text: "done"}, nil
+	}
+	f := newFeed()
+	c, err := h.server.start(message{agent: "dispatch", text: "x", feed: f})
+	check(t, err)
+	<-c.done
+	<-f.gone
+	if c.reply == nil || c.reply.Text != "done" {
+		t.Errorf("the work came to %+v, %v", c.reply, c.err)
+	}
+}

@@ -1,0 +1,179 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ui"
+)
+
+var form = []string{"Content-Type: application/x-www-form-urlencoded"}
+
+// login logs in with a browser's form and returns the cookie.
+func (h *house) login(r Role) *http.Cookie {
+	h.t.Helper()
+	a := h.send(ask{method: "POST", path: "/login", as: "-", body: url.Values{"token": {" " + h.secrets[r] + "\n"}}.Encode(), header: form}).want(http.StatusSeeOther)
+	cs := (&http.Response{Header: a.header}).Cookies()
+	if len(cs) != 1 || a.header.Get("Location") != "/" {
+		h.t.Fatalf("logging in answers %v", a.header)
+	}
+	return &http.Cookie{Name: cs[0].Name, Value: cs[0].Value}
+}
+
+func TestLogin(t *testing.T) {
+	now := time.Unix(1700000000, 0)
+	h := open(t, func(o *Options) { o.Now = func() time.Time { return now } })
+	a := h.send(ask{method: "GET", path: "/", as: "-"}).want(http.StatusUnauthorized)
+	if !strings.Contains(string(a.body), `action="/login"`) || a.header.Get("Content-Type") != "text/html; charset=utf-8" {
+		t.Errorf("nobody at / sees %s", a.body)
+	}
+	h.send(ask{method: "GET", path: "/login", as: "-"}).want(http.StatusOK)
+	a = h.send(ask{method: "POST", path: "/login", as: "-", body: "token=ph_%3Cscript%3E", header: form}).want(http.StatusUnauthorized)
+	if strings.Contains(string(a.body), "script>") || !strings.Contains(string(a.body), `role="alert"`) || a.header.Get("Set-Cookie") != "" {
+		t.Errorf("a wrong token is answered %s", a.body)
+	}
+	a = h.send(ask{method: "POST", path: "/login", as: "-", body: "token=" + h.secrets[Approver], header: form}).want(http.StatusSeeOther)
+	set := a.header.Get("Set-Cookie")
+	if !strings.Contains(set, "HttpOnly") || !strings.Contains(set, "SameSite=Strict") || !strings.Contains(set, "Path=/") || strings.Contains(set, h.secrets[Approver]) {
+		t.Errorf("the cookie is %s", set)
+	}
+	cookie := h.login(Approver)
+	with := func(method, path string, header ...string) *reply {
+		t.Helper()
+		return h.send(ask{method: method, path: path, as: "-", header: append(header, "Cookie: "+cookie.String())})
+	}
+	if a := with("GET", "/").want(http.StatusOK); !strings.Contains(string(a.body), "/inbox.js") {
+		t.Errorf("/ is %s", a.body)
+	}
+	with("GET", "/docs").want(http.StatusOK)
+	with("GET", "/inbox.js").want(http.StatusOK)
+	_, g := h.waiting("t1")
+	with("POST", "/api/gates/"+string(g.ID)+"/reject").want(http.StatusOK)
+	with("DELETE", "/api/threads/t1").refused(posthouse.CodeForbidden) // the token's role
+	with("POST", "/api/gates/"+string(g.ID)+"/reject", "Origin: https://evil.example").refused(posthouse.CodeForbidden)
+	with("GET", "/api/gates", "Authorization: Bearer wrong").refused(CodeUnauthenticated) // no second way in
+	a = with("POST", "/logout").want(http.StatusSeeOther)
+	if !strings.Contains(a.header.Get("Set-Cookie"), "Max-Age=0") {
+		t.Errorf("logging out sets %s", a.header.Get("Set-Cookie"))
+	}
+	with("GET", "/api/gates").refused(CodeUnauthenticated)
+
+	cookie = h.login(Viewer)
+	with("GET", "/api/gates").want(http.StatusOK)
+	now = now.Add(12 * time.Hour)
+	with("GET", "/api/gates").refused(CodeUnauthenticated)
+	cookie = h.login(Viewer)
+	check(t, h.tokens.Revoke("viewer-token"))
+	with("GET", "/api/gates").refused(CodeUnauthenticated)
+
+	h.send(ask{method: "POST", path: "/login", as: "-", body: strings.Repeat("a", 2<<20), header: form}).refused(posthouse.CodeTooLarge)
+	h.send(ask{method: "POST", path: "/login", as: "-", body: "token=%zz", header: form}).refused(posthouse.CodeInvalid)
+	h.send(ask{method: "POST", path: "/login", as: "-", body: `{"token":"x"}`}).refused(CodeMediaType)
+}
+
+func TestSessionsAreBounded(t *testing.T) {
+	now := time.Unix(1700000000, 0)
+	ss := newSessions(func() time.Time { return now }, time.Hour)
+	first := ss.begin(Token{Name: "first"})
+	for range maxSessions {
+		now = now.Add(time.Millisecond)
+		ss.begin(Token{Name: "x"})
+	}
+	if _, ok := ss.get(first); ok || len(ss.open) != maxSessions {
+		t.Errorf("%d are open, the first: %v", len(ss.open), ok)
+	}
+	now = now.Add(2 * time.Hour)
+	ss.begin(Token{Name: "y"})
+	if len(ss.open) != 1 {
+		t.Errorf("%d are kept after they ended", len(ss.open))
+	}
+	if c := ss.cookie(&http.Request{}, "x"); c.Secure {
+		t.Error("a cookie over plain HTTP is Secure and never comes back")
+	}
+}
+
+// TestPagesKeepThePolicy reads the embedded files: what the policy forbids
+// would fail in the browser only.
+func TestPagesKeepThePolicy(t *testing.T) {
+	entries, err := ui.Files.ReadDir(".")
+	check(t, err)
+	onEvent := regexp.MustCompile(`(?i)\son[a-z]+\s*=\s*"`)
+	for _, e := range entries {
+		data, err := ui.Files.ReadFile(e.Name())
+		check(t, err)
+		text := string(data)
+		for _, bad := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "http://", "https://", "//cdn", "localStorage", "sessionStorage", "style=", "<style", "javascript:"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%s has %s", e.Name(), bad)
+			}
+		}
+		if strings.HasSuffix(e.Name(), ".html") && (onEvent.MatchString(text) || strings.Contains(strings.ReplaceAll(text, `<script src="/inbox.js" defer></script>`, ""), "<script")) {
+			t.Errorf("%s has a script inline", e.Name())
+		}
+	}
+	h := open(t, nil)
+	for _, path := range []string{"/", "/docs", "/inbox.js", "/login/style.css"} {
+		a := h.get(path).want(http.StatusOK)
+		if a.header.Get("X-Frame-Options") != "DENY" || !strings.Contains(a.header.Get("Content-Security-Policy"), "object-src 'none'") {
+			t.Errorf("%s: %v", path, a.header)
+		}
+		if tag := a.header.Get("ETag"); tag != "" {
+			h.send(ask{method: "GET", path: path, header: []string{"If-None-Match: " + tag}}).want(http.StatusNotModified)
+		}
+	}
+}
+
+func TestDocsHaveEveryRoute(t *testing.T) {
+	h := open(t, nil)
+	body := string(h.get("/docs").want(http.StatusOK).body)
+	for _, r := range h.server.routes {
+		if r.style != asset && !strings.Contains(body, "<code>"+r.method+" "+strings.TrimSuffix(r.path, "{$}")+"</code>") {
+			t.Errorf("%s %s is not there", r.method, r.path)
+		}
+	}
+}
+
+func TestHealthAndReadiness(t *testing.T) {
+	now := time.Unix(1700000000, 0)
+	asked, failure := 0, error(nil)
+	h := open(t, func(o *Options) { o.Now = func() time.Time { return now } })
+	h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK)
+	probe := h.server.ready.probe
+	check(t, probe(t.Context()))
+	h.server.ready.probe = nil
+	h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK) // remembered
+	h.server.ready = &readiness{now: func() time.Time { return now }, probe: nil}
+	h.server.ready.probe = h.countedProbe(&asked, &failure)
+	for range 10 {
+		h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK)
+	}
+	if asked != 1 {
+		t.Errorf("the store was asked %d times in a second", asked)
+	}
+	failure = &posthouse.Error{Code: posthouse.CodeReadOnly, Message: "fsync /secret/path failed"}
+	now = now.Add(time.Second)
+	a := h.send(ask{method: "GET", path: "/readyz", as: "-"})
+	a.refused(posthouse.CodeReadOnly)
+	if strings.Contains(string(a.body), "secret") || !strings.Contains(h.log.String(), "/secret/path") {
+		t.Errorf("it says %s", a.body)
+	}
+	failure = os.ErrPermission
+	now = now.Add(time.Second)
+	h.send(ask{method: "GET", path: "/readyz", as: "-"}).refused(CodeInternal)
+	failure = nil
+	now = now.Add(time.Second)
+	h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK)
+	h.send(ask{method: "GET", path: "/healthz", as: "-"}).want(http.StatusOK)
+
+	check(t, h.store.Close())
+	now = now.Add(time.Second)
+	h.server.ready.probe = probe
+	h.send(ask{method: "GET", path: "/readyz", as: "-"}).refused(posthouse.CodeClosed)
+	h.send(ask{method: "GET", path: "/healthz", as: "-"}).want(http.StatusOK)
+}

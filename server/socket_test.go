@@ -1,0 +1,279 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A talk is the client's end of a WebSocket.
+type talk struct {
+	t    *testing.T
+	ctx  context.Context
+	conn *websocket.Conn
+}
+
+func (h *house) dial(path string, protocols []string, header ...string) (*talk, *http.Response, error) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), 20*time.Second)
+	h.t.Cleanup(cancel)
+	hs := http.Header{}
+	host := ""
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		if name == "Host" {
+			host = value
+		}
+		hs.Set(name, value)
+	}
+	conn, resp, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(h.http.URL, "http")+path, &websocket.DialOptions{
+		HTTPClient: h.http.Client(), HTTPHeader: hs, Subprotocols: protocols, Host: host,
+	})
+	if err != nil {
+		return nil, resp, err
+	}
+	h.t.Cleanup(func() { _ = conn.CloseNow() })
+	return &talk{h.t, ctx, conn}, resp, nil
+}
+
+func (h *house) mustDial(path string, protocols []string, header ...string) *talk {
+	h.t.Helper()
+	c, _, err := h.dial(path, protocols, header...)
+	check(h.t, err)
+	return c
+}
+
+func (c *talk) say(text string) {
+	c.t.Helper()
+	check(c.t, c.conn.Write(c.ctx, websocket.MessageText, []byte(text)))
+}
+
+type wireFrame struct {
+	Type  string
+	Text  string
+	Event *AgentEvent
+	Reply *Reply
+	Error *Problem
+}
+
+func (c *talk) want(kinds ...string) (last wireFrame) {
+	c.t.Helper()
+	for _, k := range kinds {
+		_, data, err := c.conn.Read(c.ctx)
+		check(c.t, err)
+		last = wireFrame{}
+		check(c.t, json.Unmarshal(data, &last))
+		if last.Type != k {
+			c.t.Fatalf("the next frame is %s, want %s", data, k)
+		}
+	}
+	return last
+}
+
+func (c *talk) wantClose(code websocket.StatusCode) {
+	c.t.Helper()
+	_, data, err := c.conn.Read(c.ctx)
+	if got := websocket.CloseStatus(err); got != code {
+		c.t.Fatalf("it is closed with %v (%v, %s), want %v", got, err, data, code)
+	}
+}
+
+func (h *house) bearer(r Role) string { return "Authorization: Bearer " + h.secrets[r] }
+
+// TestSocketWalk says the token in each of the ways, on each of the paths.
+func TestSocketWalk(t *testing.T) {
+	h := open(t, nil)
+	login, _ := json.Marshal(map[string]string{"token": h.secrets[Operator]})
+	for _, path := range []string{"/agent/dispatch", "/atmosphere/agent/dispatch"} {
+		for name, c := range map[string]struct {
+			protocols []string
+			header    []string
+			first     string
+			chosen    string
+		}{
+			"subprotocol": {[]string{"posthouse", "posthouse.bearer." + h.secrets[Operator]}, nil, "", "posthouse"},
+			"header":      {nil, []string{h.bearer(Operator)}, "", ""},
+			"message":     {[]string{"posthouse"}, nil, string(login), "posthouse"},
+			"origin":      {nil, []string{h.bearer(Operator), "Origin: " + h.http.URL}, "", ""},
+			"cookie":      {nil, []string{"Cookie: " + h.login(Operator).String()}, "", ""},
+		} {
+			t.Run(strings.TrimPrefix(path, "/")+" "+name, func(t *testing.T) {
+				c2, resp, err := h.dial(path, c.protocols, c.header...)
+				check(t, err)
+				if got := c2.conn.Subprotocol(); got != c.chosen || strings.Contains(resp.Header.Get("Sec-WebSocket-Protocol"), "ph_") {
+					t.Errorf("the protocol is %q", got)
+				}
+				if c.first != "" {
+					c2.say(c.first)
+				}
+				c2.say("please refund order 1234")
+				if e := c2.want("event"); e.Event == nil || e.Event.Kind != "AgentDispatched" {
+					t.Errorf("the event is %+v", e.Event)
+				}
+				c2.want("event")
+				text := c2.want("text")
+				r := c2.want("reply").Reply
+				if r == nil || !strings.Contains(text.Text, string(r.Checkpoint)) {
+					t.Fatalf("it streams %+v, %+v", text, r)
+				}
+				c2.say("another") // one message, one request
+				r2 := c2.want("event", "event", "text", "reply").Reply
+				if r2.Thread == r.Thread {
+					t.Error("two requests share a thread")
+				}
+				check(t, c2.conn.Close(websocket.StatusNormalClosure, ""))
+				h.get("/api/checkpoints/" + string(r.Checkpoint)).want(http.StatusOK)
+			})
+		}
+	}
+	c := h.mustDial("/agent/dispatch?thread=order:9", nil, h.bearer(Operator))
+	c.say("x")
+	if r := c.want("event", "event", "text", "reply").Reply; r.Thread != "order:9" {
+		t.Errorf("the thread is %s", r.Thread)
+	}
+}
+
+func TestSocketRefusals(t *testing.T) {
+	h := open(t, func(o *Options) { o.Limits.Token = time.Nanosecond })
+	for name, c := range map[string]struct {
+		path      string
+		protocols []string
+		header    []string
+		status    int
+	}{
+		"wrong header":      {"/agent/dispatch", nil, []string{"Authorization: Bearer ph_wrong"}, 401},
+		"wrong subprotocol": {"/agent/dispatch", []string{"posthouse", "posthouse.bearer.ph_wrong"}, nil, 401},
+		"wrong role":        {"/agent/dispatch", nil, []string{h.bearer(Approver)}, 403},
+		"unknown agent":     {"/agent/nobody", nil, []string{h.bearer(Operator)}, 404},
+		"foreign origin":    {"/agent/dispatch", nil, []string{h.bearer(Operator), "Origin: https://evil.example"}, 403},
+		"foreign host":      {"/agent/dispatch", nil, []string{h.bearer(Operator), "Host: evil.example"}, 421},
+		"token in the URL":  {"/agent/dispatch?token=" + h.secrets[Operator], nil, nil, 400},
+		"bad thread":        {"/agent/dispatch?thread=a%20b", nil, []string{h.bearer(Operator)}, 400},
+	} {
+		_, resp, err := h.dial(c.path, c.protocols, c.header...)
+		if err == nil || resp == nil || resp.StatusCode != c.status {
+			t.Errorf("%s: %v, %v", name, resp, err)
+		}
+	}
+	a := h.get("/agent/dispatch")
+	a.refused(CodeUpgrade)
+	if a.header.Get("Upgrade") != "websocket" {
+		t.Error("it does not say to what")
+	}
+	h.send(ask{method: "GET", path: "/agent/dispatch", header: []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 8", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="}}).refused(CodeUpgrade)
+
+	c := h.mustDial("/agent/dispatch", nil) // says nothing in time
+	if f := c.want("error"); f.Error.Code != CodeUnauthenticated {
+		t.Errorf("it is told %+v", f.Error)
+	}
+	c.wantClose(websocket.StatusPolicyViolation)
+
+	h = open(t, nil)
+	secret := func(r Role) string { return `{"token":"` + h.secrets[r] + `"}` }
+	for first, code := range map[string]posthouse.Code{
+		"please refund order 1234": CodeUnauthenticated, `{"token":"ph_wrong"}`: CodeUnauthenticated, `{"token":1}`: CodeUnauthenticated, `{}`: CodeUnauthenticated,
+		`{"token":"x","token":"` + h.secrets[Operator] + `"}`: CodeUnauthenticated, secret(Viewer): posthouse.CodeForbidden, secret(Approver): posthouse.CodeForbidden,
+	} {
+		c := h.mustDial("/agent/dispatch", nil)
+		c.say(first)
+		if f := c.want("error"); f.Error.Code != code {
+			t.Errorf("%s is told %+v", first, f.Error)
+		}
+		c.wantClose(websocket.StatusPolicyViolation)
+	}
+	c = h.mustDial("/agent/nobody", nil) // the names of agents are for who has a token
+	c.say(secret(Operator))
+	if f := c.want("error"); f.Error.Code != posthouse.CodeNotFound {
+		t.Errorf("it is told %+v", f.Error)
+	}
+	c.wantClose(websocket.StatusPolicyViolation)
+}
+
+func TestSocketMessages(t *testing.T) {
+	h := open(t, nil)
+	c := h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	c.say("")
+	if f := c.want("error"); f.Error.Code != posthouse.CodeInvalid || f.Error.Field != "message" {
+		t.Errorf("an empty message: %+v", f.Error)
+	}
+	c.say("fine") // an error ends the request, not the connection
+	c.want("event", "event", "text", "reply")
+	check(t, c.conn.Write(c.ctx, websocket.MessageBinary, []byte("x")))
+	c.wantClose(websocket.StatusUnsupportedData)
+
+	c = h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	check(t, c.conn.Write(c.ctx, websocket.MessageText, []byte{0xff}))
+	c.wantClose(websocket.StatusInvalidFramePayloadData)
+
+	c = h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	c.say(strings.Repeat("x", maxMessage+2))
+	c.wantClose(websocket.StatusMessageTooBig)
+
+	c = h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	h.program.handle = func(context.Context, string, *HandleOptions) (*Reply, error) { panic("canary") }
+	c.say("x")
+	if f := c.want("error"); f.Error.Code != CodeInternal || strings.Contains(f.Error.Detail, "canary") {
+		t.Errorf("a panic: %+v", f.Error)
+	}
+	check(t, h.tokens.Revoke("operator-token"))
+	c.say("x")
+	if f := c.want("error"); f.Error.Code != CodeUnauthenticated {
+		t.Errorf("after its token was revoked: %+v", f.Error)
+	}
+	c.wantClose(websocket.StatusPolicyViolation)
+}
+
+func TestSocketQueueIsBounded(t *testing.T) {
+	h := open(t, nil)
+	begun, goOn := h.working()
+	c := h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	c.say("first")
+	<-begun
+	for range maxQueued + 1 {
+		c.say("more")
+	}
+	if f := c.want("error"); f.Error.Code != CodeTooMany {
+		t.Errorf("it is told %+v", f.Error)
+	}
+	close(goOn)
+	for range maxQueued + 1 {
+		c.want("text", "reply")
+	}
+}
+
+func TestSocketPingsAndOutlives(t *testing.T) {
+	h := open(t, nil)
+	begun, goOn := h.working()
+	c := h.mustDial("/agent/dispatch?thread=t1", nil, h.bearer(Operator))
+	c.say("x")
+	<-begun
+	read := make(chan error)
+	go func() { _, _, err := c.conn.Read(c.ctx); read <- err }() // answers pings
+	h.ticks <- time.Time{}
+	h.ticks <- time.Time{} // the first was answered, or this would not be taken
+	check(t, c.conn.CloseNow())
+	<-read
+	close(goOn)
+	check(t, h.server.Close(t.Context()))
+	if _, err := h.ledger.Thread(t.Context(), "t1"); err != nil {
+		t.Errorf("what was begun was not committed: %v", err)
+	}
+}
+
+func TestCloseEndsSockets(t *testing.T) {
+	h := open(t, nil)
+	c := h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	c.say("x")
+	c.want("event", "event", "text", "reply")
+	closed := make(chan error)
+	go func() { closed <- h.server.Close(t.Context()) }()
+	c.wantClose(websocket.StatusGoingAway)
+	check(t, <-closed)
+}
