@@ -14,6 +14,7 @@ var version string
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	a := &app{
 		Term: term.Term{
 			In: os.Stdin, Out: os.Stdout, Err: os.Stderr,

@@ -43,7 +43,11 @@ func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) 
 		if path == "" {
 			return nil, invalid("%q names no file; write sqlite:PATH", url)
 		}
-		return sqlitestore.Open(ctx, path, &sqlitestore.Options{ReadOnly: o.ReadOnly})
+		store, err := sqlitestore.Open(ctx, path, &sqlitestore.Options{ReadOnly: o.ReadOnly})
+		if err != nil {
+			return nil, err // not a nil store in a non-nil interface
+		}
+		return store, nil
 	}
 	return nil, invalid("%q is not a store; %s", url, known)
 }

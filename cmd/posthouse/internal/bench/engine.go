@@ -117,7 +117,7 @@ type words struct {
 func newWords(seed uint64) *words {
 	w := &words{r: rand.New(rand.NewPCG(seed, 1))}
 	const letters = "eeeeeeeeeeeetttttttttaaaaaaaaoooooooiiiiiiinnnnnnnsssssshhhhhhrrrrrrddddlllcccuuummmwwffggyyppbbvk"
-	for range 4000 {
+	for range 200 {
 		word := make([]byte, 2+w.r.IntN(9))
 		for i := range word {
 			word[i] = letters[w.r.IntN(len(letters))]

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/datadir"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/term"
+)
+
+// TestServeEnds starts dev, uses it, asks it to end, and looks for what is left.
+func TestServeEnds(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	var out bytes.Buffer
+	a := &app{env: func(string) string { return "" }, dataDir: t.TempDir()}
+	a.Term = term.Term{In: strings.NewReader(""), Out: &out, Err: &out}
+	s := &serving{addr: "127.0.0.1:0", ephemeral: true, logLevel: "error", sample: true}
+	ctx, cancel := context.WithCancel(t.Context())
+	begin := time.Now()
+	r, err := a.open(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(begin); d > 2*time.Second {
+		t.Errorf("ready after %v", d)
+	}
+	a.banner(s, r)
+	for _, want := range []string{"API ", "Page ", "Docs ", "memory: (gone when this process ends)", "Token file ", "next: posthouse send dispatch"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the banner lacks %q:\n%s", want, out.String())
+		}
+	}
+	done := make(chan error)
+	go func() { done <- r.run(ctx) }()
+	token, err := datadir.ReadToken(r.tokenFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "POST", r.url+"/api/agents/dispatch", strings.NewReader(`{"message":"please refund order 1"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var reply struct{ Gate string }
+	if err := json.NewDecoder(resp.Body).Decode(&reply); err != nil || reply.Gate == "" {
+		t.Errorf("the reply: %+v, %v", reply, err)
+	}
+	resp.Body.Close()
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("asked to end, it failed: %v", err)
+	}
+}
