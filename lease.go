@@ -100,6 +100,36 @@ func (a *appending) checkLease(d *Draft) error {
 	return nil
 }
 
+// Secure puts a claim on record before the run's first commit does, so that of
+// two processes that mean to run the thread only one begins to act. It reports
+// whether it wrote: not when the claim is on record already, nor on a store
+// that only this process has open. [ErrBusy] if somebody else was faster,
+// [ErrFenced] if the claim was overtaken.
+func (l *Ledger) Secure(ctx context.Context, c *Claim) (bool, error) {
+	if x, ok := l.store.(Excluder); ok && x.Exclusive() {
+		return false, nil
+	}
+	t, err := l.thread(c.Thread)
+	if err != nil {
+		return false, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	err = l.append(ctx, t, func(a *appending) error {
+		if err := a.checkLease(&Draft{Thread: c.Thread, Claim: c}); err != nil {
+			return err
+		}
+		if a.claim == nil {
+			return errNothing
+		}
+		return nil
+	})
+	if errors.Is(err, errNothing) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Release gives the thread back. If the run parked or ended, its last
 // checkpoint has done so already and nothing is written; otherwise a record
 // frees the thread for others at once. Releasing twice is no error.
