@@ -25,9 +25,11 @@ type Session struct {
 
 	mu    sync.Mutex
 	head  *posthouse.Header
-	begun uint64          // where the log ended when the session began
+	begun posthouse.Lease // the lease as the session began, and where the log ended
+	tail  uint64
 	fresh bool            // head is ours and starts a step: nothing is on record for what follows it
 	keys  map[string]bool // tasks that recorded something since head's step began
+	sure  bool            // the claim is on record, or nobody else could run the thread
 	err   error           // the first failed commit
 	ended bool
 }
@@ -62,7 +64,7 @@ func (s *Session) find(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.begun = info.Tail.Seq
+	s.begun, s.tail = info.Lease, info.Tail.Seq
 	if b, ok := info.Branch(s.branch); ok {
 		s.head, err = s.ledger.GetHeader(ctx, b.Head)
 	}
@@ -125,8 +127,42 @@ func (s *Session) Commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Co
 	return c, nil
 }
 
+// secure puts the claim on record before something acts, unless a commit has,
+// and makes sure that nobody went on with the thread since the session began. A
+// new branch is nobody else's to run.
+func (s *Session) secure(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sure || s.head == nil || s.err != nil {
+		return s.err
+	}
+	wrote, err := s.ledger.Secure(context.WithoutCancel(ctx), s.claim)
+	if err == nil && wrote {
+		err = s.unmoved(ctx)
+	}
+	s.sure, s.err = err == nil, err
+	return err
+}
+
+// unmoved fails if another claim came before ours, or the head is another one.
+func (s *Session) unmoved(ctx context.Context) error {
+	info, err := s.ledger.Thread(context.WithoutCancel(ctx), s.thread)
+	if err != nil {
+		return err
+	}
+	b, _ := info.Branch(s.branch)
+	if b.Head == s.head.ID && b.Seq == s.head.Seq && info.Lease.Fence == s.begun.Fence+1 {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeConflict, Head: b.Head, Tail: &info.Tail,
+		Message: "somebody went on with branch " + s.branch + " of thread " + s.thread + " before this run acted", Hint: "begin again from its head",
+	}
+}
+
 // track follows what a commit did to the head and to the tasks on record.
 func (s *Session) track(d *posthouse.Draft, c *posthouse.Committed) {
+	s.sure = true
 	if h := c.Checkpoint; h != nil {
 		s.fresh = s.head == nil || h.Step != s.head.Step
 		s.head = h
@@ -196,7 +232,7 @@ func (s *Session) origin() *posthouse.Header {
 	if h := s.Head(); h != nil {
 		return h
 	}
-	return &posthouse.Header{Thread: s.thread, Branch: s.branch, Seq: s.begun + 1}
+	return &posthouse.Header{Thread: s.thread, Branch: s.branch, Seq: s.tail + 1}
 }
 
 // End gives the lease back. Only the first call counts, and cancellation of

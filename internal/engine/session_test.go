@@ -182,13 +182,78 @@ func TestStaleHeadIsAConflict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tk := task(t, s, "work")
 	var j journal
-	_, err = j.do(ctx, task(t, s, "work"), "llm", nil)
+	_, err = j.do(ctx, tk, "llm", nil)
 	var e *posthouse.Error
-	if !errors.Is(err, posthouse.ErrConflict) || !errors.As(err, &e) || e.Head != other.ID || s.Err() == nil {
+	if !errors.Is(err, posthouse.ErrConflict) || len(j.ran) != 0 || !errors.As(err, &e) || e.Head != other.ID || s.Err() == nil {
 		t.Fatal(err)
 	}
+	// And where nothing was asked before the commit:
+	if err := s.End(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s = begin(t, l, "t1")
+	if _, err := open(t, store, nil).Save(ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "t1", Parent: s.Head().ID}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := s.Commit(ctx, &posthouse.Draft{Checkpoint: &posthouse.Change{}}); !errors.Is(err, posthouse.ErrConflict) {
+			t.Fatal(err)
+		}
+	}
 }
+
+// Two processes mean to resume a thread at once: one acts, the other is told
+// before it does, even if the first is done and left the head where it was.
+func TestOnlyOneBeginsToAct(t *testing.T) {
+	for _, ended := range []bool{false, true} {
+		ctx, store := context.Background(), memstore.New()
+		a, b := open(t, store, &posthouse.Options{Owner: "a"}), open(t, store, &posthouse.Options{Owner: "b"})
+		s := begin(t, a, "t1")
+		input(t, s)
+		if err := s.End(ctx); err != nil {
+			t.Fatal(err)
+		}
+		sa, sb := begin(t, a, "t1"), begin(t, b, "t1")
+		ta, tb := task(t, sa, "work"), task(t, sb, "work")
+		var j journal
+		if _, err := j.do(ctx, tb, "llm", nil); err != nil {
+			t.Fatal(err)
+		}
+		want := posthouse.ErrBusy
+		if ended {
+			want = posthouse.ErrConflict
+			if err := sb.End(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := j.do(ctx, ta, "llm", nil); !errors.Is(err, want) {
+			t.Fatal(err)
+		}
+		if err := ta.Secure(ctx); !errors.Is(err, want) || len(j.ran) != 1 {
+			t.Fatal(err, j.ran)
+		}
+	}
+}
+
+// A store that only this process has needs no such record.
+func TestSecuringCostsNothingWhereNobodyElseIs(t *testing.T) {
+	l := open(t, exclusive{memstore.New()}, nil)
+	s := begin(t, l, "t1")
+	input(t, s)
+	s, _ = again(t, l, s)
+	seq := s.Head().Seq
+	s, _ = again(t, l, s)
+	info, err := l.Thread(context.Background(), "t1")
+	if err != nil || s.Head().Seq != seq || info.Tail.Seq != seq+1 { // the release of the first session
+		t.Fatal(info, err)
+	}
+}
+
+type exclusive struct{ *memstore.Store }
+
+func (exclusive) Exclusive() bool { return true }
 
 func TestHeldResultsGoWithWhatFollows(t *testing.T) {
 	ctx := context.Background()

@@ -48,10 +48,17 @@ func (t *Task) Replaying() bool {
 	return t.replay != nil && t.replay.left > 0
 }
 
+// Secure makes sure that no other process runs the thread, before something
+// acts that is not a [Task.Do]: where others could, and the session has not
+// committed anything yet, its claim is put on record. [posthouse.ErrBusy] or
+// [posthouse.ErrConflict] if somebody was faster; then the session is over.
+func (t *Task) Secure(ctx context.Context) error { return t.session.secure(ctx) }
+
 // Do returns the recorded result of the next occurrence of name. If there is
 // none it runs fn and commits its result, as an entry of its own and together
 // with what is held, before it returns. An error of fn is returned and not
-// recorded; so is a cancelled context, before fn runs. [OrderError] if the
+// recorded; so are those of [Task.Secure] and of a cancelled context, before fn
+// runs. [OrderError] if the
 // replay asks in another order than the record's.
 //
 // The name is 1 to 200 bytes of UTF-8 without control characters and '>'.
@@ -71,6 +78,9 @@ func (t *Task) Do(ctx context.Context, name string, effect posthouse.Effect, fn 
 		if err := t.before(ctx); err != nil {
 			return posthouse.Value{}, err
 		}
+	}
+	if err := t.session.secure(ctx); err != nil {
+		return posthouse.Value{}, err
 	}
 	v, err := fn(t.Scope(ctx, c.name, c.occurrence))
 	if err != nil {
