@@ -61,6 +61,9 @@ func (r *run) call(ctx context.Context, fn Skill, c Call, step posthouse.Step) (
 	if err := r.flushDue(ctx); err != nil {
 		return Result{}, err
 	}
+	if err := r.task.Secure(ctx); err != nil {
+		return Result{}, err
+	}
 	waited := r.task.Waiting()
 	sub := (&frame{run: r, agent: c.Agent, cause: sent.ID}).with(r.task.Scope(ctx, step.Name, step.Occurrence))
 	var res Result

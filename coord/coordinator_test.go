@@ -76,7 +76,7 @@ func TestTheWholeWalk(t *testing.T) {
 	wantList(t, "log when done", log(t, l2, r.Thread),
 		"claim, coord:request, agent:analyzer.do, cp analyzer waiting, gate",
 		"approve",
-		"claim, agent:approver.do>refund",
+		"claim", "agent:approver.do>refund",
 		"agent:approver.do, cp approver done")
 	wantList(t, "checkpoints", checkpoints(t, l2, posthouse.Query{Coordination: "dispatch"}),
 		"event analyzer waiting <root", "node approver done <0")
@@ -93,7 +93,7 @@ func TestTheWholeWalk(t *testing.T) {
 
 	// Resuming what ended is no error and does nothing.
 	r3 := must(c2.Resume(t.Context(), r.Thread, nil))(t)
-	if err := c2.Advance(t.Context(), r.Thread, ""); err != nil || r3.Checkpoint != r2.Checkpoint || len(log(t, l2, r.Thread)) != 4 {
+	if err := c2.Advance(t.Context(), r.Thread, ""); err != nil || r3.Checkpoint != r2.Checkpoint || len(log(t, l2, r.Thread)) != 5 {
 		t.Fatal(err, r3)
 	}
 }
@@ -278,8 +278,8 @@ func TestChainOfPausesAcrossRestarts(t *testing.T) {
 	wantList(t, "texts", heard, "analyzer did order 7", "approver did order 7 by alice", "payer did order 7 by alice by bob")
 	wantList(t, "log", log(t, l, r.Thread),
 		"claim, coord:request, agent:analyzer.do, cp analyzer waiting, gate", "approve",
-		"claim, agent:approver.do, cp approver waiting, gate", "approve",
-		"claim, agent:payer.do, cp payer done")
+		"claim", "agent:approver.do, cp approver waiting, gate", "approve",
+		"claim", "agent:payer.do, cp payer done")
 	wantList(t, "checkpoints", checkpoints(t, l, posthouse.Query{Thread: r.Thread}),
 		"event analyzer waiting <root", "event approver waiting <0", "node payer done <1")
 }
@@ -326,8 +326,8 @@ func TestShortRequestsOnAThread(t *testing.T) {
 	wantList(t, "calls", w.calls, "a", "a", "a")
 	wantList(t, "log", log(t, l, "t"),
 		"claim, coord:request, agent:a.do, cp a done",
-		"claim, coord:request, agent:a.do, cp a done",
-		"claim, coord:request, agent:a.do, cp a waiting, gate")
+		"claim", "coord:request, agent:a.do, cp a done",
+		"claim", "coord:request, agent:a.do, cp a waiting, gate")
 }
 
 func TestRefusals(t *testing.T) {

@@ -155,7 +155,7 @@ func TestDiscardIsTheDefaultJournal(t *testing.T) {
 	must(must(coord.New(l2, "dispatch", approvalFleet(t, w), approval(w), nil))(t).Resume(t.Context(), r.Thread, nil))(t)
 	wantList(t, "log", log(t, l2, r.Thread),
 		"claim, coord:request, agent:analyzer.do, cp waiting, gate", "approve",
-		"claim, agent:approver.do>refund", "agent:approver.do, cp done")
+		"claim", "agent:approver.do>refund", "agent:approver.do, cp done")
 	wantList(t, "calls", w.calls, "analyzer", "effect", "approver")
 }
 
