@@ -1,0 +1,44 @@
+// Package runner keeps registered programs moving: it resumes what can run at
+// start-up, after a decision, and when a question's deadline has passed.
+//
+//	r, err := runner.New(ledger, &runner.Options{Programs: []posthouse.Program{refund, onboarding}})
+//	if err != nil {
+//		return err
+//	}
+//	err = r.Run(ctx) // until ctx ends; then it drains
+//
+// # How it finds work
+//
+// The log is the truth: a sweep asks the store each Options.Poll which threads
+// can run and which deadlines have passed. Hints only make it faster: the
+// runner watches the store where that is possible, and [Runner.Kick] tells it
+// that a thread may have something to do. A hint that is lost, doubled or late
+// changes nothing but the time it takes.
+//
+// A thread belongs to the program that its checkpoint names. Threads of other
+// programs are left alone: several processes with different programs, or the
+// same ones, may share a store. Who runs a thread holds its lease; a process
+// that has not renewed its liveness for the lease's time loses its threads to
+// whoever sweeps next. Run renews it each second for this process, for runs
+// that were not started by the runner, too.
+//
+// # Failures
+//
+// A thread that failed is left in the log as failed and is not tried again
+// until [Runner.Resume]. Where a program could not even record that (the store
+// is full, the network is gone), the thread is tried again after a growing
+// pause. One thread's errors are logged and never stop others.
+//
+// # Draining
+//
+// When Run's ctx ends nothing new is begun, programs stop before their next
+// node, and nodes that run may finish within Options.Drain; then their context
+// ends. Leases are given back, so another process goes on at once.
+//
+// # Waiting for the outcome
+//
+// [Runner.Settled] waits until a branch has parked or ended, for callers that
+// decide a gate and want to answer with what came of it.
+//
+// The package imports the root package and internal/engine.
+package runner

@@ -1,0 +1,123 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// move advances the branches of a thread that can run, and those that are
+// forced to.
+func (r *Runner) move(ctx context.Context, thread string, forced []string) (out outcome) {
+	info, err := r.ledger.Thread(ctx, thread)
+	if err != nil {
+		return r.unread(ctx, thread, err)
+	}
+	ran := map[posthouse.BranchHead]error{}
+	foreign := false
+	for _, b := range info.Branches {
+		if !b.Status.Runnable() && !slices.Contains(forced, b.Branch) || engine.Draining(ctx) {
+			continue
+		}
+		h, err := r.ledger.GetHeader(ctx, b.Head)
+		if err != nil {
+			r.log(ctx, "cannot read a head; trying again", thread, b.Branch, err)
+			out.retry = maxPause
+			continue
+		}
+		if p := r.programs[h.Graph]; p != nil {
+			ran[b] = engine.Guard(func() error { return p.Advance(ctx, thread, b.Branch) })
+		} else {
+			foreign = true
+		}
+	}
+	if len(ran) == 0 {
+		if foreign && out.retry == 0 {
+			out.tail, out.resign = info.Tail.Seq, true
+		}
+		return out
+	}
+	now, err := r.ledger.Thread(ctx, thread)
+	if err != nil {
+		return r.unread(ctx, thread, err)
+	}
+	return r.judge(ctx, info, now, ran, out.retry)
+}
+
+func (r *Runner) unread(ctx context.Context, thread string, err error) outcome {
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return outcome{}
+	}
+	r.log(ctx, "cannot read a thread; trying again", thread, "", err)
+	return outcome{retry: maxPause}
+}
+
+// judge compares a thread before and after some of its branches were advanced.
+func (r *Runner) judge(ctx context.Context, before, after *posthouse.ThreadInfo, ran map[posthouse.BranchHead]error, retry time.Duration) outcome {
+	if engine.Draining(ctx) {
+		return outcome{} // whoever starts next goes on
+	}
+	out := outcome{retry: retry}
+	stuck := false
+	for b, err := range ran {
+		now, _ := after.Branch(b.Branch)
+		moved := now.Head != b.Head || now.Seq != b.Seq
+		switch {
+		case elsewhere(err): // until it parks, or its owner is gone
+			out.retry = max(out.retry, 2*r.opt.Poll)
+		case err != nil && !errors.Is(err, posthouse.ErrWaiting) && now.Status.Runnable():
+			r.log(ctx, "cannot go on with a thread; trying again", after.Thread, b.Branch, err)
+			out.retry = maxPause
+		case err != nil && !errors.Is(err, posthouse.ErrWaiting):
+			r.log(ctx, "a run failed; the thread waits to be resumed", after.Thread, b.Branch, err)
+			if !moved {
+				out.err = errors.Join(out.err, err)
+			}
+		case !now.Status.Runnable():
+		case moved:
+			out.again = true
+		case r.wrote(ctx, before, after):
+			out.retry = maxPause // it did something, but is where it was
+		default:
+			stuck = true // what it asks for is not all decided
+		}
+	}
+	if stuck && !out.again && out.retry == 0 {
+		out.tail = after.Tail.Seq
+	}
+	return out
+}
+
+// wrote reports whether anything but claims was written in between.
+func (r *Runner) wrote(ctx context.Context, before, after *posthouse.ThreadInfo) bool {
+	if before.Tail.Seq == after.Tail.Seq {
+		return false
+	}
+	for e, err := range r.ledger.Log(ctx, after.Thread, posthouse.Range{From: before.Tail.Seq + 1, To: after.Tail.Seq, Headers: true}) {
+		if err != nil {
+			return true
+		}
+		for i := range e.Records {
+			if e.Records[i].Claim == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// elsewhere reports that somebody else has the thread.
+func elsewhere(err error) bool {
+	return errors.Is(err, posthouse.ErrBusy) || errors.Is(err, posthouse.ErrFenced) || errors.Is(err, posthouse.ErrConflict)
+}
+
+func (r *Runner) log(ctx context.Context, msg, thread, branch string, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	r.opt.Logger.Error(msg, "thread", thread, "branch", branch, "error", err)
+}

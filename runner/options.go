@@ -1,0 +1,54 @@
+package runner
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Options configure a Runner. The zero value moves nothing but deadlines.
+type Options struct {
+	Programs    []posthouse.Program // what to keep moving; names must differ
+	Concurrency int                 // threads moved at once; default 16
+	Logger      *slog.Logger        // what failed and what is tried again; default: discarded
+	Poll        time.Duration       // between sweeps; default 1 s
+	Beat        time.Duration       // between renewals of this process's liveness, well below the Ledger's LeaseTTL; default 1 s
+	Drain       time.Duration       // how long running nodes may take to finish once Run's ctx has ended; default 10 s
+	NoWatch     bool                // find work by sweeps and Kick only: saves reading each entry that is written
+}
+
+func (o *Options) withDefaults() (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	for _, f := range []struct {
+		name string
+		d    *time.Duration
+		def  time.Duration
+	}{{"Poll", &c.Poll, time.Second}, {"Beat", &c.Beat, time.Second}, {"Drain", &c.Drain, 10 * time.Second}} {
+		if *f.d < 0 {
+			return c, invalid(f.name, "is negative")
+		}
+		if *f.d == 0 {
+			*f.d = f.def
+		}
+	}
+	if c.Concurrency < 0 {
+		return c, invalid("Concurrency", "is negative")
+	}
+	if c.Concurrency == 0 {
+		c.Concurrency = 16
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	return c, nil
+}
+
+func invalid(field, format string, args ...any) error {
+	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
+}

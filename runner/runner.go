@@ -1,0 +1,193 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A Runner moves the threads of its programs. Make one with [New]. It is safe
+// for concurrent use.
+type Runner struct {
+	ledger   *posthouse.Ledger
+	programs map[string]posthouse.Program
+	opt      Options
+
+	queue queue
+	wake  chan struct{} // a deadline may have come nearer
+	once  sync.Once
+}
+
+// New returns a runner over the ledger. [posthouse.ErrInvalid] for two programs
+// of one name, or options out of range.
+func New(l *posthouse.Ledger, o *Options) (*Runner, error) {
+	if l == nil {
+		return nil, invalid("ledger", "is nil")
+	}
+	opt, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	r := &Runner{ledger: l, programs: map[string]posthouse.Program{}, opt: opt, wake: make(chan struct{}, 1)}
+	for _, p := range opt.Programs {
+		if p == nil || p.Name() == "" {
+			return nil, invalid("Programs", "has one without a name")
+		}
+		if r.programs[p.Name()] != nil {
+			return nil, invalid("Programs", "has %q twice", p.Name())
+		}
+		r.programs[p.Name()] = p
+	}
+	r.queue.init(opt.Concurrency, r.move)
+	return r, nil
+}
+
+// Run keeps the programs moving until ctx ends, drains, and returns nil. If
+// programs do not stop within twice Options.Drain it returns an error that
+// counts them; their threads are free for others after the lease's time, and
+// what they still write is refused from then on. A Runner runs once; a second
+// Run is [posthouse.ErrClosed].
+func (r *Runner) Run(ctx context.Context) error {
+	first := false
+	r.once.Do(func() { first = true })
+	if !first {
+		return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the runner has run", Hint: "make another"}
+	}
+	// Work outlives ctx: it is asked to stop first, and only then made to.
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	drain := make(chan struct{})
+	var helpers sync.WaitGroup
+	alive, dead := context.WithCancel(context.WithoutCancel(ctx))
+	defer dead()
+	r.beat(alive)
+	helpers.Go(func() { r.keepBeating(alive) })
+	if !r.opt.NoWatch {
+		helpers.Go(func() { r.watch(ctx) })
+	}
+
+	r.queue.start(engine.WithDrain(work, drain))
+	for ctx.Err() == nil {
+		r.wait(ctx, r.sweep(ctx))
+	}
+
+	idle := r.queue.stop()
+	close(drain)
+	err := r.drain(idle, stop)
+	dead()
+	helpers.Wait()
+	if err == nil {
+		r.forget(ctx)
+	}
+	return err
+}
+
+// wait sleeps until the next sweep.
+func (r *Runner) wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-r.wake:
+	case <-ctx.Done():
+	}
+}
+
+// drain waits for running programs, first patiently, then with their context
+// ended.
+func (r *Runner) drain(idle <-chan struct{}, stop func()) error {
+	t := time.NewTimer(r.opt.Drain)
+	defer t.Stop()
+	for range 2 {
+		select {
+		case <-idle:
+			return nil
+		case <-t.C:
+			stop()
+			t.Reset(r.opt.Drain)
+		}
+	}
+	return fmt.Errorf("runner: %d threads did not stop", r.queue.active())
+}
+
+// Kick tells the runner that a thread may have something to do. It does not
+// block and needs no truth to it.
+func (r *Runner) Kick(thread string) { r.queue.push(thread) }
+
+// keepBeating renews the process's liveness until ctx ends.
+func (r *Runner) keepBeating(ctx context.Context) {
+	t := time.NewTicker(r.opt.Beat)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			r.beat(ctx)
+		}
+	}
+}
+
+func (r *Runner) beat(ctx context.Context) {
+	if err := r.ledger.Beat(ctx); err != nil && ctx.Err() == nil {
+		r.opt.Logger.Warn("cannot renew this process's liveness: others may take its threads", "error", err)
+	}
+}
+
+// forget removes the liveness of a process that holds nothing any more.
+func (r *Runner) forget(ctx context.Context) {
+	_, err := r.ledger.Store().Slot(context.WithoutCancel(ctx),
+		posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: r.ledger.Owner()},
+		posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
+	if err != nil {
+		r.opt.Logger.Warn("cannot remove this process's liveness slot", "error", err)
+	}
+}
+
+// watch turns what is written into hints until ctx ends.
+func (r *Runner) watch(ctx context.Context) {
+	for ctx.Err() == nil {
+		for e, err := range r.ledger.Watch(ctx, posthouse.WatchQuery{Cursor: "now"}) {
+			if errors.Is(err, posthouse.ErrUnsupported) {
+				return // sweeps find everything, too
+			}
+			if err != nil {
+				if ctx.Err() == nil {
+					r.opt.Logger.Warn("cannot watch the store; relying on sweeps for now", "error", err)
+				}
+				break
+			}
+			r.hear(e)
+		}
+		r.pause(ctx)
+	}
+}
+
+// hear takes a hint from what somebody wrote.
+func (r *Runner) hear(e *posthouse.Event) {
+	switch {
+	case e.Decision != nil:
+		r.Kick(e.Thread)
+	case e.Gate != nil && !e.Gate.ExpiresAt.IsZero():
+		select {
+		case r.wake <- struct{}{}:
+		default:
+		}
+	case e.Checkpoint != nil && e.Checkpoint.Run == "" && e.Checkpoint.Status.Runnable():
+		r.Kick(e.Thread) // made by hand or by a fork: no run goes on with it
+	}
+}
+
+func (r *Runner) pause(ctx context.Context) {
+	t := time.NewTimer(r.opt.Poll)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,96 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Settled waits until a branch has parked, ended or failed, with the thread's
+// log having reached the sequence number after and this runner having nothing
+// more to do for the thread, and returns the branch's head. Decide a gate, then
+// call it with the decision's Seq: the head is what came of it. A branch whose
+// program still waits for another gate has the head it had.
+//
+// It returns ctx's error if that ends first, [posthouse.ErrNotFound] for an
+// unknown thread or branch, [posthouse.ErrClosed] if the runner stopped before
+// the branch settled, and the program's error if a [Runner.Resume] left nothing
+// in the log.
+func (r *Runner) Settled(ctx context.Context, thread, branch string, after uint64) (*posthouse.Header, error) {
+	if branch == "" {
+		branch = posthouse.MainBranch
+	}
+	moved, quit := r.queue.listen(thread)
+	defer quit()
+	poll := time.NewTicker(r.opt.Poll)
+	defer poll.Stop()
+	for kick := true; ; {
+		// What is known of the thread first: what it says about the log is then
+		// no newer than the log that is read.
+		busy, last, stopped := r.queue.about(thread)
+		info, err := r.ledger.Thread(ctx, thread)
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil:
+			return nil, err
+		}
+		b, ok := info.Branch(branch)
+		switch {
+		case !ok:
+			return nil, &posthouse.Error{Code: posthouse.CodeNotFound, Message: "thread " + thread + " has no branch " + branch}
+		case busy || info.Tail.Seq < after:
+		case !b.Status.Runnable() && b.Seq <= after && last.err != nil:
+			return nil, last.err
+		case !b.Status.Runnable(), last.tail == info.Tail.Seq && !last.resign:
+			return r.ledger.GetHeader(ctx, b.Head)
+		case stopped:
+			return nil, closed("thread " + thread + " goes on when a runner starts again")
+		case kick && last.tail != info.Tail.Seq:
+			r.Kick(thread)
+		}
+		kick = false
+		select {
+		case <-moved:
+		case <-poll.C:
+			kick = true
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// Resume makes a branch go on that does not by itself: one that was interrupted
+// or failed. It returns when that is under way; see [Runner.Settled] for the
+// outcome. [posthouse.ErrNotFound] for an unknown thread or branch,
+// [posthouse.ErrUnsupported] if its program is not one of this runner's,
+// [posthouse.ErrClosed] if the runner is not running.
+func (r *Runner) Resume(ctx context.Context, thread, branch string) error {
+	info, err := r.ledger.Thread(ctx, thread)
+	if err != nil {
+		return err
+	}
+	b, ok := info.Branch(branch)
+	if !ok {
+		return &posthouse.Error{Code: posthouse.CodeNotFound, Message: "thread " + thread + " has no branch " + branch}
+	}
+	h, err := r.ledger.GetHeader(ctx, b.Head)
+	if err != nil {
+		return err
+	}
+	if r.programs[h.Graph] == nil {
+		return &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Message: "program \"" + h.Graph + "\" of thread " + thread + " is not one that runs here",
+			Hint: "resume it where the program is registered",
+		}
+	}
+	if !r.queue.force(thread, b.Branch) {
+		return closed("start it with Run")
+	}
+	return nil
+}
+
+func closed(hint string) error {
+	return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the runner is not running", Hint: hint}
+}
