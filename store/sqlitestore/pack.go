@@ -11,7 +11,7 @@ import (
 // entries its pack is shared with; a pack's id is never used twice, so what was
 // unpacked stays right for as long as it is remembered.
 const (
-	blockSize    = 64
+	blockSize    = 128
 	maxPackBytes = 1 << 20 // unpacked; a larger body has a pack of its own
 	maxRemember  = 16 << 20
 )
