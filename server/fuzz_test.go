@@ -1,0 +1,238 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/posthouse/posthouse"
+)
+
+// FuzzStrict holds the decoder against encoding/json: what it accepts means
+// the same there, whichever of two equal names a reader takes, and survives a
+// round trip.
+func FuzzStrict(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `{"by":"a","request":"b","reason":"c","value":{"x":[1,2,{"y":null}]},"shown":"` + strings.Repeat("ab", 32) + `"}`,
+		`{"by":"a","by":"b"}`, `{"BY":"a"}`, `{"reason":"\ud800"}`, `{"reason":"\ud83d\ude00"}`, `{"value":[[[[]]]]}`, "{\"by\":\"\xff\"}", `null`, `{"value":1}{}`, `{"shown":"x"}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var b decideBody
+		err := decodeStrict(data, &b)
+		if err != nil {
+			if e := clientError(err); e.Code != posthouse.CodeInvalid || !utf8.ValidString(e.Message) || len(e.Field) > 80 {
+				t.Fatalf("the error is %#v", e)
+			}
+			return
+		}
+		var plain decideBody
+		if err := json.Unmarshal(data, &plain); err != nil || !reflect.DeepEqual(plain, b) {
+			t.Fatalf("encoding/json reads %+v, %v", plain, err)
+		}
+		if strings.ContainsRune(b.Reason, utf8.RuneError) && !strings.Contains(string(data), "\ufffd") && !strings.Contains(strings.ToLower(string(data)), `\ufffd`) {
+			t.Fatalf("a character was replaced: %q", b.Reason)
+		}
+		var names map[string]json.RawMessage
+		if err := json.Unmarshal(data, &names); err != nil {
+			t.Fatal(err)
+		}
+		for n := range names {
+			if !slices.Contains([]string{"by", "request", "reason", "value", "shown"}, n) {
+				t.Fatalf("the name %q is accepted", n)
+			}
+		}
+		again, err := json.Marshal(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b2 decideBody
+		if err := decodeStrict(again, &b2); err != nil {
+			t.Fatalf("what was read does not read again: %v", err)
+		}
+	})
+}
+
+
+// FuzzQuery holds the parser to its word: what it accepts is what url.Values
+// says, once, declared and checked.
+func FuzzQuery(f *testing.F) {
+	for _, s := range []string{
+		"", "limit=5&order=asc", "limit=0", "limit=5&limit=6", "agent=x%27%29+OR+%271%27%3D%271", "cursor=%00", "since=2026-01-01T00:00:00Z", "since=1", "a;b", "%zz", "thread=..%2f", "label=a=b&state=false", "thread=%ff",
+	} {
+		f.Add(s)
+	}
+	var params []param
+	for _, r := range checkpointRoutes() {
+		if r.path == "/api/checkpoints" {
+			params = r.query
+		}
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		got, err := parseQuery(raw, params)
+		if err != nil {
+			if e := clientError(err); status(e.Code) >= 500 || len(e.Field) > 80 {
+				t.Fatalf("the error is %#v", e)
+			}
+			return
+		}
+		vs, err := url.ParseQuery(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, v := range got {
+			i := slices.IndexFunc(params, func(p param) bool { return p.name == name })
+			if i < 0 || len(vs[name]) != 1 || vs[name][0] != v || params[i].check(v) != nil || !utf8.ValidString(v) {
+				t.Fatalf("%q is read as %q", raw, got)
+			}
+		}
+		r := &request{query: got}
+		if n := r.number("limit", 100); n < 1 || n > maxLimit {
+			t.Fatalf("the limit is %d", n)
+		}
+		if r.millis("since") < 0 {
+			t.Fatal("a time before time")
+		}
+	})
+}
+
+// FuzzCursor sends Last-Event-ID through the check.
+func FuzzCursor(f *testing.F) {
+	for _, s := range []string{"", "now", "start", "01a1fc7b-12", "a b", "a\nid: 1", "\x00", strings.Repeat("a", 201), "ä"} {
+		f.Add(s, s)
+	}
+	f.Fuzz(func(t *testing.T, header, after string) {
+		r := &request{Request: &http.Request{Header: http.Header{"Last-Event-Id": {header}}}, query: map[string]string{"after": after}}
+		c, err := r.eventCursor()
+		if err != nil {
+			if clientError(err).Code != posthouse.CodeInvalid {
+				t.Fatalf("the error is %v", err)
+			}
+			return
+		}
+		if len(c) > maxCursor || strings.ContainsAny(c, " \n\r\x00") || !utf8.ValidString(c) {
+			t.Fatalf("the cursor is %q", c)
+		}
+		if want := header; want != "" && c != want && (want != "start" || c != "") {
+			t.Fatalf("the cursor is %q, the header %q", c, want)
+		}
+	})
+}
+
+// FuzzTokensFile makes sure that nothing but a well-formed list lets anyone in.
+func FuzzTokensFile(f *testing.F) {
+	good := `{"version":1,"tokens":[{"name":"a","role":"viewer","hash":"` + strings.Repeat("ab", 32) + `","createdAt":"2026-01-01T00:00:00Z"}]}`
+	for _, s := range []string{good, "", "{}", `{"version":1}`, strings.Replace(good, "viewer", "root", 1), strings.Replace(good, `"role"`, `"ROLE"`, 1), strings.Replace(good, "ab", "zz", 1), good + good} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		ts, err := parseTokens(data)
+		if err != nil {
+			return
+		}
+		names := map[string]bool{}
+		for _, x := range ts {
+			if names[x.Name] || validTokenName(x.Name) != nil || !x.Role.Valid() || x.Hash.IsZero() {
+				t.Fatalf("it reads %+v", x)
+			}
+			names[x.Name] = true
+		}
+		out, err := json.Marshal(tokensFile{tokensFormat, ts})
+		if err != nil {
+			return // a year that RFC 3339 cannot write
+		}
+		again, err := parseTokens(out)
+		if err != nil || len(again) != len(ts) {
+			t.Fatalf("what was read does not read again: %v", err)
+		}
+	})
+}
+
+// FuzzScreen sends hosts, origins and paths through what every request passes
+// first: what gets through is this server's own.
+func FuzzScreen(f *testing.F) {
+	for _, s := range [][3]string{
+		{"localhost:8095", "", "/api/gates"}, {"127.0.0.1", "http://127.0.0.1", "/"}, {"evil.example", "null", "/../x"}, {"[::1]:80", "http://[::1]:80", "/a%2fb"},
+		{"localhost.evil", "", "//x"}, {"", "", ""}, {"LOCALHOST", "http://localhost", "/a/%2e%2e/b"}, {"localhost", "http://localhost@evil", "/a\\b"},
+	} {
+		f.Add(s[0], s[1], s[2])
+	}
+	s := &Server{hosts: hostList{"box": true}}
+	cross := http.NewCrossOriginProtection()
+	f.Fuzz(func(t *testing.T, host, origin, path string) {
+		u, err := url.ParseRequestURI(path)
+		if err != nil {
+			return
+		}
+		r := httptest.NewRequest("POST", "http://localhost/", nil)
+		r.URL, r.Host = u, host
+		if origin != "" {
+			r.Header.Set("Origin", origin)
+		}
+		if err := s.screen(cross, r); err != nil {
+			if e := clientError(err); status(e.Code) >= 500 {
+				t.Fatalf("the error is %#v", e)
+			}
+			return
+		}
+		lower := strings.ToLower(host)
+		name, _, _ := strings.Cut(lower, ":")
+		if name != "localhost" && name != "box" && !strings.HasPrefix(lower, "127.") && !strings.HasPrefix(lower, "[") && !strings.HasPrefix(lower, "::") {
+			t.Fatalf("the host %q gets through", host)
+		}
+		if origin != "" {
+			if o, err := url.Parse(origin); err != nil || !strings.EqualFold(o.Host, host) {
+				t.Fatalf("the origin %q gets through for %q", origin, host)
+			}
+		}
+		if u.Path == "" || u.Path[0] != '/' || strings.Contains(u.Path, "//") || strings.Contains(u.Path+"/", "/../") || strings.ContainsAny(u.Path, "\\\x00") ||
+			strings.Count(u.Path, "/") != strings.Count(u.EscapedPath(), "/") {
+			t.Fatalf("the path %q gets through", path)
+		}
+	})
+}
+
+// FuzzState sends a state in the form a client gives it in and back again.
+func FuzzState(f *testing.F) {
+	f.Add([]byte(`{"a":1,"b":"eA=="}`), "b", "raw", false)
+	f.Add([]byte(`[1,2]`), "", "", true)
+	f.Add([]byte(`"eA=="`), "state", "raw", true)
+	f.Add([]byte(`{"state":1}`), "x", "json", false)
+	f.Fuzz(func(t *testing.T, raw []byte, part, codec string, opaque bool) {
+		if checkStrict(raw) != nil {
+			return
+		}
+		codecs := map[string]string{}
+		if part != "" {
+			codecs[part] = codec
+		}
+		s, err := readState(raw, codecs, opaque)
+		if err != nil {
+			if clientError(err).Code != posthouse.CodeInvalid {
+				t.Fatalf("the error is %v", err)
+			}
+			return
+		}
+		v, err := view(&posthouse.Checkpoint{State: s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := readState(v.State, v.Codecs, isOpaque(s))
+		if err != nil || len(again) != len(s) {
+			t.Fatalf("%s: shown as %s %v, it does not read again: %v", raw, v.State, v.Codecs, err)
+		}
+		for name, val := range s {
+			a := again[name]
+			if val.Codec != a.Codec || val.Codec != "json" && string(val.Data) != string(a.Data) {
+				t.Fatalf("part %q is %v, then %v", name, val, a)
+			}
+		}
+	})
+}
