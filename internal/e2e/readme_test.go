@@ -40,6 +40,30 @@ func TestReadme(t *testing.T) {
 	}
 }
 
+// TestReadmeProgram compares the program of README.md with the one that runs.
+func TestReadmeProgram(t *testing.T) {
+	text, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile("../../examples/refund/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(text), "```go\n")
+	block, _, found := strings.Cut(block, "```")
+	if !found {
+		t.Fatal("README.md has no program")
+	}
+	for line := range strings.Lines(block) {
+		line = strings.TrimSpace(line)
+		stub := strings.TrimPrefix(line, "_, err = ") // what a program does with errors is left out
+		if !strings.HasPrefix(line, "//") && !strings.Contains(string(program), stub) {
+			t.Errorf("examples/refund/main.go does not have the line %q", line)
+		}
+	}
+}
+
 var (
 	console = regexp.MustCompile("(?s)```console\n.*?```")
 	uuid    = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
