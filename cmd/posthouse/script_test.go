@@ -27,7 +27,9 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"value": value,
 			"exits": exits,
-			"stop":  func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(ts.Value(serverKey{}).(*scriptServer).stop()) },
+			"stop": func(ts *testscript.TestScript, _ bool, _ []string) {
+				ts.Check(ts.Value(serverKey{}).(*scriptServer).stop())
+			},
 		},
 	})
 }
