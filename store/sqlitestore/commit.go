@@ -89,7 +89,7 @@ func (s *Store) transact(group []*groupcommit.Call[*request]) bool {
 			continue
 		}
 		w.wrote = false
-		call.Err = call.Work.run(w)
+		call.Err = s.oversized(call.Work.run(w))
 		switch {
 		case call.Err == nil:
 		case !refused(call.Err):
@@ -102,10 +102,6 @@ func (s *Store) transact(group []*groupcommit.Call[*request]) bool {
 			}
 			return false
 		}
-	}
-	if err := s.faults.at("commit"); err != nil {
-		settle(group, s.lost(s.rollback(err)))
-		return true
 	}
 	if err := w.do(qCommit); err != nil {
 		settle(group, s.lost(s.rollback(err)))
@@ -134,13 +130,20 @@ func (s *Store) forget() {
 	s.packs.clear()
 }
 
-// settle gives err to every call that has none of its own.
+// settle gives err to every call, also to those refused: what they were
+// refused for may be gone with the transaction.
 func settle(group []*groupcommit.Call[*request], err error) {
 	for _, call := range group {
-		if call.Err == nil || !refused(call.Err) {
-			call.Err = err
-		}
+		call.Err = err
 	}
+}
+
+// oversized makes an error that a request brought upon itself a refusal.
+func (s *Store) oversized(err error) error {
+	if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultTooBig {
+		return s.wrap("append to the log", err)
+	}
+	return err
 }
 
 // judge decides what an engine error before the commit means for the store:
@@ -180,14 +183,4 @@ func (s *Store) poison(err error) error {
 	}
 	s.poisoned.CompareAndSwap(nil, e)
 	return e
-}
-
-// faults lets a test fail what cannot be made to fail from outside.
-type faults struct{ fn func(point string) error }
-
-func (f *faults) at(point string) error {
-	if f.fn == nil {
-		return nil
-	}
-	return f.fn(point)
 }

@@ -81,11 +81,14 @@ func (s *Store) compactThread(ctx context.Context, thread int64, done *posthouse
 		if err != nil || !found {
 			return err
 		}
-		if err := s.submit(ctx, "compact", &request{do: func(w *writer) error {
-			return s.compactBlock(w, thread, seq, done)
+		bodies := 0
+		if err := s.submit(ctx, "compact", &request{do: func(w *writer) (err error) {
+			bodies, err = s.compactBlock(w, thread, seq)
+			return err
 		}}); err != nil {
 			return err
 		}
+		done.Bodies += bodies
 		seq = (seq/blockSize + 1) * blockSize
 	}
 }
@@ -110,19 +113,20 @@ func (c *conn) nextInline(thread int64, seq uint64) (next uint64, found bool, er
 // minSaving is what packing a block must save to be worth a rewrite, in bytes.
 const minSaving = 64
 
-// compactBlock packs one block, unless that saves nothing.
-func (s *Store) compactBlock(w *writer, thread int64, seq uint64, done *posthouse.Compacted) error {
+// compactBlock packs one block, unless that saves nothing, and returns how many
+// bodies it rewrote.
+func (s *Store) compactBlock(w *writer, thread int64, seq uint64) (bodies int, err error) {
 	rows, err := s.block(w, thread, seq)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	p, err := s.plan(w, rows)
 	if err != nil || p.before-p.after < minSaving {
-		return err
+		return 0, err
 	}
 	w.wrote = true
 	for _, n := range p.packs {
-		done.Bodies += len(n.rows)
+		bodies += len(n.rows)
 	}
-	return s.repack(w, p)
+	return bodies, s.repack(w, p)
 }

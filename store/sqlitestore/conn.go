@@ -29,6 +29,7 @@ func checkEngine(version int) error {
 type conn struct {
 	*sqlite.Conn
 	prepared [statements]*sqlite.Stmt
+	fault    func(statement int) error // in tests: fails a statement instead of running it
 }
 
 // A mode is how a connection may use the database.
@@ -129,6 +130,11 @@ func (c *conn) one(sql string, read func(*sqlite.Stmt)) error {
 // stmt returns a prepared statement, ready to be bound from its first
 // parameter on. The caller resets it when done: see exec, and reset.
 func (c *conn) stmt(k int) (*sqlite.Stmt, error) {
+	if c.fault != nil {
+		if err := c.fault(k); err != nil {
+			return nil, err
+		}
+	}
 	if p := c.prepared[k]; p != nil {
 		return p, nil
 	}

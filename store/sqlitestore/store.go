@@ -24,7 +24,6 @@ type Store struct {
 	packs   packCache
 	packer  delta.Packer
 	news    news
-	faults  faults
 
 	queue   *groupcommit.Queue[*request]
 	commits atomic.Uint64

@@ -1,0 +1,51 @@
+package sqlitestore
+
+import (
+	"context"
+	"fmt"
+)
+
+// FailStatement makes fn decide, for each statement that writes are made of,
+// whether it fails instead of running. Its argument is the statement's text.
+func (s *Store) FailStatement(ctx context.Context, fn func(sql string) error) error {
+	return s.queue.Do(ctx, &request{alone: func(w *writer) error {
+		w.fault = nil
+		if fn != nil {
+			w.fault = func(k int) error { return fn(statement[k]) }
+		}
+		return nil
+	}})
+}
+
+// SetMaxPages makes the disk full when the database has n pages.
+func (s *Store) SetMaxPages(ctx context.Context, n int) error {
+	return s.queue.Do(ctx, &request{alone: func(w *writer) error {
+		return w.script(fmt.Sprintf("PRAGMA max_page_count=%d", n))
+	}})
+}
+
+// Pages returns how many pages the database has.
+func (s *Store) Pages(ctx context.Context) (n int64, err error) {
+	err = s.queue.Do(ctx, &request{alone: func(w *writer) (err error) {
+		n, err = w.number("PRAGMA page_count")
+		return err
+	}})
+	return n, err
+}
+
+// SetMaxLength lowers the engine's own limit on the size of a row.
+func (s *Store) SetMaxLength(ctx context.Context, n int32) error {
+	return s.queue.Do(ctx, &request{alone: func(w *writer) error {
+		w.Limit(0, n) // SQLITE_LIMIT_LENGTH
+		return nil
+	}})
+}
+
+// CheckEngine is checkEngine.
+func CheckEngine(version int) error { return checkEngine(version) }
+
+// AppendHead and ReadHead are the column's codec.
+var (
+	AppendHead = appendHead
+	ReadHead   = readHead
+)
