@@ -1,6 +1,7 @@
 package sign_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -14,14 +15,28 @@ import (
 // A writer appends entries as a broken or hostile Ledger could: sealed and
 // chained, but saying anything.
 type writer struct {
-	t     *testing.T
+	t     testing.TB
 	store *memstore.Store
 	info  *posthouse.ThreadInfo
 	at    time.Time
+	key   *sign.Key // nil: unsigned
 }
 
-func newWriter(t *testing.T) *writer {
-	return &writer{t, memstore.New(), &posthouse.ThreadInfo{Thread: "t"}, newClock().now}
+func newWriter(t testing.TB) *writer {
+	return &writer{t: t, store: memstore.New(), info: &posthouse.ThreadInfo{Thread: "t"}, at: newClock().now}
+}
+
+// smallStore holds one short thread, the same in every process.
+func smallStore(t testing.TB, key *sign.Key) *memstore.Store {
+	t.Helper()
+	w := newWriter(t)
+	w.key = key
+	w.append(recs{claim(1, false), checkpoint("a", "", 0)}, nil, "state")
+	w.append(recs{checkpoint("b", "a", 1), gate("g")}, "more", posthouse.Gate{ID: "g", Name: "ok?"})
+	w.append(recs{decide("g", 2)}, posthouse.Decision{Gate: "g", Verdict: posthouse.Approve, By: "alice"})
+	w.append(recs{claim(1, true)})
+	wantClean(t, verify(t, w.store, ringOf(t, key), nil))
+	return w.store
 }
 
 func (w *writer) append(records []posthouse.Record, bodies ...any) *posthouse.Entry {
@@ -33,6 +48,14 @@ func (w *writer) append(records []posthouse.Record, bodies ...any) *posthouse.En
 		}
 	}
 	e, info := posthouse.Seal(w.info, w.at, records, data)
+	if w.key != nil {
+		e.Sig = posthouse.JoinSignature(w.key.KeyID(), must[[]byte](w.t)(w.key.Sign(posthouse.SignatureMessage(e.Hash))))
+		again := *w.info
+		if err := again.Apply(e); err != nil {
+			w.t.Fatal(err)
+		}
+		info = &again
+	}
 	b := &posthouse.Batch{After: w.info.Tail, Entry: e, Thread: info}
 	for _, r := range records {
 		switch {
@@ -44,7 +67,7 @@ func (w *writer) append(records []posthouse.Record, bodies ...any) *posthouse.En
 			b.IDs = append(b.IDs, posthouse.IndexedID{ID: r.Decision.Gate, Replace: true})
 		}
 	}
-	if err := w.store.Append(w.t.Context(), b); err != nil {
+	if err := w.store.Append(context.Background(), b); err != nil {
 		w.t.Fatal(err)
 	}
 	w.info = info
