@@ -21,6 +21,8 @@ type line struct {
 	info *posthouse.ThreadInfo
 	ids  func() posthouse.ID
 	head *posthouse.Header
+
+	dropped posthouse.ID
 }
 
 func newLine(name string, ids func() posthouse.ID) *line {
