@@ -1,0 +1,64 @@
+package posthouse_test
+
+import (
+	"go/ast"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse/store/storetest"
+)
+
+// TestGuaranteesNameTheirTests checks that the tests which docs/guarantees.md
+// names exist, and that each guarantee names some.
+func TestGuaranteesNameTheirTests(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("docs", "guarantees.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, rules := map[string]bool{}, map[string]bool{}
+	for _, f := range goFiles(t) {
+		if !f.test {
+			continue
+		}
+		for _, d := range f.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+				name := fn.Name.Name
+				if f.pkg != "." {
+					name = f.pkg + "." + name
+				}
+				tests[name] = true
+			}
+		}
+	}
+	for _, c := range storetest.Cases() {
+		rules[c.Name] = true
+	}
+	doc := string(data)
+	for _, name := range regexp.MustCompile("`([a-z0-9/]+\\.)?Test[A-Za-z0-9]+`").FindAllString(doc, -1) {
+		if name = strings.Trim(name, "`"); !tests[name] {
+			t.Errorf("there is no test %s", name)
+		}
+	}
+	for _, m := range regexp.MustCompile("`rule ([^`]+)`").FindAllStringSubmatch(doc, -1) {
+		if m[1] == "theme/name" {
+			continue // the explanation
+		}
+		if rule := strings.Join(strings.Fields(m[1]), " "); !rules[rule] {
+			t.Errorf("storetest has no rule %q", rule)
+		}
+	}
+	_, eleven, _ := strings.Cut(doc, "## The eleven")
+	eleven, _, _ = strings.Cut(eleven, "\n## ")
+	items := regexp.MustCompile(`(?m)^\d+\. `).Split(eleven, -1)[1:]
+	if len(items) != 11 {
+		t.Errorf("%d guarantees, want 11", len(items))
+	}
+	for i, item := range items {
+		if !strings.Contains(item, "Test") && !strings.Contains(item, "`rule ") {
+			t.Errorf("guarantee %d names no test", i+1)
+		}
+	}
+}
