@@ -60,7 +60,6 @@ func FuzzStrict(f *testing.F) {
 	})
 }
 
-
 // FuzzQuery holds the parser to its word: what it accepts is what url.Values
 // says, once, declared and checked.
 func FuzzQuery(f *testing.F) {

@@ -35,6 +35,7 @@ func pageRoutes() []*route {
 			answers: []answer{{http.StatusSeeOther, "logged out", nil, ""}},
 		},
 		{method: http.MethodGet, path: "/login/style.css", style: asset, summary: "The pages' style", handle: servePage("style.css"), answers: []answer{{http.StatusOK, "CSS", nil, "text/css"}}},
+		{method: http.MethodGet, path: "/login/icon.svg", style: asset, summary: "The pages' icon", handle: servePage("icon.svg"), answers: []answer{{http.StatusOK, "SVG", nil, "image/svg+xml"}}},
 		{method: http.MethodGet, path: "/inbox.js", role: Viewer, style: asset, summary: "The inbox page's script", handle: servePage("inbox.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
 	}
 }
@@ -122,11 +123,24 @@ func pageHeaders(w http.ResponseWriter, contentType string) {
 	h.Set("X-Frame-Options", "DENY")
 }
 
+// mediaType does not ask the machine, whose tables may say something else.
+func mediaType(name string) string {
+	switch path.Ext(name) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	}
+	return "image/svg+xml"
+}
+
 // servePage answers with an embedded file. A browser asks each time whether
 // it changed: a new version of the server must not run an old page.
 func servePage(name string) func(*Server, http.ResponseWriter, *request) error {
 	return func(s *Server, w http.ResponseWriter, r *request) error {
-		pageHeaders(w, mime.TypeByExtension(path.Ext(name)))
+		pageHeaders(w, mediaType(name))
 		w.Header().Set("Cache-Control", "no-cache")
 		w.Header().Set("ETag", s.pages.tags[name])
 		if r.Header.Get("If-None-Match") == s.pages.tags[name] {

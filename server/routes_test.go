@@ -20,7 +20,7 @@ func example(r *route) string {
 func TestNothingAnswersWithoutAToken(t *testing.T) {
 	public := map[string]bool{
 		"GET /healthz": true, "GET /readyz": true, "GET /openapi.json": true,
-		"GET /login": true, "POST /login": true, "GET /login/style.css": true,
+		"GET /login": true, "POST /login": true, "GET /login/style.css": true, "GET /login/icon.svg": true,
 	}
 	h := open(t, nil)
 	h.saved("thread-with-a-secret", `"canary-state"`)

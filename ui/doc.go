@@ -6,6 +6,7 @@
 //	inbox.js    fills it from /api/gates and keeps it current with /api/events
 //	docs.html   a template: the HTTP API for people
 //	style.css   for all of them
+//	icon.svg    the tab's
 //
 // The server's policy allows no inline script, no inline style and nothing from
 // elsewhere, and the script shows what agents wrote as text only, never as
@@ -18,5 +19,5 @@ import "embed"
 
 // Files are the pages' files, by name.
 //
-//go:embed *.html *.js *.css
+//go:embed *.html *.js *.css *.svg
 var Files embed.FS
