@@ -15,7 +15,7 @@ import (
 const (
 	MaxPack  = 1 << 30 // bytes unpacked
 	maxRatio = 200     // unpacked to packed, beyond freeRoom
-	freeRoom = 64 << 10
+	freeRoom = 4 << 20
 	maxItems = 1 << 16
 )
 

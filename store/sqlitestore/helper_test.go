@@ -165,3 +165,12 @@ func fileSize(t testing.TB, path string) int64 {
 	}
 	return info.Size()
 }
+
+func contents(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
