@@ -69,7 +69,7 @@ func (s *Server) postAgent(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if !s.within(r.Context(), c) {
-		return s.accepted(w, &settling{checkpoint: &posthouse.Header{Thread: c.thread}})
+		return s.accepted(w, r, &settling{checkpoint: &posthouse.Header{Thread: c.thread}})
 	}
 	if c.err != nil {
 		return c.err

@@ -25,6 +25,7 @@ type Accepted struct {
 	Branch     string              `json:"branch,omitempty"`
 	Checkpoint posthouse.ID        `json:"checkpoint,omitempty" doc:"where it started"`
 	Decision   *posthouse.Decision `json:"decision,omitempty"`
+	Gates      []posthouse.ID      `json:"gates,omitempty" doc:"of the checkpoint, that still wait: nothing may follow before they are decided too"`
 	Look       string              `json:"look" doc:"where the outcome will show"`
 }
 
@@ -125,7 +126,7 @@ type settling struct {
 func (s *Server) settle(w http.ResponseWriter, r *request, t *settling) error {
 	from := t.checkpoint
 	if s.runner == nil || from.Graph == "" {
-		return s.accepted(w, t)
+		return s.accepted(w, r, t)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.limits.Wait)
 	defer cancel()
@@ -133,13 +134,16 @@ func (s *Server) settle(w http.ResponseWriter, r *request, t *settling) error {
 	head, err := s.runner.Settled(ctx, from.Thread, from.Branch, t.after)
 	switch {
 	case err != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
-		return s.accepted(w, t)
+		return s.accepted(w, r, t)
 	case err != nil:
 		return recorded(err, t.decision)
 	}
 	next, err := s.following(r.Context(), t, head)
 	if err != nil {
 		return recorded(err, t.decision)
+	}
+	if next == "" {
+		return s.accepted(w, r, t)
 	}
 	c, err := s.ledger.Get(r.Context(), next)
 	if err != nil {
@@ -156,8 +160,8 @@ func (s *Server) settle(w http.ResponseWriter, r *request, t *settling) error {
 }
 
 // following returns the first checkpoint that came of t: the child of the one
-// decided. If there is none, as when the program asks the same again, it is
-// the head.
+// decided. There is none when other gates of it still wait, or its program
+// runs elsewhere.
 func (s *Server) following(ctx context.Context, t *settling, head *posthouse.Header) (posthouse.ID, error) {
 	q := posthouse.Query{Thread: head.Thread, Branch: head.Branch, After: t.checkpoint.Cursor(), Limit: 100}
 	for h, err := range s.ledger.List(ctx, q) {
@@ -168,14 +172,18 @@ func (s *Server) following(ctx context.Context, t *settling, head *posthouse.Hea
 			return h.ID, nil
 		}
 	}
-	return head.ID, nil
+	return "", nil
 }
 
-func (s *Server) accepted(w http.ResponseWriter, t *settling) error {
+func (s *Server) accepted(w http.ResponseWriter, r *request, t *settling) error {
+	open, err := s.openGates(r, t.checkpoint)
+	if err != nil {
+		return recorded(err, t.decision)
+	}
 	look := "/api/threads/" + t.checkpoint.Thread
 	w.Header().Set("Location", look)
 	return writeJSON(w, http.StatusAccepted, &Accepted{
-		Thread: t.checkpoint.Thread, Branch: t.checkpoint.Branch, Checkpoint: t.checkpoint.ID, Decision: t.decision, Look: look,
+		Thread: t.checkpoint.Thread, Branch: t.checkpoint.Branch, Checkpoint: t.checkpoint.ID, Decision: t.decision, Gates: gateIDs(open), Look: look,
 	})
 }
 

@@ -214,10 +214,14 @@ func TestSeveralGates(t *testing.T) {
 	if len(p.Gates) != 2 || p.Gates[0] != c.Gates[0].ID || p.Gates[1] != c.Gates[1].ID {
 		t.Errorf("it lists %v", p.Gates)
 	}
-	h.program.hold = make(chan struct{}) // nothing moves yet
-	h.server.limits.Wait = time.Nanosecond
-	h.post("/api/gates/"+string(c.Gates[0].ID)+"/approve", "").want(http.StatusAccepted)
-	h.post("/api/checkpoints/"+cp+"/reject", "").want(http.StatusAccepted) // one is left
+	h.program.idle = true // it waits for both
+	var acc Accepted
+	h.post("/api/gates/"+string(c.Gates[0].ID)+"/approve", "").want(http.StatusAccepted).into(&acc)
+	if len(acc.Gates) != 1 || acc.Gates[0] != c.Gates[1].ID || acc.Decision == nil {
+		t.Errorf("after the first it says %+v", acc)
+	}
+	h.program.idle = false
+	h.post("/api/checkpoints/"+cp+"/reject", "").want(http.StatusOK) // one is left
 	if p := h.post("/api/checkpoints/"+cp+"/approve", "").refused(posthouse.CodeDecided); p.Decision.Verdict != posthouse.Approve {
 		t.Errorf("it tells %+v", p.Decision)
 	}

@@ -29,7 +29,7 @@ const decideNotes = "The decision is on record before anything it sets off, and 
 // waited is how a request that sets a thread going is answered.
 var waited = []answer{
 	{http.StatusOK, "the checkpoint that follows", Checkpoint{}, ""},
-	{http.StatusAccepted, "it is on record, and still running, or nobody here runs it", Accepted{}, ""},
+	{http.StatusAccepted, "it is on record; what follows is still running, waits for another gate, or runs elsewhere", Accepted{}, ""},
 }
 
 func decideRoutes(path string, handle func(posthouse.Verdict) func(*Server, http.ResponseWriter, *request) error) (rs []*route) {

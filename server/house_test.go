@@ -90,6 +90,7 @@ type program struct {
 	hold    chan struct{} // if set, Settled waits for it
 	handle  func(ctx context.Context, message string, o *HandleOptions) (*Reply, error)
 	settle  error
+	idle    bool // Settled runs nothing
 }
 
 func (p *program) Handle(ctx context.Context, message string, o *HandleOptions) (*Reply, error) {
@@ -149,7 +150,7 @@ func (p *program) Settled(ctx context.Context, thread, branch string, _ uint64) 
 	if err != nil {
 		return nil, err
 	}
-	if b, _ := info.Branch(branch); b.Status != posthouse.StatusReady && b.Status != posthouse.StatusRunning {
+	if b, _ := info.Branch(branch); p.idle || b.Status != posthouse.StatusReady && b.Status != posthouse.StatusRunning {
 		return &head.Header, nil
 	}
 	state, err := p.effect(ctx, head)
