@@ -44,7 +44,7 @@ func openLedger(t testing.TB, store posthouse.Store, signer posthouse.Signer, no
 
 // A fill is what fillStore made.
 type fill struct {
-	store  *memstore.Store
+	store  posthouse.Store
 	ledger *posthouse.Ledger
 	clock  *clock
 	head   posthouse.ID // of thread order-1
@@ -56,8 +56,13 @@ type fill struct {
 // thread.
 func fillStore(t testing.TB, signer posthouse.Signer) *fill {
 	t.Helper()
+	return fillInto(t, memstore.New(), signer)
+}
+
+func fillInto(t testing.TB, store posthouse.Store, signer posthouse.Signer) *fill {
+	t.Helper()
 	ctx := t.Context()
-	f := &fill{store: memstore.New(), clock: newClock()}
+	f := &fill{store: store, clock: newClock()}
 	l := openLedger(t, f.store, signer, f.clock.Now)
 	f.ledger = l
 

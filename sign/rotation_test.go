@@ -9,26 +9,55 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
 // TestVerifyAfterRestartAndRotation is conformance test 19: the chain verifies
 // offline, with the public keys alone, after restarts and with the key rotated;
 // anything changed is found.
 func TestVerifyAfterRestartAndRotation(t *testing.T) {
+	t.Run("memory", func(t *testing.T) {
+		store := memstore.New()
+		restartAndRotate(t, func() posthouse.Store { return store }, func() {})
+	})
+	t.Run("sqlite", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "posthouse.db")
+		var store *sqlitestore.Store
+		closeIt := func() {
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		restartAndRotate(t, func() posthouse.Store {
+			store = must[*sqlitestore.Store](t)(sqlitestore.Open(t.Context(), path, nil))
+			return store
+		}, closeIt)
+	})
+}
+
+// restartAndRotate closes and opens a store between each two steps.
+func restartAndRotate(t *testing.T, open func() posthouse.Store, shut func()) {
 	path := filepath.Join(t.TempDir(), "signing.key")
 	first := must[*sign.Key](t)(sign.LoadOrCreate(path))
-	f := fillStore(t, first)
+	f := fillInto(t, open(), first)
 	rotate := func() *sign.Key {
 		return must[*sign.Key](t)(sign.Rotate(path, &sign.RotateOptions{Now: f.clock.Now, Overlap: time.Minute}))
 	}
+	restart := func() {
+		shut()
+		f.store = open()
+		f.clock.now = f.clock.now.Add(time.Hour)
+	}
 	second := rotate()
-	f.clock.now = f.clock.now.Add(time.Hour)
+	restart()
 	restarted := openLedger(t, f.store, must[*sign.Key](t)(sign.LoadOrCreate(path)), f.clock.Now)
 	for range 4 {
 		f.clock.now = f.clock.now.Add(time.Second)
 		save(t, restarted, "order-1", "after the rotation")
 	}
 	rotate()
+	restart()
 
 	ring := must[*sign.Ring](t)(sign.LoadRing(path + sign.PublicSuffix))
 	r := verify(t, f.store, ring, &sign.VerifyOptions{RequireSigned: true})
@@ -50,7 +79,6 @@ func TestVerifyAfterRestartAndRotation(t *testing.T) {
 	// The retired key goes on signing: a process that was not restarted, or a
 	// thief.
 	late := openLedger(t, f.store, first, f.clock.Now)
-	f.clock.now = f.clock.now.Add(time.Hour)
 	save(t, late, "order-1", "with the old key")
 	r = verify(t, f.store, ring, nil)
 	wantFault(t, r, sign.FaultKeyTime, "order-1", uint64(len(readAll(f.store, "order-1"))))
@@ -62,6 +90,7 @@ func TestVerifyAfterRestartAndRotation(t *testing.T) {
 		})
 		wantFault(t, verify(t, s, ring, nil), "", "order-1", uint64(i+1))
 	}
+	shut()
 }
 
 // A growing store gets an entry whenever it is asked for a summary, so that a

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
 func TestVerifyCleanStore(t *testing.T) {
@@ -225,8 +228,19 @@ func TestSignerFailureStopsTheCommit(t *testing.T) {
 
 // TestVerifyAfterEvictionAndCompaction has bodies go that no deletion named.
 func TestVerifyAfterEvictionAndCompaction(t *testing.T) {
+	t.Run("memory", func(t *testing.T) { evictAndCompact(t, memstore.New()) })
+	t.Run("sqlite", func(t *testing.T) {
+		store := must[*sqlitestore.Store](t)(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "db"), nil))
+		evictAndCompact(t, store)
+		if err := store.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func evictAndCompact(t *testing.T, store posthouse.Store) {
 	key := newKey(t)
-	f := fillStore(t, key)
+	f := fillInto(t, store, key)
 	l := must[*posthouse.Ledger](t)(posthouse.Open(f.store, &posthouse.Options{Signer: key, Now: f.clock.Now, MaxCheckpoints: 12}))
 	for i := range 20 {
 		save(t, l, "hand", strings.Repeat("evicted one by one ", i))
