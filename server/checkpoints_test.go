@@ -138,6 +138,9 @@ func TestGetCheckpoint(t *testing.T) {
 		t.Errorf("without state it is %+v", c)
 	}
 	h.get("/api/checkpoints/" + string(g.ID)).refused(posthouse.CodeNotFound)
+	if a := h.get("/api/checkpoints/" + string(h.saved("t2", "1").ID)); !strings.Contains(string(a.body), `"metadata":{}`) {
+		t.Errorf("without metadata it is %s", a.body)
+	}
 }
 
 func TestStateIsShownAsItIs(t *testing.T) {

@@ -20,7 +20,7 @@ type Checkpoint struct {
 	State    json.RawMessage   `json:"state,omitempty" doc:"absent where only headers were asked for"`
 	Codecs   map[string]string `json:"codecs,omitempty" doc:"parts that are not JSON: shown as base64"`
 	Parts    []PartSize        `json:"parts,omitempty"`
-	Metadata map[string]string `json:"metadata,omitempty"`
+	Metadata map[string]string `json:"metadata,omitzero"`
 
 	Decision *posthouse.Decision   `json:"decision,omitempty" doc:"what led to it; on the answer to a decision only"`
 	Branched *posthouse.BranchHead `json:"head,omitempty" doc:"where its branch is by now; on answers that waited only"`
@@ -35,7 +35,8 @@ type PartSize struct {
 
 // view shows a checkpoint.
 func view(c *posthouse.Checkpoint) (*Checkpoint, error) {
-	v := &Checkpoint{Header: c.Header, Metadata: c.Metadata}
+	v := &Checkpoint{Header: c.Header, Metadata: map[string]string{}}
+	maps.Copy(v.Metadata, c.Metadata)
 	shown := make(map[string]json.RawMessage, len(c.State))
 	for _, name := range slices.Sorted(maps.Keys(c.State)) {
 		val := c.State[name]
