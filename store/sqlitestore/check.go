@@ -20,7 +20,7 @@ import (
 func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		k := &checker{ctx: ctx}
-		steps := []func(*conn) (more bool, err error){k.integrity, k.nextThread, k.ids, k.orders, k.rest}
+		steps := []func(*conn) (more bool, err error){k.integrity, k.schema, k.nextThread, k.ids, k.orders, k.rest}
 		for _, step := range steps {
 			for more := true; more; {
 				k.found = nil

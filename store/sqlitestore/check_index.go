@@ -83,3 +83,61 @@ func (k *checker) rest(c *conn) (bool, error) {
 	}
 	return false, nil
 }
+
+// schema compares the tables and indexes with those that the migrations make.
+func (k *checker) schema(c *conn) (bool, error) {
+	want, err := freshSchema()
+	if err != nil {
+		return false, err
+	}
+	have, err := readSchema(c.Conn)
+	if err != nil {
+		return false, err
+	}
+	for name, sql := range want {
+		if have[name] != sql {
+			k.differs("the table or index %s is missing or is not as it was made", name)
+		}
+	}
+	for name := range have {
+		if want[name] == "" {
+			k.differs("posthouse did not make the table or index %s", name)
+		}
+	}
+	return false, nil
+}
+
+// freshSchema migrates an empty database in memory.
+func freshSchema() (map[string]string, error) {
+	ms, err := migrations()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite|sqlite.OpenCreate|sqlite.OpenMemory)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = raw.Close() }()
+	c := &conn{Conn: raw}
+	for _, m := range ms {
+		if err := c.script(m.Script); err != nil {
+			return nil, err
+		}
+	}
+	return readSchema(raw)
+}
+
+func readSchema(c *sqlite.Conn) (map[string]string, error) {
+	stmt, _, err := c.PrepareTransient("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'")
+	if err != nil {
+		return nil, err
+	}
+	m := map[string]string{}
+	for {
+		row, err := stmt.Step()
+		if err != nil || !row {
+			return m, first(err, stmt.Finalize())
+		}
+		m[stmt.ColumnText(0)] = stmt.ColumnText(1)
+	}
+}

@@ -55,6 +55,9 @@ func startChild(t testing.TB, mode, path string, env ...string) (*exec.Cmd, *buf
 
 func child(mode, path string) error {
 	ctx := context.Background()
+	if mode == "read" {
+		return readAll(ctx, path)
+	}
 	s, err := sqlitestore.Open(ctx, path, nil)
 	if err != nil {
 		return err

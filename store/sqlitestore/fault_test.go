@@ -73,11 +73,6 @@ func second[T any](_ T, err error) error { return err }
 // turn: the write is refused whole, and the store takes no more.
 func TestFailsAtEveryStatement(t *testing.T) {
 	ids := idSource()
-	foreign := func(l *line) *posthouse.Batch {
-		b := l.node([]byte("foreign"))
-		b.IDs[0].ID = "foreign-1"
-		return b
-	}
 	writes := map[string]func(ctx context.Context, s *sqlitestore.Store, l *line) error{
 		"append": func(ctx context.Context, s *sqlitestore.Store, l *line) error {
 			return s.Append(ctx, l.node([]byte("x")))
@@ -90,7 +85,9 @@ func TestFailsAtEveryStatement(t *testing.T) {
 			b.Drop = []posthouse.ID{l.dropped}
 			return s.Append(ctx, b)
 		},
-		"foreign": func(ctx context.Context, s *sqlitestore.Store, l *line) error { return s.Append(ctx, foreign(l)) },
+		"foreign": func(ctx context.Context, s *sqlitestore.Store, l *line) error {
+			return s.Append(ctx, l.foreign("foreign-1", "crew"))
+		},
 		"bodies": func(ctx context.Context, s *sqlitestore.Store, l *line) error {
 			return second(s.Remove(ctx, posthouse.Removal{Thread: "t", Bodies: []posthouse.BodyRef{{Seq: 2}}}))
 		},

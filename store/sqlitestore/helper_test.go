@@ -48,21 +48,54 @@ func orderOf(id posthouse.ID) (k posthouse.OrderKey) {
 	return k
 }
 
-// node is the batch of a graph's step: a checkpoint with a body.
-func (l *line) node(body []byte) *posthouse.Batch {
+// header is that of a graph's step.
+func (l *line) header(size int) *posthouse.Header {
 	id := l.ids()
 	h := &posthouse.Header{
 		ID: id, Order: orderOf(id), Thread: l.info.Thread, Branch: posthouse.MainBranch, Kind: posthouse.KindNode,
 		Status: posthouse.StatusRunning, Run: "run-1", Graph: "bench", Node: "work", Next: []string{"work"},
-		Step: l.info.Tail.Seq, Size: len(body),
+		Step: l.info.Tail.Seq, Size: size,
 	}
 	if l.head != nil {
-		h.Parent, h.ParentSeq = l.head.ID, l.info.Tail.Seq
+		h.Parent, h.ParentSeq = l.head.ID, l.head.Seq
 	}
+	return h
+}
+
+// seal makes the batch of an entry with a checkpoint and more records.
+func (l *line) seal(h *posthouse.Header, body []byte, more ...posthouse.Record) *posthouse.Batch {
 	after := l.info.Tail
-	e, info := posthouse.Seal(l.info, time.Now(), []posthouse.Record{{Kind: posthouse.RecordCheckpoint, Checkpoint: h}}, [][]byte{body})
+	records := append([]posthouse.Record{{Kind: posthouse.RecordCheckpoint, Checkpoint: h}}, more...)
+	bodies := append([][]byte{body}, make([][]byte, len(more))...)
+	ids := []posthouse.IndexedID{{ID: h.ID, Order: h.Order, Header: h}}
+	for i, r := range more {
+		if r.Gate != nil {
+			bodies[i+1] = []byte(`{"name":"approve"}`)
+			ids = append(ids, posthouse.IndexedID{ID: r.Gate.ID})
+		}
+	}
+	e, info := posthouse.Seal(l.info, time.Now(), records, bodies)
 	l.info, l.head = info, h
-	return &posthouse.Batch{After: after, Entry: e, IDs: []posthouse.IndexedID{{ID: id, Order: h.Order, Header: h}}, Thread: info}
+	return &posthouse.Batch{After: after, Entry: e, IDs: ids, Thread: info}
+}
+
+// node is the batch of a graph's step: a checkpoint with a body.
+func (l *line) node(body []byte) *posthouse.Batch { return l.seal(l.header(len(body)), body) }
+
+// foreign is the same under an id that is not ours, in a coordination.
+func (l *line) foreign(id posthouse.ID, coordination string) *posthouse.Batch {
+	h := l.header(9)
+	h.ID, h.Coordination = id, coordination
+	return l.seal(h, []byte(`"foreign"`))
+}
+
+// waiting is the batch of a node that asks.
+func (l *line) waiting(gate posthouse.ID) *posthouse.Batch {
+	h := l.header(9)
+	h.Status = posthouse.StatusWaiting
+	return l.seal(h, []byte(`"waiting"`), posthouse.Record{
+		Kind: posthouse.RecordGate, Gate: &posthouse.GateInfo{ID: gate, Name: "approve", Branch: posthouse.MainBranch},
+	})
 }
 
 // words is n bytes of JSON with a message of random words in it.
