@@ -59,36 +59,13 @@ func checkStrict(data []byte) error {
 	if !utf8.Valid(data) {
 		return invalid("body", "is not valid UTF-8")
 	}
-	if err := checkDepth(data); err != nil {
-		return err
-	}
 	if !json.Valid(data) {
 		return invalid("body", "is not one JSON value")
 	}
 	if at := loneSurrogate(data); at >= 0 {
 		return invalid("body", "has half a surrogate pair at byte %d: no such character exists", at)
 	}
-	return checkTwice(data)
-}
-
-func checkDepth(data []byte) error {
-	depth, inString := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > posthouse.MaxDepth {
-				return invalid("body", "nests deeper than %d levels", posthouse.MaxDepth)
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return nil
+	return checkShape(data)
 }
 
 // loneSurrogate returns where valid JSON has an escape like \ud800 that
@@ -129,8 +106,9 @@ func hex4(b []byte) uint64 {
 	return r
 }
 
-// checkTwice walks valid JSON and refuses an object that has a name twice.
-func checkTwice(data []byte) error {
+// checkShape walks valid JSON and refuses an object that has a name twice, and
+// what nests too deep.
+func checkShape(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	var open []map[string]bool // nil for an array
@@ -152,6 +130,9 @@ func checkTwice(data []byte) error {
 				open = append(open, nil)
 			default:
 				open = open[:len(open)-1]
+			}
+			if len(open) > posthouse.MaxDepth {
+				return invalid("body", "nests deeper than %d levels", posthouse.MaxDepth)
 			}
 		case string:
 			if key {
