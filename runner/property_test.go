@@ -20,7 +20,7 @@ import (
 // Whatever happens every thread ends, no result is recorded twice, and none
 // that was recorded is computed again.
 func TestManyRunnersOneStore(t *testing.T) {
-	seeds := uint64(20)
+	seeds := uint64(5)
 	if testing.Short() {
 		seeds = 3
 	}
@@ -100,7 +100,7 @@ func chaos(t *testing.T, seed uint64) {
 		}
 		begin(i + 2)
 	}
-	sleep(20 * time.Minute) // deadlines, pauses and leases run out
+	sleep(5 * time.Minute) // deadlines, pauses and leases run out
 	for i := range threads {
 		thread := fmt.Sprintf("t%d", i)
 		if s := status(t, seedProgram.l, thread); s != posthouse.StatusDone {
