@@ -247,7 +247,7 @@ func (r *running) close() (err error) {
 // banner says where everything is, and what to type next.
 func (a *app) banner(s *serving, r *running) {
 	lines := map[string]string{
-		"api": r.url + "/api", "page": r.url + "/", "docs": r.url + "/openapi.json", "store": r.storeURL, "token": r.tokenFile,
+		"api": r.url + "/api", "page": r.url + "/", "docs": r.url + "/docs", "store": r.storeURL, "token": r.tokenFile,
 	}
 	next := a.nextCommand(s, r)
 	if a.JSON {
