@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"runtime/debug"
 	"sync"
 
@@ -109,7 +110,11 @@ func (s *Server) run(a Agent, m message) (reply *Reply, err error) {
 			s.log.Error("an agent panicked", "agent", m.agent, "thread", m.thread, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = fmt.Errorf("agent %s panicked", m.agent)
 		} else if err != nil {
-			s.log.Warn("an agent did not take a request", "agent", m.agent, "thread", m.thread, "code", string(clientError(err).Code), "error", err)
+			attrs := []any{"agent", m.agent, "thread", m.thread, "code", string(clientError(err).Code)}
+			if status(clientError(err).Code) >= http.StatusInternalServerError { // what is about the client's input may quote it
+				attrs = append(attrs, "error", err)
+			}
+			s.log.Warn("an agent did not take a request", attrs...)
 		}
 	}()
 	o := &HandleOptions{Thread: m.thread, By: m.by, Text: func(string) {}, Event: func(AgentEvent) {}}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -280,4 +281,40 @@ func TestOptionsAreChecked(t *testing.T) {
 	if srv.ReadHeaderTimeout == 0 || srv.ReadTimeout == 0 || srv.WriteTimeout <= s.limits.Wait || srv.IdleTimeout == 0 || srv.MaxHeaderBytes == 0 {
 		t.Errorf("a limit of the server is missing: %+v", srv)
 	}
+}
+
+// TestEndlessBody sends far more than the limit, without saying so first.
+func TestEndlessBody(t *testing.T) {
+	h := open(t, nil)
+	c := h.saved("t", "1")
+	for _, path := range []string{"/api/agents/dispatch", "/api/checkpoints/" + string(c.ID) + "/fork"} {
+		sent := &counting{}
+		r := h.request(ask{method: "POST", path: path})
+		r.Body, r.ContentLength = io.NopCloser(io.LimitReader(sent, 1<<30)), -1
+		r.Header.Set("Content-Type", "application/json")
+		resp, err := h.http.Client().Do(r)
+		if err == nil {
+			resp.Body.Close()
+		}
+		// The server may cut the connection before the client has read the answer.
+		if err == nil && resp.StatusCode != http.StatusRequestEntityTooLarge {
+			t.Errorf("%s answers %d", path, resp.StatusCode)
+		}
+		if n := sent.n.Load(); n > 64<<20 {
+			t.Errorf("%s took %d bytes", path, n)
+		}
+	}
+}
+
+// counting is an endless JSON string.
+type counting struct{ n atomic.Int64 }
+
+func (c *counting) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'a'
+	}
+	if c.n.Add(int64(len(p))) == int64(len(p)) && len(p) > 0 {
+		p[0] = '"'
+	}
+	return len(p), nil
 }

@@ -105,6 +105,10 @@ type Server struct {
 	running sync.WaitGroup
 	calls   chan struct{} // one for each running call
 	streams chan struct{} // one for each open stream
+
+	// One for each WebSocket whose token is still to come: a tenth of the
+	// streams, so that strangers cannot take the places of those who have one.
+	strangers chan struct{}
 }
 
 // New returns a server. [posthouse.ErrInvalid] names the option at fault.
@@ -128,6 +132,7 @@ func New(o Options) (*Server, error) {
 		ledger: o.Ledger, tokens: o.Tokens, agents: o.Agents, runner: o.Runner, recovers: o.Recover, limits: limits,
 		log: o.Logger, now: o.Now, wall: time.Now, tick: ticker,
 		calls: make(chan struct{}, limits.Calls), streams: make(chan struct{}, limits.Streams),
+		strangers: make(chan struct{}, max(limits.Streams/10, 1)),
 	}
 	if s.hosts, err = newHostList(o.AllowedHosts); err != nil {
 		return nil, err

@@ -50,7 +50,8 @@ type conversation struct {
 	w     http.ResponseWriter // for the log line and the request's id
 	r     *request
 	conn  *websocket.Conn
-	actor Token // zero until it is known
+	actor Token  // zero until it is known
+	leave func() // gives the place among the streams back
 }
 
 // socketFrame is a message to the client. The member named by Type is set.
@@ -75,19 +76,23 @@ func (s *Server) socket(w http.ResponseWriter, r *request) error {
 			return notFound("agent", cut(r.PathValue("agent"), 80))
 		}
 	}
-	done, err := s.begin(s.streams, "streams")
+	places := s.streams
+	if r.actor.Name == "" {
+		places = s.strangers
+	}
+	leave, err := s.begin(places, "streams")
 	if err != nil {
 		return err
 	}
-	defer done()
+	c := &conversation{s: s, w: w, r: r, actor: r.actor, leave: leave}
+	defer func() { c.leave() }()
 	// The origin was checked before; Accept checks it again.
-	conn, err := websocket.Accept(w, r.Request, &websocket.AcceptOptions{Subprotocols: []string{socketProtocol}})
+	c.conn, err = websocket.Accept(w, r.Request, &websocket.AcceptOptions{Subprotocols: []string{socketProtocol}})
 	if err != nil {
 		noteError(w, err) // Accept has answered
 		return nil
 	}
-	conn.SetReadLimit(maxMessage + 1)
-	c := &conversation{s, w, r, conn, r.actor}
+	c.conn.SetReadLimit(maxMessage + 1)
 	c.talk()
 	return nil
 }
@@ -206,11 +211,16 @@ func (c *conversation) login(text string) bool {
 			}
 		}
 	}
+	var leave func()
+	if err == nil {
+		leave, err = c.s.begin(c.s.streams, "streams")
+	}
 	if err != nil {
 		c.refuse(err)
 		return false
 	}
-	c.actor = tok
+	c.leave()
+	c.actor, c.leave = tok, leave
 	return true
 }
 

@@ -277,3 +277,23 @@ func TestCloseEndsSockets(t *testing.T) {
 	c.wantClose(websocket.StatusGoingAway)
 	check(t, <-closed)
 }
+
+// TestStrangersDoNotTakeThePlaces opens connections that say no token.
+func TestStrangersDoNotTakeThePlaces(t *testing.T) {
+	h := open(t, func(o *Options) { o.Limits.Streams = 2; o.Limits.Token = time.Hour })
+	login, _ := json.Marshal(map[string]string{"token": h.secrets[Operator]})
+	c := h.mustDial("/agent/dispatch", nil)
+	if _, resp, err := h.dial("/agent/dispatch", nil); err == nil || resp.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("a second stranger is answered %v, %v", resp, err)
+	}
+	h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	c.say(string(login))
+	c.say("x")
+	c.want("event", "event", "text", "reply")
+	c = h.mustDial("/agent/dispatch", nil) // the stranger's place is free again
+	c.say(string(login))
+	if f := c.want("error"); f.Error.Code != CodeTooMany {
+		t.Errorf("where all places are taken it is told %+v", f.Error)
+	}
+	c.wantClose(websocket.StatusPolicyViolation)
+}
