@@ -95,8 +95,9 @@ func (a *appending) add(r Record, body []byte) int {
 }
 
 // append builds an entry by calling build, appends it, and takes t over it.
-// When another append won, it reloads and builds again, so build must check
-// its conditions each time. Callers hold t.mu.
+// When another append won, or build refused on the strength of what is no
+// longer so, it reloads and builds again: build must check its conditions each
+// time. Callers hold t.mu.
 func (l *Ledger) append(ctx context.Context, t *thread, build func(*appending) error) error {
 	var last error
 	for range maxRetries {
@@ -106,8 +107,11 @@ func (l *Ledger) append(ctx context.Context, t *thread, build func(*appending) e
 		a := &appending{l: l, ctx: ctx, t: t, at: l.opt.Now(), seq: t.info.Tail.Seq + 1}
 		a.records, a.bodies, a.ids = a.few.records[:0], a.few.bodies[:0], a.few.ids[:0]
 		if err := build(a); err != nil {
-			t.forget() // the head's bytes may have been spliced already
-			return err
+			if stale, e := l.outdated(ctx, t); e != nil || !stale || errors.Is(err, errNothing) {
+				return err
+			}
+			last = err
+			continue
 		}
 		err := l.put(ctx, t, a)
 		if err == nil {
@@ -120,6 +124,15 @@ func (l *Ledger) append(ctx context.Context, t *thread, build func(*appending) e
 		last = err
 	}
 	return last
+}
+
+// outdated forgets what is known of t, since a failed build may have spliced
+// the head's bytes already, and reports whether the log had gone on without it.
+func (l *Ledger) outdated(ctx context.Context, t *thread) (bool, error) {
+	known := t.info.Tail
+	t.forget()
+	err := l.load(ctx, t)
+	return err == nil && t.info.Tail != known, err
 }
 
 // put seals, signs and appends what a holds.

@@ -217,23 +217,12 @@ func (l *Ledger) record(ctx context.Context, id ID, choose func(*Gate, time.Time
 }
 
 // openGate returns the gate if it waits, else the error that says what became
-// of it. What this process believes may be old: only a gate it knows as open
-// is taken at its word, since the append is conditional on that.
+// of it.
 func (a *appending) openGate(id ID) (*Gate, error) {
-	for fresh := false; ; fresh = true {
-		for _, w := range a.t.info.Waiting {
-			if w.ID == id {
-				return a.l.gateAt(a.ctx, id, Ref{a.t.name, w.Seq})
-			}
+	for _, w := range a.t.info.Waiting {
+		if w.ID == id {
+			return a.l.gateAt(a.ctx, id, Ref{a.t.name, w.Seq})
 		}
-		if fresh {
-			break
-		}
-		a.t.forget()
-		if err := a.l.load(a.ctx, a.t); err != nil {
-			return nil, err
-		}
-		a.seq = a.t.info.Tail.Seq + 1
 	}
 	g, err := a.l.Gate(a.ctx, id)
 	if err != nil {
