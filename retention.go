@@ -7,25 +7,70 @@ import (
 	"sync"
 )
 
-// A retention keeps count of the store's checkpoints against the cap.
+// A retention keeps count of the store's checkpoints against the cap. What
+// other processes save is seen at the next census.
 type retention struct {
-	mu      sync.Mutex
+	pass sync.Mutex // one eviction at a time; taken before any thread's lock
+
+	mu      sync.Mutex // taken after a thread's lock; nothing is waited for under it
 	counted bool
 	count   int
+	least   int // what the last pass could not take away
 }
 
-// evict brings the store back under the cap, oldest first, with a little slack
-// for large caps so that not every save pays. Heads and waiting checkpoints
-// stay, also if that leaves more than the cap. Bodies go at the next
-// [Ledger.Compact]. The save that it follows is durable already, so a failure
-// is logged, and made good by the next save.
+// saved counts one more checkpoint and reports whether a pass is due.
+func (r *retention) saved(limit int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count++
+	return !r.counted || r.due(limit)
+}
+
+// due allows a little slack for large stores, so that not every save pays.
+func (r *retention) due(limit int) bool {
+	bar := max(limit, r.least)
+	return r.count > bar+bar/64
+}
+
+// deleted takes n checkpoints off the count.
+func (r *retention) deleted(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count, r.least = r.count-n, 0
+}
+
+// recount sets the count to what a census found and reports whether that is
+// over the cap.
+func (r *retention) recount(n, limit int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counted, r.count = true, n
+	return r.due(limit)
+}
+
+// evicted ends a pass that took away gone checkpoints and had to leave the
+// rest of those beyond the cap.
+func (r *retention) evicted(gone, limit int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count -= gone
+	if r.least = 0; r.count > limit {
+		r.least = r.count
+	}
+}
+
+// evict brings the store back under the cap, oldest first. Heads and waiting
+// checkpoints stay, also if that leaves more than the cap. Bodies go at the
+// next [Ledger.Compact]. The save that it follows is durable already, so a
+// failure is logged, and made good by the next save.
 func (l *Ledger) evict(ctx context.Context) {
-	if l.opt.MaxCheckpoints == 0 {
+	limit := l.opt.MaxCheckpoints
+	if limit == 0 || !l.retained.saved(limit) {
 		return
 	}
-	gone, err := l.evictBeyond(ctx, l.opt.MaxCheckpoints)
+	gone, err := l.evictBeyond(ctx, limit)
 	if err != nil {
-		l.opt.Logger.Error("the retention cap could not be kept", "cap", l.opt.MaxCheckpoints, "error", err)
+		l.opt.Logger.Error("the retention cap could not be kept", "cap", limit, "error", err)
 	}
 	for _, h := range gone {
 		l.opt.Observer.evicted(l.opt.Logger, h, l.Now())
@@ -33,28 +78,19 @@ func (l *Ledger) evict(ctx context.Context) {
 }
 
 func (l *Ledger) evictBeyond(ctx context.Context, limit int) (gone []*Header, err error) {
-	r := &l.retained
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.counted {
-		r.count++
-	} else if err := r.recount(ctx, l.store); err != nil {
+	l.retained.pass.Lock()
+	defer l.retained.pass.Unlock()
+	count, infos, err := l.census(ctx)
+	if err != nil || !l.retained.recount(count, limit) {
 		return nil, err
 	}
-	if r.count <= limit+limit/64 {
-		return nil, nil
-	}
 	byThread := map[string][]*Header{}
-	surplus := r.count - limit
+	surplus := count - limit
 	for h, err := range l.store.List(ctx, Query{}) {
 		if err != nil {
 			return nil, err
 		}
-		info, err := l.Thread(ctx, h.Thread)
-		if err != nil {
-			return nil, err
-		}
-		if info.protects(h) {
+		if t := infos[h.Thread]; t == nil || t.protects(h) {
 			continue
 		}
 		byThread[h.Thread] = append(byThread[h.Thread], h)
@@ -63,33 +99,24 @@ func (l *Ledger) evictBeyond(ctx context.Context, limit int) (gone []*Header, er
 		}
 	}
 	for thread, hs := range byThread {
-		out, err := l.evictFrom(ctx, thread, hs)
-		r.count -= len(out)
-		gone = append(gone, out...)
-		if err != nil {
-			return gone, err
-		}
+		out, e := l.evictFrom(ctx, thread, hs)
+		gone, err = append(gone, out...), errors.Join(err, e)
 	}
-	return gone, nil
+	l.retained.evicted(len(gone), limit)
+	return gone, err
 }
 
-func (r *retention) recount(ctx context.Context, s Store) error {
-	n := 0
-	for t, err := range s.Threads(ctx, ThreadQuery{}) {
+// census counts the store's checkpoints; the summaries say which must stay.
+func (l *Ledger) census(ctx context.Context) (n int, infos map[string]*ThreadInfo, err error) {
+	infos = map[string]*ThreadInfo{}
+	for t, err := range l.store.Threads(ctx, ThreadQuery{}) {
 		if err != nil {
-			return err
+			return 0, nil, err
 		}
 		n += t.Checkpoints
+		infos[t.Thread] = t
 	}
-	r.count, r.counted = n, true
-	return nil
-}
-
-// deleted takes n checkpoints off the count.
-func (r *retention) deleted(n int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.count -= n
+	return n, infos, nil
 }
 
 func (t *ThreadInfo) protects(h *Header) bool {
@@ -120,8 +147,12 @@ func (l *Ledger) evictFrom(ctx context.Context, thread string, hs []*Header) ([]
 		gone = nil
 		var list RemovedList
 		for _, h := range hs {
-			if t.info.protects(h) {
-				continue
+			ref, err := l.store.Find(ctx, h.ID)
+			if err != nil && !errors.Is(err, ErrNotFound) {
+				return err
+			}
+			if err != nil || ref != (Ref{thread, h.Seq}) || t.info.protects(h) {
+				continue // gone, replaced or a head since it was listed
 			}
 			gone = append(gone, h)
 			list.Checkpoints = append(list.Checkpoints, RemovedCheckpoint{h.ID, h.Seq})
