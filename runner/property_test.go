@@ -121,7 +121,7 @@ func checkLog(t *testing.T, l *posthouse.Ledger, thread string) {
 		for _, r := range e.Records {
 			switch {
 			case r.Step != nil:
-				if key := fmt.Sprint(r.Step.Task, r.Step.Name, r.Step.Occurrence, r.Step.Codec); steps[key] && r.Step.Codec != "failed" {
+				if key := fmt.Sprint(r.Step.Task, r.Step.Name, r.Step.Occurrence, r.Step.Codec); steps[key] && r.Step.Codec != "posthouse-failed" {
 					t.Errorf("%s is on record twice in %s", key, thread)
 				} else {
 					steps[key] = true

@@ -43,6 +43,14 @@
 // results are found by key only. The same holds below [Unordered], for steps
 // that run at once, and inside a step (see [Scope]).
 //
+// # Who may act
+//
+// A claim is on record with a session's first commit. Before that two processes
+// may both mean to run a thread that rests; so before the first thing that acts
+// (the function of a Do, or what a model runs after [Task.Secure]) the claim is
+// put on record by itself, and the slower process is told. On a store that only
+// this process has open this writes nothing.
+//
 // # Caveats
 //
 // A failed commit ends the session: every later Commit returns the same error,

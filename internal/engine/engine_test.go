@@ -406,6 +406,21 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
+	long := strings.Repeat("x", 120) // fits alone, but not twice
+	_, err := tk.Do(context.Background(), long, 0, func(ctx context.Context) (posthouse.Value, error) {
+		if _, err := tk.Ask(ctx, posthouse.Gate{Name: long}); !errors.Is(err, posthouse.ErrInvalid) {
+			t.Error(err)
+		}
+		return tk.Do(ctx, long, 0, nil)
+	})
+	if !errors.Is(err, posthouse.ErrInvalid) {
+		t.Error(err)
+	}
+	if _, err := tk.Do(context.Background(), "a", 0, func(context.Context) (posthouse.Value, error) {
+		return posthouse.Value{Codec: "posthouse-failed"}, nil
+	}); !errors.Is(err, posthouse.ErrInvalid) {
+		t.Error(err)
+	}
 }
 
 func TestGuard(t *testing.T) {

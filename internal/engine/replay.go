@@ -33,7 +33,7 @@ func (e *OrderError) Is(target error) bool { return target == posthouse.ErrInval
 
 // codecFailed marks the record of a call that failed in a program that went
 // on: no result, only the knowledge that the order may differ next time.
-const codecFailed = "failed"
+const codecFailed = "posthouse-failed"
 
 // nested separates the names of a call and a step inside it.
 const nested = ">"
@@ -101,10 +101,12 @@ func (r *replay) take(name string, n uint32) *posthouse.StepRecord {
 	}
 	s := r.results[occurrence{name, n}]
 	r.asked(name, s != nil)
-	if s != nil {
-		if i := slices.Index(r.order, s); i >= 0 {
-			r.order = slices.Delete(r.order, i, i+1)
-		}
+	switch i := slices.Index(r.order, s); {
+	case s == nil, i < 0:
+	case i == 0:
+		r.order = r.order[1:]
+	default:
+		r.order = slices.Delete(r.order, i, i+1)
 	}
 	return s
 }
@@ -156,6 +158,9 @@ func (t *Task) begin(ctx context.Context, name string) (*call, error) {
 		return nil, t.disorder
 	}
 	c := &call{name: scoped(ctx, t, name)}
+	if err := checkLength("step", c.name); err != nil {
+		return nil, err
+	}
 	c.top = len(c.name) == len(name) && ctx.Value(keyUnordered) == nil
 	if c.top && t.running != "" {
 		return nil, &posthouse.Error{
@@ -230,13 +235,25 @@ func CheckName(field, name string) error {
 	case name == "":
 		return bad("is empty")
 	case len(name) > posthouse.MaxID:
-		return bad(fmt.Sprintf("is %d bytes long; the limit is %d", len(name), posthouse.MaxID))
+		return checkLength(field, name)
 	case !utf8.ValidString(name):
 		return bad("is not valid UTF-8")
 	case strings.Contains(name, nested), strings.ContainsFunc(name, unicode.IsControl):
 		return bad("has a control character or '>'")
 	}
 	return nil
+}
+
+// checkLength keeps to what can be recorded, before anything runs for it. A
+// name within a step is recorded under that step's.
+func checkLength(field, name string) error {
+	if len(name) <= posthouse.MaxID {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: field,
+		Message: fmt.Sprintf("name %.80q is %d bytes long; the limit is %d", name, len(name), posthouse.MaxID),
+	}
 }
 
 // expire records that a deadline passed, or finds what was decided meanwhile.

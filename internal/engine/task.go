@@ -86,6 +86,9 @@ func (t *Task) Do(ctx context.Context, name string, effect posthouse.Effect, fn 
 	if err != nil {
 		return posthouse.Value{}, err
 	}
+	if v.Codec == codecFailed {
+		return posthouse.Value{}, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "codec", Message: "name " + codecFailed + " is reserved"}
+	}
 	if err := t.record(ctx, c, effect, v); err != nil {
 		return posthouse.Value{}, err
 	}
@@ -155,6 +158,9 @@ func (t *Task) Ask(ctx context.Context, q posthouse.Gate) (*posthouse.Gate, erro
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	q.Name = scoped(ctx, t, q.Name)
+	if err := checkLength("question", q.Name); err != nil {
+		return nil, err
+	}
 	q.Task, q.Branch, q.Occurrence = t.key, t.session.branch, next(&t.asks, q.Name)
 	g := t.replay.gate(q.Name, q.Occurrence)
 	if g == nil {
