@@ -92,6 +92,7 @@ type threadCheck struct {
 	begun bool
 	whole bool // the log goes back to its first entry
 
+	tail     uint64 // what an append compares with
 	highest  posthouse.OrderKey
 	disorder bool
 	missing  map[posthouse.ID]bool // checkpoints and gates of the log that the index does not lead to
@@ -138,6 +139,7 @@ func (t *threadCheck) load() error {
 	}
 	t.row = scanThreadRow(stmt)
 	t.top, t.info, err = readState(stmt, 4)
+	t.tail = uint64(stmt.ColumnInt64(5))
 	return first(err, stmt.Reset())
 }
 
@@ -285,6 +287,9 @@ func (t *threadCheck) compare() {
 	info := t.info
 	if t.row != rowOf(info, t.row.flags) {
 		t.differs("the columns of thread %q are not what its summary says", t.name)
+	}
+	if t.tail != info.Tail.Seq {
+		t.differs("appends to thread %q wait for entry %d, its summary ends at %d", t.name, t.tail, info.Tail.Seq)
 	}
 	if info.Thread != t.name {
 		t.differs("thread %q has the summary of thread %q", t.name, info.Thread)

@@ -11,6 +11,9 @@ import (
 // is one already.
 func (w *writer) index(t *thread, name string, x *posthouse.IndexedID, cid **key) error {
 	k := keyOf(x.ID)
+	if *cid != nil && **cid == k {
+		return nil // named twice
+	}
 	own := x.Header != nil && k.ordered(x.Order) && *cid == nil
 	if x.Replace || own && w.odd {
 		if err := w.replace(t, &k, x.Replace); err != nil {

@@ -86,7 +86,7 @@ var statement = [statements]string{
 	qCommit:    `COMMIT`,
 	qRollback:  `ROLLBACK`,
 
-	qThread: `SELECT t.id, t.flags, t.active, t.due, a.state FROM threads t JOIN tails a ON a.id = t.id
+	qThread: `SELECT t.id, t.flags, t.active, t.due, a.state, a.seq FROM threads t JOIN tails a ON a.id = t.id
 		WHERE t.name = ?1`,
 	qAddThread: `INSERT INTO threads (name, flags, active, due) VALUES (?1, ?2, ?3, ?4)`,
 	qSetThread: `UPDATE threads SET flags = ?2, active = ?3, due = ?4 WHERE id = ?1`,
@@ -97,7 +97,7 @@ var statement = [statements]string{
 	qAddEntry:  `INSERT INTO entries (id, thread, seq, cid, head, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING`,
 	qHead:      `SELECT head FROM entries WHERE thread = ?1 AND seq = ?2`,
 
-	qAddID:   `INSERT INTO ids (id, entry) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING`,
+	qAddID:   `INSERT INTO ids (id, entry) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET entry = ?2 WHERE entry = ?2`,
 	qDropID:  `DELETE FROM ids WHERE id = ?1`,
 	qDropCID: `UPDATE entries SET cid = NULL WHERE id = ?1`,
 	qPlaceCID: `SELECT e.id, e.seq, t.id, t.name FROM entries e INDEXED BY entries_cid JOIN threads t ON t.id = e.thread

@@ -53,6 +53,7 @@ func TestCheckNamesWhatDiffers(t *testing.T) {
 	for _, c := range []struct{ sql, says string }{
 		{"UPDATE tails SET state = (SELECT state FROM tails WHERE id = 2) WHERE id = 1", `"alpha"`},
 		{"UPDATE tails SET state = x'00' WHERE id = 1", "has 1 bytes"},
+		{"UPDATE tails SET seq = seq - 1 WHERE id = 1", `appends to thread "alpha"`},
 		{"DELETE FROM tails WHERE id = 1", `thread "alpha" has no tail`},
 		{"INSERT INTO tails VALUES (77, 1, x'00')", "thread number 77"},
 		{"UPDATE threads SET active = NULL WHERE name = 'beta'", `columns of thread "beta"`},
