@@ -62,6 +62,10 @@ func (v *verifier) index(c *chain) error {
 	}
 	listed := 0
 	for h, err := range v.store.List(v.ctx, posthouse.Query{Thread: c.thread}) {
+		if isDamage(err) {
+			c.fault(FaultIndex, 0, -1, "", "the thread's checkpoints cannot be listed: %v", err)
+			return nil
+		}
 		if err != nil {
 			return err
 		}
@@ -105,8 +109,8 @@ func (s *records) indexed() []indexedID {
 func (v *verifier) find(c *chain, id indexedID, last uint64) error {
 	ref, err := v.store.Find(v.ctx, id.id)
 	switch {
-	case errors.Is(err, posthouse.ErrNotFound):
-		c.fault(FaultIndex, id.seq, -1, id.id, "it is not found by its id")
+	case errors.Is(err, posthouse.ErrNotFound) || isDamage(err):
+		c.fault(FaultIndex, id.seq, -1, id.id, "it is not found by its id: %v", err)
 	case err != nil:
 		return err
 	case ref.Thread != c.thread || ref.Seq != id.seq && ref.Seq <= last:

@@ -49,6 +49,9 @@ func TestEveryFlippedByteIsFoundAndNamed(t *testing.T) {
 	for _, thread := range threadsOf(t, f.store) {
 		for n, original := range readAll(f.store, thread) {
 			fields(cloneEntries([]*posthouse.Entry{original})[0], func(field string, i int, _ func()) {
+				if testing.Short() && i%8 != 0 {
+					return
+				}
 				flips[field]++
 				s := &tampered{Store: f.store, log: func(name string, es []*posthouse.Entry) []*posthouse.Entry {
 					if name != thread {

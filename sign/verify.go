@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 )
@@ -53,12 +54,9 @@ type verifier struct {
 
 // threads verifies each thread there is, then looks for those the witness saw.
 func (v *verifier) threads() error {
-	var names []string // first: a store need not allow reads while it lists
-	for info, err := range v.store.Threads(v.ctx, posthouse.ThreadQuery{Thread: v.opt.Thread}) {
-		if err != nil {
-			return err
-		}
-		names = append(names, info.Thread)
+	names, err := v.names()
+	if err != nil {
+		return err
 	}
 	there := make(map[string]bool, len(names))
 	for _, name := range names {
@@ -81,6 +79,41 @@ func (v *verifier) threads() error {
 	}
 	v.vanished(there)
 	return nil
+}
+
+// names lists the threads, all before the first is read: a store need not allow
+// reads while it lists. Where a summary is damaged, threads are found by their
+// checkpoints.
+func (v *verifier) names() ([]string, error) {
+	var names []string
+	var failed error
+	for info, err := range v.store.Threads(v.ctx, posthouse.ThreadQuery{Thread: v.opt.Thread}) {
+		if err != nil {
+			failed = err
+			break
+		}
+		names = append(names, info.Thread)
+	}
+	switch {
+	case failed == nil:
+		return names, nil
+	case !isDamage(failed):
+		return nil, failed
+	case v.opt.Thread != "":
+		return []string{v.opt.Thread}, nil
+	}
+	v.report.Faults = append(v.report.Faults, Fault{Kind: FaultSummary, Record: -1, Message: "the list of threads breaks off: " + failed.Error()})
+	for h, err := range v.store.List(v.ctx, posthouse.Query{}) {
+		if isDamage(err) {
+			break // what the list lacks, the store's own check names
+		}
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, h.Thread)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }
 
 // vanished reports the threads that the witness saw and the store lacks. A
@@ -106,6 +139,9 @@ const maxTries = 5
 // thread verifies one thread; nil if it is gone by now.
 func (v *verifier) thread(name string) (*chain, error) {
 	info, err := v.summary(name)
+	if isDamage(err) {
+		return v.unsummarised(name, err)
+	}
 	for try := 1; ; try++ {
 		if info == nil || err != nil {
 			return nil, err
@@ -127,6 +163,31 @@ func (v *verifier) summary(thread string) (*posthouse.ThreadInfo, error) {
 		return info, err
 	}
 	return nil, nil
+}
+
+// unsummarised verifies the log of a thread whose summary cannot be read, as
+// far as it goes.
+func (v *verifier) unsummarised(name string, damage error) (*chain, error) {
+	c := newChain(name, v.ring)
+	c.witness(v.opt.Witness)
+	c.fault(FaultSummary, 0, -1, "", "the thread's summary cannot be read: %v", damage)
+	last := uint64(0)
+	for e, err := range v.store.Read(v.ctx, name, posthouse.Range{Reverse: true, Limit: 1, Headers: true}) {
+		if isDamage(err) {
+			c.fault(FaultStore, 0, -1, "", "the end of its log cannot be read: %v", err)
+			return c, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		last = e.Seq
+	}
+	if err := v.read(c, last); err != nil {
+		return nil, err
+	}
+	c.end(v.opt.RequireSigned)
+	c.ended(v.opt.Witness)
+	return c, nil
 }
 
 // walk follows the log to where the summary ends, and compares.
@@ -191,6 +252,10 @@ func isDamage(err error) bool {
 // thread is growing.
 func (v *verifier) beyond(c *chain, info *posthouse.ThreadInfo) error {
 	for e, err := range v.store.Read(v.ctx, c.thread, posthouse.Range{From: info.Tail.Seq + 1, Limit: 1, Headers: true}) {
+		if isDamage(err) {
+			c.fault(FaultStore, 0, -1, "", "what is behind entry %d cannot be read: %v", info.Tail.Seq, err)
+			return nil
+		}
 		if err != nil {
 			return err
 		}

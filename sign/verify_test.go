@@ -275,3 +275,85 @@ func TestVerifyRunsTheStoresOwnCheck(t *testing.T) {
 	}
 	wantClean(t, verify(t, s, nil, &sign.VerifyOptions{Thread: "hand"}))
 }
+
+// TestDamagedSummariesAreNamed has the store unable to read what it derived:
+// the logs are verified all the same.
+func TestDamagedSummariesAreNamed(t *testing.T) {
+	key := newKey(t)
+	f := fillStore(t, key)
+	broken := &posthouse.Error{Code: posthouse.CodeCorrupt, Message: "does not decode"}
+	s := &brokenRows{Store: f.store, thread: "hand", err: broken}
+	r := verify(t, s, ringOf(t, key), nil)
+	wantFault(t, r, sign.FaultSummary, "hand", 0)
+	if r.Threads < 3 || r.Entries < len(readAll(f.store, "hand"))+len(readAll(f.store, "order-1")) {
+		t.Errorf("%d threads with %d entries were verified", r.Threads, r.Entries)
+	}
+	one := verify(t, s, ringOf(t, key), &sign.VerifyOptions{Thread: "hand"})
+	wantFault(t, one, sign.FaultSummary, "hand", 0)
+	s.log = func(thread string, es []*posthouse.Entry) []*posthouse.Entry {
+		es = cloneEntries(es)
+		es[1].Header[3] ^= 1
+		return es
+	}
+	wantFault(t, verify(t, s, ringOf(t, key), &sign.VerifyOptions{Thread: "hand"}), sign.FaultHash, "hand", 2)
+
+	s = &brokenRows{Store: f.store, index: "hand", err: broken}
+	r = verify(t, s, ringOf(t, key), nil)
+	wantFault(t, r, sign.FaultIndex, "hand", 0)
+	s.err = posthouse.ErrUnknown
+	if _, err := sign.Verify(t.Context(), s, nil, nil); !errors.Is(err, posthouse.ErrUnknown) {
+		t.Errorf("a lost connection: %v", err)
+	}
+}
+
+// brokenRows cannot read one thread's summary, or find and list its
+// checkpoints.
+type brokenRows struct {
+	posthouse.Store
+	thread, index string
+	err           error
+	log           func(string, []*posthouse.Entry) []*posthouse.Entry
+}
+
+func (b *brokenRows) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	return func(yield func(*posthouse.ThreadInfo, error) bool) {
+		for info, err := range b.Store.Threads(ctx, q) {
+			if err == nil && info.Thread == b.thread {
+				yield(nil, b.err)
+				return
+			}
+			if !yield(info, err) {
+				return
+			}
+		}
+	}
+}
+
+func (b *brokenRows) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
+	return func(yield func(*posthouse.Header, error) bool) {
+		for h, err := range b.Store.List(ctx, q) {
+			if err == nil && h.Thread == b.index {
+				yield(nil, b.err)
+				return
+			}
+			if !yield(h, err) {
+				return
+			}
+		}
+	}
+}
+
+func (b *brokenRows) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
+	ref, err := b.Store.Find(ctx, id)
+	if err == nil && ref.Thread == b.index {
+		return ref, b.err
+	}
+	return ref, err
+}
+
+func (b *brokenRows) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+	if b.log != nil && !r.Reverse {
+		return (&tampered{Store: b.Store, log: b.log}).Read(ctx, thread, r)
+	}
+	return b.Store.Read(ctx, thread, r)
+}
