@@ -116,7 +116,9 @@ func (a *appending) remove(tree *threadTree, targets []uint64, o *DeleteOptions)
 		tree.remove(seq)
 		list.Checkpoints = append(list.Checkpoints, RemovedCheckpoint{n.header.ID, seq})
 		a.drop = append(a.drop, n.header.ID)
-		bodies = append(bodies, n.bodies(seq)...)
+		for _, revision := range tree.revisions[n.header.ID] {
+			bodies = append(bodies, tree.nodes[revision].bodies(revision)...)
+		}
 	}
 	for _, w := range a.t.info.Waiting {
 		if slices.Contains(targets, w.Seq) {
@@ -127,6 +129,9 @@ func (a *appending) remove(tree *threadTree, targets []uint64, o *DeleteOptions)
 	for _, b := range a.t.info.Branches {
 		if slices.Contains(targets, b.Seq) {
 			info.Heads = append(info.Heads, tree.newHead(b, a.t.info))
+		} else if b.Status == StatusWaiting && a.t.info.unasked(b.Branch, info.Gates) {
+			b.Status = StatusInterrupted
+			info.Heads = append(info.Heads, b)
 		}
 	}
 	need, kept := tree.needed(), 0
@@ -144,6 +149,20 @@ func (a *appending) remove(tree *threadTree, targets []uint64, o *DeleteOptions)
 	a.add(Record{Kind: RecordRemoval, Removal: info}, body)
 	a.sign = true
 	return Deleted{Checkpoints: len(targets), Gates: len(info.Gates), Kept: kept}, list.Bodies, nil
+}
+
+// unasked reports whether a branch loses its last open question with the gates.
+func (t *ThreadInfo) unasked(branch string, gates []ID) bool {
+	lost := false
+	for _, w := range t.Waiting {
+		if w.Branch == branch {
+			if !slices.Contains(gates, w.ID) {
+				return false
+			}
+			lost = true
+		}
+	}
+	return lost
 }
 
 // newHead walks up from a removed head to what is left of its branch.
@@ -198,6 +217,9 @@ func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptio
 	err = l.append(ctx, t, func(a *appending) error {
 		if err := a.checkLease(&Draft{Thread: thread}); err != nil {
 			return err
+		}
+		if t.info.gone() {
+			return notFound("thread", thread)
 		}
 		info := &RemovalInfo{Reason: o.Reason, By: o.By, Whole: true}
 		if info.Count, err = a.dropAll(); err != nil {

@@ -180,7 +180,8 @@ func (l lineage) sees(branch string, seq uint64) bool {
 // first that counts as a step. Waits, failures and forks keep the count.
 func (r *logReader) lineage(head *Header) (lineage, error) {
 	line := lineage{{head.Branch, head.Seq, ^uint64(0)}}
-	for h := head; h.ParentSeq != 0 && stepOf(h.Kind) == 0; {
+	h := head
+	for h.ParentSeq != 0 && stepOf(h.Kind) == 0 {
 		e, err := r.entry(h.ParentSeq, false)
 		if err != nil {
 			return nil, err
@@ -196,7 +197,34 @@ func (r *logReader) lineage(head *Header) (lineage, error) {
 			line = append(line, stretch{h.Branch, h.Seq, h.Seq}) // up to the fork, not beyond
 		}
 	}
-	return line, nil
+	if h.ParentSeq != 0 || stepOf(h.Kind) != 0 || h.Seq == 1 {
+		return line, nil
+	}
+	var err error
+	line[len(line)-1].from, err = r.begin(h)
+	return line, err
+}
+
+// begin returns where the execution began that a root is in the middle of:
+// behind the checkpoint that its branch had before, or with the log.
+func (r *logReader) begin(root *Header) (from uint64, err error) {
+	from = root.Seq
+	for e, err := range r.l.store.Read(r.ctx, r.thread, Range{To: root.Seq - 1, Reverse: true, Headers: true}) {
+		if err != nil {
+			return 0, err
+		}
+		recs, err := e.check()
+		if err != nil {
+			return 0, err
+		}
+		for i := range recs {
+			if c := recs[i].Checkpoint; c != nil && c.Branch == root.Branch || recs[i].Removal != nil && recs[i].Removal.Whole {
+				return from, nil
+			}
+		}
+		from = e.Seq
+	}
+	return from, nil
 }
 
 func stepRecord(e *Entry, r *Record, body []byte) StepRecord {

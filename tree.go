@@ -3,6 +3,7 @@ package posthouse
 import (
 	"context"
 	"maps"
+	"slices"
 )
 
 // A threadTree is a thread's checkpoints as its log has them: who derives from
@@ -15,6 +16,8 @@ type threadTree struct {
 	first    uint64              // the first entry that is there
 	floor    uint64              // the record that removed the whole thread before it, if one did
 	listed   map[BodyRef]bool    // bodies that a removal record says may be gone
+
+	revisions map[ID][]uint64 // all that an id ever named
 }
 
 type treeNode struct {
@@ -40,7 +43,10 @@ type RemovedCheckpoint struct {
 }
 
 func newTree(first uint64) *threadTree {
-	return &threadTree{nodes: map[uint64]*treeNode{}, children: map[uint64][]uint64{}, byID: map[ID]uint64{}, first: first, listed: map[BodyRef]bool{}}
+	return &threadTree{
+		nodes: map[uint64]*treeNode{}, children: map[uint64][]uint64{}, byID: map[ID]uint64{}, first: first,
+		listed: map[BodyRef]bool{}, revisions: map[ID][]uint64{},
+	}
 }
 
 func (l *Ledger) tree(ctx context.Context, thread string) (*threadTree, error) {
@@ -122,6 +128,7 @@ func (t *threadTree) add(seq uint64, n *treeNode) {
 	t.nodes[seq] = n
 	t.seqs = append(t.seqs, seq)
 	t.byID[h.ID] = seq
+	t.revisions[h.ID] = append(t.revisions[h.ID], seq)
 	if h.ParentSeq != 0 {
 		t.children[h.ParentSeq] = append(t.children[h.ParentSeq], seq)
 	}
@@ -153,9 +160,11 @@ func (t *threadTree) subtree(seq uint64) []uint64 {
 	return out
 }
 
-// needed returns the bodies that the kept checkpoints are rebuilt from.
+// needed returns the bodies that the kept checkpoints are rebuilt from, and
+// those that their unfinished executions have on record.
 func (t *threadTree) needed() map[BodyRef]bool {
 	need := map[BodyRef]bool{}
+	t.executions(need)
 	type partAt struct {
 		seq  uint64
 		name string
@@ -177,6 +186,24 @@ func (t *threadTree) needed() map[BodyRef]bool {
 		}
 	}
 	return need
+}
+
+// executions notes the results and questions of executions that kept
+// checkpoints are in the middle of, as [logReader.lineage] finds them.
+func (t *threadTree) executions(need map[BodyRef]bool) {
+	seen := map[uint64]bool{}
+	for _, seq := range t.seqs {
+		if t.nodes[seq].removed {
+			continue
+		}
+		for n := t.nodes[seq]; n != nil && !seen[seq] && stepOf(n.header.Kind) == 0; n = t.nodes[seq] {
+			seen[seq] = true
+			for _, b := range slices.Concat(n.gates, n.steps) {
+				need[b] = true
+			}
+			seq = n.header.ParentSeq
+		}
+	}
 }
 
 // mark notes the bodies that hold a part's change at seq and returns where the
