@@ -3,6 +3,7 @@ package posthouse
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"strconv"
 )
@@ -32,65 +33,69 @@ func (l *Ledger) Fork(ctx context.Context, id ID, o *ForkOptions) (*Checkpoint, 
 	if o == nil {
 		o = &ForkOptions{}
 	}
-	ref, err := l.find(ctx, id)
+	c, err := l.get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	r := l.reader(ctx, ref.Thread)
-	src, err := r.rebuild(ref.Seq)
+	d, err := l.reader(ctx, c.Thread).forkDraft(c, o)
 	if err != nil {
 		return nil, err
 	}
-	c, err := src.checkpoint()
-	if err != nil {
-		return nil, err
-	}
-	d, err := r.forkDraft(c, o)
-	if err != nil {
-		return nil, err
-	}
-	done, h, err := l.commitFork(ctx, d, o)
+	h, err := l.commitFork(ctx, d)
 	if err != nil {
 		return nil, err
 	}
 	l.opt.Observer.forked(l.opt.Logger, h)
 	l.evict(ctx)
-	return l.get(ctx, done.Checkpoint.ID)
+	f := &Checkpoint{Header: *h, State: d.Checkpoint.State, Metadata: c.Metadata}
+	if o.Metadata != nil {
+		f.Metadata = o.Metadata
+	}
+	return f.Clone(), nil
 }
 
 // commitFork finds a free branch name if the caller gave none.
-func (l *Ledger) commitFork(ctx context.Context, d *Draft, o *ForkOptions) (*Committed, *Header, error) {
+func (l *Ledger) commitFork(ctx context.Context, d *Draft) (*Header, error) {
 	none := ID("")
 	d.Head = &none
-	if d.Branch != "" || o.Thread != "" {
-		done, h, err := l.commit(ctx, d)
-		if e, ok := err.(*Error); ok && e.Code == CodeConflict {
-			return nil, nil, &Error{
+	named := d.Branch != ""
+	for try := 0; ; try++ {
+		if !named {
+			info, err := l.Thread(ctx, d.Thread)
+			if err != nil {
+				return nil, err
+			}
+			d.Branch = info.freeBranch()
+		}
+		_, h, err := l.commit(ctx, d)
+		var e *Error
+		switch {
+		case !errors.As(err, &e) || e.Code != CodeConflict || e.Head == "":
+			return h, err
+		case named:
+			return nil, &Error{
 				Code: CodeExists, Head: e.Head, Message: "branch " + d.Branch + " of thread " + d.Thread + " exists",
 				Hint: "choose another name",
 			}
+		case try == maxRetries:
+			return nil, err
 		}
-		return done, h, err
 	}
+}
+
+// freeBranch returns the first of fork-1, fork-2, ... that there is not.
+func (t *ThreadInfo) freeBranch() string {
 	for n := 1; ; n++ {
-		info, err := l.Thread(ctx, d.Thread)
-		if err != nil {
-			return nil, nil, err
+		name := "fork-" + strconv.Itoa(n)
+		if _, taken := t.Branch(name); !taken {
+			return name
 		}
-		for _, taken := info.Branch("fork-" + strconv.Itoa(n)); taken; n++ {
-			_, taken = info.Branch("fork-" + strconv.Itoa(n+1))
-		}
-		d.Branch = "fork-" + strconv.Itoa(n)
-		done, h, err := l.commit(ctx, d)
-		if e, ok := err.(*Error); ok && e.Code == CodeConflict && n < maxRetries {
-			continue
-		}
-		return done, h, err
 	}
 }
 
 func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions) (*Draft, error) {
-	if o.Thread != "" && o.Branch != "" && o.Branch != MainBranch {
+	away := o.Thread != "" && o.Thread != c.Thread
+	if away && o.Branch != "" && o.Branch != MainBranch {
 		return nil, invalid("branch", "cannot be named for a fork into a new thread: it begins with main")
 	}
 	d := &Draft{Thread: c.Thread, Branch: o.Branch, step: c.Step, Checkpoint: &Change{
@@ -109,7 +114,7 @@ func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions) (*Draft, error) {
 		return nil, err
 	}
 	d.Checkpoint.State = state
-	if o.Thread != "" && o.Thread != c.Thread {
+	if away {
 		if c.Coordination == c.Thread {
 			d.Checkpoint.Coordination = ""
 		}

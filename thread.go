@@ -93,7 +93,7 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 		case r.Gate != nil:
 			t.Waiting = append(slices.Clip(t.Waiting), WaitingGate{r.Gate.ID, r.Gate.Branch, e.Seq, r.Gate.ExpiresAt})
 		case r.Decision != nil:
-			t.applyDecision(r.Decision)
+			t.applyDecision(r.Decision, e.Seq)
 		case r.Claim != nil:
 			c := r.Claim
 			t.Lease = Lease{Owner: c.Owner, Fence: c.Fence, Run: c.Run, Held: !c.Release}
@@ -140,14 +140,16 @@ func (t *ThreadInfo) applyCheckpoint(c *Header, seq uint64) {
 	}
 }
 
-func (t *ThreadInfo) applyDecision(d *DecideInfo) {
+// applyDecision wakes the branch, unless the entry itself opened the gate: then
+// a fork took question and answer along.
+func (t *ThreadInfo) applyDecision(d *DecideInfo, seq uint64) {
 	i := slices.IndexFunc(t.Waiting, func(w WaitingGate) bool { return w.ID == d.Gate })
 	if i < 0 {
 		return
 	}
 	w := t.Waiting[i]
 	t.Waiting = slices.Delete(slices.Clone(t.Waiting), i, i+1)
-	if b, ok := t.Branch(w.Branch); ok && b.Status == StatusWaiting {
+	if b, ok := t.Branch(w.Branch); ok && b.Status == StatusWaiting && w.Seq != seq {
 		b.Status = StatusReady
 		t.setBranch(b)
 	}
