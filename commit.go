@@ -208,7 +208,9 @@ func (a *appending) draft(d *Draft, done *Committed) error {
 		return err
 	}
 	if c := d.Checkpoint; c != nil {
-		a.supersede(d)
+		if d.revise == nil || d.revise.ID == bh.Head {
+			a.supersede(d)
+		}
 		if err := a.checkpoint(d, c, bh, exists); err != nil {
 			return err
 		}
@@ -270,6 +272,24 @@ func (a *appending) supersede(d *Draft) {
 			}, w.Seq)
 		}
 	}
+}
+
+// answered reports whether a gate that the draft keeps was decided since the
+// caller looked: its branch is then ready, or nobody would be told.
+func (a *appending) answered(d *Draft) (bool, error) {
+	for _, id := range d.Keep {
+		if slices.ContainsFunc(a.t.info.Waiting, func(w WaitingGate) bool { return w.ID == id }) {
+			continue
+		}
+		g, err := a.l.Gate(a.ctx, id)
+		if err == nil && g.Decision != nil {
+			return true, nil
+		}
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 func (a *appending) decision(d *Decision, gateSeq uint64) {

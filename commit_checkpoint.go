@@ -86,6 +86,15 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 	if c.CreatedAt.IsZero() {
 		h.CreatedAt = c.CreatedAt
 	}
+	if h.Status == StatusWaiting && len(d.Keep) > 0 {
+		answered, err := a.answered(d)
+		if err != nil {
+			return err
+		}
+		if answered {
+			h.Status = StatusReady
+		}
+	}
 	if d.revise != nil {
 		h.ID, h.Order, h.Revision = d.revise.ID, d.revise.Order, d.revise.Revision+1
 	} else {
