@@ -16,6 +16,7 @@ func ledgerCases() []Case {
 	return slices.Concat(
 		ledgerSaveCases(), ledgerListCases(), ledgerForkCases(), ledgerDeleteCases(),
 		ledgerGateCases(), ledgerLeaseCases(), ledgerEventCases(), ledgerStateCases(),
+		ledgerSharedCases(), ledgerKeepCases(),
 	)
 }
 

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/posthouse/posthouse"
 )
@@ -98,6 +99,43 @@ func ledgerForkCases() []Case {
 			}
 			if content(d.get(root.ID)) != "0" || content(d.get(c.ID)) != "1" {
 				t.Error("history changed")
+			}
+		}},
+		{Name: "ledger/a forked question waits", Rule: "A fork into a new thread takes along what was decided and asks the rest again: it waits, and nothing runs it.", Run: func(t *T) {
+			d := t.desk(posthouse.Options{})
+			d.root("t", "", "0")
+			first := d.wait("t", "2/n", nil)
+			_, err := d.Decide(t.ctx, first.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+			t.ok(err)
+			w := d.ask("t", posthouse.Gate{Name: "and this?", Task: "2/n"})
+			f, err := d.Fork(t.ctx, w.Checkpoint.ID, &posthouse.ForkOptions{Thread: "u"})
+			t.ok(err)
+			info, err := d.Thread(t.ctx, "u")
+			t.ok(err)
+			if f.Status != posthouse.StatusWaiting || info.Status != posthouse.StatusWaiting || info.Runnable() || len(info.Waiting) != 1 {
+				t.Errorf("the fork is %q, its thread %+v", f.Status, info)
+			}
+		}},
+		{Name: "ledger/forks beyond a hundred", Rule: "Racing forks of one checkpoint all get a branch of their own, however many there are.", Run: func(t *T) {
+			d := t.desk(posthouse.Options{})
+			c := d.root("t", "", "0")
+			for range 110 {
+				_, err := d.Fork(t.ctx, c.ID, nil)
+				t.ok(err)
+			}
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() {
+					if _, err := d.Fork(t.ctx, c.ID, &posthouse.ForkOptions{Thread: "t"}); err != nil {
+						t.Errorf("fork: %v", err)
+					}
+				})
+			}
+			wg.Wait()
+			info, err := d.Thread(t.ctx, "t")
+			t.ok(err)
+			if len(info.Branches) != 119 {
+				t.Errorf("%d branches, want 119", len(info.Branches))
 			}
 		}},
 	}

@@ -175,5 +175,17 @@ func ledgerGateCases() []Case {
 			_, err = d.Decide(t.ctx, done.Gates[1].ID, approve)
 			t.ok(err)
 		}},
+		{Name: "ledger/a kept question that was decided meanwhile", Rule: "A checkpoint that goes on waiting for a gate decided in between is ready: the answer wakes somebody.", Run: func(t *T) {
+			d := t.desk(posthouse.Options{})
+			keep := d.ask("t", posthouse.Gate{Name: "one"}).Gates[0].ID
+			_, err := d.Decide(t.ctx, keep, approve)
+			t.ok(err)
+			done := d.wait("t", "1/ask", []posthouse.ID{keep})
+			info, err := d.Thread(t.ctx, "t")
+			t.ok(err)
+			if done.Checkpoint.Status != posthouse.StatusReady || !info.Runnable() {
+				t.Errorf("the checkpoint is %q, the thread %q", done.Checkpoint.Status, info.Status)
+			}
+		}},
 	}
 }
