@@ -67,7 +67,7 @@ func (c *chain) entry(e *posthouse.Entry) {
 	case !sound:
 		c.damage(FaultHash, e.Seq, "it does not have the hash it was written with")
 	case err != nil:
-		c.damage(FaultFormat, e.Seq, "%v", err)
+		c.damage(FaultFormat, e.Seq, "%s", reason(err))
 	}
 	c.meet(e)
 	c.report.Records += len(recs)

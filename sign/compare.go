@@ -63,7 +63,7 @@ func (v *verifier) index(c *chain) error {
 	listed := 0
 	for h, err := range v.store.List(v.ctx, posthouse.Query{Thread: c.thread}) {
 		if isDamage(err) {
-			c.fault(FaultIndex, 0, -1, "", "the thread's checkpoints cannot be listed: %v", err)
+			c.fault(FaultIndex, 0, -1, "", "the thread's checkpoints cannot be listed: %s", reason(err))
 			return nil
 		}
 		if err != nil {
@@ -110,7 +110,7 @@ func (v *verifier) find(c *chain, id indexedID, last uint64) error {
 	ref, err := v.store.Find(v.ctx, id.id)
 	switch {
 	case errors.Is(err, posthouse.ErrNotFound) || isDamage(err):
-		c.fault(FaultIndex, id.seq, -1, id.id, "it is not found by its id: %v", err)
+		c.fault(FaultIndex, id.seq, -1, id.id, "it is not found by its id: %s", reason(err))
 	case err != nil:
 		return err
 	case ref.Thread != c.thread || ref.Seq != id.seq && ref.Seq <= last:
@@ -151,7 +151,7 @@ func (h *Head) date() string { return h.At.UTC().Format(time.RFC3339) }
 
 // unreadable notes an entry that the store could not give out.
 func (c *chain) unreadable(seq uint64, err error) {
-	c.damage(FaultStore, seq, "the store cannot read it: %v", err)
+	c.damage(FaultStore, seq, "the store cannot read it: %s", reason(err))
 	if c.next == 0 {
 		c.first, c.from = seq, seq
 	}

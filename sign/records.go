@@ -77,7 +77,7 @@ func (c *chain) fold(e *posthouse.Entry, recs []posthouse.Record) {
 		}
 	}
 	if err := c.info.Apply(e); err != nil {
-		c.damage(FaultChain, e.Seq, "%v", err)
+		c.damage(FaultChain, e.Seq, "%s", reason(err))
 	}
 }
 
@@ -198,7 +198,7 @@ func (c *chain) removal(e *posthouse.Entry, i int, m *posthouse.RemovalInfo, bod
 	}
 	var list posthouse.RemovedList
 	if err := json.Unmarshal(body, &list); err != nil {
-		c.wrong(e.Seq, i, "", "the list of what was removed does not decode: %v", err)
+		c.wrong(e.Seq, i, "", "the list of what was removed does not decode: %s", reason(err))
 		return
 	}
 	if len(list.Checkpoints) != m.Count {

@@ -2,8 +2,10 @@ package sign
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 )
@@ -44,9 +46,9 @@ type Fault struct {
 
 // String returns the fault on one line.
 func (f Fault) String() string {
-	s := string(f.Kind) + ":"
+	s := string(f.Kind)
 	if f.Thread != "" {
-		s += fmt.Sprintf(" thread %q", f.Thread)
+		s += fmt.Sprintf(": thread %q", f.Thread)
 	}
 	if f.Seq != 0 {
 		s += fmt.Sprintf(" entry %d", f.Seq)
@@ -127,4 +129,19 @@ func (r *Report) key(id string) *KeyReport {
 		r.Keys = slices.Insert(r.Keys, i, KeyReport{ID: id})
 	}
 	return &r.Keys[i]
+}
+
+// reason returns what an error says, without the advice to do what is being
+// done.
+func reason(err error) string {
+	var e *posthouse.Error
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	plain := *e
+	plain.Hint = ""
+	if plain.Err != nil {
+		plain.Err = errors.New(reason(plain.Err))
+	}
+	return strings.TrimPrefix(plain.Error(), "posthouse: ")
 }

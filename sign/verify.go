@@ -102,7 +102,7 @@ func (v *verifier) names() ([]string, error) {
 	case v.opt.Thread != "":
 		return []string{v.opt.Thread}, nil
 	}
-	v.report.Faults = append(v.report.Faults, Fault{Kind: FaultSummary, Record: -1, Message: "the list of threads breaks off: " + failed.Error()})
+	v.report.Faults = append(v.report.Faults, Fault{Kind: FaultSummary, Record: -1, Message: "the list of threads breaks off: " + reason(failed)})
 	for h, err := range v.store.List(v.ctx, posthouse.Query{}) {
 		if isDamage(err) {
 			break // what the list lacks, the store's own check names
@@ -170,11 +170,11 @@ func (v *verifier) summary(thread string) (*posthouse.ThreadInfo, error) {
 func (v *verifier) unsummarised(name string, damage error) (*chain, error) {
 	c := newChain(name, v.ring)
 	c.witness(v.opt.Witness)
-	c.fault(FaultSummary, 0, -1, "", "the thread's summary cannot be read: %v", damage)
+	c.fault(FaultSummary, 0, -1, "", "the thread's summary cannot be read: %s", reason(damage))
 	last := uint64(0)
 	for e, err := range v.store.Read(v.ctx, name, posthouse.Range{Reverse: true, Limit: 1, Headers: true}) {
 		if isDamage(err) {
-			c.fault(FaultStore, 0, -1, "", "the end of its log cannot be read: %v", err)
+			c.fault(FaultStore, 0, -1, "", "the end of its log cannot be read: %s", reason(err))
 			return c, nil
 		}
 		if err != nil {
@@ -253,7 +253,7 @@ func isDamage(err error) bool {
 func (v *verifier) beyond(c *chain, info *posthouse.ThreadInfo) error {
 	for e, err := range v.store.Read(v.ctx, c.thread, posthouse.Range{From: info.Tail.Seq + 1, Limit: 1, Headers: true}) {
 		if isDamage(err) {
-			c.fault(FaultStore, 0, -1, "", "what is behind entry %d cannot be read: %v", info.Tail.Seq, err)
+			c.fault(FaultStore, 0, -1, "", "what is behind entry %d cannot be read: %s", info.Tail.Seq, reason(err))
 			return nil
 		}
 		if err != nil {
@@ -279,7 +279,7 @@ func (v *verifier) check() error {
 			return v.ctx.Err()
 		}
 		if err != nil {
-			v.report.Faults = append(v.report.Faults, Fault{Kind: FaultStore, Record: -1, Message: err.Error()})
+			v.report.Faults = append(v.report.Faults, Fault{Kind: FaultStore, Record: -1, Message: reason(err)})
 		}
 	}
 	return nil
