@@ -49,7 +49,7 @@ func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) 
 		}
 		return store, nil
 	}
-	return nil, invalid("%q is not a store; %s", url, known)
+	return nil, invalid("%q names no store", url)
 }
 
 func invalid(format string, args ...any) error {

@@ -1,61 +1,81 @@
 package all_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/all"
+	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
 func TestOpen(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a", "store.db")
-	for _, url := range []string{"memory:", " Memory:// ", "sqlite:" + path, "SQLITE://" + path} {
+	dir := t.TempDir()
+	for _, url := range []string{"memory:", " Memory: ", "memory://"} {
 		s, err := all.Open(t.Context(), url, nil)
+		if _, ok := s.(*memstore.Store); err != nil || !ok {
+			t.Errorf("%q: %T %v", url, s, err)
+		}
+	}
+	path := filepath.Join(dir, "a", "posthouse.db")
+	for _, url := range []string{"sqlite:" + path, " SQLite:" + path + "\n", "sqlite://" + path} {
+		s, err := all.Open(t.Context(), url, nil)
+		if _, ok := s.(*sqlitestore.Store); err != nil || !ok {
+			t.Fatalf("%q: %T %v", url, s, err)
+		}
+		r, err := all.Open(t.Context(), url, &all.Options{ReadOnly: true})
 		if err != nil {
-			t.Fatalf("%q: %v", url, err)
+			t.Fatal(err)
 		}
-		if err := s.Close(); err != nil {
-			t.Errorf("%q: %v", url, err)
+		if err := errors.Join(r.Close(), s.Close()); err != nil {
+			t.Error(err)
 		}
 	}
-	s, err := all.Open(t.Context(), "sqlite:"+path, &all.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
+	if _, err := os.Stat(path); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestOpenRefuses(t *testing.T) {
-	for _, url := range []string{"", "redis://localhost", "memory:x", "memory", "sqlite:", "sqlite: ", "/a/path"} {
+	for _, url := range []string{"", "memory", "postgres://localhost/x", "file:///tmp/x", "memory:x", "sqlite:", "sqlite: ", "sqlite://", "/tmp/x.db", "sqlite3:/tmp/x"} {
 		s, err := all.Open(t.Context(), url, nil)
-		if s != nil || !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.Error(), "memory:") {
-			t.Errorf("%q: %v, %v", url, s, err)
+		if !errors.Is(err, posthouse.ErrInvalid) || s != nil ||
+			!strings.Contains(err.Error(), "memory:") || !strings.Contains(err.Error(), "sqlite:PATH") {
+			t.Errorf("%q: %v", url, err)
 		}
 	}
-	if s, err := all.Open(t.Context(), "memory:", &all.Options{ReadOnly: true}); s != nil || !errors.Is(err, posthouse.ErrInvalid) {
-		t.Errorf("a second process in memory: %v, %v", s, err)
+	if _, err := all.Open(t.Context(), "memory:", &all.Options{ReadOnly: true}); !errors.Is(err, posthouse.ErrInvalid) {
+		t.Errorf("memory beside its process: %v", err)
+	}
+	if _, err := all.Open(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "none.db"), &all.Options{ReadOnly: true}); !errors.Is(err, posthouse.ErrNotFound) {
+		t.Errorf("nothing there: %v", err)
 	}
 }
 
-// TestOpenReturnsNoHalfStore: callers close what is not nil.
-func TestOpenReturnsNoHalfStore(t *testing.T) {
-	url := "sqlite:" + filepath.Join(t.TempDir(), "store.db")
-	if s, err := all.Open(t.Context(), url, &all.Options{ReadOnly: true}); s != nil || !errors.Is(err, posthouse.ErrNotFound) {
-		t.Errorf("a store that is not there: %v, %v", s, err)
-	}
-	first, err := all.Open(t.Context(), url, nil)
+func ExampleOpen() {
+	ctx := context.Background()
+	store, err := all.Open(ctx, "memory:", nil)
 	if err != nil {
-		t.Fatal(err)
+		fmt.Println(err)
+		return
 	}
-	if s, err := all.Open(t.Context(), url, nil); s != nil || !errors.Is(err, posthouse.ErrLocked) {
-		t.Errorf("a store that is open: %v, %v", s, err)
+	ledger, err := posthouse.Open(store, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
-	if err := first.Close(); err != nil {
-		t.Error(err)
-	}
+	saved, err := ledger.Save(ctx, posthouse.Root("order-1234", nil), nil)
+	fmt.Println(saved.Thread, err)
+
+	_, err = all.Open(ctx, "tape:7", nil)
+	fmt.Println(err)
+	// Output:
+	// order-1234 <nil>
+	// posthouse: store "tape:7" names no store (known are memory: and sqlite:PATH)
 }
