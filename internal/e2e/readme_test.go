@@ -189,3 +189,27 @@ func words(line string) (all []string) {
 	}
 	return all
 }
+
+// TestLinks looks up each file that a page of the documentation points to.
+func TestLinks(t *testing.T) {
+	pages, err := filepath.Glob("../../*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := regexp.MustCompile(`\]\(([\w./-]+\.(?:md|go)|LICENSE)(#[^)]*)?\)`)
+	for _, page := range append(pages, more...) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), string(m[1]))); err != nil {
+				t.Errorf("%s points to %s, which is not there", filepath.Base(page), m[1])
+			}
+		}
+	}
+}
