@@ -148,16 +148,14 @@ func (l *Ledger) load(ctx context.Context, t *thread) error {
 }
 
 func (l *Ledger) reload(ctx context.Context, t *thread) error {
-	for info, err := range l.store.Threads(ctx, ThreadQuery{Thread: t.name}) {
+	info := &ThreadInfo{Thread: t.name}
+	for found, err := range l.store.Threads(ctx, ThreadQuery{Thread: t.name}) {
 		if err != nil {
 			return err
 		}
-		t.info = info
+		info = found
 	}
-	if t.info == nil {
-		t.info = &ThreadInfo{Thread: t.name}
-	}
-	t.heads = map[string]*head{}
+	t.info, t.heads = info, map[string]*head{}
 	return nil
 }
 
