@@ -208,7 +208,7 @@ func (a *appending) draft(d *Draft, done *Committed) error {
 		return err
 	}
 	if c := d.Checkpoint; c != nil {
-		if d.revise == nil || d.revise.ID == bh.Head {
+		if d.revise == "" || d.revise == bh.Head {
 			a.supersede(d)
 		}
 		if err := a.checkpoint(d, c, bh, exists); err != nil {

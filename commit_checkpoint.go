@@ -38,13 +38,22 @@ func (l *Ledger) headAt(ctx context.Context, thread string, seq uint64) (*head, 
 	return &head{Header: b.header, parts: b.parts, manifest: b.manifest, age: b.age}, nil
 }
 
+// base returns what the new checkpoint is encoded against, nil for nothing, and
+// for a new revision the newest one there is.
+func (a *appending) base(d *Draft, c *Change, bh BranchHead, exists bool) (base *head, old *Header, err error) {
+	if d.revise == "" {
+		base, err = a.parent(d, c, bh, exists)
+		return base, nil, err
+	}
+	if old, err = a.revised(d.revise); err == nil && old.ParentSeq != 0 {
+		base, err = a.l.headAt(a.ctx, d.Thread, old.ParentSeq)
+	}
+	return base, old, err
+}
+
 // parent finds what the new checkpoint is a change of.
 func (a *appending) parent(d *Draft, c *Change, bh BranchHead, exists bool) (*head, error) {
 	switch {
-	case d.revise != nil && d.revise.ParentSeq != 0:
-		return a.l.headAt(a.ctx, d.Thread, d.revise.ParentSeq)
-	case d.revise != nil:
-		return nil, nil
 	case c.Root || !exists && c.Parent == "":
 		if !c.Root && d.Branch != MainBranch {
 			return nil, &Error{
@@ -74,7 +83,7 @@ func (a *appending) parent(d *Draft, c *Change, bh BranchHead, exists bool) (*he
 
 // checkpoint adds the checkpoint's record and makes it the branch's next head.
 func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) error {
-	base, err := a.parent(d, c, bh, exists)
+	base, old, err := a.base(d, c, bh, exists)
 	if err != nil {
 		return err
 	}
@@ -95,8 +104,8 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 			h.Status = StatusReady
 		}
 	}
-	if d.revise != nil {
-		h.ID, h.Order, h.Revision = d.revise.ID, d.revise.Order, d.revise.Revision+1
+	if old != nil {
+		h.ID, h.Order, h.Revision = old.ID, old.Order, old.Revision+1
 	} else {
 		a.identify(&h)
 	}

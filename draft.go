@@ -19,7 +19,7 @@ type Draft struct {
 	Gates      []Gate // opened with the checkpoint, which must be waiting
 	Keep       []ID   // open gates of the branch that stay open, the others being cancelled by a new checkpoint; if one was decided meanwhile, a waiting checkpoint becomes ready
 
-	revise  *Header // the checkpoint that this one is a new revision of
+	revise  ID      // the checkpoint that this one is a new revision of
 	inherit []*Gate // decided gates that a forked thread takes along
 	step    uint64  // the count of steps that a forked thread begins with
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 )
 
 // SaveOptions refine Save. Nil is the zero value.
@@ -38,22 +39,38 @@ func (l *Ledger) Save(ctx context.Context, c *Checkpoint, o *SaveOptions) (*Chec
 		ch.Metadata = map[string]string{}
 	}
 	d.Checkpoint = ch
-	if c.ID != "" {
-		stored, err := l.resave(ctx, d, c, o)
+	if c.ID == "" {
+		return l.saved(ctx, d)
+	}
+	for try := 0; ; try++ {
+		stored, err := l.resave(ctx, *d, c, o)
 		if stored != nil || err != nil {
 			return stored, err
 		}
+		stored, err = l.saved(ctx, d)
+		if try > 0 || !errors.Is(err, ErrExists) && !errors.Is(err, ErrConflict) {
+			return stored, err
+		}
+		// Somebody may have saved this very checkpoint since: look again.
 	}
+}
+
+// saved commits d and returns the checkpoint, its content being all in d.
+func (l *Ledger) saved(ctx context.Context, d *Draft) (*Checkpoint, error) {
 	done, err := l.Commit(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	return &Checkpoint{Header: *done.Checkpoint, State: c.State.Clone(), Metadata: maps.Clone(c.Metadata)}, nil
+	c := &Checkpoint{Header: *done.Checkpoint, State: d.Checkpoint.State.Clone()}
+	if len(d.Checkpoint.Metadata) > 0 {
+		c.Metadata = maps.Clone(d.Checkpoint.Metadata)
+	}
+	return c, nil
 }
 
 // resave handles an id that may exist: it returns the stored checkpoint if
 // there is nothing to do, and nil, nil if the id is free.
-func (l *Ledger) resave(ctx context.Context, d *Draft, c *Checkpoint, o *SaveOptions) (*Checkpoint, error) {
+func (l *Ledger) resave(ctx context.Context, d Draft, c *Checkpoint, o *SaveOptions) (*Checkpoint, error) {
 	old, err := l.get(ctx, c.ID)
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
@@ -70,13 +87,20 @@ func (l *Ledger) resave(ctx context.Context, d *Draft, c *Checkpoint, o *SaveOpt
 			Hint: "history is never rewritten: derive a child, or set SaveOptions.Replace to add a revision",
 		}
 	}
-	return l.replace(ctx, d, c, old)
+	return l.replace(ctx, &d, c, old)
 }
 
 func sameContent(old, c *Checkpoint) bool {
-	if len(old.State) != len(c.State) || !maps.Equal(old.Metadata, c.Metadata) ||
-		old.Parent != c.Parent || old.Agent != c.Agent || old.Node != c.Node || old.Status != c.Status ||
-		c.Coordination != "" && old.Coordination != c.Coordination || c.Thread != "" && old.Thread != c.Thread {
+	unless := func(unset bool, old, new string) bool { return unset || old == new } // the Ledger fills these in
+	if !unless(c.Coordination == "", old.Coordination, c.Coordination) || !unless(c.Thread == "", old.Thread, c.Thread) ||
+		!unless(c.Kind == "", old.Kind, c.Kind) || !unless(c.Graph == "", old.Graph, c.Graph) {
+		return false
+	}
+	if old.Parent != c.Parent || old.Agent != c.Agent || old.Node != c.Node || old.Status != c.Status || old.Run != c.Run ||
+		old.Fingerprint != c.Fingerprint || old.Error != c.Error || !slices.Equal(old.Next, c.Next) {
+		return false
+	}
+	if len(old.State) != len(c.State) || !maps.Equal(old.Metadata, c.Metadata) || !maps.Equal(old.Labels, c.Labels) {
 		return false
 	}
 	for name, v := range c.State {
@@ -97,19 +121,31 @@ func (l *Ledger) replace(ctx context.Context, d *Draft, c, old *Checkpoint) (*Ch
 			Hint: "an id stays in its thread; save under a new id, or fork into the other thread",
 		}
 	}
-	tree, err := l.tree(ctx, old.Thread)
+	if c.Parent != "" && c.Parent != old.Parent {
+		return nil, &Error{
+			Code: CodeExists, Message: "checkpoint " + string(old.ID) + " has the parent " + string(old.Parent) + ", not " + string(c.Parent),
+			Hint: "a revision keeps its parent; save under a new id",
+		}
+	}
+	d.Thread, d.Branch, d.revise = old.Thread, old.Branch, old.ID
+	return l.saved(ctx, d)
+}
+
+// revised returns the newest revision of a checkpoint that is to be replaced.
+func (a *appending) revised(id ID) (*Header, error) {
+	tree, err := a.l.tree(a.ctx, a.t.name)
 	if err != nil {
 		return nil, err
 	}
-	if n := len(tree.children[old.Seq]); n > 0 {
+	seq, ok := tree.byID[id]
+	if !ok {
+		return nil, notFound("checkpoint", id)
+	}
+	if n := len(tree.children[seq]); n > 0 {
 		return nil, &Error{
-			Code: CodeExists, Message: "checkpoint " + string(old.ID) + " has " + itoa(n) + " children and cannot be replaced",
+			Code: CodeExists, Message: "checkpoint " + string(id) + " has " + itoa(n) + " children and cannot be replaced",
 			Hint: "fork it with the new state instead",
 		}
 	}
-	d.Thread, d.Branch, d.revise = old.Thread, old.Branch, &old.Header
-	if _, err := l.Commit(ctx, d); err != nil {
-		return nil, err
-	}
-	return l.get(ctx, old.ID)
+	return &tree.nodes[seq].header, nil
 }
