@@ -128,3 +128,50 @@ func TestCompactAttestsWhatItTakes(t *testing.T) {
 	}
 	must[*posthouse.Checkpoint](t)(l.Get(ctx, c.ID))
 }
+
+// TestCompactLeavesARunningThread has another process run the thread: what its
+// log does not list yet stays until the run is over.
+func TestCompactLeavesARunningThread(t *testing.T) {
+	ctx, store := context.Background(), memstore.New()
+	l := must[*posthouse.Ledger](t)(posthouse.Open(store, &posthouse.Options{MaxCheckpoints: 2, Owner: "here"}))
+	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, "state 0")), nil))
+	for i := range 4 {
+		c = must[*posthouse.Checkpoint](t)(l.Save(ctx, c.Derive(opaque(t, i)), nil))
+	}
+	other := must[*posthouse.Ledger](t)(posthouse.Open(store, &posthouse.Options{Owner: "there"}))
+	claim := must[*posthouse.Claim](t)(other.Claim(ctx, "t", "run-1"))
+	must[*posthouse.Committed](t)(other.Commit(ctx, &posthouse.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindNode, Status: posthouse.StatusRunning, State: opaque(t, "run"),
+	}}))
+	bodies := func() (n int) {
+		for e, err := range store.Read(ctx, "t", posthouse.Range{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, r := range must[[]posthouse.Record](t)(e.Records()) {
+				if r.Checkpoint != nil && len(e.Bodies[i]) > 0 {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	compact := func() {
+		t.Helper()
+		if _, err := l.Compact(ctx); err != nil && !errors.Is(err, posthouse.ErrUnsupported) {
+			t.Fatal(err)
+		}
+	}
+	before := bodies()
+	compact()
+	if n := bodies(); n != before {
+		t.Errorf("%d bodies went without a record", before-n)
+	}
+	if err := other.Release(ctx, claim); err != nil {
+		t.Fatal(err)
+	}
+	compact()
+	if n := bodies(); n >= before {
+		t.Errorf("%d bodies before, %d after the run was over", before, n)
+	}
+}
