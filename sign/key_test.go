@@ -300,3 +300,52 @@ func TestRing(t *testing.T) {
 		t.Errorf("a plain public key: %v", err)
 	}
 }
+
+// TestDamagedRingStopsARotation wants the private key to stay while the ring
+// that must keep its public half cannot be read.
+func TestDamagedRingStopsARotation(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "signing.key")
+	key, err := sign.LoadOrCreate(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pub := path + sign.PublicSuffix
+	good, err := os.ReadFile(pub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]func() error{
+		"cut":         func() error { return os.WriteFile(pub, good[:len(good)-9], 0o644) },
+		"a directory": func() error { return errors.Join(os.Remove(pub), os.Mkdir(pub, 0o755)) },
+	} {
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sign.Rotate(path, nil); !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.Error(), pub) {
+			t.Errorf("%s: rotated: %v", name, err)
+		}
+		if _, err := sign.LoadOrCreate(path); !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.Error(), pub) {
+			t.Errorf("%s: loaded: %v", name, err)
+		}
+		if k, err := sign.Load(path); err != nil || k.KeyID() != key.KeyID() {
+			t.Errorf("%s: the private key changed: %v", name, err)
+		}
+		if err := errors.Join(os.RemoveAll(pub), os.WriteFile(pub, good, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A ring that is lost is made anew, old key included, before it is needed.
+	if err := os.Remove(pub); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sign.Rotate(path, nil); err != nil {
+		t.Fatal(err)
+	}
+	ring, err := sign.LoadRing(pub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := ring.Key(key.KeyID()); !ok || len(ring.Keys()) != 2 {
+		t.Errorf("ring %v does not hold the old key", ring.Keys())
+	}
+}

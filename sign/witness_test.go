@@ -2,10 +2,13 @@ package sign_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"iter"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -223,4 +226,45 @@ func seal(t testing.TB, key *sign.Key, payloadType string, payload any) []byte {
 		"payloadType": payloadType, "payload": base64.URLEncoding.EncodeToString(body),
 		"signatures": []any{map[string]any{"keyid": key.KeyID(), "sig": base64.URLEncoding.EncodeToString(sig)}},
 	}))
+}
+
+// A shrinking store loses something between the listing of a thread and the
+// reading of its end.
+type shrinking struct {
+	posthouse.Store
+	lose func(thread string)
+}
+
+func (s *shrinking) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+	s.lose(thread)
+	return s.Store.Read(ctx, thread, r)
+}
+
+// TestWitnessBesideAWriter deletes one thread for good and another for its
+// record while the statement is made.
+func TestWitnessBesideAWriter(t *testing.T) {
+	key := newKey(t)
+	f := fillStore(t, key)
+	done := map[string]bool{}
+	s := &shrinking{Store: f.store, lose: func(thread string) {
+		if done[thread] {
+			return
+		}
+		done[thread] = true
+		switch thread {
+		case "hand":
+			must[*posthouse.Deleted](t)(f.ledger.DeleteThread(t.Context(), thread, nil))
+		case "order-1":
+			must[posthouse.Removed](t)(f.store.Remove(t.Context(), posthouse.Removal{Thread: thread, All: true}))
+		}
+	}}
+	head := must[*sign.Head](t)(sign.Witness(t.Context(), s, key, nil))
+	wantClean(t, verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{Witness: head}))
+	var names []string
+	for _, th := range head.Threads {
+		names = append(names, th.Thread)
+	}
+	if want := []string{"again", "gone", "hand"}; !slices.Equal(names, want) {
+		t.Errorf("the statement is about %v, want %v", names, want)
+	}
 }
