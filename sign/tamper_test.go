@@ -2,8 +2,10 @@ package sign_test
 
 import (
 	"errors"
+	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/sign"
@@ -330,5 +332,54 @@ func TestUnreadableEntries(t *testing.T) {
 	s := &tampered{Store: f.store, fail: func(string, uint64) error { return posthouse.ErrUnknown }}
 	if _, err := sign.Verify(t.Context(), s, nil, nil); !errors.Is(err, posthouse.ErrUnknown) {
 		t.Errorf("a lost connection: %v", err)
+	}
+}
+
+// TestEveryFieldOfAListedHeaderIsCompared changes each field of a header in
+// turn, whatever fields there will be.
+func TestEveryFieldOfAListedHeaderIsCompared(t *testing.T) {
+	f := fillStore(t, nil)
+	for i := range reflect.TypeFor[posthouse.Header]().NumField() {
+		name := reflect.TypeFor[posthouse.Header]().Field(i).Name
+		s := &tampered{Store: f.store, list: func(h *posthouse.Header) *posthouse.Header {
+			if h.ID == f.head {
+				alter(t, reflect.ValueOf(h).Elem().Field(i))
+			}
+			return h
+		}}
+		r := verify(t, s, nil, &sign.VerifyOptions{Thread: "order-1"})
+		if r.OK() {
+			t.Errorf("another %s in a list is not found", name)
+		}
+	}
+}
+
+// alter makes a value another one of its type.
+func alter(t *testing.T, v reflect.Value) {
+	t.Helper()
+	switch x := v.Addr().Interface().(type) {
+	case *time.Time:
+		*x = x.Add(1)
+		return
+	case **posthouse.Source:
+		*x = &posthouse.Source{Thread: "other"}
+		return
+	case *map[string]string:
+		*x = map[string]string{"other": "label"}
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(v.String() + "x")
+	case reflect.Int:
+		v.SetInt(v.Int() + 1)
+	case reflect.Uint32, reflect.Uint64:
+		v.SetUint(v.Uint() + 1)
+	case reflect.Slice:
+		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+	case reflect.Array:
+		v.Index(0).SetUint(v.Index(0).Uint() ^ 1)
+	default:
+		t.Fatalf("a field of type %s: say here how to change it", v.Type())
 	}
 }
