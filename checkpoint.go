@@ -69,7 +69,7 @@ type Header struct {
 	Source       *Source           `json:"source,omitempty"` // set on the first checkpoint of a fork
 	Labels       map[string]string `json:"labels,omitempty"` // queryable; at most 16, keys and values at most 200 bytes
 	By           string            `json:"by,omitempty"`     // who made it, if a person did
-	Error        string            `json:"error,omitempty"`  // why a failed one failed, at most 1,000 bytes
+	Error        string            `json:"error,omitempty"`  // why a failed one failed, at most 4,000 bytes; longer ones are cut
 	CreatedAt    time.Time         `json:"createdAt"`
 
 	Generation uint32   `json:"generation"`         // of the thread, from 1

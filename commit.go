@@ -306,8 +306,8 @@ func (a *appending) decision(d *Decision, gateSeq uint64) {
 }
 
 func (a *appending) gate(d *Draft, g Gate) (Gate, error) {
-	if g.Name == "" || len(g.Name) > MaxID || !validText(g.Name) {
-		return g, invalid("gate", "name %.40q must be 1 to %d bytes of text", g.Name, MaxID)
+	if g.Name == "" || len(g.Name) > MaxID || len(g.Task) > maxTask || !validText(g.Name) {
+		return g, invalid("gate", "name %.40q must be 1 to %d bytes of text, its task at most %d", g.Name, MaxID, maxTask)
 	}
 	for _, j := range []struct {
 		field string
@@ -334,6 +334,9 @@ func (a *appending) gate(d *Draft, g Gate) (Gate, error) {
 	}
 	g.Thread, g.Branch, g.Checkpoint, g.CreatedAt = d.Thread, d.Branch, a.next.ID, time.UnixMilli(a.at.UnixMilli()).UTC()
 	g.Hash, g.Seq, g.Decision = Hash{}, 0, nil // told by the entry
+	if !g.ExpiresAt.IsZero() {
+		g.ExpiresAt = time.UnixMilli(g.ExpiresAt.UnixMilli()).UTC() // as the header has it, or it would be due before it expired
+	}
 	body, err := json.Marshal(&g)
 	if err != nil {
 		return g, invalid("gate", "%q does not encode: %v", g.Name, err)

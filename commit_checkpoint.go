@@ -90,7 +90,11 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 	h := Header{
 		ID: c.ID, Thread: d.Thread, Branch: d.Branch, Coordination: c.Coordination, Kind: c.Kind, Status: c.Status,
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
-		Next: slices.Clone(c.Next), Labels: maps.Clone(c.Labels), Source: c.Source, CreatedAt: c.CreatedAt.UTC(),
+		Next: slices.Clone(c.Next), Labels: maps.Clone(c.Labels), CreatedAt: c.CreatedAt.UTC(),
+	}
+	if c.Source != nil {
+		s := *c.Source
+		h.Source = &s
 	}
 	if c.CreatedAt.IsZero() {
 		h.CreatedAt = c.CreatedAt
@@ -205,6 +209,9 @@ func (e *encoder) change(c *Change) error {
 	data, err := json.Marshal(c.Metadata)
 	if err != nil {
 		return invalid("metadata", "does not encode: %v", err)
+	}
+	if len(data) > e.l.opt.MaxState {
+		return tooLarge("metadata", len(data), e.l.opt.MaxState)
 	}
 	return e.set(metaPart, Value{"json", data})
 }

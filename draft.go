@@ -1,6 +1,8 @@
 package posthouse
 
 import (
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -82,6 +84,7 @@ type Committed struct {
 
 const (
 	maxText   = 4000 // bytes of a reason or an error
+	maxTask   = 1000 // bytes of a task's name or a node's
 	maxLabels = 16
 	maxNext   = 10000
 )
@@ -104,11 +107,14 @@ func (d *Draft) validate() error {
 	}
 	for i := range d.Steps {
 		s := &d.Steps[i]
-		if s.Name == "" || len(s.Name) > MaxID || len(s.Task) > 1000 {
-			return invalid("step", "name %.40q must be 1 to %d bytes, its task at most 1000", s.Name, MaxID)
+		if s.Name == "" || len(s.Name) > MaxID || len(s.Task) > maxTask {
+			return invalid("step", "name %.40q must be 1 to %d bytes, its task at most %d", s.Name, MaxID, maxTask)
 		}
 		if s.Value.Codec == "" {
 			s.Value.Codec = "json"
+		}
+		if err := validateCodec(s.Value.Codec, s.Name); err != nil {
+			return err
 		}
 	}
 	if d.Checkpoint != nil {
@@ -118,27 +124,8 @@ func (d *Draft) validate() error {
 }
 
 func (c *Change) validate() error {
-	for _, id := range []struct {
-		field string
-		id    ID
-	}{{"id", c.ID}, {"parent", c.Parent}} {
-		if id.id != "" {
-			if err := validateName(id.field, string(id.id)); err != nil {
-				return err
-			}
-		}
-	}
-	if c.Coordination != "" {
-		if err := validateName("coordination", c.Coordination); err != nil {
-			return err
-		}
-	}
-	for _, f := range []struct{ field, s string }{
-		{"run", c.Run}, {"graph", c.Graph}, {"fingerprint", c.Fingerprint}, {"node", c.Node}, {"agent", c.Agent}, {"by", c.By},
-	} {
-		if len(f.s) > MaxID || !validText(f.s) {
-			return invalid(f.field, "must be at most %d bytes of text without control characters", MaxID)
-		}
+	if err := c.validateNames(); err != nil {
+		return err
 	}
 	if c.Kind == "" {
 		c.Kind = KindSave
@@ -152,19 +139,73 @@ func (c *Change) validate() error {
 	if y := c.CreatedAt.Year(); !c.CreatedAt.IsZero() && (y < 1700 || y > 2200) {
 		return invalid("createdAt", "is in the year %d; allowed are 1700 to 2200", y)
 	}
-	if len(c.Labels) > maxLabels || len(c.Next) > maxNext {
-		return invalid("labels", "are more than %d, or next nodes more than %d", maxLabels, maxNext)
+	if len(c.Labels) > maxLabels {
+		return invalid("labels", "are more than %d", maxLabels)
 	}
 	for k, v := range c.Labels {
 		if k == "" || len(k) > MaxID || len(v) > MaxID || !validText(k) || !validText(v) {
 			return invalid("labels", "%.40q: names and values must be at most %d bytes of text", k, MaxID)
 		}
 	}
-	if len(c.Error) > maxText {
+	if len(c.Next) > maxNext {
+		return invalid("next", "are more than %d nodes", maxNext)
+	}
+	for _, n := range c.Next {
+		if len(n) > maxTask || !validText(n) {
+			return invalid("next", "node %.40q must be at most %d bytes of text without control characters", n, maxTask)
+		}
+	}
+	if c.Error = strings.ToValidUTF8(c.Error, "\ufffd"); len(c.Error) > maxText {
 		c.Error = cutText(c.Error, maxText)
 	}
+	return c.validateParts()
+}
+
+// validateNames checks the fields that name something.
+func (c *Change) validateNames() error {
+	for _, f := range []struct{ field, s string }{{"id", string(c.ID)}, {"parent", string(c.Parent)}, {"coordination", c.Coordination}} {
+		if f.s != "" {
+			if err := validateName(f.field, f.s); err != nil {
+				return err
+			}
+		}
+	}
+	if s := c.Source; s != nil && (validateName("", s.Thread) != nil || s.ID.Validate() != nil) {
+		return invalid("source", "must name a thread and a checkpoint")
+	}
+	for _, f := range []struct{ field, s string }{
+		{"run", c.Run}, {"graph", c.Graph}, {"fingerprint", c.Fingerprint}, {"node", c.Node}, {"agent", c.Agent}, {"by", c.By},
+	} {
+		if err := validateText(f.field, f.s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func validateText(field, s string) error {
+	if len(s) > MaxID || !validText(s) {
+		return invalid(field, "must be at most %d bytes of text without control characters", MaxID)
+	}
+	return nil
+}
+
+// validateParts refuses what could not be told apart in the log: two changes of
+// one part, or a state given twice.
+func (c *Change) validateParts() error {
 	if c.State != nil && c.Parts != nil {
 		return invalid("state", "is given whole and as changed parts")
+	}
+	for i := range c.Parts {
+		p := &c.Parts[i]
+		if p.Codec != "" {
+			if err := validateCodec(p.Codec, p.Name); err != nil {
+				return err
+			}
+		}
+		if slices.ContainsFunc(c.Parts[:i], func(q Part) bool { return q.Name == p.Name }) {
+			return invalid("part "+p.Name, "is changed twice in one checkpoint")
+		}
 	}
 	return nil
 }

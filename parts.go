@@ -99,7 +99,7 @@ func (e *encoder) splice(name, codec string, prefix, suffix int, middle, whole [
 		return invalid("part "+name, "cannot be spliced: the parent has no such part of codec %q", codec)
 	}
 	p := &e.parts[i]
-	if prefix < 0 || suffix < 0 || prefix+suffix > p.size {
+	if prefix < 0 || suffix < 0 || prefix > p.size || suffix > p.size-prefix {
 		return invalid("part "+name, "keeps %d and %d bytes of a value of %d", prefix, suffix, p.size)
 	}
 	size, chain, dead := prefix+len(middle)+suffix, p.chain+1, p.dead+p.size-prefix-suffix

@@ -195,11 +195,18 @@ func Opaque(c Codec, v any) (State, error) {
 
 // validate checks names and the content of a value that came from outside.
 func (v Value) validate(part string) error {
-	if v.Codec == "" || len(v.Codec) > 32 || strings.Trim(v.Codec, "abcdefghijklmnopqrstuvwxyz0123456789.+-") != "" {
-		return invalid("codec", "%q of part %q must be 1 to 32 characters of a-z, 0-9, '.', '+' and '-'", v.Codec, part)
+	if err := validateCodec(v.Codec, part); err != nil {
+		return err
 	}
 	if v.Codec == "json" {
 		return checkJSON("part "+part, v.Data)
+	}
+	return nil
+}
+
+func validateCodec(codec, of string) error {
+	if codec == "" || len(codec) > 32 || strings.Trim(codec, "abcdefghijklmnopqrstuvwxyz0123456789.+-") != "" {
+		return invalid("codec", "%.40q of %q must be 1 to 32 characters of a-z, 0-9, '.', '+' and '-'", codec, of)
 	}
 	return nil
 }

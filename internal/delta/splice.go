@@ -50,7 +50,7 @@ func Rewrite(size, chain, dead int) bool { return dead+SegmentCost*chain > size 
 // middle. It may reuse old's memory; old is not to be used again. An error
 // means the lengths do not fit.
 func Apply(old []byte, prefix, suffix int, middle []byte) ([]byte, error) {
-	if prefix < 0 || suffix < 0 || prefix+suffix > len(old) {
+	if prefix < 0 || suffix < 0 || prefix > len(old) || suffix > len(old)-prefix {
 		return nil, fmt.Errorf("a splice keeps %d and %d bytes of a value of %d", prefix, suffix, len(old))
 	}
 	tail := old[len(old)-suffix:]
