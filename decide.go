@@ -3,18 +3,19 @@ package posthouse
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"slices"
 	"time"
 )
 
 // Gate returns a gate, with its decision if it has one. [ErrNotFound].
-func (l *Ledger) Gate(ctx context.Context, id ID) (*Gate, error) {
-	ref, err := l.find(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return l.gateAt(ctx, id, ref)
+func (l *Ledger) Gate(ctx context.Context, id ID) (g *Gate, err error) {
+	err = l.at(ctx, id, func(_ *logReader, ref Ref) error {
+		g, err = l.gateAt(ctx, id, ref)
+		return err
+	})
+	return g, err
 }
 
 // gateAt reads a gate from where the index has it: its own entry, or the entry
@@ -103,6 +104,11 @@ func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error]
 		n := 0
 		for _, i := range order {
 			g, err := l.gateAt(ctx, ids[i], found[i])
+			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
+				if g, err = l.Gate(ctx, ids[i]); errors.Is(err, ErrNotFound) {
+					continue // it went with its checkpoint since
+				}
+			}
 			if err != nil {
 				yield(nil, err)
 				return

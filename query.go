@@ -2,6 +2,7 @@ package posthouse
 
 import (
 	"context"
+	"errors"
 	"iter"
 )
 
@@ -16,19 +17,19 @@ func (l *Ledger) Get(ctx context.Context, id ID) (*Checkpoint, error) {
 }
 
 // get is Get without the event.
-func (l *Ledger) get(ctx context.Context, id ID) (*Checkpoint, error) {
-	ref, err := l.find(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	b, err := l.rebuild(ctx, ref.Thread, ref.Seq)
-	if err == nil && b.header.ID != id {
-		err = misplaced(id, ref, b.header.ID)
-	}
-	if err != nil {
-		return nil, l.unlessGate(ctx, id, ref, err)
-	}
-	return b.checkpoint()
+func (l *Ledger) get(ctx context.Context, id ID) (c *Checkpoint, err error) {
+	err = l.at(ctx, id, func(r *logReader, ref Ref) error {
+		b, err := r.rebuild(ref.Seq)
+		if err == nil && b.header.ID != id {
+			err = misplaced(id, ref, b.header.ID)
+		}
+		if err != nil {
+			return l.unlessGate(ctx, id, ref, err)
+		}
+		c, err = b.checkpoint()
+		return err
+	})
+	return c, err
 }
 
 func (l *Ledger) find(ctx context.Context, id ID) (Ref, error) {
@@ -38,24 +39,43 @@ func (l *Ledger) find(ctx context.Context, id ID) (Ref, error) {
 	return l.store.Find(ctx, id)
 }
 
-// GetHeader returns a checkpoint without its state.
-func (l *Ledger) GetHeader(ctx context.Context, id ID) (*Header, error) {
+// at reads at an id's place. What looks like damage may be a removal or a
+// replacement that came between finding and reading: then it reads again.
+func (l *Ledger) at(ctx context.Context, id ID, read func(*logReader, Ref) error) error {
 	ref, err := l.find(ctx, id)
+	for err == nil {
+		was := ref
+		if err = read(l.reader(ctx, ref.Thread), ref); !errors.Is(err, ErrCorrupt) {
+			return err
+		}
+		damage := err
+		if ref, err = l.find(ctx, id); ref == was {
+			return damage
+		}
+	}
+	return err
+}
+
+// GetHeader returns a checkpoint without its state. [ErrNotFound].
+func (l *Ledger) GetHeader(ctx context.Context, id ID) (h *Header, err error) {
+	err = l.at(ctx, id, func(r *logReader, ref Ref) error {
+		e, err := r.entry(ref.Seq, false)
+		if err != nil {
+			return err
+		}
+		rec, _, err := e.checkpoint()
+		if err != nil {
+			return notFound("checkpoint", id)
+		}
+		if h = rec.Checkpoint; h.ID != id {
+			return l.unlessGate(ctx, id, ref, misplaced(id, ref, h.ID))
+		}
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	e, err := l.reader(ctx, ref.Thread).entry(ref.Seq, false)
-	if err != nil {
-		return nil, err
-	}
-	rec, _, err := e.checkpoint()
-	if err != nil {
-		return nil, notFound("checkpoint", id)
-	}
-	if rec.Checkpoint.ID != id {
-		return nil, l.unlessGate(ctx, id, ref, misplaced(id, ref, rec.Checkpoint.ID))
-	}
-	return rec.Checkpoint, nil
+	return h, nil
 }
 
 func misplaced(id ID, ref Ref, holds ID) error {
@@ -95,33 +115,44 @@ func (l *Ledger) latest(ctx context.Context, q LatestQuery) (*Checkpoint, error)
 	if q.Thread == "" && q.Coordination == "" {
 		return nil, invalid("query", "names neither a thread nor a coordination")
 	}
+	var was Ref
+	for {
+		ref, err := l.newest(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		b, err := l.rebuild(ctx, ref.Thread, ref.Seq)
+		switch {
+		case err == nil:
+			return b.checkpoint()
+		case !errors.Is(err, ErrCorrupt) || ref == was:
+			return nil, err
+		}
+		was = ref // unless it was removed since, this is damage
+	}
+}
+
+// newest finds what [Ledger.Latest] is to read.
+func (l *Ledger) newest(ctx context.Context, q LatestQuery) (Ref, error) {
 	if q.Thread != "" && q.Coordination == "" && q.Node == "" {
 		info, err := l.Thread(ctx, q.Thread)
 		if err != nil {
-			return nil, err
+			return Ref{}, err
 		}
 		b, ok := info.Branch(q.Branch)
 		if !ok {
-			return nil, notFound("checkpoint of thread", q.Thread)
+			return Ref{}, notFound("checkpoint of thread", q.Thread)
 		}
-		r, err := l.rebuild(ctx, q.Thread, b.Seq)
-		if err != nil {
-			return nil, err
-		}
-		return r.checkpoint()
+		return Ref{q.Thread, b.Seq}, nil
 	}
 	list := Query{Thread: q.Thread, Coordination: q.Coordination, Branch: q.Branch, Node: q.Node, Descending: true, Limit: 1}
 	for h, err := range l.store.List(ctx, list) {
 		if err != nil {
-			return nil, err
+			return Ref{}, err
 		}
-		r, err := l.rebuild(ctx, h.Thread, h.Seq)
-		if err != nil {
-			return nil, err
-		}
-		return r.checkpoint()
+		return Ref{h.Thread, h.Seq}, nil
 	}
-	return nil, notFound("checkpoint of", firstOf(q.Coordination, q.Thread))
+	return Ref{}, notFound("checkpoint of", firstOf(q.Coordination, q.Thread))
 }
 
 func firstOf(ss ...string) string {
@@ -143,27 +174,28 @@ func (l *Ledger) List(ctx context.Context, q Query) iter.Seq2[*Header, error] {
 	return l.store.List(ctx, q)
 }
 
-// ListStates is List with each checkpoint's state.
+// ListStates is List with each checkpoint's state. One that is deleted while the
+// list is read may be left out.
 func (l *Ledger) ListStates(ctx context.Context, q Query) iter.Seq2[*Checkpoint, error] {
 	return func(yield func(*Checkpoint, error) bool) {
-		readers := map[string]*logReader{}
+		r := l.reader(ctx, "")
 		for h, err := range l.List(ctx, q) {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			r := readers[h.Thread]
-			if r == nil {
-				clear(readers)
+			if r.thread != h.Thread {
 				r = l.reader(ctx, h.Thread)
-				readers[h.Thread] = r
 			}
+			var c *Checkpoint
 			b, err := r.rebuild(h.Seq)
-			if err != nil {
-				yield(nil, err)
-				return
+			if err == nil {
+				c, err = b.checkpoint()
+			} else if errors.Is(err, ErrCorrupt) {
+				if ref, e := l.store.Find(ctx, h.ID); errors.Is(e, ErrNotFound) || e == nil && ref != (Ref{h.Thread, h.Seq}) {
+					continue // deleted or replaced since it was listed
+				}
 			}
-			c, err := b.checkpoint()
 			if !yield(c, err) || err != nil {
 				return
 			}
