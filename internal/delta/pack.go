@@ -108,7 +108,7 @@ func (p *Packer) Unpack(pack []byte) ([][]byte, error) {
 		sizes[i] = int(n)
 		size += int(n)
 	}
-	raw := rest
+	var raw []byte
 	switch method {
 	case packStored:
 		raw = append([]byte(nil), rest...)
