@@ -35,12 +35,11 @@ func (l *Ledger) commit(ctx context.Context, d *Draft) (*Committed, *Header, err
 	if err := d.validate(); err != nil {
 		return nil, nil, err
 	}
-	t, err := l.thread(d.Thread)
+	t, err := l.lock(d.Thread)
 	if err != nil {
 		return nil, nil, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer l.unlock(t)
 	var done *Committed
 	var next *head
 	err = l.append(ctx, t, func(a *appending) error {
@@ -151,14 +150,18 @@ func (l *Ledger) put(ctx context.Context, t *thread, a *appending) error {
 		return err
 	}
 	t.info = info
+	if len(e.Sig) > 0 || e.Seq == 1 {
+		t.since = a.at
+	}
 	if a.next != nil {
 		if b, _ := info.Branch(a.next.Branch); b.Head == a.next.ID {
 			t.heads[a.next.Branch] = a.next
+			a.next.count()
 		}
 	}
 	if len(a.recents) > 0 {
 		if hd := t.heads[a.branch]; hd != nil {
-			hd.recent = append(hd.recent, a.recents...)
+			hd.record(a.recents...)
 		}
 	}
 	if a.claim != nil {
@@ -175,10 +178,8 @@ func (l *Ledger) signEntry(t *thread, e *Entry, a *appending) error {
 	if l.opt.Signer == nil {
 		return nil
 	}
-	if e.Seq == 1 {
-		t.since = a.at
-	}
-	if !a.sign && a.at.Sub(t.since) < signEvery && !a.at.Before(t.since) {
+	recently := a.at.Sub(t.since) < signEvery && !a.at.Before(t.since)
+	if !a.sign && (e.Seq == 1 || recently) {
 		return nil
 	}
 	sig, err := l.opt.Signer.Sign(SignatureMessage(e.Hash))
@@ -186,7 +187,6 @@ func (l *Ledger) signEntry(t *thread, e *Entry, a *appending) error {
 		return &Error{Code: CodeReadOnly, Message: "the entry could not be signed", Hint: "check the signing key", Err: err}
 	}
 	e.Sig = JoinSignature(l.opt.Signer.KeyID(), sig)
-	t.since = a.at
 	return nil
 }
 

@@ -59,12 +59,11 @@ func (l *Ledger) sweep(ctx context.Context, thread string) error {
 // removal record lists yet: those of evicted ones, and those that other
 // checkpoints needed and no longer do.
 func (l *Ledger) attest(ctx context.Context, thread string) error {
-	t, err := l.thread(thread)
+	t, err := l.lock(thread)
 	if err != nil {
 		return err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer l.unlock(t)
 	err = l.append(ctx, t, func(a *appending) error {
 		if err := a.checkLease(&Draft{Thread: thread}); err != nil {
 			return err

@@ -198,12 +198,11 @@ func (l *Ledger) record(ctx context.Context, id ID, choose func(*Gate, time.Time
 	if err != nil {
 		return nil, err
 	}
-	t, err := l.thread(ref.Thread)
+	t, err := l.lock(ref.Thread)
 	if err != nil {
 		return nil, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer l.unlock(t)
 	var g *Gate
 	err = l.append(ctx, t, func(a *appending) error {
 		if g, err = a.openGate(id); err != nil {

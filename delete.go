@@ -3,6 +3,7 @@ package posthouse
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 )
 
@@ -19,8 +20,21 @@ const (
 // DeleteOptions refine a deletion. Nil is the zero value.
 type DeleteOptions struct {
 	Mode   DeleteMode
-	By     string
-	Reason string
+	By     string // at most 200 bytes
+	Reason string // at most 4,000 bytes
+}
+
+func (o *DeleteOptions) check() (*DeleteOptions, error) {
+	if o == nil {
+		return &DeleteOptions{}, nil
+	}
+	if o.Mode != DeleteRefuse && o.Mode != DeleteOrphan && o.Mode != DeleteSubtree {
+		return nil, invalid("mode", "%q is not one of orphan, subtree or empty", o.Mode)
+	}
+	if len(o.Reason) > maxText || !validText(o.Reason) {
+		return nil, invalid("reason", "must be at most %d bytes of text without control characters", maxText)
+	}
+	return o, validateText("by", o.By)
 }
 
 // A Deleted says what a deletion took.
@@ -67,18 +81,15 @@ func (l *Ledger) Delete(ctx context.Context, id ID, o *DeleteOptions) (*Deleted,
 
 // deleteIn removes the checkpoints of a thread that choose picks.
 func (l *Ledger) deleteIn(ctx context.Context, thread string, o *DeleteOptions, choose func(*threadTree) ([]uint64, error)) (*Deleted, error) {
-	if o == nil {
-		o = &DeleteOptions{}
-	}
-	if o.Mode != DeleteRefuse && o.Mode != DeleteOrphan && o.Mode != DeleteSubtree {
-		return nil, invalid("mode", "%q is not one of orphan, subtree or empty", o.Mode)
-	}
-	t, err := l.thread(thread)
+	o, err := o.check()
 	if err != nil {
 		return nil, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t, err := l.lock(thread)
+	if err != nil {
+		return nil, err
+	}
+	defer l.unlock(t)
 	del := &Deleted{}
 	var gone []BodyRef
 	err = l.append(ctx, t, func(a *appending) error {
@@ -193,26 +204,27 @@ func (t *threadTree) newHead(b BranchHead, info *ThreadInfo) BranchHead {
 // far the log went. A new root under the same name starts a new generation
 // behind it.
 func (l *Ledger) DeleteThread(ctx context.Context, thread string, o *DeleteOptions) (*Deleted, error) {
-	del, err := l.deleteThread(ctx, thread, o)
+	del, err := l.deleteThread(ctx, thread, o, nil)
 	if err == nil {
 		l.opt.Observer.deleted(l.opt.Logger, ObserverEvent{At: l.Now(), Thread: thread, Count: del.Checkpoints})
 	}
 	return del, err
 }
 
-func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptions) (*Deleted, error) {
-	if o == nil {
-		o = &DeleteOptions{}
+// deleteThread fails with errNothing if the thread does not pass all.
+func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptions, all func(*threadTree) bool) (*Deleted, error) {
+	o, err := o.check()
+	if err != nil {
+		return nil, err
 	}
 	if _, err := l.Thread(ctx, thread); err != nil {
 		return nil, err
 	}
-	t, err := l.thread(thread)
+	t, err := l.lock(thread)
 	if err != nil {
 		return nil, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer l.unlock(t)
 	var del Deleted
 	err = l.append(ctx, t, func(a *appending) error {
 		if err := a.checkLease(&Draft{Thread: thread}); err != nil {
@@ -220,6 +232,13 @@ func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptio
 		}
 		if t.info.gone() {
 			return notFound("thread", thread)
+		}
+		if all != nil {
+			if tree, err := l.tree(ctx, thread); err != nil {
+				return err
+			} else if !all(tree) {
+				return errNothing
+			}
 		}
 		info := &RemovalInfo{Reason: o.Reason, By: o.By, Whole: true}
 		if info.Count, err = a.dropAll(); err != nil {
@@ -272,43 +291,30 @@ func (a *appending) dropAll() (int, error) {
 }
 
 // DeleteCoordination removes the checkpoints that carry a coordination's label:
-// whole threads where all of theirs do. Counts are sums; none is no error.
+// whole threads where all of theirs do. Counts are sums; none is no error. When
+// it fails in the middle, the sums say what is gone.
 func (l *Ledger) DeleteCoordination(ctx context.Context, name string, o *DeleteOptions) (*Deleted, error) {
 	if err := validateName("coordination", name); err != nil {
 		return nil, err
 	}
-	byThread := map[string]map[ID]bool{}
+	var threads []string
 	for h, err := range l.store.List(ctx, Query{Coordination: name}) {
 		if err != nil {
 			return nil, err
 		}
-		if byThread[h.Thread] == nil {
-			byThread[h.Thread] = map[ID]bool{}
-		}
-		byThread[h.Thread][h.ID] = true
+		threads = append(threads, h.Thread)
 	}
+	slices.Sort(threads)
 	var sum Deleted
-	for thread, ids := range byThread {
-		info, err := l.Thread(ctx, thread)
-		if err != nil {
-			return nil, err
-		}
+	var err error
+	for _, thread := range slices.Compact(threads) {
 		var del *Deleted
-		if info.Checkpoints == len(ids) {
-			del, err = l.deleteThread(ctx, thread, o)
-		} else {
-			del, err = l.deleteIn(ctx, thread, o, func(t *threadTree) (seqs []uint64, err error) {
-				for id := range ids {
-					if seq, ok := t.byID[id]; ok {
-						seqs = append(seqs, seq)
-					}
-				}
-				slices.Sort(seqs)
-				return seqs, nil
-			})
+		if del, err = l.deleteLabelled(ctx, thread, name, o); errors.Is(err, ErrNotFound) {
+			err = nil // gone since it was listed
+			continue
 		}
 		if err != nil {
-			return nil, err
+			break
 		}
 		sum.Checkpoints += del.Checkpoints
 		sum.Gates += del.Gates
@@ -319,7 +325,32 @@ func (l *Ledger) DeleteCoordination(ctx context.Context, name string, o *DeleteO
 	if sum.Checkpoints > 0 {
 		l.opt.Observer.deleted(l.opt.Logger, ObserverEvent{At: l.Now(), Coordination: name, Count: sum.Checkpoints})
 	}
-	return &sum, nil
+	return &sum, err
+}
+
+// deleteLabelled removes a thread's checkpoints of a coordination, and the
+// thread if there are no others.
+func (l *Ledger) deleteLabelled(ctx context.Context, thread, name string, o *DeleteOptions) (*Deleted, error) {
+	labelled := func(t *threadTree) (seqs []uint64) {
+		for _, seq := range t.byID {
+			if t.nodes[seq].header.Coordination == name {
+				seqs = append(seqs, seq)
+			}
+		}
+		slices.Sort(seqs)
+		return seqs
+	}
+	del, err := l.deleteThread(ctx, thread, o, func(t *threadTree) bool { return len(labelled(t)) == len(t.byID) })
+	if !errors.Is(err, errNothing) {
+		return del, err
+	}
+	return l.deleteIn(ctx, thread, o, func(t *threadTree) ([]uint64, error) {
+		seqs := labelled(t)
+		if len(seqs) == 0 {
+			return nil, notFound("checkpoint of", name)
+		}
+		return seqs, nil
+	})
 }
 
 func (r *logReader) removedList(seq uint64) (*RemovedList, error) {

@@ -142,18 +142,17 @@ func (l *Ledger) remember(ctx context.Context, h *Header, rs []recent) error {
 	if len(rs) == 0 {
 		return nil
 	}
-	t, err := l.thread(h.Thread)
+	t, err := l.lock(h.Thread)
 	if err != nil {
 		return err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer l.unlock(t)
 	if err := l.load(ctx, t); err != nil {
 		return err
 	}
 	hd, err := l.headOf(ctx, t, h.Branch)
 	if err == nil && hd != nil && hd.ID == h.ID && len(hd.recent) == 0 {
-		hd.recent = rs
+		hd.record(rs...)
 	}
 	return err
 }

@@ -18,7 +18,7 @@ type Claim struct {
 	Thread string
 	Run    string
 
-	fence    uint64 // once recorded
+	fence    uint64 // once recorded, or perhaps recorded
 	recorded bool
 }
 
@@ -26,12 +26,14 @@ type Claim struct {
 // fails with [ErrBusy], Error.Lease saying who holds the thread, while another
 // run of this process has it, or another process whose lease is alive.
 func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) {
-	t, err := l.thread(thread)
+	if err := validateText("run", run); err != nil {
+		return nil, err
+	}
+	t, err := l.lock(thread)
 	if err != nil {
 		return nil, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer l.unlock(t)
 	if t.claim != nil {
 		return nil, busy(thread, &Lease{Owner: l.opt.Owner, Run: t.claim.Run, Fence: t.claim.fence, Held: true})
 	}
@@ -109,12 +111,11 @@ func (l *Ledger) Secure(ctx context.Context, c *Claim) (bool, error) {
 	if x, ok := l.store.(Excluder); ok && x.Exclusive() {
 		return false, nil
 	}
-	t, err := l.thread(c.Thread)
+	t, err := l.lock(c.Thread)
 	if err != nil {
 		return false, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer l.unlock(t)
 	err = l.append(ctx, t, func(a *appending) error {
 		if err := a.checkLease(&Draft{Thread: c.Thread, Claim: c}); err != nil {
 			return err
@@ -134,22 +135,21 @@ func (l *Ledger) Secure(ctx context.Context, c *Claim) (bool, error) {
 // checkpoint has done so already and nothing is written; otherwise a record
 // frees the thread for others at once. Releasing twice is no error.
 func (l *Ledger) Release(ctx context.Context, c *Claim) error {
-	t, err := l.thread(c.Thread)
+	t, err := l.lock(c.Thread)
 	if err != nil {
 		return err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer l.unlock(t)
 	if t.claim != c {
 		return nil
 	}
 	t.claim = nil
-	if !c.recorded {
-		return nil
+	if c.fence == 0 {
+		return nil // never tried to get on record
 	}
 	err = l.append(ctx, t, func(a *appending) error {
 		have := t.info.Lease
-		if !have.Held || have.Fence != c.fence {
+		if !have.Held || have.Fence != c.fence || have.Owner != l.opt.Owner || have.Run != c.Run {
 			return errNothing
 		}
 		a.add(Record{Kind: RecordClaim, Claim: &ClaimInfo{Owner: have.Owner, Fence: have.Fence, Run: have.Run, Release: true}}, nil)
@@ -181,6 +181,8 @@ type ownerWatch struct {
 	seen map[string]ownerSeen
 }
 
+const maxOwners = 10000
+
 type ownerSeen struct {
 	revision uint64
 	at       time.Time
@@ -196,8 +198,8 @@ func (w *ownerWatch) gone(ctx context.Context, l *Ledger, owner string) (bool, e
 	defer w.mu.Unlock()
 	last, ok := w.seen[owner]
 	if !ok || last.revision != slot.Revision {
-		if w.seen == nil {
-			w.seen = map[string]ownerSeen{}
+		if len(w.seen) >= maxOwners || w.seen == nil {
+			w.seen = map[string]ownerSeen{} // forgetting costs the others' threads another wait
 		}
 		w.seen[owner] = ownerSeen{slot.Revision, now}
 		return false, nil

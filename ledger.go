@@ -2,6 +2,7 @@ package posthouse
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -17,17 +18,20 @@ type Ledger struct {
 	mu      sync.Mutex
 	threads map[string]*thread // what this process knows of each thread
 	order   []string           // of threads, oldest first, for letting go
+	cached  int                // bytes that the threads hold
 	closed  bool
 
 	owners   ownerWatch
 	retained retention
 }
 
-// maxThreads is how many threads' tails are kept in memory, maxCached how many
-// bytes of a thread's state.
+// What is kept in memory between commits; beyond it, more is read back.
 const (
-	maxThreads = 4096
-	maxCached  = 1 << 20
+	maxThreads     = 4096      // threads
+	maxMemory      = 256 << 20 // bytes of state and step results, over all threads
+	maxCached      = 1 << 20   // bytes of one part
+	maxRecent      = 256       // step results of a branch since its head
+	maxRecentBytes = 16 << 20  // and their bytes
 )
 
 // Open returns a Ledger over the store. The store stays the caller's: Close
@@ -66,6 +70,7 @@ func (l *Ledger) Close() error {
 	defer l.mu.Unlock()
 	l.closed = true
 	clear(l.threads)
+	l.order, l.cached = nil, 0
 	return nil
 }
 
@@ -79,6 +84,9 @@ type thread struct {
 	heads map[string]*head // by branch, loaded as needed
 	claim *Claim           // a run of this process that has the thread
 	since time.Time        // when the thread's newest signature was made, or its log begun
+
+	gone    bool // let go: no longer among the Ledger's threads
+	counted int  // what of Ledger.cached is its own
 }
 
 // A head is a branch's newest checkpoint with what the next one is encoded
@@ -88,7 +96,32 @@ type head struct {
 	parts    []partState // in the order they first appeared
 	manifest uint64      // sequence of the newest manifest
 	age      int         // checkpoints since
-	recent   []recent    // step results recorded since this checkpoint
+	recent   []recent    // newest step results recorded since this checkpoint
+	cached   int         // bytes that parts and recent hold
+}
+
+// count brings cached up to date.
+func (h *head) count() {
+	h.cached = 0
+	for i := range h.parts {
+		h.cached += len(h.parts[i].data)
+	}
+	for i := range h.recent {
+		h.cached += len(h.recent[i].data)
+	}
+}
+
+// record notes results, and lets go of the oldest beyond what is worth keeping.
+func (h *head) record(rs ...recent) {
+	h.recent = append(h.recent, rs...)
+	size := 0
+	for i := len(h.recent) - 1; i >= 0; i-- {
+		if size += len(h.recent[i].data); size > maxRecentBytes || len(h.recent)-i > maxRecent {
+			h.recent = slices.Clone(h.recent[i+1:])
+			break
+		}
+	}
+	h.count()
 }
 
 // A recent step result may turn up again in the next checkpoint's state.
@@ -96,6 +129,40 @@ type recent struct {
 	seq    uint64
 	record int
 	data   []byte
+}
+
+// lock returns what is known of a thread, for one caller at a time. The caller
+// unlocks it.
+func (l *Ledger) lock(name string) (*thread, error) {
+	for {
+		t, err := l.thread(name)
+		if err != nil {
+			return nil, err
+		}
+		t.mu.Lock()
+		if !t.gone {
+			return t, nil
+		}
+		t.mu.Unlock() // let go since: there may be another by now
+	}
+}
+
+func (l *Ledger) unlock(t *thread) {
+	size := 0
+	for _, h := range t.heads {
+		size += h.cached
+	}
+	grown := size - t.counted
+	t.counted = size
+	t.mu.Unlock()
+	if grown == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cached += grown; l.cached > maxMemory {
+		l.letGo()
+	}
 }
 
 func (l *Ledger) thread(name string) (*thread, error) {
@@ -119,19 +186,23 @@ func (l *Ledger) thread(name string) (*thread, error) {
 	return t, nil
 }
 
-// letGo drops the older half of the threads that nothing is using. A caller
-// that still holds one merely works on a cache of its own.
+// letGo drops the older half of the threads that nothing is using, and what is
+// known of those that a run has. Callers hold l.mu.
 func (l *Ledger) letGo() {
 	var kept []string
 	for i, name := range l.order {
 		t := l.threads[name]
-		if i >= len(l.order)/2 || !t.mu.TryLock() {
+		if i >= len(l.order)/2 || t == nil || !t.mu.TryLock() {
 			kept = append(kept, name)
 			continue
 		}
+		t.forget()
+		l.cached -= t.counted
+		t.counted = 0
 		if t.claim != nil {
 			kept = append(kept, name)
 		} else {
+			t.gone = true
 			delete(l.threads, name)
 		}
 		t.mu.Unlock()

@@ -67,7 +67,7 @@ func (o *Observer) loaded(log *slog.Logger, h *Header) {
 func (o *Observer) forked(log *slog.Logger, h *Header) {
 	if o != nil {
 		e := headerEvent(h)
-		e.Source = h.Source
+		e.Source = e.Header.Source
 		call(log, "forked", o.Forked, e)
 	}
 }
@@ -91,7 +91,7 @@ func (o *Observer) evicted(log *slog.Logger, h *Header, at time.Time) {
 }
 
 func headerEvent(h *Header) ObserverEvent {
-	return ObserverEvent{At: h.CreatedAt, Thread: h.Thread, Coordination: h.Coordination, ID: h.ID, Header: h}
+	return ObserverEvent{At: h.CreatedAt, Thread: h.Thread, Coordination: h.Coordination, ID: h.ID, Header: h.clone()}
 }
 
 func call(log *slog.Logger, name string, f func(ObserverEvent), e ObserverEvent) {

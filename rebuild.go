@@ -23,6 +23,7 @@ type logReader struct {
 	ctx    context.Context
 	thread string
 	have   map[uint64]*readEntry
+	size   int // bytes of the bodies in have
 }
 
 type readEntry struct {
@@ -35,8 +36,11 @@ func (l *Ledger) reader(ctx context.Context, thread string) *logReader {
 	return &logReader{l: l, ctx: ctx, thread: thread, have: map[uint64]*readEntry{}}
 }
 
-// keepEntries bounds what a reader that walks a long history holds on to.
-const keepEntries = 4096
+// Bounds of what a reader that walks a long history holds on to.
+const (
+	keepEntries = 4096
+	keepBytes   = 64 << 20
+)
 
 // fetch makes sure of the entries in the range.
 func (r *logReader) fetch(rg Range) error {
@@ -52,6 +56,9 @@ func (r *logReader) fetch(rg Range) error {
 			return err
 		}
 		r.have[e.Seq] = &readEntry{*e, recs, !rg.Headers}
+		for _, b := range e.Bodies {
+			r.size += len(b)
+		}
 	}
 	return nil
 }
@@ -60,8 +67,9 @@ func (r *logReader) entry(seq uint64, bodies bool) (*readEntry, error) {
 	if e := r.have[seq]; e != nil && (e.bodies || !bodies) {
 		return e, nil
 	}
-	if len(r.have) > keepEntries {
+	if len(r.have) > keepEntries || r.size > keepBytes {
 		clear(r.have)
+		r.size = 0
 	}
 	if err := r.fetch(Range{Seqs: []uint64{seq}, Headers: !bodies}); err != nil {
 		return nil, err

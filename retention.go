@@ -136,12 +136,11 @@ func (t *ThreadInfo) protects(h *Header) bool {
 // evictFrom attests that checkpoints which are neither heads nor waiting leave
 // the index.
 func (l *Ledger) evictFrom(ctx context.Context, thread string, hs []*Header) ([]*Header, error) {
-	t, err := l.thread(thread)
+	t, err := l.lock(thread)
 	if err != nil {
 		return nil, err
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	defer l.unlock(t)
 	var gone []*Header
 	err = l.append(ctx, t, func(a *appending) error {
 		gone = nil

@@ -52,7 +52,12 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*Event, erro
 			if q.Thread != "" && e.Thread != q.Thread {
 				continue
 			}
-			evs, err := events(e)
+			recs, err := e.check()
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			evs, err := events(e, recs)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -66,11 +71,8 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*Event, erro
 	}
 }
 
-func events(e *Entry) ([]*Event, error) {
-	recs, err := e.check()
-	if err != nil {
-		return nil, err
-	}
+func events(e *Entry, recs []Record) ([]*Event, error) {
+	var err error
 	evs := make([]*Event, 0, len(recs))
 	for i := range recs {
 		r := &recs[i]
@@ -121,7 +123,7 @@ func (l *Ledger) Log(ctx context.Context, thread string, r Range) iter.Seq2[*Log
 				e.Bodies = nil
 			}
 			if le.Records, err = e.check(); err == nil && !r.Headers {
-				le.Events, err = events(e)
+				le.Events, err = events(e, le.Records)
 			}
 			if err != nil {
 				yield(nil, err)
