@@ -1,0 +1,129 @@
+package posthouse_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+// wantField fails the test unless err has the code and names the field.
+func wantField(t *testing.T, err error, code *posthouse.Error, field string) {
+	t.Helper()
+	var e *posthouse.Error
+	if !errors.Is(err, code) || !errors.As(err, &e) || e.Field != field {
+		t.Errorf("the error is %v, want %s of %q", err, code.Code, field)
+	}
+}
+
+// TestOptionsAreRefusedByField opens ledgers with options that make no sense.
+func TestOptionsAreRefusedByField(t *testing.T) {
+	for field, o := range map[string]posthouse.Options{
+		"MaxState": {MaxState: -1}, "MaxCheckpoints": {MaxCheckpoints: -1}, "LeaseTTL": {LeaseTTL: -time.Second}, "Owner": {Owner: "a b"},
+	} {
+		_, err := posthouse.Open(memstore.New(), &o)
+		wantField(t, err, posthouse.ErrInvalid, field)
+	}
+	_, err := posthouse.Open(nil, nil)
+	wantField(t, err, posthouse.ErrInvalid, "store")
+}
+
+// TestDecisionsAreRefusedByField lists decisions that no gate takes, and ones
+// that this gate does not: nothing is recorded, and the gate stays open.
+func TestDecisionsAreRefusedByField(t *testing.T) {
+	ctx, l := context.Background(), open(t, &posthouse.Options{MaxState: 2000})
+	done := must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{
+		Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting},
+		Gates: []posthouse.Gate{{Name: "ok?", Schema: json.RawMessage(`{"type":"number"}`)}},
+	}))
+	type decision = posthouse.Decision
+	long, one := strings.Repeat("x", 5000), json.RawMessage(`1`)
+	for _, c := range []struct {
+		name, field string
+		code        *posthouse.Error
+		decision
+	}{
+		{"by nobody", "by", posthouse.ErrInvalid, decision{Verdict: posthouse.Approve}},
+		{"by two lines", "by", posthouse.ErrInvalid, decision{Verdict: posthouse.Approve, By: "a\nb"}},
+		{"a long actor", "actor", posthouse.ErrInvalid, decision{Verdict: posthouse.Approve, By: "a", Actor: long}},
+		{"a long reason", "reason", posthouse.ErrInvalid, decision{Verdict: posthouse.Approve, By: "a", Reason: long}},
+		{"a reason in latin-1", "reason", posthouse.ErrInvalid, decision{Verdict: posthouse.Approve, By: "a", Reason: "caf\xe9"}},
+		{"no verdict", "verdict", posthouse.ErrInvalid, decision{By: "a"}},
+		{"expire, which only the clock says", "verdict", posthouse.ErrInvalid, decision{Verdict: posthouse.Expire, By: "a"}},
+		{"a value with approve", "value", posthouse.ErrInvalid, decision{Verdict: posthouse.Approve, By: "a", Value: one}},
+		{"an edit without a value", "value", posthouse.ErrInvalid, decision{Verdict: posthouse.Edit, By: "a"}},
+		{"a value over the limit", "value", posthouse.ErrTooLarge, decision{Verdict: posthouse.Edit, By: "a", Value: json.RawMessage(long)}},
+		{"a value that is no JSON", "value", posthouse.ErrInvalid, decision{Verdict: posthouse.Respond, By: "a", Value: json.RawMessage("{")}},
+		{"a value nobody can check", "", posthouse.ErrUnsupported, decision{Verdict: posthouse.Respond, By: "a", Value: one}},
+		{"of something else", "", posthouse.ErrConflict, decision{Verdict: posthouse.Approve, By: "a", Shown: posthouse.Hash{1}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := l.Decide(ctx, done.Gates[0].ID, c.decision)
+			wantField(t, err, c.code, c.field)
+		})
+	}
+	if g := must[*posthouse.Gate](t)(l.Gate(ctx, done.Gates[0].ID)); g.Decision != nil {
+		t.Errorf("a refused decision is on record: %+v", g.Decision)
+	}
+	checked := must[*posthouse.Ledger](t)(posthouse.Open(l.Store(), &posthouse.Options{Validate: func(_, value json.RawMessage) error {
+		if string(value) != "1" {
+			return errors.New("is not 1")
+		}
+		return nil
+	}}))
+	_, err := checked.Decide(ctx, done.Gates[0].ID, decision{Verdict: posthouse.Edit, By: "a", Value: json.RawMessage(`2`)})
+	wantField(t, err, posthouse.ErrInvalid, "value")
+	must[*posthouse.Gate](t)(checked.Decide(ctx, done.Gates[0].ID, decision{Verdict: posthouse.Edit, By: "a", Value: one}))
+}
+
+// TestDeletesAreRefusedByField checks what a removal record would hold.
+func TestDeletesAreRefusedByField(t *testing.T) {
+	ctx, l := context.Background(), open(t, nil)
+	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))
+	for field, o := range map[string]posthouse.DeleteOptions{
+		"mode": {Mode: "gently"}, "by": {By: strings.Repeat("x", 201)}, "reason": {Reason: "two\nlines"},
+	} {
+		_, err := l.Delete(ctx, c.ID, &o)
+		wantField(t, err, posthouse.ErrInvalid, field)
+		_, err = l.DeleteThread(ctx, "t", &o)
+		wantField(t, err, posthouse.ErrInvalid, field)
+		_, err = l.DeleteCoordination(ctx, "t", &o)
+		wantField(t, err, posthouse.ErrInvalid, field)
+	}
+	_, err := l.DeleteCoordination(ctx, "a b", nil)
+	wantField(t, err, posthouse.ErrInvalid, "coordination")
+	if _, err := l.Get(ctx, c.ID); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSecureLetsOneBegin has two processes claim a thread before either wrote:
+// the first that secures its claim acts, the other is told so before it does.
+func TestSecureLetsOneBegin(t *testing.T) {
+	ctx, store := context.Background(), memstore.New()
+	a := must[*posthouse.Ledger](t)(posthouse.Open(store, nil))
+	b := must[*posthouse.Ledger](t)(posthouse.Open(store, nil))
+	ca := must[*posthouse.Claim](t)(a.Claim(ctx, "t", "a"))
+	cb := must[*posthouse.Claim](t)(b.Claim(ctx, "t", "b"))
+	if wrote, err := a.Secure(ctx, ca); err != nil || !wrote {
+		t.Fatalf("the first: wrote %v, %v", wrote, err)
+	}
+	if wrote, err := a.Secure(ctx, ca); err != nil || wrote {
+		t.Errorf("a second time: wrote %v, %v", wrote, err)
+	}
+	if _, err := b.Secure(ctx, cb); !errors.Is(err, posthouse.ErrBusy) {
+		t.Errorf("the other: %v, want ErrBusy", err)
+	}
+	if err := errors.Join(b.Release(ctx, cb), a.Release(ctx, ca)); err != nil {
+		t.Fatal(err)
+	}
+	must[*posthouse.Claim](t)(b.Claim(ctx, "t", "b again"))
+	if _, err := a.Claim(ctx, "t", "two\nlines"); !errors.Is(err, posthouse.ErrInvalid) {
+		t.Errorf("a run on two lines: %v", err)
+	}
+}
