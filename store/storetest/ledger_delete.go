@@ -159,5 +159,27 @@ func ledgerDeleteCases() []Case {
 			d.derive(c, "6")
 			d.wantStates(posthouse.Query{}, numbered("", 7)[1:]...)
 		}},
+		{Name: "ledger/a coordination is deleted from among others", Rule: "In a thread that several coordinations share only the labelled checkpoints go; what is saved meanwhile under another label stays.", Run: func(t *T) {
+			d := t.desk(posthouse.Options{})
+			mine := d.root("t", "mine", "0")
+			other := mine.Derive(state("1"))
+			other.Coordination = "other"
+			other = d.save(other)
+			d.root("u", "mine", "2")
+			del, err := d.DeleteCoordination(t.ctx, "mine", &posthouse.DeleteOptions{By: "alice", Reason: "asked to"})
+			t.ok(err)
+			if del.Checkpoints != 2 {
+				t.Errorf("%+v", del)
+			}
+			d.wantStates(posthouse.Query{}, "1")
+			if got := d.get(other.ID); content(got) != "1" {
+				t.Errorf("the other is %q", content(got))
+			}
+			info, err := d.Thread(t.ctx, "t")
+			t.ok(err)
+			if b, _ := info.Branch(""); b.Head != other.ID || info.Checkpoints != 1 {
+				t.Errorf("the thread is %+v", info)
+			}
+		}},
 	}
 }
