@@ -111,6 +111,9 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 	if old != nil {
 		h.ID, h.Order, h.Revision = old.ID, old.Order, old.Revision+1
 	} else {
+		if base != nil {
+			a.l.ids.follow(base.Order, a.at)
+		}
 		a.identify(&h)
 	}
 	if h.Step = d.step; base == nil && c.Kind == KindNode {

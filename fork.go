@@ -94,7 +94,13 @@ func (t *ThreadInfo) freeBranch() string {
 }
 
 func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions) (*Draft, error) {
-	away := o.Thread != "" && o.Thread != c.Thread
+	if o.Thread == c.Thread {
+		return nil, &Error{
+			Code: CodeExists, Message: "thread " + o.Thread + " exists: it is the one to be forked",
+			Hint: "name another thread, or none for a branch of this one",
+		}
+	}
+	away := o.Thread != ""
 	if away && o.Branch != "" && o.Branch != MainBranch {
 		return nil, invalid("branch", "cannot be named for a fork into a new thread: it begins with main")
 	}

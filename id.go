@@ -104,6 +104,24 @@ type idSource struct {
 	free  int
 }
 
+// skew is how far ahead of this process's clock another's ids are followed.
+const skew = time.Minute
+
+// follow makes later ids sort behind k, so that a child sorts behind its parent
+// also where another process, whose clock is ahead, made that.
+func (s *idSource) follow(k OrderKey, now time.Time) {
+	ms := binary.BigEndian.Uint64(k[:]) >> 16
+	if !k.valid() || ms > uint64(max(now.Add(skew).UnixMilli(), 0)) {
+		return
+	}
+	count := uint32(binary.BigEndian.Uint16(k[6:])&0xfff)<<14 | uint32(binary.BigEndian.Uint16(k[8:])&0x3fff)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ms > s.ms || ms == s.ms && count > s.count {
+		s.ms, s.count = ms, count
+	}
+}
+
 func (s *idSource) new(now time.Time) ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -102,3 +102,25 @@ func TestCursorRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+// TestIDsFollow checks that a child's id sorts behind a parent that another
+// process made, in the same millisecond or with a clock a little ahead, and
+// that nobody can drag the ids far into the future.
+func TestIDsFollow(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for range 1000 {
+		var other, own idSource
+		for _, ahead := range []time.Duration{0, time.Millisecond, time.Second, -time.Second} {
+			parent := other.new(at.Add(ahead))
+			own.follow(mustKey(t, parent), at)
+			if child := own.new(at); child <= parent {
+				t.Fatalf("%s: %s does not follow %s", ahead, child, parent)
+			}
+		}
+	}
+	var other, own idSource
+	own.follow(mustKey(t, other.new(at.Add(time.Hour))), at)
+	if id := own.new(at); mustKey(t, id).millis() != uint64(at.UnixMilli()) {
+		t.Errorf("%s was dragged along", id)
+	}
+}

@@ -39,8 +39,10 @@ func ledgerForkCases() []Case {
 				content(f) != "v" || f.Coordination != "coord" || f.Metadata["k"] != "v" {
 				t.Errorf("fork: %+v", f)
 			}
-			_, err = d.Fork(t.ctx, root.ID, &posthouse.ForkOptions{Thread: "u"})
-			d.wantErr(err, posthouse.ErrExists)
+			for _, taken := range []string{"u", "t"} {
+				_, err = d.Fork(t.ctx, root.ID, &posthouse.ForkOptions{Thread: taken})
+				d.wantErr(err, posthouse.ErrExists)
+			}
 		}},
 		{Name: "ledger/a fork patches or merges parts", Rule: "Patch replaces parts, Merge merges JSON objects key by key, other parts and the source stay (O8).", Run: func(t *T) {
 			d := t.desk(posthouse.Options{})
@@ -126,7 +128,7 @@ func ledgerForkCases() []Case {
 			var wg sync.WaitGroup
 			for range 8 {
 				wg.Go(func() {
-					if _, err := d.Fork(t.ctx, c.ID, &posthouse.ForkOptions{Thread: "t"}); err != nil {
+					if _, err := d.Fork(t.ctx, c.ID, nil); err != nil {
 						t.Errorf("fork: %v", err)
 					}
 				})
