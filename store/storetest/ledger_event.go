@@ -11,90 +11,96 @@ import (
 
 func ledgerEventCases() []Case {
 	return []Case{
-		{Name: "ledger/one event for each operation", Rule: "save, load, fork, delete, decide: exactly one event each, the same on every store; lists none (X6).", Run: func(t *T) {
-			var mu sync.Mutex
-			var got []string
-			note := func(kind string) func(posthouse.ObserverEvent) {
-				return func(e posthouse.ObserverEvent) {
-					mu.Lock()
-					defer mu.Unlock()
-					got = append(got, kind)
-				}
-			}
-			d := t.desk(posthouse.Options{Observer: posthouse.Tee(nil, &posthouse.Observer{
-				Saved: note("saved"), Loaded: note("loaded"), Forked: note("forked"),
-				Deleted: note("deleted"), Decided: note("decided"), Evicted: note("evicted"),
-			})})
-			want := func(events ...string) {
-				t.Helper()
-				if !slices.Equal(got, events) {
-					t.Errorf("events %q, want %q", got, events)
-				}
-				got = nil
-			}
-			c := d.root("t", "", "0")
-			want("saved")
-			d.get(c.ID)
-			want("loaded")
-			_, err := d.Get(t.ctx, "nobody")
-			d.wantErr(err, posthouse.ErrNotFound)
-			_ = d.states(posthouse.Query{})
-			want()
-			f, err := d.Fork(t.ctx, c.ID, nil)
+		{Name: "ledger/one event for each operation", Rule: "save, load, fork, delete, decide: exactly one event each, the same on every store; lists none (X6).", Run: ledgerOneEvent},
+		{Name: "ledger/a panicking observer harms nothing", Rule: "It is logged and swallowed; the operation succeeds.", Run: ledgerPanickingObserver},
+		{Name: "ledger/watch tells everything in order", Rule: "Watch yields each record, per thread in the log's order, and goes on behind a cursor.", needs: needWatcher, Run: ledgerWatches},
+	}
+}
+
+func ledgerOneEvent(t *T) {
+	var mu sync.Mutex
+	var got []string
+	note := func(kind string) func(posthouse.ObserverEvent) {
+		return func(e posthouse.ObserverEvent) {
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, kind)
+		}
+	}
+	d := t.desk(posthouse.Options{Observer: posthouse.Tee(nil, &posthouse.Observer{
+		Saved: note("saved"), Loaded: note("loaded"), Forked: note("forked"),
+		Deleted: note("deleted"), Decided: note("decided"), Evicted: note("evicted"),
+	})})
+	want := func(events ...string) {
+		t.Helper()
+		if !slices.Equal(got, events) {
+			t.Errorf("events %q, want %q", got, events)
+		}
+		got = nil
+	}
+	c := d.root("t", "", "0")
+	want("saved")
+	d.get(c.ID)
+	want("loaded")
+	_, err := d.Get(t.ctx, "nobody")
+	d.wantErr(err, posthouse.ErrNotFound)
+	_ = d.states(posthouse.Query{})
+	want()
+	f, err := d.Fork(t.ctx, c.ID, nil)
+	t.ok(err)
+	want("forked")
+	_, err = d.Delete(t.ctx, f.ID, nil)
+	t.ok(err)
+	want("deleted")
+	done := d.ask("u", posthouse.Gate{Name: "ok?"})
+	want("saved")
+	_, err = d.Decide(t.ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+	t.ok(err)
+	want("decided")
+	_, err = d.DeleteCoordination(t.ctx, "u", nil)
+	t.ok(err)
+	want("deleted")
+	d.save(&posthouse.Checkpoint{Header: posthouse.Header{ID: "x"}, State: state("1")})
+	want("saved")
+	_, err = d.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{ID: "x"}, State: state("2")}, &posthouse.SaveOptions{Replace: true})
+	t.ok(err)
+	want("saved")
+}
+
+func ledgerPanickingObserver(t *T) {
+	d := t.desk(posthouse.Options{Observer: &posthouse.Observer{Saved: func(posthouse.ObserverEvent) { panic("no") }}})
+	c := d.root("t", "", "0")
+	if content(d.get(c.ID)) != "0" {
+		t.Error("not saved")
+	}
+}
+
+func ledgerWatches(t *T) {
+	d := t.desk(posthouse.Options{})
+	done := d.ask("t", posthouse.Gate{Name: "ok?"})
+	_, err := d.Decide(t.ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+	t.ok(err)
+	d.root("u", "", "0")
+	watch := func(q posthouse.WatchQuery, n int) (kinds []string, cursor string) {
+		ctx, cancel := context.WithCancel(t.ctx)
+		defer cancel()
+		for e, err := range d.Watch(ctx, q) {
 			t.ok(err)
-			want("forked")
-			_, err = d.Delete(t.ctx, f.ID, nil)
-			t.ok(err)
-			want("deleted")
-			done := d.ask("u", posthouse.Gate{Name: "ok?"})
-			want("saved")
-			_, err = d.Decide(t.ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
-			t.ok(err)
-			want("decided")
-			_, err = d.DeleteCoordination(t.ctx, "u", nil)
-			t.ok(err)
-			want("deleted")
-			d.save(&posthouse.Checkpoint{Header: posthouse.Header{ID: "x"}, State: state("1")})
-			want("saved")
-			_, err = d.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{ID: "x"}, State: state("2")}, &posthouse.SaveOptions{Replace: true})
-			t.ok(err)
-			want("saved")
-		}},
-		{Name: "ledger/a panicking observer harms nothing", Rule: "It is logged and swallowed; the operation succeeds.", Run: func(t *T) {
-			d := t.desk(posthouse.Options{Observer: &posthouse.Observer{Saved: func(posthouse.ObserverEvent) { panic("no") }}})
-			c := d.root("t", "", "0")
-			if content(d.get(c.ID)) != "0" {
-				t.Error("not saved")
+			kinds = append(kinds, fmt.Sprintf("%s@%s/%d", e.Kind, e.Thread, e.Seq))
+			if cursor = e.Cursor; len(kinds) == n {
+				break
 			}
-		}},
-		{Name: "ledger/watch tells everything in order", Rule: "Watch yields each record, per thread in the log's order, and goes on behind a cursor.", needs: needWatcher, Run: func(t *T) {
-			d := t.desk(posthouse.Options{})
-			done := d.ask("t", posthouse.Gate{Name: "ok?"})
-			_, err := d.Decide(t.ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
-			t.ok(err)
-			d.root("u", "", "0")
-			watch := func(q posthouse.WatchQuery, n int) (kinds []string, cursor string) {
-				ctx, cancel := context.WithCancel(t.ctx)
-				defer cancel()
-				for e, err := range d.Watch(ctx, q) {
-					t.ok(err)
-					kinds = append(kinds, fmt.Sprintf("%s@%s/%d", e.Kind, e.Thread, e.Seq))
-					if cursor = e.Cursor; len(kinds) == n {
-						break
-					}
-				}
-				return kinds, cursor
-			}
-			kinds, cursor := watch(posthouse.WatchQuery{}, 3)
-			if fmt.Sprint(kinds) != "[checkpoint@t/1 gate@t/1 decision@t/2]" {
-				t.Errorf("events %v", kinds)
-			}
-			if kinds, _ = watch(posthouse.WatchQuery{Cursor: cursor}, 1); fmt.Sprint(kinds) != "[checkpoint@u/1]" {
-				t.Errorf("events behind the cursor: %v", kinds)
-			}
-			if kinds, _ = watch(posthouse.WatchQuery{Thread: "u"}, 1); fmt.Sprint(kinds) != "[checkpoint@u/1]" {
-				t.Errorf("events of a thread: %v", kinds)
-			}
-		}},
+		}
+		return kinds, cursor
+	}
+	kinds, cursor := watch(posthouse.WatchQuery{}, 3)
+	if fmt.Sprint(kinds) != "[checkpoint@t/1 gate@t/1 decision@t/2]" {
+		t.Errorf("events %v", kinds)
+	}
+	if kinds, _ = watch(posthouse.WatchQuery{Cursor: cursor}, 1); fmt.Sprint(kinds) != "[checkpoint@u/1]" {
+		t.Errorf("events behind the cursor: %v", kinds)
+	}
+	if kinds, _ = watch(posthouse.WatchQuery{Thread: "u"}, 1); fmt.Sprint(kinds) != "[checkpoint@u/1]" {
+		t.Errorf("events of a thread: %v", kinds)
 	}
 }
