@@ -60,7 +60,7 @@ type Batch struct {
 	After  Position    // where the log must end; the zero Position for a thread that has no log
 	Entry  *Entry      // its Seq is After.Seq+1
 	IDs    []IndexedID // what the entry adds to the index
-	Drop   []ID        // checkpoint and gate ids that leave the index
+	Drop   []ID        // checkpoint and gate ids that leave the index; one that has moved to another thread stays there
 	Thread *ThreadInfo // the summary once the entry is appended
 }
 
