@@ -50,18 +50,23 @@ func (k *checker) orders(c *conn) (bool, error) {
 
 // index looks at every row of an index table: columns key and entry.
 func (k *checker) index(c *conn, statement int, check func(*sqlite.Stmt, *posthouse.Entry) error) (more bool, err error) {
-	return false, c.query(statement, func(*sqlite.Stmt) {}, func(stmt *sqlite.Stmt) {
-		if err = k.ctx.Err(); err != nil {
+	var failed error
+	err = c.query(statement, func(*sqlite.Stmt) {}, func(stmt *sqlite.Stmt) {
+		if failed = first(failed, k.ctx.Err()); failed != nil {
 			return
 		}
-		e, cerr := c.entry(stmt.ColumnInt64(1))
-		if cerr == nil {
-			cerr = check(stmt, e)
+		e, err := c.entry(stmt.ColumnInt64(1))
+		if err == nil {
+			err = check(stmt, e)
 		}
-		if cerr != nil {
-			k.differs("an index row cannot be followed: %v", cerr)
+		switch {
+		case refused(err):
+			k.differs("an index row cannot be followed: %v", err)
+		case err != nil:
+			failed = err
 		}
 	})
+	return false, first(err, failed)
 }
 
 // rest looks for rows that belong to nothing.

@@ -49,3 +49,33 @@ var (
 	AppendHead = appendHead
 	ReadHead   = readHead
 )
+
+// FailRead is FailStatement for what reads. It must not be called while
+// somebody reads.
+func (s *Store) FailRead(fn func(sql string) error) {
+	var fault func(int) error
+	if fn != nil {
+		fault = func(k int) error { return fn(statement[k]) }
+	}
+	s.readers.mu.Lock()
+	defer s.readers.mu.Unlock()
+	for _, c := range s.readers.idle {
+		c.fault = fault
+	}
+	s.readers.open = func() (*conn, error) {
+		c, err := s.connect(modeRead)
+		if err == nil {
+			c.fault = fault
+		}
+		return c, err
+	}
+}
+
+// Forget empties what the store remembers of threads and packs.
+func (s *Store) Forget(ctx context.Context) error {
+	return s.queue.Do(ctx, &request{alone: func(w *writer) error {
+		w.first = w.next
+		s.forget()
+		return nil
+	}})
+}

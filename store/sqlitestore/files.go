@@ -63,18 +63,6 @@ func makeDir(dir string) error {
 	return syncDir(parent)
 }
 
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = d.Sync()
-	if cerr := d.Close(); err == nil {
-		err = cerr
-	}
-	return err
-}
-
 // size returns the bytes of the database and its write-ahead log.
 func size(path string) (n int64) {
 	for _, p := range []string{path, path + "-wal"} {
