@@ -16,13 +16,14 @@ type chain struct {
 	absent bool // bodies may be absent without a record that says why: they were not asked for
 	report Report
 
-	next    uint64           // sequence number expected; 0: the first entry
-	prev    []posthouse.Hash // what the next entry's Prev may be; empty: it cannot be told
-	first   uint64           // first entry there is
-	from    uint64           // first entry of the unbroken run
-	signed  uint64           // newest entry with a valid signature in that run
-	covered uint64           // newest entry that a valid signature covers
-	damaged bool             // something is wrong: what follows from it is not reported again
+	next    uint64         // sequence number expected; 0: the first entry
+	prev    posthouse.Hash // what the next entry's Prev must be
+	linked  bool           // prev can be told
+	first   uint64         // first entry there is
+	from    uint64         // first entry of the unbroken run
+	signed  uint64         // newest entry with a valid signature in that run
+	covered uint64         // newest entry that a valid signature covers
+	damaged bool           // something is wrong: what follows from it is not reported again
 
 	unknown map[string]bool // keys reported as unknown
 	pending []Fault         // questions and decisions that no signature covers yet
@@ -75,10 +76,7 @@ func (c *chain) entry(e *posthouse.Entry) {
 		c.bodies(e, recs)
 	}
 	sound = c.signature(e, sound) && sound
-	c.prev = []posthouse.Hash{e.Link()}
-	if !sound {
-		c.prev = nil // reported; whether the next entry follows cannot be told
-	}
+	c.prev, c.linked = e.Link(), sound // if not, it is reported: whether the next entry follows cannot be told
 	if err == nil && !c.damaged {
 		c.fold(e, recs)
 	}
@@ -91,6 +89,9 @@ func (c *chain) place(e *posthouse.Entry, recs []posthouse.Record) bool {
 	switch {
 	case e.Thread != c.thread:
 		c.damage(FaultChain, e.Seq, "it belongs to thread %.200q", e.Thread)
+	case e.Seq == 0:
+		c.damage(FaultChain, 0, "an entry has no sequence number; they begin at 1")
+		return false
 	case c.next == 0 && e.Seq != 1 && !isFloor(recs):
 		c.missing(1, e.Seq-1, fmt.Sprintf(", and entry %d does not attest their removal", e.Seq))
 	case c.next == 0 && e.Seq == 1 && (!e.Prev.IsZero() || e.Generation != 1):
@@ -100,7 +101,7 @@ func (c *chain) place(e *posthouse.Entry, recs []posthouse.Record) bool {
 		return false
 	case c.next != 0 && e.Seq > c.next:
 		c.gap(e.Seq)
-	case len(c.prev) > 0 && c.prev[0] != e.Prev:
+	case c.linked && c.prev != e.Prev:
 		c.damage(FaultChain, e.Seq, "it does not follow entry %d: one of the two is not the one that was written", e.Seq-1)
 		c.breakRun(e.Seq)
 	}
@@ -113,7 +114,7 @@ func (c *chain) place(e *posthouse.Entry, recs []posthouse.Record) bool {
 // gap reports the entries before seq as missing.
 func (c *chain) gap(seq uint64) {
 	c.missing(c.next, seq-1, "")
-	c.prev = nil
+	c.linked = false
 	c.breakRun(seq)
 }
 

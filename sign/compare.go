@@ -155,7 +155,7 @@ func (c *chain) unreadable(seq uint64, err error) {
 	if c.next == 0 {
 		c.first, c.from = seq, seq
 	}
-	c.prev = nil
+	c.linked = false
 	c.next = seq + 1
 	c.breakRun(c.next)
 }
