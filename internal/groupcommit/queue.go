@@ -54,13 +54,9 @@ func (q *Queue[T]) Do(ctx context.Context, work T) error {
 	q.mu.Unlock()
 
 	if !lead {
-		select {
-		case lead = <-c.wake:
-		case <-ctx.Done():
-			if q.withdraw(c) {
-				return ctx.Err()
-			}
-			lead = <-c.wake
+		var err error
+		if lead, err = q.wait(ctx, c); err != nil {
+			return err
 		}
 	}
 	if lead {
@@ -71,6 +67,24 @@ func (q *Queue[T]) Do(ctx context.Context, work T) error {
 	c.Work = none
 	q.calls.Put(c)
 	return err
+}
+
+// wait returns when c is done or is to lead, or with the error of a context that
+// ended before c was taken into a group.
+func (q *Queue[T]) wait(ctx context.Context, c *Call[T]) (lead bool, err error) {
+	over := ctx.Done()
+	if over == nil {
+		return <-c.wake, nil // costs half of a select
+	}
+	select {
+	case lead = <-c.wake:
+		return lead, nil
+	case <-over:
+		if q.withdraw(c) {
+			return false, ctx.Err()
+		}
+		return <-c.wake, nil
+	}
 }
 
 // withdraw takes c out of the queue unless it is in a group or chosen to lead.
