@@ -12,7 +12,7 @@ func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
 	if err := validate(b); err != nil {
 		return err
 	}
-	return s.submit(ctx, "append to the log", &request{batch: b})
+	return s.submit(ctx, "append to the log", request{batch: b})
 }
 
 // validate refuses what no Ledger sends and what would break the log's order.

@@ -24,7 +24,7 @@ const (
 	bytesPerCost = 16 << 10
 )
 
-func (r *request) cost() int {
+func (r request) cost() int {
 	if r.batch == nil {
 		if r.alone != nil {
 			return maxGroupCost
@@ -39,7 +39,7 @@ func (r *request) cost() int {
 }
 
 // run does the request in the open transaction.
-func (r *request) run(w *writer) error {
+func (r request) run(w *writer) error {
 	switch {
 	case r.batch != nil:
 		return w.append(r.batch)
@@ -50,7 +50,7 @@ func (r *request) run(w *writer) error {
 }
 
 // submit waits until the request is committed or refused.
-func (s *Store) submit(ctx context.Context, doing string, r *request) error {
+func (s *Store) submit(ctx context.Context, doing string, r request) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Store) submit(ctx context.Context, doing string, r *request) error {
 }
 
 // commit runs one group; the queue calls it, never twice at once.
-func (s *Store) commit(group []*groupcommit.Call[*request]) {
+func (s *Store) commit(group []*groupcommit.Call[request]) {
 	if err := s.writable(); err != nil {
 		settle(group, err)
 		return
@@ -77,7 +77,7 @@ func (s *Store) commit(group []*groupcommit.Call[*request]) {
 // transact runs those of the group that have not failed in one transaction. It
 // returns false if that was rolled back because of a single request, which now
 // has its error.
-func (s *Store) transact(group []*groupcommit.Call[*request]) bool {
+func (s *Store) transact(group []*groupcommit.Call[request]) bool {
 	w := s.writer
 	if err := w.do(qBegin); err != nil {
 		settle(group, s.judge(err))
@@ -132,7 +132,7 @@ func (s *Store) forget() {
 
 // settle gives err to every call, also to those refused: what they were
 // refused for may be gone with the transaction.
-func settle(group []*groupcommit.Call[*request], err error) {
+func settle(group []*groupcommit.Call[request], err error) {
 	for _, call := range group {
 		call.Err = err
 	}

@@ -13,12 +13,12 @@ import (
 // copying the file takes; readers go on throughout. Being killed leaves some
 // blocks compressed and others not.
 func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err error) {
-	if err := s.submit(ctx, "compact", &request{alone: foldLog}); err != nil {
+	if err := s.submit(ctx, "compact", request{alone: foldLog}); err != nil {
 		return done, err
 	}
 	done.Before = size(s.path)
 	if err = s.compactThreads(ctx, &done); err == nil {
-		err = s.submit(ctx, "compact", &request{alone: func(w *writer) error { return s.vacuum(ctx, w) }})
+		err = s.submit(ctx, "compact", request{alone: func(w *writer) error { return s.vacuum(ctx, w) }})
 	}
 	done.After = size(s.path)
 	return done, err
@@ -82,7 +82,7 @@ func (s *Store) compactThread(ctx context.Context, thread int64, done *posthouse
 			return err
 		}
 		bodies := 0
-		if err := s.submit(ctx, "compact", &request{do: func(w *writer) (err error) {
+		if err := s.submit(ctx, "compact", request{do: func(w *writer) (err error) {
 			bodies, err = s.compactBlock(w, thread, seq)
 			return err
 		}}); err != nil {

@@ -14,8 +14,7 @@ import (
 // attempted, such as "read thread \"a\"". Errors that are already ours, and a
 // context's, pass.
 func (s *Store) wrap(doing string, err error) error {
-	var own *posthouse.Error
-	if err == nil || errors.As(err, &own) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || refused(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	e := &posthouse.Error{Code: posthouse.CodeReadOnly, Message: "cannot " + doing + " in " + s.path, Err: err}
@@ -43,6 +42,9 @@ func (s *Store) wrap(doing string, err error) error {
 // refused reports whether err is the request's own fault, so that others in
 // its group can go on.
 func refused(err error) bool {
+	if err == nil {
+		return false
+	}
 	var own *posthouse.Error
 	return errors.As(err, &own)
 }

@@ -8,7 +8,7 @@ import (
 // FailStatement makes fn decide, for each statement that writes are made of,
 // whether it fails instead of running. Its argument is the statement's text.
 func (s *Store) FailStatement(ctx context.Context, fn func(sql string) error) error {
-	return s.queue.Do(ctx, &request{alone: func(w *writer) error {
+	return s.queue.Do(ctx, request{alone: func(w *writer) error {
 		w.fault = nil
 		if fn != nil {
 			w.fault = func(k int) error { return fn(statement[k]) }
@@ -19,14 +19,14 @@ func (s *Store) FailStatement(ctx context.Context, fn func(sql string) error) er
 
 // SetMaxPages makes the disk full when the database has n pages.
 func (s *Store) SetMaxPages(ctx context.Context, n int) error {
-	return s.queue.Do(ctx, &request{alone: func(w *writer) error {
+	return s.queue.Do(ctx, request{alone: func(w *writer) error {
 		return w.script(fmt.Sprintf("PRAGMA max_page_count=%d", n))
 	}})
 }
 
 // Pages returns how many pages the database has.
 func (s *Store) Pages(ctx context.Context) (n int64, err error) {
-	err = s.queue.Do(ctx, &request{alone: func(w *writer) (err error) {
+	err = s.queue.Do(ctx, request{alone: func(w *writer) (err error) {
 		n, err = w.number("PRAGMA page_count")
 		return err
 	}})
@@ -35,7 +35,7 @@ func (s *Store) Pages(ctx context.Context) (n int64, err error) {
 
 // SetMaxLength lowers the engine's own limit on the size of a row.
 func (s *Store) SetMaxLength(ctx context.Context, n int32) error {
-	return s.queue.Do(ctx, &request{alone: func(w *writer) error {
+	return s.queue.Do(ctx, request{alone: func(w *writer) error {
 		w.Limit(0, n) // SQLITE_LIMIT_LENGTH
 		return nil
 	}})
@@ -73,7 +73,7 @@ func (s *Store) FailRead(fn func(sql string) error) {
 
 // Forget empties what the store remembers of threads and packs.
 func (s *Store) Forget(ctx context.Context) error {
-	return s.queue.Do(ctx, &request{alone: func(w *writer) error {
+	return s.queue.Do(ctx, request{alone: func(w *writer) error {
 		w.first = w.next
 		s.forget()
 		return nil

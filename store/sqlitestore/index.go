@@ -10,19 +10,21 @@ import (
 // own order key goes into the entry's row: it is returned in cid, unless there
 // is one already.
 func (w *writer) index(t *thread, name string, x *posthouse.IndexedID, cid **key) error {
-	k := keyOf(x.ID)
-	if *cid != nil && **cid == k {
+	w.key = keyOf(x.ID)
+	k := &w.key
+	if *cid != nil && **cid == *k {
 		return nil // named twice
 	}
 	own := x.Header != nil && k.ordered(x.Order) && *cid == nil
 	if x.Replace || own && w.odd {
-		if err := w.replace(t, &k, x.Replace); err != nil {
+		if err := w.replace(t, k, x.Replace); err != nil {
 			return err
 		}
 	}
 	if own {
-		*cid = &k
-	} else if err := w.addID(t, &k); err != nil {
+		w.cid = *k
+		*cid = &w.cid
+	} else if err := w.addID(t, k); err != nil {
 		return err
 	}
 	if x.Header == nil {

@@ -68,6 +68,12 @@ func pages[T any](ctx context.Context, s *Store, doing string, limit int, next f
 
 // read runs fn on a connection in a read transaction.
 func (s *Store) read(ctx context.Context, doing string, fn func(*conn) error) error {
+	return s.lend(ctx, doing, func(c *conn) error { return c.snapshot(fn) })
+}
+
+// lend runs fn on a connection. A single statement needs no more: it sees one
+// state of the database as it is.
+func (s *Store) lend(ctx context.Context, doing string, fn func(*conn) error) error {
 	if s.closed.Load() {
 		return s.closedError()
 	}
@@ -81,7 +87,7 @@ func (s *Store) read(ctx context.Context, doing string, fn func(*conn) error) er
 	if err != nil {
 		return s.wrap(doing, err)
 	}
-	err = c.snapshot(fn)
+	err = fn(c)
 	s.readers.put(c, err != nil && !refused(err) && ctx.Err() == nil)
 	return s.wrap(doing, err)
 }

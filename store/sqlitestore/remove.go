@@ -15,7 +15,7 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 		return done, invalid("thread", "is empty")
 	}
 	doing := fmt.Sprintf("remove from thread %q", r.Thread)
-	err = s.submit(ctx, doing, &request{do: func(w *writer) (err error) {
+	err = s.submit(ctx, doing, request{do: func(w *writer) (err error) {
 		done, err = s.remove(w, &r)
 		return err
 	}})

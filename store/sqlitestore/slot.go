@@ -34,7 +34,7 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 			return err
 		})
 	case posthouse.SlotPut, posthouse.SlotDelete:
-		err = s.submit(ctx, doing, &request{do: func(w *writer) (err error) {
+		err = s.submit(ctx, doing, request{do: func(w *writer) (err error) {
 			slot, err = w.changeSlot(key, op)
 			return err
 		}})

@@ -25,7 +25,7 @@ type Store struct {
 	packer  delta.Packer
 	news    news
 
-	queue   *groupcommit.Queue[*request]
+	queue   *groupcommit.Queue[request]
 	commits atomic.Uint64
 	writer  *writer // used only by the leader of the queue; nil when read-only
 
@@ -101,7 +101,7 @@ func (s *Store) openWrite(ctx context.Context) (err error) {
 	if s.writer, err = newWriter(c); err != nil {
 		return s.wrap("find the end of the log", err)
 	}
-	s.queue = groupcommit.New(maxGroupCost, (*request).cost, s.commit)
+	s.queue = groupcommit.New(maxGroupCost, request.cost, s.commit)
 	s.readers = newPool(s.opts.Readers, func() (*conn, error) { return s.connect(modeRead) })
 	return nil
 }
@@ -201,7 +201,7 @@ func (s *Store) Close() error {
 	if s.queue != nil {
 		// It waits for what is being committed; whatever is queued, this
 		// included, finds the store closed.
-		_ = s.queue.Do(context.Background(), &request{})
+		_ = s.queue.Do(context.Background(), request{})
 	}
 	errs = append(errs, s.readers.close())
 	if s.writer != nil {

@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"strings"
 
@@ -32,14 +31,18 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 
 // threadNamed answers a query for one thread.
 func (s *Store) threadNamed(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
-	doing := fmt.Sprintf("read thread %q", q.Thread)
-	return pages(ctx, s, doing, q.Limit, func(c *conn, p *page[*posthouse.ThreadInfo]) (bool, error) {
-		t, err := c.summary(q.Thread)
-		if err == nil && t != nil && q.Match(t) && (q.After == "" || t.Thread > q.After) {
-			p.add(t, 0)
+	return func(yield func(*posthouse.ThreadInfo, error) bool) {
+		var t *posthouse.ThreadInfo
+		err := s.lend(ctx, "read thread "+q.Thread, func(c *conn) (err error) {
+			t, err = c.summary(q.Thread)
+			return err
+		})
+		if err != nil {
+			yield(nil, err)
+		} else if t != nil && q.Match(t) && (q.After == "" || t.Thread > q.After) {
+			yield(t, nil)
 		}
-		return false, err
-	})
+	}
 }
 
 // summary returns a thread's summary, nil if there is no such thread.

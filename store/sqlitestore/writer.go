@@ -19,6 +19,7 @@ type writer struct {
 	wrote    bool // the current request has changed something
 	buf      []byte
 	body     []byte
+	key, cid key // of the current entry
 }
 
 // maxKnown bounds the threads a writer remembers.
