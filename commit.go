@@ -106,7 +106,10 @@ func (l *Ledger) append(ctx context.Context, t *thread, build func(*appending) e
 		a := &appending{l: l, ctx: ctx, t: t, at: l.opt.Now(), seq: t.info.Tail.Seq + 1}
 		a.records, a.bodies, a.ids = a.few.records[:0], a.few.bodies[:0], a.few.ids[:0]
 		if err := build(a); err != nil {
-			if stale, e := l.outdated(ctx, t); e != nil || !stale || errors.Is(err, errNothing) {
+			if errors.Is(err, errNothing) {
+				return err
+			}
+			if stale, e := l.outdated(ctx, t); e != nil || !stale {
 				return err
 			}
 			last = err

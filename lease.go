@@ -3,6 +3,7 @@ package posthouse
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -18,8 +19,20 @@ type Claim struct {
 	Thread string
 	Run    string
 
-	fence    uint64 // once recorded, or perhaps recorded
+	found    *ThreadInfo // nil: there was none
+	fence    uint64      // once recorded, or perhaps recorded
 	recorded bool
+}
+
+// Found returns the thread's summary as of the claim, nil if there was no such
+// thread.
+func (c *Claim) Found() *ThreadInfo {
+	if c.found == nil {
+		return nil
+	}
+	t := *c.found
+	t.Branches, t.Waiting = slices.Clone(t.Branches), slices.Clone(t.Waiting)
+	return &t
 }
 
 // Claim takes the thread for a run of this process. It writes nothing yet. It
@@ -45,6 +58,9 @@ func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) 
 		return nil, err
 	}
 	t.claim = &Claim{Thread: thread, Run: run}
+	if t.info.Tail.Seq > 0 && !t.info.gone() {
+		t.claim.found = t.info
+	}
 	return t.claim, nil
 }
 
@@ -161,7 +177,8 @@ func (l *Ledger) Release(ctx context.Context, c *Claim) error {
 	return err
 }
 
-// errNothing ends an append that turned out to have nothing to write.
+// errNothing ends an append that turned out to have nothing to write, and has
+// changed nothing that is known of the thread.
 var errNothing = errors.New("nothing to append")
 
 // Beat renews this process's liveness slot. While it is called more often than

@@ -57,17 +57,17 @@ func Begin(ctx context.Context, l *posthouse.Ledger, o SessionOptions) (*Session
 
 // find looks up the head; a thread or branch that does not exist has none.
 func (s *Session) find(ctx context.Context) error {
-	info, err := s.ledger.Thread(ctx, s.thread)
-	if errors.Is(err, posthouse.ErrNotFound) {
+	info := s.claim.Found()
+	if info == nil {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
 	s.begun, s.tail = info.Lease, info.Tail.Seq
-	if b, ok := info.Branch(s.branch); ok {
-		s.head, err = s.ledger.GetHeader(ctx, b.Head)
+	b, ok := info.Branch(s.branch)
+	if !ok {
+		return nil
 	}
+	var err error
+	s.head, err = s.ledger.GetHeader(ctx, b.Head)
 	return err
 }
 
