@@ -97,9 +97,9 @@ func TestRemovalsInBetweenAreNoDamage(t *testing.T) {
 	}
 }
 
-// TestUnknownOutcomeOfAClaimIsReleased loses the answer to the commit that put
+// TestUnknownOutcomeOfAClaimIsGivenBack loses the answer to the commit that put
 // a claim on record: giving the claim back frees the thread for others.
-func TestUnknownOutcomeOfAClaimIsReleased(t *testing.T) {
+func TestUnknownOutcomeOfAClaimIsGivenBack(t *testing.T) {
 	ctx, s := context.Background(), &answerless{Store: memstore.New()}
 	l := must[*posthouse.Ledger](t)(posthouse.Open(s, nil))
 	c := must[*posthouse.Claim](t)(l.Claim(ctx, "t", "run"))
@@ -111,7 +111,7 @@ func TestUnknownOutcomeOfAClaimIsReleased(t *testing.T) {
 	if info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t")); !info.Lease.Held {
 		t.Fatal("the claim is not on record: the test proves nothing")
 	}
-	if err := l.Release(ctx, c); err != nil {
+	if err := l.Unclaim(ctx, c); err != nil {
 		t.Fatal(err)
 	}
 	if info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t")); info.Lease.Held {

@@ -85,7 +85,7 @@ func busyThread(t testing.TB, l *posthouse.Ledger) {
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"a"}},
 		Gates:      []posthouse.Gate{{Name: "ok?", Task: "42/a", Payload: json.RawMessage(`{"x":1}`)}, {Name: "also?", Task: "42/a"}},
 	})
-	ok(l.Release(ctx, c))
+	ok(l.Unclaim(ctx, c))
 	must[*posthouse.Gate](t)(l.Decide(ctx, w.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
 	f := must[*posthouse.Checkpoint](t)(l.Fork(ctx, w.Checkpoint.ID, nil))
 	f2 := must[*posthouse.Checkpoint](t)(l.Save(ctx, f.Derive(posthouse.State{"m": {Codec: "json", Data: []byte(`"gone"`)}}), nil))

@@ -145,7 +145,7 @@ func TestEveryStoreErrorIsTold(t *testing.T) {
 				return err
 			}
 			_, err = l.Commit(ctx, &posthouse.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Name: "s", Value: posthouse.Value{Data: make([]byte, 100)}}}})
-			return errors.Join(err, l.Release(ctx, c))
+			return errors.Join(err, l.Unclaim(ctx, c))
 		},
 		"beat": func(l *posthouse.Ledger, w *waitingThread) error { return l.Beat(ctx) },
 	} {

@@ -54,7 +54,7 @@ func seedHeaders() [][]byte {
 		{Kind: RecordStep, Step: &StepInfo{Task: "1/n", Name: "llm", Occurrence: 1, Branch: MainBranch, Codec: "json", Effect: EffectPure}, Size: 1},
 		{Kind: RecordGate, Gate: &GateInfo{ID: gatePrefix + id, Name: "ok", Task: "1/n", Branch: "b", ExpiresAt: at}},
 		{Kind: RecordDecision, Decision: &DecideInfo{Gate: "mine", GateSeq: 2, Verdict: Edit, By: "alice"}},
-		{Kind: RecordClaim, Claim: &ClaimInfo{Owner: "host", Fence: 3, Run: "r", Release: true}},
+		{Kind: RecordClaim, Claim: &ClaimInfo{Owner: "host", Fence: 3, Run: "r", Unclaim: true}},
 		{Kind: RecordRemoval, Removal: &RemovalInfo{Reason: "r", By: "b", Whole: true, Count: 2, Heads: []BranchHead{{"b", id, 1, StatusDone}}, Gates: []ID{"g", gatePrefix + id}}},
 	} {
 		h := entryHeader{time: at, records: []Record{rec, {Kind: RecordClaim, Claim: &ClaimInfo{Owner: "o"}}}}

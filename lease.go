@@ -147,10 +147,10 @@ func (l *Ledger) Secure(ctx context.Context, c *Claim) (bool, error) {
 	return err == nil, err
 }
 
-// Release gives the thread back. If the run parked or ended, its last
+// Unclaim gives the thread back. If the run parked or ended, its last
 // checkpoint has done so already and nothing is written; otherwise a record
-// frees the thread for others at once. Releasing twice is no error.
-func (l *Ledger) Release(ctx context.Context, c *Claim) error {
+// frees the thread for others at once. Giving it back twice is no error.
+func (l *Ledger) Unclaim(ctx context.Context, c *Claim) error {
 	t, err := l.lock(c.Thread)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (l *Ledger) Release(ctx context.Context, c *Claim) error {
 		if !have.Held || have.Fence != c.fence || have.Owner != l.opt.Owner || have.Run != c.Run {
 			return errNothing
 		}
-		a.add(Record{Kind: RecordClaim, Claim: &ClaimInfo{Owner: have.Owner, Fence: have.Fence, Run: have.Run, Release: true}}, nil)
+		a.add(Record{Kind: RecordClaim, Claim: &ClaimInfo{Owner: have.Owner, Fence: have.Fence, Run: have.Run, Unclaim: true}}, nil)
 		return nil
 	})
 	if errors.Is(err, errNothing) {

@@ -127,7 +127,7 @@ func TestGateWalk(t *testing.T) {
 	done := must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{Thread: "t1", Claim: cl,
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"a"}},
 		Gates:      []posthouse.Gate{{Name: "ok?", Task: "1/a", RequestedBy: "bob"}}}))
-	if err := l.Release(ctx, cl); err != nil {
+	if err := l.Unclaim(ctx, cl); err != nil {
 		t.Fatal(err)
 	}
 	g := done.Gates[0].ID
@@ -158,7 +158,7 @@ func TestGateWalk(t *testing.T) {
 		Kind: posthouse.KindNode, Node: "a", Status: posthouse.StatusDone,
 		Parts: []posthouse.Part{{Name: "m", Splice: true, Prefix: 1, Suffix: 1, Data: big}},
 	}}))
-	if err := l.Release(ctx, cl); err != nil {
+	if err := l.Unclaim(ctx, cl); err != nil {
 		t.Fatal(err)
 	}
 	c := must[*posthouse.Checkpoint](t)(l.Get(ctx, fin.Checkpoint.ID))

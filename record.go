@@ -49,12 +49,12 @@ type DecideInfo struct {
 	By      string  `json:"by"`
 }
 
-// A ClaimInfo is a claim on a thread, or its release. It has no body.
+// A ClaimInfo is a claim on a thread, or its end. It has no body.
 type ClaimInfo struct {
 	Owner   string `json:"owner"`
 	Fence   uint64 `json:"fence"` // grows with each claim of the thread
 	Run     string `json:"run,omitempty"`
-	Release bool   `json:"release,omitempty"`
+	Unclaim bool   `json:"unclaim,omitempty"` // the claim is given back
 }
 
 // A RemovalInfo attests what was taken out of the log. The body lists the
@@ -301,11 +301,11 @@ func readDecision(r *canon.Reader) *DecideInfo {
 func (c *ClaimInfo) append(b []byte) []byte {
 	b = canon.AppendUint(canon.AppendString(b, c.Owner), c.Fence)
 	b = canon.AppendString(b, c.Run)
-	return appendBool(b, c.Release)
+	return appendBool(b, c.Unclaim)
 }
 
 func readClaim(r *canon.Reader) *ClaimInfo {
-	return &ClaimInfo{Owner: r.String(), Fence: r.Uint(), Run: r.String(), Release: readBool(r)}
+	return &ClaimInfo{Owner: r.String(), Fence: r.Uint(), Run: r.String(), Unclaim: readBool(r)}
 }
 
 func (m *RemovalInfo) append(b []byte) []byte {

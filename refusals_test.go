@@ -119,7 +119,7 @@ func TestSecureLetsOneBegin(t *testing.T) {
 	if _, err := b.Secure(ctx, cb); !errors.Is(err, posthouse.ErrBusy) {
 		t.Errorf("the other: %v, want ErrBusy", err)
 	}
-	if err := errors.Join(b.Release(ctx, cb), a.Release(ctx, ca)); err != nil {
+	if err := errors.Join(b.Unclaim(ctx, cb), a.Unclaim(ctx, ca)); err != nil {
 		t.Fatal(err)
 	}
 	must[*posthouse.Claim](t)(b.Claim(ctx, "t", "b again"))

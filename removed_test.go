@@ -167,7 +167,7 @@ func TestCompactLeavesARunningThread(t *testing.T) {
 	if n := bodies(); n != before {
 		t.Errorf("%d bodies went without a record", before-n)
 	}
-	if err := other.Release(ctx, claim); err != nil {
+	if err := other.Unclaim(ctx, claim); err != nil {
 		t.Fatal(err)
 	}
 	compact()

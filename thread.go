@@ -96,7 +96,7 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 			t.applyDecision(r.Decision, e.Seq)
 		case r.Claim != nil:
 			c := r.Claim
-			t.Lease = Lease{Owner: c.Owner, Fence: c.Fence, Run: c.Run, Held: !c.Release}
+			t.Lease = Lease{Owner: c.Owner, Fence: c.Fence, Run: c.Run, Held: !c.Unclaim}
 		case r.Removal != nil:
 			t.applyRemoval(r.Removal)
 			if r.Removal.Whole {

@@ -162,8 +162,8 @@ func log(tb testing.TB, l *posthouse.Ledger, thread string) (list []string) {
 				words = append(words, strings.Join(strings.Fields("cp "+r.Checkpoint.Agent+" "+string(r.Checkpoint.Status)), " "))
 			case r.Decision != nil:
 				words = append(words, string(r.Decision.Verdict))
-			case r.Claim != nil && r.Claim.Release:
-				words = append(words, "release")
+			case r.Claim != nil && r.Claim.Unclaim:
+				words = append(words, "unclaim")
 			default:
 				words = append(words, r.Kind.String())
 			}

@@ -276,7 +276,7 @@ func TestCancelAfterAnAgentCompletedKeepsIt(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || r.Status != posthouse.StatusRunning {
 		t.Fatalf("reply %+v, error %v", r, err)
 	}
-	wantList(t, "log", log(t, l, "t"), "claim, coord:request, agent:a.do, cp a running", "release")
+	wantList(t, "log", log(t, l, "t"), "claim, coord:request, agent:a.do, cp a running", "unclaim")
 	must(c.Resume(t.Context(), "t", nil))(t)
 	wantList(t, "calls", w.calls, "a", "b")
 }

@@ -126,7 +126,7 @@ func checkLog(t *testing.T, l *posthouse.Ledger, thread string) {
 				} else {
 					steps[key] = true
 				}
-			case r.Claim != nil && !r.Claim.Release:
+			case r.Claim != nil && !r.Claim.Unclaim:
 				if r.Claim.Fence <= fence {
 					t.Errorf("fence %d after %d in %s", r.Claim.Fence, fence, thread)
 				}

@@ -95,7 +95,7 @@ func fillInto(t testing.TB, store posthouse.Store, signer posthouse.Signer) *fil
 		Kind: posthouse.KindNode, Status: posthouse.StatusDone, Node: "approve",
 		Parts: []posthouse.Part{part("Approved", "true"), {Name: "Request", Drop: true}}, Metadata: map[string]string{"by": "alice"},
 	}})
-	if err := l.Release(ctx, claim); err != nil {
+	if err := l.Unclaim(ctx, claim); err != nil {
 		t.Fatal(err)
 	}
 	f.head = done.Checkpoint.ID

@@ -143,7 +143,7 @@ type (
 		gateSeq   uint64
 		verdict   int
 		fence     uint64
-		release   bool
+		unclaim   bool
 		whole     bool
 		count     int
 		heads     map[string]uint64
@@ -280,7 +280,7 @@ func (c *cursor) record(thread string) *record {
 		c.str("owner")
 		r.fence = c.uint("fence")
 		c.str("run")
-		r.release = c.byte("release") == 1
+		r.unclaim = c.byte("unclaim") == 1
 	case 6:
 		c.str("reason")
 		c.str("by")
@@ -384,7 +384,7 @@ func newAudit(g *goldenFile) (a *audit, err error) {
 				}
 				decided[r.id] = true
 			case 5:
-				if r.release != (r.fence == fence) || r.fence < fence {
+				if r.unclaim != (r.fence == fence) || r.fence < fence {
 					fail("wrong fence")
 				}
 				fence = r.fence

@@ -172,7 +172,7 @@ func goldenThread(t testing.TB, l *posthouse.Ledger) {
 	failed := commit(&posthouse.Draft{Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Node: "approve", Error: "the bank did not answer",
 	}})
-	if err := l.Release(ctx, claim); err != nil {
+	if err := l.Unclaim(ctx, claim); err != nil {
 		t.Fatal(err)
 	}
 	fork := must[*posthouse.Checkpoint](t)(l.Fork(ctx, wait.Checkpoint.ID, &posthouse.ForkOptions{

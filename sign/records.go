@@ -202,9 +202,9 @@ func (c *chain) unsigned(seq uint64, record int, id posthouse.ID, what string) {
 func (c *chain) claim(e *posthouse.Entry, i int, claim *posthouse.ClaimInfo) {
 	s := c.records
 	switch {
-	case claim.Release && claim.Fence != s.fence:
-		c.wrong(e.Seq, i, "", "it releases fence %d, but %d is the newest", claim.Fence, s.fence)
-	case !claim.Release && claim.Fence <= s.fence:
+	case claim.Unclaim && claim.Fence != s.fence:
+		c.wrong(e.Seq, i, "", "it gives back fence %d, but %d is the newest", claim.Fence, s.fence)
+	case !claim.Unclaim && claim.Fence <= s.fence:
 		c.wrong(e.Seq, i, "", "it claims fence %d, which does not grow from %d", claim.Fence, s.fence)
 	}
 	s.fence = max(s.fence, claim.Fence)

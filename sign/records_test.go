@@ -91,8 +91,8 @@ func decide(id string, seq uint64) posthouse.Record {
 	}}
 }
 
-func claim(fence uint64, release bool) posthouse.Record {
-	return posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: "host", Fence: fence, Release: release}}
+func claim(fence uint64, unclaim bool) posthouse.Record {
+	return posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: "host", Fence: fence, Unclaim: unclaim}}
 }
 
 func removal(count int) posthouse.Record {
@@ -129,7 +129,7 @@ func TestRecordsThatContradictEachOther(t *testing.T) {
 		"a revision of nothing":    {func(w *writer) { r := checkpoint("a", "", 0); r.Checkpoint.Revision = 1; w.append(recs{r}) }, "revision 1", 1},
 		"a fence again":            {func(w *writer) { w.append(recs{claim(3, false)}); w.append(recs{claim(3, false)}) }, "does not grow", 2},
 		"a fence that shrinks":     {func(w *writer) { w.append(recs{claim(3, false)}); w.append(recs{claim(2, false)}) }, "does not grow", 2},
-		"a release of another":     {func(w *writer) { w.append(recs{claim(3, false)}); w.append(recs{claim(2, true)}) }, "releases fence 2", 2},
+		"an unclaim of another":    {func(w *writer) { w.append(recs{claim(3, false)}); w.append(recs{claim(2, true)}) }, "gives back fence 2", 2},
 		"a decision about nothing": {func(w *writer) { w.append(recs{checkpoint("a", "", 0)}); w.append(recs{decide("g", 1)}) }, "not in entry 1", 2},
 		"a decision elsewhere":     {func(w *writer) { w.append(recs{checkpoint("a", "", 0), gate("g")}); w.append(recs{decide("g", 2)}) }, "not in entry 2", 2},
 		"two decisions": {func(w *writer) {

@@ -245,5 +245,5 @@ func (s *Session) End(ctx context.Context) error {
 	if ended {
 		return nil
 	}
-	return s.ledger.Release(context.WithoutCancel(ctx), s.claim)
+	return s.ledger.Unclaim(context.WithoutCancel(ctx), s.claim)
 }

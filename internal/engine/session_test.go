@@ -246,7 +246,7 @@ func TestSecuringCostsNothingWhereNobodyElseIs(t *testing.T) {
 	seq := s.Head().Seq
 	s, _ = again(t, l, s)
 	info, err := l.Thread(context.Background(), "t1")
-	if err != nil || s.Head().Seq != seq || info.Tail.Seq != seq+1 { // the release of the first session
+	if err != nil || s.Head().Seq != seq || info.Tail.Seq != seq+1 { // the first session gave its claim back
 		t.Fatal(info, err)
 	}
 }

@@ -196,9 +196,9 @@ func (l *Log) Decision(gate posthouse.ID) Item {
 }
 
 // Claim is an item that takes or gives back the lease.
-func (l *Log) Claim(owner string, fence uint64, release bool) Item {
+func (l *Log) Claim(owner string, fence uint64, unclaim bool) Item {
 	return Item{Record: posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{
-		Owner: owner, Fence: fence, Run: "run-1", Release: release,
+		Owner: owner, Fence: fence, Run: "run-1", Unclaim: unclaim,
 	}}}
 }
 

@@ -25,8 +25,8 @@ func ledgerLeaseCases() []Case {
 			}
 			_, err = d.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: state("x")}, nil)
 			d.wantErr(err, posthouse.ErrBusy)
-			t.ok(d.Release(t.ctx, c))
-			t.ok(d.Release(t.ctx, c))
+			t.ok(d.Unclaim(t.ctx, c))
+			t.ok(d.Unclaim(t.ctx, c))
 			info, err := d.Thread(t.ctx, "t")
 			t.ok(err)
 			if info.Lease.Held {
@@ -37,7 +37,7 @@ func ledgerLeaseCases() []Case {
 			_, err = d.Commit(t.ctx, run(c, posthouse.StatusDone))
 			t.ok(err)
 			tail := d.tail("t")
-			t.ok(d.Release(t.ctx, c))
+			t.ok(d.Unclaim(t.ctx, c))
 			if d.tail("t") != tail {
 				t.Error("releasing an ended run wrote an entry")
 			}

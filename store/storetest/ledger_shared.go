@@ -55,7 +55,7 @@ func ledgerBelieves(t *T) {
 	if err == nil {
 		t.Error("a branch began out of nothing")
 	}
-	t.ok(b.Release(t.ctx, c))
+	t.ok(b.Unclaim(t.ctx, c))
 	_, err = a.Commit(t.ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{}})
 	t.ok(err)
 }

@@ -58,7 +58,7 @@ func ledgerStateCases() []Case {
 				result := []byte(`"` + string(bytes.Repeat([]byte("r"), 1000)) + `"`)
 				_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Claim: c, Steps: []posthouse.Step{{Task: "2/n", Name: "llm", Value: posthouse.Value{Codec: "json", Data: result}}}})
 				t.ok(err)
-				t.ok(d.Release(t.ctx, c))
+				t.ok(d.Unclaim(t.ctx, c))
 				if restart {
 					d = t.desk(posthouse.Options{})
 				}

@@ -150,7 +150,7 @@ func (m *machine) actDecision(rt *rapid.T) {
 
 func (m *machine) actClaim(*rapid.T) {
 	l := m.log()
-	m.append(l, l.Next(l.Claim("host", l.Info.Lease.Fence+1, rapid.Bool().Draw(m.rt, "release"))))
+	m.append(l, l.Next(l.Claim("host", l.Info.Lease.Fence+1, rapid.Bool().Draw(m.rt, "unclaim"))))
 }
 
 // indexed draws a checkpoint that is in the index.

@@ -33,7 +33,7 @@ func threadCases() []Case {
 			Run:  threadsPages,
 		}, {
 			Name: "threads/a thread leaves a filter when its state changes",
-			Rule: "Waiting, Runnable, Leased and DueBefore see the newest summary: a decision, a release or the end of a run takes the thread out.",
+			Rule: "Waiting, Runnable, Leased and DueBefore see the newest summary: a decision, a claim given back or the end of a run takes the thread out.",
 			Run:  threadsLeave,
 		},
 	}
@@ -218,7 +218,7 @@ func threadsLeave(t *T) {
 	t.take(l, l.Claim("host-2", 2, false))
 	expect("a claim", "runnable", "leased")
 	t.take(l, l.Claim("host-2", 2, true))
-	expect("a release", "runnable")
+	expect("a claim given back", "runnable")
 	t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusDone}, "x"))
 	expect("the end", "done")
 	_, err := t.Store.Remove(t.ctx, posthouse.Removal{Thread: "t1", All: true})
