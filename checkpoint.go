@@ -47,6 +47,7 @@ const (
 	KindFork   = "fork"   // first of a branch or of a forked thread
 	KindFail   = "fail"   // a node failed
 	KindEvent  = "event"  // a journal turned an event into a checkpoint, in the middle of a step
+	KindInner  = "inner"  // a node of a subgraph completed, in the middle of its parent's step
 )
 
 // A Header is a checkpoint without its state: what lists show and filters see.
@@ -86,6 +87,11 @@ type Checkpoint struct {
 	Header
 	State    State             `json:"state"`
 	Metadata map[string]string `json:"metadata,omitempty"`
+
+	// Program is what the checkpoint's program keeps beside the state, such as
+	// the tasks of a graph that have yet to run. Its parts' names begin with $.
+	// Edits of the state leave it alone; forks take it along.
+	Program State `json:"-"`
 }
 
 // IsRoot reports whether the checkpoint has no parent.
@@ -93,7 +99,7 @@ func (c *Checkpoint) IsRoot() bool { return c.Parent == "" }
 
 // Clone returns a deep copy that shares nothing with c.
 func (c *Checkpoint) Clone() *Checkpoint {
-	return &Checkpoint{Header: *c.Header.clone(), State: c.State.Clone(), Metadata: maps.Clone(c.Metadata)}
+	return &Checkpoint{Header: *c.Header.clone(), State: c.State.Clone(), Metadata: maps.Clone(c.Metadata), Program: c.Program.Clone()}
 }
 
 func (h *Header) clone() *Header {

@@ -150,10 +150,10 @@ func (a *appending) finish(h Header, e *encoder, c *Change) error {
 
 // stepOf is what a kind of checkpoint adds to the count of steps: one that
 // waits, failed or was forked has the executions of its parent still before it,
-// and an event happens in the middle of one.
+// and an event or a subgraph's node happens in the middle of one.
 func stepOf(kind string) uint64 {
 	switch kind {
-	case KindWait, KindFail, KindFork, KindEvent:
+	case KindWait, KindFail, KindFork, KindEvent, KindInner:
 		return 0
 	}
 	return 1
@@ -174,21 +174,22 @@ func (a *appending) identify(h *Header) {
 // change encodes what c does to the parts.
 func (e *encoder) change(c *Change) error {
 	for i := range c.Parts {
-		p := &c.Parts[i]
-		if err := checkPartName(p.Name); err != nil {
+		if err := checkPartName(c.Parts[i].Name); err != nil {
 			return err
 		}
-		codec := cmp.Or(p.Codec, "json")
-		var err error
-		switch {
-		case p.Drop:
-			e.drop(p.Name)
-		case p.Splice:
-			err = e.splice(p.Name, codec, p.Prefix, p.Suffix, p.Data, nil)
-		default:
-			err = e.set(p.Name, Value{codec, p.Data})
+		if err := e.part(&c.Parts[i]); err != nil {
+			return err
 		}
-		if err != nil {
+	}
+	for i := range c.Program {
+		p := &c.Program[i]
+		if !isReserved(p.Name) || p.Name == metaPart || checkPartName(p.Name[1:]) != nil || len(p.Name) > MaxID {
+			return invalid("program", "has a part %.40q; names are $ and 1 to %d bytes of text", p.Name, MaxID-1)
+		}
+		if len(p.Data) > e.l.opt.MaxState {
+			return tooLarge("part "+p.Name, len(p.Data), e.l.opt.MaxState)
+		}
+		if err := e.part(p); err != nil {
 			return err
 		}
 	}
@@ -219,10 +220,23 @@ func (e *encoder) change(c *Change) error {
 	return e.set(metaPart, Value{"json", data})
 }
 
+// part encodes one changed part.
+func (e *encoder) part(p *Part) error {
+	codec := cmp.Or(p.Codec, "json")
+	switch {
+	case p.Drop:
+		e.drop(p.Name)
+		return nil
+	case p.Splice:
+		return e.splice(p.Name, codec, p.Prefix, p.Suffix, p.Data, nil)
+	}
+	return e.set(p.Name, Value{codec, p.Data})
+}
+
 // whole replaces the state: parts that are not in s go.
 func (e *encoder) whole(s State) error {
 	for _, p := range slices.Clone(e.parts) {
-		if _, ok := s[p.name]; !ok && p.name != metaPart {
+		if _, ok := s[p.name]; !ok && !isReserved(p.name) {
 			e.drop(p.name)
 		}
 	}
@@ -242,8 +256,11 @@ func (e *encoder) whole(s State) error {
 }
 
 func checkPartName(name string) error {
-	if name == "" || len(name) > MaxID || !validText(name) || strings.HasPrefix(name, "$") {
+	if name == "" || len(name) > MaxID || !validText(name) || isReserved(name) {
 		return invalid("part", "name %.40q must be 1 to %d bytes of text that do not begin with $", name, MaxID)
 	}
 	return nil
 }
+
+// isReserved reports whether a part is not the state's: its name begins with $.
+func isReserved(name string) bool { return strings.HasPrefix(name, "$") }

@@ -50,6 +50,7 @@ type Change struct {
 	Parts    []Part            // what changed; parts not named are kept
 	State    State             // or the whole state: parts not in it are dropped
 	Metadata map[string]string // nil: the parent's
+	Program  []Part            // changed parts of [Checkpoint.Program]; those not named are kept
 }
 
 // A Part is a changed part of the state.
@@ -196,15 +197,17 @@ func (c *Change) validateParts() error {
 	if c.State != nil && c.Parts != nil {
 		return invalid("state", "is given whole and as changed parts")
 	}
-	for i := range c.Parts {
-		p := &c.Parts[i]
-		if p.Codec != "" {
-			if err := validateCodec(p.Codec, p.Name); err != nil {
-				return err
+	for _, parts := range [][]Part{c.Parts, c.Program} {
+		for i := range parts {
+			p := &parts[i]
+			if p.Codec != "" {
+				if err := validateCodec(p.Codec, p.Name); err != nil {
+					return err
+				}
 			}
-		}
-		if slices.ContainsFunc(c.Parts[:i], func(q Part) bool { return q.Name == p.Name }) {
-			return invalid("part "+p.Name, "is changed twice in one checkpoint")
+			if slices.ContainsFunc(parts[:i], func(q Part) bool { return q.Name == p.Name }) {
+				return invalid("part "+p.Name, "is changed twice in one checkpoint")
+			}
 		}
 	}
 	return nil

@@ -25,15 +25,26 @@ type StepRecord struct {
 // this branch or, before the fork, on the one it comes from. What another
 // branch recorded after the fork is not seen.
 func (l *Ledger) Execution(ctx context.Context, head *Header, task string) (*Execution, error) {
+	all, err := l.executions(ctx, head, func(t string) bool { return t == task })
+	if x := all[task]; x != nil || err != nil {
+		return x, err
+	}
+	return &Execution{}, nil
+}
+
+// Executions returns what [Ledger.Execution] does for every task that has
+// anything on record, by task, in one read of the log.
+func (l *Ledger) Executions(ctx context.Context, head *Header) (map[string]*Execution, error) {
+	return l.executions(ctx, head, func(string) bool { return true })
+}
+
+func (l *Ledger) executions(ctx context.Context, head *Header, want func(task string) bool) (map[string]*Execution, error) {
 	r := l.reader(ctx, head.Thread)
 	line, err := r.lineage(head)
 	if err != nil {
 		return nil, err
 	}
-	x := &Execution{}
-	byID := map[ID]*Gate{}
-	lost := absent{}
-	var recents []recent
+	g := gathering{line: line, want: want, tasks: map[string]*Execution{}, gates: map[ID]*Gate{}, lost: absent{}}
 	for e, err := range l.store.Read(ctx, head.Thread, Range{From: line[len(line)-1].from}) {
 		if err != nil {
 			return nil, err
@@ -43,38 +54,64 @@ func (l *Ledger) Execution(ctx context.Context, head *Header, task string) (*Exe
 			return nil, err
 		}
 		for i := range recs {
-			rec := &recs[i]
-			switch {
-			case rec.Step != nil && rec.Step.Task == task && line.sees(rec.Step.Branch, e.Seq):
-				if lost.note(e, i, rec) {
-					continue
-				}
-				s := stepRecord(e, rec, e.Bodies[i])
-				x.Steps = append(x.Steps, s)
-				if len(s.Value.Data) >= minRef {
-					recents = append(recents, recent{e.Seq, i, s.Value.Data})
-				}
-			case rec.Gate != nil && rec.Gate.Task == task && line.sees(rec.Gate.Branch, e.Seq):
-				if lost.note(e, i, rec) {
-					continue
-				}
-				g, err := readGateBody(e, rec, e.Bodies[i])
-				if err != nil {
-					return nil, err
-				}
-				byID[g.ID] = g
-				x.open(g)
-			case rec.Decision != nil && byID[rec.Decision.Gate] != nil && line.sees(byID[rec.Decision.Gate].Branch, e.Seq):
-				if byID[rec.Decision.Gate].Decision, err = readDecisionBody(e, rec, e.Bodies[i]); err != nil {
-					return nil, err
-				}
+			if err := g.record(e, i, &recs[i]); err != nil {
+				return nil, err
 			}
 		}
 	}
-	if err := r.account(lost); err != nil {
+	if err := r.account(g.lost); err != nil {
 		return nil, err
 	}
-	return x, l.remember(ctx, head, recents)
+	return g.tasks, l.remember(ctx, head, g.recents)
+}
+
+// A gathering collects executions from the entries of a log.
+type gathering struct {
+	line    lineage
+	want    func(task string) bool
+	tasks   map[string]*Execution
+	gates   map[ID]*Gate
+	lost    absent
+	recents []recent
+}
+
+func (g *gathering) task(name string) *Execution {
+	x := g.tasks[name]
+	if x == nil {
+		x = &Execution{}
+		g.tasks[name] = x
+	}
+	return x
+}
+
+func (g *gathering) record(e *Entry, i int, rec *Record) (err error) {
+	switch {
+	case rec.Step != nil && g.want(rec.Step.Task) && g.line.sees(rec.Step.Branch, e.Seq):
+		if g.lost.note(e, i, rec) {
+			return nil
+		}
+		s := stepRecord(e, rec, e.Bodies[i])
+		x := g.task(s.Task)
+		x.Steps = append(x.Steps, s)
+		if len(s.Value.Data) >= minRef {
+			g.recents = append(g.recents, recent{e.Seq, i, s.Value.Data})
+		}
+	case rec.Gate != nil && g.want(rec.Gate.Task) && g.line.sees(rec.Gate.Branch, e.Seq):
+		if g.lost.note(e, i, rec) {
+			return nil
+		}
+		q, err := readGateBody(e, rec, e.Bodies[i])
+		if err != nil {
+			return err
+		}
+		g.gates[q.ID] = q
+		g.task(rec.Gate.Task).open(q)
+	case rec.Decision != nil:
+		if q := g.gates[rec.Decision.Gate]; q != nil && g.line.sees(q.Branch, e.Seq) {
+			q.Decision, err = readDecisionBody(e, rec, e.Bodies[i])
+		}
+	}
+	return err
 }
 
 // absent is bodies that were looked for and are not there. A record whose body

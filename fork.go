@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strconv"
 )
 
@@ -47,7 +48,7 @@ func (l *Ledger) Fork(ctx context.Context, id ID, o *ForkOptions) (*Checkpoint, 
 	}
 	l.opt.Observer.forked(l.opt.Logger, h)
 	l.evict(ctx)
-	f := &Checkpoint{Header: *h, State: d.Checkpoint.State, Metadata: c.Metadata}
+	f := &Checkpoint{Header: *h, State: d.Checkpoint.State, Metadata: c.Metadata, Program: c.Program}
 	if o.Metadata != nil {
 		f.Metadata = o.Metadata
 	}
@@ -128,6 +129,10 @@ func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions) (*Draft, error) {
 			d.Checkpoint.Metadata = maps.Clone(c.Metadata)
 		}
 		d.Thread, d.Branch, d.Checkpoint.Parent, d.Checkpoint.Root = o.Thread, MainBranch, "", true
+		for _, name := range slices.Sorted(maps.Keys(c.Program)) {
+			v := c.Program[name]
+			d.Checkpoint.Program = append(d.Checkpoint.Program, Part{Name: name, Codec: v.Codec, Data: v.Data})
+		}
 	}
 	return d, r.inherit(d, c)
 }

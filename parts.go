@@ -196,7 +196,7 @@ func (e *encoder) pieces(data []byte) []piece {
 // finish adds the manifest when it is due and returns the new head's state.
 func (e *encoder) finish() (manifest uint64, age, size int) {
 	for i := range e.parts {
-		if e.parts[i].name != metaPart {
+		if !isReserved(e.parts[i].name) {
 			size += e.parts[i].size
 		}
 	}

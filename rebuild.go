@@ -305,7 +305,15 @@ func (b *rebuilt) checkpoint() (*Checkpoint, error) {
 			c.Metadata = m
 			continue
 		}
-		c.State[name] = Value{v.Codec, bytes.Clone(v.Data)}
+		own := Value{v.Codec, bytes.Clone(v.Data)}
+		if !isReserved(name) {
+			c.State[name] = own
+			continue
+		}
+		if c.Program == nil {
+			c.Program = State{}
+		}
+		c.Program[name] = own
 	}
 	return c, nil
 }
