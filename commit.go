@@ -8,10 +8,6 @@ import (
 	"time"
 )
 
-// maxRetries bounds how often a commit starts over because other appends, which
-// do not stand against it, got in between.
-const maxRetries = 100
-
 // Commit appends one entry: what the draft holds becomes durable together, or
 // not at all. It fails with [ErrConflict] if draft.Head is not the branch's
 // head (Error.Head says what is), with [ErrFenced] if a newer claim owns the
@@ -40,12 +36,13 @@ func (l *Ledger) commit(ctx context.Context, d *Draft) (*Committed, *Header, err
 		return nil, nil, err
 	}
 	defer l.unlock(t)
-	var done *Committed
-	var next *head
+	done := &Committed{}
 	err = l.append(ctx, t, func(a *appending) error {
-		done = &Committed{Seq: a.seq}
+		*done = Committed{Seq: a.seq}
 		err := a.draft(d, done)
-		next = a.next
+		if a.next != nil {
+			done.Checkpoint = &a.next.Header
+		}
 		return err
 	})
 	if err != nil {
@@ -55,142 +52,10 @@ func (l *Ledger) commit(ctx context.Context, d *Draft) (*Committed, *Header, err
 	for i := range done.Gates {
 		done.Gates[i].Seq, done.Gates[i].Hash = done.Seq, done.Hash
 	}
-	if d.Checkpoint != nil {
-		done.Checkpoint = next.Header.clone()
+	if done.Checkpoint != nil {
+		done.Checkpoint = done.Checkpoint.clone()
 	}
 	return done, done.Checkpoint, nil
-}
-
-// An appending is one entry in the making, on top of what t knows.
-type appending struct {
-	l   *Ledger
-	ctx context.Context
-	t   *thread
-	at  time.Time
-	seq uint64
-
-	records []Record
-	bodies  [][]byte
-	ids     []IndexedID
-	drop    []ID
-	claim   *Claim // to be marked as recorded
-
-	next    *head    // the branch's new head
-	recents []recent // step results for the branch's head
-	branch  string   // theirs
-	sign    bool     // this entry is one that is always signed
-
-	few struct { // room for the records of an everyday entry
-		records [3]Record
-		bodies  [3][]byte
-		ids     [2]IndexedID
-	}
-}
-
-func (a *appending) add(r Record, body []byte) int {
-	a.records = append(a.records, r)
-	a.bodies = append(a.bodies, body)
-	return len(a.records) - 1
-}
-
-// append builds an entry by calling build, appends it, and takes t over it.
-// When another append won, or build refused on the strength of what is no
-// longer so, it reloads and builds again: build must check its conditions each
-// time. Callers hold t.mu.
-func (l *Ledger) append(ctx context.Context, t *thread, build func(*appending) error) error {
-	var last error
-	for range maxRetries {
-		if err := l.load(ctx, t); err != nil {
-			return err
-		}
-		a := &appending{l: l, ctx: ctx, t: t, at: l.opt.Now(), seq: t.info.Tail.Seq + 1}
-		a.records, a.bodies, a.ids = a.few.records[:0], a.few.bodies[:0], a.few.ids[:0]
-		if err := build(a); err != nil {
-			if errors.Is(err, errNothing) {
-				return err
-			}
-			if stale, e := l.outdated(ctx, t); e != nil || !stale {
-				return err
-			}
-			last = err
-			continue
-		}
-		err := l.put(ctx, t, a)
-		if err == nil {
-			return nil
-		}
-		t.forget()
-		if !errors.Is(err, ErrConflict) {
-			return err
-		}
-		last = err
-	}
-	return last
-}
-
-// outdated forgets what is known of t, since a failed build may have spliced
-// the head's bytes already, and reports whether the log had gone on without it.
-func (l *Ledger) outdated(ctx context.Context, t *thread) (bool, error) {
-	known := t.info.Tail
-	t.forget()
-	err := l.load(ctx, t)
-	return err == nil && t.info.Tail != known, err
-}
-
-// put seals, signs and appends what a holds.
-func (l *Ledger) put(ctx context.Context, t *thread, a *appending) error {
-	e, h := seal(t.info, a.at, a.records, a.bodies)
-	if err := l.signEntry(t, e, a); err != nil {
-		return err
-	}
-	info := t.info.after(e, h)
-	b := &Batch{After: t.info.Tail, Entry: e, IDs: a.ids, Drop: a.drop, Thread: info}
-	err := l.store.Append(ctx, b)
-	for try := 0; errors.Is(err, ErrUnknown) && ctx.Err() == nil && try < 3; try++ {
-		err = l.store.Append(ctx, b) // the same entry again: success if it is there
-	}
-	if err != nil {
-		return err
-	}
-	t.info = info
-	if len(e.Sig) > 0 || e.Seq == 1 {
-		t.since = a.at
-	}
-	if a.next != nil {
-		if b, _ := info.Branch(a.next.Branch); b.Head == a.next.ID {
-			t.heads[a.next.Branch] = a.next
-			a.next.count()
-		}
-	}
-	if len(a.recents) > 0 {
-		if hd := t.heads[a.branch]; hd != nil {
-			hd.record(a.recents...)
-		}
-	}
-	if a.claim != nil {
-		a.claim.recorded = true
-	}
-	return nil
-}
-
-// signEvery is how long entries of a thread go unsigned; the entries in
-// between are covered by the next signature, since the chain runs through it.
-const signEvery = time.Second
-
-func (l *Ledger) signEntry(t *thread, e *Entry, a *appending) error {
-	if l.opt.Signer == nil {
-		return nil
-	}
-	recently := a.at.Sub(t.since) < signEvery && !a.at.Before(t.since)
-	if !a.sign && (e.Seq == 1 || recently) {
-		return nil
-	}
-	sig, err := l.opt.Signer.Sign(SignatureMessage(e.Hash))
-	if err != nil {
-		return &Error{Code: CodeReadOnly, Message: "the entry could not be signed", Hint: "check the signing key", Err: err}
-	}
-	e.Sig = JoinSignature(l.opt.Signer.KeyID(), sig)
-	return nil
 }
 
 // draft adds the records of d.
@@ -218,6 +83,11 @@ func (a *appending) draft(d *Draft, done *Committed) error {
 			return err
 		}
 	}
+	return a.gates(d, done)
+}
+
+// gates opens those of the draft.
+func (a *appending) gates(d *Draft, done *Committed) error {
 	for _, g := range d.inherit {
 		c := *g
 		c.ID = ""

@@ -87,10 +87,21 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 	if err != nil {
 		return err
 	}
-	h := Header{
+	next := a.spare
+	if next == nil {
+		next = &head{}
+	}
+	a.spare = nil
+	*next = head{Header: Header{
 		ID: c.ID, Thread: d.Thread, Branch: d.Branch, Coordination: c.Coordination, Kind: c.Kind, Status: c.Status,
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
-		Next: slices.Clone(c.Next), Labels: maps.Clone(c.Labels), CreatedAt: c.CreatedAt.UTC(),
+		Labels: maps.Clone(c.Labels), CreatedAt: c.CreatedAt.UTC(),
+	}}
+	h := &next.Header
+	if base != nil && slices.Equal(base.Next, c.Next) {
+		h.Next = base.Next // nobody changes it
+	} else {
+		h.Next = slices.Clone(c.Next)
 	}
 	if c.Source != nil {
 		s := *c.Source
@@ -114,12 +125,13 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 		if base != nil {
 			a.l.ids.follow(base.Order, a.at)
 		}
-		a.identify(&h)
+		a.identify(h)
 	}
 	if h.Step = d.step; base == nil && c.Kind == KindNode {
 		h.Step = 1 // a thread that begins with a finished step
 	}
-	e := &encoder{l: a.l, ctx: a.ctx, thread: d.Thread, seq: a.seq, base: base, fresh: !exists}
+	e := &a.enc
+	e.l, e.ctx, e.thread, e.seq, e.base, e.fresh = a.l, a.ctx, d.Thread, a.seq, base, !exists
 	if base != nil {
 		h.Parent, h.ParentSeq = base.ID, base.Seq
 		h.Step = base.Step + stepOf(c.Kind)
@@ -130,19 +142,19 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 	if err := e.change(c); err != nil {
 		return err
 	}
-	return a.finish(h, e, c)
+	return a.finish(next, e, c)
 }
 
 // finish puts the record and the new head together.
-func (a *appending) finish(h Header, e *encoder, c *Change) error {
-	next := &head{}
+func (a *appending) finish(next *head, e *encoder, c *Change) error {
+	h := &next.Header
 	next.manifest, next.age, h.Size = e.finish()
 	if h.Size > a.l.opt.MaxState {
 		return tooLarge("state", h.Size, a.l.opt.MaxState)
 	}
-	next.Header, next.parts = h, e.parts
-	a.add(Record{Kind: RecordCheckpoint, Checkpoint: &next.Header, parts: e.list}, e.body)
-	a.ids = append(a.ids, IndexedID{ID: h.ID, Order: h.Order, Header: &next.Header, Replace: h.Revision > 0})
+	next.parts = e.parts
+	a.add(Record{Kind: RecordCheckpoint, Checkpoint: h, parts: e.list}, e.body)
+	a.ids = append(a.ids, IndexedID{ID: h.ID, Order: h.Order, Header: h, Replace: h.Revision > 0})
 	a.next = next
 	a.sign = a.sign || c.Status == StatusDone || c.Status == StatusFailed || c.Status == StatusCancelled
 	return nil

@@ -59,7 +59,8 @@ func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) 
 	}
 	t.claim = &Claim{Thread: thread, Run: run}
 	if t.info.Tail.Seq > 0 && !t.info.gone() {
-		t.claim.found = t.info
+		found := *t.info // the next append changes it
+		t.claim.found = &found
 	}
 	return t.claim, nil
 }

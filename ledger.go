@@ -21,6 +21,8 @@ type Ledger struct {
 	cached  int                // bytes that the threads hold
 	closed  bool
 
+	appendings sync.Pool // of *appending
+
 	owners   ownerWatch
 	retained retention
 }
@@ -80,7 +82,7 @@ func (l *Ledger) Close() error {
 type thread struct {
 	mu    sync.Mutex
 	name  string
-	info  *ThreadInfo      // nil: not loaded
+	info  *ThreadInfo      // nil: not loaded; changed in place by an append
 	heads map[string]*head // by branch, loaded as needed
 	claim *Claim           // a run of this process that has the thread
 	since time.Time        // when the thread's newest signature was made, or its log begun

@@ -42,6 +42,16 @@ type encoder struct {
 	parts  []partState
 	list   partList
 	body   []byte
+	room   []piece // where the pieces of all changes are
+}
+
+// clear keeps the memory for the next checkpoint.
+func (e *encoder) clear() {
+	changes, body, room := emptied(e.list.changes), e.body[:0], e.room[:0]
+	if cap(body) > maxSpare {
+		body = nil
+	}
+	*e = encoder{list: partList{changes: changes}, body: body, room: room}
 }
 
 func (e *encoder) find(name string) int {
@@ -141,11 +151,16 @@ func (e *encoder) full(name, codec string, data []byte) error {
 	p := partState{name: name, codec: codec, size: len(data), last: e.seq, full: e.seq}
 	c := partChange{op: partFull, middle: e.pieces(data)}
 	i := e.find(name)
+	var old []byte
 	if i >= 0 {
 		c.last = e.seq - e.parts[i].last
+		old = e.parts[i].data
 	}
 	if len(data) <= maxCached {
-		p.data, p.known = bytes.Clone(data), true
+		if cap(old) > 4*len(data)+64 {
+			old = nil // not worth keeping for so little
+		}
+		p.data, p.known = append(old[:0], data...), true
 	}
 	c.partRef = partRef{name: name, codec: codec, size: len(data), last: c.last}
 	e.list.changes = append(e.list.changes, c)
@@ -171,7 +186,7 @@ func (e *encoder) drop(name string) {
 
 // pieces puts data into the body, except for what a recent step result holds.
 func (e *encoder) pieces(data []byte) []piece {
-	var ps []piece
+	first := len(e.room)
 	if e.base != nil && len(data) >= minRef {
 		for _, r := range e.base.recent {
 			at := bytes.Index(data, r.data)
@@ -179,18 +194,18 @@ func (e *encoder) pieces(data []byte) []piece {
 				continue
 			}
 			if at > 0 {
-				ps = append(ps, piece{n: at})
+				e.room = append(e.room, piece{n: at})
 				e.body = append(e.body, data[:at]...)
 			}
-			ps = append(ps, piece{n: len(r.data), back: e.seq - r.seq, rec: r.record})
+			e.room = append(e.room, piece{n: len(r.data), back: e.seq - r.seq, rec: r.record})
 			data = data[at+len(r.data):]
 		}
 	}
 	if len(data) > 0 {
-		ps = append(ps, piece{n: len(data)})
+		e.room = append(e.room, piece{n: len(data)})
 		e.body = append(e.body, data...)
 	}
-	return ps
+	return e.room[first:len(e.room):len(e.room)]
 }
 
 // finish adds the manifest when it is due and returns the new head's state.

@@ -11,21 +11,25 @@ import (
 // The records are completed in place; the summary that goes with the entry is
 // returned beside it. The Ledger does this for you; stores' tests call it.
 func Seal(t *ThreadInfo, at time.Time, records []Record, bodies [][]byte) (*Entry, *ThreadInfo) {
-	e, h := seal(t, at, records, bodies)
-	return e, t.after(e, h)
+	e, h := &Entry{Header: make([]byte, 0, 256)}, &entryHeader{}
+	seal(e, h, t, at, records, bodies)
+	info := *t
+	info.apply(e, h)
+	return e, &info
 }
 
-func seal(t *ThreadInfo, at time.Time, records []Record, bodies [][]byte) (*Entry, *entryHeader) {
-	h := &entryHeader{time: time.UnixMilli(max(at.UnixMilli(), 0)).UTC(), records: records}
+// seal fills in e and h; the header goes to the memory that e.Header has. The
+// caller signs the entry before the summary goes over it, since the link
+// covers the signature.
+func seal(e *Entry, h *entryHeader, t *ThreadInfo, at time.Time, records []Record, bodies [][]byte) {
+	h.time, h.records = time.UnixMilli(max(at.UnixMilli(), 0)).UTC(), records
 	for i := range records {
 		if n := len(bodies[i]); n > 0 {
 			records[i].Size, records[i].Hash = n, sha256.Sum256(bodies[i])
 		}
 	}
-	e := &Entry{
-		Thread: t.Thread, Generation: max(t.Generation, 1), Seq: t.Tail.Seq + 1, Prev: t.Link,
-		Header: h.append(make([]byte, 0, 256)), Bodies: bodies,
-	}
+	e.Thread, e.Generation, e.Seq, e.Prev = t.Thread, max(t.Generation, 1), t.Tail.Seq+1, t.Link
+	e.Header, e.Bodies = h.append(e.Header[:0]), bodies
 	e.Hash = e.Sum()
 	for i := range records {
 		if c := records[i].Checkpoint; c != nil {
@@ -33,13 +37,4 @@ func seal(t *ThreadInfo, at time.Time, records []Record, bodies [][]byte) (*Entr
 			e.complete(c, h)
 		}
 	}
-	return e, h
-}
-
-// after returns a summary taken over e; t stays as it is. It is called once
-// the entry is signed, since the link covers the signature.
-func (t *ThreadInfo) after(e *Entry, h *entryHeader) *ThreadInfo {
-	n := *t
-	n.apply(e, h)
-	return &n
 }
