@@ -106,7 +106,7 @@ func (a *appending) gates(d *Draft, done *Committed) error {
 		}
 		done.Gates = append(done.Gates, g)
 	}
-	return nil
+	return a.ask(d, done)
 }
 
 func (a *appending) steps(d *Draft) error {

@@ -14,6 +14,7 @@ type Options struct {
 	Observer       *Observer        // told of each operation once it is durable
 	Policy         DecidePolicy     // a further say in who may decide what; nil: the gate's own rules
 	Validate       SchemaValidator  // checks decided values; nil: values for gates with a schema are refused
+	Rules          []Rule           // asked before anything is committed; any of them may refuse
 	MaxState       int              // bytes of one checkpoint's state; default 8 MiB
 	MaxCheckpoints int              // retention cap over the whole store; 0: none. Heads and waiting checkpoints always stay
 	Owner          string           // names this process in leases; default: random
@@ -50,5 +51,5 @@ func (o *Options) withDefaults() (Options, error) {
 	case c.Owner != "" && validateName("Owner", c.Owner) != nil:
 		return c, validateName("Owner", c.Owner)
 	}
-	return c, nil
+	return c, checkRules(c.Rules)
 }
