@@ -62,6 +62,12 @@ type Batch struct {
 	IDs    []IndexedID // what the entry adds to the index
 	Drop   []ID        // checkpoint and gate ids that leave the index; one that has moved to another thread stays there
 	Thread *ThreadInfo // the summary once the entry is appended
+
+	// Copy says that the entry was written to another store and is put here as
+	// it is there: bodies may be nil that its header has, having been removed,
+	// and after the zero Position the entry may have any Seq, that from which on
+	// the other log is there.
+	Copy bool
 }
 
 // An IndexedID is an id that an entry brings.
@@ -217,6 +223,20 @@ type Watcher interface {
 	// and blocks for more until ctx ends. Each entry carries the cursor to go on
 	// from.
 	Watch(ctx context.Context, cursor string) iter.Seq2[*Entry, error]
+}
+
+// A SlotLister is a Store that can say which slots it has, so that they can be
+// copied with it.
+type SlotLister interface {
+	// Slots yields the slots of one thread, or of all ("") in the order of their
+	// keys. Deleted ones are not there.
+	Slots(ctx context.Context, thread string) iter.Seq2[*SlotItem, error]
+}
+
+// A SlotItem is a slot with its key.
+type SlotItem struct {
+	Key SlotKey
+	Slot
 }
 
 // A Compacter is a Store that can rewrite what it holds into fewer bytes.

@@ -61,7 +61,7 @@ func validate(b *posthouse.Batch) error {
 		return bad("batch", "has no entry or no summary")
 	case b.Entry.Thread == "" || b.Entry.Thread != b.Thread.Thread:
 		return bad("thread", "differs between the entry and its summary")
-	case b.Entry.Seq != b.After.Seq+1:
+	case b.Entry.Seq != b.After.Seq+1 && !(b.Copy && b.After == posthouse.Position{} && b.Entry.Seq > 0):
 		return bad("seq", fmt.Sprintf("is %d after entry %d", b.Entry.Seq, b.After.Seq))
 	case b.Thread.Tail != posthouse.Position{Seq: b.Entry.Seq, Hash: b.Entry.Hash}:
 		return bad("tail", "of the summary is not the entry")

@@ -2,8 +2,12 @@ package memstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"iter"
+	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 )
@@ -57,6 +61,42 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	}
 	s.slots[key.Thread][key.Step] = have
 	return have.copy(), nil
+}
+
+// Slots implements [posthouse.SlotLister]. It yields the slots as they are when
+// the first is asked for.
+func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.SlotItem, error] {
+	return func(yield func(*posthouse.SlotItem, error) bool) {
+		items, err := s.slotsOf(ctx, thread)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, item := range items {
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) slotsOf(ctx context.Context, thread string) (items []*posthouse.SlotItem, err error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	for name, steps := range s.slots {
+		for step, have := range steps {
+			if have.there && (thread == "" || thread == name) {
+				items = append(items, &posthouse.SlotItem{Key: posthouse.SlotKey{Thread: name, Step: step}, Slot: have.copy()})
+			}
+		}
+	}
+	slices.SortFunc(items, func(a, b *posthouse.SlotItem) int {
+		return cmp.Or(strings.Compare(a.Key.Thread, b.Key.Thread), strings.Compare(a.Key.Step, b.Key.Step))
+	})
+	return items, nil
 }
 
 // admits says why a write is refused.

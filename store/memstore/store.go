@@ -11,8 +11,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A Store keeps threads in memory. It also implements [posthouse.Watcher] and
-// [posthouse.Checker]. Make one with [New].
+// A Store keeps threads in memory. It also implements [posthouse.Watcher],
+// [posthouse.Checker] and [posthouse.SlotLister]. Make one with [New].
 type Store struct {
 	life string // told apart in cursors: the next Store starts at 1 again
 
@@ -34,9 +34,10 @@ type Store struct {
 }
 
 var (
-	_ posthouse.Store   = (*Store)(nil)
-	_ posthouse.Watcher = (*Store)(nil)
-	_ posthouse.Checker = (*Store)(nil)
+	_ posthouse.Store      = (*Store)(nil)
+	_ posthouse.Watcher    = (*Store)(nil)
+	_ posthouse.Checker    = (*Store)(nil)
+	_ posthouse.SlotLister = (*Store)(nil)
 )
 
 // A thread is one log with its summary.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 
 	"github.com/posthouse/posthouse"
 )
@@ -45,6 +46,44 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 		return posthouse.Slot{}, err
 	}
 	return slot, nil
+}
+
+// Slots implements [posthouse.SlotLister].
+func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.SlotItem, error] {
+	return func(yield func(*posthouse.SlotItem, error) bool) {
+		at := posthouse.SlotKey{Thread: thread}
+		if thread == "" {
+			at.Thread = "\x00" // behind the store's own numbers
+		}
+		next := func(c *conn, p *page[*posthouse.SlotItem]) (bool, error) {
+			stmt, err := c.stmt(qSlots)
+			if err != nil {
+				return false, err
+			}
+			stmt.BindText(1, at.Thread)
+			stmt.BindText(2, at.Step)
+			for {
+				row, err := stmt.Step()
+				if err != nil {
+					return false, err
+				}
+				if !row || thread != "" && stmt.ColumnText(0) != thread {
+					return false, stmt.Reset()
+				}
+				if p.full() {
+					return true, stmt.Reset()
+				}
+				at = posthouse.SlotKey{Thread: stmt.ColumnText(0), Step: stmt.ColumnText(1)}
+				slot := posthouse.Slot{Value: columnBytes(stmt, 2), Revision: uint64(stmt.ColumnInt64(3)), Fence: uint64(stmt.ColumnInt64(4))}
+				p.add(&posthouse.SlotItem{Key: at, Slot: slot}, len(slot.Value))
+			}
+		}
+		for item, err := range pages(ctx, s, "list slots", 0, next) {
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
 }
 
 // A slotRow stays when its value is deleted, so that revisions go on and

@@ -43,6 +43,7 @@ const (
 	qThreadsDue
 
 	qSlot
+	qSlots
 	qPutSlot
 
 	qPack
@@ -94,7 +95,7 @@ var statement = [statements]string{
 	qSetTail:   `UPDATE tails SET seq = ?2 + 1, state = ?3 WHERE id = ?1 AND seq = ?2`,
 	qState:     `SELECT a.state FROM threads t JOIN tails a ON a.id = t.id WHERE t.name = ?1`,
 	qFlags:     `SELECT flags FROM threads WHERE name = ?1`,
-	qAddEntry:  `INSERT INTO entries (id, thread, seq, cid, head, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING`,
+	qAddEntry:  `INSERT INTO entries (id, thread, seq, cid, head, body, gone) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING`,
 	qHead:      `SELECT head FROM entries WHERE thread = ?1 AND seq = ?2`,
 
 	qAddID:   `INSERT INTO ids (id, entry) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET entry = ?2 WHERE entry = ?2`,
@@ -142,6 +143,8 @@ var statement = [statements]string{
 		WHERE due <= ?1 AND (due, name) > (?2, ?3) ORDER BY due, name`,
 
 	qSlot: `SELECT value, revision, fence FROM slots WHERE thread = ?1 AND step = ?2`,
+	qSlots: `SELECT thread, step, value, revision, fence FROM slots WHERE thread >= ?1 AND (thread, step) > (?1, ?2) AND value IS NOT NULL
+		ORDER BY thread, step`,
 	qPutSlot: `INSERT INTO slots (thread, step, revision, fence, value) VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (thread, step) DO UPDATE SET revision = ?3, fence = ?4, value = ?5`,
 

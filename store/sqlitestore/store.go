@@ -35,12 +35,13 @@ type Store struct {
 }
 
 var (
-	_ posthouse.Store     = (*Store)(nil)
-	_ posthouse.Watcher   = (*Store)(nil)
-	_ posthouse.Compacter = (*Store)(nil)
-	_ posthouse.Backuper  = (*Store)(nil)
-	_ posthouse.Excluder  = (*Store)(nil)
-	_ posthouse.Checker   = (*Store)(nil)
+	_ posthouse.Store      = (*Store)(nil)
+	_ posthouse.Watcher    = (*Store)(nil)
+	_ posthouse.SlotLister = (*Store)(nil)
+	_ posthouse.Compacter  = (*Store)(nil)
+	_ posthouse.Backuper   = (*Store)(nil)
+	_ posthouse.Excluder   = (*Store)(nil)
+	_ posthouse.Checker    = (*Store)(nil)
 )
 
 // Open opens the database file at path, making it and its directory if they

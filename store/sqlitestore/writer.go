@@ -146,7 +146,7 @@ func (w *writer) append(b *posthouse.Batch) error {
 	if err := w.summarise(t, b); err != nil {
 		return err
 	}
-	if err := w.insert(t.id, e, cid); err != nil {
+	if err := w.insert(t.id, b, cid); err != nil {
 		return err
 	}
 	t.tail = posthouse.Position{Seq: e.Seq, Hash: e.Hash}
@@ -289,10 +289,20 @@ func bindNumber(stmt *sqlite.Stmt, param int, n int64) {
 }
 
 // insert writes the entry's row; cid is the id it is the place of, or nil.
-func (w *writer) insert(thread int64, e *posthouse.Entry, cid *key) error {
+func (w *writer) insert(thread int64, b *posthouse.Batch, cid *key) error {
+	e := b.Entry
+	gone, err := absent(b)
+	if err != nil {
+		return err
+	}
 	stmt, err := w.stmt(qAddEntry)
 	if err != nil {
 		return err
+	}
+	if len(gone) > 0 {
+		stmt.BindBytes(7, gone)
+	} else {
+		stmt.BindNull(7)
 	}
 	stmt.BindInt64(1, w.next)
 	stmt.BindInt64(2, thread)
@@ -317,6 +327,21 @@ func (w *writer) insert(thread int64, e *posthouse.Entry, cid *key) error {
 		}
 	}
 	return corrupt("thread %q has an entry behind its tail", e.Thread)
+}
+
+// absent returns the bitmap of bodies that a copied entry came without.
+func absent(b *posthouse.Batch) ([]byte, error) {
+	if !b.Copy {
+		return nil, nil
+	}
+	records, err := b.Entry.Records()
+	var s stored
+	for i := range records {
+		if records[i].Size > 0 && (i >= len(b.Entry.Bodies) || len(b.Entry.Bodies[i]) == 0) {
+			s.setGone(i)
+		}
+	}
+	return s.gone, err
 }
 
 // bindBody binds the bodies joined, or NULL if there is not a byte.

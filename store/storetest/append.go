@@ -50,8 +50,47 @@ func appendCases() []Case {
 			Name: "append/threads do not disturb each other",
 			Rule: "Each thread has its own log, whatever is appended to others in between.",
 			Run:  appendInterleaved,
+		}, {
+			Name: "append/a copied log begins where it begins",
+			Rule: "With Copy, and after the zero Position only, the first entry may have any sequence number; the log goes on from it, and its absent bodies are nil, counted by no removal and not in the way of one.",
+			Run:  appendCopy,
 		},
 	}
+}
+
+func appendCopy(t *T) {
+	other := t.Builder.Resume(&posthouse.ThreadInfo{Thread: "t1", Generation: 2, Tail: posthouse.Position{Seq: 40, Hash: posthouse.Hash{1}}, Link: posthouse.Hash{2}})
+	copied := func(b *posthouse.Batch) *posthouse.Batch {
+		b.Copy = true
+		for i := range b.Entry.Bodies {
+			if i != 2 {
+				b.Entry.Bodies[i] = nil
+			}
+		}
+		return b
+	}
+	first := copied(other.Next(other.Checkpoint(posthouse.Header{}, "gone"), other.Step("a", []byte("gone too")), other.Step("b", []byte("kept")), other.Step("none", nil)))
+	first.Copy, first.After = false, posthouse.Position{}
+	t.wantCode("a first entry 41 without Copy", t.Store.Append(t.ctx, first), posthouse.CodeInvalid)
+	first.Copy = true
+	t.ok(t.Store.Append(t.ctx, first))
+	t.ok(t.Store.Append(t.ctx, first)) // again
+	other.Took(first)
+	second := copied(other.Next(other.Step("a", []byte("gone")), other.Step("b", []byte("gone")), other.Step("c", []byte("kept"))))
+	t.ok(t.Store.Append(t.ctx, second))
+	other.Took(second)
+	want := []*posthouse.Entry{first.Entry, second.Entry}
+	want = append(want, t.take(other, other.Checkpoint(posthouse.Header{}, "written here")))
+	t.wantEntries("Read", t.read("t1", posthouse.Range{}), want)
+	t.wantPlace(headers(first.Entry)[0].ID, "t1", 41)
+	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), other.Info)
+	done := t.remove(posthouse.Removal{Thread: "t1", Bodies: []posthouse.BodyRef{{Seq: 41}, {Seq: 41, Record: 2}, {Seq: 42, Record: 1}}})
+	if done.Bodies != 1 || done.Bytes != int64(len("kept")) {
+		t.Errorf("removing one body that is there and two that are not took %+v", done)
+	}
+	late := t.Builder.Resume(&posthouse.ThreadInfo{Thread: "t1"}).Next(other.Step("late", []byte("x")))
+	late.Copy = true
+	t.wantCode("a copy of another beginning", t.Store.Append(t.ctx, late), posthouse.CodeConflict)
 }
 
 func appendFirst(t *T) {

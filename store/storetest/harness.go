@@ -49,9 +49,10 @@ const (
 	needWatcher
 	needChecker
 	needDurable
+	needSlotLister
 )
 
-var needNames = []string{"", "it is no posthouse.Watcher", "it is no posthouse.Checker", "it is not durable"}
+var needNames = []string{"", "it is no posthouse.Watcher", "it is no posthouse.Checker", "it is not durable", "it is no posthouse.SlotLister"}
 
 // Cases lists the suite, theme by theme. A new theme is a function that
 // returns its cases, added here.
@@ -98,10 +99,11 @@ func (h Harness) abilities(t testing.TB) map[need]bool {
 	s := h.Open(t, t.TempDir())
 	_, watches := s.(posthouse.Watcher)
 	_, checks := s.(posthouse.Checker)
+	_, slots := s.(posthouse.SlotLister)
 	if err := s.Close(); err != nil {
 		t.Fatalf("storetest: closing an empty store: %v", err)
 	}
-	return map[need]bool{needNothing: true, needWatcher: watches, needChecker: checks, needDurable: h.Durable}
+	return map[need]bool{needNothing: true, needWatcher: watches, needChecker: checks, needDurable: h.Durable, needSlotLister: slots}
 }
 
 // patience is how long a case may take before what it waits for is given up.

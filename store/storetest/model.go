@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -64,7 +65,7 @@ func (m *Model) Append(ctx context.Context, b *posthouse.Batch) error {
 	if err := m.begin(ctx); err != nil {
 		return err
 	}
-	if b.Entry.Seq != b.After.Seq+1 {
+	if b.Entry.Seq != b.After.Seq+1 && !(b.Copy && b.After == posthouse.Position{} && b.Entry.Seq > 0) {
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "seq", Message: "does not follow"}
 	}
 	t := m.thread(b.Entry.Thread)
@@ -237,6 +238,24 @@ func (m *Model) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	out := s.Slot
 	out.Value = bytes.Clone(s.Value)
 	return out, nil
+}
+
+// Slots implements [posthouse.SlotLister].
+func (m *Model) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.SlotItem, error] {
+	same := func(s *posthouse.SlotItem) *posthouse.SlotItem { return s }
+	return answer(ctx, m, same, func() (items []*posthouse.SlotItem, _ error) {
+		for key, s := range m.slots {
+			if s.there && (thread == "" || thread == key.Thread) {
+				item := &posthouse.SlotItem{Key: key, Slot: s.Slot}
+				item.Value = bytes.Clone(s.Value)
+				items = append(items, item)
+			}
+		}
+		slices.SortFunc(items, func(a, b *posthouse.SlotItem) int {
+			return cmp.Or(cmp.Compare(a.Key.Thread, b.Key.Thread), cmp.Compare(a.Key.Step, b.Key.Step))
+		})
+		return items, nil
+	})
 }
 
 // Remove implements [posthouse.Store].

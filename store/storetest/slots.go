@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -43,7 +44,46 @@ func slotCases() []Case {
 			Name: "slots/lie beside the log",
 			Rule: "Slots change no log, summary or list; removing entries or bodies leaves them; removing a thread whole takes its slots and no others.",
 			Run:  slotsBeside,
+		}, {
+			Name:  "slots/are listed by their keys",
+			Rule:  "Slots yields each slot that is there, deleted ones not, of one thread or of all, in the order of thread and step, with value, revision and fence.",
+			needs: needSlotLister,
+			Run:   slotsListed,
 		},
+	}
+}
+
+func slotsListed(t *T) {
+	lister := t.Store.(posthouse.SlotLister)
+	var want []string
+	for _, thread := range []string{"$process", "a", "a%", "b"} {
+		for i := range 30 {
+			key := posthouse.SlotKey{Thread: thread, Step: fmt.Sprintf("s%02d", i)}
+			t.put(key, key.Step, 0, uint64(i))
+			if i%7 == 3 {
+				_, err := t.Store.Slot(t.ctx, key, posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: 1, Fence: uint64(i)})
+				t.ok(err)
+				continue
+			}
+			want = append(want, fmt.Sprint(key, key.Step, 1, i))
+		}
+	}
+	check := func(thread string, want []string) {
+		t.Helper()
+		var got []string
+		for s, err := range lister.Slots(t.ctx, thread) {
+			t.ok(err)
+			got = append(got, fmt.Sprint(s.Key, string(s.Value), s.Revision, s.Fence))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the slots of %q are %v, want %v", thread, got, want)
+		}
+	}
+	check("", want)
+	check("a", want[len(want)/4:len(want)/2])
+	check("nobody", nil)
+	for range lister.Slots(t.ctx, "") {
+		break // a consumer that stops is no error
 	}
 }
 
