@@ -165,6 +165,14 @@ type Record struct {
 	Removal    *RemovalInfo `json:"removal,omitempty"`
 
 	parts partList // of a checkpoint
+	own   bool     // the checkpoint's id is its order key
+}
+
+// clear empties the record for another to be read into its memory.
+func (rec *Record) clear() {
+	rec.Size, rec.Hash, rec.own = 0, Hash{}, false
+	rec.Checkpoint, rec.Step, rec.Gate, rec.Decision, rec.Claim, rec.Removal = nil, nil, nil, nil, nil, nil
+	rec.parts.clear()
 }
 
 // entryFormat is the first byte of each header.
@@ -203,11 +211,19 @@ func (e *Entry) Records() ([]Record, error) {
 	return h.records, err
 }
 
-func (e *Entry) decode() (entryHeader, error) {
-	var h entryHeader
-	r := canon.NewReader(e.Header)
+func (e *Entry) decode() (h entryHeader, err error) {
+	var d decoder
+	d.Reset(e.Header, nil)
+	if err := h.read(&d, e); err != nil {
+		return entryHeader{}, err
+	}
+	return h, nil
+}
+
+// read decodes e's header from r into h, whose memory it uses again.
+func (h *entryHeader) read(r *decoder, e *Entry) error {
 	if f := r.Byte(); r.Err() == nil && f != entryFormat {
-		return h, &Error{
+		return &Error{
 			Code: CodeNewer, Message: "an entry has format " + hex.EncodeToString([]byte{f}) + ", which this version does not know",
 			Hint: "use the version of posthouse that wrote it",
 		}
@@ -221,24 +237,29 @@ func (e *Entry) decode() (entryHeader, error) {
 	if n > maxRecords {
 		r.Fail("%d records", n)
 	}
-	if r.Err() == nil {
+	if r.Err() != nil {
+		n = 0
+	}
+	if n > cap(h.records) {
 		h.records = make([]Record, n)
-		for i := range h.records {
-			h.records[i].read(r)
-		}
+	}
+	h.records = h.records[:n]
+	for i := range h.records {
+		h.records[i].clear()
+		h.records[i].read(r)
 	}
 	for i := range h.records {
 		h.records[i].check(e, r)
 	}
 	if err := r.Done(); err != nil {
-		return entryHeader{}, corrupt("entry %d of thread %q does not decode: %v", e.Seq, e.Thread, err)
+		return corrupt("entry %d of thread %q does not decode: %v", e.Seq, e.Thread, err)
 	}
 	for i := range h.records {
 		if c := h.records[i].Checkpoint; c != nil {
-			e.complete(c, &h)
+			e.complete(c, h)
 		}
 	}
-	return h, nil
+	return nil
 }
 
 // complete fills in what a checkpoint's header leaves to its entry.
@@ -250,9 +271,9 @@ func (e *Entry) complete(c *Header, h *entryHeader) {
 	if c.CreatedAt.IsZero() {
 		c.CreatedAt = h.time
 	}
-	for _, r := range h.records {
-		if r.Gate != nil {
-			c.Gates = append(c.Gates, r.Gate.ID)
+	for i := range h.records {
+		if g := h.records[i].Gate; g != nil {
+			c.Gates = append(c.Gates, g.ID)
 		}
 	}
 }

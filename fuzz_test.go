@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 
 // recode decodes a header and encodes what it found.
 func recode(header []byte) []byte {
-	r := canon.NewReader(header)
+	r := newDecoder(header)
 	out := []byte{r.Byte()}
 	out = canon.AppendUint(out, r.Uint())
 	n := r.Count()
@@ -85,6 +86,7 @@ func FuzzEntryRecords(f *testing.F) {
 		e := &Entry{Thread: thread, Generation: 1, Seq: seq, Header: header}
 		e.Hash = e.Sum()
 		recs, err := e.Records()
+		sameByReader(t, e, recs, err)
 		if err != nil {
 			if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNewer) {
 				t.Fatalf("an error that is neither: %v", err)
@@ -111,6 +113,33 @@ func FuzzEntryRecords(f *testing.F) {
 		}
 		roundTrip(t, info)
 	})
+}
+
+// sameByReader holds a HeaderReader that has read another entry, and then this
+// one twice, against what Records says.
+func sameByReader(t *testing.T, e *Entry, recs []Record, want error) {
+	t.Helper()
+	var r HeaderReader
+	if _, err := r.Read(&Entry{Thread: "t", Generation: 1, Seq: 9, Header: seedHeaders()[0]}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		hs, err := r.Read(e)
+		if (err == nil) != (want == nil) {
+			t.Fatalf("a reader of headers says %v, Records %v", err, want)
+		}
+		for i := range recs {
+			if c := recs[i].Checkpoint; c != nil {
+				if len(hs) == 0 || !reflect.DeepEqual(hs[0], c) {
+					t.Fatalf("headers %+v, want %+v", hs, c)
+				}
+				hs = hs[1:]
+			}
+		}
+		if len(hs) > 0 {
+			t.Fatalf("headers that are not there: %+v", hs)
+		}
+	}
 }
 
 func roundTrip(t *testing.T, info *ThreadInfo) {
@@ -192,7 +221,7 @@ func FuzzID(f *testing.F) {
 		if err != nil && !errors.Is(err, ErrInvalid) {
 			t.Fatal(err)
 		}
-		r := canon.NewReader(appendGateID(appendID(nil, id), id))
+		r := newDecoder(appendGateID(appendID(nil, id), id))
 		if a, b := readID(r), readGateID(r); a != id || b != id || r.Done() != nil {
 			t.Fatalf("%q reads back as %q and %q: %v", s, a, b, r.Done())
 		}

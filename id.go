@@ -83,14 +83,23 @@ func (id ID) uuid() (k OrderKey, ok bool) {
 func (k OrderKey) valid() bool { return k[6]>>4 == 7 && k[8]&0xc0 == 0x80 }
 
 func (k OrderKey) id() ID {
-	var b [36]byte
-	hex.Encode(b[0:8], k[0:4])
-	hex.Encode(b[9:13], k[4:6])
-	hex.Encode(b[14:18], k[6:8])
-	hex.Encode(b[19:23], k[8:10])
-	hex.Encode(b[24:36], k[10:16])
-	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
+	b := k.text()
 	return ID(b[:])
+}
+
+// text is the UUID in its canonical form.
+func (k OrderKey) text() (b [36]byte) {
+	const digits = "0123456789abcdef"
+	at := 0
+	for i, v := range k {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
+			b[at] = '-'
+			at++
+		}
+		b[at], b[at+1] = digits[v>>4], digits[v&15]
+		at += 2
+	}
+	return b
 }
 
 // An idSource makes UUIDv7 ids that ascend strictly within one process, also

@@ -89,7 +89,7 @@ func codeOf[T comparable](table []T, v T) uint64 {
 	return uint64(len(table))
 }
 
-func readCode[T any](r *canon.Reader, table []T) (v T) {
+func readCode[T any](r *decoder, table []T) (v T) {
 	u := r.Uint()
 	if u >= uint64(len(table)) {
 		r.Fail("code %d out of range", u)
@@ -108,7 +108,7 @@ func appendTime(b []byte, t time.Time) []byte {
 // maxMillis is the end of the year 9999, beyond which JSON has no times.
 const maxMillis = 253402300799999
 
-func readTime(r *canon.Reader) time.Time {
+func readTime(r *decoder) time.Time {
 	switch ms := r.Uint(); {
 	case ms == 0:
 		return time.Time{}
@@ -128,20 +128,22 @@ func appendID(b []byte, id ID) []byte {
 	return canon.AppendString(append(b, 1), string(id))
 }
 
-func readID(r *canon.Reader) ID {
+func readID(r *decoder) ID {
 	id, _, _ := readKeyedID(r)
 	return id
 }
 
 // readKeyedID also returns the bytes of an id that is one of our UUIDs.
-func readKeyedID(r *canon.Reader) (id ID, k OrderKey, own bool) {
+func readKeyedID(r *decoder) (id ID, k OrderKey, own bool) {
 	switch r.Byte() {
 	case 0:
-		copy(k[:], r.Raw(16))
+		if b := r.Raw(16); b != nil {
+			k = OrderKey(b)
+		}
 		if !k.valid() {
 			r.Fail("not a version 7 UUID")
 		}
-		return k.id(), k, true
+		return r.id(k), k, true
 	case 1:
 		id := ID(r.String())
 		if _, ok := id.uuid(); ok {
@@ -163,7 +165,7 @@ func appendGateID(b []byte, id ID) []byte {
 	return canon.AppendString(append(b, 1), string(id))
 }
 
-func readGateID(r *canon.Reader) ID {
+func readGateID(r *decoder) ID {
 	switch r.Byte() {
 	case 1:
 		id := ID(r.String())
@@ -209,7 +211,7 @@ func (rec *Record) append(b []byte) []byte {
 	return b
 }
 
-func (rec *Record) read(r *canon.Reader) {
+func (rec *Record) read(r *decoder) {
 	rec.Kind = RecordKind(r.Byte())
 	size := r.Uint()
 	if size > 1<<40 {
@@ -221,7 +223,7 @@ func (rec *Record) read(r *canon.Reader) {
 	}
 	switch rec.Kind {
 	case RecordCheckpoint:
-		rec.Checkpoint = readCheckpoint(r)
+		rec.Checkpoint, rec.own = readCheckpoint(r)
 		rec.parts.read(r)
 	case RecordStep:
 		rec.Step = readStep(r)
@@ -240,7 +242,7 @@ func (rec *Record) read(r *canon.Reader) {
 
 // check looks at what only the entry can tell: that nothing refers to this
 // entry or beyond, so that whoever follows references comes to an end.
-func (rec *Record) check(e *Entry, r *canon.Reader) {
+func (rec *Record) check(e *Entry, r *decoder) {
 	switch {
 	case rec.Checkpoint != nil:
 		c := rec.Checkpoint
@@ -266,7 +268,7 @@ func (s *StepInfo) append(b []byte) []byte {
 	return append(b, byte(s.Effect))
 }
 
-func readStep(r *canon.Reader) *StepInfo {
+func readStep(r *decoder) *StepInfo {
 	return &StepInfo{
 		Task: r.String(), Name: r.String(), Occurrence: readUint32(r),
 		Branch: readBranch(r), Codec: readCodec(r), Effect: Effect(r.Byte()),
@@ -281,7 +283,7 @@ func (g *GateInfo) append(b []byte) []byte {
 	return appendTime(b, g.ExpiresAt)
 }
 
-func readGate(r *canon.Reader) *GateInfo {
+func readGate(r *decoder) *GateInfo {
 	return &GateInfo{
 		ID: readGateID(r), Name: r.String(), Task: r.String(), Occurrence: readUint32(r),
 		Branch: readBranch(r), ExpiresAt: readTime(r),
@@ -294,7 +296,7 @@ func (d *DecideInfo) append(b []byte) []byte {
 	return canon.AppendString(b, d.By)
 }
 
-func readDecision(r *canon.Reader) *DecideInfo {
+func readDecision(r *decoder) *DecideInfo {
 	return &DecideInfo{Gate: readGateID(r), GateSeq: r.Uint(), Verdict: readCode(r, verdictCodes), By: r.String()}
 }
 
@@ -304,7 +306,7 @@ func (c *ClaimInfo) append(b []byte) []byte {
 	return appendBool(b, c.Unclaim)
 }
 
-func readClaim(r *canon.Reader) *ClaimInfo {
+func readClaim(r *decoder) *ClaimInfo {
 	return &ClaimInfo{Owner: r.String(), Fence: r.Uint(), Run: r.String(), Unclaim: readBool(r)}
 }
 
@@ -325,7 +327,7 @@ func (m *RemovalInfo) append(b []byte) []byte {
 	return b
 }
 
-func readRemoval(r *canon.Reader) *RemovalInfo {
+func readRemoval(r *decoder) *RemovalInfo {
 	m := &RemovalInfo{Reason: r.String(), By: r.String(), Whole: readBool(r), Count: int(readUint32(r))}
 	for range r.Items() {
 		m.Heads = append(m.Heads, BranchHead{readBranch(r), readID(r), r.Uint(), readCode(r, statusCodes)})
@@ -344,7 +346,7 @@ func branchCode(branch string) string {
 	return branch
 }
 
-func readBranch(r *canon.Reader) string {
+func readBranch(r *decoder) string {
 	switch s := r.String(); s {
 	case "":
 		return MainBranch
@@ -364,7 +366,7 @@ func appendCodec(b []byte, codec string) []byte {
 	return canon.AppendString(b, codec)
 }
 
-func readCodec(r *canon.Reader) string {
+func readCodec(r *decoder) string {
 	switch s := r.String(); s {
 	case "":
 		return "json"
@@ -383,7 +385,7 @@ func appendBool(b []byte, v bool) []byte {
 	return append(b, 0)
 }
 
-func readBool(r *canon.Reader) bool {
+func readBool(r *decoder) bool {
 	c := r.Byte()
 	if c > 1 {
 		r.Fail("bad boolean")
@@ -391,7 +393,7 @@ func readBool(r *canon.Reader) bool {
 	return c == 1
 }
 
-func readUint32(r *canon.Reader) uint32 {
+func readUint32(r *decoder) uint32 {
 	u := r.Uint()
 	if u > 1<<32-1 {
 		r.Fail("%d does not fit 32 bits", u)

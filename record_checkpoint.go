@@ -100,16 +100,55 @@ func appendCheckpoint(b []byte, c *Header) []byte {
 	return b
 }
 
-func readCheckpoint(r *canon.Reader) *Header {
+// Flags of the fields that seldom change from one checkpoint to the next. They
+// are written without anything else between them.
+const flagsSteady = flagCoordination | flagBranch | flagRun | flagGraph | flagFingerprint | flagNode | flagAgent |
+	flagNext | flagSource | flagLabels | flagBy | flagError
+
+// readCheckpoint also reports whether the id is its own order key.
+func readCheckpoint(r *decoder) (c *Header, own bool) {
 	flags := r.Uint()
 	if flags >= flagsEnd {
 		r.Fail("unknown flags %x", flags)
 	}
-	id, own, isOwn := readKeyedID(r)
-	c := &Header{
-		ID: id, Kind: readCode(r, kindCodes), Status: readCode(r, statusCodes),
-		Step: r.Uint(), Size: readInt(r), Branch: MainBranch,
+	c = r.header()
+	id, key, isKey := readKeyedID(r)
+	c.ID, c.Kind, c.Status = id, readCode(r, kindCodes), readCode(r, statusCodes)
+	c.Step, c.Size = r.Uint(), readInt(r)
+	if flags&flagParent != 0 {
+		c.Parent, c.ParentSeq = readID(r), r.Uint()
+		if c.ParentSeq == 0 {
+			r.Fail("parent without a sequence number")
+		}
 	}
+	if steady := flags & flagsSteady; !r.sameSteady(c, steady) {
+		before := r.Rest()
+		readSteady(r, c, steady)
+		r.rememberSteady(c, steady, before)
+	}
+	if flags&flagCreated != 0 {
+		c.CreatedAt = time.Unix(0, r.Int()).UTC()
+	}
+	if flags&flagRevision != 0 {
+		if c.Revision = readUint32(r); c.Revision == 0 {
+			r.Fail("revision 0 in its long form")
+		}
+	}
+	if flags&flagOrder != 0 {
+		copy(c.Order[:], r.Raw(16))
+		if isKey && key == c.Order {
+			r.Fail("order key in its long form")
+		}
+		return c, false
+	}
+	if c.Order = key; !isKey {
+		r.Fail("a foreign id without an order key")
+	}
+	return c, true
+}
+
+// readSteady reads the fields of flagsSteady.
+func readSteady(r *decoder, c *Header, flags uint64) {
 	text := func(flag uint64) string {
 		if flags&flag == 0 || r.Err() != nil {
 			return ""
@@ -120,13 +159,8 @@ func readCheckpoint(r *canon.Reader) *Header {
 		}
 		return s
 	}
-	if flags&flagParent != 0 {
-		c.Parent, c.ParentSeq = readID(r), r.Uint()
-		if c.ParentSeq == 0 {
-			r.Fail("parent without a sequence number")
-		}
-	}
 	c.Coordination = text(flagCoordination)
+	c.Branch = MainBranch
 	if b := text(flagBranch); b != "" {
 		if c.Branch = b; b == MainBranch {
 			r.Fail("branch main in its long form")
@@ -135,7 +169,7 @@ func readCheckpoint(r *canon.Reader) *Header {
 	c.Run, c.Graph, c.Fingerprint = text(flagRun), text(flagGraph), text(flagFingerprint)
 	c.Node, c.Agent = text(flagNode), text(flagAgent)
 	if flags&flagNext != 0 {
-		if c.Next = r.Strings(); c.Next == nil {
+		if c.Next = r.list(); c.Next == nil {
 			r.Fail("an optional list is empty")
 		}
 	}
@@ -148,24 +182,4 @@ func readCheckpoint(r *canon.Reader) *Header {
 		}
 	}
 	c.By, c.Error = text(flagBy), text(flagError)
-	if flags&flagCreated != 0 {
-		c.CreatedAt = time.Unix(0, r.Int()).UTC()
-	}
-	if flags&flagRevision != 0 {
-		if c.Revision = readUint32(r); c.Revision == 0 {
-			r.Fail("revision 0 in its long form")
-		}
-	}
-	if flags&flagOrder != 0 {
-		copy(c.Order[:], r.Raw(16))
-		if isOwn && own == c.Order {
-			r.Fail("order key in its long form")
-		}
-	} else {
-		c.Order = own
-		if !isOwn {
-			r.Fail("a foreign id without an order key")
-		}
-	}
-	return c
 }

@@ -52,6 +52,7 @@ type partList struct {
 	total     int    // parts there are; if all of them changed, nothing else need be read
 	changes   []partChange
 	unchanged []partRef // only in a manifest
+	far       uint64    // the longest distance in parts that are not listed, see [decoder.sameParts]
 }
 
 func (l *partList) append(b []byte) []byte {
@@ -80,8 +81,9 @@ func (l *partList) append(b []byte) []byte {
 }
 
 // farthest is the longest distance in the list.
-func (l *partList) farthest() uint64 {
-	far := l.manifest
+func (l *partList) farthest() uint64 { return max(l.manifest, l.far, l.farthestPart()) }
+
+func (l *partList) farthestPart() (far uint64) {
 	for i := range l.changes {
 		c := &l.changes[i]
 		far = max(far, c.last, c.full)
@@ -113,41 +115,68 @@ func appendPieces(b []byte, ps []piece) []byte {
 	return b
 }
 
-func (l *partList) read(r *canon.Reader) {
-	l.manifest, l.total = r.Uint(), readInt(r)
+func (l *partList) read(r *decoder) {
+	l.manifest = r.Uint()
+	if !r.sameParts(l) {
+		before := r.Rest()
+		l.readRest(r)
+		r.rememberParts(l, before)
+	}
+}
+
+// readRest reads what follows the distance to the manifest.
+func (l *partList) readRest(r *decoder) {
+	l.total = readInt(r)
 	for range r.Items() {
-		var c partChange
-		c.op = r.Byte()
-		c.partRef.read(r)
-		switch c.op {
-		case partSplice:
-			c.prefix, c.suffix = readInt(r), readInt(r)
-			c.middle = readPieces(r)
-		case partFull:
-			c.middle = readPieces(r)
-		case partDrop:
-		default:
-			r.Fail("part changed in the unknown way %d", c.op)
-		}
-		l.changes = append(l.changes, c)
+		l.changes = oneMore(l.changes)
+		l.changes[len(l.changes)-1].read(r)
 	}
 	if l.manifest == 0 {
 		for range r.Items() {
-			var p partRef
-			p.read(r)
-			l.unchanged = append(l.unchanged, p)
+			l.unchanged = oneMore(l.unchanged)
+			l.unchanged[len(l.unchanged)-1].read(r)
 		}
 	}
 }
 
-func (p *partRef) read(r *canon.Reader) {
-	p.name, p.codec = r.String(), readCodec(r)
-	p.size, p.last = readInt(r), r.Uint()
-	p.full, p.chain, p.dead = r.Uint(), readInt(r), readInt(r)
+// clear empties the list for another to be read into its memory.
+func (l *partList) clear() {
+	*l = partList{changes: l.changes[:0], unchanged: l.unchanged[:0]}
 }
 
-func readPieces(r *canon.Reader) []piece {
-	var ps []piece
+// oneMore appends an item, which has what was left in that place.
+func oneMore[T any](s []T) []T {
+	if len(s) < cap(s) {
+		return s[:len(s)+1]
+	}
+	var none T
+	return append(s, none)
+}
+
+func (c *partChange) read(r *decoder) {
+	*c = partChange{op: r.Byte(), middle: c.middle[:0]}
+	c.partRef.read(r)
+	switch c.op {
+	case partSplice:
+		c.prefix, c.suffix = readInt(r), readInt(r)
+		c.middle = readPieces(r, c.middle)
+	case partFull:
+		c.middle = readPieces(r, c.middle)
+	case partDrop:
+	default:
+		r.Fail("part changed in the unknown way %d", c.op)
+	}
+}
+
+func (p *partRef) read(r *decoder) {
+	p.name, p.codec = r.String(), readCodec(r)
+	var u [5]uint64
+	r.Uints(u[:])
+	p.size, p.last, p.full = toInt(r, u[0]), u[1], u[2]
+	p.chain, p.dead = toInt(r, u[3]), toInt(r, u[4])
+}
+
+func readPieces(r *decoder, ps []piece) []piece {
 	for range r.Items() {
 		p := piece{n: readInt(r), back: r.Uint()}
 		if p.back != 0 {
@@ -159,11 +188,16 @@ func readPieces(r *canon.Reader) []piece {
 }
 
 // readInt reads a size; 1 TiB is beyond any limit there is.
-func readInt(r *canon.Reader) int {
-	u := r.Uint()
+func readInt(r *decoder) int { return toInt(r, r.Uint()) }
+
+func toInt(r *decoder, u uint64) int {
 	if u > 1<<40 {
-		r.Fail("size %d out of range", u)
-		return 0
+		return sizeOutOfRange(r, u)
 	}
 	return int(u)
+}
+
+func sizeOutOfRange(r *decoder, u uint64) int {
+	r.Fail("size %d out of range", u)
+	return 0
 }

@@ -239,7 +239,7 @@ func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
 
 // UnmarshalBinary reads what MarshalBinary wrote. [ErrCorrupt].
 func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
-	r := canon.NewReader(data)
+	r := newDecoder(data)
 	if f := r.Byte(); f != entryFormat {
 		r.Fail("format %d", f)
 	}

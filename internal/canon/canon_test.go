@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/posthouse/posthouse/internal/canon"
@@ -103,6 +104,64 @@ func TestHostileCountsCostNothing(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(10, func() { canon.NewReader(data).Strings() }); n > 20 {
 		t.Errorf("%v allocations for a list that is not there", n)
+	}
+}
+
+func TestReaderShares(t *testing.T) {
+	var shared canon.Strings
+	long := string(bytes.Repeat([]byte("l"), 100))
+	b := canon.AppendStrings(nil, []string{"a", "", "b", long})
+	for range 2 { // the second time most are remembered
+		for _, b := range [][]byte{b, canon.AppendStrings(nil, []string{"c", "a", "ab"})} {
+			var r, plain canon.Reader
+			r.Reset(b, &shared)
+			plain.Reset(bytes.Clone(b), nil)
+			if got, want := r.Strings(), plain.Strings(); !slices.Equal(got, want) || r.Done() != nil {
+				t.Errorf("strings %q, want %q: %v", got, want, r.Done())
+			}
+		}
+	}
+	var r canon.Reader
+	if n := testing.AllocsPerRun(10, func() {
+		r.Reset(b[1:3], &shared)
+		_ = r.String()
+	}); n > 0 {
+		t.Errorf("%v allocations for a string that is known", n)
+	}
+	for i := range b {
+		b[i] = 'x' // what was read is no part of the input
+	}
+	r.Reset([]byte{1, 'a'}, &shared)
+	if s := r.String(); s != "a" {
+		t.Errorf("the string a became %q", s)
+	}
+}
+
+func TestReaderConsumes(t *testing.T) {
+	r := canon.NewReader([]byte{1, 2, 3})
+	if r.Consume([]byte{2}) || !r.Consume([]byte{1, 2}) || r.Consume([]byte{3, 4}) || !bytes.Equal(r.Rest(), []byte{3}) {
+		t.Errorf("%v is left", r.Rest())
+	}
+	r.Fail("enough")
+	if r.Consume([]byte{3}) || len(r.Rest()) > 0 || r.Len() != 0 {
+		t.Error("something is left after an error")
+	}
+}
+
+func TestUints(t *testing.T) {
+	want := []uint64{0, 127, 128, math.MaxUint64, 5}
+	var b []byte
+	for _, u := range want {
+		b = canon.AppendUint(b, u)
+	}
+	got := make([]uint64, len(want))
+	r := canon.NewReader(b)
+	if r.Uints(got); !slices.Equal(got, want) || r.Done() != nil {
+		t.Errorf("%v, want %v: %v", got, want, r.Done())
+	}
+	r = canon.NewReader(b[:3])
+	if r.Uints(got); !slices.Equal(got, []uint64{0, 127, 0, 0, 0}) || !errors.Is(r.Done(), canon.ErrMalformed) {
+		t.Errorf("%v and %v of what is cut short", got, r.Done())
 	}
 }
 

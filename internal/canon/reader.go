@@ -1,6 +1,7 @@
 package canon
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -14,14 +15,20 @@ var ErrMalformed = errors.New("malformed canonical encoding")
 // later reads return zero values, and Done reports it. Slices returned alias
 // the input.
 type Reader struct {
-	b    []byte
-	off  int
-	err  error
-	text string // b, once a string was read from it: strings are cut from this
+	b      []byte // nil after an error: nothing can be read from it
+	off    int
+	err    error
+	text   string // b, once a string was read from it: strings are cut from this
+	shared *Strings
 }
 
 // NewReader returns a Reader over b.
 func NewReader(b []byte) *Reader { return &Reader{b: b} }
+
+// Reset makes r a Reader over b. If shared is not nil, its strings are those it
+// remembers, instead of cuts of one copy of b: for inputs that resemble each
+// other.
+func (r *Reader) Reset(b []byte, shared *Strings) { *r = Reader{b: b, shared: shared} }
 
 // Done returns the first error, or an error if bytes are left over.
 func (r *Reader) Done() error {
@@ -37,31 +44,53 @@ func (r *Reader) Err() error { return r.err }
 // Len returns how many bytes are unread.
 func (r *Reader) Len() int { return len(r.b) - r.off }
 
+// Consume passes over p if that is what comes next, and reports whether it did.
+func (r *Reader) Consume(p []byte) bool {
+	if !bytes.HasPrefix(r.b[r.off:], p) {
+		return false
+	}
+	r.off += len(p)
+	return true
+}
+
+// Rest is what is unread. It aliases the input.
+func (r *Reader) Rest() []byte { return r.b[r.off:] }
+
 // Fail records an error found by the caller, such as a value out of range.
 func (r *Reader) Fail(format string, args ...any) { r.fail(format, args...) }
 
 func (r *Reader) fail(format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf("%w at byte %d: %s", ErrMalformed, r.off, fmt.Sprintf(format, args...))
+		r.b, r.off = nil, 0
 	}
 }
 
 // Byte reads one byte.
 func (r *Reader) Byte() byte {
-	if r.err != nil || r.off >= len(r.b) {
-		r.fail("truncated")
-		return 0
+	if off := r.off; off < len(r.b) {
+		r.off = off + 1
+		return r.b[off]
 	}
-	c := r.b[r.off]
-	r.off++
-	return c
+	return r.truncated()
+}
+
+//go:noinline
+func (r *Reader) truncated() byte {
+	r.fail("truncated")
+	return 0
 }
 
 // Uint reads a minimal varint.
 func (r *Reader) Uint() uint64 {
-	if r.err != nil {
-		return 0
+	if off := r.off; off < len(r.b) && r.b[off] < 0x80 { // most are short; this much is inlined
+		r.off = off + 1
+		return uint64(r.b[off])
 	}
+	return r.long()
+}
+
+func (r *Reader) long() uint64 {
 	u, n := binary.Uvarint(r.b[r.off:])
 	if n <= 0 {
 		r.fail("bad varint")
@@ -75,6 +104,22 @@ func (r *Reader) Uint() uint64 {
 	return u
 }
 
+// Uints reads as many minimal varints as dst has room for.
+func (r *Reader) Uints(dst []uint64) {
+	b, off := r.b, r.off
+	for i := range dst {
+		if off < len(b) && b[off] < 0x80 {
+			dst[i] = uint64(b[off])
+			off++
+			continue
+		}
+		r.off = off
+		dst[i] = r.long()
+		b, off = r.b, r.off
+	}
+	r.off = off
+}
+
 // Int reads a zigzag varint.
 func (r *Reader) Int() int64 {
 	u := r.Uint()
@@ -85,7 +130,7 @@ func (r *Reader) Int() int64 {
 // hostile count cannot make the caller allocate more than the input is long.
 func (r *Reader) Count() int {
 	u := r.Uint()
-	if r.err == nil && u > uint64(r.Len()) {
+	if u > uint64(r.Len()) {
 		r.fail("count %d exceeds the %d bytes left", u, r.Len())
 		return 0
 	}
@@ -106,8 +151,8 @@ func (r *Reader) Items() iter.Seq[int] {
 
 // Raw reads exactly n bytes.
 func (r *Reader) Raw(n int) []byte {
-	if r.err != nil || n < 0 || n > r.Len() {
-		r.fail("truncated")
+	if n < 0 || n > r.Len() {
+		r.truncated()
 		return nil
 	}
 	p := r.b[r.off : r.off+n : r.off+n]
@@ -119,11 +164,15 @@ func (r *Reader) Raw(n int) []byte {
 func (r *Reader) Bytes() []byte { return r.Raw(r.Count()) }
 
 // String reads a length-prefixed string. All strings of one Reader share one
-// copy of the input.
+// copy of the input, unless it has strings to share.
 func (r *Reader) String() string {
 	n := r.Count()
-	if n == 0 || r.err != nil {
+	if n == 0 {
 		return ""
+	}
+	if r.shared != nil {
+		r.off += n
+		return r.shared.get(r.b[r.off-n : r.off])
 	}
 	if r.text == "" {
 		r.text = string(r.b)

@@ -1,0 +1,230 @@
+package posthouse
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+)
+
+// headerEntries makes a history in which neighbours resemble each other, now
+// more, now less.
+func headerEntries(rnd *rand.Rand, n int) []*Entry {
+	at := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
+	var ids idSource
+	var es []*Entry
+	var parent *Header
+	pick := func(ss ...string) string { return ss[rnd.IntN(len(ss))] }
+	list := partList{total: 1, changes: []partChange{{partRef: partRef{name: OpaquePart, codec: "raw", size: 9}, middle: []piece{{n: 9}}}}}
+	c := &Header{}
+	for i := range n {
+		seq := uint64(i + 1)
+		if rnd.IntN(3) == 0 { // something new
+			c = &Header{
+				Coordination: pick("", "t", "c"), Branch: pick(MainBranch, "b"), Run: pick("", "r"), Graph: pick("", "g"), Fingerprint: pick("", "f"),
+				Node: pick("n", "m"), Agent: pick("", "a", fmt.Sprintf("%0100d", i)), By: pick("", "by"), Error: pick("", "e"),
+			}
+			if rnd.IntN(2) == 0 {
+				c.Next = []string{"x", pick("y", "z", "")}[:1+rnd.IntN(2)]
+			}
+			if rnd.IntN(4) == 0 {
+				c.Labels = map[string]string{"k": pick("v", "w")}
+			}
+			if rnd.IntN(4) == 0 {
+				c.Source = &Source{pick("s", "other"), ID(pick("by.hand", "by.foot"))}
+			}
+			list.changes[0].size, list.changes[0].last = rnd.IntN(300), min(uint64(rnd.IntN(5)), seq-1)
+			list.changes[0].full = list.changes[0].last
+		}
+		h := *c
+		h.ID, h.Kind, h.Status, h.Step, h.Size = ids.new(at), KindNode, StatusRunning, seq, 1
+		h.Thread, h.Order = "t", OrderKey{byte(i), 1}
+		if k, ok := h.ID.uuid(); ok && rnd.IntN(8) > 0 {
+			h.Order = k
+		}
+		if rnd.IntN(8) == 0 {
+			h.ID = ID(fmt.Sprint("foreign-", i))
+		}
+		if parent != nil {
+			h.Parent, h.ParentSeq = parent.ID, seq-1
+		}
+		if rnd.IntN(8) == 0 {
+			h.CreatedAt = at.Add(time.Duration(i))
+		}
+		parts := list
+		if parts.manifest = seq % 4; parts.manifest >= seq {
+			parts.manifest = 0
+		}
+		if parts.manifest == 0 {
+			parts.unchanged = []partRef{{name: "same", codec: "json", last: min(2, seq-1)}}
+		}
+		records := []Record{{Kind: RecordCheckpoint, Checkpoint: &h, parts: parts, Size: 3}}
+		switch rnd.IntN(6) {
+		case 0:
+			records = append(records, Record{Kind: RecordGate, Gate: &GateInfo{ID: gatePrefix + ids.new(at), Name: "ok", Branch: "b"}})
+		case 1:
+			second := h
+			second.ID, second.Order = "second", OrderKey{1, byte(i)}
+			records = append(records, Record{Kind: RecordCheckpoint, Checkpoint: &second, parts: parts})
+		case 2:
+			records = []Record{{Kind: RecordStep, Step: &StepInfo{Task: "1/n", Name: "llm", Branch: MainBranch, Codec: "json"}}}
+		}
+		head := entryHeader{time: at.Add(time.Duration(i) * time.Second), records: records}
+		e := &Entry{Thread: "t", Generation: 1, Seq: seq, Header: head.append(nil)}
+		e.Hash = e.Sum()
+		es, parent = append(es, e), &h
+	}
+	return es
+}
+
+func checkpointsOf(t *testing.T, e *Entry, q *Query) (hs []*Header) {
+	t.Helper()
+	all, err := e.Checkpoints()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all {
+		if q.Match(&all[i]) {
+			hs = append(hs, &all[i])
+		}
+	}
+	return hs
+}
+
+// TestHeaderReaderReadsWhatRecordsReads also changes every header once it was
+// read: what others have must stay as it is.
+func TestHeaderReaderReadsWhatRecordsReads(t *testing.T) {
+	for seed := range uint64(40) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		es := headerEntries(rnd, 100)
+		switch seed % 3 {
+		case 1:
+			slices.Reverse(es)
+		case 2:
+			rnd.Shuffle(len(es), func(i, j int) { es[i], es[j] = es[j], es[i] })
+		}
+		r := HeaderReader{Query: Query{Node: []string{"", "n"}[seed%2]}}
+		var kept, want []*Header
+		for _, e := range es {
+			hs, err := r.Read(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect := checkpointsOf(t, e, &r.Query)
+			if len(hs) != len(expect) {
+				t.Fatalf("seed %d: %d headers in entry %d, want %d", seed, len(hs), e.Seq, len(expect))
+			}
+			for i, h := range hs {
+				if !reflect.DeepEqual(h, expect[i]) {
+					t.Fatalf("seed %d: entry %d:\n%+v\nwant\n%+v", seed, e.Seq, h, expect[i])
+				}
+				if k, ok := h.ID.uuid(); r.Own(i) != (ok && k == h.Order) {
+					t.Errorf("own is %v for id %s with order key %s", r.Own(i), h.ID, h.Order)
+				}
+				if rnd.IntN(2) == 0 {
+					kept, want = append(kept, h), append(want, expect[i])
+					continue
+				}
+				for j := range h.Next {
+					h.Next[j] = "changed"
+				}
+				h.Next, h.Gates = append(h.Next, "more"), append(h.Gates, "more")
+				if h.Labels != nil {
+					h.Labels["k"] = "changed"
+				}
+				if h.Source != nil {
+					h.Source.Thread = "changed"
+				}
+				h.Node, h.Hash = "changed", Hash{1}
+			}
+		}
+		for i := range kept {
+			if !reflect.DeepEqual(kept[i], want[i]) {
+				t.Fatalf("seed %d: a header became\n%+v\nwas\n%+v", seed, kept[i], want[i])
+			}
+		}
+	}
+}
+
+// TestHeaderReaderRefusesWhatRecordsRefuses breaks headers behind good ones
+// that they resemble, at each byte.
+func TestHeaderReaderRefusesWhatRecordsRefuses(t *testing.T) {
+	es := headerEntries(rand.New(rand.NewPCG(7, 7)), 20)
+	var r HeaderReader
+	refused := 0
+	for _, e := range es {
+		for i := range e.Header {
+			for _, broken := range [][]byte{e.Header[:i], flipped(e.Header, i)} {
+				bad := *e
+				bad.Header = broken
+				want, wantErr := bad.Records()
+				hs, err := r.Read(&bad)
+				if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
+					t.Fatalf("entry %d broken at byte %d: %v, want %v", e.Seq, i, err, wantErr)
+				}
+				if err != nil {
+					refused++
+					if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNewer) {
+						t.Fatal(err)
+					}
+				}
+				for j, h := range hs {
+					if c := want[j].Checkpoint; len(hs) == len(want) && !reflect.DeepEqual(h, c) {
+						t.Fatalf("entry %d broken at byte %d:\n%+v\nwant\n%+v", e.Seq, i, h, c)
+					}
+				}
+			}
+		}
+		hs, err := r.Read(e)
+		if err != nil || !reflect.DeepEqual(append([]*Header(nil), hs...), checkpointsOf(t, e, &Query{})) {
+			t.Fatalf("entry %d after broken ones: %+v, %v", e.Seq, hs, err)
+		}
+	}
+	if refused == 0 {
+		t.Error("nothing was refused")
+	}
+}
+
+func flipped(b []byte, at int) []byte {
+	b = slices.Clone(b)
+	b[at] ^= 1
+	return b
+}
+
+// TestHeaderReaderSharesMemory is why there is one: most headers cost no
+// allocation, and one that is kept keeps few others.
+func TestHeaderReaderSharesMemory(t *testing.T) {
+	at := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
+	var ids idSource
+	var es []*Entry
+	for i := range 320 {
+		id := ids.new(at)
+		k, _ := id.uuid()
+		h := entryHeader{time: at, records: []Record{{Kind: RecordCheckpoint, parts: partList{manifest: 1}, Checkpoint: &Header{
+			ID: id, Order: k, Branch: MainBranch, Graph: "g", Node: "n", Next: []string{"n"},
+		}}}}
+		es = append(es, &Entry{Thread: "t", Seq: uint64(i + 9), Header: h.append(nil)})
+	}
+	n := testing.AllocsPerRun(10, func() {
+		var r HeaderReader
+		for _, e := range es {
+			if _, err := r.Read(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if n > 320/4 {
+		t.Errorf("%v allocations for 320 headers", n)
+	}
+	r := HeaderReader{Query: Query{Node: "other"}}
+	if n := testing.AllocsPerRun(1, func() {
+		for _, e := range es {
+			_, _ = r.Read(e)
+		}
+	}); n > 320/8 || len(r.shared.headers) > 1 {
+		t.Errorf("%v allocations, room for %d headers, where none matches", n, len(r.shared.headers))
+	}
+}
