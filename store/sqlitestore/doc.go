@@ -26,7 +26,8 @@
 // at the same time share a transaction and its sync.
 //
 // What a scan of headers reads stands before the body in a row, so that
-// histories are read without their states. An id that is a UUID, as ours are,
+// histories are read without their states; entries of one thread that were
+// written one after the other lie so in the table and are read in one go. An id that is a UUID, as ours are,
 // is its own place in the order across threads and has 16 bytes in the index;
 // foreign ids and foreign orders have rows of their own.
 //

@@ -32,38 +32,34 @@ func appendHead(b []byte, e *posthouse.Entry) []byte {
 
 // readHead fills in what appendHead wrote; the entry keeps parts of b.
 func readHead(e *posthouse.Entry, b []byte) error {
-	ok := len(b) > 0 && b[0] <= headPrev|headSig
-	var flags byte
-	if ok {
-		flags, b = b[0], b[1:]
+	bad := func() error { return corrupt("entry %d of thread %q does not decode", e.Seq, e.Thread) }
+	if len(b) == 0 || b[0] > headPrev|headSig {
+		return bad()
 	}
-	number := func() (u uint64) {
-		if ok {
-			var n int
-			if u, n = binary.Uvarint(b); n <= 0 {
-				ok = false
-				return 0
-			}
-			b = b[n:]
-		}
-		return u
+	flags := b[0]
+	generation, n := binary.Uvarint(b[1:])
+	if n <= 0 {
+		return bad()
 	}
-	bytes := func(n uint64) (p []byte) {
-		if ok = ok && uint64(len(b)) >= n; ok {
-			p, b = b[:n:n], b[n:]
-		}
-		return p
-	}
-	e.Generation = uint32(number())
+	b = b[1+n:]
+	e.Generation, e.Prev, e.Sig = uint32(generation), posthouse.Hash{}, nil
 	if flags&headPrev != 0 {
-		copy(e.Prev[:], bytes(32))
+		if len(b) < 32 {
+			return bad()
+		}
+		e.Prev, b = posthouse.Hash(b[:32]), b[32:]
 	}
-	copy(e.Hash[:], bytes(32))
+	if len(b) < 32 {
+		return bad()
+	}
+	e.Hash, b = posthouse.Hash(b[:32]), b[32:]
 	if flags&headSig != 0 {
-		e.Sig = bytes(number())
+		size, n := binary.Uvarint(b)
+		if n <= 0 || size > uint64(len(b)-n) {
+			return bad()
+		}
+		e.Sig, b = b[n:n+int(size):n+int(size)], b[n+int(size):]
 	}
-	if e.Header = b; !ok {
-		return corrupt("entry %d of thread %q does not decode", e.Seq, e.Thread)
-	}
+	e.Header = b
 	return nil
 }

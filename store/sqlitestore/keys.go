@@ -73,24 +73,32 @@ func parseUUID(dst []byte, s string) bool {
 	if s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return false
 	}
-	n := 0
-	for i := 0; i < 36; i++ {
-		var v byte
-		switch c := s[i]; {
-		case i == 8 || i == 13 || i == 18 || i == 23:
-			continue
-		case c >= '0' && c <= '9':
-			v = c - '0'
-		case c >= 'a' && c <= 'f':
-			v = c - 'a' + 10
-		default:
+	at := 0
+	for i := range 16 {
+		if at == 8 || at == 13 || at == 18 || at == 23 {
+			at++
+		}
+		hi, lo := digits[s[at]], digits[s[at+1]]
+		if hi|lo == 0xff {
 			return false
 		}
-		dst[n/2] = dst[n/2]<<4 | v
-		n++
+		dst[i] = hi<<4 | lo
+		at += 2
 	}
 	return true
 }
+
+// digits has the value of each lower-case hexadecimal digit, 0xff for anything
+// else.
+var digits = func() (t [256]byte) {
+	for i := range t {
+		t[i] = 0xff
+	}
+	for i, c := range "0123456789abcdef" {
+		t[c] = byte(i)
+	}
+	return t
+}()
 
 func formatUUID(b []byte) string {
 	var s [36]byte

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
-	"zombiezen.com/go/sqlite"
 )
 
 // List implements [posthouse.Store]. A thread is read by sequence, everything
@@ -42,6 +41,8 @@ type listing struct {
 	ord   posthouse.OrderKey // of the last checkpoint seen, if begun
 	seq   uint64
 	own   []ref // of the coordination's own thread, if that is in disorder
+
+	reader *posthouse.HeaderReader // of that thread, or of the thread that is listed
 }
 
 func (l *listing) start() (err error) {
@@ -95,7 +96,10 @@ func (l *listing) bySeq(ctx context.Context, c *conn, p *page[*posthouse.Header]
 	case l.begun:
 		from = l.seq + 1
 	}
-	t, err := c.openLog(l.Thread, from, to, l.Descending)
+	if l.reader == nil {
+		l.reader = &posthouse.HeaderReader{Query: l.Query}
+	}
+	t, err := c.openLog(l.Thread, from, to, l.Descending, l.reader)
 	if err != nil {
 		return false, err
 	}
@@ -109,71 +113,9 @@ func (l *listing) bySeq(ctx context.Context, c *conn, p *page[*posthouse.Header]
 		}
 		l.begun, l.seq = true, e.Seq
 		for _, h := range heads {
-			if l.Match(h) {
-				p.add(h, len(e.Header))
-			}
+			p.add(h, len(e.Header))
 		}
 	}
-}
-
-// A threadLog walks the headers of one thread.
-type threadLog struct {
-	c      *conn
-	stmt   *sqlite.Stmt
-	thread string
-	all    bool // also checkpoints that the index does not lead to
-}
-
-func (c *conn) openLog(thread string, from, to uint64, back bool) (*threadLog, error) {
-	k := qReadHeaders
-	if back {
-		k = qReadHeadersBack
-	}
-	stmt, err := c.stmt(k)
-	if err != nil {
-		return nil, err
-	}
-	stmt.BindText(1, thread)
-	stmt.BindInt64(2, int64(from))
-	stmt.BindInt64(3, int64(to))
-	return &threadLog{c: c, stmt: stmt, thread: thread}, nil
-}
-
-func (t *threadLog) close() error { return t.stmt.Reset() }
-
-// next returns the next entry and the checkpoints in it that the index leads
-// to; a nil entry at the end.
-func (t *threadLog) next(ctx context.Context) (heads []*posthouse.Header, e *posthouse.Entry, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
-	row, err := t.stmt.Step()
-	if err != nil || !row {
-		return nil, nil, err
-	}
-	id := t.stmt.ColumnInt64(colID)
-	if e, err = scanHead(t.stmt, t.thread); err != nil {
-		return nil, nil, err
-	}
-	records, err := e.Records()
-	if err != nil {
-		return nil, nil, err
-	}
-	for i := range records {
-		h := records[i].Checkpoint
-		if h == nil {
-			continue
-		}
-		if k := keyOf(h.ID); !t.all && !isCurrent(t.stmt, &k) {
-			if p, err := t.c.place(&k); err != nil {
-				return nil, nil, err
-			} else if p.entry != id {
-				continue
-			}
-		}
-		heads = append(heads, h)
-	}
-	return heads, e, nil
 }
 
 // flags returns a thread's flags, 0 for an unknown one.

@@ -152,11 +152,16 @@ func (l *listing) ownThread(ctx context.Context, c *conn) (source, error) {
 			from, to = 0, cut-1
 		}
 	}
-	log, err := c.openLog(l.Coordination, from, to, l.Descending)
-	if err != nil {
-		return nil, err
+	return l.openOwn(c, from, to, l.Descending)
+}
+
+// openOwn reads the log of the coordination's own thread.
+func (l *listing) openOwn(c *conn, from, to uint64, back bool) (*logSource, error) {
+	if l.reader == nil {
+		l.reader = &posthouse.HeaderReader{Query: posthouse.Query{Coordination: l.Coordination}}
 	}
-	return &logSource{log: log, coordination: l.Coordination}, nil
+	log, err := c.openLog(l.Coordination, from, to, back, l.reader)
+	return &logSource{log: log}, err
 }
 
 // search finds the sequence number from which on the order keys of a thread
@@ -185,7 +190,7 @@ func (c *conn) search(ctx context.Context, thread string, beyond func(posthouse.
 // checkpointFrom returns the first checkpoint at or after a sequence number,
 // also one the index does not lead to; 0 if there is none.
 func (c *conn) checkpointFrom(ctx context.Context, thread string, from uint64) (seq uint64, o posthouse.OrderKey, err error) {
-	t, err := c.openLog(thread, from, maxSeq, false)
+	t, err := c.openLog(thread, from, maxSeq, false, new(posthouse.HeaderReader))
 	if err != nil {
 		return 0, o, err
 	}
@@ -203,19 +208,16 @@ func (c *conn) checkpointFrom(ctx context.Context, thread string, from uint64) (
 
 // A logSource reads a thread's log.
 type logSource struct {
-	log          *threadLog
-	coordination string
-	pending      []*posthouse.Header
+	log     *threadLog
+	pending []*posthouse.Header
 }
 
 func (s *logSource) next(ctx context.Context) (r ref, ok bool, err error) {
 	for {
-		for len(s.pending) > 0 {
+		if len(s.pending) > 0 {
 			h := s.pending[0]
 			s.pending = s.pending[1:]
-			if h.Coordination == s.coordination {
-				return ref{ord: h.Order, entry: s.log.stmt.ColumnInt64(colID), head: h}, true, nil
-			}
+			return ref{ord: h.Order, entry: s.log.row(), head: h}, true, nil
 		}
 		heads, e, err := s.log.next(ctx)
 		if err != nil || e == nil {
@@ -243,11 +245,10 @@ func (s *sortedSource) close() error { return nil }
 
 func (l *listing) sorted(ctx context.Context, c *conn) (source, error) {
 	if l.own == nil {
-		log, err := c.openLog(l.Coordination, 0, maxSeq, false)
+		all, err := l.openOwn(c, 0, maxSeq, false)
 		if err != nil {
 			return nil, err
 		}
-		all := logSource{log: log, coordination: l.Coordination}
 		l.own = []ref{}
 		for {
 			r, ok, err := all.next(ctx)

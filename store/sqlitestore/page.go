@@ -43,11 +43,15 @@ func (p *page[T]) full() bool {
 func pages[T any](ctx context.Context, s *Store, doing string, limit int, next func(*conn, *page[T]) (more bool, err error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
+		size := firstPage
 		if limit <= 0 {
 			limit = int(^uint(0) >> 1)
+		} else {
+			size = min(limit, lastPage) // so many are wanted
 		}
-		for size, more := firstPage, true; more && limit > 0; size = min(size*4, lastPage) {
-			p := page[T]{want: min(size, limit)}
+		var items []T
+		for more := true; more && limit > 0; size = min(size*4, lastPage) {
+			p := page[T]{items: items[:0], want: min(size, limit)}
 			err := s.read(ctx, doing, func(c *conn) (err error) {
 				more, err = next(c, &p)
 				return err
@@ -62,6 +66,7 @@ func pages[T any](ctx context.Context, s *Store, doing string, limit int, next f
 				return
 			}
 			limit -= len(p.items)
+			items = p.items
 		}
 	}
 }

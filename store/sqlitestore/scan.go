@@ -16,6 +16,8 @@ const (
 	colGone
 	colPack
 	colBody
+
+	colThread = colHead + 1 // where a walk of the table reads it
 )
 
 // scanHead reads headColumns.
@@ -29,6 +31,19 @@ func scanHead(stmt *sqlite.Stmt, thread string) (*posthouse.Entry, error) {
 func isCurrent(stmt *sqlite.Stmt, k *key) bool {
 	var b [16]byte
 	return k.n == 16 && stmt.ColumnBytes(colCID, b[:]) == 16 && b == [16]byte(k.blob[:16])
+}
+
+// copyColumn is columnBytes into a buffer that is used again.
+func copyColumn(stmt *sqlite.Stmt, col int, buf []byte) []byte {
+	buf = buf[:cap(buf)]
+	n := stmt.ColumnBytes(col, buf)
+	if n == len(buf) { // perhaps not all of it
+		if n = stmt.ColumnLen(col); n > len(buf) {
+			buf = make([]byte, 2*n)
+			n = stmt.ColumnBytes(col, buf)
+		}
+	}
+	return buf[:n]
 }
 
 // columnBytes returns a copy of a column, nil for NULL.

@@ -33,6 +33,12 @@ const (
 	qReadOne
 	qReadOneHeader
 
+	qThreadID
+	qIndexWalk
+	qIndexWalkBack
+	qTableWalk
+	qTableWalkBack
+
 	qAll
 	qAllBack
 	qMembers
@@ -122,6 +128,12 @@ var statement = [statements]string{
 		WHERE t.name = ?1 AND e.seq = ?2`,
 	qReadOneHeader: `SELECT ` + headColumns + ` FROM threads t JOIN entries e ON e.thread = t.id
 		WHERE t.name = ?1 AND e.seq = ?2`,
+
+	qThreadID:      `SELECT id FROM threads WHERE name = ?1`,
+	qIndexWalk:     `SELECT ` + headColumns + ` FROM entries e WHERE e.thread = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq`,
+	qIndexWalkBack: `SELECT ` + headColumns + ` FROM entries e WHERE e.thread = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq DESC`,
+	qTableWalk:     `SELECT ` + headColumns + `, e.thread FROM entries e WHERE e.id > ?1 ORDER BY e.id`,
+	qTableWalkBack: `SELECT ` + headColumns + `, e.thread FROM entries e WHERE e.id < ?1 ORDER BY e.id DESC`,
 
 	// Checkpoints across threads, by order key.
 	qAll: `SELECT cid AS ord, id AS entry FROM entries INDEXED BY entries_cid WHERE cid >= ?2
