@@ -104,8 +104,9 @@ func (a *appending) checkLease(d *Draft) error {
 	case d.Claim.recorded && d.Claim.fence == have.Fence && have.Owner == a.l.opt.Owner:
 		return nil
 	case d.Claim.recorded || a.t.claim != d.Claim:
+		newer := have
 		return &Error{
-			Code: CodeFenced, Lease: &have, Tail: &a.t.info.Tail,
+			Code: CodeFenced, Lease: &newer, Tail: &a.t.info.Tail,
 			Message: "the claim on thread " + d.Thread + " was overtaken by " + have.Owner,
 			Hint:    "stop this run; the newer one goes on from what is recorded",
 		}

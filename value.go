@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -62,6 +63,9 @@ type jsonCodec struct{}
 func (jsonCodec) Name() string { return "json" }
 
 func (jsonCodec) Marshal(v any) ([]byte, error) {
+	if data, ok := marshalPlain(v); ok {
+		return data, nil
+	}
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, &Error{Code: CodeInvalid, Field: "value", Message: "cannot be encoded as JSON", Err: err}
@@ -73,6 +77,33 @@ func (jsonCodec) Marshal(v any) ([]byte, error) {
 		return nil, err
 	}
 	return data, nil
+}
+
+// marshalPlain writes what most parts of a state are as encoding/json would,
+// at a fraction of the cost.
+func marshalPlain(v any) ([]byte, bool) {
+	switch v := v.(type) {
+	case *int:
+		if v != nil {
+			return strconv.AppendInt(nil, int64(*v), 10), true
+		}
+	case *string:
+		if v != nil && isPlain(*v) {
+			return append(append(append(make([]byte, 0, len(*v)+2), '"'), *v...), '"'), true
+		}
+	}
+	return nil, false
+}
+
+// isPlain reports whether JSON has s as it is between quotes.
+func isPlain(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c < ' ' || c >= utf8.RuneSelf, c == '"', c == '\\', c == '<', c == '>', c == '&':
+			return false
+		}
+	}
+	return true
 }
 
 func (jsonCodec) Unmarshal(data []byte, v any) error {
@@ -118,23 +149,39 @@ func checkJSON(field string, data []byte) error {
 }
 
 func checkDepth(field string, data []byte) error {
-	depth, inString := 0, false
+	depth := 0
 	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
+		switch data[i] {
+		case '"':
+			i = endOfString(data, i+1)
+		case '{', '[':
 			if depth++; depth > MaxDepth {
 				return invalid(field, "nests deeper than %d levels", MaxDepth)
 			}
-		case c == '}' || c == ']':
+		case '}', ']':
 			depth--
 		}
 	}
 	return nil
+}
+
+// endOfString returns where the quote is that ends the string which begins at
+// i, or the length of data.
+func endOfString(data []byte, i int) int {
+	for start := i; ; i++ {
+		n := bytes.IndexByte(data[i:], '"')
+		if n < 0 {
+			return len(data)
+		}
+		i += n
+		slashes := 0
+		for i-slashes > start && data[i-slashes-1] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return i
+		}
+	}
 }
 
 type rawCodec struct{}
@@ -213,6 +260,19 @@ func validateCodec(codec, of string) error {
 
 // validText reports whether s is UTF-8 without control characters.
 func validText(s string) bool {
+	for i := 0; ; i++ {
+		switch {
+		case i == len(s):
+			return true
+		case s[i] < ' ' || s[i] == 0x7f:
+			return false
+		case s[i] >= utf8.RuneSelf:
+			return isText(s)
+		}
+	}
+}
+
+func isText(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
 }
 

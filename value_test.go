@@ -1,9 +1,12 @@
 package posthouse
 
 import (
+	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestJSONRefusesWhatItWouldChange(t *testing.T) {
@@ -30,6 +33,42 @@ func TestJSONRefusesWhatItWouldChange(t *testing.T) {
 	}
 	if err := checkDepth("x", []byte(`"`+strings.Repeat(`[`, 1000)+`\"[["`)); err != nil {
 		t.Errorf("brackets in a string count as nesting: %v", err)
+	}
+}
+
+// TestPlainValuesAreEncodedAsByEncodingJSON holds the short way of encoding text
+// and numbers against the long one.
+func TestPlainValuesAreEncodedAsByEncodingJSON(t *testing.T) {
+	same := func(v any) {
+		t.Helper()
+		want, err := json.Marshal(v)
+		got, err2 := JSON.Marshal(v)
+		if err != nil || err2 != nil || string(got) != string(want) {
+			t.Errorf("%T: %s, want %s; %v, %v", v, got, want, err, err2)
+		}
+	}
+	for r := range rune(0x3000) {
+		if utf8.ValidRune(r) {
+			s := "before " + string(r) + " after"
+			same(&s)
+		}
+	}
+	for _, n := range []int{0, -1, 1234567890, math.MinInt, math.MaxInt} {
+		same(&n)
+	}
+	same((*string)(nil))
+	same((*int)(nil))
+}
+
+func TestCheckDepth(t *testing.T) {
+	open, shut := strings.Repeat("[", MaxDepth), strings.Repeat("]", MaxDepth)
+	for data, ok := range map[string]bool{
+		open + shut: true, open + "[]" + shut: false, open + `"["` + shut: true, open + `"\""` + shut: true,
+		open + `"\\"[]` + shut: false, open + `"\\\"["` + shut: true, open + `"[`: true, open + `""[]`: false,
+	} {
+		if err := checkDepth("x", []byte(data)); (err == nil) != ok {
+			t.Errorf("%s: %v", data, err)
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ type Session struct {
 
 	mu    sync.Mutex
 	head  *posthouse.Header
+	known posthouse.ID    // what the next commit wants the head to be
 	begun posthouse.Lease // the lease as the session began, and where the log ended
 	tail  uint64
 	fresh bool            // head is ours and starts a step: nothing is on record for what follows it
@@ -108,11 +109,11 @@ func (s *Session) Commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Co
 	if s.ended {
 		return nil, &posthouse.Error{Code: posthouse.CodeClosed, Message: "the run of thread " + strconv.Quote(s.thread) + " has ended"}
 	}
-	var head posthouse.ID
+	s.known = ""
 	if s.head != nil {
-		head = s.head.ID
+		s.known = s.head.ID
 	}
-	d.Thread, d.Branch, d.Claim, d.Head = s.thread, s.branch, s.claim, &head
+	d.Thread, d.Branch, d.Claim, d.Head = s.thread, s.branch, s.claim, &s.known
 	if d.Checkpoint != nil && d.Checkpoint.Run == "" {
 		d.Checkpoint.Run = s.run
 	}
