@@ -83,7 +83,12 @@ func (a *appending) draft(d *Draft, done *Committed) error {
 			return err
 		}
 	}
-	return a.gates(d, done)
+	if len(d.inherit)+len(d.Gates) > 0 { // a call spared is a deep stack spared
+		if err := a.gates(d, done); err != nil {
+			return err
+		}
+	}
+	return a.ask(d, done)
 }
 
 // gates opens those of the draft.
@@ -106,7 +111,7 @@ func (a *appending) gates(d *Draft, done *Committed) error {
 		}
 		done.Gates = append(done.Gates, g)
 	}
-	return a.ask(d, done)
+	return nil
 }
 
 func (a *appending) steps(d *Draft) error {

@@ -42,9 +42,13 @@ type Proposal struct {
 // Checkpoint returns the checkpoint as it will be read back, state and metadata
 // included, or nil if the commit has none. What the process does not have in
 // memory is read from the store; a rule that can do with Header costs nothing.
+// [ErrInvalid] once the commit was let pass or refused.
 func (p *Proposal) Checkpoint() (*Checkpoint, error) {
 	if p.Header == nil {
 		return nil, nil
+	}
+	if p.checkpoint == nil {
+		return nil, invalid("proposal", "is no more: ask for its checkpoint before Check returns")
 	}
 	return p.checkpoint()
 }
@@ -70,6 +74,7 @@ func (a *appending) ask(d *Draft, done *Committed) error {
 	if a.next != nil {
 		p.Header = a.next.Header.clone()
 		p.checkpoint = func() (*Checkpoint, error) { return a.proposed(d.Checkpoint) }
+		defer func() { p.checkpoint = nil }() // a is used again
 	}
 	for _, r := range a.l.opt.Rules {
 		if err := a.l.check(a.ctx, &r, p); err != nil {

@@ -80,6 +80,18 @@ func TestAPanickingRuleIsARefusal(t *testing.T) {
 	must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))
 }
 
+func TestAProposalEndsWithItsCommit(t *testing.T) {
+	var kept *posthouse.Proposal
+	l := must[*posthouse.Ledger](t)(posthouse.Open(memstore.New(), refuse("keep", func(p *posthouse.Proposal) error {
+		kept = p
+		return nil
+	})))
+	must[*posthouse.Checkpoint](t)(l.Save(t.Context(), posthouse.Root("t", opaque(t, 1)), nil))
+	if c, err := kept.Checkpoint(); !errors.Is(err, posthouse.ErrInvalid) {
+		t.Errorf("after the commit: %v, %v", c, err)
+	}
+}
+
 // TestARuleSeesWhatWillBeReadBack compares, over splices, drops, kept parts,
 // metadata and parts too large to be remembered, what a rule was shown with what
 // is then on record.
