@@ -29,6 +29,8 @@ type appending struct {
 	branch  string   // theirs
 	sign    bool     // this entry is one that is always signed
 
+	answered map[int]*Signal // what is on record for the draft's gates, by their index
+
 	enc    encoder
 	header entryHeader
 	entry  Entry
@@ -56,7 +58,7 @@ const maxSpare = 64 << 10
 func (a *appending) end() {
 	l := a.l
 	a.l, a.ctx, a.t, a.claim, a.next = nil, nil, nil, nil, nil
-	a.drop, a.recents, a.branch, a.sign = nil, nil, "", false
+	a.drop, a.recents, a.branch, a.sign, a.answered = nil, nil, "", false, nil
 	a.records, a.bodies, a.ids = emptied(a.records), emptied(a.bodies), emptied(a.ids)
 	a.enc.clear()
 	a.header, a.info, a.batch = entryHeader{}, ThreadInfo{}, Batch{}
@@ -148,6 +150,7 @@ func (l *Ledger) put(ctx context.Context, t *thread, a *appending) error {
 // settle takes what is known of t over the entry, which is on record.
 func (a *appending) settle(t *thread) {
 	*t.info = a.info
+	t.tell()
 	if len(a.entry.Sig) > 0 || a.entry.Seq == 1 {
 		t.since = a.at
 	}

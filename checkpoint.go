@@ -47,6 +47,7 @@ const (
 	KindFork   = "fork"   // first of a branch or of a forked thread
 	KindFail   = "fail"   // a node failed
 	KindEvent  = "event"  // a journal turned an event into a checkpoint, in the middle of a step
+	KindCancel = "cancel" // the run was cancelled
 	KindInner  = "inner"  // a node of a subgraph completed, in the middle of its parent's step
 )
 

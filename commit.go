@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"time"
 )
 
 // Commit appends one entry: what the draft holds becomes durable together, or
@@ -58,11 +57,19 @@ func (l *Ledger) commit(ctx context.Context, d *Draft) (*Committed, *Header, err
 	return done, done.Checkpoint, nil
 }
 
-// draft adds the records of d.
+// draft checks that d may be appended and adds its records.
 func (a *appending) draft(d *Draft, done *Committed) error {
 	if err := a.checkLease(d); err != nil {
 		return err
 	}
+	if err := a.notCancelled(d); err != nil {
+		return err
+	}
+	return a.record(d, done)
+}
+
+// record adds the records of d.
+func (a *appending) record(d *Draft, done *Committed) error {
 	a.branch = d.Branch
 	bh, exists := a.t.info.Branch(d.Branch)
 	if d.Head != nil && *d.Head != bh.Head {
@@ -75,9 +82,15 @@ func (a *appending) draft(d *Draft, done *Committed) error {
 	if err := a.steps(d); err != nil {
 		return err
 	}
+	if err := a.takes(d); err != nil {
+		return err
+	}
 	if c := d.Checkpoint; c != nil {
 		if d.revise == "" || d.revise == bh.Head {
 			a.supersede(d)
+		}
+		if err := a.answers(d); err != nil {
+			return err
 		}
 		if err := a.checkpoint(d, c, bh, exists); err != nil {
 			return err
@@ -101,13 +114,18 @@ func (a *appending) gates(d *Draft, done *Committed) error {
 			return err
 		}
 		dec := *g.Decision
-		dec.Gate = opened.ID
+		dec.Gate, dec.Signal = opened.ID, 0
 		a.decision(&dec, a.seq)
 	}
 	for i := range d.Gates {
 		g, err := a.gate(d, d.Gates[i])
 		if err != nil {
 			return err
+		}
+		if s := a.answered[i]; s != nil {
+			g.Decision = s.decision(g.ID)
+			g.Decision.At = toMillis(a.at)
+			a.decision(g.Decision, a.seq)
 		}
 		done.Gates = append(done.Gates, g)
 	}
@@ -152,9 +170,9 @@ func (a *appending) supersede(d *Draft) {
 	}
 }
 
-// answered reports whether a gate that the draft keeps was decided since the
+// keptAnswered reports whether a gate that the draft keeps was decided since the
 // caller looked: its branch is then ready, or nobody would be told.
-func (a *appending) answered(d *Draft) (bool, error) {
+func (a *appending) keptAnswered(d *Draft) (bool, error) {
 	for _, id := range d.Keep {
 		if slices.ContainsFunc(a.t.info.Waiting, func(w WaitingGate) bool { return w.ID == id }) {
 			continue
@@ -208,12 +226,15 @@ func (a *appending) gate(d *Draft, g Gate) (Gate, error) {
 		return g, err
 	}
 	if g.Kind == "" {
-		g.Kind = "approval"
+		g.Kind = GateApproval
 	}
-	g.Thread, g.Branch, g.Checkpoint, g.CreatedAt = d.Thread, d.Branch, a.next.ID, time.UnixMilli(a.at.UnixMilli()).UTC()
+	if err := g.validateKind(); err != nil {
+		return g, err
+	}
+	g.Thread, g.Branch, g.Checkpoint, g.CreatedAt = d.Thread, d.Branch, a.next.ID, toMillis(a.at)
 	g.Hash, g.Seq, g.Decision = Hash{}, 0, nil // told by the entry
 	if !g.ExpiresAt.IsZero() {
-		g.ExpiresAt = time.UnixMilli(g.ExpiresAt.UnixMilli()).UTC() // as the header has it, or it would be due before it expired
+		g.ExpiresAt = toMillis(g.ExpiresAt) // as the header has it, or it would be due before it expired
 	}
 	body, err := json.Marshal(&g)
 	if err != nil {
@@ -224,6 +245,7 @@ func (a *appending) gate(d *Draft, g Gate) (Gate, error) {
 	}
 	a.add(Record{Kind: RecordGate, Gate: &GateInfo{
 		ID: g.ID, Name: g.Name, Task: g.Task, Occurrence: g.Occurrence, Branch: d.Branch, ExpiresAt: g.ExpiresAt,
+		Kind: g.Kind, Signal: g.Signal, Latch: g.Latch,
 	}}, body)
 	a.ids = append(a.ids, IndexedID{ID: g.ID})
 	a.sign = true

@@ -110,8 +110,11 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 	if c.CreatedAt.IsZero() {
 		h.CreatedAt = c.CreatedAt
 	}
+	if h.Status == StatusWaiting && len(a.answered) > 0 {
+		h.Status = StatusReady
+	}
 	if h.Status == StatusWaiting && len(d.Keep) > 0 {
-		answered, err := a.answered(d)
+		answered, err := a.keptAnswered(d)
 		if err != nil {
 			return err
 		}
@@ -142,6 +145,9 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 	if err := e.change(c); err != nil {
 		return err
 	}
+	if err := a.cursors(d, base, exists); err != nil {
+		return err
+	}
 	return a.finish(next, e, c)
 }
 
@@ -165,7 +171,7 @@ func (a *appending) finish(next *head, e *encoder, c *Change) error {
 // and an event or a subgraph's node happens in the middle of one.
 func stepOf(kind string) uint64 {
 	switch kind {
-	case KindWait, KindFail, KindFork, KindEvent, KindInner:
+	case KindWait, KindFail, KindFork, KindEvent, KindInner, KindCancel:
 		return 0
 	}
 	return 1
@@ -195,7 +201,7 @@ func (e *encoder) change(c *Change) error {
 	}
 	for i := range c.Program {
 		p := &c.Program[i]
-		if !isReserved(p.Name) || p.Name == metaPart || checkPartName(p.Name[1:]) != nil || len(p.Name) > MaxID {
+		if !isReserved(p.Name) || p.Name == metaPart || p.Name == signalsPart || checkPartName(p.Name[1:]) != nil || len(p.Name) > MaxID {
 			return invalid("program", "has a part %.40q; names are $ and 1 to %d bytes of text", p.Name, MaxID-1)
 		}
 		if len(p.Data) > e.l.opt.MaxState {

@@ -26,32 +26,40 @@ func (l *Ledger) gateAt(ctx context.Context, id ID, ref Ref) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	var d *Decision
-	for i := range e.recs {
-		rec := &e.recs[i]
-		switch {
-		case rec.Gate != nil && rec.Gate.ID == id:
-			return r.gate(e, i)
-		case rec.Decision != nil && rec.Decision.Gate == id:
-			if d, err = readDecisionBody(&e.Entry, rec, e.Bodies[i]); err != nil {
-				return nil, err
-			}
-			if e, err = r.entry(rec.Decision.GateSeq, true); err != nil {
-				return nil, err
-			}
-			for j := range e.recs {
-				if g := e.recs[j].Gate; g != nil && g.ID == id {
-					gate, err := r.gate(e, j)
-					if err == nil {
-						gate.Decision = d
-					}
-					return gate, err
-				}
-			}
-			return nil, corrupt("entry %d of thread %q does not hold gate %s", e.Seq, ref.Thread, id)
+	d, at, err := decisionIn(e, id)
+	if err != nil {
+		return nil, err
+	}
+	if d != nil && at != e.Seq {
+		if e, err = r.entry(at, true); err != nil {
+			return nil, err
 		}
 	}
+	for i := range e.recs {
+		if g := e.recs[i].Gate; g != nil && g.ID == id {
+			gate, err := r.gate(e, i)
+			if err == nil {
+				gate.Decision = d
+			}
+			return gate, err
+		}
+	}
+	if d != nil {
+		return nil, corrupt("entry %d of thread %q does not hold gate %s", e.Seq, ref.Thread, id)
+	}
 	return nil, notFound("gate", id)
+}
+
+// decisionIn returns the gate's decision, if the entry holds it, and the entry
+// that holds the gate.
+func decisionIn(e *readEntry, gate ID) (*Decision, uint64, error) {
+	for i := range e.recs {
+		if rec := &e.recs[i]; rec.Decision != nil && rec.Decision.Gate == gate {
+			d, err := readDecisionBody(&e.Entry, rec, e.Bodies[i])
+			return d, rec.Decision.GateSeq, err
+		}
+	}
+	return nil, 0, nil
 }
 
 // gate reads a gate's record; one that went with its checkpoint is not there.
@@ -71,12 +79,15 @@ type GateQuery struct {
 	Thread       string
 	Coordination string
 	Checkpoint   ID
+	Kind         string // gates of this kind only
+	All          bool   // with those that wait for no person: timers, signals, other threads
 	Assignee     string // gates this person may decide: assigned to them, or to nobody
 	Newest       bool   // newest first; otherwise oldest first, thread by thread
 	Limit        int    // 0: all
 }
 
-// Gates yields the gates that wait for a decision: the inbox.
+// Gates yields the gates that wait for a decision: the inbox. What the runtime
+// waits for is not among them unless q names its kind or asks for all.
 func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error] {
 	return func(yield func(*Gate, error) bool) {
 		var found []Ref
@@ -90,6 +101,9 @@ func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error]
 				continue
 			}
 			for _, w := range t.Waiting {
+				if !q.picks(w.Kind) {
+					continue
+				}
 				found, ids = append(found, Ref{t.Thread, w.Seq}), append(ids, w.ID)
 			}
 		}
@@ -125,6 +139,13 @@ func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error]
 			}
 		}
 	}
+}
+
+func (q *GateQuery) picks(kind string) bool {
+	if q.Kind != "" {
+		return q.Kind == kind
+	}
+	return q.All || asksPeople(kind)
 }
 
 func compareIDs(a, b ID) int {
@@ -212,7 +233,7 @@ func (l *Ledger) record(ctx context.Context, id ID, choose func(*Gate, time.Time
 		if err != nil {
 			return err
 		}
-		d.Gate, d.At = id, time.UnixMilli(a.at.UnixMilli()).UTC()
+		d.Gate, d.At = id, toMillis(a.at)
 		a.decision(d, g.Seq)
 		c := *d
 		g.Decision = &c
@@ -276,6 +297,8 @@ func (l *Ledger) mayDecide(g *Gate, d *Decision) error {
 		return &Error{Code: CodeForbidden, Message: message, Hint: hint}
 	}
 	switch {
+	case !asksPeople(g.Kind) && d.Verdict != Cancel:
+		return forbidden("gate "+string(g.ID)+" waits for a "+g.Kind+", not for a person", "send the signal, wait, or cancel")
 	case !g.Allows(d.Verdict):
 		return invalid("verdict", "%q is not among those this gate allows: %v", d.Verdict, g.Verdicts)
 	case !d.Shown.IsZero() && d.Shown != g.Hash:

@@ -284,6 +284,8 @@ func (a *appending) dropAll() (int, error) {
 				a.drop = append(a.drop, r.Checkpoint.ID)
 			case r.Gate != nil:
 				a.drop = append(a.drop, r.Gate.ID)
+			case r.Signal != nil:
+				a.drop = append(a.drop, r.Signal.ID)
 			}
 		}
 	}

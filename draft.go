@@ -18,11 +18,13 @@ type Draft struct {
 
 	Checkpoint *Change // at most one
 	Steps      []Step
+	Takes      []Take // signals whose values the steps are
 	Gates      []Gate // opened with the checkpoint, which must be waiting
 	Keep       []ID   // open gates of the branch that stay open, the others being cancelled by a new checkpoint; if one was decided meanwhile, a waiting checkpoint becomes ready
 
 	revise  ID      // the checkpoint that this one is a new revision of
 	inherit []*Gate // decided gates that a forked thread takes along
+	cancel  bool    // ends a branch that was asked to cancel
 	step    uint64  // the count of steps that a forked thread begins with
 }
 
@@ -103,7 +105,7 @@ func (d *Draft) validate() error {
 	if len(d.Gates) > 0 && (d.Checkpoint == nil || d.Checkpoint.Status != StatusWaiting) {
 		return invalid("gates", "need a checkpoint of status waiting in the same commit")
 	}
-	if len(d.Gates)+len(d.Steps)+len(d.Keep) > maxRecords-8 {
+	if 2*len(d.Gates)+len(d.Steps)+len(d.Takes)+len(d.Keep) > maxRecords-8 {
 		return invalid("draft", "holds more than %d records", maxRecords-8)
 	}
 	for i := range d.Steps {

@@ -113,7 +113,7 @@ func (e *Entry) check() ([]Record, error) {
 // A RecordKind tells what a record is. Numbers are part of the format.
 type RecordKind uint8
 
-// The kinds of record. 7 to 9 are reserved for signals, timers and releases.
+// The kinds of record. 9 is reserved for releases.
 const (
 	RecordCheckpoint RecordKind = 1
 	RecordStep       RecordKind = 2
@@ -121,11 +121,14 @@ const (
 	RecordDecision   RecordKind = 4
 	RecordClaim      RecordKind = 5
 	RecordRemoval    RecordKind = 6
+	RecordSignal     RecordKind = 7
+	RecordTake       RecordKind = 8
 )
 
 var recordNames = map[RecordKind]string{
 	RecordCheckpoint: "checkpoint", RecordStep: "step", RecordGate: "gate",
 	RecordDecision: "decision", RecordClaim: "claim", RecordRemoval: "removal",
+	RecordSignal: "signal", RecordTake: "take",
 }
 
 // String returns the noun, as in logs and JSON.
@@ -163,6 +166,8 @@ type Record struct {
 	Decision   *DecideInfo  `json:"decision,omitempty"`
 	Claim      *ClaimInfo   `json:"claim,omitempty"`
 	Removal    *RemovalInfo `json:"removal,omitempty"`
+	Signal     *SignalInfo  `json:"signal,omitempty"`
+	Take       *TakeInfo    `json:"take,omitempty"`
 
 	parts partList // of a checkpoint
 	own   bool     // the checkpoint's id is its order key

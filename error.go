@@ -18,6 +18,7 @@ const (
 	CodeFenced      Code = "fenced"       // a newer claim owns the thread
 	CodeBusy        Code = "busy"         // somebody else is running the thread
 	CodeDecided     Code = "decided"      // the gate has its one decision
+	CodeCancelled   Code = "cancelled"    // the branch was cancelled
 	CodeExpired     Code = "expired"      // the gate's deadline passed
 	CodeAmbiguous   Code = "ambiguous"    // several gates; name one
 	CodeForbidden   Code = "forbidden"    // this actor may not do that
@@ -41,6 +42,7 @@ var (
 	ErrFenced      = &Error{Code: CodeFenced}
 	ErrBusy        = &Error{Code: CodeBusy}
 	ErrDecided     = &Error{Code: CodeDecided}
+	ErrCancelled   = &Error{Code: CodeCancelled}
 	ErrExpired     = &Error{Code: CodeExpired}
 	ErrAmbiguous   = &Error{Code: CodeAmbiguous}
 	ErrForbidden   = &Error{Code: CodeForbidden}

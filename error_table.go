@@ -12,6 +12,7 @@ var errorTable = map[Code]struct{ status, exit int }{
 	CodeBusy:        {409, ExitConflict},
 	CodeDecided:     {409, ExitConflict},
 	CodeAmbiguous:   {409, ExitConflict},
+	CodeCancelled:   {409, ExitConflict},
 	CodeExpired:     {410, ExitExpired},
 	CodeTooLarge:    {413, ExitUsage},
 	CodeCorrupt:     {500, ExitCorrupt},
@@ -30,7 +31,7 @@ const (
 	ExitFailure     = 1 // anything without a code of its own
 	ExitUsage       = 2 // the command line or the input is wrong
 	ExitNotFound    = 3
-	ExitConflict    = 4 // something else won: exists, conflict, fenced, busy, decided, ambiguous
+	ExitConflict    = 4 // something else won: exists, conflict, fenced, busy, decided, ambiguous, cancelled
 	ExitExpired     = 5
 	ExitForbidden   = 6 // not allowed, or no valid token
 	ExitUnavailable = 7 // the store cannot be used now: locked, read-only, full, closed, unknown, newer-schema

@@ -49,6 +49,9 @@ func (l *Ledger) Fork(ctx context.Context, id ID, o *ForkOptions) (*Checkpoint, 
 	l.opt.Observer.forked(l.opt.Logger, h)
 	l.evict(ctx)
 	f := &Checkpoint{Header: *h, State: d.Checkpoint.State, Metadata: c.Metadata, Program: c.Program}
+	if o.Thread != "" {
+		delete(f.Program, signalsPart)
+	}
 	if o.Metadata != nil {
 		f.Metadata = o.Metadata
 	}
@@ -130,6 +133,9 @@ func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions) (*Draft, error) {
 		}
 		d.Thread, d.Branch, d.Checkpoint.Parent, d.Checkpoint.Root = o.Thread, MainBranch, "", true
 		for _, name := range slices.Sorted(maps.Keys(c.Program)) {
+			if name == signalsPart {
+				continue // they are entries of this thread
+			}
 			v := c.Program[name]
 			d.Checkpoint.Program = append(d.Checkpoint.Program, Part{Name: name, Codec: v.Codec, Data: v.Data})
 		}

@@ -125,7 +125,7 @@ func (d *dice) log() *fakeStore {
 	for seq := uint64(1); seq <= uint64(2+d.n(6)); seq++ {
 		h := &Header{
 			ID: ID(fmt.Sprint("c", seq)), Thread: "t", Branch: []string{MainBranch, "b"}[d.n(2)], Order: OrderKey{byte(seq)},
-			Kind: kindCodes[1+d.n(8)], Status: statusCodes[d.n(8)], Size: d.or(d.n(99)),
+			Kind: kindCodes[1+d.n(10)], Status: statusCodes[d.n(8)], Size: d.or(d.n(99)),
 		}
 		list := partList{total: d.or(d.n(4))}
 		if seq > 1 {

@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -34,7 +35,9 @@ type Gate struct {
 	Seq        uint64 `json:"seq"`
 
 	Name         string            `json:"name"`                     // of the question, 1 to 200 bytes, as written in the program
-	Kind         string            `json:"kind,omitempty"`           // "approval" unless set
+	Kind         string            `json:"kind,omitempty"`           // what it waits for: [GateApproval] unless set, a name of yours, or one of the runtime's
+	Signal       string            `json:"signal,omitempty"`         // of [GateSignal]: the name of the signal it waits for
+	Latch        bool              `json:"latch,omitempty"`          // of [GateSignal]: it reads the newest signal and takes none
 	Task         string            `json:"task,omitempty"`           // the execution that asked
 	Occurrence   uint32            `json:"occurrence,omitempty"`     // counts questions of one name in one execution
 	Text         string            `json:"text,omitempty"`           // the question, for a person
@@ -49,6 +52,42 @@ type Gate struct {
 	ExpiresAt    time.Time         `json:"expiresAt,omitzero"` // zero: it waits for ever
 
 	Decision *Decision `json:"decision,omitempty"` // nil while it waits
+}
+
+// The kinds of gate. Those behind the first are the runtime's: nobody is asked,
+// and a person can only cancel them.
+const (
+	GateApproval = "approval" // a person, a program or a policy decides
+	GateTimer    = "timer"    // waits until ExpiresAt: a sleep, a retry
+	GateSignal   = "signal"   // waits for the signal that [Gate.Signal] names
+	GateThread   = "thread"   // waits for the end of another thread; looks again at ExpiresAt
+)
+
+// asksPeople reports whether gates of the kind are for an inbox.
+func asksPeople(kind string) bool {
+	return kind != GateTimer && kind != GateSignal && kind != GateThread
+}
+
+func (g *GateInfo) waiting(seq uint64) WaitingGate {
+	return WaitingGate{g.ID, g.Branch, seq, g.ExpiresAt, cmp.Or(g.Kind, GateApproval), g.Signal, g.Latch}
+}
+
+// validateKind checks what the gate waits for.
+func (g *Gate) validateKind() error {
+	if len(g.Kind) > MaxID || !validText(g.Kind) {
+		return invalid("kind", "of gate %.40q must be at most %d bytes of text", g.Name, MaxID)
+	}
+	if (g.Kind == GateTimer || g.Kind == GateThread) && g.ExpiresAt.IsZero() {
+		return invalid("expiresAt", "of gate %.40q is required to wait for a %s", g.Name, g.Kind)
+	}
+	if g.Kind != GateSignal {
+		if g.Signal != "" || g.Latch {
+			return invalid("signal", "goes with gates of kind signal, not with %.40q", g.Name)
+		}
+		return nil
+	}
+	s := Signal{Name: g.Signal}
+	return s.validate()
 }
 
 // Allows reports whether v is among the gate's verdicts. Cancel and Expire
@@ -72,6 +111,7 @@ type Decision struct {
 	Reason  string          `json:"reason,omitempty"` // at most 4,000 bytes
 	Value   json.RawMessage `json:"value,omitempty"`  // the edits of Edit, the answer of Respond
 	Shown   Hash            `json:"shown,omitzero"`   // hash of what the decider saw; must match where given
+	Signal  uint64          `json:"signal,omitempty"` // the entry of the signal that answered, set by the Ledger
 	At      time.Time       `json:"at"`               // set by the Ledger
 	Seq     uint64          `json:"seq,omitempty"`    // of its entry, set by the Ledger
 }

@@ -20,7 +20,8 @@ type Claim struct {
 	Run    string
 
 	found    *ThreadInfo // nil: there was none
-	fence    uint64      // once recorded, or perhaps recorded
+	ends     claimEnds
+	fence    uint64 // once recorded, or perhaps recorded
 	recorded bool
 }
 
@@ -62,6 +63,7 @@ func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) 
 		found := *t.info // the next append changes it
 		t.claim.found = &found
 	}
+	t.tell()
 	return t.claim, nil
 }
 

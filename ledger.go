@@ -229,6 +229,7 @@ func (l *Ledger) reload(ctx context.Context, t *thread) error {
 		info = found
 	}
 	t.info, t.heads = info, map[string]*head{}
+	t.tell()
 	return nil
 }
 

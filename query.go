@@ -88,6 +88,9 @@ func (l *Ledger) unlessGate(ctx context.Context, id ID, ref Ref, err error) erro
 	if _, e := l.gateAt(ctx, id, ref); e == nil {
 		return notFound("checkpoint", id)
 	}
+	if s, e := l.reader(ctx, ref.Thread).signal(ref.Seq); e == nil && s.ID == id {
+		return notFound("checkpoint", id)
+	}
 	return err
 }
 
@@ -238,4 +241,6 @@ func (l *Ledger) Threads(ctx context.Context, q ThreadQuery) iter.Seq2[*ThreadIn
 }
 
 // gone reports that nothing is left of a thread but the record that says so.
-func (t *ThreadInfo) gone() bool { return len(t.Branches) == 0 && t.Checkpoints == 0 }
+func (t *ThreadInfo) gone() bool {
+	return len(t.Branches) == 0 && t.Checkpoints == 0 && len(t.Signals) == 0
+}

@@ -39,6 +39,9 @@ type GateInfo struct {
 	Occurrence uint32    `json:"occurrence,omitempty"`
 	Branch     string    `json:"branch,omitempty"`
 	ExpiresAt  time.Time `json:"expiresAt,omitzero"`
+	Kind       string    `json:"kind,omitempty"`
+	Signal     string    `json:"signal,omitempty"` // of [GateSignal]: what it waits for
+	Latch      bool      `json:"latch,omitempty"`
 }
 
 // A DecideInfo is the header of a decision; the body is the [Decision] as JSON.
@@ -78,7 +81,7 @@ type BranchHead struct {
 
 var verdictCodes = []Verdict{"", Approve, Reject, Edit, Respond, Expire, Cancel}
 var statusCodes = []Status{StatusSaved, StatusRunning, StatusWaiting, StatusReady, StatusInterrupted, StatusDone, StatusFailed, StatusCancelled}
-var kindCodes = []string{"", KindSave, KindInput, KindNode, KindWait, KindUpdate, KindFork, KindFail, KindEvent, KindInner}
+var kindCodes = []string{"", KindSave, KindInput, KindNode, KindWait, KindUpdate, KindFork, KindFail, KindEvent, KindInner, KindCancel}
 
 func codeOf[T comparable](table []T, v T) uint64 {
 	for i, t := range table {
@@ -207,6 +210,10 @@ func (rec *Record) append(b []byte) []byte {
 		b = rec.Claim.append(b)
 	case RecordRemoval:
 		b = rec.Removal.append(b)
+	case RecordSignal:
+		b = rec.Signal.append(b)
+	case RecordTake:
+		b = rec.Take.append(b)
 	}
 	return b
 }
@@ -235,6 +242,10 @@ func (rec *Record) read(r *decoder) {
 		rec.Claim = readClaim(r)
 	case RecordRemoval:
 		rec.Removal = readRemoval(r)
+	case RecordSignal:
+		rec.Signal = readSignal(r)
+	case RecordTake:
+		rec.Take = readTake(r)
 	default:
 		r.Fail("record of unknown kind %d", rec.Kind)
 	}
@@ -257,6 +268,10 @@ func (rec *Record) check(e *Entry, r *decoder) {
 		}
 	case rec.Decision != nil && (rec.Decision.GateSeq == 0 || rec.Decision.GateSeq > e.Seq):
 		r.Fail("a decision about a gate in entry %d", rec.Decision.GateSeq)
+	case rec.Signal != nil && rec.Signal.Prev >= e.Seq:
+		r.Fail("a signal behind one in entry %d", rec.Signal.Prev)
+	case rec.Take != nil && (rec.Take.Signal == 0 || rec.Take.Signal > e.Seq):
+		r.Fail("a signal taken from entry %d", rec.Take.Signal)
 	}
 }
 
@@ -280,14 +295,17 @@ func (g *GateInfo) append(b []byte) []byte {
 	b = canon.AppendString(b, g.Task)
 	b = canon.AppendUint(b, uint64(g.Occurrence))
 	b = canon.AppendString(b, branchCode(g.Branch))
-	return appendTime(b, g.ExpiresAt)
+	b = appendGateKind(appendTime(b, g.ExpiresAt), g.Kind)
+	return appendAwaited(b, g.Kind, g.Signal, g.Latch)
 }
 
 func readGate(r *decoder) *GateInfo {
-	return &GateInfo{
+	g := &GateInfo{
 		ID: readGateID(r), Name: r.String(), Task: r.String(), Occurrence: readUint32(r),
-		Branch: readBranch(r), ExpiresAt: readTime(r),
+		Branch: readBranch(r), ExpiresAt: readTime(r), Kind: readGateKind(r),
 	}
+	g.Signal, g.Latch = readAwaited(r, g.Kind)
+	return g
 }
 
 func (d *DecideInfo) append(b []byte) []byte {

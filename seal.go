@@ -38,3 +38,6 @@ func seal(e *Entry, h *entryHeader, t *ThreadInfo, at time.Time, records []Recor
 		}
 	}
 }
+
+// toMillis rounds a time to what headers can say.
+func toMillis(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }

@@ -20,6 +20,9 @@ type ThreadInfo struct {
 	Branches     []BranchHead  `json:"branches,omitempty"` // main first, then by name
 	Waiting      []WaitingGate `json:"waiting,omitempty"`  // open gates, oldest first
 	Due          Millis        `json:"due,omitempty"`      // when the next gate expires or timer fires; 0: never
+	Signals      []SignalMark  `json:"signals,omitempty"`  // the newest signal of each name, in the order the names first came
+	Taken        []SignalTake  `json:"taken,omitempty"`    // how far each branch took them
+	Cancelling   []CancelMark  `json:"cancelling,omitempty"`
 	Lease        Lease         `json:"lease,omitzero"`
 	Checkpoints  int           `json:"checkpoints"`
 	Created      Millis        `json:"created"`
@@ -33,6 +36,9 @@ type WaitingGate struct {
 	Branch    string    `json:"branch"`
 	Seq       uint64    `json:"seq"` // of the entry that opened it
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+	Kind      string    `json:"kind"`
+	Signal    string    `json:"signal,omitempty"` // of [GateSignal]: what it waits for
+	Latch     bool      `json:"latch,omitempty"`
 }
 
 // A Lease is the right to append to a thread. Fence grows with each claim; an
@@ -91,12 +97,16 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 		case r.Checkpoint != nil:
 			t.applyCheckpoint(r.Checkpoint, e.Seq)
 		case r.Gate != nil:
-			t.Waiting = append(slices.Clip(t.Waiting), WaitingGate{r.Gate.ID, r.Gate.Branch, e.Seq, r.Gate.ExpiresAt})
+			t.Waiting = append(slices.Clip(t.Waiting), r.Gate.waiting(e.Seq))
 		case r.Decision != nil:
 			t.applyDecision(r.Decision, e.Seq)
 		case r.Claim != nil:
 			c := r.Claim
 			t.Lease = Lease{Owner: c.Owner, Fence: c.Fence, Run: c.Run, Held: !c.Unclaim}
+		case r.Signal != nil:
+			t.applySignal(r.Signal, e.Seq)
+		case r.Take != nil:
+			t.applyTake(r.Take, e.Seq)
 		case r.Removal != nil:
 			t.applyRemoval(r.Removal)
 			if r.Removal.Whole {
@@ -135,6 +145,9 @@ func (t *ThreadInfo) applyCheckpoint(c *Header, seq uint64) {
 		t.Coordination = c.Coordination
 	}
 	t.setBranch(BranchHead{c.Branch, c.ID, seq, c.Status})
+	if isOver(c.Status) {
+		t.cancelled(c.Branch)
+	}
 	if c.Status != StatusRunning {
 		t.Lease.Held = false // parked or ended: nobody runs it now
 	}
@@ -160,6 +173,8 @@ func (t *ThreadInfo) applyRemoval(m *RemovalInfo) {
 	for _, h := range m.Heads {
 		if h.Head == "" {
 			t.Branches = slices.DeleteFunc(slices.Clone(t.Branches), func(b BranchHead) bool { return b.Branch == h.Branch })
+			t.Taken = slices.DeleteFunc(slices.Clone(t.Taken), func(k SignalTake) bool { return k.Branch == h.Branch })
+			t.cancelled(h.Branch)
 			continue
 		}
 		t.setBranch(h)
@@ -228,7 +243,9 @@ func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
 	for _, w := range t.Waiting {
 		b = canon.AppendString(appendGateID(b, w.ID), branchCode(w.Branch))
 		b = appendTime(canon.AppendUint(b, w.Seq), w.ExpiresAt)
+		b = appendAwaited(appendGateKind(b, w.Kind), w.Kind, w.Signal, w.Latch)
 	}
+	b = t.appendSignals(b)
 	b = canon.AppendUint(b, uint64(t.Due))
 	b = canon.AppendUint(canon.AppendString(b, t.Lease.Owner), t.Lease.Fence)
 	b = appendBool(canon.AppendString(b, t.Lease.Run), t.Lease.Held)
@@ -253,8 +270,11 @@ func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 		t.Branches = append(t.Branches, BranchHead{readBranch(r), readID(r), r.Uint(), readCode(r, statusCodes)})
 	}
 	for range r.Items() {
-		t.Waiting = append(t.Waiting, WaitingGate{readGateID(r), readBranch(r), r.Uint(), readTime(r)})
+		w := WaitingGate{ID: readGateID(r), Branch: readBranch(r), Seq: r.Uint(), ExpiresAt: readTime(r), Kind: readGateKind(r)}
+		w.Signal, w.Latch = readAwaited(r, w.Kind)
+		t.Waiting = append(t.Waiting, w)
 	}
+	t.readSignals(r)
 	t.Due = Millis(r.Uint())
 	t.Lease = Lease{Owner: r.String(), Fence: r.Uint(), Run: r.String(), Held: readBool(r)}
 	t.Checkpoints = int(r.Int())

@@ -148,6 +148,8 @@ type (
 		count     int
 		heads     map[string]uint64
 		gates     []string
+		name      string // of a signal
+		signal    uint64 // the one before, or the one taken
 	}
 )
 
@@ -162,7 +164,7 @@ func (c *cursor) ref() ref {
 func (c *cursor) checkpoint(r *record, thread string) {
 	flags := c.uint("flags")
 	r.id = c.id("id", "", 0)
-	c.below(9, "kind")
+	c.below(11, "kind")
 	c.below(8, "status")
 	c.uint("step")
 	c.size("size of the state")
@@ -273,6 +275,12 @@ func (c *cursor) record(thread string) *record {
 		c.below(1<<32, "occurrence")
 		c.str("branch", "main")
 		c.uint("expires")
+		if kind := c.below(5, "kind (0 approval, 1 timer, 2 signal, 3 thread, 4 another)"); kind == 4 {
+			c.str("kind", "", "approval", "timer", "signal", "thread")
+		} else if kind == 2 {
+			c.str("signal")
+			c.byte("latch")
+		}
 	case 4:
 		r.id, r.gateSeq, r.verdict = c.id("gate", "gate-", 2), c.uint("gate's entry"), c.below(7, "verdict")
 		c.str("by")
@@ -292,6 +300,14 @@ func (c *cursor) record(thread string) *record {
 			c.below(8, "status")
 		})
 		c.list("gates", func() { r.gates = append(r.gates, c.id("gate", "gate-", 2)) })
+	case 7:
+		r.id, r.name = c.id("signal", "", 0), c.str("name")
+		c.str("by")
+		c.byte("latch")
+		r.branch, r.signal = c.str("branch"), c.uint("signal before")
+	case 8:
+		c.str("branch", "main")
+		r.name, r.signal = c.str("name"), c.uint("its entry")
 	default:
 		panic("unknown kind of record")
 	}
@@ -343,6 +359,7 @@ func newAudit(g *goldenFile) (a *audit, err error) {
 	keyID := "ed25519:" + hex.EncodeToString(spki[:8])
 	prev, listed, absent, heads := make([]byte, 32), map[string]bool{}, []string{}, map[string]uint64{}
 	gates, decided, fence := map[string]uint64{}, map[string]bool{}, uint64(0)
+	signals, newest := map[string]bool{}, map[string]uint64{}
 	for i, e := range g.Entries {
 		fail := func(format string, args ...any) { panic(fmt.Sprintf("entry %d: ", i+1) + fmt.Sprintf(format, args...)) }
 		hash := domainHash("posthouse/entry/1", []byte(g.Thread), append(uvarint(uint64(e.Generation)), uvarint(e.Seq)...), e.Prev, e.Header)
@@ -400,6 +417,15 @@ func newAudit(g *goldenFile) (a *audit, err error) {
 					listed[fmt.Sprint(b.Seq, b.Record)] = true
 				}
 				maps.Copy(heads, r.heads)
+			case 7:
+				if r.branch == "" && newest[r.name] != r.signal {
+					fail("wrong signal")
+				}
+				newest[r.name], signals[fmt.Sprint(r.name, e.Seq)] = e.Seq, true
+			case 8:
+				if !signals[fmt.Sprint(r.name, r.signal)] {
+					fail("wrong take")
+				}
 			}
 		}
 	}
@@ -520,6 +546,7 @@ func TestFormatIsEnough(t *testing.T) {
 			}
 			delete(at, "$meta")
 		}
+		delete(at, "$signals")
 		if len(at) != len(want.State) {
 			t.Errorf("%s has %d parts, want %d", want.ID, len(at), len(want.State))
 		}

@@ -158,13 +158,23 @@ func goldenThread(t testing.TB, l *posthouse.Ledger) {
 			Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Node: "analyze", Agent: "analyzer", Next: []string{"analyze"}, Parts: parts,
 		}})
 	}
+	signal := func(s posthouse.Signal) { must[*posthouse.Signal](t)(l.Signal(ctx, thread, s)) }
+	signal(posthouse.Signal{Name: "paid", Value: json.RawMessage(`{"amount":12.5}`), By: "bank"})
 	wait := commit(&posthouse.Draft{
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"approve"}},
 		Gates: []posthouse.Gate{{
 			Name: "refund", Task: "42/approve", Text: "Refund?", Payload: json.RawMessage(`{"amount":12.5}`),
 			ExpiresAt: time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC),
-		}, {ID: "my-gate", Name: "audit", Task: "42/approve", Occurrence: 1}},
+		}, {ID: "my-gate", Name: "audit", Task: "42/approve", Occurrence: 1}, {
+			Name: "signal:paid", Task: "42/approve", Kind: posthouse.GateSignal, Signal: "paid",
+		}, {
+			Name: "signal:limit", Task: "42/approve", Kind: posthouse.GateSignal, Signal: "limit", Latch: true,
+		}, {
+			Name: "sleep", Task: "42/approve", Kind: posthouse.GateTimer, ExpiresAt: time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC),
+		}, {Name: "colour", Task: "42/approve", Kind: "choice"}},
 	})
+	signal(posthouse.Signal{Name: "limit", Value: json.RawMessage(`100`), Latch: true})
+	signal(posthouse.Signal{Name: "limit", Value: json.RawMessage(`90`)})
 	must[*posthouse.Gate](t)(l.Decide(ctx, wait.Gates[0].ID, posthouse.Decision{
 		Verdict: posthouse.Edit, By: "alice", Reason: "half", Value: json.RawMessage(`{"amount":6}`), Shown: wait.Hash,
 	}))
@@ -184,6 +194,7 @@ func goldenThread(t testing.TB, l *posthouse.Ledger) {
 	hand.State["Note"] = posthouse.Value{Codec: "raw", Data: nil}
 	must[*posthouse.Checkpoint](t)(l.Save(ctx, hand, &posthouse.SaveOptions{Replace: true}))
 	must[*posthouse.Deleted](t)(l.Delete(ctx, failed.Checkpoint.ID, &posthouse.DeleteOptions{By: "alice", Reason: "to try again"}))
+	must[*posthouse.Header](t)(l.Cancel(ctx, thread, &posthouse.CancelOptions{Branch: "what-if", By: "carol", Reason: "seen enough"}))
 }
 
 // goldenStore puts the golden thread into a store, as a reader of an old file

@@ -19,6 +19,8 @@ type records struct {
 	removed     map[posthouse.BodyRef]bool // bodies that a removal record lists
 	absent      []absence
 	fence       uint64
+	signals     map[uint64]string // names by entry
+	newest      map[string]uint64 // entries by name
 }
 
 type place struct {
@@ -45,6 +47,7 @@ func newRecords() *records {
 	return &records{
 		checkpoints: map[posthouse.ID]place{}, at: map[uint64]posthouse.ID{},
 		gates: map[posthouse.ID]gatePlace{}, removed: map[posthouse.BodyRef]bool{},
+		signals: map[uint64]string{}, newest: map[string]uint64{},
 	}
 }
 
@@ -77,6 +80,10 @@ func (c *chain) fold(e *posthouse.Entry, recs []posthouse.Record) {
 			c.claim(e, i, r.Claim)
 		case r.Removal != nil:
 			c.removal(e, i, r.Removal, b)
+		case r.Signal != nil:
+			c.signal(e, i, r.Signal)
+		case r.Take != nil:
+			c.take(e, i, r.Take)
 		}
 	}
 	if err := c.info.Apply(e); err != nil {
@@ -208,6 +215,23 @@ func (c *chain) claim(e *posthouse.Entry, i int, claim *posthouse.ClaimInfo) {
 		c.wrong(e.Seq, i, "", "it claims fence %d, which does not grow from %d", claim.Fence, s.fence)
 	}
 	s.fence = max(s.fence, claim.Fence)
+}
+
+func (c *chain) signal(e *posthouse.Entry, i int, g *posthouse.SignalInfo) {
+	s := c.records
+	if g.Branch != "" {
+		return // a request to the runtime: nobody takes it
+	}
+	if g.Prev != s.newest[g.Name] {
+		c.wrong(e.Seq, i, g.ID, "it follows signal %s of entry %d, but the newest is that of entry %d", g.Name, g.Prev, s.newest[g.Name])
+	}
+	s.newest[g.Name], s.signals[e.Seq] = e.Seq, g.Name
+}
+
+func (c *chain) take(e *posthouse.Entry, i int, k *posthouse.TakeInfo) {
+	if name, ok := c.records.signals[k.Signal]; !ok || name != k.Name {
+		c.wrong(e.Seq, i, "", "it takes signal %s from entry %d, which does not hold it", k.Name, k.Signal)
+	}
 }
 
 func (c *chain) removal(e *posthouse.Entry, i int, m *posthouse.RemovalInfo, body []byte) {

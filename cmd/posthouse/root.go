@@ -53,7 +53,7 @@ Every flag can be set by an environment variable: POSTHOUSE_ and the flag's
 name in capitals, as in POSTHOUSE_DATA_DIR. NO_COLOR turns colours off.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 not found, 4 something
-else won (decided, conflict, busy, exists, ambiguous), 5 expired, 6 forbidden,
+else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 forbidden,
 7 not available now, 8 damage found.`,
 		SilenceUsage: true, SilenceErrors: true,
 		Args: cobra.NoArgs,

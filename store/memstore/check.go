@@ -106,6 +106,6 @@ func mentions(e *posthouse.Entry, id posthouse.ID) bool {
 	recs, err := e.Records()
 	return err == nil && slices.ContainsFunc(recs, func(r posthouse.Record) bool {
 		return r.Checkpoint != nil && r.Checkpoint.ID == id || r.Gate != nil && r.Gate.ID == id ||
-			r.Decision != nil && r.Decision.Gate == id
+			r.Decision != nil && r.Decision.Gate == id || r.Signal != nil && r.Signal.ID == id
 	})
 }

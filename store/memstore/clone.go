@@ -59,5 +59,6 @@ func cloneRows(ids []posthouse.IndexedID) []*row {
 func cloneInfo(t *posthouse.ThreadInfo) posthouse.ThreadInfo {
 	c := *t
 	c.Branches, c.Waiting = slices.Clone(t.Branches), slices.Clone(t.Waiting)
+	c.Signals, c.Taken, c.Cancelling = slices.Clone(t.Signals), slices.Clone(t.Taken), slices.Clone(t.Cancelling)
 	return c
 }

@@ -226,6 +226,11 @@ func (t *threadCheck) visit(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 				return err
 			}
 		}
+		if s := records[i].Signal; s != nil {
+			if err := t.gate(s.ID, e.Seq, id); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func (c *conn) entry(id int64) (*posthouse.Entry, error) {
 }
 
 // idOf returns the id that a record brings to the index: a checkpoint's, a
-// gate's, and with a decision the gate's again.
+// gate's, a signal's, and with a decision the gate's again.
 func idOf(r *posthouse.Record) (id posthouse.ID, ok bool) {
 	switch {
 	case r.Checkpoint != nil:
@@ -132,6 +132,8 @@ func idOf(r *posthouse.Record) (id posthouse.ID, ok bool) {
 		return r.Gate.ID, true
 	case r.Decision != nil:
 		return r.Decision.Gate, true
+	case r.Signal != nil:
+		return r.Signal.ID, true
 	}
 	return "", false
 }

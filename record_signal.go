@@ -1,0 +1,86 @@
+package posthouse
+
+import "github.com/posthouse/posthouse/internal/canon"
+
+// A SignalInfo is the header of a signal; the body is its value, JSON.
+type SignalInfo struct {
+	ID     ID     `json:"id"`
+	Name   string `json:"name"` // one that begins with $ is the runtime's own
+	By     string `json:"by,omitempty"`
+	Latch  bool   `json:"latch,omitempty"`
+	Branch string `json:"branch,omitempty"` // which branch a request of the runtime is about; empty for all others
+	Prev   uint64 `json:"prev,omitempty"`   // entry of the thread's signal of this name before; 0: it is the first
+}
+
+// A TakeInfo says that a branch took a signal: waits of the branch for that
+// name go on behind it. It has no body; it stands in the entry that records
+// what the signal's value became, a step result or the decision of a gate.
+type TakeInfo struct {
+	Branch string `json:"branch"`
+	Name   string `json:"name"`
+	Signal uint64 `json:"signal"` // the signal's entry
+}
+
+func (s *SignalInfo) append(b []byte) []byte {
+	b = canon.AppendString(appendID(b, s.ID), s.Name)
+	b = appendBool(canon.AppendString(b, s.By), s.Latch)
+	return canon.AppendUint(canon.AppendString(b, s.Branch), s.Prev)
+}
+
+func readSignal(r *decoder) *SignalInfo {
+	return &SignalInfo{ID: readID(r), Name: r.String(), By: r.String(), Latch: readBool(r), Branch: r.String(), Prev: r.Uint()}
+}
+
+func (t *TakeInfo) append(b []byte) []byte {
+	b = canon.AppendString(b, branchCode(t.Branch))
+	return canon.AppendUint(canon.AppendString(b, t.Name), t.Signal)
+}
+
+func readTake(r *decoder) *TakeInfo {
+	return &TakeInfo{Branch: readBranch(r), Name: r.String(), Signal: r.Uint()}
+}
+
+// The kinds of gate that have a code; any other is written as text.
+var gateKindCodes = []string{GateApproval, GateTimer, GateSignal, GateThread}
+
+func appendGateKind(b []byte, kind string) []byte {
+	if kind == "" {
+		kind = GateApproval
+	}
+	code := codeOf(gateKindCodes, kind)
+	b = canon.AppendUint(b, code)
+	if code == uint64(len(gateKindCodes)) {
+		b = canon.AppendString(b, kind)
+	}
+	return b
+}
+
+func readGateKind(r *decoder) string {
+	code := r.Uint()
+	if code < uint64(len(gateKindCodes)) {
+		return gateKindCodes[code]
+	}
+	kind := ""
+	if code > uint64(len(gateKindCodes)) {
+		r.Fail("code %d out of range", code)
+	} else if kind = r.String(); kind == "" || codeOf(gateKindCodes, kind) < code {
+		r.Fail("a kind of gate in its long form")
+	}
+	return kind
+}
+
+// appendAwaited writes which signal a gate waits for: only gates of that kind
+// have it.
+func appendAwaited(b []byte, kind, signal string, latch bool) []byte {
+	if kind != GateSignal {
+		return b
+	}
+	return appendBool(canon.AppendString(b, signal), latch)
+}
+
+func readAwaited(r *decoder, kind string) (signal string, latch bool) {
+	if kind != GateSignal {
+		return "", false
+	}
+	return r.String(), readBool(r)
+}
