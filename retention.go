@@ -48,6 +48,13 @@ func (r *retention) recount(n, limit int) bool {
 	return r.due(limit)
 }
 
+// recountNext has the checkpoints counted anew when the next one is saved.
+func (r *retention) recountNext() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counted = false
+}
+
 // evicted ends a pass that took away gone checkpoints and had to leave the
 // rest of those beyond the cap.
 func (r *retention) evicted(gone, limit int) {

@@ -1,0 +1,47 @@
+package posthouse_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+// A thread moves to another store as a file: ids, hashes and history stay.
+func ExampleLedger_Export() {
+	ctx := context.Background()
+	here, err := posthouse.Open(memstore.New(), nil)
+	if err != nil {
+		panic(err)
+	}
+	state, _ := posthouse.Opaque(nil, "refund order 1234")
+	c, err := here.Save(ctx, posthouse.Root("order-1234", state), nil)
+	if err != nil {
+		panic(err)
+	}
+	var file bytes.Buffer
+	if _, err := here.Export(ctx, "order-1234", &file, nil); err != nil {
+		panic(err)
+	}
+
+	there, err := posthouse.Open(memstore.New(), nil)
+	if err != nil {
+		panic(err)
+	}
+	done, err := there.Import(ctx, bytes.NewReader(file.Bytes()), nil)
+	if err != nil {
+		panic(err)
+	}
+	same, err := there.Get(ctx, c.ID)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(done.Thread, done.Entries, same.Hash == c.Hash)
+	_, err = there.Import(ctx, bytes.NewReader(file.Bytes()), nil)
+	fmt.Println(err)
+	// Output:
+	// order-1234 1 true
+	// posthouse: thread order-1234 exists (nothing was written; delete it for good, or import into another store)
+}

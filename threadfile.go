@@ -1,0 +1,281 @@
+package posthouse
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/posthouse/posthouse/internal/canon"
+)
+
+// A thread file is a thread as it is: docs/format.md, section 10.
+const (
+	fileMagic = "posthouse-thread/1\n"
+	fileName  = "posthouse-thread/" // what every version begins with
+
+	frameEnd   = 0
+	frameSlot  = 1
+	frameEntry = 2
+
+	maxFrame     = 1 << 30 // bytes
+	maxSlotValue = 1 << 20 // bytes, as the Store's contract has it
+)
+
+// A ThreadFile says what a thread file holds.
+type ThreadFile struct {
+	Thread      string   `json:"thread"`
+	Entries     int      `json:"entries"`
+	Checkpoints int      `json:"checkpoints"` // in its log, removed ones included
+	Slots       int      `json:"slots"`
+	Bytes       int64    `json:"bytes"` // of the file
+	Tail        Position `json:"tail"`
+}
+
+func badFile(format string, args ...any) *Error {
+	return &Error{
+		Code: CodeCorrupt, Message: "the thread file " + fmt.Sprintf(format, args...),
+		Hint: "it is truncated or damaged: nothing was imported; export the thread again",
+	}
+}
+
+// A fileWriter writes a thread file.
+type fileWriter struct {
+	w   *bufio.Writer
+	sum hash.Hash
+	n   int64
+	buf []byte
+}
+
+func newFileWriter(w io.Writer, thread string) (*fileWriter, error) {
+	f := &fileWriter{w: bufio.NewWriterSize(w, 64<<10), sum: sha256.New()}
+	return f, f.write(canon.AppendString([]byte(fileMagic), thread))
+}
+
+func (f *fileWriter) write(b []byte) error {
+	f.sum.Write(b)
+	n, err := f.w.Write(b)
+	f.n += int64(n)
+	return err
+}
+
+func (f *fileWriter) frame(kind byte, payload []byte) error {
+	if len(payload) > maxFrame {
+		return tooLarge("a frame of the file", len(payload), maxFrame)
+	}
+	head := canon.AppendUint([]byte{kind}, uint64(len(payload)))
+	return errors.Join(f.write(head), f.write(payload))
+}
+
+func (f *fileWriter) slot(step string, s Slot) error {
+	b := canon.AppendUint(canon.AppendString(nil, step), s.Fence)
+	return f.frame(frameSlot, canon.AppendBytes(b, s.Value))
+}
+
+func (f *fileWriter) entry(e *Entry) error {
+	b := canon.AppendUint(canon.AppendUint(f.buf[:0], uint64(e.Generation)), e.Seq)
+	b = append(b, e.Prev[:]...)
+	b = canon.AppendBytes(b, e.Header)
+	b = append(b, e.Hash[:]...)
+	b = canon.AppendBytes(b, e.Sig)
+	b = canon.AppendUint(b, uint64(len(e.Bodies)))
+	for _, body := range e.Bodies {
+		if len(body) == 0 {
+			b = append(b, 0)
+			continue
+		}
+		b = canon.AppendBytes(append(b, 1), body)
+	}
+	f.buf = b
+	return f.frame(frameEntry, b)
+}
+
+func (f *fileWriter) end(t *ThreadFile) error {
+	b := canon.AppendUint(canon.AppendUint(nil, uint64(t.Slots)), uint64(t.Entries))
+	if err := f.frame(frameEnd, b); err != nil {
+		return err
+	}
+	if err := f.write(f.sum.Sum(nil)); err != nil {
+		return err
+	}
+	t.Bytes = f.n
+	return f.w.Flush()
+}
+
+// A fileReader reads a thread file, frame by frame. What it hands out is good
+// until the next call.
+type fileReader struct {
+	r      *bufio.Reader
+	sum    hash.Hash
+	n      int64
+	thread string
+	digest Hash // of the whole file, once its end was read
+
+	slots, entries int
+	step           string // of the slot before
+	buf            bytes.Buffer
+}
+
+func newFileReader(r io.Reader) (*fileReader, error) {
+	f := &fileReader{r: bufio.NewReaderSize(r, 64<<10), sum: sha256.New()}
+	magic, err := f.raw(len(fileMagic))
+	switch {
+	case err != nil && !bytes.HasPrefix([]byte(fileMagic), magic):
+		return nil, invalid("file", "is no thread file")
+	case err != nil:
+		return nil, err
+	case string(magic) == fileMagic:
+	case bytes.HasPrefix(magic, []byte(fileName)):
+		return nil, &Error{Code: CodeNewer, Message: fmt.Sprintf("the thread file has the format %.40q", magic), Hint: "use the version of posthouse that wrote it"}
+	default:
+		return nil, invalid("file", "is no thread file")
+	}
+	name, err := f.bytes(MaxID)
+	if err != nil {
+		return nil, err
+	}
+	f.thread = string(name)
+	if err := validateName("thread", f.thread); err != nil {
+		return nil, badFile("names no thread: %v", err)
+	}
+	return f, nil
+}
+
+// ReadByte is for binary.ReadUvarint.
+func (f *fileReader) ReadByte() (byte, error) {
+	c, err := f.r.ReadByte()
+	if err != nil {
+		return 0, f.failed(err)
+	}
+	f.sum.Write([]byte{c})
+	f.n++
+	return c, nil
+}
+
+func (f *fileReader) failed(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return badFile("ends in the middle, after %d bytes", f.n)
+	}
+	return err
+}
+
+// raw reads n bytes, making room for them as they come.
+func (f *fileReader) raw(n int) ([]byte, error) {
+	f.buf.Reset()
+	got, err := io.CopyN(&f.buf, f.r, int64(n))
+	f.n += got
+	f.sum.Write(f.buf.Bytes())
+	if err != nil {
+		return f.buf.Bytes(), f.failed(err)
+	}
+	return f.buf.Bytes(), nil
+}
+
+// bytes reads a length and as many bytes.
+func (f *fileReader) bytes(limit uint64) ([]byte, error) {
+	at := f.n
+	n, err := binary.ReadUvarint(f)
+	var e *Error
+	switch {
+	case errors.As(err, &e):
+		return nil, err
+	case err != nil:
+		return nil, badFile("has a bad length at byte %d", at)
+	case n > limit:
+		return nil, badFile("has a length of %d at byte %d", n, at)
+	case len(canon.AppendUint(nil, n)) != int(f.n-at):
+		return nil, badFile("has a length that is not minimal at byte %d", at)
+	}
+	return f.raw(int(n))
+}
+
+// next returns the next slot or the next entry; both nil at the file's end.
+func (f *fileReader) next() (*SlotItem, *Entry, error) {
+	at := f.n
+	kind, err := f.ReadByte()
+	if err != nil {
+		return nil, nil, err
+	}
+	payload, err := f.bytes(maxFrame)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := canon.NewReader(payload)
+	var slot *SlotItem
+	var entry *Entry
+	switch {
+	case kind == frameSlot && f.entries == 0:
+		slot = f.readSlot(r)
+		f.slots++
+	case kind == frameEntry:
+		entry = f.readEntry(r)
+		f.entries++
+	case kind == frameEnd:
+		if r.Uint() != uint64(f.slots) || r.Uint() != uint64(f.entries) {
+			r.Fail("it counts other slots and entries than are there")
+		}
+	default:
+		r.Fail("a frame of kind %d", kind)
+	}
+	if err := r.Done(); err != nil {
+		return nil, nil, badFile("has a bad frame at byte %d: %v", at, err)
+	}
+	if kind == frameEnd {
+		return nil, nil, f.end()
+	}
+	return slot, entry, nil
+}
+
+func (f *fileReader) readSlot(r *canon.Reader) *SlotItem {
+	s := &SlotItem{Key: SlotKey{f.thread, r.String()}}
+	s.Fence, s.Value = r.Uint(), bytes.Clone(r.Bytes())
+	if f.slots > 0 && s.Key.Step <= f.step || s.Key.Step == "" || len(s.Value) > maxSlotValue {
+		r.Fail("a slot out of order, without a name or too large")
+	}
+	f.step = s.Key.Step
+	return s
+}
+
+func (f *fileReader) readEntry(r *canon.Reader) *Entry {
+	e := &Entry{Thread: f.thread, Generation: readUint32(r), Seq: r.Uint()}
+	copy(e.Prev[:], r.Raw(32))
+	e.Header = bytes.Clone(r.Bytes())
+	copy(e.Hash[:], r.Raw(32))
+	if sig := r.Bytes(); len(sig) > 0 {
+		e.Sig = bytes.Clone(sig)
+	}
+	e.Bodies = [][]byte{}
+	for range r.Items() {
+		if !readBool(r) {
+			e.Bodies = append(e.Bodies, nil)
+			continue
+		}
+		body := bytes.Clone(r.Bytes())
+		if len(body) == 0 {
+			r.Fail("a body of no bytes")
+		}
+		e.Bodies = append(e.Bodies, body)
+	}
+	return e
+}
+
+// end checks what follows the last frame.
+func (f *fileReader) end() error {
+	want := f.sum.Sum(nil)
+	have, err := f.raw(len(want))
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(have, want) {
+		return badFile("does not have the sum it ends with")
+	}
+	if _, err := f.r.ReadByte(); !errors.Is(err, io.EOF) {
+		return badFile("goes on behind its end")
+	}
+	f.digest = Hash(want)
+	return nil
+}
