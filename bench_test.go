@@ -8,8 +8,13 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-func BenchmarkCommit(b *testing.B) {
-	ctx, l := context.Background(), open(b, nil)
+func BenchmarkCommit(b *testing.B) { benchmarkCommit(b, nil) }
+
+// BenchmarkCommitSealed is BenchmarkCommit with a cipher.
+func BenchmarkCommitSealed(b *testing.B) { benchmarkCommit(b, keyring(b, "k1")) }
+
+func benchmarkCommit(b *testing.B, c posthouse.Cipher) {
+	ctx, l := context.Background(), open(b, &posthouse.Options{Cipher: c})
 	data := bytes.Repeat([]byte("a"), 200)
 	b.ReportAllocs()
 	for i := range b.N {

@@ -38,6 +38,9 @@ func (l *Ledger) sweep(ctx context.Context, thread string) error {
 			return err
 		}
 	}
+	if err := l.dropKeys(ctx, thread, tree.gone); err != nil {
+		return err
+	}
 	gone, unlisted := tree.unneeded()
 	if len(unlisted) > 0 {
 		err := l.attest(ctx, thread)

@@ -118,7 +118,7 @@ func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error]
 		n := 0
 		for _, i := range order {
 			g, err := l.gateAt(ctx, ids[i], found[i])
-			if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCorrupt) {
+			if errors.Is(err, ErrNotFound) || mayBeGone(err) {
 				if g, err = l.Gate(ctx, ids[i]); errors.Is(err, ErrNotFound) {
 					continue // it went with its checkpoint since
 				}

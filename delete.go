@@ -226,6 +226,7 @@ func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptio
 	}
 	defer l.unlock(t)
 	var del Deleted
+	var sealed bool
 	err = l.append(ctx, t, func(a *appending) error {
 		if err := a.checkLease(&Draft{Thread: thread}); err != nil {
 			return err
@@ -240,6 +241,7 @@ func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptio
 				return errNothing
 			}
 		}
+		sealed = sealed || t.info.Sealed || l.opt.Cipher != nil
 		info := &RemovalInfo{Reason: o.Reason, By: o.By, Whole: true}
 		if info.Count, err = a.dropAll(); err != nil {
 			return err
@@ -262,6 +264,9 @@ func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptio
 	l.retained.deleted(del.Checkpoints)
 	removed, err := l.store.Remove(ctx, Removal{Thread: thread, Below: t.info.Tail.Seq})
 	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
+	if err == nil && sealed {
+		err = l.dropKeys(ctx, thread, t.info.Generation-1)
+	}
 	return &del, err
 }
 

@@ -157,8 +157,10 @@ func (k *RecordKind) UnmarshalText(b []byte) error {
 // is set, by its kind.
 type Record struct {
 	Kind RecordKind `json:"kind"`
-	Size int        `json:"size"` // of the body
+	Size int        `json:"size"` // of the body, as it is stored
 	Hash Hash       `json:"bodyHash,omitzero"`
+
+	Sealed bool `json:"sealed,omitempty"` // the body is encrypted
 
 	Checkpoint *Header      `json:"checkpoint,omitempty"`
 	Step       *StepInfo    `json:"step,omitempty"`

@@ -25,6 +25,7 @@ const (
 	CodeTooLarge    Code = "too-large"    // a size limit was exceeded
 	CodeUnsupported Code = "unsupported"  // the store cannot do that
 	CodeCorrupt     Code = "corrupt"      // stored bytes fail their hash or signature
+	CodeSealed      Code = "sealed"       // encrypted, and the key at hand does not open it
 	CodeReadOnly    Code = "read-only"    // poisoned by an earlier write error; reopen to verify
 	CodeLocked      Code = "locked"       // another process has the store open for writing
 	CodeFull        Code = "full"         // no space left
@@ -49,6 +50,7 @@ var (
 	ErrTooLarge    = &Error{Code: CodeTooLarge}
 	ErrUnsupported = &Error{Code: CodeUnsupported}
 	ErrCorrupt     = &Error{Code: CodeCorrupt}
+	ErrSealed      = &Error{Code: CodeSealed}
 	ErrReadOnly    = &Error{Code: CodeReadOnly}
 	ErrLocked      = &Error{Code: CodeLocked}
 	ErrFull        = &Error{Code: CodeFull}

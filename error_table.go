@@ -18,6 +18,7 @@ var errorTable = map[Code]struct{ status, exit int }{
 	CodeCorrupt:     {500, ExitCorrupt},
 	CodeNewer:       {500, ExitUnavailable},
 	CodeUnsupported: {501, ExitFailure},
+	CodeSealed:      {503, ExitUnavailable},
 	CodeReadOnly:    {503, ExitUnavailable},
 	CodeLocked:      {503, ExitUnavailable},
 	CodeUnknown:     {503, ExitUnavailable},
@@ -34,7 +35,7 @@ const (
 	ExitConflict    = 4 // something else won: exists, conflict, fenced, busy, decided, ambiguous, cancelled
 	ExitExpired     = 5
 	ExitForbidden   = 6 // not allowed, or no valid token
-	ExitUnavailable = 7 // the store cannot be used now: locked, read-only, full, closed, unknown, newer-schema
+	ExitUnavailable = 7 // the store cannot be used now: locked, sealed, read-only, full, closed, unknown, newer-schema
 	ExitCorrupt     = 8 // damage, or verify found faults
 )
 

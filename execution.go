@@ -49,7 +49,7 @@ func (l *Ledger) executions(ctx context.Context, head *Header, want func(task st
 		if err != nil {
 			return nil, err
 		}
-		recs, err := e.check()
+		recs, err := l.opened(ctx, e)
 		if err != nil {
 			return nil, err
 		}

@@ -193,7 +193,7 @@ func (r *logReader) inherit(d *Draft, c *Checkpoint) error {
 		if err != nil {
 			return err
 		}
-		recs, err := e.check()
+		recs, err := r.l.opened(r.ctx, e)
 		if err != nil {
 			return err
 		}

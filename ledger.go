@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/delta"
 )
 
 // A Ledger is what programs and people use: it gives a [Store] ids, deltas,
@@ -24,6 +26,8 @@ type Ledger struct {
 	appendings sync.Pool // of *appending
 
 	owners   ownerWatch
+	keys     dataKeys
+	packer   delta.Packer // of bodies that are sealed
 	retained retention
 }
 

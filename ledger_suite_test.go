@@ -15,3 +15,10 @@ func TestLedgerRules(t *testing.T) {
 		Open: func(testing.TB, string) posthouse.Store { return memstore.New() }, Only: "ledger/",
 	})
 }
+
+// TestLedgerRulesWithACipher runs them again with everything sealed.
+func TestLedgerRulesWithACipher(t *testing.T) {
+	storetest.Run(t, storetest.Harness{
+		Open: func(testing.TB, string) posthouse.Store { return memstore.New() }, Only: "ledger/", Cipher: keyring(t, "k1"),
+	})
+}

@@ -10,6 +10,7 @@ import (
 type Options struct {
 	Now            func() time.Time // the clock; default time.Now
 	Signer         Signer           // signs entries; nil: hashed and chained, but not signed
+	Cipher         Cipher           // seals bodies before they reach the store; nil: they are stored as they are
 	Logger         *slog.Logger     // what has no caller to return to; default: discarded
 	Observer       *Observer        // told of each operation once it is durable
 	Policy         DecidePolicy     // a further say in who may decide what; nil: the gate's own rules

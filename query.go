@@ -45,7 +45,7 @@ func (l *Ledger) at(ctx context.Context, id ID, read func(*logReader, Ref) error
 	ref, err := l.find(ctx, id)
 	for err == nil {
 		was := ref
-		if err = read(l.reader(ctx, ref.Thread), ref); !errors.Is(err, ErrCorrupt) {
+		if err = read(l.reader(ctx, ref.Thread), ref); !mayBeGone(err) {
 			return err
 		}
 		damage := err
@@ -55,6 +55,10 @@ func (l *Ledger) at(ctx context.Context, id ID, read func(*logReader, Ref) error
 	}
 	return err
 }
+
+// mayBeGone reports whether an error may come of a removal in the middle of a
+// read: bodies that are not there, or that nothing opens any more.
+func mayBeGone(err error) bool { return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrSealed) }
 
 // GetHeader returns a checkpoint without its state. [ErrNotFound].
 func (l *Ledger) GetHeader(ctx context.Context, id ID) (h *Header, err error) {
@@ -128,7 +132,7 @@ func (l *Ledger) latest(ctx context.Context, q LatestQuery) (*Checkpoint, error)
 		switch {
 		case err == nil:
 			return b.checkpoint()
-		case !errors.Is(err, ErrCorrupt) || ref == was:
+		case !mayBeGone(err) || ref == was:
 			return nil, err
 		}
 		was = ref // unless it was removed since, this is damage
@@ -194,7 +198,7 @@ func (l *Ledger) ListStates(ctx context.Context, q Query) iter.Seq2[*Checkpoint,
 			b, err := r.rebuild(h.Seq)
 			if err == nil {
 				c, err = b.checkpoint()
-			} else if errors.Is(err, ErrCorrupt) {
+			} else if mayBeGone(err) {
 				if ref, e := l.store.Find(ctx, h.ID); errors.Is(e, ErrNotFound) || e == nil && ref != (Ref{h.Thread, h.Seq}) {
 					continue // deleted or replaced since it was listed
 				}

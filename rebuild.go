@@ -51,7 +51,7 @@ func (r *logReader) fetch(rg Range) error {
 		if rg.Headers {
 			e.Bodies = nil
 		}
-		recs, err := e.check()
+		recs, err := r.l.opened(r.ctx, e)
 		if err != nil {
 			return err
 		}

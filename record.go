@@ -191,7 +191,11 @@ func readGateID(r *decoder) ID {
 }
 
 func (rec *Record) append(b []byte) []byte {
-	b = append(b, byte(rec.Kind))
+	kind := byte(rec.Kind)
+	if rec.Sealed {
+		kind |= sealedBit
+	}
+	b = append(b, kind)
 	b = canon.AppendUint(b, uint64(rec.Size))
 	if rec.Size > 0 {
 		b = append(b, rec.Hash[:]...)
@@ -219,7 +223,8 @@ func (rec *Record) append(b []byte) []byte {
 }
 
 func (rec *Record) read(r *decoder) {
-	rec.Kind = RecordKind(r.Byte())
+	kind := r.Byte()
+	rec.Kind, rec.Sealed = RecordKind(kind&^sealedBit), kind&sealedBit != 0
 	size := r.Uint()
 	if size > 1<<40 {
 		r.Fail("body of %d bytes", size)
@@ -227,6 +232,9 @@ func (rec *Record) read(r *decoder) {
 	rec.Size = int(size)
 	if rec.Size > 0 {
 		copy(rec.Hash[:], r.Raw(32))
+	}
+	if rec.Sealed && (rec.Size == 0 || !rec.Kind.seals()) {
+		r.Fail("a sealed %s of %d bytes", rec.Kind, rec.Size)
 	}
 	switch rec.Kind {
 	case RecordCheckpoint:

@@ -26,8 +26,9 @@ type ThreadInfo struct {
 	Lease        Lease         `json:"lease,omitzero"`
 	Checkpoints  int           `json:"checkpoints"`
 	Created      Millis        `json:"created"`
-	Updated      Millis        `json:"updated"` // of the last entry, rounded down to the minute
-	Signed       uint64        `json:"signed"`  // the newest signed entry
+	Updated      Millis        `json:"updated"`          // of the last entry, rounded down to the minute
+	Signed       uint64        `json:"signed"`           // the newest signed entry
+	Sealed       bool          `json:"sealed,omitempty"` // bodies of this generation are encrypted
 }
 
 // A WaitingGate is an open gate in a summary.
@@ -93,6 +94,7 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 		t.Signed = e.Seq
 	}
 	for i := range h.records {
+		t.Sealed = t.Sealed || h.records[i].Sealed
 		switch r := &h.records[i]; {
 		case r.Checkpoint != nil:
 			t.applyCheckpoint(r.Checkpoint, e.Seq)
@@ -251,7 +253,7 @@ func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
 	b = appendBool(canon.AppendString(b, t.Lease.Run), t.Lease.Held)
 	b = canon.AppendInt(b, int64(t.Checkpoints))
 	b = canon.AppendUint(canon.AppendUint(b, uint64(t.Created)), uint64(t.Updated))
-	return canon.AppendUint(b, t.Signed), nil
+	return appendBool(canon.AppendUint(b, t.Signed), t.Sealed), nil
 }
 
 // UnmarshalBinary reads what MarshalBinary wrote. [ErrCorrupt].
@@ -279,6 +281,7 @@ func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 	t.Lease = Lease{Owner: r.String(), Fence: r.Uint(), Run: r.String(), Held: readBool(r)}
 	t.Checkpoints = int(r.Int())
 	t.Created, t.Updated, t.Signed = Millis(r.Uint()), Millis(r.Uint()), r.Uint()
+	t.Sealed = readBool(r)
 	if err := r.Done(); err != nil {
 		return corrupt("the summary of a thread does not decode: %v", err)
 	}

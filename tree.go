@@ -14,6 +14,7 @@ type threadTree struct {
 	children map[uint64][]uint64 // kept children by their parent's entry
 	byID     map[ID]uint64       // newest revision of each kept checkpoint
 	first    uint64              // the first entry that is there
+	gone     uint32              // the newest generation that was removed whole
 	floor    uint64              // the record that removed the whole thread before it, if one did
 	listed   map[BodyRef]bool    // bodies that a removal record says may be gone
 
@@ -79,7 +80,7 @@ func (l *Ledger) tree(ctx context.Context, thread string) (*threadTree, error) {
 				steps[rec.Step.Branch] = append(steps[rec.Step.Branch], BodyRef{e.Seq, i})
 			case rec.Removal != nil && rec.Removal.Whole: // what is left before it is on its way out
 				t = newTree(t.first)
-				t.floor, removals = e.Seq, nil
+				t.floor, t.gone, removals = e.Seq, e.Generation, nil
 				clear(steps)
 			case rec.Removal != nil:
 				removals = append(removals, e.Seq)

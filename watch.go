@@ -2,6 +2,7 @@ package posthouse
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 )
@@ -57,7 +58,10 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*Event, erro
 				yield(nil, err)
 				return
 			}
-			evs, err := events(e, recs)
+			evs, err := l.events(ctx, e, recs)
+			if errors.Is(err, ErrSealed) && l.removed(ctx, e) {
+				continue // and its key with it
+			}
 			if err != nil {
 				yield(nil, err)
 				return
@@ -71,7 +75,17 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*Event, erro
 	}
 }
 
-func events(e *Entry, recs []Record) ([]*Event, error) {
+// removed reports that an entry is not there any more.
+func (l *Ledger) removed(ctx context.Context, e *Entry) bool {
+	for range l.store.Read(ctx, e.Thread, Range{Seqs: []uint64{e.Seq}, Headers: true}) {
+		return false
+	}
+	return true
+}
+
+// events opens only the bodies that events show.
+func (l *Ledger) events(ctx context.Context, e *Entry, recs []Record) ([]*Event, error) {
+	var body []byte
 	var err error
 	evs := make([]*Event, 0, len(recs))
 	for i := range recs {
@@ -84,11 +98,15 @@ func events(e *Entry, recs []Record) ([]*Event, error) {
 		case r.Gate != nil && e.Bodies[i] == nil:
 			ev.Gate = &Gate{ID: r.Gate.ID, Name: r.Gate.Name, Thread: e.Thread, Branch: r.Gate.Branch, Seq: e.Seq, Hash: e.Hash}
 		case r.Gate != nil:
-			ev.Gate, err = readGateBody(e, r, e.Bodies[i])
+			if body, err = l.open(ctx, e, recs, i); err == nil {
+				ev.Gate, err = readGateBody(e, r, body)
+			}
 		case r.Decision != nil && e.Bodies[i] == nil:
 			ev.Decision = &Decision{Gate: r.Decision.Gate, Verdict: r.Decision.Verdict, By: r.Decision.By, Seq: e.Seq}
 		case r.Decision != nil:
-			ev.Decision, err = readDecisionBody(e, r, e.Bodies[i])
+			if body, err = l.open(ctx, e, recs, i); err == nil {
+				ev.Decision, err = readDecisionBody(e, r, body)
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -123,7 +141,7 @@ func (l *Ledger) Log(ctx context.Context, thread string, r Range) iter.Seq2[*Log
 				e.Bodies = nil
 			}
 			if le.Records, err = e.check(); err == nil && !r.Headers {
-				le.Events, err = events(e, le.Records)
+				le.Events, err = l.events(ctx, e, le.Records)
 			}
 			if err != nil {
 				yield(nil, err)

@@ -66,7 +66,7 @@ func isFloor(recs []posthouse.Record) bool {
 func (c *chain) fold(e *posthouse.Entry, recs []posthouse.Record) {
 	for i := range recs {
 		var b []byte
-		if i < len(e.Bodies) {
+		if i < len(e.Bodies) && !recs[i].Sealed {
 			b = e.Bodies[i]
 		}
 		switch r := &recs[i]; {

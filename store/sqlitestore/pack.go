@@ -121,6 +121,18 @@ type row struct {
 	gone bool   // the edit took a body out
 }
 
+// sealed reports that nothing in the row's bodies can be compressed: all were
+// before they were encrypted.
+func (r *row) sealed() bool {
+	recs, err := r.e.Records()
+	for i := range recs {
+		if recs[i].Size > 0 && !recs[i].Sealed {
+			return false
+		}
+	}
+	return err == nil
+}
+
 // block reads the entries of one thread whose sequence numbers share a pack.
 func (s *Store) block(w *writer, thread int64, seq uint64) (rows []*row, err error) {
 	stmt, err := w.stmt(qBlock)
@@ -182,6 +194,10 @@ func (s *Store) plan(w *writer, rows []*row) (*repacking, error) {
 		p.before += len(r.was.body)
 		n := len(r.body.body)
 		if n == 0 {
+			continue
+		}
+		if r.was.pack == 0 && !r.gone && r.sealed() {
+			p.after += n // stays where it is
 			continue
 		}
 		if len(p.packs) == 0 || size+n > maxPackBytes {

@@ -28,6 +28,10 @@ type Harness struct {
 	// the contract asks for room for a state of 8 MiB.
 	MaxEntry int
 
+	// Cipher is what the Ledger seals bodies with in the cases of theme ledger:
+	// those rules hold with one as they do without. Default: none.
+	Cipher posthouse.Cipher
+
 	// Only selects cases whose name contains it. Default: all.
 	Only string
 }

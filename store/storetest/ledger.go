@@ -16,7 +16,7 @@ func ledgerCases() []Case {
 	return slices.Concat(
 		ledgerSaveCases(), ledgerListCases(), ledgerForkCases(), ledgerDeleteCases(),
 		ledgerGateCases(), ledgerLeaseCases(), ledgerEventCases(), ledgerStateCases(),
-		ledgerSharedCases(), ledgerKeepCases(),
+		ledgerSharedCases(), ledgerKeepCases(), ledgerSealedCases(),
 	)
 }
 
@@ -50,6 +50,9 @@ func (t *T) desk(o posthouse.Options) *desk {
 	c := &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	if o.Now == nil {
 		o.Now = c.Now
+	}
+	if o.Cipher == nil {
+		o.Cipher = t.Harness.Cipher
 	}
 	l, err := posthouse.Open(t.Store, &o)
 	t.ok(err)
