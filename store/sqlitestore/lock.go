@@ -3,9 +3,7 @@ package sqlitestore
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
-	"strings"
 
 	"github.com/posthouse/posthouse"
 )
@@ -14,6 +12,9 @@ import (
 // operating system drops it when the process ends, however it ends; the file
 // stays and says who has, or last had, the lock.
 type fileLock struct{ f *os.File }
+
+// lockSize is the length of the lock file; what it says has 57 bytes at most.
+const lockSize = 64
 
 func acquire(path string) (*fileLock, error) {
 	name := path + ".lock"
@@ -24,12 +25,10 @@ func acquire(path string) (*fileLock, error) {
 		}
 		return nil, fileError("open", name, err)
 	}
-	owner := fmt.Sprintf("pid %d\nboot %s\n", os.Getpid(), bootID())
-	err = f.Truncate(0)
-	if err == nil {
-		_, err = f.WriteAt([]byte(owner), 0)
-	}
-	if err != nil {
+	// Always as long, so that it is written over the last: to cut the file off
+	// first makes the file system write it out when it is closed.
+	owner := fmt.Sprintf("%-*s\n", lockSize-1, fmt.Sprintf("pid %d\nboot %s", os.Getpid(), bootID()))
+	if _, err := f.WriteAt([]byte(owner), 0); err != nil {
 		_ = f.Close()
 		return nil, fileError("write", name, err)
 	}
@@ -51,19 +50,4 @@ func lockedError(path, name string) error {
 		Message: fmt.Sprintf("%s has the store %s open for writing", holder, path),
 		Hint:    "stop that process, talk to it over HTTP, or choose another data directory; reading needs no lock",
 	}
-}
-
-// bootID tells one start of the machine from the next, so that a pid in an old
-// lock file is not taken for a process of today.
-func bootID() string {
-	f, err := os.Open("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return "unknown"
-	}
-	defer func() { _ = f.Close() }()
-	b, err := io.ReadAll(io.LimitReader(f, 64))
-	if err != nil {
-		return "unknown"
-	}
-	return strings.TrimSpace(string(b))
 }

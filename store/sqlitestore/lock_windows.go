@@ -24,3 +24,6 @@ func openLock(name string) (*os.File, error) {
 }
 
 func isHeld(err error) bool { return errors.Is(err, errSharing) }
+
+// bootID is not known here.
+func bootID() string { return "unknown" }
