@@ -63,6 +63,10 @@ func (s *Store) commit(group []*groupcommit.Call[request]) {
 		settle(group, err)
 		return
 	}
+	if err := s.openWriter(); err != nil {
+		settle(group, err)
+		return
+	}
 	if f := group[0].Work.alone; f != nil {
 		group[0].Err = s.judge(f(s.writer))
 		return

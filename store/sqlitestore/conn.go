@@ -28,6 +28,7 @@ func checkEngine(version int) error {
 // at a time.
 type conn struct {
 	*sqlite.Conn
+	mode     mode
 	prepared [statements]*sqlite.Stmt
 	fault    func(statement int) error // in tests: fails a statement instead of running it
 }
@@ -58,17 +59,22 @@ func (s *Store) connect(m mode) (*conn, error) {
 		return nil, err
 	}
 	raw.SetBusyTimeout(s.opts.BusyTimeout)
-	c := &conn{Conn: raw}
-	script := "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
-	if m == modeWrite {
-		// Removed bytes are overwritten, not just unlinked.
-		script += "PRAGMA secure_delete=ON; PRAGMA journal_size_limit=16777216;"
-	}
-	if err := c.script(script); err != nil {
+	c := &conn{Conn: raw, mode: m}
+	if err := c.script("PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON"); err != nil {
 		_ = c.Close()
 		return nil, err
 	}
 	return c, nil
+}
+
+// writes sets how a connection writes.
+func (s *Store) writes(c *conn) error {
+	sync := "FULL"
+	if s.opts.Sync == SyncNormal {
+		sync = "NORMAL"
+	}
+	// Removed bytes are overwritten, not just unlinked.
+	return c.script("PRAGMA secure_delete=ON; PRAGMA journal_size_limit=16777216; PRAGMA synchronous=" + sync)
 }
 
 // script runs statements that need no parameters, dropping any rows.

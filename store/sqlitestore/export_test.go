@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"fmt"
+	"testing"
 )
 
 // FailStatement makes fn decide, for each statement that writes are made of,
@@ -22,6 +23,27 @@ func (s *Store) SetMaxPages(ctx context.Context, n int) error {
 	return s.queue.Do(ctx, request{alone: func(w *writer) error {
 		return w.script(fmt.Sprintf("PRAGMA max_page_count=%d", n))
 	}})
+}
+
+// WriterPragma returns a setting of the connection that writes.
+func (s *Store) WriterPragma(ctx context.Context, name string) (n int64, err error) {
+	err = s.queue.Do(ctx, request{alone: func(w *writer) (err error) {
+		n, err = w.number("PRAGMA " + name)
+		return err
+	}})
+	return n, err
+}
+
+// HoldReader takes a reader's connection out of the pool until release.
+func (s *Store) HoldReader(t *testing.T) (release func()) {
+	c, err := s.readers.get(t.Context())
+	if err == nil {
+		_, err = c.number("PRAGMA user_version") // opens the file
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() { s.readers.put(c, false) }
 }
 
 // Pages returns how many pages the database has.

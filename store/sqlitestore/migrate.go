@@ -22,6 +22,13 @@ func migrations() ([]sqlschema.Migration, error) {
 	return sqlschema.Load(dir)
 }
 
+// newestSchema returns the number of the last migration: they are numbered
+// from 1 without gaps.
+func newestSchema() (int, error) {
+	files, err := migrationFiles.ReadDir("migrations")
+	return len(files), err
+}
+
 // schemaDB is the database as sqlschema sees it.
 type schemaDB struct{ c *conn }
 

@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -65,7 +66,9 @@ func (p *pool) put(c *conn, failed bool) {
 	<-p.slots
 }
 
-// close waits for the connections lent and closes all.
+// close waits for the connections lent and closes all. The last to go is one
+// that may write, if there is one: only such a connection folds the write-ahead
+// log in and removes it.
 func (p *pool) close() error {
 	close(p.done)
 	for range cap(p.slots) {
@@ -74,6 +77,7 @@ func (p *pool) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var errs []error
+	slices.SortStableFunc(p.idle, func(a, b *conn) int { return int(b.mode) - int(a.mode) })
 	for _, c := range p.idle {
 		errs = append(errs, c.Close())
 	}

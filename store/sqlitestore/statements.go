@@ -99,7 +99,7 @@ var statement = [statements]string{
 	qSetThread: `UPDATE threads SET flags = ?2, active = ?3, due = ?4 WHERE id = ?1`,
 	qAddTail:   `INSERT INTO tails (id, seq, state) VALUES (?1, ?2, ?3)`,
 	qSetTail:   `UPDATE tails SET seq = ?2 + 1, state = ?3 WHERE id = ?1 AND seq = ?2`,
-	qState:     `SELECT a.state FROM threads t JOIN tails a ON a.id = t.id WHERE t.name = ?1`,
+	qState:     `SELECT state FROM tails WHERE id = (SELECT id FROM threads WHERE name = ?1)`,
 	qFlags:     `SELECT flags FROM threads WHERE name = ?1`,
 	qAddEntry:  `INSERT INTO entries (id, thread, seq, cid, head, body, gone) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING`,
 	qHead:      `SELECT head FROM entries WHERE thread = ?1 AND seq = ?2`,
@@ -124,10 +124,10 @@ var statement = [statements]string{
 		WHERE t.name = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq`,
 	qReadHeadersBack: `SELECT ` + headColumns + ` FROM threads t JOIN entries e ON e.thread = t.id
 		WHERE t.name = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq DESC`,
-	qReadOne: `SELECT ` + headColumns + `, e.gone, e.pack, e.body FROM threads t JOIN entries e ON e.thread = t.id
-		WHERE t.name = ?1 AND e.seq = ?2`,
-	qReadOneHeader: `SELECT ` + headColumns + ` FROM threads t JOIN entries e ON e.thread = t.id
-		WHERE t.name = ?1 AND e.seq = ?2`,
+	qReadOne: `SELECT ` + headColumns + `, e.gone, e.pack, e.body FROM entries e
+		WHERE e.thread = (SELECT id FROM threads WHERE name = ?1) AND e.seq = ?2`,
+	qReadOneHeader: `SELECT ` + headColumns + ` FROM entries e
+		WHERE e.thread = (SELECT id FROM threads WHERE name = ?1) AND e.seq = ?2`,
 
 	qThreadID:      `SELECT id FROM threads WHERE name = ?1`,
 	qIndexWalk:     `SELECT ` + headColumns + ` FROM entries e WHERE e.thread = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq`,

@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -27,7 +28,7 @@ type Store struct {
 
 	queue   *groupcommit.Queue[request]
 	commits atomic.Uint64
-	writer  *writer // used only by the leader of the queue; nil when read-only
+	writer  *writer // opened by the first write, used only by the leader of the queue
 
 	state    sync.Mutex
 	closed   atomic.Bool
@@ -72,11 +73,17 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 	return s, nil
 }
 
+// openWrite makes sure of the database on a connection that afterwards is the
+// first reader: who opens a store wants to know first what is in it.
 func (s *Store) openWrite(ctx context.Context) (err error) {
-	if err := makeDir(filepath.Dir(s.path)); err != nil {
-		return fileError("create the directory", filepath.Dir(s.path), err)
+	s.lock, err = acquire(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeDir(filepath.Dir(s.path)); err != nil {
+			return fileError("create the directory", filepath.Dir(s.path), err)
+		}
+		s.lock, err = acquire(s.path)
 	}
-	if s.lock, err = acquire(s.path); err != nil {
+	if err != nil {
 		return err
 	}
 	defer func() {
@@ -91,52 +98,57 @@ func (s *Store) openWrite(ctx context.Context) (err error) {
 	if err != nil {
 		return s.wrap("open the database", err)
 	}
-	defer func() {
-		if err != nil {
-			s.abandon(c)
-		}
-	}()
 	if err := s.setUp(ctx, c); err != nil {
+		s.abandon(c)
 		return err
-	}
-	if s.writer, err = newWriter(c); err != nil {
-		return s.wrap("find the end of the log", err)
 	}
 	s.queue = groupcommit.New(maxGroupCost, request.cost, s.commit)
 	s.readers = newPool(s.opts.Readers, func() (*conn, error) { return s.connect(modeRead) })
+	s.readers.idle = append(s.readers.idle, c)
 	return nil
 }
 
-// setUp checks whose database it is, migrates it and sets how it commits.
+// setUp checks whose database it is, migrates it and makes sure that it has a
+// write-ahead log.
 func (s *Store) setUp(ctx context.Context, c *conn) error {
 	if err := s.identify(c); err != nil {
 		return err
 	}
-	ms, err := migrations()
+	newest, err := newestSchema()
 	if err != nil {
 		return err
 	}
 	version, err := schemaDB{c}.Version(ctx)
-	if err == nil && version < len(ms) {
-		// Before the first table: neither can be changed later.
-		if err = c.script("PRAGMA page_size=4096"); err == nil {
-			err = s.wal(c)
-		}
-	}
-	if err == nil {
-		err = sqlschema.Migrate(ctx, schemaDB{c}, ms)
+	switch {
+	case err != nil:
+	case version > newest:
+		err = &sqlschema.NewerError{Database: version, Program: newest}
+	case version < newest:
+		err = s.migrate(ctx, c)
 	}
 	if err != nil {
 		return s.schemaError(err)
 	}
-	if err := s.wal(c); err != nil {
-		return s.wrap("turn the write-ahead log on", err)
+	return s.wrap("turn the write-ahead log on", s.wal(c))
+}
+
+// migrate makes the database or brings it up to date.
+func (s *Store) migrate(ctx context.Context, c *conn) error {
+	ms, err := migrations()
+	if err == nil {
+		err = s.writes(c)
 	}
-	sync := "PRAGMA synchronous=FULL"
-	if s.opts.Sync == SyncNormal {
-		sync = "PRAGMA synchronous=NORMAL"
+	if err == nil {
+		// Before the first table: neither can be changed later.
+		err = c.script("PRAGMA page_size=4096")
 	}
-	return s.wrap("set up the database", c.script(sync))
+	if err == nil {
+		err = s.wal(c)
+	}
+	if err != nil {
+		return err
+	}
+	return sqlschema.Migrate(ctx, schemaDB{c}, ms)
 }
 
 func (s *Store) wal(c *conn) error {
@@ -206,7 +218,10 @@ func (s *Store) Close() error {
 	}
 	errs = append(errs, s.readers.close())
 	if s.writer != nil {
-		errs = append(errs, s.writer.Close(), s.lock.release())
+		errs = append(errs, s.writer.Close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.release())
 	}
 	return s.wrap("close the store", errors.Join(errs...))
 }

@@ -53,6 +53,26 @@ const (
 // sequence numbers.
 const flagDisorder = 1
 
+// openWriter opens the connection that writes, unless it is open.
+func (s *Store) openWriter() error {
+	if s.writer != nil {
+		return nil
+	}
+	c, err := s.connect(modeWrite)
+	if err != nil {
+		return s.wrap("open the database", err)
+	}
+	var w *writer
+	if err = s.writes(c); err == nil {
+		w, err = newWriter(c)
+	}
+	if err != nil {
+		return s.wrap("find the end of the log", first(err, c.Close()))
+	}
+	s.writer = w
+	return nil
+}
+
 func newWriter(c *conn) (*writer, error) {
 	w := &writer{conn: c, threads: map[string]*thread{}}
 	last, err := w.last(qLastEntry)
