@@ -241,7 +241,7 @@ func (f *fileReader) readSlot(r *canon.Reader) *SlotItem {
 }
 
 func (f *fileReader) readEntry(r *canon.Reader) *Entry {
-	e := &Entry{Thread: f.thread, Generation: readUint32(r), Seq: r.Uint()}
+	e := &Entry{Thread: f.thread, Generation: uint32(min(r.Uint(), 1<<32-1)), Seq: r.Uint()}
 	copy(e.Prev[:], r.Raw(32))
 	e.Header = bytes.Clone(r.Bytes())
 	copy(e.Hash[:], r.Raw(32))
@@ -250,15 +250,18 @@ func (f *fileReader) readEntry(r *canon.Reader) *Entry {
 	}
 	e.Bodies = [][]byte{}
 	for range r.Items() {
-		if !readBool(r) {
+		switch r.Byte() {
+		case 0:
 			e.Bodies = append(e.Bodies, nil)
-			continue
+		case 1:
+			body := bytes.Clone(r.Bytes())
+			if len(body) == 0 {
+				r.Fail("a body of no bytes")
+			}
+			e.Bodies = append(e.Bodies, body)
+		default:
+			r.Fail("a body that is neither there nor absent")
 		}
-		body := bytes.Clone(r.Bytes())
-		if len(body) == 0 {
-			r.Fail("a body of no bytes")
-		}
-		e.Bodies = append(e.Bodies, body)
 	}
 	return e
 }
