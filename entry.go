@@ -177,9 +177,8 @@ type Record struct {
 
 // clear empties the record for another to be read into its memory.
 func (rec *Record) clear() {
-	rec.Size, rec.Hash, rec.own = 0, Hash{}, false
-	rec.Checkpoint, rec.Step, rec.Gate, rec.Decision, rec.Claim, rec.Removal = nil, nil, nil, nil, nil, nil
 	rec.parts.clear()
+	*rec = Record{parts: rec.parts}
 }
 
 // entryFormat is the first byte of each header.

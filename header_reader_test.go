@@ -62,7 +62,7 @@ func headerEntries(rnd *rand.Rand, n int) []*Entry {
 			parts.unchanged = []partRef{{name: "same", codec: "json", last: min(2, seq-1)}}
 		}
 		records := []Record{{Kind: RecordCheckpoint, Checkpoint: &h, parts: parts, Size: 3}}
-		switch rnd.IntN(6) {
+		switch rnd.IntN(8) {
 		case 0:
 			records = append(records, Record{Kind: RecordGate, Gate: &GateInfo{ID: gatePrefix + ids.new(at), Name: "ok", Branch: "b"}})
 		case 1:
@@ -71,6 +71,10 @@ func headerEntries(rnd *rand.Rand, n int) []*Entry {
 			records = append(records, Record{Kind: RecordCheckpoint, Checkpoint: &second, parts: parts})
 		case 2:
 			records = []Record{{Kind: RecordStep, Step: &StepInfo{Task: "1/n", Name: "llm", Branch: MainBranch, Codec: "json"}}}
+		case 3:
+			records = []Record{{Kind: RecordSignal, Signal: &SignalInfo{ID: "signal", Name: "s", Prev: seq - 1}}}
+		case 4:
+			records = []Record{{Kind: RecordClaim, Claim: &ClaimInfo{Owner: "o", Fence: 1}}}
 		}
 		head := entryHeader{time: at.Add(time.Duration(i) * time.Second), records: records}
 		e := &Entry{Thread: "t", Generation: 1, Seq: seq, Header: head.append(nil)}
