@@ -114,7 +114,7 @@ func (a *appending) gates(d *Draft, done *Committed) error {
 			return err
 		}
 		dec := *g.Decision
-		dec.Gate, dec.Signal = opened.ID, 0
+		dec.Gate, dec.Signal, dec.Trail = opened.ID, 0, 0
 		a.decision(&dec, a.seq)
 	}
 	for i := range d.Gates {
@@ -164,7 +164,7 @@ func (a *appending) supersede(d *Draft) {
 	for _, w := range a.t.info.Waiting {
 		if w.Branch == d.Branch && !slices.Contains(d.Keep, w.ID) {
 			a.decision(&Decision{
-				Gate: w.ID, Verdict: Cancel, By: "posthouse", Reason: "the branch went on without it", At: a.at.UTC(),
+				Gate: w.ID, Verdict: Cancel, By: "posthouse", Reason: "the branch went on without it", At: a.at.UTC(), Trail: w.Trail,
 			}, w.Seq)
 		}
 	}
@@ -231,11 +231,15 @@ func (a *appending) gate(d *Draft, g Gate) (Gate, error) {
 	if err := g.validateKind(); err != nil {
 		return g, err
 	}
+	if err := g.checkPeople(); err != nil {
+		return g, err
+	}
 	g.Thread, g.Branch, g.Checkpoint, g.CreatedAt = d.Thread, d.Branch, a.next.ID, toMillis(a.at)
-	g.Hash, g.Seq, g.Decision = Hash{}, 0, nil // told by the entry
+	g.Hash, g.Seq, g.Decision, g.Votes, g.Assignments, g.trail = Hash{}, 0, nil, nil, nil, 0 // told by the log
 	if !g.ExpiresAt.IsZero() {
 		g.ExpiresAt = toMillis(g.ExpiresAt) // as the header has it, or it would be due before it expired
 	}
+	escalateAt := g.settleRule()
 	body, err := json.Marshal(&g)
 	if err != nil {
 		return g, invalid("gate", "%q does not encode: %v", g.Name, err)
@@ -245,7 +249,7 @@ func (a *appending) gate(d *Draft, g Gate) (Gate, error) {
 	}
 	a.add(Record{Kind: RecordGate, Gate: &GateInfo{
 		ID: g.ID, Name: g.Name, Task: g.Task, Occurrence: g.Occurrence, Branch: d.Branch, ExpiresAt: g.ExpiresAt,
-		Kind: g.Kind, Signal: g.Signal, Latch: g.Latch,
+		Kind: g.Kind, Signal: g.Signal, Latch: g.Latch, EscalateAt: escalateAt,
 	}}, body)
 	a.ids = append(a.ids, IndexedID{ID: g.ID})
 	a.sign = true

@@ -12,9 +12,34 @@ import (
 // Gate returns a gate, with its decision if it has one. [ErrNotFound].
 func (l *Ledger) Gate(ctx context.Context, id ID) (g *Gate, err error) {
 	err = l.at(ctx, id, func(_ *logReader, ref Ref) error {
-		g, err = l.gateAt(ctx, id, ref)
-		return err
+		if g, err = l.gateAt(ctx, id, ref); err != nil || g.Decision != nil || g.Quorum == nil && len(g.Assignees) == 0 {
+			return err
+		}
+		return l.trailOf(ctx, g)
 	})
+	return g, err
+}
+
+// trailOf adds the votes and assignments of an open gate.
+func (l *Ledger) trailOf(ctx context.Context, g *Gate) error {
+	t, err := l.Thread(ctx, g.Thread)
+	if err != nil {
+		return err
+	}
+	for _, w := range t.Waiting {
+		if w.ID == g.ID {
+			return l.reader(ctx, g.Thread).follow(g, w.Trail)
+		}
+	}
+	return corrupt("the summary of thread %q does not hold the open gate %s", g.Thread, g.ID)
+}
+
+// waitingGate reads a gate that a summary has.
+func (l *Ledger) waitingGate(ctx context.Context, thread string, w *WaitingGate) (*Gate, error) {
+	g, err := l.gateAt(ctx, w.ID, Ref{thread, w.Seq})
+	if err == nil && g.Decision == nil {
+		err = l.reader(ctx, thread).follow(g, w.Trail)
+	}
 	return g, err
 }
 
@@ -40,6 +65,9 @@ func (l *Ledger) gateAt(ctx context.Context, id ID, ref Ref) (*Gate, error) {
 			gate, err := r.gate(e, i)
 			if err == nil {
 				gate.Decision = d
+			}
+			if err == nil && d != nil {
+				err = r.follow(gate, d.Trail)
 			}
 			return gate, err
 		}
@@ -81,7 +109,7 @@ type GateQuery struct {
 	Checkpoint   ID
 	Kind         string // gates of this kind only
 	All          bool   // with those that wait for no person: timers, signals, other threads
-	Assignee     string // gates this person may decide: assigned to them, or to nobody
+	Assignee     string // gates this person may decide: assigned to them, or to nobody, and no vote of theirs on it
 	Newest       bool   // newest first; otherwise oldest first, thread by thread
 	Limit        int    // 0: all
 }
@@ -90,8 +118,11 @@ type GateQuery struct {
 // waits for is not among them unless q names its kind or asks for all.
 func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error] {
 	return func(yield func(*Gate, error) bool) {
-		var found []Ref
-		var ids []ID
+		type open struct {
+			thread string
+			WaitingGate
+		}
+		var found []open
 		for t, err := range l.store.Threads(ctx, ThreadQuery{Thread: q.Thread, Waiting: true}) {
 			if err != nil {
 				yield(nil, err)
@@ -101,25 +132,21 @@ func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error]
 				continue
 			}
 			for _, w := range t.Waiting {
-				if !q.picks(w.Kind) {
-					continue
+				if q.picks(w.Kind) {
+					found = append(found, open{t.Thread, w})
 				}
-				found, ids = append(found, Ref{t.Thread, w.Seq}), append(ids, w.ID)
 			}
 		}
-		order := make([]int, len(ids))
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(a, b int) int { return compareIDs(ids[a], ids[b]) })
+		slices.SortStableFunc(found, func(a, b open) int { return compareIDs(a.ID, b.ID) })
 		if q.Newest {
-			slices.Reverse(order)
+			slices.Reverse(found)
 		}
 		n := 0
-		for _, i := range order {
-			g, err := l.gateAt(ctx, ids[i], found[i])
+		for i := range found {
+			w := &found[i]
+			g, err := l.waitingGate(ctx, w.thread, &w.WaitingGate)
 			if errors.Is(err, ErrNotFound) || mayBeGone(err) {
-				if g, err = l.Gate(ctx, ids[i]); errors.Is(err, ErrNotFound) {
+				if g, err = l.Gate(ctx, w.ID); errors.Is(err, ErrNotFound) {
 					continue // it went with its checkpoint since
 				}
 			}
@@ -128,7 +155,7 @@ func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error]
 				return
 			}
 			if q.Checkpoint != "" && g.Checkpoint != q.Checkpoint ||
-				q.Assignee != "" && len(g.Assignees) > 0 && !slices.Contains(g.Assignees, q.Assignee) {
+				q.Assignee != "" && g.Decision == nil && !g.OpenTo(q.Assignee, l.Now()) {
 				continue
 			}
 			if !yield(g, nil) {
@@ -164,26 +191,37 @@ func compareIDs(a, b ID) int {
 // [ErrForbidden] where the gate, its requester rule or the policy says no, and
 // with [ErrConflict] if d.Shown is not what the gate's checkpoint is.
 // d.By and d.Verdict are required; d.At is set here.
+//
+// On a gate with a [Quorum] this is one vote: the gate comes back without a
+// Decision until the rule is met. [ErrVoted] for a second one by the same
+// person. Cancel is no vote and decides at once.
 func (l *Ledger) Decide(ctx context.Context, gate ID, d Decision) (*Gate, error) {
 	if err := l.checkDecision(&d); err != nil {
 		return nil, err
 	}
-	return l.decide(ctx, gate, func(g *Gate, now time.Time) (*Decision, error) {
-		if !g.ExpiresAt.IsZero() && !now.Before(g.ExpiresAt) && d.Verdict != Cancel {
+	return l.decide(ctx, gate, func(a *appending, g *Gate) (*Decision, error) {
+		if !g.ExpiresAt.IsZero() && !a.at.Before(g.ExpiresAt) && d.Verdict != Cancel {
 			return expired(g), nil
 		}
-		if err := l.mayDecide(g, &d); err != nil {
+		if _, err := a.escalate(g); err != nil {
 			return nil, err
 		}
-		return &d, nil
+		one := d
+		if err := l.mayDecide(g, &one, a.at); err != nil {
+			return nil, err
+		}
+		if g.Quorum != nil && one.Verdict != Cancel {
+			return a.vote(g, &one)
+		}
+		return &one, nil
 	})
 }
 
 // Expire records that a gate's deadline passed. [ErrConflict] if it has not,
 // [ErrDecided] if the gate was decided before.
 func (l *Ledger) Expire(ctx context.Context, gate ID) (*Gate, error) {
-	g, err := l.decide(ctx, gate, func(g *Gate, now time.Time) (*Decision, error) {
-		if g.ExpiresAt.IsZero() || now.Before(g.ExpiresAt) {
+	g, err := l.decide(ctx, gate, func(a *appending, g *Gate) (*Decision, error) {
+		if g.ExpiresAt.IsZero() || a.at.Before(g.ExpiresAt) {
 			return nil, &Error{Code: CodeConflict, Message: "gate " + string(gate) + " has not expired yet"}
 		}
 		return expired(g), nil
@@ -198,11 +236,25 @@ func expired(g *Gate) *Decision {
 	return &Decision{Verdict: Expire, By: "posthouse", Reason: "no decision by " + g.ExpiresAt.Format(time.RFC3339)}
 }
 
-// decide appends what choose decides of an open gate and tells of it.
-func (l *Ledger) decide(ctx context.Context, id ID, choose func(*Gate, time.Time) (*Decision, error)) (*Gate, error) {
-	g, err := l.record(ctx, id, choose)
-	if err != nil {
-		return nil, err
+// decide appends what choose makes of an open gate, its decision or a vote, and
+// tells of a decision.
+func (l *Ledger) decide(ctx context.Context, id ID, choose func(*appending, *Gate) (*Decision, error)) (*Gate, error) {
+	g, err := l.assign(ctx, id, func(a *appending, g *Gate) error {
+		d, err := choose(a, g)
+		if err != nil || d == nil {
+			return err
+		}
+		d.Gate, d.At, d.Trail = id, toMillis(a.at), g.trail
+		if len(a.records) > 0 {
+			d.Trail = a.seq // its vote, or an escalation
+		}
+		a.decision(d, g.Seq)
+		c := *d
+		g.Decision = &c
+		return nil
+	})
+	if err != nil || g.Decision == nil {
+		return g, err
 	}
 	l.opt.Observer.decided(l.opt.Logger, g)
 	if g.Decision.Verdict == Expire {
@@ -214,40 +266,12 @@ func (l *Ledger) decide(ctx context.Context, id ID, choose func(*Gate, time.Time
 	return g, nil
 }
 
-func (l *Ledger) record(ctx context.Context, id ID, choose func(*Gate, time.Time) (*Decision, error)) (*Gate, error) {
-	ref, err := l.find(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	t, err := l.lock(ref.Thread)
-	if err != nil {
-		return nil, err
-	}
-	defer l.unlock(t)
-	var g *Gate
-	err = l.append(ctx, t, func(a *appending) error {
-		if g, err = a.openGate(id); err != nil {
-			return err
-		}
-		d, err := choose(g, a.at)
-		if err != nil {
-			return err
-		}
-		d.Gate, d.At = id, toMillis(a.at)
-		a.decision(d, g.Seq)
-		c := *d
-		g.Decision = &c
-		return nil
-	})
-	return g, err
-}
-
 // openGate returns the gate if it waits, else the error that says what became
 // of it.
 func (a *appending) openGate(id ID) (*Gate, error) {
 	for _, w := range a.t.info.Waiting {
 		if w.ID == id {
-			return a.l.gateAt(a.ctx, id, Ref{a.t.name, w.Seq})
+			return a.l.waitingGate(a.ctx, a.t.name, &w)
 		}
 	}
 	g, err := a.l.Gate(a.ctx, id)
@@ -292,10 +316,12 @@ func (l *Ledger) checkDecision(d *Decision) error {
 	return nil
 }
 
-func (l *Ledger) mayDecide(g *Gate, d *Decision) error {
+func (l *Ledger) mayDecide(g *Gate, d *Decision, at time.Time) error {
 	forbidden := func(message, hint string) error {
 		return &Error{Code: CodeForbidden, Message: message, Hint: hint}
 	}
+	right, ok := g.decider(d.By, at)
+	d.For, d.Trail = right.For, 0
 	switch {
 	case !asksPeople(g.Kind) && d.Verdict != Cancel:
 		return forbidden("gate "+string(g.ID)+" waits for a "+g.Kind+", not for a person", "send the signal, wait, or cancel")
@@ -306,10 +332,15 @@ func (l *Ledger) mayDecide(g *Gate, d *Decision) error {
 			Code: CodeConflict, Message: "what was shown is not what gate " + string(g.ID) + " asks about",
 			Hint: "look at it again, then decide",
 		}
-	case len(g.Assignees) > 0 && !slices.Contains(g.Assignees, d.By) && d.Verdict != Cancel:
-		return forbidden(d.By+" is not among those this gate is assigned to", "ask one of its assignees")
-	case g.RequestedBy != "" && g.RequestedBy == d.By && !g.AllowRequest && d.Verdict != Reject && d.Verdict != Cancel:
+	case !ok && d.Verdict != Cancel:
+		return g.notAssigned(d.By)
+	case g.Quorum == nil && g.excluded(d.By) && d.Verdict != Reject && d.Verdict != Cancel:
 		return forbidden(d.By+" asked for this and cannot approve it", "somebody else has to decide")
+	}
+	if g.Quorum != nil && d.Verdict != Cancel {
+		if err := g.mayVote(d); err != nil {
+			return err
+		}
 	}
 	if len(g.Schema) > 0 && len(d.Value) > 0 {
 		if l.opt.Validate == nil {

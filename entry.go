@@ -123,12 +123,15 @@ const (
 	RecordRemoval    RecordKind = 6
 	RecordSignal     RecordKind = 7
 	RecordTake       RecordKind = 8
+	RecordVote       RecordKind = 10
+	RecordAssignment RecordKind = 11
 )
 
 var recordNames = map[RecordKind]string{
 	RecordCheckpoint: "checkpoint", RecordStep: "step", RecordGate: "gate",
 	RecordDecision: "decision", RecordClaim: "claim", RecordRemoval: "removal",
 	RecordSignal: "signal", RecordTake: "take",
+	RecordVote: "vote", RecordAssignment: "assignment",
 }
 
 // String returns the noun, as in logs and JSON.
@@ -170,6 +173,8 @@ type Record struct {
 	Removal    *RemovalInfo `json:"removal,omitempty"`
 	Signal     *SignalInfo  `json:"signal,omitempty"`
 	Take       *TakeInfo    `json:"take,omitempty"`
+	Vote       *VoteInfo    `json:"vote,omitempty"`
+	Assignment *AssignInfo  `json:"assignment,omitempty"`
 
 	parts partList // of a checkpoint
 	own   bool     // the checkpoint's id is its order key

@@ -19,6 +19,7 @@ const (
 	CodeBusy        Code = "busy"         // somebody else is running the thread
 	CodeDecided     Code = "decided"      // the gate has its one decision
 	CodeCancelled   Code = "cancelled"    // the branch was cancelled
+	CodeVoted       Code = "voted"        // this person has voted on the gate
 	CodeExpired     Code = "expired"      // the gate's deadline passed
 	CodeAmbiguous   Code = "ambiguous"    // several gates; name one
 	CodeForbidden   Code = "forbidden"    // this actor may not do that
@@ -44,6 +45,7 @@ var (
 	ErrBusy        = &Error{Code: CodeBusy}
 	ErrDecided     = &Error{Code: CodeDecided}
 	ErrCancelled   = &Error{Code: CodeCancelled}
+	ErrVoted       = &Error{Code: CodeVoted}
 	ErrExpired     = &Error{Code: CodeExpired}
 	ErrAmbiguous   = &Error{Code: CodeAmbiguous}
 	ErrForbidden   = &Error{Code: CodeForbidden}
@@ -75,7 +77,7 @@ type Error struct {
 	Tail     *Position `json:"tail,omitempty"`     // CodeConflict, CodeFenced: where the log ends
 	Head     ID        `json:"head,omitempty"`     // CodeConflict: the branch's head
 	Lease    *Lease    `json:"lease,omitempty"`    // CodeFenced, CodeBusy: the holder
-	Decision *Decision `json:"decision,omitempty"` // CodeDecided, CodeExpired: the first decision
+	Decision *Decision `json:"decision,omitempty"` // CodeDecided, CodeExpired: the first decision; CodeVoted: the vote
 	Gates    []ID      `json:"gates,omitempty"`    // CodeAmbiguous: the candidates
 
 	Err error `json:"-"` // the cause, if it came from below

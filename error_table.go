@@ -11,6 +11,7 @@ var errorTable = map[Code]struct{ status, exit int }{
 	CodeFenced:      {409, ExitConflict},
 	CodeBusy:        {409, ExitConflict},
 	CodeDecided:     {409, ExitConflict},
+	CodeVoted:       {409, ExitConflict},
 	CodeAmbiguous:   {409, ExitConflict},
 	CodeCancelled:   {409, ExitConflict},
 	CodeExpired:     {410, ExitExpired},

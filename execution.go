@@ -106,6 +106,11 @@ func (g *gathering) record(e *Entry, i int, rec *Record) (err error) {
 		}
 		g.gates[q.ID] = q
 		g.task(rec.Gate.Task).open(q)
+	case rec.Vote != nil, rec.Assignment != nil:
+		gate, _, _, _ := rec.trail()
+		if q := g.gates[gate]; q != nil && g.line.sees(q.Branch, e.Seq) {
+			err = q.took(e, rec, e.Bodies[i], false)
+		}
 	case rec.Decision != nil:
 		if q := g.gates[rec.Decision.Gate]; q != nil && g.line.sees(q.Branch, e.Seq) {
 			q.Decision, err = readDecisionBody(e, rec, e.Bodies[i])
@@ -279,6 +284,7 @@ func readGateBody(e *Entry, r *Record, body []byte) (*Gate, error) {
 		return nil, corrupt("gate %s at entry %d of thread %q does not decode: %v", r.Gate.ID, e.Seq, e.Thread, err)
 	}
 	g.ID, g.Thread, g.Branch, g.Seq, g.Hash, g.Decision = r.Gate.ID, e.Thread, r.Gate.Branch, e.Seq, e.Hash, nil
+	g.Votes, g.Assignments = nil, nil
 	return g, nil
 }
 

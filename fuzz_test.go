@@ -58,7 +58,10 @@ func seedHeaders() [][]byte {
 		{Kind: RecordSignal, Signal: &SignalInfo{ID: id, Name: "go", By: "alice", Latch: true, Prev: 2}, Size: 4},
 		{Kind: RecordSignal, Signal: &SignalInfo{ID: id, Name: signalCancel, Branch: "b"}, Size: 2},
 		{Kind: RecordTake, Take: &TakeInfo{Branch: "b", Name: "go", Signal: 3}},
+		{Kind: RecordGate, Gate: &GateInfo{ID: gatePrefix + id, Name: "ok", Task: "1/n", Branch: "b", ExpiresAt: at, EscalateAt: at}},
 		{Kind: RecordDecision, Decision: &DecideInfo{Gate: "mine", GateSeq: 2, Verdict: Edit, By: "alice"}},
+		{Kind: RecordVote, Vote: &VoteInfo{Gate: gatePrefix + id, GateSeq: 2, Prior: 3, Verdict: Approve, By: "alice"}},
+		{Kind: RecordAssignment, Assignment: &AssignInfo{Gate: "mine", GateSeq: 2, By: "alice", Escalation: true}},
 		{Kind: RecordClaim, Claim: &ClaimInfo{Owner: "host", Fence: 3, Run: "r", Unclaim: true}},
 		{Kind: RecordRemoval, Removal: &RemovalInfo{Reason: "r", By: "b", Whole: true, Count: 2, Heads: []BranchHead{{"b", id, 1, StatusDone}}, Gates: []ID{"g", gatePrefix + id}}},
 	} {

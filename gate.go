@@ -51,7 +51,14 @@ type Gate struct {
 	CreatedAt    time.Time         `json:"createdAt"`
 	ExpiresAt    time.Time         `json:"expiresAt,omitzero"` // zero: it waits for ever
 
+	Quorum      *Quorum      `json:"quorum,omitempty"`      // several people vote; nil: one decides
+	Escalation  *Escalation  `json:"escalation,omitempty"`  // who else may decide from a time on
+	Votes       []Decision   `json:"votes,omitempty"`       // of a quorum, oldest first
+	Assignments []Assignment `json:"assignments,omitempty"` // how the right to decide moved, oldest first
+
 	Decision *Decision `json:"decision,omitempty"` // nil while it waits
+
+	trail uint64 // the entry of the newest vote or assignment
 }
 
 // The kinds of gate. Those behind the first are the runtime's: nobody is asked,
@@ -69,7 +76,10 @@ func asksPeople(kind string) bool {
 }
 
 func (g *GateInfo) waiting(seq uint64) WaitingGate {
-	return WaitingGate{g.ID, g.Branch, seq, g.ExpiresAt, cmp.Or(g.Kind, GateApproval), g.Signal, g.Latch}
+	return WaitingGate{
+		ID: g.ID, Branch: g.Branch, Seq: seq, ExpiresAt: g.ExpiresAt, Kind: cmp.Or(g.Kind, GateApproval), Signal: g.Signal, Latch: g.Latch,
+		EscalateAt: g.EscalateAt,
+	}
 }
 
 // validateKind checks what the gate waits for.
@@ -106,7 +116,8 @@ func (g *Gate) Allows(v Verdict) bool {
 type Decision struct {
 	Gate    ID              `json:"gate"`
 	Verdict Verdict         `json:"verdict"`
-	By      string          `json:"by"`               // who decided; required
+	By      string          `json:"by"`               // who decided; required. Of a quorum: whose vote decided it
+	For     string          `json:"for,omitempty"`    // whose right By used, where it was delegated; set by the Ledger
 	Actor   string          `json:"actor,omitempty"`  // who sent it, when an operator acts for By
 	Reason  string          `json:"reason,omitempty"` // at most 4,000 bytes
 	Value   json.RawMessage `json:"value,omitempty"`  // the edits of Edit, the answer of Respond
@@ -114,6 +125,7 @@ type Decision struct {
 	Signal  uint64          `json:"signal,omitempty"` // the entry of the signal that answered, set by the Ledger
 	At      time.Time       `json:"at"`               // set by the Ledger
 	Seq     uint64          `json:"seq,omitempty"`    // of its entry, set by the Ledger
+	Trail   uint64          `json:"trail,omitempty"`  // entry of the gate's newest vote or assignment, set by the Ledger
 }
 
 // A DecidePolicy says whether a decision may be taken; it returns an

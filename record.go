@@ -42,6 +42,7 @@ type GateInfo struct {
 	Kind       string    `json:"kind,omitempty"`
 	Signal     string    `json:"signal,omitempty"` // of [GateSignal]: what it waits for
 	Latch      bool      `json:"latch,omitempty"`
+	EscalateAt time.Time `json:"escalateAt,omitzero"`
 }
 
 // A DecideInfo is the header of a decision; the body is the [Decision] as JSON.
@@ -218,6 +219,10 @@ func (rec *Record) append(b []byte) []byte {
 		b = rec.Signal.append(b)
 	case RecordTake:
 		b = rec.Take.append(b)
+	case RecordVote:
+		b = rec.Vote.append(b)
+	case RecordAssignment:
+		b = rec.Assignment.append(b)
 	}
 	return b
 }
@@ -254,6 +259,10 @@ func (rec *Record) read(r *decoder) {
 		rec.Signal = readSignal(r)
 	case RecordTake:
 		rec.Take = readTake(r)
+	case RecordVote:
+		rec.Vote = readVote(r)
+	case RecordAssignment:
+		rec.Assignment = readAssign(r)
 	default:
 		r.Fail("record of unknown kind %d", rec.Kind)
 	}
@@ -262,6 +271,7 @@ func (rec *Record) read(r *decoder) {
 // check looks at what only the entry can tell: that nothing refers to this
 // entry or beyond, so that whoever follows references comes to an end.
 func (rec *Record) check(e *Entry, r *decoder) {
+	rec.checkTrail(e, r)
 	switch {
 	case rec.Checkpoint != nil:
 		c := rec.Checkpoint
@@ -303,14 +313,15 @@ func (g *GateInfo) append(b []byte) []byte {
 	b = canon.AppendString(b, g.Task)
 	b = canon.AppendUint(b, uint64(g.Occurrence))
 	b = canon.AppendString(b, branchCode(g.Branch))
-	b = appendGateKind(appendTime(b, g.ExpiresAt), g.Kind)
+	b = appendTime(appendTime(b, g.ExpiresAt), g.EscalateAt)
+	b = appendGateKind(b, g.Kind)
 	return appendAwaited(b, g.Kind, g.Signal, g.Latch)
 }
 
 func readGate(r *decoder) *GateInfo {
 	g := &GateInfo{
 		ID: readGateID(r), Name: r.String(), Task: r.String(), Occurrence: readUint32(r),
-		Branch: readBranch(r), ExpiresAt: readTime(r), Kind: readGateKind(r),
+		Branch: readBranch(r), ExpiresAt: readTime(r), EscalateAt: readTime(r), Kind: readGateKind(r),
 	}
 	g.Signal, g.Latch = readAwaited(r, g.Kind)
 	return g

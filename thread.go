@@ -19,7 +19,7 @@ type ThreadInfo struct {
 	Coordination string        `json:"coordination,omitempty"`
 	Branches     []BranchHead  `json:"branches,omitempty"` // main first, then by name
 	Waiting      []WaitingGate `json:"waiting,omitempty"`  // open gates, oldest first
-	Due          Millis        `json:"due,omitempty"`      // when the next gate expires or timer fires; 0: never
+	Due          Millis        `json:"due,omitempty"`      // when the next gate expires or escalates, or timer fires; 0: never
 	Signals      []SignalMark  `json:"signals,omitempty"`  // the newest signal of each name, in the order the names first came
 	Taken        []SignalTake  `json:"taken,omitempty"`    // how far each branch took them
 	Cancelling   []CancelMark  `json:"cancelling,omitempty"`
@@ -40,6 +40,9 @@ type WaitingGate struct {
 	Kind      string    `json:"kind"`
 	Signal    string    `json:"signal,omitempty"` // of [GateSignal]: what it waits for
 	Latch     bool      `json:"latch,omitempty"`
+
+	EscalateAt time.Time `json:"escalateAt,omitzero"` // zero once the escalation is on record
+	Trail      uint64    `json:"trail,omitempty"`     // the entry of its newest vote or assignment
 }
 
 // A Lease is the right to append to a thread. Fence grows with each claim; an
@@ -102,6 +105,8 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 			t.Waiting = append(slices.Clip(t.Waiting), r.Gate.waiting(e.Seq))
 		case r.Decision != nil:
 			t.applyDecision(r.Decision, e.Seq)
+		case r.Vote != nil, r.Assignment != nil:
+			t.applyTrail(r, e.Seq)
 		case r.Claim != nil:
 			c := r.Claim
 			t.Lease = Lease{Owner: c.Owner, Fence: c.Fence, Run: c.Run, Held: !c.Unclaim}
@@ -170,6 +175,20 @@ func (t *ThreadInfo) applyDecision(d *DecideInfo, seq uint64) {
 	}
 }
 
+// applyTrail notes a vote or assignment: the gate still waits.
+func (t *ThreadInfo) applyTrail(r *Record, seq uint64) {
+	gate, _, _, _ := r.trail()
+	i := slices.IndexFunc(t.Waiting, func(w WaitingGate) bool { return w.ID == gate })
+	if i < 0 {
+		return
+	}
+	t.Waiting = slices.Clone(t.Waiting)
+	t.Waiting[i].Trail = seq
+	if r.Assignment != nil && r.Assignment.Escalation {
+		t.Waiting[i].EscalateAt = time.Time{}
+	}
+}
+
 func (t *ThreadInfo) applyRemoval(m *RemovalInfo) {
 	t.Checkpoints -= m.Count
 	for _, h := range m.Heads {
@@ -219,8 +238,10 @@ func (t *ThreadInfo) settle() {
 		}
 	}
 	for _, w := range t.Waiting {
-		if ms := Millis(w.ExpiresAt.UnixMilli()); !w.ExpiresAt.IsZero() && (t.Due == 0 || ms < t.Due) {
-			t.Due = ms
+		for _, at := range [...]time.Time{w.ExpiresAt, w.EscalateAt} {
+			if ms := Millis(at.UnixMilli()); !at.IsZero() && (t.Due == 0 || ms < t.Due) {
+				t.Due = ms
+			}
 		}
 	}
 }
@@ -245,6 +266,7 @@ func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
 	for _, w := range t.Waiting {
 		b = canon.AppendString(appendGateID(b, w.ID), branchCode(w.Branch))
 		b = appendTime(canon.AppendUint(b, w.Seq), w.ExpiresAt)
+		b = canon.AppendUint(appendTime(b, w.EscalateAt), w.Trail)
 		b = appendAwaited(appendGateKind(b, w.Kind), w.Kind, w.Signal, w.Latch)
 	}
 	b = t.appendSignals(b)
@@ -272,7 +294,10 @@ func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 		t.Branches = append(t.Branches, BranchHead{readBranch(r), readID(r), r.Uint(), readCode(r, statusCodes)})
 	}
 	for range r.Items() {
-		w := WaitingGate{ID: readGateID(r), Branch: readBranch(r), Seq: r.Uint(), ExpiresAt: readTime(r), Kind: readGateKind(r)}
+		w := WaitingGate{
+			ID: readGateID(r), Branch: readBranch(r), Seq: r.Uint(), ExpiresAt: readTime(r), EscalateAt: readTime(r), Trail: r.Uint(),
+			Kind: readGateKind(r),
+		}
 		w.Signal, w.Latch = readAwaited(r, w.Kind)
 		t.Waiting = append(t.Waiting, w)
 	}

@@ -21,6 +21,8 @@ type Event struct {
 	Decision   *Decision    `json:"decision,omitempty"`
 	Claim      *ClaimInfo   `json:"claim,omitempty"`
 	Removal    *RemovalInfo `json:"removal,omitempty"`
+	Vote       *Decision    `json:"vote,omitempty"`
+	Assignment *Assignment  `json:"assignment,omitempty"`
 }
 
 // A WatchQuery says what to watch from where.
@@ -106,6 +108,18 @@ func (l *Ledger) events(ctx context.Context, e *Entry, recs []Record) ([]*Event,
 		case r.Decision != nil:
 			if body, err = l.open(ctx, e, recs, i); err == nil {
 				ev.Decision, err = readDecisionBody(e, r, body)
+			}
+		case r.Vote != nil && e.Bodies[i] == nil:
+			ev.Vote = &Decision{Gate: r.Vote.Gate, Verdict: r.Vote.Verdict, By: r.Vote.By, Seq: e.Seq}
+		case r.Vote != nil:
+			if body, err = l.open(ctx, e, recs, i); err == nil {
+				ev.Vote, err = readVoteBody(e, r, body)
+			}
+		case r.Assignment != nil && e.Bodies[i] == nil:
+			ev.Assignment = &Assignment{Gate: r.Assignment.Gate, By: r.Assignment.By, Escalation: r.Assignment.Escalation, Seq: e.Seq}
+		case r.Assignment != nil:
+			if body, err = l.open(ctx, e, recs, i); err == nil {
+				ev.Assignment, err = readAssignBody(e, r, body)
 			}
 		}
 		if err != nil {

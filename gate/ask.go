@@ -16,9 +16,12 @@ type Answer[T any] struct {
 	Verdict posthouse.Verdict // approve, reject, edit, respond, expire or cancel
 	Value   T                 // of an edit or a response; the zero T otherwise
 	Raw     json.RawMessage   // the same as it was given; nil where there is none, null where null was the answer
-	By      string            // who decided; "posthouse" for a deadline that passed
+	By      string            // who decided; "posthouse" for a deadline that passed; of a quorum, whose vote decided it
+	For     string            // whose right they used, where it was delegated
 	Reason  string            // why, if said
 	At      time.Time         // when, by the Ledger's clock
+
+	Votes []posthouse.Decision // of a quorum, oldest first
 }
 
 // Approved reports a yes: approve, or edit, which is a yes to other values.
@@ -56,7 +59,7 @@ func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 
 func answer[T any](g *posthouse.Gate) (Answer[T], error) {
 	d := g.Decision
-	a := Answer[T]{Gate: g.ID, Verdict: d.Verdict, Raw: d.Value, By: d.By, Reason: d.Reason, At: d.At}
+	a := Answer[T]{Gate: g.ID, Verdict: d.Verdict, Raw: d.Value, By: d.By, For: d.For, Votes: g.Votes, Reason: d.Reason, At: d.At}
 	if len(d.Value) == 0 {
 		return a, nil
 	}

@@ -26,6 +26,16 @@ type Question struct {
 	AllowRequester bool                // the requester may approve, too
 	Expires        time.Duration       // from now until the answer is no; default: never
 	Labels         map[string]string   // at most 16, names and values at most 200 bytes
+	Quorum         *posthouse.Quorum   // several people vote, approve or reject; default: one decides
+	FourEyes       bool                // two people, neither the requester, who must be known: a Quorum of 2
+	Escalate       *Escalation         // more people from some time on; needs Assignees
+}
+
+// An Escalation widens the circle of deciders while a question waits.
+type Escalation struct {
+	After   time.Duration // from now; before Expires
+	To      []string      // 1 to 1,000
+	Replace bool          // the assignees before lose their right; default: they keep it
 }
 
 const (
@@ -39,7 +49,7 @@ var people = [...]posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthou
 
 // takesValue reports whether an answer can carry a value.
 func (q *Question) takesValue() bool {
-	return len(q.Verdicts) == 0 || slices.Contains(q.Verdicts, posthouse.Edit) || slices.Contains(q.Verdicts, posthouse.Respond)
+	return q.Quorum == nil && !q.FourEyes && (len(q.Verdicts) == 0 || slices.Contains(q.Verdicts, posthouse.Edit) || slices.Contains(q.Verdicts, posthouse.Respond))
 }
 
 // validate names the field at fault.
@@ -69,6 +79,9 @@ func (q *Question) validate() error {
 	case len(q.Labels) > maxLabels:
 		return invalid("Labels", "are %d; the limit is %d", len(q.Labels), maxLabels)
 	}
+	if err := q.validateRule(); err != nil {
+		return err
+	}
 	for _, a := range q.Assignees {
 		if a == "" || !text(a, posthouse.MaxID) {
 			return invalid("Assignees", "has %.40q; each must be 1 to %d bytes of text", a, posthouse.MaxID)
@@ -82,6 +95,24 @@ func (q *Question) validate() error {
 	other := func(a string) bool { return a != q.RequestedBy }
 	if q.RequestedBy != "" && !q.AllowRequester && len(q.Assignees) > 0 && !slices.ContainsFunc(q.Assignees, other) {
 		return invalid("Assignees", "has nobody but %q, who asks and so cannot approve; add somebody or set AllowRequester", q.RequestedBy)
+	}
+	return nil
+}
+
+// validateRule checks what the Ledger, which checks the rest of the rule when
+// the gate is opened, cannot see.
+func (q *Question) validateRule() error {
+	switch e := q.Escalate; {
+	case q.FourEyes && q.Quorum != nil:
+		return invalid("FourEyes", "is a Quorum of its own; set one of the two")
+	case q.FourEyes && q.AllowRequester:
+		return invalid("FourEyes", "excludes the requester; AllowRequester cannot be set with it")
+	case q.FourEyes && q.RequestedBy == "":
+		return invalid("FourEyes", "must know whose request it is: set RequestedBy")
+	case e != nil && e.After <= 0:
+		return invalid("Escalate", "must say after how long")
+	case e != nil && len(e.To) > maxAssignees:
+		return invalid("Escalate", "goes to %d people; the limit is %d", len(e.To), maxAssignees)
 	}
 	return nil
 }
@@ -115,6 +146,13 @@ func (q *Question) gate(t reflect.Type, now time.Time) (posthouse.Gate, error) {
 	}
 	if q.Expires > 0 {
 		g.ExpiresAt = now.Add(q.Expires)
+	}
+	g.Quorum = q.Quorum
+	if q.FourEyes {
+		g.Quorum = &posthouse.Quorum{Need: 2}
+	}
+	if e := q.Escalate; e != nil {
+		g.Escalation = &posthouse.Escalation{At: now.Add(e.After), To: slices.Clone(e.To), Replace: e.Replace}
 	}
 	return g, nil
 }

@@ -173,7 +173,7 @@ func (r *Runner) hear(e *posthouse.Event) {
 	switch {
 	case e.Decision != nil:
 		r.Kick(e.Thread)
-	case e.Gate != nil && !e.Gate.ExpiresAt.IsZero():
+	case e.Gate != nil && (!e.Gate.ExpiresAt.IsZero() || e.Gate.Escalation != nil):
 		select {
 		case r.wake <- struct{}{}:
 		default:

@@ -382,6 +382,28 @@ func TestRecordsExpiry(t *testing.T) {
 	})
 }
 
+// An escalation is put on record when it is due; the program is not run for it.
+func TestEscalates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &program{name: "p", l: open(t, memstore.New(), ""), last: 2}
+		due := time.Now().Add(90*time.Minute + 300*time.Millisecond)
+		p.node = asking(posthouse.Gate{Name: "ok", Assignees: []string{"alice"}, Escalation: &posthouse.Escalation{At: due, To: []string{"boss"}}})
+		p.start(t, "t")
+		run(t, p.l, runner.Options{Programs: []posthouse.Program{p}})
+		settle()
+		ran := p.count("t")
+		sleep(time.Until(due) + time.Millisecond)
+		g, err := p.l.Gate(t.Context(), gates(t, p.l, "t")[0])
+		if err != nil || g.Decision != nil || len(g.Assignments) != 1 || g.Assignments[0].At.Sub(due).Abs() > time.Millisecond {
+			t.Fatal(g, err)
+		}
+		sleep(time.Hour)
+		if p.count("t") != ran {
+			t.Error("the program ran though nothing was decided")
+		}
+	})
+}
+
 // A runner without programs still records deadlines.
 func TestExpiresForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -24,6 +24,7 @@ func (r *Runner) sweep(ctx context.Context) time.Duration {
 			continue
 		}
 		r.expire(ctx, t, now)
+		r.escalate(ctx, t, now)
 	}
 	for t, err := range r.ledger.Threads(ctx, posthouse.ThreadQuery{Runnable: true}) {
 		if err != nil {
@@ -39,6 +40,19 @@ func (r *Runner) sweep(ctx context.Context) time.Duration {
 func (r *Runner) missed(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		r.opt.Logger.Error("cannot look for work; trying again", "error", err, "in", r.opt.Poll)
+	}
+}
+
+// escalate puts on record whose turn it is from now on.
+func (r *Runner) escalate(ctx context.Context, t *posthouse.ThreadInfo, now time.Time) {
+	for _, w := range t.Waiting {
+		if w.EscalateAt.IsZero() || w.EscalateAt.After(now) || !w.ExpiresAt.IsZero() && !w.ExpiresAt.After(now) {
+			continue
+		}
+		if _, err := r.ledger.Escalate(ctx, w.ID); err != nil && ctx.Err() == nil &&
+			!errors.Is(err, posthouse.ErrDecided) && !errors.Is(err, posthouse.ErrExpired) && !errors.Is(err, posthouse.ErrNotFound) {
+			r.opt.Logger.Error("cannot record that a gate escalated; trying again", "thread", t.Thread, "gate", w.ID, "error", err)
+		}
 	}
 }
 

@@ -25,6 +25,8 @@ type Accepted struct {
 	Branch     string              `json:"branch,omitempty"`
 	Checkpoint posthouse.ID        `json:"checkpoint,omitempty" doc:"where it started"`
 	Decision   *posthouse.Decision `json:"decision,omitempty"`
+	Vote       *posthouse.Decision `json:"vote,omitempty" doc:"in place of the decision: on a gate that asks several people"`
+	Missing    int                 `json:"missing,omitempty" doc:"how many approvals the gate still needs"`
 	Gates      []posthouse.ID      `json:"gates,omitempty" doc:"of the checkpoint, that still wait: nothing may follow before they are decided too"`
 	Look       string              `json:"look" doc:"where the outcome will show"`
 }
@@ -53,11 +55,24 @@ func (s *Server) decide(w http.ResponseWriter, r *request, g *posthouse.Gate, v 
 	if err != nil {
 		return err
 	}
+	if decided.Decision == nil {
+		return s.voted(w, decided)
+	}
 	h, err := s.ledger.GetHeader(r.Context(), g.Checkpoint)
 	if err != nil {
 		return recorded(err, decided.Decision)
 	}
 	return s.settle(w, r, &settling{checkpoint: h, decision: decided.Decision, after: max(g.Seq, decided.Decision.Seq)})
+}
+
+// voted answers a vote that decided nothing yet.
+func (s *Server) voted(w http.ResponseWriter, g *posthouse.Gate) error {
+	look := "/api/gates/" + string(g.ID)
+	w.Header().Set("Location", look)
+	return writeJSON(w, http.StatusAccepted, &Accepted{
+		Thread: g.Thread, Branch: g.Branch, Checkpoint: g.Checkpoint, Vote: &g.Votes[len(g.Votes)-1], Missing: g.Missing(),
+		Gates: []posthouse.ID{g.ID}, Look: look,
+	})
 }
 
 // decision makes the decision of what the client sent and who the client is.
@@ -75,15 +90,10 @@ func (r *request) decision(b *decideBody, v posthouse.Verdict) (*posthouse.Decis
 		}
 		request = &q
 	}
-	d := &posthouse.Decision{Verdict: v, By: r.actor.Name, Reason: b.Reason, Value: b.Value, Shown: b.Shown}
-	if by != "" && by != r.actor.Name {
-		if err := permit(r.actor, Operator); err != nil {
-			return nil, &posthouse.Error{
-				Code: posthouse.CodeForbidden, Field: "by", Message: "may be another than the token's owner with the role operator only",
-				Hint: "leave it out: the decision is recorded as " + r.actor.Name + "'s",
-			}
-		}
-		d.By, d.Actor = by, r.actor.Name
+	d := &posthouse.Decision{Verdict: v, Reason: b.Reason, Value: b.Value, Shown: b.Shown}
+	var err error
+	if d.By, d.Actor, err = actingFor(r.actor, by); err != nil {
+		return nil, err
 	}
 	if request == nil {
 		return d, nil
@@ -94,6 +104,21 @@ func (r *request) decision(b *decideBody, v posthouse.Verdict) (*posthouse.Decis
 	value, err := json.Marshal(map[string]string{"request": *request})
 	d.Verdict, d.Value = posthouse.Edit, value
 	return d, err
+}
+
+// actingFor returns in whose name somebody acts and, if that is another, who
+// they are.
+func actingFor(t Token, by string) (name, actor string, err error) {
+	if by == "" || by == t.Name {
+		return t.Name, "", nil
+	}
+	if err := permit(t, Operator); err != nil {
+		return "", "", &posthouse.Error{
+			Code: posthouse.CodeForbidden, Field: "by", Message: "may be another than the token's owner with the role operator only",
+			Hint: "leave it out: it is recorded as " + t.Name + "'s",
+		}
+	}
+	return by, t.Name, nil
 }
 
 // recoverable refuses to record an approval that could not be carried out.

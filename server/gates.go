@@ -22,7 +22,8 @@ var verbs = []verb{
 }
 
 const decideNotes = "The decision is on record before anything it sets off, and is taken once: whoever comes later, " +
-	"the same client with the same body included, gets 409 with the decision that stands. Then the answer waits for what follows: " +
+	"the same client with the same body included, gets 409 with the decision that stands. " +
+	"On a gate with a quorum this is one vote: 202 with how many are missing, until the vote that decides. Then the answer waits for what follows: " +
 	"200 with the checkpoint that follows the one decided, or 202 with where to look if that takes longer. " +
 	"If-Match with the ETag of the gate or checkpoint, or shown, binds the decision to what was seen."
 
@@ -64,6 +65,7 @@ func gateRoutes() []*route {
 		},
 	}
 	rs = append(rs, decideRoutes(path, decideGate)...)
+	rs = append(rs, delegateRoute(path))
 	return append(rs, decideRoutes("/api/checkpoints", decideCheckpoint)...)
 }
 

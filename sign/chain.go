@@ -171,6 +171,10 @@ func idOf(r *posthouse.Record) posthouse.ID {
 		return r.Gate.ID
 	case r.Decision != nil:
 		return r.Decision.Gate
+	case r.Vote != nil:
+		return r.Vote.Gate
+	case r.Assignment != nil:
+		return r.Assignment.Gate
 	}
 	return ""
 }

@@ -141,6 +141,7 @@ type (
 		changes   []change
 		refs      []ref
 		gateSeq   uint64
+		prior     uint64
 		verdict   int
 		fence     uint64
 		unclaim   bool
@@ -275,6 +276,7 @@ func (c *cursor) record(thread string) *record {
 		c.below(1<<32, "occurrence")
 		c.str("branch", "main")
 		c.uint("expires")
+		c.uint("escalates")
 		if kind := c.below(5, "kind (0 approval, 1 timer, 2 signal, 3 thread, 4 another)"); kind == 4 {
 			c.str("kind", "", "approval", "timer", "signal", "thread")
 		} else if kind == 2 {
@@ -284,6 +286,13 @@ func (c *cursor) record(thread string) *record {
 	case 4:
 		r.id, r.gateSeq, r.verdict = c.id("gate", "gate-", 2), c.uint("gate's entry"), c.below(7, "verdict")
 		c.str("by")
+	case 10:
+		r.id, r.gateSeq, r.prior, r.verdict = c.id("gate", "gate-", 2), c.uint("gate's entry"), c.uint("prior"), c.below(7, "verdict")
+		c.str("by")
+	case 11:
+		r.id, r.gateSeq, r.prior = c.id("gate", "gate-", 2), c.uint("gate's entry"), c.uint("prior")
+		c.str("by")
+		c.byte("escalation")
 	case 5:
 		c.str("owner")
 		r.fence = c.uint("fence")
@@ -358,7 +367,7 @@ func newAudit(g *goldenFile) (a *audit, err error) {
 	spki := sha256.Sum256(g.PublicKey)
 	keyID := "ed25519:" + hex.EncodeToString(spki[:8])
 	prev, listed, absent, heads := make([]byte, 32), map[string]bool{}, []string{}, map[string]uint64{}
-	gates, decided, fence := map[string]uint64{}, map[string]bool{}, uint64(0)
+	gates, trail, decided, fence := map[string]uint64{}, map[string]uint64{}, map[string]bool{}, uint64(0)
 	signals, newest := map[string]bool{}, map[string]uint64{}
 	for i, e := range g.Entries {
 		fail := func(format string, args ...any) { panic(fmt.Sprintf("entry %d: ", i+1) + fmt.Sprintf(format, args...)) }
@@ -396,10 +405,16 @@ func newAudit(g *goldenFile) (a *audit, err error) {
 			case 3:
 				gates[r.id] = e.Seq
 			case 4:
-				if gates[r.id] != r.gateSeq || decided[r.id] {
+				var content struct{ Trail uint64 }
+				if gates[r.id] != r.gateSeq || decided[r.id] || json.Unmarshal(body, &content) != nil || content.Trail != trail[r.id] {
 					fail("wrong decision")
 				}
 				decided[r.id] = true
+			case 10, 11:
+				if gates[r.id] != r.gateSeq || decided[r.id] || r.prior != trail[r.id] && trail[r.id] != e.Seq {
+					fail("wrong vote or assignment")
+				}
+				trail[r.id] = e.Seq
 			case 5:
 				if r.unclaim != (r.fence == fence) || r.fence < fence {
 					fail("wrong fence")

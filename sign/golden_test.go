@@ -171,7 +171,10 @@ func goldenThread(t testing.TB, l *posthouse.Ledger) {
 			Name: "signal:limit", Task: "42/approve", Kind: posthouse.GateSignal, Signal: "limit", Latch: true,
 		}, {
 			Name: "sleep", Task: "42/approve", Kind: posthouse.GateTimer, ExpiresAt: time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC),
-		}, {Name: "colour", Task: "42/approve", Kind: "choice"}},
+		}, {Name: "colour", Task: "42/approve", Kind: "choice"}, {
+			ID: "our-gate", Name: "both", Task: "42/approve", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2},
+			Escalation: &posthouse.Escalation{At: time.Date(2026, 5, 7, 0, 0, 0, 0, time.UTC), To: []string{"dave"}},
+		}},
 	})
 	signal(posthouse.Signal{Name: "limit", Value: json.RawMessage(`100`), Latch: true})
 	signal(posthouse.Signal{Name: "limit", Value: json.RawMessage(`90`)})
@@ -179,6 +182,9 @@ func goldenThread(t testing.TB, l *posthouse.Ledger) {
 		Verdict: posthouse.Edit, By: "alice", Reason: "half", Value: json.RawMessage(`{"amount":6}`), Shown: wait.Hash,
 	}))
 	must[*posthouse.Gate](t)(l.Decide(ctx, "my-gate", posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}))
+	must[*posthouse.Gate](t)(l.Decide(ctx, "our-gate", posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
+	must[*posthouse.Gate](t)(l.Delegate(ctx, "our-gate", posthouse.Delegation{By: "bob", To: "carol", Reason: "on holiday"}))
+	must[*posthouse.Gate](t)(l.Decide(ctx, "our-gate", posthouse.Decision{Verdict: posthouse.Approve, By: "carol"}))
 	failed := commit(&posthouse.Draft{Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Node: "approve", Error: "the bank did not answer",
 	}})

@@ -33,6 +33,7 @@ type gatePlace struct {
 	opened uint64
 	hash   posthouse.Hash
 	newest uint64 // entry of its decision, or opened
+	trail  uint64 // entry of its newest vote or assignment
 	closed bool
 }
 
@@ -76,6 +77,10 @@ func (c *chain) fold(e *posthouse.Entry, recs []posthouse.Record) {
 			c.gate(e, i, r.Gate, b)
 		case r.Decision != nil:
 			c.decision(e, i, r.Decision, b)
+		case r.Vote != nil:
+			c.vote(e, i, r.Vote, b)
+		case r.Assignment != nil:
+			c.assignment(e, i, r.Assignment, b)
 		case r.Claim != nil:
 			c.claim(e, i, r.Claim)
 		case r.Removal != nil:
@@ -191,10 +196,47 @@ func (c *chain) decision(e *posthouse.Entry, i int, d *posthouse.DecideInfo, bod
 		c.wrong(e.Seq, i, d.Gate, "the decision's body says something else than its header")
 	case !content.Shown.IsZero() && ok && content.Shown != g.hash:
 		c.wrong(e.Seq, i, d.Gate, "the decision was made on something else than what entry %d holds", g.opened)
+	case ok && content.Trail != g.trail:
+		c.wrong(e.Seq, i, d.Gate, "the decision follows votes up to entry %d, and the log has them up to %d", content.Trail, g.trail)
 	}
 	g.newest, g.closed = e.Seq, true
 	c.records.gates[d.Gate] = g
 	c.unsigned(e.Seq, i, d.Gate, "the decision")
+}
+
+func (c *chain) vote(e *posthouse.Entry, i int, v *posthouse.VoteInfo, body []byte) {
+	c.trail(e, i, v.Gate, v.GateSeq, v.Prior, "vote")
+	var content posthouse.Decision
+	if len(body) > 0 && (json.Unmarshal(body, &content) != nil || content.Gate != v.Gate || content.Verdict != v.Verdict || content.By != v.By) {
+		c.wrong(e.Seq, i, v.Gate, "the vote's body says something else than its header")
+	}
+}
+
+func (c *chain) assignment(e *posthouse.Entry, i int, a *posthouse.AssignInfo, body []byte) {
+	c.trail(e, i, a.Gate, a.GateSeq, a.Prior, "assignment")
+	var content posthouse.Assignment
+	if len(body) > 0 && (json.Unmarshal(body, &content) != nil || content.Gate != a.Gate || content.By != a.By || content.Escalation != a.Escalation) {
+		c.wrong(e.Seq, i, a.Gate, "the assignment's body says something else than its header")
+	}
+}
+
+// trail checks that a vote or assignment follows the one before it on an open
+// gate, so that none can be left out.
+func (c *chain) trail(e *posthouse.Entry, i int, id posthouse.ID, opened, prior uint64, what string) {
+	g, ok := c.records.gates[id]
+	switch {
+	case !ok || g.opened != opened:
+		c.wrong(e.Seq, i, id, "the %s is about a gate that is not in entry %d", what, opened)
+	case g.closed:
+		c.wrong(e.Seq, i, id, "the %s comes after the gate was decided, at entry %d", what, g.newest)
+	case g.trail != prior && g.trail != e.Seq:
+		c.wrong(e.Seq, i, id, "the %s follows entry %d, and the newest vote or assignment is in entry %d", what, prior, g.trail)
+	}
+	if ok {
+		g.trail = e.Seq
+		c.records.gates[id] = g
+	}
+	c.unsigned(e.Seq, i, id, "the "+what)
 }
 
 // unsigned notes what VerifyOptions.RequireSigned wants covered.

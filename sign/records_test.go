@@ -91,6 +91,16 @@ func decide(id string, seq uint64) posthouse.Record {
 	}}
 }
 
+func vote(id string, seq, prior uint64) posthouse.Record {
+	return posthouse.Record{Kind: posthouse.RecordVote, Vote: &posthouse.VoteInfo{
+		Gate: posthouse.ID(id), GateSeq: seq, Prior: prior, Verdict: posthouse.Approve, By: "alice",
+	}}
+}
+
+func assign(id string, seq, prior uint64) posthouse.Record {
+	return posthouse.Record{Kind: posthouse.RecordAssignment, Assignment: &posthouse.AssignInfo{Gate: posthouse.ID(id), GateSeq: seq, Prior: prior, By: "alice"}}
+}
+
 func claim(fence uint64, unclaim bool) posthouse.Record {
 	return posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: "host", Fence: fence, Unclaim: unclaim}}
 }
@@ -152,6 +162,36 @@ func TestRecordsThatContradictEachOther(t *testing.T) {
 			w.append(recs{checkpoint("a", "", 0), gate("g")})
 			w.append(recs{decide("g", 1)}, posthouse.Decision{Gate: "g", Verdict: posthouse.Approve, By: "alice", Shown: posthouse.Hash{9}})
 		}, "on something else", 2},
+		"votes and an assignment": {write: func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0), gate("g")})
+			w.append(recs{vote("g", 1, 0)})
+			w.append(recs{assign("g", 1, 2)})
+			w.append(recs{assign("g", 1, 3), vote("g", 1, 3), decide("g", 1)}, nil, nil, posthouse.Decision{Gate: "g", Verdict: posthouse.Approve, By: "alice", Trail: 4})
+		}},
+		"a vote on nothing": {func(w *writer) { w.append(recs{checkpoint("a", "", 0)}); w.append(recs{vote("g", 1, 0)}) }, "not in entry 1", 2},
+		"a vote passed over": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0), gate("g")})
+			w.append(recs{vote("g", 1, 0)})
+			w.append(recs{vote("g", 1, 0)})
+		}, "follows entry 0, and the newest", 3},
+		"a vote that comes late": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0), gate("g")})
+			w.append(recs{decide("g", 1)})
+			w.append(recs{vote("g", 1, 0)})
+		}, "after the gate was decided", 3},
+		"a decision that passes over a vote": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0), gate("g")})
+			w.append(recs{vote("g", 1, 0)})
+			w.append(recs{decide("g", 1)}, posthouse.Decision{Gate: "g", Verdict: posthouse.Approve, By: "alice"})
+		}, "follows votes up to entry 0", 3},
+		"another vote in the body": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0), gate("g")})
+			w.append(recs{vote("g", 1, 0)}, posthouse.Decision{Gate: "g", Verdict: posthouse.Approve, By: "bob"})
+		}, "something else than its header", 2},
+		"another assignment in the body": {func(w *writer) {
+			w.append(recs{checkpoint("a", "", 0), gate("g")})
+			w.append(recs{assign("g", 1, 0)}, posthouse.Assignment{Gate: "g", By: "bob", To: []string{"carol"}})
+		}, "something else than its header", 2},
 		"a removal of nothing": {func(w *writer) { w.append(recs{checkpoint("a", "", 0)}); w.append(recs{removal(1)}, removed("b", 1)) }, "not in entry 1", 2},
 		"a removal miscounted": {func(w *writer) { w.append(recs{checkpoint("a", "", 0)}); w.append(recs{removal(2)}, removed("a", 1)) }, "lists 1", 2},
 		"a removal of garbage": {func(w *writer) { w.append(recs{checkpoint("a", "", 0)}); w.append(recs{removal(1)}, "garbage") }, "does not decode", 2},

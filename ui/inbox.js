@@ -134,6 +134,10 @@ async function decide(card, gate, verdict, value) {
   try {
     const { status, data } = await call(`/api/gates/${encodeURIComponent(gate.id)}/${verdict}`, body);
     const d = data.decision;
+    if (data.vote) {
+      settle(card, `On record: your vote, ${data.vote.verdict} by ${data.vote.by}. Approvals missing: ${data.missing || 0}.`);
+      return;
+    }
     settle(card, status === 202
       ? `On record: ${d.verdict} by ${d.by}. What follows is still running.`
       : `On record: ${d.verdict} by ${d.by}. Checkpoint ${data.id} followed${data.error ? `; it failed: ${data.error}` : "."}`);

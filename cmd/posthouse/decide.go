@@ -146,15 +146,21 @@ func (a *app) confirmDecision(ctx context.Context, c *rest.Client, path, id stri
 // checkpoint, or where to look for it.
 type followed struct {
 	server.Checkpoint
-	Look string       `json:"look,omitempty"`
-	At   posthouse.ID `json:"checkpoint,omitempty"`
+	Look string `json:"look,omitempty"`
+
+	Vote    *posthouse.Decision `json:"vote,omitempty"`
+	Missing int                 `json:"missing,omitempty"`
+	At      posthouse.ID        `json:"checkpoint,omitempty"`
 }
 
 // follow prints what a decision, a resume or a replay led to.
 func (a *app) follow(f *followed) error {
 	switch {
 	case a.JSON && f.Look != "":
-		return a.Encode(&server.Accepted{Thread: f.Thread, Branch: f.Branch, Checkpoint: f.At, Decision: f.Decision, Look: f.Look})
+		return a.Encode(&server.Accepted{Thread: f.Thread, Branch: f.Branch, Checkpoint: f.At, Decision: f.Decision, Look: f.Look, Vote: f.Vote, Missing: f.Missing})
+	case f.Vote != nil:
+		a.Line("%s", tree.Vote(f.Vote))
+		a.Line("it is on record; approvals missing: %d", f.Missing)
 	case a.JSON:
 		return a.Encode(&f.Checkpoint)
 	case f.Look != "":

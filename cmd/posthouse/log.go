@@ -70,6 +70,14 @@ func readHistory(ctx context.Context, c *rest.Client, thread string) (*history, 
 				if g := gates[r.Decision.Gate]; g != nil {
 					g.Decision = r.Decision
 				}
+			case r.Vote != nil:
+				if g := gates[r.Vote.Gate]; g != nil {
+					g.Votes = append(g.Votes, *r.Vote)
+				}
+			case r.Assignment != nil:
+				if g := gates[r.Assignment.Gate]; g != nil {
+					g.Assignments = append(g.Assignments, *r.Assignment)
+				}
 			case r.Removal != nil:
 				h.Removals = append(h.Removals, r)
 			}

@@ -96,6 +96,7 @@ func (a *app) commands() []*cobra.Command {
 	add(groupRun, a.devCmd(), a.serveCmd(), a.sendCmd(), a.resumeCmd(), a.replayCmd())
 	add(groupDecide, a.inboxCmd())
 	add(groupDecide, a.decideCmds()...)
+	add(groupDecide, a.delegateCmd())
 	add(groupLook, a.threadCmd(), a.checkpointCmd(), a.logCmd(), a.diffCmd())
 	add(groupProve, a.verifyCmd(), a.witnessCmd(), a.exportCmd(), a.keyCmd())
 	add(groupOperate, a.tokenCmd(), a.compactCmd(), a.backupCmd(), a.storeCmd(), a.benchCmd(), a.versionCmd())
@@ -142,7 +143,10 @@ func (a *app) fail(cmd *cobra.Command, err error) int {
 	plain := *e
 	plain.Hint = ""
 	a.Note("%s %s", a.Paint(term.Bad, "error:"), strings.TrimPrefix(plain.Error(), "posthouse: "))
-	if e.Decision != nil {
+	switch {
+	case e.Decision != nil && e.Code == posthouse.CodeVoted:
+		a.Note("  the %s", tree.Vote(e.Decision))
+	case e.Decision != nil:
 		a.Note("  the first decision: %s", tree.Decision(e.Decision))
 	}
 	for _, g := range e.Gates {

@@ -15,7 +15,7 @@ import (
 func ledgerCases() []Case {
 	return slices.Concat(
 		ledgerSaveCases(), ledgerListCases(), ledgerForkCases(), ledgerDeleteCases(),
-		ledgerGateCases(), ledgerLeaseCases(), ledgerEventCases(), ledgerStateCases(),
+		ledgerGateCases(), ledgerPeopleCases(), ledgerLeaseCases(), ledgerEventCases(), ledgerStateCases(),
 		ledgerSharedCases(), ledgerKeepCases(), ledgerSealedCases(),
 	)
 }

@@ -180,13 +180,42 @@ func (d *drawing) gate(g *posthouse.Gate, indent string) {
 		ask += ": " + g.Text
 	}
 	d.t.Line("%s? %s  %s", indent, g.ID, term.Clip(term.Strip(ask), 100))
+	for i := range g.Assignments {
+		d.t.Line("%s  %s", indent, Assignment(&g.Assignments[i]))
+	}
+	for i := range g.Votes {
+		d.t.Line("%s  %s", indent, Vote(&g.Votes[i]))
+	}
 	if g.Decision == nil {
+		if n := g.Missing(); n > 0 {
+			d.t.Line("%s  approvals missing: %d", indent, n)
+		}
 		if !g.ExpiresAt.IsZero() {
 			d.t.Line("%s  open until %s", indent, Time(g.ExpiresAt))
 		}
 		return
 	}
 	d.t.Line("%s%s", indent, Decision(g.Decision))
+}
+
+// Vote says a vote in one line.
+func Vote(v *posthouse.Decision) string { return "vote: " + Decision(v) }
+
+// Assignment says in one line who may decide from then on.
+func Assignment(a *posthouse.Assignment) string {
+	s := a.By + " handed it to "
+	if a.Escalation {
+		s = "escalated to "
+	}
+	s += strings.Join(a.To, ", ")
+	if a.Actor != "" && a.Actor != a.By {
+		s += " (sent by " + a.Actor + ")"
+	}
+	s += ", " + Time(a.At)
+	if a.Reason != "" {
+		s += ": " + term.Clip(term.Strip(a.Reason), 200)
+	}
+	return s
 }
 
 // Decision says a decision in one line.
@@ -207,6 +236,9 @@ func Decision(dec *posthouse.Decision) string {
 	s := mark + " " + verb
 	if dec.By != "" {
 		s += " by " + dec.By
+	}
+	if dec.For != "" {
+		s += " for " + dec.For
 	}
 	if dec.Actor != "" && dec.Actor != dec.By {
 		s += " (sent by " + dec.Actor + ")"

@@ -1,0 +1,230 @@
+package posthouse
+
+import (
+	"slices"
+	"time"
+)
+
+// A Quorum asks several people: each gives one vote, approve or reject, and the
+// vote that meets the rule becomes the gate's decision, in one entry with it.
+type Quorum struct {
+	Need    int  `json:"need"`              // approvals of different people that approve it; at least 2
+	Of      int  `json:"of,omitempty"`      // how many are asked, for a gate without assignees
+	Outvote bool `json:"outvote,omitempty"` // rejected once too few are left to approve; without: by the first rejection
+}
+
+// An Escalation widens the circle of those who may decide at a point in time.
+type Escalation struct {
+	At      time.Time `json:"at"`
+	To      []string  `json:"to"`
+	Replace bool      `json:"replace,omitempty"` // those before lose their right
+}
+
+// An Assignment is on record where the right to decide a gate moved: by the
+// hand of who had it, or by the gate's escalation.
+type Assignment struct {
+	Gate       ID        `json:"gate"`
+	By         string    `json:"by"`              // who handed it on; "posthouse" for an escalation
+	Actor      string    `json:"actor,omitempty"` // who sent it, when an operator acts for By
+	To         []string  `json:"to"`
+	Escalation bool      `json:"escalation,omitempty"`
+	Replace    bool      `json:"replace,omitempty"` // of an escalation: those before lost their right
+	Reason     string    `json:"reason,omitempty"`
+	At         time.Time `json:"at"`
+	Seq        uint64    `json:"seq,omitempty"` // of its entry
+}
+
+// A Decider is somebody who may decide a gate.
+type Decider struct {
+	Name string
+	For  string // whose right it was before it was handed on; "" for their own
+
+	via []string // all who had the right before
+}
+
+// Deciders returns who may decide the gate at a time: its assignees, as
+// delegations and the escalation changed them. Nil means anyone with the role.
+// Those of a quorum who have voted are among them; the requester may be.
+func (g *Gate) Deciders(at time.Time) []Decider {
+	if len(g.Assignees) == 0 {
+		return nil
+	}
+	list := make([]Decider, 0, len(g.Assignees))
+	list = add(list, g.Assignees)
+	escalated := false
+	for _, a := range g.Assignments {
+		switch {
+		case a.Escalation:
+			escalated = true
+			list = widen(list, a.To, a.Replace)
+		default:
+			for i := range list {
+				if d := &list[i]; d.Name == a.By {
+					d.via = append(slices.Clip(d.via), a.By)
+					d.Name, d.For = a.To[0], d.via[0]
+				}
+			}
+		}
+	}
+	if e := g.Escalation; e != nil && !escalated && !at.Before(e.At) {
+		list = widen(list, e.To, e.Replace)
+	}
+	return list
+}
+
+func add(list []Decider, names []string) []Decider {
+	for _, n := range names {
+		if !slices.ContainsFunc(list, func(d Decider) bool { return d.Name == n }) {
+			list = append(list, Decider{Name: n})
+		}
+	}
+	return list
+}
+
+func widen(list []Decider, names []string, replace bool) []Decider {
+	if replace {
+		list = nil
+	}
+	return add(list, names)
+}
+
+// decider returns the right of a person, and whether they have one.
+func (g *Gate) decider(name string, at time.Time) (Decider, bool) {
+	if len(g.Assignees) == 0 {
+		return Decider{Name: name}, true
+	}
+	list := g.Deciders(at)
+	if i := slices.IndexFunc(list, func(d Decider) bool { return d.Name == name }); i >= 0 {
+		return list[i], true
+	}
+	return Decider{}, false
+}
+
+// voted returns the vote that a person gave or sent.
+func (g *Gate) voted(name string) *Decision {
+	if name == "" {
+		return nil
+	}
+	for i := range g.Votes {
+		if v := &g.Votes[i]; v.By == name || v.Actor == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// excluded reports whether a person may not approve since the request is theirs.
+func (g *Gate) excluded(name string) bool {
+	return g.RequestedBy != "" && g.RequestedBy == name && !g.AllowRequest
+}
+
+// OpenTo reports whether a person may still decide the gate at a time, as far
+// as the gate itself says.
+func (g *Gate) OpenTo(name string, at time.Time) bool {
+	_, ok := g.decider(name, at)
+	return ok && g.Decision == nil && g.voted(name) == nil && (g.Quorum == nil || !g.excluded(name))
+}
+
+// Missing returns how many approvals a quorum still needs; 0 for a gate that
+// takes one decision.
+func (g *Gate) Missing() int {
+	if g.Quorum == nil {
+		return 0
+	}
+	return max(0, g.Quorum.Need-g.count(Approve))
+}
+
+func (g *Gate) count(v Verdict) (n int) {
+	for i := range g.Votes {
+		if g.Votes[i].Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// met returns what the votes decide at a time, "" while they do not.
+func (g *Gate) met(at time.Time) Verdict {
+	q := g.Quorum
+	if g.Missing() == 0 {
+		return Approve
+	}
+	if !q.Outvote {
+		if g.count(Reject) > 0 {
+			return Reject
+		}
+		return ""
+	}
+	left := q.Of - len(g.Votes)
+	if list := g.Deciders(at); list != nil {
+		left = 0
+		for _, d := range list {
+			if g.OpenTo(d.Name, at) {
+				left++
+			}
+		}
+	}
+	if left < g.Missing() {
+		return Reject
+	}
+	return ""
+}
+
+// settleRule fills in what the rule of a gate about to be opened leaves open and
+// returns when it escalates.
+func (g *Gate) settleRule() (escalateAt time.Time) {
+	if g.Quorum != nil && len(g.Verdicts) == 0 {
+		g.Verdicts = []Verdict{Approve, Reject}
+	}
+	if g.Escalation != nil {
+		e := *g.Escalation
+		e.At, g.Escalation = toMillis(e.At), &e
+		escalateAt = e.At
+	}
+	return escalateAt
+}
+
+// checkPeople reports what is wrong with the rule of a gate about to be opened.
+func (g *Gate) checkPeople() error {
+	people := add(nil, g.Assignees)
+	if e := g.Escalation; e != nil {
+		switch {
+		case len(g.Assignees) == 0:
+			return invalid("escalation", "needs assignees: without, anyone may decide already")
+		case e.At.IsZero() || len(e.To) == 0:
+			return invalid("escalation", "must say when, and to whom")
+		case !g.ExpiresAt.IsZero() && !e.At.Before(g.ExpiresAt):
+			return invalid("escalation", "comes after the gate has expired")
+		}
+		for _, n := range e.To {
+			if n == "" || len(n) > MaxID || !validText(n) {
+				return invalid("escalation", "goes to %.40q; each must be 1 to %d bytes of text", n, MaxID)
+			}
+		}
+		people = widen(people, e.To, e.Replace)
+	}
+	q := g.Quorum
+	if q == nil {
+		return nil
+	}
+	for _, v := range g.Verdicts {
+		if v != Approve && v != Reject {
+			return invalid("verdicts", "of a quorum are approve and reject, not %s", v)
+		}
+	}
+	n := q.Of
+	if len(g.Assignees) > 0 {
+		n = len(slices.DeleteFunc(people, func(d Decider) bool { return g.excluded(d.Name) }))
+	}
+	switch {
+	case q.Need < 2:
+		return invalid("quorum", "needs %d approvals; one that needs less than 2 is a plain gate", q.Need)
+	case q.Of != 0 && len(g.Assignees) > 0:
+		return invalid("quorum", "of %d is given beside assignees, who are counted", q.Of)
+	case q.Of < 0 || n > 0 && n < q.Need || len(g.Assignees) > 0 && n < q.Need:
+		return invalid("quorum", "needs %d approvals, and %d people are asked", q.Need, n)
+	case q.Outvote && n == 0:
+		return invalid("quorum", "with Outvote must say how many are asked")
+	}
+	return nil
+}

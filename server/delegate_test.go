@@ -1,0 +1,73 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+)
+
+// asking commits a gate as it is given.
+func (h *house) asking(thread string, g posthouse.Gate) *posthouse.Gate {
+	h.t.Helper()
+	g.Name, g.Payload = "refund", json.RawMessage(`{}`)
+	state, err := posthouse.Opaque(nil, map[string]string{"request": "please refund"})
+	check(h.t, err)
+	c, err := h.ledger.Commit(h.t.Context(), &posthouse.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "dispatch", Coordination: "dispatch", Next: []string{"approver"}, State: state,
+	}})
+	check(h.t, err)
+	return &c.Gates[0]
+}
+
+func TestVotes(t *testing.T) {
+	h := open(t, nil)
+	g := h.asking("t1", posthouse.Gate{Quorum: &posthouse.Quorum{Need: 2}})
+	path := "/api/gates/" + string(g.ID)
+	var a Accepted
+	h.send(ask{method: "POST", path: path + "/approve", body: `{"reason":"fine"}`, as: Approver}).want(http.StatusAccepted).into(&a)
+	if a.Vote == nil || a.Vote.By != "approver-token" || a.Vote.Reason != "fine" || a.Missing != 1 || a.Decision != nil || a.Look != path {
+		t.Errorf("after one vote: %+v", a)
+	}
+	p := h.send(ask{method: "POST", path: path + "/approve", as: Approver}).refused(posthouse.CodeVoted)
+	if p.Decision == nil || p.Decision.By != "approver-token" {
+		t.Errorf("told %+v", p)
+	}
+	// An operator has one vote, whatever names they act for.
+	h.post(path+"/approve?by=approver-token", "").refused(posthouse.CodeVoted)
+	var shown posthouse.Gate
+	h.get(path).want(http.StatusOK).into(&shown)
+	if len(shown.Votes) != 1 || shown.Decision != nil {
+		t.Errorf("the gate is %+v", shown)
+	}
+	c := h.post(path+"/approve?by=alice", "").want(http.StatusOK).checkpoint()
+	if d := c.Decision; d == nil || d.By != "alice" || d.Actor != "operator-token" || d.Verdict != posthouse.Approve {
+		t.Errorf("decided as %+v", d)
+	}
+}
+
+func TestDelegate(t *testing.T) {
+	h := open(t, nil)
+	g := h.asking("t1", posthouse.Gate{Assignees: []string{"alice"}})
+	path := "/api/gates/" + string(g.ID)
+	h.send(ask{method: "POST", path: path + "/delegate", body: `{"to":"bob"}`, as: Viewer}).refused(posthouse.CodeForbidden)
+	h.send(ask{method: "POST", path: path + "/delegate", body: `{"to":"approver-token"}`, as: Approver}).refused(posthouse.CodeForbidden)
+	h.send(ask{method: "POST", path: path + "/delegate", body: `{"to":"bob","by":"alice"}`, as: Approver}).refused(posthouse.CodeForbidden)
+	h.post(path+"/delegate", `{"by":"alice"}`).refused(posthouse.CodeInvalid)
+	var now posthouse.Gate
+	h.post(path+"/delegate", `{"to":"approver-token","by":"alice","reason":"away"}`).want(http.StatusOK).into(&now)
+	if len(now.Assignments) != 1 || now.Assignments[0].Actor != "operator-token" || now.Assignments[0].Reason != "away" {
+		t.Errorf("the gate is %+v", now)
+	}
+	var mine []posthouse.Gate
+	h.get("/api/gates?assignee=approver-token").want(http.StatusOK).into(&mine)
+	if len(mine) != 1 {
+		t.Errorf("%d gates for the new assignee", len(mine))
+	}
+	h.post(path+"/approve?by=alice", "").refused(posthouse.CodeForbidden)
+	c := h.send(ask{method: "POST", path: path + "/approve", as: Approver}).want(http.StatusOK).checkpoint()
+	if c.Decision.For != "alice" || c.Decision.By != "approver-token" {
+		t.Errorf("decided as %+v", c.Decision)
+	}
+}
