@@ -1,13 +1,11 @@
 package graph
 
 import (
-	"context"
 	"fmt"
 	"reflect"
-	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // An App is a compiled graph on a Ledger. It is safe for concurrent use, and
@@ -20,11 +18,15 @@ type App[S any] struct {
 	codec       posthouse.Codec
 	limit       int
 	check       bool
+	width       int
+	failFast    bool
+	hold        time.Duration
 	plan        *plan
 	nodes       map[string]*node[S]
 	order       []*node[S]
-	start       *way[S]
-	next        map[string][]string // a checkpoint's next nodes, by where the way leads
+	start       []*way[S]
+	next        map[string][]string // a checkpoint's next nodes, if it is this one; End has none
+	to          map[string][]target // the same as a way's end
 }
 
 // Name returns the graph's name: what threads say they are run by.
@@ -59,33 +61,6 @@ func (a *App[S]) snapshot(c *posthouse.Checkpoint) (*Snapshot[S], error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// load returns the live state of a checkpoint.
-func (a *App[S]) load(ctx context.Context, id posthouse.ID) (*live[S], error) {
-	c, err := a.ledger.Get(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return decode[S](a.plan, a.codec, a.check, c)
-}
-
-// route returns the nodes that run behind a place: none if that is the end.
-func (a *App[S]) route(w *way[S], s *S) ([]string, error) {
-	to := ""
-	if w.route == nil {
-		to = w.to[0]
-	} else if err := engine.Guard(func() error { to = w.route(s); return nil }); err != nil {
-		return nil, err
-	}
-	next, ok := a.next[to]
-	switch {
-	case !ok:
-		return nil, invalid("route", "from %q leads to %q, which is not a node of graph %q", w.from, to, a.name)
-	case w.route != nil && len(w.to) > 0 && !slices.Contains(w.to, to):
-		return nil, invalid("route", "from %q leads to %q, which is not among its targets", w.from, to)
-	}
-	return next, nil
 }
 
 // owns refuses a thread that another program runs.

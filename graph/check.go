@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -28,20 +29,28 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 	for i := range g.ways {
 		c.way(g.ways[i])
 	}
-	if c.app.start == nil {
+	for i := range g.joins {
+		c.join(g.joins[i])
+	}
+	for _, h := range g.handlers {
+		c.handler(h)
+	}
+	c.app.plan.register(g.merges, c.problem)
+	if len(c.app.start) == 0 {
 		c.problem("it has no entry: add an edge or a route from graph.Start")
 	}
 	for _, n := range c.app.order {
-		if n.way == nil {
+		if len(n.ways) == 0 && len(n.joins) == 0 && !n.decides {
 			c.problem("node %q leads nowhere: add an edge or a route from it, to graph.End if the run is over there", n.name)
 		}
 	}
 	c.reach()
 	c.interrupts("InterruptBefore", o.InterruptBefore, func(n *node[S]) { n.before = true })
 	c.interrupts("InterruptAfter", o.InterruptAfter, func(n *node[S]) { n.after = true })
-	c.app.next = map[string][]string{End: nil}
+	c.app.next, c.app.to = map[string][]string{End: nil}, map[string][]target{End: nil}
 	for _, n := range c.app.order {
 		c.app.next[n.name] = []string{n.name}
+		c.app.to[n.name] = []target{{node: n.name}}
 	}
 }
 
@@ -63,65 +72,143 @@ func (c *checker[S]) node(of *node[S]) {
 	if n.more {
 		c.problem("node %q has more than one NodeOptions", n.name)
 	}
+	if p := n.opt.Retry.validate(); p != "" {
+		c.problem("the Retry of node %q: %s", n.name, p)
+	}
+	if n.opt.Timeout < 0 || n.opt.IdleTimeout < 0 {
+		c.problem("a time limit of node %q is negative", n.name)
+	}
+	if n.input != nil && n.opt.Defer {
+		c.problem("task %q cannot be deferred: it runs when it is sent an input", n.name)
+	}
+	n.opt.Targets = slices.Clone(n.opt.Targets)
 	n.index, n.before, n.after = len(c.app.order), n.opt.InterruptBefore, n.opt.InterruptAfter
 	c.app.nodes[n.name] = &n
 	c.app.order = append(c.app.order, &n)
 }
 
 func (c *checker[S]) way(w way[S]) {
-	kind := "edge"
-	if w.route != nil {
-		kind = "route"
-	}
 	n := c.app.nodes[w.from]
 	switch {
-	case w.from == Start && c.app.start != nil, n != nil && n.way != nil:
-		c.problem("%q leads on twice: a place has one edge or one route (parallel branches are not supported yet)", w.from)
 	case w.from == Start:
-		c.app.start = &w
+		c.app.start = append(c.app.start, &w)
 	case w.from == End:
-		c.problem("an %s begins at graph.End, where runs end", kind)
+		c.problem("an edge, route or map begins at graph.End, where runs end")
 	case n == nil:
-		c.problem("an %s begins at %q, which is not a node", kind, w.from)
+		c.problem("an edge, route or map begins at %q, which is not a node", w.from)
 	default:
-		n.way = &w
+		if w.kind == wayEdge && slices.ContainsFunc(n.ways, func(o *way[S]) bool { return o.kind == wayEdge && o.to[0] == w.to[0] }) {
+			c.problem("the edge from %q to %q is added twice", w.from, w.to[0])
+		}
+		n.ways = append(n.ways, &w)
 	}
-	if w.route == nil && len(w.to) != 1 {
-		c.problem("the route from %q has no function", w.from)
+	if w.kind != wayEdge && w.route == nil && w.routes == nil && w.sends == nil {
+		c.problem("the %s from %q has no function", w.kind, w.from)
 	}
-	for _, to := range w.to {
+	c.targets("the "+string(w.kind)+" from "+strconv.Quote(w.from), w.kind == waySends, w.to)
+}
+
+// targets checks where something may lead. Sends lead to tasks, all else to the
+// other nodes; a command may do both.
+func (c *checker[S]) targets(what string, sends bool, to []string) {
+	for _, name := range to {
+		n := c.app.nodes[name]
 		switch {
-		case to == Start:
-			c.problem("the %s from %q leads to graph.Start: name the entry node instead", kind, w.from)
-		case to != End && c.app.nodes[to] == nil:
-			c.problem("the %s from %q leads to %q, which is not a node", kind, w.from, to)
+		case name == Start:
+			c.problem("%s leads to graph.Start: name the entry node instead", what)
+		case name == End && !sends:
+		case n == nil:
+			c.problem("%s leads to %q, which is not a node", what, name)
+		case sends && n.input == nil:
+			c.problem("%s sends to %q, which takes no input: add it by graph.Task", what, name)
+		case !sends && n.input != nil:
+			c.problem("%s leads to task %q, which needs an input: use Map or a Command with Send", what, name)
 		}
 	}
 }
 
-// reach finds nodes that no way leads to. A route that does not say where it
-// leads may lead anywhere.
+func (c *checker[S]) join(j join) {
+	to := c.app.nodes[j.to]
+	switch {
+	case to == nil:
+		c.problem("a join leads to %q, which is not a node", j.to)
+		return
+	case to.join != nil:
+		c.problem("node %q is joined twice", j.to)
+		return
+	case to.input != nil:
+		c.problem("a join leads to task %q, which needs an input", j.to)
+	case len(j.from) < 2:
+		c.problem("the join to %q has fewer than two sources: use an edge", j.to)
+	}
+	to.join = &j
+	for i, name := range j.from {
+		n := c.app.nodes[name]
+		switch {
+		case n == nil:
+			c.problem("the join to %q has the source %q, which is not a node", j.to, name)
+		case slices.Contains(j.from[:i], name):
+			c.problem("the join to %q has the source %q twice", j.to, name)
+		default:
+			n.joins = append(n.joins, &j)
+		}
+	}
+}
+
+func (c *checker[S]) handler(h handler[S]) {
+	n := c.app.nodes[h.node]
+	switch {
+	case n == nil:
+		c.problem("an error handler is given for %q, which is not a node", h.node)
+	case h.run == nil:
+		c.problem("the error handler of %q has no function", h.node)
+	case n.onError != nil:
+		c.problem("node %q has two error handlers", h.node)
+	default:
+		n.onError = h.run
+	}
+}
+
+// reach finds nodes that no way leads to. A route or command that does not say
+// where it leads may lead anywhere.
 func (c *checker[S]) reach() {
-	if c.app.start == nil {
+	if len(c.app.start) == 0 {
 		return
 	}
 	seen := map[string]bool{}
-	todo := []*way[S]{c.app.start}
-	for len(todo) > 0 {
-		w := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if w == nil {
-			continue
+	todo := slices.Clone(c.app.start)
+	var nodes []*node[S]
+	visit := func(name string) {
+		if n := c.app.nodes[name]; n != nil && !seen[name] {
+			seen[name] = true
+			nodes = append(nodes, n)
 		}
-		if w.route != nil && len(w.to) == 0 {
-			return
-		}
-		for _, to := range w.to {
-			if n := c.app.nodes[to]; n != nil && !seen[to] {
-				seen[to] = true
-				todo = append(todo, n.way)
+	}
+	for len(todo)+len(nodes) > 0 {
+		for _, w := range todo {
+			if len(w.to) == 0 {
+				return
+			}
+			for _, to := range w.to {
+				visit(to)
 			}
 		}
+		todo = nil
+		if len(nodes) == 0 {
+			continue
+		}
+		n := nodes[len(nodes)-1]
+		nodes = nodes[:len(nodes)-1]
+		if (n.decides || n.onError != nil) && len(n.opt.Targets) == 0 {
+			return
+		}
+		for _, to := range n.opt.Targets {
+			visit(to)
+		}
+		for _, j := range n.joins {
+			visit(j.to)
+		}
+		todo = slices.Clone(n.ways)
 	}
 	for _, n := range c.app.order {
 		if !seen[n.name] {
@@ -145,13 +232,12 @@ func (c *checker[S]) interrupts(field string, names []string, set func(*node[S])
 	}
 }
 
-// leads describes where a way leads, for the fingerprint.
-func (w *way[S]) leads() string {
-	if w == nil {
-		return ""
+// leads describes where ways lead, for the fingerprint.
+func leads[S any](ways []*way[S]) string {
+	var all []string
+	for _, w := range ways {
+		all = append(all, map[wayKind]string{wayEdge: "", wayRoute: "?", wayRoutes: "*", waySends: "!"}[w.kind]+strings.Join(w.to, "|"))
 	}
-	if w.route == nil {
-		return w.to[0]
-	}
-	return "?" + strings.Join(w.to, "|")
+	slices.Sort(all)
+	return strings.Join(all, " ")
 }

@@ -77,8 +77,6 @@ func TestCompileListsAllProblems(t *testing.T) {
 		"more than one NodeOptions",
 		"\"$x\" begins with $",
 		"node name \"with space\"",
-		"\"$start\" leads on twice",
-		"\"a\" leads on twice",
 		"leads to \"nowhere\"",
 		"begins at \"nobody\"",
 		"begins at graph.End",

@@ -1,8 +1,10 @@
 package graph
 
 import (
+	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -75,3 +77,73 @@ func one[T any](opts []T) (o T, err error) {
 	}
 	return o, invalid("options", "are given %d times; give them once", len(opts))
 }
+
+// A JoinError says that nothing is left to run while a join still waits for
+// nodes that did not complete. It matches [posthouse.ErrInvalid].
+type JoinError struct {
+	Graph, Node      string
+	Arrived, Missing []string // of the join's sources
+}
+
+// Error names the join and what to do.
+func (e *JoinError) Error() string {
+	return fmt.Sprintf("posthouse: graph %q has nothing left to run, but node %q joins %s and %s did not run "+
+		"(where a branch may be left out, lead to the node by edges and set NodeOptions.Defer)",
+		e.Graph, e.Node, strings.Join(e.Arrived, ", "), strings.Join(e.Missing, ", "))
+}
+
+// Is matches [posthouse.ErrInvalid].
+func (e *JoinError) Is(target error) bool { return target == posthouse.ErrInvalid }
+
+// A MergeError says that tasks of one step left values in a part that its rule
+// does not merge. It matches [posthouse.ErrConflict].
+type MergeError struct {
+	Graph, Part string
+	Key         string   // of a map with the rule merge; otherwise ""
+	Nodes       []string // the tasks that disagree
+	Err         error    // what a merge function returned; nil for two replaces
+}
+
+// Error names the tasks and what to do.
+func (e *MergeError) Error() string {
+	what := "part " + e.Part
+	if e.Key != "" {
+		what = "key " + e.Key + " of " + what
+	}
+	if e.Err != nil {
+		return fmt.Sprintf("posthouse: %s of graph %q cannot be merged from %s: %v", what, e.Graph, strings.Join(e.Nodes, ", "), e.Err)
+	}
+	return fmt.Sprintf("posthouse: %s were run in one step of graph %q and gave %s different values "+
+		"(give the part a merge rule, or let one of them write it)", strings.Join(e.Nodes, " and "), e.Graph, what)
+}
+
+// Is matches [posthouse.ErrConflict].
+func (e *MergeError) Is(target error) bool { return target == posthouse.ErrConflict }
+
+// Unwrap returns what a merge function returned.
+func (e *MergeError) Unwrap() error { return e.Err }
+
+// A TimeoutError is an attempt of a node that took longer than
+// NodeOptions.Timeout, or showed no life for NodeOptions.IdleTimeout. It
+// matches [context.DeadlineExceeded].
+type TimeoutError struct {
+	Node      string
+	After     time.Duration
+	Idle      bool // no sign of life for that long
+	Abandoned bool // the node does not heed its context: it goes on without effect
+}
+
+// Error names the node and the limit.
+func (e *TimeoutError) Error() string {
+	s := fmt.Sprintf("posthouse: node %q took longer than %s", e.Node, e.After)
+	if e.Idle {
+		s = fmt.Sprintf("posthouse: node %q showed no sign of life for %s", e.Node, e.After)
+	}
+	if e.Abandoned {
+		s += " and does not heed its context: it was given up"
+	}
+	return s
+}
+
+// Is matches [context.DeadlineExceeded].
+func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }

@@ -1,10 +1,11 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"reflect"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -19,33 +20,40 @@ const (
 // [Graph.Compile] it: the methods only take notes, and Compile says what is
 // wrong with them. A Graph must not be built by two goroutines at once.
 type Graph[S any] struct {
-	name  string
-	nodes []*node[S]
-	ways  []way[S]
+	name     string
+	nodes    []*node[S]
+	ways     []way[S]
+	joins    []join
+	handlers []handler[S]
+	merges   []merger
 }
 
 type node[S any] struct {
-	name   string
-	run    func(context.Context, *S) error
-	opt    NodeOptions
-	more   bool // options were given more than once
-	index  int
-	before bool // stop before it
-	after  bool
-	way    *way[S]
-}
-
-// A way leads on from a node, or from Start.
-type way[S any] struct {
-	from  string
-	to    []string        // where it leads; for a route, where it may lead, none meaning anywhere
-	route func(*S) string // nil: an edge
+	name    string
+	run     func(context.Context, *S, decoder) (Command, error)
+	input   reflect.Type // of a task: what it is sent
+	decides bool         // its Command says where it leads
+	opt     NodeOptions
+	more    bool // options were given more than once
+	index   int
+	before  bool // stop before it
+	after   bool
+	ways    []*way[S]
+	joins   []*join // that it arrives at
+	join    *join   // that leads to it
+	onError func(context.Context, *S, error) (Command, error)
 }
 
 // NodeOptions refine a node. The zero value is useful.
 type NodeOptions struct {
-	InterruptBefore bool // as if in CompileOptions.InterruptBefore
-	InterruptAfter  bool // as if in CompileOptions.InterruptAfter
+	InterruptBefore bool             // as if in CompileOptions.InterruptBefore
+	InterruptAfter  bool             // as if in CompileOptions.InterruptAfter
+	Defer           bool             // it runs when nothing else is left to run: a join of branches of any length
+	Retry           Retry            // what happens after a failure; default: the run fails
+	Timeout         time.Duration    // of one attempt; 0: none
+	IdleTimeout     time.Duration    // between two signs of life of an attempt, see [Heartbeat]; 0: none
+	Targets         []string         // of a Command or Task node: where its Commands may lead; empty means anywhere
+	Effect          posthouse.Effect // what running it again would do to the world; kept with its recorded result
 }
 
 // New begins a graph. The name, an id, is what threads remember their program
@@ -59,39 +67,86 @@ func New[S any](name string) *Graph[S] { return &Graph[S]{name: name} }
 // What the node changed is committed in one piece when it returns nil, and
 // discarded when it returns an error or waits for a gate; then it runs again
 // from its start when the thread is resumed. Wrap what must not happen twice
-// in step.Do.
+// in step.Do. A node that runs beside others works on a copy of the state; what
+// it changed is merged with what they did, see [Merge].
 func (g *Graph[S]) Node(name string, run func(ctx context.Context, s *S) error, o ...NodeOptions) {
-	n := &node[S]{name: name, run: run, more: len(o) > 1}
+	n := g.add(name, o)
+	if run != nil {
+		n.run = func(ctx context.Context, s *S, _ decoder) (Command, error) { return Command{}, run(ctx, s) }
+	}
+}
+
+// Command adds a node that also says where to go on. See [Command].
+func (g *Graph[S]) Command(name string, run func(ctx context.Context, s *S) (Command, error), o ...NodeOptions) {
+	n := g.add(name, o)
+	n.decides = true
+	if run != nil {
+		n.run = func(ctx context.Context, s *S, _ decoder) (Command, error) { return run(ctx, s) }
+	}
+}
+
+// Task adds a node that is sent inputs of type In: it runs once for each [Send]
+// that names it, many at once. It sees its input only. out begins empty, and
+// what the task puts into it is merged into the state by the rules of its
+// parts, so that thousands of tasks cost what they read and write, whatever
+// the size of the state. No edge or route leads to a task, since those carry
+// no input.
+func Task[S, In any](g *Graph[S], name string, run func(ctx context.Context, in In, out *S) error, o ...NodeOptions) {
+	n := g.add(name, o)
+	n.input = reflect.TypeFor[In]()
+	if run != nil {
+		n.run = func(ctx context.Context, s *S, sent decoder) (Command, error) {
+			var in In
+			if err := sent(&in); err != nil {
+				return Command{}, err
+			}
+			return Command{}, run(ctx, in, s)
+		}
+	}
+}
+
+func (g *Graph[S]) add(name string, o []NodeOptions) *node[S] {
+	n := &node[S]{name: name, more: len(o) > 1}
 	if len(o) > 0 {
 		n.opt = o[0]
 	}
 	g.nodes = append(g.nodes, n)
+	return n
 }
 
-// Edge leads from a node, or from Start, to a node, or to End.
-func (g *Graph[S]) Edge(from, to string) {
-	g.ways = append(g.ways, way[S]{from: from, to: []string{to}})
+type handler[S any] struct {
+	node string
+	run  func(context.Context, *S, error) (Command, error)
 }
 
-// Route leads to the node, or End, that the function names. It sees the state
-// as the node left it, and must only read it and depend on nothing else. If
-// targets are given, it may lead nowhere else, and Compile checks them.
-func (g *Graph[S]) Route(from string, route func(s *S) string, targets ...string) {
-	g.ways = append(g.ways, way[S]{from: from, to: slices.Clone(targets), route: route})
+// OnError handles the failures of a node, once its retries are used up: the
+// function runs in the node's place, on the state from before it, and what it
+// changes and where it leads count as the node's. The zero Command goes on
+// where the node would have. That the node failed is on record before the
+// handler runs: after a crash the handler runs again, not the node.
+func (g *Graph[S]) OnError(node string, run func(ctx context.Context, s *S, err error) (Command, error)) {
+	g.handlers = append(g.handlers, handler[S]{node, run})
 }
 
 // CompileOptions configure an App. Nil is the zero value.
 type CompileOptions struct {
 	InterruptBefore []string        // stop before these nodes; "*" is all
 	InterruptAfter  []string        // stop after these nodes, unless the run is done then; "*" is all
-	RecursionLimit  int             // nodes that one Run or Resume may run; default 100
+	RecursionLimit  int             // steps that one Run or Resume may take; default 100
+	Concurrency     int             // tasks of one step that run at once; default 16
+	FailFast        bool            // end the other tasks of a step when one failed; by default those that run may finish, since they are paid for
+	HoldFor         time.Duration   // a retry that is due sooner is waited for by the run itself, a later one parks the thread; default 10 s, negative: none
 	Codec           posthouse.Codec // of the state's parts; default posthouse.JSON
 	Check           bool            // look for edits in append parts in full after every node, not only when a run parks or ends
 }
 
-// DefaultRecursionLimit is the limit unless options say otherwise. LangGraph4j
-// has 25; an agent that calls a few tools needs more.
-const DefaultRecursionLimit = 100
+// Defaults of [CompileOptions]. LangGraph4j's limit is 25; an agent that calls
+// a few tools needs more.
+const (
+	DefaultRecursionLimit = 100
+	DefaultConcurrency    = 16
+	DefaultHoldFor        = 10 * time.Second
+)
 
 // Compile checks the graph and binds it to a Ledger. If anything is wrong it
 // returns [Problems], which lists everything that is. The App is not touched by
@@ -101,14 +156,12 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 		o = &CompileOptions{}
 	}
 	a := &App[S]{
-		ledger: ledger, name: g.name, codec: o.Codec, limit: o.RecursionLimit, check: o.Check,
+		ledger: ledger, name: g.name, codec: o.Codec, limit: cmp.Or(o.RecursionLimit, DefaultRecursionLimit), check: o.Check,
+		width: cmp.Or(o.Concurrency, DefaultConcurrency), failFast: o.FailFast, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)),
 		nodes: make(map[string]*node[S], len(g.nodes)),
 	}
 	if a.codec == nil {
 		a.codec = posthouse.JSON
-	}
-	if a.limit == 0 {
-		a.limit = DefaultRecursionLimit
 	}
 	c := &checker[S]{app: a}
 	if ledger == nil {
@@ -116,6 +169,9 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 	}
 	if a.limit < 0 {
 		c.problem("RecursionLimit is negative")
+	}
+	if a.width < 0 {
+		c.problem("Concurrency is negative")
 	}
 	var bad []string
 	a.plan, bad = newPlan(reflect.TypeFor[S](), a.codec)

@@ -7,33 +7,88 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// park commits the questions of a node, with the state from before it.
-func (r *run[S]) park(ctx context.Context, n *node[S], task *engine.Task) (*Result[S], error) {
-	waiting := make([]posthouse.Gate, 0, 1)
-	var keep []posthouse.ID
-	for _, g := range task.Open() {
-		waiting, keep = append(waiting, *g), append(keep, g.ID)
-	}
-	if asked := task.Questions(); len(asked) > 0 {
-		if err := r.live.verify(); err != nil {
-			return nil, r.fail(ctx, n, task, err)
+// settle ends a step in which not every task completed, and returns nothing if
+// all of them did: a failure comes before a wait.
+func (r *run[S]) settle(ctx context.Context, ended []*outcome[S]) (*Result[S], error) {
+	var failed, stopped *outcome[S]
+	waits := false
+	for _, o := range ended {
+		switch {
+		case o.kind == taskFailed && failed == nil:
+			failed = o
+		case o.kind == taskStopped && (stopped == nil || errors.Is(stopped.err, errSibling)):
+			stopped = o
+		case o.kind == taskWaits:
+			waits = true
 		}
-		r.fresh(posthouse.KindWait, posthouse.StatusWaiting, n.name, r.sess.Head().Next)
-		done, err := r.sess.Commit(ctx, &posthouse.Draft{
-			Checkpoint: &r.change, Gates: asked, Keep: keep, Steps: task.Held(),
-		})
-		if err != nil {
-			if r.sess.Err() != nil {
-				return nil, err
-			}
-			return nil, r.fail(ctx, n, task, err)
-		}
-		waiting = append(waiting, done.Gates...)
 	}
-	return r.wait(ctx, waiting)
+	switch {
+	case r.sess.Err() != nil:
+		var err error
+		if stopped != nil {
+			err = stopped.err
+		}
+		return nil, r.broken(err)
+	case failed != nil:
+		held, keep := r.rest(ended)
+		return nil, r.fail(ctx, failed.task.node.name, held, keep, failed.err)
+	case stopped != nil:
+		held, _ := r.rest(ended)
+		return nil, r.cancelled(ctx, held, stopped.err)
+	case waits:
+		return r.park(ctx, ended)
+	}
+	return nil, nil
+}
+
+// rest returns what tasks that did not complete hold, and the gates they have
+// open.
+func (r *run[S]) rest(ended []*outcome[S]) (held []posthouse.Step, keep []posthouse.ID) {
+	for _, o := range ended {
+		if o.exec == nil || o.kind == taskDone {
+			continue
+		}
+		held = append(held, o.exec.Held()...)
+		for _, g := range append(o.exec.Open(), o.open...) {
+			keep = append(keep, g.ID)
+		}
+	}
+	return held, keep
+}
+
+// park commits the questions of the tasks that wait, with the state from before
+// the step.
+func (r *run[S]) park(ctx context.Context, ended []*outcome[S]) (*Result[S], error) {
+	var waiting, asked []posthouse.Gate
+	var names []*outcome[S]
+	for _, o := range ended {
+		if o.kind != taskWaits {
+			continue
+		}
+		names = append(names, o)
+		asked = append(asked, o.exec.Questions()...)
+		for _, g := range append(o.exec.Open(), o.open...) {
+			waiting = append(waiting, *g)
+		}
+	}
+	if len(asked) == 0 {
+		return r.wait(ctx, waiting)
+	}
+	if err := r.live.verify(); err != nil {
+		return nil, r.fail(ctx, together(names), nil, nil, err)
+	}
+	held, keep := r.rest(ended)
+	r.fresh(posthouse.KindWait, posthouse.StatusWaiting, together(names))
+	done, err := r.put(ctx, posthouse.Draft{Gates: asked, Keep: keep, Steps: held})
+	if err != nil {
+		if r.sess.Err() != nil {
+			return nil, err
+		}
+		return nil, r.fail(ctx, together(names), nil, keep, err)
+	}
+	return r.wait(ctx, append(waiting, done.Gates...))
 }
 
 // wait ends a run whose head waits: the state is what the head holds.
@@ -79,14 +134,14 @@ func (r *run[S]) undecided(ctx context.Context) (*Result[S], error) {
 	return r.wait(ctx, waiting)
 }
 
-// fail commits a failed checkpoint with the state from before the node and
+// fail commits a failed checkpoint with the state from before the step and
 // returns the failure.
-func (r *run[S]) fail(ctx context.Context, n *node[S], task *engine.Task, cause error) error {
+func (r *run[S]) fail(ctx context.Context, node string, held []posthouse.Step, keep []posthouse.ID, cause error) error {
 	e := &NodeError{
-		Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: n.name, Err: cause,
+		Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: node, Err: cause,
 	}
-	r.fresh(posthouse.KindFail, posthouse.StatusFailed, n.name, r.sess.Head().Next).Error = clean(cause.Error())
-	if err := r.commit(ctx, task); err != nil {
+	r.fresh(posthouse.KindFail, posthouse.StatusFailed, node).Error = clean(cause.Error())
+	if _, err := r.put(ctx, posthouse.Draft{Steps: held, Keep: keep}); err != nil {
 		return errors.Join(e, err)
 	}
 	e.Checkpoint = r.sess.Head().ID
@@ -102,9 +157,9 @@ func (r *run[S]) broken(err error) error {
 	return errors.Join(cause, err)
 }
 
-// cancelled leaves the branch as it was before the node.
-func (r *run[S]) cancelled(ctx context.Context, task *engine.Task, err error) error {
-	if held := task.Held(); len(held) > 0 {
+// cancelled leaves the branch as it was before the step.
+func (r *run[S]) cancelled(ctx context.Context, held []posthouse.Step, err error) error {
+	if len(held) > 0 {
 		if _, e := r.sess.Commit(ctx, &posthouse.Draft{Steps: held}); e != nil {
 			err = errors.Join(err, e)
 		}
@@ -118,7 +173,7 @@ func (r *run[S]) cancelled(ctx context.Context, task *engine.Task, err error) er
 // overrun stops a run that reached its limit before n.
 func (r *run[S]) overrun(ctx context.Context, n *node[S]) error {
 	e := &RecursionError{Graph: r.app.name, Thread: r.sess.Thread(), Limit: r.limit, Next: n.name, Cycle: r.cycle(n)}
-	r.fresh(posthouse.KindFail, posthouse.StatusFailed, "", r.sess.Head().Next).Error = e.Error()
+	r.fresh(posthouse.KindFail, posthouse.StatusFailed, "").Error = e.Error()
 	if err := r.commit(ctx, nil); err != nil {
 		return errors.Join(e, err)
 	}

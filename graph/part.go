@@ -15,6 +15,14 @@ func (f *field) sliceOf(v reflect.Value) reflect.Value {
 	return v
 }
 
+// valueType is what the part's encoding decodes into.
+func (f *field) valueType() reflect.Type {
+	if f.rule == byTail {
+		return f.slice
+	}
+	return f.typ
+}
+
 // pointer returns what a codec encodes from and decodes into.
 func (f *field) pointer(state reflect.Value) any {
 	v := state.FieldByIndex(f.index)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,9 +28,21 @@ type field struct {
 	index []int  // through embedded structs
 	typ   reflect.Type
 	rule  rule
+	merge mergeRule
+	fn    func(base reflect.Value, writes []reflect.Value) (reflect.Value, error) // mergeCustom
 
 	slice reflect.Type // byTail: the slice behind the field
 	deep  bool         // byTail: elements hold more than their own bits
+}
+
+// part returns a part's field by its name, nil if there is none.
+func (p *plan) part(name string) *field {
+	for i := range p.fields {
+		if p.fields[i].part == name {
+			return &p.fields[i]
+		}
+	}
+	return nil
 }
 
 // A plan says how a state type becomes parts. It is made once, by New.
@@ -98,7 +111,7 @@ func promotes(t reflect.Type) bool {
 }
 
 func (b *planner) addField(f reflect.StructField, index []int, tag string) {
-	p := field{part: f.Name, name: f.Name, index: index, typ: f.Type, rule: byBytes}
+	p := field{part: f.Name, name: f.Name, index: index, typ: f.Type, rule: byBytes, merge: mergeReplace}
 	appends := isLog(f.Type)
 	for word := range strings.SplitSeq(tag, ",") {
 		name, isName := strings.CutPrefix(word, "name=")
@@ -107,8 +120,10 @@ func (b *planner) addField(f reflect.StructField, index []int, tag string) {
 			p.part = name
 		case word == "append":
 			appends = true
+		case slices.Contains(mergeRules, mergeRule(word)):
+			p.merge = mergeRule(word)
 		case word != "":
-			b.problem("the field %s has the tag %q; known are append, name=... and -", f.Name, word)
+			b.problem("the field %s has the tag %q; known are append, %s, name=... and -", f.Name, word, ruleNames())
 		}
 	}
 	if p.part == "" || len(p.part) > posthouse.MaxID || strings.HasPrefix(p.part, "$") {
@@ -119,7 +134,15 @@ func (b *planner) addField(f reflect.StructField, index []int, tag string) {
 			b.problem("the fields %s and %s are both the part %s: give one a name by `posthouse:\"name=...\"`", other.name, f.Name, p.part)
 		}
 	}
+	if f.Type == reflect.TypeFor[Mean]() && p.merge == mergeReplace {
+		p.merge = mergeMean
+	}
+	if needs, ok := p.merge.fits(f.Type); !ok {
+		b.problem("the field %s is a %s and cannot be tagged %s, which needs %s", f.Name, f.Type, p.merge, needs)
+	}
 	switch {
+	case appends && p.merge != mergeReplace:
+		b.problem("the field %s is tagged append and %s: an append part has its own way to merge", f.Name, p.merge)
 	case appends:
 		b.appendRule(&p)
 	case isFlat(f.Type):
@@ -129,6 +152,36 @@ func (b *planner) addField(f reflect.StructField, index []int, tag string) {
 		b.checkJSON(p.name, p.typ, map[reflect.Type]bool{})
 	}
 	b.fields = append(b.fields, p)
+}
+
+func ruleNames() string {
+	names := make([]string, len(mergeRules))
+	for i, r := range mergeRules {
+		names[i] = string(r)
+	}
+	return strings.Join(names, ", ")
+}
+
+// register takes the merge functions of a graph.
+func (p *plan) register(ms []merger, problem func(format string, args ...any)) {
+	for i := range ms {
+		m := &ms[i]
+		at := slices.IndexFunc(p.fields, func(f field) bool { return f.name == m.field })
+		switch {
+		case m.fn == nil:
+			problem("the merge of field %s has no function", m.field)
+		case at < 0:
+			problem("a merge function is given for the field %q, which the state does not have", m.field)
+		case p.fields[at].typ != m.typ:
+			problem("the merge of field %s takes a %s; the field is a %s", m.field, m.typ, p.fields[at].typ)
+		case p.fields[at].rule == byTail:
+			problem("the field %s is an append part, which has its own way to merge", m.field)
+		case p.fields[at].merge != mergeReplace:
+			problem("the field %s is merged twice: by %s and by a function", m.field, p.fields[at].merge)
+		default:
+			p.fields[at].merge, p.fields[at].fn = mergeCustom, m.fn
+		}
+	}
 }
 
 func (b *planner) appendRule(p *field) {

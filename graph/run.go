@@ -3,7 +3,7 @@ package graph
 import (
 	"context"
 	"errors"
-	"strings"
+	"fmt"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -13,7 +13,7 @@ import (
 type RunOptions struct {
 	Branch         string // default main; for Replay the new branch, default fork-1, fork-2, ...
 	Run            string // the run's id, a label on what it writes; default a new id
-	RecursionLimit int    // nodes that this call may run; default CompileOptions.RecursionLimit
+	RecursionLimit int    // steps that this call may take; default CompileOptions.RecursionLimit
 	By             string // who sent the input, for its checkpoint
 	Coordination   string // a label that groups threads, set with an input and kept; default the thread's own id
 }
@@ -26,11 +26,14 @@ type run[S any] struct {
 	opt    RunOptions
 	limit  int
 	emit   func(Event[S]) bool // false: the reader has left; nil: there is none
-	ran    int                 // nodes so far
-	last   []int               // by node: when it last ran, counted from 1
-	stop   bool                // a static interrupt was committed
-	draft  posthouse.Draft     // reused from node to node
-	change posthouse.Change
+	agenda agenda
+	plan   []byte // the plan part on record, nil for none
+	ran    int    // steps so far
+	last   []int  // by node: the step in which it last ran, counted from 1
+	stop   bool   // a static interrupt was committed
+	draft  posthouse.Draft
+	change posthouse.Change // both reused from step to step
+	solo   task[S]          // the task of a step that has one
 }
 
 func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, emit func(Event[S]) bool) (*run[S], error) {
@@ -62,19 +65,34 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, emit fu
 // errLeft ends a run whose reader has left. It does not leave the package.
 var errLeft = errors.New("graph: the reader has left")
 
+// load takes up the state and the agenda of the head.
+func (r *run[S]) load(ctx context.Context) error {
+	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
+	if err != nil {
+		return err
+	}
+	r.plan = c.Program[planPart].Data
+	if r.agenda, err = readAgenda(c.Next, c.Program, planPart); err != nil {
+		return err
+	}
+	r.live, err = decode[S](r.app.plan, r.app.codec, r.app.check, c)
+	return err
+}
+
 // start merges the input into the thread and runs from Start.
 func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	a := r.app
-	r.live = newLive[S](a.plan, a.codec, a.check)
-	if h := r.sess.Head(); h != nil {
-		var err error
-		if r.live, err = a.load(ctx, h.ID); err != nil {
-			return nil, err
-		}
+	if r.sess.Head() == nil {
+		r.live = newLive[S](a.plan, a.codec, a.check)
+	} else if err := r.load(ctx); err != nil {
+		return nil, err
 	}
 	r.live.merge(a.plan, in)
-	next, err := a.route(a.start, r.live.state)
+	next, err := a.onward(Start, a.start, nil, Command{}, r.live.state)
 	if err != nil {
+		return nil, err
+	}
+	if r.agenda, err = a.after(&agenda{}, []completion{{Start, next}}); err != nil {
 		return nil, err
 	}
 	parts, err := r.live.delta()
@@ -84,7 +102,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	if err := r.live.detach(); err != nil {
 		return nil, err
 	}
-	c := r.node("", next, parts)
+	c := r.completed("", parts)
 	c.Kind, c.By, c.Coordination = posthouse.KindInput, r.opt.By, r.opt.Coordination
 	if err := r.commit(ctx, nil); err != nil {
 		return nil, err
@@ -107,12 +125,11 @@ func (r *run[S]) resume(ctx context.Context) (*Result[S], error) {
 			return res, err
 		}
 	}
-	var err error
-	if r.live, err = r.app.load(ctx, h.ID); err != nil {
+	if err := r.load(ctx); err != nil {
 		return nil, err
 	}
 	ended := h.Status == posthouse.StatusDone || h.Status == posthouse.StatusCancelled
-	if len(h.Next) == 0 && !ended {
+	if len(r.agenda.tasks) == 0 && !ended {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "thread", Message: "checkpoint " + string(h.ID) + " names no node to run",
 			Hint: "run the thread with an input, or update it with UpdateOptions.Goto",
@@ -121,12 +138,12 @@ func (r *run[S]) resume(ctx context.Context) (*Result[S], error) {
 	return r.loop(ctx)
 }
 
-// loop runs nodes until the branch parks or ends.
+// loop takes steps until the branch parks or ends.
 func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 	for {
 		h := r.sess.Head()
 		switch {
-		case len(h.Next) == 0 || h.Status == posthouse.StatusCancelled:
+		case len(r.agenda.tasks) == 0 || h.Status == posthouse.StatusCancelled:
 			return r.finish(EventEnd, *r.live.state, nil), nil
 		case r.stop, engine.Draining(ctx):
 			return r.finish(EventPark, *r.live.state, nil), nil
@@ -134,68 +151,71 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		n, err := r.pick(h)
-		if err != nil {
+		if err := r.count(ctx); err != nil {
 			return nil, err
 		}
-		if r.ran >= r.limit {
-			return nil, r.overrun(ctx, n)
+		var res *Result[S]
+		var err error
+		if len(r.agenda.tasks) == 1 && r.agenda.tasks[0].input == nil {
+			res, err = r.alone(ctx)
+		} else {
+			res, err = r.together(ctx)
 		}
-		r.ran++
-		r.last[n.index] = r.ran
-		res, err := r.step(ctx, n)
 		if res != nil || err != nil {
 			return res, err
 		}
 	}
 }
 
-// pick finds the node to run.
-func (r *run[S]) pick(h *posthouse.Header) (*node[S], error) {
-	if len(h.Next) == 1 {
-		if n := r.app.nodes[h.Next[0]]; n != nil {
-			return n, nil
+// count counts a step and the nodes in it. It refuses nodes that the graph does
+// not have and a step beyond the limit.
+func (r *run[S]) count(ctx context.Context) error {
+	for i := range r.agenda.tasks {
+		if name := r.agenda.tasks[i].node; r.app.nodes[name] == nil {
+			return &posthouse.Error{
+				Code: posthouse.CodeInvalid, Field: "thread",
+				Message: fmt.Sprintf("checkpoint %s goes on at %s, which this version of graph %s cannot run", r.sess.Head().ID, name, r.app.name),
+				Hint:    "run it with the graph it was made by, or move it with UpdateOptions.Goto",
+			}
 		}
 	}
-	return nil, &posthouse.Error{
-		Code: posthouse.CodeInvalid, Field: "thread",
-		Message: "checkpoint " + string(h.ID) + " goes on at " + strings.Join(h.Next, ", ") + ", which this version of graph " + r.app.name + " cannot run",
-		Hint:    "run it with the graph it was made by, or move it with UpdateOptions.Goto",
+	if r.ran >= r.limit {
+		return r.overrun(ctx, r.app.nodes[r.agenda.tasks[0].node])
 	}
+	r.ran++
+	for i := range r.agenda.tasks {
+		r.last[r.app.nodes[r.agenda.tasks[i].node].index] = r.ran
+	}
+	return nil
 }
 
-// step runs one node and commits what came of it.
-func (r *run[S]) step(ctx context.Context, n *node[S]) (*Result[S], error) {
-	task, err := r.sess.Task(ctx, n.name)
-	if err != nil {
-		return nil, err
-	}
-	err = engine.Guard(func() error { return n.run(task.With(ctx), r.live.state) })
-	switch {
-	case r.sess.Err() != nil:
-		return nil, r.broken(err)
-	case task.Waiting():
-		return r.park(ctx, n, task)
-	case err != nil && ctx.Err() != nil:
-		return nil, r.cancelled(ctx, task, err)
-	case errors.Is(err, posthouse.ErrWaiting):
-		err = invalid("node", "%q returned ErrWaiting without asking anything", n.name)
-	}
-	if err == nil {
-		err = r.advance(ctx, n, task)
+// alone takes a step of one task, which works on the live state itself, and
+// commits what came of it.
+func (r *run[S]) alone(ctx context.Context) (*Result[S], error) {
+	t := &r.solo
+	*t = r.task(0)
+	o := r.perform(ctx, t, func(again bool) (*live[S], error) {
+		if again {
+			return r.live, r.load(ctx)
+		}
+		return r.live, nil
+	})
+	if o.kind == taskDone {
+		err := r.advance(ctx, o)
 		if err == nil {
 			return nil, r.tell(EventNode)
 		}
 		if r.sess.Err() != nil {
 			return nil, err
 		}
+		o.kind, o.err = taskFailed, err
 	}
-	return nil, r.fail(ctx, n, task, err)
+	return r.settle(ctx, []*outcome[S]{o})
 }
 
-// advance commits what a node changed and where it leads.
-func (r *run[S]) advance(ctx context.Context, n *node[S], task *engine.Task) error {
-	next, err := r.app.route(n.way, r.live.state)
+// advance commits what a task changed and where it leads.
+func (r *run[S]) advance(ctx context.Context, o *outcome[S]) error {
+	next, err := r.app.after(&r.agenda, []completion{{o.task.node.name, o.next}})
 	if err != nil {
 		return err
 	}
@@ -203,44 +223,73 @@ func (r *run[S]) advance(ctx context.Context, n *node[S], task *engine.Task) err
 	if err != nil {
 		return err
 	}
-	c := r.node(n.name, next, parts)
-	if n.after && len(next) > 0 {
+	before := r.agenda
+	r.agenda = next
+	c := r.completed(o.task.node.name, parts)
+	if o.task.node.after && c.Status == posthouse.StatusRunning {
 		c.Status = posthouse.StatusInterrupted
 	}
-	if c.Status != posthouse.StatusRunning && !r.app.check {
-		if err := r.live.verify(); err != nil {
-			return err
-		}
+	if err = r.verify(c); err == nil {
+		err = r.commit(ctx, o.exec.Held())
 	}
-	return r.commit(ctx, task)
+	if err != nil {
+		r.agenda = before
+	}
+	return err
 }
 
-// node makes the change of a completed node.
-func (r *run[S]) node(name string, next []string, parts []posthouse.Part) *posthouse.Change {
-	c := r.fresh(posthouse.KindNode, posthouse.StatusRunning, name, next)
+// verify looks at append parts in full where a run parks or ends.
+func (r *run[S]) verify(c *posthouse.Change) error {
+	if c.Status == posthouse.StatusRunning || r.app.check {
+		return nil
+	}
+	return r.live.verify()
+}
+
+// completed makes the change of completed nodes; the agenda is what is next.
+func (r *run[S]) completed(node string, parts []posthouse.Part) *posthouse.Change {
+	c := r.fresh(posthouse.KindNode, posthouse.StatusRunning, node)
 	c.Parts = parts
-	if len(next) == 0 {
+	if len(r.agenda.tasks) == 0 {
 		c.Status = posthouse.StatusDone
-	} else if r.app.nodes[next[0]].before {
-		c.Status = posthouse.StatusInterrupted
+	}
+	for i := range r.agenda.tasks {
+		if n := r.app.nodes[r.agenda.tasks[i].node]; n.before {
+			c.Status = posthouse.StatusInterrupted
+		}
 	}
 	return c
 }
 
-func (r *run[S]) fresh(kind string, status posthouse.Status, node string, next []string) *posthouse.Change {
+// fresh makes a change that goes on with the agenda.
+func (r *run[S]) fresh(kind string, status posthouse.Status, node string) *posthouse.Change {
 	r.change = posthouse.Change{
-		Kind: kind, Status: status, Graph: r.app.name, Fingerprint: r.app.fingerprint, Node: node, Next: next,
+		Kind: kind, Status: status, Graph: r.app.name, Fingerprint: r.app.fingerprint, Node: node, Next: r.app.names(&r.agenda),
 	}
 	return &r.change
 }
 
-// commit commits r.change with what the task holds.
-func (r *run[S]) commit(ctx context.Context, task *engine.Task) error {
-	r.draft = posthouse.Draft{Checkpoint: &r.change}
-	if task != nil {
-		r.draft.Steps = task.Held()
+// commit commits r.change, the plan, and step results with it.
+func (r *run[S]) commit(ctx context.Context, steps []posthouse.Step) error {
+	_, err := r.put(ctx, posthouse.Draft{Steps: steps})
+	return err
+}
+
+// put is commit with all that a draft can hold.
+func (r *run[S]) put(ctx context.Context, d posthouse.Draft) (*posthouse.Committed, error) {
+	r.draft = d
+	r.draft.Checkpoint = &r.change
+	p, enc, changed, err := r.agenda.change(planPart, r.plan)
+	if err != nil {
+		return nil, err
+	}
+	if changed {
+		r.change.Program = []posthouse.Part{p}
 	}
 	r.stop = r.change.Status == posthouse.StatusInterrupted
-	_, err := r.sess.Commit(ctx, &r.draft)
-	return err
+	done, err := r.sess.Commit(ctx, &r.draft)
+	if err == nil {
+		r.plan = enc
+	}
+	return done, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/posthouse/posthouse"
@@ -65,8 +66,17 @@ func (a *App[S]) updated(base *posthouse.Checkpoint, change func(*S), o UpdateOp
 		Parent: base.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted,
 		Graph: a.name, Fingerprint: a.fingerprint, Node: base.Node, By: o.By,
 	}
-	if c.Next, err = a.updatedNext(base, &s.State, o); err != nil {
+	g, err := a.updatedAgenda(base, &s.State, o)
+	if err != nil {
 		return nil, err
+	}
+	c.Next = a.names(&g)
+	p, _, changed, err := g.change(planPart, base.Program[planPart].Data)
+	if err != nil {
+		return nil, err
+	}
+	if changed {
+		c.Program = append(c.Program, p)
 	}
 	if o.AsNode != "" && o.AsNode != Start {
 		c.Node = o.AsNode
@@ -78,27 +88,53 @@ func (a *App[S]) updated(base *posthouse.Checkpoint, change func(*S), o UpdateOp
 	return c, err
 }
 
-// updatedNext says where the thread goes on: AsNode(n) behind n, Goto(n) at n.
-func (a *App[S]) updatedNext(base *posthouse.Checkpoint, s *S, o UpdateOptions) ([]string, error) {
+// updatedAgenda says where the thread goes on: AsNode(n) behind n, beside what
+// else was to run with n; Goto(n) at n.
+func (a *App[S]) updatedAgenda(base *posthouse.Checkpoint, s *S, o UpdateOptions) (agenda, error) {
+	g, err := readAgenda(base.Next, base.Program, planPart)
+	if err != nil {
+		return g, err
+	}
 	switch {
 	case o.AsNode != "" && o.Goto != "":
-		return nil, invalid("Goto", "is given together with AsNode")
+		return g, invalid("Goto", "is given together with AsNode")
 	case o.AsNode == Start:
-		return a.route(a.start, s)
+		next, err := a.onward(Start, a.start, nil, Command{}, s)
+		if err != nil {
+			return g, err
+		}
+		return a.after(&agenda{}, []completion{{Start, next}})
 	case o.AsNode != "":
-		n := a.nodes[o.AsNode]
-		if n == nil {
-			return nil, invalid("AsNode", "%q is not a node of graph %q", o.AsNode, a.name)
-		}
-		return a.route(n.way, s)
+		return a.asNode(&g, s, o.AsNode)
 	case o.Goto != "":
-		next, ok := a.next[o.Goto]
-		if !ok {
-			return nil, invalid("Goto", "%q is not a node of graph %q", o.Goto, a.name)
+		next, ok := a.to[o.Goto]
+		if !ok || len(next) == 1 && a.nodes[o.Goto].input != nil {
+			return g, invalid("Goto", "%q is not a node of graph %q that runs without an input", o.Goto, a.name)
 		}
-		return next, nil
+		return agenda{tasks: next}, nil
 	}
-	return base.Next, nil
+	return g, nil
+}
+
+// asNode returns the agenda behind a node that is taken for completed.
+func (a *App[S]) asNode(g *agenda, s *S, name string) (agenda, error) {
+	n := a.nodes[name]
+	if n == nil {
+		return agenda{}, invalid("AsNode", "%q is not a node of graph %q", name, a.name)
+	}
+	next, err := a.onward(name, n.ways, n.opt.Targets, Command{}, s)
+	if err != nil {
+		return agenda{}, err
+	}
+	rest := slices.DeleteFunc(slices.Clone(g.tasks), func(t target) bool { return t.node == name })
+	if len(rest) == len(g.tasks) {
+		rest = nil // the thread was somewhere else: it goes on behind the node only
+	}
+	ends := []completion{{name, next}}
+	if len(rest) > 0 {
+		ends = append(ends, completion{Start, rest})
+	}
+	return a.after(&agenda{arrived: g.arrived, deferred: g.deferred}, ends)
 }
 
 // commitUpdate appends the child to its parent's branch if that is the head,

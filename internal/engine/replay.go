@@ -38,6 +38,9 @@ const codecFailed = "posthouse-failed"
 // nested separates the names of a call and a step inside it.
 const nested = ">"
 
+// reserved begins the names under which models keep records of their own.
+const reserved = "$"
+
 type occurrence struct {
 	name string
 	n    uint32
@@ -81,7 +84,7 @@ func newReplay(e *posthouse.Execution) *replay {
 }
 
 func outermost(name string) int {
-	if strings.Contains(name, nested) {
+	if strings.Contains(name, nested) || strings.HasPrefix(name, reserved) {
 		return 0
 	}
 	return 1
@@ -152,8 +155,12 @@ func (t *Task) begin(ctx context.Context, name string) (*call, error) {
 	if err := CheckName("step", name); err != nil {
 		return nil, err
 	}
+	t.Beat()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.closed {
+		return nil, t.over("step", name)
+	}
 	if t.disorder != nil {
 		return nil, t.disorder
 	}
@@ -226,7 +233,8 @@ func callName(name string, n uint32) string {
 }
 
 // CheckName reports an [posthouse.ErrInvalid] unless the name of a step or
-// question is 1 to 200 bytes of UTF-8 without control characters and '>'.
+// question is 1 to 200 bytes of UTF-8 without control characters and '>'
+// that does not begin with $.
 func CheckName(field, name string) error {
 	bad := func(what string) error {
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf("name %.80q %s", name, what)}
@@ -240,6 +248,8 @@ func CheckName(field, name string) error {
 		return bad("is not valid UTF-8")
 	case strings.Contains(name, nested), strings.ContainsFunc(name, unicode.IsControl):
 		return bad("has a control character or '>'")
+	case strings.HasPrefix(name, reserved):
+		return bad("begins with $, which is the runtime's")
 	}
 	return nil
 }

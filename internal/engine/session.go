@@ -25,13 +25,11 @@ type Session struct {
 
 	mu    sync.Mutex
 	head  *posthouse.Header
-	known posthouse.ID    // what the next commit wants the head to be
-	begun posthouse.Lease // the lease as the session began, and where the log ended
-	tail  uint64
-	fresh bool            // head is ours and starts a step: nothing is on record for what follows it
-	keys  map[string]bool // tasks that recorded something since head's step began
-	sure  bool            // the claim is on record, or nobody else could run the thread
-	err   error           // the first failed commit
+	want  posthouse.ID                    // what the next commit wants the head to be
+	begun posthouse.Lease                 // the lease as the session began
+	known map[string]*posthouse.Execution // all that tasks have on record since head's step began; nil: not read yet
+	sure  bool                            // the claim is on record, or nobody else could run the thread
+	err   error                           // the first failed commit
 	ended bool
 }
 
@@ -53,6 +51,9 @@ func Begin(ctx context.Context, l *posthouse.Ledger, o SessionOptions) (*Session
 	if err := s.find(ctx); err != nil {
 		return nil, errors.Join(err, s.End(ctx))
 	}
+	if s.head == nil {
+		s.turn()
+	}
 	return s, nil
 }
 
@@ -62,7 +63,7 @@ func (s *Session) find(ctx context.Context) error {
 	if info == nil {
 		return nil
 	}
-	s.begun, s.tail = info.Lease, info.Tail.Seq
+	s.begun = info.Lease
 	b, ok := info.Branch(s.branch)
 	if !ok {
 		return nil
@@ -109,11 +110,11 @@ func (s *Session) Commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Co
 	if s.ended {
 		return nil, &posthouse.Error{Code: posthouse.CodeClosed, Message: "the run of thread " + strconv.Quote(s.thread) + " has ended"}
 	}
-	s.known = ""
+	s.want = ""
 	if s.head != nil {
-		s.known = s.head.ID
+		s.want = s.head.ID
 	}
-	d.Thread, d.Branch, d.Claim, d.Head = s.thread, s.branch, s.claim, &s.known
+	d.Thread, d.Branch, d.Claim, d.Head = s.thread, s.branch, s.claim, &s.want
 	if d.Checkpoint != nil && d.Checkpoint.Run == "" {
 		d.Checkpoint.Run = s.run
 	}
@@ -165,17 +166,56 @@ func (s *Session) unmoved(ctx context.Context) error {
 func (s *Session) track(d *posthouse.Draft, c *posthouse.Committed) {
 	s.sure = true
 	if h := c.Checkpoint; h != nil {
-		s.fresh = s.head == nil || h.Step != s.head.Step
-		s.head = h
-		if s.fresh {
-			clear(s.keys)
+		if s.head == nil || h.Step != s.head.Step {
+			s.turn()
 		}
+		s.head = h
+	}
+	if s.known == nil {
+		return // to be read, with what there was before
 	}
 	for i := range d.Steps {
-		if s.keys == nil {
-			s.keys = map[string]bool{}
+		st := &d.Steps[i]
+		x := s.known[st.Task]
+		if x == nil {
+			x = &posthouse.Execution{}
+			s.known[st.Task] = x
 		}
-		s.keys[d.Steps[i].Task] = true
+		x.Steps = append(x.Steps, posthouse.StepRecord{Step: *st, Seq: c.Seq, At: s.ledger.Now()})
+	}
+}
+
+// turn starts a step: nothing is on record for what follows the head.
+func (s *Session) turn() {
+	if s.known == nil {
+		s.known = map[string]*posthouse.Execution{}
+	}
+	clear(s.known)
+}
+
+// recorded returns what a task has on record since the head's step began, nil
+// for nothing. It reads the log at most once a step, and not at all behind a
+// checkpoint that this session committed.
+func (s *Session) recorded(ctx context.Context, key string) (*replay, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		known, err := s.ledger.Executions(ctx, s.head)
+		if err != nil {
+			return nil, err
+		}
+		s.known = known
+	}
+	return newReplay(s.known[key]), nil
+}
+
+// Reread forgets what was read of the step's executions: somebody else may have
+// decided a gate since.
+func (s *Session) Reread() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.head != nil {
+		s.known = nil
 	}
 }
 
@@ -199,15 +239,16 @@ func (s *Session) Err() error {
 // makes and the node, as in "7/approve", and stays the same while the node
 // waits, fails and runs again.
 func (s *Session) Task(ctx context.Context, node string) (*Task, error) {
-	s.mu.Lock()
+	return s.TaskWithKey(ctx, s.Key(node), false)
+}
+
+// Key returns the name of an execution of a node behind the head.
+func (s *Session) Key(node string) string {
 	step := uint64(0)
-	if s.head != nil {
-		step = s.head.Step + 1
+	if h := s.Head(); h != nil {
+		step = h.Step + 1
 	}
-	key := strconv.FormatUint(step, 10) + "/" + node
-	fresh := s.head == nil && len(s.keys) == 0 || s.fresh && !s.keys[key]
-	s.mu.Unlock()
-	return s.TaskWithKey(ctx, key, fresh)
+	return strconv.FormatUint(step, 10) + "/" + node
 }
 
 // TaskWithKey is Task for an execution that its model names itself, because it
@@ -219,21 +260,9 @@ func (s *Session) TaskWithKey(ctx context.Context, key string, fresh bool) (*Tas
 	if fresh {
 		return t, nil
 	}
-	e, err := s.ledger.Execution(ctx, s.origin(), key)
-	if err != nil {
-		return nil, err
-	}
-	t.replay = newReplay(e)
-	return t, nil
-}
-
-// origin returns the head or, where there is none, a stand-in for it behind
-// what was on record before this session.
-func (s *Session) origin() *posthouse.Header {
-	if h := s.Head(); h != nil {
-		return h
-	}
-	return &posthouse.Header{Thread: s.thread, Branch: s.branch, Seq: s.tail + 1}
+	var err error
+	t.replay, err = s.recorded(ctx, key)
+	return t, err
 }
 
 // End gives the lease back. Only the first call counts, and cancellation of

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -27,6 +28,65 @@ type Task struct {
 	questions []posthouse.Gate
 	open      []*posthouse.Gate
 	before    func(context.Context) error
+	active    func() // called whenever the execution shows that it lives
+	closed    bool   // the execution is over
+	inner     []*Task
+}
+
+// Close ends the execution: steps and questions that code of it still comes
+// with, from a goroutine it left behind, are [posthouse.ErrClosed].
+func (t *Task) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+}
+
+func (t *Task) over(what, name string) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeClosed, Message: what + " " + strconv.Quote(name) + " came after " + t.key + " had returned or was given up",
+		Hint: "wait for goroutines before the node returns, and stop when its context ends",
+	}
+}
+
+// Fresh reports whether nothing is on record of the execution.
+func (t *Task) Fresh() bool { return t.replay == nil }
+
+// Active has fn called whenever the execution shows that it lives: at each step
+// and question, and by [Task.Beat].
+func (t *Task) Active(fn func()) { t.active = fn }
+
+// Beat tells that the execution lives.
+func (t *Task) Beat() {
+	if t.active != nil {
+		t.active()
+	}
+}
+
+// Adopt makes the questions of an execution within t, and what it holds, t's own.
+func (t *Task) Adopt(inner *Task) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.inner = append(t.inner, inner)
+}
+
+// Rests returns the gates that the execution waits for, if none of its gates
+// was decided behind the checkpoint at seq and none of them is overdue: run
+// again it would only ask again.
+func (t *Task) Rests(seq uint64) (open []*posthouse.Gate) {
+	if t.replay == nil {
+		return nil
+	}
+	now := t.session.ledger.Now()
+	for _, g := range t.replay.gates {
+		switch {
+		case g.Decision != nil && g.Decision.Seq > seq, g.Decision == nil && !g.ExpiresAt.IsZero() && !now.Before(g.ExpiresAt):
+			return nil
+		case g.Decision == nil:
+			open = append(open, g)
+		}
+	}
+	slices.SortFunc(open, func(a, b *posthouse.Gate) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.ID, b.ID)) })
+	return open
 }
 
 // Key returns the name of the execution, as in "7/approve".
@@ -146,6 +206,9 @@ func (t *Task) Held() []posthouse.Step {
 	defer t.mu.Unlock()
 	h := t.held
 	t.held = nil
+	for _, in := range t.inner {
+		h = append(h, in.Held()...)
+	}
 	return h
 }
 
@@ -155,8 +218,12 @@ func (t *Task) Held() []posthouse.Step {
 // has passed is put on record first, so a late question does not wait for
 // anybody. Task, Occurrence and Branch of q are filled in.
 func (t *Task) Ask(ctx context.Context, q posthouse.Gate) (*posthouse.Gate, error) {
+	t.Beat()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.closed {
+		return nil, t.over("question", q.Name)
+	}
 	q.Name = scoped(ctx, t, q.Name)
 	if err := checkLength("question", q.Name); err != nil {
 		return nil, err
@@ -185,7 +252,11 @@ func (t *Task) Ask(ctx context.Context, q posthouse.Gate) (*posthouse.Gate, erro
 func (t *Task) Questions() []posthouse.Gate {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.questions)
+	qs := slices.Clone(t.questions)
+	for _, in := range t.inner {
+		qs = append(qs, in.Questions()...)
+	}
+	return qs
 }
 
 // Open returns the gates that were asked again and are still undecided. A node
@@ -193,7 +264,11 @@ func (t *Task) Questions() []posthouse.Gate {
 func (t *Task) Open() []*posthouse.Gate {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.open)
+	open := slices.Clone(t.open)
+	for _, in := range t.inner {
+		open = append(open, in.Open()...)
+	}
+	return open
 }
 
 // Waiting reports whether a question of this execution has no decision. A
@@ -202,7 +277,7 @@ func (t *Task) Open() []*posthouse.Gate {
 func (t *Task) Waiting() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.questions)+len(t.open) > 0
+	return len(t.questions)+len(t.open) > 0 || slices.ContainsFunc(t.inner, (*Task).Waiting)
 }
 
 // next counts one use of name and returns how many were before it.

@@ -1,0 +1,216 @@
+package graph
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An agenda is what a graph has yet to run: the tasks of the next step, and
+// what waits for other tasks first.
+type agenda struct {
+	tasks    []target
+	arrived  map[string][]string // by the node of a join: the sources that completed
+	deferred []string            // nodes that run when there are no tasks left
+}
+
+// planPart keeps what Header.Next cannot say of an agenda; most have none.
+const planPart = "$plan"
+
+// A planJSON is the wire form of an agenda.
+type planJSON struct {
+	Tasks    []taskJSON          `json:"tasks,omitempty"` // only if any was sent an input: otherwise Next names them
+	Arrived  map[string][]string `json:"arrived,omitempty"`
+	Deferred []string            `json:"deferred,omitempty"`
+}
+
+type taskJSON struct {
+	Node  string          `json:"node"`
+	Input json.RawMessage `json:"in,omitempty"`    // of codec json
+	Codec string          `json:"codec,omitempty"` // of another
+	Data  []byte          `json:"data,omitempty"`
+}
+
+func wireTask(t *target) taskJSON {
+	w := taskJSON{Node: t.node}
+	switch {
+	case t.input == nil:
+	case t.input.Codec == posthouse.JSON.Name():
+		w.Input = t.input.Data
+	default:
+		w.Codec, w.Data = t.input.Codec, t.input.Data
+	}
+	return w
+}
+
+func (w *taskJSON) target() target {
+	t := target{node: w.Node}
+	switch {
+	case w.Codec != "":
+		t.input = &posthouse.Value{Codec: w.Codec, Data: w.Data}
+	case w.Input != nil:
+		t.input = &posthouse.Value{Codec: posthouse.JSON.Name(), Data: w.Input}
+	}
+	return t
+}
+
+// encode returns the plan part, nil if Next says it all.
+func (g *agenda) encode() ([]byte, error) {
+	sent := slices.ContainsFunc(g.tasks, func(t target) bool { return t.input != nil })
+	if !sent && len(g.arrived)+len(g.deferred) == 0 {
+		return nil, nil
+	}
+	p := planJSON{Arrived: g.arrived, Deferred: g.deferred}
+	if sent {
+		p.Tasks = make([]taskJSON, len(g.tasks))
+		for i := range g.tasks {
+			p.Tasks[i] = wireTask(&g.tasks[i])
+		}
+	}
+	return json.Marshal(&p)
+}
+
+// readAgenda returns what a checkpoint has yet to run.
+func readAgenda(next []string, program posthouse.State, part string) (agenda, error) {
+	var p planJSON
+	if v, ok := program[part]; ok {
+		if err := json.Unmarshal(v.Data, &p); err != nil {
+			return agenda{}, &posthouse.Error{
+				Code: posthouse.CodeInvalid, Field: "plan", Message: "of the checkpoint does not decode", Err: err,
+				Hint: "it was written by another version of posthouse; move the thread with UpdateOptions.Goto",
+			}
+		}
+	}
+	g := agenda{arrived: p.Arrived, deferred: p.Deferred, tasks: make([]target, 0, max(len(next), len(p.Tasks)))}
+	for i := range p.Tasks {
+		g.tasks = append(g.tasks, p.Tasks[i].target())
+	}
+	if len(p.Tasks) == 0 {
+		for _, name := range next {
+			g.tasks = append(g.tasks, target{node: name})
+		}
+	}
+	return g, nil
+}
+
+// change returns the part to commit, if its bytes are not those on record.
+func (g *agenda) change(part string, known []byte) (p posthouse.Part, enc []byte, changed bool, err error) {
+	if enc, err = g.encode(); err != nil || bytes.Equal(enc, known) {
+		return p, known, false, err
+	}
+	return posthouse.Part{Name: part, Codec: posthouse.JSON.Name(), Data: enc, Drop: enc == nil}, enc, true, nil
+}
+
+// names returns the nodes of the tasks, each once.
+func (a *App[S]) names(g *agenda) []string {
+	if len(g.tasks) == 1 {
+		return a.next[g.tasks[0].node]
+	}
+	var names []string
+	for i := range g.tasks {
+		if n := g.tasks[i].node; !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// A completion is a task that completed, and where it leads.
+type completion struct {
+	node string // Start for an input
+	next []target
+}
+
+// after returns the agenda behind a step in which these completed, in order.
+func (a *App[S]) after(g *agenda, done []completion) (agenda, error) {
+	n := agenda{deferred: slices.Clone(g.deferred)}
+	if len(done) == 1 && len(g.arrived)+len(g.deferred) == 0 && a.plain(&done[0]) {
+		n.tasks = done[0].next
+		return n, nil
+	}
+	n.arrived = make(map[string][]string, len(g.arrived))
+	for to, from := range g.arrived {
+		n.arrived[to] = slices.Clone(from)
+	}
+	seen := map[string]bool{}
+	for i := range done {
+		for _, t := range done[i].next {
+			if t.input != nil {
+				n.tasks = append(n.tasks, t)
+			} else {
+				a.enlist(&n, seen, t.node)
+			}
+		}
+		a.arrive(&n, seen, done[i].node)
+	}
+	if len(n.tasks) == 0 {
+		for _, name := range n.deferred {
+			n.tasks = append(n.tasks, target{node: name})
+		}
+		n.deferred = nil
+	}
+	if len(n.tasks) > 0 || len(n.arrived) == 0 {
+		return n, nil
+	}
+	return n, a.unmet(&n)
+}
+
+// plain reports whether a completion leads to nothing but nodes that run next.
+func (a *App[S]) plain(c *completion) bool {
+	if n := a.nodes[c.node]; n != nil && len(n.joins) > 0 {
+		return false
+	}
+	return len(c.next) == 0 || len(c.next) == 1 && (c.next[0].input != nil || !a.nodes[c.next[0].node].opt.Defer)
+}
+
+// enlist puts a node on the agenda, once.
+func (a *App[S]) enlist(g *agenda, seen map[string]bool, name string) {
+	switch {
+	case a.nodes[name].opt.Defer:
+		if !slices.Contains(g.deferred, name) {
+			g.deferred = append(g.deferred, name)
+		}
+	case !seen[name]:
+		seen[name] = true
+		g.tasks = append(g.tasks, target{node: name})
+	}
+}
+
+// arrive counts a completed node at the joins it is a source of.
+func (a *App[S]) arrive(g *agenda, seen map[string]bool, name string) {
+	n := a.nodes[name]
+	if n == nil {
+		return
+	}
+	for _, j := range n.joins {
+		from := g.arrived[j.to]
+		if !slices.Contains(from, name) {
+			from = append(from, name)
+		}
+		if len(from) < len(j.from) {
+			g.arrived[j.to] = from
+			continue
+		}
+		delete(g.arrived, j.to)
+		a.enlist(g, seen, j.to)
+	}
+}
+
+// unmet returns why a run cannot end: a join that nobody will complete.
+func (a *App[S]) unmet(g *agenda) error {
+	for _, n := range a.order {
+		if from := g.arrived[n.name]; len(from) > 0 {
+			e := &JoinError{Graph: a.name, Node: n.name, Arrived: from}
+			for _, s := range n.join.from {
+				if !slices.Contains(from, s) {
+					e.Missing = append(e.Missing, s)
+				}
+			}
+			return e
+		}
+	}
+	return fmt.Errorf("graph: arrivals at unknown joins: %v", g.arrived)
+}

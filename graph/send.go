@@ -1,0 +1,51 @@
+package graph
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/posthouse/posthouse"
+)
+
+// send encodes an input, so that it can be stored and every attempt of the task
+// gets a value of its own.
+func (a *App[S]) send(what, from string, s *Send) (target, error) {
+	n := a.nodes[s.Node]
+	switch {
+	case n == nil:
+		return target{}, invalid("route", "the %s %q sends to %q, which is not a node of graph %q", what, from, s.Node, a.name)
+	case n.input == nil:
+		return target{}, invalid("route", "the %s %q sends to %q, which takes no input: add it by graph.Task", what, from, s.Node)
+	}
+	if t := reflect.TypeOf(s.Input); t != n.input && !(n.input.Kind() == reflect.Interface && (t == nil || t.Implements(n.input))) {
+		return target{}, invalid("route", "the %s %q sends task %q a %v; it takes a %s", what, from, s.Node, t, n.input)
+	}
+	v, err := posthouse.Encode(a.codec, s.Input)
+	if err != nil {
+		return target{}, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "route", Err: err,
+			Message: fmt.Sprintf("the input that the %s %q sends to %q cannot be stored", what, from, s.Node),
+		}
+	}
+	return target{node: s.Node, input: &v}, nil
+}
+
+// A decoder reads what a task was sent into a pointer.
+type decoder func(ptr any) error
+
+// noInput is the decoder of a node that was sent nothing.
+func noInput(any) error { return invalid("input", "was not sent") }
+
+// received returns the decoder of a target's input.
+func (a *App[S]) received(t *target) decoder {
+	return func(ptr any) error {
+		if err := unmarshal(a.codec, *t.input, ptr); err != nil {
+			return &posthouse.Error{
+				Code: posthouse.CodeInvalid, Field: "input", Err: err,
+				Message: fmt.Sprintf("of task %q does not fit a %s", t.node, reflect.TypeOf(ptr).Elem()),
+				Hint:    "give the input the type it had when it was sent, or move the thread with UpdateOptions.Goto",
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,186 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A task is one execution of a node in a step.
+type task[S any] struct {
+	target
+	node  *node[S]
+	index int    // in the step
+	key   string // of the execution, as in "7/approve", or "7/fetch#3" for the third task of its step that was sent an input
+}
+
+// task returns a task of the agenda.
+func (r *run[S]) task(i int) task[S] {
+	t := task[S]{target: r.agenda.tasks[i], index: i}
+	t.node = r.app.nodes[t.target.node]
+	t.key = r.sess.Key(t.target.node)
+	if t.input != nil {
+		t.key += "#" + strconv.Itoa(i+1)
+	}
+	return t
+}
+
+// An outcomeKind says how a task ended.
+type outcomeKind uint8
+
+const (
+	taskDone    outcomeKind = iota
+	taskWaits               // for a gate, or for its next attempt
+	taskFailed              // for good
+	taskStopped             // its context ended, or the run's session did; nothing is known of it
+)
+
+// An outcome is how a task ended.
+type outcome[S any] struct {
+	task     *task[S]
+	kind     outcomeKind
+	exec     *engine.Task
+	live     *live[S] // the state it worked on
+	writes   []write  // what it changed, of a task that ran beside others
+	next     []target
+	err      error
+	open     []*posthouse.Gate // of one that was not run, because it would only wait on
+	recorded bool              // its result is on record
+}
+
+// Names under which a task's progress is on record.
+const (
+	recordDone    = "$done"    // it completed
+	recordAttempt = "$attempt" // an attempt failed and another is to come
+	recordFailed  = "$failed"  // it failed for good, and its handler is to run
+)
+
+// An attemptJSON is the record of a failed attempt.
+type attemptJSON struct {
+	Error string           `json:"error"`
+	Due   posthouse.Millis `json:"due,omitempty"` // when the next one is
+}
+
+// perform runs a task until it completes, waits, or fails for good. state
+// returns the state to work on; again says that an attempt has spoilt the one
+// before.
+func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool) (*live[S], error)) *outcome[S] {
+	o := &outcome[S]{task: t}
+	for again := false; ; again = true {
+		exec, err := r.sess.TaskWithKey(ctx, t.key, false)
+		if err != nil {
+			return o.end(taskStopped, err)
+		}
+		o.exec = exec
+		past, err := readPast(exec)
+		if err != nil {
+			return o.end(taskFailed, err)
+		}
+		if past.failed == nil && !past.due.IsZero() {
+			if kind, err := r.await(ctx, t, exec, past); kind != taskDone {
+				return o.end(kind, err)
+			}
+		}
+		if o.live, err = state(again); err != nil {
+			return o.end(taskStopped, err)
+		}
+		cmd, err := r.attempt(ctx, t, o, past)
+		switch {
+		case r.sess.Err() != nil, err != nil && ctx.Err() != nil && !exec.Waiting():
+			return o.end(taskStopped, err)
+		case exec.Waiting():
+			return o.end(taskWaits, nil)
+		case errors.Is(err, posthouse.ErrWaiting):
+			err = invalid("node", "%q returned ErrWaiting without asking anything", t.target.node)
+		}
+		if err == nil {
+			if o.next, err = r.app.onward(t.node.name, t.node.ways, t.node.opt.Targets, cmd, o.live.state); err == nil {
+				return o
+			}
+		}
+		if again, e := r.again(ctx, t, exec, past, err); !again {
+			return o.end(taskFailed, errors.Join(err, e))
+		}
+	}
+}
+
+func (o *outcome[S]) end(kind outcomeKind, err error) *outcome[S] {
+	o.kind, o.err = kind, err
+	return o
+}
+
+// attempt runs the node once, or its handler if it has failed for good.
+func (r *run[S]) attempt(ctx context.Context, t *task[S], o *outcome[S], past past) (cmd Command, err error) {
+	exec, s := o.exec, o.live.state
+	defer exec.Close()
+	ctx = exec.With(ctx)
+	if past.failed != nil {
+		cause := &NodeError{
+			Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: t.node.name, Err: past.failed,
+		}
+		ctx = exec.Scope(ctx, recordFailed, 0)
+		err = engine.Guard(func() (err error) { cmd, err = t.node.onError(ctx, s, cause); return err })
+		return cmd, err
+	}
+	sent := noInput
+	if t.input != nil {
+		sent = r.app.received(&t.target)
+	}
+	if t.node.opt.Timeout > 0 || t.node.opt.IdleTimeout > 0 {
+		return r.limited(ctx, t, o, sent)
+	}
+	return t.node.call(ctx, s, sent)
+}
+
+// call runs the node and turns a panic into an error.
+func (n *node[S]) call(ctx context.Context, s *S, sent decoder) (cmd Command, err error) {
+	err = engine.Guard(func() (err error) { cmd, err = n.run(ctx, s, sent); return err })
+	return cmd, err
+}
+
+// A past is what is on record of the earlier attempts of a task.
+type past struct {
+	attempts int
+	due      time.Time // of the next one; zero without a wait
+	failed   error     // what the handler is told
+}
+
+// RecordedError is the error of an attempt, as it is read back from the log.
+type RecordedError string
+
+// Error returns the recorded text.
+func (e RecordedError) Error() string { return string(e) }
+
+func readPast(exec *engine.Task) (p past, err error) {
+	if exec.Fresh() {
+		return p, nil
+	}
+	var a attemptJSON
+	for {
+		rec, ok := exec.Recorded(recordAttempt)
+		if !ok {
+			break
+		}
+		a = attemptJSON{}
+		if err := json.Unmarshal(rec.Value.Data, &a); err != nil {
+			return p, err
+		}
+		p.attempts++
+		p.due = time.Time{}
+		if a.Due != 0 {
+			p.due = time.UnixMilli(int64(a.Due))
+		}
+	}
+	if rec, ok := exec.Recorded(recordFailed); ok {
+		if err := json.Unmarshal(rec.Value.Data, &a); err != nil {
+			return p, err
+		}
+		p.failed = RecordedError(a.Error)
+	}
+	return p, nil
+}

@@ -1,0 +1,303 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A crew runs the tasks of one step beside each other.
+type crew[S any] struct {
+	run   *run[S]
+	tasks []task[S]
+	todo  []*task[S]
+	next  atomic.Int64 // the first of todo that nobody has taken
+	stop  atomic.Bool  // take no more
+	out   chan *outcome[S]
+	ended []*outcome[S] // by task; nil for one that was not run
+}
+
+// together takes a step of several tasks. Each works on a copy of the state; a
+// result is on record as soon as its task completed, unless all of them did.
+func (r *run[S]) together(ctx context.Context) (*Result[S], error) {
+	c := &crew[S]{run: r, tasks: make([]task[S], len(r.agenda.tasks))}
+	c.ended = make([]*outcome[S], len(c.tasks))
+	for i := range c.tasks {
+		c.tasks[i] = r.task(i)
+		o, err := r.recall(ctx, &c.tasks[i])
+		if err != nil {
+			return nil, err
+		}
+		if c.ended[i] = o; o == nil {
+			c.todo = append(c.todo, &c.tasks[i])
+		}
+	}
+	if err := c.work(ctx); err != nil {
+		return nil, err
+	}
+	done := c.ended[:0:0]
+	missing := false
+	for _, o := range c.ended {
+		if missing = missing || o == nil; o != nil {
+			done = append(done, o)
+		}
+	}
+	res, err := r.settle(ctx, done)
+	switch {
+	case res != nil || err != nil:
+		return res, err
+	case missing: // it was asked to drain
+		return r.finish(EventPark, *r.live.state, nil), nil
+	}
+	return r.meet(ctx, done)
+}
+
+// work runs what is to do and puts results on record as they come.
+func (c *crew[S]) work(ctx context.Context) error {
+	if len(c.todo) == 0 {
+		return nil
+	}
+	own, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	width := min(c.run.app.width, len(c.todo))
+	c.out = make(chan *outcome[S], width)
+	var workers sync.WaitGroup
+	for range width {
+		workers.Go(func() { c.worker(own) })
+	}
+	go func() { workers.Wait(); close(c.out) }()
+	var broken error
+	left := len(c.todo)
+	for o := range c.out {
+		batch := []*outcome[S]{o}
+		for more := true; more; {
+			select {
+			case o, ok := <-c.out:
+				if more = ok; ok {
+					batch = append(batch, o)
+				}
+			default:
+				more = false
+			}
+		}
+		for _, o := range batch {
+			left--
+			c.ended[o.task.index] = o
+			if o.kind == taskFailed || o.kind == taskStopped {
+				c.stop.Store(true)
+				if c.run.app.failFast || o.kind == taskStopped {
+					cancel(errSibling)
+				}
+			}
+		}
+		if broken == nil && (left > 0 || !c.smooth()) {
+			broken = c.run.record(ctx, batch)
+		}
+		if broken != nil {
+			c.stop.Store(true)
+			cancel(broken)
+		}
+	}
+	if broken == nil && !c.smooth() {
+		broken = c.run.record(ctx, c.ended)
+	}
+	return broken
+}
+
+// errSibling ends the tasks beside one that failed.
+var errSibling = &posthouse.Error{Code: posthouse.CodeConflict, Message: "a task of the same step failed"}
+
+// smooth reports whether every task completed: then the step's checkpoint holds
+// their results, and nothing else need be recorded.
+func (c *crew[S]) smooth() bool {
+	for _, o := range c.ended {
+		if o == nil || o.kind != taskDone {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *crew[S]) worker(ctx context.Context) {
+	r := c.run
+	for !c.stop.Load() && !engine.Draining(ctx) {
+		i := int(c.next.Add(1)) - 1
+		if i >= len(c.todo) {
+			return
+		}
+		t := c.todo[i]
+		o := r.perform(ctx, t, func(bool) (*live[S], error) { return r.live.branch(r.app.plan, t) })
+		if o.kind == taskDone {
+			if o.writes, o.err = o.live.writes(); o.err != nil {
+				o.kind = taskFailed
+			}
+		}
+		o.live = nil
+		c.out <- o
+	}
+}
+
+// A doneJSON is the record of a completed task.
+type doneJSON struct {
+	Writes []writeJSON `json:"writes,omitempty"`
+	Next   []taskJSON  `json:"next,omitempty"`
+}
+
+type writeJSON struct {
+	Part  string          `json:"part"`
+	Value json.RawMessage `json:"value,omitempty"` // of codec json
+	Codec string          `json:"codec,omitempty"` // of another
+	Data  []byte          `json:"data,omitempty"`
+}
+
+// record puts completed tasks on record, and what those that wait hold: they
+// never run again, whatever becomes of the others.
+func (r *run[S]) record(ctx context.Context, batch []*outcome[S]) error {
+	var steps []posthouse.Step
+	for _, o := range batch {
+		if o == nil || o.recorded || o.kind != taskDone {
+			continue
+		}
+		d := doneJSON{}
+		for _, w := range o.writes {
+			j := writeJSON{Part: w.field.part}
+			if w.codec == posthouse.JSON.Name() {
+				j.Value = w.enc
+			} else {
+				j.Codec, j.Data = w.codec, w.enc
+			}
+			d.Writes = append(d.Writes, j)
+		}
+		for i := range o.next {
+			d.Next = append(d.Next, wireTask(&o.next[i]))
+		}
+		data, err := json.Marshal(&d)
+		if err != nil {
+			return err
+		}
+		o.recorded = true
+		steps = append(append(steps, o.exec.Held()...), posthouse.Step{
+			Task: o.task.key, Name: recordDone, Effect: o.task.node.opt.Effect,
+			Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data},
+		})
+	}
+	if len(steps) == 0 {
+		return nil
+	}
+	_, err := r.sess.Commit(ctx, &posthouse.Draft{Steps: steps})
+	return err
+}
+
+// recall returns the outcome of a task that completed before, or that has
+// nothing to do but to wait on; nil for one that is to run.
+func (r *run[S]) recall(ctx context.Context, t *task[S]) (*outcome[S], error) {
+	exec, err := r.sess.TaskWithKey(ctx, t.key, false)
+	if err != nil || exec.Fresh() {
+		return nil, err
+	}
+	o := &outcome[S]{task: t, exec: exec, recorded: true}
+	rec, ok := exec.Recorded(recordDone)
+	if !ok {
+		if o.open = exec.Rests(r.sess.Head().Seq); len(o.open) > 0 {
+			o.kind = taskWaits
+			return o, nil
+		}
+		return nil, nil
+	}
+	var d doneJSON
+	if err := json.Unmarshal(rec.Value.Data, &d); err != nil {
+		return nil, err
+	}
+	for _, j := range d.Writes {
+		w := write{field: r.app.plan.part(j.Part), enc: j.Value, codec: posthouse.JSON.Name()}
+		if j.Codec != "" {
+			w.codec, w.enc = j.Codec, j.Data
+		}
+		if w.field != nil { // the state may have lost the part since
+			o.writes = append(o.writes, w)
+		}
+	}
+	for i := range d.Next {
+		o.next = append(o.next, d.Next[i].target())
+	}
+	return o, nil
+}
+
+// meet merges what the tasks of a step wrote, once all completed, and commits
+// the step.
+func (r *run[S]) meet(ctx context.Context, done []*outcome[S]) (*Result[S], error) {
+	err := r.merged(ctx, done)
+	if err == nil {
+		return nil, r.tell(EventNode)
+	}
+	if r.sess.Err() != nil {
+		return nil, err
+	}
+	if e := r.record(ctx, done); e != nil {
+		return nil, e
+	}
+	return nil, r.fail(ctx, together(done), nil, nil, err)
+}
+
+func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
+	if err := r.live.mergeAll(r.app, done); err != nil {
+		return err
+	}
+	ends := make([]completion, len(done))
+	var held []posthouse.Step
+	after := false
+	for i, o := range done {
+		ends[i] = completion{o.task.node.name, o.next}
+		held = append(held, o.exec.Held()...)
+		after = after || o.task.node.after
+	}
+	next, err := r.app.after(&r.agenda, ends)
+	if err != nil {
+		return err
+	}
+	parts, err := r.live.delta()
+	if err != nil {
+		return err
+	}
+	if err := r.live.detach(); err != nil {
+		return err
+	}
+	before := r.agenda
+	r.agenda = next
+	c := r.completed(together(done), parts)
+	if after && c.Status == posthouse.StatusRunning {
+		c.Status = posthouse.StatusInterrupted
+	}
+	if err = r.verify(c); err == nil {
+		err = r.commit(ctx, held)
+	}
+	if err != nil {
+		r.agenda = before
+	}
+	return err
+}
+
+// together names the nodes of a step, each once, as in "draft+check".
+func together[S any](done []*outcome[S]) string {
+	var names []string
+	size := 0
+	seen := map[string]bool{}
+	for _, o := range done {
+		n := o.task.node.name
+		if seen[n] {
+			continue
+		}
+		if size += len(n) + 1; size > posthouse.MaxID-3 {
+			names = append(names, "...")
+			break
+		}
+		seen[n] = true
+		names = append(names, n)
+	}
+	return strings.Join(names, "+")
+}

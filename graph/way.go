@@ -1,0 +1,179 @@
+package graph
+
+import (
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A way leads on from a node, or from Start. Several from one place are all
+// taken: the run goes on at each of their ends, side by side.
+type way[S any] struct {
+	from string
+	to   []string // where it leads; for a route, where it may lead, none meaning anywhere
+	kind wayKind
+
+	route  func(*S) string // by kind, one of these
+	routes func(*S) []string
+	sends  func(*S) []Send
+}
+
+type wayKind string
+
+const (
+	wayEdge   wayKind = "edge"
+	wayRoute  wayKind = "route"
+	wayRoutes wayKind = "routes"
+	waySends  wayKind = "map"
+)
+
+// A join leads to a node once all of its sources have completed.
+type join struct {
+	to   string
+	from []string
+}
+
+// Edge leads from a node, or from Start, to a node, or to End. Several edges
+// from one place lead to all of their ends at once.
+func (g *Graph[S]) Edge(from, to string) {
+	g.ways = append(g.ways, way[S]{from: from, to: []string{to}, kind: wayEdge})
+}
+
+// Join leads to a node once all of these have completed since it last ran, in
+// whatever step each of them did. A node with an edge from each of them runs
+// after each. If one of them never completes the run fails with a [JoinError]
+// when nothing else is left: where branches may be left out, use
+// NodeOptions.Defer.
+func (g *Graph[S]) Join(to string, from ...string) {
+	g.joins = append(g.joins, join{to: to, from: slices.Clone(from)})
+}
+
+// Route leads to the node, or End, that the function names. It sees the state
+// as the node left it, and must only read it and depend on nothing else. If
+// targets are given, it may lead nowhere else, and Compile checks them.
+func (g *Graph[S]) Route(from string, route func(s *S) string, targets ...string) {
+	g.ways = append(g.ways, way[S]{from: from, to: slices.Clone(targets), kind: wayRoute, route: route})
+}
+
+// Routes is [Graph.Route] to any number of nodes at once; to none ends this
+// branch.
+func (g *Graph[S]) Routes(from string, routes func(s *S) []string, targets ...string) {
+	g.ways = append(g.ways, way[S]{from: from, to: slices.Clone(targets), kind: wayRoutes, routes: routes})
+}
+
+// Map sends inputs to tasks, as many as the function returns: the map of a
+// map-reduce. What they return is merged into the state by the rules of its
+// parts. Targets are as for [Graph.Route].
+func (g *Graph[S]) Map(from string, sends func(s *S) []Send, targets ...string) {
+	g.ways = append(g.ways, way[S]{from: from, to: slices.Clone(targets), kind: waySends, sends: sends})
+}
+
+// A Send runs a [Task] node with an input of its own.
+type Send struct {
+	Node  string
+	Input any // of the type that the node takes; stored with the checkpoint until it ran
+}
+
+// A Command says where a node leads, in place of its edges and routes. The zero
+// Command leaves that to them; [Stop] leads nowhere.
+type Command struct {
+	Goto   []string // nodes, or End
+	Send   []Send   // and inputs for tasks
+	Parent bool     // Goto and Send are of the graph around a subgraph, which ends here
+}
+
+// Goto leads to nodes, or to End.
+func Goto(nodes ...string) Command { return Command{Goto: nodes} }
+
+// Stop leads nowhere: this branch ends, whatever edges there are.
+func Stop() Command { return Command{Goto: []string{End}} }
+
+func (c *Command) isZero() bool { return len(c.Goto)+len(c.Send) == 0 && !c.Parent }
+
+// A target is a task to run in the next step.
+type target struct {
+	node  string
+	input *posthouse.Value // of a send; nil for the others
+}
+
+// take follows a way from a state.
+func (a *App[S]) take(w *way[S], s *S) ([]target, error) {
+	var to []string
+	var sends []Send
+	switch w.kind {
+	case wayEdge:
+		return a.to[w.to[0]], nil
+	case wayRoute:
+		if err := engine.Guard(func() error { to = []string{w.route(s)}; return nil }); err != nil {
+			return nil, err
+		}
+	case wayRoutes:
+		if err := engine.Guard(func() error { to = w.routes(s); return nil }); err != nil {
+			return nil, err
+		}
+	case waySends:
+		if err := engine.Guard(func() error { sends = w.sends(s); return nil }); err != nil {
+			return nil, err
+		}
+	}
+	return a.lead(string(w.kind)+" from", w.from, w.to, to, sends)
+}
+
+// lead checks where a route or command leads.
+func (a *App[S]) lead(what, from string, may, to []string, sends []Send) (ts []target, err error) {
+	allowed := func(name string) error {
+		if len(may) > 0 && !slices.Contains(may, name) {
+			return invalid("route", "the %s %q leads to %q, which is not among its targets", what, from, name)
+		}
+		return nil
+	}
+	for _, name := range to {
+		n, known := a.nodes[name]
+		switch {
+		case !known && name != End:
+			return nil, invalid("route", "the %s %q leads to %q, which is not a node of graph %q", what, from, name, a.name)
+		case known && n.input != nil:
+			return nil, invalid("route", "the %s %q leads to task %q without an input: send it one", what, from, name)
+		}
+		if err := allowed(name); err != nil {
+			return nil, err
+		}
+		if len(to)+len(sends) == 1 {
+			return a.to[name], nil
+		}
+		ts = append(ts, a.to[name]...)
+	}
+	for i := range sends {
+		t, err := a.send(what, from, &sends[i])
+		if err == nil {
+			err = allowed(t.node)
+		}
+		if err != nil {
+			return nil, err
+		}
+		ts = append(ts, t)
+	}
+	return ts, nil
+}
+
+// onward returns where the run goes on behind a place: where the command says,
+// or else where its ways lead.
+func (a *App[S]) onward(from string, ways []*way[S], may []string, cmd Command, s *S) ([]target, error) {
+	if !cmd.isZero() {
+		return a.lead("command of", from, may, cmd.Goto, cmd.Send)
+	}
+	var all []target
+	for _, w := range ways {
+		ts, err := a.take(w, s)
+		if err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = slices.Clip(ts) // it may be the App's
+		} else {
+			all = append(all, ts...)
+		}
+	}
+	return all, nil
+}
