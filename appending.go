@@ -154,6 +154,9 @@ func (l *Ledger) put(ctx context.Context, t *thread, a *appending) error {
 
 // settle takes what is known of t over the entry, which is on record.
 func (a *appending) settle(t *thread) {
+	if a.info.Generation != t.info.Generation {
+		clear(t.heads)
+	}
 	*t.info = a.info
 	t.tell()
 	if len(a.entry.Sig) > 0 || a.entry.Seq == 1 {

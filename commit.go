@@ -22,6 +22,9 @@ func (l *Ledger) Commit(ctx context.Context, d *Draft) (*Committed, error) {
 		l.opt.Observer.saved(l.opt.Logger, h)
 		l.evict(ctx)
 	}
+	if c.Release != nil {
+		l.opt.Observer.released(l.opt.Logger, c.Release)
+	}
 	return c, nil
 }
 
@@ -50,6 +53,9 @@ func (l *Ledger) commit(ctx context.Context, d *Draft) (*Committed, *Header, err
 	done.Hash = t.info.Tail.Hash
 	for i := range done.Gates {
 		done.Gates[i].Seq, done.Gates[i].Hash = done.Seq, done.Hash
+	}
+	if done.Release != nil {
+		done.Release.Hash, t.claim = done.Hash, nil
 	}
 	if done.Checkpoint != nil {
 		done.Checkpoint = done.Checkpoint.clone()
@@ -101,7 +107,12 @@ func (a *appending) record(d *Draft, done *Committed) error {
 			return err
 		}
 	}
-	return a.ask(d, done)
+	if err := a.ask(d, done); err != nil || d.Release == nil {
+		return err
+	}
+	var err error
+	done.Release, err = a.release(d.Release)
+	return err
 }
 
 // gates opens those of the draft.

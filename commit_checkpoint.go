@@ -78,7 +78,18 @@ func (a *appending) parent(d *Draft, c *Change, bh BranchHead, exists bool) (*he
 	if ref.Thread != d.Thread {
 		return nil, invalid("parent", "%s belongs to thread %q, not %q; fork it into this thread", c.Parent, ref.Thread, d.Thread)
 	}
+	if ref.Seq < a.t.info.First {
+		return nil, released(CodeConflict, c.Parent, d.Thread)
+	}
 	return a.l.headAt(a.ctx, d.Thread, ref.Seq)
+}
+
+// released is why a checkpoint cannot be gone on from where it is.
+func released(code Code, id ID, thread string) *Error {
+	return &Error{
+		Code: code, Message: "checkpoint " + string(id) + " belongs to a released version of thread " + thread,
+		Hint: "fork it into the thread as it is now, or into another",
+	}
 }
 
 // checkpoint adds the checkpoint's record and makes it the branch's next head.

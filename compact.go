@@ -29,7 +29,7 @@ func (l *Ledger) Compact(ctx context.Context) (Compacted, error) {
 // sweep takes what removal records attest and a failure left behind: a deleted
 // thread's entries, bodies of removed checkpoints that nothing needs any more.
 func (l *Ledger) sweep(ctx context.Context, thread string) error {
-	tree, err := l.tree(ctx, thread)
+	tree, err := l.tree(ctx, thread, 0)
 	if err != nil {
 		return err
 	}
@@ -40,6 +40,13 @@ func (l *Ledger) sweep(ctx context.Context, thread string) error {
 	}
 	if err := l.dropKeys(ctx, thread, tree.gone); err != nil {
 		return err
+	}
+	if took, err := l.takeDropped(ctx, tree); err != nil {
+		return err
+	} else if took {
+		if tree, err = l.tree(ctx, thread, 0); err != nil {
+			return err
+		}
 	}
 	gone, unlisted := tree.unneeded()
 	if len(unlisted) > 0 {
@@ -58,6 +65,23 @@ func (l *Ledger) sweep(ctx context.Context, thread string) error {
 	return err
 }
 
+// takeDropped takes the entries of dropped releases that are still there, and
+// their keys.
+func (l *Ledger) takeDropped(ctx context.Context, t *threadTree) (took bool, err error) {
+	for _, s := range t.dropped {
+		if s.held {
+			took = true
+			if _, err := l.store.Remove(ctx, Removal{Thread: t.thread, From: s.first, Below: s.last}); err != nil {
+				return took, err
+			}
+		}
+		if err := l.dropKey(ctx, dataKeyOf{t.thread, s.version}); err != nil {
+			return took, err
+		}
+	}
+	return took, nil
+}
+
 // attest records the bodies that removed checkpoints left behind and that no
 // removal record lists yet: those of evicted ones, and those that other
 // checkpoints needed and no longer do.
@@ -71,7 +95,7 @@ func (l *Ledger) attest(ctx context.Context, thread string) error {
 		if err := a.checkLease(&Draft{Thread: thread}); err != nil {
 			return err
 		}
-		tree, err := l.tree(ctx, thread)
+		tree, err := l.tree(ctx, thread, 0)
 		if err != nil {
 			return err
 		}

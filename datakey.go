@@ -192,18 +192,21 @@ func (l *Ledger) wrap(ctx context.Context, of dataKeyOf, raw []byte) ([]byte, er
 // more, in a backup of the log neither.
 func (l *Ledger) dropKeys(ctx context.Context, thread string, upTo uint32) error {
 	for g := uint32(1); g <= upTo; g++ {
-		of := dataKeyOf{thread, g}
-		l.keys.forget(of)
-		_, err := l.store.Slot(ctx, of.slot(), SlotOp{Verb: SlotGet})
-		if errors.Is(err, ErrNotFound) {
-			continue
-		}
-		if err == nil {
-			_, err = l.store.Slot(ctx, of.slot(), SlotOp{Verb: SlotDelete, Revision: AnyRevision})
-		}
-		if err != nil {
+		if err := l.dropKey(ctx, dataKeyOf{thread, g}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (l *Ledger) dropKey(ctx context.Context, of dataKeyOf) error {
+	l.keys.forget(of)
+	_, err := l.store.Slot(ctx, of.slot(), SlotOp{Verb: SlotGet})
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		_, err = l.store.Slot(ctx, of.slot(), SlotOp{Verb: SlotDelete, Revision: AnyRevision})
+	}
+	return err
 }

@@ -55,7 +55,7 @@ func (l *Ledger) Delete(ctx context.Context, id ID, o *DeleteOptions) (*Deleted,
 	if err != nil {
 		return nil, err
 	}
-	del, err := l.deleteIn(ctx, ref.Thread, o, func(t *threadTree) ([]uint64, error) {
+	del, err := l.deleteIn(ctx, ref, o, func(t *threadTree) ([]uint64, error) {
 		seq, ok := t.byID[id]
 		if !ok {
 			return nil, notFound("checkpoint", id)
@@ -79,12 +79,14 @@ func (l *Ledger) Delete(ctx context.Context, id ID, o *DeleteOptions) (*Deleted,
 	return del, err
 }
 
-// deleteIn removes the checkpoints of a thread that choose picks.
-func (l *Ledger) deleteIn(ctx context.Context, thread string, o *DeleteOptions, choose func(*threadTree) ([]uint64, error)) (*Deleted, error) {
+// deleteIn removes the checkpoints of a thread that choose picks, from the
+// generation of an entry on; 0 is the first.
+func (l *Ledger) deleteIn(ctx context.Context, at Ref, o *DeleteOptions, choose func(*threadTree) ([]uint64, error)) (*Deleted, error) {
 	o, err := o.check()
 	if err != nil {
 		return nil, err
 	}
+	thread := at.Thread
 	t, err := l.lock(thread)
 	if err != nil {
 		return nil, err
@@ -96,7 +98,11 @@ func (l *Ledger) deleteIn(ctx context.Context, thread string, o *DeleteOptions, 
 		if err := a.checkLease(&Draft{Thread: thread}); err != nil {
 			return err
 		}
-		tree, err := l.tree(ctx, thread)
+		from := uint64(0)
+		if at.Seq >= t.info.First {
+			from = t.info.First
+		}
+		tree, err := l.tree(ctx, thread, from)
 		if err != nil {
 			return err
 		}
@@ -119,12 +125,13 @@ func (l *Ledger) deleteIn(ctx context.Context, thread string, o *DeleteOptions, 
 
 // remove adds the removal record for the targets.
 func (a *appending) remove(tree *threadTree, targets []uint64, o *DeleteOptions) (Deleted, []BodyRef, error) {
-	info := &RemovalInfo{Reason: o.Reason, By: o.By, Count: len(targets)}
+	info := &RemovalInfo{Reason: o.Reason, By: o.By}
 	var list RemovedList
 	var bodies []BodyRef
 	for _, seq := range targets {
 		n := tree.nodes[seq]
 		tree.remove(seq)
+		info.count(seq, a.t.info)
 		list.Checkpoints = append(list.Checkpoints, RemovedCheckpoint{n.header.ID, seq})
 		a.drop = append(a.drop, n.header.ID)
 		for _, revision := range tree.revisions[n.header.ID] {
@@ -160,6 +167,15 @@ func (a *appending) remove(tree *threadTree, targets []uint64, o *DeleteOptions)
 	a.add(Record{Kind: RecordRemoval, Removal: info}, body)
 	a.sign = true
 	return Deleted{Checkpoints: len(targets), Gates: len(info.Gates), Kept: kept}, list.Bodies, nil
+}
+
+// count adds a removed checkpoint to those of its generation.
+func (m *RemovalInfo) count(seq uint64, t *ThreadInfo) {
+	if seq < t.First {
+		m.Archived++
+	} else {
+		m.Count++
+	}
 }
 
 // unasked reports whether a branch loses its last open question with the gates.
@@ -200,9 +216,9 @@ func (t *threadTree) newHead(b BranchHead, info *ThreadInfo) BranchHead {
 	}
 }
 
-// DeleteThread removes a thread. One record stays of it: signed, it attests how
-// far the log went. A new root under the same name starts a new generation
-// behind it.
+// DeleteThread removes a thread, its releases included. One record stays of it:
+// signed, it attests how far the log went. A new root under the same name starts
+// a new generation behind it.
 func (l *Ledger) DeleteThread(ctx context.Context, thread string, o *DeleteOptions) (*Deleted, error) {
 	del, err := l.deleteThread(ctx, thread, o, nil)
 	if err == nil {
@@ -217,8 +233,10 @@ func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptio
 	if err != nil {
 		return nil, err
 	}
-	if _, err := l.Thread(ctx, thread); err != nil {
+	if s, err := l.summary(ctx, thread); err != nil {
 		return nil, err
+	} else if s.gone() && s.Releases == 0 {
+		return nil, notFound("thread", thread)
 	}
 	t, err := l.lock(thread)
 	if err != nil {
@@ -231,19 +249,19 @@ func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptio
 		if err := a.checkLease(&Draft{Thread: thread}); err != nil {
 			return err
 		}
-		if t.info.gone() {
+		if t.info.gone() && t.info.Releases == 0 {
 			return notFound("thread", thread)
 		}
 		if all != nil {
-			if tree, err := l.tree(ctx, thread); err != nil {
+			if tree, err := l.tree(ctx, thread, 0); err != nil {
 				return err
 			} else if !all(tree) {
 				return errNothing
 			}
 		}
-		sealed = sealed || t.info.Sealed || l.opt.Cipher != nil
-		info := &RemovalInfo{Reason: o.Reason, By: o.By, Whole: true}
-		if info.Count, err = a.dropAll(); err != nil {
+		sealed = sealed || t.info.Sealed || t.info.Releases > 0 || l.opt.Cipher != nil
+		info := &RemovalInfo{Reason: o.Reason, By: o.By, Whole: true, Count: t.info.Checkpoints, Archived: t.info.Archived}
+		if err := a.dropAll(); err != nil {
 			return err
 		}
 		for _, b := range t.info.Branches {
@@ -252,7 +270,7 @@ func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptio
 		for _, w := range t.info.Waiting {
 			info.Gates = append(info.Gates, w.ID)
 		}
-		del = Deleted{Checkpoints: info.Count, Gates: len(info.Gates)}
+		del = Deleted{Checkpoints: info.Count + info.Archived, Gates: len(info.Gates)}
 		a.add(Record{Kind: RecordRemoval, Removal: info}, nil)
 		a.sign = true
 		return nil
@@ -270,17 +288,16 @@ func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptio
 	return &del, err
 }
 
-// dropAll takes every id of the thread out of the index and counts its kept
-// checkpoints.
-func (a *appending) dropAll() (int, error) {
+// dropAll takes every id of the thread out of the index.
+func (a *appending) dropAll() error {
 	kept := map[ID]bool{}
 	for e, err := range a.l.store.Read(a.ctx, a.t.name, Range{Headers: true}) {
 		if err != nil {
-			return 0, err
+			return err
 		}
 		recs, err := e.Records()
 		if err != nil {
-			return 0, err
+			return err
 		}
 		for _, r := range recs {
 			switch {
@@ -294,7 +311,7 @@ func (a *appending) dropAll() (int, error) {
 			}
 		}
 	}
-	return a.t.info.Checkpoints, nil
+	return nil
 }
 
 // DeleteCoordination removes the checkpoints that carry a coordination's label:
@@ -351,7 +368,7 @@ func (l *Ledger) deleteLabelled(ctx context.Context, thread, name string, o *Del
 	if !errors.Is(err, errNothing) {
 		return del, err
 	}
-	return l.deleteIn(ctx, thread, o, func(t *threadTree) ([]uint64, error) {
+	return l.deleteIn(ctx, Ref{Thread: thread}, o, func(t *threadTree) ([]uint64, error) {
 		seqs := labelled(t)
 		if len(seqs) == 0 {
 			return nil, notFound("checkpoint of", name)

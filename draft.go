@@ -22,6 +22,10 @@ type Draft struct {
 	Gates      []Gate // opened with the checkpoint, which must be waiting
 	Keep       []ID   // open gates of the branch that stay open, the others being cancelled by a new checkpoint; if one was decided meanwhile, a waiting checkpoint becomes ready
 
+	// Release, if set, closes the thread's generation behind the draft, in the same
+	// commit; see [Ledger.Release]. Its Claim is the draft's.
+	Release *ReleaseOptions
+
 	revise  ID      // the checkpoint that this one is a new revision of
 	inherit []*Gate // decided gates that a forked thread takes along
 	cancel  bool    // ends a branch that was asked to cancel
@@ -83,6 +87,7 @@ type Committed struct {
 	Hash       Hash
 	Checkpoint *Header // nil if there was none
 	Gates      []Gate  // with their ids
+	Release    *Release
 }
 
 const (
@@ -107,6 +112,14 @@ func (d *Draft) validate() error {
 	}
 	if 2*len(d.Gates)+len(d.Steps)+len(d.Takes)+len(d.Keep) > maxRecords-8 {
 		return invalid("draft", "holds more than %d records", maxRecords-8)
+	}
+	if d.Release != nil {
+		if _, err := d.Release.check(); err != nil {
+			return err
+		}
+		if len(d.Gates) > 0 {
+			return invalid("release", "would cancel the gates that the draft opens")
+		}
 	}
 	for i := range d.Steps {
 		s := &d.Steps[i]

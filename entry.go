@@ -113,7 +113,7 @@ func (e *Entry) check() ([]Record, error) {
 // A RecordKind tells what a record is. Numbers are part of the format.
 type RecordKind uint8
 
-// The kinds of record. 9 is reserved for releases.
+// The kinds of record.
 const (
 	RecordCheckpoint RecordKind = 1
 	RecordStep       RecordKind = 2
@@ -125,6 +125,7 @@ const (
 	RecordTake       RecordKind = 8
 	RecordVote       RecordKind = 10
 	RecordAssignment RecordKind = 11
+	RecordRelease    RecordKind = 9
 )
 
 var recordNames = map[RecordKind]string{
@@ -132,6 +133,7 @@ var recordNames = map[RecordKind]string{
 	RecordDecision: "decision", RecordClaim: "claim", RecordRemoval: "removal",
 	RecordSignal: "signal", RecordTake: "take",
 	RecordVote: "vote", RecordAssignment: "assignment",
+	RecordRelease: "release",
 }
 
 // String returns the noun, as in logs and JSON.
@@ -175,6 +177,7 @@ type Record struct {
 	Take       *TakeInfo    `json:"take,omitempty"`
 	Vote       *VoteInfo    `json:"vote,omitempty"`
 	Assignment *AssignInfo  `json:"assignment,omitempty"`
+	Release    *ReleaseInfo `json:"release,omitempty"`
 
 	parts partList // of a checkpoint
 	own   bool     // the checkpoint's id is its order key
@@ -206,6 +209,14 @@ func (h *entryHeader) append(b []byte) []byte {
 		b = h.records[i].append(b)
 	}
 	return b
+}
+
+// release returns the release that the entry is, nil if it is none.
+func (h *entryHeader) release() *ReleaseInfo {
+	if n := len(h.records); n > 0 {
+		return h.records[n-1].Release
+	}
+	return nil
 }
 
 // Time returns when the entry was made, to the millisecond, UTC.
@@ -261,20 +272,31 @@ func (h *entryHeader) read(r *decoder, e *Entry) error {
 	}
 	for i := range h.records {
 		h.records[i].check(e, r)
+		if h.records[i].Release != nil && i != len(h.records)-1 {
+			r.Fail("a record behind a release")
+		}
 	}
 	if err := r.Done(); err != nil {
 		return corrupt("entry %d of thread %q does not decode: %v", e.Seq, e.Thread, err)
 	}
-	for i := range h.records {
-		if c := h.records[i].Checkpoint; c != nil {
-			e.complete(c, h)
-		}
-	}
+	e.complete(h)
 	return nil
 }
 
-// complete fills in what a checkpoint's header leaves to its entry.
-func (e *Entry) complete(c *Header, h *entryHeader) {
+// complete fills in what the records leave to their entry.
+func (e *Entry) complete(h *entryHeader) {
+	for i := range h.records {
+		switch r := &h.records[i]; {
+		case r.Checkpoint != nil:
+			r.Checkpoint.Gates = nil
+			e.completeHeader(r.Checkpoint, h)
+		case r.Release != nil:
+			r.Release.Version = e.Generation
+		}
+	}
+}
+
+func (e *Entry) completeHeader(c *Header, h *entryHeader) {
 	c.Thread, c.Generation, c.Seq, c.Hash = e.Thread, e.Generation, e.Seq, e.Hash
 	if c.Coordination == "" {
 		c.Coordination = e.Thread

@@ -259,7 +259,7 @@ func (r *logReader) begin(root *Header) (from uint64, err error) {
 			return 0, err
 		}
 		for i := range recs {
-			if c := recs[i].Checkpoint; c != nil && c.Branch == root.Branch || recs[i].Removal != nil && recs[i].Removal.Whole {
+			if c := recs[i].Checkpoint; c != nil && c.Branch == root.Branch || recs[i].Removal != nil && recs[i].Removal.Whole || recs[i].Release != nil {
 				return from, nil
 			}
 		}

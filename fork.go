@@ -29,7 +29,8 @@ type ForkOptions struct {
 // checkpoint, whose Source names where it came from. The source stays as it
 // is. What was recorded of the unfinished execution before the fork is
 // inherited; gates that were open there are open again under new ids. A fork
-// of a checkpoint that could run does not run until it is resumed.
+// of a checkpoint that could run does not run until it is resumed. Forking a
+// released checkpoint takes a version up again.
 func (l *Ledger) Fork(ctx context.Context, id ID, o *ForkOptions) (*Checkpoint, error) {
 	if o == nil {
 		o = &ForkOptions{}
@@ -38,7 +39,11 @@ func (l *Ledger) Fork(ctx context.Context, id ID, o *ForkOptions) (*Checkpoint, 
 	if err != nil {
 		return nil, err
 	}
-	d, err := l.reader(ctx, c.Thread).forkDraft(c, o)
+	info, err := l.summary(ctx, c.Thread)
+	if err != nil {
+		return nil, err
+	}
+	d, err := l.reader(ctx, c.Thread).forkDraft(c, o, c.Seq < info.First)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +70,7 @@ func (l *Ledger) commitFork(ctx context.Context, d *Draft) (*Header, error) {
 	named := d.Branch != ""
 	for try := 0; ; try++ {
 		if !named {
-			info, err := l.Thread(ctx, d.Thread)
+			info, err := l.summary(ctx, d.Thread)
 			if err != nil {
 				return nil, err
 			}
@@ -87,8 +92,12 @@ func (l *Ledger) commitFork(ctx context.Context, d *Draft) (*Header, error) {
 	}
 }
 
-// freeBranch returns the first of fork-1, fork-2, ... that there is not.
+// freeBranch returns the first of fork-1, fork-2, ... that there is not; main
+// for a thread that has no branch.
 func (t *ThreadInfo) freeBranch() string {
+	if len(t.Branches) == 0 {
+		return MainBranch
+	}
 	for n := 1; ; n++ {
 		name := "fork-" + strconv.Itoa(n)
 		if _, taken := t.Branch(name); !taken {
@@ -97,7 +106,9 @@ func (t *ThreadInfo) freeBranch() string {
 	}
 }
 
-func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions) (*Draft, error) {
+// forkDraft takes a released checkpoint up as if it were another thread's:
+// nothing refers from one generation to another.
+func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions, released bool) (*Draft, error) {
 	if o.Thread == c.Thread {
 		return nil, &Error{
 			Code: CodeExists, Message: "thread " + o.Thread + " exists: it is the one to be forked",
@@ -128,10 +139,13 @@ func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions) (*Draft, error) {
 		if c.Coordination == c.Thread {
 			d.Checkpoint.Coordination = ""
 		}
+		d.Thread, d.Branch = o.Thread, MainBranch
+	}
+	if away || released {
 		if d.Checkpoint.Metadata == nil {
 			d.Checkpoint.Metadata = maps.Clone(c.Metadata)
 		}
-		d.Thread, d.Branch, d.Checkpoint.Parent, d.Checkpoint.Root = o.Thread, MainBranch, "", true
+		d.Checkpoint.Parent, d.Checkpoint.Root = "", true
 		for _, name := range slices.Sorted(maps.Keys(c.Program)) {
 			if name == signalsPart {
 				continue // they are entries of this thread
@@ -179,7 +193,7 @@ func (o *ForkOptions) state(c *Checkpoint) (State, error) {
 }
 
 // inherit adds what the fork takes along of the execution it interrupts: the
-// gates open at the source, and, into another thread, step results and decided
+// gates open at the source, and, where it is a root, step results and decided
 // gates, which a branch finds by its lineage.
 func (r *logReader) inherit(d *Draft, c *Checkpoint) error {
 	line, err := r.lineage(&c.Header)
@@ -200,7 +214,7 @@ func (r *logReader) inherit(d *Draft, c *Checkpoint) error {
 		for i := range recs {
 			rec := &recs[i]
 			switch {
-			case rec.Step != nil && d.Thread != c.Thread && line.sees(rec.Step.Branch, e.Seq):
+			case rec.Step != nil && d.Checkpoint.Root && line.sees(rec.Step.Branch, e.Seq):
 				if lost.note(e, i, rec) {
 					continue
 				}
@@ -238,7 +252,7 @@ func (r *logReader) inherit(d *Draft, c *Checkpoint) error {
 			again := *g
 			again.ID = ""
 			d.Gates = append(d.Gates, again)
-		case g.Decision != nil && d.Thread != c.Thread:
+		case g.Decision != nil && d.Checkpoint.Root:
 			d.inherit = append(d.inherit, g)
 		}
 	}

@@ -190,7 +190,7 @@ func FuzzRebuild(f *testing.F) {
 				told("Fork", err)
 			}
 		}
-		if tree, err := l.tree(ctx, "t"); err == nil {
+		if tree, err := l.tree(ctx, "t", 0); err == nil {
 			tree.needed()
 			tree.unneeded()
 		} else {

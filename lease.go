@@ -109,7 +109,7 @@ func (a *appending) checkLease(d *Draft) error {
 		newer := have
 		return &Error{
 			Code: CodeFenced, Lease: &newer, Tail: &a.t.info.Tail,
-			Message: "the claim on thread " + d.Thread + " was overtaken by " + have.Owner,
+			Message: "the claim on thread " + d.Thread + " was overtaken by " + firstOf(have.Owner, "its release"),
 			Hint:    "stop this run; the newer one goes on from what is recorded",
 		}
 	}

@@ -17,6 +17,8 @@ type Observer struct {
 	Deleted func(ObserverEvent) // a checkpoint, thread or coordination was deleted
 	Decided func(ObserverEvent) // a gate got its decision
 	Evicted func(ObserverEvent) // the retention cap removed a checkpoint
+
+	Released func(ObserverEvent) // a thread was released
 }
 
 // An ObserverEvent tells of one operation.
@@ -24,11 +26,12 @@ type ObserverEvent struct {
 	At           time.Time
 	Thread       string
 	Coordination string
-	ID           ID      // of the checkpoint; of the gate for Decided
-	Source       *Source // for Forked
-	Header       *Header // for Saved, Loaded and Forked
-	Gate         *Gate   // for Decided
-	Count        int     // for Deleted: checkpoints that went
+	ID           ID       // of the checkpoint; of the gate for Decided
+	Source       *Source  // for Forked
+	Header       *Header  // for Saved, Loaded and Forked
+	Gate         *Gate    // for Decided
+	Count        int      // for Deleted: checkpoints that went; for Released: that the version has
+	Release      *Release // for Released
 }
 
 // Tee returns an Observer that tells each of obs in turn.
@@ -49,6 +52,8 @@ func Tee(obs ...*Observer) *Observer {
 		Deleted: each(func(o *Observer) func(ObserverEvent) { return o.Deleted }),
 		Decided: each(func(o *Observer) func(ObserverEvent) { return o.Decided }),
 		Evicted: each(func(o *Observer) func(ObserverEvent) { return o.Evicted }),
+
+		Released: each(func(o *Observer) func(ObserverEvent) { return o.Released }),
 	}
 }
 
@@ -87,6 +92,12 @@ func (o *Observer) decided(log *slog.Logger, g *Gate) {
 func (o *Observer) evicted(log *slog.Logger, h *Header, at time.Time) {
 	if o != nil {
 		call(log, "evicted", o.Evicted, ObserverEvent{At: at, Thread: h.Thread, Coordination: h.Coordination, ID: h.ID})
+	}
+}
+
+func (o *Observer) released(log *slog.Logger, r *Release) {
+	if o != nil {
+		call(log, "released", o.Released, ObserverEvent{At: r.At, Thread: r.Thread, Release: r, Count: r.Checkpoints})
 	}
 }
 

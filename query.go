@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"strconv"
 )
 
 // Get returns a checkpoint with its state. Every byte was checked against the
@@ -153,7 +154,7 @@ func (l *Ledger) newest(ctx context.Context, q LatestQuery) (Ref, error) {
 		return Ref{q.Thread, b.Seq}, nil
 	}
 	list := Query{Thread: q.Thread, Coordination: q.Coordination, Branch: q.Branch, Node: q.Node, Descending: true, Limit: 1}
-	for h, err := range l.store.List(ctx, list) {
+	for h, err := range l.List(ctx, list) {
 		if err != nil {
 			return Ref{}, err
 		}
@@ -171,14 +172,66 @@ func firstOf(ss ...string) string {
 	return ""
 }
 
-// List yields the headers of matching checkpoints.
+// List yields the headers of matching checkpoints: where a thread is named, of
+// its current generation unless the query names another, else of all.
 func (l *Ledger) List(ctx context.Context, q Query) iter.Seq2[*Header, error] {
-	if q.After != "" {
-		if _, _, err := ParseCursor(q.After); err != nil {
-			return func(yield func(*Header, error) bool) { yield(nil, err) }
+	return func(yield func(*Header, error) bool) {
+		if q.After != "" {
+			if _, _, err := ParseCursor(q.After); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		q, err := l.within(ctx, q)
+		if err != nil {
+			if !errors.Is(err, ErrNotFound) {
+				yield(nil, err)
+			}
+			return
+		}
+		for h, err := range l.store.List(ctx, q) {
+			if !yield(h, err) || err != nil {
+				return
+			}
 		}
 	}
-	return l.store.List(ctx, q)
+}
+
+// within narrows a query for a thread to the entries of the generation it asks
+// for, so that a store need not pass over the others. [ErrNotFound] if there is
+// no such generation.
+func (l *Ledger) within(ctx context.Context, q Query) (Query, error) {
+	if q.Thread == "" {
+		return q, nil
+	}
+	info, err := l.summary(ctx, q.Thread)
+	switch {
+	case err != nil:
+		return q, err
+	case q.Generation == 0 || q.Generation == info.Generation:
+		q.From = max(q.From, info.First)
+		return q, nil
+	}
+	r, err := l.ReleaseOf(ctx, q.Thread, strconv.FormatUint(uint64(q.Generation), 10))
+	if err != nil {
+		return q, err
+	}
+	q.From = max(q.From, r.First)
+	if q.To == 0 || q.To > r.Seq {
+		q.To = r.Seq
+	}
+	return q, nil
+}
+
+// summary returns a thread's summary, also that of one that has ended.
+func (l *Ledger) summary(ctx context.Context, thread string) (*ThreadInfo, error) {
+	if err := validateName("thread", thread); err != nil {
+		return nil, err
+	}
+	for t, err := range l.store.Threads(ctx, ThreadQuery{Thread: thread}) {
+		return t, err
+	}
+	return nil, notFound("thread", thread)
 }
 
 // ListStates is List with each checkpoint's state. One that is deleted while the
@@ -210,28 +263,25 @@ func (l *Ledger) ListStates(ctx context.Context, q Query) iter.Seq2[*Checkpoint,
 	}
 }
 
-// Thread returns a thread's summary. [ErrNotFound].
+// Thread returns a thread's summary. [ErrNotFound], also for one that was
+// released and has not begun anew since: [Ledger.Releases] knows it.
 func (l *Ledger) Thread(ctx context.Context, thread string) (*ThreadInfo, error) {
-	if err := validateName("thread", thread); err != nil {
-		return nil, err
+	t, err := l.summary(ctx, thread)
+	if err == nil && t.gone() {
+		return nil, notFound("thread", thread)
 	}
-	for t, err := range l.store.Threads(ctx, ThreadQuery{Thread: thread}) {
-		if err == nil && t.gone() {
-			break
-		}
-		return t, err
-	}
-	return nil, notFound("thread", thread)
+	return t, err
 }
 
-// Threads yields matching summaries, deleted threads excepted.
+// Threads yields matching summaries, deleted threads excepted and, unless
+// q.Released asks for them, those that were released and have not begun anew.
 func (l *Ledger) Threads(ctx context.Context, q ThreadQuery) iter.Seq2[*ThreadInfo, error] {
 	limit := q.Limit
 	q.Limit = 0
 	return func(yield func(*ThreadInfo, error) bool) {
 		n := 0
 		for t, err := range l.store.Threads(ctx, q) {
-			if err == nil && t.gone() {
+			if err == nil && t.gone() && !(q.Released && t.Releases > 0) {
 				continue
 			}
 			if !yield(t, err) || err != nil {
@@ -244,7 +294,8 @@ func (l *Ledger) Threads(ctx context.Context, q ThreadQuery) iter.Seq2[*ThreadIn
 	}
 }
 
-// gone reports that nothing is left of a thread but the record that says so.
+// gone reports that a thread's name is free: nothing is left of it, or what
+// there was is released.
 func (t *ThreadInfo) gone() bool {
 	return len(t.Branches) == 0 && t.Checkpoints == 0 && len(t.Signals) == 0
 }

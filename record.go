@@ -67,9 +67,12 @@ type RemovalInfo struct {
 	Reason string       `json:"reason,omitempty"`
 	By     string       `json:"by,omitempty"`
 	Whole  bool         `json:"whole,omitempty"` // the thread: every entry before this one
-	Count  int          `json:"count"`           // checkpoints removed
+	Count  int          `json:"count"`           // checkpoints removed from the current generation
 	Heads  []BranchHead `json:"heads,omitempty"` // branches whose head moved; an empty id ends the branch
 	Gates  []ID         `json:"gates,omitempty"` // gates that went with their checkpoint, cancelled
+
+	Archived int    `json:"archived,omitempty"` // checkpoints removed from released generations
+	Version  uint32 `json:"version,omitempty"`  // this release: all of it but its record
 }
 
 // A BranchHead is where a branch ends.
@@ -223,6 +226,8 @@ func (rec *Record) append(b []byte) []byte {
 		b = rec.Vote.append(b)
 	case RecordAssignment:
 		b = rec.Assignment.append(b)
+	case RecordRelease:
+		b = rec.Release.append(b)
 	}
 	return b
 }
@@ -263,6 +268,8 @@ func (rec *Record) read(r *decoder) {
 		rec.Vote = readVote(r)
 	case RecordAssignment:
 		rec.Assignment = readAssign(r)
+	case RecordRelease:
+		rec.Release = readRelease(r)
 	default:
 		r.Fail("record of unknown kind %d", rec.Kind)
 	}
@@ -290,6 +297,8 @@ func (rec *Record) check(e *Entry, r *decoder) {
 		r.Fail("a signal behind one in entry %d", rec.Signal.Prev)
 	case rec.Take != nil && (rec.Take.Signal == 0 || rec.Take.Signal > e.Seq):
 		r.Fail("a signal taken from entry %d", rec.Take.Signal)
+	case rec.Release != nil:
+		rec.Release.check(e, r)
 	}
 }
 
@@ -350,13 +359,8 @@ func readClaim(r *decoder) *ClaimInfo {
 func (m *RemovalInfo) append(b []byte) []byte {
 	b = canon.AppendString(canon.AppendString(b, m.Reason), m.By)
 	b = canon.AppendUint(appendBool(b, m.Whole), uint64(m.Count))
-	b = canon.AppendUint(b, uint64(len(m.Heads)))
-	for _, h := range m.Heads {
-		b = canon.AppendString(b, branchCode(h.Branch))
-		b = appendID(b, h.Head)
-		b = canon.AppendUint(b, h.Seq)
-		b = canon.AppendUint(b, codeOf(statusCodes, h.Status))
-	}
+	b = canon.AppendUint(canon.AppendUint(b, uint64(m.Archived)), uint64(m.Version))
+	b = appendHeads(b, m.Heads)
 	b = canon.AppendUint(b, uint64(len(m.Gates)))
 	for _, g := range m.Gates {
 		b = appendGateID(b, g)
@@ -366,9 +370,8 @@ func (m *RemovalInfo) append(b []byte) []byte {
 
 func readRemoval(r *decoder) *RemovalInfo {
 	m := &RemovalInfo{Reason: r.String(), By: r.String(), Whole: readBool(r), Count: int(readUint32(r))}
-	for range r.Items() {
-		m.Heads = append(m.Heads, BranchHead{readBranch(r), readID(r), r.Uint(), readCode(r, statusCodes)})
-	}
+	m.Archived, m.Version = int(readUint32(r)), readUint32(r)
+	m.Heads = readHeads(r)
 	for range r.Items() {
 		m.Gates = append(m.Gates, readGateID(r))
 	}

@@ -91,13 +91,16 @@ func (l *Ledger) evictBeyond(ctx context.Context, limit int) (gone []*Header, er
 	if err != nil || !l.retained.recount(count, limit) {
 		return nil, err
 	}
+	keep := keeper{l: l, ctx: ctx, infos: infos, heads: map[string]map[ID]bool{}}
 	byThread := map[string][]*Header{}
 	surplus := count - limit
 	for h, err := range l.store.List(ctx, Query{}) {
 		if err != nil {
 			return nil, err
 		}
-		if t := infos[h.Thread]; t == nil || t.protects(h) {
+		if kept, err := keep.protects(h); err != nil {
+			return nil, err
+		} else if kept {
 			continue
 		}
 		byThread[h.Thread] = append(byThread[h.Thread], h)
@@ -106,7 +109,7 @@ func (l *Ledger) evictBeyond(ctx context.Context, limit int) (gone []*Header, er
 		}
 	}
 	for thread, hs := range byThread {
-		out, e := l.evictFrom(ctx, thread, hs)
+		out, e := l.evictFrom(ctx, infos[thread], hs)
 		gone, err = append(gone, out...), errors.Join(err, e)
 	}
 	l.retained.evicted(len(gone), limit)
@@ -120,10 +123,42 @@ func (l *Ledger) census(ctx context.Context) (n int, infos map[string]*ThreadInf
 		if err != nil {
 			return 0, nil, err
 		}
-		n += t.Checkpoints
+		n += t.Checkpoints + t.Archived
 		infos[t.Thread] = t
 	}
 	return n, infos, nil
+}
+
+// A keeper knows what eviction leaves alone.
+type keeper struct {
+	l     *Ledger
+	ctx   context.Context
+	infos map[string]*ThreadInfo
+	heads map[string]map[ID]bool // of a thread's releases, once asked for
+}
+
+func (k *keeper) protects(h *Header) (bool, error) {
+	info := k.infos[h.Thread]
+	if info == nil || info.protects(h) {
+		return true, nil
+	}
+	if h.Seq >= info.First {
+		return false, nil
+	}
+	heads := k.heads[h.Thread]
+	if heads == nil {
+		heads = map[ID]bool{}
+		for r, err := range k.l.Releases(k.ctx, h.Thread) {
+			if err != nil {
+				return false, err
+			}
+			for _, b := range r.Heads {
+				heads[b.Head] = true
+			}
+		}
+		k.heads[h.Thread] = heads
+	}
+	return heads[h.ID], nil
 }
 
 func (t *ThreadInfo) protects(h *Header) bool {
@@ -141,8 +176,10 @@ func (t *ThreadInfo) protects(h *Header) bool {
 }
 
 // evictFrom attests that checkpoints which are neither heads nor waiting leave
-// the index.
-func (l *Ledger) evictFrom(ctx context.Context, thread string, hs []*Header) ([]*Header, error) {
+// the index. If the thread was released or deleted since, they stay for the
+// next pass to look at.
+func (l *Ledger) evictFrom(ctx context.Context, was *ThreadInfo, hs []*Header) ([]*Header, error) {
+	thread := was.Thread
 	t, err := l.lock(thread)
 	if err != nil {
 		return nil, err
@@ -151,6 +188,10 @@ func (l *Ledger) evictFrom(ctx context.Context, thread string, hs []*Header) ([]
 	var gone []*Header
 	err = l.append(ctx, t, func(a *appending) error {
 		gone = nil
+		if t.info.Generation != was.Generation {
+			return errNothing
+		}
+		info := &RemovalInfo{Reason: "retention cap", By: "posthouse"}
 		var list RemovedList
 		for _, h := range hs {
 			ref, err := l.store.Find(ctx, h.ID)
@@ -161,6 +202,7 @@ func (l *Ledger) evictFrom(ctx context.Context, thread string, hs []*Header) ([]
 				continue // gone, replaced or a head since it was listed
 			}
 			gone = append(gone, h)
+			info.count(h.Seq, t.info)
 			list.Checkpoints = append(list.Checkpoints, RemovedCheckpoint{h.ID, h.Seq})
 			a.drop = append(a.drop, h.ID)
 		}
@@ -172,7 +214,7 @@ func (l *Ledger) evictFrom(ctx context.Context, thread string, hs []*Header) ([]
 			return err
 		}
 		a.sign = true
-		a.add(Record{Kind: RecordRemoval, Removal: &RemovalInfo{Reason: "retention cap", By: "posthouse", Count: len(gone)}}, body)
+		a.add(Record{Kind: RecordRemoval, Removal: info}, body)
 		return nil
 	})
 	if errors.Is(err, errNothing) {

@@ -133,12 +133,15 @@ func (l *Ledger) replace(ctx context.Context, d *Draft, c, old *Checkpoint) (*Ch
 
 // revised returns the newest revision of a checkpoint that is to be replaced.
 func (a *appending) revised(id ID) (*Header, error) {
-	tree, err := a.l.tree(a.ctx, a.t.name)
+	tree, err := a.l.tree(a.ctx, a.t.name, a.t.info.First)
 	if err != nil {
 		return nil, err
 	}
 	seq, ok := tree.byID[id]
 	if !ok {
+		if ref, err := a.l.store.Find(a.ctx, id); err == nil && ref.Seq < a.t.info.First {
+			return nil, released(CodeExists, id, a.t.name)
+		}
 		return nil, notFound("checkpoint", id)
 	}
 	if n := len(tree.children[seq]); n > 0 {

@@ -31,12 +31,7 @@ func seal(e *Entry, h *entryHeader, t *ThreadInfo, at time.Time, records []Recor
 	e.Thread, e.Generation, e.Seq, e.Prev = t.Thread, max(t.Generation, 1), t.Tail.Seq+1, t.Link
 	e.Header, e.Bodies = h.append(e.Header[:0]), bodies
 	e.Hash = e.Sum()
-	for i := range records {
-		if c := records[i].Checkpoint; c != nil {
-			c.Gates = nil
-			e.complete(c, h)
-		}
-	}
+	e.complete(h)
 }
 
 // toMillis rounds a time to what headers can say.

@@ -65,8 +65,8 @@ type Batch struct {
 
 	// Copy says that the entry was written to another store and is put here as
 	// it is there: bodies may be nil that its header has, having been removed,
-	// and after the zero Position the entry may have any Seq, that from which on
-	// the other log is there.
+	// and the entry may have any Seq beyond After, where the other log has none
+	// in between.
 	Copy bool
 }
 
@@ -106,6 +106,8 @@ type Query struct {
 	Kind         string
 	Branch       string
 	Status       Status
+	Generation   uint32 // of its thread. To the Ledger 0 is the current one where Thread is set, else any; to a store it is any
+	From, To     uint64 // sequence numbers in Thread, both inclusive; 0: open
 	Label        string // a label's name
 	LabelValue   string // and its value; only with Label
 	Since, Until Millis // of CreatedAt, both inclusive; 0: open
@@ -131,6 +133,7 @@ func (q *Query) Match(h *Header) bool {
 	return eq(q.Thread, h.Thread) && eq(q.Coordination, h.Coordination) && eq(q.Run, h.Run) &&
 		eq(q.Graph, h.Graph) && eq(q.Node, h.Node) && eq(q.Agent, h.Agent) && eq(q.Kind, h.Kind) &&
 		eq(q.Branch, h.Branch) && (q.Status == "" || q.Status == h.Status) &&
+		(q.Generation == 0 || q.Generation == h.Generation) && h.Seq >= q.From && (q.To == 0 || h.Seq <= q.To) &&
 		(q.Since == 0 || ms >= q.Since) && (q.Until == 0 || ms <= q.Until)
 }
 
@@ -143,6 +146,7 @@ type ThreadQuery struct {
 	Waiting   bool   // with open gates
 	Runnable  bool   // with a branch that can run
 	Leased    bool   // with a lease that was not given back
+	Released  bool   // with releases, also those that have not begun anew since
 	DueBefore Millis // with a gate or timer due at or before; ordered by due time
 
 	After string // go on behind this thread's name; not with DueBefore
@@ -158,6 +162,7 @@ func (q *ThreadQuery) Match(t *ThreadInfo) bool {
 		(!q.Waiting || len(t.Waiting) > 0) &&
 		(!q.Runnable || t.Runnable()) &&
 		(!q.Leased || t.Lease.Held) &&
+		(!q.Released || t.Releases > 0) &&
 		(q.DueBefore == 0 || t.Due != 0 && t.Due <= q.DueBefore)
 }
 
@@ -195,10 +200,12 @@ type Slot struct {
 	Fence    uint64
 }
 
-// A Removal says what goes from a thread. Exactly one of the last three is set.
+// A Removal says what goes from a thread. Exactly one of Bodies, Below and All
+// is set.
 type Removal struct {
 	Thread string
 	Bodies []BodyRef // these bodies; headers, hashes and sequence numbers stay
+	From   uint64    // with Below: but none with a lower one than this
 	Below  uint64    // whole entries with a lower sequence number
 	All    bool      // the thread with its summary, index and slots: nothing is left
 }

@@ -12,6 +12,8 @@ import (
 type ThreadInfo struct {
 	Thread       string        `json:"thread"`
 	Generation   uint32        `json:"generation"`
+	First        uint64        `json:"first"`              // the generation's first entry
+	Releases     int           `json:"releases,omitempty"` // generations before it that were released; the newest release is entry First-1
 	Tail         Position      `json:"tail"`
 	Link         Hash          `json:"-"` // what the next entry's Prev must be
 	Status       Status        `json:"status"`
@@ -24,7 +26,8 @@ type ThreadInfo struct {
 	Taken        []SignalTake  `json:"taken,omitempty"`    // how far each branch took them
 	Cancelling   []CancelMark  `json:"cancelling,omitempty"`
 	Lease        Lease         `json:"lease,omitzero"`
-	Checkpoints  int           `json:"checkpoints"`
+	Checkpoints  int           `json:"checkpoints"`        // of the current generation
+	Archived     int           `json:"archived,omitempty"` // of released ones
 	Created      Millis        `json:"created"`
 	Updated      Millis        `json:"updated"`          // of the last entry, rounded down to the minute
 	Signed       uint64        `json:"signed"`           // the newest signed entry
@@ -55,31 +58,26 @@ type Lease struct {
 }
 
 // Branch returns the head of a branch.
-func (t *ThreadInfo) Branch(name string) (BranchHead, bool) {
-	if name == "" {
-		name = MainBranch
-	}
-	for _, b := range t.Branches {
-		if b.Branch == name {
-			return b, true
-		}
-	}
-	return BranchHead{}, false
-}
+func (t *ThreadInfo) Branch(name string) (BranchHead, bool) { return headOf(t.Branches, name) }
 
 // Runnable reports whether any branch can be moved without being told.
 func (t *ThreadInfo) Runnable() bool {
 	return slices.ContainsFunc(t.Branches, func(b BranchHead) bool { return b.Status.Runnable() })
 }
 
-// Apply takes the summary over one more entry. The entry must follow the tail;
+// Apply takes the summary over one more entry. The entry must follow the tail,
+// or hold the release of a generation that follows it and was dropped;
 // [ErrCorrupt] if it does not chain.
 func (t *ThreadInfo) Apply(e *Entry) error {
 	h, err := e.decode()
 	if err != nil {
 		return err
 	}
-	if t.Tail.Seq != 0 && (e.Seq != t.Tail.Seq+1 || e.Prev != t.Link || e.Generation != t.Generation) {
+	follows := e.Seq == t.Tail.Seq+1 && e.Prev == t.Link
+	if r := h.release(); r != nil && e.Seq > r.First && r.First == t.Tail.Seq+1 {
+		follows = r.Base == t.Link
+	}
+	if t.Tail.Seq != 0 && (!follows || e.Generation != t.Generation) {
 		return corrupt("entry %d of thread %q does not follow entry %d", e.Seq, e.Thread, t.Tail.Seq)
 	}
 	t.apply(e, &h)
@@ -91,6 +89,7 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 	if t.Tail.Seq == 0 {
 		t.Thread, t.Created = e.Thread, at
 	}
+	t.First = max(t.First, 1)
 	t.Generation, t.Tail, t.Link = e.Generation, Position{e.Seq, e.Hash}, e.Link()
 	t.Updated = at - at%60000
 	if len(e.Sig) > 0 {
@@ -117,8 +116,12 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 		case r.Removal != nil:
 			t.applyRemoval(r.Removal)
 			if r.Removal.Whole {
+				t.Releases, t.Archived = 0, 0
 				t.begin(at)
 			}
+		case r.Release != nil:
+			t.Releases, t.Archived, t.Lease.Fence = t.Releases+1, t.Archived+r.Release.Checkpoints, r.Release.Fence
+			t.begin(at)
 		}
 	}
 	t.settle()
@@ -130,8 +133,8 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 // numbers go on growing.
 func (t *ThreadInfo) begin(at Millis) {
 	*t = ThreadInfo{
-		Thread: t.Thread, Generation: t.Generation + 1, Tail: t.Tail, Link: t.Link, Lease: Lease{Fence: t.Lease.Fence},
-		Created: at, Updated: t.Updated, Signed: t.Signed,
+		Thread: t.Thread, Generation: t.Generation + 1, First: t.Tail.Seq + 1, Releases: t.Releases, Archived: t.Archived,
+		Tail: t.Tail, Link: t.Link, Lease: Lease{Fence: t.Lease.Fence}, Created: at, Updated: t.Updated, Signed: t.Signed,
 	}
 	if t.Signed != t.Tail.Seq {
 		t.Signed = 0
@@ -190,7 +193,7 @@ func (t *ThreadInfo) applyTrail(r *Record, seq uint64) {
 }
 
 func (t *ThreadInfo) applyRemoval(m *RemovalInfo) {
-	t.Checkpoints -= m.Count
+	t.Checkpoints, t.Archived = t.Checkpoints-m.Count, t.Archived-m.Archived
 	for _, h := range m.Heads {
 		if h.Head == "" {
 			t.Branches = slices.DeleteFunc(slices.Clone(t.Branches), func(b BranchHead) bool { return b.Branch == h.Branch })
@@ -252,16 +255,13 @@ func (t *ThreadInfo) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil
 // AppendBinary is MarshalBinary into an existing buffer.
 func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
 	b = canon.AppendString(append(b, entryFormat), t.Thread)
-	b = canon.AppendUint(b, uint64(t.Generation))
+	b = canon.AppendUint(canon.AppendUint(b, uint64(t.Generation)), t.First)
+	b = canon.AppendInt(canon.AppendUint(b, uint64(t.Releases)), int64(t.Archived))
 	b = canon.AppendUint(b, t.Tail.Seq)
 	b = append(append(b, t.Tail.Hash[:]...), t.Link[:]...)
 	b = canon.AppendUint(b, codeOf(statusCodes, t.Status))
 	b = canon.AppendString(canon.AppendString(b, t.Graph), t.Coordination)
-	b = canon.AppendUint(b, uint64(len(t.Branches)))
-	for _, h := range t.Branches {
-		b = appendID(canon.AppendString(b, branchCode(h.Branch)), h.Head)
-		b = canon.AppendUint(canon.AppendUint(b, h.Seq), codeOf(statusCodes, h.Status))
-	}
+	b = appendHeads(b, t.Branches)
 	b = canon.AppendUint(b, uint64(len(t.Waiting)))
 	for _, w := range t.Waiting {
 		b = canon.AppendString(appendGateID(b, w.ID), branchCode(w.Branch))
@@ -284,15 +284,13 @@ func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 	if f := r.Byte(); f != entryFormat {
 		r.Fail("format %d", f)
 	}
-	*t = ThreadInfo{Thread: r.String(), Generation: readUint32(r)}
+	*t = ThreadInfo{Thread: r.String(), Generation: readUint32(r), First: r.Uint(), Releases: int(readUint32(r)), Archived: int(r.Int())}
 	t.Tail.Seq = r.Uint()
 	copy(t.Tail.Hash[:], r.Raw(32))
 	copy(t.Link[:], r.Raw(32))
 	t.Status = readCode(r, statusCodes)
 	t.Graph, t.Coordination = r.String(), r.String()
-	for range r.Items() {
-		t.Branches = append(t.Branches, BranchHead{readBranch(r), readID(r), r.Uint(), readCode(r, statusCodes)})
-	}
+	t.Branches = readHeads(r)
 	for range r.Items() {
 		w := WaitingGate{
 			ID: readGateID(r), Branch: readBranch(r), Seq: r.Uint(), ExpiresAt: readTime(r), EscalateAt: readTime(r), Trail: r.Uint(),

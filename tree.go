@@ -9,6 +9,7 @@ import (
 // A threadTree is a thread's checkpoints as its log has them: who derives from
 // whom, which bodies each needs, and which were removed.
 type threadTree struct {
+	thread   string
 	nodes    map[uint64]*treeNode
 	seqs     []uint64            // ascending
 	children map[uint64][]uint64 // kept children by their parent's entry
@@ -16,9 +17,18 @@ type threadTree struct {
 	first    uint64              // the first entry that is there
 	gone     uint32              // the newest generation that was removed whole
 	floor    uint64              // the record that removed the whole thread before it, if one did
+	releases map[uint32]span     // the entries of each released generation, its release last
+	dropped  []span              // of releases that a removal record says may be gone
 	listed   map[BodyRef]bool    // bodies that a removal record says may be gone
 
 	revisions map[ID][]uint64 // all that an id ever named
+}
+
+// A span is a released generation's stretch of log, both ends included.
+type span struct {
+	version     uint32
+	first, last uint64
+	held        bool // there are entries of it before the last
 }
 
 type treeNode struct {
@@ -43,18 +53,20 @@ type RemovedCheckpoint struct {
 	Seq uint64 `json:"seq"`
 }
 
-func newTree(first uint64) *threadTree {
+func newTree(thread string, first uint64) *threadTree {
 	return &threadTree{
-		nodes: map[uint64]*treeNode{}, children: map[uint64][]uint64{}, byID: map[ID]uint64{}, first: first,
-		listed: map[BodyRef]bool{}, revisions: map[ID][]uint64{},
+		thread: thread, nodes: map[uint64]*treeNode{}, children: map[uint64][]uint64{}, byID: map[ID]uint64{}, first: first,
+		listed: map[BodyRef]bool{}, revisions: map[ID][]uint64{}, releases: map[uint32]span{},
 	}
 }
 
-func (l *Ledger) tree(ctx context.Context, thread string) (*threadTree, error) {
-	t := newTree(0)
+// tree reads a thread from an entry on: the first of a generation, or 0.
+func (l *Ledger) tree(ctx context.Context, thread string, from uint64) (*threadTree, error) {
+	t := newTree(thread, 0)
 	steps := map[string][]BodyRef{} // by branch, since its last checkpoint
 	var removals []uint64
-	for e, err := range l.store.Read(ctx, thread, Range{Headers: true}) {
+	last := uint64(0)
+	for e, err := range l.store.Read(ctx, thread, Range{From: from, Headers: true}) {
 		if err != nil {
 			return nil, err
 		}
@@ -79,13 +91,18 @@ func (l *Ledger) tree(ctx context.Context, thread string) (*threadTree, error) {
 			case rec.Step != nil:
 				steps[rec.Step.Branch] = append(steps[rec.Step.Branch], BodyRef{e.Seq, i})
 			case rec.Removal != nil && rec.Removal.Whole: // what is left before it is on its way out
-				t = newTree(t.first)
+				t = newTree(thread, t.first)
 				t.floor, t.gone, removals = e.Seq, e.Generation, nil
 				clear(steps)
 			case rec.Removal != nil:
 				removals = append(removals, e.Seq)
+				t.drop(rec.Removal.Version)
+			case rec.Release != nil:
+				t.releases[rec.Release.Version] = span{rec.Release.Version, rec.Release.First, e.Seq, last >= rec.Release.First}
+				clear(steps)
 			}
 		}
+		last = e.Seq
 		if node != nil {
 			node.gates = gates
 			t.add(e.Seq, node)
@@ -105,6 +122,20 @@ func (l *Ledger) tree(ctx context.Context, thread string) (*threadTree, error) {
 		}
 	}
 	return t, nil
+}
+
+// drop removes what a version holds; 0 is none.
+func (t *threadTree) drop(version uint32) {
+	s, ok := t.releases[version]
+	if !ok {
+		return
+	}
+	t.dropped = append(t.dropped, s)
+	for _, seq := range t.seqs {
+		if seq >= s.first && seq <= s.last {
+			t.remove(seq)
+		}
+	}
 }
 
 func (t *threadTree) add(seq uint64, n *treeNode) {

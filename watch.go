@@ -23,6 +23,7 @@ type Event struct {
 	Removal    *RemovalInfo `json:"removal,omitempty"`
 	Vote       *Decision    `json:"vote,omitempty"`
 	Assignment *Assignment  `json:"assignment,omitempty"`
+	Release    *ReleaseInfo `json:"release,omitempty"`
 }
 
 // A WatchQuery says what to watch from where.
@@ -94,7 +95,7 @@ func (l *Ledger) events(ctx context.Context, e *Entry, recs []Record) ([]*Event,
 		r := &recs[i]
 		ev := &Event{
 			Cursor: e.Cursor, Kind: r.Kind, Thread: e.Thread, Seq: e.Seq, At: e.Time(),
-			Checkpoint: r.Checkpoint, Step: r.Step, Claim: r.Claim, Removal: r.Removal,
+			Checkpoint: r.Checkpoint, Step: r.Step, Claim: r.Claim, Removal: r.Removal, Release: r.Release,
 		}
 		switch {
 		case r.Gate != nil && e.Bodies[i] == nil:

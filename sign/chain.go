@@ -23,6 +23,7 @@ type chain struct {
 	from    uint64         // first entry of the unbroken run
 	signed  uint64         // newest entry with a valid signature in that run
 	covered uint64         // newest entry that a valid signature covers
+	holes   int            // entries of that run that went with a dropped version
 	damaged bool           // something is wrong: what follows from it is not reported again
 
 	unknown map[string]bool // keys reported as unknown
@@ -92,6 +93,7 @@ func (c *chain) place(e *posthouse.Entry, recs []posthouse.Record) bool {
 	case e.Seq == 0:
 		c.damage(FaultChain, 0, "an entry has no sequence number; they begin at 1")
 		return false
+	case c.bridge(e, recs):
 	case c.next == 0 && e.Seq != 1 && !isFloor(recs):
 		c.missing(1, e.Seq-1, fmt.Sprintf(", and entry %d does not attest their removal", e.Seq))
 	case c.next == 0 && e.Seq == 1 && (!e.Prev.IsZero() || e.Generation != 1):
@@ -131,13 +133,13 @@ func (c *chain) missing(from, to uint64, why string) {
 // is before it in its own run only.
 func (c *chain) breakRun(seq uint64) {
 	c.settle()
-	c.from, c.signed = seq, 0
+	c.from, c.signed, c.holes = seq, 0, 0
 }
 
 // settle counts what the signatures of the run cover.
 func (c *chain) settle() {
 	if c.signed != 0 {
-		c.report.Covered += int(c.signed - c.from + 1)
+		c.report.Covered += int(c.signed-c.from+1) - c.holes
 		c.covered = c.signed
 	}
 }
@@ -218,6 +220,7 @@ func (c *chain) signature(e *posthouse.Entry, sound bool) bool {
 // end settles the counts once the last entry was taken in.
 func (c *chain) end(requireSigned bool) {
 	c.settle()
+	c.holesAttested()
 	r := &c.report
 	r.Uncovered = r.Entries - r.Covered
 	if c.covered == 0 {

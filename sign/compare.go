@@ -40,7 +40,9 @@ func difference(want, have *posthouse.ThreadInfo) string {
 		return "number of open gates"
 	case want.Lease != have.Lease:
 		return "lease"
-	case want.Checkpoints != have.Checkpoints:
+	case want.First != have.First || want.Releases != have.Releases:
+		return "releases"
+	case want.Checkpoints != have.Checkpoints || want.Archived != have.Archived:
 		return "number of checkpoints"
 	case want.Signed != have.Signed:
 		return "newest signature"
@@ -140,6 +142,8 @@ func (c *chain) ended(h *Head) {
 	case !c.wasSeen || c.met:
 	case c.next <= c.seen.Seq:
 		c.fault(FaultRewound, max(c.next, 1)-1, -1, "", "the log ends here; the witness of %s saw entry %d", h.date(), c.seen.Seq)
+	case c.lacks(c.seen.Seq) && c.covered > c.seen.Seq:
+		c.report.Witnessed = 1 // dropped since with its version, and signed for
 	case c.first > c.seen.Seq && c.covered >= c.first:
 		c.report.Witnessed = 1 // removed since, and signed for
 	case c.first > c.seen.Seq:

@@ -19,13 +19,17 @@ type records struct {
 	removed     map[posthouse.BodyRef]bool // bodies that a removal record lists
 	absent      []absence
 	fence       uint64
-	signals     map[uint64]string // names by entry
-	newest      map[string]uint64 // entries by name
+	signals     map[uint64]string  // names by entry
+	newest      map[string]uint64  // entries by name
+	releases    map[uint32]stretch // where each released version is, or was
+	dropped     map[uint32]bool    // versions that a removal record says may be gone
+	holes       []hole             // versions that are not there, in the log's order
 }
 
 type place struct {
 	seq      uint64
 	revision uint32
+	branch   string
 	digest   [32]byte // of the header, as lists show it
 }
 
@@ -49,6 +53,7 @@ func newRecords() *records {
 		checkpoints: map[posthouse.ID]place{}, at: map[uint64]posthouse.ID{},
 		gates: map[posthouse.ID]gatePlace{}, removed: map[posthouse.BodyRef]bool{},
 		signals: map[uint64]string{}, newest: map[string]uint64{},
+		releases: map[uint32]stretch{}, dropped: map[uint32]bool{},
 	}
 }
 
@@ -89,6 +94,8 @@ func (c *chain) fold(e *posthouse.Entry, recs []posthouse.Record) {
 			c.signal(e, i, r.Signal)
 		case r.Take != nil:
 			c.take(e, i, r.Take)
+		case r.Release != nil:
+			c.release(e, i, r.Release)
 		}
 	}
 	if err := c.info.Apply(e); err != nil {
@@ -110,7 +117,9 @@ func (c *chain) checkpoint(e *posthouse.Entry, i int, h *posthouse.Header) {
 		c.wrong(e.Seq, i, h.ID, "the checkpoint is revision %d of one that is not there", h.Revision)
 	}
 	switch parent, ok := s.at[h.ParentSeq]; {
-	case h.ParentSeq == 0:
+	case h.ParentSeq == 0 || c.lacks(h.ParentSeq):
+	case h.ParentSeq < c.info.First:
+		c.wrong(e.Seq, i, h.ID, "its parent %s belongs to a version that was released before", h.Parent)
 	case h.ParentSeq >= e.Seq || !ok || parent != h.Parent:
 		c.wrong(e.Seq, i, h.ID, "its parent %s is not in entry %d", h.Parent, h.ParentSeq)
 	case h.Revision == 0:
@@ -125,7 +134,7 @@ func (c *chain) checkpoint(e *posthouse.Entry, i int, h *posthouse.Header) {
 	case posthouse.StatusDone, posthouse.StatusFailed, posthouse.StatusCancelled:
 		c.unsigned(e.Seq, i, h.ID, "the end of a run")
 	}
-	s.checkpoints[h.ID] = place{e.Seq, h.Revision, digest(h)}
+	s.checkpoints[h.ID] = place{e.Seq, h.Revision, h.Branch, digest(h)}
 	s.at[e.Seq] = h.ID
 }
 
@@ -184,6 +193,7 @@ func (c *chain) gate(e *posthouse.Entry, i int, g *posthouse.GateInfo, body []by
 func (c *chain) decision(e *posthouse.Entry, i int, d *posthouse.DecideInfo, body []byte) {
 	g, ok := c.records.gates[d.Gate]
 	switch {
+	case c.lacks(d.GateSeq):
 	case !ok || g.opened != d.GateSeq:
 		c.wrong(e.Seq, i, d.Gate, "the decision is about a gate that is not in entry %d", d.GateSeq)
 	case g.closed:
@@ -279,6 +289,9 @@ func (c *chain) take(e *posthouse.Entry, i int, k *posthouse.TakeInfo) {
 func (c *chain) removal(e *posthouse.Entry, i int, m *posthouse.RemovalInfo, body []byte) {
 	s := c.records
 	c.unsigned(e.Seq, i, "", "the removal")
+	if m.Version != 0 {
+		c.drop(e, i, m)
+	}
 	if m.Whole {
 		c.report.Removed += len(s.absent)
 		fence := s.fence
@@ -297,8 +310,8 @@ func (c *chain) removal(e *posthouse.Entry, i int, m *posthouse.RemovalInfo, bod
 		c.wrong(e.Seq, i, "", "the list of what was removed does not decode: %s", reason(err))
 		return
 	}
-	if len(list.Checkpoints) != m.Count {
-		c.wrong(e.Seq, i, "", "it removes %d checkpoints and lists %d", m.Count, len(list.Checkpoints))
+	if n := m.Count + m.Archived; m.Version == 0 && len(list.Checkpoints) != n {
+		c.wrong(e.Seq, i, "", "it removes %d checkpoints and lists %d", n, len(list.Checkpoints))
 	}
 	for _, r := range list.Checkpoints {
 		if p, ok := s.checkpoints[r.ID]; !ok || p.seq != r.Seq {

@@ -46,6 +46,9 @@ func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
 		e.ids = append(e.ids, id.ID)
 	}
 	s.summarise(t, info)
+	for t.first+uint64(len(t.entries)) < e.Seq { // a copy may leave some out
+		t.entries = append(t.entries, nil)
+	}
 	t.entries = append(t.entries, e)
 	s.commit(e)
 	return nil
@@ -61,7 +64,7 @@ func validate(b *posthouse.Batch) error {
 		return bad("batch", "has no entry or no summary")
 	case b.Entry.Thread == "" || b.Entry.Thread != b.Thread.Thread:
 		return bad("thread", "differs between the entry and its summary")
-	case b.Entry.Seq != b.After.Seq+1 && !(b.Copy && b.After == posthouse.Position{} && b.Entry.Seq > 0):
+	case b.Entry.Seq != b.After.Seq+1 && !(b.Copy && b.Entry.Seq > b.After.Seq):
 		return bad("seq", fmt.Sprintf("is %d after entry %d", b.Entry.Seq, b.After.Seq))
 	case b.Thread.Tail != posthouse.Position{Seq: b.Entry.Seq, Hash: b.Entry.Hash}:
 		return bad("tail", "of the summary is not the entry")

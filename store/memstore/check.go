@@ -50,7 +50,8 @@ func (s *Store) checkNext(ctx context.Context, after string) (*snapshot, error) 
 	var snap *snapshot
 	s.names.ascend(func(t *thread) bool { return t.info.Thread > after }, func(t *thread) bool {
 		snap = &snapshot{cloneInfo(&t.info), slices.Clone(t.entries), map[posthouse.ID]uint64{}}
-		for _, e := range t.entries {
+		snap.entries = slices.DeleteFunc(snap.entries, func(e *entry) bool { return e == nil })
+		for _, e := range snap.entries {
 			for _, id := range e.ids {
 				if p := s.ids[id]; p.thread == t {
 					snap.ids[id] = p.seq

@@ -86,7 +86,12 @@ func (s *Store) readPage(ctx context.Context, thread string, r posthouse.Range, 
 			to = from + uint64(n) - 1
 		}
 	}
-	if page = slices.Clone(t.entries[from-t.first : to-t.first+1]); r.Reverse {
+	for _, e := range t.entries[from-t.first : to-t.first+1] {
+		if e != nil {
+			page = append(page, e)
+		}
+	}
+	if r.Reverse {
 		slices.Reverse(page)
 		r.To = from - 1
 	} else {
@@ -157,10 +162,15 @@ func (s *Store) listPage(ctx context.Context, q *posthouse.Query, n int) (page [
 		}
 		return !more
 	}
+	from, to := func(*row) bool { return true }, func(*row) bool { return true }
+	if q.Thread != "" { // by sequence: what is out of bounds need not be looked at
+		from = func(r *row) bool { return r.Seq >= q.From }
+		to = func(r *row) bool { return q.To == 0 || r.Seq <= q.To }
+	}
 	if q.Descending {
-		rows.descend(func(r *row) bool { return q.After == "" || behind(r) < 0 }, visit)
+		rows.descend(func(r *row) bool { return to(r) && (q.After == "" || behind(r) < 0) }, func(r *row) bool { return from(r) && visit(r) })
 	} else {
-		rows.ascend(func(r *row) bool { return q.After == "" || behind(r) > 0 }, visit)
+		rows.ascend(func(r *row) bool { return from(r) && (q.After == "" || behind(r) > 0) }, func(r *row) bool { return to(r) && visit(r) })
 	}
 	return page, after, more, nil
 }

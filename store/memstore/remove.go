@@ -22,14 +22,14 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 	case t == nil:
 		return done, nil
 	case r.All:
-		done = s.removeBelow(t, t.info.Tail.Seq+1)
+		done = s.removeEntries(t, 0, t.info.Tail.Seq+1)
 		s.names.remove(t)
 		if isActive(&t.info) {
 			s.active.remove(t)
 		}
 		delete(s.threads, r.Thread)
 	case r.Below > 0:
-		done = s.removeBelow(t, r.Below)
+		done = s.removeEntries(t, r.From, r.Below)
 	default:
 		done = s.removeBodies(t, r.Bodies)
 	}
@@ -40,10 +40,15 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 	return done, nil
 }
 
-// removeBelow takes entries out, and the ids that lead to them.
-func (s *Store) removeBelow(t *thread, seq uint64) (done posthouse.Removed) {
-	n := min(max(seq, t.first)-t.first, uint64(len(t.entries)))
-	for _, e := range t.entries[:n] {
+// removeEntries takes entries out, and the ids that lead to them. In the middle
+// of a log they leave a hole.
+func (s *Store) removeEntries(t *thread, from, below uint64) (done posthouse.Removed) {
+	index := func(seq uint64) uint64 { return min(max(seq, t.first)-t.first, uint64(len(t.entries))) }
+	for i := index(from); i < index(below); i++ {
+		e := t.entries[i]
+		if e == nil {
+			continue
+		}
 		for _, id := range e.ids {
 			if p := s.ids[id]; p.thread == t && p.seq == e.Seq {
 				s.unindex(id, p)
@@ -56,8 +61,15 @@ func (s *Store) removeBelow(t *thread, seq uint64) (done posthouse.Removed) {
 		}
 		e.gone = true
 		s.gone++
+		t.entries[i] = nil
 	}
-	t.entries, t.first = slices.Clone(t.entries[n:]), t.first+n
+	n := 0
+	for n < len(t.entries) && t.entries[n] == nil {
+		n++
+	}
+	if n > 0 {
+		t.entries, t.first = slices.Clone(t.entries[n:]), t.first+uint64(n)
+	}
 	return done
 }
 

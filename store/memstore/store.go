@@ -43,8 +43,8 @@ var (
 // A thread is one log with its summary.
 type thread struct {
 	info    posthouse.ThreadInfo
-	first   uint64 // sequence of entries[0]
-	entries []*entry
+	first   uint64        // sequence of entries[0]
+	entries []*entry      // nil where a released version was dropped
 	rows    ordered[*row] // its checkpoints, by sequence
 }
 

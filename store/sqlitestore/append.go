@@ -22,7 +22,7 @@ func validate(b *posthouse.Batch) error {
 		return invalid("batch", "has no entry or no summary")
 	case b.Entry.Thread == "" || b.Entry.Thread != b.Thread.Thread:
 		return invalid("thread", "differs between the entry and its summary")
-	case b.Entry.Seq != b.After.Seq+1 && !(b.Copy && b.After == posthouse.Position{} && b.Entry.Seq > 0), b.Entry.Seq > maxSeq:
+	case b.Entry.Seq != b.After.Seq+1 && !(b.Copy && b.Entry.Seq > b.After.Seq), b.Entry.Seq > maxSeq:
 		return invalid("seq", "is %d after entry %d", b.Entry.Seq, b.After.Seq)
 	case b.Thread.Tail != posthouse.Position{Seq: b.Entry.Seq, Hash: b.Entry.Hash}:
 		return invalid("tail", "of the summary is not the entry")

@@ -193,7 +193,7 @@ func (t *threadCheck) visit(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 	orphan := false // its checkpoint left the index, so its gates may have
 	for i := range records {
 		if m := records[i].Removal; m != nil {
-			t.removed += m.Count + len(m.Gates)
+			t.removed += m.Count + m.Archived + len(m.Gates)
 		}
 		h := records[i].Checkpoint
 		if h == nil {

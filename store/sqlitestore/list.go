@@ -86,15 +86,21 @@ func compareSeq(a, b uint64) int {
 
 // bySeq lists one thread.
 func (l *listing) bySeq(ctx context.Context, c *conn, p *page[*posthouse.Header]) (more bool, err error) {
-	from, to := uint64(0), uint64(maxSeq)
+	from, to := min(l.From, maxSeq), uint64(maxSeq)
+	if l.To != 0 {
+		to = min(to, l.To)
+	}
 	switch {
 	case l.begun && l.Descending:
 		if l.seq == 0 {
 			return false, nil
 		}
-		to = l.seq - 1
+		to = min(to, l.seq-1)
 	case l.begun:
-		from = l.seq + 1
+		from = max(from, l.seq+1)
+	}
+	if from > to {
+		return false, nil
 	}
 	if l.reader == nil {
 		l.reader = &posthouse.HeaderReader{Query: l.Query}

@@ -36,7 +36,7 @@ func (s *Store) remove(w *writer, r *posthouse.Removal) (done posthouse.Removed,
 		if err := w.dropRows(qDropSlots, r.Thread); err != nil || t.id == 0 {
 			return done, err // there may be slots without a log
 		}
-		if done, err = s.removeBelow(w, t, r.Thread, t.tail.Seq+1); err != nil {
+		if done, err = s.removeEntries(w, t, r.Thread, 0, t.tail.Seq+1); err != nil {
 			return done, err
 		}
 		delete(w.threads, r.Thread)
@@ -44,7 +44,7 @@ func (s *Store) remove(w *writer, r *posthouse.Removal) (done posthouse.Removed,
 	case t.id == 0:
 		return done, nil
 	case r.Below > 0:
-		return s.removeBelow(w, t, r.Thread, min(r.Below, t.tail.Seq+1))
+		return s.removeEntries(w, t, r.Thread, min(r.From, maxSeq), min(r.Below, t.tail.Seq+1))
 	}
 	return s.removeBodies(w, t, r.Bodies)
 }
@@ -67,36 +67,26 @@ func (w *writer) dropRow(statement int, id int64) error {
 	return exec(stmt)
 }
 
-// removeBelow takes entries out, the ids that lead to them, and their packs.
-func (s *Store) removeBelow(w *writer, t *thread, name string, seq uint64) (done posthouse.Removed, err error) {
-	packs, err := s.unindexBelow(w, t, name, seq, &done)
+// removeEntries takes entries out, the ids that lead to them, and their packs.
+func (s *Store) removeEntries(w *writer, t *thread, name string, from, below uint64) (done posthouse.Removed, err error) {
+	packs, err := s.unindexEntries(w, t, name, from, below, &done)
 	if err != nil {
 		return done, err
 	}
-	stmt, err := w.stmt(qDropBelow)
+	stmt, err := w.stmt(qDropEntries)
 	if err != nil {
 		return done, err
 	}
 	stmt.BindInt64(1, t.id)
-	stmt.BindInt64(2, int64(seq))
+	stmt.BindInt64(2, int64(from))
+	stmt.BindInt64(3, int64(below))
 	if err := exec(stmt); err != nil {
 		return done, err
 	}
-	// The block that was cut in two has bytes of both in its packs.
-	rows, err := s.block(w, t.id, seq)
-	if err != nil {
-		return done, err
-	}
-	for _, r := range rows {
-		if r.was.pack != 0 && packs[r.was.pack>>8] {
-			p, err := s.plan(w, rows)
-			if err == nil {
-				err = s.repack(w, p)
-			}
-			if err != nil {
-				return done, err
-			}
-			break
+	// Blocks that were cut in two have bytes of both sides in their packs.
+	for _, cut := range []uint64{from, below} {
+		if err := s.repackWithout(w, t, cut, packs); err != nil {
+			return done, err
 		}
 	}
 	for id := range packs {
@@ -108,17 +98,36 @@ func (s *Store) removeBelow(w *writer, t *thread, name string, seq uint64) (done
 	return done, w.setNumber(numberEntries, w.next-1)
 }
 
-// unindexBelow counts the entries below seq, takes their ids out of the index
-// and returns the packs they are in.
-func (s *Store) unindexBelow(w *writer, t *thread, name string, seq uint64, done *posthouse.Removed) (packs map[int64]bool, err error) {
+// repackWithout writes the packs of a block anew if they are among those that
+// removed entries were in. The old ones are dropped with it.
+func (s *Store) repackWithout(w *writer, t *thread, seq uint64, packs map[int64]bool) error {
+	rows, err := s.block(w, t.id, seq)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.was.pack != 0 && packs[r.was.pack>>8] {
+			p, err := s.plan(w, rows)
+			if err != nil {
+				return err
+			}
+			return s.repack(w, p)
+		}
+	}
+	return nil
+}
+
+// unindexEntries counts the entries from one number to below another, takes
+// their ids out of the index and returns the packs they are in.
+func (s *Store) unindexEntries(w *writer, t *thread, name string, from, below uint64, done *posthouse.Removed) (packs map[int64]bool, err error) {
 	packs = map[int64]bool{}
 	stmt, err := w.stmt(qRead)
-	if err != nil || seq == 0 {
+	if err != nil || below <= from {
 		return packs, err
 	}
 	stmt.BindText(1, name)
-	stmt.BindInt64(2, 0)
-	stmt.BindInt64(3, int64(seq-1))
+	stmt.BindInt64(2, int64(from))
+	stmt.BindInt64(3, int64(below-1))
 	for {
 		row, err := stmt.Step()
 		if err != nil {

@@ -61,7 +61,7 @@ const (
 	qNextInline
 	qNextThread
 
-	qDropBelow
+	qDropEntries
 	qDropThread
 	qDropTail
 	qDropSlots
@@ -98,7 +98,7 @@ var statement = [statements]string{
 	qAddThread: `INSERT INTO threads (name, flags, active, due) VALUES (?1, ?2, ?3, ?4)`,
 	qSetThread: `UPDATE threads SET flags = ?2, active = ?3, due = ?4 WHERE id = ?1`,
 	qAddTail:   `INSERT INTO tails (id, seq, state) VALUES (?1, ?2, ?3)`,
-	qSetTail:   `UPDATE tails SET seq = ?2 + 1, state = ?3 WHERE id = ?1 AND seq = ?2`,
+	qSetTail:   `UPDATE tails SET seq = ?4, state = ?3 WHERE id = ?1 AND seq = ?2`,
 	qState:     `SELECT state FROM tails WHERE id = (SELECT id FROM threads WHERE name = ?1)`,
 	qFlags:     `SELECT flags FROM threads WHERE name = ?1`,
 	qAddEntry:  `INSERT INTO entries (id, thread, seq, cid, head, body, gone) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING`,
@@ -171,10 +171,10 @@ var statement = [statements]string{
 
 	qNextThread: `SELECT id FROM threads WHERE id > ?1 ORDER BY id LIMIT 1`,
 
-	qDropBelow:  `DELETE FROM entries WHERE thread = ?1 AND seq < ?2`,
-	qDropThread: `DELETE FROM threads WHERE id = ?1`,
-	qDropTail:   `DELETE FROM tails WHERE id = ?1`,
-	qDropSlots:  `DELETE FROM slots WHERE thread = ?1`,
+	qDropEntries: `DELETE FROM entries WHERE thread = ?1 AND seq >= ?2 AND seq < ?3`,
+	qDropThread:  `DELETE FROM threads WHERE id = ?1`,
+	qDropTail:    `DELETE FROM tails WHERE id = ?1`,
+	qDropSlots:   `DELETE FROM slots WHERE thread = ?1`,
 
 	qWatch: `SELECT ` + headColumns + `, e.gone, e.pack, e.body, t.name FROM entries e CROSS JOIN threads t ON t.id = e.thread
 		WHERE e.id > ?1 ORDER BY e.id`,

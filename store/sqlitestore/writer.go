@@ -253,6 +253,7 @@ func (w *writer) summarise(t *thread, b *posthouse.Batch) error {
 	stmt.BindInt64(1, t.id)
 	if k == qSetTail {
 		stmt.BindInt64(2, int64(b.After.Seq))
+		stmt.BindInt64(4, int64(b.Entry.Seq))
 	} else {
 		stmt.BindInt64(2, int64(b.Entry.Seq))
 	}

@@ -52,7 +52,7 @@ func appendCases() []Case {
 			Run:  appendInterleaved,
 		}, {
 			Name: "append/a copied log begins where it begins",
-			Rule: "With Copy, and after the zero Position only, the first entry may have any sequence number; the log goes on from it, and its absent bodies are nil, counted by no removal and not in the way of one.",
+			Rule: "With Copy an entry may have any sequence number behind the log's end; the log goes on from it, and its absent bodies are nil, counted by no removal and not in the way of one.",
 			Run:  appendCopy,
 		},
 	}
@@ -76,7 +76,9 @@ func appendCopy(t *T) {
 	t.ok(t.Store.Append(t.ctx, first))
 	t.ok(t.Store.Append(t.ctx, first)) // again
 	other.Took(first)
+	other.Info.Tail.Seq += 3
 	second := copied(other.Next(other.Step("a", []byte("gone")), other.Step("b", []byte("gone")), other.Step("c", []byte("kept"))))
+	second.After.Seq -= 3 // the other log has none in between
 	t.ok(t.Store.Append(t.ctx, second))
 	other.Took(second)
 	want := []*posthouse.Entry{first.Entry, second.Entry}
@@ -84,7 +86,7 @@ func appendCopy(t *T) {
 	t.wantEntries("Read", t.read("t1", posthouse.Range{}), want)
 	t.wantPlace(headers(first.Entry)[0].ID, "t1", 41)
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), other.Info)
-	done := t.remove(posthouse.Removal{Thread: "t1", Bodies: []posthouse.BodyRef{{Seq: 41}, {Seq: 41, Record: 2}, {Seq: 42, Record: 1}}})
+	done := t.remove(posthouse.Removal{Thread: "t1", Bodies: []posthouse.BodyRef{{Seq: 41}, {Seq: 41, Record: 2}, {Seq: 45, Record: 1}}})
 	if done.Bodies != 1 || done.Bytes != int64(len("kept")) {
 		t.Errorf("removing one body that is there and two that are not took %+v", done)
 	}

@@ -65,7 +65,7 @@ func (m *Model) Append(ctx context.Context, b *posthouse.Batch) error {
 	if err := m.begin(ctx); err != nil {
 		return err
 	}
-	if b.Entry.Seq != b.After.Seq+1 && !(b.Copy && b.After == posthouse.Position{} && b.Entry.Seq > 0) {
+	if b.Entry.Seq != b.After.Seq+1 && !(b.Copy && b.Entry.Seq > b.After.Seq) {
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "seq", Message: "does not follow"}
 	}
 	t := m.thread(b.Entry.Thread)
@@ -290,7 +290,7 @@ func (m *Model) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 				e.Bodies[ref.Record] = nil
 			}
 		}
-		if e.Seq >= r.Below {
+		if e.Seq < r.From || e.Seq >= r.Below {
 			return false
 		}
 		done.Entries++
@@ -300,7 +300,9 @@ func (m *Model) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 		}
 		return true
 	})
-	m.unindex(func(have modelID) bool { return have.ref.Thread == r.Thread && have.ref.Seq < r.Below })
+	m.unindex(func(have modelID) bool {
+		return have.ref.Thread == r.Thread && have.ref.Seq >= r.From && have.ref.Seq < r.Below
+	})
 	if r.All {
 		m.threads = slices.DeleteFunc(m.threads, func(have *modelThread) bool { return have == t })
 	}

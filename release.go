@@ -1,0 +1,193 @@
+package posthouse
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// ReleaseOptions refine a release. Nil is the zero value.
+type ReleaseOptions struct {
+	Tags   []string // names for the version, at most 16 of 1 to 200 bytes; not numbers. A later release may have the same
+	By     string   // at most 200 bytes
+	Reason string   // at most 4,000 bytes
+	Failed bool     // the work failed: says so in the record, and changes nothing else
+	Claim  *Claim   // the caller's own hold on the thread, which ends with the release
+}
+
+const maxTags = 16
+
+func (o *ReleaseOptions) check() (*ReleaseOptions, error) {
+	if o == nil {
+		return &ReleaseOptions{}, nil
+	}
+	if len(o.Tags) > maxTags {
+		return nil, invalid("tags", "are more than %d", maxTags)
+	}
+	for i, t := range o.Tags {
+		if t == "" || len(t) > MaxID || !validText(t) || slices.Contains(o.Tags[:i], t) {
+			return nil, invalid("tags", "%.40q must be 1 to %d bytes of text, and be there once", t, MaxID)
+		}
+		if _, err := strconv.ParseUint(t, 10, 64); err == nil {
+			return nil, invalid("tags", "%q is a number: it would be taken for a version", t)
+		}
+	}
+	if len(o.Reason) > maxText || !validText(o.Reason) {
+		return nil, invalid("reason", "must be at most %d bytes of text without control characters", maxText)
+	}
+	return o, validateText("by", o.By)
+}
+
+// A Release is a closed generation of a thread: its version. What it holds can
+// be read, listed and forked for as long as it is not dropped, and never changes.
+type Release struct {
+	Thread string `json:"thread"`
+	ReleaseInfo
+	Seq  uint64    `json:"seq"`  // of the record that says so, the generation's last entry
+	Hash Hash      `json:"hash"` // of that entry
+	At   time.Time `json:"at"`
+}
+
+// Release closes a thread's current generation as a version, whose number is
+// the generation's, and frees the thread's name: there is no head any more,
+// lists of the thread are empty, and what is saved under the name next begins
+// anew. The old checkpoints still load by their ids, [Query].Generation lists
+// them, and [Ledger.Fork] takes one up again. Open gates are cancelled, on
+// record. [ErrNotFound] if there is nothing to release; [ErrBusy] while
+// somebody else runs the thread.
+func (l *Ledger) Release(ctx context.Context, thread string, o *ReleaseOptions) (*Release, error) {
+	o, err := o.check()
+	if err != nil {
+		return nil, err
+	}
+	t, err := l.lock(thread)
+	if err != nil {
+		return nil, err
+	}
+	defer l.unlock(t)
+	var r *Release
+	err = l.append(ctx, t, func(a *appending) error {
+		if err := a.checkLease(&Draft{Thread: thread, Claim: o.Claim}); err != nil {
+			return err
+		}
+		r, err = a.release(o)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.Hash = t.info.Tail.Hash
+	t.claim = nil
+	l.opt.Observer.released(l.opt.Logger, r)
+	return r, nil
+}
+
+// release adds the record that closes the generation, behind what else the
+// entry holds.
+func (a *appending) release(o *ReleaseOptions) (*Release, error) {
+	info := a.t.info
+	m := ReleaseInfo{
+		Version: max(info.Generation, 1), First: max(info.First, 1), Base: info.Link, Tags: slices.Clone(o.Tags),
+		By: o.By, Reason: o.Reason, Failed: o.Failed, Fence: info.Lease.Fence, Checkpoints: info.Checkpoints, Heads: slices.Clone(info.Branches),
+	}
+	if n := a.next; n != nil {
+		m.Heads = slices.DeleteFunc(m.Heads, func(b BranchHead) bool { return b.Branch == n.Branch })
+		at := len(m.Heads)
+		if n.Branch == MainBranch {
+			at = 0
+		}
+		m.Heads = slices.Insert(m.Heads, at, BranchHead{n.Branch, n.ID, a.seq, n.Status})
+		m.Checkpoints++
+	}
+	if len(m.Heads) == 0 {
+		return nil, notFound("thread", a.t.name)
+	}
+	if a.claim != nil {
+		m.Fence = a.claim.fence
+	}
+	if m.First < a.seq {
+		first, err := a.l.reader(a.ctx, a.t.name).entry(m.First, false)
+		if err != nil {
+			return nil, err
+		}
+		m.Base = first.Prev
+	}
+	a.withdraw()
+	a.add(Record{Kind: RecordRelease, Release: &m}, nil)
+	a.sign = true
+	return &Release{Thread: a.t.name, ReleaseInfo: m, Seq: a.seq, At: time.UnixMilli(a.at.UnixMilli()).UTC()}, nil
+}
+
+// withdraw cancels the gates that a release leaves behind and that the entry
+// has not decided already.
+func (a *appending) withdraw() {
+	decided := func(id ID) bool {
+		return slices.ContainsFunc(a.records, func(r Record) bool { return r.Decision != nil && r.Decision.Gate == id })
+	}
+	for _, w := range a.t.info.Waiting {
+		if !decided(w.ID) {
+			a.decision(&Decision{Gate: w.ID, Verdict: Cancel, By: "posthouse", Reason: "the thread was released", At: a.at.UTC()}, w.Seq)
+		}
+	}
+}
+
+// Releases yields a thread's releases, newest first; none is no error. Those
+// that were dropped are among them: their checkpoints are not found.
+func (l *Ledger) Releases(ctx context.Context, thread string) iter.Seq2[*Release, error] {
+	return func(yield func(*Release, error) bool) {
+		info, err := l.summary(ctx, thread)
+		if errors.Is(err, ErrNotFound) {
+			return
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		seq := info.First - 1
+		for range info.Releases {
+			r, err := l.releaseAt(ctx, thread, seq)
+			if !yield(r, err) || err != nil {
+				return
+			}
+			seq = r.First - 1
+		}
+	}
+}
+
+func (l *Ledger) releaseAt(ctx context.Context, thread string, seq uint64) (*Release, error) {
+	e, err := l.reader(ctx, thread).entry(seq, false)
+	if err != nil {
+		return nil, err
+	}
+	if n := len(e.recs); n > 0 && e.recs[n-1].Release != nil {
+		return &Release{Thread: thread, ReleaseInfo: *e.recs[n-1].Release, Seq: seq, Hash: e.Hash, At: e.Time()}, nil
+	}
+	return nil, corrupt("entry %d of thread %q is no release", seq, thread)
+}
+
+// LastRelease returns a thread's newest release. [ErrNotFound] if it has none.
+func (l *Ledger) LastRelease(ctx context.Context, thread string) (*Release, error) {
+	for r, err := range l.Releases(ctx, thread) {
+		return r, err
+	}
+	return nil, notFound("release of thread", thread)
+}
+
+// ReleaseOf returns the release that has a version, told by its number in
+// decimal, or the newest that has a tag. [ErrNotFound]. It looks at each newer
+// one first.
+func (l *Ledger) ReleaseOf(ctx context.Context, thread, versionOrTag string) (*Release, error) {
+	version, notNumber := strconv.ParseUint(versionOrTag, 10, 32)
+	for r, err := range l.Releases(ctx, thread) {
+		if err != nil {
+			return nil, err
+		}
+		if notNumber == nil && uint64(r.Version) == version || slices.Contains(r.Tags, versionOrTag) {
+			return r, nil
+		}
+	}
+	return nil, notFound("release of thread "+thread, versionOrTag)
+}

@@ -1,0 +1,109 @@
+package sign
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A stretch is where the entries of a released version are, or were: from the
+// first of its generation to its release, which is always there.
+type stretch struct{ first, release uint64 }
+
+// A hole is a stretch whose entries are gone.
+type hole struct {
+	stretch
+	version uint32
+}
+
+// bridge reports whether entries are missing before e since the version that it
+// releases was dropped: then the release itself says what it follows. That they
+// may be gone has to be attested by a later record.
+func (c *chain) bridge(e *posthouse.Entry, recs []posthouse.Record) bool {
+	if len(recs) == 0 || recs[len(recs)-1].Release == nil {
+		return false
+	}
+	r := recs[len(recs)-1].Release
+	if r.First != max(c.next, 1) || e.Seq <= r.First || c.next != 0 && c.linked && r.Base != c.prev {
+		return false
+	}
+	c.holes += int(e.Seq - r.First)
+	if c.next == 0 {
+		c.holes = 0 // nothing is counted from before the first entry there is
+	}
+	c.linked = false // the release says what it follows, not what was before it
+	at := stretch{r.First, e.Seq}
+	c.records.releases[r.Version] = at
+	c.records.holes = append(c.records.holes, hole{at, r.Version})
+	return true
+}
+
+// lacks reports whether an entry is one of a dropped version's.
+func (c *chain) lacks(seq uint64) bool {
+	hs := c.records.holes
+	i := sort.Search(len(hs), func(i int) bool { return hs[i].release > seq })
+	return i < len(hs) && seq >= hs[i].first
+}
+
+func (c *chain) release(e *posthouse.Entry, i int, r *posthouse.ReleaseInfo) {
+	s := c.records
+	c.unsigned(e.Seq, i, "", "the release")
+	if _, gone := s.releases[r.Version]; gone {
+		s.fence = r.Fence
+		return
+	}
+	s.releases[r.Version] = stretch{r.First, e.Seq}
+	heads := map[string]uint64{}
+	for _, b := range c.info.Branches {
+		heads[b.Branch] = b.Seq
+	}
+	if id, ok := s.at[e.Seq]; ok {
+		heads[s.checkpoints[id].branch] = e.Seq // it came with its release
+	}
+	same := len(heads) == len(r.Heads)
+	for _, b := range r.Heads {
+		same = same && heads[b.Branch] == b.Seq && s.at[b.Seq] == b.Head
+	}
+	if !same {
+		c.wrong(e.Seq, i, "", "it releases other heads than the thread had")
+	}
+	if first := max(c.info.First, 1); r.First != first || r.Fence != s.fence {
+		c.wrong(e.Seq, i, "", "it releases what began with entry %d and claimed fence %d; the log has %d and %d", r.First, r.Fence, first, s.fence)
+	}
+}
+
+// drop forgets what a removed version held.
+func (c *chain) drop(e *posthouse.Entry, i int, m *posthouse.RemovalInfo) {
+	s := c.records
+	h, ok := s.releases[m.Version]
+	if !ok {
+		c.wrong(e.Seq, i, "", "it removes version %d, which was not released", m.Version)
+		return
+	}
+	s.dropped[m.Version] = true
+	n := len(s.checkpoints)
+	for id, p := range s.checkpoints {
+		if p.seq >= h.first && p.seq <= h.release {
+			delete(s.checkpoints, id)
+		}
+	}
+	if n -= len(s.checkpoints); !c.lacks(h.first) && n != m.Archived {
+		c.wrong(e.Seq, i, "", "it removes %d checkpoints of version %d, which had %d", m.Archived, m.Version, n)
+	}
+	for id, g := range s.gates {
+		if g.opened >= h.first && g.opened <= h.release {
+			delete(s.gates, id)
+		}
+	}
+}
+
+// holesAttested reports the entries of released versions that are not there
+// though no removal says so.
+func (c *chain) holesAttested() {
+	for _, h := range c.records.holes {
+		if !c.records.dropped[h.version] {
+			c.missing(h.first, h.release-1, fmt.Sprintf(", and no removal of version %d says so", h.version))
+		}
+	}
+}
