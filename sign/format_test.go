@@ -147,6 +147,9 @@ type (
 		unclaim   bool
 		whole     bool
 		count     int
+		archived  int
+		first     uint64
+		base      []byte
 		heads     map[string]uint64
 		gates     []string
 		name      string // of a signal
@@ -301,13 +304,9 @@ func (c *cursor) record(thread string) *record {
 	case 6:
 		c.str("reason")
 		c.str("by")
-		r.whole, r.count, r.heads = c.byte("whole") == 1, c.below(1<<32, "count"), map[string]uint64{}
-		c.list("heads", func() {
-			b := or(c.str("branch", "main"), "main")
-			c.id("head", "", 0)
-			r.heads[b] = c.uint("its entry")
-			c.below(8, "status")
-		})
+		r.whole, r.count, r.archived = c.byte("whole") == 1, c.below(1<<32, "count"), c.below(1<<32, "archived")
+		c.below(1<<32, "version")
+		c.heads(r)
 		c.list("gates", func() { r.gates = append(r.gates, c.id("gate", "gate-", 2)) })
 	case 7:
 		r.id, r.name = c.id("signal", "", 0), c.str("name")
@@ -317,10 +316,28 @@ func (c *cursor) record(thread string) *record {
 	case 8:
 		c.str("branch", "main")
 		r.name, r.signal = c.str("name"), c.uint("its entry")
+	case 9:
+		r.first, r.base = c.uint("first entry"), c.take(32, "prev of the first entry", none)
+		c.list("tags", func() { c.str("tag") })
+		c.str("by")
+		c.str("reason")
+		c.byte("failed")
+		r.fence, r.count = c.uint("fence"), c.below(1<<32, "checkpoints")
+		c.heads(r)
 	default:
 		panic("unknown kind of record")
 	}
 	return r
+}
+
+func (c *cursor) heads(r *record) {
+	r.heads = map[string]uint64{}
+	c.list("heads", func() {
+		b := or(c.str("branch", "main"), "main")
+		c.id("head", "", 0)
+		r.heads[b] = c.uint("its entry")
+		c.below(8, "status")
+	})
 }
 
 // header decodes section 3.
@@ -369,10 +386,11 @@ func newAudit(g *goldenFile) (a *audit, err error) {
 	prev, listed, absent, heads := make([]byte, 32), map[string]bool{}, []string{}, map[string]uint64{}
 	gates, trail, decided, fence := map[string]uint64{}, map[string]uint64{}, map[string]bool{}, uint64(0)
 	signals, newest := map[string]bool{}, map[string]uint64{}
+	generation, first := uint32(1), 0
 	for i, e := range g.Entries {
 		fail := func(format string, args ...any) { panic(fmt.Sprintf("entry %d: ", i+1) + fmt.Sprintf(format, args...)) }
 		hash := domainHash("posthouse/entry/1", []byte(g.Thread), append(uvarint(uint64(e.Generation)), uvarint(e.Seq)...), e.Prev, e.Header)
-		if e.Seq != uint64(i+1) || e.Generation != 1 || !bytes.Equal(e.Prev, prev) || !bytes.Equal(e.Hash, hash) {
+		if e.Seq != uint64(i+1) || e.Generation != generation || !bytes.Equal(e.Prev, prev) || !bytes.Equal(e.Hash, hash) {
 			fail("it is not what was chained")
 		}
 		prev = hash
@@ -425,7 +443,7 @@ func newAudit(g *goldenFile) (a *audit, err error) {
 					Checkpoints []struct{ ID string }
 					Bodies      []struct{ Seq, Record uint64 }
 				}
-				if json.Unmarshal(body, &list) != nil || len(list.Checkpoints) != r.count {
+				if json.Unmarshal(body, &list) != nil || len(list.Checkpoints) != r.count+r.archived {
 					fail("wrong list")
 				}
 				for _, b := range list.Bodies {
@@ -441,6 +459,13 @@ func newAudit(g *goldenFile) (a *audit, err error) {
 				if !signals[fmt.Sprint(r.name, r.signal)] {
 					fail("wrong take")
 				}
+			case 9:
+				if r.first != uint64(first+1) || !bytes.Equal(r.base, g.Entries[first].Prev) || !maps.Equal(r.heads, heads) || r.fence != fence || j != len(records)-1 {
+					fail("wrong release")
+				}
+				clear(heads)
+				clear(newest)
+				generation, first = generation+1, i+1
 			}
 		}
 	}

@@ -96,7 +96,7 @@ func TestGoldenIsWritten(t *testing.T) {
 	for _, e := range readAll(store, g.Thread) {
 		g.Entries = append(g.Entries, goldenEntry{e.Generation, e.Seq, e.Prev[:], e.Header, e.Hash[:], e.Sig, e.Bodies})
 	}
-	for c, err := range l.ListStates(t.Context(), posthouse.Query{Thread: g.Thread}) {
+	for c, err := range l.ListStates(t.Context(), posthouse.Query{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,6 +201,10 @@ func goldenThread(t testing.TB, l *posthouse.Ledger) {
 	must[*posthouse.Checkpoint](t)(l.Save(ctx, hand, &posthouse.SaveOptions{Replace: true}))
 	must[*posthouse.Deleted](t)(l.Delete(ctx, failed.Checkpoint.ID, &posthouse.DeleteOptions{By: "alice", Reason: "to try again"}))
 	must[*posthouse.Header](t)(l.Cancel(ctx, thread, &posthouse.CancelOptions{Branch: "what-if", By: "carol", Reason: "seen enough"}))
+	must[*posthouse.Release](t)(l.Release(ctx, thread, &posthouse.ReleaseOptions{Tags: []string{"stable", "may"}, By: "alice", Reason: "shipped", Failed: true}))
+	anew := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root(thread, posthouse.State{"Note": {Codec: "json", Data: []byte(`"anew"`)}}), nil))
+	must[*posthouse.Checkpoint](t)(l.Save(ctx, anew.Derive(anew.State), nil))
+	must[*posthouse.Deleted](t)(l.Delete(ctx, fork.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan}))
 }
 
 // goldenStore puts the golden thread into a store, as a reader of an old file

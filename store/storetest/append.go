@@ -69,16 +69,22 @@ func appendCopy(t *T) {
 		}
 		return b
 	}
-	first := copied(other.Next(other.Checkpoint(posthouse.Header{}, "gone"), other.Step("a", []byte("gone too")), other.Step("b", []byte("kept")), other.Step("none", nil)))
+	release := func(first uint64, base posthouse.Hash) Item {
+		it := other.Release()
+		it.Record.Release.First, it.Record.Release.Base = first, base
+		return it
+	}
+	first := copied(other.Next(other.Checkpoint(posthouse.Header{}, "gone"), other.Step("a", []byte("gone too")), other.Step("b", []byte("kept")), other.Step("none", nil), release(41, other.Info.Link)))
 	first.Copy, first.After = false, posthouse.Position{}
 	t.wantCode("a first entry 41 without Copy", t.Store.Append(t.ctx, first), posthouse.CodeInvalid)
 	first.Copy = true
 	t.ok(t.Store.Append(t.ctx, first))
 	t.ok(t.Store.Append(t.ctx, first)) // again
 	other.Took(first)
+	base := other.Info.Link
 	other.Info.Tail.Seq += 3
-	second := copied(other.Next(other.Step("a", []byte("gone")), other.Step("b", []byte("gone")), other.Step("c", []byte("kept"))))
-	second.After.Seq -= 3 // the other log has none in between
+	second := copied(other.Next(other.Step("a", []byte("gone")), other.Step("b", []byte("gone")), other.Step("c", []byte("kept")), release(42, base)))
+	second.After.Seq -= 3 // a version that the other log has dropped
 	t.ok(t.Store.Append(t.ctx, second))
 	other.Took(second)
 	want := []*posthouse.Entry{first.Entry, second.Entry}

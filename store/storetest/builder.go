@@ -74,6 +74,7 @@ func (b *Builder) Resume(info *posthouse.ThreadInfo) *Log {
 // A Log builds the batches of one thread.
 type Log struct {
 	Info *posthouse.ThreadInfo // as of the last batch taken
+	base posthouse.Hash        // what the generation's first entry follows
 	b    *Builder
 }
 
@@ -117,6 +118,9 @@ func (l *Log) Signed(sig []byte, items ...Item) *posthouse.Batch {
 // Took moves the log behind a batch that a store has taken.
 func (l *Log) Took(b *posthouse.Batch) {
 	info := *b.Thread
+	if info.Generation != l.Info.Generation && info.First > 1 {
+		l.base = info.Link
+	}
 	l.Info = &info
 }
 
@@ -211,6 +215,14 @@ func (l *Log) Removal(gone ...posthouse.ID) Item {
 		Body: []byte(fmt.Sprint(gone)),
 		Drop: gone,
 	}
+}
+
+// Release is an item that closes the generation; it is an entry's last.
+func (l *Log) Release() Item {
+	m := &posthouse.ReleaseInfo{
+		First: max(l.Info.First, 1), Base: l.base, Fence: l.Info.Lease.Fence, Checkpoints: l.Info.Checkpoints, Heads: l.Info.Branches,
+	}
+	return Item{Record: posthouse.Record{Kind: posthouse.RecordRelease, Release: m}}
 }
 
 // filler returns n bytes that do not repeat soon.

@@ -133,6 +133,8 @@ func listFilters(t *T) {
 		{Thread: "t1", Coordination: "desk"}, {Thread: "t1", Branch: "draft", Kind: posthouse.KindNode}, {Coordination: "desk", Agent: "x", Limit: 2},
 		{Thread: "t2", Since: start + 10, Limit: 3}, {Coordination: "t1", Status: posthouse.StatusDone, Label: "n", LabelValue: "1"},
 		{Run: "r2", Graph: "refund", Node: "b", Agent: "x"},
+		{Thread: "t1", From: 3}, {Thread: "t1", To: 7}, {Thread: "t1", From: 3, To: 7, Agent: "x"}, {Thread: "t1", From: 7, To: 3}, {Thread: "t1", From: 5, To: 1 << 63},
+		{Thread: "t1", From: 3, Limit: 2}, {Thread: "t1", To: 9, Limit: 2}, {Generation: 1}, {Generation: 2}, {Thread: "t1", Generation: 2}, {Coordination: "desk", Generation: 1, Limit: 3},
 	}
 	for _, q := range queries {
 		for _, q.Descending = range []bool{false, true} {
@@ -196,7 +198,7 @@ func (t *T) pages(q posthouse.Query, size int, between func()) (hs []*posthouse.
 func listPages(t *T) {
 	hs := t.archive(60)
 	for _, size := range []int{1, 7, 60} {
-		for _, q := range []posthouse.Query{{}, {Thread: "t2"}, {Coordination: "desk"}, {Agent: "x"}, {Label: "n", LabelValue: "3"}} {
+		for _, q := range []posthouse.Query{{}, {Thread: "t2"}, {Coordination: "desk"}, {Agent: "x"}, {Label: "n", LabelValue: "3"}, {Thread: "t2", From: 3, To: 9}} {
 			for _, q.Descending = range []bool{false, true} {
 				t.wantHeaders(fmt.Sprintf("%+v by %d", q, size), t.pages(q, size, func() {}), listed(hs, q)...)
 			}

@@ -50,6 +50,7 @@ func (t *T) machine(rt *rapid.T) {
 		"question":   m.actQuestion,
 		"decision":   m.actDecision,
 		"claim":      m.actClaim,
+		"release":    m.actRelease,
 		"replace":    m.actReplace,
 		"drop":       m.actDrop,
 		"take an id": m.actTakeID,
@@ -153,6 +154,15 @@ func (m *machine) actClaim(*rapid.T) {
 	m.append(l, l.Next(l.Claim("host", l.Info.Lease.Fence+1, rapid.Bool().Draw(m.rt, "unclaim"))))
 }
 
+func (m *machine) actRelease(*rapid.T) {
+	l := m.log()
+	items := []Item{}
+	if rapid.Bool().Draw(m.rt, "with a checkpoint") {
+		items = append(items, l.Checkpoint(m.header(), "the end"))
+	}
+	m.append(l, l.Next(append(items, l.Release())...))
+}
+
 // indexed draws a checkpoint that is in the index.
 func (m *machine) indexed(thread string) *posthouse.Header {
 	hs := all(m.T, m.model.List(m.ctx, posthouse.Query{Thread: thread}))
@@ -210,11 +220,13 @@ func (m *machine) actAgain(*rapid.T) {
 func (m *machine) actRemove(*rapid.T) {
 	l := m.log()
 	r := posthouse.Removal{Thread: l.Info.Thread}
-	switch seq := rapid.Uint64Range(1, l.Info.Tail.Seq+1).Draw(m.rt, "seq"); draw(m, "what", "bodies", "bodies", "below", "all") {
+	switch seq := rapid.Uint64Range(1, l.Info.Tail.Seq+1).Draw(m.rt, "seq"); draw(m, "what", "bodies", "bodies", "below", "between", "all") {
 	case "bodies":
 		r.Bodies = []posthouse.BodyRef{{Seq: seq}, {Seq: seq + 1, Record: 1}}
 	case "below":
 		r.Below = seq
+	case "between": // only whole versions go, or the log would not chain
+		r.From, r.Below = m.version(l)
 	case "all":
 		r.All = true
 		l.Info = &posthouse.ThreadInfo{Thread: l.Info.Thread}
@@ -226,6 +238,24 @@ func (m *machine) actRemove(*rapid.T) {
 	if got.Entries != want.Entries || len(r.Bodies) > 0 && got.Bodies != want.Bodies {
 		m.Errorf("Remove(%+v): took %+v, want %+v", r, got, want)
 	}
+}
+
+// version draws a released version and returns its entries, but for the
+// release; nothing where there is none.
+func (m *machine) version(l *Log) (from, below uint64) {
+	var spans [][2]uint64
+	for _, e := range all(m.T, m.model.Read(m.ctx, l.Info.Thread, posthouse.Range{Headers: true})) {
+		recs, err := e.Records()
+		must(err)
+		if r := recs[len(recs)-1].Release; r != nil {
+			spans = append(spans, [2]uint64{r.First, e.Seq})
+		}
+	}
+	if len(spans) == 0 {
+		return 0, 1
+	}
+	s := draw(m, "version", spans...)
+	return s[0], s[1]
 }
 
 func (m *machine) actSlot(*rapid.T) {
@@ -252,6 +282,7 @@ func (m *machine) actQuery(*rapid.T) {
 	q := posthouse.Query{
 		Thread: draw(m, "thread", "", "", "a", "B"), Coordination: draw(m, "coordination", "", "", "desk", "a"), Agent: draw(m, "agent", "", "x"),
 		Branch: draw(m, "branch", "", "draft"), Status: draw(m, "status", "", posthouse.StatusDone), Label: draw(m, "label", "", "", "k"),
+		Generation: draw(m, "generation", uint32(0), 0, 1, 2), From: draw(m, "first", uint64(0), 0, 3), To: draw(m, "last", uint64(0), 0, 6),
 		Descending: rapid.Bool().Draw(m.rt, "descending"), Limit: rapid.IntRange(0, 5).Draw(m.rt, "limit"),
 	}
 	if h := m.indexed(q.Thread); h != nil && rapid.Bool().Draw(m.rt, "after") {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/posthouse/posthouse"
@@ -16,6 +17,10 @@ func removeCases() []Case {
 			Name: "remove/entries below a sequence number",
 			Rule: "Below takes whole entries with a lower sequence number, with the ids that lead to them; the log goes on from its tail as before.",
 			Run:  removeBelow,
+		}, {
+			Name: "remove/entries from one number to below another",
+			Rule: "With From the entries before it stay: the log has a hole, which reads pass over; ids, lists and the summary are right on both sides.",
+			Run:  removeHole,
 		}, {
 			Name: "remove/below the tail and beyond",
 			Rule: "With every entry gone the summary still says where the log ends: appends go on from there, and the last entry again is still success.",
@@ -112,6 +117,56 @@ func removeBelow(t *T) {
 
 	e := t.take(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
 	t.wantEntries("Read", t.read("t1", posthouse.Range{From: 7}), []*posthouse.Entry{es[6], e})
+}
+
+func removeHole(t *T) {
+	l := t.Builder.Log("t1")
+	var hs []*posthouse.Header
+	var all []*posthouse.Entry
+	for i := range 300 { // a version of 4 entries, one of 290, the current one
+		items := []Item{l.Checkpoint(posthouse.Header{Agent: []string{"x", "y"}[i%2]}, "state")}
+		if i == 3 || i == 293 {
+			items = append(items, l.Release())
+		}
+		e := t.take(l, items...)
+		hs, all = append(hs, &headers(e)[0]), append(all, e)
+	}
+	_, others := t.log("t2", 3)
+	c, _ := t.Store.(posthouse.Compacter)
+	if c != nil { // bodies of both sides in one pack
+		_, err := c.Compact(t.ctx)
+		t.ok(err)
+	}
+	if done := t.remove(posthouse.Removal{Thread: "t1", From: 5, Below: 294}); done.Entries != 289 || done.Bodies != 289 {
+		t.Errorf("took %+v", done)
+	}
+	kept, heads := slices.Concat(all[:4], all[293:]), slices.Concat(hs[:4], hs[293:])
+	for range 2 {
+		t.wantEntries("Read", t.read("t1", posthouse.Range{}), kept)
+		for _, r := range []posthouse.Range{{From: 3, Limit: 4}, {From: 200}, {Reverse: true, Limit: 9}, {Reverse: true, To: 200}, {From: 6, To: 8}, {Seqs: []uint64{1, 6, 294}}} {
+			t.wantEntries(fmt.Sprintf("%+v", r), t.read("t1", r), selected(kept, r))
+		}
+		for _, q := range []posthouse.Query{{Thread: "t1"}, {Thread: "t1", Agent: "x"}, {Thread: "t1", From: 4, To: 295}, {Thread: "t1", Generation: 2}, {Agent: "y", Coordination: "t1"}} {
+			for _, q.Descending = range []bool{false, true} {
+				t.wantHeaders(fmt.Sprintf("%+v", q), t.list(q), listed(heads, q)...)
+			}
+		}
+		t.wantPlace(hs[4].ID, "", 0)
+		t.wantPlace(hs[3].ID, "t1", 4)
+		t.wantEntries("another thread", t.read("t2", posthouse.Range{}), others)
+		t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
+		if c != nil {
+			_, err := c.Compact(t.ctx)
+			t.ok(err)
+		}
+	}
+	if done := t.remove(posthouse.Removal{Thread: "t1", From: 5, Below: 294}); done != (posthouse.Removed{}) {
+		t.Errorf("removing again took %+v", done)
+	}
+	e := t.take(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
+	t.wantEntries("Read", t.read("t1", posthouse.Range{From: 294}), slices.Concat(all[293:], []*posthouse.Entry{e}))
+	t.remove(posthouse.Removal{Thread: "t1", Below: 294})
+	t.wantEntries("Read of the rest", t.read("t1", posthouse.Range{}), slices.Concat(all[293:], []*posthouse.Entry{e}))
 }
 
 func removeBelowAll(t *T) {
