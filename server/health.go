@@ -20,6 +20,11 @@ func systemRoutes() []*route {
 			notes: "503 with the store's code otherwise, for example read-only after a failed write.", answers: ok,
 		},
 		{
+			method: http.MethodGet, path: "/api/posture", role: Viewer, summary: "How is what is stored protected?", handle: (*Server).posture,
+			notes:   "Whether it is encrypted and signed, and by the ids of which keys. Of what is written from now on; a thread's summary says of itself whether it is sealed.",
+			answers: []answer{{http.StatusOK, "the posture", posthouse.Posture{}, ""}},
+		},
+		{
 			method: http.MethodGet, path: "/openapi.json", summary: "This description", handle: (*Server).describe,
 			answers: []answer{{http.StatusOK, "OpenAPI 3.1", nil, "application/json"}},
 		},
@@ -45,6 +50,10 @@ func (s *Server) readyz(w http.ResponseWriter, r *request) error {
 		return &posthouse.Error{Code: code, Message: "the store does not work as it should", Hint: "the server's log says more", Err: err}
 	}
 	return writeJSON(w, http.StatusOK, statusBody{"ok"})
+}
+
+func (s *Server) posture(w http.ResponseWriter, _ *request) error {
+	return writeJSON(w, http.StatusOK, s.ledger.Posture())
 }
 
 // probe reads from the store and writes to it: this process's liveness slot,

@@ -27,6 +27,8 @@ type serving struct {
 	insecure  bool
 	hosts     []string
 	logLevel  string
+	encrypt   bool
+	keys      string // file
 
 	sample bool // dev: with the bundled workflow
 }
@@ -64,6 +66,8 @@ func (a *app) serveFlags(cmd *cobra.Command, s *serving) {
 	f.StringVar(&s.key, "tls-key", "", "the certificate's private key file, PEM")
 	f.BoolVar(&s.insecure, "allow-insecure", false, "listen beyond this machine without TLS")
 	f.StringSliceVar(&s.hosts, "allowed-host", nil, "name by which clients may call this server; may be repeated")
+	f.BoolVar(&s.encrypt, "encrypt", false, "encrypt what is stored from now on; makes a key file if there is none")
+	keysFlag(cmd, &s.keys)
 	f.StringVar(&s.logLevel, "log-level", "warn", "debug, info, warn or error; goes to standard error")
 }
 
@@ -80,6 +84,7 @@ type running struct {
 	tokenFile string
 	dir       string
 	sample    *sample
+	rotating  bool // there are encryption keys of the past
 }
 
 func (a *app) serve(ctx context.Context, s *serving) (err error) {
@@ -133,8 +138,11 @@ func (a *app) open(ctx context.Context, s *serving) (_ *running, err error) {
 	if r.store, _, err = a.openStore(ctx, url, false); err != nil {
 		return nil, err
 	}
-	r.ledger, err = posthouse.Open(r.store, &posthouse.Options{Signer: key, Validate: gate.Validator(), Logger: r.log})
-	if err != nil {
+	o := posthouse.Options{Signer: key, Validate: gate.Validator(), Logger: r.log}
+	if o.Cipher, r.rotating, err = a.cipher(ctx, r.store, dir, s); err != nil {
+		return nil, err
+	}
+	if r.ledger, err = posthouse.Open(r.store, &o); err != nil {
 		return nil, err
 	}
 	return r, r.assemble(s, tokens)
@@ -213,6 +221,11 @@ func (r *running) run(ctx context.Context) error {
 			cancel(err)
 		}
 	}()
+	rewrapped := make(chan struct{})
+	go func() {
+		defer close(rewrapped)
+		r.rewrap(ctx)
+	}()
 	<-ctx.Done()
 
 	patience, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
@@ -221,6 +234,7 @@ func (r *running) run(ctx context.Context) error {
 	err = errors.Join(err, hs.Shutdown(patience))
 	<-served
 	<-moved
+	<-rewrapped
 	err = errors.Join(err, r.close())
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		err = errors.Join(cause, err)
@@ -250,6 +264,9 @@ func (a *app) banner(s *serving, r *running) {
 		"api": r.url + "/api", "page": r.url + "/", "docs": r.url + "/docs", "store": r.storeURL, "token": r.tokenFile,
 	}
 	next := a.nextCommand(s, r)
+	if p := r.ledger.Posture(); p.EncryptsAtRest {
+		lines["encryptionKey"] = p.EncryptionKey
+	}
 	if a.JSON {
 		lines["next"] = next
 		_ = a.Encode(lines) // nobody reads it: the server runs all the same
@@ -259,7 +276,11 @@ func (a *app) banner(s *serving, r *running) {
 	if store == "memory:" {
 		store += " (gone when this process ends)"
 	}
-	a.Fields("API", lines["api"], "Page", lines["page"], "Docs", lines["docs"], "Store", store, "Token file", r.tokenFile)
+	fields := []string{"API", lines["api"], "Page", lines["page"], "Docs", lines["docs"], "Store", store}
+	if id := lines["encryptionKey"]; id != "" {
+		fields = append(fields, "Encrypted", "with key "+id)
+	}
+	a.Fields(append(fields, "Token file", r.tokenFile)...)
 	a.Line("\nnext: %s", next)
 }
 

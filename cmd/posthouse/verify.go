@@ -131,7 +131,7 @@ func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	if l := len(noun) - 1; noun[l] == 'y' {
+	if l := len(noun) - 1; noun[l] == 'y' && noun[l-1] != 'e' {
 		noun = noun[:l] + "ie"
 	}
 	return number(n) + " " + noun + "s"

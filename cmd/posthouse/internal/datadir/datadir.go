@@ -49,6 +49,9 @@ func (d Dir) StoreURL() string { return "sqlite:" + filepath.Join(string(d), "po
 // Key returns the path of the signing key.
 func (d Dir) Key() string { return filepath.Join(string(d), "signing.key") }
 
+// EncryptionKeys returns the path of the encryption keys, which there need not be.
+func (d Dir) EncryptionKeys() string { return filepath.Join(string(d), "encryption.keys") }
+
 // Token returns the path of the operator's token.
 func (d Dir) Token() string { return filepath.Join(string(d), "token") }
 
