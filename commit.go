@@ -95,9 +95,6 @@ func (a *appending) record(d *Draft, done *Committed) error {
 		if d.revise == "" || d.revise == bh.Head {
 			a.supersede(d)
 		}
-		if err := a.answers(d); err != nil {
-			return err
-		}
 		if err := a.checkpoint(d, c, bh, exists); err != nil {
 			return err
 		}
@@ -181,9 +178,13 @@ func (a *appending) supersede(d *Draft) {
 	}
 }
 
-// keptAnswered reports whether a gate that the draft keeps was decided since the
-// caller looked: its branch is then ready, or nobody would be told.
-func (a *appending) keptAnswered(d *Draft) (bool, error) {
+// anyAnswered reports whether a gate that the draft opens has its signal already,
+// or one that it keeps was decided since the caller looked: its branch is then
+// ready, or nobody would be told.
+func (a *appending) anyAnswered(d *Draft) (bool, error) {
+	if len(a.answered) > 0 {
+		return true, nil
+	}
 	for _, id := range d.Keep {
 		if slices.ContainsFunc(a.t.info.Waiting, func(w WaitingGate) bool { return w.ID == id }) {
 			continue
@@ -238,6 +239,9 @@ func (a *appending) gate(d *Draft, g Gate) (Gate, error) {
 	}
 	if g.Kind == "" {
 		g.Kind = GateApproval
+	}
+	if g.ExpiresAt.UnixMilli() > maxMillis {
+		return g, invalid("expiresAt", "of gate %.40q is beyond the year 9999", g.Name)
 	}
 	if err := g.validateKind(); err != nil {
 		return g, err

@@ -98,6 +98,14 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 	if err != nil {
 		return err
 	}
+	e := &a.enc
+	e.l, e.ctx, e.thread, e.seq, e.base, e.fresh = a.l, a.ctx, d.Thread, a.seq, base, !exists
+	if base != nil {
+		e.parts = base.parts // given up to the next head; after a failure the thread is forgotten
+	}
+	if err := a.answers(d, exists); err != nil {
+		return err
+	}
 	next := a.spare
 	if next == nil {
 		next = &head{}
@@ -121,11 +129,8 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 	if c.CreatedAt.IsZero() {
 		h.CreatedAt = c.CreatedAt
 	}
-	if h.Status == StatusWaiting && len(a.answered) > 0 {
-		h.Status = StatusReady
-	}
-	if h.Status == StatusWaiting && len(d.Keep) > 0 {
-		answered, err := a.keptAnswered(d)
+	if h.Status == StatusWaiting {
+		answered, err := a.anyAnswered(d)
 		if err != nil {
 			return err
 		}
@@ -144,19 +149,16 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 	if h.Step = d.step; base == nil && c.Kind == KindNode {
 		h.Step = 1 // a thread that begins with a finished step
 	}
-	e := &a.enc
-	e.l, e.ctx, e.thread, e.seq, e.base, e.fresh = a.l, a.ctx, d.Thread, a.seq, base, !exists
 	if base != nil {
 		h.Parent, h.ParentSeq = base.ID, base.Seq
 		h.Step = base.Step + stepOf(c.Kind)
 		h.Coordination = cmp.Or(h.Coordination, base.Coordination)
 		h.Graph = cmp.Or(h.Graph, base.Graph)
-		e.parts = base.parts // given up to the next head; after a failure the thread is forgotten
 	}
 	if err := e.change(c); err != nil {
 		return err
 	}
-	if err := a.cursors(d, base, exists); err != nil {
+	if err := a.noteTaken(d, base); err != nil {
 		return err
 	}
 	return a.finish(next, e, c)

@@ -51,8 +51,12 @@ func (a *appending) takes(d *Draft) error {
 
 // answers finds the signals that are on record already for gates that the
 // draft opens, and takes them: a wait is never put to sleep over its signal.
-func (a *appending) answers(d *Draft) error {
-	a.answered = nil
+func (a *appending) answers(d *Draft, exists bool) error {
+	if !exists {
+		if err := a.goOn(d.Branch); err != nil {
+			return err
+		}
+	}
 	for i := range d.Gates {
 		g := &d.Gates[i]
 		if g.Kind != GateSignal {
@@ -110,11 +114,15 @@ func (l *Ledger) behind(ctx context.Context, info *ThreadInfo, taken uint64, nam
 	return seqs, nil
 }
 
-// maxPending is how many signals [Ledger.Pending] reads at a time.
-const maxPending = 64
+// What [Ledger.Pending] reads at a time: so many signals, and no further one
+// beyond so many bytes.
+const (
+	maxPending      = 64
+	maxPendingBytes = 1 << 20
+)
 
 // Pending returns the signals of a name that the branch has yet to take, oldest
-// first, at most 64; with latch the newest one of the name, taken or not.
+// first, the first 64 or what holds a megabyte; with latch the newest one of the name, taken or not.
 func (l *Ledger) Pending(ctx context.Context, thread, branch, name string, latch bool) ([]*Signal, error) {
 	info, err := l.Thread(ctx, thread)
 	if err != nil {
@@ -128,58 +136,77 @@ func (l *Ledger) Pending(ctx context.Context, thread, branch, name string, latch
 		return nil, err
 	}
 	var found []*Signal
+	size := 0
 	for _, seq := range seqs[:min(len(seqs), maxPending)] {
 		s, err := l.reader(ctx, thread).signal(seq)
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, s)
+		if size += len(s.Value); size > maxPendingBytes {
+			break
+		}
 	}
 	return found, nil
 }
 
-// cursors has the checkpoint say how far its branch took signals, where that is
-// not what its parent says; a branch that begins goes on from where the parent
-// was.
-func (a *appending) cursors(d *Draft, base *head, exists bool) error {
-	if i := a.enc.find(signalsPart); i >= 0 && !exists {
-		data, err := a.enc.value(&a.enc.parts[i])
-		if err != nil {
-			return err
-		}
-		var have map[string]uint64
-		if err := json.Unmarshal(data, &have); err != nil {
-			return corrupt("what checkpoint %s says of signals does not decode: %v", base.ID, err)
-		}
-		for _, name := range slices.Sorted(maps.Keys(have)) {
-			if a.taken(d.Branch, name) < have[name] {
-				a.take(d.Branch, name, have[name])
-			}
+// goOn has a branch that begins go on from where its parent checkpoint was.
+func (a *appending) goOn(branch string) error {
+	i := a.enc.find(signalsPart)
+	if i < 0 {
+		return nil
+	}
+	data, err := a.enc.value(&a.enc.parts[i])
+	if err != nil {
+		return err
+	}
+	var have map[string]uint64
+	if err := json.Unmarshal(data, &have); err != nil {
+		return corrupt("what checkpoint %s says of signals does not decode: %v", a.enc.base.ID, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(have)) {
+		if a.taken(branch, name) < have[name] {
+			a.take(branch, name, have[name])
 		}
 	}
-	since := uint64(0)
-	if base != nil {
-		since = base.Seq
+	return nil
+}
+
+// noteTaken has the checkpoint say how far its branch took signals, where that
+// is not what its parent says.
+func (a *appending) noteTaken(d *Draft, base *head) error {
+	if !a.tookSince(d.Branch, base) {
+		return nil
 	}
-	now, changed := map[string]uint64{}, false
+	now := map[string]uint64{}
 	for _, k := range a.t.info.Taken {
 		if k.Branch == d.Branch {
 			now[k.Name] = k.Signal
-			changed = changed || k.Seq > since
 		}
 	}
 	for i := range a.records {
 		if k := a.records[i].Take; k != nil && k.Branch == d.Branch {
 			now[k.Name] = k.Signal
-			changed = true
 		}
-	}
-	if !changed {
-		return nil
 	}
 	data, err := json.Marshal(now)
 	if err != nil {
 		return err
 	}
 	return a.enc.set(signalsPart, Value{"json", data})
+}
+
+// tookSince reports whether a branch took anything behind the checkpoint.
+func (a *appending) tookSince(branch string, c *head) bool {
+	for _, k := range a.t.info.Taken {
+		if k.Branch == branch && (c == nil || k.Seq > c.Seq) {
+			return true
+		}
+	}
+	for i := range a.records {
+		if k := a.records[i].Take; k != nil && k.Branch == branch {
+			return true
+		}
+	}
+	return false
 }

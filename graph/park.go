@@ -117,7 +117,7 @@ func (r *run[S]) undecided(ctx context.Context) (*Result[S], error) {
 		return nil, nil
 	}
 	var waiting []posthouse.Gate
-	for g, err := range l.Gates(ctx, posthouse.GateQuery{Thread: r.sess.Thread()}) {
+	for g, err := range l.Gates(ctx, posthouse.GateQuery{Thread: r.sess.Thread(), All: true}) {
 		switch {
 		case err != nil:
 			return nil, err

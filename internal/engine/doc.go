@@ -43,6 +43,14 @@
 // results are found by key only. The same holds below [Unordered], for steps
 // that run at once, and inside a step (see [Scope]).
 //
+// # Waits
+//
+// A task that sleeps or waits for a signal ([Task.Until], [Task.Signal]) asks
+// like one that puts a question: its gates are among [Task.Questions], of a kind
+// that no person decides. The commit that opens such a gate may answer it at
+// once, with a signal that came in between; the checkpoint is then ready, not
+// waiting, and the model runs the node again.
+//
 // # Who may act
 //
 // A claim is on record with a session's first commit. Before that two processes

@@ -35,6 +35,9 @@ func (e *OrderError) Is(target error) bool { return target == posthouse.ErrInval
 // on: no result, only the knowledge that the order may differ next time.
 const codecFailed = "posthouse-failed"
 
+// codecWait stands for a wait in the order of a replay. It is not on record.
+const codecWait = "posthouse-wait"
+
 // nested separates the names of a call and a step inside it.
 const nested = ">"
 
@@ -75,6 +78,9 @@ func newReplay(e *posthouse.Execution) *replay {
 	}
 	for _, g := range e.Gates {
 		k := occurrence{g.Name, g.Occurrence}
+		if isWait(g) && !strings.Contains(g.Name, nested) {
+			r.place(g)
+		}
 		if r.gates[k] == nil {
 			r.left += outermost(g.Name)
 		}
@@ -103,6 +109,9 @@ func (r *replay) take(name string, n uint32) *posthouse.StepRecord {
 		return nil
 	}
 	s := r.results[occurrence{name, n}]
+	if s == nil && isWait(r.gates[occurrence{name, n}]) {
+		return nil // its gate is what counts
+	}
 	r.asked(name, s != nil)
 	switch i := slices.Index(r.order, s); {
 	case s == nil, i < 0:
@@ -125,11 +134,32 @@ func (r *replay) follow(name string, n uint32) (s, instead *posthouse.StepRecord
 		if want.Name != name || want.Occurrence != n {
 			return nil, want
 		}
-		if want.Value.Codec == codecFailed {
+		switch want.Value.Codec {
+		case codecFailed:
 			r.order = nil // this time it may succeed: anything may follow
+		case codecWait:
+			r.order = r.order[1:]
 		}
 	}
 	return r.take(name, n), nil
+}
+
+// isWait reports whether the gate is a wait of the program itself, whose place
+// in the order counts like that of a step.
+func isWait(g *posthouse.Gate) bool {
+	return g != nil && (g.Kind == posthouse.GateTimer || g.Kind == posthouse.GateSignal)
+}
+
+// place puts a wait into the order, behind the steps that were on record when it
+// began.
+func (r *replay) place(g *posthouse.Gate) {
+	i := len(r.order)
+	for i > 0 && r.order[i-1].Seq > g.Seq {
+		i--
+	}
+	r.order = slices.Insert(r.order, i, &posthouse.StepRecord{Seq: g.Seq, Step: posthouse.Step{
+		Task: g.Task, Name: g.Name, Occurrence: g.Occurrence, Value: posthouse.Value{Codec: codecWait},
+	}})
 }
 
 func (r *replay) gate(name string, n uint32) *posthouse.Gate {
@@ -139,6 +169,14 @@ func (r *replay) gate(name string, n uint32) *posthouse.Gate {
 	g := r.gates[occurrence{name, n}]
 	r.asked(name, g != nil)
 	return g
+}
+
+// wait is gate for a wait of the program.
+func (r *replay) wait(name string, n uint32) *posthouse.Gate {
+	if r == nil || !isWait(r.gates[occurrence{name, n}]) {
+		return nil
+	}
+	return r.gate(name, n)
 }
 
 // A call is one use of a name.
@@ -152,6 +190,12 @@ type call struct {
 
 // begin counts a call and finds its result.
 func (t *Task) begin(ctx context.Context, name string) (*call, error) {
+	return t.enter(ctx, name, false)
+}
+
+// enter is begin for a call that, if it is free, need not be on record: it may
+// come before what the record has next.
+func (t *Task) enter(ctx context.Context, name string, free bool) (*call, error) {
 	if err := CheckName("step", name); err != nil {
 		return nil, err
 	}
@@ -180,7 +224,7 @@ func (t *Task) begin(ctx context.Context, name string) (*call, error) {
 	switch {
 	case c.top:
 		var instead *posthouse.StepRecord
-		if c.recorded, instead = t.replay.follow(c.name, c.occurrence); instead != nil {
+		if c.recorded, instead = t.replay.follow(c.name, c.occurrence); instead != nil && !free {
 			t.disorder = &OrderError{
 				Thread: t.session.thread, Task: t.key,
 				Asked: callName(c.name, c.occurrence), Recorded: callName(instead.Name, instead.Occurrence),

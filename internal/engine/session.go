@@ -31,6 +31,8 @@ type Session struct {
 	sure  bool                            // the claim is on record, or nobody else could run the thread
 	err   error                           // the first failed commit
 	ended bool
+
+	pending map[string][]*posthouse.Signal // next signals of the branch, by name
 }
 
 // Begin takes the thread's lease and finds the branch's head. It fails with
@@ -104,6 +106,11 @@ func (s *Session) Head() *posthouse.Header {
 func (s *Session) Commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.commit(ctx, d)
+}
+
+// commit is Commit for callers that hold s.mu.
+func (s *Session) commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
@@ -165,6 +172,7 @@ func (s *Session) unmoved(ctx context.Context) error {
 // track follows what a commit did to the head and to the tasks on record.
 func (s *Session) track(d *posthouse.Draft, c *posthouse.Committed) {
 	s.sure = true
+	s.tookAtOnce(c.Gates)
 	if h := c.Checkpoint; h != nil {
 		if s.head == nil || h.Step != s.head.Step {
 			s.turn()

@@ -157,22 +157,30 @@ func (t *Task) Do(ctx context.Context, name string, effect posthouse.Effect, fn 
 
 // record commits the result of a call with everything that goes before it.
 func (t *Task) record(ctx context.Context, c *call, effect posthouse.Effect, v posthouse.Value) error {
+	return t.recordBy(c, func(before []posthouse.Step) (bool, error) {
+		_, err := t.session.Commit(ctx, &posthouse.Draft{Steps: append(before, posthouse.Step{
+			Task: t.key, Name: c.name, Occurrence: c.occurrence, Effect: effect, Value: v,
+		})})
+		return err == nil, err
+	})
+}
+
+// recordBy has commit record the result of a call behind what goes before it;
+// if it did not, that is kept for the next.
+func (t *Task) recordBy(c *call, commit func(before []posthouse.Step) (bool, error)) error {
 	t.mu.Lock()
 	held, survived := t.held, t.survived
 	t.held, t.survived = nil, nil
 	t.mu.Unlock()
-	steps := append(slices.Concat(held, survived), posthouse.Step{
-		Task: t.key, Name: c.name, Occurrence: c.occurrence, Effect: effect, Value: v,
-	})
-	_, err := t.session.Commit(ctx, &posthouse.Draft{Steps: steps})
+	done, err := commit(slices.Concat(held, survived))
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err != nil {
+	if !done {
 		t.held, t.survived = append(held, t.held...), append(survived, t.survived...)
 		return err
 	}
 	c.done = true
-	return nil
+	return err
 }
 
 // Recorded counts one call of name and returns its recorded result. If there
@@ -234,6 +242,12 @@ func (t *Task) Ask(ctx context.Context, q posthouse.Gate) (*posthouse.Gate, erro
 		t.questions = append(t.questions, q)
 		return nil, posthouse.ErrWaiting
 	}
+	return t.due(ctx, g)
+}
+
+// due returns a gate with its decision, or remembers that it is still open.
+// Callers hold t.mu.
+func (t *Task) due(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, error) {
 	if g.Decision == nil && !g.ExpiresAt.IsZero() && !t.session.ledger.Now().Before(g.ExpiresAt) {
 		var err error
 		if g, err = expire(ctx, t.session.ledger, g); err != nil {

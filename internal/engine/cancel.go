@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Cancelled returns a channel that is closed when somebody asks to cancel the
+// branch. A request of another process is noticed with the next Commit, which
+// then fails with [posthouse.ErrCancelled]. The model stops what it runs and
+// calls [Session.FinishCancelled].
+func (s *Session) Cancelled() <-chan struct{} { return s.claim.Cancelled(s.branch) }
+
+// FinishCancelled commits the branch's last checkpoint, of status cancelled,
+// and ends the session. The head it returns is another one if the branch had
+// ended before, and nil if nothing is on record: then nothing is written.
+// Cancellation of ctx is not heeded.
+func (s *Session) FinishCancelled(ctx context.Context) (*posthouse.Header, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil && !errors.Is(s.err, posthouse.ErrCancelled) {
+		return nil, s.err
+	}
+	if s.head == nil {
+		return nil, nil
+	}
+	h, err := s.ledger.Cancel(context.WithoutCancel(ctx), s.thread, &posthouse.CancelOptions{Branch: s.branch, Claim: s.claim})
+	if err != nil {
+		s.err = err
+		return nil, err
+	}
+	s.head, s.err = h, &posthouse.Error{
+		Code: posthouse.CodeCancelled, Message: "the run of branch " + s.branch + " of thread " + s.thread + " was cancelled",
+	}
+	return h, nil
+}

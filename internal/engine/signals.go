@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/posthouse/posthouse"
+)
+
+// take commits the steps that record makes of the next signal of a name, and
+// that the branch took it, unless it latches. It returns nil if there is none.
+// The lookup and the commit are one: no other task of the session comes between.
+func (s *Session) take(ctx context.Context, name string, latch bool, record func(*posthouse.Signal) []posthouse.Step) (*posthouse.Signal, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.head == nil {
+		// Nothing is on record here, unless the thread began with a signal.
+		if found := s.claim.Found(); found == nil {
+			return nil, nil
+		}
+	}
+	queue := s.pending[name]
+	if len(queue) == 0 || latch {
+		var err error
+		if queue, err = s.ledger.Pending(ctx, s.thread, s.branch, name, latch); err != nil || len(queue) == 0 {
+			return nil, err
+		}
+	}
+	next := queue[0]
+	d := &posthouse.Draft{Steps: record(next)}
+	if !latch {
+		d.Takes = []posthouse.Take{{Name: name, Signal: next.Seq}}
+	}
+	if _, err := s.commit(ctx, d); err != nil {
+		return nil, err
+	}
+	if !latch {
+		if s.pending == nil {
+			s.pending = map[string][]*posthouse.Signal{}
+		}
+		s.pending[name] = queue[1:]
+	}
+	return next, nil
+}
+
+// tookAtOnce forgets what it knows of names whose signals answered gates in the
+// entry that opened them.
+func (s *Session) tookAtOnce(gates []posthouse.Gate) {
+	for i := range gates {
+		if gates[i].Decision != nil {
+			delete(s.pending, gates[i].Signal)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// What comes before the name of a wait where it is recorded.
+const (
+	sleepPrefix  = "sleep:"
+	signalPrefix = "signal:"
+)
+
+// Until returns nil once the time has come, else it remembers the wait and
+// returns [posthouse.ErrWaiting], as [Task.Ask] does. A wait that was on record
+// before keeps its time, whatever at says now. One that would be over at once
+// is not recorded. [posthouse.ErrCancelled] if somebody cancelled the wait;
+// [OrderError] as for [Task.Do].
+func (t *Task) Until(ctx context.Context, name string, at time.Time) error {
+	at = roundUp(at)
+	over := !t.session.ledger.Now().Before(at)
+	if err := CheckName("sleep", name); err != nil {
+		return err
+	}
+	c, err := t.enter(ctx, sleepPrefix+name, over)
+	if err != nil {
+		return err
+	}
+	defer t.leaveWait(c)
+	g, err := t.waited(ctx, c)
+	switch {
+	case err != nil:
+		return err
+	case g == nil && over:
+		return nil
+	case g == nil:
+		return t.await(c, posthouse.Gate{Kind: posthouse.GateTimer, ExpiresAt: at})
+	case g.Decision.Verdict == posthouse.Expire:
+		return nil
+	}
+	return withdrawn(g)
+}
+
+// roundUp makes a time one that can be recorded, and no earlier.
+func roundUp(at time.Time) time.Time {
+	if r := at.Truncate(time.Millisecond); r.Before(at) {
+		return r.Add(time.Millisecond)
+	}
+	return at
+}
+
+// Signal returns the value of the next signal of a name, and takes it; with
+// latch that of the newest, which stays. If there is none it remembers the wait
+// and returns [posthouse.ErrWaiting]. A timeout other than 0 ends the wait with
+// [posthouse.ErrExpired]. The value that was returned once is returned again in
+// every later execution.
+//
+// Errors: [posthouse.ErrCancelled] if somebody cancelled the wait, and as for
+// [Task.Do].
+func (t *Task) Signal(ctx context.Context, name string, latch bool, timeout time.Duration) (json.RawMessage, error) {
+	if err := CheckName("signal", name); err != nil {
+		return nil, err
+	}
+	c, err := t.enter(ctx, signalPrefix+name, false)
+	if err != nil {
+		return nil, err
+	}
+	if c.recorded != nil {
+		return c.recorded.Value.Data, nil
+	}
+	defer t.leaveWait(c)
+	g, err := t.waited(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if g == nil {
+		v, err := t.takeSignal(ctx, c, name, latch)
+		if err != nil || v != nil {
+			return v, err
+		}
+		g := posthouse.Gate{Kind: posthouse.GateSignal, Signal: name, Latch: latch}
+		if timeout != 0 {
+			g.ExpiresAt = roundUp(t.session.ledger.Now().Add(timeout))
+		}
+		return nil, t.await(c, g)
+	}
+	switch g.Decision.Verdict {
+	case posthouse.Respond:
+		return g.Decision.Value, nil
+	case posthouse.Expire:
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeExpired, Decision: g.Decision,
+			Message: "no signal " + name + " came before " + g.ExpiresAt.Format(time.RFC3339), Hint: "wait again, or go on without",
+		}
+	}
+	return nil, withdrawn(g)
+}
+
+// takeSignal records and returns the value of a signal that is there already,
+// nil if there is none.
+func (t *Task) takeSignal(ctx context.Context, c *call, name string, latch bool) (json.RawMessage, error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if t.before != nil {
+		if err := t.before(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var value json.RawMessage
+	err := t.recordBy(c, func(steps []posthouse.Step) (bool, error) {
+		s, err := t.session.take(ctx, name, latch, func(s *posthouse.Signal) []posthouse.Step {
+			return append(steps, posthouse.Step{
+				Task: t.key, Name: c.name, Occurrence: c.occurrence, Effect: posthouse.EffectRead,
+				Value: posthouse.Value{Codec: "json", Data: s.Value},
+			})
+		})
+		if s != nil {
+			value = s.Value
+		}
+		return s != nil, err
+	})
+	return value, err
+}
+
+// waited returns the gate of a wait that is over, nil for one that is not on
+// record, and [posthouse.ErrWaiting] for one that goes on.
+func (t *Task) waited(ctx context.Context, c *call) (*posthouse.Gate, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g := t.replay.wait(c.name, c.occurrence)
+	if g == nil {
+		return nil, nil
+	}
+	return t.due(ctx, g)
+}
+
+// await remembers a wait, for the checkpoint that parks the task.
+func (t *Task) await(c *call, g posthouse.Gate) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	g.Name, g.Task, g.Branch, g.Occurrence = c.name, t.key, t.session.branch, c.occurrence
+	t.questions = append(t.questions, g)
+	return posthouse.ErrWaiting
+}
+
+// leaveWait ends a call that ran nothing.
+func (t *Task) leaveWait(c *call) {
+	c.done = true
+	t.leave(c)
+}
+
+func withdrawn(g *posthouse.Gate) error {
+	d := g.Decision
+	message := "the wait " + g.Name + " was cancelled by " + d.By
+	if d.Reason != "" {
+		message += ": " + d.Reason
+	}
+	return &posthouse.Error{Code: posthouse.CodeCancelled, Decision: d, Message: message}
+}
+
+// longestNap bounds how late WaitUntil notices that the ledger's clock jumped.
+const longestNap = time.Second
+
+// WaitUntil waits in this process until the ledger's time is at, for waits too
+// short to be worth parking. It returns the context's error if that ends first.
+func WaitUntil(ctx context.Context, l *posthouse.Ledger, at time.Time) error {
+	for {
+		left := at.Sub(l.Now())
+		if left <= 0 {
+			return nil
+		}
+		timer := time.NewTimer(min(left, longestNap))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}

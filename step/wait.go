@@ -1,0 +1,85 @@
+package step
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// Sleep waits for d, from when it is first called on: it returns
+// [posthouse.ErrWaiting], which parks the thread, until that time has come and
+// the program runs again, in whatever process. Nothing is held meanwhile. A d
+// of 0 or less returns nil at once.
+//
+// Errors: [posthouse.ErrWaiting]; [posthouse.ErrCancelled] if somebody
+// cancelled the wait; [posthouse.ErrInvalid] outside any task, for a bad name
+// (1 to 194 bytes), and for a replay in another order.
+func Sleep(ctx context.Context, name string, d time.Duration) error {
+	task, err := taskOf(ctx, "sleep", name)
+	if err != nil {
+		return err
+	}
+	return task.Until(ctx, name, task.Session().Ledger().Now().Add(d))
+}
+
+// Until is [Sleep] up to a time by the Ledger's clock. The time of the first
+// call counts; one that has come returns nil at once and records nothing.
+func Until(ctx context.Context, name string, at time.Time) error {
+	task, err := taskOf(ctx, "until", name)
+	if err != nil {
+		return err
+	}
+	return task.Until(ctx, name, at)
+}
+
+// SignalOptions refine [Signal]. The zero value takes the oldest signal and
+// waits for ever.
+type SignalOptions struct {
+	Latch   bool          // read the newest signal and leave it there, rather than take the oldest
+	Timeout time.Duration // 0: none; at most 100 years
+}
+
+// Signal waits for a signal of this name, which [posthouse.Ledger.Signal]
+// sends, and returns its value. Signals that came before are taken at once,
+// oldest first; each is for one call on a branch. With Latch it returns the
+// newest one's value, as often as it is called. A fork takes again what was
+// taken behind its fork point.
+//
+// While there is none it returns [posthouse.ErrWaiting], which parks the
+// thread. Errors: [posthouse.ErrExpired] after the timeout, also when the
+// program runs again; [posthouse.ErrInvalid] for a value that T cannot hold;
+// and as for [Sleep]; the name has 1 to 193 bytes.
+func Signal[T any](ctx context.Context, name string, o SignalOptions) (T, error) {
+	var v T
+	task, err := taskOf(ctx, "signal", name)
+	if err != nil {
+		return v, err
+	}
+	if o.Timeout < 0 || o.Timeout > 100*365*24*time.Hour {
+		return v, invalid("timeout", "of signal "+name+" must be between 0 and 100 years", "")
+	}
+	data, err := task.Signal(ctx, name, o.Latch, o.Timeout)
+	if err != nil {
+		return v, err
+	}
+	if err := posthouse.JSON.Unmarshal(data, &v); err != nil {
+		return v, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "value", Err: err,
+			Message: "of signal " + name + " does not fit a " + reflect.TypeFor[T]().String(),
+			Hint:    "read such signals with Signal[any], or fork from before the wait and send another",
+		}
+	}
+	return v, nil
+}
+
+func taskOf(ctx context.Context, verb, name string) (*engine.Task, error) {
+	task, ok := engine.From(ctx)
+	if !ok {
+		return nil, invalid("context", "of "+verb+" "+name+" carries no task",
+			"call it below a node, flow or handler, with the context it was given")
+	}
+	return task, nil
+}
