@@ -24,6 +24,12 @@ import (
 // agent asked something, the cause of a cancelled ctx, a save that failed, or
 // [posthouse.ErrNotFound] for an agent or skill that is not in the fleet.
 func (a *AgentRef) Call(ctx context.Context, skill string, args any) (Result, error) {
+	return a.CallWith(ctx, skill, args, nil)
+}
+
+// CallWith is [AgentRef.Call] with options. A call that is cancelled has failed:
+// the agent's ctx ends, and what it returns does not count.
+func (a *AgentRef) CallWith(ctx context.Context, skill string, args any, o *CallOptions) (Result, error) {
 	f, err := handlerFrame(ctx)
 	if err != nil {
 		return Result{}, err
@@ -42,14 +48,14 @@ func (a *AgentRef) Call(ctx context.Context, skill string, args any) (Result, er
 	if ok {
 		return posthouse.Decode[Result](rec.Value)
 	}
-	return f.run.call(ctx, fn, c, rec.Step)
+	return f.run.call(ctx, fn, c, rec.Step, o)
 }
 
 // errStopped unwinds a handler whose process is being shut down.
 var errStopped = errors.New("coord: the process is shutting down; the request goes on when it is resumed")
 
 // call runs a skill for the first time, or again after it failed or crashed.
-func (r *run) call(ctx context.Context, fn Skill, c Call, step posthouse.Step) (Result, error) {
+func (r *run) call(ctx context.Context, fn Skill, c Call, step posthouse.Step, o *CallOptions) (Result, error) {
 	if err := r.mayCall(ctx); err != nil {
 		return Result{}, err
 	}
@@ -66,11 +72,7 @@ func (r *run) call(ctx context.Context, fn Skill, c Call, step posthouse.Step) (
 	}
 	waited := r.task.Waiting()
 	sub := (&frame{run: r, agent: c.Agent, cause: sent.ID}).with(r.task.Scope(ctx, step.Name, step.Occurrence))
-	var res Result
-	err := engine.Guard(func() (err error) {
-		res, err = fn(sub, c)
-		return err
-	})
+	res, cancelled, err := o.run(sub, fn, c)
 	switch broken := r.broken(); {
 	case broken != nil:
 		return Result{}, broken
@@ -82,6 +84,8 @@ func (r *run) call(ctx context.Context, fn Skill, c Call, step posthouse.Step) (
 		return Result{}, err
 	case err != nil && ctx.Err() != nil:
 		return Result{}, context.Cause(ctx)
+	case cancelled:
+		err = errCallCancelled
 	}
 	return r.answered(ctx, sent, step, res, err)
 }

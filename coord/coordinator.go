@@ -92,6 +92,7 @@ type HandleOptions struct {
 	By     string            // who asks
 	Labels map[string]string // of all the request's checkpoints
 	Stream func(Frame) error // who is connected; see [NewSession]
+	Handle *Handle           // cancels the request while this call runs it
 }
 
 // A request is recorded as the first step of its execution.
@@ -110,7 +111,10 @@ type request struct {
 // An error of the handler is returned with a Reply that says where the thread
 // stands; with any other error the Reply is nil: [posthouse.ErrConflict] if the
 // thread has something else to finish, [posthouse.ErrBusy] if it is being run, or
-// the save that failed. Cancelling ctx leaves what is on record to be resumed.
+// the save that failed. Cancelling ctx leaves what is on record to be resumed;
+// the request's Handle, and [posthouse.Ledger.Cancel], end it: the answer is then
+// [posthouse.ErrCancelled] with a Reply, and nothing is on record of a request of
+// which no agent completed.
 func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptions) (reply *Reply, err error) {
 	if o == nil {
 		o = &HandleOptions{}
@@ -130,7 +134,8 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 	if err := c.idle(s.Head()); err != nil {
 		return nil, err
 	}
-	return c.execute(ctx, s, &request{Message: message, Event: c.ledger.NewID(), By: o.By, Labels: o.Labels}, o.Stream)
+	req := &request{Message: message, Event: c.ledger.NewID(), By: o.By, Labels: o.Labels}
+	return c.execute(ctx, s, req, o.Stream, o.Handle)
 }
 
 // giveBack ends the session; a lease that could not be given back is an error,
@@ -200,6 +205,7 @@ func (c *Coordinator) own(head *posthouse.Header) error {
 type ResumeOptions struct {
 	Branch string            // default main
 	Stream func(Frame) error // who is connected; see [NewSession]
+	Handle *Handle           // cancels the request while this call runs it
 }
 
 // Resume goes on with a thread's request: after a decision, a crash, a failure,
@@ -227,20 +233,29 @@ func (c *Coordinator) Resume(ctx context.Context, thread string, o *ResumeOption
 	if finished(head) {
 		return &Reply{Thread: thread, Checkpoint: head.ID, Status: head.Status}, nil
 	}
-	return c.execute(ctx, s, nil, o.Stream)
+	return c.execute(ctx, s, nil, o.Stream, o.Handle)
 }
 
-// Advance is Resume for a runner.
+// Advance is Resume for a runner; a request that was cancelled under it is no
+// error.
 func (c *Coordinator) Advance(ctx context.Context, thread, branch string) error {
 	if engine.Draining(ctx) {
 		return nil
 	}
 	_, err := c.Resume(ctx, thread, &ResumeOptions{Branch: branch})
+	if errors.Is(err, posthouse.ErrCancelled) {
+		return nil
+	}
 	return err
 }
 
 // execute runs the handler: over a new request, or over the one on record.
-func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *request, stream func(Frame) error) (*Reply, error) {
+func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *request, stream func(Frame) error, h *Handle) (reply *Reply, err error) {
+	ctx, free := s.WithCancel(ctx, h)
+	defer func() {
+		free()
+		h.Settle(err)
+	}()
 	r, err := c.begin(ctx, s, req)
 	if err != nil {
 		return nil, err
@@ -256,7 +271,7 @@ func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *reque
 		}
 	}
 	failed := engine.Guard(func() error { return c.handler(ctx, r.req.Message, c.fleet, r.session) })
-	reply, err := r.finish(ctx, failed)
+	reply, err = r.finish(ctx, failed)
 	if reply != nil {
 		r.session.reply(*reply)
 	}

@@ -10,6 +10,9 @@ import (
 
 // finish commits what the handler came to.
 func (r *run) finish(ctx context.Context, failed error) (*Reply, error) {
+	if r.isCancelled(ctx) {
+		return r.cancelled(ctx)
+	}
 	if err := r.broken(); err != nil {
 		return nil, err
 	}

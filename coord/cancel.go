@@ -1,0 +1,86 @@
+package coord
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A Handle cancels a request or a call that is in flight, and tells how it
+// ended: done, cancelled or failed, whichever came first. Make one with
+// [NewHandle], give it to [HandleOptions], [ResumeOptions] or [CallOptions], and
+// keep it.
+type Handle = engine.Handle
+
+// A Reason says how it ended.
+type Reason = engine.Reason
+
+// The reasons.
+const (
+	Running   = engine.Running
+	Done      = engine.Done
+	Cancelled = engine.Cancelled
+	Failed    = engine.Failed
+)
+
+// NewHandle returns a handle of something yet to begin.
+func NewHandle() *Handle { return engine.NewHandle() }
+
+// CallOptions refine a call. Nil is the zero value.
+type CallOptions struct {
+	Handle *Handle // cancels this call
+}
+
+// errCallCancelled is what a cancelled call comes to.
+var errCallCancelled = errors.New("the call was cancelled")
+
+// run runs a skill under the call's handle. What a cancelled call returns does
+// not count.
+func (o *CallOptions) run(ctx context.Context, fn Skill, c Call) (res Result, cancelled bool, err error) {
+	var h *Handle
+	if o != nil {
+		h = o.Handle
+	}
+	ctx, free := h.Bind(ctx)
+	defer free()
+	if engine.IsCancelled(ctx) {
+		return Result{}, true, context.Cause(ctx)
+	}
+	err = engine.Guard(func() (err error) {
+		res, err = fn(ctx, c)
+		return err
+	})
+	h.Settle(err)
+	return res, h != nil && h.Reason() == Cancelled, err
+}
+
+// isCancelled reports whether somebody cancelled the request.
+func (r *run) isCancelled(ctx context.Context) bool {
+	return engine.IsCancelled(ctx) || errors.Is(r.broken(), posthouse.ErrCancelled)
+}
+
+// cancelled ends the request: what completed is kept, as far as it can be, and
+// the branch gets its last checkpoint. Nothing is written of a request that has
+// nothing on record and of which no agent completed.
+func (r *run) cancelled(ctx context.Context) (*Reply, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.due && r.err == nil {
+		if err := r.flush(ctx); err != nil && !errors.Is(err, posthouse.ErrCancelled) {
+			return nil, err
+		}
+	}
+	cause := &posthouse.Error{
+		Code: posthouse.CodeCancelled, Message: "the request of thread " + r.sess.Thread() + " was cancelled",
+	}
+	if r.opening != nil {
+		p := &Reply{Thread: r.sess.Thread(), Status: posthouse.StatusCancelled, Text: r.session.Text()}
+		return p, cause
+	}
+	if _, err := r.sess.FinishCancelled(ctx); err != nil {
+		return nil, err
+	}
+	return r.reply(), cause
+}

@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Reason says how a run or a call ended.
+type Reason string
+
+// The reasons. The first one given stands.
+const (
+	Running   Reason = ""          // it has not
+	Done      Reason = "done"      // it returned
+	Cancelled Reason = "cancelled" // somebody cancelled it
+	Failed    Reason = "failed"    // it returned an error
+)
+
+// A Handle is somebody's hold on a run or a call that is in flight: to cancel it
+// and to learn how it ended. It is made before what it is for, is for one, and is
+// safe for concurrent use.
+type Handle struct {
+	mu     sync.Mutex
+	done   chan struct{}
+	reason Reason
+	err    error
+	stop   func() // cancels what is in flight; nil before it began
+}
+
+// NewHandle returns a handle of something yet to begin.
+func NewHandle() *Handle { return &Handle{done: make(chan struct{})} }
+
+// Cancel ends what is in flight: its context is cancelled, with
+// [posthouse.ErrCancelled] as the cause, and what it comes to does not count.
+// Cancelling before it began keeps it from beginning; cancelling what has
+// ended, or again, does nothing.
+func (h *Handle) Cancel() {
+	h.mu.Lock()
+	stop := h.stop
+	first := h.settle(Cancelled, nil)
+	h.mu.Unlock()
+	if first && stop != nil {
+		stop()
+	}
+}
+
+// Done returns a channel that is closed when there is a reason, with Cancel at
+// once.
+func (h *Handle) Done() <-chan struct{} { return h.done }
+
+// Reason returns how it ended, [Running] if it has not.
+func (h *Handle) Reason() Reason {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.reason
+}
+
+// Err returns why it failed: nil unless the reason is [Failed].
+func (h *Handle) Err() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
+}
+
+// Settle gives the reason from what a run or a call returned: [Failed] with the
+// error, or [Done]. It reports whether that was the first reason. A nil handle
+// is nobody's.
+func (h *Handle) Settle(err error) bool {
+	if h == nil {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err != nil {
+		return h.settle(Failed, err)
+	}
+	return h.settle(Done, nil)
+}
+
+func (h *Handle) settle(r Reason, err error) bool {
+	if h.reason != Running {
+		return false
+	}
+	h.reason, h.err, h.stop = r, err, nil
+	close(h.done)
+	return true
+}
+
+// Bind returns the context for what the handle is for, and a function that
+// frees what it holds. A nil handle returns ctx.
+func (h *Handle) Bind(ctx context.Context) (context.Context, func()) {
+	if h == nil {
+		return ctx, func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := func() { cancel(errCancelled) }
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch h.reason {
+	case Running:
+		h.stop = stop
+	case Cancelled:
+		stop()
+	}
+	return ctx, func() { cancel(nil) }
+}
+
+// errCancelled is why a cancelled run's context ended.
+var errCancelled = &posthouse.Error{Code: posthouse.CodeCancelled, Message: "the run was cancelled"}
+
+// WithCancel returns a context that ends, with [posthouse.ErrCancelled] as the
+// cause, when the handle (nil for none) or the session's branch is cancelled,
+// and a function that frees what it holds.
+func (s *Session) WithCancel(ctx context.Context, h *Handle) (context.Context, func()) {
+	ctx, free := h.Bind(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-s.Cancelled():
+			cancel(errCancelled)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-ended
+		free()
+	}
+}
+
+// IsCancelled reports whether ctx ended since somebody cancelled its run.
+func IsCancelled(ctx context.Context) bool {
+	return errors.Is(context.Cause(ctx), posthouse.ErrCancelled)
+}

@@ -1,0 +1,129 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+func ended(h *engine.Handle) bool {
+	select {
+	case <-h.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// TestHandle are the cases of Atmosphere's ExecutionHandleTest.
+func TestHandle(t *testing.T) {
+	boom := errors.New("boom")
+	for _, c := range []struct {
+		name   string
+		do     func(h *engine.Handle)
+		reason engine.Reason
+		err    error
+		native int // how often what is in flight is told to stop
+	}{
+		{"nothing yet", func(*engine.Handle) {}, engine.Running, nil, 0},
+		{"cancel", func(h *engine.Handle) { h.Cancel() }, engine.Cancelled, nil, 1},
+		{"cancel twice", func(h *engine.Handle) { h.Cancel(); h.Cancel() }, engine.Cancelled, nil, 1},
+		{"complete", func(h *engine.Handle) { h.Settle(nil) }, engine.Done, nil, 0},
+		{"fail", func(h *engine.Handle) { h.Settle(boom) }, engine.Failed, boom, 0},
+		{"cancel what is done", func(h *engine.Handle) { h.Settle(nil); h.Cancel() }, engine.Done, nil, 0},
+		{"cancel what failed", func(h *engine.Handle) { h.Settle(boom); h.Cancel() }, engine.Failed, boom, 0},
+		{"complete late", func(h *engine.Handle) { h.Cancel(); h.Settle(nil) }, engine.Cancelled, nil, 1},
+		{"fail late", func(h *engine.Handle) { h.Cancel(); h.Settle(boom) }, engine.Cancelled, nil, 1},
+		{"the first failure", func(h *engine.Handle) { h.Settle(boom); h.Settle(nil) }, engine.Failed, boom, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := engine.NewHandle()
+				ctx, free := h.Bind(t.Context())
+				defer free()
+				var native atomic.Int32
+				context.AfterFunc(ctx, func() {
+					if engine.IsCancelled(ctx) {
+						native.Add(1)
+					}
+				})
+				c.do(h)
+				synctest.Wait()
+				if h.Reason() != c.reason || !errors.Is(h.Err(), c.err) || ended(h) != (c.reason != engine.Running) {
+					t.Errorf("reason %q, error %v, ended %v", h.Reason(), h.Err(), ended(h))
+				}
+				if n := int(native.Load()); n != c.native {
+					t.Errorf("told to stop %d times, want %d", n, c.native)
+				}
+			})
+		})
+	}
+}
+
+// TestHandleHasOneReason, whoever races for it.
+func TestHandleHasOneReason(t *testing.T) {
+	for range 200 {
+		h := engine.NewHandle()
+		var first atomic.Int32
+		var wg sync.WaitGroup
+		for i := range 6 {
+			wg.Go(func() {
+				if i%2 == 0 {
+					h.Cancel()
+				} else if h.Settle(nil) {
+					first.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if want := map[engine.Reason]int32{engine.Done: 1, engine.Cancelled: 0}[h.Reason()]; first.Load() != want || !ended(h) {
+			t.Fatalf("%q, and %d completions were told they were first", h.Reason(), first.Load())
+		}
+	}
+}
+
+// TestHandleCancelledBeforeItBegan keeps it from beginning.
+func TestHandleCancelledBeforeItBegan(t *testing.T) {
+	h := engine.NewHandle()
+	h.Cancel()
+	ctx, free := h.Bind(t.Context())
+	defer free()
+	if !engine.IsCancelled(ctx) || !errors.Is(context.Cause(ctx), posthouse.ErrCancelled) {
+		t.Error(context.Cause(ctx))
+	}
+	var none *engine.Handle
+	ctx, free = none.Bind(t.Context())
+	defer free()
+	if ctx != t.Context() || none.Settle(nil) {
+		t.Error("nobody's handle did something")
+	}
+}
+
+// TestRunContextEnds when the branch is cancelled, by whatever way, and with
+// the run.
+func TestRunContextEnds(t *testing.T) {
+	l := open(t, memstore.New(), nil)
+	s := begin(t, l, "t1")
+	input(t, s)
+	ctx, free := s.WithCancel(t.Context(), nil)
+	free()
+	if engine.IsCancelled(ctx) || ctx.Err() == nil {
+		t.Error("after the run:", context.Cause(ctx))
+	}
+	ctx, free = s.WithCancel(t.Context(), nil)
+	defer free()
+	if _, err := l.Cancel(t.Context(), "t1", nil); err != nil {
+		t.Fatal(err)
+	}
+	<-ctx.Done()
+	if !engine.IsCancelled(ctx) {
+		t.Error(context.Cause(ctx))
+	}
+}
