@@ -420,3 +420,23 @@ func (s *late) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.En
 		s.Store.Watch(ctx, cursor)(yield)
 	}
 }
+
+// A slotless store cannot list its slots.
+type slotless struct{ posthouse.Store }
+
+// TestExportTakesDataKeysAlong exports a sealed thread in its second generation
+// from a store that cannot list its slots.
+func TestExportTakesDataKeysAlong(t *testing.T) {
+	ctx, s := context.Background(), memstore.New()
+	l := over(t, slotless{s}, keyring(t, "k1"))
+	must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 0)), nil))
+	must[*posthouse.Deleted](t)(l.DeleteThread(ctx, "t", nil))
+	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))
+	var file bytes.Buffer
+	must[*posthouse.ThreadFile](t)(l.Export(ctx, "t", &file, nil))
+	there := over(t, slotless{memstore.New()}, keyring(t, "k1"))
+	must[*posthouse.ThreadFile](t)(there.Import(ctx, bytes.NewReader(file.Bytes()), nil))
+	if got := must[*posthouse.Checkpoint](t)(there.Get(ctx, c.ID)); text(got) != "1" {
+		t.Errorf("it reads %q", text(got))
+	}
+}

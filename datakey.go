@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"sync"
 
@@ -23,6 +24,19 @@ type dataKeyOf struct {
 // wrapped anew without touching an entry.
 func (k dataKeyOf) slot() SlotKey {
 	return SlotKey{k.thread, "$key-" + strconv.FormatUint(uint64(k.generation), 10)}
+}
+
+// keySlots names the slots of a thread that may hold data keys.
+func keySlots(ctx context.Context, s Store, thread string) (steps []string, err error) {
+	for t, err := range s.Threads(ctx, ThreadQuery{Thread: thread}) {
+		if err != nil {
+			return nil, err
+		}
+		for g := uint32(1); g <= t.Generation; g++ {
+			steps = append(steps, dataKeyOf{thread, g}.slot().Step)
+		}
+	}
+	return steps, nil
 }
 
 const domainDataKey = "posthouse/data-key/1"
@@ -75,6 +89,12 @@ func (c *dataKeys) forget(of dataKeyOf) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.have, of)
+}
+
+func (c *dataKeys) forgetThread(thread string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.have, func(of dataKeyOf, _ *dataKey) bool { return of.thread == thread })
 }
 
 func (k dataKeyOf) sealed(cause error, hint, format string, args ...any) *Error {

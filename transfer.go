@@ -11,10 +11,6 @@ import (
 // importSlot marks a thread that is being imported, by the sum of the file.
 const importSlot = "$import"
 
-// wellKnownSlots are the runtime's own slots of a thread, for stores that
-// cannot list theirs.
-var wellKnownSlots = [...]string{"$key"}
-
 // ExportOptions refine Export. Nil is the zero value.
 type ExportOptions struct {
 	Slots []string // steps whose slots go along, where the store is no [SlotLister]; elsewhere all do
@@ -89,7 +85,11 @@ func slotsOf(ctx context.Context, s Store, thread string, names []string) (slots
 			}
 		}
 	} else {
-		names = slices.Concat(names, wellKnownSlots[:])
+		keys, err := keySlots(ctx, s, thread) // the runtime's own
+		if err != nil {
+			return nil, err
+		}
+		names = slices.Concat(names, keys)
 		slices.Sort(names)
 		for _, step := range slices.Compact(names) {
 			slot, err := s.Slot(ctx, SlotKey{thread, step}, SlotOp{Verb: SlotGet})
@@ -138,6 +138,7 @@ func (l *Ledger) Import(ctx context.Context, r io.ReadSeeker, o *ImportOptions) 
 	}
 	defer l.unlock(t)
 	defer t.forget()
+	defer l.keys.forgetThread(in.file.Thread)
 	if t.claim != nil {
 		return nil, busy(t.name, &Lease{Owner: l.opt.Owner, Run: t.claim.Run, Held: true})
 	}

@@ -64,11 +64,17 @@ func wantSameStores(t rapid.TB, a, b *posthouse.Ledger) {
 // copy of the store: everything reads the same there, also after more was
 // appended and the copy was asked for again.
 func TestExportImport(t *testing.T) {
+	for name, c := range map[string]posthouse.Cipher{"plain": nil, "sealed": keyring(t, "k1")} {
+		t.Run(name, func(t *testing.T) { exportImport(t, c) })
+	}
+}
+
+func exportImport(t *testing.T, c posthouse.Cipher) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld(rt, posthouse.Options{})
+		w := newWorld(rt, posthouse.Options{Cipher: c})
 		w.fill(rapid.IntRange(1, 60).Draw(rt, "n"))
 		byFile, byCopy := memstore.New(), memstore.New()
-		there, err := posthouse.Open(byFile, nil)
+		there, err := posthouse.Open(byFile, &posthouse.Options{Cipher: c})
 		w.ok(err)
 		for info, err := range w.l.Threads(w.ctx, posthouse.ThreadQuery{}) {
 			w.ok(err)
@@ -95,7 +101,7 @@ func TestExportImport(t *testing.T) {
 				break // a thread was deleted since
 			}
 			w.ok(err)
-			copied, err := posthouse.Open(byCopy, nil)
+			copied, err := posthouse.Open(byCopy, &posthouse.Options{Cipher: c})
 			w.ok(err)
 			wantSameStores(rt, w.l, copied)
 			wantChecked(rt, byCopy)
