@@ -119,6 +119,7 @@ type (
 	}
 	record struct {
 		kind      byte
+		sealed    bool
 		size      int
 		sum       []byte
 		id        string // of a checkpoint or gate
@@ -249,6 +250,7 @@ func (c *cursor) checkpoint(r *record, thread string) {
 
 func (c *cursor) record(thread string) *record {
 	r := &record{kind: c.byte("record kind"), size: c.size("size of its body")}
+	r.kind, r.sealed = r.kind&^128, r.kind&128 != 0
 	if r.size > 0 {
 		r.sum = c.take(32, "SHA-256 of its body", none)
 	}

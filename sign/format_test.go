@@ -87,7 +87,7 @@ func newAudit(g *goldenFile) (a *audit, err error) {
 				gates[r.id] = e.Seq
 			case 4:
 				var content struct{ Trail uint64 }
-				if gates[r.id] != r.gateSeq || decided[r.id] || json.Unmarshal(body, &content) != nil || content.Trail != trail[r.id] {
+				if gates[r.id] != r.gateSeq || decided[r.id] || !r.sealed && (json.Unmarshal(body, &content) != nil || content.Trail != trail[r.id]) {
 					fail("wrong decision")
 				}
 				decided[r.id] = true
@@ -238,7 +238,13 @@ func TestFormatIsEnough(t *testing.T) {
 	if splices < 30 || refs < 5 || far == 0 || manifests < 2 {
 		t.Errorf("the golden thread is too plain: %d splices, %d step references, %d unchanged parts in %d manifests", splices, refs, far, manifests)
 	}
-	for _, want := range g.States {
+	a.wantStates(t)
+}
+
+// wantStates rebuilds what the file says the thread's checkpoints are.
+func (a *audit) wantStates(t *testing.T) {
+	t.Helper()
+	for _, want := range a.g.States {
 		at := a.parts(want.Seq)
 		if meta, ok := at["$meta"]; ok != (len(want.Metadata) > 0) {
 			t.Errorf("%s: metadata %v, want %v", want.ID, ok, want.Metadata)

@@ -92,6 +92,19 @@ func TestGoldenIsWritten(t *testing.T) {
 	key, store := goldenKey(t), memstore.New()
 	l := openLedger(t, store, key, newClock().Now)
 	goldenThread(t, l)
+	g := goldenOf(t, l, store, key)
+	data := must[[]byte](t)(json.MarshalIndent(g, "", "\t"))
+	if err := os.MkdirAll(filepath.Dir(goldenPath), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(goldenPath, append(data, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// goldenOf returns what a golden file says of a store's golden thread.
+func goldenOf(t testing.TB, l *posthouse.Ledger, store posthouse.Store, key *sign.Key) *goldenFile {
+	t.Helper()
 	g := &goldenFile{Thread: "order-7", PublicKey: must[[]byte](t)(x509.MarshalPKIXPublicKey(key.Public().Key))}
 	for _, e := range readAll(store, g.Thread) {
 		g.Entries = append(g.Entries, goldenEntry{e.Generation, e.Seq, e.Prev[:], e.Header, e.Hash[:], e.Sig, e.Bodies})
@@ -104,13 +117,7 @@ func TestGoldenIsWritten(t *testing.T) {
 			ID: string(c.ID), Seq: c.Seq, Header: must[[]byte](t)(json.Marshal(&c.Header)), State: goldenParts(c.State), Metadata: c.Metadata,
 		})
 	}
-	data := must[[]byte](t)(json.MarshalIndent(g, "", "\t"))
-	if err := os.MkdirAll(filepath.Dir(goldenPath), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(goldenPath, append(data, '\n'), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	return g
 }
 
 // goldenThread writes a thread that uses everything the format has.
