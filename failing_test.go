@@ -149,25 +149,28 @@ func TestEveryStoreErrorIsTold(t *testing.T) {
 		},
 		"beat": func(l *posthouse.Ledger, w *waitingThread) error { return l.Beat(ctx) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			for n := 1; ; n++ {
-				w := newWaitingThread(t)
-				s := &failing{Store: w.store, n: n}
-				err := op(must[*posthouse.Ledger](t)(posthouse.Open(s, nil)), w)
-				if s.n > 0 {
-					if err != nil {
-						t.Errorf("without a fault: %v", err)
-					}
-					return
-				}
-				if !errors.Is(err, errInjected) {
-					t.Errorf("the failure of call %d is told as %v", n, err)
-				}
-				if _, err := readAll(must[*posthouse.Ledger](t)(posthouse.Open(w.store, nil))); err != nil {
-					t.Errorf("after the failure of call %d: %v", n, err)
-				}
+		t.Run(name, func(t *testing.T) { failEveryCall(t, nil, op) })
+		t.Run(name+", sealed", func(t *testing.T) { failEveryCall(t, keyring(t, "k1"), op) })
+	}
+}
+
+func failEveryCall(t *testing.T, c posthouse.Cipher, op func(l *posthouse.Ledger, w *waitingThread) error) {
+	for n := 1; ; n++ {
+		w := newWaitingThread(t, c)
+		s := &failing{Store: w.store, n: n}
+		err := op(over(t, s, c), w)
+		if s.n > 0 {
+			if err != nil {
+				t.Errorf("without a fault: %v", err)
 			}
-		})
+			return
+		}
+		if !errors.Is(err, errInjected) {
+			t.Errorf("the failure of call %d is told as %v", n, err)
+		}
+		if _, err := readAll(over(t, w.store, c)); err != nil {
+			t.Errorf("after the failure of call %d: %v", n, err)
+		}
 	}
 }
 
@@ -188,13 +191,13 @@ type waitingThread struct {
 	seq                          uint64
 }
 
-func newWaitingThread(t *testing.T) *waitingThread {
+func newWaitingThread(t *testing.T, c posthouse.Cipher) *waitingThread {
 	t.Helper()
 	ctx := context.Background()
 	w := &waitingThread{store: memstore.New()}
-	l := must[*posthouse.Ledger](t)(posthouse.Open(w.store, nil))
-	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", posthouse.State{"m": {Codec: "raw", Data: make([]byte, 600)}}), nil))
-	w.last = c.ID
+	l := over(t, w.store, c)
+	first := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", posthouse.State{"m": {Codec: "raw", Data: make([]byte, 600)}}), nil))
+	w.last = first.ID
 	must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{Thread: "t", Steps: []posthouse.Step{{Task: "2/a", Name: "s", Value: posthouse.Value{Data: make([]byte, 100)}}}}))
 	done := must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{
 		Thread:     "t",
