@@ -53,6 +53,7 @@ func seedHeaders() [][]byte {
 		{Kind: RecordCheckpoint, Checkpoint: full, parts: list, Size: 4},
 		{Kind: RecordCheckpoint, Checkpoint: &Header{ID: id, Order: own, Branch: MainBranch, Kind: KindSave}, parts: partList{manifest: 1}},
 		{Kind: RecordStep, Step: &StepInfo{Task: "1/n", Name: "llm", Occurrence: 1, Branch: MainBranch, Codec: "json", Effect: EffectPure}, Size: 1},
+		{Kind: RecordStep, Step: &StepInfo{Task: "1/n", Name: "llm", Branch: MainBranch, Codec: "raw"}, Size: 40, Sealed: true},
 		{Kind: RecordGate, Gate: &GateInfo{ID: gatePrefix + id, Name: "ok", Task: "1/n", Branch: "b", ExpiresAt: at, Kind: "choice"}},
 		{Kind: RecordGate, Gate: &GateInfo{ID: gatePrefix + id, Name: "go", Task: "1/n", Branch: "b", Kind: GateSignal, Signal: "go", Latch: true}},
 		{Kind: RecordSignal, Signal: &SignalInfo{ID: id, Name: "go", By: "alice", Latch: true, Prev: 2}, Size: 4},

@@ -1,17 +1,20 @@
 package main
 
 import (
+	"crypto/rand"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/bench"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/term"
 )
 
 func (a *app) benchCmd() *cobra.Command {
 	var o bench.Options
+	var encrypt bool
 	names, about := bench.Names()
 	var list strings.Builder
 	for i, n := range names {
@@ -32,14 +35,28 @@ A figure that misses its limit is marked; the exit code is 1 then.`,
   posthouse bench --only w1,chat --rounds 15
   posthouse bench --json > bench.json`,
 		Args: args(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.bench(cmd, &o) },
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if encrypt {
+				if o.Cipher, err = benchKeys(); err != nil {
+					return err
+				}
+			}
+			return a.bench(cmd, &o)
+		},
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&o.Only, "only", nil, "these workloads only")
 	f.IntVar(&o.Rounds, "rounds", 7, "rounds of each")
 	f.IntVar(&o.Scale, "scale", 1, "divide the number of steps, for a quick look whose figures mean little")
 	f.StringVar(&o.Dir, "dir", "", "where to make databases (default: the system's temporary directory)")
+	f.BoolVar(&encrypt, "encrypt", false, "encrypt what posthouse stores, with a key made for the occasion; limits are those without")
 	return cmd
+}
+
+func benchKeys() (posthouse.Cipher, error) {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // never fails, see crypto/rand
+	return posthouse.NewKeyring(map[string][]byte{"bench": key}, "bench")
 }
 
 func (a *app) bench(cmd *cobra.Command, o *bench.Options) error {

@@ -15,7 +15,7 @@ func ledgerSealedCases() []Case {
 		{Name: "ledger/with a cipher nothing is stored in the clear", Rule: "State, metadata, gates, decisions, signals and step results are in no entry, summary or slot of the store, and come back whole.", Run: ledgerSealsAll},
 		{Name: "ledger/without the right key nothing opens", Rule: "No cipher, a ring without the key and another key of that name fail with ErrSealed, for reads and writes alike, and change nothing.", Run: ledgerWrongKeys},
 		{Name: "ledger/plain records of before stay readable", Rule: "A thread that was begun in the clear goes on sealed; what is on record is read either way, and deltas reach across.", Run: ledgerPlainBefore},
-		{Name: "ledger/keys rotate without touching an entry", Rule: "After Rewrap the old key can go; no entry changes, and other threads' new keys are wrapped by the new one.", Run: ledgerRotates},
+		{Name: "ledger/keys rotate without touching an entry", Rule: "After Rewrap the old key can go, for released generations too; no entry changes, and other threads' new keys are wrapped by the new one.", Run: ledgerRotates},
 		{Name: "ledger/a deleted thread's key goes with it", Rule: "Deleting a thread destroys its data key; the next generation has another.", Run: ledgerShreds},
 		{Name: "ledger/forks and copies are sealed for their own place", Rule: "A fork into another thread opens with that thread's key alone.", Run: ledgerSealedForks},
 	}
@@ -204,12 +204,15 @@ func ledgerPlainBefore(t *T) {
 func ledgerRotates(t *T) {
 	old := t.desk(posthouse.Options{Cipher: t.ring("k1")})
 	a, b := old.sealedThread("a"), old.sealedThread("b")
+	_, err := old.Release(t.ctx, "b", nil)
+	t.ok(err)
+	old.sealedThread("b")
 	tail := t.tailOf("a")
 	both := t.desk(posthouse.Options{Cipher: t.ring("k2", "k1")})
 	both.root("c", "", "begun with the new key")
 	done, err := both.Rewrap(t.ctx)
 	t.ok(err)
-	if done.Keys != 2 || done.Current != 1 || done.Failed != 0 {
+	if done.Keys != 3 || done.Current != 1 || done.Failed != 0 {
 		t.Errorf("rewrapped: %+v", done)
 	}
 	if got := t.tailOf("a"); got != tail {
@@ -217,7 +220,7 @@ func ledgerRotates(t *T) {
 	}
 	use, err := both.KeyUse(t.ctx)
 	t.ok(err)
-	if len(use) != 1 || use["k2"] != 3 {
+	if len(use) != 1 || use["k2"] != 4 {
 		t.Errorf("keys in use: %v", use)
 	}
 	alone := t.desk(posthouse.Options{Cipher: t.ring("k2")})

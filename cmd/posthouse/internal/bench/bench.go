@@ -18,6 +18,7 @@ type Options struct {
 	Rounds   int                          // of baseline and engine, interleaved; default 7
 	Dir      string                       // where databases are made; default the system's temporary directory
 	Scale    int                          // divides the number of steps, for a quick look whose figures mean little; default 1
+	Cipher   posthouse.Cipher             // seals what the engine stores; nil: nothing does
 	Progress func(workload, doing string) // told what is going on
 	Now      func() time.Time             // default time.Now
 }

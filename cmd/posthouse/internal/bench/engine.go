@@ -29,15 +29,15 @@ func (s *session) sqlite(o *sqlitestore.Options) (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newEngine(&engine{sqlite: store, store: store, path: path})
+	return s.engine(&engine{sqlite: store, store: store, path: path})
 }
 
-func inMemory() (*engine, error) { return newEngine(&engine{store: memstore.New()}) }
+func (s *session) inMemory() (*engine, error) { return s.engine(&engine{store: memstore.New()}) }
 
-func newEngine(e *engine) (*engine, error) {
+func (s *session) engine(e *engine) (*engine, error) {
 	key, err := sign.Generate()
 	if err == nil {
-		e.Ledger, err = posthouse.Open(e.store, &posthouse.Options{Signer: key})
+		e.Ledger, err = posthouse.Open(e.store, &posthouse.Options{Signer: key, Cipher: s.opt.Cipher})
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.store.Close())

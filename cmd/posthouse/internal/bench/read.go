@@ -74,7 +74,7 @@ func (s *session) openLatest(path string) (measure, error) {
 		if err != nil {
 			return m, err
 		}
-		l, err := posthouse.Open(store, nil)
+		l, err := posthouse.Open(store, &posthouse.Options{Cipher: s.opt.Cipher})
 		if err == nil {
 			_, err = l.Latest(s.ctx, posthouse.LatestQuery{Thread: "one"})
 			m.wall += s.opt.Now().Sub(at)
@@ -141,7 +141,7 @@ func headers(s *session) error {
 	if err != nil {
 		return err
 	}
-	l, err := posthouse.Open(store, nil)
+	l, err := posthouse.Open(store, &posthouse.Options{Cipher: s.opt.Cipher})
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}

@@ -26,7 +26,7 @@ func steps(s *session) error {
 // memory is W1 in memory: steps per second of CPU against those of the baseline.
 func memory(s *session) error {
 	n := s.n(1000)
-	all, err := s.interleave(s.rawSteps(n), side{"posthouse", func() (measure, error) { return s.engineSteps(inMemory())(n) }})
+	all, err := s.interleave(s.rawSteps(n), side{"posthouse", func() (measure, error) { return s.engineSteps(s.inMemory())(n) }})
 	if err != nil {
 		return err
 	}
