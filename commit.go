@@ -169,6 +169,9 @@ func tooLarge(field string, have, limit int) *Error {
 
 // supersede cancels the branch's open gates that a new checkpoint leaves behind.
 func (a *appending) supersede(d *Draft) {
+	if d.KeepOpen {
+		return
+	}
 	for _, w := range a.t.info.Waiting {
 		if w.Branch == d.Branch && !slices.Contains(d.Keep, w.ID) {
 			a.decision(&Decision{

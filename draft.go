@@ -21,6 +21,7 @@ type Draft struct {
 	Takes      []Take // signals whose values the steps are
 	Gates      []Gate // opened with the checkpoint, which must be waiting
 	Keep       []ID   // open gates of the branch that stay open, the others being cancelled by a new checkpoint; if one was decided meanwhile, a waiting checkpoint becomes ready
+	KeepOpen   bool   // every open gate of the branch stays open
 
 	// Release, if set, closes the thread's generation behind the draft, in the same
 	// commit; see [Ledger.Release]. Its Claim is the draft's.

@@ -15,6 +15,9 @@ type agenda struct {
 	tasks    []target
 	arrived  map[string][]string // by the node of a join: the sources that completed
 	deferred []string            // nodes that run when there are no tasks left
+
+	call string // of a subgraph: the execution that called it
+	step uint64 // and the steps it took in this call
 }
 
 // planPart keeps what Header.Next cannot say of an agenda; most have none.
@@ -25,6 +28,8 @@ type planJSON struct {
 	Tasks    []taskJSON          `json:"tasks,omitempty"` // only if any was sent an input: otherwise Next names them
 	Arrived  map[string][]string `json:"arrived,omitempty"`
 	Deferred []string            `json:"deferred,omitempty"`
+	Call     string              `json:"call,omitempty"` // of a subgraph, whose tasks are always listed
+	Step     uint64              `json:"step,omitempty"`
 }
 
 type taskJSON struct {
@@ -60,11 +65,11 @@ func (w *taskJSON) target() target {
 // encode returns the plan part, nil if Next says it all.
 func (g *agenda) encode() ([]byte, error) {
 	sent := slices.ContainsFunc(g.tasks, func(t target) bool { return t.input != nil })
-	if !sent && len(g.arrived)+len(g.deferred) == 0 {
+	if !sent && len(g.arrived)+len(g.deferred) == 0 && g.call == "" {
 		return nil, nil
 	}
-	p := planJSON{Arrived: g.arrived, Deferred: g.deferred}
-	if sent {
+	p := planJSON{Arrived: g.arrived, Deferred: g.deferred, Call: g.call, Step: g.step}
+	if sent || g.call != "" {
 		p.Tasks = make([]taskJSON, len(g.tasks))
 		for i := range g.tasks {
 			p.Tasks[i] = wireTask(&g.tasks[i])
@@ -84,7 +89,7 @@ func readAgenda(next []string, program posthouse.State, part string) (agenda, er
 			}
 		}
 	}
-	g := agenda{arrived: p.Arrived, deferred: p.Deferred, tasks: make([]target, 0, max(len(next), len(p.Tasks)))}
+	g := agenda{arrived: p.Arrived, deferred: p.Deferred, call: p.Call, step: p.Step, tasks: make([]target, 0, max(len(next), len(p.Tasks)))}
 	for i := range p.Tasks {
 		g.tasks = append(g.tasks, p.Tasks[i].target())
 	}
@@ -126,7 +131,7 @@ type completion struct {
 
 // after returns the agenda behind a step in which these completed, in order.
 func (a *App[S]) after(g *agenda, done []completion) (agenda, error) {
-	n := agenda{deferred: slices.Clone(g.deferred)}
+	n := agenda{deferred: slices.Clone(g.deferred), call: g.call, step: g.step + 1}
 	if len(done) == 1 && len(g.arrived)+len(g.deferred) == 0 && a.plain(&done[0]) {
 		n.tasks = done[0].next
 		return n, nil

@@ -12,6 +12,7 @@ import (
 // A checker builds an App from a Graph and notes everything that is wrong.
 type checker[S any] struct {
 	app  *App[S]
+	opt  *CompileOptions
 	list []string
 }
 
@@ -20,6 +21,7 @@ func (c *checker[S]) problem(format string, args ...any) {
 }
 
 func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
+	c.opt = o
 	if err := posthouse.ID(g.name).Validate(); err != nil {
 		c.problem("its name %q is not an id: %v", g.name, err)
 	}
@@ -66,8 +68,15 @@ func (c *checker[S]) node(of *node[S]) {
 		c.problem("node %q is added twice", n.name)
 		return
 	}
-	if n.run == nil {
+	if n.run == nil && n.sub == nil {
 		c.problem("node %q has no function", n.name)
+	}
+	if n.sub != nil {
+		sub, err := n.sub.compile(c.app.ledger, c.opt)
+		if err != nil {
+			c.problem("the subgraph of node %q cannot run: %v", n.name, err)
+		}
+		n.sub = sub
 	}
 	if n.more {
 		c.problem("node %q has more than one NodeOptions", n.name)

@@ -14,7 +14,11 @@ import (
 func fingerprint[S any](a *App[S]) string {
 	lines := []string{"start " + leads(a.start)}
 	for _, n := range a.order {
-		lines = append(lines, "node "+n.name+" "+leads(n.ways))
+		line := "node " + n.name + " " + leads(n.ways)
+		if n.sub != nil {
+			line += n.sub.shape()
+		}
+		lines = append(lines, line)
 		if n.join != nil {
 			lines = append(lines, "join "+n.name+" "+strings.Join(slices.Sorted(slices.Values(n.join.from)), "|"))
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,7 @@ type node[S any] struct {
 	name    string
 	run     func(context.Context, *S, decoder) (Command, error)
 	input   reflect.Type // of a task: what it is sent
+	sub     subgraph[S]  // in place of run
 	decides bool         // its Command says where it leads
 	opt     NodeOptions
 	more    bool // options were given more than once
@@ -138,6 +140,8 @@ type CompileOptions struct {
 	HoldFor         time.Duration   // a retry that is due sooner is waited for by the run itself, a later one parks the thread; default 10 s, negative: none
 	Codec           posthouse.Codec // of the state's parts; default posthouse.JSON
 	Check           bool            // look for edits in append parts in full after every node, not only when a run parks or ends
+
+	inside []any // the graphs around a subgraph
 }
 
 // Defaults of [CompileOptions]. LangGraph4j's limit is 25; an agent that calls
@@ -173,6 +177,9 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 	if a.width < 0 {
 		c.problem("Concurrency is negative")
 	}
+	own := *o
+	own.inside = append(slices.Clip(o.inside), any(g))
+	o = &own
 	var bad []string
 	a.plan, bad = newPlan(reflect.TypeFor[S](), a.codec)
 	c.list = append(c.list, bad...)

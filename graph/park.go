@@ -13,7 +13,7 @@ import (
 // all of them did: a failure comes before a wait.
 func (r *run[S]) settle(ctx context.Context, ended []*outcome[S]) (*Result[S], error) {
 	var failed, stopped *outcome[S]
-	waits := false
+	waits, halts, idle := false, false, false
 	for _, o := range ended {
 		switch {
 		case o.kind == taskFailed && failed == nil:
@@ -22,6 +22,10 @@ func (r *run[S]) settle(ctx context.Context, ended []*outcome[S]) (*Result[S], e
 			stopped = o
 		case o.kind == taskWaits:
 			waits = true
+		case o.kind == taskHalts:
+			halts = true
+		case o.kind == taskIdle:
+			idle = true
 		}
 	}
 	switch {
@@ -39,13 +43,35 @@ func (r *run[S]) settle(ctx context.Context, ended []*outcome[S]) (*Result[S], e
 		return nil, r.cancelled(ctx, held, stopped.err)
 	case waits:
 		return r.park(ctx, ended)
+	case halts:
+		return r.halt(ctx, ended)
+	case idle && r.nest != nil:
+		return nil, &innerEnd{}
+	case idle:
+		return r.finish(EventPark, *r.live.state, nil), nil
 	}
 	return nil, nil
+}
+
+// halt stops a run at a static interrupt inside a subgraph.
+func (r *run[S]) halt(ctx context.Context, ended []*outcome[S]) (*Result[S], error) {
+	if r.nest != nil {
+		return nil, &innerEnd{halted: true}
+	}
+	held, _ := r.rest(ended)
+	r.fresh(posthouse.KindWait, posthouse.StatusInterrupted, together(ended))
+	if err := r.commit(ctx, held); err != nil {
+		return nil, err
+	}
+	return r.wait(ctx, nil)
 }
 
 // rest returns what tasks that did not complete hold, and the gates they have
 // open.
 func (r *run[S]) rest(ended []*outcome[S]) (held []posthouse.Step, keep []posthouse.ID) {
+	if r.nest != nil {
+		return nil, nil // the node around it adopted them
+	}
 	for _, o := range ended {
 		if o.exec == nil || o.kind == taskDone {
 			continue
@@ -72,6 +98,13 @@ func (r *run[S]) park(ctx context.Context, ended []*outcome[S]) (*Result[S], err
 		for _, g := range append(o.exec.Open(), o.open...) {
 			waiting = append(waiting, *g)
 		}
+	}
+	if r.nest != nil {
+		e := &innerEnd{waits: true}
+		for _, o := range names {
+			e.open = append(e.open, o.open...)
+		}
+		return nil, e
 	}
 	if len(asked) == 0 {
 		return r.wait(ctx, waiting)
@@ -140,6 +173,9 @@ func (r *run[S]) fail(ctx context.Context, node string, held []posthouse.Step, k
 	e := &NodeError{
 		Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: node, Err: cause,
 	}
+	if r.nest != nil {
+		return e // the node around it fails, and says so on record
+	}
 	r.fresh(posthouse.KindFail, posthouse.StatusFailed, node).Error = clean(cause.Error())
 	if _, err := r.put(ctx, posthouse.Draft{Steps: held, Keep: keep}); err != nil {
 		return errors.Join(e, err)
@@ -173,6 +209,9 @@ func (r *run[S]) cancelled(ctx context.Context, held []posthouse.Step, err error
 // overrun stops a run that reached its limit before n.
 func (r *run[S]) overrun(ctx context.Context, n *node[S]) error {
 	e := &RecursionError{Graph: r.app.name, Thread: r.sess.Thread(), Limit: r.limit, Next: n.name, Cycle: r.cycle(n)}
+	if r.nest != nil {
+		return e
+	}
 	r.fresh(posthouse.KindFail, posthouse.StatusFailed, "").Error = e.Error()
 	if err := r.commit(ctx, nil); err != nil {
 		return errors.Join(e, err)

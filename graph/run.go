@@ -20,7 +20,9 @@ type RunOptions struct {
 
 // A run is one call over one branch.
 type run[S any] struct {
-	app    *App[S]
+	app *App[S]
+	*trunk
+	nest   *nest // of a subgraph; nil for the graph that was run
 	sess   *engine.Session
 	live   *live[S]
 	opt    RunOptions
@@ -50,7 +52,7 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, emit fu
 	if err != nil {
 		return nil, err
 	}
-	r := &run[S]{app: a, sess: s, opt: o, limit: o.RecursionLimit, emit: emit, last: make([]int, len(a.order))}
+	r := &run[S]{app: a, trunk: &trunk{graph: a.name, fingerprint: a.fingerprint}, sess: s, opt: o, limit: o.RecursionLimit, emit: emit, last: make([]int, len(a.order))}
 	if r.limit == 0 {
 		r.limit = a.limit
 	}
@@ -75,6 +77,9 @@ func (r *run[S]) load(ctx context.Context) error {
 	if r.agenda, err = readAgenda(c.Next, c.Program, planPart); err != nil {
 		return err
 	}
+	for name := range c.Program {
+		r.note([]posthouse.Part{{Name: name}})
+	}
 	r.live, err = decode[S](r.app.plan, r.app.codec, r.app.check, c)
 	return err
 }
@@ -82,17 +87,23 @@ func (r *run[S]) load(ctx context.Context) error {
 // start merges the input into the thread and runs from Start.
 func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	a := r.app
-	if r.sess.Head() == nil {
+	if r.nest != nil {
+		r.agenda.call = r.nest.call
+	} else if r.sess.Head() == nil {
 		r.live = newLive[S](a.plan, a.codec, a.check)
 	} else if err := r.load(ctx); err != nil {
 		return nil, err
 	}
 	r.live.merge(a.plan, in)
+	var gone []posthouse.Part
+	if r.nest == nil {
+		gone = strays(r.parts, nil)
+	}
 	next, err := a.onward(Start, a.start, nil, Command{}, r.live.state)
 	if err != nil {
 		return nil, err
 	}
-	if r.agenda, err = a.after(&agenda{}, []completion{{Start, next}}); err != nil {
+	if r.agenda, err = a.after(&agenda{call: r.agenda.call}, []completion{{Start, next}}); err != nil {
 		return nil, err
 	}
 	parts, err := r.live.delta()
@@ -103,7 +114,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 		return nil, err
 	}
 	c := r.completed("", parts)
-	c.Kind, c.By, c.Coordination = posthouse.KindInput, r.opt.By, r.opt.Coordination
+	c.Kind, c.By, c.Coordination, c.Program = posthouse.KindInput, r.opt.By, r.opt.Coordination, gone
 	if err := r.commit(ctx, nil); err != nil {
 		return nil, err
 	}
@@ -224,8 +235,9 @@ func (r *run[S]) advance(ctx context.Context, o *outcome[S]) error {
 		return err
 	}
 	before := r.agenda
-	r.agenda = next
+	r.agenda = r.ended(next, o)
 	c := r.completed(o.task.node.name, parts)
+	c.Program = o.program
 	if o.task.node.after && c.Status == posthouse.StatusRunning {
 		c.Status = posthouse.StatusInterrupted
 	}
@@ -277,6 +289,9 @@ func (r *run[S]) commit(ctx context.Context, steps []posthouse.Step) error {
 
 // put is commit with all that a draft can hold.
 func (r *run[S]) put(ctx context.Context, d posthouse.Draft) (*posthouse.Committed, error) {
+	if r.nest != nil {
+		return r.putInner(ctx, d)
+	}
 	r.draft = d
 	r.draft.Checkpoint = &r.change
 	p, enc, changed, err := r.agenda.change(planPart, r.plan)
@@ -284,12 +299,22 @@ func (r *run[S]) put(ctx context.Context, d posthouse.Draft) (*posthouse.Committ
 		return nil, err
 	}
 	if changed {
-		r.change.Program = []posthouse.Part{p}
+		r.change.Program = append(r.change.Program, p)
 	}
 	r.stop = r.change.Status == posthouse.StatusInterrupted
 	done, err := r.sess.Commit(ctx, &r.draft)
 	if err == nil {
 		r.plan = enc
+		r.note(r.change.Program)
 	}
 	return done, err
+}
+
+// ended is the agenda behind a step, none if a task ended the subgraph.
+func (r *run[S]) ended(next agenda, o *outcome[S]) agenda {
+	if o.parent == nil {
+		return next
+	}
+	r.nest.command = Command{Goto: o.parent}
+	return agenda{call: next.call, step: next.step}
 }

@@ -23,11 +23,20 @@ type task[S any] struct {
 func (r *run[S]) task(i int) task[S] {
 	t := task[S]{target: r.agenda.tasks[i], index: i}
 	t.node = r.app.nodes[t.target.node]
-	t.key = r.sess.Key(t.target.node)
-	if t.input != nil {
-		t.key += "#" + strconv.Itoa(i+1)
+	if r.nest == nil {
+		t.key = r.sess.Key(t.label())
+	} else {
+		t.key = r.nest.call + ">" + strconv.FormatUint(r.agenda.step+1, 10) + "/" + t.label()
 	}
 	return t
+}
+
+// label tells the tasks of a step apart.
+func (t *task[S]) label() string {
+	if t.input == nil {
+		return t.target.node
+	}
+	return t.target.node + "#" + strconv.Itoa(t.index+1)
 }
 
 // An outcomeKind says how a task ended.
@@ -36,6 +45,8 @@ type outcomeKind uint8
 const (
 	taskDone    outcomeKind = iota
 	taskWaits               // for a gate, or for its next attempt
+	taskHalts               // in a subgraph, at a static interrupt
+	taskIdle                // in a subgraph that was asked to drain
 	taskFailed              // for good
 	taskStopped             // its context ended, or the run's session did; nothing is known of it
 )
@@ -48,6 +59,8 @@ type outcome[S any] struct {
 	live     *live[S] // the state it worked on
 	writes   []write  // what it changed, of a task that ran beside others
 	next     []target
+	parent   []string         // where the graph around a subgraph goes on, which ends here
+	program  []posthouse.Part // what it does to the program's parts
 	err      error
 	open     []*posthouse.Gate // of one that was not run, because it would only wait on
 	recorded bool              // its result is on record
@@ -77,6 +90,9 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 			return o.end(taskStopped, err)
 		}
 		o.exec = exec
+		if r.nest != nil {
+			r.nest.exec.Adopt(exec)
+		}
 		past, err := readPast(exec)
 		if err != nil {
 			return o.end(taskFailed, err)
@@ -90,13 +106,23 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 			return o.end(taskStopped, err)
 		}
 		cmd, err := r.attempt(ctx, t, o, past)
+		var within *innerEnd
 		switch {
+		case errors.As(err, &within) && r.sess.Err() == nil:
+			o.open = within.open
+			return o.end(within.kind(), nil)
 		case r.sess.Err() != nil, err != nil && ctx.Err() != nil && !exec.Waiting():
 			return o.end(taskStopped, err)
 		case exec.Waiting():
 			return o.end(taskWaits, nil)
 		case errors.Is(err, posthouse.ErrWaiting):
 			err = invalid("node", "%q returned ErrWaiting without asking anything", t.target.node)
+		}
+		if err == nil && cmd.Parent {
+			if err = r.leads(&cmd, t.target.node); err == nil {
+				o.parent = cmd.Goto
+				return o
+			}
 		}
 		if err == nil {
 			if o.next, err = r.app.onward(t.node.name, t.node.ways, t.node.opt.Targets, cmd, o.live.state); err == nil {
@@ -127,14 +153,44 @@ func (r *run[S]) attempt(ctx context.Context, t *task[S], o *outcome[S], past pa
 		err = engine.Guard(func() (err error) { cmd, err = t.node.onError(ctx, s, cause); return err })
 		return cmd, err
 	}
+	limited := t.node.opt.Timeout > 0 || t.node.opt.IdleTimeout > 0
+	if t.node.sub != nil {
+		if !limited {
+			return t.node.sub.call(ctx, r, o)
+		}
+		return r.limited(ctx, o, func(ctx context.Context) (Command, error) { return t.node.sub.call(ctx, r, o) })
+	}
 	sent := noInput
 	if t.input != nil {
 		sent = r.app.received(&t.target)
 	}
-	if t.node.opt.Timeout > 0 || t.node.opt.IdleTimeout > 0 {
-		return r.limited(ctx, t, o, sent)
+	if !limited {
+		return t.node.call(ctx, s, sent)
 	}
-	return t.node.call(ctx, s, sent)
+	return r.limited(ctx, o, func(ctx context.Context) (Command, error) { return t.node.call(ctx, s, sent) })
+}
+
+// leads checks a command to the graph around a subgraph.
+func (r *run[S]) leads(c *Command, from string) error {
+	switch {
+	case r.nest == nil:
+		return invalid("command", "of %q leads to the graph around graph %q, which is not a subgraph here", from, r.app.name)
+	case len(c.Send) > 0:
+		return invalid("command", "of %q sends inputs to the graph around its own: lead to a node there that sends them", from)
+	case len(c.Goto) == 0:
+		return invalid("command", "of %q leads to the graph around its own, but names no node", from)
+	}
+	return nil
+}
+
+func (e *innerEnd) kind() outcomeKind {
+	switch {
+	case e.waits:
+		return taskWaits
+	case e.halted:
+		return taskHalts
+	}
+	return taskIdle
 }
 
 // call runs the node and turns a panic into an error.

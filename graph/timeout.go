@@ -22,7 +22,8 @@ const grace = time.Second
 
 // limited runs a node within its time limits. One that does not heed its
 // context is given up: what it still does has no effect on the run.
-func (r *run[S]) limited(ctx context.Context, t *task[S], o *outcome[S], sent decoder) (Command, error) {
+func (r *run[S]) limited(ctx context.Context, o *outcome[S], run func(context.Context) (Command, error)) (Command, error) {
+	t := o.task
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w := watchdog{opt: &t.node.opt, name: t.node.name, cancel: cancel}
@@ -35,16 +36,19 @@ func (r *run[S]) limited(ctx context.Context, t *task[S], o *outcome[S], sent de
 		err error
 	}
 	ended := make(chan end, 1)
-	s := o.live.state
 	go func() {
 		var e end
-		e.cmd, e.err = t.node.call(ctx, s, sent)
+		e.cmd, e.err = run(ctx)
 		ended <- e
 	}()
 	select {
 	case e := <-ended:
 		return e.cmd, w.cause(e.err)
 	case <-ctx.Done():
+	}
+	if t.node.sub != nil { // its nodes are given up one by one, if they have limits
+		e := <-ended
+		return e.cmd, w.cause(e.err)
 	}
 	late := time.NewTimer(grace)
 	defer late.Stop()

@@ -146,6 +146,20 @@ func (c *crew[S]) worker(ctx context.Context) {
 type doneJSON struct {
 	Writes []writeJSON `json:"writes,omitempty"`
 	Next   []taskJSON  `json:"next,omitempty"`
+	Parent []string    `json:"parent,omitempty"` // where the graph around a subgraph goes on
+
+	Program []programJSON `json:"program,omitempty"`
+}
+
+// A programJSON is a change of a program's part.
+type programJSON struct {
+	Name   string `json:"name"`
+	Codec  string `json:"codec,omitempty"`
+	Data   []byte `json:"data,omitempty"`
+	Drop   bool   `json:"drop,omitempty"`
+	Splice bool   `json:"splice,omitempty"`
+	Prefix int    `json:"prefix,omitempty"`
+	Suffix int    `json:"suffix,omitempty"`
 }
 
 type writeJSON struct {
@@ -176,6 +190,10 @@ func (r *run[S]) record(ctx context.Context, batch []*outcome[S]) error {
 		for i := range o.next {
 			d.Next = append(d.Next, wireTask(&o.next[i]))
 		}
+		d.Parent = o.parent
+		for _, p := range o.program {
+			d.Program = append(d.Program, programJSON(p))
+		}
 		data, err := json.Marshal(&d)
 		if err != nil {
 			return err
@@ -195,12 +213,17 @@ func (r *run[S]) record(ctx context.Context, batch []*outcome[S]) error {
 
 // recall returns the outcome of a task that completed before, or that has
 // nothing to do but to wait on; nil for one that is to run.
-func (r *run[S]) recall(ctx context.Context, t *task[S]) (*outcome[S], error) {
+func (r *run[S]) recall(ctx context.Context, t *task[S]) (o *outcome[S], err error) {
 	exec, err := r.sess.TaskWithKey(ctx, t.key, false)
 	if err != nil || exec.Fresh() {
 		return nil, err
 	}
-	o := &outcome[S]{task: t, exec: exec, recorded: true}
+	defer func() {
+		if o != nil && r.nest != nil {
+			r.nest.exec.Adopt(exec)
+		}
+	}()
+	o = &outcome[S]{task: t, exec: exec, recorded: true}
 	rec, ok := exec.Recorded(recordDone)
 	if !ok {
 		if o.open = exec.Rests(r.sess.Head().Seq); len(o.open) > 0 {
@@ -224,6 +247,10 @@ func (r *run[S]) recall(ctx context.Context, t *task[S]) (*outcome[S], error) {
 	}
 	for i := range d.Next {
 		o.next = append(o.next, d.Next[i].target())
+	}
+	o.parent = d.Parent
+	for _, p := range d.Program {
+		o.program = append(o.program, posthouse.Part(p))
 	}
 	return o, nil
 }
@@ -250,8 +277,10 @@ func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
 	}
 	ends := make([]completion, len(done))
 	var held []posthouse.Step
+	var program []posthouse.Part
 	after := false
 	for i, o := range done {
+		program = append(program, o.program...)
 		ends[i] = completion{o.task.node.name, o.next}
 		held = append(held, o.exec.Held()...)
 		after = after || o.task.node.after
@@ -269,7 +298,11 @@ func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
 	}
 	before := r.agenda
 	r.agenda = next
+	for _, o := range done {
+		r.agenda = r.ended(r.agenda, o)
+	}
 	c := r.completed(together(done), parts)
+	c.Program = program
 	if after && c.Status == posthouse.StatusRunning {
 		c.Status = posthouse.StatusInterrupted
 	}

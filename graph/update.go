@@ -78,6 +78,7 @@ func (a *App[S]) updated(base *posthouse.Checkpoint, change func(*S), o UpdateOp
 	if changed {
 		c.Program = append(c.Program, p)
 	}
+	c.Program = append(c.Program, strays(base.Program, &g)...)
 	if o.AsNode != "" && o.AsNode != Start {
 		c.Node = o.AsNode
 	}

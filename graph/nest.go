@@ -1,0 +1,191 @@
+package graph
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A trunk is what a run and the subgraphs within it share.
+type trunk struct {
+	graph, fingerprint string
+
+	mu    sync.Mutex
+	parts map[string]bool // names of the program's parts on record
+}
+
+// note follows the parts that a commit changed.
+func (t *trunk) note(parts []posthouse.Part) {
+	if len(parts) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.parts == nil {
+		t.parts = map[string]bool{}
+	}
+	for i := range parts {
+		if parts[i].Drop {
+			delete(t.parts, parts[i].Name)
+		} else {
+			t.parts[parts[i].Name] = true
+		}
+	}
+}
+
+// below returns the names on record that are name itself or within it.
+func (t *trunk) below(name string) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var names []string
+	for _, p := range slices.Sorted(maps.Keys(t.parts)) {
+		if p == name || strings.HasPrefix(p, name+"/") {
+			names = append(names, p)
+		}
+	}
+	return names
+}
+
+// A nest is where a run of a subgraph stands in the run around it.
+type nest struct {
+	path     string // as in "research/plan"
+	call     string // the key of the execution that called it
+	exec     *engine.Task
+	lifetime Lifetime
+	parts    []posthouse.Part // of its state, to be committed with the node around it
+	command  Command          // for the graph around it
+}
+
+// subPart begins the names of the parts of subgraphs' states.
+const subPart = "$sub/"
+
+func (n *nest) planName() string { return planPart + "/" + n.path }
+
+func (n *nest) prefix() string { return subPart + n.path + "/" }
+
+// enter takes up what is on record of a call, or of the calls before it. It
+// reports whether a call has begun: its plan is dropped when it ends, and when
+// the thread is led elsewhere.
+func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
+	n := r.nest
+	r.live = newLive[S](r.app.plan, r.app.codec, r.app.check)
+	planned := len(r.trunk.below(n.planName())) > 0
+	if n.lifetime == Unkept || !planned && len(r.trunk.below(subPart+n.path)) == 0 {
+		return false, nil
+	}
+	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
+	if err != nil {
+		return false, err
+	}
+	if v, ok := c.Program[n.planName()]; ok {
+		g, err := readAgenda(nil, c.Program, n.planName())
+		if err != nil {
+			return false, err
+		}
+		r.plan, r.agenda, n.call, stands = v.Data, g, g.call, true
+	}
+	if !stands && n.lifetime != PerThread {
+		return false, nil
+	}
+	r.live, err = decode[S](r.app.plan, r.app.codec, r.app.check, innerState(c, n.prefix()))
+	return stands, err
+}
+
+// innerState returns a checkpoint as it looks from within a subgraph.
+func innerState(c *posthouse.Checkpoint, prefix string) *posthouse.Checkpoint {
+	in := &posthouse.Checkpoint{Header: c.Header, State: posthouse.State{}, Metadata: c.Metadata, Program: c.Program}
+	for name, v := range c.Program {
+		if part, ok := strings.CutPrefix(name, prefix); ok {
+			in.State[part] = v
+		}
+	}
+	return in
+}
+
+// putInner commits a step of a subgraph: a checkpoint of the whole, in the
+// middle of a step of the graph around it. The last step of a call is committed
+// with the node around it.
+func (r *run[S]) putInner(ctx context.Context, d posthouse.Draft) (*posthouse.Committed, error) {
+	n, c := r.nest, &r.change
+	parts := c.Program
+	for _, p := range c.Parts {
+		p.Name = n.prefix() + p.Name
+		parts = append(parts, p)
+	}
+	r.stop = c.Status == posthouse.StatusInterrupted
+	if n.lifetime == Unkept || len(r.agenda.tasks) == 0 {
+		n.parts = parts
+		if len(d.Steps) == 0 {
+			return nil, nil
+		}
+		return r.sess.Commit(ctx, &posthouse.Draft{Steps: d.Steps})
+	}
+	p, enc, changed, err := r.agenda.change(n.planName(), r.plan)
+	if err != nil {
+		return nil, err
+	}
+	if changed {
+		parts = append(parts, p)
+	}
+	where := n.path
+	if c.Node != "" {
+		where += "/" + c.Node
+	}
+	r.draft = posthouse.Draft{Steps: d.Steps, KeepOpen: true, Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindInner, Status: posthouse.StatusRunning, Graph: r.trunk.graph, Fingerprint: r.trunk.fingerprint,
+		Node: cut(where), Next: r.sess.Head().Next, Program: parts,
+	}}
+	done, err := r.sess.Commit(ctx, &r.draft)
+	if err == nil {
+		r.plan = enc
+		r.trunk.note(parts)
+	}
+	return done, err
+}
+
+// cut shortens a path to what a header takes; its end tells more.
+func cut(path string) string {
+	if len(path) <= posthouse.MaxID {
+		return path
+	}
+	return "..." + strings.ToValidUTF8(path[len(path)-posthouse.MaxID+3:], "")
+}
+
+// leave returns what completing the node around a call does to the program's
+// parts.
+func (n *nest) leave(t *trunk) []posthouse.Part {
+	gone := t.below(n.planName())
+	var parts []posthouse.Part
+	if n.lifetime == PerThread {
+		parts = n.parts
+	} else {
+		gone = append(gone, t.below(subPart+n.path)...)
+	}
+	for _, name := range gone {
+		parts = slices.DeleteFunc(parts, func(p posthouse.Part) bool { return p.Name == name })
+		parts = append(parts, posthouse.Part{Name: name, Drop: true})
+	}
+	return parts
+}
+
+// strays drops the plans of subgraphs that no task of the agenda will go on
+// with. Their states are dropped with the next call's.
+func strays[V any](program map[string]V, g *agenda) (parts []posthouse.Part) {
+	for _, name := range slices.Sorted(maps.Keys(program)) {
+		path, ok := strings.CutPrefix(name, planPart+"/")
+		if !ok {
+			continue
+		}
+		label, _, _ := strings.Cut(path, "/")
+		node, _, _ := strings.Cut(label, "#")
+		if g == nil || !slices.ContainsFunc(g.tasks, func(t target) bool { return t.node == node }) {
+			parts = append(parts, posthouse.Part{Name: name, Drop: true})
+		}
+	}
+	return parts
+}

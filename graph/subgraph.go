@@ -1,0 +1,138 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A Lifetime says how long the state of a subgraph lives.
+type Lifetime uint8
+
+// The lifetimes.
+const (
+	PerCall   Lifetime = iota // each call begins with its input; what the call left is dropped when its node completed
+	PerThread                 // a call goes on from the state that the last one left, as Run does on an existing thread
+	Unkept                    // nothing of it is on record but its steps: a call that is interrupted begins again
+)
+
+// SubOptions say how a subgraph exchanges state with the graph around it. Nil
+// is the zero value.
+type SubOptions[S, T any] struct {
+	In       func(s *S) T                // the input of a call; nil: a zero T
+	Out      func(s *S, result *T) error // takes over what a call left; nil: nothing
+	Lifetime Lifetime                    // default PerCall
+	Node     NodeOptions                 // of the node that calls it
+}
+
+// Subgraph adds a node that runs another graph. Each of its nodes makes a
+// checkpoint of the whole: the state around it stays as it is, the subgraph's
+// own state and where it stands are kept beside it. So an interrupt, a crash or
+// a fork inside a subgraph goes on inside it, at any depth, and a fork of the
+// outer graph takes it along. Its checkpoints are of kind inner; their Node
+// says where, as in "research/plan". [Within] reads its state.
+//
+// In sees the state as the node finds it. The subgraph is compiled with the
+// options of the graph around it, their interrupts aside; each call has the
+// recursion limit for itself. A [Command] with Parent ends it and leads on in
+// the graph around it.
+func Subgraph[S, T any](g *Graph[S], name string, sub *Graph[T], o *SubOptions[S, T]) {
+	in := &inner[S, T]{graph: sub}
+	if o != nil {
+		in.opt = *o
+	}
+	g.add(name, []NodeOptions{in.opt.Node}).sub = in
+}
+
+// A subgraph is an inner, for whoever does not know its state.
+type subgraph[S any] interface {
+	compile(l *posthouse.Ledger, o *CompileOptions) (subgraph[S], error)
+	call(ctx context.Context, r *run[S], o *outcome[S]) (Command, error)
+	shape() string // for the fingerprint
+}
+
+type inner[S, T any] struct {
+	graph *Graph[T]
+	opt   SubOptions[S, T]
+	app   *App[T]
+}
+
+// compile returns a copy: a Graph can be compiled more than once.
+func (in *inner[S, T]) compile(l *posthouse.Ledger, o *CompileOptions) (subgraph[S], error) {
+	switch {
+	case in.graph == nil:
+		return nil, errors.New("it is nil")
+	case in.opt.Lifetime > Unkept:
+		return nil, fmt.Errorf("its Lifetime %d is unknown", in.opt.Lifetime)
+	case slices.Contains(o.inside, any(in.graph)):
+		return nil, errors.New("it is within itself")
+	}
+	own := *o
+	own.InterruptBefore, own.InterruptAfter = nil, nil
+	c := *in
+	var err error
+	c.app, err = in.graph.Compile(l, &own)
+	return &c, err
+}
+
+func (in *inner[S, T]) shape() string {
+	return fmt.Sprintf(" subgraph %d %s", in.opt.Lifetime, in.app.fingerprint)
+}
+
+// call runs the subgraph from its start, or from where it stood.
+func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Command, error) {
+	c := &run[T]{app: in.app, trunk: r.trunk, sess: r.sess, opt: r.opt, limit: in.app.limit, last: make([]int, len(in.app.order))}
+	c.nest = &nest{path: r.within(o.task.label()), call: o.task.key, exec: o.exec, lifetime: in.opt.Lifetime}
+	stands, err := c.enter(ctx)
+	switch {
+	case err != nil:
+	case stands:
+		_, err = c.loop(ctx)
+	default:
+		var input T
+		if in.opt.In != nil {
+			if err = engine.Guard(func() error { input = in.opt.In(o.live.state); return nil }); err != nil {
+				return Command{}, err
+			}
+		}
+		_, err = c.start(ctx, &input)
+	}
+	switch {
+	case err != nil:
+		return Command{}, err
+	case c.stop || len(c.agenda.tasks) > 0:
+		return Command{}, &innerEnd{halted: c.stop}
+	}
+	if in.opt.Out != nil {
+		result, err := c.live.copy()
+		if err != nil {
+			return Command{}, err
+		}
+		if err := engine.Guard(func() error { return in.opt.Out(o.live.state, &result) }); err != nil {
+			return Command{}, err
+		}
+	}
+	o.program = c.nest.leave(c.trunk)
+	return c.nest.command, nil
+}
+
+// An innerEnd ends a subgraph that did not complete, without having failed.
+type innerEnd struct {
+	halted bool              // by a static interrupt
+	waits  bool              // for gates; neither: it was asked to drain
+	open   []*posthouse.Gate // gates of tasks that were not run again
+}
+
+func (e *innerEnd) Error() string { return "graph: a subgraph is interrupted" }
+
+// within returns the path of a node.
+func (r *run[S]) within(name string) string {
+	if r.nest == nil {
+		return name
+	}
+	return r.nest.path + "/" + name
+}
