@@ -262,7 +262,7 @@ func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *reque
 	}
 	r.session = &Session{send: stream, silent: r.task.Replaying}
 	r.task.Before(r.beforeStep)
-	ctx = (&frame{run: r, cause: r.req.Event}).with(r.task.With(ctx))
+	ctx = (&frame{run: r, cause: r.req.Event}).with(r.task.With(engine.WithPrincipal(ctx, r.req.By)))
 	if req != nil {
 		e := r.event(CoordinationStarted, "")
 		e.ID, e.Text, e.By = req.Event, req.Message, req.By

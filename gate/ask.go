@@ -12,11 +12,11 @@ import (
 
 // An Answer is what was decided.
 type Answer[T any] struct {
-	Gate    posthouse.ID      // the question's id
+	Gate    posthouse.ID      // the question's id; "" where it was not put to anybody
 	Verdict posthouse.Verdict // approve, reject, edit, respond, expire or cancel
 	Value   T                 // of an edit or a response; the zero T otherwise
 	Raw     json.RawMessage   // the same as it was given; nil where there is none, null where null was the answer
-	By      string            // who decided; "posthouse" for a deadline that passed; of a quorum, whose vote decided it
+	By      string            // who decided; "posthouse" for a deadline that passed, "policy:..." for [Auto]; of a quorum, whose vote decided it
 	For     string            // whose right they used, where it was delegated
 	Reason  string            // why, if said
 	At      time.Time         // when, by the Ledger's clock
@@ -46,18 +46,31 @@ func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 			Hint: "call gate.Ask below a node, flow or handler, with the context it was given",
 		}
 	}
+	if q.FourEyes && q.RequestedBy == "" {
+		q.RequestedBy = engine.Principal(ctx)
+	}
 	g, err := q.gate(reflect.TypeFor[T](), task.Session().Ledger().Now())
 	if err != nil {
 		return a, err
 	}
-	decided, err := task.Ask(ctx, g)
-	if err != nil {
-		return a, err
+	number, before := task.Asked(ctx, g.Name)
+	if !before { // else it is with people already
+		decided, err := q.Auto.decide(ctx, task, number, &g)
+		if err != nil || decided != nil {
+			return answer[T](decided, err)
+		}
 	}
-	return answer[T](decided)
+	decided, err := task.Ask(ctx, g)
+	if err == nil && decided.Decision.Verdict == posthouse.Expire {
+		decided, err = q.Auto.late(ctx, task, number, decided)
+	}
+	return answer[T](decided, err)
 }
 
-func answer[T any](g *posthouse.Gate) (Answer[T], error) {
+func answer[T any](g *posthouse.Gate, err error) (Answer[T], error) {
+	if err != nil {
+		return Answer[T]{}, err
+	}
 	d := g.Decision
 	a := Answer[T]{Gate: g.ID, Verdict: d.Verdict, Raw: d.Value, By: d.By, For: d.For, Votes: g.Votes, Reason: d.Reason, At: d.At}
 	if len(d.Value) == 0 {

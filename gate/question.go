@@ -29,6 +29,7 @@ type Question struct {
 	Quorum         *posthouse.Quorum   // several people vote, approve or reject; default: one decides
 	FourEyes       bool                // two people, neither the requester, who must be known: a Quorum of 2
 	Escalate       *Escalation         // more people from some time on; needs Assignees
+	Auto           *Auto               // what is decided without a person; default: nothing
 }
 
 // An Escalation widens the circle of deciders while a question waits.
@@ -102,13 +103,18 @@ func (q *Question) validate() error {
 // validateRule checks what the Ledger, which checks the rest of the rule when
 // the gate is opened, cannot see.
 func (q *Question) validateRule() error {
+	if err := q.Auto.validate(q.Quorum != nil || q.FourEyes); err != nil {
+		return err
+	}
 	switch e := q.Escalate; {
+	case q.Auto != nil && len(q.Name) > maxTool:
+		return invalid("Name", "of a question with Auto is %d bytes long; the limit is %d", len(q.Name), maxTool)
 	case q.FourEyes && q.Quorum != nil:
 		return invalid("FourEyes", "is a Quorum of its own; set one of the two")
 	case q.FourEyes && q.AllowRequester:
 		return invalid("FourEyes", "excludes the requester; AllowRequester cannot be set with it")
 	case q.FourEyes && q.RequestedBy == "":
-		return invalid("FourEyes", "must know whose request it is: set RequestedBy")
+		return invalid("FourEyes", "must know whose request it is: set RequestedBy, or run it in the name of somebody")
 	case e != nil && e.After <= 0:
 		return invalid("Escalate", "must say after how long")
 	case e != nil && len(e.To) > maxAssignees:

@@ -13,6 +13,7 @@ const (
 	keyScope
 	keyUnordered
 	keyDrain
+	keyPrincipal
 )
 
 // With returns a context that carries the task to [From].

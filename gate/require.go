@@ -1,0 +1,247 @@
+package gate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// DefaultTimeout is how long an approval waits in its session.
+const DefaultTimeout = 300 * time.Second
+
+// Approval says what a tool wrapped by [Require] asks for. Tool and Message are
+// required.
+type Approval struct {
+	Tool      string              // its name, 1 to 150 bytes without control characters and '>'
+	Message   string              // the question, for a person; at most 4,000 bytes
+	Timeout   time.Duration       // until the answer is no; default [DefaultTimeout]
+	Verdicts  []posthouse.Verdict // allowed answers; default approve, reject, edit, respond
+	Assignees []string            // who may answer; default: whoever the session lets in
+}
+
+const maxTool = 150
+
+func (a *Approval) validate() error {
+	if err := engine.CheckName("tool", a.Tool); err != nil {
+		return err
+	}
+	switch {
+	case len(a.Tool) > maxTool:
+		return invalid("Tool", "is %d bytes long; the limit is %d", len(a.Tool), maxTool)
+	case a.Message == "":
+		return invalid("Message", "of the approval of tool %s is empty: say what is asked", a.Tool)
+	case a.Timeout < 0:
+		return invalid("Timeout", "is negative; 0 means %s", DefaultTimeout)
+	}
+	q := Question{Name: a.Tool, Text: a.Message, Verdicts: a.Verdicts, Assignees: a.Assignees}
+	return q.validate()
+}
+
+// Require wraps a tool so that each call is approved before it runs, by the
+// [Session] in the context: on the same connection, within seconds. An answer
+// may change the arguments (edit) or stand in for the tool's result (respond).
+//
+// The call fails, and the tool does not run, with [posthouse.ErrForbidden] if it
+// is denied, the connection closes, or there is no session; with
+// [posthouse.ErrExpired] if nobody answers in time. Error.Decision says who
+// denied and why. Errors of the tool itself are returned as they are.
+//
+// Below a node, flow or handler the answer is on record before the tool runs: a
+// step of [posthouse.EffectHuman]. When the task runs again after a crash, the
+// same call with the same arguments in the name of the same principal has its
+// answer, yes or no, without asking again. That nobody answered is never
+// recorded.
+func Require[In, Out any](tool func(context.Context, In) (Out, error), a Approval) func(context.Context, In) (Out, error) {
+	a.Verdicts, a.Assignees = slices.Clone(a.Verdicts), slices.Clone(a.Assignees)
+	if a.Timeout == 0 {
+		a.Timeout = DefaultTimeout
+	}
+	schema, undescribed := schemaOf(reflect.TypeFor[In]())
+	if undescribed != nil && len(a.Verdicts) == 0 {
+		a.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Respond}
+	}
+	r := &required[In, Out]{tool, a, schema}
+	return r.call
+}
+
+type required[In, Out any] struct {
+	tool     func(context.Context, In) (Out, error)
+	approval Approval
+	schema   json.RawMessage // of In
+}
+
+func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error) {
+	a := &r.approval
+	if err := a.validate(); err != nil {
+		return out, err
+	}
+	arguments, err := posthouse.JSON.Marshal(in)
+	if err != nil {
+		return out, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "arguments", Message: "of tool " + a.Tool + " do not encode", Err: err}
+	}
+	g := &posthouse.Gate{
+		Name: a.Tool, Kind: "approval", Text: a.Message, Payload: arguments, Schema: r.schema,
+		Verdicts: a.Verdicts, Assignees: a.Assignees, RequestedBy: engine.Principal(ctx), AllowRequest: true,
+	}
+	s := sessionOf(ctx)
+	if s != nil && s.opt.By != "" {
+		g.RequestedBy = s.opt.By
+	}
+	d, err := s.approval(ctx, g, a.Timeout, r.check)
+	if err != nil {
+		return out, err
+	}
+	switch d.Verdict {
+	case posthouse.Approve:
+		return r.tool(ctx, in)
+	case posthouse.Edit:
+		var changed In
+		if err := posthouse.JSON.Unmarshal(d.Value, &changed); err != nil {
+			return out, unfit(g, d, err)
+		}
+		return r.tool(ctx, changed)
+	case posthouse.Respond:
+		if err := decodeAnswer(d.Value, &out); err != nil {
+			var none Out
+			return none, unfit(g, d, err)
+		}
+		return out, nil
+	}
+	return out, denied(g, d)
+}
+
+// check refuses values that the tool could not take or have returned.
+func (r *required[In, Out]) check(d *posthouse.Decision) error {
+	wrong := func(err error) error {
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "value", Message: "does not fit tool " + r.approval.Tool, Err: err}
+	}
+	switch {
+	case d.Verdict != posthouse.Edit && d.Verdict != posthouse.Respond:
+		if len(d.Value) > 0 {
+			return invalid("value", "goes with edit or respond, not with %s", d.Verdict)
+		}
+	case len(d.Value) == 0:
+		return invalid("value", "is required to %s", d.Verdict)
+	case d.Verdict == posthouse.Respond:
+		var out Out
+		if err := decodeAnswer(d.Value, &out); err != nil {
+			return wrong(err)
+		}
+	default:
+		if len(r.schema) > 0 {
+			if err := ValidateJSON(r.schema, d.Value); err != nil {
+				return wrong(err)
+			}
+		}
+		var in In
+		if err := posthouse.JSON.Unmarshal(d.Value, &in); err != nil {
+			return wrong(err)
+		}
+	}
+	return nil
+}
+
+func decodeAnswer[Out any](value json.RawMessage, out *Out) error {
+	if text, ok := any(out).(*string); ok && json.Unmarshal(value, text) != nil {
+		*text = string(value) // an answer in words may look like JSON
+		return nil
+	}
+	return posthouse.JSON.Unmarshal(value, out)
+}
+
+// approval returns the decision of a call: by the policy, from the record, or
+// of whoever the session asks, which is then put on record. Without a session
+// only what is on record counts.
+func (s *Session) approval(ctx context.Context, g *posthouse.Gate, timeout time.Duration, check func(*posthouse.Decision) error) (*posthouse.Decision, error) {
+	how := s.handling(ctx, g)
+	decide := func(ctx context.Context) (*posthouse.Decision, error) {
+		switch {
+		case s == nil:
+			return nil, unattended(g.Name)
+		case how == Allow:
+			return &posthouse.Decision{Verdict: posthouse.Approve, By: "policy:allow", At: s.opt.Now().UTC()}, nil
+		}
+		return s.ask(ctx, g, timeout, check)
+	}
+	if how != AskFirst && how != Allow {
+		return &posthouse.Decision{Verdict: posthouse.Reject, By: "policy:deny"}, nil
+	}
+	task, ok := engine.From(ctx)
+	if !ok {
+		return decide(ctx)
+	}
+	var unheard *posthouse.Decision // nobody's answer: not to be recorded
+	v, err := task.Decided(ctx, "approval:"+g.Name, 0, callKey(g, how), posthouse.EffectHuman, func(ctx context.Context) (posthouse.Value, error) {
+		d, err := decide(ctx)
+		if err == nil && (d.Verdict == posthouse.Expire || d.Verdict == posthouse.Cancel) {
+			unheard, err = d, errUnheard
+		}
+		if err != nil {
+			return posthouse.Value{}, err
+		}
+		on := *g
+		on.Decision = d
+		return posthouse.Encode(nil, on)
+	})
+	switch {
+	case unheard != nil && errors.Is(err, errUnheard):
+		return unheard, nil
+	case err != nil:
+		return nil, err
+	}
+	on, err := posthouse.Decode[posthouse.Gate](v)
+	if err != nil {
+		return nil, err
+	}
+	if on.Decision == nil || on.RequestedBy != g.RequestedBy || on.Name != g.Name {
+		return nil, invalid("approval", "of tool %s on record is somebody else's", g.Name)
+	}
+	return on.Decision, nil
+}
+
+var errUnheard = errors.New("gate: nobody answered")
+
+// callKey tells calls of a tool apart by what their approval is good for: the
+// arguments, the principal, and whether it was a person's or the policy's.
+func callKey(g *posthouse.Gate, how Handling) string {
+	principal := sha256.Sum256([]byte(g.RequestedBy))
+	h := sha256.New()
+	h.Write([]byte{byte(how)})
+	h.Write(principal[:])
+	h.Write(g.Payload)
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// denied is the error of a call that was not approved.
+func denied(g *posthouse.Gate, d *posthouse.Decision) error {
+	e := &posthouse.Error{Code: posthouse.CodeForbidden, Decision: d, Message: "the call of tool " + g.Name + " was denied by " + d.By}
+	switch d.Verdict {
+	case posthouse.Expire:
+		e.Code, e.Message = posthouse.CodeExpired, "the call of tool "+g.Name+" was not approved: "+d.Reason
+	case posthouse.Cancel:
+		e.Message = "the call of tool " + g.Name + " was not approved: " + d.Reason
+	default:
+		if d.Reason != "" {
+			e.Message += ": " + d.Reason
+		}
+	}
+	e.Hint = "the tool did not run"
+	return e
+}
+
+// unfit is the error of an answer on record that the tool, changed since, does
+// not take.
+func unfit(g *posthouse.Gate, d *posthouse.Decision, err error) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeForbidden, Decision: d, Err: err, Message: "the answer to the approval of tool " + g.Name + " does not fit it any more",
+		Hint: "the tool did not run; fork from before the call and ask again",
+	}
+}

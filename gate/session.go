@@ -1,0 +1,300 @@
+package gate
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// maxOpen bounds the approvals that wait in one session.
+const maxOpen = 1000
+
+// A Handling says what becomes of a call of a guarded tool.
+type Handling uint8
+
+// The ways to handle a call. Any other value denies.
+const (
+	AskFirst Handling = iota // ask whoever is at the other end of the session
+	Allow                    // run it; put on record as approved by policy:allow
+	Deny                     // refuse it
+)
+
+// A Policy says how to handle a call, by its tool (Gate.Name) and arguments
+// (Gate.Payload). It is asked at each call, also where an answer is on record.
+type Policy func(ctx context.Context, g *posthouse.Gate) Handling
+
+// AllowAll is a [Policy] that runs every call.
+func AllowAll(context.Context, *posthouse.Gate) Handling { return Allow }
+
+// DenyAll is a [Policy] that runs none.
+func DenyAll(context.Context, *posthouse.Gate) Handling { return Deny }
+
+// SessionOptions say who is at the other end of a session.
+type SessionOptions struct {
+	By       string                      // the principal in whose name tools run; default: whose request the run is
+	Announce func(*posthouse.Gate) error // shows an approval to people, without blocking; an error denies. Nil: nobody can be asked
+	Policy   Policy                      // default: ask for every call
+	Now      func() time.Time            // default [time.Now]
+}
+
+// A Session is where the approvals of one connection wait: in memory, for as
+// long as it is open. It is safe for concurrent use.
+type Session struct {
+	opt SessionOptions
+
+	mu     sync.Mutex
+	open   map[posthouse.ID]*pending
+	closed bool
+}
+
+// pending is an approval that somebody waits for.
+type pending struct {
+	gate  *posthouse.Gate
+	check func(*posthouse.Decision) error
+	done  chan *posthouse.Decision // takes one
+}
+
+// NewSession opens a session; nil options ask nobody and so deny.
+func NewSession(o *SessionOptions) *Session {
+	s := &Session{open: map[posthouse.ID]*pending{}}
+	if o != nil {
+		s.opt = *o
+	}
+	if s.opt.Now == nil {
+		s.opt.Now = time.Now
+	}
+	return s
+}
+
+type sessionKey struct{}
+
+// With returns a context in which tools wrapped by [Require] ask this session.
+func (s *Session) With(ctx context.Context) context.Context {
+	return context.WithValue(ctx, sessionKey{}, s)
+}
+
+// handling asks the policy; one that panics denies.
+func (s *Session) handling(ctx context.Context, g *posthouse.Gate) Handling {
+	if s == nil || s.opt.Policy == nil {
+		return AskFirst
+	}
+	how, shown := Deny, *g
+	if engine.Guard(func() error { how = s.opt.Policy(ctx, &shown); return nil }) != nil {
+		return Deny
+	}
+	return how
+}
+
+func sessionOf(ctx context.Context) *Session {
+	s, _ := ctx.Value(sessionKey{}).(*Session)
+	return s
+}
+
+// Waiting returns the approvals that wait, the oldest first.
+func (s *Session) Waiting() []*posthouse.Gate {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*posthouse.Gate, 0, len(s.open))
+	for _, p := range s.open {
+		g := *p.gate
+		list = append(list, &g)
+	}
+	slices.SortFunc(list, func(a, b *posthouse.Gate) int {
+		if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.ID), string(b.ID))
+	})
+	return list
+}
+
+// Close denies every approval that waits and all that would come, and returns
+// how many waited. Closing twice returns 0.
+func (s *Session) Close() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.open)
+	for id, p := range s.open {
+		p.done <- &posthouse.Decision{
+			Gate: id, Verdict: posthouse.Cancel, By: "posthouse", Reason: "the connection closed", At: s.opt.Now().UTC(),
+		}
+	}
+	clear(s.open)
+	s.closed = true
+	return n
+}
+
+// ask registers the approval, announces it and waits for its decision. The
+// verdict is expire or cancel where nobody gave one.
+func (s *Session) ask(ctx context.Context, g *posthouse.Gate, timeout time.Duration, check func(*posthouse.Decision) error) (*posthouse.Decision, error) {
+	if s.opt.Announce == nil {
+		return nil, unattended(g.Name)
+	}
+	p := &pending{gate: g, check: check, done: make(chan *posthouse.Decision, 1)}
+	now := s.opt.Now().UTC()
+	g.ID, g.CreatedAt, g.ExpiresAt = newID(), now, now.Add(timeout)
+	if err := s.register(p); err != nil {
+		return nil, err
+	}
+	shown := *g
+	if err := engine.Guard(func() error { return s.opt.Announce(&shown) }); err != nil {
+		s.take(g.ID)
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeForbidden, Message: "the approval of tool " + g.Name + " could not be announced, so nobody can give it", Err: err,
+		}
+	}
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	var late posthouse.Decision
+	select {
+	case d := <-p.done:
+		return d, nil
+	case <-timer.C:
+		late = posthouse.Decision{Gate: g.ID, Verdict: posthouse.Expire, By: "posthouse", Reason: "no answer within " + timeout.String(), At: s.opt.Now().UTC()}
+	case <-ctx.Done():
+		if s.take(g.ID) == nil {
+			return <-p.done, nil
+		}
+		return nil, context.Cause(ctx)
+	}
+	if s.take(g.ID) == nil {
+		return <-p.done, nil // somebody was just in time
+	}
+	return &late, nil
+}
+
+func (s *Session) register(p *pending) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return unattended(p.gate.Name)
+	case len(s.open) >= maxOpen:
+		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: "too many approvals wait in this session", Hint: "answer them first"}
+	}
+	s.open[p.gate.ID] = p
+	return nil
+}
+
+// take removes an approval: whoever gets it decides it.
+func (s *Session) take(id posthouse.ID) *pending {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.open[id]
+	delete(s.open, id)
+	return p
+}
+
+// Decide answers an approval that waits and lets its call go on. By and Verdict
+// are required. [posthouse.ErrNotFound] for an id that does not wait here: it
+// was answered, ran out, or is another session's; [posthouse.ErrForbidden] if
+// By is not among the assignees; [posthouse.ErrInvalid] for a verdict that is
+// not allowed and a value that does not fit the tool. After an error it still
+// waits.
+func (s *Session) Decide(id posthouse.ID, d posthouse.Decision) (*posthouse.Gate, error) {
+	s.mu.Lock()
+	p := s.open[id]
+	s.mu.Unlock()
+	if p == nil {
+		return nil, notWaiting(id)
+	}
+	d.Gate, d.At = id, s.opt.Now().UTC()
+	if err := p.mayDecide(&d); err != nil {
+		return nil, err
+	}
+	if p = s.take(id); p == nil {
+		return nil, notWaiting(id)
+	}
+	g := *p.gate
+	g.Decision = &d
+	sent := d
+	p.done <- &sent
+	return &g, nil
+}
+
+func (p *pending) mayDecide(d *posthouse.Decision) error {
+	switch {
+	case d.By == "" || !text(d.By, posthouse.MaxID) || !text(d.Actor, posthouse.MaxID):
+		return invalid("by", "must say who decides, in at most %d bytes of text", posthouse.MaxID)
+	case !slices.Contains(people[:], d.Verdict) || !p.gate.Allows(d.Verdict):
+		return invalid("verdict", "%q is not among those this approval allows", d.Verdict)
+	case len(p.gate.Assignees) > 0 && !slices.Contains(p.gate.Assignees, d.By):
+		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: d.By + " is not among those this approval is assigned to"}
+	}
+	d.Reason = clip(d.Reason)
+	return p.check(d)
+}
+
+// Answer is [Session.Decide] with a message of the chat: what does not fit, the
+// changed arguments of an edit for instance, denies.
+func (s *Session) Answer(m Message, by, actor string) (*posthouse.Gate, error) {
+	d := posthouse.Decision{Verdict: m.Verdict, Value: m.Value, Reason: m.Reason, By: by, Actor: actor}
+	g, err := s.Decide(m.ID, d)
+	var e *posthouse.Error
+	if errors.As(err, &e) && e.Code == posthouse.CodeInvalid && e.Field != "by" && d.Verdict != posthouse.Reject {
+		d.Verdict, d.Value, d.Reason = posthouse.Reject, nil, clip(e.Error())
+		return s.Decide(m.ID, d)
+	}
+	return g, err
+}
+
+// A Routing says what became of a text.
+type Routing uint8
+
+// The routings.
+const (
+	NotApproval Routing = iota // no answer to an approval: a message like any other
+	UnknownID                  // an answer to an approval that does not wait here
+	Refused                    // the sender may not answer it; it still waits
+	Resolved                   // it answered an approval
+)
+
+// Receive takes a text that came in from by and answers the approval that it is
+// about, if it is about one. Of several sessions, ask the next one only as long
+// as none says Resolved.
+func (s *Session) Receive(text, by string) Routing {
+	m, ok := ParseMessage(text)
+	if !ok {
+		return NotApproval
+	}
+	if m.By != "" && m.By != by {
+		return Refused
+	}
+	switch _, err := s.Answer(m, by, ""); {
+	case err == nil:
+		return Resolved
+	case errors.Is(err, posthouse.ErrNotFound):
+		return UnknownID
+	}
+	return Refused
+}
+
+// newID returns an id that cannot be guessed.
+func newID() posthouse.ID {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return posthouse.ID(idPrefix + hex.EncodeToString(b[:]))
+}
+
+const idPrefix = "apr_"
+
+func notWaiting(id posthouse.ID) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeNotFound, Message: "no approval " + string(id) + " waits in this session", Hint: "it was answered, ran out, or its connection closed",
+	}
+}
+
+func unattended(tool string) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeForbidden, Message: "tool " + tool + " needs an approval and nobody can be asked here",
+		Hint: "talk to the agent over a WebSocket, install a gate.Session, or ask durably with gate.Ask",
+	}
+}
