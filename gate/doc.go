@@ -38,7 +38,33 @@
 //
 // Assignees limits who; without it, anyone whose role allows. A question that
 // says RequestedBy is not approved by that person unless AllowRequester is set.
-// The rules are kept by the Ledger, whoever calls it.
+// An assignee may hand the right on ([posthouse.Ledger.Delegate]), and Escalate
+// gives it to more people after a while. With Quorum or FourEyes several people
+// vote, each once: the vote that meets the rule is the decision. The rules are
+// kept by the Ledger, whoever calls it.
+//
+// # Without people
+//
+// Auto decides where it can: always, by a judge that is sure enough, or when
+// nobody did in time. What it decides is on record like a step; what it does not,
+// people are asked.
+//
+// # In a session
+//
+// [Require] wraps a tool, so that each call is approved on the connection that
+// its caller talks over, within seconds, by a message or by id:
+//
+//	pay = gate.Require(pay, gate.Approval{Tool: "pay", Message: "Pay this order?"})
+//
+//	chat := gate.NewSession(&gate.SessionOptions{By: "alice", Announce: show})
+//	defer chat.Close() // denies what still waits
+//	go app.Run(chat.With(ctx), thread, input)
+//	...
+//	chat.Receive("/__approval/apr_.../approve", "alice")
+//
+// Nothing of it outlives the session but the answers of people: below a node,
+// flow or handler they are recorded steps, and hold for the same call in the name
+// of the same principal. Without a session the tool does not run.
 //
 // # Setting up
 //

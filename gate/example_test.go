@@ -3,7 +3,9 @@ package gate_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -83,4 +85,131 @@ func ExampleValidator() {
 	schema := json.RawMessage(`{"type": "object", "properties": {"lines": {"items": {"required": ["sku"]}}}}`)
 	fmt.Println(validate(schema, json.RawMessage(`{"lines": [{"sku": "A1"}, {}]}`)))
 	// Output: at lines[]: required: missing properties: ["sku"]
+}
+
+// A tool asks on the connection that its caller talks over, and runs with the
+// arguments that were approved.
+func ExampleRequire() {
+	type transfer struct {
+		To     string `json:"to"`
+		Amount int    `json:"amount"`
+	}
+	send := gate.Require(func(_ context.Context, t transfer) (string, error) {
+		return fmt.Sprintf("sent %d to %s", t.Amount, t.To), nil
+	}, gate.Approval{Tool: "transfer", Message: "Send this money?"})
+
+	var chat *gate.Session
+	chat = gate.NewSession(&gate.SessionOptions{By: "alice", Announce: func(g *posthouse.Gate) error {
+		fmt.Printf("%s %s\n", g.Text, g.Payload)
+		go chat.Receive("/__approval/"+string(g.ID)+`/approve {"to":"bob","amount":5}`, "alice") // what the client sends
+		return nil
+	}})
+	defer chat.Close()
+
+	fmt.Println(send(chat.With(context.Background()), transfer{"bob", 500}))
+	_, err := send(context.Background(), transfer{"bob", 500})
+	fmt.Println(err)
+	// Output:
+	// Send this money? {"to":"bob","amount":500}
+	// sent 5 to bob <nil>
+	// posthouse: tool transfer needs an approval and nobody can be asked here (talk to the agent over a WebSocket, install a gate.Session, or ask durably with gate.Ask)
+}
+
+// asked runs a graph of one node that asks q, up to its first wait or its end.
+func asked(q gate.Question) (*posthouse.Ledger, *graph.App[Refund], *graph.Result[Refund], error) {
+	ledger, err := posthouse.Open(memstore.New(), nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	g := graph.New[Refund]("refund")
+	g.Node("approve", func(ctx context.Context, r *Refund) error {
+		a, err := gate.Ask[any](ctx, q)
+		r.Request = fmt.Sprintf("%s by %s %s", a.Verdict, a.By, a.Reason)
+		if a.For != "" {
+			r.Request += "for " + a.For
+		}
+		return err
+	})
+	g.Edge(graph.Start, "approve")
+	g.Edge("approve", graph.End)
+	app, err := g.Compile(ledger, nil)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	out, err := app.Run(context.Background(), "order-1", Refund{})
+	return ledger, app, out, err
+}
+
+// A judge answers what it is sure of; the rest is for people.
+func ExampleAuto() {
+	sure := func(confidence float64) *gate.Auto {
+		return &gate.Auto{Judge: func(context.Context, *posthouse.Gate) (gate.Judgement, error) {
+			return gate.Judgement{Verdict: posthouse.Approve, Confidence: confidence, Reason: "below 10 euros"}, nil
+		}}
+	}
+	_, _, out, err := asked(gate.Question{Name: "refund", Auto: sure(0.95)})
+	fmt.Println(out.State.Request, err)
+	_, _, out, err = asked(gate.Question{Name: "refund", Text: "Refund?", Auto: sure(0.5)})
+	fmt.Println(out.Waiting[0].Text, err)
+	// Output:
+	// approve by policy:judge below 10 euros <nil>
+	// Refund?
+	//
+	// (the judge would approve, with a confidence of 0.50: below 10 euros) <nil>
+}
+
+// Two of three people must agree; nobody counts twice.
+func ExampleQuestion_quorum() {
+	ctx := context.Background()
+	ledger, app, out, err := asked(gate.Question{
+		Name: "release", Assignees: []string{"alice", "bob", "carol"}, Quorum: &posthouse.Quorum{Need: 2, Outvote: true},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	id := out.Waiting[0].ID
+	for _, vote := range []posthouse.Decision{
+		{Verdict: posthouse.Approve, By: "alice"}, {Verdict: posthouse.Approve, By: "alice"}, {Verdict: posthouse.Reject, By: "bob"},
+		{Verdict: posthouse.Approve, By: "carol"},
+	} {
+		g, err := ledger.Decide(ctx, id, vote)
+		if err != nil {
+			fmt.Println(errors.Is(err, posthouse.ErrVoted), strings.ReplaceAll(err.Error(), string(id), "ID"))
+			continue
+		}
+		fmt.Println(vote.By, vote.Verdict, "missing:", g.Missing(), "decided:", g.Decision != nil)
+	}
+	out, err = app.Resume(ctx, "order-1")
+	fmt.Println(out.State.Request, err)
+	// Output:
+	// alice approve missing: 1 decided: false
+	// true posthouse: alice has voted on gate ID already: approve (somebody else has to vote)
+	// bob reject missing: 1 decided: false
+	// carol approve missing: 0 decided: true
+	// approve by carol  <nil>
+}
+
+// An assignee hands a question on; who decided, and in whose place, is on record.
+func ExampleQuestion_delegation() {
+	ctx := context.Background()
+	ledger, app, out, err := asked(gate.Question{Name: "refund", Assignees: []string{"alice"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	id := out.Waiting[0].ID
+	_, err = ledger.Delegate(ctx, id, posthouse.Delegation{By: "alice", To: "bob", Reason: "on holiday"})
+	fmt.Println(err)
+	_, err = ledger.Delegate(ctx, id, posthouse.Delegation{By: "bob", To: "alice"})
+	fmt.Println(err)
+	_, err = ledger.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
+	fmt.Println(err)
+	out, err = app.Resume(ctx, "order-1")
+	fmt.Println(out.State.Request, err)
+	// Output:
+	// <nil>
+	// posthouse: to alice had this right before: it would go in a circle
+	// <nil>
+	// approve by bob for alice <nil>
 }

@@ -1,0 +1,233 @@
+package gate_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+var errCrash = errors.New("the process was killed")
+
+// A counter is a session that counts what it asks and answers at once.
+type counter struct {
+	session *gate.Session
+	asked   int
+}
+
+func answering(by, text string) *counter {
+	c := &counter{}
+	c.session = gate.NewSession(&gate.SessionOptions{By: by, Announce: func(g *posthouse.Gate) error {
+		c.asked++
+		if text != "" {
+			c.session.Receive(strings.ReplaceAll(text, "ID", string(g.ID)), by)
+		}
+		return nil
+	}})
+	return c
+}
+
+// A paying node calls the tool and crashes behind the approval, until told not to.
+type paying struct {
+	*host
+	session *gate.Session
+	in      payment
+	crash   bool
+	ran     []int // amounts
+	err     error // of the tool
+}
+
+func newPaying(t *testing.T) *paying {
+	p := &paying{in: payment{"1234", 40}, crash: true}
+	pay := gate.Require(func(_ context.Context, in payment) (string, error) {
+		if p.crash {
+			return "", errCrash
+		}
+		p.ran = append(p.ran, in.Amount)
+		return "paid", nil
+	}, gate.Approval{Tool: "pay", Message: "ok?"})
+	p.host = newHost(t, func(ctx context.Context) error {
+		if p.session != nil {
+			ctx = p.session.With(ctx)
+		}
+		_, p.err = pay(ctx, p.in)
+		return p.err
+	})
+	return p
+}
+
+// again runs the node in a new process, with another session.
+func (p *paying) again(c *counter) error {
+	p.restart()
+	p.session = nil
+	if c != nil {
+		p.session = c.session
+	}
+	return p.run()
+}
+
+// steps returns the names of the recorded steps with their effects.
+func (h *host) steps() (out []string) {
+	for e, err := range h.l.Log(context.Background(), "order-1", posthouse.Range{}) {
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		for _, r := range e.Records {
+			if r.Step != nil {
+				name, _, _ := strings.Cut(r.Step.Name, ">")
+				if r.Step.Effect == posthouse.EffectHuman {
+					name += " (human)"
+				}
+				out = append(out, name)
+			}
+		}
+	}
+	return out
+}
+
+func TestAnswerSurvivesACrashWithoutAskingAgain(t *testing.T) {
+	for text, amount := range map[string]int{"/__approval/ID/approve": 40, `/__approval/ID/approve {"order":"1234","amount":7}`: 7} {
+		p := newPaying(t)
+		first, second := answering("alice", text), answering("alice", "/__approval/ID/deny")
+		if err := p.again(first); !errors.Is(err, errCrash) || first.asked != 1 {
+			t.Fatal(err)
+		}
+		if got := p.steps(); len(got) != 1 || got[0] != "approval:pay (human)" {
+			t.Fatalf("on record before the tool ran: %v", got)
+		}
+		p.crash = false
+		if err := p.again(second); err != nil || second.asked != 0 || len(p.ran) != 1 || p.ran[0] != amount {
+			t.Errorf("%s: asked %d, ran %v, %v", text, second.asked, p.ran, err)
+		}
+	}
+}
+
+func TestDenialSurvivesACrash(t *testing.T) {
+	p := newPaying(t)
+	p.crash = false
+	if err := p.again(answering("alice", "/__approval/ID/deny not today")); !errors.Is(err, posthouse.ErrForbidden) {
+		t.Fatal(err)
+	}
+	second := answering("alice", "/__approval/ID/approve")
+	if err := p.again(second); !errors.Is(err, posthouse.ErrForbidden) || !strings.Contains(err.Error(), "not today") || second.asked != 0 || len(p.ran) != 0 {
+		t.Errorf("asked %d, ran %v, %v", second.asked, p.ran, err)
+	}
+}
+
+func TestTimeoutIsNotReplayedAsADecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPaying(t)
+		p.crash = false
+		if err := p.again(answering("alice", "")); !errors.Is(err, posthouse.ErrExpired) {
+			t.Fatal(err)
+		}
+		if got := p.steps(); len(got) != 0 {
+			t.Errorf("on record: %v", got)
+		}
+		second := answering("alice", "/__approval/ID/approve")
+		if err := p.again(second); err != nil || second.asked != 1 || len(p.ran) != 1 {
+			t.Errorf("asked %d, ran %v, %v", second.asked, p.ran, err)
+		}
+	})
+}
+
+func TestDisconnectIsNotReplayedAsADecision(t *testing.T) {
+	p := newPaying(t)
+	p.crash = false
+	var s *gate.Session
+	s = gate.NewSession(&gate.SessionOptions{By: "alice", Announce: func(*posthouse.Gate) error { s.Close(); return nil }})
+	if err := p.again(&counter{session: s}); !errors.Is(err, posthouse.ErrForbidden) || len(p.steps()) != 0 {
+		t.Fatal(err, p.steps())
+	}
+	if err := p.again(answering("alice", "/__approval/ID/approve")); err != nil || len(p.ran) != 1 {
+		t.Error(err)
+	}
+}
+
+func TestAnotherPrincipalCannotInheritAnApproval(t *testing.T) {
+	p := newPaying(t)
+	if err := p.again(answering("alice", "/__approval/ID/approve")); !errors.Is(err, errCrash) {
+		t.Fatal(err)
+	}
+	p.crash = false
+	bob := answering("bob", "/__approval/ID/deny")
+	if err := p.again(bob); !errors.Is(err, posthouse.ErrForbidden) || bob.asked != 1 || len(p.ran) != 0 {
+		t.Errorf("bob: asked %d, ran %v, %v", bob.asked, p.ran, err)
+	}
+	if err := p.again(nil); !errors.Is(err, posthouse.ErrForbidden) || len(p.ran) != 0 {
+		t.Errorf("nobody: ran %v, %v", p.ran, err)
+	}
+	alice := answering("alice", "/__approval/ID/deny")
+	if err := p.again(alice); err != nil || alice.asked != 0 || len(p.ran) != 1 {
+		t.Errorf("alice: asked %d, ran %v, %v", alice.asked, p.ran, err)
+	}
+}
+
+func TestOtherArgumentsAreAskedForAgain(t *testing.T) {
+	p := newPaying(t)
+	if err := p.again(answering("alice", "/__approval/ID/approve")); !errors.Is(err, errCrash) {
+		t.Fatal(err)
+	}
+	p.crash, p.in.Amount = false, 4000
+	second := answering("alice", "/__approval/ID/deny")
+	if err := p.again(second); !errors.Is(err, posthouse.ErrForbidden) || second.asked != 1 || len(p.ran) != 0 {
+		t.Errorf("asked %d, ran %v, %v", second.asked, p.ran, err)
+	}
+}
+
+// TestPrincipalOfTheRun has a run go on without any session, in the name of
+// whoever it is for, as a runner does after a crash.
+func TestPrincipalOfTheRun(t *testing.T) {
+	p := newPaying(t)
+	if err := p.again(answering("alice", "/__approval/ID/approve")); !errors.Is(err, errCrash) {
+		t.Fatal(err)
+	}
+	p.crash = false
+	node := p.node
+	p.node = func(ctx context.Context) error { return node(engine.WithPrincipal(ctx, "bob")) }
+	if err := p.again(nil); !errors.Is(err, posthouse.ErrForbidden) || len(p.ran) != 0 {
+		t.Errorf("for bob: %v", err)
+	}
+	p.node = func(ctx context.Context) error { return node(engine.WithPrincipal(ctx, "alice")) }
+	if err := p.again(nil); err != nil || len(p.ran) != 1 {
+		t.Errorf("for alice: %v", err)
+	}
+}
+
+func TestPolicyIsAskedEachTime(t *testing.T) {
+	p := newPaying(t)
+	if err := p.again(&counter{session: gate.NewSession(&gate.SessionOptions{By: "alice", Policy: gate.AllowAll})}); !errors.Is(err, errCrash) {
+		t.Fatal(err)
+	}
+	if got := p.steps(); len(got) != 1 {
+		t.Errorf("on record: %v", got)
+	}
+	p.crash = false
+	if err := p.again(&counter{session: gate.NewSession(&gate.SessionOptions{By: "alice", Policy: gate.DenyAll})}); !errors.Is(err, posthouse.ErrForbidden) || len(p.ran) != 0 {
+		t.Error(err)
+	}
+	asked := answering("alice", "/__approval/ID/deny") // what a policy allowed is no person's answer
+	if err := p.again(asked); !errors.Is(err, posthouse.ErrForbidden) || asked.asked != 1 {
+		t.Error(err)
+	}
+}
+
+// TestWithoutATaskEachCallIsAsked covers tools outside of any program.
+func TestWithoutATaskEachCallIsAsked(t *testing.T) {
+	p := newPaying(t)
+	p.crash = false
+	c := answering("alice", "/__approval/ID/approve")
+	for range 2 {
+		if err := p.node(c.session.With(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c.asked != 2 {
+		t.Errorf("asked %d times", c.asked)
+	}
+}
