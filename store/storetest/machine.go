@@ -229,7 +229,7 @@ func (m *machine) actRemove(*rapid.T) {
 		r.From, r.Below = m.version(l)
 	case "all":
 		r.All = true
-		l.Info = &posthouse.ThreadInfo{Thread: l.Info.Thread}
+		l.Info, l.base = &posthouse.ThreadInfo{Thread: l.Info.Thread}, posthouse.Hash{}
 		m.old = slices.DeleteFunc(m.old, func(b *posthouse.Batch) bool { return b.Entry.Thread == r.Thread })
 	}
 	got, err := m.Store.Remove(m.ctx, r)
