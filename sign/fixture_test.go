@@ -125,6 +125,16 @@ func fillInto(t testing.TB, store posthouse.Store, signer posthouse.Signer) *fil
 	save(posthouse.Root("again", state("secret")), nil)
 	must[*posthouse.Deleted](t)(l.DeleteThread(ctx, "again", nil))
 	save(posthouse.Root("again", state("fresh")), nil)
+
+	// A thread of four versions, the second of them dropped.
+	for i := range 4 {
+		c := save(posthouse.Root("versions", state(fmt.Sprint(i))), nil)
+		save(c.Derive(state(fmt.Sprint(i, " end"))), nil)
+		if i < 3 {
+			must[*posthouse.Release](t)(l.Release(ctx, "versions", &posthouse.ReleaseOptions{Tags: []string{"stable"}}))
+		}
+	}
+	must[*posthouse.Deleted](t)(l.DropRelease(ctx, "versions", "2", &posthouse.DeleteOptions{By: "alice"}))
 	return f
 }
 
