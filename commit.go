@@ -122,7 +122,7 @@ func (a *appending) gates(d *Draft, done *Committed) error {
 			return err
 		}
 		dec := *g.Decision
-		dec.Gate, dec.Signal, dec.Trail = opened.ID, 0, 0
+		dec.Gate, dec.Shown, dec.Signal, dec.Trail = opened.ID, Hash{}, 0, 0 // what they name is another entry
 		a.decision(&dec, a.seq)
 	}
 	for i := range d.Gates {
@@ -167,13 +167,20 @@ func tooLarge(field string, have, limit int) *Error {
 	}
 }
 
-// supersede cancels the branch's open gates that a new checkpoint leaves behind.
+// supersede cancels the branch's open gates that a new checkpoint leaves behind,
+// but for those whose answers it brings.
 func (a *appending) supersede(d *Draft) {
 	if d.KeepOpen {
 		return
 	}
 	for _, w := range a.t.info.Waiting {
-		if w.Branch == d.Branch && !slices.Contains(d.Keep, w.ID) {
+		switch {
+		case w.Branch != d.Branch || slices.Contains(d.Keep, w.ID):
+		case d.answers[w.ID] != nil:
+			dec := *d.answers[w.ID]
+			dec.Gate, dec.Shown, dec.Signal, dec.Trail = w.ID, Hash{}, 0, 0
+			a.decision(&dec, w.Seq)
+		default:
 			a.decision(&Decision{
 				Gate: w.ID, Verdict: Cancel, By: "posthouse", Reason: "the branch went on without it", At: a.at.UTC(), Trail: w.Trail,
 			}, w.Seq)

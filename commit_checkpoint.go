@@ -129,7 +129,7 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 	if c.CreatedAt.IsZero() {
 		h.CreatedAt = c.CreatedAt
 	}
-	if h.Status == StatusWaiting {
+	if h.Status == StatusWaiting && !d.copy {
 		answered, err := a.anyAnswered(d)
 		if err != nil {
 			return err
@@ -146,12 +146,14 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 		}
 		a.identify(h)
 	}
-	if h.Step = d.step; base == nil && c.Kind == KindNode {
+	if h.Step = d.step; base == nil && c.Kind == KindNode && !d.copy {
 		h.Step = 1 // a thread that begins with a finished step
 	}
 	if base != nil {
 		h.Parent, h.ParentSeq = base.ID, base.Seq
-		h.Step = base.Step + stepOf(c.Kind)
+		if !d.copy {
+			h.Step = base.Step + stepOf(c.Kind)
+		}
 		h.Coordination = cmp.Or(h.Coordination, base.Coordination)
 		h.Graph = cmp.Or(h.Graph, base.Graph)
 	}

@@ -31,6 +31,9 @@ type Draft struct {
 	inherit []*Gate // decided gates that a forked thread takes along
 	cancel  bool    // ends a branch that was asked to cancel
 	step    uint64  // the count of steps that a forked thread begins with
+
+	copy    bool             // step is the checkpoint's own count, and the status is taken as it is
+	answers map[ID]*Decision // of open gates that the checkpoint leaves behind; others are cancelled
 }
 
 // A Change is a new checkpoint, told as a change of its parent.

@@ -19,6 +19,7 @@ type Observer struct {
 	Evicted func(ObserverEvent) // the retention cap removed a checkpoint
 
 	Released func(ObserverEvent) // a thread was released
+	Copied   func(ObserverEvent) // a thread was copied; Source names the original
 }
 
 // An ObserverEvent tells of one operation.
@@ -30,7 +31,7 @@ type ObserverEvent struct {
 	Source       *Source  // for Forked
 	Header       *Header  // for Saved, Loaded and Forked
 	Gate         *Gate    // for Decided
-	Count        int      // for Deleted: checkpoints that went; for Released: that the version has
+	Count        int      // for Deleted: checkpoints that went; for Released: that the version has; for Copied: that were copied
 	Release      *Release // for Released
 }
 
@@ -54,6 +55,7 @@ func Tee(obs ...*Observer) *Observer {
 		Evicted: each(func(o *Observer) func(ObserverEvent) { return o.Evicted }),
 
 		Released: each(func(o *Observer) func(ObserverEvent) { return o.Released }),
+		Copied:   each(func(o *Observer) func(ObserverEvent) { return o.Copied }),
 	}
 }
 
@@ -98,6 +100,12 @@ func (o *Observer) evicted(log *slog.Logger, h *Header, at time.Time) {
 func (o *Observer) released(log *slog.Logger, r *Release) {
 	if o != nil {
 		call(log, "released", o.Released, ObserverEvent{At: r.At, Thread: r.Thread, Release: r, Count: r.Checkpoints})
+	}
+}
+
+func (o *Observer) copied(log *slog.Logger, e ObserverEvent) {
+	if o != nil {
+		call(log, "copied", o.Copied, e)
 	}
 }
 

@@ -129,7 +129,7 @@ func (a *appending) withdraw() {
 	}
 	for _, w := range a.t.info.Waiting {
 		if !decided(w.ID) {
-			a.decision(&Decision{Gate: w.ID, Verdict: Cancel, By: "posthouse", Reason: "the thread was released", At: a.at.UTC()}, w.Seq)
+			a.decision(&Decision{Gate: w.ID, Verdict: Cancel, By: "posthouse", Reason: "the thread was released", At: a.at.UTC(), Trail: w.Trail}, w.Seq)
 		}
 	}
 }

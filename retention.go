@@ -32,6 +32,13 @@ func (r *retention) due(limit int) bool {
 	return r.count > bar+bar/64
 }
 
+// added counts n more checkpoints.
+func (r *retention) added(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count += n
+}
+
 // deleted takes n checkpoints off the count.
 func (r *retention) deleted(n int) {
 	r.mu.Lock()

@@ -183,6 +183,17 @@ func (t *threadTree) remove(seq uint64) {
 	}
 }
 
+// firstRevision returns where the checkpoint at seq was first saved.
+func (t *threadTree) firstRevision(seq uint64) uint64 {
+	all := t.revisions[t.nodes[seq].header.ID]
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i] <= seq && t.nodes[all[i]].header.Revision == 0 {
+			return all[i]
+		}
+	}
+	return seq
+}
+
 // subtree returns seq and all kept checkpoints below it.
 func (t *threadTree) subtree(seq uint64) []uint64 {
 	out := []uint64{seq}

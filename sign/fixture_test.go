@@ -134,6 +134,7 @@ func fillInto(t testing.TB, store posthouse.Store, signer posthouse.Signer) *fil
 			must[*posthouse.Release](t)(l.Release(ctx, "versions", &posthouse.ReleaseOptions{Tags: []string{"stable"}}))
 		}
 	}
+	must[*posthouse.ThreadInfo](t)(l.CopyThread(ctx, "order-1", "order-2", nil))
 	must[*posthouse.Deleted](t)(l.DropRelease(ctx, "versions", "2", &posthouse.DeleteOptions{By: "alice"}))
 	return f
 }

@@ -27,7 +27,7 @@ func TestVerifyCleanStore(t *testing.T) {
 	if n := countEntries(t, f.store); r.Entries != n || r.Covered+r.Uncovered != n {
 		t.Errorf("entries %d, covered %d, uncovered %d; the store has %d", r.Entries, r.Covered, r.Uncovered, n)
 	}
-	if r.Threads != 5 || len(seen) != 5 || r.Removed != 1 || r.Bytes == 0 || r.Records == 0 || r.Checkpoints == 0 {
+	if r.Threads != 6 || len(seen) != 6 || r.Removed != 1 || r.Bytes == 0 || r.Records == 0 || r.Checkpoints == 0 {
 		t.Errorf("report %+v, %d threads reported", r, len(seen))
 	}
 	if len(r.Keys) != 1 || r.Keys[0].ID != key.KeyID() || r.Keys[0].Valid != r.Keys[0].Signatures || r.Keys[0].Valid == 0 {

@@ -264,7 +264,7 @@ func TestWitnessBesideAWriter(t *testing.T) {
 	for _, th := range head.Threads {
 		names = append(names, th.Thread)
 	}
-	if want := []string{"again", "gone", "hand", "versions"}; !slices.Equal(names, want) {
+	if want := []string{"again", "gone", "hand", "order-2", "versions"}; !slices.Equal(names, want) {
 		t.Errorf("the statement is about %v, want %v", names, want)
 	}
 }
