@@ -81,7 +81,7 @@ func (c *checker[S]) node(of *node[S]) {
 	if n.more {
 		c.problem("node %q has more than one NodeOptions", n.name)
 	}
-	if p := n.opt.Retry.validate(); p != "" {
+	if p := n.opt.Retry.Validate(); p != "" {
 		c.problem("the Retry of node %q: %s", n.name, p)
 	}
 	if n.opt.Timeout < 0 || n.opt.IdleTimeout < 0 {

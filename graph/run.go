@@ -48,7 +48,7 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, emit fu
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	s, err := engine.Begin(ctx, a.ledger, engine.SessionOptions{Thread: thread, Branch: o.Branch, Run: o.Run})
+	s, err := engine.Begin(ctx, a.ledger, engine.SessionOptions{Thread: thread, Branch: o.Branch, Run: o.Run, Hold: a.hold})
 	if err != nil {
 		return nil, err
 	}

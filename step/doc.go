@@ -12,7 +12,8 @@
 // A result is known by the execution it belongs to, its name, and how many calls
 // of that name came before. Call steps in the same order each time: the state,
 // earlier results and the answers of gates are the same in each execution, but
-// a clock, a random number and the order of a map are not.
+// a clock, a random number and the order of a map are not: [Now] and [NewID]
+// are recorded.
 // A replay that asks for another step than the recorded one fails before it
 // runs anything, naming both.
 //
@@ -27,10 +28,24 @@
 // execution too: what does not survive its codec (unexported fields, a nil map
 // that becomes an empty one) is missed at once, not after a restart.
 //
+// # Steps beside each other
+//
+// A [Group] runs steps at once, each with a name and a result of its own; [Map]
+// runs one for each item of a list. Each is on record as soon as it is done:
+// one that fails or waits, or a crash, costs the others nothing.
+//
+//	prices, err := step.Map(ctx, "price", cities, fetch, step.GroupOptions{Limit: 8})
+//
+// # Trying again
+//
+// [DoWith] takes a [Retry] and a timeout for each attempt. Attempts are on
+// record, so a restart neither gives a step its budget back nor forgets when
+// its next attempt is due.
+//
 // # Caveats
 //
-// Steps of one node that run at once must say so: give them the context of
-// [Unordered]. A step may call steps and ask gates itself, with the context its
+// Goroutines of a node that call steps themselves, without a Group, must say so:
+// give them the context of [Unordered]. A step may call steps and ask gates itself, with the context its
 // function was given. Names are 1 to 200 bytes of UTF-8 without control
 // characters and '>'. In a loop that goes on past failures, put the item into
 // the name, so that a reader of the log knows which is which.

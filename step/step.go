@@ -2,6 +2,7 @@ package step
 
 import (
 	"context"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -9,8 +10,20 @@ import (
 
 // Options refine [DoWith]. The zero value is what [Do] uses.
 type Options struct {
-	Effect posthouse.Effect // what doing the step again would do to the world; kept with the result
-	Codec  posthouse.Codec  // encodes the result; default [posthouse.JSON]. Keep it: a recorded result is decoded by it
+	Effect  posthouse.Effect // what doing the step again would do to the world; kept with the result
+	Codec   posthouse.Codec  // encodes the result; default [posthouse.JSON]. Keep it: a recorded result is decoded by it
+	Retry   Retry            // of a step that fails; default: it is not tried again
+	Timeout time.Duration    // of one attempt, whose context then ends with a [TimeoutError]; 0: none
+}
+
+func (o *Options) validate(name string) error {
+	if p := o.Retry.Validate(); p != "" {
+		return invalid("retry", "of step "+name+": "+p, "")
+	}
+	if o.Timeout < 0 {
+		return invalid("timeout", "of step "+name+" is negative", "")
+	}
+	return nil
 }
 
 // Do returns the recorded result of this call, or runs fn and records what it
@@ -28,29 +41,56 @@ func Do[T any](ctx context.Context, name string, fn func(context.Context) (T, er
 // DoWith is [Do] with options.
 func DoWith[T any](ctx context.Context, name string, o Options, fn func(context.Context) (T, error)) (T, error) {
 	var zero T
-	if fn == nil {
-		return zero, invalid("fn", "of step "+name+" is nil", "")
+	c, err := begin(ctx, name, &o, fn == nil)
+	if err != nil {
+		return zero, err
+	}
+	v, err := run(ctx, c, name, &o, fn)
+	if err != nil {
+		return zero, err
+	}
+	return posthouse.Decode[T](v, o.codec())
+}
+
+// begin counts the call and finds its result.
+func begin(ctx context.Context, name string, o *Options, empty bool) (*engine.Call, error) {
+	if empty {
+		return nil, invalid("fn", "of step "+name+" is nil", "")
+	}
+	if err := o.validate(name); err != nil {
+		return nil, err
 	}
 	task, ok := engine.From(ctx)
 	if !ok {
-		return zero, invalid("context", "of step "+name+" carries no task",
+		return nil, invalid("context", "of step "+name+" carries no task",
 			"call step.Do below a node, flow or handler, with the context it was given")
 	}
-	codec := o.Codec
-	if codec == nil {
-		codec = posthouse.JSON
+	return task.Call(ctx, name, engine.StepOptions{Effect: o.Effect, Retry: o.Retry})
+}
+
+// run returns the result of a call, from the record or from fn.
+func run[T any](ctx context.Context, c *engine.Call, name string, o *Options, fn func(context.Context) (T, error)) (posthouse.Value, error) {
+	if v, ok := c.Recorded(); ok {
+		return v, nil
 	}
-	v, err := task.Do(ctx, name, o.Effect, func(ctx context.Context) (posthouse.Value, error) {
+	work := func(ctx context.Context) (posthouse.Value, error) {
 		t, err := fn(ctx)
 		if err != nil {
 			return posthouse.Value{}, err
 		}
-		return posthouse.Encode(codec, t)
-	})
-	if err != nil {
-		return zero, err
+		return posthouse.Encode(o.codec(), t)
 	}
-	return posthouse.Decode[T](v, codec)
+	if o.Timeout > 0 {
+		work = limited(name, o.Timeout, work)
+	}
+	return c.Run(ctx, work)
+}
+
+func (o *Options) codec() posthouse.Codec {
+	if o.Codec == nil {
+		return posthouse.JSON
+	}
+	return o.Codec
 }
 
 // Key returns an idempotency key for the step whose function ctx was given to:

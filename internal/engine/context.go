@@ -11,7 +11,7 @@ type contextKey int
 const (
 	keyTask contextKey = iota
 	keyScope
-	keyUnordered
+	keyOrder
 	keyDrain
 	keyPrincipal
 )
@@ -62,10 +62,24 @@ func StepKey(ctx context.Context) (string, bool) {
 	return thread + "/" + sc.task.key + "/" + sc.name + "/" + itoa(sc.occurrence), true
 }
 
+// An order says what the places of steps mean to a replay, if not everything.
+type order int
+
+const (
+	unordered order = iota + 1
+	beside
+)
+
 // Unordered returns a context below which steps may run at once: no order is
 // expected of them, nor of any step of the execution after them.
 func Unordered(ctx context.Context) context.Context {
-	return context.WithValue(ctx, keyUnordered, true)
+	return context.WithValue(ctx, keyOrder, unordered)
+}
+
+// Beside returns a context for steps that are begun one after another, in the
+// same order each time, and run beside each other: see [Task.Call].
+func Beside(ctx context.Context) context.Context {
+	return context.WithValue(ctx, keyOrder, beside)
 }
 
 // WithDrain returns a context whose programs are asked to stop between two
@@ -78,11 +92,15 @@ func WithDrain(ctx context.Context, drain <-chan struct{}) context.Context {
 // branch stays running; whoever holds it next goes on from its head. Models
 // ask before each node.
 func Draining(ctx context.Context) bool {
-	drain, _ := ctx.Value(keyDrain).(<-chan struct{})
 	select {
-	case <-drain:
+	case <-drainOf(ctx):
 		return true
 	default:
 		return false
 	}
+}
+
+func drainOf(ctx context.Context) <-chan struct{} {
+	drain, _ := ctx.Value(keyDrain).(<-chan struct{})
+	return drain
 }

@@ -57,8 +57,10 @@ type replay struct {
 	left    int                     // outermost results and gates not asked for yet; 0 once something new was
 }
 
-func newReplay(e *posthouse.Execution) *replay {
-	if e == nil || len(e.Steps)+len(e.Gates) == 0 {
+// newReplay returns what a run on the branch finds. A question that is open on
+// the branch it was forked from is put anew.
+func newReplay(e *posthouse.Execution, branch string) *replay {
+	if e == nil || cap(e.Steps)+len(e.Gates) == 0 {
 		return nil
 	}
 	r := &replay{
@@ -77,8 +79,11 @@ func newReplay(e *posthouse.Execution) *replay {
 		}
 	}
 	for _, g := range e.Gates {
+		if g.Decision == nil && g.Branch != branch {
+			continue
+		}
 		k := occurrence{g.Name, g.Occurrence}
-		if isWait(g) && !strings.Contains(g.Name, nested) {
+		if isWait(g) && outermost(g.Name) > 0 {
 			r.place(g)
 		}
 		if r.gates[k] == nil {
@@ -144,6 +149,21 @@ func (r *replay) follow(name string, n uint32) (s, instead *posthouse.StepRecord
 	return r.take(name, n), nil
 }
 
+// member is take for a call that was begun in its place of the order and ran
+// beside what followed it, so that its record may stand anywhere behind.
+func (r *replay) member(name string, n uint32) *posthouse.StepRecord {
+	if r == nil {
+		return nil
+	}
+	for i, s := range r.order {
+		if s.Name == name && s.Occurrence == n && s.Value.Codec == codecFailed {
+			r.order = r.order[:i] // this time it may succeed: anything may follow
+			break
+		}
+	}
+	return r.take(name, n)
+}
+
 // isWait reports whether the gate is a wait of the program itself, whose place
 // in the order counts like that of a step.
 func isWait(g *posthouse.Gate) bool {
@@ -185,36 +205,36 @@ type call struct {
 	occurrence uint32
 	recorded   *posthouse.StepRecord
 	top        bool // directly in the task, and its order counts
+	beside     bool // directly in the task, begun in order, but run beside others
 	done       bool
+	waits      bool // it ended because something in it waits
 }
 
-// begin counts a call and finds its result.
-func (t *Task) begin(ctx context.Context, name string) (*call, error) {
-	return t.enter(ctx, name, false)
-}
-
-// enter is begin for a call that, if it is free, need not be on record: it may
-// come before what the record has next.
-func (t *Task) enter(ctx context.Context, name string, free bool) (*call, error) {
+// enter counts a call and finds its result. One that is free need not be on
+// record: it may come before what the record has next.
+func (t *Task) enter(ctx context.Context, name string, free bool, c *call) error {
 	if err := CheckName("step", name); err != nil {
-		return nil, err
+		return err
 	}
 	t.Beat()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return nil, t.over("step", name)
+		return t.over("step", name)
 	}
 	if t.disorder != nil {
-		return nil, t.disorder
+		return t.disorder
 	}
-	c := &call{name: scoped(ctx, t, name)}
+	c.name = scoped(ctx, t, name)
 	if err := checkLength("step", c.name); err != nil {
-		return nil, err
+		return err
 	}
-	c.top = len(c.name) == len(name) && ctx.Value(keyUnordered) == nil
+	if len(c.name) == len(name) {
+		order := ctx.Value(keyOrder)
+		c.top, c.beside = order == nil, order == beside
+	}
 	if c.top && t.running != "" {
-		return nil, &posthouse.Error{
+		return &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "step",
 			Message: fmt.Sprintf("%q began while step %q of the same task was running", name, t.running),
 			Hint:    "mark the context with step.Unordered before running steps at once, or use the context that the outer step was given",
@@ -229,8 +249,10 @@ func (t *Task) enter(ctx context.Context, name string, free bool) (*call, error)
 				Thread: t.session.thread, Task: t.key,
 				Asked: callName(c.name, c.occurrence), Recorded: callName(instead.Name, instead.Occurrence),
 			}
-			return nil, t.disorder
+			return t.disorder
 		}
+	case c.beside:
+		c.recorded = t.replay.member(c.name, c.occurrence)
 	default:
 		if t.replay != nil && len(c.name) == len(name) {
 			t.replay.order = nil
@@ -240,7 +262,7 @@ func (t *Task) enter(ctx context.Context, name string, free bool) (*call, error)
 	if c.recorded == nil && c.top {
 		t.running = c.name
 	}
-	return c, nil
+	return nil
 }
 
 // leave ends a call that ran. One that recorded nothing failed: the step that
@@ -248,10 +270,12 @@ func (t *Task) enter(ctx context.Context, name string, free bool) (*call, error)
 func (t *Task) leave(c *call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !c.top {
+	switch {
+	case c.top:
+		t.running = ""
+	case !c.beside || c.waits:
 		return
 	}
-	t.running = ""
 	if !c.done {
 		t.survived = append(t.survived, posthouse.Step{
 			Task: t.key, Name: c.name, Occurrence: c.occurrence, Value: posthouse.Value{Codec: codecFailed},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -14,6 +15,8 @@ type SessionOptions struct {
 	Thread string // required
 	Branch string // default [posthouse.MainBranch]
 	Run    string // the run's id, a label on what it writes; default a new id
+
+	Hold time.Duration // a step's next attempt that is due sooner is waited for by the step itself, a later one parks the thread
 }
 
 // A Session is one run over one branch of a thread under a lease. It is safe
@@ -22,6 +25,7 @@ type Session struct {
 	ledger              *posthouse.Ledger
 	thread, branch, run string
 	claim               *posthouse.Claim
+	hold                time.Duration
 
 	mu    sync.Mutex
 	head  *posthouse.Header
@@ -31,6 +35,7 @@ type Session struct {
 	sure  bool                            // the claim is on record, or nobody else could run the thread
 	err   error                           // the first failed commit
 	ended bool
+	amend func(*posthouse.Draft)
 
 	pending map[string][]*posthouse.Signal // next signals of the branch, by name
 }
@@ -49,7 +54,7 @@ func Begin(ctx context.Context, l *posthouse.Ledger, o SessionOptions) (*Session
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{ledger: l, thread: o.Thread, branch: o.Branch, run: o.Run, claim: claim}
+	s := &Session{ledger: l, thread: o.Thread, branch: o.Branch, run: o.Run, claim: claim, hold: o.Hold}
 	if err := s.find(ctx); err != nil {
 		return nil, errors.Join(err, s.End(ctx))
 	}
@@ -117,6 +122,9 @@ func (s *Session) commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Co
 	if s.ended {
 		return nil, &posthouse.Error{Code: posthouse.CodeClosed, Message: "the run of thread " + strconv.Quote(s.thread) + " has ended"}
 	}
+	if s.amend != nil && d.Checkpoint == nil {
+		s.amend(d)
+	}
 	s.want = ""
 	if s.head != nil {
 		s.want = s.head.ID
@@ -134,6 +142,15 @@ func (s *Session) commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Co
 	}
 	s.track(d, c)
 	return c, nil
+}
+
+// Amend has fn add to each draft without a checkpoint, before it is committed,
+// for a model that makes checkpoints of steps. It is called under a lock and
+// must not use the session. Nil ends it: no call is under way when Amend returns.
+func (s *Session) Amend(fn func(*posthouse.Draft)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.amend = fn
 }
 
 // secure puts the claim on record before something acts, unless a commit has,
@@ -214,7 +231,7 @@ func (s *Session) recorded(ctx context.Context, key string) (*replay, error) {
 		}
 		s.known = known
 	}
-	return newReplay(s.known[key]), nil
+	return newReplay(s.known[key], s.branch), nil
 }
 
 // Reread forgets what was read of the step's executions: somebody else may have

@@ -31,6 +31,7 @@ type Task struct {
 	active    func() // called whenever the execution shows that it lives
 	closed    bool   // the execution is over
 	inner     []*Task
+	repeats   bool // a step of it may be tried again
 }
 
 // Close ends the execution: steps and questions that code of it still comes
@@ -114,53 +115,17 @@ func (t *Task) Replaying() bool {
 // [posthouse.ErrConflict] if somebody was faster; then the session is over.
 func (t *Task) Secure(ctx context.Context) error { return t.session.secure(ctx) }
 
-// Do returns the recorded result of the next occurrence of name. If there is
-// none it runs fn and commits its result, as an entry of its own and together
-// with what is held, before it returns. An error of fn is returned and not
-// recorded; so are those of [Task.Secure] and of a cancelled context, before fn
-// runs. [OrderError] if the
-// replay asks in another order than the record's.
-//
-// The name is 1 to 200 bytes of UTF-8 without control characters and '>'.
-func (t *Task) Do(ctx context.Context, name string, effect posthouse.Effect, fn func(context.Context) (posthouse.Value, error)) (posthouse.Value, error) {
-	c, err := t.begin(ctx, name)
-	if err != nil {
-		return posthouse.Value{}, err
-	}
-	if c.recorded != nil {
-		return c.recorded.Value, nil
-	}
-	defer t.leave(c)
-	if err := context.Cause(ctx); err != nil {
-		return posthouse.Value{}, err
-	}
-	if t.before != nil {
-		if err := t.before(ctx); err != nil {
-			return posthouse.Value{}, err
-		}
-	}
-	if err := t.session.secure(ctx); err != nil {
-		return posthouse.Value{}, err
-	}
-	v, err := fn(t.Scope(ctx, c.name, c.occurrence))
-	if err != nil {
-		return posthouse.Value{}, err
-	}
-	if v.Codec == codecFailed {
-		return posthouse.Value{}, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "codec", Message: "name " + codecFailed + " is reserved"}
-	}
-	if err := t.record(ctx, c, effect, v); err != nil {
-		return posthouse.Value{}, err
-	}
-	return v, nil
-}
-
 // record commits the result of a call with everything that goes before it.
 func (t *Task) record(ctx context.Context, c *call, effect posthouse.Effect, v posthouse.Value) error {
 	return t.recordBy(c, func(before []posthouse.Step) (bool, error) {
 		_, err := t.session.Commit(ctx, &posthouse.Draft{Steps: append(before, posthouse.Step{
 			Task: t.key, Name: c.name, Occurrence: c.occurrence, Effect: effect, Value: v,
 		})})
+		if err == nil {
+			t.mu.Lock()
+			t.keep(c, v)
+			t.mu.Unlock()
+		}
 		return err == nil, err
 	})
 }
@@ -283,6 +248,43 @@ func (t *Task) Open() []*posthouse.Gate {
 		open = append(open, in.Open()...)
 	}
 	return open
+}
+
+// Undecided returns the gates of the execution that have no decision, whether or
+// not this run of it has asked for them again.
+func (t *Task) Undecided() []posthouse.ID {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var ids []posthouse.ID
+	if t.replay != nil {
+		for _, g := range t.replay.gates {
+			if g.Decision == nil {
+				ids = append(ids, g.ID)
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Disorder returns the [OrderError] of the execution, also one that its code
+// swallowed; and, of code that returned, that a recorded step was not asked for.
+func (t *Task) Disorder(returned bool) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.disorder != nil || !returned || t.replay == nil {
+		return t.disorder
+	}
+	for _, s := range t.replay.order {
+		switch s.Value.Codec {
+		case codecFailed:
+			return nil // the code went on differently
+		case codecWait:
+		default:
+			return &OrderError{Thread: t.session.thread, Task: t.key, Asked: "(the end)", Recorded: callName(s.Name, s.Occurrence)}
+		}
+	}
+	return nil
 }
 
 // Waiting reports whether a question of this execution has no decision. A

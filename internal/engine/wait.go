@@ -25,8 +25,8 @@ func (t *Task) Until(ctx context.Context, name string, at time.Time) error {
 	if err := CheckName("sleep", name); err != nil {
 		return err
 	}
-	c, err := t.enter(ctx, sleepPrefix+name, over)
-	if err != nil {
+	c := &call{}
+	if err := t.enter(ctx, sleepPrefix+name, over, c); err != nil {
 		return err
 	}
 	defer t.leaveWait(c)
@@ -64,8 +64,8 @@ func (t *Task) Signal(ctx context.Context, name string, latch bool, timeout time
 	if err := CheckName("signal", name); err != nil {
 		return nil, err
 	}
-	c, err := t.enter(ctx, signalPrefix+name, false)
-	if err != nil {
+	c := &call{}
+	if err := t.enter(ctx, signalPrefix+name, false, c); err != nil {
 		return nil, err
 	}
 	if c.recorded != nil {
@@ -168,17 +168,31 @@ const longestNap = time.Second
 // WaitUntil waits in this process until the ledger's time is at, for waits too
 // short to be worth parking. It returns the context's error if that ends first.
 func WaitUntil(ctx context.Context, l *posthouse.Ledger, at time.Time) error {
+	_, err := wait(ctx, l, at, nil)
+	return err
+}
+
+// WaitOrDrain is WaitUntil that also ends when the program is asked to stop: the
+// time has not come then.
+func WaitOrDrain(ctx context.Context, l *posthouse.Ledger, at time.Time) (come bool, err error) {
+	return wait(ctx, l, at, drainOf(ctx))
+}
+
+func wait(ctx context.Context, l *posthouse.Ledger, at time.Time, drain <-chan struct{}) (come bool, err error) {
 	for {
 		left := at.Sub(l.Now())
 		if left <= 0 {
-			return nil
+			return true, nil
 		}
 		timer := time.NewTimer(min(left, longestNap))
 		select {
 		case <-timer.C:
+		case <-drain:
+			timer.Stop()
+			return false, nil
 		case <-ctx.Done():
 			timer.Stop()
-			return context.Cause(ctx)
+			return false, context.Cause(ctx)
 		}
 	}
 }

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"errors"
+	"math"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Backoff says how the delays between attempts grow.
+type Backoff uint8
+
+// The backoffs, for the n-th retry from 1.
+const (
+	Exponential Backoff = iota // Delay * Factor^(n-1)
+	Linear                     // Delay * n
+	Fixed                      // Delay
+)
+
+// A Retry says how often a node or a step that failed is tried again. The zero value
+// means never. A failed attempt and when the next is due are on record before
+// the wait for it begins: a restart neither forgets nor hastens it.
+type Retry struct {
+	Max      int              // attempts behind the first; at most 100,000
+	Delay    time.Duration    // before the first retry; default 500 ms, negative: none
+	Backoff  Backoff          // how it grows; default Exponential
+	Factor   float64          // of Exponential; default 2
+	MaxDelay time.Duration    // no delay is longer; default 128 s, negative: no limit
+	Jitter   float64          // the share of each delay, 0 to 1, that is drawn at random and taken off
+	On       func(error) bool // whether to try again; default: unless it was a panic or an ErrInvalid
+}
+
+const maxRetry = 100_000
+
+// Validate returns what is wrong with r, "" for nothing.
+func (r *Retry) Validate() (problem string) {
+	switch {
+	case r.Max < 0 || r.Max > maxRetry:
+		return "Max must be 0 to 100,000"
+	case r.Backoff > Fixed:
+		return "Backoff is unknown"
+	case r.Factor < 0 || r.Factor > 0 && r.Factor < 1 || math.IsNaN(r.Factor) || math.IsInf(r.Factor, 0):
+		return "Factor must be 1 or more"
+	case !(r.Jitter >= 0 && r.Jitter <= 1):
+		return "Jitter must be 0 to 1"
+	}
+	return ""
+}
+
+// Wait returns how long to wait before the n-th retry, from 1. draw is a
+// random number in [0, 1).
+func (r *Retry) Wait(n int, draw float64) time.Duration {
+	base, factor, limit := r.Delay, r.Factor, r.MaxDelay
+	switch {
+	case base < 0:
+		return 0
+	case base == 0:
+		base = 500 * time.Millisecond
+	}
+	if factor == 0 {
+		factor = 2
+	}
+	switch {
+	case limit == 0:
+		limit = 128 * time.Second
+	case limit < 0:
+		limit = math.MaxInt64
+	}
+	d := float64(base)
+	switch r.Backoff {
+	case Exponential:
+		d *= math.Pow(factor, float64(n-1))
+	case Linear:
+		d *= float64(n)
+	}
+	if d >= float64(limit) {
+		d = float64(limit)
+	}
+	d -= d * r.Jitter * draw
+	if d >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return time.Duration(d)
+}
+
+// Wants reports whether a failed attempt is to be followed by another.
+func (r *Retry) Wants(err error) bool {
+	if r.On != nil {
+		return r.On(err)
+	}
+	var p *PanicError
+	return !errors.As(err, &p) && !errors.Is(err, posthouse.ErrInvalid)
+}

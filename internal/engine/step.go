@@ -1,0 +1,247 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Work is a step's function.
+type Work func(context.Context) (posthouse.Value, error)
+
+// StepOptions refine a step. The zero value runs it once.
+type StepOptions struct {
+	Effect posthouse.Effect
+	Retry  Retry
+}
+
+// A Call is one use of a step: the n-th of its name in one execution.
+type Call struct {
+	task *Task
+	call
+	opt StepOptions
+}
+
+// Do returns the recorded result of the next occurrence of name. If there is
+// none it runs fn and commits its result, as an entry of its own and together
+// with what is held, before it returns. An error of fn is returned and not
+// recorded; so are those of [Task.Secure] and of a cancelled context, before fn
+// runs. [OrderError] if the
+// replay asks in another order than the record's.
+//
+// The name is 1 to 200 bytes of UTF-8 without control characters and '>'.
+func (t *Task) Do(ctx context.Context, name string, effect posthouse.Effect, fn func(context.Context) (posthouse.Value, error)) (posthouse.Value, error) {
+	c, err := t.Call(ctx, name, StepOptions{Effect: effect})
+	if err != nil {
+		return posthouse.Value{}, err
+	}
+	return c.Run(ctx, fn)
+}
+
+// Call counts one use of a step and finds its result. A call that is not on
+// record must be Run. Below [Beside] it may run beside others.
+func (t *Task) Call(ctx context.Context, name string, o StepOptions) (*Call, error) {
+	c := &Call{task: t, opt: o}
+	if err := t.enter(ctx, name, false, &c.call); err != nil {
+		return nil, err
+	}
+	if o.Retry.Max > 0 && c.recorded == nil {
+		if err := checkLength("step", callName(c.name, c.occurrence)+nested+attemptName); err != nil {
+			t.leave(&c.call)
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// Recorded returns the result that is on record, if any.
+func (c *Call) Recorded() (posthouse.Value, bool) {
+	if c.recorded == nil {
+		return posthouse.Value{}, false
+	}
+	return c.recorded.Value, true
+}
+
+// Run is the rest of [Task.Do].
+func (c *Call) Run(ctx context.Context, fn Work) (posthouse.Value, error) {
+	if c.recorded != nil {
+		return c.recorded.Value, nil
+	}
+	t := c.task
+	defer t.leave(&c.call)
+	if err := context.Cause(ctx); err != nil {
+		return posthouse.Value{}, err
+	}
+	if t.before != nil {
+		if err := t.before(ctx); err != nil {
+			return posthouse.Value{}, err
+		}
+	}
+	if err := t.session.secure(ctx); err != nil {
+		return posthouse.Value{}, err
+	}
+	v, err := c.perform(ctx, fn)
+	if err != nil {
+		c.waits = errors.Is(err, posthouse.ErrWaiting)
+		return posthouse.Value{}, err
+	}
+	if v.Codec == codecFailed {
+		return posthouse.Value{}, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "codec", Message: "name " + codecFailed + " is reserved"}
+	}
+	if err := t.record(ctx, &c.call, c.opt.Effect, v); err != nil {
+		return posthouse.Value{}, err
+	}
+	return v, nil
+}
+
+// attemptName is the name, within the step, under which an attempt that failed
+// is on record.
+const attemptName = "$attempt"
+
+// An Attempt is the record of an attempt that failed and is to be followed by
+// another.
+type Attempt struct {
+	Error string           `json:"error"`
+	Due   posthouse.Millis `json:"due,omitempty"` // when the next one is; 0: at once
+}
+
+// perform runs the function, again if it fails and is to be tried again.
+func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
+	t, inside := c.task, c.task.Scope(ctx, c.name, c.occurrence)
+	if c.opt.Retry.Max == 0 {
+		return fn(inside)
+	}
+	attempts, due, err := c.past()
+	if err != nil {
+		return posthouse.Value{}, err
+	}
+	for {
+		if err := c.await(ctx, inside, attempts, due); err != nil {
+			return posthouse.Value{}, err
+		}
+		var v posthouse.Value
+		err := Guard(func() (err error) { v, err = fn(inside); return err })
+		if err == nil || !c.again(ctx, attempts, err) {
+			return v, err
+		}
+		a := Attempt{Error: cleanText(err.Error())}
+		due = time.Time{}
+		if d := c.opt.Retry.Wait(attempts+1, rand.Float64()); d > 0 {
+			due = roundUp(t.session.ledger.Now().Add(d))
+			a.Due = posthouse.Millis(due.UnixMilli())
+		}
+		if e := c.failed(ctx, a, attempts); e != nil {
+			return v, errors.Join(err, e)
+		}
+		attempts++
+		t.rewind(callName(c.name, c.occurrence) + nested)
+	}
+}
+
+// again reports whether an attempt that failed is to be followed by another.
+func (c *Call) again(ctx context.Context, attempts int, err error) (wanted bool) {
+	if attempts >= c.opt.Retry.Max || errors.Is(err, posthouse.ErrWaiting) || ctx.Err() != nil || c.task.session.Err() != nil {
+		return false
+	}
+	return Guard(func() error { wanted = c.opt.Retry.Wants(err); return nil }) == nil && wanted
+}
+
+// past returns how many attempts failed, and when the next is due.
+func (c *Call) past() (attempts int, due time.Time, err error) {
+	t := c.task
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.repeats = true
+	var last *posthouse.StepRecord
+	for name := callName(c.name, c.occurrence) + nested + attemptName; t.replay != nil; attempts++ {
+		rec := t.replay.results[occurrence{name, uint32(attempts)}]
+		if rec == nil {
+			break
+		}
+		last = rec
+	}
+	if last == nil {
+		return 0, due, nil
+	}
+	var a Attempt
+	if err := json.Unmarshal(last.Value.Data, &a); err != nil {
+		return 0, due, err
+	}
+	if a.Due != 0 {
+		due = time.UnixMilli(int64(a.Due))
+	}
+	return attempts, due, nil
+}
+
+// failed puts an attempt on record.
+func (c *Call) failed(ctx context.Context, a Attempt, n int) error {
+	v, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	own := call{name: callName(c.name, c.occurrence) + nested + attemptName, occurrence: uint32(n)}
+	return c.task.record(ctx, &own, c.opt.Effect, posthouse.Value{Codec: posthouse.JSON.Name(), Data: v})
+}
+
+// await waits until the next attempt is due: itself if that is soon, and
+// otherwise by a timer gate.
+func (c *Call) await(ctx, inside context.Context, attempts int, due time.Time) error {
+	s := c.task.session
+	left := due.Sub(s.ledger.Now())
+	if due.IsZero() || left <= 0 {
+		return nil
+	}
+	if left <= s.hold {
+		if come, err := WaitOrDrain(ctx, s.ledger, due); come || err != nil {
+			return err
+		}
+	}
+	_, err := c.task.Ask(inside, posthouse.Gate{
+		Name: "$retry-" + strconv.Itoa(attempts), Kind: posthouse.GateTimer, ExpiresAt: due, Text: "the next attempt of step " + c.name,
+	})
+	return err
+}
+
+// rewind forgets the calls and questions whose names begin with prefix, for
+// another attempt of the step they belong to: it makes the same again.
+func (t *Task) rewind(prefix string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	mine := func(name string, _ uint32) bool { return strings.HasPrefix(name, prefix) }
+	maps.DeleteFunc(t.steps, mine)
+	maps.DeleteFunc(t.asks, mine)
+	t.questions = slices.DeleteFunc(t.questions, func(g posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
+	t.open = slices.DeleteFunc(t.open, func(g *posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
+}
+
+// keep lets a later attempt of this execution find what c recorded within the
+// step. Callers hold t.mu.
+func (t *Task) keep(c *call, v posthouse.Value) {
+	if !t.repeats || !strings.Contains(c.name, nested) {
+		return
+	}
+	if t.replay == nil {
+		t.replay = newReplay(&posthouse.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "")
+	}
+	k := occurrence{c.name, c.occurrence}
+	if t.replay.results[k] == nil {
+		t.replay.results[k] = &posthouse.StepRecord{Step: posthouse.Step{Task: t.key, Name: c.name, Occurrence: c.occurrence, Value: v}}
+	}
+}
+
+// cleanText makes an error fit to be kept: valid text on one line, not too long.
+func cleanText(s string) string {
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+	if len(s) > maxStack {
+		s = strings.ToValidUTF8(s[:maxStack], "")
+	}
+	return s
+}

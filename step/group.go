@@ -1,0 +1,155 @@
+package step
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// DefaultLimit is how many steps of a [Group] run at once.
+const DefaultLimit = 16
+
+// GroupOptions refine a [Group]. Nil is the zero value.
+type GroupOptions struct {
+	Limit   int // steps that run at once; default [DefaultLimit]
+	Options     // of each step
+}
+
+// A Group is steps that run beside each other, below a node, flow or handler.
+// Each is a step like any other: recorded by itself as soon as it is done, and
+// never run again. One that fails stops no other.
+//
+// A replay must begin the same steps in the same order; in what order they end
+// does not matter. Steps may ask questions and sleep: those that wait keep none
+// of the others from finishing, and all their questions are open at once.
+type Group struct {
+	ctx   context.Context
+	opt   GroupOptions
+	slots chan struct{}
+	wg    sync.WaitGroup
+
+	mu   sync.Mutex
+	errs []error // by place; nil for those that did not fail
+}
+
+// NewGroup returns an empty group. ctx is what the node, flow or handler was
+// given; a limit below 0 counts as 1.
+func NewGroup(ctx context.Context, o *GroupOptions) *Group {
+	g := &Group{ctx: engine.Beside(ctx)}
+	if o != nil {
+		g.opt = *o
+	}
+	if g.opt.Limit == 0 {
+		g.opt.Limit = DefaultLimit
+	}
+	g.slots = make(chan struct{}, max(1, g.opt.Limit))
+	return g
+}
+
+// A Future is the result of a step of a group.
+type Future[T any] struct {
+	done  chan struct{}
+	value T
+	err   error
+}
+
+// Get waits for the step and returns what [DoWith] would.
+func (f *Future[T]) Get() (T, error) {
+	<-f.done
+	return f.value, f.err
+}
+
+// Value waits for the step and returns its result, the zero T if it failed.
+func (f *Future[T]) Value() T {
+	<-f.done
+	return f.value
+}
+
+// Go begins a step of the group. It waits while as many run as may at once, and
+// returns when the step has begun. Call it from one goroutine, the one that runs
+// the node, flow or handler, and do not return before [Group.Wait] did.
+func Go[T any](g *Group, name string, fn func(context.Context) (T, error)) *Future[T] {
+	f := &Future[T]{done: make(chan struct{})}
+	place := g.place()
+	c, err := begin(g.ctx, name, &g.opt.Options, fn == nil)
+	if err != nil {
+		f.end(g, place, err)
+		return f
+	}
+	if v, ok := c.Recorded(); ok {
+		f.value, err = posthouse.Decode[T](v, g.opt.codec())
+		f.end(g, place, err)
+		return f
+	}
+	g.slots <- struct{}{}
+	g.wg.Add(1)
+	go func() {
+		defer g.wg.Done()
+		defer func() { <-g.slots }()
+		var v posthouse.Value
+		err := engine.Guard(func() (err error) { v, err = run(g.ctx, c, name, &g.opt.Options, fn); return err })
+		if err == nil {
+			f.value, err = posthouse.Decode[T](v, g.opt.codec())
+		}
+		f.end(g, place, err)
+	}()
+	return f
+}
+
+func (f *Future[T]) end(g *Group, place int, err error) {
+	f.err = err
+	if err != nil {
+		g.mu.Lock()
+		g.errs[place] = err
+		g.mu.Unlock()
+	}
+	close(f.done)
+}
+
+func (g *Group) place() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.errs = append(g.errs, nil)
+	return len(g.errs) - 1
+}
+
+// Wait waits until all steps of the group have ended and returns their errors,
+// joined in the order in which they were begun. If any of them waits for an
+// answer, that is [posthouse.ErrWaiting]: return it.
+func (g *Group) Wait() error {
+	g.wg.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return errors.Join(g.errs...)
+}
+
+// Map runs a step for each item, beside each other, and returns their results
+// in the order of the items. The n-th is the n-th use of the name: keep the
+// order of the items, and append new ones. Items whose step failed have the
+// zero R, and the joined errors are returned with them.
+func Map[T, R any](ctx context.Context, name string, items []T, fn func(context.Context, T) (R, error), o ...GroupOptions) ([]R, error) {
+	if len(o) > 1 {
+		return nil, invalid("options", "are given more than once", "")
+	}
+	if fn == nil {
+		return nil, invalid("fn", "of step "+name+" is nil", "")
+	}
+	var opt *GroupOptions
+	if len(o) == 1 {
+		opt = &o[0]
+	}
+	g := NewGroup(ctx, opt)
+	futures := make([]*Future[R], len(items))
+	for i := range items {
+		futures[i] = Go(g, name, func(ctx context.Context) (R, error) { return fn(ctx, items[i]) })
+	}
+	err := g.Wait()
+	results := make([]R, len(items))
+	for i, f := range futures {
+		results[i] = f.value
+	}
+	return results, err
+}

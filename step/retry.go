@@ -1,0 +1,101 @@
+package step
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A Retry says how often a step that failed is tried again. The zero value
+// means never. A failed attempt and when the next is due are on record before
+// the wait for it begins: a restart neither forgets nor hastens it. A short
+// wait is spent in the step; a longer one parks the thread: the step then
+// returns [posthouse.ErrWaiting]. Its fields:
+//
+//	Max      int              // attempts behind the first; at most 100,000
+//	Delay    time.Duration    // before the first retry; default 500 ms, negative: none
+//	Backoff  Backoff          // how it grows; default Exponential
+//	Factor   float64          // of Exponential; default 2
+//	MaxDelay time.Duration    // no delay is longer; default 128 s, negative: no limit
+//	Jitter   float64          // the share of each delay, 0 to 1, that is drawn at random and taken off
+//	On       func(error) bool // whether to try again; default: unless it was a panic or an ErrInvalid
+//
+// When all attempts failed the last one's error is returned, and nothing is
+// recorded: executed again, the step is tried once more. What it recorded
+// within itself before it failed is found by its next attempt.
+type Retry = engine.Retry
+
+// A Backoff says how the delays between attempts grow.
+type Backoff = engine.Backoff
+
+// The backoffs, for the n-th retry from 1.
+const (
+	Exponential = engine.Exponential // Delay * Factor^(n-1)
+	Linear      = engine.Linear      // Delay * n
+	Fixed       = engine.Fixed       // Delay
+)
+
+// A TimeoutError is an attempt of a step that took longer than Options.Timeout.
+// It matches [context.DeadlineExceeded].
+type TimeoutError struct {
+	Step      string
+	After     time.Duration
+	Abandoned bool // the function does not heed its context: it goes on, and its result is lost
+}
+
+// Error names the step and the limit.
+func (e *TimeoutError) Error() string {
+	s := fmt.Sprintf("posthouse: step %q took longer than %s", e.Step, e.After)
+	if e.Abandoned {
+		s += " and does not heed its context: it was given up"
+	}
+	return s
+}
+
+// Is matches [context.DeadlineExceeded].
+func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// grace is how long a function whose time is up may take to heed its context.
+const grace = time.Second
+
+// limited returns work that ends when its time is up, even if its function
+// does not.
+func limited(name string, after time.Duration, work engine.Work) engine.Work {
+	return func(ctx context.Context) (posthouse.Value, error) {
+		late := &TimeoutError{Step: name, After: after}
+		ctx, cancel := context.WithTimeoutCause(ctx, after, late)
+		defer cancel()
+		type end struct {
+			v   posthouse.Value
+			err error
+		}
+		ended := make(chan end, 1)
+		go func() {
+			var e end
+			e.err = engine.Guard(func() (err error) { e.v, err = work(ctx); return err })
+			ended <- e
+		}()
+		var e end
+		select {
+		case e = <-ended:
+		case <-ctx.Done():
+			wait := time.NewTimer(grace)
+			defer wait.Stop()
+			select {
+			case e = <-ended:
+			case <-wait.C:
+				if context.Cause(ctx) == error(late) {
+					return e.v, &TimeoutError{Step: name, After: after, Abandoned: true}
+				}
+				return e.v, context.Cause(ctx)
+			}
+		}
+		if e.err != nil && context.Cause(ctx) == error(late) {
+			return e.v, late
+		}
+		return e.v, e.err
+	}
+}
