@@ -126,10 +126,7 @@ func (r *logReader) signal(seq uint64) (*Signal, error) {
 	for i := range e.recs {
 		switch rec := &e.recs[i]; {
 		case rec.Signal != nil:
-			s = &Signal{
-				ID: rec.Signal.ID, Thread: r.thread, Name: rec.Signal.Name, By: rec.Signal.By, Latch: rec.Signal.Latch,
-				At: e.Time(), Seq: seq, Value: slices.Clone(e.Bodies[i]),
-			}
+			s = rec.Signal.signal(&e.Entry, e.Bodies[i])
 		case rec.Decision != nil && s != nil:
 			s.Gates = append(s.Gates, rec.Decision.Gate)
 		}
@@ -138,6 +135,12 @@ func (r *logReader) signal(seq uint64) (*Signal, error) {
 		return nil, notFound("signal at entry of thread "+r.thread, seq)
 	}
 	return s, nil
+}
+
+func (s *SignalInfo) signal(e *Entry, body []byte) *Signal {
+	return &Signal{
+		ID: s.ID, Thread: e.Thread, Name: s.Name, Value: slices.Clone(body), By: s.By, Latch: s.Latch, At: e.Time(), Seq: e.Seq,
+	}
 }
 
 // send adds the signal and the decisions of the gates that it answers, which

@@ -60,9 +60,10 @@ type Lease struct {
 // Branch returns the head of a branch.
 func (t *ThreadInfo) Branch(name string) (BranchHead, bool) { return headOf(t.Branches, name) }
 
-// Runnable reports whether any branch can be moved without being told.
+// Runnable reports whether any branch can be moved without being told, or is to
+// be cancelled: whoever was asked to follow that request may be gone.
 func (t *ThreadInfo) Runnable() bool {
-	return slices.ContainsFunc(t.Branches, func(b BranchHead) bool { return b.Status.Runnable() })
+	return len(t.Cancelling) > 0 || slices.ContainsFunc(t.Branches, func(b BranchHead) bool { return b.Status.Runnable() })
 }
 
 // Apply takes the summary over one more entry. The entry must follow the tail,

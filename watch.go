@@ -24,6 +24,8 @@ type Event struct {
 	Vote       *Decision    `json:"vote,omitempty"`
 	Assignment *Assignment  `json:"assignment,omitempty"`
 	Release    *ReleaseInfo `json:"release,omitempty"`
+	Signal     *Signal      `json:"signal,omitempty"`
+	Take       *TakeInfo    `json:"take,omitempty"`
 }
 
 // A WatchQuery says what to watch from where.
@@ -95,9 +97,13 @@ func (l *Ledger) events(ctx context.Context, e *Entry, recs []Record) ([]*Event,
 		r := &recs[i]
 		ev := &Event{
 			Cursor: e.Cursor, Kind: r.Kind, Thread: e.Thread, Seq: e.Seq, At: e.Time(),
-			Checkpoint: r.Checkpoint, Step: r.Step, Claim: r.Claim, Removal: r.Removal, Release: r.Release,
+			Checkpoint: r.Checkpoint, Step: r.Step, Claim: r.Claim, Removal: r.Removal, Release: r.Release, Take: r.Take,
 		}
 		switch {
+		case r.Signal != nil:
+			if body, err = l.open(ctx, e, recs, i); err == nil {
+				ev.Signal = r.Signal.signal(e, body)
+			}
 		case r.Gate != nil && e.Bodies[i] == nil:
 			ev.Gate = &Gate{ID: r.Gate.ID, Name: r.Gate.Name, Thread: e.Thread, Branch: r.Gate.Branch, Seq: e.Seq, Hash: e.Hash}
 		case r.Gate != nil:

@@ -17,6 +17,13 @@ func (r *Runner) move(ctx context.Context, thread string, forced []string) (out 
 	if err != nil {
 		return r.unread(ctx, thread, err)
 	}
+	changed, retry := r.settle(ctx, info)
+	if changed {
+		if info, err = r.ledger.Thread(ctx, thread); err != nil {
+			return r.unread(ctx, thread, err)
+		}
+	}
+	out.retry = retry
 	ran := map[posthouse.BranchHead]error{}
 	foreign := false
 	for _, b := range info.Branches {
@@ -69,6 +76,7 @@ func (r *Runner) judge(ctx context.Context, before, after *posthouse.ThreadInfo,
 		switch {
 		case elsewhere(err): // until it parks, or its owner is gone
 			out.retry = max(out.retry, 2*r.opt.Poll)
+		case errors.Is(err, posthouse.ErrCancelled) && !now.Status.Runnable():
 		case err != nil && !errors.Is(err, posthouse.ErrWaiting) && now.Status.Runnable():
 			r.log(ctx, "cannot go on with a thread; trying again", after.Thread, b.Branch, err)
 			out.retry = maxPause

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -171,7 +172,7 @@ func (r *Runner) watch(ctx context.Context) {
 // hear takes a hint from what somebody wrote.
 func (r *Runner) hear(e *posthouse.Event) {
 	switch {
-	case e.Decision != nil:
+	case e.Decision != nil, e.Signal != nil && strings.HasPrefix(e.Signal.Name, "$"):
 		r.Kick(e.Thread)
 	case e.Gate != nil && (!e.Gate.ExpiresAt.IsZero() || e.Gate.Escalation != nil):
 		select {

@@ -1,0 +1,52 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// settle puts on record what has become of a thread without anybody's doing:
+// deadlines that passed, escalations, and requests to cancel that no run
+// follows any more. It reports whether the thread's summary is another one now,
+// and after which pause to look again, 0 for none.
+func (r *Runner) settle(ctx context.Context, t *posthouse.ThreadInfo) (changed bool, retry time.Duration) {
+	now := r.ledger.Now()
+	var err error
+	for _, w := range t.Waiting {
+		what := "expired"
+		switch {
+		case isPast(w.ExpiresAt, now):
+			_, err = r.ledger.Expire(ctx, w.ID)
+		case isPast(w.EscalateAt, now):
+			what = "escalated"
+			_, err = r.ledger.Escalate(ctx, w.ID)
+		default:
+			continue
+		}
+		switch {
+		case err == nil, errors.Is(err, posthouse.ErrDecided), errors.Is(err, posthouse.ErrExpired), errors.Is(err, posthouse.ErrNotFound):
+			changed = true
+		default:
+			r.log(ctx, "cannot record that gate "+string(w.ID)+" "+what+"; trying again", t.Thread, w.Branch, err)
+			retry = maxPause
+		}
+	}
+	for _, m := range t.Cancelling {
+		h, err := r.ledger.Cancel(ctx, t.Thread, &posthouse.CancelOptions{Branch: m.Branch})
+		switch {
+		case err == nil && h.Status != posthouse.StatusCancelled:
+			retry = max(retry, 2*r.opt.Poll) // the run that has the thread will, or is gone by then
+		case err == nil, errors.Is(err, posthouse.ErrNotFound):
+			changed = true
+		default:
+			r.log(ctx, "cannot cancel a branch; trying again", t.Thread, m.Branch, err)
+			retry = maxPause
+		}
+	}
+	return changed, retry
+}
+
+func isPast(t, now time.Time) bool { return !t.IsZero() && !t.After(now) }
