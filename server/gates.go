@@ -55,6 +55,7 @@ func gateRoutes() []*route {
 			query: []param{
 				coordParam, threadParam, {name: "checkpoint", kind: idParam, help: "of this checkpoint"},
 				{name: "assignee", kind: textParam, help: "that this person may decide: assigned to them, or to nobody"},
+				{name: "kind", kind: textParam, help: "of this kind; timer, signal and thread are shown only so: nobody decides them"},
 				orderParam, limitParam,
 			},
 			answers: []answer{{http.StatusOK, "open gates", []posthouse.Gate{}, ""}},
@@ -73,7 +74,7 @@ func (s *Server) listGates(w http.ResponseWriter, r *request) error {
 	gates := []*posthouse.Gate{}
 	for g, err := range s.ledger.Gates(r.Context(), posthouse.GateQuery{
 		Thread: r.query["thread"], Coordination: r.query["coordination"], Checkpoint: posthouse.ID(r.query["checkpoint"]),
-		Assignee: r.query["assignee"], Newest: r.query["order"] != "asc", Limit: r.number("limit", defaultLimit),
+		Assignee: r.query["assignee"], Kind: r.query["kind"], Newest: r.query["order"] != "asc", Limit: r.number("limit", defaultLimit),
 	}) {
 		if err != nil {
 			return err

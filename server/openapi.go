@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/posthouse/posthouse"
 )
 
 // object is a JSON object under construction.
@@ -72,7 +74,7 @@ func (d *describer) operation(r *route) object {
 	}
 	var params []object
 	for _, m := range pathParam.FindAllStringSubmatch(r.path, -1) {
-		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": idSchema()})
+		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": pathSchema(m[1])})
 	}
 	for _, p := range r.query {
 		params = append(params, object{"name": p.name, "in": "query", "description": p.help, "schema": p.schema()})
@@ -141,6 +143,14 @@ func operationID(r *route) string {
 
 func idSchema() object {
 	return object{"type": "string", "pattern": `^[A-Za-z0-9._:$-]{1,200}$`}
+}
+
+// pathSchema describes a segment of a path: an id, or a signal's name.
+func pathSchema(name string) object {
+	if name == "signal" {
+		return object{"type": "string", "minLength": 1, "maxLength": posthouse.MaxID}
+	}
+	return idSchema()
 }
 
 func (p *param) schema() object {

@@ -201,8 +201,12 @@ type jsonField struct {
 	help     string // its doc tag
 }
 
-// jsonFields lists the fields of struct t, those of embedded structs included.
+// jsonFields lists the fields of struct t, those of embedded structs included;
+// what is no struct has none.
 func jsonFields(t reflect.Type) (fs []jsonField) {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -107,7 +107,7 @@ func (s *Server) threadLog(w http.ResponseWriter, r *request) error {
 			break
 		}
 		for i := range e.Records {
-			if e.Records[i].Kind == posthouse.RecordGate || e.Records[i].Kind == posthouse.RecordDecision {
+			if k := e.Records[i].Kind; k == posthouse.RecordGate || k == posthouse.RecordDecision || k == posthouse.RecordSignal {
 				size += e.Records[i].Size
 			}
 		}

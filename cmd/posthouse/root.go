@@ -93,7 +93,7 @@ func (a *app) commands() []*cobra.Command {
 		}
 		all = append(all, cs...)
 	}
-	add(groupRun, a.devCmd(), a.serveCmd(), a.sendCmd(), a.resumeCmd(), a.replayCmd())
+	add(groupRun, a.devCmd(), a.serveCmd(), a.sendCmd(), a.signalCmd(), a.resumeCmd(), a.replayCmd())
 	add(groupDecide, a.inboxCmd())
 	add(groupDecide, a.decideCmds()...)
 	add(groupDecide, a.delegateCmd())

@@ -16,13 +16,13 @@ func (a *app) threadCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "thread",
 		Aliases: []string{"threads"},
-		Short:   "List, show, delete, export and import threads",
+		Short:   "List, show, cancel, delete, export and import threads",
 		Example: `  posthouse thread list --waiting
   posthouse thread show order-1234`,
 		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.threadList(), a.threadShow(), a.threadDelete(), a.threadExport(), a.threadImport())
+	cmd.AddCommand(a.threadList(), a.threadShow(), a.threadCancel(), a.threadDelete(), a.threadExport(), a.threadImport())
 	return cmd
 }
 

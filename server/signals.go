@@ -1,0 +1,81 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/posthouse/posthouse"
+)
+
+type cancelBody struct {
+	Branch string `json:"branch,omitempty" doc:"main unless given"`
+	Reason string `json:"reason,omitempty" doc:"goes on record; at most 4,000 bytes"`
+}
+
+func signalRoutes() []*route {
+	const path = "/api/threads/{id}"
+	return []*route{
+		{
+			method: http.MethodPost, path: path + "/signals/{signal}", role: Approver, summary: "Send a signal to a thread", handle: (*Server).sendSignal,
+			notes: "The body is its value, any JSON of at most 1 MiB; none is null. It is on record whether or not anything waits for it; what waits goes on. " +
+				"Each is taken once on each branch, oldest first. With an id, sending the same again sends nothing and answers as before.",
+			query: []param{
+				{name: "id", kind: idParam, help: "the signal's id, so that it can be sent again safely"},
+				{name: "latch", kind: boolParam, def: "false", help: "true: it answers all that waits for its name"},
+				{name: "early", kind: boolParam, def: "false", help: "true: also to a thread that is not there yet"},
+			},
+			body: json.RawMessage{}, answers: []answer{{http.StatusOK, "the signal, with the gates it answered", posthouse.Signal{}, ""}},
+		},
+		{
+			method: http.MethodPost, path: path + "/cancel", role: Operator, summary: "Cancel a branch of a thread", handle: (*Server).cancelThread,
+			notes: "A branch that nobody runs ends at once, its gates are cancelled. A run is asked to stop and ends its branch. What is done or cancelled stays as it is.",
+			body:  cancelBody{}, answers: []answer{
+				{http.StatusOK, "the branch's head: it has ended", posthouse.Header{}, ""},
+				{http.StatusAccepted, "its head for now: whoever runs it was asked", posthouse.Header{}, ""},
+			},
+		},
+	}
+}
+
+func (s *Server) sendSignal(w http.ResponseWriter, r *request) error {
+	thread, err := r.id("id")
+	if err != nil {
+		return err
+	}
+	var value json.RawMessage
+	if err := r.decode(&value); err != nil {
+		return err
+	}
+	// The client may leave: what it sent is recorded all the same.
+	sent, err := s.ledger.Signal(context.WithoutCancel(r.Context()), string(thread), posthouse.Signal{
+		ID: posthouse.ID(r.query["id"]), Name: r.PathValue("signal"), Value: value, By: r.actor.Name,
+		Latch: r.query["latch"] == "true", Early: r.query["early"] == "true",
+	})
+	if err != nil {
+		return err
+	}
+	return writeJSON(w, http.StatusOK, sent)
+}
+
+func (s *Server) cancelThread(w http.ResponseWriter, r *request) error {
+	thread, err := r.id("id")
+	if err != nil {
+		return err
+	}
+	var b cancelBody
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	h, err := s.ledger.Cancel(context.WithoutCancel(r.Context()), string(thread), &posthouse.CancelOptions{
+		Branch: b.Branch, By: r.actor.Name, Reason: b.Reason,
+	})
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if h.ID == "" || h.Status != posthouse.StatusCancelled && h.Status != posthouse.StatusDone {
+		status = http.StatusAccepted
+	}
+	return writeJSON(w, status, h)
+}
