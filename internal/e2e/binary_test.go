@@ -47,6 +47,7 @@ func build(m *testing.M) int {
 
 // A house is a data directory, and the server on it while one runs.
 type house struct {
+	flags []string // more of dev
 	t     *testing.T
 	dir   string
 	url   string
@@ -89,7 +90,7 @@ func newHouse(t *testing.T) *house {
 // returns them.
 func (h *house) start() (banner string) {
 	h.t.Helper()
-	cmd := exec.Command(binary, "dev", "--addr", "127.0.0.1:0", "--data-dir", h.dir)
+	cmd := exec.Command(binary, append([]string{"dev", "--addr", "127.0.0.1:0", "--data-dir", h.dir}, h.flags...)...)
 	cmd.Env = environment()
 	cmd.Stderr = h.log
 	out, err := cmd.StdoutPipe()

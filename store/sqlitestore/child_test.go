@@ -72,6 +72,8 @@ func child(mode, path string) error {
 				return err
 			}
 		}
+	case "rewrap":
+		return rewrapForEver(ctx, s)
 	case "limited":
 		return appendUntilItFails(ctx, s)
 	}
