@@ -41,6 +41,7 @@ func DenyAll(context.Context, *posthouse.Gate) Handling { return Deny }
 type SessionOptions struct {
 	By       string                      // the principal in whose name tools run; default: whose request the run is
 	Announce func(*posthouse.Gate) error // shows an approval to people, without blocking; an error denies. Nil: nobody can be asked
+	Decided  func(*posthouse.Gate)       // is told of each answer before the call goes on; must not block
 	Policy   Policy                      // default: ask for every call
 	Now      func() time.Time            // default [time.Now]
 }
@@ -215,6 +216,10 @@ func (s *Session) Decide(id posthouse.ID, d posthouse.Decision) (*posthouse.Gate
 	}
 	g := *p.gate
 	g.Decision = &d
+	if s.opt.Decided != nil {
+		shown := g
+		_ = engine.Guard(func() error { s.opt.Decided(&shown); return nil }) // who listens does not decide
+	}
 	sent := d
 	p.done <- &sent
 	return &g, nil

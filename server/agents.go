@@ -42,6 +42,7 @@ func agentRoutes() []*route {
 		rs = append(rs, &route{
 			method: http.MethodGet, path: path, role: Operator, summary: "Talk to an agent over a WebSocket", handle: (*Server).socket, style: socket,
 			notes: "Each text message is a request. Frames are JSON: {\"type\":\"text\",\"text\"}, {\"type\":\"event\",\"event\"}, {\"type\":\"reply\",\"reply\"} and {\"type\":\"error\",\"error\": a problem}. " +
+				"A tool that needs an approval asks by the event {\"type\":\"approval_required\",\"id\",\"tool\",\"arguments\",\"message\",\"expiresInSeconds\"}; the message /__approval/{id}/approve, deny or respond answers it. Closing denies it. " +
 				"The token comes as the subprotocol posthouse.bearer.TOKEN beside posthouse, in the header Authorization, or in the first message: {\"token\":\"...\"}.",
 			query:   []param{{name: "thread", kind: idParam, help: "work on this thread; each request has its own unless given"}},
 			answers: []answer{{http.StatusSwitchingProtocols, "a WebSocket", nil, "application/octet-stream"}},

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
 )
 
 // A frame is one item of what a running call tells its client: an event of a
@@ -52,6 +53,8 @@ type message struct {
 	thread string // "": a new one
 	by     string
 	feed   *feed // nil: the outcome is all that is wanted
+
+	approvals *gate.Session // who approves tools; nil: nobody, so they do not run
 }
 
 // A call is a message that an agent works on.
@@ -117,6 +120,9 @@ func (s *Server) run(a Agent, m message) (reply *Reply, err error) {
 			s.log.Warn("an agent did not take a request", attrs...)
 		}
 	}()
+	if m.approvals != nil {
+		ctx = m.approvals.With(ctx)
+	}
 	o := &HandleOptions{Thread: m.thread, By: m.by, Text: func(string) {}, Event: func(AgentEvent) {}}
 	if m.feed != nil {
 		o.Text = func(t string) { m.feed.send(frame{"text", textFrame{t}}) }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 )
@@ -111,6 +112,9 @@ func (r *request) decision(b *decideBody, v posthouse.Verdict) (*posthouse.Decis
 func actingFor(t Token, by string) (name, actor string, err error) {
 	if by == "" || by == t.Name {
 		return t.Name, "", nil
+	}
+	if strings.HasPrefix(by, "policy:") || by == "posthouse" {
+		return "", "", invalid("by", "%q is not a person's name but the runtime's", by)
 	}
 	if err := permit(t, Operator); err != nil {
 		return "", "", &posthouse.Error{

@@ -44,7 +44,9 @@ type answer struct {
 
 // allRoutes is the whole surface of the server.
 func allRoutes() []*route {
-	return slices.Concat(checkpointRoutes(), gateRoutes(), threadRoutes(), signalRoutes(), agentRoutes(), systemRoutes(), pageRoutes())
+	return slices.Concat(
+		checkpointRoutes(), gateRoutes(), approvalRoutes(), threadRoutes(), signalRoutes(), agentRoutes(), systemRoutes(), pageRoutes(),
+	)
 }
 
 // mux routes by the table. What the table does not have is 404 or 405, and

@@ -89,12 +89,13 @@ type Server struct {
 	tick     func(time.Duration) (<-chan time.Time, func())
 	hosts    hostList
 
-	routes   []*route
-	handler  http.Handler
-	openapi  []byte
-	pages    *pages
-	sessions *sessions
-	ready    *readiness
+	routes    []*route
+	handler   http.Handler
+	openapi   []byte
+	pages     *pages
+	sessions  *sessions
+	approvals approvals
+	ready     *readiness
 
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc

@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/coder/websocket"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
 )
 
 const (
@@ -50,8 +52,72 @@ type conversation struct {
 	w     http.ResponseWriter // for the log line and the request's id
 	r     *request
 	conn  *websocket.Conn
-	actor Token  // zero until it is known
 	leave func() // gives the place among the streams back
+
+	mu    sync.Mutex
+	actor Token         // zero until it is known
+	tools *gate.Session // what its tools ask; nil until the actor is known
+	feed  *feed         // of the message that is worked on
+}
+
+// who returns who is at the other end, and the session of their tools.
+func (c *conversation) who() (Token, *gate.Session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.actor, c.tools
+}
+
+// admit notes who is at the other end.
+func (c *conversation) admit(t Token) {
+	tools := c.s.approvals.begin(&gate.SessionOptions{By: t.Name, Announce: c.announce, Decided: c.decided, Now: c.s.now})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.actor, c.tools = t, tools
+}
+
+// announce shows an approval.
+func (c *conversation) announce(g *posthouse.Gate) error { return c.tell(requiredEvent(g)) }
+
+// decided shows its answer, before what follows from it.
+func (c *conversation) decided(g *posthouse.Gate) {
+	_ = c.tell(approvalEvent{Type: "approval_resolved", ID: g.ID, Decision: g.Decision}) // it counts, heard or not
+}
+
+// tell sends an event between the other frames of the message that is worked on.
+func (c *conversation) tell(e approvalEvent) error {
+	c.mu.Lock()
+	f := c.feed
+	c.mu.Unlock()
+	if f == nil {
+		return errGone
+	}
+	f.send(frame{"event", e})
+	select {
+	case <-f.gone:
+		return errGone
+	default:
+		return nil
+	}
+}
+
+var errGone = errors.New("server: the client is gone")
+
+// answer handles a text that answers an approval, while the message whose tool
+// asked is still worked on, and reports whether it was one.
+func (c *conversation) answer(ctx context.Context, text string) bool {
+	m, ok := gate.ParseMessage(text)
+	actor, _ := c.who()
+	if !ok || actor.Name == "" {
+		return false // a stranger's first message is their token
+	}
+	if ok, err := c.s.tokens.current(actor); err != nil || !ok {
+		return false // the next message ends the conversation
+	}
+	if _, err := c.s.resolve(m, actor); err != nil {
+		e := approvalEvent{Type: "approval_refused", ID: m.ID, Error: problemOf(err, c.w.Header().Get(requestIDHeader))}
+		_ = c.write(ctx, frame{"event", e}) // a client that is gone is noticed by the reader
+	}
+	return true
 }
 
 // socketFrame is a message to the client. The member named by Type is set.
@@ -84,8 +150,16 @@ func (s *Server) socket(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	c := &conversation{s: s, w: w, r: r, actor: r.actor, leave: leave}
+	c := &conversation{s: s, w: w, r: r, leave: leave}
 	defer func() { c.leave() }()
+	if r.actor.Name != "" {
+		c.admit(r.actor)
+	}
+	defer func() {
+		if c.tools != nil {
+			s.approvals.end(c.tools)
+		}
+	}()
 	// The origin was checked before; Accept checks it again.
 	c.conn, err = websocket.Accept(w, r.Request, &websocket.AcceptOptions{Subprotocols: []string{socketProtocol}})
 	if err != nil {
@@ -156,6 +230,9 @@ func (c *conversation) read(ctx context.Context, inbox chan<- string) {
 			_ = c.conn.Close(websocket.StatusInvalidFramePayloadData, "not valid UTF-8")
 			return
 		}
+		if c.answer(ctx, string(data)) {
+			continue
+		}
 		select {
 		case inbox <- string(data):
 		default:
@@ -180,7 +257,12 @@ func (c *conversation) take(ctx context.Context, text string) bool {
 		c.refuse(unauthenticated())
 		return false
 	}
-	m := message{agent: c.r.PathValue("agent"), text: text, thread: c.r.query["thread"], by: c.actor.Name, feed: newFeed()}
+	m := message{
+		agent: c.r.PathValue("agent"), text: text, thread: c.r.query["thread"], by: c.actor.Name, feed: newFeed(), approvals: c.tools,
+	}
+	c.mu.Lock()
+	c.feed = m.feed
+	c.mu.Unlock()
 	if _, err := c.s.start(m); err != nil {
 		noteError(c.w, err)
 		return c.write(ctx, frame{"error", err}) == nil
@@ -220,7 +302,8 @@ func (c *conversation) login(text string) bool {
 		return false
 	}
 	c.leave()
-	c.actor, c.leave = tok, leave
+	c.leave = leave
+	c.admit(tok)
 	return true
 }
 

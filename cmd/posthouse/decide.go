@@ -45,7 +45,8 @@ func (a *app) decideCmd(verb, short, example string) *cobra.Command {
 		Short: short,
 		Long: short + `.
 
-GATE is a gate's id, or that of a checkpoint that waits at one gate. The
+GATE is a gate's id, or that of a checkpoint that waits at one gate, or that of
+an approval (apr_...) that a tool waits for on its caller's connection. The
 decision is on record before anything it sets off, and there is one: who comes
 second gets exit code 4 and the first decision. The command then waits for the
 work that follows and prints the checkpoint it led to.`,
@@ -87,6 +88,9 @@ func (a *app) decide(ctx context.Context, id string, d *deciding) error {
 			return err
 		}
 	}
+	if strings.HasPrefix(id, "apr_") {
+		return a.decideApproval(ctx, c, id, d, body)
+	}
 	path := "/api/checkpoints"
 	if strings.HasPrefix(id, "gate-") {
 		path = "/api/gates"
@@ -99,6 +103,28 @@ func (a *app) decide(ctx context.Context, id string, d *deciding) error {
 		return err
 	}
 	return a.follow(&answer)
+}
+
+// decideApproval answers an approval that waits in a session of the server.
+func (a *app) decideApproval(ctx context.Context, c *rest.Client, id string, d *deciding, body map[string]any) error {
+	verb := d.verb
+	switch {
+	case verb == "reject":
+		verb = "deny"
+	case verb == "cancel", d.request != "", d.shown != "":
+		return &posthouse.Error{
+			Code: posthouse.CodeInvalid, Message: "an approval takes approve, reject, edit and respond, without --request and --shown", Hint: "reject it",
+		}
+	}
+	var g posthouse.Gate
+	if err := c.Do(ctx, http.MethodPost, "/api/approvals"+rest.Path(id, verb), nil, body, &g); err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.Encode(&g)
+	}
+	a.Line("%s", tree.Decision(g.Decision))
+	return nil
 }
 
 func (a *app) decisionValue(d *deciding) (json.RawMessage, error) {
