@@ -29,6 +29,10 @@
 // questions it asks in the same entry. [Ledger.Decide] is the only door by
 // which an answer comes in.
 //
+// A thread that waits is parked at gates, whatever it waits for: a person, a time,
+// a signal ([Ledger.Signal]). [Ledger.Cancel] ends a branch, or asks the run that
+// has it to.
+//
 // # What is promised
 //
 //   - A call that returned is durable, where the store says so. A failed save

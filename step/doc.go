@@ -42,6 +42,23 @@
 // record, so a restart neither gives a step its budget back nor forgets when
 // its next attempt is due.
 //
+// # Waiting
+//
+// [Sleep], [Until] and [Signal] park the thread by returning
+// [posthouse.ErrWaiting]: return it, and nothing is held until the time or the
+// signal has come. Like steps they are told apart by name and number, and have
+// their place in the order. A signal that came before the wait is taken at once,
+// the oldest first, each by one wait on a branch.
+//
+//	if err := step.Sleep(ctx, "cool off", 24*time.Hour); err != nil {
+//		return err
+//	}
+//	paid, err := step.Signal[Payment](ctx, "paid", step.SignalOptions{Timeout: 48 * time.Hour})
+//
+// A wait that was over when it was first asked for is not on record: give Until
+// a time that does not change between executions (from the state, or from a
+// step), or the replay may find it in another place.
+//
 // # Caveats
 //
 // Goroutines of a node that call steps themselves, without a Group, must say so:

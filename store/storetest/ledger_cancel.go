@@ -1,0 +1,110 @@
+package storetest
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+)
+
+func (d *desk) cancel(thread, reason string, c *posthouse.Claim) *posthouse.Header {
+	d.Helper()
+	h, err := d.Cancel(d.ctx, thread, &posthouse.CancelOptions{By: "alice", Reason: reason, Claim: c})
+	d.ok(err)
+	return h
+}
+
+func ledgerCancelParked(t *T) {
+	d, other := t.desk(posthouse.Options{}), t.desk(posthouse.Options{})
+	_, err := d.Cancel(t.ctx, "t", nil)
+	d.wantErr(err, posthouse.ErrNotFound)
+	c := d.ask("t", posthouse.Gate{Name: "ok?"})
+	h := other.cancel("t", "called off", nil)
+	if h.Kind != posthouse.KindCancel || h.Status != posthouse.StatusCancelled || h.Parent != c.Checkpoint.ID || h.Step != c.Checkpoint.Step || h.Error != "called off" || h.By != "alice" {
+		t.Errorf("the last checkpoint is %+v", h)
+	}
+	g, err := d.Gate(t.ctx, c.Gates[0].ID)
+	t.ok(err)
+	if g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
+		t.Errorf("the gate is %+v", g.Decision)
+	}
+	tail := d.tail("t")
+	if again := d.cancel("t", "again", nil); again.ID != h.ID || d.tail("t") != tail {
+		t.Errorf("cancelled again: %+v", again)
+	}
+	_, err = d.Cancel(t.ctx, "t", &posthouse.CancelOptions{Branch: "other"})
+	d.wantErr(err, posthouse.ErrNotFound)
+	done, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "u", Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}})
+	t.ok(err)
+	if h := d.cancel("u", "late", nil); h.ID != done.Checkpoint.ID {
+		t.Errorf("a done thread: %+v", h)
+	}
+}
+
+func ledgerCancelRun(t *T) {
+	d := t.desk(posthouse.Options{})
+	claim, err := d.Claim(t.ctx, "t", "r")
+	t.ok(err)
+	draft := func(s posthouse.Status) *posthouse.Draft {
+		return &posthouse.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: s, Next: []string{"n"}}}
+	}
+	_, err = d.Commit(t.ctx, draft(posthouse.StatusRunning))
+	t.ok(err)
+	if h := d.cancel("t", "called off", nil); h.Status != posthouse.StatusRunning {
+		t.Errorf("the head is %+v", h)
+	}
+	select {
+	case <-claim.Cancelled(""):
+	default:
+		t.Error("the run was not told")
+	}
+	tail := d.tail("t")
+	d.cancel("t", "again", nil)
+	if d.tail("t") != tail {
+		t.Error("asked twice")
+	}
+	_, err = d.Commit(t.ctx, draft(posthouse.StatusDone))
+	d.wantErr(err, posthouse.ErrCancelled)
+	info, err := t.desk(posthouse.Options{}).Thread(t.ctx, "t")
+	t.ok(err)
+	if len(info.Cancelling) != 1 || !info.Runnable() {
+		t.Errorf("the thread is %+v", info)
+	}
+	if h := d.cancel("t", "", claim); h.Status != posthouse.StatusCancelled || h.Error != "called off" || h.By != "alice" {
+		t.Errorf("ended with %+v", h)
+	}
+	info, err = d.Thread(t.ctx, "t")
+	t.ok(err)
+	if len(info.Cancelling) != 0 || info.Lease.Held || info.Runnable() {
+		t.Errorf("the thread is %+v", info)
+	}
+}
+
+func ledgerCancelOrDone(t *T) {
+	for range 10 {
+		d := t.desk(posthouse.Options{})
+		thread := string(d.NewID())
+		claim, err := d.Claim(t.ctx, thread, "r")
+		t.ok(err)
+		draft := func(s posthouse.Status) *posthouse.Draft {
+			return &posthouse.Draft{Thread: thread, Claim: claim, Checkpoint: &posthouse.Change{Status: s}}
+		}
+		_, err = d.Commit(t.ctx, draft(posthouse.StatusRunning))
+		t.ok(err)
+		var ended, asked error
+		var wg sync.WaitGroup
+		wg.Go(func() { _, ended = d.Commit(t.ctx, draft(posthouse.StatusDone)) })
+		wg.Go(func() { _, asked = d.Cancel(t.ctx, thread, nil) })
+		wg.Wait()
+		t.ok(asked)
+		want := posthouse.StatusDone
+		if ended != nil {
+			if !errors.Is(ended, posthouse.ErrCancelled) {
+				t.Fatalf("the run was told %v", ended)
+			}
+			want = posthouse.StatusCancelled
+			d.cancel(thread, "", claim)
+		}
+		d.wantStatus(thread, want)
+	}
+}
