@@ -46,6 +46,7 @@ var laws = []law{
 		"walks through the whole house"},
 
 	{"graph", []string{".", "internal/engine"}, nil, "a model meets another only in the Ledger"},
+	{"flow", []string{".", "internal/engine"}, nil, "a model meets another only in the Ledger"},
 	{"step", []string{".", "internal/engine"}, nil, "a model meets another only in the Ledger"},
 	{"coord", []string{".", "internal/engine"}, nil, "a model meets another only in the Ledger"},
 	{"gate", []string{".", "internal/engine"}, []string{"github.com/google/jsonschema-go"},

@@ -267,6 +267,19 @@ func (t *Task) Undecided() []posthouse.ID {
 	return ids
 }
 
+// Completed returns the name of the outermost step of the execution whose result
+// the steps of a draft end with, "" if they do not.
+func (t *Task) Completed(steps []posthouse.Step) string {
+	if len(steps) == 0 {
+		return ""
+	}
+	s := &steps[len(steps)-1]
+	if s.Task != t.key || s.Value.Codec == codecFailed || outermost(s.Name) == 0 {
+		return ""
+	}
+	return s.Name
+}
+
 // Disorder returns the [OrderError] of the execution, also one that its code
 // swallowed; and, of code that returned, that a recorded step was not asked for.
 func (t *Task) Disorder(returned bool) error {

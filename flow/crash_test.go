@@ -1,0 +1,3 @@
+package flow_test
+
+func child() bool { return false }

@@ -1,0 +1,113 @@
+package flow
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Func is a flow's function. It is executed again from its top whenever the
+// thread is resumed; steps, waits and questions that are on record answer at
+// once, so it must come by them in the same order each time.
+//
+// It returns its output when it is done, an error that wraps
+// [posthouse.ErrWaiting] (from gate.Ask, step.Sleep and the like) to park, and
+// any other error when it failed.
+type Func[In, Out any] func(ctx context.Context, in In) (Out, error)
+
+// A Flow is a named function that can be run over threads.
+type Flow[In, Out any] struct {
+	name string
+	fn   Func[In, Out]
+}
+
+// New returns a flow. The name is 1 to 200 bytes of [A-Za-z0-9._:$-]; threads
+// remember it. [Flow.Open] says what is wrong with it.
+func New[In, Out any](name string, fn Func[In, Out]) *Flow[In, Out] {
+	return &Flow[In, Out]{name: name, fn: fn}
+}
+
+// Options refine an App. Nil is the zero value.
+type Options struct {
+	// Steps without checkpoints: only the input, waits, failures and the end
+	// make one. The results of steps are recorded all the same.
+	FewCheckpoints bool
+
+	HoldFor time.Duration   // a sleep or retry that is due sooner is waited for by the run itself, a later one only parks the thread; default 10 s, negative: none
+	Codec   posthouse.Codec // of input and output; default [posthouse.JSON]
+}
+
+// DefaultHoldFor stands for Options.HoldFor where it is zero.
+const DefaultHoldFor = 10 * time.Second
+
+// Open binds the flow to a Ledger. [posthouse.ErrInvalid].
+func (f *Flow[In, Out]) Open(ledger *posthouse.Ledger, o *Options) (*App[In, Out], error) {
+	if o == nil {
+		o = &Options{}
+	}
+	if err := posthouse.ID(f.name).Validate(); err != nil {
+		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "name", Message: fmt.Sprintf("%q of the flow is not an id", f.name), Err: err}
+	}
+	switch {
+	case f.fn == nil:
+		return nil, invalid("fn", "of flow %q is nil", f.name)
+	case ledger == nil:
+		return nil, invalid("ledger", "is required")
+	}
+	a := &App[In, Out]{ledger: ledger, name: f.name, fn: f.fn, few: o.FewCheckpoints, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)), codec: o.Codec}
+	if a.codec == nil {
+		a.codec = posthouse.JSON
+	}
+	return a, nil
+}
+
+// An App is a flow on a Ledger. It is safe for concurrent use, and holds
+// nothing of a thread between calls. Where a method takes the name of a thread,
+// "" is [posthouse.DefaultThread].
+type App[In, Out any] struct {
+	ledger *posthouse.Ledger
+	name   string
+	fn     Func[In, Out]
+	few    bool
+	hold   time.Duration
+	codec  posthouse.Codec
+}
+
+// Name returns the flow's name: what threads say they are run by.
+func (a *App[In, Out]) Name() string { return a.name }
+
+// Names of the parts of a thread's state.
+const (
+	partInput  = "input"
+	partOutput = "output"
+)
+
+// A Result is where an execution of the function parked or ended.
+type Result[Out any] struct {
+	Output     Out // what the function returned, if Status is done
+	Thread     string
+	Branch     string
+	Run        string
+	Checkpoint posthouse.ID     // the branch's head; "" before the first
+	Status     posthouse.Status // done, waiting, cancelled; running if it was asked to drain, or if somebody else runs it; failed or interrupted where it was not resumed
+	Waiting    []posthouse.Gate // what it waits for, if Status is waiting
+	Error      string           // why it failed, if Status is failed
+}
+
+func invalid(field, format string, args ...any) *posthouse.Error {
+	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
+}
+
+// one returns the only element of optional options.
+func one[T any](opts []T) (o T, err error) {
+	switch len(opts) {
+	case 0:
+		return o, nil
+	case 1:
+		return opts[0], nil
+	}
+	return o, invalid("options", "are given %d times; give them once", len(opts))
+}

@@ -1,0 +1,187 @@
+package flow
+
+import (
+	"cmp"
+	"context"
+	"iter"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Snapshot is a checkpoint of a thread: the input, a step that was done
+// (Kind event, Node is the step's name), a wait, a failure, or the end.
+type Snapshot[In, Out any] struct {
+	posthouse.Header
+	Input    In
+	Output   Out // of the execution that is done with it; in the middle of one, what the one before it returned
+	Metadata map[string]string
+}
+
+// StateOptions say which state is wanted. The zero value is the head of main.
+type StateOptions struct {
+	Branch     string       // default main; with Node: any
+	Checkpoint posthouse.ID // this one
+	Node       string       // the newest checkpoint of this step
+}
+
+// State returns a checkpoint of the thread. [posthouse.ErrNotFound].
+func (a *App[In, Out]) State(ctx context.Context, thread string, o ...StateOptions) (*Snapshot[In, Out], error) {
+	opt, err := one(o)
+	if err != nil {
+		return nil, err
+	}
+	thread = cmp.Or(thread, posthouse.DefaultThread)
+	if opt.Checkpoint == "" {
+		c, err := a.ledger.Latest(ctx, posthouse.LatestQuery{Thread: thread, Branch: opt.Branch, Node: opt.Node})
+		if err != nil {
+			return nil, err
+		}
+		return a.snapshot(c)
+	}
+	c, err := a.ledger.Get(ctx, opt.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	if c.Thread != thread {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeNotFound, Message: "checkpoint " + string(c.ID) + " is not of thread " + thread,
+			Hint: "it belongs to thread " + c.Thread,
+		}
+	}
+	return a.snapshot(c)
+}
+
+// Result returns where the thread's branch stands, without executing anything.
+// [posthouse.ErrNotFound].
+func (a *App[In, Out]) Result(ctx context.Context, thread string, o ...StateOptions) (*Result[Out], error) {
+	s, err := a.State(ctx, thread, o...)
+	if err != nil {
+		return nil, err
+	}
+	return a.resultOf(ctx, s)
+}
+
+// result is Result of a checkpoint.
+func (a *App[In, Out]) result(ctx context.Context, id posthouse.ID) (*Result[Out], error) {
+	c, err := a.ledger.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.snapshot(c)
+	if err != nil {
+		return nil, err
+	}
+	return a.resultOf(ctx, s)
+}
+
+func (a *App[In, Out]) resultOf(ctx context.Context, s *Snapshot[In, Out]) (*Result[Out], error) {
+	res := &Result[Out]{Thread: s.Thread, Branch: s.Branch, Run: s.Run, Checkpoint: s.ID, Status: s.Status, Error: s.Error}
+	switch s.Status {
+	case posthouse.StatusDone:
+		res.Output = s.Output
+	case posthouse.StatusWaiting:
+		for g, err := range a.ledger.Gates(ctx, posthouse.GateQuery{Thread: s.Thread, All: true}) {
+			if err != nil {
+				return nil, err
+			}
+			if g.Branch == s.Branch {
+				res.Waiting = append(res.Waiting, *g)
+			}
+		}
+	}
+	return res, nil
+}
+
+func (a *App[In, Out]) snapshot(c *posthouse.Checkpoint) (*Snapshot[In, Out], error) {
+	s := &Snapshot[In, Out]{Header: c.Header, Metadata: c.Metadata}
+	var err error
+	if v, ok := c.State[partInput]; ok {
+		if s.Input, err = posthouse.Decode[In](v, a.codec); err != nil {
+			return nil, err
+		}
+	}
+	if v, ok := c.State[partOutput]; ok {
+		s.Output, err = posthouse.Decode[Out](v, a.codec)
+	}
+	return s, err
+}
+
+// HistoryOptions narrow a history. The zero value is all of it.
+type HistoryOptions struct {
+	Branch string // only this branch; default all
+	Node   string // only this step's checkpoints
+	Kind   string // only this kind, such as posthouse.KindEvent
+	After  string // go on behind the snapshot with this Cursor
+	Limit  int    // 0: no limit
+}
+
+// History yields the thread's checkpoints, newest first. An unknown thread has
+// none. An error is the last element.
+func (a *App[In, Out]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[In, Out], error] {
+	return func(yield func(*Snapshot[In, Out], error) bool) {
+		opt, err := one(o)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		q := posthouse.Query{
+			Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: opt.Branch, Node: opt.Node, Kind: opt.Kind,
+			After: opt.After, Limit: opt.Limit, Descending: true,
+		}
+		for c, err := range a.ledger.ListStates(ctx, q) {
+			var s *Snapshot[In, Out]
+			if err == nil {
+				s, err = a.snapshot(c)
+			}
+			if !yield(s, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// ForkOptions say where a fork goes. The zero value is a new branch of the
+// same thread.
+type ForkOptions struct {
+	Thread string // a new thread
+	Branch string // the new branch's name; default fork-1, fork-2, ...; not with Thread
+	By     string // who forks
+}
+
+// Fork begins a branch, or a thread, at any checkpoint and returns its first
+// checkpoint; Source says where it came from. Nothing runs until it is resumed:
+// the function is then executed with the steps recorded up to the checkpoint,
+// and what it did behind it is done anew.
+//
+// change, if not nil, edits the input. Steps on record are kept all the same: to
+// do them anew with another input, fork at the checkpoint of kind input.
+func (a *App[In, Out]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(in *In), o ...ForkOptions) (*Snapshot[In, Out], error) {
+	opt, err := one(o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := a.ledger.Get(ctx, checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.owns(&c.Header); err != nil {
+		return nil, err
+	}
+	fork := &posthouse.ForkOptions{Thread: opt.Thread, Branch: opt.Branch, By: opt.By}
+	if change != nil {
+		s, err := a.snapshot(c)
+		if err != nil {
+			return nil, err
+		}
+		change(&s.Input)
+		v, err := posthouse.Encode(a.codec, s.Input)
+		if err != nil {
+			return nil, err
+		}
+		fork.Patch = posthouse.State{partInput: v}
+	}
+	if c, err = a.ledger.Fork(ctx, checkpoint, fork); err != nil {
+		return nil, err
+	}
+	return a.snapshot(c)
+}

@@ -1,0 +1,234 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A run is one call over one branch.
+type run[In, Out any] struct {
+	app  *App[In, Out]
+	sess *engine.Session
+	opt  RunOptions
+	id   string // of the execution, which may have begun in an earlier call
+	key  string // of the execution's steps
+
+	stopped  atomic.Bool // a step was refused because the program drains
+	previous posthouse.Value
+}
+
+// start puts the input on record and executes the function.
+func (r *run[In, Out]) start(ctx context.Context, in In) (*Result[Out], error) {
+	v, err := posthouse.Encode(r.app.codec, in)
+	if err != nil {
+		return nil, err
+	}
+	if h := r.sess.Head(); h != nil {
+		c, err := r.app.ledger.Get(ctx, h.ID)
+		if err != nil {
+			return nil, err
+		}
+		r.previous = c.State[partOutput]
+	}
+	c := r.change(posthouse.KindInput, posthouse.StatusRunning, "")
+	c.By, c.Coordination = r.opt.By, r.opt.Coordination
+	c.Parts = []posthouse.Part{{Name: partInput, Codec: v.Codec, Data: v.Data}}
+	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c}); err != nil {
+		if errors.Is(err, posthouse.ErrCancelled) {
+			return r.cancelled(ctx)
+		}
+		return nil, err
+	}
+	return r.loop(ctx, v, true)
+}
+
+// resume executes the function again.
+func (r *run[In, Out]) resume(ctx context.Context) (*Result[Out], error) {
+	h := r.sess.Head()
+	if h == nil {
+		return nil, unknownThread(r.sess.Thread(), r.sess.Branch())
+	}
+	if h.Run != "" {
+		r.id = h.Run
+	}
+	switch h.Status {
+	case posthouse.StatusDone, posthouse.StatusCancelled:
+		return r.app.result(ctx, h.ID)
+	case posthouse.StatusWaiting:
+		if res, err := r.undecided(ctx); res != nil || err != nil {
+			return res, err
+		}
+	}
+	c, err := r.app.ledger.Get(ctx, h.ID)
+	if err != nil {
+		return nil, err
+	}
+	in, ok := c.State[partInput]
+	if !ok || h.Graph != r.app.name {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "thread", Message: "checkpoint " + string(h.ID) + " has no input of flow " + r.app.name,
+			Hint: "run the thread with an input",
+		}
+	}
+	r.previous = c.State[partOutput]
+	return r.loop(ctx, in, false)
+}
+
+// loop executes the function until it ends or waits for something that does
+// not come while the run waits for it.
+func (r *run[In, Out]) loop(ctx context.Context, in posthouse.Value, fresh bool) (*Result[Out], error) {
+	r.key = r.sess.Key(r.app.name)
+	for {
+		if engine.Draining(ctx) {
+			return r.finish(nil), nil
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		res, again, err := r.execute(ctx, in, fresh)
+		if !again {
+			return res, err
+		}
+		r.sess.Reread()
+		fresh = false
+	}
+}
+
+// execute executes the function once and commits what came of it.
+func (r *run[In, Out]) execute(ctx context.Context, data posthouse.Value, fresh bool) (res *Result[Out], again bool, err error) {
+	task, err := r.sess.TaskWithKey(ctx, r.key, fresh)
+	if err != nil {
+		return nil, false, err
+	}
+	in, err := posthouse.Decode[In](data, r.app.codec)
+	if err != nil {
+		return nil, false, err
+	}
+	task.Before(r.before)
+	if !r.app.few {
+		r.sess.Amend(func(d *posthouse.Draft) { r.amend(task, d) })
+	}
+	out, failed := r.call(ctx, task, in)
+	r.sess.Amend(nil)
+	task.Close()
+	if err := task.Disorder(failed == nil && !task.Waiting()); err != nil {
+		failed = err
+	}
+	switch {
+	case errors.Is(r.sess.Err(), posthouse.ErrCancelled), r.asked() && (failed != nil || task.Waiting()):
+		res, err = r.cancelled(ctx)
+		return res, false, err
+	case r.sess.Err() != nil:
+		return nil, false, broken(r.sess.Err(), failed)
+	case task.Waiting() && !isOrder(failed):
+		return r.park(ctx, task)
+	case errors.Is(failed, posthouse.ErrWaiting):
+		failed = invalid("flow", "%q returned ErrWaiting, but nothing in it waits", r.app.name)
+	case r.stopped.Load():
+		res, err = r.leave(ctx, task)
+		return res, false, err
+	case failed != nil && ctx.Err() != nil:
+		_, err = r.leave(ctx, task)
+		return nil, false, errors.Join(interrupted(ctx, failed), err)
+	}
+	if failed == nil {
+		res, failed, err = r.done(ctx, task, out)
+		if failed == nil {
+			return res, false, err
+		}
+	}
+	return nil, false, r.fail(ctx, task, failed)
+}
+
+// call calls the function. Its context ends when somebody cancels the branch.
+func (r *run[In, Out]) call(ctx context.Context, task *engine.Task, in In) (out Out, err error) {
+	ctx, stop := r.watch(ctx)
+	defer stop()
+	ctx = context.WithValue(task.With(ctx), previousKey{}, &previous{r.previous, r.app.codec})
+	err = engine.Guard(func() (err error) { out, err = r.app.fn(ctx, in); return err })
+	return out, err
+}
+
+// watch returns a context that ends when somebody cancels the branch. The caller
+// must call stop.
+func (r *run[In, Out]) watch(ctx context.Context) (watched context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	ended, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-r.sess.Cancelled():
+			cancel(&posthouse.Error{Code: posthouse.CodeCancelled, Message: "thread " + r.sess.Thread() + " was cancelled"})
+		case <-over:
+		}
+	}()
+	return ctx, func() {
+		close(over)
+		<-ended
+		cancel(nil)
+	}
+}
+
+// before refuses steps that are not on record once the run is to stop.
+func (r *run[In, Out]) before(ctx context.Context) error {
+	if engine.Draining(ctx) {
+		r.stopped.Store(true)
+		return errStopped
+	}
+	return nil
+}
+
+// asked reports whether somebody asked to cancel the branch.
+func (r *run[In, Out]) asked() bool {
+	select {
+	case <-r.sess.Cancelled():
+		return true
+	default:
+		return false
+	}
+}
+
+// change makes a checkpoint that goes on with the function.
+func (r *run[In, Out]) change(kind string, status posthouse.Status, node string) *posthouse.Change {
+	return &posthouse.Change{Kind: kind, Status: status, Run: r.id, Graph: r.app.name, Node: node, Next: []string{r.app.name}}
+}
+
+// amend gives a step's result a checkpoint, so that history shows it and a fork
+// can begin behind it.
+func (r *run[In, Out]) amend(task *engine.Task, d *posthouse.Draft) {
+	if name := task.Completed(d.Steps); name != "" {
+		d.Checkpoint = r.change(posthouse.KindEvent, posthouse.StatusRunning, name)
+		d.Keep = task.Undecided()
+	}
+}
+
+// finish says where the branch stands.
+func (r *run[In, Out]) finish(waiting []posthouse.Gate) *Result[Out] {
+	h := r.sess.Head()
+	return &Result[Out]{
+		Thread: h.Thread, Branch: h.Branch, Run: r.id, Checkpoint: h.ID, Status: h.Status, Waiting: waiting, Error: h.Error,
+	}
+}
+
+// dueSoon returns when the first of the gates is over, if all of them are
+// timers and the run is to wait for that.
+func (r *run[In, Out]) dueSoon(gates []posthouse.Gate) (first time.Time) {
+	for i := range gates {
+		if gates[i].Kind != posthouse.GateTimer {
+			return time.Time{}
+		}
+	}
+	if len(gates) > 0 {
+		first = slices.MinFunc(gates, func(a, b posthouse.Gate) int { return a.ExpiresAt.Compare(b.ExpiresAt) }).ExpiresAt
+	}
+	if first.Sub(r.app.ledger.Now()) > r.app.hold {
+		return time.Time{}
+	}
+	return first
+}

@@ -1,0 +1,161 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// done commits the output. The second result is why it cannot be.
+func (r *run[In, Out]) done(ctx context.Context, task *engine.Task, out Out) (res *Result[Out], failed, err error) {
+	v, err := posthouse.Encode(r.app.codec, out)
+	if err != nil {
+		return nil, err, nil
+	}
+	if out, err = posthouse.Decode[Out](v, r.app.codec); err != nil {
+		return nil, err, nil
+	}
+	c := r.change(posthouse.KindNode, posthouse.StatusDone, r.app.name)
+	c.Next, c.Parts = nil, []posthouse.Part{{Name: partOutput, Codec: v.Codec, Data: v.Data}}
+	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c, Steps: task.Held()}); err != nil {
+		switch {
+		case errors.Is(err, posthouse.ErrCancelled):
+			res, err = r.cancelled(ctx)
+			return res, nil, err
+		case r.sess.Err() != nil:
+			return nil, nil, err
+		}
+		return nil, err, nil
+	}
+	res = r.finish(nil)
+	res.Output = out
+	return res, nil, nil
+}
+
+// fail commits why the function failed. What it asked before stays open.
+func (r *run[In, Out]) fail(ctx context.Context, task *engine.Task, cause error) error {
+	e := &Error{Flow: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Err: cause}
+	c := r.change(posthouse.KindFail, posthouse.StatusFailed, r.app.name)
+	c.Error = clean(cause.Error())
+	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c, Steps: task.Held(), Keep: task.Undecided()}); err != nil {
+		if errors.Is(err, posthouse.ErrCancelled) {
+			_, err = r.cancelled(ctx)
+		}
+		return errors.Join(e, err)
+	}
+	e.Checkpoint = r.sess.Head().ID
+	return e
+}
+
+// leave keeps what is done and lets the thread be resumed.
+func (r *run[In, Out]) leave(ctx context.Context, task *engine.Task) (*Result[Out], error) {
+	if held := task.Held(); len(held) > 0 {
+		if _, err := r.sess.Commit(ctx, &posthouse.Draft{Steps: held}); err != nil {
+			return nil, err
+		}
+	}
+	return r.finish(nil), nil
+}
+
+// cancelled ends the branch.
+func (r *run[In, Out]) cancelled(ctx context.Context) (*Result[Out], error) {
+	h, err := r.sess.FinishCancelled(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case h == nil:
+		return &Result[Out]{Thread: r.sess.Thread(), Branch: r.sess.Branch(), Run: r.id, Status: posthouse.StatusCancelled}, nil
+	}
+	return r.app.result(ctx, h.ID)
+}
+
+// park commits what the function waits for.
+func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result[Out], again bool, err error) {
+	asked, held := task.Questions(), task.Held()
+	parked, err := r.parked(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	var waiting []posthouse.Gate
+	for _, g := range task.Open() {
+		waiting = append(waiting, *g)
+	}
+	if len(asked)+len(held) > 0 || !parked {
+		done, err := r.sess.Commit(ctx, &posthouse.Draft{
+			Checkpoint: r.change(posthouse.KindWait, posthouse.StatusWaiting, r.app.name), Gates: asked, Keep: task.Undecided(), Steps: held,
+		})
+		switch {
+		case errors.Is(err, posthouse.ErrCancelled):
+			res, err = r.cancelled(ctx)
+			return res, false, err
+		case r.sess.Err() != nil:
+			return nil, false, err
+		case err != nil:
+			return nil, false, r.fail(ctx, task, err)
+		}
+		for _, g := range done.Gates {
+			if g.Decision == nil {
+				waiting = append(waiting, g)
+			}
+		}
+	}
+	if r.sess.Head().Status == posthouse.StatusReady {
+		return r.finish(nil), !engine.Draining(ctx), nil
+	}
+	if due := r.dueSoon(waiting); !due.IsZero() {
+		return r.hold(ctx, due, waiting)
+	}
+	return r.finish(waiting), false, nil
+}
+
+// parked reports whether the branch waits already.
+func (r *run[In, Out]) parked(ctx context.Context) (bool, error) {
+	info, err := r.app.ledger.Thread(ctx, r.sess.Thread())
+	if err != nil {
+		return false, err
+	}
+	b, _ := info.Branch(r.sess.Branch())
+	return b.Status == posthouse.StatusWaiting, nil
+}
+
+// undecided returns the result of resuming a branch none of whose waits is
+// over: the function would only wait again.
+func (r *run[In, Out]) undecided(ctx context.Context) (*Result[Out], error) {
+	if parked, err := r.parked(ctx); !parked || err != nil {
+		return nil, err
+	}
+	var waiting []posthouse.Gate
+	for g, err := range r.app.ledger.Gates(ctx, posthouse.GateQuery{Thread: r.sess.Thread(), All: true}) {
+		switch {
+		case err != nil:
+			return nil, err
+		case g.Branch != r.sess.Branch():
+		case !g.ExpiresAt.IsZero() && !r.app.ledger.Now().Before(g.ExpiresAt):
+			return nil, nil
+		default:
+			waiting = append(waiting, *g)
+		}
+	}
+	if len(waiting) == 0 || !r.dueSoon(waiting).IsZero() {
+		return nil, nil
+	}
+	return r.finish(waiting), nil
+}
+
+// hold waits in this process for a time that is near.
+func (r *run[In, Out]) hold(ctx context.Context, due time.Time, waiting []posthouse.Gate) (res *Result[Out], again bool, err error) {
+	inner, stop := r.watch(ctx)
+	come, err := engine.WaitOrDrain(inner, r.app.ledger, due)
+	stop()
+	switch {
+	case r.asked():
+		res, err = r.cancelled(ctx)
+		return res, false, err
+	case err != nil:
+		return nil, false, err
+	}
+	return r.finish(waiting), come, nil
+}
