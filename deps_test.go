@@ -74,7 +74,7 @@ var laws = []law{
 
 // testModules may be imported by tests and by storetest.
 var testModules = []string{
-	"go.uber.org/goleak", "pgregory.net/rapid", "github.com/rogpeppe/go-internal", "github.com/coder/websocket",
+	"github.com/klauspost/compress/zstd", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/rogpeppe/go-internal", "github.com/coder/websocket",
 }
 
 // A goFile is a parsed file of this module.
