@@ -18,6 +18,8 @@ type agenda struct {
 
 	call string // of a subgraph: the execution that called it
 	step uint64 // and the steps it took in this call
+
+	skipped int // steps since the last checkpoint that a completed step made
 }
 
 // planPart keeps what Header.Next cannot say of an agenda; most have none.
@@ -30,6 +32,7 @@ type planJSON struct {
 	Deferred []string            `json:"deferred,omitempty"`
 	Call     string              `json:"call,omitempty"` // of a subgraph, whose tasks are always listed
 	Step     uint64              `json:"step,omitempty"`
+	Skipped  int                 `json:"skipped,omitempty"`
 }
 
 type taskJSON struct {
@@ -65,10 +68,10 @@ func (w *taskJSON) target() target {
 // encode returns the plan part, nil if Next says it all.
 func (g *agenda) encode() ([]byte, error) {
 	sent := slices.ContainsFunc(g.tasks, func(t target) bool { return t.input != nil })
-	if !sent && len(g.arrived)+len(g.deferred) == 0 && g.call == "" {
+	if !sent && len(g.arrived)+len(g.deferred)+g.skipped == 0 && g.call == "" {
 		return nil, nil
 	}
-	p := planJSON{Arrived: g.arrived, Deferred: g.deferred, Call: g.call, Step: g.step}
+	p := planJSON{Arrived: g.arrived, Deferred: g.deferred, Call: g.call, Step: g.step, Skipped: g.skipped}
 	if sent || g.call != "" {
 		p.Tasks = make([]taskJSON, len(g.tasks))
 		for i := range g.tasks {
@@ -89,7 +92,7 @@ func readAgenda(next []string, program posthouse.State, part string) (agenda, er
 			}
 		}
 	}
-	g := agenda{arrived: p.Arrived, deferred: p.Deferred, call: p.Call, step: p.Step, tasks: make([]target, 0, max(len(next), len(p.Tasks)))}
+	g := agenda{arrived: p.Arrived, deferred: p.Deferred, call: p.Call, step: p.Step, skipped: p.Skipped, tasks: make([]target, 0, max(len(next), len(p.Tasks)))}
 	for i := range p.Tasks {
 		g.tasks = append(g.tasks, p.Tasks[i].target())
 	}
@@ -131,7 +134,7 @@ type completion struct {
 
 // after returns the agenda behind a step in which these completed, in order.
 func (a *App[S]) after(g *agenda, done []completion) (agenda, error) {
-	n := agenda{deferred: slices.Clone(g.deferred), call: g.call, step: g.step + 1}
+	n := agenda{deferred: slices.Clone(g.deferred), call: g.call, step: g.step + 1, skipped: g.skipped}
 	if len(done) == 1 && len(g.arrived)+len(g.deferred) == 0 && a.plain(&done[0]) {
 		n.tasks = done[0].next
 		return n, nil

@@ -20,6 +20,7 @@ type App[S any] struct {
 	check       bool
 	width       int
 	failFast    bool
+	snapshots   Snapshots
 	hold        time.Duration
 	plan        *plan
 	nodes       map[string]*node[S]

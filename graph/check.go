@@ -84,6 +84,9 @@ func (c *checker[S]) node(of *node[S]) {
 	if p := n.opt.Retry.Validate(); p != "" {
 		c.problem("the Retry of node %q: %s", n.name, p)
 	}
+	if n.opt.Snapshots > SnapshotNone {
+		c.problem("the Snapshots %d of node %q is unknown", n.opt.Snapshots, n.name)
+	}
 	if n.opt.Timeout < 0 || n.opt.IdleTimeout < 0 {
 		c.problem("a time limit of node %q is negative", n.name)
 	}

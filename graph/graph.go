@@ -55,6 +55,7 @@ type NodeOptions struct {
 	Timeout         time.Duration    // of one attempt; 0: none
 	IdleTimeout     time.Duration    // between two signs of life of an attempt, see [Heartbeat]; 0: none
 	Targets         []string         // of a Command or Task node: where its Commands may lead; empty means anywhere
+	Snapshots       Snapshots        // whether it makes a checkpoint; default as CompileOptions.Snapshots says
 	Effect          posthouse.Effect // what running it again would do to the world; kept with its recorded result
 }
 
@@ -138,6 +139,7 @@ type CompileOptions struct {
 	Concurrency     int             // tasks of one step that run at once; default 16
 	FailFast        bool            // end the other tasks of a step when one failed; by default those that run may finish, since they are paid for
 	HoldFor         time.Duration   // a retry that is due sooner is waited for by the run itself, a later one parks the thread; default 10 s, negative: none
+	Snapshots       Snapshots       // which nodes make checkpoints; default SnapshotAfter: each
 	Codec           posthouse.Codec // of the state's parts; default posthouse.JSON
 	Check           bool            // look for edits in append parts in full after every node, not only when a run parks or ends
 
@@ -167,12 +169,18 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 	if a.codec == nil {
 		a.codec = posthouse.JSON
 	}
+	if a.snapshots = o.Snapshots; a.snapshots == SnapshotDefault {
+		a.snapshots = SnapshotAfter
+	}
 	c := &checker[S]{app: a}
 	if ledger == nil {
 		c.problem("the ledger is nil")
 	}
 	if a.limit < 0 {
 		c.problem("RecursionLimit is negative")
+	}
+	if o.Snapshots > SnapshotNone {
+		c.problem("Snapshots %d is unknown", o.Snapshots)
 	}
 	if a.width < 0 {
 		c.problem("Concurrency is negative")

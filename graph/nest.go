@@ -112,14 +112,14 @@ func innerState(c *posthouse.Checkpoint, prefix string) *posthouse.Checkpoint {
 // with the node around it.
 func (r *run[S]) putInner(ctx context.Context, d posthouse.Draft) (*posthouse.Committed, error) {
 	n, c := r.nest, &r.change
-	parts := c.Program
-	for _, p := range c.Parts {
+	parts := joinParts(r.sinceProgram, c.Program)
+	for _, p := range joinParts(r.since, c.Parts) {
 		p.Name = n.prefix() + p.Name
 		parts = append(parts, p)
 	}
 	r.stop = c.Status == posthouse.StatusInterrupted
 	if n.lifetime == Unkept || len(r.agenda.tasks) == 0 {
-		n.parts = parts
+		r.since, n.parts = joinParts(r.since, c.Parts), parts
 		if len(d.Steps) == 0 {
 			return nil, nil
 		}
@@ -142,10 +142,27 @@ func (r *run[S]) putInner(ctx context.Context, d posthouse.Draft) (*posthouse.Co
 	}}
 	done, err := r.sess.Commit(ctx, &r.draft)
 	if err == nil {
-		r.plan = enc
-		r.trunk.note(parts)
+		r.plan, r.since, r.sinceProgram = enc, nil, nil
+		r.note(parts)
 	}
 	return done, err
+}
+
+// reloadInner is reload for a subgraph.
+func (r *run[S]) reloadInner(ctx context.Context) error {
+	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
+	if err != nil {
+		return err
+	}
+	in := innerState(c, r.nest.prefix())
+	if r.nest.lifetime == Unkept {
+		clear(in.State)
+	}
+	if err := apply(in.State, r.since); err != nil {
+		return err
+	}
+	r.live, err = decode[S](r.app.plan, r.app.codec, r.app.check, in)
+	return err
 }
 
 // cut shortens a path to what a header takes; its end tells more.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // settle ends a step in which not every task completed, and returns nothing if
@@ -100,28 +101,62 @@ func (r *run[S]) park(ctx context.Context, ended []*outcome[S]) (*Result[S], err
 		}
 	}
 	if r.nest != nil {
+		if err := r.keep(ctx); err != nil {
+			return nil, err
+		}
 		e := &innerEnd{waits: true}
 		for _, o := range names {
 			e.open = append(e.open, o.open...)
 		}
 		return nil, e
 	}
-	if len(asked) == 0 {
+	if len(asked) == 0 && !r.holds(waiting) {
 		return r.wait(ctx, waiting)
 	}
 	if err := r.live.verify(); err != nil {
 		return nil, r.fail(ctx, together(names), nil, nil, err)
 	}
-	held, keep := r.rest(ended)
-	r.fresh(posthouse.KindWait, posthouse.StatusWaiting, together(names))
-	done, err := r.put(ctx, posthouse.Draft{Gates: asked, Keep: keep, Steps: held})
-	if err != nil {
-		if r.sess.Err() != nil {
-			return nil, err
+	if len(asked) > 0 {
+		held, keep := r.rest(ended)
+		r.fresh(posthouse.KindWait, posthouse.StatusWaiting, together(names))
+		done, err := r.put(ctx, posthouse.Draft{Gates: asked, Keep: keep, Steps: held})
+		if err != nil {
+			if r.sess.Err() != nil {
+				return nil, err
+			}
+			return nil, r.fail(ctx, together(names), nil, keep, err)
 		}
-		return nil, r.fail(ctx, together(names), nil, keep, err)
+		waiting = append(waiting, done.Gates...)
 	}
-	return r.wait(ctx, append(waiting, done.Gates...))
+	if !r.holds(waiting) {
+		return r.wait(ctx, waiting)
+	}
+	return nil, r.sleep(ctx, waiting)
+}
+
+// holds reports whether the run waits for nothing but timers, one of which is
+// over soon: then it does so itself.
+func (r *run[S]) holds(waiting []posthouse.Gate) bool {
+	soon := false
+	for i := range waiting {
+		g := &waiting[i]
+		if g.Kind != posthouse.GateTimer {
+			return false
+		}
+		soon = soon || g.ExpiresAt.Sub(r.app.ledger.Now()) <= r.app.hold
+	}
+	return soon && r.app.hold > 0
+}
+
+// sleep waits for the first of some timers; the step is then taken again.
+func (r *run[S]) sleep(ctx context.Context, waiting []posthouse.Gate) error {
+	first := slices.MinFunc(waiting, func(a, b posthouse.Gate) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
+	if err := engine.WaitUntil(ctx, r.app.ledger, first.ExpiresAt); err != nil {
+		return err
+	}
+	r.sess.Reread()
+	r.ran-- // the step is the same
+	return r.load(ctx)
 }
 
 // wait ends a run whose head waits: the state is what the head holds.
@@ -199,6 +234,9 @@ func (r *run[S]) cancelled(ctx context.Context, held []posthouse.Step, err error
 		if _, e := r.sess.Commit(ctx, &posthouse.Draft{Steps: held}); e != nil {
 			err = errors.Join(err, e)
 		}
+	}
+	if e := r.keep(ctx); e != nil {
+		err = errors.Join(err, e)
 	}
 	if cause := context.Cause(ctx); !errors.Is(err, cause) {
 		return errors.Join(cause, err)

@@ -11,11 +11,12 @@ import (
 
 // RunOptions refine one Run, Resume, Stream or Replay. The zero value is useful.
 type RunOptions struct {
-	Branch         string // default main; for Replay the new branch, default fork-1, fork-2, ...
-	Run            string // the run's id, a label on what it writes; default a new id
-	RecursionLimit int    // steps that this call may take; default CompileOptions.RecursionLimit
-	By             string // who sent the input, for its checkpoint
-	Coordination   string // a label that groups threads, set with an input and kept; default the thread's own id
+	Branch         string     // default main; for Replay the new branch, default fork-1, fork-2, ...
+	Run            string     // the run's id, a label on what it writes; default a new id
+	RecursionLimit int        // steps that this call may take; default CompileOptions.RecursionLimit
+	By             string     // who sent the input, for its checkpoint
+	Durability     Durability // when its checkpoints become durable; default Sync
+	Coordination   string     // a label that groups threads, set with an input and kept; default the thread's own id
 }
 
 // A run is one call over one branch.
@@ -30,12 +31,15 @@ type run[S any] struct {
 	emit   func(Event[S]) bool // false: the reader has left; nil: there is none
 	agenda agenda
 	plan   []byte // the plan part on record, nil for none
+	step   uint64 // of the head, once all is written
 	ran    int    // steps so far
 	last   []int  // by node: the step in which it last ran, counted from 1
 	stop   bool   // a static interrupt was committed
 	draft  posthouse.Draft
 	change posthouse.Change // both reused from step to step
 	solo   task[S]          // the task of a step that has one
+
+	since, sinceProgram []posthouse.Part // what completed steps changed since the last checkpoint
 }
 
 func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, emit func(Event[S]) bool) (*run[S], error) {
@@ -44,6 +48,9 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, emit fu
 	}
 	if o.RecursionLimit < 0 {
 		return nil, invalid("RecursionLimit", "is negative")
+	}
+	if o.Durability > Exit {
+		return nil, invalid("Durability", "%d is unknown", o.Durability)
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -57,6 +64,7 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, emit fu
 		r.limit = a.limit
 	}
 	if h := s.Head(); h != nil {
+		r.step = h.Step
 		if err := a.owns(h); err != nil {
 			return nil, errors.Join(err, s.End(ctx))
 		}
@@ -157,10 +165,13 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 		case len(r.agenda.tasks) == 0 || h.Status == posthouse.StatusCancelled:
 			return r.finish(EventEnd, *r.live.state, nil), nil
 		case r.stop, engine.Draining(ctx):
+			if err := r.keep(ctx); err != nil {
+				return nil, err
+			}
 			return r.finish(EventPark, *r.live.state, nil), nil
 		}
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, errors.Join(context.Cause(ctx), r.keep(ctx))
 		}
 		if err := r.count(ctx); err != nil {
 			return nil, err
@@ -207,7 +218,8 @@ func (r *run[S]) alone(ctx context.Context) (*Result[S], error) {
 	*t = r.task(0)
 	o := r.perform(ctx, t, func(again bool) (*live[S], error) {
 		if again {
-			return r.live, r.load(ctx)
+			err := r.reload(ctx)
+			return r.live, err
 		}
 		return r.live, nil
 	})
@@ -242,7 +254,7 @@ func (r *run[S]) advance(ctx context.Context, o *outcome[S]) error {
 		c.Status = posthouse.StatusInterrupted
 	}
 	if err = r.verify(c); err == nil {
-		err = r.commit(ctx, o.exec.Held())
+		err = r.complete(ctx, []*outcome[S]{o}, o.exec.Held())
 	}
 	if err != nil {
 		r.agenda = before
@@ -292,22 +304,45 @@ func (r *run[S]) put(ctx context.Context, d posthouse.Draft) (*posthouse.Committ
 	if r.nest != nil {
 		return r.putInner(ctx, d)
 	}
+	enc, err := r.prepare()
+	if err != nil {
+		return nil, err
+	}
 	r.draft = d
 	r.draft.Checkpoint = &r.change
+	done, err := r.sess.Commit(ctx, &r.draft)
+	if err == nil {
+		r.written(enc)
+		r.step = r.sess.Head().Step
+	}
+	return done, err
+}
+
+// prepare adds to r.change what steps changed that made no checkpoint, and the
+// plan, which it returns as it will be on record.
+func (r *run[S]) prepare() ([]byte, error) {
 	p, enc, changed, err := r.agenda.change(planPart, r.plan)
 	if err != nil {
 		return nil, err
 	}
+	c := &r.change
+	if len(r.since) > 0 {
+		c.Parts = joinParts(r.since, c.Parts)
+	}
+	if len(r.sinceProgram) > 0 {
+		c.Program = joinParts(r.sinceProgram, c.Program)
+	}
 	if changed {
-		r.change.Program = append(r.change.Program, p)
+		c.Program = append(c.Program, p)
 	}
-	r.stop = r.change.Status == posthouse.StatusInterrupted
-	done, err := r.sess.Commit(ctx, &r.draft)
-	if err == nil {
-		r.plan = enc
-		r.note(r.change.Program)
-	}
-	return done, err
+	r.stop = c.Status == posthouse.StatusInterrupted
+	return enc, nil
+}
+
+// written notes that r.change is, or will be, on record.
+func (r *run[S]) written(plan []byte) {
+	r.plan, r.since, r.sinceProgram = plan, nil, nil
+	r.note(r.change.Program)
 }
 
 // ended is the agenda behind a step, none if a task ended the subgraph.

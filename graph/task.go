@@ -23,11 +23,7 @@ type task[S any] struct {
 func (r *run[S]) task(i int) task[S] {
 	t := task[S]{target: r.agenda.tasks[i], index: i}
 	t.node = r.app.nodes[t.target.node]
-	if r.nest == nil {
-		t.key = r.sess.Key(t.label())
-	} else {
-		t.key = r.nest.call + ">" + strconv.FormatUint(r.agenda.step+1, 10) + "/" + t.label()
-	}
+	t.key = r.key(t.label())
 	return t
 }
 

@@ -307,7 +307,7 @@ func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
 		c.Status = posthouse.StatusInterrupted
 	}
 	if err = r.verify(c); err == nil {
-		err = r.commit(ctx, held)
+		err = r.complete(ctx, done, held)
 	}
 	if err != nil {
 		r.agenda = before

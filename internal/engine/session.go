@@ -36,6 +36,7 @@ type Session struct {
 	err   error                           // the first failed commit
 	ended bool
 	amend func(*posthouse.Draft)
+	later *later // what is written behind the run; nil: nothing was
 
 	pending map[string][]*posthouse.Signal // next signals of the branch, by name
 }
@@ -109,6 +110,9 @@ func (s *Session) Head() *posthouse.Header {
 // [posthouse.ErrUnsupported], which say that the draft is at fault, the session
 // is over: every later Commit returns that error.
 func (s *Session) Commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
+	if err := s.Flush(); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.commit(ctx, d)
@@ -293,6 +297,7 @@ func (s *Session) TaskWithKey(ctx context.Context, key string, fresh bool) (*Tas
 // End gives the lease back. Only the first call counts, and cancellation of
 // ctx is not heeded, so it can be deferred.
 func (s *Session) End(ctx context.Context) error {
+	s.stopLater()
 	s.mu.Lock()
 	ended := s.ended
 	s.ended = true

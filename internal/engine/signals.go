@@ -10,6 +10,9 @@ import (
 // that the branch took it, unless it latches. It returns nil if there is none.
 // The lookup and the commit are one: no other task of the session comes between.
 func (s *Session) take(ctx context.Context, name string, latch bool, record func(*posthouse.Signal) []posthouse.Step) (*posthouse.Signal, error) {
+	if err := s.Flush(); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.head == nil {

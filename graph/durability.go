@@ -1,0 +1,183 @@
+package graph
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A Durability says when a run's checkpoints become durable. Steps
+// (step.Do) are on record before they return in every mode, and questions
+// before the run returns.
+type Durability uint8
+
+// The modes, and what a crash loses.
+const (
+	Sync  Durability = iota // each checkpoint is durable before the next node runs. A crash loses the node that was running
+	Async                   // checkpoints are written behind the run, in order, at most MaxBehind of them; a step, a park and the end wait for them. A crash loses those nodes, too; they run again
+	Exit                    // one checkpoint when the run parks, fails or ends. A crash loses the run, but for its steps: its nodes run again
+)
+
+// MaxBehind is how many checkpoints an Async run is ahead of its store at most.
+const MaxBehind = engine.MaxBehind
+
+// A Snapshot policy says which nodes make checkpoints. A run that parks, fails
+// or ends makes one in any case, with all that nodes did since the last.
+type Snapshots uint8
+
+// The policies of a graph and of a node.
+const (
+	SnapshotDefault Snapshots = iota // of a graph: SnapshotAfter; of a node: the graph's
+	SnapshotAfter                    // behind the node
+	SnapshotBefore                   // before it
+	SnapshotBoth                     // before and behind it
+	SnapshotNone                     // of a graph: only nodes that say so themselves
+)
+
+func (s Snapshots) after() bool  { return s == SnapshotAfter || s == SnapshotBoth }
+func (s Snapshots) before() bool { return s == SnapshotBefore || s == SnapshotBoth }
+
+// keeps reports whether a step that was completed makes a checkpoint.
+func (r *run[S]) keeps(done []*outcome[S]) bool {
+	if r.change.Status != posthouse.StatusRunning {
+		return true
+	}
+	if r.opt.Durability == Exit {
+		return false
+	}
+	of := func(n *node[S]) Snapshots {
+		if n.opt.Snapshots != SnapshotDefault {
+			return n.opt.Snapshots
+		}
+		return r.app.snapshots
+	}
+	return slices.ContainsFunc(done, func(o *outcome[S]) bool { return of(o.task.node).after() }) ||
+		slices.ContainsFunc(r.agenda.tasks, func(t target) bool { return of(r.app.nodes[t.node]).before() })
+}
+
+// complete commits r.change for a step that completed, or keeps it for later.
+func (r *run[S]) complete(ctx context.Context, done []*outcome[S], steps []posthouse.Step) error {
+	if !r.keeps(done) {
+		return r.skip(ctx, steps)
+	}
+	r.agenda.skipped = 0
+	if r.opt.Durability == Async && r.emit == nil && r.nest == nil && r.change.Status == posthouse.StatusRunning {
+		return r.commitLater(ctx, steps)
+	}
+	return r.commit(ctx, steps)
+}
+
+// commitLater is commit behind the run.
+func (r *run[S]) commitLater(ctx context.Context, steps []posthouse.Step) error {
+	enc, err := r.prepare()
+	if err != nil {
+		return err
+	}
+	if err := r.sess.CommitLater(ctx, posthouse.Draft{Checkpoint: &r.change, Steps: steps}); err != nil {
+		return err
+	}
+	r.written(enc)
+	r.step++
+	return nil
+}
+
+// skip keeps what a step changed for the next checkpoint.
+func (r *run[S]) skip(ctx context.Context, steps []posthouse.Step) error {
+	r.since = joinParts(r.since, r.change.Parts)
+	r.sinceProgram = joinParts(r.sinceProgram, r.change.Program)
+	r.agenda.skipped++
+	if len(steps) == 0 {
+		return nil
+	}
+	_, err := r.sess.Commit(ctx, &posthouse.Draft{Steps: steps})
+	return err
+}
+
+// keep puts on record what a run that stops in between has done: steps that
+// made no checkpoint, and those that were to be written later.
+func (r *run[S]) keep(ctx context.Context) error {
+	if len(r.since)+len(r.sinceProgram) == 0 || r.nest != nil && r.nest.lifetime == Unkept {
+		return r.sess.Flush()
+	}
+	r.fresh(posthouse.KindEvent, posthouse.StatusRunning, "") // it is in the middle of a step: executions keep their keys
+	stop := r.stop
+	defer func() { r.stop = stop }()
+	return r.commit(ctx, nil)
+}
+
+// joinParts returns what two changes of parts, one after the other, do at once.
+func joinParts(old, new []posthouse.Part) []posthouse.Part {
+	if len(old) == 0 {
+		return slices.Clone(new)
+	}
+	for _, n := range new {
+		i := slices.IndexFunc(old, func(p posthouse.Part) bool { return p.Name == n.Name })
+		switch {
+		case i < 0:
+			old = append(old, n)
+		case !n.Splice:
+			old[i] = n
+		case old[i].Splice:
+			// Both appended to an array, of which they keep the same end.
+			kept := old[i].Data[:n.Prefix-old[i].Prefix]
+			old[i].Data = append(slices.Clip(kept), n.Data...)
+		default:
+			old[i].Data = slices.Concat(old[i].Data[:n.Prefix], n.Data, old[i].Data[len(old[i].Data)-n.Suffix:])
+		}
+	}
+	return old
+}
+
+// key names a task's execution: by the step it makes, and how many steps before
+// it made no checkpoint.
+func (r *run[S]) key(label string) string {
+	if r.nest != nil {
+		return r.nest.call + ">" + strconv.FormatUint(r.agenda.step+1, 10) + "/" + label
+	}
+	key := strconv.FormatUint(r.step+1, 10)
+	if r.agenda.skipped > 0 {
+		key += "+" + strconv.Itoa(r.agenda.skipped)
+	}
+	return key + "/" + label
+}
+
+// reload makes the live state what it was before the step, once an attempt has
+// spoilt it.
+func (r *run[S]) reload(ctx context.Context) (err error) {
+	if r.nest != nil {
+		return r.reloadInner(ctx)
+	}
+	if err := r.sess.Flush(); err != nil {
+		return err
+	}
+	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
+	if err != nil {
+		return err
+	}
+	if err := apply(c.State, r.since); err != nil {
+		return err
+	}
+	r.live, err = decode[S](r.app.plan, r.app.codec, r.app.check, c)
+	return err
+}
+
+// apply takes a state over changes that are not on record.
+func apply(s posthouse.State, parts []posthouse.Part) error {
+	for _, p := range parts {
+		v := s[p.Name]
+		switch {
+		case p.Drop:
+			delete(s, p.Name)
+			continue
+		case p.Splice && p.Prefix+p.Suffix > len(v.Data):
+			return invalid("part "+p.Name, "keeps more than there is")
+		case p.Splice:
+			p.Data = slices.Concat(v.Data[:p.Prefix], p.Data, v.Data[len(v.Data)-p.Suffix:])
+		}
+		s[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
+	}
+	return nil
+}

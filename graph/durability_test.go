@@ -1,0 +1,160 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/step"
+)
+
+type walkState struct {
+	Log   []string `posthouse:"append"`
+	Last  string
+	Steps map[string]int
+}
+
+// walk is a line of nodes, each of which takes a step; stop, if not nil, may
+// fail one.
+func walk(t testing.TB, l *posthouse.Ledger, ran *atomic.Int32, stop func(node string) error, o *graph.CompileOptions, opt map[string]graph.NodeOptions) *graph.App[walkState] {
+	g := graph.New[walkState]("walk")
+	last := graph.Start
+	for _, name := range []string{"a", "b", "c", "d"} {
+		g.Node(name, func(ctx context.Context, s *walkState) error {
+			v, err := step.Do(ctx, "work", func(context.Context) (int, error) { return int(ran.Add(1)), nil })
+			if err != nil {
+				return err
+			}
+			if s.Log = append(s.Log, fmt.Sprint(name, v)); s.Steps == nil {
+				s.Steps = map[string]int{}
+			}
+			s.Last, s.Steps[name] = name, v
+			if stop != nil {
+				return stop(name)
+			}
+			return nil
+		}, opt[name])
+		g.Edge(last, name)
+		last = name
+	}
+	g.Edge(last, graph.End)
+	return compile(t, g, l, o)
+}
+
+func nodesOnRecord(t testing.TB, app *graph.App[walkState], thread string) string {
+	t.Helper()
+	var nodes []string
+	for s, err := range app.History(t.Context(), thread) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes = append([]string{s.Kind + ":" + s.Node}, nodes...)
+	}
+	return strings.Join(nodes, " ")
+}
+
+// Whatever makes checkpoints, the result is the same.
+func TestSnapshotsAndDurability(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		o    graph.CompileOptions
+		run  graph.RunOptions
+		opt  map[string]graph.NodeOptions
+		want string
+	}{
+		{"every node", graph.CompileOptions{}, graph.RunOptions{}, nil, "input: node:a node:b node:c node:d"},
+		{"async", graph.CompileOptions{}, graph.RunOptions{Durability: graph.Async}, nil, "input: node:a node:b node:c node:d"},
+		{"exit", graph.CompileOptions{}, graph.RunOptions{Durability: graph.Exit}, nil, "input: node:d"},
+		{"none", graph.CompileOptions{Snapshots: graph.SnapshotNone}, graph.RunOptions{}, nil, "input: node:d"},
+		{"one", graph.CompileOptions{Snapshots: graph.SnapshotNone}, graph.RunOptions{}, map[string]graph.NodeOptions{"b": {Snapshots: graph.SnapshotAfter}}, "input: node:b node:d"},
+		{"before", graph.CompileOptions{Snapshots: graph.SnapshotNone}, graph.RunOptions{}, map[string]graph.NodeOptions{"c": {Snapshots: graph.SnapshotBefore}}, "input: node:b node:d"},
+		{"all but one", graph.CompileOptions{}, graph.RunOptions{}, map[string]graph.NodeOptions{"b": {Snapshots: graph.SnapshotNone}}, "input: node:a node:c node:d"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newLedger(t)
+			var ran atomic.Int32
+			app := walk(t, l, &ran, nil, &c.o, c.opt)
+			out, err := app.Run(t.Context(), "t", walkState{Log: []string{"in"}}, c.run)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := "{[in a1 b2 c3 d4] d map[a:1 b:2 c:3 d:4]}"
+			if got := fmt.Sprint(out.State); got != want {
+				t.Error(got)
+			}
+			if s, err := app.State(t.Context(), "t"); err != nil || fmt.Sprint(s.State) != want {
+				t.Error(s, err)
+			}
+			if got := nodesOnRecord(t, app, "t"); got != c.want {
+				t.Error(got)
+			}
+		})
+	}
+}
+
+// A failure keeps what came before it, also of nodes without a checkpoint, and
+// a recorded step of theirs never runs again.
+func TestFailureKeepsWhatWasSkipped(t *testing.T) {
+	for _, d := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
+		for _, retry := range []int{0, 2} {
+			l := newLedger(t)
+			var ran, fails atomic.Int32
+			stop := func(node string) error {
+				if node == "c" && fails.Add(1) <= 1 {
+					return errors.New("boom")
+				}
+				return nil
+			}
+			app := walk(t, l, &ran, stop, nil, map[string]graph.NodeOptions{"c": {Retry: graph.Retry{Max: retry, Delay: -1}}})
+			out, err := app.Run(t.Context(), "t", walkState{}, graph.RunOptions{Durability: d})
+			if retry == 0 {
+				var n *graph.NodeError
+				if !errors.As(err, &n) || n.Node != "c" {
+					t.Fatal(d, err)
+				}
+				s, err := app.State(t.Context(), "t")
+				if err != nil || fmt.Sprintln(s.State.Log, s.Next, s.Status) != "[a1 b2] [c] failed\n" {
+					t.Fatal(d, s, err)
+				}
+				out, err = app.Resume(t.Context(), "t", graph.RunOptions{Durability: d})
+				if err != nil {
+					t.Fatal(err)
+				}
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(out.State.Log, ran.Load()); got != "[a1 b2 c3 d4] 4" {
+				t.Error(d, retry, got)
+			}
+		}
+	}
+}
+
+// A run that is stopped keeps what it has done.
+func TestStoppedRunKeepsWhatWasSkipped(t *testing.T) {
+	for _, d := range []graph.Durability{graph.Async, graph.Exit} {
+		l := newLedger(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		var ran atomic.Int32
+		app := walk(t, l, &ran, func(node string) error {
+			if node == "b" {
+				cancel()
+			}
+			return nil
+		}, nil, nil)
+		if _, err := app.Run(ctx, "t", walkState{}, graph.RunOptions{Durability: d}); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if s, err := app.State(t.Context(), "t"); err != nil || fmt.Sprint(s.State.Log, s.Next) != "[a1 b2] [c]" {
+			t.Fatal(d, s, err)
+		}
+		if out, err := app.Resume(t.Context(), "t"); err != nil || fmt.Sprint(out.State.Log, ran.Load()) != "[a1 b2 c3 d4] 4" {
+			t.Fatal(d, out, err)
+		}
+	}
+}
