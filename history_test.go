@@ -45,7 +45,7 @@ func (w *world) fill(n int) {
 	for range n {
 		w.now = w.now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Hour, 9 * time.Hour, 50 * time.Hour}).Draw(w.t, "later"))
 		err := rapid.SampledFrom([]func() error{
-			w.root, w.change, w.change, w.change, w.change, w.step, w.step, w.wait, w.decide, w.fork, w.remove, w.replace, w.deleteThread,
+			w.root, w.change, w.change, w.change, w.change, w.step, w.step, w.wait, w.decide, w.signal, w.fork, w.remove, w.replace, w.deleteThread,
 		}).Draw(w.t, "do")()
 		for _, fine := range []*posthouse.Error{posthouse.ErrConflict, posthouse.ErrNotFound, posthouse.ErrExists} {
 			if errors.Is(err, fine) {
@@ -145,6 +145,9 @@ func (w *world) wait() error {
 	d := &posthouse.Draft{Thread: thread, Branch: w.branch(thread), Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"n"},
 	}, Gates: []posthouse.Gate{{Name: "ok?", Task: "1/n"}}}
+	if rapid.IntRange(0, 3).Draw(w.t, "for a signal") == 0 {
+		d.Gates[0].Kind, d.Gates[0].Signal = posthouse.GateSignal, "paid"
+	}
 	if d.Branch == "" {
 		return nil
 	}
@@ -159,6 +162,11 @@ func (w *world) decide() error {
 		return err
 	}
 	return nil
+}
+
+func (w *world) signal() error {
+	_, err := w.l.Signal(w.ctx, w.thread(), posthouse.Signal{Name: "paid", Value: []byte(`1`), Latch: rapid.Bool().Draw(w.t, "latch")})
+	return err
 }
 
 func (w *world) fork() error {

@@ -92,6 +92,8 @@ func (p *replay) index(b *Batch, r *Record, i int, bodies func(uint64) ([][]byte
 		return add(IndexedID{ID: r.Checkpoint.ID, Order: r.Checkpoint.Order, Header: r.Checkpoint, Replace: r.Checkpoint.Revision > 0})
 	case r.Gate != nil:
 		return add(IndexedID{ID: r.Gate.ID})
+	case r.Signal != nil:
+		return add(IndexedID{ID: r.Signal.ID})
 	case r.Decision != nil && p.live[r.Decision.Gate]:
 		return add(IndexedID{ID: r.Decision.Gate, Replace: true})
 	case r.Removal != nil && r.Removal.Whole:

@@ -241,7 +241,11 @@ func (f *fileReader) readSlot(r *canon.Reader) *SlotItem {
 }
 
 func (f *fileReader) readEntry(r *canon.Reader) *Entry {
-	e := &Entry{Thread: f.thread, Generation: uint32(min(r.Uint(), 1<<32-1)), Seq: r.Uint()}
+	generation := r.Uint()
+	if generation > 1<<32-1 {
+		r.Fail("generation %d", generation)
+	}
+	e := &Entry{Thread: f.thread, Generation: uint32(generation), Seq: r.Uint()}
 	copy(e.Prev[:], r.Raw(32))
 	e.Header = bytes.Clone(r.Bytes())
 	copy(e.Hash[:], r.Raw(32))
