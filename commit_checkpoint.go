@@ -45,8 +45,12 @@ func (a *appending) base(d *Draft, c *Change, bh BranchHead, exists bool) (base 
 		base, err = a.parent(d, c, bh, exists)
 		return base, nil, err
 	}
-	if old, err = a.revised(d.revise); err == nil && old.ParentSeq != 0 {
+	old, orphan, err := a.revised(d.revise)
+	if err == nil && old.ParentSeq != 0 {
 		base, err = a.l.headAt(a.ctx, d.Thread, old.ParentSeq)
+	}
+	if err == nil && orphan {
+		base.parts = nil // their bodies may be gone: written in full, with a list of its own
 	}
 	return base, old, err
 }
@@ -99,7 +103,7 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 		return err
 	}
 	e := &a.enc
-	e.l, e.ctx, e.thread, e.seq, e.base, e.fresh = a.l, a.ctx, d.Thread, a.seq, base, !exists
+	e.l, e.ctx, e.thread, e.seq, e.base, e.fresh = a.l, a.ctx, d.Thread, a.seq, base, !exists || old != nil && base != nil && len(base.parts) == 0
 	if base != nil {
 		e.parts = base.parts // given up to the next head; after a failure the thread is forgotten
 	}

@@ -15,6 +15,9 @@ func (l *Ledger) Compact(ctx context.Context) (Compacted, error) {
 		if err != nil {
 			return Compacted{}, err
 		}
+		if t.Hold.Seq != 0 {
+			continue
+		}
 		if err := l.sweep(ctx, t.Thread); err != nil {
 			return Compacted{}, err
 		}
@@ -52,7 +55,7 @@ func (l *Ledger) sweep(ctx context.Context, thread string) error {
 	if len(unlisted) > 0 {
 		err := l.attest(ctx, thread)
 		switch {
-		case errors.Is(err, ErrBusy): // the next compaction takes them
+		case errors.Is(err, ErrBusy), errors.Is(err, ErrForbidden): // the next compaction takes them
 			gone = slices.DeleteFunc(gone, func(b BodyRef) bool { return !tree.listed[b] })
 		case err != nil:
 			return err
@@ -92,7 +95,7 @@ func (l *Ledger) attest(ctx context.Context, thread string) error {
 	}
 	defer l.unlock(t)
 	err = l.append(ctx, t, func(a *appending) error {
-		if err := a.checkLease(&Draft{Thread: thread}); err != nil {
+		if err := a.removable(); err != nil {
 			return err
 		}
 		tree, err := l.tree(ctx, thread, 0)

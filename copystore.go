@@ -147,11 +147,14 @@ func (c *storeCopy) thread(ctx context.Context, name string) error {
 			return err
 		}
 	}
+	if first.info == nil {
+		return nil
+	}
 	slots, err := slotsOf(ctx, c.from, name, c.opt.Slots)
 	if err == nil {
 		err = c.slots(ctx, slots) // first: they may hold what opens the log
 	}
-	if err != nil || first.info == nil {
+	if err != nil {
 		return err
 	}
 	have, err := tailOf(ctx, c.to, name)

@@ -49,7 +49,8 @@ type Deleted struct {
 // Delete removes a checkpoint. A record in the log attests it; the bodies that
 // no kept checkpoint needs are gone for good. Deleting a branch's head moves
 // the head to its parent, which then waits to be resumed, and cancels its
-// gates; a branch that loses its first checkpoint ends. [ErrNotFound].
+// gates; a branch that loses its first checkpoint ends. [ErrNotFound];
+// [ErrForbidden] while the thread is under legal hold, as for all that removes.
 func (l *Ledger) Delete(ctx context.Context, id ID, o *DeleteOptions) (*Deleted, error) {
 	ref, err := l.find(ctx, id)
 	if err != nil {
@@ -95,7 +96,7 @@ func (l *Ledger) deleteIn(ctx context.Context, at Ref, o *DeleteOptions, choose 
 	del := &Deleted{}
 	var gone []BodyRef
 	err = l.append(ctx, t, func(a *appending) error {
-		if err := a.checkLease(&Draft{Thread: thread}); err != nil {
+		if err := a.removable(); err != nil {
 			return err
 		}
 		from := uint64(0)
@@ -246,7 +247,7 @@ func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptio
 	var del Deleted
 	var sealed bool
 	err = l.append(ctx, t, func(a *appending) error {
-		if err := a.checkLease(&Draft{Thread: thread}); err != nil {
+		if err := a.removable(); err != nil {
 			return err
 		}
 		if t.info.gone() && t.info.Releases == 0 {

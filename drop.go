@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 )
 
 // DropRelease removes all that a released version holds; its record stays, and
 // a record of the current generation attests what went. Forks of it in other
 // places have all they need. o.Mode is not heeded. [ErrNotFound] for an unknown
-// version; dropping one again takes nothing. [ErrBusy] while the thread is run.
+// version; dropping one again takes nothing. [ErrBusy] while the thread is run;
+// [ErrConflict] if the version records what was removed, or that a hold was
+// lifted, in an older one that is still there, which has to go first.
 func (l *Ledger) DropRelease(ctx context.Context, thread, versionOrTag string, o *DeleteOptions) (*Deleted, error) {
 	o, err := o.check()
 	if err != nil {
@@ -24,24 +27,21 @@ func (l *Ledger) DropRelease(ctx context.Context, thread, versionOrTag string, o
 	var del Deleted
 	var last []BodyRef
 	err = l.append(ctx, t, func(a *appending) error {
-		if err := a.checkLease(&Draft{Thread: thread}); err != nil {
+		if err := a.removable(); err != nil {
 			return err
 		}
 		if r, err = l.ReleaseOf(ctx, thread, versionOrTag); err != nil {
 			return err
 		}
 		info := &RemovalInfo{Reason: o.Reason, By: o.By, Version: r.Version}
-		if last, err = a.dropVersion(r, info); err != nil {
-			return err
-		}
-		body, err := json.Marshal(RemovedList{Bodies: last})
+		drop, err := a.dropVersion(r, info, nil)
 		if err != nil {
 			return err
 		}
-		del = Deleted{Checkpoints: info.Archived}
-		a.add(Record{Kind: RecordRemoval, Removal: info}, body)
+		last, del = drop.last, Deleted{Checkpoints: info.Archived}
+		info.Left = t.info.Archived - info.Archived
 		a.sign = true
-		return nil
+		return errors.Join(a.dropped(info, last), a.carry(drop, info))
 	})
 	if errors.Is(err, errNothing) {
 		return &Deleted{}, nil
@@ -67,10 +67,60 @@ func (l *Ledger) DropRelease(ctx context.Context, thread, versionOrTag string, o
 	return &del, nil
 }
 
-// dropVersion takes a version's ids out of the index, counts the checkpoints
-// among them, and returns the bodies in the entry that stays; errNothing if all
-// is gone already.
-func (a *appending) dropVersion(r *Release, info *RemovalInfo) (last []BodyRef, err error) {
+// dropped adds the record of a removed version.
+func (a *appending) dropped(info *RemovalInfo, last []BodyRef) error {
+	body, err := json.Marshal(RemovedList{Bodies: last})
+	if err != nil {
+		return err
+	}
+	a.add(Record{Kind: RecordRemoval, Removal: info}, body)
+	return nil
+}
+
+// carry records again what versions a dropped one recorded as removed: who
+// verifies the log must still find why they are not there.
+func (a *appending) carry(d *versionDrop, info *RemovalInfo) error {
+	for r, err := range a.l.Releases(a.ctx, a.t.name) {
+		if err != nil {
+			return err
+		}
+		if !d.carry[r.Version] {
+			continue
+		}
+		again := &RemovalInfo{Reason: "recorded in version " + itoa(int(info.Version)), By: info.By, Version: r.Version, Left: info.Left}
+		e, err := a.l.reader(a.ctx, a.t.name).entry(r.Seq, false)
+		if err != nil {
+			return err
+		}
+		if err := a.dropped(again, bodiesOf(e.Seq, e.recs)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bodiesOf(seq uint64, recs []Record) (refs []BodyRef) {
+	for i := range recs {
+		if recs[i].Size > 0 {
+			refs = append(refs, BodyRef{seq, i})
+		}
+	}
+	return refs
+}
+
+// A versionDrop is what dropping a version takes.
+type versionDrop struct {
+	last  []BodyRef       // the bodies in the entry that stays
+	carry map[uint32]bool // versions whose removal it records
+	older map[uint64]bool // older entries of which it records that something was removed
+	lifts bool            // it records that a hold was lifted
+}
+
+// dropVersion takes a version's ids out of the index and counts the checkpoints
+// among them; errNothing if all is gone already. Older versions in without are
+// taken for gone.
+func (a *appending) dropVersion(r *Release, info *RemovalInfo, without map[uint32]bool) (*versionDrop, error) {
+	d := &versionDrop{carry: map[uint32]bool{}, older: map[uint64]bool{}}
 	seen, held := map[ID]bool{}, false
 	drop := func(id ID) (bool, error) {
 		if seen[id] {
@@ -110,14 +160,74 @@ func (a *appending) dropVersion(r *Release, info *RemovalInfo) (last []BodyRef, 
 				if _, err := drop(rec.Gate.ID); err != nil {
 					return nil, err
 				}
+			case rec.Removal != nil:
+				if err := a.recorded(d, r, e.Seq, rec.Removal); err != nil {
+					return nil, err
+				}
+			case rec.Signal != nil:
+				d.lifts = d.lifts || rec.Signal.Name == signalUnhold
 			}
-			if e.Seq == r.Seq && recs[i].Size > 0 {
-				last = append(last, BodyRef{e.Seq, i})
-			}
+		}
+		if e.Seq == r.Seq {
+			d.last = bodiesOf(e.Seq, recs)
 		}
 	}
 	if len(a.drop) == 0 && !held {
 		return nil, errNothing
 	}
-	return last, nil
+	return d, a.olderGone(d, r, without)
+}
+
+// recorded notes what a removal in the version says about older ones.
+func (a *appending) recorded(d *versionDrop, r *Release, seq uint64, m *RemovalInfo) error {
+	if m.Version != 0 {
+		d.carry[m.Version] = true
+		return nil
+	}
+	list, err := a.l.reader(a.ctx, a.t.name).removedList(seq)
+	if err != nil {
+		return err
+	}
+	for _, c := range list.Checkpoints {
+		if c.Seq < r.First {
+			d.older[c.Seq] = true
+		}
+	}
+	for _, b := range list.Bodies {
+		if b.Seq < r.First {
+			d.older[b.Seq] = true
+		}
+	}
+	return nil
+}
+
+// olderGone makes sure that nothing is left of what only this version tells
+// about.
+func (a *appending) olderGone(d *versionDrop, r *Release, without map[uint32]bool) error {
+	if len(d.older) == 0 && !d.lifts || r.First <= 1 {
+		return nil
+	}
+	before := uint64(0)
+	for e, err := range a.l.store.Read(a.ctx, a.t.name, Range{To: r.First - 1, Headers: true}) {
+		if err != nil {
+			return err
+		}
+		recs, err := e.Records()
+		if err != nil {
+			return err
+		}
+		hole := e.Seq > before+1 // this is all that is left of a version
+		before = e.Seq
+		if without[e.Generation] {
+			continue
+		}
+		held := func(rec Record) bool { return rec.Signal != nil && rec.Signal.Name == signalHold }
+		if d.older[e.Seq] && !hole || d.lifts && slices.ContainsFunc(recs, held) {
+			return &Error{
+				Code: CodeConflict, Message: "version " + itoa(int(r.Version)) + " of thread " + r.Thread + " records what was removed, or a hold that was lifted, in version " + itoa(int(e.Generation)),
+				Hint: "drop version " + itoa(int(e.Generation)) + " first",
+			}
+		}
+	}
+	return nil
 }

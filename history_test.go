@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"testing"
+	"iter"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -45,9 +45,9 @@ func (w *world) fill(n int) {
 	for range n {
 		w.now = w.now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Hour, 9 * time.Hour, 50 * time.Hour}).Draw(w.t, "later"))
 		err := rapid.SampledFrom([]func() error{
-			w.root, w.change, w.change, w.change, w.change, w.step, w.step, w.wait, w.decide, w.signal, w.fork, w.remove, w.replace, w.deleteThread,
+			w.root, w.change, w.change, w.change, w.change, w.step, w.step, w.wait, w.decide, w.signal, w.fork, w.remove, w.replace, w.deleteThread, w.release, w.release,
 		}).Draw(w.t, "do")()
-		for _, fine := range []*posthouse.Error{posthouse.ErrConflict, posthouse.ErrNotFound, posthouse.ErrExists} {
+		for _, fine := range []*posthouse.Error{posthouse.ErrConflict, posthouse.ErrNotFound, posthouse.ErrExists, posthouse.ErrForbidden} {
 			if errors.Is(err, fine) {
 				err = nil
 			}
@@ -215,19 +215,23 @@ func (w *world) deleteThread() error {
 	return err
 }
 
-// states reads every checkpoint there is.
-func states(t testing.TB, l *posthouse.Ledger) map[posthouse.ID]*posthouse.Checkpoint {
-	t.Helper()
-	all := map[posthouse.ID]*posthouse.Checkpoint{}
-	for h, err := range l.List(context.Background(), posthouse.Query{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := l.Get(context.Background(), h.ID)
-		if err != nil {
-			t.Fatalf("%s: %v", h.ID, err)
-		}
-		all[h.ID] = c
+func (w *world) release() error {
+	o := &posthouse.ReleaseOptions{}
+	if rapid.Bool().Draw(w.t, "tagged") {
+		o.Tags = []string{"gold"}
 	}
-	return all
+	_, err := w.l.Release(w.ctx, w.thread(), o)
+	return err
+}
+
+// there yields the threads of which something is there, released ones too.
+func (w *world) there() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for info, err := range w.store.Threads(w.ctx, posthouse.ThreadQuery{}) {
+			w.ok(err)
+			if (len(info.Branches) > 0 || info.Checkpoints > 0 || len(info.Signals) > 0 || info.Releases > 0) && !yield(info.Thread) {
+				return
+			}
+		}
+	}
 }

@@ -16,7 +16,7 @@ type Observer struct {
 	Forked  func(ObserverEvent) // a fork was made; Source is set
 	Deleted func(ObserverEvent) // a checkpoint, thread or coordination was deleted
 	Decided func(ObserverEvent) // a gate got its decision
-	Evicted func(ObserverEvent) // the retention cap removed a checkpoint
+	Evicted func(ObserverEvent) // retention removed a checkpoint, by policy or by the cap
 
 	Released func(ObserverEvent) // a thread was released
 	Copied   func(ObserverEvent) // a thread was copied; Source names the original

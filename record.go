@@ -73,6 +73,7 @@ type RemovalInfo struct {
 
 	Archived int    `json:"archived,omitempty"` // checkpoints removed from released generations
 	Version  uint32 `json:"version,omitempty"`  // this release: all of it but its record
+	Left     int    `json:"left,omitempty"`     // with Version: checkpoints that the releases have left
 }
 
 // A BranchHead is where a branch ends.
@@ -360,6 +361,7 @@ func (m *RemovalInfo) append(b []byte) []byte {
 	b = canon.AppendString(canon.AppendString(b, m.Reason), m.By)
 	b = canon.AppendUint(appendBool(b, m.Whole), uint64(m.Count))
 	b = canon.AppendUint(canon.AppendUint(b, uint64(m.Archived)), uint64(m.Version))
+	b = canon.AppendUint(b, uint64(m.Left))
 	b = appendHeads(b, m.Heads)
 	b = canon.AppendUint(b, uint64(len(m.Gates)))
 	for _, g := range m.Gates {
@@ -370,7 +372,7 @@ func (m *RemovalInfo) append(b []byte) []byte {
 
 func readRemoval(r *decoder) *RemovalInfo {
 	m := &RemovalInfo{Reason: r.String(), By: r.String(), Whole: readBool(r), Count: int(readUint32(r))}
-	m.Archived, m.Version = int(readUint32(r)), readUint32(r)
+	m.Archived, m.Version, m.Left = int(readUint32(r)), readUint32(r), int(readUint32(r))
 	m.Heads = readHeads(r)
 	for range r.Items() {
 		m.Gates = append(m.Gates, readGateID(r))

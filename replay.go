@@ -9,17 +9,28 @@ import (
 // as it is. It is run twice: the first time to check the log and learn which
 // ids lead to it in the end, the second time, with those, to write.
 type replay struct {
-	info   *ThreadInfo // as of the last entry; nil before the first
-	live   map[ID]bool // ids that the index has as of the last entry
-	final  map[ID]bool // those that it has in the end; nil in the first run
+	info   *ThreadInfo    // as of the last entry; nil before the first
+	live   map[ID]idPlace // ids that the index has as of the last entry
+	final  map[ID]idPlace // those that it has in the end; nil in the first run
 	absent map[BodyRef]bool
 	listed map[BodyRef]bool // bodies that a removal says may be absent
+	spans  map[uint32]span  // of the releases
+	holes  map[uint32]bool  // releases whose entries are not there, and no removal so far says why
 
 	entries, checkpoints int
 }
 
-func newReplay(final map[ID]bool) *replay {
-	return &replay{live: map[ID]bool{}, final: final, absent: map[BodyRef]bool{}, listed: map[BodyRef]bool{}}
+// An idPlace is where an id leads.
+type idPlace struct {
+	seq    uint64
+	signal bool
+}
+
+func newReplay(final map[ID]idPlace) *replay {
+	return &replay{
+		live: map[ID]idPlace{}, final: final, absent: map[BodyRef]bool{}, listed: map[BodyRef]bool{},
+		spans: map[uint32]span{}, holes: map[uint32]bool{},
+	}
 }
 
 // next checks that e follows and returns its batch. bodies reads the entry's
@@ -41,6 +52,12 @@ func (p *replay) next(e *Entry, bodies func(seq uint64) ([][]byte, error)) (*Bat
 	info := *p.info
 	if err := info.Apply(e); err != nil {
 		return nil, err
+	}
+	if r := releaseOf(recs); r != nil {
+		p.spans[r.Version] = span{version: r.Version, first: r.First, last: e.Seq}
+		if e.Seq > p.info.Tail.Seq+1 {
+			p.holes[r.Version] = true
+		}
 	}
 	for i := range recs {
 		r := &recs[i]
@@ -65,12 +82,22 @@ func (p *replay) begin(e *Entry, recs []Record) (*ThreadInfo, error) {
 		}
 		return &ThreadInfo{Thread: e.Thread}, nil
 	}
+	if r := releaseOf(recs); r != nil && r.First == 1 {
+		return &ThreadInfo{Thread: e.Thread}, nil
+	}
 	for i := range recs {
 		if recs[i].Removal != nil && recs[i].Removal.Whole {
 			return &ThreadInfo{Thread: e.Thread, Generation: e.Generation, Tail: Position{Seq: e.Seq - 1}, Link: e.Prev}, nil
 		}
 	}
 	return nil, corrupt("thread %q begins with entry %d, and no removal says why", e.Thread, e.Seq)
+}
+
+func releaseOf(recs []Record) *ReleaseInfo {
+	if n := len(recs); n > 0 {
+		return recs[n-1].Release
+	}
+	return nil
 }
 
 // index adds what a record does to the index. What no longer leads here in the
@@ -80,8 +107,8 @@ func (p *replay) index(b *Batch, r *Record, i int, bodies func(uint64) ([][]byte
 		if err := id.ID.Validate(); err != nil {
 			return corrupt("entry %d of thread %q has an id that is none: %v", b.Entry.Seq, b.Entry.Thread, err)
 		}
-		p.live[id.ID] = true
-		if p.final == nil || p.final[id.ID] {
+		p.live[id.ID] = idPlace{b.Entry.Seq, r.Signal != nil}
+		if _, stays := p.final[id.ID]; p.final == nil || stays {
 			b.IDs = append(b.IDs, id)
 		}
 		return nil
@@ -94,13 +121,14 @@ func (p *replay) index(b *Batch, r *Record, i int, bodies func(uint64) ([][]byte
 		return add(IndexedID{ID: r.Gate.ID})
 	case r.Signal != nil:
 		return add(IndexedID{ID: r.Signal.ID})
-	case r.Decision != nil && p.live[r.Decision.Gate]:
+	case r.Decision != nil && p.live[r.Decision.Gate].seq != 0:
 		return add(IndexedID{ID: r.Decision.Gate, Replace: true})
 	case r.Removal != nil && r.Removal.Whole:
 		for id := range p.live {
 			p.drop(b, id)
 		}
 		clear(p.absent)
+		clear(p.holes)
 		return nil
 	case r.Removal != nil:
 		return p.removal(b, r, i, bodies)
@@ -133,30 +161,34 @@ func (p *replay) removal(b *Batch, r *Record, i int, bodies func(uint64) ([][]by
 	for _, body := range list.Bodies {
 		p.listed[body] = true
 	}
+	if s, ok := p.spans[r.Removal.Version]; ok {
+		delete(p.holes, s.version)
+		for id, at := range p.live {
+			if at.seq >= s.first && at.seq <= s.last && !at.signal { // signals go with their entries
+				p.drop(b, id)
+			}
+		}
+	}
 	return nil
 }
 
 func (p *replay) drop(b *Batch, id ID) {
-	if p.live[id] {
+	if _, ok := p.live[id]; ok {
 		b.Drop = append(b.Drop, id)
 		delete(p.live, id)
 	}
 }
 
-// missing returns a body that is absent and that no removal lists.
-func (p *replay) missing() (BodyRef, bool) {
+// lost is the error for a body or a version that is not there, and no removal
+// says that it may be gone.
+func (p *replay) lost() error {
 	for b := range p.absent {
 		if !p.listed[b] {
-			return b, true
+			return corrupt("the body of record %d of entry %d of thread %q is gone, and no removal lists it", b.Record, b.Seq, p.info.Thread)
 		}
 	}
-	return BodyRef{}, false
-}
-
-// lost is the error for a body that is missing.
-func (p *replay) lost() error {
-	if b, ok := p.missing(); ok {
-		return corrupt("the body of record %d of entry %d of thread %q is gone, and no removal lists it", b.Record, b.Seq, p.info.Thread)
+	for v := range p.holes {
+		return corrupt("the entries of version %d of thread %q are gone, and no removal says so", v, p.info.Thread)
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ type keeper struct {
 
 func (k *keeper) protects(h *Header) (bool, error) {
 	info := k.infos[h.Thread]
-	if info == nil || info.protects(h) {
+	if info == nil || info.Hold.Seq != 0 || info.protects(h) {
 		return true, nil
 	}
 	if h.Seq >= info.First {
@@ -195,7 +195,7 @@ func (l *Ledger) evictFrom(ctx context.Context, was *ThreadInfo, hs []*Header) (
 	var gone []*Header
 	err = l.append(ctx, t, func(a *appending) error {
 		gone = nil
-		if t.info.Generation != was.Generation {
+		if t.info.Generation != was.Generation || t.info.Hold.Seq != 0 {
 			return errNothing
 		}
 		info := &RemovalInfo{Reason: "retention cap", By: "posthouse"}

@@ -131,24 +131,27 @@ func (l *Ledger) replace(ctx context.Context, d *Draft, c, old *Checkpoint) (*Ch
 	return l.saved(ctx, d)
 }
 
-// revised returns the newest revision of a checkpoint that is to be replaced.
-func (a *appending) revised(id ID) (*Header, error) {
+// revised returns the newest revision of a checkpoint that is to be replaced,
+// and whether its parent was removed.
+func (a *appending) revised(id ID) (h *Header, orphan bool, err error) {
 	tree, err := a.l.tree(a.ctx, a.t.name, a.t.info.First)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	seq, ok := tree.byID[id]
 	if !ok {
 		if ref, err := a.l.store.Find(a.ctx, id); err == nil && ref.Seq < a.t.info.First {
-			return nil, released(CodeExists, id, a.t.name)
+			return nil, false, released(CodeExists, id, a.t.name)
 		}
-		return nil, notFound("checkpoint", id)
+		return nil, false, notFound("checkpoint", id)
 	}
 	if n := len(tree.children[seq]); n > 0 {
-		return nil, &Error{
+		return nil, false, &Error{
 			Code: CodeExists, Message: "checkpoint " + string(id) + " has " + itoa(n) + " children and cannot be replaced",
 			Hint: "fork it with the new state instead",
 		}
 	}
-	return &tree.nodes[seq].header, nil
+	h = &tree.nodes[seq].header
+	parent := tree.nodes[h.ParentSeq]
+	return h, parent != nil && parent.removed, nil
 }

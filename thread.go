@@ -25,6 +25,7 @@ type ThreadInfo struct {
 	Signals      []SignalMark  `json:"signals,omitempty"`  // the newest signal of each name, in the order the names first came
 	Taken        []SignalTake  `json:"taken,omitempty"`    // how far each branch took them
 	Cancelling   []CancelMark  `json:"cancelling,omitempty"`
+	Hold         Hold          `json:"hold,omitzero"` // nothing of the thread may be removed
 	Lease        Lease         `json:"lease,omitzero"`
 	Checkpoints  int           `json:"checkpoints"`        // of the current generation
 	Archived     int           `json:"archived,omitempty"` // of released ones
@@ -111,7 +112,7 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 			c := r.Claim
 			t.Lease = Lease{Owner: c.Owner, Fence: c.Fence, Run: c.Run, Held: !c.Unclaim}
 		case r.Signal != nil:
-			t.applySignal(r.Signal, e.Seq)
+			t.applySignal(r.Signal, e.Seq, at)
 		case r.Take != nil:
 			t.applyTake(r.Take, e.Seq)
 		case r.Removal != nil:
@@ -122,7 +123,9 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 			}
 		case r.Release != nil:
 			t.Releases, t.Archived, t.Lease.Fence = t.Releases+1, t.Archived+r.Release.Checkpoints, r.Release.Fence
+			hold := t.Hold
 			t.begin(at)
+			t.Hold = hold // it is the thread's
 		}
 	}
 	t.settle()
@@ -195,6 +198,9 @@ func (t *ThreadInfo) applyTrail(r *Record, seq uint64) {
 
 func (t *ThreadInfo) applyRemoval(m *RemovalInfo) {
 	t.Checkpoints, t.Archived = t.Checkpoints-m.Count, t.Archived-m.Archived
+	if m.Version != 0 {
+		t.Archived = m.Left // what else was removed may be recorded in versions that are gone themselves
+	}
 	for _, h := range m.Heads {
 		if h.Head == "" {
 			t.Branches = slices.DeleteFunc(slices.Clone(t.Branches), func(b BranchHead) bool { return b.Branch == h.Branch })
@@ -271,6 +277,7 @@ func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
 		b = appendAwaited(appendGateKind(b, w.Kind), w.Kind, w.Signal, w.Latch)
 	}
 	b = t.appendSignals(b)
+	b = t.Hold.append(b)
 	b = canon.AppendUint(b, uint64(t.Due))
 	b = canon.AppendUint(canon.AppendString(b, t.Lease.Owner), t.Lease.Fence)
 	b = appendBool(canon.AppendString(b, t.Lease.Run), t.Lease.Held)
@@ -301,6 +308,7 @@ func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 		t.Waiting = append(t.Waiting, w)
 	}
 	t.readSignals(r)
+	t.Hold = readHold(r)
 	t.Due = Millis(r.Uint())
 	t.Lease = Lease{Owner: r.String(), Fence: r.Uint(), Run: r.String(), Held: readBool(r)}
 	t.Checkpoints = int(r.Int())

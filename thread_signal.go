@@ -61,10 +61,18 @@ func (t *ThreadInfo) cancelMark(branch string) *CancelMark {
 }
 
 // The names of the runtime's own signals.
-const signalCancel = "$cancel"
+const (
+	signalCancel = "$cancel"
+	signalHold   = "$hold"
+	signalUnhold = "$unhold"
+)
 
-func (t *ThreadInfo) applySignal(s *SignalInfo, seq uint64) {
+func (t *ThreadInfo) applySignal(s *SignalInfo, seq uint64, at Millis) {
 	switch {
+	case s.Name == signalHold && t.Hold.Seq == 0:
+		t.Hold = Hold{By: s.By, Since: at, Seq: seq}
+	case s.Name == signalUnhold:
+		t.Hold = Hold{}
 	case s.Name == signalCancel:
 		if b, ok := t.Branch(s.Branch); ok && !isOver(b.Status) && t.cancelMark(b.Branch) == nil {
 			t.Cancelling = append(slices.Clip(t.Cancelling), CancelMark{b.Branch, seq})

@@ -23,7 +23,11 @@ type ExportOptions struct {
 // is as secret as that, and with encryption it is sealed by the same keys.
 // [ErrNotFound], [ErrCorrupt]. Format: docs/format.md.
 func (l *Ledger) Export(ctx context.Context, thread string, w io.Writer, o *ExportOptions) (*ThreadFile, error) {
-	if _, err := l.Thread(ctx, thread); err != nil {
+	info, err := l.summary(ctx, thread)
+	if err == nil && info.gone() && info.Releases == 0 {
+		err = notFound("thread", thread)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if o == nil {
@@ -59,7 +63,7 @@ func (l *Ledger) Export(ctx context.Context, thread string, w io.Writer, o *Expo
 			}
 			from, more = e.Seq+1, true
 		}
-		if _, lost := p.missing(); !lost {
+		if p.lost() == nil {
 			break // else a removal came in between, and its record is still to be read
 		}
 	}
@@ -73,7 +77,8 @@ func (l *Ledger) Export(ctx context.Context, thread string, w io.Writer, o *Expo
 	return out, f.end(out)
 }
 
-// slotsOf returns a thread's slots by name, as far as the store can say.
+// slotsOf returns a thread's slots by name, as far as the store can say: those
+// of its data keys and of the given names in any case.
 func slotsOf(ctx context.Context, s Store, thread string, names []string) (slots []*SlotItem, err error) {
 	if lister, ok := s.(SlotLister); ok {
 		for item, err := range lister.Slots(ctx, thread) {

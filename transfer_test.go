@@ -76,20 +76,19 @@ func exportImport(t *testing.T, c posthouse.Cipher) {
 		byFile, byCopy := memstore.New(), memstore.New()
 		there, err := posthouse.Open(byFile, &posthouse.Options{Cipher: c})
 		w.ok(err)
-		for info, err := range w.l.Threads(w.ctx, posthouse.ThreadQuery{}) {
-			w.ok(err)
+		for thread := range w.there() {
 			var file, again bytes.Buffer
-			out, err := w.l.Export(w.ctx, info.Thread, &file, nil)
+			out, err := w.l.Export(w.ctx, thread, &file, nil)
 			w.ok(err)
-			in, err := there.Import(w.ctx, bytes.NewReader(file.Bytes()), &posthouse.ImportOptions{Thread: info.Thread})
+			in, err := there.Import(w.ctx, bytes.NewReader(file.Bytes()), &posthouse.ImportOptions{Thread: thread})
 			w.ok(err)
 			if *in != *out {
 				rt.Errorf("exported %+v, imported %+v", out, in)
 			}
-			_, err = there.Export(w.ctx, info.Thread, &again, nil)
+			_, err = there.Export(w.ctx, thread, &again, nil)
 			w.ok(err)
 			if !bytes.Equal(file.Bytes(), again.Bytes()) {
-				rt.Errorf("thread %s: the export of the import is another file", info.Thread)
+				rt.Errorf("thread %s: the export of the import is another file", thread)
 			}
 		}
 		wantSameStores(rt, w.l, there)

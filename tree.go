@@ -19,6 +19,7 @@ type threadTree struct {
 	floor    uint64              // the record that removed the whole thread before it, if one did
 	releases map[uint32]span     // the entries of each released generation, its release last
 	dropped  []span              // of releases that a removal record says may be gone
+	removal  uint64              // the newest record that removed something since
 	listed   map[BodyRef]bool    // bodies that a removal record says may be gone
 
 	revisions map[ID][]uint64 // all that an id ever named
@@ -84,8 +85,10 @@ func (l *Ledger) tree(ctx context.Context, thread string, from uint64) (*threadT
 			switch rec := &recs[i]; {
 			case rec.Checkpoint != nil:
 				node = &treeNode{header: *rec.Checkpoint, list: rec.parts, record: i}
-				node.steps = steps[node.header.Branch]
-				delete(steps, node.header.Branch)
+				if node.header.Revision == 0 { // a revision ends no execution
+					node.steps = steps[node.header.Branch]
+					delete(steps, node.header.Branch)
+				}
 			case rec.Gate != nil:
 				gates = append(gates, BodyRef{e.Seq, i})
 			case rec.Step != nil:
@@ -110,6 +113,7 @@ func (l *Ledger) tree(ctx context.Context, thread string, from uint64) (*threadT
 	}
 	r := l.reader(ctx, thread)
 	for _, seq := range removals {
+		t.removal = seq
 		list, err := r.removedList(seq)
 		if err != nil {
 			return nil, err
@@ -241,8 +245,10 @@ func (t *threadTree) executions(need map[BodyRef]bool) {
 		}
 		for n := t.nodes[seq]; n != nil && !seen[seq] && stepOf(n.header.Kind) == 0; n = t.nodes[seq] {
 			seen[seq] = true
-			for _, b := range slices.Concat(n.gates, n.steps) {
-				need[b] = true
+			for _, revision := range t.revisions[n.header.ID] {
+				for _, b := range slices.Concat(t.nodes[revision].gates, t.nodes[revision].steps) {
+					need[b] = true
+				}
 			}
 			seq = n.header.ParentSeq
 		}

@@ -298,6 +298,7 @@ func (c *cursor) record(thread string) *record {
 		c.str("by")
 		r.whole, r.count, r.archived = c.byte("whole") == 1, c.below(1<<32, "count"), c.below(1<<32, "archived")
 		c.below(1<<32, "version")
+		c.below(1<<32, "left")
 		c.heads(r)
 		c.list("gates", func() { r.gates = append(r.gates, c.id("gate", "gate-", 2)) })
 	case 7:
