@@ -44,6 +44,8 @@
 //   - A checkpoint stores what changed. A chat of n messages takes n messages.
 //   - Every byte that is read was hashed when it was written; entries chain,
 //     and with a [Signer] they are signed.
+//   - With a [Cipher] in [Options] (a [Keyring], or a key management service)
+//     what is stored is encrypted; names, labels and errors in headers are not.
 //   - Values are copied at the boundary: changing what was passed in or handed
 //     out changes nothing that is stored.
 //
