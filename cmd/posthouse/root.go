@@ -99,7 +99,7 @@ func (a *app) commands() []*cobra.Command {
 	add(groupDecide, a.delegateCmd())
 	add(groupLook, a.threadCmd(), a.checkpointCmd(), a.logCmd(), a.diffCmd())
 	add(groupProve, a.verifyCmd(), a.witnessCmd(), a.exportCmd(), a.keyCmd(), a.encryptionCmd())
-	add(groupOperate, a.tokenCmd(), a.compactCmd(), a.backupCmd(), a.storeCmd(), a.benchCmd(), a.versionCmd())
+	add(groupOperate, a.tokenCmd(), a.retainCmd(), a.compactCmd(), a.backupCmd(), a.storeCmd(), a.benchCmd(), a.versionCmd())
 	return all
 }
 

@@ -29,6 +29,8 @@ type serving struct {
 	logLevel  string
 	encrypt   bool
 	keys      string // file
+	retain    retention
+	every     span // how often
 
 	sample bool // dev: with the bundled workflow
 }
@@ -68,6 +70,9 @@ func (a *app) serveFlags(cmd *cobra.Command, s *serving) {
 	f.StringSliceVar(&s.hosts, "allowed-host", nil, "name by which clients may call this server; may be repeated")
 	f.BoolVar(&s.encrypt, "encrypt", false, "encrypt what is stored from now on; makes a key file if there is none")
 	keysFlag(cmd, &s.keys)
+	s.retain.flags(f, "retain-")
+	s.every = span(time.Hour)
+	f.Var(&s.every, "retain-every", "how often the retention flags are applied")
 	f.StringVar(&s.logLevel, "log-level", "warn", "debug, info, warn or error; goes to standard error")
 }
 
@@ -84,7 +89,8 @@ type running struct {
 	tokenFile string
 	dir       string
 	sample    *sample
-	rotating  bool // there are encryption keys of the past
+	retain    func(context.Context) error // nil: there is no policy
+	rotating  bool                        // there are encryption keys of the past
 }
 
 func (a *app) serve(ctx context.Context, s *serving) (err error) {
@@ -151,6 +157,9 @@ func (a *app) open(ctx context.Context, s *serving) (_ *running, err error) {
 // assemble puts the programs, what keeps them moving and the server together.
 func (r *running) assemble(s *serving, tokens *server.Tokens) (err error) {
 	o := server.Options{Ledger: r.ledger, Tokens: tokens, Logger: r.log, AllowedHosts: s.hosts, Version: readVersion().Version}
+	if policy := s.retain.policy(); s.retain.set() {
+		r.retain = func(ctx context.Context) error { return r.ledger.RetainEvery(ctx, policy, time.Duration(s.every)) }
+	}
 	var programs []posthouse.Program
 	if s.sample {
 		if r.sample, err = newSample(r.ledger, r.dir); err != nil {
@@ -213,6 +222,16 @@ func (r *running) run(ctx context.Context) error {
 			cancel(err)
 		}
 	}()
+	retained := make(chan struct{})
+	go func() {
+		defer close(retained)
+		if r.retain == nil {
+			return
+		}
+		if err := r.retain(ctx); err != nil {
+			cancel(err)
+		}
+	}()
 	hs := r.server.HTTPServer(r.listener.Addr().String())
 	served := make(chan struct{})
 	go func() {
@@ -234,6 +253,7 @@ func (r *running) run(ctx context.Context) error {
 	err = errors.Join(err, hs.Shutdown(patience))
 	<-served
 	<-moved
+	<-retained
 	<-rewrapped
 	err = errors.Join(err, r.close())
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {

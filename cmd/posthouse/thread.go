@@ -22,7 +22,7 @@ func (a *app) threadCmd() *cobra.Command {
 		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.threadList(), a.threadShow(), a.threadCancel(), a.threadDelete(), a.threadExport(), a.threadImport())
+	cmd.AddCommand(a.threadList(), a.threadShow(), a.threadCancel(), a.threadDelete(), a.threadHold(), a.threadUnhold(), a.threadExport(), a.threadImport())
 	return cmd
 }
 
@@ -100,6 +100,9 @@ func (a *app) threadShow() *cobra.Command {
 			}
 			a.Line("")
 			a.Table([]string{"BRANCH", "HEAD", "STATUS"}, rows)
+			if t.Hold.Seq != 0 {
+				a.Line("under legal hold by %s since %s", t.Hold.By, stamp(t.Hold.Since))
+			}
 			for _, w := range t.Waiting {
 				a.Line("waits at %s", w.ID)
 			}
