@@ -178,7 +178,7 @@ func (a *appending) supersede(d *Draft) {
 		case w.Branch != d.Branch || slices.Contains(d.Keep, w.ID):
 		case d.answers[w.ID] != nil:
 			dec := *d.answers[w.ID]
-			dec.Gate, dec.Shown, dec.Signal, dec.Trail = w.ID, Hash{}, 0, 0
+			dec.Gate, dec.Shown, dec.Signal, dec.Trail = w.ID, Hash{}, 0, w.Trail
 			a.decision(&dec, w.Seq)
 		default:
 			a.decision(&Decision{

@@ -121,6 +121,16 @@ func asked(q gate.Question) (*posthouse.Ledger, *graph.App[Refund], *graph.Resul
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	app, err := asks(ledger, q)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	out, err := app.Run(context.Background(), "order-1", Refund{})
+	return ledger, app, out, err
+}
+
+// asks makes a graph of one node that asks q.
+func asks(ledger *posthouse.Ledger, q gate.Question) (*graph.App[Refund], error) {
 	g := graph.New[Refund]("refund")
 	g.Node("approve", func(ctx context.Context, r *Refund) error {
 		a, err := gate.Ask[any](ctx, q)
@@ -132,12 +142,7 @@ func asked(q gate.Question) (*posthouse.Ledger, *graph.App[Refund], *graph.Resul
 	})
 	g.Edge(graph.Start, "approve")
 	g.Edge("approve", graph.End)
-	app, err := g.Compile(ledger, nil)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	out, err := app.Run(context.Background(), "order-1", Refund{})
-	return ledger, app, out, err
+	return g.Compile(ledger, nil)
 }
 
 // A judge answers what it is sure of; the rest is for people.
@@ -212,4 +217,55 @@ func ExampleQuestion_delegation() {
 	// posthouse: to alice had this right before: it would go in a circle
 	// <nil>
 	// approve by bob for alice <nil>
+}
+
+// After an hour the managers may decide, too.
+func ExampleQuestion_escalation() {
+	ctx, now := context.Background(), time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
+	ledger, err := posthouse.Open(memstore.New(), &posthouse.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	app, err := asks(ledger, gate.Question{
+		Name: "refund", Assignees: []string{"alice"}, Escalate: &gate.Escalation{After: time.Hour, To: []string{"boss"}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	out, err := app.Run(ctx, "order-1", Refund{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 2 {
+		_, err = ledger.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "boss"})
+		fmt.Println(err)
+		now = now.Add(time.Hour)
+	}
+	// Output:
+	// posthouse: boss is not among those this gate is assigned to (ask one of its assignees)
+	// <nil>
+}
+
+// Two people, neither of them who asked.
+func ExampleQuestion_fourEyes() {
+	ctx := context.Background()
+	ledger, app, out, err := asked(gate.Question{Name: "payout", RequestedBy: "alice", FourEyes: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, by := range []string{"alice", "bob", "carol"} {
+		_, err := ledger.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: by})
+		fmt.Println(by, err)
+	}
+	out, err = app.Resume(ctx, "order-1")
+	fmt.Println(out.State.Request, err)
+	// Output:
+	// alice posthouse: alice asked for this and has no vote on it (cancel it to withdraw it)
+	// bob <nil>
+	// carol <nil>
+	// approve by carol  <nil>
 }

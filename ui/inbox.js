@@ -53,6 +53,19 @@ function setTime(element, stamp, otherwise) {
 
 const pretty = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
 
+// deciders says who was asked, how that changed, and who has voted.
+function deciders(gate) {
+  const said = [(gate.assignees || ["anyone who may decide"]).join(", ")];
+  for (const a of gate.assignments || []) {
+    said.push(a.escalation ? `since ${new Date(a.at).toLocaleString()} ${a.replace ? "only" : "also"} ${a.to.join(", ")}` : `${a.by} handed it to ${a.to.join(", ")}`);
+  }
+  if (gate.quorum) {
+    const votes = (gate.votes || []).map((v) => `${v.verdict} by ${v.by}`);
+    said.push(`${gate.quorum.need} must approve, so far ${votes.join(", ") || "nobody"}`);
+  }
+  return said.join("; ");
+}
+
 function makeCard(gate) {
   const card = byId("gate").content.firstElementChild.cloneNode(true);
   const heading = part(card, "text");
@@ -61,7 +74,7 @@ function makeCard(gate) {
   card.setAttribute("aria-labelledby", heading.id);
   part(card, "name").textContent = gate.name;
   part(card, "requester").textContent = gate.requestedBy || "the program";
-  part(card, "assignees").textContent = (gate.assignees || ["anyone who may decide"]).join(", ");
+  part(card, "assignees").textContent = deciders(gate);
   part(card, "thread").textContent = gate.thread;
   const payload = part(card, "payload");
   payload.hidden = gate.payload === undefined;
@@ -196,6 +209,8 @@ async function refresh() {
     if (!cards.has(gate.id)) {
       cards.set(gate.id, makeCard(gate));
       byId("gates").prepend(cards.get(gate.id));
+    } else {
+      part(cards.get(gate.id), "assignees").textContent = deciders(gate);
     }
   }
   for (const [id, card] of cards) {

@@ -17,6 +17,7 @@ func ledgerPeopleCases() []Case {
 		{Name: "ledger/four eyes", Rule: "A requester has no vote on a quorum, not even by the hand of another name.", Run: ledgerFourEyes},
 		{Name: "ledger/delegation", Rule: "A right is handed on as a record; the decision says whose it was; circles and doubles are refused.", Run: ledgerDelegation},
 		{Name: "ledger/escalation", Rule: "From its time on more people may decide, recorded or not; it is recorded once, and the first keep their right unless told otherwise.", Run: ledgerEscalation},
+		{Name: "ledger/votes and assignments are sealed", Rule: "With a cipher their reasons are in no entry, and come back whole.", Run: ledgerSealsVotes},
 		{Name: "ledger/rules that nobody could meet", Rule: "A gate whose quorum or escalation cannot work is refused before it is written.", Run: ledgerBadRules},
 	}
 }
@@ -286,4 +287,23 @@ func ledgerBadRules(t *T) {
 		t.Errorf("something was written: %v", err)
 	}
 	d.ask("u", posthouse.Gate{Name: "ok?", Quorum: two, Assignees: []string{"alice"}, Escalation: &posthouse.Escalation{At: later, To: []string{"boss"}}})
+}
+
+func ledgerSealsVotes(t *T) {
+	d := t.desk(posthouse.Options{Cipher: t.ring("k")})
+	id := d.ask("t", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
+	vote := yes("alice")
+	vote.Reason = secret
+	d.vote(id, vote)
+	_, err := d.Delegate(t.ctx, id, posthouse.Delegation{By: "bob", To: "carol", Reason: secret})
+	t.ok(err)
+	d.settle(id, yes("carol"), posthouse.Approve)
+	if found := t.inClear("t"); len(found) > 0 {
+		t.Errorf("in the clear: %v", found)
+	}
+	g, err := t.desk(posthouse.Options{Cipher: t.ring("k")}).Gate(t.ctx, id)
+	t.ok(err)
+	if len(g.Votes) != 2 || g.Votes[0].Reason != secret || len(g.Assignments) != 1 || g.Assignments[0].Reason != secret {
+		t.Errorf("read %+v", g)
+	}
 }
