@@ -1,0 +1,171 @@
+package flow_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/gate"
+)
+
+// A fork behind a step keeps the steps up to it and does the rest anew; the
+// source stays as it is. On a branch and on a thread of its own.
+func TestForkBehindEachStep(t *testing.T) {
+	fn := func(w *world) flow.Func[string, string] {
+		return func(ctx context.Context, in string) (string, error) {
+			out := in
+			for _, name := range []string{"a", "b", "c"} {
+				v, err := w.do(ctx, name)
+				if err != nil {
+					return "", err
+				}
+				out += " " + v
+			}
+			return out, nil
+		}
+	}
+	for node, want := range map[string]string{"": "in a2 b2 c2", "a": "in a1 b2 c2", "b": "in a1 b1 c2", "c": "in a1 b1 c1"} {
+		for _, away := range []string{"", "other"} {
+			w, ctx := newWorld(t), t.Context()
+			a := app(w, fn(w), nil)
+			first := must(a.Run(ctx, "t", "in"))(t)
+			o := flow.HistoryOptions{Node: node}
+			if node == "" {
+				o = flow.HistoryOptions{Kind: posthouse.KindInput}
+			}
+			at := must(collect(a.History(ctx, "t", o)))(t)[0]
+			f := must(a.Fork(ctx, at.ID, nil, flow.ForkOptions{Thread: away, By: "bob"}))(t)
+			if f.Source == nil || f.Source.ID != at.ID || f.Status != posthouse.StatusInterrupted {
+				t.Fatalf("%+v", f.Header)
+			}
+			res, err := app(w, fn(w), nil).Resume(ctx, f.Thread, flow.RunOptions{Branch: f.Branch})
+			if wantStatus(t, res, err, posthouse.StatusDone); res.Output != want {
+				t.Fatalf("fork at %q: %q, want %q", node, res.Output, want)
+			}
+			if old := must(a.Result(ctx, "t"))(t); old.Output != first.Output || old.Checkpoint != first.Checkpoint {
+				t.Fatalf("the source changed: %+v", old)
+			}
+		}
+	}
+}
+
+func TestForkWithAnotherInput(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	a := app(w, order(w), nil)
+	res := must(a.Run(ctx, "t", "book"))(t)
+	f := must(a.Fork(ctx, res.Checkpoint, func(in *string) { *in = "lamp" }))(t)
+	if f.Input != "lamp" {
+		t.Fatalf("%+v", f)
+	}
+	fork := must(a.Result(ctx, "t", flow.StateOptions{Branch: f.Branch}))(t)
+	if len(fork.Waiting) != 1 || fork.Waiting[0].ID == res.Waiting[0].ID {
+		t.Fatalf("a fork asks under an id of its own: %+v", fork.Waiting)
+	}
+	approve(t, w.ledger(), fork.Waiting[0].ID)
+	out := must(app(w, order(w), nil).Resume(ctx, "t", flow.RunOptions{Branch: f.Branch}))(t)
+	if out.Output != "lamp charge1 ship1" {
+		t.Fatal(out.Output)
+	}
+	w.want("[charge ship]")
+	if s := must(a.Result(ctx, "t"))(t); s.Status != posthouse.StatusWaiting {
+		t.Fatal("the source went on")
+	}
+}
+
+// Replayed from its input a flow does everything anew, and asks again.
+func TestReplay(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	a := app(w, order(w), nil)
+	res := must(a.Run(ctx, "t", "book"))(t)
+	approve(t, w.ledger(), res.Waiting[0].ID)
+	a = app(w, order(w), nil)
+	must(a.Resume(ctx, "t"))(t)
+	in := must(collect(a.History(ctx, "t", flow.HistoryOptions{Kind: posthouse.KindInput})))(t)[0]
+	again, err := a.Replay(ctx, in.ID, flow.RunOptions{Branch: "second"})
+	wantStatus(t, again, err, posthouse.StatusWaiting)
+	if again.Branch != "second" || again.Waiting[0].ID == res.Waiting[0].ID {
+		t.Fatalf("%+v", again)
+	}
+	w.want("[charge ship charge]")
+	_, err = a.Replay(ctx, "nobody")
+	wantCode(t, err, posthouse.ErrNotFound)
+	other := must(flow.New("other", order(w)).Open(w.ledger(), nil))(t)
+	_, err = other.Replay(ctx, in.ID)
+	wantCode(t, err, posthouse.ErrInvalid)
+}
+
+// A fork at a step that was recorded while a question of the source was open
+// asks that question anew: the source's answer is not the fork's.
+func TestForkAsksWhatItsSourceHadOpen(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	fn := func(ctx context.Context, _ int) (string, error) {
+		a, errA := gate.Ask[struct{}](ctx, gate.Question{Name: "a"})
+		b, errB := gate.Ask[struct{}](ctx, gate.Question{Name: "b"})
+		if errB == nil {
+			if _, err := w.do(ctx, "after b"); err != nil {
+				return "", err
+			}
+		}
+		if errA != nil {
+			return "", errA
+		}
+		return string(a.Verdict) + string(b.Verdict), errB
+	}
+	res := must(app(w, fn, nil).Run(ctx, "t", 1))(t)
+	if len(res.Waiting) != 2 {
+		t.Fatalf("%+v", res.Waiting)
+	}
+	approve(t, w.ledger(), res.Waiting[1].ID)
+	a := app(w, fn, nil)
+	wantOpen := must(a.Resume(ctx, "t"))(t)
+	if len(wantOpen.Waiting) != 1 || wantOpen.Waiting[0].ID != res.Waiting[0].ID {
+		t.Fatalf("%+v", wantOpen.Waiting)
+	}
+	at := must(a.State(ctx, "t", flow.StateOptions{Node: "after b"}))(t)
+	fork, err := a.Replay(ctx, at.ID)
+	wantStatus(t, fork, err, posthouse.StatusWaiting)
+	if len(fork.Waiting) != 1 || fork.Waiting[0].ID == res.Waiting[0].ID || fork.Waiting[0].Branch != fork.Branch {
+		t.Fatalf("%+v", fork.Waiting)
+	}
+	w.want("[after b]")
+	approve(t, w.ledger(), fork.Waiting[0].ID)
+	done := must(app(w, fn, nil).Resume(ctx, "t", flow.RunOptions{Branch: fork.Branch}))(t)
+	if done.Output != "approveapprove" {
+		t.Fatalf("%+v", done)
+	}
+	if s := must(a.Result(ctx, "t"))(t); s.Status != posthouse.StatusWaiting {
+		t.Fatal("the source went on")
+	}
+}
+
+// A released thread starts anew, and its version stays readable.
+func TestReleaseOfAFlow(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	fn := func(ctx context.Context, in string) (string, error) {
+		_, ok, err := flow.Previous[string](ctx)
+		if ok {
+			return "", errBoom
+		}
+		v, e := w.do(ctx, "a")
+		if e != nil {
+			return "", e
+		}
+		return in + v, err
+	}
+	l := w.ledger()
+	a := must(flow.New("order", fn).Open(l, nil))(t)
+	first := must(a.Run(ctx, "t", "x"))(t)
+	if _, err := l.Release(ctx, "t", nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err := a.Resume(ctx, "t")
+	wantCode(t, err, posthouse.ErrNotFound)
+	second := must(a.Run(ctx, "t", "y"))(t)
+	if second.Output != "ya2" {
+		t.Fatal(second.Output)
+	}
+	if c := must(l.Get(ctx, first.Checkpoint))(t); string(c.State["output"].Data) != `"xa1"` {
+		t.Fatalf("%s", c.State["output"].Data)
+	}
+}
