@@ -35,7 +35,7 @@ func agentRoutes() []*route {
 			query: []param{
 				{name: "a", kind: idParam, help: "a checkpoint; required"}, {name: "b", kind: idParam, help: "another; required"},
 			},
-			answers: []answer{{http.StatusOK, "the parts that differ", Difference{}, ""}},
+			answers: []answer{{http.StatusOK, "what differs", posthouse.Comparison{}, ""}},
 		},
 	}
 	for _, path := range []string{"/agent/{agent}", "/atmosphere/agent/{agent}"} {

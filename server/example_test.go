@@ -115,13 +115,3 @@ func ExampleCheckListen() {
 	// <nil>
 	// true
 }
-
-func ExampleDiff() {
-	part := func(s string) posthouse.Value { return posthouse.Value{Codec: "json", Data: []byte(s)} }
-	a := &posthouse.Checkpoint{State: posthouse.State{"approved": part("false"), "request": part(`"refund"`)}}
-	b := &posthouse.Checkpoint{State: posthouse.State{"approved": part("true"), "request": part(`"refund"`)}}
-	for _, p := range server.Diff(a, b).Parts {
-		fmt.Printf("%s: %s -> %s\n", p.Name, p.A.Value, p.B.Value)
-	}
-	// Output: approved: false -> true
-}

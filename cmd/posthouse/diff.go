@@ -1,15 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/cmd/posthouse/internal/rest"
-	"github.com/posthouse/posthouse/cmd/posthouse/internal/statediff"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/term"
-	"github.com/posthouse/posthouse/server"
 )
 
 func (a *app) diffCmd() *cobra.Command {
@@ -17,7 +16,8 @@ func (a *app) diffCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Show what changed between two checkpoints, per state part",
-		Long: `Show what changed between two checkpoints, per state part.
+		Long: `Show what changed between two checkpoints: fields of their headers, then the
+state, part by part, and the newest checkpoint that both derive from.
 
 Values within JSON are named by their JSON pointer. Elements of lists are
 matched from both ends, so an appended message shows as one addition.`,
@@ -29,21 +29,14 @@ matched from both ends, so an appended message shows as one addition.`,
 			if err != nil {
 				return err
 			}
-			var states [2]posthouse.State
-			for i, id := range args {
-				var cp server.Checkpoint
-				if err := c.Get(cmd.Context(), "/api/checkpoints"+rest.Path(id), nil, &cp); err != nil {
-					return err
-				}
-				if states[i], err = stateOf(&cp); err != nil {
-					return err
-				}
+			var d posthouse.Comparison
+			if err := c.Get(cmd.Context(), "/api/diff", params("a", args[0], "b", args[1]), &d); err != nil {
+				return err
 			}
-			changes := statediff.Diff(states[0], states[1])
 			if a.JSON {
-				return a.Encode(map[string]any{"a": args[0], "b": args[1], "changes": append([]statediff.Change{}, changes...)})
+				return a.Encode(&d)
 			}
-			a.showChanges(changes, full)
+			a.showComparison(&d, full)
 			return nil
 		},
 	}
@@ -51,12 +44,8 @@ matched from both ends, so an appended message shows as one addition.`,
 	return cmd
 }
 
-func (a *app) showChanges(changes []statediff.Change, full bool) {
-	if len(changes) == 0 {
-		a.Line("no part differs")
-		return
-	}
-	show := func(mark, color string, v json.RawMessage) {
+func (a *app) showComparison(d *posthouse.Comparison, full bool) {
+	show := func(v json.RawMessage, mark, color string) {
 		if v == nil {
 			return
 		}
@@ -66,16 +55,42 @@ func (a *app) showChanges(changes []statediff.Change, full bool) {
 		}
 		a.Line("  %s", a.Paint(color, mark+" "+s))
 	}
-	part := ""
-	for i, c := range changes {
-		if c.Part != part || i == 0 {
-			part = c.Part
-			a.Line("%s", a.Paint(term.Loud, part))
-		}
-		if c.Path != "" {
-			a.Line("  %s", c.Path)
-		}
-		show("-", term.Bad, c.Before)
-		show("+", term.Good, c.After)
+	for _, f := range d.Fields {
+		a.Line("%s: %s -> %s", f.Name, a.Paint(term.Bad, cmp.Or(f.A, "(none)")), a.Paint(term.Good, cmp.Or(f.B, "(none)")))
 	}
+	for i := range d.Parts {
+		p := &d.Parts[i]
+		a.Line("%s", a.Paint(term.Loud, p.Name))
+		if len(p.Paths) == 0 {
+			show(valueOf(p.A), "-", term.Bad)
+			show(valueOf(p.B), "+", term.Good)
+		}
+		for _, c := range p.Paths {
+			if c.Path != "" {
+				a.Line("  %s", c.Path)
+			}
+			show(c.A, "-", term.Bad)
+			show(c.B, "+", term.Good)
+		}
+		if p.More > 0 {
+			a.Line("  and %s changes more", number(p.More))
+		}
+	}
+	if len(d.Parts) == 0 {
+		a.Line("no part differs")
+	}
+	if d.Ancestor != "" && d.Ancestor != d.A && d.Ancestor != d.B {
+		a.Line("both derive from %s", d.Ancestor)
+	}
+}
+
+// valueOf is a part's value, or what is to be said of one that is not shown.
+func valueOf(s *posthouse.PartSide) json.RawMessage {
+	if s == nil || s.Value != nil {
+		if s == nil {
+			return nil
+		}
+		return s.Value
+	}
+	return json.RawMessage(fmt.Sprintf("(%s, codec %s, SHA-256 %s)", size(int64(s.Size)), s.Codec, s.Hash))
 }

@@ -1,0 +1,148 @@
+package posthouse
+
+import (
+	"context"
+	"errors"
+)
+
+// maxSources bounds how many forks back an ancestor is looked for: a source is
+// what whoever saved the checkpoint says.
+const maxSources = 1000
+
+// ancestor returns the newest kept checkpoint that a and b derive from; "" if
+// there is none. What was forked or copied derives from its source.
+func (l *Ledger) ancestor(ctx context.Context, a, b *Header) (ID, error) {
+	c := &climber{l: l, ctx: ctx, readers: map[string]*logReader{}}
+	la, err := c.line(a)
+	if err != nil {
+		return "", err
+	}
+	lb, err := c.line(b)
+	if err != nil {
+		return "", err
+	}
+	for _, hb := range lb {
+		for _, ha := range la {
+			if ha.Thread != hb.Thread || ha.Generation != hb.Generation {
+				continue
+			}
+			h, err := c.meet(ha, hb)
+			if err != nil || h != nil {
+				return kept(h), err
+			}
+		}
+	}
+	return "", nil
+}
+
+func kept(h *Header) ID {
+	if h == nil {
+		return ""
+	}
+	return h.ID
+}
+
+// A climber goes from checkpoints to those they derive from.
+type climber struct {
+	l       *Ledger
+	ctx     context.Context
+	readers map[string]*logReader
+}
+
+// line returns a checkpoint, then what its ancestry was forked or copied from,
+// what that was forked from, and so on.
+func (c *climber) line(h *Header) ([]*Header, error) {
+	out := []*Header{h}
+	seen := map[ID]bool{h.ID: true}
+	for len(out) < maxSources {
+		s, err := c.source(out[len(out)-1])
+		if err != nil || s == nil || seen[s.ID] {
+			return out, err
+		}
+		src, err := c.l.GetHeader(c.ctx, s.ID)
+		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrInvalid) {
+			return out, nil // removed since
+		}
+		if err != nil {
+			return nil, err
+		}
+		seen[src.ID] = true
+		out = append(out, src)
+	}
+	return out, nil
+}
+
+// source climbs to the nearest checkpoint that was taken from elsewhere: a copy,
+// or a root that is a fork.
+func (c *climber) source(h *Header) (*Source, error) {
+	for h.ParentSeq != 0 && (h.Source == nil || h.Source.Thread == h.Thread) {
+		p, err := c.parent(h)
+		if err != nil {
+			return nil, err
+		}
+		h = p
+	}
+	return h.Source, nil
+}
+
+// climbAhead is how many entries are read at once on the way up.
+const climbAhead = 128
+
+func (c *climber) parent(h *Header) (*Header, error) {
+	r := c.readers[h.Thread]
+	if r == nil {
+		r = c.l.reader(c.ctx, h.Thread)
+		c.readers[h.Thread] = r
+	}
+	if r.have[h.ParentSeq] == nil {
+		if len(r.have) > keepEntries {
+			clear(r.have)
+		}
+		from := h.ParentSeq - min(h.ParentSeq-1, climbAhead)
+		if err := r.fetch(Range{From: from, To: h.ParentSeq, Headers: true}); err != nil {
+			return nil, err
+		}
+	}
+	e, err := r.entry(h.ParentSeq, false)
+	if err != nil {
+		return nil, err
+	}
+	rec, _, err := e.checkpoint()
+	if err != nil {
+		return nil, err
+	}
+	return rec.Checkpoint, nil
+}
+
+// meet climbs from two checkpoints of one generation, always from the later
+// one, until they are the same and it is kept; nil if they never are.
+func (c *climber) meet(a, b *Header) (*Header, error) {
+	for {
+		if a.Seq == b.Seq {
+			if ref, err := c.l.store.Find(c.ctx, a.ID); err == nil && ref == (Ref{a.Thread, a.Seq}) {
+				return a, nil
+			} else if err != nil && !errors.Is(err, ErrNotFound) {
+				return nil, err
+			}
+			if a.ParentSeq == 0 {
+				return nil, nil
+			}
+			p, err := c.parent(a)
+			if err != nil {
+				return nil, err
+			}
+			a, b = p, p
+			continue
+		}
+		if a.Seq < b.Seq {
+			a, b = b, a
+		}
+		if a.ParentSeq == 0 {
+			return nil, nil
+		}
+		var err error
+		if a, err = c.parent(a); err != nil {
+			return nil, err
+		}
+	}
+}
