@@ -11,7 +11,7 @@ import (
 
 // ReleaseOptions refine a release. Nil is the zero value.
 type ReleaseOptions struct {
-	Tags   []string // names for the version, at most 16 of 1 to 200 bytes; not numbers. A later release may have the same
+	Tags   []string // names for the version, at most 16, formed like ids; not numbers. A later release may have the same
 	By     string   // at most 200 bytes
 	Reason string   // at most 4,000 bytes
 	Failed bool     // the work failed: says so in the record, and changes nothing else
@@ -28,8 +28,11 @@ func (o *ReleaseOptions) check() (*ReleaseOptions, error) {
 		return nil, invalid("tags", "are more than %d", maxTags)
 	}
 	for i, t := range o.Tags {
-		if t == "" || len(t) > MaxID || !validText(t) || slices.Contains(o.Tags[:i], t) {
-			return nil, invalid("tags", "%.40q must be 1 to %d bytes of text, and be there once", t, MaxID)
+		if err := validateName("tags", t); err != nil {
+			return nil, err
+		}
+		if slices.Contains(o.Tags[:i], t) {
+			return nil, invalid("tags", "have %q twice", t)
 		}
 		if _, err := strconv.ParseUint(t, 10, 64); err == nil {
 			return nil, invalid("tags", "%q is a number: it would be taken for a version", t)

@@ -38,7 +38,9 @@ func checkpointRoutes() []*route {
 				{name: "run", kind: textParam, help: "of this run"}, {name: "graph", kind: textParam, help: "of this program"},
 				{name: "node", kind: textParam, help: "made by this node"}, {name: "kind", kind: textParam, help: "of this kind: save, input, node, wait, update, fork, fail, event"},
 				{name: "status", kind: enumParam, values: statusValues, help: "with this status"},
-				{name: "branch", kind: idParam, help: "of this branch"}, {name: "label", kind: textParam, help: "with this label: name=value"},
+				{name: "branch", kind: idParam, help: "of this branch"},
+				{name: "generation", kind: intParam, help: "of this generation of its thread: a released version's number; with thread and without this, of the current one"},
+				{name: "label", kind: textParam, help: "with this label: name=value"},
 				{name: "since", kind: timeParam, help: "made then or later"}, {name: "until", kind: timeParam, help: "made then or before"},
 				orderParam, limitParam, cursorParam, stateParam,
 			},
@@ -83,6 +85,7 @@ func (s *Server) listCheckpoints(w http.ResponseWriter, r *request) error {
 		Thread: r.query["thread"], Coordination: r.query["coordination"], Run: r.query["run"], Graph: r.query["graph"],
 		Node: r.query["node"], Agent: r.query["agent"], Kind: r.query["kind"], Branch: r.query["branch"],
 		Status: posthouse.Status(r.query["status"]), Since: r.millis("since"), Until: r.millis("until"),
+		Generation: uint32(min(r.number("generation", 0), 1<<32-1)),
 		Descending: r.query["order"] != "asc", After: r.query["cursor"], Limit: limit + 1,
 	}
 	if l, ok := r.query["label"]; ok {

@@ -45,7 +45,8 @@ type answer struct {
 // allRoutes is the whole surface of the server.
 func allRoutes() []*route {
 	return slices.Concat(
-		checkpointRoutes(), gateRoutes(), approvalRoutes(), threadRoutes(), holdRoutes(), signalRoutes(), agentRoutes(), systemRoutes(), pageRoutes(),
+		checkpointRoutes(), gateRoutes(), approvalRoutes(), threadRoutes(), releaseRoutes(), holdRoutes(), signalRoutes(),
+		agentRoutes(), systemRoutes(), pageRoutes(),
 	)
 }
 

@@ -19,7 +19,8 @@ func threadRoutes() []*route {
 			query: []param{
 				{name: "status", kind: enumParam, values: statusValues, help: "with this status"},
 				{name: "graph", kind: textParam, help: "of this program"},
-				{name: "waiting", kind: boolParam, def: "false", help: "true: with open gates only"}, limitParam, cursorParam,
+				{name: "waiting", kind: boolParam, def: "false", help: "true: with open gates only"},
+				{name: "released", kind: boolParam, def: "false", help: "true: with released versions only, also those that have not begun anew"}, limitParam, cursorParam,
 			},
 			answers: []answer{{http.StatusOK, "a page of threads", []posthouse.ThreadInfo{}, ""}},
 		},
@@ -47,7 +48,7 @@ func threadRoutes() []*route {
 func (s *Server) listThreads(w http.ResponseWriter, r *request) error {
 	limit, next, page := r.number("limit", defaultLimit), "", []*posthouse.ThreadInfo{}
 	for t, err := range s.ledger.Threads(r.Context(), posthouse.ThreadQuery{
-		Status: posthouse.Status(r.query["status"]), Graph: r.query["graph"], Waiting: r.query["waiting"] == "true",
+		Status: posthouse.Status(r.query["status"]), Graph: r.query["graph"], Waiting: r.query["waiting"] == "true", Released: r.query["released"] == "true",
 		After: r.query["cursor"], Limit: limit + 1,
 	}) {
 		if err != nil {
@@ -76,12 +77,13 @@ func (s *Server) getThread(w http.ResponseWriter, r *request) error {
 
 // A LogEntry is an entry of a thread's log as the API shows it.
 type LogEntry struct {
-	Seq     uint64             `json:"seq"`
-	At      time.Time          `json:"at"`
-	Hash    posthouse.Hash     `json:"hash"`
-	Prev    posthouse.Hash     `json:"prev,omitzero" doc:"what the entry before must link to"`
-	Signed  bool               `json:"signed" doc:"whether the entry itself is signed; verify says what signatures cover"`
-	Records []*posthouse.Event `json:"records"`
+	Seq        uint64             `json:"seq"`
+	Generation uint32             `json:"generation" doc:"the thread's generation; a released one is the version of that number"`
+	At         time.Time          `json:"at"`
+	Hash       posthouse.Hash     `json:"hash"`
+	Prev       posthouse.Hash     `json:"prev,omitzero" doc:"what the entry before must link to"`
+	Signed     bool               `json:"signed" doc:"whether the entry itself is signed; verify says what signatures cover"`
+	Records    []*posthouse.Event `json:"records"`
 }
 
 func (s *Server) threadLog(w http.ResponseWriter, r *request) error {
@@ -111,7 +113,7 @@ func (s *Server) threadLog(w http.ResponseWriter, r *request) error {
 				size += e.Records[i].Size
 			}
 		}
-		page = append(page, &LogEntry{Seq: e.Seq, At: e.At, Hash: e.Hash, Prev: e.Prev, Signed: len(e.Sig) > 0, Records: e.Events})
+		page = append(page, &LogEntry{Seq: e.Seq, Generation: e.Generation, At: e.At, Hash: e.Hash, Prev: e.Prev, Signed: len(e.Sig) > 0, Records: e.Events})
 	}
 	if len(page) == 0 && !r.has("cursor") { // the log of a deleted thread still has its last record
 		return notFound("thread", string(thread))

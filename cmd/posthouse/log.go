@@ -1,7 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"net/url"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -17,23 +20,27 @@ type history struct {
 	Checkpoints []*posthouse.Header   `json:"checkpoints"`
 	Gates       []*posthouse.Gate     `json:"gates"`
 	Removals    []*posthouse.Event    `json:"removals,omitempty"`
+	Release     *posthouse.Release    `json:"release,omitempty"` // that the version was closed with
 }
 
 func (a *app) logCmd() *cobra.Command {
-	return &cobra.Command{
+	var version string
+	cmd := &cobra.Command{
 		Use:   "log THREAD",
 		Short: "Draw a thread: its checkpoints, branches and decisions",
 		Long: `Draw a thread: its checkpoints from the first down, branches set off to the
 right, and between a checkpoint and the next the gates it opened and how they
-were decided. The branch a checkpoint heads stands in brackets.`,
-		Example: `  posthouse log order-1234`,
-		Args:    args(1),
+were decided. The branch a checkpoint heads stands in brackets. With --version
+it is the thread as it was released, by number or tag.`,
+		Example: `  posthouse log order-1234
+  posthouse log order-1234 --version stable`,
+		Args: args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.client()
 			if err != nil {
 				return err
 			}
-			h, err := readHistory(cmd.Context(), c, args[0])
+			h, err := readHistory(cmd.Context(), c, args[0], version)
 			if err != nil {
 				return err
 			}
@@ -44,22 +51,45 @@ were decided. The branch a checkpoint heads stands in brackets.`,
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&version, "version", "", "a released version's number or tag")
+	return cmd
 }
 
-func readHistory(ctx context.Context, c *rest.Client, thread string) (*history, error) {
+// begin reads what the history is of: the thread as it is, or a version.
+func (h *history) begin(ctx context.Context, c *rest.Client, thread, version string) error {
+	if version == "" {
+		return c.Get(ctx, "/api/threads"+rest.Path(thread), nil, &h.Thread)
+	}
+	if err := c.Get(ctx, "/api/threads"+rest.Path(thread, "releases", version), nil, &h.Release); err != nil {
+		return err
+	}
+	h.Thread = &posthouse.ThreadInfo{
+		Thread: thread, Generation: h.Release.Version, First: h.Release.First, Branches: h.Release.Heads, Checkpoints: h.Release.Checkpoints,
+	}
+	if b, ok := h.Release.Head(""); ok {
+		h.Thread.Status = b.Status
+	}
+	return nil
+}
+
+func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*history, error) {
 	h := &history{Gates: []*posthouse.Gate{}}
-	if err := c.Get(ctx, "/api/threads"+rest.Path(thread), nil, &h.Thread); err != nil {
+	if err := h.begin(ctx, c, thread, version); err != nil {
 		return nil, err
 	}
+	generation := strconv.Itoa(int(h.Thread.Generation))
 	var err error
-	h.Checkpoints, err = rest.Collect(rest.List[*posthouse.Header](ctx, c, "/api/checkpoints", params("thread", thread, "order", "asc", "state", "false"), 0))
+	h.Checkpoints, err = rest.Collect(rest.List[*posthouse.Header](ctx, c, "/api/checkpoints", params("thread", thread, "generation", generation, "order", "asc", "state", "false"), 0))
 	if err != nil {
 		return nil, err
 	}
 	gates := map[posthouse.ID]*posthouse.Gate{}
-	for e, err := range rest.List[*server.LogEntry](ctx, c, "/api/threads"+rest.Path(thread, "log"), nil, 0) {
+	for e, err := range rest.List[*server.LogEntry](ctx, c, "/api/threads"+rest.Path(thread, "log"), behind(h.Thread.First), 0) {
 		if err != nil {
 			return nil, err
+		}
+		if e.Generation != h.Thread.Generation {
+			break // what came after the release
 		}
 		for _, r := range e.Records {
 			switch {
@@ -92,6 +122,9 @@ func (a *app) drawHistory(h *history) {
 	if t.Coordination != "" {
 		label = "  " + t.Coordination
 	}
+	if h.Release != nil {
+		label += "  version " + strconv.Itoa(int(h.Release.Version))
+	}
 	a.Line("thread %s%s  %s", t.Thread, label, t.Status)
 	a.Line("")
 	heads := map[string]posthouse.ID{}
@@ -100,13 +133,32 @@ func (a *app) drawHistory(h *history) {
 	}
 	tree.Draw(&a.Term, &tree.Thread{Checkpoints: h.Checkpoints, Gates: h.Gates, Heads: heads})
 	for _, r := range h.Removals {
-		why := ""
-		if r.Removal.Reason != "" {
-			why = ": " + r.Removal.Reason
+		what := strconv.Itoa(r.Removal.Count + r.Removal.Archived)
+		if r.Removal.Version > 0 {
+			what += " with version " + strconv.Itoa(int(r.Removal.Version))
 		}
-		a.Line("removed %d, %s, by %s%s", r.Removal.Count, tree.Time(r.At), r.Removal.By, why)
+		a.Line("removed %s, %s, by %s%s", what, tree.Time(r.At), r.Removal.By, after(": ", r.Removal.Reason))
+	}
+	if r := h.Release; r != nil {
+		a.Line("released %s, by %s%s", tree.Time(r.At), cmp.Or(r.By, "posthouse"), after(": ", r.Reason))
 	}
 	if len(t.Waiting) > 0 {
 		a.next("posthouse approve %s", t.Waiting[0].ID)
 	}
+}
+
+// after sets a text off from what is before it; nothing stays nothing.
+func after(mark, text string) string {
+	if text == "" {
+		return ""
+	}
+	return mark + text
+}
+
+// behind makes a query for a log begin with an entry.
+func behind(first uint64) url.Values {
+	if first <= 1 {
+		return nil
+	}
+	return params("cursor", strconv.FormatUint(first-1, 10))
 }

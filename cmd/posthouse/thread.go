@@ -16,19 +16,20 @@ func (a *app) threadCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "thread",
 		Aliases: []string{"threads"},
-		Short:   "List, show, cancel, delete, export and import threads",
+		Short:   "List, show, cancel, release, copy, delete, export and import threads",
 		Example: `  posthouse thread list --waiting
   posthouse thread show order-1234`,
 		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.threadList(), a.threadShow(), a.threadCancel(), a.threadDelete(), a.threadHold(), a.threadUnhold(), a.threadExport(), a.threadImport())
+	cmd.AddCommand(a.threadList(), a.threadShow(), a.threadCancel(), a.threadRelease(), a.threadVersions(), a.threadDrop(),
+		a.threadCopy(), a.threadDelete(), a.threadHold(), a.threadUnhold(), a.threadExport(), a.threadImport())
 	return cmd
 }
 
 func (a *app) threadList() *cobra.Command {
 	var status, graph string
-	var waiting bool
+	var waiting, released bool
 	var limit int
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List threads by name",
@@ -43,6 +44,9 @@ func (a *app) threadList() *cobra.Command {
 			q := params("status", status, "graph", graph)
 			if waiting {
 				q.Set("waiting", "true")
+			}
+			if released {
+				q.Set("released", "true")
 			}
 			ts, err := rest.Collect(rest.List[*posthouse.ThreadInfo](cmd.Context(), c, "/api/threads", q, limit))
 			if err != nil {
@@ -68,6 +72,7 @@ func (a *app) threadList() *cobra.Command {
 	f.StringVar(&status, "status", "", "only with this status")
 	f.StringVar(&graph, "graph", "", "only of this program")
 	f.BoolVar(&waiting, "waiting", false, "only with open gates")
+	f.BoolVar(&released, "released", false, "only with released versions, also where nothing was begun since")
 	f.IntVar(&limit, "limit", 100, "how many")
 	return cmd
 }
@@ -89,27 +94,35 @@ func (a *app) threadShow() *cobra.Command {
 			if a.JSON {
 				return a.Encode(&t)
 			}
-			a.Fields(
-				"thread", t.Thread, "status", string(t.Status), "program", t.Graph, "coordination", t.Coordination,
-				"checkpoints", strconv.Itoa(t.Checkpoints), "entries", strconv.FormatUint(t.Tail.Seq, 10),
-				"last hash", t.Tail.Hash.String(), "signed up to", signedUpTo(&t), "since", stamp(t.Created), "updated", stamp(t.Updated),
-			)
-			var rows [][]string
-			for _, b := range t.Branches {
-				rows = append(rows, []string{b.Branch, string(b.Head), string(b.Status)})
-			}
-			a.Line("")
-			a.Table([]string{"BRANCH", "HEAD", "STATUS"}, rows)
-			if t.Hold.Seq != 0 {
-				a.Line("under legal hold by %s since %s", t.Hold.By, stamp(t.Hold.Since))
-			}
-			for _, w := range t.Waiting {
-				a.Line("waits at %s", w.ID)
-			}
-			a.next("posthouse log %s", t.Thread)
+			a.showThread(&t)
 			return nil
 		},
 	}
+}
+
+func (a *app) showThread(t *posthouse.ThreadInfo) {
+	versions := ""
+	if t.Releases > 0 {
+		versions = strconv.Itoa(t.Releases) + " released; this is generation " + strconv.Itoa(int(t.Generation))
+	}
+	a.Fields(
+		"thread", t.Thread, "status", string(t.Status), "program", t.Graph, "coordination", t.Coordination,
+		"versions", versions, "checkpoints", strconv.Itoa(t.Checkpoints), "entries", strconv.FormatUint(t.Tail.Seq, 10),
+		"last hash", t.Tail.Hash.String(), "signed up to", signedUpTo(t), "since", stamp(t.Created), "updated", stamp(t.Updated),
+	)
+	var rows [][]string
+	for _, b := range t.Branches {
+		rows = append(rows, []string{b.Branch, string(b.Head), string(b.Status)})
+	}
+	a.Line("")
+	a.Table([]string{"BRANCH", "HEAD", "STATUS"}, rows)
+	if t.Hold.Seq != 0 {
+		a.Line("under legal hold by %s since %s", t.Hold.By, stamp(t.Hold.Since))
+	}
+	for _, w := range t.Waiting {
+		a.Line("waits at %s", w.ID)
+	}
+	a.next("posthouse log %s", t.Thread)
 }
 
 func signedUpTo(t *posthouse.ThreadInfo) string {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -59,37 +58,6 @@ func (a *app) showJSON(raw json.RawMessage) {
 		return
 	}
 	fmt.Fprintf(a.Out, "%s\n", term.EscapeJSON(b.Bytes()))
-}
-
-// stateOf turns a state as the API shows it back into parts.
-func stateOf(c *server.Checkpoint) (posthouse.State, error) {
-	shown := map[string]json.RawMessage{}
-	opaque := len(c.Parts) == 1 && c.Parts[0].Name == posthouse.OpaquePart
-	if opaque {
-		shown[posthouse.OpaquePart] = c.State
-	} else if len(c.State) > 0 {
-		if err := json.Unmarshal(c.State, &shown); err != nil {
-			return nil, badAnswer(err)
-		}
-	}
-	s := posthouse.State{}
-	for name, raw := range shown {
-		codec, other := c.Codecs[name]
-		if !other {
-			s[name] = posthouse.Value{Codec: "json", Data: raw}
-			continue
-		}
-		var text string
-		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, badAnswer(err)
-		}
-		data, err := base64.StdEncoding.DecodeString(text)
-		if err != nil {
-			return nil, badAnswer(err)
-		}
-		s[name] = posthouse.Value{Codec: codec, Data: data}
-	}
-	return s, nil
 }
 
 func badAnswer(err error) error {
