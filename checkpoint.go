@@ -49,6 +49,10 @@ const (
 	KindEvent  = "event"  // a journal turned an event into a checkpoint, in the middle of a step
 	KindCancel = "cancel" // the run was cancelled
 	KindInner  = "inner"  // a node of a subgraph completed, in the middle of its parent's step
+
+	// KindMigrate is made when a changed program takes a branch over: the same
+	// state and tasks in the shape that the program has now.
+	KindMigrate = "migrate"
 )
 
 // A Header is a checkpoint without its state: what lists show and filters see.

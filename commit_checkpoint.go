@@ -186,11 +186,11 @@ func (a *appending) finish(next *head, e *encoder, c *Change) error {
 }
 
 // stepOf is what a kind of checkpoint adds to the count of steps: one that
-// waits, failed or was forked has the executions of its parent still before it,
+// waits, failed, was forked or migrated has the executions of its parent before it,
 // and an event or a subgraph's node happens in the middle of one.
 func stepOf(kind string) uint64 {
 	switch kind {
-	case KindWait, KindFail, KindFork, KindEvent, KindInner, KindCancel:
+	case KindWait, KindFail, KindFork, KindEvent, KindInner, KindCancel, KindMigrate:
 		return 0
 	}
 	return 1

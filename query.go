@@ -105,7 +105,7 @@ type LatestQuery struct {
 	Thread       string
 	Branch       string // of the thread; "" is main, unless Node is set: then any
 	Coordination string // over all its threads
-	Node         string // the newest that this node made
+	Node         string // the newest that this node made, alone or with others
 }
 
 // Latest returns the newest checkpoint that matches, with its state.

@@ -86,7 +86,7 @@ type BranchHead struct {
 
 var verdictCodes = []Verdict{"", Approve, Reject, Edit, Respond, Expire, Cancel}
 var statusCodes = []Status{StatusSaved, StatusRunning, StatusWaiting, StatusReady, StatusInterrupted, StatusDone, StatusFailed, StatusCancelled}
-var kindCodes = []string{"", KindSave, KindInput, KindNode, KindWait, KindUpdate, KindFork, KindFail, KindEvent, KindInner, KindCancel}
+var kindCodes = []string{"", KindSave, KindInput, KindNode, KindWait, KindUpdate, KindFork, KindFail, KindEvent, KindInner, KindCancel, KindMigrate}
 
 func codeOf[T comparable](table []T, v T) uint64 {
 	for i, t := range table {

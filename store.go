@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"strings"
 )
 
 // A Store keeps threads: an append-only log each, an index from ids to places,
@@ -101,7 +102,7 @@ type Query struct {
 	Coordination string
 	Run          string
 	Graph        string
-	Node         string
+	Node         string // or one of several that made the checkpoint together, as in a+b
 	Agent        string
 	Kind         string
 	Branch       string
@@ -131,10 +132,24 @@ func (q *Query) Match(h *Header) bool {
 		}
 	}
 	return eq(q.Thread, h.Thread) && eq(q.Coordination, h.Coordination) && eq(q.Run, h.Run) &&
-		eq(q.Graph, h.Graph) && eq(q.Node, h.Node) && eq(q.Agent, h.Agent) && eq(q.Kind, h.Kind) &&
+		eq(q.Graph, h.Graph) && isNode(q.Node, h.Node) && eq(q.Agent, h.Agent) && eq(q.Kind, h.Kind) &&
 		eq(q.Branch, h.Branch) && (q.Status == "" || q.Status == h.Status) &&
 		(q.Generation == 0 || q.Generation == h.Generation) && h.Seq >= q.From && (q.To == 0 || h.Seq <= q.To) &&
 		(q.Since == 0 || ms >= q.Since) && (q.Until == 0 || ms <= q.Until)
+}
+
+// isNode reports whether a checkpoint's node is the one asked for, or one of
+// several that are joined by a plus.
+func isNode(want, have string) bool {
+	if want == "" || want == have {
+		return true
+	}
+	for name := range strings.SplitSeq(have, "+") {
+		if name == want {
+			return true
+		}
+	}
+	return false
 }
 
 // A ThreadQuery selects threads.

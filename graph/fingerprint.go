@@ -4,15 +4,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
 
-// fingerprint is a short stable hash of the graph's shape: its nodes, where
-// they lead, and the parts of its state. The order in which they were added
-// does not count, nor does what the functions do.
+// fingerprint is a short stable hash of the graph's shape: its nodes, what they
+// are sent, where they lead, and the parts of its state with their types. The
+// order in which they were added does not count, nor does what the functions
+// do.
 func fingerprint[S any](a *App[S]) string {
-	lines := []string{"start " + leads(a.start)}
+	lines := []string{"start " + leads(a.start), "codec " + a.codec.Name()}
 	for _, n := range a.order {
 		line := "node " + n.name + " " + leads(n.ways)
 		if n.sub != nil {
@@ -22,12 +24,18 @@ func fingerprint[S any](a *App[S]) string {
 		if n.join != nil {
 			lines = append(lines, "join "+n.name+" "+strings.Join(slices.Sorted(slices.Values(n.join.from)), "|"))
 		}
+		if n.input != nil {
+			lines = append(lines, "input "+n.name+" "+shape(n.input, nil))
+		}
+		if n.opt.Defer {
+			lines = append(lines, "defer "+n.name)
+		}
 	}
 	for i := range a.plan.fields {
 		f := &a.plan.fields[i]
-		kind := f.typ.Kind().String()
+		kind := shape(f.valueType(), nil)
 		if f.rule == byTail {
-			kind = "append"
+			kind = "append " + kind
 		}
 		if f.merge != mergeReplace {
 			kind += " " + string(f.merge)
@@ -40,4 +48,35 @@ func fingerprint[S any](a *App[S]) string {
 		fmt.Fprintf(h, "%d:%s", len(l), l)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:6])
+}
+
+// shape describes what a type's encoding holds. Names of types do not count,
+// but of those that encode themselves.
+func shape(t reflect.Type, outer []reflect.Type) string {
+	if i := slices.Index(outer, t); i >= 0 {
+		return fmt.Sprint("^", len(outer)-i)
+	}
+	if encodesItself(t) {
+		return t.String()
+	}
+	in := append(outer, t)
+	switch t.Kind() {
+	case reflect.Pointer:
+		return "*" + shape(t.Elem(), in)
+	case reflect.Slice:
+		return "[]" + shape(t.Elem(), in)
+	case reflect.Array:
+		return fmt.Sprint("[", t.Len(), "]", shape(t.Elem(), in))
+	case reflect.Map:
+		return "map[" + shape(t.Key(), in) + "]" + shape(t.Elem(), in)
+	case reflect.Struct:
+		var fields []string
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() || f.Anonymous {
+				fields = append(fields, f.Name+" "+shape(f.Type, in)+" "+f.Tag.Get("json"))
+			}
+		}
+		return "{" + strings.Join(fields, ";") + "}"
+	}
+	return t.Kind().String()
 }

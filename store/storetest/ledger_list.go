@@ -102,7 +102,7 @@ func ledgerLatest(t *T) {
 	b = d.save(b)
 	d.clock.advance(-time.Hour)
 	c := b.Derive(state("c"))
-	c.Node = "act"
+	c.Node = "act+tell" // two nodes at once
 	c = d.save(c)
 	side, err := d.Fork(t.ctx, a.ID, &posthouse.ForkOptions{Branch: "side", Replace: state("s")})
 	t.ok(err)
@@ -114,6 +114,8 @@ func ledgerLatest(t *T) {
 		{posthouse.LatestQuery{Thread: "t", Branch: "side"}, side.ID},
 		{posthouse.LatestQuery{Thread: "t", Node: "plan"}, b.ID},
 		{posthouse.LatestQuery{Coordination: "coord", Node: "act"}, c.ID},
+		{posthouse.LatestQuery{Thread: "t", Node: "tell"}, c.ID},
+		{posthouse.LatestQuery{Thread: "t", Node: "act+tell"}, c.ID},
 	} {
 		got, err := d.Latest(t.ctx, w.q)
 		t.ok(err)
@@ -121,7 +123,7 @@ func ledgerLatest(t *T) {
 			t.Errorf("%+v: %q", w.q, content(got))
 		}
 	}
-	for _, q := range []posthouse.LatestQuery{{Thread: "nobody"}, {Coordination: "nobody"}, {Thread: "t", Branch: "nobody"}, {Thread: "t", Node: "nobody"}} {
+	for _, q := range []posthouse.LatestQuery{{Thread: "nobody"}, {Coordination: "nobody"}, {Thread: "t", Branch: "nobody"}, {Thread: "t", Node: "nobody"}, {Thread: "t", Node: "ac"}} {
 		_, err := d.Latest(t.ctx, q)
 		d.wantErr(err, posthouse.ErrNotFound)
 	}
