@@ -15,6 +15,7 @@ type agenda struct {
 	tasks    []target
 	arrived  map[string][]string // by the node of a join: the sources that completed
 	deferred []string            // nodes that run when there are no tasks left
+	renamed  map[string]string   // new names of nodes that the step has on record under their old ones
 
 	call string // of a subgraph: the execution that called it
 	step uint64 // and the steps it took in this call
@@ -27,23 +28,25 @@ const planPart = "$plan"
 
 // A planJSON is the wire form of an agenda.
 type planJSON struct {
-	Tasks    []taskJSON          `json:"tasks,omitempty"` // only if any was sent an input: otherwise Next names them
+	Tasks    []taskJSON          `json:"tasks,omitempty"` // only if any was sent an input or renamed: otherwise Next names them
 	Arrived  map[string][]string `json:"arrived,omitempty"`
 	Deferred []string            `json:"deferred,omitempty"`
 	Call     string              `json:"call,omitempty"` // of a subgraph, whose tasks are always listed
 	Step     uint64              `json:"step,omitempty"`
 	Skipped  int                 `json:"skipped,omitempty"`
+	Renamed  map[string]string   `json:"renamed,omitempty"`
 }
 
 type taskJSON struct {
 	Node  string          `json:"node"`
+	Was   string          `json:"was,omitempty"`
 	Input json.RawMessage `json:"in,omitempty"`    // of codec json
 	Codec string          `json:"codec,omitempty"` // of another
 	Data  []byte          `json:"data,omitempty"`
 }
 
 func wireTask(t *target) taskJSON {
-	w := taskJSON{Node: t.node}
+	w := taskJSON{Node: t.node, Was: t.was}
 	switch {
 	case t.input == nil:
 	case t.input.Codec == posthouse.JSON.Name():
@@ -55,7 +58,7 @@ func wireTask(t *target) taskJSON {
 }
 
 func (w *taskJSON) target() target {
-	t := target{node: w.Node}
+	t := target{node: w.Node, was: w.Was}
 	switch {
 	case w.Codec != "":
 		t.input = &posthouse.Value{Codec: w.Codec, Data: w.Data}
@@ -67,12 +70,12 @@ func (w *taskJSON) target() target {
 
 // encode returns the plan part, nil if Next says it all.
 func (g *agenda) encode() ([]byte, error) {
-	sent := slices.ContainsFunc(g.tasks, func(t target) bool { return t.input != nil })
-	if !sent && len(g.arrived)+len(g.deferred)+g.skipped == 0 && g.call == "" {
+	named := slices.ContainsFunc(g.tasks, func(t target) bool { return t.input != nil || t.was != "" })
+	if !named && len(g.arrived)+len(g.deferred)+len(g.renamed)+g.skipped == 0 && g.call == "" {
 		return nil, nil
 	}
-	p := planJSON{Arrived: g.arrived, Deferred: g.deferred, Call: g.call, Step: g.step, Skipped: g.skipped}
-	if sent || g.call != "" {
+	p := planJSON{Arrived: g.arrived, Deferred: g.deferred, Renamed: g.renamed, Call: g.call, Step: g.step, Skipped: g.skipped}
+	if named || g.call != "" {
 		p.Tasks = make([]taskJSON, len(g.tasks))
 		for i := range g.tasks {
 			p.Tasks[i] = wireTask(&g.tasks[i])
@@ -92,7 +95,10 @@ func readAgenda(next []string, program posthouse.State, part string) (agenda, er
 			}
 		}
 	}
-	g := agenda{arrived: p.Arrived, deferred: p.Deferred, call: p.Call, step: p.Step, skipped: p.Skipped, tasks: make([]target, 0, max(len(next), len(p.Tasks)))}
+	g := agenda{
+		arrived: p.Arrived, deferred: p.Deferred, renamed: p.Renamed, call: p.Call, step: p.Step, skipped: p.Skipped,
+		tasks: make([]target, 0, max(len(next), len(p.Tasks))),
+	}
 	for i := range p.Tasks {
 		g.tasks = append(g.tasks, p.Tasks[i].target())
 	}
@@ -117,7 +123,10 @@ func (a *App[S]) names(g *agenda) []string {
 	if len(g.tasks) == 1 {
 		return a.next[g.tasks[0].node]
 	}
-	var names []string
+	return g.nodes()
+}
+
+func (g *agenda) nodes() (names []string) {
 	for i := range g.tasks {
 		if n := g.tasks[i].node; !slices.Contains(names, n) {
 			names = append(names, n)

@@ -22,6 +22,7 @@ type App[S any] struct {
 	failFast    bool
 	snapshots   Snapshots
 	hold        time.Duration
+	migrations  []Migration
 	plan        *plan
 	nodes       map[string]*node[S]
 	order       []*node[S]
@@ -58,6 +59,10 @@ type Snapshot[S any] struct {
 
 func (a *App[S]) snapshot(c *posthouse.Checkpoint) (*Snapshot[S], error) {
 	s := &Snapshot[S]{Header: c.Header, Metadata: c.Metadata}
+	c, err := a.current(c)
+	if err != nil {
+		return nil, err
+	}
 	if err := a.plan.read(a.codec, c, reflect.ValueOf(&s.State).Elem()); err != nil {
 		return nil, err
 	}

@@ -137,9 +137,13 @@ func (r *run[S]) key(label string) string {
 	if r.nest != nil {
 		return r.nest.call + ">" + strconv.FormatUint(r.agenda.step+1, 10) + "/" + label
 	}
-	key := strconv.FormatUint(r.step+1, 10)
-	if r.agenda.skipped > 0 {
-		key += "+" + strconv.Itoa(r.agenda.skipped)
+	return taskKey(r.step, r.agenda.skipped, label)
+}
+
+func taskKey(step uint64, skipped int, label string) string {
+	key := strconv.FormatUint(step+1, 10)
+	if skipped > 0 {
+		key += "+" + strconv.Itoa(skipped)
 	}
 	return key + "/" + label
 }

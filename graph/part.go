@@ -23,6 +23,9 @@ func (f *field) valueType() reflect.Type {
 	return f.typ
 }
 
+// zero returns a pointer to decode a value of the part into.
+func (f *field) zero() any { return reflect.New(f.valueType()).Interface() }
+
 // pointer returns what a codec encodes from and decodes into.
 func (f *field) pointer(state reflect.Value) any {
 	v := state.FieldByIndex(f.index)

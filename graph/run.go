@@ -88,6 +88,9 @@ func (r *run[S]) load(ctx context.Context) error {
 	for name := range c.Program {
 		r.note([]posthouse.Part{{Name: name}})
 	}
+	if c, err = r.app.current(c); err != nil {
+		return err
+	}
 	r.live, err = decode[S](r.app.plan, r.app.codec, r.app.check, c)
 	return err
 }
@@ -95,6 +98,9 @@ func (r *run[S]) load(ctx context.Context) error {
 // start merges the input into the thread and runs from Start.
 func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	a := r.app
+	if err := r.adopt(ctx, false); err != nil {
+		return nil, err
+	}
 	if r.nest != nil {
 		r.agenda.call = r.nest.call
 	} else if r.sess.Head() == nil {
@@ -138,6 +144,13 @@ func (r *run[S]) resume(ctx context.Context) (*Result[S], error) {
 	if h == nil {
 		return nil, unknownThread(r.sess.Thread(), r.sess.Branch())
 	}
+	ended := h.Status == posthouse.StatusDone || h.Status == posthouse.StatusCancelled
+	if !ended {
+		if err := r.adopt(ctx, true); err != nil {
+			return nil, err
+		}
+		h = r.sess.Head()
+	}
 	if h.Status == posthouse.StatusWaiting {
 		res, err := r.undecided(ctx)
 		if res != nil || err != nil {
@@ -147,7 +160,6 @@ func (r *run[S]) resume(ctx context.Context) (*Result[S], error) {
 	if err := r.load(ctx); err != nil {
 		return nil, err
 	}
-	ended := h.Status == posthouse.StatusDone || h.Status == posthouse.StatusCancelled
 	if len(r.agenda.tasks) == 0 && !ended {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "thread", Message: "checkpoint " + string(h.ID) + " names no node to run",

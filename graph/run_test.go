@@ -259,7 +259,7 @@ func TestResumeAtANodeThatIsGone(t *testing.T) {
 	later := compile(t, line("a", "c"), l, nil)
 	_, err := later.Resume(t.Context(), "t")
 	wantCode(t, err, posthouse.ErrInvalid)
-	if !strings.Contains(err.Error(), "goes on at b") {
+	if !strings.Contains(err.Error(), `goes on at node "b"`) {
 		t.Errorf("the error does not name the node: %v", err)
 	}
 	must(later.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "c"}))(t)

@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"reflect"
 
@@ -48,4 +50,16 @@ func (a *App[S]) received(t *target) decoder {
 		}
 		return nil
 	}
+}
+
+// strict reports why an input does not fit a type: also keys that the type does
+// not have, since nothing else would tell that they are lost.
+func strict(codec posthouse.Codec, v posthouse.Value, t reflect.Type) error {
+	ptr := reflect.New(t).Interface()
+	if err := unmarshal(codec, v, ptr); err != nil || v.Codec != posthouse.JSON.Name() || encodesItself(t) {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(v.Data))
+	d.DisallowUnknownFields()
+	return d.Decode(reflect.New(t).Interface())
 }

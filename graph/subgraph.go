@@ -72,7 +72,7 @@ func (in *inner[S, T]) compile(l *posthouse.Ledger, o *CompileOptions) (subgraph
 		return nil, errors.New("it is within itself")
 	}
 	own := *o
-	own.InterruptBefore, own.InterruptAfter = nil, nil
+	own.InterruptBefore, own.InterruptAfter, own.Migrations = nil, nil, nil
 	c := *in
 	var err error
 	c.app, err = in.graph.Compile(l, &own)

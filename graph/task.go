@@ -1,10 +1,10 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -23,17 +23,12 @@ type task[S any] struct {
 func (r *run[S]) task(i int) task[S] {
 	t := task[S]{target: r.agenda.tasks[i], index: i}
 	t.node = r.app.nodes[t.target.node]
-	t.key = r.key(t.label())
+	t.key = r.key(t.target.label(cmp.Or(t.was, t.target.node), i))
 	return t
 }
 
 // label tells the tasks of a step apart.
-func (t *task[S]) label() string {
-	if t.input == nil {
-		return t.target.node
-	}
-	return t.target.node + "#" + strconv.Itoa(t.index+1)
-}
+func (t *task[S]) label() string { return t.target.label(t.target.node, t.index) }
 
 // An outcomeKind says how a task ended.
 type outcomeKind uint8

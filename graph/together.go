@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -232,27 +233,11 @@ func (r *run[S]) recall(ctx context.Context, t *task[S]) (o *outcome[S], err err
 		}
 		return nil, nil
 	}
-	var d doneJSON
-	if err := json.Unmarshal(rec.Value.Data, &d); err != nil {
-		return nil, err
+	d, err := r.app.readDone(rec.Value.Data, r.agenda.renamed)
+	if err == nil {
+		o.writes, o.next, o.parent, o.program = d.writes, d.next, d.parent, d.program
 	}
-	for _, j := range d.Writes {
-		w := write{field: r.app.plan.part(j.Part), enc: j.Value, codec: posthouse.JSON.Name()}
-		if j.Codec != "" {
-			w.codec, w.enc = j.Codec, j.Data
-		}
-		if w.field != nil { // the state may have lost the part since
-			o.writes = append(o.writes, w)
-		}
-	}
-	for i := range d.Next {
-		o.next = append(o.next, d.Next[i].target())
-	}
-	o.parent = d.Parent
-	for _, p := range d.Program {
-		o.program = append(o.program, posthouse.Part(p))
-	}
-	return o, nil
+	return o, err
 }
 
 // meet merges what the tasks of a step wrote, once all completed, and commits
@@ -317,11 +302,20 @@ func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
 
 // together names the nodes of a step, each once, as in "draft+check".
 func together[S any](done []*outcome[S]) string {
+	return joined(func(yield func(string) bool) {
+		for _, o := range done {
+			if !yield(o.task.node.name) {
+				return
+			}
+		}
+	})
+}
+
+func joined(nodes iter.Seq[string]) string {
 	var names []string
 	size := 0
 	seen := map[string]bool{}
-	for _, o := range done {
-		n := o.task.node.name
+	for n := range nodes {
 		if seen[n] {
 			continue
 		}

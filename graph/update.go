@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"slices"
 	"strconv"
 
 	"github.com/posthouse/posthouse"
@@ -17,7 +16,8 @@ type UpdateOptions struct {
 	Checkpoint posthouse.ID // or this checkpoint, on a new branch unless it is its branch's head
 	NewBranch  string       // the new branch's name; default update-1, update-2, ...; if set, a head too is updated on a new branch
 
-	AsNode string // as if this node, or Start, had made the change: the thread goes on where it leads
+	AsNode string // as if this node, or Start, had made the change: the thread goes on where it leads, beside what else was to run
+	Task   int    // with AsNode, of a task that was sent several inputs: which of them completed, as in its key "7/fetch#3"; 0: all
 	Goto   string // the thread goes on at this node, or is done if it is End
 	By     string // who updates
 }
@@ -27,6 +27,11 @@ type UpdateOptions struct {
 // was updated stays as it is. Questions that were open at a head are
 // cancelled; its node asks anew. Unlike a node, the change may do anything to
 // append parts.
+//
+// Where several nodes were to run at once, those that completed count: what
+// they wrote is in the state that change sees, and they do not run again,
+// unless Goto or Start leaves the step or their writes do not merge. Which node
+// made the change is never guessed: without AsNode the same nodes are next.
 //
 // [posthouse.ErrBusy] while the thread is being run, [posthouse.ErrConflict] if
 // the branch moved on meanwhile, [posthouse.ErrNotFound].
@@ -42,7 +47,14 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	if err := a.owns(&base.Header); err != nil {
 		return nil, err
 	}
-	c, err := a.updated(base, change, opt)
+	e, err := a.edit(ctx, base, opt, true)
+	if err != nil {
+		return nil, err
+	}
+	if change != nil {
+		change(e.live.state)
+	}
+	c, err := e.change(opt.By)
 	if err != nil {
 		return nil, err
 	}
@@ -53,91 +65,6 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	return a.State(ctx, h.Thread, StateOptions{Checkpoint: h.ID})
 }
 
-// updated makes the child of base.
-func (a *App[S]) updated(base *posthouse.Checkpoint, change func(*S), o UpdateOptions) (*posthouse.Change, error) {
-	s, err := a.snapshot(base)
-	if err != nil {
-		return nil, err
-	}
-	if change != nil {
-		change(&s.State)
-	}
-	c := &posthouse.Change{
-		Parent: base.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted,
-		Graph: a.name, Fingerprint: a.fingerprint, Node: base.Node, By: o.By,
-	}
-	g, err := a.updatedAgenda(base, &s.State, o)
-	if err != nil {
-		return nil, err
-	}
-	c.Next = a.names(&g)
-	p, _, changed, err := g.change(planPart, base.Program[planPart].Data)
-	if err != nil {
-		return nil, err
-	}
-	if changed {
-		c.Program = append(c.Program, p)
-	}
-	c.Program = append(c.Program, strays(base.Program, &g)...)
-	if o.AsNode != "" && o.AsNode != Start {
-		c.Node = o.AsNode
-	}
-	if len(c.Next) == 0 {
-		c.Status = posthouse.StatusDone
-	}
-	c.Parts, err = a.plan.write(a.codec, reflect.ValueOf(&s.State).Elem())
-	return c, err
-}
-
-// updatedAgenda says where the thread goes on: AsNode(n) behind n, beside what
-// else was to run with n; Goto(n) at n.
-func (a *App[S]) updatedAgenda(base *posthouse.Checkpoint, s *S, o UpdateOptions) (agenda, error) {
-	g, err := readAgenda(base.Next, base.Program, planPart)
-	if err != nil {
-		return g, err
-	}
-	switch {
-	case o.AsNode != "" && o.Goto != "":
-		return g, invalid("Goto", "is given together with AsNode")
-	case o.AsNode == Start:
-		next, err := a.onward(Start, a.start, nil, Command{}, s)
-		if err != nil {
-			return g, err
-		}
-		return a.after(&agenda{}, []completion{{Start, next}})
-	case o.AsNode != "":
-		return a.asNode(&g, s, o.AsNode)
-	case o.Goto != "":
-		next, ok := a.to[o.Goto]
-		if !ok || len(next) == 1 && a.nodes[o.Goto].input != nil {
-			return g, invalid("Goto", "%q is not a node of graph %q that runs without an input", o.Goto, a.name)
-		}
-		return agenda{tasks: next}, nil
-	}
-	return g, nil
-}
-
-// asNode returns the agenda behind a node that is taken for completed.
-func (a *App[S]) asNode(g *agenda, s *S, name string) (agenda, error) {
-	n := a.nodes[name]
-	if n == nil {
-		return agenda{}, invalid("AsNode", "%q is not a node of graph %q", name, a.name)
-	}
-	next, err := a.onward(name, n.ways, n.opt.Targets, Command{}, s)
-	if err != nil {
-		return agenda{}, err
-	}
-	rest := slices.DeleteFunc(slices.Clone(g.tasks), func(t target) bool { return t.node == name })
-	if len(rest) == len(g.tasks) {
-		rest = nil // the thread was somewhere else: it goes on behind the node only
-	}
-	ends := []completion{{name, next}}
-	if len(rest) > 0 {
-		ends = append(ends, completion{Start, rest})
-	}
-	return a.after(&agenda{arrived: g.arrived, deferred: g.deferred}, ends)
-}
-
 // commitUpdate appends the child to its parent's branch if that is the head,
 // and otherwise begins a branch with it.
 func (a *App[S]) commitUpdate(ctx context.Context, base *posthouse.Checkpoint, c *posthouse.Change, branch string) (*posthouse.Header, error) {
@@ -145,7 +72,7 @@ func (a *App[S]) commitUpdate(ctx context.Context, base *posthouse.Checkpoint, c
 	if err != nil {
 		return nil, err
 	}
-	if head, _ := info.Branch(base.Branch); head.Head == base.ID && branch == "" {
+	if onHead(info, base, branch) {
 		done, err := a.ledger.Commit(ctx, &posthouse.Draft{Thread: base.Thread, Branch: base.Branch, Head: &base.ID, Checkpoint: c})
 		if err != nil {
 			return nil, err
@@ -154,26 +81,44 @@ func (a *App[S]) commitUpdate(ctx context.Context, base *posthouse.Checkpoint, c
 	}
 	c.Source = &posthouse.Source{Thread: base.Thread, ID: base.ID}
 	none := posthouse.ID("")
-	for n := 1; ; n++ {
-		name := branch
-		if name == "" {
-			name = "update-" + strconv.Itoa(n)
-			if _, taken := info.Branch(name); taken {
-				continue
-			}
-		}
+	for {
+		name := freeBranch(info, branch)
 		done, err := a.ledger.Commit(ctx, &posthouse.Draft{Thread: base.Thread, Branch: name, Head: &none, Checkpoint: c})
 		switch {
 		case err == nil:
 			return done.Checkpoint, nil
 		case branch != "" && errors.Is(err, posthouse.ErrConflict):
-			return nil, &posthouse.Error{
-				Code: posthouse.CodeExists, Message: "branch " + name + " of thread " + base.Thread + " exists",
-				Hint: "choose another name", Err: err,
-			}
+			return nil, branchExists(base.Thread, name, err)
 		case !errors.Is(err, posthouse.ErrConflict):
 			return nil, err
 		}
+		if info, err = a.ledger.Thread(ctx, base.Thread); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// onHead reports whether an update of base continues its branch.
+func onHead(info *posthouse.ThreadInfo, base *posthouse.Checkpoint, newBranch string) bool {
+	head, _ := info.Branch(base.Branch)
+	return head.Head == base.ID && newBranch == ""
+}
+
+// freeBranch returns the name, or else the first of update-1, update-2, ... that
+// there is not.
+func freeBranch(info *posthouse.ThreadInfo, name string) string {
+	for n := 1; name == ""; n++ {
+		next := "update-" + strconv.Itoa(n)
+		if _, taken := info.Branch(next); !taken {
+			name = next
+		}
+	}
+	return name
+}
+
+func branchExists(thread, branch string, err error) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeExists, Message: "branch " + branch + " of thread " + thread + " exists", Hint: "choose another name", Err: err,
 	}
 }
 
@@ -201,6 +146,9 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 		if err != nil {
 			return nil, err
 		}
+		if len(a.migrationsFrom(c.Fingerprint)) > 0 {
+			return a.forkMigrated(ctx, c, fork, change)
+		}
 		s, err := a.snapshot(c)
 		if err != nil {
 			return nil, err
@@ -210,14 +158,48 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 		if err != nil {
 			return nil, err
 		}
-		fork.Patch = make(posthouse.State, len(parts))
-		for _, p := range parts {
-			fork.Patch[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
-		}
+		fork.Patch = overlay(nil, parts)
 	}
 	c, err := a.ledger.Fork(ctx, checkpoint, fork)
 	if err != nil {
 		return nil, err
 	}
 	return a.snapshot(c)
+}
+
+// forkMigrated forks a checkpoint of another version and puts the edited state,
+// as it is now, on record behind it.
+func (a *App[S]) forkMigrated(ctx context.Context, c *posthouse.Checkpoint, o *posthouse.ForkOptions, change func(*S)) (*Snapshot[S], error) {
+	t, err := a.takeOver(ctx, c, false)
+	if err != nil {
+		return nil, err
+	}
+	if e := t.err(a.name, a.fingerprint, true); e != nil {
+		return nil, e
+	}
+	if c, err = a.ledger.Fork(ctx, c.ID, o); err != nil {
+		return nil, err
+	}
+	t.from = c
+	s, err := a.snapshot(c)
+	if err != nil {
+		return nil, err
+	}
+	change(&s.State)
+	parts, err := a.plan.write(a.codec, reflect.ValueOf(&s.State).Elem())
+	if err != nil {
+		return nil, err
+	}
+	t.state = overlay(t.state, parts)
+	d, err := a.takeoverDraft(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	d.Thread, d.Branch, d.Head = c.Thread, c.Branch, &c.ID
+	d.Checkpoint.By = o.By
+	done, err := a.ledger.Commit(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return a.State(ctx, c.Thread, StateOptions{Checkpoint: done.Checkpoint.ID})
 }

@@ -95,6 +95,7 @@ func (c *Command) isZero() bool { return len(c.Goto)+len(c.Send) == 0 && !c.Pare
 type target struct {
 	node  string
 	input *posthouse.Value // of a send; nil for the others
+	was   string           // the node's name when its step began, if a migration changed it since
 }
 
 // take follows a way from a state.

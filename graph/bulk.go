@@ -1,0 +1,175 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A NodeUpdate is one change of [App.BulkUpdate].
+type NodeUpdate[S any] struct {
+	Node   string     // required: as if this node, or Start, had made it
+	Task   int        // as UpdateOptions.Task
+	Change func(s *S) // nil: none
+}
+
+// BulkUpdate is [App.Update] for several steps at once: each makes a checkpoint
+// behind the one before it. The updates of a step are made side by side, as by
+// nodes that run at once, and merged by the rules of the parts, with the same
+// errors; then they keep to the rules for nodes. An update with Start is alone
+// in its step. All steps are worked out before the first is put on record, and
+// nobody else runs the thread meanwhile. It returns the last one.
+func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUpdate[S], o ...UpdateOptions) (*Snapshot[S], error) {
+	opt, err := one(o)
+	switch {
+	case err != nil:
+		return nil, err
+	case opt.AsNode != "" || opt.Goto != "" || opt.Task != 0:
+		return nil, invalid("options", "name AsNode, Goto or Task: name the node of each update")
+	case len(steps) == 0:
+		return nil, invalid("steps", "are none")
+	}
+	base, err := a.checkpoint(ctx, thread, StateOptions{Branch: opt.Branch, Checkpoint: opt.Checkpoint})
+	if err != nil {
+		return nil, err
+	}
+	if err := a.owns(&base.Header); err != nil {
+		return nil, err
+	}
+	changes := make([]*posthouse.Change, len(steps))
+	at := base
+	for i, us := range steps {
+		if changes[i], at, err = a.bulkStep(ctx, at, us, opt.By, i == 0); err != nil {
+			return nil, fmt.Errorf("posthouse: step %d of the update: %w", i+1, err)
+		}
+	}
+	id, err := a.commitBulk(ctx, base, changes, opt.NewBranch)
+	if err != nil {
+		return nil, err
+	}
+	return a.State(ctx, base.Thread, StateOptions{Checkpoint: id})
+}
+
+// bulkStep makes one step's child of a checkpoint, and the checkpoint that it
+// will be.
+func (a *App[S]) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []NodeUpdate[S], by string, recorded bool) (*posthouse.Change, *posthouse.Checkpoint, error) {
+	opt := UpdateOptions{}
+	as := make([]nodeTask, len(us))
+	for i, u := range us {
+		if u.Node == "" {
+			return nil, nil, invalid("Node", "is missing: name the node that made the update; checkpoint %s goes on at %q", base.ID, base.Next)
+		}
+		as[i] = nodeTask{u.Node, u.Task}
+	}
+	switch len(us) {
+	case 0:
+		return nil, nil, invalid("step", "has no update")
+	case 1:
+		opt.AsNode, opt.Task, as = us[0].Node, us[0].Task, nil
+	}
+	e, err := a.edit(ctx, base, opt, recorded, as...)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(us) > 1 {
+		err = e.beside(us)
+	} else if us[0].Change != nil {
+		us[0].Change(e.live.state)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := e.change(by)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, e.made(c), nil
+}
+
+// beside makes several updates, each on a state of its own, and merges them.
+func (e *edit[S]) beside(us []NodeUpdate[S]) error {
+	all := make([]*outcome[S], len(us))
+	for i := range us {
+		n := e.app.nodes[us[i].Node]
+		t := &task[S]{target: target{node: n.name}, node: n}
+		live, err := e.live.branch(e.app.plan, t)
+		if err != nil {
+			return err
+		}
+		if us[i].Change != nil {
+			us[i].Change(live.state)
+		}
+		all[i] = &outcome[S]{task: t}
+		if all[i].writes, err = live.writes(); err != nil {
+			return err
+		}
+		if err := e.lead(n.name, live.state); err != nil {
+			return err
+		}
+	}
+	return e.merge(all)
+}
+
+// made returns the checkpoint that a change will be.
+func (e *edit[S]) made(c *posthouse.Change) *posthouse.Checkpoint {
+	m := &posthouse.Checkpoint{Header: e.base.Header, State: c.State, Program: e.base.Program.Clone()}
+	m.Parent, m.Kind, m.Status, m.Node, m.Next, m.Fingerprint = e.base.ID, c.Kind, c.Status, c.Node, c.Next, c.Fingerprint
+	if m.State == nil {
+		m.State = overlay(e.state, c.Parts)
+	}
+	for _, p := range c.Program {
+		if p.Drop {
+			delete(m.Program, p.Name)
+			continue
+		}
+		if m.Program == nil {
+			m.Program = posthouse.State{}
+		}
+		m.Program[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
+	}
+	return m
+}
+
+// commitBulk appends the children of base, under a lease.
+func (a *App[S]) commitBulk(ctx context.Context, base *posthouse.Checkpoint, changes []*posthouse.Change, newBranch string) (id posthouse.ID, err error) {
+	info, err := a.ledger.Thread(ctx, base.Thread)
+	if err != nil {
+		return "", err
+	}
+	branch := base.Branch
+	onward := onHead(info, base, newBranch)
+	if !onward {
+		branch = freeBranch(info, newBranch)
+		changes[0].Source = &posthouse.Source{Thread: base.Thread, ID: base.ID}
+	}
+	s, err := engine.Begin(ctx, a.ledger, engine.SessionOptions{Thread: base.Thread, Branch: branch})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, s.End(ctx)) }()
+	switch h := s.Head(); {
+	case onward && h.ID != base.ID:
+		return "", &posthouse.Error{
+			Code: posthouse.CodeConflict, Head: h.ID,
+			Message: "branch " + branch + " of thread " + strconv.Quote(base.Thread) + " moved on from checkpoint " + string(base.ID),
+			Hint:    "read its state and update that",
+		}
+	case !onward && h != nil:
+		return "", branchExists(base.Thread, branch, nil)
+	}
+	for i, c := range changes {
+		if i > 0 {
+			c.Parent = ""
+		}
+		done, err := s.Commit(ctx, &posthouse.Draft{Checkpoint: c})
+		if err != nil {
+			return "", err
+		}
+		id = done.Checkpoint.ID
+	}
+	return id, nil
+}

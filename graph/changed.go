@@ -1,0 +1,83 @@
+package graph
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A ChangedError says that a thread was left by another version of the graph
+// and that this one cannot go on with it. The thread is untouched: run it with
+// the version that it was left by, register a [Migration], or move it by
+// [App.Update] with Goto. It matches [posthouse.ErrInvalid].
+type ChangedError struct {
+	Graph, Thread, Branch string
+	Checkpoint            posthouse.ID
+	From, To              string // fingerprints, of the checkpoint and of this graph
+	Migrated              bool   // behind migrations: they are not enough
+	Mismatches            []*Mismatch
+}
+
+// Error lists everything that does not fit.
+func (e *ChangedError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "posthouse: graph %q (%s) cannot go on with checkpoint %s of thread %q, made by version %s of it",
+		e.Graph, e.To, e.Checkpoint, e.Thread, e.From)
+	if e.Migrated {
+		b.WriteString(", behind its migrations")
+	}
+	for _, m := range e.Mismatches {
+		b.WriteString("\n- " + m.Error())
+	}
+	b.WriteString("\n(run it with the version that made it, register a Migration, or move it with UpdateOptions.Goto)")
+	return b.String()
+}
+
+// Is matches [posthouse.ErrInvalid].
+func (e *ChangedError) Is(target error) bool { return target == posthouse.ErrInvalid }
+
+// Unwrap returns the causes of the mismatches.
+func (e *ChangedError) Unwrap() []error {
+	errs := make([]error, len(e.Mismatches))
+	for i, m := range e.Mismatches {
+		errs[i] = m
+	}
+	return errs
+}
+
+// A MismatchKind says what of a checkpoint does not fit the graph.
+type MismatchKind string
+
+// The kinds of mismatch.
+const (
+	MismatchNode      MismatchKind = "node"      // a node that is to run is gone, or does not run without an input any more
+	MismatchPart      MismatchKind = "part"      // a part of the state does not decode into its field
+	MismatchInput     MismatchKind = "input"     // what a task was sent does not decode into its input type, or has keys that the type lacks
+	MismatchJoin      MismatchKind = "join"      // a join, or a source that arrived at it, is gone; or nothing is left that it waits for
+	MismatchResult    MismatchKind = "result"    // a recorded result of a task writes what does not decode, or leads to a node that is gone
+	MismatchSubgraph  MismatchKind = "subgraph"  // a subgraph is gone
+	MismatchMigration MismatchKind = "migration" // a migration failed
+)
+
+// A Mismatch is one thing that does not fit. It matches [posthouse.ErrInvalid].
+type Mismatch struct {
+	Kind MismatchKind
+	Name string // of the node or part
+	Text string // a sentence
+	Err  error  // the cause; may be nil
+}
+
+// Error returns the sentence and its cause.
+func (m *Mismatch) Error() string {
+	if m.Err == nil {
+		return m.Text
+	}
+	return m.Text + ": " + clean(m.Err.Error())
+}
+
+// Unwrap returns the cause.
+func (m *Mismatch) Unwrap() error { return m.Err }
+
+// Is matches [posthouse.ErrInvalid].
+func (m *Mismatch) Is(target error) bool { return target == posthouse.ErrInvalid }

@@ -1,0 +1,264 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An edit is a checkpoint on its way to a child that is made by hand.
+type edit[S any] struct {
+	app      *App[S]
+	base     *posthouse.Checkpoint
+	opt      UpdateOptions
+	live     *live[S]
+	state    posthouse.State // what live was decoded from
+	migrated bool            // it is not what is on record
+	as       []nodeTask      // what it is made as
+	done     []*finishedTask // what else counts as completed
+	rest     []target        // what is still to run
+	ends     []completion    // where the update leads
+	agenda   agenda
+}
+
+// A nodeTask names tasks of an agenda: those of a node, or one of them.
+type nodeTask struct {
+	node string
+	task int
+}
+
+func (n nodeTask) is(t *target, i int) bool {
+	return t.node == n.node && (n.task == 0 || n.task == i+1)
+}
+
+// edit opens a checkpoint for an update, made as a node of the options or as
+// several others. recorded says that the checkpoint is on record.
+func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateOptions, recorded bool, as ...nodeTask) (*edit[S], error) {
+	switch {
+	case o.AsNode != "" && o.Goto != "":
+		return nil, invalid("Goto", "is given together with AsNode")
+	case o.Task != 0 && (o.AsNode == "" || o.AsNode == Start):
+		return nil, invalid("Task", "is given without the AsNode that it is a task of")
+	case o.AsNode != "" && o.AsNode != Start:
+		as = []nodeTask{{o.AsNode, o.Task}}
+	}
+	for _, n := range as {
+		if a.nodes[n.node] == nil {
+			return nil, invalid("AsNode", "%q is not a node of graph %q", n.node, a.name)
+		}
+	}
+	latest := false
+	if recorded {
+		info, err := a.ledger.Thread(ctx, base.Thread)
+		if err != nil {
+			return nil, err
+		}
+		latest = onHead(info, base, "")
+	}
+	t, err := a.takeOver(ctx, base, latest)
+	if err != nil {
+		return nil, err
+	}
+	if e := t.err(a.name, a.fingerprint, false); e != nil {
+		return nil, e
+	}
+	e := &edit[S]{app: a, base: base, opt: o, as: as, state: t.state, agenda: t.agenda, migrated: len(t.used) > 0}
+	if err := e.decode(); err != nil {
+		return nil, err
+	}
+	if o.Goto != "" || o.AsNode == Start {
+		return e, nil
+	}
+	if recorded {
+		if e.done, err = a.finished(ctx, &base.Header, &t.agenda, latest); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.choose(); err != nil {
+		return nil, err
+	}
+	return e, e.fold()
+}
+
+func (e *edit[S]) decode() (err error) {
+	e.live, err = decode[S](e.app.plan, e.app.codec, e.app.check, &posthouse.Checkpoint{Header: e.base.Header, State: e.state})
+	return err
+}
+
+// choose sorts the tasks that were to run into completed and still to run. What
+// the update is made as is neither.
+func (e *edit[S]) choose() error {
+	found := make([]bool, len(e.as))
+	is := func(i int) (any bool) {
+		for j, n := range e.as {
+			if n.is(&e.agenda.tasks[i], i) {
+				any, found[j] = true, true
+			}
+		}
+		return any
+	}
+	isDone := map[int]bool{}
+	e.done = slices.DeleteFunc(e.done, func(d *finishedTask) bool { isDone[d.index] = !is(d.index); return is(d.index) })
+	for i, t := range e.agenda.tasks {
+		if !is(i) && !isDone[i] {
+			t.was = ""
+			e.rest = append(e.rest, t)
+		}
+	}
+	for j, n := range e.as {
+		if n.task != 0 && !found[j] {
+			return invalid("Task", "%d is not a task of node %q that is to run at checkpoint %s", n.task, n.node, e.base.ID)
+		}
+	}
+	if len(e.as) > 0 && !slices.Contains(found, true) { // the thread was somewhere else: it goes on behind the nodes only
+		e.done, e.rest = nil, nil
+	}
+	return nil
+}
+
+// fold merges what completed tasks wrote.
+func (e *edit[S]) fold() error {
+	if len(e.done) == 0 {
+		return nil
+	}
+	all := make([]*outcome[S], len(e.done))
+	for i := range e.done {
+		d := e.done[i]
+		all[i] = &outcome[S]{task: &task[S]{target: d.target, node: e.app.nodes[d.node]}, writes: d.writes}
+		if all[i].task.node == nil {
+			all[i].task.node = &node[S]{name: d.node} // gone since: what it wrote stays
+		}
+	}
+	err := e.merge(all)
+	if !errors.Is(err, posthouse.ErrConflict) {
+		return err
+	}
+	for i := range e.done { // what cannot be merged runs again
+		e.rest = append(e.rest, e.done[i].target)
+	}
+	e.done = nil
+	return e.decode()
+}
+
+// merge merges what tasks wrote, and takes it as the state to go on from.
+func (e *edit[S]) merge(all []*outcome[S]) error {
+	if err := e.live.mergeAll(e.app, all); err != nil {
+		return err
+	}
+	if _, err := e.live.delta(); err != nil {
+		return err
+	}
+	return e.live.detach()
+}
+
+// lead notes where a node that made the update leads from a state.
+func (e *edit[S]) lead(node string, s *S) error {
+	n := e.app.nodes[node]
+	next, err := e.app.onward(n.name, n.ways, n.opt.Targets, Command{}, s)
+	e.ends = append(e.ends, completion{n.name, next})
+	return err
+}
+
+// next returns what is to run behind the update.
+func (e *edit[S]) next() (agenda, error) {
+	a, o, s := e.app, &e.opt, e.live.state
+	switch {
+	case o.Goto != "":
+		next, ok := a.to[o.Goto]
+		if !ok || len(next) == 1 && a.nodes[o.Goto].input != nil {
+			return agenda{}, invalid("Goto", "%q is not a node of graph %q that runs without an input", o.Goto, a.name)
+		}
+		return agenda{tasks: next}, nil
+	case o.AsNode == Start:
+		next, err := a.onward(Start, a.start, nil, Command{}, s)
+		if err != nil {
+			return agenda{}, err
+		}
+		return a.after(&agenda{}, []completion{{Start, next}})
+	case len(e.as) == 1:
+		if err := e.lead(e.as[0].node, s); err != nil {
+			return agenda{}, err
+		}
+	}
+	if len(e.done)+len(e.ends) == 0 {
+		return agenda{tasks: e.rest, arrived: e.agenda.arrived, deferred: e.agenda.deferred}, nil
+	}
+	var ends []completion
+	for i := range e.done {
+		ends = append(ends, completion{e.done[i].node, e.done[i].next})
+	}
+	ends = append(ends, e.ends...)
+	if len(e.rest) > 0 {
+		ends = append(ends, completion{Start, e.rest})
+	}
+	return a.after(&agenda{arrived: e.agenda.arrived, deferred: e.agenda.deferred}, ends)
+}
+
+// change makes the child.
+func (e *edit[S]) change(by string) (*posthouse.Change, error) {
+	a := e.app
+	g, err := e.next()
+	if err != nil {
+		return nil, err
+	}
+	if bad := a.agendaMisfits(&g); len(bad) > 0 {
+		t := takeover{from: e.base, misfit: bad}
+		return nil, t.err(a.name, a.fingerprint, false)
+	}
+	c := &posthouse.Change{
+		Parent: e.base.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted,
+		Graph: a.name, Fingerprint: a.fingerprint, Node: rename(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.names(&g),
+	}
+	if len(e.as) > 0 {
+		c.Node = joined(func(yield func(string) bool) {
+			for _, n := range e.as {
+				if !yield(n.node) {
+					return
+				}
+			}
+		})
+	}
+	if len(c.Next) == 0 {
+		c.Status = posthouse.StatusDone
+	}
+	p, _, changed, err := g.change(planPart, e.base.Program[planPart].Data)
+	if err != nil {
+		return nil, err
+	}
+	if changed {
+		c.Program = append(c.Program, p)
+	}
+	for _, d := range e.done {
+		c.Program = append(c.Program, d.program...)
+	}
+	c.Program = append(c.Program, e.strays(&g, c.Program)...)
+	e.agenda = g
+	if c.Parts, err = a.plan.write(a.codec, reflect.ValueOf(e.live.state).Elem()); err != nil || !e.migrated {
+		return c, err
+	}
+	c.State, c.Parts = overlay(e.state, c.Parts), nil
+	return c, nil
+}
+
+// overlay returns a state with parts that were written in full.
+func overlay(s posthouse.State, parts []posthouse.Part) posthouse.State {
+	s = s.Clone()
+	if s == nil {
+		s = posthouse.State{}
+	}
+	for _, p := range parts {
+		s[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
+	}
+	return s
+}
+
+// strays drops the plans of subgraphs that nobody will go on with, but for those
+// that the change names already.
+func (e *edit[S]) strays(g *agenda, named []posthouse.Part) []posthouse.Part {
+	return slices.DeleteFunc(strays(e.base.Program, g), func(p posthouse.Part) bool {
+		return slices.ContainsFunc(named, func(q posthouse.Part) bool { return q.Name == p.Name })
+	})
+}

@@ -1,0 +1,249 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A takeover is a checkpoint of another version as this one has it.
+type takeover struct {
+	from   *posthouse.Checkpoint
+	state  posthouse.State
+	agenda agenda
+	used   []Migration
+	misfit []*Mismatch // of the state
+	tasks  []*Mismatch // of what is to run
+}
+
+// err returns why the checkpoint cannot be taken over; pending says that what
+// is to run counts.
+func (t *takeover) err(graph, to string, pending bool) *ChangedError {
+	all := t.misfit
+	if pending {
+		all = append(slices.Clip(all), t.tasks...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return &ChangedError{
+		Graph: graph, Thread: t.from.Thread, Branch: t.from.Branch, Checkpoint: t.from.ID, From: t.from.Fingerprint, To: to,
+		Migrated: len(t.used) > 0, Mismatches: all,
+	}
+}
+
+// takeOver migrates a checkpoint in memory and notes what does not fit. head
+// says that it is its branch's head.
+func (a *App[S]) takeOver(ctx context.Context, c *posthouse.Checkpoint, head bool) (*takeover, error) {
+	t := &takeover{from: c, state: c.State, used: a.migrationsFrom(c.Fingerprint)}
+	var err error
+	if t.agenda, err = readAgenda(c.Next, c.Program, planPart); err != nil {
+		return nil, err
+	}
+	if c.Fingerprint == a.fingerprint {
+		return t, nil
+	}
+	if t.state, err = migrateParts(t.used, c); err == nil {
+		t.misfit = append(t.misfit, a.plan.misfits(a.codec, t.state)...)
+	} else if !t.note(err) {
+		return nil, err
+	}
+	if len(t.used) > 0 {
+		if err := t.agenda.migrate(t.used); err != nil && !t.note(err) {
+			return nil, err
+		}
+	}
+	t.tasks = a.agendaMisfits(&t.agenda)
+	results, err := a.resultMisfits(ctx, t, head)
+	t.tasks = append(t.tasks, results...)
+	return t, err
+}
+
+// note takes an error that is a mismatch.
+func (t *takeover) note(err error) bool {
+	m, ok := errors.AsType[*Mismatch](err)
+	if ok {
+		t.misfit = append(t.misfit, m)
+	}
+	return ok
+}
+
+// takeoverDraft makes the checkpoint that puts a takeover of a head on record.
+// Gates that are open stay so.
+func (a *App[S]) takeoverDraft(ctx context.Context, t *takeover) (*posthouse.Draft, error) {
+	c := t.from
+	info, err := a.ledger.Thread(ctx, c.Thread)
+	if err != nil {
+		return nil, err
+	}
+	b, _ := info.Branch(c.Branch)
+	p, _, changed, err := t.agenda.change(planPart, c.Program[planPart].Data)
+	if err != nil {
+		return nil, err
+	}
+	d := &posthouse.Draft{Keep: openGates(info, c.Branch), Checkpoint: &posthouse.Change{
+		Parent: c.ID, Kind: posthouse.KindMigrate, Status: b.Status, Graph: a.name, Fingerprint: a.fingerprint,
+		Node: rename(t.used, c.Node), Error: c.Error, Next: a.names(&t.agenda), State: t.state,
+	}}
+	if changed {
+		d.Checkpoint.Program = []posthouse.Part{p}
+	}
+	return d, nil
+}
+
+// openGates returns the gates that are open on a branch.
+func openGates(info *posthouse.ThreadInfo, branch string) (ids []posthouse.ID) {
+	for _, w := range info.Waiting {
+		if w.Branch == branch {
+			ids = append(ids, w.ID)
+		}
+	}
+	return ids
+}
+
+// adopt makes sure that the head fits this version of the graph, and migrates
+// it, on record, if it has to be. pending says that what is to run counts.
+func (r *run[S]) adopt(ctx context.Context, pending bool) error {
+	h := r.sess.Head()
+	if r.nest != nil || h == nil || h.Fingerprint == r.app.fingerprint {
+		return nil
+	}
+	c, err := r.app.ledger.Get(ctx, h.ID)
+	if err != nil {
+		return err
+	}
+	t, err := r.app.takeOver(ctx, c, true)
+	if err != nil {
+		return err
+	}
+	if e := t.err(r.app.name, r.app.fingerprint, pending); e != nil {
+		return e
+	}
+	if len(t.used) == 0 {
+		return nil
+	}
+	if len(t.tasks) > 0 {
+		t.agenda = agenda{} // the input starts anew in any case
+	}
+	d, err := r.app.takeoverDraft(ctx, t)
+	if err != nil {
+		return err
+	}
+	_, err = r.sess.Commit(ctx, d)
+	return err
+}
+
+// misfits returns the parts that do not decode into their fields.
+func (p *plan) misfits(codec posthouse.Codec, s posthouse.State) (bad []*Mismatch) {
+	for i := range p.fields {
+		f := &p.fields[i]
+		v, ok := s[f.part]
+		if !ok {
+			continue
+		}
+		if err := unmarshal(codec, v, f.zero()); err != nil {
+			bad = append(bad, &Mismatch{
+				Kind: MismatchPart, Name: f.part, Err: err,
+				Text: "part " + strconv.Quote(f.part) + " does not fit the field " + f.name + " of type " + f.typ.String(),
+			})
+		}
+	}
+	return bad
+}
+
+// agendaMisfits returns what of an agenda this graph cannot run.
+func (a *App[S]) agendaMisfits(g *agenda) (bad []*Mismatch) {
+	for i := range g.tasks {
+		if m := a.taskMisfit(MismatchNode, "it goes on at", &g.tasks[i]); m != nil && !known(bad, m) {
+			bad = append(bad, m)
+		}
+	}
+	for _, name := range g.deferred {
+		if m := a.taskMisfit(MismatchNode, "it deferred", &target{node: name}); m != nil {
+			bad = append(bad, m)
+		}
+	}
+	for _, to := range sortedKeys(g.arrived) {
+		from := g.arrived[to]
+		n := a.nodes[to]
+		if n == nil || n.join == nil {
+			bad = append(bad, &Mismatch{
+				Kind: MismatchJoin, Name: to, Text: strings.Join(from, ", ") + " arrived at a join to node " + strconv.Quote(to) + ", which is gone",
+			})
+			continue
+		}
+		left := len(n.join.from)
+		for _, s := range from {
+			if slices.Contains(n.join.from, s) {
+				left--
+				continue
+			}
+			bad = append(bad, &Mismatch{
+				Kind: MismatchJoin, Name: to, Text: "node " + strconv.Quote(s) + " arrived at the join to " + strconv.Quote(to) + " and is no source of it any more",
+			})
+		}
+		if left == 0 {
+			bad = append(bad, &Mismatch{
+				Kind: MismatchJoin, Name: to, Text: "the join to " + strconv.Quote(to) + " has no source left that did not arrive",
+			})
+		}
+	}
+	return bad
+}
+
+func known(list []*Mismatch, m *Mismatch) bool {
+	return slices.ContainsFunc(list, func(o *Mismatch) bool { return o.Kind == m.Kind && o.Name == m.Name && o.Text == m.Text })
+}
+
+// taskMisfit returns why a task cannot run, nil if it can.
+func (a *App[S]) taskMisfit(kind MismatchKind, what string, t *target) *Mismatch {
+	n := a.nodes[t.node]
+	at := what + " node " + strconv.Quote(t.node)
+	switch {
+	case n == nil:
+		return &Mismatch{Kind: kind, Name: t.node, Text: at + ", which is gone"}
+	case n.input == nil && t.input != nil:
+		return &Mismatch{Kind: cmp.Or(kind, MismatchInput), Name: t.node, Text: at + " with an input, which it does not take any more"}
+	case n.input != nil && t.input == nil:
+		return &Mismatch{Kind: kind, Name: t.node, Text: at + ", which needs an input now"}
+	case n.input == nil:
+		return nil
+	}
+	if err := strict(a.codec, *t.input, n.input); err != nil {
+		return &Mismatch{
+			Kind: MismatchInput, Name: t.node, Err: err,
+			Text: "an input sent to task " + strconv.Quote(t.node) + " does not fit its type " + n.input.String(),
+		}
+	}
+	return nil
+}
+
+// resultMisfits looks at results of the step that are on record, of tasks that
+// completed beside others.
+func (a *App[S]) resultMisfits(ctx context.Context, t *takeover, head bool) (bad []*Mismatch, err error) {
+	done, err := a.finished(ctx, &t.from.Header, &t.agenda, head)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range done {
+		for _, w := range d.writes {
+			if err := unmarshal(a.codec, posthouse.Value{Codec: w.codec, Data: w.enc}, w.field.zero()); err != nil {
+				bad = append(bad, &Mismatch{
+					Kind: MismatchResult, Name: d.node, Err: err,
+					Text: "the recorded result of node " + strconv.Quote(d.node) + " does not fit the field " + w.field.name + " of type " + w.field.typ.String(),
+				})
+			}
+		}
+		for i := range d.next {
+			if m := a.taskMisfit(MismatchResult, "the recorded result of "+strconv.Quote(d.node)+" leads to", &d.next[i]); m != nil {
+				bad = append(bad, m)
+			}
+		}
+	}
+	return bad, nil
+}
