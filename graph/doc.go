@@ -68,6 +68,25 @@
 // on from there. None of them changes what is on record: the past stays
 // readable under its ids, byte for byte.
 //
+// # Reading along
+//
+// [App.Stream] is Run as a sequence of events. RunOptions.Modes chooses what
+// they tell: states (the default), what each task changed, checkpoints, what
+// becomes of tasks, and what nodes say while they run: text by step.Token and
+// step.Writer, any value by step.Emit. The last event has the result, also if
+// the run was interrupted.
+//
+//	for e, err := range app.Stream(ctx, "order-1234", input, graph.RunOptions{Modes: []graph.StreamMode{graph.StreamMessages}}) {
+//		if err != nil {
+//			return err
+//		}
+//		fmt.Print(e.Text)
+//	}
+//
+// A slow reader slows the run down; one that leaves stops it, and the thread
+// can be resumed. What is read along is not on record: a step that is replayed
+// says nothing.
+//
 // # State
 //
 // Each exported field is a part: encoded by itself, and stored only when it

@@ -64,7 +64,7 @@ func (r *run[S]) complete(ctx context.Context, done []*outcome[S], steps []posth
 		return r.skip(ctx, steps)
 	}
 	r.agenda.skipped = 0
-	if r.opt.Durability == Async && r.emit == nil && r.nest == nil && r.change.Status == posthouse.StatusRunning {
+	if r.opt.Durability == Async && r.hub == nil && r.nest == nil && r.change.Status == posthouse.StatusRunning {
 		return r.commitLater(ctx, steps)
 	}
 	return r.commit(ctx, steps)

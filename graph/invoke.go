@@ -20,7 +20,7 @@ import (
 // before the node that was running, and can be resumed), or the Ledger's: then
 // nothing after the last checkpoint happened.
 func (a *App[S]) Run(ctx context.Context, thread string, input S, o ...RunOptions) (*Result[S], error) {
-	return a.do(ctx, thread, o, nil, func(r *run[S]) (*Result[S], error) { return r.start(ctx, &input) })
+	return a.call(ctx, thread, o, func(ctx context.Context, r *run[S]) (*Result[S], error) { return r.start(ctx, &input) })
 }
 
 // Resume goes on from the head of the thread's branch: behind an interrupt, in
@@ -29,7 +29,7 @@ func (a *App[S]) Run(ctx context.Context, thread string, input S, o ...RunOption
 // state without running anything, one whose gates are all undecided waits on.
 // [posthouse.ErrNotFound] for an unknown thread; otherwise as [App.Run].
 func (a *App[S]) Resume(ctx context.Context, thread string, o ...RunOptions) (*Result[S], error) {
-	return a.do(ctx, thread, o, nil, func(r *run[S]) (*Result[S], error) { return r.resume(ctx) })
+	return a.call(ctx, thread, o, func(ctx context.Context, r *run[S]) (*Result[S], error) { return r.resume(ctx) })
 }
 
 var _ posthouse.Program = (*App[struct{}])(nil)
@@ -56,18 +56,23 @@ func (a *App[S]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOp
 	return a.Resume(ctx, s.Thread, opt)
 }
 
-// do runs one call under a lease.
-func (a *App[S]) do(ctx context.Context, thread string, o []RunOptions, emit func(Event[S]) bool, do func(*run[S]) (*Result[S], error)) (*Result[S], error) {
+// call is do for a caller that reads nothing along.
+func (a *App[S]) call(ctx context.Context, thread string, o []RunOptions, do func(context.Context, *run[S]) (*Result[S], error)) (*Result[S], error) {
 	opt, err := one(o)
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.begin(ctx, thread, opt, emit)
+	return a.do(ctx, thread, opt, nil, do)
+}
+
+// do runs one call under a lease.
+func (a *App[S]) do(ctx context.Context, thread string, opt RunOptions, h *hub, do func(context.Context, *run[S]) (*Result[S], error)) (*Result[S], error) {
+	r, err := a.begin(ctx, thread, opt, h)
 	if err != nil {
 		return nil, err
 	}
-	defer r.sess.End(ctx) // for a panic of the reader
-	res, err := do(r)
+	defer r.sess.End(ctx) // for a panic of a codec
+	res, err := do(ctx, r)
 	if end := r.sess.End(ctx); end != nil {
 		return nil, errors.Join(err, end)
 	}

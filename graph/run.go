@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -17,6 +18,9 @@ type RunOptions struct {
 	By             string     // who sent the input, for its checkpoint
 	Durability     Durability // when its checkpoints become durable; default Sync
 	Coordination   string     // a label that groups threads, set with an input and kept; default the thread's own id
+
+	Modes     []StreamMode // what a stream yields; default StreamValues
+	Subgraphs bool         // a stream tells what happens inside subgraphs, too; else what they emit counts as the node's that calls them
 }
 
 // A run is one call over one branch.
@@ -28,7 +32,7 @@ type run[S any] struct {
 	live   *live[S]
 	opt    RunOptions
 	limit  int
-	emit   func(Event[S]) bool // false: the reader has left; nil: there is none
+	hub    *hub // nil: nobody reads along
 	agenda agenda
 	plan   []byte // the plan part on record, nil for none
 	step   uint64 // of the head, once all is written
@@ -42,7 +46,7 @@ type run[S any] struct {
 	since, sinceProgram []posthouse.Part // what completed steps changed since the last checkpoint
 }
 
-func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, emit func(Event[S]) bool) (*run[S], error) {
+func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *hub) (*run[S], error) {
 	if thread == "" {
 		thread = posthouse.DefaultThread
 	}
@@ -52,6 +56,9 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, emit fu
 	if o.Durability > Exit {
 		return nil, invalid("Durability", "%d is unknown", o.Durability)
 	}
+	if err := checkModes(o.Modes); err != nil {
+		return nil, err
+	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -59,7 +66,10 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, emit fu
 	if err != nil {
 		return nil, err
 	}
-	r := &run[S]{app: a, trunk: &trunk{graph: a.name, fingerprint: a.fingerprint}, sess: s, opt: o, limit: o.RecursionLimit, emit: emit, last: make([]int, len(a.order))}
+	r := &run[S]{
+		app: a, trunk: &trunk{graph: a.name, fingerprint: a.fingerprint}, sess: s, opt: o, limit: o.RecursionLimit, hub: h,
+		last: make([]int, len(a.order)),
+	}
 	if r.limit == 0 {
 		r.limit = a.limit
 	}
@@ -71,9 +81,6 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, emit fu
 	}
 	return r, nil
 }
-
-// errLeft ends a run whose reader has left. It does not leave the package.
-var errLeft = errors.New("graph: the reader has left")
 
 // load takes up the state and the agenda of the head.
 func (r *run[S]) load(ctx context.Context) error {
@@ -235,15 +242,21 @@ func (r *run[S]) alone(ctx context.Context) (*Result[S], error) {
 		}
 		return r.live, nil
 	})
+	if o.kind == taskDone && r.hub.wants(StreamUpdates) != "" {
+		o.writes, _ = o.live.writes() // an error is advance's to find
+	}
+	r.tellEnd(o)
 	if o.kind == taskDone {
 		err := r.advance(ctx, o)
 		if err == nil {
+			r.tellUpdates([]*outcome[S]{o})
 			return nil, r.tell(EventNode)
 		}
 		if r.sess.Err() != nil {
 			return nil, err
 		}
 		o.kind, o.err = taskFailed, err
+		r.tellEnd(o)
 	}
 	return r.settle(ctx, []*outcome[S]{o})
 }
@@ -311,11 +324,25 @@ func (r *run[S]) commit(ctx context.Context, steps []posthouse.Step) error {
 	return err
 }
 
-// put is commit with all that a draft can hold.
-func (r *run[S]) put(ctx context.Context, d posthouse.Draft) (*posthouse.Committed, error) {
-	if r.nest != nil {
-		return r.putInner(ctx, d)
+// put is commit with all that a draft can hold. A checkpoint that it makes is
+// reported.
+func (r *run[S]) put(ctx context.Context, d posthouse.Draft) (done *posthouse.Committed, err error) {
+	var began time.Time
+	if r.hub != nil {
+		began = r.app.ledger.Now()
 	}
+	if r.nest == nil {
+		done, err = r.putOuter(ctx, d)
+	} else {
+		done, err = r.putInner(ctx, d)
+	}
+	if err == nil && done != nil && done.Checkpoint != nil {
+		r.tellCheckpoint(began)
+	}
+	return done, err
+}
+
+func (r *run[S]) putOuter(ctx context.Context, d posthouse.Draft) (*posthouse.Committed, error) {
 	enc, err := r.prepare()
 	if err != nil {
 		return nil, err

@@ -87,6 +87,9 @@ func (in *inner[S, T]) shape() string {
 func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Command, error) {
 	c := &run[T]{app: in.app, trunk: r.trunk, sess: r.sess, opt: r.opt, limit: in.app.limit, last: make([]int, len(in.app.order))}
 	c.nest = &nest{path: r.within(o.task.label()), call: o.task.key, exec: o.exec, lifetime: in.opt.Lifetime}
+	if r.opt.Subgraphs {
+		c.hub = r.hub
+	}
 	stands, err := c.enter(ctx)
 	switch {
 	case err != nil:

@@ -55,6 +55,8 @@ type outcome[S any] struct {
 	err      error
 	open     []*posthouse.Gate // of one that was not run, because it would only wait on
 	recorded bool              // its result is on record
+	attempt  int               // from 1
+	began    time.Time         // the attempt, if somebody reads that along
 }
 
 // Names under which a task's progress is on record.
@@ -88,6 +90,10 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 		if err != nil {
 			return o.end(taskFailed, err)
 		}
+		if again {
+			r.tellFailed(o, &past, o.err)
+			o.err = nil
+		}
 		if past.failed == nil && !past.due.IsZero() {
 			if kind, err := r.await(ctx, t, exec, past); kind != taskDone {
 				return o.end(kind, err)
@@ -95,6 +101,10 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 		}
 		if o.live, err = state(again); err != nil {
 			return o.end(taskStopped, err)
+		}
+		o.attempt = past.number()
+		if r.tellStart(o); ctx.Err() != nil {
+			return o.end(taskStopped, context.Cause(ctx))
 		}
 		cmd, err := r.attempt(ctx, t, o, past)
 		var within *innerEnd
@@ -123,6 +133,7 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 		if again, e := r.again(ctx, t, exec, past, err); !again {
 			return o.end(taskFailed, errors.Join(err, e))
 		}
+		o.err = err
 	}
 }
 
@@ -136,6 +147,10 @@ func (r *run[S]) attempt(ctx context.Context, t *task[S], o *outcome[S], past pa
 	exec, s := o.exec, o.live.state
 	defer exec.Close()
 	ctx = exec.With(ctx)
+	if em := r.emitter(t, o.attempt); em != nil {
+		defer em.Close()
+		ctx = em.With(ctx)
+	}
 	if past.failed != nil {
 		cause := &NodeError{
 			Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: t.node.name, Err: past.failed,
@@ -195,6 +210,14 @@ type past struct {
 	attempts int
 	due      time.Time // of the next one; zero without a wait
 	failed   error     // what the handler is told
+}
+
+// number returns which attempt comes now, from 1.
+func (p *past) number() int {
+	if p.failed != nil {
+		return p.attempts + 2 // the handler, behind the attempt that led to it
+	}
+	return p.attempts + 1
 }
 
 // RecordedError is the error of an attempt, as it is read back from the log.

@@ -139,6 +139,7 @@ func (c *crew[S]) worker(ctx context.Context) {
 			}
 		}
 		o.live = nil
+		r.tellEnd(o)
 		c.out <- o
 	}
 }
@@ -245,6 +246,7 @@ func (r *run[S]) recall(ctx context.Context, t *task[S]) (o *outcome[S], err err
 func (r *run[S]) meet(ctx context.Context, done []*outcome[S]) (*Result[S], error) {
 	err := r.merged(ctx, done)
 	if err == nil {
+		r.tellUpdates(done)
 		return nil, r.tell(EventNode)
 	}
 	if r.sess.Err() != nil {

@@ -59,6 +59,11 @@
 // a time that does not change between executions (from the state, or from a
 // step), or the replay may find it in another place.
 //
+// # Telling what goes on
+//
+// [Token], [Writer] and [Emit] hand text and values to whoever reads the run's
+// stream along. They are not on record; where nobody listens they do nothing.
+//
 // # Caveats
 //
 // Goroutines of a node that call steps themselves, without a Group, must say so:

@@ -14,6 +14,7 @@ const (
 	keyOrder
 	keyDrain
 	keyPrincipal
+	keyEmitter
 )
 
 // With returns a context that carries the task to [From].

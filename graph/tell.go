@@ -1,0 +1,128 @@
+package graph
+
+import (
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// tell reports the head with its state to the reader, if there is one for it.
+func (r *run[S]) tell(kind EventKind) error {
+	mode := r.hub.wants(StreamValues)
+	if mode == "" || r.hub.gone() {
+		return nil
+	}
+	state, err := r.live.copy()
+	if err != nil {
+		return err
+	}
+	n := r.notice(kind, mode)
+	n.State = state
+	r.hub.tell(n)
+	return nil
+}
+
+// notice makes one about the step that was completed, or the change that was
+// committed, last.
+func (r *run[S]) notice(kind EventKind, mode StreamMode) notice {
+	return notice{Event: Event[any]{Kind: kind, Mode: mode, Path: r.path(), Node: r.change.Node, Checkpoint: *r.sess.Head()}}
+}
+
+// path returns where in the graph around it a subgraph is.
+func (r *run[S]) path() string {
+	if r.nest == nil {
+		return ""
+	}
+	return r.nest.path
+}
+
+// tellCheckpoint reports the head, which was just committed.
+func (r *run[S]) tellCheckpoint(began time.Time) {
+	mode := r.hub.wants(StreamCheckpoints, StreamDebug)
+	if mode == "" {
+		return
+	}
+	n := r.notice(EventCheckpoint, mode)
+	n.At = r.app.ledger.Now()
+	n.Took = n.At.Sub(began)
+	r.hub.tell(n)
+}
+
+// tellUpdates reports what the tasks of a step changed, once it is on record.
+func (r *run[S]) tellUpdates(done []*outcome[S]) {
+	mode := r.hub.wants(StreamUpdates)
+	if mode == "" {
+		return
+	}
+	for _, o := range done {
+		n := r.notice(EventUpdate, mode)
+		n.Node, n.Task, n.Updates = o.task.node.name, o.task.key, make(map[string]posthouse.Value, len(o.writes))
+		for _, w := range o.writes {
+			n.Updates[w.field.part] = posthouse.Value{Codec: w.codec, Data: w.enc}
+		}
+		r.hub.tell(n)
+	}
+}
+
+// tellStart reports that an attempt begins, and remembers when.
+func (r *run[S]) tellStart(o *outcome[S]) {
+	if mode := r.hub.wants(StreamTasks, StreamDebug); mode != "" {
+		o.began = r.app.ledger.Now()
+		r.hub.tell(r.ofTask(o, EventTaskStart, mode))
+	}
+}
+
+// tellFailed reports a failed attempt that is not the end of its task.
+func (r *run[S]) tellFailed(o *outcome[S], p *past, err error) {
+	mode := r.hub.wants(StreamTasks, StreamDebug)
+	if mode == "" {
+		return
+	}
+	n := r.ofTask(o, EventTaskRetry, mode)
+	n.Err, n.Due = err, p.due
+	if p.failed != nil {
+		n.Kind, n.Due = EventTaskError, time.Time{}
+	}
+	r.hub.tell(n)
+}
+
+// tellEnd reports what became of a task.
+func (r *run[S]) tellEnd(o *outcome[S]) {
+	mode := r.hub.wants(StreamTasks, StreamDebug)
+	if mode == "" {
+		return
+	}
+	kinds := [...]EventKind{
+		taskDone: EventTaskFinish, taskWaits: EventTaskWait, taskHalts: EventTaskStop, taskIdle: EventTaskStop,
+		taskFailed: EventTaskError, taskStopped: EventTaskStop,
+	}
+	n := r.ofTask(o, kinds[o.kind], mode)
+	n.Err = o.err
+	r.hub.tell(n)
+}
+
+func (r *run[S]) ofTask(o *outcome[S], kind EventKind, mode StreamMode) notice {
+	n := notice{Event: Event[any]{
+		Kind: kind, Mode: mode, Path: r.path(), Node: o.task.node.name, Task: o.task.key, Attempt: o.attempt, At: r.app.ledger.Now(),
+	}}
+	if kind != EventTaskStart && !o.began.IsZero() {
+		n.Took = n.At.Sub(o.began)
+	}
+	return n
+}
+
+// finish makes the result of a run that parked or ended, and reports it.
+func (r *run[S]) finish(kind EventKind, state S, waiting []posthouse.Gate) *Result[S] {
+	h := r.sess.Head()
+	res := &Result[S]{
+		State: state, Thread: h.Thread, Branch: h.Branch, Run: r.sess.Run(), Checkpoint: h.ID,
+		Status: h.Status, Next: slices.Clone(h.Next), Waiting: waiting,
+	}
+	if r.hub != nil && r.nest == nil {
+		n := r.notice(kind, "")
+		n.Node, n.State, n.result = h.Node, state, res
+		r.hub.tell(n)
+	}
+	return res
+}

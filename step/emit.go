@@ -1,0 +1,53 @@
+package step
+
+import (
+	"context"
+	"io"
+	"unicode/utf8"
+
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// Emit hands a value to whoever reads the run's stream along: progress, a
+// finding, anything. It is not recorded and not copied; do not change it
+// afterwards. Where nobody listens, and when the node has returned, it does
+// nothing; where the reader is behind, it waits for it. It counts as a
+// heartbeat.
+//
+// What a step emits is emitted when the step runs: a replay that has its result
+// is silent.
+func Emit(ctx context.Context, v any) {
+	engine.Emit(ctx, engine.Emission{Value: v, Custom: true})
+}
+
+// Token is [Emit] for a piece of text, such as a model's answer as it comes.
+// An empty piece is a heartbeat and nothing else.
+func Token(ctx context.Context, text string) {
+	engine.Emit(ctx, engine.Emission{Text: text})
+}
+
+// Writer returns a writer whose text goes where [Token] would send it. It
+// always takes everything. A character that is cut by the end of a write waits
+// for its other half. It is not safe for concurrent use.
+func Writer(ctx context.Context) io.Writer { return &writer{ctx: ctx} }
+
+type writer struct {
+	ctx  context.Context
+	half []byte // the beginning of a character
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	text := append(w.half, p...)
+	cut := len(text)
+	for i := len(text) - 1; i >= 0 && i >= len(text)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(text[i]) {
+			if !utf8.FullRune(text[i:]) {
+				cut = i
+			}
+			break
+		}
+	}
+	Token(w.ctx, string(text[:cut]))
+	w.half = append([]byte(nil), text[cut:]...)
+	return len(p), nil
+}
