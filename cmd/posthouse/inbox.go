@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
@@ -39,7 +41,7 @@ func (a *app) inboxCmd() *cobra.Command {
 			var rows [][]string
 			for _, g := range gates {
 				rows = append(rows, []string{
-					string(g.ID), term.Clip(term.Strip(question(g)), 60), g.RequestedBy, tree.Time(g.CreatedAt), tree.Time(g.ExpiresAt), g.Thread,
+					string(g.ID), term.Clip(term.Strip(question(g)), 60) + votes(g), g.RequestedBy, tree.Time(g.CreatedAt), tree.Time(g.ExpiresAt), g.Thread,
 				})
 			}
 			a.Table([]string{"GATE", "QUESTION", "REQUESTED BY", "SINCE", "EXPIRES", "THREAD"}, rows)
@@ -53,6 +55,14 @@ func (a *app) inboxCmd() *cobra.Command {
 	f.StringVar(&assignee, "assignee", "", "only what this person may decide")
 	f.IntVar(&limit, "limit", 100, "how many")
 	return cmd
+}
+
+// votes says how far a quorum is.
+func votes(g *posthouse.Gate) string {
+	if g.Quorum == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%d of %d)", g.Quorum.Need-g.Missing(), g.Quorum.Need)
 }
 
 func question(g *posthouse.Gate) string {

@@ -56,3 +56,29 @@ func TestDecisionNamesWhoSentIt(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestGateOfSeveralPeople(t *testing.T) {
+	at := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	var out bytes.Buffer
+	Draw(&term.Term{Out: &out}, &Thread{
+		Checkpoints: []*posthouse.Header{{ID: "a", Branch: "main", Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Seq: 1, CreatedAt: at}},
+		Gates: []*posthouse.Gate{{
+			ID: "g", Checkpoint: "a", Name: "refund", Quorum: &posthouse.Quorum{Need: 2},
+			Votes: []posthouse.Decision{{Verdict: posthouse.Approve, By: "dave", For: "bob", At: at}},
+			Assignments: []posthouse.Assignment{
+				{By: "bob", Actor: "ops", To: []string{"dave"}, At: at, Reason: "away"},
+				{By: "posthouse", To: []string{"boss", "vice"}, Escalation: true, At: at},
+			},
+		}},
+	})
+	for _, want := range []string{
+		"  bob handed it to dave (sent by ops), 2026-11-21 04:00:00: away\n",
+		"  escalated to boss, vice, 2026-11-21 04:00:00\n",
+		"  vote: ✓ approved by dave for bob, 2026-11-21 04:00:00\n",
+		"  approvals missing: 1\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}
