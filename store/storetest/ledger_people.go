@@ -18,6 +18,7 @@ func ledgerPeopleCases() []Case {
 		{Name: "ledger/delegation", Rule: "A right is handed on as a record; the decision says whose it was; circles and doubles are refused.", Run: ledgerDelegation},
 		{Name: "ledger/escalation", Rule: "From its time on more people may decide, recorded or not; it is recorded once, and the first keep their right unless told otherwise.", Run: ledgerEscalation},
 		{Name: "ledger/votes and assignments are sealed", Rule: "With a cipher their reasons are in no entry, and come back whole.", Run: ledgerSealsVotes},
+		{Name: "ledger/a fork asks all again", Rule: "A gate that a fork opens again has no votes and its first assignees; the original keeps what it has.", Run: ledgerForksVotes},
 		{Name: "ledger/rules that nobody could meet", Rule: "A gate whose quorum or escalation cannot work is refused before it is written.", Run: ledgerBadRules},
 	}
 }
@@ -305,5 +306,30 @@ func ledgerSealsVotes(t *T) {
 	t.ok(err)
 	if len(g.Votes) != 2 || g.Votes[0].Reason != secret || len(g.Assignments) != 1 || g.Assignments[0].Reason != secret {
 		t.Errorf("read %+v", g)
+	}
+}
+
+func ledgerForksVotes(t *T) {
+	d := t.desk(posthouse.Options{})
+	done := d.ask("t", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2}})
+	id := done.Gates[0].ID
+	d.vote(id, yes("alice"))
+	_, err := d.Delegate(t.ctx, id, posthouse.Delegation{By: "bob", To: "carol"})
+	t.ok(err)
+	for _, o := range []*posthouse.ForkOptions{{Branch: "what-if"}, {Thread: "u"}} {
+		f, err := d.Fork(t.ctx, done.Checkpoint.ID, o)
+		t.ok(err)
+		again := f.Gates[0]
+		g, err := d.Gate(t.ctx, again)
+		t.ok(err)
+		if len(g.Votes) != 0 || len(g.Assignments) != 0 || g.Quorum == nil || g.Quorum.Need != 2 {
+			t.Errorf("asked again: %+v", g)
+		}
+		d.vote(again, yes("bob"))
+		d.same(d.settle(again, yes("alice"), posthouse.Approve))
+	}
+	d.same(d.settle(id, yes("carol"), posthouse.Approve))
+	if _, err := d.Delete(t.ctx, done.Checkpoint.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan}); err != nil {
+		t.Error(err)
 	}
 }
