@@ -19,6 +19,8 @@ type Claim struct {
 	Thread string
 	Run    string
 
+	generation uint32
+
 	found    *ThreadInfo // nil: there was none
 	ends     claimEnds
 	fence    uint64 // once recorded, or perhaps recorded
@@ -35,6 +37,11 @@ func (c *Claim) Found() *ThreadInfo {
 	t.Branches, t.Waiting = slices.Clone(t.Branches), slices.Clone(t.Waiting)
 	return &t
 }
+
+// Generation returns the thread's generation as of the claim: 1, and one more
+// for each release and deletion of the thread since. What the run does to the
+// world is another generation's if the number is another.
+func (c *Claim) Generation() uint32 { return c.generation }
 
 // Claim takes the thread for a run of this process. It writes nothing yet. It
 // fails with [ErrBusy], Error.Lease saying who holds the thread, while another
@@ -58,7 +65,7 @@ func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) 
 	if err := l.free(ctx, t.info); err != nil {
 		return nil, err
 	}
-	t.claim = &Claim{Thread: thread, Run: run}
+	t.claim = &Claim{Thread: thread, Run: run, generation: max(t.info.Generation, 1)}
 	if t.info.Tail.Seq > 0 && !t.info.gone() {
 		found := *t.info // the next append changes it
 		t.claim.found = &found

@@ -187,3 +187,24 @@ func TestExportOfADroppedVersion(t *testing.T) {
 		t.Errorf("%d entries, want 9", n)
 	}
 }
+
+// TestForkTakesAnAnswerAlong into another thread, where it does not say any more
+// which entry its decider saw.
+func TestForkTakesAnAnswerAlong(t *testing.T) {
+	key := newKey(t)
+	store := memstore.New()
+	l := openLedger(t, store, key, newClock().Now)
+	ask := func() *posthouse.Committed {
+		return must[*posthouse.Committed](t)(l.Commit(t.Context(), &posthouse.Draft{
+			Thread: "t", Gates: []posthouse.Gate{{Name: "ok?", Task: "1/n"}},
+			Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting},
+		}))
+	}
+	first := ask()
+	must[*posthouse.Gate](t)(l.Decide(t.Context(), first.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Shown: first.Hash}))
+	fork := must[*posthouse.Checkpoint](t)(l.Fork(t.Context(), ask().Checkpoint.ID, &posthouse.ForkOptions{Thread: "u"}))
+	if len(fork.Gates) != 2 {
+		t.Errorf("the fork has gates %v", fork.Gates)
+	}
+	wantClean(t, verify(t, store, ringOf(t, key), nil))
+}

@@ -229,6 +229,32 @@ func TestKey(t *testing.T) {
 	}
 }
 
+// TestKeyOfANewGeneration: a released thread acts anew under its name.
+func TestKeyOfANewGeneration(t *testing.T) {
+	h := newHost(t)
+	var keys []string
+	for range 3 {
+		if err := h.run(func(ctx context.Context) error {
+			_, err := step.Do(ctx, "pay", func(ctx context.Context) (int, error) {
+				keys = append(keys, step.Key(ctx))
+				return 1, nil
+			})
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.l.Release(t.Context(), "order-1", nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.l.Save(t.Context(), posthouse.Root("order-1", nil), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(keys) != 3 || !strings.HasPrefix(keys[0], "order-1/") || !strings.HasPrefix(keys[1], "order-1@2/") || !strings.HasPrefix(keys[2], "order-1@3/") {
+		t.Fatal(keys)
+	}
+}
+
 func TestUnordered(t *testing.T) {
 	h := newHost(t)
 	for range 2 {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/posthouse/posthouse"
 )
@@ -50,13 +51,17 @@ func (t *Task) Scoped(ctx context.Context, name string) string { return scoped(c
 
 // StepKey returns thread/task/name/occurrence of the step whose function ctx
 // was given to: the same each time that function is tried, and no other's. The
-// thread is followed by ~branch unless that is main: a fork acts anew.
+// thread is followed by @generation from the second on, since a released thread
+// acts anew under its name, and by ~branch unless that is main: a fork acts anew.
 func StepKey(ctx context.Context) (string, bool) {
 	sc, ok := ctx.Value(keyScope).(*scope)
 	if !ok {
 		return "", false
 	}
 	thread := sc.task.session.thread
+	if g := sc.task.session.claim.Generation(); g > 1 {
+		thread += "@" + strconv.FormatUint(uint64(g), 10)
+	}
 	if b := sc.task.session.branch; b != posthouse.MainBranch {
 		thread += "~" + b
 	}
