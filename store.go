@@ -33,7 +33,7 @@ type Store interface {
 	// empty, not an error.
 	Read(ctx context.Context, thread string, r Range) iter.Seq2[*Entry, error]
 
-	// Find returns the newest place of a checkpoint or gate id. ErrNotFound.
+	// Find returns the newest place of a checkpoint, gate or signal id. ErrNotFound.
 	Find(ctx context.Context, id ID) (Ref, error)
 
 	// List yields the headers of indexed checkpoints that match, across threads
@@ -61,7 +61,7 @@ type Batch struct {
 	After  Position    // where the log must end; the zero Position for a thread that has no log
 	Entry  *Entry      // its Seq is After.Seq+1
 	IDs    []IndexedID // what the entry adds to the index
-	Drop   []ID        // checkpoint and gate ids that leave the index; one that has moved to another thread stays there
+	Drop   []ID        // ids that leave the index; one that has moved to another thread stays there
 	Thread *ThreadInfo // the summary once the entry is appended
 
 	// Copy says that the entry was written to another store and is put here as
@@ -159,7 +159,7 @@ type ThreadQuery struct {
 	Graph     string
 	Status    Status
 	Waiting   bool   // with open gates
-	Runnable  bool   // with a branch that can run
+	Runnable  bool   // with a branch that can run, or is to be cancelled
 	Leased    bool   // with a lease that was not given back
 	Released  bool   // with releases, also those that have not begun anew since
 	DueBefore Millis // with a gate or timer due at or before; ordered by due time

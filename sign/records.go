@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 )
@@ -271,7 +272,7 @@ func (c *chain) claim(e *posthouse.Entry, i int, claim *posthouse.ClaimInfo) {
 
 func (c *chain) signal(e *posthouse.Entry, i int, g *posthouse.SignalInfo) {
 	s := c.records
-	if g.Branch != "" {
+	if strings.HasPrefix(g.Name, "$") {
 		return // a request to the runtime: nobody takes it
 	}
 	if g.Prev != s.newest[g.Name] {

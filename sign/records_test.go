@@ -65,6 +65,8 @@ func (w *writer) append(records []posthouse.Record, bodies ...any) *posthouse.En
 			b.IDs = append(b.IDs, posthouse.IndexedID{ID: r.Gate.ID, Replace: true})
 		case r.Decision != nil:
 			b.IDs = append(b.IDs, posthouse.IndexedID{ID: r.Decision.Gate, Replace: true})
+		case r.Signal != nil:
+			b.IDs = append(b.IDs, posthouse.IndexedID{ID: r.Signal.ID})
 		}
 	}
 	if err := w.store.Append(context.Background(), b); err != nil {
@@ -107,6 +109,14 @@ func claim(fence uint64, unclaim bool) posthouse.Record {
 
 func removal(count int) posthouse.Record {
 	return posthouse.Record{Kind: posthouse.RecordRemoval, Removal: &posthouse.RemovalInfo{Count: count}}
+}
+
+func signal(id string, prev uint64) posthouse.Record {
+	return posthouse.Record{Kind: posthouse.RecordSignal, Signal: &posthouse.SignalInfo{ID: posthouse.ID(id), Name: "go", Prev: prev}}
+}
+
+func take(name string, seq uint64) posthouse.Record {
+	return posthouse.Record{Kind: posthouse.RecordTake, Take: &posthouse.TakeInfo{Branch: posthouse.MainBranch, Name: name, Signal: seq}}
 }
 
 type recs = []posthouse.Record
@@ -168,6 +178,15 @@ func TestRecordsThatContradictEachOther(t *testing.T) {
 			w.append(recs{assign("g", 1, 2)})
 			w.append(recs{assign("g", 1, 3), vote("g", 1, 3), decide("g", 1)}, nil, nil, posthouse.Decision{Gate: "g", Verdict: posthouse.Approve, By: "alice", Trail: 4})
 		}},
+		"signals and takes": {write: func(w *writer) {
+			w.append(recs{signal("a", 0)})
+			w.append(recs{signal("b", 1)})
+			w.append(recs{take("go", 1)})
+			w.append(recs{signal("c", 2), take("go", 4)})
+		}},
+		"a signal passed over":   {func(w *writer) { w.append(recs{signal("a", 0)}); w.append(recs{signal("b", 0)}) }, "the newest is that of entry 1", 2},
+		"a take of nothing":      {func(w *writer) { w.append(recs{signal("a", 0)}); w.append(recs{take("go", 2)}) }, "does not hold it", 2},
+		"a take of another name": {func(w *writer) { w.append(recs{signal("a", 0)}); w.append(recs{take("stop", 1)}) }, "does not hold it", 2},
 		"a vote on nothing": {func(w *writer) { w.append(recs{checkpoint("a", "", 0)}); w.append(recs{vote("g", 1, 0)}) }, "not in entry 1", 2},
 		"a vote passed over": {func(w *writer) {
 			w.append(recs{checkpoint("a", "", 0), gate("g")})

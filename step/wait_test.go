@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,5 +86,55 @@ func TestWaitsThatAreRefused(t *testing.T) {
 	}
 	if err := h.run(func(ctx context.Context) error { return step.Sleep(ctx, "x", -time.Hour) }); err != nil {
 		t.Errorf("a sleep of less than nothing: %v", err)
+	}
+}
+
+// TestSignalsAsInDagnats: a latched wait returns at once what is already there,
+// any number of times, the newest of several; anybody may send, also before the
+// run is there; a wait that nobody answers ends with its timeout. The queue is
+// ours: each value is taken once.
+func TestSignalsAsInDagnats(t *testing.T) {
+	ctx := context.Background()
+	h := newHost(t)
+	send := func(name, value string) {
+		t.Helper()
+		if _, err := h.l.Signal(ctx, "order-1", posthouse.Signal{Name: name, Value: json.RawMessage(value)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send("limit", "10")
+	send("limit", "20")
+	var read, taken []int
+	program := func(ctx context.Context) error {
+		read, taken = nil, nil
+		for range 2 {
+			v, err := step.Signal[int](ctx, "limit", step.SignalOptions{Latch: true})
+			if err != nil {
+				return err
+			}
+			read = append(read, v)
+		}
+		for {
+			v, err := step.Signal[int](ctx, "limit", step.SignalOptions{Timeout: time.Millisecond})
+			if err != nil {
+				return err
+			}
+			taken = append(taken, v)
+		}
+	}
+	for range 2 {
+		if err := h.run(program); !errors.Is(err, posthouse.ErrWaiting) {
+			t.Fatal(err)
+		}
+		if !slices.Equal(read, []int{20, 20}) || !slices.Equal(taken, []int{10, 20}) {
+			t.Errorf("read %v, took %v", read, taken)
+		}
+	}
+	other := posthouse.Signal{Name: "limit", Early: true}
+	if _, err := h.l.Signal(ctx, "no run of this name yet", other); !errors.Is(err, posthouse.ErrInvalid) {
+		t.Errorf("a name that no thread can have: %v", err)
+	}
+	if _, err := h.l.Signal(ctx, "not-yet", other); err != nil {
+		t.Error(err)
 	}
 }
