@@ -165,6 +165,9 @@ func (a *appending) dropVersion(r *Release, info *RemovalInfo, without map[uint3
 					return nil, err
 				}
 			case rec.Signal != nil:
+				if _, err := drop(rec.Signal.ID); err != nil {
+					return nil, err
+				}
 				d.lifts = d.lifts || rec.Signal.Name == signalUnhold
 			}
 		}

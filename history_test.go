@@ -45,7 +45,7 @@ func (w *world) fill(n int) {
 	for range n {
 		w.now = w.now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Hour, 9 * time.Hour, 50 * time.Hour}).Draw(w.t, "later"))
 		err := rapid.SampledFrom([]func() error{
-			w.root, w.change, w.change, w.change, w.change, w.step, w.step, w.wait, w.decide, w.signal, w.fork, w.remove, w.replace, w.deleteThread, w.release, w.release,
+			w.root, w.change, w.change, w.change, w.change, w.step, w.step, w.wait, w.decide, w.signal, w.cancel, w.fork, w.remove, w.replace, w.deleteThread, w.release, w.release,
 		}).Draw(w.t, "do")()
 		for _, fine := range []*posthouse.Error{posthouse.ErrConflict, posthouse.ErrNotFound, posthouse.ErrExists, posthouse.ErrForbidden} {
 			if errors.Is(err, fine) {
@@ -166,6 +166,15 @@ func (w *world) decide() error {
 
 func (w *world) signal() error {
 	_, err := w.l.Signal(w.ctx, w.thread(), posthouse.Signal{Name: "paid", Value: []byte(`1`), Latch: rapid.Bool().Draw(w.t, "latch")})
+	return err
+}
+
+func (w *world) cancel() error {
+	if rapid.IntRange(0, 2).Draw(w.t, "rarely") > 0 {
+		return nil
+	}
+	thread := w.thread()
+	_, err := w.l.Cancel(w.ctx, thread, &posthouse.CancelOptions{Branch: w.branch(thread), Reason: "enough"})
 	return err
 }
 

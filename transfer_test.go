@@ -35,6 +35,20 @@ func wantSameStores(t rapid.TB, a, b *posthouse.Ledger) {
 		if !reflect.DeepEqual(info, other) {
 			t.Errorf("the summary is %+v, want %+v", other, info)
 		}
+		for e, err := range a.Log(ctx, info.Thread, posthouse.Range{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, ev := range e.Events {
+				if ev.Signal == nil {
+					continue
+				}
+				want, lost := a.Store().Find(ctx, ev.Signal.ID)
+				if ref, err := b.Store().Find(ctx, ev.Signal.ID); ref != want || errors.Is(err, posthouse.ErrNotFound) != errors.Is(lost, posthouse.ErrNotFound) {
+					t.Errorf("signal %s is at %v (%v), want %v", ev.Signal.ID, ref, err, want)
+				}
+			}
+		}
 	}
 	want := map[posthouse.ID]*posthouse.Checkpoint{}
 	for h, err := range a.List(ctx, posthouse.Query{}) {

@@ -164,7 +164,7 @@ func (c *chain) bodies(e *posthouse.Entry, recs []posthouse.Record) {
 	}
 }
 
-// idOf returns the id of the checkpoint or gate that a record is about.
+// idOf returns the id of the checkpoint, gate or signal that a record is about.
 func idOf(r *posthouse.Record) posthouse.ID {
 	switch {
 	case r.Checkpoint != nil:
@@ -173,6 +173,8 @@ func idOf(r *posthouse.Record) posthouse.ID {
 		return r.Gate.ID
 	case r.Decision != nil:
 		return r.Decision.Gate
+	case r.Signal != nil:
+		return r.Signal.ID
 	case r.Vote != nil:
 		return r.Vote.Gate
 	case r.Assignment != nil:

@@ -187,7 +187,7 @@ func TestRecordsThatContradictEachOther(t *testing.T) {
 		"a signal passed over":   {func(w *writer) { w.append(recs{signal("a", 0)}); w.append(recs{signal("b", 0)}) }, "the newest is that of entry 1", 2},
 		"a take of nothing":      {func(w *writer) { w.append(recs{signal("a", 0)}); w.append(recs{take("go", 2)}) }, "does not hold it", 2},
 		"a take of another name": {func(w *writer) { w.append(recs{signal("a", 0)}); w.append(recs{take("stop", 1)}) }, "does not hold it", 2},
-		"a vote on nothing": {func(w *writer) { w.append(recs{checkpoint("a", "", 0)}); w.append(recs{vote("g", 1, 0)}) }, "not in entry 1", 2},
+		"a vote on nothing":      {func(w *writer) { w.append(recs{checkpoint("a", "", 0)}); w.append(recs{vote("g", 1, 0)}) }, "not in entry 1", 2},
 		"a vote passed over": {func(w *writer) {
 			w.append(recs{checkpoint("a", "", 0), gate("g")})
 			w.append(recs{vote("g", 1, 0)})
