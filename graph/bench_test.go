@@ -110,3 +110,66 @@ func BenchmarkState(b *testing.B) {
 		})
 	}
 }
+
+type bareNode interface{ run(m map[string]int) }
+
+type bareCount struct{ n int }
+
+func (c *bareCount) run(m map[string]int) { c.n++; m["count"] = c.n }
+
+// BenchmarkBare is what a node is measured by: a function call through an
+// interface and one map write.
+func BenchmarkBare(b *testing.B) {
+	var c bareNode = &bareCount{}
+	m := map[string]int{}
+	b.ReportAllocs()
+	for b.Loop() {
+		c.run(m)
+	}
+}
+
+// BenchmarkUnkept is 1,000 nodes of which none makes a checkpoint.
+func BenchmarkUnkept(b *testing.B) {
+	app := loopApp(b, newLedger(b), 1000)
+	b.ReportAllocs()
+	for n := 0; b.Loop(); n++ {
+		if _, err := app.Run(b.Context(), fmt.Sprintf("t%d", n), start, graph.RunOptions{Durability: graph.Exit}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	perStep(b, 1000)
+}
+
+// BenchmarkFanOut sends n inputs to a task.
+func BenchmarkFanOut(b *testing.B) {
+	type state struct {
+		N   int
+		Sum int   `posthouse:"sum"`
+		All []int `posthouse:"append"`
+	}
+	g := graph.New[state]("fan")
+	graph.Task(g, "add", func(_ context.Context, in int, out *state) error {
+		out.Sum, out.All = in, []int{in}
+		return nil
+	})
+	g.Map(graph.Start, func(s *state) []graph.Send {
+		out := make([]graph.Send, s.N)
+		for i := range out {
+			out[i] = graph.Send{Node: "add", Input: i}
+		}
+		return out
+	}, "add")
+	g.Edge("add", graph.End)
+	for _, n := range []int{1000, 10000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			app := compile(b, g, newLedger(b), nil)
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if _, err := app.Run(b.Context(), fmt.Sprintf("t%d", i), state{N: n}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			perStep(b, n)
+		})
+	}
+}

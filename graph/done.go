@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // label tells the tasks of a step apart.
@@ -69,7 +70,8 @@ func (a *App[S]) finished(ctx context.Context, h *posthouse.Header, g *agenda, l
 	}
 	for i := range g.tasks {
 		t := &g.tasks[i]
-		x := all[taskKey(h.Step, g.skipped, t.label(cmp.Or(t.was, t.node), i))]
+		key := engine.TaskKey{Step: h.Step + 1, Skipped: g.skipped, Label: t.label(cmp.Or(t.was, t.node), i)}
+		x := all[key.String()]
 		if x == nil {
 			continue
 		}

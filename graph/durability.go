@@ -133,19 +133,11 @@ func joinParts(old, new []posthouse.Part) []posthouse.Part {
 
 // key names a task's execution: by the step it makes, and how many steps before
 // it made no checkpoint.
-func (r *run[S]) key(label string) string {
+func (r *run[S]) key(label string) engine.TaskKey {
 	if r.nest != nil {
-		return r.nest.call + ">" + strconv.FormatUint(r.agenda.step+1, 10) + "/" + label
+		return engine.TaskKey{Full: r.nest.call + ">" + strconv.FormatUint(r.agenda.step+1, 10) + "/" + label}
 	}
-	return taskKey(r.step, r.agenda.skipped, label)
-}
-
-func taskKey(step uint64, skipped int, label string) string {
-	key := strconv.FormatUint(step+1, 10)
-	if skipped > 0 {
-		key += "+" + strconv.Itoa(skipped)
-	}
-	return key + "/" + label
+	return engine.TaskKey{Step: r.step + 1, Skipped: r.agenda.skipped, Label: label}
 }
 
 // reload makes the live state what it was before the step, once an attempt has

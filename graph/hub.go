@@ -138,7 +138,7 @@ func (r *run[S]) emitter(t *task[S], attempt int) *engine.Emitter {
 	}
 	return engine.NewEmitter(func(ctx context.Context, over <-chan struct{}, e engine.Emission) {
 		n := notice{Event: Event[any]{
-			Kind: EventMessage, Mode: text, Path: r.path(), Node: t.node.name, Task: t.key, Attempt: attempt,
+			Kind: EventMessage, Mode: text, Path: r.path(), Node: t.node.name, Task: t.key.String(), Attempt: attempt,
 			Text: e.Text, Value: e.Value, Step: e.Step, Seq: e.Seq,
 		}}
 		if e.Custom {

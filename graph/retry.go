@@ -61,7 +61,7 @@ func (r *run[S]) again(ctx context.Context, t *task[S], exec *engine.Task, past 
 	if err != nil {
 		return false, err
 	}
-	step := posthouse.Step{Task: t.key, Name: name, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: v}}
+	step := posthouse.Step{Task: t.key.String(), Name: name, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: v}}
 	if wanted {
 		step.Occurrence = uint32(past.attempts)
 	}

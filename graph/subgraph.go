@@ -86,7 +86,7 @@ func (in *inner[S, T]) shape() string {
 // call runs the subgraph from its start, or from where it stood.
 func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Command, error) {
 	c := &run[T]{app: in.app, trunk: r.trunk, sess: r.sess, opt: r.opt, limit: in.app.limit, last: make([]int, len(in.app.order))}
-	c.nest = &nest{path: r.within(o.task.label()), call: o.task.key, exec: o.exec, lifetime: in.opt.Lifetime}
+	c.nest = &nest{path: r.within(o.task.label()), call: o.task.key.String(), exec: o.exec, lifetime: in.opt.Lifetime}
 	if r.opt.Subgraphs {
 		c.hub = r.hub
 	}

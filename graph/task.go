@@ -15,8 +15,10 @@ import (
 type task[S any] struct {
 	target
 	node  *node[S]
-	index int    // in the step
-	key   string // of the execution, as in "7/approve", or "7/fetch#3" for the third task of its step that was sent an input
+	index int // in the step
+
+	outcome outcome[S]     // of perform
+	key     engine.TaskKey // as in "7/approve", or "7/fetch#3" for the third task of its step that was sent an input
 }
 
 // task returns a task of the agenda.
@@ -76,9 +78,10 @@ type attemptJSON struct {
 // returns the state to work on; again says that an attempt has spoilt the one
 // before.
 func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool) (*live[S], error)) *outcome[S] {
-	o := &outcome[S]{task: t}
+	o := &t.outcome
+	*o = outcome[S]{task: t}
 	for again := false; ; again = true {
-		exec, err := r.sess.TaskWithKey(ctx, t.key, false)
+		exec, err := r.sess.TaskFor(ctx, t.key)
 		if err != nil {
 			return o.end(taskStopped, err)
 		}
@@ -107,20 +110,20 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 			return o.end(taskStopped, context.Cause(ctx))
 		}
 		cmd, err := r.attempt(ctx, t, o, past)
-		var within *innerEnd
+		within := endedWithin(err)
 		switch {
-		case errors.As(err, &within) && r.sess.Err() == nil:
+		case within != nil && r.sess.Err() == nil:
 			o.open = within.open
 			return o.end(within.kind(), nil)
 		case r.sess.Err() != nil, err != nil && ctx.Err() != nil && !exec.Waiting():
 			return o.end(taskStopped, err)
 		case exec.Waiting():
 			return o.end(taskWaits, nil)
-		case errors.Is(err, posthouse.ErrWaiting):
+		case err != nil && errors.Is(err, posthouse.ErrWaiting):
 			err = invalid("node", "%q returned ErrWaiting without asking anything", t.target.node)
 		}
 		if err == nil && cmd.Parent {
-			if err = r.leads(&cmd, t.target.node); err == nil {
+			if err = r.leads(cmd, t.target.node); err == nil {
 				o.parent = cmd.Goto
 				return o
 			}
@@ -135,6 +138,14 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 		}
 		o.err = err
 	}
+}
+
+// endedWithin returns the end of a subgraph that did not fail.
+func endedWithin(err error) (end *innerEnd) {
+	if err != nil && !errors.As(err, &end) {
+		return nil
+	}
+	return end
 }
 
 func (o *outcome[S]) end(kind outcomeKind, err error) *outcome[S] {
@@ -177,7 +188,7 @@ func (r *run[S]) attempt(ctx context.Context, t *task[S], o *outcome[S], past pa
 }
 
 // leads checks a command to the graph around a subgraph.
-func (r *run[S]) leads(c *Command, from string) error {
+func (r *run[S]) leads(c Command, from string) error {
 	switch {
 	case r.nest == nil:
 		return invalid("command", "of %q leads to the graph around graph %q, which is not a subgraph here", from, r.app.name)

@@ -57,7 +57,7 @@ func (r *run[S]) tellUpdates(done []*outcome[S]) {
 	}
 	for _, o := range done {
 		n := r.notice(EventUpdate, mode)
-		n.Node, n.Task, n.Updates = o.task.node.name, o.task.key, make(map[string]posthouse.Value, len(o.writes))
+		n.Node, n.Task, n.Updates = o.task.node.name, o.task.key.String(), make(map[string]posthouse.Value, len(o.writes))
 		for _, w := range o.writes {
 			n.Updates[w.field.part] = posthouse.Value{Codec: w.codec, Data: w.enc}
 		}
@@ -104,7 +104,7 @@ func (r *run[S]) tellEnd(o *outcome[S]) {
 
 func (r *run[S]) ofTask(o *outcome[S], kind EventKind, mode StreamMode) notice {
 	n := notice{Event: Event[any]{
-		Kind: kind, Mode: mode, Path: r.path(), Node: o.task.node.name, Task: o.task.key, Attempt: o.attempt, At: r.app.ledger.Now(),
+		Kind: kind, Mode: mode, Path: r.path(), Node: o.task.node.name, Task: o.task.key.String(), Attempt: o.attempt, At: r.app.ledger.Now(),
 	}}
 	if kind != EventTaskStart && !o.began.IsZero() {
 		n.Took = n.At.Sub(o.began)

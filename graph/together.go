@@ -202,7 +202,7 @@ func (r *run[S]) record(ctx context.Context, batch []*outcome[S]) error {
 		}
 		o.recorded = true
 		steps = append(append(steps, o.exec.Held()...), posthouse.Step{
-			Task: o.task.key, Name: recordDone, Effect: o.task.node.opt.Effect,
+			Task: o.task.key.String(), Name: recordDone, Effect: o.task.node.opt.Effect,
 			Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data},
 		})
 	}
@@ -216,7 +216,7 @@ func (r *run[S]) record(ctx context.Context, batch []*outcome[S]) error {
 // recall returns the outcome of a task that completed before, or that has
 // nothing to do but to wait on; nil for one that is to run.
 func (r *run[S]) recall(ctx context.Context, t *task[S]) (o *outcome[S], err error) {
-	exec, err := r.sess.TaskWithKey(ctx, t.key, false)
+	exec, err := r.sess.TaskFor(ctx, t.key)
 	if err != nil || exec.Fresh() {
 		return nil, err
 	}

@@ -106,9 +106,14 @@ func (a *App[S]) take(w *way[S], s *S) ([]target, error) {
 	case wayEdge:
 		return a.to[w.to[0]], nil
 	case wayRoute:
-		if err := engine.Guard(func() error { to = []string{w.route(s)}; return nil }); err != nil {
+		name, err := w.follow(s)
+		if err != nil {
 			return nil, err
 		}
+		if n := a.nodes[name]; n != nil && n.input == nil && (len(w.to) == 0 || slices.Contains(w.to, name)) {
+			return a.to[name], nil
+		}
+		to = []string{name}
 	case wayRoutes:
 		if err := engine.Guard(func() error { to = w.routes(s); return nil }); err != nil {
 			return nil, err
@@ -119,6 +124,12 @@ func (a *App[S]) take(w *way[S], s *S) ([]target, error) {
 		}
 	}
 	return a.lead(string(w.kind)+" from", w.from, w.to, to, sends)
+}
+
+// follow asks a route.
+func (w *way[S]) follow(s *S) (to string, err error) {
+	err = engine.Guard(func() error { to = w.route(s); return nil })
+	return to, err
 }
 
 // lead checks where a route or command leads.

@@ -18,9 +18,10 @@ const (
 	keyEmitter
 )
 
-// With returns a context that carries the task to [From].
+// With returns a context that carries the task to [From]. It is called once.
 func (t *Task) With(ctx context.Context) context.Context {
-	return context.WithValue(ctx, keyTask, t)
+	t.ctx = taskContext{ctx, t}
+	return &t.ctx
 }
 
 // From returns the task that a model put into ctx.
@@ -65,7 +66,7 @@ func StepKey(ctx context.Context) (string, bool) {
 	if b := sc.task.session.branch; b != posthouse.MainBranch {
 		thread += "~" + b
 	}
-	return thread + "/" + sc.task.key + "/" + sc.name + "/" + itoa(sc.occurrence), true
+	return thread + "/" + sc.task.Key() + "/" + sc.name + "/" + itoa(sc.occurrence), true
 }
 
 // An order says what the places of steps mean to a replay, if not everything.

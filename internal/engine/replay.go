@@ -246,7 +246,7 @@ func (t *Task) enter(ctx context.Context, name string, free bool, c *call) error
 		var instead *posthouse.StepRecord
 		if c.recorded, instead = t.replay.follow(c.name, c.occurrence); instead != nil && !free {
 			t.disorder = &OrderError{
-				Thread: t.session.thread, Task: t.key,
+				Thread: t.session.thread, Task: t.Key(),
 				Asked: callName(c.name, c.occurrence), Recorded: callName(instead.Name, instead.Occurrence),
 			}
 			return t.disorder
@@ -278,7 +278,7 @@ func (t *Task) leave(c *call) {
 	}
 	if !c.done {
 		t.survived = append(t.survived, posthouse.Step{
-			Task: t.key, Name: c.name, Occurrence: c.occurrence, Value: posthouse.Value{Codec: codecFailed},
+			Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Value: posthouse.Value{Codec: codecFailed},
 		})
 	}
 }

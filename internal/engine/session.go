@@ -225,7 +225,7 @@ func (s *Session) turn() {
 // recorded returns what a task has on record since the head's step began, nil
 // for nothing. It reads the log at most once a step, and not at all behind a
 // checkpoint that this session committed.
-func (s *Session) recorded(ctx context.Context, key string) (*replay, error) {
+func (s *Session) recorded(ctx context.Context, key *TaskKey) (*replay, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known == nil {
@@ -235,7 +235,10 @@ func (s *Session) recorded(ctx context.Context, key string) (*replay, error) {
 		}
 		s.known = known
 	}
-	return newReplay(s.known[key], s.branch), nil
+	if len(s.known) == 0 {
+		return nil, nil
+	}
+	return newReplay(s.known[key.String()], s.branch), nil
 }
 
 // Reread forgets what was read of the step's executions: somebody else may have
@@ -285,12 +288,19 @@ func (s *Session) Key(node string) string {
 // promises that nothing is on record under the key, and saves a read. The key
 // must be unique in the thread but for executions that continue each other.
 func (s *Session) TaskWithKey(ctx context.Context, key string, fresh bool) (*Task, error) {
-	t := &Task{session: s, key: key}
+	t := &Task{session: s, key: TaskKey{Full: key}}
 	if fresh {
 		return t, nil
 	}
 	var err error
-	t.replay, err = s.recorded(ctx, key)
+	t.replay, err = s.recorded(ctx, &t.key)
+	return t, err
+}
+
+// TaskFor is TaskWithKey for an execution of which something may be on record.
+func (s *Session) TaskFor(ctx context.Context, key TaskKey) (t *Task, err error) {
+	t = &Task{session: s, key: key}
+	t.replay, err = s.recorded(ctx, &t.key)
 	return t, err
 }
 

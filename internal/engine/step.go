@@ -233,7 +233,7 @@ func (t *Task) keep(c *call, v posthouse.Value) {
 	}
 	k := occurrence{c.name, c.occurrence}
 	if t.replay.results[k] == nil {
-		t.replay.results[k] = &posthouse.StepRecord{Step: posthouse.Step{Task: t.key, Name: c.name, Occurrence: c.occurrence, Value: v}}
+		t.replay.results[k] = &posthouse.StepRecord{Step: posthouse.Step{Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Value: v}}
 	}
 }
 

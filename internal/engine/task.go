@@ -15,7 +15,8 @@ import (
 // for concurrent use.
 type Task struct {
 	session *Session
-	key     string
+	key     TaskKey
+	ctx     taskContext
 
 	mu        sync.Mutex
 	replay    *replay           // nil: nothing is on record
@@ -44,7 +45,7 @@ func (t *Task) Close() {
 
 func (t *Task) over(what, name string) error {
 	return &posthouse.Error{
-		Code: posthouse.CodeClosed, Message: what + " " + strconv.Quote(name) + " came after " + t.key + " had returned or was given up",
+		Code: posthouse.CodeClosed, Message: what + " " + strconv.Quote(name) + " came after " + t.Key() + " had returned or was given up",
 		Hint: "wait for goroutines before the node returns, and stop when its context ends",
 	}
 }
@@ -91,7 +92,7 @@ func (t *Task) Rests(seq uint64) (open []*posthouse.Gate) {
 }
 
 // Key returns the name of the execution, as in "7/approve".
-func (t *Task) Key() string { return t.key }
+func (t *Task) Key() string { return t.key.String() }
 
 // Session returns the session that runs the task.
 func (t *Task) Session() *Session { return t.session }
@@ -119,7 +120,7 @@ func (t *Task) Secure(ctx context.Context) error { return t.session.secure(ctx) 
 func (t *Task) record(ctx context.Context, c *call, effect posthouse.Effect, v posthouse.Value) error {
 	return t.recordBy(c, func(before []posthouse.Step) (bool, error) {
 		_, err := t.session.Commit(ctx, &posthouse.Draft{Steps: append(before, posthouse.Step{
-			Task: t.key, Name: c.name, Occurrence: c.occurrence, Effect: effect, Value: v,
+			Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Effect: effect, Value: v,
 		})})
 		if err == nil {
 			t.mu.Lock()
@@ -159,7 +160,7 @@ func (t *Task) Recorded(name string) (posthouse.StepRecord, bool) {
 	if r := t.replay.take(name, occ); r != nil {
 		return *r, true
 	}
-	return posthouse.StepRecord{Step: posthouse.Step{Task: t.key, Name: name, Occurrence: occ}}, false
+	return posthouse.StepRecord{Step: posthouse.Step{Task: t.Key(), Name: name, Occurrence: occ}}, false
 }
 
 // Hold keeps a result that is to be committed together with what follows it:
@@ -168,7 +169,7 @@ func (t *Task) Recorded(name string) (posthouse.StepRecord, bool) {
 func (t *Task) Hold(s posthouse.Step) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s.Task = t.key
+	s.Task = t.Key()
 	t.held = append(t.held, s)
 }
 
@@ -201,7 +202,7 @@ func (t *Task) Ask(ctx context.Context, q posthouse.Gate) (*posthouse.Gate, erro
 	if err := checkLength("question", q.Name); err != nil {
 		return nil, err
 	}
-	q.Task, q.Branch, q.Occurrence = t.key, t.session.branch, next(&t.asks, q.Name)
+	q.Task, q.Branch, q.Occurrence = t.Key(), t.session.branch, next(&t.asks, q.Name)
 	g := t.replay.gate(q.Name, q.Occurrence)
 	if g == nil {
 		t.questions = append(t.questions, q)
@@ -274,7 +275,7 @@ func (t *Task) Completed(steps []posthouse.Step) string {
 		return ""
 	}
 	s := &steps[len(steps)-1]
-	if s.Task != t.key || s.Value.Codec == codecFailed || outermost(s.Name) == 0 {
+	if s.Task != t.Key() || s.Value.Codec == codecFailed || outermost(s.Name) == 0 {
 		return ""
 	}
 	return s.Name
@@ -294,7 +295,7 @@ func (t *Task) Disorder(returned bool) error {
 			return nil // the code went on differently
 		case codecWait:
 		default:
-			return &OrderError{Thread: t.session.thread, Task: t.key, Asked: "(the end)", Recorded: callName(s.Name, s.Occurrence)}
+			return &OrderError{Thread: t.session.thread, Task: t.Key(), Asked: "(the end)", Recorded: callName(s.Name, s.Occurrence)}
 		}
 	}
 	return nil

@@ -114,7 +114,7 @@ func (t *Task) takeSignal(ctx context.Context, c *call, name string, latch bool)
 	err := t.recordBy(c, func(steps []posthouse.Step) (bool, error) {
 		s, err := t.session.take(ctx, name, latch, func(s *posthouse.Signal) []posthouse.Step {
 			return append(steps, posthouse.Step{
-				Task: t.key, Name: c.name, Occurrence: c.occurrence, Effect: posthouse.EffectRead,
+				Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Effect: posthouse.EffectRead,
 				Value: posthouse.Value{Codec: "json", Data: s.Value},
 			})
 		})
@@ -142,7 +142,7 @@ func (t *Task) waited(ctx context.Context, c *call) (*posthouse.Gate, error) {
 func (t *Task) await(c *call, g posthouse.Gate) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	g.Name, g.Task, g.Branch, g.Occurrence = c.name, t.key, t.session.branch, c.occurrence
+	g.Name, g.Task, g.Branch, g.Occurrence = c.name, t.Key(), t.session.branch, c.occurrence
 	t.questions = append(t.questions, g)
 	return posthouse.ErrWaiting
 }
