@@ -23,10 +23,12 @@ func agentRoutes() []*route {
 		{
 			method: http.MethodGet, path: "/api/events", role: Viewer, summary: "Follow what is recorded", handle: (*Server).events, style: stream,
 			notes: "Server-sent events: the event is the record's kind, its id the cursor to go on from, its data the event as JSON. " +
-				"An error event with a problem ends the stream. A comment comes every 15 seconds.",
+				"An error event with a problem ends the stream. A comment comes every 15 seconds. " +
+				"With a session, the first event is session, and events go on behind the last one it saw.",
 			query: []param{
 				threadParam,
 				{name: "after", kind: textParam, def: "now", help: "a cursor, now, or start; the header Last-Event-ID goes before it"},
+				sessionParam,
 			},
 			answers: []answer{{http.StatusOK, "events", nil, "text/event-stream"}},
 		},
@@ -43,8 +45,9 @@ func agentRoutes() []*route {
 			method: http.MethodGet, path: path, role: Operator, summary: "Talk to an agent over a WebSocket", handle: (*Server).socket, style: socket,
 			notes: "Each text message is a request. Frames are JSON: {\"type\":\"text\",\"text\"}, {\"type\":\"event\",\"event\"}, {\"type\":\"reply\",\"reply\"} and {\"type\":\"error\",\"error\": a problem}. " +
 				"A tool that needs an approval asks by the event {\"type\":\"approval_required\",\"id\",\"tool\",\"arguments\",\"message\",\"expiresInSeconds\"}; the message /__approval/{id}/approve, deny or respond answers it. Closing denies it. " +
+				"With a session, the first frame is {\"type\":\"session\",\"event\": as GET /api/session answers}. " +
 				"The token comes as the subprotocol posthouse.bearer.TOKEN beside posthouse, in the header Authorization, or in the first message: {\"token\":\"...\"}.",
-			query:   []param{{name: "thread", kind: idParam, help: "work on this thread; each request has its own unless given"}},
+			query:   []param{{name: "thread", kind: idParam, help: "work on this thread; each request has its own unless given"}, sessionParam},
 			answers: []answer{{http.StatusSwitchingProtocols, "a WebSocket", nil, "application/octet-stream"}},
 		})
 	}
@@ -62,12 +65,20 @@ func (s *Server) postAgent(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	m := message{agent: r.PathValue("agent"), text: b.Message, thread: b.Thread, by: r.actor.Name}
+	who, err := s.client(r.Context(), r, r.actor.Name)
+	if err != nil {
+		return err
+	}
 	if acceptsStream(r.Request) {
-		return s.streamAgent(w, r, m)
+		return s.streamAgent(w, r, m, who)
 	}
 	c, err := s.start(m)
 	if err != nil {
 		return err
+	}
+	if who != nil {
+		w.Header().Set(sessionHeader, who.token)
+		who.working(c.thread)
 	}
 	if !s.within(r.Context(), c) {
 		return s.accepted(w, r, &settling{checkpoint: &posthouse.Header{Thread: c.thread}})
@@ -75,20 +86,30 @@ func (s *Server) postAgent(w http.ResponseWriter, r *request) error {
 	if c.err != nil {
 		return c.err
 	}
+	who.replied(c.reply)
 	return writeJSON(w, http.StatusOK, c.reply)
 }
 
 // streamAgent answers with a stream of what the agent does.
-func (s *Server) streamAgent(w http.ResponseWriter, r *request, m message) error {
+func (s *Server) streamAgent(w http.ResponseWriter, r *request, m message, who *client) error {
 	done, err := s.begin(s.streams, "streams")
 	if err != nil {
 		return err
 	}
 	defer done()
 	m.feed = newFeed()
-	if _, err := s.start(m); err != nil {
+	var session *SessionInfo
+	if who != nil {
+		if session, err = who.info(r.Context()); err != nil {
+			return err
+		}
+		w.Header().Set(sessionHeader, who.token)
+	}
+	call, err := s.start(m)
+	if err != nil {
 		return err
 	}
+	who.working(call.thread)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
@@ -96,9 +117,15 @@ func (s *Server) streamAgent(w http.ResponseWriter, r *request, m message) error
 	if err != nil {
 		return nil // the client is gone
 	}
+	if session != nil && es.send("", "session", session) != nil {
+		return nil
+	}
 	s.pump(ctx, m.feed, func(f frame) error {
 		switch f.kind {
 		case "reply":
+			if r, ok := f.data.(*Reply); ok {
+				who.replied(r)
+			}
 			return es.send("", "done", f.data)
 		case "error":
 			err, _ := f.data.(error) // an error frame holds one

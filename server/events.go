@@ -15,6 +15,20 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	who, err := s.client(r.Context(), r, r.actor.Name)
+	if err != nil {
+		return err
+	}
+	var session *SessionInfo
+	if who != nil {
+		if session, err = who.info(r.Context()); err != nil {
+			return err
+		}
+		w.Header().Set(sessionHeader, who.token)
+		if who.Cursor != "" && r.Header.Get("Last-Event-ID") == "" && !r.has("after") {
+			cursor = who.Cursor
+		}
+	}
 	done, err := s.begin(s.streams, "streams")
 	if err != nil {
 		return err
@@ -50,6 +64,15 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return nil // the client is gone
 	}
+	if session != nil && es.send("", "session", session) != nil {
+		return nil
+	}
+	last, noted := "", ""
+	defer func() {
+		if last != noted {
+			who.saw(last)
+		}
+	}()
 	for {
 		select {
 		case x, ok := <-items:
@@ -63,9 +86,14 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 			case es.send(x.event.Cursor, x.event.Kind.String(), x.event) != nil:
 				return nil
 			}
+			last = x.event.Cursor
 		case <-tick:
 			if ok, err := s.tokens.current(r.actor); err != nil || !ok || es.beat() != nil {
 				return nil // revoked, or gone
+			}
+			if last != noted {
+				who.saw(last)
+				noted = last
 			}
 		}
 	}

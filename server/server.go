@@ -48,11 +48,13 @@ type Limits struct {
 	Calls   int           // requests that agents work on at once; default 100
 	Streams int           // open event streams and WebSockets; default 1,000
 	Session time.Duration // how long a login lasts; default 12 h
+	Clients int           // sessions of clients kept in the store, a sixteenth of them for each first digit of their hash; default 10,000
+	Client  time.Duration // how long one is kept that is not seen; default 24 h
 	Token   time.Duration // how long a WebSocket may take to say its token in a message; default 10 s
 }
 
 func (l Limits) withDefaults() (Limits, error) {
-	if l.Body < 0 || l.State < 0 || l.Page < 0 || l.Wait < 0 || l.Call < 0 || l.Calls < 0 || l.Streams < 0 || l.Session < 0 || l.Token < 0 {
+	if l.Body < 0 || l.State < 0 || l.Page < 0 || l.Wait < 0 || l.Call < 0 || l.Calls < 0 || l.Streams < 0 || l.Session < 0 || l.Token < 0 || l.Clients < 0 || l.Client < 0 {
 		return l, invalid("Limits", "has a negative value; 0 means the default")
 	}
 	def(&l.Body, 1<<20)
@@ -64,6 +66,8 @@ func (l Limits) withDefaults() (Limits, error) {
 	def(&l.Streams, 1000)
 	def(&l.Session, 12*time.Hour)
 	def(&l.Token, 10*time.Second)
+	def(&l.Clients, 10_000)
+	def(&l.Client, 24*time.Hour)
 	return l, nil
 }
 
@@ -94,6 +98,7 @@ type Server struct {
 	openapi   []byte
 	pages     *pages
 	sessions  *sessions
+	clients   *clients
 	approvals approvals
 	ready     *readiness
 
@@ -147,6 +152,7 @@ func New(o Options) (*Server, error) {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.work, s.abandon = context.WithCancel(context.Background())
 	s.sessions = newSessions(s.now, limits.Session)
+	s.clients = &clients{store: s.ledger.Store(), now: s.now, ttl: limits.Client, limit: limits.Clients}
 	s.ready = &readiness{now: s.now, probe: o.Ready}
 	if o.Ready == nil {
 		s.ready.probe = s.probe

@@ -52,7 +52,8 @@ type conversation struct {
 	w     http.ResponseWriter // for the log line and the request's id
 	r     *request
 	conn  *websocket.Conn
-	leave func() // gives the place among the streams back
+	mine  *client // the session of the client, if it asked for one
+	leave func()  // gives the place among the streams back
 
 	mu    sync.Mutex
 	actor Token         // zero until it is known
@@ -122,7 +123,7 @@ func (c *conversation) answer(ctx context.Context, text string) bool {
 
 // socketFrame is a message to the client. The member named by Type is set.
 type socketFrame struct {
-	Type  string   `json:"type"` // "text", "event", "reply" or "error"
+	Type  string   `json:"type"` // "text", "event", "reply", "error" or "session"
 	Text  string   `json:"text,omitempty"`
 	Event any      `json:"event,omitempty"`
 	Reply any      `json:"reply,omitempty"`
@@ -154,6 +155,12 @@ func (s *Server) socket(w http.ResponseWriter, r *request) error {
 	defer func() { c.leave() }()
 	if r.actor.Name != "" {
 		c.admit(r.actor)
+		if c.mine, err = s.client(r.Context(), r, r.actor.Name); err != nil {
+			return err
+		}
+		if c.mine != nil {
+			w.Header().Set(sessionHeader, c.mine.token)
+		}
 	}
 	defer func() {
 		if c.tools != nil {
@@ -189,6 +196,9 @@ func (c *conversation) talk() {
 		_ = c.conn.CloseNow() // the reason, if any, was given
 		<-ended
 	}()
+	if c.greet(ctx) != nil {
+		return
+	}
 	tick, stop := c.s.tick(heartbeat)
 	defer stop()
 	late := time.NewTimer(c.s.limits.Token)
@@ -263,11 +273,18 @@ func (c *conversation) take(ctx context.Context, text string) bool {
 	c.mu.Lock()
 	c.feed = m.feed
 	c.mu.Unlock()
-	if _, err := c.s.start(m); err != nil {
+	call, err := c.s.start(m)
+	if err != nil {
 		noteError(c.w, err)
 		return c.write(ctx, frame{"error", err}) == nil
 	}
-	return c.s.pump(ctx, m.feed, func(f frame) error { return c.write(ctx, f) }, func() error { return c.ping(ctx) })
+	c.mine.working(call.thread)
+	return c.s.pump(ctx, m.feed, func(f frame) error {
+		if r, ok := f.data.(*Reply); ok {
+			c.mine.replied(r)
+		}
+		return c.write(ctx, f)
+	}, func() error { return c.ping(ctx) })
 }
 
 // login reads the token from the first message.
@@ -304,7 +321,24 @@ func (c *conversation) login(text string) bool {
 	c.leave()
 	c.leave = leave
 	c.admit(tok)
-	return true
+	if c.mine, err = c.s.client(c.s.ctx, c.r, tok.Name); err != nil {
+		c.refuse(err)
+		return false
+	}
+	return c.greet(c.s.ctx) == nil
+}
+
+// greet gives a client its session back, before anything else.
+func (c *conversation) greet(ctx context.Context) error {
+	if c.mine == nil {
+		return nil
+	}
+	i, err := c.mine.info(ctx)
+	if err != nil {
+		c.refuse(err)
+		return err
+	}
+	return c.write(ctx, frame{"session", i})
 }
 
 // refuse tells why and ends the connection.

@@ -1,0 +1,270 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"unicode"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Where a client says which session is its own. The second is what Atmosphere's
+// clients send.
+const (
+	sessionHeader   = "X-Posthouse-Session"
+	sessionHeaderOf = "X-Atmosphere-Session-Token"
+)
+
+var sessionParam = param{name: "session", kind: textParam, help: "the client's session, as in the header " + sessionHeader + "; new for a new one"}
+
+// A SessionInfo is a client's session, with where its workflow stands now.
+type SessionInfo struct {
+	Token       string            `json:"token" doc:"to be sent in the header X-Posthouse-Session"`
+	New         bool              `json:"new" doc:"nothing was restored: the token was unknown, expired, another's or new"`
+	Rooms       []string          `json:"rooms,omitempty"`
+	Metadata    map[string]string `json:"metadata,omitempty"`
+	Thread      string            `json:"thread,omitempty" doc:"the line of work"`
+	Status      posthouse.Status  `json:"status,omitempty" doc:"of the thread"`
+	Checkpoint  posthouse.ID      `json:"checkpoint,omitempty" doc:"its newest checkpoint"`
+	Gate        posthouse.ID      `json:"gate,omitempty" doc:"the question it waits for"`
+	LastEventID string            `json:"lastEventId,omitempty" doc:"where its events go on"`
+}
+
+type sessionBody struct {
+	Rooms    []string          `json:"rooms,omitempty" doc:"at most 100, of 200 bytes each"`
+	Metadata map[string]string `json:"metadata,omitempty" doc:"at most 100 names, and 16 KiB together"`
+	Thread   string            `json:"thread,omitempty" doc:"the line of work; as it was unless given"`
+}
+
+func clientRoutes() []*route {
+	const path = "/api/session"
+	const notes = "The session is told by the header X-Posthouse-Session, also X-Atmosphere-Session-Token, or the parameter. " +
+		"One that is unknown, expired or another's is a new session, never an error. It ends when it was not seen for 24 hours."
+	answers := []answer{{http.StatusOK, "the session", SessionInfo{}, ""}}
+	return []*route{
+		{
+			method: http.MethodGet, path: path, role: Viewer, summary: "Restore or begin a session", handle: (*Server).getSession,
+			notes: notes, query: []param{sessionParam}, answers: answers,
+		},
+		{
+			method: http.MethodPut, path: path, role: Viewer, summary: "Save a session", handle: (*Server).putSession,
+			notes: notes, query: []param{sessionParam}, body: sessionBody{}, answers: answers,
+		},
+		{
+			method: http.MethodDelete, path: path, role: Viewer, summary: "End a session", handle: (*Server).deleteSession,
+			query: []param{sessionParam}, answers: []answer{{http.StatusNoContent, "it is gone", nil, ""}},
+		},
+	}
+}
+
+// A client is the session of one request or connection; nil has none.
+type client struct {
+	s     *Server
+	token string
+	new   bool
+	clientSession
+}
+
+// sessionToken returns what the client says of its session.
+func (r *request) sessionToken() (token string, given bool) {
+	for _, name := range []string{sessionHeader, sessionHeaderOf} {
+		if vs := r.Header.Values(name); len(vs) > 0 {
+			return vs[0], true
+		}
+	}
+	return r.query["session"], r.has("session")
+}
+
+// client restores the session that a client asks for, or begins one; nil if it
+// asks for none.
+func (s *Server) client(ctx context.Context, r *request, principal string) (*client, error) {
+	token, given := r.sessionToken()
+	if !given {
+		return nil, nil
+	}
+	return s.openClient(ctx, token, principal)
+}
+
+func (s *Server) openClient(ctx context.Context, token, principal string) (c *client, err error) {
+	s.sweepClients()
+	var x *clientSession
+	if token != "" && len(token) <= maxToken {
+		if x, err = s.clients.restore(ctx, token, principal); err != nil {
+			return nil, err
+		}
+	}
+	c = &client{s: s, token: token, new: x == nil}
+	if x == nil {
+		c.token, x, err = s.clients.create(ctx, principal)
+	} else {
+		err = s.clients.update(ctx, token, func(*clientSession) {})
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.clientSession = *x
+	return c, nil
+}
+
+// sweepClients has expired sessions removed, once a minute and beside the
+// request that happened to come.
+func (s *Server) sweepClients() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || !s.clients.due() {
+		return
+	}
+	s.running.Go(func() {
+		if _, err := s.clients.removeExpired(s.ctx); err != nil && !errors.Is(err, context.Canceled) {
+			s.log.Error("expired sessions cannot be removed", "error", err)
+		}
+	})
+}
+
+// info says what the client gets back. The place in the workflow is the one the
+// thread is at now.
+func (c *client) info(ctx context.Context) (*SessionInfo, error) {
+	i := &SessionInfo{
+		Token: c.token, New: c.new, Rooms: c.Rooms, Metadata: c.Metadata, Thread: c.Thread, Checkpoint: c.Checkpoint, Gate: c.Gate, LastEventID: c.Cursor,
+	}
+	if c.Thread == "" {
+		return i, nil
+	}
+	t, err := c.s.ledger.Thread(ctx, c.Thread)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return i, nil // not begun yet, released or deleted: what is known is what was
+	}
+	if err != nil {
+		return nil, err
+	}
+	i.Status, i.Gate = t.Status, ""
+	if b, ok := t.Branch(""); ok {
+		i.Checkpoint = b.Head
+	}
+	for g, err := range c.s.ledger.Gates(ctx, posthouse.GateQuery{Thread: c.Thread, Limit: 1}) {
+		if err != nil {
+			return nil, err
+		}
+		i.Gate = g.ID
+	}
+	return i, nil
+}
+
+// note records what changed; the client may be gone, its session is not.
+func (c *client) note(change func(*clientSession)) {
+	if c == nil {
+		return
+	}
+	if err := c.s.clients.update(context.WithoutCancel(c.s.ctx), c.token, change); err != nil {
+		c.s.log.Error("a session cannot be saved", "error", err)
+	}
+}
+
+// working notes the thread that a message is worked on.
+func (c *client) working(thread string) {
+	c.note(func(x *clientSession) { x.Thread, x.Checkpoint, x.Gate = thread, "", "" })
+}
+
+// replied notes how far it came.
+func (c *client) replied(r *Reply) {
+	c.note(func(x *clientSession) { x.Thread, x.Checkpoint, x.Gate = r.Thread, r.Checkpoint, r.Gate })
+}
+
+// saw notes the last event that was sent.
+func (c *client) saw(cursor string) {
+	if cursor != "" {
+		c.note(func(x *clientSession) { x.Cursor = cursor })
+	}
+}
+
+func (s *Server) getSession(w http.ResponseWriter, r *request) error {
+	token, _ := r.sessionToken()
+	c, err := s.openClient(r.Context(), token, r.actor.Name)
+	if err != nil {
+		return err
+	}
+	return c.show(w, r)
+}
+
+func (c *client) show(w http.ResponseWriter, r *request) error {
+	i, err := c.info(r.Context())
+	if err != nil {
+		return err
+	}
+	w.Header().Set(sessionHeader, c.token)
+	return writeJSON(w, http.StatusOK, i)
+}
+
+func (s *Server) putSession(w http.ResponseWriter, r *request) error {
+	var b sessionBody
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	if err := b.validate(); err != nil {
+		return err
+	}
+	token, _ := r.sessionToken()
+	c, err := s.openClient(r.Context(), token, r.actor.Name)
+	if err != nil {
+		return err
+	}
+	err = s.clients.update(r.Context(), c.token, func(x *clientSession) {
+		x.Rooms, x.Metadata = b.Rooms, b.Metadata
+		if b.Thread != "" && b.Thread != x.Thread {
+			x.Thread, x.Checkpoint, x.Gate = b.Thread, "", ""
+		}
+		c.clientSession = *x
+	})
+	if err != nil {
+		return err
+	}
+	return c.show(w, r)
+}
+
+func (b *sessionBody) validate() error {
+	text := func(s string, limit int) bool {
+		for _, c := range s {
+			if unicode.IsControl(c) {
+				return false
+			}
+		}
+		return len(s) <= limit
+	}
+	if len(b.Rooms) > 100 {
+		return invalid("rooms", "are more than 100")
+	}
+	for _, room := range b.Rooms {
+		if room == "" || !text(room, posthouse.MaxID) {
+			return invalid("rooms", "%.40q must be 1 to %d bytes of text without control characters", room, posthouse.MaxID)
+		}
+	}
+	if len(b.Metadata) > 100 {
+		return invalid("metadata", "has more than 100 names")
+	}
+	size := 0
+	for k, v := range b.Metadata {
+		if size += len(k) + len(v); k == "" || !text(k, posthouse.MaxID) || size > 16<<10 {
+			return invalid("metadata", "must have names of 1 to %d bytes of text, and 16 KiB together", posthouse.MaxID)
+		}
+	}
+	if b.Thread != "" && posthouse.ID(b.Thread).Validate() != nil {
+		return invalid("thread", "%.80q is no id", b.Thread)
+	}
+	return nil
+}
+
+func (s *Server) deleteSession(w http.ResponseWriter, r *request) error {
+	token, _ := r.sessionToken()
+	if token != "" && len(token) <= maxToken {
+		x, err := s.clients.restore(r.Context(), token, r.actor.Name)
+		if err == nil && x != nil {
+			err = s.clients.remove(r.Context(), token)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

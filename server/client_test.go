@@ -1,0 +1,222 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A testClock is moved by the test, while the server's sweep may look at it.
+type testClock struct{ millis atomic.Int64 }
+
+func newTestClock() *testClock {
+	c := &testClock{}
+	c.millis.Store(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
+	return c
+}
+
+func (c *testClock) now() time.Time      { return time.UnixMilli(c.millis.Load()) }
+func (c *testClock) add(d time.Duration) { c.millis.Add(d.Milliseconds()) }
+
+// session asks for a session as a role, by a header's value.
+func (h *house) session(as Role, token string) (i SessionInfo) {
+	h.t.Helper()
+	h.send(ask{method: "GET", path: "/api/session", as: as, header: []string{sessionHeader + ": " + token}}).want(http.StatusOK).into(&i)
+	if i.Token == "" {
+		h.t.Fatalf("a session without a token: %+v", i)
+	}
+	return i
+}
+
+// TestSessions restores a session by each way of naming it, and makes a new one
+// of whatever cannot be restored.
+func TestSessions(t *testing.T) {
+	clock := newTestClock()
+	h := open(t, func(o *Options) { o.Now = clock.now })
+	var first SessionInfo
+	body := `{"rooms":["lobby"],"metadata":{"tab":"2"},"thread":"t1"}`
+	h.send(ask{method: "PUT", path: "/api/session", as: Operator, body: body}).want(http.StatusOK).into(&first)
+	if !first.New || first.Token == "" || first.Thread != "t1" {
+		t.Fatalf("the new session is %+v", first)
+	}
+	same := func(i SessionInfo) {
+		t.Helper()
+		if i.New || i.Token != first.Token || len(i.Rooms) != 1 || i.Rooms[0] != "lobby" || i.Metadata["tab"] != "2" || i.Thread != "t1" {
+			t.Errorf("restored: %+v", i)
+		}
+	}
+	same(h.session(Operator, first.Token))
+	var i SessionInfo
+	h.send(ask{method: "GET", path: "/api/session", as: Operator, header: []string{"X-Atmosphere-Session-Token: " + first.Token}}).want(http.StatusOK).into(&i)
+	same(i)
+	h.send(ask{method: "GET", path: "/api/session?session=" + first.Token, as: Operator}).want(http.StatusOK).into(&i)
+	same(i)
+	fresh := func(what string, i SessionInfo) {
+		t.Helper()
+		if !i.New || i.Token == first.Token || len(i.Rooms) != 0 || i.Thread != "" {
+			t.Errorf("%s: %+v", what, i)
+		}
+	}
+	fresh("an unknown token", h.session(Operator, "nobody"))
+	fresh("another's token", h.session(Approver, first.Token))
+	fresh("no token", h.session(Operator, ""))
+	same(h.session(Operator, first.Token)) // whoever tried it did no harm
+
+	clock.add(23 * time.Hour)
+	same(h.session(Operator, first.Token)) // seen again: it lasts another day
+	clock.add(23 * time.Hour)
+	same(h.session(Operator, first.Token))
+	clock.add(25 * time.Hour)
+	fresh("an expired token", h.session(Operator, first.Token))
+	n, err := h.server.clients.removeExpired(t.Context())
+	check(t, err)
+	if left, _ := h.server.clients.removeExpired(t.Context()); left != 0 || n > 4 {
+		t.Errorf("%d expired, then %d", n, left)
+	}
+	i = h.session(Operator, "")
+	h.send(ask{method: "DELETE", path: "/api/session", as: Approver, header: []string{sessionHeader + ": " + i.Token}}).want(http.StatusNoContent)
+	if again := h.session(Operator, i.Token); again.New {
+		t.Error("somebody else ended it")
+	}
+	h.send(ask{method: "DELETE", path: "/api/session", as: Operator, header: []string{sessionHeader + ": " + i.Token}}).want(http.StatusNoContent)
+	fresh("an ended session", h.session(Operator, i.Token))
+	for field, body := range map[string]string{
+		"rooms": `{"rooms":[""]}`, "metadata": `{"metadata":{"":"x"}}`, "thread": `{"thread":"a b"}`,
+	} {
+		if p := h.send(ask{method: "PUT", path: "/api/session", as: Operator, body: body}).refused(posthouse.CodeInvalid); p.Field != field {
+			t.Errorf("%s blames %q", body, p.Field)
+		}
+	}
+}
+
+// TestSessionsSurviveARestart opens a second server over the store.
+func TestSessionsSurviveARestart(t *testing.T) {
+	h := open(t, nil)
+	x := &clients{store: h.ledger.Store(), now: time.Now, ttl: time.Hour, limit: 100}
+	token, _, err := x.create(t.Context(), "alice")
+	check(t, err)
+	check(t, x.update(t.Context(), token, func(c *clientSession) { c.Thread = "t1" }))
+	again := &clients{store: h.ledger.Store(), now: time.Now, ttl: time.Hour, limit: 100}
+	c, err := again.restore(t.Context(), token, "alice")
+	check(t, err)
+	if c == nil || c.Thread != "t1" || c.Principal != "alice" {
+		t.Errorf("restored: %+v", c)
+	}
+	slot, err := h.ledger.Store().Slot(t.Context(), clientSlot(clientKey(token)), posthouse.SlotOp{})
+	check(t, err)
+	if len(token) < 20 || containsText(slot.Value, token) {
+		t.Error("the token is stored as it is")
+	}
+}
+
+func containsText(data []byte, text string) bool {
+	for i := 0; i+len(text) <= len(data); i++ {
+		if string(data[i:i+len(text)]) == text {
+			return true
+		}
+	}
+	return false
+}
+
+// TestSessionsAreCapped makes more sessions than there may be: a typed error,
+// and room again once some have ended.
+func TestSessionsAreCapped(t *testing.T) {
+	clock := newTestClock()
+	h := open(t, func(o *Options) { o.Limits.Clients, o.Now = 16, clock.now })
+	full := false
+	for range 17 {
+		a := h.send(ask{method: "GET", path: "/api/session", as: Operator})
+		if a.status != http.StatusOK {
+			a.refused(CodeTooMany)
+			full = true
+		}
+	}
+	if !full {
+		t.Error("17 sessions, though 16 may be")
+	}
+	clock.add(25 * time.Hour)
+	_, err := h.server.clients.removeExpired(t.Context())
+	check(t, err)
+	h.send(ask{method: "GET", path: "/api/session", as: Operator}).want(http.StatusOK)
+}
+
+// TestSessionOfEvents reconnects an event stream: the session comes first, and
+// no event in between is lost, without a Last-Event-ID.
+func TestSessionOfEvents(t *testing.T) {
+	h := open(t, nil)
+	f := h.listen(ask{method: "GET", path: "/api/events?session=new"})
+	var i SessionInfo
+	check(t, json.Unmarshal([]byte(f.want("session").data), &i))
+	if !i.New || f.resp.Header.Get(sessionHeader) != i.Token {
+		t.Errorf("the session is %+v", i)
+	}
+	h.saved("t1", "1")
+	seen := f.want("checkpoint")
+	f.close()
+	h.server.running.Wait() // the stream has noted where it was
+	h.saved("t2", "2")
+	f = h.listen(ask{method: "GET", path: "/api/events", header: []string{sessionHeader + ": " + i.Token}})
+	var back SessionInfo
+	check(t, json.Unmarshal([]byte(f.want("session").data), &back))
+	if back.New || back.LastEventID != seen.id {
+		t.Errorf("after %s the session is %+v", seen.id, back)
+	}
+	var e posthouse.Event
+	check(t, json.Unmarshal([]byte(f.want("checkpoint").data), &e))
+	if e.Thread != "t2" {
+		t.Errorf("the stream goes on with %+v", e)
+	}
+}
+
+// TestSessionOfASocket reconnects a WebSocket: its first frame says where the
+// workflow is by then, which question is open, and whether it was answered.
+func TestSessionOfASocket(t *testing.T) {
+	h := open(t, nil)
+	greeting := func(c *talk) (i SessionInfo) {
+		t.Helper()
+		_, data, err := c.conn.Read(c.ctx)
+		check(t, err)
+		var f struct {
+			Type  string
+			Event SessionInfo
+		}
+		check(t, json.Unmarshal(data, &f))
+		if f.Type != "session" {
+			t.Fatalf("the first frame is %s", data)
+		}
+		return f.Event
+	}
+	c := h.mustDial("/agent/dispatch?session=new", nil, h.bearer(Operator))
+	i := greeting(c)
+	c.say("please refund order 1234")
+	r := c.want("event", "event", "text", "reply").Reply
+	check(t, c.conn.Close(websocket.StatusNormalClosure, ""))
+
+	login, _ := json.Marshal(map[string]string{"token": h.secrets[Operator]})
+	for name, dial := range map[string]func() *talk{
+		"header": func() *talk {
+			return h.mustDial("/agent/dispatch", nil, h.bearer(Operator), sessionHeader+": "+i.Token)
+		},
+		"first message": func() *talk {
+			c := h.mustDial("/agent/dispatch?session="+i.Token, nil)
+			c.say(string(login))
+			return c
+		},
+	} {
+		back := greeting(dial())
+		if back.New || back.Thread != r.Thread || back.Checkpoint != r.Checkpoint || back.Gate != r.Gate || back.Status != posthouse.StatusWaiting {
+			t.Errorf("%s: the session is %+v, the reply was %+v", name, back, r)
+		}
+	}
+	h.post("/api/gates/"+string(r.Gate)+"/approve", "").want(http.StatusOK)
+	back := greeting(h.mustDial("/agent/dispatch", nil, h.bearer(Operator), sessionHeader+": "+i.Token))
+	if back.Gate != "" || back.Checkpoint == r.Checkpoint || back.Status == posthouse.StatusWaiting {
+		t.Errorf("after the decision the session is %+v", back)
+	}
+}
