@@ -64,9 +64,17 @@ func seedHeaders() [][]byte {
 		{Kind: RecordVote, Vote: &VoteInfo{Gate: gatePrefix + id, GateSeq: 2, Prior: 3, Verdict: Approve, By: "alice"}},
 		{Kind: RecordAssignment, Assignment: &AssignInfo{Gate: "mine", GateSeq: 2, By: "alice", Escalation: true}},
 		{Kind: RecordClaim, Claim: &ClaimInfo{Owner: "host", Fence: 3, Run: "r", Unclaim: true}},
-		{Kind: RecordRemoval, Removal: &RemovalInfo{Reason: "r", By: "b", Whole: true, Count: 2, Heads: []BranchHead{{"b", id, 1, StatusDone}}, Gates: []ID{"g", gatePrefix + id}}},
+		{Kind: RecordRemoval, Removal: &RemovalInfo{Reason: "r", By: "b", Whole: true, Count: 2, Archived: 1, Heads: []BranchHead{{"b", id, 1, StatusDone}}, Gates: []ID{"g", gatePrefix + id}}},
+		{Kind: RecordRemoval, Removal: &RemovalInfo{Archived: 7, Version: 3}, Size: 2},
 	} {
 		h := entryHeader{time: at, records: []Record{rec, {Kind: RecordClaim, Claim: &ClaimInfo{Owner: "o"}}}}
+		seeds = append(seeds, h.append(nil))
+	}
+	for _, m := range []*ReleaseInfo{
+		{First: 1, Fence: 3, Checkpoints: 2, Heads: []BranchHead{{MainBranch, id, 1, StatusDone}, {"b", "mine", 2, StatusWaiting}}},
+		{First: 2, Base: Hash{1}, Tags: []string{"stable", "may"}, By: "alice", Reason: "r", Failed: true},
+	} {
+		h := entryHeader{time: at, records: []Record{{Kind: RecordClaim, Claim: &ClaimInfo{Owner: "o"}}, {Kind: RecordRelease, Release: m}}}
 		seeds = append(seeds, h.append(nil))
 	}
 	return seeds
