@@ -23,6 +23,7 @@ type App[S any] struct {
 	snapshots   Snapshots
 	hold        time.Duration
 	migrations  []Migration
+	release     AutoRelease
 	plan        *plan
 	nodes       map[string]*node[S]
 	order       []*node[S]
@@ -44,10 +45,11 @@ type Result[S any] struct {
 	Thread     string
 	Branch     string
 	Run        string
-	Checkpoint posthouse.ID     // the branch's head
-	Status     posthouse.Status // done, waiting, interrupted; running if it was asked to drain; cancelled
-	Next       []string         // nodes that run when it is resumed
-	Waiting    []posthouse.Gate // the branch's open gates, if Status is waiting
+	Checkpoint posthouse.ID       // the branch's head
+	Status     posthouse.Status   // done, waiting, interrupted; running if it was asked to drain; cancelled
+	Next       []string           // nodes that run when it is resumed
+	Waiting    []posthouse.Gate   // the branch's open gates, if Status is waiting
+	Release    *posthouse.Release // that the run made of the thread at its end, see [AutoRelease]; otherwise nil
 }
 
 // A Snapshot is a checkpoint with its state.

@@ -143,6 +143,7 @@ type CompileOptions struct {
 	Codec           posthouse.Codec // of the state's parts; default posthouse.JSON
 	Check           bool            // look for edits in append parts in full after every node, not only when a run parks or ends
 	Migrations      []Migration     // from earlier versions of the graph, oldest first
+	Release         AutoRelease     // when runs release their threads; default never
 
 	inside []any // the graphs around a subgraph
 }
@@ -165,7 +166,7 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 	a := &App[S]{
 		ledger: ledger, name: g.name, codec: o.Codec, limit: cmp.Or(o.RecursionLimit, DefaultRecursionLimit), check: o.Check,
 		width: cmp.Or(o.Concurrency, DefaultConcurrency), failFast: o.FailFast, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)),
-		nodes: make(map[string]*node[S], len(g.nodes)), migrations: slices.Clone(o.Migrations),
+		nodes: make(map[string]*node[S], len(g.nodes)), migrations: slices.Clone(o.Migrations), release: o.Release,
 	}
 	if a.codec == nil {
 		a.codec = posthouse.JSON

@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -11,7 +12,8 @@ import (
 type StateOptions struct {
 	Branch     string       // default main; with Node: any
 	Checkpoint posthouse.ID // this one
-	Node       string       // the newest checkpoint of this node, also if it failed or waits
+	Node       string       // the newest checkpoint of this node, alone or beside others, also if it failed or waits
+	Version    uint32       // of this released version; 0: of the current generation
 }
 
 // State returns a checkpoint of the thread with its state.
@@ -32,6 +34,9 @@ func (a *App[S]) checkpoint(ctx context.Context, thread string, o StateOptions) 
 	if thread == "" {
 		thread = posthouse.DefaultThread
 	}
+	if o.Checkpoint == "" && o.Version != 0 {
+		return a.released(ctx, thread, o)
+	}
 	if o.Checkpoint == "" {
 		return a.ledger.Latest(ctx, posthouse.LatestQuery{Thread: thread, Branch: o.Branch, Node: o.Node})
 	}
@@ -50,14 +55,23 @@ func (a *App[S]) checkpoint(ctx context.Context, thread string, o StateOptions) 
 
 // HistoryOptions narrow a history. The zero value is all of it.
 type HistoryOptions struct {
-	Branch string // only this branch; default all
-	Node   string // only this node's checkpoints
-	Kind   string // only this kind, such as posthouse.KindNode
-	After  string // go on behind the snapshot with this Cursor
-	Limit  int    // 0: no limit
+	Branch  string           // only this branch; default all
+	Node    string           // only this node's checkpoints, alone or beside others
+	Kind    string           // only this kind, such as posthouse.KindNode
+	Status  posthouse.Status // only those of this status
+	Run     string           // only what this run made
+	Label   string           // only those with this label
+	Value   string           // and this value of it
+	Since   time.Time        // of CreatedAt, both inclusive; zero: open
+	Until   time.Time
+	Version uint32 // of this released version; 0: of the current generation
+	Oldest  bool   // oldest first
+	After   string // go on behind the snapshot with this Cursor
+	Limit   int    // 0: no limit
 }
 
-// History yields the thread's checkpoints with their states, newest first.
+// History yields the thread's checkpoints with their states, newest first unless
+// told otherwise.
 // An unknown thread has none. An error is the last element.
 func (a *App[S]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[S], error] {
 	return func(yield func(*Snapshot[S], error) bool) {
@@ -70,8 +84,15 @@ func (a *App[S]) History(ctx context.Context, thread string, o ...HistoryOptions
 			thread = posthouse.DefaultThread
 		}
 		q := posthouse.Query{
-			Thread: thread, Branch: opt.Branch, Node: opt.Node, Kind: opt.Kind,
-			After: opt.After, Limit: opt.Limit, Descending: true,
+			Thread: thread, Branch: opt.Branch, Node: opt.Node, Kind: opt.Kind, Status: opt.Status, Run: opt.Run,
+			Label: opt.Label, LabelValue: opt.Value, Generation: opt.Version,
+			After: opt.After, Limit: opt.Limit, Descending: !opt.Oldest,
+		}
+		if !opt.Since.IsZero() {
+			q.Since = posthouse.Millis(opt.Since.UnixMilli())
+		}
+		if !opt.Until.IsZero() {
+			q.Until = posthouse.Millis(opt.Until.UnixMilli())
 		}
 		for c, err := range a.ledger.ListStates(ctx, q) {
 			var s *Snapshot[S]

@@ -73,6 +73,9 @@ func (a *App[S]) do(ctx context.Context, thread string, opt RunOptions, h *hub, 
 	}
 	defer r.sess.End(ctx) // for a panic of a codec
 	res, err := do(ctx, r)
+	if err != nil {
+		err = r.releaseFailed(ctx, err)
+	}
 	if end := r.sess.End(ctx); end != nil {
 		return nil, errors.Join(err, end)
 	}

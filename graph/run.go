@@ -19,6 +19,8 @@ type RunOptions struct {
 	Durability     Durability // when its checkpoints become durable; default Sync
 	Coordination   string     // a label that groups threads, set with an input and kept; default the thread's own id
 
+	Release *AutoRelease // when the run releases the thread; default CompileOptions.Release
+
 	Modes     []StreamMode // what a stream yields; default StreamValues
 	Subgraphs bool         // a stream tells what happens inside subgraphs, too; else what they emit counts as the node's that calls them
 }
@@ -27,21 +29,22 @@ type RunOptions struct {
 type run[S any] struct {
 	app *App[S]
 	*trunk
-	nest   *nest // of a subgraph; nil for the graph that was run
-	sess   *engine.Session
-	live   *live[S]
-	opt    RunOptions
-	limit  int
-	hub    *hub // nil: nobody reads along
-	agenda agenda
-	plan   []byte // the plan part on record, nil for none
-	step   uint64 // of the head, once all is written
-	ran    int    // steps so far
-	last   []int  // by node: the step in which it last ran, counted from 1
-	stop   bool   // a static interrupt was committed
-	draft  posthouse.Draft
-	change posthouse.Change // both reused from step to step
-	solo   task[S]          // the task of a step that has one
+	nest    *nest // of a subgraph; nil for the graph that was run
+	sess    *engine.Session
+	live    *live[S]
+	opt     RunOptions
+	limit   int
+	hub     *hub // nil: nobody reads along
+	agenda  agenda
+	plan    []byte             // the plan part on record, nil for none
+	step    uint64             // of the head, once all is written
+	ran     int                // steps so far
+	version *posthouse.Release // that the run made of the thread
+	last    []int              // by node: the step in which it last ran, counted from 1
+	stop    bool               // a static interrupt was committed
+	draft   posthouse.Draft
+	change  posthouse.Change // both reused from step to step
+	solo    task[S]          // the task of a step that has one
 
 	since, sinceProgram []posthouse.Part // what completed steps changed since the last checkpoint
 }
@@ -182,6 +185,9 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 		h := r.sess.Head()
 		switch {
 		case len(r.agenda.tasks) == 0 || h.Status == posthouse.StatusCancelled:
+			if err := r.releaseDone(ctx); err != nil {
+				return nil, err
+			}
 			return r.finish(EventEnd, *r.live.state, nil), nil
 		case r.stop, engine.Draining(ctx):
 			if err := r.keep(ctx); err != nil {

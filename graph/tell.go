@@ -117,7 +117,7 @@ func (r *run[S]) finish(kind EventKind, state S, waiting []posthouse.Gate) *Resu
 	h := r.sess.Head()
 	res := &Result[S]{
 		State: state, Thread: h.Thread, Branch: h.Branch, Run: r.sess.Run(), Checkpoint: h.ID,
-		Status: h.Status, Next: slices.Clone(h.Next), Waiting: waiting,
+		Status: h.Status, Next: slices.Clone(h.Next), Waiting: waiting, Release: r.version,
 	}
 	if r.hub != nil && r.nest == nil {
 		n := r.notice(kind, "")

@@ -304,6 +304,18 @@ func (s *Session) TaskFor(ctx context.Context, key TaskKey) (t *Task, err error)
 	return t, err
 }
 
+// Release closes the thread's current generation under the lease, which ends
+// with it, and so does the session: see [posthouse.Ledger.Release].
+func (s *Session) Release(ctx context.Context, o *posthouse.ReleaseOptions) (*posthouse.Release, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := *o
+	own.Claim = s.claim
+	r, err := s.ledger.Release(context.WithoutCancel(ctx), s.thread, &own)
+	s.ended = s.ended || err == nil
+	return r, err
+}
+
 // End gives the lease back. Only the first call counts, and cancellation of
 // ctx is not heeded, so it can be deferred.
 func (s *Session) End(ctx context.Context) error {

@@ -1,0 +1,224 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"reflect"
+	"strconv"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An AutoRelease says when a run releases its thread by itself. A run that
+// waits or was interrupted never does, and none while another branch of the
+// thread is not over.
+type AutoRelease struct {
+	Done   bool     // when its branch reaches the end
+	Failed bool     // when it fails; the release says so. Without this the thread can be resumed
+	Tags   []string // of the release
+}
+
+// A Version is a released thread with the state that it ended in.
+type Version[S any] struct {
+	posthouse.Release
+	State *Snapshot[S] // the head of main, or of the first branch there was
+}
+
+// Release closes what the thread has on record as a version that can still be
+// read, and frees its name: what runs under it next begins anew. Errors are
+// those of [posthouse.Ledger.Release].
+func (a *App[S]) Release(ctx context.Context, thread string, o *posthouse.ReleaseOptions) (*Version[S], error) {
+	if thread == "" {
+		thread = posthouse.DefaultThread
+	}
+	info, err := a.ledger.Thread(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.owns(&posthouse.Header{Thread: thread, Graph: info.Graph}); err != nil {
+		return nil, err
+	}
+	r, err := a.ledger.Release(ctx, thread, o)
+	if err != nil {
+		return nil, err
+	}
+	return a.version(ctx, r)
+}
+
+// Versions yields a thread's releases, newest first. An error is the last
+// element.
+func (a *App[S]) Versions(ctx context.Context, thread string) iter.Seq2[*posthouse.Release, error] {
+	if thread == "" {
+		thread = posthouse.DefaultThread
+	}
+	return a.ledger.Releases(ctx, thread)
+}
+
+// Version returns a released version by its number in decimal or a tag, or the
+// last if neither is given, with the state that it ended in. HistoryOptions and
+// StateOptions read the rest of it. [posthouse.ErrNotFound].
+func (a *App[S]) Version(ctx context.Context, thread, versionOrTag string) (*Version[S], error) {
+	if thread == "" {
+		thread = posthouse.DefaultThread
+	}
+	var r *posthouse.Release
+	var err error
+	if versionOrTag == "" {
+		r, err = a.ledger.LastRelease(ctx, thread)
+	} else {
+		r, err = a.ledger.ReleaseOf(ctx, thread, versionOrTag)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a.version(ctx, r)
+}
+
+func (a *App[S]) version(ctx context.Context, r *posthouse.Release) (*Version[S], error) {
+	v := &Version[S]{Release: *r}
+	h, ok := r.Head("")
+	if !ok && len(r.Heads) > 0 {
+		h = r.Heads[0]
+	}
+	c, err := a.ledger.Get(ctx, h.Head)
+	if err != nil {
+		return nil, err
+	}
+	v.State, err = a.snapshot(c)
+	return v, err
+}
+
+// released returns a checkpoint of a released version.
+func (a *App[S]) released(ctx context.Context, thread string, o StateOptions) (*posthouse.Checkpoint, error) {
+	if o.Node != "" {
+		q := posthouse.Query{Thread: thread, Generation: o.Version, Branch: o.Branch, Node: o.Node, Descending: true, Limit: 1}
+		for c, err := range a.ledger.ListStates(ctx, q) {
+			return c, err
+		}
+	} else {
+		r, err := a.ledger.ReleaseOf(ctx, thread, strconv.FormatUint(uint64(o.Version), 10))
+		if err != nil {
+			return nil, err
+		}
+		if h, ok := r.Head(o.Branch); ok {
+			return a.ledger.Get(ctx, h.Head)
+		}
+	}
+	return nil, &posthouse.Error{
+		Code: posthouse.CodeNotFound, Message: "version " + strconv.FormatUint(uint64(o.Version), 10) + " of thread " + thread + " has no such checkpoint",
+	}
+}
+
+// autoRelease returns what the run was told of releases.
+func (r *run[S]) autoRelease() AutoRelease {
+	if r.opt.Release != nil {
+		return *r.opt.Release
+	}
+	return r.app.release
+}
+
+// releaseDone releases the thread of a run that reached its end.
+func (r *run[S]) releaseDone(ctx context.Context) error {
+	if r.nest != nil || !r.autoRelease().Done || r.sess.Head().Status != posthouse.StatusDone {
+		return nil
+	}
+	return r.releaseAs(ctx, &posthouse.ReleaseOptions{})
+}
+
+// releaseFailed releases the thread of a run that failed on record, and returns
+// why it failed.
+func (r *run[S]) releaseFailed(ctx context.Context, err error) error {
+	var n *NodeError
+	var over *RecursionError
+	if !r.autoRelease().Failed || r.sess.Err() != nil || !errors.As(err, &n) && !errors.As(err, &over) {
+		return err
+	}
+	if n != nil && n.Checkpoint == "" {
+		return err
+	}
+	return errors.Join(err, r.releaseAs(ctx, &posthouse.ReleaseOptions{Failed: true, Reason: r.sess.Head().Error}))
+}
+
+func (r *run[S]) releaseAs(ctx context.Context, o *posthouse.ReleaseOptions) error {
+	if err := r.sess.Flush(); err != nil {
+		return err
+	}
+	info, err := r.app.ledger.Thread(ctx, r.sess.Thread())
+	if err != nil {
+		return err
+	}
+	for _, b := range info.Branches {
+		over := b.Status == posthouse.StatusDone || b.Status == posthouse.StatusCancelled || b.Status == posthouse.StatusSaved
+		if b.Branch != r.sess.Branch() && !over {
+			return nil
+		}
+	}
+	o.Tags, o.By = r.autoRelease().Tags, r.opt.By
+	r.version, err = r.sess.Release(ctx, o)
+	return err
+}
+
+// Branches returns a thread's branches with their heads, main first.
+// [posthouse.ErrNotFound].
+func (a *App[S]) Branches(ctx context.Context, thread string) ([]posthouse.BranchHead, error) {
+	if thread == "" {
+		thread = posthouse.DefaultThread
+	}
+	info, err := a.ledger.Thread(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	return info.Branches, nil
+}
+
+// Copy makes a new thread with the whole history of another and returns the
+// head of its main branch. Nothing of it runs until it is resumed. See
+// [posthouse.Ledger.CopyThread].
+func (a *App[S]) Copy(ctx context.Context, from, to string, o *posthouse.CopyOptions) (*Snapshot[S], error) {
+	if from == "" {
+		from = posthouse.DefaultThread
+	}
+	info, err := a.ledger.CopyThread(ctx, from, to, o)
+	if err != nil {
+		return nil, err
+	}
+	return a.State(ctx, info.Thread)
+}
+
+// A Comparison says how two checkpoints differ.
+type Comparison[S any] struct {
+	posthouse.Comparison
+	From, To *Snapshot[S]
+	Fields   []string // Go names of the fields of S that differ
+}
+
+// Compare compares two checkpoints, of one thread or of two, field by field.
+// The parts in it say what changed within a field, by JSON pointer.
+func (a *App[S]) Compare(ctx context.Context, from, to posthouse.ID) (*Comparison[S], error) {
+	c, err := a.ledger.Compare(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	d := &Comparison[S]{Comparison: *c}
+	for _, side := range []struct {
+		id posthouse.ID
+		s  **Snapshot[S]
+	}{{from, &d.From}, {to, &d.To}} {
+		at, err := a.ledger.Get(ctx, side.id)
+		if err != nil {
+			return nil, err
+		}
+		if *side.s, err = a.snapshot(at); err != nil {
+			return nil, err
+		}
+	}
+	x, y := reflect.ValueOf(&d.From.State).Elem(), reflect.ValueOf(&d.To.State).Elem()
+	for i := range a.plan.fields {
+		f := &a.plan.fields[i]
+		if !reflect.DeepEqual(x.FieldByIndex(f.index).Interface(), y.FieldByIndex(f.index).Interface()) {
+			d.Fields = append(d.Fields, f.name)
+		}
+	}
+	return d, nil
+}
