@@ -339,3 +339,32 @@ func TestFlowWaitsForTimeAndSignals(t *testing.T) {
 	}
 	w.want("[a]")
 }
+
+// A flow that went on past a failed step and then waited may find the step done
+// the next time.
+func TestWaitBehindASurvivedFailure(t *testing.T) {
+	w, broken := newWorld(t), true
+	fn := func(ctx context.Context, _ int) (string, error) {
+		v, err := step.Do(ctx, "a", func(context.Context) (string, error) {
+			if broken {
+				return "", errBoom
+			}
+			return w.effect("a"), nil
+		})
+		if err != nil {
+			v = "none"
+		}
+		return v, step.Sleep(ctx, "nap", time.Hour)
+	}
+	res, err := app(w, fn, nil).Run(t.Context(), "t", 1)
+	wantStatus(t, res, err, posthouse.StatusWaiting)
+	broken = false
+	w.advance(time.Hour)
+	for range 2 {
+		res, err = app(w, fn, nil).Resume(t.Context(), "t")
+		if wantStatus(t, res, err, posthouse.StatusDone); res.Output != "a1" {
+			t.Fatal(res.Output)
+		}
+	}
+	w.want("[a]")
+}

@@ -54,6 +54,7 @@ type replay struct {
 	results map[occurrence]*posthouse.StepRecord
 	gates   map[occurrence]*posthouse.Gate
 	order   []*posthouse.StepRecord // outermost calls as recorded; nil once order no longer matters
+	failed  map[occurrence]bool     // outermost calls that failed once in a program that went on; nil for none
 	left    int                     // outermost results and gates not asked for yet; 0 once something new was
 }
 
@@ -76,6 +77,12 @@ func newReplay(e *posthouse.Execution, branch string) *replay {
 		}
 		if !strings.Contains(s.Name, nested) {
 			r.order = append(r.order, s)
+		}
+		if s.Value.Codec == codecFailed {
+			if r.failed == nil {
+				r.failed = map[occurrence]bool{}
+			}
+			r.failed[k] = true
 		}
 	}
 	for _, g := range e.Gates {
@@ -155,11 +162,11 @@ func (r *replay) member(name string, n uint32) *posthouse.StepRecord {
 	if r == nil {
 		return nil
 	}
-	for i, s := range r.order {
-		if s.Name == name && s.Occurrence == n && s.Value.Codec == codecFailed {
-			r.order = r.order[:i] // this time it may succeed: anything may follow
-			break
-		}
+	if r.failed[occurrence{name, n}] {
+		i := slices.IndexFunc(r.order, func(s *posthouse.StepRecord) bool {
+			return s.Name == name && s.Occurrence == n && s.Value.Codec == codecFailed
+		})
+		r.order = r.order[:max(i, 0)] // this time it may succeed: anything may follow
 	}
 	return r.take(name, n)
 }
@@ -277,9 +284,10 @@ func (t *Task) leave(c *call) {
 		return
 	}
 	if !c.done {
-		t.survived = append(t.survived, posthouse.Step{
-			Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Value: posthouse.Value{Codec: codecFailed},
-		})
+		mark := posthouse.Step{Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Value: posthouse.Value{Codec: codecFailed}}
+		if t.survived = append(t.survived, mark); c.waits {
+			t.waitsIn = append(t.waitsIn, occurrence{c.name, c.occurrence})
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ type Task struct {
 	asks      map[string]uint32 // questions so far, by name
 	running   string            // the step of this task whose function runs now, if its order counts
 	survived  []posthouse.Step  // failed calls that the next recorded step follows
+	waitsIn   []occurrence      // those of them that failed because something in them waits
 	disorder  error             // once an order broke: what every later step returns
 	held      []posthouse.Step
 	questions []posthouse.Gate
@@ -173,13 +174,22 @@ func (t *Task) Hold(s posthouse.Step) {
 	t.held = append(t.held, s)
 }
 
-// Held takes what is held. Whoever commits next for the task adds it to the
-// draft's Steps.
+// Held takes what is held, and where the task waits also that steps before the
+// wait failed: the code that went on may take another way next time. Whoever
+// commits next for the task adds it to the draft's Steps.
 func (t *Task) Held() []posthouse.Step {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h := t.held
 	t.held = nil
+	if len(t.questions)+len(t.open) > 0 {
+		for _, s := range t.survived {
+			if !slices.Contains(t.waitsIn, occurrence{s.Name, s.Occurrence}) {
+				h = append(h, s)
+			}
+		}
+		t.survived = nil
+	}
 	for _, in := range t.inner {
 		h = append(h, in.Held()...)
 	}
