@@ -198,6 +198,13 @@ func (w *world) copied() {
 		w.ok(err)
 	}
 	wantSameStores(w.t, w.l, there)
+	byCopy := memstore.New()
+	_, err = posthouse.CopyStore(w.ctx, w.store, byCopy, nil)
+	w.ok(err)
+	there, err = posthouse.Open(byCopy, nil)
+	w.ok(err)
+	wantSameStores(w.t, w.l, there)
+	wantChecked(w.t, byCopy)
 }
 
 // executions says what is on record for each head's execution.

@@ -25,6 +25,10 @@ func TestMain(m *testing.M) {
 		writer(dir, os.Getenv(hastyEnv) != "")
 		return
 	}
+	if dir := os.Getenv(retainerEnv); dir != "" {
+		fmt.Fprintln(os.Stderr, retainer(dir)) // it ends only by an error
+		os.Exit(1)
+	}
 	os.Exit(build(m))
 }
 
