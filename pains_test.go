@@ -133,7 +133,7 @@ func TestRetainEvery(t *testing.T) {
 		for range 3 {
 			c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))
 			must[*posthouse.Checkpoint](t)(l.Save(ctx, c.Derive(opaque(t, 2)), nil))
-			time.Sleep(61 * time.Minute) // of the bubble's clock
+			<-time.After(61 * time.Minute) // of the bubble's clock
 			synctest.Wait()
 			if n := left(); n != 1 {
 				t.Errorf("after an hour there are %d checkpoints", n)
