@@ -25,7 +25,7 @@ func versions[S any](t *testing.T, a *graph.App[S], thread string) (have []strin
 }
 
 // Each release is a version that stays as it was; the name begins anew.
-func TestMemoryWithVersionsSaver(t *testing.T) {
+func TestAppKeepsVersions(t *testing.T) {
 	a := compile(t, counting(2), newLedger(t), nil)
 	must(a.Run(t.Context(), "t", counter{Note: "one"}))(t)
 	v := must(a.Release(t.Context(), "t", &posthouse.ReleaseOptions{Tags: []string{"first"}, By: "alice"}))(t)
@@ -66,7 +66,7 @@ func TestMemoryWithVersionsSaver(t *testing.T) {
 	}
 }
 
-func TestCheckpointSaverWithManualRelease(t *testing.T) {
+func TestAppReleasesByHand(t *testing.T) {
 	a := compile(t, chatting(), newLedger(t), nil)
 	out := must(a.Run(t.Context(), "", chat{Messages: []message{{"user", "weather?"}}}))(t)
 	v := must(a.Release(t.Context(), "", nil))(t)
