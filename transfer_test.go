@@ -362,3 +362,34 @@ func FuzzImport(f *testing.F) {
 		}
 	})
 }
+
+// TestSealedThreadsTravel exports a thread whose states are encrypted: its key
+// goes along, wrapped, so that whoever has the wrapping key reads it elsewhere,
+// and nobody else does.
+func TestSealedThreadsTravel(t *testing.T) {
+	ctx := context.Background()
+	keys := func(b byte) *posthouse.Keyring {
+		return must[*posthouse.Keyring](t)(posthouse.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte{b}, 32)}, "k1"))
+	}
+	l := open(t, &posthouse.Options{Cipher: keys(7)})
+	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, "a secret")), nil))
+	must[*posthouse.Release](t)(l.Release(ctx, "t", nil))
+	d := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, "another secret")), nil))
+	var file bytes.Buffer
+	must[*posthouse.ThreadFile](t)(l.Export(ctx, "t", &file, nil))
+	if bytes.Contains(file.Bytes(), []byte("secret")) {
+		t.Error("the file has the state in the clear")
+	}
+	there := open(t, &posthouse.Options{Cipher: keys(7)})
+	must[*posthouse.ThreadFile](t)(there.Import(ctx, bytes.NewReader(file.Bytes()), nil))
+	for _, want := range []*posthouse.Checkpoint{c, d} {
+		if got := must[*posthouse.Checkpoint](t)(there.Get(ctx, want.ID)); text(got) != text(want) {
+			t.Errorf("imported: %s", text(got))
+		}
+	}
+	stranger := open(t, &posthouse.Options{Cipher: keys(8)})
+	must[*posthouse.ThreadFile](t)(stranger.Import(ctx, bytes.NewReader(file.Bytes()), nil))
+	if _, err := stranger.Get(ctx, d.ID); err == nil {
+		t.Error("it opens without the key")
+	}
+}

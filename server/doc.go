@@ -43,6 +43,17 @@
 // The request parameter of approve replaces the request that was proposed: it is
 // recorded as an edit whose value is {"request": ...}.
 //
+// # Sessions of clients
+//
+// A client that sends the header X-Posthouse-Session (or Atmosphere's
+// X-Atmosphere-Session-Token, or the parameter session where it cannot set
+// headers) has a session: rooms, metadata, the last event it saw, and the thread
+// it works on, kept in the store. The first event of a stream, or frame of a
+// WebSocket, gives all of it back, with the thread's newest checkpoint and open
+// question as they are by then; events go on behind the last one seen. A token
+// that is unknown, expired (Limits.Client) or another principal's begins a new
+// session and is no error; the answer's header says its token.
+//
 // # Errors
 //
 // Whatever is no success is a [Problem], application/problem+json, with a stable
@@ -51,7 +62,8 @@
 //
 // # Caveats
 //
-//   - Sessions of browsers are kept in memory: a restart logs everybody out.
+//   - Logins of browsers are kept in memory: a restart logs everybody out. The
+//     sessions of clients are not logins, and stay.
 //   - A list of checkpoints shows the newest first, and a page ends early when
 //     its states grow beyond Limits.Page; follow the cursor, not the count.
 //   - The log has one line a request: no query, header or body is in it.
