@@ -20,6 +20,7 @@ type App[S any] struct {
 	check       bool
 	width       int
 	failFast    bool
+	aliases     map[string]string
 	snapshots   Snapshots
 	hold        time.Duration
 	migrations  []Migration

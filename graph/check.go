@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 	if err := posthouse.ID(g.name).Validate(); err != nil {
 		c.problem("its name %q is not an id: %v", g.name, err)
 	}
+	c.app.aliases = maps.Clone(g.aliases)
 	for _, n := range g.nodes {
 		c.node(n)
 	}
@@ -93,13 +95,14 @@ func (c *checker[S]) node(of *node[S]) {
 	if n.input != nil && n.opt.Defer {
 		c.problem("task %q cannot be deferred: it runs when it is sent an input", n.name)
 	}
-	n.opt.Targets = slices.Clone(n.opt.Targets)
+	n.opt.Targets = each(n.opt.Targets, c.app.real)
 	n.index, n.before, n.after = len(c.app.order), n.opt.InterruptBefore, n.opt.InterruptAfter
 	c.app.nodes[n.name] = &n
 	c.app.order = append(c.app.order, &n)
 }
 
 func (c *checker[S]) way(w way[S]) {
+	w.to = each(w.to, c.app.real)
 	n := c.app.nodes[w.from]
 	switch {
 	case w.from == Start:
@@ -140,6 +143,7 @@ func (c *checker[S]) targets(what string, sends bool, to []string) {
 }
 
 func (c *checker[S]) join(j join) {
+	j.to = c.app.real(j.to)
 	to := c.app.nodes[j.to]
 	switch {
 	case to == nil:
@@ -231,6 +235,9 @@ func (c *checker[S]) reach() {
 
 func (c *checker[S]) interrupts(field string, names []string, set func(*node[S])) {
 	for _, name := range names {
+		if field == "InterruptBefore" {
+			name = c.app.real(name)
+		}
 		if n := c.app.nodes[name]; n != nil {
 			set(n)
 		} else if name != "*" {

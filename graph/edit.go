@@ -167,7 +167,7 @@ func (e *edit[S]) next() (agenda, error) {
 	a, o, s := e.app, &e.opt, e.live.state
 	switch {
 	case o.Goto != "":
-		next, ok := a.to[o.Goto]
+		next, ok := a.to[a.real(o.Goto)]
 		if !ok || len(next) == 1 && a.nodes[o.Goto].input != nil {
 			return agenda{}, invalid("Goto", "%q is not a node of graph %q that runs without an input", o.Goto, a.name)
 		}

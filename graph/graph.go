@@ -27,14 +27,16 @@ type Graph[S any] struct {
 	joins    []join
 	handlers []handler[S]
 	merges   []merger
+	aliases  map[string]string // names of inlined places, and where they lead
 }
 
 type node[S any] struct {
 	name    string
 	run     func(context.Context, *S, decoder) (Command, error)
-	input   reflect.Type // of a task: what it is sent
-	sub     subgraph[S]  // in place of run
-	decides bool         // its Command says where it leads
+	input   reflect.Type          // of a task: what it is sent
+	sub     subgraph[S]           // in place of run
+	names   []func(string) string // of an inlined node: what the graphs around call the nodes that it names, the nearest first
+	decides bool                  // its Command says where it leads
 	opt     NodeOptions
 	more    bool // options were given more than once
 	index   int

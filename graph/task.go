@@ -110,6 +110,7 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 			return o.end(taskStopped, context.Cause(ctx))
 		}
 		cmd, err := r.attempt(ctx, t, o, past)
+		cmd = t.node.outward(cmd)
 		within := endedWithin(err)
 		switch {
 		case within != nil && r.sess.Err() == nil:

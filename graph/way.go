@@ -14,6 +14,8 @@ type way[S any] struct {
 	to   []string // where it leads; for a route, where it may lead, none meaning anywhere
 	kind wayKind
 
+	names []func(string) string // of an inlined way, as of a node
+
 	route  func(*S) string // by kind, one of these
 	routes func(*S) []string
 	sends  func(*S) []Send
@@ -110,6 +112,8 @@ func (a *App[S]) take(w *way[S], s *S) ([]target, error) {
 		if err != nil {
 			return nil, err
 		}
+		name = outward(w.names, name)
+		name = a.real(name)
 		if n := a.nodes[name]; n != nil && n.input == nil && (len(w.to) == 0 || slices.Contains(w.to, name)) {
 			return a.to[name], nil
 		}
@@ -118,10 +122,12 @@ func (a *App[S]) take(w *way[S], s *S) ([]target, error) {
 		if err := engine.Guard(func() error { to = w.routes(s); return nil }); err != nil {
 			return nil, err
 		}
+		to = each(to, func(name string) string { return outward(w.names, name) })
 	case waySends:
 		if err := engine.Guard(func() error { sends = w.sends(s); return nil }); err != nil {
 			return nil, err
 		}
+		sends = sendsOutward(w.names, sends)
 	}
 	return a.lead(string(w.kind)+" from", w.from, w.to, to, sends)
 }
@@ -141,6 +147,7 @@ func (a *App[S]) lead(what, from string, may, to []string, sends []Send) (ts []t
 		return nil
 	}
 	for _, name := range to {
+		name = a.real(name)
 		n, known := a.nodes[name]
 		switch {
 		case !known && name != End:

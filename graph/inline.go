@@ -1,0 +1,121 @@
+package graph
+
+import (
+	"context"
+	"slices"
+)
+
+// Inline adds the nodes of another graph of the same state under a place of
+// this one: its node "read" becomes "review.read". What leads to the place
+// enters the graph, what leads to End in there goes on where the place leads.
+// The nodes run, merge, make checkpoints and are interrupted as if they had
+// been added one by one; a [Command] with Parent leads on around the graph.
+// What is added to sub later is not seen.
+//
+// Two nodes that do nothing and make no checkpoint stand for the place: its
+// ".start", and one of its name behind the last. A branch inside that comes to
+// End goes on behind the place by itself: where several run there, join them
+// inside, or use [Subgraph].
+func (g *Graph[S]) Inline(place string, sub *Graph[S]) {
+	nothing := func(context.Context, *S) error { return nil }
+	start := place + ".start"
+	if sub == nil {
+		g.Node(place, nil) // Compile says so
+		return
+	}
+	g.Node(start, nothing, NodeOptions{Snapshots: SnapshotNone})
+	g.Node(place, nothing, NodeOptions{Snapshots: SnapshotNone})
+	g.alias(place, start)
+	g.alias(place+".end", place)
+	names := func(name string) string {
+		switch name {
+		case Start:
+			return start
+		case End:
+			return place + ".end"
+		}
+		return place + "." + name
+	}
+	for _, n := range sub.nodes {
+		c := *n
+		c.name, c.names = names(n.name), append(slices.Clip(n.names), names)
+		c.opt.Targets = each(n.opt.Targets, names)
+		g.nodes = append(g.nodes, &c)
+	}
+	for _, w := range sub.ways {
+		w.from, w.to, w.names = names(w.from), each(w.to, names), append(slices.Clip(w.names), names)
+		g.ways = append(g.ways, w)
+	}
+	for _, j := range sub.joins {
+		g.joins = append(g.joins, join{to: names(j.to), from: each(j.from, names)})
+	}
+	for _, h := range sub.handlers {
+		g.handlers = append(g.handlers, handler[S]{names(h.node), h.run})
+	}
+	for from, to := range sub.aliases {
+		g.alias(names(from), names(to))
+	}
+	for _, m := range sub.merges {
+		if !slices.ContainsFunc(g.merges, func(o merger) bool { return o.field == m.field }) {
+			g.merges = append(g.merges, m)
+		}
+	}
+}
+
+// alias makes what leads to one name lead to another.
+func (g *Graph[S]) alias(from, to string) {
+	if g.aliases == nil {
+		g.aliases = map[string]string{}
+	}
+	g.aliases[from] = to
+}
+
+func each(names []string, f func(string) string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = f(n)
+	}
+	return out
+}
+
+// real returns the node that a name leads to.
+func (a *App[S]) real(name string) string {
+	if to, ok := a.aliases[name]; ok {
+		return to
+	}
+	return name
+}
+
+// outward returns what the graph that was compiled calls a node.
+func outward(levels []func(string) string, name string) string {
+	for _, names := range levels {
+		name = names(name)
+	}
+	return name
+}
+
+func sendsOutward(levels []func(string) string, sends []Send) []Send {
+	if len(levels) == 0 {
+		return sends
+	}
+	sends = slices.Clone(sends)
+	for i := range sends {
+		sends[i].Node = outward(levels, sends[i].Node)
+	}
+	return sends
+}
+
+// outward puts a command of an inlined node into the names of its graph. One
+// for the graph around skips the nearest level.
+func (n *node[S]) outward(c Command) Command {
+	if len(n.names) == 0 || c.isZero() {
+		return c
+	}
+	levels := n.names
+	if c.Parent {
+		c.Parent, levels = false, levels[1:]
+	}
+	c.Goto = each(c.Goto, func(name string) string { return outward(levels, name) })
+	c.Send = sendsOutward(levels, c.Send)
+	return c
+}
