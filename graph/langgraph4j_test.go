@@ -2,7 +2,6 @@ package graph_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -98,66 +97,6 @@ func chatting() *graph.Graph[chat] {
 		return graph.End
 	}, "tools", graph.End)
 	return g
-}
-
-// TestMemoryWithVersionsSaver: releases make versions, which do not change; after
-// one there is nothing until the next run, which begins anew.
-func TestMemoryWithVersionsSaver(t *testing.T) {
-	l := newLedger(t)
-	a := compile(t, counting(3), l, nil)
-	var releases []*posthouse.Release
-	for version, note := range []string{"first", "second"} {
-		must(a.Run(t.Context(), "t", counter{Note: note}))(t)
-		r := must(l.Release(t.Context(), "t", nil))(t)
-		if int(r.Version) != version+1 || r.Checkpoints != 4 {
-			t.Fatalf("release %+v", r)
-		}
-		releases = append(releases, r)
-		if h := history(t, a, "t"); len(h) != 0 {
-			t.Fatalf("%d checkpoints after the release", len(h))
-		}
-	}
-	for i, note := range []string{"first", "second"} {
-		n := 0
-		for h, err := range l.List(t.Context(), posthouse.Query{Thread: "t", Generation: uint32(i + 1)}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			n++
-			if s := must(a.State(t.Context(), "t", graph.StateOptions{Checkpoint: h.ID}))(t); s.State.Note != note {
-				t.Errorf("version %d has %+v", i+1, s.State)
-			}
-		}
-		if n != 4 {
-			t.Errorf("version %d has %d checkpoints", i+1, n)
-		}
-	}
-	if last := must(l.LastRelease(t.Context(), "t"))(t); last.Hash != releases[1].Hash {
-		t.Errorf("the last release is %+v", last)
-	}
-}
-
-// TestCheckpointSaverWithManualRelease: what was released ends with the final
-// state; the thread has no state then ("Missing Checkpoint!"), and can be run anew.
-func TestCheckpointSaverWithManualRelease(t *testing.T) {
-	l := newLedger(t)
-	a := compile(t, counting(2), l, nil)
-	must(a.Run(t.Context(), "t", counter{Note: "n"}))(t)
-	r := must(l.Release(t.Context(), "t", nil))(t)
-	end, _ := r.Head("")
-	if s := must(a.State(t.Context(), "t", graph.StateOptions{Checkpoint: end.Head}))(t); s.State.Steps != 2 || s.State.Note != "n" {
-		t.Errorf("the released state is %+v", s.State)
-	}
-	for what, err := range map[string]error{
-		"state": second(a.State(t.Context(), "t")), "resume": second(a.Resume(t.Context(), "t")),
-	} {
-		if !errors.Is(err, posthouse.ErrNotFound) {
-			t.Errorf("%s of a released thread: %v, want code not-found", what, err)
-		}
-	}
-	if out := must(a.Run(t.Context(), "t", counter{}))(t); out.State.Steps != 2 || out.State.Note != "" {
-		t.Errorf("anew: %+v", out.State)
-	}
 }
 
 // TestCheckpointWithReleasedThread and its sibling read with another ledger over
