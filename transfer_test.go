@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"sync"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -216,11 +217,14 @@ func TestImportIntoWhatIsThere(t *testing.T) {
 // failingStore fails its n-th write, and all after it if it stays dead.
 type failingStore struct {
 	*memstore.Store
+	mu   sync.Mutex
 	left int
 	dead bool
 }
 
 func (s *failingStore) fails() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.left--; s.left == 0 || s.left < 0 && s.dead {
 		return &posthouse.Error{Code: posthouse.CodeFull, Message: "no space left"}
 	}
@@ -244,8 +248,10 @@ func (s *failingStore) Slot(ctx context.Context, k posthouse.SlotKey, op posthou
 }
 
 func (s *failingStore) Remove(ctx context.Context, r posthouse.Removal) (posthouse.Removed, error) {
-	if s.dead && s.left < 0 {
-		return posthouse.Removed{}, s.fails()
+	if s.dead {
+		if err := s.fails(); err != nil {
+			return posthouse.Removed{}, err
+		}
 	}
 	return s.Store.Remove(ctx, r)
 }
