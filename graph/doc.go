@@ -68,6 +68,19 @@
 // on from there. None of them changes what is on record: the past stays
 // readable under its ids, byte for byte.
 //
+// [App.BulkUpdate] makes several updates, [App.Release] closes a thread as a
+// version, [App.Copy] and [App.Compare] do what they say. [App.Mermaid],
+// [App.DOT] and [App.SVG] draw the graph, and a thread into it.
+//
+// # Changing a graph
+//
+// Each checkpoint has the fingerprint of its graph. A thread that another
+// version left is checked when it is taken up: what fits goes on, anything else
+// is one [ChangedError] with all reasons, and the thread is untouched. A
+// [Migration] renames nodes and reshapes the state and what was sent; recorded
+// steps, results and gates stay. Run [App.Check] before a deploy: it tells what
+// would become of every open thread.
+//
 // # Reading along
 //
 // [App.Stream] is Run as a sequence of events. RunOptions.Modes chooses what

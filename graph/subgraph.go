@@ -53,6 +53,7 @@ type subgraph[S any] interface {
 	compile(l *posthouse.Ledger, o *CompileOptions) (subgraph[S], error)
 	call(ctx context.Context, r *run[S], o *outcome[S]) (Command, error)
 	shape() string // for the fingerprint
+	outline() *Shape
 }
 
 type inner[S, T any] struct {

@@ -1,0 +1,157 @@
+package graph_test
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph"
+)
+
+// gallery is a graph with everything a picture can show.
+func gallery() *graph.Graph[trail] {
+	sub := graph.New[trail]("inner")
+	for _, n := range []string{"plan", "search", "write"} {
+		sub.Node(n, visit(n), graph.NodeOptions{InterruptBefore: n == "write"})
+	}
+	sub.Edge(graph.Start, "plan")
+	sub.Edge("plan", "search")
+	sub.Route("search", func(*trail) string { return "write" }, "plan", "write")
+	sub.Edge("write", graph.End)
+	g := graph.New[trail]("gallery")
+	g.Node("in", visit("in"))
+	g.Command("decide", func(context.Context, *trail) (graph.Command, error) { return graph.Goto("left", "research"), nil },
+		graph.NodeOptions{Targets: []string{"left", "right", "research"}})
+	g.Node("left", visit("left"))
+	g.Node("right", visit("right"))
+	graph.Subgraph(g, "research", sub, nil)
+	graph.Task(g, "fetch", func(_ context.Context, in string, s *trail) error { return nil })
+	g.Node("report", visit("report"), graph.NodeOptions{Defer: true})
+	g.Edge(graph.Start, "in")
+	g.Edge("in", "decide")
+	g.Map("left", func(*trail) []graph.Send { return nil }, "fetch")
+	g.Edge("fetch", "report")
+	g.Edge("right", "right2")
+	g.Node("right2", visit("right2"))
+	g.Route("right2", func(*trail) string { return "right2" }, "right2", "in")
+	g.Edge("research", "report")
+	g.Edge("report", graph.End)
+	return g
+}
+
+// wellFormed reads all of an SVG and returns its texts.
+func wellFormed(t testing.TB, svg string) (texts []string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(svg))
+	for {
+		tok, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return texts
+		}
+		if err != nil {
+			t.Fatalf("%v in %s", err, svg)
+		}
+		if c, ok := tok.(xml.CharData); ok && strings.TrimSpace(string(c)) != "" {
+			texts = append(texts, string(c))
+		}
+	}
+}
+
+func TestPictures(t *testing.T) {
+	l := newLedger(t)
+	a := compile(t, gallery(), l, nil)
+	out := must(a.Run(t.Context(), "t", trail{}))(t)
+	for name, draw := range map[string]func(context.Context, *graph.PictureOptions) (string, error){"mmd": a.Mermaid, "dot": a.DOT, "svg": a.SVG} {
+		plain := must(draw(t.Context(), nil))(t)
+		again := must(compile(t, gallery(), l, nil).SVG(t.Context(), nil))(t)
+		if name == "svg" {
+			wellFormed(t, plain)
+			if again != plain {
+				t.Error("two pictures of one graph differ")
+			}
+		}
+		in := must(draw(t.Context(), &graph.PictureOptions{Thread: "t"}))(t)
+		if in == plain {
+			t.Errorf("%s: the thread is not drawn in", name)
+		}
+		if dir := os.Getenv("PICTURES"); dir != "" {
+			_ = os.WriteFile(fmt.Sprintf("%s/gallery.%s", dir, name), []byte(in), 0o644)
+		}
+		if same := must(draw(t.Context(), &graph.PictureOptions{Checkpoint: out.Checkpoint}))(t); same != in {
+			t.Errorf("%s: the head is drawn otherwise by its id", name)
+		}
+		_, err := draw(t.Context(), &graph.PictureOptions{Thread: "nobody"})
+		wantCode(t, err, posthouse.ErrNotFound)
+	}
+	m := must(a.Mermaid(t.Context(), &graph.PictureOptions{Thread: "t", LeftRight: true}))(t)
+	for _, want := range []string{
+		"flowchart LR\n", `subgraph n5["research"]`, "-.->|map|", "-.->|route|", "-.->|command|", "class n1,n2", "class n3,n5,n9 next",
+	} {
+		if !strings.Contains(m, want) {
+			t.Errorf("no %q in\n%s", want, m)
+		}
+	}
+}
+
+// A thread that waits and one that failed show where.
+func TestPictureOfAThread(t *testing.T) {
+	l := newLedger(t)
+	broken, calls := true, map[string]int{}
+	a := compile(t, oldShop(&broken, calls), l, nil)
+	if _, err := a.Run(t.Context(), "t", oldOrder{}); err == nil {
+		t.Fatal("did not fail")
+	}
+	m := must(a.Mermaid(t.Context(), &graph.PictureOptions{Thread: "t"}))(t)
+	if !strings.Contains(m, "class n1 failed") || !strings.Contains(m, "|join|") || !strings.Contains(m, "deferred") {
+		t.Error(m)
+	}
+	n := 0
+	w := compile(t, approval(&n), l, nil)
+	must(w.Run(t.Context(), "w", trail{}))(t)
+	m = must(w.Mermaid(t.Context(), &graph.PictureOptions{Thread: "w"}))(t)
+	if !strings.Contains(m, "class n1 done") || !strings.Contains(m, "class n2 waiting") {
+		t.Error(m)
+	}
+	_, err := a.Mermaid(t.Context(), &graph.PictureOptions{Thread: "w"})
+	wantCode(t, err, posthouse.ErrInvalid)
+}
+
+func TestShape(t *testing.T) {
+	a := compile(t, gallery(), newLedger(t), nil)
+	s := a.Shape()
+	if s.Name != "gallery" || s.Fingerprint != a.Fingerprint() || len(s.Nodes) != 8 || s.Nodes[4].Sub == nil || s.Nodes[5].Input != "string" {
+		t.Errorf("%+v", s)
+	}
+	if s.Parts[0] != (graph.PartShape{Name: "Nodes", Field: "Nodes", Type: "[]string", Merge: "append"}) {
+		t.Errorf("%+v", s.Parts)
+	}
+}
+
+// A graph of 30 nodes is drawn without boxes over each other.
+func TestPictureOfALargeGraph(t *testing.T) {
+	g := graph.New[trail]("large")
+	for i := range 30 {
+		g.Node(fmt.Sprint("node-", i), visit("x"))
+	}
+	g.Edge(graph.Start, "node-0")
+	for i := range 30 {
+		to := []string{fmt.Sprint("node-", 2*i+1), fmt.Sprint("node-", min(29, 2*i+2))}
+		if 2*i+1 >= 30 {
+			to = []string{fmt.Sprint("node-", i/3), graph.End}
+		}
+		g.Routes(fmt.Sprint("node-", i), func(*trail) []string { return nil }, to...)
+	}
+	svg := must(compile(t, g, newLedger(t), nil).SVG(t.Context(), nil))(t)
+	if texts := wellFormed(t, svg); len(texts) < 60 {
+		t.Errorf("%d texts", len(texts))
+	}
+	if dir := os.Getenv("PICTURES"); dir != "" {
+		_ = os.WriteFile(dir+"/large.svg", []byte(svg), 0o644)
+	}
+}
