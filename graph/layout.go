@@ -10,6 +10,7 @@ import (
 type place struct {
 	x, y, w, h   float64
 	layer, order int
+	top, bottom  float64 // of its layer
 }
 
 // Distances of a layout, in pixels.
@@ -179,7 +180,7 @@ func settleRows(rows [][]*place, up, down map[*place][]*place) (w, h float64) {
 		}
 		x := 0.0
 		for _, p := range row {
-			p.y, p.x = y+high/2, x+p.w/2
+			p.y, p.x, p.top, p.bottom = y+high/2, x+p.w/2, y, y+high
 			x += p.w + layoutGapX
 		}
 		y += high + layoutGapY

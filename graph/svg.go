@@ -88,15 +88,13 @@ func (t *track) svg(b *strings.Builder, x, y float64) {
 		first, last := t.points[0], t.points[len(t.points)-1]
 		px, py := x+first.x, y+first.y+first.h/2
 		fmt.Fprintf(&path, "M%.1f %.1f", px, py)
-		for _, p := range t.points[1:] {
-			qx, qy := x+p.x, y+p.y
-			if p == last {
-				qy -= p.h / 2
-			}
-			bend := (qy - py) / 2
-			fmt.Fprintf(&path, "C%.1f %.1f %.1f %.1f %.1f %.1f", px, py+bend, qx, qy-bend, qx, qy)
-			px, py = qx, qy
+		for i, p := range t.points[1:] { // it bends between layers only, where no box is
+			from, qx, qy := y+t.points[i].bottom, x+p.x, y+p.top
+			bend := (qy - from) / 2
+			fmt.Fprintf(&path, "L%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f", px, from, px, from+bend, qx, qy-bend, qx, qy)
+			px = qx
 		}
+		fmt.Fprintf(&path, "L%.1f %.1f", px, y+last.y-last.h/2)
 	}
 	end := "end"
 	if t.back {
@@ -117,7 +115,7 @@ func (t *track) svgLabel(b *strings.Builder, x, y float64) {
 	} else {
 		i := len(t.points) / 2
 		p, q := t.points[i-1], t.points[i]
-		lx, ly = x+(p.x+q.x)/2, y+(p.y+p.h/2+q.y-q.h/2)/2
+		lx, ly = x+(p.x+q.x)/2, y+(p.bottom+q.top)/2
 	}
 	w := 6.2*float64(len(t.line.label)) + 6
 	fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="14" rx="3" fill="#ffffff" fill-opacity="0.85"/>`+"\n", lx-w/2, ly-7, w)
