@@ -190,13 +190,15 @@ func (r *run[S]) undecided(ctx context.Context) (*Result[S], error) {
 		case err != nil:
 			return nil, err
 		case g.Branch != r.sess.Branch():
+		case g.Kind == posthouse.GateThread:
+			return nil, nil // that thread may have gone on
 		case !g.ExpiresAt.IsZero() && !l.Now().Before(g.ExpiresAt):
 			return nil, nil
 		default:
 			waiting = append(waiting, *g)
 		}
 	}
-	if len(waiting) == 0 {
+	if len(waiting) == 0 || r.holds(waiting) {
 		return nil, nil
 	}
 	return r.wait(ctx, waiting)

@@ -21,8 +21,10 @@ type RunOptions struct {
 
 	Release *AutoRelease // when the run releases the thread; default CompileOptions.Release
 
-	Modes     []StreamMode // what a stream yields; default StreamValues
-	Subgraphs bool         // a stream tells what happens inside subgraphs, too; else what they emit counts as the node's that calls them
+	Modes  []StreamMode      // what a stream yields; default StreamValues
+	labels map[string]string // of the input's checkpoint
+
+	Subgraphs bool // a stream tells what happens inside subgraphs, too; else what they emit counts as the node's that calls them
 }
 
 // A run is one call over one branch.
@@ -139,6 +141,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	}
 	c := r.completed("", parts)
 	c.Kind, c.By, c.Coordination, c.Program = posthouse.KindInput, r.opt.By, r.opt.Coordination, gone
+	c.Labels = r.opt.labels
 	if err := r.commit(ctx, nil); err != nil {
 		return nil, err
 	}

@@ -26,7 +26,14 @@ type SubOptions[S, T any] struct {
 	In       func(s *S) T                // the input of a call; nil: a zero T
 	Out      func(s *S, result *T) error // takes over what a call left; nil: nothing
 	Lifetime Lifetime                    // default PerCall
-	Node     NodeOptions                 // of the node that calls it
+
+	// OwnThread runs it in a thread of its own, named behind the caller's and
+	// with the same coordination: it has its own history, and can be resumed,
+	// forked and released by itself. While it waits, the caller waits for it. A
+	// runner needs what [App.Programs] returns. Not with Unkept.
+	OwnThread bool
+
+	Node NodeOptions // of the node that calls it
 }
 
 // Subgraph adds a node that runs another graph. Each of its nodes makes a
@@ -54,6 +61,7 @@ type subgraph[S any] interface {
 	call(ctx context.Context, r *run[S], o *outcome[S]) (Command, error)
 	shape() string // for the fingerprint
 	outline() *Shape
+	programs() []posthouse.Program
 }
 
 type inner[S, T any] struct {
@@ -69,6 +77,8 @@ func (in *inner[S, T]) compile(l *posthouse.Ledger, o *CompileOptions) (subgraph
 		return nil, errors.New("it is nil")
 	case in.opt.Lifetime > Unkept:
 		return nil, fmt.Errorf("its Lifetime %d is unknown", in.opt.Lifetime)
+	case in.opt.OwnThread && in.opt.Lifetime == Unkept:
+		return nil, errors.New("it has a thread of its own, and so is kept")
 	case slices.Contains(o.inside, any(in.graph)):
 		return nil, errors.New("it is within itself")
 	}
@@ -81,11 +91,18 @@ func (in *inner[S, T]) compile(l *posthouse.Ledger, o *CompileOptions) (subgraph
 }
 
 func (in *inner[S, T]) shape() string {
-	return fmt.Sprintf(" subgraph %d %s", in.opt.Lifetime, in.app.fingerprint)
+	own := ""
+	if in.opt.OwnThread {
+		own = " own"
+	}
+	return fmt.Sprintf(" subgraph %d%s %s", in.opt.Lifetime, own, in.app.fingerprint)
 }
 
 // call runs the subgraph from its start, or from where it stood.
 func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Command, error) {
+	if in.opt.OwnThread {
+		return in.callThread(ctx, r, o)
+	}
 	c := &run[T]{app: in.app, trunk: r.trunk, sess: r.sess, opt: r.opt, limit: in.app.limit, last: make([]int, len(in.app.order))}
 	c.nest = &nest{path: r.within(o.task.label()), call: o.task.key.String(), exec: o.exec, lifetime: in.opt.Lifetime}
 	if r.opt.Subgraphs {

@@ -358,3 +358,77 @@ func TestInterruptInsideASubgraph(t *testing.T) {
 		t.Fatal(out, err)
 	}
 }
+
+// A subgraph with a thread of its own waits there, and its caller for it; a
+// fork of the caller has a thread of its own, too.
+func TestSubgraphInAThreadOfItsOwn(t *testing.T) {
+	for _, life := range []graph.Lifetime{graph.PerCall, graph.PerThread} {
+		ctx, l := t.Context(), newLedger(t)
+		var ran atomic.Int32
+		g := graph.New[outerState]("outer")
+		graph.Subgraph(g, "research", research(&ran), &graph.SubOptions[outerState, innerState]{
+			In:       func(s *outerState) innerState { return innerState{Topic: s.Topic} },
+			Out:      func(s *outerState, in *innerState) error { s.Log = append(s.Log, in.Notes...); return nil },
+			Lifetime: life, OwnThread: true,
+		})
+		g.Edge(graph.Start, "research")
+		g.Edge("research", graph.End)
+		app := compile(t, g, l, nil)
+		out, err := app.Run(ctx, "t", outerState{Topic: "tea"}, graph.RunOptions{Coordination: "all"})
+		if err != nil || out.Status != posthouse.StatusWaiting || len(out.Waiting) != 1 || out.Waiting[0].Kind != posthouse.GateThread {
+			t.Fatal(out, err)
+		}
+		child := out.Waiting[0].Text
+		if info, err := l.Thread(ctx, child); err != nil || info.Coordination != "all" || !strings.HasPrefix(child, "t.research") {
+			t.Fatal(child, info, err)
+		}
+		if again, err := app.Resume(ctx, "t"); err != nil || again.Status != posthouse.StatusWaiting {
+			t.Fatal(again, err)
+		}
+		f, err := app.Fork(ctx, out.Checkpoint, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		approve := func(thread string, v posthouse.Verdict) {
+			t.Helper()
+			n := 0
+			for q, err := range l.Gates(ctx, posthouse.GateQuery{Thread: thread}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := l.Decide(ctx, q.ID, posthouse.Decision{Verdict: v, By: "bob"}); err != nil {
+					t.Fatal(err)
+				}
+				n++
+			}
+			if n != 1 {
+				t.Fatal(n, "gates of", thread)
+			}
+		}
+		approve(child, posthouse.Approve)
+		// A runner goes on with the child, which wakes its caller.
+		programs := app.Programs()
+		if len(programs) != 2 {
+			t.Fatal(len(programs))
+		}
+		if err := programs[1].Advance(ctx, child, "main"); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := l.Thread(ctx, "t"); err != nil || !info.Runnable() {
+			t.Fatal(info, err)
+		}
+		done, err := app.Resume(ctx, "t")
+		if err != nil || strings.Join(done.State.Log, ", ") != "plan tea, approve 101, write" || ran.Load() != 101 {
+			t.Fatal(done, err, ran.Load())
+		}
+		other, err := app.Resume(ctx, "t", graph.RunOptions{Branch: f.Branch})
+		if err != nil || len(other.Waiting) != 1 || other.Waiting[0].Text == child {
+			t.Fatal(other, err)
+		}
+		approve(other.Waiting[0].Text, posthouse.Reject)
+		other, err = app.Resume(ctx, "t", graph.RunOptions{Branch: f.Branch})
+		if err != nil || strings.Join(other.State.Log, ", ") != "plan tea, reject 101, write" || ran.Load() != 101 {
+			t.Fatal(other, err, ran.Load())
+		}
+	}
+}

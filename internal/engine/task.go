@@ -82,6 +82,8 @@ func (t *Task) Rests(seq uint64) (open []*posthouse.Gate) {
 	now := t.session.ledger.Now()
 	for _, g := range t.replay.gates {
 		switch {
+		case g.Decision == nil && g.Kind == posthouse.GateThread: // that thread may have gone on
+			return nil
 		case g.Decision != nil && g.Decision.Seq > seq, g.Decision == nil && !g.ExpiresAt.IsZero() && !now.Before(g.ExpiresAt):
 			return nil
 		case g.Decision == nil:

@@ -1,0 +1,210 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// Labels of the checkpoints that begin the thread of a subgraph.
+const (
+	labelParent = "parent" // the thread that called it
+	labelCall   = "call"   // and the execution that did
+)
+
+// recordChild is where the thread of a subgraph stood when its caller parked.
+const recordChild = "$child"
+
+type childJSON struct {
+	Thread     string       `json:"thread"`
+	Checkpoint posthouse.ID `json:"checkpoint"`
+}
+
+// lookAgain is how soon a thread that waits for another one's end looks itself,
+// should nobody have told it.
+const lookAgain = 24 * time.Hour
+
+// ownThread names the thread of a call: behind the caller's, by the node and,
+// unless it lives per thread, by the execution that calls.
+func (in *inner[S, T]) ownThread(r *run[S], o *outcome[S]) string {
+	name := r.sess.Thread()
+	if b := r.sess.Branch(); b != posthouse.MainBranch {
+		name += ":" + b
+	}
+	if name += "." + r.within(o.task.label()); in.opt.Lifetime == PerCall {
+		name += "." + o.task.key.String()
+	}
+	return strings.Map(func(c rune) rune {
+		if strings.ContainsRune("/#+>", c) {
+			return '-'
+		}
+		return c
+	}, name)
+}
+
+// callThread runs the subgraph in a thread of its own, or goes on with it.
+func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S]) (Command, error) {
+	l, thread := r.app.ledger, in.ownThread(r, o)
+	if err := posthouse.ID(thread).Validate(); err != nil {
+		return Command{}, err
+	}
+	opt := RunOptions{
+		By: r.opt.By, Durability: r.opt.Durability,
+		Coordination: r.sess.Head().Coordination,
+		labels:       map[string]string{labelParent: r.sess.Thread(), labelCall: cut(o.task.key.String())},
+	}
+	begun, err := in.begun(ctx, l, thread, &opt, o.exec)
+	if err != nil {
+		return Command{}, err
+	}
+	var res *Result[T]
+	if begun {
+		res, err = in.app.Resume(ctx, thread, opt)
+	} else {
+		var input T
+		if in.opt.In != nil {
+			if err := engine.Guard(func() error { input = in.opt.In(o.live.state); return nil }); err != nil {
+				return Command{}, err
+			}
+		}
+		res, err = in.app.Run(ctx, thread, input, opt)
+	}
+	switch {
+	case err != nil:
+		return Command{}, err
+	case res.Status == posthouse.StatusCancelled:
+		return Command{}, &posthouse.Error{Code: posthouse.CodeCancelled, Message: "thread " + thread + " of the subgraph was cancelled"}
+	case res.Status != posthouse.StatusDone:
+		return Command{}, in.waitFor(ctx, o, res)
+	case in.opt.Out == nil:
+		return Command{}, nil
+	}
+	return Command{}, engine.Guard(func() error { return in.opt.Out(o.live.state, &res.State) })
+}
+
+// begun reports whether the thread of a call has been given its input. A fork
+// of the caller takes up, in a thread of its own, what the original's subgraph
+// had done when the caller parked.
+func (in *inner[S, T]) begun(ctx context.Context, l *posthouse.Ledger, thread string, opt *RunOptions, exec *engine.Task) (bool, error) {
+	was := childJSON{}
+	for !exec.Fresh() {
+		rec, ok := exec.Recorded(recordChild)
+		if !ok {
+			break
+		}
+		if err := json.Unmarshal(rec.Value.Data, &was); err != nil {
+			return false, err
+		}
+	}
+	q := posthouse.Query{Thread: thread, Label: labelCall, LabelValue: opt.labels[labelCall], Limit: 1}
+	for _, err := range l.List(ctx, q) {
+		return err == nil, err
+	}
+	if was.Thread == "" || was.Thread == thread {
+		return false, nil
+	}
+	_, err := l.Fork(ctx, was.Checkpoint, &posthouse.ForkOptions{Thread: thread, Labels: opt.labels})
+	if errors.Is(err, posthouse.ErrExists) {
+		return false, nil // it lives per thread and was called before
+	}
+	return err == nil, err
+}
+
+// waitFor parks the caller until the subgraph's thread went on.
+func (in *inner[S, T]) waitFor(ctx context.Context, o *outcome[S], res *Result[T]) error {
+	if res.Status == posthouse.StatusRunning {
+		return &innerEnd{} // it was asked to drain
+	}
+	data, err := json.Marshal(childJSON{res.Thread, res.Checkpoint})
+	if err != nil {
+		return err
+	}
+	o.exec.Hold(posthouse.Step{Name: recordChild, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data}})
+	if res.Status != posthouse.StatusWaiting {
+		return &innerEnd{halted: true}
+	}
+	for {
+		_, err := o.exec.Ask(ctx, posthouse.Gate{
+			Name: "$thread", Kind: posthouse.GateThread, Text: res.Thread, Payload: data,
+			ExpiresAt: in.app.ledger.Now().Add(lookAgain),
+		})
+		if errors.Is(err, posthouse.ErrWaiting) {
+			return &innerEnd{waits: true}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Programs returns what a runner needs to keep threads of the graph moving: the
+// App itself and the subgraphs that run in threads of their own.
+func (a *App[S]) Programs() []posthouse.Program {
+	programs := []posthouse.Program{a}
+	for _, n := range a.order {
+		if n.sub != nil {
+			programs = append(programs, n.sub.programs()...)
+		}
+	}
+	return programs
+}
+
+func (in *inner[S, T]) programs() []posthouse.Program {
+	all := in.app.Programs()
+	if !in.opt.OwnThread {
+		return all[1:]
+	}
+	all[0] = &childProgram{all[0], in.app.ledger}
+	return all
+}
+
+// A childProgram wakes the thread that called when its own went on.
+type childProgram struct {
+	posthouse.Program
+	ledger *posthouse.Ledger
+}
+
+// Advance goes on with the subgraph, and tells its caller.
+func (p *childProgram) Advance(ctx context.Context, thread, branch string) error {
+	err := p.Program.Advance(ctx, thread, branch)
+	if errors.Is(err, posthouse.ErrBusy) {
+		return err
+	}
+	return errors.Join(err, p.wake(ctx, thread))
+}
+
+// wake ends the wait of the caller of a thread, unless it waits itself.
+func (p *childProgram) wake(ctx context.Context, thread string) error {
+	info, err := p.ledger.Thread(ctx, thread)
+	if err != nil || info.Status == posthouse.StatusWaiting {
+		return err
+	}
+	for h, err := range p.ledger.List(ctx, posthouse.Query{Thread: thread, Descending: true}) {
+		if err != nil {
+			return err
+		}
+		parent := h.Labels[labelParent]
+		if parent == "" {
+			continue // what came behind an input
+		}
+		for g, err := range p.ledger.Gates(ctx, posthouse.GateQuery{Thread: parent, Kind: posthouse.GateThread}) {
+			if err != nil {
+				return err
+			}
+			if g.Text != thread {
+				continue
+			}
+			_, err := p.ledger.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "posthouse", Reason: "thread " + thread + " went on"})
+			if err != nil && !errors.Is(err, posthouse.ErrDecided) && !errors.Is(err, posthouse.ErrNotFound) {
+				return err
+			}
+		}
+		return nil
+	}
+	return nil
+}
