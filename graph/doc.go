@@ -81,6 +81,55 @@
 // steps, results and gates stay. Run [App.Check] before a deploy: it tells what
 // would become of every open thread.
 //
+// # Nodes beside each other
+//
+// Several edges from a place, [Graph.Routes] and commands lead to several nodes
+// at once; they run side by side in one step, each on a copy of the state.
+// [Graph.Map] and [Command] send inputs to a [Task], one execution each:
+//
+//	graph.Task(g, "fetch", func(ctx context.Context, url string, out *State) error {
+//		page, err := fetch(ctx, url)
+//		out.Pages = []Page{page}
+//		return err
+//	})
+//	g.Map("plan", func(s *State) (sends []graph.Send) {
+//		for _, url := range s.URLs {
+//			sends = append(sends, graph.Send{Node: "fetch", Input: url})
+//		}
+//		return sends
+//	}, "fetch")
+//
+// What they wrote is merged once all have completed, in the order of the tasks,
+// whatever order they finished in: append parts append, other parts by the rule
+// of their tag or by [Merge]; two tasks that leave different values in a part
+// without a rule are an error that names both. What a part held before counts
+// once.
+//
+// A task that completed is on record at once, if others have not: whatever
+// becomes of those, it never runs again. One that waits for a gate does not
+// keep the others from running, and does not run again until its own gate was
+// decided. [Graph.Join] waits for several nodes, NodeOptions.Defer for all.
+//
+// # Failures
+//
+// NodeOptions.Retry tries a node again, after delays that a restart neither
+// forgets nor hastens; Timeout and IdleTimeout end an attempt. [Graph.OnError]
+// runs in place of a node that failed for good. Without any of these the run
+// fails, once the tasks that were running have finished.
+//
+// # Graphs within graphs
+//
+// [Graph.Inline] adds the nodes of a graph of the same state. [Subgraph] runs a
+// graph with a state of its own, inside the thread or in one of its own; it
+// waits, crashes, forks and resumes inside.
+//
+// # What is durable when
+//
+// By default each step makes a checkpoint and is durable before the next. Nodes
+// may do without checkpoints ([Snapshots]), and a run may write them behind
+// itself or only at its end ([Durability]). Recorded steps are on record before
+// they return in every mode.
+//
 // # Reading along
 //
 // [App.Stream] is Run as a sequence of events. RunOptions.Modes chooses what
@@ -107,6 +156,9 @@
 //
 //	posthouse:"append"      a slice that only grows; elements are stored one by one
 //	posthouse:"name=total"  the part's name; default the field's
+//	posthouse:"sum"         how tasks of one step merge: sum, max, min, avg (of a
+//	                        [Mean]), first, last, longest, merge (of maps, by key),
+//	                        set (a union), or replace, the default
 //	posthouse:"-"           not stored: zero after a restart, and in every State
 //
 // A [Log] is an append part without a tag, and without a way to break the
@@ -128,9 +180,11 @@
 //   - A node must not touch the state after it returned, nor keep it.
 //   - Routes only read, and depend on the state alone.
 //   - A value of type any comes back as JSON has it: numbers as float64.
-//   - A run ends after [DefaultRecursionLimit] nodes unless told otherwise.
+//   - A run ends after [DefaultRecursionLimit] steps unless told otherwise.
 //   - One run at a time has a thread: others get [posthouse.ErrBusy].
-//   - Nodes run one after another: a place has one edge or one route.
+//   - Tasks that run beside each other must not share what they reach through
+//     pointers in elements of append parts, or through fields tagged "-".
+//   - A step of several tasks waits for all of them, unless one failed.
 //   - The name of a graph and of its nodes is what threads remember. A thread
 //     that stands before a node that is gone cannot be resumed until it is
 //     moved by Update with Goto.
