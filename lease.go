@@ -171,6 +171,7 @@ func (l *Ledger) Unclaim(ctx context.Context, c *Claim) error {
 		return nil
 	}
 	t.claim = nil
+	l.lines.freed(c.Thread)
 	if c.fence == 0 {
 		return nil // never tried to get on record
 	}

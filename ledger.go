@@ -26,6 +26,7 @@ type Ledger struct {
 	appendings sync.Pool // of *appending
 
 	owners   ownerWatch
+	lines    lines
 	keys     dataKeys
 	packer   delta.Packer // of bodies that are sealed
 	retained retention

@@ -84,6 +84,7 @@ func (l *Ledger) Release(ctx context.Context, thread string, o *ReleaseOptions) 
 	}
 	r.Hash = t.info.Tail.Hash
 	t.claim = nil
+	l.lines.freed(thread)
 	l.opt.Observer.released(l.opt.Logger, r)
 	return r, nil
 }

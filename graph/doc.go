@@ -149,6 +149,17 @@
 // can be resumed. What is read along is not on record: a step that is replayed
 // says nothing.
 //
+// # Runs in the background, and several on one thread
+//
+// [App.Start] and [App.ResumeStart] return a [Handle]: it tells how the run
+// ended, cancels it, or has it stop before its next node. [posthouse.Ledger.Cancel]
+// cancels it from anywhere else. A cancelled thread is over: resuming it returns
+// its state, running it with a new input begins anew.
+//
+// RunOptions.OnBusy says what happens when another run has the thread: [Reject],
+// [Enqueue], [Interrupt] or [Rollback]. A run that is given an id
+// (RunOptions.Run) happens once on its thread, however often it is asked for.
+//
 // # State
 //
 // Each exported field is a part: encoded by itself, and stored only when it
@@ -181,7 +192,8 @@
 //   - Routes only read, and depend on the state alone.
 //   - A value of type any comes back as JSON has it: numbers as float64.
 //   - A run ends after [DefaultRecursionLimit] steps unless told otherwise.
-//   - One run at a time has a thread: others get [posthouse.ErrBusy].
+//   - One run at a time has a thread: others get [posthouse.ErrBusy], unless
+//     OnBusy says otherwise.
 //   - Tasks that run beside each other must not share what they reach through
 //     pointers in elements of append parts, or through fields tagged "-".
 //   - A step of several tasks waits for all of them, unless one failed.

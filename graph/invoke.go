@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"errors"
 
 	"github.com/posthouse/posthouse"
 )
@@ -13,14 +12,17 @@ import (
 // unless they are zero ([App.Update] sets zero values). Questions that were
 // open on the branch are cancelled.
 //
-// A run that waits for a gate or was interrupted is no error: see
-// Result.Status. Errors are a [NodeError] (the thread is failed and can be
+// A run that waits for a gate, was interrupted or was cancelled is no error: see
+// Result.Status. One with the id (RunOptions.Run) of a run that the thread has
+// already does not run again: it returns what that one came to, waits for it if
+// it goes on in this process, and continues it if it was lost; the input is not
+// compared. Errors are a [NodeError] (the thread is failed and can be
 // resumed), a [RecursionError], [posthouse.ErrBusy] while somebody else runs
 // the thread, the context's when it is cancelled (the thread is as it was
 // before the node that was running, and can be resumed), or the Ledger's: then
 // nothing after the last checkpoint happened.
 func (a *App[S]) Run(ctx context.Context, thread string, input S, o ...RunOptions) (*Result[S], error) {
-	return a.call(ctx, thread, o, func(ctx context.Context, r *run[S]) (*Result[S], error) { return r.start(ctx, &input) })
+	return a.call(ctx, thread, &input, o)
 }
 
 // Resume goes on from the head of the thread's branch: behind an interrupt, in
@@ -29,7 +31,7 @@ func (a *App[S]) Run(ctx context.Context, thread string, input S, o ...RunOption
 // state without running anything, one whose gates are all undecided waits on.
 // [posthouse.ErrNotFound] for an unknown thread; otherwise as [App.Run].
 func (a *App[S]) Resume(ctx context.Context, thread string, o ...RunOptions) (*Result[S], error) {
-	return a.call(ctx, thread, o, func(ctx context.Context, r *run[S]) (*Result[S], error) { return r.resume(ctx) })
+	return a.call(ctx, thread, nil, o)
 }
 
 var _ posthouse.Program = (*App[struct{}])(nil)
@@ -57,27 +59,22 @@ func (a *App[S]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOp
 }
 
 // call is do for a caller that reads nothing along.
-func (a *App[S]) call(ctx context.Context, thread string, o []RunOptions, do func(context.Context, *run[S]) (*Result[S], error)) (*Result[S], error) {
+func (a *App[S]) call(ctx context.Context, thread string, input *S, o []RunOptions) (*Result[S], error) {
 	opt, err := one(o)
 	if err != nil {
 		return nil, err
 	}
-	return a.do(ctx, thread, opt, nil, do)
+	return a.do(ctx, thread, opt, nil, input)
 }
 
-// do runs one call under a lease.
-func (a *App[S]) do(ctx context.Context, thread string, opt RunOptions, h *hub, do func(context.Context, *run[S]) (*Result[S], error)) (*Result[S], error) {
-	r, err := a.begin(ctx, thread, opt, h)
+// do runs one call; without an input it resumes.
+func (a *App[S]) do(ctx context.Context, thread string, opt RunOptions, h *hub, input *S) (*Result[S], error) {
+	if err := opt.validate(input != nil); err != nil {
+		return nil, err
+	}
+	r, err := a.begin(ctx, thread, opt, h, input != nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer r.sess.End(ctx) // for a panic of a codec
-	res, err := do(ctx, r)
-	if err != nil {
-		err = r.releaseFailed(ctx, err)
-	}
-	if end := r.sess.End(ctx); end != nil {
-		return nil, errors.Join(err, end)
-	}
-	return res, err
+	return a.drive(ctx, r, input)
 }

@@ -13,13 +13,15 @@ import (
 // RunOptions refine one Run, Resume, Stream or Replay. The zero value is useful.
 type RunOptions struct {
 	Branch         string     // default main; for Replay the new branch, default fork-1, fork-2, ...
-	Run            string     // the run's id, a label on what it writes; default a new id
+	Run            string     // the run's id, a label on what it writes; default a new one. Run and Start with an id of your own happen once on a thread
 	RecursionLimit int        // steps that this call may take; default CompileOptions.RecursionLimit
 	By             string     // who sent the input, for its checkpoint
 	Durability     Durability // when its checkpoints become durable; default Sync
 	Coordination   string     // a label that groups threads, set with an input and kept; default the thread's own id
 
 	Release *AutoRelease // when the run releases the thread; default CompileOptions.Release
+
+	OnBusy OnBusy // what to do when another run has the thread; default Reject
 
 	Modes  []StreamMode      // what a stream yields; default StreamValues
 	labels map[string]string // of the input's checkpoint
@@ -51,23 +53,32 @@ type run[S any] struct {
 	since, sinceProgram []posthouse.Part // what completed steps changed since the last checkpoint
 }
 
-func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *hub) (*run[S], error) {
+func (o *RunOptions) validate(input bool) error {
+	switch {
+	case o.RecursionLimit < 0:
+		return invalid("RecursionLimit", "is negative")
+	case o.Durability > Exit:
+		return invalid("Durability", "%d is unknown", o.Durability)
+	case o.OnBusy > Rollback:
+		return invalid("OnBusy", "%d is unknown", o.OnBusy)
+	case o.OnBusy > Enqueue && !input:
+		return invalid("OnBusy", "cancels another run only to take an input")
+	}
+	return checkModes(o.Modes)
+}
+
+// begin claims the thread. place may be nil.
+func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *hub, input bool, place *posthouse.Place) (*run[S], error) {
 	if thread == "" {
 		thread = posthouse.DefaultThread
-	}
-	if o.RecursionLimit < 0 {
-		return nil, invalid("RecursionLimit", "is negative")
-	}
-	if o.Durability > Exit {
-		return nil, invalid("Durability", "%d is unknown", o.Durability)
-	}
-	if err := checkModes(o.Modes); err != nil {
-		return nil, err
 	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	s, err := engine.Begin(ctx, a.ledger, engine.SessionOptions{Thread: thread, Branch: o.Branch, Run: o.Run, Hold: a.hold})
+	s, err := engine.Begin(ctx, a.ledger, engine.SessionOptions{
+		Thread: thread, Branch: o.Branch, Run: o.Run, Hold: a.hold,
+		OnBusy: o.OnBusy, Place: place, Join: input && o.Run != "", Anew: input, By: o.By,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -93,17 +93,17 @@ type Event[S any] struct {
 // have their contexts ended and are waited for. What completed is on record,
 // and the thread can be resumed. Iterating twice runs twice.
 func (a *App[S]) Stream(ctx context.Context, thread string, input S, o ...RunOptions) iter.Seq2[Event[S], error] {
-	return a.stream(ctx, thread, o, func(ctx context.Context, r *run[S]) (*Result[S], error) { return r.start(ctx, &input) })
+	return a.stream(ctx, thread, &input, o)
 }
 
 // ResumeStream is Resume as a sequence; see [App.Stream]. Resuming a finished
 // thread yields its end. Steps that are on record are not run again and so emit
 // nothing.
 func (a *App[S]) ResumeStream(ctx context.Context, thread string, o ...RunOptions) iter.Seq2[Event[S], error] {
-	return a.stream(ctx, thread, o, func(ctx context.Context, r *run[S]) (*Result[S], error) { return r.resume(ctx) })
+	return a.stream(ctx, thread, nil, o)
 }
 
-func (a *App[S]) stream(ctx context.Context, thread string, o []RunOptions, do func(context.Context, *run[S]) (*Result[S], error)) iter.Seq2[Event[S], error] {
+func (a *App[S]) stream(ctx context.Context, thread string, input *S, o []RunOptions) iter.Seq2[Event[S], error] {
 	return func(yield func(Event[S], error) bool) {
 		opt, err := one(o)
 		if err != nil {
@@ -114,7 +114,7 @@ func (a *App[S]) stream(ctx context.Context, thread string, o []RunOptions, do f
 		h := newHub(opt.Modes, func() { cancel(errLeft) })
 		go func() {
 			defer close(h.ended)
-			_, err = a.do(ctx, thread, opt, h, do)
+			_, err = a.do(ctx, thread, opt, h, input)
 		}()
 		defer func() { // also if the reader panics
 			cancel(errLeft)

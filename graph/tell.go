@@ -114,14 +114,17 @@ func (r *run[S]) ofTask(o *outcome[S], kind EventKind, mode StreamMode) notice {
 
 // finish makes the result of a run that parked or ended, and reports it.
 func (r *run[S]) finish(kind EventKind, state S, waiting []posthouse.Gate) *Result[S] {
-	h := r.sess.Head()
+	return r.finishAt(kind, r.sess.Head(), state, waiting)
+}
+
+// finishAt is finish for a run that came to its end at a checkpoint.
+func (r *run[S]) finishAt(kind EventKind, h *posthouse.Header, state S, waiting []posthouse.Gate) *Result[S] {
 	res := &Result[S]{
 		State: state, Thread: h.Thread, Branch: h.Branch, Run: r.sess.Run(), Checkpoint: h.ID,
 		Status: h.Status, Next: slices.Clone(h.Next), Waiting: waiting, Release: r.version,
 	}
 	if r.hub != nil && r.nest == nil {
-		n := r.notice(kind, "")
-		n.Node, n.State, n.result = h.Node, state, res
+		n := notice{Event: Event[any]{Kind: kind, Node: h.Node, Checkpoint: *h, State: state}, result: res}
 		r.hub.tell(n)
 	}
 	return res

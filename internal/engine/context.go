@@ -100,14 +100,15 @@ func WithDrain(ctx context.Context, drain <-chan struct{}) context.Context {
 // ask before each node.
 func Draining(ctx context.Context) bool {
 	select {
-	case <-drainOf(ctx):
+	case <-DrainOf(ctx):
 		return true
 	default:
 		return false
 	}
 }
 
-func drainOf(ctx context.Context) <-chan struct{} {
+// DrainOf returns the channel of [WithDrain], nil if there is none.
+func DrainOf(ctx context.Context) <-chan struct{} {
 	drain, _ := ctx.Value(keyDrain).(<-chan struct{})
 	return drain
 }

@@ -17,6 +17,14 @@ type SessionOptions struct {
 	Run    string // the run's id, a label on what it writes; default a new id
 
 	Hold time.Duration // a step's next attempt that is due sooner is waited for by the step itself, a later one parks the thread
+
+	OnBusy OnBusy           // default Reject
+	Place  *posthouse.Place // in the thread's line, if one was taken before; Begin gives it up
+	Join   bool             // where this very run, by its id, goes on in this process already: wait for its end
+	Anew   bool             // the run has an input of its own: what was asked of a lost run is done first
+	By     string           // who cancels another run
+
+	busy busyness
 }
 
 // A Session is one run over one branch of a thread under a lease. It is safe
@@ -26,6 +34,7 @@ type Session struct {
 	thread, branch, run string
 	claim               *posthouse.Claim
 	hold                time.Duration
+	busy                busyness
 
 	mu    sync.Mutex
 	head  *posthouse.Header
@@ -43,7 +52,7 @@ type Session struct {
 
 // Begin takes the thread's lease and finds the branch's head. It fails with
 // [posthouse.ErrBusy], carrying the holder, while a live process runs the
-// thread. A thread or branch that does not exist yet is fine: Head is nil.
+// thread, unless OnBusy says otherwise. A thread or branch that does not exist yet is fine: Head is nil.
 func Begin(ctx context.Context, l *posthouse.Ledger, o SessionOptions) (*Session, error) {
 	if o.Branch == "" {
 		o.Branch = posthouse.MainBranch
@@ -51,13 +60,21 @@ func Begin(ctx context.Context, l *posthouse.Ledger, o SessionOptions) (*Session
 	if o.Run == "" {
 		o.Run = string(l.NewID())
 	}
-	claim, err := l.Claim(ctx, o.Thread, o.Run)
+	claim, err := o.take(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{ledger: l, thread: o.Thread, branch: o.Branch, run: o.Run, claim: claim, hold: o.Hold}
+	s := &Session{ledger: l, thread: o.Thread, branch: o.Branch, run: o.Run, claim: claim, hold: o.Hold, busy: o.busy}
 	if err := s.find(ctx); err != nil {
 		return nil, errors.Join(err, s.End(ctx))
+	}
+	if o.Anew && s.owed() {
+		_, err := s.FinishCancelled(ctx)
+		if err := errors.Join(err, s.End(ctx)); err != nil {
+			return nil, err
+		}
+		o.Place = l.Line(o.Thread, true)
+		return Begin(ctx, l, o)
 	}
 	if s.head == nil {
 		s.turn()

@@ -175,7 +175,7 @@ func WaitUntil(ctx context.Context, l *posthouse.Ledger, at time.Time) error {
 // WaitOrDrain is WaitUntil that also ends when the program is asked to stop: the
 // time has not come then.
 func WaitOrDrain(ctx context.Context, l *posthouse.Ledger, at time.Time) (come bool, err error) {
-	return wait(ctx, l, at, drainOf(ctx))
+	return wait(ctx, l, at, DrainOf(ctx))
 }
 
 func wait(ctx context.Context, l *posthouse.Ledger, at time.Time, drain <-chan struct{}) (come bool, err error) {

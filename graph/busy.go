@@ -1,0 +1,136 @@
+package graph
+
+import (
+	"context"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// OnBusy says what a run does when another one has its thread. The other may
+// be in this process or in another; a process that died has a thread until its
+// lease is over.
+type OnBusy = engine.OnBusy
+
+// The strategies.
+//
+// Enqueue serves first come, first served within this process; behind a run of
+// another process it looks again at least each second, and whoever looks first
+// has the thread. A node must not enqueue a run of its own thread: it would wait
+// for itself.
+//
+// Interrupt and Rollback cancel the other run as [posthouse.Ledger.Cancel] does
+// and wait until it has ended; a run of another process learns of it at its
+// next commit. If the other ends by itself first, that stands. They are for
+// calls with an input.
+//
+// Rollback then takes the branch back to what it was before the input of the
+// cancelled run. History stays as it is: a checkpoint of kind update, whose
+// Source is the earlier one, restores its state, and the new input follows it.
+// What steps did to the world is not undone, and gates that the input had
+// cancelled stay cancelled.
+const (
+	Reject    = engine.Reject    // fail with [posthouse.ErrBusy]
+	Enqueue   = engine.Enqueue   // wait in line
+	Interrupt = engine.Interrupt // cancel the other and go on from what it has on record
+	Rollback  = engine.Rollback  // cancel the other and go on from before its input
+)
+
+// repeated returns what the run with this id came to, if the thread has it
+// already; one that was lost in the middle is continued. Nil if there is none.
+func (r *run[S]) repeated(ctx context.Context) (*Result[S], error) {
+	first, err := r.lastOf(ctx, posthouse.Query{Run: r.opt.Run, Kind: posthouse.KindInput})
+	if first == nil || err != nil {
+		return nil, err
+	}
+	newest, err := r.lastOf(ctx, posthouse.Query{Branch: first.Branch, Kind: posthouse.KindInput})
+	if err != nil {
+		return nil, err
+	}
+	q := posthouse.Query{Branch: first.Branch}
+	if newest.ID != first.ID { // another run came after it
+		q.Run = r.opt.Run
+	}
+	last, err := r.lastOf(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	goesOn := last.Status == posthouse.StatusRunning || last.Status == posthouse.StatusWaiting
+	if goesOn && last.ID == r.sess.Head().ID {
+		return r.resume(ctx)
+	}
+	if last.Status == posthouse.StatusFailed {
+		return nil, &NodeError{
+			Graph: r.app.name, Thread: last.Thread, Branch: last.Branch, Node: last.Node, Checkpoint: last.ID, Err: RecordedError(last.Error),
+		}
+	}
+	s, err := r.app.State(ctx, last.Thread, StateOptions{Checkpoint: last.ID})
+	if err != nil {
+		return nil, err
+	}
+	kind := EventPark
+	if last.Status == posthouse.StatusDone || last.Status == posthouse.StatusCancelled {
+		kind = EventEnd
+	}
+	return r.finishAt(kind, last, s.State, nil), nil
+}
+
+// lastOf returns the thread's newest checkpoint that matches, nil if there is
+// none.
+func (r *run[S]) lastOf(ctx context.Context, q posthouse.Query) (*posthouse.Header, error) {
+	q.Thread, q.Descending, q.Limit = r.sess.Thread(), true, 1
+	for h, err := range r.app.ledger.List(ctx, q) {
+		return h, err
+	}
+	return nil, nil
+}
+
+// rollBack restores the branch to what it was before its last input.
+func (r *run[S]) rollBack(ctx context.Context) error {
+	h, err := r.sess.Head(), error(nil)
+	for h.Kind != posthouse.KindInput {
+		if h.Parent == "" {
+			return nil // it came about without an input
+		}
+		if h, err = r.app.ledger.GetHeader(ctx, h.Parent); err != nil {
+			return err
+		}
+	}
+	now, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
+	if err != nil {
+		return err
+	}
+	before := &posthouse.Checkpoint{State: posthouse.State{}}
+	if h.Parent != "" {
+		if before, err = r.app.ledger.Get(ctx, h.Parent); err != nil {
+			return err
+		}
+	}
+	c := &posthouse.Change{
+		Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted, Graph: r.app.name, Fingerprint: r.app.fingerprint,
+		Node: before.Node, Next: before.Next, By: r.opt.By, State: before.State, Metadata: before.Metadata,
+	}
+	if len(c.Next) == 0 {
+		c.Status = posthouse.StatusDone
+	}
+	if before.ID != "" {
+		c.Source = &posthouse.Source{Thread: before.Thread, ID: before.ID}
+	}
+	for name, v := range before.Program {
+		c.Program = append(c.Program, posthouse.Part{Name: name, Codec: v.Codec, Data: v.Data})
+	}
+	for name := range now.Program {
+		if _, kept := before.Program[name]; !kept {
+			c.Program = append(c.Program, posthouse.Part{Name: name, Drop: true})
+		}
+	}
+	if c.Metadata == nil {
+		c.Metadata = map[string]string{} // and not the parent's
+	}
+	began := r.app.ledger.Now()
+	if _, err = r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c}); err == nil {
+		r.change.Node = c.Node
+		r.tellCheckpoint(began)
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// drive runs one call under its lease, and ends the branch if somebody asks to
+// cancel it meanwhile.
+func (a *App[S]) drive(ctx context.Context, r *run[S], input *S) (*Result[S], error) {
+	defer r.sess.End(ctx) // for a panic of a codec
+	inner, free := r.sess.WithCancel(ctx, nil)
+	res, err := r.move(inner, input)
+	free()
+	if err != nil && r.asked() && (r.sess.Err() == nil || errors.Is(r.sess.Err(), posthouse.ErrCancelled)) {
+		res, err = r.finishCancelled(ctx)
+	}
+	if err != nil {
+		err = r.releaseFailed(ctx, err)
+	}
+	if end := r.sess.End(ctx); end != nil {
+		return nil, errors.Join(err, end)
+	}
+	if r.asked() && (res == nil || res.Status != posthouse.StatusDone && res.Status != posthouse.StatusCancelled) {
+		return r.cancelLate(ctx, res, err)
+	}
+	return res, err
+}
+
+// move does what the call is for.
+func (r *run[S]) move(ctx context.Context, input *S) (*Result[S], error) {
+	if input == nil {
+		return r.resume(ctx)
+	}
+	if r.opt.Run != "" {
+		if res, err := r.repeated(ctx); res != nil || err != nil {
+			return res, err
+		}
+	}
+	if r.opt.OnBusy == Rollback && r.sess.Displaced() {
+		if err := r.rollBack(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.start(ctx, input)
+}
+
+// asked reports whether somebody asked to cancel the branch.
+func (r *run[S]) asked() bool {
+	select {
+	case <-r.sess.Cancelled():
+		return true
+	default:
+		return errors.Is(r.sess.Err(), posthouse.ErrCancelled)
+	}
+}
+
+// finishCancelled commits the cancelled checkpoint and makes the result. Where
+// nothing is on record, it says only that.
+func (r *run[S]) finishCancelled(ctx context.Context) (*Result[S], error) {
+	ctx = context.WithoutCancel(ctx)
+	began := r.app.ledger.Now()
+	h, err := r.sess.FinishCancelled(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if h == nil {
+		return &Result[S]{
+			Thread: r.sess.Thread(), Branch: r.sess.Branch(), Run: r.sess.Run(), Status: posthouse.StatusCancelled,
+		}, nil
+	}
+	r.change.Node = h.Node
+	r.tellCheckpoint(began)
+	s, err := r.app.State(ctx, r.sess.Thread(), StateOptions{Checkpoint: h.ID})
+	if err != nil {
+		return nil, err
+	}
+	return r.finish(EventEnd, s.State, nil), nil
+}
+
+// cancelLate ends a branch for a request that came while its run parked: nobody
+// else would heed it.
+func (r *run[S]) cancelLate(ctx context.Context, res *Result[S], err error) (*Result[S], error) {
+	h, e := r.app.ledger.Cancel(context.WithoutCancel(ctx), r.sess.Thread(), &posthouse.CancelOptions{Branch: r.sess.Branch()})
+	switch {
+	case errors.Is(e, posthouse.ErrNotFound):
+		return res, err
+	case e != nil:
+		return nil, errors.Join(err, e)
+	case res != nil && h.Status == posthouse.StatusCancelled:
+		res.Checkpoint, res.Status, res.Next, res.Waiting = h.ID, h.Status, slices.Clone(h.Next), nil
+	}
+	return res, err
+}

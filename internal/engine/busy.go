@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// OnBusy says what a run does when another run has the thread.
+type OnBusy uint8
+
+// What it may do.
+const (
+	Reject    OnBusy = iota // it fails with [posthouse.ErrBusy]
+	Enqueue                 // it waits in line: first come, first served in this process
+	Interrupt               // it cancels the other, which keeps what it has on record, and goes on from there
+	Rollback                // it cancels the other, and goes on from before that one's input
+)
+
+// A busyness is what a session met on the way to its claim.
+type busyness struct {
+	asked bool         // to cancel another run
+	was   posthouse.ID // the branch's head before, "" for none
+}
+
+// take claims the thread, by way of the line unless the caller would not wait.
+func (o *SessionOptions) take(ctx context.Context, l *posthouse.Ledger) (*posthouse.Claim, error) {
+	if o.Place == nil && o.OnBusy == Reject {
+		c, err := l.Claim(ctx, o.Thread, o.Run)
+		if err == nil || !o.joins(l, err) {
+			return c, err
+		}
+	}
+	p := o.Place
+	if p == nil {
+		p = l.Line(o.Thread, o.OnBusy != Enqueue)
+	}
+	return p.Claim(ctx, o.Run, func(e *posthouse.Error) error { return o.met(ctx, l, e) })
+}
+
+// joins reports whether it is the same run, in this process, that has the
+// thread.
+func (o *SessionOptions) joins(l *posthouse.Ledger, err error) bool {
+	var e *posthouse.Error
+	return o.Join && errors.As(err, &e) && e.Lease != nil && e.Lease.Run == o.Run && e.Lease.Owner == l.Owner()
+}
+
+// met does what is to be done about a holder; an error gives up.
+func (o *SessionOptions) met(ctx context.Context, l *posthouse.Ledger, e *posthouse.Error) error {
+	switch {
+	case o.joins(l, e):
+		return nil
+	case o.OnBusy == Reject, o.Join && e.Lease.Run == o.Run:
+		return e
+	case o.OnBusy == Enqueue:
+		return nil
+	}
+	if !o.busy.asked {
+		info, err := l.Thread(ctx, o.Thread)
+		if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+			return err
+		}
+		if err == nil {
+			b, _ := info.Branch(o.Branch)
+			o.busy.was = b.Head
+		}
+		o.busy.asked = true
+	}
+	_, err := l.Cancel(ctx, o.Thread, &posthouse.CancelOptions{Branch: o.Branch, By: o.By, Reason: "run " + o.Run + " took its place"})
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// owed reports whether a run that was lost left a request to cancel the branch.
+func (s *Session) owed() bool {
+	found := s.claim.Found()
+	return found != nil && slices.ContainsFunc(found.Cancelling, func(m posthouse.CancelMark) bool { return m.Branch == s.branch })
+}
+
+// Displaced reports whether another run of the branch was cancelled to make
+// room for this one: its last checkpoint is the head.
+func (s *Session) Displaced() bool {
+	h := s.Head()
+	return s.busy.asked && h != nil && h.Kind == posthouse.KindCancel && h.ID != s.busy.was
+}

@@ -1,0 +1,89 @@
+package posthouse_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+func waits(*posthouse.Error) error { return nil }
+
+// Places are served in order, one that is first before all others; who leaves
+// is passed over.
+func TestLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := posthouse.Open(memstore.New(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		held, err := l.Claim(t.Context(), "t", "first")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var served []string
+		var all sync.WaitGroup
+		gone, cancel := context.WithCancel(t.Context())
+		for _, name := range []string{"a", "gone", "left", "b", "!c"} {
+			p := l.Line("t", name[0] == '!')
+			if name == "left" {
+				p.Leave()
+				p.Leave()
+				continue
+			}
+			ctx := t.Context()
+			if name == "gone" {
+				ctx = gone
+			}
+			all.Go(func() {
+				c, err := p.Claim(ctx, name, waits)
+				if err != nil {
+					served = append(served, fmt.Sprint(name, ": ", err))
+					return
+				}
+				served = append(served, name)
+				if err := l.Unclaim(t.Context(), c); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		if err := l.Unclaim(t.Context(), held); err != nil {
+			t.Fatal(err)
+		}
+		all.Wait()
+		if got := fmt.Sprint(served); got != "[gone: context canceled !c a b]" {
+			t.Error(got)
+		}
+		if c, err := l.Claim(t.Context(), "t", "last"); err != nil || c == nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Who is asked about a holder may give up; the next one is asked then.
+func TestLineGivesUp(t *testing.T) {
+	l, err := posthouse.Open(memstore.New(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := l.Claim(t.Context(), "t", "first"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		_, err := l.Line("t", false).Claim(t.Context(), "other", func(e *posthouse.Error) error { return e })
+		var e *posthouse.Error
+		if !errors.Is(err, posthouse.ErrBusy) || !errors.As(err, &e) || e.Lease.Run != "first" {
+			t.Error(err)
+		}
+	}
+}
