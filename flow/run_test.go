@@ -330,7 +330,7 @@ func TestCancelEndsARun(t *testing.T) {
 func TestCancelOfAWaitingFlow(t *testing.T) {
 	w := newWorld(t)
 	a := app(w, order(w), nil)
-	res := must(a.Run(t.Context(), "t", "book"))(t)
+	must(a.Run(t.Context(), "t", "book"))(t)
 	if _, err := w.ledger().Cancel(t.Context(), "t", nil); err != nil {
 		t.Fatal(err)
 	}

@@ -119,8 +119,6 @@ func reread(t *testing.T, release bool, want int) {
 	}
 }
 
-func second[V any](_ V, err error) error { return err }
-
 func TestViewAndUpdatePastGraphState(t *testing.T) {
 	a := compile(t, chatting(), newLedger(t), nil)
 	_, names := collect(t, a.Stream(t.Context(), "t", chat{Messages: []message{{"user", "weather?"}}}))

@@ -40,7 +40,7 @@ func (r *run[S]) again(ctx context.Context, t *task[S], exec *engine.Task, past 
 	if past.failed != nil {
 		return false, nil // the handler failed
 	}
-	name, a := recordAttempt, attemptJSON{Error: clean(cause.Error())}
+	name, a := recordAttempt, engine.Attempt{Error: clean(cause.Error())}
 	retry, wanted := &t.node.opt.Retry, false
 	if past.attempts < retry.Max {
 		if err := engine.Guard(func() error { wanted = retry.Wants(cause); return nil }); err != nil {

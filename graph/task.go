@@ -68,12 +68,6 @@ const (
 	recordFailed  = "$failed"  // it failed for good, and its handler is to run
 )
 
-// An attemptJSON is the record of a failed attempt.
-type attemptJSON struct {
-	Error string           `json:"error"`
-	Due   posthouse.Millis `json:"due,omitempty"` // when the next one is
-}
-
 // perform runs a task until it completes, waits, or fails for good. state
 // returns the state to work on; again says that an attempt has spoilt the one
 // before.
@@ -242,13 +236,13 @@ func readPast(exec *engine.Task) (p past, err error) {
 	if exec.Fresh() {
 		return p, nil
 	}
-	var a attemptJSON
+	var a engine.Attempt
 	for {
 		rec, ok := exec.Recorded(recordAttempt)
 		if !ok {
 			break
 		}
-		a = attemptJSON{}
+		a = engine.Attempt{}
 		if err := json.Unmarshal(rec.Value.Data, &a); err != nil {
 			return p, err
 		}

@@ -127,6 +127,7 @@ func TestStream(t *testing.T) {
 
 func FuzzEvents(f *testing.F) {
 	f.Add("id: 1\nevent: x\ndata: a\ndata: b\n\n: c\n\n")
+	f.Add("data\n\n0")
 	f.Fuzz(func(t *testing.T, s string) {
 		for ev, err := range events(strings.NewReader(s)) {
 			if err == nil && (ev == nil || ev.Data == nil) {

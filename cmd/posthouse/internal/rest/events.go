@@ -59,7 +59,7 @@ func events(r io.Reader) iter.Seq2[*Event, error] {
 			line := bytes.TrimSuffix(sc.Bytes(), []byte("\r"))
 			if len(line) == 0 {
 				if len(data) > 0 {
-					ev.Data = bytes.Join(data, []byte("\n"))
+					ev.Data = append([]byte{}, bytes.Join(data, []byte("\n"))...) // never nil
 					if !yield(ev, nil) {
 						return
 					}
