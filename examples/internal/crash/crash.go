@@ -1,0 +1,94 @@
+// Package crash kills a process between two commits, for the tests of the
+// examples: a program that is worth its durability loses nothing and does
+// nothing twice wherever that is.
+//
+// A test's binary starts itself again as the program: [Run] in the test,
+// [Store] in what it starts. The package may import anything of this module.
+package crash
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore"
+)
+
+// Names of the environment of a started program.
+const (
+	envPath  = "POSTHOUSE_CRASH_PATH"
+	envAfter = "POSTHOUSE_CRASH_AFTER"
+)
+
+// A Store kills its process behind a commit: what was committed is durable,
+// and nobody was told.
+type Store struct {
+	*sqlitestore.Store
+	left atomic.Int64 // commits until then; 0: it never happens
+}
+
+// Append commits, and does not return from the last commit.
+func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
+	if err := s.Store.Append(ctx, b); err != nil || s.left.Add(-1) != 0 {
+		return err
+	}
+	p, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = p.Kill()
+	}
+	if err != nil {
+		return fmt.Errorf("crash: cannot kill this process: %w", err)
+	}
+	select {} // the signal is on its way
+}
+
+// Started opens the store of a program that Run started; nil in any other
+// process.
+func Started(ctx context.Context) (*Store, error) {
+	path := os.Getenv(envPath)
+	if path == "" {
+		return nil, nil
+	}
+	after, err := strconv.ParseInt(os.Getenv(envAfter), 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := sqlitestore.Open(ctx, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{Store: inner}
+	s.left.Store(after)
+	return s, nil
+}
+
+// Run starts this binary again, with a store at the path that kills it behind
+// its n-th commit, or never if n is 0. It returns what the program printed,
+// and whether it was killed before it ended. A program that fails, or that
+// takes more than a minute, is an error.
+func Run(ctx context.Context, path string, n int, args ...string) (out string, killed bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Env = append(os.Environ(), envPath+"="+path, envAfter+"="+strconv.Itoa(n))
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	printed, err := cmd.Output()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return string(printed), false, fmt.Errorf("crash: the program hangs: %w\n%s", ctx.Err(), errs.String())
+	case n > 0 && errors.As(err, &exit) && exit.ExitCode() == -1: // by a signal
+		return string(printed), true, nil
+	case err != nil:
+		return string(printed), false, fmt.Errorf("crash: %w\n%s", err, errs.String())
+	}
+	return string(printed), false, nil
+}
