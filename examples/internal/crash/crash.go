@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +32,7 @@ const (
 // and nobody was told.
 type Store struct {
 	*sqlitestore.Store
+	Path string       // of its file
 	left atomic.Int64 // commits until then; 0: it never happens
 }
 
@@ -64,9 +66,31 @@ func Started(ctx context.Context) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{Store: inner}
+	s := &Store{Store: inner, Path: path}
 	s.left.Store(after)
 	return s, nil
+}
+
+// Note adds a line to a file beside the store: what the program does to the
+// world, whatever becomes of the process.
+func (s *Store) Note(line string) {
+	f, err := os.OpenFile(s.Path+".notes", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = fmt.Fprintln(f, line)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		panic(fmt.Sprintf("crash: the test's own file: %v", err))
+	}
+}
+
+// Notes returns the lines that programs noted beside the store at the path.
+func Notes(path string) ([]string, error) {
+	data, err := os.ReadFile(path + ".notes")
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), err
 }
 
 // Run starts this binary again, with a store at the path that kills it behind

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/examples/internal/llm"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/step"
+)
+
+const system = "You are the support desk of a lamp shop. Look an order up before you refund it. Be brief."
+
+// Chat is the state: a message more is stored as a message more.
+type Chat struct {
+	Messages []llm.Message `posthouse:"append"`
+	Usage    llm.Usage
+}
+
+// agent is the loop of every agent: the model says what to do, the tools do
+// it, until the model has nothing left to be done.
+func agent(model llm.Model, tools []tool) *graph.Graph[Chat] {
+	g := graph.New[Chat]("chat")
+	g.Node("model", func(ctx context.Context, s *Chat) error {
+		// On record before it is used: a crash, a denied tool or a new version of
+		// this program never pay for the same answer again.
+		reply, err := step.DoWith(ctx, "complete", step.Options{
+			Effect:  posthouse.EffectRead,
+			Timeout: 5 * time.Minute,
+			Retry:   step.Retry{Max: 4, Jitter: 0.3, On: llm.Temporary},
+		}, func(ctx context.Context) (llm.Reply, error) {
+			request := llm.Request{System: system, Messages: transcript(s.Messages)}
+			for _, t := range tools {
+				request.Tools = append(request.Tools, t.Tool)
+			}
+			return model.Complete(ctx, request, step.Writer(ctx)) // read along by a stream
+		})
+		if err != nil {
+			return err
+		}
+		s.Messages = append(s.Messages, reply.Message)
+		s.Usage = s.Usage.Plus(reply.Usage)
+		return nil
+	})
+	g.Node("tools", func(ctx context.Context, s *Chat) error {
+		for _, call := range s.Messages[len(s.Messages)-1].Calls {
+			result, err := carryOut(ctx, tools, call)
+			if err != nil {
+				return err
+			}
+			s.Messages = append(s.Messages, result)
+		}
+		return nil
+	})
+	g.Edge(graph.Start, "model")
+	g.Route("model", func(s *Chat) string {
+		if len(s.Messages[len(s.Messages)-1].Calls) > 0 {
+			return "tools"
+		}
+		return graph.End
+	}, "tools", graph.End)
+	g.Edge("tools", "model")
+	return g
+}
+
+// carryOut runs one call. What the tool says is for the model, also where it
+// failed or somebody said no; an error stops the run, which can be resumed.
+func carryOut(ctx context.Context, tools []tool, call llm.Call) (llm.Message, error) {
+	result := llm.Message{Role: llm.ToolRole, CallID: call.ID, Failed: true}
+	for _, t := range tools {
+		if t.Name != call.Name {
+			continue
+		}
+		arguments := call.Arguments
+		if t.Dangerous {
+			a, err := gate.Ask[json.RawMessage](ctx, gate.Question{
+				Name: t.Name, Kind: "tool", Text: "The agent wants to " + t.Name + ".", Show: arguments,
+				Schema:   t.Parameters, // an edit must be arguments that the tool takes
+				Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit},
+				Expires:  7 * 24 * time.Hour,
+			})
+			if err != nil {
+				return result, err // posthouse.ErrWaiting: parked, nothing is held
+			}
+			if !a.Approved() {
+				result.Text = fmt.Sprintf("not done: %s by %s: %s", a.Verdict, a.By, a.Reason)
+				return result, nil
+			}
+			if a.Verdict == posthouse.Edit {
+				arguments = a.Raw
+			}
+		}
+		text, err := step.DoWith(ctx, t.Name, step.Options{Effect: t.Effect}, func(ctx context.Context) (string, error) {
+			return t.Run(ctx, arguments)
+		})
+		if errors.Is(err, posthouse.ErrForbidden) || errors.Is(err, posthouse.ErrExpired) { // in a session: see inSession
+			result.Text = "not done: " + err.Error()
+			return result, nil
+		}
+		if err != nil {
+			return result, err
+		}
+		result.Text, result.Failed = text, false
+		return result, nil
+	}
+	result.Text = "there is no such tool"
+	return result, nil
+}
+
+// transcript is the conversation as a model takes it: each call has a result.
+// Somebody who writes while a tool waits for its approval withdraws the
+// question, and the call has none.
+func transcript(messages []llm.Message) []llm.Message {
+	done := map[string]bool{}
+	for _, m := range messages {
+		done[m.CallID] = true
+	}
+	var all []llm.Message
+	for _, m := range messages {
+		all = append(all, m)
+		for _, c := range m.Calls {
+			if !done[c.ID] {
+				all = append(all, llm.Message{Role: llm.ToolRole, CallID: c.ID, Text: "not done: the user went on", Failed: true})
+			}
+		}
+	}
+	return all
+}

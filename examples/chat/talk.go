@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/examples/internal/llm"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/graph"
+)
+
+// talk is the agent in a session: whoever chats approves, line by line, and
+// leaving says no to what was asked.
+func (d *desk) talk(ctx context.Context, ledger *posthouse.Ledger, in io.Reader) error {
+	app, err := agent(d.model, inSession(d.tools)).Compile(ledger, nil)
+	if err != nil {
+		return err
+	}
+	asked := make(chan *posthouse.Gate, 1) // the node asks one question at a time
+	session := gate.NewSession(&gate.SessionOptions{By: "you", Announce: func(q *posthouse.Gate) error {
+		asked <- q
+		return nil
+	}})
+	defer session.Close()
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		input := Chat{Messages: []llm.Message{{Role: llm.User, Text: lines.Text()}}}
+		read := graph.RunOptions{Modes: []graph.StreamMode{graph.StreamMessages}}
+		over := make(chan error, 1)
+		go func() { over <- d.follow(app.Stream(session.With(ctx), d.thread, input, read)) }()
+		for running := true; running; {
+			select {
+			case q := <-asked:
+				fmt.Fprintf(d.out, "\n%s %s [approve, or anything else] ", q.Text, q.Payload)
+				verb := "deny"
+				if lines.Scan() {
+					verb = lines.Text()
+				}
+				// The message that a chat's page would send over its WebSocket.
+				session.Receive(gate.MessagePrefix+string(q.ID)+"/"+verb, "you")
+			case err := <-over:
+				if err != nil {
+					return err
+				}
+				running = false
+			}
+		}
+	}
+	return lines.Err()
+}
