@@ -18,7 +18,7 @@ type Durability uint8
 const (
 	Sync  Durability = iota // each checkpoint is durable before the next node runs. A crash loses the node that was running
 	Async                   // checkpoints are written behind the run, in order, at most MaxBehind of them; a step, a park and the end wait for them. A crash loses those nodes, too; they run again
-	Exit                    // one checkpoint when the run parks, fails or ends. A crash loses the run, but for its steps: its nodes run again
+	Exit                    // one checkpoint when the run parks, fails or ends, and where it enters a subgraph that is kept. A crash loses the run, but for its steps: its nodes run again
 )
 
 // MaxBehind is how many checkpoints an Async run is ahead of its store at most.
@@ -89,6 +89,7 @@ func (r *run[S]) skip(ctx context.Context, steps []posthouse.Step) error {
 	r.since = joinParts(r.since, r.change.Parts)
 	r.sinceProgram = joinParts(r.sinceProgram, r.change.Program)
 	r.agenda.skipped++
+	r.behind = true
 	if len(steps) == 0 {
 		return nil
 	}
@@ -99,13 +100,14 @@ func (r *run[S]) skip(ctx context.Context, steps []posthouse.Step) error {
 // keep puts on record what a run that stops in between has done: steps that
 // made no checkpoint, and those that were to be written later.
 func (r *run[S]) keep(ctx context.Context) error {
-	if len(r.since)+len(r.sinceProgram) == 0 || r.nest != nil && r.nest.lifetime == Unkept {
+	if !r.behind || r.nest != nil && r.nest.unkept {
 		return r.sess.Flush()
 	}
 	r.fresh(posthouse.KindEvent, posthouse.StatusRunning, "") // it is in the middle of a step: executions keep their keys
 	stop := r.stop
 	defer func() { r.stop = stop }()
-	return r.commit(ctx, nil)
+	_, err := r.put(ctx, posthouse.Draft{KeepOpen: true})
+	return err
 }
 
 // joinParts returns what two changes of parts, one after the other, do at once.

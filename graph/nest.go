@@ -57,6 +57,8 @@ type nest struct {
 	call     string // the key of the execution that called it
 	exec     *engine.Task
 	lifetime Lifetime
+	unkept   bool             // it, or one around it, is Unkept
+	pending  []posthouse.Part // what steps of unkept ones around it did to the program's parts
 	parts    []posthouse.Part // of its state, to be committed with the node around it
 	command  Command          // for the graph around it
 }
@@ -74,8 +76,14 @@ func (n *nest) prefix() string { return subPart + n.path + "/" }
 func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
 	n := r.nest
 	r.live = newLive[S](r.app.plan, r.app.codec, r.app.check)
+	if n.unkept {
+		return false, r.enterUnkept()
+	}
+	if err := r.sess.Flush(); err != nil {
+		return false, err
+	}
 	planned := len(r.trunk.below(n.planName())) > 0
-	if n.lifetime == Unkept || !planned && len(r.trunk.below(subPart+n.path)) == 0 {
+	if !planned && len(r.trunk.below(subPart+n.path)) == 0 {
 		return false, nil
 	}
 	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
@@ -94,6 +102,28 @@ func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
 	}
 	r.live, err = decode[S](r.app.plan, r.app.codec, r.app.check, innerState(c, n.prefix()))
 	return stands, err
+}
+
+// enterUnkept takes up what an earlier call within the same unkept one left.
+func (r *run[S]) enterUnkept() (err error) {
+	if r.nest.lifetime != PerThread {
+		return nil
+	}
+	c := &posthouse.Checkpoint{Program: posthouse.State{}}
+	if err := apply(c.Program, r.nest.pending); err != nil {
+		return err
+	}
+	r.live, err = decode[S](r.app.plan, r.app.codec, r.app.check, innerState(c, r.nest.prefix()))
+	return err
+}
+
+// ready puts on record what the run has done before it enters a subgraph, whose
+// checkpoints are of the whole.
+func (r *run[S]) ready(ctx context.Context) error {
+	if !r.behind || !slices.ContainsFunc(r.agenda.tasks, func(t target) bool { n := r.app.nodes[t.node]; return n != nil && n.sub != nil && n.sub.kept() }) {
+		return nil
+	}
+	return r.keep(ctx)
 }
 
 // innerState returns a checkpoint as it looks from within a subgraph.
@@ -118,8 +148,8 @@ func (r *run[S]) putInner(ctx context.Context, d posthouse.Draft) (*posthouse.Co
 		parts = append(parts, p)
 	}
 	r.stop = c.Status == posthouse.StatusInterrupted
-	if n.lifetime == Unkept || len(r.agenda.tasks) == 0 {
-		r.since, n.parts = joinParts(r.since, c.Parts), parts
+	if n.unkept || len(r.agenda.tasks) == 0 {
+		r.since, r.sinceProgram, n.parts = joinParts(r.since, c.Parts), joinParts(r.sinceProgram, c.Program), parts
 		if len(d.Steps) == 0 {
 			return nil, nil
 		}
@@ -142,7 +172,7 @@ func (r *run[S]) putInner(ctx context.Context, d posthouse.Draft) (*posthouse.Co
 	}}
 	done, err := r.sess.Commit(ctx, &r.draft)
 	if err == nil {
-		r.plan, r.since, r.sinceProgram = enc, nil, nil
+		r.plan, r.since, r.sinceProgram, r.behind = enc, nil, nil, false
 		r.note(parts)
 	}
 	return done, err
@@ -155,8 +185,14 @@ func (r *run[S]) reloadInner(ctx context.Context) error {
 		return err
 	}
 	in := innerState(c, r.nest.prefix())
-	if r.nest.lifetime == Unkept {
-		clear(in.State)
+	if r.nest.unkept {
+		c = &posthouse.Checkpoint{Program: posthouse.State{}}
+		if err := apply(c.Program, r.nest.pending); err != nil {
+			return err
+		}
+		if in = innerState(c, r.nest.prefix()); r.nest.lifetime != PerThread {
+			clear(in.State)
+		}
 	}
 	if err := apply(in.State, r.since); err != nil {
 		return err

@@ -37,8 +37,8 @@ func (r *run[S]) settle(ctx context.Context, ended []*outcome[S]) (*Result[S], e
 		}
 		return nil, r.broken(err)
 	case failed != nil:
-		held, keep := r.rest(ended)
-		return nil, r.fail(ctx, failed.task.node.name, held, keep, failed.err)
+		held, _ := r.rest(ended)
+		return nil, r.fail(ctx, failed.task.node.name, held, failed.err)
 	case stopped != nil:
 		held, _ := r.rest(ended)
 		return nil, r.cancelled(ctx, held, stopped.err)
@@ -46,9 +46,13 @@ func (r *run[S]) settle(ctx context.Context, ended []*outcome[S]) (*Result[S], e
 		return r.park(ctx, ended)
 	case halts:
 		return r.halt(ctx, ended)
-	case idle && r.nest != nil:
-		return nil, &innerEnd{}
 	case idle:
+		if err := r.keep(ctx); err != nil {
+			return nil, err
+		}
+		if r.nest != nil {
+			return nil, &innerEnd{}
+		}
 		return r.finish(EventPark, *r.live.state, nil), nil
 	}
 	return nil, nil
@@ -57,11 +61,14 @@ func (r *run[S]) settle(ctx context.Context, ended []*outcome[S]) (*Result[S], e
 // halt stops a run at a static interrupt inside a subgraph.
 func (r *run[S]) halt(ctx context.Context, ended []*outcome[S]) (*Result[S], error) {
 	if r.nest != nil {
+		if err := r.keep(ctx); err != nil {
+			return nil, err
+		}
 		return nil, &innerEnd{halted: true}
 	}
 	held, _ := r.rest(ended)
 	r.fresh(posthouse.KindWait, posthouse.StatusInterrupted, together(ended))
-	if err := r.commit(ctx, held); err != nil {
+	if _, err := r.put(ctx, posthouse.Draft{Steps: held, KeepOpen: true}); err != nil {
 		return nil, err
 	}
 	return r.wait(ctx, nil)
@@ -110,21 +117,22 @@ func (r *run[S]) park(ctx context.Context, ended []*outcome[S]) (*Result[S], err
 		}
 		return nil, e
 	}
-	if len(asked) == 0 && !r.holds(waiting) {
+	anew := len(asked) > 0 || r.sess.Head().Status != posthouse.StatusWaiting // or it failed, or went on in a subgraph, meanwhile
+	if !anew && !r.holds(waiting) {
 		return r.wait(ctx, waiting)
 	}
 	if err := r.live.verify(); err != nil {
-		return nil, r.fail(ctx, together(names), nil, nil, err)
+		return nil, r.fail(ctx, together(names), nil, err)
 	}
-	if len(asked) > 0 {
+	if anew {
 		held, keep := r.rest(ended)
 		r.fresh(posthouse.KindWait, posthouse.StatusWaiting, together(names))
-		done, err := r.put(ctx, posthouse.Draft{Gates: asked, Keep: keep, Steps: held})
+		done, err := r.put(ctx, posthouse.Draft{Gates: asked, Keep: keep, KeepOpen: r.partly(ended), Steps: held})
 		if err != nil {
 			if r.sess.Err() != nil {
 				return nil, err
 			}
-			return nil, r.fail(ctx, together(names), nil, keep, err)
+			return nil, r.fail(ctx, together(names), nil, err)
 		}
 		waiting = append(waiting, done.Gates...)
 	}
@@ -204,17 +212,29 @@ func (r *run[S]) undecided(ctx context.Context) (*Result[S], error) {
 	return r.wait(ctx, waiting)
 }
 
+// partly reports whether tasks of the step, or of a subgraph in it, may have
+// questions open that they were not run to ask again.
+func (r *run[S]) partly(ended []*outcome[S]) bool {
+	return len(ended) < len(r.agenda.tasks) || slices.ContainsFunc(ended, func(o *outcome[S]) bool {
+		return o.kind != taskDone && o.kind != taskWaits || o.task.node.sub != nil
+	})
+}
+
 // fail commits a failed checkpoint with the state from before the step and
-// returns the failure.
-func (r *run[S]) fail(ctx context.Context, node string, held []posthouse.Step, keep []posthouse.ID, cause error) error {
+// returns the failure. The questions of the step's tasks stay open: they may not
+// have been run to ask them again.
+func (r *run[S]) fail(ctx context.Context, node string, held []posthouse.Step, cause error) error {
 	e := &NodeError{
 		Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: node, Err: cause,
 	}
-	if r.nest != nil {
-		return e // the node around it fails, and says so on record
+	if r.nest != nil { // the node around it fails, and says so on record
+		if err := r.keep(ctx); err != nil {
+			return errors.Join(e, err)
+		}
+		return e
 	}
 	r.fresh(posthouse.KindFail, posthouse.StatusFailed, node).Error = clean(cause.Error())
-	if _, err := r.put(ctx, posthouse.Draft{Steps: held, Keep: keep}); err != nil {
+	if _, err := r.put(ctx, posthouse.Draft{Steps: held, KeepOpen: true}); err != nil {
 		return errors.Join(e, err)
 	}
 	e.Checkpoint = r.sess.Head().ID
@@ -250,6 +270,9 @@ func (r *run[S]) cancelled(ctx context.Context, held []posthouse.Step, err error
 func (r *run[S]) overrun(ctx context.Context, n *node[S]) error {
 	e := &RecursionError{Graph: r.app.name, Thread: r.sess.Thread(), Limit: r.limit, Next: n.name, Cycle: r.cycle(n)}
 	if r.nest != nil {
+		if err := r.keep(ctx); err != nil {
+			return errors.Join(e, err)
+		}
 		return e
 	}
 	r.fresh(posthouse.KindFail, posthouse.StatusFailed, "").Error = e.Error()

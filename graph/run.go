@@ -51,6 +51,7 @@ type run[S any] struct {
 	solo    task[S]          // the task of a step that has one
 
 	since, sinceProgram []posthouse.Part // what completed steps changed since the last checkpoint
+	behind              bool             // there were such steps
 }
 
 func (o *RunOptions) validate(input bool) error {
@@ -213,6 +214,9 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 			return nil, errors.Join(context.Cause(ctx), r.keep(ctx))
 		}
 		if err := r.count(ctx); err != nil {
+			return nil, err
+		}
+		if err := r.ready(ctx); err != nil {
 			return nil, err
 		}
 		var res *Result[S]
@@ -400,7 +404,7 @@ func (r *run[S]) prepare() ([]byte, error) {
 
 // written notes that r.change is, or will be, on record.
 func (r *run[S]) written(plan []byte) {
-	r.plan, r.since, r.sinceProgram = plan, nil, nil
+	r.plan, r.since, r.sinceProgram, r.behind = plan, nil, nil, false
 	r.note(r.change.Program)
 }
 

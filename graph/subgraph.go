@@ -17,7 +17,7 @@ type Lifetime uint8
 const (
 	PerCall   Lifetime = iota // each call begins with its input; what the call left is dropped when its node completed
 	PerThread                 // a call goes on from the state that the last one left, as Run does on an existing thread
-	Unkept                    // nothing of it is on record but its steps: a call that is interrupted begins again
+	Unkept                    // nothing of it is on record but its steps: a call that is interrupted begins again. No static interrupts
 )
 
 // SubOptions say how a subgraph exchanges state with the graph around it. Nil
@@ -62,6 +62,8 @@ type subgraph[S any] interface {
 	shape() string // for the fingerprint
 	outline() *Shape
 	programs() []posthouse.Program
+	stops() bool
+	kept() bool
 }
 
 type inner[S, T any] struct {
@@ -86,8 +88,19 @@ func (in *inner[S, T]) compile(l *posthouse.Ledger, o *CompileOptions) (subgraph
 	own.InterruptBefore, own.InterruptAfter, own.Migrations = nil, nil, nil
 	c := *in
 	var err error
-	c.app, err = in.graph.Compile(l, &own)
+	if c.app, err = in.graph.Compile(l, &own); err == nil && in.opt.Lifetime == Unkept && c.app.stops() {
+		err = errors.New("it is Unkept and has a static interrupt, at which it would begin again for ever")
+	}
 	return &c, err
+}
+
+func (in *inner[S, T]) kept() bool { return in.opt.Lifetime != Unkept && !in.opt.OwnThread }
+
+// stops reports whether there is a static interrupt in it, at any depth.
+func (in *inner[S, T]) stops() bool { return !in.opt.OwnThread && in.app.stops() }
+
+func (a *App[S]) stops() bool {
+	return slices.ContainsFunc(a.order, func(n *node[S]) bool { return n.before || n.after || n.sub != nil && n.sub.stops() })
 }
 
 func (in *inner[S, T]) shape() string {
@@ -104,7 +117,10 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 		return in.callThread(ctx, r, o)
 	}
 	c := &run[T]{app: in.app, trunk: r.trunk, sess: r.sess, opt: r.opt, limit: in.app.limit, last: make([]int, len(in.app.order))}
-	c.nest = &nest{path: r.within(o.task.label()), call: o.task.key.String(), exec: o.exec, lifetime: in.opt.Lifetime}
+	c.nest = &nest{path: r.within(o.task.label()), call: o.task.key.String(), exec: o.exec, lifetime: in.opt.Lifetime, unkept: in.opt.Lifetime == Unkept}
+	if r.nest != nil && r.nest.unkept {
+		c.nest.unkept, c.nest.pending = true, joinParts(r.nest.pending, r.sinceProgram)
+	}
 	if r.opt.Subgraphs {
 		c.hub = r.hub
 	}

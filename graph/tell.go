@@ -123,6 +123,9 @@ func (r *run[S]) finishAt(kind EventKind, h *posthouse.Header, state S, waiting 
 		State: state, Thread: h.Thread, Branch: h.Branch, Run: r.sess.Run(), Checkpoint: h.ID,
 		Status: h.Status, Next: slices.Clone(h.Next), Waiting: waiting, Release: r.version,
 	}
+	if kind == EventPark && len(waiting) == 0 && h.Status != posthouse.StatusInterrupted {
+		res.Status = posthouse.StatusRunning // it was asked to drain, behind whatever the head is
+	}
 	if r.hub != nil && r.nest == nil {
 		n := notice{Event: Event[any]{Kind: kind, Node: h.Node, Checkpoint: *h, State: state}, result: res}
 		r.hub.tell(n)

@@ -53,6 +53,9 @@ func (r *run[S]) together(ctx context.Context) (*Result[S], error) {
 	case res != nil || err != nil:
 		return res, err
 	case missing: // it was asked to drain
+		if err := r.keep(ctx); err != nil {
+			return nil, err
+		}
 		return r.finish(EventPark, *r.live.state, nil), nil
 	}
 	return r.meet(ctx, done)
@@ -255,7 +258,7 @@ func (r *run[S]) meet(ctx context.Context, done []*outcome[S]) (*Result[S], erro
 	if e := r.record(ctx, done); e != nil {
 		return nil, e
 	}
-	return nil, r.fail(ctx, together(done), nil, nil, err)
+	return nil, r.fail(ctx, together(done), nil, err)
 }
 
 func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
