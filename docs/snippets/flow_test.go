@@ -1,0 +1,230 @@
+package snippets_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/runner"
+	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+type Sale struct {
+	Item  string
+	Price int
+}
+
+func charge(_ context.Context, _ Sale, key string) (string, error) { return "charge " + key, nil }
+func refundCharge(context.Context, string) (string, error)         { return "refunded", nil }
+func ship(context.Context, Sale) (string, error)                   { return "shipped", nil }
+
+//doc:order
+func order(ctx context.Context, in Sale) (string, error) {
+	paid, err := step.Do(ctx, "charge", func(ctx context.Context) (string, error) { return charge(ctx, in, step.Key(ctx)) })
+	if err != nil {
+		return "", err
+	}
+	a, err := gate.Ask[struct{}](ctx, gate.Question{Name: "ship", Text: "Ship the " + in.Item + "?", Show: paid})
+	if err != nil {
+		return "", err // posthouse.ErrWaiting: the thread is parked, nothing is held
+	}
+	if !a.Approved() {
+		return step.Do(ctx, "refund", func(ctx context.Context) (string, error) { return refundCharge(ctx, paid) })
+	}
+	return step.Do(ctx, "ship", func(ctx context.Context) (string, error) { return ship(ctx, in) })
+}
+
+//doc:end
+
+func Example_flowRun() {
+	ctx := context.Background()
+	ledger := must(posthouse.Open(memstore.New(), nil))
+	//doc:run
+	app := must(flow.New("order", order).Open(ledger, nil))
+	out := must(app.Run(ctx, "order-1234", Sale{"lamp", 40}))
+	fmt.Println(out.Status, out.Waiting[0].Text)
+
+	// A week and a restart later, anywhere:
+	must(ledger.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
+	out = must(app.Resume(ctx, "order-1234")) // or a runner does
+	fmt.Println(out.Status, out.Output)
+	//doc:end
+	//doc:history
+	for s, err := range app.History(ctx, "order-1234") {
+		ok(err)
+		fmt.Println(s.Kind, s.Node, s.Status)
+	}
+	charged := must(app.State(ctx, "order-1234", flow.StateOptions{Node: "charge"}))
+	again := must(app.Replay(ctx, charged.ID)) // charged once; asked anew, on a branch of its own
+	//doc:end
+	fmt.Println(again.Branch, again.Status)
+	// Output:
+	// waiting Ship the lamp?
+	// done shipped
+	// node order done
+	// event ship running
+	// wait order waiting
+	// event charge running
+	// input  running
+	// fork-1 waiting
+}
+
+func Example_flowRunner() {
+	ctx, stop := context.WithCancel(context.Background())
+	ledger := must(posthouse.Open(memstore.New(), nil))
+	app := must(flow.New("order", order).Open(ledger, nil))
+	//doc:runner
+	r := must(runner.New(ledger, &runner.Options{Programs: []posthouse.Program{app}}))
+	ended := make(chan error)
+	go func() { ended <- r.Run(ctx) }() // until ctx ends; then it drains
+	//doc:end
+	out := must(app.Run(ctx, "order-1", Sale{"lamp", 40}))
+	g := must(ledger.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
+	head := must(r.Settled(ctx, "order-1", "main", g.Decision.Seq))
+	fmt.Println(head.Status)
+	stop()
+	fmt.Println(<-ended)
+	// Output:
+	// done
+	// <nil>
+}
+
+func Example_flowIdempotent() {
+	ctx := context.Background()
+	ledger := must(posthouse.Open(memstore.New(), nil))
+	app := must(flow.New("order", order).Open(ledger, nil))
+	//doc:once
+	first := must(app.Run(ctx, "order-1", Sale{"lamp", 40}, flow.RunOptions{Run: "request-77"}))
+	again := must(app.Run(ctx, "order-1", Sale{"lamp", 40}, flow.RunOptions{Run: "request-77"})) // sent twice: executed once
+	//doc:end
+	fmt.Println(first.Checkpoint == again.Checkpoint, again.Status)
+	// Output: true waiting
+}
+
+func Example_flowParallel() {
+	ctx := context.Background()
+	ledger := must(posthouse.Open(memstore.New(), nil))
+	fetch := func(_ context.Context, city string) (int, error) { return len(city), nil }
+	f := flow.New("prices", func(ctx context.Context, cities []string) (int, error) {
+		//doc:parallel
+		prices, err := step.Map(ctx, "price", cities, fetch, step.GroupOptions{Limit: 8}) // one step for each
+
+		g := step.NewGroup(ctx, nil)
+		rate := step.Go(g, "rate", func(context.Context) (int, error) { return 2, nil })
+		fee := step.Go(g, "fee", func(context.Context) (int, error) { return 1, nil })
+		if err := errors.Join(err, g.Wait()); err != nil {
+			return 0, err
+		}
+		//doc:end
+		return prices[0]*rate.Value() + fee.Value(), nil
+	})
+	fmt.Println(must(must(f.Open(ledger, nil)).Run(ctx, "t", []string{"Rome", "Oslo"})).Output)
+	// Output: 9
+}
+
+func Example_flowWaits() {
+	ctx := context.Background()
+	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Now: func() time.Time { return now }}))
+	f := flow.New("reminder", func(ctx context.Context, _ string) (string, error) {
+		//doc:waits
+		if err := step.Sleep(ctx, "a day", 24*time.Hour); err != nil {
+			return "", err
+		}
+		paid, err := step.Signal[string](ctx, "paid", step.SignalOptions{Timeout: 48 * time.Hour})
+		if errors.Is(err, posthouse.ErrExpired) {
+			return "cancelled: nobody paid", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		//doc:end
+		return paid, nil
+	})
+	app := must(f.Open(ledger, nil))
+	fmt.Println(must(app.Run(ctx, "t", "")).Waiting[0].Kind)
+	now = now.Add(24 * time.Hour)
+	fmt.Println(must(app.Resume(ctx, "t")).Waiting[0].Kind)
+	//doc:signal
+	must(ledger.Signal(ctx, "t", posthouse.Signal{ID: "payment-9", Name: "paid", Value: json.RawMessage(`"by card"`), By: "bank"}))
+	//doc:end
+	fmt.Println(must(app.Resume(ctx, "t")).Output)
+	// Output:
+	// timer
+	// signal
+	// by card
+}
+
+func Example_flowRetry() {
+	ctx := context.Background()
+	ledger := must(posthouse.Open(memstore.New(), nil))
+	tries := 0
+	flaky := func(context.Context) (string, error) {
+		if tries++; tries < 3 {
+			return "", errors.New("503")
+		}
+		return "sent", nil
+	}
+	f := flow.New("mail", func(ctx context.Context, _ string) (string, error) {
+		//doc:retry
+		return step.DoWith(ctx, "send", step.Options{
+			Effect:  posthouse.EffectExternal,
+			Timeout: 30 * time.Second, // of one attempt
+			Retry:   step.Retry{Max: 5, Delay: time.Millisecond, Backoff: step.Exponential, Jitter: 0.2},
+		}, flaky)
+		//doc:end
+	})
+	fmt.Println(must(must(f.Open(ledger, nil)).Run(ctx, "t", "")).Output, tries)
+	// Output: sent 3
+}
+
+func Example_flowClock() {
+	ctx := context.Background()
+	at := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Now: func() time.Time { return at }}))
+	f := flow.New("clock", func(ctx context.Context, _ string) (string, error) {
+		//doc:clock
+		now, err := step.Now(ctx) // recorded: the same each time the function is executed
+		if err != nil {
+			return "", err
+		}
+		id, err := step.NewID(ctx)
+		//doc:end
+		return fmt.Sprint(now.Year(), len(id)), err
+	})
+	fmt.Println(must(must(f.Open(ledger, nil)).Run(ctx, "t", "")).Output)
+	// Output: 2026 36
+}
+
+func Example_flowLoop() {
+	ctx := context.Background()
+	ledger := must(posthouse.Open(memstore.New(), nil))
+	//doc:previous
+	counter := flow.New("counter", func(ctx context.Context, add int) (int, error) {
+		total, _, err := flow.Previous[int](ctx) // what the execution before returned
+		return total + add, err
+	})
+	//doc:end
+	app := must(counter.Open(ledger, nil))
+	must(app.Run(ctx, "t", 2))
+	fmt.Println(must(app.Run(ctx, "t", 3)).Output)
+	// Output: 5
+}
+
+func Example_flowCancel() {
+	ctx := context.Background()
+	ledger := must(posthouse.Open(memstore.New(), nil))
+	app := must(flow.New("order", order).Open(ledger, nil))
+	must(app.Run(ctx, "order-1", Sale{"lamp", 40}))
+	//doc:cancel
+	head := must(ledger.Cancel(ctx, "order-1", &posthouse.CancelOptions{By: "alice", Reason: "changed her mind"}))
+	fmt.Println(head.Status, must(app.Resume(ctx, "order-1")).Status)
+	//doc:end
+	// Output: cancelled cancelled
+}
