@@ -241,3 +241,47 @@ func Example_graphInput() {
 	fmt.Println(out.State.Messages)
 	// Output: [hello reply and? reply]
 }
+
+func Example_graphVersions() {
+	ctx := context.Background()
+	ledger := must(posthouse.Open(memstore.New(), nil))
+	app := must(chain("plan", "draft").Compile(ledger, nil))
+	a := must(app.Run(ctx, "report", Paper{Topic: "May"}))
+	//doc:versions
+	version := must(app.Release(ctx, "report", &posthouse.ReleaseOptions{Tags: []string{"may"}}))
+	b := must(app.Run(ctx, "report", Paper{Topic: "June"})) // the name is free: it begins anew
+	old := must(app.Version(ctx, "report", "may"))
+
+	diff := must(app.Compare(ctx, a.Checkpoint, b.Checkpoint))
+	//doc:end
+	fmt.Println(version.Version, old.State.State.Topic, diff.Fields)
+	// Output: 1 May [Topic]
+}
+
+func Example_graphInline() {
+	ctx := context.Background()
+	ledger := must(posthouse.Open(memstore.New(), nil))
+	g := graph.New[Paper]("outer")
+	g.Node("print", write("print"))
+	//doc:inline
+	g.Inline("review", chain("read", "correct")) // of the same state: nodes review.read, review.correct
+	g.Edge(graph.Start, "review")
+	g.Edge("review", "print")
+	//doc:end
+	g.Edge("print", graph.End)
+	out := must(must(g.Compile(ledger, nil)).Run(ctx, "t", Paper{}))
+	fmt.Println(out.State.Messages)
+	// Output: [read correct print]
+}
+
+func Example_graphPicture() {
+	ctx := context.Background()
+	ledger := must(posthouse.Open(memstore.New(), nil))
+	app := must(chain("plan", "draft").Compile(ledger, nil))
+	must(app.Run(ctx, "report-1", Paper{}))
+	//doc:picture
+	text := must(app.Mermaid(ctx, &graph.PictureOptions{Thread: "report-1"})) // or DOT, SVG
+	//doc:end
+	fmt.Println(len(text) > 100)
+	// Output: true
+}
