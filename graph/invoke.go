@@ -50,6 +50,9 @@ func (a *App[S]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOp
 	if err != nil {
 		return nil, err
 	}
+	if err := opt.validate(false); err != nil {
+		return nil, err
+	}
 	s, err := a.Fork(ctx, checkpoint, nil, ForkOptions{Branch: opt.Branch, By: opt.By})
 	if err != nil {
 		return nil, err

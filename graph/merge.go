@@ -53,9 +53,10 @@ func Merge[S, T any](g *Graph[S], field string, fn func(base T, writes []T) (T, 
 		m.fn = func(base reflect.Value, writes []reflect.Value) (reflect.Value, error) {
 			in := make([]T, len(writes))
 			for i, w := range writes {
-				in[i] = w.Interface().(T)
+				in[i], _ = w.Interface().(T) // not of a nil interface, which T may be
 			}
-			out, err := fn(base.Interface().(T), in)
+			before, _ := base.Interface().(T)
+			out, err := fn(before, in)
 			return reflect.ValueOf(&out).Elem(), err
 		}
 	}

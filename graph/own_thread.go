@@ -2,8 +2,11 @@ package graph
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -30,7 +33,9 @@ type childJSON struct {
 const lookAgain = 24 * time.Hour
 
 // ownThread names the thread of a call: behind the caller's, by the node and,
-// unless it lives per thread, by the execution that calls.
+// unless it lives per thread, by the execution that calls. A hash over all that
+// tells calls apart ends it: a caller that was released or deleted and begins
+// anew, and a name that reads like another's, have threads of their own.
 func (in *inner[S, T]) ownThread(r *run[S], o *outcome[S]) string {
 	name := r.sess.Thread()
 	if b := r.sess.Branch(); b != posthouse.MainBranch {
@@ -39,20 +44,21 @@ func (in *inner[S, T]) ownThread(r *run[S], o *outcome[S]) string {
 	if name += "." + r.within(o.task.label()); in.opt.Lifetime == PerCall {
 		name += "." + o.task.key.String()
 	}
-	return strings.Map(func(c rune) rune {
+	id := fmt.Appendf(nil, "%q %q %d %d %q", r.sess.Thread(), r.sess.Branch(), r.sess.Head().Generation, in.opt.Lifetime, name)
+	sum := sha256.Sum256(id)
+	end := "." + hex.EncodeToString(sum[:6])
+	name = strings.Map(func(c rune) rune {
 		if strings.ContainsRune("/#+>", c) {
 			return '-'
 		}
 		return c
 	}, name)
+	return name[:min(len(name), posthouse.MaxID-len(end))] + end
 }
 
 // callThread runs the subgraph in a thread of its own, or goes on with it.
 func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S]) (Command, error) {
 	l, thread := r.app.ledger, in.ownThread(r, o)
-	if err := posthouse.ID(thread).Validate(); err != nil {
-		return Command{}, err
-	}
 	opt := RunOptions{
 		By: r.opt.By, Durability: r.opt.Durability,
 		Coordination: r.sess.Head().Coordination,

@@ -91,13 +91,14 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 			r.tellFailed(o, &past, o.err)
 			o.err = nil
 		}
+		// Before the wait: nobody looks again at what the attempt before left.
+		if o.live, err = state(again); err != nil {
+			return o.end(taskStopped, err)
+		}
 		if past.failed == nil && !past.due.IsZero() {
 			if kind, err := r.await(ctx, t, exec, past); kind != taskDone {
 				return o.end(kind, err)
 			}
-		}
-		if o.live, err = state(again); err != nil {
-			return o.end(taskStopped, err)
 		}
 		o.attempt = past.number()
 		if r.tellStart(o); ctx.Err() != nil {

@@ -141,6 +141,13 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 		return nil, err
 	}
 	fork := &posthouse.ForkOptions{Thread: opt.Thread, Branch: opt.Branch, By: opt.By}
+	h, err := a.ledger.GetHeader(ctx, checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.owns(h); err != nil {
+		return nil, err
+	}
 	if change != nil {
 		c, err := a.ledger.Get(ctx, checkpoint)
 		if err != nil {

@@ -268,3 +268,27 @@ func TestStateOfAnotherType(t *testing.T) {
 		wantCode(t, err, posthouse.ErrInvalid)
 	}
 }
+
+// A checkpoint of another graph is neither forked nor replayed, and a replay
+// that is refused leaves no branch behind.
+func TestForkOfAnotherGraph(t *testing.T) {
+	l := newLedger(t)
+	own := compile(t, line("a"), l, nil)
+	out := must(own.Run(t.Context(), "t", trail{}))(t)
+	g := graph.New[trail]("other")
+	g.Node("z", visit("z"))
+	g.Edge(graph.Start, "z")
+	g.Edge("z", graph.End)
+	other := compile(t, g, l, nil)
+	_, err := other.Fork(t.Context(), out.Checkpoint, nil)
+	wantCode(t, err, posthouse.ErrInvalid)
+	_, err = other.Fork(t.Context(), out.Checkpoint, func(s *trail) { s.N = 1 }, graph.ForkOptions{Thread: "u"})
+	wantCode(t, err, posthouse.ErrInvalid)
+	_, err = other.Replay(t.Context(), out.Checkpoint)
+	wantCode(t, err, posthouse.ErrInvalid)
+	_, err = own.Replay(t.Context(), out.Checkpoint, graph.RunOptions{RecursionLimit: -1})
+	wantCode(t, err, posthouse.ErrInvalid)
+	if b := must(own.Branches(t.Context(), "t"))(t); len(b) != 1 {
+		t.Fatalf("branches %+v", b)
+	}
+}

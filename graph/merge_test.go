@@ -1,0 +1,115 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph"
+)
+
+// A merge function that fails or panics fails the run, by name, with the state
+// from before the step; what the tasks did is kept and merged once it works.
+func TestMergeFunctionThatFails(t *testing.T) {
+	for how, says := range map[string]string{"error": "no bids", "panic": "on the floor"} {
+		t.Run(how, func(t *testing.T) {
+			type state struct {
+				N   int
+				Bid int
+			}
+			var ran atomic.Int32
+			broken := true
+			g := graph.New[state]("bids")
+			for i, n := range []string{"a", "b"} {
+				g.Node(n, func(_ context.Context, s *state) error { ran.Add(1); s.Bid = 10 + i; return nil })
+				g.Edge(graph.Start, n)
+				g.Edge(n, graph.End)
+			}
+			graph.Merge(g, "Bid", func(_ int, writes []int) (int, error) {
+				switch {
+				case broken && how == "panic":
+					panic(says)
+				case broken:
+					return 0, errors.New(says)
+				}
+				return writes[0] + writes[1], nil
+			})
+			app := compile(t, g, newLedger(t), nil)
+			_, err := app.Run(t.Context(), "t", state{N: 7})
+			var m *graph.MergeError
+			if !errors.As(err, &m) || m.Part != "Bid" || len(m.Nodes) != 2 || !strings.Contains(err.Error(), says) {
+				t.Fatal(err)
+			}
+			if s := must(app.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed || s.State.Bid != 0 || s.State.N != 7 {
+				t.Fatalf("%+v", s)
+			}
+			broken = false
+			if out := must(app.Resume(t.Context(), "t"))(t); out.State.Bid != 21 || ran.Load() != 2 {
+				t.Fatalf("%+v, %d nodes ran", out.State, ran.Load())
+			}
+		})
+	}
+}
+
+// A part of an interface type begins as nil, and a task may leave nil in it.
+func TestMergeOfNilInterfaces(t *testing.T) {
+	type state struct{ Best any }
+	g := graph.New[state]("any")
+	for n, v := range map[string]any{"a": "found", "b": nil} {
+		g.Node(n, func(_ context.Context, s *state) error { s.Best = v; return nil })
+		g.Edge(graph.Start, n)
+		g.Edge(n, graph.End)
+	}
+	graph.Merge(g, "Best", func(base any, writes []any) (any, error) {
+		for _, w := range writes {
+			if w != nil {
+				return w, nil
+			}
+		}
+		return base, nil
+	})
+	app := compile(t, g, newLedger(t), nil)
+	if out := must(app.Run(t.Context(), "new", state{}))(t); out.State.Best != "found" {
+		t.Fatal(out.State)
+	}
+	if out := must(app.Run(t.Context(), "old", state{Best: "stale"}))(t); out.State.Best != "found" {
+		t.Fatal(out.State)
+	}
+}
+
+// A sum that does not fit its type is an error, never another number.
+func TestSumThatDoesNotFit(t *testing.T) {
+	type state struct {
+		Signed   int64 `posthouse:"sum"`
+		Unsigned uint8 `posthouse:"sum"`
+	}
+	for part, change := range map[string]func(s *state){
+		"Signed":   func(s *state) { s.Signed += math.MaxInt64 },
+		"Unsigned": func(s *state) { s.Unsigned += 200 },
+	} {
+		g := graph.New[state]("sum")
+		for _, n := range []string{"a", "b"} {
+			g.Node(n, func(_ context.Context, s *state) error { change(s); return nil })
+			g.Edge(graph.Start, n)
+			g.Edge(n, graph.End)
+		}
+		_, err := compile(t, g, newLedger(t), nil).Run(t.Context(), "t", state{})
+		var m *graph.MergeError
+		if !errors.As(err, &m) || m.Part != part || !strings.Contains(err.Error(), "does not fit") {
+			t.Error(part, err)
+		}
+	}
+	g := graph.New[state]("sum")
+	for _, n := range []string{"a", "b"} { // each takes away from what both began with
+		g.Node(n, func(_ context.Context, s *state) error { s.Unsigned -= 90; return nil })
+		g.Edge(graph.Start, n)
+		g.Edge(n, graph.End)
+	}
+	if out := must(compile(t, g, newLedger(t), nil).Run(t.Context(), "t", state{Unsigned: 200}))(t); out.State.Unsigned != 20 {
+		t.Fatal(out.State)
+	}
+}
