@@ -134,6 +134,9 @@ func (r *run[S]) park(ctx context.Context, ended []*outcome[S]) (*Result[S], err
 			}
 			return nil, r.fail(ctx, together(names), nil, err)
 		}
+		if done.Checkpoint.Status == posthouse.StatusReady {
+			return nil, r.retake(ctx) // the answer was there already
+		}
 		waiting = append(waiting, done.Gates...)
 	}
 	if !r.holds(waiting) {
@@ -162,6 +165,11 @@ func (r *run[S]) sleep(ctx context.Context, waiting []posthouse.Gate) error {
 	if err := engine.WaitUntil(ctx, r.app.ledger, first.ExpiresAt); err != nil {
 		return err
 	}
+	return r.retake(ctx)
+}
+
+// retake takes the step again, with what was decided since.
+func (r *run[S]) retake(ctx context.Context) error {
 	r.sess.Reread()
 	r.ran-- // the step is the same
 	return r.load(ctx)

@@ -15,7 +15,7 @@ type RunOptions struct {
 	Branch         string     // default main; for Replay the new branch, default fork-1, fork-2, ...
 	Run            string     // the run's id, a label on what it writes; default a new one. Run and Start with an id of your own happen once on a thread
 	RecursionLimit int        // steps that this call may take; default CompileOptions.RecursionLimit
-	By             string     // who sent the input, for its checkpoint
+	By             string     // who sent the input, for its checkpoint: on whose behalf the run acts, also when it is resumed
 	Durability     Durability // when its checkpoints become durable; default Sync
 	Coordination   string     // a label that groups threads, set with an input and kept; default the thread's own id
 
@@ -160,6 +160,9 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	if err := r.tell(EventInput); err != nil {
 		return nil, err
 	}
+	if r.opt.By != "" {
+		ctx = engine.WithPrincipal(ctx, r.opt.By)
+	}
 	return r.loop(ctx)
 }
 
@@ -191,7 +194,32 @@ func (r *run[S]) resume(ctx context.Context) (*Result[S], error) {
 			Hint: "run the thread with an input, or update it with UpdateOptions.Goto",
 		}
 	}
+	ctx, err := r.onBehalf(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return r.loop(ctx)
+}
+
+// onBehalf says whose request the run carries on: that of whoever gave the
+// thread its last input, unless the options name somebody.
+func (r *run[S]) onBehalf(ctx context.Context) (context.Context, error) {
+	switch {
+	case r.opt.By != "":
+		return engine.WithPrincipal(ctx, r.opt.By), nil
+	case engine.Principal(ctx) != "":
+		return ctx, nil
+	}
+	q := posthouse.Query{Thread: r.sess.Thread(), Kind: posthouse.KindInput, Descending: true, Limit: 1}
+	for h, err := range r.app.ledger.List(ctx, q) {
+		if err != nil {
+			return nil, err
+		}
+		if h.By != "" {
+			ctx = engine.WithPrincipal(ctx, h.By)
+		}
+	}
+	return ctx, nil
 }
 
 // loop takes steps until the branch parks or ends.

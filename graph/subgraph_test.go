@@ -198,7 +198,7 @@ func TestSubgraphsBesideEachOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		res, err := app.Resume(ctx, "t")
-		if err != nil || len(res.Waiting) != 1-i {
+		if want := []posthouse.Status{posthouse.StatusWaiting, posthouse.StatusDone}[i]; err != nil || len(res.Waiting) != 1-i || res.Status != want {
 			t.Fatal(i, res, err)
 		}
 	}

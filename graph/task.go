@@ -144,6 +144,12 @@ func endedWithin(err error) (end *innerEnd) {
 	return end
 }
 
+// of makes an outcome the task's, also if nothing came of it.
+func (o *outcome[S]) of(t *task[S]) *outcome[S] {
+	o.task = t
+	return o
+}
+
 func (o *outcome[S]) end(kind outcomeKind, err error) *outcome[S] {
 	o.kind, o.err = kind, err
 	return o

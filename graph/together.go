@@ -135,16 +135,26 @@ func (c *crew[S]) worker(ctx context.Context) {
 			return
 		}
 		t := c.todo[i]
-		o := r.perform(ctx, t, func(bool) (*live[S], error) { return r.live.branch(r.app.plan, t) })
-		if o.kind == taskDone {
-			if o.writes, o.err = o.live.writes(); o.err != nil {
-				o.kind = taskFailed
-			}
-		}
-		o.live = nil
+		o := r.apart(ctx, t)
 		r.tellEnd(o)
 		c.out <- o
 	}
+}
+
+// apart performs a task on a state of its own. A panic of a codec is the task's.
+func (r *run[S]) apart(ctx context.Context, t *task[S]) (o *outcome[S]) {
+	err := engine.Guard(func() (err error) {
+		o = r.perform(ctx, t, func(bool) (*live[S], error) { return r.live.branch(r.app.plan, t) })
+		if o.kind == taskDone {
+			o.writes, err = o.live.writes()
+		}
+		return err
+	})
+	if err != nil {
+		o = t.outcome.of(t).end(taskFailed, err)
+	}
+	o.live = nil
+	return o
 }
 
 // A doneJSON is the record of a completed task.
