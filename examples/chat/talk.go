@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/examples/internal/llm"
@@ -19,6 +20,7 @@ func (d *desk) talk(ctx context.Context, ledger *posthouse.Ledger, in io.Reader)
 	if err != nil {
 		return err
 	}
+	d = &desk{store: d.store, model: d.model, tools: d.tools, thread: d.thread, out: &shared{w: d.out}}
 	asked := make(chan *posthouse.Gate, 1) // the node asks one question at a time
 	session := gate.NewSession(&gate.SessionOptions{By: "you", Announce: func(q *posthouse.Gate) error {
 		asked <- q
@@ -50,4 +52,18 @@ func (d *desk) talk(ctx context.Context, ledger *posthouse.Ledger, in io.Reader)
 		}
 	}
 	return lines.Err()
+}
+
+// A shared writer is written to by the model's answer and by a question at
+// once.
+type shared struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write writes one piece after the other.
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
 }

@@ -101,7 +101,8 @@ func Run(ctx context.Context, path string, n int, args ...string) (out string, k
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = append(os.Environ(), envPath+"="+path, envAfter+"="+strconv.Itoa(n))
+	cmd.Env = append(os.Environ(), envPath+"="+path, envAfter+"="+strconv.Itoa(n),
+		"GORACE=atexit_sleep_ms=0") // the race detector would have each program linger for a second
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	printed, err := cmd.Output()
