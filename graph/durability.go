@@ -17,7 +17,7 @@ type Durability uint8
 // The modes, and what a crash loses.
 const (
 	Sync  Durability = iota // each checkpoint is durable before the next node runs. A crash loses the node that was running
-	Async                   // checkpoints are written behind the run, in order, at most MaxBehind of them; a step, a park and the end wait for them. A crash loses those nodes, too; they run again
+	Async                   // checkpoints are written behind the run, in order, at most MaxBehind of them; a step, a park and the end wait for them. A crash loses those nodes, too; they run again. As Sync in a stream and in subgraphs
 	Exit                    // one checkpoint when the run parks, fails or ends, and where it enters a subgraph that is kept. A crash loses the run, but for its steps: its nodes run again
 )
 

@@ -42,11 +42,12 @@ type merger struct {
 	fn    func(base reflect.Value, writes []reflect.Value) (reflect.Value, error)
 }
 
-// Merge has fn merge a field of the state, given by its Go name, when several
-// tasks of one step write it, or one: base is what they began with, writes is
-// what each left, in the order of the tasks, those that did not change it left
-// out. T is the field's type. fn must depend on nothing else; an error fails
-// the run with a [MergeError].
+// Merge has fn merge a field of the state, given by its Go name, that one or
+// more of a step's tasks wrote: base is what they began with, writes is what
+// each left, in the order of the tasks, those that did not change it left out.
+// T is the field's type. fn must depend on nothing else; an error fails the run
+// with a [MergeError]. As with the rules of tags, what a node leaves that is
+// alone in its step stands as it is: there is nothing to merge.
 func Merge[S, T any](g *Graph[S], field string, fn func(base T, writes []T) (T, error)) {
 	m := merger{field: field, typ: reflect.TypeFor[T]()}
 	if fn != nil {

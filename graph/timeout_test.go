@@ -1,0 +1,131 @@
+package graph_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/step"
+)
+
+// A node that takes too long, or shows no life, fails with what it took; signs
+// of life keep the second limit away and not the first.
+func TestTimeouts(t *testing.T) {
+	busy := func(ctx context.Context, beat bool) error {
+		for range 10 {
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			if beat {
+				graph.Heartbeat(ctx)
+			}
+		}
+		return nil
+	}
+	for _, c := range []struct {
+		name string
+		beat bool
+		opt  graph.NodeOptions
+		idle bool
+		ends bool
+	}{
+		{"in time", false, graph.NodeOptions{Timeout: 11 * time.Second}, false, true},
+		{"too long", false, graph.NodeOptions{Timeout: 5 * time.Second}, false, false},
+		{"too long, but alive", true, graph.NodeOptions{Timeout: 5 * time.Second, IdleTimeout: 2 * time.Second}, false, false},
+		{"no sign of life", false, graph.NodeOptions{IdleTimeout: 5 * time.Second}, true, false},
+		{"signs of life", true, graph.NodeOptions{IdleTimeout: 2 * time.Second}, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				app := compile(t, single(func(ctx context.Context, s *trail) error { s.N = 1; return busy(ctx, c.beat) }, c.opt), newLedger(t), nil)
+				out, err := app.Run(t.Context(), "t", trail{})
+				if c.ends {
+					if err != nil || out.State.N != 1 {
+						t.Fatal(out, err)
+					}
+					return
+				}
+				var e *graph.TimeoutError
+				if !errors.As(err, &e) || e.Idle != c.idle || e.After != 5*time.Second || e.Abandoned || !errors.Is(err, context.DeadlineExceeded) {
+					t.Fatal(err)
+				}
+				if s := must(app.State(t.Context(), "t"))(t); s.Status != posthouse.StatusFailed || s.State.N != 0 {
+					t.Fatalf("%+v", s)
+				}
+			})
+		})
+	}
+}
+
+// A node that blocks for ever is given up; the next attempt runs on the state
+// from before it, and nothing that the first still does is on record.
+func TestANodeThatBlocksForEverIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		let, over := make(chan struct{}), make(chan error, 1)
+		tries := 0
+		app := compile(t, single(func(ctx context.Context, s *trail) error {
+			if tries++; tries > 1 {
+				s.N++
+				return nil
+			}
+			s.N = 99
+			<-let // does not heed its context
+			s.N = 100
+			_, err := step.Do(ctx, "late", func(context.Context) (int, error) { return 1, nil })
+			over <- err
+			return nil
+		}, graph.NodeOptions{Timeout: time.Second, Retry: graph.Retry{Max: 1, Delay: -1}}), newLedger(t), nil)
+		out := must(app.Run(t.Context(), "t", trail{N: 1}))(t)
+		if out.State.N != 2 || tries != 2 {
+			t.Fatalf("%+v after %d tries", out.State, tries)
+		}
+		before := len(history(t, app, "t"))
+		close(let)
+		wantCode(t, <-over, posthouse.ErrClosed)
+		if s := must(app.State(t.Context(), "t"))(t); s.State.N != 2 || len(history(t, app, "t")) != before {
+			t.Fatalf("%+v", s)
+		}
+	})
+}
+
+// Without a retry the run fails, and says that the node was given up.
+func TestGivenUpIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		let := make(chan struct{})
+		defer close(let)
+		app := compile(t, single(func(context.Context, *trail) error { <-let; return nil }, graph.NodeOptions{Timeout: time.Second}), newLedger(t), nil)
+		_, err := app.Run(t.Context(), "t", trail{})
+		var e *graph.TimeoutError
+		if !errors.As(err, &e) || !e.Abandoned {
+			t.Fatal(err)
+		}
+	})
+}
+
+// What a node leaves behind has no say once it has returned.
+func TestStepsAfterTheNodeReturned(t *testing.T) {
+	let, over := make(chan struct{}), make(chan error, 2)
+	app := compile(t, single(func(ctx context.Context, _ *trail) error {
+		go func() {
+			<-let
+			_, err := step.Do(ctx, "late", func(context.Context) (int, error) { return 1, nil })
+			over <- err
+			_, err = ask(ctx, "late?")
+			over <- err
+		}()
+		return nil
+	}, graph.NodeOptions{}), newLedger(t), nil)
+	out := must(app.Run(t.Context(), "t", trail{}))(t)
+	close(let)
+	wantCode(t, <-over, posthouse.ErrClosed)
+	wantCode(t, <-over, posthouse.ErrClosed)
+	if out.Status != posthouse.StatusDone || len(history(t, app, "t")) != 2 {
+		t.Fatalf("%+v", out)
+	}
+}
