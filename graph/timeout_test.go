@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,9 +69,9 @@ func TestTimeouts(t *testing.T) {
 func TestANodeThatBlocksForEverIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		let, over := make(chan struct{}), make(chan error, 1)
-		tries := 0
+		var tries atomic.Int32
 		app := compile(t, single(func(ctx context.Context, s *trail) error {
-			if tries++; tries > 1 {
+			if tries.Add(1) > 1 {
 				s.N++
 				return nil
 			}
@@ -82,8 +83,8 @@ func TestANodeThatBlocksForEverIsGivenUp(t *testing.T) {
 			return nil
 		}, graph.NodeOptions{Timeout: time.Second, Retry: graph.Retry{Max: 1, Delay: -1}}), newLedger(t), nil)
 		out := must(app.Run(t.Context(), "t", trail{N: 1}))(t)
-		if out.State.N != 2 || tries != 2 {
-			t.Fatalf("%+v after %d tries", out.State, tries)
+		if out.State.N != 2 || tries.Load() != 2 {
+			t.Fatalf("%+v after %d tries", out.State, tries.Load())
 		}
 		before := len(history(t, app, "t"))
 		close(let)
