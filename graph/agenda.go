@@ -15,7 +15,7 @@ type agenda struct {
 	tasks    []target
 	arrived  map[string][]string // by the node of a join: the sources that completed
 	deferred []string            // nodes that run when there are no tasks left
-	renamed  map[string]string   // new names of nodes that the step has on record under their old ones
+	renamed  renames             // what the step has on record under old names
 
 	call string // of a subgraph: the execution that called it
 	step uint64 // and the steps it took in this call
@@ -34,7 +34,7 @@ type planJSON struct {
 	Call     string              `json:"call,omitempty"` // of a subgraph, whose tasks are always listed
 	Step     uint64              `json:"step,omitempty"`
 	Skipped  int                 `json:"skipped,omitempty"`
-	Renamed  map[string]string   `json:"renamed,omitempty"`
+	Renamed  renames             `json:"renamed,omitempty"`
 }
 
 type taskJSON struct {

@@ -56,14 +56,14 @@ const (
 	MismatchInput     MismatchKind = "input"     // what a task was sent does not decode into its input type, or has keys that the type lacks
 	MismatchJoin      MismatchKind = "join"      // a join, or a source that arrived at it, is gone; or nothing is left that it waits for
 	MismatchResult    MismatchKind = "result"    // a recorded result of a task writes what does not decode, or leads to a node that is gone
-	MismatchSubgraph  MismatchKind = "subgraph"  // a subgraph is gone
+	MismatchSubgraph  MismatchKind = "subgraph"  // a call of a subgraph has begun, and it is a plain node now or is kept elsewhere
 	MismatchMigration MismatchKind = "migration" // a migration failed
 )
 
 // A Mismatch is one thing that does not fit. It matches [posthouse.ErrInvalid].
 type Mismatch struct {
 	Kind MismatchKind
-	Name string // of the node or part
+	Name string // of the node or part; in a subgraph its path, as in "research/plan"
 	Text string // a sentence
 	Err  error  // the cause; may be nil
 }

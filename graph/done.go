@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // label tells the tasks of a step apart.
@@ -31,12 +30,12 @@ type finishedTask struct {
 }
 
 // readDone reads the record of a completed task.
-func (a *App[S]) readDone(data []byte, renamed map[string]string) (*finishedTask, error) {
+func (a *App[S]) readDone(data []byte, renamed renames) (*finishedTask, error) {
 	var d doneJSON
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, err
 	}
-	f := &finishedTask{parent: d.Parent}
+	f := &finishedTask{parent: each(d.Parent, func(name string) string { return renamed.node("../" + name) })}
 	for _, j := range d.Writes {
 		w := write{field: a.plan.part(j.Part), enc: j.Value, codec: posthouse.JSON.Name()}
 		if j.Codec != "" {
@@ -48,10 +47,11 @@ func (a *App[S]) readDone(data []byte, renamed map[string]string) (*finishedTask
 	}
 	for i := range d.Next {
 		t := d.Next[i].target()
-		t.node = cmp.Or(renamed[t.node], t.node)
+		t.node = renamed.node(t.node)
 		f.next = append(f.next, t)
 	}
 	for _, p := range d.Program {
+		p.Name = renamed.part(p.Name)
 		f.program = append(f.program, posthouse.Part(p))
 	}
 	return f, nil
@@ -61,31 +61,59 @@ func (a *App[S]) readDone(data []byte, renamed map[string]string) (*finishedTask
 // did not. latest says that h is its branch's head: otherwise only what was on
 // record when it was made counts.
 func (a *App[S]) finished(ctx context.Context, h *posthouse.Header, g *agenda, latest bool) (done []*finishedTask, err error) {
-	if len(g.tasks) == 0 || len(g.tasks) == 1 && g.tasks[0].input == nil {
+	if g.isAlone() {
 		return nil, nil
 	}
-	all, err := a.ledger.Executions(ctx, h)
-	if err != nil {
+	p := &progress{head: h, latest: latest}
+	if p.all, err = a.ledger.Executions(ctx, h); err != nil {
 		return nil, err
 	}
+	return a.finishedOf(p, g)
+}
+
+// isAlone reports whether no task is to run beside others.
+func (g *agenda) isAlone() bool {
+	return len(g.tasks) == 0 || len(g.tasks) == 1 && g.tasks[0].input == nil
+}
+
+// A progress is what is on record of tasks behind a checkpoint.
+type progress struct {
+	head   *posthouse.Header
+	latest bool // it is its branch's head
+	all    map[string]*posthouse.Execution
+}
+
+// step returns a record of a task of an agenda, nil if there is none.
+func (p *progress) step(g *agenda, i int, name string) *posthouse.Step {
+	t := &g.tasks[i]
+	key := g.key(p.head.Step, t.label(cmp.Or(t.was, t.node), i))
+	x := p.all[key.String()]
+	if x == nil {
+		return nil
+	}
+	for j := range x.Steps {
+		if s := &x.Steps[j]; s.Name == name && (p.latest || s.Seq <= p.head.Seq) {
+			return &s.Step
+		}
+	}
+	return nil
+}
+
+func (a *App[S]) finishedOf(p *progress, g *agenda) (done []*finishedTask, err error) {
+	if g.isAlone() {
+		return nil, nil
+	}
 	for i := range g.tasks {
-		t := &g.tasks[i]
-		key := engine.TaskKey{Step: h.Step + 1, Skipped: g.skipped, Label: t.label(cmp.Or(t.was, t.node), i)}
-		x := all[key.String()]
-		if x == nil {
+		s := p.step(g, i, recordDone)
+		if s == nil {
 			continue
 		}
-		for j := range x.Steps {
-			if s := &x.Steps[j]; s.Name == recordDone && (latest || s.Seq <= h.Seq) {
-				d, err := a.readDone(s.Value.Data, g.renamed)
-				if err != nil {
-					return nil, err
-				}
-				d.target, d.index = g.tasks[i], i
-				done = append(done, d)
-				break
-			}
+		d, err := a.readDone(s.Value.Data, g.renamed)
+		if err != nil {
+			return nil, err
 		}
+		d.target, d.index = g.tasks[i], i
+		done = append(done, d)
 	}
 	return done, nil
 }

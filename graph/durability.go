@@ -136,10 +136,15 @@ func joinParts(old, new []posthouse.Part) []posthouse.Part {
 // key names a task's execution: by the step it makes, and how many steps before
 // it made no checkpoint.
 func (r *run[S]) key(label string) engine.TaskKey {
-	if r.nest != nil {
-		return engine.TaskKey{Full: r.nest.call + ">" + strconv.FormatUint(r.agenda.step+1, 10) + "/" + label}
+	return r.agenda.key(r.step, label)
+}
+
+// key is that of a task behind a step, which a subgraph counts by itself.
+func (g *agenda) key(step uint64, label string) engine.TaskKey {
+	if g.call != "" {
+		return engine.TaskKey{Full: g.call + ">" + strconv.FormatUint(g.step+1, 10) + "/" + label}
 	}
-	return engine.TaskKey{Step: r.step + 1, Skipped: r.agenda.skipped, Label: label}
+	return engine.TaskKey{Step: step + 1, Skipped: g.skipped, Label: label}
 }
 
 // reload makes the live state what it was before the step, once an attempt has

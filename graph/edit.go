@@ -16,6 +16,7 @@ type edit[S any] struct {
 	opt      UpdateOptions
 	live     *live[S]
 	state    posthouse.State // what live was decoded from
+	program  posthouse.State // what goes with it
 	migrated bool            // it is not what is on record
 	as       []nodeTask      // what it is made as
 	done     []*finishedTask // what else counts as completed
@@ -65,7 +66,7 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 	if e := t.err(a.name, a.fingerprint, false); e != nil {
 		return nil, e
 	}
-	e := &edit[S]{app: a, base: base, opt: o, as: as, state: t.state, agenda: t.agenda, migrated: len(t.used) > 0}
+	e := &edit[S]{app: a, base: base, opt: o, as: as, state: t.state, program: t.program, agenda: t.agenda, migrated: len(t.used) > 0}
 	if err := e.decode(); err != nil {
 		return nil, err
 	}
@@ -231,10 +232,10 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	if changed {
 		c.Program = append(c.Program, p)
 	}
+	c.Program = append(c.Program, partsChange(e.base.Program, without(e.program, &g))...)
 	for _, d := range e.done {
-		c.Program = append(c.Program, d.program...)
+		c.Program = joinParts(c.Program, d.program)
 	}
-	c.Program = append(c.Program, e.strays(&g, c.Program)...)
 	e.agenda = g
 	if c.Parts, err = a.plan.write(a.codec, reflect.ValueOf(e.live.state).Elem()); err != nil || !e.migrated {
 		return c, err
@@ -253,12 +254,4 @@ func overlay(s posthouse.State, parts []posthouse.Part) posthouse.State {
 		s[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
 	}
 	return s
-}
-
-// strays drops the plans of subgraphs that nobody will go on with, but for those
-// that the change names already.
-func (e *edit[S]) strays(g *agenda, named []posthouse.Part) []posthouse.Part {
-	return slices.DeleteFunc(strays(e.base.Program, g), func(p posthouse.Part) bool {
-		return slices.ContainsFunc(named, func(q posthouse.Part) bool { return q.Name == p.Name })
-	})
 }

@@ -71,6 +71,9 @@ func (g *Graph[S]) alias(from, to string) {
 }
 
 func each(names []string, f func(string) string) []string {
+	if names == nil {
+		return nil
+	}
 	out := make([]string, len(names))
 	for i, n := range names {
 		out[i] = f(n)

@@ -1,8 +1,8 @@
 package graph
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -19,8 +19,11 @@ import (
 type Migration struct {
 	From string // the fingerprint that it begins at, see [App.Fingerprint]; "": any
 
-	// Nodes are new names of nodes, by the old ones. A renamed node keeps what it
-	// has on record: steps, attempts, open and decided gates.
+	// Nodes are new names of nodes, by the old ones; of a node in a subgraph by its
+	// old path, as in "research/plan": "outline". A renamed node keeps what it has
+	// on record: steps, attempts, open and decided gates, and of a subgraph its
+	// state and where it stands. A call that has begun in a thread of its own goes
+	// on in that thread, later ones are in threads of the new name.
 	Nodes map[string]string
 
 	// Parts returns the state in its new shape; parts that it leaves out are
@@ -28,8 +31,8 @@ type Migration struct {
 	// called again whenever an old checkpoint is read.
 	Parts func(old posthouse.State) (posthouse.State, error)
 
-	// Inputs returns in its new shape what a task, told by the name it has now,
-	// was sent. It must not change the bytes it is given.
+	// Inputs returns in its new shape what a task, told by the name or path it has
+	// now, was sent. It must not change the bytes it is given.
 	Inputs func(node string, in posthouse.Value) (posthouse.Value, error)
 }
 
@@ -48,18 +51,44 @@ func (a *App[S]) migrationsFrom(fingerprint string) []Migration {
 	return a.migrations[at:]
 }
 
-// rename returns a node's name behind migrations. Names of several nodes that
-// made a checkpoint together are joined by a plus.
+// rename returns who made a checkpoint, behind migrations: a node's path, or
+// those of several nodes that made it together, joined by a plus.
 func rename(ms []Migration, name string) string {
-	names := strings.Split(name, "+")
-	for _, m := range ms {
-		for i, n := range names {
-			if to, ok := m.Nodes[n]; ok {
-				names[i] = to
-			}
-		}
+	within, last := splitPath(name)
+	names := strings.Split(last, "+")
+	for i, n := range names {
+		names[i] = renameIn(ms, within, n)
 	}
-	return strings.Join(names, "+")
+	return renamePath(ms, within) + strings.Join(names, "+")
+}
+
+// splitPath cuts a path before its last name. The first piece keeps its slash.
+func splitPath(path string) (within, name string) {
+	i := strings.LastIndexByte(path, '/') + 1
+	return path[:i], path[i:]
+}
+
+// renameIn returns the new name of a node at an old place, which is "" or ends
+// with a slash.
+func renameIn(ms []Migration, within, name string) string {
+	_, name = splitPath(renamePath(ms, within+name))
+	return name
+}
+
+// renamePath returns a path behind migrations.
+func renamePath(ms []Migration, path string) string {
+	for i := range ms {
+		var now []string
+		old := strings.Split(path, "/")
+		for j, name := range old {
+			if to, ok := ms[i].Nodes[strings.Join(old[:j+1], "/")]; ok {
+				name = to
+			}
+			now = append(now, name)
+		}
+		path = strings.Join(now, "/")
+	}
+	return path
 }
 
 // migrateParts returns a checkpoint's state behind migrations.
@@ -89,58 +118,107 @@ func (a *App[S]) current(c *posthouse.Checkpoint) (*posthouse.Checkpoint, error)
 	return &posthouse.Checkpoint{Header: c.Header, State: s, Metadata: c.Metadata, Program: c.Program}, nil
 }
 
-// migrate renames what an agenda names.
-func (g *agenda) migrate(ms []Migration) error {
+// migrate renames what an agenda names. within is the old path of the subgraph
+// that it is of, with a slash behind it, or "".
+func (g *agenda) migrate(ms []Migration, within string) error {
+	now := func(name string) string { return renameIn(ms, within, name) }
 	for i := range g.tasks {
 		t := &g.tasks[i]
 		old := t.node
-		if t.node = rename(ms, old); t.node != old && t.was == "" {
+		if t.node = now(old); t.node != old && t.was == "" {
 			t.was = old
 		}
 	}
-	if err := g.migrateInputs(ms); err != nil {
+	if err := g.migrateInputs(ms, renamePath(ms, within)); err != nil {
 		return err
 	}
 	arrived := g.arrived
 	g.arrived = make(map[string][]string, len(arrived))
 	for to, from := range arrived {
-		for i := range from {
-			from[i] = rename(ms, from[i])
-		}
-		g.arrived[rename(ms, to)] = from
+		g.arrived[now(to)] = each(from, now)
 	}
-	for i := range g.deferred {
-		g.deferred[i] = rename(ms, g.deferred[i])
-	}
-	renamed := maps.Clone(g.renamed)
-	for old, name := range renamed {
-		renamed[old] = rename(ms, name)
-	}
-	for i := range ms {
-		for old := range ms[i].Nodes {
-			if _, ok := renamed[old]; !ok {
-				if renamed == nil {
-					renamed = map[string]string{}
-				}
-				renamed[old] = rename(ms[i:], old)
-			}
-		}
-	}
-	g.renamed = renamed
+	g.deferred = each(g.deferred, now)
+	g.renamed = g.renamed.migrate(ms, within)
 	return nil
 }
 
-func (g *agenda) migrateInputs(ms []Migration) error {
+// renames are new names of what a step has on record under old ones: of nodes,
+// of nodes of the graph around behind "../", and of paths behind "/".
+type renames map[string]string
+
+func (r renames) migrate(ms []Migration, within string) renames {
+	all := renames{}
+	around, _ := splitPath(strings.TrimSuffix(within, "/"))
+	for old, name := range r {
+		switch {
+		case strings.HasPrefix(old, "/"):
+			all[old] = renamePath(ms, name)
+		case strings.HasPrefix(old, "../"):
+			all[old] = renameIn(ms, around, name)
+		default:
+			all[old] = renameIn(ms, within, name)
+		}
+	}
+	add := func(old, name string) {
+		if _, ok := all[old]; !ok {
+			all[old] = name
+		}
+	}
+	for i := range ms {
+		for path := range ms[i].Nodes {
+			now := renamePath(ms[i:], path)
+			at, old := splitPath(path)
+			_, name := splitPath(now)
+			add("/"+path, now)
+			if at == renamePath(ms[:i], within) {
+				add(old, name)
+			}
+			if within != "" && at == renamePath(ms[:i], around) {
+				add("../"+old, name)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// node returns what a node on record is called now.
+func (r renames) node(old string) string { return cmp.Or(r[old], old) }
+
+// part returns what a subgraph's part on record is called now.
+func (r renames) part(old string) string {
+	path, kind := strings.CutPrefix(old, subPart)
+	prefix, rest := subPart, ""
+	if kind {
+		within, name := splitPath(path)
+		path, rest = strings.TrimSuffix(within, "/"), "/"+name
+	} else if path, kind = strings.CutPrefix(old, planPart+"/"); kind {
+		prefix = planPart + "/"
+	} else {
+		return old
+	}
+	for at := len(path); at > 0; at = strings.LastIndexByte(path[:at], '/') {
+		if now, ok := r["/"+path[:at]]; ok {
+			return prefix + now + path[at:] + rest
+		}
+	}
+	return old
+}
+
+func (g *agenda) migrateInputs(ms []Migration, within string) error {
 	for i := range g.tasks {
 		t := &g.tasks[i]
 		for j := range ms {
 			if t.input == nil || ms[j].Inputs == nil {
 				continue
 			}
-			v, err := guarded(func() (posthouse.Value, error) { return ms[j].Inputs(t.node, *t.input) })
+			v, err := guarded(func() (posthouse.Value, error) { return ms[j].Inputs(within+t.node, *t.input) })
 			if err != nil {
 				return &Mismatch{
-					Kind: MismatchMigration, Name: t.node, Text: fmt.Sprintf("migration %d of the input of task %q failed", j+1, t.node), Err: err,
+					Kind: MismatchMigration, Name: within + t.node, Err: err,
+					Text: fmt.Sprintf("migration %d of the input of task %q failed", j+1, within+t.node),
 				}
 			}
 			t.input = &v

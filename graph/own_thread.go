@@ -41,7 +41,7 @@ func (in *inner[S, T]) ownThread(r *run[S], o *outcome[S]) string {
 	if b := r.sess.Branch(); b != posthouse.MainBranch {
 		name += ":" + b
 	}
-	if name += "." + r.within(o.task.label()); in.opt.Lifetime == PerCall {
+	if name += "." + calledAs(o.task.key.String()); in.opt.Lifetime == PerCall {
 		name += "." + o.task.key.String()
 	}
 	id := fmt.Appendf(nil, "%q %q %d %d %q", r.sess.Thread(), r.sess.Branch(), r.sess.Head().Generation, in.opt.Lifetime, name)
@@ -54,6 +54,16 @@ func (in *inner[S, T]) ownThread(r *run[S], o *outcome[S]) string {
 		return c
 	}, name)
 	return name[:min(len(name), posthouse.MaxID-len(end))] + end
+}
+
+// calledAs returns the path of an execution, by the names that its steps began
+// with: as in "research/deep" of "3/research>1/deep".
+func calledAs(key string) string {
+	calls := strings.Split(key, ">")
+	for i, c := range calls {
+		_, calls[i], _ = strings.Cut(c, "/")
+	}
+	return strings.Join(calls, "/")
 }
 
 // callThread runs the subgraph in a thread of its own, or goes on with it.

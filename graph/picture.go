@@ -117,11 +117,11 @@ func (a *App[S]) marks(ctx context.Context, o *PictureOptions) (map[string]Mark,
 			return nil, err
 		}
 		for i := range in.tasks {
-			marks[unlabelled(path)+"/"+in.tasks[i].node] = at
+			marks[renamePath(ms, unlabelled(path)+"/"+in.tasks[i].node)] = at
 		}
 	}
 	if mark := map[posthouse.Status]Mark{posthouse.StatusWaiting: MarkWaiting, posthouse.StatusFailed: MarkFailed}[c.Status]; mark != MarkNone {
-		for _, n := range strings.Split(rename(ms, c.Node), "+") {
+		for _, n := range pathsOf(ms, c.Node) {
 			marks[n] = mark
 		}
 	}
@@ -140,15 +140,18 @@ func (a *App[S]) markDone(ctx context.Context, c *posthouse.Checkpoint, ms []Mig
 	for h := &c.Header; h != nil && h.Kind != posthouse.KindInput; h = line[h.Parent] {
 		switch h.Kind {
 		case posthouse.KindNode, posthouse.KindUpdate, posthouse.KindInner:
-			for _, n := range strings.Split(rename(ms, h.Node), "+") {
-				if h.Kind == posthouse.KindInner {
-					n = unlabelled(n)
-				}
+			for _, n := range pathsOf(ms, h.Node) {
 				marks[n] = cmp.Or(marks[n], MarkDone)
 			}
 		}
 	}
 	return nil
+}
+
+// pathsOf returns the nodes that made a checkpoint, behind migrations.
+func pathsOf(ms []Migration, node string) []string {
+	within, names := splitPath(unlabelled(node))
+	return each(strings.Split(names, "+"), func(name string) string { return renamePath(ms, within+name) })
 }
 
 // unlabelled returns a path without the numbers of tasks, as in "fetch#2/get".

@@ -33,6 +33,11 @@ type SubOptions[S, T any] struct {
 	// runner needs what [App.Programs] returns. Not with Unkept.
 	OwnThread bool
 
+	// Migrations are, with OwnThread, from earlier versions of the subgraph: its
+	// threads are taken over by themselves. Compile the subgraph alone for an
+	// [App.Check] of them. Without, the graph around has the Migrations.
+	Migrations []Migration
+
 	Node NodeOptions // of the node that calls it
 }
 
@@ -64,6 +69,8 @@ type subgraph[S any] interface {
 	programs() []posthouse.Program
 	stops() bool
 	kept() bool
+	apart() bool
+	misfits(t *takeover, path string, stands bool) error
 }
 
 type inner[S, T any] struct {
@@ -81,11 +88,13 @@ func (in *inner[S, T]) compile(l *posthouse.Ledger, o *CompileOptions) (subgraph
 		return nil, fmt.Errorf("its Lifetime %d is unknown", in.opt.Lifetime)
 	case in.opt.OwnThread && in.opt.Lifetime == Unkept:
 		return nil, errors.New("it has a thread of its own, and so is kept")
+	case len(in.opt.Migrations) > 0 && !in.opt.OwnThread:
+		return nil, errors.New("it has Migrations and no thread of its own: give them to the graph around it")
 	case slices.Contains(o.inside, any(in.graph)):
 		return nil, errors.New("it is within itself")
 	}
 	own := *o
-	own.InterruptBefore, own.InterruptAfter, own.Migrations = nil, nil, nil
+	own.InterruptBefore, own.InterruptAfter, own.Migrations = nil, nil, slices.Clone(in.opt.Migrations)
 	c := *in
 	var err error
 	if c.app, err = in.graph.Compile(l, &own); err == nil && in.opt.Lifetime == Unkept && c.app.stops() {

@@ -13,12 +13,14 @@ import (
 
 // A takeover is a checkpoint of another version as this one has it.
 type takeover struct {
-	from   *posthouse.Checkpoint
-	state  posthouse.State
-	agenda agenda
-	used   []Migration
-	misfit []*Mismatch // of the state
-	tasks  []*Mismatch // of what is to run
+	from     *posthouse.Checkpoint
+	state    posthouse.State
+	program  posthouse.State // as migrated, but for the agenda's part
+	agenda   agenda
+	used     []Migration
+	progress progress
+	misfit   []*Mismatch // of the state
+	tasks    []*Mismatch // of what is to run
 }
 
 // err returns why the checkpoint cannot be taken over; pending says that what
@@ -40,7 +42,8 @@ func (t *takeover) err(graph, to string, pending bool) *ChangedError {
 // takeOver migrates a checkpoint in memory and notes what does not fit. head
 // says that it is its branch's head.
 func (a *App[S]) takeOver(ctx context.Context, c *posthouse.Checkpoint, head bool) (*takeover, error) {
-	t := &takeover{from: c, state: c.State, used: a.migrationsFrom(c.Fingerprint)}
+	t := &takeover{from: c, state: c.State, program: c.Program, used: a.migrationsFrom(c.Fingerprint)}
+	t.progress = progress{head: &c.Header, latest: head}
 	var err error
 	if t.agenda, err = readAgenda(c.Next, c.Program, planPart); err != nil {
 		return nil, err
@@ -54,14 +57,28 @@ func (a *App[S]) takeOver(ctx context.Context, c *posthouse.Checkpoint, head boo
 		return nil, err
 	}
 	if len(t.used) > 0 {
-		if err := t.agenda.migrate(t.used); err != nil && !t.note(err) {
+		if err := t.agenda.migrate(t.used, ""); err != nil && !t.note(err) {
+			return nil, err
+		}
+		if err := t.migrateProgram(); err != nil && !t.note(err) {
 			return nil, err
 		}
 	}
-	t.tasks = a.agendaMisfits(&t.agenda)
-	results, err := a.resultMisfits(ctx, t, head)
-	t.tasks = append(t.tasks, results...)
-	return t, err
+	if len(t.agenda.tasks) > 0 {
+		if t.progress.all, err = a.ledger.Executions(ctx, &c.Header); err != nil {
+			return nil, err
+		}
+	}
+	if t.tasks, err = a.pendingMisfits(t, &t.agenda); err != nil {
+		return nil, err
+	}
+	return t, a.innerMisfits(t, "", &t.agenda)
+}
+
+// pendingMisfits looks at an agenda and at what its tasks have on record.
+func (a *App[S]) pendingMisfits(t *takeover, g *agenda) ([]*Mismatch, error) {
+	done, err := a.finishedOf(&t.progress, g)
+	return append(a.agendaMisfits(g), a.resultMisfits(done)...), err
 }
 
 // note takes an error that is a mismatch.
@@ -90,8 +107,9 @@ func (a *App[S]) takeoverDraft(ctx context.Context, t *takeover) (*posthouse.Dra
 		Parent: c.ID, Kind: posthouse.KindMigrate, Status: b.Status, Graph: a.name, Fingerprint: a.fingerprint,
 		Node: rename(t.used, c.Node), Error: c.Error, Next: a.names(&t.agenda), State: t.state,
 	}}
+	d.Checkpoint.Program = t.programChange()
 	if changed {
-		d.Checkpoint.Program = []posthouse.Part{p}
+		d.Checkpoint.Program = append(d.Checkpoint.Program, p)
 	}
 	return d, nil
 }
@@ -225,11 +243,7 @@ func (a *App[S]) taskMisfit(kind MismatchKind, what string, t *target) *Mismatch
 
 // resultMisfits looks at results of the step that are on record, of tasks that
 // completed beside others.
-func (a *App[S]) resultMisfits(ctx context.Context, t *takeover, head bool) (bad []*Mismatch, err error) {
-	done, err := a.finished(ctx, &t.from.Header, &t.agenda, head)
-	if err != nil {
-		return nil, err
-	}
+func (a *App[S]) resultMisfits(done []*finishedTask) (bad []*Mismatch) {
 	for _, d := range done {
 		for _, w := range d.writes {
 			if err := unmarshal(a.codec, posthouse.Value{Codec: w.codec, Data: w.enc}, w.field.zero()); err != nil {
@@ -245,5 +259,5 @@ func (a *App[S]) resultMisfits(ctx context.Context, t *takeover, head bool) (bad
 			}
 		}
 	}
-	return bad, nil
+	return bad
 }

@@ -1,0 +1,154 @@
+package graph
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// migrateProgram renames the parts in which subgraphs keep their state and where
+// they stand, and what the latter name.
+func (t *takeover) migrateProgram() error {
+	now := posthouse.State{}
+	for _, name := range sortedKeys(t.from.Program) {
+		v := t.from.Program[name]
+		if path, ok := strings.CutPrefix(name, planPart+"/"); ok {
+			g, err := readAgenda(nil, t.from.Program, name)
+			if err == nil {
+				err = g.migrate(t.used, path+"/")
+			}
+			if err == nil {
+				v.Data, err = g.encode()
+			}
+			if err != nil {
+				return err
+			}
+			name = planPart + "/" + renamePath(t.used, path)
+		} else if path, ok := strings.CutPrefix(name, subPart); ok {
+			within, part := splitPath(path)
+			name = subPart + renamePath(t.used, within) + part
+		}
+		if _, taken := now[name]; taken {
+			return &Mismatch{Kind: MismatchMigration, Name: name, Text: "two parts of subgraphs would both be " + strconv.Quote(name)}
+		}
+		now[name] = v
+	}
+	t.program = now
+	return nil
+}
+
+// programChange returns what makes the program's parts on record the migrated
+// ones, but for the agenda's.
+func (t *takeover) programChange() []posthouse.Part { return partsChange(t.from.Program, t.program) }
+
+func partsChange(from, to posthouse.State) (parts []posthouse.Part) {
+	for _, name := range sortedKeys(from) {
+		if _, stays := to[name]; !stays && name != planPart {
+			parts = append(parts, posthouse.Part{Name: name, Drop: true})
+		}
+	}
+	for _, name := range sortedKeys(to) {
+		v, old := to[name], from[name]
+		if name != planPart && (v.Codec != old.Codec || !bytes.Equal(v.Data, old.Data)) {
+			parts = append(parts, posthouse.Part{Name: name, Codec: v.Codec, Data: v.Data})
+		}
+	}
+	return parts
+}
+
+// innerMisfits notes what subgraphs have on record and this graph, at a path,
+// cannot go on with.
+func (a *App[S]) innerMisfits(t *takeover, within string, g *agenda) error {
+	for _, n := range a.order {
+		i := slices.IndexFunc(g.tasks, func(x target) bool { return x.node == n.name })
+		_, stands := t.program[planPart+"/"+within+n.name]
+		stands = stands && i >= 0
+		if n.sub == nil {
+			if stands {
+				t.replaced(within+n.name, "and it is a plain node now")
+			}
+		} else if err := n.sub.misfits(t, within+n.name, stands); err != nil {
+			return err
+		}
+		if i < 0 || n.sub != nil && n.sub.apart() {
+			continue
+		}
+		if s := t.progress.step(g, i, recordChild); s != nil {
+			var c childJSON
+			if err := json.Unmarshal(s.Value.Data, &c); err != nil {
+				return err
+			}
+			t.replaced(within+n.name, "in thread "+strconv.Quote(c.Thread)+", and it has no thread of its own now")
+		}
+	}
+	return nil
+}
+
+// replaced notes that a call of a subgraph has begun of what is none any more,
+// or is kept elsewhere.
+func (t *takeover) replaced(path, how string) {
+	t.tasks = append(t.tasks, &Mismatch{
+		Kind: MismatchSubgraph, Name: path, Text: "a call of subgraph " + strconv.Quote(path) + " has begun, " + how,
+	})
+}
+
+// apart reports whether the subgraph runs in a thread of its own.
+func (in *inner[S, T]) apart() bool { return in.opt.OwnThread }
+
+// misfits notes what the subgraph has on record and cannot go on with. stands
+// says that a call has begun.
+func (in *inner[S, T]) misfits(t *takeover, path string, stands bool) (err error) {
+	own, kept := in.opt.OwnThread, in.opt.Lifetime != Unkept
+	switch {
+	case stands && own:
+		t.replaced(path, "and it has a thread of its own now")
+		return nil
+	case stands && !kept:
+		t.replaced(path, "and it is not kept now")
+		return nil
+	case own, !kept, !stands && in.opt.Lifetime != PerThread:
+		return nil // nothing of it is taken up
+	}
+	var g agenda
+	if stands {
+		if g, err = readAgenda(nil, t.program, planPart+"/"+path); err != nil {
+			return err
+		}
+		bad, err := in.app.pendingMisfits(t, &g)
+		if err != nil {
+			return err
+		}
+		t.tasks = append(t.tasks, inside(path, bad)...)
+	}
+	state := innerState(&posthouse.Checkpoint{Program: t.program}, (&nest{path: path}).prefix()).State
+	bad := inside(path, in.app.plan.misfits(in.app.codec, state))
+	if in.opt.Lifetime == PerThread { // the next call takes it up, too
+		t.misfit = append(t.misfit, bad...)
+	} else {
+		t.tasks = append(t.tasks, bad...)
+	}
+	return in.app.innerMisfits(t, path+"/", &g)
+}
+
+// inside says of mismatches which subgraph they are in.
+func inside(path string, bad []*Mismatch) []*Mismatch {
+	for _, m := range bad {
+		m.Name, m.Text = path+"/"+m.Name, "in subgraph "+strconv.Quote(path)+": "+m.Text
+	}
+	return bad
+}
+
+// without returns a program without the plans of subgraphs that nobody will go
+// on with.
+func without(program posthouse.State, g *agenda) posthouse.State {
+	program = maps.Clone(program)
+	for _, p := range strays(program, g) {
+		delete(program, p.Name)
+	}
+	return program
+}
