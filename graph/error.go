@@ -27,9 +27,11 @@ func (p *Problems) Error() string {
 // Is matches [posthouse.ErrInvalid].
 func (p *Problems) Is(target error) bool { return target == posthouse.ErrInvalid }
 
-// A NodeError is the failure of a node. The thread has a checkpoint of status
-// failed with the state from before the node; resuming runs the node again.
-// Unwrap returns what the node returned, or a panic as an error.
+// A NodeError is the failure of a node; of several that failed in one step it
+// names all, as in "fetch+parse", and Unwrap leads to each. The thread has a
+// checkpoint of status failed with the state from before the node; resuming
+// runs the node again. Unwrap returns what the node returned, or a panic as an
+// error.
 type NodeError struct {
 	Graph, Thread, Branch, Node string
 	Checkpoint                  posthouse.ID // the failed one; "" if it could not be committed

@@ -270,3 +270,20 @@ func TestSend(t *testing.T) {
 		t.Fatal(steps, "checkpoints")
 	}
 }
+
+// Of several tasks that fail in one step, none is passed over.
+func TestEveryFailureIsTold(t *testing.T) {
+	one, two := errors.New("one"), errors.New("two")
+	app := fanned(t, newLedger(t), func(context.Context, *fan) error { return one }, func(context.Context, *fan) error { return two },
+		&graph.CompileOptions{Concurrency: 2})
+	for range 20 {
+		_, err := app.Run(t.Context(), "t", fan{})
+		if !errors.Is(err, one) && !errors.Is(err, two) {
+			t.Fatal(err)
+		}
+		var n *graph.NodeError
+		if errors.As(err, &n); n.Node == "a+b" && !(errors.Is(err, one) && errors.Is(err, two)) {
+			t.Fatal(err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,12 +14,13 @@ import (
 // settle ends a step in which not every task completed, and returns nothing if
 // all of them did: a failure comes before a wait.
 func (r *run[S]) settle(ctx context.Context, ended []*outcome[S]) (*Result[S], error) {
-	var failed, stopped *outcome[S]
+	var failed []*outcome[S]
+	var stopped *outcome[S]
 	waits, halts, idle := false, false, false
 	for _, o := range ended {
 		switch {
-		case o.kind == taskFailed && failed == nil:
-			failed = o
+		case o.kind == taskFailed:
+			failed = append(failed, o)
 		case o.kind == taskStopped && (stopped == nil || errors.Is(stopped.err, errSibling)):
 			stopped = o
 		case o.kind == taskWaits:
@@ -36,9 +38,9 @@ func (r *run[S]) settle(ctx context.Context, ended []*outcome[S]) (*Result[S], e
 			err = stopped.err
 		}
 		return nil, r.broken(err)
-	case failed != nil:
+	case len(failed) > 0:
 		held, _ := r.rest(ended)
-		return nil, r.fail(ctx, failed.task.node.name, held, failed.err)
+		return nil, r.fail(ctx, together(failed), held, causes(failed))
 	case stopped != nil:
 		held, _ := r.rest(ended)
 		return nil, r.cancelled(ctx, held, stopped.err)
@@ -56,6 +58,18 @@ func (r *run[S]) settle(ctx context.Context, ended []*outcome[S]) (*Result[S], e
 		return r.finish(EventPark, *r.live.state, nil), nil
 	}
 	return nil, nil
+}
+
+// causes returns why tasks failed: one error, or all of them with their nodes.
+func causes[S any](failed []*outcome[S]) error {
+	if len(failed) == 1 {
+		return failed[0].err
+	}
+	errs := make([]error, len(failed))
+	for i, o := range failed {
+		errs[i] = fmt.Errorf("%s: %w", o.task.label(), o.err)
+	}
+	return errors.Join(errs...)
 }
 
 // halt stops a run at a static interrupt inside a subgraph.
