@@ -169,7 +169,7 @@ func (e *edit[S]) next() (agenda, error) {
 	switch {
 	case o.Goto != "":
 		next, ok := a.to[a.real(o.Goto)]
-		if !ok || len(next) == 1 && a.nodes[o.Goto].input != nil {
+		if !ok || len(next) == 1 && a.nodes[next[0].node].input != nil {
 			return agenda{}, invalid("Goto", "%q is not a node of graph %q that runs without an input", o.Goto, a.name)
 		}
 		return agenda{tasks: next}, nil

@@ -69,6 +69,11 @@ func TestInline(t *testing.T) {
 			t.Error("a checkpoint of", s.Node)
 		}
 	}
+	for _, to := range []string{"mid", "mid.end", "mid.deep"} {
+		if _, err := app.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: to}); err != nil {
+			t.Error(to, err)
+		}
+	}
 	stop := compile(t, g, newLedger(t), &graph.CompileOptions{InterruptBefore: []string{"mid.deep", "mid.b"}})
 	out, err := stop.Run(t.Context(), "t", state{})
 	for _, want := range []string{"mid.b", "mid.deep.start"} {
