@@ -49,9 +49,9 @@ func TestOwnThreadOfACallerThatBeginsAnew(t *testing.T) {
 func TestNamesOfOwnThreads(t *testing.T) {
 	l := newLedger(t)
 	app := echoing(t, l, graph.PerCall)
-	out := must(app.Run(t.Context(), "t", outerState{Topic: "main"}))(t)
+	must(app.Run(t.Context(), "t", outerState{Topic: "main"}))(t)
 	side := must(app.Fork(t.Context(), history(t, app, "t")[1].ID, func(s *outerState) { s.Topic = "side" }, graph.ForkOptions{Branch: "b"}))(t)
-	out = must(app.Resume(t.Context(), "t", graph.RunOptions{Branch: side.Branch}))(t)
+	out := must(app.Resume(t.Context(), "t", graph.RunOptions{Branch: side.Branch}))(t)
 	wantList(t, "the branch", out.State.Log, "side")
 	out = must(app.Run(t.Context(), "t:b", outerState{Topic: "other"}))(t)
 	wantList(t, "the thread", out.State.Log, "other")
