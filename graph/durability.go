@@ -9,9 +9,10 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A Durability says when a run's checkpoints become durable. Steps
-// (step.Do) are on record before they return in every mode, and questions
-// before the run returns.
+// A Durability says when a run's checkpoints become durable. A run that is
+// cancelled ([posthouse.Ledger.Cancel]) ends on record at once: it loses what a
+// crash would. Steps (step.Do) are on record before they return in every mode,
+// and questions before the run returns.
 type Durability uint8
 
 // The modes, and what a crash loses.
@@ -25,7 +26,8 @@ const (
 const MaxBehind = engine.MaxBehind
 
 // A Snapshot policy says which nodes make checkpoints. A run that parks, fails
-// or ends makes one in any case, with all that nodes did since the last.
+// or ends makes one in any case, with all that nodes did since the last; one
+// that is cancelled does not.
 type Snapshots uint8
 
 // The policies of a graph and of a node.

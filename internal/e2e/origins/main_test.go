@@ -36,10 +36,7 @@ type work struct {
 	Own       string
 }
 
-type (
-	node    = func(context.Context, *work) error
-	command = func(context.Context, *work) (graph.Command, error)
-)
+type node = func(context.Context, *work) error
 
 func visit(name string) node {
 	return func(_ context.Context, s *work) error { s.Scratch = append(s.Scratch, name); return nil }
