@@ -112,7 +112,13 @@ func TestTamperedDataKeys(t *testing.T) {
 		names  string // what the message must name
 	}{
 		"a changed byte": {func(s posthouse.Store) {
-			put(s, "t", change(get(s, "t"), func(m map[string]any) { m["wrapped"] = "A" + m["wrapped"].(string)[1:] }))
+			put(s, "t", change(get(s, "t"), func(m map[string]any) {
+				was, first := m["wrapped"].(string), "A"
+				if strings.HasPrefix(was, first) {
+					first = "B"
+				}
+				m["wrapped"] = first + was[1:]
+			}))
 		}, `key "k1"`},
 		"swapped with another thread's": {func(s posthouse.Store) {
 			a, b := get(s, "t"), get(s, "u")
