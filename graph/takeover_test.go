@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -27,15 +28,26 @@ type oldOrder struct {
 
 type job struct{ URL string }
 
+// tally counts calls by name, also of nodes that run at once.
+func tally(calls map[string]int) func(name string) {
+	var mu sync.Mutex
+	return func(name string) {
+		mu.Lock()
+		defer mu.Unlock()
+		calls[name]++
+	}
+}
+
 // oldShop fans out to price (which fails while broken) and stock, and joins them
 // before ship; audit is deferred.
 func oldShop(broken *bool, calls map[string]int) *graph.Graph[oldOrder] {
 	g := graph.New[oldOrder]("shop")
+	count := tally(calls)
 	node := func(name string) func(context.Context, *oldOrder) error {
 		return func(ctx context.Context, s *oldOrder) error {
-			calls[name]++
+			count(name)
 			if name == "price" {
-				if _, err := do(ctx, "llm", func() (int, error) { calls["llm"]++; return 1, nil }); err != nil {
+				if _, err := do(ctx, "llm", func() (int, error) { count("llm"); return 1, nil }); err != nil {
 					return err
 				}
 				if *broken {
@@ -63,11 +75,12 @@ func oldShop(broken *bool, calls map[string]int) *graph.Graph[oldOrder] {
 // of the second version.
 func newShop(calls map[string]int) *graph.Graph[order] {
 	g := graph.New[order]("shop")
+	count := tally(calls)
 	node := func(name string) func(context.Context, *order) error {
 		return func(ctx context.Context, s *order) error {
-			calls[name]++
+			count(name)
 			if name == "quote" {
-				if _, err := do(ctx, "llm", func() (int, error) { calls["llm"]++; return 1, nil }); err != nil {
+				if _, err := do(ctx, "llm", func() (int, error) { count("llm"); return 1, nil }); err != nil {
 					return err
 				}
 			}

@@ -28,6 +28,9 @@ func sleeping(d time.Duration, woke func(thread string) error) func(context.Cont
 		if err := task.Until(ctx, "nap", time.Now().Add(d)); err != nil {
 			return err
 		}
+		if err := task.Secure(ctx); err != nil { // it acts without a step
+			return err
+		}
 		return woke(thread)
 	}
 }
