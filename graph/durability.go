@@ -47,8 +47,8 @@ func (r *run[S]) keeps(done []*outcome[S]) bool {
 	if r.change.Status != posthouse.StatusRunning {
 		return true
 	}
-	if r.opt.Durability == Exit {
-		return false
+	if r.opt.Durability == Exit || r.agenda.skipped < r.ahead {
+		return false // the lost run made none here: what it recorded behind it is found by that
 	}
 	of := func(n *node[S]) Snapshots {
 		if n.opt.Snapshots != SnapshotDefault {
@@ -65,7 +65,7 @@ func (r *run[S]) complete(ctx context.Context, done []*outcome[S], steps []posth
 	if !r.keeps(done) {
 		return r.skip(ctx, steps)
 	}
-	r.agenda.skipped = 0
+	r.agenda.skipped, r.ahead = 0, 0
 	if r.opt.Durability == Async && r.hub == nil && r.nest == nil && r.change.Status == posthouse.StatusRunning {
 		return r.commitLater(ctx, steps)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/store/memstore"
 )
 
 type walkState struct {
@@ -156,5 +157,44 @@ func TestStoppedRunKeepsWhatWasSkipped(t *testing.T) {
 		if out, err := app.Resume(t.Context(), "t"); err != nil || fmt.Sprint(out.State.Log, ran.Load()) != "[a1 b2 c3 d4] 4" {
 			t.Fatal(d, out, err)
 		}
+	}
+}
+
+// A mortal store refuses everything once its process is dead.
+type mortal struct {
+	posthouse.Store
+	dead atomic.Bool
+}
+
+func (m *mortal) Append(ctx context.Context, b *posthouse.Batch) error {
+	if m.dead.Load() {
+		return &posthouse.Error{Code: posthouse.CodeReadOnly, Message: "the process is dead"}
+	}
+	return m.Store.Append(ctx, b)
+}
+
+// A run that wrote no checkpoints and was lost is taken up by one that does, as
+// a runner would: no step that it had on record runs again.
+func TestLostRunIsTakenUpInAnotherMode(t *testing.T) {
+	store := memstore.New()
+	var ran atomic.Int32
+	first := &mortal{Store: store}
+	app := walk(t, open(t, first, &posthouse.Options{Owner: "p"}), &ran, func(node string) error {
+		if node == "c" {
+			first.dead.Store(true)
+			return errors.New("killed")
+		}
+		return nil
+	}, nil, nil)
+	if _, err := app.Run(t.Context(), "t", walkState{}, graph.RunOptions{Durability: graph.Exit}); err == nil {
+		t.Fatal("it outlived its store")
+	}
+	if ran.Load() != 3 {
+		t.Fatal(ran.Load())
+	}
+	app = walk(t, open(t, store, &posthouse.Options{Owner: "p"}), &ran, nil, nil, nil)
+	out, err := app.Resume(t.Context(), "t")
+	if err != nil || fmt.Sprint(out.State.Log, ran.Load()) != "[a1 b2 c3 d4] 4" {
+		t.Fatal(out, err, ran.Load())
 	}
 }

@@ -52,6 +52,7 @@ type run[S any] struct {
 
 	since, sinceProgram []posthouse.Part // what completed steps changed since the last checkpoint
 	behind              bool             // there were such steps
+	ahead               int              // how many of them a run that was lost came to
 }
 
 func (o *RunOptions) validate(input bool) error {
@@ -194,7 +195,11 @@ func (r *run[S]) resume(ctx context.Context) (*Result[S], error) {
 			Hint: "run the thread with an input, or update it with UpdateOptions.Goto",
 		}
 	}
-	ctx, err := r.onBehalf(ctx)
+	var err error
+	if r.ahead, err = r.sess.Ahead(ctx); err != nil {
+		return nil, err
+	}
+	ctx, err = r.onBehalf(ctx)
 	if err != nil {
 		return nil, err
 	}

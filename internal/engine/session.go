@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -245,17 +246,48 @@ func (s *Session) turn() {
 func (s *Session) recorded(ctx context.Context, key *TaskKey) (*replay, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.known == nil {
-		known, err := s.ledger.Executions(ctx, s.head)
-		if err != nil {
-			return nil, err
-		}
-		s.known = known
+	if err := s.know(ctx); err != nil {
+		return nil, err
 	}
 	if len(s.known) == 0 {
 		return nil, nil
 	}
 	return newReplay(s.known[key.String()], s.branch), nil
+}
+
+// Ahead returns how many steps without a checkpoint, behind the head, have
+// something on record: a run that a crash lost came that far.
+func (s *Session) Ahead(ctx context.Context) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.head == nil {
+		return 0, nil
+	}
+	if err := s.know(ctx); err != nil {
+		return 0, err
+	}
+	prefix, most := strconv.FormatUint(s.head.Step+1, 10)+"+", 0
+	for key := range s.known {
+		if rest, ok := strings.CutPrefix(key, prefix); ok {
+			digits, _, _ := strings.Cut(rest, "/")
+			if n, err := strconv.Atoi(digits); err == nil {
+				most = max(most, n)
+			}
+		}
+	}
+	return most, nil
+}
+
+// know reads what is on record since the head's step began. Callers hold s.mu.
+func (s *Session) know(ctx context.Context) error {
+	if s.known != nil {
+		return nil
+	}
+	known, err := s.ledger.Executions(ctx, s.head)
+	if err == nil {
+		s.known = known
+	}
+	return err
 }
 
 // Reread forgets what was read of the step's executions: somebody else may have
