@@ -69,6 +69,6 @@
 //   - The log has one line a request: no query, header or body is in it.
 //   - An agent works on when its client leaves. [Server.Close] waits for it.
 //
-// Package server may import the root, gate, sign, ui and a WebSocket library,
-// never a store or a model: those come as interfaces.
+// Package server may import the root, gate, sign, ui, internal/filelock and a
+// WebSocket library, never a store or a model: those come as interfaces.
 package server

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/filelock"
 )
 
 // tokensFormat is the version in the file.
@@ -26,28 +27,21 @@ type tokensFile struct {
 }
 
 // change reads the file afresh, applies f and puts the outcome in its place.
-// A lock file keeps other processes out, so none undoes another's change.
-func (t *Tokens) change(f func([]Token) ([]Token, error)) (err error) {
+// A lock keeps other processes out, so none undoes another's change.
+func (t *Tokens) change(f func([]Token) ([]Token, error)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	path := filepath.Join(t.dir, TokensFile)
-	lock := path + ".lock"
-	l, err := os.OpenFile(lock, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	lock, err := filelock.Take(path + ".lock")
 	switch {
-	case errors.Is(err, fs.ErrExist):
+	case errors.Is(err, filelock.ErrHeld):
 		return &posthouse.Error{
-			Code: posthouse.CodeLocked, Message: "another process is changing the tokens",
-			Hint: "try again; if no other posthouse is running, remove " + lock,
+			Code: posthouse.CodeLocked, Message: "another process is changing the tokens", Hint: "try again",
 		}
 	case err != nil:
 		return tokensError(path, "cannot be locked", err)
 	}
-	defer func() {
-		_ = l.Close() // holds nothing
-		if e := os.Remove(lock); err == nil && e != nil {
-			err = tokensError(path, "cannot be unlocked", e)
-		}
-	}()
+	defer lock.Close()
 	if err := t.refresh(); err != nil {
 		return err
 	}

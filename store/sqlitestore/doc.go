@@ -37,6 +37,6 @@
 // [Store.Compact] compresses bodies together and gives the room back; it holds
 // up writers while it copies the file.
 //
-// The package may import the root package, internal/delta, internal/groupcommit,
-// internal/sqlschema and the SQLite driver.
+// The package may import the root package, internal/delta, internal/filelock,
+// internal/groupcommit, internal/sqlschema and the SQLite driver.
 package sqlitestore

@@ -2,10 +2,12 @@ package sqlitestore
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/filelock"
 )
 
 // A fileLock keeps other processes from opening the store for writing. The
@@ -18,11 +20,11 @@ const lockSize = 64
 
 func acquire(path string) (*fileLock, error) {
 	name := path + ".lock"
-	f, err := openLock(name)
-	if err != nil {
-		if isHeld(err) {
-			return nil, lockedError(path, name)
-		}
+	f, err := filelock.Take(name)
+	switch {
+	case errors.Is(err, filelock.ErrHeld):
+		return nil, lockedError(path, name)
+	case err != nil:
 		return nil, fileError("open", name, err)
 	}
 	// Always as long, so that it is written over the last: to cut the file off

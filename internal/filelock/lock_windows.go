@@ -1,4 +1,4 @@
-package sqlitestore
+package filelock
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 // errSharing is ERROR_SHARING_VIOLATION.
 const errSharing = syscall.Errno(32)
 
-// openLock opens the file so that others may read it but not open it to write.
-func openLock(name string) (*os.File, error) {
-	p, err := syscall.UTF16PtrFromString(name)
+// open opens the file so that others may read it but not open it to write.
+func open(path string) (*os.File, error) {
+	p, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
 	}
@@ -20,10 +20,7 @@ func openLock(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return os.NewFile(uintptr(h), name), nil
+	return os.NewFile(uintptr(h), path), nil
 }
 
 func isHeld(err error) bool { return errors.Is(err, errSharing) }
-
-// bootID is not known here.
-func bootID() string { return "unknown" }

@@ -3,31 +3,9 @@
 package sqlitestore
 
 import (
-	"errors"
-	"os"
 	"strings"
 	"syscall"
 )
-
-func openLock(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, fileMode)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EINTR) {
-			break
-		}
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-func isHeld(err error) bool { return errors.Is(err, syscall.EWOULDBLOCK) }
 
 // bootID tells one start of the machine from the next, so that a pid in an old
 // lock file is not taken for a process of today. Package os would ask about

@@ -1,0 +1,23 @@
+package filelock
+
+import (
+	"errors"
+	"os"
+)
+
+// ErrHeld says that somebody else has the lock, in this process or another.
+var ErrHeld = errors.New("the lock is held")
+
+// fileMode is that of lock files: their owner's alone.
+const fileMode = 0o600
+
+// Take opens the file, which it makes if it is missing, and locks it without
+// waiting: [ErrHeld] if somebody has it. Others may read the file. Closing it
+// gives the lock back.
+func Take(path string) (*os.File, error) {
+	f, err := open(path)
+	if isHeld(err) {
+		return nil, ErrHeld
+	}
+	return f, err
+}

@@ -1,0 +1,4 @@
+package sqlitestore
+
+// bootID is not known here.
+func bootID() string { return "unknown" }
