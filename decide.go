@@ -108,14 +108,15 @@ type GateQuery struct {
 	Coordination string
 	Checkpoint   ID
 	Kind         string // gates of this kind only
-	All          bool   // with those that wait for no person: timers, signals, other threads
+	All          bool   // with those that wait for no person (timers, signals, other threads), or in a session
 	Assignee     string // gates this person may decide: assigned to them, or to nobody, and no vote of theirs on it
 	Newest       bool   // newest first; otherwise oldest first, thread by thread
 	Limit        int    // 0: all
 }
 
 // Gates yields the gates that wait for a decision: the inbox. What the runtime
-// waits for is not among them unless q names its kind or asks for all.
+// waits for, and what is asked in a session, is not among them unless q names its
+// kind or asks for all.
 func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error] {
 	return func(yield func(*Gate, error) bool) {
 		type open struct {
@@ -172,7 +173,7 @@ func (q *GateQuery) picks(kind string) bool {
 	if q.Kind != "" {
 		return q.Kind == kind
 	}
-	return q.All || asksPeople(kind)
+	return q.All || asksPeople(kind) && kind != GateSession
 }
 
 func compareIDs(a, b ID) int {

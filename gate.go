@@ -61,16 +61,17 @@ type Gate struct {
 	trail uint64 // the entry of the newest vote or assignment
 }
 
-// The kinds of gate. Those behind the first are the runtime's: nobody is asked,
-// and a person can only cancel them.
+// The kinds of gate. Those behind the first two are the runtime's: nobody is
+// asked, and a person can only cancel them.
 const (
 	GateApproval = "approval" // a person, a program or a policy decides
+	GateSession  = "session"  // the same, while a connection is open: it is not in the inbox
 	GateTimer    = "timer"    // waits until ExpiresAt: a sleep, a retry
 	GateSignal   = "signal"   // waits for the signal that [Gate.Signal] names
 	GateThread   = "thread"   // waits for the end of another thread; looks again at ExpiresAt
 )
 
-// asksPeople reports whether gates of the kind are for an inbox.
+// asksPeople reports whether people decide gates of the kind.
 func asksPeople(kind string) bool {
 	return kind != GateTimer && kind != GateSignal && kind != GateThread
 }

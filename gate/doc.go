@@ -62,7 +62,8 @@
 //	...
 //	chat.Receive("/__approval/apr_.../approve", "alice")
 //
-// Nothing of it outlives the session but the answers of people: below a node,
+// With SessionOptions.Ledger a [Relay] in any process over the same store answers
+// it, too. Nothing of it outlives the session but the answers of people: below a node,
 // flow or handler they are recorded steps, and hold for the same call in the name
 // of the same principal. Without a session the tool does not run.
 //

@@ -88,7 +88,7 @@ func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error
 		return out, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "arguments", Message: "of tool " + a.Tool + " do not encode", Err: err}
 	}
 	g := &posthouse.Gate{
-		Name: a.Tool, Kind: "approval", Text: a.Message, Payload: arguments, Schema: r.schema,
+		Name: a.Tool, Kind: posthouse.GateSession, Text: a.Message, Payload: arguments, Schema: r.schema,
 		Verdicts: a.Verdicts, Assignees: a.Assignees, RequestedBy: engine.Principal(ctx), AllowRequest: true,
 	}
 	s := sessionOf(ctx)

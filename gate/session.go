@@ -43,11 +43,13 @@ type SessionOptions struct {
 	Announce func(*posthouse.Gate) error // shows an approval to people, without blocking; an error denies. Nil: nobody can be asked
 	Decided  func(*posthouse.Gate)       // is told of each answer before the call goes on; must not block
 	Policy   Policy                      // default: ask for every call
+	Ledger   *posthouse.Ledger           // puts approvals on record while they wait, so that [Relay] answers them from anywhere; nil: in memory only
 	Now      func() time.Time            // default [time.Now]
 }
 
-// A Session is where the approvals of one connection wait: in memory, for as
-// long as it is open. It is safe for concurrent use.
+// A Session is where the approvals of one connection wait, for as long as it is
+// open: in memory, and on record too where SessionOptions.Ledger is set. It is
+// safe for concurrent use.
 type Session struct {
 	opt SessionOptions
 
@@ -61,6 +63,7 @@ type pending struct {
 	gate  *posthouse.Gate
 	check func(*posthouse.Decision) error
 	done  chan *posthouse.Decision // takes one
+	ctx   context.Context          // the call's, without its end
 }
 
 // NewSession opens a session; nil options ask nobody and so deny.
@@ -139,12 +142,38 @@ func (s *Session) ask(ctx context.Context, g *posthouse.Gate, timeout time.Durat
 	if s.opt.Announce == nil {
 		return nil, unattended(g.Name)
 	}
-	p := &pending{gate: g, check: check, done: make(chan *posthouse.Decision, 1)}
+	p := &pending{gate: g, check: check, done: make(chan *posthouse.Decision, 1), ctx: context.WithoutCancel(ctx)}
 	now := s.opt.Now().UTC()
 	g.ID, g.CreatedAt, g.ExpiresAt = newID(), now, now.Add(timeout)
 	if err := s.register(p); err != nil {
 		return nil, err
 	}
+	if s.opt.Ledger == nil {
+		return s.await(ctx, p, timeout)
+	}
+	r, err := s.relay(ctx, p)
+	if err != nil {
+		s.take(g.ID)
+		return nil, err
+	}
+	d, err := s.await(ctx, p, timeout)
+	said := d
+	if err != nil {
+		said = &posthouse.Decision{Gate: g.ID, Verdict: posthouse.Cancel}
+	}
+	first, ended := r.end(p, said)
+	if ended != nil {
+		return nil, errors.Join(err, ended)
+	}
+	if first != said {
+		return first, nil
+	}
+	return d, err
+}
+
+// await announces the approval and waits for its decision.
+func (s *Session) await(ctx context.Context, p *pending, timeout time.Duration) (*posthouse.Decision, error) {
+	g := p.gate
 	shown := *g
 	if err := engine.Guard(func() error { return s.opt.Announce(&shown) }); err != nil {
 		s.take(g.ID)
@@ -211,18 +240,32 @@ func (s *Session) Decide(id posthouse.ID, d posthouse.Decision) (*posthouse.Gate
 	if err := p.mayDecide(&d); err != nil {
 		return nil, err
 	}
-	if p = s.take(id); p == nil {
-		return nil, notWaiting(id)
+	if s.opt.Ledger != nil {
+		g, err := s.opt.Ledger.Decide(p.ctx, id, d)
+		if err != nil {
+			return nil, gone(id, err)
+		}
+		d = *g.Decision
 	}
 	g := *p.gate
 	g.Decision = &d
+	if s.take(id) != nil {
+		s.deliver(p, &d)
+	} else if s.opt.Ledger == nil { // else it was heard of first
+		return nil, notWaiting(id)
+	}
+	return &g, nil
+}
+
+// deliver lets the call of an approval go on that was taken.
+func (s *Session) deliver(p *pending, d *posthouse.Decision) {
 	if s.opt.Decided != nil {
-		shown := g
+		shown, told := *p.gate, *d
+		shown.Decision = &told
 		_ = engine.Guard(func() error { s.opt.Decided(&shown); return nil }) // who listens does not decide
 	}
-	sent := d
+	sent := *d
 	p.done <- &sent
-	return &g, nil
 }
 
 func (p *pending) mayDecide(d *posthouse.Decision) error {
@@ -241,12 +284,17 @@ func (p *pending) mayDecide(d *posthouse.Decision) error {
 // Answer is [Session.Decide] with a message of the chat: what does not fit, the
 // changed arguments of an edit for instance, denies.
 func (s *Session) Answer(m Message, by, actor string) (*posthouse.Gate, error) {
+	return m.answer(by, actor, func(d posthouse.Decision) (*posthouse.Gate, error) { return s.Decide(m.ID, d) })
+}
+
+// answer decides with the message, or denies where it does not fit.
+func (m *Message) answer(by, actor string, decide func(posthouse.Decision) (*posthouse.Gate, error)) (*posthouse.Gate, error) {
 	d := posthouse.Decision{Verdict: m.Verdict, Value: m.Value, Reason: m.Reason, By: by, Actor: actor}
-	g, err := s.Decide(m.ID, d)
+	g, err := decide(d)
 	var e *posthouse.Error
 	if errors.As(err, &e) && e.Code == posthouse.CodeInvalid && e.Field != "by" && d.Verdict != posthouse.Reject {
 		d.Verdict, d.Value, d.Reason = posthouse.Reject, nil, clip(e.Error())
-		return s.Decide(m.ID, d)
+		return decide(d)
 	}
 	return g, err
 }

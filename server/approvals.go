@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -14,11 +15,22 @@ import (
 // approvals holds the sessions of the open conversations, whose tools ask on
 // the connection; see [gate.Require].
 type approvals struct {
+	ledger *posthouse.Ledger // by which other processes can answer; nil: there can be none
+
 	mu   sync.Mutex
 	open map[*gate.Session]bool
 }
 
+// shared returns the ledger if other processes may have its store open.
+func shared(l *posthouse.Ledger) *posthouse.Ledger {
+	if x, ok := l.Store().(posthouse.Excluder); ok && x.Exclusive() {
+		return nil
+	}
+	return l
+}
+
 func (a *approvals) begin(o *gate.SessionOptions) *gate.Session {
+	o.Ledger = a.ledger
 	s := gate.NewSession(o)
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -48,10 +60,15 @@ func (a *approvals) sessions() []*gate.Session {
 }
 
 // each offers an answer to one session after the other, until one has the
-// approval.
-func (a *approvals) each(id posthouse.ID, answer func(*gate.Session) (*posthouse.Gate, error)) (*posthouse.Gate, error) {
+// approval, and then to those of other processes.
+func (a *approvals) each(id posthouse.ID, answer func(*gate.Session) (*posthouse.Gate, error), elsewhere func(gate.Relay) (*posthouse.Gate, error)) (*posthouse.Gate, error) {
 	for _, s := range a.sessions() {
 		if g, err := answer(s); !errors.Is(err, posthouse.ErrNotFound) {
+			return g, err
+		}
+	}
+	if a.ledger != nil {
+		if g, err := elsewhere(gate.Relay{Ledger: a.ledger}); !errors.Is(err, posthouse.ErrNotFound) {
 			return g, err
 		}
 	}
@@ -80,7 +97,7 @@ func requiredEvent(g *posthouse.Gate) approvalEvent {
 }
 
 // resolve takes an answer that came in by a conversation.
-func (s *Server) resolve(m gate.Message, actor Token) (*posthouse.Gate, error) {
+func (s *Server) resolve(ctx context.Context, m gate.Message, actor Token) (*posthouse.Gate, error) {
 	if err := permit(actor, Approver); err != nil {
 		return nil, err
 	}
@@ -88,7 +105,9 @@ func (s *Server) resolve(m gate.Message, actor Token) (*posthouse.Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.approvals.each(m.ID, func(as *gate.Session) (*posthouse.Gate, error) { return as.Answer(m, by, sender) })
+	return s.approvals.each(m.ID,
+		func(as *gate.Session) (*posthouse.Gate, error) { return as.Answer(m, by, sender) },
+		func(r gate.Relay) (*posthouse.Gate, error) { return r.Answer(ctx, m, by, sender) })
 }
 
 type approvalBody struct {
@@ -108,13 +127,13 @@ func approvalRoutes() []*route {
 	const path = "/api/approvals"
 	rs := []*route{{
 		method: http.MethodGet, path: path, role: Viewer, summary: "List approvals that wait in a session", handle: (*Server).listApprovals,
-		notes:   "Those of tools whose caller is connected to this process. They end with their connection; the inbox has what is durable.",
+		notes:   "Those of tools whose caller is connected, to this process or to another over the same store. They end with their connection; the inbox has what is durable.",
 		answers: []answer{{http.StatusOK, "approvals, the oldest first", []posthouse.Gate{}, ""}},
 	}}
 	for _, v := range approvalVerbs {
 		rs = append(rs, &route{
 			method: http.MethodPost, path: path + "/{id}/" + v.name, role: Approver, summary: v.summary, body: approvalBody{}, state: true,
-			notes:   "Of an approval that waits in a session of this process: the answer is taken once, and the call goes on at once.",
+			notes:   "Of an approval that waits in a session: the answer is taken once, and the call goes on at once. A value that does not fit the tool is refused by the process that has the connection, and denies by any other.",
 			query:   []param{{name: "by", kind: textParam, help: "who decides, if not the token's owner; needs the role operator"}},
 			answers: []answer{{http.StatusOK, "the approval, with its decision", posthouse.Gate{}, ""}}, handle: decideApproval(v.verdict),
 		})
@@ -122,10 +141,24 @@ func approvalRoutes() []*route {
 	return rs
 }
 
-func (s *Server) listApprovals(w http.ResponseWriter, _ *request) error {
+func (s *Server) listApprovals(w http.ResponseWriter, r *request) error {
 	gates := []*posthouse.Gate{}
+	here := map[posthouse.ID]bool{}
 	for _, as := range s.approvals.sessions() {
-		gates = append(gates, as.Waiting()...)
+		for _, g := range as.Waiting() {
+			gates, here[g.ID] = append(gates, g), true
+		}
+	}
+	if s.approvals.ledger != nil {
+		now := s.ledger.Now()
+		for g, err := range s.ledger.Gates(r.Context(), posthouse.GateQuery{Kind: posthouse.GateSession}) {
+			if err != nil {
+				return err
+			}
+			if !here[g.ID] && g.Decision == nil && now.Before(g.ExpiresAt) {
+				gates = append(gates, g)
+			}
+		}
 	}
 	slices.SortFunc(gates, func(a, b *posthouse.Gate) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return writeJSON(w, http.StatusOK, gates)
@@ -149,9 +182,10 @@ func decideApproval(v posthouse.Verdict) func(*Server, http.ResponseWriter, *req
 		if err != nil {
 			return err
 		}
-		g, err := s.approvals.each(id, func(as *gate.Session) (*posthouse.Gate, error) {
-			return as.Decide(id, posthouse.Decision{Verdict: v, By: by, Actor: sender, Reason: b.Reason, Value: b.Value})
-		})
+		d := posthouse.Decision{Verdict: v, By: by, Actor: sender, Reason: b.Reason, Value: b.Value}
+		g, err := s.approvals.each(id,
+			func(as *gate.Session) (*posthouse.Gate, error) { return as.Decide(id, d) },
+			func(relay gate.Relay) (*posthouse.Gate, error) { return relay.Decide(r.Context(), id, d) })
 		if err != nil {
 			return err
 		}

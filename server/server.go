@@ -153,6 +153,7 @@ func New(o Options) (*Server, error) {
 	s.work, s.abandon = context.WithCancel(context.Background())
 	s.sessions = newSessions(s.now, limits.Session)
 	s.clients = &clients{store: s.ledger.Store(), now: s.now, ttl: limits.Client, limit: limits.Clients}
+	s.approvals.ledger = shared(s.ledger)
 	s.ready = &readiness{now: s.now, probe: o.Ready}
 	if o.Ready == nil {
 		s.ready.probe = s.probe

@@ -114,7 +114,7 @@ func (c *conversation) answer(ctx context.Context, text string) bool {
 	if ok, err := c.s.tokens.current(actor); err != nil || !ok {
 		return false // the next message ends the conversation
 	}
-	if _, err := c.s.resolve(m, actor); err != nil {
+	if _, err := c.s.resolve(ctx, m, actor); err != nil {
 		e := approvalEvent{Type: "approval_refused", ID: m.ID, Error: problemOf(err, c.w.Header().Get(requestIDHeader))}
 		_ = c.write(ctx, frame{"event", e}) // a client that is gone is noticed by the reader
 	}

@@ -1,0 +1,149 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Relay answers approvals that wait in sessions anywhere over one ledger: in
+// other processes too, where [SessionOptions].Ledger is set.
+type Relay struct{ Ledger *posthouse.Ledger }
+
+// Decide is [Session.Decide] for an approval that waits in any session over the
+// ledger. An answer is taken once, whoever else answers: [posthouse.ErrNotFound]
+// for all others. A value that does not fit the tool denies, since only the
+// session knows its tool.
+func (r Relay) Decide(ctx context.Context, id posthouse.ID, d posthouse.Decision) (*posthouse.Gate, error) {
+	g, err := r.Ledger.Gate(ctx, id)
+	if err != nil {
+		return nil, gone(id, err)
+	}
+	if g.Kind != posthouse.GateSession {
+		return nil, notWaiting(id)
+	}
+	d.Reason = clip(d.Reason)
+	if g, err = r.Ledger.Decide(ctx, id, d); err != nil {
+		return nil, gone(id, err)
+	}
+	return g, nil
+}
+
+// Answer is [Session.Answer] for an approval that waits in any session over the
+// ledger.
+func (r Relay) Answer(ctx context.Context, m Message, by, actor string) (*posthouse.Gate, error) {
+	return m.answer(by, actor, func(d posthouse.Decision) (*posthouse.Gate, error) { return r.Decide(ctx, m.ID, d) })
+}
+
+// gone is the error of an answer that came to nothing: the approval does not
+// wait any more, or err.
+func gone(id posthouse.ID, err error) error {
+	for _, target := range []error{posthouse.ErrNotFound, posthouse.ErrDecided, posthouse.ErrExpired} {
+		if errors.Is(err, target) {
+			return notWaiting(id)
+		}
+	}
+	return err
+}
+
+// A relayed approval is on record in a thread of its own while it waits, which
+// has the approval's id for a name.
+type relayed struct {
+	ledger *posthouse.Ledger
+	id     posthouse.ID
+	stop   func() // of listening, and waits for the end of it
+}
+
+// lookAgain is how often a session looks for an answer where the store cannot
+// be watched.
+const lookAgain = time.Second
+
+// relay puts an approval on record and listens for its answer. ctx is the
+// call's.
+func (s *Session) relay(ctx context.Context, p *pending) (*relayed, error) {
+	r := &relayed{ledger: s.opt.Ledger, id: p.gate.ID}
+	listen, cancel := context.WithCancel(ctx)
+	watch := r.ledger.Watch(listen, posthouse.WatchQuery{Thread: string(r.id), Cursor: "now"}) // before anybody can answer
+	g := *p.gate
+	g.Schema = nil // of edits alone, while the Ledger's is of responses, too
+	root := posthouse.ID("")
+	_, err := r.ledger.Commit(ctx, &posthouse.Draft{
+		Thread: string(r.id), Head: &root, Gates: []posthouse.Gate{g},
+		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Node: g.Name, By: g.RequestedBy},
+	})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for e, err := range watch {
+			if err != nil {
+				break
+			}
+			if e.Decision != nil && e.Decision.Gate == r.id {
+				s.hear(p, e.Decision)
+				return
+			}
+		}
+		r.poll(listen, func(d *posthouse.Decision) { s.hear(p, d) })
+	}()
+	r.stop = func() { cancel(); <-ended }
+	return r, nil
+}
+
+// poll looks for the answer until ctx ends.
+func (r *relayed) poll(ctx context.Context, hear func(*posthouse.Decision)) {
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		if g, err := r.ledger.Gate(ctx, r.id); err == nil && g.Decision != nil {
+			hear(g.Decision)
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// hear takes an answer that is on record.
+func (s *Session) hear(p *pending, d *posthouse.Decision) {
+	if d = p.fitting(d); s.take(p.gate.ID) != nil {
+		s.deliver(p, d)
+	}
+}
+
+// fitting returns the answer on record as it counts: one that does not fit the
+// tool denies.
+func (p *pending) fitting(d *posthouse.Decision) *posthouse.Decision {
+	heard := *d
+	if heard.Verdict == posthouse.Expire || heard.Verdict == posthouse.Cancel {
+		return &heard
+	}
+	if err := p.check(&heard); err != nil {
+		heard.Verdict, heard.Value, heard.Reason = posthouse.Reject, nil, clip(err.Error())
+	}
+	return &heard
+}
+
+// end closes the approval's thread. It returns d, which the session has heard or
+// says itself, unless another decision was on record first.
+func (r *relayed) end(p *pending, d *posthouse.Decision) (*posthouse.Decision, error) {
+	r.stop()
+	_, err := r.ledger.Commit(p.ctx, &posthouse.Draft{ // what is still open is cancelled with it
+		Thread: string(r.id), Checkpoint: &posthouse.Change{Status: posthouse.StatusDone},
+	})
+	if err != nil || d.Verdict != posthouse.Cancel && d.Verdict != posthouse.Expire {
+		return d, err
+	}
+	g, err := r.ledger.Gate(p.ctx, r.id)
+	if err == nil && g.Decision != nil && g.Decision.Verdict != posthouse.Cancel && g.Decision.Verdict != d.Verdict {
+		return p.fitting(g.Decision), nil
+	}
+	return d, err
+}

@@ -1,0 +1,163 @@
+package gate_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+// unwatched is a store that cannot be watched.
+type unwatched struct{ posthouse.Store }
+
+// relayDesk is a desk whose approvals are on record over s, and a ledger over
+// the same store that knows nothing of it.
+func relayDesk(t *testing.T, s posthouse.Store, change func(*gate.SessionOptions)) (*desk, *posthouse.Ledger) {
+	t.Helper()
+	var ls [2]*posthouse.Ledger
+	for i := range ls {
+		l, err := posthouse.Open(s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ls[i] = l
+	}
+	return newDesk(t, func(o *gate.SessionOptions) {
+		o.Ledger = ls[0]
+		if change != nil {
+			change(o)
+		}
+	}), ls[1]
+}
+
+// TestAnswersFromAnywhere gives the answer at the session, by another ledger,
+// and where the store tells of nothing.
+func TestAnswersFromAnywhere(t *testing.T) {
+	for name, s := range map[string]func() posthouse.Store{
+		"watched": func() posthouse.Store { return memstore.New() }, "polled": func() posthouse.Store { return unwatched{memstore.New()} },
+	} {
+		for _, here := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					told := 0
+					d, elsewhere := relayDesk(t, s(), func(o *gate.SessionOptions) { o.Decided = func(*posthouse.Gate) { told++ } })
+					relay := gate.Relay{Ledger: elsewhere}
+					go func() {
+						g := <-d.asked
+						decide := func(v posthouse.Verdict) (*posthouse.Gate, error) {
+							if here {
+								return d.session.Decide(g.ID, posthouse.Decision{Verdict: v, By: "bob"})
+							}
+							return relay.Decide(t.Context(), g.ID, posthouse.Decision{Verdict: v, By: "bob"})
+						}
+						first, err := decide(posthouse.Approve)
+						if err != nil || first.Decision.Verdict != posthouse.Approve {
+							t.Errorf("%+v, %v", first, err)
+						}
+						if _, err := decide(posthouse.Reject); !errors.Is(err, posthouse.ErrNotFound) {
+							t.Errorf("twice: %v", err)
+						}
+					}()
+					if got, err := d.call(t.Context()); got != "paid 1234" || err != nil {
+						t.Fatalf("got %q, %v", got, err)
+					}
+					if told != 1 {
+						t.Errorf("told %d times", told)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestRelayedApprovalEndsWithItsCall: what nobody answered is closed on record,
+// and an answer afterwards counts nowhere.
+func TestRelayedApprovalEndsWithItsCall(t *testing.T) {
+	for name, tc := range map[string]struct {
+		end  func(*desk)
+		want error
+	}{
+		"in time": {nil, posthouse.ErrExpired},
+		"closed":  {func(d *desk) { d.session.Close() }, posthouse.ErrForbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, elsewhere := relayDesk(t, memstore.New(), nil)
+				asked := make(chan posthouse.ID, 1)
+				go func() {
+					g := <-d.asked
+					if tc.end != nil {
+						tc.end(d)
+					}
+					asked <- g.ID
+				}()
+				if got, err := d.call(t.Context()); !errors.Is(err, tc.want) || d.ran.Load() != 0 {
+					t.Fatalf("got %q, %v", got, err)
+				}
+				id := <-asked
+				_, err := gate.Relay{Ledger: elsewhere}.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
+				if !errors.Is(err, posthouse.ErrNotFound) {
+					t.Errorf("answered afterwards: %v", err)
+				}
+				g, err := elsewhere.Gate(t.Context(), id)
+				if err != nil || g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
+					t.Errorf("on record is %+v, %v", g, err)
+				}
+				for open, err := range elsewhere.Gates(t.Context(), posthouse.GateQuery{All: true}) {
+					t.Errorf("still open: %+v, %v", open, err)
+				}
+			})
+		})
+	}
+}
+
+// TestFirstOnRecordWins: an answer that another process recorded, and that the
+// session had not heard of when its connection closed, counts.
+func TestFirstOnRecordWins(t *testing.T) {
+	for verdict, ran := range map[posthouse.Verdict]int32{posthouse.Approve: 1, posthouse.Reject: 0} {
+		d, elsewhere := relayDesk(t, unwatched{memstore.New()}, nil)
+		go func() {
+			g := <-d.asked
+			_, err := gate.Relay{Ledger: elsewhere}.Decide(t.Context(), g.ID, posthouse.Decision{Verdict: verdict, By: "bob"})
+			if err != nil {
+				t.Error(err)
+			}
+			d.session.Close()
+		}()
+		_, err := d.call(t.Context())
+		if d.ran.Load() != ran || (err == nil) != (ran == 1) {
+			t.Errorf("%s: ran %d times, %v", verdict, d.ran.Load(), err)
+		}
+	}
+}
+
+// TestRelayFailsClosed: without a record the tool does not run, and a crashed
+// session's approval expires by itself.
+func TestRelayFailsClosed(t *testing.T) {
+	d, elsewhere := relayDesk(t, memstore.New(), nil)
+	o := gate.SessionOptions{By: "alice", Announce: func(*posthouse.Gate) error { t.Error("announced"); return nil }, Ledger: elsewhere}
+	if err := elsewhere.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := elsewhere.Store().Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.pay(gate.NewSession(&o).With(t.Context()), payment{}); !errors.Is(err, posthouse.ErrClosed) || d.ran.Load() != 0 {
+		t.Errorf("%v", err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := memstore.New()
+		d, l := relayDesk(t, s, nil)
+		go func() { _, _ = d.call(t.Context()) }() // what becomes of it does not matter
+		g := <-d.asked
+		on, err := l.Gate(t.Context(), g.ID)
+		if err != nil || time.Until(on.ExpiresAt) > gate.DefaultTimeout {
+			t.Errorf("on record: %+v, %v", on, err)
+		}
+		d.session.Close()
+	})
+}
