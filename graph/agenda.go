@@ -28,7 +28,7 @@ const planPart = "$plan"
 
 // A planJSON is the wire form of an agenda.
 type planJSON struct {
-	Tasks    []taskJSON          `json:"tasks,omitempty"` // only if any was sent an input or renamed: otherwise Next names them
+	Tasks    []taskJSON          `json:"tasks,omitempty"` // only if any was sent an input, renamed, or has run: otherwise Next names them
 	Arrived  map[string][]string `json:"arrived,omitempty"`
 	Deferred []string            `json:"deferred,omitempty"`
 	Call     string              `json:"call,omitempty"` // of a subgraph, whose tasks are always listed
@@ -40,13 +40,14 @@ type planJSON struct {
 type taskJSON struct {
 	Node  string          `json:"node"`
 	Was   string          `json:"was,omitempty"`
+	Edges bool            `json:"edges,omitempty"` // it has run, and its ways are to be followed
 	Input json.RawMessage `json:"in,omitempty"`    // of codec json
 	Codec string          `json:"codec,omitempty"` // of another
 	Data  []byte          `json:"data,omitempty"`
 }
 
 func wireTask(t *target) taskJSON {
-	w := taskJSON{Node: t.node, Was: t.was}
+	w := taskJSON{Node: t.node, Was: t.was, Edges: t.edges}
 	switch {
 	case t.input == nil:
 	case t.input.Codec == posthouse.JSON.Name():
@@ -58,7 +59,7 @@ func wireTask(t *target) taskJSON {
 }
 
 func (w *taskJSON) target() target {
-	t := target{node: w.Node, was: w.Was}
+	t := target{node: w.Node, was: w.Was, edges: w.Edges}
 	switch {
 	case w.Codec != "":
 		t.input = &posthouse.Value{Codec: w.Codec, Data: w.Data}
@@ -70,7 +71,7 @@ func (w *taskJSON) target() target {
 
 // encode returns the plan part, nil if Next says it all.
 func (g *agenda) encode() ([]byte, error) {
-	named := slices.ContainsFunc(g.tasks, func(t target) bool { return t.input != nil || t.was != "" })
+	named := slices.ContainsFunc(g.tasks, func(t target) bool { return t.input != nil || t.was != "" || t.edges })
 	if !named && len(g.arrived)+len(g.deferred)+len(g.renamed)+g.skipped == 0 && g.call == "" {
 		return nil, nil
 	}
@@ -141,6 +142,15 @@ type completion struct {
 	next []target
 }
 
+// completed is the completion of a node. One that the run stops behind arrives
+// at joins later, when its ways are followed.
+func completed(node string, next []target) completion {
+	if len(next) == 1 && next[0].edges {
+		node = Start
+	}
+	return completion{node, next}
+}
+
 // after returns the agenda behind a step in which these completed, in order.
 func (a *App[S]) after(g *agenda, done []completion) (agenda, error) {
 	n := agenda{deferred: slices.Clone(g.deferred), call: g.call, step: g.step + 1, skipped: g.skipped}
@@ -155,9 +165,11 @@ func (a *App[S]) after(g *agenda, done []completion) (agenda, error) {
 	seen := map[string]bool{}
 	for i := range done {
 		for _, t := range done[i].next {
-			if t.input != nil {
+			switch {
+			case t.edges && slices.ContainsFunc(n.tasks, func(o target) bool { return o.edges && o.node == t.node }):
+			case t.edges || t.input != nil:
 				n.tasks = append(n.tasks, t)
-			} else {
+			default:
 				a.enlist(&n, seen, t.node)
 			}
 		}
@@ -180,7 +192,7 @@ func (a *App[S]) plain(c *completion) bool {
 	if n := a.nodes[c.node]; n != nil && len(n.joins) > 0 {
 		return false
 	}
-	return len(c.next) == 0 || len(c.next) == 1 && (c.next[0].input != nil || !a.nodes[c.next[0].node].opt.Defer)
+	return len(c.next) == 0 || len(c.next) == 1 && (c.next[0].input != nil || c.next[0].edges || !a.nodes[c.next[0].node].opt.Defer)
 }
 
 // enlist puts a node on the agenda, once.

@@ -51,6 +51,7 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 	c.reach()
 	c.interrupts("InterruptBefore", o.InterruptBefore, func(n *node[S]) { n.before = true })
 	c.interrupts("InterruptAfter", o.InterruptAfter, func(n *node[S]) { n.after = true })
+	c.interrupts("InterruptBeforeEdges", o.InterruptBeforeEdges, func(n *node[S]) { n.after, n.edges = true, true })
 	c.app.next, c.app.to = map[string][]string{End: nil}, map[string][]target{End: nil}
 	for _, n := range c.app.order {
 		c.app.next[n.name] = []string{n.name}
@@ -97,6 +98,9 @@ func (c *checker[S]) node(of *node[S]) {
 	}
 	n.opt.Targets = each(n.opt.Targets, c.app.real)
 	n.index, n.before, n.after = len(c.app.order), n.opt.InterruptBefore, n.opt.InterruptAfter
+	if n.opt.InterruptBeforeEdges {
+		n.after, n.edges = true, true
+	}
 	c.app.nodes[n.name] = &n
 	c.app.order = append(c.app.order, &n)
 }

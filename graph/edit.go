@@ -189,7 +189,7 @@ func (e *edit[S]) next() (agenda, error) {
 	}
 	var ends []completion
 	for i := range e.done {
-		ends = append(ends, completion{e.done[i].node, e.done[i].next})
+		ends = append(ends, completed(e.done[i].node, e.done[i].next))
 	}
 	ends = append(ends, e.ends...)
 	if len(e.rest) > 0 {

@@ -42,6 +42,7 @@ type node[S any] struct {
 	index   int
 	before  bool // stop before it
 	after   bool
+	edges   bool // stop before its ways are followed
 	ways    []*way[S]
 	joins   []*join // that it arrives at
 	join    *join   // that leads to it
@@ -59,6 +60,8 @@ type NodeOptions struct {
 	Targets         []string         // of a Command or Task node: where its Commands may lead; empty means anywhere
 	Snapshots       Snapshots        // whether it makes a checkpoint; default as CompileOptions.Snapshots says
 	Effect          posthouse.Effect // what running it again would do to the world; kept with its recorded result
+
+	InterruptBeforeEdges bool // as if in CompileOptions.InterruptBeforeEdges
 }
 
 // New begins a graph. The name, an id, is what threads remember their program
@@ -146,6 +149,12 @@ type CompileOptions struct {
 	Check           bool            // look for edits in append parts in full after every node, not only when a run parks or ends
 	Migrations      []Migration     // from earlier versions of the graph, oldest first
 	Release         AutoRelease     // when runs release their threads; default never
+
+	// Stop after these nodes, before their edges, joins and routes are followed:
+	// what [App.Update] changes meanwhile decides where the run goes on. Until
+	// then the node is named as what is next, and does not run again. A Command
+	// that says itself where it leads has decided already. "*" is all.
+	InterruptBeforeEdges []string
 
 	inside []any // the graphs around a subgraph
 }

@@ -229,6 +229,9 @@ func (r *run[S]) onBehalf(ctx context.Context) (context.Context, error) {
 
 // loop takes steps until the branch parks or ends.
 func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
+	if err := r.follow(ctx); err != nil {
+		return nil, err
+	}
 	for {
 		h := r.sess.Head()
 		switch {
@@ -320,7 +323,7 @@ func (r *run[S]) alone(ctx context.Context) (*Result[S], error) {
 
 // advance commits what a task changed and where it leads.
 func (r *run[S]) advance(ctx context.Context, o *outcome[S]) error {
-	next, err := r.app.after(&r.agenda, []completion{{o.task.node.name, o.next}})
+	next, err := r.app.after(&r.agenda, []completion{completed(o.task.node.name, o.next)})
 	if err != nil {
 		return err
 	}
@@ -360,7 +363,7 @@ func (r *run[S]) completed(node string, parts []posthouse.Part) *posthouse.Chang
 		c.Status = posthouse.StatusDone
 	}
 	for i := range r.agenda.tasks {
-		if n := r.app.nodes[r.agenda.tasks[i].node]; n.before {
+		if t := &r.agenda.tasks[i]; t.edges || r.app.nodes[t.node].before {
 			c.Status = posthouse.StatusInterrupted
 		}
 	}

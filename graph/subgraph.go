@@ -94,7 +94,7 @@ func (in *inner[S, T]) compile(l *posthouse.Ledger, o *CompileOptions) (subgraph
 		return nil, errors.New("it is within itself")
 	}
 	own := *o
-	own.InterruptBefore, own.InterruptAfter, own.Migrations = nil, nil, slices.Clone(in.opt.Migrations)
+	own.InterruptBefore, own.InterruptAfter, own.InterruptBeforeEdges, own.Migrations = nil, nil, nil, slices.Clone(in.opt.Migrations)
 	c := *in
 	var err error
 	if c.app, err = in.graph.Compile(l, &own); err == nil && in.opt.Lifetime == Unkept && c.app.stops() {

@@ -225,6 +225,8 @@ func (a *App[S]) taskMisfit(kind MismatchKind, what string, t *target) *Mismatch
 	switch {
 	case n == nil:
 		return &Mismatch{Kind: kind, Name: t.node, Text: at + ", which is gone"}
+	case t.edges:
+		return nil
 	case n.input == nil && t.input != nil:
 		return &Mismatch{Kind: cmp.Or(kind, MismatchInput), Name: t.node, Text: at + " with an input, which it does not take any more"}
 	case n.input != nil && t.input == nil:

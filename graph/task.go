@@ -124,6 +124,10 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 				return o
 			}
 		}
+		if err == nil && t.node.edges && cmd.isZero() {
+			o.next = []target{{node: t.node.name, edges: true}}
+			return o
+		}
 		if err == nil {
 			if o.next, err = r.app.onward(t.node.name, t.node.ways, t.node.opt.Targets, cmd, o.live.state); err == nil {
 				return o

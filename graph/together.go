@@ -281,7 +281,7 @@ func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
 	after := false
 	for i, o := range done {
 		program = append(program, o.program...)
-		ends[i] = completion{o.task.node.name, o.next}
+		ends[i] = completed(o.task.node.name, o.next)
 		held = append(held, o.exec.Held()...)
 		after = after || o.task.node.after
 	}

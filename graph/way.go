@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"context"
 	"slices"
 
 	"github.com/posthouse/posthouse"
@@ -98,6 +99,7 @@ type target struct {
 	node  string
 	input *posthouse.Value // of a send; nil for the others
 	was   string           // the node's name when its step began, if a migration changed it since
+	edges bool             // it has run: only its ways are to be followed
 }
 
 // take follows a way from a state.
@@ -195,4 +197,42 @@ func (a *App[S]) onward(from string, ways []*way[S], may []string, cmd Command, 
 		}
 	}
 	return all, nil
+}
+
+// follow takes the ways of nodes that the run was stopped behind, from the
+// state as it is now.
+func (r *run[S]) follow(ctx context.Context) error {
+	var ends []completion
+	var names []string
+	var rest []target
+	for _, t := range r.agenda.tasks {
+		n := r.app.nodes[t.node]
+		if !t.edges || n == nil { // one that is gone is found when it is to run
+			rest = append(rest, t)
+			continue
+		}
+		names = append(names, n.name)
+		next, err := r.app.onward(n.name, n.ways, n.opt.Targets, Command{}, r.live.state)
+		if err != nil {
+			return r.fail(ctx, n.name, nil, err)
+		}
+		ends = append(ends, completion{n.name, next})
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	if len(rest) > 0 {
+		ends = append(ends, completion{Start, rest})
+	}
+	next, err := r.app.after(&r.agenda, ends)
+	if err != nil {
+		return r.fail(ctx, joined(slices.Values(names)), nil, err)
+	}
+	next.step, next.renamed = r.agenda.step, r.agenda.renamed // it is the same step still
+	r.agenda = next
+	if len(next.tasks) > 0 {
+		return nil
+	}
+	r.completed(joined(slices.Values(names)), nil)
+	return r.commit(ctx, nil)
 }

@@ -26,6 +26,7 @@ import (
 //	Command of a subgraph to its parent ....... graph.TestSubgraphEnds
 //	n-th question, n-th answer in a graph ..... graph.TestQuestionsInARow, gate.TestSequentialQuestions
 //	interrupt before, after, all .............. graph.TestInterruptBefore, graph.TestInterruptAfter, graph.TestInterruptEverywhere
+//	interrupt before edges (LangGraph4j) ...... graph.TestInterruptBeforeEdges, graph.TestInterruptBeforeEdgesOfSeveral
 //	replay, and that it asks again ............ graph.TestReplay, graph.TestReplayAsksAgain
 //	fork of a checkpoint ...................... graph.TestFork, graph.TestForkInsideASubgraph
 //	update as a node, goto .................... graph.TestAsNodeAndGoto
