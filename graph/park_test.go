@@ -82,6 +82,53 @@ func TestHeldResultsAreKept(t *testing.T) {
 	}
 }
 
+// An answer that comes while its step runs is no answer to what another task of
+// the step asks then.
+func TestAnswerWhileTheStepRuns(t *testing.T) {
+	l := newLedger(t)
+	var other posthouse.ID
+	g := graph.New[trail]("beside")
+	g.Node("x", func(ctx context.Context, s *trail) error {
+		if _, err := ask(ctx, "one"); err != nil {
+			return err
+		}
+		if other != "" {
+			decide(t, l, other, posthouse.Approve)
+			other = ""
+		}
+		d, err := ask(ctx, "two")
+		if err == nil {
+			s.Nodes = append(s.Nodes, "x "+d.By)
+		}
+		return err
+	})
+	g.Node("y", func(ctx context.Context, s *trail) error {
+		_, err := ask(ctx, "y")
+		s.Nodes = append(s.Nodes, "y")
+		return err
+	})
+	for _, n := range []string{"x", "y"} {
+		g.Edge(graph.Start, n)
+		g.Edge(n, graph.End)
+	}
+	a := compile(t, g, l, nil)
+	out := must(a.Run(t.Context(), "t", trail{}))(t)
+	for _, w := range out.Waiting {
+		if w.Name == "one" {
+			decide(t, l, w.ID, posthouse.Approve)
+		} else {
+			other = w.ID
+		}
+	}
+	out = must(a.Resume(t.Context(), "t"))(t)
+	if out.Status != posthouse.StatusWaiting || len(out.Waiting) != 1 || out.Waiting[0].Name != "two" {
+		t.Fatalf("%s, waiting for %v, with %q", out.Status, out.Waiting, out.State.Nodes)
+	}
+	decide(t, l, out.Waiting[0].ID, posthouse.Approve)
+	out = must(a.Resume(t.Context(), "t"))(t)
+	wantList(t, "nodes", out.State.Nodes, "x alice", "y")
+}
+
 // Fields tagged "-" go from node to node and are stored nowhere.
 func TestFieldsThatAreNotStored(t *testing.T) {
 	type state struct {

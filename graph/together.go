@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -52,6 +53,8 @@ func (r *run[S]) together(ctx context.Context) (*Result[S], error) {
 	switch {
 	case res != nil || err != nil:
 		return res, err
+	case slices.ContainsFunc(done, func(o *outcome[S]) bool { return o.kind != taskDone }):
+		return nil, nil // what it waited for has come: the step is taken again
 	case missing: // it was asked to drain
 		if err := r.keep(ctx); err != nil {
 			return nil, err
@@ -281,7 +284,7 @@ func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
 	after := false
 	for i, o := range done {
 		program = append(program, o.program...)
-		ends[i] = completed(o.task.node.name, o.next)
+		ends[i] = completion{o.task.node.name, o.next}
 		held = append(held, o.exec.Held()...)
 		after = after || o.task.node.after
 	}
