@@ -55,7 +55,8 @@ func (l *Ledger) commit(ctx context.Context, d *Draft) (*Committed, *Header, err
 		done.Gates[i].Seq, done.Gates[i].Hash = done.Seq, done.Hash
 	}
 	if done.Release != nil {
-		done.Release.Hash, t.claim = done.Hash, nil
+		done.Release.Hash = done.Hash
+		l.unclaim(t)
 	}
 	if done.Checkpoint != nil {
 		done.Checkpoint = done.Checkpoint.clone()

@@ -4,13 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
-	"sync"
-	"time"
 )
-
-// ProcessThread is the thread of slots that belong to processes, not threads.
-const ProcessThread = "$process"
 
 // A Claim is a run's hold on a thread. Until its first commit it is an
 // intention; that commit carries the claim's record, and from then on its
@@ -45,7 +39,9 @@ func (c *Claim) Generation() uint32 { return c.generation }
 
 // Claim takes the thread for a run of this process. It writes nothing yet. It
 // fails with [ErrBusy], Error.Lease saying who holds the thread, while another
-// run of this process has it, or another process whose lease is alive.
+// run of this process has it, or another process whose lease is alive. Until
+// the claim is given back, or the Ledger closed, the process keeps its leases
+// alive: whoever claims calls [Ledger.Unclaim] in the end.
 func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) {
 	if err := validateText("run", run); err != nil {
 		return nil, err
@@ -70,8 +66,20 @@ func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) 
 		found := *t.info // the next append changes it
 		t.claim.found = &found
 	}
+	l.pulse.more(l)
 	t.tell()
 	return t.claim, nil
+}
+
+// unclaim takes the claim of this process off the thread, if there is one.
+// Callers hold t.mu.
+func (l *Ledger) unclaim(t *thread) {
+	if t.claim == nil {
+		return
+	}
+	t.claim = nil
+	l.lines.freed(t.name)
+	l.pulse.less()
 }
 
 func busy(thread string, lease *Lease) *Error {
@@ -88,7 +96,7 @@ func (l *Ledger) free(ctx context.Context, info *ThreadInfo) error {
 	if !lease.Held || lease.Owner == l.opt.Owner {
 		return nil
 	}
-	if x, ok := l.store.(Excluder); ok && x.Exclusive() {
+	if l.exclusive() {
 		return nil // whoever held it is gone: only this process has the store
 	}
 	gone, err := l.owners.gone(ctx, l, lease.Owner)
@@ -135,7 +143,7 @@ func (a *appending) checkLease(d *Draft) error {
 // that only this process has open. [ErrBusy] if somebody else was faster,
 // [ErrFenced] if the claim was overtaken.
 func (l *Ledger) Secure(ctx context.Context, c *Claim) (bool, error) {
-	if x, ok := l.store.(Excluder); ok && x.Exclusive() {
+	if l.exclusive() {
 		return false, nil
 	}
 	t, err := l.lock(c.Thread)
@@ -170,8 +178,7 @@ func (l *Ledger) Unclaim(ctx context.Context, c *Claim) error {
 	if t.claim != c {
 		return nil
 	}
-	t.claim = nil
-	l.lines.freed(c.Thread)
+	l.unclaim(t)
 	if c.fence == 0 {
 		return nil // never tried to get on record
 	}
@@ -192,46 +199,3 @@ func (l *Ledger) Unclaim(ctx context.Context, c *Claim) error {
 // errNothing ends an append that turned out to have nothing to write, and has
 // changed nothing that is known of the thread.
 var errNothing = errors.New("nothing to append")
-
-// Beat renews this process's liveness slot. While it is called more often than
-// LeaseTTL, others leave this process's threads alone. A runner calls it each
-// second.
-func (l *Ledger) Beat(ctx context.Context) error {
-	_, err := l.store.Slot(ctx, SlotKey{ProcessThread, l.opt.Owner}, SlotOp{
-		Verb: SlotPut, Revision: AnyRevision, Value: strconv.AppendInt(nil, l.opt.Now().UnixMilli(), 10),
-	})
-	return err
-}
-
-// An ownerWatch remembers when it saw each owner's liveness slot change, by
-// this process's monotonic clock: the clocks of others are never compared.
-type ownerWatch struct {
-	mu   sync.Mutex
-	seen map[string]ownerSeen
-}
-
-const maxOwners = 10000
-
-type ownerSeen struct {
-	revision uint64
-	at       time.Time
-}
-
-func (w *ownerWatch) gone(ctx context.Context, l *Ledger, owner string) (bool, error) {
-	slot, err := l.store.Slot(ctx, SlotKey{ProcessThread, owner}, SlotOp{Verb: SlotGet})
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return false, err
-	}
-	now := l.opt.Now()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	last, ok := w.seen[owner]
-	if !ok || last.revision != slot.Revision {
-		if len(w.seen) >= maxOwners || w.seen == nil {
-			w.seen = map[string]ownerSeen{} // forgetting costs the others' threads another wait
-		}
-		w.seen[owner] = ownerSeen{slot.Revision, now}
-		return false, nil
-	}
-	return now.Sub(last.at) >= l.opt.LeaseTTL, nil
-}

@@ -26,6 +26,7 @@ type Ledger struct {
 	appendings sync.Pool // of *appending
 
 	owners   ownerWatch
+	pulse    pulse
 	lines    lines
 	keys     dataKeys
 	packer   delta.Packer // of bodies that are sealed
@@ -76,6 +77,7 @@ func (l *Ledger) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
+	l.pulse.stop()
 	clear(l.threads)
 	l.order, l.cached = nil, 0
 	return nil

@@ -87,3 +87,54 @@ func TestLineGivesUp(t *testing.T) {
 		}
 	}
 }
+
+// However a run gives its thread back, the next in line gets it.
+func TestLineGoesOnBehindARelease(t *testing.T) {
+	release := &posthouse.ReleaseOptions{By: "a"}
+	for name, end := range map[string]func(*posthouse.Ledger, *posthouse.Claim) error{
+		"by a commit": func(l *posthouse.Ledger, c *posthouse.Claim) error {
+			_, err := l.Commit(t.Context(), &posthouse.Draft{
+				Thread: "t", Claim: c, Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}, Release: release,
+			})
+			return err
+		},
+		"by itself": func(l *posthouse.Ledger, c *posthouse.Claim) error {
+			own := *release
+			own.Claim = c
+			_, err := l.Release(t.Context(), "t", &own)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := must[*posthouse.Ledger](t)(posthouse.Open(memstore.New(), nil))
+				defer l.Close()
+				c := must[*posthouse.Claim](t)(l.Claim(t.Context(), "t", "first"))
+				must[*posthouse.Committed](t)(l.Commit(t.Context(), &posthouse.Draft{
+					Thread: "t", Claim: c, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning, Next: []string{"n"}},
+				}))
+				next := make(chan error, 1)
+				go func() {
+					_, err := l.Line("t", false).Claim(context.Background(), "next", waits)
+					next <- err
+				}()
+				synctest.Wait()
+				if err := end(l, c); err != nil {
+					t.Fatal(err)
+				}
+				if err := l.Unclaim(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				select {
+				case err := <-next:
+					if err != nil {
+						t.Error(err)
+					}
+				default:
+					t.Fatal("the next in line waits on")
+				}
+			})
+		})
+	}
+}

@@ -83,8 +83,7 @@ func (l *Ledger) Release(ctx context.Context, thread string, o *ReleaseOptions) 
 		return nil, err
 	}
 	r.Hash = t.info.Tail.Hash
-	t.claim = nil
-	l.lines.freed(thread)
+	l.unclaim(t)
 	l.opt.Observer.released(l.opt.Logger, r)
 	return r, nil
 }

@@ -17,10 +17,9 @@
 //
 // A thread belongs to the program that its checkpoint names. Threads of other
 // programs are left alone: several processes with different programs, or the
-// same ones, may share a store. Who runs a thread holds its lease; a process
-// that has not renewed its liveness for the lease's time loses its threads to
-// whoever sweeps next. Run renews it each second for this process, for runs
-// that were not started by the runner, too.
+// same ones, may share a store. Who runs a thread holds its lease, which the
+// Ledger keeps alive as long as the run goes on; a process of which nothing is
+// heard for the lease's time loses its threads to whoever sweeps next.
 //
 // # Failures
 //

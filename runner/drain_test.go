@@ -115,7 +115,7 @@ func TestBeatsWhileDraining(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, stop := busy(t, func(context.Context) { <-time.After(9 * time.Second) })
 		key := posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: "a"}
-		sleep(500 * time.Millisecond)
+		sleep(1500 * time.Millisecond)
 		stopped := make(chan error, 1)
 		go func() { stopped <- stop() }()
 		settle()

@@ -15,7 +15,6 @@ type Options struct {
 	Concurrency int                 // threads moved at once; default 16
 	Logger      *slog.Logger        // what failed and what is tried again; default: discarded
 	Poll        time.Duration       // between sweeps; default 1 s
-	Beat        time.Duration       // between renewals of this process's liveness, well below the Ledger's LeaseTTL; default 1 s
 	Drain       time.Duration       // how long running nodes may take to finish once Run's ctx has ended; default 10 s
 	NoWatch     bool                // find work by sweeps and Kick only: saves reading each entry that is written
 }
@@ -29,7 +28,7 @@ func (o *Options) withDefaults() (Options, error) {
 		name string
 		d    *time.Duration
 		def  time.Duration
-	}{{"Poll", &c.Poll, time.Second}, {"Beat", &c.Beat, time.Second}, {"Drain", &c.Drain, 10 * time.Second}} {
+	}{{"Poll", &c.Poll, time.Second}, {"Drain", &c.Drain, 10 * time.Second}} {
 		if *f.d < 0 {
 			return c, invalid(f.name, "is negative")
 		}

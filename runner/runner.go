@@ -64,10 +64,6 @@ func (r *Runner) Run(ctx context.Context) error {
 	defer stop()
 	drain := make(chan struct{})
 	var helpers sync.WaitGroup
-	alive, dead := context.WithCancel(context.WithoutCancel(ctx))
-	defer dead()
-	r.beat(alive)
-	helpers.Go(func() { r.keepBeating(alive) })
 	if !r.opt.NoWatch {
 		helpers.Go(func() { r.watch(ctx) })
 	}
@@ -80,7 +76,6 @@ func (r *Runner) Run(ctx context.Context) error {
 	idle := r.queue.stop()
 	close(drain)
 	err := r.drain(idle, stop)
-	dead()
 	helpers.Wait()
 	if err == nil {
 		r.forget(ctx)
@@ -119,26 +114,6 @@ func (r *Runner) drain(idle <-chan struct{}, stop func()) error {
 // Kick tells the runner that a thread may have something to do. It does not
 // block and needs no truth to it.
 func (r *Runner) Kick(thread string) { r.queue.push(thread) }
-
-// keepBeating renews the process's liveness until ctx ends.
-func (r *Runner) keepBeating(ctx context.Context) {
-	t := time.NewTicker(r.opt.Beat)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-			r.beat(ctx)
-		}
-	}
-}
-
-func (r *Runner) beat(ctx context.Context) {
-	if err := r.ledger.Beat(ctx); err != nil && ctx.Err() == nil {
-		r.opt.Logger.Warn("cannot renew this process's liveness: others may take its threads", "error", err)
-	}
-}
 
 // forget removes the liveness of a process that holds nothing any more.
 func (r *Runner) forget(ctx context.Context) {

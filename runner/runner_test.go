@@ -241,9 +241,9 @@ func TestStartUpResumesWhatWasLeft(t *testing.T) {
 func TestTakesOverFromTheDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		a := &program{name: "p", l: open(t, store, "a"), last: 2, node: func(context.Context, string, int) error { return nil }}
+		a := &program{name: "p", l: open(t, mute{store}, "a"), last: 2, node: func(context.Context, string, int) error { return nil }}
 		a.start(t, "t")
-		if err := a.l.Beat(t.Context()); err != nil {
+		if err := open(t, store, "a").Beat(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		s, err := engine.Begin(t.Context(), a.l, engine.SessionOptions{Thread: "t"})
@@ -582,7 +582,7 @@ func TestBadOptions(t *testing.T) {
 	l := open(t, memstore.New(), "")
 	p := &program{name: "p"}
 	for _, o := range []*runner.Options{
-		{Concurrency: -1}, {Poll: -1}, {Beat: -1}, {Drain: -1},
+		{Concurrency: -1}, {Poll: -1}, {Drain: -1},
 		{Programs: []posthouse.Program{p, p}}, {Programs: []posthouse.Program{&program{}}}, {Programs: []posthouse.Program{nil}},
 	} {
 		if _, err := runner.New(l, o); !errors.Is(err, posthouse.ErrInvalid) {

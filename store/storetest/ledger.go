@@ -47,6 +47,12 @@ func (c *clock) advance(d time.Duration) {
 
 func (t *T) desk(o posthouse.Options) *desk {
 	t.Helper()
+	return t.deskOn(t.Store, o)
+}
+
+// deskOn is desk over a store that wraps the one under test.
+func (t *T) deskOn(s posthouse.Store, o posthouse.Options) *desk {
+	t.Helper()
 	c := &clock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 	if o.Now == nil {
 		o.Now = c.Now
@@ -54,7 +60,7 @@ func (t *T) desk(o posthouse.Options) *desk {
 	if o.Cipher == nil {
 		o.Cipher = t.Harness.Cipher
 	}
-	l, err := posthouse.Open(t.Store, &o)
+	l, err := posthouse.Open(s, &o)
 	t.ok(err)
 	return &desk{t, l, c}
 }

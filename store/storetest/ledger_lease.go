@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -43,10 +44,11 @@ func ledgerLeaseCases() []Case {
 			}
 		}},
 		{Name: "ledger/a silent owner's thread is free after its time", Rule: "Another process takes over when the owner's slot has not changed for LeaseTTL, or at once where the store is exclusive; the stale run is then fenced.", Run: func(t *T) {
-			old := t.desk(posthouse.Options{LeaseTTL: 10 * time.Second})
+			old := t.deskOn(frozen{t.Store}, posthouse.Options{Owner: "old"})
+			alive := t.desk(posthouse.Options{Owner: "old"})
 			c, err := old.Claim(t.ctx, "t", "run-1")
 			t.ok(err)
-			t.ok(old.Beat(t.ctx))
+			t.ok(alive.Beat(t.ctx))
 			_, err = old.Commit(t.ctx, run(c, posthouse.StatusRunning))
 			t.ok(err)
 			fresh := t.desk(posthouse.Options{LeaseTTL: 10 * time.Second})
@@ -54,7 +56,7 @@ func ledgerLeaseCases() []Case {
 				_, err = fresh.Claim(t.ctx, "t", "run-2")
 				fresh.wantErr(err, posthouse.ErrBusy)
 				fresh.clock.advance(9 * time.Second)
-				t.ok(old.Beat(t.ctx))
+				t.ok(alive.Beat(t.ctx))
 				_, err = fresh.Claim(t.ctx, "t", "run-2") // sees the beat
 				fresh.wantErr(err, posthouse.ErrBusy)
 				fresh.clock.advance(9 * time.Second)
@@ -90,6 +92,16 @@ func ledgerLeaseCases() []Case {
 			t.ok(err)
 		}},
 	}
+}
+
+// A frozen is the store of a process that does not say that it lives.
+type frozen struct{ posthouse.Store }
+
+func (f frozen) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	if op.Verb == posthouse.SlotPut {
+		return posthouse.Slot{}, nil
+	}
+	return f.Store.Slot(ctx, key, op)
 }
 
 func (d *desk) tail(thread string) posthouse.Position {

@@ -28,7 +28,7 @@ func TestPain08TwoWritersOneWins(t *testing.T) {
 			s.Log = append(s.Log, "b")
 			return nil
 		}})
-		one := must(g.Compile(h.open(shared, "one"), nil))(h)
+		one := must(g.Compile(h.open(frozen{shared}, "one"), nil))(h)
 		two := must(g.Compile(h.open(shared, "two"), nil))(h)
 		ended := make(chan error)
 		go func() { _, err := one.Run(h.Context(), "t", state{}); ended <- err }()
@@ -44,6 +44,16 @@ func TestPain08TwoWritersOneWins(t *testing.T) {
 		want(h, "history", h.kinds(posthouse.Query{Thread: "t"}), "input, node a, node b")
 		want(h, "branches", len(must(two.Branches(h.Context(), "t"))(h)), "1")
 	})
+}
+
+// A frozen is the store of a process that is frozen: it does not say that it lives.
+type frozen struct{ posthouse.Store }
+
+func (f frozen) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	if op.Verb == posthouse.SlotPut {
+		return posthouse.Slot{}, nil
+	}
+	return f.Store.Slot(ctx, key, op)
 }
 
 // nested is a graph in a graph in a graph: plan, ask, write at the bottom.

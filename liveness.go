@@ -1,0 +1,134 @@
+package posthouse
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// ProcessThread is the thread of slots that belong to processes, not threads.
+const ProcessThread = "$process"
+
+// Beat renews this process's liveness slot. While that happens more often than
+// LeaseTTL, others leave this process's threads alone. The Ledger does so
+// itself while runs have threads, each second or four times in the time of a
+// lease if that is shorter; on a store that only this process has open nobody
+// looks, and it does not.
+func (l *Ledger) Beat(ctx context.Context) error {
+	_, err := l.store.Slot(ctx, SlotKey{ProcessThread, l.opt.Owner}, SlotOp{
+		Verb: SlotPut, Revision: AnyRevision, Value: strconv.AppendInt(nil, l.opt.Now().UnixMilli(), 10),
+	})
+	return err
+}
+
+// A pulse renews the liveness of a process while it has claims. Between beats
+// it is a timer and no goroutine; runs that are shorter cost no write.
+type pulse struct {
+	mu     sync.Mutex
+	claims int
+	timer  *time.Timer // nil: nothing was claimed yet
+	closed bool
+}
+
+// more counts a claim.
+func (p *pulse) more(l *Ledger) {
+	if l.exclusive() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.claims++
+	switch {
+	case p.closed || p.claims > 1:
+	case p.timer == nil:
+		p.timer = time.AfterFunc(l.beatEvery(), func() { p.beat(l) })
+	default:
+		p.timer.Reset(l.beatEvery())
+	}
+}
+
+// less counts a claim that was given back.
+func (p *pulse) less() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timer == nil {
+		return // none counts on this store
+	}
+	if p.claims--; p.claims == 0 {
+		p.timer.Stop()
+	}
+}
+
+// stop ends it, whatever is claimed.
+func (p *pulse) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
+
+func (p *pulse) beats() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.claims > 0 && !p.closed
+}
+
+func (p *pulse) beat(l *Ledger) {
+	ctx, cancel := context.WithTimeout(context.Background(), l.opt.LeaseTTL)
+	defer cancel()
+	if err := l.Beat(ctx); err != nil && p.beats() {
+		l.opt.Logger.Warn("cannot renew this process's liveness: others may take its threads", "error", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.claims > 0 && !p.closed {
+		p.timer.Reset(l.beatEvery())
+	}
+}
+
+func (l *Ledger) beatEvery() time.Duration {
+	return max(min(time.Second, l.opt.LeaseTTL/4), time.Millisecond)
+}
+
+// exclusive reports whether only this process has the store open for writing.
+func (l *Ledger) exclusive() bool {
+	x, ok := l.store.(Excluder)
+	return ok && x.Exclusive()
+}
+
+// An ownerWatch remembers when it saw each owner's liveness slot change, by
+// this process's monotonic clock: the clocks of others are never compared.
+type ownerWatch struct {
+	mu   sync.Mutex
+	seen map[string]ownerSeen
+}
+
+const maxOwners = 10000
+
+type ownerSeen struct {
+	revision uint64
+	at       time.Time
+}
+
+func (w *ownerWatch) gone(ctx context.Context, l *Ledger, owner string) (bool, error) {
+	slot, err := l.store.Slot(ctx, SlotKey{ProcessThread, owner}, SlotOp{Verb: SlotGet})
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return false, err
+	}
+	now := l.opt.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last, ok := w.seen[owner]
+	if !ok || last.revision != slot.Revision {
+		if len(w.seen) >= maxOwners || w.seen == nil {
+			w.seen = map[string]ownerSeen{} // forgetting costs the others' threads another wait
+		}
+		w.seen[owner] = ownerSeen{slot.Revision, now}
+		return false, nil
+	}
+	return now.Sub(last.at) >= l.opt.LeaseTTL, nil
+}
