@@ -31,7 +31,9 @@ func TestPostAgent(t *testing.T) {
 	if r.Thread != "order:7" {
 		t.Errorf("the thread is %s", r.Thread)
 	}
-	h.post("/api/agents/nobody", `{"message":"x"}`).refused(posthouse.CodeNotFound)
+	if p := h.post("/api/agents/nobody", `{"message":"x"}`).refused(posthouse.CodeNotFound); !strings.Contains(p.Hint, "dispatch") {
+		t.Errorf("the hint is %q", p.Hint)
+	}
 	h.post("/api/agents/dispatch", ``).refused(posthouse.CodeInvalid)
 	h.post("/api/agents/dispatch", `{"message":""}`).refused(posthouse.CodeInvalid)
 	h.post("/api/agents/dispatch", `{"message":"x","thread":"a b"}`).refused(posthouse.CodeInvalid)

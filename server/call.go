@@ -3,8 +3,11 @@ package server
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/posthouse/posthouse"
@@ -67,6 +70,16 @@ type call struct {
 
 const maxMessage = 256 << 10 // bytes
 
+// noAgent says which agents there are.
+func (s *Server) noAgent(name string) error {
+	e := notFound("agent", cut(name, 80))
+	e.Hint = "no agent is served here"
+	if len(s.agents) > 0 {
+		e.Hint = "there is " + strings.Join(slices.Sorted(maps.Keys(s.agents)), ", ")
+	}
+	return e
+}
+
 // start sets an agent to work on a message. The work outlives the client: what
 // was begun ends as it would have, since whether the client is still there is
 // none of its business. The feed's last frame is the outcome.
@@ -74,7 +87,7 @@ func (s *Server) start(m message) (*call, error) {
 	agent, ok := s.agents[m.agent]
 	switch {
 	case !ok:
-		return nil, notFound("agent", cut(m.agent, 80))
+		return nil, s.noAgent(m.agent)
 	case m.text == "":
 		return nil, invalid("message", "is empty")
 	case len(m.text) > maxMessage:

@@ -140,7 +140,7 @@ func (s *Server) socket(w http.ResponseWriter, r *request) error {
 	}
 	if r.actor.Name != "" {
 		if _, ok := s.agents[r.PathValue("agent")]; !ok {
-			return notFound("agent", cut(r.PathValue("agent"), 80))
+			return s.noAgent(r.PathValue("agent"))
 		}
 	}
 	places := s.streams
@@ -306,7 +306,7 @@ func (c *conversation) login(text string) bool {
 		noteActor(c.w, tok.Name)
 		if err = permit(tok, c.r.route.role); err == nil {
 			if _, known := c.s.agents[c.r.PathValue("agent")]; !known {
-				err = notFound("agent", cut(c.r.PathValue("agent"), 80))
+				err = c.s.noAgent(c.r.PathValue("agent"))
 			}
 		}
 	}

@@ -78,11 +78,7 @@ func (a *app) listCheckpoints(cs []*server.Checkpoint) error {
 	}
 	var rows [][]string
 	for _, c := range cs {
-		by := c.Agent
-		if by == "" {
-			by = c.Node
-		}
-		rows = append(rows, []string{string(c.ID), c.Kind, by, string(c.Status), c.Branch, size(int64(c.Size)), tree.Time(c.CreatedAt), c.Thread})
+		rows = append(rows, []string{string(c.ID), c.Kind, agentOrNode(&c.Header), string(c.Status), c.Branch, size(int64(c.Size)), tree.Time(c.CreatedAt), c.Thread})
 	}
 	if len(rows) == 0 {
 		a.Line("no checkpoints")
@@ -203,4 +199,12 @@ parent and cancels its gates. The removal goes on record.`,
 	f.StringVar(&reason, "reason", "", "why; goes on record")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return cmd
+}
+
+// agentOrNode says who made a checkpoint.
+func agentOrNode(h *posthouse.Header) string {
+	if h.Agent != "" {
+		return h.Agent
+	}
+	return h.Node
 }

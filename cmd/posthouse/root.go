@@ -56,7 +56,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 not found, 4 something
 else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 forbidden,
 7 not available now, 8 damage found.`,
 		SilenceUsage: true, SilenceErrors: true,
-		Args: cobra.NoArgs,
+		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			return a.fromEnvironment(cmd.Flags())
@@ -80,6 +80,7 @@ else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 f
 	}
 	cmd.SetHelpCommandGroupID(groupOperate)
 	cmd.SetCompletionCommandGroupID(groupOperate)
+	a.complete(cmd)
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
 	return cmd
 }
@@ -134,6 +135,11 @@ func (a *app) fail(cmd *cobra.Command, err error) int {
 			Hint: "see: " + cmd.CommandPath() + " --help",
 		}
 	}
+	if e.Code == posthouse.CodeNotFound && e.Hint == "" && e.Err == nil {
+		said := *e
+		said.Hint = "see what there is: posthouse inbox, posthouse thread list, posthouse checkpoint list"
+		e = &said
+	}
 	if a.JSON {
 		errTerm := term.Term{Out: a.Err}
 		_ = errTerm.Encode(map[string]*posthouse.Error{"error": e}) // nothing is left to report a failure to
@@ -176,6 +182,12 @@ func args(n int) cobra.PositionalArgs {
 		}
 		e := &posthouse.Error{Code: posthouse.CodeInvalid, Hint: "see: " + cmd.CommandPath() + " --help"}
 		switch {
+		case cmd.HasSubCommands():
+			e.Message = fmt.Sprintf("unknown command %q for %q", given[0], cmd.CommandPath())
+			cmd.SuggestionsMinimumDistance = 2
+			if like := cmd.SuggestionsFor(given[0]); len(like) > 0 {
+				e.Hint = "did you mean " + cmd.CommandPath() + " " + strings.Join(like, " or ") + "? " + e.Hint
+			}
 		case n == 0:
 			e.Message = fmt.Sprintf("%s takes no argument, and was given %q", cmd.CommandPath(), given[0])
 		default:
@@ -253,7 +265,9 @@ func (a *app) readArg(v string) ([]byte, error) {
 	case strings.HasPrefix(v, "@"):
 		f, err := os.Open(v[1:])
 		if err != nil {
-			return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "value", Message: "cannot be read", Err: err}
+			return nil, &posthouse.Error{
+				Code: posthouse.CodeInvalid, Message: "the file after @ cannot be read", Err: err, Hint: "give the path of a file, or the value itself",
+			}
 		}
 		defer f.Close()
 		return readAll(f)

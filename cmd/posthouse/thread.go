@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,7 +59,7 @@ func (a *app) threadList() *cobra.Command {
 			var rows [][]string
 			for _, t := range ts {
 				rows = append(rows, []string{
-					t.Thread, string(t.Status), t.Graph, t.Coordination, strconv.Itoa(t.Checkpoints), strconv.Itoa(len(t.Waiting)), stamp(t.Updated),
+					t.Thread, string(t.Status), t.Graph, t.Coordination, strconv.Itoa(t.Checkpoints), strconv.Itoa(len(t.Waiting)), minute(t.Updated),
 				})
 			}
 			if len(rows) == 0 {
@@ -108,7 +109,7 @@ func (a *app) showThread(t *posthouse.ThreadInfo) {
 	a.Fields(
 		"thread", t.Thread, "status", string(t.Status), "program", t.Graph, "coordination", t.Coordination,
 		"versions", versions, "checkpoints", strconv.Itoa(t.Checkpoints), "entries", strconv.FormatUint(t.Tail.Seq, 10),
-		"last hash", t.Tail.Hash.String(), "signed up to", signedUpTo(t), "since", stamp(t.Created), "updated", stamp(t.Updated),
+		"last hash", t.Tail.Hash.String(), "signed up to", signedUpTo(t), "since", stamp(t.Created), "updated", minute(t.Updated),
 	)
 	var rows [][]string
 	for _, b := range t.Branches {
@@ -169,6 +170,11 @@ func (a *app) deleted(d *posthouse.Deleted) error {
 		a.Line("kept: bodies %d that other checkpoints are rebuilt from", d.Kept)
 	}
 	return nil
+}
+
+// minute is a time that is known to the minute.
+func minute(m posthouse.Millis) string {
+	return strings.TrimSuffix(stamp(m), ":00")
 }
 
 func stamp(m posthouse.Millis) string {

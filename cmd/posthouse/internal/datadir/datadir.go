@@ -94,7 +94,7 @@ func fileError(field, what string, err error) error {
 	e := &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: what, Err: err}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		e.Code = posthouse.CodeNotFound
+		e.Code, e.Hint = posthouse.CodeNotFound, "give the path of a file that is there"
 	case errors.Is(err, fs.ErrPermission):
 		e.Code = posthouse.CodeForbidden
 	}
