@@ -8,13 +8,7 @@ import (
 
 func (d *drawing) svg() string {
 	tracks, w, h := d.layout()
-	loops := 0.0
-	for _, t := range tracks {
-		if t.points == nil {
-			loops = 40
-		}
-	}
-	w, h = w+2*layoutMargin+loops, h+2*layoutMargin
+	w, h = w+2*layoutMargin, h+2*layoutMargin
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" font-family="sans-serif" font-size="13" role="img">`+"\n", w, h, w, h)
 	fmt.Fprintf(&b, "<title>%s</title>\n", xmlText(d.name))
@@ -83,13 +77,16 @@ func (t *track) svg(b *strings.Builder, x, y float64) {
 	if t.points == nil {
 		n := t.line.from
 		right, mid := x+n.x+n.w/2, y+n.y
-		fmt.Fprintf(&path, "M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f", right, mid-8, right+34, mid-22, right+34, mid+22, right+1, mid+8)
+		fmt.Fprintf(&path, "M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f", right, mid-8, right+layoutLoop*4/3, mid-22, right+layoutLoop*4/3, mid+22, right+1, mid+8)
 	} else {
 		first, last := t.points[0], t.points[len(t.points)-1]
-		px, py := x+first.x, y+first.y+first.h/2
+		px, py := x+first.x+t.out, y+first.y+first.h/2
 		fmt.Fprintf(&path, "M%.1f %.1f", px, py)
 		for i, p := range t.points[1:] { // it bends between layers only, where no box is
 			from, qx, qy := y+t.points[i].bottom, x+p.x, y+p.top
+			if i == len(t.points)-2 {
+				qx += t.into
+			}
 			bend := (qy - from) / 2
 			fmt.Fprintf(&path, "L%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f", px, from, px, from+bend, qx, qy-bend, qx, qy)
 			px = qx
@@ -108,17 +105,14 @@ func (t *track) svgLabel(b *strings.Builder, x, y float64) {
 	if t.line.label == "" {
 		return
 	}
-	var lx, ly float64
-	if t.points == nil {
+	lx, ly, w := 0.0, 0.0, labelWidth(t.line.label)
+	if t.label == nil {
 		n := t.line.from
-		lx, ly = x+n.x+n.w/2+26, y+n.y
+		lx, ly = x+n.x+n.w/2+loopLabel(t.line), y+n.y
 	} else {
-		i := len(t.points) / 2
-		p, q := t.points[i-1], t.points[i]
-		lx, ly = x+(p.x+q.x)/2, y+(p.bottom+q.top)/2
+		lx, ly = x+t.label.x, y+(t.label.top+t.label.bottom)/2
 	}
-	w := 6.2*float64(len(t.line.label)) + 6
-	fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="14" rx="3" fill="#ffffff" fill-opacity="0.85"/>`+"\n", lx-w/2, ly-7, w)
+	fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.0f" rx="3" fill="#ffffff" fill-opacity="0.85"/>`+"\n", lx-w/2, ly-layoutLabel/2, w, layoutLabel)
 	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="middle" font-size="10" fill="#475569">%s</text>`+"\n", lx, ly+3.5, xmlText(t.line.label))
 }
 
