@@ -20,7 +20,9 @@ func (r *run[In, Out]) done(ctx context.Context, task *engine.Task, out Out) (re
 	}
 	c := r.change(posthouse.KindNode, posthouse.StatusDone, r.app.name)
 	c.Next, c.Parts = nil, []posthouse.Part{{Name: partOutput, Codec: v.Codec, Data: v.Data}}
-	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c, Steps: task.Held()}); err != nil {
+	held := task.Held()
+	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c, Steps: held}); err != nil {
+		task.Return(held)
 		switch {
 		case errors.Is(err, posthouse.ErrCancelled):
 			res, err = r.cancelled(ctx)
@@ -94,6 +96,7 @@ func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result
 		case r.sess.Err() != nil:
 			return nil, false, err
 		case err != nil:
+			task.Return(held)
 			return nil, false, r.fail(ctx, task, err)
 		}
 		for _, g := range done.Gates {

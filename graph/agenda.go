@@ -122,7 +122,9 @@ func (g *agenda) change(part string, known []byte) (p posthouse.Part, enc []byte
 // names returns the nodes of the tasks, each once.
 func (a *App[S]) names(g *agenda) []string {
 	if len(g.tasks) == 1 {
-		return a.next[g.tasks[0].node]
+		if n := a.node(&g.tasks[0]); n != nil {
+			return n.alone
+		}
 	}
 	return g.nodes()
 }
@@ -138,17 +140,20 @@ func (g *agenda) nodes() (names []string) {
 
 // A completion is a task that completed, and where it leads.
 type completion struct {
-	node string // Start for an input
-	next []target
+	target // Start for an input
+	next   []target
 }
+
+// begun is the completion of an input.
+func begun(next []target) completion { return completion{target{node: Start}, next} }
 
 // completed is the completion of a node. One that the run stops behind arrives
 // at joins later, when its ways are followed.
-func completed(node string, next []target) completion {
+func completed(t target, next []target) completion {
 	if len(next) == 1 && next[0].edges {
-		node = Start
+		return begun(next)
 	}
-	return completion{node, next}
+	return completion{t, next}
 }
 
 // after returns the agenda behind a step in which these completed, in order.
@@ -173,7 +178,7 @@ func (a *App[S]) after(g *agenda, done []completion) (agenda, error) {
 				a.enlist(&n, seen, t.node)
 			}
 		}
-		a.arrive(&n, seen, done[i].node)
+		a.arrive(&n, seen, &done[i].target)
 	}
 	if len(n.tasks) == 0 {
 		for _, name := range n.deferred {
@@ -189,10 +194,10 @@ func (a *App[S]) after(g *agenda, done []completion) (agenda, error) {
 
 // plain reports whether a completion leads to nothing but nodes that run next.
 func (a *App[S]) plain(c *completion) bool {
-	if n := a.nodes[c.node]; n != nil && len(n.joins) > 0 {
+	if n := a.node(&c.target); n != nil && len(n.joins) > 0 {
 		return false
 	}
-	return len(c.next) == 0 || len(c.next) == 1 && (c.next[0].input != nil || c.next[0].edges || !a.nodes[c.next[0].node].opt.Defer)
+	return len(c.next) == 0 || len(c.next) == 1 && (c.next[0].input != nil || c.next[0].edges || !a.node(&c.next[0]).opt.Defer)
 }
 
 // enlist puts a node on the agenda, once.
@@ -209,8 +214,8 @@ func (a *App[S]) enlist(g *agenda, seen map[string]bool, name string) {
 }
 
 // arrive counts a completed node at the joins it is a source of.
-func (a *App[S]) arrive(g *agenda, seen map[string]bool, name string) {
-	n := a.nodes[name]
+func (a *App[S]) arrive(g *agenda, seen map[string]bool, t *target) {
+	n, name := a.node(t), t.node
 	if n == nil {
 		return
 	}

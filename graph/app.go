@@ -29,8 +29,7 @@ type App[S any] struct {
 	nodes       map[string]*node[S]
 	order       []*node[S]
 	start       []*way[S]
-	next        map[string][]string // a checkpoint's next nodes, if it is this one; End has none
-	to          map[string][]target // the same as a way's end
+	to          map[string][]target // a way's end, by name; End's is none
 }
 
 // Name returns the graph's name: what threads say they are run by.

@@ -52,10 +52,10 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 	c.interrupts("InterruptBefore", o.InterruptBefore, func(n *node[S]) { n.before = true })
 	c.interrupts("InterruptAfter", o.InterruptAfter, func(n *node[S]) { n.after = true })
 	c.interrupts("InterruptBeforeEdges", o.InterruptBeforeEdges, func(n *node[S]) { n.after, n.edges = true, true })
-	c.app.next, c.app.to = map[string][]string{End: nil}, map[string][]target{End: nil}
+	c.app.to = map[string][]target{End: nil}
 	for _, n := range c.app.order {
-		c.app.next[n.name] = []string{n.name}
-		c.app.to[n.name] = []target{{node: n.name}}
+		n.self, n.alone = []target{{node: n.name, at: n.index + 1}}, []string{n.name}
+		c.app.to[n.name] = n.self
 	}
 }
 

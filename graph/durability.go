@@ -43,8 +43,8 @@ func (s Snapshots) after() bool  { return s == SnapshotAfter || s == SnapshotBot
 func (s Snapshots) before() bool { return s == SnapshotBefore || s == SnapshotBoth }
 
 // keeps reports whether a step that was completed makes a checkpoint.
-func (r *run[S]) keeps(done []*outcome[S]) bool {
-	if r.change.Status != posthouse.StatusRunning {
+func (r *run[S]) keeps(status posthouse.Status, done []*outcome[S]) bool {
+	if status != posthouse.StatusRunning {
 		return true
 	}
 	if r.opt.Durability == Exit || r.agenda.skipped < r.ahead {
@@ -57,19 +57,7 @@ func (r *run[S]) keeps(done []*outcome[S]) bool {
 		return r.app.snapshots
 	}
 	return slices.ContainsFunc(done, func(o *outcome[S]) bool { return of(o.task.node).after() }) ||
-		slices.ContainsFunc(r.agenda.tasks, func(t target) bool { return of(r.app.nodes[t.node]).before() })
-}
-
-// complete commits r.change for a step that completed, or keeps it for later.
-func (r *run[S]) complete(ctx context.Context, done []*outcome[S], steps []posthouse.Step) error {
-	if !r.keeps(done) {
-		return r.skip(ctx, steps)
-	}
-	r.agenda.skipped, r.ahead = 0, 0
-	if r.opt.Durability == Async && r.hub == nil && r.nest == nil && r.change.Status == posthouse.StatusRunning {
-		return r.commitLater(ctx, steps)
-	}
-	return r.commit(ctx, steps)
+		slices.ContainsFunc(r.agenda.tasks, func(t target) bool { return of(r.app.node(&t)).before() })
 }
 
 // commitLater is commit behind the run.
@@ -87,9 +75,9 @@ func (r *run[S]) commitLater(ctx context.Context, steps []posthouse.Step) error 
 }
 
 // skip keeps what a step changed for the next checkpoint.
-func (r *run[S]) skip(ctx context.Context, steps []posthouse.Step) error {
-	r.since = joinParts(r.since, r.change.Parts)
-	r.sinceProgram = joinParts(r.sinceProgram, r.change.Program)
+func (r *run[S]) skip(ctx context.Context, parts, program []posthouse.Part, steps []posthouse.Step) error {
+	r.since = joinParts(r.since, parts)
+	r.sinceProgram = joinParts(r.sinceProgram, program)
 	r.agenda.skipped++
 	r.behind = true
 	if len(steps) == 0 {

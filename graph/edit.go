@@ -159,7 +159,7 @@ func (e *edit[S]) merge(all []*outcome[S]) error {
 func (e *edit[S]) lead(node string, s *S) error {
 	n := e.app.nodes[node]
 	next, err := e.app.onward(n.name, n.ways, n.opt.Targets, Command{}, s)
-	e.ends = append(e.ends, completion{n.name, next})
+	e.ends = append(e.ends, completion{n.self[0], next})
 	return err
 }
 
@@ -178,7 +178,7 @@ func (e *edit[S]) next() (agenda, error) {
 		if err != nil {
 			return agenda{}, err
 		}
-		return a.after(&agenda{}, []completion{{Start, next}})
+		return a.after(&agenda{}, []completion{begun(next)})
 	case len(e.as) == 1:
 		if err := e.lead(e.as[0].node, s); err != nil {
 			return agenda{}, err
@@ -189,11 +189,11 @@ func (e *edit[S]) next() (agenda, error) {
 	}
 	var ends []completion
 	for i := range e.done {
-		ends = append(ends, completed(e.done[i].node, e.done[i].next))
+		ends = append(ends, completed(e.done[i].target, e.done[i].next))
 	}
 	ends = append(ends, e.ends...)
 	if len(e.rest) > 0 {
-		ends = append(ends, completion{Start, e.rest})
+		ends = append(ends, begun(e.rest))
 	}
 	return a.after(&agenda{arrived: e.agenda.arrived, deferred: e.agenda.deferred}, ends)
 }

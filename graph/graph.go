@@ -38,9 +38,11 @@ type node[S any] struct {
 	names   []func(string) string // of an inlined node: what the graphs around call the nodes that it names, the nearest first
 	decides bool                  // its Command says where it leads
 	opt     NodeOptions
-	more    bool // options were given more than once
-	index   int
-	before  bool // stop before it
+	more    bool     // options were given more than once
+	index   int      // in App.order
+	self    []target // it alone, as what runs next
+	alone   []string // its name, as that of all that runs next
+	before  bool     // stop before it
 	after   bool
 	edges   bool // stop before its ways are followed
 	ways    []*way[S]

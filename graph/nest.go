@@ -120,7 +120,7 @@ func (r *run[S]) enterUnkept() (err error) {
 // ready puts on record what the run has done before it enters a subgraph, whose
 // checkpoints are of the whole.
 func (r *run[S]) ready(ctx context.Context) error {
-	if !r.behind || !slices.ContainsFunc(r.agenda.tasks, func(t target) bool { n := r.app.nodes[t.node]; return n != nil && n.sub != nil && n.sub.kept() }) {
+	if !r.behind || !slices.ContainsFunc(r.agenda.tasks, func(t target) bool { n := r.app.node(&t); return n != nil && n.sub != nil && n.sub.kept() }) {
 		return nil
 	}
 	return r.keep(ctx)

@@ -146,7 +146,7 @@ func (r *run[S]) park(ctx context.Context, ended []*outcome[S]) (*Result[S], err
 			if r.sess.Err() != nil {
 				return nil, err
 			}
-			return nil, r.fail(ctx, together(names), nil, err)
+			return nil, r.fail(ctx, together(names), held, err)
 		}
 		if done.Checkpoint.Status == posthouse.StatusReady {
 			return nil, r.retake(ctx) // the answer was there already

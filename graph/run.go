@@ -48,7 +48,8 @@ type run[S any] struct {
 	stop    bool               // a static interrupt was committed
 	draft   posthouse.Draft
 	change  posthouse.Change // both reused from step to step
-	solo    task[S]          // the task of a step that has one
+	solo    task[S]          // the task of a step that has one, and
+	one     [1]*outcome[S]   // its outcome
 
 	since, sinceProgram []posthouse.Part // what completed steps changed since the last checkpoint
 	behind              bool             // there were such steps
@@ -142,7 +143,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.agenda, err = a.after(&agenda{call: r.agenda.call}, []completion{{Start, next}}); err != nil {
+	if r.agenda, err = a.after(&agenda{call: r.agenda.call}, []completion{begun(next)}); err != nil {
 		return nil, err
 	}
 	parts, err := r.live.delta()
@@ -152,9 +153,8 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	if err := r.live.detach(); err != nil {
 		return nil, err
 	}
-	c := r.completed("", parts)
-	c.Kind, c.By, c.Coordination, c.Program = posthouse.KindInput, r.opt.By, r.opt.Coordination, gone
-	c.Labels = r.opt.labels
+	c := r.fresh(posthouse.KindInput, r.status(nil), "")
+	c.By, c.Coordination, c.Labels, c.Parts, c.Program = r.opt.By, r.opt.Coordination, r.opt.labels, parts, gone
 	if err := r.commit(ctx, nil); err != nil {
 		return nil, err
 	}
@@ -232,6 +232,7 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 	if err := r.follow(ctx); err != nil {
 		return nil, err
 	}
+	drain := engine.DrainOf(ctx)
 	for {
 		h := r.sess.Head()
 		switch {
@@ -240,7 +241,7 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 				return nil, err
 			}
 			return r.finish(EventEnd, *r.live.state, nil), nil
-		case r.stop, engine.Draining(ctx):
+		case r.stop, engine.Closed(drain):
 			if err := r.keep(ctx); err != nil {
 				return nil, err
 			}
@@ -272,20 +273,20 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 // not have and a step beyond the limit.
 func (r *run[S]) count(ctx context.Context) error {
 	for i := range r.agenda.tasks {
-		if name := r.agenda.tasks[i].node; r.app.nodes[name] == nil {
+		if t := &r.agenda.tasks[i]; r.app.node(t) == nil {
 			return &posthouse.Error{
 				Code: posthouse.CodeInvalid, Field: "thread",
-				Message: fmt.Sprintf("checkpoint %s goes on at %s, which this version of graph %s cannot run", r.sess.Head().ID, name, r.app.name),
+				Message: fmt.Sprintf("checkpoint %s goes on at %s, which this version of graph %s cannot run", r.sess.Head().ID, t.node, r.app.name),
 				Hint:    "run it with the graph it was made by, or move it with UpdateOptions.Goto",
 			}
 		}
 	}
 	if r.ran >= r.limit {
-		return r.overrun(ctx, r.app.nodes[r.agenda.tasks[0].node])
+		return r.overrun(ctx, r.app.node(&r.agenda.tasks[0]))
 	}
 	r.ran++
 	for i := range r.agenda.tasks {
-		r.last[r.app.nodes[r.agenda.tasks[i].node].index] = r.ran
+		r.last[r.app.node(&r.agenda.tasks[i]).index] = r.ran
 	}
 	return nil
 }
@@ -294,7 +295,7 @@ func (r *run[S]) count(ctx context.Context) error {
 // commits what came of it.
 func (r *run[S]) alone(ctx context.Context) (*Result[S], error) {
 	t := &r.solo
-	*t = r.task(0)
+	r.task(t, 0)
 	o := r.perform(ctx, t, func(again bool) (*live[S], error) {
 		if again {
 			err := r.reload(ctx)
@@ -306,10 +307,11 @@ func (r *run[S]) alone(ctx context.Context) (*Result[S], error) {
 		o.writes, _ = o.live.writes() // an error is advance's to find
 	}
 	r.tellEnd(o)
+	r.one[0] = o
 	if o.kind == taskDone {
 		err := r.advance(ctx, o)
 		if err == nil {
-			r.tellUpdates([]*outcome[S]{o})
+			r.tellUpdates(r.one[:])
 			return nil, r.tell(EventNode)
 		}
 		if r.sess.Err() != nil {
@@ -318,12 +320,12 @@ func (r *run[S]) alone(ctx context.Context) (*Result[S], error) {
 		o.kind, o.err = taskFailed, err
 		r.tellEnd(o)
 	}
-	return r.settle(ctx, []*outcome[S]{o})
+	return r.settle(ctx, r.one[:])
 }
 
 // advance commits what a task changed and where it leads.
 func (r *run[S]) advance(ctx context.Context, o *outcome[S]) error {
-	next, err := r.app.after(&r.agenda, []completion{completed(o.task.node.name, o.next)})
+	next, err := r.app.after(&r.agenda, []completion{completed(o.task.target, o.next)})
 	if err != nil {
 		return err
 	}
@@ -331,43 +333,69 @@ func (r *run[S]) advance(ctx context.Context, o *outcome[S]) error {
 	if err != nil {
 		return err
 	}
+	return r.complete(ctx, r.one[:], next, parts)
+}
+
+// complete commits a step that tasks completed, with the agenda behind it, or
+// keeps it for later. If it cannot, the agenda and what they hold are as before.
+func (r *run[S]) complete(ctx context.Context, done []*outcome[S], next agenda, parts []posthouse.Part) error {
 	before := r.agenda
-	r.agenda = r.ended(next, o)
-	c := r.completed(o.task.node.name, parts)
-	c.Program = o.program
-	if o.task.node.after && c.Status == posthouse.StatusRunning {
-		c.Status = posthouse.StatusInterrupted
+	r.agenda = next
+	var program []posthouse.Part
+	var held []posthouse.Step
+	for _, o := range done {
+		if o.parent != nil { // it ended the subgraph
+			r.nest.command = Command{Goto: o.parent}
+			r.agenda = agenda{call: next.call, step: next.step}
+		}
+		program = append(program, o.program...)
+		held = append(held, o.exec.Held()...)
 	}
-	if err = r.verify(c); err == nil {
-		err = r.complete(ctx, []*outcome[S]{o}, o.exec.Held())
-	}
+	err := r.conclude(ctx, done, parts, program, held)
 	if err != nil {
 		r.agenda = before
+		done[0].exec.Return(held)
 	}
 	return err
 }
 
-// verify looks at append parts in full where a run parks or ends.
-func (r *run[S]) verify(c *posthouse.Change) error {
-	if c.Status == posthouse.StatusRunning || r.app.check {
-		return nil
-	}
-	return r.live.verify()
-}
-
-// completed makes the change of completed nodes; the agenda is what is next.
-func (r *run[S]) completed(node string, parts []posthouse.Part) *posthouse.Change {
-	c := r.fresh(posthouse.KindNode, posthouse.StatusRunning, node)
-	c.Parts = parts
-	if len(r.agenda.tasks) == 0 {
-		c.Status = posthouse.StatusDone
-	}
-	for i := range r.agenda.tasks {
-		if t := &r.agenda.tasks[i]; t.edges || r.app.nodes[t.node].before {
-			c.Status = posthouse.StatusInterrupted
+// conclude is complete behind what it may have to take back.
+func (r *run[S]) conclude(ctx context.Context, done []*outcome[S], parts, program []posthouse.Part, held []posthouse.Step) error {
+	status := r.status(done)
+	if status != posthouse.StatusRunning && !r.app.check { // append parts are looked at in full where a run parks or ends
+		if err := r.live.verify(); err != nil {
+			return err
 		}
 	}
-	return c
+	if !r.keeps(status, done) {
+		r.change.Node = together(done)
+		return r.skip(ctx, parts, program, held)
+	}
+	r.agenda.skipped, r.ahead = 0, 0
+	c := r.fresh(posthouse.KindNode, status, together(done))
+	c.Parts, c.Program = parts, program
+	if r.opt.Durability == Async && r.hub == nil && r.nest == nil && status == posthouse.StatusRunning {
+		return r.commitLater(ctx, held)
+	}
+	return r.commit(ctx, held)
+}
+
+// status is that of a step which tasks completed; the agenda is what is next.
+func (r *run[S]) status(done []*outcome[S]) posthouse.Status {
+	if len(r.agenda.tasks) == 0 {
+		return posthouse.StatusDone
+	}
+	for _, o := range done {
+		if o.task.node.after {
+			return posthouse.StatusInterrupted
+		}
+	}
+	for i := range r.agenda.tasks {
+		if t := &r.agenda.tasks[i]; t.edges || r.app.node(t).before {
+			return posthouse.StatusInterrupted
+		}
+	}
+	return posthouse.StatusRunning
 }
 
 // fresh makes a change that goes on with the agenda.
@@ -442,13 +470,4 @@ func (r *run[S]) prepare() ([]byte, error) {
 func (r *run[S]) written(plan []byte) {
 	r.plan, r.since, r.sinceProgram, r.behind = plan, nil, nil, false
 	r.note(r.change.Program)
-}
-
-// ended is the agenda behind a step, none if a task ended the subgraph.
-func (r *run[S]) ended(next agenda, o *outcome[S]) agenda {
-	if o.parent == nil {
-		return next
-	}
-	r.nest.command = Command{Goto: o.parent}
-	return agenda{call: next.call, step: next.step}
 }

@@ -21,12 +21,13 @@ type task[S any] struct {
 	key     engine.TaskKey // as in "7/approve", or "7/fetch#3" for the third task of its step that was sent an input
 }
 
-// task returns a task of the agenda.
-func (r *run[S]) task(i int) task[S] {
-	t := task[S]{target: r.agenda.tasks[i], index: i}
-	t.node = r.app.nodes[t.target.node]
+// task makes t one of the agenda's.
+func (r *run[S]) task(t *task[S], i int) {
+	*t = task[S]{}
+	t.target, t.index = r.agenda.tasks[i], i
+	t.node = r.app.node(&t.target)
 	t.key = r.key(t.target.label(cmp.Or(t.was, t.target.node), i))
-	return t
+	t.outcome.task = t
 }
 
 // label tells the tasks of a step apart.
@@ -73,7 +74,6 @@ const (
 // before.
 func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool) (*live[S], error)) *outcome[S] {
 	o := &t.outcome
-	*o = outcome[S]{task: t}
 	for again := false; ; again = true {
 		exec, err := r.sess.TaskFor(ctx, t.key)
 		if err != nil {
@@ -125,7 +125,7 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 			}
 		}
 		if err == nil && t.node.edges && cmd.isZero() {
-			o.next = []target{{node: t.node.name, edges: true}}
+			o.next = []target{{node: t.node.name, edges: true, at: t.node.index + 1}}
 			return o
 		}
 		if err == nil {
@@ -141,8 +141,12 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 }
 
 // endedWithin returns the end of a subgraph that did not fail.
-func endedWithin(err error) (end *innerEnd) {
-	if err != nil && !errors.As(err, &end) {
+func endedWithin(err error) *innerEnd {
+	if err == nil {
+		return nil
+	}
+	var end *innerEnd
+	if !errors.As(err, &end) {
 		return nil
 	}
 	return end

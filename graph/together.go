@@ -30,7 +30,7 @@ func (r *run[S]) together(ctx context.Context) (*Result[S], error) {
 	c := &crew[S]{run: r, tasks: make([]task[S], len(r.agenda.tasks))}
 	c.ended = make([]*outcome[S], len(c.tasks))
 	for i := range c.tasks {
-		c.tasks[i] = r.task(i)
+		r.task(&c.tasks[i], i)
 		o, err := r.recall(ctx, &c.tasks[i])
 		if err != nil {
 			return nil, err
@@ -279,14 +279,8 @@ func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
 		return err
 	}
 	ends := make([]completion, len(done))
-	var held []posthouse.Step
-	var program []posthouse.Part
-	after := false
 	for i, o := range done {
-		program = append(program, o.program...)
-		ends[i] = completion{o.task.node.name, o.next}
-		held = append(held, o.exec.Held()...)
-		after = after || o.task.node.after
+		ends[i] = completed(o.task.target, o.next)
 	}
 	next, err := r.app.after(&r.agenda, ends)
 	if err != nil {
@@ -299,27 +293,14 @@ func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
 	if err := r.live.detach(); err != nil {
 		return err
 	}
-	before := r.agenda
-	r.agenda = next
-	for _, o := range done {
-		r.agenda = r.ended(r.agenda, o)
-	}
-	c := r.completed(together(done), parts)
-	c.Program = program
-	if after && c.Status == posthouse.StatusRunning {
-		c.Status = posthouse.StatusInterrupted
-	}
-	if err = r.verify(c); err == nil {
-		err = r.complete(ctx, done, held)
-	}
-	if err != nil {
-		r.agenda = before
-	}
-	return err
+	return r.complete(ctx, done, next, parts)
 }
 
 // together names the nodes of a step, each once, as in "draft+check".
 func together[S any](done []*outcome[S]) string {
+	if len(done) == 1 {
+		return done[0].task.node.name
+	}
 	return joined(func(yield func(string) bool) {
 		for _, o := range done {
 			if !yield(o.task.node.name) {

@@ -100,6 +100,15 @@ type target struct {
 	input *posthouse.Value // of a send; nil for the others
 	was   string           // the node's name when its step began, if a migration changed it since
 	edges bool             // it has run: only its ways are to be followed
+	at    int              // the node's place in App.order, from 1; 0: look it up
+}
+
+// node returns the node of a target, nil if the graph has none of the name.
+func (a *App[S]) node(t *target) *node[S] {
+	if t.at > 0 {
+		return a.order[t.at-1]
+	}
+	return a.nodes[t.node]
 }
 
 // take follows a way from a state.
@@ -114,10 +123,9 @@ func (a *App[S]) take(w *way[S], s *S) ([]target, error) {
 		if err != nil {
 			return nil, err
 		}
-		name = outward(w.names, name)
-		name = a.real(name)
+		name = a.real(outward(w.names, name))
 		if n := a.nodes[name]; n != nil && n.input == nil && (len(w.to) == 0 || slices.Contains(w.to, name)) {
-			return a.to[name], nil
+			return n.self, nil
 		}
 		to = []string{name}
 	case wayRoutes:
@@ -206,7 +214,7 @@ func (r *run[S]) follow(ctx context.Context) error {
 	var names []string
 	var rest []target
 	for _, t := range r.agenda.tasks {
-		n := r.app.nodes[t.node]
+		n := r.app.node(&t)
 		if !t.edges || n == nil { // one that is gone is found when it is to run
 			rest = append(rest, t)
 			continue
@@ -216,13 +224,13 @@ func (r *run[S]) follow(ctx context.Context) error {
 		if err != nil {
 			return r.fail(ctx, n.name, nil, err)
 		}
-		ends = append(ends, completion{n.name, next})
+		ends = append(ends, completion{n.self[0], next})
 	}
 	if len(names) == 0 {
 		return nil
 	}
 	if len(rest) > 0 {
-		ends = append(ends, completion{Start, rest})
+		ends = append(ends, begun(rest))
 	}
 	next, err := r.app.after(&r.agenda, ends)
 	if err != nil {
@@ -233,6 +241,6 @@ func (r *run[S]) follow(ctx context.Context) error {
 	if len(next.tasks) > 0 {
 		return nil
 	}
-	r.completed(joined(slices.Values(names)), nil)
+	r.fresh(posthouse.KindNode, posthouse.StatusDone, joined(slices.Values(names)))
 	return r.commit(ctx, nil)
 }

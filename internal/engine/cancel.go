@@ -20,19 +20,21 @@ func (s *Session) Cancelled() <-chan struct{} { return s.claim.Cancelled(s.branc
 func (s *Session) FinishCancelled(ctx context.Context) (*posthouse.Header, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.err != nil && !errors.Is(s.err, posthouse.ErrCancelled) {
-		return nil, s.err
+	if err := s.Err(); err != nil && !errors.Is(err, posthouse.ErrCancelled) {
+		return nil, err
 	}
-	if s.head == nil {
+	if s.Head() == nil {
 		return nil, nil
 	}
 	h, err := s.ledger.Cancel(context.WithoutCancel(ctx), s.thread, &posthouse.CancelOptions{Branch: s.branch, Claim: s.claim})
 	if err != nil {
-		s.err = err
+		s.broke(err)
 		return nil, err
 	}
-	s.head, s.err = h, &posthouse.Error{
+	s.head.Store(h)
+	err = &posthouse.Error{
 		Code: posthouse.CodeCancelled, Message: "the run of branch " + s.branch + " of thread " + s.thread + " was cancelled",
 	}
+	s.broke(err)
 	return h, nil
 }

@@ -98,9 +98,13 @@ func WithDrain(ctx context.Context, drain <-chan struct{}) context.Context {
 // Draining reports whether a program should stop before its next node. The
 // branch stays running; whoever holds it next goes on from its head. Models
 // ask before each node.
-func Draining(ctx context.Context) bool {
+func Draining(ctx context.Context) bool { return Closed(DrainOf(ctx)) }
+
+// Closed reports whether a channel that nobody sends on, such as DrainOf's, is
+// closed.
+func Closed(c <-chan struct{}) bool {
 	select {
-	case <-DrainOf(ctx):
+	case <-c:
 		return true
 	default:
 		return false

@@ -20,7 +20,7 @@ func (t *Task) Asked(ctx context.Context, name string) (number uint32, before bo
 	name = scoped(ctx, t, name)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	number = t.asks[name]
+	number = t.sofar().asks[name]
 	return number, t.replay != nil && t.replay.gates[occurrence{name, number}] != nil
 }
 

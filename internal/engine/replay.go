@@ -226,11 +226,12 @@ func (t *Task) enter(ctx context.Context, name string, free bool, c *call) error
 	t.Beat()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
+	if t.closed.Load() {
 		return t.over("step", name)
 	}
-	if t.disorder != nil {
-		return t.disorder
+	m := t.making()
+	if m.disorder != nil {
+		return m.disorder
 	}
 	c.name = scoped(ctx, t, name)
 	if err := checkLength("step", c.name); err != nil {
@@ -240,23 +241,23 @@ func (t *Task) enter(ctx context.Context, name string, free bool, c *call) error
 		order := ctx.Value(keyOrder)
 		c.top, c.beside = order == nil, order == beside
 	}
-	if c.top && t.running != "" {
+	if c.top && m.running != "" {
 		return &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "step",
-			Message: fmt.Sprintf("%q began while step %q of the same task was running", name, t.running),
+			Message: fmt.Sprintf("%q began while step %q of the same task was running", name, m.running),
 			Hint:    "mark the context with step.Unordered before running steps at once, or use the context that the outer step was given",
 		}
 	}
-	c.occurrence = next(&t.steps, c.name)
+	c.occurrence = next(&m.steps, c.name)
 	switch {
 	case c.top:
 		var instead *posthouse.StepRecord
 		if c.recorded, instead = t.replay.follow(c.name, c.occurrence); instead != nil && !free {
-			t.disorder = &OrderError{
+			m.disorder = &OrderError{
 				Thread: t.session.thread, Task: t.Key(),
 				Asked: callName(c.name, c.occurrence), Recorded: callName(instead.Name, instead.Occurrence),
 			}
-			return t.disorder
+			return m.disorder
 		}
 	case c.beside:
 		c.recorded = t.replay.member(c.name, c.occurrence)
@@ -267,7 +268,7 @@ func (t *Task) enter(ctx context.Context, name string, free bool, c *call) error
 		c.recorded = t.replay.take(c.name, c.occurrence)
 	}
 	if c.recorded == nil && c.top {
-		t.running = c.name
+		m.running = c.name
 	}
 	return nil
 }
@@ -277,16 +278,17 @@ func (t *Task) enter(ctx context.Context, name string, free bool, c *call) error
 func (t *Task) leave(c *call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	m := t.making()
 	switch {
 	case c.top:
-		t.running = ""
+		m.running = ""
 	case !c.beside || c.waits:
 		return
 	}
 	if !c.done {
 		mark := posthouse.Step{Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Value: posthouse.Value{Codec: codecFailed}}
-		if t.survived = append(t.survived, mark); c.waits {
-			t.waitsIn = append(t.waitsIn, occurrence{c.name, c.occurrence})
+		if m.survived = append(m.survived, mark); c.waits {
+			m.waitsIn = append(m.waitsIn, occurrence{c.name, c.occurrence})
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -37,13 +38,14 @@ type Session struct {
 	hold                time.Duration
 	busy                busyness
 
+	head atomic.Pointer[posthouse.Header] // written under mu
+	fail atomic.Pointer[error]            // the first failed commit; written under mu
+
 	mu    sync.Mutex
-	head  *posthouse.Header
 	want  posthouse.ID                    // what the next commit wants the head to be
 	begun posthouse.Lease                 // the lease as the session began
 	known map[string]*posthouse.Execution // all that tasks have on record since head's step began; nil: not read yet
 	sure  bool                            // the claim is on record, or nobody else could run the thread
-	err   error                           // the first failed commit
 	ended bool
 	amend func(*posthouse.Draft)
 	later *later // what is written behind the run; nil: nothing was
@@ -77,7 +79,7 @@ func Begin(ctx context.Context, l *posthouse.Ledger, o SessionOptions) (*Session
 		o.Place = l.Line(o.Thread, true)
 		return Begin(ctx, l, o)
 	}
-	if s.head == nil {
+	if s.Head() == nil {
 		s.turn()
 	}
 	return s, nil
@@ -94,8 +96,8 @@ func (s *Session) find(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	var err error
-	s.head, err = s.ledger.GetHeader(ctx, b.Head)
+	h, err := s.ledger.GetHeader(ctx, b.Head)
+	s.head.Store(h)
 	return err
 }
 
@@ -113,11 +115,7 @@ func (s *Session) Run() string { return s.run }
 
 // Head returns the branch's newest checkpoint as this session knows it, nil
 // for a new thread or branch. The caller must not change it.
-func (s *Session) Head() *posthouse.Header {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.head
-}
+func (s *Session) Head() *posthouse.Header { return s.head.Load() }
 
 // Commit appends one entry under the lease, on condition that the branch's
 // head is the one this session knows, and moves that head along. It fills in
@@ -138,8 +136,8 @@ func (s *Session) Commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Co
 
 // commit is Commit for callers that hold s.mu.
 func (s *Session) commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
-	if s.err != nil {
-		return nil, s.err
+	if err := s.Err(); err != nil {
+		return nil, err
 	}
 	if s.ended {
 		return nil, &posthouse.Error{Code: posthouse.CodeClosed, Message: "the run of thread " + strconv.Quote(s.thread) + " has ended"}
@@ -148,8 +146,8 @@ func (s *Session) commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Co
 		s.amend(d)
 	}
 	s.want = ""
-	if s.head != nil {
-		s.want = s.head.ID
+	if h := s.Head(); h != nil {
+		s.want = h.ID
 	}
 	d.Thread, d.Branch, d.Claim, d.Head = s.thread, s.branch, s.claim, &s.want
 	if d.Checkpoint != nil && d.Checkpoint.Run == "" {
@@ -158,7 +156,7 @@ func (s *Session) commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Co
 	c, err := s.ledger.Commit(context.WithoutCancel(ctx), d)
 	if err != nil {
 		if !draftAtFault(err) {
-			s.err = err
+			s.broke(err)
 		}
 		return nil, err
 	}
@@ -181,14 +179,16 @@ func (s *Session) Amend(fn func(*posthouse.Draft)) {
 func (s *Session) secure(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sure || s.head == nil || s.err != nil {
-		return s.err
+	if err := s.Err(); s.sure || s.Head() == nil || err != nil {
+		return err
 	}
 	wrote, err := s.ledger.Secure(context.WithoutCancel(ctx), s.claim)
 	if err == nil && wrote {
 		err = s.unmoved(ctx)
 	}
-	s.sure, s.err = err == nil, err
+	if s.sure = err == nil; err != nil {
+		s.broke(err)
+	}
 	return err
 }
 
@@ -199,7 +199,7 @@ func (s *Session) unmoved(ctx context.Context) error {
 		return err
 	}
 	b, _ := info.Branch(s.branch)
-	if b.Head == s.head.ID && b.Seq == s.head.Seq && info.Lease.Fence == s.begun.Fence+1 {
+	if h := s.Head(); b.Head == h.ID && b.Seq == h.Seq && info.Lease.Fence == s.begun.Fence+1 {
 		return nil
 	}
 	return &posthouse.Error{
@@ -213,10 +213,10 @@ func (s *Session) track(d *posthouse.Draft, c *posthouse.Committed) {
 	s.sure = true
 	s.tookAtOnce(c.Gates)
 	if h := c.Checkpoint; h != nil {
-		if s.head == nil || h.Step != s.head.Step {
+		if old := s.Head(); old == nil || h.Step != old.Step {
 			s.turn()
 		}
-		s.head = h
+		s.head.Store(h)
 	}
 	if s.known == nil {
 		return // to be read, with what there was before
@@ -260,13 +260,14 @@ func (s *Session) recorded(ctx context.Context, key *TaskKey) (*replay, error) {
 func (s *Session) Ahead(ctx context.Context) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.head == nil {
+	h := s.Head()
+	if h == nil {
 		return 0, nil
 	}
 	if err := s.know(ctx); err != nil {
 		return 0, err
 	}
-	prefix, most := strconv.FormatUint(s.head.Step+1, 10)+"+", 0
+	prefix, most := strconv.FormatUint(h.Step+1, 10)+"+", 0
 	for key := range s.known {
 		if rest, ok := strings.CutPrefix(key, prefix); ok {
 			digits, _, _ := strings.Cut(rest, "/")
@@ -283,7 +284,7 @@ func (s *Session) know(ctx context.Context) error {
 	if s.known != nil {
 		return nil
 	}
-	known, err := s.ledger.Executions(ctx, s.head)
+	known, err := s.ledger.Executions(ctx, s.Head())
 	if err == nil {
 		s.known = known
 	}
@@ -295,10 +296,13 @@ func (s *Session) know(ctx context.Context) error {
 func (s *Session) Reread() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.head != nil {
+	if s.Head() != nil {
 		s.known = nil
 	}
 }
+
+// broke ends the session. Callers hold s.mu.
+func (s *Session) broke(err error) { s.fail.Store(&err) }
 
 func draftAtFault(err error) bool {
 	for _, e := range []error{posthouse.ErrInvalid, posthouse.ErrTooLarge, posthouse.ErrExists, posthouse.ErrUnsupported} {
@@ -311,9 +315,10 @@ func draftAtFault(err error) bool {
 
 // Err returns the failed commit that ended the session, nil while it is good.
 func (s *Session) Err() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
+	if err := s.fail.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // Task starts an execution of a node behind the head. Its key is the step it

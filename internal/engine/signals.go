@@ -15,7 +15,7 @@ func (s *Session) take(ctx context.Context, name string, latch bool, record func
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.head == nil {
+	if s.Head() == nil {
 		// Nothing is on record here, unless the thread began with a signal.
 		if found := s.claim.Found(); found == nil {
 			return nil, nil

@@ -159,7 +159,7 @@ func (c *Call) past() (attempts int, due time.Time, err error) {
 	t := c.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.repeats = true
+	t.making().repeats = true
 	var last *posthouse.StepRecord
 	for name := callName(c.name, c.occurrence) + nested + attemptName; t.replay != nil; attempts++ {
 		rec := t.replay.results[occurrence{name, uint32(attempts)}]
@@ -216,16 +216,17 @@ func (t *Task) rewind(prefix string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	mine := func(name string, _ uint32) bool { return strings.HasPrefix(name, prefix) }
-	maps.DeleteFunc(t.steps, mine)
-	maps.DeleteFunc(t.asks, mine)
-	t.questions = slices.DeleteFunc(t.questions, func(g posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
-	t.open = slices.DeleteFunc(t.open, func(g *posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
+	m := t.making()
+	maps.DeleteFunc(m.steps, mine)
+	maps.DeleteFunc(m.asks, mine)
+	m.questions = slices.DeleteFunc(m.questions, func(g posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
+	m.open = slices.DeleteFunc(m.open, func(g *posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
 }
 
 // keep lets a later attempt of this execution find what c recorded within the
 // step. Callers hold t.mu.
 func (t *Task) keep(c *call, v posthouse.Value) {
-	if !t.repeats || !strings.Contains(c.name, nested) {
+	if !t.sofar().repeats || !strings.Contains(c.name, nested) {
 		return
 	}
 	if t.replay == nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
 )
@@ -17,32 +18,55 @@ type Task struct {
 	session *Session
 	key     TaskKey
 	ctx     taskContext
+	closed  atomic.Bool // the execution is over
+	before  func(context.Context) error
+	active  func() // called whenever the execution shows that it lives
 
-	mu        sync.Mutex
-	replay    *replay           // nil: nothing is on record
-	steps     map[string]uint32 // calls so far, by name
-	asks      map[string]uint32 // questions so far, by name
-	running   string            // the step of this task whose function runs now, if its order counts
+	mu     sync.Mutex
+	replay *replay // nil: nothing is on record
+	made   atomic.Pointer[made]
+}
+
+// A made is what the code of an execution did so far. Most take no step and ask
+// nothing: they have none. Its fields are the task's mutex's.
+type made struct {
+	steps     map[string]uint32 // calls, by name
+	asks      map[string]uint32 // questions, by name
+	running   string            // the step whose function runs now, if its order counts
 	survived  []posthouse.Step  // failed calls that the next recorded step follows
 	waitsIn   []occurrence      // those of them that failed because something in them waits
 	disorder  error             // once an order broke: what every later step returns
 	held      []posthouse.Step
 	questions []posthouse.Gate
 	open      []*posthouse.Gate
-	before    func(context.Context) error
-	active    func() // called whenever the execution shows that it lives
-	closed    bool   // the execution is over
 	inner     []*Task
 	repeats   bool // a step of it may be tried again
 }
 
+// making returns what the execution made, to add to it. Callers hold t.mu.
+func (t *Task) making() *made {
+	m := t.made.Load()
+	if m == nil {
+		m = &made{}
+		t.made.Store(m)
+	}
+	return m
+}
+
+// nothing is what an execution made that has no made. It is not written to.
+var nothing made
+
+// sofar returns what the execution made, to read. Callers hold t.mu.
+func (t *Task) sofar() *made {
+	if m := t.made.Load(); m != nil {
+		return m
+	}
+	return &nothing
+}
+
 // Close ends the execution: steps and questions that code of it still comes
 // with, from a goroutine it left behind, are [posthouse.ErrClosed].
-func (t *Task) Close() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.closed = true
-}
+func (t *Task) Close() { t.closed.Store(true) }
 
 func (t *Task) over(what, name string) error {
 	return &posthouse.Error{
@@ -69,7 +93,8 @@ func (t *Task) Beat() {
 func (t *Task) Adopt(inner *Task) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.inner = append(t.inner, inner)
+	m := t.making()
+	m.inner = append(m.inner, inner)
 }
 
 // Rests returns the gates that the execution waits for, if none of its gates
@@ -138,14 +163,15 @@ func (t *Task) record(ctx context.Context, c *call, effect posthouse.Effect, v p
 // if it did not, that is kept for the next.
 func (t *Task) recordBy(c *call, commit func(before []posthouse.Step) (bool, error)) error {
 	t.mu.Lock()
-	held, survived := t.held, t.survived
-	t.held, t.survived = nil, nil
+	m := t.making()
+	held, survived := m.held, m.survived
+	m.held, m.survived = nil, nil
 	t.mu.Unlock()
 	done, err := commit(slices.Concat(held, survived))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !done {
-		t.held, t.survived = append(held, t.held...), append(survived, t.survived...)
+		m.held, m.survived = append(held, m.held...), append(survived, m.survived...)
 		return err
 	}
 	c.done = true
@@ -159,7 +185,7 @@ func (t *Task) recordBy(c *call, commit func(before []posthouse.Step) (bool, err
 func (t *Task) Recorded(name string) (posthouse.StepRecord, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	occ := next(&t.steps, name)
+	occ := next(&t.making().steps, name)
 	if r := t.replay.take(name, occ); r != nil {
 		return *r, true
 	}
@@ -173,29 +199,46 @@ func (t *Task) Hold(s posthouse.Step) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.Task = t.Key()
-	t.held = append(t.held, s)
+	m := t.making()
+	m.held = append(m.held, s)
 }
 
 // Held takes what is held, and where the task waits also that steps before the
 // wait failed: the code that went on may take another way next time. Whoever
 // commits next for the task adds it to the draft's Steps.
 func (t *Task) Held() []posthouse.Step {
+	m := t.made.Load()
+	if m == nil {
+		return nil
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	h := t.held
-	t.held = nil
-	if len(t.questions)+len(t.open) > 0 {
-		for _, s := range t.survived {
-			if !slices.Contains(t.waitsIn, occurrence{s.Name, s.Occurrence}) {
+	h := m.held
+	m.held = nil
+	if len(m.questions)+len(m.open) > 0 {
+		for _, s := range m.survived {
+			if !slices.Contains(m.waitsIn, occurrence{s.Name, s.Occurrence}) {
 				h = append(h, s)
 			}
 		}
-		t.survived = nil
+		m.survived = nil
 	}
-	for _, in := range t.inner {
+	for _, in := range m.inner {
 		h = append(h, in.Held()...)
 	}
 	return h
+}
+
+// Return gives back what Held took, of this task or of those beside it: the
+// draft was refused.
+func (t *Task) Return(held []posthouse.Step) {
+	if len(held) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := t.making()
+	m.held = append(held, m.held...)
 }
 
 // Ask returns the next occurrence of the question with its decision, or
@@ -207,17 +250,18 @@ func (t *Task) Ask(ctx context.Context, q posthouse.Gate) (*posthouse.Gate, erro
 	t.Beat()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
+	if t.closed.Load() {
 		return nil, t.over("question", q.Name)
 	}
 	q.Name = scoped(ctx, t, q.Name)
 	if err := checkLength("question", q.Name); err != nil {
 		return nil, err
 	}
-	q.Task, q.Branch, q.Occurrence = t.Key(), t.session.branch, next(&t.asks, q.Name)
+	m := t.making()
+	q.Task, q.Branch, q.Occurrence = t.Key(), t.session.branch, next(&m.asks, q.Name)
 	g := t.replay.gate(q.Name, q.Occurrence)
 	if g == nil {
-		t.questions = append(t.questions, q)
+		m.questions = append(m.questions, q)
 		return nil, posthouse.ErrWaiting
 	}
 	return t.due(ctx, g)
@@ -233,7 +277,8 @@ func (t *Task) due(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, err
 		}
 	}
 	if g.Decision == nil {
-		t.open = append(t.open, g)
+		m := t.making()
+		m.open = append(m.open, g)
 		return nil, posthouse.ErrWaiting
 	}
 	return g, nil
@@ -244,8 +289,9 @@ func (t *Task) due(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, err
 func (t *Task) Questions() []posthouse.Gate {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	qs := slices.Clone(t.questions)
-	for _, in := range t.inner {
+	m := t.sofar()
+	qs := slices.Clone(m.questions)
+	for _, in := range m.inner {
 		qs = append(qs, in.Questions()...)
 	}
 	return qs
@@ -256,8 +302,9 @@ func (t *Task) Questions() []posthouse.Gate {
 func (t *Task) Open() []*posthouse.Gate {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	open := slices.Clone(t.open)
-	for _, in := range t.inner {
+	m := t.sofar()
+	open := slices.Clone(m.open)
+	for _, in := range m.inner {
 		open = append(open, in.Open()...)
 	}
 	return open
@@ -298,8 +345,8 @@ func (t *Task) Completed(steps []posthouse.Step) string {
 func (t *Task) Disorder(returned bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.disorder != nil || !returned || t.replay == nil {
-		return t.disorder
+	if d := t.sofar().disorder; d != nil || !returned || t.replay == nil {
+		return d
 	}
 	for _, s := range t.replay.order {
 		switch s.Value.Codec {
@@ -317,9 +364,13 @@ func (t *Task) Disorder(returned bool) error {
 // model parks the node then even if its code swallowed the error: no gate is
 // passed without a decision.
 func (t *Task) Waiting() bool {
+	m := t.made.Load()
+	if m == nil {
+		return false
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.questions)+len(t.open) > 0 || slices.ContainsFunc(t.inner, (*Task).Waiting)
+	return len(m.questions)+len(m.open) > 0 || slices.ContainsFunc(m.inner, (*Task).Waiting)
 }
 
 // next counts one use of name and returns how many were before it.

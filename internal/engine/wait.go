@@ -143,7 +143,8 @@ func (t *Task) await(c *call, g posthouse.Gate) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	g.Name, g.Task, g.Branch, g.Occurrence = c.name, t.Key(), t.session.branch, c.occurrence
-	t.questions = append(t.questions, g)
+	m := t.making()
+	m.questions = append(m.questions, g)
 	return posthouse.ErrWaiting
 }
 
