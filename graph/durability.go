@@ -105,13 +105,16 @@ func joinParts(old, new []posthouse.Part) []posthouse.Part {
 	if len(old) == 0 {
 		return slices.Clone(new)
 	}
-	for _, n := range new {
-		i := slices.IndexFunc(old, func(p posthouse.Part) bool { return p.Name == n.Name })
+	for j := range new {
+		n, i := &new[j], 0
+		for i < len(old) && old[i].Name != n.Name {
+			i++
+		}
 		switch {
-		case i < 0:
-			old = append(old, n)
+		case i == len(old):
+			old = append(old, *n)
 		case !n.Splice:
-			old[i] = n
+			old[i] = *n
 		case old[i].Splice:
 			// Both appended to an array, of which they keep the same end.
 			kept := old[i].Data[:n.Prefix-old[i].Prefix]
