@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -52,5 +53,48 @@ func TestARuleFailsTheRun(t *testing.T) {
 	out, err := a.Resume(t.Context(), "t")
 	if err != nil || out.State.N != 1 || paid != 1 {
 		t.Errorf("after the repair: N %d, paid %d times, %v", out.State.N, paid, err)
+	}
+}
+
+// What a task holds back, to be committed with its step, is on record also if
+// that step is refused.
+func TestARefusedStepKeepsWhatWasHeld(t *testing.T) {
+	for _, beside := range []bool{false, true} {
+		bad, made := true, 0
+		ledger := open(t, memstore.New(), &posthouse.Options{Rules: []posthouse.Rule{{
+			Name: "patience", Check: func(_ context.Context, p *posthouse.Proposal) error {
+				if bad && p.Header != nil && p.Header.Kind == posthouse.KindNode {
+					return errors.New("not yet")
+				}
+				return nil
+			},
+		}}})
+		g := graph.New[trail]("held")
+		g.Node("a", func(ctx context.Context, s *trail) error {
+			task, _ := engine.From(ctx)
+			r, known := task.Recorded("made")
+			if !known {
+				made++
+				r.Value = posthouse.Value{Codec: "json", Data: []byte("1")}
+				task.Hold(r.Step)
+			}
+			return nil
+		})
+		g.Node("b", func(context.Context, *trail) error { return nil })
+		g.Edge(graph.Start, "a")
+		if beside {
+			g.Edge(graph.Start, "b")
+		} else {
+			g.Edge("a", "b")
+		}
+		g.Edge("a", graph.End)
+		g.Edge("b", graph.End)
+		a := compile(t, g, ledger, nil)
+		_, err := a.Run(t.Context(), "t", trail{N: 7})
+		wantCode(t, err, posthouse.ErrInvalid)
+		bad = false
+		if _, err := a.Resume(t.Context(), "t"); err != nil || made != 1 {
+			t.Errorf("beside %v: made %d times, %v", beside, made, err)
+		}
 	}
 }
