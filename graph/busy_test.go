@@ -141,6 +141,9 @@ func TestInterruptOfALostRun(t *testing.T) {
 		must(lost.Commit(t.Context(), &posthouse.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Graph: name, Next: []string{"a"},
 		}}))(t)
+		if err := lost.Close(); err != nil { // its process is gone
+			t.Fatal(err)
+		}
 		out := must(stage.app.Run(t.Context(), "t", trail{Go: "2"}, onBusy(graph.Interrupt)))(t)
 		wantList(t, "nodes", out.State.Nodes, "a2", "b2")
 		wantList(t, "history", kinds(history(t, stage.app, "t")), "node b", "node a", "input", "cancel", "input")
