@@ -74,12 +74,18 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 		Coordination: r.sess.Head().Coordination,
 		labels:       map[string]string{labelParent: r.sess.Thread(), labelCall: cut(o.task.key.String())},
 	}
-	begun, err := in.begun(ctx, l, thread, &opt, o.exec)
+	begun, ended, err := in.begun(ctx, l, thread, &opt, o.exec)
 	if err != nil {
 		return Command{}, err
 	}
 	var res *Result[T]
-	if begun {
+	if ended != "" {
+		s, err := in.app.State(ctx, thread, StateOptions{Checkpoint: ended})
+		if err != nil {
+			return Command{}, err
+		}
+		res = &Result[T]{State: s.State, Status: s.Status}
+	} else if begun {
 		res, err = in.app.Resume(ctx, thread, opt)
 	} else {
 		var input T
@@ -103,10 +109,12 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 	return Command{}, engine.Guard(func() error { return in.opt.Out(o.live.state, &res.State) })
 }
 
-// begun reports whether the thread of a call has been given its input. A fork
-// of the caller takes up, in a thread of its own, what the original's subgraph
-// had done when the caller parked.
-func (in *inner[S, T]) begun(ctx context.Context, l *posthouse.Ledger, thread string, opt *RunOptions, exec *engine.Task) (bool, error) {
+// begun reports whether the thread of a call has been given its input, and where
+// that call ended if the thread has gone on with another since: the caller lost
+// what came of the calls, and makes them again. A fork of the caller takes up,
+// in a thread of its own, what the original's subgraph had done when the caller
+// parked.
+func (in *inner[S, T]) begun(ctx context.Context, l *posthouse.Ledger, thread string, opt *RunOptions, exec *engine.Task) (begun bool, ended posthouse.ID, err error) {
 	was := childJSON{}
 	for !exec.Fresh() {
 		rec, ok := exec.Recorded(recordChild)
@@ -114,21 +122,41 @@ func (in *inner[S, T]) begun(ctx context.Context, l *posthouse.Ledger, thread st
 			break
 		}
 		if err := json.Unmarshal(rec.Value.Data, &was); err != nil {
-			return false, err
+			return false, "", err
 		}
 	}
 	q := posthouse.Query{Thread: thread, Label: labelCall, LabelValue: opt.labels[labelCall], Limit: 1}
-	for _, err := range l.List(ctx, q) {
-		return err == nil, err
+	for h, err := range l.List(ctx, q) {
+		if err != nil {
+			return false, "", err
+		}
+		ended, err = endOf(ctx, l, h)
+		return err == nil, ended, err
 	}
 	if was.Thread == "" || was.Thread == thread {
-		return false, nil
+		return false, "", nil
 	}
-	_, err := l.Fork(ctx, was.Checkpoint, &posthouse.ForkOptions{Thread: thread, Labels: opt.labels})
+	_, err = l.Fork(ctx, was.Checkpoint, &posthouse.ForkOptions{Thread: thread, Labels: opt.labels})
 	if errors.Is(err, posthouse.ErrExists) {
-		return false, nil // it lives per thread and was called before
+		return false, "", nil // it lives per thread and was called before
 	}
-	return err == nil, err
+	return err == nil, "", err
+}
+
+// endOf returns the last checkpoint of the call that began with h, if it was
+// done and another began behind it.
+func endOf(ctx context.Context, l *posthouse.Ledger, h *posthouse.Header) (posthouse.ID, error) {
+	for next, err := range l.List(ctx, posthouse.Query{Thread: h.Thread, Branch: h.Branch, Kind: posthouse.KindInput, From: h.Seq + 1, Limit: 1}) {
+		if err != nil {
+			return "", err
+		}
+		end, err := l.GetHeader(ctx, next.Parent)
+		if err != nil || end.Status != posthouse.StatusDone {
+			return "", err
+		}
+		return end.ID, nil
+	}
+	return "", nil
 }
 
 // waitFor parks the caller until the subgraph's thread went on.
@@ -150,12 +178,30 @@ func (in *inner[S, T]) waitFor(ctx context.Context, o *outcome[S], res *Result[T
 			ExpiresAt: in.app.ledger.Now().Add(lookAgain),
 		})
 		if errors.Is(err, posthouse.ErrWaiting) {
+			if err := in.disown(ctx, o.exec, res.Thread); err != nil {
+				return err
+			}
 			return &innerEnd{waits: true}
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// disown ends the waits that a fork took along for the thread of the subgraph
+// of whom it was forked from: the next execution waits for its own.
+func (in *inner[S, T]) disown(ctx context.Context, exec *engine.Task, thread string) error {
+	for _, g := range exec.Open() {
+		if g.Kind != posthouse.GateThread || g.Text == thread {
+			continue
+		}
+		_, err := in.app.ledger.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "posthouse", Reason: "the fork waits for thread " + thread})
+		if err != nil && !errors.Is(err, posthouse.ErrDecided) {
+			return err
+		}
+	}
+	return nil
 }
 
 // Programs returns what a runner needs to keep threads of the graph moving: the
