@@ -156,7 +156,7 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 	if base != nil {
 		h.Parent, h.ParentSeq = base.ID, base.Seq
 		if !d.copy {
-			h.Step = base.Step + stepOf(c.Kind)
+			h.Step = base.Step + stepOf(c.Kind) + uint64(c.Skipped)
 		}
 		h.Coordination = cmp.Or(h.Coordination, base.Coordination)
 		h.Graph = cmp.Or(h.Graph, base.Graph)

@@ -53,6 +53,7 @@ type Change struct {
 	By           string
 	Error        string
 	Next         []string
+	Skipped      int // steps between the parent and this one that made no checkpoint; they count, too
 	Labels       map[string]string
 	Source       *Source
 	CreatedAt    time.Time // zero: now
@@ -146,6 +147,9 @@ func (d *Draft) validate() error {
 func (c *Change) validate() error {
 	if err := c.validateNames(); err != nil {
 		return err
+	}
+	if c.Skipped < 0 {
+		return invalid("skipped", "is negative")
 	}
 	if c.Kind == "" {
 		c.Kind = KindSave

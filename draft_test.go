@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,7 @@ func TestDraftsAreRefusedByField(t *testing.T) {
 		{"a branch out of nothing", "", posthouse.ErrNotFound, draft{Branch: "side", Checkpoint: &posthouse.Change{}}},
 		{"gates without waiting", "gates", posthouse.ErrInvalid, draft{Checkpoint: &posthouse.Change{}, Gates: []posthouse.Gate{{Name: "ok?"}}}},
 		{"too many records", "draft", posthouse.ErrInvalid, draft{Steps: make([]posthouse.Step, 1<<16)}},
+		{"less than no steps skipped", "skipped", posthouse.ErrInvalid, change(posthouse.Change{Skipped: -1})},
 		{"an id with a slash", "id", posthouse.ErrInvalid, change(posthouse.Change{ID: "a/b"})},
 		{"a parent with a slash", "parent", posthouse.ErrInvalid, change(posthouse.Change{Parent: "a/b"})},
 		{"an unknown parent", "", posthouse.ErrNotFound, draft{Branch: "side", Checkpoint: &posthouse.Change{Parent: "nobody"}}},
@@ -90,5 +92,23 @@ func TestDraftsAreRefusedByField(t *testing.T) {
 			}
 			must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{}}))
 		})
+	}
+}
+
+// Steps that made no checkpoint count as those that did.
+func TestSkippedStepsCount(t *testing.T) {
+	l := open(t, nil)
+	var steps []uint64
+	for _, c := range []posthouse.Change{
+		{Kind: posthouse.KindInput}, {Kind: posthouse.KindNode, Skipped: 3}, {Kind: posthouse.KindWait}, {Kind: posthouse.KindNode},
+	} {
+		done, err := l.Commit(t.Context(), &posthouse.Draft{Thread: "t", Checkpoint: &c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, done.Checkpoint.Step)
+	}
+	if want := []uint64{0, 4, 4, 5}; !slices.Equal(steps, want) {
+		t.Fatalf("steps %d, want %d", steps, want)
 	}
 }

@@ -70,7 +70,7 @@ func (r *run[S]) commitLater(ctx context.Context, steps []posthouse.Step) error 
 		return err
 	}
 	r.written(enc)
-	r.step++
+	r.step += 1 + uint64(r.change.Skipped)
 	return nil
 }
 
@@ -126,8 +126,8 @@ func joinParts(old, new []posthouse.Part) []posthouse.Part {
 	return old
 }
 
-// key names a task's execution: by the step it makes, and how many steps before
-// it made no checkpoint.
+// key names a task's execution: by the step it makes. That is the same whoever
+// takes it up, and whichever steps before it made checkpoints.
 func (r *run[S]) key(label string) engine.TaskKey {
 	return r.agenda.key(r.step, label)
 }
@@ -137,7 +137,18 @@ func (g *agenda) key(step uint64, label string) engine.TaskKey {
 	if g.call != "" {
 		return engine.TaskKey{Full: g.call + ">" + strconv.FormatUint(g.step+1, 10) + "/" + label}
 	}
-	return engine.TaskKey{Step: step + 1, Skipped: g.skipped, Label: label}
+	return engine.TaskKey{Step: step + 1 + uint64(g.skipped), Label: label}
+}
+
+// left returns how many steps without checkpoints a run that did not end took
+// behind the head, so that no execution of another gets the name of one of its.
+func (r *run[S]) left(ctx context.Context) (int, error) {
+	h := r.sess.Head()
+	if h == nil || h.Status == posthouse.StatusDone || h.Status == posthouse.StatusCancelled {
+		return 0, nil
+	}
+	ahead, err := r.sess.Ahead(ctx)
+	return max(r.agenda.skipped, ahead), err
 }
 
 // reload makes the live state what it was before the step, once an attempt has

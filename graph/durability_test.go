@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
 	"sync/atomic"
 	"testing"
 
@@ -196,5 +197,88 @@ func TestLostRunIsTakenUpInAnotherMode(t *testing.T) {
 	out, err := app.Resume(t.Context(), "t")
 	if err != nil || fmt.Sprint(out.State.Log, ran.Load()) != "[a1 b2 c3 d4] 4" {
 		t.Fatal(out, err, ran.Load())
+	}
+}
+
+// A step that was lost before its record runs again under the key that it had,
+// whatever the mode of who takes its run up: an actor tells by it that it has
+// acted. A run that begins in its place has other keys.
+func TestKeyOfALostStep(t *testing.T) {
+	begin := func(store posthouse.Store, lost *mortal, keys *[]string) *graph.App[walkState] {
+		if lost != nil {
+			store = lost
+		}
+		g := graph.New[walkState]("keys")
+		for _, n := range []string{"a", "b"} {
+			g.Node(n, func(ctx context.Context, s *walkState) error {
+				_, err := step.Do(ctx, "act", func(ctx context.Context) (int, error) {
+					*keys = append(*keys, step.Key(ctx))
+					if n == "b" && lost != nil {
+						lost.dead.Store(true)
+					}
+					return 1, nil
+				})
+				return err
+			})
+		}
+		g.Edge(graph.Start, "a")
+		g.Edge("a", "b")
+		g.Edge("b", graph.End)
+		return compile(t, g, open(t, store, &posthouse.Options{Owner: "p"}), nil)
+	}
+	for _, first := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
+		for _, second := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
+			store := memstore.New()
+			var before, after, anew []string
+			lost := &mortal{Store: store}
+			if _, err := begin(nil, lost, &before).Run(t.Context(), "t", walkState{}, graph.RunOptions{Durability: first}); err == nil {
+				t.Fatal("it outlived its store")
+			}
+			app := begin(store, nil, &after)
+			must(app.Resume(t.Context(), "t", graph.RunOptions{Durability: second}))(t)
+			wantList(t, "keys", after, before[1])
+			must(begin(store, nil, &anew).Run(t.Context(), "t", walkState{}, graph.RunOptions{Durability: second}))(t)
+			for _, k := range anew {
+				if k == before[0] || k == before[1] {
+					t.Fatalf("%d, %d: another run has the key %s of one before it", first, second, k)
+				}
+			}
+		}
+	}
+}
+
+// Executions of a run that was given up, another having begun in its place, keep
+// their names to themselves.
+func TestNamesOfAGivenUpRun(t *testing.T) {
+	store := memstore.New()
+	lost := &mortal{Store: store}
+	var ran atomic.Int32
+	app := walk(t, open(t, lost, &posthouse.Options{Owner: "p"}), &ran, func(node string) error {
+		lost.dead.Store(node == "c")
+		return nil
+	}, nil, nil)
+	if _, err := app.Run(t.Context(), "t", walkState{}, graph.RunOptions{Durability: graph.Exit}); err == nil {
+		t.Fatal("it outlived its store")
+	}
+	l := open(t, store, &posthouse.Options{Owner: "p"})
+	must(walk(t, l, &ran, nil, nil, nil).Run(t.Context(), "t", walkState{}))(t)
+	seen := map[string]bool{}
+	for e, err := range l.Log(t.Context(), "t", posthouse.Range{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range e.Records {
+			if r.Step == nil {
+				continue
+			}
+			if number, _, _ := strings.Cut(r.Step.Task, "/"); seen[number] {
+				t.Fatalf("two steps number %s", number)
+			} else {
+				seen[number] = true
+			}
+		}
+	}
+	if len(seen) != 7 {
+		t.Fatal(seen)
 	}
 }

@@ -211,7 +211,7 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	}
 	c := &posthouse.Change{
 		Parent: e.base.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted,
-		Graph: a.name, Fingerprint: a.fingerprint, Node: rename(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.names(&g),
+		Graph: a.name, Fingerprint: a.fingerprint, Skipped: e.agenda.skipped, Node: rename(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.names(&g),
 	}
 	if len(e.as) > 0 {
 		c.Node = joined(func(yield func(string) bool) {

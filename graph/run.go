@@ -136,8 +136,13 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	}
 	r.live.merge(a.plan, in)
 	var gone []posthouse.Part
+	skipped := 0
 	if r.nest == nil {
 		gone = strays(r.parts, nil)
+		var err error
+		if skipped, err = r.left(ctx); err != nil {
+			return nil, err
+		}
 	}
 	next, err := a.onward(Start, a.start, nil, Command{}, r.live.state)
 	if err != nil {
@@ -154,7 +159,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 		return nil, err
 	}
 	c := r.fresh(posthouse.KindInput, r.status(nil), "")
-	c.By, c.Coordination, c.Labels, c.Parts, c.Program = r.opt.By, r.opt.Coordination, r.opt.labels, parts, gone
+	c.Skipped, c.By, c.Coordination, c.Labels, c.Parts, c.Program = skipped, r.opt.By, r.opt.Coordination, r.opt.labels, parts, gone
 	if err := r.commit(ctx, nil); err != nil {
 		return nil, err
 	}
@@ -371,9 +376,10 @@ func (r *run[S]) conclude(ctx context.Context, done []*outcome[S], parts, progra
 		r.change.Node = together(done)
 		return r.skip(ctx, parts, program, held)
 	}
+	skipped := r.agenda.skipped
 	r.agenda.skipped, r.ahead = 0, 0
 	c := r.fresh(posthouse.KindNode, status, together(done))
-	c.Parts, c.Program = parts, program
+	c.Skipped, c.Parts, c.Program = skipped, parts, program
 	if r.opt.Durability == Async && r.hub == nil && r.nest == nil && status == posthouse.StatusRunning {
 		return r.commitLater(ctx, held)
 	}

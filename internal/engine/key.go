@@ -8,21 +8,17 @@ import (
 // A TaskKey names an execution. Most are never written down, so the name is
 // made when it is asked for.
 type TaskKey struct {
-	Step    uint64 // that the execution makes
-	Skipped int    // steps before it that made no checkpoint
-	Label   string // of the node
-	Full    string // the whole name, in place of the others
+	Step  uint64 // that the execution makes, counted whether or not those before it made checkpoints
+	Label string // of the node
+	Full  string // the whole name, in place of the others
 }
 
-// String returns the name, as in "7/approve" or "7+2/approve".
+// String returns the name, as in "7/approve".
 func (k *TaskKey) String() string {
 	if k.Full != "" {
 		return k.Full
 	}
 	b := strconv.AppendUint(make([]byte, 0, 24+len(k.Label)), k.Step, 10)
-	if k.Skipped > 0 {
-		b = strconv.AppendInt(append(b, '+'), int64(k.Skipped), 10)
-	}
 	return string(append(append(b, '/'), k.Label...))
 }
 

@@ -267,16 +267,14 @@ func (s *Session) Ahead(ctx context.Context) (int, error) {
 	if err := s.know(ctx); err != nil {
 		return 0, err
 	}
-	prefix, most := strconv.FormatUint(h.Step+1, 10)+"+", 0
+	most := h.Step + 1
 	for key := range s.known {
-		if rest, ok := strings.CutPrefix(key, prefix); ok {
-			digits, _, _ := strings.Cut(rest, "/")
-			if n, err := strconv.Atoi(digits); err == nil {
-				most = max(most, n)
-			}
+		digits, _, _ := strings.Cut(key, "/")
+		if n, err := strconv.ParseUint(digits, 10, 64); err == nil {
+			most = max(most, n)
 		}
 	}
-	return most, nil
+	return int(most - h.Step - 1), nil
 }
 
 // know reads what is on record since the head's step began. Callers hold s.mu.
