@@ -15,7 +15,12 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if killed() {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func open(tb testing.TB, store posthouse.Store, o *posthouse.Options) *posthouse.Ledger {
 	tb.Helper()

@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
+	"strings"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
-	"github.com/posthouse/posthouse/internal/engine"
-	"github.com/posthouse/posthouse/step"
 )
 
 // GoString makes a failure readable.
@@ -40,6 +39,7 @@ func drawGraph(t *rapid.T, name string, depth int) *graphPlan {
 		switch k := rapid.IntRange(0, 9).Draw(t, name+"kind"); {
 		case k == 9 && depth < 2:
 			n.Kind, n.Lifetime = nodeSub, graph.Lifetime(rapid.IntRange(0, 2).Draw(t, name+"lifetime"))
+			n.Own = n.Lifetime != graph.Unkept && chance("own", 2)
 			if n.Sub = drawGraph(t, n.Name+".", depth+1); n.Lifetime == graph.Unkept {
 				n.Sub.neverStops()
 			}
@@ -51,7 +51,10 @@ func drawGraph(t *rapid.T, name string, depth int) *graphPlan {
 		if n.Kind != nodeSub {
 			if chance("fails", 3) {
 				n.Fails, n.Panics, n.Retry = rapid.IntRange(1, 3).Draw(t, name+"times"), chance("panics", 4), rapid.IntRange(0, 3).Draw(t, name+"retry")
-				n.Delay = chance("delay", 3)
+				if n.Delay = chance("delay", 3); n.Delay {
+					n.Jitter = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, name+"jitter")
+					n.Backoff = graph.Backoff(rapid.IntRange(0, 2).Draw(t, name+"backoff"))
+				}
 			}
 			if chance("handled", 8) {
 				n.Handled, n.Ask, n.Fails = true, false, 1<<20
@@ -103,6 +106,11 @@ func (g *graphPlan) neverStops() {
 	}
 }
 
+// has reports whether any node, at any depth, is so.
+func (g *graphPlan) has(so func(*nodePlan) bool) bool {
+	return slices.ContainsFunc(g.Nodes, func(n *nodePlan) bool { return so(n) || n.Sub != nil && n.Sub.has(so) })
+}
+
 func seq(n int) []int {
 	s := make([]int, n)
 	for i := range s {
@@ -116,82 +124,28 @@ func distinct(t *rapid.T, label string, n, k int) []int {
 	return rapid.Permutation(seq(n)).Draw(t, label)[:k]
 }
 
-// A witness watches what really runs.
-type witness struct {
-	mu       sync.Mutex
-	life     int             // of the process
-	acked    map[string]bool // steps that are on record, by key
-	ran      map[string]int  // in which life a step's function ran last
-	done     map[string]int  // in which life an execution returned without an error
-	attempts map[string]int
-	events   int
-	event    func(n int) // told of each node that begins
-	wrong    []string
-}
-
-func newWitness() *witness {
-	return &witness{acked: map[string]bool{}, ran: map[string]int{}, done: map[string]int{}, attempts: map[string]int{}, life: 1}
-}
-
-func (w *witness) blame(format string, args ...any) {
-	w.wrong = append(w.wrong, fmt.Sprintf(format, args...))
-}
-
-// step is a recorded step that notices if it is done again.
-func (w *witness) step(ctx context.Context, name string) error {
-	var key string
-	_, err := step.Do(ctx, name, func(ctx context.Context) (string, error) {
-		key = step.Key(ctx)
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		switch {
-		case w.acked[key]:
-			w.blame("step %s is on record and was done again", key)
-		case w.ran[key] == w.life:
-			w.blame("step %s was done twice without a crash", key)
-		}
-		w.ran[key] = w.life
-		return name, nil
-	})
-	if err == nil && key != "" {
-		w.mu.Lock()
-		w.acked[key] = true
-		w.mu.Unlock()
-	}
-	return err
-}
-
-// begin counts an attempt of the execution whose context it is.
-func (w *witness) begin(ctx context.Context) (key string, attempt int) {
-	t, _ := engine.From(ctx)
-	key = t.Session().Thread() + "~" + t.Session().Branch() + "/" + t.Key()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.done[key] == w.life {
-		w.blame("execution %s had completed and ran again", key)
-	}
-	w.attempts[key]++
-	w.events++
-	if w.event != nil {
-		w.event(w.events)
-	}
-	return key, w.attempts[key]
-}
-
-func (w *witness) completed(key string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.done[key] = w.life
-}
-
 var errPlanned = errors.New("planned")
+
+// planned is a failure that says whose it is: a handler is told nothing else.
+func planned(name string) error { return fmt.Errorf("%w for [%s]", errPlanned, name) }
+
+// failedAs is whose failure it was, also once that is on record.
+func failedAs(err error) string {
+	_, name, _ := strings.Cut(err.Error(), "[")
+	name, _, _ = strings.Cut(name, "]")
+	return name
+}
 
 // body is what a node runs. An attempt that does not complete leaves a state
 // that nobody must see. In an unkept subgraph it may run again.
-func (n *nodePlan) body(w *witness, unkept bool) func(context.Context, *mixed, int) error {
-	return func(ctx context.Context, s *mixed, input int) (err error) {
-		key, attempt := w.begin(ctx)
-		spoil := func() { n.work(s, 40, "spoilt") }
+func (n *nodePlan) body(w *witness, unkept bool) func(context.Context, *mixed, sent) error {
+	return func(ctx context.Context, s *mixed, in sent) (err error) {
+		name := n.name(s)
+		if in.N > 0 {
+			name = in.name(n)
+		}
+		attempt := w.begin(ctx, name)
+		spoil := func() { n.work(s, 40, "spoilt", "spoilt") }
 		defer func() {
 			if err != nil {
 				spoil()
@@ -200,9 +154,9 @@ func (n *nodePlan) body(w *witness, unkept bool) func(context.Context, *mixed, i
 		fail := func() error {
 			if n.Panics {
 				spoil()
-				panic(errPlanned)
+				panic(planned(name))
 			}
-			return errPlanned
+			return planned(name)
 		}
 		if attempt <= n.Fails && attempt%2 == 1 {
 			return fail()
@@ -210,7 +164,7 @@ func (n *nodePlan) body(w *witness, unkept bool) func(context.Context, *mixed, i
 		notes := ""
 		for i := range max(n.Steps, 1) {
 			if i < n.Steps {
-				if err := w.step(ctx, fmt.Sprint("s", i)); err != nil {
+				if err := w.step(ctx, name, fmt.Sprint("s", i)); err != nil {
 					return err
 				}
 				notes += fmt.Sprint("s", i)
@@ -229,9 +183,9 @@ func (n *nodePlan) body(w *witness, unkept bool) func(context.Context, *mixed, i
 		if attempt <= n.Fails {
 			return fail()
 		}
-		n.work(s, input, notes)
-		if !unkept {
-			w.completed(key)
+		n.work(s, in.N, notes, name)
+		if !unkept && !n.nameless() {
+			w.completed(ctx, name)
 		}
 		return nil
 	}
@@ -255,10 +209,11 @@ func (g *graphPlan) leads(n *nodePlan, s *mixed) []string {
 	return g.names(n.To)
 }
 
-func (g *graphPlan) sends(n *nodePlan) (all []graph.Send) {
+// sends returns what a node sends, having left a state.
+func (g *graphPlan) sends(n *nodePlan, s *mixed) (all []graph.Send) {
 	for _, i := range slices.Sorted(maps.Keys(n.Sends)) {
 		for k := range n.Sends[i] {
-			all = append(all, graph.Send{Node: g.Nodes[i].Name, Input: k + 1})
+			all = append(all, graph.Send{Node: g.Nodes[i].Name, Input: sent{k + 1, n.sender(s)}})
 		}
 	}
 	return all
@@ -271,13 +226,14 @@ func (g *graphPlan) build(name string, w *witness, unkept bool) *graph.Graph[mix
 	for _, n := range g.Nodes {
 		g.add(b, n, w, unkept)
 		if n.Handled {
-			b.OnError(n.Name, func(ctx context.Context, s *mixed, _ error) (graph.Command, error) {
-				if err := w.step(ctx, "h"); err != nil {
+			b.OnError(n.Name, func(ctx context.Context, s *mixed, cause error) (graph.Command, error) {
+				name := failedAs(cause)
+				if err := w.step(ctx, name, "h"); err != nil {
 					return graph.Command{}, err
 				}
-				n.work(s, 0, n.notes())
+				n.work(s, 0, n.notes(), name)
 				if n.Kind == nodeCommand {
-					return graph.Command{Goto: g.leads(n, s), Send: g.sends(n)}, nil
+					return graph.Command{Goto: g.leads(n, s), Send: g.sends(n, s)}, nil
 				}
 				return graph.Command{}, nil
 			})
@@ -293,31 +249,34 @@ func (g *graphPlan) build(name string, w *witness, unkept bool) *graph.Graph[mix
 }
 
 func (g *graphPlan) add(b *graph.Graph[mixed], n *nodePlan, w *witness, unkept bool) {
-	retry := graph.Retry{Max: n.Retry, Delay: -1}
+	retry := graph.Retry{Max: n.Retry, Delay: -1, Jitter: n.Jitter, Backoff: n.Backoff}
 	if n.Delay {
 		retry.Delay = 1
+		if n.Jitter > 0 {
+			retry.Delay = 5 * time.Millisecond
+		}
 	}
 	o := graph.NodeOptions{Retry: retry, Defer: n.Defer, InterruptBefore: n.Before, InterruptAfter: n.After, Snapshots: n.Snap}
 	body := n.body(w, unkept)
 	switch n.Kind {
 	case nodeCommand:
 		b.Command(n.Name, func(ctx context.Context, s *mixed) (graph.Command, error) {
-			if err := body(ctx, s, 0); err != nil {
+			if err := body(ctx, s, sent{}); err != nil {
 				return graph.Command{}, err
 			}
-			return graph.Command{Goto: g.leads(n, s), Send: g.sends(n)}, nil
+			return graph.Command{Goto: g.leads(n, s), Send: g.sends(n, s)}, nil
 		}, o)
 		return
 	case nodeTask:
-		graph.Task(b, n.Name, func(ctx context.Context, in int, out *mixed) error { return body(ctx, out, in) }, o)
+		graph.Task(b, n.Name, func(ctx context.Context, in sent, out *mixed) error { return body(ctx, out, in) }, o)
 	case nodeSub:
 		o.Retry = graph.Retry{}
 		graph.Subgraph(b, n.Name, n.Sub.build(n.Name+".sub", w, unkept || n.Lifetime == graph.Unkept), &graph.SubOptions[mixed, mixed]{
-			In:  func(s *mixed) mixed { return subInput(s) },
-			Out: func(s *mixed, in *mixed) error { subOutput(n.Name, s, in); return nil }, Lifetime: n.Lifetime, Node: o,
+			In:  func(s *mixed) mixed { return n.subInput(s) },
+			Out: func(s *mixed, in *mixed) error { n.subOutput(s, in); return nil }, Lifetime: n.Lifetime, OwnThread: n.Own, Node: o,
 		})
 	default:
-		b.Node(n.Name, func(ctx context.Context, s *mixed) error { return body(ctx, s, 0) }, o)
+		b.Node(n.Name, func(ctx context.Context, s *mixed) error { return body(ctx, s, sent{}) }, o)
 	}
 	if n.Loops == 0 {
 		for _, name := range g.leads(n, &mixed{}) {
@@ -327,6 +286,6 @@ func (g *graphPlan) add(b *graph.Graph[mixed], n *nodePlan, w *witness, unkept b
 		b.Routes(n.Name, func(s *mixed) []string { return g.leads(n, s) })
 	}
 	if n.Sends != nil {
-		b.Map(n.Name, func(*mixed) []graph.Send { return g.sends(n) })
+		b.Map(n.Name, func(s *mixed) []graph.Send { return g.sends(n, s) })
 	}
 }

@@ -85,19 +85,29 @@ func genOptions(t *rapid.T) (o caseOptions) {
 	return o
 }
 
+// A referee ends a case that went wrong.
+type referee interface {
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // A trial is one case under way.
 type trial struct {
-	*rapid.T
+	referee
 	ctx    context.Context
+	thread string
 	plan   *graphPlan
+	model  *model
+	want   mixed  // what it comes to by the model
+	why    string // or why that fails
 	opt    caseOptions
 	faults faults
 	rnd    *rand.Rand
 	store  posthouse.Store
 	w      *witness
-	clock  atomic.Int64
+	clock  *atomic.Int64 // at least so late it is
 
-	dying  *dying
+	dying  *dying // nil: the process itself may be killed
 	ledger *posthouse.Ledger
 	app    *graph.App[mixed]
 	calls  int
@@ -123,13 +133,35 @@ func (c *trial) start() {
 	if c.ledger, err = posthouse.Open(c.dying, &posthouse.Options{Owner: "p", Now: c.now}); err != nil {
 		c.Fatal(err)
 	}
+	c.compile()
+}
+
+func (c *trial) compile() {
+	var err error
 	if c.app, err = c.plan.build("model", c.w, false).Compile(c.ledger, &c.opt.Compile); err != nil {
 		c.Fatal(err)
 	}
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
+	c.w.inherits = inherited(c.ctx, c.ledger)
 }
 
+// died reports whether the process did.
+func (c *trial) died() bool { return c.dying != nil && c.dying.dead.Load() }
+
+// A way to begin a call.
+type entrance int
+
+const (
+	byInput entrance = iota
+	byResume
+	byReplay // of the checkpoint replayed
+)
+
+func modelInput() mixed { return mixed{Log: []string{"begin"}, Sum: 5} }
+
 // call runs or resumes once, under the faults.
-func (c *trial) call(thread, branch string, fresh bool) (*graph.Result[mixed], error) {
+func (c *trial) call(thread, branch string, by entrance, replayed posthouse.ID) (*graph.Result[mixed], error) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	defer cancel()
 	drain := make(chan struct{})
@@ -156,33 +188,35 @@ func (c *trial) call(thread, branch string, fresh bool) (*graph.Result[mixed], e
 	o := graph.RunOptions{Branch: branch, Durability: c.opt.Modes[c.calls%len(c.opt.Modes)]}
 	c.calls++
 	switch {
-	case fresh && c.opt.Stream:
+	case by == byInput && c.opt.Stream:
 		var last *graph.Result[mixed]
-		for e, err := range c.app.Stream(ctx, thread, mixed{Log: []string{"begin"}, Sum: 5}, o) {
+		for e, err := range c.app.Stream(ctx, thread, modelInput(), o) {
 			if err != nil {
 				return nil, err
 			}
 			last = e.Result
 		}
 		return last, nil
-	case fresh:
-		return c.app.Run(ctx, thread, mixed{Log: []string{"begin"}, Sum: 5}, o)
+	case by == byInput:
+		return c.app.Run(ctx, thread, modelInput(), o)
+	case by == byReplay:
+		return c.app.Replay(ctx, replayed, o)
 	}
 	return c.app.Resume(ctx, thread, o)
 }
 
 // finish runs a branch until it is done, or fails for good.
-func (c *trial) finish(thread, branch string, fresh bool) (s *mixed, why string) {
+func (c *trial) finish(thread, branch string, by entrance, replayed posthouse.ID) (s *mixed, why string) {
 	for tries := 0; ; tries++ {
-		res, err := c.call(thread, branch, fresh)
+		res, err := c.call(thread, branch, by, replayed)
 		if tries > 500 {
 			c.Fatalf("branch %s of %s makes no progress: %+v, %v", branch, thread, res, err)
 		}
-		fresh = false
+		by = byResume
 		if len(c.w.wrong) > 0 {
 			c.Fatalf("%s (last call: %v)", strings.Join(c.w.wrong, "\n"), err)
 		}
-		if c.dying.dead.Load() {
+		if c.died() {
 			c.start()
 			continue
 		}
@@ -194,8 +228,8 @@ func (c *trial) finish(thread, branch string, fresh bool) (s *mixed, why string)
 			return c.head(thread, branch), "merge"
 		case errors.As(err, &j):
 			return c.head(thread, branch), "join"
-		case errors.Is(err, posthouse.ErrNotFound) && tries > 0 && branch == "":
-			fresh = true // the input was lost
+		case errors.Is(err, posthouse.ErrNotFound) && branch == "" && (tries > 0 || c.dying == nil):
+			by = byInput // it was lost
 		case errors.Is(err, errPlanned), errors.Is(err, context.Canceled), errors.As(err, &panicked):
 		case err != nil:
 			c.Fatalf("%s: %v", thread, err)
@@ -221,7 +255,8 @@ func (c *trial) head(thread, branch string) *mixed {
 	return &s.State
 }
 
-// decide decides some of the gates, at least one.
+// decide decides some of the gates, at least one. Where it waits for another
+// thread, those are decided that this one waits for, if any.
 func (c *trial) decide(gates []posthouse.Gate) {
 	if len(gates) == 0 {
 		c.Fatal("it waits for nothing")
@@ -232,40 +267,142 @@ func (c *trial) decide(gates []posthouse.Gate) {
 			c.clock.Store(max(c.clock.Load(), g.ExpiresAt.UnixMilli()))
 			continue
 		}
+		if g.Kind == posthouse.GateThread {
+			var within []posthouse.Gate
+			for g, err := range c.ledger.Gates(c.ctx, posthouse.GateQuery{Thread: g.Text, All: true}) {
+				if err != nil {
+					c.Fatal(err)
+				}
+				within = append(within, *g)
+			}
+			if len(within) > 0 {
+				c.decide(within)
+			}
+			continue
+		}
 		_, err := c.ledger.Decide(c.ctx, g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
-		if c.dying.dead.Load() {
+		if c.died() {
 			return
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, posthouse.ErrDecided) {
 			c.Fatalf("decide %s: %v", g.Name, err)
 		}
 	}
 }
 
-// fork begins a branch or a thread at a checkpoint and tells the witness what
-// it inherits.
-func (c *trial) fork(id posthouse.ID, thread string) (string, string) {
-	s, err := c.app.Fork(c.ctx, id, nil, graph.ForkOptions{Thread: thread})
-	if err != nil {
-		c.Fatal(err)
+// foresee runs the model.
+func (c *trial) foresee() {
+	c.want, c.model = modelInput(), newModel(c.opt.Compile.Snapshots)
+	c.why = c.model.run(c.plan, "", &c.want)
+}
+
+// check compares what became of a branch with the model.
+func (c *trial) check(what string, have *mixed, whyNot string) {
+	if whyNot != c.why || c.why == "" && !same(have, &c.want) {
+		c.Fatalf("%s ended in %s (%s)\nwant %s (%s)", what, have, whyNot, &c.want, c.why)
 	}
-	all, err := c.ledger.Executions(c.ctx, &s.Header)
-	if err != nil {
-		c.Fatal(err)
+}
+
+// forks goes on from checkpoints of a finished thread: in branches, in threads
+// and by Replay, one after the other. at are places in its history.
+func (c *trial) forks(at []int) {
+	var all []posthouse.ID
+	for s, err := range c.app.History(c.ctx, c.thread, graph.HistoryOptions{Branch: posthouse.MainBranch, Oldest: true}) {
+		if err != nil {
+			c.Fatal(err)
+		}
+		all = append(all, s.ID)
 	}
-	where := s.Thread
-	if s.Branch != posthouse.MainBranch {
-		where += "~" + s.Branch
-	}
-	for task, x := range all {
-		for _, r := range x.Steps {
-			if r.Value.Codec == posthouse.JSON.Name() {
-				c.w.acked[fmt.Sprintf("%s/%s/%s/%d", where, task, r.Name, r.Occurrence)] = true
+	for i, n := range at {
+		id := all[n%len(all)]
+		thread, branch, by, o := c.thread, fmt.Sprint("f", i), byResume, graph.ForkOptions{}
+		switch i % 3 {
+		case 0:
+			o.Branch = branch
+		case 1:
+			thread, branch = fmt.Sprint(c.thread, "-f", i), posthouse.MainBranch
+			o.Thread = thread
+		default:
+			by = byReplay
+		}
+		switch info, err := c.ledger.Thread(c.ctx, thread); {
+		case errors.Is(err, posthouse.ErrNotFound):
+		case err != nil:
+			c.Fatal(err)
+		default:
+			if _, ok := info.Branch(branch); ok {
+				by, id = byResume, "" // by a process that was killed
 			}
 		}
+		if by == byResume && id != "" {
+			if _, err := c.app.Fork(c.ctx, id, nil, o); err != nil {
+				c.Fatal(err)
+			}
+		}
+		have, whyNot := c.finish(thread, branch, by, id)
+		c.check("branch "+branch+" of "+thread, have, whyNot)
+		c.account([][2]string{{thread, branch}}, !c.plan.apart())
 	}
-	return s.Thread, s.Branch
+	if h := c.head(c.thread, ""); c.why == "" && !same(h, &c.want) {
+		c.Fatalf("the forks changed the thread to %s", h)
+	}
 }
+
+// lines returns the threads of a run on main: its own, and those of subgraphs.
+func (c *trial) lines() (lines [][2]string) {
+	for t, err := range c.ledger.Threads(c.ctx, posthouse.ThreadQuery{Prefix: c.thread}) {
+		if err != nil {
+			c.Fatal(err)
+		}
+		if t.Thread == c.thread || strings.HasPrefix(t.Thread, c.thread+".") {
+			lines = append(lines, [2]string{t.Thread, posthouse.MainBranch})
+		}
+	}
+	return lines
+}
+
+// account compares the steps on record with the effects of the model.
+func (c *trial) account(lines [][2]string, all bool) {
+	effects := c.model.effects
+	if c.why != "" {
+		effects = nil // the model ended at once
+	}
+	wrong, err := account(c.ctx, c.ledger, lines, effects, all)
+	if err != nil || len(wrong) > 0 {
+		c.Fatalf("%v: %v %s", lines, err, strings.Join(wrong, "\n"))
+	}
+}
+
+// shots compares the checkpoints of nodes with those that the policies say,
+// where a run does not come by them in other ways.
+func (c *trial) shots() {
+	var have []string
+	running := 0
+	for h, err := range c.ledger.List(c.ctx, posthouse.Query{Thread: c.thread, Branch: posthouse.MainBranch, Kind: posthouse.KindNode}) {
+		if err != nil {
+			c.Fatal(err)
+		}
+		if have = append(have, h.Node); h.Status == posthouse.StatusRunning {
+			running++
+		}
+	}
+	switch every := func(d graph.Durability) bool {
+		return !slices.ContainsFunc(c.opt.Modes, func(m graph.Durability) bool { return m != d })
+	}; {
+	case every(graph.Exit) && running > 0:
+		c.Fatalf("%d checkpoints of a run that writes them at its ends", running)
+	case (every(graph.Sync) || every(graph.Async)) && !slices.Equal(have, c.model.shots):
+		c.Fatalf("checkpoints of %q, want %q", have, c.model.shots)
+	}
+}
+
+// forkable reports whether forks have all that the run had: what a subgraph
+// keeps in a thread of its own stays behind.
+func (g *graphPlan) forkable() bool {
+	return !g.has(func(n *nodePlan) bool { return n.Own && n.Lifetime == graph.PerThread })
+}
+
+func (g *graphPlan) apart() bool { return g.has(func(n *nodePlan) bool { return n.Own }) }
 
 // Any graph, whatever happens to the processes that run it, ends where a plain
 // program would, and does nothing twice. POSTHOUSE_CASES says how many are
@@ -284,47 +421,27 @@ func TestRandomGraphs(t *testing.T) {
 }
 
 func randomCase(t *testing.T, rt *rapid.T) {
-	plan := genGraph("", 0).Draw(rt, "graph")
-	want := &mixed{Log: []string{"begin"}, Sum: 5}
-	m := &model{kept: map[string]*mixed{}}
-	why := m.run(plan, "", want)
-	if m.ran > 150 {
+	c := &trial{referee: rt, ctx: t.Context(), thread: "t", store: memstore.New(), w: newWitness(), clock: new(atomic.Int64)}
+	c.plan, c.opt = genGraph("", 0).Draw(rt, "graph"), rapid.Custom(genOptions).Draw(rt, "options")
+	if c.foresee(); c.model.ran > 150 {
 		return // too long to be worth its time
 	}
-	c := &trial{T: rt, ctx: t.Context(), plan: plan, opt: rapid.Custom(genOptions).Draw(rt, "options"), faults: rapid.Custom(genFaults).Draw(rt, "faults"), store: memstore.New(), w: newWitness()}
+	c.faults = rapid.Custom(genFaults).Draw(rt, "faults")
 	c.rnd = rand.New(rand.NewPCG(c.faults.Seed, 1))
 	c.clock.Store(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
 	c.start()
 	defer func() { c.ledger.Close() }()
-	check := func(what string, have *mixed, whyNot string) {
-		if whyNot != why || why == "" && !same(have, want) {
-			rt.Fatalf("%s ended in %s (%s)\nwant %s (%s)", what, have, whyNot, want, why)
-		}
+	have, whyNot := c.finish(c.thread, "", byInput, "")
+	c.check("the thread", have, whyNot)
+	c.account(c.lines(), true)
+	if c.why == "" {
+		c.shots()
 	}
-	have, whyNot := c.finish("t", "", true)
-	check("the thread", have, whyNot)
-
-	var all []posthouse.ID
-	for s, err := range c.app.History(c.ctx, "t") {
-		if err != nil {
-			rt.Fatal(err)
-		}
-		all = append(all, s.ID)
-	}
-	slices.Reverse(all)
-	c.dying.left.Store(0) // forks are not made by processes that die
-	for i, at := range rapid.SliceOfN(rapid.IntRange(0, len(all)-1), 0, 3).Draw(rt, "forks") {
-		thread := ""
-		if i%2 == 1 {
-			thread = "fork-" + string(rune('a'+i))
-		}
-		th, br := c.fork(all[at], thread)
-		c.faults.Cancels = rapid.SliceOfN(rapid.IntRange(1, 10), 0, 2).Draw(rt, "cancels")
-		have, whyNot := c.finish(th, br, false)
-		check("the fork", have, whyNot)
-	}
-	if h := c.head("t", ""); why == "" && !same(h, want) {
-		rt.Fatalf("the forks changed the thread to %s", h)
+	if c.plan.forkable() {
+		c.dying.left.Store(0) // forks are not made by processes that die
+		at := rapid.SliceOfN(rapid.IntRange(0, 1000), 0, 3).Draw(rt, "forks")
+		c.faults.Cancels = rapid.SliceOfN(rapid.IntRange(1, 10), 0, 4).Draw(rt, "cancels")
+		c.forks(at)
 	}
 	report, err := sign.Verify(c.ctx, c.store, nil, nil)
 	if err != nil || len(report.Faults) > 0 {

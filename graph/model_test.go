@@ -27,6 +27,9 @@ type mixed struct {
 	Map    map[string]int `posthouse:"merge"`
 	Own    string
 	Custom int
+
+	Call string         // which call of a subgraph it is of; none for the graph that is run
+	Runs map[string]int `posthouse:"merge"` // how often nodes completed, by name
 }
 
 func (s *mixed) String() string { return fmt.Sprintf("%+v", *s) }
@@ -59,6 +62,8 @@ type nodePlan struct {
 	Panics   bool            `json:",omitempty"`
 	Retry    int             `json:",omitempty"`
 	Delay    bool            `json:",omitempty"` // between attempts
+	Jitter   float64         `json:",omitempty"`
+	Backoff  graph.Backoff   `json:",omitempty"`
 	Handled  bool            `json:",omitempty"` // it fails always, and has a handler
 	Defer    bool            `json:",omitempty"`
 	Before   bool            `json:",omitempty"` // static interrupts
@@ -71,6 +76,7 @@ type nodePlan struct {
 	Join     []int           `json:",omitempty"` // its sources; none: it is led to
 	Sub      *graphPlan      `json:",omitempty"`
 	Lifetime graph.Lifetime  `json:",omitempty"`
+	Own      bool            `json:",omitempty"` // the subgraph has a thread of its own
 }
 
 type graphPlan struct {
@@ -78,8 +84,8 @@ type graphPlan struct {
 	Start []int
 }
 
-// work is what a node does to the state.
-func (n *nodePlan) work(s *mixed, input int, notes string) {
+// work is what an execution of a node, of that name, does to the state.
+func (n *nodePlan) work(s *mixed, input int, notes, name string) {
 	k := (n.N + 7*input) % 50
 	bit := func(b uint) bool { return n.Writes&(1<<b) != 0 }
 	if bit(0) {
@@ -130,6 +136,7 @@ func (n *nodePlan) work(s *mixed, input int, notes string) {
 		}
 		s.Map["loop "+n.Name]++
 	}
+	n.count(s, name)
 }
 
 // notes is what a node's steps and answers leave in the log.
@@ -153,23 +160,122 @@ func (n *nodePlan) notes() string {
 // loops reports whether the node leads back once more.
 func (n *nodePlan) loops(s *mixed) bool { return n.Loops > 0 && s.Map["loop "+n.Name] <= n.Loops }
 
-func subInput(s *mixed) mixed { return mixed{Log: []string{"in"}, Sum: s.Sum % 7, Max: 3} }
+// name tells an execution of a node, not of a task, from all others in the
+// whole of a run, by the state that it finds. Whatever a run calls things, or
+// where it keeps them, this is what must happen once.
+func (n *nodePlan) name(s *mixed) string {
+	return fmt.Sprint(s.Call, "/", n.Name, "@", s.Runs[n.Name])
+}
 
-func subOutput(name string, s, in *mixed) {
-	s.Log = append(s.Log, name+"<"+strings.Join(in.Log, ",")+">")
+// name is that of the task which is sent an input.
+func (in sent) name(n *nodePlan) string { return fmt.Sprint(in.From, "/", n.Name, "#", in.N) }
+
+// A sent is the input of a task: the so-maniest that the sender sends it.
+type sent struct {
+	N    int
+	From string // the execution that sent it
+}
+
+// count notes that an execution completed. One whose name nobody needs leaves
+// no trace, so that there are nodes which change nothing.
+func (n *nodePlan) count(s *mixed, name string) {
+	switch {
+	case n.Kind == nodeTask && n.Sends == nil:
+		return
+	case n.Kind == nodeTask:
+		name = "task " + name
+	case n.nameless():
+		return
+	default:
+		name = n.Name
+	}
+	if s.Runs == nil {
+		s.Runs = map[string]int{}
+	}
+	s.Runs[name]++
+}
+
+// nameless reports whether there is nothing to tell the executions of a node
+// apart by: they have no effects and send nothing.
+func (n *nodePlan) nameless() bool {
+	return n.Kind != nodeTask && n.Kind != nodeSub && n.Steps == 0 && !n.Ask && n.Fails == 0 && n.Sends == nil
+}
+
+// sender returns the name of the execution that left the state.
+func (n *nodePlan) sender(s *mixed) string {
+	if n.Kind == nodeTask {
+		for name := range s.Runs {
+			return strings.TrimPrefix(name, "task ")
+		}
+	}
+	return fmt.Sprint(s.Call, "/", n.Name, "@", s.Runs[n.Name]-1)
+}
+
+func (n *nodePlan) subInput(s *mixed) mixed {
+	return mixed{Log: []string{"in"}, Sum: s.Sum % 7, Max: 3, Call: n.name(s)}
+}
+
+func (n *nodePlan) subOutput(s, in *mixed) {
+	s.Log = append(s.Log, n.Name+"<"+strings.Join(in.Log, ",")+">")
 	s.Sum += in.Sum % 11
 	s.Last = in.Last
+	n.count(s, "")
 }
 
 // A model runs graph plans.
 type model struct {
-	kept map[string]*mixed // states of subgraphs that outlive a call, by path
-	ran  int
+	snapshots graph.Snapshots   // of the whole
+	kept      map[string]*mixed // states of subgraphs that outlive a call, by path
+	own       map[string]bool   // paths of subgraphs with threads of their own
+	ran       int
+	effects   map[string]bool // names of steps that are done, once each; false for those that may be left out
+	shots     []string        // steps of the outermost graph that make checkpoints
+}
+
+func newModel(s graph.Snapshots) *model {
+	return &model{snapshots: s, kept: map[string]*mixed{}, own: map[string]bool{}, effects: map[string]bool{}}
 }
 
 type todo struct {
 	node  int
-	input int // 0: none was sent
+	input sent // N is 0 where none was sent
+}
+
+// does notes the effects of an execution.
+func (m *model) does(n *nodePlan, name string) {
+	for i := range n.Steps {
+		m.effects[fmt.Sprint(name, ":s", i)] = !n.Handled // which of its attempts fail, and how far they come, is left to chance
+	}
+	if n.Handled {
+		m.effects[name+":h"] = true
+	}
+}
+
+// shoots notes a step of the outermost graph, if it makes a checkpoint.
+func (m *model) shoots(g *graphPlan, step, next []todo) {
+	of := func(t todo) graph.Snapshots {
+		for _, s := range []graph.Snapshots{g.Nodes[t.node].Snap, m.snapshots} {
+			if s != graph.SnapshotDefault {
+				return s
+			}
+		}
+		return graph.SnapshotAfter
+	}
+	shot, names := len(next) == 0, []string(nil)
+	for _, t := range step {
+		n, s := g.Nodes[t.node], of(t)
+		shot = shot || n.After || s == graph.SnapshotAfter || s == graph.SnapshotBoth
+		if !slices.Contains(names, n.Name) {
+			names = append(names, n.Name)
+		}
+	}
+	for _, t := range next {
+		s := of(t)
+		shot = shot || g.Nodes[t.node].Before || s == graph.SnapshotBefore || s == graph.SnapshotBoth
+	}
+	if shot {
+		m.shots = append(m.shots, strings.Join(names, "+"))
+	}
 }
 
 // run returns the state that the graph ends in, or in which it fails for good,
@@ -187,24 +293,26 @@ func (m *model) run(g *graphPlan, path string, s *mixed) (why string) {
 		for _, t := range step {
 			n := g.Nodes[t.node]
 			own := clone(&base)
-			if t.input > 0 {
-				own = &mixed{}
+			name := n.name(own)
+			if t.input.N > 0 {
+				own, name = &mixed{}, t.input.name(n)
 			}
 			if n.Kind == nodeSub {
 				if why := m.sub(n, path, own); why != "" {
 					return why
 				}
 			} else {
-				input := t.input
+				input := t.input.N
 				if n.Handled {
 					input = 0 // a handler is not given any
 				}
-				n.work(own, input, n.notes())
+				m.does(n, name)
+				n.work(own, input, n.notes(), name)
 			}
 			after = append(after, own)
 		}
 		merged := after[0]
-		if len(step) > 1 || step[0].input > 0 {
+		if len(step) > 1 || step[0].input.N > 0 {
 			if merged = merge(&base, step, after); merged == nil {
 				return "merge"
 			}
@@ -225,6 +333,9 @@ func (m *model) run(g *graphPlan, path string, s *mixed) (why string) {
 					return "join"
 				}
 			}
+		}
+		if path == "" {
+			m.shoots(g, step, next)
 		}
 		*s = *merged
 	}
@@ -257,7 +368,7 @@ func (m *model) follow(g *graphPlan, t *todo, s *mixed, to []int, seen map[int]b
 		}
 		for _, i := range slices.Sorted(maps.Keys(n.Sends)) {
 			for k := range n.Sends[i] {
-				next = append(next, todo{i, k + 1})
+				next = append(next, todo{i, sent{k + 1, n.sender(s)}})
 			}
 		}
 		for i, j := range g.Nodes {
@@ -289,8 +400,9 @@ func (m *model) follow(g *graphPlan, t *todo, s *mixed, to []int, seen map[int]b
 // sub calls a subgraph.
 func (m *model) sub(n *nodePlan, path string, s *mixed) (why string) {
 	path += "/" + n.Name
-	in := subInput(s)
+	in := n.subInput(s)
 	own := &in
+	m.own[path] = n.Own
 	if n.Lifetime == graph.PerThread {
 		if kept := m.kept[path]; kept != nil {
 			own = clone(kept)
@@ -298,7 +410,7 @@ func (m *model) sub(n *nodePlan, path string, s *mixed) (why string) {
 			if in.Sum != 0 {
 				own.Sum = in.Sum
 			}
-			own.Max = in.Max
+			own.Max, own.Call = in.Max, in.Call
 		}
 	}
 	if why := m.run(n.Sub, path, own); why != "" {
@@ -307,15 +419,28 @@ func (m *model) sub(n *nodePlan, path string, s *mixed) (why string) {
 	if n.Lifetime == graph.PerThread {
 		m.kept[path] = own
 	} else {
-		maps.DeleteFunc(m.kept, func(p string, _ *mixed) bool { return strings.HasPrefix(p, path+"/") })
+		maps.DeleteFunc(m.kept, func(p string, _ *mixed) bool {
+			return strings.HasPrefix(p, path+"/") && (n.Own || !m.outlives(path, p))
+		})
 	}
-	subOutput(n.Name, s, own)
+	n.subOutput(s, own)
 	return ""
+}
+
+// outlives reports whether what a subgraph keeps does not end with a call
+// around it, being in a thread of another name.
+func (m *model) outlives(call, path string) bool {
+	for ; path != call; path = path[:strings.LastIndex(path, "/")] {
+		if m.own[path] {
+			return true
+		}
+	}
+	return false
 }
 
 func clone(s *mixed) *mixed {
 	c := *s
-	c.Log, c.Set, c.Map = slices.Clone(s.Log), slices.Clone(s.Set), maps.Clone(s.Map)
+	c.Log, c.Set, c.Map, c.Runs = slices.Clone(s.Log), slices.Clone(s.Set), maps.Clone(s.Map), maps.Clone(s.Runs)
 	return &c
 }
 
@@ -328,7 +453,7 @@ func merge(base *mixed, tasks []todo, after []*mixed) *mixed {
 	keys := map[string]int{}
 	for i, a := range after {
 		b := base
-		if tasks[i].input > 0 {
+		if tasks[i].input.N > 0 {
 			b = &mixed{}
 		}
 		out.Log = append(out.Log, a.Log[len(b.Log):]...)
@@ -374,6 +499,17 @@ func merge(base *mixed, tasks []todo, after []*mixed) *mixed {
 			out.Map[k] = v
 		}
 	}
+	for i, a := range after {
+		for k, v := range a.Runs {
+			if tasks[i].input.N == 0 && base.Runs[k] == v {
+				continue
+			}
+			if out.Runs == nil {
+				out.Runs = map[string]int{}
+			}
+			out.Runs[k] = v
+		}
+	}
 	for _, l := range long {
 		if len(l) > len(out.Long) {
 			out.Long = l
@@ -416,6 +552,9 @@ func same(a, b *mixed) bool {
 		}
 		if len(c.Map) == 0 {
 			c.Map = nil
+		}
+		if len(c.Runs) == 0 {
+			c.Runs = nil
 		}
 		return c
 	}
