@@ -14,7 +14,7 @@ func FuzzPicture(f *testing.F) {
 		f.Add(s, s)
 	}
 	f.Fuzz(func(t *testing.T, name, label string) {
-		if len(name)+len(label) > 400 {
+		if name == "" || len(name)+len(label) > 400 {
 			return
 		}
 		shape := func(name string) *Shape {
