@@ -144,7 +144,7 @@ func checkLog(t *testing.T, l *posthouse.Ledger, thread string) {
 type mute struct{ posthouse.Store }
 
 func (m mute) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
-	if op.Verb == posthouse.SlotPut {
+	if op.Verb == posthouse.SlotPut && key.Thread == posthouse.ProcessThread {
 		return posthouse.Slot{}, nil
 	}
 	return m.Store.Slot(ctx, key, op)

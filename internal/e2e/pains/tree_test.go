@@ -50,7 +50,7 @@ func TestPain08TwoWritersOneWins(t *testing.T) {
 type frozen struct{ posthouse.Store }
 
 func (f frozen) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
-	if op.Verb == posthouse.SlotPut {
+	if op.Verb == posthouse.SlotPut && key.Thread == posthouse.ProcessThread {
 		return posthouse.Slot{}, nil
 	}
 	return f.Store.Slot(ctx, key, op)
