@@ -125,6 +125,12 @@ func (d *decoder) sameSteady(c *Header, flags uint64) bool {
 	if s == nil || flags != s.flags || len(s.steady) == 0 || !d.Consume(s.steady) {
 		return false
 	}
+	s.likeBefore(c)
+	return true
+}
+
+// likeBefore sets the steady fields to those of the header before.
+func (s *shared) likeBefore(c *Header) {
 	l := &s.like
 	c.Coordination, c.Branch, c.Run, c.Graph, c.Fingerprint = l.Coordination, l.Branch, l.Run, l.Graph, l.Fingerprint
 	c.Node, c.Agent, c.By, c.Error = l.Node, l.Agent, l.By, l.Error
@@ -140,7 +146,6 @@ func (d *decoder) sameSteady(c *Header, flags uint64) bool {
 	if l.Labels != nil {
 		c.Labels = maps.Clone(l.Labels)
 	}
-	return true
 }
 
 // rememberSteady keeps the steady fields, which were the first bytes of before.

@@ -1,5 +1,10 @@
 package posthouse
 
+import (
+	"bytes"
+	"time"
+)
+
 // A HeaderReader decodes the checkpoints of entries, one entry after another,
 // for a [Store.List]: faster than [Entry.Records] does, as what repeats from one
 // header to the next is decoded once. The zero HeaderReader is ready.
@@ -23,6 +28,15 @@ func (r *HeaderReader) Read(e *Entry) ([]*Header, error) {
 	r.decoder.shared = &r.shared
 	r.heads, r.own = r.heads[:0], r.own[:0]
 	before := r.shared.used
+	if c := r.alike(e); c != nil {
+		if r.Query.Match(c) {
+			r.heads, r.own = append(r.heads, c), append(r.own, true)
+		}
+		r.spare(before)
+		return r.heads, nil
+	}
+	r.decoder.Reset(e.Header, &r.shared.words)
+	r.decoder.shared = &r.shared
 	if err := r.entry.read(&r.decoder, e); err != nil {
 		return nil, err
 	}
@@ -31,13 +45,101 @@ func (r *HeaderReader) Read(e *Entry) ([]*Header, error) {
 			r.heads, r.own = append(r.heads, c), append(r.own, r.entry.records[i].own)
 		}
 	}
-	if s := &r.shared; len(r.heads) == 0 && s.used > before { // what did not match is not kept by what does
+	r.spare(before)
+	return r.heads, nil
+}
+
+// spare takes back headers that did not match, so that what does keeps none.
+func (r *HeaderReader) spare(before int) {
+	if s := &r.shared; len(r.heads) == 0 && s.used > before {
 		clear(s.headers[before:s.used])
 		s.used = before
 	}
-	return r.heads, nil
+}
+
+// alike reads an entry that is a single checkpoint with the steady fields and the
+// parts of the one before, as most are. It returns nil for any other, and for
+// what is malformed: entryHeader.read reads those, or says why not. It reads
+// without the decoder, whose calls take as long as all else here.
+func (r *HeaderReader) alike(e *Entry) *Header {
+	d, s, b := &r.decoder, &r.shared, e.Header
+	if len(s.steady) == 0 || len(s.parts) == 0 || len(b) == 0 || len(b) >= beyond || b[0] != entryFormat {
+		return nil
+	}
+	ms, at := quickUint(b, 1)
+	if len(b)-at < 2 || b[at] != 1 || b[at+1] != byte(RecordCheckpoint) {
+		return nil
+	}
+	body, at := quickUint(b, at+2)
+	flags, at := quickUint(b, at+len(Hash{}))
+	id, at := quickKey(b, at)
+	if len(b)-at < 2 || ms > maxMillis || body == 0 || body > 1<<40 || flags&flagsSteady != s.flags || flags >= flagCreated {
+		return nil
+	}
+	why, status := b[at], b[at+1]
+	step, at := quickUint(b, at+2)
+	size, at := quickUint(b, at)
+	var parent OrderKey
+	var parentSeq uint64
+	if flags&flagParent != 0 {
+		parent, at = quickKey(b, at)
+		if parentSeq, at = quickUint(b, at); parentSeq == 0 || parentSeq >= e.Seq {
+			return nil
+		}
+	}
+	if int(why) >= len(kindCodes) || int(status) >= len(statusCodes) || size > 1<<40 ||
+		s.like.Coordination != "" && s.like.Coordination == e.Thread || at > len(b) || !bytes.HasPrefix(b[at:], s.steady) {
+		return nil
+	}
+	manifest, at := quickUint(b, at+len(s.steady))
+	if manifest == 0 || max(manifest, s.far) >= e.Seq || at > len(b) || !bytes.Equal(b[at:], s.parts) {
+		return nil
+	}
+	c := d.header()
+	s.likeBefore(c)
+	c.ID, c.Order, c.Kind, c.Status, c.Step, c.Size = d.id(id), id, kindCodes[why], statusCodes[status], step, int(size)
+	if parentSeq != 0 {
+		c.Parent, c.ParentSeq = d.id(parent), parentSeq
+	}
+	c.Thread, c.Generation, c.Seq, c.Hash = e.Thread, e.Generation, e.Seq, e.Hash
+	if c.Coordination == "" {
+		c.Coordination = e.Thread
+	}
+	c.CreatedAt = time.UnixMilli(int64(ms)).UTC()
+	return c
 }
 
 // Own reports whether the id of the i-th header that Read returned last is a
 // version 7 UUID and its own order key.
 func (r *HeaderReader) Own(i int) bool { return r.own[i] }
+
+// quickUint reads a minimal varint of at most 63 bits at b[at:]. What follows is
+// beyond the end of b if it is none.
+func quickUint(b []byte, at int) (v uint64, next int) {
+	for shift := 0; at < len(b) && shift < 63; shift += 7 {
+		c := b[at]
+		at++
+		v |= uint64(c&0x7f) << shift
+		if c == 0 && shift > 0 {
+			break
+		}
+		if c < 0x80 {
+			return v, at
+		}
+	}
+	return 0, beyond
+}
+
+// quickKey is quickUint for an id that is one of our UUIDs.
+func quickKey(b []byte, at int) (k OrderKey, next int) {
+	if len(b)-at < 17 || b[at] != 0 {
+		return k, beyond
+	}
+	if k = OrderKey(b[at+1:]); !k.valid() {
+		return k, beyond
+	}
+	return k, at + 17
+}
+
+// beyond is behind any header that is read quickly, whatever is added to it.
+const beyond = 1 << 24

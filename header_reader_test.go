@@ -156,46 +156,87 @@ func TestHeaderReaderReadsWhatRecordsReads(t *testing.T) {
 // TestHeaderReaderRefusesWhatRecordsRefuses breaks headers behind good ones
 // that they resemble, at each byte.
 func TestHeaderReaderRefusesWhatRecordsRefuses(t *testing.T) {
-	es := headerEntries(rand.New(rand.NewPCG(7, 7)), 20)
+	es := append(headerEntries(rand.New(rand.NewPCG(7, 7)), 20), alikeEntries(5)...)
 	var r HeaderReader
 	refused := 0
-	for _, e := range es {
-		for i := range e.Header {
-			for _, broken := range [][]byte{e.Header[:i], flipped(e.Header, i)} {
-				bad := *e
-				bad.Header = broken
-				want, wantErr := bad.Records()
-				hs, err := r.Read(&bad)
-				if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
-					t.Fatalf("entry %d broken at byte %d: %v, want %v", e.Seq, i, err, wantErr)
-				}
-				if err != nil {
-					refused++
-					if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNewer) {
-						t.Fatal(err)
-					}
-				}
-				for j, h := range hs {
-					if c := want[j].Checkpoint; len(hs) == len(want) && !reflect.DeepEqual(h, c) {
-						t.Fatalf("entry %d broken at byte %d:\n%+v\nwant\n%+v", e.Seq, i, h, c)
-					}
-				}
+	try := func(good, bad *Entry, how string) {
+		t.Helper()
+		hs, err := r.Read(good)
+		if err != nil || !reflect.DeepEqual(append([]*Header(nil), hs...), checkpointsOf(t, good, &Query{})) {
+			t.Fatalf("entry %d: %+v, %v", good.Seq, hs, err)
+		}
+		want, wantErr := bad.Records()
+		hs, err = r.Read(bad)
+		if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
+			t.Fatalf("entry %d, %s: %v, want %v", good.Seq, how, err, wantErr)
+		}
+		if err != nil {
+			refused++
+			if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNewer) {
+				t.Fatal(err)
 			}
 		}
-		hs, err := r.Read(e)
-		if err != nil || !reflect.DeepEqual(append([]*Header(nil), hs...), checkpointsOf(t, e, &Query{})) {
-			t.Fatalf("entry %d after broken ones: %+v, %v", e.Seq, hs, err)
+		for j, h := range hs {
+			if c := want[j].Checkpoint; len(hs) == len(want) && !reflect.DeepEqual(h, c) {
+				t.Fatalf("entry %d, %s:\n%+v\nwant\n%+v", good.Seq, how, h, c)
+			}
 		}
+	}
+	for _, e := range es {
+		for i, b := range e.Header {
+			all := [][]byte{
+				e.Header[:i], changed(e.Header, i, 0xff), changed(e.Header, i, 0), changed(e.Header, i), changed(e.Header, i, b, 0),
+				changed(e.Header, i, b|0x80, 0), changed(e.Header, i, b|0x80, 0x7f), changed(e.Header, i, b|0x80, 0xff, 0xff, 0xff, 0xff, 0x7f),
+			}
+			for bit := range 8 {
+				all = append(all, changed(e.Header, i, b^1<<bit))
+			}
+			for _, broken := range all {
+				bad := *e
+				bad.Header = broken
+				try(e, &bad, fmt.Sprintf("broken at byte %d: %x", i, broken))
+			}
+		}
+		for seq := range e.Seq {
+			bad := *e
+			bad.Seq = seq
+			try(e, &bad, fmt.Sprint("as entry ", seq))
+		}
+		bad := *e
+		bad.Thread = "c"
+		try(e, &bad, "in thread c")
 	}
 	if refused == 0 {
 		t.Error("nothing was refused")
 	}
 }
 
-func flipped(b []byte, at int) []byte {
-	b = slices.Clone(b)
-	b[at] ^= 1
-	return b
+// changed returns b with other bytes in the place of one.
+func changed(b []byte, at int, by ...byte) []byte {
+	return slices.Concat(b[:at], by, b[at+1:])
+}
+
+// alikeEntries makes a history of steps that differ in nothing but what must.
+func alikeEntries(n int) (es []*Entry) {
+	at := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
+	var ids idSource
+	var parent ID
+	for i := range n {
+		id, seq := ids.new(at), uint64(i+9)
+		k, _ := id.uuid()
+		parts := partList{manifest: seq / 2, total: 1, changes: []partChange{{partRef: partRef{name: "p", codec: "raw", size: 3, last: 1}, middle: []piece{{n: 3}}}}}
+		h := entryHeader{time: at, records: []Record{{Kind: RecordCheckpoint, Size: 3, parts: parts, Checkpoint: &Header{
+			ID: id, Order: k, Parent: parent, ParentSeq: seq - 1, Branch: MainBranch, Coordination: "c", Graph: "g", Node: "n", Next: []string{"n"},
+			Kind: KindNode, Status: StatusRunning, Step: seq, Size: 300,
+		}}}}
+		if i == 0 {
+			h.records[0].Checkpoint.ParentSeq = 0
+		}
+		e := &Entry{Thread: "t", Generation: 1, Seq: seq, Header: h.append(nil)}
+		e.Hash = e.Sum()
+		es, parent = append(es, e), id
+	}
+	return es
 }
 
 // TestHeaderReaderSharesMemory is why there is one: most headers cost no

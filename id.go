@@ -89,17 +89,25 @@ func (k OrderKey) id() ID {
 
 // text is the UUID in its canonical form.
 func (k OrderKey) text() (b [36]byte) {
-	const digits = "0123456789abcdef"
-	at := 0
-	for i, v := range k {
-		if i == 4 || i == 6 || i == 8 || i == 10 {
-			b[at] = '-'
-			at++
-		}
-		b[at], b[at+1] = digits[v>>4], digits[v&15]
-		at += 2
-	}
+	y, z := toHex(binary.BigEndian.Uint32(k[4:])), toHex(binary.BigEndian.Uint32(k[8:]))
+	binary.BigEndian.PutUint64(b[0:], toHex(binary.BigEndian.Uint32(k[0:])))
+	binary.BigEndian.PutUint32(b[9:], uint32(y>>32))
+	binary.BigEndian.PutUint32(b[14:], uint32(y))
+	binary.BigEndian.PutUint32(b[19:], uint32(z>>32))
+	binary.BigEndian.PutUint32(b[24:], uint32(z))
+	binary.BigEndian.PutUint64(b[28:], toHex(binary.BigEndian.Uint32(k[12:])))
+	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
 	return b
+}
+
+// toHex returns the eight digits of v.
+func toHex(v uint32) uint64 {
+	x := uint64(v)
+	x = (x | x<<16) & 0x0000ffff0000ffff
+	x = (x | x<<8) & 0x00ff00ff00ff00ff
+	x = (x | x<<4) & 0x0f0f0f0f0f0f0f0f
+	letters := (x + 0x0606060606060606) >> 4 & 0x0101010101010101
+	return x + 0x3030303030303030 + letters*('a'-'0'-10)
 }
 
 // An idSource makes UUIDv7 ids that ascend strictly within one process, also

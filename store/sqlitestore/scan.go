@@ -16,8 +16,6 @@ const (
 	colGone
 	colPack
 	colBody
-
-	colThread = colHead + 1 // where a walk of the table reads it
 )
 
 // scanHead reads headColumns.

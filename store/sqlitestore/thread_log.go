@@ -7,6 +7,13 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
+// Columns of a walk.
+const (
+	walkID = iota
+	walkSeq
+	walkHead
+)
+
 // A threadLog walks the headers of one thread, by the index of sequence
 // numbers. Where entries of the thread were written one after the other, they
 // are neighbours in the table, and it walks the table itself: that takes two
@@ -21,6 +28,7 @@ type threadLog struct {
 	from, to uint64 // what is still to be read
 	back     bool
 	id       int64 // of the row the index led to last
+	placed   bool  // the row read last has a cid
 	inTable  bool  // stmt walks the table
 	near     int   // rows in a row that are neighbours
 	patience int   // how many make it walk the table
@@ -77,6 +85,7 @@ func (t *threadLog) walkTable() (err error) {
 	}
 	t.inTable, t.patience = true, 2*t.patience
 	t.stmt.BindInt64(1, t.id)
+	t.stmt.BindInt64(2, t.thread)
 	return nil
 }
 
@@ -105,7 +114,7 @@ func (t *threadLog) step() (row bool, err error) {
 		if t.back {
 			next = t.to
 		}
-		if row && uint64(t.stmt.ColumnInt64(colSeq)) == next && t.stmt.ColumnInt64(colThread) == t.thread {
+		if row && next > 0 && t.number() == next {
 			t.at(next)
 			return true, nil
 		}
@@ -126,8 +135,18 @@ func (t *threadLog) step() (row bool, err error) {
 		t.near = 0
 	}
 	t.id = id
-	t.at(uint64(t.stmt.ColumnInt64(colSeq)))
+	t.at(t.number())
 	return true, nil
+}
+
+// number reads walkNumber: the sequence number of an entry of the thread, 0 for
+// another thread's.
+func (t *threadLog) number() uint64 {
+	n := t.stmt.ColumnInt64(walkSeq)
+	if t.placed = n > 0; !t.placed {
+		n = -n
+	}
+	return uint64(n)
 }
 
 // at notes that an entry was read.
@@ -143,7 +162,7 @@ func (t *threadLog) at(seq uint64) {
 }
 
 // row is the id of the row read last.
-func (t *threadLog) row() int64 { return t.stmt.ColumnInt64(colID) }
+func (t *threadLog) row() int64 { return t.stmt.ColumnInt64(walkID) }
 
 // next returns the next entry and the checkpoints in it that the index leads
 // to; a nil entry at the end. The entry and the slice are good until the next
@@ -156,18 +175,16 @@ func (t *threadLog) next(ctx context.Context) (heads []*posthouse.Header, e *pos
 		return nil, nil, err
 	}
 	e = &t.entry
-	t.head = copyColumn(t.stmt, colHead, t.head)
+	t.head = copyColumn(t.stmt, walkHead, t.head)
 	if err := readHead(e, t.head); err != nil {
 		return nil, nil, err
 	}
 	if heads, err = t.reader.Read(e); err != nil || t.all {
 		return heads, e, err
 	}
-	var cid posthouse.OrderKey
-	t.stmt.ColumnBytes(colCID, cid[:]) // it stays zero, which is no UUID, where there is none
 	current := heads[:0]
 	for i, h := range heads {
-		ok := h.Order == cid && t.reader.Own(i)
+		ok := t.placed && t.reader.Own(i)
 		if !ok {
 			k := keyOf(h.ID)
 			p, err := t.c.place(&k)
