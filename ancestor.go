@@ -103,15 +103,7 @@ func (c *climber) parent(h *Header) (*Header, error) {
 			return nil, err
 		}
 	}
-	e, err := r.entry(h.ParentSeq, false)
-	if err != nil {
-		return nil, err
-	}
-	rec, _, err := e.checkpoint()
-	if err != nil {
-		return nil, err
-	}
-	return rec.Checkpoint, nil
+	return r.header(h.ParentSeq)
 }
 
 // meet climbs from two checkpoints of one generation, always from the later

@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -138,7 +139,7 @@ func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error]
 				}
 			}
 		}
-		slices.SortStableFunc(found, func(a, b open) int { return compareIDs(a.ID, b.ID) })
+		slices.SortStableFunc(found, func(a, b open) int { return cmp.Compare(a.ID, b.ID) })
 		if q.Newest {
 			slices.Reverse(found)
 		}
@@ -174,16 +175,6 @@ func (q *GateQuery) picks(kind string) bool {
 		return q.Kind == kind
 	}
 	return q.All || asksPeople(kind) && kind != GateSession
-}
-
-func compareIDs(a, b ID) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // Decide records the one decision of a gate and makes its branch runnable, in

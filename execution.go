@@ -223,15 +223,10 @@ func (r *logReader) lineage(head *Header) (lineage, error) {
 	line := lineage{{head.Branch, head.Seq, ^uint64(0)}}
 	h := head
 	for h.ParentSeq != 0 && stepOf(h.Kind) == 0 {
-		e, err := r.entry(h.ParentSeq, false)
-		if err != nil {
+		var err error
+		if h, err = r.header(h.ParentSeq); err != nil {
 			return nil, err
 		}
-		rec, _, err := e.checkpoint()
-		if err != nil {
-			return nil, err
-		}
-		h = rec.Checkpoint
 		if last := &line[len(line)-1]; last.branch == h.Branch {
 			last.from = h.Seq
 		} else {

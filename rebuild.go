@@ -94,6 +94,19 @@ func (l *Ledger) rebuild(ctx context.Context, thread string, seq uint64) (*rebui
 	return l.reader(ctx, thread).rebuild(seq)
 }
 
+// header returns the checkpoint of an entry.
+func (r *logReader) header(seq uint64) (*Header, error) {
+	e, err := r.entry(seq, false)
+	if err != nil {
+		return nil, err
+	}
+	rec, _, err := e.checkpoint()
+	if err != nil {
+		return nil, err
+	}
+	return rec.Checkpoint, nil
+}
+
 // rebuild reads the checkpoint at seq with its state.
 func (r *logReader) rebuild(seq uint64) (*rebuilt, error) {
 	b, err := r.locate(seq)

@@ -40,14 +40,7 @@ func unknownThread(thread, branch string) error {
 
 // owns refuses a thread that another program runs.
 func (a *App[In, Out]) owns(h *posthouse.Header) error {
-	if h.Graph == "" || h.Graph == a.name {
-		return nil
-	}
-	return &posthouse.Error{
-		Code: posthouse.CodeInvalid, Field: "thread",
-		Message: fmt.Sprintf("%q belongs to %q and is not run by flow %q", h.Thread, h.Graph, a.name),
-		Hint:    "use another thread, or the program that the thread names",
-	}
+	return engine.Owns("flow", a.name, h)
 }
 
 // clean makes an error fit for a checkpoint's header: valid text on one line.

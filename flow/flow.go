@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // A Func is a flow's function. It is executed again from its top whenever the
@@ -102,12 +103,4 @@ func invalid(field, format string, args ...any) *posthouse.Error {
 }
 
 // one returns the only element of optional options.
-func one[T any](opts []T) (o T, err error) {
-	switch len(opts) {
-	case 0:
-		return o, nil
-	case 1:
-		return opts[0], nil
-	}
-	return o, invalid("options", "are given %d times; give them once", len(opts))
-}
+func one[T any](opts []T) (T, error) { return engine.One(opts) }

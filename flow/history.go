@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // A Snapshot is a checkpoint of a thread: the input, a step that was done
@@ -38,15 +39,9 @@ func (a *App[In, Out]) State(ctx context.Context, thread string, o ...StateOptio
 		}
 		return a.snapshot(c)
 	}
-	c, err := a.ledger.Get(ctx, opt.Checkpoint)
+	c, err := engine.CheckpointOf(ctx, a.ledger, thread, opt.Checkpoint)
 	if err != nil {
 		return nil, err
-	}
-	if c.Thread != thread {
-		return nil, &posthouse.Error{
-			Code: posthouse.CodeNotFound, Message: "checkpoint " + string(c.ID) + " is not of thread " + thread,
-			Hint: "it belongs to thread " + c.Thread,
-		}
 	}
 	return a.snapshot(c)
 }

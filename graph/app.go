@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // An App is a compiled graph on a Ledger. It is safe for concurrent use, and
@@ -73,14 +74,7 @@ func (a *App[S]) snapshot(c *posthouse.Checkpoint) (*Snapshot[S], error) {
 
 // owns refuses a thread that another program runs.
 func (a *App[S]) owns(h *posthouse.Header) error {
-	if h.Graph == "" || h.Graph == a.name {
-		return nil
-	}
-	return &posthouse.Error{
-		Code: posthouse.CodeInvalid, Field: "thread",
-		Message: fmt.Sprintf("%q belongs to %q and is not run by graph %q", h.Thread, h.Graph, a.name),
-		Hint:    "use another thread, or the program that the thread names",
-	}
+	return engine.Owns("graph", a.name, h)
 }
 
 func unknownThread(thread, branch string) error {

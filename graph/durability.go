@@ -25,7 +25,7 @@ const (
 // MaxBehind is how many checkpoints an Async run is ahead of its store at most.
 const MaxBehind = engine.MaxBehind
 
-// A Snapshot policy says which nodes make checkpoints. A run that parks, fails
+// Snapshots say which nodes make checkpoints. A run that parks, fails
 // or ends makes one in any case, with all that nodes did since the last; one
 // that is cancelled does not.
 type Snapshots uint8

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // Problems is everything that keeps a graph from being compiled. It matches
@@ -70,15 +71,7 @@ func invalid(field, format string, args ...any) *posthouse.Error {
 }
 
 // one returns the only element of optional options.
-func one[T any](opts []T) (o T, err error) {
-	switch len(opts) {
-	case 0:
-		return o, nil
-	case 1:
-		return opts[0], nil
-	}
-	return o, invalid("options", "are given %d times; give them once", len(opts))
-}
+func one[T any](opts []T) (T, error) { return engine.One(opts) }
 
 // A JoinError says that nothing is left to run while a join still waits for
 // nodes that did not complete. It matches [posthouse.ErrInvalid].

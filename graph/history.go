@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // StateOptions say which state is wanted. The zero value is the head of main.
@@ -40,17 +41,7 @@ func (a *App[S]) checkpoint(ctx context.Context, thread string, o StateOptions) 
 	if o.Checkpoint == "" {
 		return a.ledger.Latest(ctx, posthouse.LatestQuery{Thread: thread, Branch: o.Branch, Node: o.Node})
 	}
-	c, err := a.ledger.Get(ctx, o.Checkpoint)
-	if err != nil {
-		return nil, err
-	}
-	if c.Thread != thread {
-		return nil, &posthouse.Error{
-			Code: posthouse.CodeNotFound, Message: "checkpoint " + string(c.ID) + " is not of thread " + thread,
-			Hint: "it belongs to thread " + c.Thread,
-		}
-	}
-	return c, nil
+	return engine.CheckpointOf(ctx, a.ledger, thread, o.Checkpoint)
 }
 
 // HistoryOptions narrow a history. The zero value is all of it.

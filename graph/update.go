@@ -156,12 +156,7 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 		if len(a.migrationsFrom(c.Fingerprint)) > 0 {
 			return a.forkMigrated(ctx, c, fork, change)
 		}
-		s, err := a.snapshot(c)
-		if err != nil {
-			return nil, err
-		}
-		change(&s.State)
-		parts, err := a.plan.write(a.codec, reflect.ValueOf(&s.State).Elem())
+		parts, err := a.edited(c, change)
 		if err != nil {
 			return nil, err
 		}
@@ -172,6 +167,16 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 		return nil, err
 	}
 	return a.snapshot(c)
+}
+
+// edited returns the parts of a checkpoint's state after a change.
+func (a *App[S]) edited(c *posthouse.Checkpoint, change func(*S)) ([]posthouse.Part, error) {
+	s, err := a.snapshot(c)
+	if err != nil {
+		return nil, err
+	}
+	change(&s.State)
+	return a.plan.write(a.codec, reflect.ValueOf(&s.State).Elem())
 }
 
 // forkMigrated forks a checkpoint of another version and puts the edited state,
@@ -188,12 +193,7 @@ func (a *App[S]) forkMigrated(ctx context.Context, c *posthouse.Checkpoint, o *p
 		return nil, err
 	}
 	t.from = c
-	s, err := a.snapshot(c)
-	if err != nil {
-		return nil, err
-	}
-	change(&s.State)
-	parts, err := a.plan.write(a.codec, reflect.ValueOf(&s.State).Elem())
+	parts, err := a.edited(c, change)
 	if err != nil {
 		return nil, err
 	}

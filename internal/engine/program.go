@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Owns refuses a thread that a program of another name runs. Kind is what the
+// asking program is, as in "graph".
+func Owns(kind, name string, h *posthouse.Header) error {
+	if h.Graph == "" || h.Graph == name {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "thread",
+		Message: fmt.Sprintf("%q belongs to %q and is not run by %s %q", h.Thread, h.Graph, kind, name),
+		Hint:    "use another thread, or the program that the thread names",
+	}
+}
+
+// CheckpointOf loads a checkpoint of a thread: [posthouse.ErrNotFound], also for
+// one of another thread.
+func CheckpointOf(ctx context.Context, l *posthouse.Ledger, thread string, id posthouse.ID) (*posthouse.Checkpoint, error) {
+	c, err := l.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if c.Thread != thread {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeNotFound, Message: "checkpoint " + string(c.ID) + " is not of thread " + thread,
+			Hint: "it belongs to thread " + c.Thread,
+		}
+	}
+	return c, nil
+}
+
+// One returns the only element of optional options, their zero value if there is
+// none. [posthouse.ErrInvalid] for more.
+func One[T any](opts []T) (o T, err error) {
+	switch len(opts) {
+	case 0:
+		return o, nil
+	case 1:
+		return opts[0], nil
+	}
+	return o, &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "options", Message: fmt.Sprintf("are given %d times; give them once", len(opts)),
+	}
+}
