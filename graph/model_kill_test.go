@@ -36,7 +36,8 @@ const (
 func killCases(seed uint64) (cases []*trial) {
 	for n := int(seed) * 1000; len(cases) < 12; n++ {
 		c := &trial{plan: genGraph("", 0).Example(n), opt: rapid.Custom(genOptions).Example(n), thread: fmt.Sprint("case-", n), w: newWitness()}
-		c.rnd = rand.New(rand.NewPCG(uint64(n), 2))
+		c.rnd, c.faults = rand.New(rand.NewPCG(uint64(n), 2)), rapid.Custom(genFaults).Example(n)
+		c.faults.Crashes = nil // it does not need to play them
 		if c.foresee(); c.model.ran <= 40 && len(c.model.effects) >= 6 {
 			cases = append(cases, c)
 		}
@@ -128,7 +129,7 @@ func (h *hasty) flush(ctx context.Context, thread string) error {
 func (h *hasty) all(ctx context.Context) posthouse.Store {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.flush(ctx, ""); err != nil {
+	if err := h.flush(context.WithoutCancel(ctx), ""); err != nil {
 		panic(err)
 	}
 	return h.Store

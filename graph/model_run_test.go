@@ -56,6 +56,7 @@ type faults struct {
 	After   []bool
 	Cancels []int // after so many nodes
 	Drains  []int
+	Answers []int  // somebody answers a question while a run goes on
 	Seed    uint64 // for the order of decisions
 }
 
@@ -69,7 +70,7 @@ func genFaults(t *rapid.T) (f faults) {
 	few := func(label string, most int) []int {
 		return rapid.SliceOfN(rapid.IntRange(1, most), 0, 4).Draw(t, label)
 	}
-	f.Crashes, f.Cancels, f.Drains = few("crashes", 25), few("cancels", 15), few("drains", 30)
+	f.Crashes, f.Cancels, f.Drains, f.Answers = few("crashes", 25), few("cancels", 15), few("drains", 30), few("answers", 10)
 	f.After = rapid.SliceOfN(rapid.Bool(), 4, 4).Draw(t, "after")
 	f.Seed = rapid.Uint64().Draw(t, "seed")
 	return f
@@ -175,13 +176,16 @@ func (c *trial) call(thread, branch string, by entrance, replayed posthouse.ID) 
 	}
 	c.w.mu.Lock()
 	stopAt, drainAt := c.w.events+pop(&c.faults.Cancels), c.w.events+pop(&c.faults.Drains)
-	begun := c.w.events
+	begun, answerAt := c.w.events, c.w.events+pop(&c.faults.Answers)
 	c.w.event = func(n int) {
 		if n > begun && n == stopAt {
 			cancel()
 		}
 		if n > begun && n == drainAt {
 			drained()
+		}
+		if n > begun && n == answerAt {
+			c.answer(thread)
 		}
 	}
 	c.w.mu.Unlock()
@@ -243,6 +247,18 @@ func (c *trial) finish(thread, branch string, by entrance, replayed posthouse.ID
 		case res.Status == posthouse.StatusInterrupted, res.Status == posthouse.StatusRunning:
 		default:
 			c.Fatalf("status %s", res.Status)
+		}
+	}
+}
+
+// answer decides a question of a thread, if there is one.
+func (c *trial) answer(thread string) {
+	for g, err := range c.ledger.Gates(c.ctx, posthouse.GateQuery{Thread: thread, Limit: 1}) {
+		if err == nil {
+			_, err = c.ledger.Decide(c.ctx, g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "eve"})
+		}
+		if err != nil && !errors.Is(err, posthouse.ErrDecided) && !c.died() {
+			c.w.blame("an answer: %v", err)
 		}
 	}
 }
