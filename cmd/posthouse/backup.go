@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,7 @@ The copy is a whole store of its own: verify it, or open it with
 				return err
 			}
 			if b, ok := store.(posthouse.Backuper); ok {
-				err = b.Backup(cmd.Context(), args[0])
+				err = a.During(time.Now, "copying", func() error { return b.Backup(cmd.Context(), args[0]) })
 			} else {
 				err = &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this store does not copy itself"}
 			}

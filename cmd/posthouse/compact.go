@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +48,10 @@ func (a *app) compact(ctx context.Context, url string) (done posthouse.Compacted
 		err = &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this store does not compact"}
 		return done, errors.Join(err, store.Close())
 	}
-	done, err = c.Compact(ctx)
+	err = a.During(time.Now, "compacting", func() (err error) {
+		done, err = c.Compact(ctx)
+		return err
+	})
 	return done, errors.Join(err, store.Close())
 }
 

@@ -43,6 +43,25 @@ func (p *Progress) Update(format string, args ...any) {
 	p.width = max(p.width, len([]rune(line)))
 }
 
+// During runs work that does not say how far it is, and tells each second for how
+// long it goes on.
+func (t *Term) During(now func() time.Time, what string, work func() error) error {
+	p := t.Progress(now)
+	done := make(chan error, 1)
+	go func() { done <- work() }()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-done:
+			p.Done()
+			return err
+		case <-tick.C:
+			p.Update("%s, %s so far", what, p.now().Sub(p.start).Round(time.Second).String())
+		}
+	}
+}
+
 // Done takes the line away again.
 func (p *Progress) Done() {
 	if p.t.Interactive && p.width > 0 {

@@ -3,9 +3,11 @@ package term
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 )
@@ -135,4 +137,19 @@ func TestProgressWaitsASecond(t *testing.T) {
 	if out.String() != "\rlong line\r         \r" {
 		t.Errorf("got %q", out.String())
 	}
+}
+
+func TestDuring(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		tt := &Term{Err: &out}
+		boom := errors.New("boom")
+		if err := tt.During(time.Now, "packing", func() error { return boom }); err != boom || out.Len() > 0 {
+			t.Errorf("short work: %v, %q", err, out.String())
+		}
+		err := tt.During(time.Now, "packing", func() error { <-time.After(12500 * time.Millisecond); return nil })
+		if err != nil || out.String() != "packing, 1s so far\npacking, 11s so far\n" {
+			t.Errorf("long work: %v, %q", err, out.String())
+		}
+	})
 }
