@@ -35,37 +35,84 @@ func (o *CancelOptions) withDefaults() (CancelOptions, error) {
 // status cancelled, which cancels the branch's open gates, and returns it. If
 // one has, it appends a request and returns the head as it is: a run of this
 // process learns of it at once by [Claim.Cancelled], one of another process by
-// its next commit, which fails with [ErrCancelled]; either then ends the branch
-// itself. Of cancelling and finishing the first on record stands.
+// its next commit, which fails with [ErrCancelled] unless it is [Draft.Late].
+// Either then ends the branch itself. Of cancelling and finishing the first on
+// record stands.
 //
 // A branch that is done or cancelled, or asked to cancel before, stays as it
 // is; its head is returned. Where a run of this process has recorded nothing
 // yet it is told, and the header returned has no id. Calling again after the
 // run was lost ends the branch. [ErrNotFound] for a thread or branch that is
 // not there.
+//
+// Threads whose end a cancelled branch waited for ([GateThread]) are cancelled,
+// too; if that fails the error says so, and another call makes up for it.
 func (l *Ledger) Cancel(ctx context.Context, thread string, o *CancelOptions) (*Header, error) {
 	opt, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}
+	return l.cancelAll(ctx, thread, opt, map[string]bool{})
+}
+
+// cancelAll cancels a thread's branch and what that waited for, each thread
+// once.
+func (l *Ledger) cancelAll(ctx context.Context, thread string, opt CancelOptions, seen map[string]bool) (*Header, error) {
+	seen[thread] = true
 	t, err := l.lock(thread)
 	if err != nil {
 		return nil, err
 	}
 	h, written, err := l.cancel(ctx, t, opt)
 	l.unlock(t)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if written {
+	case written:
 		l.opt.Observer.saved(l.opt.Logger, h)
 		l.evict(ctx)
+	case h.ID == "":
 		return h, nil
+	default:
+		if h, err = l.GetHeader(ctx, h.ID); err != nil {
+			return nil, err
+		}
 	}
-	if h.ID == "" {
-		return h, nil
+	if h.Status == StatusCancelled {
+		return h, l.cancelCalled(ctx, h, opt, seen)
 	}
-	return l.GetHeader(ctx, h.ID)
+	return h, nil
+}
+
+// cancelCalled cancels the threads that a cancelled branch waited for.
+func (l *Ledger) cancelCalled(ctx context.Context, h *Header, o CancelOptions, seen map[string]bool) error {
+	e, err := l.reader(ctx, h.Thread).entry(h.Seq, true)
+	if err != nil {
+		return err
+	}
+	for i := range e.recs {
+		d := e.recs[i].Decision
+		if d == nil || d.Verdict != Cancel {
+			continue
+		}
+		g, err := l.Gate(ctx, d.Gate)
+		if errors.Is(err, ErrNotFound) {
+			continue // it went with its checkpoint
+		}
+		if err != nil {
+			return err
+		}
+		if g.Kind != GateThread || seen[g.Text] || validateName("thread", g.Text) != nil {
+			continue
+		}
+		_, err = l.cancelAll(ctx, g.Text, CancelOptions{
+			Branch: MainBranch, By: o.By, Reason: "thread " + h.Thread + ", which waited for it, was cancelled",
+		}, seen)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // cancel returns the branch's head, complete only if it has written it.
@@ -160,7 +207,7 @@ func (a *appending) cancelBranch(o CancelOptions) error {
 // notCancelled lets the draft pass unless its branch was asked to cancel.
 func (a *appending) notCancelled(d *Draft) error {
 	asked := a.t.info.cancelMark(d.Branch) != nil || d.Claim != nil && d.Claim.isCancelled(d.Branch)
-	if !asked || d.cancel {
+	if !asked || d.cancel || d.Late && d.Claim != nil {
 		return nil
 	}
 	return &Error{

@@ -22,6 +22,7 @@ type Draft struct {
 	Gates      []Gate // opened with the checkpoint, which must be waiting
 	Keep       []ID   // open gates of the branch that stay open, the others being cancelled by a new checkpoint; if one was decided meanwhile, a waiting checkpoint becomes ready
 	KeepOpen   bool   // every open gate of the branch stays open
+	Late       bool   // with a claim: what its run had done before it was asked to cancel, which is no reason to refuse it
 
 	// Release, if set, closes the thread's generation behind the draft, in the same
 	// commit; see [Ledger.Release]. Its Claim is the draft's.

@@ -23,6 +23,7 @@ type ForkOptions struct {
 	Metadata map[string]string // nil: the source's
 	Labels   map[string]string // nil: the source's
 	By       string
+	Claim    *Claim // of a run that forks its own thread to go on there; not with Thread
 }
 
 // Fork begins a branch, or a thread, at any checkpoint and returns its first
@@ -116,10 +117,13 @@ func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions, released bool) (*Dr
 		}
 	}
 	away := o.Thread != ""
+	if away && o.Claim != nil {
+		return nil, invalid("claim", "is of the thread that is forked, not of the one that the fork begins")
+	}
 	if away && o.Branch != "" && o.Branch != MainBranch {
 		return nil, invalid("branch", "cannot be named for a fork into a new thread: it begins with main")
 	}
-	d := &Draft{Thread: c.Thread, Branch: o.Branch, step: c.Step, Checkpoint: &Change{
+	d := &Draft{Thread: c.Thread, Branch: o.Branch, Claim: o.Claim, step: c.Step, Checkpoint: &Change{
 		ID: o.ID, Parent: c.ID, Kind: KindFork, Status: c.Status, Coordination: c.Coordination,
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: o.By, Error: c.Error,
 		Next: c.Next, Labels: c.Labels, Source: &Source{c.Thread, c.ID}, Metadata: o.Metadata,

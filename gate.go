@@ -68,7 +68,7 @@ const (
 	GateSession  = "session"  // the same, while a connection is open: it is not in the inbox
 	GateTimer    = "timer"    // waits until ExpiresAt: a sleep, a retry
 	GateSignal   = "signal"   // waits for the signal that [Gate.Signal] names
-	GateThread   = "thread"   // waits for the end of another thread; looks again at ExpiresAt
+	GateThread   = "thread"   // waits for the end of another thread, which [Gate.Text] names; looks again at ExpiresAt
 )
 
 // asksPeople reports whether people decide gates of the kind.

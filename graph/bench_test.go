@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -148,8 +149,14 @@ func BenchmarkFanOut(b *testing.B) {
 		All []int `posthouse:"append"`
 	}
 	g := graph.New[state]("fan")
+	most := uint64(0) // of the heap, seen from within
 	graph.Task(g, "add", func(_ context.Context, in int, out *state) error {
 		out.Sum, out.All = in, []int{in}
+		if in == 900 {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			most = max(most, m.HeapAlloc)
+		}
 		return nil
 	})
 	g.Map(graph.Start, func(s *state) []graph.Send {
@@ -170,6 +177,7 @@ func BenchmarkFanOut(b *testing.B) {
 				}
 			}
 			perStep(b, n)
+			b.ReportMetric(float64(most)/float64(n), "heap-B/send")
 		})
 	}
 }

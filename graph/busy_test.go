@@ -307,3 +307,43 @@ func TestRunsAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// A replay that finds its thread busy leaves nothing behind; one that may wait
+// for the other run does.
+func TestReplayOfABusyThread(t *testing.T) {
+	l := newLedger(t)
+	began, free := make(chan struct{}, 2), make(chan struct{})
+	g := graph.New[trail]("busy")
+	g.Node("a", func(ctx context.Context, s *trail) error { began <- struct{}{}; <-free; return visit("a")(ctx, s) })
+	g.Edge(graph.Start, "a")
+	g.Edge("a", graph.End)
+	a := compile(t, g, l, nil)
+	h := must(a.Start(t.Context(), "t", trail{}))(t)
+	<-began
+	first := must(a.State(t.Context(), "t"))(t)
+	for _, branch := range []string{"", "mine"} {
+		_, err := a.Replay(t.Context(), first.ID, graph.RunOptions{Branch: branch})
+		wantCode(t, err, posthouse.ErrBusy)
+	}
+	if info := must(l.Thread(t.Context(), "t"))(t); len(info.Branches) != 1 {
+		t.Errorf("branches %+v", info.Branches)
+	}
+	replayed := make(chan *graph.Result[trail])
+	go func() {
+		out, err := a.Replay(t.Context(), first.ID, graph.RunOptions{OnBusy: graph.Enqueue})
+		if err != nil {
+			t.Error(err)
+		}
+		replayed <- out
+	}()
+	close(free)
+	must(h.Result())(t)
+	if out := <-replayed; out != nil {
+		wantList(t, "nodes", out.State.Nodes, "a")
+		if out.Branch != "fork-1" || out.Status != posthouse.StatusDone {
+			t.Errorf("%+v", out)
+		}
+	}
+	_, err := a.Replay(t.Context(), first.ID, graph.RunOptions{Branch: posthouse.MainBranch})
+	wantCode(t, err, posthouse.ErrExists)
+}

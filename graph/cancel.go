@@ -58,10 +58,13 @@ func (r *run[S]) asked() bool {
 	}
 }
 
-// finishCancelled commits the cancelled checkpoint and makes the result. Where
-// nothing is on record, it says only that.
+// finishCancelled commits what steps completed, then the cancelled checkpoint,
+// and makes the result. Where nothing is on record, it says only that.
 func (r *run[S]) finishCancelled(ctx context.Context) (*Result[S], error) {
 	ctx = context.WithoutCancel(ctx)
+	if err := r.keep(ctx); err != nil && !errors.Is(err, posthouse.ErrCancelled) {
+		return nil, err
+	}
 	began := r.app.ledger.Now()
 	h, err := r.sess.FinishCancelled(ctx)
 	if err != nil {
@@ -72,6 +75,11 @@ func (r *run[S]) finishCancelled(ctx context.Context) (*Result[S], error) {
 			Thread: r.sess.Thread(), Branch: r.sess.Branch(), Run: r.sess.Run(), Status: posthouse.StatusCancelled,
 		}, nil
 	}
+	if h.Status == posthouse.StatusCancelled {
+		if err := r.cancelCalled(ctx); err != nil {
+			return nil, err
+		}
+	}
 	r.change.Node = h.Node
 	r.tellCheckpoint(began)
 	s, err := r.app.State(ctx, r.sess.Thread(), StateOptions{Checkpoint: h.ID})
@@ -79,6 +87,21 @@ func (r *run[S]) finishCancelled(ctx context.Context) (*Result[S], error) {
 		return nil, err
 	}
 	return r.finish(EventEnd, s.State, nil), nil
+}
+
+// cancelCalled cancels the threads of subgraphs that this run called: it did not
+// come to wait for them on record.
+func (r *run[S]) cancelCalled(ctx context.Context) error {
+	r.mu.Lock()
+	called := slices.Clone(r.called)
+	r.mu.Unlock()
+	for _, thread := range called {
+		_, err := r.app.ledger.Cancel(ctx, thread, &posthouse.CancelOptions{Reason: "thread " + r.sess.Thread() + ", which called it, was cancelled"})
+		if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
 }
 
 // cancelLate ends a branch for a request that came while its run parked: nobody

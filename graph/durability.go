@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 
@@ -10,8 +11,8 @@ import (
 )
 
 // A Durability says when a run's checkpoints become durable. A run that is
-// cancelled ([posthouse.Ledger.Cancel]) ends on record at once: it loses what a
-// crash would. Steps (step.Do) are on record before they return in every mode,
+// cancelled ([posthouse.Ledger.Cancel]) puts what completed before on record, in
+// every mode. Steps (step.Do) are on record before they return in every mode,
 // and questions before the run returns.
 type Durability uint8
 
@@ -25,9 +26,9 @@ const (
 // MaxBehind is how many checkpoints an Async run is ahead of its store at most.
 const MaxBehind = engine.MaxBehind
 
-// Snapshots say which nodes make checkpoints. A run that parks, fails
-// or ends makes one in any case, with all that nodes did since the last; one
-// that is cancelled does not.
+// Snapshots say which nodes make checkpoints. A run that parks, fails, is
+// cancelled or ends makes one in any case, with all that nodes did since the
+// last.
 type Snapshots uint8
 
 // The policies of a graph and of a node.
@@ -93,11 +94,15 @@ func (r *run[S]) keep(ctx context.Context) error {
 	if !r.behind || r.nest != nil && r.nest.unkept {
 		return r.sess.Flush()
 	}
-	r.fresh(posthouse.KindEvent, posthouse.StatusRunning, "") // it is in the middle of a step: executions keep their keys
 	stop := r.stop
 	defer func() { r.stop = stop }()
-	_, err := r.put(ctx, posthouse.Draft{KeepOpen: true})
-	return err
+	for late := r.asked(); ; late = true {
+		r.fresh(posthouse.KindEvent, posthouse.StatusRunning, "") // it is in the middle of a step: executions keep their keys
+		_, err := r.put(ctx, posthouse.Draft{KeepOpen: true, Late: late})
+		if late || !errors.Is(err, posthouse.ErrCancelled) {
+			return err
+		}
+	}
 }
 
 // joinParts returns what two changes of parts, one after the other, do at once.

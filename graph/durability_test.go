@@ -74,6 +74,10 @@ func TestSnapshotsAndDurability(t *testing.T) {
 		{"none", graph.CompileOptions{Snapshots: graph.SnapshotNone}, graph.RunOptions{}, nil, "input: node:d"},
 		{"one", graph.CompileOptions{Snapshots: graph.SnapshotNone}, graph.RunOptions{}, map[string]graph.NodeOptions{"b": {Snapshots: graph.SnapshotAfter}}, "input: node:b node:d"},
 		{"before", graph.CompileOptions{Snapshots: graph.SnapshotNone}, graph.RunOptions{}, map[string]graph.NodeOptions{"c": {Snapshots: graph.SnapshotBefore}}, "input: node:b node:d"},
+		{"before and behind", graph.CompileOptions{Snapshots: graph.SnapshotNone}, graph.RunOptions{}, map[string]graph.NodeOptions{"c": {Snapshots: graph.SnapshotBoth}}, "input: node:b node:c node:d"},
+		{"both, of all", graph.CompileOptions{Snapshots: graph.SnapshotBoth}, graph.RunOptions{}, nil, "input: node:a node:b node:c node:d"},
+		{"both, of the last", graph.CompileOptions{Snapshots: graph.SnapshotNone}, graph.RunOptions{}, map[string]graph.NodeOptions{"d": {Snapshots: graph.SnapshotBoth}}, "input: node:c node:d"},
+		{"both, at exit", graph.CompileOptions{Snapshots: graph.SnapshotBoth}, graph.RunOptions{Durability: graph.Exit}, nil, "input: node:d"},
 		{"all but one", graph.CompileOptions{}, graph.RunOptions{}, map[string]graph.NodeOptions{"b": {Snapshots: graph.SnapshotNone}}, "input: node:a node:c node:d"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -279,5 +283,27 @@ func TestNamesOfAGivenUpRun(t *testing.T) {
 	}
 	if len(seen) != 7 {
 		t.Fatal(seen)
+	}
+}
+
+// A node whose checkpoint is refused leaves nothing in the next one, which holds
+// what nodes before it did without one.
+func TestRefusedCheckpointLeavesNoTrace(t *testing.T) {
+	ledger := open(t, memstore.New(), &posthouse.Options{Rules: []posthouse.Rule{{
+		Name: "last", Check: func(_ context.Context, p *posthouse.Proposal) error {
+			c, err := p.Checkpoint()
+			if err == nil && c != nil && c.State["Last"].Data != nil && string(c.State["Last"].Data) == `"c"` {
+				err = errors.New("not c")
+			}
+			return err
+		},
+	}}})
+	var ran atomic.Int32
+	app := walk(t, ledger, &ran, nil, &graph.CompileOptions{Snapshots: graph.SnapshotNone}, map[string]graph.NodeOptions{"c": {Snapshots: graph.SnapshotAfter}})
+	_, err := app.Run(t.Context(), "t", walkState{})
+	wantCode(t, err, posthouse.ErrInvalid)
+	s, err := app.State(t.Context(), "t")
+	if err != nil || fmt.Sprintf("%v %v %s", s.State, s.Next, s.Status) != "{[a1 b2] b map[a:1 b:2]} [c] failed" {
+		t.Fatal(s, err)
 	}
 }

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 
 	"github.com/posthouse/posthouse"
 )
@@ -53,12 +54,25 @@ func (a *App[S]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOp
 	if err := opt.validate(false); err != nil {
 		return nil, err
 	}
-	s, err := a.Fork(ctx, checkpoint, nil, ForkOptions{Branch: opt.Branch, By: opt.By})
+	source, err := a.ledger.GetHeader(ctx, checkpoint)
 	if err != nil {
 		return nil, err
 	}
-	opt.Branch = s.Branch
-	return a.Resume(ctx, s.Thread, opt)
+	if err := a.owns(source); err != nil {
+		return nil, err
+	}
+	own := opt
+	own.Branch = source.Branch
+	r, err := a.begin(ctx, source.Thread, own, nil, false, nil) // first, so that a thread that is busy gets no branch
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.sess.Fork(ctx, checkpoint, &posthouse.ForkOptions{Branch: opt.Branch, By: opt.By})
+	if err != nil {
+		return nil, errors.Join(err, r.sess.End(ctx))
+	}
+	r.opt.Branch, r.step = s.Branch, s.Step
+	return a.drive(ctx, r, nil)
 }
 
 // call is do for a caller that reads nothing along.

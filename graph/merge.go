@@ -21,7 +21,7 @@ const (
 	mergeReplace mergeRule = "replace" // two different values are an error
 	mergeKeys    mergeRule = "merge"   // a map, key by key
 	mergeSum     mergeRule = "sum"
-	mergeMax     mergeRule = "max"
+	mergeMax     mergeRule = "max" // a zero base is no base: as the first write always sets
 	mergeMin     mergeRule = "min"
 	mergeMean    mergeRule = "avg" // of a Mean
 	mergeFirst   mergeRule = "first"

@@ -15,8 +15,21 @@ import (
 type trunk struct {
 	graph, fingerprint string
 
-	mu    sync.Mutex
-	parts map[string]bool // names of the program's parts on record
+	mu     sync.Mutex
+	parts  map[string]bool // names of the program's parts on record
+	called []string        // threads of subgraphs that have one of their own and did not end
+}
+
+// calls notes that a thread is called, and returns what notes that it ended.
+func (t *trunk) calls(thread string) func() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.called = append(t.called, thread)
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.called = slices.DeleteFunc(t.called, func(c string) bool { return c == thread })
+	}
 }
 
 // note follows the parts that a commit changed.
@@ -142,8 +155,8 @@ func innerState(c *posthouse.Checkpoint, prefix string) *posthouse.Checkpoint {
 // with the node around it.
 func (r *run[S]) putInner(ctx context.Context, d posthouse.Draft) (*posthouse.Committed, error) {
 	n, c := r.nest, &r.change
-	parts := joinParts(r.sinceProgram, c.Program)
-	for _, p := range joinParts(r.since, c.Parts) {
+	parts := joinParts(slices.Clone(r.sinceProgram), c.Program)
+	for _, p := range joinParts(slices.Clone(r.since), c.Parts) {
 		p.Name = n.prefix() + p.Name
 		parts = append(parts, p)
 	}
@@ -166,7 +179,7 @@ func (r *run[S]) putInner(ctx context.Context, d posthouse.Draft) (*posthouse.Co
 	if c.Node != "" {
 		where += "/" + c.Node
 	}
-	r.draft = posthouse.Draft{Steps: d.Steps, KeepOpen: true, Checkpoint: &posthouse.Change{
+	r.draft = posthouse.Draft{Steps: d.Steps, KeepOpen: true, Late: d.Late, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindInner, Status: posthouse.StatusRunning, Graph: r.trunk.graph, Fingerprint: r.trunk.fingerprint,
 		Node: cut(where), Next: r.sess.Head().Next, Program: parts,
 	}}

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -16,8 +17,9 @@ import (
 
 // Labels of the checkpoints that begin the thread of a subgraph.
 const (
-	labelParent = "parent" // the thread that called it
-	labelCall   = "call"   // and the execution that did
+	labelParent = "parent"       // the thread that called it
+	labelBranch = "parentBranch" // its branch, unless that is main
+	labelCall   = "call"         // and the execution that did
 )
 
 // recordChild is where the thread of a subgraph stood when its caller parked.
@@ -74,6 +76,17 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 		Coordination: r.sess.Head().Coordination,
 		labels:       map[string]string{labelParent: r.sess.Thread(), labelCall: cut(o.task.key.String())},
 	}
+	if b := r.sess.Branch(); b != posthouse.MainBranch {
+		opt.labels[labelBranch] = b
+	}
+	var h *hub
+	if r.opt.Subgraphs && r.hub != nil {
+		h, opt.path, opt.Subgraphs = r.hub, o.task.label(), true
+		if in := r.path(); in != "" {
+			opt.path = in + "/" + o.task.label()
+		}
+	}
+	over := r.calls(thread)
 	begun, ended, err := in.begun(ctx, l, thread, &opt, o.exec)
 	if err != nil {
 		return Command{}, err
@@ -86,7 +99,7 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 		}
 		res = &Result[T]{State: s.State, Status: s.Status}
 	} else if begun {
-		res, err = in.app.Resume(ctx, thread, opt)
+		res, err = in.app.do(ctx, thread, opt, h, nil)
 	} else {
 		var input T
 		if in.opt.In != nil {
@@ -94,7 +107,10 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 				return Command{}, err
 			}
 		}
-		res, err = in.app.Run(ctx, thread, input, opt)
+		res, err = in.app.do(ctx, thread, opt, h, &input)
+	}
+	if err == nil && (res.Status == posthouse.StatusDone || res.Status == posthouse.StatusCancelled) {
+		over()
 	}
 	switch {
 	case err != nil:
@@ -231,13 +247,52 @@ type childProgram struct {
 	ledger *posthouse.Ledger
 }
 
-// Advance goes on with the subgraph, and tells its caller.
+// Advance goes on with the subgraph, and tells its caller. One whose caller was
+// cancelled, by a call that did not come to cancel it, is cancelled now.
 func (p *childProgram) Advance(ctx context.Context, thread, branch string) error {
+	if gone, err := p.forsaken(ctx, thread, branch); err != nil || gone {
+		return err
+	}
 	err := p.Program.Advance(ctx, thread, branch)
 	if errors.Is(err, posthouse.ErrBusy) {
 		return err
 	}
 	return errors.Join(err, p.wake(ctx, thread))
+}
+
+// callOf returns the labels of the checkpoint that began a thread's last call,
+// nil if nobody called it.
+func (p *childProgram) callOf(ctx context.Context, thread string) (map[string]string, error) {
+	for h, err := range p.ledger.List(ctx, posthouse.Query{Thread: thread, Descending: true}) {
+		switch {
+		case err != nil:
+			return nil, err
+		case h.Labels[labelParent] != "":
+			return h.Labels, nil
+		}
+	}
+	return nil, nil
+}
+
+// forsaken cancels a thread if the branch that called it was.
+func (p *childProgram) forsaken(ctx context.Context, thread, branch string) (bool, error) {
+	call, err := p.callOf(ctx, thread)
+	if err != nil || call == nil || branch != posthouse.MainBranch {
+		return false, err
+	}
+	info, err := p.ledger.Thread(ctx, call[labelParent])
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return false, nil // it was deleted
+	}
+	if err != nil {
+		return false, err
+	}
+	b, _ := info.Branch(cmp.Or(call[labelBranch], posthouse.MainBranch))
+	if b.Status != posthouse.StatusCancelled {
+		return false, nil
+	}
+	_, err = p.ledger.Cancel(ctx, thread, &posthouse.CancelOptions{Reason: "thread " + info.Thread + ", which called it, was cancelled"})
+	return err == nil, err
 }
 
 // wake ends the wait of the caller of a thread, unless it waits itself.
@@ -246,27 +301,21 @@ func (p *childProgram) wake(ctx context.Context, thread string) error {
 	if err != nil || info.Status == posthouse.StatusWaiting {
 		return err
 	}
-	for h, err := range p.ledger.List(ctx, posthouse.Query{Thread: thread, Descending: true}) {
+	call, err := p.callOf(ctx, thread)
+	if err != nil || call == nil {
+		return err
+	}
+	for g, err := range p.ledger.Gates(ctx, posthouse.GateQuery{Thread: call[labelParent], Kind: posthouse.GateThread}) {
 		if err != nil {
 			return err
 		}
-		parent := h.Labels[labelParent]
-		if parent == "" {
-			continue // what came behind an input
+		if g.Text != thread {
+			continue
 		}
-		for g, err := range p.ledger.Gates(ctx, posthouse.GateQuery{Thread: parent, Kind: posthouse.GateThread}) {
-			if err != nil {
-				return err
-			}
-			if g.Text != thread {
-				continue
-			}
-			_, err := p.ledger.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "posthouse", Reason: "thread " + thread + " went on"})
-			if err != nil && !errors.Is(err, posthouse.ErrDecided) && !errors.Is(err, posthouse.ErrNotFound) {
-				return err
-			}
+		_, err := p.ledger.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "posthouse", Reason: "thread " + thread + " went on"})
+		if err != nil && !errors.Is(err, posthouse.ErrDecided) && !errors.Is(err, posthouse.ErrNotFound) {
+			return err
 		}
-		return nil
 	}
 	return nil
 }

@@ -2,11 +2,15 @@ package graph_test
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -140,4 +144,170 @@ func TestCallsThatAreMadeAgain(t *testing.T) {
 	}
 	out := must(begin(store, false).Resume(t.Context(), "t"))(t)
 	wantList(t, "calls", out.State.Log, "x", "x,xx", "x,xx,xxx")
+}
+
+// owning calls subgraphs, each in a thread of its own and beside each other.
+func owning(t testing.TB, l *posthouse.Ledger, subs map[string]*graph.Graph[innerState]) *graph.App[outerState] {
+	g := graph.New[outerState]("owner")
+	for name, sub := range subs {
+		graph.Subgraph(g, name, sub, &graph.SubOptions[outerState, innerState]{OwnThread: true})
+		g.Edge(graph.Start, name)
+		g.Edge(name, graph.End)
+	}
+	return compile(t, g, l, nil)
+}
+
+func oneInner(name string, run func(context.Context, *innerState) error) *graph.Graph[innerState] {
+	g := graph.New[innerState](name)
+	g.Node(name, run)
+	g.Edge(graph.Start, name)
+	g.Edge(name, graph.End)
+	return g
+}
+
+// TestOwnThreadsAreStreamed: with Subgraphs the caller's stream tells what
+// happens in them, at any depth; its last event stays its own.
+func TestOwnThreadsAreStreamed(t *testing.T) {
+	deepest := oneInner("say", func(ctx context.Context, s *innerState) error {
+		step.Token(ctx, "hello")
+		s.Notes = append(s.Notes, "said")
+		return nil
+	})
+	middle := graph.New[innerState]("middle")
+	graph.Subgraph(middle, "deep", deepest, &graph.SubOptions[innerState, innerState]{
+		OwnThread: true, Out: func(s *innerState, in *innerState) error { s.Notes = append(s.Notes, in.Notes...); return nil },
+	})
+	graph.Subgraph(middle, "near", oneInner("quiet", visitInner("quiet")), &graph.SubOptions[innerState, innerState]{})
+	middle.Edge(graph.Start, "deep")
+	middle.Edge("deep", "near")
+	middle.Edge("near", graph.End)
+	for _, inside := range []bool{true, false} {
+		l := newLedger(t)
+		app := owning(t, l, map[string]*graph.Graph[innerState]{"sub": middle})
+		o := graph.RunOptions{Subgraphs: inside, Modes: []graph.StreamMode{graph.StreamValues, graph.StreamMessages, graph.StreamCheckpoints}}
+		var told []string
+		results := 0
+		for e, err := range app.Stream(t.Context(), "t", outerState{}, o) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Result != nil {
+				results++
+			}
+			switch {
+			case e.Kind == graph.EventMessage:
+				told = append(told, "message "+e.Path+" "+e.Node+" "+e.Text)
+			case e.Kind == graph.EventCheckpoint && e.Path != "":
+				if e.Checkpoint.Thread == "t" {
+					t.Errorf("a checkpoint of %s in the caller's thread", e.Path)
+				}
+			case e.Kind == graph.EventNode && e.Path != "":
+				told = append(told, fmt.Sprint("node ", e.Path, " ", e.Node, " ", e.Inner.(innerState).Notes))
+			}
+		}
+		want := []string{
+			"message sub/deep say hello", "node sub/deep say [said]", "node sub deep [said]", "node sub/near quiet [quiet]", "node sub near [said]",
+		}
+		if !inside {
+			want = []string{"message  sub hello"}
+		}
+		wantList(t, "told", told, want...)
+		if results != 1 {
+			t.Errorf("%d results", results)
+		}
+	}
+}
+
+// children returns the states of all threads but the caller's.
+func children(t *testing.T, l *posthouse.Ledger) (all []string) {
+	t.Helper()
+	for info, err := range l.Threads(t.Context(), posthouse.ThreadQuery{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Thread != "t" {
+			all = append(all, strings.Split(info.Thread, ".")[1]+" "+string(info.Status))
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestCancelReachesOwnThreads that run, that wait beside one that runs, and
+// that wait as their caller does, also after a restart.
+func TestCancelReachesOwnThreads(t *testing.T) {
+	asks := oneInner("asks", func(ctx context.Context, s *innerState) error { _, err := ask(ctx, "ok"); return err })
+	above := graph.New[innerState]("above")
+	graph.Subgraph(above, "below", asks, &graph.SubOptions[innerState, innerState]{OwnThread: true})
+	above.Edge(graph.Start, "below")
+	above.Edge("below", graph.End)
+
+	t.Run("waiting", func(t *testing.T) {
+		store := memstore.New()
+		app := owning(t, open(t, store, nil), map[string]*graph.Graph[innerState]{"asks": asks, "above": above})
+		out := must(app.Run(t.Context(), "t", outerState{}))(t)
+		if out.Status != posthouse.StatusWaiting {
+			t.Fatalf("%+v", out)
+		}
+		l := open(t, store, nil)
+		must(l.Cancel(t.Context(), "t", nil))(t)
+		wantList(t, "children", children(t, l), "above cancelled", "above cancelled", "asks cancelled")
+		for g, err := range l.Gates(t.Context(), posthouse.GateQuery{All: true}) {
+			t.Errorf("still open: %+v, %v", g, err)
+		}
+	})
+	t.Run("running", func(t *testing.T) {
+		l := newLedger(t)
+		waits, visited := make(chan struct{}), make(chan struct{})
+		app := owning(t, l, map[string]*graph.Graph[innerState]{
+			"asks": oneInner("asks", func(ctx context.Context, s *innerState) error {
+				defer close(waits)
+				_, err := ask(ctx, "ok")
+				return err
+			}),
+			"runs": oneInner("runs", func(ctx context.Context, s *innerState) error {
+				<-waits
+				<-visited
+				if _, err := l.Cancel(ctx, "t", nil); err != nil {
+					return err
+				}
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}),
+			"done": oneInner("done", func(context.Context, *innerState) error { close(visited); return nil }),
+		})
+		out := must(app.Run(t.Context(), "t", outerState{}))(t)
+		if out.Status != posthouse.StatusCancelled {
+			t.Fatalf("%+v", out)
+		}
+		got := children(t, l)
+		if done := slices.Contains(got, "done done") || slices.Contains(got, "done cancelled"); !done || len(got) != 3 || got[0] != "asks cancelled" || got[2] != "runs cancelled" {
+			t.Errorf("children %q", got)
+		}
+	})
+	t.Run("lost", func(t *testing.T) {
+		store := memstore.New()
+		first := &mortal{Store: store}
+		var ran atomic.Int32
+		sub := oneInner("runs", func(context.Context, *innerState) error { ran.Add(1); first.dead.Store(true); return nil })
+		dead := owning(t, open(t, first, &posthouse.Options{Owner: "p"}), map[string]*graph.Graph[innerState]{"runs": sub})
+		if _, err := dead.Run(t.Context(), "t", outerState{}); err == nil {
+			t.Fatal("it outlived its store")
+		}
+		l := open(t, store, &posthouse.Options{Owner: "p"})
+		app := owning(t, l, map[string]*graph.Graph[innerState]{"runs": sub})
+		must(l.Cancel(t.Context(), "t", nil))(t)
+		for info, err := range l.Threads(t.Context(), posthouse.ThreadQuery{Runnable: true}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := app.Programs()[1].Advance(t.Context(), info.Thread, posthouse.MainBranch); err != nil {
+				t.Error(err)
+			}
+		}
+		wantList(t, "children", children(t, l), "runs cancelled")
+		if ran.Load() != 1 {
+			t.Errorf("it ran %d times", ran.Load())
+		}
+	})
 }

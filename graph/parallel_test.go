@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -285,5 +286,48 @@ func TestEveryFailureIsTold(t *testing.T) {
 		if errors.As(err, &n); n.Node == "a+b" && !(errors.Is(err, one) && errors.Is(err, two)) {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestFanOutHoldsTheStatesOfItsWorkers: of 10,000 tasks only those that run have
+// a state; what is left of the others is what they wrote.
+func TestFanOutHoldsTheStatesOfItsWorkers(t *testing.T) {
+	const sends, size = 10_000, 16 << 10
+	type state struct {
+		Sum     int    `posthouse:"sum"`
+		Scratch []byte `posthouse:"-"`
+	}
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, most := heap(), uint64(0)
+	var mu sync.Mutex
+	g := graph.New[state]("fan")
+	graph.Task(g, "add", func(_ context.Context, in int, out *state) error {
+		out.Sum, out.Scratch = in, make([]byte, size)
+		if in%2000 == 1999 {
+			mu.Lock()
+			defer mu.Unlock()
+			most = max(most, heap())
+		}
+		return nil
+	})
+	g.Map(graph.Start, func(*state) []graph.Send {
+		out := make([]graph.Send, sends)
+		for i := range out {
+			out[i] = graph.Send{Node: "add", Input: i}
+		}
+		return out
+	}, "add")
+	g.Edge("add", graph.End)
+	out := must(compile(t, g, newLedger(t), &graph.CompileOptions{}).Run(t.Context(), "t", state{}))(t)
+	if out.State.Sum != sends*(sends-1)/2 {
+		t.Errorf("sum %d", out.State.Sum)
+	}
+	if held := int64(most) - int64(before); held > sends*size/3 {
+		t.Errorf("%d MiB are held, of %d that all states have together", held>>20, sends*size>>20)
 	}
 }

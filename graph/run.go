@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -25,6 +26,7 @@ type RunOptions struct {
 
 	Modes  []StreamMode      // what a stream yields; default StreamValues
 	labels map[string]string // of the input's checkpoint
+	path   string            // of a subgraph in a thread of its own: where in the graph whose stream it tells
 
 	Subgraphs bool // a stream tells what happens inside subgraphs, too; else what they emit counts as the node's that calls them
 }
@@ -460,10 +462,10 @@ func (r *run[S]) prepare() ([]byte, error) {
 	}
 	c := &r.change
 	if len(r.since) > 0 {
-		c.Parts = joinParts(r.since, c.Parts)
+		c.Parts = joinParts(slices.Clone(r.since), c.Parts) // if it is not committed, since stays what it was
 	}
 	if len(r.sinceProgram) > 0 {
-		c.Program = joinParts(r.sinceProgram, c.Program)
+		c.Program = joinParts(slices.Clone(r.sinceProgram), c.Program)
 	}
 	if changed {
 		c.Program = append(c.Program, p)

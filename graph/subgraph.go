@@ -29,8 +29,10 @@ type SubOptions[S, T any] struct {
 
 	// OwnThread runs it in a thread of its own, named behind the caller's and
 	// with the same coordination: it has its own history, and can be resumed,
-	// forked and released by itself. While it waits, the caller waits for it. A
-	// runner needs what [App.Programs] returns. Not with Unkept.
+	// forked and released by itself. While it waits, the caller waits for it.
+	// Cancelling the caller cancels it; where the caller's process was lost in
+	// the middle of the call, when it is next to go on. A runner needs what
+	// [App.Programs] returns. Not with Unkept.
 	OwnThread bool
 
 	// Migrations are, with OwnThread, from earlier versions of the subgraph: its

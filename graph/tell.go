@@ -31,8 +31,11 @@ func (r *run[S]) notice(kind EventKind, mode StreamMode) notice {
 
 // path returns where in the graph around it a subgraph is.
 func (r *run[S]) path() string {
-	if r.nest == nil {
-		return ""
+	switch {
+	case r.nest == nil:
+		return r.opt.path
+	case r.opt.path != "":
+		return r.opt.path + "/" + r.nest.path
 	}
 	return r.nest.path
 }
@@ -126,7 +129,7 @@ func (r *run[S]) finishAt(kind EventKind, h *posthouse.Header, state S, waiting 
 	if kind == EventPark && len(waiting) == 0 && h.Status != posthouse.StatusInterrupted {
 		res.Status = posthouse.StatusRunning // it was asked to drain, behind whatever the head is
 	}
-	if r.hub != nil && r.nest == nil {
+	if r.hub != nil && r.nest == nil && r.opt.path == "" {
 		n := notice{Event: Event[any]{Kind: kind, Node: h.Node, Checkpoint: *h, State: state}, result: res}
 		r.hub.tell(n)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -24,7 +25,8 @@ type later struct {
 // while MaxBehind of them wait. It takes copies of what the caller may use
 // again, but not of the parts' data. Whatever else the session writes comes
 // after it. An error is of an earlier draft: then neither this one nor any
-// other is written. It must not be called at once with itself or with
+// other is written, but for those that wait when the run is found to be
+// cancelled. It must not be called at once with itself or with
 // [Session.End].
 func (s *Session) CommitLater(ctx context.Context, d posthouse.Draft) error {
 	s.mu.Lock()
@@ -48,15 +50,21 @@ func (s *Session) CommitLater(ctx context.Context, d posthouse.Draft) error {
 
 func (s *Session) writeLater(ctx context.Context, l *later) {
 	for d := range l.queue {
-		if l.failed() == nil {
+		err := l.failed()
+		if d.Late = errors.Is(err, posthouse.ErrCancelled); err == nil || d.Late {
 			s.mu.Lock()
-			_, err := s.commit(ctx, d)
-			s.mu.Unlock()
-			if err != nil {
-				l.mu.Lock()
-				l.err = err
-				l.mu.Unlock()
+			_, e := s.commit(ctx, d)
+			if errors.Is(e, posthouse.ErrCancelled) && !d.Late { // it was done before the request was heard
+				d.Late, err = true, e
+				_, e = s.commit(ctx, d)
 			}
+			s.mu.Unlock()
+			if e != nil {
+				err = e
+			}
+			l.mu.Lock()
+			l.err = err
+			l.mu.Unlock()
 		}
 		l.pending.Done()
 	}

@@ -20,7 +20,8 @@ const (
 
 // A Retry says how often a node or a step that failed is tried again. The zero value
 // means never. A failed attempt and when the next is due are on record before
-// the wait for it begins: a restart neither forgets nor hastens it.
+// the wait for it begins: a restart neither forgets nor hastens it. Attempts stay
+// counted: once they are used up, each Resume makes one more.
 type Retry struct {
 	Max      int              // attempts behind the first; at most 100,000
 	Delay    time.Duration    // before the first retry; default 500 ms, negative: none

@@ -124,9 +124,10 @@ func (s *Session) Head() *posthouse.Header { return s.head.Load() }
 // Cancellation of ctx is not heeded. After an error other than
 // [posthouse.ErrInvalid], [posthouse.ErrTooLarge], [posthouse.ErrExists] and
 // [posthouse.ErrUnsupported], which say that the draft is at fault, the session
-// is over: every later Commit returns that error.
+// is over: every later Commit returns that error, but for one that is Late after
+// [posthouse.ErrCancelled].
 func (s *Session) Commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
-	if err := s.Flush(); err != nil {
+	if err := s.Flush(); err != nil && !(d.Late && errors.Is(err, posthouse.ErrCancelled)) {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -136,7 +137,7 @@ func (s *Session) Commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Co
 
 // commit is Commit for callers that hold s.mu.
 func (s *Session) commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
-	if err := s.Err(); err != nil {
+	if err := s.Err(); err != nil && !(d.Late && errors.Is(err, posthouse.ErrCancelled)) {
 		return nil, err
 	}
 	if s.ended {
@@ -354,6 +355,22 @@ func (s *Session) TaskFor(ctx context.Context, key TaskKey) (t *Task, err error)
 	t = &Task{session: s, key: key}
 	t.replay, err = s.recorded(ctx, &t.key)
 	return t, err
+}
+
+// Fork begins a branch at a checkpoint, as [posthouse.Ledger.Fork] does, and
+// moves the session there before it has done anything.
+func (s *Session) Fork(ctx context.Context, id posthouse.ID, o *posthouse.ForkOptions) (*posthouse.Header, error) {
+	own := *o
+	own.Claim = s.claim
+	c, err := s.ledger.Fork(ctx, id, &own)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.branch, s.sure, s.known = c.Branch, true, nil
+	s.head.Store(&c.Header)
+	return &c.Header, nil
 }
 
 // Release closes the thread's current generation under the lease, which ends

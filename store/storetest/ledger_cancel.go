@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -70,6 +71,14 @@ func ledgerCancelRun(t *T) {
 	if len(info.Cancelling) != 1 || !info.Runnable() {
 		t.Errorf("the thread is %+v", info)
 	}
+	late := draft(posthouse.StatusRunning)
+	late.Late = true
+	_, err = d.Commit(t.ctx, late)
+	t.ok(err)
+	late.Claim = nil
+	if _, err = d.Commit(t.ctx, late); !errors.Is(err, posthouse.ErrBusy) {
+		t.Errorf("late, and not the run's: %v", err)
+	}
 	if h := d.cancel("t", "", claim); h.Status != posthouse.StatusCancelled || h.Error != "called off" || h.By != "alice" {
 		t.Errorf("ended with %+v", h)
 	}
@@ -106,5 +115,38 @@ func ledgerCancelOrDone(t *T) {
 			d.cancel(thread, "", claim)
 		}
 		d.wantStatus(thread, want)
+	}
+}
+
+// ledgerCancelCalled is about a thread that waits for another's end.
+func ledgerCancelCalled(t *T) {
+	d := t.desk(posthouse.Options{})
+	wait := func(thread string, g posthouse.Gate) {
+		_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}})
+		t.ok(err)
+	}
+	called := func(thread string) posthouse.Gate {
+		return posthouse.Gate{Name: "call", Kind: posthouse.GateThread, Text: thread, ExpiresAt: d.Now().Add(time.Hour)}
+	}
+	wait("caller", called("called"))
+	wait("called", called("last"))
+	_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "last", Gates: []posthouse.Gate{{Name: "ask"}, called("caller")}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}})
+	t.ok(err)
+	wait("other", called("elsewhere"))
+	wait("elsewhere", posthouse.Gate{Name: "ask"})
+	wait("astray", called("nowhere"))
+	for range 2 { // again, nothing is left to do
+		d.cancel("caller", "called off", nil)
+		d.cancel("astray", "called off", nil)
+	}
+	for thread, want := range map[string]posthouse.Status{
+		"caller": posthouse.StatusCancelled, "called": posthouse.StatusCancelled, "last": posthouse.StatusCancelled,
+		"other": posthouse.StatusWaiting, "elsewhere": posthouse.StatusWaiting,
+	} {
+		info, err := d.Thread(t.ctx, thread)
+		t.ok(err)
+		if info.Status != want {
+			t.Errorf("thread %s is %s, want %s", thread, info.Status, want)
+		}
 	}
 }

@@ -21,7 +21,8 @@ func ledgerSignalCases() []Case {
 		{Name: "ledger/a signal to a thread that is not there", Rule: "It is ErrNotFound, unless it may be early: then the log begins with it, and deleting the thread takes it along.", Run: ledgerSignalEarly},
 		{Name: "ledger/timers and signals are not in the inbox", Rule: "Gates of the runtime's kinds are listed only by their kind or with all; people can cancel them and nothing else.", Run: ledgerInboxOfPeople},
 		{Name: "ledger/cancelling ends a branch", Rule: "A branch that nobody runs gets a last checkpoint and its gates are cancelled; again, and on what is done, nothing is written.", Run: ledgerCancelParked},
-		{Name: "ledger/cancelling a run", Rule: "The run of this process is told at once; its next commit is ErrCancelled; with its claim it ends the branch, for the reason of the request.", Run: ledgerCancelRun},
+		{Name: "ledger/cancelling a run", Rule: "The run of this process is told at once; its next commit is ErrCancelled, unless it is late; with its claim it ends the branch, for the reason of the request.", Run: ledgerCancelRun},
+		{Name: "ledger/cancelling what a thread waits for", Rule: "Cancelling a branch cancels the threads whose end it waits for, and those that they wait for.", Run: ledgerCancelCalled},
 		{Name: "ledger/cancelled or done: one wins", Rule: "Of a run that ends and a request to cancel the first on record stands, and the other is told.", Run: ledgerCancelOrDone},
 	}
 }

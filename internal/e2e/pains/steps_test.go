@@ -162,25 +162,76 @@ func TestPain07WhatIsOnRecordIsNotDoneAgain(t *testing.T) {
 	})
 }
 
-// Cancelling is on record whatever the run's durability.
+// Cancelling is on record whatever the run's durability, and so is what had
+// completed before.
 func TestPain07CancelIsOnRecordInEveryMode(t *testing.T) {
 	onStores(t, func(h *house) {
 		for _, d := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
-			thread := fmt.Sprint("t", d)
-			g := line("cancel", node{name: "a", run: say("a")}, node{name: "b", run: func(ctx context.Context, s *state) error {
-				if _, err := h.ledger.Cancel(ctx, thread, nil); err != nil {
-					return err
+			for _, p := range []graph.Snapshots{graph.SnapshotAfter, graph.SnapshotNone} {
+				for _, inside := range []bool{false, true} {
+					thread := fmt.Sprintf("t%d.%d.%v", d, p, inside)
+					g := line("cancel", node{name: "a", run: say("a")}, node{name: "b", run: say("b")}, node{name: "c", run: func(ctx context.Context, s *state) error {
+						s.Log = append(s.Log, "half done")
+						if _, err := h.ledger.Cancel(ctx, thread, nil); err != nil {
+							return err
+						}
+						<-ctx.Done()
+						return ctx.Err()
+					}}, node{name: "d", run: say("d")})
+					if inside {
+						g = around("around", g)
+					}
+					app := h.app(g, graph.CompileOptions{Snapshots: p})
+					out := must(app.Run(h.Context(), thread, state{}, graph.RunOptions{Durability: d}))(h)
+					h.restart()
+					s := must(h.app(g).State(h.Context(), thread))(h)
+					want(h, thread, []any{out.Status, s.Status}, "[cancelled cancelled]")
+					log := s.State.Log
+					if inside {
+						want(h, thread, log, "[before]")
+						log = must(graph.Within[state](h.Context(), h.ledger, s.ID, "sub"))(h).Log
+					}
+					want(h, thread, log, "[a b]")
 				}
-				<-ctx.Done()
-				return ctx.Err()
-			}})
-			out := must(h.app(g).Run(h.Context(), thread, state{}, graph.RunOptions{Durability: d}))(h)
-			h.restart()
-			s := must(h.app(g).State(h.Context(), thread))(h)
-			want(h, thread, []any{out.Status, s.Status}, "[cancelled cancelled]")
-			if d == graph.Sync {
-				want(h, "log", s.State.Log, "[a]")
 			}
 		}
 	})
+}
+
+// around is a graph that calls another after a node of its own.
+func around(name string, sub *graph.Graph[state]) *graph.Graph[state] {
+	g := graph.New[state](name)
+	g.Node("before", say("before"))
+	graph.Subgraph(g, "sub", sub, &graph.SubOptions[state, state]{})
+	g.Edge(graph.Start, "before")
+	g.Edge("before", "sub")
+	g.Edge("sub", graph.End)
+	return g
+}
+
+// A request of another process is noticed with what is written next: the run
+// stops there, and what completed until then is on record.
+func TestPain07CancelFromElsewhereLosesNothing(t *testing.T) {
+	h := newHouse(t, "") // a file has one process
+	for _, d := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
+		for _, p := range []graph.Snapshots{graph.SnapshotAfter, graph.SnapshotNone} {
+			thread := fmt.Sprintf("t%d.%d", d, p)
+			other := h.open(h.store, "another")
+			g := line("cancel", node{name: "a", run: say("a")}, node{name: "b", run: func(ctx context.Context, s *state) error {
+				_, err := other.Cancel(ctx, thread, nil)
+				s.Log = append(s.Log, "b")
+				return err
+			}}, node{name: "c", run: say("c")})
+			app := h.app(g, graph.CompileOptions{Snapshots: p})
+			out := must(app.Run(h.Context(), thread, state{}, graph.RunOptions{Durability: d}))(h)
+			want(h, thread, out.Status, "cancelled")
+			log := must(app.State(h.Context(), thread))(h).State.Log
+			wanted := "[a b]" // c would have been the end, which came second
+			if d == graph.Sync && p == graph.SnapshotAfter {
+				wanted = "[a]" // b was to be on record then, and came second
+			}
+			want(h, thread, log, wanted)
+			other.Close()
+		}
+	}
 }
