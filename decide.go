@@ -111,7 +111,8 @@ type GateQuery struct {
 	Kind         string // gates of this kind only
 	All          bool   // with those that wait for no person (timers, signals, other threads), or in a session
 	Assignee     string // gates this person may decide: assigned to them, or to nobody, and no vote of theirs on it
-	Newest       bool   // newest first; otherwise oldest first, thread by thread
+	Newest       bool   // newest first; otherwise oldest first
+	After        ID     // go on behind this gate, in that order; it may be decided since
 	Limit        int    // 0: all
 }
 
@@ -134,7 +135,7 @@ func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error]
 				continue
 			}
 			for _, w := range t.Waiting {
-				if q.picks(w.Kind) {
+				if q.picks(w.Kind) && q.isBehind(w.ID) {
 					found = append(found, open{t.Thread, w})
 				}
 			}
@@ -168,6 +169,17 @@ func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error]
 			}
 		}
 	}
+}
+
+// isBehind reports whether a gate comes after the cursor.
+func (q *GateQuery) isBehind(id ID) bool {
+	switch {
+	case q.After == "":
+		return true
+	case q.Newest:
+		return id < q.After
+	}
+	return id > q.After
 }
 
 func (q *GateQuery) picks(kind string) bool {
@@ -229,10 +241,15 @@ func expired(g *Gate) *Decision {
 }
 
 // decide appends what choose makes of an open gate, its decision or a vote, and
-// tells of a decision.
+// tells of it.
 func (l *Ledger) decide(ctx context.Context, id ID, choose func(*appending, *Gate) (*Decision, error)) (*Gate, error) {
+	var vote *Decision
 	g, err := l.assign(ctx, id, func(a *appending, g *Gate) error {
+		before := len(g.Votes)
 		d, err := choose(a, g)
+		if vote = nil; len(g.Votes) > before {
+			vote = &g.Votes[before]
+		}
 		if err != nil || d == nil {
 			return err
 		}
@@ -245,6 +262,9 @@ func (l *Ledger) decide(ctx context.Context, id ID, choose func(*appending, *Gat
 		g.Decision = &c
 		return nil
 	})
+	if err == nil && vote != nil {
+		l.opt.Observer.voted(l.opt.Logger, g, vote)
+	}
 	if err != nil || g.Decision == nil {
 		return g, err
 	}

@@ -2,6 +2,7 @@ package posthouse
 
 import (
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -20,6 +21,9 @@ type Observer struct {
 
 	Released func(ObserverEvent) // a thread was released
 	Copied   func(ObserverEvent) // a thread was copied; Source names the original
+
+	Signalled func(ObserverEvent) // a signal was sent; before Decided of the gates that it answers
+	Voted     func(ObserverEvent) // somebody voted on a gate; before Decided where the vote met the rule
 }
 
 // An ObserverEvent tells of one operation.
@@ -27,12 +31,15 @@ type ObserverEvent struct {
 	At           time.Time
 	Thread       string
 	Coordination string
-	ID           ID       // of the checkpoint; of the gate for Decided
+	ID           ID       // of the checkpoint; of the gate for Decided and Voted, of the signal for Signalled
 	Source       *Source  // for Forked
 	Header       *Header  // for Saved, Loaded and Forked
-	Gate         *Gate    // for Decided
+	Gate         *Gate    // for Decided, and for Voted as the vote left it
 	Count        int      // for Deleted: checkpoints that went; for Released: that the version has; for Copied: that were copied
 	Release      *Release // for Released
+
+	Signal *Signal   // for Signalled
+	Vote   *Decision // for Voted
 }
 
 // Tee returns an Observer that tells each of obs in turn.
@@ -56,6 +63,9 @@ func Tee(obs ...*Observer) *Observer {
 
 		Released: each(func(o *Observer) func(ObserverEvent) { return o.Released }),
 		Copied:   each(func(o *Observer) func(ObserverEvent) { return o.Copied }),
+
+		Signalled: each(func(o *Observer) func(ObserverEvent) { return o.Signalled }),
+		Voted:     each(func(o *Observer) func(ObserverEvent) { return o.Voted }),
 	}
 }
 
@@ -88,6 +98,22 @@ func (o *Observer) deleted(log *slog.Logger, e ObserverEvent) {
 func (o *Observer) decided(log *slog.Logger, g *Gate) {
 	if o != nil {
 		call(log, "decided", o.Decided, ObserverEvent{At: g.Decision.At, Thread: g.Thread, ID: g.ID, Gate: g})
+	}
+}
+
+func (o *Observer) signalled(log *slog.Logger, s *Signal) {
+	if o != nil {
+		own := *s
+		own.Value, own.Gates = slices.Clone(s.Value), slices.Clone(s.Gates)
+		call(log, "signalled", o.Signalled, ObserverEvent{At: s.At, Thread: s.Thread, ID: s.ID, Signal: &own})
+	}
+}
+
+func (o *Observer) voted(log *slog.Logger, g *Gate, vote *Decision) {
+	if o != nil {
+		left, v := *g, *vote
+		left.Votes = slices.Clone(g.Votes)
+		call(log, "voted", o.Voted, ObserverEvent{At: v.At, Thread: g.Thread, ID: g.ID, Gate: &left, Vote: &v})
 	}
 }
 

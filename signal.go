@@ -67,6 +67,7 @@ func (l *Ledger) Signal(ctx context.Context, thread string, s Signal) (*Signal, 
 	if err != nil {
 		return nil, err
 	}
+	l.opt.Observer.signalled(l.opt.Logger, &s)
 	for _, g := range answered {
 		l.opt.Observer.decided(l.opt.Logger, g)
 	}

@@ -52,13 +52,14 @@ func gateRoutes() []*route {
 	rs := []*route{
 		{
 			method: http.MethodGet, path: path, role: Viewer, summary: "List open gates: the inbox", handle: (*Server).listGates,
+			notes: "The next page's cursor is in the headers Link and X-Next-Cursor.",
 			query: []param{
 				coordParam, threadParam, {name: "checkpoint", kind: idParam, help: "of this checkpoint"},
 				{name: "assignee", kind: textParam, help: "that this person may decide: assigned to them, or to nobody"},
 				{name: "kind", kind: textParam, help: "of this kind; timer, signal and thread are shown only so: nobody decides them"},
-				orderParam, limitParam,
+				orderParam, limitParam, {name: "cursor", kind: idParam, help: cursorParam.help},
 			},
-			answers: []answer{{http.StatusOK, "open gates", []posthouse.Gate{}, ""}},
+			answers: []answer{{http.StatusOK, "a page of open gates", []posthouse.Gate{}, ""}},
 		},
 		{
 			method: http.MethodGet, path: path + "/{id}", role: Viewer, summary: "Show a gate", handle: (*Server).getGate,
@@ -71,17 +72,22 @@ func gateRoutes() []*route {
 }
 
 func (s *Server) listGates(w http.ResponseWriter, r *request) error {
-	gates := []*posthouse.Gate{}
+	gates, limit, next := []*posthouse.Gate{}, r.number("limit", defaultLimit), ""
 	for g, err := range s.ledger.Gates(r.Context(), posthouse.GateQuery{
 		Thread: r.query["thread"], Coordination: r.query["coordination"], Checkpoint: posthouse.ID(r.query["checkpoint"]),
-		Assignee: r.query["assignee"], Kind: r.query["kind"], Newest: r.query["order"] != "asc", Limit: r.number("limit", defaultLimit),
+		Assignee: r.query["assignee"], Kind: r.query["kind"], Newest: r.query["order"] != "asc", Limit: limit + 1,
+		After: posthouse.ID(r.query["cursor"]),
 	}) {
 		if err != nil {
 			return err
 		}
+		if len(gates) == limit {
+			next = string(gates[limit-1].ID)
+			break
+		}
 		gates = append(gates, g)
 	}
-	return writeJSON(w, http.StatusOK, gates)
+	return writePage(w, r, gates, next)
 }
 
 func (s *Server) getGate(w http.ResponseWriter, r *request) error {

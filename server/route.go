@@ -45,7 +45,7 @@ type answer struct {
 // allRoutes is the whole surface of the server.
 func allRoutes() []*route {
 	return slices.Concat(
-		checkpointRoutes(), gateRoutes(), approvalRoutes(), threadRoutes(), releaseRoutes(), holdRoutes(), clientRoutes(), signalRoutes(),
+		checkpointRoutes(), gateRoutes(), approvalRoutes(), threadRoutes(), releaseRoutes(), holdRoutes(), retainRoutes(), clientRoutes(), signalRoutes(),
 		agentRoutes(), systemRoutes(), pageRoutes(),
 	)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/sign"
 )
 
@@ -20,18 +20,7 @@ type span time.Duration
 func (s *span) String() string { return time.Duration(*s).String() }
 func (*span) Type() string     { return "duration" }
 
-func (s *span) Set(v string) error {
-	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
-		if n, ok := strings.CutSuffix(v, unit); ok {
-			days, err := strconv.ParseUint(n, 10, 16)
-			*s = span(time.Duration(days) * length)
-			return err
-		}
-	}
-	d, err := time.ParseDuration(v)
-	*s = span(d)
-	return err
-}
+func (s *span) Set(v string) error { return (*server.Span)(s).UnmarshalText([]byte(v)) }
 
 // A retention is the flags of a policy.
 type retention struct {

@@ -11,7 +11,7 @@ import (
 
 func ledgerEventCases() []Case {
 	return []Case{
-		{Name: "ledger/one event for each operation", Rule: "save, load, fork, delete, decide: exactly one event each, the same on every store; lists none (X6).", Run: ledgerOneEvent},
+		{Name: "ledger/one event for each operation", Rule: "save, load, fork, delete, decide, vote, signal: exactly one event each, the same on every store; lists none (X6).", Run: ledgerOneEvent},
 		{Name: "ledger/a panicking observer harms nothing", Rule: "It is logged and swallowed; the operation succeeds.", Run: ledgerPanickingObserver},
 		{Name: "ledger/watch tells everything in order", Rule: "Watch yields each record, per thread in the log's order, and goes on behind a cursor.", needs: needWatcher, Run: ledgerWatches},
 	}
@@ -29,7 +29,7 @@ func ledgerOneEvent(t *T) {
 	}
 	d := t.desk(posthouse.Options{Observer: posthouse.Tee(nil, &posthouse.Observer{
 		Saved: note("saved"), Loaded: note("loaded"), Forked: note("forked"),
-		Deleted: note("deleted"), Decided: note("decided"), Evicted: note("evicted"),
+		Deleted: note("deleted"), Decided: note("decided"), Evicted: note("evicted"), Signalled: note("signalled"), Voted: note("voted"),
 	})})
 	want := func(events ...string) {
 		t.Helper()
@@ -57,6 +57,30 @@ func ledgerOneEvent(t *T) {
 	_, err = d.Decide(t.ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 	t.ok(err)
 	want("decided")
+	d.waitFor("signals", "", nil, "go")
+	want("saved")
+	s := d.send("signals", "go", "1")
+	want("signalled", "decided")
+	_, err = d.Signal(t.ctx, "signals", posthouse.Signal{ID: s.ID, Name: "go", Value: s.Value})
+	t.ok(err)
+	want() // it is on record already
+	d.send("signals", "later", "2")
+	want("signalled")
+	_, err = d.Signal(t.ctx, "nowhere", posthouse.Signal{Name: "go"})
+	d.wantErr(err, posthouse.ErrNotFound)
+	want()
+	votes := d.ask("votes", posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
+	want("saved")
+	vote := func(by string) error {
+		_, err := d.Decide(t.ctx, votes, posthouse.Decision{Verdict: posthouse.Approve, By: by})
+		return err
+	}
+	t.ok(vote("alice"))
+	want("voted")
+	d.wantErr(vote("alice"), posthouse.ErrVoted)
+	want()
+	t.ok(vote("bob"))
+	want("voted", "decided")
 	_, err = d.DeleteCoordination(t.ctx, "u", nil)
 	t.ok(err)
 	want("deleted")

@@ -16,7 +16,7 @@ func ledgerGateCases() []Case {
 		{Name: "ledger/racing deciders: one winner", Rule: "Of 100 racing deciders over two ledgers one wins; all others get the winner's decision.", Run: ledgerRacingDeciders},
 		{Name: "ledger/who may decide what", Rule: "Verdicts, assignees, the requester rule, the hash shown, and the policy are checked before anything is written.", Run: ledgerWhoMayDecide},
 		{Name: "ledger/an expired gate is never an approval", Rule: "A decision after the deadline records expire, once, and is ErrExpired; Expire does the same; before the deadline it is ErrConflict.", Run: ledgerExpires},
-		{Name: "ledger/the inbox", Rule: "Gates lists what waits, oldest first unless Newest, filtered by thread, coordination, checkpoint and assignee; a decided one leaves.", Run: ledgerInbox},
+		{Name: "ledger/the inbox", Rule: "Gates lists what waits, oldest first unless Newest, filtered by thread, coordination, checkpoint and assignee, behind a cursor; a decided one leaves.", Run: ledgerInbox},
 		{Name: "ledger/a branch that goes on cancels what it asked", Rule: "A new checkpoint on a waiting branch records cancel for gates it does not keep.", Run: ledgerSupersedes},
 		{Name: "ledger/a kept question that was decided meanwhile", Rule: "A checkpoint that goes on waiting for a gate decided in between is ready: the answer wakes somebody.", Run: ledgerKeptAndDecided},
 	}
@@ -162,6 +162,9 @@ func ledgerInbox(t *T) {
 	}
 	want(posthouse.GateQuery{}, "one", "two", "three")
 	want(posthouse.GateQuery{Newest: true, Limit: 2}, "three", "two")
+	want(posthouse.GateQuery{After: two.Gates[0].ID}, "two", "three")
+	want(posthouse.GateQuery{Newest: true, After: three.Gates[0].ID}, "two", "one")
+	want(posthouse.GateQuery{After: three.Gates[0].ID})
 	want(posthouse.GateQuery{Thread: "a"}, "one", "two")
 	want(posthouse.GateQuery{Coordination: "b"}, "three")
 	want(posthouse.GateQuery{Checkpoint: three.Checkpoint.ID}, "three")
@@ -169,6 +172,7 @@ func ledgerInbox(t *T) {
 	_, err := d.Decide(t.ctx, two.Gates[0].ID, byAlice())
 	t.ok(err)
 	want(posthouse.GateQuery{}, "two", "three")
+	want(posthouse.GateQuery{After: two.Gates[0].ID}, "two", "three")
 }
 
 func ledgerSupersedes(t *T) {

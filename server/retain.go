@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Span is a duration that also knows days and weeks: as in 30d, 2w or 12h.
+type Span time.Duration
+
+// MarshalText writes hours, minutes and seconds.
+func (s Span) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
+
+// UnmarshalText reads a whole number of days (d) or weeks (w), or what
+// [time.ParseDuration] takes. [posthouse.ErrInvalid].
+func (s *Span) UnmarshalText(text []byte) error {
+	v := string(text)
+	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
+		if n, ok := strings.CutSuffix(v, unit); ok {
+			count, err := strconv.ParseUint(n, 10, 12)
+			if err != nil {
+				return notSpan(v)
+			}
+			*s = Span(time.Duration(count) * length)
+			return nil
+		}
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil {
+		return notSpan(v)
+	}
+	*s = Span(d)
+	return nil
+}
+
+func notSpan(v string) error {
+	e := invalid("duration", "%.40q is none", v)
+	e.Hint = "as in 30d, 2w or 12h"
+	return e
+}
+
+type retainBody struct {
+	MaxAge       Span              `json:"maxAge,omitempty" doc:"checkpoints older than this go, as in 30d, 2w or 12h"`
+	MaxPerThread int               `json:"maxPerThread,omitempty" doc:"of a thread that has more checkpoints, the oldest go"`
+	Released     Span              `json:"released,omitempty" doc:"versions released longer ago than this go"`
+	KeepLast     int               `json:"keepLast,omitempty" doc:"the newest so many checkpoints of each branch stay"`
+	KeepBranches []string          `json:"keepBranches,omitempty" doc:"checkpoints of these branches stay"`
+	KeepLabels   map[string]string `json:"keepLabels,omitempty" doc:"checkpoints with one of these labels stay; an empty value is any"`
+	KeepVersions int               `json:"keepVersions,omitempty" doc:"the newest so many versions of each thread stay"`
+	KeepTags     []string          `json:"keepTags,omitempty" doc:"versions with one of these tags stay"`
+	DropSources  bool              `json:"dropSources,omitempty" doc:"what a fork was made from goes, too"`
+	Prefix       string            `json:"prefix,omitempty" doc:"only threads whose names start so"`
+	Graph        string            `json:"graph,omitempty" doc:"only threads of this program"`
+}
+
+func retainRoutes() []*route {
+	return []*route{{
+		method: http.MethodPost, path: "/api/retain", role: Operator, summary: "Remove old checkpoints by a policy", handle: (*Server).retain,
+		notes: "Whatever the policy says, heads, open questions, what kept checkpoints are rebuilt from, and threads under legal hold stay. " +
+			"What goes is attested by a signed record first. A pass that takes longer than an answer may is answered with 202 and ends there: ask again, the next pass takes what this one left.",
+		query: []param{{name: "dryRun", kind: boolParam, def: "false", help: "true says what would go, and takes nothing"}},
+		body:  retainBody{},
+		answers: []answer{
+			{http.StatusOK, "what went, or would go", posthouse.Retained{}, ""}, {http.StatusAccepted, "the same, of the threads that were looked at", posthouse.Retained{}, ""},
+		},
+	}}
+}
+
+func (s *Server) retain(w http.ResponseWriter, r *request) error {
+	var b retainBody
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.limits.Wait)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)() // a server that closes does not wait
+	dry := r.query["dryRun"] == "true"
+	done, err := s.ledger.Retain(ctx, posthouse.Retention{
+		MaxAge: time.Duration(b.MaxAge), MaxPerThread: b.MaxPerThread, Released: time.Duration(b.Released),
+		KeepLast: b.KeepLast, KeepBranches: b.KeepBranches, KeepLabels: b.KeepLabels, DropSources: b.DropSources,
+		KeepVersions: b.KeepVersions, KeepTags: b.KeepTags, Prefix: b.Prefix, Graph: b.Graph,
+	}, &posthouse.RetainOptions{DryRun: dry, By: r.actor.Name})
+	switch {
+	case err == nil:
+		return writeJSON(w, http.StatusOK, done)
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		if done == nil {
+			done = &posthouse.Retained{DryRun: dry} // it came to no thread
+		}
+		return writeJSON(w, http.StatusAccepted, done)
+	}
+	return err
+}
