@@ -145,6 +145,55 @@ func TestErrorsAreNotRecorded(t *testing.T) {
 	}
 }
 
+// TestEffects: whatever its class, what succeeded is replayed and what failed is
+// not, and the class is on record with the result.
+func TestEffects(t *testing.T) {
+	boom := errors.New("boom")
+	for name, effect := range map[string]posthouse.Effect{
+		"unset": posthouse.EffectUnset, "pure": posthouse.EffectPure, "read": posthouse.EffectRead,
+		"write": posthouse.EffectWrite, "external": posthouse.EffectExternal, "human": posthouse.EffectHuman,
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t)
+			ran := 0
+			for i := range 4 {
+				got := 0
+				err := h.run(func(ctx context.Context) (err error) {
+					got, err = step.DoWith(ctx, "act", step.Options{Effect: effect}, func(context.Context) (int, error) {
+						if ran++; ran < 3 {
+							return 0, boom
+						}
+						return ran, nil
+					})
+					return err
+				})
+				if i < 2 && !errors.Is(err, boom) || i >= 2 && (err != nil || got != 3) {
+					t.Fatalf("run %d: %d, %v", i, got, err)
+				}
+			}
+			if ran != 3 {
+				t.Errorf("ran %d times", ran)
+			}
+			recorded := 0
+			for e, err := range h.l.Log(t.Context(), "order-1", posthouse.Range{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range e.Records {
+					if r.Step != nil {
+						if recorded++; r.Step.Effect != effect || r.Step.Name != "act" {
+							t.Errorf("on record is %+v", r.Step)
+						}
+					}
+				}
+			}
+			if recorded != 1 {
+				t.Errorf("%d results on record", recorded)
+			}
+		})
+	}
+}
+
 func TestBadUse(t *testing.T) {
 	ctx := context.Background()
 	_, err := step.Do(ctx, "llm", func(context.Context) (int, error) { return 1, nil })

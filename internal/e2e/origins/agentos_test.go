@@ -27,6 +27,7 @@ import (
 //	  fork throws "not found" ................... TestForkPatchOfEachPartition
 //	graph-runtime and integration
 //	  checkpoint after every node, every_node ... graph.TestRunMakesOneCheckpointPerNode, graph.TestSnapshotsAndDurability
+//	  effect classes, replay of success only .... step.TestEffects
 //	  halts on failure, resumes ................. graph.TestResumeAfterAFailedNode, graph.TestStreamOfAFailure
 //	  resume without a checkpoint ............... graph.TestResumeOfAnUnknownThread
 //	  empty graph ............................... graph.TestRunWithoutNodes
