@@ -38,8 +38,9 @@ type Session struct {
 	hold                time.Duration
 	busy                busyness
 
-	head atomic.Pointer[posthouse.Header] // written under mu
-	fail atomic.Pointer[error]            // the first failed commit; written under mu
+	head  atomic.Pointer[posthouse.Header] // written under mu, as these
+	fail  atomic.Pointer[error]            // the first failed commit
+	blank atomic.Bool                      // nothing is on record since head's step began
 
 	mu    sync.Mutex
 	want  posthouse.ID                    // what the next commit wants the head to be
@@ -223,6 +224,7 @@ func (s *Session) track(d *posthouse.Draft, c *posthouse.Committed) {
 		return // to be read, with what there was before
 	}
 	for i := range d.Steps {
+		s.blank.Store(false)
 		st := &d.Steps[i]
 		x := s.known[st.Task]
 		if x == nil {
@@ -239,19 +241,20 @@ func (s *Session) turn() {
 		s.known = map[string]*posthouse.Execution{}
 	}
 	clear(s.known)
+	s.blank.Store(true)
 }
 
 // recorded returns what a task has on record since the head's step began, nil
 // for nothing. It reads the log at most once a step, and not at all behind a
 // checkpoint that this session committed.
 func (s *Session) recorded(ctx context.Context, key *TaskKey) (*replay, error) {
+	if s.blank.Load() {
+		return nil, nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.know(ctx); err != nil {
 		return nil, err
-	}
-	if len(s.known) == 0 {
-		return nil, nil
 	}
 	return newReplay(s.known[key.String()], s.branch), nil
 }
@@ -296,6 +299,7 @@ func (s *Session) Reread() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.Head() != nil {
+		s.blank.Store(false)
 		s.known = nil
 	}
 }
