@@ -335,7 +335,7 @@ func (l *Ledger) mayDecide(g *Gate, d *Decision, at time.Time) error {
 	right, ok := g.decider(d.By, at)
 	d.For, d.Trail = right.For, 0
 	switch {
-	case !asksPeople(g.Kind) && d.Verdict != Cancel:
+	case !g.AsksPeople() && d.Verdict != Cancel:
 		return forbidden("gate "+string(g.ID)+" waits for a "+g.Kind+", not for a person", "send the signal, wait, or cancel")
 	case !g.Allows(d.Verdict):
 		return invalid("verdict", "%q is not among those this gate allows: %v", d.Verdict, g.Verdicts)

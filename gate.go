@@ -71,7 +71,10 @@ const (
 	GateThread   = "thread"   // waits for the end of another thread, which [Gate.Text] names; looks again at ExpiresAt
 )
 
-// asksPeople reports whether people decide gates of the kind.
+// AsksPeople reports whether people decide the gate, which those of kind
+// [GateTimer], [GateSignal] and [GateThread] leave to the runtime.
+func (g *Gate) AsksPeople() bool { return asksPeople(g.Kind) }
+
 func asksPeople(kind string) bool {
 	return kind != GateTimer && kind != GateSignal && kind != GateThread
 }

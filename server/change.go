@@ -131,9 +131,13 @@ func (s *Server) resumeCheckpoint(w http.ResponseWriter, r *request) error {
 		if err != nil {
 			return err
 		}
-		return &posthouse.Error{
+		e := &posthouse.Error{
 			Code: posthouse.CodeConflict, Gates: gateIDs(open), Message: "checkpoint " + string(id) + " waits for a decision", Hint: "decide its gate: that resumes it",
 		}
+		if len(open) == 0 {
+			e.Message, e.Hint = "checkpoint "+string(id)+" waits for a time, a signal or another thread", "it goes on by itself; cancel its gate to end the wait: GET /api/gates?checkpoint="+string(id)+"&kind=timer, signal or thread lists it"
+		}
+		return e
 	case len(h.Next) == 0 || head.Status == posthouse.StatusDone || head.Status == posthouse.StatusCancelled:
 		return nothingNext(id)
 	}

@@ -28,7 +28,7 @@ type Accepted struct {
 	Decision   *posthouse.Decision `json:"decision,omitempty"`
 	Vote       *posthouse.Decision `json:"vote,omitempty" doc:"in place of the decision: on a gate that asks several people"`
 	Missing    int                 `json:"missing,omitempty" doc:"how many approvals the gate still needs"`
-	Gates      []posthouse.ID      `json:"gates,omitempty" doc:"of the checkpoint, that still wait: nothing may follow before they are decided too"`
+	Gates      []posthouse.ID      `json:"gates,omitempty" doc:"of the checkpoint, that still wait for people: nothing may follow before they are decided too"`
 	Look       string              `json:"look" doc:"where the outcome will show"`
 }
 

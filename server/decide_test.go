@@ -372,3 +372,47 @@ func TestListGates(t *testing.T) {
 		h.get("/api/gates?" + bad).refused(posthouse.CodeInvalid)
 	}
 }
+
+// TestDecideBesideRuntimeGates: a sleep and a signal that a checkpoint waits
+// for are nobody's to decide, so they make no choice of one approval.
+func TestDecideBesideRuntimeGates(t *testing.T) {
+	h := open(t, nil)
+	h.program.idle = true // it waits for the others
+	state, err := posthouse.Opaque(nil, map[string]string{"request": "x"})
+	check(t, err)
+	c, err := h.ledger.Commit(t.Context(), &posthouse.Draft{Thread: "t1", Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "dispatch", Next: []string{"approver"}, State: state,
+	}, Gates: []posthouse.Gate{
+		{Name: "sleep", Kind: posthouse.GateTimer, ExpiresAt: h.ledger.Now().Add(time.Hour)},
+		{Name: "refund", Text: "Refund?"},
+		{Name: "go", Kind: posthouse.GateSignal, Signal: "go"},
+	}})
+	check(t, err)
+	path := "/api/checkpoints/" + string(c.Checkpoint.ID)
+	if p := h.post(path+"/resume", "").refused(posthouse.CodeConflict); len(p.Gates) != 1 || p.Gates[0] != c.Gates[1].ID {
+		t.Errorf("resume names the gates %v", p.Gates)
+	}
+	var acc Accepted
+	h.post(path+"/approve", "").want(http.StatusAccepted).into(&acc)
+	if acc.Decision == nil || acc.Decision.Gate != c.Gates[1].ID || len(acc.Gates) != 0 {
+		t.Errorf("it says %+v", acc)
+	}
+	if p := h.post(path+"/reject", "").refused(posthouse.CodeDecided); p.Decision == nil || p.Decision.Gate != c.Gates[1].ID {
+		t.Errorf("the second decision is told %+v", p.Decision)
+	}
+}
+
+// TestCancelSleepByCheckpoint: without a question, the one wait can be
+// cancelled, and nothing else.
+func TestCancelSleepByCheckpoint(t *testing.T) {
+	h := open(t, nil)
+	h.waitFor("t1", "go")
+	var page []*Checkpoint
+	h.get("/api/checkpoints?thread=t1").want(http.StatusOK).into(&page)
+	path := "/api/checkpoints/" + string(page[0].ID)
+	h.post(path+"/approve", "").refused(posthouse.CodeForbidden)
+	if p := h.post(path+"/resume", "").refused(posthouse.CodeConflict); len(p.Gates) != 0 || strings.Contains(p.Detail, "decision") {
+		t.Errorf("resume says %q and names the gates %v", p.Detail, p.Gates)
+	}
+	h.post(path+"/cancel", "").want(http.StatusAccepted)
+}

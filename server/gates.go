@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 )
@@ -136,38 +137,59 @@ func decideCheckpoint(v posthouse.Verdict) func(*Server, http.ResponseWriter, *r
 				Hint: "GET /api/gates lists what waits",
 			}
 		}
-		open, err := s.openGates(r, h)
-		switch {
-		case err != nil:
+		asked, err := s.asked(r, h)
+		if err != nil {
 			return err
-		case len(open) > 1:
+		}
+		switch open := stillOpen(asked); len(open) {
+		case 0:
+			return s.decide(w, r, asked[0], v) // which tells of the first decision
+		case 1:
+			return s.decide(w, r, open[0], v)
+		default:
 			return &posthouse.Error{
 				Code: posthouse.CodeAmbiguous, Gates: gateIDs(open), Message: "checkpoint " + string(id) + " has several open gates",
 				Hint: "decide one of them: POST /api/gates/{id}/" + string(v),
 			}
-		case len(open) == 1:
-			return s.decide(w, r, open[0], v)
 		}
-		g, err := s.ledger.Gate(r.Context(), h.Gates[0])
-		if err != nil {
-			return err
-		}
-		return s.decide(w, r, g, v) // which tells of the first decision
 	}
 }
 
-// openGates returns the gates opened with a checkpoint that still wait.
-func (s *Server) openGates(r *request, h *posthouse.Header) (open []*posthouse.Gate, err error) {
+// asked returns the gates that a checkpoint asks people. Of one that asks
+// nobody it returns those of the runtime, which can be cancelled.
+func (s *Server) asked(r *request, h *posthouse.Header) ([]*posthouse.Gate, error) {
+	var people, runtime []*posthouse.Gate
 	for _, id := range h.Gates {
 		g, err := s.ledger.Gate(r.Context(), id)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case g.AsksPeople():
+			people = append(people, g)
+		default:
+			runtime = append(runtime, g)
 		}
+	}
+	if len(people) == 0 {
+		return runtime, nil
+	}
+	return people, nil
+}
+
+// openGates returns the gates opened with a checkpoint that people can still
+// decide.
+func (s *Server) openGates(r *request, h *posthouse.Header) ([]*posthouse.Gate, error) {
+	asked, err := s.asked(r, h)
+	return slices.DeleteFunc(stillOpen(asked), func(g *posthouse.Gate) bool { return !g.AsksPeople() }), err
+}
+
+func stillOpen(gates []*posthouse.Gate) (open []*posthouse.Gate) {
+	for _, g := range gates {
 		if g.Decision == nil {
 			open = append(open, g)
 		}
 	}
-	return open, nil
+	return open
 }
 
 func gateIDs(gs []*posthouse.Gate) (ids []posthouse.ID) {
