@@ -27,7 +27,29 @@ func TestRunActsForItsRequester(t *testing.T) {
 	if _, err := app.Resume(t.Context(), "t"); err != nil {
 		t.Fatal(err)
 	}
-	if len(seen) != 2 || seen[0] != "alice" || seen[1] != "alice" {
-		t.Fatal(seen)
-	}
+	wantList(t, "principals", seen, "alice", "alice")
+}
+
+// What somebody sends to another branch does not make a run theirs, nor does a
+// fork lose whose it is; a new input without a sender is nobody's.
+func TestRequesterIsTheBranchs(t *testing.T) {
+	l := newLedger(t)
+	var seen []string
+	g := graph.New[trail]("g")
+	g.Node("a", func(context.Context, *trail) error { return nil }, graph.NodeOptions{InterruptAfter: true})
+	g.Node("b", func(ctx context.Context, _ *trail) error { seen = append(seen, engine.Principal(ctx)); return nil })
+	g.Edge(graph.Start, "a")
+	g.Edge("a", "b")
+	g.Edge("b", graph.End)
+	app := compile(t, g, l, nil)
+	head := must(app.Run(t.Context(), "t", trail{}, graph.RunOptions{By: "alice"}))(t).Checkpoint
+	must(app.Fork(t.Context(), head, nil, graph.ForkOptions{Branch: "side"}))(t)
+	must(app.Fork(t.Context(), head, nil, graph.ForkOptions{Thread: "u"}))(t)
+	must(app.Run(t.Context(), "t", trail{}, graph.RunOptions{By: "mallory", Branch: "side"}))(t)
+	must(app.Resume(t.Context(), "t"))(t)
+	must(app.Resume(t.Context(), "t", graph.RunOptions{Branch: "side"}))(t)
+	must(app.Resume(t.Context(), "u"))(t)
+	must(app.Run(t.Context(), "u", trail{}))(t)
+	must(app.Resume(t.Context(), "u"))(t)
+	wantList(t, "principals", seen, "alice", "mallory", "alice", "")
 }

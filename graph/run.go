@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ type run[S any] struct {
 	hub     *hub // nil: nobody reads along
 	agenda  agenda
 	plan    []byte             // the plan part on record, nil for none
+	program posthouse.State    // of the head that was loaded
 	step    uint64             // of the head, once all is written
 	ran     int                // steps so far
 	version *posthouse.Release // that the run made of the thread
@@ -107,7 +109,7 @@ func (r *run[S]) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.plan = c.Program[planPart].Data
+	r.program, r.plan = c.Program, c.Program[planPart].Data
 	if r.agenda, err = readAgenda(c.Next, c.Program, planPart); err != nil {
 		return err
 	}
@@ -135,11 +137,14 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 		return nil, err
 	}
 	r.live.merge(a.plan, in)
-	var gone []posthouse.Part
+	var program []posthouse.Part
 	skipped := 0
 	if r.nest == nil {
-		gone = strays(r.parts, nil)
-		var err error
+		by, err := engine.SentBy(cmp.Or(r.opt.By, engine.Principal(ctx)), r.program)
+		if err != nil {
+			return nil, err
+		}
+		program = append(strays(r.parts, nil), by...)
 		if skipped, err = r.left(ctx); err != nil {
 			return nil, err
 		}
@@ -159,7 +164,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 		return nil, err
 	}
 	c := r.fresh(posthouse.KindInput, r.status(nil), "")
-	c.Skipped, c.By, c.Coordination, c.Labels, c.Parts, c.Program = skipped, r.opt.By, r.opt.Coordination, r.opt.labels, parts, gone
+	c.Skipped, c.By, c.Coordination, c.Labels, c.Parts, c.Program = skipped, r.opt.By, r.opt.Coordination, r.opt.labels, parts, program
 	if err := r.commit(ctx, nil); err != nil {
 		return nil, err
 	}
@@ -204,32 +209,10 @@ func (r *run[S]) resume(ctx context.Context) (*Result[S], error) {
 	if r.ahead, err = r.sess.Ahead(ctx); err != nil {
 		return nil, err
 	}
-	ctx, err = r.onBehalf(ctx)
-	if err != nil {
+	if ctx, err = engine.OnBehalf(ctx, r.opt.By, r.program); err != nil {
 		return nil, err
 	}
 	return r.loop(ctx)
-}
-
-// onBehalf says whose request the run carries on: that of whoever gave the
-// thread its last input, unless the options name somebody.
-func (r *run[S]) onBehalf(ctx context.Context) (context.Context, error) {
-	switch {
-	case r.opt.By != "":
-		return engine.WithPrincipal(ctx, r.opt.By), nil
-	case engine.Principal(ctx) != "":
-		return ctx, nil
-	}
-	q := posthouse.Query{Thread: r.sess.Thread(), Kind: posthouse.KindInput, Descending: true, Limit: 1}
-	for h, err := range r.app.ledger.List(ctx, q) {
-		if err != nil {
-			return nil, err
-		}
-		if h.By != "" {
-			ctx = engine.WithPrincipal(ctx, h.By)
-		}
-	}
-	return ctx, nil
 }
 
 // loop takes steps until the branch parks or ends.

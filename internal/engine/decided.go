@@ -23,15 +23,3 @@ func (t *Task) Asked(ctx context.Context, name string) (number uint32, before bo
 	number = t.sofar().asks[name]
 	return number, t.replay != nil && t.replay.gates[occurrence{name, number}] != nil
 }
-
-// WithPrincipal returns a context for what is done on behalf of somebody.
-// Models set whose request they run.
-func WithPrincipal(ctx context.Context, by string) context.Context {
-	return context.WithValue(ctx, keyPrincipal, by)
-}
-
-// Principal returns on whose behalf ctx acts, "" if nobody said.
-func Principal(ctx context.Context) string {
-	by, _ := ctx.Value(keyPrincipal).(string)
-	return by
-}
