@@ -20,6 +20,7 @@ type Options struct {
 	MaxCheckpoints int              // retention cap over the whole store; 0: none. Heads and waiting checkpoints always stay
 	Owner          string           // names this process in leases; default: random
 	LeaseTTL       time.Duration    // a silent owner's threads are free after it; default 10 s
+	Poll           time.Duration    // how often [Ledger.Watch] looks, over a store that is no [Watcher]; default 200 ms
 }
 
 // DefaultMaxState is the state limit unless Options says otherwise.
@@ -42,7 +43,12 @@ func (o *Options) withDefaults() (Options, error) {
 	if c.LeaseTTL == 0 {
 		c.LeaseTTL = 10 * time.Second
 	}
+	if c.Poll == 0 {
+		c.Poll = 200 * time.Millisecond
+	}
 	switch {
+	case c.Poll < 0:
+		return c, invalid("Poll", "is negative")
 	case c.MaxState < 0:
 		return c, invalid("MaxState", "is negative")
 	case c.MaxCheckpoints < 0:

@@ -238,7 +238,8 @@ type Removed struct {
 	Bytes   int64 `json:"bytes"` // of entries and bodies, as they were encoded
 }
 
-// A Watcher is a Store that can tell what is appended, in commit order.
+// A Watcher is a Store that can tell what is appended, in commit order. One
+// that is none is polled by [Ledger.Watch].
 type Watcher interface {
 	// Watch yields entries, with bodies, appended after the cursor ("": from
 	// the first that is still there; "now": from the tail as Watch is called)

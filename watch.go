@@ -37,15 +37,13 @@ type WatchQuery struct {
 // Watch yields events in commit order, per thread in the log's order, and
 // blocks for more until ctx ends; then it stops without an error. An entry's
 // events share its cursor, so one that is resumed in the middle of an entry
-// sees the rest of it again. [ErrUnsupported] if the store is no [Watcher].
+// sees the rest of it again.
+//
+// A store that is no [Watcher] is polled each Options.Poll: then nothing orders
+// events of different threads, and the cursor of a watch of all threads grows
+// with their number, by about 20 bytes each.
 func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*Event, error] {
-	w, ok := l.store.(Watcher)
-	if !ok {
-		return func(yield func(*Event, error) bool) {
-			yield(nil, &Error{Code: CodeUnsupported, Message: "this store cannot be watched", Hint: "read the log instead"})
-		}
-	}
-	entries := w.Watch(ctx, q.Cursor) // here, not at the first element, since "now" is now
+	entries := l.entries(ctx, q) // here, not at the first element, since "now" is now
 	return func(yield func(*Event, error) bool) {
 		for e, err := range entries {
 			if ctx.Err() != nil {
@@ -78,6 +76,14 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*Event, erro
 			}
 		}
 	}
+}
+
+// entries yields what is appended, at least of the thread that is watched.
+func (l *Ledger) entries(ctx context.Context, q WatchQuery) iter.Seq2[*Entry, error] {
+	if w, ok := l.store.(Watcher); ok {
+		return w.Watch(ctx, q.Cursor)
+	}
+	return l.poll(ctx, q)
 }
 
 // removed reports that an entry is not there any more.

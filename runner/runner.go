@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -127,11 +126,11 @@ func (r *Runner) forget(ctx context.Context) {
 
 // watch turns what is written into hints until ctx ends.
 func (r *Runner) watch(ctx context.Context) {
+	if _, ok := r.ledger.Store().(posthouse.Watcher); !ok {
+		return // sweeps find everything, too, at less than polling all threads costs
+	}
 	for ctx.Err() == nil {
 		for e, err := range r.ledger.Watch(ctx, posthouse.WatchQuery{Cursor: "now"}) {
-			if errors.Is(err, posthouse.ErrUnsupported) {
-				return // sweeps find everything, too
-			}
 			if err != nil {
 				if ctx.Err() == nil {
 					r.opt.Logger.Warn("cannot watch the store; relying on sweeps for now", "error", err)

@@ -7,8 +7,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// maxCursor bounds the cursor a client sends back, in bytes.
-const maxCursor = 200
+// maxCursor bounds the cursor a client sends back, in bytes. Those over a store
+// that is no Watcher have some 20 for each thread.
+const maxCursor = 8 << 10
 
 func (s *Server) events(w http.ResponseWriter, r *request) error {
 	cursor, err := r.eventCursor()

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -13,7 +15,8 @@ func ledgerEventCases() []Case {
 	return []Case{
 		{Name: "ledger/one event for each operation", Rule: "save, load, fork, delete, decide, vote, signal: exactly one event each, the same on every store; lists none (X6).", Run: ledgerOneEvent},
 		{Name: "ledger/a panicking observer harms nothing", Rule: "It is logged and swallowed; the operation succeeds.", Run: ledgerPanickingObserver},
-		{Name: "ledger/watch tells everything in order", Rule: "Watch yields each record, per thread in the log's order, and goes on behind a cursor.", needs: needWatcher, Run: ledgerWatches},
+		{Name: "ledger/watch tells everything in order", Rule: "Watch yields each record, per thread in the log's order, and goes on behind a cursor.", Run: ledgerWatches},
+		{Name: "ledger/watch polls a store that cannot tell", Rule: "Over a store that is no Watcher, Watch misses nothing and repeats nothing, per thread in the log's order, from the start, from a cursor in another Ledger and from now; a thread deleted and begun anew is seen from its beginning, other cursors are ErrInvalid.", Run: ledgerPolls},
 	}
 }
 
@@ -126,5 +129,61 @@ func ledgerWatches(t *T) {
 	}
 	if kinds, _ = watch(posthouse.WatchQuery{Thread: "u"}, 1); fmt.Sprint(kinds) != "[checkpoint@u/1]" {
 		t.Errorf("events of a thread: %v", kinds)
+	}
+}
+
+// ledgerPolls hides what the store can do beyond the contract.
+func ledgerPolls(t *T) {
+	d := t.deskOn(struct{ posthouse.Store }{t.Store}, posthouse.Options{Poll: time.Millisecond})
+	watch := func(q posthouse.WatchQuery, n int, want string, meanwhile func()) (cursor string) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.ctx)
+		defer cancel()
+		var got []string
+		events := d.Watch(ctx, q)
+		if meanwhile != nil {
+			meanwhile()
+		}
+		for e, err := range events {
+			t.ok(err)
+			if got, cursor = append(got, fmt.Sprintf("%s@%s/%d", e.Kind, e.Thread, e.Seq)), e.Cursor; len(got) == n {
+				break
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("Watch %+v: %v, want %s", q, got, want)
+		}
+		return cursor
+	}
+	done := d.ask("t", posthouse.Gate{Name: "ok?"})
+	decide := func() {
+		_, err := d.Decide(t.ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+		t.ok(err)
+	}
+	cursor := watch(posthouse.WatchQuery{}, 2, "checkpoint@t/1 gate@t/1", nil)
+	watch(posthouse.WatchQuery{Cursor: "now"}, 2, "decision@t/2 checkpoint@u/1", func() { decide(); d.root("u", "", "0") })
+	l, err := posthouse.Open(struct{ posthouse.Store }{t.Store}, &posthouse.Options{Poll: time.Millisecond, Cipher: t.Harness.Cipher})
+	t.ok(err)
+	d.Ledger = l
+	cursor = watch(posthouse.WatchQuery{Cursor: cursor}, 2, "decision@t/2 checkpoint@u/1", nil)
+	watch(posthouse.WatchQuery{Thread: "u"}, 1, "checkpoint@u/1", nil)
+	watch(posthouse.WatchQuery{Thread: "u", Cursor: cursor}, 1, "checkpoint@u/2", func() { d.save(&posthouse.Checkpoint{Header: posthouse.Header{Thread: "u"}, State: state("1")}) })
+
+	cursor = watch(posthouse.WatchQuery{Cursor: cursor}, 1, "checkpoint@u/2", nil)
+	_, err = t.Store.Remove(t.ctx, posthouse.Removal{Thread: "u", All: true})
+	t.ok(err)
+	l, err = posthouse.Open(struct{ posthouse.Store }{t.Store}, &posthouse.Options{Poll: time.Millisecond, Cipher: t.Harness.Cipher})
+	t.ok(err)
+	d.Ledger = l
+	d.root("u", "", "new")
+	for range 2 {
+		d.save(&posthouse.Checkpoint{Header: posthouse.Header{Thread: "u"}, State: state("newer")})
+	}
+	watch(posthouse.WatchQuery{Cursor: cursor}, 3, "checkpoint@u/1 checkpoint@u/2 checkpoint@u/3", nil)
+	for _, bad := range []string{"x", "poll", "poll-!", "poll-AAAA", "1"} {
+		for _, err := range d.Watch(t.ctx, posthouse.WatchQuery{Cursor: bad}) {
+			t.wantCode(fmt.Sprintf("cursor %q", bad), err, posthouse.CodeInvalid)
+			break
+		}
 	}
 }
