@@ -90,6 +90,9 @@ func (c *checker[S]) node(of *node[S]) {
 	if n.opt.Snapshots > SnapshotNone {
 		c.problem("the Snapshots %d of node %q is unknown", n.opt.Snapshots, n.name)
 	}
+	if n.opt.Effect > posthouse.EffectHuman {
+		c.problem("the Effect %d of node %q is unknown", n.opt.Effect, n.name)
+	}
 	if n.opt.Timeout < 0 || n.opt.IdleTimeout < 0 {
 		c.problem("a time limit of node %q is negative", n.name)
 	}

@@ -59,7 +59,7 @@ func (r *run[S]) conclude(ctx context.Context, done []*outcome[S], parts, progra
 	skipped := r.agenda.skipped
 	r.agenda.skipped, r.ahead = 0, 0
 	c := r.fresh(posthouse.KindNode, status, together(done))
-	c.Skipped, c.Parts, c.Program = skipped, parts, program
+	c.Skipped, c.Labels, c.Parts, c.Program = skipped, effects(done), parts, program
 	if r.opt.Durability == Async && r.hub == nil && r.nest == nil && status == posthouse.StatusRunning {
 		return r.commitLater(ctx, held)
 	}

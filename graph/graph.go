@@ -61,7 +61,7 @@ type NodeOptions struct {
 	IdleTimeout     time.Duration    // between two signs of life of an attempt, see [Heartbeat]; 0: none
 	Targets         []string         // of a Command or Task node: where its Commands may lead; empty means anywhere
 	Snapshots       Snapshots        // whether it makes a checkpoint; default as CompileOptions.Snapshots says
-	Effect          posthouse.Effect // what running it again would do to the world; kept with its recorded result
+	Effect          posthouse.Effect // what running it again would do to the world; kept with its recorded result, and as label "effect" of its checkpoint
 
 	InterruptBeforeEdges bool // as if in CompileOptions.InterruptBeforeEdges
 }

@@ -181,7 +181,7 @@ func (r *run[S]) putInner(ctx context.Context, d posthouse.Draft) (*posthouse.Co
 	}
 	r.draft = posthouse.Draft{Steps: d.Steps, KeepOpen: true, Late: d.Late, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindInner, Status: posthouse.StatusRunning, Graph: r.trunk.graph, Fingerprint: r.trunk.fingerprint,
-		Node: cut(where), Next: r.sess.Head().Next, Program: parts,
+		Node: cut(where), Labels: c.Labels, Next: r.sess.Head().Next, Program: parts,
 	}}
 	done, err := r.sess.Commit(ctx, &r.draft)
 	if err == nil {

@@ -15,13 +15,6 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// Labels of the checkpoints that begin the thread of a subgraph.
-const (
-	labelParent = "parent"       // the thread that called it
-	labelBranch = "parentBranch" // its branch, unless that is main
-	labelCall   = "call"         // and the execution that did
-)
-
 // recordChild is where the thread of a subgraph stood when its caller parked.
 const recordChild = "$child"
 

@@ -19,12 +19,14 @@ type RunOptions struct {
 	Durability     Durability // when its checkpoints become durable; default Sync
 	Coordination   string     // a label that groups threads, set with an input and kept; default the thread's own id
 
+	Labels map[string]string // of the input's checkpoint, to find and to keep it by; at most 16, keys and values at most 200 bytes
+
 	Release *AutoRelease // when the run releases the thread; default CompileOptions.Release
 
 	OnBusy OnBusy // what to do when another run has the thread; default Reject
 
 	Modes  []StreamMode      // what a stream yields; default StreamValues
-	labels map[string]string // of the input's checkpoint
+	labels map[string]string // in place of Labels, of the thread of a subgraph
 	path   string            // of a subgraph in a thread of its own: where in the graph whose stream it tells
 
 	Subgraphs bool // a stream tells what happens inside subgraphs, too; else what they emit counts as the node's that calls them
@@ -68,6 +70,11 @@ func (o *RunOptions) validate(input bool) error {
 		return invalid("OnBusy", "%d is unknown", o.OnBusy)
 	case o.OnBusy > Enqueue && !input:
 		return invalid("OnBusy", "cancels another run only to take an input")
+	case len(o.Labels) > 0 && !input:
+		return invalid("Labels", "are of an input's checkpoint, and none is made")
+	}
+	if err := checkLabels(o.Labels); err != nil {
+		return err
 	}
 	return checkModes(o.Modes)
 }
@@ -165,6 +172,9 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	}
 	c := r.fresh(posthouse.KindInput, r.status(nil), "")
 	c.Skipped, c.By, c.Coordination, c.Labels, c.Parts, c.Program = skipped, r.opt.By, r.opt.Coordination, r.opt.labels, parts, program
+	if c.Labels == nil {
+		c.Labels = r.opt.Labels
+	}
 	if err := r.commit(ctx, nil); err != nil {
 		return nil, err
 	}
