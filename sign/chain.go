@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -24,6 +25,8 @@ type chain struct {
 	signed  uint64         // newest entry with a valid signature in that run
 	covered uint64         // newest entry that a valid signature covers
 	holes   int            // entries of that run that went with a dropped version
+	since   time.Time      // of the run's newest signature, or its first entry; zero: not known yet
+	overdue bool           // a signature has been due since
 	damaged bool           // something is wrong: what follows from it is not reported again
 
 	unknown map[string]bool // keys reported as unknown
@@ -133,7 +136,7 @@ func (c *chain) missing(from, to uint64, why string) {
 // is before it in its own run only.
 func (c *chain) breakRun(seq uint64) {
 	c.settle()
-	c.from, c.signed, c.holes = seq, 0, 0
+	c.from, c.signed, c.holes, c.since, c.overdue = seq, 0, 0, time.Time{}, false
 }
 
 // settle counts what the signatures of the run cover.
@@ -186,6 +189,7 @@ func idOf(r *posthouse.Record) posthouse.ID {
 // signature checks the entry's signature, if it has one, and reports false if
 // it is damaged. That of an entry whose content is not sound covers nothing.
 func (c *chain) signature(e *posthouse.Entry, sound bool) bool {
+	c.due(e)
 	if len(e.Sig) == 0 {
 		return true
 	}
@@ -217,6 +221,28 @@ func (c *chain) signature(e *posthouse.Entry, sound bool) bool {
 		}
 	}
 	return true
+}
+
+// maxUnsigned is how long a writer with a key leaves entries of a thread
+// unsigned, rounded up: the times of entries are cut to milliseconds.
+const maxUnsigned = time.Second
+
+// due notes when a signature should have been made, and was not. Where entries
+// went with a dropped version, so did what the writer counted from.
+func (c *chain) due(e *posthouse.Entry) {
+	at := e.Time()
+	switch {
+	case len(e.Sig) > 0:
+		c.overdue = false
+		if at.After(c.since) {
+			c.since = at
+		}
+	case c.since.IsZero() || c.next != 0 && e.Seq != c.next:
+		c.since = at
+	case !c.overdue && at.Sub(c.since) > maxUnsigned:
+		c.overdue = true
+		c.unsigned(e.Seq, -1, "", "what is a second and more after the last signature, or the beginning,")
+	}
 }
 
 // end settles the counts once the last entry was taken in.

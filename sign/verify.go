@@ -13,7 +13,7 @@ import (
 type VerifyOptions struct {
 	Thread        string              // only this thread; else all, and the store's own check
 	Witness       *Head               // a head seen before: finds a store put back to an older state
-	RequireSigned bool                // what the Ledger always signs (questions, decisions, removals, ends of runs) must be covered
+	RequireSigned bool                // what a Ledger with a key leaves to no later signature must be covered: questions, decisions, removals, releases, ends of runs, and the first entry after each second
 	Progress      func(*ThreadReport) // called after each thread
 }
 

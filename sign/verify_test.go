@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/sign"
@@ -191,6 +192,31 @@ func TestUnsignedStore(t *testing.T) {
 	}
 	r = verify(t, f.store, nil, &sign.VerifyOptions{RequireSigned: true})
 	wantFault(t, r, sign.FaultUnsigned, "order-1", 0)
+}
+
+// TestUnsignedProgress rewrites a thread that neither asks nor ends without its
+// signatures: a writer with a key signs at least once a second.
+func TestUnsignedProgress(t *testing.T) {
+	key, now := newKey(t), newClock().now
+	store := memstore.New()
+	run := func(thread string, signer posthouse.Signer, pauses ...time.Duration) *sign.Report {
+		at := now
+		l := openLedger(t, store, signer, func() time.Time { return at })
+		c := must[*posthouse.Checkpoint](t)(l.Save(t.Context(), posthouse.Root(thread, posthouse.State{}), nil))
+		for _, p := range pauses {
+			at = at.Add(p)
+			c = must[*posthouse.Checkpoint](t)(l.Save(t.Context(), c.Derive(posthouse.State{}), nil))
+		}
+		return verify(t, store, ringOf(t, key), &sign.VerifyOptions{Thread: thread, RequireSigned: true})
+	}
+	const most = time.Second - time.Nanosecond // that a writer with a key leaves unsigned
+	wantClean(t, run("signed", key, most, 1, most, most, time.Hour, -time.Hour, most))
+	wantClean(t, run("just-begun", nil, most))
+	r := run("unsigned", nil, most, time.Second, time.Second, time.Second)
+	wantFault(t, r, sign.FaultUnsigned, "unsigned", 3)
+	if len(r.Faults) != 1 {
+		t.Errorf("one fault would do for the thread: %v", r.Faults)
+	}
 }
 
 func TestWithoutARingSignaturesAreCounted(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 // A verifying is the flags of verify.
 type verifying struct {
 	store, thread, witness, key string
-	requireSigned               bool
+	allowUnsigned               bool
 }
 
 func (a *app) verifyCmd() *cobra.Command {
@@ -32,6 +32,11 @@ its last: hashes of entries and bodies, the chain, signatures, whether records
 agree, whether summaries and index agree with the log. With --witness it also
 finds a store that was put back to an older state.
 
+What a server signs (questions, decisions, removals, ends of runs, and something
+in each second of work) must be covered by a valid signature, and there must be
+public keys to check them with. A program that writes without a key is verified
+with --allow-unsigned: then whoever can write to the store can rewrite it.
+
 Exit code 8 if anything is wrong; each fault names thread, entry and record.`,
 		Example: `  posthouse verify
   posthouse verify --data-dir /backup/posthouse --witness /safe/head.json
@@ -44,7 +49,7 @@ Exit code 8 if anything is wrong; each fault names thread, entry and record.`,
 	f.StringVar(&v.thread, "thread", "", "only this thread")
 	f.StringVar(&v.witness, "witness", "", "a head seen before, made by posthouse witness")
 	f.StringVar(&v.key, "key", "", "file with the public keys (default: signing.key.pub in the data directory)")
-	f.BoolVar(&v.requireSigned, "require-signed", false, "decisions, questions and ends of runs that no signature covers are faults")
+	f.BoolVar(&v.allowUnsigned, "allow-unsigned", false, "what no signature covers is no fault: for stores that are written without a signing key")
 	return cmd
 }
 
@@ -61,6 +66,9 @@ func (a *app) verify(ctx context.Context, v *verifying) error {
 		err = a.Encode(report)
 	} else {
 		a.showReport(report)
+		if !report.OK() && report.Covered == 0 && len(report.Keys) == 0 && !v.allowUnsigned {
+			a.Line("nothing in it is signed: if that is right, pass --allow-unsigned")
+		}
 	}
 	if err == nil && !report.OK() {
 		return &exitError{posthouse.ExitCorrupt}
@@ -75,11 +83,14 @@ func (a *app) runVerify(ctx context.Context, store posthouse.Store, ringFile str
 	ring, err := sign.LoadRing(ringFile)
 	switch {
 	case errors.Is(err, posthouse.ErrNotFound) && v.key == "":
-		a.Note("there is no %s: signatures are counted, not checked", ringFile)
+		if v.allowUnsigned {
+			a.Note("there is no %s: signatures are counted, not checked", ringFile)
+		}
 	case err != nil:
 		return nil, err
 	}
-	o := &sign.VerifyOptions{Thread: v.thread, RequireSigned: v.requireSigned}
+	keys := len(ring.Keys()) > 0
+	o := &sign.VerifyOptions{Thread: v.thread, RequireSigned: keys && !v.allowUnsigned}
 	if v.witness != "" {
 		if o.Witness, err = sign.LoadHead(v.witness, ring); err != nil {
 			return nil, err
@@ -93,7 +104,14 @@ func (a *app) runVerify(ctx context.Context, store posthouse.Store, ringFile str
 		entries += t.Entries
 		p.Update("verified: threads %d, entries %d", threads, entries)
 	}
-	return sign.Verify(ctx, store, ring, o)
+	report, err := sign.Verify(ctx, store, ring, o)
+	if err == nil && !keys && !v.allowUnsigned && report.Entries > 0 {
+		report.Faults = append(report.Faults, sign.Fault{
+			Kind: sign.FaultUnsigned, Record: -1,
+			Message: "there are no public keys in " + ringFile + ", so no signature was checked; name them with --key, or pass --allow-unsigned",
+		})
+	}
+	return report, err
 }
 
 func (a *app) showReport(r *sign.Report) {

@@ -132,7 +132,7 @@ func missing(t *testing.T, dir string, acked []string) (lost []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := sign.Verify(ctx, store, ring, nil)
+	report, err := sign.Verify(ctx, store, ring, &sign.VerifyOptions{RequireSigned: true})
 	if err != nil || !report.OK() {
 		t.Fatalf("verify: %v, %+v", err, report)
 	}

@@ -112,7 +112,7 @@ func checkRetained(t *testing.T, dir string, kept []keptOne) {
 	}
 	look := func() {
 		t.Helper()
-		report, err := sign.Verify(ctx, store, ring, nil)
+		report, err := sign.Verify(ctx, store, ring, &sign.VerifyOptions{RequireSigned: true})
 		if err != nil || !report.OK() {
 			t.Fatalf("verify: %v, %+v", err, report)
 		}
