@@ -13,7 +13,7 @@ import (
 type RunOptions struct {
 	Branch       string // default main; for Replay the new branch, default fork-1, fork-2, ...
 	Run          string // Run: an id of the caller's for this execution, at most 200 bytes, that makes the call idempotent; default a new id
-	By           string // Run, Replay: who does this, for the checkpoint
+	By           string // who does this, for the checkpoint of Run and Replay: on whose behalf the run acts, also when it is resumed; Resume: for this call, default whoever sent the input
 	Coordination string // Run: a label that groups threads, kept; default the thread's own id
 }
 
@@ -84,7 +84,7 @@ func (a *App[In, Out]) Replay(ctx context.Context, checkpoint posthouse.ID, o ..
 	if err != nil {
 		return nil, err
 	}
-	return a.Resume(ctx, s.Thread, RunOptions{Branch: s.Branch})
+	return a.Resume(ctx, s.Thread, RunOptions{Branch: s.Branch, By: opt.By})
 }
 
 // do runs one call under a lease.

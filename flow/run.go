@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -29,20 +30,27 @@ func (r *run[In, Out]) start(ctx context.Context, in In) (*Result[Out], error) {
 	if err != nil {
 		return nil, err
 	}
+	var program posthouse.State
 	if h := r.sess.Head(); h != nil {
 		c, err := r.app.ledger.Get(ctx, h.ID)
 		if err != nil {
 			return nil, err
 		}
-		r.previous = c.State[partOutput]
+		r.previous, program = c.State[partOutput], c.Program
 	}
 	c := r.change(posthouse.KindInput, posthouse.StatusRunning, "")
 	c.By, c.Coordination = r.opt.By, r.opt.Coordination
+	if c.Program, err = engine.SentBy(cmp.Or(r.opt.By, engine.Principal(ctx)), program); err != nil {
+		return nil, err
+	}
 	c.Parts = []posthouse.Part{{Name: partInput, Codec: v.Codec, Data: v.Data}}
 	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c}); err != nil {
 		if errors.Is(err, posthouse.ErrCancelled) {
 			return r.cancelled(ctx)
 		}
+		return nil, err
+	}
+	if ctx, err = engine.OnBehalf(ctx, r.opt.By, nil); err != nil {
 		return nil, err
 	}
 	return r.loop(ctx, v, true)
@@ -77,6 +85,9 @@ func (r *run[In, Out]) resume(ctx context.Context) (*Result[Out], error) {
 		}
 	}
 	r.previous = c.State[partOutput]
+	if ctx, err = engine.OnBehalf(ctx, r.opt.By, c.Program); err != nil {
+		return nil, err
+	}
 	return r.loop(ctx, in, false)
 }
 
