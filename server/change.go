@@ -106,15 +106,43 @@ func (s *Server) forkState(r *request, id posthouse.ID, b *forkBody, o *posthous
 	return err
 }
 
+// goOnRoutes make a branch go on from the checkpoint that a path names, by its
+// own id or a gate's.
+func goOnRoutes(path, by string) []*route {
+	return []*route{
+		{
+			method: http.MethodPost, path: path + "/{id}/resume", role: Operator, summary: "Resume an interrupted or failed branch" + by, handle: (*Server).resumeCheckpoint,
+			notes: "The checkpoint must be its branch's head. Waits like a decision.", answers: waited,
+		},
+		{
+			method: http.MethodPost, path: path + "/{id}/replay", role: Operator, summary: "Run again from a checkpoint" + by, handle: (*Server).replayCheckpoint,
+			notes: "Forks the checkpoint and resumes the fork.", body: replayBody{}, answers: waited,
+		},
+	}
+}
+
+// origin returns the checkpoint that a path names, or the one whose gate it names.
+func (s *Server) origin(r *request) (*posthouse.Header, error) {
+	if !strings.HasPrefix(r.route.path, "/api/gates/") {
+		id, err := r.id("id")
+		if err != nil {
+			return nil, err
+		}
+		return s.ledger.GetHeader(r.Context(), id)
+	}
+	g, err := s.gate(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.ledger.GetHeader(r.Context(), g.Checkpoint)
+}
+
 func (s *Server) resumeCheckpoint(w http.ResponseWriter, r *request) error {
-	id, err := r.id("id")
+	h, err := s.origin(r)
 	if err != nil {
 		return err
 	}
-	h, err := s.ledger.GetHeader(r.Context(), id)
-	if err != nil {
-		return err
-	}
+	id := h.ID
 	info, err := s.ledger.Thread(r.Context(), h.Thread)
 	if err != nil {
 		return err
@@ -167,22 +195,18 @@ type replayBody struct {
 }
 
 func (s *Server) replayCheckpoint(w http.ResponseWriter, r *request) error {
-	id, err := r.id("id")
-	if err != nil {
-		return err
-	}
 	var b replayBody
 	if err := r.decode(&b); err != nil {
 		return err
 	}
-	src, err := s.ledger.GetHeader(r.Context(), id)
+	src, err := s.origin(r)
 	if err != nil {
 		return err
 	}
 	if len(src.Next) == 0 {
-		return nothingNext(id)
+		return nothingNext(src.ID)
 	}
-	c, err := s.ledger.Fork(r.Context(), id, &posthouse.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.actor.Name})
+	c, err := s.ledger.Fork(r.Context(), src.ID, &posthouse.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.actor.Name})
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ var statusValues = []string{
 func checkpointRoutes() []*route {
 	const path = "/api/checkpoints"
 	one := []answer{{http.StatusOK, "the checkpoint", Checkpoint{}, ""}}
-	return slicesOf(
+	return append(slicesOf(
 		&route{
 			method: http.MethodGet, path: path, role: Viewer, summary: "List checkpoints", handle: (*Server).listCheckpoints,
 			notes: "Answers a JSON array. The next page's cursor is in the headers Link and X-Next-Cursor; a page may be shorter than its limit.",
@@ -65,15 +65,7 @@ func checkpointRoutes() []*route {
 			query: []param{{name: "state", kind: bodyParam, help: "the new state, as text"}},
 			body:  forkBody{}, state: true, answers: []answer{{http.StatusOK, "the fork's first checkpoint", Checkpoint{}, ""}},
 		},
-		&route{
-			method: http.MethodPost, path: path + "/{id}/resume", role: Operator, summary: "Resume an interrupted or failed branch", handle: (*Server).resumeCheckpoint,
-			notes: "The checkpoint must be its branch's head. Waits like a decision.", answers: waited,
-		},
-		&route{
-			method: http.MethodPost, path: path + "/{id}/replay", role: Operator, summary: "Run again from a checkpoint", handle: (*Server).replayCheckpoint,
-			notes: "Forks the checkpoint and resumes the fork.", body: replayBody{}, answers: waited,
-		},
-	)
+	), goOnRoutes(path, "")...)
 }
 
 // slicesOf lets a table read as one.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -162,4 +163,34 @@ func TestReplay(t *testing.T) {
 	if c := h.post("/api/checkpoints/"+string(waits)+"/replay", "").want(http.StatusOK).checkpoint(); c.Status != posthouse.StatusWaiting || len(c.Gates) != 1 || c.Gates[0] == g.ID {
 		t.Errorf("what asked asks again: %+v", c)
 	}
+}
+
+// TestGoOnByGate: a gate's id stands for the checkpoint that asks it.
+func TestGoOnByGate(t *testing.T) {
+	h := open(t, nil)
+	cp, g := h.waiting("t")
+	path := "/api/gates/" + string(g.ID)
+	if p := h.post(path+"/resume", "").refused(posthouse.CodeConflict); len(p.Gates) != 1 || p.Gates[0] != g.ID {
+		t.Errorf("while it waits: %+v", p)
+	}
+	c := h.post(path+"/replay", `{"branch":"again"}`).want(http.StatusOK).checkpoint()
+	if c.Branch != "again" || c.Source == nil || c.Source.ID != cp || len(c.Gates) != 1 || c.Gates[0] == g.ID {
+		t.Errorf("replayed it is %+v", c)
+	}
+	h.program.settle = errors.New("stopped in the middle")
+	h.post(path+"/approve", "").want(http.StatusInternalServerError)
+	if c := h.post(path+"/replay", `{"thread":"new"}`).want(http.StatusOK).checkpoint(); c.Thread != "new" {
+		t.Errorf("once decided, in a new thread, it is %+v", c)
+	}
+	h.program.settle = nil
+	c = h.post(path+"/resume", "").want(http.StatusOK).checkpoint()
+	if c.Parent != cp || c.Agent != "resumed" {
+		t.Errorf("resumed it is %+v", c)
+	}
+	if p := h.post(path+"/resume", "").refused(posthouse.CodeConflict); p.Head != c.ID {
+		t.Errorf("what is no head any more: %+v", p)
+	}
+	h.post("/api/gates/"+string(cp)+"/resume", "").refused(posthouse.CodeNotFound)
+	h.post("/api/gates/gate-nobody/replay", "").refused(posthouse.CodeNotFound)
+	h.post("/api/checkpoints/"+string(g.ID)+"/replay", "").refused(posthouse.CodeNotFound)
 }

@@ -69,6 +69,7 @@ func gateRoutes() []*route {
 	}
 	rs = append(rs, decideRoutes(path, decideGate)...)
 	rs = append(rs, delegateRoute(path))
+	rs = append(rs, goOnRoutes(path, ", by a gate it asks or asked")...)
 	return append(rs, decideRoutes("/api/checkpoints", decideCheckpoint)...)
 }
 

@@ -93,7 +93,7 @@ func TestRoles(t *testing.T) {
 	}{
 		{Viewer, []string{"GET /api/checkpoints", "GET /api/gates", "GET /api/threads", "GET /api/events", "GET /api/diff", "GET /api/threads/{id}/log"}},
 		{Approver, []string{"POST /api/gates/{id}/approve", "POST /api/checkpoints/{id}/reject", "POST /api/gates/{id}/cancel", "POST /api/threads/{id}/signals/{signal}"}},
-		{Operator, []string{"POST /api/agents/{agent}", "GET /agent/{agent}", "DELETE /api/threads/{id}", "POST /api/threads/{id}/cancel", "POST /api/checkpoints/{id}/fork", "POST /api/checkpoints/{id}/resume", "DELETE /api/coordinations/{name}"}},
+		{Operator, []string{"POST /api/agents/{agent}", "GET /agent/{agent}", "DELETE /api/threads/{id}", "POST /api/threads/{id}/cancel", "POST /api/checkpoints/{id}/fork", "POST /api/checkpoints/{id}/resume", "POST /api/gates/{id}/resume", "POST /api/gates/{id}/replay", "DELETE /api/coordinations/{name}"}},
 	} {
 		for _, what := range c.what {
 			if r := find(h, what); r == nil || r.role != c.role {

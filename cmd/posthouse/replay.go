@@ -4,18 +4,16 @@ import (
 	"net/http"
 
 	"github.com/spf13/cobra"
-
-	"github.com/posthouse/posthouse/cmd/posthouse/internal/rest"
 )
 
 func (a *app) replayCmd() *cobra.Command {
 	var branch, thread string
 	cmd := &cobra.Command{
-		Use:   "replay CHECKPOINT",
+		Use:   "replay CHECKPOINT|GATE",
 		Short: "Run again from a checkpoint, in a fork",
 		Long: `Run again from a checkpoint, in a fork.
 
-History is not changed: what runs again does so in a new branch, or with
+Give a checkpoint, or a gate that it asked. History is not changed: what runs again does so in a new branch, or with
 --thread in a new thread. Gates that waited there wait again, under new ids.`,
 		Example: `  posthouse replay 019a...
   posthouse replay 019a... --branch second-try`,
@@ -26,7 +24,7 @@ History is not changed: what runs again does so in a new branch, or with
 				return err
 			}
 			var answer followed
-			err = c.Do(cmd.Context(), http.MethodPost, "/api/checkpoints"+rest.Path(args[0], "replay"), nil,
+			err = c.Do(cmd.Context(), http.MethodPost, startPath(args[0], "replay"), nil,
 				namedFork(branch, thread), &answer)
 			if err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,12 +15,12 @@ import (
 func (a *app) resumeCmd() *cobra.Command {
 	var branch string
 	cmd := &cobra.Command{
-		Use:   "resume THREAD|CHECKPOINT",
+		Use:   "resume THREAD|CHECKPOINT|GATE",
 		Short: "Make a branch that was interrupted or failed go on",
 		Long: `Make a branch that was interrupted or failed go on.
 
-Give a thread (its branch main unless --branch names another) or the checkpoint
-at the head of a branch. Recorded steps are not run again.`,
+Give a thread (its branch main unless --branch names another), the checkpoint at
+the head of a branch, or a gate that it asked. Recorded steps are not run again.`,
 		Example: `  posthouse resume 019a...
   posthouse resume order-1234 --branch what-if`,
 		Args: args(1),
@@ -33,7 +34,7 @@ at the head of a branch. Recorded steps are not run again.`,
 				return err
 			}
 			var answer followed
-			if err := c.Do(cmd.Context(), http.MethodPost, "/api/checkpoints"+rest.Path(id, "resume"), nil, nil, &answer); err != nil {
+			if err := c.Do(cmd.Context(), http.MethodPost, startPath(id, "resume"), nil, nil, &answer); err != nil {
 				return err
 			}
 			return a.follow(&answer)
@@ -43,8 +44,17 @@ at the head of a branch. Recorded steps are not run again.`,
 	return cmd
 }
 
+// startPath is where a verb goes that starts at a checkpoint, named by its id or
+// a gate's.
+func startPath(id, verb string) string {
+	if strings.HasPrefix(id, "gate-") {
+		return "/api/gates" + rest.Path(id, verb)
+	}
+	return "/api/checkpoints" + rest.Path(id, verb)
+}
+
 // headOf returns the head of a thread's branch; what is no thread is taken for
-// the checkpoint itself.
+// the id of a checkpoint or a gate.
 func headOf(ctx context.Context, c *rest.Client, id, branch string) (string, error) {
 	var t posthouse.ThreadInfo
 	err := c.Get(ctx, "/api/threads"+rest.Path(id), nil, &t)
