@@ -183,7 +183,7 @@ func (a *appending) supersede(d *Draft) {
 			a.decision(&dec, w.Seq)
 		default:
 			a.decision(&Decision{
-				Gate: w.ID, Verdict: Cancel, By: "posthouse", Reason: "the branch went on without it", At: a.at.UTC(), Trail: w.Trail,
+				Gate: w.ID, Verdict: Cancel, By: byLedger, Reason: "the branch went on without it", At: a.at.UTC(), Trail: w.Trail,
 			}, w.Seq)
 		}
 	}

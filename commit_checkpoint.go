@@ -156,7 +156,10 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 	if base != nil {
 		h.Parent, h.ParentSeq = base.ID, base.Seq
 		if !d.copy {
-			h.Step = base.Step + stepOf(c.Kind) + uint64(c.Skipped)
+			h.Step = base.Step + uint64(c.Skipped)
+			if !c.SameStep {
+				h.Step += stepOf(c.Kind)
+			}
 		}
 		h.Coordination = cmp.Or(h.Coordination, base.Coordination)
 		h.Graph = cmp.Or(h.Graph, base.Graph)
@@ -194,6 +197,12 @@ func stepOf(kind string) uint64 {
 		return 0
 	}
 	return 1
+}
+
+// goesOn reports whether a checkpoint is in the middle of the step that its
+// parent is in.
+func goesOn(h, parent *Header) bool {
+	return stepOf(h.Kind) == 0 || h.Kind == KindUpdate && h.Step == parent.Step
 }
 
 // identify gives the checkpoint its id and its place among all.

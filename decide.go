@@ -237,7 +237,7 @@ func (l *Ledger) Expire(ctx context.Context, gate ID) (*Gate, error) {
 }
 
 func expired(g *Gate) *Decision {
-	return &Decision{Verdict: Expire, By: "posthouse", Reason: "no decision by " + g.ExpiresAt.Format(time.RFC3339)}
+	return &Decision{Verdict: Expire, By: byLedger, Reason: "no decision by " + g.ExpiresAt.Format(time.RFC3339)}
 }
 
 // decide appends what choose makes of an open gate, its decision or a vote, and

@@ -54,7 +54,8 @@ type Change struct {
 	By           string
 	Error        string
 	Next         []string
-	Skipped      int // steps between the parent and this one that made no checkpoint; they count, too
+	Skipped      int  // steps between the parent and this one that made no checkpoint; they count, too
+	SameStep     bool // of an update: it is in the middle of the step that its parent is in. What executions have on record stays, but for questions that nobody answered
 	Labels       map[string]string
 	Source       *Source
 	CreatedAt    time.Time // zero: now
@@ -154,6 +155,9 @@ func (c *Change) validate() error {
 	}
 	if c.Kind == "" {
 		c.Kind = KindSave
+	}
+	if c.SameStep && (c.Kind != KindUpdate || c.Skipped > 0 || c.Root) {
+		return invalid("sameStep", "is for an update of a parent, without steps between them")
 	}
 	if codeOf(kindCodes, c.Kind) >= uint64(len(kindCodes)) {
 		return invalid("kind", "%q is not known", c.Kind)

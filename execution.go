@@ -3,6 +3,8 @@ package posthouse
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -57,6 +59,9 @@ func (l *Ledger) executions(ctx context.Context, head *Header, want func(task st
 			if err := g.record(e, i, &recs[i]); err != nil {
 				return nil, err
 			}
+		}
+		if line.asksAnew(e, recs) {
+			g.withdraw()
 		}
 	}
 	if err := r.account(g.lost); err != nil {
@@ -119,6 +124,14 @@ func (g *gathering) record(e *Entry, i int, rec *Record) (err error) {
 	return err
 }
 
+// withdraw forgets the gates that are unanswered so far.
+func (g *gathering) withdraw() {
+	maps.DeleteFunc(g.gates, func(_ ID, q *Gate) bool { return q.unanswered() })
+	for _, x := range g.tasks {
+		x.Gates = slices.DeleteFunc(x.Gates, (*Gate).unanswered)
+	}
+}
+
 // absent is bodies that were looked for and are not there. A record whose body
 // went with a deleted checkpoint is as if it had never been; one whose body was
 // lost is damage, and must not pass for one that never was.
@@ -179,6 +192,20 @@ func (x *Execution) open(g *Gate) {
 	x.Gates = append(x.Gates, g)
 }
 
+// asksAnew reports whether an entry holds an update in the middle of a step:
+// behind it an execution does not know a gate that is [Gate.unanswered].
+func (l lineage) asksAnew(e *Entry, recs []Record) bool {
+	return slices.ContainsFunc(recs, func(r Record) bool {
+		return r.Checkpoint != nil && r.Checkpoint.Kind == KindUpdate && l.sees(r.Checkpoint.Branch, e.Seq)
+	})
+}
+
+// unanswered reports whether nobody decided a gate, but perhaps a checkpoint
+// that left it behind.
+func (g *Gate) unanswered() bool {
+	return g.Decision == nil || g.Decision.Verdict == Cancel && g.Decision.By == byLedger
+}
+
 // remember lets the next checkpoint refer to results recorded before a restart.
 func (l *Ledger) remember(ctx context.Context, h *Header, rs []recent) error {
 	if len(rs) == 0 {
@@ -218,15 +245,20 @@ func (l lineage) sees(branch string, seq uint64) bool {
 }
 
 // lineage walks from head up to the checkpoint that the execution began at: the
-// first that counts as a step. Waits, failures and forks keep the count.
+// first that counts as a step. Waits, failures, forks and updates in the middle
+// of a step keep the count.
 func (r *logReader) lineage(head *Header) (lineage, error) {
 	line := lineage{{head.Branch, head.Seq, ^uint64(0)}}
 	h := head
-	for h.ParentSeq != 0 && stepOf(h.Kind) == 0 {
-		var err error
-		if h, err = r.header(h.ParentSeq); err != nil {
+	for h.ParentSeq != 0 && (stepOf(h.Kind) == 0 || h.Kind == KindUpdate) {
+		parent, err := r.header(h.ParentSeq)
+		if err != nil {
 			return nil, err
 		}
+		if !goesOn(h, parent) {
+			return line, nil
+		}
+		h = parent
 		if last := &line[len(line)-1]; last.branch == h.Branch {
 			last.from = h.Seq
 		} else {

@@ -242,6 +242,9 @@ func (r *logReader) inherit(d *Draft, c *Checkpoint) error {
 				}
 			}
 		}
+		if line.asksAnew(e, recs) {
+			gates = slices.DeleteFunc(gates, (*Gate).unanswered)
+		}
 	}
 	if err := r.account(lost); err != nil {
 		return err

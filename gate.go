@@ -132,6 +132,10 @@ type Decision struct {
 	Trail   uint64          `json:"trail,omitempty"`  // entry of the gate's newest vote or assignment, set by the Ledger
 }
 
+// byLedger is who cancels a gate that its branch went on without, or lets one
+// expire.
+const byLedger = "posthouse"
+
 // A DecidePolicy says whether a decision may be taken; it returns an
 // [ErrForbidden] that says why not. The Ledger has already checked that the
 // gate is open and the verdict allowed.

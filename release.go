@@ -132,7 +132,7 @@ func (a *appending) withdraw() {
 	}
 	for _, w := range a.t.info.Waiting {
 		if !decided(w.ID) {
-			a.decision(&Decision{Gate: w.ID, Verdict: Cancel, By: "posthouse", Reason: "the thread was released", At: a.at.UTC(), Trail: w.Trail}, w.Seq)
+			a.decision(&Decision{Gate: w.ID, Verdict: Cancel, By: byLedger, Reason: "the thread was released", At: a.at.UTC(), Trail: w.Trail}, w.Seq)
 		}
 	}
 }

@@ -243,7 +243,7 @@ func (t *threadTree) executions(need map[BodyRef]bool) {
 		if t.nodes[seq].removed {
 			continue
 		}
-		for n := t.nodes[seq]; n != nil && !seen[seq] && stepOf(n.header.Kind) == 0; n = t.nodes[seq] {
+		for n := t.nodes[seq]; n != nil && !seen[seq] && t.inStep(n); n = t.nodes[seq] {
 			seen[seq] = true
 			for _, revision := range t.revisions[n.header.ID] {
 				for _, b := range slices.Concat(t.nodes[revision].gates, t.nodes[revision].steps) {
@@ -253,6 +253,14 @@ func (t *threadTree) executions(need map[BodyRef]bool) {
 			seq = n.header.ParentSeq
 		}
 	}
+}
+
+// inStep reports whether a checkpoint has executions of its parent before it.
+func (t *threadTree) inStep(n *treeNode) bool {
+	if p := t.nodes[n.header.ParentSeq]; p != nil {
+		return goesOn(&n.header, &p.header)
+	}
+	return stepOf(n.header.Kind) == 0
 }
 
 // mark notes the bodies that hold a part's change at seq and returns where the

@@ -167,6 +167,8 @@ func (e *edit[S]) lead(node string, s *S) error {
 func (e *edit[S]) next() (agenda, error) {
 	a, o, s := e.app, &e.opt, e.live.state
 	switch {
+	case e.stays():
+		return e.agenda, nil
 	case o.Goto != "":
 		next, ok := a.to[a.real(o.Goto)]
 		if !ok || len(next) == 1 && a.nodes[next[0].node].input != nil {
@@ -198,6 +200,12 @@ func (e *edit[S]) next() (agenda, error) {
 	return a.after(&agenda{arrived: e.agenda.arrived, deferred: e.agenda.deferred}, ends)
 }
 
+// stays reports whether the update leaves everything that was to run where it
+// is: in the middle of its step, with what executions of it have on record.
+func (e *edit[S]) stays() bool {
+	return e.opt.AsNode == "" && e.opt.Goto == "" && len(e.as)+len(e.done) == 0
+}
+
 // change makes the child.
 func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	a := e.app
@@ -224,6 +232,9 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	}
 	if len(c.Next) == 0 {
 		c.Status = posthouse.StatusDone
+	}
+	if c.SameStep = e.stays(); c.SameStep {
+		c.Skipped = 0
 	}
 	p, _, changed, err := g.change(planPart, e.base.Program[planPart].Data)
 	if err != nil {

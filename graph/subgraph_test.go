@@ -301,7 +301,7 @@ func TestWithin(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err = app.Resume(ctx, "t")
-	if err != nil || strings.Join(out.State.Log, ", ") != "mine, approve 201, write" {
+	if err != nil || strings.Join(out.State.Log, ", ") != "mine, approve 101, write" {
 		t.Fatal(out, err)
 	}
 	// Led elsewhere, the subgraph begins anew.

@@ -28,10 +28,18 @@ type UpdateOptions struct {
 // cancelled; its node asks anew. Unlike a node, the change may do anything to
 // append parts.
 //
+// Without AsNode and Goto the thread stays in the middle of its step, as it does
+// in a fork: steps (step.Do) and answers on record there count, attempts stay
+// counted, a retry is due when it was. A node that goes another way with the new
+// state than the one on record fails ([posthouse.ErrInvalid]): Goto leads to it
+// anew.
+//
 // Where several nodes were to run at once, those that completed count: what
 // they wrote is in the state that change sees, and they do not run again,
-// unless Goto or Start leaves the step or their writes do not merge. Which node
-// made the change is never guessed: without AsNode the same nodes are next.
+// unless Goto or Start leaves the step or their writes do not merge. Those that
+// did not complete then begin anew: what they recorded does not count any more.
+// Which node made the change is never guessed: without AsNode the same nodes are
+// next.
 //
 // [posthouse.ErrBusy] while the thread is being run, [posthouse.ErrConflict] if
 // the branch moved on meanwhile, [posthouse.ErrNotFound].

@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"testing"
 
@@ -128,6 +129,57 @@ func TestUpdateErrors(t *testing.T) {
 	wantCode(t, err, posthouse.ErrNotFound)
 	_, err = a.Update(t.Context(), "t", nil, graph.UpdateOptions{Checkpoint: "nobody"})
 	wantCode(t, err, posthouse.ErrNotFound)
+}
+
+// An update that stays where the thread is keeps what its nodes have on record;
+// one that leads elsewhere begins anew.
+func TestUpdateKeepsRecordedSteps(t *testing.T) {
+	for _, branch := range []string{"", "mine"} {
+		calls := 0
+		l := newLedger(t)
+		a := compile(t, approval(&calls), l, nil)
+		out := must(a.Run(t.Context(), "t", trail{}))(t)
+		s := must(a.Update(t.Context(), "t", func(s *trail) { s.Nodes = nil }, graph.UpdateOptions{NewBranch: branch}))(t)
+		again := must(a.Resume(t.Context(), "t", graph.RunOptions{Branch: s.Branch}))(t)
+		if again.Status != posthouse.StatusWaiting || len(again.Waiting) != 1 || again.Waiting[0].ID == out.Waiting[0].ID {
+			t.Fatalf("branch %q: it asks anew: %+v", branch, again)
+		}
+		decide(t, l, again.Waiting[0].ID, posthouse.Approve)
+		s = must(a.Update(t.Context(), "t", func(s *trail) { s.Nodes = []string{"twice"} }, graph.UpdateOptions{Branch: s.Branch}))(t)
+		f := must(a.Fork(t.Context(), s.ID, nil, graph.ForkOptions{Thread: "copy" + branch}))(t)
+		for _, h := range []*graph.Snapshot[trail]{s, f} {
+			out = must(a.Resume(t.Context(), h.Thread, graph.RunOptions{Branch: h.Branch}))(t)
+			wantList(t, "an answer stays", out.State.Nodes, "twice", "approve", "pay")
+			if calls != 1 || out.State.N != 1 {
+				t.Fatalf("branch %q: the step ran %d times: %+v", branch, calls, out)
+			}
+		}
+		s = must(a.Update(t.Context(), "t", nil, graph.UpdateOptions{Branch: s.Branch, Goto: "approve"}))(t)
+		must(a.Resume(t.Context(), "t", graph.RunOptions{Branch: s.Branch}))(t)
+		if calls != 2 {
+			t.Fatalf("branch %q: behind Goto the step ran %d times in all", branch, calls)
+		}
+	}
+}
+
+// A node that failed is put right: it does not pay again.
+func TestUpdateAfterAFailure(t *testing.T) {
+	for _, o := range []graph.RunOptions{{}, {Durability: graph.Exit}} {
+		broken, paid := true, 0
+		a := compile(t, paying(&broken, &paid), newLedger(t), nil)
+		if _, err := a.Run(t.Context(), "t", trail{}, o); !errors.Is(err, errBoom) {
+			t.Fatal(err)
+		}
+		for range 2 {
+			must(a.Update(t.Context(), "t", func(s *trail) { s.N++ }))(t)
+		}
+		broken = false
+		out := must(a.Resume(t.Context(), "t", o))(t)
+		wantList(t, "nodes", out.State.Nodes, "prepare", "pay", "thank")
+		if paid != 1 || out.State.N != 2 {
+			t.Fatalf("paid %d times: %+v", paid, out)
+		}
+	}
 }
 
 // A fork goes on where its source would have; the walk from its head to the

@@ -25,8 +25,9 @@ func Within[T any](ctx context.Context, l *posthouse.Ledger, checkpoint posthous
 
 // UpdateWithin changes the state of a subgraph by hand, at the head of its
 // branch: it makes a child of the head, of kind update, and runs nothing.
-// Resuming goes on inside the subgraph with the new state. Questions that were
-// open are cancelled; their nodes ask anew. To change the past, fork first.
+// Resuming goes on inside the subgraph with the new state: steps and answers on
+// record count. Questions that were open are cancelled; their nodes ask anew. To
+// change the past, fork first.
 // [posthouse.ErrConflict] if the checkpoint is not its branch's head.
 func UpdateWithin[T any](ctx context.Context, l *posthouse.Ledger, checkpoint posthouse.ID, path string, change func(*T), o ...WithinOptions) (*posthouse.Header, error) {
 	c, s, p, err := within[T](ctx, l, checkpoint, path, o)
@@ -46,7 +47,7 @@ func UpdateWithin[T any](ctx context.Context, l *posthouse.Ledger, checkpoint po
 	}
 	done, err := l.Commit(ctx, &posthouse.Draft{Thread: c.Thread, Branch: c.Branch, Head: &c.ID, Checkpoint: &posthouse.Change{
 		Parent: c.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted, Graph: c.Graph, Fingerprint: c.Fingerprint,
-		Node: c.Node, Next: c.Next, By: opt.By, Program: parts,
+		Node: c.Node, Next: c.Next, By: opt.By, Program: parts, SameStep: true,
 	}})
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 func ledgerKeepCases() []Case {
 	return []Case{
 		{Name: "ledger/retention keeps what an execution has on record", Rule: "Evicting and compacting the earlier waits of an unfinished execution takes neither its results nor its answers: nothing runs again.", Run: ledgerKeepsExecution},
+		{Name: "ledger/an update in the middle of a step", Rule: "It keeps results and answers that the step's executions have on record, through compaction and forks; what nobody answered they ask anew.", Run: ledgerUpdatesInStep},
 		{Name: "ledger/an execution that begins with its thread", Rule: "Results recorded before a thread's first checkpoint are on record for an execution that this checkpoint does not end.", Run: func(t *T) {
 			d := t.desk(posthouse.Options{})
 			d.step("t", "1/flow", "a")
@@ -140,5 +141,45 @@ func ledgerKeepsExecution(t *T) {
 		f, err := d.Fork(t.ctx, last.Checkpoint.ID, o)
 		t.ok(err)
 		check(&f.Header, 3)
+	}
+}
+
+func ledgerUpdatesInStep(t *T) {
+	d := t.desk(posthouse.Options{MaxCheckpoints: 2})
+	root := d.root("t", "", "0")
+	d.step("t", "2/n", "a")
+	answered := d.wait("t", "2/n", nil)
+	_, err := d.Decide(t.ctx, answered.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "alice"})
+	t.ok(err)
+	d.step("t", "2/n", "b")
+	open := d.wait("t", "2/n", nil)
+	update := &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted, SameStep: true, Skipped: 1,
+	}}
+	_, err = d.Commit(t.ctx, update)
+	d.wantErr(err, posthouse.ErrInvalid)
+	update.Checkpoint.Skipped = 0
+	done, err := d.Commit(t.ctx, update)
+	t.ok(err)
+	if done.Checkpoint.Step != root.Step {
+		t.Errorf("it is at step %d, want %d", done.Checkpoint.Step, root.Step)
+	}
+	g, err := d.Gate(t.ctx, open.Gates[0].ID)
+	if t.ok(err); g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
+		t.Errorf("the open question has the decision %+v", g.Decision)
+	}
+	again, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Checkpoint: update.Checkpoint})
+	t.ok(err)
+	if _, err := d.Compact(t.ctx); err != nil && !errors.Is(err, posthouse.ErrUnsupported) {
+		t.ok(err)
+	}
+	fork, err := d.Fork(t.ctx, again.Checkpoint.ID, &posthouse.ForkOptions{Thread: "copy"})
+	t.ok(err)
+	for _, h := range []*posthouse.Header{again.Checkpoint, &fork.Header} {
+		x, err := t.desk(posthouse.Options{}).Execution(t.ctx, h, "2/n")
+		t.ok(err)
+		if len(x.Steps) != 2 || len(x.Gates) != 1 || x.Gates[0].Decision == nil || x.Gates[0].Decision.By != "alice" {
+			t.Errorf("thread %s: %d steps, gates %+v on record; want 2 and the answered one", h.Thread, len(x.Steps), x.Gates)
+		}
 	}
 }
