@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/examples/internal/crash"
 	"github.com/posthouse/posthouse/examples/internal/llm"
@@ -38,7 +40,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	if store == nil {
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m)
 	}
 }
 

@@ -10,11 +10,15 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func broken(context.Context) (string, error) { return "", errUnreadable }
 func text(context.Context) (string, error)   { return "we rent you a lamp", nil }

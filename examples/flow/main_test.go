@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/examples/internal/crash"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -22,7 +24,7 @@ func later(d time.Duration) time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0
 func TestMain(m *testing.M) {
 	store, err := crash.Started(context.Background())
 	if store == nil && err == nil {
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m) // exits
 	}
 	if err == nil {
 		err = errors.Join(child(store, os.Args[1], os.Args[2]), store.Close())

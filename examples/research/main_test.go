@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/examples/internal/crash"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -37,7 +39,7 @@ func TestMain(m *testing.M) {
 	ctx := context.Background()
 	store, err := crash.Started(ctx)
 	if store == nil && err == nil {
-		os.Exit(m.Run())
+		goleak.VerifyTestMain(m) // exits
 	}
 	if err == nil {
 		out, failed := work(ctx, store, quiet(store.Note), os.Args[1:])

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"go.uber.org/goleak"
 )
 
 // binary is the built posthouse, made once by TestMain.
@@ -29,24 +31,31 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, retainer(dir)) // it ends only by an error
 		os.Exit(1)
 	}
-	os.Exit(build(m))
-}
-
-func build(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "posthouse-e2e-")
+	dir, err := build()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		os.Exit(1)
 	}
-	defer os.RemoveAll(dir)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(dir)
+		os.Exit(code)
+	}))
+}
+
+// build makes the binary in a directory of its own.
+func build() (dir string, err error) {
+	dir, err = os.MkdirTemp("", "posthouse-e2e-")
+	if err != nil {
+		return "", err
+	}
 	binary = filepath.Join(dir, "posthouse")
 	cmd := exec.Command("go", "build", "-o", binary, "../../cmd/posthouse")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building posthouse: %v\n%s", err, out)
-		return 1
+		os.RemoveAll(dir)
+		return "", fmt.Errorf("building posthouse: %w\n%s", err, out)
 	}
-	return m.Run()
+	return dir, nil
 }
 
 // A house is a data directory, and the server on it while one runs.
