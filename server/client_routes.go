@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 	"unicode"
 
 	"github.com/posthouse/posthouse"
@@ -29,6 +30,8 @@ type SessionInfo struct {
 	Checkpoint  posthouse.ID      `json:"checkpoint,omitempty" doc:"its newest checkpoint"`
 	Gate        posthouse.ID      `json:"gate,omitempty" doc:"the question it waits for"`
 	LastEventID string            `json:"lastEventId,omitempty" doc:"where its events go on"`
+	CreatedAt   time.Time         `json:"createdAt" doc:"when it began"`
+	LastSeen    time.Time         `json:"lastSeen" doc:"when it was last restored or saved"`
 }
 
 type sessionBody struct {
@@ -127,6 +130,7 @@ func (s *Server) sweepClients() {
 func (c *client) info(ctx context.Context) (*SessionInfo, error) {
 	i := &SessionInfo{
 		Token: c.token, New: c.new, Rooms: c.Rooms, Metadata: c.Metadata, Thread: c.Thread, Checkpoint: c.Checkpoint, Gate: c.Gate, LastEventID: c.Cursor,
+		CreatedAt: c.CreatedAt, LastSeen: c.LastSeen,
 	}
 	if c.Thread == "" {
 		return i, nil

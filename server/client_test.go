@@ -164,7 +164,7 @@ func TestSessionOfEvents(t *testing.T) {
 	f = h.listen(ask{method: "GET", path: "/api/events", header: []string{sessionHeader + ": " + i.Token}})
 	var back SessionInfo
 	check(t, json.Unmarshal([]byte(f.want("session").data), &back))
-	if back.New || back.LastEventID != seen.id {
+	if back.New || back.LastEventID != seen.id || !back.CreatedAt.Equal(i.CreatedAt) || back.CreatedAt.IsZero() || back.LastSeen.Before(i.LastSeen) {
 		t.Errorf("after %s the session is %+v", seen.id, back)
 	}
 	var e posthouse.Event
