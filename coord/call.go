@@ -113,16 +113,19 @@ func (r *run) answered(ctx context.Context, sent Event, step posthouse.Step, res
 	if step.Value, err = posthouse.Encode(nil, res); err != nil {
 		return r.answered(ctx, sent, step, Result{}, errors.New("the agent's answer is not valid: "+strings.ToValidUTF8(err.Error(), "\uFFFD")))
 	}
-	e := r.event(AgentCompleted, sent.ID)
-	e.Agent, e.Skill, e.By, e.ElapsedMS = sent.Agent, sent.Skill, sent.By, r.elapsed(sent.At)
 	outcome := OutcomeCompleted
 	if failed != nil {
-		outcome, e.Kind, e.Error, e.Args = OutcomeFailed, AgentFailed, res.Text, sent.Args
-	} else {
-		e.Text, e.Data = res.Text, res.Data
+		outcome = OutcomeFailed
 	}
 	if err := r.commitment(ctx, sent, outcome); err != nil {
 		return Result{}, err
+	}
+	e := r.event(AgentCompleted, sent.ID)
+	e.Agent, e.Skill, e.By, e.ElapsedMS = sent.Agent, sent.Skill, sent.By, r.elapsed(sent.At)
+	if failed != nil {
+		e.Kind, e.Error, e.Args = AgentFailed, res.Text, sent.Args
+	} else {
+		e.Text, e.Data = res.Text, res.Data
 	}
 	if err := r.emit(ctx, e, &completion{step: step, fail: failed != nil}); err != nil {
 		return Result{}, err

@@ -83,6 +83,9 @@ func TestEventsInOrderWithTheirCauses(t *testing.T) {
 			t.Errorf("%s follows from %q, want %s", kind, byKind[kind].Cause, cause)
 		}
 	}
+	if k, e := byKind[coord.CommitmentRecorded], byKind[coord.AgentCompleted]; e.At.Before(k.At) || e.ID <= k.ID {
+		t.Errorf("told first is %s of %s, then %s of %s", k.ID, k.At, e.ID, e.At)
+	}
 	if e := byKind[coord.CoordinationStarted]; e.Cause != "" || e.Text != "x" || e.By != "carol" {
 		t.Errorf("started %+v", e)
 	}
