@@ -244,7 +244,9 @@ func expired(g *Gate) *Decision {
 // tells of it.
 func (l *Ledger) decide(ctx context.Context, id ID, choose func(*appending, *Gate) (*Decision, error)) (*Gate, error) {
 	var vote *Decision
+	var coordination string
 	g, err := l.assign(ctx, id, func(a *appending, g *Gate) error {
+		coordination = a.t.info.coordination()
 		before := len(g.Votes)
 		d, err := choose(a, g)
 		if vote = nil; len(g.Votes) > before {
@@ -263,12 +265,12 @@ func (l *Ledger) decide(ctx context.Context, id ID, choose func(*appending, *Gat
 		return nil
 	})
 	if err == nil && vote != nil {
-		l.opt.Observer.voted(l.opt.Logger, g, vote)
+		l.opt.Observer.voted(l.opt.Logger, g, vote, coordination)
 	}
 	if err != nil || g.Decision == nil {
 		return g, err
 	}
-	l.opt.Observer.decided(l.opt.Logger, g)
+	l.opt.Observer.decided(l.opt.Logger, g, coordination)
 	if g.Decision.Verdict == Expire {
 		return g, &Error{
 			Code: CodeExpired, Decision: g.Decision,

@@ -30,7 +30,7 @@ type Observer struct {
 type ObserverEvent struct {
 	At           time.Time
 	Thread       string
-	Coordination string
+	Coordination string   // of the checkpoint, else of the thread when it happened; for Deleted only where a coordination was
 	ID           ID       // of the checkpoint; of the gate for Decided and Voted, of the signal for Signalled
 	Source       *Source  // for Forked
 	Header       *Header  // for Saved, Loaded and Forked
@@ -95,25 +95,25 @@ func (o *Observer) deleted(log *slog.Logger, e ObserverEvent) {
 	}
 }
 
-func (o *Observer) decided(log *slog.Logger, g *Gate) {
+func (o *Observer) decided(log *slog.Logger, g *Gate, coordination string) {
 	if o != nil {
-		call(log, "decided", o.Decided, ObserverEvent{At: g.Decision.At, Thread: g.Thread, ID: g.ID, Gate: g})
+		call(log, "decided", o.Decided, ObserverEvent{At: g.Decision.At, Thread: g.Thread, Coordination: coordination, ID: g.ID, Gate: g})
 	}
 }
 
-func (o *Observer) signalled(log *slog.Logger, s *Signal) {
+func (o *Observer) signalled(log *slog.Logger, s *Signal, coordination string) {
 	if o != nil {
 		own := *s
 		own.Value, own.Gates = slices.Clone(s.Value), slices.Clone(s.Gates)
-		call(log, "signalled", o.Signalled, ObserverEvent{At: s.At, Thread: s.Thread, ID: s.ID, Signal: &own})
+		call(log, "signalled", o.Signalled, ObserverEvent{At: s.At, Thread: s.Thread, Coordination: coordination, ID: s.ID, Signal: &own})
 	}
 }
 
-func (o *Observer) voted(log *slog.Logger, g *Gate, vote *Decision) {
+func (o *Observer) voted(log *slog.Logger, g *Gate, vote *Decision, coordination string) {
 	if o != nil {
 		left, v := *g, *vote
 		left.Votes = slices.Clone(g.Votes)
-		call(log, "voted", o.Voted, ObserverEvent{At: v.At, Thread: g.Thread, ID: g.ID, Gate: &left, Vote: &v})
+		call(log, "voted", o.Voted, ObserverEvent{At: v.At, Thread: g.Thread, Coordination: coordination, ID: g.ID, Gate: &left, Vote: &v})
 	}
 }
 
@@ -125,7 +125,7 @@ func (o *Observer) evicted(log *slog.Logger, h *Header, at time.Time) {
 
 func (o *Observer) released(log *slog.Logger, r *Release) {
 	if o != nil {
-		call(log, "released", o.Released, ObserverEvent{At: r.At, Thread: r.Thread, Release: r, Count: r.Checkpoints})
+		call(log, "released", o.Released, ObserverEvent{At: r.At, Thread: r.Thread, Coordination: r.coordination, Release: r, Count: r.Checkpoints})
 	}
 }
 

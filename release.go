@@ -52,6 +52,8 @@ type Release struct {
 	Seq  uint64    `json:"seq"`  // of the record that says so, the generation's last entry
 	Hash Hash      `json:"hash"` // of that entry
 	At   time.Time `json:"at"`
+
+	coordination string // of its newest checkpoint, for observers
 }
 
 // Release closes a thread's current generation as a version, whose number is
@@ -96,7 +98,9 @@ func (a *appending) release(o *ReleaseOptions) (*Release, error) {
 		Version: max(info.Generation, 1), First: max(info.First, 1), Base: info.Link, Tags: slices.Clone(o.Tags),
 		By: o.By, Reason: o.Reason, Failed: o.Failed, Fence: info.Lease.Fence, Checkpoints: info.Checkpoints, Heads: slices.Clone(info.Branches),
 	}
+	coordination := info.coordination()
 	if n := a.next; n != nil {
+		coordination = n.Coordination
 		m.Heads = slices.DeleteFunc(m.Heads, func(b BranchHead) bool { return b.Branch == n.Branch })
 		at := len(m.Heads)
 		if n.Branch == MainBranch {
@@ -121,7 +125,7 @@ func (a *appending) release(o *ReleaseOptions) (*Release, error) {
 	a.withdraw()
 	a.add(Record{Kind: RecordRelease, Release: &m}, nil)
 	a.sign = true
-	return &Release{Thread: a.t.name, ReleaseInfo: m, Seq: a.seq, At: time.UnixMilli(a.at.UnixMilli()).UTC()}, nil
+	return &Release{Thread: a.t.name, ReleaseInfo: m, Seq: a.seq, At: time.UnixMilli(a.at.UnixMilli()).UTC(), coordination: coordination}, nil
 }
 
 // withdraw cancels the gates that a release leaves behind and that the entry

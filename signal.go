@@ -67,9 +67,10 @@ func (l *Ledger) Signal(ctx context.Context, thread string, s Signal) (*Signal, 
 	if err != nil {
 		return nil, err
 	}
-	l.opt.Observer.signalled(l.opt.Logger, &s)
+	coordination := t.info.coordination()
+	l.opt.Observer.signalled(l.opt.Logger, &s, coordination)
 	for _, g := range answered {
-		l.opt.Observer.decided(l.opt.Logger, g)
+		l.opt.Observer.decided(l.opt.Logger, g, coordination)
 	}
 	return &s, nil
 }

@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -57,6 +58,10 @@ type Lease struct {
 	Run   string `json:"run,omitempty"`
 	Held  bool   `json:"held"`
 }
+
+// coordination names what the thread's newest checkpoint belongs to: itself
+// unless it says otherwise.
+func (t *ThreadInfo) coordination() string { return cmp.Or(t.Coordination, t.Thread) }
 
 // Branch returns the head of a branch.
 func (t *ThreadInfo) Branch(name string) (BranchHead, bool) { return headOf(t.Branches, name) }

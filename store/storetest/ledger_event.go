@@ -14,6 +14,7 @@ import (
 func ledgerEventCases() []Case {
 	return []Case{
 		{Name: "ledger/one event for each operation", Rule: "save, load, fork, delete, decide, vote, signal: exactly one event each, the same on every store; lists none (X6).", Run: ledgerOneEvent},
+		{Name: "ledger/events name their coordination", Rule: "Each event of a thread says the coordination of its checkpoint, or of the thread's newest: also decisions, votes, signals, releases and copies.", Run: ledgerEventCoordination},
 		{Name: "ledger/a panicking observer harms nothing", Rule: "It is logged and swallowed; the operation succeeds.", Run: ledgerPanickingObserver},
 		{Name: "ledger/watch tells everything in order", Rule: "Watch yields each record, per thread in the log's order, and goes on behind a cursor.", Run: ledgerWatches},
 		{Name: "ledger/watch polls a store that cannot tell", Rule: "Over a store that is no Watcher, Watch misses nothing and repeats nothing, per thread in the log's order, from the start, from a cursor in another Ledger and from now; a thread deleted and begun anew is seen from its beginning, other cursors are ErrInvalid.", Run: ledgerPolls},
@@ -92,6 +93,50 @@ func ledgerOneEvent(t *T) {
 	_, err = d.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{ID: "x"}, State: state("2")}, &posthouse.SaveOptions{Replace: true})
 	t.ok(err)
 	want("saved")
+}
+
+func ledgerEventCoordination(t *T) {
+	got := map[string]string{}
+	note := func(kind string) func(posthouse.ObserverEvent) {
+		return func(e posthouse.ObserverEvent) { got[kind] = e.Coordination }
+	}
+	d := t.desk(posthouse.Options{Observer: &posthouse.Observer{
+		Saved: note("saved"), Decided: note("decided"), Voted: note("voted"), Signalled: note("signalled"),
+		Forked: note("forked"), Released: note("released"), Copied: note("copied"),
+	}})
+	c, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Coordination: "desk",
+	}, Gates: []posthouse.Gate{{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}}})
+	t.ok(err)
+	for _, by := range []string{"alice", "bob"} {
+		_, err = d.Decide(t.ctx, c.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: by})
+		t.ok(err)
+	}
+	d.send("t", "go", "1")
+	_, err = d.Fork(t.ctx, c.Checkpoint.ID, nil)
+	t.ok(err)
+	_, err = d.CopyThread(t.ctx, "t", "copy", nil)
+	t.ok(err)
+	_, err = d.Release(t.ctx, "t", nil)
+	t.ok(err)
+	for _, kind := range []string{"saved", "decided", "voted", "signalled", "forked", "copied", "released"} {
+		if got[kind] != "desk" {
+			t.Errorf("%s says the coordination %q, want desk", kind, got[kind])
+		}
+	}
+	_, err = d.Commit(t.ctx, &posthouse.Draft{
+		Thread: "u", Checkpoint: &posthouse.Change{Status: posthouse.StatusDone, Coordination: "other"}, Release: &posthouse.ReleaseOptions{},
+	})
+	t.ok(err)
+	if got["released"] != "other" {
+		t.Errorf("released with its first checkpoint it says %q, want other", got["released"])
+	}
+	d.root("u", "", "0")
+	_, err = d.Release(t.ctx, "u", nil)
+	t.ok(err)
+	if got["released"] != "u" {
+		t.Errorf("without a coordination of its own it says %q, want the thread's name", got["released"])
+	}
 }
 
 func ledgerPanickingObserver(t *T) {
