@@ -2,7 +2,9 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -190,26 +192,28 @@ func words(line string) (all []string) {
 	return all
 }
 
-// TestLinks looks up each file that a page of the documentation points to.
+// TestLinks looks up each file that a page of the documentation points to,
+// wherever in the repository the page is.
 func TestLinks(t *testing.T) {
-	pages, err := filepath.Glob("../../*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	more, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	link := regexp.MustCompile(`\]\(([\w./-]+\.(?:md|go)|LICENSE)(#[^)]*)?\)`)
-	for _, page := range append(pages, more...) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
+	pages := 0
+	err := filepath.WalkDir("../..", func(page string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && d.Name() == ".git" {
+			return cmp.Or(err, fs.SkipDir)
 		}
+		if filepath.Ext(page) != ".md" {
+			return nil
+		}
+		pages++
+		text, err := os.ReadFile(page)
 		for _, m := range link.FindAllSubmatch(text, -1) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(page), string(m[1]))); err != nil {
-				t.Errorf("%s points to %s, which is not there", filepath.Base(page), m[1])
+				t.Errorf("%s points to %s, which is not there", page, m[1])
 			}
 		}
+		return err
+	})
+	if err != nil || pages < 20 {
+		t.Fatalf("%d pages, %v", pages, err)
 	}
 }
