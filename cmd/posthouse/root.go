@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -59,7 +61,10 @@ else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 f
 		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return a.fromEnvironment(cmd.Flags())
+			if err := a.fromEnvironment(cmd.Flags()); err != nil {
+				return err
+			}
+			return flagsAreText(cmd.Flags())
 		},
 	}
 	pf := cmd.PersistentFlags()
@@ -215,6 +220,26 @@ func (a *app) fromEnvironment(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
+// pathFlags name files, whose names are whatever bytes the system has.
+var pathFlags = []string{"data-dir", "dir", "key", "keys", "out", "store", "tls-cert", "tls-key", "token-file", "witness"}
+
+// flagsAreText refuses what JSON would carry to the server as something else.
+func flagsAreText(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		if err == nil && !slices.Contains(pathFlags, f.Name) {
+			err = isText(f.Name, f.Value.String())
+		}
+	})
+	return err
+}
+
+func isText[T ~string | ~[]byte](field string, v T) error {
+	if utf8.ValidString(string(v)) {
+		return nil
+	}
+	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: "is not UTF-8", Hint: "convert it first, as with iconv"}
+}
+
 func envName(flag string) string {
 	return "POSTHOUSE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
@@ -257,8 +282,16 @@ func (a *app) token() (string, error) {
 }
 
 // readArg returns a value given on the command line: as it is, from standard
-// input for "-", from a file for "@path".
+// input for "-", from a file for "@path". It is text.
 func (a *app) readArg(v string) ([]byte, error) {
+	data, err := a.readBytes(v)
+	if err == nil {
+		err = isText("value", data)
+	}
+	return data, err
+}
+
+func (a *app) readBytes(v string) ([]byte, error) {
 	switch {
 	case v == "-":
 		return readAll(a.In)
