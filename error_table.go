@@ -30,7 +30,7 @@ var errorTable = map[Code]struct{ status, exit int }{
 // The exit codes of the command line.
 const (
 	ExitOK          = 0
-	ExitFailure     = 1 // anything without a code of its own
+	ExitFailure     = 1 // the work that was followed failed; or anything without a code of its own
 	ExitUsage       = 2 // the command line or the input is wrong
 	ExitNotFound    = 3
 	ExitConflict    = 4 // something else won: exists, conflict, fenced, busy, decided, ambiguous, cancelled

@@ -49,7 +49,7 @@ GATE is a gate's id, or that of a checkpoint that waits at one gate, or that of
 an approval (apr_...) that a tool waits for on its caller's connection. The
 decision is on record before anything it sets off, and there is one: who comes
 second gets exit code 4 and the first decision. The command then waits for the
-work that follows and prints the checkpoint it led to.`,
+work that follows and prints the checkpoint it led to; exit code 1 if that failed.`,
 		Example: example,
 		Args:    args(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.decide(cmd.Context(), args[0], &d) },
@@ -188,7 +188,10 @@ func (a *app) follow(f *followed) error {
 		a.Line("%s", tree.Vote(f.Vote))
 		a.Line("it is on record; approvals missing: %d", f.Missing)
 	case a.JSON:
-		return a.Encode(&f.Checkpoint)
+		if err := a.Encode(&f.Checkpoint); err != nil {
+			return err
+		}
+		return failed(f.Status)
 	case f.Look != "":
 		if f.Decision != nil {
 			a.Line("%s", tree.Decision(f.Decision))
@@ -198,5 +201,13 @@ func (a *app) follow(f *followed) error {
 		a.showCheckpoint(&f.Checkpoint)
 	}
 	a.next("posthouse log %s", f.Thread)
+	return failed(f.Status)
+}
+
+// failed ends the command with exit code 1 if the work it followed failed.
+func failed(s posthouse.Status) error {
+	if s == posthouse.StatusFailed {
+		return &exitError{posthouse.ExitFailure}
+	}
 	return nil
 }

@@ -20,7 +20,8 @@ func (a *app) resumeCmd() *cobra.Command {
 		Long: `Make a branch that was interrupted or failed go on.
 
 Give a thread (its branch main unless --branch names another), the checkpoint at
-the head of a branch, or a gate that it asked. Recorded steps are not run again.`,
+the head of a branch, or a gate that it asked. Recorded steps are not run again.
+Exit code 1 if it fails again.`,
 		Example: `  posthouse resume 019a...
   posthouse resume order-1234 --branch what-if`,
 		Args: args(1),

@@ -22,7 +22,8 @@ func (a *app) sendCmd() *cobra.Command {
 		Long: `Send a request to an agent and follow it until it waits or ends.
 
 MESSAGE is text; - reads it from standard input, @FILE from a file. What the
-agent says is printed as it comes. The work goes on if this command is stopped.`,
+agent says is printed as it comes. The work goes on if this command is stopped.
+Exit code 1 if it failed.`,
 		Example: `  posthouse send dispatch "please refund order 1234"
   posthouse send dispatch @request.txt --thread order-1234`,
 		Args: args(2),
@@ -43,7 +44,14 @@ agent says is printed as it comes. The work goes on if this command is stopped.`
 			if err != nil {
 				return err
 			}
-			return a.showReply(reply)
+			if err := a.showReply(reply); err != nil || reply.Checkpoint == "" || reply.Gate != "" {
+				return err
+			}
+			var led server.Checkpoint
+			if err := c.Get(cmd.Context(), "/api/checkpoints"+rest.Path(string(reply.Checkpoint)), nil, &led); err != nil {
+				return err
+			}
+			return failed(led.Status)
 		},
 	}
 	cmd.Flags().StringVar(&thread, "thread", "", "work on this thread (default: a new one)")
