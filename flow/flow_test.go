@@ -368,3 +368,20 @@ func TestWaitBehindASurvivedFailure(t *testing.T) {
 	}
 	w.want("[a]")
 }
+
+// What a run is labelled by finds its input.
+func TestLabelsFindTheInput(t *testing.T) {
+	w := newWorld(t)
+	a := app(w, order(w), nil)
+	res := must(a.Run(t.Context(), "t", "book", flow.RunOptions{Labels: map[string]string{"customer": "7"}}))(t)
+	found := 0
+	for h, err := range w.ledger().List(t.Context(), posthouse.Query{Label: "customer", LabelValue: "7"}) {
+		if err != nil || h.Kind != posthouse.KindInput || h.Thread != res.Thread {
+			t.Fatalf("%+v, %v", h, err)
+		}
+		found++
+	}
+	if found != 1 {
+		t.Fatal(found)
+	}
+}

@@ -15,6 +15,8 @@ type RunOptions struct {
 	Run          string // Run: an id of the caller's for this execution, at most 200 bytes, that makes the call idempotent; default a new id
 	By           string // who does this, for the checkpoint of Run and Replay: on whose behalf the run acts, also when it is resumed; Resume: for this call, default whoever sent the input
 	Coordination string // Run: a label that groups threads, kept; default the thread's own id
+
+	Labels map[string]string // Run: of the input's checkpoint, to find and to keep it by; at most 16, keys and values at most 200 bytes
 }
 
 // Run gives the thread an input and executes the function until it is done or

@@ -39,7 +39,7 @@ func (r *run[In, Out]) start(ctx context.Context, in In) (*Result[Out], error) {
 		r.previous, program = c.State[partOutput], c.Program
 	}
 	c := r.change(posthouse.KindInput, posthouse.StatusRunning, "")
-	c.By, c.Coordination = r.opt.By, r.opt.Coordination
+	c.By, c.Coordination, c.Labels = r.opt.By, r.opt.Coordination, r.opt.Labels
 	if c.Program, err = engine.SentBy(cmp.Or(r.opt.By, engine.Principal(ctx)), program); err != nil {
 		return nil, err
 	}
