@@ -197,6 +197,18 @@ func (l *Ledger) List(ctx context.Context, q Query) iter.Seq2[*Header, error] {
 	}
 }
 
+// Count returns how many checkpoints [Ledger.List] would yield, reading their
+// headers alone: it takes as long as listing them.
+func (l *Ledger) Count(ctx context.Context, q Query) (n int, err error) {
+	for _, err := range l.List(ctx, q) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
 // within narrows a query for a thread to the entries of the generation it asks
 // for, so that a store need not pass over the others. [ErrNotFound] if there is
 // no such generation.

@@ -25,8 +25,9 @@ type Retention struct {
 	KeepVersions int           // the newest so many versions of each thread stay
 	KeepTags     []string      // versions with one of these tags stay
 
-	Prefix string // only threads whose names start so
-	Graph  string // only threads of this program
+	Prefix       string // only threads whose names start so
+	Graph        string // only threads of this program
+	Coordination string // only threads of this coordination: their newest checkpoint belongs to it
 }
 
 func (r *Retention) validate() error {
@@ -109,6 +110,9 @@ func (l *Ledger) Retain(ctx context.Context, r Retention, o *RetainOptions) (*Re
 	for info, err := range l.store.Threads(ctx, ThreadQuery{Prefix: r.Prefix, Graph: r.Graph}) {
 		if err != nil {
 			return &p.done, errors.Join(failed, err)
+		}
+		if r.Coordination != "" && info.coordination() != r.Coordination {
+			continue
 		}
 		err := p.thread(ctx, info)
 		if err == nil && p.Released > 0 && info.Releases > 0 && info.Hold.Seq == 0 {

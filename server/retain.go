@@ -57,6 +57,7 @@ type retainBody struct {
 	DropSources  bool              `json:"dropSources,omitempty" doc:"what a fork was made from goes, too"`
 	Prefix       string            `json:"prefix,omitempty" doc:"only threads whose names start so"`
 	Graph        string            `json:"graph,omitempty" doc:"only threads of this program"`
+	Coordination string            `json:"coordination,omitempty" doc:"only threads whose newest checkpoint belongs to this coordination"`
 }
 
 func retainRoutes() []*route {
@@ -84,7 +85,7 @@ func (s *Server) retain(w http.ResponseWriter, r *request) error {
 	done, err := s.ledger.Retain(ctx, posthouse.Retention{
 		MaxAge: time.Duration(b.MaxAge), MaxPerThread: b.MaxPerThread, Released: time.Duration(b.Released),
 		KeepLast: b.KeepLast, KeepBranches: b.KeepBranches, KeepLabels: b.KeepLabels, DropSources: b.DropSources,
-		KeepVersions: b.KeepVersions, KeepTags: b.KeepTags, Prefix: b.Prefix, Graph: b.Graph,
+		KeepVersions: b.KeepVersions, KeepTags: b.KeepTags, Prefix: b.Prefix, Graph: b.Graph, Coordination: b.Coordination,
 	}, &posthouse.RetainOptions{DryRun: dry, By: r.actor.Name})
 	switch {
 	case err == nil:

@@ -25,10 +25,14 @@ func TestRetain(t *testing.T) {
 	}
 	const policy = `{"maxPerThread":2,"prefix":"t"}`
 	h.send(ask{method: "POST", path: "/api/retain", body: policy, as: Approver}).refused(posthouse.CodeForbidden)
-	var dry, done posthouse.Retained
+	var dry, other, done posthouse.Retained
 	h.post("/api/retain?dryRun=true", policy).want(http.StatusOK).into(&dry)
 	if !dry.DryRun || dry.Checkpoints != 3 || dry.Changed != 1 || dry.Bytes == 0 || count() != 5 {
 		t.Errorf("a dry run: %+v, %d are left", dry, count())
+	}
+	h.post("/api/retain?dryRun=true", `{"maxPerThread":2,"coordination":"other"}`).want(http.StatusOK).into(&other)
+	if other.Threads != 0 {
+		t.Errorf("a dry run for another coordination: %+v", other)
 	}
 	h.post("/api/retain", `{"maxAge":"2w"}`).want(http.StatusOK).into(&done)
 	if done.Checkpoints != 0 || count() != 5 {

@@ -107,6 +107,7 @@ posthouse serve --retain-max-age. Run posthouse compact to give the space back.`
 	r.flags(cmd.Flags(), "")
 	cmd.Flags().StringVar(&r.Prefix, "prefix", "", "only threads whose names start so")
 	cmd.Flags().StringVar(&r.Graph, "graph", "", "only threads of this program")
+	cmd.Flags().StringVar(&r.Coordination, "coordination", "", "only threads of this coordination")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would go, and remove nothing")
 	return cmd
 }

@@ -10,7 +10,7 @@ import (
 
 func ledgerListCases() []Case {
 	return []Case{
-		{Name: "ledger/lists filter and order", Rule: "Filters are joined by and; ascending by creation unless Descending; since and until are inclusive.", Run: ledgerFilters},
+		{Name: "ledger/lists filter and order", Rule: "Filters are joined by and, also for Count; ascending by creation unless Descending; since and until are inclusive.", Run: ledgerFilters},
 		{Name: "ledger/the cursor goes on behind the last one seen", Rule: "Paging by Header.Cursor visits each checkpoint once, in both orders, within a thread and across.", Run: ledgerPages},
 		{Name: "ledger/checkpoints of one millisecond keep their order", Rule: "10,000 checkpoints made while the clock stands still are listed as they were made (X8, A10).", Run: ledgerOneMillisecond},
 		{Name: "ledger/latest by thread, branch, coordination and node", Rule: "Latest follows heads, not clocks; a node's latest is its own newest.", Run: ledgerLatest},
@@ -30,6 +30,15 @@ func ledgerFilters(t *T) {
 	at := func(i int) posthouse.Millis {
 		return posthouse.Millis(d.clock.Now().Add(time.Duration(i-6) * time.Second).UnixMilli())
 	}
+	for want, q := range map[int]posthouse.Query{
+		0: {Coordination: "nobody"}, 1: {Thread: "t4"}, 2: {Agent: "a"}, 3: {Coordination: "odd"}, 4: {Limit: 4}, 6: {},
+	} {
+		if n, err := d.Count(t.ctx, q); err != nil || n != want {
+			t.Errorf("Count(%+v) = %d, %v, want %d", q, n, err, want)
+		}
+	}
+	_, err := d.Count(t.ctx, posthouse.Query{After: "no cursor"})
+	d.wantErr(err, posthouse.ErrInvalid)
 	d.wantStates(posthouse.Query{}, "0", "1", "2", "3", "4", "5")
 	d.wantStates(posthouse.Query{Descending: true, Limit: 2}, "5", "4")
 	d.wantStates(posthouse.Query{Limit: 2}, "0", "1")

@@ -11,6 +11,28 @@ import (
 func ledgerRetainCases() []Case {
 	return []Case{
 		{Name: "ledger/retention takes what its dry run said", Rule: "A dry run changes nothing and says exactly the checkpoints, versions, bodies and bytes that the run then takes; nothing is left for a second one, and what stays reads as before.", Run: ledgerRetains},
+		{Name: "ledger/retention by coordination", Rule: "A policy for a coordination, also in a dry run, looks at the threads whose newest checkpoint belongs to it and at no other.", Run: func(t *T) {
+			d := t.desk(posthouse.Options{})
+			for thread, coordination := range map[string]string{"a": "desk", "b": "desk", "c": "other", "desk": "", "d": ""} {
+				c := posthouse.Root(coordination, state("0"))
+				c.Thread = thread
+				c = d.save(c)
+				d.derive(c, "1")
+			}
+			policy := posthouse.Retention{MaxPerThread: 1, Coordination: "desk"}
+			for _, dry := range []bool{true, false} {
+				done, err := d.Retain(t.ctx, policy, &posthouse.RetainOptions{DryRun: dry})
+				t.ok(err)
+				if done.Threads != 3 || done.Changed != 3 || done.Checkpoints != 3 {
+					t.Errorf("dry run %t: %+v, want one checkpoint of each of 3 threads", dry, done)
+				}
+			}
+			for thread, want := range map[string]int{"a": 1, "b": 1, "desk": 1, "c": 2, "d": 2} {
+				if n := len(d.states(posthouse.Query{Thread: thread})); n != want {
+					t.Errorf("thread %q has %d checkpoints left, want %d", thread, n, want)
+				}
+			}
+		}},
 		{Name: "ledger/a held thread loses nothing", Rule: "Under legal hold no delete and no policy takes anything, also from released versions; once it is lifted they do.", Run: func(t *T) {
 			now := t.Builder.Now()
 			d := t.desk(posthouse.Options{Now: func() time.Time { return now }})
