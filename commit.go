@@ -164,7 +164,7 @@ func (a *appending) steps(d *Draft) error {
 func tooLarge(field string, have, limit int) *Error {
 	return &Error{
 		Code: CodeTooLarge, Field: field, Message: "has " + itoa(have) + " bytes; the limit is " + itoa(limit),
-		Hint: "keep large values elsewhere and store a reference, or raise Options.MaxState",
+		Hint: "keep large values elsewhere and store a reference, or raise Options.MaxState (posthouse serve --max-state)",
 	}
 }
 

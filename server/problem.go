@@ -88,6 +88,7 @@ func clientError(err error) *posthouse.Error {
 	case errors.As(err, &big):
 		return &posthouse.Error{
 			Code: posthouse.CodeTooLarge, Field: "body", Message: fmt.Sprintf("is over the limit of %d bytes", big.Limit),
+			Hint: "send less, or a reference; posthouse serve --max-state raises what a state may have",
 		}
 	case errors.As(err, &e):
 		return e

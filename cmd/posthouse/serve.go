@@ -31,6 +31,7 @@ type serving struct {
 	keys      string // file
 	retain    retention
 	every     span // how often
+	maxState  byteSize
 
 	sample bool // dev: with the bundled workflow
 }
@@ -73,6 +74,8 @@ func (a *app) serveFlags(cmd *cobra.Command, s *serving) {
 	s.retain.flags(f, "retain-")
 	s.every = span(time.Hour)
 	f.Var(&s.every, "retain-every", "how often the retention flags are applied")
+	s.maxState = posthouse.DefaultMaxState
+	f.Var(&s.maxState, "max-state", "most that one state, step result or value may have, as in 16MiB; of more, store a reference")
 	f.StringVar(&s.logLevel, "log-level", "warn", "debug, info, warn or error; goes to standard error")
 }
 
@@ -144,7 +147,7 @@ func (a *app) open(ctx context.Context, s *serving) (_ *running, err error) {
 	if r.store, _, err = a.openStore(ctx, url, false); err != nil {
 		return nil, err
 	}
-	o := posthouse.Options{Signer: key, Validate: gate.Validator(), Logger: r.log}
+	o := posthouse.Options{Signer: key, Validate: gate.Validator(), Logger: r.log, MaxState: int(s.maxState)}
 	if o.Cipher, r.rotating, err = a.cipher(ctx, r.store, dir, s); err != nil {
 		return nil, err
 	}
@@ -157,6 +160,7 @@ func (a *app) open(ctx context.Context, s *serving) (_ *running, err error) {
 // assemble puts the programs, what keeps them moving and the server together.
 func (r *running) assemble(s *serving, tokens *server.Tokens) (err error) {
 	o := server.Options{Ledger: r.ledger, Tokens: tokens, Logger: r.log, AllowedHosts: s.hosts, Version: readVersion().Version}
+	o.Limits.State = s.maxState.body()
 	if policy := s.retain.policy(); s.retain.set() {
 		r.retain = func(ctx context.Context) error { return r.ledger.RetainEvery(ctx, policy, time.Duration(s.every)) }
 	}
