@@ -151,15 +151,26 @@ func (a *app) confirmDecision(ctx context.Context, c *rest.Client, path, id stri
 	if d.yes || !a.Interactive {
 		return true, nil
 	}
-	about := id
-	if path == "/api/gates" {
-		var g posthouse.Gate
-		if err := c.Get(ctx, path+rest.Path(id), nil, &g); err != nil {
+	gates := []posthouse.ID{posthouse.ID(id)}
+	if path == "/api/checkpoints" {
+		var cp server.Checkpoint
+		if err := c.Get(ctx, path+rest.Path(id), nil, &cp); err != nil {
 			return false, err
 		}
-		if g.Decision == nil { // else the server tells who was first
-			about = question(&g)
+		gates = cp.Gates
+	}
+	about, open := id, 0
+	for _, id := range gates {
+		var g posthouse.Gate
+		if err := c.Get(ctx, "/api/gates"+rest.Path(string(id)), nil, &g); err != nil {
+			return false, err
 		}
+		if g.Decision == nil && g.AsksPeople() {
+			about, open = question(&g), open+1
+		}
+	}
+	if open != 1 {
+		about = id // the server tells who was first, or that there are several
 	}
 	ok, err := a.Confirm(false, "%s %s?", d.verb, about)
 	if err == nil && !ok {

@@ -54,13 +54,29 @@ func TestServeEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var reply struct{ Gate string }
+	var reply struct{ Gate, Checkpoint string }
 	if err := json.NewDecoder(resp.Body).Decode(&reply); err != nil || reply.Gate == "" {
 		t.Errorf("the reply: %+v, %v", reply, err)
 	}
 	resp.Body.Close()
+	asksAtATerminal(t, r, a.dataDir, reply.Gate, reply.Checkpoint)
 	cancel()
 	if err := <-done; err != nil {
 		t.Errorf("asked to end, it failed: %v", err)
+	}
+}
+
+// asksAtATerminal decides by gate and by checkpoint as a person who then says
+// no: the question is shown either way.
+func asksAtATerminal(t *testing.T, r *running, dir string, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		var out bytes.Buffer
+		a := &app{env: func(string) string { return "" }}
+		a.Term = term.Term{In: strings.NewReader("n\n"), Out: &out, Err: &out, Interactive: true}
+		code := a.run(t.Context(), []string{"approve", id, "--server", r.url, "--data-dir", dir})
+		if said := out.String(); code != 0 || !strings.Contains(said, "approve refund: Carry out: please refund order 1") || !strings.Contains(said, "nothing was decided") {
+			t.Errorf("approve %s: exit code %d, %q", id, code, said)
+		}
 	}
 }
