@@ -29,6 +29,8 @@ type RunOptions struct {
 	labels map[string]string // in place of Labels, of the thread of a subgraph
 	path   string            // of a subgraph in a thread of its own: where in the graph whose stream it tells
 
+	bounded bool // of a subgraph: a node around it has a time limit
+
 	Subgraphs bool // a stream tells what happens inside subgraphs, too; else what they emit counts as the node's that calls them
 }
 

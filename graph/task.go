@@ -177,24 +177,32 @@ func (r *run[S]) attempt(ctx context.Context, t *task[S], o *outcome[S], past pa
 			Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: t.node.name, Err: past.failed,
 		}
 		ctx = exec.Scope(ctx, recordFailed, 0)
-		err = engine.Guard(func() (err error) { cmd, err = t.node.onError(ctx, s, cause); return err })
-		return cmd, err
-	}
-	limited := t.node.opt.Timeout > 0 || t.node.opt.IdleTimeout > 0
-	if t.node.sub != nil {
-		if !limited {
-			return t.node.sub.call(ctx, r, o)
+		handle := func(ctx context.Context) (cmd Command, err error) {
+			err = engine.Guard(func() (err error) { cmd, err = t.node.onError(ctx, s, cause); return err })
+			return cmd, err
 		}
-		return r.limited(ctx, o, func(ctx context.Context) (Command, error) { return t.node.sub.call(ctx, r, o) })
+		if r.opt.bounded {
+			return r.limited(ctx, o, limits{}, handle)
+		}
+		return handle(ctx)
 	}
 	sent := noInput
 	if t.input != nil {
 		sent = r.app.received(&t.target)
 	}
-	if !limited {
+	if !r.bounds(t.node) {
+		if t.node.sub != nil {
+			return t.node.sub.call(ctx, r, o)
+		}
 		return t.node.call(ctx, s, sent)
 	}
-	return r.limited(ctx, o, func(ctx context.Context) (Command, error) { return t.node.call(ctx, s, sent) })
+	l := limits{t.node.opt.Timeout, t.node.opt.IdleTimeout, t.node.sub != nil}
+	return r.limited(ctx, o, l, func(ctx context.Context) (Command, error) {
+		if t.node.sub != nil {
+			return t.node.sub.call(ctx, r, o)
+		}
+		return t.node.call(ctx, s, sent)
+	})
 }
 
 // leads checks a command to the graph around a subgraph.

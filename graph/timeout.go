@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -20,13 +21,25 @@ func Heartbeat(ctx context.Context) {
 // grace is how long a node whose time is up may take to heed its context.
 const grace = time.Second
 
-// limited runs a node within its time limits. One that does not heed its
-// context is given up: what it still does has no effect on the run.
-func (r *run[S]) limited(ctx context.Context, o *outcome[S], run func(context.Context) (Command, error)) (Command, error) {
-	t := o.task
+// limits are those of an attempt.
+type limits struct {
+	timeout, idleTimeout time.Duration // 0: none
+	sub                  bool          // it is a subgraph's, which is not given up as a whole
+}
+
+// bounds reports whether a node may have to be given up: for its own limits or
+// those of a node around its graph.
+func (r *run[S]) bounds(n *node[S]) bool {
+	return r.opt.bounded || n.opt.Timeout > 0 || n.opt.IdleTimeout > 0
+}
+
+// limited runs a node within its time limits, and those of subgraphs around it.
+// One that does not heed its context is given up: what it still does has no
+// effect on the run.
+func (r *run[S]) limited(ctx context.Context, o *outcome[S], l limits, run func(context.Context) (Command, error)) (Command, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := watchdog{opt: &t.node.opt, name: t.node.name, cancel: cancel}
+	w := watchdog{limits: l, name: o.task.node.name, cancel: cancel}
 	w.start()
 	defer w.stop()
 	o.exec.Active(w.beat)
@@ -46,8 +59,11 @@ func (r *run[S]) limited(ctx context.Context, o *outcome[S], run func(context.Co
 		return e.cmd, w.cause(e.err)
 	case <-ctx.Done():
 	}
-	if t.node.sub != nil { // its nodes are given up one by one, if they have limits
+	if l.sub { // its nodes are given up one by one
 		e := <-ended
+		if e.err == nil && w.expired() != nil { // the last of them did not heed its context, but ended
+			o.program, e.err = nil, context.Cause(ctx)
+		}
 		return e.cmd, w.cause(e.err)
 	}
 	late := time.NewTimer(grace)
@@ -61,12 +77,17 @@ func (r *run[S]) limited(ctx context.Context, o *outcome[S], run func(context.Co
 		e.Abandoned = true
 		return Command{}, e
 	}
-	return Command{}, context.Cause(ctx)
+	return Command{}, givenUp{context.Cause(ctx)}
 }
+
+// A givenUp is why the context ended of a node that did not heed it.
+type givenUp struct{ error }
+
+func (e givenUp) Unwrap() error { return e.error }
 
 // A watchdog ends a node's context when its time is up.
 type watchdog struct {
-	opt    *NodeOptions
+	limits
 	name   string
 	cancel context.CancelCauseFunc
 
@@ -76,10 +97,10 @@ type watchdog struct {
 }
 
 func (w *watchdog) start() {
-	if d := w.opt.Timeout; d > 0 {
+	if d := w.timeout; d > 0 {
 		w.whole = time.AfterFunc(d, func() { w.fire(&TimeoutError{Node: w.name, After: d}) })
 	}
-	if d := w.opt.IdleTimeout; d > 0 {
+	if d := w.idleTimeout; d > 0 {
 		w.idle = time.AfterFunc(d, func() { w.fire(&TimeoutError{Node: w.name, After: d, Idle: true}) })
 	}
 }
@@ -95,7 +116,7 @@ func (w *watchdog) fire(e *TimeoutError) {
 
 func (w *watchdog) beat() {
 	if w.idle != nil {
-		w.idle.Reset(w.opt.IdleTimeout)
+		w.idle.Reset(w.idleTimeout)
 	}
 }
 
@@ -121,6 +142,7 @@ func (w *watchdog) expired() *TimeoutError {
 // the timeout's.
 func (w *watchdog) cause(err error) error {
 	if e := w.expired(); e != nil && err != nil {
+		e.Abandoned = errors.As(err, new(givenUp))
 		return e
 	}
 	return err
