@@ -2,11 +2,13 @@ package flow_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // A fork behind a step keeps the steps up to it and does the rest anew; the
@@ -70,6 +72,25 @@ func TestForkWithAnotherInput(t *testing.T) {
 	w.want("[charge ship]")
 	if s := must(a.Result(ctx, "t"))(t); s.Status != posthouse.StatusWaiting {
 		t.Fatal("the source went on")
+	}
+}
+
+// A change that panics is the fork's error, and nothing of it is on record.
+func TestPanicInAForksChangeIsAnError(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	a := app(w, order(w), nil)
+	res := must(a.Run(ctx, "t", "book"))(t)
+	defer func() {
+		if v := recover(); v != nil {
+			t.Errorf("it reached the caller: %v", v)
+		}
+	}()
+	var e *engine.PanicError
+	if _, err := a.Fork(ctx, res.Checkpoint, func(*string) { panic("boom") }); !errors.As(err, &e) {
+		t.Fatal(err)
+	}
+	if info := must(w.ledger().Thread(ctx, "t"))(t); len(info.Branches) != 1 {
+		t.Fatalf("%+v", info.Branches)
 	}
 }
 

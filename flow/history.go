@@ -168,7 +168,9 @@ func (a *App[In, Out]) Fork(ctx context.Context, checkpoint posthouse.ID, change
 		if err != nil {
 			return nil, err
 		}
-		change(&s.Input)
+		if err := engine.Guard(func() error { change(&s.Input); return nil }); err != nil {
+			return nil, err
+		}
 		v, err := posthouse.Encode(a.codec, s.Input)
 		if err != nil {
 			return nil, err

@@ -77,8 +77,8 @@ func (a *App[S]) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []
 	}
 	if len(us) > 1 {
 		err = e.beside(us)
-	} else if us[0].Change != nil {
-		us[0].Change(e.live.state)
+	} else {
+		err = changed(us[0].Change, e.live.state)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -100,8 +100,8 @@ func (e *edit[S]) beside(us []NodeUpdate[S]) error {
 		if err != nil {
 			return err
 		}
-		if us[i].Change != nil {
-			us[i].Change(live.state)
+		if err := changed(us[i].Change, live.state); err != nil {
+			return err
 		}
 		all[i] = &outcome[S]{task: t}
 		if all[i].writes, err = live.writes(); err != nil {

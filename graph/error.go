@@ -47,8 +47,8 @@ func (e *NodeError) Error() string {
 // Unwrap returns the cause.
 func (e *NodeError) Unwrap() error { return e.Err }
 
-// A RecursionError ends a run that reached its limit of nodes. The thread has
-// a checkpoint of status failed; resuming it gives it as many nodes again.
+// A RecursionError ends a run that reached its limit of steps. The thread has
+// a checkpoint of status failed; resuming it gives it as many steps again.
 type RecursionError struct {
 	Graph, Thread string
 	Limit         int
@@ -62,7 +62,7 @@ func (e *RecursionError) Error() string {
 	if len(e.Cycle) > 0 {
 		at = fmt.Sprintf("in the cycle %s -> %s", strings.Join(e.Cycle, " -> "), e.Cycle[0])
 	}
-	return fmt.Sprintf("posthouse: graph %q reached its limit of %d nodes in one run of thread %q %s "+
+	return fmt.Sprintf("posthouse: graph %q reached its limit of %d steps in one run of thread %q %s "+
 		"(give the cycle a way out, or raise RecursionLimit; resuming goes on)", e.Graph, e.Limit, e.Thread, at)
 }
 
@@ -95,7 +95,7 @@ func (e *JoinError) Is(target error) bool { return target == posthouse.ErrInvali
 type MergeError struct {
 	Graph, Part string
 	Key         string   // of a map with the rule merge; otherwise ""
-	Nodes       []string // the tasks that disagree
+	Nodes       []string // the tasks that disagree, as in "draft", or "fetch#2" for one that was sent an input
 	Err         error    // what a merge function returned; nil for two replaces
 }
 

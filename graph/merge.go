@@ -317,7 +317,7 @@ func (l *live[S]) mergeAll(a *App[S], done []*outcome[S]) error {
 				if o.task.input != nil {
 					base = reflect.Zero(q.typ)
 				}
-				ws = append(ws, written{o.task.node.name, v.Elem(), base})
+				ws = append(ws, written{o.task.label(), v.Elem(), base})
 			}
 		}
 		if len(ws) == 0 {

@@ -113,3 +113,17 @@ func TestSumThatDoesNotFit(t *testing.T) {
 		t.Fatal(out.State)
 	}
 }
+
+// Tasks of one node that disagree are told apart.
+func TestMergeErrorTellsSendsApart(t *testing.T) {
+	g := graph.New[trail]("g")
+	g.Map(graph.Start, func(*trail) []graph.Send { return []graph.Send{{Node: "t", Input: 1}, {Node: "t", Input: 2}} }, "t")
+	graph.Task(g, "t", func(_ context.Context, in int, out *trail) error { out.N = in; return nil })
+	g.Edge("t", graph.End)
+	_, err := compile(t, g, newLedger(t), nil).Run(t.Context(), "t", trail{})
+	var m *graph.MergeError
+	if !errors.As(err, &m) {
+		t.Fatal(err)
+	}
+	wantList(t, "tasks", m.Nodes, "t#1", "t#2")
+}

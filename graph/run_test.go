@@ -162,7 +162,7 @@ func TestRecursionLimit(t *testing.T) {
 	a := compile(t, g, newLedger(t), &graph.CompileOptions{RecursionLimit: 8})
 	_, err := a.Run(t.Context(), "t", trail{})
 	var rec *graph.RecursionError
-	if !errors.As(err, &rec) || rec.Limit != 8 || rec.Next != "y" {
+	if !errors.As(err, &rec) || rec.Limit != 8 || rec.Next != "y" || !strings.Contains(rec.Error(), "its limit of 8 steps") {
 		t.Fatalf("error %v", err)
 	}
 	wantList(t, "cycle", rec.Cycle, "y", "z", "x")

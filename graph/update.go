@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // UpdateOptions say what is updated and where the thread goes on. The zero
@@ -59,8 +60,8 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	if err != nil {
 		return nil, err
 	}
-	if change != nil {
-		change(e.live.state)
+	if err := changed(change, e.live.state); err != nil {
+		return nil, err
 	}
 	c, err := e.change(opt.By)
 	if err != nil {
@@ -71,6 +72,14 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 		return nil, err
 	}
 	return a.State(ctx, h.Thread, StateOptions{Checkpoint: h.ID})
+}
+
+// changed makes a change by hand, which may be nil. A panic in it is an error.
+func changed[S any](change func(*S), s *S) error {
+	if change == nil {
+		return nil
+	}
+	return engine.Guard(func() error { change(s); return nil })
 }
 
 // commitUpdate appends the child to its parent's branch if that is the head,
@@ -183,7 +192,9 @@ func (a *App[S]) edited(c *posthouse.Checkpoint, change func(*S)) ([]posthouse.P
 	if err != nil {
 		return nil, err
 	}
-	change(&s.State)
+	if err := changed(change, &s.State); err != nil {
+		return nil, err
+	}
 	return a.plan.write(a.codec, reflect.ValueOf(&s.State).Elem())
 }
 
@@ -197,14 +208,14 @@ func (a *App[S]) forkMigrated(ctx context.Context, c *posthouse.Checkpoint, o *p
 	if e := t.err(a.name, a.fingerprint, true); e != nil {
 		return nil, e
 	}
-	if c, err = a.ledger.Fork(ctx, c.ID, o); err != nil {
-		return nil, err
-	}
-	t.from = c
 	parts, err := a.edited(c, change)
 	if err != nil {
 		return nil, err
 	}
+	if c, err = a.ledger.Fork(ctx, c.ID, o); err != nil {
+		return nil, err
+	}
+	t.from = c
 	t.state = overlay(t.state, parts)
 	d, err := a.takeoverDraft(ctx, t)
 	if err != nil {
