@@ -90,12 +90,32 @@ func (l *Ledger) cancelCalled(ctx context.Context, h *Header, o CancelOptions, s
 	if err != nil {
 		return err
 	}
+	var gates []ID
 	for i := range e.recs {
-		d := e.recs[i].Decision
-		if d == nil || d.Verdict != Cancel {
-			continue
+		if d := e.recs[i].Decision; d != nil && d.Verdict == Cancel {
+			gates = append(gates, d.Gate)
 		}
-		g, err := l.Gate(ctx, d.Gate)
+	}
+	o.Reason = "thread " + h.Thread + ", which waited for it, was cancelled"
+	return l.cancelFor(ctx, gates, o, seen)
+}
+
+// forsake cancels the threads that gates of a thread waited for, because it went
+// on without them.
+func (l *Ledger) forsake(ctx context.Context, thread string, gates []ID, by string) error {
+	if len(gates) == 0 {
+		return nil
+	}
+	return l.cancelFor(context.WithoutCancel(ctx), gates, CancelOptions{
+		By: by, Reason: "thread " + thread + ", which waited for it, went on without it",
+	}, map[string]bool{thread: true})
+}
+
+// cancelFor cancels the threads that cancelled gates waited for.
+func (l *Ledger) cancelFor(ctx context.Context, gates []ID, o CancelOptions, seen map[string]bool) error {
+	o.Branch, o.Claim = MainBranch, nil
+	for _, id := range gates {
+		g, err := l.Gate(ctx, id)
 		if errors.Is(err, ErrNotFound) {
 			continue // it went with its checkpoint
 		}
@@ -105,9 +125,7 @@ func (l *Ledger) cancelCalled(ctx context.Context, h *Header, o CancelOptions, s
 		if g.Kind != GateThread || seen[g.Text] || validateName("thread", g.Text) != nil {
 			continue
 		}
-		_, err = l.cancelAll(ctx, g.Text, CancelOptions{
-			Branch: MainBranch, By: o.By, Reason: "thread " + h.Thread + ", which waited for it, was cancelled",
-		}, seen)
+		_, err = l.cancelAll(ctx, g.Text, o, seen)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}

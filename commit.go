@@ -13,6 +13,10 @@ import (
 // thread, with [ErrBusy] if the draft has no claim and somebody else runs the
 // thread, with [ErrTooLarge] beyond Options.MaxState. With [ErrUnknown] the
 // outcome is not known; committing again is safe under the same Head.
+//
+// An input, an update that leaves its step, a checkpoint that is saved and a
+// release cancel the threads whose end the branch waited for ([GateThread]); an
+// error with a result says that this failed, and the commit stands.
 func (l *Ledger) Commit(ctx context.Context, d *Draft) (*Committed, error) {
 	c, h, err := l.commit(ctx, d)
 	if err != nil {
@@ -25,7 +29,11 @@ func (l *Ledger) Commit(ctx context.Context, d *Draft) (*Committed, error) {
 	if c.Release != nil {
 		l.opt.Observer.released(l.opt.Logger, c.Release)
 	}
-	return c, nil
+	by := ""
+	if d.Checkpoint != nil {
+		by = d.Checkpoint.By
+	}
+	return c, l.forsake(ctx, d.Thread, c.left, by)
 }
 
 // commit is Commit without the event.
@@ -94,7 +102,7 @@ func (a *appending) record(d *Draft, done *Committed) error {
 	}
 	if c := d.Checkpoint; c != nil {
 		if d.revise == "" || d.revise == bh.Head {
-			a.supersede(d)
+			done.left = a.supersede(d)
 		}
 		if err := a.checkpoint(d, c, bh, exists); err != nil {
 			return err
@@ -109,7 +117,9 @@ func (a *appending) record(d *Draft, done *Committed) error {
 		return err
 	}
 	var err error
-	done.Release, err = a.release(d.Release)
+	var left []ID
+	done.Release, left, err = a.release(d.Release)
+	done.left = append(done.left, left...)
 	return err
 }
 
@@ -169,11 +179,14 @@ func tooLarge(field string, have, limit int) *Error {
 }
 
 // supersede cancels the branch's open gates that a new checkpoint leaves behind,
-// but for those whose answers it brings.
-func (a *appending) supersede(d *Draft) {
+// but for those whose answers it brings. It returns those of threads that nobody
+// will come back to.
+func (a *appending) supersede(d *Draft) (left []ID) {
 	if d.KeepOpen {
-		return
+		return nil
 	}
+	c := d.Checkpoint
+	leaves := d.Release != nil || c.Kind == KindInput || c.Kind == KindSave || c.Kind == KindUpdate && !c.SameStep
 	for _, w := range a.t.info.Waiting {
 		switch {
 		case w.Branch != d.Branch || slices.Contains(d.Keep, w.ID):
@@ -182,11 +195,15 @@ func (a *appending) supersede(d *Draft) {
 			dec.Gate, dec.Shown, dec.Signal, dec.Trail = w.ID, Hash{}, 0, w.Trail
 			a.decision(&dec, w.Seq)
 		default:
+			if leaves && w.Kind == GateThread {
+				left = append(left, w.ID)
+			}
 			a.decision(&Decision{
 				Gate: w.ID, Verdict: Cancel, By: byLedger, Reason: "the branch went on without it", At: a.at.UTC(), Trail: w.Trail,
 			}, w.Seq)
 		}
 	}
+	return left
 }
 
 // anyAnswered reports whether a gate that the draft opens has its signal already,

@@ -95,6 +95,8 @@ type Committed struct {
 	Checkpoint *Header // nil if there was none
 	Gates      []Gate  // with their ids
 	Release    *Release
+
+	left []ID // gates of threads that the branch waited for, and does no more
 }
 
 const (

@@ -62,37 +62,47 @@ type Release struct {
 // anew. The old checkpoints still load by their ids, [Query].Generation lists
 // them, and [Ledger.Fork] takes one up again. Open gates are cancelled, on
 // record. [ErrNotFound] if there is nothing to release; [ErrBusy] while
-// somebody else runs the thread.
+// somebody else runs the thread. Threads whose end it waited for ([GateThread])
+// are cancelled; an error with a result says that this failed, and the release
+// stands.
 func (l *Ledger) Release(ctx context.Context, thread string, o *ReleaseOptions) (*Release, error) {
 	o, err := o.check()
 	if err != nil {
 		return nil, err
 	}
-	t, err := l.lock(thread)
+	r, left, err := l.release(ctx, thread, o)
 	if err != nil {
 		return nil, err
 	}
+	return r, l.forsake(ctx, thread, left, o.By)
+}
+
+// release is Release but for what the thread waited for, whose gates it returns.
+func (l *Ledger) release(ctx context.Context, thread string, o *ReleaseOptions) (r *Release, left []ID, err error) {
+	t, err := l.lock(thread)
+	if err != nil {
+		return nil, nil, err
+	}
 	defer l.unlock(t)
-	var r *Release
 	err = l.append(ctx, t, func(a *appending) error {
 		if err := a.checkLease(&Draft{Thread: thread, Claim: o.Claim}); err != nil {
 			return err
 		}
-		r, err = a.release(o)
+		r, left, err = a.release(o)
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r.Hash = t.info.Tail.Hash
 	l.unclaim(t)
 	l.opt.Observer.released(l.opt.Logger, r)
-	return r, nil
+	return r, left, nil
 }
 
 // release adds the record that closes the generation, behind what else the
-// entry holds.
-func (a *appending) release(o *ReleaseOptions) (*Release, error) {
+// entry holds. It returns the gates of threads that it waited for.
+func (a *appending) release(o *ReleaseOptions) (*Release, []ID, error) {
 	info := a.t.info
 	m := ReleaseInfo{
 		Version: max(info.Generation, 1), First: max(info.First, 1), Base: info.Link, Tags: slices.Clone(o.Tags),
@@ -110,7 +120,7 @@ func (a *appending) release(o *ReleaseOptions) (*Release, error) {
 		m.Checkpoints++
 	}
 	if len(m.Heads) == 0 {
-		return nil, notFound("thread", a.t.name)
+		return nil, nil, notFound("thread", a.t.name)
 	}
 	if a.claim != nil {
 		m.Fence = a.claim.fence
@@ -118,27 +128,31 @@ func (a *appending) release(o *ReleaseOptions) (*Release, error) {
 	if m.First < a.seq {
 		first, err := a.l.reader(a.ctx, a.t.name).entry(m.First, false)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		m.Base = first.Prev
 	}
-	a.withdraw()
+	left := a.withdraw()
 	a.add(Record{Kind: RecordRelease, Release: &m}, nil)
 	a.sign = true
-	return &Release{Thread: a.t.name, ReleaseInfo: m, Seq: a.seq, At: time.UnixMilli(a.at.UnixMilli()).UTC(), coordination: coordination}, nil
+	return &Release{Thread: a.t.name, ReleaseInfo: m, Seq: a.seq, At: time.UnixMilli(a.at.UnixMilli()).UTC(), coordination: coordination}, left, nil
 }
 
 // withdraw cancels the gates that a release leaves behind and that the entry
-// has not decided already.
-func (a *appending) withdraw() {
+// has not decided already. It returns those of threads.
+func (a *appending) withdraw() (left []ID) {
 	decided := func(id ID) bool {
 		return slices.ContainsFunc(a.records, func(r Record) bool { return r.Decision != nil && r.Decision.Gate == id })
 	}
 	for _, w := range a.t.info.Waiting {
 		if !decided(w.ID) {
+			if w.Kind == GateThread {
+				left = append(left, w.ID)
+			}
 			a.decision(&Decision{Gate: w.ID, Verdict: Cancel, By: byLedger, Reason: "the thread was released", At: a.at.UTC(), Trail: w.Trail}, w.Seq)
 		}
 	}
+	return left
 }
 
 // Releases yields a thread's releases, newest first; none is no error. Those

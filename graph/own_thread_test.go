@@ -233,6 +233,44 @@ func children(t *testing.T, l *posthouse.Ledger) (all []string) {
 	return all
 }
 
+// TestLeavingCancelsOwnThreads: who leads a thread elsewhere leaves no question
+// behind in the threads that it called; an update that stays there keeps them.
+func TestLeavingCancelsOwnThreads(t *testing.T) {
+	asks := oneInner("asks", func(ctx context.Context, s *innerState) error { _, err := ask(ctx, "ok"); return err })
+	for name, want := range map[string][]string{
+		"input":   {"asks cancelled", "asks waiting"},
+		"goto":    {"asks cancelled", "asks waiting"},
+		"update":  {"asks waiting"},
+		"release": {"asks cancelled"},
+	} {
+		l := newLedger(t)
+		app := owning(t, l, map[string]*graph.Graph[innerState]{"asks": asks})
+		must(app.Run(t.Context(), "t", outerState{}))(t)
+		switch name {
+		case "input":
+			must(app.Run(t.Context(), "t", outerState{}))(t)
+		case "goto":
+			must(app.Update(t.Context(), "t", nil, graph.UpdateOptions{Goto: "asks"}))(t)
+			must(app.Resume(t.Context(), "t"))(t)
+		case "update":
+			must(app.Update(t.Context(), "t", nil))(t)
+			must(app.Resume(t.Context(), "t"))(t)
+		case "release":
+			must(app.Release(t.Context(), "t", nil))(t)
+		}
+		wantList(t, name, children(t, l), want...)
+		open := 0
+		for g, err := range l.Gates(t.Context(), posthouse.GateQuery{}) {
+			if open++; err != nil || !slices.Contains(want, "asks waiting") {
+				t.Errorf("%s: still open: %+v, %v", name, g, err)
+			}
+		}
+		if open > 1 {
+			t.Errorf("%s: %d open questions", name, open)
+		}
+	}
+}
+
 // TestCancelReachesOwnThreads that run, that wait beside one that runs, and
 // that wait as their caller does, also after a restart.
 func TestCancelReachesOwnThreads(t *testing.T) {

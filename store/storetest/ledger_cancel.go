@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -147,6 +148,49 @@ func ledgerCancelCalled(t *T) {
 		t.ok(err)
 		if info.Status != want {
 			t.Errorf("thread %s is %s, want %s", thread, info.Status, want)
+		}
+	}
+}
+
+func ledgerLeavesCalled(t *T) {
+	d := t.desk(posthouse.Options{})
+	park := func(thread, called string) *posthouse.Draft {
+		g := posthouse.Gate{Name: "ask"}
+		if called != "" {
+			g = posthouse.Gate{Name: "call", Kind: posthouse.GateThread, Text: called, ExpiresAt: d.Now().Add(time.Hour)}
+		}
+		return &posthouse.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}}
+	}
+	change := func(kind string, same bool) func(thread string) error {
+		return func(thread string) error {
+			_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: kind, SameStep: same}})
+			return err
+		}
+	}
+	for name, x := range map[string]struct {
+		leave func(thread string) error
+		want  posthouse.Status
+	}{
+		"input":   {change(posthouse.KindInput, false), posthouse.StatusCancelled},
+		"update":  {change(posthouse.KindUpdate, false), posthouse.StatusCancelled},
+		"same":    {change(posthouse.KindUpdate, true), posthouse.StatusWaiting},
+		"wait":    {change(posthouse.KindWait, false), posthouse.StatusWaiting},
+		"fail":    {change(posthouse.KindFail, false), posthouse.StatusWaiting},
+		"release": {func(thread string) error { _, err := d.Release(t.ctx, thread, nil); return err }, posthouse.StatusCancelled},
+		"release in a commit": {func(thread string) error {
+			_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: posthouse.KindNode}, Release: &posthouse.ReleaseOptions{}})
+			return err
+		}, posthouse.StatusCancelled},
+	} {
+		caller := strings.ReplaceAll(name, " ", "-")
+		for _, p := range []*posthouse.Draft{park(caller+".1", ""), park(caller, caller+".1")} {
+			_, err := d.Commit(t.ctx, p)
+			t.ok(err)
+		}
+		t.ok(x.leave(caller))
+		info, err := d.Thread(t.ctx, caller+".1")
+		if t.ok(err); info.Status != x.want {
+			t.Errorf("%s: the thread it waited for is %s, want %s", name, info.Status, x.want)
 		}
 	}
 }
