@@ -77,12 +77,12 @@ func TestStepsInAHandler(t *testing.T) {
 		must(l.Signal(t.Context(), "t", posthouse.Signal{Name: "paid", Value: json.RawMessage(value)}))(t)
 	}
 
-	l, c := process()
+	_, c := process()
 	if _, err := c.Handle(t.Context(), "order", &coord.HandleOptions{Thread: "t"}); err == nil {
 		t.Fatal("the failure of an item was lost")
 	}
 	broken = false
-	l, c = process()
+	l, c := process()
 	goesOn(c, posthouse.StatusWaiting) // it sleeps
 	signal(l, "40")                    // before anybody waits for it
 	_, c = process()
