@@ -44,7 +44,7 @@ type ObserverEvent struct {
 
 // Tee returns an Observer that tells each of obs in turn.
 func Tee(obs ...*Observer) *Observer {
-	each := func(pick func(*Observer) func(ObserverEvent)) func(ObserverEvent) {
+	return observerOf(func(pick func(*Observer) func(ObserverEvent)) func(ObserverEvent) {
 		return func(e ObserverEvent) {
 			for _, o := range obs {
 				if o != nil && pick(o) != nil {
@@ -52,7 +52,23 @@ func Tee(obs ...*Observer) *Observer {
 				}
 			}
 		}
-	}
+	})
+}
+
+// through returns an Observer that hands obs' functions to tell, each with its
+// event.
+func through(obs *Observer, tell func(func(ObserverEvent), ObserverEvent)) *Observer {
+	return observerOf(func(pick func(*Observer) func(ObserverEvent)) func(ObserverEvent) {
+		if obs == nil || pick(obs) == nil {
+			return nil
+		}
+		f := pick(obs)
+		return func(e ObserverEvent) { tell(f, e) }
+	})
+}
+
+// observerOf makes each function of an Observer by what picks it from others.
+func observerOf(each func(pick func(*Observer) func(ObserverEvent)) func(ObserverEvent)) *Observer {
 	return &Observer{
 		Saved:   each(func(o *Observer) func(ObserverEvent) { return o.Saved }),
 		Loaded:  each(func(o *Observer) func(ObserverEvent) { return o.Loaded }),
