@@ -111,8 +111,8 @@ func threads(s *session) error {
 	base, ours := all[0], all[1]
 	s.atLeast("steps", "steps/s", median(ours, (*measure).rate), median(base, (*measure).rate), ratio(ours, base, (*measure).rate), 0.3)
 	s.note("CPU", "µs/step", median(ours, cpuMicros), median(base, cpuMicros))
-	perSync := median(ours, func(m *measure) float64 { return float64(m.steps) / float64(max(m.commits, 1)) })
-	s.atLeast("steps a sync", "steps", perSync, 0, perSync, 20)
+	shared := median(ours, func(m *measure) float64 { return float64(m.steps) / float64(max(m.commits, 1)) })
+	s.atLeast("steps a transaction", "steps", shared, 0, shared, 20)
 	return nil
 }
 
