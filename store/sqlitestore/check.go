@@ -182,6 +182,9 @@ func (t *threadCheck) visit(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 			t.fold.Tail.Seq = e.Seq - 1
 		}
 	}
+	if e.Seq > t.fold.Tail.Seq+1 {
+		clear(t.missing) // their newest revisions may be in the version that was dropped here
+	}
 	if err := t.fold.Apply(e); err != nil {
 		return err
 	}

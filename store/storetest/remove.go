@@ -22,6 +22,10 @@ func removeCases() []Case {
 			Rule: "With From the entries before it stay: the log has a hole, which reads pass over; ids, lists and the summary are right on both sides.",
 			Run:  removeHole,
 		}, {
+			Name: "remove/a version with the newest revision of an older checkpoint",
+			Rule: "The checkpoint is gone with its newest revision; that an older entry has it still is no damage.",
+			Run:  removeHoleOfARevision,
+		}, {
 			Name: "remove/below the tail and beyond",
 			Rule: "With every entry gone the summary still says where the log ends: appends go on from there, and the last entry again is still success.",
 			Run:  removeBelowAll,
@@ -167,6 +171,19 @@ func removeHole(t *T) {
 	t.wantEntries("Read", t.read("t1", posthouse.Range{From: 294}), slices.Concat(all[293:], []*posthouse.Entry{e}))
 	t.remove(posthouse.Removal{Thread: "t1", Below: 294})
 	t.wantEntries("Read of the rest", t.read("t1", posthouse.Range{}), slices.Concat(all[293:], []*posthouse.Entry{e}))
+}
+
+func removeHoleOfARevision(t *T) {
+	l := t.Builder.Log("t1")
+	first := &headers(t.take(l, l.Checkpoint(posthouse.Header{}, "first"), l.Release()))[0]
+	again := posthouse.Header{ID: first.ID, Order: first.Order, Revision: first.Revision + 1}
+	t.take(l, l.Checkpoint(again, "replaced"))
+	t.take(l, l.Step("s", []byte("result")), l.Release())
+	e := t.take(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
+	t.remove(posthouse.Removal{Thread: "t1", From: 2, Below: 3})
+	t.wantPlace(first.ID, "", 0)
+	t.wantHeaders("List", t.list(posthouse.Query{Thread: "t1"}), &headers(e)[0])
+	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
 }
 
 func removeBelowAll(t *T) {
