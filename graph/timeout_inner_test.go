@@ -104,3 +104,36 @@ func TestTimeoutOfASubgraphThatEndsLate(t *testing.T) {
 		})
 	}
 }
+
+// What lives in a subgraph shows that the node around it does.
+func TestIdleTimeoutOfALivelySubgraph(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		for _, lively := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				sub := single(func(ctx context.Context, s *trail) error {
+					for range 5 {
+						time.Sleep(600 * time.Millisecond)
+						if lively {
+							graph.Heartbeat(ctx)
+						}
+					}
+					s.N = 5
+					return ctx.Err()
+				}, graph.NodeOptions{})
+				g := graph.New[trail]("g")
+				graph.Subgraph(g, "outer", sub, &graph.SubOptions[trail, trail]{
+					Out:       func(s, in *trail) error { s.N = in.N; return nil },
+					OwnThread: own, Node: graph.NodeOptions{IdleTimeout: time.Second},
+				})
+				g.Edge(graph.Start, "outer")
+				g.Edge("outer", graph.End)
+				out, err := compile(t, g, newLedger(t), nil).Run(t.Context(), "t", trail{})
+				var e *graph.TimeoutError
+				if lively && (err != nil || out.State.N != 5) || !lively && (!errors.As(err, &e) || !e.Idle) {
+					t.Errorf("own thread %v, lively %v: %+v, %v", own, lively, out, err)
+				}
+				time.Sleep(time.Minute) // until the node that was given up has ended
+			})
+		}
+	}
+}

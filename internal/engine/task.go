@@ -82,10 +82,15 @@ func (t *Task) Fresh() bool { return t.replay == nil }
 // and question, and by [Task.Beat].
 func (t *Task) Active(fn func()) { t.active = fn }
 
-// Beat tells that the execution lives.
+// Beat tells that the execution lives, and so do those around it.
 func (t *Task) Beat() {
 	if t.active != nil {
 		t.active()
+	}
+	if around := t.ctx.Context; around != nil {
+		if outer, ok := From(around); ok {
+			outer.Beat()
+		}
 	}
 }
 
