@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,9 +61,10 @@ func TestTimeoutOfASubgraphWhoseNodeBlocks(t *testing.T) {
 				}
 			})
 			synctest.Test(t, func(t *testing.T) {
-				let, tries := make(chan struct{}), 0
+				let := make(chan struct{})
+				var tries atomic.Int32
 				app := compile(t, limitedSubs(func(_ context.Context, s *trail) error {
-					if tries++; tries == 1 {
+					if tries.Add(1) == 1 {
 						s.N = 99
 						<-let
 						s.N = 100
@@ -73,8 +75,8 @@ func TestTimeoutOfASubgraphWhoseNodeBlocks(t *testing.T) {
 				out := must(app.Run(t.Context(), "t", trail{N: 10}))(t)
 				close(let)
 				synctest.Wait()
-				if s := must(app.State(t.Context(), "t"))(t); out.State.N != 11 || s.State.N != 11 || tries != 2 {
-					t.Fatalf("%+v after %d tries, %+v", out, tries, s)
+				if s := must(app.State(t.Context(), "t"))(t); out.State.N != 11 || s.State.N != 11 || tries.Load() != 2 {
+					t.Fatalf("%+v after %d tries, %+v", out, tries.Load(), s)
 				}
 			})
 		})
