@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"maps"
+	"math"
 	"reflect"
 	"regexp"
 	"strings"
@@ -219,6 +221,23 @@ func FuzzParseCursor(f *testing.F) {
 		c := (&Header{Order: k, Seq: seq}).Cursor()
 		if k2, seq2, err := ParseCursor(c); err != nil || k2 != k || seq2 != seq {
 			t.Fatalf("%q is %v, %d; written again %q: %v", s, k, seq, c, err)
+		}
+	})
+}
+
+func FuzzPollCursor(f *testing.F) {
+	f.Add(pollPrefix)
+	f.Add(pollCursor{pollKeyOf("t"): {seq: 7, hash: [4]byte{1, 2, 3, 4}}, pollKeyOf("u"): {seq: math.MaxUint64}}.String())
+	f.Fuzz(func(t *testing.T, s string) {
+		c, err := parsePollCursor(s)
+		if err != nil {
+			if !errors.Is(err, ErrInvalid) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if again, err := parsePollCursor(c.String()); err != nil || !maps.Equal(again, c) {
+			t.Fatalf("%q is %v; written again %q: %v, %v", s, c, c.String(), again, err)
 		}
 	})
 }

@@ -1,6 +1,9 @@
 package posthouse
 
-import "sync/atomic"
+import (
+	"log/slog"
+	"sync/atomic"
+)
 
 // An AsyncObserver tells an Observer on a goroutine of its own, so that a slow
 // one holds up nobody. Make one with [Async].
@@ -15,7 +18,8 @@ type AsyncObserver struct {
 
 // Async returns an observer that puts events in a queue of at most size, at
 // least 1, and tells obs of them in their order. An event that finds the queue
-// full is dropped and counted. A panic of obs is swallowed.
+// full is dropped and counted. A panic of obs is logged to [slog.Default] and
+// swallowed.
 func Async(obs *Observer, size int) *AsyncObserver {
 	a := &AsyncObserver{queue: make(chan func(), max(size, 1)), stop: make(chan struct{}), done: make(chan struct{})}
 	a.Observer = through(obs, func(f func(ObserverEvent), e ObserverEvent) {
@@ -66,6 +70,10 @@ func (a *AsyncObserver) run() {
 }
 
 func tell(f func()) {
-	defer func() { _ = recover() }()
+	defer func() {
+		if p := recover(); p != nil {
+			slog.Default().Error("an observer panicked", "panic", p)
+		}
+	}()
 	f()
 }

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -61,14 +62,21 @@ func (l *Ledger) pollStart(ctx context.Context, q WatchQuery) (pollCursor, error
 		}
 		return c, nil
 	}
+	return parsePollCursor(q.Cursor)
+}
+
+// parsePollCursor reads what String wrote.
+func parsePollCursor(s string) (pollCursor, error) {
 	bad := &Error{Code: CodeInvalid, Field: "cursor", Message: "is not one this store's watch gave out", Hint: "watch from the start, or from now"}
-	if len(q.Cursor) < len(pollPrefix) || q.Cursor[:len(pollPrefix)] != pollPrefix {
+	encoded, ok := strings.CutPrefix(s, pollPrefix)
+	if !ok {
 		return nil, bad
 	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(q.Cursor[len(pollPrefix):])
+	b, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
 	if err != nil {
 		return nil, bad
 	}
+	c := pollCursor{}
 	for len(b) > 0 {
 		var k pollKey
 		var m pollMark
