@@ -2,6 +2,7 @@ package posthouse
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"iter"
 	"strings"
@@ -206,6 +207,31 @@ type SlotOp struct {
 	Value    []byte // at most 1 MiB
 	Revision uint64 // the revision expected, 0 for absent, or AnyRevision
 	Fence    uint64 // 0: unfenced; else at least every fence this slot has seen
+}
+
+// Admits returns why a store refuses a write to a slot: [ErrFenced] for one under
+// an older fence, [ErrConflict] for one that expects another revision. have is
+// what the slot holds, there whether it is there or was deleted.
+func (op *SlotOp) Admits(key SlotKey, have Slot, there bool) error {
+	if op.Fence != 0 && op.Fence < have.Fence {
+		return &Error{
+			Code:    CodeFenced,
+			Message: fmt.Sprintf("slot %q of thread %q was written under fence %d, which is newer than %d", key.Step, key.Thread, have.Fence, op.Fence),
+		}
+	}
+	revision := have.Revision
+	if !there {
+		if revision = 0; op.Verb == SlotDelete {
+			return nil
+		}
+	}
+	if op.Revision != AnyRevision && op.Revision != revision {
+		return &Error{
+			Code: CodeConflict, Message: fmt.Sprintf("slot %q of thread %q is at revision %d, not %d", key.Step, key.Thread, revision, op.Revision),
+			Hint: "read it and try again",
+		}
+	}
+	return nil
 }
 
 // A Slot is a slot's content.

@@ -56,8 +56,8 @@ type relayed struct {
 	stop   func() // of listening, and waits for the end of it
 }
 
-// lookAgain is how often a session looks for an answer where the store cannot
-// be watched.
+// lookAgain is how often a session looks for an answer once its watch has broken
+// off.
 const lookAgain = time.Second
 
 // relay puts an approval on record and listens for its answer. ctx is the

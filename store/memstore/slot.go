@@ -47,7 +47,7 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	default:
 		return posthouse.Slot{}, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "verb", Message: fmt.Sprintf("%d is not known", op.Verb)}
 	}
-	if err := have.admits(key, op); err != nil {
+	if err := op.Admits(key, have.Slot, have.there); err != nil {
 		return posthouse.Slot{}, err
 	}
 	have.Fence = max(have.Fence, op.Fence)
@@ -97,30 +97,6 @@ func (s *Store) slotsOf(ctx context.Context, thread string) (items []*posthouse.
 		return cmp.Or(strings.Compare(a.Key.Thread, b.Key.Thread), strings.Compare(a.Key.Step, b.Key.Step))
 	})
 	return items, nil
-}
-
-// admits says why a write is refused.
-func (s *slot) admits(key posthouse.SlotKey, op posthouse.SlotOp) error {
-	if op.Fence != 0 && op.Fence < s.Fence {
-		return &posthouse.Error{
-			Code:    posthouse.CodeFenced,
-			Message: fmt.Sprintf("slot %q of thread %q was written under fence %d, which is newer than %d", key.Step, key.Thread, s.Fence, op.Fence),
-		}
-	}
-	revision := s.Revision
-	if !s.there {
-		if revision = 0; op.Verb == posthouse.SlotDelete {
-			return nil
-		}
-	}
-	if op.Revision != posthouse.AnyRevision && op.Revision != revision {
-		return &posthouse.Error{
-			Code:    posthouse.CodeConflict,
-			Message: fmt.Sprintf("slot %q of thread %q is at revision %d, not %d", key.Step, key.Thread, revision, op.Revision),
-			Hint:    "read it and try again",
-		}
-	}
-	return nil
 }
 
 func (s *slot) copy() posthouse.Slot {

@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -66,22 +67,12 @@ func (l *listing) behind(h *posthouse.Header) bool {
 	}
 	c := compareKeys(h.Order, l.ord)
 	if c == 0 {
-		c = compareSeq(h.Seq, l.seq)
+		c = cmp.Compare(h.Seq, l.seq)
 	}
 	if l.Descending {
 		return c < 0
 	}
 	return c > 0
-}
-
-func compareSeq(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // bySeq lists one thread.
@@ -152,7 +143,7 @@ func (l *listing) byOrder(ctx context.Context, c *conn, p *page[*posthouse.Heade
 			if l.Descending {
 				a, b = b, a
 			}
-			return compareSeq(a.Seq, b.Seq)
+			return cmp.Compare(a.Seq, b.Seq)
 		})
 		for _, h := range tie {
 			if l.behind(h) && l.Match(h) {

@@ -112,7 +112,7 @@ func (c *conn) slot(key posthouse.SlotKey) (have slotRow, err error) {
 func (w *writer) changeSlot(key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
 	have, err := w.slot(key)
 	if err == nil {
-		err = have.admits(key, op)
+		err = op.Admits(key, have.Slot, have.there)
 	}
 	if err != nil {
 		return posthouse.Slot{}, err
@@ -142,29 +142,4 @@ func (w *writer) putSlot(key posthouse.SlotKey, have slotRow) (posthouse.Slot, e
 		stmt.BindNull(5)
 	}
 	return have.Slot, exec(stmt)
-}
-
-// admits says why a write is refused.
-func (s *slotRow) admits(key posthouse.SlotKey, op posthouse.SlotOp) error {
-	if op.Fence != 0 && op.Fence < s.Fence {
-		return &posthouse.Error{
-			Code: posthouse.CodeFenced,
-			Message: fmt.Sprintf("slot %q of thread %q was written under fence %d, which is newer than %d",
-				key.Step, key.Thread, s.Fence, op.Fence),
-		}
-	}
-	revision := s.Revision
-	if !s.there {
-		if revision = 0; op.Verb == posthouse.SlotDelete {
-			return nil
-		}
-	}
-	if op.Revision != posthouse.AnyRevision && op.Revision != revision {
-		return &posthouse.Error{
-			Code:    posthouse.CodeConflict,
-			Message: fmt.Sprintf("slot %q of thread %q is at revision %d, not %d", key.Step, key.Thread, revision, op.Revision),
-			Hint:    "read it and try again",
-		}
-	}
-	return nil
 }
