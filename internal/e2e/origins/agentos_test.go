@@ -15,31 +15,52 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// Twins of AgentOS: checkpoint-store.test, graph-runtime.test, integration.test,
-// state-manager.test and graph-event-emitter.test. What is tested elsewhere:
+// Twins of AgentOS, by the names of its own tests; "here" says where Posthouse
+// differs on purpose.
 //
 //	checkpoint-store
+//	  save and load by run ...................... ledger/latest by thread, branch, coordination and node
 //	  get by exact id, load unknown null ........ ledger/a saved checkpoint is got by its id; ledger/an unknown id is not found
-//	  load by run and node, latest .............. ledger/latest by thread, branch, coordination and node
+//	  load with nodeId .......................... ledger/latest by thread, branch, coordination and node
+//	  latest = highest timestamp (here the head)  TestLatestOfTiesInOneMillisecond
 //	  list by graph and run, limit, newest first  ledger/lists filter and order
 //	  delete, delete unknown .................... ledger/delete refuses, orphans or takes the subtree
 //	  get shares references (wrong there) ....... ledger/what is passed in and handed out is copied
+//	  fork creates a new run, queryable ......... TestForkPatchOfEachPartition
+//	  fork with patchState ...................... TestForkPatchOfEachPartition
 //	  fork throws "not found" ................... TestForkPatchOfEachPartition
 //	graph-runtime and integration
 //	  checkpoint after every node, every_node ... graph.TestRunMakesOneCheckpointPerNode, graph.TestSnapshotsAndDurability
-//	  effect classes, replay of success only .... step.TestEffects
-//	  halts on failure, resumes ................. graph.TestResumeAfterAFailedNode, graph.TestStreamOfAFailure
+//	  resumes a run from a forked checkpoint .... TestResumeFromAForkedCheckpoint
+//	  accepts an exact checkpoint id ............ TestResumeFromAnExactCheckpoint
+//	  streams resumed events forward ............ TestResumedStreamTellsWhatFollows
+//	  effect classes, replay of success only .... step.TestEffects, TestFailedExternalToolRunsAgain
+//	  halts on failure, emits error/interrupt ... graph.TestResumeAfterAFailedNode, graph.TestStreamOfAFailure
+//	  persists skipped conditional branches ..... TestResumeDoesNotRunTheBypassedArm
+//	  retry policy when resuming, retryOn ....... TestRetryOnResume
+//	  fork with patched state and resume ........ TestResumeFromAForkedCheckpoint
 //	  resume without a checkpoint ............... graph.TestResumeOfAnUnknownThread
 //	  empty graph ............................... graph.TestRunWithoutNodes
 //	  run_start first, run_end last ............. graph.TestStream, graph.TestStreamOfAnInterrupt
 //	  checkpoint_saved present .................. graph.TestStreamCheckpoints
-//	  human node: auto, judge, timeout .......... gate.TestAutomaticDecisions, gate.TestJudgeFallsThroughToPeopleAndIsPaidOnce, gate.TestOnTimeout
+//	humanNode-options
+//	  default interrupts ........................ graph.TestAskParksAndResumes
+//	  autoAccept, autoReject bool and string .... gate.TestAutomaticDecisions
+//	  judge approves; below threshold falls through  gate.TestJudgeFallsThroughToPeopleAndIsPaidOnce
+//	  onTimeout accept, reject .................. gate.TestOnTimeout
 //	state-manager
 //	  the reducers, base counted once ........... graph.TestMergeRules, graph.TestSumThatDoesNotFit
+//	  first write always sets ................... TestFirstWriteOfAMaximumSets
 //	  custom reducer ............................ graph.TestMergeRules, graph.TestMergeFunctionThatFails
 //	graph-event-emitter
 //	  a throwing listener harms nobody .......... ledger/a panicking observer harms nothing
 //	  all events in order ....................... ledger/watch tells everything in order
+//	missing there
+//	  resume after a failed external node ....... TestFailedExternalToolRunsAgain
+//	  decision at a human node with two arms .... TestResumeDoesNotRunTheBypassedArm
+//	  artifacts after parallel .................. TestArtifactsAfterParallelAndResume
+//	  ties in one millisecond, large history .... TestLatestOfTiesInOneMillisecond
+//	  fork provenance ........................... TestForkPatchOfEachPartition; ledger/a fork is a child with its source recorded
 //
 // Names that begin with ledger are cases of storetest, which runs them on every store.
 
