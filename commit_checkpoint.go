@@ -115,24 +115,8 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 		next = &head{}
 	}
 	a.spare = nil
-	*next = head{Header: Header{
-		ID: c.ID, Thread: d.Thread, Branch: d.Branch, Coordination: c.Coordination, Kind: c.Kind, Status: c.Status,
-		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
-		Labels: maps.Clone(c.Labels), CreatedAt: c.CreatedAt.UTC(),
-	}}
+	*next = head{Header: headerOf(d, c, base)}
 	h := &next.Header
-	if base != nil && slices.Equal(base.Next, c.Next) {
-		h.Next = base.Next // nobody changes it
-	} else {
-		h.Next = slices.Clone(c.Next)
-	}
-	if c.Source != nil {
-		s := *c.Source
-		h.Source = &s
-	}
-	if c.CreatedAt.IsZero() {
-		h.CreatedAt = c.CreatedAt
-	}
 	if h.Status == StatusWaiting && !d.copy {
 		answered, err := a.anyAnswered(d)
 		if err != nil {
@@ -150,6 +134,35 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 		}
 		a.identify(h)
 	}
+	if err := e.change(c); err != nil {
+		return err
+	}
+	if err := a.noteTaken(d, base); err != nil {
+		return err
+	}
+	return a.finish(next, e, c)
+}
+
+// headerOf is the header of the checkpoint that c makes of base, but for what
+// identifies it.
+func headerOf(d *Draft, c *Change, base *head) Header {
+	h := Header{
+		ID: c.ID, Thread: d.Thread, Branch: d.Branch, Coordination: c.Coordination, Kind: c.Kind, Status: c.Status,
+		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
+		Labels: maps.Clone(c.Labels), CreatedAt: c.CreatedAt.UTC(),
+	}
+	if base != nil && slices.Equal(base.Next, c.Next) {
+		h.Next = base.Next // nobody changes it
+	} else {
+		h.Next = slices.Clone(c.Next)
+	}
+	if c.Source != nil {
+		s := *c.Source
+		h.Source = &s
+	}
+	if c.CreatedAt.IsZero() {
+		h.CreatedAt = c.CreatedAt
+	}
 	if h.Step = d.step; base == nil && c.Kind == KindNode && !d.copy {
 		h.Step = 1 // a thread that begins with a finished step
 	}
@@ -164,13 +177,7 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 		h.Coordination = cmp.Or(h.Coordination, base.Coordination)
 		h.Graph = cmp.Or(h.Graph, base.Graph)
 	}
-	if err := e.change(c); err != nil {
-		return err
-	}
-	if err := a.noteTaken(d, base); err != nil {
-		return err
-	}
-	return a.finish(next, e, c)
+	return h
 }
 
 // finish puts the record and the new head together.

@@ -27,17 +27,16 @@ const (
 	flagsEnd
 )
 
-func appendCheckpoint(b []byte, c *Header) []byte {
-	var flags uint64
+// checkpointFlags says which of its fields a checkpoint's record holds.
+func checkpointFlags(c *Header) (flags uint64) {
 	set := func(cond bool, flag uint64) {
 		if cond {
 			flags |= flag
 		}
 	}
-	coord := c.Coordination != "" && c.Coordination != c.Thread
 	uuid, own := c.ID.uuid()
 	set(c.ParentSeq != 0, flagParent)
-	set(coord, flagCoordination)
+	set(c.Coordination != "" && c.Coordination != c.Thread, flagCoordination)
 	set(branchCode(c.Branch) != "", flagBranch)
 	set(c.Run != "", flagRun)
 	set(c.Graph != "", flagGraph)
@@ -52,7 +51,11 @@ func appendCheckpoint(b []byte, c *Header) []byte {
 	set(!c.CreatedAt.IsZero(), flagCreated)
 	set(c.Revision > 0, flagRevision)
 	set(!own || uuid != c.Order, flagOrder)
+	return flags
+}
 
+func appendCheckpoint(b []byte, c *Header) []byte {
+	flags := checkpointFlags(c)
 	b = canon.AppendUint(b, flags)
 	b = appendID(b, c.ID)
 	b = canon.AppendUint(b, codeOf(kindCodes, c.Kind))
@@ -62,7 +65,7 @@ func appendCheckpoint(b []byte, c *Header) []byte {
 	if flags&flagParent != 0 {
 		b = canon.AppendUint(appendID(b, c.Parent), c.ParentSeq)
 	}
-	if coord {
+	if flags&flagCoordination != 0 {
 		b = canon.AppendString(b, c.Coordination)
 	}
 	if flags&flagBranch != 0 {

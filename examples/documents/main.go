@@ -59,60 +59,9 @@ func documents(scan scanner) *graph.Graph[Document] {
 			return !errors.Is(err, errUnreadable) // another try does not help
 		}},
 	})
-	// What is left when the retries are used up: somebody types it in.
-	g.OnError("scan", func(ctx context.Context, d *Document, failed error) (graph.Command, error) {
-		if e, ok := errors.AsType[*graph.NodeError](failed); ok {
-			failed = e.Err // without where: that is known here
-		}
-		a, err := gate.Ask[string](ctx, gate.Question{
-			Name: "type-in", Kind: "form", Text: "The scan failed (" + failed.Error() + "). Type the document in.",
-			Verdicts: []posthouse.Verdict{posthouse.Respond, posthouse.Reject},
-		})
-		if err != nil {
-			return graph.Command{}, err
-		}
-		d.Text = a.Value
-		d.Trail = append(d.Trail, fmt.Sprintf("typed in by %s, since: %v", a.By, failed))
-		if a.Verdict != posthouse.Respond {
-			return graph.Goto(graph.End), nil
-		}
-		return graph.Command{}, nil // on as if it had been scanned
-	})
-	g.Command("review", func(ctx context.Context, d *Document) (graph.Command, error) {
-		a, err := gate.Ask[struct{}](ctx, gate.Question{
-			Name: "review", Text: "Is this contract sound?", Show: d.Text, RequestedBy: d.Author,
-			Verdicts:  []posthouse.Verdict{posthouse.Approve, posthouse.Reject},
-			Assignees: []string{"ann", "bob", "cid"}, Quorum: &posthouse.Quorum{Need: 2, Outvote: true},
-			Expires:  48 * time.Hour,
-			Escalate: &gate.Escalation{After: 24 * time.Hour, To: []string{"eve"}}, // whoever is late gets help
-		})
-		if err != nil {
-			return graph.Command{}, err
-		}
-		d.Trail = append(d.Trail, minute("review", a))
-		switch {
-		case !a.Approved():
-			return graph.Goto(graph.End), nil // rejected, or nobody cared for two days
-		case d.Amount >= 1000:
-			return graph.Goto("sign"), nil
-		}
-		return graph.Goto("publish"), nil
-	}, graph.NodeOptions{Targets: []string{"sign", "publish", graph.End}})
-	g.Command("sign", func(ctx context.Context, d *Document) (graph.Command, error) {
-		a, err := gate.Ask[struct{}](ctx, gate.Question{
-			Name: "sign", Text: fmt.Sprintf("Sign for %d EUR?", d.Amount), Show: d.Text, RequestedBy: d.Author,
-			Verdicts:  []posthouse.Verdict{posthouse.Approve, posthouse.Reject},
-			Assignees: []string{"fay", "gus", "hal"}, FourEyes: true,
-		})
-		if err != nil {
-			return graph.Command{}, err
-		}
-		d.Trail = append(d.Trail, minute("sign", a))
-		if !a.Approved() {
-			return graph.Goto(graph.End), nil
-		}
-		return graph.Goto("publish"), nil
-	}, graph.NodeOptions{Targets: []string{"publish", graph.End}})
+	g.OnError("scan", typeIn)
+	g.Command("review", review, graph.NodeOptions{Targets: []string{"sign", "publish", graph.End}})
+	g.Command("sign", sign, graph.NodeOptions{Targets: []string{"publish", graph.End}})
 	g.Node("publish", func(ctx context.Context, d *Document) error {
 		d.Trail = append(d.Trail, "published")
 		return nil
@@ -121,6 +70,65 @@ func documents(scan scanner) *graph.Graph[Document] {
 	g.Edge("scan", "review")
 	g.Edge("publish", graph.End)
 	return g
+}
+
+// typeIn is what is left when the retries are used up: somebody types it in.
+func typeIn(ctx context.Context, d *Document, failed error) (graph.Command, error) {
+	if e, ok := errors.AsType[*graph.NodeError](failed); ok {
+		failed = e.Err // without where: that is known here
+	}
+	a, err := gate.Ask[string](ctx, gate.Question{
+		Name: "type-in", Kind: "form", Text: "The scan failed (" + failed.Error() + "). Type the document in.",
+		Verdicts: []posthouse.Verdict{posthouse.Respond, posthouse.Reject},
+	})
+	if err != nil {
+		return graph.Command{}, err
+	}
+	d.Text = a.Value
+	d.Trail = append(d.Trail, fmt.Sprintf("typed in by %s, since: %v", a.By, failed))
+	if a.Verdict != posthouse.Respond {
+		return graph.Goto(graph.End), nil
+	}
+	return graph.Command{}, nil // on as if it had been scanned
+}
+
+// review asks three people; two decide.
+func review(ctx context.Context, d *Document) (graph.Command, error) {
+	a, err := gate.Ask[struct{}](ctx, gate.Question{
+		Name: "review", Text: "Is this contract sound?", Show: d.Text, RequestedBy: d.Author,
+		Verdicts:  []posthouse.Verdict{posthouse.Approve, posthouse.Reject},
+		Assignees: []string{"ann", "bob", "cid"}, Quorum: &posthouse.Quorum{Need: 2, Outvote: true},
+		Expires:  48 * time.Hour,
+		Escalate: &gate.Escalation{After: 24 * time.Hour, To: []string{"eve"}}, // whoever is late gets help
+	})
+	if err != nil {
+		return graph.Command{}, err
+	}
+	d.Trail = append(d.Trail, minute("review", a))
+	switch {
+	case !a.Approved():
+		return graph.Goto(graph.End), nil // rejected, or nobody cared for two days
+	case d.Amount >= 1000:
+		return graph.Goto("sign"), nil
+	}
+	return graph.Goto("publish"), nil
+}
+
+// sign asks whoever may sign for much money, and takes two of them.
+func sign(ctx context.Context, d *Document) (graph.Command, error) {
+	a, err := gate.Ask[struct{}](ctx, gate.Question{
+		Name: "sign", Text: fmt.Sprintf("Sign for %d EUR?", d.Amount), Show: d.Text, RequestedBy: d.Author,
+		Verdicts:  []posthouse.Verdict{posthouse.Approve, posthouse.Reject},
+		Assignees: []string{"fay", "gus", "hal"}, FourEyes: true,
+	})
+	if err != nil {
+		return graph.Command{}, err
+	}
+	d.Trail = append(d.Trail, minute("sign", a))
+	if !a.Approved() {
+		return graph.Goto(graph.End), nil
+	}
+	return graph.Goto("publish"), nil
 }
 
 // minute writes down how a question was decided.

@@ -78,6 +78,9 @@ func quotes(ask model) *graph.Graph[Quote] {
 	return g
 }
 
+// thread is what the run is known by.
+const thread = "quote-7"
+
 // A detective writes down what they find.
 type detective struct {
 	app *graph.App[Quote]
@@ -87,8 +90,8 @@ type detective struct {
 func (d *detective) say(format string, a ...any) { fmt.Fprintf(d.out, format+"\n", a...) }
 
 // history prints each step with what was known after it.
-func (d *detective) history(ctx context.Context, thread, branch string) error {
-	for s, err := range d.app.History(ctx, thread, graph.HistoryOptions{Branch: branch, Oldest: true}) {
+func (d *detective) history(ctx context.Context) error {
+	for s, err := range d.app.History(ctx, thread, graph.HistoryOptions{Oldest: true}) {
 		if err != nil {
 			return err
 		}
@@ -113,7 +116,7 @@ func (d *detective) diff(ctx context.Context, from, to posthouse.ID) error {
 
 // picture prints the graph with where the branch stands in it, to be put into
 // any Markdown page.
-func (d *detective) picture(ctx context.Context, thread, branch string) error {
+func (d *detective) picture(ctx context.Context, branch string) error {
 	text, err := d.app.Mermaid(ctx, &graph.PictureOptions{Thread: thread, Branch: branch})
 	if err == nil {
 		d.say("%s", text)
@@ -132,14 +135,13 @@ func investigate(ctx context.Context, store posthouse.Store, ask model, out io.W
 		return err
 	}
 	d := &detective{app, out}
-	const thread = "quote-7"
 
 	d.say("# Last night")
 	night, err := app.Run(ctx, thread, Quote{Request: "twelve lamps, please"})
 	if err != nil {
 		return err
 	}
-	if err := d.history(ctx, thread, ""); err != nil {
+	if err := d.history(ctx); err != nil {
 		return err
 	}
 
@@ -156,39 +158,15 @@ func investigate(ctx context.Context, store posthouse.Store, ask model, out io.W
 		return err
 	}
 
-	d.say("\n# With the right price: a fork, looked at before it runs")
-	fork, err := app.Fork(ctx, price.ID, func(q *Quote) { q.Price = 4000 }, graph.ForkOptions{Branch: "right-price", By: "you"})
-	if err != nil {
+	if err := d.forkWithPrice(ctx, night, price.ID); err != nil {
 		return err
 	}
-	if err := d.picture(ctx, thread, fork.Branch); err != nil {
+	if err := d.replay(ctx, read.ID); err != nil {
 		return err
 	}
-	right, err := app.Resume(ctx, thread, graph.RunOptions{Branch: fork.Branch})
-	if err != nil {
+	if err := d.update(ctx); err != nil {
 		return err
 	}
-	d.say("total %d instead of %d, %q", right.State.Total, night.State.Total, right.State.Notes)
-	if err := d.diff(ctx, night.Checkpoint, right.Checkpoint); err != nil {
-		return err
-	}
-
-	d.say("\n# Was it bad luck? The price step again, with a fresh answer")
-	again, err := app.Replay(ctx, read.ID, graph.RunOptions{Branch: "again"})
-	if err != nil {
-		return err
-	}
-	d.say("price %d, total %d", again.State.Price, again.State.Total)
-
-	d.say("\n# Put right where it happened, and sent anew")
-	if _, err := app.Update(ctx, thread, func(q *Quote) { q.Price = 4000 }, graph.UpdateOptions{Goto: "total", By: "you"}); err != nil {
-		return err
-	}
-	fixed, err := app.Resume(ctx, thread)
-	if err != nil {
-		return err
-	}
-	d.say("total %d, %q", fixed.State.Total, fixed.State.Notes)
 
 	d.say("\n# What really happened is still there")
 	branches, err := app.Branches(ctx, thread)
@@ -203,6 +181,50 @@ func investigate(ctx context.Context, store posthouse.Store, ask model, out io.W
 		return err
 	}
 	d.say("last night: total %d, %q", old.State.Total, old.State.Notes)
+	return nil
+}
+
+// forkWithPrice goes on beside the branch as if the price had been right.
+func (d *detective) forkWithPrice(ctx context.Context, night *graph.Result[Quote], priced posthouse.ID) error {
+	d.say("\n# With the right price: a fork, looked at before it runs")
+	fork, err := d.app.Fork(ctx, priced, func(q *Quote) { q.Price = 4000 }, graph.ForkOptions{Branch: "right-price", By: "you"})
+	if err != nil {
+		return err
+	}
+	if err := d.picture(ctx, fork.Branch); err != nil {
+		return err
+	}
+	right, err := d.app.Resume(ctx, thread, graph.RunOptions{Branch: fork.Branch})
+	if err != nil {
+		return err
+	}
+	d.say("total %d instead of %d, %q", right.State.Total, night.State.Total, right.State.Notes)
+	return d.diff(ctx, night.Checkpoint, right.Checkpoint)
+}
+
+// replay runs what came after a checkpoint again, and pays for it again.
+func (d *detective) replay(ctx context.Context, from posthouse.ID) error {
+	d.say("\n# Was it bad luck? The price step again, with a fresh answer")
+	again, err := d.app.Replay(ctx, from, graph.RunOptions{Branch: "again"})
+	if err != nil {
+		return err
+	}
+	d.say("price %d, total %d", again.State.Price, again.State.Total)
+	return nil
+}
+
+// update puts the branch itself right: a child of its head, from where it goes
+// on.
+func (d *detective) update(ctx context.Context) error {
+	d.say("\n# Put right where it happened, and sent anew")
+	if _, err := d.app.Update(ctx, thread, func(q *Quote) { q.Price = 4000 }, graph.UpdateOptions{Goto: "total", By: "you"}); err != nil {
+		return err
+	}
+	fixed, err := d.app.Resume(ctx, thread)
+	if err != nil {
+		return err
+	}
+	d.say("total %d, %q", fixed.State.Total, fixed.State.Notes)
 	return nil
 }
 

@@ -21,7 +21,9 @@ func ledgerEventCases() []Case {
 	}
 }
 
-func ledgerOneEvent(t *T) {
+// observed is a desk whose events are noted; want compares those since it was
+// asked last.
+func (t *T) observed() (d *desk, want func(events ...string)) {
 	var mu sync.Mutex
 	var got []string
 	note := func(kind string) func(posthouse.ObserverEvent) {
@@ -31,17 +33,21 @@ func ledgerOneEvent(t *T) {
 			got = append(got, kind)
 		}
 	}
-	d := t.desk(posthouse.Options{Observer: posthouse.Tee(nil, &posthouse.Observer{
+	d = t.desk(posthouse.Options{Observer: posthouse.Tee(nil, &posthouse.Observer{
 		Saved: note("saved"), Loaded: note("loaded"), Forked: note("forked"),
 		Deleted: note("deleted"), Decided: note("decided"), Evicted: note("evicted"), Signalled: note("signalled"), Voted: note("voted"),
 	})})
-	want := func(events ...string) {
+	return d, func(events ...string) {
 		t.Helper()
 		if !slices.Equal(got, events) {
 			t.Errorf("events %q, want %q", got, events)
 		}
 		got = nil
 	}
+}
+
+func ledgerOneEvent(t *T) {
+	d, want := t.observed()
 	c := d.root("t", "", "0")
 	want("saved")
 	d.get(c.ID)

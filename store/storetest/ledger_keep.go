@@ -12,72 +12,80 @@ func ledgerKeepCases() []Case {
 	return []Case{
 		{Name: "ledger/retention keeps what an execution has on record", Rule: "Evicting and compacting the earlier waits of an unfinished execution takes neither its results nor its answers: nothing runs again.", Run: ledgerKeepsExecution},
 		{Name: "ledger/an update in the middle of a step", Rule: "It keeps results and answers that the step's executions have on record, through compaction and forks; what nobody answered they ask anew.", Run: ledgerUpdatesInStep},
-		{Name: "ledger/an execution that begins with its thread", Rule: "Results recorded before a thread's first checkpoint are on record for an execution that this checkpoint does not end.", Run: func(t *T) {
-			d := t.desk(posthouse.Options{})
-			d.step("t", "1/flow", "a")
-			w := d.wait("t", "1/flow", nil)
-			x, err := t.desk(posthouse.Options{}).Execution(t.ctx, w.Checkpoint, "1/flow")
-			t.ok(err)
-			if len(x.Steps) != 1 || len(x.Gates) != 1 {
-				t.Errorf("%d steps and %d gates on record, want one of each", len(x.Steps), len(x.Gates))
+		{Name: "ledger/an execution that begins with its thread", Rule: "Results recorded before a thread's first checkpoint are on record for an execution that this checkpoint does not end.", Run: ledgerFirstExecution},
+		{Name: "ledger/deleting an id takes its earlier revisions", Rule: "No body of any revision of a deleted checkpoint is left, unless a kept one is rebuilt from it.", Run: ledgerDeletesRevisions},
+		{Name: "ledger/replacing what is not the head leaves the head alone", Rule: "A new revision of an older checkpoint without children cancels no question of its branch and moves no head.", Run: ledgerReplacesOlder},
+		{Name: "ledger/deleting the wait that asked ends the waiting", Rule: "A branch whose last open question goes with an earlier checkpoint is interrupted, not waiting for ever.", Run: ledgerEndsWaiting},
+	}
+}
+
+func ledgerFirstExecution(t *T) {
+	d := t.desk(posthouse.Options{})
+	d.step("t", "1/flow", "a")
+	w := d.wait("t", "1/flow", nil)
+	x, err := t.desk(posthouse.Options{}).Execution(t.ctx, w.Checkpoint, "1/flow")
+	t.ok(err)
+	if len(x.Steps) != 1 || len(x.Gates) != 1 {
+		t.Errorf("%d steps and %d gates on record, want one of each", len(x.Steps), len(x.Gates))
+	}
+}
+
+func ledgerDeletesRevisions(t *T) {
+	d := t.desk(posthouse.Options{})
+	first := d.root("t", "", "0")
+	c := first.Derive(state("secret one"))
+	c.ID = "x"
+	d.save(c)
+	c.State = state("secret two")
+	_, err := d.Save(t.ctx, c, &posthouse.SaveOptions{Replace: true})
+	t.ok(err)
+	del, err := d.Delete(t.ctx, "x", nil)
+	t.ok(err)
+	if del.Checkpoints != 1 || del.Bodies != 2 {
+		t.Errorf("%+v", del)
+	}
+	for e, err := range t.Store.Read(t.ctx, "t", posthouse.Range{}) {
+		t.ok(err)
+		for _, b := range e.Bodies {
+			if bytes.Contains(b, []byte("secret")) {
+				t.Errorf("entry %d still holds the deleted text", e.Seq)
 			}
-		}},
-		{Name: "ledger/deleting an id takes its earlier revisions", Rule: "No body of any revision of a deleted checkpoint is left, unless a kept one is rebuilt from it.", Run: func(t *T) {
-			d := t.desk(posthouse.Options{})
-			first := d.root("t", "", "0")
-			c := first.Derive(state("secret one"))
-			c.ID = "x"
-			d.save(c)
-			c.State = state("secret two")
-			_, err := d.Save(t.ctx, c, &posthouse.SaveOptions{Replace: true})
-			t.ok(err)
-			del, err := d.Delete(t.ctx, "x", nil)
-			t.ok(err)
-			if del.Checkpoints != 1 || del.Bodies != 2 {
-				t.Errorf("%+v", del)
-			}
-			for e, err := range t.Store.Read(t.ctx, "t", posthouse.Range{}) {
-				t.ok(err)
-				for _, b := range e.Bodies {
-					if bytes.Contains(b, []byte("secret")) {
-						t.Errorf("entry %d still holds the deleted text", e.Seq)
-					}
-				}
-			}
-			if got := d.get(first.ID); content(got) != "0" {
-				t.Errorf("the parent is %q", content(got))
-			}
-		}},
-		{Name: "ledger/replacing what is not the head leaves the head alone", Rule: "A new revision of an older checkpoint without children cancels no question of its branch and moves no head.", Run: func(t *T) {
-			d := t.desk(posthouse.Options{})
-			old := d.root("t", "", "0")
-			d.root("t", "", "1")
-			done := d.ask("t", posthouse.Gate{Name: "ok?"})
-			again := &posthouse.Checkpoint{Header: posthouse.Header{ID: old.ID, Thread: "t"}, State: state("2")}
-			_, err := d.Save(t.ctx, again, &posthouse.SaveOptions{Replace: true})
-			t.ok(err)
-			info, err := d.Thread(t.ctx, "t")
-			t.ok(err)
-			if b, _ := info.Branch(""); len(info.Waiting) != 1 || b.Head != done.Checkpoint.ID || info.Status != posthouse.StatusWaiting {
-				t.Errorf("the thread is now %+v", info)
-			}
-			if next := d.derive(d.get(done.Checkpoint.ID), "3"); next.Parent != done.Checkpoint.ID {
-				t.Errorf("parent %s", next.Parent)
-			}
-		}},
-		{Name: "ledger/deleting the wait that asked ends the waiting", Rule: "A branch whose last open question goes with an earlier checkpoint is interrupted, not waiting for ever.", Run: func(t *T) {
-			d := t.desk(posthouse.Options{})
-			d.root("t", "", "0")
-			first := d.wait("t", "1/n", nil)
-			d.wait("t", "1/n", []posthouse.ID{first.Gates[0].ID}, "kept")
-			_, err := d.Delete(t.ctx, first.Checkpoint.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan})
-			t.ok(err)
-			info, err := d.Thread(t.ctx, "t")
-			t.ok(err)
-			if len(info.Waiting) != 0 || info.Status != posthouse.StatusInterrupted {
-				t.Errorf("the thread is %q with %d gates", info.Status, len(info.Waiting))
-			}
-		}},
+		}
+	}
+	if got := d.get(first.ID); content(got) != "0" {
+		t.Errorf("the parent is %q", content(got))
+	}
+}
+
+func ledgerReplacesOlder(t *T) {
+	d := t.desk(posthouse.Options{})
+	old := d.root("t", "", "0")
+	d.root("t", "", "1")
+	done := d.ask("t", posthouse.Gate{Name: "ok?"})
+	again := &posthouse.Checkpoint{Header: posthouse.Header{ID: old.ID, Thread: "t"}, State: state("2")}
+	_, err := d.Save(t.ctx, again, &posthouse.SaveOptions{Replace: true})
+	t.ok(err)
+	info, err := d.Thread(t.ctx, "t")
+	t.ok(err)
+	if b, _ := info.Branch(""); len(info.Waiting) != 1 || b.Head != done.Checkpoint.ID || info.Status != posthouse.StatusWaiting {
+		t.Errorf("the thread is now %+v", info)
+	}
+	if next := d.derive(d.get(done.Checkpoint.ID), "3"); next.Parent != done.Checkpoint.ID {
+		t.Errorf("parent %s", next.Parent)
+	}
+}
+
+func ledgerEndsWaiting(t *T) {
+	d := t.desk(posthouse.Options{})
+	d.root("t", "", "0")
+	first := d.wait("t", "1/n", nil)
+	d.wait("t", "1/n", []posthouse.ID{first.Gates[0].ID}, "kept")
+	_, err := d.Delete(t.ctx, first.Checkpoint.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan})
+	t.ok(err)
+	info, err := d.Thread(t.ctx, "t")
+	t.ok(err)
+	if len(info.Waiting) != 0 || info.Status != posthouse.StatusInterrupted {
+		t.Errorf("the thread is %q with %d gates", info.Status, len(info.Waiting))
 	}
 }
 

@@ -8,90 +8,98 @@ import (
 )
 
 func ledgerLeaseCases() []Case {
-	run := func(c *posthouse.Claim, s posthouse.Status) *posthouse.Draft {
-		return &posthouse.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{
-			Kind: posthouse.KindNode, Status: s, Next: []string{"n"}, Parts: []posthouse.Part{{Name: "p", Codec: "raw", Data: []byte("x")}},
-		}}
-	}
 	return []Case{
-		{Name: "ledger/one run at a time", Rule: "While a run has the thread, another claim and a hand-made save are ErrBusy with the holder; parking or releasing frees it.", Run: func(t *T) {
-			d := t.desk(posthouse.Options{})
-			c, err := d.Claim(t.ctx, "t", "run-1")
-			t.ok(err)
-			_, err = d.Commit(t.ctx, run(c, posthouse.StatusRunning))
-			t.ok(err)
-			_, err = d.Claim(t.ctx, "t", "run-2")
-			if e := d.wantErr(err, posthouse.ErrBusy); e.Lease == nil || e.Lease.Run != "run-1" || e.Lease.Owner != d.Owner() {
-				t.Errorf("holder %+v", e.Lease)
-			}
-			_, err = d.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: state("x")}, nil)
-			d.wantErr(err, posthouse.ErrBusy)
-			t.ok(d.Unclaim(t.ctx, c))
-			t.ok(d.Unclaim(t.ctx, c))
-			info, err := d.Thread(t.ctx, "t")
-			t.ok(err)
-			if info.Lease.Held {
-				t.Error("the lease was not given back")
-			}
-			c, err = d.Claim(t.ctx, "t", "run-2")
-			t.ok(err)
-			_, err = d.Commit(t.ctx, run(c, posthouse.StatusDone))
-			t.ok(err)
-			tail := d.tail("t")
-			t.ok(d.Unclaim(t.ctx, c))
-			if d.tail("t") != tail {
-				t.Error("releasing an ended run wrote an entry")
-			}
-		}},
-		{Name: "ledger/a silent owner's thread is free after its time", Rule: "Another process takes over when the owner's slot has not changed for LeaseTTL, or at once where the store is exclusive; the stale run is then fenced.", Run: func(t *T) {
-			old := t.deskOn(frozen{t.Store}, posthouse.Options{Owner: "old"})
-			alive := t.desk(posthouse.Options{Owner: "old"})
-			c, err := old.Claim(t.ctx, "t", "run-1")
-			t.ok(err)
-			t.ok(alive.Beat(t.ctx))
-			_, err = old.Commit(t.ctx, run(c, posthouse.StatusRunning))
-			t.ok(err)
-			fresh := t.desk(posthouse.Options{LeaseTTL: 10 * time.Second})
-			if x, ok := t.Store.(posthouse.Excluder); !ok || !x.Exclusive() {
-				_, err = fresh.Claim(t.ctx, "t", "run-2")
-				fresh.wantErr(err, posthouse.ErrBusy)
-				fresh.clock.advance(9 * time.Second)
-				t.ok(alive.Beat(t.ctx))
-				_, err = fresh.Claim(t.ctx, "t", "run-2") // sees the beat
-				fresh.wantErr(err, posthouse.ErrBusy)
-				fresh.clock.advance(9 * time.Second)
-				_, err = fresh.Claim(t.ctx, "t", "run-2")
-				fresh.wantErr(err, posthouse.ErrBusy)
-				fresh.clock.advance(time.Second)
-			}
-			c2, err := fresh.Claim(t.ctx, "t", "run-2")
-			t.ok(err)
-			_, err = fresh.Commit(t.ctx, run(c2, posthouse.StatusRunning))
-			t.ok(err)
-			_, err = old.Commit(t.ctx, run(c, posthouse.StatusRunning))
-			if e := old.wantErr(err, posthouse.ErrFenced); e.Lease == nil || e.Lease.Run != "run-2" || e.Lease.Fence < 2 {
-				t.Errorf("fenced by %+v", e.Lease)
-			}
-			_, err = old.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/n", Name: "s"}}})
-			old.wantErr(err, posthouse.ErrFenced)
-			_, err = fresh.Commit(t.ctx, run(c2, posthouse.StatusDone))
-			t.ok(err)
-		}},
-		{Name: "ledger/anyone may decide while a run has the thread", Rule: "A decision is appended between the holder's entries; the holder re-chains and goes on.", Run: func(t *T) {
-			d, other := t.desk(posthouse.Options{}), t.desk(posthouse.Options{})
-			done := d.ask("t", posthouse.Gate{Name: "ok?"})
-			f, err := d.Fork(t.ctx, done.Checkpoint.ID, &posthouse.ForkOptions{Branch: "side"})
-			t.ok(err)
-			c, err := d.Claim(t.ctx, "t", "run-1")
-			t.ok(err)
-			_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/ask", Name: "s"}}})
-			t.ok(err)
-			_, err = other.Decide(t.ctx, f.Gates[0], posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
-			t.ok(err)
-			_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/ask", Name: "s", Occurrence: 1}}})
-			t.ok(err)
-		}},
+		{Name: "ledger/one run at a time", Rule: "While a run has the thread, another claim and a hand-made save are ErrBusy with the holder; parking or releasing frees it.", Run: ledgerOneRun},
+		{Name: "ledger/a silent owner's thread is free after its time", Rule: "Another process takes over when the owner's slot has not changed for LeaseTTL, or at once where the store is exclusive; the stale run is then fenced.", Run: ledgerTakeover},
+		{Name: "ledger/anyone may decide while a run has the thread", Rule: "A decision is appended between the holder's entries; the holder re-chains and goes on.", Run: ledgerDecideBeside},
 	}
+}
+
+// running is a run's step: a checkpoint with status s under claim c.
+func running(c *posthouse.Claim, s posthouse.Status) *posthouse.Draft {
+	return &posthouse.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindNode, Status: s, Next: []string{"n"}, Parts: []posthouse.Part{{Name: "p", Codec: "raw", Data: []byte("x")}},
+	}}
+}
+
+func ledgerOneRun(t *T) {
+	d := t.desk(posthouse.Options{})
+	c, err := d.Claim(t.ctx, "t", "run-1")
+	t.ok(err)
+	_, err = d.Commit(t.ctx, running(c, posthouse.StatusRunning))
+	t.ok(err)
+	_, err = d.Claim(t.ctx, "t", "run-2")
+	if e := d.wantErr(err, posthouse.ErrBusy); e.Lease == nil || e.Lease.Run != "run-1" || e.Lease.Owner != d.Owner() {
+		t.Errorf("holder %+v", e.Lease)
+	}
+	_, err = d.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: state("x")}, nil)
+	d.wantErr(err, posthouse.ErrBusy)
+	t.ok(d.Unclaim(t.ctx, c))
+	t.ok(d.Unclaim(t.ctx, c))
+	info, err := d.Thread(t.ctx, "t")
+	t.ok(err)
+	if info.Lease.Held {
+		t.Error("the lease was not given back")
+	}
+	c, err = d.Claim(t.ctx, "t", "run-2")
+	t.ok(err)
+	_, err = d.Commit(t.ctx, running(c, posthouse.StatusDone))
+	t.ok(err)
+	tail := d.tail("t")
+	t.ok(d.Unclaim(t.ctx, c))
+	if d.tail("t") != tail {
+		t.Error("releasing an ended run wrote an entry")
+	}
+}
+
+func ledgerTakeover(t *T) {
+	old := t.deskOn(frozen{t.Store}, posthouse.Options{Owner: "old"})
+	alive := t.desk(posthouse.Options{Owner: "old"})
+	c, err := old.Claim(t.ctx, "t", "run-1")
+	t.ok(err)
+	t.ok(alive.Beat(t.ctx))
+	_, err = old.Commit(t.ctx, running(c, posthouse.StatusRunning))
+	t.ok(err)
+	fresh := t.desk(posthouse.Options{LeaseTTL: 10 * time.Second})
+	if x, ok := t.Store.(posthouse.Excluder); !ok || !x.Exclusive() {
+		_, err = fresh.Claim(t.ctx, "t", "run-2")
+		fresh.wantErr(err, posthouse.ErrBusy)
+		fresh.clock.advance(9 * time.Second)
+		t.ok(alive.Beat(t.ctx))
+		_, err = fresh.Claim(t.ctx, "t", "run-2") // sees the beat
+		fresh.wantErr(err, posthouse.ErrBusy)
+		fresh.clock.advance(9 * time.Second)
+		_, err = fresh.Claim(t.ctx, "t", "run-2")
+		fresh.wantErr(err, posthouse.ErrBusy)
+		fresh.clock.advance(time.Second)
+	}
+	c2, err := fresh.Claim(t.ctx, "t", "run-2")
+	t.ok(err)
+	_, err = fresh.Commit(t.ctx, running(c2, posthouse.StatusRunning))
+	t.ok(err)
+	_, err = old.Commit(t.ctx, running(c, posthouse.StatusRunning))
+	if e := old.wantErr(err, posthouse.ErrFenced); e.Lease == nil || e.Lease.Run != "run-2" || e.Lease.Fence < 2 {
+		t.Errorf("fenced by %+v", e.Lease)
+	}
+	_, err = old.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/n", Name: "s"}}})
+	old.wantErr(err, posthouse.ErrFenced)
+	_, err = fresh.Commit(t.ctx, running(c2, posthouse.StatusDone))
+	t.ok(err)
+}
+
+func ledgerDecideBeside(t *T) {
+	d, other := t.desk(posthouse.Options{}), t.desk(posthouse.Options{})
+	done := d.ask("t", posthouse.Gate{Name: "ok?"})
+	f, err := d.Fork(t.ctx, done.Checkpoint.ID, &posthouse.ForkOptions{Branch: "side"})
+	t.ok(err)
+	c, err := d.Claim(t.ctx, "t", "run-1")
+	t.ok(err)
+	_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/ask", Name: "s"}}})
+	t.ok(err)
+	_, err = other.Decide(t.ctx, f.Gates[0], posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+	t.ok(err)
+	_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/ask", Name: "s", Occurrence: 1}}})
+	t.ok(err)
 }
 
 // A frozen is the store of a process that does not say that it lives.

@@ -13,75 +13,81 @@ import (
 
 func ledgerStateCases() []Case {
 	return []Case{
-		{Name: "ledger/every kept state is rebuilt byte for byte", Rule: "Whatever is edited, forked, replaced, deleted and compacted, each kept checkpoint loads as it was saved, also by a new Ledger.", Run: func(t *T) {
-			n := 0
-			rapid.Check(t.test, func(rt *rapid.T) {
-				n++
-				m := &stateMachine{t: t, d: t.desk(posthouse.Options{}), thread: fmt.Sprint("t", n), want: map[posthouse.ID]posthouse.State{}}
-				rt.Repeat(map[string]func(*rapid.T){
-					"root": m.root, "derive": m.derive, "edit": m.derive, "append": m.derive, "fork": m.fork, "delete": m.remove, "reopen": m.reopen, "": m.check,
-				})
-			})
-		}},
-		{Name: "ledger/appends take what is appended", Rule: "The log of a growing value is linear: bytes(800) / bytes(200) stays below 4.5.", Run: func(t *T) {
-			d := t.desk(posthouse.Options{})
-			size := func(thread string, n int) int {
-				c := d.root(thread, "", "[")
-				for i := range n {
-					c = d.derive(c, content(c)+fmt.Sprintf("message %04d %0100d,", i, i*i))
-				}
-				total := 0
-				for e, err := range t.Store.Read(t.ctx, thread, posthouse.Range{}) {
-					t.ok(err)
-					total += len(e.Header)
-					for _, b := range e.Bodies {
-						total += len(b)
-					}
-				}
-				return total
+		{Name: "ledger/every kept state is rebuilt byte for byte", Rule: "Whatever is edited, forked, replaced, deleted and compacted, each kept checkpoint loads as it was saved, also by a new Ledger.", Run: ledgerRebuilds},
+		{Name: "ledger/appends take what is appended", Rule: "The log of a growing value is linear: bytes(800) / bytes(200) stays below 4.5.", Run: ledgerLinear},
+		{Name: "ledger/a step's result is stored once", Rule: "A state that takes up a recorded result refers to it, also after a restart between the two.", Run: ledgerStoresResultOnce},
+	}
+}
+
+func ledgerRebuilds(t *T) {
+	n := 0
+	rapid.Check(t.test, func(rt *rapid.T) {
+		n++
+		m := &stateMachine{t: t, d: t.desk(posthouse.Options{}), thread: fmt.Sprint("t", n), want: map[posthouse.ID]posthouse.State{}}
+		rt.Repeat(map[string]func(*rapid.T){
+			"root": m.root, "derive": m.derive, "edit": m.derive, "append": m.derive, "fork": m.fork, "delete": m.remove, "reopen": m.reopen, "": m.check,
+		})
+	})
+}
+
+func ledgerLinear(t *T) {
+	d := t.desk(posthouse.Options{})
+	size := func(thread string, n int) int {
+		c := d.root(thread, "", "[")
+		for i := range n {
+			c = d.derive(c, content(c)+fmt.Sprintf("message %04d %0100d,", i, i*i))
+		}
+		total := 0
+		for e, err := range t.Store.Read(t.ctx, thread, posthouse.Range{}) {
+			t.ok(err)
+			total += len(e.Header)
+			for _, b := range e.Bodies {
+				total += len(b)
 			}
-			small, big := size("small", 200), size("big", 800)
-			if big*10 > small*45 {
-				t.Errorf("200 appends take %d bytes, 800 take %d", small, big)
+		}
+		return total
+	}
+	small, big := size("small", 200), size("big", 800)
+	if big*10 > small*45 {
+		t.Errorf("200 appends take %d bytes, 800 take %d", small, big)
+	}
+}
+
+func ledgerStoresResultOnce(t *T) {
+	for _, restart := range []bool{false, true} {
+		d := t.desk(posthouse.Options{})
+		thread := fmt.Sprint("t-", restart)
+		c, err := d.Claim(t.ctx, thread, "run")
+		t.ok(err)
+		first, err := d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Claim: c, Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"n"}, State: posthouse.State{"m": {Codec: "json", Data: []byte(`["hello"]`)}},
+		}})
+		t.ok(err)
+		result := []byte(`"` + string(bytes.Repeat([]byte("r"), 1000)) + `"`)
+		_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Claim: c, Steps: []posthouse.Step{{Task: "2/n", Name: "llm", Value: posthouse.Value{Codec: "json", Data: result}}}})
+		t.ok(err)
+		t.ok(d.Unclaim(t.ctx, c))
+		if restart {
+			d = t.desk(posthouse.Options{})
+		}
+		x, err := d.Execution(t.ctx, first.Checkpoint, "2/n")
+		t.ok(err)
+		if len(x.Steps) != 1 || !bytes.Equal(x.Steps[0].Value.Data, result) {
+			t.Fatalf("recorded: %+v", x.Steps)
+		}
+		done, err := d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindNode, Status: posthouse.StatusDone, Parts: []posthouse.Part{{Name: "m", Splice: true, Prefix: 8, Suffix: 1, Data: append([]byte(","), result...)}},
+		}})
+		t.ok(err)
+		if got := d.get(done.Checkpoint.ID); string(got.State["m"].Data) != `["hello",`+string(result)+"]" {
+			t.Errorf("state %s", got.State["m"].Data)
+		}
+		for e, err := range t.Store.Read(t.ctx, thread, posthouse.Range{From: done.Seq}) {
+			t.ok(err)
+			if n := len(e.Bodies[0]); n > 50 { // sealed, two bytes take 33
+				t.Errorf("restart %v: the checkpoint's body has %d bytes", restart, n)
 			}
-		}},
-		{Name: "ledger/a step's result is stored once", Rule: "A state that takes up a recorded result refers to it, also after a restart between the two.", Run: func(t *T) {
-			for _, restart := range []bool{false, true} {
-				d := t.desk(posthouse.Options{})
-				thread := fmt.Sprint("t-", restart)
-				c, err := d.Claim(t.ctx, thread, "run")
-				t.ok(err)
-				first, err := d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Claim: c, Checkpoint: &posthouse.Change{
-					Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"n"}, State: posthouse.State{"m": {Codec: "json", Data: []byte(`["hello"]`)}},
-				}})
-				t.ok(err)
-				result := []byte(`"` + string(bytes.Repeat([]byte("r"), 1000)) + `"`)
-				_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Claim: c, Steps: []posthouse.Step{{Task: "2/n", Name: "llm", Value: posthouse.Value{Codec: "json", Data: result}}}})
-				t.ok(err)
-				t.ok(d.Unclaim(t.ctx, c))
-				if restart {
-					d = t.desk(posthouse.Options{})
-				}
-				x, err := d.Execution(t.ctx, first.Checkpoint, "2/n")
-				t.ok(err)
-				if len(x.Steps) != 1 || !bytes.Equal(x.Steps[0].Value.Data, result) {
-					t.Fatalf("recorded: %+v", x.Steps)
-				}
-				done, err := d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{
-					Kind: posthouse.KindNode, Status: posthouse.StatusDone, Parts: []posthouse.Part{{Name: "m", Splice: true, Prefix: 8, Suffix: 1, Data: append([]byte(","), result...)}},
-				}})
-				t.ok(err)
-				if got := d.get(done.Checkpoint.ID); string(got.State["m"].Data) != `["hello",`+string(result)+"]" {
-					t.Errorf("state %s", got.State["m"].Data)
-				}
-				for e, err := range t.Store.Read(t.ctx, thread, posthouse.Range{From: done.Seq}) {
-					t.ok(err)
-					if n := len(e.Bodies[0]); n > 50 { // sealed, two bytes take 33
-						t.Errorf("restart %v: the checkpoint's body has %d bytes", restart, n)
-					}
-				}
-			}
-		}},
+		}
 	}
 }
 
