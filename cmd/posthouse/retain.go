@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/datadir"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/sign"
 )
@@ -60,7 +61,7 @@ func (r *retention) set() bool { return r.maxAge != 0 || r.MaxPerThread != 0 || 
 func (a *app) retainCmd() *cobra.Command {
 	var r retention
 	var url string
-	var dry bool
+	var dry, allowUnsigned bool
 	cmd := &cobra.Command{
 		Use:   "retain",
 		Short: "Remove old checkpoints by a policy, on record",
@@ -68,8 +69,9 @@ func (a *app) retainCmd() *cobra.Command {
 
 Whatever the policy says, branch heads, open questions, what kept checkpoints are
 rebuilt from, what forks were made from, and threads under legal hold stay. A
-signed record attests what goes before it is removed; being stopped at any point
-loses nothing else. With --dry-run it says what would go, changes nothing, and may
+record attests what goes before it is removed, signed with the data directory's
+key (without that key, a store that has signatures is refused); being stopped at
+any point loses nothing else. With --dry-run it says what would go, changes nothing, and may
 run beside a server; otherwise the server must be stopped, or does it itself: see
 posthouse serve --retain-max-age. Run posthouse compact to give the space back.`,
 		Example: `  posthouse retain --max-age 30d --keep-last 50 --dry-run
@@ -82,7 +84,7 @@ posthouse serve --retain-max-age. Run posthouse compact to give the space back.`
 					Hint: "give --max-age, --max-per-thread or --released",
 				}
 			}
-			done, err := a.retain(cmd.Context(), url, r.policy(), dry)
+			done, err := a.retain(cmd.Context(), url, r.policy(), dry, allowUnsigned)
 			if err != nil {
 				return err
 			}
@@ -108,21 +110,19 @@ posthouse serve --retain-max-age. Run posthouse compact to give the space back.`
 	cmd.Flags().StringVar(&r.Prefix, "prefix", "", "only threads whose names start so")
 	cmd.Flags().StringVar(&r.Graph, "graph", "", "only threads of this program")
 	cmd.Flags().StringVar(&r.Coordination, "coordination", "", "only threads of this coordination")
+	cmd.Flags().BoolVar(&allowUnsigned, "allow-unsigned", false, "write removals that nothing signs where the signing key is not there")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would go, and remove nothing")
 	return cmd
 }
 
-func (a *app) retain(ctx context.Context, url string, r posthouse.Retention, dry bool) (done *posthouse.Retained, err error) {
+func (a *app) retain(ctx context.Context, url string, r posthouse.Retention, dry, allowUnsigned bool) (done *posthouse.Retained, err error) {
 	store, dir, err := a.openStore(ctx, url, dry)
 	if err != nil {
 		return nil, stopFirst(err)
 	}
 	o := &posthouse.Options{}
-	key, err := sign.Load(dir.Key())
-	if err == nil {
-		o.Signer = key
-	} else if errors.Is(err, posthouse.ErrNotFound) {
-		err = nil // nothing here is signed
+	if !dry {
+		o.Signer, err = signer(ctx, store, dir, allowUnsigned)
 	}
 	var l *posthouse.Ledger
 	if err == nil {
@@ -136,4 +136,48 @@ func (a *app) retain(ctx context.Context, url string, r posthouse.Retention, dry
 		p.Done()
 	}
 	return done, errors.Join(err, store.Close())
+}
+
+// signer returns the data directory's signing key, for records that a command
+// writes itself. Without the key it is nil where nothing is signed, and an error
+// where a record that nothing signs would be a fault to verify.
+func signer(ctx context.Context, store posthouse.Store, dir datadir.Dir, allowUnsigned bool) (posthouse.Signer, error) {
+	key, err := sign.Load(dir.Key())
+	switch {
+	case err == nil:
+		return key, nil
+	case !errors.Is(err, posthouse.ErrNotFound):
+		return nil, err
+	case allowUnsigned:
+		return nil, nil
+	}
+	_, err = sign.LoadRing(dir.Key() + sign.PublicSuffix)
+	found := err == nil
+	if errors.Is(err, posthouse.ErrNotFound) {
+		found, err = signed(ctx, store)
+	}
+	if err != nil || !found {
+		return nil, err
+	}
+	return nil, &posthouse.Error{
+		Code:    posthouse.CodeNotFound,
+		Message: "the records of this store are signed, and the signing key is not there: no " + dir.Key(),
+		Hint:    "name the data directory that has the key with --data-dir; with --allow-unsigned the removals are written unsigned, which posthouse verify then reports as faults",
+	}
+}
+
+// signed reports whether the store has signed records: a Ledger with a key
+// signs the first entry of each thread.
+func signed(ctx context.Context, store posthouse.Store) (bool, error) {
+	for info, err := range store.Threads(ctx, posthouse.ThreadQuery{}) {
+		if err != nil {
+			return false, err
+		}
+		for e, err := range store.Read(ctx, info.Thread, posthouse.Range{Limit: 1, Headers: true}) {
+			if err != nil || len(e.Sig) > 0 {
+				return err == nil, err
+			}
+		}
+	}
+	return false, nil
 }
