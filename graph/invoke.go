@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // Run gives the thread an input and runs the graph from Start until it is done
@@ -85,7 +86,7 @@ func (a *App[S]) call(ctx context.Context, thread string, input *S, o []RunOptio
 }
 
 // do runs one call; without an input it resumes.
-func (a *App[S]) do(ctx context.Context, thread string, opt RunOptions, h *hub, input *S) (*Result[S], error) {
+func (a *App[S]) do(ctx context.Context, thread string, opt RunOptions, h *engine.Hub, input *S) (*Result[S], error) {
 	if err := opt.validate(input != nil); err != nil {
 		return nil, err
 	}

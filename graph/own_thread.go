@@ -72,7 +72,7 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 	if b := r.sess.Branch(); b != posthouse.MainBranch {
 		opt.labels[labelBranch] = b
 	}
-	var h *hub
+	var h *engine.Hub
 	if r.opt.Subgraphs && r.hub != nil {
 		h, opt.path, opt.Subgraphs = r.hub, o.task.label(), true
 		if in := r.path(); in != "" {

@@ -43,7 +43,7 @@ type run[S any] struct {
 	live    *live[S]
 	opt     RunOptions
 	limit   int
-	hub     *hub // nil: nobody reads along
+	hub     *engine.Hub // nil: nobody reads along
 	agenda  agenda
 	plan    []byte             // the plan part on record, nil for none
 	program posthouse.State    // of the head that was loaded
@@ -78,11 +78,11 @@ func (o *RunOptions) validate(input bool) error {
 	if err := checkLabels(o.Labels); err != nil {
 		return err
 	}
-	return checkModes(o.Modes)
+	return engine.CheckModes(o.Modes)
 }
 
 // begin claims the thread. place may be nil.
-func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *hub, input bool, place *posthouse.Place) (*run[S], error) {
+func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *engine.Hub, input bool, place *posthouse.Place) (*run[S], error) {
 	if thread == "" {
 		thread = posthouse.DefaultThread
 	}
@@ -303,7 +303,7 @@ func (r *run[S]) alone(ctx context.Context) (*Result[S], error) {
 		}
 		return r.live, nil
 	})
-	if o.kind == taskDone && r.hub.wants(StreamUpdates) != "" {
+	if o.kind == taskDone && r.hub.Wants(StreamUpdates) != "" {
 		o.writes, _ = o.live.writes() // an error is advance's to find
 	}
 	r.tellEnd(o)

@@ -2,57 +2,52 @@ package graph
 
 import (
 	"context"
-	"errors"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // A StreamMode is something to read along while a graph runs. Choose any number
 // by RunOptions.Modes.
-type StreamMode string
+type StreamMode = engine.StreamMode
 
 // The modes.
 const (
-	StreamValues      StreamMode = "values"      // the state, after the input and after each step
-	StreamUpdates     StreamMode = "updates"     // what each task changed in it
-	StreamMessages    StreamMode = "messages"    // text as it comes: step.Token, step.Writer
-	StreamCustom      StreamMode = "custom"      // values as they come: step.Emit
-	StreamCheckpoints StreamMode = "checkpoints" // the header of each checkpoint; its state is in [App.State]
-	StreamTasks       StreamMode = "tasks"       // what becomes of each task
-	StreamDebug       StreamMode = "debug"       // tasks and checkpoints
+	StreamValues      = engine.StreamValues      // the state, after the input and after each step
+	StreamUpdates     = engine.StreamUpdates     // what each task changed in it
+	StreamMessages    = engine.StreamMessages    // text as it comes: step.Token, step.Writer
+	StreamCustom      = engine.StreamCustom      // values as they come: step.Emit
+	StreamCheckpoints = engine.StreamCheckpoints // the header of each checkpoint; its state is in [App.State]
+	StreamTasks       = engine.StreamTasks       // what becomes of each task
+	StreamDebug       = engine.StreamDebug       // tasks and checkpoints
 )
-
-var streamModes = []StreamMode{
-	StreamValues, StreamUpdates, StreamMessages, StreamCustom, StreamCheckpoints, StreamTasks, StreamDebug,
-}
 
 // An EventKind says what an event reports. More kinds will come: skip those
 // that you do not know.
-type EventKind string
+type EventKind = engine.EventKind
 
 // The kinds of event. All but those of tasks, text and values are sent once
 // what they report is on record, or kept for the next checkpoint where a step
 // makes none.
 const (
-	EventInput EventKind = "input" // values: the input is merged; the first node is next
-	EventNode  EventKind = "node"  // values: a step completed
-	EventPark  EventKind = "park"  // the last of any stream: the run waits for a gate, was interrupted, or drained
-	EventEnd   EventKind = "end"   // the last of any stream: the run is done, or was cancelled
+	EventInput = engine.EventInput // values: the input is merged; the first node is next
+	EventNode  = engine.EventNode  // values: a step completed
+	EventPark  = engine.EventPark  // the last of any stream: the run waits for a gate, was interrupted, or drained
+	EventEnd   = engine.EventEnd   // the last of any stream: the run is done, or was cancelled
 
-	EventUpdate     EventKind = "update"     // updates: a task completed with its step
-	EventMessage    EventKind = "message"    // messages: a piece of text
-	EventCustom     EventKind = "custom"     // custom: a value
-	EventCheckpoint EventKind = "checkpoint" // checkpoints: one was made
+	EventUpdate     = engine.EventUpdate     // updates: a task completed with its step
+	EventMessage    = engine.EventMessage    // messages: a piece of text
+	EventCustom     = engine.EventCustom     // custom: a value
+	EventCheckpoint = engine.EventCheckpoint // checkpoints: one was made
 
-	EventTaskStart  EventKind = "task.start"  // an attempt of a task begins, or its error handler does
-	EventTaskFinish EventKind = "task.finish" // the task has returned; its step is not committed yet
-	EventTaskWait   EventKind = "task.wait"   // it waits for a gate, or for an attempt that is long to come
-	EventTaskRetry  EventKind = "task.retry"  // an attempt failed with Err; the next begins at Due
-	EventTaskError  EventKind = "task.error"  // it failed with Err; its error handler, if it has one, starts next
-	EventTaskStop   EventKind = "task.stop"   // it was stopped before it came to anything, or halts at an interrupt inside its subgraph
+	EventTaskStart  = engine.EventTaskStart  // an attempt of a task begins, or its error handler does
+	EventTaskFinish = engine.EventTaskFinish // the task has returned; its step is not committed yet
+	EventTaskWait   = engine.EventTaskWait   // it waits for a gate, or for an attempt that is long to come
+	EventTaskRetry  = engine.EventTaskRetry  // an attempt failed with Err; the next begins at Due
+	EventTaskError  = engine.EventTaskError  // it failed with Err; its error handler, if it has one, starts next
+	EventTaskStop   = engine.EventTaskStop   // it was stopped before it came to anything, or halts at an interrupt inside its subgraph
 )
 
 // An Event is one element of a stream. Fields that do not belong to its kind
@@ -110,29 +105,15 @@ func (a *App[S]) stream(ctx context.Context, thread string, input *S, o []RunOpt
 			yield(Event[S]{}, err)
 			return
 		}
-		ctx, cancel := context.WithCancelCause(ctx)
-		h := newHub(opt.Modes, func() { cancel(errLeft) })
-		go func() {
-			defer close(h.ended)
-			_, err = a.do(ctx, thread, opt, h, input)
-		}()
-		defer func() { // also if the reader panics
-			cancel(errLeft)
-			<-h.ended
-		}()
-		left := false
-		h.read(func(n notice) bool {
-			left = !yield(typed[S](&n), nil)
-			return !left
-		})
-		if !left && err != nil { // in this order: err is the goroutine's while it runs
-			yield(Event[S]{}, err)
-		}
+		engine.Stream(ctx, opt.Modes, func(ctx context.Context, h *engine.Hub) error {
+			_, err := a.do(ctx, thread, opt, h, input)
+			return err
+		}, typed[S])(yield)
 	}
 }
 
 // typed returns the event of a notice for a reader of states of type S.
-func typed[S any](n *notice) Event[S] {
+func typed[S any](n *engine.Notice) Event[S] {
 	e := Event[S]{
 		Kind: n.Kind, Mode: n.Mode, Path: n.Path, Node: n.Node, Checkpoint: n.Checkpoint,
 		Task: n.Task, Attempt: n.Attempt, Updates: n.Updates, Text: n.Text, Value: n.Value, Step: n.Step, Seq: n.Seq,
@@ -143,19 +124,6 @@ func typed[S any](n *notice) Event[S] {
 	} else {
 		e.Inner = n.State
 	}
-	e.Result, _ = n.result.(*Result[S])
+	e.Result, _ = n.Result.(*Result[S])
 	return e
 }
-
-// checkModes refuses a mode that there is not.
-func checkModes(modes []StreamMode) error {
-	for _, m := range modes {
-		if !slices.Contains(streamModes, m) {
-			return invalid("Modes", "has %q, which is not a stream mode", string(m))
-		}
-	}
-	return nil
-}
-
-// errLeft ends a run whose reader has left. It does not leave the package.
-var errLeft = errors.New("graph: the reader has left")

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // tell reports the head with its state to the reader, if there is one for it.
 func (r *run[S]) tell(kind EventKind) error {
-	mode := r.hub.wants(StreamValues)
-	if mode == "" || r.hub.gone() {
+	mode := r.hub.Wants(StreamValues)
+	if mode == "" || r.hub.Gone() {
 		return nil
 	}
 	state, err := r.live.copy()
@@ -19,14 +20,14 @@ func (r *run[S]) tell(kind EventKind) error {
 	}
 	n := r.notice(kind, mode)
 	n.State = state
-	r.hub.tell(n)
+	r.hub.Tell(n)
 	return nil
 }
 
 // notice makes one about the step that was completed, or the change that was
 // committed, last.
-func (r *run[S]) notice(kind EventKind, mode StreamMode) notice {
-	return notice{Event: Event[any]{Kind: kind, Mode: mode, Path: r.path(), Node: r.change.Node, Checkpoint: *r.sess.Head()}}
+func (r *run[S]) notice(kind EventKind, mode StreamMode) engine.Notice {
+	return engine.Notice{Kind: kind, Mode: mode, Path: r.path(), Node: r.change.Node, Checkpoint: *r.sess.Head()}
 }
 
 // path returns where in the graph around it a subgraph is.
@@ -42,19 +43,19 @@ func (r *run[S]) path() string {
 
 // tellCheckpoint reports the head, which was just committed.
 func (r *run[S]) tellCheckpoint(began time.Time) {
-	mode := r.hub.wants(StreamCheckpoints, StreamDebug)
+	mode := r.hub.Wants(StreamCheckpoints, StreamDebug)
 	if mode == "" {
 		return
 	}
 	n := r.notice(EventCheckpoint, mode)
 	n.At = r.app.ledger.Now()
 	n.Took = n.At.Sub(began)
-	r.hub.tell(n)
+	r.hub.Tell(n)
 }
 
 // tellUpdates reports what the tasks of a step changed, once it is on record.
 func (r *run[S]) tellUpdates(done []*outcome[S]) {
-	mode := r.hub.wants(StreamUpdates)
+	mode := r.hub.Wants(StreamUpdates)
 	if mode == "" {
 		return
 	}
@@ -64,21 +65,21 @@ func (r *run[S]) tellUpdates(done []*outcome[S]) {
 		for _, w := range o.writes {
 			n.Updates[w.field.part] = posthouse.Value{Codec: w.codec, Data: w.enc}
 		}
-		r.hub.tell(n)
+		r.hub.Tell(n)
 	}
 }
 
 // tellStart reports that an attempt begins, and remembers when.
 func (r *run[S]) tellStart(o *outcome[S]) {
-	if mode := r.hub.wants(StreamTasks, StreamDebug); mode != "" {
+	if mode := r.hub.Wants(StreamTasks, StreamDebug); mode != "" {
 		o.began = r.app.ledger.Now()
-		r.hub.tell(r.ofTask(o, EventTaskStart, mode))
+		r.hub.Tell(r.ofTask(o, EventTaskStart, mode))
 	}
 }
 
 // tellFailed reports a failed attempt that is not the end of its task.
 func (r *run[S]) tellFailed(o *outcome[S], p *past, err error) {
-	mode := r.hub.wants(StreamTasks, StreamDebug)
+	mode := r.hub.Wants(StreamTasks, StreamDebug)
 	if mode == "" {
 		return
 	}
@@ -87,12 +88,12 @@ func (r *run[S]) tellFailed(o *outcome[S], p *past, err error) {
 	if p.failed != nil {
 		n.Kind, n.Due = EventTaskError, time.Time{}
 	}
-	r.hub.tell(n)
+	r.hub.Tell(n)
 }
 
 // tellEnd reports what became of a task.
 func (r *run[S]) tellEnd(o *outcome[S]) {
-	mode := r.hub.wants(StreamTasks, StreamDebug)
+	mode := r.hub.Wants(StreamTasks, StreamDebug)
 	if mode == "" {
 		return
 	}
@@ -102,13 +103,13 @@ func (r *run[S]) tellEnd(o *outcome[S]) {
 	}
 	n := r.ofTask(o, kinds[o.kind], mode)
 	n.Err = o.err
-	r.hub.tell(n)
+	r.hub.Tell(n)
 }
 
-func (r *run[S]) ofTask(o *outcome[S], kind EventKind, mode StreamMode) notice {
-	n := notice{Event: Event[any]{
+func (r *run[S]) ofTask(o *outcome[S], kind EventKind, mode StreamMode) engine.Notice {
+	n := engine.Notice{
 		Kind: kind, Mode: mode, Path: r.path(), Node: o.task.node.name, Task: o.task.key.String(), Attempt: o.attempt, At: r.app.ledger.Now(),
-	}}
+	}
 	if kind != EventTaskStart && !o.began.IsZero() {
 		n.Took = n.At.Sub(o.began)
 	}
@@ -130,8 +131,13 @@ func (r *run[S]) finishAt(kind EventKind, h *posthouse.Header, state S, waiting 
 		res.Status = posthouse.StatusRunning // it was asked to drain, behind whatever the head is
 	}
 	if r.hub != nil && r.nest == nil && r.opt.path == "" {
-		n := notice{Event: Event[any]{Kind: kind, Node: h.Node, Checkpoint: *h, State: state}, result: res}
-		r.hub.tell(n)
+		r.hub.Tell(engine.Notice{Kind: kind, Node: h.Node, Checkpoint: *h, State: state, Result: res})
 	}
 	return res
+}
+
+// emitter returns what hands on what one attempt of a task emits, nil if nobody
+// listens.
+func (r *run[S]) emitter(t *task[S], attempt int) *engine.Emitter {
+	return r.hub.Emitter(engine.Notice{Path: r.path(), Node: t.node.name, Task: t.key.String(), Attempt: attempt})
 }
