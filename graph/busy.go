@@ -87,49 +87,10 @@ func (r *run[S]) lastOf(ctx context.Context, q posthouse.Query) (*posthouse.Head
 
 // rollBack restores the branch to what it was before its last input.
 func (r *run[S]) rollBack(ctx context.Context) error {
-	h, err := r.sess.Head(), error(nil)
-	for h.Kind != posthouse.KindInput {
-		if h.Parent == "" {
-			return nil // it came about without an input
-		}
-		if h, err = r.app.ledger.GetHeader(ctx, h.Parent); err != nil {
-			return err
-		}
-	}
-	now, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
-	if err != nil {
-		return err
-	}
-	before := &posthouse.Checkpoint{State: posthouse.State{}}
-	if h.Parent != "" {
-		if before, err = r.app.ledger.Get(ctx, h.Parent); err != nil {
-			return err
-		}
-	}
-	c := &posthouse.Change{
-		Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted, Graph: r.app.name, Fingerprint: r.app.fingerprint,
-		Node: before.Node, Next: before.Next, By: r.opt.By, State: before.State, Metadata: before.Metadata,
-	}
-	if len(c.Next) == 0 {
-		c.Status = posthouse.StatusDone
-	}
-	if before.ID != "" {
-		c.Source = &posthouse.Source{Thread: before.Thread, ID: before.ID}
-	}
-	for name, v := range before.Program {
-		c.Program = append(c.Program, posthouse.Part{Name: name, Codec: v.Codec, Data: v.Data})
-	}
-	for name := range now.Program {
-		if _, kept := before.Program[name]; !kept {
-			c.Program = append(c.Program, posthouse.Part{Name: name, Drop: true})
-		}
-	}
-	if c.Metadata == nil {
-		c.Metadata = map[string]string{} // and not the parent's
-	}
 	began := r.app.ledger.Now()
-	if _, err = r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c}); err == nil {
-		r.change.Node = c.Node
+	h, err := r.sess.RollBack(ctx, &posthouse.Change{Graph: r.app.name, Fingerprint: r.app.fingerprint, By: r.opt.By})
+	if h != nil {
+		r.change.Node = h.Node
 		r.tellCheckpoint(began)
 	}
 	return err

@@ -15,7 +15,7 @@ func (a *App[S]) drive(ctx context.Context, r *run[S], input *S) (*Result[S], er
 	inner, free := r.sess.WithCancel(ctx, nil)
 	res, err := r.move(inner, input)
 	free()
-	if err != nil && r.asked() && (r.sess.Err() == nil || errors.Is(r.sess.Err(), posthouse.ErrCancelled)) {
+	if err != nil && r.sess.Asked() && (r.sess.Err() == nil || errors.Is(r.sess.Err(), posthouse.ErrCancelled)) {
 		res, err = r.finishCancelled(ctx)
 	}
 	if err != nil {
@@ -24,7 +24,7 @@ func (a *App[S]) drive(ctx context.Context, r *run[S], input *S) (*Result[S], er
 	if end := r.sess.End(ctx); end != nil {
 		return nil, errors.Join(err, end)
 	}
-	if r.asked() && (res == nil || res.Status != posthouse.StatusDone && res.Status != posthouse.StatusCancelled) {
+	if r.sess.Asked() && (res == nil || res.Status != posthouse.StatusDone && res.Status != posthouse.StatusCancelled) {
 		return r.cancelLate(ctx, res, err)
 	}
 	return res, err
@@ -46,16 +46,6 @@ func (r *run[S]) move(ctx context.Context, input *S) (*Result[S], error) {
 		}
 	}
 	return r.start(ctx, input)
-}
-
-// asked reports whether somebody asked to cancel the branch.
-func (r *run[S]) asked() bool {
-	select {
-	case <-r.sess.Cancelled():
-		return true
-	default:
-		return errors.Is(r.sess.Err(), posthouse.ErrCancelled)
-	}
 }
 
 // finishCancelled commits what steps completed, then the cancelled checkpoint,
@@ -104,16 +94,13 @@ func (r *run[S]) cancelCalled(ctx context.Context) error {
 	return nil
 }
 
-// cancelLate ends a branch for a request that came while its run parked: nobody
-// else would heed it.
+// cancelLate ends a branch for a request that came while its run parked.
 func (r *run[S]) cancelLate(ctx context.Context, res *Result[S], err error) (*Result[S], error) {
-	h, e := r.app.ledger.Cancel(context.WithoutCancel(ctx), r.sess.Thread(), &posthouse.CancelOptions{Branch: r.sess.Branch()})
+	h, e := r.sess.CancelLate(ctx)
 	switch {
-	case errors.Is(e, posthouse.ErrNotFound):
-		return res, err
 	case e != nil:
 		return nil, errors.Join(err, e)
-	case res != nil && h.Status == posthouse.StatusCancelled:
+	case h != nil && res != nil && h.Status == posthouse.StatusCancelled:
 		res.Checkpoint, res.Status, res.Next, res.Waiting = h.ID, h.Status, slices.Clone(h.Next), nil
 	}
 	return res, err

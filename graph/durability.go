@@ -96,7 +96,7 @@ func (r *run[S]) keep(ctx context.Context) error {
 	}
 	stop := r.stop
 	defer func() { r.stop = stop }()
-	for late := r.asked(); ; late = true {
+	for late := r.sess.Asked(); ; late = true {
 		r.fresh(posthouse.KindEvent, posthouse.StatusRunning, "") // it is in the middle of a step: executions keep their keys
 		_, err := r.put(ctx, posthouse.Draft{KeepOpen: true, Late: late})
 		if late || !errors.Is(err, posthouse.ErrCancelled) {

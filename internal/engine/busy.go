@@ -87,3 +87,52 @@ func (s *Session) Displaced() bool {
 	h := s.Head()
 	return s.busy.asked && h != nil && h.Kind == posthouse.KindCancel && h.ID != s.busy.was
 }
+
+// RollBack restores the branch to what it was before its last input: what that
+// changed is undone by a checkpoint of kind update, which c says the rest of,
+// such as its program. It returns nil for a branch that came about without an
+// input.
+func (s *Session) RollBack(ctx context.Context, c *posthouse.Change) (*posthouse.Header, error) {
+	h, err := s.Head(), error(nil)
+	for h.Kind != posthouse.KindInput {
+		if h.Parent == "" {
+			return nil, nil
+		}
+		if h, err = s.ledger.GetHeader(ctx, h.Parent); err != nil {
+			return nil, err
+		}
+	}
+	now, err := s.ledger.Get(ctx, s.Head().ID)
+	if err != nil {
+		return nil, err
+	}
+	before := &posthouse.Checkpoint{State: posthouse.State{}}
+	if h.Parent != "" {
+		if before, err = s.ledger.Get(ctx, h.Parent); err != nil {
+			return nil, err
+		}
+	}
+	c.Kind, c.Status = posthouse.KindUpdate, posthouse.StatusInterrupted
+	c.Node, c.Next, c.State, c.Metadata = before.Node, before.Next, before.State, before.Metadata
+	if len(c.Next) == 0 {
+		c.Status = posthouse.StatusDone
+	}
+	if before.ID != "" {
+		c.Source = &posthouse.Source{Thread: before.Thread, ID: before.ID}
+	}
+	for name, v := range before.Program {
+		c.Program = append(c.Program, posthouse.Part{Name: name, Codec: v.Codec, Data: v.Data})
+	}
+	for name := range now.Program {
+		if _, kept := before.Program[name]; !kept {
+			c.Program = append(c.Program, posthouse.Part{Name: name, Drop: true})
+		}
+	}
+	if c.Metadata == nil {
+		c.Metadata = map[string]string{} // and not the parent's
+	}
+	if _, err := s.Commit(ctx, &posthouse.Draft{Checkpoint: c}); err != nil {
+		return nil, err
+	}
+	return s.Head(), nil
+}

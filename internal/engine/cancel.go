@@ -13,6 +13,11 @@ import (
 // calls [Session.FinishCancelled].
 func (s *Session) Cancelled() <-chan struct{} { return s.claim.Cancelled(s.branch) }
 
+// Asked reports whether somebody asked to cancel the branch.
+func (s *Session) Asked() bool {
+	return Closed(s.Cancelled()) || errors.Is(s.Err(), posthouse.ErrCancelled)
+}
+
 // FinishCancelled commits the branch's last checkpoint, of status cancelled,
 // and ends the session. The head it returns is another one if the branch had
 // ended before, and nil if nothing is on record: then nothing is written.
@@ -37,4 +42,15 @@ func (s *Session) FinishCancelled(ctx context.Context) (*posthouse.Header, error
 	}
 	s.broke(err)
 	return h, nil
+}
+
+// CancelLate ends the branch, behind the end of the session, for a request that
+// came while its run parked: nobody else would heed it. It returns the head, nil
+// if nothing is on record.
+func (s *Session) CancelLate(ctx context.Context) (*posthouse.Header, error) {
+	h, err := s.ledger.Cancel(context.WithoutCancel(ctx), s.thread, &posthouse.CancelOptions{Branch: s.branch})
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return nil, nil
+	}
+	return h, err
 }

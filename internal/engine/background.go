@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Background is a run that goes on by itself: what the handles of models are
+// made of. R is what it comes to. It is safe for concurrent use.
+type Background[R any] struct {
+	opt   BackgroundOptions[R]
+	leave context.CancelCauseFunc // before it began: gives up the line
+	done  chan struct{}
+	res   R
+	err   error
+
+	mu     sync.Mutex
+	begun  bool
+	never  bool // cancelled before it began
+	drain  chan struct{}
+	drains bool
+}
+
+// BackgroundOptions say what to run.
+type BackgroundOptions[R any] struct {
+	Ledger         *posthouse.Ledger
+	Thread, Branch string
+	OnBusy         OnBusy
+	Line           bool // it may wait for the thread in the background; else Begin is called at once, and its error is Launch's
+
+	Begin     func(ctx context.Context, place *posthouse.Place) (*Begun[R], error) // claims the thread; place is nil unless Line
+	Cancelled func(R) bool                                                         // whether that is the result of a run that was cancelled
+}
+
+// A Begun is a run that has its thread.
+type Begun[R any] struct {
+	Session *Session
+	Drive   func(context.Context) (R, error) // runs, and ends the session
+}
+
+// Launch begins a run and returns while it goes on. Ending ctx ends the run.
+func Launch[R any](ctx context.Context, o BackgroundOptions[R]) (*Background[R], error) {
+	around, drains := DrainOf(ctx), Draining(ctx)
+	h := &Background[R]{opt: o, done: make(chan struct{}), drain: make(chan struct{})}
+	ctx, h.leave = context.WithCancelCause(WithDrain(ctx, h.drain))
+	var b *Begun[R]
+	var place *posthouse.Place
+	if o.Line {
+		place = o.Ledger.Line(o.Thread, o.OnBusy != Enqueue)
+	} else {
+		var err error
+		if b, err = o.Begin(ctx, nil); err != nil {
+			h.leave(nil)
+			return nil, err
+		}
+		h.begun = true
+	}
+	switch {
+	case drains:
+		h.Drain()
+	case around != nil:
+		go func() {
+			select {
+			case <-around:
+				h.Drain()
+			case <-h.done:
+			}
+		}()
+	}
+	go h.run(ctx, b, place)
+	return h, nil
+}
+
+func (h *Background[R]) run(ctx context.Context, b *Begun[R], place *posthouse.Place) {
+	defer close(h.done)
+	defer h.leave(nil)
+	if b == nil {
+		defer place.Leave()
+		var err error
+		b, err = h.opt.Begin(ctx, place)
+		if h.err = h.begins(ctx, b, err); h.err != nil {
+			return
+		}
+	}
+	h.res, h.err = b.Drive(ctx)
+}
+
+// begins ends the time in which Cancel keeps the run from beginning. err is that
+// of the attempt to begin.
+func (h *Background[R]) begins(ctx context.Context, b *Begun[R], err error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil && ctx.Err() != nil {
+		err = b.Session.End(ctx)
+	}
+	if ctx.Err() != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	h.begun = true
+	return err
+}
+
+// Done returns a channel that is closed when the run has ended and given the
+// thread back.
+func (h *Background[R]) Done() <-chan struct{} { return h.done }
+
+// Result waits for the end and returns what the run came to. One that was
+// cancelled before it began is [posthouse.ErrCancelled].
+func (h *Background[R]) Result() (R, error) {
+	<-h.done
+	return h.res, h.err
+}
+
+// Reason returns how the run ended, [Running] if it has not. What is on record
+// decides.
+func (h *Background[R]) Reason() Reason {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case !Closed(h.done):
+		return Running
+	case h.never, h.err == nil && h.opt.Cancelled(h.res):
+		return Cancelled
+	case h.err != nil:
+		return Failed
+	}
+	return Done
+}
+
+// Cancel asks to cancel the run, by [posthouse.Ledger.Cancel], or keeps it from
+// beginning. It does not wait for the end. Cancelling again, or what has ended,
+// does nothing. An error says that the request could not be put on record.
+func (h *Background[R]) Cancel(ctx context.Context, reason string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if Closed(h.done) {
+		return nil
+	}
+	if !h.begun {
+		h.never = true
+		h.leave(&posthouse.Error{Code: posthouse.CodeCancelled, Message: "the run was cancelled before it began"})
+		return nil
+	}
+	_, err := h.opt.Ledger.Cancel(ctx, h.opt.Thread, &posthouse.CancelOptions{Branch: h.opt.Branch, Reason: reason})
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return nil // it has just ended, with nothing on record
+	}
+	return err
+}
+
+// Drain asks the run to stop before what it would do next. Draining again does
+// nothing.
+func (h *Background[R]) Drain() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.drains {
+		h.drains = true
+		close(h.drain)
+	}
+}
