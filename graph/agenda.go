@@ -12,16 +12,20 @@ import (
 // An agenda is what a graph has yet to run: the tasks of the next step, and
 // what waits for other tasks first.
 type agenda struct {
-	tasks    []target
+	tasks    []target            // End, alone: of a subgraph that was stopped behind its last node
 	arrived  map[string][]string // by the node of a join: the sources that completed
 	deferred []string            // nodes that run when there are no tasks left
 	renamed  renames             // what the step has on record under old names
 
-	call string // of a subgraph: the execution that called it
-	step uint64 // and the steps it took in this call
+	call   string   // of a subgraph: the execution that called it
+	step   uint64   // and the steps it took in this call
+	parent []string // where the graph around goes on, if a command said so
 
 	skipped int // steps since the last checkpoint that a completed step made
 }
+
+// ends reports whether nothing is left but to end.
+func (g *agenda) ends() bool { return len(g.tasks) == 1 && g.tasks[0].node == End }
 
 // planPart keeps what Header.Next cannot say of an agenda; most have none.
 const planPart = "$plan"
@@ -33,6 +37,7 @@ type planJSON struct {
 	Deferred []string            `json:"deferred,omitempty"`
 	Call     string              `json:"call,omitempty"` // of a subgraph, whose tasks are always listed
 	Step     uint64              `json:"step,omitempty"`
+	Parent   []string            `json:"parent,omitempty"`
 	Skipped  int                 `json:"skipped,omitempty"`
 	Renamed  renames             `json:"renamed,omitempty"`
 }
@@ -75,7 +80,7 @@ func (g *agenda) encode() ([]byte, error) {
 	if !named && len(g.arrived)+len(g.deferred)+len(g.renamed)+g.skipped == 0 && g.call == "" {
 		return nil, nil
 	}
-	p := planJSON{Arrived: g.arrived, Deferred: g.deferred, Renamed: g.renamed, Call: g.call, Step: g.step, Skipped: g.skipped}
+	p := planJSON{Arrived: g.arrived, Deferred: g.deferred, Renamed: g.renamed, Call: g.call, Step: g.step, Parent: g.parent, Skipped: g.skipped}
 	if named || g.call != "" {
 		p.Tasks = make([]taskJSON, len(g.tasks))
 		for i := range g.tasks {
@@ -97,7 +102,7 @@ func readAgenda(next []string, program posthouse.State, part string) (agenda, er
 		}
 	}
 	g := agenda{
-		arrived: p.Arrived, deferred: p.Deferred, renamed: p.Renamed, call: p.Call, step: p.Step, skipped: p.Skipped,
+		arrived: p.Arrived, deferred: p.Deferred, renamed: p.Renamed, call: p.Call, step: p.Step, parent: p.Parent, skipped: p.Skipped,
 		tasks: make([]target, 0, max(len(next), len(p.Tasks))),
 	}
 	for i := range p.Tasks {

@@ -30,13 +30,15 @@ func (r *run[S]) complete(ctx context.Context, done []*outcome[S], next agenda, 
 	var held []posthouse.Step
 	for _, o := range done {
 		if o.parent != nil { // it ended the subgraph
-			r.nest.command = Command{Goto: o.parent}
-			r.agenda = agenda{call: next.call, step: next.step}
+			r.agenda = agenda{call: next.call, step: next.step, parent: o.parent}
 		}
 		program = append(program, o.program...)
 		held = append(held, o.exec.Held()...)
 	}
-	err := r.conclude(ctx, done, parts, program, held)
+	err := r.stopLast(ctx, done)
+	if err == nil {
+		err = r.conclude(ctx, done, parts, program, held)
+	}
 	if err != nil {
 		r.agenda = before
 		done[0].exec.Return(held)
@@ -66,6 +68,23 @@ func (r *run[S]) conclude(ctx context.Context, done []*outcome[S], parts, progra
 	return r.commit(ctx, held)
 }
 
+// stopLast puts End on the agenda of a subgraph that ends with nodes to stop
+// after: the graph around it would go on.
+func (r *run[S]) stopLast(ctx context.Context, done []*outcome[S]) error {
+	after := func(o *outcome[S]) bool { return o.task.node.after }
+	if len(r.agenda.tasks) > 0 || !slices.ContainsFunc(done, after) {
+		return nil
+	}
+	called, err := r.nest != nil, error(nil)
+	if !called && r.sess.Branch() == posthouse.MainBranch {
+		called, err = isCalled(ctx, r.app.ledger, r.sess.Thread())
+	}
+	if called {
+		r.agenda.tasks = []target{{node: End}}
+	}
+	return err
+}
+
 // status is that of a step which tasks completed; the agenda is what is next.
 func (r *run[S]) status(done []*outcome[S]) posthouse.Status {
 	if len(r.agenda.tasks) == 0 {
@@ -77,7 +96,7 @@ func (r *run[S]) status(done []*outcome[S]) posthouse.Status {
 		}
 	}
 	for i := range r.agenda.tasks {
-		if t := &r.agenda.tasks[i]; t.edges || r.app.node(t).before {
+		if t := &r.agenda.tasks[i]; t.edges || t.node != End && r.app.node(t).before {
 			return posthouse.StatusInterrupted
 		}
 	}

@@ -162,8 +162,8 @@
 //
 // # State
 //
-// Each exported field is a part: encoded by itself, and stored only when it
-// changed. A tag, a list of words with commas between, says more:
+// Each exported field is a part: encoded by itself, stored once it is not zero,
+// and then only when it changed. A tag, a list of words with commas between, says more:
 //
 //	posthouse:"append"      a slice that only grows; elements are stored one by one
 //	posthouse:"name=total"  the part's name; default the field's

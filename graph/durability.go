@@ -58,7 +58,7 @@ func (r *run[S]) keeps(status posthouse.Status, done []*outcome[S]) bool {
 		return r.app.snapshots
 	}
 	return slices.ContainsFunc(done, func(o *outcome[S]) bool { return of(o.task.node).after() }) ||
-		slices.ContainsFunc(r.agenda.tasks, func(t target) bool { return of(r.app.node(&t)).before() })
+		slices.ContainsFunc(r.agenda.tasks, func(t target) bool { return t.node != End && of(r.app.node(&t)).before() })
 }
 
 // commitLater is commit behind the run.

@@ -248,7 +248,7 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 		c.Program = joinParts(c.Program, d.program)
 	}
 	e.agenda = g
-	if c.Parts, err = a.plan.write(a.codec, reflect.ValueOf(e.live.state).Elem()); err != nil || !e.migrated {
+	if c.Parts, err = a.plan.write(a.codec, reflect.ValueOf(e.live.state).Elem(), e.state); err != nil || !e.migrated {
 		return c, err
 	}
 	c.State, c.Parts = overlay(e.state, c.Parts), nil

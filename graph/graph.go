@@ -141,7 +141,7 @@ func (g *Graph[S]) OnError(node string, run func(ctx context.Context, s *S, err 
 // CompileOptions configure an App. Nil is the zero value.
 type CompileOptions struct {
 	InterruptBefore []string        // stop before these nodes; "*" is all
-	InterruptAfter  []string        // stop after these nodes, unless the run, or the call of a subgraph, is done then; "*" is all
+	InterruptAfter  []string        // stop after these nodes, unless the run is done then; a subgraph is not, and stops after its last one, too; "*" is all
 	RecursionLimit  int             // steps that one Run or Resume may take; default 100
 	Concurrency     int             // tasks of one step that run at once; default 16
 	FailFast        bool            // end the other tasks of a step when one failed; by default those that run may finish, since they are paid for

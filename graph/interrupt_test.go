@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -79,4 +80,81 @@ func TestInterruptInASelfLoop(t *testing.T) {
 			t.Fatalf("%+v: %+v", o, out)
 		}
 	}
+}
+
+// The last node of a subgraph is not the last of the run: it stops there, at
+// each depth, and what a command said about the graph around it holds.
+func TestInterruptAfterTheLastNodeOfASubgraph(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		for _, life := range []graph.Lifetime{graph.PerCall, graph.PerThread} {
+			l := newLedger(t)
+			deep := graph.New[innerState]("deep")
+			deep.Node("a", visitInner("a"), graph.NodeOptions{InterruptAfter: true})
+			deep.Edge(graph.Start, "a")
+			deep.Edge("a", graph.End)
+			sub := graph.New[innerState]("sub")
+			o := &graph.SubOptions[innerState, innerState]{
+				Out:       func(s, in *innerState) error { s.Notes = append(s.Notes, in.Notes...); return nil },
+				OwnThread: own, Lifetime: life, Node: graph.NodeOptions{InterruptAfter: true},
+			}
+			graph.Subgraph(sub, "deep", deep, o)
+			sub.Edge(graph.Start, "deep")
+			sub.Edge("deep", graph.End)
+			g := graph.New[outerState]("outer")
+			graph.Subgraph(g, "sub", sub, &graph.SubOptions[outerState, innerState]{
+				Out:       func(s *outerState, in *innerState) error { s.Log = append(s.Log, in.Notes...); return nil },
+				OwnThread: own, Lifetime: life,
+			})
+			g.Node("last", func(_ context.Context, s *outerState) error { s.Log = append(s.Log, "last"); return nil }, graph.NodeOptions{InterruptAfter: true})
+			g.Edge(graph.Start, "sub")
+			g.Edge("sub", "last")
+			g.Edge("last", graph.End)
+			app := compile(t, g, l, nil)
+			out := must(app.Run(t.Context(), "t", outerState{}))(t)
+			stops := 0
+			for ; out.Status == posthouse.StatusInterrupted; stops++ {
+				if len(out.State.Log) > 0 {
+					t.Fatalf("own %t: stop %d is behind the subgraph: %q", own, stops, out.State.Log)
+				}
+				if !own {
+					within := must(graph.Within[innerState](t.Context(), l, out.Checkpoint, []string{"sub/deep", "sub"}[stops]))(t)
+					wantList(t, "notes", within.Notes, "a")
+				}
+				out = must(app.Resume(t.Context(), "t"))(t)
+			}
+			if stops != 2 || out.Status != posthouse.StatusDone {
+				t.Fatalf("own %t, lifetime %d: %d stops, %s", own, life, stops, out.Status)
+			}
+			wantList(t, "log", out.State.Log, "a", "last")
+			must(app.Run(t.Context(), "t", outerState{}))(t) // it stands where it can be called again
+		}
+	}
+}
+
+// What a command said about the graph around a subgraph is not forgotten where
+// the run stops behind it.
+func TestInterruptAfterACommandOfASubgraph(t *testing.T) {
+	l := newLedger(t)
+	sub := graph.New[innerState]("sub")
+	sub.Command("a", func(context.Context, *innerState) (graph.Command, error) {
+		return graph.Command{Goto: []string{"there"}, Parent: true}, nil
+	}, graph.NodeOptions{InterruptAfter: true})
+	sub.Node("b", visitInner("b"))
+	sub.Edge(graph.Start, "a")
+	sub.Edge("a", "b")
+	sub.Edge("b", graph.End)
+	g := graph.New[outerState]("outer")
+	graph.Subgraph(g, "sub", sub, &graph.SubOptions[outerState, innerState]{})
+	for _, n := range []string{"here", "there"} {
+		g.Node(n, func(_ context.Context, s *outerState) error { s.Log = append(s.Log, n); return nil })
+		g.Edge(n, graph.End)
+	}
+	g.Edge(graph.Start, "sub")
+	g.Route("sub", func(*outerState) string { return "here" }, "here", "there")
+	app := compile(t, g, l, nil)
+	if out := must(app.Run(t.Context(), "t", outerState{}))(t); out.Status != posthouse.StatusInterrupted {
+		t.Fatalf("%+v", out)
+	}
+	out := must(app.Resume(t.Context(), "t"))(t)
+	wantList(t, "log", out.State.Log, "there")
 }

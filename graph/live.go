@@ -26,7 +26,7 @@ type livePart struct {
 	nowBits, oldBits []byte        // the memory of both
 	ptr              any           // a pointer to the field
 	enc              []byte        // its last encoding; not for byTail
-	stored           bool          // there is one, or for byTail a committed value
+	stored           bool          // there is one, or for byTail a committed value: the part was once not zero
 	tail             *tail
 }
 
@@ -85,6 +85,9 @@ func (l *live[S]) delta() ([]posthouse.Part, error) {
 	l.out = l.out[:0]
 	for i := range l.parts {
 		q := &l.parts[i]
+		if q.absent() {
+			continue
+		}
 		if q.rule == byTail {
 			part, changed, err := q.tail.delta(q.stored)
 			if err != nil {
@@ -115,6 +118,10 @@ func (l *live[S]) delta() ([]posthouse.Part, error) {
 	}
 	return l.out, nil
 }
+
+// absent reports whether the part was never anything but zero: it is not stored
+// then, and max and min take it as nothing.
+func (q *livePart) absent() bool { return !q.stored && q.now.IsZero() }
 
 // untouched reports whether the field cannot have changed.
 func (q *livePart) untouched() bool {
@@ -172,6 +179,7 @@ func (l *live[S]) detach() error {
 		q := &l.parts[i]
 		var err error
 		switch {
+		case q.absent():
 		case q.rule == byBytes:
 			q.now.SetZero()
 			if err = l.codec.Unmarshal(q.enc, q.ptr); err == nil {
@@ -196,6 +204,7 @@ func (l *live[S]) copy() (S, error) {
 		q := &l.parts[i]
 		f := to.FieldByIndex(q.index)
 		switch {
+		case q.absent():
 		case q.rule == byTail:
 			q.tail.copyTo(f)
 		case q.rule == byBytes && !q.untouched():

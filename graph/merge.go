@@ -21,7 +21,7 @@ const (
 	mergeReplace mergeRule = "replace" // two different values are an error
 	mergeKeys    mergeRule = "merge"   // a map, key by key
 	mergeSum     mergeRule = "sum"
-	mergeMax     mergeRule = "max" // a zero base is no base: as the first write always sets
+	mergeMax     mergeRule = "max" // a base that was never anything but zero is none: the first write sets
 	mergeMin     mergeRule = "min"
 	mergeMean    mergeRule = "avg" // of a Mean
 	mergeFirst   mergeRule = "first"
@@ -95,8 +95,9 @@ type written struct {
 	base  reflect.Value // what the task began with
 }
 
-// combine returns what becomes of a part. writes is not empty.
-func (f *field) combine(base reflect.Value, writes []written) (v reflect.Value, err error) {
+// combine returns what becomes of a part. writes is not empty, and
+// absent says that the base was never on record.
+func (f *field) combine(base reflect.Value, absent bool, writes []written) (v reflect.Value, err error) {
 	values := make([]reflect.Value, len(writes))
 	for i := range writes {
 		values[i] = writes[i].value
@@ -121,7 +122,7 @@ func (f *field) combine(base reflect.Value, writes []written) (v reflect.Value, 
 		}
 		return reflect.ValueOf(m), nil
 	case mergeMax, mergeMin, mergeLongest:
-		return f.choose(base, values), nil
+		return f.choose(base, absent, values), nil
 	case mergeSet:
 		return union(base, values), nil
 	case mergeCustom:
@@ -223,9 +224,9 @@ func sum(base reflect.Value, writes []written) (reflect.Value, error) {
 
 // choose returns the greatest, least or longest of the base and the values; of
 // equal ones the first.
-func (f *field) choose(base reflect.Value, values []reflect.Value) reflect.Value {
+func (f *field) choose(base reflect.Value, absent bool, values []reflect.Value) reflect.Value {
 	best := base
-	if f.merge != mergeLongest && base.IsZero() {
+	if f.merge != mergeLongest && absent {
 		best = values[0] // nothing was there to compare with
 	}
 	for _, v := range values {
@@ -329,7 +330,7 @@ func (l *live[S]) mergeAll(a *App[S], done []*outcome[S]) error {
 			}
 			continue
 		}
-		v, err := q.combine(q.now, ws)
+		v, err := q.combine(q.now, q.absent(), ws)
 		if err != nil {
 			if m, ok := err.(*MergeError); ok {
 				m.Graph = a.name

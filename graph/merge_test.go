@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/store/memstore"
 )
 
 // A merge function that fails or panics fails the run, by name, with the state
@@ -126,4 +127,94 @@ func TestMergeErrorTellsSendsApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantList(t, "tasks", m.Nodes, "t#1", "t#2")
+}
+
+// To max and min a 0 that is on record is a value, at any depth, also behind a
+// fork and in another process; a part that was never anything but zero is not.
+func TestMaxAndMinOverAZeroOnRecord(t *testing.T) {
+	type state struct {
+		Max int     `posthouse:"max"`
+		Min float64 `posthouse:"min"`
+	}
+	bids := func(reset bool) *graph.Graph[state] {
+		g := graph.New[state]("bids")
+		from := graph.Start
+		if reset {
+			g.Node("set", func(_ context.Context, s *state) error { s.Max, s.Min = 3, 3; return nil })
+			g.Node("reset", func(_ context.Context, s *state) error { s.Max, s.Min = 0, 0; return nil }, graph.NodeOptions{InterruptAfter: true})
+			g.Edge(graph.Start, "set")
+			g.Edge("set", "reset")
+			from = "reset"
+		}
+		for i, n := range []string{"a", "b"} {
+			g.Node(n, func(_ context.Context, s *state) error { s.Max, s.Min = -5-i, 5+2*float64(i); return nil })
+			g.Edge(from, n)
+			g.Edge(n, graph.End)
+		}
+		return g
+	}
+	for _, reset := range []bool{true, false} {
+		want := state{Max: -5, Min: 5}
+		if reset {
+			want = state{}
+		}
+		for how, inner := range map[string]*graph.SubOptions[state, state]{
+			"alone": nil, "inside": {}, "kept": {Lifetime: graph.PerThread}, "own thread": {OwnThread: true}, "inlined": {},
+		} {
+			store := memstore.New()
+			g := bids(reset)
+			if how == "inlined" {
+				g = graph.New[state]("outer")
+				g.Inline("sub", bids(reset))
+			} else if inner != nil {
+				inner.Out = func(s, in *state) error { *s = *in; return nil }
+				g = graph.New[state]("outer")
+				graph.Subgraph(g, "sub", bids(reset), inner)
+			}
+			if inner != nil {
+				g.Edge(graph.Start, "sub")
+				g.Edge("sub", graph.End)
+			}
+			out := must(compile(t, g, open(t, store, nil), nil).Run(t.Context(), "t", state{}))(t)
+			app := compile(t, g, open(t, store, nil), nil)
+			lines := []graph.RunOptions{{}}
+			if reset {
+				must(app.Update(t.Context(), "t", nil))(t)
+				f := must(app.Fork(t.Context(), out.Checkpoint, nil))(t)
+				e := must(app.Fork(t.Context(), out.Checkpoint, func(*state) {}))(t)
+				lines = append(lines, graph.RunOptions{Branch: f.Branch}, graph.RunOptions{Branch: e.Branch})
+			} else if out.State != want {
+				t.Errorf("%s: run: %+v, want %+v", how, out.State, want)
+			}
+			for _, o := range lines {
+				if out := must(app.Resume(t.Context(), "t", o))(t); out.State != want || out.Status != posthouse.StatusDone {
+					t.Errorf("%s, reset %t, %+v: %+v, want %+v", how, reset, o, out, want)
+				}
+			}
+		}
+	}
+}
+
+// An update by hand of something else does not make a part that was never
+// anything but zero a value of 0.
+func TestUpdateLeavesWhatIsNotThere(t *testing.T) {
+	type state struct {
+		Name string
+		Max  int `posthouse:"max"`
+	}
+	g := graph.New[state]("g")
+	for i, n := range []string{"a", "b"} {
+		g.Node(n, func(_ context.Context, s *state) error { s.Max = -1 - i; return nil }, graph.NodeOptions{InterruptBefore: true})
+		g.Edge(graph.Start, n)
+		g.Edge(n, graph.End)
+	}
+	app := compile(t, g, newLedger(t), nil)
+	out := must(app.Run(t.Context(), "t", state{}))(t)
+	must(app.Update(t.Context(), "t", func(s *state) { s.Name = "x" }))(t)
+	f := must(app.Fork(t.Context(), out.Checkpoint, func(s *state) { s.Name = "y" }))(t)
+	for _, o := range []graph.RunOptions{{}, {Branch: f.Branch}} {
+		if out := must(app.Resume(t.Context(), "t", o))(t); out.State.Max != -1 {
+			t.Errorf("%+v: %+v", o, out.State)
+		}
+	}
 }

@@ -138,6 +138,8 @@ func (g *agenda) migrate(ms []Migration, within string) error {
 		g.arrived[now(to)] = each(from, now)
 	}
 	g.deferred = each(g.deferred, now)
+	around, _ := splitPath(strings.TrimSuffix(within, "/"))
+	g.parent = each(g.parent, func(name string) string { return renameIn(ms, around, name) })
 	g.renamed = g.renamed.migrate(ms, within)
 	return nil
 }

@@ -30,9 +30,16 @@ type mixed struct {
 
 	Call string         // which call of a subgraph it is of; none for the graph that is run
 	Runs map[string]int `posthouse:"merge"` // how often nodes completed, by name
+
+	maxed, minned bool `posthouse:"-"` // of the model: Max and Min were once not 0
 }
 
 func (s *mixed) String() string { return fmt.Sprintf("%+v", *s) }
+
+// note follows what is on record once a step, or an input, is.
+func (s *mixed) note() {
+	s.maxed, s.minned = s.maxed || s.Max != 0, s.minned || s.Min != 0
+}
 
 func custom(base int, writes []int) (int, error) {
 	for _, w := range writes {
@@ -281,6 +288,7 @@ func (m *model) shoots(g *graphPlan, step, next []todo) {
 // run returns the state that the graph ends in, or in which it fails for good,
 // and why it does.
 func (m *model) run(g *graphPlan, path string, s *mixed) (why string) {
+	s.note()
 	arrived := map[int][]int{}
 	var deferred []int
 	next := m.follow(g, nil, s, g.Start, nil, arrived, &deferred)
@@ -338,6 +346,7 @@ func (m *model) run(g *graphPlan, path string, s *mixed) (why string) {
 			m.shoots(g, step, next)
 		}
 		*s = *merged
+		s.note()
 	}
 	return ""
 }
@@ -521,16 +530,16 @@ func merge(base *mixed, tasks []todo, after []*mixed) *mixed {
 		}
 		out.Own = o
 	}
-	out.Max = best(out.Max, max, func(a, b int) bool { return a > b })
-	out.Min = best(out.Min, min, func(a, b int) bool { return a < b })
+	out.Max = best(out.Max, out.maxed, max, func(a, b int) bool { return a > b })
+	out.Min = best(out.Min, out.minned, min, func(a, b int) bool { return a < b })
 	if len(cust) > 0 {
 		out.Custom, _ = custom(base.Custom, cust)
 	}
 	return out
 }
 
-func best(base int, values []int, better func(a, b int) bool) int {
-	if base == 0 && len(values) > 0 {
+func best(base int, there bool, values []int, better func(a, b int) bool) int {
+	if !there && len(values) > 0 {
 		base = values[0]
 	}
 	for _, v := range values {
@@ -544,6 +553,7 @@ func best(base int, values []int, better func(a, b int) bool) int {
 func same(a, b *mixed) bool {
 	norm := func(s *mixed) *mixed {
 		c := clone(s)
+		c.maxed, c.minned = false, false
 		if len(c.Log) == 0 {
 			c.Log = nil
 		}

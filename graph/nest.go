@@ -73,7 +73,6 @@ type nest struct {
 	unkept   bool             // it, or one around it, is Unkept
 	pending  []posthouse.Part // what steps of unkept ones around it did to the program's parts
 	parts    []posthouse.Part // of its state, to be committed with the node around it
-	command  Command          // for the graph around it
 }
 
 // subPart begins the names of the parts of subgraphs' states.

@@ -253,6 +253,19 @@ func (p *childProgram) Advance(ctx context.Context, thread, branch string) error
 	return errors.Join(err, p.wake(ctx, thread))
 }
 
+// isCalled reports whether a thread's last input came from a graph that calls it.
+func isCalled(ctx context.Context, l *posthouse.Ledger, thread string) (bool, error) {
+	for h, err := range l.List(ctx, posthouse.Query{Thread: thread, Branch: posthouse.MainBranch, Descending: true}) {
+		if err != nil || h.Labels[labelParent] != "" {
+			return err == nil, err
+		}
+		if h.Kind == posthouse.KindInput {
+			break
+		}
+	}
+	return false, nil
+}
+
 // callOf returns the labels of the checkpoint that began a thread's last call,
 // nil if nobody called it.
 func (p *childProgram) callOf(ctx context.Context, thread string) (map[string]string, error) {

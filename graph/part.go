@@ -68,16 +68,20 @@ func unmarshal(codec posthouse.Codec, v posthouse.Value, ptr any) error {
 	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "codec", Message: fmt.Sprintf("%q is not the graph's codec", v.Codec)}
 }
 
-// write encodes every part in full, for changes made by hand.
-func (p *plan) write(codec posthouse.Codec, state reflect.Value) ([]posthouse.Part, error) {
-	parts := make([]posthouse.Part, len(p.fields))
+// write encodes parts in full, for changes made by hand of what is on record;
+// what is not, and is zero still, stays so.
+func (p *plan) write(codec posthouse.Codec, state reflect.Value, recorded posthouse.State) ([]posthouse.Part, error) {
+	parts := make([]posthouse.Part, 0, len(p.fields))
 	for i := range p.fields {
 		f := &p.fields[i]
+		if _, ok := recorded[f.part]; !ok && state.FieldByIndex(f.index).IsZero() {
+			continue
+		}
 		enc, err := codec.Marshal(f.pointer(state))
 		if err != nil {
 			return nil, encodeError(f, err)
 		}
-		parts[i] = posthouse.Part{Name: f.part, Codec: codec.Name(), Data: enc}
+		parts = append(parts, posthouse.Part{Name: f.part, Codec: codec.Name(), Data: enc})
 	}
 	return parts, nil
 }

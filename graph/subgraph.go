@@ -166,7 +166,7 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 		}
 	}
 	o.program = c.nest.leave(c.trunk)
-	return c.nest.command, nil
+	return Command{Goto: c.agenda.parent}, nil
 }
 
 // An innerEnd ends a subgraph that did not complete, without having failed.

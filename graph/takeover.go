@@ -223,6 +223,8 @@ func (a *App[S]) taskMisfit(kind MismatchKind, what string, t *target) *Mismatch
 	n := a.nodes[t.node]
 	at := what + " node " + strconv.Quote(t.node)
 	switch {
+	case t.node == End:
+		return nil
 	case n == nil:
 		return &Mismatch{Kind: kind, Name: t.node, Text: at + ", which is gone"}
 	case t.edges:

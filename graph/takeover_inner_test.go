@@ -34,6 +34,7 @@ func (v study) build() *graph.Graph[outerState] {
 	deep := graph.New[innerState]("deep")
 	deep.Node(v.plan, func(_ context.Context, s *innerState) error {
 		v.calls["plan"]++
+		s.Calls++
 		s.Notes = append(s.Notes, v.plan)
 		return nil
 	})

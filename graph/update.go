@@ -195,7 +195,10 @@ func (a *App[S]) edited(c *posthouse.Checkpoint, change func(*S)) ([]posthouse.P
 	if err := changed(change, &s.State); err != nil {
 		return nil, err
 	}
-	return a.plan.write(a.codec, reflect.ValueOf(&s.State).Elem())
+	if c, err = a.current(c); err != nil {
+		return nil, err
+	}
+	return a.plan.write(a.codec, reflect.ValueOf(&s.State).Elem(), c.State)
 }
 
 // forkMigrated forks a checkpoint of another version and puts the edited state,

@@ -210,6 +210,11 @@ func (a *App[S]) onward(from string, ways []*way[S], may []string, cmd Command, 
 // follow takes the ways of nodes that the run was stopped behind, from the
 // state as it is now.
 func (r *run[S]) follow(ctx context.Context) error {
+	if r.agenda.ends() {
+		r.agenda.tasks = nil
+		r.fresh(posthouse.KindNode, posthouse.StatusDone, r.sess.Head().Node)
+		return r.commit(ctx, nil)
+	}
 	var ends []completion
 	var names []string
 	var rest []target

@@ -38,7 +38,7 @@ func UpdateWithin[T any](ctx context.Context, l *posthouse.Ledger, checkpoint po
 		change(s)
 	}
 	opt, _ := one(o)
-	parts, err := p.write(opt.codec(), reflect.ValueOf(s).Elem())
+	parts, err := p.write(opt.codec(), reflect.ValueOf(s).Elem(), innerState(c, (&nest{path: path}).prefix()).State)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func within[T any](ctx context.Context, l *posthouse.Ledger, id posthouse.ID, pa
 		return nil, nil, nil, err
 	}
 	in := innerState(c, (&nest{path: path}).prefix())
-	if len(in.State) == 0 {
+	if _, stands := c.Program[(&nest{path: path}).planName()]; !stands && len(in.State) == 0 {
 		return nil, nil, nil, &posthouse.Error{
 			Code: posthouse.CodeNotFound, Message: "checkpoint " + string(id) + " has no state of a subgraph " + path,
 			Hint: "the Node of checkpoints of kind inner says which there are",
