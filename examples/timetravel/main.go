@@ -107,6 +107,9 @@ func (d *detective) diff(ctx context.Context, from, to posthouse.ID) error {
 		return err
 	}
 	for _, p := range c.Parts {
+		if p.Change == posthouse.DiffAdded { // it was never set before
+			d.say("%s:  -> %s", p.Name, p.B.Value)
+		}
 		for _, change := range p.Paths {
 			d.say("%s%s: %s -> %s", p.Name, change.Path, change.A, change.B)
 		}

@@ -16,7 +16,7 @@ func Example() {
 	//
 	// # What the price step did
 	// Notes/1:  -> "400 each"
-	// Price: 0 -> 400
+	// Price:  -> 400
 	//
 	// # With the right price: a fork, looked at before it runs
 	// flowchart TD
