@@ -121,14 +121,7 @@ func (l *Ledger) copying(ctx context.Context, from, to string, o *CopyOptions) (
 
 // decided collects the source's decisions.
 func (c *copying) decided() error {
-	for e, err := range c.l.store.Read(c.ctx, c.from, Range{From: c.first, To: c.last}) {
-		if err != nil {
-			return err
-		}
-		recs, err := c.l.opened(c.ctx, e)
-		if err != nil {
-			return err
-		}
+	return c.each(func(e *Entry, recs []Record) error {
 		for i := range recs {
 			if recs[i].Decision == nil || len(e.Bodies[i]) == 0 {
 				continue
@@ -140,13 +133,12 @@ func (c *copying) decided() error {
 			d.Seq = e.Seq
 			c.decisions[d.Gate] = d
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-// all copies entry by entry.
-func (c *copying) all() error {
-	lost := absent{}
+// each calls do with the source's entries, in their order.
+func (c *copying) each(do func(*Entry, []Record) error) error {
 	for e, err := range c.l.store.Read(c.ctx, c.from, Range{From: c.first, To: c.last}) {
 		if err != nil {
 			return err
@@ -155,12 +147,20 @@ func (c *copying) all() error {
 		if err != nil {
 			return err
 		}
-		d, err := c.draft(e, recs, lost)
-		if err != nil {
+		if err := do(e, recs); err != nil {
 			return err
 		}
-		if d == nil {
-			continue
+	}
+	return nil
+}
+
+// all copies entry by entry.
+func (c *copying) all() error {
+	lost := absent{}
+	if err := c.each(func(e *Entry, recs []Record) error {
+		d, err := c.draft(e, recs, lost)
+		if d == nil || err != nil {
+			return err
 		}
 		done, h, err := c.l.commit(c.ctx, d)
 		if err != nil {
@@ -173,6 +173,9 @@ func (c *copying) all() error {
 				c.open[d.Branch] = append(c.open[d.Branch], openGate{c.asked[i], g.ID})
 			}
 		}
+		return nil
+	}); err != nil {
+		return err
 	}
 	return c.r.account(lost)
 }

@@ -23,6 +23,22 @@ func withAgents(tb testing.TB, w *world, name string, more ...coord.Agent) *coor
 	return must(coord.NewFleet(append(more, coord.Agent{Name: name, Skills: map[string]coord.Skill{"do": w.skill(name)}})...))(tb)
 }
 
+// cancelled is the reply to a request that is cancelled once an agent has begun.
+func cancelled(t *testing.T, c *coord.Coordinator, h *coord.Handle, began chan struct{}, cancel func() error) *coord.Reply {
+	t.Helper()
+	failed := make(chan error)
+	go func() {
+		<-began
+		failed <- cancel()
+	}()
+	p, err := c.Handle(t.Context(), "refund", &coord.HandleOptions{Thread: "order-1", Handle: h})
+	wantCode(t, err, posthouse.ErrCancelled)
+	if e := <-failed; e != nil {
+		t.Fatal(e)
+	}
+	return p
+}
+
 // TestCancelledRequestLeavesNothing if no agent completed, whoever cancels it.
 func TestCancelledRequestLeavesNothing(t *testing.T) {
 	for name, cancel := range map[string]func(*posthouse.Ledger, *coord.Handle) error{
@@ -39,16 +55,7 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 				_, err := call(ctx, f, "analyzer", m)
 				return err
 			})
-			failed := make(chan error)
-			go func() {
-				<-began
-				failed <- cancel(l, h)
-			}()
-			p, err := c.Handle(t.Context(), "refund", &coord.HandleOptions{Thread: "order-1", Handle: h})
-			wantCode(t, err, posthouse.ErrCancelled)
-			if e := <-failed; e != nil {
-				t.Fatal(e)
-			}
+			p := cancelled(t, c, h, began, func() error { return cancel(l, h) })
 			if p.Status != posthouse.StatusCancelled || p.Checkpoint != "" {
 				t.Errorf("the reply is %+v", p)
 			}
@@ -81,16 +88,7 @@ func TestCancelledRequestKeepsWhatCompleted(t *testing.T) {
 				_, err := call(ctx, f, "approver", m)
 				return err
 			})
-			failed := make(chan error)
-			go func() {
-				<-began
-				failed <- cancel(l, h)
-			}()
-			p, err := c.Handle(t.Context(), "refund", &coord.HandleOptions{Thread: "order-1", Handle: h})
-			wantCode(t, err, posthouse.ErrCancelled)
-			if e := <-failed; e != nil {
-				t.Fatal(e)
-			}
+			p := cancelled(t, c, h, began, func() error { return cancel(l, h) })
 			if p.Status != posthouse.StatusCancelled || p.Checkpoint == "" {
 				t.Errorf("the reply is %+v", p)
 			}

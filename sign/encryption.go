@@ -89,15 +89,7 @@ func (k *EncryptionKeys) encode() []byte {
 // LoadEncryptionKeys loads a key file. [posthouse.ErrNotFound],
 // [posthouse.ErrInvalid] if it does not parse or others may read it.
 func LoadEncryptionKeys(path string) (*EncryptionKeys, error) {
-	data, err := readSecret(path, maxEncryption)
-	if err != nil {
-		return nil, err
-	}
-	k, err := ParseEncryptionKeys(data)
-	if err != nil {
-		return nil, inFile(path, err)
-	}
-	return k, nil
+	return loadSecret(path, maxEncryption, ParseEncryptionKeys)
 }
 
 // LoadOrCreateEncryptionKeys loads the key file, or makes one with one key:

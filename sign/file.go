@@ -13,11 +13,28 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// readSecret is readFile for a file that only its owner may read.
-func readSecret(path string, limit int64) ([]byte, error) { return read(path, limit, true) }
+// loadSecret is load for a file that only its owner may read.
+func loadSecret[T any](path string, limit int64, parse func([]byte) (*T, error)) (*T, error) {
+	data, err := read(path, limit, true)
+	return parsed(path, data, err, parse)
+}
 
-// readFile reads a file of at most limit bytes.
-func readFile(path string, limit int64) ([]byte, error) { return read(path, limit, false) }
+// load parses a file of at most limit bytes.
+func load[T any](path string, limit int64, parse func([]byte) (*T, error)) (*T, error) {
+	data, err := read(path, limit, false)
+	return parsed(path, data, err, parse)
+}
+
+func parsed[T any](path string, data []byte, err error, parse func([]byte) (*T, error)) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	v, err := parse(data)
+	if err != nil {
+		return nil, inFile(path, err)
+	}
+	return v, nil
+}
 
 func read(path string, limit int64, secret bool) ([]byte, error) {
 	f, err := os.Open(path)

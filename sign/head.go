@@ -125,15 +125,7 @@ func (h *Head) Save(path string) error {
 
 // LoadHead reads a head from a file, see [ParseHead].
 func LoadHead(path string, ring *Ring) (*Head, error) {
-	data, err := readFile(path, maxHead)
-	if err != nil {
-		return nil, err
-	}
-	h, err := ParseHead(data, ring)
-	if err != nil {
-		return nil, inFile(path, err)
-	}
-	return h, nil
+	return load(path, maxHead, func(data []byte) (*Head, error) { return ParseHead(data, ring) })
 }
 
 // ParseHead reads a head and checks its signature: [posthouse.ErrInvalid] if it

@@ -41,15 +41,7 @@ func LoadOrCreate(path string) (*Key, error) {
 // Load loads the private key in the file. [posthouse.ErrNotFound],
 // [posthouse.ErrInvalid] if it is no key or others may read it.
 func Load(path string) (*Key, error) {
-	data, err := readSecret(path, 1<<16)
-	if err != nil {
-		return nil, err
-	}
-	key, err := ParseKey(data)
-	if err != nil {
-		return nil, inFile(path, err)
-	}
-	return key, nil
+	return loadSecret(path, 1<<16, ParseKey)
 }
 
 func create(path string) error {
@@ -71,15 +63,7 @@ func create(path string) error {
 // LoadRing loads a ring from a file. [posthouse.ErrNotFound],
 // [posthouse.ErrInvalid].
 func LoadRing(path string) (*Ring, error) {
-	data, err := readFile(path, maxRing)
-	if err != nil {
-		return nil, err
-	}
-	ring, err := ParseRing(data)
-	if err != nil {
-		return nil, inFile(path, err)
-	}
-	return ring, nil
+	return load(path, maxRing, ParseRing)
 }
 
 // loadRing is LoadRing, with an empty ring where there is no file.

@@ -3,6 +3,7 @@ package sign_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -234,20 +235,24 @@ func TestRecordsThatContradictEachOther(t *testing.T) {
 			w.append(recs{decide("g", 2)})
 		}, "not in entry 2", 4},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWriter(t)
-			c.write(w)
-			r := verify(t, w.store, nil, nil)
-			if c.want == "" {
-				wantClean(t, r)
-				return
-			}
-			for _, f := range r.Faults {
-				if f.Kind == sign.FaultRecord && f.Seq == c.seq && strings.Contains(f.Message, c.want) {
-					return
-				}
-			}
-			t.Errorf("no fault at entry %d that says %q: %v", c.seq, c.want, r.Faults)
-		})
+		t.Run(name, func(t *testing.T) { wantRecordFault(t, c.write, c.seq, c.want) })
+	}
+}
+
+// wantRecordFault wants a fault at entry seq of what write wrote whose message
+// contains want, or none where want is empty.
+func wantRecordFault(t *testing.T, write func(*writer), seq uint64, want string) {
+	t.Helper()
+	w := newWriter(t)
+	write(w)
+	r := verify(t, w.store, nil, nil)
+	if want == "" {
+		wantClean(t, r)
+		return
+	}
+	if !slices.ContainsFunc(r.Faults, func(f sign.Fault) bool {
+		return f.Kind == sign.FaultRecord && f.Seq == seq && strings.Contains(f.Message, want)
+	}) {
+		t.Errorf("no fault at entry %d that says %q: %v", seq, want, r.Faults)
 	}
 }

@@ -79,11 +79,23 @@ func makeKey(t *testing.T, dir string) {
 // that it got out.
 func killOnce(t *testing.T, dir string, hasty bool, n int) (acked []string) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(environment(), writerEnv+"="+dir)
+	env := []string{writerEnv + "=" + dir}
 	if hasty {
-		cmd.Env = append(cmd.Env, hastyEnv+"=1")
+		env = append(env, hastyEnv+"=1")
 	}
+	killAtLine(t, env, n, func(line string) { acked = append(acked, line) })
+	if last := acked[len(acked)-1]; !strings.HasSuffix(last, ".") {
+		acked = acked[:len(acked)-1] // cut short by the kill
+	}
+	return acked
+}
+
+// killAtLine runs this binary with env, hands each line of its output to note,
+// and kills it at the n-th; note also sees what it got out until it was dead.
+func killAtLine(t *testing.T, env []string, n int, note func(string)) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(environment(), env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -92,34 +104,39 @@ func killOnce(t *testing.T, dir string, hasty bool, n int) (acked []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc := bufio.NewScanner(out)
+	sc, lines := bufio.NewScanner(out), 0
 	for sc.Scan() {
-		if acked = append(acked, sc.Text()); len(acked) == n {
+		note(sc.Text())
+		if lines++; lines == n {
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if len(acked) < n {
-		t.Fatalf("the writer ended after %d acknowledgements: %v", len(acked), cmd.Wait())
-	}
-	if last := acked[len(acked)-1]; !strings.HasSuffix(last, ".") {
-		acked = acked[:len(acked)-1] // cut short by the kill
+	if lines < n {
+		t.Fatalf("the process ended after %d lines: %v", lines, cmd.Wait())
 	}
 	_ = cmd.Wait() // says that it was killed
-	return acked
 }
 
-// missing opens the store as a restart would, verifies it, and returns the
-// acknowledgements that it does not bear out.
-func missing(t *testing.T, dir string, acked []string) (lost []string) {
-	t.Helper()
-	ctx := t.Context()
-	store, err := sqlitestore.Open(ctx, filepath.Join(dir, "posthouse.db"), nil)
+// openSigned opens the store of a data directory and a Ledger that signs.
+func openSigned(ctx context.Context, dir string) (store posthouse.Store, l *posthouse.Ledger, err error) {
+	key, err := sign.Load(filepath.Join(dir, "signing.key"))
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
-	l, err := posthouse.Open(store, nil)
+	if store, err = sqlitestore.Open(ctx, filepath.Join(dir, "posthouse.db"), nil); err != nil {
+		return nil, nil, err
+	}
+	l, err = posthouse.Open(store, &posthouse.Options{Signer: key})
+	return store, l, err
+}
+
+// restarted opens a store as a restart would, lets do look at it, and closes
+// it. Each call of verify checks every chain.
+func restarted(t *testing.T, dir string, do func(l *posthouse.Ledger, verify func())) {
+	t.Helper()
+	store, l, err := openSigned(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,15 +149,27 @@ func missing(t *testing.T, dir string, acked []string) (lost []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := sign.Verify(ctx, store, ring, &sign.VerifyOptions{RequireSigned: true})
-	if err != nil || !report.OK() {
-		t.Fatalf("verify: %v, %+v", err, report)
-	}
-	for _, line := range acked {
-		if err := bornOut(ctx, l, strings.TrimSuffix(line, ".")); err != nil {
-			lost = append(lost, fmt.Sprintf("%s (%v)", line, err))
+	do(l, func() {
+		t.Helper()
+		report, err := sign.Verify(t.Context(), store, ring, &sign.VerifyOptions{RequireSigned: true})
+		if err != nil || !report.OK() {
+			t.Fatalf("verify: %v, %+v", err, report)
 		}
-	}
+	})
+}
+
+// missing opens the store as a restart would, verifies it, and returns the
+// acknowledgements that it does not bear out.
+func missing(t *testing.T, dir string, acked []string) (lost []string) {
+	t.Helper()
+	restarted(t, dir, func(l *posthouse.Ledger, verify func()) {
+		verify()
+		for _, line := range acked {
+			if err := bornOut(t.Context(), l, strings.TrimSuffix(line, ".")); err != nil {
+				lost = append(lost, fmt.Sprintf("%s (%v)", line, err))
+			}
+		}
+	})
 	return lost
 }
 
@@ -169,15 +198,7 @@ func writer(dir string, hasty bool) {
 		os.Exit(1)
 	}
 	ctx := context.Background()
-	key, err := sign.Load(filepath.Join(dir, "signing.key"))
-	if err != nil {
-		fail(err)
-	}
-	store, err := sqlitestore.Open(ctx, filepath.Join(dir, "posthouse.db"), nil)
-	if err != nil {
-		fail(err)
-	}
-	l, err := posthouse.Open(store, &posthouse.Options{Signer: key})
+	_, l, err := openSigned(ctx, dir)
 	if err != nil {
 		fail(err)
 	}

@@ -1,21 +1,14 @@
 package e2e
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/sign"
-	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
 const retainerEnv = "POSTHOUSE_E2E_RETAINER" // set to a directory: this process retains, to be killed
@@ -58,92 +51,50 @@ type keptOne struct {
 // acknowledged.
 func retainUntilKilled(t *testing.T, dir string, n int) (kept []keptOne) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(environment(), retainerEnv+"="+dir)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	sc, lines := bufio.NewScanner(out), 0
-	for sc.Scan() {
-		if f := strings.Fields(sc.Text()); len(f) == 5 && f[0] == "kept" && f[4] == "." {
+	killAtLine(t, []string{retainerEnv + "=" + dir}, n, func(line string) {
+		if f := strings.Fields(line); len(f) == 5 && f[0] == "kept" && f[4] == "." {
 			kept = append(kept, keptOne{f[1], f[2], posthouse.ID(f[3])})
 		}
-		if lines++; lines == n {
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if lines < n {
-		t.Fatalf("the retainer ended after %d lines: %v", lines, cmd.Wait())
-	}
-	_ = cmd.Wait() // says that it was killed
+	})
 	return kept
 }
 
 func checkRetained(t *testing.T, dir string, kept []keptOne) {
 	t.Helper()
 	ctx := t.Context()
-	store, err := sqlitestore.Open(ctx, filepath.Join(dir, "posthouse.db"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := sign.Load(filepath.Join(dir, "signing.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := posthouse.Open(store, &posthouse.Options{Signer: key})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := errors.Join(l.Close(), store.Close()); err != nil {
-			t.Error(err)
-		}
-	}()
-	ring, err := sign.LoadRing(filepath.Join(dir, "signing.key.pub"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	look := func() {
-		t.Helper()
-		report, err := sign.Verify(ctx, store, ring, &sign.VerifyOptions{RequireSigned: true})
-		if err != nil || !report.OK() {
-			t.Fatalf("verify: %v, %+v", err, report)
-		}
-		for h, err := range l.List(ctx, posthouse.Query{}) {
-			if err != nil {
-				t.Fatal(err)
+	restarted(t, dir, func(l *posthouse.Ledger, verify func()) {
+		look := func() {
+			t.Helper()
+			verify()
+			for h, err := range l.List(ctx, posthouse.Query{}) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				c, err := l.Get(ctx, h.ID)
+				if err != nil || !strings.HasPrefix(string(c.State["id"].Data), string(h.ID)) {
+					t.Errorf("%s: %v, state %.60q", h.ID, err, c.State["id"].Data)
+				}
 			}
-			c, err := l.Get(ctx, h.ID)
-			if err != nil || !strings.HasPrefix(string(c.State["id"].Data), string(h.ID)) {
-				t.Errorf("%s: %v, state %.60q", h.ID, err, c.State["id"].Data)
+			for _, k := range kept {
+				if _, err := l.GetHeader(ctx, k.id); err != nil && !k.released(ctx, l) {
+					t.Errorf("a kept checkpoint of %s: %v", k.thread, err)
+				}
 			}
 		}
-		for _, k := range kept {
-			if _, err := l.GetHeader(ctx, k.id); err != nil && !k.released(ctx, l) {
-				t.Errorf("a kept checkpoint of %s: %v", k.thread, err)
-			}
+		look()
+		dry, err := l.Retain(ctx, retainPolicy, &posthouse.RetainOptions{DryRun: true})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	look()
-	dry, err := l.Retain(ctx, retainPolicy, &posthouse.RetainOptions{DryRun: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	done, err := l.Retain(ctx, retainPolicy, nil)
-	if dry.DryRun = false; err != nil || *dry != *done {
-		t.Errorf("the dry run said %+v, the next pass took %+v, %v", *dry, *done, err)
-	}
-	if again, err := l.Retain(ctx, retainPolicy, nil); err != nil || again.Checkpoints != 0 || again.Bytes != 0 {
-		t.Errorf("after the next pass there is still %+v to take, %v", again, err)
-	}
-	look()
+		done, err := l.Retain(ctx, retainPolicy, nil)
+		if dry.DryRun = false; err != nil || *dry != *done {
+			t.Errorf("the dry run said %+v, the next pass took %+v, %v", *dry, *done, err)
+		}
+		if again, err := l.Retain(ctx, retainPolicy, nil); err != nil || again.Checkpoints != 0 || again.Bytes != 0 {
+			t.Errorf("after the next pass there is still %+v to take, %v", again, err)
+		}
+		look()
+	})
 }
 
 // released reports whether the checkpoint's generation is a version by now,
@@ -158,15 +109,7 @@ const retainThreads = 3
 // retainer writes, releases and retains until it is killed.
 func retainer(dir string) error {
 	ctx := context.Background()
-	store, err := sqlitestore.Open(ctx, filepath.Join(dir, "posthouse.db"), nil)
-	if err != nil {
-		return err
-	}
-	key, err := sign.Load(filepath.Join(dir, "signing.key"))
-	if err != nil {
-		return err
-	}
-	l, err := posthouse.Open(store, &posthouse.Options{Signer: key})
+	_, l, err := openSigned(ctx, dir)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strconv"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -14,38 +14,27 @@ import (
 // and ids that are the same in each run. It is safe for concurrent use; the
 // [Log]s it makes are not.
 type Builder struct {
-	mu  sync.Mutex
-	now time.Time
-	n   uint64
+	clock clock
+	n     atomic.Uint64
 }
 
 // NewBuilder returns a Builder whose clock stands at a fixed time.
 func NewBuilder() *Builder {
-	return &Builder{now: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)}
+	return &Builder{clock: clock{now: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)}}
 }
 
 // Now returns the Builder's time.
-func (b *Builder) Now() time.Time {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.now
-}
+func (b *Builder) Now() time.Time { return b.clock.Now() }
 
 // Advance moves the clock on, or back.
-func (b *Builder) Advance(d time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.now = b.now.Add(d)
-}
+func (b *Builder) Advance(d time.Duration) { b.clock.advance(d) }
 
 // Key returns an order key that sorts after all before it, however the clock
 // goes within a millisecond.
 func (b *Builder) Key() (k posthouse.OrderKey) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.n++
-	binary.BigEndian.PutUint64(k[:], uint64(b.now.UnixMilli())<<16|7<<12|b.n>>46)
-	binary.BigEndian.PutUint64(k[8:], 1<<63|b.n<<16>>2|0x1234)
+	n := b.n.Add(1)
+	binary.BigEndian.PutUint64(k[:], uint64(b.Now().UnixMilli())<<16|7<<12|n>>46)
+	binary.BigEndian.PutUint64(k[8:], 1<<63|n<<16>>2|0x1234)
 	return k
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -25,24 +24,6 @@ type desk struct {
 	*T
 	*posthouse.Ledger
 	clock *clock
-}
-
-// A clock stands still until it is told to move.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }
 
 func (t *T) desk(o posthouse.Options) *desk {
