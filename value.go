@@ -85,7 +85,11 @@ func marshalPlain(v any) ([]byte, bool) {
 	switch v := v.(type) {
 	case *int:
 		if v != nil {
-			return strconv.AppendInt(nil, int64(*v), 10), true
+			var room [20]byte
+			digits := strconv.AppendInt(room[:0], int64(*v), 10)
+			data := make([]byte, len(digits))
+			copy(data, digits)
+			return data, true
 		}
 	case *string:
 		if v != nil && isPlain(*v) {

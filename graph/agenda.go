@@ -145,29 +145,39 @@ func (g *agenda) nodes() (names []string) {
 
 // A completion is a task that completed, and where it leads.
 type completion struct {
-	target // Start for an input
-	next   []target
+	of   *target // nil for an input
+	next []target
 }
 
 // begun is the completion of an input.
-func begun(next []target) completion { return completion{target{node: Start}, next} }
+func begun(next []target) completion { return completion{next: next} }
 
 // completed is the completion of a node. One that the run stops behind arrives
 // at joins later, when its ways are followed.
-func completed(t target, next []target) completion {
+func completed(t *target, next []target) completion {
 	if len(next) == 1 && next[0].edges {
 		return begun(next)
 	}
 	return completion{t, next}
 }
 
-// after returns the agenda behind a step in which these completed, in order.
-func (a *App[S]) after(g *agenda, done []completion) (agenda, error) {
-	n := agenda{deferred: slices.Clone(g.deferred), call: g.call, step: g.step + 1, skipped: g.skipped}
+// completer returns the node that completed, nil for an input.
+func (a *App[S]) completer(c *completion) *node[S] {
+	if c.of == nil {
+		return nil
+	}
+	return a.node(c.of)
+}
+
+// after makes n the agenda behind a step of g in which these completed, in
+// order.
+func (a *App[S]) after(g, n *agenda, done []completion) error {
+	*n = agenda{call: g.call, step: g.step + 1, skipped: g.skipped}
 	if len(done) == 1 && len(g.arrived)+len(g.deferred) == 0 && a.plain(&done[0]) {
 		n.tasks = done[0].next
-		return n, nil
+		return nil
 	}
+	n.deferred = slices.Clone(g.deferred)
 	n.arrived = make(map[string][]string, len(g.arrived))
 	for to, from := range g.arrived {
 		n.arrived[to] = slices.Clone(from)
@@ -180,10 +190,10 @@ func (a *App[S]) after(g *agenda, done []completion) (agenda, error) {
 			case t.edges || t.input != nil:
 				n.tasks = append(n.tasks, t)
 			default:
-				a.enlist(&n, seen, t.node)
+				a.enlist(n, seen, t.node)
 			}
 		}
-		a.arrive(&n, seen, &done[i].target)
+		a.arrive(n, seen, a.completer(&done[i]))
 	}
 	if len(n.tasks) == 0 {
 		for _, name := range n.deferred {
@@ -192,14 +202,14 @@ func (a *App[S]) after(g *agenda, done []completion) (agenda, error) {
 		n.deferred = nil
 	}
 	if len(n.tasks) > 0 || len(n.arrived) == 0 {
-		return n, nil
+		return nil
 	}
-	return n, a.unmet(&n)
+	return a.unmet(n)
 }
 
 // plain reports whether a completion leads to nothing but nodes that run next.
 func (a *App[S]) plain(c *completion) bool {
-	if n := a.node(&c.target); n != nil && len(n.joins) > 0 {
+	if n := a.completer(c); n != nil && len(n.joins) > 0 {
 		return false
 	}
 	return len(c.next) == 0 || len(c.next) == 1 && (c.next[0].input != nil || c.next[0].edges || !a.node(&c.next[0]).opt.Defer)
@@ -219,15 +229,14 @@ func (a *App[S]) enlist(g *agenda, seen map[string]bool, name string) {
 }
 
 // arrive counts a completed node at the joins it is a source of.
-func (a *App[S]) arrive(g *agenda, seen map[string]bool, t *target) {
-	n, name := a.node(t), t.node
+func (a *App[S]) arrive(g *agenda, seen map[string]bool, n *node[S]) {
 	if n == nil {
 		return
 	}
 	for _, j := range n.joins {
 		from := g.arrived[j.to]
-		if !slices.Contains(from, name) {
-			from = append(from, name)
+		if !slices.Contains(from, n.name) {
+			from = append(from, n.name)
 		}
 		if len(from) < len(j.from) {
 			g.arrived[j.to] = from

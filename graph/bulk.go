@@ -95,7 +95,7 @@ func (e *edit[S]) beside(us []NodeUpdate[S]) error {
 	all := make([]*outcome[S], len(us))
 	for i := range us {
 		n := e.app.nodes[us[i].Node]
-		t := &task[S]{target: n.self[0], node: n}
+		t := &task[S]{target: &n.self[0], node: n}
 		live, err := e.live.branch(e.app.plan, t)
 		if err != nil {
 			return err

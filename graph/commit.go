@@ -10,27 +10,26 @@ import (
 
 // advance commits what a task changed and where it leads.
 func (r *run[S]) advance(ctx context.Context, o *outcome[S]) error {
-	next, err := r.app.after(&r.agenda, []completion{completed(o.task.target, o.next)})
-	if err != nil {
+	if err := r.app.after(r.agenda, r.spare, []completion{completed(o.task.target, o.next)}); err != nil {
 		return err
 	}
 	parts, err := r.live.delta()
 	if err != nil {
 		return err
 	}
-	return r.complete(ctx, r.one[:], next, parts)
+	return r.complete(ctx, r.one[:], parts)
 }
 
-// complete commits a step that tasks completed, with the agenda behind it, or
-// keeps it for later. If it cannot, the agenda and what they hold are as before.
-func (r *run[S]) complete(ctx context.Context, done []*outcome[S], next agenda, parts []posthouse.Part) error {
-	before := r.agenda
-	r.agenda = next
+// complete commits a step that tasks completed, with the spare agenda, which is
+// the one behind it, or keeps it for later. If it cannot, the agenda and what
+// they hold are as before.
+func (r *run[S]) complete(ctx context.Context, done []*outcome[S], parts []posthouse.Part) error {
+	r.agenda, r.spare = r.spare, r.agenda
 	var program []posthouse.Part
 	var held []posthouse.Step
 	for _, o := range done {
 		if o.parent != nil { // it ended the subgraph
-			r.agenda = agenda{call: next.call, step: next.step, parent: o.parent}
+			*r.agenda = agenda{call: r.agenda.call, step: r.agenda.step, parent: o.parent}
 		}
 		program = append(program, o.program...)
 		held = append(held, o.exec.Held()...)
@@ -40,9 +39,10 @@ func (r *run[S]) complete(ctx context.Context, done []*outcome[S], next agenda, 
 		err = r.conclude(ctx, done, parts, program, held)
 	}
 	if err != nil {
-		r.agenda = before
+		r.agenda, r.spare = r.spare, r.agenda
 		done[0].exec.Return(held)
 	}
+	r.spare.tasks = nil // what they were sent may be large
 	return err
 }
 
@@ -106,7 +106,7 @@ func (r *run[S]) status(done []*outcome[S]) posthouse.Status {
 // fresh makes a change that goes on with the agenda.
 func (r *run[S]) fresh(kind string, status posthouse.Status, node string) *posthouse.Change {
 	r.change = posthouse.Change{
-		Kind: kind, Status: status, Graph: r.app.name, Fingerprint: r.app.fingerprint, Node: node, Next: r.app.names(&r.agenda),
+		Kind: kind, Status: status, Graph: r.app.name, Fingerprint: r.app.fingerprint, Node: node, Next: r.app.names(r.agenda),
 	}
 	return &r.change
 }

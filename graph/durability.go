@@ -140,7 +140,7 @@ func (r *run[S]) key(label string) engine.TaskKey {
 // key is that of a task behind a step, which a subgraph counts by itself.
 func (g *agenda) key(step uint64, label string) engine.TaskKey {
 	if g.call != "" {
-		return engine.TaskKey{Full: g.call + ">" + strconv.FormatUint(g.step+1, 10) + "/" + label}
+		return engine.TaskKey{Label: g.call + ">" + strconv.FormatUint(g.step+1, 10) + "/" + label}
 	}
 	return engine.TaskKey{Step: step + 1 + uint64(g.skipped), Label: label}
 }

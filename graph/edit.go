@@ -128,7 +128,7 @@ func (e *edit[S]) fold() error {
 	all := make([]*outcome[S], len(e.done))
 	for i := range e.done {
 		d := e.done[i]
-		all[i] = &outcome[S]{task: &task[S]{target: d.target, node: e.app.nodes[d.node]}, writes: d.writes}
+		all[i] = &outcome[S]{task: &task[S]{target: &d.target, node: e.app.nodes[d.node]}, writes: d.writes}
 		if all[i].task.node == nil {
 			all[i].task.node = &node[S]{name: d.node} // gone since: what it wrote stays
 		}
@@ -158,13 +158,13 @@ func (e *edit[S]) merge(all []*outcome[S]) error {
 // lead notes where a node that made the update leads from a state.
 func (e *edit[S]) lead(node string, s *S) error {
 	n := e.app.nodes[node]
-	next, err := e.app.onward(n.name, n.ways, n.opt.Targets, Command{}, s)
-	e.ends = append(e.ends, completion{n.self[0], next})
+	next, err := e.app.onward(n.name, n.ways, n.opt.Targets, &Command{}, s)
+	e.ends = append(e.ends, completion{&n.self[0], next})
 	return err
 }
 
 // next returns what is to run behind the update.
-func (e *edit[S]) next() (agenda, error) {
+func (e *edit[S]) next() (g agenda, err error) {
 	a, o, s := e.app, &e.opt, e.live.state
 	switch {
 	case e.stays():
@@ -176,11 +176,12 @@ func (e *edit[S]) next() (agenda, error) {
 		}
 		return agenda{tasks: next}, nil
 	case o.AsNode == Start:
-		next, err := a.onward(Start, a.start, nil, Command{}, s)
+		next, err := a.onward(Start, a.start, nil, &Command{}, s)
 		if err != nil {
 			return agenda{}, err
 		}
-		return a.after(&agenda{}, []completion{begun(next)})
+		err = a.after(&agenda{}, &g, []completion{begun(next)})
+		return g, err
 	case len(e.as) == 1:
 		if err := e.lead(e.as[0].node, s); err != nil {
 			return agenda{}, err
@@ -191,13 +192,14 @@ func (e *edit[S]) next() (agenda, error) {
 	}
 	var ends []completion
 	for i := range e.done {
-		ends = append(ends, completed(e.done[i].target, e.done[i].next))
+		ends = append(ends, completed(&e.done[i].target, e.done[i].next))
 	}
 	ends = append(ends, e.ends...)
 	if len(e.rest) > 0 {
 		ends = append(ends, begun(e.rest))
 	}
-	return a.after(&agenda{arrived: e.agenda.arrived, deferred: e.agenda.deferred}, ends)
+	err = a.after(&agenda{arrived: e.agenda.arrived, deferred: e.agenda.deferred}, &g, ends)
+	return g, err
 }
 
 // stays reports whether the update leaves everything that was to run where it

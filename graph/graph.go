@@ -32,7 +32,7 @@ type Graph[S any] struct {
 
 type node[S any] struct {
 	name    string
-	run     func(context.Context, *S, decoder) (Command, error)
+	run     func(context.Context, *S, decoder, *Command) error
 	input   reflect.Type          // of a task: what it is sent
 	sub     subgraph[S]           // in place of run
 	names   []func(string) string // of an inlined node: what the graphs around call the nodes that it names, the nearest first
@@ -82,7 +82,7 @@ func New[S any](name string) *Graph[S] { return &Graph[S]{name: name} }
 func (g *Graph[S]) Node(name string, run func(ctx context.Context, s *S) error, o ...NodeOptions) {
 	n := g.add(name, o)
 	if run != nil {
-		n.run = func(ctx context.Context, s *S, _ decoder) (Command, error) { return Command{}, run(ctx, s) }
+		n.run = func(ctx context.Context, s *S, _ decoder, _ *Command) error { return run(ctx, s) }
 	}
 }
 
@@ -91,7 +91,10 @@ func (g *Graph[S]) Command(name string, run func(ctx context.Context, s *S) (Com
 	n := g.add(name, o)
 	n.decides = true
 	if run != nil {
-		n.run = func(ctx context.Context, s *S, _ decoder) (Command, error) { return run(ctx, s) }
+		n.run = func(ctx context.Context, s *S, _ decoder, lead *Command) (err error) {
+			*lead, err = run(ctx, s)
+			return err
+		}
 	}
 }
 
@@ -105,12 +108,12 @@ func Task[S, In any](g *Graph[S], name string, run func(ctx context.Context, in 
 	n := g.add(name, o)
 	n.input = reflect.TypeFor[In]()
 	if run != nil {
-		n.run = func(ctx context.Context, s *S, sent decoder) (Command, error) {
+		n.run = func(ctx context.Context, s *S, sent decoder, _ *Command) error {
 			var in In
 			if err := sent(&in); err != nil {
-				return Command{}, err
+				return err
 			}
-			return Command{}, run(ctx, in, s)
+			return run(ctx, in, s)
 		}
 	}
 }

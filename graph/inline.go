@@ -110,9 +110,9 @@ func sendsOutward(levels []func(string) string, sends []Send) []Send {
 
 // outward puts a command of an inlined node into the names of its graph. One
 // for the graph around skips the nearest level.
-func (n *node[S]) outward(c Command) Command {
+func (n *node[S]) outward(c *Command) {
 	if len(n.names) == 0 || c.isZero() {
-		return c
+		return
 	}
 	levels := n.names
 	if c.Parent {
@@ -120,5 +120,4 @@ func (n *node[S]) outward(c Command) Command {
 	}
 	c.Goto = each(c.Goto, func(name string) string { return outward(levels, name) })
 	c.Send = sendsOutward(levels, c.Send)
-	return c
 }

@@ -107,7 +107,7 @@ func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		r.plan, r.agenda, n.call, stands = v.Data, g, g.call, true
+		r.plan, *r.agenda, n.call, stands = v.Data, g, g.call, true
 	}
 	if !stands && n.lifetime != PerThread {
 		return false, nil

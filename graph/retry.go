@@ -38,20 +38,23 @@ type Retry = engine.Retry
 
 // again decides what follows a failed attempt, and puts it on record: another
 // attempt, or the node's handler.
-func (r *run[S]) again(ctx context.Context, t *task[S], exec *engine.Task, past past, cause error) (bool, error) {
-	if past.failed != nil {
+func (r *run[S]) again(ctx context.Context, t *task[S], exec *engine.Task, p *past, cause error) (bool, error) {
+	if p == nil {
+		p = &past{}
+	}
+	if p.failed != nil {
 		return false, nil // the handler failed
 	}
 	name, a := recordAttempt, engine.Attempt{Error: clean(cause.Error())}
 	retry, wanted := &t.node.opt.Retry, false
-	if past.attempts < retry.Max {
+	if p.attempts < retry.Max {
 		if err := engine.Guard(func() error { wanted = retry.Wants(cause); return nil }); err != nil {
 			return false, err
 		}
 	}
 	switch {
 	case wanted:
-		if d := retry.Wait(past.attempts+1, rand.Float64()); d > 0 {
+		if d := retry.Wait(p.attempts+1, rand.Float64()); d > 0 {
 			a.Due = posthouse.Millis(r.app.ledger.Now().Add(d).UnixMilli())
 		}
 	case t.node.onError != nil:
@@ -65,7 +68,7 @@ func (r *run[S]) again(ctx context.Context, t *task[S], exec *engine.Task, past 
 	}
 	step := posthouse.Step{Task: t.key.String(), Name: name, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: v}}
 	if wanted {
-		step.Occurrence = uint32(past.attempts)
+		step.Occurrence = uint32(p.attempts)
 	}
 	_, err = r.sess.Commit(ctx, &posthouse.Draft{Steps: append(exec.Held(), step)})
 	return err == nil, err
@@ -73,7 +76,7 @@ func (r *run[S]) again(ctx context.Context, t *task[S], exec *engine.Task, past 
 
 // await waits until the next attempt is due: itself if that is soon, and
 // otherwise by a timer gate. It returns taskDone when it is due.
-func (r *run[S]) await(ctx context.Context, t *task[S], exec *engine.Task, past past) (outcomeKind, error) {
+func (r *run[S]) await(ctx context.Context, t *task[S], exec *engine.Task, past *past) (outcomeKind, error) {
 	d := past.due.Sub(r.app.ledger.Now())
 	switch {
 	case d <= 0:

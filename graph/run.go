@@ -44,7 +44,8 @@ type run[S any] struct {
 	opt     RunOptions
 	limit   int
 	hub     *engine.Hub // nil: nobody reads along
-	agenda  agenda
+	agenda  *agenda
+	spare   *agenda            // the one behind a step, as it is made
 	plan    []byte             // the plan part on record, nil for none
 	program posthouse.State    // of the head that was loaded
 	step    uint64             // of the head, once all is written
@@ -98,7 +99,7 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *engi
 	}
 	r := &run[S]{
 		app: a, trunk: &trunk{graph: a.name, fingerprint: a.fingerprint}, sess: s, opt: o, limit: o.RecursionLimit, hub: h,
-		last: make([]int, len(a.order)),
+		agenda: &agenda{}, spare: &agenda{}, last: make([]int, len(a.order)),
 	}
 	if r.limit == 0 {
 		r.limit = a.limit
@@ -119,7 +120,7 @@ func (r *run[S]) load(ctx context.Context) error {
 		return err
 	}
 	r.program, r.plan = c.Program, c.Program[planPart].Data
-	if r.agenda, err = readAgenda(c.Next, c.Program, planPart); err != nil {
+	if *r.agenda, err = readAgenda(c.Next, c.Program, planPart); err != nil {
 		return err
 	}
 	for name := range c.Program {
@@ -158,11 +159,11 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 			return nil, err
 		}
 	}
-	next, err := a.onward(Start, a.start, nil, Command{}, r.live.state)
+	next, err := a.onward(Start, a.start, nil, &Command{}, r.live.state)
 	if err != nil {
 		return nil, err
 	}
-	if r.agenda, err = a.after(&agenda{call: r.agenda.call}, []completion{begun(next)}); err != nil {
+	if err := a.after(&agenda{call: r.agenda.call}, r.agenda, []completion{begun(next)}); err != nil {
 		return nil, err
 	}
 	parts, err := r.live.delta()

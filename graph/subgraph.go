@@ -127,7 +127,10 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 	if in.opt.OwnThread {
 		return in.callThread(ctx, r, o)
 	}
-	c := &run[T]{app: in.app, trunk: r.trunk, sess: r.sess, opt: r.opt, limit: in.app.limit, last: make([]int, len(in.app.order))}
+	c := &run[T]{
+		app: in.app, trunk: r.trunk, sess: r.sess, opt: r.opt, limit: in.app.limit,
+		agenda: &agenda{}, spare: &agenda{}, last: make([]int, len(in.app.order)),
+	}
 	c.opt.bounded = r.bounds(o.task.node)
 	c.nest = &nest{path: r.within(o.task.label()), call: o.task.key.String(), exec: o.exec, lifetime: in.opt.Lifetime, unkept: in.opt.Lifetime == Unkept}
 	if r.nest != nil && r.nest.unkept {

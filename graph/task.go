@@ -13,7 +13,7 @@ import (
 
 // A task is one execution of a node in a step.
 type task[S any] struct {
-	target
+	*target
 	node  *node[S]
 	index int // in the step
 
@@ -24,8 +24,8 @@ type task[S any] struct {
 // task makes t one of the agenda's.
 func (r *run[S]) task(t *task[S], i int) {
 	*t = task[S]{}
-	t.target, t.index = r.agenda.tasks[i], i
-	t.node = r.app.node(&t.target)
+	t.target, t.index = &r.agenda.tasks[i], i
+	t.node = r.app.node(t.target)
 	t.key = r.key(t.target.label(cmp.Or(t.was, t.target.node), i))
 	t.outcome.task = t
 }
@@ -50,9 +50,10 @@ type outcome[S any] struct {
 	task     *task[S]
 	kind     outcomeKind
 	exec     *engine.Task
-	live     *live[S] // the state it worked on
-	writes   []write  // what it changed, of a task that ran beside others
-	next     []target
+	live     *live[S]         // the state it worked on
+	writes   []write          // what it changed, of a task that ran beside others
+	lead     Command          // of the node
+	next     []target         // where the run goes on
 	parent   []string         // where the graph around a subgraph goes on, which ends here
 	program  []posthouse.Part // what it does to the program's parts
 	err      error
@@ -88,14 +89,14 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 			return o.end(taskFailed, err)
 		}
 		if again {
-			r.tellFailed(o, &past, o.err)
+			r.tellFailed(o, past, o.err)
 			o.err = nil
 		}
 		// Before the wait: nobody looks again at what the attempt before left.
 		if o.live, err = state(again); err != nil {
 			return o.end(taskStopped, err)
 		}
-		if past.failed == nil && !past.due.IsZero() {
+		if past != nil && past.failed == nil && !past.due.IsZero() {
 			if kind, err := r.await(ctx, t, exec, past); kind != taskDone {
 				return o.end(kind, err)
 			}
@@ -104,8 +105,9 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 		if r.tellStart(o); ctx.Err() != nil {
 			return o.end(taskStopped, context.Cause(ctx))
 		}
-		cmd, err := r.attempt(ctx, t, o, past)
-		cmd = t.node.outward(cmd)
+		o.lead = Command{}
+		err = r.attempt(ctx, t, o, past)
+		t.node.outward(&o.lead)
 		within := endedWithin(err)
 		switch {
 		case within != nil && r.sess.Err() == nil:
@@ -118,18 +120,18 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 		case err != nil && errors.Is(err, posthouse.ErrWaiting):
 			err = invalid("node", "%q returned ErrWaiting without asking anything", t.target.node)
 		}
-		if err == nil && cmd.Parent {
-			if err = r.leads(cmd, t.target.node); err == nil {
-				o.parent = cmd.Goto
+		if err == nil && o.lead.Parent {
+			if err = r.leads(&o.lead, t.target.node); err == nil {
+				o.parent = o.lead.Goto
 				return o
 			}
 		}
-		if err == nil && t.node.edges && cmd.isZero() {
+		if err == nil && t.node.edges && o.lead.isZero() {
 			o.next = []target{{node: t.node.name, edges: true, at: t.node.index + 1}}
 			return o
 		}
 		if err == nil {
-			if o.next, err = r.app.onward(t.node.name, t.node.ways, t.node.opt.Targets, cmd, o.live.state); err == nil {
+			if o.next, err = r.app.onward(t.node.name, t.node.ways, t.node.opt.Targets, &o.lead, o.live.state); err == nil {
 				return o
 			}
 		}
@@ -163,8 +165,9 @@ func (o *outcome[S]) end(kind outcomeKind, err error) *outcome[S] {
 	return o
 }
 
-// attempt runs the node once, or its handler if it has failed for good.
-func (r *run[S]) attempt(ctx context.Context, t *task[S], o *outcome[S], past past) (cmd Command, err error) {
+// attempt runs the node once, or its handler if it has failed for good. Where
+// the node leads is in o then.
+func (r *run[S]) attempt(ctx context.Context, t *task[S], o *outcome[S], past *past) error {
 	exec, s := o.exec, o.live.state
 	defer exec.Close()
 	ctx = exec.With(ctx)
@@ -172,41 +175,43 @@ func (r *run[S]) attempt(ctx context.Context, t *task[S], o *outcome[S], past pa
 		defer em.Close()
 		ctx = em.With(ctx)
 	}
-	if past.failed != nil {
+	if past != nil && past.failed != nil {
 		cause := &NodeError{
 			Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: t.node.name, Err: past.failed,
 		}
 		ctx = exec.Scope(ctx, recordFailed, 0)
-		handle := func(ctx context.Context) (cmd Command, err error) {
-			err = engine.Guard(func() (err error) { cmd, err = t.node.onError(ctx, s, cause); return err })
-			return cmd, err
+		handle := func(ctx context.Context, lead *Command) error {
+			return engine.Guard(func() (err error) { *lead, err = t.node.onError(ctx, s, cause); return err })
 		}
 		if r.opt.bounded {
 			return r.limited(ctx, o, limits{}, handle)
 		}
-		return handle(ctx)
+		return handle(ctx, &o.lead)
 	}
 	sent := noInput
 	if t.input != nil {
-		sent = r.app.received(&t.target)
+		sent = r.app.received(t.target)
 	}
 	if !r.bounds(t.node) {
-		if t.node.sub != nil {
-			return t.node.sub.call(ctx, r, o)
-		}
-		return t.node.call(ctx, s, sent)
+		return r.work(ctx, o, s, sent, &o.lead)
 	}
 	l := limits{t.node.opt.Timeout, t.node.opt.IdleTimeout, t.node.sub != nil}
-	return r.limited(ctx, o, l, func(ctx context.Context) (Command, error) {
-		if t.node.sub != nil {
-			return t.node.sub.call(ctx, r, o)
-		}
-		return t.node.call(ctx, s, sent)
-	})
+	return r.limited(ctx, o, l, func(ctx context.Context, lead *Command) error { return r.work(ctx, o, s, sent, lead) })
+}
+
+// work runs what a node is: code, of which it turns a panic into an error, or a
+// subgraph.
+func (r *run[S]) work(ctx context.Context, o *outcome[S], s *S, sent decoder, lead *Command) (err error) {
+	n := o.task.node
+	if n.sub != nil {
+		*lead, err = n.sub.call(ctx, r, o)
+		return err
+	}
+	return engine.Guard(func() error { return n.run(ctx, s, sent, lead) })
 }
 
 // leads checks a command to the graph around a subgraph.
-func (r *run[S]) leads(c Command, from string) error {
+func (r *run[S]) leads(c *Command, from string) error {
 	switch {
 	case r.nest == nil:
 		return invalid("command", "of %q leads to the graph around graph %q, which is not a subgraph here", from, r.app.name)
@@ -228,13 +233,8 @@ func (e *innerEnd) kind() outcomeKind {
 	return taskIdle
 }
 
-// call runs the node and turns a panic into an error.
-func (n *node[S]) call(ctx context.Context, s *S, sent decoder) (cmd Command, err error) {
-	err = engine.Guard(func() (err error) { cmd, err = n.run(ctx, s, sent); return err })
-	return cmd, err
-}
-
-// A past is what is on record of the earlier attempts of a task.
+// A past is what is on record of the earlier attempts of a task, nil for
+// nothing.
 type past struct {
 	attempts int
 	due      time.Time // of the next one; zero without a wait
@@ -243,7 +243,10 @@ type past struct {
 
 // number returns which attempt comes now, from 1.
 func (p *past) number() int {
-	if p.failed != nil {
+	switch {
+	case p == nil:
+		return 1
+	case p.failed != nil:
 		return p.attempts + 2 // the handler, behind the attempt that led to it
 	}
 	return p.attempts + 1
@@ -255,10 +258,11 @@ type RecordedError string
 // Error returns the recorded text.
 func (e RecordedError) Error() string { return string(e) }
 
-func readPast(exec *engine.Task) (p past, err error) {
+func readPast(exec *engine.Task) (*past, error) {
 	if exec.Fresh() {
-		return p, nil
+		return nil, nil
 	}
+	p := &past{}
 	var a engine.Attempt
 	for {
 		rec, ok := exec.Recorded(recordAttempt)
@@ -267,7 +271,7 @@ func readPast(exec *engine.Task) (p past, err error) {
 		}
 		a = engine.Attempt{}
 		if err := json.Unmarshal(rec.Value.Data, &a); err != nil {
-			return p, err
+			return nil, err
 		}
 		p.attempts++
 		p.due = time.Time{}
@@ -277,7 +281,7 @@ func readPast(exec *engine.Task) (p past, err error) {
 	}
 	if rec, ok := exec.Recorded(recordFailed); ok {
 		if err := json.Unmarshal(rec.Value.Data, &a); err != nil {
-			return p, err
+			return nil, err
 		}
 		p.failed = RecordedError(a.Error)
 	}

@@ -36,7 +36,7 @@ func (r *run[S]) bounds(n *node[S]) bool {
 // limited runs a node within its time limits, and those of subgraphs around it.
 // One that does not heed its context is given up: what it still does has no
 // effect on the run.
-func (r *run[S]) limited(ctx context.Context, o *outcome[S], l limits, run func(context.Context) (Command, error)) (Command, error) {
+func (r *run[S]) limited(ctx context.Context, o *outcome[S], l limits, run func(context.Context, *Command) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w := watchdog{limits: l, name: o.task.node.name, cancel: cancel}
@@ -44,40 +44,37 @@ func (r *run[S]) limited(ctx context.Context, o *outcome[S], l limits, run func(
 	defer w.stop()
 	o.exec.Active(w.beat)
 
-	type end struct {
-		cmd Command
-		err error
+	lead := &Command{} // of its own: the task may go on without it
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, lead) }()
+	end := func(err error) error {
+		o.lead = *lead
+		return w.cause(err)
 	}
-	ended := make(chan end, 1)
-	go func() {
-		var e end
-		e.cmd, e.err = run(ctx)
-		ended <- e
-	}()
 	select {
-	case e := <-ended:
-		return e.cmd, w.cause(e.err)
+	case err := <-ended:
+		return end(err)
 	case <-ctx.Done():
 	}
 	if l.sub { // its nodes are given up one by one
-		e := <-ended
-		if e.err == nil && w.expired() != nil { // the last of them did not heed its context, but ended
-			o.program, e.err = nil, context.Cause(ctx)
+		err := <-ended
+		if err == nil && w.expired() != nil { // the last of them did not heed its context, but ended
+			o.program, err = nil, context.Cause(ctx)
 		}
-		return e.cmd, w.cause(e.err)
+		return end(err)
 	}
 	late := time.NewTimer(grace)
 	defer late.Stop()
 	select {
-	case e := <-ended:
-		return e.cmd, w.cause(e.err)
+	case err := <-ended:
+		return end(err)
 	case <-late.C:
 	}
 	if e := w.expired(); e != nil {
 		e.Abandoned = true
-		return Command{}, e
+		return e
 	}
-	return Command{}, givenUp{context.Cause(ctx)}
+	return givenUp{context.Cause(ctx)}
 }
 
 // A givenUp is why the context ended of a node that did not heed it.

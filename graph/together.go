@@ -282,8 +282,7 @@ func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
 	for i, o := range done {
 		ends[i] = completed(o.task.target, o.next)
 	}
-	next, err := r.app.after(&r.agenda, ends)
-	if err != nil {
+	if err := r.app.after(r.agenda, r.spare, ends); err != nil {
 		return err
 	}
 	parts, err := r.live.delta()
@@ -293,7 +292,7 @@ func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
 	if err := r.live.detach(); err != nil {
 		return err
 	}
-	return r.complete(ctx, done, next, parts)
+	return r.complete(ctx, done, parts)
 }
 
 // together names the nodes of a step, each once, as in "draft+check".

@@ -188,7 +188,7 @@ func (a *App[S]) lead(what, from string, may, to []string, sends []Send) (ts []t
 
 // onward returns where the run goes on behind a place: where the command says,
 // or else where its ways lead.
-func (a *App[S]) onward(from string, ways []*way[S], may []string, cmd Command, s *S) ([]target, error) {
+func (a *App[S]) onward(from string, ways []*way[S], may []string, cmd *Command, s *S) ([]target, error) {
 	if !cmd.isZero() {
 		return a.lead("command of", from, may, cmd.Goto, cmd.Send)
 	}
@@ -225,11 +225,11 @@ func (r *run[S]) follow(ctx context.Context) error {
 			continue
 		}
 		names = append(names, n.name)
-		next, err := r.app.onward(n.name, n.ways, n.opt.Targets, Command{}, r.live.state)
+		next, err := r.app.onward(n.name, n.ways, n.opt.Targets, &Command{}, r.live.state)
 		if err != nil {
 			return r.fail(ctx, n.name, nil, err)
 		}
-		ends = append(ends, completion{n.self[0], next})
+		ends = append(ends, completion{&n.self[0], next})
 	}
 	if len(names) == 0 {
 		return nil
@@ -237,13 +237,12 @@ func (r *run[S]) follow(ctx context.Context) error {
 	if len(rest) > 0 {
 		ends = append(ends, begun(rest))
 	}
-	next, err := r.app.after(&r.agenda, ends)
-	if err != nil {
+	if err := r.app.after(r.agenda, r.spare, ends); err != nil {
 		return r.fail(ctx, joined(slices.Values(names)), nil, err)
 	}
-	next.step, next.renamed = r.agenda.step, r.agenda.renamed // it is the same step still
-	r.agenda = next
-	if len(next.tasks) > 0 {
+	r.spare.step, r.spare.renamed = r.agenda.step, r.agenda.renamed // it is the same step still
+	r.agenda, r.spare = r.spare, r.agenda
+	if len(r.agenda.tasks) > 0 {
 		return nil
 	}
 	r.fresh(posthouse.KindNode, posthouse.StatusDone, joined(slices.Values(names)))

@@ -20,8 +20,8 @@ const (
 
 // With returns a context that carries the task to [From]. It is called once.
 func (t *Task) With(ctx context.Context) context.Context {
-	t.ctx = taskContext{ctx, t}
-	return &t.ctx
+	t.around = ctx
+	return (*taskContext)(t)
 }
 
 // From returns the task that a model put into ctx.

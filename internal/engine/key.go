@@ -1,37 +1,37 @@
 package engine
 
 import (
-	"context"
 	"strconv"
+	"time"
 )
 
 // A TaskKey names an execution. Most are never written down, so the name is
 // made when it is asked for.
 type TaskKey struct {
-	Step  uint64 // that the execution makes, counted whether or not those before it made checkpoints
-	Label string // of the node
-	Full  string // the whole name, in place of the others
+	Step  uint64 // that the execution makes, counted from 1 whether or not those before it made checkpoints
+	Label string // of the node; without a Step the whole name
 }
 
 // String returns the name, as in "7/approve".
 func (k *TaskKey) String() string {
-	if k.Full != "" {
-		return k.Full
+	if k.Step == 0 {
+		return k.Label
 	}
 	b := strconv.AppendUint(make([]byte, 0, 24+len(k.Label)), k.Step, 10)
 	return string(append(append(b, '/'), k.Label...))
 }
 
-// A taskContext is the context of a task's code.
-type taskContext struct {
-	context.Context
-	task *Task
-}
+// A taskContext is a task as the context of its code: around it, but for the
+// task itself.
+type taskContext Task
 
-// Value knows the task; the rest is the parent's.
+func (c *taskContext) Deadline() (time.Time, bool) { return c.around.Deadline() }
+func (c *taskContext) Done() <-chan struct{}       { return c.around.Done() }
+func (c *taskContext) Err() error                  { return c.around.Err() }
+
 func (c *taskContext) Value(key any) any {
 	if key == keyTask {
-		return c.task
+		return (*Task)(c)
 	}
-	return c.Context.Value(key)
+	return c.around.Value(key)
 }

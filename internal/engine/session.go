@@ -345,7 +345,7 @@ func (s *Session) Key(node string) string {
 // promises that nothing is on record under the key, and saves a read. The key
 // must be unique in the thread but for executions that continue each other.
 func (s *Session) TaskWithKey(ctx context.Context, key string, fresh bool) (*Task, error) {
-	t := &Task{session: s, key: TaskKey{Full: key}}
+	t := &Task{session: s, key: TaskKey{Label: key}}
 	if fresh {
 		return t, nil
 	}

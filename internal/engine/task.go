@@ -17,10 +17,10 @@ import (
 type Task struct {
 	session *Session
 	key     TaskKey
-	ctx     taskContext
-	closed  atomic.Bool // the execution is over
+	around  context.Context // what its code's context is made of; nil until then
 	before  func(context.Context) error
-	active  func() // called whenever the execution shows that it lives
+	active  func()      // called whenever the execution shows that it lives
+	closed  atomic.Bool // the execution is over
 
 	mu     sync.Mutex
 	replay *replay // nil: nothing is on record
@@ -87,8 +87,8 @@ func (t *Task) Beat() {
 	if t.active != nil {
 		t.active()
 	}
-	if around := t.ctx.Context; around != nil {
-		if outer, ok := From(around); ok {
+	if t.around != nil {
+		if outer, ok := From(t.around); ok {
 			outer.Beat()
 		}
 	}
