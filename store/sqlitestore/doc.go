@@ -21,9 +21,14 @@
 // # How it is laid out
 //
 // An append is one transaction: a row in entries, the ids it brings, and the
-// thread's row with its summary. The condition of the append, that the log
-// ends where the caller thinks, is the update of that row. Callers that append
-// at the same time share a transaction and its sync.
+// thread's rows. The one connection that writes knows where each log ends, which
+// is what the append is compared with; that an entry's number is unique in its
+// thread is the table's own condition. Callers that append at the same time
+// share a transaction and its sync.
+//
+// The summary of a thread that rests is that of its last entry. While a thread
+// is being moved, its stored summary may be some entries behind, and whoever
+// reads it applies those.
 //
 // What a scan of headers reads stands before the body in a row, so that
 // histories are read without their states; entries of one thread that were

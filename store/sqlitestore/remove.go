@@ -44,6 +44,9 @@ func (s *Store) remove(w *writer, r *posthouse.Removal) (done posthouse.Removed,
 	case t.id == 0:
 		return done, nil
 	case r.Below > 0:
+		if err := w.catchUp(r.Thread); err != nil { // it may need what goes
+			return done, err
+		}
 		return s.removeEntries(w, t, r.Thread, min(r.From, maxSeq), min(r.Below, t.tail.Seq+1))
 	}
 	return s.removeBodies(w, t, r.Bodies)

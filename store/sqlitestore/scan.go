@@ -175,15 +175,4 @@ func (c *conn) placeIn(statement int, k *key) (p place, err error) {
 	return p, stmt.Reset()
 }
 
-// readState reads tails.state: a thread's highest order key and its summary.
-func readState(stmt *sqlite.Stmt, col int) (top posthouse.OrderKey, info *posthouse.ThreadInfo, err error) {
-	b := columnBytes(stmt, col)
-	if len(b) < len(top) {
-		return top, nil, corrupt("the state of a thread has %d bytes", len(b))
-	}
-	copy(top[:], b)
-	info = new(posthouse.ThreadInfo)
-	return top, info, info.UnmarshalBinary(b[len(top):])
-}
-
 func compareKeys(a, b posthouse.OrderKey) int { return bytes.Compare(a[:], b[:]) }

@@ -13,7 +13,7 @@ const (
 	qSetThread
 	qAddTail
 	qSetTail
-	qState
+	qBehind
 	qFlags
 	qAddEntry
 	qHead
@@ -97,13 +97,13 @@ var statement = [statements]string{
 	qCommit:    `COMMIT`,
 	qRollback:  `ROLLBACK`,
 
-	qThread: `SELECT t.id, t.flags, t.active, t.due, a.state, a.seq FROM threads t JOIN tails a ON a.id = t.id
+	qThread: `SELECT ` + summaryColumns + ` FROM threads t JOIN tails a ON a.id = t.id
 		WHERE t.name = ?1`,
 	qAddThread: `INSERT INTO threads (name, flags, active, due) VALUES (?1, ?2, ?3, ?4)`,
 	qSetThread: `UPDATE threads SET flags = ?2, active = ?3, due = ?4 WHERE id = ?1`,
 	qAddTail:   `INSERT INTO tails (id, seq, state) VALUES (?1, ?2, ?3)`,
-	qSetTail:   `UPDATE tails SET seq = ?4, state = ?3 WHERE id = ?1 AND seq = ?2`,
-	qState:     `SELECT state FROM tails WHERE id = (SELECT id FROM threads WHERE name = ?1)`,
+	qSetTail:   `UPDATE tails SET seq = ?2, state = ?3 WHERE id = ?1 AND seq = ?4`,
+	qBehind:    `SELECT ` + headColumns + ` FROM entries e WHERE e.thread = ?1 AND e.seq > ?2 ORDER BY e.seq`,
 	qFlags:     `SELECT flags FROM threads WHERE name = ?1`,
 	qAddEntry:  `INSERT INTO entries (id, thread, seq, cid, head, body, gone) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING`,
 	qHead:      `SELECT head FROM entries WHERE thread = ?1 AND seq = ?2`,
@@ -152,14 +152,14 @@ var statement = [statements]string{
 	qMembers:     `SELECT ord, entry FROM orders WHERE coordination = ?1 AND ord >= ?2 ORDER BY ord, entry`,
 	qMembersBack: `SELECT ord, entry FROM orders WHERE coordination = ?1 AND ord <= ?2 ORDER BY ord DESC, entry DESC`,
 
-	qThreadsByName: `SELECT a.state FROM threads t INDEXED BY threads_name CROSS JOIN tails a ON a.id = t.id
+	qThreadsByName: `SELECT ` + summaryColumns + ` FROM threads t INDEXED BY threads_name CROSS JOIN tails a ON a.id = t.id
 		WHERE name >= ?1 ORDER BY name`,
 	// Those whose mark is ?2 or 3, merged by name.
-	qThreadsActive: `SELECT a.state, t.name FROM threads t INDEXED BY threads_active CROSS JOIN tails a ON a.id = t.id
+	qThreadsActive: `SELECT ` + summaryColumns + `, t.name FROM threads t INDEXED BY threads_active CROSS JOIN tails a ON a.id = t.id
 		WHERE active = ?2 AND name >= ?1
-		UNION ALL SELECT a.state, t.name FROM threads t INDEXED BY threads_active CROSS JOIN tails a ON a.id = t.id
-		WHERE active = 3 AND name >= ?1 ORDER BY 2`,
-	qThreadsDue: `SELECT a.state FROM threads t INDEXED BY threads_due CROSS JOIN tails a ON a.id = t.id
+		UNION ALL SELECT ` + summaryColumns + `, t.name FROM threads t INDEXED BY threads_active CROSS JOIN tails a ON a.id = t.id
+		WHERE active = 3 AND name >= ?1 ORDER BY 7`,
+	qThreadsDue: `SELECT ` + summaryColumns + ` FROM threads t INDEXED BY threads_due CROSS JOIN tails a ON a.id = t.id
 		WHERE due <= ?1 AND (due, name) > (?2, ?3) ORDER BY due, name`,
 
 	qSlot: `SELECT value, revision, fence FROM slots WHERE thread = ?1 AND step = ?2`,

@@ -218,6 +218,9 @@ func (s *Store) Close() error {
 	}
 	errs = append(errs, s.readers.close())
 	if s.writer != nil {
+		if s.poisoned.Load() == nil {
+			_ = s.writer.catchUpAll() // nothing is lost without it
+		}
 		errs = append(errs, s.writer.Close())
 	}
 	if s.lock != nil {

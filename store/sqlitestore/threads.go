@@ -47,7 +47,7 @@ func (s *Store) threadNamed(ctx context.Context, q posthouse.ThreadQuery) iter.S
 
 // summary returns a thread's summary, nil if there is no such thread.
 func (c *conn) summary(thread string) (*posthouse.ThreadInfo, error) {
-	stmt, err := c.stmt(qState)
+	stmt, err := c.stmt(qThread)
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +56,11 @@ func (c *conn) summary(thread string) (*posthouse.ThreadInfo, error) {
 	if err != nil || !row {
 		return nil, first(err, stmt.Reset())
 	}
-	_, t, err := readState(stmt, 0)
-	return t, first(err, stmt.Reset())
+	s, err := c.scanSummary(stmt)
+	if err != nil {
+		return nil, first(err, stmt.Reset())
+	}
+	return s.info, stmt.Reset()
 }
 
 // A threadWalk is a query and how far it got.
@@ -84,13 +87,14 @@ func (w *threadWalk) next(ctx context.Context) func(*conn, *page[*posthouse.Thre
 			if !row {
 				return false, stmt.Reset()
 			}
-			_, t, err := readState(stmt, 0)
+			s, err := c.scanSummary(stmt)
 			if err == nil {
 				err = ctx.Err()
 			}
 			if err != nil {
 				return false, first(err, stmt.Reset())
 			}
+			t := s.info
 			if w.DueBefore == 0 {
 				if t.Thread <= w.name && w.name != "" {
 					continue

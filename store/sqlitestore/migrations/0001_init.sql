@@ -10,8 +10,8 @@ CREATE UNIQUE INDEX threads_name ON threads (name);
 CREATE INDEX threads_active ON threads (active, name) WHERE active IS NOT NULL;
 CREATE INDEX threads_due ON threads (due, name) WHERE due IS NOT NULL;
 
--- What every append changes of a thread: where its log ends, which the append
--- compares with, and the summary. id is threads.id.
+-- A thread's summary, and the entry it is of: the last one, or, while the
+-- thread is being moved, one a little before it. id is threads.id.
 CREATE TABLE tails (
   id    INTEGER PRIMARY KEY,
   seq   INTEGER NOT NULL,

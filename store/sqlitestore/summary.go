@@ -1,0 +1,84 @@
+package sqlitestore
+
+import (
+	"github.com/posthouse/posthouse"
+	"zombiezen.com/go/sqlite"
+)
+
+// A summary is a thread's rows: what is stored, and the summary itself as of
+// the thread's last entry.
+type summary struct {
+	id   int64
+	row  threadRow
+	seq  uint64 // the entry that the stored one is of
+	top  posthouse.OrderKey
+	info *posthouse.ThreadInfo
+}
+
+// summaryColumns are what scanSummary reads.
+const summaryColumns = `t.id, t.flags, t.active, t.due, a.seq, a.state`
+
+// scanSummary reads the columns of summaryColumns. It runs before the statement
+// is reset, so that it sees the entries that the row is of.
+func (c *conn) scanSummary(stmt *sqlite.Stmt) (*summary, error) {
+	s, err := storedSummary(stmt)
+	if err != nil || !s.row.mayLag() {
+		return s, err
+	}
+	return s, c.bringUp(s)
+}
+
+// storedSummary is scanSummary of a summary as it is stored.
+func storedSummary(stmt *sqlite.Stmt) (*summary, error) {
+	s := &summary{
+		id:  stmt.ColumnInt64(0),
+		row: threadRow{stmt.ColumnInt64(1), stmt.ColumnInt64(2), posthouse.Millis(stmt.ColumnInt64(3))},
+		seq: uint64(stmt.ColumnInt64(4)),
+	}
+	b := columnBytes(stmt, 5)
+	if len(b) < len(s.top) {
+		return nil, corrupt("the state of a thread has %d bytes", len(b))
+	}
+	copy(s.top[:], b)
+	s.info = new(posthouse.ThreadInfo)
+	return s, s.info.UnmarshalBinary(b[len(s.top):])
+}
+
+// bringUp takes the summary over the entries that it is behind.
+func (c *conn) bringUp(s *summary) error {
+	stmt, err := c.stmt(qBehind)
+	if err != nil {
+		return err
+	}
+	stmt.BindInt64(1, s.id)
+	stmt.BindInt64(2, int64(s.info.Tail.Seq))
+	for {
+		row, err := stmt.Step()
+		if err != nil {
+			return err
+		}
+		if !row {
+			return stmt.Reset()
+		}
+		e, err := scanHead(stmt, s.info.Thread)
+		if err == nil {
+			err = s.apply(e)
+		}
+		if err != nil {
+			return first(err, stmt.Reset())
+		}
+	}
+}
+
+func (s *summary) apply(e *posthouse.Entry) error {
+	if err := s.info.Apply(e); err != nil {
+		return err
+	}
+	records, err := e.Records()
+	for i := range records {
+		if h := records[i].Checkpoint; h != nil && compareKeys(h.Order, s.top) > 0 {
+			s.top = h.Order
+		}
+	}
+	return err
+}

@@ -1,0 +1,148 @@
+package sqlitestore_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore"
+	"github.com/posthouse/posthouse/store/storetest"
+	"zombiezen.com/go/sqlite"
+)
+
+// TestSummaryOfAThreadThatMoves: the stored summary of a thread that is being
+// moved may be behind its log, what is read of it never is, and a thread that
+// rests has it exact.
+func TestSummaryOfAThreadThatMoves(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "posthouse.db")
+	s := open(t, path, nil)
+	log := storetest.NewBuilder().Log("alpha")
+	live := log.Claim("somebody", 1, false)
+	var behind, most uint64
+	add := func(items ...storetest.Item) {
+		t.Helper()
+		b := log.Next(items...)
+		commit(t, s, b)
+		log.Took(b)
+		if got := summaryOf(t, s, "alpha"); got.Tail != log.Info.Tail || got.Checkpoints != log.Info.Checkpoints {
+			t.Fatalf("the summary is %+v, want %+v", got, log.Info)
+		}
+		behind = log.Info.Tail.Seq - storedSeq(t, path)
+		most = max(most, behind)
+	}
+	add(live, log.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning}, "state"))
+	for range 100 {
+		add(log.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning}, "state"))
+	}
+	if most == 0 || most >= 32 {
+		t.Errorf("the stored summary was up to %d entries behind, want some and fewer than 32", most)
+	}
+	if behind == 0 {
+		t.Fatal("the summary is not behind")
+	}
+	noDifference(t, s)
+
+	// What is behind is read by others, too, and by who comes after a crash.
+	for _, o := range []*sqlitestore.Options{{ReadOnly: true}, nil} {
+		p := path
+		if o == nil {
+			p = filepath.Join(copyFiles(t, path), filepath.Base(path))
+		}
+		other := open(t, p, o)
+		if got := summaryOf(t, other, "alpha"); got.Tail != log.Info.Tail {
+			t.Errorf("another process reads a summary of entry %d, want %d", got.Tail.Seq, log.Info.Tail.Seq)
+		}
+		if o == nil {
+			commit(t, other, log.Next(log.Step("s", []byte("1"))))
+		}
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+
+	// Entries that it is behind may go.
+	if _, err := s.Remove(t.Context(), posthouse.Removal{Thread: "alpha", Below: log.Info.Tail.Seq - 1}); err != nil {
+		t.Fatal(err)
+	}
+	if got := summaryOf(t, s, "alpha"); got.Tail != log.Info.Tail {
+		t.Errorf("after a removal the summary is of entry %d, want %d", got.Tail.Seq, log.Info.Tail.Seq)
+	}
+
+	add(log.Step("s", []byte("1")))
+	if behind == 0 {
+		t.Fatal("the summary is not behind")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := storedSeq(t, path); got != log.Info.Tail.Seq {
+		t.Errorf("a closed store has a summary of entry %d, want %d", got, log.Info.Tail.Seq)
+	}
+	s = open(t, path, nil)
+	defer func() { _ = s.Close() }()
+	add(log.Checkpoint(posthouse.Header{Status: posthouse.StatusDone}, "state"))
+	if behind != 0 {
+		t.Errorf("the summary of a thread that rests is %d entries behind", behind)
+	}
+}
+
+// TestCheckOfASummaryThatLags: only that of a thread that moves may, and not by
+// much.
+func TestCheckOfASummaryThatLags(t *testing.T) {
+	for name, entries := range map[string]int{"by a few entries": 5, "too far": 40} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "posthouse.db")
+			s := open(t, path, nil)
+			log := storetest.NewBuilder().Log("alpha")
+			b := log.Next(log.Claim("somebody", 1, false), log.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning}, "state"))
+			commit(t, s, b)
+			log.Took(b)
+			var was string
+			inspect(t, path, func(db *sqlite.Conn) { was = value(t, db, "SELECT hex(state) FROM tails") })
+			for range entries {
+				b := log.Next(log.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning}, "state"))
+				commit(t, s, b)
+				log.Took(b)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			inspect(t, path, func(db *sqlite.Conn) { script(t, db, "UPDATE tails SET seq = 1, state = x'"+was+"'") })
+			s = open(t, path, nil)
+			defer func() { _ = s.Close() }()
+			var found []string
+			for err := range s.Check(t.Context()) {
+				found = append(found, err.Error())
+			}
+			says := slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, "ends at entry 1, its log at 41") })
+			if far := entries > 32; says != far || !far && len(found) > 0 {
+				t.Errorf("found %q", found)
+			}
+		})
+	}
+}
+
+func summaryOf(t testing.TB, s posthouse.Store, thread string) *posthouse.ThreadInfo {
+	t.Helper()
+	for info, err := range s.Threads(t.Context(), posthouse.ThreadQuery{Thread: thread}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info
+	}
+	t.Fatalf("no thread %q", thread)
+	return nil
+}
+
+// storedSeq returns the entry that the stored summary of the only thread is of.
+func storedSeq(t testing.TB, path string) (seq uint64) {
+	t.Helper()
+	inspect(t, path, func(db *sqlite.Conn) {
+		for _, c := range value(t, db, "SELECT seq FROM tails") {
+			seq = seq*10 + uint64(c-'0')
+		}
+	})
+	return seq
+}
