@@ -172,7 +172,8 @@ func (a *App[S]) completer(c *completion) *node[S] {
 // after makes n the agenda behind a step of g in which these completed, in
 // order.
 func (a *App[S]) after(g, n *agenda, done []completion) error {
-	*n = agenda{call: g.call, step: g.step + 1, skipped: g.skipped}
+	*n = agenda{}
+	n.call, n.step, n.skipped = g.call, g.step+1, g.skipped
 	if len(done) == 1 && len(g.arrived)+len(g.deferred) == 0 && a.plain(&done[0]) {
 		n.tasks = done[0].next
 		return nil

@@ -141,6 +141,22 @@ func BenchmarkUnkept(b *testing.B) {
 	perStep(b, 1000)
 }
 
+// A node that makes no checkpoint allocates its execution and what it changed.
+func TestUnkeptNodesAllocateTwice(t *testing.T) {
+	const nodes = 1000
+	app := loopApp(t, newLedger(t), nodes)
+	run := 0
+	n := testing.AllocsPerRun(2, func() {
+		run++
+		if _, err := app.Run(t.Context(), fmt.Sprintf("t%d", run), start, graph.RunOptions{Durability: graph.Exit}); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 2.5*nodes {
+		t.Errorf("%v allocations for %d nodes", n, nodes)
+	}
+}
+
 // BenchmarkFanOut sends n inputs to a task.
 func BenchmarkFanOut(b *testing.B) {
 	type state struct {

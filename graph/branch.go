@@ -19,12 +19,11 @@ func (l *live[S]) branch(p *plan, t *task[S]) (*live[S], error) {
 		return nil, err
 	}
 	b := newLive[S](p, l.codec, l.check)
-	*b.state = state
+	*b.state, *b.old = state, state
 	for i := range b.parts {
 		from, q := &l.parts[i], &b.parts[i]
 		q.enc, q.stored = from.enc, from.stored
 		if q.rule != byTail {
-			q.old.Set(q.now)
 			continue
 		}
 		t, s := q.tail, from.tail

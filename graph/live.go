@@ -14,6 +14,7 @@ import (
 // only what changed.
 type live[S any] struct {
 	state *S
+	old   *S // as it was committed
 	parts []livePart
 	codec posthouse.Codec
 	check bool             // a full compare after every node
@@ -22,8 +23,8 @@ type live[S any] struct {
 
 type livePart struct {
 	*field
-	now, old         reflect.Value // the field in the live state and in the copy
-	nowBits, oldBits []byte        // the memory of both
+	now              reflect.Value // the field in the live state
+	nowBits, oldBits []byte        // the memory of it, and of that in the copy
 	ptr              any           // a pointer to the field
 	enc              []byte        // its last encoding; not for byTail
 	stored           bool          // there is one, or for byTail a committed value: the part was once not zero
@@ -32,12 +33,12 @@ type livePart struct {
 
 // newLive returns a zero state of which nothing is committed yet.
 func newLive[S any](p *plan, codec posthouse.Codec, check bool) *live[S] {
-	l := &live[S]{state: new(S), codec: codec, check: check, parts: make([]livePart, len(p.fields))}
-	now, old := reflect.ValueOf(l.state).Elem(), reflect.ValueOf(new(S)).Elem()
+	l := &live[S]{state: new(S), old: new(S), codec: codec, check: check, parts: make([]livePart, len(p.fields))}
+	now, old := reflect.ValueOf(l.state).Elem(), reflect.ValueOf(l.old).Elem()
 	for i := range p.fields {
 		f := &p.fields[i]
-		q := livePart{field: f, now: now.FieldByIndex(f.index), old: old.FieldByIndex(f.index)}
-		q.nowBits, q.oldBits = bits(q.now), bits(q.old)
+		q := livePart{field: f, now: now.FieldByIndex(f.index)}
+		q.nowBits, q.oldBits = bits(q.now), bits(old.FieldByIndex(f.index))
 		q.ptr = q.now.Addr().Interface()
 		if f.rule == byTail {
 			q.tail = newTail(f, q.now, codec)
@@ -73,8 +74,8 @@ func decode[S any](p *plan, codec posthouse.Codec, check bool, c *posthouse.Chec
 			continue
 		}
 		q.enc = v.Data
-		q.old.Set(q.now)
 	}
+	*l.old = *l.state
 	return l, nil
 }
 
@@ -83,6 +84,7 @@ func decode[S any](p *plan, codec posthouse.Codec, check bool, c *posthouse.Chec
 // is valid until the next call.
 func (l *live[S]) delta() ([]posthouse.Part, error) {
 	l.out = l.out[:0]
+	same := true
 	for i := range l.parts {
 		q := &l.parts[i]
 		if q.absent() {
@@ -106,12 +108,17 @@ func (l *live[S]) delta() ([]posthouse.Part, error) {
 		if err != nil {
 			return nil, encodeError(q.field, err)
 		}
-		q.old.Set(q.now)
+		same = false
 		if q.stored && bytes.Equal(enc, q.enc) {
 			continue
 		}
 		q.enc, q.stored = enc, true
-		l.out = append(l.out, posthouse.Part{Name: q.part, Codec: l.codec.Name(), Data: enc})
+		l.out = append(l.out, posthouse.Part{})
+		p := &l.out[len(l.out)-1] // in place: a node in a hundred nanoseconds counts copies
+		p.Name, p.Codec, p.Data = q.part, l.codec.Name(), enc
+	}
+	if !same {
+		*l.old = *l.state
 	}
 	if l.check {
 		return l.out, l.verify()
@@ -182,9 +189,7 @@ func (l *live[S]) detach() error {
 		case q.absent():
 		case q.rule == byBytes:
 			q.now.SetZero()
-			if err = l.codec.Unmarshal(q.enc, q.ptr); err == nil {
-				q.old.Set(q.now)
-			}
+			err = l.codec.Unmarshal(q.enc, q.ptr)
 		case q.rule == byTail:
 			err = q.tail.detach()
 		}
@@ -192,6 +197,7 @@ func (l *live[S]) detach() error {
 			return encodeError(q.field, err)
 		}
 	}
+	*l.old = *l.state
 	return nil
 }
 

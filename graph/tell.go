@@ -139,5 +139,8 @@ func (r *run[S]) finishAt(kind EventKind, h *posthouse.Header, state S, waiting 
 // emitter returns what hands on what one attempt of a task emits, nil if nobody
 // listens.
 func (r *run[S]) emitter(t *task[S], attempt int) *engine.Emitter {
+	if r.hub.Wants(StreamMessages, StreamCustom) == "" {
+		return nil
+	}
 	return r.hub.Emitter(engine.Notice{Path: r.path(), Node: t.node.name, Task: t.key.String(), Attempt: attempt})
 }
