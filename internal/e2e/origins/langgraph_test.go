@@ -17,30 +17,83 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// Tests by rule of what LangGraph's users rely on. What is tested elsewhere:
+// What LangGraph's users rely on, by behaviour. "here" says where Posthouse
+// differs on purpose; docs/coming-from-langgraph.md names what is absent: node
+// caches, the long-term Store, Overwrite of append parts by a node.
 //
-//	two writers of one value in one step ...... graph.TestTwoReplacesNameBothNodes
-//	reducers .................................. graph.TestMergeRules
-//	recursion limit ........................... graph.TestRecursionLimit
-//	Send ...................................... graph.TestSend
-//	Command of a subgraph to its parent ....... graph.TestSubgraphEnds
-//	n-th question, n-th answer in a graph ..... graph.TestQuestionsInARow, gate.TestSequentialQuestions
-//	interrupt before, after, all .............. graph.TestInterruptBefore, graph.TestInterruptAfter, graph.TestInterruptEverywhere
-//	interrupt before edges (LangGraph4j) ...... graph.TestInterruptBeforeEdges, graph.TestInterruptBeforeEdgesOfSeveral
-//	replay, and that it asks again ............ graph.TestReplay, graph.TestReplayAsksAgain
-//	fork of a checkpoint ...................... graph.TestFork, graph.TestForkInsideASubgraph
-//	update as a node, goto .................... graph.TestAsNodeAndGoto
-//	bulk update ............................... graph.TestBulkUpdate
-//	state of a subgraph ....................... graph.TestWithin
-//	history filters ........................... graph.TestHistoryFilters, graph.TestHistoryPages
-//	retry across a restart .................... graph.TestRetryIsParkedOverWhatWasBeforeIt
-//	run and idle timeouts ..................... graph.TestBadNodes; of tokens graph.TestTokensAreHeartbeats
-//	a failure keeps finished siblings ......... graph.TestFinishedTasksNeverRunAgain
-//	drain ..................................... graph.TestHandleDrains, graph.TestDrain
-//	streaming modes ........................... graph.TestStreamUpdates, graph.TestStreamMessages, graph.TestStreamCustomAndReplay,
-//	                                            graph.TestStreamCheckpoints, graph.TestStreamTasks, graph.TestStreamDebugIsTasksAndCheckpoints
-//	entrypoint: previous ...................... flow.TestPreviousOutput
-//	entrypoint: tasks replay by call order .... flow.TestNoGateIsPassedUndecided, flow.TestKilledFlowRunsNoRecordedStepAgain
+//	Supersteps
+//	  writes are seen behind the barrier ........ TestTasksSeeTheStateOfTheLastBarrier
+//	  ... applied by the place of their tasks ... TestWritesAreAppliedInTheirOrder, graph.TestMergeRules
+//	  recursion limit ........................... graph.TestRecursionLimit
+//	  new input discards pending tasks .......... TestNewInputDiscardsPendingTasks
+//	Channels
+//	  LastValue: two writers in one step ........ graph.TestTwoReplacesNameBothNodes
+//	  AnyValue .................................. TestTwoWritersOfTheSameValue
+//	  reducers; Topic is append ................. graph.TestMergeRules, graph.TestMergeFunctionThatFails
+//	  NamedBarrierValue ......................... graph.TestJoinsOfBranchesOfAnyLength, graph.TestJoinInALoop
+//	  UntrackedValue, EphemeralValue ............ graph.TestFieldsThatAreNotStored
+//	  DeltaChannel (here each part) ............. graph.TestAppendIsStoredByItsElements, pains.TestPain01StorageGrowsWithWhatChanged
+//	  defer ..................................... TestDeferredNodeWaitsForTheLongestBranch
+//	Send and Command
+//	  Send: an input of its own ................. graph.TestSend, TestNothingToSendAndOnePlaceTwice
+//	  Send with a timeout ....................... graph.TestTimeoutOfASend
+//	  Command: update and goto .................. TestCommandUpdatesAndLeadsOn, graph.TestCommandLeadsAndSends
+//	  Command of a subgraph to its parent ....... graph.TestSubgraphEnds
+//	  Command with resume (here a decision) ..... TestAnAnswerIsOfOneQuestion
+//	Interrupts
+//	  the node runs from its start .............. TestNodeRunsFromItsStartForEachAnswer
+//	  n-th question, n-th answer ................ graph.TestQuestionsInARow, gate.TestSequentialQuestions
+//	  ids (here each question has its own) ...... TestNodeRunsFromItsStartForEachAnswer, graph.TestANewQuestionKeepsTheOpenOnes
+//	  several pending, resumed by id ............ TestAnAnswerIsOfOneQuestion, graph.TestSeveralGates, graph.TestQuestionsBesideEachOther
+//	  None as an answer (here it is one) ........ gate.TestNullIsAnAnswer
+//	  siblings that finished keep their writes .. graph.TestFinishedTasksNeverRunAgain
+//	  interrupt before, after, all .............. graph.TestInterruptBefore, graph.TestInterruptAfter, graph.TestInterruptEverywhere
+//	  ... of one invocation ..................... graph.TestInterruptsOfOneCall, graph.TestInterruptsOfOneCallAndSubgraphs
+//	Time travel
+//	  replay runs what was pending again ........ graph.TestReplay, TestHistoryTellsBranchesApart
+//	  ... and asks again ........................ graph.TestReplayAsksAgain
+//	  fork by update_state, then invoke ......... graph.TestUpdateOfThePast, graph.TestFork
+//	  subgraphs as they were then ............... TestReplayFindsWhatASubgraphKeptThen, graph.TestForkInsideASubgraph
+//	update_state, bulk_update_state
+//	  as a node, by its edges ................... graph.TestAsNodeAndGoto, graph.TestUpdateOfTheHead
+//	  as one task ............................... graph.TestUpdateAsOneTask
+//	  several supersteps, merged by reducers .... graph.TestBulkUpdate
+//	  as_node left out (here it is not guessed) . TestUpdateIsNeverOfAGuessedNode
+//	  END, __input__, __copy__ .................. graph.TestAsNodeAndGoto, graph.TestCopyAndCompare
+//	get_state, get_state_history
+//	  values, next, config, parent, created_at .. graph.TestStateOptions, graph.TestRunMakesOneCheckpointPerNode
+//	  tasks ..................................... TestTasksOfAStepAreTold, graph.TestStateOfANodeAmongOthers
+//	  subgraphs ................................. graph.TestWithin
+//	  newest first, across branches ............. TestHistoryTellsBranchesApart
+//	  filter, before, limit ..................... graph.TestHistoryFilters, graph.TestHistoryPages
+//	Retry
+//	  initial, factor, max, attempts, jitter .... engine.TestRetryDelays, step.TestRetryWithinItsBudget
+//	  retry_on, and what is not worth it ........ engine.TestRetryWants, TestRetryOnResume
+//	  across a restart (not there) .............. graph.TestRetryIsParkedOverWhatWasBeforeIt
+//	Timeouts
+//	  run and idle .............................. graph.TestTimeouts, graph.TestBadNodes
+//	  heartbeat; what counts as one ............. TestHeartbeatRefreshesTheIdleTimeout, graph.TestTokensAreHeartbeats
+//	error_handler
+//	  runs in the node's place .................. graph.TestOnErrorRunsInPlaceOfTheNode, TestHandlerBesideSiblings
+//	  after a crash the handler, not the node ... TestErrorHandlerAfterACrash, graph.TestOnErrorAfterACrashInTheHandler
+//	Failure
+//	  finished siblings are applied on resume ... graph.TestFinishedTasksNeverRunAgain
+//	  siblings are cancelled (here if asked) .... TestFailFastEndsSiblings, graph.TestFailFast
+//	Drain ....................................... graph.TestHandleDrains, graph.TestDrain
+//	Streaming
+//	  values, updates ........................... graph.TestStream, graph.TestStreamUpdates
+//	  messages, custom .......................... graph.TestStreamMessages, graph.TestStreamCustomAndReplay
+//	  checkpoints, tasks, debug ................. graph.TestStreamCheckpoints, graph.TestStreamTasks, graph.TestStreamDebugIsTasksAndCheckpoints
+//	  subgraphs ................................. graph.TestStreamOfASubgraph, graph.TestOwnThreadsAreStreamed
+//	Functional API
+//	  entrypoint runs from its top .............. TestEntrypointReplaysItsTasksByCallOrder
+//	  tasks replay by call order ................ flow.TestNoGateIsPassedUndecided, flow.TestKilledFlowRunsNoRecordedStepAgain
+//	  tasks beside each other ................... step.TestGroupRunsAgainOnlyWhatFailed, flow.TestParallelStepsAskAtOnce
+//	  previous .................................. flow.TestPreviousOutput
+//	  final(value, save) ........................ TestFinalSavesMoreThanItReturns
+//	Durability: sync, async, exit ............... graph.TestSnapshotsAndDurability
+//	What LangGraph4j adds
+//	  interrupt before edges .................... graph.TestInterruptBeforeEdges, graph.TestInterruptBeforeEdgesOfSeveral
 
 // Supersteps: tasks of one step see the state of the last barrier, not each
 // other's writes; the next step sees all of them.
