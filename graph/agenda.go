@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -49,10 +50,13 @@ type taskJSON struct {
 	Input json.RawMessage `json:"in,omitempty"`    // of codec json
 	Codec string          `json:"codec,omitempty"` // of another
 	Data  []byte          `json:"data,omitempty"`
+
+	Timeout     time.Duration `json:"timeout,omitempty"` // ns
+	IdleTimeout time.Duration `json:"idleTimeout,omitempty"`
 }
 
 func wireTask(t *target) taskJSON {
-	w := taskJSON{Node: t.node, Was: t.was, Edges: t.edges}
+	w := taskJSON{Node: t.node, Was: t.was, Edges: t.edges, Timeout: t.timeout, IdleTimeout: t.idleTimeout}
 	switch {
 	case t.input == nil:
 	case t.input.Codec == posthouse.JSON.Name():
@@ -64,7 +68,7 @@ func wireTask(t *target) taskJSON {
 }
 
 func (w *taskJSON) target() target {
-	t := target{node: w.Node, was: w.Was, edges: w.Edges}
+	t := target{node: w.Node, was: w.Was, edges: w.Edges, timeout: w.Timeout, idleTimeout: w.IdleTimeout}
 	switch {
 	case w.Codec != "":
 		t.input = &posthouse.Value{Codec: w.Codec, Data: w.Data}

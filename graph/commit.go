@@ -68,41 +68,6 @@ func (r *run[S]) conclude(ctx context.Context, done []*outcome[S], parts, progra
 	return r.commit(ctx, held)
 }
 
-// stopLast puts End on the agenda of a subgraph that ends with nodes to stop
-// after: the graph around it would go on.
-func (r *run[S]) stopLast(ctx context.Context, done []*outcome[S]) error {
-	after := func(o *outcome[S]) bool { return o.task.node.after }
-	if len(r.agenda.tasks) > 0 || !slices.ContainsFunc(done, after) {
-		return nil
-	}
-	called, err := r.nest != nil, error(nil)
-	if !called && r.sess.Branch() == posthouse.MainBranch {
-		called, err = isCalled(ctx, r.app.ledger, r.sess.Thread())
-	}
-	if called {
-		r.agenda.tasks = []target{{node: End}}
-	}
-	return err
-}
-
-// status is that of a step which tasks completed; the agenda is what is next.
-func (r *run[S]) status(done []*outcome[S]) posthouse.Status {
-	if len(r.agenda.tasks) == 0 {
-		return posthouse.StatusDone
-	}
-	for _, o := range done {
-		if o.task.node.after {
-			return posthouse.StatusInterrupted
-		}
-	}
-	for i := range r.agenda.tasks {
-		if t := &r.agenda.tasks[i]; t.edges || t.node != End && r.app.node(t).before {
-			return posthouse.StatusInterrupted
-		}
-	}
-	return posthouse.StatusRunning
-}
-
 // fresh makes a change that goes on with the agenda.
 func (r *run[S]) fresh(kind string, status posthouse.Status, node string) *posthouse.Change {
 	r.change = posthouse.Change{

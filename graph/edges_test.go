@@ -118,7 +118,9 @@ func TestInterruptBeforeEdgesOfSeveral(t *testing.T) {
 	wantList(t, "nodes", out.State.Nodes, "a", "b", "c", "both")
 
 	m := graph.New[trail]("mapped")
-	m.Map(graph.Start, func(*trail) []graph.Send { return []graph.Send{{"work", 1}, {"work", 2}, {"work", 3}} }, "work")
+	m.Map(graph.Start, func(*trail) []graph.Send {
+		return []graph.Send{{Node: "work", Input: 1}, {Node: "work", Input: 2}, {Node: "work", Input: 3}}
+	}, "work")
 	graph.Task(m, "work", func(_ context.Context, in int, out *trail) error { out.Nodes = []string{fmt.Sprint(in)}; return nil })
 	m.Node("sum", visit("sum"))
 	m.Edge("work", "sum")

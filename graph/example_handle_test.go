@@ -79,3 +79,17 @@ func ExampleApp_Run_once() {
 	// [answered how are you] <nil>
 	// [answered how are you] <nil>
 }
+
+// Stops of one call, to look at what a node did.
+func ExampleApp_Run_interrupts() {
+	ctx := context.Background()
+	app, _ := ticketGraph().Compile(exampleLedger(), nil)
+	broken := Ticket{Text: "the press is broken"}
+	out, err := app.Run(ctx, "ticket-1", broken, graph.RunOptions{InterruptBefore: []string{"page"}})
+	fmt.Println(out.Status, out.Next, out.State.Log, err)
+	out, err = app.Resume(ctx, "ticket-1")
+	fmt.Println(out.Status, out.State.Log, err)
+	// Output:
+	// interrupted [page] [read] <nil>
+	// done [read paged] <nil>
+}

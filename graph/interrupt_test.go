@@ -158,3 +158,66 @@ func TestInterruptAfterACommandOfASubgraph(t *testing.T) {
 	out := must(app.Resume(t.Context(), "t"))(t)
 	wantList(t, "log", out.State.Log, "there")
 }
+
+// Interrupts of one call add to those of the graph, and are gone with it.
+func TestInterruptsOfOneCall(t *testing.T) {
+	l := newLedger(t)
+	a := compile(t, line("a", "b", "c", "d"), l, &graph.CompileOptions{InterruptBefore: []string{"d"}})
+	before := func(n ...string) graph.RunOptions { return graph.RunOptions{InterruptBefore: n} }
+	after := func(n ...string) graph.RunOptions { return graph.RunOptions{InterruptAfter: n} }
+	all := before("*")
+	out := must(a.Run(t.Context(), "t", trail{}, before("a", "c")))(t)
+	for i, o := range []graph.RunOptions{after("a"), before("c"), {InterruptBefore: []string{"c"}, InterruptAfter: []string{"c"}}, all} {
+		if out.Status != posthouse.StatusInterrupted {
+			t.Fatalf("%d: %+v", i, out)
+		}
+		wantList(t, "next", out.Next, []string{"a", "b", "c", "d"}[i])
+		out = must(a.Resume(t.Context(), "t", o))(t)
+	}
+	if out.Status != posthouse.StatusDone || len(history(t, a, "t")) != 5 {
+		t.Fatalf("%+v", out)
+	}
+	out = must(a.Run(t.Context(), "t", trail{}))(t)
+	wantList(t, "without them", out.Next, "d")
+
+	past := history(t, a, "t", graph.HistoryOptions{Node: "a"})[0]
+	out = must(a.Replay(t.Context(), past.ID, after("b")))(t)
+	wantList(t, "a replay", out.Next, "c")
+	_, names := collect(t, a.Stream(t.Context(), "streamed", trail{}, after("*")))
+	wantList(t, "a stream", names, "input", "a", "park")
+	h := must(a.Start(t.Context(), "background", trail{}, before("c")))(t)
+	wantList(t, "in the background", must(h.Result())(t).Next, "c")
+
+	for _, o := range []graph.RunOptions{before("nobody"), after("a", "nobody")} {
+		_, err := a.Run(t.Context(), "new", trail{}, o)
+		wantCode(t, err, posthouse.ErrInvalid)
+	}
+	_, err := a.State(t.Context(), "new")
+	wantCode(t, err, posthouse.ErrNotFound)
+}
+
+// They are of the graph that is run: a subgraph with nodes of the same names
+// does not stop at them, and the place of an inlined one does.
+func TestInterruptsOfOneCallAndSubgraphs(t *testing.T) {
+	g := graph.New[trail]("outer")
+	g.Node("a", visit("a"))
+	g.Inline("in", line("a", "b"))
+	graph.Subgraph(g, "sub", line("a", "b"), &graph.SubOptions[trail, trail]{
+		Out: func(s, in *trail) error { s.Nodes = append(s.Nodes, in.Nodes...); return nil },
+	})
+	from := graph.Start
+	for _, n := range []string{"a", "in", "sub", graph.End} {
+		g.Edge(from, n)
+		from = n
+	}
+	app := compile(t, g, newLedger(t), nil)
+	stops := func(o graph.RunOptions) (at []string) {
+		out := must(app.Run(t.Context(), "t", trail{}, o))(t)
+		for ; out.Status == posthouse.StatusInterrupted; out = must(app.Resume(t.Context(), "t", o))(t) {
+			at = append(at, out.Next...)
+		}
+		return at
+	}
+	wantList(t, "before", stops(graph.RunOptions{InterruptBefore: []string{"a", "in", "in.b"}}), "a", "in.start", "in.b")
+	wantList(t, "after", stops(graph.RunOptions{InterruptAfter: []string{"a", "in", "sub"}}), "in.start", "sub")
+}

@@ -65,7 +65,7 @@ func calledAs(key string) string {
 func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S]) (Command, error) {
 	l, thread := r.app.ledger, in.ownThread(r, o)
 	opt := RunOptions{
-		By: r.opt.By, Durability: r.opt.Durability, bounded: r.bounds(o.task.node),
+		By: r.opt.By, Durability: r.opt.Durability, bounded: r.bounds(o.task),
 		Coordination: r.sess.Head().Coordination,
 		labels:       map[string]string{labelParent: r.sess.Thread(), labelCall: cut(o.task.key.String())},
 	}

@@ -25,6 +25,11 @@ type RunOptions struct {
 
 	OnBusy OnBusy // what to do when another run has the thread; default Reject
 
+	// Stop before, or after, these nodes in this call, besides those at which the
+	// graph stops; "*" is all. Of the graph that is run, not of its subgraphs. They
+	// are not on record: who takes up a run that was lost does not know of them.
+	InterruptBefore, InterruptAfter []string
+
 	Modes  []StreamMode      // what a stream yields; default StreamValues
 	labels map[string]string // in place of Labels, of the thread of a subgraph
 	path   string            // of a subgraph in a thread of its own: where in the graph whose stream it tells
@@ -53,6 +58,7 @@ type run[S any] struct {
 	version *posthouse.Release // that the run made of the thread
 	last    []int              // by node: the step in which it last ran, counted from 1
 	stop    bool               // a static interrupt was committed
+	stops   stops              // of this call
 	draft   posthouse.Draft
 	change  posthouse.Change // both reused from step to step
 	solo    task[S]          // the task of a step that has one, and
@@ -90,6 +96,10 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *engi
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
+	at, err := a.stopsOf(&o)
+	if err != nil {
+		return nil, err
+	}
 	s, err := engine.Begin(ctx, a.ledger, engine.SessionOptions{
 		Thread: thread, Branch: o.Branch, Run: o.Run, Hold: a.hold,
 		OnBusy: o.OnBusy, Place: place, Join: input && o.Run != "", Anew: input, By: o.By,
@@ -99,7 +109,7 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *engi
 	}
 	r := &run[S]{
 		app: a, trunk: &trunk{graph: a.name, fingerprint: a.fingerprint}, sess: s, opt: o, limit: o.RecursionLimit, hub: h,
-		agenda: &agenda{}, spare: &agenda{}, last: make([]int, len(a.order)),
+		agenda: &agenda{}, spare: &agenda{}, last: make([]int, len(a.order)), stops: at,
 	}
 	if r.limit == 0 {
 		r.limit = a.limit

@@ -22,6 +22,9 @@ func (a *App[S]) send(what, from string, s *Send) (target, error) {
 	if t := reflect.TypeOf(s.Input); t != n.input && !(n.input.Kind() == reflect.Interface && (t == nil || t.Implements(n.input))) {
 		return target{}, invalid("route", "the %s %q sends task %q a %v; it takes a %s", what, from, s.Node, t, n.input)
 	}
+	if s.Timeout < 0 || s.IdleTimeout < 0 {
+		return target{}, invalid("route", "the %s %q sends task %q a time limit that is negative", what, from, s.Node)
+	}
 	v, err := posthouse.Encode(a.codec, s.Input)
 	if err != nil {
 		return target{}, &posthouse.Error{
@@ -29,7 +32,7 @@ func (a *App[S]) send(what, from string, s *Send) (target, error) {
 			Message: fmt.Sprintf("the input that the %s %q sends to %q cannot be stored", what, from, s.Node),
 		}
 	}
-	return target{node: s.Node, input: &v}, nil
+	return target{node: s.Node, input: &v, timeout: s.Timeout, idleTimeout: s.IdleTimeout}, nil
 }
 
 // A decoder reads what a task was sent into a pointer.

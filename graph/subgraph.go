@@ -131,7 +131,7 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 		app: in.app, trunk: r.trunk, sess: r.sess, opt: r.opt, limit: in.app.limit,
 		agenda: &agenda{}, spare: &agenda{}, last: make([]int, len(in.app.order)),
 	}
-	c.opt.bounded = r.bounds(o.task.node)
+	c.opt.bounded = r.bounds(o.task)
 	c.nest = &nest{path: r.within(o.task.label()), call: o.task.key.String(), exec: o.exec, lifetime: in.opt.Lifetime, unkept: in.opt.Lifetime == Unkept}
 	if r.nest != nil && r.nest.unkept {
 		c.nest.unkept, c.nest.pending = true, joinParts(r.nest.pending, r.sinceProgram)

@@ -192,11 +192,10 @@ func (r *run[S]) attempt(ctx context.Context, t *task[S], o *outcome[S], past *p
 	if t.input != nil {
 		sent = r.app.received(t.target)
 	}
-	if !r.bounds(t.node) {
+	if !r.bounds(t) {
 		return r.work(ctx, o, s, sent, &o.lead)
 	}
-	l := limits{t.node.opt.Timeout, t.node.opt.IdleTimeout, t.node.sub != nil}
-	return r.limited(ctx, o, l, func(ctx context.Context, lead *Command) error { return r.work(ctx, o, s, sent, lead) })
+	return r.limited(ctx, o, t.limits(), func(ctx context.Context, lead *Command) error { return r.work(ctx, o, s, sent, lead) })
 }
 
 // work runs what a node is: code, of which it turns a panic into an error, or a

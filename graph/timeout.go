@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -27,10 +28,17 @@ type limits struct {
 	sub                  bool          // it is a subgraph's, which is not given up as a whole
 }
 
-// bounds reports whether a node may have to be given up: for its own limits or
+// limits returns those of a task: what it was sent with, or its node's.
+func (t *task[S]) limits() limits {
+	o := &t.node.opt
+	return limits{cmp.Or(t.timeout, o.Timeout), cmp.Or(t.idleTimeout, o.IdleTimeout), t.node.sub != nil}
+}
+
+// bounds reports whether a task may have to be given up: for its own limits or
 // those of a node around its graph.
-func (r *run[S]) bounds(n *node[S]) bool {
-	return r.opt.bounded || n.opt.Timeout > 0 || n.opt.IdleTimeout > 0
+func (r *run[S]) bounds(t *task[S]) bool {
+	l := t.limits()
+	return r.opt.bounded || l.timeout > 0 || l.idleTimeout > 0
 }
 
 // limited runs a node within its time limits, and those of subgraphs around it.

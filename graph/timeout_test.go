@@ -130,3 +130,63 @@ func TestStepsAfterTheNodeReturned(t *testing.T) {
 		t.Fatalf("%+v", out)
 	}
 }
+
+// A send may bring time limits of its own, in place of its task's; they are on
+// record with its input.
+func TestTimeoutOfASend(t *testing.T) {
+	type state struct {
+		Did []string `posthouse:"append"`
+	}
+	run := func(t *testing.T, sends ...graph.Send) (*graph.Snapshot[state], error) {
+		l := newLedger(t)
+		g := graph.New[state]("sends")
+		graph.Task(g, "wait", func(ctx context.Context, seconds int, s *state) error {
+			select {
+			case <-time.After(time.Duration(seconds) * time.Second):
+				s.Did = append(s.Did, time.Duration(seconds).String())
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}, graph.NodeOptions{Timeout: 10 * time.Second})
+		g.Map(graph.Start, func(*state) []graph.Send { return sends }, "wait")
+		g.Edge("wait", graph.End)
+		if _, err := compile(t, g, l, &graph.CompileOptions{InterruptBefore: []string{"wait"}}).Run(t.Context(), "t", state{}); err != nil {
+			return nil, err
+		}
+		app := compile(t, g, l, nil) // another process
+		_, err := app.Resume(t.Context(), "t")
+		return must(app.State(t.Context(), "t"))(t), err
+	}
+	send := func(seconds int, timeout, idle time.Duration) graph.Send {
+		return graph.Send{Node: "wait", Input: seconds, Timeout: timeout, IdleTimeout: idle}
+	}
+	for name, c := range map[string]struct {
+		sends []graph.Send
+		after time.Duration
+		idle  bool
+	}{
+		"the task's":      {[]graph.Send{send(5, 0, 0), send(15, 0, 0)}, 10 * time.Second, false},
+		"longer":          {[]graph.Send{send(5, 0, 0), send(15, 20*time.Second, 0)}, 0, false},
+		"shorter":         {[]graph.Send{send(5, 0, 0), send(5, 2*time.Second, 0)}, 2 * time.Second, false},
+		"no sign of life": {[]graph.Send{send(5, 0, 0), send(5, 0, 3*time.Second)}, 3 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, err := run(t, c.sends...)
+				var e *graph.TimeoutError
+				switch {
+				case c.after == 0 && (err != nil || len(s.State.Did) != 2):
+					t.Fatal(s, err)
+				case c.after == 0:
+				case !errors.As(err, &e) || e.After != c.after || e.Idle != c.idle || s.Status != posthouse.StatusFailed:
+					t.Fatal(err)
+				}
+			})
+		})
+	}
+	for _, bad := range []graph.Send{send(1, -1, 0), send(1, 0, -1)} {
+		_, err := run(t, bad)
+		wantCode(t, err, posthouse.ErrInvalid)
+	}
+}

@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -76,6 +77,9 @@ func (g *Graph[S]) Map(from string, sends func(s *S) []Send, targets ...string) 
 type Send struct {
 	Node  string
 	Input any // of the type that the node takes; stored with the checkpoint until it ran
+
+	Timeout     time.Duration // of one attempt of this task; 0: as NodeOptions.Timeout says
+	IdleTimeout time.Duration // as NodeOptions.IdleTimeout
 }
 
 // A Command says where a node leads, in place of its edges and routes. The zero
@@ -101,6 +105,8 @@ type target struct {
 	was   string           // the node's name when its step began, if a migration changed it since
 	edges bool             // it has run: only its ways are to be followed
 	at    int              // the node's place in App.order, from 1; 0: look it up
+
+	timeout, idleTimeout time.Duration // of a send, in place of the node's; 0: none
 }
 
 // node returns the node of a target, nil if the graph has none of the name.
