@@ -36,8 +36,8 @@ func TestSummaryOfAThreadThatMoves(t *testing.T) {
 	for range 100 {
 		add(log.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning}, "state"))
 	}
-	if most == 0 || most >= 32 {
-		t.Errorf("the stored summary was up to %d entries behind, want some and fewer than 32", most)
+	if most == 0 || most >= 16 {
+		t.Errorf("the stored summary was up to %d entries behind, want some and fewer than 16", most)
 	}
 	if behind == 0 {
 		t.Fatal("the summary is not behind")
@@ -117,7 +117,7 @@ func TestCheckOfASummaryThatLags(t *testing.T) {
 				found = append(found, err.Error())
 			}
 			says := slices.ContainsFunc(found, func(f string) bool { return strings.Contains(f, "ends at entry 1, its log at 41") })
-			if far := entries > 32; says != far || !far && len(found) > 0 {
+			if far := entries > 16; says != far || !far && len(found) > 0 {
 				t.Errorf("found %q", found)
 			}
 		})

@@ -14,7 +14,7 @@ const maxKnown = 8192
 // may be behind its log. Writing it costs half of what the entry costs, and a
 // reader brings it up to date by the headers of what is missing. Nobody reads
 // more than that: a thread that rests has a summary of its last entry.
-const maxLag = 32
+const maxLag = 16
 
 // A thread is what an append compares with and changes.
 type thread struct {
