@@ -92,7 +92,19 @@ func (r *HeaderReader) alike(e *Entry) *Header {
 		return nil
 	}
 	manifest, at := quickUint(b, at+len(s.steady))
-	if manifest == 0 || max(manifest, s.far) >= e.Seq || at > len(b) || !bytes.Equal(b[at:], s.parts) {
+	far := max(manifest, s.far)
+	if at > len(b) || far >= e.Seq && far > 0 {
+		return nil
+	}
+	parts := b[at:]
+	if manifest == 0 {
+		// The same changes, and behind them the number of unchanged parts: none.
+		if len(parts) == 0 || parts[len(parts)-1] != 0 {
+			return nil
+		}
+		parts = parts[:len(parts)-1]
+	}
+	if !bytes.Equal(parts, s.parts) {
 		return nil
 	}
 	c := d.header()

@@ -159,8 +159,14 @@ func TestHeaderReaderRefusesWhatRecordsRefuses(t *testing.T) {
 	es := append(headerEntries(rand.New(rand.NewPCG(7, 7)), 20), alikeEntries(5)...)
 	var r HeaderReader
 	refused := 0
+	var before *Entry // has parts that a manifest behind it is held against
 	try := func(good, bad *Entry, how string) {
 		t.Helper()
+		if before != nil {
+			if _, err := r.Read(before); err != nil {
+				t.Fatal(err)
+			}
+		}
 		hs, err := r.Read(good)
 		if err != nil || !reflect.DeepEqual(append([]*Header(nil), hs...), checkpointsOf(t, good, &Query{})) {
 			t.Fatalf("entry %d: %+v, %v", good.Seq, hs, err)
@@ -205,6 +211,7 @@ func TestHeaderReaderRefusesWhatRecordsRefuses(t *testing.T) {
 		bad := *e
 		bad.Thread = "c"
 		try(e, &bad, "in thread c")
+		before = e
 	}
 	if refused == 0 {
 		t.Error("nothing was refused")
@@ -231,6 +238,9 @@ func alikeEntries(n int) (es []*Entry) {
 		}}}}
 		if i == 0 {
 			h.records[0].Checkpoint.ParentSeq = 0
+		}
+		if i == n-1 {
+			h.records[0].parts.manifest = 0
 		}
 		e := &Entry{Thread: "t", Generation: 1, Seq: seq, Header: h.append(nil)}
 		e.Hash = e.Sum()

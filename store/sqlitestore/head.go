@@ -13,6 +13,8 @@ import (
 const (
 	headPrev = 1
 	headSig  = 2
+
+	unplaced = 0xff // no head begins so: what a walk of the table marks one with
 )
 
 func appendHead(b []byte, e *posthouse.Entry) []byte {

@@ -13,7 +13,7 @@ import (
 // by the index of order keys, a coordination by the index of its members,
 // merged with its own thread's log. All other filters look at headers.
 func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
-	l := &listing{Query: q}
+	l := &listing{Query: q, patience: nearby}
 	err := l.start()
 	return func(yield func(*posthouse.Header, error) bool) {
 		if err != nil {
@@ -43,7 +43,8 @@ type listing struct {
 	seq   uint64
 	own   []ref // of the coordination's own thread, if that is in disorder
 
-	reader *posthouse.HeaderReader // of that thread, or of the thread that is listed
+	reader   *posthouse.HeaderReader // of that thread, or of the thread that is listed
+	patience int                     // of the next walk of that one
 }
 
 func (l *listing) start() (err error) {
@@ -96,12 +97,15 @@ func (l *listing) bySeq(ctx context.Context, c *conn, p *page[*posthouse.Header]
 	if l.reader == nil {
 		l.reader = &posthouse.HeaderReader{Query: l.Query}
 	}
-	t, err := c.openLog(l.Thread, from, to, l.Descending, l.reader)
+	t, err := c.openLog(l.Thread, from, to, l.Descending, l.reader, l.patience)
 	if err != nil {
 		return false, err
 	}
 	for {
 		if p.full() {
+			if l.patience = nearby; t.inTable {
+				l.patience = atOnce
+			}
 			return true, t.close()
 		}
 		heads, e, err := t.next(ctx)

@@ -152,15 +152,15 @@ func (l *listing) ownThread(ctx context.Context, c *conn) (source, error) {
 			from, to = 0, cut-1
 		}
 	}
-	return l.openOwn(c, from, to, l.Descending)
+	return l.openOwn(c, from, to, l.Descending, nearby)
 }
 
 // openOwn reads the log of the coordination's own thread.
-func (l *listing) openOwn(c *conn, from, to uint64, back bool) (*logSource, error) {
+func (l *listing) openOwn(c *conn, from, to uint64, back bool, patience int) (*logSource, error) {
 	if l.reader == nil {
 		l.reader = &posthouse.HeaderReader{Query: posthouse.Query{Coordination: l.Coordination}}
 	}
-	log, err := c.openLog(l.Coordination, from, to, back, l.reader)
+	log, err := c.openLog(l.Coordination, from, to, back, l.reader, patience)
 	return &logSource{log: log}, err
 }
 
@@ -190,7 +190,7 @@ func (c *conn) search(ctx context.Context, thread string, beyond func(posthouse.
 // checkpointFrom returns the first checkpoint at or after a sequence number,
 // also one the index does not lead to; 0 if there is none.
 func (c *conn) checkpointFrom(ctx context.Context, thread string, from uint64) (seq uint64, o posthouse.OrderKey, err error) {
-	t, err := c.openLog(thread, from, maxSeq, false, new(posthouse.HeaderReader))
+	t, err := c.openLog(thread, from, maxSeq, false, new(posthouse.HeaderReader), nearby)
 	if err != nil {
 		return 0, o, err
 	}
@@ -217,7 +217,7 @@ func (s *logSource) next(ctx context.Context) (r ref, ok bool, err error) {
 		if len(s.pending) > 0 {
 			h := s.pending[0]
 			s.pending = s.pending[1:]
-			return ref{ord: h.Order, entry: s.log.row(), head: h}, true, nil
+			return ref{ord: h.Order, entry: s.log.id, head: h}, true, nil
 		}
 		heads, e, err := s.log.next(ctx)
 		if err != nil || e == nil {
@@ -245,7 +245,7 @@ func (s *sortedSource) close() error { return nil }
 
 func (l *listing) sorted(ctx context.Context, c *conn) (source, error) {
 	if l.own == nil {
-		all, err := l.openOwn(c, 0, maxSeq, false)
+		all, err := l.openOwn(c, 0, maxSeq, false, indexOnly)
 		if err != nil {
 			return nil, err
 		}

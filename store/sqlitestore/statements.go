@@ -87,10 +87,6 @@ const (
 // overflows to.
 const headColumns = `e.id, e.seq, e.cid, e.head`
 
-// walkNumber tells all that a walk needs to know of an entry in one column, since
-// a column costs about as much to fetch as the step to the next row.
-const walkNumber = `iif(e.cid IS NULL, -e.seq, e.seq)`
-
 var statement = [statements]string{
 	qBegin:     `BEGIN IMMEDIATE`,
 	qBeginRead: `BEGIN`,
@@ -134,14 +130,14 @@ var statement = [statements]string{
 		WHERE e.thread = (SELECT id FROM threads WHERE name = ?1) AND e.seq = ?2`,
 
 	qThreadID: `SELECT id FROM threads WHERE name = ?1`,
-	// Walks, see threadLog: the number is that of an entry of the thread, negative
-	// if no checkpoint's id leads to it by cid, 0 for another thread's.
-	qIndexWalk: `SELECT e.id, ` + walkNumber + `, e.head FROM entries e
+	// Walks, see threadLog. An entry that no checkpoint's id leads to by cid has a
+	// negative number, in the table a mark before its head.
+	qIndexWalk: `SELECT e.head, iif(e.cid IS NULL, -e.seq, e.seq), e.id FROM entries e
 		WHERE e.thread = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq`,
-	qIndexWalkBack: `SELECT e.id, ` + walkNumber + `, e.head FROM entries e
+	qIndexWalkBack: `SELECT e.head, iif(e.cid IS NULL, -e.seq, e.seq), e.id FROM entries e
 		WHERE e.thread = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq DESC`,
-	qTableWalk:     `SELECT e.id, iif(e.thread = ?2, ` + walkNumber + `, 0), e.head FROM entries e WHERE e.id > ?1 ORDER BY e.id`,
-	qTableWalkBack: `SELECT e.id, iif(e.thread = ?2, ` + walkNumber + `, 0), e.head FROM entries e WHERE e.id < ?1 ORDER BY e.id DESC`,
+	qTableWalk:     `SELECT iif(e.cid IS NULL, x'ff' || e.head, e.head) FROM entries e WHERE e.id > ?1 ORDER BY e.id`,
+	qTableWalkBack: `SELECT iif(e.cid IS NULL, x'ff' || e.head, e.head) FROM entries e WHERE e.id < ?1 ORDER BY e.id DESC`,
 
 	// Checkpoints across threads, by order key.
 	qAll: `SELECT cid AS ord, id AS entry FROM entries INDEXED BY entries_cid WHERE cid >= ?2

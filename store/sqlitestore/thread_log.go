@@ -2,22 +2,25 @@ package sqlitestore
 
 import (
 	"context"
+	"math"
 
 	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
 )
 
-// Columns of a walk.
+// Columns of a walk. The table's has only the first: each costs about as much
+// to fetch as the step to the next row.
 const (
-	walkID = iota
+	walkHead = iota
 	walkSeq
-	walkHead
+	walkID
 )
 
 // A threadLog walks the headers of one thread, by the index of sequence
 // numbers. Where entries of the thread were written one after the other, they
-// are neighbours in the table, and it walks the table itself: that takes two
-// thirds of the time.
+// are neighbours in the table, and it walks the table itself: that takes half
+// of the time. A row there is the thread's next entry if and only if the hash
+// chain says so: its Prev is the link of the entry before.
 type threadLog struct {
 	c      *conn
 	stmt   *sqlite.Stmt            // at the row read last
@@ -27,7 +30,7 @@ type threadLog struct {
 	thread   int64
 	from, to uint64 // what is still to be read
 	back     bool
-	id       int64 // of the row the index led to last
+	id       int64 // of the row the index led to last; 0: none yet
 	placed   bool  // the row read last has a cid
 	inTable  bool  // stmt walks the table
 	near     int   // rows in a row that are neighbours
@@ -41,8 +44,14 @@ type threadLog struct {
 // It doubles with each try: to change costs as much as some ten rows.
 const nearby = 4
 
-func (c *conn) openLog(thread string, from, to uint64, back bool, r *posthouse.HeaderReader) (*threadLog, error) {
-	t := &threadLog{c: c, reader: r, from: from, to: to, back: back, patience: nearby}
+// A walk that goes on where another was in the table tries that at once.
+const (
+	atOnce    = 0
+	indexOnly = math.MaxInt
+)
+
+func (c *conn) openLog(thread string, from, to uint64, back bool, r *posthouse.HeaderReader, patience int) (*threadLog, error) {
+	t := &threadLog{c: c, reader: r, from: from, to: to, back: back, patience: patience}
 	t.entry.Thread = thread
 	stmt, err := c.stmt(qThreadID)
 	if err != nil {
@@ -83,9 +92,8 @@ func (t *threadLog) walkTable() (err error) {
 	if t.stmt, err = t.c.stmt(k); err != nil {
 		return err
 	}
-	t.inTable, t.patience = true, 2*t.patience
+	t.inTable, t.patience = true, max(nearby, 2*t.patience)
 	t.stmt.BindInt64(1, t.id)
-	t.stmt.BindInt64(2, t.thread)
 	return nil
 }
 
@@ -96,57 +104,70 @@ func (t *threadLog) close() error {
 	return t.stmt.Reset()
 }
 
-// step moves to the next entry and reports whether there is one.
+// step reads the next entry and reports whether there is one.
 func (t *threadLog) step() (row bool, err error) {
 	if t.from > t.to {
 		return false, nil
 	}
-	if !t.inTable && t.near >= t.patience {
+	if !t.inTable && t.near >= t.patience && t.id != 0 {
 		if err := first(t.close(), t.walkTable()); err != nil {
 			return false, err
 		}
 	}
-	if row, err = t.stmt.Step(); err != nil {
-		return false, err
-	}
 	if t.inTable {
-		next := t.from
-		if t.back {
-			next = t.to
-		}
-		if row && next > 0 && t.number() == next {
-			t.at(next)
-			return true, nil
+		if row, err = t.neighbour(); row || err != nil {
+			return row, err
 		}
 		if err := first(t.close(), t.walkIndex()); err != nil {
 			return false, err
 		}
-		if row, err = t.stmt.Step(); err != nil {
-			return false, err
-		}
 	}
-	if !row {
-		return false, nil
+	if row, err = t.stmt.Step(); err != nil || !row {
+		return false, err
 	}
-	id := t.row()
+	n := t.stmt.ColumnInt64(walkSeq)
+	if t.placed = n > 0; !t.placed {
+		n = -n
+	}
+	t.at(uint64(n))
+	t.head = copyColumn(t.stmt, walkHead, t.head)
+	if err := readHead(&t.entry, t.head); err != nil {
+		return false, err
+	}
+	id := t.stmt.ColumnInt64(walkID)
 	if d := id - t.id; d == 1 || d == -1 {
 		t.near++
 	} else {
 		t.near = 0
 	}
 	t.id = id
-	t.at(t.number())
 	return true, nil
 }
 
-// number reads walkNumber: the sequence number of an entry of the thread, 0 for
-// another thread's.
-func (t *threadLog) number() uint64 {
-	n := t.stmt.ColumnInt64(walkSeq)
-	if t.placed = n > 0; !t.placed {
-		n = -n
+// neighbour reads the next row of the table, unless that is not the thread's
+// next entry.
+func (t *threadLog) neighbour() (bool, error) {
+	next := t.from
+	if t.back {
+		next = t.to
 	}
-	return uint64(n)
+	if row, err := t.stmt.Step(); err != nil || !row || next == 0 {
+		return false, err
+	}
+	before, behind := t.entry.Prev, t.entry.Link()
+	t.head = copyColumn(t.stmt, walkHead, t.head)
+	head := t.head
+	if t.placed = len(head) > 0 && head[0] != unplaced; !t.placed {
+		head = head[min(1, len(head)):]
+	}
+	if readHead(&t.entry, head) != nil {
+		return false, nil // whose it is, the index knows
+	}
+	if t.back && t.entry.Link() != before || !t.back && t.entry.Prev != behind {
+		return false, nil
+	}
+	t.at(next)
+	return true, nil
 }
 
 // at notes that an entry was read.
@@ -161,9 +182,6 @@ func (t *threadLog) at(seq uint64) {
 	}
 }
 
-// row is the id of the row read last.
-func (t *threadLog) row() int64 { return t.stmt.ColumnInt64(walkID) }
-
 // next returns the next entry and the checkpoints in it that the index leads
 // to; a nil entry at the end. The entry and the slice are good until the next
 // call.
@@ -175,10 +193,6 @@ func (t *threadLog) next(ctx context.Context) (heads []*posthouse.Header, e *pos
 		return nil, nil, err
 	}
 	e = &t.entry
-	t.head = copyColumn(t.stmt, walkHead, t.head)
-	if err := readHead(e, t.head); err != nil {
-		return nil, nil, err
-	}
 	if heads, err = t.reader.Read(e); err != nil || t.all {
 		return heads, e, err
 	}
@@ -191,7 +205,7 @@ func (t *threadLog) next(ctx context.Context) (heads []*posthouse.Header, e *pos
 			if err != nil {
 				return nil, nil, err
 			}
-			ok = p.entry == t.row()
+			ok = p.thread == t.thread && p.seq == e.Seq
 		}
 		if ok {
 			current = append(current, h)
