@@ -26,9 +26,9 @@ const sealedGCM = 1 // then a nonce of 12 bytes, and AES-256-GCM of a pack
 const domainSealed = "posthouse/sealed/1"
 
 // place is what a sealed body is bound to: there it opens, and nowhere else.
-func (of dataKeyOf) place(seq uint64, record int, kind RecordKind) []byte {
-	b := canon.AppendString(make([]byte, 0, len(domainSealed)+len(of.thread)+32), domainSealed)
-	b = canon.AppendUint(canon.AppendString(b, of.thread), uint64(of.generation))
+func (k dataKeyOf) place(seq uint64, record int, kind RecordKind) []byte {
+	b := canon.AppendString(make([]byte, 0, len(domainSealed)+len(k.thread)+32), domainSealed)
+	b = canon.AppendUint(canon.AppendString(b, k.thread), uint64(k.generation))
 	b = canon.AppendUint(canon.AppendUint(b, seq), uint64(record))
 	return append(b, byte(kind), sealedGCM)
 }

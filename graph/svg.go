@@ -32,39 +32,39 @@ func (d *drawing) svgAt(b *strings.Builder, tracks []track, x, y float64) {
 	}
 }
 
-func (n *box) svg(b *strings.Builder, x, y float64) {
-	c := markColours[n.mark]
-	left, top, width := x+n.x-n.w/2, y+n.y-n.h/2, 1
-	if n.mark != MarkNone {
+func (b *box) svg(out *strings.Builder, x, y float64) {
+	c := markColours[b.mark]
+	left, top, width := x+b.x-b.w/2, y+b.y-b.h/2, 1
+	if b.mark != MarkNone {
 		width = 2
 	}
-	if n.sub != nil {
-		tracks, w, _ := n.sub.layout()
-		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="10" fill="#f8fafc" stroke="%s" stroke-width="%d"/>`+"\n", left, top, n.w, n.h, c[1], width)
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" fill="#475569" font-weight="bold">%s</text>`+"\n", left+10, top+17, xmlText(n.name))
-		n.sub.svgAt(b, tracks, left+(n.w-w)/2, top+layoutTitle)
+	if b.sub != nil {
+		tracks, w, _ := b.sub.layout()
+		fmt.Fprintf(out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="10" fill="#f8fafc" stroke="%s" stroke-width="%d"/>`+"\n", left, top, b.w, b.h, c[1], width)
+		fmt.Fprintf(out, `<text x="%.1f" y="%.1f" fill="#475569" font-weight="bold">%s</text>`+"\n", left+10, top+17, xmlText(b.name))
+		b.sub.svgAt(out, tracks, left+(b.w-w)/2, top+layoutTitle)
 		return
 	}
 	round := 6.0
-	if n.kind != boxNode {
-		round = n.h / 2
+	if b.kind != boxNode {
+		round = b.h / 2
 	}
-	if n.round {
-		fmt.Fprintf(b, `<path d="M%.1f %.1f l10 %.1f h%.1f l10 %.1f l-10 %.1f h%.1f z" fill="%s" stroke="%s" stroke-width="%d"/>`+"\n",
-			left, y+n.y, -n.h/2, n.w-20, n.h/2, n.h/2, -(n.w - 20), c[0], c[1], width)
+	if b.round {
+		fmt.Fprintf(out, `<path d="M%.1f %.1f l10 %.1f h%.1f l10 %.1f l-10 %.1f h%.1f z" fill="%s" stroke="%s" stroke-width="%d"/>`+"\n",
+			left, y+b.y, -b.h/2, b.w-20, b.h/2, b.h/2, -(b.w - 20), c[0], c[1], width)
 	} else {
-		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%.0f" fill="%s" stroke="%s" stroke-width="%d"/>`+"\n",
-			left, top, n.w, n.h, round, c[0], c[1], width)
+		fmt.Fprintf(out, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%.0f" fill="%s" stroke="%s" stroke-width="%d"/>`+"\n",
+			left, top, b.w, b.h, round, c[0], c[1], width)
 	}
-	name, at := n.name, y+n.y+4.5
-	if n.kind == boxAnywhere {
+	name, at := b.name, y+b.y+4.5
+	if b.kind == boxAnywhere {
 		name = "?"
 	}
-	if n.note != "" {
+	if b.note != "" {
 		at -= 7
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="middle" font-size="10" fill="#64748b">%s</text>`+"\n", x+n.x, at+14, xmlText(n.note))
+		fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="middle" font-size="10" fill="#64748b">%s</text>`+"\n", x+b.x, at+14, xmlText(b.note))
 	}
-	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="middle" fill="#0f172a">%s</text>`+"\n", x+n.x, at, xmlText(name))
+	fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="middle" fill="#0f172a">%s</text>`+"\n", x+b.x, at, xmlText(name))
 }
 
 // svg writes a line as curves from layer to layer.
