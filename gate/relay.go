@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -56,16 +57,16 @@ type relayed struct {
 	stop   func() // of listening, and waits for the end of it
 }
 
-// lookAgain is how often a session looks for an answer once its watch has broken
-// off.
-const lookAgain = time.Second
+// watchAgain is how long a session whose watch broke off waits before it begins
+// another.
+const watchAgain = time.Second
 
 // relay puts an approval on record and listens for its answer. ctx is the
 // call's.
 func (s *Session) relay(ctx context.Context, p *pending) (*relayed, error) {
 	r := &relayed{ledger: s.opt.Ledger, id: p.gate.ID}
 	listen, cancel := context.WithCancel(ctx)
-	watch := r.ledger.Watch(listen, posthouse.WatchQuery{Thread: string(r.id), Cursor: "now"}) // before anybody can answer
+	watch := r.watch(listen) // before anybody can answer
 	g := *p.gate
 	g.Schema = nil // of edits alone, while the Ledger's is of responses, too
 	root := posthouse.ID("")
@@ -80,33 +81,37 @@ func (s *Session) relay(ctx context.Context, p *pending) (*relayed, error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for e, err := range watch {
-			if err != nil {
-				break
-			}
-			if e.Decision != nil && e.Decision.Gate == r.id {
-				s.hear(p, e.Decision)
-				return
-			}
+		if d := r.listen(listen, watch); d != nil {
+			s.hear(p, d)
 		}
-		r.poll(listen, func(d *posthouse.Decision) { s.hear(p, d) })
 	}()
 	r.stop = func() { cancel(); <-ended }
 	return r, nil
 }
 
-// poll looks for the answer until ctx ends.
-func (r *relayed) poll(ctx context.Context, hear func(*posthouse.Decision)) {
-	tick := time.NewTicker(lookAgain)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		if g, err := r.ledger.Gate(ctx, r.id); err == nil && g.Decision != nil {
-			hear(g.Decision)
-			return
+func (r *relayed) watch(ctx context.Context) iter.Seq2[*posthouse.Event, error] {
+	return r.ledger.Watch(ctx, posthouse.WatchQuery{Thread: string(r.id), Cursor: "now"})
+}
+
+// listen waits for the answer; nil once ctx has ended.
+func (r *relayed) listen(ctx context.Context, watch iter.Seq2[*posthouse.Event, error]) *posthouse.Decision {
+	for {
+		for e, err := range watch {
+			if err != nil {
+				break
+			}
+			if e.Decision != nil && e.Decision.Gate == r.id {
+				return e.Decision
+			}
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(watchAgain):
 		case <-ctx.Done():
+			return nil
+		}
+		watch = r.watch(ctx)
+		if g, err := r.ledger.Gate(ctx, r.id); err == nil && g.Decision != nil { // it came in between
+			return g.Decision
 		}
 	}
 }

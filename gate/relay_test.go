@@ -1,7 +1,10 @@
 package gate_test
 
 import (
+	"context"
 	"errors"
+	"iter"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,6 +74,60 @@ func TestAnswersFromAnywhere(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A breaking store's first watch breaks off at once.
+type breaking struct {
+	*memstore.Store
+	watches, finds atomic.Int32
+}
+
+func (s *breaking) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.Entry, error] {
+	if s.watches.Add(1) > 1 {
+		return s.Store.Watch(ctx, cursor)
+	}
+	return func(yield func(*posthouse.Entry, error) bool) { yield(nil, posthouse.ErrLocked) }
+}
+
+func (s *breaking) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
+	s.finds.Add(1)
+	return s.Store.Find(ctx, id)
+}
+
+// TestRelayWatchesAgain: a session whose watch broke off begins another, and
+// hears an answer at once, or one that came in between.
+func TestRelayWatchesAgain(t *testing.T) {
+	for name, after := range map[string]time.Duration{"watching again": 30 * time.Second, "in between": time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &breaking{Store: memstore.New()}
+				d, elsewhere := relayDesk(t, s, nil)
+				var answered time.Time
+				go func() {
+					g := <-d.asked
+					before := s.finds.Load()
+					time.Sleep(after)
+					if n := s.finds.Load() - before; n > 1 {
+						t.Errorf("it looked for the answer %d times in %s", n, after)
+					}
+					answered = time.Now()
+					_, err := gate.Relay{Ledger: elsewhere}.Decide(t.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
+					if err != nil {
+						t.Error(err)
+					}
+				}()
+				if got, err := d.call(t.Context()); got != "paid 1234" || err != nil {
+					t.Fatalf("got %q, %v", got, err)
+				}
+				if late := time.Since(answered); late > time.Second || after > time.Second && late > 0 {
+					t.Errorf("it heard of the answer after %s", late)
+				}
+				if n := s.watches.Load(); n != 2 {
+					t.Errorf("it watched %d times, want 2", n)
+				}
+			})
+		})
 	}
 }
 
