@@ -4,12 +4,27 @@
 //
 // # Nouns
 //
-// A thread is one line of work: an append-only log of records and a head for
-// each branch. A [Checkpoint] is the record that holds state, as named parts;
-// it knows its parent, so a thread's checkpoints form a tree. A [Gate] is a
-// question to a person or a program, and a [Decision] its one answer; both are
-// records too. A step is a result that was recorded and is never computed
-// again. A coordination is a label that many threads can share.
+// One word for one thing, here and in every interface:
+//
+//   - A thread is one line of work with a history: an append-only log of entries,
+//     and a head for each branch. An entry is one append: one or more records,
+//     with a sequence number and a hash over itself and the entry before it.
+//   - A [Checkpoint] is the record that holds state, as named parts. It knows its
+//     parent, so the checkpoints of a thread form a tree. An opaque value is one
+//     part.
+//   - A branch is a named line of checkpoints in a thread, main unless named. A
+//     fork is a new branch, or a new thread, that starts at any checkpoint and
+//     remembers it.
+//   - A step is a unit of work whose result is on record and is never computed
+//     again.
+//   - A [Gate] is a question to a person, a program or a policy, and a [Decision]
+//     its one answer. Both are records.
+//   - A [Signal] is a value that is sent to a thread from outside.
+//   - A run is one invocation over a thread: a label of the records it writes. A
+//     coordination is a label that many threads can share.
+//   - A [Release] closes what a thread has so far as a version, which stays
+//     readable; the thread begins anew.
+//   - A [Slot] is a value beside the log that is overwritten.
 //
 // # The ledger
 //
@@ -32,6 +47,21 @@
 // A thread that waits is parked at gates, whatever it waits for: a person, a time,
 // a signal ([Ledger.Signal]). [Ledger.Cancel] ends a branch, or asks the run that
 // has it to.
+//
+// # Looking after what is stored
+//
+// [Ledger.List], [Ledger.Gates] and [Ledger.Threads] show it, [Ledger.Compare]
+// what changed, [Ledger.Watch] what is appended; an [Observer] is told of each
+// operation. [Ledger.Retain] removes by age and number, [Ledger.Delete] by id,
+// both on record; [Ledger.Hold] forbids it. [Ledger.Export], [Ledger.Import] and
+// [CopyStore] move threads elsewhere, hashes and signatures included.
+//
+// # Errors
+//
+// What went wrong is an [*Error] with a stable code, which [errors.Is] matches
+// with the sentinels ([ErrNotFound], [ErrConflict], ...), and a hint that says
+// what to do. docs/errors.md lists the codes, with their HTTP statuses and exit
+// codes.
 //
 // # What is promised
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"strings"
 	"time"
 
@@ -65,9 +66,23 @@ func Example_atmosphereListener() {
 		Saved: func(e posthouse.ObserverEvent) { counter[e.Coordination]++ },
 	}}))
 	//doc:end
-	must(ledger.Save(ctx, posthouse.Root("coord-42", nil), nil))
+	root := must(ledger.Save(ctx, posthouse.Root("coord-42", nil), nil))
+	must(ledger.Save(ctx, root.Derive(nil), nil))
 	fmt.Println(counter)
-	// Output: map[coord-42:1]
+	//doc:leaving
+	listening, leave := context.WithCancel(ctx)
+	defer leave()
+	for e, err := range ledger.Watch(listening, posthouse.WatchQuery{}) { // from the first entry on
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(e.Kind, "of", e.Thread)
+		leave() // removeListener
+	}
+	//doc:end
+	// Output:
+	// map[coord-42:2]
+	// checkpoint of coord-42
 }
 
 func Example_atmosphereJournal() {
