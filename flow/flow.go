@@ -39,7 +39,13 @@ type Options struct {
 
 	HoldFor time.Duration   // a sleep or retry that is due sooner is waited for by the run itself, a later one only parks the thread; default 10 s, negative: none
 	Codec   posthouse.Codec // of input and output; default [posthouse.JSON]
+
+	Retry   Retry         // of steps that say nothing themselves (step.Options.Retry), steps within steps aside; default: none
+	Timeout time.Duration // of one attempt of such a step; default: none
 }
+
+// A Retry says how often a step that failed is tried again: it is step.Retry.
+type Retry = engine.Retry
 
 // DefaultHoldFor stands for Options.HoldFor where it is zero.
 const DefaultHoldFor = 10 * time.Second
@@ -57,11 +63,17 @@ func (f *Flow[In, Out]) Open(ledger *posthouse.Ledger, o *Options) (*App[In, Out
 		return nil, invalid("fn", "of flow %q is nil", f.name)
 	case ledger == nil:
 		return nil, invalid("ledger", "is required")
+	case o.Timeout < 0:
+		return nil, invalid("Timeout", "of flow %q is negative", f.name)
+	}
+	if p := o.Retry.Validate(); p != "" {
+		return nil, invalid("Retry", "of flow %q: %s", f.name, p)
 	}
 	a := &App[In, Out]{ledger: ledger, name: f.name, fn: f.fn, few: o.FewCheckpoints, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)), codec: o.Codec}
 	if a.codec == nil {
 		a.codec = posthouse.JSON
 	}
+	a.steps = engine.StepDefaults{Retry: o.Retry.Or(engine.Retry{}), Timeout: o.Timeout}
 	return a, nil
 }
 
@@ -75,6 +87,7 @@ type App[In, Out any] struct {
 	few    bool
 	hold   time.Duration
 	codec  posthouse.Codec
+	steps  engine.StepDefaults
 }
 
 // Name returns the flow's name: what threads say they are run by.

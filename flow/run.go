@@ -122,6 +122,7 @@ func (r *run[In, Out]) execute(ctx context.Context, data posthouse.Value, fresh 
 		return nil, false, err
 	}
 	task.Before(r.before)
+	task.Steps(&r.app.steps)
 	if !r.app.few {
 		r.sess.Amend(func(d *posthouse.Draft) { r.amend(task, d) })
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // A checker builds an App from a Graph and notes everything that is wrong.
@@ -93,9 +94,7 @@ func (c *checker[S]) node(of *node[S]) {
 	if n.opt.Effect > posthouse.EffectHuman {
 		c.problem("the Effect %d of node %q is unknown", n.opt.Effect, n.name)
 	}
-	if n.opt.Timeout < 0 || n.opt.IdleTimeout < 0 {
-		c.problem("a time limit of node %q is negative", n.name)
-	}
+	c.defaults(&n)
 	if n.input != nil && n.opt.Defer {
 		c.problem("task %q cannot be deferred: it runs when it is sent an input", n.name)
 	}
@@ -106,6 +105,17 @@ func (c *checker[S]) node(of *node[S]) {
 	}
 	c.app.nodes[n.name] = &n
 	c.app.order = append(c.app.order, &n)
+}
+
+// defaults gives a node what it says nothing of. The nodes of a subgraph have
+// it, and so what calls them does not.
+func (c *checker[S]) defaults(n *node[S]) {
+	d := NodeOptions{Retry: c.opt.Retry, Timeout: c.opt.Timeout, IdleTimeout: c.opt.IdleTimeout}
+	if n.sub != nil {
+		d = NodeOptions{}
+	}
+	n.opt.Retry = n.opt.Retry.Or(d.Retry)
+	n.opt.Timeout, n.opt.IdleTimeout = engine.LimitOr(n.opt.Timeout, d.Timeout), engine.LimitOr(n.opt.IdleTimeout, d.IdleTimeout)
 }
 
 func (c *checker[S]) way(w way[S]) {

@@ -56,9 +56,9 @@ type NodeOptions struct {
 	InterruptBefore bool             // as if in CompileOptions.InterruptBefore
 	InterruptAfter  bool             // as if in CompileOptions.InterruptAfter
 	Defer           bool             // it runs when nothing else is left to run: a join of branches of any length
-	Retry           Retry            // what happens after a failure; default: the run fails
-	Timeout         time.Duration    // of one attempt; 0: none
-	IdleTimeout     time.Duration    // between two signs of life of an attempt, see [Heartbeat]; 0: none
+	Retry           Retry            // what happens after a failure; default CompileOptions.Retry
+	Timeout         time.Duration    // of one attempt; default CompileOptions.Timeout, negative: none
+	IdleTimeout     time.Duration    // between two signs of life of an attempt, see [Heartbeat]; default CompileOptions.IdleTimeout, negative: none
 	Targets         []string         // of a Command or Task node: where its Commands may lead; empty means anywhere
 	Snapshots       Snapshots        // whether it makes a checkpoint; default as CompileOptions.Snapshots says
 	Effect          posthouse.Effect // what running it again would do to the world; kept with its recorded result, and as label "effect" of its checkpoint
@@ -155,6 +155,12 @@ type CompileOptions struct {
 	Migrations      []Migration     // from earlier versions of the graph, oldest first
 	Release         AutoRelease     // when runs release their threads; default never
 
+	// Of each node that says nothing itself (NodeOptions), and of the nodes of
+	// subgraphs; nodes that call a subgraph have what they say themselves only.
+	Retry       Retry         // default: a node that fails is not tried again
+	Timeout     time.Duration // default: none
+	IdleTimeout time.Duration // default: none
+
 	// Stop after these nodes, before their edges, joins and routes are followed:
 	// what [App.Update] changes meanwhile decides where the run goes on. Until
 	// then the node is named as what is next, and does not run again. A Command
@@ -199,6 +205,12 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 	}
 	if o.Snapshots > SnapshotNone {
 		c.problem("Snapshots %d is unknown", o.Snapshots)
+	}
+	if p := o.Retry.Validate(); p != "" {
+		c.problem("Retry: %s", p)
+	}
+	if o.Timeout < 0 || o.IdleTimeout < 0 {
+		c.problem("a time limit is negative")
 	}
 	if a.width < 0 {
 		c.problem("Concurrency is negative")

@@ -27,7 +27,7 @@ const (
 // counted: once they are used up the node fails, and each Resume tries it once
 // more. Its fields:
 //
-//	Max      int              // attempts behind the first; at most 100,000
+//	Max      int              // attempts behind the first; at most 100,000. 0: as CompileOptions.Retry says; -1: none
 //	Delay    time.Duration    // before the first retry; default 500 ms, negative: none
 //	Backoff  Backoff          // how it grows; default Exponential
 //	Factor   float64          // of Exponential; default 2

@@ -74,7 +74,8 @@ func (f *Future[T]) Value() T {
 func Go[T any](g *Group, name string, fn func(context.Context) (T, error)) *Future[T] {
 	f := &Future[T]{done: make(chan struct{})}
 	place := g.place()
-	c, err := begin(g.ctx, name, &g.opt.Options, fn == nil)
+	o := g.opt.Options
+	c, err := begin(g.ctx, name, &o, fn == nil)
 	if err != nil {
 		f.end(g, place, err)
 		return f
@@ -90,7 +91,7 @@ func Go[T any](g *Group, name string, fn func(context.Context) (T, error)) *Futu
 		defer g.wg.Done()
 		defer func() { <-g.slots }()
 		var v posthouse.Value
-		err := engine.Guard(func() (err error) { v, err = run(g.ctx, c, name, &g.opt.Options, fn); return err })
+		err := engine.Guard(func() (err error) { v, err = run(g.ctx, c, name, &o, fn); return err })
 		if err == nil {
 			f.value, err = posthouse.Decode[T](v, g.opt.codec())
 		}

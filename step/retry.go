@@ -15,7 +15,7 @@ import (
 // wait is spent in the step; a longer one parks the thread: the step then
 // returns [posthouse.ErrWaiting]. Its fields:
 //
-//	Max      int              // attempts behind the first; at most 100,000
+//	Max      int              // attempts behind the first; at most 100,000. 0: as flow.Options.Retry says; -1: none
 //	Delay    time.Duration    // before the first retry; default 500 ms, negative: none
 //	Backoff  Backoff          // how it grows; default Exponential
 //	Factor   float64          // of Exponential; default 2

@@ -12,16 +12,13 @@ import (
 type Options struct {
 	Effect  posthouse.Effect // what doing the step again would do to the world; kept with the result
 	Codec   posthouse.Codec  // encodes the result; default [posthouse.JSON]. Keep it: a recorded result is decoded by it
-	Retry   Retry            // of a step that fails; default: it is not tried again
-	Timeout time.Duration    // of one attempt, whose context then ends with a [TimeoutError]; 0: none
+	Retry   Retry            // of a step that fails; default: that of the flow, or else it is not tried again
+	Timeout time.Duration    // of one attempt, whose context then ends with a [TimeoutError]; default: that of the flow, or else none; negative: none
 }
 
 func (o *Options) validate(name string) error {
 	if p := o.Retry.Validate(); p != "" {
 		return invalid("retry", "of step "+name+": "+p, "")
-	}
-	if o.Timeout < 0 {
-		return invalid("timeout", "of step "+name+" is negative", "")
 	}
 	return nil
 }
@@ -52,7 +49,8 @@ func DoWith[T any](ctx context.Context, name string, o Options, fn func(context.
 	return posthouse.Decode[T](v, o.codec())
 }
 
-// begin counts the call and finds its result.
+// begin counts the call and finds its result. It fills in what o leaves to the
+// defaults.
 func begin(ctx context.Context, name string, o *Options, empty bool) (*engine.Call, error) {
 	if empty {
 		return nil, invalid("fn", "of step "+name+" is nil", "")
@@ -65,6 +63,8 @@ func begin(ctx context.Context, name string, o *Options, empty bool) (*engine.Ca
 		return nil, invalid("context", "of step "+name+" carries no task",
 			"call step.Do below a node, flow or handler, with the context it was given")
 	}
+	d := task.StepDefaults(ctx)
+	o.Retry, o.Timeout = o.Retry.Or(d.Retry), engine.LimitOr(o.Timeout, d.Timeout)
 	return task.Call(ctx, name, engine.StepOptions{Effect: o.Effect, Retry: o.Retry})
 }
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"time"
@@ -23,7 +24,7 @@ const (
 // the wait for it begins: a restart neither forgets nor hastens it. Attempts stay
 // counted: once they are used up, each Resume makes one more.
 type Retry struct {
-	Max      int              // attempts behind the first; at most 100,000
+	Max      int              // attempts behind the first; at most 100,000. 0: as the default says, if there is one; -1: none
 	Delay    time.Duration    // before the first retry; default 500 ms, negative: none
 	Backoff  Backoff          // how it grows; default Exponential
 	Factor   float64          // of Exponential; default 2
@@ -37,8 +38,8 @@ const maxRetry = 100_000
 // Validate returns what is wrong with r, "" for nothing.
 func (r *Retry) Validate() (problem string) {
 	switch {
-	case r.Max < 0 || r.Max > maxRetry:
-		return "Max must be 0 to 100,000"
+	case r.Max < -1 || r.Max > maxRetry:
+		return "Max must be -1 to 100,000"
 	case r.Backoff > Fixed:
 		return "Backoff is unknown"
 	case r.Factor < 0 || r.Factor > 0 && r.Factor < 1 || math.IsNaN(r.Factor) || math.IsInf(r.Factor, 0):
@@ -48,6 +49,21 @@ func (r *Retry) Validate() (problem string) {
 	}
 	return ""
 }
+
+// Or returns the retry, or where it says nothing that of a default.
+func (r Retry) Or(d Retry) Retry {
+	switch {
+	case r.Max < 0:
+		return Retry{}
+	case r.Max == 0:
+		return d
+	}
+	return r
+}
+
+// LimitOr returns a time limit, or where it says nothing that of a default. A
+// negative one is none.
+func LimitOr(limit, d time.Duration) time.Duration { return max(0, cmp.Or(limit, d)) }
 
 // Wait returns how long to wait before the n-th retry, from 1. draw is a
 // random number in [0, 1).

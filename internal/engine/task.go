@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -19,8 +20,9 @@ type Task struct {
 	key     TaskKey
 	around  context.Context // what its code's context is made of; nil until then
 	before  func(context.Context) error
-	active  func()      // called whenever the execution shows that it lives
-	closed  atomic.Bool // the execution is over
+	active  func()        // called whenever the execution shows that it lives
+	steps   *StepDefaults // nil: none
+	closed  atomic.Bool   // the execution is over
 
 	mu     sync.Mutex
 	replay *replay // nil: nothing is on record
@@ -73,6 +75,24 @@ func (t *Task) over(what, name string) error {
 		Code: posthouse.CodeClosed, Message: what + " " + strconv.Quote(name) + " came after " + t.Key() + " had returned or was given up",
 		Hint: "wait for goroutines before the node returns, and stop when its context ends",
 	}
+}
+
+// StepDefaults are of steps that say nothing themselves.
+type StepDefaults struct {
+	Retry   Retry
+	Timeout time.Duration // of one attempt; 0: none
+}
+
+// Steps sets the defaults of the execution's steps.
+func (t *Task) Steps(d *StepDefaults) { t.steps = d }
+
+// StepDefaults returns those of a step begun with ctx: a step within another has
+// none, since that one has them.
+func (t *Task) StepDefaults(ctx context.Context) StepDefaults {
+	if sc, ok := ctx.Value(keyScope).(*scope); t.steps == nil || ok && sc.task == t {
+		return StepDefaults{}
+	}
+	return *t.steps
 }
 
 // Fresh reports whether nothing is on record of the execution.
