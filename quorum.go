@@ -113,9 +113,10 @@ func (g *Gate) voted(name string) *Decision {
 	return nil
 }
 
-// excluded reports whether a person may not approve since the request is theirs.
+// excluded reports whether a person may not answer since the request is theirs.
+// A question that nobody can approve is none of permission: anybody answers it.
 func (g *Gate) excluded(name string) bool {
-	return g.RequestedBy != "" && g.RequestedBy == name && !g.AllowRequest
+	return g.RequestedBy != "" && g.RequestedBy == name && !g.AllowRequest && (g.Allows(Approve) || g.Allows(Edit))
 }
 
 // OpenTo reports whether a person may still decide the gate at a time, as far

@@ -58,11 +58,6 @@ func (r *run) park(ctx context.Context) (*Reply, error) {
 			return still, err
 		}
 	}
-	for i := range questions {
-		if questions[i].RequestedBy == "" {
-			questions[i].RequestedBy = r.req.By
-		}
-	}
 	ch := r.held.change
 	if ch == nil {
 		var err error

@@ -144,7 +144,7 @@ func steps[In, Out any](tb testing.TB, a *flow.App[In, Out], thread string, o ..
 
 func approve(tb testing.TB, l *posthouse.Ledger, gate posthouse.ID) {
 	tb.Helper()
-	if _, err := l.Decide(tb.Context(), gate, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}); err != nil {
+	if _, err := l.Decide(tb.Context(), gate, posthouse.Decision{Verdict: posthouse.Approve, By: "approver"}); err != nil {
 		tb.Fatal(err)
 	}
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"reflect"
@@ -46,9 +47,7 @@ func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 			Hint: "call gate.Ask below a node, flow or handler, with the context it was given",
 		}
 	}
-	if q.FourEyes && q.RequestedBy == "" {
-		q.RequestedBy = engine.Principal(ctx)
-	}
+	q.RequestedBy = cmp.Or(q.RequestedBy, engine.Principal(ctx)) // as task.Ask does, for what is checked before
 	g, err := q.gate(reflect.TypeFor[T](), task.Session().Ledger().Now())
 	if err != nil {
 		return a, err

@@ -36,8 +36,12 @@
 //
 // # Who may decide
 //
-// Assignees limits who; without it, anyone whose role allows. A question that
-// says RequestedBy is not approved by that person unless AllowRequester is set.
+// Assignees limits who; without it, anyone whose role allows. A question below a
+// graph, a flow or a coordinator is the request of whoever sent the input
+// (RunOptions.By, coord.HandleOptions.By) unless RequestedBy names somebody else,
+// and nobody approves, edits or answers their own request, though they may reject
+// it. AllowRequester lifts that for a question; where nobody is known to have
+// asked, and where a question takes no approve and no edit, it does not apply.
 // An assignee may hand the right on ([posthouse.Ledger.Delegate]), and Escalate
 // gives it to more people after a while. With Quorum or FourEyes several people
 // vote, each once: the vote that meets the rule is the decision. The rules are

@@ -22,7 +22,7 @@ type Question struct {
 	Schema         json.RawMessage     // JSON Schema 2020-12 of edits and responses; default: that of T
 	Verdicts       []posthouse.Verdict // allowed answers; default approve, reject, edit, respond
 	Assignees      []string            // who may decide; default: anyone whose role allows
-	RequestedBy    string              // whose request it is: may reject, but not approve it
+	RequestedBy    string              // whose request it is: may reject, but not approve it; default whoever sent the run its input, if that is known
 	AllowRequester bool                // the requester may approve, too
 	Expires        time.Duration       // from now until the answer is no; default: never
 	Labels         map[string]string   // at most 16, names and values at most 200 bytes
@@ -94,7 +94,9 @@ func (q *Question) validate() error {
 		}
 	}
 	other := func(a string) bool { return a != q.RequestedBy }
-	if q.RequestedBy != "" && !q.AllowRequester && len(q.Assignees) > 0 && !slices.ContainsFunc(q.Assignees, other) {
+	g := posthouse.Gate{Verdicts: q.Verdicts}
+	bars := q.RequestedBy != "" && !q.AllowRequester && (g.Allows(posthouse.Approve) || g.Allows(posthouse.Edit))
+	if bars && len(q.Assignees) > 0 && !slices.ContainsFunc(q.Assignees, other) {
 		return invalid("Assignees", "has nobody but %q, who asks and so cannot approve; add somebody or set AllowRequester", q.RequestedBy)
 	}
 	return nil

@@ -270,7 +270,8 @@ func (t *Task) Return(held []posthouse.Step) {
 // remembers the question and returns [posthouse.ErrWaiting]: a new one for
 // [Task.Questions], one that was asked before for [Task.Open]. A deadline that
 // has passed is put on record first, so a late question does not wait for
-// anybody. Task, Occurrence and Branch of q are filled in.
+// anybody. Task, Occurrence and Branch of q are filled in, and in whose name the
+// execution asks people, unless RequestedBy says so.
 func (t *Task) Ask(ctx context.Context, q posthouse.Gate) (*posthouse.Gate, error) {
 	t.Beat()
 	t.mu.Lock()
@@ -284,6 +285,9 @@ func (t *Task) Ask(ctx context.Context, q posthouse.Gate) (*posthouse.Gate, erro
 	}
 	m := t.making()
 	q.Task, q.Branch, q.Occurrence = t.Key(), t.session.branch, next(&m.asks, q.Name)
+	if q.AsksPeople() {
+		q.RequestedBy = cmp.Or(q.RequestedBy, Principal(ctx))
+	}
 	g := t.replay.gate(q.Name, q.Occurrence)
 	if g == nil {
 		m.questions = append(m.questions, q)

@@ -104,6 +104,10 @@ func ledgerWhoMayDecide(t *T) {
 	if _, err := d.Decide(t.ctx, own.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}); err != nil {
 		t.Error(err)
 	}
+	asked := d.ask("v", posthouse.Gate{Name: "which?", RequestedBy: "bob", Verdicts: []posthouse.Verdict{posthouse.Respond, posthouse.Reject}})
+	if _, err := d.Decide(t.ctx, asked.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Respond, By: "bob", Value: json.RawMessage(`1`)}); err != nil {
+		t.Error("a question that nobody can approve:", err)
+	}
 }
 
 func ledgerExpires(t *T) {

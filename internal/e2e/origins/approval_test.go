@@ -2,15 +2,19 @@ package origins
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -190,5 +194,57 @@ func TestFourEyesKnowTheRequester(t *testing.T) {
 				t.Fatal(verdict, err)
 			}
 		})
+	}
+}
+
+// Whose request a question is follows one rule in each model: whoever sent the
+// input, who may reject but not approve it, unless the question says otherwise.
+// A wait is nobody's.
+func TestRequestersDoNotApprove(t *testing.T) {
+	answer := []posthouse.Verdict{posthouse.Respond}
+	for name, make := range models {
+		for what, c := range map[string]struct {
+			q    gate.Question
+			by   string // who decides
+			as   posthouse.Verdict
+			want error
+			of   string // whose request it is
+		}{
+			"own":            {gate.Question{}, "alice", posthouse.Approve, posthouse.ErrForbidden, "alice"},
+			"own, edited":    {gate.Question{}, "alice", posthouse.Edit, posthouse.ErrForbidden, "alice"},
+			"own, rejected":  {gate.Question{}, "alice", posthouse.Reject, nil, "alice"},
+			"another's":      {gate.Question{}, "bob", posthouse.Approve, nil, "alice"},
+			"allowed":        {gate.Question{AllowRequester: true}, "alice", posthouse.Approve, nil, "alice"},
+			"said":           {gate.Question{RequestedBy: "bob"}, "alice", posthouse.Approve, nil, "bob"},
+			"said, own":      {gate.Question{RequestedBy: "bob"}, "bob", posthouse.Approve, posthouse.ErrForbidden, "bob"},
+			"only an answer": {gate.Question{Verdicts: answer, Assignees: []string{"alice"}}, "alice", posthouse.Respond, nil, "alice"},
+		} {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				l := newLedger(t)
+				c.q.Name = "pay"
+				m := make(t, l, func(ctx context.Context) error {
+					_, err := gate.Ask[any](ctx, c.q)
+					return errors.Join(err, step.Sleep(ctx, "while", time.Hour))
+				})
+				if err := m.run(t.Context(), "alice"); err != nil {
+					t.Fatal(err)
+				}
+				for g, err := range l.Gates(t.Context(), posthouse.GateQuery{All: true}) {
+					if must(g, err)(t); g.Kind == posthouse.GateTimer {
+						if g.RequestedBy != "" {
+							t.Errorf("a wait is %s's", g.RequestedBy)
+						}
+						continue
+					}
+					d := posthouse.Decision{Verdict: c.as, By: c.by}
+					if c.as == posthouse.Edit || c.as == posthouse.Respond {
+						d.Value = json.RawMessage("1")
+					}
+					if _, err = l.Decide(t.Context(), g.ID, d); !errors.Is(err, c.want) || g.RequestedBy != c.of {
+						t.Errorf("request of %q: %v", g.RequestedBy, err)
+					}
+				}
+			})
+		}
 	}
 }
