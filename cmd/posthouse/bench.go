@@ -26,8 +26,9 @@ func (a *app) benchCmd() *cobra.Command {
 		Long: `Measure this machine, each workload beside a raw baseline.
 
 The baseline writes one row a step through the same driver with the same
-settings, and nothing else. Rounds of both are interleaved; figures are medians,
-and the ratio is what counts. Workloads:
+settings, and nothing else; workloads that say against what are compared with
+that. Rounds of both are interleaved; figures are medians, and the ratio is what
+counts. Workloads:
 
 ` + list.String() + `
 A figure that misses its limit is marked; the exit code is 1 then.`,

@@ -54,6 +54,9 @@ func workloads() []workload {
 		{"turns", "400 turns: 1,600 checkpoints, 1,200 messages, a constant text of 20 KB", turns},
 		{"latest", "open the store and read the latest state, of 100 and of 100,000 checkpoints", latest},
 		{"headers", "1,000 headers of a history", headers},
+		{"nodes", "1,000 nodes that make no checkpoint, against bare calls through an interface with a map write", nodes},
+		{"fanout", "10,000 sends to a task against 1,000, in memory", fanout},
+		{"state", "steps that change 100 bytes of a state of 500 KB against one of 5 KB, in memory", state},
 	}
 }
 

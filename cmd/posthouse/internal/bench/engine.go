@@ -34,6 +34,16 @@ func (s *session) sqlite(o *sqlitestore.Options) (*engine, error) {
 
 func (s *session) inMemory() (*engine, error) { return s.engine(&engine{store: memstore.New()}) }
 
+// unsigned is inMemory without signatures, where nothing but nodes is measured.
+func (s *session) unsigned() (*engine, error) {
+	e := &engine{store: memstore.New()}
+	var err error
+	if e.Ledger, err = posthouse.Open(e.store, nil); err != nil {
+		return nil, errors.Join(err, e.store.Close())
+	}
+	return e, nil
+}
+
 func (s *session) engine(e *engine) (*engine, error) {
 	key, err := sign.Generate()
 	if err == nil {

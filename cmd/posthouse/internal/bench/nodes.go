@@ -1,0 +1,265 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph"
+)
+
+func cpuNanos(m *measure) float64 { return float64(m.cpu.Nanoseconds()) / float64(m.steps) }
+
+// A bare node is what a node is measured by: a call through an interface, and
+// one write to a map.
+type bareNode interface{ run(m map[string]int) }
+
+type bareCount struct{ n int }
+
+func (c *bareCount) run(m map[string]int) { c.n++; m["count"] = c.n }
+
+// counting is a graph of one node, which runs n times and counts.
+func counting(l *posthouse.Ledger, n int) (*graph.App[small], error) {
+	g := graph.New[small]("counting")
+	g.Node("count", func(_ context.Context, s *small) error { s.Count++; return nil })
+	g.Edge(graph.Start, "count")
+	g.Route("count", func(s *small) string {
+		if s.Count < n {
+			return "count"
+		}
+		return graph.End
+	}, "count", graph.End)
+	return g.Compile(l, &graph.CompileOptions{RecursionLimit: n + 1})
+}
+
+// nodes is what a node costs besides itself if it makes no checkpoint.
+func nodes(s *session) error {
+	const runs, calls = 100, 5_000_000
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // or the collector's idle hands on other cores are counted, too
+	n := s.n(1000)
+	var c bareNode = &bareCount{}
+	var allocs float64
+	all, err := s.interleave(
+		side{"bare calls", func() (measure, error) {
+			m := map[string]int{}
+			return s.clock(s.n(calls), func() error {
+				for range s.n(calls) {
+					c.run(m)
+				}
+				return nil
+			})
+		}},
+		side{"posthouse", func() (measure, error) {
+			e, err := s.unsigned()
+			if err != nil {
+				return measure{}, err
+			}
+			app, err := counting(e.Ledger, n)
+			if err != nil {
+				_, cerr := e.close()
+				return measure{}, errors.Join(err, cerr)
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			m, err := s.clock(n*runs, func() error {
+				for i := range runs {
+					if _, err := app.Run(s.ctx, fmt.Sprint("run-", i), small{Text: smallText(0)}, graph.RunOptions{Durability: graph.Exit}); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			runtime.ReadMemStats(&after)
+			allocs = float64(after.Mallocs-before.Mallocs) / float64(n*runs)
+			return e.measured(m, err)
+		}},
+	)
+	if err != nil {
+		return err
+	}
+	s.atMost("a node over a bare call", "ns of CPU", median(all[1], cpuNanos), median(all[0], cpuNanos), ratio(all[1], all[0], cpuNanos), 50)
+	s.note("allocations", "a node", allocs, 0)
+	return nil
+}
+
+// A fan is the state of a fan-out, a task's with something that only lives as
+// long as the task.
+type fan struct {
+	Sends   int
+	Sum     int    `posthouse:"sum"`
+	All     []int  `posthouse:"append"`
+	Scratch []byte `posthouse:"-"`
+}
+
+// fanOut sends inputs to tasks, which tell who watches them.
+func fanOut(l *posthouse.Ledger, watch func(in int, out *fan) (over func())) (*graph.App[fan], error) {
+	g := graph.New[fan]("fan")
+	graph.Task(g, "add", func(_ context.Context, in int, out *fan) error {
+		if watch != nil {
+			defer watch(in, out)()
+		}
+		out.Sum, out.All = in, []int{in}
+		return nil
+	})
+	g.Map(graph.Start, func(s *fan) []graph.Send {
+		sends := make([]graph.Send, s.Sends)
+		for i := range sends {
+			sends[i] = graph.Send{Node: "add", Input: i}
+		}
+		return sends
+	}, "add")
+	g.Edge("add", graph.End)
+	return g.Compile(l, nil)
+}
+
+// fanOnce runs a fan-out so often, and checks what came of it.
+func (s *session) fanOnce(sends, runs int, watch func(int, *fan) func()) (measure, error) {
+	e, err := s.inMemory()
+	if err != nil {
+		return measure{}, err
+	}
+	app, err := fanOut(e.Ledger, watch)
+	if err != nil {
+		_, cerr := e.close()
+		return measure{}, errors.Join(err, cerr)
+	}
+	return e.measured(s.clock(sends*runs, func() error {
+		for i := range runs {
+			out, err := app.Run(s.ctx, fmt.Sprint("run-", i), fan{Sends: sends})
+			if err == nil && (out.State.Sum != sends*(sends-1)/2 || len(out.State.All) != sends) {
+				err = fmt.Errorf("%d sends come to %d, with %d results", sends, out.State.Sum, len(out.State.All))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// fanout is whether a fan-out costs by its sends, and holds by its concurrency.
+func fanout(s *session) error {
+	few, many := s.n(1000), s.n(10_000)
+	all, err := s.interleave(
+		side{"1,000 sends", func() (measure, error) { return s.fanOnce(few, 10, nil) }},
+		side{"10,000 sends", func() (measure, error) { return s.fanOnce(many, 1, nil) }},
+	)
+	if err != nil {
+		return err
+	}
+	s.atMost("a send of 10,000 over one of 1,000", "ns of CPU", median(all[1], cpuNanos), median(all[0], cpuNanos), ratio(all[1], all[0], cpuNanos), 1.25)
+
+	const size = 16 << 10
+	w := &fanWatch{each: max(many/5, 1), size: size}
+	s.opt.Progress(s.current, "looking at the heap")
+	before := heap()
+	if _, err := s.fanOnce(many, 1, w.task); err != nil {
+		return err
+	}
+	held := max(float64(w.held)-float64(before), 1)
+	s.atMost("tasks at once", "", float64(w.most.Load()), 0, float64(w.most.Load()), graph.DefaultConcurrency)
+	s.atMost("heap held over all states of 16 KB", "MB", held/1e6, float64(many*size)/1e6, held/float64(many*size), 0.34)
+	return nil
+}
+
+// A fanWatch looks at tasks while they run.
+type fanWatch struct {
+	each, size int
+	at, most   atomic.Int64
+	still      sync.RWMutex // for a look at the heap nothing is added to it
+	held       uint64
+}
+
+func (w *fanWatch) task(in int, out *fan) (over func()) {
+	n := w.at.Add(1)
+	for m := w.most.Load(); n > m && !w.most.CompareAndSwap(m, n); m = w.most.Load() {
+	}
+	w.still.RLock()
+	out.Scratch = make([]byte, w.size)
+	w.still.RUnlock()
+	if in%w.each == w.each-1 {
+		w.still.Lock()
+		w.held = max(w.held, heap())
+		w.still.Unlock()
+	}
+	return func() { w.at.Add(-1) }
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// A large is a state of which one field of 100 bytes changes: messages, a long
+// text and small fields do not.
+type large struct {
+	Messages []message `posthouse:"append"`
+	Manual   string
+	Mood     string
+	Fields   [10]string
+	Turn     int
+}
+
+// stateOnce measures the steps of a run over a state of so many KB, from the
+// first to the last: storing the state once is no step.
+func (s *session) stateOnce(kb, steps int) (m measure, err error) {
+	e, err := s.inMemory()
+	if err != nil {
+		return m, err
+	}
+	var cpu time.Duration
+	var at time.Time
+	g := graph.New[large]("large")
+	g.Node("turn", func(_ context.Context, l *large) error {
+		switch l.Turn++; l.Turn {
+		case 1:
+			at, cpu = s.opt.Now(), cpuTime()
+		case steps + 1:
+			m = measure{steps: steps, wall: s.opt.Now().Sub(at), cpu: cpuTime() - cpu}
+		}
+		l.Mood = fmt.Sprintf("%0100d", l.Turn)
+		return nil
+	})
+	g.Edge(graph.Start, "turn")
+	g.Route("turn", func(l *large) string {
+		if l.Turn > steps {
+			return graph.End
+		}
+		return "turn"
+	}, "turn", graph.End)
+	app, err := g.Compile(e.Ledger, &graph.CompileOptions{RecursionLimit: steps + 2})
+	if err != nil {
+		_, cerr := e.close()
+		return m, errors.Join(err, cerr)
+	}
+	in := large{Manual: strings.Repeat("manual", kb*7), Fields: [10]string{"ten", "small", "fields"}}
+	w := newWords(13)
+	for range kb {
+		in.Messages = append(in.Messages, message{"user", w.text(950)})
+	}
+	runtime.GC()
+	_, err = app.Run(s.ctx, "one", in)
+	return e.measured(m, err)
+}
+
+// state is whether a step costs by what changes, and not by the state.
+func state(s *session) error {
+	n := s.n(2000)
+	all, err := s.interleave(
+		side{"5 KB", func() (measure, error) { return s.stateOnce(5, n) }},
+		side{"500 KB", func() (measure, error) { return s.stateOnce(500, n) }},
+	)
+	if err != nil {
+		return err
+	}
+	s.atMost("a step of 500 KB over one of 5 KB", "µs of CPU", median(all[1], cpuMicros), median(all[0], cpuMicros), ratio(all[1], all[0], cpuMicros), 1.5)
+	return nil
+}
