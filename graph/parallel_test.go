@@ -289,12 +289,14 @@ func TestEveryFailureIsTold(t *testing.T) {
 	}
 }
 
-// TestFanOutHoldsTheStatesOfItsWorkers: of 10,000 tasks only those that run have
-// a state; what is left of the others is what they wrote.
+// TestFanOutHoldsTheStatesOfItsWorkers: of 10,000 tasks no more than the limit
+// run at once, and only those have a state; what is left of the others is what
+// they wrote.
 func TestFanOutHoldsTheStatesOfItsWorkers(t *testing.T) {
 	const sends, size = 10_000, 16 << 10
 	type state struct {
 		Sum     int    `posthouse:"sum"`
+		All     []int  `posthouse:"append"`
 		Scratch []byte `posthouse:"-"`
 	}
 	heap := func() uint64 {
@@ -304,11 +306,16 @@ func TestFanOutHoldsTheStatesOfItsWorkers(t *testing.T) {
 		return m.HeapAlloc
 	}
 	before, most := heap(), uint64(0)
+	var at, atOnce atomic.Int64
 	var still sync.RWMutex // for a look at the heap nothing is added to it
 	g := graph.New[state]("fan")
 	graph.Task(g, "add", func(_ context.Context, in int, out *state) error {
+		n := at.Add(1)
+		defer at.Add(-1)
+		for m := atOnce.Load(); n > m && !atOnce.CompareAndSwap(m, n); m = atOnce.Load() {
+		}
 		still.RLock()
-		out.Sum, out.Scratch = in, make([]byte, size)
+		out.Sum, out.All, out.Scratch = in, []int{in}, make([]byte, size)
 		still.RUnlock()
 		if in%2000 == 1999 {
 			still.Lock()
@@ -326,8 +333,11 @@ func TestFanOutHoldsTheStatesOfItsWorkers(t *testing.T) {
 	}, "add")
 	g.Edge("add", graph.End)
 	out := must(compile(t, g, newLedger(t), &graph.CompileOptions{}).Run(t.Context(), "t", state{}))(t)
-	if out.State.Sum != sends*(sends-1)/2 {
-		t.Errorf("sum %d", out.State.Sum)
+	if out.State.Sum != sends*(sends-1)/2 || len(out.State.All) != sends || !slices.IsSorted(out.State.All) {
+		t.Errorf("sum %d of %d, in order: %v", out.State.Sum, len(out.State.All), slices.IsSorted(out.State.All))
+	}
+	if n := atOnce.Load(); n > graph.DefaultConcurrency {
+		t.Errorf("%d tasks at once", n)
 	}
 	if held := int64(most) - int64(before); held > sends*size/3 {
 		t.Errorf("%d MiB are held, of %d that all states have together", held>>20, sends*size>>20)
