@@ -61,6 +61,19 @@
 // what the one before it returned. A run that names itself (RunOptions.Run) can
 // be sent twice and is executed once.
 //
+// # Reading along
+//
+// [App.Stream] is Run as a sequence of events: step.Token and step.Emit as they
+// come, the result of each step once it is on record, checkpoints, what becomes
+// of each step. The last event has the result, also of a run that parked. Whoever
+// leaves the loop stops the run before its next step.
+//
+// # In the background, and several at once
+//
+// [App.Start] returns a [Handle], which cancels, drains and says how the run
+// ended. One run at a time has a thread: RunOptions.OnBusy says whether another
+// one is refused, waits in line, or takes its place.
+//
 // # Time travel
 //
 // [App.State] and [App.History] read checkpoints. [App.Fork] begins a branch or
@@ -80,7 +93,9 @@
 //     work without end a new execution now and then, which takes over by Previous.
 //   - A function that does not heed its context is not interrupted by a cancel;
 //     its next step is refused.
-//   - One run at a time has a thread: others get [posthouse.ErrBusy].
+//   - One run at a time has a thread: others get [posthouse.ErrBusy], unless
+//     RunOptions.OnBusy says otherwise. A function that enqueues a run of its own
+//     thread waits for itself.
 //
 // The package imports the root package and internal/engine and nothing else of
 // this module.

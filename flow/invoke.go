@@ -9,7 +9,8 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// RunOptions refine one Run, Resume or Replay. The zero value is useful.
+// RunOptions refine one Run, Resume, Stream, Start or Replay. The zero value is
+// useful.
 type RunOptions struct {
 	Branch       string // default main; for Replay the new branch, default fork-1, fork-2, ...
 	Run          string // Run: an id of the caller's for this execution, at most 200 bytes, that makes the call idempotent; default a new id
@@ -17,6 +18,20 @@ type RunOptions struct {
 	Coordination string // Run: a label that groups threads, kept; default the thread's own id
 
 	Labels map[string]string // Run: of the input's checkpoint, to find and to keep it by; at most 16, keys and values at most 200 bytes
+
+	OnBusy OnBusy // what to do when another run has the thread; default Reject
+
+	Modes []StreamMode // what a stream yields; default StreamValues
+}
+
+func (o *RunOptions) validate(input bool) error {
+	switch {
+	case o.OnBusy > Rollback:
+		return invalid("OnBusy", "%d is unknown", o.OnBusy)
+	case o.OnBusy > Enqueue && !input:
+		return invalid("OnBusy", "cancels another run only to take an input")
+	}
+	return engine.CheckModes(o.Modes)
 }
 
 // Run gives the thread an input and executes the function until it is done or
@@ -25,33 +40,17 @@ type RunOptions struct {
 //
 // Where RunOptions.Run names an execution that the branch has already, nothing
 // new begins: the newest is gone on with as by [App.Resume], or, while somebody
-// runs it, returned with the status running; of an earlier one the last
+// runs it, returned with the status running (with OnBusy other than Reject it is
+// waited for, if it goes on in this process); of an earlier one the last
 // checkpoint is returned. So a request that is sent twice is executed once.
 //
-// A run that waits is no error: see Result.Status. Errors are an [Error] (the
+// A run that waits, or was cancelled, is no error: see Result.Status. Errors are an [Error] (the
 // function failed; the thread can be resumed), [posthouse.ErrBusy] while
 // somebody runs another execution of the thread, ctx's error when it ends (the
 // thread can be resumed, steps that are done stay done), or the Ledger's: then
 // nothing after the last checkpoint or step happened.
 func (a *App[In, Out]) Run(ctx context.Context, thread string, in In, o ...RunOptions) (*Result[Out], error) {
-	opt, err := one(o)
-	if err != nil {
-		return nil, err
-	}
-	res, err := a.do(ctx, thread, opt, func(r *run[In, Out]) (*Result[Out], error) {
-		if opt.Run != "" {
-			if known, err := r.duplicate(ctx); known != nil || err != nil {
-				return known, err
-			}
-		}
-		return r.start(ctx, in)
-	})
-	if opt.Run != "" && errors.Is(err, posthouse.ErrBusy) {
-		if known := a.running(ctx, thread, opt, err); known != nil {
-			return known, nil
-		}
-	}
-	return res, err
+	return a.call(ctx, thread, &in, o)
 }
 
 // Resume executes the function again, behind an answer, a failure or the death
@@ -59,11 +58,7 @@ func (a *App[In, Out]) Run(ctx context.Context, thread string, in In, o ...RunOp
 // cancelled returns its result, one whose waits are not over waits on.
 // [posthouse.ErrNotFound] for an unknown thread; otherwise as [App.Run].
 func (a *App[In, Out]) Resume(ctx context.Context, thread string, o ...RunOptions) (*Result[Out], error) {
-	opt, err := one(o)
-	if err != nil {
-		return nil, err
-	}
-	return a.do(ctx, thread, opt, func(r *run[In, Out]) (*Result[Out], error) { return r.resume(ctx) })
+	return a.call(ctx, thread, nil, o)
 }
 
 var _ posthouse.Program = (*App[struct{}, struct{}])(nil)
@@ -82,84 +77,108 @@ func (a *App[In, Out]) Replay(ctx context.Context, checkpoint posthouse.ID, o ..
 	if err != nil {
 		return nil, err
 	}
-	s, err := a.Fork(ctx, checkpoint, nil, ForkOptions{Branch: opt.Branch, By: opt.By})
+	if err := opt.validate(false); err != nil {
+		return nil, err
+	}
+	source, err := a.ledger.GetHeader(ctx, checkpoint)
 	if err != nil {
 		return nil, err
 	}
-	return a.Resume(ctx, s.Thread, RunOptions{Branch: s.Branch, By: opt.By})
+	if err := a.owns(source); err != nil {
+		return nil, err
+	}
+	own := opt
+	own.Branch = source.Branch
+	r, err := a.begin(ctx, source.Thread, own, nil, false, nil) // first, so that a thread that is busy gets no branch
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.sess.Fork(ctx, checkpoint, &posthouse.ForkOptions{Branch: opt.Branch, By: opt.By})
+	if err != nil {
+		return nil, errors.Join(err, r.sess.End(ctx))
+	}
+	r.opt.Branch = s.Branch
+	return a.drive(ctx, r, nil)
 }
 
-// do runs one call under a lease.
-func (a *App[In, Out]) do(ctx context.Context, thread string, opt RunOptions, do func(*run[In, Out]) (*Result[Out], error)) (*Result[Out], error) {
+// call is do for a caller that reads nothing along.
+func (a *App[In, Out]) call(ctx context.Context, thread string, in *In, o []RunOptions) (*Result[Out], error) {
+	opt, err := one(o)
+	if err != nil {
+		return nil, err
+	}
+	return a.do(ctx, thread, opt, nil, in)
+}
+
+// do runs one call; without an input it resumes.
+func (a *App[In, Out]) do(ctx context.Context, thread string, opt RunOptions, h *engine.Hub, in *In) (*Result[Out], error) {
+	if err := opt.validate(in != nil); err != nil {
+		return nil, err
+	}
+	r, err := a.begin(ctx, thread, opt, h, in != nil, nil)
+	if err == nil {
+		return a.drive(ctx, r, in)
+	}
+	if in != nil && opt.Run != "" && errors.Is(err, posthouse.ErrBusy) {
+		if known := a.running(ctx, thread, opt, err); known != nil {
+			return known, nil
+		}
+	}
+	return nil, err
+}
+
+// begin claims the thread. place may be nil.
+func (a *App[In, Out]) begin(ctx context.Context, thread string, opt RunOptions, h *engine.Hub, input bool, place *posthouse.Place) (*run[In, Out], error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	s, err := engine.Begin(ctx, a.ledger, engine.SessionOptions{
 		Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: opt.Branch, Run: opt.Run, Hold: a.hold,
+		OnBusy: opt.OnBusy, Place: place, Join: input && opt.Run != "" && (place != nil || opt.OnBusy != Reject), Anew: input, By: opt.By,
 	})
 	if err != nil {
 		return nil, err
 	}
-	r := &run[In, Out]{app: a, sess: s, opt: opt, id: s.Run()}
-	defer s.End(ctx) // for a panic of an observer
-	var res *Result[Out]
-	if h := s.Head(); h != nil {
-		err = a.owns(h)
+	r := &run[In, Out]{app: a, sess: s, opt: opt, id: s.Run(), hub: h}
+	if head := s.Head(); head != nil {
+		if err := a.owns(head); err != nil {
+			return nil, errors.Join(err, s.End(ctx))
+		}
 	}
-	if err == nil {
-		res, err = do(r)
+	if h != nil {
+		s.Wrote(r.tellCommit)
 	}
-	if end := s.End(ctx); end != nil {
+	return r, nil
+}
+
+// drive runs one call under its lease, and ends the branch if somebody asks to
+// cancel it meanwhile.
+func (a *App[In, Out]) drive(ctx context.Context, r *run[In, Out], in *In) (*Result[Out], error) {
+	defer r.sess.End(ctx) // for a panic of an observer
+	res, err := r.move(ctx, in)
+	if end := r.sess.End(ctx); end != nil {
 		return nil, errors.Join(err, end)
+	}
+	if r.sess.Asked() && (res == nil || res.Status != posthouse.StatusDone && res.Status != posthouse.StatusCancelled) {
+		return r.cancelLate(ctx, res, err)
 	}
 	return res, err
 }
 
-// duplicate returns the result of the execution that RunOptions.Run names, nil
-// if the branch has none.
-func (r *run[In, Out]) duplicate(ctx context.Context) (*Result[Out], error) {
-	h := r.sess.Head()
-	if h == nil {
-		return nil, nil
-	}
-	if h.Run == r.opt.Run {
+// move does what the call is for.
+func (r *run[In, Out]) move(ctx context.Context, in *In) (*Result[Out], error) {
+	if in == nil {
 		return r.resume(ctx)
 	}
-	return r.app.past(ctx, h, r.opt.Run)
-}
-
-// past returns the result of an earlier execution of head's branch.
-func (a *App[In, Out]) past(ctx context.Context, head *posthouse.Header, run string) (*Result[Out], error) {
-	q := posthouse.Query{Thread: head.Thread, Branch: head.Branch, Descending: true}
-	for h, err := range a.ledger.List(ctx, q) {
-		if err != nil {
+	if r.opt.Run != "" {
+		if known, err := r.duplicate(ctx); known != nil || err != nil {
+			return known, err
+		}
+	}
+	if r.opt.OnBusy == Rollback && r.sess.Displaced() {
+		if _, err := r.sess.RollBack(ctx, &posthouse.Change{Run: r.id, Graph: r.app.name, By: r.opt.By}); err != nil {
 			return nil, err
 		}
-		if h.Run == run {
-			return a.result(ctx, h.ID)
-		}
 	}
-	return nil, nil
-}
-
-// running returns the result of an execution that somebody else runs, nil if
-// that is not the one of opt.
-func (a *App[In, Out]) running(ctx context.Context, thread string, opt RunOptions, cause error) *Result[Out] {
-	res := &Result[Out]{
-		Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: cmp.Or(opt.Branch, posthouse.MainBranch), Run: opt.Run, Status: posthouse.StatusRunning,
-	}
-	info, err := a.ledger.Thread(ctx, res.Thread)
-	if err == nil {
-		if b, ok := info.Branch(res.Branch); ok {
-			if h, err := a.ledger.GetHeader(ctx, b.Head); err == nil && h.Run == opt.Run && a.owns(h) == nil {
-				res.Checkpoint = h.ID
-				return res
-			}
-		}
-	}
-	var busy *posthouse.Error
-	if errors.As(cause, &busy) && busy.Lease != nil && busy.Lease.Run == opt.Run {
-		return res
-	}
-	return nil
+	return r.start(ctx, *in)
 }

@@ -17,11 +17,15 @@ type run[In, Out any] struct {
 	app  *App[In, Out]
 	sess *engine.Session
 	opt  RunOptions
-	id   string // of the execution, which may have begun in an earlier call
-	key  string // of the execution's steps
+	id   string      // of the execution, which may have begun in an earlier call
+	key  string      // of the execution's steps
+	hub  *engine.Hub // nil: nobody reads along
 
-	stopped  atomic.Bool // a step was refused because the program drains
+	data     posthouse.Value // the input
 	previous posthouse.Value
+	passes   int         // how often the function was executed
+	began    time.Time   // the last time, if somebody reads that along
+	stopped  atomic.Bool // a step was refused because the program drains
 }
 
 // start puts the input on record and executes the function.
@@ -44,6 +48,7 @@ func (r *run[In, Out]) start(ctx context.Context, in In) (*Result[Out], error) {
 		return nil, err
 	}
 	c.Parts = []posthouse.Part{{Name: partInput, Codec: v.Codec, Data: v.Data}}
+	r.data = v
 	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c}); err != nil {
 		if errors.Is(err, posthouse.ErrCancelled) {
 			return r.cancelled(ctx)
@@ -53,7 +58,7 @@ func (r *run[In, Out]) start(ctx context.Context, in In) (*Result[Out], error) {
 	if ctx, err = engine.OnBehalf(ctx, r.opt.By, nil); err != nil {
 		return nil, err
 	}
-	return r.loop(ctx, v, true)
+	return r.loop(ctx, true)
 }
 
 // resume executes the function again.
@@ -84,16 +89,16 @@ func (r *run[In, Out]) resume(ctx context.Context) (*Result[Out], error) {
 			Hint: "run the thread with an input",
 		}
 	}
-	r.previous = c.State[partOutput]
+	r.data, r.previous = in, c.State[partOutput]
 	if ctx, err = engine.OnBehalf(ctx, r.opt.By, c.Program); err != nil {
 		return nil, err
 	}
-	return r.loop(ctx, in, false)
+	return r.loop(ctx, false)
 }
 
 // loop executes the function until it ends or waits for something that does
 // not come while the run waits for it.
-func (r *run[In, Out]) loop(ctx context.Context, in posthouse.Value, fresh bool) (*Result[Out], error) {
+func (r *run[In, Out]) loop(ctx context.Context, fresh bool) (*Result[Out], error) {
 	r.key = r.sess.Key(r.app.name)
 	for {
 		if engine.Draining(ctx) {
@@ -102,7 +107,7 @@ func (r *run[In, Out]) loop(ctx context.Context, in posthouse.Value, fresh bool)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		res, again, err := r.execute(ctx, in, fresh)
+		res, again, err := r.execute(ctx, fresh)
 		if !again {
 			return res, err
 		}
@@ -112,12 +117,12 @@ func (r *run[In, Out]) loop(ctx context.Context, in posthouse.Value, fresh bool)
 }
 
 // execute executes the function once and commits what came of it.
-func (r *run[In, Out]) execute(ctx context.Context, data posthouse.Value, fresh bool) (res *Result[Out], again bool, err error) {
+func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out], again bool, err error) {
 	task, err := r.sess.TaskWithKey(ctx, r.key, fresh)
 	if err != nil {
 		return nil, false, err
 	}
-	in, err := posthouse.Decode[In](data, r.app.codec)
+	in, err := posthouse.Decode[In](r.data, r.app.codec)
 	if err != nil {
 		return nil, false, err
 	}
@@ -126,14 +131,17 @@ func (r *run[In, Out]) execute(ctx context.Context, data posthouse.Value, fresh 
 	if !r.app.few {
 		r.sess.Amend(func(d *posthouse.Draft) { r.amend(task, d) })
 	}
+	r.passes++
+	r.tellStart(task)
 	out, failed := r.call(ctx, task, in)
 	r.sess.Amend(nil)
 	task.Close()
 	if err := task.Disorder(failed == nil && !task.Waiting()); err != nil {
 		failed = err
 	}
+	r.tellPass(ctx, task, failed)
 	switch {
-	case errors.Is(r.sess.Err(), posthouse.ErrCancelled), r.asked() && (failed != nil || task.Waiting()):
+	case errors.Is(r.sess.Err(), posthouse.ErrCancelled), r.sess.Asked() && (failed != nil || task.Waiting()):
 		res, err = r.cancelled(ctx)
 		return res, false, err
 	case r.sess.Err() != nil:
@@ -155,36 +163,21 @@ func (r *run[In, Out]) execute(ctx context.Context, data posthouse.Value, fresh 
 			return res, false, err
 		}
 	}
-	return nil, false, r.fail(ctx, task, failed)
+	res, err = r.fail(ctx, task, failed)
+	return res, false, err
 }
 
 // call calls the function. Its context ends when somebody cancels the branch.
 func (r *run[In, Out]) call(ctx context.Context, task *engine.Task, in In) (out Out, err error) {
-	ctx, stop := r.watch(ctx)
-	defer stop()
+	ctx, free := r.sess.WithCancel(ctx, nil)
+	defer free()
+	if em := r.emitter(); em != nil {
+		defer em.Close()
+		ctx = em.With(ctx)
+	}
 	ctx = context.WithValue(task.With(ctx), previousKey{}, &previous{r.previous, r.app.codec})
 	err = engine.Guard(func() (err error) { out, err = r.app.fn(ctx, in); return err })
 	return out, err
-}
-
-// watch returns a context that ends when somebody cancels the branch. The caller
-// must call stop.
-func (r *run[In, Out]) watch(ctx context.Context) (watched context.Context, stop func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	ended, over := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		select {
-		case <-r.sess.Cancelled():
-			cancel(&posthouse.Error{Code: posthouse.CodeCancelled, Message: "thread " + r.sess.Thread() + " was cancelled"})
-		case <-over:
-		}
-	}()
-	return ctx, func() {
-		close(over)
-		<-ended
-		cancel(nil)
-	}
 }
 
 // before refuses steps that are not on record once the run is to stop.
@@ -194,16 +187,6 @@ func (r *run[In, Out]) before(ctx context.Context) error {
 		return errStopped
 	}
 	return nil
-}
-
-// asked reports whether somebody asked to cancel the branch.
-func (r *run[In, Out]) asked() bool {
-	select {
-	case <-r.sess.Cancelled():
-		return true
-	default:
-		return false
-	}
 }
 
 // change makes a checkpoint that goes on with the function.

@@ -37,19 +37,20 @@ func (r *run[In, Out]) done(ctx context.Context, task *engine.Task, out Out) (re
 	return res, nil, nil
 }
 
-// fail commits why the function failed. What it asked before stays open.
-func (r *run[In, Out]) fail(ctx context.Context, task *engine.Task, cause error) error {
+// fail commits why the function failed. What it asked before stays open. There
+// is a result only of a run that was found to be cancelled.
+func (r *run[In, Out]) fail(ctx context.Context, task *engine.Task, cause error) (*Result[Out], error) {
 	e := &Error{Flow: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Err: cause}
 	c := r.change(posthouse.KindFail, posthouse.StatusFailed, r.app.name)
 	c.Error = clean(cause.Error())
 	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c, Steps: task.Held(), Keep: task.Undecided()}); err != nil {
 		if errors.Is(err, posthouse.ErrCancelled) {
-			_, err = r.cancelled(ctx)
+			return r.cancelled(ctx)
 		}
-		return errors.Join(e, err)
+		return nil, errors.Join(e, err)
 	}
 	e.Checkpoint = r.sess.Head().ID
-	return e
+	return nil, e
 }
 
 // leave keeps what is done and lets the thread be resumed.
@@ -64,6 +65,7 @@ func (r *run[In, Out]) leave(ctx context.Context, task *engine.Task) (*Result[Ou
 
 // cancelled ends the branch.
 func (r *run[In, Out]) cancelled(ctx context.Context) (*Result[Out], error) {
+	began := r.app.ledger.Now()
 	h, err := r.sess.FinishCancelled(ctx)
 	switch {
 	case err != nil:
@@ -71,7 +73,22 @@ func (r *run[In, Out]) cancelled(ctx context.Context) (*Result[Out], error) {
 	case h == nil:
 		return &Result[Out]{Thread: r.sess.Thread(), Branch: r.sess.Branch(), Run: r.id, Status: posthouse.StatusCancelled}, nil
 	}
-	return r.app.result(ctx, h.ID)
+	if r.hub != nil {
+		r.tellCheckpoint(began)
+	}
+	return r.app.result(context.WithoutCancel(ctx), h.ID)
+}
+
+// cancelLate ends the branch for a request that came while the run parked.
+func (r *run[In, Out]) cancelLate(ctx context.Context, res *Result[Out], err error) (*Result[Out], error) {
+	h, e := r.sess.CancelLate(ctx)
+	switch {
+	case e != nil:
+		return nil, errors.Join(err, e)
+	case h != nil && res != nil && h.Status == posthouse.StatusCancelled:
+		return r.app.result(context.WithoutCancel(ctx), h.ID)
+	}
+	return res, err
 }
 
 // park commits what the function waits for.
@@ -97,7 +114,8 @@ func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result
 			return nil, false, err
 		case err != nil:
 			task.Return(held)
-			return nil, false, r.fail(ctx, task, err)
+			res, err = r.fail(ctx, task, err)
+			return res, false, err
 		}
 		for _, g := range done.Gates {
 			if g.Decision == nil {
@@ -150,11 +168,11 @@ func (r *run[In, Out]) undecided(ctx context.Context) (*Result[Out], error) {
 
 // hold waits in this process for a time that is near.
 func (r *run[In, Out]) hold(ctx context.Context, due time.Time, waiting []posthouse.Gate) (res *Result[Out], again bool, err error) {
-	inner, stop := r.watch(ctx)
+	inner, free := r.sess.WithCancel(ctx, nil)
 	come, err := engine.WaitOrDrain(inner, r.app.ledger, due)
-	stop()
+	free()
 	switch {
-	case r.asked():
+	case r.sess.Asked():
 		res, err = r.cancelled(ctx)
 		return res, false, err
 	case err != nil:

@@ -142,5 +142,7 @@ func (r *run[S]) emitter(t *task[S], attempt int) *engine.Emitter {
 	if r.hub.Wants(StreamMessages, StreamCustom) == "" {
 		return nil
 	}
-	return r.hub.Emitter(engine.Notice{Path: r.path(), Node: t.node.name, Task: t.key.String(), Attempt: attempt})
+	return r.hub.Emitter(func(*engine.Emission) engine.Notice {
+		return engine.Notice{Path: r.path(), Node: t.node.name, Task: t.key.String(), Attempt: attempt}
+	})
 }

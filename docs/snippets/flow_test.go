@@ -228,3 +228,58 @@ func Example_flowCancel() {
 	//doc:end
 	// Output: cancelled cancelled
 }
+
+func Example_flowStream() {
+	ctx := context.Background()
+	ledger := must(posthouse.Open(memstore.New(), nil))
+	app := must(flow.New("ask", func(ctx context.Context, question string) (string, error) {
+		return step.Do(ctx, "llm", func(ctx context.Context) (string, error) {
+			step.Token(ctx, "It depends.")
+			return "It depends.", nil
+		})
+	}).Open(ledger, nil))
+	//doc:stream
+	o := flow.RunOptions{Modes: []flow.StreamMode{flow.StreamMessages, flow.StreamUpdates}}
+	for e, err := range app.Stream(ctx, "chat-1", "Is it true?", o) {
+		ok(err)
+		switch e.Kind {
+		case flow.EventMessage: // text as the model says it
+			fmt.Print(e.Text)
+		case flow.EventUpdate: // a step is on record
+			fmt.Println("", e.Node, len(e.Updates))
+		case flow.EventEnd, flow.EventPark: // the last: done or cancelled, or it waits
+			fmt.Println(e.Result.Status, e.Output)
+		}
+	}
+	//doc:end
+	// Output:
+	// It depends. llm 1
+	//  ask 1
+	// done It depends.
+}
+
+func Example_flowStart() {
+	ctx := context.Background()
+	ledger := must(posthouse.Open(memstore.New(), nil))
+	thinks := make(chan bool, 1)
+	app := must(flow.New("chat", func(ctx context.Context, message string) (string, error) {
+		if message == "never mind" {
+			return "fine", nil
+		}
+		thinks <- true
+		<-ctx.Done()
+		return "", ctx.Err()
+	}).Open(ledger, nil))
+	//doc:start
+	h := must(app.Start(ctx, "chat-1", "Is it true?"))
+	<-thinks
+	// A second message comes: it cancels the first, and has the thread next.
+	out := must(app.Run(ctx, "chat-1", "never mind", flow.RunOptions{OnBusy: flow.Interrupt}))
+	fmt.Println(out.Output)
+	first := must(h.Result())
+	fmt.Println(h.Reason(), first.Status)
+	//doc:end
+	// Output:
+	// fine
+	// cancelled cancelled
+}

@@ -35,6 +35,8 @@ type scope struct {
 	task       *Task
 	name       string // in full, with the scopes around it
 	occurrence uint32
+	outer      string // the name of the outermost of them
+	attempt    int    // of the step, from 1
 }
 
 // Scope returns the context for the body of a call: steps and questions below
@@ -43,7 +45,16 @@ type scope struct {
 // model that uses [Task.Recorded] and [Task.Hold] does it for what it calls,
 // with the record that Recorded returned.
 func (t *Task) Scope(ctx context.Context, name string, occurrence uint32) context.Context {
-	return context.WithValue(ctx, keyScope, &scope{t, name, occurrence})
+	return t.inside(ctx, name, occurrence, 1)
+}
+
+// inside is Scope of one attempt.
+func (t *Task) inside(ctx context.Context, name string, occurrence uint32, attempt int) context.Context {
+	outer := name
+	if sc, ok := ctx.Value(keyScope).(*scope); ok && sc.task == t {
+		outer = sc.outer
+	}
+	return context.WithValue(ctx, keyScope, &scope{t, name, occurrence, outer, attempt})
 }
 
 // Scoped returns the name under which a call of name below ctx is recorded: what

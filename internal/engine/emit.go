@@ -12,9 +12,11 @@ type Emission struct {
 	Text  string // if not Custom
 	Value any    // if Custom
 
-	Custom bool
-	Step   string // the step or call whose function emits, "" outside of any
-	Seq    uint64 // from 1, counted by the emitter
+	Custom  bool
+	Step    string // the step or call whose function emits, "" outside of any
+	Outer   string // the name of the outermost one around it
+	Attempt int    // of the step, 0 outside of any
+	Seq     uint64 // from 1, counted by the emitter
 }
 
 // An Emitter hands on what one attempt of a program emits, in order, for as
@@ -49,7 +51,7 @@ func (e *Emitter) Close() {
 	e.closed = true
 }
 
-// Emit hands on an emission; Step and Seq are filled in. It waits while whoever
+// Emit hands on an emission, and says which step it is of. It waits while whoever
 // listens is behind. Where nobody listens, or behind the end of the attempt, it
 // does nothing. It shows that the execution lives, which is all that an empty
 // text does.
@@ -62,7 +64,7 @@ func Emit(ctx context.Context, em Emission) {
 		return
 	}
 	if sc, ok := ctx.Value(keyScope).(*scope); ok {
-		em.Step = callName(sc.name, sc.occurrence)
+		em.Step, em.Outer, em.Attempt = callName(sc.name, sc.occurrence), sc.outer, sc.attempt
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()

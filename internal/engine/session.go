@@ -49,6 +49,7 @@ type Session struct {
 	sure  bool                            // the claim is on record, or nobody else could run the thread
 	ended bool
 	amend func(*posthouse.Draft)
+	wrote func(*posthouse.Draft, *posthouse.Committed, time.Time)
 	later *later // what is written behind the run; nil: nothing was
 
 	pending map[string][]*posthouse.Signal // next signals of the branch, by name
@@ -155,6 +156,10 @@ func (s *Session) commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Co
 	if d.Checkpoint != nil && d.Checkpoint.Run == "" {
 		d.Checkpoint.Run = s.run
 	}
+	var began time.Time
+	if s.wrote != nil {
+		began = s.ledger.Now()
+	}
 	c, err := s.ledger.Commit(context.WithoutCancel(ctx), d)
 	if err != nil {
 		if !draftAtFault(err) {
@@ -163,7 +168,19 @@ func (s *Session) commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Co
 		return nil, err
 	}
 	s.track(d, c)
+	if s.wrote != nil {
+		s.wrote(d, c, began)
+	}
 	return c, nil
+}
+
+// Wrote has fn called behind each commit, in their order, with when it began. It
+// is called under a lock and must not use the session but for what is fixed or
+// its head.
+func (s *Session) Wrote(fn func(d *posthouse.Draft, c *posthouse.Committed, began time.Time)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wrote = fn
 }
 
 // Amend has fn add to each draft without a checkpoint, before it is committed,

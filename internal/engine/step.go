@@ -27,7 +27,8 @@ type StepOptions struct {
 type Call struct {
 	task *Task
 	call
-	opt StepOptions
+	opt   StepOptions
+	began time.Time // the attempt, if somebody is told of it
 }
 
 // Do returns the recorded result of the next occurrence of name. If there is
@@ -115,21 +116,24 @@ type Attempt struct {
 
 // perform runs the function, again if it fails and is to be tried again.
 func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
-	t, inside := c.task, c.task.Scope(ctx, c.name, c.occurrence)
+	t := c.task
 	if c.opt.Retry.Max == 0 {
-		return fn(inside)
+		v, err := c.attempt(ctx, 1, fn)
+		c.tellEnd(ctx, 1, err)
+		return v, err
 	}
 	attempts, due, err := c.past()
 	if err != nil {
 		return posthouse.Value{}, err
 	}
 	for {
-		if err := c.await(ctx, inside, attempts, due); err != nil {
+		if err := c.await(ctx, attempts, due); err != nil {
 			return posthouse.Value{}, err
 		}
 		var v posthouse.Value
-		err := Guard(func() (err error) { v, err = fn(inside); return err })
+		err := Guard(func() (err error) { v, err = c.attempt(ctx, attempts+1, fn); return err })
 		if err == nil || !c.again(ctx, attempts, err) {
+			c.tellEnd(ctx, attempts+1, err)
 			return v, err
 		}
 		a := Attempt{Error: cleanText(err.Error())}
@@ -142,8 +146,15 @@ func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 			return v, errors.Join(err, e)
 		}
 		attempts++
+		c.tell(ctx, StepEvent{Kind: EventTaskRetry, Attempt: attempts, Err: err, Due: due})
 		t.rewind(callName(c.name, c.occurrence) + nested)
 	}
+}
+
+// attempt runs the function once.
+func (c *Call) attempt(ctx context.Context, n int, fn Work) (posthouse.Value, error) {
+	c.tell(ctx, StepEvent{Kind: EventTaskStart, Attempt: n})
+	return fn(c.task.inside(ctx, c.name, c.occurrence, n))
 }
 
 // again reports whether an attempt that failed is to be followed by another.
@@ -193,7 +204,7 @@ func (c *Call) failed(ctx context.Context, a Attempt, n int) error {
 
 // await waits until the next attempt is due: itself if that is soon, and
 // otherwise by a timer gate.
-func (c *Call) await(ctx, inside context.Context, attempts int, due time.Time) error {
+func (c *Call) await(ctx context.Context, attempts int, due time.Time) error {
 	s := c.task.session
 	left := due.Sub(s.ledger.Now())
 	if due.IsZero() || left <= 0 {
@@ -204,7 +215,7 @@ func (c *Call) await(ctx, inside context.Context, attempts int, due time.Time) e
 			return err
 		}
 	}
-	_, err := c.task.Ask(inside, posthouse.Gate{
+	_, err := c.task.Ask(c.task.Scope(ctx, c.name, c.occurrence), posthouse.Gate{
 		Name: "$retry-" + strconv.Itoa(attempts), Kind: posthouse.GateTimer, ExpiresAt: due, Text: "the next attempt of step " + c.name,
 	})
 	return err

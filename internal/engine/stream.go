@@ -174,14 +174,14 @@ func (h *Hub) Tell(n Notice) {
 }
 
 // Emitter returns what hands on what one attempt of a program emits, in notices
-// like n; nil if nobody listens. It waits only for room.
-func (h *Hub) Emitter(n Notice) *Emitter {
+// like the one that of makes; nil if nobody listens. It waits only for room.
+func (h *Hub) Emitter(of func(e *Emission) Notice) *Emitter {
 	text, custom := h.Wants(StreamMessages), h.Wants(StreamCustom)
 	if text == "" && custom == "" {
 		return nil
 	}
 	return NewEmitter(func(ctx context.Context, over <-chan struct{}, e Emission) {
-		n := n
+		n := of(&e)
 		n.Kind, n.Mode, n.Text, n.Value, n.Step, n.Seq = EventMessage, text, e.Text, e.Value, e.Step, e.Seq
 		if e.Custom {
 			n.Kind, n.Mode = EventCustom, custom

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"sync"
@@ -20,9 +21,10 @@ type Task struct {
 	key     TaskKey
 	around  context.Context // what its code's context is made of; nil until then
 	before  func(context.Context) error
-	active  func()        // called whenever the execution shows that it lives
-	steps   *StepDefaults // nil: none
-	closed  atomic.Bool   // the execution is over
+	active  func()          // called whenever the execution shows that it lives
+	told    func(StepEvent) // what becomes of its steps
+	steps   *StepDefaults   // nil: none
+	closed  atomic.Bool     // the execution is over
 
 	mu     sync.Mutex
 	replay *replay // nil: nothing is on record
@@ -172,15 +174,21 @@ func (t *Task) Secure(ctx context.Context) error { return t.session.secure(ctx) 
 // record commits the result of a call with everything that goes before it.
 func (t *Task) record(ctx context.Context, c *call, effect posthouse.Effect, v posthouse.Value) error {
 	return t.recordBy(c, func(before []posthouse.Step) (bool, error) {
-		_, err := t.session.Commit(ctx, &posthouse.Draft{Steps: append(before, posthouse.Step{
+		steps := append(before, posthouse.Step{
 			Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Effect: effect, Value: v,
-		})})
-		if err == nil {
+		})
+		_, err := t.session.Commit(ctx, &posthouse.Draft{Steps: steps})
+		kept := err == nil
+		if errors.Is(err, posthouse.ErrCancelled) { // it was done before the request was heard
+			_, late := t.session.Commit(ctx, &posthouse.Draft{Steps: steps, Late: true})
+			kept = late == nil
+		}
+		if kept {
 			t.mu.Lock()
 			t.keep(c, v)
 			t.mu.Unlock()
 		}
-		return err == nil, err
+		return kept, err
 	})
 }
 
@@ -362,11 +370,10 @@ func (t *Task) Completed(steps []posthouse.Step) string {
 	if len(steps) == 0 {
 		return ""
 	}
-	s := &steps[len(steps)-1]
-	if s.Task != t.Key() || s.Value.Codec == codecFailed || outermost(s.Name) == 0 {
-		return ""
+	if s := &steps[len(steps)-1]; isResult(t.Key(), s) {
+		return s.Name
 	}
-	return s.Name
+	return ""
 }
 
 // Disorder returns the [OrderError] of the execution, also one that its code

@@ -1,0 +1,307 @@
+package flow_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+func onBusy(b flow.OnBusy) flow.RunOptions { return flow.RunOptions{OnBusy: b} }
+
+func TestEnqueueIsFirstComeFirstServed(t *testing.T) {
+	s := newStage(t, owned(t, memstore.New(), "one"))
+	var hs []*flow.Handle[string]
+	for i := range 6 {
+		hs = append(hs, s.start(t, fmt.Sprint(i), onBusy(flow.Enqueue)))
+	}
+	if err := hs[3].Cancel(t.Context(), "changed my mind"); err != nil {
+		t.Fatal(err)
+	}
+	<-s.runs
+	close(s.let)
+	wantEnd(t, hs[5], flow.Done, posthouse.StatusDone, "01245")
+	if _, err := hs[3].Result(); !errors.Is(err, posthouse.ErrCancelled) || hs[3].Reason() != flow.Cancelled {
+		t.Error("cancelled in line:", err, hs[3].Reason())
+	}
+}
+
+// A wait in line ends with its context, and the next one has its place.
+func TestEnqueueGivesUp(t *testing.T) {
+	s := newStage(t, owned(t, memstore.New(), "one"))
+	first := s.start(t, "1")
+	<-s.runs
+	ctx, cancel := context.WithCancel(t.Context())
+	second := must(s.app.Start(ctx, "t", "2", onBusy(flow.Enqueue)))(t)
+	third := s.start(t, "3", onBusy(flow.Enqueue))
+	cancel()
+	if _, err := second.Result(); !errors.Is(err, context.Canceled) || second.Reason() != flow.Failed {
+		t.Error(err)
+	}
+	close(s.let)
+	wantEnd(t, first, flow.Done, posthouse.StatusDone, "1")
+	wantEnd(t, third, flow.Done, posthouse.StatusDone, "13")
+}
+
+// What was done before stays, for the next execution to go on from; so does the
+// input of the cancelled run, in the history.
+func TestInterrupt(t *testing.T) {
+	s := newStage(t, owned(t, memstore.New(), "one"))
+	first := s.start(t, "1")
+	<-s.runs
+	s.let <- struct{}{}
+	wantEnd(t, first, flow.Done, posthouse.StatusDone, "1")
+	old := s.start(t, "2")
+	<-s.runs
+	young := s.start(t, "3", onBusy(flow.Interrupt))
+	wantEnd(t, old, flow.Cancelled, posthouse.StatusCancelled, "")
+	if in := <-s.runs; in != "3" {
+		t.Error("runs", in)
+	}
+	close(s.let)
+	wantEnd(t, young, flow.Done, posthouse.StatusDone, "13")
+	wantEnd(t, s.start(t, "4", onBusy(flow.Interrupt)), flow.Done, posthouse.StatusDone, "134")
+	if got := steps(t, s.app, "t"); got != "input a b node input a cancel input a b node input a b node " {
+		t.Error("history", got)
+	}
+}
+
+// Rolling back goes on from before the input of the cancelled run, be that the
+// first of the thread or not. The past stays readable.
+func TestRollback(t *testing.T) {
+	s := newStage(t, owned(t, memstore.New(), "one"))
+	first := s.start(t, "1")
+	<-s.runs
+	second := s.start(t, "2", onBusy(flow.Rollback))
+	wantEnd(t, first, flow.Cancelled, posthouse.StatusCancelled, "")
+	<-s.runs
+	s.let <- struct{}{}
+	base := wantEnd(t, second, flow.Done, posthouse.StatusDone, "2")
+
+	third := s.start(t, "3")
+	<-s.runs
+	fourth := s.start(t, "4", onBusy(flow.Rollback))
+	gone := wantEnd(t, third, flow.Cancelled, posthouse.StatusCancelled, "")
+	<-s.runs
+	close(s.let)
+	last := wantEnd(t, fourth, flow.Done, posthouse.StatusDone, "24")
+	var restored *flow.Snapshot[string, string]
+	for c, err := range s.app.History(t.Context(), "t") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Kind == posthouse.KindUpdate && restored == nil {
+			restored = c
+		}
+	}
+	if restored.Source == nil || restored.Source.ID != base.Checkpoint || restored.Input != "2" || restored.Output != "2" || restored.Run != last.Run {
+		t.Errorf("restored by %+v", restored)
+	}
+	if old := must(s.app.State(t.Context(), "t", flow.StateOptions{Checkpoint: gone.Checkpoint}))(t); old.Input != "3" {
+		t.Errorf("the past is %+v", old)
+	}
+	// Nothing to roll back: the other had ended by itself.
+	wantEnd(t, s.start(t, "5", onBusy(flow.Rollback)), flow.Done, posthouse.StatusDone, "245")
+}
+
+// Behind a run of another process a waiting one looks again; interrupting asks
+// the other, which hears of it with its next commit.
+func TestOnBusyAcrossProcesses(t *testing.T) {
+	for _, b := range []flow.OnBusy{flow.Enqueue, flow.Interrupt} {
+		synctest.Test(t, func(t *testing.T) {
+			store := memstore.New()
+			one := newStage(t, owned(t, store, "one"))
+			two := newStage(t, owned(t, store, "two"))
+			old := one.start(t, "1")
+			<-one.runs
+			young := two.start(t, "2", onBusy(b))
+			time.Sleep(5 * time.Second) // its holder lives: nobody but the lease rules says otherwise
+			close(one.let)
+			close(two.let)
+			if b == flow.Interrupt {
+				wantEnd(t, old, flow.Cancelled, posthouse.StatusCancelled, "")
+				wantEnd(t, young, flow.Done, posthouse.StatusDone, "2")
+			} else {
+				wantEnd(t, old, flow.Done, posthouse.StatusDone, "1")
+				wantEnd(t, young, flow.Done, posthouse.StatusDone, "12")
+			}
+		})
+	}
+}
+
+// A request to cancel a run that was lost is not meant for the next one.
+func TestNewInputBehindALostRunThatWasCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memstore.New()
+		lost := owned(t, store, "lost")
+		claim := must(lost.Claim(t.Context(), "t", "lost-run"))(t)
+		s := newStage(t, owned(t, store, "two"))
+		close(s.let)
+		must(lost.Commit(t.Context(), &posthouse.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Graph: "stage", Next: []string{"stage"},
+		}}))(t)
+		must(lost.Cancel(t.Context(), "t", nil))(t)
+		if err := lost.Close(); err != nil { // its process is gone
+			t.Fatal(err)
+		}
+		res, err := s.app.Run(t.Context(), "t", "2", onBusy(flow.Enqueue))
+		if wantStatus(t, res, err, posthouse.StatusDone); res.Output != "2" {
+			t.Errorf("%+v", res)
+		}
+		if got := steps(t, s.app, "t"); got != "input cancel input a b node " {
+			t.Error("history", got)
+		}
+	})
+}
+
+// A run with an id runs once: who starts it again has its result, too.
+func TestRunIDStartsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t, owned(t, memstore.New(), "one"))
+		hs := []*flow.Handle[string]{s.start(t, "1", flow.RunOptions{Run: "once"})}
+		<-s.runs
+		for _, b := range []flow.OnBusy{flow.Reject, flow.Enqueue, flow.Interrupt, flow.Rollback, flow.Reject} {
+			hs = append(hs, s.start(t, "1", flow.RunOptions{Run: "once", OnBusy: b}))
+			synctest.Wait()
+		}
+		s.let <- struct{}{}
+		for _, h := range hs {
+			if r := wantEnd(t, h, flow.Done, posthouse.StatusDone, "1"); r.Run != "once" {
+				t.Error(r.Run)
+			}
+		}
+		if n := s.calls.Load(); n != 1 {
+			t.Errorf("it ran %d times", n)
+		}
+		_, list, err := heard(t, s.app.Stream(t.Context(), "t", "1", flow.RunOptions{Run: "once"}), told)
+		if wantTold(t, "events", list, "end stage"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// In another process the same id is busy, with who has it; the default tells
+// where that one stands.
+func TestRunIDElsewhere(t *testing.T) {
+	store := memstore.New()
+	one, two := newStage(t, owned(t, store, "one")), newStage(t, owned(t, store, "two"))
+	h := one.start(t, "1", flow.RunOptions{Run: "r"})
+	<-one.runs
+	for _, b := range []flow.OnBusy{flow.Reject, flow.Enqueue, flow.Interrupt} {
+		res, err := two.app.Run(t.Context(), "t", "1", flow.RunOptions{Run: "r", OnBusy: b})
+		wantStatus(t, res, err, posthouse.StatusRunning)
+	}
+	_, err := two.start(t, "1", flow.RunOptions{Run: "r"}).Result()
+	var e *posthouse.Error
+	if !errors.Is(err, posthouse.ErrBusy) || !errors.As(err, &e) || e.Lease == nil || e.Lease.Owner != "one" {
+		t.Error(err)
+	}
+	close(one.let)
+	wantEnd(t, h, flow.Done, posthouse.StatusDone, "1")
+}
+
+func TestOnBusyIsChecked(t *testing.T) {
+	w := newWorld(t)
+	a := app(w, func(context.Context, int) (int, error) { return 1, nil }, nil)
+	_, err := a.Run(t.Context(), "t", 1, onBusy(99))
+	wantCode(t, err, posthouse.ErrInvalid)
+	_, err = a.ResumeStart(t.Context(), "t", onBusy(flow.Rollback))
+	wantCode(t, err, posthouse.ErrInvalid)
+	_, err = a.Start(t.Context(), "t", 1, flow.RunOptions{}, flow.RunOptions{})
+	wantCode(t, err, posthouse.ErrInvalid)
+}
+
+// Whatever comes at once on a thread: one run at a time, each input on record
+// at most once, every run with an end, and the thread free afterwards.
+func TestRunsAtOnce(t *testing.T) {
+	for seed := range uint64(30) {
+		l := owned(t, memstore.New(), "one")
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		var running atomic.Int32
+		a := must(flow.New("busy", func(ctx context.Context, in int) (int, error) {
+			if running.Add(1) != 1 {
+				t.Error("two at once")
+			}
+			defer running.Add(-1)
+			if _, err := step.Do(ctx, "a", func(ctx context.Context) (int, error) { return in, ctx.Err() }); err != nil {
+				return 0, err
+			}
+			return step.Do(ctx, "b", func(ctx context.Context) (int, error) { return in, ctx.Err() })
+		}).Open(l, nil))(t)
+		var all sync.WaitGroup
+		for i := range 12 {
+			o := onBusy(flow.OnBusy(rnd.IntN(4)))
+			if rnd.IntN(3) == 0 {
+				o.Run = fmt.Sprint("id-", rnd.IntN(2))
+			}
+			cancel := rnd.IntN(4) == 0
+			all.Go(func() {
+				h, err := a.Start(t.Context(), "t", i, o)
+				if err == nil && cancel {
+					err = h.Cancel(t.Context(), "")
+				}
+				if err == nil {
+					_, err = h.Result()
+				}
+				if err != nil && !errors.Is(err, posthouse.ErrBusy) && !errors.Is(err, posthouse.ErrCancelled) {
+					t.Errorf("seed %d, run %d: %v", seed, i, err)
+				}
+			})
+		}
+		all.Wait()
+		began := map[string]int{}
+		for c, err := range a.History(t.Context(), "t", flow.HistoryOptions{Kind: posthouse.KindInput}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if began[c.Run]++; began[c.Run] > 1 {
+				t.Errorf("seed %d: run %s began %d times", seed, c.Run, began[c.Run])
+			}
+		}
+		if info, err := l.Thread(t.Context(), "t"); err == nil && (info.Lease.Held || info.Runnable()) {
+			t.Errorf("seed %d: left behind %+v", seed, info)
+		}
+	}
+}
+
+// A replay that finds its thread busy leaves nothing behind; one that may wait
+// for the other run does.
+func TestReplayOfABusyThread(t *testing.T) {
+	l := owned(t, memstore.New(), "one")
+	s := newStage(t, l)
+	h := s.start(t, "1")
+	<-s.runs
+	input := must(s.app.State(t.Context(), "t"))(t).Parent
+	for _, branch := range []string{"", "mine"} {
+		_, err := s.app.Replay(t.Context(), input, flow.RunOptions{Branch: branch})
+		wantCode(t, err, posthouse.ErrBusy)
+	}
+	if info := must(l.Thread(t.Context(), "t"))(t); len(info.Branches) != 1 {
+		t.Errorf("branches %+v", info.Branches)
+	}
+	replayed := make(chan *flow.Result[string])
+	go func() {
+		out, err := s.app.Replay(t.Context(), input, onBusy(flow.Enqueue))
+		if err != nil {
+			t.Error(err)
+		}
+		replayed <- out
+	}()
+	close(s.let)
+	must(h.Result())(t)
+	if out := <-replayed; out != nil && (out.Branch != "fork-1" || out.Status != posthouse.StatusDone || out.Output != "1") {
+		t.Errorf("%+v", out)
+	}
+	_, err := s.app.Replay(t.Context(), input, flow.RunOptions{Branch: posthouse.MainBranch})
+	wantCode(t, err, posthouse.ErrExists)
+}

@@ -1,0 +1,136 @@
+package flow
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A StreamMode is something to read along while a flow runs. Choose any number
+// by RunOptions.Modes.
+type StreamMode = engine.StreamMode
+
+// The modes.
+const (
+	StreamValues      = engine.StreamValues      // the input, each step that is done, and the output
+	StreamUpdates     = engine.StreamUpdates     // the result of each step, and the output
+	StreamMessages    = engine.StreamMessages    // text as it comes: step.Token, step.Writer
+	StreamCustom      = engine.StreamCustom      // values as they come: step.Emit
+	StreamCheckpoints = engine.StreamCheckpoints // the header of each checkpoint
+	StreamTasks       = engine.StreamTasks       // what becomes of each step, and of each time the function is executed
+	StreamDebug       = engine.StreamDebug       // tasks and checkpoints
+)
+
+// An EventKind says what an event reports. More kinds will come: skip those
+// that you do not know.
+type EventKind = engine.EventKind
+
+// The kinds of event. All but those of tasks and text are sent once what they
+// report is on record. A task is a step, or the function itself.
+const (
+	EventInput = engine.EventInput // values: the input is on record; the function is next
+	EventNode  = engine.EventNode  // values: a step is done, or the function
+	EventPark  = engine.EventPark  // the last of any stream: the run waits, or drained
+	EventEnd   = engine.EventEnd   // the last of any stream: the run is done, or was cancelled
+
+	EventUpdate     = engine.EventUpdate     // updates: a step is done, or the function
+	EventMessage    = engine.EventMessage    // messages: a piece of text
+	EventCustom     = engine.EventCustom     // custom: a value
+	EventCheckpoint = engine.EventCheckpoint // checkpoints: one was made
+
+	EventTaskStart  = engine.EventTaskStart  // an attempt of a step begins; the function is executed from its top
+	EventTaskFinish = engine.EventTaskFinish // it has returned; what it returned is not on record yet
+	EventTaskWait   = engine.EventTaskWait   // something in it waits
+	EventTaskRetry  = engine.EventTaskRetry  // an attempt of a step failed with Err; the next begins at Due
+	EventTaskError  = engine.EventTaskError  // it failed with Err
+	EventTaskStop   = engine.EventTaskStop   // it was stopped before it came to anything
+)
+
+// An Event is one element of a stream. Fields that do not belong to its kind
+// are zero.
+type Event[In, Out any] struct {
+	Kind EventKind
+	Mode StreamMode // that asked for it, the first of several; "" of the last event, which every stream has
+	Node string     // the name of the step, of the outermost if it is inside another; the flow's of the function itself
+
+	Checkpoint posthouse.Header // the branch's head, except of tasks and text
+	Input      In               // with values; a copy
+	Output     Out              // with values of the function itself, and the last event; a copy
+	Result     *Result[Out]     // of the run, with EventPark and EventEnd
+
+	Task    string                     // the key of the execution, as in "1/order"; with updates, tasks and text, and with values but of the input
+	Attempt int                        // with tasks and text: of the step, from 1; of the function, how often this run has executed it
+	Updates map[string]posthouse.Value // with EventUpdate: what is on record now, by the step's name; the output is "output"
+	Text    string                     // with EventMessage
+	Value   any                        // with EventCustom: not a copy, do not change it
+	Step    string                     // with values, updates, tasks and text: the call of the step, as in "price[2]" for the third; "" outside of steps
+	Seq     uint64                     // with EventMessage and EventCustom: counts what this execution of the function emitted, from 1
+	Err     error                      // with EventTaskRetry, EventTaskError and EventTaskStop
+	Due     time.Time                  // with EventTaskRetry
+	At      time.Time                  // with tasks and checkpoints: when
+	Took    time.Duration              // with tasks that ended: the attempt; with checkpoints: the commit
+}
+
+// Stream is Run as a sequence: by default an event after the input, after each
+// step and at the end, else what RunOptions.Modes chooses; and a last one with
+// the result, also if the run parked. A failure is an error in place of the last
+// event.
+//
+// The run goes on in goroutines of its own, but waits with each event until the
+// reader asks for the next. Only text and values that the function emits go
+// through a buffer of 64; one that emits more waits. A reader that leaves stops
+// the run: the function's context ends, no step begins any more, and those that
+// run are waited for. What is done is on record, and the thread can be resumed.
+// Steps that are on record are not run again and so tell nothing. The last event
+// comes once the run has given the thread back. Iterating twice runs twice.
+func (a *App[In, Out]) Stream(ctx context.Context, thread string, in In, o ...RunOptions) iter.Seq2[Event[In, Out], error] {
+	return a.stream(ctx, thread, &in, o)
+}
+
+// ResumeStream is Resume as a sequence; see [App.Stream]. Resuming a finished
+// thread yields its end.
+func (a *App[In, Out]) ResumeStream(ctx context.Context, thread string, o ...RunOptions) iter.Seq2[Event[In, Out], error] {
+	return a.stream(ctx, thread, nil, o)
+}
+
+func (a *App[In, Out]) stream(ctx context.Context, thread string, in *In, o []RunOptions) iter.Seq2[Event[In, Out], error] {
+	return func(yield func(Event[In, Out], error) bool) {
+		opt, err := one(o)
+		if err != nil {
+			yield(Event[In, Out]{}, err)
+			return
+		}
+		engine.Stream(ctx, opt.Modes, func(ctx context.Context, h *engine.Hub) error {
+			res, err := a.do(ctx, thread, opt, h, in)
+			if err != nil {
+				return err
+			}
+			return a.tellEnd(ctx, h, res)
+		}, typed[In, Out])(yield)
+	}
+}
+
+// A values is what an event of values shows.
+type values[In, Out any] struct {
+	in  In
+	out Out
+}
+
+// typed returns the event of a notice.
+func typed[In, Out any](n *engine.Notice) Event[In, Out] {
+	e := Event[In, Out]{
+		Kind: n.Kind, Mode: n.Mode, Node: n.Node, Checkpoint: n.Checkpoint,
+		Task: n.Task, Attempt: n.Attempt, Updates: n.Updates, Text: n.Text, Value: n.Value, Step: n.Step, Seq: n.Seq,
+		Err: n.Err, Due: n.Due, At: n.At, Took: n.Took,
+	}
+	if v, ok := n.State.(values[In, Out]); ok {
+		e.Input, e.Output = v.in, v.out
+	}
+	if e.Result, _ = n.Result.(*Result[Out]); e.Result != nil {
+		e.Output = e.Result.Output
+	}
+	return e
+}

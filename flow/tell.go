@@ -1,0 +1,128 @@
+package flow
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// tellEnd reports the result of a run that parked or ended.
+func (a *App[In, Out]) tellEnd(ctx context.Context, h *engine.Hub, res *Result[Out]) error {
+	n := engine.Notice{Kind: engine.EventPark, Result: res}
+	if res.Status == posthouse.StatusDone || res.Status == posthouse.StatusCancelled {
+		n.Kind = engine.EventEnd
+	}
+	if res.Checkpoint != "" {
+		c, err := a.ledger.GetHeader(context.WithoutCancel(ctx), res.Checkpoint)
+		if err != nil {
+			return err
+		}
+		n.Node, n.Checkpoint = c.Node, *c
+	}
+	h.Tell(n)
+	return nil
+}
+
+// tellCommit reports what was just committed. It is called by one commit at a
+// time.
+func (r *run[In, Out]) tellCommit(d *posthouse.Draft, c *posthouse.Committed, began time.Time) {
+	if c.Checkpoint != nil {
+		r.tellCheckpoint(began)
+	}
+	for _, s := range engine.Results(r.key, d.Steps) {
+		r.tellResult(engine.EventNode, s.Name, engine.CallName(&s), map[string]posthouse.Value{s.Name: s.Value})
+	}
+	switch x := d.Checkpoint; {
+	case x == nil:
+	case x.Kind == posthouse.KindInput:
+		r.tellResult(engine.EventInput, "", "", nil)
+	case x.Kind == posthouse.KindNode:
+		p := x.Parts[0]
+		r.tellResult(engine.EventNode, r.app.name, "", map[string]posthouse.Value{p.Name: {Codec: p.Codec, Data: p.Data}})
+	}
+}
+
+// tellCheckpoint reports the head, which was just committed.
+func (r *run[In, Out]) tellCheckpoint(began time.Time) {
+	mode := r.hub.Wants(engine.StreamCheckpoints, engine.StreamDebug)
+	if mode == "" {
+		return
+	}
+	h, now := r.sess.Head(), r.app.ledger.Now()
+	r.hub.Tell(engine.Notice{Kind: engine.EventCheckpoint, Mode: mode, Node: h.Node, Checkpoint: *h, At: now, Took: now.Sub(began)})
+}
+
+// tellResult reports the input, the result of a step or the output, to those who
+// want updates and to those who want values.
+func (r *run[In, Out]) tellResult(kind engine.EventKind, node, call string, updates map[string]posthouse.Value) {
+	n := engine.Notice{Mode: r.hub.Wants(engine.StreamUpdates), Node: node, Step: call, Task: r.key, Checkpoint: *r.sess.Head()}
+	if n.Mode != "" && updates != nil {
+		n.Kind, n.Updates = engine.EventUpdate, updates
+		r.hub.Tell(n)
+	}
+	if n.Mode = r.hub.Wants(engine.StreamValues); n.Mode == "" || r.hub.Gone() {
+		return
+	}
+	var v values[In, Out]
+	n.Kind, n.Updates = kind, nil
+	v.in, _ = posthouse.Decode[In](r.data, r.app.codec) // if it does not decode, the function is not executed
+	if out, ok := updates[partOutput]; ok && node == r.app.name {
+		v.out, _ = posthouse.Decode[Out](out, r.app.codec) // it did, before it was committed
+	}
+	n.State = v
+	r.hub.Tell(n)
+}
+
+// tellStart reports that the function is executed, and has its steps reported.
+func (r *run[In, Out]) tellStart(task *engine.Task) {
+	mode := r.hub.Wants(engine.StreamTasks, engine.StreamDebug)
+	if mode == "" {
+		return
+	}
+	r.began = r.app.ledger.Now()
+	r.hub.Tell(r.ofTask(engine.EventTaskStart, mode, r.began))
+	task.Told(func(e engine.StepEvent) {
+		n := r.ofTask(e.Kind, mode, e.At)
+		n.Node, n.Step, n.Attempt, n.Err, n.Due, n.Took = e.Outer, e.Step, e.Attempt, e.Err, e.Due, e.Took
+		r.hub.Tell(n)
+	})
+}
+
+// tellPass reports what became of the function, this time.
+func (r *run[In, Out]) tellPass(ctx context.Context, task *engine.Task, failed error) {
+	mode := r.hub.Wants(engine.StreamTasks, engine.StreamDebug)
+	if mode == "" {
+		return
+	}
+	now := r.app.ledger.Now()
+	n := r.ofTask(engine.EventTaskFinish, mode, now)
+	n.Err, n.Took = failed, now.Sub(r.began)
+	switch {
+	case r.sess.Asked(), r.sess.Err() != nil, r.stopped.Load():
+		n.Kind = engine.EventTaskStop
+	case task.Waiting() && !isOrder(failed):
+		n.Kind, n.Err = engine.EventTaskWait, nil
+	case failed != nil && ctx.Err() != nil:
+		n.Kind = engine.EventTaskStop
+	case failed != nil:
+		n.Kind = engine.EventTaskError
+	}
+	r.hub.Tell(n)
+}
+
+func (r *run[In, Out]) ofTask(kind engine.EventKind, mode engine.StreamMode, at time.Time) engine.Notice {
+	return engine.Notice{Kind: kind, Mode: mode, Node: r.app.name, Task: r.key, Attempt: r.passes, At: at}
+}
+
+// emitter returns what hands on what the function emits, nil if nobody listens.
+func (r *run[In, Out]) emitter() *engine.Emitter {
+	return r.hub.Emitter(func(e *engine.Emission) engine.Notice {
+		n := engine.Notice{Node: r.app.name, Task: r.key, Attempt: r.passes}
+		if e.Outer != "" {
+			n.Node, n.Attempt = e.Outer, e.Attempt
+		}
+		return n
+	})
+}
