@@ -115,8 +115,9 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 		next = &head{}
 	}
 	a.spare = nil
-	*next = head{Header: headerOf(d, c, base)}
+	*next = head{}
 	h := &next.Header
+	h.describe(d, c, base)
 	if h.Status == StatusWaiting && !d.copy {
 		answered, err := a.anyAnswered(d)
 		if err != nil {
@@ -143,10 +144,10 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 	return a.finish(next, e, c)
 }
 
-// headerOf is the header of the checkpoint that c makes of base, but for what
-// identifies it.
-func headerOf(d *Draft, c *Change, base *head) Header {
-	h := Header{
+// describe makes h the header of the checkpoint that c makes of base, but for
+// what identifies it.
+func (h *Header) describe(d *Draft, c *Change, base *head) {
+	*h = Header{
 		ID: c.ID, Thread: d.Thread, Branch: d.Branch, Coordination: c.Coordination, Kind: c.Kind, Status: c.Status,
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
 		Labels: maps.Clone(c.Labels), CreatedAt: c.CreatedAt.UTC(),
@@ -177,7 +178,6 @@ func headerOf(d *Draft, c *Change, base *head) Header {
 		h.Coordination = cmp.Or(h.Coordination, base.Coordination)
 		h.Graph = cmp.Or(h.Graph, base.Graph)
 	}
-	return h
 }
 
 // finish puts the record and the new head together.

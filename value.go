@@ -102,13 +102,20 @@ func marshalPlain(v any) ([]byte, bool) {
 // isPlain reports whether JSON has s as it is between quotes.
 func isPlain(s string) bool {
 	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c < ' ' || c >= utf8.RuneSelf, c == '"', c == '\\', c == '<', c == '>', c == '&':
+		if !plain[s[i]] {
 			return false
 		}
 	}
 	return true
 }
+
+// plain are the bytes that JSON has as they are.
+var plain = func() (t [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		t[c] = !strings.ContainsRune(`"\<>&`, c)
+	}
+	return t
+}()
 
 func (jsonCodec) Unmarshal(data []byte, v any) error {
 	if err := json.Unmarshal(data, v); err != nil {
@@ -256,7 +263,12 @@ func (v Value) validate(part string) error {
 }
 
 func validateCodec(codec, of string) error {
-	if codec == "" || len(codec) > 32 || strings.Trim(codec, "abcdefghijklmnopqrstuvwxyz0123456789.+-") != "" {
+	ok := codec != "" && len(codec) <= 32
+	for i := 0; i < len(codec) && ok; i++ {
+		c := codec[i]
+		ok = c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '+' || c == '-'
+	}
+	if !ok {
 		return invalid("codec", "%.40q of %q must be 1 to 32 characters of a-z, 0-9, '.', '+' and '-'", codec, of)
 	}
 	return nil

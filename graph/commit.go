@@ -78,13 +78,15 @@ func (r *run[S]) fresh(kind string, status posthouse.Status, node string) *posth
 
 // commit commits r.change, the plan, and step results with it.
 func (r *run[S]) commit(ctx context.Context, steps []posthouse.Step) error {
-	_, err := r.put(ctx, posthouse.Draft{Steps: steps})
+	r.draft = posthouse.Draft{}
+	r.draft.Steps = steps // in place: a thousand runs at once have shallow stacks
+	_, err := r.put(ctx, &r.draft)
 	return err
 }
 
 // put is commit with all that a draft can hold. A checkpoint that it makes is
 // reported.
-func (r *run[S]) put(ctx context.Context, d posthouse.Draft) (done *posthouse.Committed, err error) {
+func (r *run[S]) put(ctx context.Context, d *posthouse.Draft) (done *posthouse.Committed, err error) {
 	var began time.Time
 	if r.hub != nil {
 		began = r.app.ledger.Now()
@@ -100,12 +102,12 @@ func (r *run[S]) put(ctx context.Context, d posthouse.Draft) (done *posthouse.Co
 	return done, err
 }
 
-func (r *run[S]) putOuter(ctx context.Context, d posthouse.Draft) (*posthouse.Committed, error) {
+func (r *run[S]) putOuter(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
 	enc, err := r.prepare()
 	if err != nil {
 		return nil, err
 	}
-	r.draft = d
+	r.draft = *d
 	r.draft.Checkpoint = &r.change
 	done, err := r.sess.Commit(ctx, &r.draft)
 	if err == nil {

@@ -98,7 +98,7 @@ func (r *run[S]) keep(ctx context.Context) error {
 	defer func() { r.stop = stop }()
 	for late := r.sess.Asked(); ; late = true {
 		r.fresh(posthouse.KindEvent, posthouse.StatusRunning, "") // it is in the middle of a step: executions keep their keys
-		_, err := r.put(ctx, posthouse.Draft{KeepOpen: true, Late: late})
+		_, err := r.put(ctx, &posthouse.Draft{KeepOpen: true, Late: late})
 		if late || !errors.Is(err, posthouse.ErrCancelled) {
 			return err
 		}

@@ -78,19 +78,31 @@ func (a *App[S]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOp
 
 // call is do for a caller that reads nothing along.
 func (a *App[S]) call(ctx context.Context, thread string, input *S, o []RunOptions) (*Result[S], error) {
+	r, err := a.enter(ctx, thread, o, input)
+	if err != nil {
+		return nil, err
+	}
+	return a.drive(ctx, r, input)
+}
+
+// enter begins a call. Its options are not on the stack while the call runs.
+func (a *App[S]) enter(ctx context.Context, thread string, o []RunOptions, input *S) (*run[S], error) {
 	opt, err := one(o)
 	if err != nil {
 		return nil, err
 	}
-	return a.do(ctx, thread, opt, nil, input)
-}
-
-// do runs one call; without an input it resumes.
-func (a *App[S]) do(ctx context.Context, thread string, opt RunOptions, h *engine.Hub, input *S) (*Result[S], error) {
 	if err := opt.validate(input != nil); err != nil {
 		return nil, err
 	}
-	r, err := a.begin(ctx, thread, opt, h, input != nil, nil)
+	return a.begin(ctx, thread, opt, nil, input != nil, nil)
+}
+
+// do runs one call; without an input it resumes.
+func (a *App[S]) do(ctx context.Context, thread string, opt *RunOptions, h *engine.Hub, input *S) (*Result[S], error) {
+	if err := opt.validate(input != nil); err != nil {
+		return nil, err
+	}
+	r, err := a.begin(ctx, thread, *opt, h, input != nil, nil)
 	if err != nil {
 		return nil, err
 	}

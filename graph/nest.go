@@ -152,7 +152,7 @@ func innerState(c *posthouse.Checkpoint, prefix string) *posthouse.Checkpoint {
 // putInner commits a step of a subgraph: a checkpoint of the whole, in the
 // middle of a step of the graph around it. The last step of a call is committed
 // with the node around it.
-func (r *run[S]) putInner(ctx context.Context, d posthouse.Draft) (*posthouse.Committed, error) {
+func (r *run[S]) putInner(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
 	n, c := r.nest, &r.change
 	parts := joinParts(slices.Clone(r.sinceProgram), c.Program)
 	for _, p := range joinParts(slices.Clone(r.since), c.Parts) {

@@ -92,7 +92,7 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 		}
 		res = &Result[T]{State: s.State, Status: s.Status}
 	} else if begun {
-		res, err = in.app.do(ctx, thread, opt, h, nil)
+		res, err = in.app.do(ctx, thread, &opt, h, nil)
 	} else {
 		var input T
 		if in.opt.In != nil {
@@ -100,7 +100,7 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 				return Command{}, err
 			}
 		}
-		res, err = in.app.do(ctx, thread, opt, h, &input)
+		res, err = in.app.do(ctx, thread, &opt, h, &input)
 	}
 	if err == nil && (res.Status == posthouse.StatusDone || res.Status == posthouse.StatusCancelled) {
 		over()

@@ -82,7 +82,7 @@ func (r *run[S]) halt(ctx context.Context, ended []*outcome[S]) (*Result[S], err
 	}
 	held, _ := r.rest(ended)
 	r.fresh(posthouse.KindWait, posthouse.StatusInterrupted, together(ended))
-	if _, err := r.put(ctx, posthouse.Draft{Steps: held, KeepOpen: true}); err != nil {
+	if _, err := r.put(ctx, &posthouse.Draft{Steps: held, KeepOpen: true}); err != nil {
 		return nil, err
 	}
 	return r.wait(ctx, nil)
@@ -141,7 +141,7 @@ func (r *run[S]) park(ctx context.Context, ended []*outcome[S]) (*Result[S], err
 	if anew {
 		held, keep := r.rest(ended)
 		r.fresh(posthouse.KindWait, posthouse.StatusWaiting, together(names))
-		done, err := r.put(ctx, posthouse.Draft{Gates: asked, Keep: keep, KeepOpen: r.partly(ended), Steps: held})
+		done, err := r.put(ctx, &posthouse.Draft{Gates: asked, Keep: keep, KeepOpen: r.partly(ended), Steps: held})
 		if err != nil {
 			if r.sess.Err() != nil {
 				return nil, err
@@ -256,7 +256,7 @@ func (r *run[S]) fail(ctx context.Context, node string, held []posthouse.Step, c
 		return e
 	}
 	r.fresh(posthouse.KindFail, posthouse.StatusFailed, node).Error = clean(cause.Error())
-	if _, err := r.put(ctx, posthouse.Draft{Steps: held, KeepOpen: true}); err != nil {
+	if _, err := r.put(ctx, &posthouse.Draft{Steps: held, KeepOpen: true}); err != nil {
 		return errors.Join(e, err)
 	}
 	e.Checkpoint = r.sess.Head().ID

@@ -106,7 +106,7 @@ func (a *App[S]) stream(ctx context.Context, thread string, input *S, o []RunOpt
 			return
 		}
 		engine.Stream(ctx, opt.Modes, func(ctx context.Context, h *engine.Hub) error {
-			_, err := a.do(ctx, thread, opt, h, input)
+			_, err := a.do(ctx, thread, &opt, h, input)
 			return err
 		}, typed[S])(yield)
 	}
