@@ -210,5 +210,8 @@ func (l *Ledger) ReleaseOf(ctx context.Context, thread, versionOrTag string) (*R
 			return r, nil
 		}
 	}
-	return nil, notFound("release of thread "+thread, versionOrTag)
+	return nil, &Error{
+		Code: CodeNotFound, Message: "thread " + thread + " has no release " + strconv.Quote(versionOrTag),
+		Hint: "list them: posthouse thread versions " + thread,
+	}
 }

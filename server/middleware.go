@@ -78,7 +78,9 @@ func (s *Server) screen(cross *http.CrossOriginProtection, r *http.Request) erro
 	escaped := strings.ToLower(r.URL.EscapedPath())
 	for _, bad := range []string{"%2f", "%5c", "%00", "\\"} {
 		if strings.Contains(escaped, bad) {
-			return invalid("path", "has an encoded slash, a backslash or a zero byte")
+			e := invalid("path", "has an encoded slash, a backslash or a zero byte")
+			e.Hint = "ids have no such characters: letters, digits and . _ : $ -, 200 at most"
+			return e
 		}
 	}
 	clean := path.Clean(r.URL.Path)

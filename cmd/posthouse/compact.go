@@ -39,9 +39,9 @@ stopped.`,
 }
 
 func (a *app) compact(ctx context.Context, url string) (done posthouse.Compacted, err error) {
-	store, _, err := a.openStore(ctx, url, false)
+	store, _, err := a.openExisting(ctx, url)
 	if err != nil {
-		return done, stopFirst(err)
+		return done, err
 	}
 	c, ok := store.(posthouse.Compacter)
 	if !ok {
@@ -53,15 +53,4 @@ func (a *app) compact(ctx context.Context, url string) (done posthouse.Compacted
 		return err
 	})
 	return done, errors.Join(err, store.Close())
-}
-
-// stopFirst says who holds the lock, most likely.
-func stopFirst(err error) error {
-	var e *posthouse.Error
-	if errors.As(err, &e) && e.Code == posthouse.CodeLocked {
-		locked := *e
-		locked.Hint = "stop the server of this data directory first"
-		return &locked
-	}
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/bench"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/rest"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/term"
 )
@@ -45,6 +46,17 @@ var fixed = map[string][]string{
 	"role":      {"viewer", "approver", "operator"},
 	"status":    {"running", "waiting", "ready", "interrupted", "done", "failed", "cancelled"},
 	"log-level": {"debug", "info", "warn", "error"},
+	"mode":      {string(posthouse.DeleteOrphan), string(posthouse.DeleteSubtree)},
+	"only":      workloads(),
+	"kind": {
+		posthouse.KindSave, posthouse.KindInput, posthouse.KindNode, posthouse.KindWait, posthouse.KindUpdate, posthouse.KindFork,
+		posthouse.KindFail, posthouse.KindEvent, posthouse.KindCancel, posthouse.KindInner, posthouse.KindMigrate,
+	},
+}
+
+func workloads() []string {
+	names, _ := bench.Names()
+	return names
 }
 
 // offer returns the completer that lists what the server has. show returns a

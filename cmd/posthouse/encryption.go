@@ -261,9 +261,9 @@ func (a *app) rewrap(ctx context.Context, url, path string) (done *posthouse.Rew
 	if err != nil {
 		return nil, err
 	}
-	store, _, err := a.openStore(ctx, url, false)
+	store, _, err := a.openExisting(ctx, url)
 	if err != nil {
-		return nil, stopFirst(err)
+		return nil, err
 	}
 	l, err := posthouse.Open(store, &posthouse.Options{Cipher: ring})
 	if err == nil {

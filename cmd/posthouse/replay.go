@@ -13,8 +13,9 @@ func (a *app) replayCmd() *cobra.Command {
 		Short: "Run again from a checkpoint, in a fork",
 		Long: `Run again from a checkpoint, in a fork.
 
-Give a checkpoint, or a gate that it asked. History is not changed: what runs again does so in a new branch, or with
---thread in a new thread. Gates that waited there wait again, under new ids.`,
+Give a checkpoint, or a gate that it asked. History is not changed: what runs
+again does so in a new branch, or with --thread in a new thread. Gates that waited
+there wait again, under new ids.`,
 		Example: `  posthouse replay 019a...
   posthouse replay 019a... --branch second-try`,
 		Args: args(1),

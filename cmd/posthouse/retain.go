@@ -18,8 +18,14 @@ import (
 // A span is a duration flag that also knows days and weeks.
 type span time.Duration
 
-func (s *span) String() string { return time.Duration(*s).String() }
-func (*span) Type() string     { return "duration" }
+func (s *span) String() string {
+	if *s == 0 {
+		return "" // none, which help need not name
+	}
+	return time.Duration(*s).String()
+}
+
+func (*span) Type() string { return "duration" }
 
 func (s *span) Set(v string) error { return (*server.Span)(s).UnmarshalText([]byte(v)) }
 
@@ -71,9 +77,10 @@ Whatever the policy says, branch heads, open questions, what kept checkpoints ar
 rebuilt from, what forks were made from, and threads under legal hold stay. A
 record attests what goes before it is removed, signed with the data directory's
 key (without that key, a store that has signatures is refused); being stopped at
-any point loses nothing else. With --dry-run it says what would go, changes nothing, and may
-run beside a server; otherwise the server must be stopped, or does it itself: see
-posthouse serve --retain-max-age. Run posthouse compact to give the space back.`,
+any point loses nothing else. With --dry-run it says what would go, changes
+nothing, and may run beside a server; otherwise the server must be stopped, or
+does it itself: see posthouse serve --retain-max-age. Run posthouse compact to
+give the space back.`,
 		Example: `  posthouse retain --max-age 30d --keep-last 50 --dry-run
   posthouse retain --max-per-thread 1000 --keep-label milestone --json`,
 		Args: args(0),
@@ -116,9 +123,15 @@ posthouse serve --retain-max-age. Run posthouse compact to give the space back.`
 }
 
 func (a *app) retain(ctx context.Context, url string, r posthouse.Retention, dry, allowUnsigned bool) (done *posthouse.Retained, err error) {
-	store, dir, err := a.openStore(ctx, url, dry)
+	open := a.openExisting
+	if dry {
+		open = func(ctx context.Context, url string) (posthouse.Store, datadir.Dir, error) {
+			return a.openStore(ctx, url, true)
+		}
+	}
+	store, dir, err := open(ctx, url)
 	if err != nil {
-		return nil, stopFirst(err)
+		return nil, err
 	}
 	o := &posthouse.Options{}
 	if !dry {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -143,6 +144,11 @@ func (a *app) fail(cmd *cobra.Command, err error) int {
 	if e.Code == posthouse.CodeNotFound && e.Hint == "" && e.Err == nil {
 		said := *e
 		said.Hint = "see what there is: posthouse inbox, posthouse thread list, posthouse checkpoint list"
+		e = &said
+	}
+	if e.Hint == "" && errors.Is(e.Err, fs.ErrNotExist) {
+		said := *e
+		said.Hint = "say where it is, or name the data directory with --data-dir"
 		e = &said
 	}
 	if a.JSON {

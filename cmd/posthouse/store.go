@@ -35,11 +35,38 @@ func (a *app) openStore(ctx context.Context, url string, readOnly bool) (posthou
 		return nil, "", err
 	}
 	store, err := all.Open(ctx, url, &all.Options{ReadOnly: readOnly})
-	var e *posthouse.Error
-	if errors.As(err, &e) && e.Code == posthouse.CodeNotFound {
-		missing := *e
-		missing.Hint = "posthouse dev makes one; or say where it is with --data-dir or --store"
-		return nil, "", &missing
+	if err != nil {
+		return nil, "", hinted(err, posthouse.CodeNotFound, "posthouse dev makes one; or say where it is with --data-dir or --store")
 	}
-	return store, dir, err
+	return store, dir, nil
+}
+
+// stopFirst is what to do where another process has the store, most likely.
+const stopFirst = "stop the server of this data directory first"
+
+// openExisting opens a store to write, and makes none where there is none. It
+// must be closed.
+func (a *app) openExisting(ctx context.Context, url string) (posthouse.Store, datadir.Dir, error) {
+	store, dir, err := a.openStore(ctx, url, true)
+	switch {
+	case err == nil:
+		if err := store.Close(); err != nil {
+			return nil, "", err
+		}
+	case errors.Is(err, posthouse.ErrNotFound):
+		return nil, "", err
+	}
+	store, dir, err = a.openStore(ctx, url, false) // what else is wrong with it, this says too
+	return store, dir, hinted(err, posthouse.CodeLocked, stopFirst)
+}
+
+// hinted returns err with another hint if it has the code.
+func hinted(err error, code posthouse.Code, hint string) error {
+	var e *posthouse.Error
+	if errors.As(err, &e) && e.Code == code {
+		said := *e
+		said.Hint = hint
+		return &said
+	}
+	return err
 }

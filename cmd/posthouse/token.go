@@ -127,6 +127,10 @@ func (a *app) tokenList() *cobra.Command {
 			if a.JSON {
 				return a.Encode(all)
 			}
+			if len(rows) == 0 {
+				a.Line("no tokens; posthouse serve makes the first")
+				return nil
+			}
 			a.Table([]string{"NAME", "ROLE", "CREATED"}, rows)
 			return nil
 		},

@@ -97,7 +97,7 @@ refused. The server must be stopped.`,
 func (a *app) importThread(ctx context.Context, url string, f io.ReadSeeker, o *posthouse.ImportOptions) (done *posthouse.ThreadFile, err error) {
 	store, _, err := a.openStore(ctx, url, false)
 	if err != nil {
-		return nil, stopFirst(err)
+		return nil, hinted(err, posthouse.CodeLocked, stopFirst)
 	}
 	l, err := posthouse.Open(store, nil)
 	if err == nil {
@@ -164,7 +164,7 @@ func (a *app) copyStore(ctx context.Context, from, to string) (*posthouse.StoreC
 	}
 	dst, err := all.Open(ctx, to, nil)
 	if err != nil {
-		return nil, errors.Join(stopFirst(err), src.Close())
+		return nil, errors.Join(hinted(err, posthouse.CodeLocked, stopFirst), src.Close())
 	}
 	p := a.Progress(time.Now)
 	done, err := posthouse.CopyStore(ctx, src, dst, &posthouse.CopyStoreOptions{Progress: func(c *posthouse.StoreCopied) {

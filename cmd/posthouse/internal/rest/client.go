@@ -219,6 +219,9 @@ func (c *Client) unreachable(err error) error {
 	if errors.As(err, &op) && op.Op == "dial" {
 		e.Hint = "start it with: posthouse dev; or say where it is with --server"
 	}
+	if errors.Is(err, http.ErrSchemeMismatch) {
+		e.Hint = "it speaks http, without TLS: write its address as http://..."
+	}
 	return e
 }
 
