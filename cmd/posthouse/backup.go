@@ -43,7 +43,7 @@ The copy is a whole store of its own: verify it, or open it with
 				return a.Encode(map[string]any{"file": args[0], "bytes": st.Size()})
 			}
 			a.Line("%s: %s", args[0], size(st.Size()))
-			a.next("posthouse verify --store sqlite:%s", args[0])
+			a.next("posthouse verify --store %s", quoted("sqlite:"+args[0]))
 			return nil
 		},
 	}

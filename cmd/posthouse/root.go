@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -29,6 +30,8 @@ type app struct {
 	dataDir   string
 	server    string
 	tokenFile string
+
+	where string // the flags that said so on the command line, for the next command
 }
 
 const defaultServer = "http://127.0.0.1:8095"
@@ -62,6 +65,7 @@ else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 f
 		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			a.where = where(cmd.Flags())
 			if err := a.fromEnvironment(cmd.Flags()); err != nil {
 				return err
 			}
@@ -207,6 +211,26 @@ func args(n int) cobra.PositionalArgs {
 		return e
 	}
 }
+
+// where returns the flags of a command line that the next one needs as well.
+func where(flags *pflag.FlagSet) (line string) {
+	for _, name := range []string{"data-dir", "server", "token-file"} {
+		if f := flags.Lookup(name); f != nil && f.Changed {
+			line += " --" + name + " " + quoted(f.Value.String())
+		}
+	}
+	return line
+}
+
+// quoted returns a word as a shell takes it.
+func quoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./~-]+$`)
 
 // fromEnvironment sets the flags that were not given from POSTHOUSE_ variables.
 func (a *app) fromEnvironment(flags *pflag.FlagSet) (err error) {

@@ -316,7 +316,7 @@ func (a *app) nextCommand(s *serving, r *running) string {
 		cmd = `posthouse send dispatch "please refund order 1234"`
 	}
 	if a.dataDir != "" {
-		cmd += " --data-dir " + a.dataDir
+		cmd += " --data-dir " + quoted(a.dataDir)
 	}
 	if r.url != defaultServer {
 		cmd += " --server " + r.url

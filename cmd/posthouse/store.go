@@ -47,7 +47,7 @@ const stopFirst = "stop the server of this data directory first"
 // openExisting opens a store to write, and makes none where there is none. It
 // must be closed.
 func (a *app) openExisting(ctx context.Context, url string) (posthouse.Store, datadir.Dir, error) {
-	store, dir, err := a.openStore(ctx, url, true)
+	store, _, err := a.openStore(ctx, url, true)
 	switch {
 	case err == nil:
 		if err := store.Close(); err != nil {
@@ -56,7 +56,7 @@ func (a *app) openExisting(ctx context.Context, url string) (posthouse.Store, da
 	case errors.Is(err, posthouse.ErrNotFound):
 		return nil, "", err
 	}
-	store, dir, err = a.openStore(ctx, url, false) // what else is wrong with it, this says too
+	store, dir, err := a.openStore(ctx, url, false) // what else is wrong with it, this says too
 	return store, dir, hinted(err, posthouse.CodeLocked, stopFirst)
 }
 

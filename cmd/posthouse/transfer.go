@@ -85,7 +85,11 @@ refused. The server must be stopped.`,
 			if err := a.transferred(done, args[0]); err != nil || a.JSON {
 				return err
 			}
-			a.next("posthouse verify --thread %s", done.Thread)
+			store := ""
+			if url != "" {
+				store = " --store " + quoted(url)
+			}
+			a.next("posthouse verify --thread %s%s", done.Thread, store)
 			return nil
 		},
 	}
@@ -151,7 +155,7 @@ new. FROM may be in use, TO may not. Keys and tokens are not in it.`,
 				a.Line("%s were there already", count(done.Skipped, "entry"))
 			}
 			a.Line("verified: %s read back and compared", count(done.Verified, "thread"))
-			a.next("posthouse verify --store %s", args[1])
+			a.next("posthouse verify --store %s", quoted(args[1]))
 			return nil
 		},
 	}

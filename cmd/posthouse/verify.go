@@ -132,7 +132,7 @@ func (a *app) showReport(r *sign.Report) {
 		a.Line("key      %s: %d of %s valid%s", k.ID, k.Valid, count(k.Signatures, "signature"), note)
 	}
 	if r.Witnessed > 0 {
-		a.Line("witness  %s still hold what it saw", count(r.Witnessed, "thread"))
+		a.Line("witness  %s checked against it", count(r.Witnessed, "thread"))
 	}
 	if r.OK() {
 		a.Line("%s", a.Paint(term.Good, "ok"))

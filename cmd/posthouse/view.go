@@ -103,7 +103,7 @@ func sortedKeys[V any](m map[string]V) []string {
 // next tells a person what to type next; programs do not need it.
 func (a *app) next(format string, args ...any) {
 	if !a.JSON {
-		a.Line("\nnext: "+format, args...)
+		a.Line("\nnext: "+format+"%s", append(args, a.where)...)
 	}
 }
 

@@ -179,8 +179,8 @@ func (h *house) run(args ...string) outcome {
 
 func (h *house) runIn(ctx context.Context, args ...string) outcome {
 	h.t.Helper()
-	cmd := exec.CommandContext(ctx, binary, append(args, "--data-dir", h.dir)...)
-	cmd.Env = append(environment(), "POSTHOUSE_SERVER="+h.url)
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Env = append(environment(), "POSTHOUSE_SERVER="+h.url, "POSTHOUSE_DATA_DIR="+h.dir)
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	err := cmd.Run()
