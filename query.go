@@ -149,7 +149,7 @@ func (l *Ledger) newest(ctx context.Context, q LatestQuery) (Ref, error) {
 		}
 		b, ok := info.Branch(q.Branch)
 		if !ok {
-			return Ref{}, notFound("checkpoint of thread", q.Thread)
+			return Ref{}, notFound("branch "+firstOf(q.Branch, MainBranch)+" of thread", q.Thread)
 		}
 		return Ref{q.Thread, b.Seq}, nil
 	}
@@ -160,7 +160,14 @@ func (l *Ledger) newest(ctx context.Context, q LatestQuery) (Ref, error) {
 		}
 		return Ref{h.Thread, h.Seq}, nil
 	}
-	return Ref{}, notFound("checkpoint of", firstOf(q.Coordination, q.Thread))
+	what := "checkpoint"
+	if q.Node != "" {
+		what += " of node " + q.Node
+	}
+	if q.Branch != "" {
+		what += " on branch " + q.Branch
+	}
+	return Ref{}, notFound(what+" of", firstOf(q.Coordination, q.Thread))
 }
 
 func firstOf(ss ...string) string {

@@ -33,6 +33,9 @@ func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUp
 	case len(steps) == 0:
 		return nil, invalid("steps", "are none")
 	}
+	if err := checkLabels(opt.Labels); err != nil {
+		return nil, err
+	}
 	base, err := a.checkpoint(ctx, thread, StateOptions{Branch: opt.Branch, Checkpoint: opt.Checkpoint})
 	if err != nil {
 		return nil, err
@@ -43,7 +46,7 @@ func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUp
 	changes := make([]*posthouse.Change, len(steps))
 	at := base
 	for i, us := range steps {
-		if changes[i], at, err = a.bulkStep(ctx, at, us, opt.By, i == 0); err != nil {
+		if changes[i], at, err = a.bulkStep(ctx, at, us, opt.By, opt.Labels, i == 0); err != nil {
 			return nil, fmt.Errorf("posthouse: step %d of the update: %w", i+1, err)
 		}
 	}
@@ -56,8 +59,8 @@ func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUp
 
 // bulkStep makes one step's child of a checkpoint, and the checkpoint that it
 // will be.
-func (a *App[S]) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []NodeUpdate[S], by string, recorded bool) (*posthouse.Change, *posthouse.Checkpoint, error) {
-	opt := UpdateOptions{}
+func (a *App[S]) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []NodeUpdate[S], by string, labels map[string]string, recorded bool) (*posthouse.Change, *posthouse.Checkpoint, error) {
+	opt := UpdateOptions{Labels: labels}
 	as := make([]nodeTask, len(us))
 	for i, u := range us {
 		if u.Node == "" {
@@ -92,8 +95,11 @@ func (a *App[S]) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []
 
 // beside makes several updates, each on a state of its own, and merges them.
 func (e *edit[S]) beside(us []NodeUpdate[S]) error {
-	all := make([]*outcome[S], len(us))
+	all, names := make([]*outcome[S], len(us)), make([]string, len(us))
 	for i := range us {
+		if names[i] = us[i].Node; us[i].Task != 0 {
+			names[i] += "#" + strconv.Itoa(us[i].Task)
+		}
 		n := e.app.nodes[us[i].Node]
 		t := &task[S]{target: &n.self[0], node: n}
 		live, err := e.live.branch(e.app.plan, t)
@@ -111,7 +117,7 @@ func (e *edit[S]) beside(us []NodeUpdate[S]) error {
 			return err
 		}
 	}
-	return e.merge(all)
+	return e.merge(all, names)
 }
 
 // made returns the checkpoint that a change will be.

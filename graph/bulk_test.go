@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -202,4 +203,50 @@ func TestStateOfANodeAmongOthers(t *testing.T) {
 	}
 	_, err := a.State(t.Context(), "t", graph.StateOptions{Node: "a+"})
 	wantCode(t, err, posthouse.ErrNotFound)
+}
+
+// Updates as tasks that were sent inputs are told apart where they disagree.
+func TestBulkUpdateTellsSendsApart(t *testing.T) {
+	g := graph.New[trail]("g")
+	g.Map(graph.Start, func(*trail) []graph.Send { return []graph.Send{{Node: "t", Input: 1}, {Node: "t", Input: 2}} }, "t")
+	graph.Task(g, "t", func(context.Context, int, *trail) error { return nil }, graph.NodeOptions{InterruptBefore: true})
+	g.Edge("t", graph.End)
+	a := compile(t, g, newLedger(t), nil)
+	must(a.Run(t.Context(), "t", trail{}))(t)
+	n := func(n int) func(*trail) { return func(s *trail) { s.N = n } }
+	_, err := a.BulkUpdate(t.Context(), "t", [][]graph.NodeUpdate[trail]{{{Node: "t", Task: 1, Change: n(1)}, {Node: "t", Task: 2, Change: n(2)}}})
+	var m *graph.MergeError
+	if !errors.As(err, &m) {
+		t.Fatal(err)
+	}
+	wantList(t, "tasks", m.Nodes, "t#1", "t#2")
+}
+
+func TestUpdatesAreLabelled(t *testing.T) {
+	a := compile(t, line("a", "b", "c"), newLedger(t), &graph.CompileOptions{InterruptAfter: []string{"a"}})
+	must(a.Run(t.Context(), "t", trail{}))(t)
+	fix := graph.UpdateOptions{Labels: map[string]string{"why": "fix"}}
+	must(a.Update(t.Context(), "t", nil, fix))(t)
+	must(a.BulkUpdate(t.Context(), "t", [][]graph.NodeUpdate[trail]{{{Node: "b"}}, {{Node: "c"}}}, fix))(t)
+	wantList(t, "labelled", kinds(history(t, a, "t", graph.HistoryOptions{Label: "why", Value: "fix"})), "update c", "update b", "update a")
+	own := graph.UpdateOptions{Labels: map[string]string{"parent": "x"}}
+	_, err := a.Update(t.Context(), "t", nil, own)
+	wantCode(t, err, posthouse.ErrInvalid)
+	_, err = a.BulkUpdate(t.Context(), "t", [][]graph.NodeUpdate[trail]{{{Node: "b"}}}, own)
+	wantCode(t, err, posthouse.ErrInvalid)
+}
+
+// What is not there is named.
+func TestUnknownBranchesAreNamed(t *testing.T) {
+	a := compile(t, line("a"), newLedger(t), nil)
+	must(a.Run(t.Context(), "t", trail{}))(t)
+	_, state := a.State(t.Context(), "t", graph.StateOptions{Branch: "side"})
+	_, node := a.State(t.Context(), "t", graph.StateOptions{Branch: "side", Node: "a"})
+	_, update := a.Update(t.Context(), "t", nil, graph.UpdateOptions{Branch: "side"})
+	_, bulk := a.BulkUpdate(t.Context(), "t", [][]graph.NodeUpdate[trail]{{{Node: "a"}}}, graph.UpdateOptions{Branch: "side"})
+	for _, err := range []error{state, node, update, bulk} {
+		if !errors.Is(err, posthouse.ErrNotFound) || !strings.Contains(err.Error(), "branch side") {
+			t.Error(err)
+		}
+	}
 }

@@ -133,7 +133,7 @@ func (e *edit[S]) fold() error {
 			all[i].task.node = &node[S]{name: d.node} // gone since: what it wrote stays
 		}
 	}
-	err := e.merge(all)
+	err := e.merge(all, nil)
 	if !errors.Is(err, posthouse.ErrConflict) {
 		return err
 	}
@@ -145,8 +145,8 @@ func (e *edit[S]) fold() error {
 }
 
 // merge merges what tasks wrote, and takes it as the state to go on from.
-func (e *edit[S]) merge(all []*outcome[S]) error {
-	if err := e.live.mergeAll(e.app, all); err != nil {
+func (e *edit[S]) merge(all []*outcome[S], names []string) error {
+	if err := e.live.mergeAll(e.app, all, names); err != nil {
 		return err
 	}
 	if _, err := e.live.delta(); err != nil {
@@ -221,7 +221,7 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	}
 	c := &posthouse.Change{
 		Parent: e.base.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted,
-		Graph: a.name, Fingerprint: a.fingerprint, Skipped: e.agenda.skipped, Node: rename(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.names(&g),
+		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.agenda.skipped, Node: rename(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.names(&g),
 	}
 	if len(e.as) > 0 {
 		c.Node = joined(func(yield func(string) bool) {

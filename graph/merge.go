@@ -300,12 +300,13 @@ type write struct {
 	codec string
 }
 
-// mergeAll merges what the tasks of a step wrote into the live state.
-func (l *live[S]) mergeAll(a *App[S], done []*outcome[S]) error {
+// mergeAll merges what the tasks of a step wrote into the live state. names, if
+// not nil, are what the tasks are called.
+func (l *live[S]) mergeAll(a *App[S], done []*outcome[S], names []string) error {
 	for i := range l.parts {
 		q := &l.parts[i]
 		var ws []written
-		for _, o := range done {
+		for j, o := range done {
 			for _, w := range o.writes {
 				if w.field != q.field {
 					continue
@@ -318,7 +319,11 @@ func (l *live[S]) mergeAll(a *App[S], done []*outcome[S]) error {
 				if o.task.input != nil {
 					base = reflect.Zero(q.typ)
 				}
-				ws = append(ws, written{o.task.label(), v.Elem(), base})
+				name := o.task.label()
+				if names != nil {
+					name = names[j]
+				}
+				ws = append(ws, written{name, v.Elem(), base})
 			}
 		}
 		if len(ws) == 0 {

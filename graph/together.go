@@ -275,7 +275,7 @@ func (r *run[S]) meet(ctx context.Context, done []*outcome[S]) (*Result[S], erro
 }
 
 func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
-	if err := r.live.mergeAll(r.app, done); err != nil {
+	if err := r.live.mergeAll(r.app, done, nil); err != nil {
 		return err
 	}
 	ends := make([]completion, len(done))

@@ -21,6 +21,8 @@ type UpdateOptions struct {
 	Task   int    // with AsNode, of a task that was sent several inputs: which of them completed, as in its key "7/fetch#3"; 0: all
 	Goto   string // the thread goes on at this node, or is done if it is End
 	By     string // who updates
+
+	Labels map[string]string // of the checkpoints that are made, to find and to keep them by; at most 16, keys and values at most 200 bytes
 }
 
 // Update changes a state by hand. It makes a child of the checkpoint, of kind
@@ -47,6 +49,9 @@ type UpdateOptions struct {
 func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o ...UpdateOptions) (*Snapshot[S], error) {
 	opt, err := one(o)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkLabels(opt.Labels); err != nil {
 		return nil, err
 	}
 	base, err := a.checkpoint(ctx, thread, StateOptions{Branch: opt.Branch, Checkpoint: opt.Checkpoint})
