@@ -72,3 +72,22 @@ func TestFlowBelowARequestActsForItsSender(t *testing.T) {
 		t.Fatalf("the next request is for %q", seen)
 	}
 }
+
+// A run that is sent again acts for whoever sent it first.
+func TestARunSentAgainActsForTheFirst(t *testing.T) {
+	for _, first := range []string{"alice", ""} {
+		w := newWorld(t)
+		var seen []string
+		a := app(w, func(ctx context.Context, _ string) (string, error) {
+			seen = append(seen, engine.Principal(ctx))
+			_, err := gate.Ask[struct{}](ctx, gate.Question{Name: "go on"})
+			return "", err
+		}, nil)
+		res := must(a.Run(t.Context(), "t", "in", flow.RunOptions{Run: "r", By: first}))(t)
+		approve(t, w.ledger(), res.Waiting[0].ID)
+		must(a.Run(engine.WithPrincipal(t.Context(), "mallory"), "t", "in", flow.RunOptions{Run: "r", By: "mallory"}))(t)
+		if got := fmt.Sprintf("%q", seen); got != fmt.Sprintf("%q", []string{first, first}) {
+			t.Errorf("acted for %s", got)
+		}
+	}
+}

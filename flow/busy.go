@@ -47,7 +47,8 @@ func (r *run[In, Out]) duplicate(ctx context.Context) (*Result[Out], error) {
 		return nil, nil
 	}
 	if h.Run == r.opt.Run {
-		return r.resume(ctx)
+		r.opt.By = ""
+		return r.resume(engine.Unsaid(ctx))
 	}
 	return r.app.past(ctx, h, r.opt.Run)
 }

@@ -42,7 +42,8 @@ func (o *RunOptions) validate(input bool) error {
 // new begins: the newest is gone on with as by [App.Resume], or, while somebody
 // runs it, returned with the status running (with OnBusy other than Reject it is
 // waited for, if it goes on in this process); of an earlier one the last
-// checkpoint is returned. So a request that is sent twice is executed once.
+// checkpoint is returned. So a request that is sent twice is executed once, and
+// acts for whoever sent it first.
 //
 // A run that waits, or was cancelled, is no error: see Result.Status. Errors are an [Error] (the
 // function failed; the thread can be resumed), [posthouse.ErrBusy] while

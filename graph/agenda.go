@@ -23,6 +23,11 @@ type agenda struct {
 	parent []string // where the graph around goes on, if a command said so
 
 	skipped int // steps since the last checkpoint that a completed step made
+
+	// The step of the input, or of the update that led elsewhere, behind a run
+	// that was lost: how far that one acted nobody knows, and so no execution
+	// may get the name of one of its. 0: none was lost.
+	era uint64
 }
 
 // ends reports whether nothing is left but to end.
@@ -40,6 +45,7 @@ type planJSON struct {
 	Step     uint64              `json:"step,omitempty"`
 	Parent   []string            `json:"parent,omitempty"`
 	Skipped  int                 `json:"skipped,omitempty"`
+	Era      uint64              `json:"era,omitempty"`
 	Renamed  renames             `json:"renamed,omitempty"`
 }
 
@@ -81,10 +87,10 @@ func (w *taskJSON) target() target {
 // encode returns the plan part, nil if Next says it all.
 func (g *agenda) encode() ([]byte, error) {
 	named := slices.ContainsFunc(g.tasks, func(t target) bool { return t.input != nil || t.was != "" || t.edges })
-	if !named && len(g.arrived)+len(g.deferred)+len(g.renamed)+g.skipped == 0 && g.call == "" {
+	if !named && len(g.arrived)+len(g.deferred)+len(g.renamed)+g.skipped == 0 && g.call == "" && g.era == 0 {
 		return nil, nil
 	}
-	p := planJSON{Arrived: g.arrived, Deferred: g.deferred, Renamed: g.renamed, Call: g.call, Step: g.step, Parent: g.parent, Skipped: g.skipped}
+	p := planJSON{Arrived: g.arrived, Deferred: g.deferred, Renamed: g.renamed, Call: g.call, Step: g.step, Parent: g.parent, Skipped: g.skipped, Era: g.era}
 	if named || g.call != "" {
 		p.Tasks = make([]taskJSON, len(g.tasks))
 		for i := range g.tasks {
@@ -106,7 +112,7 @@ func readAgenda(next []string, program posthouse.State, part string) (agenda, er
 		}
 	}
 	g := agenda{
-		arrived: p.Arrived, deferred: p.Deferred, renamed: p.Renamed, call: p.Call, step: p.Step, parent: p.Parent, skipped: p.Skipped,
+		arrived: p.Arrived, deferred: p.Deferred, renamed: p.Renamed, call: p.Call, step: p.Step, parent: p.Parent, skipped: p.Skipped, era: p.Era,
 		tasks: make([]target, 0, max(len(next), len(p.Tasks))),
 	}
 	for i := range p.Tasks {
@@ -177,7 +183,7 @@ func (a *App[S]) completer(c *completion) *node[S] {
 // order.
 func (a *App[S]) after(g, n *agenda, done []completion) error {
 	*n = agenda{}
-	n.call, n.step, n.skipped = g.call, g.step+1, g.skipped
+	n.call, n.step, n.skipped, n.era = g.call, g.step+1, g.skipped, g.era
 	if len(done) == 1 && len(g.arrived)+len(g.deferred) == 0 && a.plain(&done[0]) {
 		n.tasks = done[0].next
 		return nil

@@ -53,3 +53,24 @@ func TestRequesterIsTheBranchs(t *testing.T) {
 	must(app.Resume(t.Context(), "u"))(t)
 	wantList(t, "principals", seen, "alice", "mallory", "alice", "")
 }
+
+// A run that is sent again acts for whoever sent it first.
+func TestARunSentAgainActsForTheFirst(t *testing.T) {
+	for _, first := range []string{"alice", ""} {
+		l := newLedger(t)
+		var seen []string
+		g := graph.New[trail]("g")
+		g.Node("a", func(ctx context.Context, _ *trail) error {
+			seen = append(seen, engine.Principal(ctx))
+			_, err := ask(ctx, "q")
+			return err
+		})
+		g.Edge(graph.Start, "a")
+		g.Edge("a", graph.End)
+		app := compile(t, g, l, nil)
+		out := must(app.Run(t.Context(), "t", trail{}, graph.RunOptions{Run: "r", By: first}))(t)
+		decide(t, l, out.Waiting[0].ID, "reject")
+		must(app.Run(engine.WithPrincipal(t.Context(), "mallory"), "t", trail{}, graph.RunOptions{Run: "r", By: "mallory"}))(t)
+		wantList(t, "principals", seen, first, first)
+	}
+}

@@ -57,7 +57,8 @@ func (r *run[S]) repeated(ctx context.Context) (*Result[S], error) {
 	}
 	goesOn := last.Status == posthouse.StatusRunning || last.Status == posthouse.StatusWaiting
 	if goesOn && last.ID == r.sess.Head().ID {
-		return r.resume(ctx)
+		r.opt.By = ""
+		return r.resume(engine.Unsaid(ctx))
 	}
 	if last.Status == posthouse.StatusFailed {
 		return nil, &NodeError{

@@ -142,7 +142,10 @@ func (g *agenda) key(step uint64, label string) engine.TaskKey {
 	if g.call != "" {
 		return engine.TaskKey{Label: g.call + ">" + strconv.FormatUint(g.step+1, 10) + "/" + label}
 	}
-	return engine.TaskKey{Step: step + 1 + uint64(g.skipped), Label: label}
+	if step += 1 + uint64(g.skipped); g.era != 0 {
+		return engine.TaskKey{Label: strconv.FormatUint(step, 10) + "+" + strconv.FormatUint(g.era, 10) + "/" + label}
+	}
+	return engine.TaskKey{Step: step, Label: label}
 }
 
 // left returns how many steps without checkpoints a run that did not end took

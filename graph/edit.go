@@ -18,6 +18,7 @@ type edit[S any] struct {
 	state    posthouse.State // what live was decoded from
 	program  posthouse.State // what goes with it
 	migrated bool            // it is not what is on record
+	lost     bool            // the thread's last run did not come to its end
 	as       []nodeTask      // what it is made as
 	done     []*finishedTask // what else counts as completed
 	rest     []target        // what is still to run
@@ -51,13 +52,13 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 			return nil, invalid("AsNode", "%q is not a node of graph %q", n.node, a.name)
 		}
 	}
-	latest := false
+	latest, lost := false, false
 	if recorded {
 		info, err := a.ledger.Thread(ctx, base.Thread)
 		if err != nil {
 			return nil, err
 		}
-		latest = onHead(info, base, "")
+		latest, lost = onHead(info, base, ""), info.Lease.Held
 	}
 	t, err := a.takeOver(ctx, base, latest)
 	if err != nil {
@@ -66,7 +67,7 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 	if e := t.err(a.name, a.fingerprint, false); e != nil {
 		return nil, e
 	}
-	e := &edit[S]{app: a, base: base, opt: o, as: as, state: t.state, program: t.program, agenda: t.agenda, migrated: len(t.used) > 0}
+	e := &edit[S]{app: a, base: base, opt: o, as: as, state: t.state, program: t.program, agenda: t.agenda, lost: lost, migrated: len(t.used) > 0}
 	if err := e.decode(); err != nil {
 		return nil, err
 	}
@@ -214,6 +215,9 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	g, err := e.next()
 	if err != nil {
 		return nil, err
+	}
+	if g.era = e.agenda.era; e.lost && !e.stays() {
+		g.era = e.base.Step + 1 + uint64(e.agenda.skipped)
 	}
 	if bad := a.agendaMisfits(&g); len(bad) > 0 {
 		t := takeover{from: e.base, misfit: bad}

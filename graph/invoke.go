@@ -17,8 +17,8 @@ import (
 // A run that waits for a gate, was interrupted or was cancelled is no error: see
 // Result.Status. One with the id (RunOptions.Run) of a run that the thread has
 // already does not run again: it returns what that one came to, waits for it if
-// it goes on in this process, and continues it if it was lost; the input is not
-// compared. Errors are a [NodeError] (the thread is failed and can be
+// it goes on in this process, and continues it if it was lost, on behalf of
+// whoever sent it first; the input is not compared. Errors are a [NodeError] (the thread is failed and can be
 // resumed), a [RecursionError], [posthouse.ErrBusy] while somebody else runs
 // the thread, the context's when it is cancelled (the thread is as it was
 // before the node that was running, and can be resumed), or the Ledger's: then

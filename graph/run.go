@@ -158,7 +158,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	}
 	r.live.merge(a.plan, in)
 	var program []posthouse.Part
-	skipped := 0
+	skipped, era := 0, r.agenda.era
 	if r.nest == nil {
 		by, err := engine.SentBy(cmp.Or(r.opt.By, engine.Principal(ctx)), r.program)
 		if err != nil {
@@ -168,12 +168,15 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 		if skipped, err = r.left(ctx); err != nil {
 			return nil, err
 		}
+		if r.sess.Lost() {
+			era = r.step + 1 + uint64(skipped)
+		}
 	}
 	next, err := a.onward(Start, a.start, nil, &Command{}, r.live.state)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.after(&agenda{call: r.agenda.call}, r.agenda, []completion{begun(next)}); err != nil {
+	if err := a.after(&agenda{call: r.agenda.call, era: era}, r.agenda, []completion{begun(next)}); err != nil {
 		return nil, err
 	}
 	parts, err := r.live.delta()

@@ -146,7 +146,7 @@ func (r *run[S]) adopt(ctx context.Context, pending bool) error {
 		return nil
 	}
 	if len(t.tasks) > 0 {
-		t.agenda = agenda{skipped: t.agenda.skipped} // the input starts anew in any case
+		t.agenda = agenda{skipped: t.agenda.skipped, era: t.agenda.era} // the input starts anew in any case
 	}
 	d, err := r.app.takeoverDraft(ctx, t)
 	if err != nil {

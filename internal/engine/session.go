@@ -79,7 +79,11 @@ func Begin(ctx context.Context, l *posthouse.Ledger, o SessionOptions) (*Session
 			return nil, err
 		}
 		o.Place = l.Line(o.Thread, true)
-		return Begin(ctx, l, o)
+		again, err := Begin(ctx, l, o)
+		if err == nil {
+			again.begun.Held = s.begun.Held
+		}
+		return again, err
 	}
 	if s.Head() == nil {
 		s.turn()
@@ -114,6 +118,10 @@ func (s *Session) Branch() string { return s.branch }
 
 // Run returns the run's id.
 func (s *Session) Run() string { return s.run }
+
+// Lost reports whether the run before this one did not come to its end: it may
+// have acted further than is on record.
+func (s *Session) Lost() bool { return s.begun.Held }
 
 // Head returns the branch's newest checkpoint as this session knows it, nil
 // for a new thread or branch. The caller must not change it.
@@ -291,6 +299,7 @@ func (s *Session) Ahead(ctx context.Context) (int, error) {
 	most := h.Step + 1
 	for key := range s.known {
 		digits, _, _ := strings.Cut(key, "/")
+		digits, _, _ = strings.Cut(digits, "+")
 		if n, err := strconv.ParseUint(digits, 10, 64); err == nil {
 			most = max(most, n)
 		}
