@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"mime"
 	"net/http"
 	"strings"
@@ -14,7 +13,8 @@ func agentRoutes() []*route {
 		{
 			method: http.MethodPost, path: "/api/agents/{agent}", role: Operator, summary: "Send a request to an agent", handle: (*Server).postAgent,
 			notes: "Answers when the agent waits for a decision or is done; 202 with where to look if that takes longer. The work goes on if the client leaves. " +
-				"With Accept: text/event-stream the answer is a stream of the events text, event, and at last done (the reply) or error (a problem).",
+				"With Accept: text/event-stream the answer is a stream of the events text, event, and at last done (the reply) or error (a problem). " +
+				"The header " + runHeader + " of the answer names the request: GET /api/run takes it up again.",
 			body: agentBody{}, answers: []answer{
 				{http.StatusOK, "what the request came to", Reply{}, ""}, {http.StatusOK, "the same, as it happens", nil, "text/event-stream"},
 				{http.StatusAccepted, "it is still running", Accepted{}, ""},
@@ -28,7 +28,7 @@ func agentRoutes() []*route {
 			query: []param{
 				threadParam,
 				{name: "after", kind: textParam, def: "now", help: "a cursor, now, or start; the header Last-Event-ID goes before it"},
-				sessionParam,
+				sessionParam, sessionParamOf,
 			},
 			answers: []answer{{http.StatusOK, "events", nil, "text/event-stream"}},
 		},
@@ -46,8 +46,9 @@ func agentRoutes() []*route {
 			notes: "Each text message is a request. Frames are JSON: {\"type\":\"text\",\"text\"}, {\"type\":\"event\",\"event\"}, {\"type\":\"reply\",\"reply\"} and {\"type\":\"error\",\"error\": a problem}. " +
 				"A tool that needs an approval asks by the event {\"type\":\"approval_required\",\"id\",\"tool\",\"arguments\",\"message\",\"expiresInSeconds\"}; the message /__approval/{id}/approve, deny or respond answers it. Closing denies it. " +
 				"With a session, the first frame is {\"type\":\"session\",\"event\": as GET /api/session answers}. " +
+				"Frames of a request have an id. Whoever connects again with the header " + runHeader + ", also " + runHeaderOf + ", or with run, and with after, the last id it saw, gets the rest of that request first, behind {\"type\":\"gap\",\"event\":{\"missed\": n}} if some is not kept. " +
 				"The token comes as the subprotocol posthouse.bearer.TOKEN beside posthouse, in the header Authorization, or in the first message: {\"token\":\"...\"}.",
-			query:   []param{{name: "thread", kind: idParam, help: "work on this thread; each request has its own unless given"}, sessionParam},
+			query:   []param{{name: "thread", kind: idParam, help: "work on this thread; each request has its own unless given"}, runParam, runParamOf, runAfter, sessionParam, sessionParamOf},
 			answers: []answer{{http.StatusSwitchingProtocols, "a WebSocket", nil, "application/octet-stream"}},
 		})
 	}
@@ -76,6 +77,7 @@ func (s *Server) postAgent(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	w.Header().Set(runHeader, c.feed.run)
 	if who != nil {
 		w.Header().Set(sessionHeader, who.token)
 		who.working(c.thread)
@@ -97,7 +99,6 @@ func (s *Server) streamAgent(w http.ResponseWriter, r *request, m message, who *
 		return err
 	}
 	defer done()
-	m.feed = newFeed()
 	var session *SessionInfo
 	if who != nil {
 		if session, err = who.info(r.Context()); err != nil {
@@ -109,32 +110,9 @@ func (s *Server) streamAgent(w http.ResponseWriter, r *request, m message, who *
 	if err != nil {
 		return err
 	}
+	w.Header().Set(runHeader, call.feed.run)
 	who.working(call.thread)
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
-	es, err := s.openStream(w)
-	if err != nil {
-		return nil // the client is gone
-	}
-	if session != nil && es.send("", "session", session) != nil {
-		return nil
-	}
-	s.pump(ctx, m.feed, func(f frame) error {
-		switch f.kind {
-		case "reply":
-			if r, ok := f.data.(*Reply); ok {
-				who.replied(r)
-			}
-			return es.send("", "done", f.data)
-		case "error":
-			err, _ := f.data.(error) // an error frame holds one
-			noteError(w, err)
-			return es.send("", "error", problemOf(err, w.Header().Get(requestIDHeader)))
-		}
-		return es.send("", f.kind, f.data)
-	}, es.beat)
-	return nil
+	return s.streamFeed(w, r, call.feed.listen(0), who, session)
 }
 
 func acceptsStream(r *http.Request) bool {

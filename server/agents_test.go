@@ -166,8 +166,9 @@ func TestCallsAreBounded(t *testing.T) {
 	close(goOn)
 }
 
-// TestSlowClientLosesTheFeedNotTheWork fills a feed that nobody reads.
-func TestSlowClientLosesTheFeedNotTheWork(t *testing.T) {
+// TestSlowClientMissesTextNotTheOutcome begins to listen when all is told: what is
+// not kept is a gap, and the work was not held up.
+func TestSlowClientMissesTextNotTheOutcome(t *testing.T) {
 	h := open(t, nil)
 	h.program.handle = func(_ context.Context, _ string, o *HandleOptions) (*Reply, error) {
 		for range 10 * feedLength {
@@ -175,11 +176,25 @@ func TestSlowClientLosesTheFeedNotTheWork(t *testing.T) {
 		}
 		return &Reply{Text: "done"}, nil
 	}
-	f := newFeed()
-	c, err := h.server.start(message{agent: "dispatch", text: "x", feed: f})
+	c, err := h.server.start(message{agent: "dispatch", text: "x"})
 	check(t, err)
 	<-c.done
-	<-f.gone
+	var missed, texts uint64
+	l := c.feed.listen(0)
+	if !h.server.pump(t.Context(), l, func(f frame) error {
+		switch x := f.data.(type) {
+		case gapFrame:
+			missed += x.Missed
+		case textFrame:
+			texts++
+		}
+		return nil
+	}, nil) {
+		t.Error("the client is gone")
+	}
+	if texts != feedLength-1 || missed+texts != 10*feedLength || l.at != 10*feedLength+1 {
+		t.Errorf("%d texts and %d missed, up to %d", texts, missed, l.at)
+	}
 	if c.reply == nil || c.reply.Text != "done" {
 		t.Errorf("the work came to %+v, %v", c.reply, c.err)
 	}

@@ -8,46 +8,11 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 )
-
-// A frame is one item of what a running call tells its client: an event of a
-// stream, or a message of a WebSocket.
-type frame struct {
-	kind string // "text", "event", "reply" or "error"
-	data any
-}
-
-// last reports whether nothing follows the frame.
-func (f frame) last() bool { return f.kind == "reply" || f.kind == "error" }
-
-// A feed carries frames from a running call to one client. A client that
-// cannot keep up, or went away, loses the feed and never holds up the work.
-type feed struct {
-	frames chan frame
-	gone   chan struct{} // closed when nobody listens any more
-	once   sync.Once
-}
-
-const feedLength = 256
-
-func newFeed() *feed { return &feed{frames: make(chan frame, feedLength), gone: make(chan struct{})} }
-
-// send hands a frame on without waiting.
-func (f *feed) send(x frame) {
-	select {
-	case <-f.gone:
-	case f.frames <- x:
-	default:
-		f.drop()
-	}
-}
-
-// drop ends the feed.
-func (f *feed) drop() { f.once.Do(func() { close(f.gone) }) }
 
 // A message is a request for an agent.
 type message struct {
@@ -55,7 +20,7 @@ type message struct {
 	text   string
 	thread string // "": a new one
 	by     string
-	feed   *feed // nil: the outcome is all that is wanted
+	feed   *feed // what it tells; nil: a new one
 
 	approvals *gate.Session // who approves tools; nil: nobody, so they do not run
 }
@@ -63,9 +28,14 @@ type message struct {
 // A call is a message that an agent works on.
 type call struct {
 	thread string
+	by     string
+	feed   *feed
+	number uint64        // counts calls
 	done   chan struct{} // closed when reply and err are set
 	reply  *Reply
 	err    error
+
+	endedAt time.Time // set by runs
 }
 
 const maxMessage = 256 << 10 // bytes
@@ -102,21 +72,26 @@ func (s *Server) start(m message) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &call{thread: m.thread, done: make(chan struct{})}
+	if m.feed == nil {
+		m.feed = s.newFeed()
+	}
+	c := &call{thread: m.thread, by: m.by, feed: m.feed, done: make(chan struct{})}
+	s.runs.begin(c)
 	go func() {
 		defer done()
+		defer s.runs.end(c)
 		defer close(c.done)
-		c.reply, c.err = s.run(agent, m)
-		switch {
-		case m.feed == nil:
-		case c.err != nil:
-			m.feed.send(frame{"error", c.err})
-		default:
-			m.feed.send(frame{"reply", c.reply})
+		if c.reply, c.err = s.run(agent, m); c.err != nil {
+			m.feed.send("error", c.err)
+		} else {
+			m.feed.send("reply", c.reply)
 		}
 	}()
 	return c, nil
 }
+
+// newFeed makes the feed of a call that is yet to begin.
+func (s *Server) newFeed() *feed { return &feed{run: string(s.ledger.NewID())} }
 
 func (s *Server) run(a Agent, m message) (reply *Reply, err error) {
 	ctx, cancel := context.WithTimeout(s.work, s.limits.Call)
@@ -136,43 +111,49 @@ func (s *Server) run(a Agent, m message) (reply *Reply, err error) {
 	if m.approvals != nil {
 		ctx = m.approvals.With(ctx)
 	}
-	o := &HandleOptions{Thread: m.thread, By: m.by, Text: func(string) {}, Event: func(AgentEvent) {}}
-	if m.feed != nil {
-		o.Text = func(t string) { m.feed.send(frame{"text", textFrame{t}}) }
-		o.Event = func(e AgentEvent) { m.feed.send(frame{"event", e}) }
+	o := &HandleOptions{
+		Thread: m.thread, By: m.by,
+		Text: func(t string) { m.feed.send("text", textFrame{t}) },
+		Event: func(e AgentEvent) {
+			if err := m.feed.event(e); err != nil {
+				_ = m.feed.event(AgentEvent{Kind: e.Kind, Data: map[string]string{"error": "cannot be encoded: " + err.Error()}}) // this can
+			}
+		},
 	}
 	return a.Handle(ctx, m.text, o)
 }
 
-type textFrame struct {
-	Text string `json:"text"`
-}
-
 // pump hands a call's frames to a client until the last one, writing beats in
 // between. It returns whether the client is still there.
-func (s *Server) pump(ctx context.Context, f *feed, write func(frame) error, beat func() error) bool {
-	defer f.drop()
+func (s *Server) pump(ctx context.Context, l *listener, write func(frame) error, beat func() error) bool {
+	defer close(l.gone)
 	tick, stop := s.tick(heartbeat)
 	defer stop()
-	for {
-		select {
-		case x := <-f.frames:
-			if write(x) != nil {
+	for !l.feed.over(l.at) {
+		frames, missed, more := l.feed.behind(l.at)
+		if missed > 0 && write(frame{kind: "gap", data: gapFrame{missed}}) != nil {
+			return false
+		}
+		for _, x := range frames {
+			if ctx.Err() != nil || write(x) != nil {
 				return false
 			}
-			if x.last() {
-				return true
-			}
+			l.at = x.n
+		}
+		if len(frames) > 0 {
+			continue
+		}
+		select {
+		case <-more:
 		case <-tick:
 			if beat() != nil {
 				return false
 			}
-		case <-f.gone:
-			return false
 		case <-ctx.Done():
 			return false
 		}
 	}
+	return true
 }
 
 // within waits for a call, at most as long as an answer may take.

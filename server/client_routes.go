@@ -17,7 +17,10 @@ const (
 	sessionHeaderOf = "X-Atmosphere-Session-Token"
 )
 
-var sessionParam = param{name: "session", kind: textParam, help: "the client's session, as in the header " + sessionHeader + "; new for a new one"}
+var (
+	sessionParam   = param{name: "session", kind: textParam, help: "the client's session, as in the header " + sessionHeader + "; new for a new one"}
+	sessionParamOf = param{name: sessionHeaderOf, kind: textParam, help: "the same, for clients of Atmosphere that cannot set headers"}
+)
 
 // A SessionInfo is a client's session, with where its workflow stands now.
 type SessionInfo struct {
@@ -29,6 +32,7 @@ type SessionInfo struct {
 	Status      posthouse.Status  `json:"status,omitempty" doc:"of the thread"`
 	Checkpoint  posthouse.ID      `json:"checkpoint,omitempty" doc:"its newest checkpoint"`
 	Gate        posthouse.ID      `json:"gate,omitempty" doc:"the question it waits for"`
+	Run         string            `json:"run,omitempty" doc:"the request that an agent works on there, of the same sender; GET /api/run takes it up"`
 	LastEventID string            `json:"lastEventId,omitempty" doc:"where its events go on"`
 	CreatedAt   time.Time         `json:"createdAt" doc:"when it began"`
 	LastSeen    time.Time         `json:"lastSeen" doc:"when it was last restored or saved"`
@@ -48,15 +52,15 @@ func clientRoutes() []*route {
 	return []*route{
 		{
 			method: http.MethodGet, path: path, role: Viewer, summary: "Restore or begin a session", handle: (*Server).getSession,
-			notes: notes, query: []param{sessionParam}, answers: answers,
+			notes: notes, query: []param{sessionParam, sessionParamOf}, answers: answers,
 		},
 		{
 			method: http.MethodPut, path: path, role: Viewer, summary: "Save a session", handle: (*Server).putSession,
-			notes: notes, query: []param{sessionParam}, body: sessionBody{}, answers: answers,
+			notes: notes, query: []param{sessionParam, sessionParamOf}, body: sessionBody{}, answers: answers,
 		},
 		{
 			method: http.MethodDelete, path: path, role: Viewer, summary: "End a session", handle: (*Server).deleteSession,
-			query: []param{sessionParam}, answers: []answer{{http.StatusNoContent, "it is gone", nil, ""}},
+			query: []param{sessionParam, sessionParamOf}, answers: []answer{{http.StatusNoContent, "it is gone", nil, ""}},
 		},
 	}
 }
@@ -76,7 +80,12 @@ func (r *request) sessionToken() (token string, given bool) {
 			return vs[0], true
 		}
 	}
-	return r.query["session"], r.has("session")
+	for _, p := range []*param{&sessionParam, &sessionParamOf} {
+		if r.has(p.name) {
+			return r.query[p.name], true
+		}
+	}
+	return "", false
 }
 
 // client restores the session that a client asks for, or begins one; nil if it
@@ -87,6 +96,21 @@ func (s *Server) client(ctx context.Context, r *request, principal string) (*cli
 		return nil, nil
 	}
 	return s.openClient(ctx, token, principal)
+}
+
+// restored restores the session that a client asks for, with what it is told of
+// it, and says its token in the answer; nil if it asks for none.
+func (s *Server) restored(w http.ResponseWriter, r *request) (*client, *SessionInfo, error) {
+	who, err := s.client(r.Context(), r, r.actor.Name)
+	if who == nil || err != nil {
+		return nil, nil, err
+	}
+	i, err := who.info(r.Context())
+	if err != nil {
+		return nil, nil, err
+	}
+	w.Header().Set(sessionHeader, who.token)
+	return who, i, nil
 }
 
 func (s *Server) openClient(ctx context.Context, token, principal string) (c *client, err error) {
@@ -135,6 +159,7 @@ func (c *client) info(ctx context.Context) (*SessionInfo, error) {
 	if c.Thread == "" {
 		return i, nil
 	}
+	i.Run = c.s.runs.working(c.Thread, c.Principal)
 	t, err := c.s.ledger.Thread(ctx, c.Thread)
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return i, nil // not begun yet, released or deleted: what is known is what was

@@ -54,6 +54,17 @@
 // that is unknown, expired (Limits.Client) or another principal's begins a new
 // session and is no error; the answer's header says its token.
 //
+// # Requests that lost their client
+//
+// An agent works on when its client leaves. What it tells is kept, as far as
+// that is not too much, while it works and for five minutes after: GET /api/run,
+// or a new WebSocket, takes the request up behind the last event that was seen.
+// It is named by the header X-Posthouse-Run (Atmosphere's X-Atmosphere-Run-Id, or
+// the parameter run where headers cannot be set) of the answer to it, by its
+// thread, by the id of an event (Last-Event-ID), or by the client's session. Only
+// who sent it finds it. An approval that waited on the lost connection was
+// denied with it.
+//
 // # Errors
 //
 // Whatever is no success is a [Problem], application/problem+json, with a stable
@@ -67,7 +78,9 @@
 //   - A list of checkpoints shows the newest first, and a page ends early when
 //     its states grow beyond Limits.Page; follow the cursor, not the count.
 //   - The log has one line a request: no query, header or body is in it.
-//   - An agent works on when its client leaves. [Server.Close] waits for it.
+//   - Requests are kept in memory: after a restart, and on another server, what
+//     they recorded is there, and what they told is not.
+//   - [Server.Close] waits for agents that work.
 //
 // Package server may import the root, gate, sign, ui, internal/filelock and a
 // WebSocket library, never a store or a model: those come as interfaces.

@@ -16,19 +16,12 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	who, err := s.client(r.Context(), r, r.actor.Name)
+	who, session, err := s.restored(w, r)
 	if err != nil {
 		return err
 	}
-	var session *SessionInfo
-	if who != nil {
-		if session, err = who.info(r.Context()); err != nil {
-			return err
-		}
-		w.Header().Set(sessionHeader, who.token)
-		if who.Cursor != "" && r.Header.Get("Last-Event-ID") == "" && !r.has("after") {
-			cursor = who.Cursor
-		}
+	if who != nil && who.Cursor != "" && r.Header.Get("Last-Event-ID") == "" && !r.has("after") {
+		cursor = who.Cursor
 	}
 	done, err := s.begin(s.streams, "streams")
 	if err != nil {
@@ -40,26 +33,7 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 	defer context.AfterFunc(s.ctx, cancel)()
 
 	// The watch begins before the headers go out: who has seen them misses nothing.
-	watch := s.ledger.Watch(ctx, posthouse.WatchQuery{Thread: r.query["thread"], Cursor: cursor})
-	type item struct {
-		event *posthouse.Event
-		err   error
-	}
-	items, ended := make(chan item), make(chan struct{})
-	go func() {
-		defer close(ended)
-		defer close(items)
-		for e, err := range watch {
-			select {
-			case items <- item{e, err}:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	defer func() { cancel(); <-ended }()
-
-	tick, stop := s.tick(heartbeat)
+	found, stop := s.watch(ctx, posthouse.WatchQuery{Thread: r.query["thread"], Cursor: cursor})
 	defer stop()
 	es, err := s.openStream(w)
 	if err != nil {
@@ -68,35 +42,86 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 	if session != nil && es.send("", "session", session) != nil {
 		return nil
 	}
-	last, noted := "", ""
-	defer func() {
-		if last != noted {
-			who.saw(last)
+	s.relay(&watcher{es: es, w: w, who: who, actor: r.actor}, found)
+	return nil
+}
+
+// A watched is an event of a watch, or why it ended.
+type watched struct {
+	event *posthouse.Event
+	err   error
+}
+
+// watch watches in a goroutine of its own, until ctx ends or stop is called,
+// which waits for it.
+func (s *Server) watch(ctx context.Context, q posthouse.WatchQuery) (found <-chan watched, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	watch := s.ledger.Watch(ctx, q)
+	items, ended := make(chan watched), make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer close(items)
+		for e, err := range watch {
+			select {
+			case items <- watched{e, err}:
+			case <-ctx.Done():
+				return
+			}
 		}
 	}()
+	return items, func() { cancel(); <-ended }
+}
+
+// A watcher is the client of an event stream.
+type watcher struct {
+	es    *eventStream
+	w     http.ResponseWriter // for the log line and the request's id
+	who   *client
+	actor Token
+	last  string // the cursor of the last event that was sent
+	noted string // and that its session knows of
+}
+
+// relay sends what a watch finds until it ends, the client is gone, or its token
+// was revoked.
+func (s *Server) relay(c *watcher, found <-chan watched) {
+	tick, stop := s.tick(heartbeat)
+	defer stop()
+	defer c.note()
 	for {
 		select {
-		case x, ok := <-items:
-			switch {
-			case !ok:
-				return nil
-			case x.err != nil:
-				noteError(w, x.err)
-				_ = es.send("", "error", problemOf(x.err, w.Header().Get(requestIDHeader))) // then the stream ends, heard or not
-				return nil
-			case es.send(x.event.Cursor, x.event.Kind.String(), x.event) != nil:
-				return nil
+		case x, ok := <-found:
+			if !ok || !c.send(x) {
+				return
 			}
-			last = x.event.Cursor
 		case <-tick:
-			if ok, err := s.tokens.current(r.actor); err != nil || !ok || es.beat() != nil {
-				return nil // revoked, or gone
+			if ok, err := s.tokens.current(c.actor); err != nil || !ok || c.es.beat() != nil {
+				return // revoked, or gone
 			}
-			if last != noted {
-				who.saw(last)
-				noted = last
-			}
+			c.note()
 		}
+	}
+}
+
+// send reports whether to go on.
+func (c *watcher) send(x watched) bool {
+	if x.err != nil {
+		noteError(c.w, x.err)
+		_ = c.es.send("", "error", problemOf(x.err, c.w.Header().Get(requestIDHeader))) // then the stream ends, heard or not
+		return false
+	}
+	if c.es.send(x.event.Cursor, x.event.Kind.String(), x.event) != nil {
+		return false
+	}
+	c.last = x.event.Cursor
+	return true
+}
+
+// note has the client's session know of the last event.
+func (c *watcher) note() {
+	if c.last != c.noted {
+		c.who.saw(c.last)
+		c.noted = c.last
 	}
 }
 

@@ -46,7 +46,7 @@ type answer struct {
 func allRoutes() []*route {
 	return slices.Concat(
 		checkpointRoutes(), gateRoutes(), approvalRoutes(), threadRoutes(), releaseRoutes(), holdRoutes(), retainRoutes(), clientRoutes(), signalRoutes(),
-		agentRoutes(), systemRoutes(), pageRoutes(),
+		agentRoutes(), runRoutes(), systemRoutes(), pageRoutes(),
 	)
 }
 

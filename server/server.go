@@ -99,6 +99,7 @@ type Server struct {
 	pages     *pages
 	sessions  *sessions
 	clients   *clients
+	runs      *runs
 	approvals approvals
 	ready     *readiness
 
@@ -153,6 +154,7 @@ func New(o Options) (*Server, error) {
 	s.work, s.abandon = context.WithCancel(context.Background())
 	s.sessions = newSessions(s.now, limits.Session)
 	s.clients = &clients{store: s.ledger.Store(), now: s.now, ttl: limits.Client, limit: limits.Clients}
+	s.runs = &runs{now: s.now, limit: limits.Calls, of: map[string]*call{}}
 	s.approvals.ledger = shared(s.ledger)
 	s.ready = &readiness{now: s.now, probe: o.Ready}
 	if o.Ready == nil {

@@ -58,7 +58,7 @@ type conversation struct {
 	mu    sync.Mutex
 	actor Token         // zero until it is known
 	tools *gate.Session // what its tools ask; nil until the actor is known
-	feed  *feed         // of the message that is worked on
+	ear   *listener     // to the message that is worked on
 }
 
 // who returns who is at the other end, and the session of their tools.
@@ -87,14 +87,16 @@ func (c *conversation) decided(g *posthouse.Gate) {
 // tell sends an event between the other frames of the message that is worked on.
 func (c *conversation) tell(e approvalEvent) error {
 	c.mu.Lock()
-	f := c.feed
+	l := c.ear
 	c.mu.Unlock()
-	if f == nil {
+	if l == nil {
 		return errGone
 	}
-	f.send(frame{"event", e})
+	if err := l.feed.event(e); err != nil {
+		return err
+	}
 	select {
-	case <-f.gone:
+	case <-l.gone:
 		return errGone
 	default:
 		return nil
@@ -116,14 +118,15 @@ func (c *conversation) answer(ctx context.Context, text string) bool {
 	}
 	if _, err := c.s.resolve(ctx, m, actor); err != nil {
 		e := approvalEvent{Type: "approval_refused", ID: m.ID, Error: problemOf(err, c.w.Header().Get(requestIDHeader))}
-		_ = c.write(ctx, frame{"event", e}) // a client that is gone is noticed by the reader
+		_ = c.write(ctx, frame{kind: "event", data: e}) // a client that is gone is noticed by the reader
 	}
 	return true
 }
 
 // socketFrame is a message to the client. The member named by Type is set.
 type socketFrame struct {
-	Type  string   `json:"type"` // "text", "event", "reply", "error" or "session"
+	Type  string   `json:"type"`         // "text", "event", "reply", "error", "session" or "gap"
+	ID    string   `json:"id,omitempty"` // of what a request tells: to be taken up behind it
 	Text  string   `json:"text,omitempty"`
 	Event any      `json:"event,omitempty"`
 	Reply any      `json:"reply,omitempty"`
@@ -196,7 +199,7 @@ func (c *conversation) talk() {
 		_ = c.conn.CloseNow() // the reason, if any, was given
 		<-ended
 	}()
-	if c.greet(ctx) != nil {
+	if c.actor.Name != "" && !c.welcome(ctx) {
 		return
 	}
 	tick, stop := c.s.tick(heartbeat)
@@ -247,7 +250,7 @@ func (c *conversation) read(ctx context.Context, inbox chan<- string) {
 		case inbox <- string(data):
 		default:
 			err := &posthouse.Error{Code: CodeTooMany, Message: "too many messages wait for their turn", Hint: "wait for the replies"}
-			if c.write(ctx, frame{"error", err}) != nil {
+			if c.write(ctx, frame{kind: "error", data: err}) != nil {
 				return
 			}
 		}
@@ -268,23 +271,56 @@ func (c *conversation) take(ctx context.Context, text string) bool {
 		return false
 	}
 	m := message{
-		agent: c.r.PathValue("agent"), text: text, thread: c.r.query["thread"], by: c.actor.Name, feed: newFeed(), approvals: c.tools,
+		agent: c.r.PathValue("agent"), text: text, thread: c.r.query["thread"], by: c.actor.Name, feed: c.s.newFeed(), approvals: c.tools,
 	}
+	ear := m.feed.listen(0)
 	c.mu.Lock()
-	c.feed = m.feed
+	c.ear = ear
 	c.mu.Unlock()
 	call, err := c.s.start(m)
 	if err != nil {
 		noteError(c.w, err)
-		return c.write(ctx, frame{"error", err}) == nil
+		return c.write(ctx, frame{kind: "error", data: err}) == nil
 	}
 	c.mine.working(call.thread)
-	return c.s.pump(ctx, m.feed, func(f frame) error {
+	return c.listen(ctx, ear)
+}
+
+// listen tells what a request comes to and reports whether to go on.
+func (c *conversation) listen(ctx context.Context, l *listener) bool {
+	return c.s.pump(ctx, l, func(f frame) error {
 		if r, ok := f.data.(*Reply); ok {
 			c.mine.replied(r)
 		}
-		return c.write(ctx, f)
-	}, func() error { return c.ping(ctx) })
+		return c.tellFrame(ctx, l.feed, f)
+	}, func() error {
+		if ok, err := c.s.tokens.current(c.actor); err != nil || !ok {
+			return errGone // revoked
+		}
+		return c.ping(ctx)
+	})
+}
+
+// welcome tells a client that is known where it was, and what became of the
+// request that it was on. It reports whether to go on.
+func (c *conversation) welcome(ctx context.Context) bool {
+	if c.greet(ctx) != nil {
+		return false
+	}
+	p, err := c.r.position()
+	if err == nil && p == (position{}) {
+		return true
+	}
+	var was *call
+	var after uint64
+	if err == nil {
+		was, after, err = c.s.taken(p, c.actor.Name)
+	}
+	if err != nil {
+		noteError(c.w, err)
+		return c.write(ctx, frame{kind: "error", data: err}) == nil
+	}
+	return c.listen(ctx, was.feed.listen(after))
 }
 
 // login reads the token from the first message.
@@ -325,7 +361,7 @@ func (c *conversation) login(text string) bool {
 		c.refuse(err)
 		return false
 	}
-	return c.greet(c.s.ctx) == nil
+	return c.welcome(c.s.ctx)
 }
 
 // greet gives a client its session back, before anything else.
@@ -338,18 +374,26 @@ func (c *conversation) greet(ctx context.Context) error {
 		c.refuse(err)
 		return err
 	}
-	return c.write(ctx, frame{"session", i})
+	return c.write(ctx, frame{kind: "session", data: i})
 }
 
 // refuse tells why and ends the connection.
 func (c *conversation) refuse(err error) {
 	noteError(c.w, err)
-	_ = c.write(c.s.ctx, frame{"error", err}) // the close that follows says it too
+	_ = c.write(c.s.ctx, frame{kind: "error", data: err}) // the close that follows says it too
 	_ = c.conn.Close(websocket.StatusPolicyViolation, string(clientError(err).Code))
 }
 
 func (c *conversation) write(ctx context.Context, f frame) error {
+	return c.tellFrame(ctx, nil, f)
+}
+
+// tellFrame writes a frame of a feed, nil for none.
+func (c *conversation) tellFrame(ctx context.Context, of *feed, f frame) error {
 	out := socketFrame{Type: f.kind}
+	if f.n > 0 {
+		out.ID = of.id(f.n)
+	}
 	switch x := f.data.(type) {
 	case textFrame:
 		out.Text = x.Text

@@ -1,0 +1,241 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Where a client says which request it was on, or learns which it is. The second
+// is what Atmosphere's clients send.
+const (
+	runHeader   = "X-Posthouse-Run"
+	runHeaderOf = "X-Atmosphere-Run-Id"
+)
+
+var (
+	runParam   = param{name: "run", kind: idParam, help: "the request to take up again, as the header " + runHeader + " of its answer names it, or the thread it works on"}
+	runParamOf = param{name: runHeaderOf, kind: idParam, help: "the same, for clients that cannot set headers"}
+	runAfter   = param{name: "after", kind: textParam, help: "the id of the last event that was seen, as in the header Last-Event-ID, which goes before it; default: from the first that is kept"}
+)
+
+// keepEnded is how long a request that has ended can be taken up again.
+const keepEnded = 5 * time.Minute
+
+// runs are the requests that agents work on, and those that ended a while ago,
+// for clients that come back. They are of this process: after a restart there is
+// none.
+type runs struct {
+	now   func() time.Time
+	limit int // of those that ended
+
+	mu    sync.Mutex
+	of    map[string]*call
+	ended []*call // the oldest first
+	begun uint64
+}
+
+// begin keeps a call.
+func (rs *runs) begin(c *call) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.begun++
+	c.number = rs.begun
+	rs.of[c.feed.run] = c
+	rs.sweep()
+}
+
+// end notes that a call has ended.
+func (rs *runs) end(c *call) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	c.endedAt = rs.now()
+	rs.ended = append(rs.ended, c)
+	rs.sweep()
+}
+
+// sweep forgets calls that ended long ago. Callers hold rs.mu.
+func (rs *runs) sweep() {
+	gone := 0
+	for gone < len(rs.ended) && (len(rs.ended)-gone > rs.limit || rs.now().Sub(rs.ended[gone].endedAt) >= keepEnded) {
+		delete(rs.of, rs.ended[gone].feed.run)
+		gone++
+	}
+	rs.ended = slices.Delete(rs.ended, 0, gone)
+}
+
+// find returns the principal's call of this id, or the newest on the thread of
+// this id; nil if there is none. Another's is none.
+func (rs *runs) find(id, principal string) *call {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	rs.sweep()
+	if c := rs.of[id]; c != nil && c.by == principal {
+		return c
+	}
+	var newest *call
+	for _, c := range rs.of {
+		if c.thread == id && c.by == principal && (newest == nil || c.number > newest.number) {
+			newest = c
+		}
+	}
+	return newest
+}
+
+// working returns the id of the principal's request that is worked on now, on
+// the thread, "" if there is none.
+func (rs *runs) working(thread, principal string) string {
+	c := rs.find(thread, principal)
+	if c == nil || c.thread != thread {
+		return ""
+	}
+	select {
+	case <-c.done:
+		return ""
+	default:
+		return c.feed.run
+	}
+}
+
+// A position is where a client says it was.
+type position struct {
+	run   string // the request, or its thread; "": it does not say
+	event string // the request that the last event was of
+	after uint64 // that event's number
+}
+
+// position reads what a client says of the request it was on.
+func (r *request) position() (p position, err error) {
+	p.run = r.query[runParam.name]
+	if r.has(runHeaderOf) {
+		p.run = r.query[runHeaderOf]
+	}
+	for _, name := range []string{runHeaderOf, runHeader} {
+		if vs := r.Header.Values(name); len(vs) > 0 {
+			p.run = vs[0]
+			if err := runParam.check(p.run); err != nil {
+				return p, invalid(name, "%.80q is no id", p.run)
+			}
+		}
+	}
+	field, at := "Last-Event-ID", r.Header.Get("Last-Event-ID")
+	if at == "" {
+		field, at = runAfter.name, r.query[runAfter.name]
+	}
+	if at == "" {
+		return p, nil
+	}
+	run, n, ok := strings.Cut(at, "/")
+	p.after, err = strconv.ParseUint(n, 10, 64)
+	if !ok || err != nil || posthouse.ID(run).Validate() != nil {
+		return p, invalid(field, "%.80q is not the id of an event of a request: RUN/NUMBER", at)
+	}
+	p.event = run
+	return p, nil
+}
+
+// taken returns the call that a client was on, and how far it was.
+func (s *Server) taken(p position, principal string) (*call, uint64, error) {
+	if p.event != "" {
+		c := s.runs.find(p.event, principal)
+		if c != nil && c.feed.run == p.event && (p.run == "" || p.run == p.event || p.run == c.thread) {
+			return c, p.after, nil
+		}
+	}
+	id := p.run
+	if id == "" {
+		id = p.event
+	}
+	if c := s.runs.find(id, principal); c != nil {
+		return c, 0, nil
+	}
+	e := notFound("request", id)
+	e.Hint = "it ended some time ago, or before the server was started; what it recorded is in GET /api/events of its thread"
+	return nil, 0, e
+}
+
+func runRoutes() []*route {
+	return []*route{{
+		method: http.MethodGet, path: "/api/run", role: Operator, summary: "Take up a request again", handle: (*Server).followRun, style: stream,
+		notes: "For a client that lost the answer of POST /api/agents/{agent} or its WebSocket: the events of the request from where it was, while an agent works on it and for five minutes after. " +
+			"The request is named by the header " + runHeader + ", also " + runHeaderOf + ", or by Last-Event-ID alone; unless given it is that of the session's thread. " +
+			"Who did not send it does not find it. The event gap says how many events are not kept any more.",
+		query: []param{runParam, runParamOf, runAfter, sessionParam, sessionParamOf},
+		answers: []answer{
+			{http.StatusOK, "the events text, event, and at last done (the reply) or error (a problem)", nil, "text/event-stream"},
+		},
+	}}
+}
+
+// followRun answers with what a call tells, from where its client was.
+func (s *Server) followRun(w http.ResponseWriter, r *request) error {
+	p, err := r.position()
+	if err != nil {
+		return err
+	}
+	who, session, err := s.restored(w, r)
+	if err != nil {
+		return err
+	}
+	if p == (position{}) && who != nil {
+		p.run = who.Thread
+	}
+	if p == (position{}) {
+		return invalid(runParam.name, "is required: the request, its thread, or a session that has one")
+	}
+	c, after, err := s.taken(p, r.actor.Name)
+	if err != nil {
+		return err
+	}
+	done, err := s.begin(s.streams, "streams")
+	if err != nil {
+		return err
+	}
+	defer done()
+	w.Header().Set(runHeader, c.feed.run)
+	return s.streamFeed(w, r, c.feed.listen(after), who, session)
+}
+
+// streamFeed answers with a stream of what a call tells.
+func (s *Server) streamFeed(w http.ResponseWriter, r *request, l *listener, who *client, session *SessionInfo) error {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
+	es, err := s.openStream(w)
+	if err != nil {
+		return nil // the client is gone
+	}
+	if session != nil && es.send("", "session", session) != nil {
+		return nil
+	}
+	s.pump(ctx, l, func(f frame) error {
+		id := ""
+		if f.n > 0 {
+			id = l.feed.id(f.n)
+		}
+		switch f.kind {
+		case "reply":
+			if r, ok := f.data.(*Reply); ok {
+				who.replied(r)
+			}
+			return es.send(id, "done", f.data)
+		case "error":
+			err, _ := f.data.(error) // an error frame holds one
+			noteError(w, err)
+			return es.send(id, "error", problemOf(err, w.Header().Get(requestIDHeader)))
+		}
+		return es.send(id, f.kind, f.data)
+	}, func() error {
+		if ok, err := s.tokens.current(r.actor); err != nil || !ok {
+			return errGone // revoked
+		}
+		return es.beat()
+	})
+	return nil
+}
