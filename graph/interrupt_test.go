@@ -221,3 +221,17 @@ func TestInterruptsOfOneCallAndSubgraphs(t *testing.T) {
 	wantList(t, "before", stops(graph.RunOptions{InterruptBefore: []string{"a", "in", "in.b"}}), "a", "in.start", "in.b")
 	wantList(t, "after", stops(graph.RunOptions{InterruptAfter: []string{"a", "in", "sub"}}), "in.start", "sub")
 }
+
+// A node that completed while its run's context ended does not run again, also
+// if it is the last one and the run was to stop behind it.
+func TestContextEndsInTheLastNode(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		ran := 0
+		a := compile(t, single(func(context.Context, *trail) error { ran++; cancel(); return nil }, graph.NodeOptions{InterruptAfter: after}), newLedger(t), nil)
+		out, err := a.Run(ctx, "t", trail{})
+		if err != nil || out.Status != posthouse.StatusDone || must(a.Resume(t.Context(), "t"))(t).Status != posthouse.StatusDone || ran != 1 {
+			t.Errorf("interrupted after %v: it ran %d times; %+v, %v", after, ran, out, err)
+		}
+	}
+}

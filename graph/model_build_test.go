@@ -193,7 +193,7 @@ func (n *nodePlan) body(w *witness, unkept bool) func(context.Context, *mixed, s
 
 func (g *graphPlan) names(is []int) (names []string) {
 	for _, i := range is {
-		names = append(names, g.Nodes[i].Name)
+		names = append(names, g.Nodes[i].called())
 	}
 	return names
 }
@@ -213,10 +213,18 @@ func (g *graphPlan) leads(n *nodePlan, s *mixed) []string {
 func (g *graphPlan) sends(n *nodePlan, s *mixed) (all []graph.Send) {
 	for _, i := range slices.Sorted(maps.Keys(n.Sends)) {
 		for k := range n.Sends[i] {
-			all = append(all, graph.Send{Node: g.Nodes[i].Name, Input: sent{k + 1, n.sender(s)}})
+			all = append(all, graph.Send{Node: g.Nodes[i].called(), Input: sent{k + 1, n.sender(s)}})
 		}
 	}
 	return all
+}
+
+// called is the name of the node in this version of the graph.
+func (n *nodePlan) called() string {
+	if n.Renamed {
+		return n.Name + "r"
+	}
+	return n.Name
 }
 
 // build makes the graph of a plan, each node as its kind says.
@@ -226,7 +234,7 @@ func (g *graphPlan) build(name string, w *witness, unkept bool) *graph.Graph[mix
 	for _, n := range g.Nodes {
 		g.add(b, n, w, unkept)
 		if n.Handled {
-			b.OnError(n.Name, func(ctx context.Context, s *mixed, cause error) (graph.Command, error) {
+			b.OnError(n.called(), func(ctx context.Context, s *mixed, cause error) (graph.Command, error) {
 				name := failedAs(cause)
 				if err := w.step(ctx, name, "h"); err != nil {
 					return graph.Command{}, err
@@ -239,11 +247,11 @@ func (g *graphPlan) build(name string, w *witness, unkept bool) *graph.Graph[mix
 			})
 		}
 		if n.Join != nil {
-			b.Join(n.Name, g.names(n.Join)...)
+			b.Join(n.called(), g.names(n.Join)...)
 		}
 	}
 	for _, i := range g.Start {
-		b.Edge(graph.Start, g.Nodes[i].Name)
+		b.Edge(graph.Start, g.Nodes[i].called())
 	}
 	return b
 }
@@ -260,7 +268,7 @@ func (g *graphPlan) add(b *graph.Graph[mixed], n *nodePlan, w *witness, unkept b
 	body := n.body(w, unkept)
 	switch n.Kind {
 	case nodeCommand:
-		b.Command(n.Name, func(ctx context.Context, s *mixed) (graph.Command, error) {
+		b.Command(n.called(), func(ctx context.Context, s *mixed) (graph.Command, error) {
 			if err := body(ctx, s, sent{}); err != nil {
 				return graph.Command{}, err
 			}
@@ -268,24 +276,24 @@ func (g *graphPlan) add(b *graph.Graph[mixed], n *nodePlan, w *witness, unkept b
 		}, o)
 		return
 	case nodeTask:
-		graph.Task(b, n.Name, func(ctx context.Context, in sent, out *mixed) error { return body(ctx, out, in) }, o)
+		graph.Task(b, n.called(), func(ctx context.Context, in sent, out *mixed) error { return body(ctx, out, in) }, o)
 	case nodeSub:
 		o.Retry = graph.Retry{}
-		graph.Subgraph(b, n.Name, n.Sub.build(n.Name+".sub", w, unkept || n.Lifetime == graph.Unkept), &graph.SubOptions[mixed, mixed]{
+		graph.Subgraph(b, n.called(), n.Sub.build(n.Name+".sub", w, unkept || n.Lifetime == graph.Unkept), &graph.SubOptions[mixed, mixed]{
 			In:  func(s *mixed) mixed { return n.subInput(s) },
 			Out: func(s *mixed, in *mixed) error { n.subOutput(s, in); return nil }, Lifetime: n.Lifetime, OwnThread: n.Own, Node: o,
 		})
 	default:
-		b.Node(n.Name, func(ctx context.Context, s *mixed) error { return body(ctx, s, sent{}) }, o)
+		b.Node(n.called(), func(ctx context.Context, s *mixed) error { return body(ctx, s, sent{}) }, o)
 	}
 	if n.Loops == 0 {
 		for _, name := range g.leads(n, &mixed{}) {
-			b.Edge(n.Name, name)
+			b.Edge(n.called(), name)
 		}
 	} else {
-		b.Routes(n.Name, func(s *mixed) []string { return g.leads(n, s) })
+		b.Routes(n.called(), func(s *mixed) []string { return g.leads(n, s) })
 	}
 	if n.Sends != nil {
-		b.Map(n.Name, func(s *mixed) []graph.Send { return g.sends(n, s) })
+		b.Map(n.called(), func(s *mixed) []graph.Send { return g.sends(n, s) })
 	}
 }

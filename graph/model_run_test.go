@@ -112,6 +112,9 @@ type trial struct {
 	ledger *posthouse.Ledger
 	app    *graph.App[mixed]
 	calls  int
+
+	hands map[int]*hand
+	laid  map[int]bool // which of them were
 }
 
 func (c *trial) now() time.Time { return time.UnixMilli(c.clock.Load()) }
@@ -190,6 +193,9 @@ func (c *trial) call(thread, branch string, by entrance, replayed posthouse.ID) 
 	}
 	c.w.mu.Unlock()
 	o := graph.RunOptions{Branch: branch, Durability: c.opt.Modes[c.calls%len(c.opt.Modes)]}
+	if len(c.hands) > 0 {
+		o.InterruptBefore = []string{"*"}
+	}
 	c.calls++
 	switch {
 	case by == byInput && c.opt.Stream:
@@ -211,7 +217,11 @@ func (c *trial) call(thread, branch string, by entrance, replayed posthouse.ID) 
 
 // finish runs a branch until it is done, or fails for good.
 func (c *trial) finish(thread, branch string, by entrance, replayed posthouse.ID) (s *mixed, why string) {
+	main := thread == c.thread && branch == ""
 	for tries := 0; ; tries++ {
+		if main && c.byHand() {
+			by = byResume
+		}
 		res, err := c.call(thread, branch, by, replayed)
 		if tries > 500 {
 			c.Fatalf("branch %s of %s makes no progress: %+v, %v", branch, thread, res, err)
@@ -237,6 +247,7 @@ func (c *trial) finish(thread, branch string, by entrance, replayed posthouse.ID
 		case errors.Is(err, errPlanned), errors.Is(err, context.Canceled), errors.As(err, &panicked):
 		case err != nil:
 			c.Fatalf("%s: %v", thread, err)
+		case res.Status == posthouse.StatusDone && main && c.byHand():
 		case res.Status == posthouse.StatusDone:
 			if h := c.head(thread, branch); !same(h, &res.State) {
 				c.Fatalf("the run ended in %s, on record is %s", &res.State, h)
@@ -307,9 +318,13 @@ func (c *trial) decide(gates []posthouse.Gate) {
 }
 
 // foresee runs the model.
-func (c *trial) foresee() {
-	c.want, c.model = modelInput(), newModel(c.opt.Compile.Snapshots)
-	c.why = c.model.run(c.plan, "", &c.want)
+func (c *trial) foresee() { c.want, c.model, c.why = c.foreseen(c.hands) }
+
+func (c *trial) foreseen(hands map[int]*hand) (want mixed, m *model, why string) {
+	want, m = modelInput(), newModel(c.opt.Compile.Snapshots)
+	m.hands = hands
+	why = m.run(c.plan, "", &want)
+	return want, m, why
 }
 
 // check compares what became of a branch with the model.
@@ -439,6 +454,10 @@ func TestRandomGraphs(t *testing.T) {
 func randomCase(t *testing.T, rt *rapid.T) {
 	c := &trial{referee: rt, ctx: t.Context(), thread: "t", store: memstore.New(), w: newWitness(), clock: new(atomic.Int64)}
 	c.plan, c.opt = genGraph("", 0).Draw(rt, "graph"), rapid.Custom(genOptions).Draw(rt, "options")
+	c.hands, c.laid = map[int]*hand{}, map[int]bool{}
+	for _, h := range genHands(c.plan, 3).Draw(rt, "by hand") {
+		c.hands[h.At] = h
+	}
 	if c.foresee(); c.model.ran > 150 {
 		return // too long to be worth its time
 	}
@@ -450,11 +469,13 @@ func randomCase(t *testing.T, rt *rapid.T) {
 	have, whyNot := c.finish(c.thread, "", byInput, "")
 	c.check("the thread", have, whyNot)
 	c.account(c.lines(), true)
-	if c.why == "" {
+	if c.why == "" && len(c.hands) == 0 {
 		c.shots()
 	}
-	if c.plan.forkable() {
-		c.dying.left.Store(0) // forks are not made by processes that die
+	c.dying.left.Store(0) // what follows is not done by processes that die
+	if c.plan.forkable() && len(c.hands) > 0 && c.why == "" {
+		c.otherwise(genHands(c.plan, 3).Draw(rt, "otherwise"))
+	} else if c.plan.forkable() && len(c.hands) == 0 {
 		at := rapid.SliceOfN(rapid.IntRange(0, 1000), 0, 3).Draw(rt, "forks")
 		c.faults.Cancels = rapid.SliceOfN(rapid.IntRange(1, 10), 0, 4).Draw(rt, "cancels")
 		c.forks(at)

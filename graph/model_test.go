@@ -84,6 +84,7 @@ type nodePlan struct {
 	Sub      *graphPlan      `json:",omitempty"`
 	Lifetime graph.Lifetime  `json:",omitempty"`
 	Own      bool            `json:",omitempty"` // the subgraph has a thread of its own
+	Renamed  bool            `json:",omitempty"` // it has another name than in the version before
 }
 
 type graphPlan struct {
@@ -237,10 +238,17 @@ type model struct {
 	ran       int
 	effects   map[string]bool // names of steps that are done, once each; false for those that may be left out
 	shots     []string        // steps of the outermost graph that make checkpoints
+
+	hands   map[int]*hand // what is done by hand, by steps of the outermost graph
+	steps   int           // that it took
+	refused map[int]bool  // of the hands
+	task    map[int]int   // as which one a hand acts
 }
 
 func newModel(s graph.Snapshots) *model {
-	return &model{snapshots: s, kept: map[string]*mixed{}, own: map[string]bool{}, effects: map[string]bool{}}
+	return &model{
+		snapshots: s, kept: map[string]*mixed{}, own: map[string]bool{}, effects: map[string]bool{}, refused: map[int]bool{}, task: map[int]int{},
+	}
 }
 
 type todo struct {
@@ -292,6 +300,9 @@ func (m *model) run(g *graphPlan, path string, s *mixed) (why string) {
 	arrived := map[int][]int{}
 	var deferred []int
 	next := m.follow(g, nil, s, g.Start, nil, arrived, &deferred)
+	if path == "" {
+		next = m.hand(g, s, next, arrived, &deferred)
+	}
 	for len(next) > 0 {
 		m.ran += len(next)
 		step := next
@@ -347,6 +358,9 @@ func (m *model) run(g *graphPlan, path string, s *mixed) (why string) {
 		}
 		*s = *merged
 		s.note()
+		if path == "" {
+			next = m.hand(g, s, next, arrived, &deferred)
+		}
 	}
 	return ""
 }

@@ -58,7 +58,7 @@ func (r *run[S]) stopLast(ctx context.Context, done []*outcome[S]) error {
 	}
 	called, err := r.nest != nil, error(nil)
 	if !called && r.sess.Branch() == posthouse.MainBranch {
-		called, err = isCalled(ctx, r.app.ledger, r.sess.Thread())
+		called, err = isCalled(context.WithoutCancel(ctx), r.app.ledger, r.sess.Thread()) // what completed is kept
 	}
 	if called {
 		r.agenda.tasks = []target{{node: End}}
