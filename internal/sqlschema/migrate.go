@@ -26,6 +26,10 @@ type Migration struct {
 	Version int    // from 1
 	Name    string // of the file
 	Script  string
+
+	// Then, if not nil, runs after the script, in its transaction: what SQL
+	// cannot say. Load leaves it to the store.
+	Then func(ctx context.Context) error
 }
 
 // A NewerError refuses a database that a newer program has migrated.
@@ -107,6 +111,11 @@ func one(ctx context.Context, db DB, m Migration) error {
 	}
 	if err := db.Exec(ctx, m.Script); err != nil {
 		return fmt.Errorf("sqlschema: %s: %w", m.Name, err)
+	}
+	if m.Then != nil {
+		if err := m.Then(ctx); err != nil {
+			return fmt.Errorf("sqlschema: %s: %w", m.Name, err)
+		}
 	}
 	return db.SetVersion(ctx, m.Version)
 }

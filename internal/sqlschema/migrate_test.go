@@ -176,3 +176,20 @@ func ExampleMigrate() {
 	fmt.Println(db.version, db.scripts)
 	// Output: 3 [two three]
 }
+
+func TestMigrateRunsWhatFollowsAScript(t *testing.T) {
+	ms, ran := three(), 0
+	ms[1].Then = func(context.Context) error {
+		if ran++; ran == 1 {
+			return errFake
+		}
+		return nil
+	}
+	d := &fakeDB{version: 1}
+	if err := sqlschema.Migrate(t.Context(), d, ms); !errors.Is(err, errFake) || d.version != 1 || len(d.scripts) != 0 {
+		t.Fatalf("%v, version %d after %q", err, d.version, d.scripts)
+	}
+	if err := sqlschema.Migrate(t.Context(), d, ms); err != nil || d.version != 3 || ran != 2 {
+		t.Errorf("%v, version %d, ran %d times", err, d.version, ran)
+	}
+}

@@ -196,3 +196,48 @@ func BenchmarkOpen(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkListByTerm lists, of 50,000 checkpoints in 1,000 threads, one run in
+// an old thread, a label that every hundredth thread has, and the newest of a
+// graph that all are of.
+func BenchmarkListByTerm(b *testing.B) {
+	s, err := sqlitestore.Open(b.Context(), filepath.Join(b.TempDir(), "posthouse.db"), &sqlitestore.Options{Sync: sqlitestore.SyncNormal})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = s.Close() })
+	ids := idSource()
+	lines := make([]*line, 1000)
+	for range 50 {
+		for i, l := range lines {
+			if l == nil {
+				l = newLine(fmt.Sprintf("thread-%d", i), ids)
+				lines[i] = l
+			}
+			commit(b, s, l.marked(func(h *posthouse.Header) {
+				h.Run = fmt.Sprintf("run-%d", i)
+				if i%100 == 7 {
+					h.Labels = map[string]string{"tenant": "acme"}
+				}
+			}))
+		}
+	}
+	for name, q := range map[string]posthouse.Query{
+		"run": {Run: "run-3"}, "label": {Label: "tenant", LabelValue: "acme"}, "label newest": {Label: "tenant", LabelValue: "acme", Limit: 20, Descending: true},
+		"graph newest": {Graph: "bench", Limit: 20, Descending: true}, "nothing": {Run: "none"}, "status": {Status: posthouse.StatusDone},
+	} {
+		b.Run(name, func(b *testing.B) {
+			found := 0
+			for b.Loop() {
+				found = 0
+				for _, err := range s.List(b.Context(), q) {
+					if err != nil {
+						b.Fatal(err)
+					}
+					found++
+				}
+			}
+			b.ReportMetric(float64(found), "found")
+		})
+	}
+}

@@ -32,9 +32,14 @@
 //
 // What a scan of headers reads stands before the body in a row, so that
 // histories are read without their states; entries of one thread that were
-// written one after the other lie so in the table and are read in one go. An id that is a UUID, as ours are,
-// is its own place in the order across threads and has 16 bytes in the index;
-// foreign ids and foreign orders have rows of their own.
+// written one after the other lie so in the table and are read in one go. An id
+// that is a UUID, as ours are, is its own place in the order across threads and
+// has 16 bytes in the index; foreign ids and foreign orders have rows of their
+// own.
+//
+// Which runs, graphs, nodes, agents and labels the checkpoints of a thread have
+// is noted once for every 1,024 entries, not with each checkpoint: a list across
+// threads finds those that have what it looks for, and reads them merged.
 //
 // # Room
 //

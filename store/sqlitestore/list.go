@@ -11,9 +11,10 @@ import (
 
 // List implements [posthouse.Store]. A thread is read by sequence, everything
 // by the index of order keys, a coordination by the index of its members,
-// merged with its own thread's log. All other filters look at headers.
+// merged with its own thread's log. A run, graph, node, agent or label that is
+// rare is found by the index of terms. All other filters look at headers.
 func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
-	l := &listing{Query: q, patience: nearby}
+	l := &listing{Query: q, store: s, patience: nearby}
 	err := l.start()
 	return func(yield func(*posthouse.Header, error) bool) {
 		if err != nil {
@@ -21,7 +22,7 @@ func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthous
 			return
 		}
 		l := *l // each use of the iterator starts anew
-		next := l.byOrder
+		next := l.across
 		if q.Thread != "" {
 			next = l.bySeq
 		}
@@ -43,11 +44,16 @@ type listing struct {
 	seq   uint64
 	own   []ref // of the coordination's own thread, if that is in disorder
 
+	store  *Store
+	search search
+
+	finder   *posthouse.HeaderReader // of matches
 	reader   *posthouse.HeaderReader // of that thread, or of the thread that is listed
 	patience int                     // of the next walk of that one
 }
 
 func (l *listing) start() (err error) {
+	l.search.terms = queryTerms(&l.Query)
 	if l.After == "" {
 		return nil
 	}
@@ -150,7 +156,12 @@ func (l *listing) byOrder(ctx context.Context, c *conn, p *page[*posthouse.Heade
 			return cmp.Compare(a.Seq, b.Seq)
 		})
 		for _, h := range tie {
-			if l.behind(h) && l.Match(h) {
+			if !l.behind(h) {
+				continue
+			}
+			matches := l.Match(h)
+			l.search.looked(matches)
+			if matches {
 				p.add(h, 512)
 			}
 		}
@@ -169,7 +180,7 @@ func (l *listing) byOrder(ctx context.Context, c *conn, p *page[*posthouse.Heade
 			return false, nil
 		}
 		if len(tie) > 0 && tie[0].Order != r.ord {
-			if flush(); p.full() {
+			if flush(); p.full() || l.search.due() {
 				return true, nil
 			}
 		}

@@ -138,10 +138,7 @@ func (l *listing) ownThread(ctx context.Context, c *conn) (source, error) {
 	}
 	from, to := uint64(0), uint64(maxSeq)
 	if l.begun {
-		cut, err := c.search(ctx, l.Coordination, func(o posthouse.OrderKey) bool {
-			d := compareKeys(o, l.ord)
-			return d > 0 || d == 0 && !l.Descending
-		})
+		cut, err := c.search(ctx, l.Coordination, l.beyond)
 		if err != nil {
 			return nil, err
 		}
@@ -153,6 +150,13 @@ func (l *listing) ownThread(ctx context.Context, c *conn) (source, error) {
 		}
 	}
 	return l.openOwn(c, from, to, l.Descending, nearby)
+}
+
+// beyond reports whether a checkpoint with the order key is at or above the
+// cursor, where that is above what is left.
+func (l *listing) beyond(o posthouse.OrderKey) bool {
+	d := compareKeys(o, l.ord)
+	return d > 0 || d == 0 && !l.Descending
 }
 
 // openOwn reads the log of the coordination's own thread.

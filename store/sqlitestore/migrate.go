@@ -14,6 +14,9 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
+// termsSchema is the migration whose table is filled from the log.
+const termsSchema = 2
+
 func migrations() ([]sqlschema.Migration, error) {
 	dir, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {

@@ -56,7 +56,8 @@ func pages[T any](ctx context.Context, s *Store, doing string, limit int, next f
 				more, err = next(c, &p)
 				return err
 			})
-			for _, item := range p.items {
+			// Checkpoints with one order key come together, also beyond the limit.
+			for _, item := range p.items[:min(len(p.items), limit)] {
 				if !yield(item, nil) {
 					return
 				}

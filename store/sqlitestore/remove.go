@@ -72,7 +72,8 @@ func (w *writer) dropRow(statement int, id int64) error {
 
 // removeEntries takes entries out, the ids that lead to them, and their packs.
 func (s *Store) removeEntries(w *writer, t *thread, name string, from, below uint64) (done posthouse.Removed, err error) {
-	packs, err := s.unindexEntries(w, t, name, from, below, &done)
+	terms := termRows{}
+	packs, err := s.unindexEntries(w, t, name, from, below, terms, &done)
 	if err != nil {
 		return done, err
 	}
@@ -84,6 +85,9 @@ func (s *Store) removeEntries(w *writer, t *thread, name string, from, below uin
 	stmt.BindInt64(2, int64(from))
 	stmt.BindInt64(3, int64(below))
 	if err := exec(stmt); err != nil {
+		return done, err
+	}
+	if err := w.dropTerms(t, name, terms, from, below); err != nil {
 		return done, err
 	}
 	// Blocks that were cut in two have bytes of both sides in their packs.
@@ -121,8 +125,9 @@ func (s *Store) repackWithout(w *writer, t *thread, seq uint64, packs map[int64]
 }
 
 // unindexEntries counts the entries from one number to below another, takes
-// their ids out of the index and returns the packs they are in.
-func (s *Store) unindexEntries(w *writer, t *thread, name string, from, below uint64, done *posthouse.Removed) (packs map[int64]bool, err error) {
+// their ids out of the index, collects their terms and returns the packs they
+// are in.
+func (s *Store) unindexEntries(w *writer, t *thread, name string, from, below uint64, terms termRows, done *posthouse.Removed) (packs map[int64]bool, err error) {
 	packs = map[int64]bool{}
 	stmt, err := w.stmt(qRead)
 	if err != nil || below <= from {
@@ -145,7 +150,7 @@ func (s *Store) unindexEntries(w *writer, t *thread, name string, from, below ui
 			if b.pack != 0 {
 				packs[b.pack>>8] = true
 			}
-			err = w.unindexEntry(t, e, stmt.ColumnInt64(colID), &b, done)
+			err = w.unindexEntry(e, stmt.ColumnInt64(colID), &b, terms, done)
 		}
 		if err != nil {
 			return nil, first(err, stmt.Reset())
@@ -153,7 +158,7 @@ func (s *Store) unindexEntries(w *writer, t *thread, name string, from, below ui
 	}
 }
 
-func (w *writer) unindexEntry(t *thread, e *posthouse.Entry, id int64, b *stored, done *posthouse.Removed) error {
+func (w *writer) unindexEntry(e *posthouse.Entry, id int64, b *stored, terms termRows, done *posthouse.Removed) error {
 	records, err := e.Records()
 	if err != nil {
 		return err
@@ -165,6 +170,9 @@ func (w *writer) unindexEntry(t *thread, e *posthouse.Entry, id int64, b *stored
 		if r.Size > 0 && !b.isGone(i) {
 			done.Bodies++
 			done.Bytes += int64(r.Size)
+		}
+		if r.Checkpoint != nil {
+			terms.add(e.Seq, r.Checkpoint)
 		}
 		name, ok := idOf(r)
 		if !ok {

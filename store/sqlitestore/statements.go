@@ -66,6 +66,13 @@ const (
 	qDropTail
 	qDropSlots
 
+	qAddTerm
+	qDropTerm
+	qHasTerm
+	qCountTerm
+	qStretches
+	qAllHeads
+
 	qWatch
 	qLastEntry
 	qLastPack
@@ -77,6 +84,7 @@ const (
 	qCheckOrders
 	qStrayTails
 	qStrayEntries
+	qStrayTerms
 	qStrayPacks
 	qLostPacks
 	statements
@@ -180,6 +188,14 @@ var statement = [statements]string{
 	qDropTail:    `DELETE FROM tails WHERE id = ?1`,
 	qDropSlots:   `DELETE FROM slots WHERE thread = ?1`,
 
+	qAddTerm:   `INSERT INTO terms (term, thread, stretch) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
+	qDropTerm:  `DELETE FROM terms WHERE term = ?1 AND thread = ?2 AND stretch = ?3`,
+	qHasTerm:   `SELECT 1 FROM terms WHERE term = ?1 AND thread = ?2 AND stretch = ?3`,
+	qCountTerm: `SELECT count(*) FROM (SELECT 1 FROM terms WHERE term = ?1 LIMIT ?2)`,
+	qStretches: `SELECT m.thread, m.stretch, t.flags, t.name FROM terms m CROSS JOIN threads t ON t.id = m.thread
+		WHERE m.term = ?1 ORDER BY m.thread, m.stretch`,
+	qAllHeads: `SELECT e.thread, t.name, e.seq, e.head FROM entries e CROSS JOIN threads t ON t.id = e.thread ORDER BY e.id`,
+
 	qWatch: `SELECT ` + headColumns + `, e.gone, e.pack, e.body, t.name FROM entries e CROSS JOIN threads t ON t.id = e.thread
 		WHERE e.id > ?1 ORDER BY e.id`,
 	qLastEntry: `SELECT max(ifnull((SELECT max(id) FROM entries), 0),
@@ -194,6 +210,7 @@ var statement = [statements]string{
 	qCheckOrders:  `SELECT ord, entry, coordination FROM orders`,
 	qStrayTails:   `SELECT id FROM tails WHERE id NOT IN (SELECT id FROM threads)`,
 	qStrayEntries: `SELECT DISTINCT thread FROM entries WHERE thread NOT IN (SELECT id FROM threads)`,
+	qStrayTerms:   `SELECT DISTINCT thread FROM terms WHERE thread NOT IN (SELECT id FROM threads)`,
 	qStrayPacks:   `SELECT id FROM packs WHERE id NOT IN (SELECT pack >> 8 FROM entries WHERE pack IS NOT NULL)`,
 	qLostPacks:    `SELECT DISTINCT pack >> 8 FROM entries WHERE pack IS NOT NULL AND pack >> 8 NOT IN (SELECT id FROM packs)`,
 }

@@ -77,6 +77,9 @@ func TestCheckNamesWhatDiffers(t *testing.T) {
 		{"DELETE FROM orders WHERE coordination <> 0", "index of its coordination"},
 		{"INSERT INTO orders SELECT 0, randomblob(16), id FROM entries LIMIT 1", "the index leads from order key"},
 		{"UPDATE orders SET coordination = 7 WHERE coordination <> 0", "the index leads from order key"},
+		{"DELETE FROM terms WHERE thread = 1", `thread "alpha" is missing from the index of runs`},
+		{"UPDATE terms SET term = term + 1 WHERE thread = 2", `thread "beta" is missing from the index of runs`},
+		{"INSERT INTO terms VALUES (1, 77, 0)", "thread number 77"},
 		{"DELETE FROM packs", "refer to pack"},
 		{"INSERT INTO packs VALUES (999, x'00')", "pack 999"},
 		{"UPDATE threads SET flags = 0; UPDATE tails SET state = zeroblob(16) || substr(state, 17)", "order keys"},
@@ -187,4 +190,18 @@ func answers(t testing.TB, path string) string {
 		say(err, "")
 	}
 	return b.String()
+}
+
+// TestCheckTakesRemovalsForNoDamage: what derived rows are of may be gone.
+func TestCheckTakesRemovalsForNoDamage(t *testing.T) {
+	s, ids := openStore(t), idSource()
+	l := newLine("t", ids)
+	fill(t, s, l, 4, 10)
+	if _, err := s.Remove(t.Context(), posthouse.Removal{Thread: "t", Below: 5}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the summary stays behind
+		fill(t, s, l, 1, 10)
+		noDifference(t, s)
+	}
 }

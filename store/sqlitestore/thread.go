@@ -25,6 +25,9 @@ type thread struct {
 
 	summed  uint64 // the entry that the stored summary is of
 	changed bool   // the row's flags are not what is stored
+
+	stretch uint64  // that terms are of
+	terms   []int64 // some that have their row
 }
 
 // A threadRow is the columns that queries look at; they are written only when

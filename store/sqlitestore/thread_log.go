@@ -51,21 +51,27 @@ const (
 )
 
 func (c *conn) openLog(thread string, from, to uint64, back bool, r *posthouse.HeaderReader, patience int) (*threadLog, error) {
-	t := &threadLog{c: c, reader: r, from: from, to: to, back: back, patience: patience}
-	t.entry.Thread = thread
 	stmt, err := c.stmt(qThreadID)
 	if err != nil {
 		return nil, err
 	}
 	stmt.BindText(1, thread)
+	id := int64(0) // no thread has it
 	if row, err := stmt.Step(); err != nil {
 		return nil, err
 	} else if row {
-		t.thread = stmt.ColumnInt64(0) // no thread has 0
+		id = stmt.ColumnInt64(0)
 	}
 	if err := stmt.Reset(); err != nil {
 		return nil, err
 	}
+	return c.walk(id, thread, from, to, back, r, patience)
+}
+
+// walk is openLog with the thread's number at hand.
+func (c *conn) walk(id int64, thread string, from, to uint64, back bool, r *posthouse.HeaderReader, patience int) (*threadLog, error) {
+	t := &threadLog{c: c, reader: r, thread: id, from: from, to: to, back: back, patience: patience}
+	t.entry.Thread = thread
 	return t, t.walkIndex()
 }
 

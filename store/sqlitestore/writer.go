@@ -20,6 +20,7 @@ type writer struct {
 	buf      []byte
 	body     []byte
 	key, cid key // of the current entry
+	terms    []int64
 }
 
 // openWriter opens the connection that writes, unless it is open.
@@ -84,6 +85,9 @@ func (w *writer) append(b *posthouse.Batch) error {
 		}
 	}
 	if err := w.summarise(t, b); err != nil {
+		return err
+	}
+	if err := w.addTerms(t, b); err != nil {
 		return err
 	}
 	if err := w.insert(t.id, b, cid); err != nil {

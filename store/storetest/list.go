@@ -21,6 +21,10 @@ func listCases() []Case {
 			Rule: "Across threads checkpoints come by order key, whenever and wherever they were appended; Descending turns that round.",
 			Run:  listOrder,
 		}, {
+			Name: "list/a limit counts checkpoints that share an order key",
+			Rule: "Checkpoints with one order key, which a caller may give to several threads', come by sequence; a limit may end among them, and the next page goes on there.",
+			Run:  listSharedKey,
+		}, {
 			Name: "list/order within a thread is the sequence",
 			Rule: "With Thread set, checkpoints come by sequence, whatever their order keys and times say.",
 			Run:  listThreadOrder,
@@ -158,6 +162,26 @@ func listOrder(t *T) {
 	}
 	for _, q := range []posthouse.Query{{}, {Descending: true}, {Descending: true, Limit: 5}} {
 		t.wantHeaders(fmt.Sprintf("%+v", q), t.list(q), listed(hs, q)...)
+	}
+}
+
+func listSharedKey(t *T) {
+	keys := []posthouse.OrderKey{t.Builder.Key(), t.Builder.Key(), t.Builder.Key()}
+	var hs []*posthouse.Header
+	for i := range 4 {
+		l := t.Builder.Log(fmt.Sprint("t", i))
+		for n := range 3 * i { // so that no two have the key and the number
+			hs = append(hs, t.checkpoint(l, posthouse.Header{ID: posthouse.ID(fmt.Sprintf("own-%d-%d", i, n))}, "x"))
+		}
+		for n, k := range keys {
+			hs = append(hs, t.checkpoint(l, posthouse.Header{ID: posthouse.ID(fmt.Sprintf("id-%d-%d", i, n)), Order: k, Node: "shared"}, "x"))
+		}
+	}
+	for _, q := range []posthouse.Query{{}, {Descending: true}, {Node: "shared"}, {Node: "shared", Descending: true}} {
+		want := listed(hs, q)
+		for size := 1; size < 6; size++ {
+			t.wantHeaders(fmt.Sprintf("%+v by %d", q, size), t.pages(q, size, func() {}), want...)
+		}
 	}
 }
 

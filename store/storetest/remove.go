@@ -26,6 +26,10 @@ func removeCases() []Case {
 			Rule: "The checkpoint is gone with its newest revision; that an older entry has it still is no damage.",
 			Run:  removeHoleOfARevision,
 		}, {
+			Name: "remove/a version with the highest order key",
+			Rule: "What is left may be below it, and that is no damage.",
+			Run:  removeHighest,
+		}, {
 			Name: "remove/below the tail and beyond",
 			Rule: "With every entry gone the summary still says where the log ends: appends go on from there, and the last entry again is still success.",
 			Run:  removeBelowAll,
@@ -184,6 +188,16 @@ func removeHoleOfARevision(t *T) {
 	t.wantPlace(first.ID, "", 0)
 	t.wantHeaders("List", t.list(posthouse.Query{Thread: "t1"}), &headers(e)[0])
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
+}
+
+func removeHighest(t *T) {
+	l, low := t.Builder.Log("t1"), t.Builder.Key()
+	t.take(l, l.Checkpoint(posthouse.Header{}, "first"), l.Release())
+	t.take(l, l.Checkpoint(posthouse.Header{}, "highest"))
+	t.take(l, l.Step("s", []byte("result")), l.Release())
+	e := t.take(l, l.Checkpoint(posthouse.Header{ID: "late", Order: low}, "the log goes on"))
+	t.remove(posthouse.Removal{Thread: "t1", From: 2, Below: 3})
+	t.wantHeaders("List", t.list(posthouse.Query{Thread: "t1", From: 2}), &headers(e)[0])
 }
 
 func removeBelowAll(t *T) {

@@ -1,0 +1,305 @@
+package sqlitestore
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A list across threads looks for its term first where everything is, in order:
+// that is quickest where every other checkpoint matches. Once it has passed over
+// more than there are stretches with the term, it reads those, merged.
+const (
+	fewStretches = 64 // so few are read at once
+	// A match pays for so many checkpoints that were passed over.
+	worthOf = 3
+)
+
+// A search is how a listing uses the index of terms.
+type search struct {
+	terms     []int64
+	budget    int // checkpoints it may pass over before it looks how many stretches there are
+	wasted    int // those it did
+	stretches *stretches
+	commits   uint64 // of the store, before this page is read
+}
+
+// looked notes a checkpoint that a listing came across.
+func (s *search) looked(matches bool) {
+	if matches {
+		s.wasted -= worthOf
+	} else {
+		s.wasted++
+	}
+}
+
+// due reports whether to look how many stretches there are.
+func (s *search) due() bool { return s.stretches == nil && len(s.terms) > 0 && s.wasted >= s.budget }
+
+// across lists across threads.
+func (l *listing) across(ctx context.Context, c *conn, p *page[*posthouse.Header]) (more bool, err error) {
+	s := &l.search
+	s.commits = l.store.commits.Load()
+	if s.due() {
+		if s.budget *= 2; s.budget == 0 {
+			s.budget = fewStretches
+		}
+		if err := l.choose(ctx, c); err != nil {
+			return false, err
+		}
+	}
+	if s.stretches != nil {
+		return l.byTerm(ctx, c, p)
+	}
+	return l.byOrder(ctx, c, p)
+}
+
+// choose opens the stretches that have the rarest term, if that has fewer than
+// the budget.
+func (l *listing) choose(ctx context.Context, c *conn) error {
+	least, rarest := int64(l.search.budget), int64(-1)
+	for _, term := range l.search.terms {
+		stmt, err := c.stmt(qCountTerm)
+		if err != nil {
+			return err
+		}
+		stmt.BindInt64(1, term)
+		stmt.BindInt64(2, least)
+		if _, err := stmt.Step(); err != nil {
+			return err
+		}
+		if n := stmt.ColumnInt64(0); n < least {
+			least, rarest = n, term
+		}
+		if err := stmt.Reset(); err != nil {
+			return err
+		}
+	}
+	if rarest < 0 {
+		return nil
+	}
+	found, err := l.stretches(c, rarest)
+	if err != nil {
+		return err
+	}
+	m := &stretches{l: l, chunk: 64}
+	if len(found) > 8 {
+		m.chunk = 4
+	}
+	for i := 0; i < len(found); {
+		n := 1 // of one thread
+		for i+n < len(found) && found[i+n].thread == found[i].thread {
+			n++
+		}
+		part, err := l.cut(ctx, c, found[i:i+n])
+		if err != nil {
+			return err
+		}
+		m.all = append(m.all, part...)
+		i += n
+	}
+	l.search.stretches = m
+	return nil
+}
+
+// stretches returns those that have a term, by thread and by number.
+func (l *listing) stretches(c *conn, term int64) (found []*stretch, err error) {
+	stmt, err := c.stmt(qStretches)
+	if err != nil {
+		return nil, err
+	}
+	stmt.BindInt64(1, term)
+	for {
+		row, err := stmt.Step()
+		if err != nil {
+			return nil, err
+		}
+		if !row {
+			return found, stmt.Reset()
+		}
+		s := &stretch{thread: stmt.ColumnInt64(0), from: uint64(stmt.ColumnInt64(1)) * stretchSize, whole: stmt.ColumnInt64(2)&flagDisorder != 0}
+		s.to = s.from + stretchSize - 1
+		s.first, s.last = s.from, s.to
+		if n := len(found); n > 0 && found[n-1].thread == s.thread {
+			s.name = found[n-1].name
+		} else {
+			s.name = stmt.ColumnText(3)
+		}
+		found = append(found, s)
+	}
+}
+
+// cut leaves out what lies before the cursor, of the stretches of one thread.
+func (l *listing) cut(ctx context.Context, c *conn, all []*stretch) ([]*stretch, error) {
+	if !l.begun || all[0].whole {
+		return all, nil
+	}
+	if len(all) == 1 {
+		// To look where a short thread is costs more than to read it.
+		if seq, _, err := c.checkpointFrom(ctx, all[0].name, all[0].from+fewStretches); err != nil || seq == 0 || seq > all[0].to {
+			return all, err
+		}
+	}
+	cut, err := c.search(ctx, all[0].name, l.beyond)
+	if err != nil {
+		return nil, err
+	}
+	left := all[:0]
+	for _, s := range all {
+		if !l.Descending {
+			s.from = max(s.from, cut)
+		} else if cut == 0 {
+			continue
+		} else {
+			s.to = min(s.to, cut-1)
+		}
+		if s.from <= s.to {
+			s.first, s.last = s.from, s.to
+			left = append(left, s)
+		}
+	}
+	return left, nil
+}
+
+// A stretch is a part of a thread's log, and the matches in it that were read
+// but not listed yet.
+type stretch struct {
+	thread      int64
+	name        string
+	first, last uint64
+	from, to    uint64 // of which these are still to be read
+	whole       bool   // order keys do not ascend: it is read in one go and sorted
+	pending     []*posthouse.Header
+}
+
+// again makes it be read from the first match that is pending.
+func (s *stretch) again(back bool) {
+	seq := s.pending[0].Seq
+	s.from, s.to, s.pending = s.first, s.last, nil
+	if back && !s.whole {
+		s.to = seq
+	} else if !s.whole {
+		s.from = seq
+	}
+}
+
+// stretches merges the matches in stretches by order key. It is a heap of those
+// that have any.
+type stretches struct {
+	l       *listing
+	all     []*stretch // not in the heap yet
+	heap    []*stretch
+	chunk   int    // matches read at once
+	commits uint64 // of the store, when what is pending was read
+}
+
+// byTerm lists across threads by stretches.
+func (l *listing) byTerm(ctx context.Context, c *conn, p *page[*posthouse.Header]) (more bool, err error) {
+	m := l.search.stretches
+	if err := m.refresh(ctx, c); err != nil {
+		return false, err
+	}
+	for len(m.heap) > 0 {
+		if p.full() {
+			return true, nil
+		}
+		s := m.heap[0]
+		h := s.pending[0]
+		p.add(h, 512)
+		l.begun, l.ord, l.seq = true, h.Order, h.Seq
+		s.pending = s.pending[1:]
+		if len(s.pending) == 0 {
+			if err := m.fill(ctx, c, s); err != nil {
+				return false, err
+			}
+		}
+		if len(s.pending) > 0 {
+			heap.Fix(m, 0)
+		} else {
+			heap.Pop(m)
+		}
+	}
+	return false, nil
+}
+
+// refresh reads anew what was read before something was written: it may have
+// been removed or replaced. A store that is only read does not know.
+func (m *stretches) refresh(ctx context.Context, c *conn) error {
+	if m.commits == m.l.search.commits && !m.l.store.opts.ReadOnly && m.all == nil {
+		return nil
+	}
+	m.commits = m.l.search.commits
+	for _, s := range m.heap {
+		s.again(m.l.Descending)
+	}
+	m.all, m.heap = append(m.all, m.heap...), nil
+	for _, s := range m.all {
+		if err := m.fill(ctx, c, s); err != nil {
+			return err
+		}
+		if len(s.pending) > 0 {
+			m.heap = append(m.heap, s)
+		}
+	}
+	m.all = nil
+	heap.Init(m)
+	return nil
+}
+
+// fill reads the next matches of a stretch; none if there are none.
+func (m *stretches) fill(ctx context.Context, c *conn, s *stretch) error {
+	l := m.l
+	if s.from > s.to {
+		return nil
+	}
+	if l.finder == nil {
+		l.finder = &posthouse.HeaderReader{Query: l.Query}
+	}
+	t, err := c.walk(s.thread, s.name, s.from, s.to, l.Descending, l.finder, nearby)
+	if err != nil {
+		return err
+	}
+	for len(s.pending) < m.chunk || s.whole {
+		heads, e, err := t.next(ctx)
+		if err != nil {
+			return first(err, t.close())
+		}
+		if e == nil {
+			break
+		}
+		for _, h := range heads {
+			if l.behind(h) {
+				s.pending = append(s.pending, h)
+			}
+		}
+	}
+	if s.from, s.to = t.from, t.to; s.whole || len(s.pending) < m.chunk {
+		s.from, s.to = 1, 0
+	}
+	slices.SortFunc(s.pending, l.compare)
+	return t.close()
+}
+
+// compare is the order of the list.
+func (l *listing) compare(a, b *posthouse.Header) int {
+	c := cmp.Or(compareKeys(a.Order, b.Order), cmp.Compare(a.Seq, b.Seq))
+	if l.Descending {
+		return -c
+	}
+	return c
+}
+
+// Len, Less, Swap, Push and Pop implement [heap.Interface].
+func (m *stretches) Len() int { return len(m.heap) }
+func (m *stretches) Less(i, j int) bool {
+	return m.l.compare(m.heap[i].pending[0], m.heap[j].pending[0]) < 0
+}
+func (m *stretches) Swap(i, j int) { m.heap[i], m.heap[j] = m.heap[j], m.heap[i] }
+func (m *stretches) Push(any)      {}
+func (m *stretches) Pop() any {
+	m.heap = m.heap[:len(m.heap)-1]
+	return nil
+}
