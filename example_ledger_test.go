@@ -126,3 +126,21 @@ func ExampleLedger_Watch() {
 	// checkpoint dispatch 1
 	// checkpoint dispatch 2
 }
+
+// A slow observer is told on a goroutine of its own, through a queue: it holds
+// up nobody, and what it misses is counted.
+func ExampleAsync() {
+	slow := posthouse.Async(&posthouse.Observer{Saved: func(e posthouse.ObserverEvent) { fmt.Println("saved in", e.Thread) }}, 100)
+	ledger, err := posthouse.Open(memstore.New(), &posthouse.Options{Observer: slow.Observer})
+	if err != nil {
+		panic(err)
+	}
+	if _, err := ledger.Save(context.Background(), posthouse.Root("order-1", nil), nil); err != nil {
+		panic(err)
+	}
+	slow.Close() // tells what is queued
+	fmt.Println(slow.Dropped())
+	// Output:
+	// saved in order-1
+	// 0
+}

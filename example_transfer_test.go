@@ -45,3 +45,32 @@ func ExampleLedger_Export() {
 	// order-1234 1 true
 	// posthouse: thread order-1234 exists (nothing was written; delete it for good, or import into another store)
 }
+
+// A whole store is copied into another, of whatever kind, and read back;
+// entries, hashes and signatures stay what they are.
+func ExampleCopyStore() {
+	ctx := context.Background()
+	from, to := memstore.New(), memstore.New()
+	ledger, err := posthouse.Open(from, nil)
+	if err != nil {
+		panic(err)
+	}
+	for _, thread := range []string{"order-1", "order-2"} {
+		if _, err := ledger.Save(ctx, posthouse.Root(thread, nil), nil); err != nil {
+			panic(err)
+		}
+	}
+	done, err := posthouse.CopyStore(ctx, from, to, nil)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(done.Threads, done.Entries, done.Verified)
+	again, err := posthouse.CopyStore(ctx, from, to, nil) // takes what is new
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(again.Entries)
+	// Output:
+	// 2 2 2
+	// 0
+}

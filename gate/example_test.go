@@ -115,6 +115,37 @@ func ExampleRequire() {
 	// posthouse: tool transfer needs an approval and nobody can be asked here (talk to the agent over a WebSocket, install a gate.Session, or ask durably with gate.Ask)
 }
 
+// With a Ledger, an approval that waits in one process is answered in another
+// over the same store.
+func ExampleRelay() {
+	store := memstore.New()
+	here, err := posthouse.Open(store, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	elsewhere, err := posthouse.Open(store, nil) // another process, over a store that takes several
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pay := gate.Require(func(context.Context, string) (string, error) { return "paid", nil }, gate.Approval{Tool: "pay", Message: "Pay this order?"})
+	asked := make(chan posthouse.ID, 1)
+	chat := gate.NewSession(&gate.SessionOptions{By: "alice", Ledger: here, Announce: func(g *posthouse.Gate) error {
+		asked <- g.ID
+		return nil
+	}})
+	defer chat.Close()
+	go func() {
+		relay := gate.Relay{Ledger: elsewhere}
+		if _, err := relay.Decide(context.Background(), <-asked, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}); err != nil {
+			fmt.Println(err)
+		}
+	}()
+	fmt.Println(pay(chat.With(context.Background()), "order-1234"))
+	// Output: paid <nil>
+}
+
 // asked runs a graph of one node that asks q, up to its first wait or its end.
 func asked(q gate.Question) (*posthouse.Ledger, *graph.App[Refund], *graph.Result[Refund], error) {
 	ledger, err := posthouse.Open(memstore.New(), nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
@@ -58,4 +59,39 @@ func Example() {
 	// charging the card, idempotency key order-1234/1/pay/charge/0
 	// failed: true
 	// receipt-77 <nil>
+}
+
+// A step of its own is tried again: each attempt, and when the next is due, is
+// on record.
+func ExampleDoWith() {
+	ledger, err := posthouse.Open(memstore.New(), nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tries := 0
+	g := graph.New[Order]("shop")
+	g.Node("mail", func(ctx context.Context, o *Order) (err error) {
+		o.Receipt, err = step.DoWith(ctx, "send", step.Options{
+			Effect:  posthouse.EffectExternal,
+			Retry:   step.Retry{Max: 5, Delay: time.Millisecond, Backoff: step.Exponential},
+			Timeout: 30 * time.Second, // of one attempt
+		}, func(context.Context) (string, error) {
+			if tries++; tries < 3 {
+				return "", errors.New("503")
+			}
+			return "sent", nil
+		})
+		return err
+	})
+	g.Edge(graph.Start, "mail")
+	g.Edge("mail", graph.End)
+	app, err := g.Compile(ledger, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	out, err := app.Run(context.Background(), "order-1234", Order{})
+	fmt.Println(out.State.Receipt, "after", tries, "attempts,", err)
+	// Output: sent after 3 attempts, <nil>
 }
