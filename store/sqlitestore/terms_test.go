@@ -169,7 +169,8 @@ func TestListsByTerm(t *testing.T) {
 // TestListByTermReadsWhatItFinds counts what is read for a list by what few
 // checkpoints have, and by what all have.
 func TestListByTermReadsWhatItFinds(t *testing.T) {
-	s, ids := openStore(t), idSource()
+	s := open(t, filepath.Join(t.TempDir(), "posthouse.db"), &sqlitestore.Options{Sync: sqlitestore.SyncNormal})
+	ids := idSource()
 	for i := range 300 {
 		l := newLine(fmt.Sprintf("thread-%d", i), ids)
 		for range 10 {
