@@ -117,18 +117,10 @@ var errCancelled = &posthouse.Error{Code: posthouse.CodeCancelled, Message: "the
 func (s *Session) WithCancel(ctx context.Context, h *Handle) (context.Context, func()) {
 	ctx, free := h.Bind(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		select {
-		case <-s.Cancelled():
-			cancel(errCancelled)
-		case <-ctx.Done():
-		}
-	}()
+	stop := s.claim.OnCancel(s.branch, func() { cancel(errCancelled) })
 	return ctx, func() {
+		stop()
 		cancel(nil)
-		<-ended
 		free()
 	}
 }
