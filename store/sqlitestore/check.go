@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -141,6 +142,10 @@ func (t *threadCheck) load() error {
 		return stmt.Reset()
 	}
 	s, err := storedSummary(stmt)
+	if errors.Is(err, posthouse.ErrCorrupt) {
+		t.differs("the summary of thread %q cannot be read, and is made from its log each time: %v", t.name, err)
+		err = t.c.refold(s)
+	}
 	if err != nil {
 		return first(err, stmt.Reset())
 	}

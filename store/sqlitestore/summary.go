@@ -1,6 +1,8 @@
 package sqlitestore
 
 import (
+	"errors"
+
 	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
 )
@@ -22,13 +24,36 @@ const summaryColumns = `t.id, t.flags, t.active, t.due, a.seq, a.state`
 // is reset, so that it sees the entries that the row is of.
 func (c *conn) scanSummary(stmt *sqlite.Stmt) (*summary, error) {
 	s, err := storedSummary(stmt)
-	if err != nil || !s.row.mayLag() {
+	switch {
+	case errors.Is(err, posthouse.ErrCorrupt):
+		return s, c.refold(s)
+	case err != nil || !s.row.mayLag():
 		return s, err
 	}
 	return s, c.bringUp(s)
 }
 
-// storedSummary is scanSummary of a summary as it is stored.
+// refold makes anew the summary of a thread whose stored one does not decode:
+// the log says all of it, and one damaged row must not keep the other threads
+// from being listed. Check tells of the row; the next append writes it over.
+func (c *conn) refold(s *summary) error {
+	name := ""
+	if err := c.query(qThreadName, func(stmt *sqlite.Stmt) { stmt.BindInt64(1, s.id) },
+		func(stmt *sqlite.Stmt) { name = stmt.ColumnText(0) }); err != nil {
+		return err
+	}
+	s.info, s.top = &posthouse.ThreadInfo{Thread: name}, posthouse.OrderKey{}
+	if err := c.bringUp(s); err != nil {
+		return err
+	}
+	if s.info.Tail.Seq == 0 {
+		return corrupt("the summary of thread %q does not decode, and its log is gone", name)
+	}
+	return nil
+}
+
+// storedSummary is scanSummary of a summary as it is stored. Where it does not
+// decode ([posthouse.ErrCorrupt]) its columns are there all the same.
 func storedSummary(stmt *sqlite.Stmt) (*summary, error) {
 	s := &summary{
 		id:  stmt.ColumnInt64(0),
@@ -37,7 +62,7 @@ func storedSummary(stmt *sqlite.Stmt) (*summary, error) {
 	}
 	b := columnBytes(stmt, 5)
 	if len(b) < len(s.top) {
-		return nil, corrupt("the state of a thread has %d bytes", len(b))
+		return s, corrupt("the state of a thread has %d bytes", len(b))
 	}
 	copy(s.top[:], b)
 	s.info = new(posthouse.ThreadInfo)

@@ -1,6 +1,8 @@
 package sqlitestore_test
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -145,4 +147,102 @@ func storedSeq(t testing.TB, path string) (seq uint64) {
 		}
 	})
 	return seq
+}
+
+// TestSummaryThatDoesNotDecode: a damaged summary is made anew from the log, and
+// keeps nobody from the other threads.
+func TestSummaryThatDoesNotDecode(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "posthouse.db")
+	s := open(t, path, nil)
+	ledger, err := posthouse.Open(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	save := func(thread string) {
+		t.Helper()
+		state, err := posthouse.Opaque(nil, thread)
+		if err == nil {
+			_, err = ledger.Save(t.Context(), posthouse.Root(thread, state), nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, thread := range []string{"alpha", "alpha", "deleted", "released", "released"} {
+		save(thread)
+	}
+	if _, err := ledger.DeleteThread(t.Context(), "deleted", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ledger.Release(t.Context(), "released", nil); err != nil {
+		t.Fatal(err)
+	}
+	save("released")
+	if _, err := ledger.DropRelease(t.Context(), "released", "1", nil); err != nil {
+		t.Fatal(err)
+	}
+	want := summaries(t, s)
+	if err := errors.Join(ledger.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, damage := range []string{"x''", "substr(state, 1, 20)", "CAST(substr(state, 1, 17) || x'ff' || substr(state, 19) AS BLOB)"} {
+		p := filepath.Join(t.TempDir(), "posthouse.db")
+		if err := os.WriteFile(p, contents(t, path), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		inspect(t, p, func(db *sqlite.Conn) { script(t, db, "UPDATE tails SET state = "+damage) })
+		s := open(t, p, nil)
+		if got := summaries(t, s); !slices.Equal(got, want) {
+			t.Errorf("with %s the summaries are\n%q, want\n%q", damage, got, want)
+		}
+		found := 0
+		for err := range s.Check(t.Context()) {
+			if strings.Contains(err.Error(), "cannot be read") {
+				found++
+			} else {
+				t.Errorf("check: %v", err)
+			}
+		}
+		if found != len(want) {
+			t.Errorf("with %s the check names %d summaries, want %d", damage, found, len(want))
+		}
+		again, err := posthouse.Open(s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ledger = again
+		for _, thread := range []string{"alpha", "deleted", "released"} {
+			save(thread)
+		}
+		noDifference(t, s)
+		if err := errors.Join(again.Close(), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	inspect(t, path, func(db *sqlite.Conn) { script(t, db, "UPDATE tails SET state = x''; DELETE FROM entries") })
+	s = open(t, path, nil)
+	defer func() { _ = s.Close() }()
+	for _, err := range s.Threads(t.Context(), posthouse.ThreadQuery{}) {
+		if !errors.Is(err, posthouse.ErrCorrupt) || !strings.Contains(err.Error(), `"alpha"`) {
+			t.Errorf("without a log: %v, want damage that names the thread", err)
+		}
+	}
+}
+
+// summaries returns what the store says of every thread.
+func summaries(t testing.TB, s posthouse.Store) (all []string) {
+	t.Helper()
+	for info, err := range s.Threads(t.Context(), posthouse.ThreadQuery{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := info.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, string(b))
+	}
+	return all
 }
