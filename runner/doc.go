@@ -11,9 +11,12 @@
 //
 // The log is the truth: a sweep asks the store each Options.Poll which threads
 // can run and which deadlines have passed. Hints only make it faster: the
-// runner watches the store where that is possible, and [Runner.Kick] tells it
-// that a thread may have something to do. A hint that is lost, doubled or late
-// changes nothing but the time it takes.
+// runner watches a store that is a [posthouse.Watcher], and [Runner.Kick] tells
+// it that a thread may have something to do. A hint that is lost, doubled or late
+// changes nothing but the time it takes: at most Options.Poll until a worker is
+// asked for. That is also how long it takes over any other store, which the
+// runner does not watch: a sweep reads what can run or is due, while a watch of
+// it would read every thread's summary, five times a second by default.
 //
 // A thread belongs to the program that its checkpoint names. Threads of other
 // programs are left alone: several processes with different programs, or the

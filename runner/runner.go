@@ -127,7 +127,7 @@ func (r *Runner) forget(ctx context.Context) {
 // watch turns what is written into hints until ctx ends.
 func (r *Runner) watch(ctx context.Context) {
 	if _, ok := r.ledger.Store().(posthouse.Watcher); !ok {
-		return // sweeps find everything, too, at less than polling all threads costs
+		return // sweeps find everything, too, while the Ledger's watch would read the summaries of all threads at each look
 	}
 	for ctx.Err() == nil {
 		for e, err := range r.ledger.Watch(ctx, posthouse.WatchQuery{Cursor: "now"}) {

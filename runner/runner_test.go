@@ -270,74 +270,6 @@ func TestTakesOverFromTheDead(t *testing.T) {
 	})
 }
 
-func TestGoesOnAfterADecision(t *testing.T) {
-	for _, tc := range []struct {
-		name    string
-		noWatch bool
-		kick    bool
-		within  time.Duration
-	}{
-		{"told by the store", false, false, 0},
-		{"told by a hint", true, true, 0},
-		{"the hint was lost", true, false, time.Second},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := open(t, memstore.New(), "")
-				p := &program{name: "p", l: l, last: 2, node: asking(posthouse.Gate{Name: "ok"})}
-				p.start(t, "t")
-				r, _ := run(t, l, runner.Options{Programs: []posthouse.Program{p}, NoWatch: tc.noWatch})
-				sleep(300 * time.Millisecond) // off the beat of the sweeps
-				if s := status(t, l, "t"); s != posthouse.StatusWaiting {
-					t.Fatal(s)
-				}
-				sleep(time.Hour)
-				if n := p.count("t"); n != 1 {
-					t.Fatalf("advanced %d times while it waited", n)
-				}
-				approve(t, l, gates(t, l, "t")[0])
-				if tc.kick {
-					r.Kick("t")
-				}
-				settle()
-				if s := status(t, l, "t"); (s == posthouse.StatusDone) != (tc.within == 0) {
-					t.Fatal(s)
-				}
-				sleep(tc.within)
-				if s := status(t, l, "t"); s != posthouse.StatusDone {
-					t.Fatal(s)
-				}
-			})
-		})
-	}
-}
-
-// One of two gates is decided: the branch can run, but nothing comes of it.
-func TestDoesNotSpinOnWhatStillWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := open(t, memstore.New(), "")
-		p := &program{name: "p", l: l, last: 2, node: asking(posthouse.Gate{Name: "a"}, posthouse.Gate{Name: "b"})}
-		p.start(t, "t")
-		r, _ := run(t, l, runner.Options{Programs: []posthouse.Program{p}})
-		settle()
-		ids := gates(t, l, "t")
-		g := approve(t, l, ids[0])
-		h, err := r.Settled(t.Context(), "t", "", g.Decision.Seq)
-		if err != nil || h.ID != g.Checkpoint {
-			t.Fatal(h, err)
-		}
-		sleep(time.Hour)
-		if n := p.count("t"); n < 2 || n > 3 { // once more if both the store and Settled gave a hint
-			t.Fatalf("advanced %d times", n)
-		}
-		g = approve(t, l, ids[1])
-		h, err = r.Settled(t.Context(), "t", "main", g.Decision.Seq)
-		if err != nil || h.Status != posthouse.StatusDone || h.Seq <= g.Decision.Seq {
-			t.Fatal(h, err)
-		}
-	})
-}
-
 func TestRecordsExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
@@ -400,24 +332,6 @@ func TestEscalates(t *testing.T) {
 		sleep(time.Hour)
 		if p.count("t") != ran {
 			t.Error("the program ran though nothing was decided")
-		}
-	})
-}
-
-// A runner without programs still records deadlines.
-func TestExpiresForOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := open(t, memstore.New(), "")
-		p := &program{name: "p", l: l, last: 2, node: asking(posthouse.Gate{Name: "ok", ExpiresAt: time.Now().Add(300 * time.Millisecond)})}
-		p.start(t, "t")
-		run(t, l, runner.Options{})
-		settle()
-		if err := p.Advance(t.Context(), "t", ""); err != nil {
-			t.Fatal(err)
-		}
-		sleep(300 * time.Millisecond) // sooner than the next sweep: the gate was heard of
-		if s := status(t, l, "t"); s != posthouse.StatusReady {
-			t.Fatal(s)
 		}
 	})
 }
