@@ -36,7 +36,7 @@ func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUp
 	if err := checkLabels(opt.Labels); err != nil {
 		return nil, err
 	}
-	base, err := a.checkpoint(ctx, thread, StateOptions{Branch: opt.Branch, Checkpoint: opt.Checkpoint})
+	base, err := engine.StateOf(ctx, a.ledger, thread, engine.StateOptions{Branch: opt.Branch, Checkpoint: opt.Checkpoint})
 	if err != nil {
 		return nil, err
 	}

@@ -24,24 +24,11 @@ func (a *App[S]) State(ctx context.Context, thread string, o ...StateOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.checkpoint(ctx, thread, opt)
+	c, err := engine.StateOf(ctx, a.ledger, thread, engine.StateOptions(opt))
 	if err != nil {
 		return nil, err
 	}
 	return a.snapshot(c)
-}
-
-func (a *App[S]) checkpoint(ctx context.Context, thread string, o StateOptions) (*posthouse.Checkpoint, error) {
-	if thread == "" {
-		thread = posthouse.DefaultThread
-	}
-	if o.Checkpoint == "" && o.Version != 0 {
-		return a.released(ctx, thread, o)
-	}
-	if o.Checkpoint == "" {
-		return a.ledger.Latest(ctx, posthouse.LatestQuery{Thread: thread, Branch: o.Branch, Node: o.Node})
-	}
-	return engine.CheckpointOf(ctx, a.ledger, thread, o.Checkpoint)
 }
 
 // HistoryOptions narrow a history. The zero value is all of it.
@@ -51,9 +38,9 @@ type HistoryOptions struct {
 	Kind    string           // only this kind, such as posthouse.KindNode
 	Status  posthouse.Status // only those of this status
 	Run     string           // only what this run made
-	Label   string           // only those with this label
-	Value   string           // and this value of it
-	Since   time.Time        // of CreatedAt, both inclusive; zero: open
+	Label   string           // only those with this label, of this value
+	Value   string
+	Since   time.Time // of CreatedAt, both inclusive; zero: open
 	Until   time.Time
 	Version uint32 // of this released version; 0: of the current generation
 	Oldest  bool   // oldest first
@@ -71,21 +58,8 @@ func (a *App[S]) History(ctx context.Context, thread string, o ...HistoryOptions
 			yield(nil, err)
 			return
 		}
-		if thread == "" {
-			thread = posthouse.DefaultThread
-		}
-		q := posthouse.Query{
-			Thread: thread, Branch: opt.Branch, Node: opt.Node, Kind: opt.Kind, Status: opt.Status, Run: opt.Run,
-			Label: opt.Label, LabelValue: opt.Value, Generation: opt.Version,
-			After: opt.After, Limit: opt.Limit, Descending: !opt.Oldest,
-		}
-		if !opt.Since.IsZero() {
-			q.Since = posthouse.Millis(opt.Since.UnixMilli())
-		}
-		if !opt.Until.IsZero() {
-			q.Until = posthouse.Millis(opt.Until.UnixMilli())
-		}
-		for c, err := range a.ledger.ListStates(ctx, q) {
+		query := engine.HistoryOptions(opt)
+		for c, err := range a.ledger.ListStates(ctx, query.Query(thread)) {
 			var s *Snapshot[S]
 			if err == nil {
 				s, err = a.snapshot(c)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // PictureOptions say what is drawn. Nil is the zero value: the graph alone.
@@ -83,7 +84,7 @@ func (a *App[S]) marks(ctx context.Context, o *PictureOptions) (map[string]Mark,
 	if o.Checkpoint != "" && o.Thread == "" {
 		c, err = a.ledger.Get(ctx, o.Checkpoint)
 	} else {
-		c, err = a.checkpoint(ctx, o.Thread, StateOptions{Branch: o.Branch, Checkpoint: o.Checkpoint})
+		c, err = engine.StateOf(ctx, a.ledger, o.Thread, engine.StateOptions{Branch: o.Branch, Checkpoint: o.Checkpoint})
 	}
 	if err == nil {
 		err = a.owns(&c.Header)

@@ -5,14 +5,15 @@ import (
 	"errors"
 	"iter"
 	"reflect"
-	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // An AutoRelease says when a run releases its thread by itself. A run that
 // waits or was interrupted never does, and none while another branch of the
-// thread is not over.
+// thread is not over. A process that dies between the end and the release leaves
+// the thread done: then [App.Resume] releases it.
 type AutoRelease struct {
 	Done   bool     // when its branch reaches the end
 	Failed bool     // when it fails; the release says so. Without this the thread can be resumed
@@ -29,21 +30,7 @@ type Version[S any] struct {
 // read, and frees its name: what runs under it next begins anew. Errors are
 // those of [posthouse.Ledger.Release].
 func (a *App[S]) Release(ctx context.Context, thread string, o *posthouse.ReleaseOptions) (*Version[S], error) {
-	if thread == "" {
-		thread = posthouse.DefaultThread
-	}
-	info, err := a.ledger.Thread(ctx, thread)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.owns(&posthouse.Header{Thread: thread, Graph: info.Graph}); err != nil {
-		return nil, err
-	}
-	r, err := a.ledger.Release(ctx, thread, o)
-	if err != nil {
-		return nil, err
-	}
-	return a.version(ctx, r)
+	return a.version(engine.Release(ctx, a.ledger, "graph", a.name, thread, o))
 }
 
 // Versions yields a thread's releases, newest first. An error is the last
@@ -59,55 +46,15 @@ func (a *App[S]) Versions(ctx context.Context, thread string) iter.Seq2[*posthou
 // last if neither is given, with the state that it ended in. HistoryOptions and
 // StateOptions read the rest of it. [posthouse.ErrNotFound].
 func (a *App[S]) Version(ctx context.Context, thread, versionOrTag string) (*Version[S], error) {
-	if thread == "" {
-		thread = posthouse.DefaultThread
-	}
-	var r *posthouse.Release
-	var err error
-	if versionOrTag == "" {
-		r, err = a.ledger.LastRelease(ctx, thread)
-	} else {
-		r, err = a.ledger.ReleaseOf(ctx, thread, versionOrTag)
-	}
+	return a.version(engine.VersionOf(ctx, a.ledger, thread, versionOrTag))
+}
+
+func (a *App[S]) version(r *posthouse.Release, end *posthouse.Checkpoint, err error) (*Version[S], error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.version(ctx, r)
-}
-
-func (a *App[S]) version(ctx context.Context, r *posthouse.Release) (*Version[S], error) {
-	v := &Version[S]{Release: *r}
-	h, ok := r.Head("")
-	if !ok && len(r.Heads) > 0 {
-		h = r.Heads[0]
-	}
-	c, err := a.ledger.Get(ctx, h.Head)
-	if err != nil {
-		return nil, err
-	}
-	v.State, err = a.snapshot(c)
-	return v, err
-}
-
-// released returns a checkpoint of a released version.
-func (a *App[S]) released(ctx context.Context, thread string, o StateOptions) (*posthouse.Checkpoint, error) {
-	if o.Node != "" {
-		q := posthouse.Query{Thread: thread, Generation: o.Version, Branch: o.Branch, Node: o.Node, Descending: true, Limit: 1}
-		for c, err := range a.ledger.ListStates(ctx, q) {
-			return c, err
-		}
-	} else {
-		r, err := a.ledger.ReleaseOf(ctx, thread, strconv.FormatUint(uint64(o.Version), 10))
-		if err != nil {
-			return nil, err
-		}
-		if h, ok := r.Head(o.Branch); ok {
-			return a.ledger.Get(ctx, h.Head)
-		}
-	}
-	return nil, &posthouse.Error{
-		Code: posthouse.CodeNotFound, Message: "version " + strconv.FormatUint(uint64(o.Version), 10) + " of thread " + thread + " has no such checkpoint",
-	}
+	s, err := a.snapshot(end)
+	return &Version[S]{Release: *r, State: s}, err
 }
 
 // autoRelease returns what the run was told of releases.
@@ -140,20 +87,7 @@ func (r *run[S]) releaseFailed(ctx context.Context, err error) error {
 	return errors.Join(err, r.releaseAs(ctx, &posthouse.ReleaseOptions{Failed: true, Reason: r.sess.Head().Error}))
 }
 
-func (r *run[S]) releaseAs(ctx context.Context, o *posthouse.ReleaseOptions) error {
-	if err := r.sess.Flush(); err != nil {
-		return err
-	}
-	info, err := r.app.ledger.Thread(ctx, r.sess.Thread())
-	if err != nil {
-		return err
-	}
-	for _, b := range info.Branches {
-		over := b.Status == posthouse.StatusDone || b.Status == posthouse.StatusCancelled || b.Status == posthouse.StatusSaved
-		if b.Branch != r.sess.Branch() && !over {
-			return nil
-		}
-	}
+func (r *run[S]) releaseAs(ctx context.Context, o *posthouse.ReleaseOptions) (err error) {
 	o.Tags, o.By = r.autoRelease().Tags, r.opt.By
 	r.version, err = r.sess.Release(ctx, o)
 	return err

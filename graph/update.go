@@ -54,7 +54,7 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	if err := checkLabels(opt.Labels); err != nil {
 		return nil, err
 	}
-	base, err := a.checkpoint(ctx, thread, StateOptions{Branch: opt.Branch, Checkpoint: opt.Checkpoint})
+	base, err := engine.StateOf(ctx, a.ledger, thread, engine.StateOptions{Branch: opt.Branch, Checkpoint: opt.Checkpoint})
 	if err != nil {
 		return nil, err
 	}

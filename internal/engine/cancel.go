@@ -46,8 +46,15 @@ func (s *Session) FinishCancelled(ctx context.Context) (*posthouse.Header, error
 
 // CancelLate ends the branch, behind the end of the session, for a request that
 // came while its run parked: nobody else would heed it. It returns the head, nil
-// if nothing is on record.
+// if nothing is on record, or not any more: what runs under the name of a thread
+// that the session released is not what the request was for.
 func (s *Session) CancelLate(ctx context.Context) (*posthouse.Header, error) {
+	s.mu.Lock()
+	gone := s.gone
+	s.mu.Unlock()
+	if gone {
+		return nil, nil
+	}
 	h, err := s.ledger.Cancel(context.WithoutCancel(ctx), s.thread, &posthouse.CancelOptions{Branch: s.branch})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil, nil

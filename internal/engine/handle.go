@@ -117,10 +117,18 @@ var errCancelled = &posthouse.Error{Code: posthouse.CodeCancelled, Message: "the
 func (s *Session) WithCancel(ctx context.Context, h *Handle) (context.Context, func()) {
 	ctx, free := h.Bind(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := s.claim.OnCancel(s.branch, func() { cancel(errCancelled) })
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-s.Cancelled():
+			cancel(errCancelled)
+		case <-ctx.Done():
+		}
+	}()
 	return ctx, func() {
-		stop()
 		cancel(nil)
+		<-ended
 		free()
 	}
 }

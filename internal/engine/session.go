@@ -48,6 +48,7 @@ type Session struct {
 	known map[string]*posthouse.Execution // all that tasks have on record since head's step began; nil: not read yet
 	sure  bool                            // the claim is on record, or nobody else could run the thread
 	ended bool
+	gone  bool // it released its thread: what the name is used for now is not its own
 	amend func(*posthouse.Draft)
 	wrote func(*posthouse.Draft, *posthouse.Committed, time.Time)
 	later *later // what is written behind the run; nil: nothing was
@@ -401,18 +402,6 @@ func (s *Session) Fork(ctx context.Context, id posthouse.ID, o *posthouse.ForkOp
 	s.branch, s.sure, s.known = c.Branch, true, nil
 	s.head.Store(&c.Header)
 	return &c.Header, nil
-}
-
-// Release closes the thread's current generation under the lease, which ends
-// with it, and so does the session: see [posthouse.Ledger.Release].
-func (s *Session) Release(ctx context.Context, o *posthouse.ReleaseOptions) (*posthouse.Release, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	own := *o
-	own.Claim = s.claim
-	r, err := s.ledger.Release(context.WithoutCancel(ctx), s.thread, &own)
-	s.ended = s.ended || err == nil
-	return r, err
 }
 
 // End gives the lease back. Only the first call counts, and cancellation of

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Release releases a thread that the program runs; see [Owns] and
+// [posthouse.Ledger.Release]. It returns what the version ended in, too.
+func Release(ctx context.Context, l *posthouse.Ledger, kind, name, thread string, o *posthouse.ReleaseOptions) (*posthouse.Release, *posthouse.Checkpoint, error) {
+	thread = cmp.Or(thread, posthouse.DefaultThread)
+	info, err := l.Thread(ctx, thread)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := Owns(kind, name, &posthouse.Header{Thread: thread, Graph: info.Graph}); err != nil {
+		return nil, nil, err
+	}
+	r, err := l.Release(ctx, thread, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return endOf(ctx, l, r)
+}
+
+// VersionOf returns a released version by its number in decimal or a tag, or the
+// last if neither is given, with what it ended in. [posthouse.ErrNotFound].
+func VersionOf(ctx context.Context, l *posthouse.Ledger, thread, versionOrTag string) (r *posthouse.Release, end *posthouse.Checkpoint, err error) {
+	thread = cmp.Or(thread, posthouse.DefaultThread)
+	if versionOrTag == "" {
+		r, err = l.LastRelease(ctx, thread)
+	} else {
+		r, err = l.ReleaseOf(ctx, thread, versionOrTag)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return endOf(ctx, l, r)
+}
+
+// endOf returns the head of a version's main, or of the first branch there was.
+func endOf(ctx context.Context, l *posthouse.Ledger, r *posthouse.Release) (*posthouse.Release, *posthouse.Checkpoint, error) {
+	h, ok := r.Head("")
+	if !ok && len(r.Heads) > 0 {
+		h = r.Heads[0]
+	}
+	c, err := l.Get(ctx, h.Head)
+	return r, c, err
+}
+
+// Release closes the thread's current generation under the lease, which ends
+// with it, and so does the session: see [posthouse.Ledger.Release]. While another
+// branch of the thread is not over it does nothing, and returns nil.
+func (s *Session) Release(ctx context.Context, o *posthouse.ReleaseOptions) (*posthouse.Release, error) {
+	if err := s.Flush(); err != nil {
+		return nil, err
+	}
+	info, err := s.ledger.Thread(ctx, s.thread)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range info.Branches {
+		over := b.Status == posthouse.StatusDone || b.Status == posthouse.StatusCancelled || b.Status == posthouse.StatusSaved
+		if b.Branch != s.branch && !over {
+			return nil, nil
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	own := *o
+	own.Claim = s.claim
+	r, err := s.ledger.Release(context.WithoutCancel(ctx), s.thread, &own)
+	if r != nil {
+		s.ended, s.gone = true, true
+	}
+	return r, err
+}

@@ -1,0 +1,69 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+// A request to cancel that came just before the run released its thread is not
+// for whoever uses the name next.
+func TestCancelDoesNotReachBeyondARelease(t *testing.T) {
+	l, ctx := open(t, memstore.New(), nil), t.Context()
+	s := begin(t, l, "t1")
+	input(t, s)
+	commit(t, s, posthouse.Change{Kind: posthouse.KindFail, Status: posthouse.StatusFailed}, posthouse.Draft{})
+	if _, err := l.Cancel(ctx, "t1", nil); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Release(ctx, &posthouse.ReleaseOptions{Failed: true})
+	if err != nil || r == nil || r.Version != 1 || !s.Asked() {
+		t.Fatal(r, s.Asked(), err)
+	}
+	if err := s.End(ctx); err != nil {
+		t.Fatal(err)
+	}
+	next := begin(t, l, "t1")
+	input(t, next)
+	if err := next.End(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := s.CancelLate(ctx); h != nil || err != nil {
+		t.Error(h, err)
+	}
+	if info, err := l.Thread(ctx, "t1"); err != nil || info.Branches[0].Status != posthouse.StatusRunning {
+		t.Errorf("the next run was cancelled: %+v, %v", info, err)
+	}
+}
+
+// While another branch is not over nothing is released.
+func TestReleaseNeedsTheOtherBranchesOver(t *testing.T) {
+	l, ctx := open(t, memstore.New(), nil), t.Context()
+	s := begin(t, l, "t1")
+	input(t, s)
+	end := func() {
+		t.Helper()
+		if err := s.End(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end()
+	if _, err := l.Fork(ctx, s.Head().ID, &posthouse.ForkOptions{Branch: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	s = begin(t, l, "t1")
+	commit(t, s, posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone}, posthouse.Draft{})
+	if r, err := s.Release(ctx, &posthouse.ReleaseOptions{}); r != nil || err != nil {
+		t.Fatal("released with an open branch", r, err)
+	}
+	end()
+	if _, err := l.Cancel(ctx, "t1", &posthouse.CancelOptions{Branch: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	s = begin(t, l, "t1")
+	if r, err := s.Release(ctx, &posthouse.ReleaseOptions{}); r == nil || err != nil {
+		t.Fatal(r, err)
+	}
+	end()
+}
