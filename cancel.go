@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"sync"
 )
 
@@ -237,29 +236,26 @@ func (a *appending) notCancelled(d *Draft) error {
 
 // A claimEnd tells a run that a branch is to be cancelled.
 type claimEnd struct {
-	branch string
 	ch     chan struct{}
-	calls  []*func() // see Claim.OnCancel
 	done   bool
 	reason string
 }
 
-// claimEnds are a claim's, by branch: most have one.
+// claimEnds are a claim's, by branch.
 type claimEnds struct {
 	mu   sync.Mutex
-	ends []*claimEnd
+	ends map[string]*claimEnd
 }
 
 func (c *claimEnds) end(branch string) *claimEnd {
 	branch = cmp.Or(branch, MainBranch)
-	for _, e := range c.ends {
-		if e.branch == branch {
-			return e
-		}
+	if c.ends == nil {
+		c.ends = map[string]*claimEnd{}
 	}
-	e := &claimEnd{branch: branch, ch: make(chan struct{})}
-	c.ends = append(c.ends, e)
-	return e
+	if c.ends[branch] == nil {
+		c.ends[branch] = &claimEnd{ch: make(chan struct{})}
+	}
+	return c.ends[branch]
 }
 
 // Cancelled returns a channel that is closed when somebody asks to cancel the
@@ -269,26 +265,6 @@ func (c *Claim) Cancelled(branch string) <-chan struct{} {
 	c.ends.mu.Lock()
 	defer c.ends.mu.Unlock()
 	return c.ends.end(branch).ch
-}
-
-// OnCancel has f called, in a goroutine of its own, when the channel of
-// [Claim.Cancelled] is closed: a run needs no goroutine that waits for it. The
-// function it returns takes f back.
-func (c *Claim) OnCancel(branch string, f func()) (stop func()) {
-	c.ends.mu.Lock()
-	defer c.ends.mu.Unlock()
-	e := c.ends.end(branch)
-	if e.done {
-		go f()
-		return func() {}
-	}
-	call := &f
-	e.calls = append(e.calls, call)
-	return func() {
-		c.ends.mu.Lock()
-		defer c.ends.mu.Unlock()
-		e.calls = slices.DeleteFunc(e.calls, func(other *func()) bool { return other == call })
-	}
 }
 
 // CancelReason returns the reason that was given in this process, if any.
@@ -301,7 +277,7 @@ func (c *Claim) CancelReason(branch string) string {
 func (c *Claim) isCancelled(branch string) bool {
 	c.ends.mu.Lock()
 	defer c.ends.mu.Unlock()
-	return len(c.ends.ends) > 0 && c.ends.end(branch).done
+	return c.ends.ends != nil && c.ends.end(branch).done
 }
 
 func (c *Claim) cancel(branch, reason string) {
@@ -309,15 +285,10 @@ func (c *Claim) cancel(branch, reason string) {
 	defer c.ends.mu.Unlock()
 	e := c.ends.end(branch)
 	e.reason = cmp.Or(e.reason, reason)
-	if e.done {
-		return
+	if !e.done {
+		e.done = true
+		close(e.ch)
 	}
-	e.done = true
-	close(e.ch)
-	for _, f := range e.calls {
-		go (*f)()
-	}
-	e.calls = nil
 }
 
 // tell lets the run that has the thread know of requests to cancel.

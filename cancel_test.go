@@ -2,11 +2,9 @@ package posthouse_test
 
 import (
 	"errors"
-	"maps"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 
 	"github.com/posthouse/posthouse"
 )
@@ -173,31 +171,4 @@ func TestCancelAfterTheRunWasLost(t *testing.T) {
 	if h := b.cancel(b.a, "again"); h.Status != posthouse.StatusCancelled || h.Error != "stop" {
 		t.Errorf("ended with %+v", h)
 	}
-}
-
-// TestOnCancel: a run hears of a request to cancel its branch without waiting
-// for it.
-func TestOnCancel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, ctx := open(t, nil), t.Context()
-		claim := must[*posthouse.Claim](t)(l.Claim(ctx, "t", "run"))
-		must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{
-			Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"n"}},
-		}))
-		var heard sync.Map
-		note := func(name string) func() { return func() { heard.Store(name, true) } }
-		claim.OnCancel("", note("one"))
-		claim.OnCancel("", note("taken back"))()
-		claim.OnCancel("other", note("of another branch"))
-		claim.OnCancel("main", note("two"))
-		must[*posthouse.Header](t)(l.Cancel(ctx, "t", nil))
-		claim.OnCancel("", note("late"))
-		synctest.Wait()
-		got := map[any]any{}
-		heard.Range(func(name, called any) bool { got[name] = called; return true })
-		if want := map[any]any{"one": true, "two": true, "late": true}; !maps.Equal(got, want) {
-			t.Errorf("heard by %v, want %v", got, want)
-		}
-		must[*posthouse.Header](t)(l.Cancel(ctx, "t", &posthouse.CancelOptions{Claim: claim}))
-	})
 }

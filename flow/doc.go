@@ -78,7 +78,16 @@
 //
 // [App.State] and [App.History] read checkpoints. [App.Fork] begins a branch or
 // a thread at any of them, with the steps recorded up to there, and [App.Replay]
-// runs on from one. Nothing changes what is on record.
+// runs on from one; [App.Compare] says what came out differently, [App.Copy]
+// makes a thread with the history of another. Nothing changes what is on record.
+//
+// [App.Release], or [AutoRelease] at the end of each run, closes a thread as a
+// version that stays readable, and frees its name.
+//
+// What a graph has besides, updates of the state, interrupts at nodes, pictures
+// and migrations, a flow cannot have: its state and its shape are variables and
+// control flow of a Go function, of which only the input and what steps returned
+// is on record.
 //
 // # Caveats
 //

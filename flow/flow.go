@@ -40,6 +40,8 @@ type Options struct {
 	HoldFor time.Duration   // a sleep or retry that is due sooner is waited for by the run itself, a later one only parks the thread; default 10 s, negative: none
 	Codec   posthouse.Codec // of input and output; default [posthouse.JSON]
 
+	Release AutoRelease // when a run releases its thread; default never
+
 	Retry   Retry         // of steps that say nothing themselves (step.Options.Retry), steps within steps aside; default: none
 	Timeout time.Duration // of one attempt of such a step; default: none
 }
@@ -73,6 +75,7 @@ func (f *Flow[In, Out]) Open(ledger *posthouse.Ledger, o *Options) (*App[In, Out
 	if a.codec == nil {
 		a.codec = posthouse.JSON
 	}
+	a.release = o.Release
 	a.steps = engine.StepDefaults{Retry: o.Retry.Or(engine.Retry{}), Timeout: o.Timeout}
 	return a, nil
 }
@@ -88,6 +91,8 @@ type App[In, Out any] struct {
 	hold   time.Duration
 	codec  posthouse.Codec
 	steps  engine.StepDefaults
+
+	release AutoRelease
 }
 
 // Name returns the flow's name: what threads say they are run by.
@@ -109,6 +114,8 @@ type Result[Out any] struct {
 	Status     posthouse.Status // done, waiting, cancelled; running if it was asked to drain, or if somebody else runs it; failed or interrupted where it was not resumed
 	Waiting    []posthouse.Gate // what it waits for, if Status is waiting
 	Error      string           // why it failed, if Status is failed
+
+	Release *posthouse.Release // that the run made of the thread at its end, see [AutoRelease]; otherwise nil
 }
 
 func invalid(field, format string, args ...any) *posthouse.Error {

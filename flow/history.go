@@ -1,9 +1,9 @@
 package flow
 
 import (
-	"cmp"
 	"context"
 	"iter"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -23,6 +23,7 @@ type StateOptions struct {
 	Branch     string       // default main; with Node: any
 	Checkpoint posthouse.ID // this one
 	Node       string       // the newest checkpoint of this step
+	Version    uint32       // of this released version; 0: of the current generation
 }
 
 // State returns a checkpoint of the thread. [posthouse.ErrNotFound].
@@ -31,15 +32,7 @@ func (a *App[In, Out]) State(ctx context.Context, thread string, o ...StateOptio
 	if err != nil {
 		return nil, err
 	}
-	thread = cmp.Or(thread, posthouse.DefaultThread)
-	if opt.Checkpoint == "" {
-		c, err := a.ledger.Latest(ctx, posthouse.LatestQuery{Thread: thread, Branch: opt.Branch, Node: opt.Node})
-		if err != nil {
-			return nil, err
-		}
-		return a.snapshot(c)
-	}
-	c, err := engine.CheckpointOf(ctx, a.ledger, thread, opt.Checkpoint)
+	c, err := engine.StateOf(ctx, a.ledger, thread, engine.StateOptions(opt))
 	if err != nil {
 		return nil, err
 	}
@@ -103,15 +96,23 @@ func (a *App[In, Out]) snapshot(c *posthouse.Checkpoint) (*Snapshot[In, Out], er
 
 // HistoryOptions narrow a history. The zero value is all of it.
 type HistoryOptions struct {
-	Branch string // only this branch; default all
-	Node   string // only this step's checkpoints
-	Kind   string // only this kind, such as posthouse.KindEvent
-	After  string // go on behind the snapshot with this Cursor
-	Limit  int    // 0: no limit
+	Branch  string           // only this branch; default all
+	Node    string           // only this step's checkpoints
+	Kind    string           // only this kind, such as posthouse.KindEvent
+	Status  posthouse.Status // only those of this status
+	Run     string           // only what this run made
+	Label   string           // only those with this label, of this value
+	Value   string
+	Since   time.Time // of CreatedAt, both inclusive; zero: open
+	Until   time.Time
+	Version uint32 // of this released version; 0: of the current generation
+	Oldest  bool   // oldest first
+	After   string // go on behind the snapshot with this Cursor
+	Limit   int    // 0: no limit
 }
 
-// History yields the thread's checkpoints, newest first. An unknown thread has
-// none. An error is the last element.
+// History yields the thread's checkpoints, newest first unless told otherwise. An
+// unknown thread has none. An error is the last element.
 func (a *App[In, Out]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[In, Out], error] {
 	return func(yield func(*Snapshot[In, Out], error) bool) {
 		opt, err := one(o)
@@ -119,11 +120,8 @@ func (a *App[In, Out]) History(ctx context.Context, thread string, o ...HistoryO
 			yield(nil, err)
 			return
 		}
-		q := posthouse.Query{
-			Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: opt.Branch, Node: opt.Node, Kind: opt.Kind,
-			After: opt.After, Limit: opt.Limit, Descending: true,
-		}
-		for c, err := range a.ledger.ListStates(ctx, q) {
+		query := engine.HistoryOptions(opt)
+		for c, err := range a.ledger.ListStates(ctx, query.Query(thread)) {
 			var s *Snapshot[In, Out]
 			if err == nil {
 				s, err = a.snapshot(c)

@@ -19,6 +19,8 @@ type RunOptions struct {
 
 	Labels map[string]string // Run: of the input's checkpoint, to find and to keep it by; at most 16, keys and values at most 200 bytes
 
+	Release *AutoRelease // when the run releases the thread; default Options.Release
+
 	OnBusy OnBusy // what to do when another run has the thread; default Reject
 
 	Modes []StreamMode // what a stream yields; default StreamValues
@@ -157,6 +159,9 @@ func (a *App[In, Out]) begin(ctx context.Context, thread string, opt RunOptions,
 func (a *App[In, Out]) drive(ctx context.Context, r *run[In, Out], in *In) (*Result[Out], error) {
 	defer r.sess.End(ctx) // for a panic of an observer
 	res, err := r.move(ctx, in)
+	if e := r.released(ctx, res, err); e != nil {
+		err = errors.Join(err, e)
+	}
 	if end := r.sess.End(ctx); end != nil {
 		return nil, errors.Join(err, end)
 	}

@@ -24,8 +24,7 @@ func agentRoutes() []*route {
 			method: http.MethodGet, path: "/api/events", role: Viewer, summary: "Follow what is recorded", handle: (*Server).events, style: stream,
 			notes: "Server-sent events: the event is the record's kind, its id the cursor to go on from, its data the event as JSON. " +
 				"An error event with a problem ends the stream. A comment comes every 15 seconds. " +
-				"With a session, the first event is session, and events go on behind the last one it saw. " +
-				"Over a store that cannot tell what is appended and has more than some 400 threads, the ids of all threads' events are now: whoever comes back with one, or with its session, gets the event gap first, as something may be missing. Those of one thread are not.",
+				"With a session, the first event is session, and events go on behind the last one it saw.",
 			query: []param{
 				threadParam,
 				{name: "after", kind: textParam, def: "now", help: "a cursor, now, or start; the header Last-Event-ID goes before it"},

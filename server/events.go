@@ -7,26 +7,21 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// maxCursor bounds the cursor a client sends back, in bytes: proxies take no more
-// in a header. Those over a store that is no Watcher have some 20 for each thread.
+// maxCursor bounds the cursor a client sends back, in bytes. Those over a store
+// that is no Watcher have some 20 for each thread.
 const maxCursor = 8 << 10
-
-// lostPlace is the cursor of an event whose own exceeds maxCursor: whoever sends
-// it back goes on from now, and may have missed something.
-const lostPlace = "now"
 
 func (s *Server) events(w http.ResponseWriter, r *request) error {
 	cursor, err := r.eventCursor()
 	if err != nil {
 		return err
 	}
-	lost := r.Header.Get("Last-Event-ID") == lostPlace
 	who, session, err := s.restored(w, r)
 	if err != nil {
 		return err
 	}
 	if who != nil && who.Cursor != "" && r.Header.Get("Last-Event-ID") == "" && !r.has("after") {
-		cursor, lost = who.Cursor, who.Cursor == lostPlace
+		cursor = who.Cursor
 	}
 	done, err := s.begin(s.streams, "streams")
 	if err != nil {
@@ -45,9 +40,6 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 		return nil // the client is gone
 	}
 	if session != nil && es.send("", "session", session) != nil {
-		return nil
-	}
-	if lost && es.send("", "gap", struct{}{}) != nil {
 		return nil
 	}
 	s.relay(&watcher{es: es, w: w, who: who, actor: r.actor}, found)
@@ -118,14 +110,10 @@ func (c *watcher) send(x watched) bool {
 		_ = c.es.send("", "error", problemOf(x.err, c.w.Header().Get(requestIDHeader))) // then the stream ends, heard or not
 		return false
 	}
-	e := *x.event
-	if len(e.Cursor) > maxCursor {
-		e.Cursor = lostPlace
-	}
-	if c.es.send(e.Cursor, e.Kind.String(), &e) != nil {
+	if c.es.send(x.event.Cursor, x.event.Kind.String(), x.event) != nil {
 		return false
 	}
-	c.last = e.Cursor
+	c.last = x.event.Cursor
 	return true
 }
 

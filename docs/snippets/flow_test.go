@@ -75,6 +75,24 @@ func Example_flowRun() {
 	// fork-1 waiting
 }
 
+func Example_flowVersions() {
+	ctx := context.Background()
+	ledger := must(posthouse.Open(memstore.New(), nil))
+	report := func(_ context.Context, month string) (string, error) { return "report of " + month, nil }
+	app := must(flow.New("report", report).Open(ledger, nil))
+	//doc:versions
+	may := must(app.Run(ctx, "report", "May", flow.RunOptions{Labels: map[string]string{"for": "board"}}))
+	version := must(app.Release(ctx, "report", &posthouse.ReleaseOptions{Tags: []string{"may"}}))
+	june := must(app.Run(ctx, "report", "June")) // the name is free: it begins anew
+	old := must(app.Version(ctx, "report", "may"))
+
+	copied := must(app.Copy(ctx, "report", "report-draft", nil)) // the whole history, to try something in
+	diff := must(app.Compare(ctx, may.Checkpoint, june.Checkpoint))
+	//doc:end
+	fmt.Println(version.Version, old.State.Output, copied.Output, diff.From.Input, diff.To.Input, len(diff.Parts))
+	// Output: 1 report of May report of June May June 2
+}
+
 func Example_flowRunner() {
 	ctx, stop := context.WithCancel(context.Background())
 	ledger := must(posthouse.Open(memstore.New(), nil))

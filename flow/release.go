@@ -1,0 +1,132 @@
+package flow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// An AutoRelease says when a run releases its thread by itself. A run that
+// waits never does, and none while another branch of the thread is not over. A
+// process that dies between the end and the release leaves the thread done: then
+// [App.Resume] releases it. Ids of runs and [Previous] do not reach beyond a
+// release.
+type AutoRelease struct {
+	Done   bool     // when the function is done
+	Failed bool     // when it fails; the release says so. Without this the thread can be resumed
+	Tags   []string // of the release
+}
+
+// A Version is a released thread with what it ended in.
+type Version[In, Out any] struct {
+	posthouse.Release
+	State *Snapshot[In, Out] // the head of main, or of the first branch there was
+}
+
+// Release closes what the thread has on record as a version that can still be
+// read, and frees its name: what runs under it next begins anew. Errors are
+// those of [posthouse.Ledger.Release].
+func (a *App[In, Out]) Release(ctx context.Context, thread string, o *posthouse.ReleaseOptions) (*Version[In, Out], error) {
+	return a.version(engine.Release(ctx, a.ledger, "flow", a.name, thread, o))
+}
+
+// Versions yields a thread's releases, newest first. An error is the last
+// element.
+func (a *App[In, Out]) Versions(ctx context.Context, thread string) iter.Seq2[*posthouse.Release, error] {
+	return a.ledger.Releases(ctx, cmp.Or(thread, posthouse.DefaultThread))
+}
+
+// Version returns a released version by its number in decimal or a tag, or the
+// last if neither is given, with what it ended in. HistoryOptions and
+// StateOptions read the rest of it. [posthouse.ErrNotFound].
+func (a *App[In, Out]) Version(ctx context.Context, thread, versionOrTag string) (*Version[In, Out], error) {
+	return a.version(engine.VersionOf(ctx, a.ledger, thread, versionOrTag))
+}
+
+func (a *App[In, Out]) version(r *posthouse.Release, end *posthouse.Checkpoint, err error) (*Version[In, Out], error) {
+	if err != nil {
+		return nil, err
+	}
+	s, err := a.snapshot(end)
+	return &Version[In, Out]{Release: *r, State: s}, err
+}
+
+// released releases the thread of a run that came to this, if it was told so.
+func (r *run[In, Out]) released(ctx context.Context, res *Result[Out], err error) error {
+	auto := r.app.release
+	if r.opt.Release != nil {
+		auto = *r.opt.Release
+	}
+	o := &posthouse.ReleaseOptions{Tags: auto.Tags, By: r.opt.By}
+	h := r.sess.Head()
+	var failed *Error
+	switch {
+	case r.sess.Err() != nil || h == nil:
+		return nil
+	case err == nil && auto.Done && res.Status == posthouse.StatusDone && res.Checkpoint == h.ID:
+	case auto.Failed && errors.As(err, &failed) && failed.Checkpoint == h.ID:
+		o.Failed, o.Reason = true, h.Error
+	default:
+		return nil
+	}
+	released, err := r.sess.Release(ctx, o)
+	if res != nil {
+		res.Release = released
+	}
+	return err
+}
+
+// Branches returns a thread's branches with their heads, main first.
+// [posthouse.ErrNotFound].
+func (a *App[In, Out]) Branches(ctx context.Context, thread string) ([]posthouse.BranchHead, error) {
+	info, err := a.ledger.Thread(ctx, cmp.Or(thread, posthouse.DefaultThread))
+	if err != nil {
+		return nil, err
+	}
+	return info.Branches, nil
+}
+
+// Copy makes a new thread with the whole history of another and returns the
+// head of its main branch. Nothing of it runs until it is resumed. See
+// [posthouse.Ledger.CopyThread].
+func (a *App[In, Out]) Copy(ctx context.Context, from, to string, o *posthouse.CopyOptions) (*Snapshot[In, Out], error) {
+	info, err := a.ledger.CopyThread(ctx, cmp.Or(from, posthouse.DefaultThread), to, o)
+	if err != nil {
+		return nil, err
+	}
+	return a.State(ctx, info.Thread)
+}
+
+// A Comparison says how two checkpoints differ, in their headers, inputs and
+// outputs.
+type Comparison[In, Out any] struct {
+	posthouse.Comparison
+	From, To *Snapshot[In, Out]
+}
+
+// Compare compares two checkpoints, of one thread or of two. The parts in it,
+// "input" and "output", say what changed within, by JSON pointer.
+func (a *App[In, Out]) Compare(ctx context.Context, from, to posthouse.ID) (*Comparison[In, Out], error) {
+	c, err := a.ledger.Compare(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	d := &Comparison[In, Out]{Comparison: *c}
+	if d.From, err = a.at(ctx, from); err != nil {
+		return nil, err
+	}
+	d.To, err = a.at(ctx, to)
+	return d, err
+}
+
+func (a *App[In, Out]) at(ctx context.Context, id posthouse.ID) (*Snapshot[In, Out], error) {
+	c, err := a.ledger.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return a.snapshot(c)
+}
