@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/term"
@@ -23,7 +24,9 @@ func main() {
 		},
 		env: os.Getenv,
 	}
+	room := headroom()
 	code := a.run(ctx, os.Args[1:])
+	runtime.KeepAlive(room)
 	stop()
 	os.Exit(code)
 }

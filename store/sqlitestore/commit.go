@@ -18,9 +18,10 @@ type request struct {
 }
 
 // A group is bounded so that the first in it does not wait for megabytes of
-// others.
+// others, and so that of a thousand callers some compute while others are
+// committed.
 const (
-	maxGroupCost = 1024
+	maxGroupCost = 512
 	bytesPerCost = 16 << 10
 )
 
