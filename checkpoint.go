@@ -10,7 +10,8 @@ import (
 type Status string
 
 // The statuses. A branch has the status of its head, except that a decision
-// turns waiting into ready.
+// turns waiting into ready, or into done where nothing waits but a session
+// ([GateSession]).
 const (
 	StatusSaved       Status = ""            // saved by hand: nothing runs it
 	StatusRunning     Status = "running"     // Next can be run

@@ -189,11 +189,12 @@ func (q *GateQuery) picks(kind string) bool {
 	return q.All || asksPeople(kind) && kind != GateSession
 }
 
-// Decide records the one decision of a gate and makes its branch runnable, in
-// one commit. It returns the gate with the decision. It fails with
-// [ErrDecided] or [ErrExpired], Error.Decision being the first decision, with
-// [ErrForbidden] where the gate, its requester rule or the policy says no, and
-// with [ErrConflict] if d.Shown is not what the gate's checkpoint is.
+// Decide records the one decision of a gate and makes its branch runnable, or
+// done if the gate is a session's ([GateSession]), in one commit. It returns the
+// gate with the decision. It fails with [ErrDecided] or [ErrExpired],
+// Error.Decision being the first decision, with [ErrForbidden] where the gate,
+// its requester rule or the policy says no, and with [ErrConflict] if d.Shown is
+// not what the gate's checkpoint is.
 // d.By and d.Verdict are required; d.At is set here.
 //
 // On a gate with a [Quorum] this is one vote: the gate comes back without a

@@ -65,7 +65,7 @@ type Gate struct {
 // asked, and a person can only cancel them.
 const (
 	GateApproval = "approval" // a person, a program or a policy decides
-	GateSession  = "session"  // the same, while a connection is open: it is not in the inbox
+	GateSession  = "session"  // the same, while a connection is open: it is not in the inbox, and no program goes on behind its answer
 	GateTimer    = "timer"    // waits until ExpiresAt: a sleep, a retry
 	GateSignal   = "signal"   // waits for the signal that [Gate.Signal] names
 	GateThread   = "thread"   // waits for the end of another thread, which [Gate.Text] names; looks again at ExpiresAt

@@ -173,7 +173,8 @@ func (t *ThreadInfo) applyCheckpoint(c *Header, seq uint64) {
 }
 
 // applyDecision wakes the branch, unless the entry itself opened the gate: then
-// a fork took question and answer along.
+// a fork took question and answer along. No program goes on behind the answer of
+// a session: who asked waits for it in memory, or is gone.
 func (t *ThreadInfo) applyDecision(d *DecideInfo, seq uint64) {
 	i := slices.IndexFunc(t.Waiting, func(w WaitingGate) bool { return w.ID == d.Gate })
 	if i < 0 {
@@ -183,6 +184,10 @@ func (t *ThreadInfo) applyDecision(d *DecideInfo, seq uint64) {
 	t.Waiting = slices.Delete(slices.Clone(t.Waiting), i, i+1)
 	if b, ok := t.Branch(w.Branch); ok && b.Status == StatusWaiting && w.Seq != seq {
 		b.Status = StatusReady
+		if w.Kind == GateSession && !slices.ContainsFunc(t.Waiting, func(o WaitingGate) bool { return o.Branch == w.Branch }) {
+			b.Status = StatusDone
+			t.cancelled(b.Branch)
+		}
 		t.setBranch(b)
 	}
 }

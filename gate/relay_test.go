@@ -218,3 +218,54 @@ func TestRelayFailsClosed(t *testing.T) {
 		d.session.Close()
 	})
 }
+
+// A dying store takes nothing more once its process is gone.
+type dying struct {
+	posthouse.Store
+	gone atomic.Bool
+}
+
+func (s *dying) Append(ctx context.Context, b *posthouse.Batch) error {
+	if s.gone.Load() {
+		return posthouse.ErrClosed
+	}
+	return s.Store.Append(ctx, b)
+}
+
+// TestApprovalOfTheDead: nothing is left to do for an approval whose process is
+// gone once it was answered, or its deadline has passed.
+func TestApprovalOfTheDead(t *testing.T) {
+	for _, answered := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &dying{Store: memstore.New()}
+			d, _ := relayDesk(t, s, nil)
+			elsewhere, err := posthouse.Open(s.Store, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := make(chan posthouse.ID, 1)
+			go func() {
+				g := <-d.asked
+				s.gone.Store(true)
+				d.session.Close()
+				asked <- g.ID
+			}()
+			if got, err := d.call(t.Context()); err == nil {
+				t.Fatalf("it did %q", got)
+			}
+			id := <-asked
+			if answered {
+				_, err = gate.Relay{Ledger: elsewhere}.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
+			} else {
+				time.Sleep(gate.DefaultTimeout)
+				_, err = elsewhere.Expire(t.Context(), id) // as a runner does
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if th, err := elsewhere.Thread(t.Context(), string(id)); err != nil || th.Status != posthouse.StatusDone || th.Runnable() {
+				t.Errorf("answered %t: %+v, %v", answered, th, err)
+			}
+		})
+	}
+}

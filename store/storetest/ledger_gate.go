@@ -13,6 +13,7 @@ import (
 func ledgerGateCases() []Case {
 	return []Case{
 		{Name: "ledger/one gate, one decision", Rule: "The first decision is recorded and makes the branch ready; later ones get ErrDecided with it, also from a new process.", Run: ledgerOneDecision},
+		{Name: "ledger/a session's approval ends with its decision", Rule: "Deciding the last open gate of a branch whose kind is session, or its deadline, makes the branch done, not ready: who asked waits in memory, or is gone.", Run: ledgerSessionGate},
 		{Name: "ledger/racing deciders: one winner", Rule: "Of 100 racing deciders over two ledgers one wins; all others get the winner's decision.", Run: ledgerRacingDeciders},
 		{Name: "ledger/who may decide what", Rule: "Verdicts, assignees, the requester rule, the hash shown, and the policy are checked before anything is written.", Run: ledgerWhoMayDecide},
 		{Name: "ledger/an expired gate is never an approval", Rule: "A decision after the deadline records expire, once, and is ErrExpired; Expire does the same; before the deadline it is ErrConflict.", Run: ledgerExpires},
@@ -44,6 +45,29 @@ func ledgerOneDecision(t *T) {
 		t.ok(err)
 		if info.Status != posthouse.StatusReady || len(info.Waiting) != 0 {
 			t.Errorf("thread: %+v", info)
+		}
+	}
+}
+
+func ledgerSessionGate(t *T) {
+	d := t.desk(posthouse.Options{})
+	session := posthouse.Gate{Name: "pay", Kind: posthouse.GateSession, ExpiresAt: d.Now().Add(time.Minute)}
+	answered, late, kept := d.ask("answered", session).Gates[0].ID, d.ask("late", session).Gates[0].ID, d.ask("kept", session, posthouse.Gate{Name: "ok?"}).Gates
+	_, err := d.Decide(t.ctx, answered, byAlice())
+	t.ok(err)
+	_, err = d.Decide(t.ctx, kept[0].ID, byAlice()) // a program asks beside it
+	t.ok(err)
+	d.clock.advance(time.Hour)
+	_, err = d.Expire(t.ctx, late)
+	t.ok(err)
+	again := t.desk(posthouse.Options{})
+	again.wantStatus("answered", posthouse.StatusDone)
+	again.wantStatus("late", posthouse.StatusDone)
+	again.wantStatus("kept", posthouse.StatusReady)
+	for info, err := range again.Threads(t.ctx, posthouse.ThreadQuery{Runnable: true}) {
+		t.ok(err)
+		if info.Thread != "kept" {
+			t.Errorf("a runner finds %+v", info)
 		}
 	}
 }
