@@ -8,10 +8,12 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -213,6 +215,72 @@ func TestHandleDrains(t *testing.T) {
 	close(drain)
 	around := must(app.Start(engine.WithDrain(t.Context(), drain), "u", trail{}))(t)
 	wantEnd(t, around, graph.Done, posthouse.StatusRunning)
+}
+
+// TestDrainEndsAWait drains a run that waits by itself for what is soon due: it
+// stops at once and does nothing more, and goes on later where it was.
+func TestDrainEndsAWait(t *testing.T) {
+	later := graph.Retry{Max: 3, Delay: 5 * time.Second, Backoff: graph.Fixed}
+	for name, c := range map[string]struct {
+		node   func(context.Context, *trail) error
+		opt    graph.NodeOptions
+		status posthouse.Status
+	}{
+		"for the next attempt": {func(context.Context, *trail) error { return errBoom }, graph.NodeOptions{Retry: later}, posthouse.StatusRunning},
+		"for a step's":         {stepThatFails(step.Retry{Max: 3, Delay: 5 * time.Second}), graph.NodeOptions{}, posthouse.StatusWaiting},
+		"asleep":               {func(ctx context.Context, _ *trail) error { return step.Sleep(ctx, "z", 5*time.Second) }, graph.NodeOptions{}, posthouse.StatusWaiting},
+	} {
+		for _, around := range []string{"alone", "beside another", "in a subgraph"} {
+			t.Run(name+" "+around, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					runs, began := 0, time.Now()
+					node := func(ctx context.Context, s *trail) error {
+						if runs++; time.Since(began) > time.Minute {
+							return nil
+						}
+						return c.node(ctx, s)
+					}
+					g := graph.New[trail]("drain")
+					switch around {
+					case "in a subgraph":
+						sub := graph.New[trail]("sub")
+						sub.Node("n", node, c.opt)
+						sub.Edge(graph.Start, "n")
+						sub.Edge("n", graph.End)
+						graph.Subgraph(g, "n", sub, nil)
+					case "beside another":
+						g.Node("o", visit("o"))
+						g.Edge(graph.Start, "o")
+						g.Edge("o", graph.End)
+						fallthrough
+					default:
+						g.Node("n", node, c.opt)
+					}
+					g.Edge(graph.Start, "n")
+					g.Edge("n", graph.End)
+					app := compile(t, g, newLedger(t), nil)
+					h := must(app.Start(t.Context(), "t", trail{}))(t)
+					synctest.Wait()
+					h.Drain()
+					res := must(h.Result())(t)
+					if took := time.Since(began); took != 0 || runs != 1 || res.Status != c.status {
+						t.Fatalf("it took %s and %d runs, and is %s", took, runs, res.Status)
+					}
+					time.Sleep(2 * time.Minute)
+					if res := must(app.Resume(t.Context(), "t"))(t); res.Status != posthouse.StatusDone || runs != 2 {
+						t.Errorf("resumed it is %s behind %d runs", res.Status, runs)
+					}
+				})
+			})
+		}
+	}
+}
+
+func stepThatFails(r step.Retry) func(context.Context, *trail) error {
+	return func(ctx context.Context, _ *trail) error {
+		_, err := step.DoWith(ctx, "s", step.Options{Retry: r}, func(context.Context) (int, error) { return 0, errBoom })
+		return err
+	}
 }
 
 func TestHandleOfAFailure(t *testing.T) {

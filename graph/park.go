@@ -156,7 +156,7 @@ func (r *run[S]) park(ctx context.Context, ended []*outcome[S]) (*Result[S], err
 	if !r.holds(waiting) {
 		return r.wait(ctx, waiting)
 	}
-	return nil, r.sleep(ctx, waiting)
+	return r.sleep(ctx, waiting)
 }
 
 // holds reports whether the run waits for nothing but timers, one of which is
@@ -174,12 +174,16 @@ func (r *run[S]) holds(waiting []posthouse.Gate) bool {
 }
 
 // sleep waits for the first of some timers; the step is then taken again.
-func (r *run[S]) sleep(ctx context.Context, waiting []posthouse.Gate) error {
+func (r *run[S]) sleep(ctx context.Context, waiting []posthouse.Gate) (*Result[S], error) {
 	first := slices.MinFunc(waiting, func(a, b posthouse.Gate) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
-	if err := engine.WaitUntil(ctx, r.app.ledger, first.ExpiresAt); err != nil {
-		return err
+	come, err := engine.WaitOrDrain(ctx, r.app.ledger, first.ExpiresAt)
+	switch {
+	case err != nil:
+		return nil, err
+	case !come:
+		return r.wait(ctx, waiting)
 	}
-	return r.retake(ctx)
+	return nil, r.retake(ctx)
 }
 
 // retake takes the step again, with what was decided since.

@@ -82,8 +82,12 @@ func (r *run[S]) await(ctx context.Context, t *task[S], exec *engine.Task, past 
 	case d <= 0:
 		return taskDone, nil
 	case d <= r.app.hold:
-		if err := engine.WaitUntil(ctx, r.app.ledger, past.due); err != nil {
+		come, err := engine.WaitOrDrain(ctx, r.app.ledger, past.due)
+		switch {
+		case err != nil:
 			return taskStopped, err
+		case !come:
+			return taskIdle, nil
 		}
 		return taskDone, nil
 	}

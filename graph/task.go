@@ -40,7 +40,7 @@ const (
 	taskDone    outcomeKind = iota
 	taskWaits               // for a gate, or for its next attempt
 	taskHalts               // in a subgraph, at a static interrupt
-	taskIdle                // in a subgraph that was asked to drain
+	taskIdle                // in a subgraph, or between two attempts, when the run was asked to drain
 	taskFailed              // for good
 	taskStopped             // its context ended, or the run's session did; nothing is known of it
 )

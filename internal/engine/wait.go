@@ -163,23 +163,14 @@ func withdrawn(g *posthouse.Gate) error {
 	return &posthouse.Error{Code: posthouse.CodeCancelled, Decision: d, Message: message}
 }
 
-// longestNap bounds how late WaitUntil notices that the ledger's clock jumped.
+// longestNap bounds how late WaitOrDrain notices that the ledger's clock jumped.
 const longestNap = time.Second
 
-// WaitUntil waits in this process until the ledger's time is at, for waits too
-// short to be worth parking. It returns the context's error if that ends first.
-func WaitUntil(ctx context.Context, l *posthouse.Ledger, at time.Time) error {
-	_, err := wait(ctx, l, at, nil)
-	return err
-}
-
-// WaitOrDrain is WaitUntil that also ends when the program is asked to stop: the
-// time has not come then.
+// WaitOrDrain waits in this process until the ledger's time is at, for waits too
+// short to be worth parking. The time has not come if the program was asked to
+// stop first. It returns the context's error if that ends first.
 func WaitOrDrain(ctx context.Context, l *posthouse.Ledger, at time.Time) (come bool, err error) {
-	return wait(ctx, l, at, DrainOf(ctx))
-}
-
-func wait(ctx context.Context, l *posthouse.Ledger, at time.Time, drain <-chan struct{}) (come bool, err error) {
+	drain := DrainOf(ctx)
 	for {
 		left := at.Sub(l.Now())
 		if left <= 0 {

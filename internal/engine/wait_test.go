@@ -351,18 +351,25 @@ func TestFinishCancelled(t *testing.T) {
 	}
 }
 
-// TestWaitUntil sleeps as long as the clock says, or until the context ends.
-func TestWaitUntil(t *testing.T) {
+// TestWaitOrDrain sleeps as long as the clock says, or until the context ends or
+// the program is asked to stop.
+func TestWaitOrDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := open(t, memstore.New(), nil)
 		start := time.Now()
-		if err := engine.WaitUntil(t.Context(), l, start.Add(2500*time.Millisecond)); err != nil || time.Since(start) != 2500*time.Millisecond {
-			t.Fatal(err, time.Since(start))
+		if come, err := engine.WaitOrDrain(t.Context(), l, start.Add(2500*time.Millisecond)); !come || err != nil || time.Since(start) != 2500*time.Millisecond {
+			t.Fatal(come, err, time.Since(start))
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(time.Second, func() { cancel(errors.New("drained")) })
-		if err := engine.WaitUntil(ctx, l, time.Now().Add(time.Hour)); err == nil || err.Error() != "drained" {
-			t.Fatal(err)
+		time.AfterFunc(time.Second, func() { cancel(errors.New("ended")) })
+		if come, err := engine.WaitOrDrain(ctx, l, time.Now().Add(time.Hour)); come || err == nil || err.Error() != "ended" {
+			t.Fatal(come, err)
+		}
+		drain := make(chan struct{})
+		time.AfterFunc(time.Second, func() { close(drain) })
+		start = time.Now()
+		if come, err := engine.WaitOrDrain(engine.WithDrain(t.Context(), drain), l, start.Add(time.Hour)); come || err != nil || time.Since(start) != time.Second {
+			t.Fatal(come, err, time.Since(start))
 		}
 	})
 }
