@@ -45,8 +45,13 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 		c.problem("it has no entry: add an edge or a route from graph.Start")
 	}
 	for _, n := range c.app.order {
-		if len(n.ways) == 0 && len(n.joins) == 0 && !n.decides {
+		if len(n.ways) == 0 && len(n.joins) == 0 && !n.leads() {
 			c.problem("node %q leads nowhere: add an edge or a route from it, to graph.End if the run is over there", n.name)
+		}
+		for _, to := range n.opt.Targets {
+			if to != End && c.app.nodes[to] == nil {
+				c.problem("the Targets of node %q name %q, which is not a node", n.name, to)
+			}
 		}
 	}
 	c.reach()
@@ -243,9 +248,13 @@ func (c *checker[S]) reach() {
 		}
 		todo = slices.Clone(n.ways)
 	}
+	hint := ""
+	if slices.ContainsFunc(c.app.order, func(n *node[S]) bool { return n.sub != nil }) {
+		hint = ": if a subgraph leads to it by Command.Parent, say so in its SubOptions.Node.Targets"
+	}
 	for _, n := range c.app.order {
 		if !seen[n.name] {
-			c.problem("node %q cannot be reached from graph.Start", n.name)
+			c.problem("node %q cannot be reached from graph.Start%s", n.name, hint)
 		}
 	}
 }

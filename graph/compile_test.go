@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +53,7 @@ func TestCompileListsAllProblems(t *testing.T) {
 	g.Node("a", visit("a"))
 	g.Node("a", visit("a"))
 	g.Node("b", nil)
-	g.Node("lonely", visit("lonely"))
+	g.Node("lonely", visit("lonely"), graph.NodeOptions{Targets: []string{"typo", graph.End}})
 	g.Node("dead", visit("dead"), graph.NodeOptions{}, graph.NodeOptions{})
 	g.Node("$x", visit("x"))
 	g.Node("with space", visit("y"))
@@ -83,6 +84,7 @@ func TestCompileListsAllProblems(t *testing.T) {
 		"leads to graph.Start",
 		"route from \"$x\" has no function",
 		"leads to \"ghost\"",
+		"Targets of node \"lonely\" name \"typo\"",
 		"node \"dead\" leads nowhere",
 		"node \"lonely\" cannot be reached",
 		"node \"dead\" cannot be reached",
@@ -109,6 +111,30 @@ func TestOpenRoutesReachEverything(t *testing.T) {
 	g.Edge("b", graph.End)
 	g.Route("a", func(*trail) string { return "b" })
 	compile(t, g, newLedger(t), nil)
+}
+
+// A node that only a Command of a subgraph leads to must be among the targets of
+// the node that calls it, which then needs no edge.
+func TestParentsTargetsAreReached(t *testing.T) {
+	sub := graph.New[trail]("sub")
+	sub.Command("up", func(context.Context, *trail) (graph.Command, error) {
+		return graph.Command{Goto: []string{"there"}, Parent: true}, nil
+	})
+	sub.Edge(graph.Start, "up")
+	around := func(targets ...string) *graph.Graph[trail] {
+		g := graph.New[trail]("g")
+		graph.Subgraph(g, "sub", sub, &graph.SubOptions[trail, trail]{Node: graph.NodeOptions{Targets: targets}})
+		g.Node("there", visit("there"))
+		g.Edge(graph.Start, "sub")
+		g.Edge("there", graph.End)
+		return g
+	}
+	wantProblems(t, problems(t, around(), newLedger(t), nil), "node \"sub\" leads nowhere", "say so in its SubOptions.Node.Targets")
+	app := compile(t, around("there"), newLedger(t), nil)
+	wantList(t, "nodes", must(app.Run(t.Context(), "t", trail{}))(t).State.Nodes, "there")
+	if e := app.Shape().Edges; !slices.Contains(e, graph.EdgeShape{From: "sub", To: "there", Kind: "command"}) {
+		t.Error(e)
+	}
 }
 
 // An App does not see what is added to its Graph later.

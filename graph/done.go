@@ -83,11 +83,16 @@ type progress struct {
 	all    map[string]*posthouse.Execution
 }
 
-// step returns a record of a task of an agenda, nil if there is none.
-func (p *progress) step(g *agenda, i int, name string) *posthouse.Step {
+// execution returns what is on record of a task of an agenda, nil for nothing.
+func (p *progress) execution(g *agenda, i int) *posthouse.Execution {
 	t := &g.tasks[i]
 	key := g.key(p.head.Step, t.label(cmp.Or(t.was, t.node), i))
-	x := p.all[key.String()]
+	return p.all[key.String()]
+}
+
+// step returns a record of a task of an agenda, nil if there is none.
+func (p *progress) step(g *agenda, i int, name string) *posthouse.Step {
+	x := p.execution(g, i)
 	if x == nil {
 		return nil
 	}

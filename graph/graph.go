@@ -59,7 +59,7 @@ type NodeOptions struct {
 	Retry           Retry            // what happens after a failure; default CompileOptions.Retry
 	Timeout         time.Duration    // of one attempt; default CompileOptions.Timeout, negative: none
 	IdleTimeout     time.Duration    // between two signs of life of an attempt, see [Heartbeat]; default CompileOptions.IdleTimeout, negative: none
-	Targets         []string         // of a Command or Task node: where its Commands may lead; empty means anywhere
+	Targets         []string         // where Commands of this node may lead, or of its OnError, or those with Parent of its subgraph; empty means anywhere
 	Snapshots       Snapshots        // whether it makes a checkpoint; default as CompileOptions.Snapshots says
 	Effect          posthouse.Effect // what running it again would do to the world; kept with its recorded result, and as label "effect" of its checkpoint
 

@@ -81,7 +81,8 @@ func (h *Handle[S]) Reason() Reason { return h.run.Reason() }
 // Cancel asks to cancel the run, by [posthouse.Ledger.Cancel]: contexts of nodes
 // end, the branch gets a checkpoint of status cancelled, and no node that did
 // not complete makes one. Tasks of a step that completed stay on record. It does
-// not wait for that: see Done. Cancelling again, or what has ended, does
+// not wait for that: see Done, which a node holds up that does not heed its
+// context and has no time limit. Cancelling again, or what has ended, does
 // nothing. An error says that the request could not be put on record.
 func (h *Handle[S]) Cancel(ctx context.Context, reason string) error {
 	return h.run.Cancel(ctx, reason)

@@ -289,6 +289,24 @@ func TestEveryFailureIsTold(t *testing.T) {
 	}
 }
 
+// A task that was sent an input says which of them it is when it fails.
+func TestFailureOfATaskSaysWhich(t *testing.T) {
+	g := graph.New[fan]("g")
+	graph.Task(g, "w", func(_ context.Context, in int, _ *fan) error {
+		if in == 1 {
+			return errBoom
+		}
+		return nil
+	})
+	g.Map(graph.Start, func(*fan) []graph.Send { return []graph.Send{{Node: "w", Input: 0}, {Node: "w", Input: 1}} }, "w")
+	g.Edge("w", graph.End)
+	_, err := compile(t, g, newLedger(t), nil).Run(t.Context(), "t", fan{})
+	var n *graph.NodeError
+	if !errors.As(err, &n) || n.Node != "w" || n.Err.Error() != "w#2: "+errBoom.Error() || !errors.Is(err, errBoom) {
+		t.Fatal(err)
+	}
+}
+
 // TestFanOutHoldsTheStatesOfItsWorkers: of 10,000 tasks no more than the limit
 // run at once, and only those have a state; what is left of the others is what
 // they wrote.

@@ -60,9 +60,10 @@ func (r *run[S]) settle(ctx context.Context, ended []*outcome[S]) (*Result[S], e
 	return nil, nil
 }
 
-// causes returns why tasks failed: one error, or all of them with their nodes.
+// causes returns why tasks failed: one error, or all of them with their nodes. Of
+// tasks that were sent inputs it says which.
 func causes[S any](failed []*outcome[S]) error {
-	if len(failed) == 1 {
+	if len(failed) == 1 && failed[0].task.input == nil {
 		return failed[0].err
 	}
 	errs := make([]error, len(failed))

@@ -3,6 +3,8 @@ package graph
 import (
 	"cmp"
 	"context"
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -101,6 +103,10 @@ func (a *App[S]) marks(ctx context.Context, o *PictureOptions) (map[string]Mark,
 	if c.Status == posthouse.StatusWaiting {
 		at = MarkWaiting
 	}
+	stands, err := a.standing(ctx, c)
+	if err != nil {
+		return nil, err
+	}
 	g, err := readAgenda(c.Next, c.Program, planPart)
 	if err != nil {
 		return nil, err
@@ -108,6 +114,7 @@ func (a *App[S]) marks(ctx context.Context, o *PictureOptions) (map[string]Mark,
 	for i := range g.tasks {
 		marks[rename(ms, g.tasks[i].node)] = MarkNext
 	}
+	stands.count("", &g)
 	for _, name := range sortedKeys(c.Program) {
 		path, ok := strings.CutPrefix(name, planPart+"/")
 		if !ok {
@@ -120,13 +127,75 @@ func (a *App[S]) marks(ctx context.Context, o *PictureOptions) (map[string]Mark,
 		for i := range in.tasks {
 			marks[renamePath(ms, unlabelled(path)+"/"+in.tasks[i].node)] = at
 		}
+		stands.count(unlabelled(path)+"/", &in)
 	}
 	if mark := map[posthouse.Status]Mark{posthouse.StatusWaiting: MarkWaiting, posthouse.StatusFailed: MarkFailed}[c.Status]; mark != MarkNone {
 		for _, n := range pathsOf(ms, c.Node) {
 			marks[n] = mark
 		}
 	}
+	for path, n := range stands.nodes {
+		switch path = renamePath(ms, path); {
+		case n.done == n.tasks:
+			marks[path] = MarkDone
+		case !n.open && marks[path] == MarkWaiting: // it has its answer
+			marks[path] = MarkNext
+		}
+	}
 	return marks, nil
+}
+
+// A standing is how far a thread came in the step behind its head, by the paths
+// of nodes.
+type standing struct {
+	progress
+	nodes map[string]*nodeStanding
+}
+
+type nodeStanding struct {
+	tasks, done int
+	open        bool // one of them, or of those within it, waits for a gate
+}
+
+// standing is empty for a checkpoint that is not its branch's head.
+func (a *App[S]) standing(ctx context.Context, c *posthouse.Checkpoint) (*standing, error) {
+	s := &standing{progress: progress{head: &c.Header}, nodes: map[string]*nodeStanding{}}
+	info, err := a.ledger.Thread(ctx, c.Thread)
+	if errors.Is(err, posthouse.ErrNotFound) { // it was released
+		return s, nil
+	}
+	if s.latest = err == nil && onHead(info, c, ""); s.latest {
+		s.all, err = a.ledger.Executions(ctx, &c.Header)
+	}
+	return s, err
+}
+
+// count adds the tasks of an agenda.
+func (s *standing) count(within string, g *agenda) {
+	if !s.latest {
+		return
+	}
+	for i := range g.tasks {
+		path := within + g.tasks[i].node
+		n := s.nodes[path]
+		if n == nil {
+			n = &nodeStanding{}
+			s.nodes[path] = n
+		}
+		n.tasks++
+		if s.step(g, i, recordDone) != nil {
+			n.done++
+		}
+		x := s.execution(g, i)
+		if x == nil || !slices.ContainsFunc(x.Gates, func(g *posthouse.Gate) bool { return g.Decision == nil && g.Branch == s.head.Branch }) {
+			continue
+		}
+		for p := path; p != ""; p, _ = splitPath(strings.TrimSuffix(p, "/")) {
+			if n := s.nodes[strings.TrimSuffix(p, "/")]; n != nil {
+				n.open = true
+			}
+		}
+	}
 }
 
 // markDone marks the nodes that completed on the way to a checkpoint.

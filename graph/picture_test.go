@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 )
 
@@ -91,7 +92,7 @@ func TestPictures(t *testing.T) {
 	}
 	m := must(a.Mermaid(t.Context(), &graph.PictureOptions{Thread: "t", LeftRight: true}))(t)
 	for _, want := range []string{
-		"flowchart LR\n", `subgraph n5["research"]`, "-.->|map|", "-.->|route|", "-.->|command|", "class n1,n2", "class n3,n5,n9 next",
+		"flowchart LR\n", `subgraph n5["research"]`, "-.->|map|", "-.->|route|", "-.->|command|", "class n1,n2,n3,n7,n8 done", "class n5,n9 next",
 	} {
 		if !strings.Contains(m, want) {
 			t.Errorf("no %q in\n%s", want, m)
@@ -120,6 +121,72 @@ func TestPictureOfAThread(t *testing.T) {
 	}
 	_, err := a.Mermaid(t.Context(), &graph.PictureOptions{Thread: "w"})
 	wantCode(t, err, posthouse.ErrInvalid)
+}
+
+// In the middle of a step, what completed is done, and what has its answer is
+// next, also within a subgraph.
+func TestPictureOfAStep(t *testing.T) {
+	l := newLedger(t)
+	asks := func(ctx context.Context, _ *trail) error {
+		_, err := gate.Ask[any](ctx, gate.Question{Name: "q"})
+		return err
+	}
+	sub := graph.New[trail]("sub")
+	sub.Node("x", asks)
+	sub.Node("y", asks)
+	sub.Node("z", visit("z"))
+	g := graph.New[trail]("g")
+	g.Node("a", asks)
+	graph.Subgraph(g, "sub", sub, nil)
+	g.Node("b", visit("b"))
+	broken := true
+	g.Node("c", func(context.Context, *trail) error {
+		if broken {
+			return errBoom
+		}
+		return nil
+	})
+	for _, n := range []string{"x", "y", "z"} {
+		sub.Edge(graph.Start, n)
+		sub.Edge(n, graph.End)
+	}
+	for _, n := range []string{"a", "sub", "b", "c"} {
+		g.Edge(graph.Start, n)
+		g.Edge(n, graph.End)
+	}
+	app := compile(t, g, l, nil)
+	shows := func(marks ...string) {
+		t.Helper()
+		text := must(app.Mermaid(t.Context(), &graph.PictureOptions{Thread: "t"}))(t)
+		var have []string
+		for line := range strings.Lines(text) {
+			if names, ok := strings.CutPrefix(strings.TrimSpace(line), "class "); ok {
+				have = append(have, names)
+			}
+		}
+		wantList(t, "marks", have, marks...)
+	}
+	_, err := app.Run(t.Context(), "t", trail{})
+	wantCode(t, err, errBoom)
+	first := must(app.State(t.Context(), "t"))(t).ID
+	shows("n6,n8 done", "n1,n2,n4,n5 next", "n9 failed")
+	broken = false
+	out := must(app.Resume(t.Context(), "t"))(t)
+	shows("n6,n8,n9 done", "n1,n2,n4,n5 waiting")
+	for i, marks := range [][]string{
+		{"n6,n8,n9 done", "n1 next", "n2,n4,n5 waiting"},
+		{"n6,n8,n9 done", "n1,n4 next", "n2,n5 waiting"},
+		{"n6,n8,n9 done", "n1,n2,n4,n5 next"},
+	} {
+		must(l.Decide(t.Context(), out.Waiting[i].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}))(t)
+		shows(marks...)
+	}
+	past := must(app.Mermaid(t.Context(), &graph.PictureOptions{Checkpoint: first}))(t)
+	if !strings.Contains(past, "class n9 failed") || !strings.Contains(past, "class n1,n2,n4,n5,n6,n8 next") {
+		t.Error(past)
+	}
+	must(app.Resume(t.Context(), "t"))(t)
+	shows("n1,n2,n8,n9 done")
 }
 
 func TestShape(t *testing.T) {

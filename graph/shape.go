@@ -60,7 +60,7 @@ func (a *App[S]) Shape() *Shape {
 		}
 		s.Nodes = append(s.Nodes, v)
 		s.ways(n.name, shapesOf(n.ways))
-		if n.decides {
+		if n.leads() {
 			s.lead(n.name, "command", n.opt.Targets)
 		} else if n.onError != nil && len(n.opt.Targets) > 0 {
 			s.lead(n.name, "error", n.opt.Targets)

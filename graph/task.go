@@ -107,6 +107,10 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 		}
 		o.lead = Command{}
 		err = r.attempt(ctx, t, o, past)
+		may := t.node.opt.Targets
+		if o.lead.Parent {
+			may = nil // they are of its own graph
+		}
 		t.node.outward(&o.lead)
 		within := endedWithin(err)
 		switch {
@@ -131,7 +135,7 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 			return o
 		}
 		if err == nil {
-			if o.next, err = r.app.onward(t.node.name, t.node.ways, t.node.opt.Targets, &o.lead, o.live.state); err == nil {
+			if o.next, err = r.app.onward(t.node.name, t.node.ways, may, &o.lead, o.live.state); err == nil {
 				return o
 			}
 		}

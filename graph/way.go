@@ -96,6 +96,10 @@ func Goto(nodes ...string) Command { return Command{Goto: nodes} }
 // Stop leads nowhere: this branch ends, whatever edges there are.
 func Stop() Command { return Command{Goto: []string{End}} }
 
+// leads reports whether a node has Commands to say where it leads, so that it may
+// do without edges.
+func (n *node[S]) leads() bool { return n.decides || n.sub != nil && len(n.opt.Targets) > 0 }
+
 func (c *Command) isZero() bool { return len(c.Goto)+len(c.Send) == 0 && !c.Parent }
 
 // A target is a task to run in the next step.
