@@ -47,7 +47,7 @@ type sessionBody struct {
 func clientRoutes() []*route {
 	const path = "/api/session"
 	const notes = "The session is told by the header X-Posthouse-Session, also X-Atmosphere-Session-Token, or the parameter. " +
-		"One that is unknown, expired or another's is a new session, never an error. It ends when it was not seen for 24 hours."
+		"One that is unknown, expired or another's is a new session, never an error. It ends when its client was not connected, and it was not used, for 24 hours."
 	answers := []answer{{http.StatusOK, "the session", SessionInfo{}, ""}}
 	return []*route{
 		{
@@ -71,6 +71,8 @@ type client struct {
 	token string
 	new   bool
 	clientSession
+
+	touched time.Time // when its session was last found to be in use
 }
 
 // sessionToken returns what the client says of its session.
@@ -121,7 +123,7 @@ func (s *Server) openClient(ctx context.Context, token, principal string) (c *cl
 			return nil, err
 		}
 	}
-	c = &client{s: s, token: token, new: x == nil}
+	c = &client{s: s, token: token, new: x == nil, touched: s.now()}
 	if x == nil {
 		c.token, x, err = s.clients.create(ctx, principal)
 	} else {
@@ -188,6 +190,16 @@ func (c *client) note(change func(*clientSession)) {
 	if err := c.s.clients.update(context.WithoutCancel(c.s.ctx), c.token, change); err != nil {
 		c.s.log.Error("a session cannot be saved", "error", err)
 	}
+}
+
+// stays notes, once in a while, that the client is still connected: its session
+// does not end meanwhile.
+func (c *client) stays() {
+	if c == nil || c.s.now().Sub(c.touched) < c.s.limits.Client/24 {
+		return
+	}
+	c.touched = c.s.now()
+	c.note(func(*clientSession) {})
 }
 
 // working notes the thread that a message is worked on.

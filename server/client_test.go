@@ -34,6 +34,61 @@ func (h *house) session(as Role, token string) (i SessionInfo) {
 	return i
 }
 
+// TestSessionOfAClientThatStays does not end while its client is connected, by a
+// stream or a socket on which nothing happens.
+func TestSessionOfAClientThatStays(t *testing.T) {
+	clock := newTestClock()
+	h := open(t, func(o *Options) { o.Now = clock.now })
+	quiet := map[string]func(token string){
+		"events": func(token string) {
+			f := h.listen(ask{method: "GET", path: "/api/events?session=" + token})
+			f.want("session")
+			for range 30 {
+				clock.add(time.Hour)
+				h.ticks <- time.Time{}
+				f.want(":")
+			}
+			f.close()
+		},
+		"request": func(token string) {
+			texts := h.telling()
+			f, _ := h.dispatch("t1", sessionHeader+": "+token)
+			f.want("session")
+			for range 30 {
+				clock.add(time.Hour)
+				h.ticks <- time.Time{}
+				f.want(":")
+			}
+			close(texts)
+			f.want("done")
+			f.wantEnd()
+		},
+		"socket": func(token string) {
+			c := h.mustDial("/agent/dispatch?session="+token, nil, h.bearer(Operator))
+			c.want("session")
+			read := make(chan error)
+			go func() { _, _, err := c.conn.Read(c.ctx); read <- err }() // answers pings
+			for range 31 {                                               // a tick is taken once the ping before was answered
+				clock.add(time.Hour)
+				h.ticks <- time.Time{}
+			}
+			check(t, c.conn.CloseNow())
+			<-read
+		},
+	}
+	for name, stay := range quiet {
+		i := h.session(Operator, "new")
+		stay(i.Token)
+		if again := h.session(Operator, i.Token); again.New || again.Token != i.Token {
+			t.Errorf("%s: behind 30 hours the session is %+v", name, again)
+		}
+		clock.add(25 * time.Hour)
+		if again := h.session(Operator, i.Token); !again.New {
+			t.Errorf("%s: a day later it is %+v", name, again)
+		}
+	}
+}
+
 // TestSessions restores a session by each way of naming it, and makes a new one
 // of whatever cannot be restored.
 func TestSessions(t *testing.T) {

@@ -99,6 +99,7 @@ func (s *Server) relay(c *watcher, found <-chan watched) {
 				return // revoked, or gone
 			}
 			c.note()
+			c.who.stays()
 		}
 	}
 }

@@ -58,10 +58,14 @@ type feed struct {
 	more   chan struct{} // closed with the next frame; nil: nobody waits for it
 }
 
-// send hands a frame on without waiting.
+// send hands a frame on without waiting. What comes behind the last one, from a
+// goroutine that an agent left behind, nobody hears.
 func (f *feed) send(kind string, data any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.ended() {
+		return
+	}
 	f.told++
 	x := frame{kind, data, f.told}
 	f.frames, f.size = append(f.frames, x), f.size+x.size()
@@ -108,8 +112,11 @@ func (f *feed) behind(n uint64) (frames []frame, missed uint64, more <-chan stru
 func (f *feed) over(n uint64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return n >= f.told && f.told > 0 && f.frames[len(f.frames)-1].last()
+	return n >= f.told && f.ended()
 }
+
+// ended reports whether the last frame was told. Callers hold f.mu.
+func (f *feed) ended() bool { return len(f.frames) > 0 && f.frames[len(f.frames)-1].last() }
 
 // id names a frame, for a client to say where it was.
 func (f *feed) id(n uint64) string { return f.run + "/" + strconv.FormatUint(n, 10) }
@@ -121,5 +128,9 @@ type listener struct {
 	gone chan struct{} // closed once it does not listen any more
 }
 
-// listen takes a place behind the n-th frame.
-func (f *feed) listen(n uint64) *listener { return &listener{f, n, make(chan struct{})} }
+// listen takes a place behind the n-th frame, or behind the newest.
+func (f *feed) listen(n uint64) *listener {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return &listener{f, min(n, f.told), make(chan struct{})}
+}

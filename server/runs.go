@@ -235,7 +235,11 @@ func (s *Server) streamFeed(w http.ResponseWriter, r *request, l *listener, who 
 		if ok, err := s.tokens.current(r.actor); err != nil || !ok {
 			return errGone // revoked
 		}
-		return es.beat()
+		if err := es.beat(); err != nil {
+			return err
+		}
+		who.stays()
+		return nil
 	})
 	return nil
 }

@@ -331,6 +331,34 @@ func TestRunOfAThreadIsTheNewest(t *testing.T) {
 	}
 }
 
+// TestWhatComesBehindTheEnd is heard by nobody, and nobody waits for it: an
+// agent left a goroutine behind that goes on telling. A position that no event
+// had is the newest.
+func TestWhatComesBehindTheEnd(t *testing.T) {
+	h := open(t, nil)
+	var stray *HandleOptions
+	goOn := make(chan struct{})
+	h.program.handle = func(_ context.Context, _ string, o *HandleOptions) (*Reply, error) {
+		stray = o
+		<-goOn
+		return &Reply{Thread: o.Thread, Text: "done"}, nil
+	}
+	f, run := h.dispatch("t1")
+	ahead := h.listen(ask{method: "GET", path: "/api/run?after=" + run + "/9"})
+	close(goOn)
+	end := f.want("done")
+	f.wantEnd()
+	ahead.want("done")
+	ahead.wantEnd()
+	stray.Text("late")
+	stray.Event(AgentEvent{Kind: "late"})
+	f = h.listen(ask{method: "GET", path: "/api/run?run=" + run})
+	f.want("done")
+	f.wantEnd()
+	f = h.listen(ask{method: "GET", path: "/api/run?after=" + end.id})
+	f.wantEnd()
+}
+
 // TestFeedIsBounded keeps the newest frames of few bytes, the last one always,
 // and counts what it does not keep.
 func TestFeedIsBounded(t *testing.T) {

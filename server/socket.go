@@ -213,7 +213,7 @@ func (c *conversation) talk() {
 				return
 			}
 		case <-tick:
-			if c.ping(ctx) != nil {
+			if c.stays(ctx) != nil {
 				return
 			}
 		case <-late.C:
@@ -297,7 +297,7 @@ func (c *conversation) listen(ctx context.Context, l *listener) bool {
 		if ok, err := c.s.tokens.current(c.actor); err != nil || !ok {
 			return errGone // revoked
 		}
-		return c.ping(ctx)
+		return c.stays(ctx)
 	})
 }
 
@@ -415,8 +415,13 @@ func (c *conversation) tellFrame(ctx context.Context, of *feed, f frame) error {
 	return c.conn.Write(ctx, websocket.MessageText, body)
 }
 
-func (c *conversation) ping(ctx context.Context) error {
+// stays asks whether the client is still there.
+func (c *conversation) stays(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, heartbeat)
 	defer cancel()
-	return c.conn.Ping(ctx)
+	err := c.conn.Ping(ctx)
+	if err == nil {
+		c.mine.stays()
+	}
+	return err
 }
