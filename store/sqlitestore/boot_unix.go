@@ -3,23 +3,18 @@
 package sqlitestore
 
 import (
-	"strings"
-	"syscall"
+	"bytes"
+	"os"
+	"sync"
 )
 
 // bootID tells one start of the machine from the next, so that a pid in an old
-// lock file is not taken for a process of today. Package os would ask about
-// polling the file first; this runs whenever a store is opened.
-func bootID() string {
-	fd, err := syscall.Open("/proc/sys/kernel/random/boot_id", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
-	if err != nil {
+// lock file is not taken for a process of today. It is read once.
+var bootID = sync.OnceValue(func() string {
+	const uuid = 36 // bytes; what is longer is none
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if b = bytes.TrimSpace(b); err != nil || len(b) != uuid {
 		return "unknown"
 	}
-	defer func() { _ = syscall.Close(fd) }()
-	var b [36]byte
-	n, err := syscall.Read(fd, b[:])
-	if err != nil || n <= 0 {
-		return "unknown"
-	}
-	return strings.TrimSpace(string(b[:n]))
-}
+	return string(b)
+})
