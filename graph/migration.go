@@ -198,6 +198,8 @@ func (r renames) part(old string) string {
 		path, rest = strings.TrimSuffix(within, "/"), "/"+name
 	} else if path, kind = strings.CutPrefix(old, planPart+"/"); kind {
 		prefix = planPart + "/"
+	} else if path, kind = strings.CutPrefix(old, ownPart); kind {
+		prefix = ownPart
 	} else {
 		return old
 	}

@@ -223,10 +223,8 @@ func (w *witness) inDiary(f *os.File) *witness {
 func (c *trial) toTheEnd() {
 	have, whyNot := c.finish(c.thread, "", byResume, "")
 	c.check("the thread", have, whyNot)
-	if c.plan.forkable() {
-		c.rnd = rand.New(rand.NewPCG(uint64(len(c.thread)), 3))
-		c.forks([]int{c.rnd.IntN(1000), c.rnd.IntN(1000), c.rnd.IntN(1000)}[:c.rnd.IntN(4)])
-	}
+	c.rnd = rand.New(rand.NewPCG(uint64(len(c.thread)), 3))
+	c.forks([]int{c.rnd.IntN(1000), c.rnd.IntN(1000), c.rnd.IntN(1000)}[:c.rnd.IntN(4)])
 }
 
 func openKilled(ctx context.Context, dir string) (store posthouse.Store, err error) {

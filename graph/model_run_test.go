@@ -427,12 +427,6 @@ func (c *trial) shots() {
 	}
 }
 
-// forkable reports whether forks have all that the run had: what a subgraph
-// keeps in a thread of its own stays behind.
-func (g *graphPlan) forkable() bool {
-	return !g.has(func(n *nodePlan) bool { return n.Own && n.Lifetime == graph.PerThread })
-}
-
 func (g *graphPlan) apart() bool { return g.has(func(n *nodePlan) bool { return n.Own }) }
 
 // Any graph, whatever happens to the processes that run it, ends where a plain
@@ -473,9 +467,9 @@ func randomCase(t *testing.T, rt *rapid.T) {
 		c.shots()
 	}
 	c.dying.left.Store(0) // what follows is not done by processes that die
-	if c.plan.forkable() && len(c.hands) > 0 && c.why == "" {
+	if len(c.hands) > 0 && c.why == "" {
 		c.otherwise(genHands(c.plan, 3).Draw(rt, "otherwise"))
-	} else if c.plan.forkable() && len(c.hands) == 0 {
+	} else if len(c.hands) == 0 {
 		at := rapid.SliceOfN(rapid.IntRange(0, 1000), 0, 3).Draw(rt, "forks")
 		c.faults.Cancels = rapid.SliceOfN(rapid.IntRange(1, 10), 0, 4).Draw(rt, "cancels")
 		c.forks(at)

@@ -18,6 +18,7 @@ type trunk struct {
 	mu     sync.Mutex
 	parts  map[string]bool // names of the program's parts on record
 	called []string        // threads of subgraphs that have one of their own and did not end
+	own    posthouse.State // the program's parts of the head that was loaded, for what such subgraphs kept
 }
 
 // calls notes that a thread is called, and returns what notes that it ended.
@@ -229,6 +230,11 @@ func (n *nest) leave(t *trunk) []posthouse.Part {
 	if n.lifetime == PerThread {
 		parts = n.parts
 	} else {
+		for _, p := range n.parts {
+			if strings.HasPrefix(p.Name, ownPart) { // of subgraphs that outlive it
+				parts = append(parts, p)
+			}
+		}
 		gone = append(gone, t.below(subPart+n.path)...)
 	}
 	for _, name := range gone {

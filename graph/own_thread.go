@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -17,6 +18,11 @@ import (
 
 // recordChild is where the thread of a subgraph stood when its caller parked.
 const recordChild = "$child"
+
+// ownPart begins the names of the parts that say, by the path of a subgraph that
+// lives per thread in one of its own, where its last call ended: a fork of the
+// caller goes on from there.
+const ownPart = "$own/"
 
 type childJSON struct {
 	Thread     string       `json:"thread"`
@@ -63,7 +69,7 @@ func calledAs(key string) string {
 
 // callThread runs the subgraph in a thread of its own, or goes on with it.
 func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S]) (Command, error) {
-	l, thread := r.app.ledger, in.ownThread(r, o)
+	thread := in.ownThread(r, o)
 	opt := RunOptions{
 		By: r.opt.By, Durability: r.opt.Durability, bounded: r.bounds(o.task),
 		Coordination: r.sess.Head().Coordination,
@@ -80,7 +86,7 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 		}
 	}
 	over := r.calls(thread)
-	begun, ended, err := in.begun(ctx, l, thread, &opt, o.exec)
+	begun, ended, err := in.begun(ctx, r, thread, &opt, o)
 	if err != nil {
 		return Command{}, err
 	}
@@ -90,7 +96,7 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 		if err != nil {
 			return Command{}, err
 		}
-		res = &Result[T]{State: s.State, Status: s.Status}
+		res = &Result[T]{State: s.State, Status: s.Status, Thread: thread, Checkpoint: ended}
 	} else if begun {
 		res, err = in.app.do(ctx, thread, &opt, h, nil)
 	} else {
@@ -112,19 +118,32 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 		return Command{}, &posthouse.Error{Code: posthouse.CodeCancelled, Message: "thread " + thread + " of the subgraph was cancelled"}
 	case res.Status != posthouse.StatusDone:
 		return Command{}, in.waitFor(ctx, o, res)
-	case in.opt.Out == nil:
+	}
+	if in.opt.Lifetime == PerThread {
+		if err := o.keepChild(r.within(o.task.label()), res.Thread, res.Checkpoint); err != nil {
+			return Command{}, err
+		}
+	}
+	if in.opt.Out == nil {
 		return Command{}, nil
 	}
 	return Command{}, engine.Guard(func() error { return in.opt.Out(o.live.state, &res.State) })
+}
+
+// keepChild has the checkpoint that completes a call say where that ended.
+func (o *outcome[S]) keepChild(path, thread string, end posthouse.ID) error {
+	data, err := json.Marshal(childJSON{thread, end})
+	o.program = []posthouse.Part{{Name: ownPart + path, Codec: posthouse.JSON.Name(), Data: data}}
+	return err
 }
 
 // begun reports whether the thread of a call has been given its input, and where
 // that call ended if the thread has gone on with another since: the caller lost
 // what came of the calls, and makes them again. A fork of the caller takes up,
 // in a thread of its own, what the original's subgraph had done when the caller
-// parked.
-func (in *inner[S, T]) begun(ctx context.Context, l *posthouse.Ledger, thread string, opt *RunOptions, exec *engine.Task) (begun bool, ended posthouse.ID, err error) {
-	was := childJSON{}
+// parked, or else what its calls before had kept.
+func (in *inner[S, T]) begun(ctx context.Context, r *run[S], thread string, opt *RunOptions, o *outcome[S]) (begun bool, ended posthouse.ID, err error) {
+	l, exec, was := r.app.ledger, o.exec, childJSON{}
 	for !exec.Fresh() {
 		rec, ok := exec.Recorded(recordChild)
 		if !ok {
@@ -142,14 +161,31 @@ func (in *inner[S, T]) begun(ctx context.Context, l *posthouse.Ledger, thread st
 		ended, err = endOf(ctx, l, h)
 		return err == nil, ended, err
 	}
+	labels := opt.labels
+	if begun = was.Thread != ""; !begun {
+		if was, err = keptChild(r.own, r.within(o.task.label())); err != nil {
+			return false, "", err
+		}
+		labels = maps.Clone(labels)
+		delete(labels, labelCall) // that is still to begin
+	}
 	if was.Thread == "" || was.Thread == thread {
 		return false, "", nil
 	}
-	_, err = l.Fork(ctx, was.Checkpoint, &posthouse.ForkOptions{Thread: thread, Labels: opt.labels})
+	_, err = l.Fork(ctx, was.Checkpoint, &posthouse.ForkOptions{Thread: thread, Labels: labels})
 	if errors.Is(err, posthouse.ErrExists) {
 		return false, "", nil // it lives per thread and was called before
 	}
-	return err == nil, "", err
+	return begun && err == nil, "", err
+}
+
+// keptChild returns what a caller's parts say of a subgraph, the zero childJSON
+// for nothing.
+func keptChild(program posthouse.State, path string) (c childJSON, err error) {
+	if v, ok := program[ownPart+path]; ok {
+		err = json.Unmarshal(v.Data, &c)
+	}
+	return c, err
 }
 
 // endOf returns the last checkpoint of the call that began with h, if it was
@@ -268,8 +304,8 @@ func isCalled(ctx context.Context, l *posthouse.Ledger, thread string) (bool, er
 
 // callOf returns the labels of the checkpoint that began a thread's last call,
 // nil if nobody called it.
-func (p *childProgram) callOf(ctx context.Context, thread string) (map[string]string, error) {
-	for h, err := range p.ledger.List(ctx, posthouse.Query{Thread: thread, Descending: true}) {
+func callOf(ctx context.Context, l *posthouse.Ledger, thread string) (map[string]string, error) {
+	for h, err := range l.List(ctx, posthouse.Query{Thread: thread, Descending: true}) {
 		switch {
 		case err != nil:
 			return nil, err
@@ -282,7 +318,7 @@ func (p *childProgram) callOf(ctx context.Context, thread string) (map[string]st
 
 // forsaken cancels a thread if the branch that called it was.
 func (p *childProgram) forsaken(ctx context.Context, thread, branch string) (bool, error) {
-	call, err := p.callOf(ctx, thread)
+	call, err := callOf(ctx, p.ledger, thread)
 	if err != nil || call == nil || branch != posthouse.MainBranch {
 		return false, err
 	}
@@ -307,7 +343,7 @@ func (p *childProgram) wake(ctx context.Context, thread string) error {
 	if err != nil || info.Status == posthouse.StatusWaiting {
 		return err
 	}
-	call, err := p.callOf(ctx, thread)
+	call, err := callOf(ctx, p.ledger, thread)
 	if err != nil || call == nil {
 		return err
 	}

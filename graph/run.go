@@ -129,7 +129,7 @@ func (r *run[S]) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.program, r.plan = c.Program, c.Program[planPart].Data
+	r.own, r.program, r.plan = c.Program, c.Program, c.Program[planPart].Data
 	if *r.agenda, err = readAgenda(c.Next, c.Program, planPart); err != nil {
 		return err
 	}

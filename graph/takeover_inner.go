@@ -29,6 +29,8 @@ func (t *takeover) migrateProgram() error {
 				return err
 			}
 			name = planPart + "/" + renamePath(t.used, path)
+		} else if path, ok := strings.CutPrefix(name, ownPart); ok {
+			name = ownPart + renamePath(t.used, path)
 		} else if path, ok := strings.CutPrefix(name, subPart); ok {
 			within, part := splitPath(path)
 			name = subPart + renamePath(t.used, within) + part

@@ -2,6 +2,8 @@ package graph
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"reflect"
 
 	"github.com/posthouse/posthouse"
@@ -18,6 +20,11 @@ type WithinOptions struct {
 // "research/deep" of a subgraph in a subgraph. T is the subgraph's state.
 // [posthouse.ErrNotFound] if there is none on record there: it had not begun,
 // had ended, or is kept by nobody.
+//
+// A path leads through subgraphs that run in threads of their own, too: of a
+// branch's head to where those threads are now, of an older checkpoint, and of a
+// fork that has not gone on, to where they were when the caller parked or when
+// their last call ended. One that lives per call had ended when its call did.
 func Within[T any](ctx context.Context, l *posthouse.Ledger, checkpoint posthouse.ID, path string, o ...WithinOptions) (*T, error) {
 	_, s, _, err := within[T](ctx, l, checkpoint, path, o)
 	return s, err
@@ -27,32 +34,63 @@ func Within[T any](ctx context.Context, l *posthouse.Ledger, checkpoint posthous
 // branch: it makes a child of the head, of kind update, and runs nothing.
 // Resuming goes on inside the subgraph with the new state: steps and answers on
 // record count. Questions that were open are cancelled; their nodes ask anew. To
-// change the past, fork first.
-// [posthouse.ErrConflict] if the checkpoint is not its branch's head.
+// change the past, fork first. Where a path leads through threads of their own,
+// it is the head of the last one's that gets the child; resume the caller then.
+// [posthouse.ErrConflict] if the checkpoint is not its branch's head, or is a
+// fork whose own thread of the subgraph has not begun: resume it first.
 func UpdateWithin[T any](ctx context.Context, l *posthouse.Ledger, checkpoint posthouse.ID, path string, change func(*T), o ...WithinOptions) (*posthouse.Header, error) {
-	c, s, p, err := within[T](ctx, l, checkpoint, path, o)
+	in, s, p, err := within[T](ctx, l, checkpoint, path, o)
 	if err != nil {
 		return nil, err
 	}
-	if change != nil {
-		change(s)
+	if in.past {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeConflict, Message: "what subgraph " + path + " is at checkpoint " + string(checkpoint) + " is past, or another thread's",
+			Hint: "update at the head of a branch that has called it",
+		}
+	}
+	if err := changed(change, s); err != nil {
+		return nil, err
 	}
 	opt, _ := one(o)
-	parts, err := p.write(opt.codec(), reflect.ValueOf(s).Elem(), innerState(c, (&nest{path: path}).prefix()).State)
+	parts, err := p.write(opt.codec(), reflect.ValueOf(s).Elem(), in.state().State)
 	if err != nil {
 		return nil, err
 	}
-	for i := range parts {
-		parts[i].Name = (&nest{path: path}).prefix() + parts[i].Name
-	}
-	done, err := l.Commit(ctx, &posthouse.Draft{Thread: c.Thread, Branch: c.Branch, Head: &c.ID, Checkpoint: &posthouse.Change{
+	c := in.at
+	up := &posthouse.Change{
 		Parent: c.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted, Graph: c.Graph, Fingerprint: c.Fingerprint,
-		Node: c.Node, Next: c.Next, By: opt.By, Program: parts, SameStep: true,
-	}})
+		Node: c.Node, Next: c.Next, By: opt.By, SameStep: true,
+	}
+	if len(c.Next) == 0 {
+		up.Status, up.SameStep = c.Status, false
+	}
+	if up.Parts = parts; in.path != "" {
+		up.Parts, up.Program = nil, parts
+		for i := range parts {
+			parts[i].Name = (&nest{path: in.path}).prefix() + parts[i].Name
+		}
+	}
+	done, err := l.Commit(ctx, &posthouse.Draft{Thread: c.Thread, Branch: c.Branch, Head: &c.ID, Checkpoint: up})
 	if err != nil {
 		return nil, err
 	}
 	return done.Checkpoint, nil
+}
+
+// ThreadWithin names the thread that a subgraph's state is in, as of a
+// checkpoint, by a path as for [Within]: one of its own, or the one that called
+// it. [posthouse.ErrNotFound].
+func ThreadWithin(ctx context.Context, l *posthouse.Ledger, checkpoint posthouse.ID, path string) (string, error) {
+	c, err := l.Get(ctx, checkpoint)
+	if err != nil {
+		return "", err
+	}
+	in, err := find(ctx, l, c, path)
+	if err != nil {
+		return "", err
+	}
+	return in.at.Thread, nil
 }
 
 func (o *WithinOptions) codec() posthouse.Codec {
@@ -62,7 +100,7 @@ func (o *WithinOptions) codec() posthouse.Codec {
 	return o.Codec
 }
 
-func within[T any](ctx context.Context, l *posthouse.Ledger, id posthouse.ID, path string, o []WithinOptions) (*posthouse.Checkpoint, *T, *plan, error) {
+func within[T any](ctx context.Context, l *posthouse.Ledger, id posthouse.ID, path string, o []WithinOptions) (*seat, *T, *plan, error) {
 	opt, err := one(o)
 	if err != nil {
 		return nil, nil, nil, err
@@ -75,13 +113,155 @@ func within[T any](ctx context.Context, l *posthouse.Ledger, id posthouse.ID, pa
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	in := innerState(c, (&nest{path: path}).prefix())
-	if _, stands := c.Program[(&nest{path: path}).planName()]; !stands && len(in.State) == 0 {
-		return nil, nil, nil, &posthouse.Error{
-			Code: posthouse.CodeNotFound, Message: "checkpoint " + string(id) + " has no state of a subgraph " + path,
-			Hint: "the Node of checkpoints of kind inner says which there are",
-		}
+	in, err := find(ctx, l, c, path)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	s := new(T)
-	return c, s, p, p.read(opt.codec(), in, reflect.ValueOf(s).Elem())
+	return in, s, p, p.read(opt.codec(), in.state(), reflect.ValueOf(s).Elem())
+}
+
+// A seat is where a subgraph keeps its state.
+type seat struct {
+	at   *posthouse.Checkpoint
+	path string // of it in the checkpoint's thread; "": it is that thread's graph
+	past bool   // what comes of the call is not in at's thread, or behind at
+}
+
+// state returns the seat's checkpoint as the subgraph sees it.
+func (s *seat) state() *posthouse.Checkpoint {
+	if s.path == "" {
+		return s.at
+	}
+	return innerState(s.at, (&nest{path: s.path}).prefix())
+}
+
+// find looks a subgraph up.
+func find(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, path string) (*seat, error) {
+	n := &nest{path: path}
+	if _, stands := c.Program[n.planName()]; stands || len(innerState(c, n.prefix()).State) > 0 {
+		return &seat{at: c, path: path}, nil
+	}
+	for i := 1; i <= len(path); i++ {
+		if i < len(path) && path[i] != '/' {
+			continue
+		}
+		in, err := findThread(ctx, l, c, path[:i])
+		if err != nil {
+			return nil, err
+		}
+		if in == nil {
+			continue
+		}
+		if i < len(path) {
+			past := in.past
+			if in, err = find(ctx, l, in.at, path[i+1:]); err != nil {
+				return nil, err
+			}
+			in.past = in.past || past
+		}
+		return in, nil
+	}
+	return nil, &posthouse.Error{
+		Code: posthouse.CodeNotFound, Message: "checkpoint " + string(c.ID) + " has no state of a subgraph " + path,
+		Hint: "the Node of checkpoints of kind inner says which there are",
+	}
+}
+
+// findThread looks up a subgraph that has a thread of its own, nil if there is
+// none at the path.
+func findThread(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, path string) (*seat, error) {
+	info, err := l.Thread(ctx, c.Thread)
+	if err != nil && !errors.Is(err, posthouse.ErrNotFound) { // it was released
+		return nil, err
+	}
+	latest := info != nil && onHead(info, c, "")
+	child, err := recordedChild(ctx, l, c, path, latest)
+	if err == nil && child.Thread == "" {
+		child, err = keptChild(c.Program, path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	mine := false
+	if child.Thread != "" {
+		call, err := callOf(ctx, l, child.Thread)
+		if err != nil {
+			return nil, err
+		}
+		mine = isCallOf(call, &c.Header)
+	}
+	if latest && !mine { // it has not come to say so, or it is a fork that has not
+		own, err := runningChild(ctx, l, c, path)
+		if err != nil {
+			return nil, err
+		}
+		if own.Thread != "" {
+			child, mine = own, true
+		}
+	}
+	switch {
+	case child.Thread == "":
+		return nil, nil
+	case !latest || !mine:
+		at, err := l.Get(ctx, child.Checkpoint)
+		return &seat{at: at, past: true}, err
+	}
+	at, err := l.Latest(ctx, posthouse.LatestQuery{Thread: child.Thread})
+	return &seat{at: at}, err
+}
+
+// isCallOf reports whether the labels of a call say that the checkpoint's branch
+// made it.
+func isCallOf(call map[string]string, h *posthouse.Header) bool {
+	branch := call[labelBranch]
+	if branch == "" {
+		branch = posthouse.MainBranch
+	}
+	return call[labelParent] == h.Thread && branch == h.Branch
+}
+
+// recordedChild returns where the thread of a subgraph was when its caller
+// parked, if that waits for it at the checkpoint.
+func recordedChild(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, path string, latest bool) (child childJSON, err error) {
+	all, err := l.Executions(ctx, &c.Header)
+	if err != nil {
+		return child, err
+	}
+	seq := uint64(0)
+	for key, x := range all {
+		for i := range x.Steps {
+			s := &x.Steps[i]
+			if s.Name != recordChild || s.Seq < seq || s.Seq > c.Seq && !latest || calledAs(key) != path {
+				continue
+			}
+			if err := json.Unmarshal(s.Value.Data, &child); err != nil {
+				return child, err
+			}
+			seq = s.Seq
+		}
+	}
+	return child, nil
+}
+
+// runningChild returns the thread of a subgraph that was called and has not
+// ended, though its caller did not come to park.
+func runningChild(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, path string) (childJSON, error) {
+	q := posthouse.Query{Label: labelParent, LabelValue: c.Thread, Descending: true}
+	for h, err := range l.List(ctx, q) {
+		if err != nil {
+			return childJSON{}, err
+		}
+		if !isCallOf(h.Labels, &c.Header) || calledAs(h.Labels[labelCall]) != path {
+			continue
+		}
+		info, err := l.Thread(ctx, h.Thread)
+		if err != nil {
+			return childJSON{}, err
+		}
+		if b, _ := info.Branch(posthouse.MainBranch); b.Status != posthouse.StatusDone && b.Status != posthouse.StatusCancelled {
+			return childJSON{Thread: h.Thread, Checkpoint: h.ID}, nil
+		}
+	}
+	return childJSON{}, nil
 }

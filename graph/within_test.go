@@ -1,0 +1,181 @@
+package graph_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+// deepAsking is a graph whose subgraph "sub" calls "deep", which notes its topic
+// and asks; each may have a thread of its own.
+func deepAsking(t testing.TB, l *posthouse.Ledger, own [2]bool, life graph.Lifetime) *graph.App[outerState] {
+	deep := graph.New[innerState]("deepest")
+	deep.Node("note", func(_ context.Context, s *innerState) error {
+		s.Calls++
+		s.Notes = append(s.Notes, s.Topic)
+		return nil
+	})
+	deep.Node("ask", func(ctx context.Context, s *innerState) error { _, err := ask(ctx, "q"); return err })
+	deep.Edge(graph.Start, "note")
+	deep.Edge("note", "ask")
+	deep.Edge("ask", graph.End)
+	mid := graph.New[innerState]("middle")
+	graph.Subgraph(mid, "deep", deep, &graph.SubOptions[innerState, innerState]{
+		In:        func(s *innerState) innerState { return innerState{Topic: s.Topic} },
+		Out:       func(s, in *innerState) error { s.Notes = in.Notes; return nil },
+		OwnThread: own[1], Lifetime: life,
+	})
+	mid.Edge(graph.Start, "deep")
+	mid.Edge("deep", graph.End)
+	g := graph.New[outerState]("outer")
+	graph.Subgraph(g, "sub", mid, &graph.SubOptions[outerState, innerState]{
+		In: func(s *outerState) innerState { return innerState{Topic: s.Topic} },
+		Out: func(s *outerState, in *innerState) error {
+			s.Log = append(s.Log, strings.Join(in.Notes, ","))
+			return nil
+		},
+		OwnThread: own[0],
+	})
+	g.Edge(graph.Start, "sub")
+	g.Edge("sub", graph.End)
+	return compile(t, g, l, nil)
+}
+
+// answerAll decides every question there is.
+func answerAll(t testing.TB, l *posthouse.Ledger) {
+	t.Helper()
+	for g, err := range l.Gates(t.Context(), posthouse.GateQuery{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		decide(t, l, g.ID, posthouse.Approve)
+	}
+}
+
+// A path leads through threads of their own as through the caller's: it is read,
+// updated and named at any depth, and what was updated is what comes of it.
+func TestWithinOwnThreads(t *testing.T) {
+	for _, own := range [][2]bool{{true, false}, {false, true}, {true, true}} {
+		t.Run(fmt.Sprint(own), func(t *testing.T) {
+			ctx, l := t.Context(), newLedger(t)
+			app := deepAsking(t, l, own, graph.PerThread)
+			out := must(app.Run(ctx, "t", outerState{Topic: "tea"}))(t)
+			s := must(graph.Within[innerState](ctx, l, out.Checkpoint, "sub/deep"))(t)
+			wantList(t, "notes", s.Notes, "tea")
+			if sub := must(graph.Within[innerState](ctx, l, out.Checkpoint, "sub"))(t); sub.Topic != "tea" || len(sub.Notes) != 0 {
+				t.Errorf("sub %+v", sub)
+			}
+			at := must(graph.ThreadWithin(ctx, l, out.Checkpoint, "sub/deep"))(t)
+			if up := must(graph.ThreadWithin(ctx, l, out.Checkpoint, "sub"))(t); (up != "t") != own[0] || (at != up) != own[1] {
+				t.Errorf("threads %q and %q", up, at)
+			}
+			_, err := graph.Within[innerState](ctx, l, out.Checkpoint, "sub/other")
+			wantCode(t, err, posthouse.ErrNotFound)
+			_, err = graph.ThreadWithin(ctx, l, out.Checkpoint, "other")
+			wantCode(t, err, posthouse.ErrNotFound)
+
+			fork := must(app.Fork(ctx, out.Checkpoint, nil))(t)
+			h := must(graph.UpdateWithin(ctx, l, out.Checkpoint, "sub/deep", func(s *innerState) { s.Notes = []string{"mine"} }, graph.WithinOptions{By: "eve"}))(t)
+			if h.Thread != at || h.By != "eve" || h.Kind != posthouse.KindUpdate {
+				t.Errorf("update %+v", h)
+			}
+			out = must(app.Resume(ctx, "t"))(t)
+			s = must(graph.Within[innerState](ctx, l, out.Checkpoint, "sub/deep"))(t)
+			wantList(t, "notes", s.Notes, "mine")
+			answerAll(t, l)
+			out = must(app.Resume(ctx, "t"))(t)
+			wantList(t, "log", out.State.Log, "mine")
+			if !own[0] {
+				s = must(graph.Within[innerState](ctx, l, out.Checkpoint, "sub/deep"))(t)
+				wantList(t, "kept", s.Notes, "mine")
+			}
+
+			// The fork knows what there was, and does not reach into the original.
+			s = must(graph.Within[innerState](ctx, l, fork.ID, "sub/deep"))(t)
+			wantList(t, "the fork's notes", s.Notes, "tea")
+			if own[0] || own[1] {
+				_, err = graph.UpdateWithin(ctx, l, fork.ID, "sub/deep", func(s *innerState) { s.Notes = nil })
+				wantCode(t, err, posthouse.ErrConflict)
+			}
+			out = must(app.Resume(ctx, "t", graph.RunOptions{Branch: fork.Branch}))(t)
+			if mine := must(graph.ThreadWithin(ctx, l, out.Checkpoint, "sub/deep"))(t); mine == at {
+				t.Errorf("the fork shares thread %s", at)
+			}
+			must(graph.UpdateWithin(ctx, l, out.Checkpoint, "sub/deep", func(s *innerState) { s.Notes = []string{"forked"} }))(t)
+			must(app.Resume(ctx, "t", graph.RunOptions{Branch: fork.Branch}))(t)
+			answerAll(t, l)
+			out = must(app.Resume(ctx, "t", graph.RunOptions{Branch: fork.Branch}))(t)
+			wantList(t, "the fork", out.State.Log, "forked")
+		})
+	}
+}
+
+// A caller that was lost before it parked names the thread that it had called.
+func TestWithinTheThreadOfALostCall(t *testing.T) {
+	store := memstore.New()
+	first := &mortal{Store: store}
+	sub := oneInner("note", func(_ context.Context, s *innerState) error { s.Topic = "x"; return nil })
+	sub.Node("dies", func(context.Context, *innerState) error { first.dead.Store(true); return nil })
+	sub.Edge("note", "dies")
+	sub.Edge("dies", graph.End)
+	app := owning(t, open(t, first, &posthouse.Options{Owner: "p"}), map[string]*graph.Graph[innerState]{"sub": sub})
+	if _, err := app.Run(t.Context(), "t", outerState{}); err == nil {
+		t.Fatal("it outlived its store")
+	}
+	l := open(t, store, &posthouse.Options{Owner: "p"})
+	head := must(l.Latest(t.Context(), posthouse.LatestQuery{Thread: "t"}))(t)
+	if s := must(graph.Within[innerState](t.Context(), l, head.ID, "sub"))(t); s.Topic != "x" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A fork of a caller takes along what a subgraph kept in a thread of its own as
+// it was then, in a branch, a thread, a replay and a copy, at any depth; the
+// original's goes its own way.
+func TestForkCarriesWhatOwnThreadsKept(t *testing.T) {
+	for _, own := range [][2]bool{{false, true}, {true, true}} {
+		ctx, l := t.Context(), newLedger(t)
+		app := deepAsking(t, l, own, graph.PerThread)
+		call := func(thread, topic string, o graph.RunOptions) string {
+			t.Helper()
+			must(app.Run(ctx, thread, outerState{Topic: topic}, o))(t)
+			answerAll(t, l)
+			out := must(app.Resume(ctx, thread, graph.RunOptions{Branch: o.Branch}))(t)
+			return out.State.Log[len(out.State.Log)-1]
+		}
+		call("t", "one", graph.RunOptions{})
+		at := must(app.State(ctx, "t"))(t).ID
+		want := "one,two"
+		if own[0] { // the subgraph around lives per call, and what it calls with it
+			want = "two"
+		}
+		if got := call("t", "two", graph.RunOptions{}); got != want {
+			t.Fatalf("%v: the original keeps %q, want %q", own, got, want)
+		}
+		b := must(app.Fork(ctx, at, nil))(t)
+		must(app.Fork(ctx, at, nil, graph.ForkOptions{Thread: "f"}))(t)
+		must(l.CopyThread(ctx, "t", "c", nil))(t)
+		for what, got := range map[string]string{
+			"branch": call("t", "two", graph.RunOptions{Branch: b.Branch}),
+			"thread": call("f", "two", graph.RunOptions{}),
+		} {
+			if got != want {
+				t.Errorf("%v: %s keeps %q, want %q", own, what, got, want)
+			}
+		}
+		last := map[bool]string{false: "one,two,three", true: "three"}[own[0]]
+		for what, got := range map[string]string{
+			"the original": call("t", "three", graph.RunOptions{}), "the copy": call("c", "three", graph.RunOptions{}),
+			"again in the branch": call("t", "three", graph.RunOptions{Branch: b.Branch}),
+		} {
+			if got != last {
+				t.Errorf("%v: %s keeps %q, want %q", own, what, got, last)
+			}
+		}
+	}
+}
