@@ -41,6 +41,8 @@ func (r *run[S]) complete(ctx context.Context, done []*outcome[S], parts []posth
 	if err != nil {
 		r.agenda, r.spare = r.spare, r.agenda
 		done[0].exec.Return(held)
+	} else {
+		r.trunk.keep(program)
 	}
 	r.spare.tasks = nil // what they were sent may be large
 	return err

@@ -18,7 +18,29 @@ type trunk struct {
 	mu     sync.Mutex
 	parts  map[string]bool // names of the program's parts on record
 	called []string        // threads of subgraphs that have one of their own and did not end
-	own    posthouse.State // the program's parts of the head that was loaded, for what such subgraphs kept
+	own    posthouse.State // the program's parts that say what such subgraphs kept, as completed steps left them
+}
+
+// keep follows what subgraphs kept in threads of their own.
+func (t *trunk) keep(parts []posthouse.Part) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range parts {
+		if strings.HasPrefix(p.Name, ownPart) {
+			if t.own == nil {
+				t.own = posthouse.State{}
+			}
+			t.own[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
+		}
+	}
+}
+
+// kept returns where the last call of a subgraph ended, the zero childJSON if it
+// kept nothing.
+func (t *trunk) kept(path string) (childJSON, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return keptChild(t.own, path)
 }
 
 // calls notes that a thread is called, and returns what notes that it ended.

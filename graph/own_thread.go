@@ -163,7 +163,7 @@ func (in *inner[S, T]) begun(ctx context.Context, r *run[S], thread string, opt 
 	}
 	labels := opt.labels
 	if begun = was.Thread != ""; !begun {
-		if was, err = keptChild(r.own, r.within(o.task.label())); err != nil {
+		if was, err = r.kept(r.within(o.task.label())); err != nil {
 			return false, "", err
 		}
 		labels = maps.Clone(labels)

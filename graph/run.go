@@ -129,12 +129,14 @@ func (r *run[S]) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.own, r.program, r.plan = c.Program, c.Program, c.Program[planPart].Data
+	r.program, r.plan = c.Program, c.Program[planPart].Data
 	if *r.agenda, err = readAgenda(c.Next, c.Program, planPart); err != nil {
 		return err
 	}
-	for name := range c.Program {
-		r.note([]posthouse.Part{{Name: name}})
+	for name, v := range c.Program {
+		p := []posthouse.Part{{Name: name, Codec: v.Codec, Data: v.Data}}
+		r.note(p)
+		r.trunk.keep(p)
 	}
 	if c, err = r.app.current(c); err != nil {
 		return err

@@ -259,9 +259,11 @@ func runningChild(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpo
 		if err != nil {
 			return childJSON{}, err
 		}
-		if b, _ := info.Branch(posthouse.MainBranch); b.Status != posthouse.StatusDone && b.Status != posthouse.StatusCancelled {
-			return childJSON{Thread: h.Thread, Checkpoint: h.ID}, nil
+		b, _ := info.Branch(posthouse.MainBranch)
+		if b.Status == posthouse.StatusDone || b.Status == posthouse.StatusCancelled {
+			break // and so have the calls before it
 		}
+		return childJSON{Thread: h.Thread, Checkpoint: h.ID}, nil
 	}
 	return childJSON{}, nil
 }

@@ -179,3 +179,31 @@ func TestForkCarriesWhatOwnThreadsKept(t *testing.T) {
 		}
 	}
 }
+
+// What a subgraph kept in a call beside a node that did not complete is no
+// checkpoint's yet, but of the step: a fork in the middle of that takes it along.
+func TestForkCarriesWhatATaskOfTheStepKept(t *testing.T) {
+	l := newLedger(t)
+	g := graph.New[outerState]("outer")
+	graph.Subgraph(g, "sub", oneInner("note", func(_ context.Context, s *innerState) error { s.Notes = append(s.Notes, "x"); return nil }),
+		&graph.SubOptions[outerState, innerState]{
+			Out: func(s *outerState, in *innerState) error {
+				s.Log = append(s.Log, strings.Join(in.Notes, ","))
+				return nil
+			},
+			OwnThread: true, Lifetime: graph.PerThread,
+		})
+	g.Node("ask", func(ctx context.Context, s *outerState) error { _, err := ask(ctx, "q"); return err })
+	g.Edge(graph.Start, "sub")
+	g.Edge(graph.Start, "ask")
+	g.Edge("ask", "sub")
+	g.Edge("sub", graph.End)
+	app := compile(t, g, l, nil)
+	out := must(app.Run(t.Context(), "t", outerState{}))(t)
+	must(app.Fork(t.Context(), out.Checkpoint, nil, graph.ForkOptions{Thread: "f"}))(t)
+	answerAll(t, l)
+	for _, thread := range []string{"t", "f"} {
+		out = must(app.Resume(t.Context(), thread))(t)
+		wantList(t, thread, out.State.Log, "x", "x,x")
+	}
+}
