@@ -23,7 +23,8 @@ type Migration struct {
 	// old path, as in "research/plan": "outline". A renamed node keeps what it has
 	// on record: steps, attempts, open and decided gates, and of a subgraph its
 	// state and where it stands. A call that has begun in a thread of its own goes
-	// on in that thread, later ones are in threads of the new name.
+	// on in that thread, later ones are in threads of the new name, which
+	// go on with what it kept.
 	Nodes map[string]string
 
 	// Parts returns the state in its new shape; parts that it leaves out are

@@ -16,19 +16,23 @@ import (
 
 // echoing calls a subgraph in a thread of its own, which notes its topic.
 func echoing(t testing.TB, l *posthouse.Ledger, life graph.Lifetime) *graph.App[outerState] {
+	return compile(t, echoes("sub", life), l, nil)
+}
+
+func echoes(node string, life graph.Lifetime) *graph.Graph[outerState] {
 	sub := graph.New[innerState]("sub")
 	sub.Node("echo", func(_ context.Context, s *innerState) error { s.Notes = append(s.Notes, s.Topic); return nil })
 	sub.Edge(graph.Start, "echo")
 	sub.Edge("echo", graph.End)
 	g := graph.New[outerState]("outer")
-	graph.Subgraph(g, "sub", sub, &graph.SubOptions[outerState, innerState]{
+	graph.Subgraph(g, node, sub, &graph.SubOptions[outerState, innerState]{
 		In:        func(s *outerState) innerState { return innerState{Topic: s.Topic} },
 		Out:       func(s *outerState, in *innerState) error { s.Log = append(s.Log, in.Notes...); return nil },
 		OwnThread: true, Lifetime: life,
 	})
-	g.Edge(graph.Start, "sub")
-	g.Edge("sub", graph.End)
-	return compile(t, g, l, nil)
+	g.Edge(graph.Start, node)
+	g.Edge(node, graph.End)
+	return g
 }
 
 // A caller that was released or deleted begins anew, and so does what it calls:

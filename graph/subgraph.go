@@ -30,8 +30,8 @@ type SubOptions[S, T any] struct {
 	// OwnThread runs it in a thread of its own, named behind the caller's and
 	// with the same coordination: it has its own history, and can be resumed,
 	// forked and released by itself; [ThreadWithin] names it. While it waits, the
-	// caller waits for it. A fork of the caller has a thread of its own, too, which
-	// begins with what the original's was, and kept, at the checkpoint.
+	// caller waits for it. A fork of the caller has another one for it,
+	// which begins where the original's was at the checkpoint, with what it had kept.
 	// Cancelling the caller cancels it; where the caller's process was lost in
 	// the middle of the call, when it is next to go on. A runner needs what
 	// [App.Programs] returns. Not with Unkept.

@@ -207,3 +207,17 @@ func TestForkCarriesWhatATaskOfTheStepKept(t *testing.T) {
 		wantList(t, thread, out.State.Log, "x", "x,x")
 	}
 }
+
+// A subgraph whose node has a new name goes on with what it kept under the old.
+func TestRenamedSubgraphHasWhatItsOwnThreadKept(t *testing.T) {
+	l := newLedger(t)
+	was := compile(t, echoes("sub", graph.PerThread), l, nil)
+	must(was.Run(t.Context(), "t", outerState{Topic: "one"}))(t)
+	is := compile(t, echoes("new", graph.PerThread), l, &graph.CompileOptions{
+		Migrations: []graph.Migration{{From: was.Fingerprint(), Nodes: map[string]string{"sub": "new"}}},
+	})
+	out := must(is.Run(t.Context(), "t", outerState{Topic: "two"}))(t)
+	wantList(t, "log", out.State.Log, "one", "one", "two")
+	kept := must(graph.Within[innerState](t.Context(), l, out.Checkpoint, "new"))(t)
+	wantList(t, "kept", kept.Notes, "one", "two")
+}
