@@ -31,8 +31,12 @@ type StoreCopied struct {
 // on where it stopped when it is asked for again, and one that is asked for
 // again later takes what is new. At the end every thread is read back from the
 // target and compared with the source. The source may be in use; what is
-// appended while its thread is copied is left for the next time. [ErrConflict]
-// if the target has another log under a name, [ErrExists] if an id is taken.
+// appended while its thread is copied is left for the next time. A thread that
+// is damaged is copied as far as it is not, and is part of the error,
+// [ErrCorrupt]; so is one that the target has another log of, or that was
+// deleted in the source since, [ErrConflict], which is left as it is. The others
+// are copied all the same, so that a backup can take what came after it from the
+// store it was made of. [ErrExists] if an id is taken.
 func CopyStore(ctx context.Context, from, to Store, o *CopyStoreOptions) (*StoreCopied, error) {
 	if o == nil {
 		o = &CopyStoreOptions{}
@@ -44,7 +48,7 @@ func CopyStore(ctx context.Context, from, to Store, o *CopyStoreOptions) (*Store
 	if c.opt.Workers == 0 {
 		c.opt.Workers = 8
 	}
-	err := c.each(ctx, c.whole)
+	passed, err := c.each(ctx, c.whole)
 	if err == nil {
 		err = c.strays(ctx)
 	}
@@ -53,7 +57,7 @@ func CopyStore(ctx context.Context, from, to Store, o *CopyStoreOptions) (*Store
 			err = errors.Join(err, e)
 		}
 	}
-	return &c.done, err
+	return &c.done, errors.Join(passed, err)
 }
 
 type storeCopy struct {
@@ -70,8 +74,9 @@ func (c *storeCopy) count(f func(*StoreCopied)) {
 	f(&c.done)
 }
 
-// each calls f for every thread, several at once, until one fails.
-func (c *storeCopy) each(ctx context.Context, f func(context.Context, string) error) error {
+// each calls f for every thread, several at once, until one fails by more than
+// what is the matter with that thread.
+func (c *storeCopy) each(ctx context.Context, f func(context.Context, string) error) (passed, err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	names := make(chan string)
@@ -79,7 +84,12 @@ func (c *storeCopy) each(ctx context.Context, f func(context.Context, string) er
 	for range c.opt.Workers {
 		workers.Go(func() {
 			for name := range names {
-				if err := f(ctx, name); err != nil {
+				switch err := f(ctx, name); {
+				case errors.Is(err, ErrCorrupt), errors.Is(err, ErrConflict):
+					c.mu.Lock()
+					passed = errors.Join(passed, err)
+					c.mu.Unlock()
+				case err != nil:
 					stop(err)
 				}
 			}
@@ -100,7 +110,7 @@ func (c *storeCopy) each(ctx context.Context, f func(context.Context, string) er
 	}
 	close(names)
 	workers.Wait()
-	return context.Cause(ctx)
+	return passed, context.Cause(ctx)
 }
 
 // whole copies a thread and reads it back; again, if something was removed from
@@ -209,13 +219,14 @@ func (c *storeCopy) entries(ctx context.Context, name string, first *replay, hav
 			}
 		}
 	}
-	if !met {
-		return &Error{
-			Code: CodeConflict, Tail: &have, Message: "thread " + name + " has another log in the target than in the source",
-			Hint: "copy into an empty store",
-		}
+	if met {
+		return nil
 	}
-	return nil
+	message := "thread " + name + " has another log in the target than in the source"
+	if first.first > have.Seq {
+		message = "thread " + name + " has entries in the target that were deleted in the source"
+	}
+	return &Error{Code: CodeConflict, Tail: &have, Message: message, Hint: "the target's is left as it was; delete it there, or copy into an empty store"}
 }
 
 func (c *storeCopy) append(ctx context.Context, b *Batch) error {

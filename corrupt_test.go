@@ -234,3 +234,42 @@ func (s *without) Read(ctx context.Context, thread string, r posthouse.Range) it
 		}
 	}
 }
+
+// TestDamageStaysInItsThread: a record that cannot be read is told of, and keeps
+// nobody from what else there is.
+func TestDamageStaysInItsThread(t *testing.T) {
+	ctx := context.Background()
+	store := memstore.New()
+	l := must[*posthouse.Ledger](t)(posthouse.Open(store, nil))
+	for _, thread := range []string{"a", "b", "c"} {
+		must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{
+			Thread:     thread,
+			Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"a"}, State: posthouse.State{"s": {Codec: "json", Data: []byte(`"` + thread + `"`)}}},
+			Gates:      []posthouse.Gate{{Name: "ok?", Task: "1/a"}},
+		}))
+	}
+	bad := must[*posthouse.Ledger](t)(posthouse.Open(&tampered{store, func(e *posthouse.Entry) {
+		if e.Thread == "b" && len(e.Bodies) > 0 {
+			e.Bodies[0][0] ^= 1
+		}
+	}}, nil))
+	var gates, states []string
+	for g, err := range bad.Gates(ctx, posthouse.GateQuery{}) {
+		if g == nil {
+			t.Fatal(err)
+		}
+		gates = append(gates, fmt.Sprint(g.Thread, " ", g.ID != "", " ", g.Name, " ", errors.Is(err, posthouse.ErrCorrupt)))
+	}
+	if want := []string{"a true ok? false", "b true  true", "c true ok? false"}; !slices.Equal(gates, want) {
+		t.Errorf("gates: %q, want %q", gates, want)
+	}
+	for c, err := range bad.ListStates(ctx, posthouse.Query{Descending: true}) {
+		if c == nil {
+			t.Fatal(err)
+		}
+		states = append(states, fmt.Sprint(c.Thread, " ", c.Status, " ", len(c.State), " ", errors.Is(err, posthouse.ErrCorrupt)))
+	}
+	if want := []string{"c waiting 1 false", "b waiting 0 true", "a waiting 1 false"}; !slices.Equal(states, want) {
+		t.Errorf("states: %q, want %q", states, want)
+	}
+}

@@ -119,6 +119,10 @@ type GateQuery struct {
 // Gates yields the gates that wait for a decision: the inbox. What the runtime
 // waits for, and what is asked in a session, is not among them unless q names its
 // kind or asks for all.
+//
+// A gate whose record cannot be read ([ErrCorrupt], [ErrSealed]) is yielded with
+// the error, as far as its thread's summary knows it; whoever goes on is given
+// the others. Any other error is the last element, without a gate.
 func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error] {
 	return func(yield func(*Gate, error) bool) {
 		type open struct {
@@ -153,15 +157,17 @@ func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error]
 					continue // it went with its checkpoint since
 				}
 			}
-			if err != nil {
+			switch {
+			case mayBeGone(err):
+				g = w.unread(w.thread)
+			case err != nil:
 				yield(nil, err)
 				return
-			}
-			if q.Checkpoint != "" && g.Checkpoint != q.Checkpoint ||
-				q.Assignee != "" && g.Decision == nil && !g.OpenTo(q.Assignee, l.Now()) {
+			case q.Checkpoint != "" && g.Checkpoint != q.Checkpoint,
+				q.Assignee != "" && g.Decision == nil && !g.OpenTo(q.Assignee, l.Now()):
 				continue
 			}
-			if !yield(g, nil) {
+			if !yield(g, err) {
 				return
 			}
 			if n++; n == q.Limit {

@@ -124,6 +124,6 @@ func notFound(what string, id any) *Error {
 func corrupt(format string, args ...any) *Error {
 	return &Error{
 		Code: CodeCorrupt, Message: fmt.Sprintf(format, args...),
-		Hint: "run posthouse verify; restore the thread from a backup",
+		Hint: "run posthouse verify; docs/operations.md says how to get it back from a backup",
 	}
 }

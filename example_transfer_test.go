@@ -43,7 +43,7 @@ func ExampleLedger_Export() {
 	fmt.Println(err)
 	// Output:
 	// order-1234 1 true
-	// posthouse: thread order-1234 exists (nothing was written; delete it for good, or import into another store)
+	// posthouse: thread order-1234 exists (nothing was written; import into another store)
 }
 
 // A whole store is copied into another, of whatever kind, and read back;

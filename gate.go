@@ -48,7 +48,7 @@ type Gate struct {
 	RequestedBy  string            `json:"requestedBy,omitempty"`    // whose request it is
 	AllowRequest bool              `json:"allowRequester,omitempty"` // the requester may decide
 	Labels       map[string]string `json:"labels,omitempty"`
-	CreatedAt    time.Time         `json:"createdAt"`
+	CreatedAt    time.Time         `json:"createdAt,omitzero"`
 	ExpiresAt    time.Time         `json:"expiresAt,omitzero"` // zero: it waits for ever
 
 	Quorum      *Quorum      `json:"quorum,omitempty"`      // several people vote; nil: one decides
@@ -84,6 +84,11 @@ func (g *GateInfo) waiting(seq uint64) WaitingGate {
 		ID: g.ID, Branch: g.Branch, Seq: seq, ExpiresAt: g.ExpiresAt, Kind: cmp.Or(g.Kind, GateApproval), Signal: g.Signal, Latch: g.Latch,
 		EscalateAt: g.EscalateAt,
 	}
+}
+
+// unread is the gate as far as a summary knows it.
+func (w *WaitingGate) unread(thread string) *Gate {
+	return &Gate{ID: w.ID, Thread: thread, Branch: w.Branch, Seq: w.Seq, Kind: w.Kind, Signal: w.Signal, Latch: w.Latch, ExpiresAt: w.ExpiresAt}
 }
 
 // validateKind checks what the gate waits for.

@@ -254,7 +254,9 @@ func (l *Ledger) summary(ctx context.Context, thread string) (*ThreadInfo, error
 }
 
 // ListStates is List with each checkpoint's state. One that is deleted while the
-// list is read may be left out.
+// list is read may be left out. One whose state cannot be read ([ErrCorrupt],
+// [ErrSealed]) is yielded with its header and the error; whoever goes on is given
+// the others. Any other error is the last element, without a checkpoint.
 func (l *Ledger) ListStates(ctx context.Context, q Query) iter.Seq2[*Checkpoint, error] {
 	return func(yield func(*Checkpoint, error) bool) {
 		r := l.reader(ctx, "")
@@ -275,7 +277,11 @@ func (l *Ledger) ListStates(ctx context.Context, q Query) iter.Seq2[*Checkpoint,
 					continue // deleted or replaced since it was listed
 				}
 			}
-			if !yield(c, err) || err != nil {
+			damaged := mayBeGone(err)
+			if damaged {
+				c = &Checkpoint{Header: *h}
+			}
+			if !yield(c, err) || err != nil && !damaged {
 				return
 			}
 		}

@@ -16,6 +16,7 @@ type replay struct {
 	listed map[BodyRef]bool // bodies that a removal says may be absent
 	spans  map[uint32]span  // of the releases
 	holes  map[uint32]bool  // releases whose entries are not there, and no removal so far says why
+	first  uint64           // the entry that the log begins with
 
 	entries, checkpoints int
 }
@@ -44,6 +45,7 @@ func (p *replay) next(e *Entry, bodies func(seq uint64) ([][]byte, error)) (*Bat
 		if p.info, err = p.begin(e, recs); err != nil {
 			return nil, err
 		}
+		p.first = e.Seq
 	}
 	b := &Batch{After: p.info.Tail, Entry: e, Copy: true}
 	if p.entries == 0 {

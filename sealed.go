@@ -116,7 +116,7 @@ func (l *Ledger) open(ctx context.Context, e *Entry, recs []Record, i int) ([]by
 	}
 	pack, err := key.Open(nil, nil, body[1:], of.place(e.Seq, i, recs[i].Kind))
 	if err != nil {
-		return nil, of.sealed(nil, "run posthouse verify; restore the thread from a backup",
+		return nil, of.sealed(nil, "run posthouse verify; docs/operations.md says how to get it back from a backup",
 			"its data key (wrapped with key %q) does not open record %d of entry %d: the key is another thread's, or the body was sealed for another place",
 			key.wrappedBy, i, e.Seq)
 	}

@@ -211,7 +211,7 @@ func (in *importing) marker() SlotKey { return SlotKey{in.file.Thread, importSlo
 // place makes sure that nothing is in the way.
 func (in *importing) place() error {
 	exists := func(message string) error {
-		return &Error{Code: CodeExists, Message: message, Hint: "nothing was written; delete it for good, or import into another store"}
+		return &Error{Code: CodeExists, Message: message, Hint: "nothing was written; import into another store"}
 	}
 	mark, err := in.l.store.Slot(in.ctx, in.marker(), SlotOp{Verb: SlotGet})
 	if err != nil && !errors.Is(err, ErrNotFound) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 
@@ -367,6 +368,52 @@ func FuzzImport(f *testing.F) {
 			t.Error("one thread has two files")
 		}
 	})
+}
+
+// TestCopyPassesDamageOver: what is damaged does not keep the rest from being
+// copied, so a backup takes what came after it from a store that was damaged.
+func TestCopyPassesDamageOver(t *testing.T) {
+	ctx := context.Background()
+	from := memstore.New()
+	l := must[*posthouse.Ledger](t)(posthouse.Open(from, nil))
+	heads := map[string]*posthouse.Checkpoint{}
+	for _, thread := range []string{"a", "b", "c", "deleted", "anew"} {
+		heads[thread] = must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root(thread, opaque(t, 1)), nil))
+	}
+	backup := memstore.New()
+	must[*posthouse.StoreCopied](t)(posthouse.CopyStore(ctx, from, backup, nil))
+	for _, thread := range []string{"a", "b", "new"} {
+		c := posthouse.Root(thread, opaque(t, 2))
+		if h := heads[thread]; h != nil {
+			c = h.Derive(opaque(t, 2))
+		}
+		must[*posthouse.Checkpoint](t)(l.Save(ctx, c, nil))
+	}
+	for _, thread := range []string{"deleted", "anew"} {
+		must[*posthouse.Deleted](t)(l.DeleteThread(ctx, thread, nil))
+	}
+	must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("anew", opaque(t, 3)), nil))
+	bad := &tampered{from, func(e *posthouse.Entry) {
+		if e.Thread == "b" && e.Seq == 1 {
+			e.Header[len(e.Header)/2] ^= 1
+		}
+	}}
+	done, err := posthouse.CopyStore(ctx, bad, backup, &posthouse.CopyStoreOptions{Workers: 1})
+	if !errors.Is(err, posthouse.ErrCorrupt) || !strings.Contains(err.Error(), `"b"`) || done.Threads != 3 || done.Entries != 2 {
+		t.Errorf("the copy says %+v, %v; want 3 threads, 2 entries, and the damage of b", done, err)
+	}
+	for _, thread := range []string{"deleted", "anew"} {
+		if !errors.Is(err, posthouse.ErrConflict) || !strings.Contains(err.Error(), "thread "+thread+" has entries in the target that were deleted in the source") {
+			t.Errorf("the copy does not say that %s was deleted: %v", thread, err)
+		}
+	}
+	restored := must[*posthouse.Ledger](t)(posthouse.Open(backup, nil))
+	for thread, want := range map[string]uint64{"a": 2, "b": 1, "c": 1, "new": 1, "deleted": 1, "anew": 1} {
+		if info := must[*posthouse.ThreadInfo](t)(restored.Thread(ctx, thread)); info.Tail.Seq != want {
+			t.Errorf("thread %s ends at entry %d, want %d", thread, info.Tail.Seq, want)
+		}
+		must[*posthouse.Checkpoint](t)(restored.Latest(ctx, posthouse.LatestQuery{Thread: thread}))
+	}
 }
 
 // TestSealedThreadsTravel exports a thread whose states are encrypted: its key

@@ -39,6 +39,10 @@ type WatchQuery struct {
 // events share its cursor, so one that is resumed in the middle of an entry
 // sees the rest of it again.
 //
+// An entry that cannot be read ([ErrCorrupt], [ErrSealed]) is yielded as one
+// event of its cursor, thread and number, with the error; whoever goes on is
+// given what follows. Any other error is the last element, without an event.
+//
 // A store that is no [Watcher] is polled each Options.Poll: then nothing orders
 // events of different threads, and the cursor of a watch of all threads grows
 // with their number, by about 20 bytes each.
@@ -57,13 +61,18 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*Event, erro
 				continue
 			}
 			recs, err := e.check()
-			if err != nil {
-				yield(nil, err)
-				return
+			var evs []*Event
+			if err == nil {
+				evs, err = l.events(ctx, e, recs)
 			}
-			evs, err := l.events(ctx, e, recs)
 			if errors.Is(err, ErrSealed) && l.removed(ctx, e) {
 				continue // and its key with it
+			}
+			if mayBeGone(err) {
+				if !yield(&Event{Cursor: e.Cursor, Thread: e.Thread, Seq: e.Seq}, err) {
+					return
+				}
+				continue
 			}
 			if err != nil {
 				yield(nil, err)

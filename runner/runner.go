@@ -131,6 +131,10 @@ func (r *Runner) watch(ctx context.Context) {
 	}
 	for ctx.Err() == nil {
 		for e, err := range r.ledger.Watch(ctx, posthouse.WatchQuery{Cursor: "now"}) {
+			if e != nil && err != nil {
+				r.Kick(e.Thread) // it cannot be read: whatever it says
+				continue
+			}
 			if err != nil {
 				if ctx.Err() == nil {
 					r.opt.Logger.Warn("cannot watch the store; relying on sweeps for now", "error", err)

@@ -23,7 +23,7 @@ func agentRoutes() []*route {
 		{
 			method: http.MethodGet, path: "/api/events", role: Viewer, summary: "Follow what is recorded", handle: (*Server).events, style: stream,
 			notes: "Server-sent events: the event is the record's kind, its id the cursor to go on from, its data the event as JSON. " +
-				"An error event with a problem ends the stream. A comment comes every 15 seconds. " +
+				"An error event with a problem ends the stream, unless it has an id: then it is about that entry, and others follow. A comment comes every 15 seconds. " +
 				"With a session, the first event is session, and events go on behind the last one it saw.",
 			query: []param{
 				threadParam,

@@ -90,15 +90,17 @@ func (s *Server) listCheckpoints(w http.ResponseWriter, r *request) error {
 	}
 	page, size, next := []*Checkpoint{}, 0, ""
 	for c, err := range s.ledger.ListStates(r.Context(), q) {
-		if err != nil {
+		if c == nil {
 			return err
 		}
 		if len(page) == limit || len(page) > 0 && size+c.Size > s.limits.Page {
 			next = page[len(page)-1].Cursor()
 			break
 		}
-		v, err := view(c)
+		v := &Checkpoint{Header: c.Header}
 		if err != nil {
+			v.Error = unread(w, err)
+		} else if v, err = view(c); err != nil {
 			return err
 		}
 		page, size = append(page, v), size+c.Size

@@ -104,17 +104,24 @@ func (s *Server) relay(c *watcher, found <-chan watched) {
 	}
 }
 
-// send reports whether to go on.
+// send reports whether to go on. What cannot be read of one entry is told, and is
+// behind whoever comes back.
 func (c *watcher) send(x watched) bool {
-	if x.err != nil {
+	var data any = x.event
+	kind, cursor := "error", ""
+	if x.event != nil {
+		cursor = x.event.Cursor
+	}
+	if x.err == nil {
+		kind = x.event.Kind.String()
+	} else {
 		noteError(c.w, x.err)
-		_ = c.es.send("", "error", problemOf(x.err, c.w.Header().Get(requestIDHeader))) // then the stream ends, heard or not
+		data = problemOf(x.err, c.w.Header().Get(requestIDHeader))
+	}
+	if c.es.send(cursor, kind, data) != nil || x.event == nil {
 		return false
 	}
-	if c.es.send(x.event.Cursor, x.event.Kind.String(), x.event) != nil {
-		return false
-	}
-	c.last = x.event.Cursor
+	c.last = cursor
 	return true
 }
 

@@ -60,7 +60,7 @@ func gateRoutes() []*route {
 				{name: "kind", kind: textParam, help: "of this kind; timer, signal and thread are shown only so: nobody decides them"},
 				orderParam, limitParam, {name: "cursor", kind: idParam, help: cursorParam.help},
 			},
-			answers: []answer{{http.StatusOK, "a page of open gates", []posthouse.Gate{}, ""}},
+			answers: []answer{{http.StatusOK, "a page of open gates", []Gate{}, ""}},
 		},
 		{
 			method: http.MethodGet, path: path + "/{id}", role: Viewer, summary: "Show a gate", handle: (*Server).getGate,
@@ -74,20 +74,24 @@ func gateRoutes() []*route {
 }
 
 func (s *Server) listGates(w http.ResponseWriter, r *request) error {
-	gates, limit, next := []*posthouse.Gate{}, r.number("limit", defaultLimit), ""
+	gates, limit, next := []*Gate{}, r.number("limit", defaultLimit), ""
 	for g, err := range s.ledger.Gates(r.Context(), posthouse.GateQuery{
 		Thread: r.query["thread"], Coordination: r.query["coordination"], Checkpoint: posthouse.ID(r.query["checkpoint"]),
 		Assignee: r.query["assignee"], Kind: r.query["kind"], Newest: r.query["order"] != "asc", Limit: limit + 1,
 		After: posthouse.ID(r.query["cursor"]),
 	}) {
-		if err != nil {
+		if g == nil {
 			return err
 		}
 		if len(gates) == limit {
 			next = string(gates[limit-1].ID)
 			break
 		}
-		gates = append(gates, g)
+		listed := &Gate{Gate: *g}
+		if err != nil {
+			listed.Error = unread(w, err)
+		}
+		gates = append(gates, listed)
 	}
 	return writePage(w, r, gates, next)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 
 	"github.com/posthouse/posthouse"
@@ -21,6 +22,7 @@ type Checkpoint struct {
 	Codecs   map[string]string `json:"codecs,omitempty" doc:"parts that are not JSON: shown as base64"`
 	Parts    []PartSize        `json:"parts,omitempty"`
 	Metadata map[string]string `json:"metadata,omitzero"`
+	Error    *Problem          `json:"error,omitempty" doc:"in lists: why its state cannot be read"`
 
 	Decision *posthouse.Decision   `json:"decision,omitempty" doc:"what led to it; on the answer to a decision only"`
 	Branched *posthouse.BranchHead `json:"head,omitempty" doc:"where its branch is by now; on answers that waited only"`
@@ -31,6 +33,18 @@ type PartSize struct {
 	Name  string `json:"name"`
 	Codec string `json:"codec"`
 	Size  int    `json:"size"` // bytes
+}
+
+// A Gate is a gate as the inbox lists it.
+type Gate struct {
+	posthouse.Gate
+	Error *Problem `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
+}
+
+// unread notes the error in the log, and returns what the list says of it.
+func unread(w http.ResponseWriter, err error) *Problem {
+	noteError(w, err)
+	return problemOf(err, w.Header().Get(requestIDHeader))
 }
 
 // view shows a checkpoint.

@@ -69,7 +69,7 @@ function deciders(gate) {
 function makeCard(gate) {
   const card = byId("gate").content.firstElementChild.cloneNode(true);
   const heading = part(card, "text");
-  heading.textContent = gate.text || gate.name;
+  heading.textContent = gate.error ? `This gate cannot be read: ${told(gate.error)}` : gate.text || gate.name;
   heading.id = `title-${gate.id}`;
   card.setAttribute("aria-labelledby", heading.id);
   part(card, "name").textContent = gate.name;
@@ -93,7 +93,7 @@ function makeCard(gate) {
     }
   }, { once: true });
 
-  const allowed = gate.verdicts || ["approve", "reject", "edit", "respond"];
+  const allowed = gate.error ? [] : gate.verdicts || ["approve", "reject", "edit", "respond"];
   for (const button of card.querySelectorAll(".verdicts button")) {
     button.hidden = !allowed.includes(button.value);
     button.addEventListener("click", () => (button.dataset.opens ? openValue(card, gate, button) : decide(card, gate, button.value)));

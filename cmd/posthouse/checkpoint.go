@@ -57,22 +57,22 @@ func (a *app) checkpointList() *cobra.Command {
 					q.Set(f.name, f.value)
 				}
 			}
-			cs, err := rest.Collect(rest.List[*server.Checkpoint](cmd.Context(), c, "/api/checkpoints", q, limit))
+			cs, more, err := upTo[*server.Checkpoint](cmd.Context(), c, "/api/checkpoints", q, limit)
 			if err != nil {
 				return err
 			}
-			return a.listCheckpoints(cs)
+			return a.listCheckpoints(cs, more)
 		},
 	}
 	for i := range filters {
 		cmd.Flags().StringVar(&filters[i].value, filters[i].name, "", filters[i].help)
 	}
-	cmd.Flags().IntVar(&limit, "limit", 100, "how many")
+	limitFlag(cmd, &limit)
 	cmd.Flags().BoolVar(&states, "states", false, "with their states (shown with --json)")
 	return cmd
 }
 
-func (a *app) listCheckpoints(cs []*server.Checkpoint) error {
+func (a *app) listCheckpoints(cs []*server.Checkpoint, more bool) error {
 	if a.JSON {
 		return a.Encode(cs)
 	}
@@ -84,6 +84,7 @@ func (a *app) listCheckpoints(cs []*server.Checkpoint) error {
 		a.Line("no checkpoints")
 	}
 	a.Table([]string{"CHECKPOINT", "KIND", "AGENT OR NODE", "STATUS", "BRANCH", "SIZE", "MADE", "THREAD"}, rows)
+	a.more(more)
 	return nil
 }
 

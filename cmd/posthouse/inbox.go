@@ -6,9 +6,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/cmd/posthouse/internal/rest"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/term"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/tree"
+	"github.com/posthouse/posthouse/server"
 )
 
 func (a *app) inboxCmd() *cobra.Command {
@@ -26,35 +26,55 @@ func (a *app) inboxCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			gates, err := rest.Collect(rest.List[*posthouse.Gate](cmd.Context(), c, "/api/gates",
-				params("coordination", coordination, "thread", thread, "assignee", assignee), limit))
+			gates, more, err := upTo[*server.Gate](cmd.Context(), c, "/api/gates",
+				params("coordination", coordination, "thread", thread, "assignee", assignee), limit)
 			if err != nil {
 				return err
 			}
 			if a.JSON {
 				return a.Encode(gates)
 			}
-			if len(gates) == 0 {
-				a.Line("nothing waits")
-				return nil
-			}
-			var rows [][]string
-			for _, g := range gates {
-				rows = append(rows, []string{
-					string(g.ID), term.Clip(term.Strip(question(g)), 60) + votes(g), g.RequestedBy, tree.Time(g.CreatedAt), tree.Time(g.ExpiresAt), g.Thread,
-				})
-			}
-			a.Table([]string{"GATE", "QUESTION", "REQUESTED BY", "SINCE", "EXPIRES", "THREAD"}, rows)
-			a.next("posthouse approve %s", gates[0].ID)
-			return nil
+			return a.showInbox(gates, more)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&coordination, "coordination", "", "only of this coordination")
 	f.StringVar(&thread, "thread", "", "only of this thread")
 	f.StringVar(&assignee, "assignee", "", "only what this person may decide")
-	f.IntVar(&limit, "limit", 100, "how many")
+	limitFlag(cmd, &limit)
 	return cmd
+}
+
+// showInbox exits with 8 if one of the gates cannot be read.
+func (a *app) showInbox(gates []*server.Gate, more bool) error {
+	if len(gates) == 0 {
+		a.Line("nothing waits")
+		return nil
+	}
+	var rows [][]string
+	next, damaged := posthouse.ID(""), ""
+	for _, g := range gates {
+		q := question(&g.Gate)
+		switch {
+		case g.Error != nil:
+			q, damaged = "cannot be read: "+g.Error.Detail, g.Error.Hint
+		case next == "":
+			next = g.ID
+		}
+		rows = append(rows, []string{
+			string(g.ID), term.Clip(term.Strip(q), 60) + votes(&g.Gate), g.RequestedBy, tree.Time(g.CreatedAt), tree.Time(g.ExpiresAt), g.Thread,
+		})
+	}
+	a.Table([]string{"GATE", "QUESTION", "REQUESTED BY", "SINCE", "EXPIRES", "THREAD"}, rows)
+	a.more(more)
+	if next != "" {
+		a.next("posthouse approve %s", next)
+	}
+	if damaged == "" {
+		return nil
+	}
+	a.Note("what cannot be read waits on: %s", damaged)
+	return &exitError{posthouse.ExitCorrupt}
 }
 
 // votes says how far a quorum is.

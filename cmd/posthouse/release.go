@@ -68,7 +68,7 @@ func (a *app) threadVersions() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rs, err := rest.Collect(rest.List[*posthouse.Release](cmd.Context(), c, "/api/threads"+rest.Path(args[0], "releases"), nil, limit))
+			rs, more, err := upTo[*posthouse.Release](cmd.Context(), c, "/api/threads"+rest.Path(args[0], "releases"), nil, limit)
 			if err != nil {
 				return err
 			}
@@ -89,10 +89,11 @@ func (a *app) threadVersions() *cobra.Command {
 				a.Line("no versions")
 			}
 			a.Table([]string{"VERSION", "TAGS", "CHECKPOINTS", "LAST", "RELEASED", "BY", "", "REASON"}, rows)
+			a.more(more)
 			return nil
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 100, "how many")
+	limitFlag(cmd, &limit)
 	return cmd
 }
 

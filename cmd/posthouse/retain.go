@@ -92,11 +92,11 @@ give the space back.`,
 				}
 			}
 			done, err := a.retain(cmd.Context(), url, r.policy(), dry, allowUnsigned)
-			if err != nil {
+			if done == nil {
 				return err
 			}
 			if a.JSON {
-				return a.Encode(done)
+				return errors.Join(a.Encode(done), err)
 			}
 			verb := "removed"
 			if dry {
@@ -109,7 +109,7 @@ give the space back.`,
 			if done.Held > 0 || done.Busy > 0 {
 				a.Line("passed over: %s under legal hold, %s in use", count(done.Held, "thread"), count(done.Busy, "thread"))
 			}
-			return nil
+			return err // threads that could not be read; the others were
 		},
 	}
 	storeFlag(cmd, &url)

@@ -49,7 +49,7 @@ func (a *app) threadList() *cobra.Command {
 			if released {
 				q.Set("released", "true")
 			}
-			ts, err := rest.Collect(rest.List[*posthouse.ThreadInfo](cmd.Context(), c, "/api/threads", q, limit))
+			ts, more, err := upTo[*posthouse.ThreadInfo](cmd.Context(), c, "/api/threads", q, limit)
 			if err != nil {
 				return err
 			}
@@ -66,6 +66,7 @@ func (a *app) threadList() *cobra.Command {
 				a.Line("no threads")
 			}
 			a.Table([]string{"THREAD", "STATUS", "PROGRAM", "COORDINATION", "CHECKPOINTS", "WAITING", "UPDATED"}, rows)
+			a.more(more)
 			return nil
 		},
 	}
@@ -74,7 +75,7 @@ func (a *app) threadList() *cobra.Command {
 	f.StringVar(&graph, "graph", "", "only of this program")
 	f.BoolVar(&waiting, "waiting", false, "only with open gates")
 	f.BoolVar(&released, "released", false, "only with released versions, also where nothing was begun since")
-	f.IntVar(&limit, "limit", 100, "how many")
+	limitFlag(cmd, &limit)
 	return cmd
 }
 

@@ -139,16 +139,19 @@ of it back.
 
 Entries, hashes and signatures stay what they are. A copy that was stopped goes on
 where it was when it is asked for again; one asked for again later takes what is
-new. FROM may be in use, TO may not. Keys and tokens are not in it.`,
+new. FROM may be in use, TO may not. Keys and tokens are not in it.
+
+A thread that is damaged is copied as far as it is not, and is named (exit code
+8); so a copy of a backup takes what came after it from the store that was damaged.`,
 		Example: `  posthouse store copy sqlite:posthouse.db sqlite:/new/posthouse.db`,
 		Args:    args(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			done, err := a.copyStore(cmd.Context(), args[0], args[1])
-			if err != nil {
+			if done == nil || err != nil && !errors.Is(err, posthouse.ErrCorrupt) {
 				return err
 			}
 			if a.JSON {
-				return a.Encode(done)
+				return errors.Join(a.Encode(done), err)
 			}
 			a.Line("copied: %s, %s, %s, %s", count(done.Threads, "thread"), count(done.Entries, "entry"), count(done.Slots, "slot"), size(done.Bytes))
 			if done.Skipped > 0 {
@@ -156,7 +159,7 @@ new. FROM may be in use, TO may not. Keys and tokens are not in it.`,
 			}
 			a.Line("verified: %s read back and compared", count(done.Verified, "thread"))
 			a.next("posthouse verify --store %s", quoted(args[1]))
-			return nil
+			return err
 		},
 	}
 }

@@ -2,13 +2,17 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/rest"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/term"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/tree"
 	"github.com/posthouse/posthouse/server"
@@ -104,6 +108,31 @@ func sortedKeys[V any](m map[string]V) []string {
 func (a *app) next(format string, args ...any) {
 	if !a.JSON {
 		a.Line("\nnext: "+format+"%s", append(args, a.where)...)
+	}
+}
+
+// upTo reads a list, at most limit items of it, and reports whether it has more;
+// 0 is all.
+func upTo[T any](ctx context.Context, c *rest.Client, path string, query url.Values, limit int) (items []T, more bool, err error) {
+	ask := limit
+	if limit > 0 {
+		ask++
+	}
+	items, err = rest.Collect(rest.List[T](ctx, c, path, query, ask))
+	if more = limit > 0 && len(items) > limit; more {
+		items = items[:limit]
+	}
+	return items, more, err
+}
+
+func limitFlag(cmd *cobra.Command, limit *int) {
+	cmd.Flags().IntVar(limit, "limit", 100, "how many; 0 is all")
+}
+
+// more says below a table that it does not show everything.
+func (a *app) more(more bool) {
+	if more {
+		a.Line("\nthere are more: --limit 0 shows all")
 	}
 }
 

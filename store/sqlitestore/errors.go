@@ -52,7 +52,7 @@ func refused(err error) bool {
 func corrupt(format string, args ...any) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeCorrupt, Message: fmt.Sprintf(format, args...),
-		Hint: "run posthouse verify; restore the thread from a backup",
+		Hint: "run posthouse verify; docs/operations.md says how to get it back from a backup",
 	}
 }
 

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// TestInboxSaysWhatItLacks: a gate that cannot be read is a line like the others
+// and exit code 8, and a list that was cut says so.
+func TestInboxSaysWhatItLacks(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("limit") == "3" {
+			w.Header().Set("X-Next-Cursor", "gate-3")
+		}
+		fmt.Fprint(w, `[{"id":"gate-1","thread":"a","error":{"detail":"record 1 is damaged","hint":"verify"}},
+			{"id":"gate-2","thread":"b","name":"refund","text":"Refund?"},{"id":"gate-3","thread":"c","name":"refund"}]`)
+	}))
+	defer s.Close()
+	e := &encrypted{t: t, dir: t.TempDir()}
+	out := e.cli(8, "inbox", "--server", s.URL)
+	for _, want := range []string{"gate-1  cannot be read: record 1 is damaged", "gate-2  refund: Refund?", "gate-3", "next: posthouse approve gate-2"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the inbox lacks %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "there are more") {
+		t.Errorf("there are no more:\n%s", out)
+	}
+	out = e.cli(8, "inbox", "--server", s.URL, "--limit", "2")
+	if !strings.Contains(out, "there are more: --limit 0 shows all") || strings.Contains(out, "gate-3") {
+		t.Errorf("two of three:\n%s", out)
+	}
+}

@@ -1,0 +1,100 @@
+package server
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+// A damagedStore changes a byte of what it hands out of one thread.
+type damagedStore struct {
+	*memstore.Store
+	thread atomic.Pointer[string]
+}
+
+func (s *damagedStore) spoil(es iter.Seq2[*posthouse.Entry, error]) iter.Seq2[*posthouse.Entry, error] {
+	return func(yield func(*posthouse.Entry, error) bool) {
+		for e, err := range es {
+			if name := s.thread.Load(); err == nil && name != nil && e.Thread == *name && len(e.Bodies) > 0 {
+				e.Bodies[0] = append(slices.Clone(e.Bodies[0]), 'x')
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func (s *damagedStore) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+	return s.spoil(s.Store.Read(ctx, thread, r))
+}
+
+func (s *damagedStore) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.Entry, error] {
+	return s.spoil(s.Store.Watch(ctx, cursor))
+}
+
+// TestDamageIsToldOfOneItem: lists and the stream of events say which item cannot
+// be read, and have the others.
+func TestDamageIsToldOfOneItem(t *testing.T) {
+	var store *damagedStore
+	h := open(t, func(o *Options) {
+		store = &damagedStore{Store: o.Ledger.Store().(*memstore.Store)}
+		var err error
+		o.Ledger, err = posthouse.Open(store, nil)
+		check(t, err)
+		t.Cleanup(func() { check(t, o.Ledger.Close()) })
+	})
+	for _, thread := range []string{"a", "b", "c"} {
+		h.waiting(thread)
+	}
+	bad := "b"
+	store.thread.Store(&bad)
+
+	var gates []Gate
+	h.get("/api/gates").into(&gates)
+	var states []Checkpoint
+	h.get("/api/checkpoints").into(&states)
+	if len(gates) != 3 || len(states) != 3 {
+		t.Fatalf("%d gates and %d checkpoints, want 3 of each", len(gates), len(states))
+	}
+	for i, g := range gates {
+		c := states[i]
+		if g.Thread != c.Thread || g.ID == "" || c.ID == "" {
+			t.Errorf("gate %q of %q beside checkpoint %q of %q", g.ID, g.Thread, c.ID, c.Thread)
+		}
+		if damaged := g.Thread == bad; damaged != (g.Error != nil) || damaged != (c.Error != nil) || damaged == (g.Text != "") || damaged == (len(c.State) > 0) {
+			t.Errorf("thread %q: gate %+v, checkpoint %+v", g.Thread, g, c)
+		} else if damaged && (g.Error.Code != posthouse.CodeCorrupt || c.Error.Code != posthouse.CodeCorrupt) {
+			t.Errorf("the problems are %+v and %+v", g.Error, c.Error)
+		}
+	}
+	h.get("/api/gates/" + string(gates[1].ID)).refused(posthouse.CodeCorrupt)
+
+	var seen []string
+	after := ""
+	f := h.listen(ask{path: "/api/events?after=start"})
+	for len(seen) < 5 {
+		e, err := f.next()
+		check(t, err)
+		seen = append(seen, e.event)
+		if e.event == "error" {
+			if !strings.Contains(e.data, `"corrupt"`) || e.id == "" {
+				t.Errorf("the error event is %+v", e)
+			}
+			after = e.id
+		}
+	}
+	if want := []string{"checkpoint", "gate", "error", "checkpoint", "gate"}; !slices.Equal(seen, want) {
+		t.Errorf("events %q, want %q", seen, want)
+	}
+	f = h.listen(ask{path: "/api/events", header: []string{"Last-Event-ID: " + after}})
+	if e, err := f.next(); err != nil || e.event != "checkpoint" || !strings.Contains(e.data, `"c"`) {
+		t.Errorf("behind the damage: %+v, %v", e, err)
+	}
+}
