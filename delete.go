@@ -50,7 +50,9 @@ type Deleted struct {
 // no kept checkpoint needs are gone for good. Deleting a branch's head moves
 // the head to its parent, which then waits to be resumed, and cancels its
 // gates; a branch that loses its first checkpoint ends. [ErrNotFound];
-// [ErrForbidden] while the thread is under legal hold, as for all that removes.
+// [ErrConflict] for one with children unless o.Mode says what becomes of them;
+// as for all that removes, [ErrForbidden] while the thread is under legal hold and
+// [ErrBusy] while it is run.
 func (l *Ledger) Delete(ctx context.Context, id ID, o *DeleteOptions) (*Deleted, error) {
 	ref, err := l.find(ctx, id)
 	if err != nil {
@@ -219,7 +221,8 @@ func (t *threadTree) newHead(b BranchHead, info *ThreadInfo) BranchHead {
 
 // DeleteThread removes a thread, its releases included. One record stays of it:
 // signed, it attests how far the log went. A new root under the same name starts
-// a new generation behind it.
+// a new generation behind it. [ErrNotFound], also for one that was deleted before,
+// and as for [Ledger.Delete]; o.Mode is not heeded.
 func (l *Ledger) DeleteThread(ctx context.Context, thread string, o *DeleteOptions) (*Deleted, error) {
 	del, err := l.deleteThread(ctx, thread, o, nil)
 	if err == nil {

@@ -90,8 +90,8 @@ type Step struct {
 
 // A Committed says what a commit made.
 type Committed struct {
-	Seq        uint64
-	Hash       Hash
+	Seq        uint64  // of the entry
+	Hash       Hash    // of the entry
 	Checkpoint *Header // nil if there was none
 	Gates      []Gate  // with their ids
 	Release    *Release

@@ -25,7 +25,7 @@ func (h Hash) MarshalText() ([]byte, error) {
 	return []byte(h.String()), nil
 }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads what MarshalText wrote. [ErrInvalid] for anything else.
 func (h *Hash) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		*h = Hash{}
@@ -227,7 +227,9 @@ func (e *Entry) Time() time.Time {
 }
 
 // Records decodes the entry's header. Checkpoint headers are complete: what
-// the entry itself says (thread, sequence, hash, time) is filled in.
+// the entry itself says (thread, sequence, hash, time) is filled in. [ErrCorrupt],
+// or [ErrNewer] for a format of a later version. Hashes are not checked: see
+// [Entry.Check].
 func (e *Entry) Records() ([]Record, error) {
 	h, err := e.decode()
 	return h.records, err
@@ -311,7 +313,8 @@ func (e *Entry) completeHeader(c *Header, h *entryHeader) {
 	}
 }
 
-// Checkpoints returns the headers of the checkpoints in the entry.
+// Checkpoints returns the headers of the checkpoints in the entry, with the
+// errors of Records.
 func (e *Entry) Checkpoints() ([]Header, error) {
 	recs, err := e.Records()
 	var hs []Header

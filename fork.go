@@ -31,7 +31,9 @@ type ForkOptions struct {
 // is. What was recorded of the unfinished execution before the fork is
 // inherited; gates that were open there are open again under new ids. A fork
 // of a checkpoint that could run does not run until it is resumed. Forking a
-// released checkpoint takes a version up again.
+// released checkpoint takes a version up again. [ErrNotFound] for the checkpoint,
+// [ErrExists] if the branch, the thread or the id is there already, and the errors
+// of [Ledger.Commit].
 func (l *Ledger) Fork(ctx context.Context, id ID, o *ForkOptions) (*Checkpoint, error) {
 	if o == nil {
 		o = &ForkOptions{}

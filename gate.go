@@ -25,7 +25,8 @@ const (
 var defaultVerdicts = []Verdict{Approve, Reject, Edit, Respond}
 
 // A Gate is a question put to a person, a program or a policy. It is opened by
-// the commit that needs its answer and closed by exactly one [Decision].
+// the commit that needs its answer and closed by exactly one [Decision]. As JSON it
+// has at most Options.MaxState bytes.
 type Gate struct {
 	ID         ID     `json:"id"`
 	Thread     string `json:"thread"`

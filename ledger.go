@@ -43,7 +43,7 @@ const (
 )
 
 // Open returns a Ledger over the store. The store stays the caller's: Close
-// does not close it.
+// does not close it. [ErrInvalid] for no store, and for options out of range.
 func Open(store Store, o *Options) (*Ledger, error) {
 	if store == nil {
 		return nil, invalid("store", "is nil")

@@ -23,7 +23,8 @@ type Options struct {
 	Poll           time.Duration    // how often [Ledger.Watch] looks, over a store that is no [Watcher]; default 200 ms
 }
 
-// DefaultMaxState is the state limit unless Options says otherwise.
+// DefaultMaxState is how many bytes a state may have unless Options.MaxState says
+// otherwise: 8 MiB.
 const DefaultMaxState = 8 << 20
 
 func (o *Options) withDefaults() (Options, error) {

@@ -109,8 +109,8 @@ type LatestQuery struct {
 }
 
 // Latest returns the newest checkpoint that matches, with its state.
-// [ErrNotFound] if there is none. Naming a thread costs the same however long
-// its history is.
+// [ErrNotFound] if there is none, [ErrInvalid] if q names neither a thread nor a
+// coordination. Naming a thread costs the same however long its history is.
 func (l *Ledger) Latest(ctx context.Context, q LatestQuery) (*Checkpoint, error) {
 	c, err := l.latest(ctx, q)
 	if err == nil {
@@ -179,8 +179,10 @@ func firstOf(ss ...string) string {
 	return ""
 }
 
-// List yields the headers of matching checkpoints: where a thread is named, of
-// its current generation unless the query names another, else of all.
+// List yields the headers of matching checkpoints, oldest first unless
+// Descending: of a named thread in the log's order, and of its current generation
+// unless the query names another; across threads in the order of [OrderKey].
+// [ErrInvalid] for a cursor that is none; an unknown thread has none.
 func (l *Ledger) List(ctx context.Context, q Query) iter.Seq2[*Header, error] {
 	return func(yield func(*Header, error) bool) {
 		if q.After != "" {
@@ -298,8 +300,9 @@ func (l *Ledger) Thread(ctx context.Context, thread string) (*ThreadInfo, error)
 	return t, err
 }
 
-// Threads yields matching summaries, deleted threads excepted and, unless
-// q.Released asks for them, those that were released and have not begun anew.
+// Threads yields matching summaries by name, or by due time where DueBefore is
+// set, deleted threads excepted and, unless q.Released asks for them, those that
+// were released and have not begun anew.
 func (l *Ledger) Threads(ctx context.Context, q ThreadQuery) iter.Seq2[*ThreadInfo, error] {
 	limit := q.Limit
 	q.Limit = 0

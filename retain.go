@@ -130,8 +130,9 @@ func (l *Ledger) Retain(ctx context.Context, r Retention, o *RetainOptions) (*Re
 	return &p.done, failed
 }
 
-// RetainEvery applies a policy now and then every so often, until ctx ends.
-// What fails is logged and made good by the next pass.
+// RetainEvery applies a policy now and then every so often, until ctx ends; then
+// it returns nil. What fails is logged and made good by the next pass.
+// [ErrInvalid], at once, for a policy that is none or a time that is not positive.
 func (l *Ledger) RetainEvery(ctx context.Context, r Retention, every time.Duration) error {
 	if err := r.validate(); err != nil {
 		return err

@@ -20,7 +20,8 @@ type SaveOptions struct {
 // its head ([ErrConflict] otherwise: two writers on one head, one wins); with
 // the name of a new branch it begins that branch at any parent. A root moves
 // main. Saving an existing id with equal content again changes nothing; with
-// other content it is [ErrExists] unless Replace says otherwise.
+// other content it is [ErrExists] unless Replace says otherwise. Its other errors
+// are those of [Ledger.Commit].
 func (l *Ledger) Save(ctx context.Context, c *Checkpoint, o *SaveOptions) (*Checkpoint, error) {
 	if o == nil {
 		o = &SaveOptions{}

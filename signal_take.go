@@ -121,8 +121,9 @@ const (
 	maxPendingBytes = 1 << 20
 )
 
-// Pending returns the signals of a name that the branch has yet to take, oldest
-// first, the first 64 or what holds a megabyte; with latch the newest one of the name, taken or not.
+// Pending returns the signals of a name that the branch ("" is main) has yet to
+// take, oldest first, the first 64 or what holds a megabyte; with latch the newest
+// one of the name, taken or not. [ErrNotFound] for an unknown thread.
 func (l *Ledger) Pending(ctx context.Context, thread, branch, name string, latch bool) ([]*Signal, error) {
 	info, err := l.Thread(ctx, thread)
 	if err != nil {

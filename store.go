@@ -204,7 +204,7 @@ const AnyRevision = ^uint64(0)
 // A SlotOp is one operation on a slot.
 type SlotOp struct {
 	Verb     SlotVerb
-	Value    []byte // at most 1 MiB
+	Value    []byte // at most 1 MiB: ErrTooLarge
 	Revision uint64 // the revision expected, 0 for absent, or AnyRevision
 	Fence    uint64 // 0: unfenced; else at least every fence this slot has seen
 }
@@ -304,6 +304,8 @@ type Compacted struct {
 
 // A Backuper is a Store that can write a consistent copy of itself while in use.
 type Backuper interface {
+	// Backup writes the copy to a new file at path, complete and durable when it
+	// returns nil. ErrExists if something is there.
 	Backup(ctx context.Context, path string) error
 }
 

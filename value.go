@@ -221,7 +221,8 @@ func (rawCodec) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// Encode encodes v with the codec, nil meaning [JSON].
+// Encode encodes v with the codec, nil meaning [JSON]. The codec's errors are
+// returned as they are: of JSON and [Raw] an [ErrInvalid].
 func Encode(c Codec, v any) (Value, error) {
 	if c == nil {
 		c = JSON
@@ -231,7 +232,8 @@ func Encode(c Codec, v any) (Value, error) {
 }
 
 // Decode reads a value into a T. Without codecs it knows "json" and "raw"; a
-// value of any other codec is an [ErrInvalid] that names it.
+// value of any other codec is an [ErrInvalid] that names it. The codec's errors are
+// returned as they are.
 func Decode[T any](v Value, codecs ...Codec) (T, error) {
 	var t T
 	for _, c := range append(codecs, JSON, Raw) {
@@ -242,7 +244,8 @@ func Decode[T any](v Value, codecs ...Codec) (T, error) {
 	return t, invalid("codec", "%q is not registered", v.Codec)
 }
 
-// Opaque returns a state of one part, encoded with the codec (nil means JSON).
+// Opaque returns a state of one part, encoded with the codec (nil means JSON),
+// with the errors of [Encode].
 func Opaque(c Codec, v any) (State, error) {
 	val, err := Encode(c, v)
 	if err != nil {

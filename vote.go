@@ -130,7 +130,8 @@ func (g *Gate) notAssigned(name string) error {
 // Escalate records that a gate's escalation is due, so that its deciders are
 // told by the log. The right itself depends on the time alone: a decision
 // between the time and the record is taken, and records it first. [ErrConflict]
-// before its time; once recorded, it is no error and writes nothing.
+// before its time; once recorded, it is no error and writes nothing. For a gate
+// that does not wait it fails like [Ledger.Decide].
 func (l *Ledger) Escalate(ctx context.Context, gate ID) (*Gate, error) {
 	return l.assign(ctx, gate, func(a *appending, g *Gate) error {
 		switch done, err := a.escalate(g); {

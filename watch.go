@@ -37,7 +37,8 @@ type WatchQuery struct {
 // Watch yields events in commit order, per thread in the log's order, and
 // blocks for more until ctx ends; then it stops without an error. An entry's
 // events share its cursor, so one that is resumed in the middle of an entry
-// sees the rest of it again.
+// sees the rest of it again. [ErrInvalid] for a cursor that the store did not give
+// out, or has forgotten.
 //
 // An entry that cannot be read ([ErrCorrupt], [ErrSealed]) is yielded as one
 // event of its cursor, thread and number, with the error; whoever goes on is
@@ -160,7 +161,8 @@ type LogEntry struct {
 	Events  []*Event // the records with what their bodies say, where bodies were asked for
 }
 
-// Log yields a thread's entries, each checked against its hash.
+// Log yields a thread's entries, each checked against its hash: [ErrCorrupt] for
+// one that does not have it. An unknown thread has none.
 func (l *Ledger) Log(ctx context.Context, thread string, r Range) iter.Seq2[*LogEntry, error] {
 	return func(yield func(*LogEntry, error) bool) {
 		if err := validateName("thread", thread); err != nil {

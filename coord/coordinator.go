@@ -90,7 +90,7 @@ const labelEvent = "event"
 type HandleOptions struct {
 	Thread string            // default: a new one; one that exists must have ended
 	By     string            // who asks
-	Labels map[string]string // of all the request's checkpoints
+	Labels map[string]string // of all the request's checkpoints; at most [MaxLabels]
 	Stream func(Frame) error // who is connected; see [NewSession]
 	Handle *Handle           // cancels the request while this call runs it
 }
@@ -109,12 +109,12 @@ type request struct {
 // made; from then on any process can go on with it.
 //
 // An error of the handler is returned with a Reply that says where the thread
-// stands; with any other error the Reply is nil: [posthouse.ErrConflict] if the
-// thread has something else to finish, [posthouse.ErrBusy] if it is being run, or
-// the save that failed. Cancelling ctx leaves what is on record to be resumed;
-// the request's Handle, and [posthouse.Ledger.Cancel], end it: the answer is then
-// [posthouse.ErrCancelled] with a Reply, and nothing is on record of a request of
-// which no agent completed.
+// stands; with any other error the Reply is nil: [posthouse.ErrTooLarge] beyond
+// [MaxMessage], [posthouse.ErrConflict] if the thread has something else to finish,
+// [posthouse.ErrBusy] if it is being run, or the save that failed. Cancelling ctx
+// leaves what is on record to be resumed; the request's Handle, and
+// [posthouse.Ledger.Cancel], end it: the answer is then [posthouse.ErrCancelled]
+// with a Reply, and nothing is on record of a request of which no agent completed.
 func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptions) (reply *Reply, err error) {
 	if o == nil {
 		o = &HandleOptions{}

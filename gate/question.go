@@ -21,7 +21,7 @@ type Question struct {
 	Show           any                 // what to show with it, encoded as JSON
 	Schema         json.RawMessage     // JSON Schema 2020-12 of edits and responses; default: that of T
 	Verdicts       []posthouse.Verdict // allowed answers; default approve, reject, edit, respond
-	Assignees      []string            // who may decide; default: anyone whose role allows
+	Assignees      []string            // who may decide, at most 1,000 of 200 bytes; default: anyone whose role allows
 	RequestedBy    string              // whose request it is: may reject, but not approve it; default whoever sent the run its input, if that is known
 	AllowRequester bool                // the requester may approve, too
 	Expires        time.Duration       // from now until the answer is no; default: never

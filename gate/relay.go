@@ -16,7 +16,8 @@ type Relay struct{ Ledger *posthouse.Ledger }
 // Decide is [Session.Decide] for an approval that waits in any session over the
 // ledger. An answer is taken once, whoever else answers: [posthouse.ErrNotFound]
 // for all others. A value that does not fit the tool denies, since only the
-// session knows its tool.
+// session knows its tool. Where the session is gone the answer is on record all
+// the same, and nobody acts on it.
 func (r Relay) Decide(ctx context.Context, id posthouse.ID, d posthouse.Decision) (*posthouse.Gate, error) {
 	g, err := r.Ledger.Gate(ctx, id)
 	if err != nil {

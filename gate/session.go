@@ -48,8 +48,8 @@ type SessionOptions struct {
 }
 
 // A Session is where the approvals of one connection wait, for as long as it is
-// open: in memory, and on record too where SessionOptions.Ledger is set. It is
-// safe for concurrent use.
+// open: in memory, and on record too where SessionOptions.Ledger is set. At most
+// 1,000 wait at once; the next is denied. It is safe for concurrent use.
 type Session struct {
 	opt SessionOptions
 

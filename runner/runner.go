@@ -23,8 +23,8 @@ type Runner struct {
 	once  sync.Once
 }
 
-// New returns a runner over the ledger. [posthouse.ErrInvalid] for two programs
-// of one name, or options out of range.
+// New returns a runner over the ledger. [posthouse.ErrInvalid] for no ledger, two
+// programs of one name, one without, or options out of range.
 func New(l *posthouse.Ledger, o *Options) (*Runner, error) {
 	if l == nil {
 		return nil, invalid("ledger", "is nil")

@@ -13,6 +13,7 @@ import (
 // elsewhere with TLS, or without it only if that is explicitly allowed, as
 // behind a proxy that does TLS. Names other than localhost count as elsewhere;
 // so does an address without a host, which means all interfaces.
+// [posthouse.ErrForbidden]; [posthouse.ErrInvalid] for an address that is none.
 func CheckListen(addr string, tls, allowInsecure bool) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || port == "" {

@@ -53,8 +53,9 @@ type TokensOptions struct {
 }
 
 // OpenTokens reads the tokens below dir, which must exist. A file that is
-// missing is an empty list; one that is damaged, or that others may write, is
-// an error.
+// missing is an empty list; one that is damaged is an [posthouse.ErrInvalid], one
+// that a later version wrote an [posthouse.ErrNewer], and one that other users may
+// read or write an [posthouse.ErrForbidden].
 func OpenTokens(dir string, o *TokensOptions) (*Tokens, error) {
 	t := &Tokens{dir: dir, now: time.Now}
 	if o != nil && o.Now != nil {
@@ -66,8 +67,8 @@ func OpenTokens(dir string, o *TokensOptions) (*Tokens, error) {
 }
 
 // Create makes a token and returns its secret, which cannot be shown again.
-// Names are 1 to 200 bytes of [A-Za-z0-9._:$@+-]; one that is taken is
-// [posthouse.ErrExists].
+// Names are 1 to 200 bytes of [A-Za-z0-9._:$@+-]: [posthouse.ErrInvalid] for any
+// other, and for an unknown role; one that is taken is [posthouse.ErrExists].
 func (t *Tokens) Create(name string, role Role) (secret string, err error) {
 	if err := validTokenName(name); err != nil {
 		return "", err

@@ -15,7 +15,7 @@ import (
 )
 
 // A Store keeps threads in one SQLite database. Besides [posthouse.Store] it is
-// a Watcher, Compacter, Backuper, Excluder and Checker.
+// a Watcher, Compacter, Backuper, Excluder, Checker and SlotLister.
 type Store struct {
 	path string
 	opts Options
