@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 )
 
@@ -46,7 +47,8 @@ func (o *CancelOptions) withDefaults() (CancelOptions, error) {
 // not there.
 //
 // Threads whose end a cancelled branch waited for ([GateThread]) are cancelled,
-// too; if that fails the error says so, and another call makes up for it.
+// too, but not what a fork took along a wait for and its source waits for. If
+// that fails the error says so, and another call makes up for it.
 func (l *Ledger) Cancel(ctx context.Context, thread string, o *CancelOptions) (*Header, error) {
 	opt, err := o.withDefaults()
 	if err != nil {
@@ -113,24 +115,47 @@ func (l *Ledger) forsake(ctx context.Context, thread string, gates []ID, by stri
 
 // cancelFor cancels the threads that cancelled gates waited for.
 func (l *Ledger) cancelFor(ctx context.Context, gates []ID, o CancelOptions, seen map[string]bool) error {
-	o.Branch, o.Claim = MainBranch, nil
+	called, err := l.waitedFor(ctx, gates)
+	return errors.Join(err, l.cancelThreads(ctx, called, o, seen))
+}
+
+// waitedFor returns the threads that gates wait for. One that a fork or a copy
+// took along is its source's to wait for. The error tells of gates that cannot
+// be read.
+func (l *Ledger) waitedFor(ctx context.Context, gates []ID) (threads []string, err error) {
 	for _, id := range gates {
-		g, err := l.Gate(ctx, id)
-		if errors.Is(err, ErrNotFound) {
-			continue // it went with its checkpoint
-		}
-		if err != nil {
-			return err
-		}
-		if g.Kind != GateThread || seen[g.Text] || validateName("thread", g.Text) != nil {
+		g, e := l.Gate(ctx, id)
+		if e == nil && (g.Kind != GateThread || validateName("thread", g.Text) != nil) {
 			continue
 		}
-		_, err = l.cancelAll(ctx, g.Text, o, seen)
-		if err != nil && !errors.Is(err, ErrNotFound) {
-			return err
+		var h *Header
+		if e == nil {
+			h, e = l.GetHeader(ctx, g.Checkpoint)
+		}
+		switch {
+		case errors.Is(e, ErrNotFound): // it went with its checkpoint
+		case e != nil:
+			err = errors.Join(err, e)
+		case h.Source == nil:
+			threads = append(threads, g.Text)
 		}
 	}
-	return nil
+	return threads, err
+}
+
+// cancelThreads cancels threads that were waited for, the others also where one
+// fails.
+func (l *Ledger) cancelThreads(ctx context.Context, threads []string, o CancelOptions, seen map[string]bool) (err error) {
+	o.Branch, o.Claim = MainBranch, nil
+	for _, thread := range threads {
+		if seen[thread] {
+			continue
+		}
+		if _, e := l.cancelAll(ctx, thread, o, seen); e != nil && !errors.Is(e, ErrNotFound) {
+			err = errors.Join(err, fmt.Errorf("cancel thread %s, which was waited for: %w", thread, e))
+		}
+	}
+	return err
 }
 
 // cancel returns the branch's head, complete only if it has written it.

@@ -1,12 +1,15 @@
 package posthouse_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/memstore"
 )
 
 func (b *bench) cancel(l *posthouse.Ledger, reason string) *posthouse.Header {
@@ -170,5 +173,61 @@ func TestCancelAfterTheRunWasLost(t *testing.T) {
 	}
 	if h := b.cancel(b.a, "again"); h.Status != posthouse.StatusCancelled || h.Error != "stop" {
 		t.Errorf("ended with %+v", h)
+	}
+}
+
+// A barred store refuses to write some threads.
+type barred struct {
+	posthouse.Store
+	threads map[string]bool
+}
+
+func (s *barred) Append(ctx context.Context, b *posthouse.Batch) error {
+	if s.threads[b.Thread.Thread] {
+		return &posthouse.Error{Code: posthouse.CodeTooLarge, Message: "barred"}
+	}
+	return s.Store.Append(ctx, b)
+}
+
+// TestOneThreadThatCannotBeCancelled keeps none of the others that were waited
+// for from it; the error names it, and another call makes up for it.
+func TestOneThreadThatCannotBeCancelled(t *testing.T) {
+	ctx := t.Context()
+	for _, del := range []bool{false, true} {
+		store := &barred{Store: memstore.New(), threads: map[string]bool{}}
+		l := must[*posthouse.Ledger](t)(posthouse.Open(store, nil))
+		t.Cleanup(func() { l.Close() })
+		var calls []posthouse.Gate
+		for _, thread := range []string{"a", "b", "c"} {
+			calls = append(calls, posthouse.Gate{Name: "call " + thread, Kind: posthouse.GateThread, Text: thread, ExpiresAt: l.Now().Add(time.Hour)})
+			must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{
+				Thread: thread, Gates: []posthouse.Gate{{Name: "ask"}}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting},
+			}))
+		}
+		must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{Thread: "t", Gates: calls, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}}))
+		statuses := func(want ...posthouse.Status) {
+			t.Helper()
+			for i, thread := range []string{"a", "b", "c"} {
+				if info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, thread)); info.Status != want[i] {
+					t.Errorf("deleted %v: thread %s is %s, want %s", del, thread, info.Status, want[i])
+				}
+			}
+		}
+		store.threads["b"] = true
+		var err error
+		if del {
+			_, err = l.DeleteThread(ctx, "t", nil)
+		} else {
+			_, err = l.Cancel(ctx, "t", nil)
+		}
+		if !errors.Is(err, posthouse.ErrTooLarge) || !strings.Contains(err.Error(), "thread b") {
+			t.Errorf("deleted %v: %v", del, err)
+		}
+		statuses(posthouse.StatusCancelled, posthouse.StatusWaiting, posthouse.StatusCancelled)
+		if delete(store.threads, "b"); del {
+			continue
+		}
+		must[*posthouse.Header](t)(l.Cancel(ctx, "t", nil))
+		statuses(posthouse.StatusCancelled, posthouse.StatusCancelled, posthouse.StatusCancelled)
 	}
 }

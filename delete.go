@@ -221,30 +221,47 @@ func (t *threadTree) newHead(b BranchHead, info *ThreadInfo) BranchHead {
 
 // DeleteThread removes a thread, its releases included. One record stays of it:
 // signed, it attests how far the log went. A new root under the same name starts
-// a new generation behind it. [ErrNotFound], also for one that was deleted before,
-// and as for [Ledger.Delete]; o.Mode is not heeded.
+// a new generation behind it. Threads whose end it waited for ([GateThread]) are
+// cancelled; an error with a result names those of which this failed, and the
+// thread is gone. [ErrNotFound], also for one that was deleted before, and as for
+// [Ledger.Delete]; o.Mode is not heeded.
 func (l *Ledger) DeleteThread(ctx context.Context, thread string, o *DeleteOptions) (*Deleted, error) {
 	del, err := l.deleteThread(ctx, thread, o, nil)
-	if err == nil {
+	if del != nil {
 		l.opt.Observer.deleted(l.opt.Logger, ObserverEvent{At: l.Now(), Thread: thread, Count: del.Checkpoints})
 	}
 	return del, err
 }
 
-// deleteThread fails with errNothing if the thread does not pass all.
+// deleteThread also cancels what the thread waited for. It fails with errNothing
+// if that does not pass all.
 func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptions, all func(*threadTree) bool) (*Deleted, error) {
 	o, err := o.check()
 	if err != nil {
 		return nil, err
 	}
+	del, called, err := l.removeThread(ctx, thread, o, all)
+	if del == nil || len(called) == 0 {
+		return del, err
+	}
+	c := CancelOptions{By: o.By, Reason: "thread " + thread + ", which waited for it, was deleted"}
+	if e := l.cancelThreads(context.WithoutCancel(ctx), called, c, map[string]bool{thread: true}); e != nil {
+		err = errors.Join(err, e)
+	}
+	return del, err
+}
+
+// removeThread is deleteThread but for what the thread waited for, which it
+// returns.
+func (l *Ledger) removeThread(ctx context.Context, thread string, o *DeleteOptions, all func(*threadTree) bool) (_ *Deleted, called []string, err error) {
 	if s, err := l.summary(ctx, thread); err != nil {
-		return nil, err
+		return nil, nil, err
 	} else if s.gone() && s.Releases == 0 {
-		return nil, notFound("thread", thread)
+		return nil, nil, notFound("thread", thread)
 	}
 	t, err := l.lock(thread)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer l.unlock(t)
 	var del Deleted
@@ -271,16 +288,22 @@ func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptio
 		for _, b := range t.info.Branches {
 			info.Heads = append(info.Heads, BranchHead{Branch: b.Branch})
 		}
+		var calls []ID
 		for _, w := range t.info.Waiting {
-			info.Gates = append(info.Gates, w.ID)
+			if info.Gates = append(info.Gates, w.ID); w.Kind == GateThread {
+				calls = append(calls, w.ID)
+			}
 		}
 		del = Deleted{Checkpoints: info.Count + info.Archived, Gates: len(info.Gates)}
+		if called, err = l.waitedFor(ctx, calls); err != nil {
+			return err
+		}
 		a.add(Record{Kind: RecordRemoval, Removal: info}, nil)
 		a.sign = true
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	t.heads = map[string]*head{}
 	l.retained.deleted(del.Checkpoints)
@@ -289,7 +312,7 @@ func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptio
 	if err == nil && sealed {
 		err = l.dropKeys(ctx, thread, t.info.Generation-1)
 	}
-	return &del, err
+	return &del, called, err
 }
 
 // dropAll takes every id of the thread out of the index.

@@ -171,12 +171,33 @@ func ledgerLeavesCalled(t *T) {
 		leave func(thread string) error
 		want  posthouse.Status
 	}{
-		"input":   {change(posthouse.KindInput, false), posthouse.StatusCancelled},
-		"update":  {change(posthouse.KindUpdate, false), posthouse.StatusCancelled},
-		"same":    {change(posthouse.KindUpdate, true), posthouse.StatusWaiting},
-		"wait":    {change(posthouse.KindWait, false), posthouse.StatusWaiting},
-		"fail":    {change(posthouse.KindFail, false), posthouse.StatusWaiting},
-		"release": {func(thread string) error { _, err := d.Release(t.ctx, thread, nil); return err }, posthouse.StatusCancelled},
+		"input":                      {change(posthouse.KindInput, false), posthouse.StatusCancelled},
+		"update":                     {change(posthouse.KindUpdate, false), posthouse.StatusCancelled},
+		"same":                       {change(posthouse.KindUpdate, true), posthouse.StatusWaiting},
+		"wait":                       {change(posthouse.KindWait, false), posthouse.StatusWaiting},
+		"fail":                       {change(posthouse.KindFail, false), posthouse.StatusWaiting},
+		"release":                    {func(thread string) error { _, err := d.Release(t.ctx, thread, nil); return err }, posthouse.StatusCancelled},
+		"delete":                     {func(thread string) error { _, err := d.DeleteThread(t.ctx, thread, nil); return err }, posthouse.StatusCancelled},
+		"delete of its coordination": {func(thread string) error { _, err := d.DeleteCoordination(t.ctx, thread, nil); return err }, posthouse.StatusCancelled},
+		"cancel of a fork": {func(thread string) error {
+			head, err := d.Latest(t.ctx, posthouse.LatestQuery{Thread: thread})
+			if err != nil {
+				return err
+			}
+			f, err := d.Fork(t.ctx, head.ID, &posthouse.ForkOptions{Branch: "side"})
+			if err != nil {
+				return err
+			}
+			_, err = d.Cancel(t.ctx, thread, &posthouse.CancelOptions{Branch: f.Branch})
+			return err
+		}, posthouse.StatusWaiting},
+		"delete of a copy": {func(thread string) error {
+			if _, err := d.CopyThread(t.ctx, thread, thread+"-copy", nil); err != nil {
+				return err
+			}
+			_, err := d.DeleteThread(t.ctx, thread+"-copy", nil)
+			return err
+		}, posthouse.StatusWaiting},
 		"release in a commit": {func(thread string) error {
 			_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: posthouse.KindNode}, Release: &posthouse.ReleaseOptions{}})
 			return err

@@ -23,7 +23,7 @@ func ledgerSignalCases() []Case {
 		{Name: "ledger/cancelling ends a branch", Rule: "A branch that nobody runs gets a last checkpoint and its gates are cancelled; again, and on what is done, nothing is written.", Run: ledgerCancelParked},
 		{Name: "ledger/cancelling a run", Rule: "The run of this process is told at once; its next commit is ErrCancelled, unless it is late; with its claim it ends the branch, for the reason of the request.", Run: ledgerCancelRun},
 		{Name: "ledger/cancelling what a thread waits for", Rule: "Cancelling a branch cancels the threads whose end it waits for, and those that they wait for.", Run: ledgerCancelCalled},
-		{Name: "ledger/leaving what a thread waits for", Rule: "An input, an update and a release cancel the threads whose end the branch waited for; an update in the middle of the step, a wait and a failure do not.", Run: ledgerLeavesCalled},
+		{Name: "ledger/leaving what a thread waits for", Rule: "An input, an update, a release and a removal cancel the threads whose end the branch waited for; an update in the middle of the step, a wait, a failure and the end of a fork or a copy do not.", Run: ledgerLeavesCalled},
 		{Name: "ledger/cancelled or done: one wins", Rule: "Of a run that ends and a request to cancel the first on record stands, and the other is told.", Run: ledgerCancelOrDone},
 	}
 }
