@@ -2,8 +2,10 @@
 // served by package server:
 //
 //	login.html  a template: the form that takes an access token
-//	index.html  the inbox: the gates that wait, with a form to decide each
-//	inbox.js    fills it from /api/gates and keeps it current with /api/events
+//	index.html  the inbox: the gates that wait, with a form to decide each, and
+//	            the approvals that somebody waits for on a connection
+//	inbox.js    fills it from /api/gates and /api/approvals and keeps it current
+//	            with /api/events
 //	docs.html   a template: the HTTP API for people
 //	style.css   for all of them
 //	icon.svg    the tab's

@@ -66,8 +66,16 @@ function deciders(gate) {
   return said.join("; ");
 }
 
+// inSession tells an approval whose caller waits on a connection, see
+// GET /api/approvals, from a gate.
+const inSession = (gate) => gate.kind === "session";
+const approvalVerbs = { reject: "deny" }; // the others are called alike
+
 function makeCard(gate) {
   const card = byId("gate").content.firstElementChild.cloneNode(true);
+  if (inSession(gate)) {
+    card.dataset.session = "yes";
+  }
   const heading = part(card, "text");
   heading.textContent = gate.error ? `This gate cannot be read: ${told(gate.error)}` : gate.text || gate.name;
   heading.id = `title-${gate.id}`;
@@ -75,7 +83,7 @@ function makeCard(gate) {
   part(card, "name").textContent = gate.name;
   part(card, "requester").textContent = gate.requestedBy || "the program";
   part(card, "assignees").textContent = deciders(gate);
-  part(card, "thread").textContent = gate.thread;
+  part(card, "thread").textContent = inSession(gate) ? "the caller's connection; closing it is a no" : gate.thread;
   const payload = part(card, "payload");
   payload.hidden = gate.payload === undefined;
   payload.textContent = pretty(gate.payload);
@@ -83,6 +91,7 @@ function makeCard(gate) {
   setTime(part(card, "expiry"), gate.expiresAt, "never");
 
   const state = part(card, "state");
+  state.hidden = inSession(gate);
   state.addEventListener("toggle", async () => {
     const box = state.querySelector("pre");
     try {
@@ -140,11 +149,17 @@ async function decide(card, gate, verdict, value) {
   controls.forEach((c) => { c.disabled = true; });
   card.dataset.busy = "yes";
   show(outcome, "Recording the decision, then waiting for what follows …");
-  const body = { reason: card.querySelector("[name=reason]").value, shown: gate.hash };
+  const body = { reason: card.querySelector("[name=reason]").value };
   if (value !== undefined) {
     body.value = value;
   }
   try {
+    if (inSession(gate)) {
+      const { data } = await call(`/api/approvals/${encodeURIComponent(gate.id)}/${approvalVerbs[verdict] || verdict}`, body);
+      settle(card, `Answered: ${data.decision.verdict} by ${data.decision.by}.`);
+      return;
+    }
+    body.shown = gate.hash;
     const { status, data } = await call(`/api/gates/${encodeURIComponent(gate.id)}/${verdict}`, body);
     const d = data.decision;
     if (data.vote) {
@@ -192,20 +207,23 @@ function count() {
   document.title = `${open ? `(${open}) ` : ""}Inbox · Posthouse`;
 }
 
-// refresh brings the page in line with the open gates. Cards stay the same
-// elements, so nobody loses what they are typing.
+// refresh brings the page in line with the open gates and approvals. Cards stay
+// the same elements, so nobody loses what they are typing.
 async function refresh() {
-  let gates;
+  let gates, approvals;
   try {
     gates = (await call(`/api/gates?limit=${LIMIT}`)).data;
+    approvals = (await call("/api/approvals")).data;
     byId("problem").hidden = true;
   } catch (problem) {
     byId("problem").hidden = false;
     byId("problem").textContent = told(problem);
     return;
   }
-  const open = new Set(gates.map((g) => g.id));
-  for (const gate of gates.reverse()) {
+  const full = gates.length >= LIMIT;
+  const waiting = [...gates.reverse(), ...approvals]; // the oldest first; who waits on a connection is in a hurry
+  const open = new Set(waiting.map((g) => g.id));
+  for (const gate of waiting) {
     if (!cards.has(gate.id)) {
       cards.set(gate.id, makeCard(gate));
       byId("gates").prepend(cards.get(gate.id));
@@ -214,11 +232,16 @@ async function refresh() {
     }
   }
   for (const [id, card] of cards) {
-    if (!open.has(id) && open.size < LIMIT && !card.dataset.settled && !card.dataset.busy) {
+    if (open.has(id) || card.dataset.settled || card.dataset.busy) {
+      continue;
+    }
+    if (card.dataset.session) {
+      settle(card, "Answered meanwhile, or nobody waits for it any more.");
+    } else if (!full) {
       elsewhere(id, card);
     }
   }
-  byId("more").hidden = open.size < LIMIT;
+  byId("more").hidden = !full;
   byId("more").textContent = `These are the newest ${LIMIT}; more are waiting.`;
   count();
 }
@@ -241,6 +264,20 @@ let pending = 0;
 function soon() {
   clearTimeout(pending);
   pending = setTimeout(refresh, 100);
+}
+
+// watchApprovals looks for approvals, of which no event tells.
+async function watchApprovals() {
+  if (document.visibilityState !== "visible") {
+    return;
+  }
+  try {
+    const asked = (await call("/api/approvals")).data.map((g) => g.id);
+    const shown = [...cards].filter(([, card]) => card.dataset.session && !card.dataset.settled).map(([id]) => id);
+    if (asked.some((id) => !cards.has(id)) || shown.some((id) => !asked.includes(id))) {
+      soon();
+    }
+  } catch { /* refresh says so */ }
 }
 
 function follow() {
@@ -272,4 +309,5 @@ setInterval(() => {
     }
   }
 }, 15000);
+setInterval(watchApprovals, 3000);
 follow();

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -14,11 +15,13 @@ import (
 func (a *app) inboxCmd() *cobra.Command {
 	var coordination, thread, assignee string
 	var limit int
+	var session bool
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "List what waits for a decision, newest first",
 		Example: `  posthouse inbox
   posthouse inbox --assignee alice
+  posthouse inbox --session
   posthouse inbox --json | jq -r '.[].id'`,
 		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -26,8 +29,16 @@ func (a *app) inboxCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			gates, more, err := upTo[*server.Gate](cmd.Context(), c, "/api/gates",
-				params("coordination", coordination, "thread", thread, "assignee", assignee), limit)
+			var gates []*server.Gate
+			more := false
+			switch filters := params("coordination", coordination, "thread", thread, "assignee", assignee); {
+			case !session:
+				gates, more, err = upTo[*server.Gate](cmd.Context(), c, "/api/gates", filters, limit)
+			case len(filters) > 0:
+				err = &posthouse.Error{Code: posthouse.CodeInvalid, Field: "session", Message: "lists all approvals, without --coordination, --thread and --assignee"}
+			default:
+				err = c.Do(cmd.Context(), http.MethodGet, "/api/approvals", nil, nil, &gates)
+			}
 			if err != nil {
 				return err
 			}
@@ -42,6 +53,7 @@ func (a *app) inboxCmd() *cobra.Command {
 	f.StringVar(&thread, "thread", "", "only of this thread")
 	f.StringVar(&assignee, "assignee", "", "only what this person may decide")
 	limitFlag(cmd, &limit)
+	f.BoolVar(&session, "session", false, "the approvals that callers wait for on their connections instead, the oldest first")
 	return cmd
 }
 
