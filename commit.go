@@ -283,7 +283,7 @@ func (a *appending) gate(d *Draft, g Gate) (Gate, error) {
 		g.ExpiresAt = toMillis(g.ExpiresAt) // as the header has it, or it would be due before it expired
 	}
 	escalateAt := g.settleRule()
-	body, err := json.Marshal(&g)
+	body, err := json.Marshal(gateBody{&g, g.followed})
 	if err != nil {
 		return g, invalid("gate", "%q does not encode: %v", g.Name, err)
 	}

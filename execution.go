@@ -13,7 +13,14 @@ import (
 type Execution struct {
 	Steps []StepRecord // in the order they were recorded
 	Gates []*Gate      // in the order they were opened, with their decisions
+
+	before map[ID]int // for StepsBefore
 }
+
+// StepsBefore returns how many of Steps were on record when one of Gates was
+// opened. A question that a fork put again has the place of the one it was forked
+// from.
+func (x *Execution) StepsBefore(gate ID) int { return min(x.before[gate], len(x.Steps)) }
 
 // A StepRecord is a recorded step result.
 type StepRecord struct {
@@ -110,7 +117,8 @@ func (g *gathering) record(e *Entry, i int, rec *Record) (err error) {
 			return err
 		}
 		g.gates[q.ID] = q
-		g.task(rec.Gate.Task).open(q)
+		x := g.task(rec.Gate.Task)
+		x.open(q, len(x.Steps)-q.followed)
 	case rec.Vote != nil, rec.Assignment != nil:
 		gate, _, _, _ := rec.trail()
 		if q := g.gates[gate]; q != nil && g.line.sees(q.Branch, e.Seq) {
@@ -180,16 +188,19 @@ func (r *logReader) account(a absent) error {
 	return nil
 }
 
-// open adds a gate. A question that a fork put again takes the place of the
-// one it was forked from.
-func (x *Execution) open(g *Gate) {
+// open adds a gate that was opened behind so many steps. A question that a fork
+// put again takes the place of the one it was forked from.
+func (x *Execution) open(g *Gate, before int) {
+	if x.before == nil {
+		x.before = map[ID]int{}
+	}
 	for i, old := range x.Gates {
 		if old.Name == g.Name && old.Occurrence == g.Occurrence && old.Decision == nil {
-			x.Gates[i] = g
+			x.Gates[i], x.before[g.ID] = g, x.before[old.ID]
 			return
 		}
 	}
-	x.Gates = append(x.Gates, g)
+	x.Gates, x.before[g.ID] = append(x.Gates, g), max(before, 0)
 }
 
 // asksAnew reports whether an entry holds an update in the middle of a step:
@@ -307,11 +318,12 @@ func stepRecord(e *Entry, r *Record, body []byte) StepRecord {
 
 func readGateBody(e *Entry, r *Record, body []byte) (*Gate, error) {
 	g := &Gate{}
-	if err := json.Unmarshal(body, g); err != nil {
+	b := gateBody{Gate: g}
+	if err := json.Unmarshal(body, &b); err != nil {
 		return nil, corrupt("gate %s at entry %d of thread %q does not decode: %v", r.Gate.ID, e.Seq, e.Thread, err)
 	}
 	g.ID, g.Thread, g.Branch, g.Seq, g.Hash, g.Decision = r.Gate.ID, e.Thread, r.Gate.Branch, e.Seq, e.Hash, nil
-	g.Votes, g.Assignments = nil, nil
+	g.Votes, g.Assignments, g.followed = nil, nil, b.Followed
 	return g, nil
 }
 

@@ -207,8 +207,7 @@ func (r *logReader) inherit(d *Draft, c *Checkpoint) error {
 		return err
 	}
 	line[0].to = c.Seq
-	var gates []*Gate
-	lost := absent{}
+	in := inheritance{draft: d, line: line, steps: map[string]int{}, lost: absent{}}
 	for e, err := range r.l.store.Read(r.ctx, r.thread, Range{From: line[len(line)-1].from, To: c.Seq}) {
 		if err != nil {
 			return err
@@ -218,52 +217,88 @@ func (r *logReader) inherit(d *Draft, c *Checkpoint) error {
 			return err
 		}
 		for i := range recs {
-			rec := &recs[i]
-			switch {
-			case rec.Step != nil && d.Checkpoint.Root && line.sees(rec.Step.Branch, e.Seq):
-				if lost.note(e, i, rec) {
-					continue
-				}
-				d.Steps = append(d.Steps, stepRecord(e, rec, e.Bodies[i]).Step)
-			case rec.Gate != nil && line.sees(rec.Gate.Branch, e.Seq):
-				if lost.note(e, i, rec) {
-					continue
-				}
-				g, err := readGateBody(e, rec, e.Bodies[i])
-				if err != nil {
-					return err
-				}
-				gates = append(gates, g)
-			case rec.Decision != nil:
-				for _, g := range gates {
-					if g.ID == rec.Decision.Gate && line.sees(g.Branch, e.Seq) {
-						if g.Decision, err = readDecisionBody(e, rec, e.Bodies[i]); err != nil {
-							return err
-						}
-					}
-				}
+			if err := in.record(e, i, &recs[i]); err != nil {
+				return err
 			}
 		}
 		if line.asksAnew(e, recs) {
-			gates = slices.DeleteFunc(gates, (*Gate).unanswered)
+			in.gates = slices.DeleteFunc(in.gates, (*Gate).unanswered)
 		}
 	}
-	if err := r.account(lost); err != nil {
+	if err := r.account(in.lost); err != nil {
 		return err
 	}
-	x := &Execution{}
-	for _, g := range gates {
-		x.open(g)
-	}
-	for _, g := range x.Gates {
-		switch {
-		case g.Decision == nil && c.Status == StatusWaiting:
-			again := *g
-			again.ID = ""
-			d.Gates = append(d.Gates, again)
-		case g.Decision != nil && d.Checkpoint.Root:
-			d.inherit = append(d.inherit, g)
+	in.ask(c.Status == StatusWaiting)
+	return nil
+}
+
+// An inheritance collects what a fork takes along.
+type inheritance struct {
+	draft *Draft
+	line  lineage
+	steps map[string]int // results, by task
+	gates []*Gate        // followed is minus the number of those that were there before, until all are known
+	lost  absent
+}
+
+func (in *inheritance) record(e *Entry, i int, rec *Record) (err error) {
+	switch {
+	case rec.Step != nil && in.draft.Checkpoint.Root && in.line.sees(rec.Step.Branch, e.Seq):
+		if in.lost.note(e, i, rec) {
+			return nil
+		}
+		in.draft.Steps = append(in.draft.Steps, stepRecord(e, rec, e.Bodies[i]).Step)
+		in.steps[rec.Step.Task]++
+	case rec.Gate != nil && in.line.sees(rec.Gate.Branch, e.Seq):
+		if in.lost.note(e, i, rec) {
+			return nil
+		}
+		g, err := readGateBody(e, rec, e.Bodies[i])
+		if err != nil {
+			return err
+		}
+		g.followed -= in.steps[rec.Gate.Task]
+		in.gates = append(in.gates, g)
+	case rec.Decision != nil:
+		for _, g := range in.gates {
+			if g.ID == rec.Decision.Gate && in.line.sees(g.Branch, e.Seq) {
+				if g.Decision, err = readDecisionBody(e, rec, e.Bodies[i]); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil
+}
+
+// ask puts the gates into the draft: those that are open again, if the source
+// waits, and those that were decided.
+func (in *inheritance) ask(waiting bool) {
+	tasks := map[string]*Execution{}
+	for _, g := range in.gates {
+		x := tasks[g.Task]
+		if x == nil {
+			x = &Execution{}
+			tasks[g.Task] = x
+		}
+		x.open(g, -g.followed)
+	}
+	for _, g := range in.gates {
+		x := tasks[g.Task]
+		if !slices.Contains(x.Gates, g) {
+			continue
+		}
+		again := *g
+		again.followed = 0
+		if in.draft.Checkpoint.Root {
+			again.followed = in.steps[g.Task] - x.before[g.ID]
+		}
+		switch {
+		case g.Decision == nil && waiting:
+			again.ID = ""
+			in.draft.Gates = append(in.draft.Gates, again)
+		case g.Decision != nil && in.draft.Checkpoint.Root:
+			in.draft.inherit = append(in.draft.inherit, &again)
+		}
+	}
 }

@@ -59,7 +59,14 @@ type Gate struct {
 
 	Decision *Decision `json:"decision,omitempty"` // nil while it waits
 
-	trail uint64 // the entry of the newest vote or assignment
+	trail    uint64 // the entry of the newest vote or assignment
+	followed int    // results of its task in its own entry that were recorded after it: where a fork brings both along
+}
+
+// A gateBody is a gate as a record holds it.
+type gateBody struct {
+	*Gate
+	Followed int `json:"followed,omitempty"`
 }
 
 // The kinds of gate. Those behind the first two are the runtime's: nobody is

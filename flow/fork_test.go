@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/step"
 )
 
 // A fork behind a step keeps the steps up to it and does the rest anew; the
@@ -47,6 +49,53 @@ func TestForkBehindEachStep(t *testing.T) {
 			}
 			if old := must(a.Result(ctx, "t"))(t); old.Output != first.Output || old.Checkpoint != first.Checkpoint {
 				t.Fatalf("the source changed: %+v", old)
+			}
+		}
+	}
+}
+
+// Also behind a sleep, and a signal that did not come, a fork into a thread of its
+// own keeps the steps: in the order in which they and the waits were recorded.
+func TestForkBehindWaitsIntoAThread(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	fn := func(ctx context.Context, in string) (string, error) {
+		for _, name := range []string{"a", "b", "c"} {
+			v, err := w.do(ctx, name)
+			if err != nil {
+				return "", err
+			}
+			in += " " + v
+			if err := step.Sleep(ctx, "nap "+name, time.Hour); err != nil {
+				return "", err
+			}
+			if _, err := step.Signal[string](ctx, "late "+name, step.SignalOptions{Timeout: time.Hour}); !errors.Is(err, posthouse.ErrExpired) {
+				return "", err
+			}
+		}
+		return in, nil
+	}
+	a := app(w, fn, nil)
+	end := func(thread string) string {
+		t.Helper()
+		for {
+			if res := must(a.Resume(ctx, thread))(t); res.Status == posthouse.StatusDone {
+				return res.Output
+			}
+			w.advance(time.Hour)
+		}
+	}
+	must(a.Run(ctx, "t", "in"))(t)
+	if out := end("t"); out != "in a1 b1 c1" {
+		t.Fatal(out)
+	}
+	must(a.Copy(ctx, "t", "copy", nil))(t)
+	for _, source := range []string{"t", "copy"} {
+		at := must(a.State(ctx, source, flow.StateOptions{Node: "c"}))(t)
+		first := must(a.Fork(ctx, at.ID, nil, flow.ForkOptions{Thread: source + "-fork"}))(t)
+		again := must(a.Fork(ctx, first.ID, nil, flow.ForkOptions{Thread: source + "-again"}))(t)
+		for _, f := range []*flow.Snapshot[string, string]{first, again} {
+			if out := end(f.Thread); out != "in a1 b1 c1" {
+				t.Errorf("%s: %q", f.Thread, out)
 			}
 		}
 	}

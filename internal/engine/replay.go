@@ -68,8 +68,10 @@ func newReplay(e *posthouse.Execution, branch string) *replay {
 		results: make(map[occurrence]*posthouse.StepRecord, len(e.Steps)),
 		gates:   make(map[occurrence]*posthouse.Gate, len(e.Gates)),
 	}
+	waits := r.asks(e, branch)
 	for i := range e.Steps {
 		s := &e.Steps[i]
+		r.order = append(r.order, waits[i]...)
 		k := occurrence{s.Name, s.Occurrence}
 		if s.Value.Codec != codecFailed && r.results[k] == nil {
 			r.results[k] = s // the first result of a call stands
@@ -85,20 +87,33 @@ func newReplay(e *posthouse.Execution, branch string) *replay {
 			r.failed[k] = true
 		}
 	}
+	r.order = append(r.order, waits[len(e.Steps)]...)
+	return r
+}
+
+// asks finds the gates, and returns the waits among them whose place in the
+// order counts, by the number of steps that were on record when they began.
+func (r *replay) asks(e *posthouse.Execution, branch string) (waits map[int][]*posthouse.StepRecord) {
 	for _, g := range e.Gates {
 		if g.Decision == nil && g.Branch != branch {
 			continue
 		}
 		k := occurrence{g.Name, g.Occurrence}
 		if isWait(g) && outermost(g.Name) > 0 {
-			r.place(g)
+			if waits == nil {
+				waits = map[int][]*posthouse.StepRecord{}
+			}
+			n := e.StepsBefore(g.ID)
+			waits[n] = append(waits[n], &posthouse.StepRecord{Seq: g.Seq, Step: posthouse.Step{
+				Task: g.Task, Name: g.Name, Occurrence: g.Occurrence, Value: posthouse.Value{Codec: codecWait},
+			}})
 		}
 		if r.gates[k] == nil {
 			r.left += outermost(g.Name)
 		}
 		r.gates[k] = g // a reopened gate replaces its original
 	}
-	return r
+	return waits
 }
 
 func outermost(name string) int {
@@ -175,18 +190,6 @@ func (r *replay) member(name string, n uint32) *posthouse.StepRecord {
 // in the order counts like that of a step.
 func isWait(g *posthouse.Gate) bool {
 	return g != nil && (g.Kind == posthouse.GateTimer || g.Kind == posthouse.GateSignal)
-}
-
-// place puts a wait into the order, behind the steps that were on record when it
-// began.
-func (r *replay) place(g *posthouse.Gate) {
-	i := len(r.order)
-	for i > 0 && r.order[i-1].Seq > g.Seq {
-		i--
-	}
-	r.order = slices.Insert(r.order, i, &posthouse.StepRecord{Seq: g.Seq, Step: posthouse.Step{
-		Task: g.Task, Name: g.Name, Occurrence: g.Occurrence, Value: posthouse.Value{Codec: codecWait},
-	}})
 }
 
 func (r *replay) gate(name string, n uint32) *posthouse.Gate {
