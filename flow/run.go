@@ -203,12 +203,17 @@ func (r *run[In, Out]) amend(task *engine.Task, d *posthouse.Draft) {
 	}
 }
 
-// finish says where the branch stands.
+// finish says where the branch stands. One that waited, and has come further
+// since without a checkpoint, does not any more.
 func (r *run[In, Out]) finish(waiting []posthouse.Gate) *Result[Out] {
 	h := r.sess.Head()
-	return &Result[Out]{
+	res := &Result[Out]{
 		Thread: h.Thread, Branch: h.Branch, Run: r.id, Checkpoint: h.ID, Status: h.Status, Waiting: waiting, Error: h.Error,
 	}
+	if res.Status == posthouse.StatusWaiting && len(waiting) == 0 {
+		res.Status = posthouse.StatusRunning
+	}
+	return res
 }
 
 // dueSoon returns when the first of the gates is over, if all of them are

@@ -227,6 +227,34 @@ func TestShortWaitsAreHeld(t *testing.T) {
 	})
 }
 
+// A signal that is there already when a step takes it is taken once, also if the
+// step is tried again at once.
+func TestRetriedStepKeepsItsSignal(t *testing.T) {
+	for _, latch := range []bool{false, true} {
+		w, n := newWorld(t), 0
+		l := w.ledger()
+		send := func(value string) {
+			t.Helper()
+			must(l.Signal(t.Context(), "t", posthouse.Signal{Name: "s", Value: []byte(value), Early: true}))(t)
+		}
+		a := app(w, func(ctx context.Context, _ int) (string, error) {
+			return step.DoWith(ctx, "outer", step.Options{Retry: step.Retry{Max: 1, Delay: -1}}, func(ctx context.Context) (string, error) {
+				v, err := step.Signal[string](ctx, "s", step.SignalOptions{Latch: latch})
+				if n++; n == 1 && err == nil {
+					send(`"two"`)
+					return "", errBoom
+				}
+				return v, err
+			})
+		}, nil)
+		send(`"one"`)
+		res, err := a.Run(t.Context(), "t", 1)
+		if wantStatus(t, res, err, posthouse.StatusDone); res.Output != "one" || n != 2 {
+			t.Errorf("latch %v: %q after %d attempts", latch, res.Output, n)
+		}
+	}
+}
+
 // Asked to drain, the flow stops before its next step and goes on from there.
 func TestDrainStopsBetweenSteps(t *testing.T) {
 	w := newWorld(t)
@@ -251,6 +279,26 @@ func TestDrainStopsBetweenSteps(t *testing.T) {
 		t.Fatal(res.Output)
 	}
 	w.want("[a b]")
+}
+
+// One that has come further since it waited, without a checkpoint, does not say
+// that it waits.
+func TestDrainBehindAWait(t *testing.T) {
+	w, drain := newWorld(t), make(chan struct{})
+	a := app(w, func(ctx context.Context, _ int) (string, error) {
+		if err := step.Sleep(ctx, "nap", time.Hour); err != nil {
+			return "", err
+		}
+		if _, err := step.Do(ctx, "a", func(context.Context) (string, error) { close(drain); return "", nil }); err != nil {
+			return "", err
+		}
+		return w.do(ctx, "b")
+	}, &flow.Options{HoldFor: -1, FewCheckpoints: true})
+	res, err := a.Run(t.Context(), "t", 1)
+	wantStatus(t, res, err, posthouse.StatusWaiting)
+	w.advance(time.Hour)
+	res, err = a.Resume(engine.WithDrain(t.Context(), drain), "t")
+	wantStatus(t, res, err, posthouse.StatusRunning)
 }
 
 // A context that ends leaves the thread to be resumed.
