@@ -65,8 +65,12 @@ func (l *Ledger) Delete(ctx context.Context, id ID, o *DeleteOptions) (*Deleted,
 		}
 		if o == nil || o.Mode == DeleteRefuse {
 			if n := len(t.children[seq]); n > 0 {
+				children := itoa(n) + " children"
+				if n == 1 {
+					children = "a child"
+				}
 				return nil, &Error{
-					Code: CodeConflict, Message: "checkpoint " + string(id) + " has " + itoa(n) + " children",
+					Code: CodeConflict, Message: "checkpoint " + string(id) + " has " + children,
 					Hint: "delete the subtree, or orphan them",
 				}
 			}

@@ -42,8 +42,8 @@ type Store interface {
 	// appears once, as its newest revision.
 	List(ctx context.Context, q Query) iter.Seq2[*Header, error]
 
-	// Threads yields summaries that match, by thread name, or by due time when
-	// q.DueBefore is set.
+	// Threads yields summaries that match, by thread name, downwards where
+	// q.Descending is set, or by due time when q.DueBefore is.
 	Threads(ctx context.Context, q ThreadQuery) iter.Seq2[*ThreadInfo, error]
 
 	// Slot reads, writes or deletes one overwriteable value beside the log. A
@@ -165,8 +165,20 @@ type ThreadQuery struct {
 	Released  bool   // with releases, also those that have not begun anew since
 	DueBefore Millis // with a gate or timer due at or before; ordered by due time
 
-	After string // go on behind this thread's name; not with DueBefore
-	Limit int    // 0: all
+	Descending bool   // the last name first; not with DueBefore
+	After      string // go on behind this thread's name, in that order; not with DueBefore
+	Limit      int    // 0: all
+}
+
+// Behind reports whether a thread comes after the cursor.
+func (q *ThreadQuery) Behind(name string) bool {
+	switch {
+	case q.After == "":
+		return true
+	case q.Descending:
+		return name < q.After
+	}
+	return name > q.After
 }
 
 // Match reports whether the summary passes the filters of q.

@@ -15,6 +15,7 @@ const (
 var (
 	limitParam  = param{name: "limit", kind: intParam, max: maxLimit, def: "100", help: "how many"}
 	orderParam  = param{name: "order", kind: enumParam, values: []string{"asc", "desc"}, def: "desc", help: "desc is newest first, so that what waits is always on the first page"}
+	nameOrder   = param{name: "order", kind: enumParam, values: []string{"asc", "desc"}, def: "desc", help: "desc is the last name first"}
 	threadParam = param{name: "thread", kind: idParam, help: "of this thread"}
 	coordParam  = param{name: "coordination", kind: idParam, help: "of this coordination, over all its threads"}
 	stateParam  = param{name: "state", kind: boolParam, def: "true", help: "false leaves the states out"}

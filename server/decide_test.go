@@ -172,6 +172,7 @@ func TestBadDecisions(t *testing.T) {
 		{"approve", `{"by":"alice"}`, Approver, posthouse.CodeForbidden, "by"},
 		{"approve?by=bob", `{"by":"alice"}`, Operator, posthouse.CodeInvalid, "by"},
 		{"approve?by=a%0ab", "", Operator, posthouse.CodeInvalid, "by"},
+		{"approve?by=", "", Operator, posthouse.CodeInvalid, "by"},
 		{"approve", `{"by":"a\nb"}`, Operator, posthouse.CodeInvalid, "by"},
 		{"approve", `{"by":"` + strings.Repeat("a", 201) + `"}`, Operator, posthouse.CodeInvalid, "by"},
 		{"approve", `{"reason":"` + strings.Repeat("a", 4001) + `"}`, Operator, posthouse.CodeInvalid, "reason"},

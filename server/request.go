@@ -114,6 +114,9 @@ func parseQuery(raw string, params []param) (map[string]string, error) {
 		case !utf8.ValidString(v[0]):
 			return nil, invalid(name, "is not valid UTF-8")
 		}
+		if v[0] == "" && params[i].name == "by" {
+			return nil, invalid("by", "is empty; leave it out to act as the token's owner")
+		}
 		if v[0] == "" && params[i].kind != bodyParam {
 			continue // an empty filter is none
 		}

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/posthouse/posthouse"
 )
 
 // A route is one line of the table that the mux, the authentication, the
@@ -64,9 +66,7 @@ func (s *Server) mux() *http.ServeMux {
 		allow := strings.Join(allowed, ", ")
 		mux.Handle(path, s.serve(&route{path: path, role: Viewer, handle: func(_ *Server, w http.ResponseWriter, r *request) error {
 			w.Header().Set("Allow", allow)
-			e := notFound("method on this path:", r.Method)
-			e.Code, e.Hint = CodeMethod, "it takes "+allow
-			return e
+			return &posthouse.Error{Code: CodeMethod, Message: "this path does not take " + cut(r.Method, 20), Hint: "it takes " + allow}
 		}}))
 	}
 	mux.Handle("/", s.serve(&route{path: "/", role: Viewer, handle: func(_ *Server, _ http.ResponseWriter, r *request) error {

@@ -33,7 +33,7 @@ func decodeStrict(data []byte, v any) error {
 	var own *posthouse.Error // from an UnmarshalText of ours
 	switch {
 	case errors.As(err, &wrong) && wrong.Field == "":
-		return invalid("body", "must be a JSON object, not a %s", wrong.Value)
+		return invalid("body", "must be a JSON object, and is: %s", wrong.Value)
 	case errors.As(err, &wrong):
 		return invalid(wrong.Field, "must be a %s, not a %s", jsonType(wrong.Type), wrong.Value)
 	case errors.As(err, &own):
@@ -59,7 +59,9 @@ func checkStrict(data []byte) error {
 	if !utf8.Valid(data) {
 		return invalid("body", "is not valid UTF-8")
 	}
-	if !json.Valid(data) {
+	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil && strings.HasSuffix(err.Error(), "exceeded max depth") {
+		return tooDeep()
+	} else if err != nil {
 		return invalid("body", "is not one JSON value")
 	}
 	if at := loneSurrogate(data); at >= 0 {
@@ -67,6 +69,8 @@ func checkStrict(data []byte) error {
 	}
 	return checkShape(data)
 }
+
+func tooDeep() error { return invalid("body", "nests deeper than %d levels", posthouse.MaxDepth) }
 
 // loneSurrogate returns where valid JSON has an escape like \ud800 that
 // encoding/json would replace in silence, -1 if nowhere.
@@ -132,7 +136,7 @@ func checkShape(data []byte) error {
 				open = open[:len(open)-1]
 			}
 			if len(open) > posthouse.MaxDepth {
-				return invalid("body", "nests deeper than %d levels", posthouse.MaxDepth)
+				return tooDeep()
 			}
 		case string:
 			if key {

@@ -46,6 +46,7 @@ func TestStrictRefuses(t *testing.T) {
 		{`{"message":"\udc00\ud800"}`, "body", "surrogate"},
 		{`{"any":{"\udfff":1}}`, "body", "surrogate"},
 		{`{"any":` + deep + `}`, "body", "deeper"},
+		{strings.Repeat(deep[:posthouse.MaxDepth], 100) + strings.Repeat("]", 100*posthouse.MaxDepth), "body", "deeper"},
 		{`{"message":"x","message":"y"}`, "message", "twice"},
 		{`{"any":[{"a":1,"\u0061":2}]}`, "a", "twice"},
 		{`{"messag":"x"}`, "messag", "not a field"},

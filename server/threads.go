@@ -15,12 +15,12 @@ func threadRoutes() []*route {
 	return []*route{
 		{
 			method: http.MethodGet, path: path, role: Viewer, summary: "List threads", handle: (*Server).listThreads,
-			notes: "By name. The next page's cursor is in the headers Link and X-Next-Cursor.",
+			notes: "By name, the last first: ids that Posthouse makes are in the order of time. The next page's cursor is in the headers Link and X-Next-Cursor.",
 			query: []param{
 				{name: "status", kind: enumParam, values: statusValues, help: "with this status"},
 				{name: "graph", kind: textParam, help: "of this program"},
 				{name: "waiting", kind: boolParam, def: "false", help: "true: with open gates only"},
-				{name: "released", kind: boolParam, def: "false", help: "true: with released versions only, also those that have not begun anew"}, limitParam, cursorParam,
+				{name: "released", kind: boolParam, def: "false", help: "true: with released versions only, also those that have not begun anew"}, nameOrder, limitParam, cursorParam,
 			},
 			answers: []answer{{http.StatusOK, "a page of threads", []posthouse.ThreadInfo{}, ""}},
 		},
@@ -49,7 +49,7 @@ func (s *Server) listThreads(w http.ResponseWriter, r *request) error {
 	limit, next, page := r.number("limit", defaultLimit), "", []*posthouse.ThreadInfo{}
 	for t, err := range s.ledger.Threads(r.Context(), posthouse.ThreadQuery{
 		Status: posthouse.Status(r.query["status"]), Graph: r.query["graph"], Waiting: r.query["waiting"] == "true", Released: r.query["released"] == "true",
-		After: r.query["cursor"], Limit: limit + 1,
+		Descending: r.query["order"] != "asc", After: r.query["cursor"], Limit: limit + 1,
 	}) {
 		if err != nil {
 			return err

@@ -26,13 +26,14 @@ func TestThreads(t *testing.T) {
 		return names, a.header.Get("X-Next-Cursor")
 	}
 	for query, want := range map[string]string{
-		"": "t0 t1 t2 t3 t4 w ", "waiting=true": "w ", "waiting=false": "t0 t1 t2 t3 t4 w ", "status=waiting": "w ", "graph=dispatch": "w ", "graph=other": "", "cursor=t3": "t4 w ",
+		"": "w t4 t3 t2 t1 t0 ", "order=asc": "t0 t1 t2 t3 t4 w ", "waiting=true": "w ", "waiting=false": "w t4 t3 t2 t1 t0 ",
+		"status=waiting": "w ", "graph=dispatch": "w ", "graph=other": "", "cursor=t3": "t2 t1 t0 ", "order=asc&cursor=t3": "t4 w ",
 	} {
 		if got, next := list(query); got != want || next != "" {
 			t.Errorf("%q lists %q, %q", query, got, next)
 		}
 	}
-	if got, next := list("limit=4"); got != "t0 t1 t2 t3 " || next != "t3" {
+	if got, next := list("limit=4"); got != "w t4 t3 t2 " || next != "t2" {
 		t.Errorf("a page lists %q, %q", got, next)
 	}
 	var info posthouse.ThreadInfo

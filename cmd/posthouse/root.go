@@ -56,7 +56,8 @@ Begin with "posthouse dev": a server on this machine with a sample to try.
 It prints the next command to type.
 
 Every flag can be set by an environment variable: POSTHOUSE_ and the flag's
-name in capitals, as in POSTHOUSE_DATA_DIR. NO_COLOR turns colours off.
+name in capitals, as in POSTHOUSE_DATA_DIR. POSTHOUSE_TOKEN is the access token
+itself, where no file is named. NO_COLOR turns colours off.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 not found, 4 something
 else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 forbidden,

@@ -133,6 +133,9 @@ func (a *app) open(ctx context.Context, s *serving) (_ *running, err error) {
 	if err := dir.Create(); err != nil {
 		return nil, err
 	}
+	if r.store, _, err = a.openStore(ctx, url, false); err != nil { // a refused address leaves no keys behind
+		return nil, err
+	}
 	key, err := sign.LoadOrCreate(dir.Key())
 	if err != nil {
 		return nil, err
@@ -142,9 +145,6 @@ func (a *app) open(ctx context.Context, s *serving) (_ *running, err error) {
 		return nil, err
 	}
 	if r.tokenFile, _, err = tokens.First(); err != nil {
-		return nil, err
-	}
-	if r.store, _, err = a.openStore(ctx, url, false); err != nil {
 		return nil, err
 	}
 	o := posthouse.Options{Signer: key, Validate: gate.Validator(), Logger: r.log, MaxState: int(s.maxState)}

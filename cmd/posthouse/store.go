@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +23,7 @@ func (a *app) storeURL(url string) (string, datadir.Dir, error) {
 	if err != nil {
 		return "", "", err
 	}
-	if url == "" {
+	if url = strings.TrimSpace(url); url == "" {
 		url = dir.StoreURL()
 	}
 	return url, dir, nil

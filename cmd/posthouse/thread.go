@@ -29,12 +29,15 @@ func (a *app) threadCmd() *cobra.Command {
 }
 
 func (a *app) threadList() *cobra.Command {
-	var status, graph string
+	var status, graph, order string
 	var waiting, released bool
 	var limit int
 	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List threads by name",
+		Use: "list", Aliases: []string{"ls"}, Short: "List threads by name, the last first",
+		Long: `List threads by name, the last first: names that Posthouse makes are in the order
+of time, so the newest come first.`,
 		Example: `  posthouse thread list
+  posthouse thread list --order asc --limit 0
   posthouse thread ls --status failed --json`,
 		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -42,7 +45,7 @@ func (a *app) threadList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			q := params("status", status, "graph", graph)
+			q := params("status", status, "graph", graph, "order", order)
 			if waiting {
 				q.Set("waiting", "true")
 			}
@@ -73,6 +76,7 @@ func (a *app) threadList() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&status, "status", "", "only with this status")
 	f.StringVar(&graph, "graph", "", "only of this program")
+	f.StringVar(&order, "order", "", "asc: the first name first (default desc: the last)")
 	f.BoolVar(&waiting, "waiting", false, "only with open gates")
 	f.BoolVar(&released, "released", false, "only with released versions, also where nothing was begun since")
 	limitFlag(cmd, &limit)

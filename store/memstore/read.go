@@ -227,7 +227,7 @@ func (s *Store) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n int
 	case q.DueBefore != 0:
 		return s.due(q), "", false, nil
 	case q.Thread != "":
-		if t := s.threads[q.Thread]; t != nil && q.Match(&t.info) && (q.After == "" || q.Thread > q.After) {
+		if t := s.threads[q.Thread]; t != nil && q.Match(&t.info) && q.Behind(q.Thread) {
 			page = append(page, cloneInfo(&t.info))
 		}
 		return page, "", false, nil
@@ -237,9 +237,7 @@ func (s *Store) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n int
 		names = &s.active
 	}
 	looked := 0
-	names.ascend(func(t *thread) bool {
-		return t.info.Thread >= q.Prefix && (q.After == "" || t.info.Thread > q.After)
-	}, func(t *thread) bool {
+	visit := func(t *thread) bool {
 		if !strings.HasPrefix(t.info.Thread, q.Prefix) {
 			return false
 		}
@@ -251,7 +249,14 @@ func (s *Store) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n int
 			after, more = t.info.Thread, true
 		}
 		return !more
-	})
+	}
+	if q.Descending {
+		names.descend(func(t *thread) bool {
+			return q.Behind(t.info.Thread) && (t.info.Thread < q.Prefix || strings.HasPrefix(t.info.Thread, q.Prefix))
+		}, visit)
+	} else {
+		names.ascend(func(t *thread) bool { return t.info.Thread >= q.Prefix && q.Behind(t.info.Thread) }, visit)
+	}
 	return page, after, more, nil
 }
 

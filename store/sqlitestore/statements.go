@@ -45,7 +45,9 @@ const (
 	qMembersBack
 
 	qThreadsByName
+	qThreadsByNameDown
 	qThreadsActive
+	qThreadsActiveDown
 	qThreadsDue
 
 	qSlot
@@ -158,11 +160,17 @@ var statement = [statements]string{
 
 	qThreadsByName: `SELECT ` + summaryColumns + ` FROM threads t INDEXED BY threads_name CROSS JOIN tails a ON a.id = t.id
 		WHERE name >= ?1 ORDER BY name`,
+	qThreadsByNameDown: `SELECT ` + summaryColumns + ` FROM threads t INDEXED BY threads_name CROSS JOIN tails a ON a.id = t.id
+		WHERE name < ?1 ORDER BY name DESC`,
 	// Those whose mark is ?2 or 3, merged by name.
 	qThreadsActive: `SELECT ` + summaryColumns + `, t.name FROM threads t INDEXED BY threads_active CROSS JOIN tails a ON a.id = t.id
 		WHERE active = ?2 AND name >= ?1
 		UNION ALL SELECT ` + summaryColumns + `, t.name FROM threads t INDEXED BY threads_active CROSS JOIN tails a ON a.id = t.id
 		WHERE active = 3 AND name >= ?1 ORDER BY 7`,
+	qThreadsActiveDown: `SELECT ` + summaryColumns + `, t.name FROM threads t INDEXED BY threads_active CROSS JOIN tails a ON a.id = t.id
+		WHERE active = ?2 AND name < ?1
+		UNION ALL SELECT ` + summaryColumns + `, t.name FROM threads t INDEXED BY threads_active CROSS JOIN tails a ON a.id = t.id
+		WHERE active = 3 AND name < ?1 ORDER BY 7 DESC`,
 	qThreadsDue: `SELECT ` + summaryColumns + ` FROM threads t INDEXED BY threads_due CROSS JOIN tails a ON a.id = t.id
 		WHERE due <= ?1 AND (due, name) > (?2, ?3) ORDER BY due, name`,
 

@@ -39,7 +39,7 @@ func (s *Store) threadNamed(ctx context.Context, q posthouse.ThreadQuery) iter.S
 		})
 		if err != nil {
 			yield(nil, err)
-		} else if t != nil && q.Match(t) && (q.After == "" || t.Thread > q.After) {
+		} else if t != nil && q.Match(t) && q.Behind(t.Thread) {
 			yield(t, nil)
 		}
 	}
@@ -96,7 +96,7 @@ func (w *threadWalk) next(ctx context.Context) func(*conn, *page[*posthouse.Thre
 			}
 			t := s.info
 			if w.DueBefore == 0 {
-				if t.Thread <= w.name && w.name != "" {
+				if !w.Descending && t.Thread <= w.name && w.name != "" {
 					continue
 				}
 				if !strings.HasPrefix(t.Thread, w.Prefix) {
@@ -122,6 +122,12 @@ func (w *threadWalk) open(c *conn) (*sqlite.Stmt, error) {
 	case w.Waiting:
 		k, mark = qThreadsActive, activeWaiting
 	}
+	switch {
+	case w.Descending && k == qThreadsByName:
+		k = qThreadsByNameDown
+	case w.Descending && k == qThreadsActive:
+		k = qThreadsActiveDown
+	}
 	stmt, err := c.stmt(k)
 	if err != nil {
 		return nil, err
@@ -132,9 +138,22 @@ func (w *threadWalk) open(c *conn) (*sqlite.Stmt, error) {
 		stmt.BindText(3, w.name)
 		return stmt, nil
 	}
-	stmt.BindText(1, max(w.name, w.Prefix))
-	if k == qThreadsActive {
+	stmt.BindText(1, w.bound())
+	if mark != 0 {
 		stmt.BindInt64(2, mark)
 	}
 	return stmt, nil
+}
+
+// bound is the name that the walk goes on from: included upwards, excluded
+// downwards, where it begins behind all names that start with the prefix.
+func (w *threadWalk) bound() string {
+	if !w.Descending {
+		return max(w.name, w.Prefix)
+	}
+	last := w.Prefix + "\x7f" // names are ASCII without it
+	if w.name != "" {
+		last = min(last, w.name)
+	}
+	return last
 }

@@ -17,7 +17,7 @@ func threadCases() []Case {
 			Run:  threadsNewest,
 		}, {
 			Name: "threads/each filter",
-			Rule: "The zero ThreadQuery selects all, by name in byte order; each field set narrows it, joined by and.",
+			Rule: "The zero ThreadQuery selects all, by name in byte order, Descending from the last; each field set narrows it, joined by and.",
 			Run:  threadsFilters,
 		}, {
 			Name: "threads/a prefix is bytes, not a pattern",
@@ -97,13 +97,16 @@ func (t *T) crowd(n int) (all []*posthouse.ThreadInfo) {
 // found is what a query for threads means.
 func found(all []*posthouse.ThreadInfo, q posthouse.ThreadQuery) (out []*posthouse.ThreadInfo) {
 	for _, info := range all {
-		if q.Match(info) && (q.After == "" || info.Thread > q.After) {
+		if q.Match(info) && q.Behind(info.Thread) {
 			out = append(out, info)
 		}
 	}
 	slices.SortFunc(out, func(a, b *posthouse.ThreadInfo) int {
 		if q.DueBefore != 0 && a.Due != b.Due {
 			return int(a.Due - b.Due)
+		}
+		if q.Descending {
+			a, b = b, a
 		}
 		return strings.Compare(a.Thread, b.Thread)
 	})
@@ -122,6 +125,10 @@ func threadsFilters(t *T) {
 		{Status: posthouse.StatusWaiting}, {Waiting: true}, {Runnable: true}, {Leased: true}, {Leased: true, Runnable: true},
 		{Waiting: true, Graph: "refund"}, {Prefix: "task", Leased: true, Limit: 2}, {Thread: "job-03", Waiting: true}, {After: "job-30"},
 		{After: "job-30", Runnable: true, Limit: 1}, {Prefix: "job-", After: "job-3"}, {Prefix: "job-", After: "a"}, {Prefix: "job-", After: "z"},
+		{Descending: true}, {Descending: true, Limit: 5}, {Descending: true, Thread: "job-03"}, {Descending: true, Prefix: "job-"}, {Descending: true, Prefix: "Job-1", Limit: 1},
+		{Descending: true, Prefix: "x"}, {Descending: true, Graph: "refund"}, {Descending: true, Waiting: true}, {Descending: true, Runnable: true}, {Descending: true, Leased: true},
+		{Descending: true, After: "job-30"}, {Descending: true, After: "job-30", Runnable: true, Limit: 1}, {Descending: true, Prefix: "job-", After: "job-3"},
+		{Descending: true, Prefix: "job-", After: "a"}, {Descending: true, Prefix: "job-", After: "z"}, {Descending: true, Thread: "job-03", After: "job-03"},
 		{DueBefore: now - 1}, {DueBefore: now}, {DueBefore: now + 120_000}, {DueBefore: now + 1e10}, {DueBefore: now + 1e10, Limit: 3},
 		{DueBefore: now + 1e10, Graph: "refund"}, {DueBefore: now + 1e10, Prefix: "job"}, {DueBefore: now + 1e10, Leased: true},
 	} {
@@ -138,8 +145,10 @@ func threadsPrefix(t *T) {
 		all = append(all, l.Info)
 	}
 	for _, prefix := range append(names, "a%", "a?", "a*", "%", "_", "zzzz", "\U0010ffff") {
-		q := posthouse.ThreadQuery{Prefix: prefix}
-		t.wantThreads(fmt.Sprintf("%+v", q), t.threads(q), found(all, q)...)
+		for _, down := range []bool{false, true} {
+			q := posthouse.ThreadQuery{Prefix: prefix, Descending: down}
+			t.wantThreads(fmt.Sprintf("%+v", q), t.threads(q), found(all, q)...)
+		}
 	}
 }
 
@@ -167,7 +176,9 @@ func threadsPages(t *T) {
 	crowd := t.crowd(50)
 	n := 0
 	for _, size := range []int{1, 7, 50} {
-		for _, q := range []posthouse.ThreadQuery{{}, {Prefix: "job"}, {Runnable: true}, {Waiting: true}} {
+		for _, q := range []posthouse.ThreadQuery{
+			{}, {Prefix: "job"}, {Runnable: true}, {Waiting: true}, {Descending: true}, {Descending: true, Prefix: "job"}, {Descending: true, Waiting: true},
+		} {
 			want := found(crowd, q)
 			var got []string
 			for q.Limit = size; ; q.After = got[len(got)-1] {
@@ -178,11 +189,15 @@ func threadsPages(t *T) {
 				if got[len(got)-1] == q.After || len(got) > 10*len(crowd) {
 					t.Fatalf("%+v: after %d threads, a page leads nowhere", q, len(got))
 				}
-				l := t.Builder.Log(fmt.Sprint("Added-", n)) // sorts before what the page has shown, mostly
+				name := fmt.Sprint("Added-", n) // sorts before what the page has shown, mostly
+				if q.Descending {
+					name = fmt.Sprint("zAdded-", n)
+				}
+				l := t.Builder.Log(name)
 				t.take(l, l.Step("s", []byte("x")))
 				n++
 			}
-			got = slices.DeleteFunc(got, func(name string) bool { return strings.HasPrefix(name, "Added-") })
+			got = slices.DeleteFunc(got, func(name string) bool { return strings.Contains(name, "Added-") })
 			if w := threadNames(want); !slices.Equal(got, w) {
 				t.Errorf("%+v by %d: got %v, want %v", q, size, brief(got), brief(w))
 			}

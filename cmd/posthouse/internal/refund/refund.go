@@ -28,7 +28,7 @@ type Edit struct {
 }
 
 // editSchema is what an edit must satisfy.
-const editSchema = `{"type":"object","properties":{"request":{"type":"string","minLength":1,"maxLength":10000,` +
+const editSchema = `{"type":"object","properties":{"request":{"type":"string","pattern":"\\S","maxLength":10000,` +
 	`"description":"the request to carry out instead"}},"required":["request"],"additionalProperties":false}`
 
 type sample struct {

@@ -236,7 +236,7 @@ func (c *Client) problem(resp *http.Response) error {
 		}
 	}
 	if resp.StatusCode == http.StatusUnauthorized {
-		e.Hint = "name the token's file with --token-file"
+		e.Hint = "name the file of a valid one with --token-file, or make one: posthouse token create"
 	}
 	return e
 }
