@@ -70,8 +70,13 @@ func goldenParts(s posthouse.State) map[string]goldenPart {
 
 func goldenKey(t testing.TB) *sign.Key {
 	t.Helper()
-	private := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{0x50}, 32))
-	der := must[[]byte](t)(x509.MarshalPKCS8PrivateKey(private))
+	return keyOf(t, bytes.Repeat([]byte{0x50}, ed25519.SeedSize))
+}
+
+// keyOf returns the key of a seed.
+func keyOf(t testing.TB, seed []byte) *sign.Key {
+	t.Helper()
+	der := must[[]byte](t)(x509.MarshalPKCS8PrivateKey(ed25519.NewKeyFromSeed(seed)))
 	return must[*sign.Key](t)(sign.ParseKey(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
 }
 
