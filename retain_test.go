@@ -102,31 +102,7 @@ func TestRetentionKeepsWhatItMust(t *testing.T) {
 					w.ok(err)
 				}
 			}
-			before, infos, executions := map[posthouse.ID]*posthouse.Checkpoint{}, map[string]*posthouse.ThreadInfo{}, map[string]string{}
-			for h, err := range w.l.List(w.ctx, posthouse.Query{}) {
-				w.ok(err)
-				before[h.ID], err = w.l.Get(w.ctx, h.ID)
-				w.ok(err)
-			}
-			for info, err := range w.store.Threads(w.ctx, posthouse.ThreadQuery{}) {
-				w.ok(err)
-				infos[info.Thread] = info
-			}
-			for info, err := range w.l.Threads(w.ctx, posthouse.ThreadQuery{}) {
-				w.ok(err)
-				executions[info.Thread] = w.executions(info)
-			}
-			sources := map[posthouse.ID]bool{}
-			for _, c := range before {
-				if c.Kind != posthouse.KindFork {
-					continue
-				}
-				from := before[c.Source.ID]
-				if from == nil || from.Thread == c.Thread && from.Generation == c.Generation && c.Generation < infos[c.Thread].Generation {
-					continue // gone, or a version's own: both go with it
-				}
-				sources[c.Source.ID] = true
-			}
+			was := w.standing()
 			r := w.policy()
 			dry, err := w.l.Retain(w.ctx, r, &posthouse.RetainOptions{DryRun: true})
 			w.ok(err)
@@ -141,34 +117,34 @@ func TestRetentionKeepsWhatItMust(t *testing.T) {
 				w.ok(err)
 				after[h.ID] = true
 				c, err := w.l.Get(w.ctx, h.ID)
-				if err != nil || !reflect.DeepEqual(c, before[h.ID]) {
+				if err != nil || !reflect.DeepEqual(c, was.checkpoints[h.ID]) {
 					rt.Errorf("%s is not what it was: %v", h.ID, err)
 				}
 			}
 			gone := 0
-			for id, c := range before {
+			for id, c := range was.checkpoints {
 				if after[id] {
 					continue
 				}
 				gone++
-				if why := w.stays(c, infos[c.Thread], r); why != "" {
+				if why := w.stays(c, was.threads[c.Thread], r); why != "" {
 					rt.Errorf("%s went: %s", id, why)
 				}
-				if sources[id] && !r.DropSources {
+				if was.sources[id] && !r.DropSources {
 					rt.Errorf("%s went: a fork was made from it", id)
 				}
 			}
 			if gone != done.Checkpoints || gone != len(told) {
 				rt.Errorf("%d went, %d were counted, %d told", gone, done.Checkpoints, len(told))
 			}
-			for thread, was := range executions {
+			for thread, before := range was.executions {
 				info, err := w.l.Thread(w.ctx, thread)
-				if errors.Is(err, posthouse.ErrNotFound) && len(infos[thread].Branches) == 0 {
+				if errors.Is(err, posthouse.ErrNotFound) && len(was.threads[thread].Branches) == 0 {
 					continue // it had lost its branches before
 				}
 				w.ok(err)
-				if now := w.executions(info); now != was {
-					rt.Errorf("the executions of %s were %s, and are %s", thread, was, now)
+				if now := w.executions(info); now != before {
+					rt.Errorf("the executions of %s were %s, and are %s", thread, before, now)
 				}
 			}
 			removed += gone
@@ -184,6 +160,42 @@ func TestRetentionKeepsWhatItMust(t *testing.T) {
 	if removed == 0 {
 		t.Error("no policy ever removed anything")
 	}
+}
+
+// A standing is what a world has at one time.
+type standing struct {
+	checkpoints map[posthouse.ID]*posthouse.Checkpoint
+	threads     map[string]*posthouse.ThreadInfo
+	executions  map[string]string     // by thread
+	sources     map[posthouse.ID]bool // of forks that stand by themselves
+}
+
+func (w *world) standing() *standing {
+	s := &standing{map[posthouse.ID]*posthouse.Checkpoint{}, map[string]*posthouse.ThreadInfo{}, map[string]string{}, map[posthouse.ID]bool{}}
+	for h, err := range w.l.List(w.ctx, posthouse.Query{}) {
+		w.ok(err)
+		s.checkpoints[h.ID], err = w.l.Get(w.ctx, h.ID)
+		w.ok(err)
+	}
+	for info, err := range w.store.Threads(w.ctx, posthouse.ThreadQuery{}) {
+		w.ok(err)
+		s.threads[info.Thread] = info
+	}
+	for info, err := range w.l.Threads(w.ctx, posthouse.ThreadQuery{}) {
+		w.ok(err)
+		s.executions[info.Thread] = w.executions(info)
+	}
+	for _, c := range s.checkpoints {
+		if c.Kind != posthouse.KindFork {
+			continue
+		}
+		from := s.checkpoints[c.Source.ID]
+		if from == nil || from.Thread == c.Thread && from.Generation == c.Generation && c.Generation < s.threads[c.Thread].Generation {
+			continue // gone, or a version's own: both go with it
+		}
+		s.sources[c.Source.ID] = true
+	}
+	return s
 }
 
 // copied puts all threads into another store, as files: what is left is whole.

@@ -223,6 +223,11 @@ func (c *cursor) checkpoint(r *record, thread string) {
 	if has(32768) {
 		c.take(16, "order key", none)
 	}
+	c.parts(r)
+}
+
+// parts reads what a checkpoint says of the state's parts.
+func (c *cursor) parts(r *record) {
 	r.manifest, r.total = c.uint("manifest, entries back"), c.size("parts there are")
 	c.list("changed parts", func() {
 		ch := change{op: c.byte("op (0 full, 1 splice, 2 drop)")}

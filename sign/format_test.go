@@ -32,6 +32,17 @@ func domainHash(domain string, parts ...[]byte) []byte {
 type audit struct {
 	g       *goldenFile
 	records [][]*record // by entry, from 0
+
+	generation uint32
+	first      int // of the generation's entries, from 0
+	fence      uint64
+	heads      map[string]uint64 // entries, by branch
+	gates      map[string]uint64
+	trail      map[string]uint64 // the newest vote or assignment, by gate
+	decided    map[string]bool
+	newest     map[string]uint64 // signals, by name
+	signals    map[string]bool
+	listed     map[string]bool // bodies that a removal names
 }
 
 func newAudit(g *goldenFile) (a *audit, err error) {
@@ -40,21 +51,21 @@ func newAudit(g *goldenFile) (a *audit, err error) {
 			err = fmt.Errorf("%v", p)
 		}
 	}()
-	a = &audit{g: g}
+	a = &audit{
+		g: g, generation: 1, heads: map[string]uint64{}, gates: map[string]uint64{}, trail: map[string]uint64{}, decided: map[string]bool{},
+		newest: map[string]uint64{}, signals: map[string]bool{}, listed: map[string]bool{},
+	}
 	public, keyErr := x509.ParsePKIXPublicKey(g.PublicKey)
 	if keyErr != nil {
 		return nil, keyErr
 	}
 	spki := sha256.Sum256(g.PublicKey)
 	keyID := "ed25519:" + hex.EncodeToString(spki[:8])
-	prev, listed, absent, heads := make([]byte, 32), map[string]bool{}, []string{}, map[string]uint64{}
-	gates, trail, decided, fence := map[string]uint64{}, map[string]uint64{}, map[string]bool{}, uint64(0)
-	signals, newest := map[string]bool{}, map[string]uint64{}
-	generation, first := uint32(1), 0
+	prev, absent := make([]byte, 32), []string{}
 	for i, e := range g.Entries {
 		fail := func(format string, args ...any) { panic(fmt.Sprintf("entry %d: ", i+1) + fmt.Sprintf(format, args...)) }
 		hash := domainHash("posthouse/entry/1", []byte(g.Thread), append(uvarint(uint64(e.Generation)), uvarint(e.Seq)...), e.Prev, e.Header)
-		if e.Seq != uint64(i+1) || e.Generation != generation || !bytes.Equal(e.Prev, prev) || !bytes.Equal(e.Hash, hash) {
+		if e.Seq != uint64(i+1) || e.Generation != a.generation || !bytes.Equal(e.Prev, prev) || !bytes.Equal(e.Hash, hash) {
 			fail("it is not what was chained")
 		}
 		prev = hash
@@ -78,67 +89,72 @@ func newAudit(g *goldenFile) (a *audit, err error) {
 			} else if len(body) != r.size || r.size > 0 && !bytes.Equal(sum[:], r.sum) {
 				fail("body %d is damaged", j)
 			}
-			switch r.kind {
-			case 1:
-				if head, ok := heads[r.branch]; r.parentSeq != 0 && (a.checkpoint(r.parentSeq).id != r.parent || ok && r.revision == 0 && head != r.parentSeq) {
-					fail("wrong parent")
-				}
-				heads[r.branch] = e.Seq
-			case 3:
-				gates[r.id] = e.Seq
-			case 4:
-				var content struct{ Trail uint64 }
-				if gates[r.id] != r.gateSeq || decided[r.id] || !r.sealed && (json.Unmarshal(body, &content) != nil || content.Trail != trail[r.id]) {
-					fail("wrong decision")
-				}
-				decided[r.id] = true
-			case 10, 11:
-				if gates[r.id] != r.gateSeq || decided[r.id] || r.prior != trail[r.id] && trail[r.id] != e.Seq {
-					fail("wrong vote or assignment")
-				}
-				trail[r.id] = e.Seq
-			case 5:
-				if r.unclaim != (r.fence == fence) || r.fence < fence {
-					fail("wrong fence")
-				}
-				fence = r.fence
-			case 6:
-				var list struct {
-					Checkpoints []struct{ ID string }
-					Bodies      []struct{ Seq, Record uint64 }
-				}
-				if json.Unmarshal(body, &list) != nil || len(list.Checkpoints) != r.count+r.archived {
-					fail("wrong list")
-				}
-				for _, b := range list.Bodies {
-					listed[fmt.Sprint(b.Seq, b.Record)] = true
-				}
-				maps.Copy(heads, r.heads)
-			case 7:
-				if !strings.HasPrefix(r.name, "$") && newest[r.name] != r.signal {
-					fail("wrong signal")
-				}
-				newest[r.name], signals[fmt.Sprint(r.name, e.Seq)] = e.Seq, true
-			case 8:
-				if !signals[fmt.Sprint(r.name, r.signal)] {
-					fail("wrong take")
-				}
-			case 9:
-				if r.first != uint64(first+1) || !bytes.Equal(r.base, g.Entries[first].Prev) || !maps.Equal(r.heads, heads) || r.fence != fence || j != len(records)-1 {
-					fail("wrong release")
-				}
-				clear(heads)
-				clear(newest)
-				generation, first = generation+1, i+1
-			}
+			a.record(e.Seq, r, body, j == len(records)-1, fail)
 		}
 	}
 	for _, ref := range absent {
-		if !listed[ref] {
+		if !a.listed[ref] {
 			return nil, fmt.Errorf("body %s is lost", ref)
 		}
 	}
 	return a, nil
+}
+
+// record fails where a record contradicts those before it.
+func (a *audit) record(seq uint64, r *record, body []byte, last bool, fail func(string, ...any)) {
+	switch r.kind {
+	case 1:
+		if head, ok := a.heads[r.branch]; r.parentSeq != 0 && (a.checkpoint(r.parentSeq).id != r.parent || ok && r.revision == 0 && head != r.parentSeq) {
+			fail("wrong parent")
+		}
+		a.heads[r.branch] = seq
+	case 3:
+		a.gates[r.id] = seq
+	case 4:
+		var content struct{ Trail uint64 }
+		if a.gates[r.id] != r.gateSeq || a.decided[r.id] || !r.sealed && (json.Unmarshal(body, &content) != nil || content.Trail != a.trail[r.id]) {
+			fail("wrong decision")
+		}
+		a.decided[r.id] = true
+	case 10, 11:
+		if a.gates[r.id] != r.gateSeq || a.decided[r.id] || r.prior != a.trail[r.id] && a.trail[r.id] != seq {
+			fail("wrong vote or assignment")
+		}
+		a.trail[r.id] = seq
+	case 5:
+		if r.unclaim != (r.fence == a.fence) || r.fence < a.fence {
+			fail("wrong fence")
+		}
+		a.fence = r.fence
+	case 6:
+		var list struct {
+			Checkpoints []struct{ ID string }
+			Bodies      []struct{ Seq, Record uint64 }
+		}
+		if json.Unmarshal(body, &list) != nil || len(list.Checkpoints) != r.count+r.archived {
+			fail("wrong list")
+		}
+		for _, b := range list.Bodies {
+			a.listed[fmt.Sprint(b.Seq, b.Record)] = true
+		}
+		maps.Copy(a.heads, r.heads)
+	case 7:
+		if !strings.HasPrefix(r.name, "$") && a.newest[r.name] != r.signal {
+			fail("wrong signal")
+		}
+		a.newest[r.name], a.signals[fmt.Sprint(r.name, seq)] = seq, true
+	case 8:
+		if !a.signals[fmt.Sprint(r.name, r.signal)] {
+			fail("wrong take")
+		}
+	case 9:
+		if r.first != uint64(a.first+1) || !bytes.Equal(r.base, a.g.Entries[a.first].Prev) || !maps.Equal(r.heads, a.heads) || r.fence != a.fence || !last {
+			fail("wrong release")
+		}
+		clear(a.heads)
+		clear(a.newest)
+		a.generation, a.first = a.generation+1, int(seq)
+	}
 }
 
 func (a *audit) checkpoint(seq uint64) *record {

@@ -146,6 +146,29 @@ func goldenThread(t testing.TB, l *posthouse.Ledger) {
 		},
 		Metadata: map[string]string{"source": "mail"},
 	}})
+	goldenChat(commit)
+	wait, failed := goldenQuestions(t, l, thread, commit)
+	if err := l.Unclaim(ctx, claim); err != nil {
+		t.Fatal(err)
+	}
+	fork := must[*posthouse.Checkpoint](t)(l.Fork(ctx, wait.Checkpoint.ID, &posthouse.ForkOptions{
+		Branch: "what-if", By: "carol", Patch: posthouse.State{"Amount": {Codec: "json", Data: []byte(`7`)}},
+	}))
+	hand := fork.Derive(fork.State)
+	hand.ID, hand.State["Note"] = "by.hand:1", posthouse.Value{Codec: "raw", Data: []byte{0, 1, 2, 255}}
+	hand = must[*posthouse.Checkpoint](t)(l.Save(ctx, hand, nil))
+	hand.State["Note"] = posthouse.Value{Codec: "raw", Data: nil}
+	must[*posthouse.Checkpoint](t)(l.Save(ctx, hand, &posthouse.SaveOptions{Replace: true}))
+	must[*posthouse.Deleted](t)(l.Delete(ctx, failed.Checkpoint.ID, &posthouse.DeleteOptions{By: "alice", Reason: "to try again"}))
+	must[*posthouse.Header](t)(l.Cancel(ctx, thread, &posthouse.CancelOptions{Branch: "what-if", By: "carol", Reason: "seen enough"}))
+	must[*posthouse.Release](t)(l.Release(ctx, thread, &posthouse.ReleaseOptions{Tags: []string{"stable", "may"}, By: "alice", Reason: "shipped", Failed: true}))
+	anew := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root(thread, posthouse.State{"Note": {Codec: "json", Data: []byte(`"anew"`)}}), nil))
+	must[*posthouse.Checkpoint](t)(l.Save(ctx, anew.Derive(anew.State), nil))
+	must[*posthouse.Deleted](t)(l.Delete(ctx, fork.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan}))
+}
+
+// goldenChat appends messages, some of which are results of steps.
+func goldenChat(commit func(*posthouse.Draft) *posthouse.Committed) {
 	length := len(`[]`)
 	for i := range 40 { // more than the 32 checkpoints between two manifests
 		message := fmt.Sprintf(`{"role":"assistant","text":%q}`, strings.Repeat(fmt.Sprintf("answer %d. ", i), 12))
@@ -170,9 +193,15 @@ func goldenThread(t testing.TB, l *posthouse.Ledger) {
 			Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Node: "analyze", Agent: "analyzer", Next: []string{"analyze"}, Parts: parts,
 		}})
 	}
+}
+
+// goldenQuestions opens a gate of each kind, answers them, and fails.
+func goldenQuestions(t testing.TB, l *posthouse.Ledger, thread string, commit func(*posthouse.Draft) *posthouse.Committed) (wait, failed *posthouse.Committed) {
+	t.Helper()
+	ctx := t.Context()
 	signal := func(s posthouse.Signal) { must[*posthouse.Signal](t)(l.Signal(ctx, thread, s)) }
 	signal(posthouse.Signal{Name: "paid", Value: json.RawMessage(`{"amount":12.5}`), By: "bank"})
-	wait := commit(&posthouse.Draft{
+	wait = commit(&posthouse.Draft{
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"approve"}},
 		Gates: []posthouse.Gate{{
 			Name: "refund", Task: "42/approve", Text: "Refund?", Payload: json.RawMessage(`{"amount":12.5}`),
@@ -197,26 +226,10 @@ func goldenThread(t testing.TB, l *posthouse.Ledger) {
 	must[*posthouse.Gate](t)(l.Decide(ctx, "our-gate", posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
 	must[*posthouse.Gate](t)(l.Delegate(ctx, "our-gate", posthouse.Delegation{By: "bob", To: "carol", Reason: "on holiday"}))
 	must[*posthouse.Gate](t)(l.Decide(ctx, "our-gate", posthouse.Decision{Verdict: posthouse.Approve, By: "carol"}))
-	failed := commit(&posthouse.Draft{Checkpoint: &posthouse.Change{
+	failed = commit(&posthouse.Draft{Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Node: "approve", Error: "the bank did not answer",
 	}})
-	if err := l.Unclaim(ctx, claim); err != nil {
-		t.Fatal(err)
-	}
-	fork := must[*posthouse.Checkpoint](t)(l.Fork(ctx, wait.Checkpoint.ID, &posthouse.ForkOptions{
-		Branch: "what-if", By: "carol", Patch: posthouse.State{"Amount": {Codec: "json", Data: []byte(`7`)}},
-	}))
-	hand := fork.Derive(fork.State)
-	hand.ID, hand.State["Note"] = "by.hand:1", posthouse.Value{Codec: "raw", Data: []byte{0, 1, 2, 255}}
-	hand = must[*posthouse.Checkpoint](t)(l.Save(ctx, hand, nil))
-	hand.State["Note"] = posthouse.Value{Codec: "raw", Data: nil}
-	must[*posthouse.Checkpoint](t)(l.Save(ctx, hand, &posthouse.SaveOptions{Replace: true}))
-	must[*posthouse.Deleted](t)(l.Delete(ctx, failed.Checkpoint.ID, &posthouse.DeleteOptions{By: "alice", Reason: "to try again"}))
-	must[*posthouse.Header](t)(l.Cancel(ctx, thread, &posthouse.CancelOptions{Branch: "what-if", By: "carol", Reason: "seen enough"}))
-	must[*posthouse.Release](t)(l.Release(ctx, thread, &posthouse.ReleaseOptions{Tags: []string{"stable", "may"}, By: "alice", Reason: "shipped", Failed: true}))
-	anew := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root(thread, posthouse.State{"Note": {Codec: "json", Data: []byte(`"anew"`)}}), nil))
-	must[*posthouse.Checkpoint](t)(l.Save(ctx, anew.Derive(anew.State), nil))
-	must[*posthouse.Deleted](t)(l.Delete(ctx, fork.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan}))
+	return wait, failed
 }
 
 // goldenStore puts the golden thread into a store, as a reader of an old file

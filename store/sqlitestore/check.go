@@ -185,23 +185,7 @@ func (t *threadCheck) visit(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 	if err := e.Check(); err != nil {
 		return err
 	}
-	if !t.begun {
-		t.begun, t.whole = true, e.Seq == 1
-		if !t.whole {
-			t.fold = posthouse.ThreadInfo{Thread: t.name, Generation: e.Generation, Link: e.Prev}
-			t.fold.Tail.Seq = e.Seq - 1
-		}
-	}
-	if e.Seq > t.fold.Tail.Seq+1 {
-		// A version was dropped here, which may have had their newest revisions,
-		// and the highest order key.
-		clear(t.missing)
-		t.gap = true
-	}
-	if of := t.info.Tail.Seq; of < e.Seq && (t.fold.Tail.Seq < of || !t.whole && t.fold.Tail.Seq == e.Seq-1) {
-		t.met = true // at an entry that is gone
-	}
-	if err := t.fold.Apply(e); err != nil {
+	if err := t.follow(e); err != nil {
 		return err
 	}
 	records, err := e.Records()
@@ -253,6 +237,27 @@ func (t *threadCheck) visit(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 		}
 	}
 	return nil
+}
+
+// follow takes the summary that the log makes over one more entry.
+func (t *threadCheck) follow(e *posthouse.Entry) error {
+	if !t.begun {
+		t.begun, t.whole = true, e.Seq == 1
+		if !t.whole {
+			t.fold = posthouse.ThreadInfo{Thread: t.name, Generation: e.Generation, Link: e.Prev}
+			t.fold.Tail.Seq = e.Seq - 1
+		}
+	}
+	if e.Seq > t.fold.Tail.Seq+1 {
+		// A version was dropped here, which may have had their newest revisions,
+		// and the highest order key.
+		clear(t.missing)
+		t.gap = true
+	}
+	if of := t.info.Tail.Seq; of < e.Seq && (t.fold.Tail.Seq < of || !t.whole && t.fold.Tail.Seq == e.Seq-1) {
+		t.met = true // at an entry that is gone
+	}
+	return t.fold.Apply(e)
 }
 
 // checkpoint looks for the rows that a checkpoint must have.

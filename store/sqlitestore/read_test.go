@@ -25,9 +25,52 @@ func TestReadsFailAtEveryStatement(t *testing.T) {
 	late := l.node([]byte("x"))
 	commit(t, s, late)
 	disorder(t, s)
-	cursor := l.head.Cursor()
 
-	reads := map[string]func(ctx context.Context) (string, error){
+	reads := everyRead(s, l.head.ID, l.head.Cursor())
+	for name, read := range reads {
+		t.Run(name, func(t *testing.T) {
+			want, err := read(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := 1; n < 500; n++ {
+				if err := s.Forget(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				count := 0
+				s.FailRead(func(string) error {
+					if count++; count == n {
+						return sqlite.ResultIOErrRead.ToError()
+					}
+					return nil
+				})
+				got, err := read(t.Context())
+				s.FailRead(nil)
+				if count < n {
+					if err != nil || got != want {
+						t.Fatalf("%d statements: %v\n%s\nwant\n%s", count, err, got, want)
+					}
+					return
+				}
+				if err == nil || !errors.Is(err, posthouse.ErrReadOnly) {
+					t.Fatalf("statement %d: %v", n, err)
+				}
+			}
+		})
+	}
+	for name, read := range reads { // a context that has ended
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := read(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s with a context that has ended: %v", name, err)
+		}
+	}
+}
+
+// everyRead returns each kind of read that a store has, of the sample and behind a
+// cursor, printing what it read.
+func everyRead(s *sqlitestore.Store, own posthouse.ID, cursor string) map[string]func(context.Context) (string, error) {
+	return map[string]func(ctx context.Context) (string, error){
 		"read": func(ctx context.Context) (string, error) { return all(s.Read(ctx, "alpha", posthouse.Range{})) },
 		"reverse": func(ctx context.Context) (string, error) {
 			return all(s.Read(ctx, "alpha", posthouse.Range{Reverse: true}))
@@ -48,7 +91,7 @@ func TestReadsFailAtEveryStatement(t *testing.T) {
 			r, err := s.Find(ctx, "foreign-1")
 			return fmt.Sprint(r), err
 		},
-		"find own": func(ctx context.Context) (string, error) { r, err := s.Find(ctx, l.head.ID); return fmt.Sprint(r), err },
+		"find own": func(ctx context.Context) (string, error) { r, err := s.Find(ctx, own); return fmt.Sprint(r), err },
 		"list":     func(ctx context.Context) (string, error) { return all(s.List(ctx, posthouse.Query{})) },
 		"thread":   func(ctx context.Context) (string, error) { return all(s.List(ctx, posthouse.Query{Thread: "beta"})) },
 		"crew": func(ctx context.Context) (string, error) {
@@ -91,44 +134,6 @@ func TestReadsFailAtEveryStatement(t *testing.T) {
 			}
 			return "", nil
 		},
-	}
-	for name, read := range reads {
-		t.Run(name, func(t *testing.T) {
-			want, err := read(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			for n := 1; n < 500; n++ {
-				if err := s.Forget(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				count := 0
-				s.FailRead(func(string) error {
-					if count++; count == n {
-						return sqlite.ResultIOErrRead.ToError()
-					}
-					return nil
-				})
-				got, err := read(t.Context())
-				s.FailRead(nil)
-				if count < n {
-					if err != nil || got != want {
-						t.Fatalf("%d statements: %v\n%s\nwant\n%s", count, err, got, want)
-					}
-					return
-				}
-				if err == nil || !errors.Is(err, posthouse.ErrReadOnly) {
-					t.Fatalf("statement %d: %v", n, err)
-				}
-			}
-		})
-	}
-	for name, read := range reads { // a context that has ended
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if _, err := read(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s with a context that has ended: %v", name, err)
-		}
 	}
 }
 
