@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"regexp"
 	"strings"
@@ -158,6 +159,47 @@ func sameByReader(t *testing.T, e *Entry, recs []Record, want error) {
 			t.Fatalf("headers that are not there: %+v", hs)
 		}
 	}
+}
+
+// FuzzHeaderReader reads entries of one reader one after another, with a filter
+// and without: what it keeps of one says nothing about another, and what it gave
+// out stays as it was.
+func FuzzHeaderReader(f *testing.F) {
+	for _, h := range seedHeaders() {
+		f.Add(h, h, uint64(9), "")
+	}
+	es := append(headerEntries(rand.New(rand.NewPCG(7, 7)), 20), alikeEntries(5)...)
+	for i, e := range es[1:] {
+		f.Add(es[i].Header, e.Header, e.Seq, "")
+		f.Add(es[i].Header, e.Header, e.Seq, "n")
+	}
+	f.Fuzz(func(t *testing.T, one, other []byte, seq uint64, node string) {
+		r := HeaderReader{Query: Query{Node: node}}
+		var given, want []*Header
+		for _, header := range [][]byte{one, other, one, one} {
+			e := &Entry{Thread: "t", Generation: 1, Seq: seq, Header: header}
+			e.Hash = e.Sum()
+			recs, bad := e.Records()
+			hs, err := r.Read(e)
+			if (err == nil) != (bad == nil) {
+				t.Fatalf("a reader of headers says %v, Records %v", err, bad)
+			}
+			given = append(given, hs...)
+			for i := range recs {
+				if c := recs[i].Checkpoint; c != nil && r.Query.Match(c) {
+					want = append(want, c)
+				}
+			}
+		}
+		if len(given) != len(want) {
+			t.Fatalf("%d headers, want %d", len(given), len(want))
+		}
+		for i := range given {
+			if !reflect.DeepEqual(given[i], want[i]) {
+				t.Fatalf("header %d is %+v, want %+v", i, given[i], want[i])
+			}
+		}
+	})
 }
 
 func roundTrip(t *testing.T, info *ThreadInfo) {
