@@ -85,13 +85,14 @@ func (r *run[S]) cancelCalled(ctx context.Context) error {
 	r.mu.Lock()
 	called := slices.Clone(r.called)
 	r.mu.Unlock()
+	var failed error
 	for _, thread := range called {
 		_, err := r.app.ledger.Cancel(ctx, thread, &posthouse.CancelOptions{Reason: "thread " + r.sess.Thread() + ", which called it, was cancelled"})
 		if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
-			return err
+			failed = errors.Join(failed, err)
 		}
 	}
-	return nil
+	return failed
 }
 
 // cancelLate ends a branch for a request that came while its run parked.

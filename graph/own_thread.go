@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -270,25 +269,6 @@ func (in *inner[S, T]) programs() []posthouse.Program {
 	return all
 }
 
-// A childProgram wakes the thread that called when its own went on.
-type childProgram struct {
-	posthouse.Program
-	ledger *posthouse.Ledger
-}
-
-// Advance goes on with the subgraph, and tells its caller. One whose caller was
-// cancelled, by a call that did not come to cancel it, is cancelled now.
-func (p *childProgram) Advance(ctx context.Context, thread, branch string) error {
-	if gone, err := p.forsaken(ctx, thread, branch); err != nil || gone {
-		return err
-	}
-	err := p.Program.Advance(ctx, thread, branch)
-	if errors.Is(err, posthouse.ErrBusy) {
-		return err
-	}
-	return errors.Join(err, p.wake(ctx, thread))
-}
-
 // isCalled reports whether a thread's last input came from a graph that calls it.
 func isCalled(ctx context.Context, l *posthouse.Ledger, thread string) (bool, error) {
 	for h, err := range l.List(ctx, posthouse.Query{Thread: thread, Branch: posthouse.MainBranch, Descending: true}) {
@@ -314,50 +294,4 @@ func callOf(ctx context.Context, l *posthouse.Ledger, thread string) (map[string
 		}
 	}
 	return nil, nil
-}
-
-// forsaken cancels a thread if the branch that called it was.
-func (p *childProgram) forsaken(ctx context.Context, thread, branch string) (bool, error) {
-	call, err := callOf(ctx, p.ledger, thread)
-	if err != nil || call == nil || branch != posthouse.MainBranch {
-		return false, err
-	}
-	info, err := p.ledger.Thread(ctx, call[labelParent])
-	if errors.Is(err, posthouse.ErrNotFound) {
-		return false, nil // it was deleted
-	}
-	if err != nil {
-		return false, err
-	}
-	b, _ := info.Branch(cmp.Or(call[labelBranch], posthouse.MainBranch))
-	if b.Status != posthouse.StatusCancelled {
-		return false, nil
-	}
-	_, err = p.ledger.Cancel(ctx, thread, &posthouse.CancelOptions{Reason: "thread " + info.Thread + ", which called it, was cancelled"})
-	return err == nil, err
-}
-
-// wake ends the wait of the caller of a thread, unless it waits itself.
-func (p *childProgram) wake(ctx context.Context, thread string) error {
-	info, err := p.ledger.Thread(ctx, thread)
-	if err != nil || info.Status == posthouse.StatusWaiting {
-		return err
-	}
-	call, err := callOf(ctx, p.ledger, thread)
-	if err != nil || call == nil {
-		return err
-	}
-	for g, err := range p.ledger.Gates(ctx, posthouse.GateQuery{Thread: call[labelParent], Kind: posthouse.GateThread}) {
-		if err != nil {
-			return err
-		}
-		if g.Text != thread {
-			continue
-		}
-		_, err := p.ledger.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "posthouse", Reason: "thread " + thread + " went on"})
-		if err != nil && !errors.Is(err, posthouse.ErrDecided) && !errors.Is(err, posthouse.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
 }

@@ -32,9 +32,9 @@ type SubOptions[S, T any] struct {
 	// forked and released by itself; [ThreadWithin] names it. While it waits, the
 	// caller waits for it. A fork of the caller has another one for it,
 	// which begins where the original's was at the checkpoint, with what it had kept.
-	// Cancelling the caller cancels it; where the caller's process was lost in
-	// the middle of the call, when it is next to go on. A runner needs what
-	// [App.Programs] returns. Not with Unkept.
+	// Cancelling, releasing and deleting the caller cancel it. Where that failed, or
+	// the process was lost before it came to it, a runner makes up for it, within
+	// an hour. A runner needs what [App.Programs] returns. Not with Unkept.
 	OwnThread bool
 
 	// Migrations are, with OwnThread, from earlier versions of the subgraph: its

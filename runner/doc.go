@@ -24,6 +24,9 @@
 // Ledger keeps alive as long as the run goes on; a process of which nothing is
 // heard for the lease's time loses its threads to whoever sweeps next.
 //
+// A program that is a [Sweeper] also looks, each hour, after threads of its that
+// cannot run.
+//
 // # Failures
 //
 // A thread that failed is left in the log as failed and is not tried again

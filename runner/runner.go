@@ -66,6 +66,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	if !r.opt.NoWatch {
 		helpers.Go(func() { r.watch(ctx) })
 	}
+	r.sweepers(ctx, &helpers)
 
 	r.queue.start(engine.WithDrain(work, drain))
 	for ctx.Err() == nil {

@@ -1,0 +1,132 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A childProgram wakes the thread that called when its own went on.
+type childProgram struct {
+	posthouse.Program
+	ledger *posthouse.Ledger
+}
+
+// Advance goes on with the subgraph, and tells its caller. One that nobody will
+// come back for is cancelled.
+func (p *childProgram) Advance(ctx context.Context, thread, branch string) error {
+	if gone, err := p.forsaken(ctx, thread, branch); err != nil || gone {
+		return err
+	}
+	err := p.Program.Advance(ctx, thread, branch)
+	if errors.Is(err, posthouse.ErrBusy) {
+		return err
+	}
+	return errors.Join(err, p.wake(ctx, thread))
+}
+
+// sweepPage is how many threads a sweep reads before it looks after them.
+const sweepPage = 256
+
+// Sweep cancels the threads that wait and that nobody will come back for: who
+// cancelled or deleted their caller was lost before it came to them, or failed.
+// One that fails keeps none of the others.
+func (p *childProgram) Sweep(ctx context.Context) error {
+	var failed error
+	q := posthouse.ThreadQuery{Graph: p.Name(), Status: posthouse.StatusWaiting, Limit: sweepPage}
+	for {
+		var waiting []string
+		for info, err := range p.ledger.Threads(ctx, q) {
+			if err != nil {
+				return errors.Join(failed, err)
+			}
+			waiting = append(waiting, info.Thread)
+		}
+		for _, thread := range waiting {
+			_, err := p.forsaken(ctx, thread, posthouse.MainBranch)
+			failed = errors.Join(failed, err)
+		}
+		if len(waiting) < sweepPage {
+			return failed
+		}
+		q.After = waiting[sweepPage-1]
+	}
+}
+
+// forsaken cancels a thread in the middle of a call if the branch that called it
+// is cancelled, done or gone.
+func (p *childProgram) forsaken(ctx context.Context, thread, branch string) (bool, error) {
+	if branch != posthouse.MainBranch {
+		return false, nil
+	}
+	call, err := openCall(ctx, p.ledger, thread)
+	if err != nil || call == nil {
+		return false, err
+	}
+	how := ""
+	info, err := p.ledger.Thread(ctx, call[labelParent])
+	switch {
+	case errors.Is(err, posthouse.ErrNotFound):
+		how = "is gone"
+	case err != nil:
+		return false, err
+	default:
+		b, ok := info.Branch(cmp.Or(call[labelBranch], posthouse.MainBranch))
+		switch {
+		case !ok:
+			how = "is gone"
+		case b.Status == posthouse.StatusCancelled:
+			how = "was cancelled"
+		case b.Status == posthouse.StatusDone && !info.Lease.Held:
+			how = "is done"
+		default:
+			return false, nil
+		}
+	}
+	_, err = p.ledger.Cancel(ctx, thread, &posthouse.CancelOptions{Reason: "thread " + call[labelParent] + ", which called it, " + how})
+	return err == nil, err
+}
+
+// openCall returns the labels of the checkpoint that began a thread's last call,
+// nil if it is over, or was none: whoever goes on with the thread by hand then
+// does so for themselves.
+func openCall(ctx context.Context, l *posthouse.Ledger, thread string) (map[string]string, error) {
+	for h, err := range l.List(ctx, posthouse.Query{Thread: thread, Branch: posthouse.MainBranch, Descending: true}) {
+		switch {
+		case err != nil:
+			return nil, err
+		case h.Labels[labelParent] != "":
+			return h.Labels, nil
+		case h.Kind == posthouse.KindInput, h.Status == posthouse.StatusDone, h.Status == posthouse.StatusCancelled:
+			return nil, nil
+		}
+	}
+	return nil, nil
+}
+
+// wake ends the wait of the caller of a thread, unless it waits itself.
+func (p *childProgram) wake(ctx context.Context, thread string) error {
+	info, err := p.ledger.Thread(ctx, thread)
+	if err != nil || info.Status == posthouse.StatusWaiting {
+		return err
+	}
+	call, err := callOf(ctx, p.ledger, thread)
+	if err != nil || call == nil {
+		return err
+	}
+	for g, err := range p.ledger.Gates(ctx, posthouse.GateQuery{Thread: call[labelParent], Kind: posthouse.GateThread}) {
+		if err != nil {
+			return err
+		}
+		if g.Text != thread {
+			continue
+		}
+		_, err := p.ledger.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "posthouse", Reason: "thread " + thread + " went on"})
+		if err != nil && !errors.Is(err, posthouse.ErrDecided) && !errors.Is(err, posthouse.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
