@@ -37,25 +37,13 @@ func TestSweepCancelsWhatNobodyComesBackFor(t *testing.T) {
 		"release": func(l *posthouse.Ledger) error { _, err := l.Release(ctx, "t", nil); return err },
 		"stay":    func(*posthouse.Ledger) error { return errBarred },
 		"by hand": func(l *posthouse.Ledger) error {
-			for info, err := range l.Threads(ctx, posthouse.ThreadQuery{Graph: "asks"}) {
-				if err != nil {
-					return err
-				}
-				store := l.Store().(*barred)
-				store.thread = ""
-				if _, err := l.Cancel(ctx, info.Thread, nil); err != nil {
-					return err
-				}
-				sub := compile(t, asks, l, nil)
-				if _, err := sub.Update(ctx, info.Thread, nil, graph.UpdateOptions{Goto: "asks"}); err != nil {
-					return err
-				}
-				if _, err := sub.Resume(ctx, info.Thread); err != nil {
-					return err
-				}
-			}
-			_, err := l.Cancel(ctx, "t", nil)
-			return errors.Join(err, errBarred)
+			child := l.Store().(*barred).thread
+			l.Store().(*barred).thread = ""
+			sub := compile(t, asks, l, nil)
+			must(l.Cancel(ctx, "t", nil))(t)
+			must(sub.Update(ctx, child, nil, graph.UpdateOptions{Goto: "asks"}))(t)
+			must(sub.Resume(ctx, child))(t)
+			return errBarred
 		},
 	} {
 		store := &barred{Store: memstore.New()}
