@@ -37,7 +37,8 @@ func onSQLite(t *testing.T, w *world, fns ...func(l *posthouse.Ledger)) {
 }
 
 // WorkflowSqliteResumeTest.workflowResumesAcrossSqliteStoreClose,
-// WorkflowTest.freshRunSkipsInitialStateWhenSnapshotExists.
+// WorkflowTest.freshRunSkipsInitialStateWhenSnapshotExists,
+// SqliteEffectJournalTest.durableRoundTripAcrossReopen.
 func TestWorkflowResumesAcrossSQLiteClose(t *testing.T) {
 	w := newWorld(t)
 	f := flow.New("order", func(ctx context.Context, in string) (string, error) {
@@ -128,7 +129,9 @@ func TestPassivation(t *testing.T) {
 	wantStatus(t, res, err, posthouse.StatusWaiting)
 	first := res.Waiting[0].ID
 	res, err = app(w, fn, nil).Resume(ctx, "t")
-	wantStatus(t, res, err, posthouse.StatusWaiting)
+	if wantStatus(t, res, err, posthouse.StatusWaiting); res.Waiting[0].ID != first {
+		t.Fatal("without a signal it waits anew")
+	}
 	for i, word := range []string{"more", "bye"} {
 		if _, err := w.ledger().Signal(ctx, "t", posthouse.Signal{Name: "user", Value: []byte(`"` + word + `"`)}); err != nil {
 			t.Fatal(err)
@@ -151,7 +154,7 @@ func TestPassivation(t *testing.T) {
 }
 
 // SqliteEffectJournalTest.maxEffectsPerRunOverflowFailsRatherThanDrops: there is
-// no such limit, and nothing is dropped; durableRoundTripAcrossReopen.
+// no such limit, and nothing is dropped.
 func TestEffectsBeyondTheOriginsLimit(t *testing.T) {
 	const n = 2500 // 2,000 in the origin
 	w, broken := newWorld(t), true
@@ -198,17 +201,16 @@ func TestCommittedEffectIsNeverDemoted(t *testing.T) {
 		}
 		return v, errBoom
 	})
-	for range 3 {
-		onSQLite(t, w, func(l *posthouse.Ledger) {
-			a := must(f.Open(l, nil))(t)
-			_, err := a.Run(t.Context(), "t", 1)
-			wantCode(t, err, errBoom)
-			_, err = a.Resume(t.Context(), "t")
-			wantCode(t, err, errBoom)
-		})
-		w.want("[pay pay]")
-		w.did, w.log = map[string]int{}, nil
+	again := func(l *posthouse.Ledger) {
+		_, err := must(f.Open(l, nil))(t).Resume(t.Context(), "t")
+		wantCode(t, err, errBoom)
 	}
+	onSQLite(t, w, func(l *posthouse.Ledger) {
+		_, err := must(f.Open(l, nil))(t).Run(t.Context(), "t", 1)
+		wantCode(t, err, errBoom)
+		again(l)
+	}, again, again)
+	w.want("[pay pay]")
 }
 
 // SqliteEffectJournalTest.leaseIsSingleWriterAndExpires: of two processes one

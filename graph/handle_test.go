@@ -87,10 +87,13 @@ func TestHandleCancels(t *testing.T) {
 	s := newStage(t, newLedger(t))
 	h := s.start(t, "1")
 	<-s.runs
+	if err := h.Cancel(t.Context(), "no longer needed"); err != nil {
+		t.Fatal(err)
+	}
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if err := h.Cancel(t.Context(), "no longer needed"); err != nil {
+			if err := h.Cancel(t.Context(), "too late to say why"); err != nil {
 				t.Error(err)
 			}
 		})

@@ -51,6 +51,7 @@ func TestAppKeepsVersions(t *testing.T) {
 	wantCode(t, err, posthouse.ErrNotFound)
 	old := history(t, a, "t", graph.HistoryOptions{Version: 1})
 	wantList(t, "history of version 1", kinds(old), "node agent_1", "node agent_1", "input")
+	wantList(t, "history of version 2", kinds(history(t, a, "t", graph.HistoryOptions{Version: 2})), "node agent_1", "input")
 	if s := must(a.State(t.Context(), "t", graph.StateOptions{Version: 1}))(t); s.ID != old[0].ID {
 		t.Fatalf("state %+v", s)
 	}

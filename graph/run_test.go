@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
@@ -16,6 +17,7 @@ import (
 func TestRunMakesOneCheckpointPerNode(t *testing.T) {
 	l := newLedger(t)
 	a := compile(t, line("a", "b"), l, nil)
+	began := l.Now().Truncate(time.Millisecond)
 	out := must(a.Run(t.Context(), "t", trail{}))(t)
 	wantList(t, "nodes", out.State.Nodes, "a", "b")
 	if out.Status != posthouse.StatusDone || len(out.Next) > 0 || out.Thread != "t" || out.Branch != "main" {
@@ -32,6 +34,13 @@ func TestRunMakesOneCheckpointPerNode(t *testing.T) {
 		}
 		if s.Status != want || s.Step != uint64(2-i) || s.Graph != "line" || s.Fingerprint != a.Fingerprint() || s.Run != out.Run {
 			t.Errorf("checkpoint %d: %+v", i, s.Header)
+		}
+		parent := posthouse.ID("")
+		if i < 2 {
+			parent = h[i+1].ID
+		}
+		if s.Parent != parent || s.CreatedAt.Before(began) || s.CreatedAt.After(l.Now()) {
+			t.Errorf("checkpoint %d: parent %q, made at %s", i, s.Parent, s.CreatedAt)
 		}
 	}
 	if n := len(entries(t, l, "t")); n != 3 {
@@ -53,10 +62,13 @@ func entries(tb testing.TB, l *posthouse.Ledger, thread string) (list []*posthou
 func TestRunWithoutNodes(t *testing.T) {
 	g := graph.New[trail]("empty")
 	g.Edge(graph.Start, graph.End)
-	out := must(compile(t, g, newLedger(t), nil).Run(t.Context(), "t", trail{N: 3}))(t)
+	app := compile(t, g, newLedger(t), nil)
+	out := must(app.Run(t.Context(), "t", trail{N: 3}))(t)
 	if out.Status != posthouse.StatusDone || out.State.N != 3 {
 		t.Fatalf("result %+v", out)
 	}
+	_, names := collect(t, app.Stream(t.Context(), "streamed", trail{}))
+	wantList(t, "it begins and ends", names, "input", "end")
 }
 
 func TestRunUsesTheDefaultThread(t *testing.T) {

@@ -85,6 +85,40 @@ func TestOverdueTimerFiresAtStartUp(t *testing.T) {
 	})
 }
 
+// TestDeadlineArmedBeforeARestartFires: nobody answered, and the question is as
+// good as refused, though who asked is gone and its time came meanwhile.
+func TestDeadlineArmedBeforeARestartFires(t *testing.T) {
+	for name, away := range map[string]time.Duration{"still to come": time.Minute, "overdue": 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memstore.New()
+				p := &program{name: "p", l: open(t, store, "a"), last: 2, node: asking(posthouse.Gate{Name: "ok", ExpiresAt: time.Now().Add(time.Hour)})}
+				p.start(t, "t")
+				_, stop := run(t, p.l, runner.Options{Programs: []posthouse.Program{p}})
+				settle()
+				id := gates(t, p.l, "t")[0]
+				if err := errors.Join(stop(), p.l.Close()); err != nil {
+					t.Fatal(err)
+				}
+				sleep(away)
+				l := open(t, store, "b")
+				run(t, l, runner.Options{})
+				sleep(max(time.Second, time.Hour-away+time.Second))
+				if g, err := l.Gate(t.Context(), id); err != nil || g.Decision == nil || g.Decision.Verdict != posthouse.Expire {
+					t.Fatal(g, err)
+				}
+				if s := status(t, l, "t"); s != posthouse.StatusReady {
+					t.Error(s)
+				}
+				_, err := l.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
+				if !errors.Is(err, posthouse.ErrExpired) {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
 // TestFailureBehindATimerIsContained: others are woken all the same.
 func TestFailureBehindATimerIsContained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

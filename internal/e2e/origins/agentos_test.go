@@ -23,7 +23,7 @@ import (
 //	  get by exact id, load unknown null ........ ledger/a saved checkpoint is got by its id; ledger/an unknown id is not found
 //	  load with nodeId .......................... ledger/latest by thread, branch, coordination and node
 //	  latest = highest timestamp (here the head)  TestLatestOfTiesInOneMillisecond
-//	  list by graph and run, limit, newest first  ledger/lists filter and order
+//	  list by graph and run, limit, newest first  ledger/lists filter and order; list/each filter
 //	  delete, delete unknown .................... ledger/delete refuses, orphans or takes the subtree
 //	  get shares references (wrong there) ....... ledger/what is passed in and handed out is copied
 //	  fork creates a new run, queryable ......... TestForkPatchOfEachPartition

@@ -73,7 +73,7 @@ import (
 //	  missing there: the chain after a restart ........... coord.TestAfterARestartTheParentIsTheNewestHead
 //	  missing there: events at once ...................... coord.TestConcurrentEventsBecomeAChain
 //	WorkflowTest
-//	  linearExecutionAdvances, emptyStepsRejected ........ coord.TestTheWholeWalk, coord.TestRefusals
+//	  linearExecutionAdvances, emptyStepsRejected ........ flow.TestFlowParksAndGoesOn, flow.TestBadCalls
 //	  hibernateReturnsImmediatelyAndPersistsState ........ flow.TestFlowParksAndGoesOn
 //	  resumeAfterHibernateContinuesAtNextStep ............ flow.TestPassivation
 //	  freshRunSkipsInitialStateWhenSnapshotExists ........ flow.TestWorkflowResumesAcrossSQLiteClose
@@ -85,7 +85,7 @@ import (
 //	WorkflowSqliteResumeTest
 //	  workflowResumesAcrossSqliteStoreClose .............. flow.TestWorkflowResumesAcrossSQLiteClose
 //	AgentPassivationTest
-//	  round trip, unique ids, no signal .................. flow.TestPassivation
+//	  round trip, unique ids, no signal (here it waits on)  flow.TestPassivation
 //	  resume merges over base, missing checkpoint throws   flow.TestPassivation
 //	DurableTimerServiceTest
 //	  firesDueTimerExactlyOnce, doesNotFireBeforeDue ..... runner.TestTimerFiresOnce
@@ -96,10 +96,10 @@ import (
 //	DurableApprovalExpiryTest
 //	  firedTimerMarksThePendingApprovalFailed ............ ledger/an expired gate is never an approval
 //	  committedDecisionIsNeverDemotedByAFiringTimer ...... runner.TestDeadlineDoesNotDemoteADecision
-//	  cancelDisarms ...................................... ledger/a branch that goes on cancels what it asked
-//	  timerArmedBeforeARestartFires ...................... runner.TestExpiresForOthers
+//	  cancelDisarms ...................................... runner.TestDeadlineDoesNotDemoteADecision
+//	  timerArmedBeforeARestartFires ...................... runner.TestDeadlineArmedBeforeARestartFires
 //	SqliteEffectJournalTest
-//	  durableRoundTripAcrossReopen ....................... flow.TestEffectsBeyondTheOriginsLimit
+//	  durableRoundTripAcrossReopen ....................... flow.TestWorkflowResumesAcrossSQLiteClose
 //	  appendIsIdempotentReturningSameSeq ................. append/the same entry again is success; ledger/a step's result is stored once
 //	  commitWithoutAppendThrows .......................... step.TestBadUse
 //	  markFailedRefusesToDemote .......................... flow.TestCommittedEffectIsNeverDemoted
@@ -130,7 +130,7 @@ import (
 //	  nonDurableGatePromptsEveryDrive .................... gate.TestWithoutATaskEachCallIsAsked
 //	ExecutionHandleTest
 //	  native cancel once, late error and complete ignored  coord.TestHandleTellsTheEnd, graph.TestHandleCancels
-//	  the first writer's reason stays .................... ledger/cancelled or done: one wins
+//	  the first writer's reason stays .................... coord.TestHandleTellsTheEnd, graph.TestHandleCancels; ledger/cancelled or done: one wins
 //	CommitmentRecordTest (here entries are signed, not single records)
 //	  round trip ......................................... sign.TestSignedEntryRoundTrip
 //	  tamper fails, wrong key fails ...................... sign.TestTamperedEntryFails, sign.TestWrongKeyFails
@@ -143,7 +143,7 @@ import (
 //	  default approve recovers the request ............... refund.TestApprovedAfterARestart, server.TestRecover
 //	checkpoint-agent.spec.ts
 //	  REST reachable, 404 of show, delete and approve .... server.TestUnknownParametersAndIDs
-//	  SQLite by default and the file exists .............. e2e.TestWalk
+//	  SQLite by default and the file exists .............. e2e.TestWalkEncrypted
 //	  live probe writes coordination "dispatch" .......... refund.TestApprovedAfterARestart
 //	  approve creates a child with parentId .............. server.TestApproveCheckpoint
 //	  survives a restart ................................. e2e.TestWalk, e2e.TestKill

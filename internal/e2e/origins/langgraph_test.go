@@ -61,7 +61,7 @@ import (
 //	  as_node left out (here it is not guessed) . TestUpdateIsNeverOfAGuessedNode
 //	  END, __input__, __copy__ .................. graph.TestAsNodeAndGoto, graph.TestCopyAndCompare
 //	get_state, get_state_history
-//	  values, next, config, parent, created_at .. graph.TestStateOptions, graph.TestRunMakesOneCheckpointPerNode
+//	  values, next, config, parent, created_at .. graph.TestRunMakesOneCheckpointPerNode, graph.TestStateOptions
 //	  tasks ..................................... TestTasksOfAStepAreTold, graph.TestStateOfANodeAmongOthers
 //	  subgraphs ................................. graph.TestWithin
 //	  newest first, across branches ............. TestHistoryTellsBranchesApart
@@ -87,7 +87,7 @@ import (
 //	  subgraphs ................................. graph.TestStreamOfASubgraph, graph.TestOwnThreadsAreStreamed
 //	Functional API
 //	  entrypoint runs from its top .............. TestEntrypointReplaysItsTasksByCallOrder
-//	  tasks replay by call order ................ flow.TestNoGateIsPassedUndecided, flow.TestKilledFlowRunsNoRecordedStepAgain
+//	  tasks replay by call order ................ TestEntrypointReplaysItsTasksByCallOrder, flow.TestKilledFlowRunsNoRecordedStepAgain
 //	  tasks beside each other ................... step.TestGroupRunsAgainOnlyWhatFailed, flow.TestParallelStepsAskAtOnce
 //	  previous .................................. flow.TestPreviousOutput
 //	  final(value, save) ........................ TestFinalSavesMoreThanItReturns

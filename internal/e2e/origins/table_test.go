@@ -15,7 +15,7 @@ var packages = map[string]string{
 	"runner": "runner", "server": "server", "sign": "sign", "sqlitestore": "store/sqlitestore", "sqlschema": "internal/sqlschema", "step": "step",
 }
 
-var named = regexp.MustCompile(`(?:\b(\w+)\.)?\b(Test\w+)|\b((?:append|ids|ledger|list|reopen|watch)/[^;]+)`)
+var named = regexp.MustCompile(`(?:\b(\w+)\.)?\b(Test\w+)|\b((?:append|ids|ledger|list|reopen|slots|watch)/[^;]+)`)
 
 // The tables above the tests name tests that exist: one that is renamed or
 // dropped leaves a promise without its test. Each row names at least one.
@@ -31,7 +31,7 @@ func TestTablesNameTests(t *testing.T) {
 		}
 		return sources[dir]
 	}
-	for f, least := range map[string]int{"agentos_test.go": 45, "langgraph_test.go": 90, "langgraph4j_test.go": 25, "atmosphere_test.go": 110} {
+	for f, least := range map[string]int{"agentos_test.go": 45, "langgraph_test.go": 90, "langgraph4j_test.go": 25, "atmosphere_test.go": 110, "../pains/doc.go": 50} {
 		found := 0
 		for line := range strings.Lines(string(must(os.ReadFile(f))(t))) {
 			line, ok := strings.CutPrefix(strings.TrimSpace(line), "//\t")
