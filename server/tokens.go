@@ -143,6 +143,12 @@ func (t *Tokens) First() (path string, created bool, err error) {
 // errUnchanged leaves the file as it is.
 var errUnchanged = errors.New("unchanged")
 
+// Valid reports whether a secret is that of a token that is still good.
+func (t *Tokens) Valid(secret string) (bool, error) {
+	_, ok, err := t.authenticate(secret)
+	return ok, err
+}
+
 // authenticate returns the token whose secret this is. ok is false for a wrong
 // one; an error means that nobody can be told apart now.
 func (t *Tokens) authenticate(secret string) (tok Token, ok bool, err error) {

@@ -34,3 +34,22 @@ func TestInboxSaysWhatItLacks(t *testing.T) {
 		t.Errorf("two of three:\n%s", out)
 	}
 }
+
+// TestRevokedTokenFile: the file of the first token may hold one that was revoked.
+func TestRevokedTokenFile(t *testing.T) {
+	e := &encrypted{t: t, dir: t.TempDir()}
+	gone := func() (gone bool) {
+		if err := e.serve(serving{}, func(r *running) { gone = r.tokenGone }); err != nil {
+			t.Fatal(err)
+		}
+		return gone
+	}
+	if gone() {
+		t.Error("a token that was just made is revoked")
+	}
+	e.cli(0, "token", "create", "--name", "alice", "--role", "viewer")
+	e.cli(0, "token", "revoke", "operator")
+	if !gone() {
+		t.Error("nothing says that the token in the file was revoked")
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/cmd/posthouse/internal/datadir"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/server"
@@ -90,6 +91,7 @@ type running struct {
 	url       string
 	storeURL  string
 	tokenFile string
+	tokenGone bool // what is in it was revoked
 	dir       string
 	sample    *sample
 	retain    func(context.Context) error // nil: there is no policy
@@ -146,6 +148,13 @@ func (a *app) open(ctx context.Context, s *serving) (_ *running, err error) {
 	}
 	if r.tokenFile, _, err = tokens.First(); err != nil {
 		return nil, err
+	}
+	if secret, err := datadir.ReadToken(r.tokenFile); err == nil {
+		ok, err := tokens.Valid(secret)
+		if err != nil {
+			return nil, err
+		}
+		r.tokenGone = !ok
 	}
 	o := posthouse.Options{Signer: key, Validate: gate.Validator(), Logger: r.log, MaxState: int(s.maxState)}
 	if o.Cipher, r.rotating, err = a.cipher(ctx, r.store, dir, s); err != nil {
@@ -304,7 +313,11 @@ func (a *app) banner(s *serving, r *running) {
 	if id := lines["encryptionKey"]; id != "" {
 		fields = append(fields, "Encrypted", "with key "+id)
 	}
-	a.Fields(append(fields, "Token file", r.tokenFile)...)
+	token := r.tokenFile
+	if r.tokenGone {
+		token += " (revoked; make another: posthouse token create --role operator)"
+	}
+	a.Fields(append(fields, "Token file", token)...)
 	a.Line("\nnext: %s", next)
 }
 
