@@ -26,6 +26,8 @@ type Task struct {
 	steps   *StepDefaults   // nil: none
 	closed  atomic.Bool     // the execution is over
 
+	recording sync.Mutex // held by the call that records its result; before mu
+
 	mu     sync.Mutex
 	replay *replay // nil: nothing is on record
 	made   atomic.Pointer[made]
@@ -193,8 +195,11 @@ func (t *Task) record(ctx context.Context, c *call, effect posthouse.Effect, v p
 }
 
 // recordBy has commit record the result of a call behind what goes before it;
-// if it did not, that is kept for the next.
+// if it did not, that is kept for the next. One call records at a time: another,
+// beside it, would otherwise come before what goes before both.
 func (t *Task) recordBy(c *call, commit func(before []posthouse.Step) (bool, error)) error {
+	t.recording.Lock()
+	defer t.recording.Unlock()
 	t.mu.Lock()
 	m := t.making()
 	held, survived := m.held, m.survived
