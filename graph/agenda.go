@@ -16,7 +16,8 @@ type agenda struct {
 	tasks    []target            // End, alone: of a subgraph that was stopped behind its last node
 	arrived  map[string][]string // by the node of a join: the sources that completed
 	deferred []string            // nodes that run when there are no tasks left
-	renamed  renames             // what the step has on record under old names
+	renamed  renames             // what is on record under old names
+	names    names               // of the whole graph's
 
 	call   string   // of a subgraph: the execution that called it
 	step   uint64   // and the steps it took in this call
@@ -47,6 +48,7 @@ type planJSON struct {
 	Skipped  int                 `json:"skipped,omitempty"`
 	Era      uint64              `json:"era,omitempty"`
 	Renamed  renames             `json:"renamed,omitempty"`
+	Names    names               `json:"names,omitempty"`
 }
 
 type taskJSON struct {
@@ -87,10 +89,10 @@ func (w *taskJSON) target() target {
 // encode returns the plan part, nil if Next says it all.
 func (g *agenda) encode() ([]byte, error) {
 	named := slices.ContainsFunc(g.tasks, func(t target) bool { return t.input != nil || t.was != "" || t.edges })
-	if !named && len(g.arrived)+len(g.deferred)+len(g.renamed)+g.skipped == 0 && g.call == "" && g.era == 0 {
+	if !named && len(g.arrived)+len(g.deferred)+len(g.renamed)+len(g.names)+g.skipped == 0 && g.call == "" && g.era == 0 {
 		return nil, nil
 	}
-	p := planJSON{Arrived: g.arrived, Deferred: g.deferred, Renamed: g.renamed, Call: g.call, Step: g.step, Parent: g.parent, Skipped: g.skipped, Era: g.era}
+	p := planJSON{Arrived: g.arrived, Deferred: g.deferred, Renamed: g.renamed, Names: g.names, Call: g.call, Step: g.step, Parent: g.parent, Skipped: g.skipped, Era: g.era}
 	if named || g.call != "" {
 		p.Tasks = make([]taskJSON, len(g.tasks))
 		for i := range g.tasks {
@@ -112,7 +114,7 @@ func readAgenda(next []string, program posthouse.State, part string) (agenda, er
 		}
 	}
 	g := agenda{
-		arrived: p.Arrived, deferred: p.Deferred, renamed: p.Renamed, call: p.Call, step: p.Step, parent: p.Parent, skipped: p.Skipped, era: p.Era,
+		arrived: p.Arrived, deferred: p.Deferred, renamed: p.Renamed, names: p.Names, call: p.Call, step: p.Step, parent: p.Parent, skipped: p.Skipped, era: p.Era,
 		tasks: make([]target, 0, max(len(next), len(p.Tasks))),
 	}
 	for i := range p.Tasks {
@@ -121,6 +123,11 @@ func readAgenda(next []string, program posthouse.State, part string) (agenda, er
 	if len(p.Tasks) == 0 {
 		for _, name := range next {
 			g.tasks = append(g.tasks, target{node: name})
+		}
+	}
+	if len(g.names) > 0 {
+		for i := range g.tasks {
+			g.tasks[i].was = g.names.of(g.tasks[i].node)
 		}
 	}
 	return g, nil
@@ -184,6 +191,7 @@ func (a *App[S]) completer(c *completion) *node[S] {
 func (a *App[S]) after(g, n *agenda, done []completion) error {
 	*n = agenda{}
 	n.call, n.step, n.skipped, n.era = g.call, g.step+1, g.skipped, g.era
+	n.renamed, n.names = g.renamed, g.names
 	if len(done) == 1 && len(g.arrived)+len(g.deferred) == 0 && a.plain(&done[0]) {
 		n.tasks = done[0].next
 		return nil

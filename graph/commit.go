@@ -61,7 +61,9 @@ func (r *run[S]) conclude(ctx context.Context, done []*outcome[S], parts, progra
 		return r.skip(ctx, parts, program, held)
 	}
 	skipped := r.agenda.skipped
-	r.agenda.skipped, r.ahead = 0, 0
+	if r.agenda.skipped, r.ahead = 0, 0; r.nest == nil && status != posthouse.StatusRunning { // a run that was lost did not come further
+		r.agenda.renamed, r.agenda.names, r.renamed, r.names = nil, nil, nil, nil
+	}
 	c := r.fresh(posthouse.KindNode, status, together(done))
 	c.Skipped, c.Labels, c.Parts, c.Program = skipped, effects(done), parts, program
 	if r.opt.Durability == Async && r.hub == nil && r.nest == nil && status == posthouse.StatusRunning {

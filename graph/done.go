@@ -29,11 +29,14 @@ type finishedTask struct {
 	program []posthouse.Part
 }
 
-// readDone reads the record of a completed task.
-func (a *App[S]) readDone(data []byte, renamed renames) (*finishedTask, error) {
+// readDone reads the record of a completed task for the version by.
+func (a *App[S]) readDone(data []byte, renamed renames, by string) (*finishedTask, error) {
 	var d doneJSON
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, err
+	}
+	if d.By == by {
+		renamed = nil
 	}
 	f := &finishedTask{parent: each(d.Parent, func(name string) string { return renamed.node("../" + name) })}
 	for _, j := range d.Writes {
@@ -64,7 +67,7 @@ func (a *App[S]) finished(ctx context.Context, h *posthouse.Header, g *agenda, l
 	if g.isAlone() {
 		return nil, nil
 	}
-	p := &progress{head: h, latest: latest}
+	p := &progress{head: h, latest: latest, by: a.fingerprint}
 	if p.all, err = a.ledger.Executions(ctx, h); err != nil {
 		return nil, err
 	}
@@ -79,7 +82,8 @@ func (g *agenda) isAlone() bool {
 // A progress is what is on record of tasks behind a checkpoint.
 type progress struct {
 	head   *posthouse.Header
-	latest bool // it is its branch's head
+	latest bool   // it is its branch's head
+	by     string // the fingerprint of the version that looks at it
 	all    map[string]*posthouse.Execution
 }
 
@@ -113,7 +117,7 @@ func (a *App[S]) finishedOf(p *progress, g *agenda) (done []*finishedTask, err e
 		if s == nil {
 			continue
 		}
-		d, err := a.readDone(s.Value.Data, g.renamed)
+		d, err := a.readDone(s.Value.Data, g.renamed, p.by)
 		if err != nil {
 			return nil, err
 		}

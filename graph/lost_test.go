@@ -3,6 +3,7 @@ package graph_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -120,4 +121,227 @@ func TestOwnThreadBehindALostRun(t *testing.T) {
 	}
 	out := must(build(store, false).Run(t.Context(), "t", outerState{Topic: "two"}, exit))(t)
 	wantList(t, "log", out.State.Log, "two")
+}
+
+// A deploy that renames nodes behind a lost run changes no key of what that may
+// have done, in subgraphs neither: what it recorded does not run again, and who
+// acts for what it was about to do is told the same.
+func TestKeysOfRenamedNodesBehindALostRun(t *testing.T) {
+	for _, durability := range []graph.Durability{graph.Exit, graph.Sync} {
+		store := memstore.New()
+		first := &mortal{Store: store}
+		var told []string
+		build := func(store posthouse.Store, die string, name func(string) string, ms ...graph.Migration) *graph.App[trail] {
+			does := func(what string) func(context.Context, *trail) error {
+				return func(ctx context.Context, s *trail) error {
+					s.Nodes = append(s.Nodes, what)
+					_, err := step.Do(ctx, "act", func(ctx context.Context) (int, error) {
+						told = append(told, what+" "+step.Key(ctx))
+						if what == die {
+							first.dead.Store(true)
+						}
+						return 1, nil
+					})
+					return err
+				}
+			}
+			sub := graph.New[trail]("sub")
+			g := graph.New[trail]("g")
+			from := map[*graph.Graph[trail]]string{g: graph.Start, sub: graph.Start}
+			add := func(g *graph.Graph[trail], what string) {
+				g.Node(name(what), does(what), graph.NodeOptions{Snapshots: graph.SnapshotNone})
+				g.Edge(from[g], name(what))
+				from[g] = name(what)
+			}
+			add(g, "one")
+			add(g, "two")
+			for _, what := range []string{"in", "out"} {
+				add(sub, what)
+			}
+			if len(ms) > 0 {
+				add(sub, "new")
+			}
+			sub.Edge(from[sub], graph.End)
+			graph.Subgraph(g, name("sub"), sub, &graph.SubOptions[trail, trail]{
+				Out: func(s, in *trail) error { s.Nodes = append(s.Nodes, in.Nodes...); return nil },
+			})
+			g.Edge(from[g], name("sub"))
+			g.Edge(name("sub"), graph.End)
+			return compile(t, g, open(t, store, &posthouse.Options{Owner: "p"}), &graph.CompileOptions{Migrations: ms})
+		}
+		old := build(first, "out", func(s string) string { return s })
+		if _, err := old.Run(t.Context(), "t", trail{}, graph.RunOptions{Durability: durability}); err == nil {
+			t.Fatal("it outlived its store")
+		}
+		second := map[string]string{"one": "uno", "two": "due", "sub": "sotto", "in": "out", "out": "fuori", "new": "in"}
+		ms := []graph.Migration{{From: old.Fingerprint(), Nodes: map[string]string{
+			"one": "uno", "two": "due", "sub": "sotto", "sub/in": "out", "sub/out": "fuori",
+		}}}
+		out := must(build(store, "", func(s string) string { return second[s] }, ms...).Resume(t.Context(), "t"))(t)
+		wantList(t, "nodes", out.State.Nodes, "one", "two", "in", "out", "new")
+		if len(told) != 6 || told[3] != told[4] {
+			t.Errorf("%v: told %q", durability, told)
+		}
+	}
+}
+
+// A new node that has the name which another had gets nothing of it, though it
+// runs where a lost run was.
+func TestANewNodeWithAnOldNameBehindALostRun(t *testing.T) {
+	store := memstore.New()
+	first := &mortal{Store: store}
+	var told []string
+	acts := func(what string) func(context.Context, *trail) error {
+		return func(ctx context.Context, s *trail) error {
+			s.N++
+			_, err := step.Do(ctx, "act", func(context.Context) (int, error) { told = append(told, what); return 1, nil })
+			return err
+		}
+	}
+	g := graph.New[trail]("g")
+	g.Node("a", acts("old"))
+	g.Node("die", func(context.Context, *trail) error { first.dead.Store(true); return nil })
+	g.Edge(graph.Start, "a")
+	g.Route("a", func(s *trail) string {
+		if s.N < 2 {
+			return "a"
+		}
+		return "die"
+	}, "a", "die")
+	g.Edge("die", graph.End)
+	old := compile(t, g, open(t, first, &posthouse.Options{Owner: "p"}), nil)
+	if _, err := old.Run(t.Context(), "t", trail{}, graph.RunOptions{Durability: graph.Exit}); err == nil {
+		t.Fatal("it outlived its store")
+	}
+	g = graph.New[trail]("g")
+	g.Node("z", acts("renamed"))
+	g.Node("a", acts("new"))
+	g.Edge(graph.Start, "z")
+	g.Edge("z", "a")
+	g.Edge("a", graph.End)
+	app := compile(t, g, open(t, store, &posthouse.Options{Owner: "p"}), &graph.CompileOptions{
+		Migrations: []graph.Migration{{From: old.Fingerprint(), Nodes: map[string]string{"a": "z"}}},
+	})
+	must(app.Resume(t.Context(), "t"))(t)
+	wantList(t, "acted", told, "old", "old", "new")
+}
+
+// A parting store tells when a task is on record, before it dies.
+type parting struct {
+	mortal
+	done chan struct{}
+}
+
+func (p *parting) Append(ctx context.Context, b *posthouse.Batch) error {
+	recs, err := b.Entry.Records()
+	if err == nil {
+		err = p.mortal.Append(ctx, b)
+	}
+	for _, r := range recs {
+		if err == nil && r.Step != nil && r.Step.Name == "$done" {
+			close(p.done)
+		}
+	}
+	return err
+}
+
+// What a task of a lost run led to is found by the name that it has now, in a
+// subgraph too.
+func TestResultsOfALostRunLeadToRenamedNodes(t *testing.T) {
+	for _, inside := range []bool{false, true} {
+		store := memstore.New()
+		first := &parting{mortal{Store: store}, make(chan struct{})}
+		var ran [3]atomic.Int32
+		build := func(store posthouse.Store, die bool, after string, ms ...graph.Migration) *graph.App[trail] {
+			g := graph.New[trail]("g")
+			for i, n := range []string{"first", "left", "right"} {
+				g.Node(n, func(_ context.Context, s *trail) error {
+					if ran[i].Add(1); n == "right" && die {
+						<-first.done
+						first.dead.Store(true)
+					}
+					s.Nodes = append(s.Nodes, n)
+					return nil
+				})
+			}
+			g.Node(after, visit("after"))
+			g.Edge(graph.Start, "first")
+			for _, n := range []string{"left", "right"} {
+				g.Edge("first", n)
+				g.Edge(n, after)
+			}
+			g.Edge(after, graph.End)
+			if inside {
+				sub := g
+				g = graph.New[trail]("outer")
+				graph.Subgraph(g, "sub", sub, &graph.SubOptions[trail, trail]{Out: func(s, in *trail) error { *s = *in; return nil }})
+				g.Edge(graph.Start, "sub")
+				g.Edge("sub", graph.End)
+			}
+			return compile(t, g, open(t, store, &posthouse.Options{Owner: "p"}), &graph.CompileOptions{Migrations: ms})
+		}
+		old := build(first, true, "after")
+		if _, err := old.Run(t.Context(), "t", trail{}, graph.RunOptions{Durability: graph.Exit}); err == nil {
+			t.Fatal("it outlived its store")
+		}
+		path := map[bool]string{false: "after", true: "sub/after"}[inside]
+		app := build(store, false, "later", graph.Migration{From: old.Fingerprint(), Nodes: map[string]string{path: "later"}})
+		wantList(t, "nodes", must(app.Resume(t.Context(), "t"))(t).State.Nodes, "first", "left", "right", "after")
+		if left, right := ran[1].Load(), ran[2].Load(); left != 1 || right != 2 {
+			t.Errorf("inside %v: left ran %d times, right %d times", inside, left, right)
+		}
+	}
+}
+
+// Behind a lost run that was renamed, an update still finds which tasks of the
+// step completed.
+func TestUpdateBehindRenamedNodes(t *testing.T) {
+	store := memstore.New()
+	var ran atomic.Int32
+	build := func(store posthouse.Store, left string, dies func(node string), ms ...graph.Migration) *graph.App[trail] {
+		g := graph.New[trail]("g")
+		for _, n := range []string{"first", left, "right"} {
+			g.Node(n, func(_ context.Context, s *trail) error {
+				if s.Nodes = append(s.Nodes, n); n == left {
+					ran.Add(1)
+				}
+				dies(n)
+				return nil
+			})
+		}
+		g.Edge(graph.Start, "first")
+		for _, n := range []string{left, "right"} {
+			g.Edge("first", n)
+			g.Edge(n, graph.End)
+		}
+		return compile(t, g, open(t, store, &posthouse.Options{Owner: "p"}), &graph.CompileOptions{Migrations: ms})
+	}
+	first := &mortal{Store: store}
+	old := build(first, "left", func(n string) {
+		if n == "first" {
+			first.dead.Store(true)
+		}
+	})
+	if _, err := old.Run(t.Context(), "t", trail{}, graph.RunOptions{Durability: graph.Exit}); err == nil {
+		t.Fatal("it outlived its store")
+	}
+	ran.Store(0)
+	m := graph.Migration{From: old.Fingerprint(), Nodes: map[string]string{"left": "links"}}
+	second := &parting{mortal{Store: store}, make(chan struct{})}
+	app := build(second, "links", func(n string) {
+		if n == "right" {
+			<-second.done
+			second.dead.Store(true)
+		}
+	}, m)
+	if _, err := app.Resume(t.Context(), "t"); err == nil {
+		t.Fatal("it outlived its store")
+	}
+	app = build(store, "links", func(string) {}, m)
+	wantList(t, "completed", must(app.Update(t.Context(), "t", nil))(t).State.Nodes, "first", "links")
+	out := must(app.Resume(t.Context(), "t"))(t)
+	wantList(t, "nodes", out.State.Nodes, "first", "links", "right")
+	if ran.Load() != 1 {
+		t.Errorf("what completed ran %d times", ran.Load())
+	}
 }

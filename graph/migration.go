@@ -22,9 +22,9 @@ type Migration struct {
 	// Nodes are new names of nodes, by the old ones; of a node in a subgraph by its
 	// old path, as in "research/plan": "outline". A renamed node keeps what it has
 	// on record: steps, attempts, open and decided gates, and of a subgraph its
-	// state and where it stands. A call that has begun in a thread of its own goes
-	// on in that thread, later ones are in threads of the new name, which
-	// go on with what it kept.
+	// state and where it stands; also what a run did that a crash lost. A call that
+	// has begun in a thread of its own goes on in that thread, those of later runs
+	// are in threads of the new name, which go on with what it kept.
 	Nodes map[string]string
 
 	// Parts returns the state in its new shape; parts that it leaves out are
@@ -142,12 +142,78 @@ func (g *agenda) migrate(ms []Migration, within string) error {
 	around, _ := splitPath(strings.TrimSuffix(within, "/"))
 	g.parent = each(g.parent, func(name string) string { return renameIn(ms, around, name) })
 	g.renamed = g.renamed.migrate(ms, within)
+	if within == "" {
+		g.names = g.names.migrate(ms)
+	}
 	return nil
 }
 
-// renames are new names of what a step has on record under old ones: of nodes,
-// of nodes of the graph around behind "../", and of paths behind "/".
+// names are, by the paths that nodes have now, what their executions are called
+// until the run parks or ends: as they were when it last did. A run that was
+// lost may have come to any of them.
+type names map[string]string
+
+// of returns what executions of a node are called. One that got the name which
+// another had is told apart from it.
+func (n names) of(path string) string {
+	within, name := splitPath(path)
+	if was, ok := n[path]; ok {
+		return was
+	}
+	for other, was := range n {
+		if at, _ := splitPath(other); was == name && at == within {
+			return name + "~"
+		}
+	}
+	return name
+}
+
+func (n names) migrate(ms []Migration) names {
+	for i := range ms {
+		now := names{}
+		for path := range n {
+			now[renamePath(ms[i:i+1], path)] = n.of(path)
+		}
+		for path := range ms[i].Nodes {
+			now[renamePath(ms[i:i+1], path)] = n.of(path)
+		}
+		n = now
+	}
+	return n
+}
+
+// renames are new names of what is on record under old ones: of nodes, of nodes
+// of the graph around behind "../", and of paths behind "/".
 type renames map[string]string
+
+// inside returns those of a subgraph by those of the whole. path is its name now.
+func (r renames) inside(path string) renames {
+	around, _ := splitPath(path)
+	all := renames{}
+	for old, now := range r {
+		if old, ok := strings.CutPrefix(old, "/"); ok {
+			_, was := splitPath(old)
+			within, name := splitPath(now)
+			all["/"+old] = now
+			if within == path+"/" {
+				all[was] = name
+			}
+			if within == around {
+				all["../"+was] = name
+			}
+		}
+	}
+	return all
+}
+
+// renames are the agenda's, or those of a subgraph that a lost run had called
+// and this one calls.
+func (r *run[S]) renames() renames {
+	if r.nest == nil || len(r.trunk.renamed) == 0 || len(r.agenda.renamed) > 0 {
+		return r.agenda.renamed
+	}
+	return r.trunk.renamed.inside(r.nest.path)
+}
 
 func (r renames) migrate(ms []Migration, within string) renames {
 	all := renames{}

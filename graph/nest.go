@@ -14,6 +14,8 @@ import (
 // A trunk is what a run and the subgraphs within it share.
 type trunk struct {
 	graph, fingerprint string
+	renamed            renames // of the outermost agenda, as names; both change between its steps only
+	names              names
 
 	mu     sync.Mutex
 	parts  map[string]bool // names of the program's parts on record

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -133,6 +134,7 @@ func (r *run[S]) load(ctx context.Context) error {
 	if *r.agenda, err = readAgenda(c.Next, c.Program, planPart); err != nil {
 		return err
 	}
+	r.renamed, r.names = r.agenda.renamed, r.agenda.names
 	for name, v := range c.Program {
 		p := []posthouse.Part{{Name: name, Codec: v.Codec, Data: v.Data}}
 		r.note(p)
@@ -180,6 +182,9 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	}
 	if err := a.after(&agenda{call: r.agenda.call, era: era}, r.agenda, []completion{begun(next)}); err != nil {
 		return nil, err
+	}
+	if r.nest == nil {
+		r.renamed, r.names = nil, nil
 	}
 	parts, err := r.live.delta()
 	if err != nil {
@@ -301,6 +306,13 @@ func (r *run[S]) count(ctx context.Context) error {
 		return r.overrun(ctx, r.app.node(&r.agenda.tasks[0]))
 	}
 	r.ran++
+	if len(r.names) > 0 {
+		r.agenda.tasks = slices.Clone(r.agenda.tasks) // they may be the App's
+		for i := range r.agenda.tasks {
+			t := &r.agenda.tasks[i]
+			t.was = r.names.of(r.within(t.node))
+		}
+	}
 	for i := range r.agenda.tasks {
 		r.last[r.app.node(&r.agenda.tasks[i]).index] = r.ran
 	}

@@ -43,7 +43,7 @@ func (t *takeover) err(graph, to string, pending bool) *ChangedError {
 // says that it is its branch's head.
 func (a *App[S]) takeOver(ctx context.Context, c *posthouse.Checkpoint, head bool) (*takeover, error) {
 	t := &takeover{from: c, state: c.State, program: c.Program, used: a.migrationsFrom(c.Fingerprint)}
-	t.progress = progress{head: &c.Header, latest: head}
+	t.progress = progress{head: &c.Header, latest: head, by: a.fingerprint}
 	var err error
 	if t.agenda, err = readAgenda(c.Next, c.Program, planPart); err != nil {
 		return nil, err

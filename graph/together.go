@@ -165,6 +165,7 @@ type doneJSON struct {
 	Writes []writeJSON `json:"writes,omitempty"`
 	Next   []taskJSON  `json:"next,omitempty"`
 	Parent []string    `json:"parent,omitempty"` // where the graph around a subgraph goes on
+	By     string      `json:"by,omitempty"`     // the fingerprint of the whole graph, if nodes may be called otherwise on record
 
 	Program []programJSON `json:"program,omitempty"`
 }
@@ -209,6 +210,9 @@ func (r *run[S]) record(ctx context.Context, batch []*outcome[S]) error {
 			d.Next = append(d.Next, wireTask(&o.next[i]))
 		}
 		d.Parent = o.parent
+		if len(r.renames()) > 0 {
+			d.By = r.fingerprint
+		}
 		for _, p := range o.program {
 			d.Program = append(d.Program, programJSON(p))
 		}
@@ -250,7 +254,7 @@ func (r *run[S]) recall(ctx context.Context, t *task[S]) (o *outcome[S], err err
 		}
 		return nil, nil
 	}
-	d, err := r.app.readDone(rec.Value.Data, r.agenda.renamed)
+	d, err := r.app.readDone(rec.Value.Data, r.renames(), r.fingerprint)
 	if err == nil {
 		o.writes, o.next, o.parent, o.program = d.writes, d.next, d.parent, d.program
 	}

@@ -250,7 +250,7 @@ func (r *run[S]) follow(ctx context.Context) error {
 	if err := r.app.after(r.agenda, r.spare, ends); err != nil {
 		return r.fail(ctx, joined(slices.Values(names)), nil, err)
 	}
-	r.spare.step, r.spare.renamed = r.agenda.step, r.agenda.renamed // it is the same step still
+	r.spare.step = r.agenda.step // it is the same step still
 	r.agenda, r.spare = r.spare, r.agenda
 	if len(r.agenda.tasks) > 0 {
 		return nil
