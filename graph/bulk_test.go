@@ -250,3 +250,64 @@ func TestUnknownBranchesAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// What those that did not complete have on record does not count behind an
+// update that keeps what others completed: they begin anew, and ask anew. Where
+// nobody completed, the step goes on with all of it.
+func TestUpdateOfAStepInWhichOthersCompleted(t *testing.T) {
+	for _, completes := range []bool{true, false} {
+		l, paid := newLedger(t), 0
+		a := fanned(t, l, func(ctx context.Context, s *fan) error {
+			s.Sum++
+			if completes {
+				return nil
+			}
+			_, err := ask(ctx, "a")
+			return err
+		}, func(ctx context.Context, s *fan) error {
+			if _, err := do(ctx, "pay", func() (int, error) { paid++; return paid, nil }); err != nil {
+				return err
+			}
+			if _, err := ask(ctx, "b"); err != nil {
+				return err
+			}
+			s.Sum += 10
+			_, err := ask(ctx, "more")
+			return err
+		}, nil)
+		answer := func(out *graph.Result[fan], name string) {
+			t.Helper()
+			for _, g := range out.Waiting {
+				if g.Name == name {
+					decide(t, l, g.ID, posthouse.Approve)
+					return
+				}
+			}
+			t.Fatalf("%s is not open: %+v", name, out.Waiting)
+		}
+		out := must(a.Run(t.Context(), "t", fan{Sum: 100}))(t)
+		answer(out, "b")
+		must(a.Resume(t.Context(), "t"))(t)
+		s := must(a.Update(t.Context(), "t", func(s *fan) { s.Sum += 1000 }))(t)
+		want, again := 1100, 1
+		if completes {
+			want, again = 1101, 2
+		}
+		out = must(a.Resume(t.Context(), "t"))(t)
+		if s.State.Sum != want || paid != again {
+			t.Fatalf("completes %v: sum %d, want %d; paid %d times, want %d", completes, s.State.Sum, want, paid, again)
+		}
+		if completes {
+			answer(out, "b")
+			out = must(a.Resume(t.Context(), "t"))(t)
+		}
+		answer(out, "more")
+		if out = must(a.Resume(t.Context(), "t"))(t); !completes {
+			answer(out, "a")
+			out = must(a.Resume(t.Context(), "t"))(t)
+		}
+		if out.Status != posthouse.StatusDone || out.State.Sum != 1111 || paid != again {
+			t.Fatalf("completes %v: paid %d times, %+v", completes, paid, out)
+		}
+	}
+}

@@ -115,6 +115,9 @@ type trial struct {
 
 	hands map[int]*hand
 	laid  map[int]bool // which of them were
+
+	meddles int      // how often it is meddled with
+	copies  []string // of the thread
 }
 
 func (c *trial) now() time.Time { return time.UnixMilli(c.clock.Load()) }
@@ -221,6 +224,9 @@ func (c *trial) finish(thread, branch string, by entrance, replayed posthouse.ID
 	for tries := 0; ; tries++ {
 		if main && c.byHand() {
 			by = byResume
+		}
+		if main {
+			c.meddle()
 		}
 		res, err := c.call(thread, branch, by, replayed)
 		if tries > 500 {
@@ -413,7 +419,7 @@ func (c *trial) shots() {
 		if err != nil {
 			c.Fatal(err)
 		}
-		if have = append(have, h.Node); h.Status == posthouse.StatusRunning {
+		if have = append(have, firstNames(h.Node)); h.Status == posthouse.StatusRunning {
 			running++
 		}
 	}
@@ -458,6 +464,7 @@ func randomCase(t *testing.T, rt *rapid.T) {
 	c.faults = rapid.Custom(genFaults).Draw(rt, "faults")
 	c.rnd = rand.New(rand.NewPCG(c.faults.Seed, 1))
 	c.clock.Store(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
+	c.meddles = rapid.IntRange(0, 4).Draw(rt, "meddles")
 	c.start()
 	defer func() { c.ledger.Close() }()
 	have, whyNot := c.finish(c.thread, "", byInput, "")
@@ -467,12 +474,16 @@ func randomCase(t *testing.T, rt *rapid.T) {
 		c.shots()
 	}
 	c.dying.left.Store(0) // what follows is not done by processes that die
+	c.finishCopies()
 	if len(c.hands) > 0 && c.why == "" {
 		c.otherwise(genHands(c.plan, 3).Draw(rt, "otherwise"))
 	} else if len(c.hands) == 0 {
 		at := rapid.SliceOfN(rapid.IntRange(0, 1000), 0, 3).Draw(rt, "forks")
 		c.faults.Cancels = rapid.SliceOfN(rapid.IntRange(1, 10), 0, 4).Draw(rt, "cancels")
 		c.forks(at)
+	}
+	if c.foresee(); c.why == "" && rapid.Bool().Draw(rt, "release") {
+		c.releaseAndRepeat()
 	}
 	report, err := sign.Verify(c.ctx, c.store, nil, nil)
 	if err != nil || len(report.Faults) > 0 {

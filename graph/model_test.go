@@ -220,12 +220,16 @@ func (n *nodePlan) sender(s *mixed) string {
 }
 
 func (n *nodePlan) subInput(s *mixed) mixed {
-	return mixed{Log: []string{"in"}, Sum: s.Sum % 7, Max: 3, Call: n.name(s)}
+	return mixed{Log: []string{"in"}, Sum: rest(s.Sum, 7), Max: 3, Call: n.name(s)}
 }
+
+// rest is what is left of a number, and not negative: [trial.within] adds
+// multiples of what it is taken by.
+func rest(n, by int) int { return (n%by + by) % by }
 
 func (n *nodePlan) subOutput(s, in *mixed) {
 	s.Log = append(s.Log, n.Name+"<"+strings.Join(in.Log, ",")+">")
-	s.Sum += in.Sum % 11
+	s.Sum += rest(in.Sum, 11)
 	s.Last = in.Last
 	n.count(s, "")
 }

@@ -85,6 +85,9 @@ func (w *witness) began(where, name, given string) {
 func (w *witness) line(ctx context.Context) string {
 	t, _ := engine.From(ctx)
 	thread, branch := t.Session().Thread(), t.Session().Branch()
+	if gen := t.Session().Head().Generation; gen > 1 {
+		return fmt.Sprint(thread, "~", branch, "^", gen) // it begins anew
+	}
 	w.learn(thread, branch)
 	return thread + "~" + branch
 }
