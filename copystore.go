@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"sync"
 )
 
@@ -31,12 +33,14 @@ type StoreCopied struct {
 // on where it stopped when it is asked for again, and one that is asked for
 // again later takes what is new. At the end every thread is read back from the
 // target and compared with the source. The source may be in use; what is
-// appended while its thread is copied is left for the next time. A thread that
-// is damaged is copied as far as it is not, and is part of the error,
-// [ErrCorrupt]; so is one that the target has another log of, or that was
-// deleted in the source since, [ErrConflict], which is left as it is. The others
-// are copied all the same, so that a backup can take what came after it from the
-// store it was made of. [ErrExists] if an id is taken.
+// appended while its thread is copied is left for the next time. Of a thread
+// that is damaged in a body, the entries before it are copied; of one that is
+// damaged elsewhere, in headers or in the list of a removal, nothing is. Either
+// is part of the error, [ErrCorrupt]; so is one that the target has another log
+// of, or that was deleted in the source since, [ErrConflict]: it is left as it
+// is, slots included. The others are copied all the same, so that a backup can
+// take what came after it from the store it was made of. The message names up to
+// 100 threads of each kind. [ErrExists] if an id is taken.
 func CopyStore(ctx context.Context, from, to Store, o *CopyStoreOptions) (*StoreCopied, error) {
 	if o == nil {
 		o = &CopyStoreOptions{}
@@ -48,24 +52,51 @@ func CopyStore(ctx context.Context, from, to Store, o *CopyStoreOptions) (*Store
 	if c.opt.Workers == 0 {
 		c.opt.Workers = 8
 	}
-	passed, err := c.each(ctx, c.whole)
+	err := c.each(ctx, c.whole)
 	if err == nil {
 		err = c.strays(ctx)
 	}
+	var unsound someErrors
 	if checker, ok := to.(Checker); ok && err == nil {
 		for e := range checker.Check(ctx) {
-			err = errors.Join(err, e)
+			unsound.add(e)
 		}
 	}
-	return &c.done, errors.Join(passed, err)
+	return &c.done, errors.Join(c.corrupt.join("damaged threads"), c.conflict.join("threads that differ"), err, unsound.join("errors of the target"))
+}
+
+// someErrors are the first of any number of errors.
+type someErrors struct {
+	kept []error
+	more int
+}
+
+const maxKept = 100
+
+func (s *someErrors) add(err error) {
+	if len(s.kept) == maxKept {
+		s.more++
+	} else {
+		s.kept = append(s.kept, err)
+	}
+}
+
+// join returns them as one error, which says how many more there were.
+func (s *someErrors) join(what string) error {
+	errs := slices.Clone(s.kept)
+	if s.more > 0 {
+		errs = append(errs, fmt.Errorf("and %d more %s", s.more, what))
+	}
+	return errors.Join(errs...)
 }
 
 type storeCopy struct {
 	from, to Store
 	opt      CopyStoreOptions
 
-	mu   sync.Mutex
-	done StoreCopied
+	mu                sync.Mutex
+	done              StoreCopied
+	corrupt, conflict someErrors // of threads that were passed over
 }
 
 func (c *storeCopy) count(f func(*StoreCopied)) {
@@ -76,7 +107,7 @@ func (c *storeCopy) count(f func(*StoreCopied)) {
 
 // each calls f for every thread, several at once, until one fails by more than
 // what is the matter with that thread.
-func (c *storeCopy) each(ctx context.Context, f func(context.Context, string) error) (passed, err error) {
+func (c *storeCopy) each(ctx context.Context, f func(context.Context, string) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	names := make(chan string)
@@ -84,12 +115,7 @@ func (c *storeCopy) each(ctx context.Context, f func(context.Context, string) er
 	for range c.opt.Workers {
 		workers.Go(func() {
 			for name := range names {
-				switch err := f(ctx, name); {
-				case errors.Is(err, ErrCorrupt), errors.Is(err, ErrConflict):
-					c.mu.Lock()
-					passed = errors.Join(passed, err)
-					c.mu.Unlock()
-				case err != nil:
+				if err := f(ctx, name); err != nil && !c.passes(err) {
 					stop(err)
 				}
 			}
@@ -110,7 +136,22 @@ func (c *storeCopy) each(ctx context.Context, f func(context.Context, string) er
 	}
 	close(names)
 	workers.Wait()
-	return passed, context.Cause(ctx)
+	return context.Cause(ctx)
+}
+
+// passes reports whether err is about one thread only, and keeps it then.
+func (c *storeCopy) passes(err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case errors.Is(err, ErrCorrupt):
+		c.corrupt.add(err)
+	case errors.Is(err, ErrConflict):
+		c.conflict.add(err)
+	default:
+		return false
+	}
+	return true
 }
 
 // whole copies a thread and reads it back; again, if something was removed from
@@ -147,7 +188,11 @@ func (c *storeCopy) thread(ctx context.Context, name string) error {
 		}
 		return nil, corrupt("entry %d of thread %q is missing", seq, name)
 	}
-	first := newReplay(nil)
+	have, err := tailOf(ctx, c.to, name)
+	if err != nil {
+		return err
+	}
+	first, met := newReplay(nil), have == Position{}
 	for e, err := range c.from.Read(ctx, name, Range{Headers: true}) {
 		if err != nil {
 			return err
@@ -156,22 +201,32 @@ func (c *storeCopy) thread(ctx context.Context, name string) error {
 		if _, err := first.next(e, bodies); err != nil {
 			return err
 		}
+		met = met || Position{e.Seq, e.Hash} == have
 	}
 	if first.info == nil {
 		return nil
 	}
+	if !met { // before anything is written: a slot may hold what opens the target's log
+		return differs(name, have, first.first > have.Seq)
+	}
 	slots, err := slotsOf(ctx, c.from, name, c.opt.Slots)
 	if err == nil {
-		err = c.slots(ctx, slots) // first: they may hold what opens the log
+		err = c.slots(ctx, slots) // before the entries: they may hold what opens them
 	}
-	if err != nil {
-		return err
-	}
-	have, err := tailOf(ctx, c.to, name)
 	if err != nil {
 		return err
 	}
 	return c.entries(ctx, name, first, have, bodies)
+}
+
+// differs is the error for a thread whose log in the target is no beginning of
+// the source's.
+func differs(thread string, have Position, deleted bool) error {
+	message := "thread " + thread + " has another log in the target than in the source"
+	if deleted {
+		message = "thread " + thread + " has entries in the target that were deleted in the source"
+	}
+	return &Error{Code: CodeConflict, Tail: &have, Message: message, Hint: "the target's is left as it was; delete it there, or copy into an empty store"}
 }
 
 func tailOf(ctx context.Context, s Store, thread string) (tail Position, err error) {
@@ -186,7 +241,7 @@ func tailOf(ctx context.Context, s Store, thread string) (tail Position, err err
 
 // entries appends what the target does not have.
 func (c *storeCopy) entries(ctx context.Context, name string, first *replay, have Position, bodies func(uint64) ([][]byte, error)) error {
-	p, met := first.again(), have == Position{}
+	p := first.again()
 	ranges := []Range{{From: have.Seq + 1, To: first.info.Tail.Seq}}
 	if have.Seq > 0 {
 		ranges = []Range{{To: have.Seq, Headers: true}, ranges[0]}
@@ -207,26 +262,15 @@ func (c *storeCopy) entries(ctx context.Context, name string, first *replay, hav
 				return err
 			}
 			if e.Seq <= have.Seq {
-				met = met || Position{e.Seq, e.Hash} == have
 				c.count(func(d *StoreCopied) { d.Skipped++ })
 				continue
-			}
-			if !met {
-				break
 			}
 			if err := c.append(ctx, b); err != nil {
 				return err
 			}
 		}
 	}
-	if met {
-		return nil
-	}
-	message := "thread " + name + " has another log in the target than in the source"
-	if first.first > have.Seq {
-		message = "thread " + name + " has entries in the target that were deleted in the source"
-	}
-	return &Error{Code: CodeConflict, Tail: &have, Message: message, Hint: "the target's is left as it was; delete it there, or copy into an empty store"}
+	return nil
 }
 
 func (c *storeCopy) append(ctx context.Context, b *Batch) error {
@@ -256,7 +300,8 @@ func (c *storeCopy) slots(ctx context.Context, slots []*SlotItem) error {
 	return nil
 }
 
-// strays copies the slots of what has no log, such as sessions.
+// strays copies the slots of what has no log, such as sessions. Where the target
+// has one they are none of its slots.
 func (c *storeCopy) strays(ctx context.Context) error {
 	lister, ok := c.from.(SlotLister)
 	if !ok {
@@ -273,7 +318,13 @@ func (c *storeCopy) strays(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			has = tail.Seq > 0
+			there, err := tailOf(ctx, c.to, s.Key.Thread)
+			if err != nil {
+				return err
+			}
+			if has = tail.Seq > 0 || there.Seq > 0; has && tail.Seq == 0 {
+				c.conflict.add(differs(s.Key.Thread, there, false))
+			}
 			known[s.Key.Thread] = has
 		}
 		if has {

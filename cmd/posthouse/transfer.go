@@ -141,13 +141,15 @@ Entries, hashes and signatures stay what they are. A copy that was stopped goes 
 where it was when it is asked for again; one asked for again later takes what is
 new. FROM may be in use, TO may not. Keys and tokens are not in it.
 
-A thread that is damaged is copied as far as it is not, and is named (exit code
-8); so a copy of a backup takes what came after it from the store that was damaged.`,
+A thread that is damaged is named (exit code 8): of one damaged in a body, a state
+say, the entries before it are copied, of any other nothing. So is one that TO has
+another log of, which is left as it is (exit code 4). The others are copied all the
+same; so a copy of a backup takes what came after it from the store that was damaged.`,
 		Example: `  posthouse store copy sqlite:posthouse.db sqlite:/new/posthouse.db`,
 		Args:    args(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			done, err := a.copyStore(cmd.Context(), args[0], args[1])
-			if done == nil || err != nil && !errors.Is(err, posthouse.ErrCorrupt) {
+			if done == nil || err != nil && !errors.Is(err, posthouse.ErrCorrupt) && !errors.Is(err, posthouse.ErrConflict) {
 				return err
 			}
 			if a.JSON {
