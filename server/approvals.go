@@ -128,7 +128,7 @@ func approvalRoutes() []*route {
 	rs := []*route{{
 		method: http.MethodGet, path: path, role: Viewer, summary: "List approvals that wait in a session", handle: (*Server).listApprovals,
 		notes:   "Those of tools whose caller is connected, to this process or to another over the same store. They end with their connection; the inbox has what is durable.",
-		answers: []answer{{http.StatusOK, "approvals, the oldest first", []posthouse.Gate{}, ""}},
+		answers: []answer{{http.StatusOK, "approvals, the oldest first", []Gate{}, ""}},
 	}}
 	for _, v := range approvalVerbs {
 		rs = append(rs, &route{
@@ -142,25 +142,30 @@ func approvalRoutes() []*route {
 }
 
 func (s *Server) listApprovals(w http.ResponseWriter, r *request) error {
-	gates := []*posthouse.Gate{}
+	gates := []*Gate{}
 	here := map[posthouse.ID]bool{}
 	for _, as := range s.approvals.sessions() {
 		for _, g := range as.Waiting() {
-			gates, here[g.ID] = append(gates, g), true
+			gates, here[g.ID] = append(gates, &Gate{Gate: *g}), true
 		}
 	}
 	if s.approvals.ledger != nil {
 		now := s.ledger.Now()
 		for g, err := range s.ledger.Gates(r.Context(), posthouse.GateQuery{Kind: posthouse.GateSession}) {
-			if err != nil {
+			if g == nil {
 				return err
 			}
-			if !here[g.ID] && g.Decision == nil && now.Before(g.ExpiresAt) {
-				gates = append(gates, g)
+			if here[g.ID] || g.Decision != nil || !now.Before(g.ExpiresAt) {
+				continue
 			}
+			listed := &Gate{Gate: *g}
+			if err != nil {
+				listed.Error = unread(w, err)
+			}
+			gates = append(gates, listed)
 		}
 	}
-	slices.SortFunc(gates, func(a, b *posthouse.Gate) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	slices.SortFunc(gates, func(a, b *Gate) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	return writeJSON(w, http.StatusOK, gates)
 }
 

@@ -174,7 +174,7 @@ func (c *client) info(ctx context.Context) (*SessionInfo, error) {
 		i.Checkpoint = b.Head
 	}
 	for g, err := range c.s.ledger.Gates(ctx, posthouse.GateQuery{Thread: c.Thread, Limit: 1}) {
-		if err != nil {
+		if g == nil {
 			return nil, err
 		}
 		i.Gate = g.ID

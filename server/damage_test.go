@@ -3,10 +3,12 @@ package server
 import (
 	"context"
 	"iter"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -39,17 +41,22 @@ func (s *damagedStore) Watch(ctx context.Context, cursor string) iter.Seq2[*post
 	return s.spoil(s.Store.Watch(ctx, cursor))
 }
 
+// damaged has the options' ledger read from a store that can be damaged.
+func damaged(t *testing.T, o *Options) *damagedStore {
+	t.Helper()
+	store := &damagedStore{Store: o.Ledger.Store().(*memstore.Store)}
+	l, err := posthouse.Open(store, nil)
+	check(t, err)
+	t.Cleanup(func() { check(t, l.Close()) })
+	o.Ledger = l
+	return store
+}
+
 // TestDamageIsToldOfOneItem: lists and the stream of events say which item cannot
 // be read, and have the others.
 func TestDamageIsToldOfOneItem(t *testing.T) {
 	var store *damagedStore
-	h := open(t, func(o *Options) {
-		store = &damagedStore{Store: o.Ledger.Store().(*memstore.Store)}
-		var err error
-		o.Ledger, err = posthouse.Open(store, nil)
-		check(t, err)
-		t.Cleanup(func() { check(t, o.Ledger.Close()) })
-	})
+	h := open(t, func(o *Options) { store = damaged(t, o) })
 	for _, thread := range []string{"a", "b", "c"} {
 		h.waiting(thread)
 	}
@@ -96,5 +103,49 @@ func TestDamageIsToldOfOneItem(t *testing.T) {
 	f = h.listen(ask{path: "/api/events", header: []string{"Last-Event-ID: " + after}})
 	if e, err := f.next(); err != nil || e.event != "checkpoint" || !strings.Contains(e.data, `"c"`) {
 		t.Errorf("behind the damage: %+v, %v", e, err)
+	}
+}
+
+// TestSessionAtADamagedGate: where a client is, its session says also while the
+// gate there cannot be read.
+func TestSessionAtADamagedGate(t *testing.T) {
+	var store *damagedStore
+	h := open(t, func(o *Options) { store = damaged(t, o) })
+	_, g := h.waiting("b")
+	store.thread.Store(&g.Thread)
+	var i SessionInfo
+	h.send(ask{method: "PUT", path: "/api/session", body: `{"thread":"b"}`}).want(http.StatusOK).into(&i)
+	if i.Gate != g.ID || i.Status != posthouse.StatusWaiting {
+		t.Errorf("it is told %+v, want gate %s", i, g.ID)
+	}
+	if again := h.session(Operator, i.Token); again.Gate != g.ID {
+		t.Errorf("the second time %+v", again)
+	}
+	f := h.listen(ask{path: "/api/events?session=" + i.Token})
+	f.want("session")
+	f.close()
+}
+
+// TestDamagedApproval is listed with what is wrong, beside the others.
+func TestDamagedApproval(t *testing.T) {
+	var store *damagedStore
+	h := open(t, func(o *Options) { store = damaged(t, o) })
+	var ids []posthouse.ID
+	for _, thread := range []string{"apr-1", "apr-2"} {
+		c, err := h.ledger.Commit(t.Context(), &posthouse.Draft{
+			Thread:     thread,
+			Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusWaiting},
+			Gates:      []posthouse.Gate{{Name: "pay", Kind: posthouse.GateSession, ExpiresAt: h.ledger.Now().Add(time.Minute)}},
+		})
+		check(t, err)
+		ids = append(ids, c.Gates[0].ID)
+	}
+	bad := "apr-1"
+	store.thread.Store(&bad)
+	var list []Gate
+	h.get("/api/approvals").want(http.StatusOK).into(&list)
+	if len(list) != 2 || list[0].ID != ids[0] || list[0].Error == nil || list[0].Error.Code != posthouse.CodeCorrupt ||
+		list[1].ID != ids[1] || list[1].Error != nil || list[1].Name != "pay" {
+		t.Errorf("what waits: %+v", list)
 	}
 }
