@@ -207,21 +207,17 @@ function count() {
   document.title = `${open ? `(${open}) ` : ""}Inbox · Posthouse`;
 }
 
-// refresh brings the page in line with the open gates and approvals. Cards stay
-// the same elements, so nobody loses what they are typing.
+// refresh brings the page in line with the open gates and approvals, or with
+// what there is of them. Cards stay the same elements, so nobody loses what they
+// are typing.
 async function refresh() {
-  let gates, approvals;
-  try {
-    gates = (await call(`/api/gates?limit=${LIMIT}`)).data;
-    approvals = (await call("/api/approvals")).data;
-    byId("problem").hidden = true;
-  } catch (problem) {
-    byId("problem").hidden = false;
-    byId("problem").textContent = told(problem);
-    return;
-  }
-  const full = gates.length >= LIMIT;
-  const waiting = [...gates.reverse(), ...approvals]; // the oldest first; who waits on a connection is in a hurry
+  const answers = await Promise.allSettled([call(`/api/gates?limit=${LIMIT}`), call("/api/approvals")]);
+  const failed = answers.find((a) => a.status === "rejected");
+  byId("problem").hidden = !failed;
+  byId("problem").textContent = failed ? told(failed.reason) : "";
+  const [gates, approvals] = answers.map((a) => a.value?.data); // undefined: not known
+  const full = gates?.length >= LIMIT;
+  const waiting = [...(gates || []).reverse(), ...(approvals || [])]; // the oldest first; who waits on a connection is in a hurry
   const open = new Set(waiting.map((g) => g.id));
   for (const gate of waiting) {
     if (!cards.has(gate.id)) {
@@ -236,8 +232,10 @@ async function refresh() {
       continue;
     }
     if (card.dataset.session) {
-      settle(card, "Answered meanwhile, or nobody waits for it any more.");
-    } else if (!full) {
+      if (approvals) {
+        settle(card, "Answered meanwhile, or nobody waits for it any more.");
+      }
+    } else if (gates && !full) {
       elsewhere(id, card);
     }
   }
@@ -283,12 +281,16 @@ async function watchApprovals() {
 function follow() {
   const live = byId("live");
   const events = new EventSource("/api/events");
+  let problem = false; // the newest event is one
   events.onopen = () => { live.textContent = "live"; refresh(); };
   for (const kind of ["gate", "decision", "removal", "checkpoint"]) {
-    events.addEventListener(kind, soon);
+    events.addEventListener(kind, () => { problem = false; soon(); });
   }
   events.addEventListener("error", (event) => {
-    if (event.data || events.readyState === EventSource.CLOSED) { // told why, or refused: begin anew, from now
+    if (event.data) { // of one entry, or why the stream ends: lastEventId, which events without an id keep, does not tell
+      problem = true;
+      soon();
+    } else if (problem || events.readyState === EventSource.CLOSED) { // ended behind a problem, or refused: begin anew, from now
       events.close();
       live.textContent = "not live; trying again";
       setTimeout(follow, 5000);
