@@ -74,18 +74,29 @@ func (a *app) checkpointList() *cobra.Command {
 
 func (a *app) listCheckpoints(cs []*server.Checkpoint, more bool) error {
 	if a.JSON {
-		return a.Encode(cs)
+		if err := a.Encode(cs); err != nil {
+			return err
+		}
+	} else {
+		a.showCheckpoints(cs, more)
 	}
+	return unreadIn(a, cs, func(c *server.Checkpoint) *server.Problem { return c.Error })
+}
+
+func (a *app) showCheckpoints(cs []*server.Checkpoint, more bool) {
 	var rows [][]string
 	for _, c := range cs {
-		rows = append(rows, []string{string(c.ID), c.Kind, agentOrNode(&c.Header), string(c.Status), c.Branch, size(int64(c.Size)), tree.Time(c.CreatedAt), c.Thread})
+		state := size(int64(c.Size))
+		if c.Error != nil {
+			state = cannotBeRead(c.Error)
+		}
+		rows = append(rows, []string{string(c.ID), c.Kind, agentOrNode(&c.Header), string(c.Status), c.Branch, state, tree.Time(c.CreatedAt), c.Thread})
 	}
 	if len(rows) == 0 {
 		a.Line("no checkpoints")
 	}
 	a.Table([]string{"CHECKPOINT", "KIND", "AGENT OR NODE", "STATUS", "BRANCH", "SIZE", "MADE", "THREAD"}, rows)
 	a.more(more)
-	return nil
 }
 
 func (a *app) checkpointShow() *cobra.Command {

@@ -42,10 +42,7 @@ func (a *app) inboxCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.Encode(gates)
-			}
-			return a.showInbox(gates, more)
+			return a.listGates(gates, more)
 		},
 	}
 	f := cmd.Flags()
@@ -57,24 +54,50 @@ func (a *app) inboxCmd() *cobra.Command {
 	return cmd
 }
 
-// showInbox exits with 8 if one of the gates cannot be read.
-func (a *app) showInbox(gates []*server.Gate, more bool) error {
+func (a *app) listGates(gates []*server.Gate, more bool) error {
+	if a.JSON {
+		if err := a.Encode(gates); err != nil {
+			return err
+		}
+	} else {
+		a.showInbox(gates, more)
+	}
+	return unreadIn(a, gates, func(g *server.Gate) *server.Problem { return g.Error })
+}
+
+// unreadIn ends a list: exit code 8, and where to look, if an item of it cannot
+// be read.
+func unreadIn[T any](a *app, items []T, problem func(T) *server.Problem) error {
+	for _, item := range items {
+		if p := problem(item); p != nil {
+			a.Note("what cannot be read waits on: %s", p.Hint)
+			return &exitError{posthouse.ExitCorrupt}
+		}
+	}
+	return nil
+}
+
+func cannotBeRead(p *server.Problem) string {
+	return term.Clip(term.Strip("cannot be read: "+p.Detail), 60)
+}
+
+func (a *app) showInbox(gates []*server.Gate, more bool) {
 	if len(gates) == 0 {
 		a.Line("nothing waits")
-		return nil
+		return
 	}
 	var rows [][]string
-	next, damaged := posthouse.ID(""), ""
+	next := posthouse.ID("")
 	for _, g := range gates {
-		q := question(&g.Gate)
+		q := term.Clip(term.Strip(question(&g.Gate)), 60)
 		switch {
 		case g.Error != nil:
-			q, damaged = "cannot be read: "+g.Error.Detail, g.Error.Hint
+			q = cannotBeRead(g.Error)
 		case next == "":
 			next = g.ID
 		}
 		rows = append(rows, []string{
-			string(g.ID), term.Clip(term.Strip(q), 60) + votes(&g.Gate), g.RequestedBy, tree.Time(g.CreatedAt), tree.Time(g.ExpiresAt), g.Thread,
+			string(g.ID), q + votes(&g.Gate), g.RequestedBy, tree.Time(g.CreatedAt), tree.Time(g.ExpiresAt), g.Thread,
 		})
 	}
 	a.Table([]string{"GATE", "QUESTION", "REQUESTED BY", "SINCE", "EXPIRES", "THREAD"}, rows)
@@ -82,11 +105,6 @@ func (a *app) showInbox(gates []*server.Gate, more bool) error {
 	if next != "" {
 		a.next("posthouse approve %s", next)
 	}
-	if damaged == "" {
-		return nil
-	}
-	a.Note("what cannot be read waits on: %s", damaged)
-	return &exitError{posthouse.ExitCorrupt}
 }
 
 // votes says how far a quorum is.

@@ -35,6 +35,32 @@ func TestInboxSaysWhatItLacks(t *testing.T) {
 	}
 }
 
+// TestListedCheckpointThatCannotBeRead is marked, and the exit code is 8, also
+// where the list is JSON.
+func TestListedCheckpointThatCannotBeRead(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		damaged := ""
+		if r.URL.Query().Get("state") != "false" {
+			damaged = `,"error":{"detail":"record 0 is damaged","hint":"verify"}`
+		}
+		fmt.Fprint(w, `[{"id":"cp-1","kind":"node","size":10,"thread":"a"`+damaged+`},{"id":"cp-2","kind":"node","size":20,"thread":"b"}]`)
+	}))
+	defer s.Close()
+	e := &encrypted{t: t, dir: t.TempDir()}
+	out := e.cli(8, "checkpoint", "list", "--states", "--server", s.URL)
+	if strings.Count(out, "cannot be read: record 0 is damaged") != 1 || !strings.Contains(out, "cp-2") || !strings.Contains(out, "waits on: verify") {
+		t.Errorf("the list is\n%s", out)
+	}
+	for _, list := range [][]string{{"checkpoint", "list", "--states"}, {"inbox"}, {"inbox", "--session"}} {
+		if out := e.cli(8, append(list, "--json", "--server", s.URL)...); !strings.Contains(out, `"cp-2"`) {
+			t.Errorf("%q: the list as JSON is\n%s", list, out)
+		}
+	}
+	if out := e.cli(0, "checkpoint", "list", "--server", s.URL); strings.Contains(out, "cannot") {
+		t.Errorf("without states:\n%s", out)
+	}
+}
+
 // TestRevokedTokenFile: the file of the first token may hold one that was revoked.
 func TestRevokedTokenFile(t *testing.T) {
 	e := &encrypted{t: t, dir: t.TempDir()}
