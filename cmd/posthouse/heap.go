@@ -5,7 +5,7 @@ import "os"
 // headroomSize is what the collector lets pile up beside twice what is in use.
 // Without it a process with few megabytes in use collects every few thousand
 // steps, and looks through the stack of every thread that waits for its commit:
-// a tenth of the processor's time.
+// a sixth of the processor's time.
 const headroomSize = 32 << 20
 
 // headroom returns memory that the garbage collector counts as in use and that
