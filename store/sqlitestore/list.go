@@ -172,12 +172,9 @@ func (l *listing) byOrder(ctx context.Context, c *conn, p *page[*posthouse.Heade
 	}
 	for {
 		r, ok, err := m.next(ctx)
-		if err != nil {
-			return false, err
-		}
-		if !ok {
+		if err != nil || !ok {
 			flush()
-			return false, nil
+			return false, err
 		}
 		if len(tie) > 0 && tie[0].Order != r.ord {
 			if flush(); p.full() || l.search.due() {
@@ -186,6 +183,7 @@ func (l *listing) byOrder(ctx context.Context, c *conn, p *page[*posthouse.Heade
 		}
 		h, err := c.header(&r)
 		if err != nil {
+			flush()
 			return false, err
 		}
 		if h != nil {

@@ -28,6 +28,7 @@ type merge struct {
 	heads   []ref
 	have    []bool
 	primed  bool
+	err     error // of a source, behind the refs it gave before
 }
 
 // sources opens what the query must look at, from the cursor on.
@@ -71,6 +72,9 @@ func highest() (k posthouse.OrderKey) {
 }
 
 func (m *merge) next(ctx context.Context) (r ref, ok bool, err error) {
+	if m.err != nil {
+		return r, false, m.err
+	}
 	if !m.primed {
 		for i := range m.sources {
 			if m.heads[i], m.have[i], err = m.sources[i].next(ctx); err != nil {
@@ -89,8 +93,8 @@ func (m *merge) next(ctx context.Context) (r ref, ok bool, err error) {
 		return r, false, nil
 	}
 	r = m.heads[best]
-	m.heads[best], m.have[best], err = m.sources[best].next(ctx)
-	return r, err == nil, err
+	m.heads[best], m.have[best], m.err = m.sources[best].next(ctx)
+	return r, true, nil
 }
 
 func (m *merge) before(a, b *ref) bool {

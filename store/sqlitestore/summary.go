@@ -15,6 +15,7 @@ type summary struct {
 	seq  uint64 // the entry that the stored one is of
 	top  posthouse.OrderKey
 	info *posthouse.ThreadInfo
+	anew bool // the stored one does not decode
 }
 
 // summaryColumns are what scanSummary reads.
@@ -42,7 +43,7 @@ func (c *conn) refold(s *summary) error {
 		func(stmt *sqlite.Stmt) { name = stmt.ColumnText(0) }); err != nil {
 		return err
 	}
-	s.info, s.top = &posthouse.ThreadInfo{Thread: name}, posthouse.OrderKey{}
+	s.info, s.top, s.anew = &posthouse.ThreadInfo{Thread: name}, posthouse.OrderKey{}, true
 	if err := c.bringUp(s); err != nil {
 		return err
 	}

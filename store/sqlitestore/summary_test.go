@@ -231,6 +231,52 @@ func TestSummaryThatDoesNotDecode(t *testing.T) {
 	}
 }
 
+// TestSummaryThatDoesNotDecodeIsWrittenOver by the next append, and before
+// entries go that it is made of, also of a thread that moves.
+func TestSummaryThatDoesNotDecodeIsWrittenOver(t *testing.T) {
+	for name, act := range map[string]func(s *sqlitestore.Store, log *storetest.Log){
+		"append": func(s *sqlitestore.Store, log *storetest.Log) {
+			b := log.Next(log.Step("s", []byte("1")))
+			commit(t, s, b)
+			log.Took(b)
+		},
+		"remove": func(s *sqlitestore.Store, log *storetest.Log) {
+			if _, err := s.Remove(t.Context(), posthouse.Removal{Thread: "alpha", Below: 2}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "posthouse.db")
+			s := open(t, path, nil)
+			log := storetest.NewBuilder().Log("alpha")
+			live := log.Claim("somebody", 1, false)
+			for range 3 {
+				b := log.Next(live, log.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning}, "state"))
+				commit(t, s, b)
+				log.Took(b)
+				live = log.Step("s", []byte("1"))
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			inspect(t, path, func(db *sqlite.Conn) { script(t, db, "UPDATE tails SET state = x''") })
+			s = open(t, path, nil)
+			act(s, log)
+			if got := storedSeq(t, path); got != log.Info.Tail.Seq {
+				t.Errorf("the stored summary is of entry %d, want %d", got, log.Info.Tail.Seq)
+			}
+			noDifference(t, s)
+			if got := summaryOf(t, s, "alpha"); got.Tail != log.Info.Tail || got.Checkpoints != log.Info.Checkpoints {
+				t.Errorf("the summary is %+v, want %+v", got, log.Info)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
 // summaries returns what the store says of every thread.
 func summaries(t testing.TB, s posthouse.Store) (all []string) {
 	t.Helper()

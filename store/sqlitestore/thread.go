@@ -24,7 +24,7 @@ type thread struct {
 	row  threadRow
 
 	summed  uint64 // the entry that the stored summary is of
-	changed bool   // the row's flags are not what is stored
+	changed bool   // the row's flags, or all of the summary, are not what is stored
 
 	stretch uint64  // that terms are of
 	terms   []int64 // some that have their row
@@ -123,7 +123,7 @@ func (w *writer) loadThread(name string) (*thread, *posthouse.ThreadInfo, error)
 	if err != nil {
 		return nil, nil, first(err, stmt.Reset())
 	}
-	t.id, t.row, t.top, t.tail, t.summed = s.id, s.row, s.top, s.info.Tail, s.seq
+	t.id, t.row, t.top, t.tail, t.summed, t.changed = s.id, s.row, s.top, s.info.Tail, s.seq, s.anew
 	return t, s.info, stmt.Reset()
 }
 
@@ -179,15 +179,16 @@ func (w *writer) setSummary(t *thread, info *posthouse.ThreadInfo, fresh bool) e
 	return nil
 }
 
-// catchUp writes the summary of a thread if it lags.
+// catchUp writes the summary of a thread if it lags, or does not decode.
 func (w *writer) catchUp(name string) error {
 	t, info, err := w.loadThread(name)
-	if err != nil || t.id == 0 || t.summed == t.tail.Seq {
+	if err != nil || t.id == 0 || t.summed == t.tail.Seq && !t.changed {
 		return err
 	}
 	if err := w.setSummary(t, info, false); err != nil {
 		return err
 	}
+	t.changed = false // the row was just loaded
 	w.remember(name, t)
 	return nil
 }

@@ -20,15 +20,13 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 		for err == nil {
 			news := s.news.wait()
 			p := page[*posthouse.Entry]{want: lastPage}
-			if err = s.read(ctx, "watch", func(c *conn) error { return s.watchPage(ctx, c, &p, after) }); err != nil {
-				break
-			}
-			for _, e := range p.items {
-				if after, err = strconv.ParseInt(e.Cursor, 10, 64); err != nil || !yield(e, nil) {
+			err = s.read(ctx, "watch", func(c *conn) error { return s.watchPage(ctx, c, &p, &after) })
+			for _, e := range p.items { // also those before one that cannot be read
+				if !yield(e, nil) {
 					return
 				}
 			}
-			if len(p.items) == 0 {
+			if err == nil && len(p.items) == 0 {
 				s.await(ctx, news)
 				err = ctx.Err()
 			}
@@ -72,12 +70,12 @@ func (s *Store) parseCursor(ctx context.Context, cursor string) (n int64, err er
 	return n, nil
 }
 
-func (s *Store) watchPage(ctx context.Context, c *conn, p *page[*posthouse.Entry], after int64) error {
+func (s *Store) watchPage(ctx context.Context, c *conn, p *page[*posthouse.Entry], after *int64) error {
 	stmt, err := c.stmt(qWatch)
 	if err != nil {
 		return err
 	}
-	stmt.BindInt64(1, after)
+	stmt.BindInt64(1, *after)
 	for !p.full() {
 		row, err := stmt.Step()
 		if err != nil {
@@ -90,7 +88,8 @@ func (s *Store) watchPage(ctx context.Context, c *conn, p *page[*posthouse.Entry
 		if err != nil {
 			return first(err, stmt.Reset())
 		}
-		e.Cursor = strconv.FormatInt(stmt.ColumnInt64(colID), 10)
+		*after = stmt.ColumnInt64(colID)
+		e.Cursor = strconv.FormatInt(*after, 10)
 	}
 	return stmt.Reset()
 }
