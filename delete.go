@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -226,8 +227,9 @@ func (t *threadTree) newHead(b BranchHead, info *ThreadInfo) BranchHead {
 // DeleteThread removes a thread, its releases included. One record stays of it:
 // signed, it attests how far the log went. A new root under the same name starts
 // a new generation behind it. Threads whose end it waited for ([GateThread]) are
-// cancelled; an error with a result names those of which this failed, and the
-// thread is gone. [ErrNotFound], also for one that was deleted before, and as for
+// cancelled; an error with a result names those of which this failed, or that it
+// cannot be told for damage or for want of the key, and the thread is gone.
+// [ErrNotFound], also for one that was deleted before, and as for
 // [Ledger.Delete]; o.Mode is not heeded.
 func (l *Ledger) DeleteThread(ctx context.Context, thread string, o *DeleteOptions) (*Deleted, error) {
 	del, err := l.deleteThread(ctx, thread, o, nil)
@@ -270,6 +272,7 @@ func (l *Ledger) removeThread(ctx context.Context, thread string, o *DeleteOptio
 	defer l.unlock(t)
 	var del Deleted
 	var sealed bool
+	var unread error
 	err = l.append(ctx, t, func(a *appending) error {
 		if err := a.removable(); err != nil {
 			return err
@@ -299,8 +302,9 @@ func (l *Ledger) removeThread(ctx context.Context, thread string, o *DeleteOptio
 			}
 		}
 		del = Deleted{Checkpoints: info.Count + info.Archived, Gates: len(info.Gates)}
-		if called, err = l.waitedFor(ctx, calls); err != nil {
-			return err
+		called, unread = l.waitedFor(ctx, calls)
+		if unread != nil && !errors.Is(unread, ErrCorrupt) && !errors.Is(unread, ErrSealed) {
+			return unread // it may be known when asked again, and is not once the thread is gone
 		}
 		a.add(Record{Kind: RecordRemoval, Removal: info}, nil)
 		a.sign = true
@@ -315,6 +319,9 @@ func (l *Ledger) removeThread(ctx context.Context, thread string, o *DeleteOptio
 	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
 	if err == nil && sealed {
 		err = l.dropKeys(ctx, thread, t.info.Generation-1)
+	}
+	if unread != nil {
+		err = errors.Join(err, fmt.Errorf("tell what thread %s, which was deleted, waited for: %w", thread, unread))
 	}
 	return &del, called, err
 }
@@ -347,7 +354,8 @@ func (a *appending) dropAll() error {
 
 // DeleteCoordination removes the checkpoints that carry a coordination's label:
 // whole threads where all of theirs do. Counts are sums; none is no error. When
-// it fails in the middle, the sums say what is gone.
+// it fails in the middle, the sums say what is gone. What [Ledger.DeleteThread]
+// returns with a result does not stop it, and is part of the error.
 func (l *Ledger) DeleteCoordination(ctx context.Context, name string, o *DeleteOptions) (*Deleted, error) {
 	if err := validateName("coordination", name); err != nil {
 		return nil, err
@@ -361,14 +369,16 @@ func (l *Ledger) DeleteCoordination(ctx context.Context, name string, o *DeleteO
 	}
 	slices.Sort(threads)
 	var sum Deleted
-	var err error
+	var errs []error
 	for _, thread := range slices.Compact(threads) {
-		var del *Deleted
-		if del, err = l.deleteLabelled(ctx, thread, name, o); errors.Is(err, ErrNotFound) {
-			err = nil // gone since it was listed
-			continue
+		del, err := l.deleteLabelled(ctx, thread, name, o)
+		if del == nil && errors.Is(err, ErrNotFound) {
+			continue // gone since it was listed
 		}
 		if err != nil {
+			errs = append(errs, err)
+		}
+		if del == nil {
 			break
 		}
 		sum.Checkpoints += del.Checkpoints
@@ -380,7 +390,7 @@ func (l *Ledger) DeleteCoordination(ctx context.Context, name string, o *DeleteO
 	if sum.Checkpoints > 0 {
 		l.opt.Observer.deleted(l.opt.Logger, ObserverEvent{At: l.Now(), Coordination: name, Count: sum.Checkpoints})
 	}
-	return &sum, err
+	return &sum, errors.Join(errs...)
 }
 
 // deleteLabelled removes a thread's checkpoints of a coordination, and the

@@ -29,7 +29,7 @@ type Version[In, Out any] struct {
 
 // Release closes what the thread has on record as a version that can still be
 // read, and frees its name: what runs under it next begins anew. Errors are
-// those of [posthouse.Ledger.Release].
+// those of [posthouse.Ledger.Release]; with a version they say that it stands.
 func (a *App[In, Out]) Release(ctx context.Context, thread string, o *posthouse.ReleaseOptions) (*Version[In, Out], error) {
 	return a.version(engine.Release(ctx, a.ledger, "flow", a.name, thread, o))
 }
@@ -48,11 +48,11 @@ func (a *App[In, Out]) Version(ctx context.Context, thread, versionOrTag string)
 }
 
 func (a *App[In, Out]) version(r *posthouse.Release, end *posthouse.Checkpoint, err error) (*Version[In, Out], error) {
-	if err != nil {
+	if end == nil {
 		return nil, err
 	}
-	s, err := a.snapshot(end)
-	return &Version[In, Out]{Release: *r, State: s}, err
+	s, e := a.snapshot(end)
+	return &Version[In, Out]{Release: *r, State: s}, errors.Join(err, e)
 }
 
 // released releases the thread of a run that came to this, if it was told so.

@@ -257,3 +257,37 @@ func TestHistoryIsNarrowed(t *testing.T) {
 		}
 	}
 }
+
+// A barred store takes no entries of one thread.
+type barred struct {
+	posthouse.Store
+	thread string
+}
+
+func (s *barred) Append(ctx context.Context, b *posthouse.Batch) error {
+	if b.Thread.Thread == s.thread {
+		return &posthouse.Error{Code: posthouse.CodeTooLarge, Message: "barred"}
+	}
+	return s.Store.Append(ctx, b)
+}
+
+// A version that stands is returned with the error that something it waited for
+// goes on.
+func TestReleaseReturnsTheVersionWithAnError(t *testing.T) {
+	w, ctx := newWorld(t), t.Context()
+	store := &barred{Store: w.store}
+	w.store = store
+	a, l := adding(w, nil), w.ledger()
+	must(a.Run(ctx, "t", 3))(t)
+	must(l.Commit(ctx, &posthouse.Draft{Thread: "called", Gates: []posthouse.Gate{{Name: "ask"}}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}}))(t)
+	must(l.Commit(ctx, &posthouse.Draft{
+		Thread: "t", Gates: []posthouse.Gate{{Name: "call", Kind: posthouse.GateThread, Text: "called", ExpiresAt: l.Now().Add(time.Hour)}},
+		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting},
+	}))(t)
+	store.thread = "called"
+	v, err := a.Release(ctx, "t", nil)
+	wantCode(t, err, posthouse.ErrTooLarge)
+	if v == nil || v.Version != 1 || v.State == nil || v.State.Status != posthouse.StatusWaiting {
+		t.Fatalf("version %+v", v)
+	}
+}

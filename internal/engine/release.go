@@ -3,12 +3,14 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/posthouse/posthouse"
 )
 
 // Release releases a thread that the program runs; see [Owns] and
-// [posthouse.Ledger.Release]. It returns what the version ended in, too.
+// [posthouse.Ledger.Release]. It returns what the version ended in, too. With an
+// error the version stands if it is not nil.
 func Release(ctx context.Context, l *posthouse.Ledger, kind, name, thread string, o *posthouse.ReleaseOptions) (*posthouse.Release, *posthouse.Checkpoint, error) {
 	thread = cmp.Or(thread, posthouse.DefaultThread)
 	info, err := l.Thread(ctx, thread)
@@ -18,11 +20,12 @@ func Release(ctx context.Context, l *posthouse.Ledger, kind, name, thread string
 	if err := Owns(kind, name, &posthouse.Header{Thread: thread, Graph: info.Graph}); err != nil {
 		return nil, nil, err
 	}
-	r, err := l.Release(ctx, thread, o)
-	if err != nil {
-		return nil, nil, err
+	r, failed := l.Release(ctx, thread, o)
+	if r == nil {
+		return nil, nil, failed
 	}
-	return endOf(ctx, l, r)
+	r, end, err := endOf(ctx, l, r)
+	return r, end, errors.Join(failed, err)
 }
 
 // VersionOf returns a released version by its number in decimal or a tag, or the

@@ -1,9 +1,13 @@
 package engine_test
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -66,4 +70,41 @@ func TestReleaseNeedsTheOtherBranchesOver(t *testing.T) {
 		t.Fatal(r, err)
 	}
 	end()
+}
+
+// A barred store takes no entries of one thread.
+type barred struct {
+	posthouse.Store
+	thread string
+}
+
+func (s *barred) Append(ctx context.Context, b *posthouse.Batch) error {
+	if b.Thread.Thread == s.thread {
+		return &posthouse.Error{Code: posthouse.CodeTooLarge, Message: "barred"}
+	}
+	return s.Store.Append(ctx, b)
+}
+
+// A release stands also where what the thread waited for cannot be cancelled.
+func TestReleaseThatStandsIsReturned(t *testing.T) {
+	store := &barred{Store: memstore.New()}
+	l, ctx := open(t, store, nil), t.Context()
+	wait := func(thread string, g posthouse.Gate) posthouse.ID {
+		t.Helper()
+		c, err := l.Commit(ctx, &posthouse.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Graph: "g", Status: posthouse.StatusWaiting}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.Checkpoint.ID
+	}
+	wait("called", posthouse.Gate{Name: "ask"})
+	head := wait("t1", posthouse.Gate{Name: "call", Kind: posthouse.GateThread, Text: "called", ExpiresAt: l.Now().Add(time.Hour)})
+	store.thread = "called"
+	r, end, err := engine.Release(ctx, l, "graph", "g", "t1", nil)
+	if !errors.Is(err, posthouse.ErrTooLarge) || r == nil || r.Version != 1 || end == nil || end.ID != head {
+		t.Errorf("released: %+v, %+v, %v", r, end, err)
+	}
+	if r, _, err := engine.Release(ctx, l, "graph", "g", "t1", nil); r != nil || !errors.Is(err, posthouse.ErrNotFound) {
+		t.Errorf("again: %+v, %v", r, err)
+	}
 }
