@@ -12,7 +12,8 @@ import (
 // List implements [posthouse.Store]. A thread is read by sequence, everything
 // by the index of order keys, a coordination by the index of its members,
 // merged with its own thread's log. A run, graph, node, agent or label that is
-// rare is found by the index of terms. All other filters look at headers.
+// rare is found by the index of terms. All other filters look at headers. One that
+// does not decode ([posthouse.ErrCorrupt]) ends the list, behind what is before it.
 func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
 	l := &listing{Query: q, store: s, patience: nearby}
 	err := l.start()

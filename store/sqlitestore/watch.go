@@ -11,8 +11,10 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Watch implements [posthouse.Watcher]. It ends with an error when ctx does, or
-// when the store is closed. A cursor stays good for as long as the database.
+// Watch implements [posthouse.Watcher]. It ends with an error when ctx does, when
+// the store is closed, or at an entry that cannot be read as a whole, whose header
+// does not decode or whose pack does not unpack ([posthouse.ErrCorrupt]): what is
+// before it comes first. A cursor stays good for as long as the database.
 func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.Entry, error] {
 	start, bad := s.parseCursor(ctx, cursor) // "now" is when Watch is called
 	return func(yield func(*posthouse.Entry, error) bool) {
