@@ -36,7 +36,8 @@ func threadRoutes() []*route {
 		},
 		{
 			method: http.MethodDelete, path: path + "/{id}", role: Operator, summary: "Delete a thread", handle: (*Server).deleteThread,
-			query: []param{reason}, answers: deleted,
+			notes: "Threads whose end it waited for are cancelled. If that fails the thread is gone all the same, and the answer has an error beside the counts.",
+			query: []param{reason}, answers: []answer{{http.StatusOK, "what went", DeletedThread{}, ""}},
 		},
 		{
 			method: http.MethodDelete, path: "/api/coordinations/{name}", role: Operator, summary: "Delete a coordination's checkpoints", handle: (*Server).deleteCoordination,
@@ -121,16 +122,27 @@ func (s *Server) threadLog(w http.ResponseWriter, r *request) error {
 	return writePage(w, r, page, next)
 }
 
+// A DeletedThread says what a thread's deletion took.
+type DeletedThread struct {
+	posthouse.Deleted
+	Error *Problem `json:"error,omitempty" doc:"what failed once the thread was gone, such as cancelling what it waited for"`
+}
+
 func (s *Server) deleteThread(w http.ResponseWriter, r *request) error {
 	id, err := r.id("id")
 	if err != nil {
 		return err
 	}
 	d, err := s.ledger.DeleteThread(r.Context(), string(id), &posthouse.DeleteOptions{By: r.actor.Name, Reason: r.query["reason"]})
-	if err != nil {
+	if d == nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, d)
+	out := DeletedThread{Deleted: *d}
+	if err != nil {
+		out.Error = unread(w, err)
+		out.Error.Detail = "the thread is gone; what came after that failed: " + out.Error.Detail
+	}
+	return writeJSON(w, http.StatusOK, out)
 }
 
 func (s *Server) deleteCoordination(w http.ResponseWriter, r *request) error {

@@ -1,12 +1,15 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/memstore"
 )
 
 func TestThreads(t *testing.T) {
@@ -140,4 +143,43 @@ new added json/1/3
 	h.get("/api/diff?a=" + string(a)).refused(posthouse.CodeInvalid)
 	h.get("/api/diff?b=" + string(a)).refused(posthouse.CodeInvalid)
 	h.get("/api/diff?a=" + string(a) + "&b=unknown").refused(posthouse.CodeNotFound)
+}
+
+// A barred store takes no entries of one thread.
+type barred struct {
+	posthouse.Store
+	thread string
+}
+
+func (s *barred) Append(ctx context.Context, b *posthouse.Batch) error {
+	if b.Thread.Thread == s.thread {
+		return &posthouse.Error{Code: posthouse.CodeTooLarge, Message: "barred"}
+	}
+	return s.Store.Append(ctx, b)
+}
+
+// A thread that is gone is answered with what went, also where something it
+// waited for goes on: there is nothing left to ask for again.
+func TestDeleteThreadThatCannotCancelWhatItWaitedFor(t *testing.T) {
+	store := &barred{Store: memstore.New()}
+	l, err := posthouse.Open(store, nil)
+	check(t, err)
+	h := open(t, func(o *Options) { o.Ledger = l })
+	t.Cleanup(func() { check(t, l.Close()) })
+	wait := func(thread string, g posthouse.Gate) {
+		t.Helper()
+		_, err := l.Commit(t.Context(), &posthouse.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}})
+		check(t, err)
+	}
+	wait("called", posthouse.Gate{Name: "ask"})
+	wait("w", posthouse.Gate{Name: "call", Kind: posthouse.GateThread, Text: "called", ExpiresAt: l.Now().Add(time.Hour)})
+	store.thread = "w"
+	h.send(ask{method: "DELETE", path: "/api/threads/w"}).refused(posthouse.CodeTooLarge)
+	store.thread = "called"
+	var gone DeletedThread
+	h.send(ask{method: "DELETE", path: "/api/threads/w"}).want(http.StatusOK).into(&gone)
+	if gone.Checkpoints != 1 || gone.Gates != 1 || gone.Error == nil || gone.Error.Code != posthouse.CodeTooLarge || !strings.Contains(gone.Error.Detail, "gone") {
+		t.Errorf("what went: %+v", gone)
+	}
+	h.get("/api/threads/w").refused(posthouse.CodeNotFound)
 }

@@ -79,3 +79,19 @@ func TestRevokedTokenFile(t *testing.T) {
 		t.Error("nothing says that the token in the file was revoked")
 	}
 }
+
+// TestDeletedThreadWithAnError: what went is printed, and why something it
+// waited for goes on; that is the exit code.
+func TestDeletedThreadWithAnError(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"checkpoints":3,"gates":1,"error":{"title":"Conflict","status":409,"code":"busy","detail":"the thread is gone; somebody runs the other"}}`)
+	}))
+	defer s.Close()
+	e := &encrypted{t: t, dir: t.TempDir()}
+	for _, x := range []struct{ want, flag string }{{"deleted: checkpoints 3", "--yes"}, {`"checkpoints": 3`, "--json"}} {
+		out := e.cli(4, "thread", "delete", "t", "--yes", x.flag, "--server", s.URL)
+		if !strings.Contains(out, x.want) || !strings.Contains(out, "somebody runs the other") {
+			t.Errorf("%s: the deletion prints\n%s", x.flag, out)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -153,11 +155,22 @@ func (a *app) threadDelete() *cobra.Command {
 			if ok, err := a.Confirm(yes, "delete thread %s with its whole history?", args[0]); err != nil || !ok {
 				return err
 			}
-			var d posthouse.Deleted
+			var d struct {
+				posthouse.Deleted
+				Error json.RawMessage `json:"error,omitempty"`
+			}
 			if err := c.Do(cmd.Context(), http.MethodDelete, "/api/threads"+rest.Path(args[0]), params("reason", reason), nil, &d); err != nil {
 				return err
 			}
-			return a.deleted(&d)
+			switch {
+			case d.Error == nil:
+				return a.deleted(&d.Deleted)
+			case a.JSON:
+				err = a.Encode(d)
+			default:
+				err = a.deleted(&d.Deleted)
+			}
+			return errors.Join(err, rest.Problem(d.Error))
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why; goes on record")
