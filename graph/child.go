@@ -35,7 +35,7 @@ const sweepPage = 256
 // One that fails keeps none of the others.
 func (p *childProgram) Sweep(ctx context.Context) error {
 	var failed error
-	q := posthouse.ThreadQuery{Graph: p.Name(), Status: posthouse.StatusWaiting, Limit: sweepPage}
+	q := posthouse.ThreadQuery{Graph: p.Name(), Status: posthouse.StatusWaiting, Waiting: true, Limit: sweepPage}
 	for {
 		var waiting []string
 		for info, err := range p.ledger.Threads(ctx, q) {
@@ -69,6 +69,9 @@ func (p *childProgram) forsaken(ctx context.Context, thread, branch string) (boo
 	info, err := p.ledger.Thread(ctx, call[labelParent])
 	switch {
 	case errors.Is(err, posthouse.ErrNotFound):
+		if gone, err := ended(ctx, p.ledger, call[labelParent]); err != nil || !gone {
+			return false, err
+		}
 		how = "is gone"
 	case err != nil:
 		return false, err
@@ -89,6 +92,19 @@ func (p *childProgram) forsaken(ctx context.Context, thread, branch string) (boo
 	return err == nil, err
 }
 
+// ended reports whether there was a thread that was deleted or released. One that
+// never was in this store may be anywhere: who imports a thread need not import
+// its caller.
+func ended(ctx context.Context, l *posthouse.Ledger, thread string) (bool, error) {
+	for info, err := range l.Store().Threads(ctx, posthouse.ThreadQuery{Thread: thread}) {
+		if err != nil {
+			return false, err
+		}
+		return info.Generation > 1 && !info.Lease.Held, nil
+	}
+	return false, nil
+}
+
 // openCall returns the labels of the checkpoint that began a thread's last call,
 // nil if it is over, or was none: whoever goes on with the thread by hand then
 // does so for themselves.
@@ -97,7 +113,7 @@ func openCall(ctx context.Context, l *posthouse.Ledger, thread string) (map[stri
 		switch {
 		case err != nil:
 			return nil, err
-		case h.Labels[labelParent] != "":
+		case beganCall(h):
 			return h.Labels, nil
 		case h.Kind == posthouse.KindInput, h.Status == posthouse.StatusDone, h.Status == posthouse.StatusCancelled:
 			return nil, nil
@@ -106,7 +122,8 @@ func openCall(ctx context.Context, l *posthouse.Ledger, thread string) (map[stri
 	return nil, nil
 }
 
-// wake ends the wait of the caller of a thread, unless it waits itself.
+// wake ends the wait of the caller of a thread, unless it waits itself. A wait of
+// the caller's that cannot be read keeps it from no other.
 func (p *childProgram) wake(ctx context.Context, thread string) error {
 	info, err := p.ledger.Thread(ctx, thread)
 	if err != nil || info.Status == posthouse.StatusWaiting {
@@ -116,17 +133,19 @@ func (p *childProgram) wake(ctx context.Context, thread string) error {
 	if err != nil || call == nil {
 		return err
 	}
+	var unread error
 	for g, err := range p.ledger.Gates(ctx, posthouse.GateQuery{Thread: call[labelParent], Kind: posthouse.GateThread}) {
 		if err != nil {
-			return err
+			unread = errors.Join(unread, err)
+			continue
 		}
 		if g.Text != thread {
 			continue
 		}
 		_, err := p.ledger.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "posthouse", Reason: "thread " + thread + " went on"})
 		if err != nil && !errors.Is(err, posthouse.ErrDecided) && !errors.Is(err, posthouse.ErrNotFound) {
-			return err
+			return errors.Join(unread, err)
 		}
 	}
-	return nil
+	return unread
 }

@@ -13,6 +13,7 @@ const (
 	labelParent = "parent"       // of one that begins the thread of a subgraph: the thread that called it
 	labelBranch = "parentBranch" // its branch, unless that is main
 	labelCall   = "call"         // and the execution that did
+	labelCalled = "called"       // the thread that was called: a fork and a copy take labels along
 )
 
 // effectNames are the values of labelEffect.
@@ -23,7 +24,7 @@ var effectNames = [...]string{
 
 // checkLabels refuses those that would be taken for the graph's own.
 func checkLabels(labels map[string]string) error {
-	for _, own := range []string{labelEffect, labelParent, labelBranch, labelCall} {
+	for _, own := range []string{labelEffect, labelParent, labelBranch, labelCall, labelCalled} {
 		if _, ok := labels[own]; ok {
 			return invalid("Labels", "%q is set by graphs themselves", own)
 		}

@@ -72,7 +72,7 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 	opt := RunOptions{
 		By: r.opt.By, Durability: r.opt.Durability, bounded: r.bounds(o.task),
 		Coordination: r.sess.Head().Coordination,
-		labels:       map[string]string{labelParent: r.sess.Thread(), labelCall: cut(o.task.key.String())},
+		labels:       map[string]string{labelParent: r.sess.Thread(), labelCall: cut(o.task.key.String()), labelCalled: thread},
 	}
 	if b := r.sess.Branch(); b != posthouse.MainBranch {
 		opt.labels[labelBranch] = b
@@ -272,7 +272,7 @@ func (in *inner[S, T]) programs() []posthouse.Program {
 // isCalled reports whether a thread's last input came from a graph that calls it.
 func isCalled(ctx context.Context, l *posthouse.Ledger, thread string) (bool, error) {
 	for h, err := range l.List(ctx, posthouse.Query{Thread: thread, Branch: posthouse.MainBranch, Descending: true}) {
-		if err != nil || h.Labels[labelParent] != "" {
+		if err != nil || beganCall(h) {
 			return err == nil, err
 		}
 		if h.Kind == posthouse.KindInput {
@@ -289,9 +289,22 @@ func callOf(ctx context.Context, l *posthouse.Ledger, thread string) (map[string
 		switch {
 		case err != nil:
 			return nil, err
-		case h.Labels[labelParent] != "":
+		case beganCall(h):
 			return h.Labels, nil
 		}
 	}
 	return nil, nil
+}
+
+// beganCall reports whether a checkpoint began a call of its thread. A fork and a
+// copy of one that did have its labels, and are nobody's call.
+func beganCall(h *posthouse.Header) bool {
+	switch called := h.Labels[labelCalled]; {
+	case h.Labels[labelParent] == "":
+		return false
+	case called == "": // it is from before there was the label
+		return h.Source == nil
+	default:
+		return called == h.Thread && (h.Source == nil || h.Source.Thread != h.Thread)
+	}
 }

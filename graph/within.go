@@ -252,15 +252,18 @@ func runningChild(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpo
 		if err != nil {
 			return childJSON{}, err
 		}
-		if !isCallOf(h.Labels, &c.Header) || calledAs(h.Labels[labelCall]) != path {
+		if !beganCall(h) || !isCallOf(h.Labels, &c.Header) || calledAs(h.Labels[labelCall]) != path {
 			continue
 		}
 		info, err := l.Thread(ctx, h.Thread)
+		if errors.Is(err, posthouse.ErrNotFound) {
+			break // it was released by itself
+		}
 		if err != nil {
 			return childJSON{}, err
 		}
 		b, _ := info.Branch(posthouse.MainBranch)
-		if b.Status == posthouse.StatusDone || b.Status == posthouse.StatusCancelled {
+		if b.Status == posthouse.StatusDone || b.Status == posthouse.StatusCancelled || h.Generation != info.Generation {
 			break // and so have the calls before it
 		}
 		return childJSON{Thread: h.Thread, Checkpoint: h.ID}, nil

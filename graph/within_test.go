@@ -115,7 +115,8 @@ func TestWithinOwnThreads(t *testing.T) {
 	}
 }
 
-// A caller that was lost before it parked names the thread that it had called.
+// A caller that was lost before it parked names the thread that it had called,
+// not a newer fork of that.
 func TestWithinTheThreadOfALostCall(t *testing.T) {
 	store := memstore.New()
 	first := &mortal{Store: store}
@@ -129,8 +130,40 @@ func TestWithinTheThreadOfALostCall(t *testing.T) {
 	}
 	l := open(t, store, &posthouse.Options{Owner: "p"})
 	head := must(l.Latest(t.Context(), posthouse.LatestQuery{Thread: "t"}))(t)
+	child := must(graph.ThreadWithin(t.Context(), l, head.ID, "sub"))(t)
+	for h, err := range l.List(t.Context(), posthouse.Query{Thread: child}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(l.Fork(t.Context(), h.ID, &posthouse.ForkOptions{Thread: "fork"}))(t)
+		break
+	}
+	if in := must(graph.ThreadWithin(t.Context(), l, head.ID, "sub"))(t); in != child {
+		t.Errorf("it called %s, not %s", in, child)
+	}
 	if s := must(graph.Within[innerState](t.Context(), l, head.ID, "sub"))(t); s.Topic != "x" {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A thread of a subgraph that was released by itself, also where somebody else
+// began anew under its name, is what it was when its caller parked.
+func TestWithinAThreadThatWasReleased(t *testing.T) {
+	ctx, l := t.Context(), newLedger(t)
+	app := deepAsking(t, l, [2]bool{true, false}, graph.PerCall)
+	out := must(app.Run(ctx, "t", outerState{Topic: "tea"}))(t)
+	child := must(graph.ThreadWithin(ctx, l, out.Checkpoint, "sub"))(t)
+	must(l.Release(ctx, child, nil))(t)
+	for _, now := range []string{"released", "begun anew"} {
+		if s := must(graph.Within[innerState](ctx, l, out.Checkpoint, "sub"))(t); s.Topic != "tea" {
+			t.Errorf("%s: %+v", now, s)
+		}
+		_, err := graph.UpdateWithin(ctx, l, out.Checkpoint, "sub", func(s *innerState) { s.Topic = "mine" })
+		wantCode(t, err, posthouse.ErrConflict)
+		if now == "released" {
+			other := compile(t, oneInner("n", visitInner("n")), l, nil)
+			must(other.Run(ctx, child, innerState{Topic: "other"}, graph.RunOptions{InterruptBefore: []string{"n"}}))(t)
+		}
 	}
 }
 

@@ -9,9 +9,10 @@ import (
 )
 
 // A Sweeper is a program that looks after threads which have nothing to go on
-// with. A runner has it sweep at start-up, then each hour, and after
-// Options.Poll where a sweep failed. A graph's programs with subgraphs in threads
-// of their own are Sweepers: those that nobody will come back for are cancelled.
+// with. A runner has it sweep at start-up, then each hour; where a sweep failed,
+// after Options.Poll, and after twice as long each time that it fails again, at
+// most an hour. A graph's programs with subgraphs in threads of their own are
+// Sweepers: those that nobody will come back for are cancelled.
 type Sweeper interface {
 	// Sweep returns soon after ctx has ended. It may run in several processes at
 	// once; what it fails at is tried again.
@@ -31,10 +32,14 @@ func (r *Runner) sweepers(ctx context.Context, helpers *sync.WaitGroup) {
 }
 
 func (r *Runner) keepSweeping(ctx context.Context, name string, s Sweeper) {
+	soon := r.opt.Poll
 	for ctx.Err() == nil {
 		again := sweepEvery
-		if err := engine.Guard(func() error { return s.Sweep(ctx) }); err != nil && ctx.Err() == nil {
-			again = r.opt.Poll
+		if err := engine.Guard(func() error { return s.Sweep(ctx) }); err == nil {
+			soon = r.opt.Poll
+		} else if ctx.Err() == nil {
+			again = min(soon, sweepEvery)
+			soon = 2 * again
 			r.opt.Logger.Error("a program cannot look after its threads; trying again", "program", name, "error", err, "in", again)
 		}
 		t := time.NewTimer(again)
