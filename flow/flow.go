@@ -111,7 +111,7 @@ type Result[Out any] struct {
 	Branch     string
 	Run        string
 	Checkpoint posthouse.ID     // the branch's head; "" before the first
-	Status     posthouse.Status // done, waiting, cancelled; running if it was asked to drain, or if somebody else runs it; failed or interrupted where it was not resumed
+	Status     posthouse.Status // done, waiting, cancelled; running if it was asked to drain, or if somebody else runs it; ready, failed or interrupted where it was not resumed
 	Waiting    []posthouse.Gate // what it waits for, if Status is waiting
 	Error      string           // why it failed, if Status is failed
 

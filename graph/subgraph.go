@@ -34,7 +34,8 @@ type SubOptions[S, T any] struct {
 	// which begins where the original's was at the checkpoint, with what it had kept.
 	// Cancelling, releasing and deleting the caller cancel it. Where that failed, or
 	// the process was lost before it came to it, a runner makes up for it, within
-	// an hour. A runner needs what [App.Programs] returns. Not with Unkept.
+	// an hour. A runner needs what [App.Programs] returns. A [Command] with Parent
+	// is an error in it: the thread has no graph around it. Not with Unkept.
 	OwnThread bool
 
 	// Migrations are, with OwnThread, from earlier versions of the subgraph: its
