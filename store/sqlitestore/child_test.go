@@ -151,10 +151,14 @@ func code(err error) string {
 	return fmt.Sprint(err)
 }
 
-// rounds is how often a test of chance is repeated: SQLITESTORE_ROUNDS, or n.
+// rounds is how often a test of chance is repeated: SQLITESTORE_ROUNDS, or n,
+// or with -short a fifth of that.
 func rounds(n int) int {
 	if v, err := strconv.Atoi(strings.TrimSpace(os.Getenv("SQLITESTORE_ROUNDS"))); err == nil && v > 0 {
 		return v
+	}
+	if testing.Short() {
+		return (n + 4) / 5
 	}
 	return n
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/posthouse/posthouse"
 )
@@ -29,10 +30,14 @@ func faultCases() (cases []Case) {
 }
 
 // failEach runs the script again and again, the fault one call further each
-// time, until it runs through without meeting it.
+// time, until it runs through without meeting it; with -short, five calls further.
 func (t *T) failEach(o FaultOptions) {
 	want := t.script(t.Store, "none", false)
-	for n := 1; ; n++ {
+	further := 1
+	if testing.Short() {
+		further = 5
+	}
+	for n := 1; ; n += further {
 		o.Nth = n
 		f := Faulty(t.Store, &o)
 		got := t.script(f, fmt.Sprintf("n%03d", n), n%2 == 0)
