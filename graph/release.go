@@ -50,11 +50,11 @@ func (a *App[S]) Version(ctx context.Context, thread, versionOrTag string) (*Ver
 }
 
 func (a *App[S]) version(r *posthouse.Release, end *posthouse.Checkpoint, err error) (*Version[S], error) {
-	if err != nil {
+	if end == nil {
 		return nil, err
 	}
-	s, err := a.snapshot(end)
-	return &Version[S]{Release: *r, State: s}, err
+	s, e := a.snapshot(end)
+	return &Version[S]{Release: *r, State: s}, errors.Join(err, e)
 }
 
 // autoRelease returns what the run was told of releases.

@@ -19,8 +19,8 @@ func releaseRoutes() []*route {
 		},
 		{
 			method: http.MethodPost, path: path + "/releases", role: Operator, summary: "Release a thread", handle: (*Server).releaseThread,
-			notes: "Closes the current generation as a version and frees the thread's name. Open gates are cancelled.",
-			body:  releaseBody{}, answers: one,
+			notes: "Closes the current generation as a version and frees the thread's name. Open gates are cancelled, and threads whose end it waited for. If that fails the version is made all the same, and the answer has an error beside it.",
+			body:  releaseBody{}, answers: []answer{{http.StatusOK, "the version", Released{}, ""}},
 		},
 		{
 			method: http.MethodGet, path: path + "/releases/{version}", role: Viewer, summary: "Show a released version", handle: (*Server).getRelease,
@@ -40,6 +40,12 @@ func releaseRoutes() []*route {
 	}
 }
 
+// A Released is the version that a thread was closed as.
+type Released struct {
+	posthouse.Release
+	Error *Problem `json:"error,omitempty" doc:"what failed once the version was made, such as cancelling what the thread waited for"`
+}
+
 // A releaseBody says how to release.
 type releaseBody struct {
 	Tags   []string `json:"tags,omitempty" doc:"names for the version beside its number"`
@@ -57,10 +63,15 @@ func (s *Server) releaseThread(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	rel, err := s.ledger.Release(r.Context(), string(id), &posthouse.ReleaseOptions{Tags: b.Tags, Reason: b.Reason, Failed: b.Failed, By: r.actor.Name})
-	if err != nil {
+	if rel == nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, rel)
+	out := Released{Release: *rel}
+	if err != nil {
+		out.Error = unread(w, err)
+		out.Error.Detail = "the version is made; what came after that failed: " + out.Error.Detail
+	}
+	return writeJSON(w, http.StatusOK, out)
 }
 
 func (s *Server) listReleases(w http.ResponseWriter, r *request) error {

@@ -158,9 +158,9 @@ func (s *barred) Append(ctx context.Context, b *posthouse.Batch) error {
 	return s.Store.Append(ctx, b)
 }
 
-// A thread that is gone is answered with what went, also where something it
-// waited for goes on: there is nothing left to ask for again.
-func TestDeleteThreadThatCannotCancelWhatItWaitedFor(t *testing.T) {
+// A thread that is gone or released is answered with what went, also where
+// something it waited for goes on: there is nothing left to ask for again.
+func TestEndOfAThreadThatCannotCancelWhatItWaitedFor(t *testing.T) {
 	store := &barred{Store: memstore.New()}
 	l, err := posthouse.Open(store, nil)
 	check(t, err)
@@ -182,4 +182,11 @@ func TestDeleteThreadThatCannotCancelWhatItWaitedFor(t *testing.T) {
 		t.Errorf("what went: %+v", gone)
 	}
 	h.get("/api/threads/w").refused(posthouse.CodeNotFound)
+
+	wait("v", posthouse.Gate{Name: "call", Kind: posthouse.GateThread, Text: "called", ExpiresAt: l.Now().Add(time.Hour)})
+	var made Released
+	h.send(ask{method: "POST", path: "/api/threads/v/releases", body: `{}`}).want(http.StatusOK).into(&made)
+	if made.Version != 1 || made.Error == nil || made.Error.Code != posthouse.CodeTooLarge || !strings.Contains(made.Error.Detail, "is made") {
+		t.Errorf("the version: %+v", made)
+	}
 }

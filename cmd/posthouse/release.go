@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -29,17 +31,25 @@ cancelled, on record.`,
 				return err
 			}
 			body := map[string]any{"tags": tags, "reason": reason, "failed": failed}
-			var r posthouse.Release
-			if err := c.Do(cmd.Context(), http.MethodPost, "/api/threads"+rest.Path(args[0], "releases"), nil, body, &r); err != nil {
+			var done struct {
+				posthouse.Release
+				Error json.RawMessage `json:"error,omitempty"`
+			}
+			if err := c.Do(cmd.Context(), http.MethodPost, "/api/threads"+rest.Path(args[0], "releases"), nil, body, &done); err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.Encode(&r)
+			var failure error
+			if done.Error != nil {
+				failure = rest.Problem(done.Error)
 			}
+			if a.JSON {
+				return errors.Join(a.Encode(&done), failure)
+			}
+			r := &done.Release
 			a.Fields("thread", r.Thread, "version", strconv.Itoa(int(r.Version)), "tags", strings.Join(r.Tags, ", "),
-				"checkpoints", strconv.Itoa(r.Checkpoints), "last", lastOf(&r), "reason", r.Reason, "by", r.By, "released", tree.Time(r.At))
+				"checkpoints", strconv.Itoa(r.Checkpoints), "last", lastOf(r), "reason", r.Reason, "by", r.By, "released", tree.Time(r.At))
 			a.next("posthouse log %s --version %d", r.Thread, r.Version)
-			return nil
+			return failure
 		},
 	}
 	f := cmd.Flags()
