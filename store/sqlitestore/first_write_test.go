@@ -107,7 +107,7 @@ func TestWriterSettings(t *testing.T) {
 	for sync, want := range map[sqlitestore.Sync]int64{sqlitestore.SyncFull: 2, sqlitestore.SyncNormal: 1} {
 		s := open(t, filepath.Join(t.TempDir(), "posthouse.db"), &sqlitestore.Options{Sync: sync})
 		for pragma, v := range map[string]int64{
-			"synchronous": want, "secure_delete": 1, "journal_size_limit": 16 << 20, "wal_autocheckpoint": 4000,
+			"synchronous": want, "secure_delete": 1, "journal_size_limit": 16 << 20, "wal_autocheckpoint": 1000,
 			"trusted_schema": 0, "cell_size_check": 1, "mmap_size": 0,
 		} {
 			if got, err := s.WriterPragma(t.Context(), pragma); err != nil || got != v {
