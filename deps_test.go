@@ -42,6 +42,8 @@ var laws = []law{
 		"callers that share a commit are the same for every driver, and for the yardstick"},
 	{"internal/engine", []string{"."}, nil,
 		"the loop and the leases are what all models share, so it may know none of them"},
+	{"internal/dying", []string{"."}, nil,
+		"a process that is lost at an append is the same for the tests of every model"},
 	{"internal/baseline", []string{"internal/groupcommit"}, []string{"zombiezen.com/go/sqlite", "modernc.org/sqlite"},
 		"the yardstick is the driver and nothing of ours"},
 	{"internal/e2e/", []string{"*"}, []string{"*"},

@@ -22,36 +22,11 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/dying"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
 )
-
-// A dying store loses its process at an append: that one is made or not, and
-// nothing after it is.
-type dying struct {
-	posthouse.Store
-	left  atomic.Int64 // appends to come
-	after bool         // the last one is made, but nobody is told
-	dead  atomic.Bool
-}
-
-func (d *dying) Append(ctx context.Context, b *posthouse.Batch) error {
-	gone := &posthouse.Error{Code: posthouse.CodeUnknown, Message: "the process is gone"}
-	if d.dead.Load() {
-		return gone
-	}
-	if d.left.Add(-1) == 0 {
-		d.dead.Store(true)
-		if d.after {
-			_ = d.Store.Append(ctx, b)
-		}
-		return gone
-	}
-	return d.Store.Append(ctx, b)
-}
-
-func (d *dying) Close() error { return nil }
 
 // Faults are what happens to the runs of a case. They run out.
 type faults struct {
@@ -111,7 +86,7 @@ type trial struct {
 	sent    map[string]int // signals, by threads
 	running int            // which execution is
 
-	dying  *dying
+	dying  *dying.Store
 	ledger *posthouse.Ledger
 	app    *flow.App[orderNo, output]
 }
@@ -124,10 +99,9 @@ func (c *trial) start() {
 		c.ledger.Close()
 		c.w.life++
 	}
-	c.dying = &dying{Store: c.store}
+	c.dying = dying.New(c.store)
 	if len(c.faults.Crashes) > 0 {
-		c.dying.left.Store(int64(c.faults.Crashes[0]))
-		c.dying.after = c.faults.After[len(c.faults.Crashes)-1]
+		c.dying.Die(c.faults.Crashes[0], c.faults.After[len(c.faults.Crashes)-1])
 		c.faults.Crashes = c.faults.Crashes[1:]
 	}
 	var err error
@@ -214,7 +188,7 @@ func (c *trial) finish(thread, branch string, in *orderNo, replayed posthouse.ID
 			c.Fatalf("%s (last call: %v)", strings.Join(c.w.wrong, "\n"), err)
 		}
 		switch {
-		case c.dying.dead.Load():
+		case c.dying.Dead():
 			c.start()
 			if s := c.released(thread, in); s != nil {
 				return s
@@ -295,7 +269,7 @@ func (c *trial) decide(thread, branch string, gates []posthouse.Gate) {
 		default:
 			c.answer(&g)
 		}
-		if c.dying.dead.Load() {
+		if c.dying.Dead() {
 			return
 		}
 	}
@@ -324,7 +298,7 @@ func (c *trial) send(thread string) bool {
 	value, _ := json.Marshal(fmt.Sprint("s", n))
 	_, err := c.ledger.Signal(c.ctx, thread, posthouse.Signal{ID: posthouse.ID(fmt.Sprint(thread, "-", n)), Name: "s", Value: value})
 	switch {
-	case c.dying.dead.Load():
+	case c.dying.Dead():
 		return false
 	case err != nil:
 		c.w.blame("signal %d: %v", n, err)
@@ -341,7 +315,7 @@ func (c *trial) answer(g *posthouse.Gate) {
 		d.Value = json.RawMessage(`"so"`)
 	}
 	_, err := c.ledger.Decide(c.ctx, g.ID, d)
-	if err != nil && !errors.Is(err, posthouse.ErrDecided) && !c.dying.dead.Load() {
+	if err != nil && !errors.Is(err, posthouse.ErrDecided) && !c.dying.Dead() {
 		c.w.blame("decide %s: %v", g.Name, err)
 	}
 }
@@ -483,7 +457,7 @@ func randomCase(t *testing.T, rt *rapid.T) {
 		c.running = n + 1
 		c.check("the thread", c.finish("t", posthouse.MainBranch, &orderNo{N: n + 1}, ""), "", n+1)
 	}
-	c.dying.left.Store(0) // what follows is not done by processes that die
+	c.dying.Die(0, false) // what follows is not done by processes that die
 	c.faults.Crashes = nil
 	at := rapid.SliceOfN(rapid.IntRange(0, 1000), 0, 3).Draw(rt, "forks")
 	c.faults.Cancels = rapid.SliceOfN(rapid.IntRange(1, 10), 0, 4).Draw(rt, "cancels")

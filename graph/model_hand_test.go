@@ -290,9 +290,9 @@ func (c *trial) byHand() bool {
 		return false
 	}
 	c.laid[at] = true
-	left := c.dying.left.Swap(0) // by somebody whose process does not die
+	over := c.dying.Spare() // by somebody whose process does not die
 	c.wantLaid(h, c.model, c.lay(h, c.model, "", ""))
-	c.dying.left.Store(left)
+	over()
 	return true
 }
 

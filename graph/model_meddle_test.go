@@ -22,8 +22,7 @@ func (c *trial) meddle() {
 		return
 	}
 	c.meddles--
-	left := c.dying.left.Swap(0) // by somebody whose process does not die
-	defer func() { c.dying.left.Store(left) }()
+	defer c.dying.Spare()() // by somebody whose process does not die
 	if err == nil {
 		switch c.rnd.IntN(4) {
 		case 0:

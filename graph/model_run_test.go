@@ -19,36 +19,11 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/dying"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
 )
-
-// A dying store loses its process at an append: that one is made or not, and
-// nothing after it is.
-type dying struct {
-	posthouse.Store
-	left  atomic.Int64 // appends to come
-	after bool         // the last one is made, but nobody is told
-	dead  atomic.Bool
-}
-
-func (d *dying) Append(ctx context.Context, b *posthouse.Batch) error {
-	gone := &posthouse.Error{Code: posthouse.CodeUnknown, Message: "the process is gone"}
-	if d.dead.Load() {
-		return gone
-	}
-	if d.left.Add(-1) == 0 {
-		d.dead.Store(true)
-		if d.after {
-			_ = d.Store.Append(ctx, b)
-		}
-		return gone
-	}
-	return d.Store.Append(ctx, b)
-}
-
-func (d *dying) Close() error { return nil }
 
 // Faults are what happens to the runs of a case. They run out.
 type faults struct {
@@ -108,7 +83,7 @@ type trial struct {
 	w      *witness
 	clock  *atomic.Int64 // at least so late it is
 
-	dying  *dying // nil: the process itself may be killed
+	dying  *dying.Store // nil: the process itself may be killed
 	ledger *posthouse.Ledger
 	app    *graph.App[mixed]
 	calls  int
@@ -130,10 +105,9 @@ func (c *trial) start() {
 		c.w.life++
 		c.w.mu.Unlock()
 	}
-	c.dying = &dying{Store: c.store}
+	c.dying = dying.New(c.store)
 	if len(c.faults.Crashes) > 0 {
-		c.dying.left.Store(int64(c.faults.Crashes[0]))
-		c.dying.after = c.faults.After[len(c.faults.Crashes)-1]
+		c.dying.Die(c.faults.Crashes[0], c.faults.After[len(c.faults.Crashes)-1])
 		c.faults.Crashes = c.faults.Crashes[1:]
 	}
 	var err error
@@ -154,7 +128,7 @@ func (c *trial) compile() {
 }
 
 // died reports whether the process did.
-func (c *trial) died() bool { return c.dying != nil && c.dying.dead.Load() }
+func (c *trial) died() bool { return c.dying != nil && c.dying.Dead() }
 
 // A way to begin a call.
 type entrance int
@@ -473,7 +447,7 @@ func randomCase(t *testing.T, rt *rapid.T) {
 	if c.why == "" && len(c.hands) == 0 {
 		c.shots()
 	}
-	c.dying.left.Store(0) // what follows is not done by processes that die
+	c.dying.Die(0, false) // what follows is not done by processes that die
 	c.finishCopies()
 	if len(c.hands) > 0 && c.why == "" {
 		c.otherwise(genHands(c.plan, 3).Draw(rt, "otherwise"))
