@@ -356,7 +356,9 @@ func (l *Ledger) mayDecide(g *Gate, d *Decision, at time.Time) error {
 	case !ok && d.Verdict != Cancel:
 		return g.notAssigned(d.By)
 	case g.Quorum == nil && g.excluded(d.By) && d.Verdict != Reject && d.Verdict != Cancel:
-		return forbidden(d.By+" asked for this and cannot approve it", "somebody else has to decide")
+		return forbidden(d.By+" asked for this and cannot approve it", ownRequestHint)
+	case g.Quorum == nil && g.excluded(d.Actor) && d.Verdict != Reject && d.Verdict != Cancel:
+		return forbidden(d.Actor+" asked for this and cannot approve it in the name of "+d.By+" either", ownRequestHint)
 	}
 	if g.Quorum != nil && d.Verdict != Cancel {
 		if err := g.mayVote(d); err != nil {

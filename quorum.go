@@ -113,6 +113,10 @@ func (g *Gate) voted(name string) *Decision {
 	return nil
 }
 
+// ownRequestHint is for who asked and would approve: also where there is nobody
+// else yet.
+const ownRequestHint = "somebody else has to decide, with an access of their own: posthouse token create --name NAME --role approver"
+
 // excluded reports whether a person may not answer since the request is theirs.
 // A question that nobody can approve is none of permission: anybody answers it.
 func (g *Gate) excluded(name string) bool {

@@ -43,7 +43,7 @@ func (g *Gate) mayVote(d *Decision) error {
 				Hint: "somebody else has to vote",
 			}
 		case name != "" && g.excluded(name):
-			return &Error{Code: CodeForbidden, Message: name + " asked for this and has no vote on it", Hint: "cancel it to withdraw it"}
+			return &Error{Code: CodeForbidden, Message: name + " asked for this and has no vote on it", Hint: ownRequestHint + "; cancel it to withdraw it"}
 		}
 	}
 	return nil

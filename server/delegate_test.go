@@ -2,7 +2,9 @@ package server
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -70,4 +72,23 @@ func TestDelegate(t *testing.T) {
 	if c.Decision.For != "alice" || c.Decision.By != "approver-token" {
 		t.Errorf("decided as %+v", c.Decision)
 	}
+}
+
+// TestRequesterCannotApproveForAnother sends what an operator asked for with
+// their own token in another's name: it is their hand that approves.
+func TestRequesterCannotApproveForAnother(t *testing.T) {
+	h := open(t, nil)
+	for i, verb := range []string{"approve?by=alice", "approve", "approve?request=more"} {
+		g := h.asking(fmt.Sprint("t", i), posthouse.Gate{RequestedBy: "operator-token"})
+		path := "/api/gates/" + string(g.ID)
+		if p := h.post(path+"/"+verb, "").refused(posthouse.CodeForbidden); !strings.Contains(p.Hint, "posthouse token create") {
+			t.Errorf("%s: the hint is %q", verb, p.Hint)
+		}
+		h.post(path+"/edit", `{"by":"alice","value":{}}`).refused(posthouse.CodeForbidden)
+		if d := h.send(ask{method: "POST", path: path + "/approve", as: Approver}).want(http.StatusOK).checkpoint().Decision; d.By != "approver-token" {
+			t.Errorf("%s: decided as %+v", verb, d)
+		}
+	}
+	own := h.asking("own", posthouse.Gate{RequestedBy: "operator-token", AllowRequest: true})
+	h.post("/api/gates/"+string(own.ID)+"/approve?by=alice", "").want(http.StatusOK)
 }

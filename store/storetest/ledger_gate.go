@@ -119,6 +119,7 @@ func ledgerWhoMayDecide(t *T) {
 	try(posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Value: json.RawMessage(`1`)}, posthouse.ErrInvalid)
 	try(posthouse.Decision{Verdict: posthouse.Approve, By: "carol"}, posthouse.ErrForbidden)
 	try(posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}, posthouse.ErrForbidden)
+	try(posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Actor: "bob"}, posthouse.ErrForbidden)
 	try(posthouse.Decision{Verdict: posthouse.Approve, By: "mallory"}, posthouse.ErrForbidden)
 	try(posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Shown: posthouse.Hash{1}}, posthouse.ErrConflict)
 	if _, err := d.Decide(t.ctx, g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Shown: g.Hash}); err != nil {
@@ -127,6 +128,12 @@ func ledgerWhoMayDecide(t *T) {
 	own := d.ask("u", posthouse.Gate{Name: "ok?", RequestedBy: "bob", AllowRequest: true})
 	if _, err := d.Decide(t.ctx, own.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}); err != nil {
 		t.Error(err)
+	}
+	edits := d.ask("w", posthouse.Gate{Name: "ok?", RequestedBy: "bob"})
+	_, err := d.Decide(t.ctx, edits.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Edit, By: "alice", Actor: "bob", Value: json.RawMessage(`1`)})
+	d.wantErr(err, posthouse.ErrForbidden)
+	if _, err := d.Decide(t.ctx, edits.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Reject, By: "alice", Actor: "bob"}); err != nil {
+		t.Error("a rejection sent by who asked:", err)
 	}
 	asked := d.ask("v", posthouse.Gate{Name: "which?", RequestedBy: "bob", Verdicts: []posthouse.Verdict{posthouse.Respond, posthouse.Reject}})
 	if _, err := d.Decide(t.ctx, asked.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Respond, By: "bob", Value: json.RawMessage(`1`)}); err != nil {
