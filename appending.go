@@ -140,16 +140,25 @@ func (l *Ledger) put(ctx context.Context, t *thread, a *appending) error {
 	a.info = *t.info
 	a.info.apply(e, &a.header)
 	a.batch = Batch{After: t.info.Tail, Entry: e, IDs: a.ids, Drop: a.drop, Thread: &a.info}
-	err := l.store.Append(ctx, &a.batch)
-	for try := 0; errors.Is(err, ErrUnknown) && ctx.Err() == nil && try < 3; try++ {
-		err = l.store.Append(ctx, &a.batch) // the same entry again: success if it is there
-	}
-	if err != nil {
+	if err := appendTo(ctx, l.store, &a.batch); err != nil {
 		return err
 	}
 	a.settle(t)
 	a.end()
 	return nil
+}
+
+// appendTo appends a batch, and the same one again while the outcome is not
+// known, three times at most. Only success or [ErrConflict] settles it: whatever
+// else a store says then, the entry may be there, so it stays [ErrUnknown].
+func appendTo(ctx context.Context, s Store, b *Batch) error {
+	err := s.Append(ctx, b)
+	for try := 0; errors.Is(err, ErrUnknown) && ctx.Err() == nil && try < 3; try++ {
+		if again := s.Append(ctx, b); again == nil || errors.Is(again, ErrConflict) {
+			err = again
+		}
+	}
+	return err
 }
 
 // settle takes what is known of t over the entry, which is on record.

@@ -274,11 +274,7 @@ func (c *storeCopy) entries(ctx context.Context, name string, first *replay, hav
 }
 
 func (c *storeCopy) append(ctx context.Context, b *Batch) error {
-	err := c.to.Append(ctx, b)
-	for try := 0; errors.Is(err, ErrUnknown) && ctx.Err() == nil && try < 3; try++ {
-		err = c.to.Append(ctx, b)
-	}
-	if err != nil {
+	if err := appendTo(ctx, c.to, b); err != nil {
 		return err
 	}
 	size := len(b.Entry.Header) + len(b.Entry.Sig)

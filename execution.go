@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"maps"
@@ -232,6 +233,10 @@ func (l *Ledger) remember(ctx context.Context, h *Header, rs []recent) error {
 	}
 	hd, err := l.headOf(ctx, t, h.Branch)
 	if err == nil && hd != nil && hd.ID == h.ID && len(hd.recent) == 0 {
+		rs = newest(rs)
+		for i := range rs {
+			rs[i].data = bytes.Clone(rs[i].data) // the caller has these bytes
+		}
 		hd.record(rs...)
 	}
 	return err

@@ -122,15 +122,22 @@ func (h *head) count() {
 
 // record notes results, and lets go of the oldest beyond what is worth keeping.
 func (h *head) record(rs ...recent) {
-	h.recent = append(h.recent, rs...)
-	size := 0
-	for i := len(h.recent) - 1; i >= 0; i-- {
-		if size += len(h.recent[i].data); size > maxRecentBytes || len(h.recent)-i > maxRecent {
-			h.recent = slices.Clone(h.recent[i+1:])
-			break
-		}
+	all := append(h.recent, rs...)
+	if h.recent = newest(all); len(h.recent) < len(all) {
+		h.recent = slices.Clone(h.recent)
 	}
 	h.count()
+}
+
+// newest returns those of rs that are worth keeping.
+func newest(rs []recent) []recent {
+	size := 0
+	for i := len(rs) - 1; i >= 0; i-- {
+		if size += len(rs[i].data); size > maxRecentBytes || len(rs)-i > maxRecent {
+			return rs[i+1:]
+		}
+	}
+	return rs
 }
 
 // A recent step result may turn up again in the next checkpoint's state.

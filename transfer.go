@@ -305,11 +305,7 @@ func (in *importing) append(p *replay, e *Entry) error {
 		}
 		return nil
 	}
-	err = in.l.store.Append(in.ctx, b)
-	for try := 0; errors.Is(err, ErrUnknown) && in.ctx.Err() == nil && try < 3; try++ {
-		err = in.l.store.Append(in.ctx, b)
-	}
-	if err == nil {
+	if err = appendTo(in.ctx, in.l.store, b); err == nil {
 		in.wrote = b.Thread.Tail
 	}
 	return err

@@ -15,7 +15,7 @@ func ledgerCases() []Case {
 	return slices.Concat(
 		ledgerSaveCases(), ledgerListCases(), ledgerForkCases(), ledgerDeleteCases(),
 		ledgerGateCases(), ledgerPeopleCases(), ledgerLeaseCases(), ledgerEventCases(), ledgerStateCases(),
-		ledgerSharedCases(), ledgerKeepCases(), ledgerRetainCases(), ledgerSealedCases(), ledgerReleaseCases(), ledgerCopyCases(), ledgerSignalCases(),
+		ledgerSharedCases(), ledgerKeepCases(), ledgerRetainCases(), ledgerSealedCases(), ledgerReleaseCases(), ledgerCopyCases(), ledgerSignalCases(), ledgerOwnCases(),
 	)
 }
 
