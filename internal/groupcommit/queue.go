@@ -2,14 +2,20 @@ package groupcommit
 
 import (
 	"context"
+	"errors"
 	"sync"
 )
+
+// ErrAborted is what the callers of a group get whose run panicked on another's
+// goroutine, or ended that: what became of their work is not known.
+var ErrAborted = errors.New("groupcommit: the group's run did not return")
 
 // A Call is the work of one caller, and once its group ran, the outcome.
 type Call[T any] struct {
 	Work T
 	Err  error
 
+	cost    int
 	wake    chan bool // true: lead the next group; false: done
 	leading bool      // chosen to lead; guarded by Queue.mu
 }
@@ -30,7 +36,8 @@ type Queue[T any] struct {
 // New returns a queue that runs groups whose summed cost is at most maxCost;
 // work that costs as much alone runs alone. run is never called concurrently,
 // gets the calls in the order they arrived, and sets the Err of those that
-// failed.
+// failed. When run panics, the panic goes on in the caller who led the group,
+// the others in it get [ErrAborted], and the queue serves those who come next.
 func New[T any](maxCost int, cost func(T) int, run func(group []*Call[T])) *Queue[T] {
 	q := &Queue[T]{run: run, cost: cost, maxCost: maxCost}
 	q.calls.New = func() any { return &Call[T]{wake: make(chan bool, 1)} }
@@ -45,7 +52,7 @@ func (q *Queue[T]) Do(ctx context.Context, work T) error {
 		return err
 	}
 	c := q.calls.Get().(*Call[T])
-	c.Work, c.Err, c.leading = work, nil, false
+	c.Work, c.Err, c.leading, c.cost = work, nil, false, q.cost(work)
 
 	q.mu.Lock()
 	q.waiting = append(q.waiting, c)
@@ -106,9 +113,21 @@ func (q *Queue[T]) withdraw(c *Call[T]) bool {
 // lead runs the group at the head of the queue, which c belongs to, and hands
 // the lead on.
 func (q *Queue[T]) lead(c *Call[T]) {
-	group := q.take()
+	group, returned := q.take(), false
+	defer func() {
+		if !returned {
+			for _, f := range group {
+				f.Err = ErrAborted
+			}
+		}
+		q.handOn(c, group)
+	}()
 	q.run(group)
+	returned = true
+}
 
+// handOn wakes the caller who leads next, then those of the group that c led.
+func (q *Queue[T]) handOn(c *Call[T], group []*Call[T]) {
 	q.mu.Lock()
 	if len(q.waiting) > 0 {
 		next := q.waiting[0]
@@ -135,7 +154,7 @@ func (q *Queue[T]) take() []*Call[T] {
 	defer q.mu.Unlock()
 	n, sum := 0, 0
 	for n < len(q.waiting) {
-		sum += q.cost(q.waiting[n].Work)
+		sum += q.waiting[n].cost
 		if n > 0 && sum > q.maxCost {
 			break
 		}

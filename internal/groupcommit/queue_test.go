@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -141,6 +142,43 @@ func TestTakenWorkIsWaitedFor(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestAPanicStopsNobody: a run that panics, or ends its goroutine, is its leader's;
+// the others of its group learn that their work's outcome is not known, and the
+// next group runs.
+func TestAPanicStopsNobody(t *testing.T) {
+	for name, end := range map[string]func(){"panic": func() { panic("no") }, "goexit": runtime.Goexit} {
+		synctest.Test(t, func(t *testing.T) {
+			hold, ran := make(chan struct{}), 0
+			q := groupcommit.New(2, unit, func(g []*groupcommit.Call[int]) {
+				switch {
+				case g[0].Work == 0:
+					<-hold
+				case len(g) == 2 && g[0].Work == 1:
+					end()
+				}
+				ran += len(g)
+			})
+			errs := make([]error, 5)
+			for i := range errs {
+				go func() {
+					defer func() { _ = recover() }()
+					errs[i] = errors.New("did not return")
+					errs[i] = q.Do(t.Context(), i)
+				}()
+				synctest.Wait()
+			}
+			close(hold) // then 1 leads itself and 2, and behind them 3 leads itself and 4
+			synctest.Wait()
+			if errs[0] != nil || errs[1] == nil || !errors.Is(errs[2], groupcommit.ErrAborted) || errs[3] != nil || errs[4] != nil || ran != 3 {
+				t.Errorf("%s: %v, ran %d", name, errs, ran)
+			}
+			if err := q.Do(t.Context(), 5); err != nil {
+				t.Errorf("%s: afterwards: %v", name, err)
+			}
+		})
+	}
 }
 
 func TestManyCallers(t *testing.T) {

@@ -55,11 +55,27 @@ func (s *Store) submit(ctx context.Context, doing string, r request) error {
 	if err := s.writable(); err != nil {
 		return err
 	}
-	return s.wrap(doing, s.queue.Do(ctx, r))
+	err := s.queue.Do(ctx, r)
+	if errors.Is(err, groupcommit.ErrAborted) {
+		return s.unknown(err)
+	}
+	return s.wrap(doing, err)
 }
 
-// commit runs one group; the queue calls it, never twice at once.
+// commit runs one group; the queue calls it, never twice at once. A panic
+// leaves a transaction open, so the store takes no more writes behind one.
 func (s *Store) commit(group []*groupcommit.Call[request]) {
+	returned := false
+	defer func() {
+		if !returned {
+			s.poison(errors.New("a write panicked"))
+		}
+	}()
+	s.commitGroup(group)
+	returned = true
+}
+
+func (s *Store) commitGroup(group []*groupcommit.Call[request]) {
 	if err := s.writable(); err != nil {
 		settle(group, err)
 		return
@@ -175,6 +191,10 @@ func (s *Store) lost(err error) error {
 		return err
 	}
 	s.poison(err)
+	return s.unknown(err)
+}
+
+func (s *Store) unknown(err error) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeUnknown, Message: "the commit to " + s.path + " failed; it may or may not be on the disk", Err: err,
 		Hint: "check the disk, open the store again and append the same entry once more",

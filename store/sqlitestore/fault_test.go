@@ -67,6 +67,46 @@ func TestPoisonedAfterAFailedCommit(t *testing.T) {
 	verify(t, s, "t", 4)
 }
 
+// TestAPanicInAWriteStopsNoWriter: whoever writes behind a write that panicked is
+// refused instead of waiting for ever, and opened anew the store has no half of it.
+func TestAPanicInAWriteStopsNoWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "posthouse.db")
+	s := open(t, path, nil)
+	l := newLine("t", idSource())
+	fill(t, s, l, 3, 100)
+	err := s.FailStatement(t.Context(), func(sql string) error {
+		if strings.HasPrefix(sql, "INSERT") {
+			panic("injected")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := l.node([]byte("lost"))
+	func() {
+		defer func() {
+			if p := recover(); p != "injected" {
+				t.Errorf("the write panicked with %v", p)
+			}
+		}()
+		err = s.Append(t.Context(), lost)
+		t.Errorf("the write returned %v", err)
+	}()
+	if err := s.Append(t.Context(), lost); !errors.Is(err, posthouse.ErrReadOnly) {
+		t.Errorf("afterwards: %v", err)
+	}
+	verify(t, s, "t", 3)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path, nil)
+	verify(t, s, "t", 3)
+	if err := s.Append(t.Context(), lost); err != nil {
+		t.Error(err)
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 // TestFailsAtEveryStatement fails each statement of each kind of write in
