@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -10,15 +11,18 @@ import (
 )
 
 // writeJSON answers with v. The body is complete before the first byte goes
-// out, so a failure is never half an answer.
+// out, so a failure is never half an answer. Strings on record keep their text:
+// what HTML reads as a mark is not escaped, since no answer is HTML.
 func writeJSON(w http.ResponseWriter, status int, v any) error {
-	body, err := json.Marshal(v)
-	if err != nil {
+	var body bytes.Buffer
+	enc := json.NewEncoder(&body)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // the client may be gone: nobody else to tell
+	_, _ = w.Write(body.Bytes()) // the client may be gone: nobody else to tell
 	return nil
 }
 

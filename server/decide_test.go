@@ -344,7 +344,7 @@ func TestGateRules(t *testing.T) {
 		t.Errorf("what expired: %+v", p)
 	}
 	do(3, "reject", "").refused(posthouse.CodeExpired)
-	do(4, "edit", `{"value":1}`).refused(posthouse.CodeUnsupported)
+	do(4, "edit", `{"value":1}`).refused(posthouse.CodeInvalid)
 	h.post(path(1, "approve")+"?by=alice", "").want(http.StatusOK)
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -38,7 +39,7 @@ func open(t *testing.T, change func(*Options)) *house {
 	h := &house{t: t, log: &lockedBuffer{}, secrets: map[Role]string{}, ticks: make(chan time.Time)}
 	h.store = memstore.New()
 	var err error
-	h.ledger, err = posthouse.Open(h.store, nil)
+	h.ledger, err = posthouse.Open(h.store, &posthouse.Options{Validate: gate.Validator()})
 	check(t, err)
 	h.tokens, err = OpenTokens(t.TempDir(), nil)
 	check(t, err)

@@ -36,6 +36,7 @@ func pageRoutes() []*route {
 		},
 		{method: http.MethodGet, path: "/login/style.css", style: asset, summary: "The pages' style", handle: servePage("style.css"), answers: []answer{{http.StatusOK, "CSS", nil, "text/css"}}},
 		{method: http.MethodGet, path: "/login/icon.svg", style: asset, summary: "The pages' icon", handle: servePage("icon.svg"), answers: []answer{{http.StatusOK, "SVG", nil, "image/svg+xml"}}},
+		{method: http.MethodGet, path: "/json.js", role: Viewer, style: asset, summary: "How the inbox page reads JSON", handle: servePage("json.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
 		{method: http.MethodGet, path: "/inbox.js", role: Viewer, style: asset, summary: "The inbox page's script", handle: servePage("inbox.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
 	}
 }

@@ -1,5 +1,6 @@
 // The inbox. All text, also what agents wrote, enters the page by textContent
-// or value, never as HTML.
+// or value, never as HTML. Payloads, states and schemas are shown and edited as
+// the texts on record, see json.js.
 "use strict";
 
 const LIMIT = 200;
@@ -7,13 +8,14 @@ const byId = (id) => document.getElementById(id);
 const part = (card, name) => card.querySelector(`[data-is="${name}"]`);
 const cards = new Map(); // by gate id
 
-// call asks the server and returns what it answered; a problem is thrown.
+// call asks the server and returns what it answered, and as tree the same as
+// exact reads it; a problem is thrown. The body is JSON text.
 async function call(path, body) {
   const options = { headers: { Accept: "application/json" } };
   if (body !== undefined) {
     options.method = "POST";
     options.headers["Content-Type"] = "application/json";
-    options.body = JSON.stringify(body);
+    options.body = body;
   }
   let answer;
   try {
@@ -21,14 +23,15 @@ async function call(path, body) {
   } catch {
     throw { detail: "the server cannot be reached", hint: "what was decided stays decided; try again" };
   }
-  const data = await answer.json();
+  const text = await answer.text();
+  const data = JSON.parse(text);
   if (answer.status === 401) {
     location.assign("/login");
   }
   if (!answer.ok) {
     throw data;
   }
-  return { status: answer.status, data };
+  return { status: answer.status, data, tree: exact.read(text) };
 }
 
 function told(problem) {
@@ -51,7 +54,17 @@ function setTime(element, stamp, otherwise) {
   element.textContent = stamp ? ago(new Date(stamp)) : otherwise;
 }
 
-const pretty = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
+// gatesOf returns the gates of a list, with what must not pass through floats as
+// it was sent.
+const gatesOf = ({ data, tree }) => data.map((gate, i) => ({
+  ...gate, payload: exact.member(tree.items[i], "payload"), schema: exact.member(tree.items[i], "schema"),
+}));
+
+// showJSON shows a value; one that is not there is hidden.
+function showJSON(element, node) {
+  element.hidden = node === undefined;
+  element.textContent = node ? exact.pretty(node) : "";
+}
 
 // deciders says who was asked, how that changed, and who has voted.
 function deciders(gate) {
@@ -84,9 +97,7 @@ function makeCard(gate) {
   part(card, "requester").textContent = gate.requestedBy || "the program";
   part(card, "assignees").textContent = deciders(gate);
   part(card, "thread").textContent = inSession(gate) ? "the caller's connection; closing it is a no" : gate.thread;
-  const payload = part(card, "payload");
-  payload.hidden = gate.payload === undefined;
-  payload.textContent = pretty(gate.payload);
+  showJSON(part(card, "payload"), gate.payload);
   setTime(part(card, "age"), gate.createdAt);
   setTime(part(card, "expiry"), gate.expiresAt, "never");
 
@@ -95,8 +106,8 @@ function makeCard(gate) {
   state.addEventListener("toggle", async () => {
     const box = state.querySelector("pre");
     try {
-      const { data } = await call(`/api/checkpoints/${encodeURIComponent(gate.checkpoint)}`);
-      box.textContent = pretty(data.state);
+      const { tree } = await call(`/api/checkpoints/${encodeURIComponent(gate.checkpoint)}`);
+      showJSON(box, exact.member(tree, "state"));
     } catch (problem) {
       box.textContent = told(problem);
     }
@@ -111,7 +122,8 @@ function makeCard(gate) {
   return card;
 }
 
-// openValue shows the field for what an edit or a response carries.
+// openValue shows the field for what an edit or a response carries. What nobody
+// touched there is sent as it is on record.
 function openValue(card, gate, opener) {
   const verdict = opener.value;
   const box = part(card, "value");
@@ -120,14 +132,15 @@ function openValue(card, gate, opener) {
   const schema = part(card, "schema");
   box.hidden = false;
   part(card, "valueLabel").textContent = verdict === "edit" ? "Changed values, as JSON" : "Answer, as JSON";
-  field.value = verdict === "edit" && gate.payload !== undefined ? JSON.stringify(gate.payload, null, 2) : "";
+  const start = exact.fill(verdict === "edit" ? gate.payload : undefined, gate.schema);
+  field.value = start ? exact.pretty(start) : "";
   schema.hidden = gate.schema === undefined;
-  schema.querySelector("pre").textContent = pretty(gate.schema);
+  showJSON(schema.querySelector("pre"), gate.schema);
   send.textContent = verdict === "edit" ? "Go on with these values" : "Send this answer";
   send.onclick = () => {
     let value;
     try {
-      value = JSON.parse(field.value);
+      value = exact.compact(exact.keep(exact.read(field.value), start));
     } catch (error) {
       field.setCustomValidity(`This is not JSON: ${error.message}`);
       field.reportValidity();
@@ -143,24 +156,24 @@ function openValue(card, gate, opener) {
   field.focus();
 }
 
+// decide sends a verdict; value is JSON text.
 async function decide(card, gate, verdict, value) {
   const outcome = part(card, "outcome");
   const controls = card.querySelectorAll("button, input, textarea");
   controls.forEach((c) => { c.disabled = true; });
   card.dataset.busy = "yes";
   show(outcome, "Recording the decision, then waiting for what follows …");
-  const body = { reason: card.querySelector("[name=reason]").value };
-  if (value !== undefined) {
-    body.value = value;
-  }
+  const body = (also) => {
+    const text = JSON.stringify({ reason: card.querySelector("[name=reason]").value, ...also });
+    return value === undefined ? text : `${text.slice(0, -1)},"value":${value}}`;
+  };
   try {
     if (inSession(gate)) {
-      const { data } = await call(`/api/approvals/${encodeURIComponent(gate.id)}/${approvalVerbs[verdict] || verdict}`, body);
+      const { data } = await call(`/api/approvals/${encodeURIComponent(gate.id)}/${approvalVerbs[verdict] || verdict}`, body());
       settle(card, `Answered: ${data.decision.verdict} by ${data.decision.by}.`);
       return;
     }
-    body.shown = gate.hash;
-    const { status, data } = await call(`/api/gates/${encodeURIComponent(gate.id)}/${verdict}`, body);
+    const { status, data } = await call(`/api/gates/${encodeURIComponent(gate.id)}/${verdict}`, body({ shown: gate.hash }));
     const d = data.decision;
     if (data.vote) {
       settle(card, `On record: your vote, ${data.vote.verdict} by ${data.vote.by}. Approvals missing: ${data.missing || 0}.`);
@@ -215,7 +228,7 @@ async function refresh() {
   const failed = answers.find((a) => a.status === "rejected");
   byId("problem").hidden = !failed;
   byId("problem").textContent = failed ? told(failed.reason) : "";
-  const [gates, approvals] = answers.map((a) => a.value?.data); // undefined: not known
+  const [gates, approvals] = answers.map((a) => a.value && gatesOf(a.value)); // undefined: not known
   const full = gates?.length >= LIMIT;
   const waiting = [...(gates || []).reverse(), ...(approvals || [])]; // the oldest first; who waits on a connection is in a hurry
   const open = new Set(waiting.map((g) => g.id));
