@@ -23,7 +23,7 @@ func (o *CancelOptions) withDefaults() (CancelOptions, error) {
 		c = *o
 	}
 	c.Branch = cmp.Or(c.Branch, MainBranch)
-	if err := validateName("branch", c.Branch); err != nil {
+	if err := ValidateName("branch", c.Branch); err != nil {
 		return c, err
 	}
 	if len(c.Reason) > maxText || !checkUTF8(c.Reason) {
@@ -125,7 +125,7 @@ func (l *Ledger) cancelFor(ctx context.Context, gates []ID, o CancelOptions, see
 func (l *Ledger) waitedFor(ctx context.Context, gates []ID) (threads []string, err error) {
 	for _, id := range gates {
 		g, e := l.Gate(ctx, id)
-		if e == nil && (g.Kind != GateThread || validateName("thread", g.Text) != nil) {
+		if e == nil && (g.Kind != GateThread || ValidateName("thread", g.Text) != nil) {
 			continue
 		}
 		var h *Header

@@ -49,7 +49,7 @@ func TestCancelOfWhatIsDoneOrUnknown(t *testing.T) {
 	if _, err := b.a.Cancel(ctx, "t", &posthouse.CancelOptions{Branch: "nowhere"}); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("an unknown branch: %v", err)
 	}
-	for _, o := range []posthouse.CancelOptions{{Branch: "a b"}, {By: "\n"}, {Reason: strings.Repeat("x", 4001)}, {Reason: "\xff"}} {
+	for _, o := range []posthouse.CancelOptions{{Branch: "a\nb"}, {By: "\n"}, {Reason: strings.Repeat("x", 4001)}, {Reason: "\xff"}} {
 		if _, err := b.a.Cancel(ctx, "t", &o); !errors.Is(err, posthouse.ErrInvalid) {
 			t.Errorf("%+v: %v", o, err)
 		}

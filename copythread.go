@@ -88,7 +88,7 @@ func (l *Ledger) copying(ctx context.Context, from, to string, o *CopyOptions) (
 	if from == to {
 		return nil, &Error{Code: CodeExists, Message: "thread " + to + " exists: it is the one to be copied", Hint: "name another thread"}
 	}
-	if err := validateName("thread", to); err != nil {
+	if err := ValidateName("thread", to); err != nil {
 		return nil, err
 	}
 	info, err := l.summary(ctx, from)

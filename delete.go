@@ -357,7 +357,7 @@ func (a *appending) dropAll() error {
 // it fails in the middle, the sums say what is gone. What [Ledger.DeleteThread]
 // returns with a result does not stop it, and is part of the error.
 func (l *Ledger) DeleteCoordination(ctx context.Context, name string, o *DeleteOptions) (*Deleted, error) {
-	if err := validateName("coordination", name); err != nil {
+	if err := ValidateName("coordination", name); err != nil {
 		return nil, err
 	}
 	var threads []string

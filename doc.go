@@ -85,7 +85,8 @@
 //
 // Order within a thread is the sequence number. Across threads it is the
 // checkpoint's id, whose time part comes from the clock of the process that
-// made it. A foreign id is accepted if [ID.Validate] does, and gets a place of
+// made it. Threads, coordinations, branches, nodes, agents and labels have names
+// that people have ([ValidateName]): user@example.com, tenant/42, 日本. A foreign id is accepted if [ID.Validate] does, and gets a place of
 // its own at its append. A state is limited to [DefaultMaxState] unless
 // [Options] say otherwise; large artefacts belong elsewhere, with a reference
 // in the state. A [Store] implementation proves itself with package storetest.

@@ -100,8 +100,9 @@ type Committed struct {
 }
 
 const (
-	maxText   = 4000 // bytes of a reason or an error
-	maxTask   = 1000 // bytes of a task's name or a node's
+	maxText   = 4000      // bytes of a reason or an error
+	maxTask   = 1000      // bytes of a task's name or a node's
+	maxNode   = 3 * MaxID // bytes of a checkpoint's node: a name with each byte escaped
 	maxLabels = 16
 	maxNext   = 10000
 )
@@ -110,7 +111,7 @@ func (d *Draft) validate() error {
 	if d.Branch == "" {
 		d.Branch = MainBranch
 	}
-	if err := validateName("branch", d.Branch); err != nil {
+	if err := ValidateName("branch", d.Branch); err != nil {
 		return err
 	}
 	if d.Checkpoint == nil && len(d.Steps) == 0 {
@@ -174,8 +175,8 @@ func (c *Change) validate() error {
 		return invalid("labels", "are more than %d", maxLabels)
 	}
 	for k, v := range c.Labels {
-		if k == "" || len(k) > MaxID || len(v) > MaxID || !validText(k) || !validText(v) {
-			return invalid("labels", "%.40q: names and values must be at most %d bytes of text", k, MaxID)
+		if err := validateLabel(k, v); err != nil {
+			return err
 		}
 	}
 	if len(c.Next) > maxNext {
@@ -192,20 +193,41 @@ func (c *Change) validate() error {
 	return c.validateParts()
 }
 
+// validateLabel takes an empty value: it is one to compare with.
+func validateLabel(name, value string) error {
+	if err := ValidateName("labels", name); err != nil {
+		return err
+	}
+	if value == "" {
+		return nil
+	}
+	return ValidateName("labels", value)
+}
+
 // validateNames checks the fields that name something.
 func (c *Change) validateNames() error {
-	for _, f := range []struct{ field, s string }{{"id", string(c.ID)}, {"parent", string(c.Parent)}, {"coordination", c.Coordination}} {
+	for _, f := range []struct{ field, s string }{{"id", string(c.ID)}, {"parent", string(c.Parent)}} {
 		if f.s != "" {
-			if err := validateName(f.field, f.s); err != nil {
+			if err := validateID(f.field, f.s); err != nil {
 				return err
 			}
 		}
 	}
-	if s := c.Source; s != nil && (validateName("", s.Thread) != nil || s.ID.Validate() != nil) {
+	for _, f := range []struct{ field, s string }{{"coordination", c.Coordination}, {"graph", c.Graph}, {"agent", c.Agent}} {
+		if f.s != "" {
+			if err := ValidateName(f.field, f.s); err != nil {
+				return err
+			}
+		}
+	}
+	if len(c.Node) > maxNode || !validText(c.Node) {
+		return invalid("node", "must be at most %d bytes of text without control characters", maxNode)
+	}
+	if s := c.Source; s != nil && (ValidateName("", s.Thread) != nil || s.ID.Validate() != nil) {
 		return invalid("source", "must name a thread and a checkpoint")
 	}
 	for _, f := range []struct{ field, s string }{
-		{"run", c.Run}, {"graph", c.Graph}, {"fingerprint", c.Fingerprint}, {"node", c.Node}, {"agent", c.Agent}, {"by", c.By},
+		{"run", c.Run}, {"fingerprint", c.Fingerprint}, {"by", c.By},
 	} {
 		if err := validateText(f.field, f.s); err != nil {
 			return err

@@ -32,7 +32,7 @@ func TestDraftsAreRefusedByField(t *testing.T) {
 		draft
 	}{
 		{"nothing", "draft", posthouse.ErrInvalid, draft{}},
-		{"a branch with a space", "branch", posthouse.ErrInvalid, draft{Branch: "a b", Checkpoint: &posthouse.Change{}}},
+		{"a branch on two lines", "branch", posthouse.ErrInvalid, draft{Branch: "a\nb", Checkpoint: &posthouse.Change{}}},
 		{"a branch out of nothing", "", posthouse.ErrNotFound, draft{Branch: "side", Checkpoint: &posthouse.Change{}}},
 		{"gates without waiting", "gates", posthouse.ErrInvalid, draft{Checkpoint: &posthouse.Change{}, Gates: []posthouse.Gate{{Name: "ok?"}}}},
 		{"too many records", "draft", posthouse.ErrInvalid, draft{Steps: make([]posthouse.Step, 1<<16)}},
@@ -41,7 +41,7 @@ func TestDraftsAreRefusedByField(t *testing.T) {
 		{"a parent with a slash", "parent", posthouse.ErrInvalid, change(posthouse.Change{Parent: "a/b"})},
 		{"an unknown parent", "", posthouse.ErrNotFound, draft{Branch: "side", Checkpoint: &posthouse.Change{Parent: "nobody"}}},
 		{"a parent elsewhere", "parent", posthouse.ErrInvalid, draft{Branch: "side", Checkpoint: &posthouse.Change{Parent: "elsewhere"}}},
-		{"a coordination with a space", "coordination", posthouse.ErrInvalid, change(posthouse.Change{Coordination: "a b"})},
+		{"a coordination on two lines", "coordination", posthouse.ErrInvalid, change(posthouse.Change{Coordination: "a\nb"})},
 		{"a long run", "run", posthouse.ErrInvalid, change(posthouse.Change{Run: long})},
 		{"a node on two lines", "node", posthouse.ErrInvalid, change(posthouse.Change{Node: "a\nb"})},
 		{"an agent in latin-1", "agent", posthouse.ErrInvalid, change(posthouse.Change{Agent: "caf\xe9"})},
@@ -51,7 +51,7 @@ func TestDraftsAreRefusedByField(t *testing.T) {
 		{"an unknown status", "status", posthouse.ErrInvalid, change(posthouse.Change{Status: "asleep"})},
 		{"too many labels", "labels", posthouse.ErrInvalid, change(posthouse.Change{Labels: labels})},
 		{"a label without a name", "labels", posthouse.ErrInvalid, change(posthouse.Change{Labels: map[string]string{"": "v"}})},
-		{"a source with a space", "source", posthouse.ErrInvalid, change(posthouse.Change{Source: &posthouse.Source{Thread: "a b", ID: "x"}})},
+		{"a source on two lines", "source", posthouse.ErrInvalid, change(posthouse.Change{Source: &posthouse.Source{Thread: "a\nb", ID: "x"}})},
 		{"a source without an id", "source", posthouse.ErrInvalid, change(posthouse.Change{Source: &posthouse.Source{Thread: "t"}})},
 		{"a state in two forms", "state", posthouse.ErrInvalid, change(posthouse.Change{State: posthouse.State{}, Parts: []posthouse.Part{}})},
 		{"metadata with a control character", "metadata", posthouse.ErrInvalid, change(posthouse.Change{Metadata: map[string]string{"a\x01": ""}})},

@@ -8,20 +8,21 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 )
 
-// An ID names a checkpoint, a gate or a thread. Posthouse makes UUIDv7 strings
+// An ID names a checkpoint, a gate or a signal. Posthouse makes UUIDv7 strings
 // that sort by creation; foreign ids are accepted if [ID.Validate] does.
 type ID string
 
-// MaxID is the longest id, in bytes.
+// MaxID is the longest id or name, in bytes.
 const MaxID = 200
 
 // Validate reports an [ErrInvalid] unless the id matches
 // [A-Za-z0-9._:$-]{1,200}. Nothing is ever sanitised into shape.
-func (id ID) Validate() error { return validateName("id", string(id)) }
+func (id ID) Validate() error { return validateID("id", string(id)) }
 
-func validateName(field, s string) error {
+func validateID(field, s string) error {
 	if s == "" {
 		return invalid(field, "is empty")
 	}
@@ -34,7 +35,8 @@ func validateName(field, s string) error {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
 		case strings.IndexByte("._:$-", c) >= 0:
 		default:
-			return invalid(field, "has the character %q at byte %d; allowed are letters, digits and . _ : $ -", c, i)
+			r, _ := utf8.DecodeRuneInString(s[i:])
+			return invalid(field, "has the character %q at byte %d; allowed are letters, digits and . _ : $ -", r, i)
 		}
 	}
 	return nil

@@ -182,7 +182,7 @@ func (l *Ledger) unlock(t *thread) {
 }
 
 func (l *Ledger) thread(name string) (*thread, error) {
-	if err := validateName("thread", name); err != nil {
+	if err := ValidateName("thread", name); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()

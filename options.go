@@ -56,8 +56,8 @@ func (o *Options) withDefaults() (Options, error) {
 		return c, invalid("MaxCheckpoints", "is negative; 0 means no cap")
 	case c.LeaseTTL < 0:
 		return c, invalid("LeaseTTL", "is negative")
-	case c.Owner != "" && validateName("Owner", c.Owner) != nil:
-		return c, validateName("Owner", c.Owner)
+	case c.Owner != "" && validateID("Owner", c.Owner) != nil:
+		return c, validateID("Owner", c.Owner)
 	}
 	return c, checkRules(c.Rules)
 }

@@ -246,7 +246,7 @@ func (l *Ledger) within(ctx context.Context, q Query) (Query, error) {
 
 // summary returns a thread's summary, also that of one that has ended.
 func (l *Ledger) summary(ctx context.Context, thread string) (*ThreadInfo, error) {
-	if err := validateName("thread", thread); err != nil {
+	if err := ValidateName("thread", thread); err != nil {
 		return nil, err
 	}
 	for t, err := range l.store.Threads(ctx, ThreadQuery{Thread: thread}) {

@@ -95,7 +95,7 @@ func TestDeletesAreRefusedByField(t *testing.T) {
 		_, err = l.DeleteCoordination(ctx, "t", &o)
 		wantField(t, err, posthouse.ErrInvalid, field)
 	}
-	_, err := l.DeleteCoordination(ctx, "a b", nil)
+	_, err := l.DeleteCoordination(ctx, "a\nb", nil)
 	wantField(t, err, posthouse.ErrInvalid, "coordination")
 	if _, err := l.Get(ctx, c.ID); err != nil {
 		t.Error(err)

@@ -28,7 +28,7 @@ func (o *ReleaseOptions) check() (*ReleaseOptions, error) {
 		return nil, invalid("tags", "are more than %d", maxTags)
 	}
 	for i, t := range o.Tags {
-		if err := validateName("tags", t); err != nil {
+		if err := validateID("tags", t); err != nil {
 			return nil, err
 		}
 		if slices.Contains(o.Tags[:i], t) {

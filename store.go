@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"strings"
 )
 
 // A Store keeps threads: an append-only log each, an index from ids to places,
@@ -97,13 +96,13 @@ type Range struct {
 }
 
 // A Query selects checkpoints. The zero Query selects all; set fields are
-// joined by "and". Names are compared exactly.
+// joined by "and". Names are compared byte by byte.
 type Query struct {
 	Thread       string
 	Coordination string
 	Run          string
 	Graph        string
-	Node         string // or one of several that made the checkpoint together, as in a+b
+	Node         string // as the checkpoint's is written, or one of several that + joins in it, by its name or as that is written ([EscapeName])
 	Agent        string
 	Kind         string
 	Branch       string
@@ -137,20 +136,6 @@ func (q *Query) Match(h *Header) bool {
 		eq(q.Branch, h.Branch) && (q.Status == "" || q.Status == h.Status) &&
 		(q.Generation == 0 || q.Generation == h.Generation) && h.Seq >= q.From && (q.To == 0 || h.Seq <= q.To) &&
 		(q.Since == 0 || ms >= q.Since) && (q.Until == 0 || ms <= q.Until)
-}
-
-// isNode reports whether a checkpoint's node is the one asked for, or one of
-// several that are joined by a plus.
-func isNode(want, have string) bool {
-	if want == "" || want == have {
-		return true
-	}
-	for name := range strings.SplitSeq(have, "+") {
-		if name == want {
-			return true
-		}
-	}
-	return false
 }
 
 // A ThreadQuery selects threads.

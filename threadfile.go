@@ -139,7 +139,7 @@ func newFileReader(r io.Reader) (*fileReader, error) {
 		return nil, err
 	}
 	f.thread = string(name)
-	if err := validateName("thread", f.thread); err != nil {
+	if err := ValidateName("thread", f.thread); err != nil {
 		return nil, badFile("names no thread: %v", err)
 	}
 	return f, nil

@@ -165,7 +165,7 @@ type LogEntry struct {
 // one that does not have it. An unknown thread has none.
 func (l *Ledger) Log(ctx context.Context, thread string, r Range) iter.Seq2[*LogEntry, error] {
 	return func(yield func(*LogEntry, error) bool) {
-		if err := validateName("thread", thread); err != nil {
+		if err := ValidateName("thread", thread); err != nil {
 			yield(nil, err)
 			return
 		}

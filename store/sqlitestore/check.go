@@ -288,7 +288,7 @@ func (t *threadCheck) checkpoint(h *posthouse.Header, entry int64, current, own 
 
 // hasTerms looks for what lists find the checkpoint by.
 func (t *threadCheck) hasTerms(h *posthouse.Header) error {
-	for _, term := range appendTerms(nil, h) {
+	for _, term := range writtenTerms(nil, h) {
 		row := termRow{term, h.Seq / stretchSize}
 		if t.terms[row] {
 			continue

@@ -43,6 +43,21 @@ func termOf(field byte, name, value string) int64 {
 
 // appendTerms adds what lists find the checkpoint by.
 func appendTerms(ts []int64, h *posthouse.Header) []int64 {
+	ts = writtenTerms(ts, h)
+	if !strings.Contains(h.Node, "%") {
+		return ts
+	}
+	for written := range strings.SplitSeq(h.Node, "+") {
+		if name, err := posthouse.UnescapeName(written); err == nil && name != written {
+			ts = append(ts, termOf(termNode, name, ""))
+		}
+	}
+	return ts
+}
+
+// writtenTerms are those of names as they are written: what versions before
+// [posthouse.EscapeName] have made for every checkpoint.
+func writtenTerms(ts []int64, h *posthouse.Header) []int64 {
 	for _, f := range [...]struct {
 		field byte
 		name  string
@@ -68,7 +83,7 @@ func queryTerms(q *posthouse.Query) (ts []int64) {
 	if q.Label != "" {
 		h.Labels = map[string]string{q.Label: q.LabelValue}
 	}
-	ts = appendTerms(nil, &h)
+	ts = writtenTerms(nil, &h)
 	if q.Node != "" {
 		ts = append(ts, termOf(termNode, q.Node, ""))
 	}

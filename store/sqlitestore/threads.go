@@ -145,13 +145,17 @@ func (w *threadWalk) open(c *conn) (*sqlite.Stmt, error) {
 	return stmt, nil
 }
 
+// behindNames sorts behind what names have behind any prefix: they are text, of
+// which nothing is higher, and shorter.
+var behindNames = strings.Repeat("\U0010ffff", posthouse.MaxID/4+1)
+
 // bound is the name that the walk goes on from: included upwards, excluded
 // downwards, where it begins behind all names that start with the prefix.
 func (w *threadWalk) bound() string {
 	if !w.Descending {
 		return max(w.name, w.Prefix)
 	}
-	last := w.Prefix + "\x7f" // names are ASCII without it
+	last := w.Prefix + behindNames
 	if w.name != "" {
 		last = min(last, w.name)
 	}

@@ -63,7 +63,7 @@ var needNames = []string{"", "it is no posthouse.Watcher", "it is no posthouse.C
 func Cases() []Case {
 	return slices.Concat(
 		appendCases(), idCases(), readCases(), listCases(), threadCases(),
-		slotCases(), removeCases(), watchCases(), boundaryCases(), lifecycleCases(),
+		slotCases(), nameCases(), removeCases(), watchCases(), boundaryCases(), lifecycleCases(),
 		machineCases(), raceCases(), linearCases(), faultCases(), reopenCases(), ledgerCases(),
 	)
 }

@@ -189,7 +189,7 @@ func ledgerCopyRefused(t *T) {
 		_, err = d.CopyThread(t.ctx, "t", to, nil)
 		d.wantErr(err, posthouse.ErrExists)
 	}
-	_, err = d.CopyThread(t.ctx, "t", "a name", nil)
+	_, err = d.CopyThread(t.ctx, "t", "a\nname", nil)
 	d.wantErr(err, posthouse.ErrInvalid)
 	_, err = d.CopyThread(t.ctx, "t", "u", &posthouse.CopyOptions{Version: 7})
 	d.wantErr(err, posthouse.ErrNotFound)

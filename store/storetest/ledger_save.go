@@ -223,7 +223,7 @@ func ledgerBadContent(t *T) {
 	bad(posthouse.Root("t", j("{")), "part state")
 	bad(posthouse.Root("t", posthouse.State{"$meta": {Codec: "raw"}}), "part")
 	bad(posthouse.Root("t", posthouse.State{"x": {Codec: "No Such"}}), "codec")
-	bad(posthouse.Root("a b", state("")), "coordination")
+	bad(posthouse.Root("a\nb", state("")), "coordination")
 	c := posthouse.Root("t", state(""))
 	c.Metadata = map[string]string{"k": "\xff"}
 	bad(c, "metadata")
