@@ -267,7 +267,7 @@ type Watcher interface {
 	// Watch yields entries, with bodies, appended after the cursor ("": from
 	// the first that is still there; "now": from the tail as Watch is called)
 	// and blocks for more until ctx ends. Each entry carries the cursor to go on
-	// from.
+	// from: printable ASCII without spaces and without '~', which the Ledger adds.
 	Watch(ctx context.Context, cursor string) iter.Seq2[*Entry, error]
 }
 

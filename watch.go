@@ -9,7 +9,7 @@ import (
 
 // An Event is one record as it became durable.
 type Event struct {
-	Cursor string     `json:"cursor"` // go on from here: see [WatchQuery]
+	Cursor string     `json:"cursor"` // go on behind this event: see [WatchQuery]
 	Kind   RecordKind `json:"kind"`
 	Thread string     `json:"thread"`
 	Seq    uint64     `json:"seq"`
@@ -35,9 +35,9 @@ type WatchQuery struct {
 }
 
 // Watch yields events in commit order, per thread in the log's order, and
-// blocks for more until ctx ends; then it stops without an error. An entry's
-// events share its cursor, so one that is resumed in the middle of an entry
-// sees the rest of it again. [ErrInvalid] for a cursor that the store did not give
+// blocks for more until ctx ends; then it stops without an error. Whoever goes
+// on from the cursor of an event is given exactly what comes behind it, the rest
+// of its entry first. [ErrInvalid] for a cursor that the store did not give
 // out, or has forgotten.
 //
 // An entry that cannot be read ([ErrCorrupt], [ErrSealed]) is yielded as one
@@ -48,8 +48,25 @@ type WatchQuery struct {
 // events of different threads, and the cursor of a watch of all threads grows
 // with their number, by about 20 bytes each.
 func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*Event, error] {
+	inside, ok := parseInside(q.Cursor)
+	if ok {
+		q.Cursor = inside.behind
+	}
 	entries := l.entries(ctx, q) // here, not at the first element, since "now" is now
 	return func(yield func(*Event, error) bool) {
+		if ok {
+			e, err := inside.entry(ctx, l.store)
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if e != nil && !l.tell(ctx, &q, e, inside.seen, yield) {
+				return
+			}
+		}
 		for e, err := range entries {
 			if ctx.Err() != nil {
 				return
@@ -58,34 +75,44 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*Event, erro
 				yield(nil, err)
 				return
 			}
-			if q.Thread != "" && e.Thread != q.Thread {
-				continue
-			}
-			recs, err := e.check()
-			var evs []*Event
-			if err == nil {
-				evs, err = l.events(ctx, e, recs)
-			}
-			if errors.Is(err, ErrSealed) && l.removed(ctx, e) {
-				continue // and its key with it
-			}
-			if mayBeGone(err) {
-				if !yield(&Event{Cursor: e.Cursor, Thread: e.Thread, Seq: e.Seq}, err) {
-					return
-				}
-				continue
-			}
-			if err != nil {
-				yield(nil, err)
+			if !l.tell(ctx, &q, e, 0, yield) {
 				return
-			}
-			for _, ev := range evs {
-				if !yield(ev, nil) {
-					return
-				}
 			}
 		}
 	}
+}
+
+// tell yields the events of an entry behind those that were seen, and reports
+// whether to go on.
+func (l *Ledger) tell(ctx context.Context, q *WatchQuery, e *Entry, seen int, yield func(*Event, error) bool) bool {
+	if q.Thread != "" && e.Thread != q.Thread {
+		return true
+	}
+	recs, err := e.check()
+	var evs []*Event
+	if err == nil {
+		evs, err = l.events(ctx, e, recs)
+	}
+	if errors.Is(err, ErrSealed) && l.removed(ctx, e) {
+		return true // and its key with it
+	}
+	if mayBeGone(err) {
+		return yield(&Event{Cursor: e.Cursor, Thread: e.Thread, Seq: e.Seq}, err)
+	}
+	if err != nil {
+		yield(nil, err)
+		return false
+	}
+	for i := seen; i < len(evs); i++ {
+		if i < len(evs)-1 {
+			at := insideCursor{e.Cursor, i + 1, e.Thread, e.Seq, [4]byte(e.Hash[:4])}
+			evs[i].Cursor = at.String()
+		}
+		if !yield(evs[i], nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // entries yields what is appended, at least of the thread that is watched.

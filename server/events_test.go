@@ -103,9 +103,8 @@ func TestEventsAndLastEventID(t *testing.T) {
 	}
 	seen := f.want("gate")
 	h.post("/api/gates/"+string(g.ID)+"/approve", "").want(http.StatusOK)
-	e = f.want("decision")
-	if !strings.Contains(e.data, `"by":"operator-token"`) {
-		t.Errorf("the decision is %s", e.data)
+	if d := f.want("decision"); !strings.Contains(d.data, `"by":"operator-token"`) {
+		t.Errorf("the decision is %s", d.data)
 	}
 	f.close()
 
@@ -118,6 +117,10 @@ func TestEventsAndLastEventID(t *testing.T) {
 	f.close()
 	f = h.listen(ask{method: "GET", path: "/api/events?after=start"})
 	f.want("checkpoint", "checkpoint", "gate", "decision", "checkpoint")
+	f.close()
+	// Also where the connection was lost in the middle of an entry.
+	f = h.listen(ask{method: "GET", path: "/api/events", header: []string{"Last-Event-ID: " + e.id}})
+	f.want("gate", "decision", "checkpoint")
 	f.close()
 	f = h.listen(ask{method: "GET", path: "/api/events?after=start&thread=before"})
 	f.want("checkpoint")

@@ -17,6 +17,7 @@ func ledgerEventCases() []Case {
 		{Name: "ledger/events name their coordination", Rule: "Each event of a thread says the coordination of its checkpoint, or of the thread's newest: also decisions, votes, signals, releases and copies.", Run: ledgerEventCoordination},
 		{Name: "ledger/a panicking observer harms nothing", Rule: "It is logged and swallowed; the operation succeeds.", Run: ledgerPanickingObserver},
 		{Name: "ledger/watch tells everything in order", Rule: "Watch yields each record, per thread in the log's order, and goes on behind a cursor.", Run: ledgerWatches},
+		{Name: "ledger/watch goes on inside an entry", Rule: "A watch resumed from the cursor of any event yields exactly what comes behind that event: the rest of its entry, also through another Ledger, unless the entry was removed; over a store that is no Watcher too.", Run: ledgerWatchesInside},
 		{Name: "ledger/watch polls a store that cannot tell", Rule: "Over a store that is no Watcher, Watch misses nothing and repeats nothing, per thread in the log's order, from the start, from a cursor in another Ledger and from now; a thread deleted and begun anew is seen from its beginning, other cursors are ErrInvalid.", Run: ledgerPolls},
 	}
 }
@@ -181,6 +182,90 @@ func ledgerWatches(t *T) {
 	if kinds, _ = watch(posthouse.WatchQuery{Thread: "u"}, 1); fmt.Sprint(kinds) != "[checkpoint@u/1]" {
 		t.Errorf("events of a thread: %v", kinds)
 	}
+}
+
+// ledgerWatchesInside leaves a watch behind each event in turn and goes on
+// from its cursor, in a Ledger that has seen nothing.
+func ledgerWatchesInside(t *T) {
+	d := t.desk(posthouse.Options{})
+	var gates []posthouse.Gate
+	for _, name := range []string{"a", "b", "c"} {
+		gates = append(gates, posthouse.Gate{Name: name})
+	}
+	for _, thread := range []string{"t", "u"} {
+		done, err := d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Gates: gates, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}})
+		t.ok(err)
+		_, err = d.Decide(t.ctx, done.Gates[1].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+		t.ok(err)
+	}
+	d.root("zz", "", "0") // the last: a watch that lost something ends here, too
+	for name, store := range map[string]posthouse.Store{"as it is": t.Store, "polled": struct{ posthouse.Store }{t.Store}} {
+		l, err := posthouse.Open(store, &posthouse.Options{Poll: time.Millisecond, Cipher: t.Harness.Cipher})
+		t.ok(err)
+		watch := func(q posthouse.WatchQuery, n int) (seen []string, last *posthouse.Event) {
+			ctx, cancel := context.WithCancel(t.ctx)
+			defer cancel()
+			for e, err := range l.Watch(ctx, q) {
+				t.ok(err)
+				text := fmt.Sprintf("%s@%s/%d", e.Kind, e.Thread, e.Seq)
+				if e.Gate != nil {
+					text += "/" + e.Gate.Name
+				}
+				if seen, last = append(seen, text), e; len(seen) == n || e.Thread == "zz" {
+					break
+				}
+			}
+			return seen, last
+		}
+		whole, _ := watch(posthouse.WatchQuery{}, 0)
+		for step := 1; step < 4; step++ {
+			var got []string
+			for cursor, thread := "", ""; thread != "zz"; {
+				more, last := watch(posthouse.WatchQuery{Cursor: cursor}, step)
+				got, cursor, thread = append(got, more...), last.Cursor, last.Thread
+			}
+			if len(whole) != 11 || !slices.Equal(got, whole) {
+				t.Errorf("%s, resumed every %d events:\n%v, want\n%v", name, step, got, whole)
+			}
+		}
+		_, second := watch(posthouse.WatchQuery{Thread: "t"}, 2)
+		if got, _ := watch(posthouse.WatchQuery{Thread: "t", Cursor: second.Cursor}, 1); got[0] != "gate@t/1/b" {
+			t.Errorf("%s: behind the first gate of t: %v", name, got)
+		}
+		if got, _ := watch(posthouse.WatchQuery{Thread: "u", Cursor: second.Cursor}, 1); got[0] != "checkpoint@u/1" {
+			t.Errorf("%s: the cursor of t's, watching u: %v", name, got)
+		}
+	}
+	inside := t.inside(d, "u")
+	_, err := t.Store.Remove(t.ctx, posthouse.Removal{Thread: "u", All: true})
+	t.ok(err)
+	for e, err := range d.Watch(t.ctx, posthouse.WatchQuery{Cursor: inside}) {
+		t.ok(err)
+		if e.Thread != "zz" {
+			t.Errorf("behind an entry that was removed: %s of %s", e.Kind, e.Thread)
+		}
+		break
+	}
+	for _, bad := range []string{"x" + inside, strings.Repeat("~", 9), strings.Replace(inside, "~", "~x", 1)} {
+		for _, err := range d.Watch(t.ctx, posthouse.WatchQuery{Cursor: bad}) {
+			t.wantCode(fmt.Sprintf("cursor %q", bad), err, posthouse.CodeInvalid)
+			break
+		}
+	}
+}
+
+// inside returns the cursor of the second event of a thread.
+func (t *T) inside(d *desk, thread string) (cursor string) {
+	t.Helper()
+	n := 0
+	for e, err := range d.Watch(t.ctx, posthouse.WatchQuery{Thread: thread}) {
+		t.ok(err)
+		if n++; n == 2 {
+			cursor = e.Cursor
+			break
+		}
+	}
+	return cursor
 }
 
 // ledgerPolls hides what the store can do beyond the contract.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
 
 	"github.com/posthouse/posthouse"
@@ -70,8 +71,8 @@ func (t *T) watched(cursor string, n int) (es []*posthouse.Entry) {
 		}
 	}
 	for _, e := range es {
-		if e.Cursor == "" {
-			t.Errorf("entry %d of thread %q has no cursor", e.Seq, e.Thread)
+		if e.Cursor == "" || strings.ContainsFunc(e.Cursor, func(r rune) bool { return r <= ' ' || r >= '~' }) {
+			t.Errorf("entry %d of thread %q has the cursor %q, want printable ASCII without spaces and ~", e.Seq, e.Thread, e.Cursor)
 		}
 	}
 	return es
