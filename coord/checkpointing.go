@@ -102,13 +102,11 @@ func (j *CheckpointingJournal) change(ctx context.Context, e Event) (*posthouse.
 	return ch, nil
 }
 
-// append commits a checkpoint behind the newest head there is.
+// append commits a checkpoint behind the newest head there is. It tries again
+// only if the head moved: another conflict would not go away.
 func (j *CheckpointingJournal) append(ctx context.Context, e *Event, ch *posthouse.Change) error {
-	for {
-		head, err := j.head(ctx, e)
-		if err != nil {
-			return err
-		}
+	head, err := j.head(ctx, e)
+	for err == nil {
 		_, err = j.ledger.Commit(ctx, &posthouse.Draft{Thread: e.thread(), Branch: e.Branch, Head: &head, Checkpoint: ch})
 		if err == nil || !errors.Is(err, posthouse.ErrConflict) {
 			return err
@@ -116,7 +114,13 @@ func (j *CheckpointingJournal) append(ctx context.Context, e *Event, ch *posthou
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
+		now, failed := j.head(ctx, e)
+		if failed == nil && now == head {
+			return err
+		}
+		head, err = now, failed
 	}
+	return err
 }
 
 // head returns the head to append to, "" for a new thread.

@@ -142,7 +142,7 @@ func (e *edit[S]) made(c *posthouse.Change) *posthouse.Checkpoint {
 
 // commitBulk appends the children of base, under a lease.
 func (a *App[S]) commitBulk(ctx context.Context, base *posthouse.Checkpoint, changes []*posthouse.Change, newBranch string) (id posthouse.ID, err error) {
-	info, err := a.ledger.Thread(ctx, base.Thread)
+	info, err := a.threadOf(ctx, &base.Header)
 	if err != nil {
 		return "", err
 	}

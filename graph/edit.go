@@ -54,7 +54,7 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 	}
 	latest, lost := false, false
 	if recorded {
-		info, err := a.ledger.Thread(ctx, base.Thread)
+		info, err := a.threadOf(ctx, &base.Header)
 		if err != nil {
 			return nil, err
 		}

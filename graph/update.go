@@ -45,7 +45,9 @@ type UpdateOptions struct {
 // next.
 //
 // [posthouse.ErrBusy] while the thread is being run, [posthouse.ErrConflict] if
-// the branch moved on meanwhile, [posthouse.ErrNotFound].
+// the branch moved on meanwhile or the checkpoint is of a released version, which
+// [App.Fork] takes up, [posthouse.ErrExists] if NewBranch is there already,
+// [posthouse.ErrNotFound].
 func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o ...UpdateOptions) (*Snapshot[S], error) {
 	opt, err := one(o)
 	if err != nil {
@@ -90,7 +92,7 @@ func changed[S any](change func(*S), s *S) error {
 // commitUpdate appends the child to its parent's branch if that is the head,
 // and otherwise begins a branch with it.
 func (a *App[S]) commitUpdate(ctx context.Context, base *posthouse.Checkpoint, c *posthouse.Change, branch string) (*posthouse.Header, error) {
-	info, err := a.ledger.Thread(ctx, base.Thread)
+	info, err := a.threadOf(ctx, &base.Header)
 	if err != nil {
 		return nil, err
 	}
@@ -106,18 +108,42 @@ func (a *App[S]) commitUpdate(ctx context.Context, base *posthouse.Checkpoint, c
 	for {
 		name := freeBranch(info, branch)
 		done, err := a.ledger.Commit(ctx, &posthouse.Draft{Thread: base.Thread, Branch: name, Head: &none, Checkpoint: c})
-		switch {
-		case err == nil:
+		if err == nil {
 			return done.Checkpoint, nil
-		case branch != "" && errors.Is(err, posthouse.ErrConflict):
-			return nil, branchExists(base.Thread, name, err)
-		case !errors.Is(err, posthouse.ErrConflict):
+		}
+		if !errors.Is(err, posthouse.ErrConflict) {
 			return nil, err
 		}
-		if info, err = a.ledger.Thread(ctx, base.Thread); err != nil {
+		if info, _ = a.threadOf(ctx, &base.Header); info == nil {
 			return nil, err
+		}
+		switch _, taken := info.Branch(name); { // unless somebody took the name, the conflict will not go away
+		case !taken:
+			return nil, err
+		case branch != "":
+			return nil, branchExists(base.Thread, name, err)
 		}
 	}
+}
+
+// threadOf returns the summary of a checkpoint's thread, if the checkpoint is of
+// the generation that goes on: [posthouse.ErrConflict] for one of a released
+// version.
+func (a *App[S]) threadOf(ctx context.Context, h *posthouse.Header) (*posthouse.ThreadInfo, error) {
+	info, err := a.ledger.Thread(ctx, h.Thread)
+	released := err == nil && h.Seq < info.First
+	if errors.Is(err, posthouse.ErrNotFound) { // it may have been released and not begun anew
+		last, e := a.ledger.LastRelease(ctx, h.Thread)
+		released = e == nil && h.Seq <= last.Seq
+	}
+	if released {
+		return nil, &posthouse.Error{
+			Code:    posthouse.CodeConflict,
+			Message: "checkpoint " + string(h.ID) + " belongs to a released version of thread " + strconv.Quote(h.Thread),
+			Hint:    "fork it, which takes a change too: App.Fork",
+		}
+	}
+	return info, err
 }
 
 // onHead reports whether an update of base continues its branch.

@@ -74,7 +74,7 @@ func (r *Runner) judge(ctx context.Context, before, after *posthouse.ThreadInfo,
 		now, _ := after.Branch(b.Branch)
 		moved := now.Head != b.Head || now.Seq != b.Seq
 		switch {
-		case elsewhere(err): // until it parks, or its owner is gone
+		case elsewhere(err, now.Status, before.Tail != after.Tail): // until it parks, or its owner is gone
 			out.retry = max(out.retry, 2*r.opt.Poll)
 		case errors.Is(err, posthouse.ErrCancelled) && !now.Status.Runnable():
 		case err != nil && !errors.Is(err, posthouse.ErrWaiting) && now.Status.Runnable():
@@ -118,9 +118,14 @@ func (r *Runner) wrote(ctx context.Context, before, after *posthouse.ThreadInfo)
 	return false
 }
 
-// elsewhere reports that somebody else has the thread.
-func elsewhere(err error) bool {
-	return errors.Is(err, posthouse.ErrBusy) || errors.Is(err, posthouse.ErrFenced) || errors.Is(err, posthouse.ErrConflict)
+// elsewhere reports that somebody else has the thread. A conflict says so where
+// the thread went on and did not fail: nodes and merges fail with conflicts of
+// their own, and one of a thread that stands still will not go away by itself.
+func elsewhere(err error, now posthouse.Status, wrote bool) bool {
+	if errors.Is(err, posthouse.ErrBusy) || errors.Is(err, posthouse.ErrFenced) {
+		return true
+	}
+	return errors.Is(err, posthouse.ErrConflict) && wrote && now != posthouse.StatusFailed
 }
 
 func (r *Runner) log(ctx context.Context, msg, thread, branch string, err error) {

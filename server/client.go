@@ -119,6 +119,7 @@ func (c *clients) restore(ctx context.Context, token, principal string) (*client
 // update changes a session and marks it as seen; one that is gone stays gone.
 func (c *clients) update(ctx context.Context, token string, change func(*clientSession)) error {
 	key := clientKey(token)
+	var r race
 	for {
 		x, revision, err := c.get(ctx, key)
 		if err != nil || x == nil {
@@ -126,7 +127,7 @@ func (c *clients) update(ctx context.Context, token string, change func(*clientS
 		}
 		change(x)
 		x.LastSeen = c.now().UTC()
-		if err := c.put(ctx, key, x, revision); !errors.Is(err, posthouse.ErrConflict) {
+		if err := c.put(ctx, key, x, revision); r.over(err, revision) {
 			return err
 		}
 	}
@@ -199,6 +200,7 @@ func (c *clients) removeExpired(ctx context.Context) (n int, err error) {
 // faster, and reports whether there is anything to write.
 func (c *clients) index(ctx context.Context, digit string, change func(clientIndex) (bool, error)) error {
 	key := posthouse.SlotKey{Thread: clientsThread, Step: "index-" + digit}
+	var r race
 	for {
 		shard := clientIndex{}
 		slot, err := c.store.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotGet})
@@ -219,8 +221,22 @@ func (c *clients) index(ctx context.Context, digit string, change func(clientInd
 			return err
 		}
 		_, err = c.store.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value, Revision: slot.Revision})
-		if !errors.Is(err, posthouse.ErrConflict) {
+		if r.over(err, slot.Revision) {
 			return err
 		}
 	}
+}
+
+// A race is writing a slot that others write, too.
+type race struct {
+	tried bool
+	last  uint64 // the revision that the last try found
+}
+
+// over reports whether a try was the last: it succeeded or failed, or nobody
+// wrote the slot since the try before it, so that its conflict will not go away.
+func (r *race) over(err error, revision uint64) bool {
+	stuck := r.tried && r.last == revision
+	r.tried, r.last = true, revision
+	return stuck || !errors.Is(err, posthouse.ErrConflict)
 }
