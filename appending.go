@@ -127,10 +127,8 @@ func (l *Ledger) outdated(ctx context.Context, t *thread) (bool, error) {
 
 // put seals, signs and appends what a holds.
 func (l *Ledger) put(ctx context.Context, t *thread, a *appending) error {
-	if l.opt.Cipher != nil || t.info.Sealed {
-		if err := a.sealBodies(); err != nil {
-			return err
-		}
+	if err := a.protect(); err != nil {
+		return err
 	}
 	e := &a.entry
 	seal(e, &a.header, t.info, a.at, a.records, a.bodies)

@@ -41,6 +41,9 @@ type StoreCopied struct {
 // is, slots included. The others are copied all the same, so that a backup can
 // take what came after it from the store it was made of. The message names up to
 // 100 threads of each kind. [ErrExists] if an id is taken.
+//
+// A copy of an encrypted store is marked as encrypted. [ErrSealed], before
+// anything is copied, if the target is encrypted and the source is not.
 func CopyStore(ctx context.Context, from, to Store, o *CopyStoreOptions) (*StoreCopied, error) {
 	if o == nil {
 		o = &CopyStoreOptions{}
@@ -52,7 +55,11 @@ func CopyStore(ctx context.Context, from, to Store, o *CopyStoreOptions) (*Store
 	if c.opt.Workers == 0 {
 		c.opt.Workers = 8
 	}
-	err := c.each(ctx, c.whole)
+	err := copyMark(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	err = c.each(ctx, c.whole)
 	if err == nil {
 		err = c.strays(ctx)
 	}

@@ -23,8 +23,11 @@ type dataKeyOf struct {
 // slot is where the wrapped key is kept, beside the log, so that it can be
 // wrapped anew without touching an entry.
 func (k dataKeyOf) slot() SlotKey {
-	return SlotKey{k.thread, "$key-" + strconv.FormatUint(uint64(k.generation), 10)}
+	return SlotKey{k.thread, dataKeyPrefix + strconv.FormatUint(uint64(k.generation), 10)}
 }
+
+// dataKeyPrefix is what the steps of slots with data keys begin with.
+const dataKeyPrefix = "$key-"
 
 // keySlots names the slots of a thread that may hold data keys.
 func keySlots(ctx context.Context, s Store, thread string) (steps []string, err error) {

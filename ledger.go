@@ -25,12 +25,13 @@ type Ledger struct {
 
 	appendings sync.Pool // of *appending
 
-	owners   ownerWatch
-	pulse    pulse
-	lines    lines
-	keys     dataKeys
-	packer   delta.Packer // of bodies that are sealed
-	retained retention
+	owners     ownerWatch
+	pulse      pulse
+	lines      lines
+	keys       dataKeys
+	encryption encryptionGuard
+	packer     delta.Packer // of bodies that are sealed
+	retained   retention
 }
 
 // What is kept in memory between commits; beyond it, more is read back.

@@ -19,6 +19,7 @@ type replay struct {
 	first  uint64           // the entry that the log begins with
 
 	entries, checkpoints int
+	sealed, clear        bool // there are bodies that were sealed; that were not, and would be
 }
 
 // An idPlace is where an id leads.
@@ -63,6 +64,8 @@ func (p *replay) next(e *Entry, bodies func(seq uint64) ([][]byte, error)) (*Bat
 	}
 	for i := range recs {
 		r := &recs[i]
+		p.sealed = p.sealed || r.Sealed
+		p.clear = p.clear || r.Size > 0 && r.Kind.seals() && !r.Sealed
 		if r.Size > 0 && e.Bodies != nil && len(e.Bodies[i]) == 0 {
 			p.absent[BodyRef{e.Seq, i}] = true
 		}

@@ -62,9 +62,15 @@ func (a *appending) sealBodies() error {
 	return nil
 }
 
-// needKey makes the thread's data key if nothing is sealed with one yet. Where
-// something is, a key that is gone must not be replaced.
+// needKey makes the thread's data key if nothing is sealed with one yet, in a
+// store that is marked as encrypted. Where something is sealed, a key that is
+// gone must not be replaced.
 func (a *appending) needKey(of dataKeyOf) error {
+	if a.l.opt.Cipher != nil {
+		if err := a.l.sealing(a.ctx); err != nil {
+			return err
+		}
+	}
 	if a.t.info.Sealed || a.l.keys.get(of) != nil {
 		return nil
 	}

@@ -114,6 +114,10 @@ func slotsOf(ctx context.Context, s Store, thread string, names []string) (slots
 // ImportOptions refine Import. Nil is the zero value.
 type ImportOptions struct {
 	Thread string // the file must hold this thread: [ErrInvalid] if not
+
+	// Clear admits a thread in the clear to a store that is encrypted, and goes
+	// on record there ([Ledger.Encryption]). Default: such a file is ErrSealed.
+	Clear *ClearDecision
 }
 
 // Import puts a thread into the store as a file has it that [Ledger.Export]
@@ -128,12 +132,15 @@ type ImportOptions struct {
 // from there, unless somebody has appended to it.
 func (l *Ledger) Import(ctx context.Context, r io.ReadSeeker, o *ImportOptions) (*ThreadFile, error) {
 	in := &importing{l: l, ctx: ctx, r: r}
+	if o != nil {
+		in.opt = *o
+	}
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	if o != nil && o.Thread != "" && o.Thread != in.file.Thread {
+	if in.opt.Thread != "" && in.opt.Thread != in.file.Thread {
 		return nil, &Error{
-			Code: CodeInvalid, Field: "thread", Message: "is " + o.Thread + ", and the file holds " + in.file.Thread,
+			Code: CodeInvalid, Field: "thread", Message: "is " + in.opt.Thread + ", and the file holds " + in.file.Thread,
 			Hint: "a thread keeps its name, which its hashes cover; import it and copy it",
 		}
 	}
@@ -150,6 +157,9 @@ func (l *Ledger) Import(ctx context.Context, r io.ReadSeeker, o *ImportOptions) 
 	if err := in.place(); err != nil {
 		return nil, err
 	}
+	if err := l.admitImport(ctx, in.first, in.opt.Clear); err != nil {
+		return nil, err
+	}
 	if err := in.write(); err != nil {
 		return nil, errors.Join(err, in.undo(err))
 	}
@@ -160,6 +170,7 @@ func (l *Ledger) Import(ctx context.Context, r io.ReadSeeker, o *ImportOptions) 
 // An importing is one import at work.
 type importing struct {
 	l      *Ledger
+	opt    ImportOptions
 	ctx    context.Context
 	r      io.ReadSeeker
 	file   *ThreadFile

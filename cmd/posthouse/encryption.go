@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +29,7 @@ func keysPath(path string, dir datadir.Dir) string {
 
 // cipher returns what a server encrypts with: always, once there is a key file.
 // rotating says that there is more than one key in it.
-func (a *app) cipher(ctx context.Context, store posthouse.Store, dir datadir.Dir, s *serving) (_ posthouse.Cipher, rotating bool, err error) {
+func (a *app) cipher(dir datadir.Dir, s *serving) (_ posthouse.Cipher, rotating bool, err error) {
 	path := keysPath(s.keys, dir)
 	load := sign.LoadEncryptionKeys
 	if s.encrypt {
@@ -36,7 +37,7 @@ func (a *app) cipher(ctx context.Context, store posthouse.Store, dir datadir.Dir
 	}
 	keys, err := load(path)
 	if errors.Is(err, posthouse.ErrNotFound) && s.keys == "" {
-		return nil, false, unsealed(ctx, store, path)
+		return nil, false, nil
 	}
 	if err != nil {
 		return nil, false, err
@@ -45,23 +46,20 @@ func (a *app) cipher(ctx context.Context, store posthouse.Store, dir datadir.Dir
 	return ring, len(keys.IDs()) > 1, err
 }
 
-// maxLook is how many threads are looked at for one that is encrypted.
-const maxLook = 10_000
-
-// unsealed refuses to go on in the clear where threads are encrypted.
-func unsealed(ctx context.Context, store posthouse.Store, path string) error {
-	for t, err := range store.Threads(ctx, posthouse.ThreadQuery{Limit: maxLook}) {
-		if err != nil {
-			return err
-		}
-		if t.Sealed {
-			return &posthouse.Error{
-				Code: posthouse.CodeSealed, Message: fmt.Sprintf("this store is encrypted (thread %q), and there are no keys at %s", t.Thread, path),
-				Hint: "put the key file back, or say where it is with --keys or POSTHOUSE_KEYS",
-			}
+// unsealed refuses to start in the clear over a store that is encrypted: the
+// Ledger would refuse each write.
+func unsealed(ctx context.Context, l *posthouse.Ledger, path string) error {
+	if l.EncryptsAtRest() {
+		return nil
+	}
+	found, err := l.Encryption(ctx)
+	if err == nil && found.Encrypted {
+		err = &posthouse.Error{
+			Code: posthouse.CodeSealed, Message: "this store is encrypted, and there are no keys at " + path,
+			Hint: "put the key file back, or say where it is with --keys or POSTHOUSE_KEYS; to write in the clear from now on, see posthouse encryption clear --help",
 		}
 	}
-	return nil
+	return err
 }
 
 // rewrap ends a rotation beside what is running.
@@ -98,7 +96,7 @@ it away. No stored entry changes, so signatures and verify are not touched.`,
 		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.encryptionStatus(), a.encryptionRotate(), a.encryptionRewrap(), a.encryptionRetire())
+	cmd.AddCommand(a.encryptionStatus(), a.encryptionRotate(), a.encryptionRewrap(), a.encryptionRetire(), a.encryptionClear())
 	return cmd
 }
 
@@ -134,11 +132,11 @@ needed to read what it wraps.`,
 			case !errors.Is(err, posthouse.ErrNotFound) || path != "":
 				return err
 			}
-			use, err := a.keyUse(cmd.Context(), url)
+			use, mark, err := a.keyUse(cmd.Context(), url)
 			if err != nil {
 				return err
 			}
-			return a.showKeys(ids, use)
+			return a.showKeys(ids, use, mark)
 		},
 	}
 	storeFlag(cmd, &url)
@@ -146,19 +144,24 @@ needed to read what it wraps.`,
 	return cmd
 }
 
-func (a *app) keyUse(ctx context.Context, url string) (use map[string]int, err error) {
+// keyUse returns how many data keys each key wraps, and the store's own record
+// of being encrypted.
+func (a *app) keyUse(ctx context.Context, url string) (use map[string]int, mark *posthouse.Encryption, err error) {
 	store, _, err := a.openStore(ctx, url, true)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l, err := posthouse.Open(store, nil)
 	if err == nil {
 		use, err = l.KeyUse(ctx)
 	}
-	return use, errors.Join(err, store.Close())
+	if err == nil {
+		mark, err = l.Encryption(ctx)
+	}
+	return use, mark, errors.Join(err, store.Close())
 }
 
-func (a *app) showKeys(ids []string, use map[string]int) error {
+func (a *app) showKeys(ids []string, use map[string]int, mark *posthouse.Encryption) error {
 	all, rows := []encryptionKey{}, [][]string{}
 	add := func(k encryptionKey, note string) {
 		all, rows = append(all, k), append(rows, []string{k.ID, count(k.Wraps, "data key"), note})
@@ -178,10 +181,16 @@ func (a *app) showKeys(ids []string, use map[string]int) error {
 		add(encryptionKey{ID: id, Missing: true, Wraps: use[id]}, "MISSING")
 	}
 	if a.JSON {
-		return a.Encode(map[string]any{"encryptsAtRest": len(ids) > 0, "keys": all})
+		return a.Encode(map[string]any{"encryptsAtRest": len(ids) > 0, "keys": all, "store": mark})
 	}
-	if len(ids) == 0 {
+	switch {
+	case mark.Encrypted:
+		a.Line("the store is encrypted: without keys nothing is written to it")
+	case len(ids) == 0:
 		a.Line("not encrypted: there is no key file; posthouse serve --encrypt makes one")
+	}
+	for _, d := range mark.Decisions {
+		a.Line("%s: %s decided to write in the clear: %s", d.At.Format(time.DateTime), d.By, d.Reason)
 	}
 	if len(rows) > 0 {
 		a.Table([]string{"KEY", "WRAPS", ""}, rows)
@@ -288,7 +297,7 @@ does any other store that it is used for.`,
 			if err != nil {
 				return err
 			}
-			use, err := a.keyUse(cmd.Context(), url)
+			use, _, err := a.keyUse(cmd.Context(), url)
 			if err != nil {
 				return err
 			}

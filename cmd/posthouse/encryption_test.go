@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -140,4 +141,39 @@ func TestEncryptionWalk(t *testing.T) {
 			}
 		}
 	}))
+}
+
+// TestEncryptedBehindPlainThreads: a server without the key file is refused,
+// however many plain threads the store had before it was encrypted; somebody can
+// decide otherwise, on record.
+func TestEncryptedBehindPlainThreads(t *testing.T) {
+	e := &encrypted{t: t, dir: t.TempDir(), env: map[string]string{"HOME": t.TempDir()}}
+	const plain = 1200
+	if err := e.serve(serving{}, func(r *running) {
+		for i := range plain {
+			e.save(r, fmt.Sprintf("a%05d", i), "plain")
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.serve(serving{encrypt: true}, func(r *running) { e.save(r, "z", "open sesame") }); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(e.dir, "encryption.keys")); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.serve(serving{}, nil); !errors.Is(err, posthouse.ErrSealed) {
+		t.Fatalf("without the key file it starts: %v", err)
+	}
+	if out := e.cli(0, "encryption", "status"); !strings.Contains(out, "the store is encrypted") {
+		t.Errorf("status says\n%s", out)
+	}
+	e.cli(posthouse.ExitUsage, "encryption", "clear", "--yes", "--by", "ann")
+	e.cli(0, "encryption", "clear", "--yes", "--by", "ann", "--reason", "the keys are lost")
+	if err := e.serve(serving{}, func(r *running) { e.save(r, "new", "plain") }); err != nil {
+		t.Error(err)
+	}
+	if out := e.cli(0, "encryption", "status"); !strings.Contains(out, "ann decided to write in the clear: the keys are lost") {
+		t.Errorf("status says\n%s", out)
+	}
 }

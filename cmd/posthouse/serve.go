@@ -157,10 +157,13 @@ func (a *app) open(ctx context.Context, s *serving) (_ *running, err error) {
 		r.tokenGone = !ok
 	}
 	o := posthouse.Options{Signer: key, Validate: gate.Validator(), Logger: r.log, MaxState: int(s.maxState)}
-	if o.Cipher, r.rotating, err = a.cipher(ctx, r.store, dir, s); err != nil {
+	if o.Cipher, r.rotating, err = a.cipher(dir, s); err != nil {
 		return nil, err
 	}
 	if r.ledger, err = posthouse.Open(r.store, &o); err != nil {
+		return nil, err
+	}
+	if err := unsealed(ctx, r.ledger, keysPath(s.keys, dir)); err != nil {
 		return nil, err
 	}
 	return r, r.assemble(s, tokens)

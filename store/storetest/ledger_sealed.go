@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -17,6 +18,8 @@ func ledgerSealedCases() []Case {
 		{Name: "ledger/plain records of before stay readable", Rule: "A thread that was begun in the clear goes on sealed; what is on record is read either way, and deltas reach across.", Run: ledgerPlainBefore},
 		{Name: "ledger/keys rotate without touching an entry", Rule: "After Rewrap the old key can go, for released generations too; no entry changes, and other threads' new keys are wrapped by the new one.", Run: ledgerRotates},
 		{Name: "ledger/a deleted thread's key goes with it", Rule: "Deleting a thread destroys its data key; the next generation has another.", Run: ledgerShreds},
+		{Name: "ledger/a store once encrypted takes nothing in the clear", Rule: "However many plain threads stand in front, a Ledger without keys is refused with ErrSealed for any thread and writes nothing, until somebody puts on record that it may.", Run: ledgerOnceEncrypted},
+		{Name: "ledger/an encrypted store without a mark is found out", Rule: "A store of a version that kept no mark is looked through whole, once, and marked.", Run: ledgerFindsEncryption},
 		{Name: "ledger/forks and copies are sealed for their own place", Rule: "A fork into another thread opens with that thread's key alone.", Run: ledgerSealedForks},
 	}
 }
@@ -272,4 +275,107 @@ func ledgerSealedForks(t *T) {
 	}
 	_, err = again.Get(t.ctx, branch.ID)
 	again.wantErr(err, posthouse.ErrNotFound)
+}
+
+// beforeSealed fills a store with plain threads whose names sort before those
+// that are sealed.
+func (t *T) beforeSealed(plain int) *desk {
+	t.Helper()
+	l, err := posthouse.Open(t.Store, nil)
+	t.ok(err)
+	p := &desk{T: t, Ledger: l}
+	for _, name := range numbered("a", plain) {
+		p.root(name, "", "plain")
+	}
+	t.desk(posthouse.Options{Cipher: t.ring("k1")}).root("z", "", secret)
+	return p
+}
+
+// refusesClear fails the case unless whatever a Ledger without keys writes is
+// refused, and the store stays as it is.
+func (t *T) refusesClear() {
+	t.Helper()
+	l, err := posthouse.Open(t.Store, nil)
+	t.ok(err)
+	d := &desk{T: t, Ledger: l}
+	for _, thread := range []string{"a0", "new"} {
+		was := t.tailOf(thread)
+		_, err := l.Commit(t.ctx, &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{Root: true, State: state(secret)}})
+		if e := d.wantErr(err, posthouse.ErrSealed); e.Hint == "" {
+			t.Errorf("it does not say what to do: %v", err)
+		}
+		_, err = l.Signal(t.ctx, "a0", posthouse.Signal{Name: "note", By: "ann", Value: []byte(`"` + secret + `"`)})
+		d.wantErr(err, posthouse.ErrSealed)
+		if t.tailOf(thread) != was {
+			t.Errorf("thread %s was written", thread)
+		}
+	}
+}
+
+func ledgerOnceEncrypted(t *T) {
+	p := t.beforeSealed(30)
+	t.refusesClear()
+	l, err := posthouse.Open(t.Store, nil)
+	t.ok(err)
+	d := &desk{T: t, Ledger: l}
+	_, err = l.WriteInClear(t.ctx, posthouse.ClearDecision{By: "ann"})
+	d.wantErr(err, posthouse.ErrInvalid)
+	for range 2 { // once decided, it is
+		e, err := l.WriteInClear(t.ctx, posthouse.ClearDecision{By: "ann", Reason: "the keys are lost"})
+		t.ok(err)
+		if e.Encrypted || len(e.Decisions) != 1 || e.Decisions[0].By != "ann" || e.Decisions[0].At.IsZero() {
+			t.Errorf("on record: %+v", e)
+		}
+	}
+	d.root("new", "", "plain")
+	_, err = l.Commit(t.ctx, &posthouse.Draft{Thread: "z", Checkpoint: &posthouse.Change{Root: true, State: state("plain")}})
+	d.wantErr(err, posthouse.ErrSealed)
+
+	t.desk(posthouse.Options{Cipher: t.ring("k1")}).root("y", "", secret)
+	t.refusesClear()
+	e, err := p.Encryption(t.ctx)
+	t.ok(err)
+	if !e.Encrypted || len(e.Decisions) != 1 {
+		t.Errorf("encrypted again, on record: %+v", e)
+	}
+}
+
+func ledgerFindsEncryption(t *T) {
+	p := t.beforeSealed(30)
+	for _, slots := range []bool{true, false} { // a store that lists slots need not look at threads
+		for item, err := range t.slotsOf(posthouse.ProcessThread) {
+			t.ok(err)
+			if strings.Contains(item.Key.Step, "encryption") {
+				_, err := t.Store.Slot(t.ctx, item.Key, posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
+				t.ok(err)
+			}
+		}
+		store := t.Store
+		if !slots {
+			store = struct{ posthouse.Store }{t.Store}
+		}
+		l, err := posthouse.Open(store, nil)
+		t.ok(err)
+		_, err = l.Save(t.ctx, posthouse.Root("new", state(secret)), nil)
+		p.wantErr(err, posthouse.ErrSealed)
+		t.refusesClear()
+		e, err := l.Encryption(t.ctx)
+		t.ok(err)
+		if !e.Encrypted || e.Since.IsZero() {
+			t.Errorf("on record: %+v", e)
+		}
+	}
+}
+
+// slotsOf lists a thread's slots, of a store that can.
+func (t *T) slotsOf(thread string) iter.Seq2[*posthouse.SlotItem, error] {
+	if l, ok := t.Store.(posthouse.SlotLister); ok {
+		return l.Slots(t.ctx, thread)
+	}
+	return func(yield func(*posthouse.SlotItem, error) bool) {
+		key := posthouse.SlotKey{Thread: thread, Step: "$encryption"}
+		if slot, err := t.Store.Slot(t.ctx, key, posthouse.SlotOp{}); err == nil {
+			yield(&posthouse.SlotItem{Key: key, Slot: slot}, nil)
+		}
+	}
 }
