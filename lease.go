@@ -39,7 +39,8 @@ func (c *Claim) Generation() uint32 { return c.generation }
 
 // Claim takes the thread for a run of this process. It writes nothing yet. It
 // fails with [ErrBusy], Error.Lease saying who holds the thread, while another
-// run of this process has it, or another process whose lease is alive. Until
+// run of this process has it, of this Ledger or another over the same handle of
+// the store, or another process whose lease is alive. Until
 // the claim is given back, or the Ledger closed, the process keeps its leases
 // alive: whoever claims calls [Ledger.Unclaim] in the end.
 func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) {
@@ -61,6 +62,11 @@ func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) 
 	if err := l.free(ctx, t.info); err != nil {
 		return nil, err
 	}
+	if r := l.runs(); r != nil {
+		if other := r.take(l, thread, run); other != nil {
+			return nil, busy(thread, other)
+		}
+	}
 	t.claim = &Claim{Thread: thread, Run: run, generation: max(t.info.Generation, 1)}
 	if t.info.Tail.Seq > 0 && !t.info.gone() {
 		found := *t.info // the next append changes it
@@ -78,6 +84,9 @@ func (l *Ledger) unclaim(t *thread) {
 		return
 	}
 	t.claim = nil
+	if r := l.runs(); r != nil {
+		r.give(l, t.name)
+	}
 	l.lines.freed(t.name)
 	l.pulse.less()
 }
@@ -93,11 +102,17 @@ func busy(thread string, lease *Lease) *Error {
 // free reports nil if the thread's lease stands in nobody's way.
 func (l *Ledger) free(ctx context.Context, info *ThreadInfo) error {
 	lease := info.Lease
-	if !lease.Held || lease.Owner == l.opt.Owner {
+	if r := l.runs(); r != nil {
+		// Only this process has the store: whoever holds it is gone, unless it
+		// is another Ledger here, which may have nothing on record yet.
+		if other := r.other(l, info.Thread); other != nil {
+			other.Fence = lease.Fence
+			return busy(info.Thread, other)
+		}
 		return nil
 	}
-	if l.exclusive() {
-		return nil // whoever held it is gone: only this process has the store
+	if !lease.Held || lease.Owner == l.opt.Owner {
+		return nil
 	}
 	gone, err := l.owners.gone(ctx, l, lease.Owner)
 	if err != nil {

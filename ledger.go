@@ -79,6 +79,9 @@ func (l *Ledger) Close() error {
 	defer l.mu.Unlock()
 	l.closed = true
 	l.pulse.stop()
+	if r := l.runs(); r != nil {
+		r.giveAll(l)
+	}
 	clear(l.threads)
 	l.order, l.cached = nil, 0
 	return nil

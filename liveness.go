@@ -96,8 +96,7 @@ func (l *Ledger) beatEvery() time.Duration {
 
 // exclusive reports whether only this process has the store open for writing.
 func (l *Ledger) exclusive() bool {
-	x, ok := l.store.(Excluder)
-	return ok && x.Exclusive()
+	return l.runs() != nil
 }
 
 // An ownerWatch remembers when it saw each owner's liveness slot change, by

@@ -307,9 +307,12 @@ type Backuper interface {
 }
 
 // An Excluder is a Store that only one process can have open for writing. What
-// another owner left leased is then free at once.
+// another owner left leased is then free at once, unless a Ledger of this process
+// runs it, which Runs knows. A store that wraps an Excluder passes both on, or
+// every Ledger in the process uses the wrapper.
 type Excluder interface {
 	Exclusive() bool
+	Runs() *Runs // the same at each call; never nil
 }
 
 // A Checker is a Store that can compare its derived rows (index, summaries)

@@ -49,6 +49,7 @@ func killCases(seed uint64) (cases []*trial) {
 // killed exactly there.
 type halting struct {
 	posthouse.Store
+	runs   posthouse.Runs
 	left   atomic.Int64
 	before bool
 }
@@ -72,15 +73,20 @@ func (h *halting) halt() {
 
 func (h *halting) Exclusive() bool { return true }
 
+func (h *halting) Runs() *posthouse.Runs { return &h.runs }
+
 // A hasty store says of steps that they are on record, and puts them there once
 // something else is to be done. Unless its process is killed nobody notices.
 type hasty struct {
 	posthouse.Store
+	runs posthouse.Runs
 	mu   sync.Mutex
 	late []*posthouse.Batch
 }
 
 func (h *hasty) Exclusive() bool { return true }
+
+func (h *hasty) Runs() *posthouse.Runs { return &h.runs }
 
 func (h *hasty) Append(ctx context.Context, b *posthouse.Batch) error {
 	recs, err := b.Entry.Records()

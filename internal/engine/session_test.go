@@ -250,7 +250,7 @@ func TestOnlyOneBeginsToAct(t *testing.T) {
 
 // A store that only this process has needs no such record.
 func TestSecuringCostsNothingWhereNobodyElseIs(t *testing.T) {
-	l := open(t, exclusive{memstore.New()}, nil)
+	l := open(t, &exclusive{Store: memstore.New()}, nil)
 	s := begin(t, l, "t1")
 	input(t, s)
 	s, _ = again(t, l, s)
@@ -262,9 +262,14 @@ func TestSecuringCostsNothingWhereNobodyElseIs(t *testing.T) {
 	}
 }
 
-type exclusive struct{ *memstore.Store }
+type exclusive struct {
+	*memstore.Store
+	runs posthouse.Runs
+}
 
-func (exclusive) Exclusive() bool { return true }
+func (*exclusive) Exclusive() bool { return true }
+
+func (e *exclusive) Runs() *posthouse.Runs { return &e.runs }
 
 func TestHeldResultsGoWithWhatFollows(t *testing.T) {
 	ctx := context.Background()

@@ -20,6 +20,7 @@ type Store struct {
 	path string
 	opts Options
 	lock *fileLock // nil when read-only
+	runs posthouse.Runs
 
 	readers *pool
 	packs   packCache
@@ -201,6 +202,9 @@ func (s *Store) abandon(c *conn) {
 
 // Exclusive reports true: no other process has the store open for writing.
 func (s *Store) Exclusive() bool { return !s.opts.ReadOnly }
+
+// Runs implements [posthouse.Excluder].
+func (s *Store) Runs() *posthouse.Runs { return &s.runs }
 
 // Close waits for writes in progress and closes the store. What was
 // acknowledged is durable without it. Closing twice is no error.

@@ -11,6 +11,7 @@ func ledgerLeaseCases() []Case {
 	return []Case{
 		{Name: "ledger/one run at a time", Rule: "While a run has the thread, another claim and a hand-made save are ErrBusy with the holder; parking or releasing frees it.", Run: ledgerOneRun},
 		{Name: "ledger/a silent owner's thread is free after its time", Rule: "Another process takes over when the owner's slot has not changed for LeaseTTL, or at once where the store is exclusive; the stale run is then fenced.", Run: ledgerTakeover},
+		{Name: "ledger/a Ledger leaves alone what another beside it runs", Rule: "Of two Ledgers over one handle, one has the thread: the other is ErrBusy with the holder until that gives it back or is closed, from the claim on where the store is exclusive.", Run: ledgerBeside},
 		{Name: "ledger/anyone may decide while a run has the thread", Rule: "A decision is appended between the holder's entries; the holder re-chains and goes on.", Run: ledgerDecideBeside},
 	}
 }
@@ -84,6 +85,44 @@ func ledgerTakeover(t *T) {
 	_, err = old.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/n", Name: "s"}}})
 	old.wantErr(err, posthouse.ErrFenced)
 	_, err = fresh.Commit(t.ctx, running(c2, posthouse.StatusDone))
+	t.ok(err)
+}
+
+func ledgerBeside(t *T) {
+	a, b := t.desk(posthouse.Options{}), t.desk(posthouse.Options{})
+	x, ok := t.Store.(posthouse.Excluder)
+	exclusive := ok && x.Exclusive()
+	taken := func(holder *desk, run string) {
+		t.Helper()
+		_, err := b.Claim(t.ctx, "t", "run-b")
+		if e := b.wantErr(err, posthouse.ErrBusy); e.Lease == nil || e.Lease.Owner != holder.Owner() || e.Lease.Run != run {
+			t.Errorf("holder %+v", e.Lease)
+		}
+		_, err = b.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: state("x")}, nil)
+		b.wantErr(err, posthouse.ErrBusy)
+	}
+	c, err := a.Claim(t.ctx, "t", "run-1")
+	t.ok(err)
+	if exclusive {
+		taken(a, "run-1") // it may act by now, and has nothing on record
+	}
+	_, err = a.Secure(t.ctx, c)
+	t.ok(err)
+	taken(a, "run-1")
+	_, err = a.Commit(t.ctx, running(c, posthouse.StatusRunning))
+	t.ok(err)
+	taken(a, "run-1")
+	t.ok(a.Unclaim(t.ctx, c))
+	c, err = b.Claim(t.ctx, "t", "run-2")
+	t.ok(err)
+	_, err = b.Commit(t.ctx, running(c, posthouse.StatusDone)) // gives the lease back, and keeps the claim
+	t.ok(err)
+	if exclusive {
+		_, err = a.Claim(t.ctx, "t", "run-3")
+		a.wantErr(err, posthouse.ErrBusy)
+	}
+	t.ok(b.Close())
+	_, err = a.Claim(t.ctx, "t", "run-3")
 	t.ok(err)
 }
 
