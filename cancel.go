@@ -29,7 +29,7 @@ func (o *CancelOptions) withDefaults() (CancelOptions, error) {
 	if len(c.Reason) > maxText || !checkUTF8(c.Reason) {
 		return c, invalid("reason", "must be at most %d bytes of text", maxText)
 	}
-	return c, validateText("by", c.By)
+	return c, CheckPerson("by", c.By)
 }
 
 // Cancel ends a branch. If no run has the thread it appends a checkpoint of

@@ -18,6 +18,11 @@ import (
 // release cancel the threads whose end the branch waited for ([GateThread]); an
 // error with a result says that this failed, and the commit stands.
 func (l *Ledger) Commit(ctx context.Context, d *Draft) (*Committed, error) {
+	for i := range d.Gates { // not of those that a fork or a copy takes along
+		if err := d.Gates[i].checkNames(); err != nil {
+			return nil, err
+		}
+	}
 	c, h, err := l.commit(ctx, d)
 	if err != nil {
 		return nil, err

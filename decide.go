@@ -314,11 +314,13 @@ func (a *appending) openGate(id ID) (*Gate, error) {
 }
 
 func (l *Ledger) checkDecision(d *Decision) error {
+	if err := checkPerson("by", d.By, "who decides"); err != nil {
+		return err
+	}
+	if err := CheckPerson("actor", d.Actor); err != nil {
+		return err
+	}
 	switch {
-	case d.By == "" || len(d.By) > MaxID || !validText(d.By):
-		return invalid("by", "must say who decides, in at most %d bytes of text", MaxID)
-	case len(d.Actor) > MaxID || !validText(d.Actor):
-		return invalid("actor", "must be at most %d bytes of text", MaxID)
 	case len(d.Reason) > maxText || !checkUTF8(d.Reason):
 		return invalid("reason", "must be at most %d bytes of text", maxText)
 	case !slices.Contains(defaultVerdicts, d.Verdict) && d.Verdict != Cancel:

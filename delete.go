@@ -35,7 +35,7 @@ func (o *DeleteOptions) check() (*DeleteOptions, error) {
 	if len(o.Reason) > maxText || !validText(o.Reason) {
 		return nil, invalid("reason", "must be at most %d bytes of text without control characters", maxText)
 	}
-	return o, validateText("by", o.By)
+	return o, CheckPerson("by", o.By)
 }
 
 // A Deleted says what a deletion took.

@@ -114,6 +114,11 @@ func (d *Draft) validate() error {
 	if err := ValidateName("branch", d.Branch); err != nil {
 		return err
 	}
+	if d.Checkpoint != nil && !d.copy { // a copy's is as it was
+		if err := CheckPerson("by", d.Checkpoint.By); err != nil {
+			return err
+		}
+	}
 	if d.Checkpoint == nil && len(d.Steps) == 0 {
 		return invalid("draft", "holds neither a checkpoint nor a step")
 	}

@@ -28,7 +28,7 @@ func (o *HoldOptions) check() error {
 	case len(o.Reason) > maxText || !checkUTF8(o.Reason):
 		return invalid("reason", "must be at most %d bytes of text", maxText)
 	}
-	return validateText("by", o.By)
+	return CheckPerson("by", o.By)
 }
 
 // A holdReason is the value of the signals $hold and $unhold.

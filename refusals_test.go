@@ -102,6 +102,49 @@ func TestDeletesAreRefusedByField(t *testing.T) {
 	}
 }
 
+// TestPersonsEverywhere gives each place that takes a person's name one that
+// looks like another's.
+func TestPersonsEverywhere(t *testing.T) {
+	ctx, l := context.Background(), open(t, nil)
+	const bad = "al\u200bice"
+	ask := func(g posthouse.Gate) error {
+		g.Name = "ok?"
+		_, err := l.Commit(ctx, &posthouse.Draft{Thread: "u", Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}, Gates: []posthouse.Gate{g}})
+		return err
+	}
+	c := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("t", opaque(t, 1)), nil))
+	done := must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{
+		Thread: "v", Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}, Gates: []posthouse.Gate{{Name: "ok?", Assignees: []string{"alice"}}},
+	}))
+	gate := done.Gates[0].ID
+	at := time.Now().Add(time.Hour)
+	approve := func(by, actor string) error {
+		_, err := l.Decide(ctx, gate, posthouse.Decision{Verdict: posthouse.Approve, By: by, Actor: actor})
+		return err
+	}
+	delegate := func(d posthouse.Delegation) error { _, err := l.Delegate(ctx, gate, d); return err }
+	two := func(_ any, err error) error { return err }
+	for i, c := range []struct {
+		field string
+		err   error
+	}{
+		{"by", approve(bad, "")}, {"actor", approve("alice", bad)}, {"by", approve("alice ", "")},
+		{"by", delegate(posthouse.Delegation{By: bad, To: "bob"})}, {"to", delegate(posthouse.Delegation{By: "alice", To: bad})},
+		{"actor", delegate(posthouse.Delegation{By: "alice", To: "bob", Actor: bad})},
+		{"requestedBy", ask(posthouse.Gate{RequestedBy: bad})}, {"assignees", ask(posthouse.Gate{Assignees: []string{"bob", bad}})},
+		{"assignees", ask(posthouse.Gate{Assignees: []string{""}})},
+		{"escalation", ask(posthouse.Gate{Assignees: []string{"bob"}, Escalation: &posthouse.Escalation{At: at, To: []string{bad}}})},
+		{"by", two(l.Commit(ctx, &posthouse.Draft{Thread: "u", Checkpoint: &posthouse.Change{Status: posthouse.StatusDone, By: bad}}))},
+		{"by", two(l.Fork(ctx, c.ID, &posthouse.ForkOptions{By: bad}))}, {"by", two(l.Cancel(ctx, "v", &posthouse.CancelOptions{By: bad}))},
+		{"by", two(l.Signal(ctx, "t", posthouse.Signal{Name: "go", By: bad}))}, {"by", two(l.Release(ctx, "t", &posthouse.ReleaseOptions{By: bad}))},
+		{"by", two(l.Delete(ctx, c.ID, &posthouse.DeleteOptions{By: bad}))},
+	} {
+		if e := (*posthouse.Error)(nil); !errors.As(c.err, &e) || e.Code != posthouse.CodeInvalid || e.Field != c.field {
+			t.Errorf("%d: %v, want invalid %s", i, c.err, c.field)
+		}
+	}
+}
+
 // TestSecureLetsOneBegin has two processes claim a thread before either wrote:
 // the first that secures its claim acts, the other is told so before it does.
 func TestSecureLetsOneBegin(t *testing.T) {

@@ -41,7 +41,7 @@ func (o *ReleaseOptions) check() (*ReleaseOptions, error) {
 	if len(o.Reason) > maxText || !validText(o.Reason) {
 		return nil, invalid("reason", "must be at most %d bytes of text without control characters", maxText)
 	}
-	return o, validateText("by", o.By)
+	return o, CheckPerson("by", o.By)
 }
 
 // A Release is a closed generation of a thread: its version. What it holds can

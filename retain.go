@@ -100,7 +100,7 @@ func (l *Ledger) Retain(ctx context.Context, r Retention, o *RetainOptions) (*Re
 	if p.opt.By == "" {
 		p.opt.By = "posthouse"
 	}
-	if err := errors.Join(r.validate(), validateText("By", p.opt.By)); err != nil {
+	if err := errors.Join(r.validate(), CheckPerson("By", p.opt.By)); err != nil {
 		return nil, err
 	}
 	if err := p.findSources(ctx); err != nil {

@@ -94,7 +94,7 @@ func (s *Signal) validate() error {
 	if err := checkJSON("value", s.Value); err != nil {
 		return err
 	}
-	return validateText("by", s.By)
+	return CheckPerson("by", s.By)
 }
 
 // sent returns the signal that is on record under the id of s, nil if none is.

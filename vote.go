@@ -43,7 +43,7 @@ func (g *Gate) mayVote(d *Decision) error {
 				Hint: "somebody else has to vote",
 			}
 		case name != "" && g.excluded(name):
-			return &Error{Code: CodeForbidden, Message: name + " asked for this and has no vote on it", Hint: ownRequestHint + "; cancel it to withdraw it"}
+			return &Error{Code: CodeForbidden, Message: name + " asked for this and has no vote on it", Hint: "cancel it to withdraw it"}
 		}
 	}
 	return nil
@@ -58,17 +58,16 @@ type Delegation struct {
 }
 
 func (d *Delegation) validate() error {
-	switch {
-	case d.By == "" || len(d.By) > MaxID || !validText(d.By):
-		return invalid("by", "must say who delegates, in at most %d bytes of text", MaxID)
-	case d.To == "" || len(d.To) > MaxID || !validText(d.To):
-		return invalid("to", "must say to whom, in at most %d bytes of text", MaxID)
-	case len(d.Actor) > MaxID || !validText(d.Actor):
-		return invalid("actor", "must be at most %d bytes of text", MaxID)
-	case len(d.Reason) > maxText || !checkUTF8(d.Reason):
+	if err := checkPerson("by", d.By, "who delegates"); err != nil {
+		return err
+	}
+	if err := checkPerson("to", d.To, "to whom"); err != nil {
+		return err
+	}
+	if len(d.Reason) > maxText || !checkUTF8(d.Reason) {
 		return invalid("reason", "must be at most %d bytes of text", maxText)
 	}
-	return nil
+	return CheckPerson("actor", d.Actor)
 }
 
 // Delegate records that an assignee hands a gate to another, who then decides

@@ -161,7 +161,7 @@ func (o *HandleOptions) validate(message string) error {
 	case len(o.Labels) > MaxLabels:
 		return invalid("labels", "are %d; the limit is %d", len(o.Labels), MaxLabels)
 	}
-	return nil
+	return posthouse.CheckPerson("by", o.By)
 }
 
 // finished reports whether nothing is left to do behind the head.

@@ -1,9 +1,11 @@
 package flow
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"reflect"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -40,27 +42,60 @@ const (
 )
 
 // duplicate returns the result of the execution that RunOptions.Run names, nil
-// if the branch has none.
-func (r *run[In, Out]) duplicate(ctx context.Context) (*Result[Out], error) {
+// if the branch has none. Another input than it had is [posthouse.ErrExists].
+func (r *run[In, Out]) duplicate(ctx context.Context, in *In) (*Result[Out], error) {
 	h := r.sess.Head()
 	if h == nil {
 		return nil, nil
 	}
 	if h.Run == r.opt.Run {
+		if err := r.app.sameInput(ctx, h, in); err != nil {
+			return nil, err
+		}
 		r.opt.By = ""
 		return r.resume(engine.Unsaid(ctx))
 	}
-	return r.app.past(ctx, h, r.opt.Run)
+	return r.app.past(ctx, h, r.opt.Run, in)
+}
+
+// sameInput refuses an input that is not the one of h's execution.
+func (a *App[In, Out]) sameInput(ctx context.Context, h *posthouse.Header, in *In) error {
+	c, err := a.ledger.Get(ctx, h.ID)
+	if err != nil {
+		return err
+	}
+	was, ok := c.State[partInput]
+	if !ok {
+		return nil // it is not a flow's; whoever goes on says so
+	}
+	now, err := posthouse.Encode(a.codec, *in)
+	if err != nil || bytes.Equal(was.Data, now.Data) {
+		return err
+	}
+	before, err := posthouse.Decode[In](was, a.codec) // a codec may encode one value in several ways
+	if err == nil {
+		var after In
+		if after, err = posthouse.Decode[In](now, a.codec); err == nil && reflect.DeepEqual(before, after) {
+			return nil
+		}
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeExists, Field: "Run", Message: h.Run + " of thread " + h.Thread + " began with another input", Err: err,
+		Hint: "send the input that the run had, or give this one a run id of its own",
+	}
 }
 
 // past returns the result of an earlier execution of head's branch.
-func (a *App[In, Out]) past(ctx context.Context, head *posthouse.Header, run string) (*Result[Out], error) {
+func (a *App[In, Out]) past(ctx context.Context, head *posthouse.Header, run string, in *In) (*Result[Out], error) {
 	q := posthouse.Query{Thread: head.Thread, Branch: head.Branch, Descending: true}
 	for h, err := range a.ledger.List(ctx, q) {
 		if err != nil {
 			return nil, err
 		}
 		if h.Run == run {
+			if err := a.sameInput(ctx, h, in); err != nil {
+				return nil, err
+			}
 			return a.result(ctx, h.ID)
 		}
 	}
@@ -68,8 +103,8 @@ func (a *App[In, Out]) past(ctx context.Context, head *posthouse.Header, run str
 }
 
 // running returns the result of an execution that somebody else runs, nil if
-// that is not the one of opt.
-func (a *App[In, Out]) running(ctx context.Context, thread string, opt RunOptions, cause error) *Result[Out] {
+// that is not the one of opt. Another input than it had is [posthouse.ErrExists].
+func (a *App[In, Out]) running(ctx context.Context, thread string, opt RunOptions, in *In, cause error) (*Result[Out], error) {
 	res := &Result[Out]{
 		Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: cmp.Or(opt.Branch, posthouse.MainBranch), Run: opt.Run, Status: posthouse.StatusRunning,
 	}
@@ -78,13 +113,13 @@ func (a *App[In, Out]) running(ctx context.Context, thread string, opt RunOption
 		if b, ok := info.Branch(res.Branch); ok {
 			if h, err := a.ledger.GetHeader(ctx, b.Head); err == nil && h.Run == opt.Run && a.owns(h) == nil {
 				res.Checkpoint = h.ID
-				return res
+				return res, a.sameInput(ctx, h, in)
 			}
 		}
 	}
 	var busy *posthouse.Error
 	if errors.As(cause, &busy) && busy.Lease != nil && busy.Lease.Run == opt.Run {
-		return res
+		return res, nil
 	}
-	return nil
+	return nil, nil
 }

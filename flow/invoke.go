@@ -33,6 +33,9 @@ func (o *RunOptions) validate(input bool) error {
 	case o.OnBusy > Enqueue && !input:
 		return invalid("OnBusy", "cancels another run only to take an input")
 	}
+	if err := posthouse.CheckPerson("By", o.By); err != nil {
+		return err
+	}
 	return engine.CheckModes(o.Modes)
 }
 
@@ -45,7 +48,7 @@ func (o *RunOptions) validate(input bool) error {
 // runs it, returned with the status running (with OnBusy other than Reject it is
 // waited for, if it goes on in this process); of an earlier one the last
 // checkpoint is returned. So a request that is sent twice is executed once, and
-// acts for whoever sent it first.
+// acts for whoever sent it first; with another input it is [posthouse.ErrExists].
 //
 // A run that waits, or was cancelled, is no error: see Result.Status. Errors are an [Error] (the
 // function failed; the thread can be resumed), [posthouse.ErrBusy] while
@@ -123,7 +126,10 @@ func (a *App[In, Out]) do(ctx context.Context, thread string, opt RunOptions, h 
 		return a.drive(ctx, r, in)
 	}
 	if in != nil && opt.Run != "" && errors.Is(err, posthouse.ErrBusy) {
-		if known := a.running(ctx, thread, opt, err); known != nil {
+		switch known, other := a.running(ctx, thread, opt, in, err); {
+		case other != nil:
+			return nil, other
+		case known != nil:
 			return known, nil
 		}
 	}
@@ -177,7 +183,7 @@ func (r *run[In, Out]) move(ctx context.Context, in *In) (*Result[Out], error) {
 		return r.resume(ctx)
 	}
 	if r.opt.Run != "" {
-		if known, err := r.duplicate(ctx); known != nil || err != nil {
+		if known, err := r.duplicate(ctx, in); known != nil || err != nil {
 			return known, err
 		}
 	}

@@ -51,6 +51,15 @@ func TestRunIDMakesARunIdempotent(t *testing.T) {
 		t.Fatalf("%+v", again)
 	}
 	w.want("[charge ship charge]")
+
+	for _, id := range []string{"r1", "r2"} { // one that is past, and the newest
+		var e *posthouse.Error
+		_, err := a.Run(ctx, "t", "another", flow.RunOptions{Run: id})
+		if !errors.Is(err, posthouse.ErrExists) || !errors.As(err, &e) || e.Field != "Run" || e.Hint == "" {
+			t.Errorf("run %s with another input: %v", id, err)
+		}
+	}
+	w.want("[charge ship charge]")
 }
 
 // While somebody runs it, the same run is told so and another is refused.

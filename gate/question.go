@@ -73,8 +73,6 @@ func (q *Question) validate() error {
 		return invalid("Text", "must be at most %d bytes of UTF-8", maxText)
 	case q.Expires < 0:
 		return invalid("Expires", "is negative; 0 means never")
-	case !text(q.RequestedBy, posthouse.MaxID):
-		return invalid("RequestedBy", "must be at most %d bytes of text", posthouse.MaxID)
 	case len(q.Assignees) > maxAssignees:
 		return invalid("Assignees", "are %d; the limit is %d", len(q.Assignees), maxAssignees)
 	case len(q.Labels) > maxLabels:
@@ -83,9 +81,15 @@ func (q *Question) validate() error {
 	if err := q.validateRule(); err != nil {
 		return err
 	}
+	if err := posthouse.CheckPerson("RequestedBy", q.RequestedBy); err != nil {
+		return err
+	}
 	for _, a := range q.Assignees {
-		if a == "" || !text(a, posthouse.MaxID) {
-			return invalid("Assignees", "has %.40q; each must be 1 to %d bytes of text", a, posthouse.MaxID)
+		if a == "" {
+			return invalid("Assignees", "has an empty name")
+		}
+		if err := posthouse.CheckPerson("Assignees", a); err != nil {
+			return err
 		}
 	}
 	for k, v := range q.Labels {

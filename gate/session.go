@@ -269,9 +269,16 @@ func (s *Session) deliver(p *pending, d *posthouse.Decision) {
 }
 
 func (p *pending) mayDecide(d *posthouse.Decision) error {
+	if d.By == "" {
+		return invalid("by", "must say who decides")
+	}
+	if err := posthouse.CheckPerson("by", d.By); err != nil {
+		return err
+	}
+	if err := posthouse.CheckPerson("by", d.Actor); err != nil { // it is whose connection this is
+		return err
+	}
 	switch {
-	case d.By == "" || !text(d.By, posthouse.MaxID) || !text(d.Actor, posthouse.MaxID):
-		return invalid("by", "must say who decides, in at most %d bytes of text", posthouse.MaxID)
 	case !slices.Contains(people[:], d.Verdict) || !p.gate.Allows(d.Verdict):
 		return invalid("verdict", "%q is not among those this approval allows", d.Verdict)
 	case len(p.gate.Assignees) > 0 && !slices.Contains(p.gate.Assignees, d.By):

@@ -14,8 +14,10 @@ func agentRoutes() []*route {
 			method: http.MethodPost, path: "/api/agents/{agent}", role: Operator, summary: "Send a request to an agent", handle: (*Server).postAgent,
 			notes: "Answers when the agent waits for a decision or is done; 202 with where to look if that takes longer. The work goes on if the client leaves. " +
 				"With Accept: text/event-stream the answer is a stream of the events text, event, and at last done (the reply) or error (a problem). " +
-				"The header " + runHeader + " of the answer names the request: GET /api/run takes it up again.",
-			body: agentBody{}, answers: []answer{
+				"The header " + runHeader + " of the answer names the request: GET /api/run takes it up again. " +
+				"With the header " + keyHeader + " it is taken once: sent again by its sender within a day it is answered as it was, or with 202 and its thread where that is not known any more, " +
+				"with the header " + replayed + "; another message under the key is 409. Other paths refuse the header.",
+			keyed: true, body: agentBody{}, answers: []answer{
 				{http.StatusOK, "what the request came to", Reply{}, ""}, {http.StatusOK, "the same, as it happens", nil, "text/event-stream"},
 				{http.StatusAccepted, "it is still running", Accepted{}, ""},
 			},
@@ -73,8 +75,8 @@ func (s *Server) postAgent(w http.ResponseWriter, r *request) error {
 	if acceptsStream(r.Request) {
 		return s.streamAgent(w, r, m, who)
 	}
-	c, err := s.start(m)
-	if err != nil {
+	c, err := s.beginAgent(w, r, m)
+	if err != nil || c == nil {
 		return err
 	}
 	w.Header().Set(runHeader, c.feed.run)
@@ -106,8 +108,8 @@ func (s *Server) streamAgent(w http.ResponseWriter, r *request, m message, who *
 		}
 		w.Header().Set(sessionHeader, who.token)
 	}
-	call, err := s.start(m)
-	if err != nil {
+	call, err := s.beginAgent(w, r, m)
+	if err != nil || call == nil {
 		return err
 	}
 	w.Header().Set(runHeader, call.feed.run)

@@ -50,23 +50,31 @@ func (s *Server) noAgent(name string) error {
 	return e
 }
 
+// takes reports what is wrong with a message.
+func (s *Server) takes(m *message) error {
+	switch {
+	case s.agents[m.agent] == nil:
+		return s.noAgent(m.agent)
+	case m.text == "":
+		return invalid("message", "is empty")
+	case len(m.text) > maxMessage:
+		return &posthouse.Error{Code: posthouse.CodeTooLarge, Field: "message", Message: fmt.Sprintf("is %d bytes long; the limit is %d", len(m.text), maxMessage)}
+	case m.thread != "" && posthouse.ID(m.thread).Validate() != nil:
+		return invalid("thread", "%.80q is no id", m.thread)
+	}
+	return nil
+}
+
 // start sets an agent to work on a message. The work outlives the client: what
 // was begun ends as it would have, since whether the client is still there is
 // none of its business. The feed's last frame is the outcome.
 func (s *Server) start(m message) (*call, error) {
-	agent, ok := s.agents[m.agent]
-	switch {
-	case !ok:
-		return nil, s.noAgent(m.agent)
-	case m.text == "":
-		return nil, invalid("message", "is empty")
-	case len(m.text) > maxMessage:
-		return nil, &posthouse.Error{Code: posthouse.CodeTooLarge, Field: "message", Message: fmt.Sprintf("is %d bytes long; the limit is %d", len(m.text), maxMessage)}
+	if err := s.takes(&m); err != nil {
+		return nil, err
 	}
+	agent := s.agents[m.agent]
 	if m.thread == "" {
 		m.thread = string(s.ledger.NewID())
-	} else if posthouse.ID(m.thread).Validate() != nil {
-		return nil, invalid("thread", "%.80q is no id", m.thread)
 	}
 	done, err := s.begin(s.calls, "requests")
 	if err != nil {

@@ -16,7 +16,7 @@ type decideBody struct {
 	Request *string         `json:"request,omitempty" doc:"with approve, as the parameter"`
 	Reason  string          `json:"reason,omitempty" doc:"at most 4,000 bytes"`
 	Value   json.RawMessage `json:"value,omitempty" doc:"the changed values of edit, the answer of respond"`
-	Shown   posthouse.Hash  `json:"shown,omitempty" doc:"hash of what the decider saw; refused with 409 if it is not what the gate asks about"`
+	Shown   *posthouse.Hash `json:"shown,omitempty" doc:"hash of what the decider saw; refused with 409 if it is not what the gate asks about"`
 }
 
 // Accepted answers a request that is on record and whose effects are not seen
@@ -91,7 +91,12 @@ func (r *request) decision(b *decideBody, v posthouse.Verdict) (*posthouse.Decis
 		}
 		request = &q
 	}
-	d := &posthouse.Decision{Verdict: v, Reason: b.Reason, Value: b.Value, Shown: b.Shown}
+	d := &posthouse.Decision{Verdict: v, Reason: b.Reason, Value: b.Value}
+	if b.Shown != nil {
+		if d.Shown = *b.Shown; d.Shown.IsZero() {
+			return nil, invalid("shown", "is all zeros, which is the hash of nothing that was shown")
+		}
+	}
 	var err error
 	if d.By, d.Actor, err = actingFor(r.actor, by); err != nil {
 		return nil, err
@@ -115,6 +120,9 @@ func actingFor(t Token, by string) (name, actor string, err error) {
 	}
 	if strings.HasPrefix(by, "policy:") || by == "posthouse" {
 		return "", "", invalid("by", "%q is not a person's name but the runtime's", by)
+	}
+	if err := posthouse.CheckPerson("by", by); err != nil {
+		return "", "", err
 	}
 	if err := permit(t, Operator); err != nil {
 		return "", "", &posthouse.Error{

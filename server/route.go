@@ -20,6 +20,7 @@ type route struct {
 	query   []param
 	body    any  // a struct of the body's form; nil: no body is read
 	form    bool // the body is the login form
+	keyed   bool // the header Idempotency-Key is taken
 	state   bool // the body may carry state: Limits.State holds instead of Limits.Body
 	answers []answer
 	handle  func(*Server, http.ResponseWriter, *request) error
@@ -104,6 +105,11 @@ func (s *Server) admit(w http.ResponseWriter, r *request) (err error) {
 	r.Body = http.MaxBytesReader(w, r.Body, limit)
 	if r.query, err = parseQuery(r.URL.RawQuery, r.route.query); err != nil {
 		return err
+	}
+	if r.Method == http.MethodPost || r.route.style == socket {
+		if _, err := r.idempotencyKey(); err != nil {
+			return err
+		}
 	}
 	if r.route.body == nil && !r.route.form && r.ContentLength > 0 {
 		return invalid("body", "is not read by this path")

@@ -99,6 +99,7 @@ type Server struct {
 	pages     *pages
 	sessions  *sessions
 	clients   *clients
+	keys      *keys
 	runs      *runs
 	approvals approvals
 	ready     *readiness
@@ -153,6 +154,7 @@ func New(o Options) (*Server, error) {
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.work, s.abandon = context.WithCancel(context.Background())
 	s.sessions = newSessions(s.now, limits.Session)
+	s.keys = &keys{s: s}
 	s.clients = &clients{store: s.ledger.Store(), now: s.now, ttl: limits.Client, limit: limits.Clients}
 	s.runs = &runs{now: s.now, limit: limits.Calls, of: map[string]*call{}}
 	s.approvals.ledger = shared(s.ledger)

@@ -1,0 +1,200 @@
+package server
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// keyHeader is how a client names a request that it may have to send again.
+const keyHeader = "Idempotency-Key"
+
+const (
+	maxKey     = 255                    // bytes of a key
+	keepKeys   = 24 * time.Hour         // how long a key stands for its request
+	keysThread = "$requests"            // of the slots
+	keysOfSlot = 1000                   // requests in one of the 256 slots
+	replayed   = "Idempotency-Replayed" // the header of an answer to a request that was sent before
+)
+
+// idempotencyKey returns the key of a request, "" for none.
+func (r *request) idempotencyKey() (string, error) {
+	vs := r.Header.Values(keyHeader)
+	switch {
+	case len(vs) == 0:
+		return "", nil
+	case len(vs) > 1:
+		return "", invalid(keyHeader, "is given twice")
+	case !r.route.keyed:
+		return "", &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: keyHeader, Message: "is not taken by this path",
+			Hint: "leave it out: /openapi.json says which paths take it; a decision is taken once without one",
+		}
+	}
+	key := vs[0]
+	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
+		return "", invalid(keyHeader, "must be 1 to %d printable ASCII characters without spaces", maxKey)
+	}
+	return key, nil
+}
+
+// A keptRequest is what a key stands for.
+type keptRequest struct {
+	Digest string           `json:"digest"` // of what was sent, under the key, which is not stored
+	Thread string           `json:"thread"`
+	After  uint64           `json:"after"` // the thread's end before the request
+	Run    string           `json:"run"`
+	Until  posthouse.Millis `json:"until"`
+}
+
+// keys are the requests that clients named, in slots of the store: so they hold
+// in every process over it and after a restart.
+type keys struct {
+	s  *Server
+	mu sync.Mutex // held from looking a key up until its call has begun
+}
+
+// start sets an agent to work on a message, once for each key of its sender.
+// Sent again, it returns the same call, or, where that is none of this process's
+// any more, nil and the thread that has the request on record.
+func (k *keys) start(ctx context.Context, key string, m message) (c *call, thread string, again bool, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	rec, again, err := k.take(ctx, key, &m)
+	if err != nil {
+		return nil, "", false, err
+	}
+	if again {
+		c := k.s.runs.find(rec.Run, m.by)
+		if c != nil && c.feed.run == rec.Run && !c.refused() {
+			return c, rec.Thread, true, nil
+		}
+		switch t, err := k.s.ledger.Thread(ctx, rec.Thread); {
+		case err == nil && t.Tail.Seq > rec.After:
+			return nil, rec.Thread, true, nil
+		case err != nil && !errors.Is(err, posthouse.ErrNotFound):
+			return nil, "", false, err
+		}
+	}
+	m.thread, m.feed = rec.Thread, &feed{run: rec.Run}
+	c, err = k.s.start(m)
+	return c, rec.Thread, false, err
+}
+
+// take finds the key's request, or keeps this one under it.
+func (k *keys) take(ctx context.Context, key string, m *message) (rec *keptRequest, again bool, err error) {
+	sum := sha256.Sum256([]byte(m.by + "\x00" + m.agent + "\x00" + key))
+	name, digest := hex.EncodeToString(sum[1:]), m.digest(key)
+	slot := posthouse.SlotKey{Thread: keysThread, Step: hex.EncodeToString(sum[:1])}
+	for {
+		kept, now := map[string]*keptRequest{}, posthouse.Millis(k.s.now().UnixMilli())
+		have, err := k.s.ledger.Store().Slot(ctx, slot, posthouse.SlotOp{Verb: posthouse.SlotGet})
+		if err == nil && json.Unmarshal(have.Value, &kept) != nil {
+			err = &posthouse.Error{Code: posthouse.CodeCorrupt, Message: "the requests kept by " + keyHeader + " do not decode"}
+		}
+		if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+			return nil, false, err
+		}
+		if rec := kept[name]; rec != nil && now < rec.Until {
+			if rec.Digest != digest {
+				return nil, false, &posthouse.Error{
+					Code: posthouse.CodeExists, Field: keyHeader, Message: "was sent with another request before",
+					Hint: "send that request again, or give this one a key of its own",
+				}
+			}
+			return rec, true, nil
+		}
+		for other, rec := range kept {
+			if now >= rec.Until {
+				delete(kept, other)
+			}
+		}
+		if len(kept) >= keysOfSlot {
+			return nil, false, &posthouse.Error{Code: CodeTooMany, Message: "too many requests of the last day have a key", Hint: "send it without one"}
+		}
+		rec, err := k.fresh(ctx, m, digest, now)
+		if err != nil {
+			return nil, false, err
+		}
+		kept[name] = rec
+		value, err := json.Marshal(kept)
+		if err != nil {
+			return nil, false, err
+		}
+		_, err = k.s.ledger.Store().Slot(ctx, slot, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value, Revision: have.Revision})
+		if !errors.Is(err, posthouse.ErrConflict) {
+			return rec, false, err
+		}
+	}
+}
+
+// fresh is what a key that was never sent will stand for.
+func (k *keys) fresh(ctx context.Context, m *message, digest string, now posthouse.Millis) (*keptRequest, error) {
+	l := k.s.ledger
+	rec := &keptRequest{Digest: digest, Thread: m.thread, Run: string(l.NewID()), Until: now + posthouse.Millis(keepKeys.Milliseconds())}
+	if m.thread == "" {
+		rec.Thread = string(l.NewID())
+		return rec, nil
+	}
+	t, err := l.Thread(ctx, m.thread)
+	if err == nil {
+		rec.After = t.Tail.Seq
+	} else if errors.Is(err, posthouse.ErrNotFound) {
+		err = nil
+	}
+	return rec, err
+}
+
+// digest tells messages apart. It is made with the key, so that what is stored
+// says nothing of a message that could be guessed.
+func (m *message) digest(key string) string {
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte(m.thread + "\x00" + m.text))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// refused reports whether the call has ended because its agent did not take the
+// message.
+func (c *call) refused() bool {
+	select {
+	case <-c.done:
+		return c.err != nil
+	default:
+		return false
+	}
+}
+
+// beginAgent starts a request, with a key or without. Where it returns neither a call
+// nor an error, the request was answered.
+func (s *Server) beginAgent(w http.ResponseWriter, r *request, m message) (*call, error) {
+	key, err := r.idempotencyKey()
+	if err != nil {
+		return nil, err
+	}
+	if key == "" {
+		return s.start(m)
+	}
+	if err := s.takes(&m); err != nil {
+		return nil, err
+	}
+	c, thread, again, err := s.keys.start(r.Context(), key, m)
+	if err != nil {
+		return nil, err
+	}
+	if again {
+		w.Header().Set(replayed, "true")
+	}
+	if c == nil {
+		return nil, s.accepted(w, r, &settling{checkpoint: &posthouse.Header{Thread: thread}})
+	}
+	return c, nil
+}
