@@ -340,31 +340,15 @@ func (l *Ledger) checkDecision(d *Decision) error {
 }
 
 func (l *Ledger) mayDecide(g *Gate, d *Decision, at time.Time) error {
-	forbidden := func(message, hint string) error {
-		return &Error{Code: CodeForbidden, Message: message, Hint: hint}
-	}
-	right, ok := g.decider(d.By, at)
+	right, _ := g.decider(d.By, at)
 	d.For, d.Trail = right.For, 0
-	switch {
-	case !g.AsksPeople() && d.Verdict != Cancel:
-		return forbidden("gate "+string(g.ID)+" waits for a "+g.Kind+", not for a person", "send the signal, wait, or cancel")
-	case !g.Allows(d.Verdict):
-		return invalid("verdict", "%q is not among those this gate allows: %v", d.Verdict, g.Verdicts)
-	case !d.Shown.IsZero() && d.Shown != g.Hash:
+	if err := g.mayGive(d, at); err != nil {
+		return err
+	}
+	if !d.Shown.IsZero() && d.Shown != g.Hash {
 		return &Error{
 			Code: CodeConflict, Message: "what was shown is not what gate " + string(g.ID) + " asks about",
 			Hint: "look at it again, then decide",
-		}
-	case !ok && d.Verdict != Cancel:
-		return g.notAssigned(d.By)
-	case g.Quorum == nil && g.excluded(d.By) && d.Verdict != Reject && d.Verdict != Cancel:
-		return forbidden(d.By+" asked for this and cannot approve it", ownRequestHint)
-	case g.Quorum == nil && g.excluded(d.Actor) && d.Verdict != Reject && d.Verdict != Cancel:
-		return forbidden(d.Actor+" asked for this and cannot approve it in the name of "+d.By+" either", ownRequestHint)
-	}
-	if g.Quorum != nil && d.Verdict != Cancel {
-		if err := g.mayVote(d); err != nil {
-			return err
 		}
 	}
 	if len(g.Schema) > 0 && len(d.Value) > 0 {

@@ -32,6 +32,39 @@ func (a *appending) vote(g *Gate, d *Decision) (*Decision, error) {
 	return &final, nil
 }
 
+// mayGive checks the rules of who may decide a gate at a time, and how. Whether
+// it still waits, and what the decision carries, is checked elsewhere.
+func (g *Gate) mayGive(d *Decision, at time.Time) error {
+	forbidden := func(message, hint string) error {
+		return &Error{Code: CodeForbidden, Message: message, Hint: hint}
+	}
+	withdraws := d.Verdict == Cancel
+	_, ok := g.decider(d.By, at)
+	switch own := g.Quorum == nil && d.Verdict != Reject && !withdraws; {
+	case !g.AsksPeople() && !withdraws:
+		return forbidden("gate "+string(g.ID)+" waits for a "+g.Kind+", not for a person", "send the signal, wait, or cancel")
+	case !g.Allows(d.Verdict):
+		return invalid("verdict", "%q is not among those this gate allows: %v", d.Verdict, g.Verdicts)
+	case !ok && !withdraws:
+		return g.notAssigned(d.By)
+	case own && g.excluded(d.By):
+		return forbidden(d.By+" asked for this and cannot approve it", ownRequestHint)
+	case own && g.excluded(d.Actor):
+		return forbidden(d.Actor+" asked for this and cannot approve it in the name of "+d.By+" either", ownRequestHint)
+	case g.Quorum != nil && !withdraws:
+		return g.mayVote(d)
+	}
+	return nil
+}
+
+// MayDecide returns why a person may not give an open gate a verdict at a time,
+// nil if they may as far as the gate itself says: [ErrInvalid] for a verdict
+// that it does not allow, [ErrForbidden] for who is not asked, or has asked, and
+// [ErrVoted] for who has voted.
+func (g *Gate) MayDecide(name string, v Verdict, at time.Time) error {
+	return g.mayGive(&Decision{By: name, Verdict: v}, at)
+}
+
 // mayVote is what a quorum asks beyond what any gate does: each person once,
 // and not the requester. Who acts for another counts as the person they are.
 func (g *Gate) mayVote(d *Decision) error {

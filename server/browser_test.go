@@ -169,6 +169,28 @@ func TestPageEditsBySchema(t *testing.T) {
 	}
 }
 
+// TestPageKnowsWhoIsThere logs in as each role.
+func TestPageKnowsWhoIsThere(t *testing.T) {
+	h := open(t, nil)
+	h.shows(posthouse.Gate{Name: "pay", Text: "Pay?", Payload: json.RawMessage(`{}`)})
+	running := chromium(t)
+	for _, r := range roles {
+		t.Run(string(r), func(t *testing.T) {
+			b := h.openTab(running, r)
+			b.wait(is("payload") + ` !== null && document.getElementById("me").textContent !== ""`)
+			if me := b.text(`document.getElementById("me").textContent`); !strings.Contains(me, string(r)+"-token") || !strings.Contains(me, string(r)) {
+				t.Errorf("the page says %q", me)
+			}
+			var disabled bool
+			check(t, b.page.Eval(b.ctx, fmt.Sprintf(button, "approve")+".disabled", &disabled))
+			barred := b.text(is("barred") + ".textContent")
+			if disabled != (r == Viewer) || (barred != "") != (r == Viewer) {
+				t.Errorf("%s: disabled %v, %q", r, disabled, barred)
+			}
+		})
+	}
+}
+
 // TestPageReadsJSON gives the page random JSON: read, shown, read again and kept
 // to what it was, each token must be the one that was there.
 func TestPageReadsJSON(t *testing.T) {

@@ -87,11 +87,7 @@ func (s *Server) listGates(w http.ResponseWriter, r *request) error {
 			next = string(gates[limit-1].ID)
 			break
 		}
-		listed := &Gate{Gate: *g}
-		if err != nil {
-			listed.Error = unread(w, err)
-		}
-		gates = append(gates, listed)
+		gates = append(gates, s.listed(w, g, r.actor, err))
 	}
 	return writePage(w, r, gates, next)
 }

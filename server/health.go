@@ -25,6 +25,10 @@ func systemRoutes() []*route {
 			answers: []answer{{http.StatusOK, "the posture", posthouse.Posture{}, ""}},
 		},
 		{
+			method: http.MethodGet, path: "/api/me", role: Viewer, summary: "Who am I?", handle: (*Server).me,
+			answers: []answer{{http.StatusOK, "the token that was sent, or stands behind the cookie", meBody{}, ""}},
+		},
+		{
 			method: http.MethodGet, path: "/openapi.json", summary: "This description", handle: (*Server).describe,
 			answers: []answer{{http.StatusOK, "OpenAPI 3.1", nil, "application/json"}},
 		},
@@ -33,6 +37,15 @@ func systemRoutes() []*route {
 
 type statusBody struct {
 	Status string `json:"status"` // "ok"
+}
+
+type meBody struct {
+	Name string `json:"name"`
+	Role Role   `json:"role"` // viewer, approver or operator
+}
+
+func (s *Server) me(w http.ResponseWriter, r *request) error {
+	return writeJSON(w, http.StatusOK, meBody{r.actor.Name, r.actor.Role})
 }
 
 func (s *Server) healthz(w http.ResponseWriter, _ *request) error {

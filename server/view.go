@@ -38,7 +38,34 @@ type PartSize struct {
 // A Gate is a gate as the inbox lists it.
 type Gate struct {
 	posthouse.Gate
-	Error *Problem `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
+	May    []posthouse.Verdict `json:"may" doc:"the verdicts that whoever asks may give in their own name"`
+	Barred string              `json:"barred,omitempty" doc:"why they may not give the others that the gate allows"`
+	Error  *Problem            `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
+}
+
+// listed shows a gate to somebody; err is why it cannot be read.
+func (s *Server) listed(w http.ResponseWriter, g *posthouse.Gate, to Token, err error) *Gate {
+	v := &Gate{Gate: *g, May: []posthouse.Verdict{}}
+	if err != nil {
+		v.Error = unread(w, err)
+		return v
+	}
+	role := permit(to, Approver)
+	for _, verb := range verbs {
+		if verb.verdict == posthouse.Cancel || !g.Allows(verb.verdict) {
+			continue
+		}
+		err := role
+		if err == nil {
+			err = g.MayDecide(to.Name, verb.verdict, s.ledger.Now())
+		}
+		if err == nil {
+			v.May = append(v.May, verb.verdict)
+		} else if v.Barred == "" {
+			v.Barred = clientError(err).Message
+		}
+	}
+	return v
 }
 
 // unread notes the error in the log, and returns what the list says of it.

@@ -119,7 +119,19 @@ function makeCard(gate) {
     button.addEventListener("click", () => (button.dataset.opens ? openValue(card, gate, button) : decide(card, gate, button.value)));
   }
   card.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
+  permit(card, gate);
   return card;
+}
+
+// permit disables the verdicts that are not this person's to give, and says why.
+function permit(card, gate) {
+  const barred = part(card, "barred");
+  barred.hidden = !gate.barred;
+  barred.textContent = gate.barred || "";
+  for (const button of card.querySelectorAll(".verdicts button")) {
+    button.disabled = !gate.may.includes(button.value);
+  }
+  card.querySelector("[name=reason]").disabled = gate.may.length === 0;
 }
 
 // openValue shows the field for what an edit or a response carries. What nobody
@@ -187,6 +199,7 @@ async function decide(card, gate, verdict, value) {
       settle(card, `${told(problem)}. It was: ${problem.decision.verdict} by ${problem.decision.by}.`);
     } else {
       controls.forEach((c) => { c.disabled = false; });
+      permit(card, gate);
       show(outcome, told(problem), true);
     }
   } finally {
@@ -237,7 +250,11 @@ async function refresh() {
       cards.set(gate.id, makeCard(gate));
       byId("gates").prepend(cards.get(gate.id));
     } else {
-      part(cards.get(gate.id), "assignees").textContent = deciders(gate);
+      const card = cards.get(gate.id);
+      part(card, "assignees").textContent = deciders(gate);
+      if (!card.dataset.busy) {
+        permit(card, gate);
+      }
     }
   }
   for (const [id, card] of cards) {
@@ -314,6 +331,20 @@ function follow() {
   });
 }
 
+const powers = {
+  viewer: "a viewer: you may read",
+  approver: "an approver: you may read and decide",
+  operator: "an operator: you may do everything",
+};
+
+// introduce says who is logged in, and what they may do.
+async function introduce() {
+  try {
+    const { data } = await call("/api/me");
+    byId("me").textContent = `${data.name}, ${powers[data.role] || data.role}`;
+  } catch { /* refresh says what is wrong */ }
+}
+
 setInterval(() => {
   for (const card of cards.values()) {
     for (const name of ["age", "expiry"]) {
@@ -325,4 +356,5 @@ setInterval(() => {
   }
 }, 15000);
 setInterval(watchApprovals, 3000);
+introduce();
 follow();

@@ -1,0 +1,61 @@
+package server
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+)
+
+// TestListsSayWhoMayDecide lists gates to each role: what a client offers must be
+// what the server takes.
+func TestListsSayWhoMayDecide(t *testing.T) {
+	h := open(t, nil)
+	_, err := h.ledger.Commit(t.Context(), &posthouse.Draft{Thread: "t1", Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting,
+	}, Gates: []posthouse.Gate{
+		{Name: "anybody's"},
+		{Name: "own", RequestedBy: "approver-token"},
+		{Name: "assigned", Assignees: []string{"operator-token"}},
+		{Name: "yes or no", Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject}},
+		{Name: "two", Quorum: &posthouse.Quorum{Need: 2}},
+	}})
+	check(t, err)
+	const all = "approve reject edit respond"
+	want := map[Role]map[string]string{
+		Viewer:   {},
+		Approver: {"anybody's": all, "own": "reject", "yes or no": "approve reject", "two": "approve reject"},
+		Operator: {"anybody's": all, "own": all, "assigned": all, "yes or no": "approve reject", "two": "approve reject"},
+	}
+	list := func(r Role) (gates []Gate) {
+		h.send(ask{method: "GET", path: "/api/gates", as: r}).want(http.StatusOK).into(&gates)
+		return gates
+	}
+	for _, r := range roles {
+		var me meBody
+		h.send(ask{method: "GET", path: "/api/me", as: r}).want(http.StatusOK).into(&me)
+		if me != (meBody{string(r) + "-token", r}) {
+			t.Errorf("%s is %+v", r, me)
+		}
+		for _, g := range list(r) {
+			var may string
+			for i, v := range g.May {
+				if i > 0 {
+					may += " "
+				}
+				may += string(v)
+			}
+			if may != want[r][g.Name] || (g.Barred != "") != slices.ContainsFunc(verbs, func(v verb) bool {
+				return v.verdict != posthouse.Cancel && g.Allows(v.verdict) && !slices.Contains(g.May, v.verdict)
+			}) {
+				t.Errorf("%s of %q: may %q, want %q; %q", r, g.Name, may, want[r][g.Name], g.Barred)
+			}
+		}
+	}
+	two := list(Approver)[0]
+	h.send(ask{method: "POST", path: "/api/gates/" + string(two.ID) + "/approve", as: Approver}).want(http.StatusAccepted)
+	if now := list(Approver)[0]; len(now.May) != 0 || now.Barred == "" {
+		t.Errorf("who has voted may still %v", now.May)
+	}
+}
