@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -298,6 +300,7 @@ func (r *running) close() (err error) {
 func (a *app) banner(s *serving, r *running) {
 	lines := map[string]string{
 		"api": r.url + "/api", "page": r.url + "/", "docs": r.url + "/docs", "store": r.storeURL, "token": r.tokenFile,
+		"pid": strconv.Itoa(os.Getpid()),
 	}
 	next := a.nextCommand(s, r)
 	if p := r.ledger.Posture(); p.EncryptsAtRest {
@@ -320,7 +323,7 @@ func (a *app) banner(s *serving, r *running) {
 	if r.tokenGone {
 		token += " (revoked; make another: posthouse token create --role operator)"
 	}
-	a.Fields(append(fields, "Token file", token)...)
+	a.Fields(append(fields, "Token file", token, "PID", lines["pid"])...)
 	a.Line("\nnext: %s", next)
 }
 

@@ -32,7 +32,7 @@ func TestServeEnds(t *testing.T) {
 		t.Errorf("ready after %v", d)
 	}
 	a.banner(s, r)
-	for _, want := range []string{"API ", "Page ", "Docs ", "memory: (gone when this process ends)", "Token file ", "next: posthouse send dispatch"} {
+	for _, want := range []string{"API ", "Page ", "Docs ", "memory: (gone when this process ends)", "Token file ", "PID ", "next: posthouse send dispatch"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the banner lacks %q:\n%s", want, out.String())
 		}

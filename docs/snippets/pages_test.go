@@ -20,14 +20,21 @@ const root = "../.."
 
 var block = regexp.MustCompile("(?ms)^```go([^\n]*)\n(.*?)^```$")
 
-// TestPages compares each block of Go in the documentation with the code that
-// it names. The one program of README.md has a test of its own.
-func TestPages(t *testing.T) {
-	pages, err := filepath.Glob(root + "/docs/*.md")
+// pages are README.md and the documentation.
+func pages(t *testing.T) []string {
+	t.Helper()
+	all, err := filepath.Glob(root + "/docs/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return append(all, root+"/README.md")
+}
+
+// TestPages compares each block of Go in the documentation with the code that
+// it names.
+func TestPages(t *testing.T) {
 	blocks := 0
+	pages := pages(t)
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		if err != nil {
@@ -59,12 +66,8 @@ func TestPages(t *testing.T) {
 
 // TestSnippetsAreShown finds regions that no page shows any more.
 func TestSnippetsAreShown(t *testing.T) {
-	pages, err := filepath.Glob(root + "/docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all bytes.Buffer
-	for _, page := range pages {
+	for _, page := range pages(t) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

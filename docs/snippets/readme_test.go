@@ -1,0 +1,84 @@
+package snippets_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/step"
+	"github.com/posthouse/posthouse/store/sqlitestore"
+)
+
+// TestReadmeProgram runs the program of README.md, on a disk.
+func TestReadmeProgram(t *testing.T) {
+	ctx, path := t.Context(), filepath.Join(t.TempDir(), "posthouse.db")
+	type Message struct{ Role, Text string }
+	type Edit struct{ Request string }
+	complete := func(context.Context, []Message) (Message, error) { return Message{"agent", "refund it"}, nil }
+
+	//doc:program
+	type Refund struct {
+		Request  string
+		Messages []Message `posthouse:"append"` // one more message is stored as one more message
+		Approved bool
+	}
+
+	g := graph.New[Refund]("refund")
+	g.Node("analyze", func(ctx context.Context, s *Refund) error { // ordinary Go: read and change the state
+		reply, err := step.Do(ctx, "llm", func(ctx context.Context) (Message, error) { return complete(ctx, s.Messages) })
+		if err != nil {
+			return err
+		}
+		s.Messages = append(s.Messages, reply) // paid for once, whatever happens next
+		return nil
+	})
+	g.Node("approve", func(ctx context.Context, s *Refund) error {
+		a, err := gate.Ask[Edit](ctx, gate.Question{Name: "refund", Text: s.Request, Expires: 48 * time.Hour})
+		if err != nil {
+			return err // posthouse.ErrWaiting: parked, nothing is held
+		}
+		s.Approved = a.Approved()
+		return nil
+	})
+	g.Node("pay", pay)
+	g.Edge(graph.Start, "analyze")
+	g.Edge("analyze", "approve")
+	g.Route("approve", func(s *Refund) string {
+		if s.Approved {
+			return "pay"
+		}
+		return graph.End
+	}, "pay", graph.End)
+	g.Edge("pay", graph.End)
+
+	store := must(sqlitestore.Open(ctx, path, nil))
+	ledger := must(posthouse.Open(store, &posthouse.Options{Validate: gate.Validator()}))
+	app := must(g.Compile(ledger, nil))
+	out := must(app.Run(ctx, "order-1234", Refund{Request: "please refund order 1234"}))
+	// A week and a restart later, in any process:
+	for _, q := range out.Waiting {
+		must(ledger.Decide(ctx, q.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
+	}
+	out = must(app.Resume(ctx, "order-1234"))
+	//doc:end
+
+	paid := 0
+	for h, err := range ledger.List(ctx, posthouse.Query{Node: "pay"}) {
+		ok(err)
+		if h.Node == "pay" {
+			paid++
+		}
+	}
+	if out.Status != posthouse.StatusDone || paid != 1 || len(out.State.Messages) != 1 {
+		t.Errorf("%s, paid %d times, %d messages", out.Status, paid, len(out.State.Messages))
+	}
+	ok(ledger.Close())
+	ok(store.Close())
+}
+
+// pay stands for what acts on the world.
+func pay[S any](context.Context, *S) error { return nil }
