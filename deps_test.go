@@ -75,6 +75,8 @@ var laws = []law{
 		"HTTP in front of interfaces: never a concrete store, never a model"},
 	{"ui", nil, nil, "files to embed"},
 
+	{"cmd/posthouse/internal/term", nil, []string{"github.com/rivo/uniseg"},
+		"how many columns a text takes on a terminal is Unicode's to say, and changes with it"},
 	{"cmd/", []string{"*"}, []string{"*"}, "wiring"},
 	{"examples/", []string{"*"}, []string{"*"}, "wiring"},
 	{"docs/", nil, nil, "programs shown in the documentation stand on their own"},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -101,13 +102,29 @@ func (a *app) decide(ctx context.Context, id string, d *deciding) error {
 		path = "/api/gates"
 	}
 	if ok, err := a.confirmDecision(ctx, c, path, id, d); err != nil || !ok {
-		return err
+		return a.orThread(ctx, c, id, d, err)
 	}
 	var answer followed
 	if err := c.Do(ctx, http.MethodPost, path+rest.Path(id, d.verb), nil, body, &answer); err != nil {
-		return err
+		return a.orThread(ctx, c, id, d, err)
 	}
 	return a.follow(&answer)
+}
+
+// orThread adds to the error of an id that is neither a gate's nor a checkpoint's
+// what to type if it is a thread's.
+func (a *app) orThread(ctx context.Context, c *rest.Client, id string, d *deciding, err error) error {
+	var e *posthouse.Error
+	var t posthouse.ThreadInfo
+	if !errors.Is(err, posthouse.ErrNotFound) || !errors.As(err, &e) || c.Get(ctx, "/api/threads"+rest.Path(id), nil, &t) != nil {
+		return err
+	}
+	said := *e
+	said.Hint = id + " is a thread; its open gates: posthouse inbox --thread " + quoted(id)
+	if d.verb == "cancel" {
+		said.Hint = id + " is a thread: posthouse thread cancel " + quoted(id)
+	}
+	return &said
 }
 
 // decideApproval answers an approval that waits in a session of the server.

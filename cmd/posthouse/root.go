@@ -47,6 +47,7 @@ const (
 
 // root builds the whole tree of commands.
 func (a *app) root() *cobra.Command {
+	asked := false // for the version
 	cmd := &cobra.Command{
 		Use:   "posthouse",
 		Short: "Durable checkpoints and approvals for agent workflows",
@@ -64,7 +65,12 @@ else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 f
 7 not available now, 8 damage found.`,
 		SilenceUsage: true, SilenceErrors: true,
 		Args: args(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asked {
+				return a.showVersion()
+			}
+			return cmd.Help()
+		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			a.where = where(cmd.Flags())
 			if err := a.fromEnvironment(cmd.Flags()); err != nil {
@@ -73,6 +79,7 @@ else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 f
 			return flagsAreText(cmd.Flags())
 		},
 	}
+	cmd.Flags().BoolVar(&asked, versionFlag, false, "print the version")
 	pf := cmd.PersistentFlags()
 	pf.BoolVar(&a.JSON, "json", false, "answer in JSON")
 	pf.StringVar(&a.dataDir, "data-dir", "", "data directory (default: posthouse below the XDG data home)")
@@ -122,6 +129,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	cmd.SetIn(a.In)
 	cmd.SetOut(a.Out)
 	cmd.SetErr(a.Err)
+	builtins(cmd)
 	ran, err := cmd.ExecuteContextC(ctx)
 	if err == nil {
 		return posthouse.ExitOK
@@ -236,7 +244,7 @@ var plainWord = regexp.MustCompile(`^[\w@%+=:,./~-]+$`)
 // fromEnvironment sets the flags that were not given from POSTHOUSE_ variables.
 func (a *app) fromEnvironment(flags *pflag.FlagSet) (err error) {
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Changed || f.Name == "help" || err != nil {
+		if f.Changed || f.Name == "help" || f.Name == versionFlag || err != nil {
 			return
 		}
 		name := envName(f.Name)

@@ -13,15 +13,21 @@ func (a *app) versionCmd() *cobra.Command {
 		Short:   "Print the version",
 		Example: `  posthouse version --json`,
 		Args:    args(0),
-		RunE: func(*cobra.Command, []string) error {
-			v := readVersion()
-			if a.JSON {
-				return a.Encode(v)
-			}
-			a.Line("posthouse %s (%s, %s)", v.Version, v.Go, v.Platform)
-			return nil
-		},
+		RunE:    func(*cobra.Command, []string) error { return a.showVersion() },
 	}
+}
+
+// versionFlag is the flag that does the same. No variable sets it:
+// POSTHOUSE_VERSION is what others call the version they install.
+const versionFlag = "version"
+
+func (a *app) showVersion() error {
+	v := readVersion()
+	if a.JSON {
+		return a.Encode(v)
+	}
+	a.Line("posthouse %s (%s, %s)", v.Version, v.Go, v.Platform)
+	return nil
 }
 
 type versionInfo struct {

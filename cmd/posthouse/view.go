@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -125,8 +127,28 @@ func upTo[T any](ctx context.Context, c *rest.Client, path string, query url.Val
 	return items, more, err
 }
 
-func limitFlag(cmd *cobra.Command, limit *int) {
-	cmd.Flags().IntVar(limit, "limit", 100, "how many; 0 is all")
+// A limit is how many items of a list are shown; 0 is all.
+type limit int
+
+// String implements [pflag.Value].
+func (l *limit) String() string { return strconv.Itoa(int(*l)) }
+
+// Type implements [pflag.Value].
+func (l *limit) Type() string { return "int" }
+
+// Set implements [pflag.Value].
+func (l *limit) Set(v string) error {
+	n, err := strconv.ParseUint(v, 10, 31)
+	if err != nil {
+		return errors.New("must be a number, 0 or more; 0 is all")
+	}
+	*l = limit(n)
+	return nil
+}
+
+func limitFlag(cmd *cobra.Command, n *int) {
+	*n = 100
+	cmd.Flags().Var((*limit)(n), "limit", "how many; 0 is all")
 }
 
 // more says below a table that it does not show everything.

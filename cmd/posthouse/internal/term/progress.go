@@ -39,8 +39,8 @@ func (p *Progress) Update(format string, args ...any) {
 		fmt.Fprintln(p.t.Err, line)
 		return
 	}
-	fmt.Fprintf(p.t.Err, "\r%-*s", p.width, line)
-	p.width = max(p.width, len([]rune(line)))
+	fmt.Fprintf(p.t.Err, "\r%s", Pad(line, p.width))
+	p.width = max(p.width, Width(line))
 }
 
 // During runs work that does not say how far it is, and tells each second for how

@@ -84,12 +84,3 @@ func EscapeJSON(data []byte) []byte {
 	}
 	return out
 }
-
-// Clip shortens s to at most n characters, the last one an ellipsis.
-func Clip(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	rs := []rune(s)
-	return string(rs[:max(n-1, 0)]) + "…"
-}

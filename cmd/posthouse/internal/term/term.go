@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode/utf8"
 )
 
 // A Term is where a command writes to and whom it may ask.
@@ -106,12 +105,12 @@ func (t *Term) Table(head []string, rows [][]string) {
 	}
 	width := make([]int, len(head))
 	for i, h := range head {
-		width[i] = utf8.RuneCountInString(h)
+		width[i] = Width(h)
 	}
 	for _, row := range rows {
 		for i := range row {
 			row[i] = Strip(row[i])
-			width[i] = max(width[i], utf8.RuneCountInString(row[i]))
+			width[i] = max(width[i], Width(row[i]))
 		}
 	}
 	line := func(cells []string) string {
@@ -119,7 +118,7 @@ func (t *Term) Table(head []string, rows [][]string) {
 		for i, c := range cells {
 			b.WriteString(c)
 			if i < len(cells)-1 {
-				b.WriteString(strings.Repeat(" ", width[i]-utf8.RuneCountInString(c)+2))
+				b.WriteString(strings.Repeat(" ", width[i]-Width(c)+2))
 			}
 		}
 		return strings.TrimRight(b.String(), " ")

@@ -69,6 +69,13 @@ func TestTable(t *testing.T) {
 		t.Errorf("got %q, want %q", out.String(), want)
 	}
 	out.Reset()
+	tt.Table([]string{"ID", "NAME", "X"}, [][]string{{"1", "日本語", "."}, {"2", "👍🏽 ok", "."}, {"3", "e\u0301", "."}, {"4", "🇩🇪ﾊ", "."}, {"5", "plain", "."}})
+	for line := range strings.Lines(out.String()) {
+		if w := Width(line[:len(line)-2]); w != 12 {
+			t.Errorf("%q: the last column begins at %d", line, w)
+		}
+	}
+	out.Reset()
 	tt.Table([]string{"ID"}, nil)
 	if out.Len() != 0 {
 		t.Errorf("an empty table printed %q", out.String())

@@ -48,7 +48,7 @@ func Draw(t *term.Term, th *Thread) {
 	known := map[posthouse.ID]bool{}
 	for _, h := range th.Checkpoints {
 		known[h.ID] = true
-		d.what = max(d.what, len([]rune(term.Strip(what(h)))))
+		d.what = max(d.what, term.Width(term.Strip(what(h))))
 		d.status = max(d.status, len(status(h)))
 	}
 	var roots []*posthouse.Header
@@ -138,13 +138,9 @@ func status(h *posthouse.Header) string {
 	return string(h.Status)
 }
 
-func pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(width-len([]rune(s)), 0))
-}
-
 func (d *drawing) checkpoint(h *posthouse.Header, indent string) {
-	w := pad(term.Strip(what(h)), d.what)
-	st := d.t.Paint(color(h.Status), pad(status(h), d.status))
+	w := term.Pad(term.Strip(what(h)), d.what)
+	st := d.t.Paint(color(h.Status), term.Pad(status(h), d.status))
 	tail := ""
 	if heads := d.heads[h.ID]; len(heads) > 0 {
 		slices.Sort(heads)
