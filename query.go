@@ -3,6 +3,7 @@ package posthouse
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strconv"
 )
@@ -295,7 +296,7 @@ func (l *Ledger) ListStates(ctx context.Context, q Query) iter.Seq2[*Checkpoint,
 func (l *Ledger) Thread(ctx context.Context, thread string) (*ThreadInfo, error) {
 	t, err := l.summary(ctx, thread)
 	if err == nil && t.gone() {
-		return nil, notFound("thread", thread)
+		return nil, t.absent()
 	}
 	return t, err
 }
@@ -320,6 +321,16 @@ func (l *Ledger) Threads(ctx context.Context, q ThreadQuery) iter.Seq2[*ThreadIn
 			}
 		}
 	}
+}
+
+// absent says of a thread that is gone that it is, and where its versions are.
+func (t *ThreadInfo) absent() *Error {
+	e := notFound("thread", t.Thread)
+	if t.Releases > 0 {
+		e.Message = fmt.Sprintf("thread %q was released, and nothing has begun under its name since", t.Thread)
+		e.Hint = "see its versions: posthouse thread versions " + t.Thread + ", or Ledger.Releases"
+	}
+	return e
 }
 
 // gone reports that a thread's name is free: nothing is left of it, or what

@@ -59,7 +59,7 @@ func (l *Ledger) Signal(ctx context.Context, thread string, s Signal) (*Signal, 
 	var answered []*Gate
 	err = l.append(ctx, t, func(a *appending) error {
 		if t.info.gone() && !s.Early && t.claim == nil {
-			return notFound("thread", thread)
+			return t.info.absent()
 		}
 		answered, err = a.send(&s)
 		return err

@@ -232,13 +232,20 @@ func Encode(c Codec, v any) (Value, error) {
 }
 
 // Decode reads a value into a T. Without codecs it knows "json" and "raw"; a
-// value of any other codec is an [ErrInvalid] that names it. The codec's errors are
+// value of any other codec is an [ErrInvalid] that names it, and the zero Value,
+// that of a part that is not there, one that says so. The codec's errors are
 // returned as they are.
 func Decode[T any](v Value, codecs ...Codec) (T, error) {
 	var t T
 	for _, c := range append(codecs, JSON, Raw) {
 		if c.Name() == v.Codec {
 			return t, c.Unmarshal(v.Data, &t)
+		}
+	}
+	if v.Codec == "" && len(v.Data) == 0 {
+		return t, &Error{
+			Code: CodeInvalid, Field: "part", Message: "is not there: a zero Value was given, as a State has for a name without a part",
+			Hint: "look at the names in the State; an opaque state's only part is OpaquePart",
 		}
 	}
 	return t, invalid("codec", "%q is not registered", v.Codec)

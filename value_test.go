@@ -84,6 +84,10 @@ func TestDecodingIsData(t *testing.T) {
 	if err != nil || len(out) != len(in) || out["type"] != "constructor" {
 		t.Errorf("came back as %v, %v", out, err)
 	}
+	var e *Error
+	if _, err := Decode[any](State{"a": v}["b"]); !errors.As(err, &e) || e.Code != CodeInvalid || e.Field != "part" || e.Hint == "" || strings.Contains(e.Message, "codec") {
+		t.Errorf("a part that is not there: %v", err)
+	}
 	if _, err := Decode[any](Value{Codec: "pickle", Data: v.Data}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("an unknown codec: %v", err)
 	}

@@ -158,12 +158,15 @@ func explain(err error) *SchemaError {
 		}
 		last, err = at, inner
 	}
-	reason := strings.ToValidUTF8(err.Error(), "?")
+	reason := nulls.Replace(strings.ToValidUTF8(err.Error(), "?"))
 	if len(reason) > maxReason {
 		reason = strings.ToValidUTF8(reason[:maxReason-3], "") + "..."
 	}
 	return &SchemaError{Path: strings.TrimPrefix(path.String(), "."), Reason: reason}
 }
+
+// nulls undoes how the validator prints a null, alone and inside a value.
+var nulls = strings.NewReplacer("<invalid reflect.Value>", "null", "<nil>", "null")
 
 // step adds to path what going down by one keyword of a schema means for the
 // value; most keywords stay where they are.

@@ -49,6 +49,23 @@ func TestValidateNamesThePath(t *testing.T) {
 	}
 }
 
+// TestNullIsCalledNull looks at what is said of a null in the place of something.
+func TestNullIsCalledNull(t *testing.T) {
+	for value, schema := range map[string]string{
+		`null`:         `{"type":"object"}`,
+		`{"a":null}`:   `{"properties":{"a":{"type":["string","integer"]}}}`,
+		`{"b":null}`:   `{"properties":{"b":{"enum":[1]}}}`,
+		`{"c":null}`:   `{"properties":{"c":{"const":1}}}`,
+		`[null]`:       `{"items":{"type":"string"}}`,
+		`{"d":[null]}`: `{"properties":{"d":{"contains":{"type":"string"}}}}`,
+	} {
+		err := gate.ValidateJSON(json.RawMessage(schema), json.RawMessage(value))
+		if err == nil || strings.Contains(err.Error(), "reflect") || strings.Contains(err.Error(), "nil") {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}
+
 func TestBadSchemas(t *testing.T) {
 	for _, schema := range []string{
 		``, `{`, `7`, `"x"`, `{"type":"nonsense"}`, `{"pattern":"("}`,
