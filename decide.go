@@ -339,6 +339,10 @@ func (l *Ledger) checkDecision(d *Decision) error {
 	return nil
 }
 
+// ChecksValues reports whether the Ledger can check decided values against a
+// gate's schema: whether Options.Validate is set.
+func (l *Ledger) ChecksValues() bool { return l.opt.Validate != nil }
+
 func (l *Ledger) mayDecide(g *Gate, d *Decision, at time.Time) error {
 	right, _ := g.decider(d.By, at)
 	d.For, d.Trail = right.For, 0

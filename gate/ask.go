@@ -36,7 +36,8 @@ func (a Answer[T]) Approved() bool {
 //
 // A deadline that passes is the verdict expire, a withdrawn question cancel:
 // both are answers, not errors. Errors: [posthouse.ErrInvalid] for a malformed
-// question, outside any task, and for a recorded value that T cannot hold; and
+// question, outside any task, and for a recorded value that T cannot hold;
+// [posthouse.ErrUnsupported] for a Schema over a Ledger that has no validator; and
 // those of reading and writing the log.
 func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 	var a Answer[T]
@@ -45,6 +46,12 @@ func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 		return a, &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "context", Message: "of question " + q.Name + " carries no task",
 			Hint: "call gate.Ask below a node, flow or handler, with the context it was given",
+		}
+	}
+	if len(q.Schema) > 0 && !task.Session().Ledger().ChecksValues() {
+		return a, &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Field: "Schema", Message: "of question " + q.Name + " could not be checked by this ledger once somebody decides",
+			Hint: "set Options.Validate of the ledger, for example to gate.Validator()",
 		}
 	}
 	q.RequestedBy = cmp.Or(q.RequestedBy, engine.Principal(ctx)) // as task.Ask does, for what is checked before

@@ -34,6 +34,8 @@ type host struct {
 	l     *posthouse.Ledger
 	ms    atomic.Int64
 	node  func(context.Context) error
+
+	unchecked bool // ledgers that are opened from now on have no validator
 }
 
 func newHost(t testing.TB, node func(context.Context) error) *host {
@@ -50,9 +52,11 @@ func newHost(t testing.TB, node func(context.Context) error) *host {
 // restart opens the store with a ledger that knows nothing.
 func (h *host) restart() {
 	h.t.Helper()
-	l, err := posthouse.Open(h.store, &posthouse.Options{
-		Now: func() time.Time { return time.UnixMilli(h.ms.Load()) }, Validate: gate.Validator(),
-	})
+	o := posthouse.Options{Now: func() time.Time { return time.UnixMilli(h.ms.Load()) }, Validate: gate.Validator()}
+	if h.unchecked {
+		o.Validate = nil
+	}
+	l, err := posthouse.Open(h.store, &o)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -274,6 +278,25 @@ func TestOwnSchema(t *testing.T) {
 	h.decide(id, posthouse.Decision{Verdict: posthouse.Edit, Value: json.RawMessage(`100`)})
 	if err := h.run(); err != nil || a.Value != 100 {
 		t.Fatal(a, err)
+	}
+}
+
+// TestOwnSchemaNeedsAValidator asks over a ledger that could not check the answer:
+// the program is told, and nobody is asked.
+func TestOwnSchemaNeedsAValidator(t *testing.T) {
+	var a gate.Answer[int]
+	h := newHost(t, asking(gate.Question{Name: "amount", Schema: json.RawMessage(`{"type":"integer"}`)}, &a))
+	h.unchecked = true
+	h.restart()
+	if h.l.ChecksValues() {
+		t.Fatal("a ledger without a validator says that it checks")
+	}
+	var e *posthouse.Error
+	if err := h.run(); !errors.As(err, &e) || e.Code != posthouse.CodeUnsupported || e.Field != "Schema" || e.Hint == "" {
+		t.Fatal(err)
+	}
+	if open := h.open(); len(open) != 0 {
+		t.Fatalf("people are asked all the same: %v", open)
 	}
 }
 
