@@ -159,6 +159,9 @@ func appendTo(ctx context.Context, s Store, b *Batch) error {
 	return err
 }
 
+// seals reports whether the bodies are to be sealed.
+func (a *appending) seals() bool { return a.l.opt.Cipher != nil || a.t.info.Sealed }
+
 // settle takes what is known of t over the entry, which is on record.
 func (a *appending) settle(t *thread) {
 	if a.info.Generation != t.info.Generation {

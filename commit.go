@@ -300,6 +300,7 @@ func (a *appending) gate(d *Draft, g Gate) (Gate, error) {
 		Kind: g.Kind, Signal: g.Signal, Latch: g.Latch, EscalateAt: escalateAt,
 	}}, body)
 	a.ids = append(a.ids, IndexedID{ID: g.ID})
+	a.audience(&g)
 	a.sign = true
 	return g, nil
 }

@@ -1,11 +1,8 @@
 package posthouse
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"iter"
 	"slices"
 	"time"
 )
@@ -13,7 +10,7 @@ import (
 // Gate returns a gate, with its decision if it has one. [ErrNotFound].
 func (l *Ledger) Gate(ctx context.Context, id ID) (g *Gate, err error) {
 	err = l.at(ctx, id, func(_ *logReader, ref Ref) error {
-		if g, err = l.gateAt(ctx, id, ref); err != nil || g.Decision != nil || g.Quorum == nil && len(g.Assignees) == 0 {
+		if g, err = l.reader(ctx, ref.Thread).gateAt(id, ref.Seq); err != nil || g.Decision != nil || g.Quorum == nil && len(g.Assignees) == 0 {
 			return err
 		}
 		return l.trailOf(ctx, g)
@@ -36,19 +33,18 @@ func (l *Ledger) trailOf(ctx context.Context, g *Gate) error {
 }
 
 // waitingGate reads a gate that a summary has.
-func (l *Ledger) waitingGate(ctx context.Context, thread string, w *WaitingGate) (*Gate, error) {
-	g, err := l.gateAt(ctx, w.ID, Ref{thread, w.Seq})
+func (r *logReader) waitingGate(w *WaitingGate) (*Gate, error) {
+	g, err := r.gateAt(w.ID, w.Seq)
 	if err == nil && g.Decision == nil {
-		err = l.reader(ctx, thread).follow(g, w.Trail)
+		err = r.follow(g, w.Trail)
 	}
 	return g, err
 }
 
 // gateAt reads a gate from where the index has it: its own entry, or the entry
 // of its decision, which says where the gate is.
-func (l *Ledger) gateAt(ctx context.Context, id ID, ref Ref) (*Gate, error) {
-	r := l.reader(ctx, ref.Thread)
-	e, err := r.entry(ref.Seq, true)
+func (r *logReader) gateAt(id ID, seq uint64) (*Gate, error) {
+	e, err := r.entry(seq, true)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +70,7 @@ func (l *Ledger) gateAt(ctx context.Context, id ID, ref Ref) (*Gate, error) {
 		}
 	}
 	if d != nil {
-		return nil, corrupt("entry %d of thread %q does not hold gate %s", e.Seq, ref.Thread, id)
+		return nil, corrupt("entry %d of thread %q does not hold gate %s", e.Seq, r.thread, id)
 	}
 	return nil, notFound("gate", id)
 }
@@ -101,98 +97,6 @@ func (r *logReader) gate(e *readEntry, i int) (*Gate, error) {
 		return nil, notFound("gate", rec.Gate.ID)
 	}
 	return readGateBody(&e.Entry, rec, e.Bodies[i])
-}
-
-// A GateQuery selects open gates.
-type GateQuery struct {
-	Thread       string
-	Coordination string
-	Checkpoint   ID
-	Kind         string // gates of this kind only
-	All          bool   // with those that wait for no person (timers, signals, other threads), or in a session
-	Assignee     string // gates this person may decide: assigned to them, or to nobody, and no vote of theirs on it
-	Newest       bool   // newest first; otherwise oldest first
-	After        ID     // go on behind this gate, in that order; it may be decided since
-	Limit        int    // 0: all
-}
-
-// Gates yields the gates that wait for a decision: the inbox. What the runtime
-// waits for, and what is asked in a session, is not among them unless q names its
-// kind or asks for all.
-//
-// A gate whose record cannot be read ([ErrCorrupt], [ErrSealed]) is yielded with
-// the error, as far as its thread's summary knows it; whoever goes on is given
-// the others. Any other error is the last element, without a gate.
-func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error] {
-	return func(yield func(*Gate, error) bool) {
-		type open struct {
-			thread string
-			WaitingGate
-		}
-		var found []open
-		for t, err := range l.store.Threads(ctx, ThreadQuery{Thread: q.Thread, Waiting: true}) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if q.Coordination != "" && firstOf(t.Coordination, t.Thread) != q.Coordination {
-				continue
-			}
-			for _, w := range t.Waiting {
-				if q.picks(w.Kind) && q.isBehind(w.ID) {
-					found = append(found, open{t.Thread, w})
-				}
-			}
-		}
-		slices.SortStableFunc(found, func(a, b open) int { return cmp.Compare(a.ID, b.ID) })
-		if q.Newest {
-			slices.Reverse(found)
-		}
-		n := 0
-		for i := range found {
-			w := &found[i]
-			g, err := l.waitingGate(ctx, w.thread, &w.WaitingGate)
-			if errors.Is(err, ErrNotFound) || mayBeGone(err) {
-				if g, err = l.Gate(ctx, w.ID); errors.Is(err, ErrNotFound) {
-					continue // it went with its checkpoint since
-				}
-			}
-			switch {
-			case mayBeGone(err):
-				g = w.unread(w.thread)
-			case err != nil:
-				yield(nil, err)
-				return
-			case q.Checkpoint != "" && g.Checkpoint != q.Checkpoint,
-				q.Assignee != "" && g.Decision == nil && !g.OpenTo(q.Assignee, l.Now()):
-				continue
-			}
-			if !yield(g, err) {
-				return
-			}
-			if n++; n == q.Limit {
-				return
-			}
-		}
-	}
-}
-
-// isBehind reports whether a gate comes after the cursor.
-func (q *GateQuery) isBehind(id ID) bool {
-	switch {
-	case q.After == "":
-		return true
-	case q.Newest:
-		return id < q.After
-	}
-	return id > q.After
-}
-
-func (q *GateQuery) picks(kind string) bool {
-	if q.Kind != "" {
-		return q.Kind == kind
-	}
-	return q.All || asksPeople(kind) && kind != GateSession
 }
 
 // Decide records the one decision of a gate and makes its branch runnable, or
@@ -292,7 +196,7 @@ func (l *Ledger) decide(ctx context.Context, id ID, choose func(*appending, *Gat
 func (a *appending) openGate(id ID) (*Gate, error) {
 	for _, w := range a.t.info.Waiting {
 		if w.ID == id {
-			return a.l.waitingGate(a.ctx, a.t.name, &w)
+			return a.l.reader(a.ctx, a.t.name).waitingGate(&w)
 		}
 	}
 	g, err := a.l.Gate(a.ctx, id)

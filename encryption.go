@@ -319,7 +319,7 @@ func (a *appending) clearBodies() bool {
 
 // protect seals the entry's bodies, or sees that the store takes them in the clear.
 func (a *appending) protect() error {
-	if a.l.opt.Cipher != nil || a.t.info.Sealed {
+	if a.seals() {
 		return a.sealBodies()
 	}
 	if a.clearBodies() {

@@ -126,6 +126,7 @@ const (
 	RecordVote       RecordKind = 10
 	RecordAssignment RecordKind = 11
 	RecordRelease    RecordKind = 9
+	RecordAudience   RecordKind = 12
 )
 
 var recordNames = map[RecordKind]string{
@@ -133,7 +134,7 @@ var recordNames = map[RecordKind]string{
 	RecordDecision: "decision", RecordClaim: "claim", RecordRemoval: "removal",
 	RecordSignal: "signal", RecordTake: "take",
 	RecordVote: "vote", RecordAssignment: "assignment",
-	RecordRelease: "release",
+	RecordRelease: "release", RecordAudience: "audience",
 }
 
 // String returns the noun, as in logs and JSON.
@@ -167,17 +168,18 @@ type Record struct {
 
 	Sealed bool `json:"sealed,omitempty"` // the body is encrypted
 
-	Checkpoint *Header      `json:"checkpoint,omitempty"`
-	Step       *StepInfo    `json:"step,omitempty"`
-	Gate       *GateInfo    `json:"gate,omitempty"`
-	Decision   *DecideInfo  `json:"decision,omitempty"`
-	Claim      *ClaimInfo   `json:"claim,omitempty"`
-	Removal    *RemovalInfo `json:"removal,omitempty"`
-	Signal     *SignalInfo  `json:"signal,omitempty"`
-	Take       *TakeInfo    `json:"take,omitempty"`
-	Vote       *VoteInfo    `json:"vote,omitempty"`
-	Assignment *AssignInfo  `json:"assignment,omitempty"`
-	Release    *ReleaseInfo `json:"release,omitempty"`
+	Checkpoint *Header       `json:"checkpoint,omitempty"`
+	Step       *StepInfo     `json:"step,omitempty"`
+	Gate       *GateInfo     `json:"gate,omitempty"`
+	Decision   *DecideInfo   `json:"decision,omitempty"`
+	Claim      *ClaimInfo    `json:"claim,omitempty"`
+	Removal    *RemovalInfo  `json:"removal,omitempty"`
+	Signal     *SignalInfo   `json:"signal,omitempty"`
+	Take       *TakeInfo     `json:"take,omitempty"`
+	Vote       *VoteInfo     `json:"vote,omitempty"`
+	Assignment *AssignInfo   `json:"assignment,omitempty"`
+	Release    *ReleaseInfo  `json:"release,omitempty"`
+	Audience   *AudienceInfo `json:"audience,omitempty"`
 
 	parts partList // of a checkpoint
 	own   bool     // the checkpoint's id is its order key

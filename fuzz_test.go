@@ -66,6 +66,8 @@ func seedHeaders() [][]byte {
 		{Kind: RecordDecision, Decision: &DecideInfo{Gate: "mine", GateSeq: 2, Verdict: Edit, By: "alice"}},
 		{Kind: RecordVote, Vote: &VoteInfo{Gate: gatePrefix + id, GateSeq: 2, Prior: 3, Verdict: Approve, By: "alice"}},
 		{Kind: RecordAssignment, Assignment: &AssignInfo{Gate: "mine", GateSeq: 2, By: "alice", Escalation: true}},
+		{Kind: RecordAudience, Audience: &AudienceInfo{Gate: "mine", Marks: []uint64{1, 1 << 63}}},
+		{Kind: RecordAudience, Audience: &AudienceInfo{Gate: gatePrefix + id, Anyone: true}},
 		{Kind: RecordClaim, Claim: &ClaimInfo{Owner: "host", Fence: 3, Run: "r", Unclaim: true}},
 		{Kind: RecordRemoval, Removal: &RemovalInfo{Reason: "r", By: "b", Whole: true, Count: 2, Archived: 1, Heads: []BranchHead{{"b", id, 1, StatusDone}}, Gates: []ID{"g", gatePrefix + id}}},
 		{Kind: RecordRemoval, Removal: &RemovalInfo{Archived: 7, Version: 3}, Size: 2},

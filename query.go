@@ -91,7 +91,7 @@ func misplaced(id ID, ref Ref, holds ID) error {
 // unlessGate returns why a checkpoint could not be read, which is no damage if
 // id is a gate's.
 func (l *Ledger) unlessGate(ctx context.Context, id ID, ref Ref, err error) error {
-	if _, e := l.gateAt(ctx, id, ref); e == nil {
+	if _, e := l.reader(ctx, ref.Thread).gateAt(id, ref.Seq); e == nil {
 		return notFound("checkpoint", id)
 	}
 	if s, e := l.reader(ctx, ref.Thread).signal(ref.Seq); e == nil && s.ID == id {

@@ -229,6 +229,8 @@ func (rec *Record) append(b []byte) []byte {
 		b = rec.Assignment.append(b)
 	case RecordRelease:
 		b = rec.Release.append(b)
+	case RecordAudience:
+		b = rec.Audience.append(b)
 	}
 	return b
 }
@@ -271,6 +273,8 @@ func (rec *Record) read(r *decoder) {
 		rec.Assignment = readAssign(r)
 	case RecordRelease:
 		rec.Release = readRelease(r)
+	case RecordAudience:
+		rec.Audience = readAudience(r)
 	default:
 		r.Fail("record of unknown kind %d", rec.Kind)
 	}

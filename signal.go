@@ -172,7 +172,7 @@ func (a *appending) send(s *Signal) ([]*Gate, error) {
 		a.decision(d, w.Seq)
 		s.Gates = append(s.Gates, w.ID)
 		if a.l.opt.Observer != nil {
-			g, err := a.l.gateAt(a.ctx, w.ID, Ref{a.t.name, w.Seq})
+			g, err := a.l.reader(a.ctx, a.t.name).gateAt(w.ID, w.Seq)
 			if err != nil {
 				return nil, err
 			}

@@ -42,7 +42,10 @@ type Store interface {
 	List(ctx context.Context, q Query) iter.Seq2[*Header, error]
 
 	// Threads yields summaries that match, by thread name, downwards where
-	// q.Descending is set, or by due time when q.DueBefore is.
+	// q.Descending is set, or by due time when q.DueBefore is. With q.Gates it
+	// yields one for each open gate that matches, by the gates' ids as bytes:
+	// the thread's summary with that gate alone in Waiting. What it reads for a
+	// page of these must not grow with the number of gates that are open.
 	Threads(ctx context.Context, q ThreadQuery) iter.Seq2[*ThreadInfo, error]
 
 	// Slot reads, writes or deletes one overwriteable value beside the log. A
@@ -150,12 +153,18 @@ type ThreadQuery struct {
 	Released  bool   // with releases, also those that have not begun anew since
 	DueBefore Millis // with a gate or timer due at or before; ordered by due time
 
-	Descending bool   // the last name first; not with DueBefore
-	After      string // go on behind this thread's name, in that order; not with DueBefore
+	Gates    bool   // open gates one by one instead of threads, in the order of their ids; not with DueBefore
+	GateKind string // with Gates: of this kind
+	People   bool   // with Gates: that people decide, and not in a session
+	Person   string // with Gates: that this person may decide as far as summaries tell ([AudienceInfo])
+
+	Descending bool   // the last name or id first; not with DueBefore
+	After      string // go on behind this thread's name, or with Gates this gate's id, in that order; not with DueBefore
 	Limit      int    // 0: all
 }
 
-// Behind reports whether a thread comes after the cursor.
+// Behind reports whether a thread, or with Gates an open gate, comes after the
+// cursor.
 func (q *ThreadQuery) Behind(name string) bool {
 	switch {
 	case q.After == "":
@@ -172,7 +181,7 @@ func (q *ThreadQuery) Match(t *ThreadInfo) bool {
 		(len(t.Thread) >= len(q.Prefix) && t.Thread[:len(q.Prefix)] == q.Prefix) &&
 		(q.Graph == "" || q.Graph == t.Graph) &&
 		(q.Status == "" || q.Status == t.Status) &&
-		(!q.Waiting || len(t.Waiting) > 0) &&
+		(!q.Waiting && !q.Gates || len(t.Waiting) > 0) &&
 		(!q.Runnable || t.Runnable()) &&
 		(!q.Leased || t.Lease.Held) &&
 		(!q.Released || t.Releases > 0) &&

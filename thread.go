@@ -48,6 +48,7 @@ type WaitingGate struct {
 
 	EscalateAt time.Time `json:"escalateAt,omitzero"` // zero once the escalation is on record
 	Trail      uint64    `json:"trail,omitempty"`     // the entry of its newest vote or assignment
+	Audience   *Audience `json:"-"`                   // who may decide it, where that is on record; nil: anyone, or whoever the gate says
 }
 
 // A Lease is the right to append to a thread. Fence grows with each claim; an
@@ -113,6 +114,8 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 			t.applyDecision(r.Decision, e.Seq)
 		case r.Vote != nil, r.Assignment != nil:
 			t.applyTrail(r, e.Seq)
+		case r.Audience != nil:
+			t.applyAudience(r.Audience)
 		case r.Claim != nil:
 			c := r.Claim
 			t.Lease = Lease{Owner: c.Owner, Fence: c.Fence, Run: c.Run, Held: !c.Unclaim}
@@ -293,7 +296,7 @@ func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
 	b = appendBool(canon.AppendString(b, t.Lease.Run), t.Lease.Held)
 	b = canon.AppendInt(b, int64(t.Checkpoints))
 	b = canon.AppendUint(canon.AppendUint(b, uint64(t.Created)), uint64(t.Updated))
-	return appendBool(canon.AppendUint(b, t.Signed), t.Sealed), nil
+	return t.appendAudiences(appendBool(canon.AppendUint(b, t.Signed), t.Sealed)), nil
 }
 
 // UnmarshalBinary reads what MarshalBinary wrote. [ErrCorrupt].
@@ -324,6 +327,7 @@ func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 	t.Checkpoints = int(r.Int())
 	t.Created, t.Updated, t.Signed = Millis(r.Uint()), Millis(r.Uint()), r.Uint()
 	t.Sealed = readBool(r)
+	t.readAudiences(r)
 	if err := r.Done(); err != nil {
 		return corrupt("the summary of a thread does not decode: %v", err)
 	}

@@ -25,6 +25,7 @@ func (a *appending) vote(g *Gate, d *Decision) (*Decision, error) {
 	g.Votes = append(slices.Clip(g.Votes), *d)
 	v := g.met(a.at)
 	if v == "" {
+		a.audience(g)
 		return nil, nil
 	}
 	final := *d
@@ -225,6 +226,7 @@ func (a *appending) assignment(g *Gate, as Assignment) error {
 	}}, encoded(&as))
 	a.sign = true
 	g.Assignments = append(slices.Clip(g.Assignments), as)
+	a.audience(g)
 	return nil
 }
 

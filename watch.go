@@ -138,6 +138,9 @@ func (l *Ledger) events(ctx context.Context, e *Entry, recs []Record) ([]*Event,
 	evs := make([]*Event, 0, len(recs))
 	for i := range recs {
 		r := &recs[i]
+		if r.Audience != nil {
+			continue // it says what the gate or the assignment beside it says
+		}
 		ev := &Event{
 			Cursor: e.Cursor, Kind: r.Kind, Thread: e.Thread, Seq: e.Seq, At: e.Time(),
 			Checkpoint: r.Checkpoint, Step: r.Step, Claim: r.Claim, Removal: r.Removal, Release: r.Release, Take: r.Take,

@@ -293,6 +293,10 @@ func (c *cursor) record(thread string) *record {
 		r.id, r.gateSeq, r.prior = c.id("gate", "gate-", 2), c.uint("gate's entry"), c.uint("prior")
 		c.str("by")
 		c.byte("escalation")
+	case 12:
+		r.id = c.id("gate", "gate-", 2)
+		c.byte("anyone")
+		c.list("marks", func() { c.take(8, "mark", none) })
 	case 5:
 		c.str("owner")
 		r.fence = c.uint("fence")

@@ -96,3 +96,52 @@ func (o *ordered[T]) descend(passed func(T) bool, visit func(T) bool) {
 		}
 	}
 }
+
+// A cursor goes through an ordered list while nothing changes it.
+type cursor[T any] struct {
+	o    *ordered[T]
+	b, i int
+	down bool
+}
+
+// from returns a cursor at the first item that passed reports true for: upwards
+// it must be false up to some item and true from there on, downwards the other
+// way round.
+func (o *ordered[T]) from(passed func(T) bool, down bool) *cursor[T] {
+	c := &cursor[T]{o: o, down: down}
+	if down {
+		c.b = sort.Search(len(o.blocks), func(b int) bool { return !passed(o.blocks[b][0]) }) - 1
+		if c.b >= 0 {
+			c.i = sort.Search(len(o.blocks[c.b]), func(i int) bool { return !passed(o.blocks[c.b][i]) }) - 1
+		}
+		return c
+	}
+	c.b = sort.Search(len(o.blocks), func(b int) bool { return passed(o.end(b)) })
+	if c.b < len(o.blocks) {
+		c.i = sort.Search(len(o.blocks[c.b]), func(i int) bool { return passed(o.blocks[c.b][i]) })
+	}
+	return c
+}
+
+// item returns the item at the cursor, false behind the last.
+func (c *cursor[T]) item() (v T, ok bool) {
+	if c.b < 0 || c.b >= len(c.o.blocks) {
+		return v, false
+	}
+	return c.o.blocks[c.b][c.i], true
+}
+
+// step moves to the next item. Callers are at one.
+func (c *cursor[T]) step() {
+	if c.down {
+		if c.i--; c.i < 0 {
+			if c.b--; c.b >= 0 {
+				c.i = len(c.o.blocks[c.b]) - 1
+			}
+		}
+		return
+	}
+	if c.i++; c.i == len(c.o.blocks[c.b]) {
+		c.b, c.i = c.b+1, 0
+	}
+}

@@ -15,6 +15,7 @@ import (
 const (
 	pageResults    = 256
 	pageCandidates = 4096
+	firstGates     = 64 // of open gates most callers want the first few
 )
 
 // Read implements [posthouse.Store].
@@ -200,15 +201,18 @@ func (s *Store) candidates(q *posthouse.Query) (rows *ordered[*row], behind func
 // Threads implements [posthouse.Store].
 func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
 	return func(yield func(*posthouse.ThreadInfo, error) bool) {
-		left := limit(q.Limit)
+		left, size := limit(q.Limit), pageResults
+		if q.Gates {
+			size = firstGates
+		}
 		for more := true; more && left > 0; {
 			var page []posthouse.ThreadInfo
 			var err error
-			if page, q.After, more, err = s.threadsPage(ctx, &q, min(left, pageResults)); err != nil {
+			if page, q.After, more, err = s.threadsPage(ctx, &q, min(left, size)); err != nil {
 				yield(nil, err)
 				return
 			}
-			left -= len(page)
+			left, size = left-len(page), min(4*size, pageResults)
 			for i := range page {
 				if !yield(&page[i], nil) {
 					return
@@ -226,6 +230,14 @@ func (s *Store) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n int
 		return nil, "", false, err
 	case q.DueBefore != 0:
 		return s.due(q), "", false, nil
+	case q.Gates && q.Thread != "":
+		if t := s.threads[q.Thread]; t != nil {
+			page = t.gatesOf(q)
+		}
+		return page, "", false, nil
+	case q.Gates:
+		page, after, more = s.gatesPage(q, n)
+		return page, after, more, nil
 	case q.Thread != "":
 		if t := s.threads[q.Thread]; t != nil && q.Match(&t.info) && q.Behind(q.Thread) {
 			page = append(page, cloneInfo(&t.info))

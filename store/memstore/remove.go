@@ -23,6 +23,7 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 		return done, nil
 	case r.All:
 		done = s.removeEntries(t, 0, t.info.Tail.Seq+1)
+		s.reopen(t, &posthouse.ThreadInfo{})
 		s.names.remove(t)
 		if isActive(&t.info) {
 			s.active.remove(t)

@@ -26,6 +26,7 @@ type Store struct {
 	coords map[string]*ordered[*row] // the same, by coordination
 	names  ordered[*thread]          // all threads, by name
 	active ordered[*thread]          // those that queries for work look for
+	gates  map[posthouse.GateList]*ordered[*openGate]
 
 	commits []*entry      // in commit order, some of them gone
 	gone    int           // how many
@@ -46,6 +47,7 @@ type thread struct {
 	first   uint64        // sequence of entries[0]
 	entries []*entry      // nil where a released version was dropped
 	rows    ordered[*row] // its checkpoints, by sequence
+	open    []*openGate   // as info.Waiting
 }
 
 // An entry never changes; a removal of bodies puts another in its place.
@@ -81,6 +83,7 @@ func New() *Store {
 		coords:  map[string]*ordered[*row]{},
 		names:   ordered[*thread]{cmp: byName},
 		active:  ordered[*thread]{cmp: byName},
+		gates:   map[posthouse.GateList]*ordered[*openGate]{},
 	}
 }
 
@@ -117,7 +120,7 @@ func (s *Store) Close() error {
 	if s.closed {
 		return nil
 	}
-	s.closed, s.threads, s.ids, s.slots, s.coords, s.commits = true, nil, nil, nil, nil, nil
+	s.closed, s.threads, s.ids, s.slots, s.coords, s.commits, s.gates = true, nil, nil, nil, nil, nil, nil
 	s.rows, s.names, s.active = ordered[*row]{}, ordered[*thread]{}, ordered[*thread]{}
 	s.wakeAll()
 	return nil

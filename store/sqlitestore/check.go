@@ -21,7 +21,7 @@ import (
 func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		k := &checker{ctx: ctx}
-		steps := []func(*conn) (more bool, err error){k.integrity, k.schema, k.nextThread, k.ids, k.orders, k.rest}
+		steps := []func(*conn) (more bool, err error){k.integrity, k.schema, k.nextThread, k.ids, k.orders, k.openGates, k.rest}
 		for _, step := range steps {
 			for more := true; more; {
 				k.found = nil
@@ -51,7 +51,8 @@ type checker struct {
 	ctx   context.Context
 	found []error
 
-	thread int64 // the one looked at last
+	thread   int64 // the one looked at last
+	gateRows int   // that open gates must have, so far
 }
 
 const maxFound = 100 // in one step; a broken thread need not be listed row by row
@@ -120,7 +121,7 @@ func (k *checker) nextThread(c *conn) (bool, error) {
 		return true, err
 	}
 	t.compare()
-	return true, nil
+	return true, t.gates()
 }
 
 func (t *threadCheck) load() error {

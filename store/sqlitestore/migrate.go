@@ -14,8 +14,12 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// termsSchema is the migration whose table is filled from the log.
-const termsSchema = 2
+// The migrations whose tables are filled: that of terms from the log, that of
+// gates from the summaries.
+const (
+	termsSchema = 2
+	gatesSchema = 3
+)
 
 func migrations() ([]sqlschema.Migration, error) {
 	dir, err := fs.Sub(migrationFiles, "migrations")

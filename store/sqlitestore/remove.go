@@ -39,6 +39,9 @@ func (s *Store) remove(w *writer, r *posthouse.Removal) (done posthouse.Removed,
 		if done, err = s.removeEntries(w, t, r.Thread, 0, t.tail.Seq+1); err != nil {
 			return done, err
 		}
+		if err := w.reopen(t, nil); err != nil {
+			return done, err
+		}
 		delete(w.threads, r.Thread)
 		return done, first(w.dropRow(qDropTail, t.id), w.dropRow(qDropThread, t.id))
 	case t.id == 0:

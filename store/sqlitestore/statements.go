@@ -50,6 +50,15 @@ const (
 	qThreadsActiveDown
 	qThreadsDue
 
+	qThreadByID
+	qGates
+	qGatesDown
+	qAddGate
+	qDropGate
+	qHasGate
+	qCountGates
+	qCheckGates
+
 	qSlot
 	qSlots
 	qPutSlot
@@ -173,6 +182,27 @@ var statement = [statements]string{
 		WHERE active = 3 AND name < ?1 ORDER BY 7 DESC`,
 	qThreadsDue: `SELECT ` + summaryColumns + ` FROM threads t INDEXED BY threads_due CROSS JOIN tails a ON a.id = t.id
 		WHERE due <= ?1 AND (due, name) > (?2, ?3) ORDER BY due, name`,
+
+	qThreadByID: `SELECT ` + summaryColumns + ` FROM threads t JOIN tails a ON a.id = t.id
+		WHERE t.id = ?1`,
+	// Up to maxGateLists lists, merged by id. No row has list 0.
+	qGates: `SELECT id, thread FROM gates WHERE list = ?2 AND id > ?1
+		UNION ALL SELECT id, thread FROM gates WHERE list = ?3 AND id > ?1
+		UNION ALL SELECT id, thread FROM gates WHERE list = ?4 AND id > ?1
+		UNION ALL SELECT id, thread FROM gates WHERE list = ?5 AND id > ?1
+		UNION ALL SELECT id, thread FROM gates WHERE list = ?6 AND id > ?1
+		UNION ALL SELECT id, thread FROM gates WHERE list = ?7 AND id > ?1 ORDER BY id`,
+	qGatesDown: `SELECT id, thread FROM gates WHERE list = ?2 AND id < ?1
+		UNION ALL SELECT id, thread FROM gates WHERE list = ?3 AND id < ?1
+		UNION ALL SELECT id, thread FROM gates WHERE list = ?4 AND id < ?1
+		UNION ALL SELECT id, thread FROM gates WHERE list = ?5 AND id < ?1
+		UNION ALL SELECT id, thread FROM gates WHERE list = ?6 AND id < ?1
+		UNION ALL SELECT id, thread FROM gates WHERE list = ?7 AND id < ?1 ORDER BY id DESC`,
+	qAddGate:    `INSERT INTO gates (list, id, thread) VALUES (?1, ?2, ?3) ON CONFLICT (list, id) DO UPDATE SET thread = ?3`,
+	qDropGate:   `DELETE FROM gates WHERE list = ?1 AND id = ?2 AND thread = ?3`,
+	qHasGate:    `SELECT 1 FROM gates WHERE list = ?1 AND id = ?2 AND thread = ?3`,
+	qCountGates: `SELECT count(*) FROM gates`,
+	qCheckGates: `SELECT list, id, thread FROM gates`,
 
 	qSlot: `SELECT value, revision, fence FROM slots WHERE thread = ?1 AND step = ?2`,
 	qSlots: `SELECT thread, step, value, revision, fence FROM slots WHERE thread >= ?1 AND (thread, step) > (?1, ?2) AND value IS NOT NULL

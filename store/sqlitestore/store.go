@@ -150,6 +150,7 @@ func (s *Store) migrate(ctx context.Context, c *conn) error {
 		return err
 	}
 	ms[termsSchema-1].Then = func(ctx context.Context) error { return fillTerms(ctx, c) }
+	ms[gatesSchema-1].Then = func(ctx context.Context) error { return fillGates(ctx, c) }
 	return sqlschema.Migrate(ctx, schemaDB{c}, ms)
 }
 

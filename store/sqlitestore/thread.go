@@ -26,6 +26,8 @@ type thread struct {
 	summed  uint64 // the entry that the stored summary is of
 	changed bool   // the row's flags, or all of the summary, are not what is stored
 
+	open []openGate // that have their rows
+
 	stretch uint64  // that terms are of
 	terms   []int64 // some that have their row
 }
@@ -124,6 +126,9 @@ func (w *writer) loadThread(name string) (*thread, *posthouse.ThreadInfo, error)
 		return nil, nil, first(err, stmt.Reset())
 	}
 	t.id, t.row, t.top, t.tail, t.summed, t.changed = s.id, s.row, s.top, s.info.Tail, s.seq, s.anew
+	if !s.anew { // else nobody knows which rows there are: they are written again
+		t.open = openGates(s.info.Waiting)
+	}
 	return t, s.info, stmt.Reset()
 }
 

@@ -14,14 +14,16 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 	if q.Thread != "" {
 		return s.threadNamed(ctx, q)
 	}
-	w := &threadWalk{ThreadQuery: q, name: q.After}
 	return func(yield func(*posthouse.ThreadInfo, error) bool) {
 		if q.After != "" && q.DueBefore != 0 {
 			yield(nil, invalid("after", "cannot be joined with a due time: that order has no cursor"))
 			return
 		}
-		w := *w
-		for t, err := range pages(ctx, s, "list threads", q.Limit, w.next(ctx)) {
+		next := (&threadWalk{ThreadQuery: q, name: q.After}).next
+		if q.Gates {
+			next = (&gateWalk{ThreadQuery: q, begun: q.After != ""}).next
+		}
+		for t, err := range pages(ctx, s, "list threads", q.Limit, next(ctx)) {
 			if !yield(t, err) {
 				return
 			}
@@ -39,8 +41,20 @@ func (s *Store) threadNamed(ctx context.Context, q posthouse.ThreadQuery) iter.S
 		})
 		if err != nil {
 			yield(nil, err)
-		} else if t != nil && q.Match(t) && q.Behind(t.Thread) {
-			yield(t, nil)
+			return
+		}
+		var found []*posthouse.ThreadInfo
+		switch {
+		case t == nil:
+		case q.Gates:
+			found = q.GatesOf(t)
+		case q.Match(t) && q.Behind(t.Thread):
+			found = append(found, t)
+		}
+		for _, t := range found {
+			if !yield(t, nil) {
+				return
+			}
 		}
 	}
 }
@@ -52,6 +66,11 @@ func (c *conn) summary(thread string) (*posthouse.ThreadInfo, error) {
 		return nil, err
 	}
 	stmt.BindText(1, thread)
+	return c.scanOne(stmt)
+}
+
+// scanOne reads the summary that stmt finds, nil if it finds none.
+func (c *conn) scanOne(stmt *sqlite.Stmt) (*posthouse.ThreadInfo, error) {
 	row, err := stmt.Step()
 	if err != nil || !row {
 		return nil, first(err, stmt.Reset())

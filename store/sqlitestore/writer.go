@@ -87,6 +87,9 @@ func (w *writer) append(b *posthouse.Batch) error {
 	if err := w.summarise(t, b); err != nil {
 		return err
 	}
+	if err := w.reopen(t, b.Thread.Waiting); err != nil {
+		return err
+	}
 	if err := w.addTerms(t, b); err != nil {
 		return err
 	}

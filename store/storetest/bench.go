@@ -21,6 +21,12 @@ func Bench(b *testing.B, h Harness) {
 	b.Run("list/1,000 headers of a thread", func(b *testing.B) { h.benchList(b, posthouse.Query{Thread: "t1"}) })
 	b.Run("list/1,000 headers across threads", func(b *testing.B) { h.benchList(b, posthouse.Query{}) })
 	b.Run("slot/put", h.benchSlot)
+	for _, n := range []int{100, 100_000} {
+		b.Run(fmt.Sprintf("inbox/a page of 50 of %d", n), func(b *testing.B) { h.benchInbox(b, n) })
+	}
+	for _, n := range []int{1, 1000} {
+		b.Run(fmt.Sprintf("decide/one of %d gates of a checkpoint", n), func(b *testing.B) { h.benchDecide(b, n) })
+	}
 }
 
 // benchStore opens a store that holds n checkpoints of 200 bytes in thread t1.

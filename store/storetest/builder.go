@@ -3,6 +3,7 @@ package storetest
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -164,13 +165,27 @@ func (l *Log) Step(name string, body []byte) Item {
 
 // Gate is an item that opens a gate; a zero time never expires.
 func (l *Log) Gate(id posthouse.ID, expires time.Time) Item {
+	return l.GateOf(id, posthouse.GateInfo{ExpiresAt: expires})
+}
+
+// GateOf is Gate with more of what its header says.
+func (l *Log) GateOf(id posthouse.ID, g posthouse.GateInfo) Item {
+	g.ID, g.Name, g.Branch = id, "approve", posthouse.MainBranch
 	return Item{
-		Record: posthouse.Record{Kind: posthouse.RecordGate, Gate: &posthouse.GateInfo{
-			ID: id, Name: "approve", Branch: posthouse.MainBranch, ExpiresAt: expires,
-		}},
-		Body:  []byte(`{"name":"approve"}`),
-		Index: []posthouse.IndexedID{{ID: id}},
+		Record: posthouse.Record{Kind: posthouse.RecordGate, Gate: &g},
+		Body:   []byte(`{"name":"approve"}`),
+		Index:  []posthouse.IndexedID{{ID: id}},
 	}
+}
+
+// Audience is an item that says who may decide an open gate.
+func (l *Log) Audience(gate posthouse.ID, people ...string) Item {
+	m := &posthouse.AudienceInfo{Gate: gate}
+	for _, name := range people {
+		m.Marks = append(m.Marks, posthouse.PersonMark(name))
+	}
+	slices.Sort(m.Marks)
+	return Item{Record: posthouse.Record{Kind: posthouse.RecordAudience, Audience: m}}
 }
 
 // Decision is an item that answers a gate; from then on the gate's id leads to

@@ -14,7 +14,7 @@ import (
 func ledgerCases() []Case {
 	return slices.Concat(
 		ledgerSaveCases(), ledgerListCases(), ledgerForkCases(), ledgerDeleteCases(),
-		ledgerGateCases(), ledgerPeopleCases(), ledgerLeaseCases(), ledgerEventCases(), ledgerStateCases(),
+		ledgerGateCases(), ledgerPeopleCases(), ledgerInboxCases(), ledgerLeaseCases(), ledgerEventCases(), ledgerStateCases(),
 		ledgerSharedCases(), ledgerKeepCases(), ledgerRetainCases(), ledgerSealedCases(), ledgerReleaseCases(), ledgerCopyCases(), ledgerSignalCases(), ledgerOwnCases(),
 	)
 }

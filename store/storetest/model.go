@@ -320,7 +320,7 @@ func (m *Model) Close() error {
 // wantSame compares everything two stores say; ids are those ever used.
 func (t *T) wantSame(got posthouse.Store, want *Model, ids []posthouse.ID) {
 	t.Helper()
-	for _, q := range []posthouse.ThreadQuery{{}, {Waiting: true}, {Runnable: true}, {Leased: true}, {Released: true}, {DueBefore: 1 << 50}} {
+	for _, q := range []posthouse.ThreadQuery{{}, {Waiting: true}, {Runnable: true}, {Leased: true}, {Released: true}, {DueBefore: 1 << 50}, {Gates: true}, {Gates: true, People: true, Person: "bob", Descending: true}} {
 		t.wantThreads(fmt.Sprintf("%+v", q), all(t, got.Threads(t.ctx, q)), all(t, want.Threads(t.ctx, q))...)
 	}
 	for _, th := range all(t, want.Threads(t.ctx, posthouse.ThreadQuery{})) {

@@ -35,6 +35,18 @@ func threadCases() []Case {
 			Name: "threads/a thread leaves a filter when its state changes",
 			Rule: "Waiting, Runnable, Leased and DueBefore see the newest summary: a decision, a claim given back or the end of a run takes the thread out.",
 			Run:  threadsLeave,
+		}, {
+			Name: "threads/open gates come by id",
+			Rule: "With Gates each open gate that matches comes once, by id as bytes, alone in its thread's summary; GateKind, People and Person narrow it, the other filters apply to its thread.",
+			Run:  gatesByID,
+		}, {
+			Name: "threads/pages show each open gate once",
+			Rule: "Going on behind a gate's id visits each gate that stays open once, also while others are opened and decided, the one at the cursor included.",
+			Run:  gatePages,
+		}, {
+			Name: "threads/a gate leaves when it is closed",
+			Rule: "Gates sees the newest summary: a decision, a removal or a release takes a gate out, a vote or a new audience shows at once.",
+			Run:  gatesLeave,
 		},
 	}
 }
@@ -96,6 +108,9 @@ func (t *T) crowd(n int) (all []*posthouse.ThreadInfo) {
 
 // found is what a query for threads means.
 func found(all []*posthouse.ThreadInfo, q posthouse.ThreadQuery) (out []*posthouse.ThreadInfo) {
+	if q.Gates {
+		return foundGates(all, q)
+	}
 	for _, info := range all {
 		if q.Match(info) && q.Behind(info.Thread) {
 			out = append(out, info)
