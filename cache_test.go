@@ -25,7 +25,7 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 		save(i)
 	}
 	threads, bytes := l.Cached()
-	if threads > posthouse.MaxThreads || bytes != 100*(threads-1) {
+	if threads > posthouse.MaxThreads+1 || bytes != 100*(threads-1) {
 		t.Errorf("%d threads and %d bytes are remembered", threads, bytes)
 	}
 	save(0)
@@ -78,5 +78,54 @@ func TestManyStepsBeforeACheckpoint(t *testing.T) {
 		if n, inline := len(e.Bodies[0]), (400-256)*106; n != inline {
 			t.Errorf("the body has %d bytes, want %d: the rest are references", n, inline)
 		}
+	}
+}
+
+// TestRunsBeyondTheLimitKeepWhatTheyKnow has more runs at once than idle threads
+// are remembered: none of them is forgotten while others begin and end.
+func TestRunsBeyondTheLimitKeepWhatTheyKnow(t *testing.T) {
+	ctx, l := context.Background(), open(t, nil)
+	n := posthouse.MaxThreads + 200
+	claims := make([]*posthouse.Claim, n)
+	commit := func(c *posthouse.Claim, status posthouse.Status) {
+		t.Helper()
+		must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{Thread: c.Thread, Claim: c, Checkpoint: &posthouse.Change{
+			Status: status, Parts: []posthouse.Part{{Name: "a", Codec: "raw", Data: []byte(strings.Repeat("x", 100))}},
+		}}))
+	}
+	for i := range claims {
+		claims[i] = must[*posthouse.Claim](t)(l.Claim(ctx, fmt.Sprint("t", i), "run"))
+		commit(claims[i], posthouse.StatusRunning)
+	}
+	if threads, bytes := l.Cached(); threads != n || bytes != 100*n {
+		t.Errorf("%d threads and %d bytes are remembered of %d runs", threads, bytes, n)
+	}
+	for _, c := range claims[:100] {
+		commit(c, posthouse.StatusDone)
+		if err := l.Unclaim(ctx, c); err != nil {
+			t.Fatal(err)
+		}
+		other := must[*posthouse.Claim](t)(l.Claim(ctx, "other-"+c.Thread, "run"))
+		commit(other, posthouse.StatusRunning)
+		claims = append(claims, other)
+	}
+	if threads, bytes := l.Cached(); threads != n+100 || bytes != 100*(n+100) {
+		t.Errorf("%d threads and %d bytes are remembered", threads, bytes)
+	}
+	l.LetGo() // for want of bytes
+	if threads, _ := l.Cached(); threads != n {
+		t.Errorf("%d threads are remembered after letting go, of %d runs", threads, n)
+	}
+	for _, c := range claims[100:] {
+		commit(c, posthouse.StatusDone)
+		if err := l.Unclaim(ctx, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range posthouse.MaxThreads {
+		must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{Thread: fmt.Sprint("u", i), Checkpoint: &posthouse.Change{}}))
+	}
+	if threads, _ := l.Cached(); threads > posthouse.MaxThreads {
+		t.Errorf("%d threads are remembered when no run has one", threads)
 	}
 }

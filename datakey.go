@@ -67,6 +67,9 @@ type dataKey struct {
 	wrappedBy string // when it was read; for messages
 }
 
+// maxDataKeys bounds how many unwrapped keys are remembered, of about 1 KB each.
+const maxDataKeys = 16 * maxThreads
+
 // dataKeys remembers what was unwrapped. A data key never changes.
 type dataKeys struct {
 	mu   sync.Mutex
@@ -82,8 +85,16 @@ func (c *dataKeys) get(of dataKeyOf) *dataKey {
 func (c *dataKeys) put(of dataKeyOf, k *dataKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.have == nil || len(c.have) >= 2*maxThreads {
+	if c.have == nil {
 		c.have = map[dataKeyOf]*dataKey{}
+	}
+	if n := len(c.have); n >= maxDataKeys {
+		for have := range c.have { // any of them: to drop all would make each run ask again at once
+			delete(c.have, have)
+			if len(c.have) <= n-n/8 {
+				break
+			}
+		}
 	}
 	c.have[of] = k
 }

@@ -12,7 +12,7 @@ func (l *Ledger) Cached() (threads, bytes int) {
 func (l *Ledger) LetGo() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.letGo()
+	l.letGo(0, 0)
 }
 
 // MaxThreads is how many threads a Ledger knows of at most, claimed ones aside.

@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"container/list"
 	"context"
 	"slices"
 	"sync"
@@ -19,8 +20,9 @@ type Ledger struct {
 
 	mu      sync.Mutex
 	threads map[string]*thread // what this process knows of each thread
-	order   []string           // of threads, oldest first, for letting go
-	cached  int                // bytes that the threads hold
+	idle    *list.List         // those of them that no run here holds, used last in front
+	held    *list.List         // and those that one does
+	cached  int                // bytes of parts and step results that they hold
 	closed  bool
 
 	appendings sync.Pool // of *appending
@@ -36,8 +38,8 @@ type Ledger struct {
 
 // What is kept in memory between commits; beyond it, more is read back.
 const (
-	maxThreads     = 4096      // threads
-	maxMemory      = 256 << 20 // bytes of state and step results, over all threads
+	maxThreads     = 4096      // threads that no run here holds; for each that one does, about 2 KB are kept beside
+	maxMemory      = 256 << 20 // bytes of state and step results, over all threads, held or not
 	maxCached      = 1 << 20   // bytes of one part
 	maxRecent      = 256       // step results of a branch since its head
 	maxRecentBytes = 16 << 20  // and their bytes
@@ -53,7 +55,7 @@ func Open(store Store, o *Options) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{store: store, opt: opt, threads: map[string]*thread{}}
+	l := &Ledger{store: store, opt: opt, threads: map[string]*thread{}, idle: list.New(), held: list.New()}
 	if l.opt.Owner == "" {
 		l.opt.Owner = string(l.NewID())
 	}
@@ -83,7 +85,7 @@ func (l *Ledger) Close() error {
 		r.giveAll(l)
 	}
 	clear(l.threads)
-	l.order, l.cached = nil, 0
+	l.idle, l.held, l.cached = list.New(), list.New(), 0
 	return nil
 }
 
@@ -98,8 +100,10 @@ type thread struct {
 	claim *Claim           // a run of this process that has the thread
 	since time.Time        // when the thread's newest signature was made, or its log begun
 
-	gone    bool // let go: no longer among the Ledger's threads
-	counted int  // what of Ledger.cached is its own
+	gone    bool          // let go: no longer among the Ledger's threads
+	counted int           // what of Ledger.cached is its own
+	place   *list.Element // in Ledger.idle or held
+	held    bool          // in which; changed under both locks
 }
 
 // A head is a branch's newest checkpoint with what the next one is encoded
@@ -149,85 +153,6 @@ type recent struct {
 	seq    uint64
 	record int
 	data   []byte
-}
-
-// lock returns what is known of a thread, for one caller at a time. The caller
-// unlocks it.
-func (l *Ledger) lock(name string) (*thread, error) {
-	for {
-		t, err := l.thread(name)
-		if err != nil {
-			return nil, err
-		}
-		t.mu.Lock()
-		if !t.gone {
-			return t, nil
-		}
-		t.mu.Unlock() // let go since: there may be another by now
-	}
-}
-
-func (l *Ledger) unlock(t *thread) {
-	size := 0
-	for _, h := range t.heads {
-		size += h.cached
-	}
-	grown := size - t.counted
-	t.counted = size
-	t.mu.Unlock()
-	if grown == 0 {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.cached += grown; l.cached > maxMemory {
-		l.letGo()
-	}
-}
-
-func (l *Ledger) thread(name string) (*thread, error) {
-	if err := ValidateName("thread", name); err != nil {
-		return nil, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil, &Error{Code: CodeClosed, Message: "the ledger is closed"}
-	}
-	if t := l.threads[name]; t != nil {
-		return t, nil
-	}
-	if len(l.order) >= maxThreads {
-		l.letGo()
-	}
-	t := &thread{name: name}
-	l.threads[name] = t
-	l.order = append(l.order, name)
-	return t, nil
-}
-
-// letGo drops the older half of the threads that nothing is using, and what is
-// known of those that a run has. Callers hold l.mu.
-func (l *Ledger) letGo() {
-	var kept []string
-	for i, name := range l.order {
-		t := l.threads[name]
-		if i >= len(l.order)/2 || t == nil || !t.mu.TryLock() {
-			kept = append(kept, name)
-			continue
-		}
-		t.forget()
-		l.cached -= t.counted
-		t.counted = 0
-		if t.claim != nil {
-			kept = append(kept, name)
-		} else {
-			t.gone = true
-			delete(l.threads, name)
-		}
-		t.mu.Unlock()
-	}
-	l.order = kept
 }
 
 // load makes t.info current as far as this process knows. Callers hold t.mu.

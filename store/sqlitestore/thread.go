@@ -7,8 +7,9 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// maxKnown bounds the threads a writer remembers.
-const maxKnown = 8192
+// maxKnown bounds the threads a writer remembers, of about 300 bytes each:
+// beyond it an append reads its thread's summary first.
+const maxKnown = 1 << 17
 
 // maxLag bounds how many entries the summary of a thread that is being moved
 // may be behind its log. Writing it costs half of what the entry costs, and a

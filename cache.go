@@ -1,0 +1,118 @@
+package posthouse
+
+import "container/list"
+
+// lock returns what is known of a thread, for one caller at a time. The caller
+// unlocks it.
+func (l *Ledger) lock(name string) (*thread, error) {
+	for {
+		t, err := l.thread(name)
+		if err != nil {
+			return nil, err
+		}
+		t.mu.Lock()
+		if !t.gone {
+			return t, nil
+		}
+		t.mu.Unlock() // let go since: there may be another by now
+	}
+}
+
+func (l *Ledger) unlock(t *thread) {
+	size := 0
+	for _, h := range t.heads {
+		size += h.cached
+	}
+	held := t.claim != nil
+	if size == t.counted && held == t.held {
+		t.mu.Unlock()
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.threads[t.name] == t { // else the Ledger was closed
+		l.cached += size - t.counted
+		t.counted = size
+		if held != t.held {
+			l.list(t).Remove(t.place)
+			t.held = held
+			t.place = l.list(t).PushFront(t)
+		}
+	}
+	t.mu.Unlock()
+	l.letGo(maxThreads, maxMemory)
+}
+
+// list returns the list that a thread is in. Callers hold l.mu.
+func (l *Ledger) list(t *thread) *list.List {
+	if t.held {
+		return l.held
+	}
+	return l.idle
+}
+
+func (l *Ledger) thread(name string) (*thread, error) {
+	if err := ValidateName("thread", name); err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, &Error{Code: CodeClosed, Message: "the ledger is closed"}
+	}
+	if t := l.threads[name]; t != nil {
+		l.list(t).MoveToFront(t.place)
+		return t, nil
+	}
+	l.letGo(maxThreads-1, maxMemory)
+	t := &thread{name: name}
+	t.place = l.idle.PushFront(t)
+	l.threads[name] = t
+	return t, nil
+}
+
+// maxPassed bounds the threads in use that are passed over to let one go.
+const maxPassed = 16
+
+// letGo drops the idle threads that were not used for longest, until there are
+// so many and all hold so many bytes; then, for the bytes, what the held threads
+// keep of states and results. Threads in use are passed over. It takes the time
+// of what it drops. Callers hold l.mu.
+func (l *Ledger) letGo(threads, bytes int) {
+	for passed := 0; passed < maxPassed && l.idle.Len() > 0 && (l.idle.Len() > threads || l.cached > bytes); {
+		t := l.idle.Back().Value.(*thread)
+		if !t.mu.TryLock() {
+			l.idle.MoveToFront(t.place)
+			passed++
+			continue
+		}
+		if t.claim == nil {
+			t.forget()
+			t.gone = true
+			delete(l.threads, t.name)
+			l.idle.Remove(t.place)
+			l.drop(t)
+		} else { // claimed this moment: its unlock moves it
+			l.idle.MoveToFront(t.place)
+			passed++
+		}
+		t.mu.Unlock()
+	}
+	for n := 0; n < maxPassed && l.held.Len() > 0 && l.cached > bytes; n++ {
+		t := l.held.Back().Value.(*thread)
+		if t.mu.TryLock() {
+			if t.heads != nil {
+				t.heads = map[string]*head{}
+			}
+			l.drop(t)
+			t.mu.Unlock()
+		}
+		l.held.MoveToFront(t.place)
+	}
+}
+
+// drop counts the bytes of a thread no more.
+func (l *Ledger) drop(t *thread) {
+	l.cached -= t.counted
+	t.counted = 0
+}
