@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // ForkOptions say where a fork goes and what it changes. Nil is the zero
@@ -101,12 +102,15 @@ func (t *ThreadInfo) freeBranch() string {
 	if len(t.Branches) == 0 {
 		return MainBranch
 	}
-	for n := 1; ; n++ {
-		name := "fork-" + strconv.Itoa(n)
-		if _, taken := t.Branch(name); !taken {
-			return name
+	taken := make([]bool, len(t.Branches)+1) // more than there can be
+	for i := range t.Branches {
+		digits, ok := strings.CutPrefix(t.Branches[i].Branch, "fork-")
+		n, err := strconv.Atoi(digits)
+		if ok && err == nil && n > 0 && n <= len(taken) && digits == strconv.Itoa(n) {
+			taken[n-1] = true
 		}
 	}
+	return "fork-" + strconv.Itoa(slices.Index(taken, false)+1)
 }
 
 // forkDraft takes a released checkpoint up as if it were another thread's:

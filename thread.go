@@ -233,11 +233,8 @@ func (t *ThreadInfo) setBranch(h BranchHead) {
 	switch {
 	case i >= 0:
 		bs[i] = h
-	case h.Branch == MainBranch:
-		bs = slices.Insert(bs, 0, h)
 	default:
-		bs = append(bs, h)
-		slices.SortFunc(bs, func(a, b BranchHead) int {
+		i, _ = slices.BinarySearchFunc(bs, h, func(a, b BranchHead) int {
 			switch {
 			case a.Branch == b.Branch:
 				return 0
@@ -246,6 +243,7 @@ func (t *ThreadInfo) setBranch(h BranchHead) {
 			}
 			return 1
 		})
+		bs = slices.Insert(bs, i, h)
 	}
 	t.Branches = bs
 }
