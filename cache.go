@@ -1,6 +1,9 @@
 package posthouse
 
-import "container/list"
+import (
+	"container/list"
+	"slices"
+)
 
 // lock returns what is known of a thread, for one caller at a time. The caller
 // unlocks it.
@@ -22,6 +25,13 @@ func (l *Ledger) unlock(t *thread) {
 	size := 0
 	for _, h := range t.heads {
 		size += h.cached
+	}
+	if t.asks != nil {
+		if t.info == nil || !slices.ContainsFunc(t.info.Waiting, func(w WaitingGate) bool { return w.Seq == t.asks.Seq }) {
+			t.asks = nil
+		} else {
+			size += t.asks.size()
+		}
 	}
 	held := t.claim != nil
 	if size == t.counted && held == t.held {
@@ -104,6 +114,7 @@ func (l *Ledger) letGo(threads, bytes int) {
 			if t.heads != nil {
 				t.heads = map[string]*head{}
 			}
+			t.asks = nil
 			l.drop(t)
 			t.mu.Unlock()
 		}

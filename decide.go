@@ -191,12 +191,26 @@ func (l *Ledger) decide(ctx context.Context, id ID, choose func(*appending, *Gat
 	return g, nil
 }
 
+// waitingGate reads a gate that waits. The entry that asks is kept: it may ask
+// many questions, which are decided one by one.
+func (a *appending) waitingGate(w *WaitingGate) (*Gate, error) {
+	r := a.l.reader(a.ctx, a.t.name)
+	if e := a.t.asks; e != nil && e.Seq == w.Seq {
+		r.have[e.Seq] = e
+	}
+	g, err := r.waitingGate(w)
+	if e := r.have[w.Seq]; err == nil && e != nil && e.bodies && e.size() <= maxCached {
+		a.t.asks = e
+	}
+	return g, err
+}
+
 // openGate returns the gate if it waits, else the error that says what became
 // of it.
 func (a *appending) openGate(id ID) (*Gate, error) {
 	for _, w := range a.t.info.Waiting {
 		if w.ID == id {
-			return a.l.reader(a.ctx, a.t.name).waitingGate(&w)
+			return a.waitingGate(&w)
 		}
 	}
 	g, err := a.l.Gate(a.ctx, id)

@@ -98,6 +98,7 @@ type thread struct {
 	info  *ThreadInfo      // nil: not loaded; changed in place by an append
 	heads map[string]*head // by branch, loaded as needed
 	claim *Claim           // a run of this process that has the thread
+	asks  *readEntry       // the entry of the gate decided last, if more of its gates wait
 	since time.Time        // when the thread's newest signature was made, or its log begun
 
 	gone    bool          // let go: no longer among the Ledger's threads
@@ -177,4 +178,4 @@ func (l *Ledger) reload(ctx context.Context, t *thread) error {
 }
 
 // forget drops what is known, after a conflict or an unknown outcome.
-func (t *thread) forget() { t.info, t.heads = nil, nil }
+func (t *thread) forget() { t.info, t.heads, t.asks = nil, nil, nil }

@@ -32,6 +32,15 @@ type readEntry struct {
 	bodies bool
 }
 
+// size returns the bytes that the entry holds in memory.
+func (e *readEntry) size() int {
+	n := len(e.Header)
+	for _, b := range e.Bodies {
+		n += len(b)
+	}
+	return n
+}
+
 func (l *Ledger) reader(ctx context.Context, thread string) *logReader {
 	return &logReader{l: l, ctx: ctx, thread: thread, have: map[uint64]*readEntry{}}
 }

@@ -157,7 +157,14 @@ func (s *Store) unindex(id posthouse.ID, p place) {
 func (s *Store) summarise(t *thread, info posthouse.ThreadInfo) {
 	was, is := isActive(&t.info), isActive(&info)
 	s.reopen(t, &info)
+	moved := info.Due != t.info.Due
+	if moved && t.info.Due != 0 {
+		s.due.remove(t)
+	}
 	t.info = info
+	if moved && info.Due != 0 {
+		s.due.add(t)
+	}
 	switch {
 	case is && !was:
 		s.active.add(t)

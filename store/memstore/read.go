@@ -229,7 +229,7 @@ func (s *Store) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n int
 	case err != nil:
 		return nil, "", false, err
 	case q.DueBefore != 0:
-		return s.due(q), "", false, nil
+		return s.dueBy(q), "", false, nil
 	case q.Gates && q.Thread != "":
 		if t := s.threads[q.Thread]; t != nil {
 			page = t.gatesOf(q)
@@ -272,14 +272,14 @@ func (s *Store) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n int
 	return page, after, more, nil
 }
 
-// due returns what matches at once: by due time there is no cursor to go on from.
-func (s *Store) due(q *posthouse.ThreadQuery) (all []posthouse.ThreadInfo) {
-	s.active.ascend(func(*thread) bool { return true }, func(t *thread) bool {
+// dueBy returns what matches at once: by due time there is no cursor to go on from.
+func (s *Store) dueBy(q *posthouse.ThreadQuery) (all []posthouse.ThreadInfo) {
+	n := limit(q.Limit)
+	s.due.ascend(func(*thread) bool { return true }, func(t *thread) bool {
 		if q.Match(&t.info) {
 			all = append(all, cloneInfo(&t.info))
 		}
-		return true
+		return t.info.Due <= q.DueBefore && len(all) < n
 	})
-	slices.SortStableFunc(all, func(a, b posthouse.ThreadInfo) int { return int(a.Due - b.Due) })
-	return all[:min(len(all), limit(q.Limit))]
+	return all
 }

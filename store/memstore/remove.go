@@ -24,6 +24,9 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 	case r.All:
 		done = s.removeEntries(t, 0, t.info.Tail.Seq+1)
 		s.reopen(t, &posthouse.ThreadInfo{})
+		if t.info.Due != 0 {
+			s.due.remove(t)
+		}
 		s.names.remove(t)
 		if isActive(&t.info) {
 			s.active.remove(t)

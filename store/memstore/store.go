@@ -26,6 +26,7 @@ type Store struct {
 	coords map[string]*ordered[*row] // the same, by coordination
 	names  ordered[*thread]          // all threads, by name
 	active ordered[*thread]          // those that queries for work look for
+	due    ordered[*thread]          // those with something due, by when
 	gates  map[posthouse.GateList]*ordered[*openGate]
 
 	commits []*entry      // in commit order, some of them gone
@@ -83,6 +84,7 @@ func New() *Store {
 		coords:  map[string]*ordered[*row]{},
 		names:   ordered[*thread]{cmp: byName},
 		active:  ordered[*thread]{cmp: byName},
+		due:     ordered[*thread]{cmp: byDue},
 		gates:   map[posthouse.GateList]*ordered[*openGate]{},
 	}
 }
@@ -110,6 +112,10 @@ func bySeq(a, b *row) int {
 	return strings.Compare(string(a.ID), string(b.ID))
 }
 
+func byDue(a, b *thread) int {
+	return cmp.Or(cmp.Compare(a.info.Due, b.info.Due), byName(a, b))
+}
+
 func byName(a, b *thread) int { return strings.Compare(a.info.Thread, b.info.Thread) }
 
 // Close empties the store. Later calls fail with [posthouse.ErrClosed], and
@@ -121,7 +127,7 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.closed, s.threads, s.ids, s.slots, s.coords, s.commits, s.gates = true, nil, nil, nil, nil, nil, nil
-	s.rows, s.names, s.active = ordered[*row]{}, ordered[*thread]{}, ordered[*thread]{}
+	s.rows, s.names, s.active, s.due = ordered[*row]{}, ordered[*thread]{}, ordered[*thread]{}, ordered[*thread]{}
 	s.wakeAll()
 	return nil
 }
