@@ -142,7 +142,7 @@ func (a *appending) gates(d *Draft, done *Committed) error {
 		a.decision(&dec, a.seq)
 	}
 	for i := range d.Gates {
-		g, err := a.gate(d, d.Gates[i])
+		g, err := a.gate(d, *d.Gates[i].clone())
 		if err != nil {
 			return err
 		}

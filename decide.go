@@ -282,7 +282,7 @@ func (l *Ledger) mayDecide(g *Gate, d *Decision, at time.Time) error {
 		}
 	}
 	if l.opt.Policy != nil {
-		return l.opt.Policy(g, d)
+		return l.opt.Policy(g.clone(), d.clone()) // a policy that changed them would change the record
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package posthouse
 
 import (
 	"log/slog"
-	"slices"
 	"time"
 )
 
@@ -10,7 +9,8 @@ import (
 // for each logical operation, the same on every store. Its functions run on the
 // caller's goroutine, so they must be quick and safe for concurrent use; one
 // that panics is logged and swallowed. Nil functions are passed over. For a
-// durable feed that misses nothing use [Ledger.Watch].
+// durable feed that misses nothing use [Ledger.Watch]. What an event holds is the
+// observer's own.
 type Observer struct {
 	Saved   func(ObserverEvent) // a checkpoint was committed
 	Loaded  func(ObserverEvent) // a checkpoint was read with its state
@@ -113,23 +113,19 @@ func (o *Observer) deleted(log *slog.Logger, e ObserverEvent) {
 
 func (o *Observer) decided(log *slog.Logger, g *Gate, coordination string) {
 	if o != nil {
-		call(log, "decided", o.Decided, ObserverEvent{At: g.Decision.At, Thread: g.Thread, Coordination: coordination, ID: g.ID, Gate: g})
+		call(log, "decided", o.Decided, ObserverEvent{At: g.Decision.At, Thread: g.Thread, Coordination: coordination, ID: g.ID, Gate: g.clone()})
 	}
 }
 
 func (o *Observer) signalled(log *slog.Logger, s *Signal, coordination string) {
 	if o != nil {
-		own := *s
-		own.Value, own.Gates = slices.Clone(s.Value), slices.Clone(s.Gates)
-		call(log, "signalled", o.Signalled, ObserverEvent{At: s.At, Thread: s.Thread, Coordination: coordination, ID: s.ID, Signal: &own})
+		call(log, "signalled", o.Signalled, ObserverEvent{At: s.At, Thread: s.Thread, Coordination: coordination, ID: s.ID, Signal: s.clone()})
 	}
 }
 
 func (o *Observer) voted(log *slog.Logger, g *Gate, vote *Decision, coordination string) {
 	if o != nil {
-		left, v := *g, *vote
-		left.Votes = slices.Clone(g.Votes)
-		call(log, "voted", o.Voted, ObserverEvent{At: v.At, Thread: g.Thread, Coordination: coordination, ID: g.ID, Gate: &left, Vote: &v})
+		call(log, "voted", o.Voted, ObserverEvent{At: vote.At, Thread: g.Thread, Coordination: coordination, ID: g.ID, Gate: g.clone(), Vote: vote.clone()})
 	}
 }
 
@@ -141,7 +137,7 @@ func (o *Observer) evicted(log *slog.Logger, h *Header, at time.Time) {
 
 func (o *Observer) released(log *slog.Logger, r *Release) {
 	if o != nil {
-		call(log, "released", o.Released, ObserverEvent{At: r.At, Thread: r.Thread, Coordination: r.coordination, Release: r, Count: r.Checkpoints})
+		call(log, "released", o.Released, ObserverEvent{At: r.At, Thread: r.Thread, Coordination: r.coordination, Release: r.clone(), Count: r.Checkpoints})
 	}
 }
 

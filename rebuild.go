@@ -51,11 +51,16 @@ const (
 	keepBytes   = 64 << 20
 )
 
-// fetch makes sure of the entries in the range.
+// fetch makes sure of the entries in the range. One that it has with its bodies
+// stays when it is read without.
 func (r *logReader) fetch(rg Range) error {
 	for e, err := range r.l.store.Read(r.ctx, r.thread, rg) {
 		if err != nil {
 			return err
+		}
+		old := r.have[e.Seq]
+		if old != nil && (old.bodies || rg.Headers) {
+			continue
 		}
 		if rg.Headers {
 			e.Bodies = nil

@@ -170,10 +170,12 @@ func (l *Ledger) Releases(ctx context.Context, thread string) iter.Seq2[*Release
 		seq := info.First - 1
 		for range info.Releases {
 			r, err := l.releaseAt(ctx, thread, seq)
+			if err == nil {
+				seq = r.First - 1 // before r is the caller's
+			}
 			if !yield(r, err) || err != nil {
 				return
 			}
-			seq = r.First - 1
 		}
 	}
 }

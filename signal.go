@@ -51,7 +51,8 @@ func (l *Ledger) Signal(ctx context.Context, thread string, s Signal) (*Signal, 
 		return nil, err
 	}
 	defer l.unlock(t)
-	if s.ID == "" {
+	own := s.ID == ""
+	if own {
 		s.ID = l.NewID()
 	} else if old, err := l.sent(ctx, thread, &s); old != nil || err != nil {
 		return old, err
@@ -64,6 +65,11 @@ func (l *Ledger) Signal(ctx context.Context, thread string, s Signal) (*Signal, 
 		answered, err = a.send(&s)
 		return err
 	})
+	if errors.Is(err, ErrExists) && !own {
+		if old, e := l.sent(ctx, thread, &s); old != nil {
+			return old, e // another process was first
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -20,44 +20,6 @@ func boundaryCases() []Case {
 	}
 }
 
-// scribble writes over everything an entry points to.
-func scribble(e *posthouse.Entry) {
-	for _, b := range append([][]byte{e.Header, e.Sig}, e.Bodies...) {
-		for i := range b {
-			b[i] ^= 0xff
-		}
-		_ = append(b, "and into spare room"...)
-	}
-	clear(e.Bodies)
-	e.Thread, e.Seq, e.Hash = "nobody", 99, posthouse.Hash{}
-}
-
-func scribbleHeader(h *posthouse.Header) {
-	for k := range h.Labels {
-		h.Labels[k] = "scribble"
-	}
-	for i := range h.Next {
-		h.Next[i] = "scribble"
-	}
-	for i := range h.Gates {
-		h.Gates[i] = "scribble"
-	}
-	if h.Source != nil {
-		h.Source.ID = "scribble"
-	}
-	h.ID, h.Thread, h.Seq, h.Order = "scribble", "nobody", 99, posthouse.OrderKey{}
-}
-
-func scribbleThread(info *posthouse.ThreadInfo) {
-	for i := range info.Branches {
-		info.Branches[i].Head = "scribble"
-	}
-	for i := range info.Waiting {
-		info.Waiting[i].ID = "scribble"
-	}
-	info.Thread, info.Status, info.Tail = "nobody", "scribble", posthouse.Position{}
-}
-
 // delicate is a batch with something in every field that points elsewhere.
 func (t *T) delicate() (l *Log, b *posthouse.Batch, gate posthouse.ID) {
 	l, gate = t.Builder.Log("t1"), t.Builder.GateID()
@@ -97,7 +59,7 @@ func (t *T) wantDelicate(what string, want *posthouse.Entry, info *posthouse.Thr
 		for e, err := range w.Watch(t.ctx, "") {
 			t.ok(err)
 			t.wantEntries(what+": Watch", []*posthouse.Entry{e}, []*posthouse.Entry{want})
-			scribble(e)
+			overwrite(e)
 			break
 		}
 	}
@@ -108,14 +70,14 @@ func boundaryIn(t *T) {
 	want, info := copyOf(b.Entry), &posthouse.ThreadInfo{Thread: "t1"}
 	t.ok(info.Apply(want))
 	t.ok(t.Store.Append(t.ctx, b))
-	scribble(b.Entry)
+	overwrite(b.Entry)
 	for i := range b.IDs {
 		if b.IDs[i].Header != nil {
-			scribbleHeader(b.IDs[i].Header)
+			overwrite(b.IDs[i].Header)
 		}
 		b.IDs[i].ID = "scribble"
 	}
-	scribbleThread(b.Thread)
+	overwrite(b.Thread)
 	t.wantDelicate("after scribbling over the batch", want, info, gate)
 
 	key, value := posthouse.SlotKey{Thread: "t1", Step: "s"}, []byte("value")
@@ -134,17 +96,17 @@ func boundaryOut(t *T) {
 	for range 2 {
 		for _, r := range []posthouse.Range{{}, {Reverse: true}, {Headers: true}, {Seqs: []uint64{1}}} {
 			for _, e := range t.read("t1", r) {
-				scribble(e)
+				overwrite(e)
 			}
 		}
 		for _, q := range []posthouse.Query{{}, {Thread: "t1"}, {Coordination: "desk"}} {
 			for _, h := range t.list(q) {
-				scribbleHeader(h)
+				overwrite(h)
 			}
 		}
 		for _, q := range []posthouse.ThreadQuery{{}, {Thread: "t1"}, {Waiting: true}, {DueBefore: 1 << 50}} {
 			for _, info := range t.threads(q) {
-				scribbleThread(info)
+				overwrite(info)
 			}
 		}
 		got := t.wantSlot(posthouse.SlotKey{Thread: "t1", Step: "s"}, "value", s.Revision)

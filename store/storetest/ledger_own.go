@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -10,6 +11,8 @@ import (
 func ledgerOwnCases() []Case {
 	return []Case{
 		{Name: "ledger/recorded results that are handed out are copied", Rule: "Whoever changes what Executions returned changes no state that is committed next.", Run: ledgerCopiesResults},
+		{Name: "ledger/a signal is sent once by two processes", Rule: "Of two that send one id at once the second gets the signal on record, or ErrExists where it sends something else.", Run: ledgerSignalsRace},
+		{Name: "ledger/whatever is scribbled over", Rule: "Changing every argument and every result of any call of the Ledger, and what observers, rules and policies were given, changes nothing that is stored or read.", Run: ledgerScribbles},
 		{Name: "ledger/an unknown outcome stays unknown", Rule: "After ErrUnknown the Ledger asks again: only success or ErrConflict is an answer. Whatever else the store says then, such as ErrReadOnly, the outcome is ErrUnknown.", Run: ledgerStaysUnknown},
 	}
 }
@@ -62,4 +65,49 @@ func ledgerStaysUnknown(t *T) {
 	t.ok(err)
 	_, err = t.deskOn(poisoned(), posthouse.Options{}).Import(t.ctx, bytes.NewReader(file.Bytes()), nil)
 	d.wantErr(err, posthouse.ErrUnknown)
+}
+
+// A racing store lets somebody act once behind a look-up that found nothing.
+type racing struct {
+	posthouse.Store
+	act func()
+}
+
+func (r *racing) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
+	ref, err := r.Store.Find(ctx, id)
+	if act := r.act; err != nil && act != nil {
+		r.act = nil
+		act()
+	}
+	return ref, err
+}
+
+func ledgerSignalsRace(t *T) {
+	other := t.desk(posthouse.Options{})
+	other.root("t", "", "0")
+	other.root("elsewhere", "", "0")
+	for _, c := range []struct {
+		thread, value string
+		want          *posthouse.Error
+	}{{"t", "1", nil}, {"t", "2", posthouse.ErrExists}, {"elsewhere", "1", posthouse.ErrExists}} {
+		id := posthouse.ID("one-" + c.thread + c.value)
+		send := func(d *desk, thread, value string) (*posthouse.Signal, error) {
+			return d.Signal(t.ctx, thread, posthouse.Signal{ID: id, Name: "go", Value: []byte(value)})
+		}
+		var first *posthouse.Signal
+		d := t.deskOn(&racing{t.Store, func() {
+			var err error
+			first, err = send(other, c.thread, c.value)
+			t.ok(err)
+		}}, posthouse.Options{})
+		second, err := send(d, "t", "1")
+		if c.want != nil {
+			d.wantErr(err, c.want)
+			continue
+		}
+		t.ok(err)
+		if second.Seq != first.Seq {
+			t.Errorf("sent in entry %d and again in %d", first.Seq, second.Seq)
+		}
+	}
 }
