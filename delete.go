@@ -51,8 +51,8 @@ type Deleted struct {
 // no kept checkpoint needs are gone for good. Deleting a branch's head moves
 // the head to its parent, which then waits to be resumed, and cancels its
 // gates; a branch that loses its first checkpoint ends. [ErrNotFound];
-// [ErrConflict] for one with children unless o.Mode says what becomes of them;
-// as for all that removes, [ErrForbidden] while the thread is under legal hold and
+// [ErrConflict] for one with children unless o.Mode says what becomes of them, and
+// for one of a released version, which goes as a whole ([Ledger.DropRelease]); as for all that removes, [ErrForbidden] while the thread is under legal hold and
 // [ErrBusy] while it is run.
 func (l *Ledger) Delete(ctx context.Context, id ID, o *DeleteOptions) (*Deleted, error) {
 	ref, err := l.find(ctx, id)
@@ -87,8 +87,8 @@ func (l *Ledger) Delete(ctx context.Context, id ID, o *DeleteOptions) (*Deleted,
 	return del, err
 }
 
-// deleteIn removes the checkpoints of a thread that choose picks, from the
-// generation of an entry on; 0 is the first.
+// deleteIn removes the checkpoints of a thread's current generation that choose
+// picks. [ErrConflict] for an entry of a version before it; 0 is none.
 func (l *Ledger) deleteIn(ctx context.Context, at Ref, o *DeleteOptions, choose func(*threadTree) ([]uint64, error)) (*Deleted, error) {
 	o, err := o.check()
 	if err != nil {
@@ -106,11 +106,10 @@ func (l *Ledger) deleteIn(ctx context.Context, at Ref, o *DeleteOptions, choose 
 		if err := a.removable(); err != nil {
 			return err
 		}
-		from := uint64(0)
-		if at.Seq >= t.info.First {
-			from = t.info.First
+		if at.Seq != 0 && at.Seq < t.info.First {
+			return l.closedVersion(ctx, at)
 		}
-		tree, err := l.tree(ctx, thread, from)
+		tree, err := l.tree(ctx, thread, t.info.First)
 		if err != nil {
 			return err
 		}
@@ -129,6 +128,24 @@ func (l *Ledger) deleteIn(ctx context.Context, at Ref, o *DeleteOptions, choose 
 	removed, err := l.store.Remove(ctx, Removal{Thread: thread, Bodies: gone})
 	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
 	return del, err
+}
+
+// closedVersion is why a checkpoint of a released version is not deleted.
+func (l *Ledger) closedVersion(ctx context.Context, at Ref) error {
+	version := "VERSION"
+	for r, err := range l.Releases(ctx, at.Thread) {
+		if err != nil {
+			return err
+		}
+		if at.Seq >= r.First {
+			version = itoa(int(r.Version))
+			break
+		}
+	}
+	return &Error{
+		Code: CodeConflict, Message: "the checkpoint belongs to version " + version + " of thread " + at.Thread + ", which is released: it is closed",
+		Hint: "drop the version as a whole: posthouse thread drop " + at.Thread + " " + version + ", or Ledger.DropRelease",
+	}
 }
 
 // remove adds the removal record for the targets.
@@ -355,7 +372,9 @@ func (a *appending) dropAll() error {
 // DeleteCoordination removes the checkpoints that carry a coordination's label:
 // whole threads where all of theirs do. Counts are sums; none is no error. When
 // it fails in the middle, the sums say what is gone. What [Ledger.DeleteThread]
-// returns with a result does not stop it, and is part of the error.
+// returns with a result does not stop it, and is part of the error. So is an
+// [ErrConflict] for each thread that stays and has checkpoints of the label in
+// released versions: those are closed, and go as a whole ([Ledger.DropRelease]).
 func (l *Ledger) DeleteCoordination(ctx context.Context, name string, o *DeleteOptions) (*Deleted, error) {
 	if err := ValidateName("coordination", name); err != nil {
 		return nil, err
@@ -405,17 +424,32 @@ func (l *Ledger) deleteLabelled(ctx context.Context, thread, name string, o *Del
 		slices.Sort(seqs)
 		return seqs
 	}
-	del, err := l.deleteThread(ctx, thread, o, func(t *threadTree) bool { return len(labelled(t)) == len(t.byID) })
+	var found []uint64
+	del, err := l.deleteThread(ctx, thread, o, func(t *threadTree) bool {
+		found = labelled(t)
+		return len(found) == len(t.byID)
+	})
 	if !errors.Is(err, errNothing) {
 		return del, err
 	}
-	return l.deleteIn(ctx, Ref{Thread: thread}, o, func(t *threadTree) ([]uint64, error) {
+	del, err = l.deleteIn(ctx, Ref{Thread: thread}, o, func(t *threadTree) ([]uint64, error) {
 		seqs := labelled(t)
 		if len(seqs) == 0 {
 			return nil, notFound("checkpoint of", name)
 		}
 		return seqs, nil
 	})
+	if err != nil && !errors.Is(err, ErrNotFound) || len(found) == 0 {
+		return del, err
+	}
+	info, e := l.summary(ctx, thread)
+	if e != nil || found[0] >= info.First {
+		return del, errors.Join(err, e)
+	}
+	if del == nil {
+		del = &Deleted{}
+	}
+	return del, l.closedVersion(ctx, Ref{thread, found[0]})
 }
 
 func (r *logReader) removedList(seq uint64) (*RemovedList, error) {

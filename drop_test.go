@@ -15,7 +15,11 @@ func TestAVersionGoesAfterThoseItTellsAbout(t *testing.T) {
 	ctx := context.Background()
 	for name, act := range map[string]func(t *testing.T, l *posthouse.Ledger, old posthouse.ID){
 		"a checkpoint was removed": func(t *testing.T, l *posthouse.Ledger, old posthouse.ID) {
-			must[*posthouse.Deleted](t)(l.Delete(ctx, old, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan}))
+			capped := must[*posthouse.Ledger](t)(posthouse.Open(l.Store(), &posthouse.Options{MaxCheckpoints: 3}))
+			must[*posthouse.Checkpoint](t)(capped.Save(ctx, posthouse.Root("other", opaque(t, "1")), nil))
+			if _, err := capped.Get(ctx, old); !errors.Is(err, posthouse.ErrNotFound) {
+				t.Fatalf("the cap left it: %v", err)
+			}
 		},
 		"a hold was lifted": func(t *testing.T, l *posthouse.Ledger, _ posthouse.ID) {
 			if err := l.Unhold(ctx, "t", posthouse.HoldOptions{By: "legal"}); err != nil {

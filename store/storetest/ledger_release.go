@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 )
@@ -20,7 +21,7 @@ func ledgerReleaseCases() []Case {
 		{Name: "ledger/lists of a version", Rule: "A thread's list shows the current generation, with Generation that one, in both directions and by pages; lists across threads show all.", Run: ledgerReleaseLists},
 		{Name: "ledger/a new generation knows nothing of the old", Rule: "Results recorded before a release are not on record for an execution after it.", Run: ledgerReleaseExecutions},
 		{Name: "ledger/dropping a version", Rule: "All of it goes but its release; other versions, the current generation and forks stay whole; dropping again takes nothing.", Run: ledgerDropsRelease},
-		{Name: "ledger/deleting from versions", Rule: "A released checkpoint can be deleted; deleting the thread, or its coordination, takes the versions with it.", Run: ledgerDeletesReleased},
+		{Name: "ledger/deleting from versions", Rule: "A checkpoint of a released version is not deleted, in any mode: the refusal is ErrConflict and says how to drop the version. Deleting a coordination leaves versions alone where the thread stays, and says so; deleting the thread, or all that it has, takes them along.", Run: ledgerDeletesReleased},
 		{Name: "ledger/the cap keeps where versions ended", Rule: "Eviction takes a released version's earlier checkpoints, never the last of a branch.", Run: ledgerEvictsReleased},
 	}
 }
@@ -378,19 +379,22 @@ func ledgerDeletesReleased(t *T) {
 	d.derive(first, "1")
 	d.release("t", nil)
 	d.root("t", "", "2")
-	_, err := d.Delete(t.ctx, first.ID, nil)
-	d.wantErr(err, posthouse.ErrConflict)
-	del, err := d.Delete(t.ctx, first.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan})
-	t.ok(err)
+	for _, mode := range []posthouse.DeleteMode{posthouse.DeleteRefuse, posthouse.DeleteOrphan, posthouse.DeleteSubtree} {
+		_, err := d.Delete(t.ctx, first.ID, &posthouse.DeleteOptions{Mode: mode})
+		if e := d.wantErr(err, posthouse.ErrConflict); !strings.Contains(e.Hint, "thread drop t 1") {
+			t.Errorf("mode %q: the hint is %q", mode, e.Hint)
+		}
+	}
 	info, err := d.Thread(t.ctx, "t")
 	t.ok(err)
-	if del.Checkpoints != 1 || info.Checkpoints != 1 || info.Archived != 1 {
-		t.Errorf("deleted %+v, left %+v", del, info)
+	if info.Checkpoints != 1 || info.Archived != 2 {
+		t.Errorf("left %+v", info)
 	}
-	d.wantStates(posthouse.Query{}, "1", "2")
+	d.wantStates(posthouse.Query{}, "0", "1", "2")
 	t.check(t.Store)
+	var del *posthouse.Deleted
 	d.release("t", nil)
-	if del, err = d.DeleteThread(t.ctx, "t", nil); err != nil || del.Checkpoints != 2 {
+	if del, err = d.DeleteThread(t.ctx, "t", nil); err != nil || del.Checkpoints != 3 {
 		t.Errorf("deleting a released thread took %+v, %v", del, err)
 	}
 	d.wantVersions("t")
@@ -408,6 +412,19 @@ func ledgerDeletesReleased(t *T) {
 	d.root("u", "", "2")
 	d.release("u", nil)
 	d.wantVersions("u", "3: 1")
+	d.root("mixed", "label", "3")
+	d.release("mixed", nil)
+	for _, left := range []int{1, 0} { // with one of the label in the current generation, then without
+		if left == 1 {
+			d.derive(d.root("mixed", "", "4"), "5")
+			d.root("mixed", "label", "6")
+		}
+		del, err = d.DeleteCoordination(t.ctx, "label", nil)
+		if e := d.wantErr(err, posthouse.ErrConflict); del == nil || del.Checkpoints != left || !strings.Contains(e.Hint, "thread drop mixed 1") {
+			t.Errorf("deleting a coordination with versions took %+v, hint %q", del, e.Hint)
+		}
+		d.wantStates(posthouse.Query{Thread: "mixed", Generation: 1}, "3")
+	}
 	t.check(t.Store)
 }
 
