@@ -188,18 +188,17 @@ func (e *encoder) drop(name string) {
 func (e *encoder) pieces(data []byte) []piece {
 	first := len(e.room)
 	if e.base != nil && len(data) >= minRef {
-		for _, r := range e.base.recent {
-			at := bytes.Index(data, r.data)
-			if at < 0 {
-				continue
-			}
-			if at > 0 {
-				e.room = append(e.room, piece{n: at})
-				e.body = append(e.body, data[:at]...)
+		done := 0
+		for _, f := range references(data, e.base.recent) {
+			r := &e.base.recent[f.result]
+			if f.at > done {
+				e.room = append(e.room, piece{n: f.at - done})
+				e.body = append(e.body, data[done:f.at]...)
 			}
 			e.room = append(e.room, piece{n: len(r.data), back: e.seq - r.seq, rec: r.record})
-			data = data[at+len(r.data):]
+			done = f.at + len(r.data)
 		}
+		data = data[done:]
 	}
 	if len(data) > 0 {
 		e.room = append(e.room, piece{n: len(data)})

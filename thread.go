@@ -31,7 +31,7 @@ type ThreadInfo struct {
 	Checkpoints  int           `json:"checkpoints"`        // of the current generation
 	Archived     int           `json:"archived,omitempty"` // of released ones
 	Created      Millis        `json:"created"`
-	Updated      Millis        `json:"updated"`          // of the last entry, rounded down to the minute
+	Updated      Millis        `json:"updated"`          // of the last entry, rounded down to the minute, but never before Created
 	Signed       uint64        `json:"signed"`           // the newest signed entry
 	Sealed       bool          `json:"sealed,omitempty"` // bodies of this generation are encrypted
 }
@@ -99,7 +99,7 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 	}
 	t.First = max(t.First, 1)
 	t.Generation, t.Tail, t.Link = e.Generation, Position{e.Seq, e.Hash}, e.Link()
-	t.Updated = at - at%60000
+	t.Updated = max(at-at%60000, t.Created)
 	if len(e.Sig) > 0 {
 		t.Signed = e.Seq
 	}
@@ -146,7 +146,7 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 func (t *ThreadInfo) begin(at Millis) {
 	*t = ThreadInfo{
 		Thread: t.Thread, Generation: t.Generation + 1, First: t.Tail.Seq + 1, Releases: t.Releases, Archived: t.Archived,
-		Tail: t.Tail, Link: t.Link, Lease: Lease{Fence: t.Lease.Fence}, Created: at, Updated: t.Updated, Signed: t.Signed,
+		Tail: t.Tail, Link: t.Link, Lease: Lease{Fence: t.Lease.Fence}, Created: at, Updated: max(t.Updated, at), Signed: t.Signed,
 	}
 	if t.Signed != t.Tail.Seq {
 		t.Signed = 0
@@ -324,6 +324,7 @@ func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 	t.Lease = Lease{Owner: r.String(), Fence: r.Uint(), Run: r.String(), Held: readBool(r)}
 	t.Checkpoints = int(r.Int())
 	t.Created, t.Updated, t.Signed = Millis(r.Uint()), Millis(r.Uint()), r.Uint()
+	t.Updated = max(t.Updated, t.Created) // older versions wrote the minute as it was
 	t.Sealed = readBool(r)
 	t.readAudiences(r)
 	if err := r.Done(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -233,46 +234,33 @@ func (r *running) listen(s *serving) error {
 func (r *running) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	moved := make(chan struct{})
-	go func() {
-		defer close(moved)
+	var work sync.WaitGroup
+	work.Go(func() {
 		if err := r.runner.Run(ctx); err != nil {
 			cancel(err)
 		}
-	}()
-	retained := make(chan struct{})
-	go func() {
-		defer close(retained)
-		if r.retain == nil {
-			return
-		}
-		if err := r.retain(ctx); err != nil {
-			cancel(err)
-		}
-	}()
+	})
+	if r.retain != nil {
+		work.Go(func() {
+			if err := r.retain(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
 	hs := r.server.HTTPServer(r.listener.Addr().String())
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
+	work.Go(func() {
 		if err := hs.Serve(r.listener); !errors.Is(err, http.ErrServerClosed) {
 			cancel(err)
 		}
-	}()
-	rewrapped := make(chan struct{})
-	go func() {
-		defer close(rewrapped)
-		r.rewrap(ctx)
-	}()
+	})
+	work.Go(func() { r.rewrap(ctx) })
 	<-ctx.Done()
 
 	patience, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer stop()
 	err := r.server.Close(patience)
 	err = errors.Join(err, hs.Shutdown(patience))
-	<-served
-	<-moved
-	<-retained
-	<-rewrapped
+	work.Wait()
 	err = errors.Join(err, r.close())
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		err = errors.Join(cause, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -12,6 +13,7 @@ func ledgerOwnCases() []Case {
 	return []Case{
 		{Name: "ledger/recorded results that are handed out are copied", Rule: "Whoever changes what Executions returned changes no state that is committed next.", Run: ledgerCopiesResults},
 		{Name: "ledger/a signal is sent once by two processes", Rule: "Of two that send one id at once the second gets the signal on record, or ErrExists where it sends something else.", Run: ledgerSignalsRace},
+		{Name: "ledger/a thread is not updated before it was created", Rule: "A summary's updated is never before its created, within the thread's first minute, behind a release, and when the clock goes back.", Run: ledgerUpdated},
 		{Name: "ledger/whatever is scribbled over", Rule: "Changing every argument and every result of any call of the Ledger, and what observers, rules and policies were given, changes nothing that is stored or read.", Run: ledgerScribbles},
 		{Name: "ledger/an unknown outcome stays unknown", Rule: "After ErrUnknown the Ledger asks again: only success or ErrConflict is an answer. Whatever else the store says then, such as ErrReadOnly, the outcome is ErrUnknown.", Run: ledgerStaysUnknown},
 	}
@@ -110,4 +112,29 @@ func ledgerSignalsRace(t *T) {
 			t.Errorf("sent in entry %d and again in %d", first.Seq, second.Seq)
 		}
 	}
+}
+
+func ledgerUpdated(t *T) {
+	d := t.desk(posthouse.Options{})
+	check := func(when string) {
+		t.Helper()
+		for info, err := range t.Store.Threads(t.ctx, posthouse.ThreadQuery{Thread: "t"}) {
+			t.ok(err)
+			if info.Updated < info.Created {
+				t.Errorf("%s: created %d, updated %d", when, info.Created, info.Updated)
+			}
+		}
+	}
+	d.clock.advance(4724 * time.Millisecond)
+	c := d.root("t", "", "0")
+	check("in its first minute")
+	d.clock.advance(-time.Hour)
+	d.derive(c, "1")
+	check("when the clock went back")
+	d.clock.advance(2*time.Hour + 11*time.Second)
+	d.release("t", nil)
+	check("released")
+	d.root("t", "", "2")
+	check("begun anew")
+	t.check(t.Store)
 }
