@@ -38,6 +38,8 @@ var laws = []law{
 		"migrations are shared by stores that may not share a driver"},
 	{"internal/filelock", nil, nil,
 		"a lock that its holder's death gives back is the same for a store and for a file of tokens"},
+	{"internal/durable", nil, nil,
+		"a directory that outlives a power cut is made the same way for stores, keys and tokens"},
 	{"internal/groupcommit", nil, nil,
 		"callers that share a commit are the same for every driver, and for the yardstick"},
 	{"internal/engine", []string{"."}, nil,
@@ -62,16 +64,16 @@ var laws = []law{
 	{"runner", []string{".", "internal/engine"}, nil,
 		"it moves anything that is a Program and knows no model"},
 
-	{"sign", []string{"."}, nil, "a verifier must be small enough to be read in one sitting"},
+	{"sign", []string{".", "internal/durable"}, nil, "a verifier must be small enough to be read in one sitting"},
 	{"store/memstore", []string{"."}, nil, "a store knows nothing of graphs, gates or other stores"},
-	{"store/sqlitestore", []string{".", "internal/delta", "internal/filelock", "internal/groupcommit", "internal/sqlschema"},
+	{"store/sqlitestore", []string{".", "internal/delta", "internal/durable", "internal/filelock", "internal/groupcommit", "internal/sqlschema"},
 		[]string{"zombiezen.com/go/sqlite", "modernc.org/sqlite", "github.com/klauspost/compress", "golang.org/x/sys"},
 		"a store knows nothing of graphs, gates or other stores"},
 	{"store/storetest", []string{"."}, []string{"pgregory.net/rapid", "github.com/anishathalye/porcupine"},
 		"the suite proves the contract of the root and nothing a store adds"},
 	{"store/all", []string{".", "store/"}, nil, "the one place that knows every store by name"},
 
-	{"server", []string{".", "gate", "sign", "ui", "internal/filelock"}, []string{"github.com/coder/websocket"},
+	{"server", []string{".", "gate", "sign", "ui", "internal/durable", "internal/filelock"}, []string{"github.com/coder/websocket"},
 		"HTTP in front of interfaces: never a concrete store, never a model"},
 	{"ui", nil, nil, "files to embed"},
 

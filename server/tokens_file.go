@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/durable"
 	"github.com/posthouse/posthouse/internal/filelock"
 )
 
@@ -142,15 +143,10 @@ func writeFile(path string, data []byte) (err error) {
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
-	if err != nil || runtime.GOOS == "windows" {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
-	return dir.Sync()
+	return durable.Dirs{}.Sync(filepath.Dir(path))
 }
 
 // tokensError says what is wrong with a file, with the code of what failed

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/durable"
 )
 
 // loadSecret is load for a file that only its owner may read.
@@ -97,20 +98,7 @@ func write(path string, data []byte, mode fs.FileMode, name func(temp string) er
 		_ = os.Remove(f.Name()) // it may be gone already
 		return fileError("cannot be written", path, err)
 	}
-	return syncDir(dir)
-}
-
-// syncDir makes names in a directory durable, where the system has such a call.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return fileError("cannot be opened", dir, err)
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
+	if err := (durable.Dirs{}).Sync(dir); err != nil {
 		return fileError("cannot be made durable", dir, err)
 	}
 	return nil

@@ -30,6 +30,7 @@ type app struct {
 	dataDir   string
 	server    string
 	tokenFile string
+	newStore  bool // serve and dev: a store that is gone may be made anew
 
 	where string // the flags that said so on the command line, for the next command
 }

@@ -75,6 +75,7 @@ func (a *app) serveFlags(cmd *cobra.Command, s *serving) {
 	f.StringSliceVar(&s.hosts, "allowed-host", nil, "name by which clients may call this server; may be repeated")
 	f.BoolVar(&s.encrypt, "encrypt", false, "encrypt what is stored from now on; makes a key file if there is none")
 	keysFlag(cmd, &s.keys)
+	f.BoolVar(&a.newStore, "new-store", false, "begin with a new store where the one of this directory is gone or empty")
 	s.retain.flags(f, "retain-")
 	s.every = span(time.Hour)
 	f.Var(&s.every, "retain-every", "how often the retention flags are applied")

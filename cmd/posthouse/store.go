@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,11 +37,43 @@ func (a *app) openStore(ctx context.Context, url string, readOnly bool) (posthou
 	if err != nil {
 		return nil, "", err
 	}
+	if !readOnly && !a.newStore {
+		if err := vanished(url, dir); err != nil {
+			return nil, "", err
+		}
+	}
 	store, err := all.Open(ctx, url, &all.Options{ReadOnly: readOnly})
 	if err != nil {
 		return nil, "", hinted(err, posthouse.CodeNotFound, "posthouse dev makes one; or say where it is with --data-dir or --store")
 	}
 	return store, dir, nil
+}
+
+// vanished refuses to make a store where one was and is gone, or is an empty
+// file: beside a key that has signed, with the lock file that a store leaves.
+func vanished(url string, dir datadir.Dir) error {
+	scheme, path, _ := strings.Cut(url, ":")
+	path = strings.TrimSpace(strings.TrimPrefix(path, "//"))
+	if _, err := os.Stat(dir.Key()); err != nil || !strings.EqualFold(scheme, "sqlite") || path == "" {
+		return nil // a first start; what else is wrong, opening it says
+	}
+	what := "is empty"
+	switch st, err := os.Stat(path); {
+	case err == nil && st.Size() > 0:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(path + ".lock"); err != nil {
+			return nil // there was none
+		}
+		what = "is gone"
+	case err != nil:
+		return nil
+	}
+	return &posthouse.Error{
+		Code:    posthouse.CodeNotFound,
+		Message: "the store " + path + " " + what + ", and the key " + dir.Key() + " has signed what was in one",
+		Hint:    "put the store back from a backup, or say where it is with --store; to begin anew without it: posthouse serve --new-store",
+	}
 }
 
 // stopFirst is what to do where another process has the store, most likely.
@@ -54,7 +88,7 @@ func (a *app) openExisting(ctx context.Context, url string) (posthouse.Store, da
 		if err := store.Close(); err != nil {
 			return nil, "", err
 		}
-	case errors.Is(err, posthouse.ErrNotFound):
+	case errors.Is(err, posthouse.ErrNotFound), errors.Is(err, posthouse.ErrCorrupt):
 		return nil, "", err
 	}
 	store, dir, err := a.openStore(ctx, url, false) // what else is wrong with it, this says too

@@ -8,33 +8,59 @@ import (
 	"path/filepath"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/durable"
 )
 
 // Backup implements [posthouse.Backuper]: it writes the store as it is at one
 // moment to a new file at path, which Open can open. Writers and readers go on
-// meanwhile. The file is on the disk when Backup returns nil and gone when it
-// fails. [posthouse.ErrExists] if something is at path.
-func (s *Store) Backup(ctx context.Context, path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
-	if errors.Is(err, fs.ErrExist) {
-		return &posthouse.Error{
-			Code: posthouse.CodeExists, Message: path + " exists already", Hint: "name a file that does not", Err: err,
-		}
+// meanwhile. The file appears under its name once it is whole and on the disk:
+// a backup that fails leaves nothing, one that is killed a file beside it whose
+// name ends in .partial and may be removed. [posthouse.ErrExists] if something is
+// at path.
+func (s *Store) Backup(ctx context.Context, path string) (err error) {
+	if _, err := os.Lstat(path); err == nil {
+		return backupExists(path, nil)
 	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.partial") // mode 0600
 	if err != nil {
 		return fileError("create", path, err)
 	}
-	err = f.Close()
-	if err == nil {
-		err = s.copyTo(ctx, path)
+	partial := f.Name()
+	defer func() {
+		for _, name := range []string{partial, partial + "-journal"} {
+			if e := os.Remove(name); e != nil && !errors.Is(e, fs.ErrNotExist) && err == nil {
+				err = fileError("remove", name, e)
+			}
+		}
+	}()
+	if err := f.Close(); err != nil {
+		return fileError("create", path, err)
 	}
-	if err == nil {
-		err = syncFile(path)
+	if err := s.copyTo(ctx, partial); err != nil {
+		return err
 	}
-	if err != nil {
-		return first(err, os.Remove(path))
+	if err := syncFile(partial); err != nil {
+		return fileError("write", path, err)
+	}
+	err = os.Link(partial, path) // unlike a rename, it fails if the name is taken
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return backupExists(path, err)
+	case err != nil: // a file system without links
+		if err := os.Rename(partial, path); err != nil {
+			return fileError("create", path, err)
+		}
+	}
+	if err := (durable.Dirs{}).Sync(filepath.Dir(path)); err != nil {
+		return fileError("sync the directory of", path, err)
 	}
 	return nil
+}
+
+func backupExists(path string, err error) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeExists, Message: path + " exists already", Hint: "name a file that does not", Err: err,
+	}
 }
 
 func (s *Store) copyTo(ctx context.Context, path string) error {
@@ -64,12 +90,5 @@ func syncFile(path string) error {
 	if err != nil {
 		return err
 	}
-	err = f.Sync()
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = syncDir(filepath.Dir(path))
-	}
-	return err
+	return first(f.Sync(), f.Close())
 }

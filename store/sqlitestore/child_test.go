@@ -72,6 +72,9 @@ func child(mode, path string) error {
 				return err
 			}
 		}
+	case "backup":
+		fmt.Println("ready")
+		return s.Backup(ctx, path+".backup")
 	case "rewrap":
 		return rewrapForEver(ctx, s)
 	case "limited":

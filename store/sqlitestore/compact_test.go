@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -271,4 +274,59 @@ func TestBackup(t *testing.T) {
 	c := open(t, copies, nil)
 	verify(t, c, "t", 100)
 	fill(t, c, l, 1, 100)
+}
+
+// TestKilledBackup leaves nothing under the backup's name, or all of it.
+func TestKilledBackup(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "posthouse.db")
+	s, err := sqlitestore.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, newLine("t", idSource()), 500, 20_000)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	names := func(pattern string) []string {
+		found, err := filepath.Glob(path + ".backup" + pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	killed := 0
+	for range 10 {
+		cmd, sc := startChild(t, "backup", path)
+		if !sc.Scan() {
+			t.Fatal("the other process says nothing")
+		}
+		for len(names("*")) == 0 { // until there is something to leave behind
+			runtime.Gosched()
+		}
+		_ = cmd.Process.Kill() // it may have ended by itself
+		_ = cmd.Wait()
+		if len(names("")) == 0 {
+			killed++
+			continue
+		}
+		b, err := sqlitestore.Open(t.Context(), path+".backup", nil)
+		if err != nil {
+			t.Fatal("what is under the backup's name is no store: ", err)
+		}
+		verify(t, b, "t", 500)
+		if err := errors.Join(b.Close(), os.Remove(path+".backup")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if killed == 0 {
+		t.Error("no backup was killed on its way: the test says nothing")
+	}
+	s, err = sqlitestore.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Backup(t.Context(), path+".backup"); err != nil {
+		t.Error("after those that were killed:", err)
+	}
 }

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/posthouse/posthouse/internal/durable"
 )
 
 const (
@@ -32,35 +34,12 @@ func prepare(path string) error {
 		err = cerr
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(path))
+		err = durable.Dirs{}.Sync(filepath.Dir(path))
 	}
 	if err != nil {
 		return fileError("create", path, err)
 	}
 	return nil
-}
-
-// makeDir is os.MkdirAll with each new directory synced into its parent.
-func makeDir(dir string) error {
-	if info, err := os.Stat(dir); err == nil {
-		if !info.IsDir() {
-			return &fs.PathError{Op: "mkdir", Path: dir, Err: errors.New("is a file")}
-		}
-		return nil
-	}
-	parent := filepath.Dir(dir)
-	if parent != dir {
-		if err := makeDir(parent); err != nil {
-			return err
-		}
-	}
-	if err := os.Mkdir(dir, dirMode); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if err := syncDir(dir); err != nil {
-		return err
-	}
-	return syncDir(parent)
 }
 
 // size returns the bytes of the database and its write-ahead log.

@@ -116,7 +116,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"another's database", other, nil, posthouse.ErrCorrupt, "did not make"},
 		{"another's stamp", stamped, nil, posthouse.ErrCorrupt, "did not make"},
 		{"nothing to read", filepath.Join(dir, "none.db"), &sqlitestore.Options{ReadOnly: true}, posthouse.ErrNotFound, "no store"},
-		{"an empty file to read", write("empty.db", ""), &sqlitestore.Options{ReadOnly: true}, posthouse.ErrReadOnly, "migrated"},
+		{"an empty file to read", write("empty.db", ""), &sqlitestore.Options{ReadOnly: true}, posthouse.ErrCorrupt, "holds no store"},
 		{"sync", other, &sqlitestore.Options{Sync: 9}, posthouse.ErrInvalid, "Sync"},
 		{"readers", other, &sqlitestore.Options{Readers: 65}, posthouse.ErrInvalid, "Readers"},
 		{"busy", other, &sqlitestore.Options{BusyTimeout: -1}, posthouse.ErrInvalid, "BusyTimeout"},

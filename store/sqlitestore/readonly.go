@@ -53,6 +53,9 @@ func (s *Store) connectRead(ctx context.Context, m mode) (*conn, error) {
 		return nil, err
 	}
 	if err = s.identify(c); err == nil {
+		err = s.holdsStore(c)
+	}
+	if err == nil {
 		var ms []sqlschema.Migration
 		if ms, err = migrations(); err == nil {
 			err = sqlschema.Check(ctx, schemaDB{c}, ms)
@@ -62,6 +65,22 @@ func (s *Store) connectRead(ctx context.Context, m mode) (*conn, error) {
 		return nil, first(err, c.Close())
 	}
 	return c, nil
+}
+
+// holdsStore refuses a file that nothing was ever written to as a store, or that
+// lost all of it: opened for writing it would be made a new one.
+func (s *Store) holdsStore(c *conn) error {
+	id, err := c.number("PRAGMA application_id")
+	if err != nil {
+		return s.wrap("read the database", err)
+	}
+	if id == 0 {
+		return &posthouse.Error{
+			Code: posthouse.CodeCorrupt, Message: s.path + " holds no store: it is empty, or was cut off",
+			Hint: "restore it from a backup; where there was none, name another file",
+		}
+	}
+	return nil
 }
 
 // isFixed reports whether SQLite could not make the files it needs for reading.

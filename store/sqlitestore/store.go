@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/delta"
+	"github.com/posthouse/posthouse/internal/durable"
 	"github.com/posthouse/posthouse/internal/groupcommit"
 	"github.com/posthouse/posthouse/internal/sqlschema"
 )
@@ -79,7 +80,7 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 func (s *Store) openWrite(ctx context.Context) (err error) {
 	s.lock, err = acquire(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := makeDir(filepath.Dir(s.path)); err != nil {
+		if err := (durable.Dirs{}).MakeAll(filepath.Dir(s.path), dirMode); err != nil {
 			return fileError("create the directory", filepath.Dir(s.path), err)
 		}
 		s.lock, err = acquire(s.path)

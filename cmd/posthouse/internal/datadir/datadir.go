@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/durable"
 )
 
 // A Dir is the path of a data directory.
@@ -35,9 +36,12 @@ func Default(env func(string) string) (Dir, error) {
 	}
 }
 
-// Create makes the directory, mode 0700, and its parents.
-func (d Dir) Create() error {
-	if err := os.MkdirAll(string(d), 0o700); err != nil {
+// Create makes the directory, mode 0700, and its parents, all of them durable: a
+// power cut takes none that was there when it returned.
+func (d Dir) Create() error { return d.create(durable.Dirs{}) }
+
+func (d Dir) create(dirs durable.Dirs) error {
+	if err := dirs.MakeAll(string(d), 0o700); err != nil {
 		return fileError("data directory", "cannot be created", err)
 	}
 	return nil

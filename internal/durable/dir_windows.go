@@ -1,4 +1,4 @@
-package sqlitestore
+package durable
 
 // syncDir does nothing: NTFS keeps names in its journal, and a directory cannot
 // be synced.

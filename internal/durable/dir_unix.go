@@ -1,6 +1,6 @@
 //go:build unix
 
-package sqlitestore
+package durable
 
 import "os"
 

@@ -1,0 +1,79 @@
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// A System is what of a file system it takes to make directories. OS is the real
+// one; tests have one that loses what was not synced.
+type System interface {
+	Stat(path string) (fs.FileInfo, error)
+	Mkdir(path string, mode fs.FileMode) error
+	Sync(dir string) error // makes the names in a directory durable
+}
+
+// Dirs makes directories in a file system; the zero value in the real one.
+type Dirs struct{ System System }
+
+func (d Dirs) system() System {
+	if d.System == nil {
+		return osSystem{}
+	}
+	return d.System
+}
+
+// MakeAll makes a directory and its parents, as os.MkdirAll does, each durable
+// when it returns. Those that are there already are synced into their parents
+// too: whoever made them may have been killed, or known no better. That is done
+// as far as this process may; only an I/O error of it is told.
+func (d Dirs) MakeAll(dir string, mode fs.FileMode) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	info, err := d.system().Stat(dir)
+	parent := filepath.Dir(dir)
+	switch {
+	case err == nil && !info.IsDir():
+		return &fs.PathError{Op: "mkdir", Path: dir, Err: errors.New("is a file")}
+	case err == nil:
+		return d.settle(dir)
+	case parent == dir:
+		return err
+	}
+	if err := d.MakeAll(parent, mode); err != nil {
+		return err
+	}
+	if err := d.system().Mkdir(dir, mode); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := d.Sync(dir); err != nil {
+		return err
+	}
+	return d.Sync(parent)
+}
+
+// settle makes the names of a directory that is there, and of those above it,
+// durable where it can.
+func (d Dirs) settle(dir string) error {
+	for parent := filepath.Dir(dir); parent != dir; dir, parent = parent, filepath.Dir(parent) {
+		if err := d.Sync(parent); errors.Is(err, syscall.EIO) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sync makes the names in a directory durable, where the system has such a call.
+func (d Dirs) Sync(dir string) error { return d.system().Sync(dir) }
+
+// osSystem is the file system of this machine.
+type osSystem struct{}
+
+func (osSystem) Stat(path string) (fs.FileInfo, error)     { return os.Stat(path) }
+func (osSystem) Mkdir(path string, mode fs.FileMode) error { return os.Mkdir(path, mode) }
+func (osSystem) Sync(dir string) error                     { return syncDir(dir) }
