@@ -118,6 +118,16 @@ type ImportOptions struct {
 	// Clear admits a thread in the clear to a store that is encrypted, and goes
 	// on record there ([Ledger.Encryption]). Default: such a file is ErrSealed.
 	Clear *ClearDecision
+
+	// Check is called with each entry in the file's order, and with nil at its
+	// end, before anything is written; its error refuses the file. Package sign
+	// has one for signatures. Default: hashes are checked, signatures are not.
+	Check func(*Entry) error
+
+	// Interrupt puts a checkpoint with status interrupted on each branch that
+	// would run by itself, so that nothing of the thread runs until somebody
+	// resumes it: for a file that cannot be verified.
+	Interrupt bool
 }
 
 // Import puts a thread into the store as a file has it that [Ledger.Export]
@@ -163,6 +173,11 @@ func (l *Ledger) Import(ctx context.Context, r io.ReadSeeker, o *ImportOptions) 
 	if err := in.write(); err != nil {
 		return nil, errors.Join(err, in.undo(err))
 	}
+	if in.opt.Interrupt {
+		if err := in.interrupt(t); err != nil {
+			return nil, errors.Join(err, in.undo(err))
+		}
+	}
 	l.retained.recountNext()
 	return in.file, nil
 }
@@ -200,9 +215,19 @@ func (in *importing) check() error {
 			if _, err := in.first.next(e, nil); err != nil {
 				return err
 			}
+			if in.opt.Check != nil {
+				if err := in.opt.Check(e); err != nil {
+					return err
+				}
+			}
 			continue
 		}
 		break
+	}
+	if in.opt.Check != nil {
+		if err := in.opt.Check(nil); err != nil {
+			return err
+		}
 	}
 	if in.first.info == nil {
 		return badFile("has no entry")
@@ -262,6 +287,40 @@ func (in *importing) place() error {
 		err = exists("thread " + in.file.Thread + " has the slot " + have[0].Key.Step)
 	}
 	return err
+}
+
+// interrupt stops each branch that a runner would move. Callers hold t.mu, so
+// that no run of this process comes first.
+func (in *importing) interrupt(t *thread) error {
+	t.forget()
+	if err := in.l.load(in.ctx, t); err != nil {
+		return err
+	}
+	for _, b := range slices.Clone(t.info.Branches) {
+		if !b.Status.Runnable() {
+			continue
+		}
+		h, err := in.l.GetHeader(in.ctx, b.Head)
+		if err != nil {
+			return err
+		}
+		d := &Draft{Thread: t.name, Branch: b.Branch, step: h.Step, Checkpoint: &Change{
+			Parent: b.Head, Kind: h.Kind, Status: StatusInterrupted, Coordination: h.Coordination, Run: h.Run, Graph: h.Graph,
+			Fingerprint: h.Fingerprint, Node: h.Node, Agent: h.Agent, By: "posthouse", Next: h.Next, Labels: h.Labels, Parts: []Part{},
+			Error: "it was imported, and its signatures could not be verified",
+		}}
+		if err := d.validate(); err != nil {
+			return err
+		}
+		if err := in.l.append(in.ctx, t, func(a *appending) error {
+			a.t.info.Lease.Held = false // of a run where it comes from
+			return a.draft(d, &Committed{})
+		}); err != nil {
+			return err
+		}
+		in.wrote = t.info.Tail
+	}
+	return nil
 }
 
 func (in *importing) overtaken() error {

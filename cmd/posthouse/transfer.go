@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/all"
 )
 
@@ -60,15 +62,17 @@ func (a *app) exportThread(ctx context.Context, url, thread string, w io.Writer)
 }
 
 func (a *app) threadImport() *cobra.Command {
-	var url, thread string
+	var url, thread, key string
+	var unverified bool
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Put a thread from a file into the store, as it was",
 		Long: `Put a thread from a file into the store, as it was.
 
 The file is checked whole before anything is written. The thread keeps its name,
-ids, hashes and signatures: posthouse verify proves it with the public key of
-where it came from, given by --key. A thread or an id that is there already is
+ids, hashes and signatures, and all of them must be of keys that are known: those
+of the data directory, or of where it came from, given by --key. With --unverified
+they need not be; then no branch runs before somebody resumes it. A thread or an id that is there already is
 refused. The server must be stopped.`,
 		Example: `  posthouse thread import order-1234.thread
   posthouse verify --thread order-1234`,
@@ -78,7 +82,14 @@ refused. The server must be stopped.`,
 			if err != nil {
 				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "file", Message: "cannot be read", Err: err}
 			}
-			done, err := a.importThread(cmd.Context(), url, f, &posthouse.ImportOptions{Thread: thread})
+			o := &posthouse.ImportOptions{Thread: thread, Interrupt: unverified}
+			if !unverified {
+				o.Check, err = a.importCheck(key)
+			}
+			var done *posthouse.ThreadFile
+			if err == nil {
+				done, err = a.importThread(cmd.Context(), url, f, o)
+			}
 			if err = errors.Join(err, f.Close()); err != nil {
 				return err
 			}
@@ -95,7 +106,22 @@ refused. The server must be stopped.`,
 	}
 	storeFlag(cmd, &url)
 	cmd.Flags().StringVar(&thread, "thread", "", "refuse the file unless it holds this thread")
+	cmd.Flags().StringVar(&key, "key", "", "file with the public keys to check it with (default: those of the data directory)")
+	cmd.Flags().BoolVar(&unverified, "unverified", false, "import it whoever signed it, if anybody did, and interrupt what would run")
 	return cmd
+}
+
+// importCheck checks signatures against the given ring, or the data directory's.
+func (a *app) importCheck(key string) (func(*posthouse.Entry) error, error) {
+	dir, err := a.dir()
+	if err != nil {
+		return nil, err
+	}
+	ring, err := sign.LoadRing(cmp.Or(key, dir.Key()+sign.PublicSuffix))
+	if errors.Is(err, posthouse.ErrNotFound) && key == "" {
+		ring, err = nil, nil
+	}
+	return sign.ImportCheck(ring), hinted(err, posthouse.CodeNotFound, "give the file of public keys of where the thread comes from")
 }
 
 func (a *app) importThread(ctx context.Context, url string, f io.ReadSeeker, o *posthouse.ImportOptions) (done *posthouse.ThreadFile, err error) {
