@@ -39,6 +39,14 @@ func (l *live[S]) writes() ([]write, error) {
 	var ws []write
 	for i := range l.parts {
 		q := &l.parts[i]
+		if q.over {
+			enc, err := l.codec.Marshal(q.pointer(reflect.ValueOf(l.state).Elem()))
+			if err != nil {
+				return nil, encodeError(q.field, err)
+			}
+			ws = append(ws, write{field: q.field, enc: enc, codec: l.codec.Name(), over: true})
+			continue
+		}
 		if q.rule == byTail {
 			n := q.tail.slice.Len()
 			if n < q.tail.count {
@@ -56,7 +64,7 @@ func (l *live[S]) writes() ([]write, error) {
 			if err != nil {
 				return nil, encodeError(q.field, err)
 			}
-			ws = append(ws, write{q.field, enc, l.codec.Name()})
+			ws = append(ws, write{field: q.field, enc: enc, codec: l.codec.Name()})
 			continue
 		}
 		if q.untouched() && (q.stored || q.now.IsZero()) {
@@ -69,7 +77,7 @@ func (l *live[S]) writes() ([]write, error) {
 		if q.stored && bytes.Equal(enc, q.enc) {
 			continue
 		}
-		ws = append(ws, write{q.field, enc, l.codec.Name()})
+		ws = append(ws, write{field: q.field, enc: enc, codec: l.codec.Name()})
 	}
 	if l.check {
 		return ws, l.verify()

@@ -191,8 +191,9 @@
 //   - A node must not touch the state after it returned, nor keep it.
 //   - Routes only read, and depend on the state alone.
 //   - A value of type any comes back as JSON has it: numbers as float64.
-//   - Merge rules are for what tasks of one step wrote. A node that is alone in
-//     its step replaces what was there, whatever the rule.
+//   - Merge rules hold for a node that is alone in its step as for many: what was
+//     there counts. [Overwrite] overrules them. A node that leaves a part as it
+//     found it wrote nothing.
 //   - A run ends after [DefaultRecursionLimit] steps unless told otherwise.
 //   - One run at a time has a thread: others get [posthouse.ErrBusy], unless
 //     OnBusy says otherwise.

@@ -40,7 +40,7 @@ func (a *App[S]) readDone(data []byte, renamed renames, by string) (*finishedTas
 	}
 	f := &finishedTask{parent: each(d.Parent, func(name string) string { return renamed.node("../" + name) })}
 	for _, j := range d.Writes {
-		w := write{field: a.plan.part(j.Part), enc: j.Value, codec: posthouse.JSON.Name()}
+		w := write{field: a.plan.part(j.Part), enc: j.Value, codec: posthouse.JSON.Name(), over: j.Over}
 		if j.Codec != "" {
 			w.codec, w.enc = j.Codec, j.Data
 		}

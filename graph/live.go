@@ -18,6 +18,8 @@ type live[S any] struct {
 	parts []livePart
 	codec posthouse.Codec
 	check bool             // a full compare after every node
+	ruled bool             // a part has a rule that weighs
+	over  bool             // a part is overwritten
 	out   []posthouse.Part // reused from step to step
 }
 
@@ -29,6 +31,7 @@ type livePart struct {
 	enc              []byte        // its last encoding; not for byTail
 	stored           bool          // there is one, or for byTail a committed value: the part was once not zero
 	tail             *tail
+	over             bool // it was overwritten, see [Overwrite]
 }
 
 // newLive returns a zero state of which nothing is committed yet.
@@ -43,7 +46,7 @@ func newLive[S any](p *plan, codec posthouse.Codec, check bool) *live[S] {
 		if f.rule == byTail {
 			q.tail = newTail(f, q.now, codec)
 		}
-		l.parts[i] = q
+		l.parts[i], l.ruled = q, l.ruled || f.merge.weighs()
 	}
 	return l
 }
@@ -73,7 +76,12 @@ func decode[S any](p *plan, codec posthouse.Codec, check bool, c *posthouse.Chec
 			}
 			continue
 		}
-		q.enc = v.Data
+		if q.enc = v.Data; v.Codec != codec.Name() { // a person edited it
+			var err error
+			if q.enc, err = codec.Marshal(q.ptr); err != nil {
+				return nil, encodeError(q.field, err)
+			}
+		}
 	}
 	*l.old = *l.state
 	return l, nil
@@ -117,6 +125,7 @@ func (l *live[S]) delta() ([]posthouse.Part, error) {
 		p := &l.out[len(l.out)-1] // in place: a node in a hundred nanoseconds counts copies
 		p.Name, p.Codec, p.Data = q.part, l.codec.Name(), enc
 	}
+	l.settle()
 	if !same {
 		*l.old = *l.state
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,9 +12,9 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A mergeRule says what becomes of a part that tasks of one step wrote. Those
-// that are not sent an input began with the same base, which counts once; the
-// others began with nothing.
+// A mergeRule says what becomes of a part that the tasks of a step wrote, be they
+// one or many. Those that are not sent an input began with the same base, which
+// counts once; the others began with nothing.
 type mergeRule string
 
 // The rules that a tag can name. An append part has its own.
@@ -46,8 +47,8 @@ type merger struct {
 // more of a step's tasks wrote: base is what they began with, writes is what
 // each left, in the order of the tasks, those that did not change it left out.
 // T is the field's type. fn must depend on nothing else; an error fails the run
-// with a [MergeError]. As with the rules of tags, what a node leaves that is
-// alone in its step stands as it is: there is nothing to merge.
+// with a [MergeError]. It is called for one write as for many, so that a result
+// does not depend on which nodes run beside each other; see [Overwrite].
 func Merge[S, T any](g *Graph[S], field string, fn func(base T, writes []T) (T, error)) {
 	m := merger{field: field, typ: reflect.TypeFor[T]()}
 	if fn != nil {
@@ -93,11 +94,16 @@ type written struct {
 	task  string // for messages
 	value reflect.Value
 	base  reflect.Value // what the task began with
+	empty bool          // it began with nothing
+	over  bool          // it overrules the rule, see [Overwrite]
 }
 
 // combine returns what becomes of a part. writes is not empty, and
 // absent says that the base was never on record.
 func (f *field) combine(base reflect.Value, absent bool, writes []written) (v reflect.Value, err error) {
+	if len(writes) == 1 && !writes[0].empty && !f.merge.weighs() {
+		return writes[0].value, nil // exact: a sum of floats would not be
+	}
 	values := make([]reflect.Value, len(writes))
 	for i := range writes {
 		values[i] = writes[i].value
@@ -132,12 +138,27 @@ func (f *field) combine(base reflect.Value, absent bool, writes []written) (v re
 		}
 		return v, nil
 	}
-	for i := range values[1:] {
-		if !reflect.DeepEqual(values[0].Interface(), values[i+1].Interface()) {
+	return f.agreed(writes)
+}
+
+// agreed returns the value that all writes have; it is an error if they differ.
+func (f *field) agreed(writes []written) (v reflect.Value, err error) {
+	for i := range writes[1:] {
+		if !reflect.DeepEqual(writes[0].value.Interface(), writes[i+1].value.Interface()) {
 			return v, &MergeError{Part: f.part, Nodes: []string{writes[0].task, writes[i+1].task}}
 		}
 	}
-	return values[0], nil
+	return writes[0].value, nil
+}
+
+// weighs reports whether the rule may leave something else than what a node
+// wrote that is alone in its step.
+func (r mergeRule) weighs() bool {
+	switch r {
+	case mergeFirst, mergeMax, mergeMin, mergeLongest, mergeSet, mergeCustom:
+		return true
+	}
+	return false
 }
 
 func tasksOf(writes []written) []string {
@@ -292,12 +313,13 @@ func union(base reflect.Value, values []reflect.Value) reflect.Value {
 	return out
 }
 
-// A write is what a task left in one part: its whole value, or of an append
-// part the new elements, encoded.
+// A write is what a task left in one part, encoded: its whole value, or of an
+// append part the new elements.
 type write struct {
 	field *field
 	enc   []byte
 	codec string
+	over  bool // the whole value, which overrules the rule
 }
 
 // mergeAll merges what the tasks of a step wrote into the live state. names, if
@@ -305,31 +327,24 @@ type write struct {
 func (l *live[S]) mergeAll(a *App[S], done []*outcome[S], names []string) error {
 	for i := range l.parts {
 		q := &l.parts[i]
-		var ws []written
-		for j, o := range done {
-			for _, w := range o.writes {
-				if w.field != q.field {
-					continue
-				}
-				v := reflect.New(q.valueType())
-				if err := unmarshal(a.codec, posthouse.Value{Codec: w.codec, Data: w.enc}, v.Interface()); err != nil {
-					return encodeError(q.field, err)
-				}
-				base := q.now
-				if o.task.input != nil {
-					base = reflect.Zero(q.typ)
-				}
-				name := o.task.label()
-				if names != nil {
-					name = names[j]
-				}
-				ws = append(ws, written{name, v.Elem(), base})
-			}
+		ws, err := writtenIn(q, a.codec, done, names)
+		if err != nil {
+			return err
 		}
 		if len(ws) == 0 {
 			continue
 		}
+		if over := slices.DeleteFunc(slices.Clone(ws), func(w written) bool { return !w.over }); len(over) > 0 {
+			v, err := q.agreed(over)
+			if err != nil {
+				return q.failed(a.name, over, err)
+			}
+			q.overwrite(v)
+			l.over = true
+			continue
+		}
 		if q.rule == byTail {
+			q.tail.fresh = q.tail.slice.Len()
 			for _, w := range ws {
 				q.tail.slice.Set(reflect.AppendSlice(q.tail.slice, w.value))
 			}
@@ -337,13 +352,43 @@ func (l *live[S]) mergeAll(a *App[S], done []*outcome[S], names []string) error 
 		}
 		v, err := q.combine(q.now, q.absent(), ws)
 		if err != nil {
-			if m, ok := err.(*MergeError); ok {
-				m.Graph = a.name
-				return m
-			}
-			return &MergeError{Graph: a.name, Part: q.part, Nodes: tasksOf(ws), Err: err}
+			return q.failed(a.name, ws, err)
 		}
 		q.now.Set(v)
 	}
 	return nil
+}
+
+// writtenIn decodes what the tasks of a step wrote in a part.
+func writtenIn[S any](q *livePart, codec posthouse.Codec, done []*outcome[S], names []string) (ws []written, err error) {
+	for j, o := range done {
+		for _, w := range o.writes {
+			if w.field != q.field {
+				continue
+			}
+			v := reflect.New(q.valueType())
+			if err := unmarshal(codec, posthouse.Value{Codec: w.codec, Data: w.enc}, v.Interface()); err != nil {
+				return nil, encodeError(q.field, err)
+			}
+			base, empty := q.now, o.task.input != nil
+			if empty {
+				base = reflect.Zero(q.typ)
+			}
+			name := o.task.label()
+			if names != nil {
+				name = names[j]
+			}
+			ws = append(ws, written{name, v.Elem(), base, empty, w.over})
+		}
+	}
+	return ws, nil
+}
+
+// failed returns the error of a merge of the part.
+func (q *livePart) failed(graph string, ws []written, err error) error {
+	if m, ok := err.(*MergeError); ok {
+		m.Graph = graph
+		return m
+	}
+	return &MergeError{Graph: graph, Part: q.part, Nodes: tasksOf(ws), Err: err}
 }

@@ -141,7 +141,9 @@ func TestMaxAndMinOverAZeroOnRecord(t *testing.T) {
 		from := graph.Start
 		if reset {
 			g.Node("set", func(_ context.Context, s *state) error { s.Max, s.Min = 3, 3; return nil })
-			g.Node("reset", func(_ context.Context, s *state) error { s.Max, s.Min = 0, 0; return nil }, graph.NodeOptions{InterruptAfter: true})
+			g.Node("reset", func(ctx context.Context, s *state) error {
+				return errors.Join(graph.Overwrite(ctx, &s.Max, 0), graph.Overwrite(ctx, &s.Min, 0))
+			}, graph.NodeOptions{InterruptAfter: true})
 			g.Edge(graph.Start, "set")
 			g.Edge("set", "reset")
 			from = "reset"

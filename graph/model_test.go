@@ -334,11 +334,9 @@ func (m *model) run(g *graphPlan, path string, s *mixed) (why string) {
 			}
 			after = append(after, own)
 		}
-		merged := after[0]
-		if len(step) > 1 || step[0].input.N > 0 {
-			if merged = merge(&base, step, after); merged == nil {
-				return "merge"
-			}
+		merged := merge(&base, step, after)
+		if merged == nil {
+			return "merge"
 		}
 		seen := map[int]bool{}
 		for i, t := range step {

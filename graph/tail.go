@@ -22,6 +22,7 @@ type tail struct {
 	sums  []uint64      // deep: a hash of each committed element's encoding
 	seed  maphash.Seed
 	fresh int  // elements before extend
+	anew  bool // its content is another: no element is known
 	array bool // the encoding is [...], to which an element can be appended
 	json  bool
 	log   bool
@@ -78,6 +79,13 @@ func (t *tail) clip() {
 	}
 }
 
+// restart forgets the committed elements: the part is written in full next.
+func (t *tail) restart() {
+	t.known = reflect.New(t.field.slice).Elem()
+	t.count, t.size, t.sums, t.fresh = 0, 0, nil, 0
+	t.array, t.json, t.anew = false, t.codec.Name() == posthouse.JSON.Name(), true
+}
+
 func (t *tail) encode(i int) ([]byte, error) {
 	enc, err := t.codec.Marshal(t.slice.Index(i).Addr().Interface())
 	if err != nil {
@@ -99,7 +107,7 @@ func (t *tail) delta(stored bool) (posthouse.Part, bool, error) {
 	if err := t.compare(); err != nil {
 		return part, false, err
 	}
-	if stored && n == t.count {
+	if stored && n == t.count && !t.anew {
 		t.clip()
 		return part, false, nil
 	}
@@ -108,7 +116,7 @@ func (t *tail) delta(stored bool) (posthouse.Part, bool, error) {
 		if err != nil {
 			return part, false, encodeError(t.field, err)
 		}
-		part.Data = enc
+		part.Data, t.anew = enc, false
 		t.setSize(enc)
 		return part, true, t.commit(nil)
 	}
@@ -124,6 +132,7 @@ func (t *tail) splice(part posthouse.Part, stored bool) (posthouse.Part, bool, e
 		from, open = 0, '['
 	}
 	var sums []uint64
+	t.anew = false
 	for i := from; i < t.slice.Len(); i++ {
 		enc, err := t.encode(i)
 		if err != nil {

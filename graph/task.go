@@ -14,8 +14,9 @@ import (
 // A task is one execution of a node in a step.
 type task[S any] struct {
 	*target
-	node  *node[S]
-	index int // in the step
+	node   *node[S]
+	index  int  // in the step
+	beside bool // it runs on a state of its own, whatever else the step has
 
 	outcome outcome[S]     // of perform
 	key     engine.TaskKey // as in "7/approve", or "7/fetch#3" for the third task of its step that was sent an input
@@ -124,6 +125,11 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 		case err != nil && errors.Is(err, posthouse.ErrWaiting):
 			err = invalid("node", "%q returned ErrWaiting without asking anything", t.target.node)
 		}
+		if err == nil {
+			if err := r.leave(t, o); err != nil {
+				return o.end(taskFailed, err)
+			}
+		}
 		if err == nil && o.lead.Parent {
 			if err = r.leads(&o.lead, t.target.node); err == nil {
 				o.parent = o.lead.Goto
@@ -144,6 +150,20 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 		}
 		o.err = err
 	}
+}
+
+// leave notes what a node wrote, and applies the rules of parts to it before its
+// ways are read: they see what a node behind it would, were it alone.
+func (r *run[S]) leave(t *task[S], o *outcome[S]) (err error) {
+	if t.beside {
+		if o.writes, err = o.live.writes(); err != nil {
+			return err
+		}
+	}
+	if t.input != nil {
+		return nil // it began with nothing
+	}
+	return o.live.weigh(r.app.name, t.node.name, t.beside)
 }
 
 // endedWithin returns the end of a subgraph that did not fail.
@@ -173,6 +193,7 @@ func (o *outcome[S]) end(kind outcomeKind, err error) *outcome[S] {
 // the node leads is in o then.
 func (r *run[S]) attempt(ctx context.Context, t *task[S], o *outcome[S], past *past) error {
 	exec, s := o.exec, o.live.state
+	exec.SetLocal(o.live)
 	defer exec.Close()
 	ctx = exec.With(ctx)
 	if em := r.emitter(t, o.attempt); em != nil {

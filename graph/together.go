@@ -31,6 +31,7 @@ func (r *run[S]) together(ctx context.Context) (*Result[S], error) {
 	c.ended = make([]*outcome[S], len(c.tasks))
 	for i := range c.tasks {
 		r.task(&c.tasks[i], i)
+		c.tasks[i].beside = true
 		o, err := r.recall(ctx, &c.tasks[i])
 		if err != nil {
 			return nil, err
@@ -146,12 +147,9 @@ func (c *crew[S]) worker(ctx context.Context) {
 
 // apart performs a task on a state of its own. A panic of a codec is the task's.
 func (r *run[S]) apart(ctx context.Context, t *task[S]) (o *outcome[S]) {
-	err := engine.Guard(func() (err error) {
+	err := engine.Guard(func() error {
 		o = r.perform(ctx, t, func(bool) (*live[S], error) { return r.live.branch(r.app.plan, t) })
-		if o.kind == taskDone {
-			o.writes, err = o.live.writes()
-		}
-		return err
+		return nil
 	})
 	if err != nil {
 		o = t.outcome.of(t).end(taskFailed, err)
@@ -186,6 +184,7 @@ type writeJSON struct {
 	Value json.RawMessage `json:"value,omitempty"` // of codec json
 	Codec string          `json:"codec,omitempty"` // of another
 	Data  []byte          `json:"data,omitempty"`
+	Over  bool            `json:"over,omitempty"` // the whole value, whatever the part's rule
 }
 
 // record puts completed tasks on record, and what those that wait hold: they
@@ -198,7 +197,7 @@ func (r *run[S]) record(ctx context.Context, batch []*outcome[S]) error {
 		}
 		d := doneJSON{}
 		for _, w := range o.writes {
-			j := writeJSON{Part: w.field.part}
+			j := writeJSON{Part: w.field.part, Over: w.over}
 			if w.codec == posthouse.JSON.Name() {
 				j.Value = w.enc
 			} else {

@@ -111,6 +111,27 @@ func Example_graphConflict() {
 	// Output: true Title [a b]
 }
 
+func Example_graphOverwrite() {
+	ledger := must(posthouse.Open(memstore.New(), nil))
+	g := graph.New[Report]("overwrite")
+	g.Node("trim", func(ctx context.Context, s *Report) error {
+		//doc:overwrite
+		if len(s.Notes) > 3 {
+			err := graph.Overwrite(ctx, &s.Notes, s.Notes[len(s.Notes)-3:])
+			if err != nil {
+				return err
+			}
+		}
+		//doc:end
+		return nil
+	})
+	g.Edge(graph.Start, "trim")
+	g.Edge("trim", graph.End)
+	out := must(must(g.Compile(ledger, nil)).Run(context.Background(), "t", Report{Notes: []string{"a", "b", "c", "d"}}))
+	fmt.Println(out.State.Notes)
+	// Output: [b c d]
+}
+
 func Example_graphSends() {
 	ctx := context.Background()
 	ledger := must(posthouse.Open(memstore.New(), nil))

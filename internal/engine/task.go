@@ -29,6 +29,7 @@ type Task struct {
 	recording sync.Mutex // held by the call that records its result; before mu
 
 	mu     sync.Mutex
+	local  any     // the model's own
 	replay *replay // nil: nothing is on record
 	made   atomic.Pointer[made]
 }
@@ -71,8 +72,31 @@ func (t *Task) sofar() *made {
 }
 
 // Close ends the execution: steps and questions that code of it still comes
-// with, from a goroutine it left behind, are [posthouse.ErrClosed].
-func (t *Task) Close() { t.closed.Store(true) }
+// with, from a goroutine it left behind, are [posthouse.ErrClosed]. What
+// SetLocal kept is let go.
+func (t *Task) Close() {
+	t.closed.Store(true)
+	t.SetLocal(nil)
+}
+
+// Closed reports whether the execution is over.
+func (t *Task) Closed() bool { return t.closed.Load() }
+
+// SetLocal keeps what a model has for the code of the execution. It is called
+// before that code runs.
+func (t *Task) SetLocal(v any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.local = v
+}
+
+// Local returns what SetLocal kept, nil for nothing and once the execution is
+// over.
+func (t *Task) Local() any {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.local
+}
 
 func (t *Task) over(what, name string) error {
 	return &posthouse.Error{
