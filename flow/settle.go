@@ -3,6 +3,7 @@ package flow
 import (
 	"context"
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -12,6 +13,9 @@ import (
 // done commits the output. The second result is why it cannot be.
 func (r *run[In, Out]) done(ctx context.Context, task *engine.Task, out Out) (res *Result[Out], failed, err error) {
 	v, err := posthouse.Encode(r.app.codec, out)
+	if of := reflect.TypeFor[Out](); err == nil && v.Codec == posthouse.JSON.Name() && engine.HoldsInterface(of) {
+		err = engine.Exact("output", of, v.Data)
+	}
 	if err != nil {
 		return nil, err, nil
 	}

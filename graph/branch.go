@@ -40,9 +40,9 @@ func (l *live[S]) writes() ([]write, error) {
 	for i := range l.parts {
 		q := &l.parts[i]
 		if q.over {
-			enc, err := l.codec.Marshal(q.pointer(reflect.ValueOf(l.state).Elem()))
+			enc, err := q.encode(l.codec, q.pointer(reflect.ValueOf(l.state).Elem()))
 			if err != nil {
-				return nil, encodeError(q.field, err)
+				return nil, err
 			}
 			ws = append(ws, write{field: q.field, enc: enc, codec: l.codec.Name(), over: true})
 			continue
@@ -60,9 +60,9 @@ func (l *live[S]) writes() ([]write, error) {
 			}
 			added := reflect.New(q.slice)
 			added.Elem().Set(q.tail.slice.Slice(q.tail.count, n))
-			enc, err := l.codec.Marshal(added.Interface())
+			enc, err := q.encode(l.codec, added.Interface())
 			if err != nil {
-				return nil, encodeError(q.field, err)
+				return nil, err
 			}
 			ws = append(ws, write{field: q.field, enc: enc, codec: l.codec.Name()})
 			continue
@@ -70,9 +70,9 @@ func (l *live[S]) writes() ([]write, error) {
 		if q.untouched() && (q.stored || q.now.IsZero()) {
 			continue
 		}
-		enc, err := l.codec.Marshal(q.ptr)
+		enc, err := q.encode(l.codec, q.ptr)
 		if err != nil {
-			return nil, encodeError(q.field, err)
+			return nil, err
 		}
 		if q.stored && bytes.Equal(enc, q.enc) {
 			continue

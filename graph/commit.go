@@ -17,6 +17,9 @@ func (r *run[S]) advance(ctx context.Context, o *outcome[S]) error {
 	if err != nil {
 		return err
 	}
+	if err := r.live.settleInterfaces(); err != nil {
+		return err
+	}
 	return r.complete(ctx, r.one[:], parts)
 }
 

@@ -190,7 +190,9 @@
 //     in tests.
 //   - A node must not touch the state after it returned, nor keep it.
 //   - Routes only read, and depend on the state alone.
-//   - A value of type any comes back as JSON has it: numbers as float64.
+//   - The next node sees a value of type any as JSON has it, numbers as float64, as
+//     it would after a restart. A number that would lose digits there is refused,
+//     by the name of its field: give it a type of its own.
 //   - Merge rules hold for a node that is alone in its step as for many: what was
 //     there counts. [Overwrite] overrules them. A node that leaves a part as it
 //     found it wrote nothing.

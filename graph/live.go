@@ -3,6 +3,7 @@ package graph
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/posthouse/posthouse"
@@ -31,6 +32,7 @@ type livePart struct {
 	enc              []byte        // its last encoding; not for byTail
 	stored           bool          // there is one, or for byTail a committed value: the part was once not zero
 	tail             *tail
+	reread           bool // it holds interfaces, and what is in them may not be what its encoding has
 	over             bool // it was overwritten, see [Overwrite]
 }
 
@@ -104,7 +106,7 @@ func (l *live[S]) delta() ([]posthouse.Part, error) {
 				return nil, err
 			}
 			if changed {
-				l.out = append(l.out, part)
+				l.out, q.reread = append(l.out, part), q.loose
 			}
 			q.stored = true
 			continue
@@ -112,14 +114,16 @@ func (l *live[S]) delta() ([]posthouse.Part, error) {
 		if q.stored && q.untouched() {
 			continue
 		}
-		enc, err := l.codec.Marshal(q.ptr)
+		enc, err := q.encode(l.codec, q.ptr)
 		if err != nil {
-			return nil, encodeError(q.field, err)
+			return nil, err
 		}
 		same = false
 		if q.stored && bytes.Equal(enc, q.enc) {
+			q.reread = q.loose && !isDecoded(q.now)
 			continue
 		}
+		q.reread = q.loose
 		q.enc, q.stored = enc, true
 		l.out = append(l.out, posthouse.Part{})
 		p := &l.out[len(l.out)-1] // in place: a node in a hundred nanoseconds counts copies
@@ -210,6 +214,32 @@ func (l *live[S]) detach() error {
 	return nil
 }
 
+// settleInterfaces reads what interfaces hold back from what was encoded: the
+// next node sees what it would see after a restart.
+func (l *live[S]) settleInterfaces() error {
+	changed := false
+	for i := range l.parts {
+		q := &l.parts[i]
+		if !q.reread {
+			continue
+		}
+		var err error
+		if changed, q.reread = true, false; q.rule == byTail {
+			err = q.tail.detach()
+		} else {
+			q.now.SetZero()
+			err = l.codec.Unmarshal(q.enc, q.ptr)
+		}
+		if err != nil {
+			return encodeError(q.field, err)
+		}
+	}
+	if changed {
+		*l.old = *l.state
+	}
+	return nil
+}
+
 // copy returns the state for a reader outside: what it does to its copy does
 // not reach the nodes, except through pointers in elements of append parts.
 func (l *live[S]) copy() (S, error) {
@@ -230,4 +260,51 @@ func (l *live[S]) copy() (S, error) {
 		}
 	}
 	return c, nil
+}
+
+// isDecoded reports whether what the interfaces in v hold is as JSON has it.
+func isDecoded(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Interface:
+		return v.NumMethod() == 0 && v.CanInterface() && isJSON(v.Interface())
+	case reflect.Pointer:
+		return v.IsNil() || isDecoded(v.Elem())
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if !isDecoded(v.Index(i)) {
+				return false
+			}
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			if !isDecoded(it.Key()) || !isDecoded(it.Value()) {
+				return false
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if !isDecoded(v.Field(i)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isJSON reports whether decoding JSON makes such values.
+func isJSON(v any) bool {
+	switch v := v.(type) {
+	case nil, bool, float64, string:
+		return true
+	case []any:
+		return v != nil && !slices.ContainsFunc(v, func(e any) bool { return !isJSON(e) })
+	case map[string]any:
+		for _, e := range v {
+			if !isJSON(e) {
+				return false
+			}
+		}
+		return v != nil
+	}
+	return false
 }

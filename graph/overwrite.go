@@ -107,7 +107,7 @@ func (l *live[S]) weigh(graph, node string, beside bool) error {
 		}
 		base, own, err := l.change(q)
 		if err != nil {
-			return encodeError(q.field, err)
+			return err
 		}
 		if !own.IsValid() {
 			continue
@@ -132,7 +132,7 @@ func (l *live[S]) change(q *livePart) (base, own reflect.Value, err error) {
 		own.Set(q.now)
 		return reflect.ValueOf(l.old).Elem().FieldByIndex(q.index), own, nil
 	}
-	enc, err := l.codec.Marshal(q.ptr)
+	enc, err := q.encode(l.codec, q.ptr)
 	if err != nil || q.stored && bytes.Equal(enc, q.enc) || q.absent() {
 		return base, own, err
 	}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // sliceOf returns the slice of an append part: the field v, or what a Log holds.
@@ -77,13 +78,30 @@ func (p *plan) write(codec posthouse.Codec, state reflect.Value, recorded postho
 		if _, ok := recorded[f.part]; !ok && state.FieldByIndex(f.index).IsZero() {
 			continue
 		}
-		enc, err := codec.Marshal(f.pointer(state))
+		enc, err := f.encode(codec, f.pointer(state))
 		if err != nil {
-			return nil, encodeError(f, err)
+			return nil, err
 		}
 		parts = append(parts, posthouse.Part{Name: f.part, Codec: codec.Name(), Data: enc})
 	}
 	return parts, nil
+}
+
+// encode encodes a value of the part, by a pointer.
+func (f *field) encode(codec posthouse.Codec, ptr any) ([]byte, error) {
+	enc, err := codec.Marshal(ptr)
+	if err != nil {
+		return nil, encodeError(f, err)
+	}
+	return enc, f.exact(codec, ptr, enc)
+}
+
+// exact refuses an encoding of what ptr points to that loses digits of numbers.
+func (f *field) exact(codec posthouse.Codec, ptr any, enc []byte) error {
+	if !f.loose || codec.Name() != posthouse.JSON.Name() {
+		return nil
+	}
+	return engine.Exact(f.name, reflect.TypeOf(ptr).Elem(), enc)
 }
 
 func encodeError(f *field, err error) error {

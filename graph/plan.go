@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // A rule says how the changes of a part are found.
@@ -31,6 +32,7 @@ type field struct {
 	merge mergeRule
 	fn    func(base reflect.Value, writes []reflect.Value) (reflect.Value, error) // mergeCustom
 
+	loose bool         // it holds interfaces: what is in them is known by its encoding only
 	slice reflect.Type // byTail: the slice behind the field
 	deep  bool         // byTail: elements hold more than their own bits
 }
@@ -111,7 +113,7 @@ func promotes(t reflect.Type) bool {
 }
 
 func (b *planner) addField(f reflect.StructField, index []int, tag string) {
-	p := field{part: f.Name, name: f.Name, index: index, typ: f.Type, rule: byBytes, merge: mergeReplace}
+	p := field{part: f.Name, name: f.Name, index: index, typ: f.Type, rule: byBytes, merge: mergeReplace, loose: engine.HoldsInterface(f.Type)}
 	appends := isLog(f.Type)
 	for word := range strings.SplitSeq(tag, ",") {
 		name, isName := strings.CutPrefix(word, "name=")

@@ -87,11 +87,12 @@ func (t *tail) restart() {
 }
 
 func (t *tail) encode(i int) ([]byte, error) {
-	enc, err := t.codec.Marshal(t.slice.Index(i).Addr().Interface())
+	ptr := t.slice.Index(i).Addr().Interface()
+	enc, err := t.codec.Marshal(ptr)
 	if err != nil {
 		return nil, encodeError(t.field, fmt.Errorf("element %d: %w", i, err))
 	}
-	return enc, nil
+	return enc, t.exact(t.codec, ptr, enc)
 }
 
 func (t *tail) sum(enc []byte) uint64 { return maphash.Bytes(t.seed, enc) }
@@ -111,10 +112,11 @@ func (t *tail) delta(stored bool) (posthouse.Part, bool, error) {
 		t.clip()
 		return part, false, nil
 	}
+	t.fresh = t.count
 	if !t.json || n == 0 {
-		enc, err := t.codec.Marshal(t.slice.Addr().Interface())
+		enc, err := t.field.encode(t.codec, t.slice.Addr().Interface())
 		if err != nil {
-			return part, false, encodeError(t.field, err)
+			return part, false, err
 		}
 		part.Data, t.anew = enc, false
 		t.setSize(enc)
@@ -263,6 +265,13 @@ func (t *tail) detach() error {
 			return err
 		}
 		t.known.Index(i).Set(e)
+		if !t.loose {
+			continue
+		}
+		if enc, err = t.encode(i); err != nil { // keys of what was a struct have another order now
+			return err
+		}
+		t.sums[i] = t.sum(enc)
 	}
 	return nil
 }

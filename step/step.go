@@ -2,6 +2,7 @@ package step
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -78,7 +79,11 @@ func run[T any](ctx context.Context, c *engine.Call, name string, o *Options, fn
 		if err != nil {
 			return posthouse.Value{}, err
 		}
-		return posthouse.Encode(o.codec(), t)
+		v, err := posthouse.Encode(o.codec(), t)
+		if of := reflect.TypeFor[T](); err == nil && v.Codec == posthouse.JSON.Name() && engine.HoldsInterface(of) {
+			err = engine.Exact("step "+name, of, v.Data)
+		}
+		return v, err
 	}
 	if o.Timeout > 0 {
 		work = limited(name, o.Timeout, work)
