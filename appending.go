@@ -29,7 +29,8 @@ type appending struct {
 	branch  string   // theirs
 	sign    bool     // this entry is one that is always signed
 
-	answered map[int]*Signal // what is on record for the draft's gates, by their index
+	successors map[ID]ID       // of open gates that the draft's gates supersede, by the superseded one
+	answered   map[int]*Signal // what is on record for the draft's gates, by their index
 
 	enc    encoder
 	header entryHeader
@@ -58,7 +59,7 @@ const maxSpare = 64 << 10
 func (a *appending) end() {
 	l := a.l
 	a.l, a.ctx, a.t, a.claim, a.next = nil, nil, nil, nil, nil
-	a.drop, a.recents, a.branch, a.sign, a.answered = nil, nil, "", false, nil
+	a.drop, a.recents, a.branch, a.sign, a.answered, a.successors = nil, nil, "", false, nil, nil
 	a.records, a.bodies, a.ids = emptied(a.records), emptied(a.bodies), emptied(a.ids)
 	a.enc.clear()
 	a.header, a.info, a.batch = entryHeader{}, ThreadInfo{}, Batch{}

@@ -54,6 +54,10 @@ const (
 	// KindMigrate is made when a changed program takes a branch over: the same
 	// state and tasks in the shape that the program has now.
 	KindMigrate = "migrate"
+
+	// KindAnew is made where a step is taken anew: behind it an execution does not
+	// know its results, but for those of effects on the world, nor its waits.
+	KindAnew = "anew"
 )
 
 // A Header is a checkpoint without its state: what lists show and filters see.

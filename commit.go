@@ -2,6 +2,7 @@ package posthouse
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -113,7 +114,7 @@ func (a *appending) record(d *Draft, done *Committed) error {
 			return err
 		}
 	}
-	if len(d.inherit)+len(d.Gates) > 0 { // a call spared is a deep stack spared
+	if len(d.inherit)+len(d.Gates)+len(d.Decided) > 0 { // a call spared is a deep stack spared
 		if err := a.gates(d, done); err != nil {
 			return err
 		}
@@ -141,8 +142,17 @@ func (a *appending) gates(d *Draft, done *Committed) error {
 		dec.Gate, dec.Shown, dec.Signal, dec.Trail = opened.ID, Hash{}, 0, 0 // what they name is another entry
 		a.decision(&dec, a.seq)
 	}
+	for i := range d.Decided {
+		if err := a.decided(d, &d.Decided[i], done); err != nil {
+			return err
+		}
+	}
 	for i := range d.Gates {
-		g, err := a.gate(d, *d.Gates[i].clone())
+		asked := *d.Gates[i].clone()
+		if asked.ID == "" {
+			asked.ID = a.successors[asked.Supersedes] // "" where it supersedes none that is open
+		}
+		g, err := a.gate(d, asked)
 		if err != nil {
 			return err
 		}
@@ -156,6 +166,20 @@ func (a *appending) gates(d *Draft, done *Committed) error {
 	return nil
 }
 
+// decided adds a gate together with its decision.
+func (a *appending) decided(d *Draft, asked *Gate, done *Committed) error {
+	g, err := a.gate(d, *asked.clone())
+	if err != nil {
+		return err
+	}
+	dec := *asked.Decision
+	dec.Gate, dec.At, dec.Shown, dec.Signal, dec.Trail, dec.Successor = g.ID, toMillis(a.at), Hash{}, 0, 0, ""
+	a.decision(&dec, a.seq)
+	g.Decision = &dec
+	done.Decided = append(done.Decided, g)
+	return nil
+}
+
 func (a *appending) steps(d *Draft) error {
 	for i := range d.Steps {
 		s := &d.Steps[i]
@@ -163,7 +187,7 @@ func (a *appending) steps(d *Draft) error {
 			return tooLarge("step "+s.Name, n, a.l.opt.MaxState)
 		}
 		rec := a.add(Record{Kind: RecordStep, Step: &StepInfo{
-			Task: s.Task, Name: s.Name, Occurrence: s.Occurrence, Branch: d.Branch, Codec: s.Value.Codec, Effect: s.Effect,
+			Task: s.Task, Name: s.Name, Occurrence: s.Occurrence, Branch: d.Branch, Codec: s.Value.Codec, Effect: s.Effect, Grant: s.Grant,
 		}}, slices.Clone(s.Value.Data))
 		if d.Checkpoint == nil && len(s.Value.Data) >= minRef {
 			a.recents = append(a.recents, recent{a.seq, rec, a.bodies[rec]})
@@ -187,14 +211,17 @@ func tooLarge(field string, have, limit int) *Error {
 // but for those whose answers it brings. It returns those of threads that nobody
 // will come back to.
 func (a *appending) supersede(d *Draft) (left []ID) {
-	if d.KeepOpen {
-		return nil
-	}
 	c := d.Checkpoint
 	leaves := d.Release != nil || c.Kind == KindInput || c.Kind == KindSave || c.Kind == KindUpdate && !c.SameStep
 	for _, w := range a.t.info.Waiting {
+		successor := a.successor(d, &w)
 		switch {
-		case w.Branch != d.Branch || slices.Contains(d.Keep, w.ID):
+		case w.Branch != d.Branch:
+		case successor != "":
+			a.decision(&Decision{
+				Gate: w.ID, Verdict: Cancel, By: byLedger, Reason: superseded, At: a.at.UTC(), Trail: w.Trail, Successor: successor,
+			}, w.Seq)
+		case !slices.Contains(d.Withdraw, w.ID) && (d.KeepOpen || slices.Contains(d.Keep, w.ID)):
 		case d.answers[w.ID] != nil:
 			dec := *d.answers[w.ID]
 			dec.Gate, dec.Shown, dec.Signal, dec.Trail = w.ID, Hash{}, 0, w.Trail
@@ -209,6 +236,27 @@ func (a *appending) supersede(d *Draft) (left []ID) {
 		}
 	}
 	return left
+}
+
+// successor returns the id of the draft's gate that asks in place of an open one,
+// "" if none does.
+func (a *appending) successor(d *Draft, w *WaitingGate) ID {
+	for i := range d.Gates {
+		g := &d.Gates[i]
+		if g.Supersedes != w.ID {
+			continue
+		}
+		id := g.ID
+		if id == "" {
+			id = gatePrefix + a.l.NewID()
+		}
+		if a.successors == nil {
+			a.successors = map[ID]ID{}
+		}
+		a.successors[w.ID] = id
+		return id
+	}
+	return ""
 }
 
 // anyAnswered reports whether a gate that the draft opens has its signal already,
@@ -282,13 +330,26 @@ func (a *appending) gate(d *Draft, g Gate) (Gate, error) {
 	if err := g.checkPeople(); err != nil {
 		return g, err
 	}
-	g.Thread, g.Branch, g.Checkpoint, g.CreatedAt = d.Thread, d.Branch, a.next.ID, toMillis(a.at)
+	if err := g.validateBound(); err != nil {
+		return g, err
+	}
+	g.Thread, g.Branch, g.CreatedAt = d.Thread, d.Branch, toMillis(a.at)
+	if a.next != nil {
+		g.Checkpoint = a.next.ID
+	} else if bh, ok := a.t.info.Branch(d.Branch); ok {
+		g.Checkpoint = bh.Head
+	}
 	g.Hash, g.Seq, g.Decision, g.Votes, g.Assignments, g.trail = Hash{}, 0, nil, nil, nil, 0 // told by the log
+	g.salt = nil
+	if g.AsksPeople() {
+		g.salt = make([]byte, saltSize)
+		_, _ = rand.Read(g.salt) // never fails, see crypto/rand
+	}
 	if !g.ExpiresAt.IsZero() {
 		g.ExpiresAt = toMillis(g.ExpiresAt) // as the header has it, or it would be due before it expired
 	}
 	escalateAt := g.settleRule()
-	body, err := json.Marshal(gateBody{&g, g.followed})
+	body, err := json.Marshal(gateBody{&g, g.followed, g.salt})
 	if err != nil {
 		return g, invalid("gate", "%q does not encode: %v", g.Name, err)
 	}
@@ -297,7 +358,7 @@ func (a *appending) gate(d *Draft, g Gate) (Gate, error) {
 	}
 	a.add(Record{Kind: RecordGate, Gate: &GateInfo{
 		ID: g.ID, Name: g.Name, Task: g.Task, Occurrence: g.Occurrence, Branch: d.Branch, ExpiresAt: g.ExpiresAt,
-		Kind: g.Kind, Signal: g.Signal, Latch: g.Latch, EscalateAt: escalateAt,
+		Kind: g.Kind, Signal: g.Signal, Latch: g.Latch, EscalateAt: escalateAt, Content: g.digest(), Supersedes: g.Supersedes,
 	}}, body)
 	a.ids = append(a.ids, IndexedID{ID: g.ID})
 	a.audience(&g)

@@ -200,7 +200,7 @@ func (a *appending) finish(next *head, e *encoder, c *Change) error {
 // and an event or a subgraph's node happens in the middle of one.
 func stepOf(kind string) uint64 {
 	switch kind {
-	case KindWait, KindFail, KindFork, KindEvent, KindInner, KindCancel, KindMigrate:
+	case KindWait, KindFail, KindFork, KindEvent, KindInner, KindCancel, KindMigrate, KindAnew:
 		return 0
 	}
 	return 1

@@ -227,8 +227,31 @@ func (a *appending) openGate(id ID) (*Gate, error) {
 	}
 	if g.Decision.Verdict == Expire {
 		e.Code, e.Message = CodeExpired, "gate "+string(id)+" expired at "+g.ExpiresAt.Format(time.RFC3339)
+		e.Hint = "ask it again (posthouse ask-again " + string(id) + ")"
+	}
+	if next := a.askedAgain(g); next != "" {
+		e.Code, e.Gate = CodeConflict, next
+		e.Message = "gate " + string(id) + " was " + superseded
+		e.Hint = "look at gate " + string(next) + ", which asks in its place, and decide that one"
 	}
 	return nil, e
+}
+
+// askedAgain returns the gate that asks in place of one that does not wait, ""
+// if none does: its decision says so, or an open gate does.
+func (a *appending) askedAgain(g *Gate) ID {
+	if g.Decision.Successor != "" {
+		return g.Decision.Successor
+	}
+	for _, w := range a.t.info.Waiting {
+		if !asksPeople(w.Kind) || w.Seq <= g.Seq {
+			continue
+		}
+		if o, err := a.l.waitingGate(a.ctx, a.t.name, &w); err == nil && o.Supersedes == g.ID {
+			return o.ID
+		}
+	}
+	return ""
 }
 
 func (l *Ledger) checkDecision(d *Decision) error {

@@ -21,7 +21,9 @@ type Draft struct {
 	Takes      []Take // signals whose values the steps are
 	Gates      []Gate // opened with the checkpoint, which must be waiting
 	Keep       []ID   // open gates of the branch that stay open, the others being cancelled by a new checkpoint; if one was decided meanwhile, a waiting checkpoint becomes ready
-	KeepOpen   bool   // every open gate of the branch stays open
+	KeepOpen   bool   // every open gate of the branch stays open, but for those that Gates supersede and those to Withdraw
+	Withdraw   []ID   // open gates of the branch that are cancelled, also with KeepOpen: nobody asks them any more
+	Decided    []Gate // questions with their Decision, as a policy of the program took it: on record, and never open
 	Late       bool   // with a claim: what its run had done before it was asked to cancel, which is no reason to refuse it
 
 	// Release, if set, closes the thread's generation behind the draft, in the same
@@ -86,6 +88,7 @@ type Step struct {
 	Occurrence uint32
 	Effect     Effect
 	Value      Value
+	Grant      ID // the gate whose decision licensed it, of an effect under a grant
 }
 
 // A Committed says what a commit made.
@@ -94,6 +97,7 @@ type Committed struct {
 	Hash       Hash    // of the entry
 	Checkpoint *Header // nil if there was none
 	Gates      []Gate  // with their ids
+	Decided    []Gate  // with their ids and decisions
 	Release    *Release
 
 	left []ID // gates of threads that the branch waited for, and does no more
@@ -119,13 +123,18 @@ func (d *Draft) validate() error {
 			return err
 		}
 	}
-	if d.Checkpoint == nil && len(d.Steps) == 0 {
+	if d.Checkpoint == nil && len(d.Steps)+len(d.Decided) == 0 {
 		return invalid("draft", "holds neither a checkpoint nor a step")
+	}
+	for i := range d.Decided {
+		if g := &d.Decided[i]; !g.AsksPeople() || g.Decision == nil || g.Decision.By == "" {
+			return invalid("decided", "gate %.40q must ask people and carry who decided it", g.Name)
+		}
 	}
 	if len(d.Gates) > 0 && (d.Checkpoint == nil || d.Checkpoint.Status != StatusWaiting) {
 		return invalid("gates", "need a checkpoint of status waiting in the same commit")
 	}
-	if 2*len(d.Gates)+len(d.Steps)+len(d.Takes)+len(d.Keep) > maxRecords-8 {
+	if 2*(len(d.Gates)+len(d.Decided))+len(d.Steps)+len(d.Takes)+len(d.Keep) > maxRecords-8 {
 		return invalid("draft", "holds more than %d records", maxRecords-8)
 	}
 	if d.Release != nil {

@@ -3,6 +3,7 @@ package posthouse
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/canon"
@@ -191,8 +192,12 @@ func (rec *Record) clear() {
 	*rec = Record{parts: rec.parts}
 }
 
-// entryFormat is the first byte of each header.
-const entryFormat = 1
+// The first byte of each header. An entry has the lowest format that can say what
+// is in it, so that what needs nothing new reads, and hashes, as it always did.
+const (
+	entryFormat = 1
+	entryBound  = 2 // gates with the digest of their content, steps with the gate that licensed them
+)
 
 // maxRecords bounds an entry.
 const maxRecords = 1 << 16
@@ -204,13 +209,22 @@ type entryHeader struct {
 }
 
 func (h *entryHeader) append(b []byte) []byte {
-	b = append(b, entryFormat)
+	format := h.format()
+	b = append(b, format)
 	b = canon.AppendUint(b, uint64(h.time.UnixMilli()))
 	b = canon.AppendUint(b, uint64(len(h.records)))
 	for i := range h.records {
-		b = h.records[i].append(b)
+		b = h.records[i].append(b, format)
 	}
 	return b
+}
+
+// format returns the lowest that can say what the records hold.
+func (h *entryHeader) format() byte {
+	if slices.ContainsFunc(h.records, func(r Record) bool { return r.bound() }) {
+		return entryBound
+	}
+	return entryFormat
 }
 
 // release returns the release that the entry is, nil if it is none.
@@ -248,9 +262,10 @@ func (e *Entry) decode() (h entryHeader, err error) {
 
 // read decodes e's header from r into h, whose memory it uses again.
 func (h *entryHeader) read(r *decoder, e *Entry) error {
-	if f := r.Byte(); r.Err() == nil && f != entryFormat {
+	format := r.Byte()
+	if r.Err() == nil && (format < entryFormat || format > entryBound) {
 		return &Error{
-			Code: CodeNewer, Message: "an entry has format " + hex.EncodeToString([]byte{f}) + ", which this version does not know",
+			Code: CodeNewer, Message: "an entry has format " + hex.EncodeToString([]byte{format}) + ", which this version does not know",
 			Hint: "use the version of posthouse that wrote it",
 		}
 	}
@@ -272,7 +287,10 @@ func (h *entryHeader) read(r *decoder, e *Entry) error {
 	h.records = h.records[:n]
 	for i := range h.records {
 		h.records[i].clear()
-		h.records[i].read(r)
+		h.records[i].read(r, format)
+	}
+	if r.Err() == nil && h.format() != format {
+		r.Fail("format %d says nothing that format %d cannot", format, h.format())
 	}
 	for i := range h.records {
 		h.records[i].check(e, r)

@@ -76,6 +76,7 @@ type Error struct {
 	// What won, where something did.
 	Tail     *Position `json:"tail,omitempty"`     // CodeConflict, CodeFenced: where the log ends
 	Head     ID        `json:"head,omitempty"`     // CodeConflict: the branch's head
+	Gate     ID        `json:"gate,omitempty"`     // CodeConflict: the gate that asks in place of the one that was named
 	Lease    *Lease    `json:"lease,omitempty"`    // CodeFenced, CodeBusy: the holder
 	Decision *Decision `json:"decision,omitempty"` // CodeDecided, CodeExpired: the first decision; CodeVoted: the vote
 	Gates    []ID      `json:"gates,omitempty"`    // CodeAmbiguous: the candidates

@@ -314,7 +314,7 @@ func (r *logReader) begin(root *Header) (from uint64, err error) {
 func stepRecord(e *Entry, r *Record, body []byte) StepRecord {
 	return StepRecord{
 		Step: Step{
-			Task: r.Step.Task, Name: r.Step.Name, Occurrence: r.Step.Occurrence, Effect: r.Step.Effect,
+			Task: r.Step.Task, Name: r.Step.Name, Occurrence: r.Step.Occurrence, Effect: r.Step.Effect, Grant: r.Step.Grant,
 			Value: Value{r.Step.Codec, body},
 		},
 		Seq: e.Seq, At: e.Time(),
@@ -328,7 +328,10 @@ func readGateBody(e *Entry, r *Record, body []byte) (*Gate, error) {
 		return nil, corrupt("gate %s at entry %d of thread %q does not decode: %v", r.Gate.ID, e.Seq, e.Thread, err)
 	}
 	g.ID, g.Thread, g.Branch, g.Seq, g.Hash, g.Decision = r.Gate.ID, e.Thread, r.Gate.Branch, e.Seq, e.Hash, nil
-	g.Votes, g.Assignments, g.followed = nil, nil, b.Followed
+	g.Votes, g.Assignments, g.followed, g.salt = nil, nil, b.Followed, b.Salt
+	if r.Gate.Content != g.digest() {
+		return nil, corrupt("gate %s at entry %d of thread %q does not show what its header has the digest of", r.Gate.ID, e.Seq, e.Thread)
+	}
 	return g, nil
 }
 

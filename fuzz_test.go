@@ -21,14 +21,15 @@ import (
 // recode decodes a header and encodes what it found.
 func recode(header []byte) []byte {
 	r := newDecoder(header)
-	out := []byte{r.Byte()}
+	format := r.Byte()
+	out := []byte{format}
 	out = canon.AppendUint(out, r.Uint())
 	n := r.Count()
 	out = canon.AppendUint(out, uint64(n))
 	for range n {
 		var rec Record
-		rec.read(r)
-		out = rec.append(out)
+		rec.read(r, format)
+		out = rec.append(out, format)
 	}
 	return out
 }
@@ -63,6 +64,9 @@ func seedHeaders() [][]byte {
 		{Kind: RecordSignal, Signal: &SignalInfo{ID: id, Name: signalCancel, Branch: "b"}, Size: 2},
 		{Kind: RecordTake, Take: &TakeInfo{Branch: "b", Name: "go", Signal: 3}},
 		{Kind: RecordGate, Gate: &GateInfo{ID: gatePrefix + id, Name: "ok", Task: "1/n", Branch: "b", ExpiresAt: at, EscalateAt: at}},
+		{Kind: RecordGate, Gate: &GateInfo{ID: gatePrefix + id, Name: "ok", Task: "1/n", Branch: "b", Content: Hash{7}, Supersedes: "mine"}},
+		{Kind: RecordGate, Gate: &GateInfo{ID: "mine", Name: "ok", Branch: "b", Supersedes: gatePrefix + id}},
+		{Kind: RecordStep, Step: &StepInfo{Task: "1/n", Name: "pay", Codec: "json", Branch: MainBranch, Effect: EffectExternal, Grant: gatePrefix + id}},
 		{Kind: RecordDecision, Decision: &DecideInfo{Gate: "mine", GateSeq: 2, Verdict: Edit, By: "alice"}},
 		{Kind: RecordVote, Vote: &VoteInfo{Gate: gatePrefix + id, GateSeq: 2, Prior: 3, Verdict: Approve, By: "alice"}},
 		{Kind: RecordAssignment, Assignment: &AssignInfo{Gate: "mine", GateSeq: 2, By: "alice", Escalation: true}},

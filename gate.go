@@ -43,6 +43,8 @@ type Gate struct {
 	Occurrence   uint32            `json:"occurrence,omitempty"`     // counts questions of one name in one execution
 	Text         string            `json:"text,omitempty"`           // the question, for a person
 	Payload      json.RawMessage   `json:"payload,omitempty"`        // what is shown with it
+	Bind         Binding           `json:"bind,omitempty"`           // what an answer is good for; empty: this content
+	Note         string            `json:"note,omitempty"`           // why people are asked; not part of the content
 	Schema       json.RawMessage   `json:"schema,omitempty"`         // JSON Schema that edits and responses must satisfy
 	Verdicts     []Verdict         `json:"verdicts,omitempty"`       // allowed; empty means approve, reject, edit, respond
 	Assignees    []string          `json:"assignees,omitempty"`      // who may decide; empty means anyone with the role
@@ -52,13 +54,29 @@ type Gate struct {
 	CreatedAt    time.Time         `json:"createdAt,omitzero"`
 	ExpiresAt    time.Time         `json:"expiresAt,omitzero"` // zero: it waits for ever
 
-	Quorum      *Quorum      `json:"quorum,omitempty"`      // several people vote; nil: one decides
-	Escalation  *Escalation  `json:"escalation,omitempty"`  // who else may decide from a time on
+	Quorum     *Quorum     `json:"quorum,omitempty"`     // several people vote; nil: one decides
+	Escalation *Escalation `json:"escalation,omitempty"` // who else may decide from a time on
+	// Supersedes is the gate in whose place this one asks: what is asked has
+	// changed, or its answer does not count any more.
+	Supersedes ID `json:"supersedes,omitempty"`
+
+	// Instance is which instance of a program asked: a random name of the moment it
+	// was built. A question that this very instance asks differently is not its own.
+	Instance string `json:"instance,omitempty"`
+
+	// Uses is how many effects an approval licenses; 0: none. See [Ledger.Grant].
+	Uses int `json:"uses,omitempty"`
+
+	// ValidFor is how long an approval licenses effects, in nanoseconds from the
+	// decision; 0: without end.
+	ValidFor time.Duration `json:"validFor,omitempty"`
+
 	Votes       []Decision   `json:"votes,omitempty"`       // of a quorum, oldest first
 	Assignments []Assignment `json:"assignments,omitempty"` // how the right to decide moved, oldest first
 
 	Decision *Decision `json:"decision,omitempty"` // nil while it waits
 
+	salt     []byte // of the digest in the header; nil where there is none
 	trail    uint64 // the entry of the newest vote or assignment
 	followed int    // results of its task in its own entry that were recorded after it: where a fork brings both along
 }
@@ -66,7 +84,8 @@ type Gate struct {
 // A gateBody is a gate as a record holds it.
 type gateBody struct {
 	*Gate
-	Followed int `json:"followed,omitempty"`
+	Followed int    `json:"followed,omitempty"`
+	Salt     []byte `json:"salt,omitempty"`
 }
 
 // The kinds of gate. Those behind the first two are the runtime's: nobody is
@@ -117,6 +136,27 @@ func (g *Gate) validateKind() error {
 	return s.validate()
 }
 
+// validateBound checks what an answer is good for.
+func (g *Gate) validateBound() error {
+	switch {
+	case g.Bind != ByContent && g.Bind != ByName:
+		return invalid("bind", "of gate %.40q is %.40q; it is empty or %q", g.Name, g.Bind, ByName)
+	case g.Uses < 0:
+		return invalid("uses", "of gate %.40q is negative", g.Name)
+	case g.ValidFor < 0:
+		return invalid("validFor", "of gate %.40q is negative; 0 means without end", g.Name)
+	case g.Bind == ByName && g.Uses > 0:
+		return invalid("bind", "of gate %.40q is by name, and such an answer licenses no effect", g.Name)
+	case len(g.Note) > maxText || !checkUTF8(g.Note):
+		return invalid("note", "of gate %.40q must be at most %d bytes of text", g.Name, maxText)
+	case g.Supersedes != "" && g.Supersedes.Validate() != nil:
+		return invalid("supersedes", "of gate %.40q must be the id of a gate", g.Name)
+	case len(g.Instance) > MaxID || !validText(g.Instance):
+		return invalid("instance", "of gate %.40q must be at most %d bytes of text", g.Name, MaxID)
+	}
+	return nil
+}
+
 // Allows reports whether v is among the gate's verdicts. Cancel and Expire
 // are always allowed.
 func (g *Gate) Allows(v Verdict) bool {
@@ -140,10 +180,18 @@ type Decision struct {
 	Value   json.RawMessage `json:"value,omitempty"`  // the edits of Edit, the answer of Respond
 	Shown   Hash            `json:"shown,omitzero"`   // hash of what the decider saw; must match where given
 	Signal  uint64          `json:"signal,omitempty"` // the entry of the signal that answered, set by the Ledger
-	At      time.Time       `json:"at"`               // set by the Ledger
-	Seq     uint64          `json:"seq,omitempty"`    // of its entry, set by the Ledger
-	Trail   uint64          `json:"trail,omitempty"`  // entry of the gate's newest vote or assignment, set by the Ledger
+
+	// Successor is the gate that asks in place of this one, of a question that was
+	// withdrawn since what it asks has changed; set by the Ledger.
+	Successor ID `json:"successor,omitempty"`
+
+	At    time.Time `json:"at"`              // set by the Ledger
+	Seq   uint64    `json:"seq,omitempty"`   // of its entry, set by the Ledger
+	Trail uint64    `json:"trail,omitempty"` // entry of the gate's newest vote or assignment, set by the Ledger
 }
+
+// superseded is why a gate is withdrawn that another one asks in place of.
+const superseded = "asked again: what is asked has changed"
 
 // byLedger is who cancels a gate that its branch went on without, or lets one
 // expire.

@@ -15,6 +15,7 @@ type StepInfo struct {
 	Branch     string `json:"branch,omitempty"`
 	Codec      string `json:"codec"`
 	Effect     Effect `json:"effect,omitempty"`
+	Grant      ID     `json:"grant,omitempty"` // the gate whose decision licensed it
 }
 
 // An Effect says what doing a step again would do to the world.
@@ -43,6 +44,8 @@ type GateInfo struct {
 	Signal     string    `json:"signal,omitempty"` // of [GateSignal]: what it waits for
 	Latch      bool      `json:"latch,omitempty"`
 	EscalateAt time.Time `json:"escalateAt,omitzero"`
+	Content    Hash      `json:"content,omitzero"`     // digest of what is shown, salted with bytes of the body
+	Supersedes ID        `json:"supersedes,omitempty"` // the gate in whose place it asks
 }
 
 // A DecideInfo is the header of a decision; the body is the [Decision] as JSON.
@@ -86,7 +89,7 @@ type BranchHead struct {
 
 var verdictCodes = []Verdict{"", Approve, Reject, Edit, Respond, Expire, Cancel}
 var statusCodes = []Status{StatusSaved, StatusRunning, StatusWaiting, StatusReady, StatusInterrupted, StatusDone, StatusFailed, StatusCancelled}
-var kindCodes = []string{"", KindSave, KindInput, KindNode, KindWait, KindUpdate, KindFork, KindFail, KindEvent, KindInner, KindCancel, KindMigrate}
+var kindCodes = []string{"", KindSave, KindInput, KindNode, KindWait, KindUpdate, KindFork, KindFail, KindEvent, KindInner, KindCancel, KindMigrate, KindAnew}
 
 func codeOf[T comparable](table []T, v T) uint64 {
 	for i, t := range table {
@@ -195,7 +198,7 @@ func readGateID(r *decoder) ID {
 	return ""
 }
 
-func (rec *Record) append(b []byte) []byte {
+func (rec *Record) append(b []byte, format byte) []byte {
 	kind := byte(rec.Kind)
 	if rec.Sealed {
 		kind |= sealedBit
@@ -211,8 +214,14 @@ func (rec *Record) append(b []byte) []byte {
 		b = rec.parts.append(b)
 	case RecordStep:
 		b = rec.Step.append(b)
+		if format >= entryBound {
+			b = appendOptionalGateID(b, rec.Step.Grant)
+		}
 	case RecordGate:
 		b = rec.Gate.append(b)
+		if format >= entryBound {
+			b = rec.Gate.appendBound(b)
+		}
 	case RecordDecision:
 		b = rec.Decision.append(b)
 	case RecordClaim:
@@ -235,7 +244,7 @@ func (rec *Record) append(b []byte) []byte {
 	return b
 }
 
-func (rec *Record) read(r *decoder) {
+func (rec *Record) read(r *decoder, format byte) {
 	kind := r.Byte()
 	rec.Kind, rec.Sealed = RecordKind(kind&^sealedBit), kind&sealedBit != 0
 	size := r.Uint()
@@ -254,9 +263,13 @@ func (rec *Record) read(r *decoder) {
 		rec.Checkpoint, rec.own = readCheckpoint(r)
 		rec.parts.read(r)
 	case RecordStep:
-		rec.Step = readStep(r)
+		if rec.Step = readStep(r); format >= entryBound {
+			rec.Step.Grant = readOptionalGateID(r)
+		}
 	case RecordGate:
-		rec.Gate = readGate(r)
+		if rec.Gate = readGate(r); format >= entryBound {
+			rec.Gate.readBound(r)
+		}
 	case RecordDecision:
 		rec.Decision = readDecision(r)
 	case RecordClaim:
