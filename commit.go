@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -133,7 +134,7 @@ func (a *appending) record(d *Draft, done *Committed) error {
 func (a *appending) gates(d *Draft, done *Committed) error {
 	for _, g := range d.inherit {
 		c := *g
-		c.ID = ""
+		c.ID, c.Origin = "", cmp.Or(g.Origin, g.ID)
 		opened, err := a.gate(d, c)
 		if err != nil {
 			return err

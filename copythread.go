@@ -200,12 +200,34 @@ func (c *copying) draft(e *Entry, recs []Record, lost absent) (*Draft, error) {
 		}
 	}
 	if d.Checkpoint == nil {
-		if len(d.Steps) == 0 {
-			return nil, nil
+		if err := c.decidedAtOnce(d, e, recs, lost); err != nil || len(d.Steps)+len(d.inherit) == 0 {
+			return nil, err
 		}
 		return d, nil
 	}
 	return d, c.gates(d, c.tree.byID[d.Checkpoint.Source.ID], lost)
+}
+
+// decidedAtOnce puts the questions into the draft that a policy of the program
+// decided as they were asked, in an entry without a checkpoint.
+func (c *copying) decidedAtOnce(d *Draft, e *Entry, recs []Record, lost absent) error {
+	for i := range recs {
+		rec := &recs[i]
+		if rec.Gate == nil || c.overtaken(rec.Gate.Branch, e.Seq) || lost.note(e, i, rec) {
+			continue
+		}
+		dec := c.decisions[rec.Gate.ID]
+		if dec == nil || dec.Seq != e.Seq {
+			continue
+		}
+		g, err := readGateBody(e, rec, e.Bodies[i])
+		if err != nil {
+			return err
+		}
+		g.Decision, d.Branch = dec, rec.Gate.Branch
+		d.inherit = append(d.inherit, g)
+	}
+	return nil
 }
 
 // overtaken reports whether a result belongs to an execution that went on after

@@ -123,7 +123,7 @@ func (d *Draft) validate() error {
 			return err
 		}
 	}
-	if d.Checkpoint == nil && len(d.Steps)+len(d.Decided) == 0 {
+	if d.Checkpoint == nil && len(d.Steps)+len(d.Decided)+len(d.inherit) == 0 {
 		return invalid("draft", "holds neither a checkpoint nor a step")
 	}
 	for i := range d.Decided {

@@ -15,6 +15,11 @@ type Execution struct {
 	Steps []StepRecord // in the order they were recorded
 	Gates []*Gate      // in the order they were opened, with their decisions
 
+	// Edited is the entry of the newest checkpoint in the middle of the execution by
+	// which somebody changed its state or its program: an update, a fork, a migration;
+	// 0 if there is none. Questions asked before it may rightly differ behind it.
+	Edited uint64
+
 	before map[ID]int // for StepsBefore
 }
 
@@ -28,6 +33,10 @@ type StepRecord struct {
 	Step
 	Seq uint64
 	At  time.Time
+
+	// Loose says that the result survived a [KindAnew]: its place in the order of the
+	// execution does not count any more.
+	Loose bool
 }
 
 // Execution returns what is on record of a task on the branch of head, the
@@ -71,9 +80,13 @@ func (l *Ledger) executions(ctx context.Context, head *Header, want func(task st
 		if line.asksAnew(e, recs) {
 			g.withdraw()
 		}
+		g.edits(e, recs)
 	}
 	if err := r.account(g.lost); err != nil {
 		return nil, err
+	}
+	for _, x := range g.tasks {
+		x.Edited = g.edited
 	}
 	return g.tasks, l.remember(ctx, head, g.recents)
 }
@@ -86,6 +99,42 @@ type gathering struct {
 	gates   map[ID]*Gate
 	lost    absent
 	recents []recent
+	edited  uint64
+}
+
+// edits notes a change of the state or the program in the middle of the step, and
+// takes out what one that begins the step anew leaves behind.
+func (g *gathering) edits(e *Entry, recs []Record) {
+	for i := range recs {
+		c := recs[i].Checkpoint
+		if c == nil || !g.line.sees(c.Branch, e.Seq) {
+			continue
+		}
+		switch c.Kind {
+		case KindUpdate, KindFork, KindMigrate:
+			g.edited = e.Seq
+		case KindAnew:
+			g.edited = e.Seq
+			for _, x := range g.tasks {
+				x.anew()
+			}
+		}
+	}
+}
+
+// anew keeps the results of effects on the world, whose order does not count any
+// more, and what people were asked.
+func (x *Execution) anew() {
+	x.Steps = slices.DeleteFunc(x.Steps, func(s StepRecord) bool { return !s.survives() })
+	for i := range x.Steps {
+		x.Steps[i].Loose = true
+	}
+	x.Gates = slices.DeleteFunc(x.Gates, func(q *Gate) bool { return !q.AsksPeople() })
+}
+
+// survives reports whether a result stays where its step is taken anew.
+func (s *StepRecord) survives() bool {
+	return s.Effect == EffectExternal || s.Effect == EffectHuman || s.Grant != ""
 }
 
 func (g *gathering) task(name string) *Execution {
@@ -133,11 +182,13 @@ func (g *gathering) record(e *Entry, i int, rec *Record) (err error) {
 	return err
 }
 
-// withdraw forgets the gates that are unanswered so far.
+// withdraw forgets the gates that are unanswered so far, but for what people were
+// asked and nobody answered: what asks in their place names them.
 func (g *gathering) withdraw() {
-	maps.DeleteFunc(g.gates, func(_ ID, q *Gate) bool { return q.unanswered() })
+	gone := func(q *Gate) bool { return q.unanswered() && !(q.AsksPeople() && q.Withdrawn()) }
+	maps.DeleteFunc(g.gates, func(_ ID, q *Gate) bool { return gone(q) })
 	for _, x := range g.tasks {
-		x.Gates = slices.DeleteFunc(x.Gates, (*Gate).unanswered)
+		x.Gates = slices.DeleteFunc(x.Gates, gone)
 	}
 }
 
@@ -196,7 +247,7 @@ func (x *Execution) open(g *Gate, before int) {
 		x.before = map[ID]int{}
 	}
 	for i, old := range x.Gates {
-		if old.Name == g.Name && old.Occurrence == g.Occurrence && old.Decision == nil {
+		if old.Name == g.Name && old.Occurrence == g.Occurrence && old.Decision == nil && (!g.AsksPeople() || old.Content() == g.Content()) {
 			x.Gates[i], x.before[g.ID] = g, x.before[old.ID]
 			return
 		}

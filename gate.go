@@ -60,6 +60,11 @@ type Gate struct {
 	// changed, or its answer does not count any more.
 	Supersedes ID `json:"supersedes,omitempty"`
 
+	// Origin is the gate of which this one, decided there, is a copy: in a fork into
+	// another thread and in a copied thread. It is there to be read, and licenses
+	// nothing.
+	Origin ID `json:"origin,omitempty"`
+
 	// Instance is which instance of a program asked: a random name of the moment it
 	// was built. A question that this very instance asks differently is not its own.
 	Instance string `json:"instance,omitempty"`

@@ -109,6 +109,9 @@ func (l *Ledger) tree(ctx context.Context, thread string, from uint64) (*threadT
 		if node != nil {
 			node.gates = gates
 			t.add(e.Seq, node)
+		} else if len(gates) > 0 { // decided without a checkpoint: they go with the one that follows
+			branch := recs[gates[0].Record].Gate.Branch
+			steps[branch] = append(steps[branch], gates...)
 		}
 	}
 	r := l.reader(ctx, thread)

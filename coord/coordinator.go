@@ -37,11 +37,12 @@ type Options struct {
 // request is a thread of its own, or continues one that has ended; all carry the
 // coordinator's name as their coordination. Name and Advance make it a program for package runner.
 type Coordinator struct {
-	ledger  *posthouse.Ledger
-	name    string
-	fleet   *Fleet
-	handler Handler
-	opt     Options
+	ledger   *posthouse.Ledger
+	instance string // see posthouse.Gate.Instance
+	name     string
+	fleet    *Fleet
+	handler  Handler
+	opt      Options
 }
 
 // New returns a coordinator. Ledger, fleet and handler are required; the name
@@ -58,7 +59,7 @@ func New(l *posthouse.Ledger, name string, f *Fleet, h Handler, o *Options) (*Co
 	case h == nil:
 		return nil, invalid("handler", "is required")
 	}
-	c := &Coordinator{ledger: l, name: name, fleet: f, handler: h}
+	c := &Coordinator{ledger: l, instance: string(l.NewID()), name: name, fleet: f, handler: h}
 	if o != nil {
 		c.opt = *o
 	}
@@ -126,7 +127,7 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 	if thread == "" {
 		thread = string(c.ledger.NewID())
 	}
-	s, err := engine.Begin(ctx, c.ledger, engine.SessionOptions{Thread: thread})
+	s, err := engine.Begin(ctx, c.ledger, engine.SessionOptions{Thread: thread, Instance: c.instance})
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +217,7 @@ func (c *Coordinator) Resume(ctx context.Context, thread string, o *ResumeOption
 	if o == nil {
 		o = &ResumeOptions{}
 	}
-	s, err := engine.Begin(ctx, c.ledger, engine.SessionOptions{Thread: thread, Branch: o.Branch})
+	s, err := engine.Begin(ctx, c.ledger, engine.SessionOptions{Thread: thread, Branch: o.Branch, Instance: c.instance})
 	if err != nil {
 		return nil, err
 	}

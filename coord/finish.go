@@ -51,8 +51,11 @@ func (r *run) leave(ctx context.Context, cause error) (*Reply, error) {
 func (r *run) park(ctx context.Context) (*Reply, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := r.task.Changed(); err != nil {
+		return r.interrupt(ctx, err)
+	}
 	questions := r.task.Questions()
-	if len(questions) == 0 && !r.due && r.opening == nil {
+	if len(questions)+len(r.task.Stale()) == 0 && !r.due && r.opening == nil {
 		still, err := r.stillWaiting(ctx)
 		if err != nil || still != nil {
 			return still, err
@@ -75,6 +78,20 @@ func (r *run) park(ctx context.Context) (*Reply, error) {
 		p.Text = r.session.Text()
 	}
 	return p, nil
+}
+
+// interrupt stops a request that asks differently each time: a person has to look.
+// Callers hold r.mu.
+func (r *run) interrupt(ctx context.Context, cause error) (*Reply, error) {
+	ch, err := r.change(posthouse.KindFail)
+	if err != nil {
+		return nil, err
+	}
+	ch.Status, ch.Next, ch.Error = posthouse.StatusInterrupted, []string{r.c.name}, strings.ToValidUTF8(cause.Error(), "\uFFFD")
+	if err := r.commit(ctx, ch, nil); err != nil {
+		return nil, err
+	}
+	return r.reply(), cause
 }
 
 // stillWaiting returns the reply if the branch waits for the same gates as

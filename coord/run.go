@@ -161,8 +161,14 @@ func (r *run) commit(ctx context.Context, ch *posthouse.Change, gates []posthous
 	}
 	r.gates = nil
 	for _, g := range r.task.Open() {
-		d.Keep = append(d.Keep, g.ID)
 		r.gates = append(r.gates, g.ID)
+	}
+	switch {
+	case r.ending: // nobody goes on behind it
+	case ch != nil && ch.Status == posthouse.StatusWaiting:
+		d.Keep = r.task.Pending()
+	default:
+		d.Keep = r.task.Undecided()
 	}
 	if ch != nil {
 		r.complete(ch)

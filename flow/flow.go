@@ -71,7 +71,7 @@ func (f *Flow[In, Out]) Open(ledger *posthouse.Ledger, o *Options) (*App[In, Out
 	if p := o.Retry.Validate(); p != "" {
 		return nil, invalid("Retry", "of flow %q: %s", f.name, p)
 	}
-	a := &App[In, Out]{ledger: ledger, name: f.name, fn: f.fn, few: o.FewCheckpoints, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)), codec: o.Codec}
+	a := &App[In, Out]{ledger: ledger, instance: string(ledger.NewID()), name: f.name, fn: f.fn, few: o.FewCheckpoints, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)), codec: o.Codec}
 	if a.codec == nil {
 		a.codec = posthouse.JSON
 	}
@@ -84,13 +84,14 @@ func (f *Flow[In, Out]) Open(ledger *posthouse.Ledger, o *Options) (*App[In, Out
 // nothing of a thread between calls. Where a method takes the name of a thread,
 // "" is [posthouse.DefaultThread].
 type App[In, Out any] struct {
-	ledger *posthouse.Ledger
-	name   string
-	fn     Func[In, Out]
-	few    bool
-	hold   time.Duration
-	codec  posthouse.Codec
-	steps  engine.StepDefaults
+	ledger   *posthouse.Ledger
+	instance string // see posthouse.Gate.Instance
+	name     string
+	fn       Func[In, Out]
+	few      bool
+	hold     time.Duration
+	codec    posthouse.Codec
+	steps    engine.StepDefaults
 
 	release AutoRelease
 }

@@ -143,7 +143,7 @@ func (a *App[In, Out]) begin(ctx context.Context, thread string, opt RunOptions,
 	}
 	s, err := engine.Begin(ctx, a.ledger, engine.SessionOptions{
 		Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: opt.Branch, Run: opt.Run, Hold: a.hold,
-		OnBusy: opt.OnBusy, Place: place, Join: input && opt.Run != "" && (place != nil || opt.OnBusy != Reject), Anew: input, By: opt.By,
+		OnBusy: opt.OnBusy, Place: place, Join: input && opt.Run != "" && (place != nil || opt.OnBusy != Reject), Anew: input, By: opt.By, Instance: a.instance,
 	})
 	if err != nil {
 		return nil, err

@@ -46,6 +46,9 @@ func (r *run[In, Out]) done(ctx context.Context, task *engine.Task, out Out) (re
 func (r *run[In, Out]) fail(ctx context.Context, task *engine.Task, cause error) (*Result[Out], error) {
 	e := &Error{Flow: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Err: cause}
 	c := r.change(posthouse.KindFail, posthouse.StatusFailed, r.app.name)
+	if _, ok := errors.AsType[*engine.ChangedError](cause); ok {
+		c.Status = posthouse.StatusInterrupted // an answer cannot help it; a person has to look
+	}
 	c.Error = clean(cause.Error())
 	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c, Steps: task.Held(), Keep: task.Undecided()}); err != nil {
 		if errors.Is(err, posthouse.ErrCancelled) {
@@ -97,7 +100,11 @@ func (r *run[In, Out]) cancelLate(ctx context.Context, res *Result[Out], err err
 
 // park commits what the function waits for.
 func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result[Out], again bool, err error) {
-	asked, held := task.Questions(), task.Held()
+	if err := task.Changed(); err != nil {
+		res, err = r.fail(ctx, task, err)
+		return res, false, err
+	}
+	asked, held, stale := task.Questions(), task.Held(), task.Stale()
 	parked, err := r.parked(ctx)
 	if err != nil {
 		return nil, false, err
@@ -106,9 +113,9 @@ func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result
 	for _, g := range task.Open() {
 		waiting = append(waiting, *g)
 	}
-	if len(asked)+len(held) > 0 || !parked {
+	if len(asked)+len(held)+len(stale) > 0 || !parked {
 		done, err := r.sess.Commit(ctx, &posthouse.Draft{
-			Checkpoint: r.change(posthouse.KindWait, posthouse.StatusWaiting, r.app.name), Gates: asked, Keep: task.Undecided(), Steps: held,
+			Checkpoint: r.change(posthouse.KindWait, posthouse.StatusWaiting, r.app.name), Gates: asked, Keep: task.Pending(), Steps: held,
 		})
 		switch {
 		case errors.Is(err, posthouse.ErrCancelled):

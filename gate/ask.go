@@ -13,7 +13,7 @@ import (
 
 // An Answer is what was decided.
 type Answer[T any] struct {
-	Gate    posthouse.ID      // the question's id; "" where it was not put to anybody
+	Gate    posthouse.ID      // the question's id
 	Verdict posthouse.Verdict // approve, reject, edit, respond, expire or cancel
 	Value   T                 // of an edit or a response; the zero T otherwise
 	Raw     json.RawMessage   // the same as it was given; nil where there is none, null where null was the answer
@@ -59,18 +59,24 @@ func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 	if err != nil {
 		return a, err
 	}
-	number, before := task.Asked(ctx, g.Name)
-	if !before { // else it is with people already
+	decided, err := q.decided(ctx, task, g)
+	return answer[T](decided, err)
+}
+
+// decided returns the gate with its decision: of people, on record, or of the
+// question's policy.
+func (q *Question) decided(ctx context.Context, task *engine.Task, g posthouse.Gate) (*posthouse.Gate, error) {
+	if number, before := task.Asked(ctx, g); !before { // else it is with people already
 		decided, err := q.Auto.decide(ctx, task, number, &g)
 		if err != nil || decided != nil {
-			return answer[T](decided, err)
+			return decided, err
 		}
 	}
 	decided, err := task.Ask(ctx, g)
 	if err == nil && decided.Decision.Verdict == posthouse.Expire {
-		decided, err = q.Auto.late(ctx, task, number, decided)
+		return q.Auto.late(ctx, task, g, decided)
 	}
-	return answer[T](decided, err)
+	return decided, err
 }
 
 func answer[T any](g *posthouse.Gate, err error) (Answer[T], error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -15,9 +16,10 @@ const DefaultThreshold = 0.7
 
 // Auto decides a question without a person, where it can; otherwise the question
 // is put as it would be without. Each automatic decision is on record before Ask
-// returns it: a step below "policy:<question>" that holds the question and its
-// decision, by "policy:accept", "policy:reject", "policy:judge" or
-// "policy:timeout". Once a question is with people, it stays with them.
+// returns it: a gate that was decided as it was opened, by "policy:accept",
+// "policy:reject", "policy:judge" or "policy:timeout". What a judge said of a
+// content is on record too, below "policy:<question>". Once a question is with
+// people, it stays with them.
 //
 // At most one of Accept, Reject and Judge. None of them goes with a quorum.
 type Auto struct {
@@ -26,7 +28,7 @@ type Auto struct {
 
 	// Judge decides if it is sure enough. What it says is recorded, so that it is
 	// asked once; an error, a panic, and less confidence than Threshold leave the
-	// question to people, who are told what it said.
+	// question to people, whose gate's Note says what it said.
 	Judge     func(ctx context.Context, g *posthouse.Gate) (Judgement, error)
 	Threshold float64 // above 0, at most 1; default [DefaultThreshold]
 
@@ -83,7 +85,8 @@ func (a *Auto) validate(several bool) error {
 	return invalid("Auto.OnTimeout", "%.40q is not one of accept, reject, error or empty", a.OnTimeout)
 }
 
-// An outcome is what is on record of an automatic decision, or of the attempt.
+// An outcome is what is on record of a judge's say, and of an automatic decision
+// that an earlier version took.
 type outcome struct {
 	Gate      posthouse.Gate `json:"gate"` // with its decision, if there is one
 	Judgement *Judgement     `json:"judgement,omitempty"`
@@ -91,34 +94,58 @@ type outcome struct {
 }
 
 // decide returns the question with its automatic decision, or nil if it is for
-// people; then g's text says why.
+// people; then its note says why.
 func (a *Auto) decide(ctx context.Context, task *engine.Task, number uint32, g *posthouse.Gate) (*posthouse.Gate, error) {
 	if a == nil {
 		return nil, nil
 	}
+	number = groupOf(ctx, task, number, g)
+	if decided, done, err := earlier(ctx, task, number, g); done || err != nil {
+		return decided, err
+	}
 	d, note, err := a.proposed(ctx, task, number, g)
 	if err != nil || d == nil {
-		g.Text = explained(g.Text, note)
+		g.Note = note
 		return nil, err
 	}
-	o, err := recorded(ctx, task, number, g.Name, "decision", posthouse.EffectUnset, func(ctx context.Context) (*outcome, error) {
-		d.At = task.Session().Ledger().Now().UTC()
-		o := &outcome{Gate: *g}
-		if err := a.guard(ctx, g, d); err != nil {
-			o.Note = clip("a guard stopped the approval by " + d.By + ": " + err.Error())
-			return o, ctx.Err()
-		}
-		o.Gate.Decision = d
-		return o, nil
+	if err := a.guard(ctx, g, d); err != nil {
+		g.Note = clip("a guard stopped the approval by " + d.By + ": " + err.Error())
+		return nil, ctx.Err()
+	}
+	on := *g
+	on.Decision = d
+	return task.Settle(ctx, on)
+}
+
+// groupOf returns the number of the group that holds what was recorded about the
+// very content that g shows.
+func groupOf(ctx context.Context, task *engine.Task, number uint32, g *posthouse.Gate) uint32 {
+	content := g.Content()
+	return task.Group(ctx, engine.PolicyPrefix+g.Name, number, func(v posthouse.Value) bool {
+		var o outcome
+		return json.Unmarshal(v.Data, &o) == nil && o.Gate.Content() == content
 	})
-	switch {
-	case err != nil:
-		return nil, err
-	case o.Gate.Decision == nil:
-		g.Text = explained(g.Text, o.Note)
-		return nil, nil
+}
+
+// earlier returns what an earlier version recorded of an automatic decision: the
+// decision, or that a guard left the question to people.
+func earlier(ctx context.Context, task *engine.Task, number uint32, g *posthouse.Gate) (decided *posthouse.Gate, done bool, err error) {
+	v, ok := task.Earlier(ctx, engine.PolicyPrefix+g.Name, number, "decision")
+	if !ok {
+		return nil, false, nil
 	}
-	return &o.Gate, nil
+	var o outcome
+	if err := json.Unmarshal(v.Data, &o); err != nil {
+		return nil, true, undecodable(g.Name, err)
+	}
+	if o.Gate.Decision == nil {
+		g.Note = o.Note
+		return nil, true, nil
+	}
+	if g.Uses > 0 || task.Session().Ledger().Counts(g, &o.Gate) != nil {
+		return nil, false, nil // it licensed nothing
+	}
+	return &o.Gate, true, nil
 }
 
 // proposed returns the decision before any guard has seen it, or none and why.
@@ -131,7 +158,7 @@ func (a *Auto) proposed(ctx context.Context, task *engine.Task, number uint32, g
 	case a.Judge == nil:
 		return nil, "", nil
 	}
-	said, err := recorded(ctx, task, number, g.Name, "judge", posthouse.EffectExternal, func(ctx context.Context) (*outcome, error) {
+	said, err := recorded(ctx, task, number, g.Name, "judge", posthouse.EffectRead, func(ctx context.Context) (*outcome, error) {
 		return a.judge(ctx, g)
 	})
 	if err != nil {
@@ -188,36 +215,39 @@ func (a *Auto) guard(ctx context.Context, g *posthouse.Gate, d *posthouse.Decisi
 }
 
 // late returns what a question whose deadline passed comes to.
-func (a *Auto) late(ctx context.Context, task *engine.Task, number uint32, g *posthouse.Gate) (*posthouse.Gate, error) {
+func (a *Auto) late(ctx context.Context, task *engine.Task, asked posthouse.Gate, g *posthouse.Gate) (*posthouse.Gate, error) {
 	if a == nil || a.OnTimeout == TimeoutAnswer {
 		return g, nil
 	}
 	if a.OnTimeout == TimeoutError {
 		return nil, &posthouse.Error{
-			Code: posthouse.CodeExpired, Decision: g.Decision, Message: "nobody decided question " + g.Name + " in time", Hint: "fork from before it to ask again",
+			Code: posthouse.CodeExpired, Decision: g.Decision, Message: "nobody decided question " + g.Name + " in time", Hint: "ask it again (posthouse ask-again " + string(g.ID) + ")",
 		}
 	}
-	o, err := recorded(ctx, task, number, g.Name, "timeout", posthouse.EffectUnset, func(ctx context.Context) (*outcome, error) {
-		d := &posthouse.Decision{Gate: g.ID, Verdict: posthouse.Reject, By: "policy:timeout", Reason: g.Decision.Reason, At: task.Session().Ledger().Now().UTC()}
-		if a.OnTimeout == TimeoutAccept {
-			d.Verdict = posthouse.Approve
-			if err := a.guard(ctx, g, d); err != nil {
-				d.Verdict, d.Reason = posthouse.Reject, clip("a guard stopped the approval: "+err.Error())
-			}
+	if v, ok := task.Earlier(ctx, engine.PolicyPrefix+asked.Name, g.Occurrence, "timeout"); ok && !g.Digested() { // of an earlier version
+		var o outcome
+		if err := json.Unmarshal(v.Data, &o); err != nil {
+			return nil, undecodable(asked.Name, err)
 		}
-		on := *g
-		on.Decision = d
-		return &outcome{Gate: on}, ctx.Err()
-	})
-	if err != nil {
-		return nil, err
+		return &o.Gate, nil
 	}
-	return &o.Gate, nil
+	d := &posthouse.Decision{Verdict: posthouse.Reject, By: "policy:timeout", Reason: g.Decision.Reason}
+	if a.OnTimeout == TimeoutAccept {
+		d.Verdict = posthouse.Approve
+		if err := a.guard(ctx, g, d); err != nil {
+			d.Verdict, d.Reason = posthouse.Reject, clip("a guard stopped the approval: "+err.Error())
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
+	asked.Decision, asked.ExpiresAt, asked.Escalation = d, time.Time{}, nil
+	return task.SettleExpired(ctx, asked, g)
 }
 
 // recorded returns what fn says, or said when it was asked before.
 func recorded(ctx context.Context, task *engine.Task, number uint32, question, what string, effect posthouse.Effect, fn func(context.Context) (*outcome, error)) (*outcome, error) {
-	v, err := task.Decided(ctx, "policy:"+question, number, what, effect, func(ctx context.Context) (posthouse.Value, error) {
+	v, err := task.Decided(ctx, engine.PolicyPrefix+question, number, what, effect, func(ctx context.Context) (posthouse.Value, error) {
 		o, err := fn(ctx)
 		if err != nil {
 			return posthouse.Value{}, err
@@ -229,18 +259,11 @@ func recorded(ctx context.Context, task *engine.Task, number uint32, question, w
 	}
 	o := &outcome{}
 	if err := json.Unmarshal(v.Data, o); err != nil {
-		return nil, &posthouse.Error{Code: posthouse.CodeCorrupt, Message: "what policy:" + question + " decided does not decode", Err: err}
+		return nil, undecodable(question, err)
 	}
 	return o, nil
 }
 
-// explained adds to a question why it is put.
-func explained(text, note string) string {
-	if note == "" {
-		return text
-	}
-	if text != "" {
-		text += "\n\n"
-	}
-	return clip(text + "(" + note + ")")
+func undecodable(question string, err error) error {
+	return &posthouse.Error{Code: posthouse.CodeCorrupt, Message: "what policy:" + question + " decided does not decode", Err: err}
 }

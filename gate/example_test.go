@@ -186,12 +186,10 @@ func ExampleAuto() {
 	_, _, out, err := asked(gate.Question{Name: "refund", Auto: sure(0.95)})
 	fmt.Println(out.State.Request, err)
 	_, _, out, err = asked(gate.Question{Name: "refund", Text: "Refund?", Auto: sure(0.5)})
-	fmt.Println(out.Waiting[0].Text, err)
+	fmt.Println(out.Waiting[0].Text, out.Waiting[0].Note, err)
 	// Output:
 	// approve by policy:judge below 10 euros <nil>
-	// Refund?
-	//
-	// (the judge would approve, with a confidence of 0.50: below 10 euros) <nil>
+	// Refund? the judge would approve, with a confidence of 0.50: below 10 euros <nil>
 }
 
 // Two of three people must agree; nobody counts twice.

@@ -30,6 +30,11 @@ type Question struct {
 	FourEyes       bool                // two people, neither the requester, who must be known: a Quorum of 2
 	Escalate       *Escalation         // more people from some time on; needs Assignees
 	Auto           *Auto               // what is decided without a person; default: nothing
+
+	// Bind says what an answer is good for: this very name, text and payload unless
+	// set, or, with [posthouse.ByName], whatever is asked under the name, as in "what
+	// next?". An answer that is bound by name licenses no effect.
+	Bind posthouse.Binding
 }
 
 // An Escalation widens the circle of deciders while a question waits.
@@ -77,6 +82,9 @@ func (q *Question) validate() error {
 		return invalid("Assignees", "are %d; the limit is %d", len(q.Assignees), maxAssignees)
 	case len(q.Labels) > maxLabels:
 		return invalid("Labels", "are %d; the limit is %d", len(q.Labels), maxLabels)
+	}
+	if q.Bind != posthouse.ByContent && q.Bind != posthouse.ByName {
+		return invalid("Bind", "is %.40q; it is empty or %q", q.Bind, posthouse.ByName)
 	}
 	if err := q.validateRule(); err != nil {
 		return err
@@ -134,7 +142,7 @@ func (q *Question) gate(t reflect.Type, now time.Time) (posthouse.Gate, error) {
 	g := posthouse.Gate{
 		Name: q.Name, Kind: q.Kind, Text: q.Text,
 		Verdicts: slices.Clone(q.Verdicts), Assignees: slices.Clone(q.Assignees),
-		RequestedBy: q.RequestedBy, AllowRequest: q.AllowRequester, Labels: q.Labels,
+		RequestedBy: q.RequestedBy, AllowRequest: q.AllowRequester, Labels: q.Labels, Bind: q.Bind,
 	}
 	if err := q.validate(); err != nil {
 		return g, err

@@ -14,6 +14,7 @@ import (
 // thread, "" is [posthouse.DefaultThread].
 type App[S any] struct {
 	ledger      *posthouse.Ledger
+	instance    string // see posthouse.Gate.Instance
 	name        string
 	fingerprint string
 	codec       posthouse.Codec

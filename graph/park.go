@@ -112,12 +112,17 @@ func (r *run[S]) rest(ended []*outcome[S]) (held []posthouse.Step, keep []postho
 func (r *run[S]) park(ctx context.Context, ended []*outcome[S]) (*Result[S], error) {
 	var waiting, asked []posthouse.Gate
 	var names []*outcome[S]
+	var stale []posthouse.ID
+	var changed error
 	for _, o := range ended {
 		if o.kind != taskWaits {
 			continue
 		}
 		names = append(names, o)
-		asked = append(asked, o.exec.Questions()...)
+		if err := o.exec.Changed(); err != nil {
+			changed = err
+		}
+		asked, stale = append(asked, o.exec.Questions()...), append(stale, o.exec.Stale()...)
 		for _, g := range append(o.exec.Open(), o.open...) {
 			waiting = append(waiting, *g)
 		}
@@ -132,7 +137,11 @@ func (r *run[S]) park(ctx context.Context, ended []*outcome[S]) (*Result[S], err
 		}
 		return nil, e
 	}
-	anew := len(asked) > 0 || r.sess.Head().Status != posthouse.StatusWaiting // or it failed, or went on in a subgraph, meanwhile
+	if changed != nil {
+		held, _ := r.rest(ended)
+		return nil, r.fail(ctx, together(names), held, changed)
+	}
+	anew := len(asked)+len(stale) > 0 || r.sess.Head().Status != posthouse.StatusWaiting // or it failed, or went on in a subgraph, meanwhile
 	if !anew && !r.holds(waiting) {
 		return r.wait(ctx, waiting)
 	}
@@ -142,7 +151,7 @@ func (r *run[S]) park(ctx context.Context, ended []*outcome[S]) (*Result[S], err
 	if anew {
 		held, keep := r.rest(ended)
 		r.fresh(posthouse.KindWait, posthouse.StatusWaiting, together(names))
-		done, err := r.put(ctx, &posthouse.Draft{Gates: asked, Keep: keep, KeepOpen: r.partly(ended), Steps: held})
+		done, err := r.put(ctx, &posthouse.Draft{Gates: asked, Keep: keep, KeepOpen: r.partly(ended), Withdraw: stale, Steps: held})
 		if err != nil {
 			if r.sess.Err() != nil {
 				return nil, err
@@ -260,7 +269,11 @@ func (r *run[S]) fail(ctx context.Context, node string, held []posthouse.Step, c
 		}
 		return e
 	}
-	r.fresh(posthouse.KindFail, posthouse.StatusFailed, node).Error = clean(cause.Error())
+	status := posthouse.StatusFailed
+	if _, ok := errors.AsType[*engine.ChangedError](cause); ok {
+		status = posthouse.StatusInterrupted // an answer cannot help it; a person has to look
+	}
+	r.fresh(posthouse.KindFail, status, node).Error = clean(cause.Error())
 	if _, err := r.put(ctx, &posthouse.Draft{Steps: held, KeepOpen: true}); err != nil {
 		return errors.Join(e, err)
 	}

@@ -103,7 +103,7 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *engi
 	}
 	s, err := engine.Begin(ctx, a.ledger, engine.SessionOptions{
 		Thread: thread, Branch: o.Branch, Run: o.Run, Hold: a.hold,
-		OnBusy: o.OnBusy, Place: place, Join: input && o.Run != "", Anew: input, By: o.By,
+		OnBusy: o.OnBusy, Place: place, Join: input && o.Run != "", Anew: input, By: o.By, Instance: a.instance,
 	})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 )
@@ -14,12 +15,56 @@ func (t *Task) Decided(ctx context.Context, group string, number uint32, name st
 	return t.Do(t.Scope(ctx, scoped(ctx, t, group), number), name, effect, fn)
 }
 
-// Asked returns the number of the next question of a name, and whether it was
-// asked before. It does not count as asking.
-func (t *Task) Asked(ctx context.Context, name string) (number uint32, before bool) {
-	name = scoped(ctx, t, name)
+// Group returns the number of the group whose records are about the same as the
+// n-th call for it: the n-th of those on record of which same says so, or else one
+// that is new. It keeps records to what they are about, in whatever order a
+// program comes by.
+func (t *Task) Group(ctx context.Context, group string, n uint32, same func(posthouse.Value) bool) uint32 {
+	group = scoped(ctx, t, group)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	number = t.sofar().asks[name]
-	return number, t.replay != nil && t.replay.gates[occurrence{name, number}] != nil
+	used := uint32(0)
+	if t.replay != nil {
+		for ; ; used++ {
+			found, is := t.replay.group(callName(group, used)+nested, same)
+			if !found {
+				break
+			}
+			if !is {
+				continue
+			}
+			if n == 0 {
+				return used
+			}
+			n--
+		}
+	}
+	return used + next(&t.making().groups, group)
+}
+
+// group reports whether anything is on record under a prefix, and whether same
+// says so of some of it.
+func (r *replay) group(prefix string, same func(posthouse.Value) bool) (found, is bool) {
+	for k, s := range r.results {
+		if strings.HasPrefix(k.name, prefix) {
+			found, is = true, is || same(s.Value)
+		}
+	}
+	return found, is
+}
+
+// Earlier returns what is on record of a decision that [Task.Decided] would make,
+// and makes none.
+func (t *Task) Earlier(ctx context.Context, group string, number uint32, name string) (posthouse.Value, bool) {
+	group = scoped(ctx, t, group)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.replay == nil {
+		return posthouse.Value{}, false
+	}
+	s := t.replay.results[occurrence{callName(group, number) + nested + name, 0}]
+	if s == nil {
+		return posthouse.Value{}, false
+	}
+	return s.Value, true
 }

@@ -52,10 +52,12 @@ type occurrence struct {
 // A replay is what is on record for an execution.
 type replay struct {
 	results map[occurrence]*posthouse.StepRecord
-	gates   map[occurrence]*posthouse.Gate
-	order   []*posthouse.StepRecord // outermost calls as recorded; nil once order no longer matters
-	failed  map[occurrence]bool     // outermost calls that failed once in a program that went on; nil for none
-	left    int                     // outermost results and gates not asked for yet; 0 once something new was
+	gates   map[occurrence]*posthouse.Gate // waits of the program and of the runtime
+	asked   []*question                    // what people were asked, in the order of its first gates
+	edited  uint64                         // see [posthouse.Execution.Edited]
+	order   []*posthouse.StepRecord        // outermost calls as recorded; nil once order no longer matters
+	failed  map[occurrence]bool            // outermost calls that failed once in a program that went on; nil for none
+	left    int                            // outermost results and gates not asked for yet; 0 once something new was
 }
 
 // newReplay returns what a run on the branch finds. A question that is open on
@@ -67,6 +69,7 @@ func newReplay(e *posthouse.Execution, branch string) *replay {
 	r := &replay{
 		results: make(map[occurrence]*posthouse.StepRecord, len(e.Steps)),
 		gates:   make(map[occurrence]*posthouse.Gate, len(e.Gates)),
+		edited:  e.Edited,
 	}
 	waits := r.asks(e, branch)
 	for i := range e.Steps {
@@ -77,7 +80,7 @@ func newReplay(e *posthouse.Execution, branch string) *replay {
 			r.results[k] = s // the first result of a call stands
 			r.left += outermost(s.Name)
 		}
-		if !strings.Contains(s.Name, nested) {
+		if !strings.Contains(s.Name, nested) && !s.Loose {
 			r.order = append(r.order, s)
 		}
 		if s.Value.Codec == codecFailed {
@@ -96,6 +99,10 @@ func newReplay(e *posthouse.Execution, branch string) *replay {
 func (r *replay) asks(e *posthouse.Execution, branch string) (waits map[int][]*posthouse.StepRecord) {
 	for _, g := range e.Gates {
 		if g.Decision == nil && g.Branch != branch {
+			continue
+		}
+		if g.AsksPeople() {
+			r.people(g)
 			continue
 		}
 		k := occurrence{g.Name, g.Occurrence}
@@ -123,8 +130,8 @@ func outermost(name string) int {
 	return 1
 }
 
-// asked counts one thing off what is left to replay.
-func (r *replay) asked(name string, found bool) {
+// met counts one thing off what is left to replay.
+func (r *replay) met(name string, found bool) {
 	if r.left -= outermost(name); r.left < 0 || !found {
 		r.left = 0
 	}
@@ -139,7 +146,7 @@ func (r *replay) take(name string, n uint32) *posthouse.StepRecord {
 	if s == nil && isWait(r.gates[occurrence{name, n}]) {
 		return nil // its gate is what counts
 	}
-	r.asked(name, s != nil)
+	r.met(name, s != nil)
 	switch i := slices.Index(r.order, s); {
 	case s == nil, i < 0:
 	case i == 0:
@@ -192,12 +199,13 @@ func isWait(g *posthouse.Gate) bool {
 	return g != nil && (g.Kind == posthouse.GateTimer || g.Kind == posthouse.GateSignal)
 }
 
+// gate returns a gate of the runtime's.
 func (r *replay) gate(name string, n uint32) *posthouse.Gate {
 	if r == nil {
 		return nil
 	}
 	g := r.gates[occurrence{name, n}]
-	r.asked(name, g != nil)
+	r.met(name, g != nil)
 	return g
 }
 

@@ -26,6 +26,10 @@ type SessionOptions struct {
 	Anew   bool             // the run has an input of its own: what was asked of a lost run is done first
 	By     string           // who cancels another run
 
+	// Instance is the program's own random name, of the moment it was built: see
+	// [posthouse.Gate.Instance].
+	Instance string
+
 	busy busyness
 }
 
@@ -35,6 +39,7 @@ type Session struct {
 	ledger              *posthouse.Ledger
 	thread, branch, run string
 	claim               *posthouse.Claim
+	instance            string
 	hold                time.Duration
 	busy                busyness
 
@@ -70,7 +75,7 @@ func Begin(ctx context.Context, l *posthouse.Ledger, o SessionOptions) (*Session
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{ledger: l, thread: o.Thread, branch: o.Branch, run: o.Run, claim: claim, hold: o.Hold, busy: o.busy}
+	s := &Session{ledger: l, thread: o.Thread, branch: o.Branch, run: o.Run, claim: claim, instance: o.Instance, hold: o.Hold, busy: o.busy}
 	if err := s.find(ctx); err != nil {
 		return nil, errors.Join(err, s.End(ctx))
 	}
@@ -258,6 +263,16 @@ func (s *Session) track(d *posthouse.Draft, c *posthouse.Committed) {
 			s.known[st.Task] = x
 		}
 		x.Steps = append(x.Steps, posthouse.StepRecord{Step: *st, Seq: c.Seq, At: s.ledger.Now()})
+	}
+	for i := range c.Decided {
+		s.blank.Store(false)
+		g := c.Decided[i]
+		x := s.known[g.Task]
+		if x == nil {
+			x = &posthouse.Execution{}
+			s.known[g.Task] = x
+		}
+		x.Gates = append(x.Gates, &g)
 	}
 }
 

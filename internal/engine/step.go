@@ -232,6 +232,7 @@ func (t *Task) rewind(prefix string) {
 	maps.DeleteFunc(m.asks, mine)
 	m.questions = slices.DeleteFunc(m.questions, func(g posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
 	m.open = slices.DeleteFunc(m.open, func(g *posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
+	t.replay.unask(prefix)
 }
 
 // keep lets a later attempt of this execution find what c recorded within the

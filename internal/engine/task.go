@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -38,7 +37,8 @@ type Task struct {
 // nothing: they have none. Its fields are the task's mutex's.
 type made struct {
 	steps     map[string]uint32 // calls, by name
-	asks      map[string]uint32 // questions, by name
+	asks      map[string]uint32 // questions, by name, those for people by what they show, too
+	groups    map[string]uint32 // decisions of packages that are new, by group
 	running   string            // the step whose function runs now, if its order counts
 	survived  []posthouse.Step  // failed calls that the next recorded step follows
 	waitsIn   []occurrence      // those of them that failed because something in them waits
@@ -148,28 +148,6 @@ func (t *Task) Adopt(inner *Task) {
 	defer t.mu.Unlock()
 	m := t.making()
 	m.inner = append(m.inner, inner)
-}
-
-// Rests returns the gates that the execution waits for, if none of its gates
-// was decided behind the checkpoint at seq and none of them is overdue: run
-// again it would only ask again.
-func (t *Task) Rests(seq uint64) (open []*posthouse.Gate) {
-	if t.replay == nil {
-		return nil
-	}
-	now := t.session.ledger.Now()
-	for _, g := range t.replay.gates {
-		switch {
-		case g.Decision == nil && g.Kind == posthouse.GateThread: // that thread may have gone on
-			return nil
-		case g.Decision != nil && g.Decision.Seq > seq, g.Decision == nil && !g.ExpiresAt.IsZero() && !now.Before(g.ExpiresAt):
-			return nil
-		case g.Decision == nil:
-			open = append(open, g)
-		}
-	}
-	slices.SortFunc(open, func(a, b *posthouse.Gate) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.ID, b.ID)) })
-	return open
 }
 
 // Key returns the name of the execution, as in "7/approve".
@@ -303,36 +281,6 @@ func (t *Task) Return(held []posthouse.Step) {
 	m.held = append(held, m.held...)
 }
 
-// Ask returns the next occurrence of the question with its decision, or
-// remembers the question and returns [posthouse.ErrWaiting]: a new one for
-// [Task.Questions], one that was asked before for [Task.Open]. A deadline that
-// has passed is put on record first, so a late question does not wait for
-// anybody. Task, Occurrence and Branch of q are filled in, and in whose name the
-// execution asks people, unless RequestedBy says so.
-func (t *Task) Ask(ctx context.Context, q posthouse.Gate) (*posthouse.Gate, error) {
-	t.Beat()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed.Load() {
-		return nil, t.over("question", q.Name)
-	}
-	q.Name = scoped(ctx, t, q.Name)
-	if err := checkLength("question", q.Name); err != nil {
-		return nil, err
-	}
-	m := t.making()
-	q.Task, q.Branch, q.Occurrence = t.Key(), t.session.branch, next(&m.asks, q.Name)
-	if q.AsksPeople() {
-		q.RequestedBy = cmp.Or(q.RequestedBy, Principal(ctx))
-	}
-	g := t.replay.gate(q.Name, q.Occurrence)
-	if g == nil {
-		m.questions = append(m.questions, q)
-		return nil, posthouse.ErrWaiting
-	}
-	return t.due(ctx, g)
-}
-
 // due returns a gate with its decision, or remembers that it is still open.
 // Callers hold t.mu.
 func (t *Task) due(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, error) {
@@ -341,6 +289,9 @@ func (t *Task) due(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, err
 		if g, err = expire(ctx, t.session.ledger, g); err != nil {
 			return nil, err
 		}
+		if k := (occurrence{g.Name, g.Occurrence}); t.replay.gates[k] != nil && t.replay.gates[k].ID == g.ID {
+			t.replay.gates[k] = g
+		}
 	}
 	if g.Decision == nil {
 		m := t.making()
@@ -348,19 +299,6 @@ func (t *Task) due(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, err
 		return nil, posthouse.ErrWaiting
 	}
 	return g, nil
-}
-
-// Questions returns the questions that are not open yet: the waiting
-// checkpoint opens them.
-func (t *Task) Questions() []posthouse.Gate {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	m := t.sofar()
-	qs := slices.Clone(m.questions)
-	for _, in := range m.inner {
-		qs = append(qs, in.Questions()...)
-	}
-	return qs
 }
 
 // Open returns the gates that were asked again and are still undecided. A node
@@ -374,23 +312,6 @@ func (t *Task) Open() []*posthouse.Gate {
 		open = append(open, in.Open()...)
 	}
 	return open
-}
-
-// Undecided returns the gates of the execution that have no decision, whether or
-// not this run of it has asked for them again.
-func (t *Task) Undecided() []posthouse.ID {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var ids []posthouse.ID
-	if t.replay != nil {
-		for _, g := range t.replay.gates {
-			if g.Decision == nil {
-				ids = append(ids, g.ID)
-			}
-		}
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // Completed returns the name of the outermost step of the execution whose result
