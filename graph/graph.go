@@ -186,7 +186,7 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 		o = &CompileOptions{}
 	}
 	a := &App[S]{
-		ledger: ledger, instance: string(ledger.NewID()), name: g.name, codec: o.Codec, limit: cmp.Or(o.RecursionLimit, DefaultRecursionLimit), check: o.Check,
+		ledger: ledger, name: g.name, codec: o.Codec, limit: cmp.Or(o.RecursionLimit, DefaultRecursionLimit), check: o.Check,
 		width: cmp.Or(o.Concurrency, DefaultConcurrency), failFast: o.FailFast, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)),
 		nodes: make(map[string]*node[S], len(g.nodes)), migrations: slices.Clone(o.Migrations), release: o.Release,
 	}
@@ -225,7 +225,7 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 	if len(c.list) > 0 {
 		return nil, &Problems{Graph: g.name, List: c.list}
 	}
-	a.fingerprint = fingerprint(a)
+	a.fingerprint, a.instance = fingerprint(a), string(ledger.NewID())
 	return a, nil
 }
 

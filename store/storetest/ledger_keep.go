@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 )
@@ -186,6 +187,7 @@ func ledgerUpdatesInStep(t *T) {
 	for _, h := range []*posthouse.Header{again.Checkpoint, &fork.Header} {
 		x, err := t.desk(posthouse.Options{}).Execution(t.ctx, h, "2/n")
 		t.ok(err)
+		x.Gates = slices.DeleteFunc(x.Gates, (*posthouse.Gate).Withdrawn) // known, as what is asked anew replaces it
 		if len(x.Steps) != 2 || len(x.Gates) != 1 || x.Gates[0].Decision == nil || x.Gates[0].Decision.By != "alice" {
 			t.Errorf("thread %s: %d steps, gates %+v on record; want 2 and the answered one", h.Thread, len(x.Steps), x.Gates)
 		}
