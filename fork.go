@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // ForkOptions say where a fork goes and what it changes. Nil is the zero
@@ -21,6 +23,11 @@ type ForkOptions struct {
 	Patch   State // or new values of these parts
 	Merge   State // or JSON objects to merge, key by key, into these parts
 
+	// Gates are opened at the fork, which then waits, in the place of those that were
+	// opened by hand at the source: with another state nobody but the caller knows
+	// what those should ask.
+	Gates []Gate
+
 	Metadata map[string]string // nil: the source's
 	Labels   map[string]string // nil: the source's
 	By       string
@@ -30,8 +37,13 @@ type ForkOptions struct {
 // Fork begins a branch, or a thread, at any checkpoint and returns its first
 // checkpoint, whose Source names where it came from. The source stays as it
 // is. What was recorded of the unfinished execution before the fork is
-// inherited; gates that were open there are open again under new ids. A fork
-// of a checkpoint that could run does not run until it is resumed. Forking a
+// inherited; gates that were open there are open again under new ids, those that
+// ask people with a fresh deadline. A fork of a checkpoint that could run does not
+// run until it is resumed.
+//
+// A fork whose state differs never offers the questions that were open at its
+// source: it is interrupted, and its program asks anew when it is resumed. Gates
+// that were opened by hand are dropped unless o.Gates brings others. Forking a
 // released checkpoint takes a version up again. [ErrNotFound] for the checkpoint,
 // [ErrExists] if the branch, the thread or the id is there already, and the errors
 // of [Ledger.Commit].
@@ -145,6 +157,11 @@ func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions, released bool) (*Dr
 		return nil, err
 	}
 	d.Checkpoint.State = state
+	d.Gates = slices.Clone(o.Gates)
+	if len(d.Gates) > 0 {
+		d.Checkpoint.Status = StatusWaiting
+	}
+	changed := !maps.EqualFunc(state, c.State, func(a, b Value) bool { return a.Codec == b.Codec && bytes.Equal(a.Data, b.Data) })
 	if away {
 		if c.Coordination == c.Thread {
 			d.Checkpoint.Coordination = ""
@@ -164,7 +181,7 @@ func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions, released bool) (*Dr
 			d.Checkpoint.Program = append(d.Checkpoint.Program, Part{Name: name, Codec: v.Codec, Data: v.Data})
 		}
 	}
-	return d, r.inherit(d, c)
+	return d, r.inherit(d, c, changed)
 }
 
 // state returns the fork's whole state.
@@ -205,7 +222,7 @@ func (o *ForkOptions) state(c *Checkpoint) (State, error) {
 // inherit adds what the fork takes along of the execution it interrupts: the
 // gates open at the source, and, where it is a root, step results and decided
 // gates, which a branch finds by its lineage.
-func (r *logReader) inherit(d *Draft, c *Checkpoint) error {
+func (r *logReader) inherit(d *Draft, c *Checkpoint, changed bool) error {
 	line, err := r.lineage(&c.Header)
 	if err != nil {
 		return err
@@ -232,6 +249,7 @@ func (r *logReader) inherit(d *Draft, c *Checkpoint) error {
 	if err := r.account(in.lost); err != nil {
 		return err
 	}
+	in.now, in.changed = r.l.Now(), changed
 	in.ask(c.Status == StatusWaiting)
 	return nil
 }
@@ -243,6 +261,9 @@ type inheritance struct {
 	steps map[string]int // results, by task
 	gates []*Gate        // followed is minus the number of those that were there before, until all are known
 	lost  absent
+
+	now     time.Time
+	changed bool // the fork's state is not the source's
 }
 
 func (in *inheritance) record(e *Entry, i int, rec *Record) (err error) {
@@ -276,8 +297,16 @@ func (in *inheritance) record(e *Entry, i int, rec *Record) (err error) {
 }
 
 // ask puts the gates into the draft: those that are open again, if the source
-// waits, and those that were decided.
+// waits, and those that were decided. What people were asked about another state
+// is not open again: the branch asks once it is resumed.
 func (in *inheritance) ask(waiting bool) {
+	own := len(in.draft.Gates) > 0
+	if in.changed && waiting && slices.ContainsFunc(in.gates, func(g *Gate) bool { return g.Decision == nil && g.AsksPeople() }) {
+		waiting = false
+		if !own {
+			in.draft.Checkpoint.Status = StatusInterrupted
+		}
+	}
 	tasks := map[string]*Execution{}
 	for _, g := range in.gates {
 		x := tasks[g.Task]
@@ -298,11 +327,27 @@ func (in *inheritance) ask(waiting bool) {
 			again.followed = in.steps[g.Task] - x.before[g.ID]
 		}
 		switch {
-		case g.Decision == nil && waiting:
+		case g.Decision == nil && waiting && !(own && g.Task == ""):
 			again.ID = ""
+			again.renew(in.now)
 			in.draft.Gates = append(in.draft.Gates, again)
 		case g.Decision != nil && in.draft.Checkpoint.Root:
 			in.draft.inherit = append(in.draft.inherit, &again)
 		}
+	}
+}
+
+// renew gives a gate that asks people as much time as it had when it was opened.
+func (g *Gate) renew(now time.Time) {
+	if !g.AsksPeople() {
+		return
+	}
+	if !g.ExpiresAt.IsZero() {
+		g.ExpiresAt = now.Add(g.ExpiresAt.Sub(g.CreatedAt))
+	}
+	if e := g.Escalation; e != nil {
+		again := *e
+		again.At = now.Add(e.At.Sub(g.CreatedAt))
+		g.Escalation = &again
 	}
 }

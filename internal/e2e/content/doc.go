@@ -1,0 +1,6 @@
+// Package content walks through what an answer is good for: the content that was
+// shown, over forks, updates, deploys and policies, in every programming model and
+// over memory and SQLite.
+//
+// It is tests only and may import the whole house.
+package content

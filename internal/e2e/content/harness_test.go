@@ -1,0 +1,106 @@
+package content_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/store/sqlitestore"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A house is a store and the process that has it open.
+type house struct {
+	*testing.T
+	store  posthouse.Store
+	ledger *posthouse.Ledger
+	now    time.Time
+	policy posthouse.DecidePolicy
+}
+
+// onStores runs a test over memory and over SQLite.
+func onStores(t *testing.T, test func(h *house)) {
+	for name, open := range map[string]func(*testing.T) posthouse.Store{
+		"memory": func(*testing.T) posthouse.Store { return memstore.New() },
+		"sqlite": func(t *testing.T) posthouse.Store {
+			s, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "posthouse.db"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			return s
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &house{T: t, store: open(t), now: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)}
+			h.restart()
+			test(h)
+		})
+	}
+}
+
+// restart opens the ledger anew, as another process would.
+func (h *house) restart() {
+	h.Helper()
+	l, err := posthouse.Open(h.store, &posthouse.Options{
+		Now: func() time.Time { return h.now }, Validate: gate.Validator(), Owner: "here",
+		Policy: func(g *posthouse.Gate, d *posthouse.Decision) error {
+			if h.policy != nil {
+				return h.policy(g, d)
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.ledger = l
+}
+
+// decide answers a gate by somebody.
+func (h *house) decide(id posthouse.ID, v posthouse.Verdict, by string) *posthouse.Gate {
+	h.Helper()
+	return must(h.ledger.Decide(h.Context(), id, posthouse.Decision{Verdict: v, By: by}))(h)
+}
+
+// inbox returns what people are asked in a thread.
+func (h *house) inbox(thread string) (gates []*posthouse.Gate) {
+	h.Helper()
+	for g, err := range h.ledger.Gates(context.Background(), posthouse.GateQuery{Thread: thread}) {
+		if err != nil {
+			h.Fatal(err)
+		}
+		gates = append(gates, g)
+	}
+	return gates
+}
+
+// only returns the one question of a thread.
+func (h *house) only(thread string) *posthouse.Gate {
+	h.Helper()
+	gates := h.inbox(thread)
+	if len(gates) != 1 {
+		h.Fatalf("thread %s asks %d questions", thread, len(gates))
+	}
+	return gates[0]
+}
+
+func must[T any](v T, err error) func(h *house) T {
+	return func(h *house) T {
+		h.Helper()
+		if err != nil {
+			h.Fatal(err)
+		}
+		return v
+	}
+}
