@@ -296,6 +296,12 @@ func TestAForkOfAWaitingRequestIsResumed(t *testing.T) {
 	thread := must(l.Fork(t.Context(), r.Checkpoint, &posthouse.ForkOptions{Thread: "elsewhere", Replace: edited}))(t)
 	l = open(t, store, nil)
 	c = coordinator(t, l, approvalFleet(t, w), handler)
+	for _, f := range []*posthouse.Checkpoint{branch, thread} {
+		if f.Status != posthouse.StatusInterrupted || len(f.Gates) > 0 {
+			t.Fatalf("a fork with another state offers the old question: %s, %v", f.Status, f.Gates)
+		}
+		must(c.Resume(t.Context(), f.Thread, &coord.ResumeOptions{Branch: f.Branch}))(t)
+	}
 	a := finishFork(t, l, c, branch.Thread, branch.Branch, "alice")
 	b := finishFork(t, l, c, thread.Thread, posthouse.MainBranch, "alice")
 	if a.Status != posthouse.StatusDone || b.Status != posthouse.StatusDone {
@@ -305,7 +311,7 @@ func TestAForkOfAWaitingRequestIsResumed(t *testing.T) {
 	if slices.Contains(resumed[2:], "first") || resumed[0] != "first" || resumed[2] != `fork "edited"` || resumed[3] != `fork "edited"` {
 		t.Errorf("resumed from %q", resumed)
 	}
-	wantList(t, "elsewhere", checkpoints(t, l, posthouse.Query{Thread: "elsewhere"}), "fork analyzer waiting <root", "node approver done <0")
+	wantList(t, "elsewhere", checkpoints(t, l, posthouse.Query{Thread: "elsewhere"}), "fork analyzer interrupted <root", "wait waiting <0", "node approver done <1")
 }
 
 func TestForkAtAnEvent(t *testing.T) {

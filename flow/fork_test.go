@@ -109,7 +109,10 @@ func TestForkWithAnotherInput(t *testing.T) {
 	if f.Input != "lamp" {
 		t.Fatalf("%+v", f)
 	}
-	fork := must(a.Result(ctx, "t", flow.StateOptions{Branch: f.Branch}))(t)
+	if f.Status != posthouse.StatusInterrupted {
+		t.Fatalf("a fork with another input offers the old question: %s", f.Status)
+	}
+	fork := must(a.Resume(ctx, "t", flow.RunOptions{Branch: f.Branch}))(t)
 	if len(fork.Waiting) != 1 || fork.Waiting[0].ID == res.Waiting[0].ID {
 		t.Fatalf("a fork asks under an id of its own: %+v", fork.Waiting)
 	}
