@@ -253,6 +253,9 @@ func TestRunsAtOnce(t *testing.T) {
 				if err == nil {
 					_, err = h.Result()
 				}
+				if o.Run != "" && errors.Is(err, posthouse.ErrExists) {
+					err = nil // the run of that id had another input
+				}
 				if err != nil && !errors.Is(err, posthouse.ErrBusy) && !errors.Is(err, posthouse.ErrCancelled) {
 					t.Errorf("seed %d, run %d: %v", seed, i, err)
 				}

@@ -277,7 +277,7 @@ func TestBadCalls(t *testing.T) {
 	_, err := a.Resume(ctx, "nobody")
 	wantCode(t, err, posthouse.ErrNotFound)
 	wantCode(t, a.Advance(ctx, "nobody", "main"), posthouse.ErrNotFound)
-	_, err = a.Run(ctx, "no name!", 1)
+	_, err = a.Run(ctx, "no\nname", 1)
 	wantCode(t, err, posthouse.ErrInvalid)
 	_, err = a.Run(ctx, "t", 1, flow.RunOptions{}, flow.RunOptions{})
 	wantCode(t, err, posthouse.ErrInvalid)

@@ -409,7 +409,7 @@ func TestResumeThatLeavesNothing(t *testing.T) {
 		if _, err := r.Settled(t.Context(), "t", "", h.Seq); !errors.Is(err, errInfrastructure) {
 			t.Fatal(err)
 		}
-		for name, want := range map[string]error{"t2": posthouse.ErrNotFound, "t/2": posthouse.ErrInvalid} {
+		for name, want := range map[string]error{"t2": posthouse.ErrNotFound, "t\n2": posthouse.ErrInvalid} {
 			if err := r.Resume(t.Context(), name, ""); !errors.Is(err, want) {
 				t.Error(err)
 			}

@@ -131,7 +131,7 @@ func TestSignalsAsInDagnats(t *testing.T) {
 		}
 	}
 	other := posthouse.Signal{Name: "limit", Early: true}
-	if _, err := h.l.Signal(ctx, "no run of this name yet", other); !errors.Is(err, posthouse.ErrInvalid) {
+	if _, err := h.l.Signal(ctx, "no run of this name\nyet", other); !errors.Is(err, posthouse.ErrInvalid) {
 		t.Errorf("a name that no thread can have: %v", err)
 	}
 	if _, err := h.l.Signal(ctx, "not-yet", other); err != nil {

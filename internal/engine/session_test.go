@@ -101,7 +101,7 @@ func TestOneSessionAThread(t *testing.T) {
 	if !errors.Is(err, posthouse.ErrBusy) || !errors.As(err, &e) || e.Lease.Run != s.Run() {
 		t.Fatal(err)
 	}
-	if _, err := engine.Begin(ctx, l, engine.SessionOptions{Thread: "no/such name"}); !errors.Is(err, posthouse.ErrInvalid) {
+	if _, err := engine.Begin(ctx, l, engine.SessionOptions{Thread: "no such\nname"}); !errors.Is(err, posthouse.ErrInvalid) {
 		t.Fatal(err)
 	}
 	for range 2 {
