@@ -345,7 +345,7 @@ func TestRefusals(t *testing.T) {
 		"long name":  second(coord.New(l, strings.Repeat("a", 61), fleet, answer, nil)),
 		"bad utf8":   second(c.Handle(ctx, "\xff", nil)),
 		"own label":  second(c.Handle(ctx, "x", &coord.HandleOptions{Labels: map[string]string{"event": "1"}})),
-		"bad thread": second(c.Handle(ctx, "x", &coord.HandleOptions{Thread: "a b"})),
+		"bad thread": second(c.Handle(ctx, "x", &coord.HandleOptions{Thread: "a\nb"})),
 		"bad agent":  second(coord.NewFleet(coord.Agent{Name: "a b"})),
 		"no skills":  second(coord.NewFleet(coord.Agent{Name: "a"})),
 		"nil skill":  second(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{"s": nil}})),
