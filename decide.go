@@ -247,7 +247,7 @@ func (a *appending) askedAgain(g *Gate) ID {
 		if !asksPeople(w.Kind) || w.Seq <= g.Seq {
 			continue
 		}
-		if o, err := a.l.waitingGate(a.ctx, a.t.name, &w); err == nil && o.Supersedes == g.ID {
+		if o, err := a.waitingGate(&w); err == nil && o.Supersedes == g.ID {
 			return o.ID
 		}
 	}
