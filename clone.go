@@ -19,6 +19,7 @@ func (g *Gate) clone() *Gate {
 		e.To = slices.Clone(e.To)
 		c.Escalation = &e
 	}
+	c.salt = slices.Clone(g.salt)
 	c.Votes = slices.Clone(g.Votes)
 	for i := range c.Votes {
 		c.Votes[i].Value = slices.Clone(c.Votes[i].Value)
