@@ -17,40 +17,39 @@ type reference struct {
 // indexFrom is how many results times bytes make an index worth its while.
 const indexFrom = 1 << 20
 
-// maxMisses is how many results a large value is searched for in vain.
+// maxMisses is how many results a large value is gone through for in vain.
 const maxMisses = 8
 
 // references finds results in data, each once at most, in the order of data and
 // without overlap. What it costs is bounded by data and the results together.
 func references(data []byte, rs []recent) []reference {
-	misses := len(rs)
-	if len(data)*len(rs) > indexFrom {
-		misses = maxMisses
+	if len(data)*len(rs) <= indexFrom {
+		return inOrder(data, rs, len(rs))
 	}
-	found, all := inOrder(data, rs, misses)
-	if all {
-		return found
-	}
-	if more := newResultIndex(rs).references(data); covered(more, rs) > covered(found, rs) {
-		return more
+	found, all := newResultIndex(rs).references(data)
+	if !all { // they are too much alike for it
+		if more := inOrder(data, rs, maxMisses); covered(more, rs) > covered(found, rs) {
+			return more
+		}
 	}
 	return found
 }
 
 // inOrder finds results that are in data in the order they were recorded in,
-// as a program takes them up that appends them. It gives up, and says so, behind
-// so many that are not there: each cost a look through the rest of data.
-func inOrder(data []byte, rs []recent, misses int) (found []reference, all bool) {
+// as a program takes them up that appends them. It gives up behind so many that
+// are not there: each costs a look through the rest of data.
+func inOrder(data []byte, rs []recent, misses int) []reference {
+	var found []reference
 	from := 0
 	for i := range rs {
 		if at := bytes.Index(data[from:], rs[i].data); at >= 0 {
 			found = append(found, reference{from + at, i})
 			from += at + len(rs[i].data)
 		} else if misses--; misses < 0 {
-			return found, false
+			break
 		}
 	}
-	return found, true
+	return found
 }
 
 // covered is how many bytes the references stand for.
@@ -106,13 +105,13 @@ func windowHash(b []byte) uint64 {
 	return h
 }
 
-func (x *resultIndex) references(data []byte) []reference {
+// references also reports whether it went through all of data.
+func (x *resultIndex) references(data []byte) (found []reference, all bool) {
 	used := make([]bool, len(x.results))
-	var found []reference
 	patience := len(data) // bytes and windows that may be compared in vain
 	for at := 0; at+window <= len(data) && patience > 0; at += window {
 		h := windowHash(data[at:])
-		for k := x.first[h>>48]; k != 0; {
+		for k := x.first[h>>48]; k != 0 && patience > 0; {
 			w := &x.entries[k-1]
 			k = w.next
 			start := at - w.off
@@ -139,5 +138,5 @@ func (x *resultIndex) references(data []byte) []reference {
 		}
 		end = f.at + len(x.results[f.result].data)
 		return false
-	})
+	}), patience > 0
 }

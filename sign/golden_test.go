@@ -164,7 +164,7 @@ func goldenThread(t testing.TB, l *posthouse.Ledger) {
 	must[*posthouse.Release](t)(l.Release(ctx, thread, &posthouse.ReleaseOptions{Tags: []string{"stable", "may"}, By: "alice", Reason: "shipped", Failed: true}))
 	anew := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root(thread, posthouse.State{"Note": {Codec: "json", Data: []byte(`"anew"`)}}), nil))
 	must[*posthouse.Checkpoint](t)(l.Save(ctx, anew.Derive(anew.State), nil))
-	must[*posthouse.Deleted](t)(l.Delete(ctx, fork.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan}))
+	must[*posthouse.Deleted](t)(l.Delete(ctx, anew.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan}))
 }
 
 // goldenChat appends messages, some of which are results of steps.
