@@ -55,8 +55,7 @@ func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) 
 	if t.claim != nil {
 		return nil, busy(thread, &Lease{Owner: l.opt.Owner, Run: t.claim.Run, Fence: t.claim.fence, Held: true})
 	}
-	t.forget() // another process may have been here since
-	if err := l.load(ctx, t); err != nil {
+	if err := l.refresh(ctx, t); err != nil { // another process may have been here since
 		return nil, err
 	}
 	if err := l.free(ctx, t.info); err != nil {

@@ -177,5 +177,19 @@ func (l *Ledger) reload(ctx context.Context, t *thread) error {
 	return nil
 }
 
+// refresh makes t.info current as the store has it. What is known of the heads
+// stays if nobody has appended since.
+func (l *Ledger) refresh(ctx context.Context, t *thread) error {
+	known, heads := t.info, t.heads
+	t.forget()
+	if err := l.reload(ctx, t); err != nil {
+		return err
+	}
+	if known != nil && t.info.Tail == known.Tail {
+		t.heads = heads
+	}
+	return nil
+}
+
 // forget drops what is known, after a conflict or an unknown outcome.
 func (t *thread) forget() { t.info, t.heads, t.asks = nil, nil, nil }

@@ -21,6 +21,7 @@ func (l *Ledger) Get(ctx context.Context, id ID) (*Checkpoint, error) {
 // get is Get without the event.
 func (l *Ledger) get(ctx context.Context, id ID) (c *Checkpoint, err error) {
 	err = l.at(ctx, id, func(r *logReader, ref Ref) error {
+		r.known = l.knownParts(ref.Thread, ref.Seq)
 		b, err := r.rebuild(ref.Seq)
 		if err == nil && b.header.ID != id {
 			err = misplaced(id, ref, b.header.ID)
@@ -28,6 +29,7 @@ func (l *Ledger) get(ctx context.Context, id ID) (c *Checkpoint, err error) {
 		if err != nil {
 			return l.unlessGate(ctx, id, ref, err)
 		}
+		l.learn(b)
 		c, err = b.checkpoint()
 		return err
 	})

@@ -24,6 +24,8 @@ type logReader struct {
 	thread string
 	have   map[uint64]*readEntry
 	size   int // bytes of the bodies in have
+
+	known map[string][]byte // values of parts of the checkpoint that is read next
 }
 
 type readEntry struct {
@@ -130,9 +132,11 @@ func (r *logReader) rebuild(seq uint64) (*rebuilt, error) {
 	b.state = make(State, len(b.parts))
 	for i := range b.parts {
 		p := &b.parts[i]
-		data, err := r.value(p)
-		if err != nil {
-			return nil, err
+		data, ok := r.known[p.name]
+		if !ok {
+			if data, err = r.value(p); err != nil {
+				return nil, err
+			}
 		}
 		p.data, p.known = data, true
 		b.state[p.name] = Value{p.codec, data}
