@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 )
 
@@ -185,6 +186,7 @@ func firstOf(ss ...string) string {
 // List yields the headers of matching checkpoints, oldest first unless
 // Descending: of a named thread in the log's order, and of its current generation
 // unless the query names another; across threads in the order of [OrderKey].
+// With [Query.Open] it reads the summary of each thread besides.
 // [ErrInvalid] for a cursor that is none; an unknown thread has none.
 func (l *Ledger) List(ctx context.Context, q Query) iter.Seq2[*Header, error] {
 	return func(yield func(*Header, error) bool) {
@@ -201,12 +203,54 @@ func (l *Ledger) List(ctx context.Context, q Query) iter.Seq2[*Header, error] {
 			}
 			return
 		}
-		for h, err := range l.store.List(ctx, q) {
+		list := l.store.List
+		if q.Open {
+			list = l.listOpen
+		}
+		for h, err := range list(ctx, q) {
 			if !yield(h, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// listOpen lists what is open by the threads' summaries, of all that the rest of
+// the query selects.
+func (l *Ledger) listOpen(ctx context.Context, q Query) iter.Seq2[*Header, error] {
+	limit := q.Limit
+	q.Limit, q.Open = 0, false
+	return func(yield func(*Header, error) bool) {
+		n := 0
+		var t *ThreadInfo // of the header before: those of a thread often come together
+		for h, err := range l.store.List(ctx, q) {
+			if err == nil && (t == nil || t.Thread != h.Thread) {
+				t, err = l.summary(ctx, h.Thread)
+			}
+			switch {
+			case errors.Is(err, ErrNotFound):
+				continue // deleted since it was listed
+			case err != nil:
+				yield(nil, err)
+				return
+			case !t.isOpen(h):
+				continue
+			case !yield(h, nil):
+				return
+			}
+			if n++; n == limit {
+				return
+			}
+		}
+	}
+}
+
+// isOpen reports whether a checkpoint is the head of a branch that waits, or
+// that has open gates.
+func (t *ThreadInfo) isOpen(h *Header) bool {
+	b, ok := t.Branch(h.Branch)
+	return ok && b.Head == h.ID && (b.Status == StatusWaiting ||
+		slices.ContainsFunc(t.Waiting, func(w WaitingGate) bool { return w.Branch == b.Branch }))
 }
 
 // Count returns how many checkpoints [Ledger.List] would yield, reading their

@@ -116,6 +116,11 @@ type Query struct {
 	LabelValue   string // and its value; only with Label
 	Since, Until Millis // of CreatedAt, both inclusive; 0: open
 
+	// Open leaves only heads of branches that wait or have open gates, by the
+	// threads' summaries: a checkpoint's own status is that it was made with. The
+	// Ledger looks; a store is never asked.
+	Open bool
+
 	Descending bool   // newest first
 	After      string // go on behind this cursor: [Header.Cursor] of the last one seen
 	Limit      int    // 0: all

@@ -37,6 +37,8 @@ type Reply struct {
 	Checkpoint posthouse.ID `json:"checkpoint,omitempty" doc:"its newest checkpoint"`
 	Gate       posthouse.ID `json:"gate,omitempty" doc:"the question it waits for"`
 	Text       string       `json:"text" doc:"what the agent said"`
+
+	Status posthouse.Status `json:"status,omitempty" doc:"how the request left its thread, such as done, waiting or cancelled; absent where the agent does not say"`
 }
 
 // A Runner moves threads. Package runner's does, behind an adapter.

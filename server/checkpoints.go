@@ -38,7 +38,7 @@ func checkpointRoutes() []*route {
 				coordParam, {name: "agent", kind: textParam, help: "made by this agent"}, threadParam,
 				{name: "run", kind: textParam, help: "of this run"}, {name: "graph", kind: textParam, help: "of this program"},
 				{name: "node", kind: textParam, help: "made by this node"}, {name: "kind", kind: textParam, help: "of this kind: save, input, node, wait, update, fork, fail, event"},
-				{name: "status", kind: enumParam, values: statusValues, help: "with this status"},
+				{name: "status", kind: enumParam, values: statusValues, help: "made with this status; waiting: those that still wait, by their threads' summaries"},
 				{name: "branch", kind: idParam, help: "of this branch"},
 				{name: "generation", kind: intParam, help: "of this generation of its thread: a released version's number; with thread and without this, of the current one"},
 				{name: "label", kind: textParam, help: "with this label: name=value"},
@@ -81,6 +81,7 @@ func (s *Server) listCheckpoints(w http.ResponseWriter, r *request) error {
 		Generation: uint32(min(r.number("generation", 0), 1<<32-1)),
 		Descending: r.query["order"] != "asc", After: r.query["cursor"], Limit: limit + 1,
 	}
+	q.Open = q.Status == posthouse.StatusWaiting
 	if l, ok := r.query["label"]; ok {
 		if q.Label, q.LabelValue, ok = strings.Cut(l, "="); !ok || q.Label == "" {
 			return invalid("label", "must be name=value")

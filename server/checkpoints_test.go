@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -204,5 +205,50 @@ func TestDeleteCheckpoint(t *testing.T) {
 	h.get(path + string(d.ID)).refused(posthouse.CodeNotFound)
 	if log := string(h.get("/api/threads/t/log").want(http.StatusOK).body); !strings.Contains(log, `"reason":"tidy"`) || !strings.Contains(log, `"by":"operator-token"`) {
 		t.Errorf("who deleted and why is not on record: %s", log)
+	}
+}
+
+// TestWaitingCheckpoints lists what is open by the threads' summaries: a
+// checkpoint keeps the status it was made with.
+func TestWaitingCheckpoints(t *testing.T) {
+	h := open(t, nil)
+	c1, g1 := h.waiting("t1")
+	c2, _ := h.waiting("t2")
+	c3, _ := h.waiting("t3")
+	list := func(query string) (ids []posthouse.ID, next string) {
+		t.Helper()
+		a, cs := h.get("/api/checkpoints?status=waiting"+query).want(http.StatusOK), []*Checkpoint{}
+		a.into(&cs)
+		for _, c := range cs {
+			ids = append(ids, c.ID)
+		}
+		return ids, a.header.Get("X-Next-Cursor")
+	}
+	all := []posthouse.ID{c3, c2, c1}
+	if got, _ := list(""); !slices.Equal(got, all) {
+		t.Errorf("before a decision: %v, want %v", got, all)
+	}
+	_, err := h.ledger.Decide(t.Context(), g1.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+	check(t, err)
+	for _, query := range []string{"", "&state=false", "&order=asc", "&thread=t1", "&limit=1"} {
+		want := []posthouse.ID{c3, c2}
+		switch query {
+		case "&order=asc":
+			slices.Reverse(want)
+		case "&thread=t1":
+			want = nil
+		}
+		got, next := list(query)
+		for next != "" {
+			var more []posthouse.ID
+			more, next = list(query + "&cursor=" + url.QueryEscape(next))
+			got = append(got, more...)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q lists %v, want %v", query, got, want)
+		}
+	}
+	if got := h.get("/api/checkpoints/" + string(c1)).want(http.StatusOK).checkpoint(); got.Status != posthouse.StatusWaiting {
+		t.Errorf("its own status is %s", got.Status)
 	}
 }

@@ -13,6 +13,14 @@ type cancelBody struct {
 	Reason string `json:"reason,omitempty" doc:"goes on record; at most 4,000 bytes"`
 }
 
+// A CancelAsked says that whoever runs a branch was asked to cancel it.
+type CancelAsked struct {
+	Thread     string            `json:"thread"`
+	Branch     string            `json:"branch"`
+	Cancelling bool              `json:"cancelling" doc:"true: the run was asked to stop, and ends the branch"`
+	Head       *posthouse.Header `json:"head,omitempty" doc:"the branch's head for now; none where the run has put nothing on record yet"`
+}
+
 func signalRoutes() []*route {
 	const path = "/api/threads/{id}"
 	return []*route{
@@ -32,7 +40,7 @@ func signalRoutes() []*route {
 			notes: "A branch that nobody runs ends at once, its gates are cancelled. A run is asked to stop and ends its branch. What is done or cancelled stays as it is.",
 			body:  cancelBody{}, answers: []answer{
 				{http.StatusOK, "the branch's head: it has ended", posthouse.Header{}, ""},
-				{http.StatusAccepted, "its head for now: whoever runs it was asked", posthouse.Header{}, ""},
+				{http.StatusAccepted, "whoever runs it was asked", CancelAsked{}, ""},
 			},
 		},
 	}
@@ -73,9 +81,12 @@ func (s *Server) cancelThread(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	status := http.StatusOK
-	if h.ID == "" || h.Status != posthouse.StatusCancelled && h.Status != posthouse.StatusDone {
-		status = http.StatusAccepted
+	if h.ID != "" && (h.Status == posthouse.StatusCancelled || h.Status == posthouse.StatusDone) {
+		return writeJSON(w, http.StatusOK, h)
 	}
-	return writeJSON(w, status, h)
+	asked := &CancelAsked{Thread: h.Thread, Branch: h.Branch, Cancelling: true}
+	if h.ID != "" {
+		asked.Head = h
+	}
+	return writeJSON(w, http.StatusAccepted, asked)
 }

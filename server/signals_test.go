@@ -94,10 +94,23 @@ func TestCancelThread(t *testing.T) {
 	check(t, err)
 	_, err = h.ledger.Commit(t.Context(), &posthouse.Draft{Thread: "t2", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
 	check(t, err)
-	var head posthouse.Header
-	h.post("/api/threads/t2/cancel", "").want(http.StatusAccepted).into(&head)
-	if head.Status != posthouse.StatusRunning {
-		t.Errorf("answered %+v", head)
+	var asked CancelAsked
+	h.post("/api/threads/t2/cancel", "").want(http.StatusAccepted).into(&asked)
+	if asked.Thread != "t2" || asked.Branch != posthouse.MainBranch || !asked.Cancelling || asked.Head == nil || asked.Head.Status != posthouse.StatusRunning {
+		t.Errorf("answered %+v", asked)
+	}
+	<-claim.Cancelled("")
+}
+
+// TestCancelBeforeTheFirstCheckpoint asks a run to cancel that has put nothing
+// on record: there is no checkpoint to tell of.
+func TestCancelBeforeTheFirstCheckpoint(t *testing.T) {
+	h := open(t, nil)
+	claim, err := h.ledger.Claim(t.Context(), "t1", "r")
+	check(t, err)
+	a := h.post("/api/threads/t1/cancel", `{"reason":"enough"}`).want(http.StatusAccepted)
+	if got := strings.TrimSpace(string(a.body)); got != `{"thread":"t1","branch":"main","cancelling":true}` {
+		t.Errorf("answered %s", got)
 	}
 	<-claim.Cancelled("")
 }

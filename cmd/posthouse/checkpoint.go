@@ -32,7 +32,7 @@ func (a *app) checkpointList() *cobra.Command {
 		{name: "agent", help: "only made by this agent"}, {name: "node", help: "only made by this node"},
 		{name: "graph", help: "only of this program"}, {name: "run", help: "only of this run"},
 		{name: "branch", help: "only of this branch"}, {name: "kind", help: "only of this kind"},
-		{name: "status", help: "only with this status"}, {name: "label", help: "only with this label: name=value"},
+		{name: "status", help: "only made with this status; waiting: only what is open now"}, {name: "label", help: "only with this label: name=value"},
 		{name: "since", help: "only made then or later, as 2026-01-31T12:00:00Z"}, {name: "until", help: "only made then or before"},
 		{name: "order", help: "asc: oldest first (default desc: newest first)"},
 	}

@@ -57,5 +57,5 @@ func (a *agent) Handle(ctx context.Context, message string, o *server.HandleOpti
 	if err != nil && text == "" {
 		text = "failed: " + err.Error()
 	}
-	return &server.Reply{Thread: r.Thread, Checkpoint: r.Checkpoint, Gate: r.Gate, Text: text}, nil
+	return &server.Reply{Thread: r.Thread, Checkpoint: r.Checkpoint, Gate: r.Gate, Text: text, Status: r.Status}, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/rest"
+	"github.com/posthouse/posthouse/server"
 )
 
 func (a *app) signalCmd() *cobra.Command {
@@ -88,19 +89,25 @@ To withdraw one question only, use posthouse cancel GATE.`,
 			if ok, err := a.Confirm(yes, "cancel thread %s?", args[0]); err != nil || !ok {
 				return err
 			}
-			var h posthouse.Header
+			var answer json.RawMessage
 			body := map[string]string{"branch": branch, "reason": reason}
-			if err := c.Do(cmd.Context(), http.MethodPost, "/api/threads"+rest.Path(args[0], "cancel"), nil, body, &h); err != nil {
+			if err := c.Do(cmd.Context(), http.MethodPost, "/api/threads"+rest.Path(args[0], "cancel"), nil, body, &answer); err != nil {
 				return err
 			}
 			if a.JSON {
-				return a.Encode(&h)
+				return a.Encode(answer)
 			}
-			switch h.Status {
-			case posthouse.StatusCancelled, posthouse.StatusDone:
-				a.Line("thread %s is %s", args[0], h.Status)
-			default:
+			var got struct {
+				server.CancelAsked
+				Status posthouse.Status `json:"status"`
+			}
+			if err := json.Unmarshal(answer, &got); err != nil {
+				return badAnswer(err)
+			}
+			if got.Cancelling {
 				a.Line("thread %s is being run: the run was asked to cancel", args[0])
+			} else {
+				a.Line("thread %s is %s", args[0], got.Status)
 			}
 			return nil
 		},

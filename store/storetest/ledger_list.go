@@ -15,6 +15,53 @@ func ledgerListCases() []Case {
 		{Name: "ledger/checkpoints of one millisecond keep their order", Rule: "10,000 checkpoints made while the clock stands still are listed as they were made (X8, A10).", Run: ledgerOneMillisecond},
 		{Name: "ledger/latest by thread, branch, coordination and node", Rule: "Latest follows heads, not clocks; a node's latest is its own newest.", Run: ledgerLatest},
 		{Name: "ledger/the newest waiting one is seen behind a thousand", Rule: "Newest first with a limit shows the newest gate however many older checkpoints there are (H4).", Run: ledgerNewestWaiting},
+		{Name: "ledger/lists of what is open", Rule: "Query.Open leaves heads whose thread still has their question open, of a page as many as were asked for; the others keep the status they were made with.", Run: ledgerOpen},
+	}
+}
+
+func ledgerOpen(t *T) {
+	d := t.desk(posthouse.Options{})
+	var asked []*posthouse.Committed
+	for i := range 6 {
+		asked = append(asked, d.ask(fmt.Sprint("t", i), posthouse.Gate{Name: "ok?"}, posthouse.Gate{Name: "sure?"}))
+	}
+	decide := func(i, gate int) {
+		t.Helper()
+		_, err := d.Decide(t.ctx, asked[i].Gates[gate].ID, yes("alice"))
+		t.ok(err)
+	}
+	decide(0, 0) // one of two: the other is open
+	decide(1, 0)
+	decide(1, 1)
+	d.derive(d.get(asked[2].Checkpoint.ID), "gone on")
+	d.cancel("t3", "enough", nil)
+	want := func(q posthouse.Query, want ...int) {
+		t.Helper()
+		var got, ids []posthouse.ID
+		for h, err := range d.List(t.ctx, q) {
+			t.ok(err)
+			got = append(got, h.ID)
+		}
+		for _, i := range want {
+			ids = append(ids, asked[i].Checkpoint.ID)
+		}
+		if !slices.Equal(got, ids) {
+			t.Errorf("%+v lists %v, want %v", q, got, ids)
+		}
+	}
+	waiting := posthouse.Query{Status: posthouse.StatusWaiting}
+	want(waiting, 0, 1, 2, 3, 4, 5)
+	waiting.Open = true
+	want(waiting, 0, 4, 5)
+	want(posthouse.Query{Open: true}, 0, 4, 5)
+	want(posthouse.Query{Open: true, Limit: 2}, 0, 4)
+	want(posthouse.Query{Open: true, Limit: 2, After: asked[0].Checkpoint.Cursor()}, 4, 5)
+	want(posthouse.Query{Open: true, Limit: 1, Descending: true}, 5)
+	want(posthouse.Query{Open: true, Thread: "t0"}, 0)
+	want(posthouse.Query{Open: true, Thread: "t1"})
+	want(posthouse.Query{Open: true, Thread: "nothing"})
+	if n, err := d.Count(t.ctx, waiting); err != nil || n != 3 {
+		t.Errorf("Count = %d, %v", n, err)
 	}
 }
 
