@@ -184,6 +184,9 @@ func (a *appending) decided(d *Draft, asked *Gate, done *Committed) error {
 func (a *appending) steps(d *Draft) error {
 	for i := range d.Steps {
 		s := &d.Steps[i]
+		if s.Effect == EffectExternal && s.Grant == "" && a.l.opt.RequireGrants && !d.copy && d.Checkpoint.kind() != KindFork {
+			return NeedsGrant(s.Name)
+		}
 		if n := len(s.Value.Data); n > a.l.opt.MaxState {
 			return tooLarge("step "+s.Name, n, a.l.opt.MaxState)
 		}

@@ -15,6 +15,7 @@ type Options struct {
 	Observer       *Observer        // told of each operation once it is durable
 	Policy         DecidePolicy     // a further say in who may decide what; nil: the gate's own rules
 	Validate       SchemaValidator  // checks decided values; nil: values for gates with a schema are refused
+	RequireGrants  bool             // effects on the world ([EffectExternal]) run only under a grant (gate.Act); any other is [ErrForbidden] before it runs
 	Rules          []Rule           // asked before anything is committed; any of them may refuse
 	MaxState       int              // bytes of one checkpoint's state; default 8 MiB
 	MaxCheckpoints int              // retention cap over the whole store; 0: none. Heads and waiting checkpoints always stay

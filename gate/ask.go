@@ -48,19 +48,24 @@ func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 			Hint: "call gate.Ask below a node, flow or handler, with the context it was given",
 		}
 	}
-	if len(q.Schema) > 0 && !task.Session().Ledger().ChecksValues() {
-		return a, &posthouse.Error{
-			Code: posthouse.CodeUnsupported, Field: "Schema", Message: "of question " + q.Name + " could not be checked by this ledger once somebody decides",
-			Hint: "set Options.Validate of the ledger, for example to gate.Validator()",
-		}
-	}
-	q.RequestedBy = cmp.Or(q.RequestedBy, engine.Principal(ctx)) // as task.Ask does, for what is checked before
-	g, err := q.gate(reflect.TypeFor[T](), task.Session().Ledger().Now())
+	g, err := q.asGate(ctx, task, reflect.TypeFor[T]())
 	if err != nil {
 		return a, err
 	}
 	decided, err := q.decided(ctx, task, g)
 	return answer[T](decided, err)
+}
+
+// asGate returns the question as a task puts it.
+func (q *Question) asGate(ctx context.Context, task *engine.Task, t reflect.Type) (posthouse.Gate, error) {
+	if len(q.Schema) > 0 && !task.Session().Ledger().ChecksValues() {
+		return posthouse.Gate{}, &posthouse.Error{
+			Code: posthouse.CodeUnsupported, Field: "Schema", Message: "of question " + q.Name + " could not be checked by this ledger once somebody decides",
+			Hint: "set Options.Validate of the ledger, for example to gate.Validator()",
+		}
+	}
+	q.RequestedBy = cmp.Or(q.RequestedBy, engine.Principal(ctx)) // as task.Ask does, for what is checked before
+	return q.gate(t, task.Session().Ledger().Now())
 }
 
 // decided returns the gate with its decision: of people, on record, or of the

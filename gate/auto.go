@@ -267,3 +267,12 @@ func recorded(ctx context.Context, task *engine.Task, number uint32, question, w
 func undecodable(question string, err error) error {
 	return &posthouse.Error{Code: posthouse.CodeCorrupt, Message: "what policy:" + question + " decided does not decode", Err: err}
 }
+
+// afterPeople is what is left of a policy for a question that people have had a
+// say in: what a deadline that passed means.
+func (a *Auto) afterPeople() *Auto {
+	if a == nil {
+		return nil
+	}
+	return &Auto{OnTimeout: a.OnTimeout, Guards: a.Guards, Unguarded: a.Unguarded}
+}

@@ -35,6 +35,12 @@ type Question struct {
 	// set, or, with [posthouse.ByName], whatever is asked under the name, as in "what
 	// next?". An answer that is bound by name licenses no effect.
 	Bind posthouse.Binding
+
+	// Uses is how many effects an approval licenses, of a question that is put by
+	// [Propose]; default 1. ValidFor is for how long, from the decision; default
+	// without end.
+	Uses     int
+	ValidFor time.Duration
 }
 
 // An Escalation widens the circle of deciders while a question waits.

@@ -99,6 +99,9 @@ func (c *checker[S]) node(of *node[S]) {
 	if n.opt.Effect > posthouse.EffectHuman {
 		c.problem("the Effect %d of node %q is unknown", n.opt.Effect, n.name)
 	}
+	if l := c.app.ledger; n.opt.Effect == posthouse.EffectExternal && l != nil && l.RequiresGrants() {
+		c.problem("node %q acts on the world, and the ledger asks for a grant: act within it by gate.Act", n.name)
+	}
 	c.defaults(&n)
 	if n.input != nil && n.opt.Defer {
 		c.problem("task %q cannot be deferred: it runs when it is sent an input", n.name)

@@ -47,6 +47,8 @@ type Session struct {
 	fail  atomic.Pointer[error]            // the first failed commit
 	blank atomic.Bool                      // nothing is on record since head's step began
 
+	grants sync.Mutex // held while a use of a grant is counted and recorded; before mu
+
 	mu    sync.Mutex
 	want  posthouse.ID                    // what the next commit wants the head to be
 	begun posthouse.Lease                 // the lease as the session began

@@ -21,13 +21,17 @@ type Work func(context.Context) (posthouse.Value, error)
 type StepOptions struct {
 	Effect posthouse.Effect
 	Retry  Retry
+	Grant  posthouse.ID // the gate whose decision licensed it; see [Call.Effect]
 }
 
 // A Call is one use of a step: the n-th of its name in one execution.
 type Call struct {
 	task *Task
 	call
-	opt   StepOptions
+	opt StepOptions
+
+	licensed bool // it acts under a grant
+
 	began time.Time // the attempt, if somebody is told of it
 }
 
@@ -81,6 +85,9 @@ func (c *Call) Run(ctx context.Context, fn Work) (posthouse.Value, error) {
 	if err := context.Cause(ctx); err != nil {
 		return posthouse.Value{}, err
 	}
+	if c.opt.Effect == posthouse.EffectExternal && !c.licensed && t.session.ledger.RequiresGrants() {
+		return posthouse.Value{}, posthouse.NeedsGrant(c.name)
+	}
 	if t.before != nil {
 		if err := t.before(ctx); err != nil {
 			return posthouse.Value{}, err
@@ -97,7 +104,7 @@ func (c *Call) Run(ctx context.Context, fn Work) (posthouse.Value, error) {
 	if v.Codec == codecFailed {
 		return posthouse.Value{}, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "codec", Message: "name " + codecFailed + " is reserved"}
 	}
-	if err := t.record(ctx, &c.call, c.opt.Effect, v); err != nil {
+	if err := t.recordStep(ctx, &c.call, posthouse.Step{Effect: c.opt.Effect, Grant: c.opt.Grant, Value: v}); err != nil {
 		return posthouse.Value{}, err
 	}
 	return v, nil

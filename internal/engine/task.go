@@ -177,10 +177,14 @@ func (t *Task) Secure(ctx context.Context) error { return t.session.secure(ctx) 
 
 // record commits the result of a call with everything that goes before it.
 func (t *Task) record(ctx context.Context, c *call, effect posthouse.Effect, v posthouse.Value) error {
+	return t.recordStep(ctx, c, posthouse.Step{Effect: effect, Value: v})
+}
+
+// recordStep is record of a result that may name what licensed it.
+func (t *Task) recordStep(ctx context.Context, c *call, s posthouse.Step) error {
 	return t.recordBy(c, func(before []posthouse.Step) (bool, error) {
-		steps := append(before, posthouse.Step{
-			Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Effect: effect, Value: v,
-		})
+		s.Task, s.Name, s.Occurrence = t.Key(), c.name, c.occurrence
+		steps := append(before, s)
 		_, err := t.session.Commit(ctx, &posthouse.Draft{Steps: steps})
 		kept := err == nil
 		if errors.Is(err, posthouse.ErrCancelled) { // it was done before the request was heard
@@ -189,7 +193,7 @@ func (t *Task) record(ctx context.Context, c *call, effect posthouse.Effect, v p
 		}
 		if kept {
 			t.mu.Lock()
-			t.keep(c, v)
+			t.keep(c, s.Value)
 			t.mu.Unlock()
 		}
 		return kept, err

@@ -13,6 +13,8 @@ import (
 	"go.uber.org/goleak"
 )
 
+func memStore() posthouse.Store { return memstore.New() }
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A house is a store and the process that has it open.

@@ -1,0 +1,289 @@
+package gate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// KindOutcome is the kind of the question that [Act] puts to people about an
+// effect of which nobody knows whether it happened.
+const KindOutcome = "outcome"
+
+// ActOptions refine [Act]. The zero value is an effect that is not idempotent, and
+// whose unknown outcome people look into.
+type ActOptions[T, Out any] struct {
+	// Idempotent says that the effect, done again with the same key (step.Key),
+	// happens once: after a crash it runs again at once.
+	Idempotent bool
+
+	// Expect is what the program believes was approved. Anything else on record is
+	// [posthouse.ErrConflict] before anything runs; nil: whatever was approved.
+	Expect *T
+
+	// Check says whether the approval still holds, besides the Ledger's policy: is the
+	// mandate revoked, did the price move? Its error has the question put again.
+	Check func(ctx context.Context, g *posthouse.Gate) error
+
+	// Reconcile finds out what became of an effect whose outcome is unknown, from
+	// whoever carries it out: done with its result, or not done, after which it runs.
+	// Nil: people are asked.
+	Reconcile func(ctx context.Context, content T) (out Out, done bool, err error)
+}
+
+// Act runs an effect on what was approved, once: fn is given the content of the
+// decision's record, as it was shown or as it was edited, never the state's. Its
+// result is a recorded step, which names the gate.
+//
+// A decision licenses as many effects as its question's Uses say, on the branch
+// where it was given; the same step tried again is the same use, one more is
+// [posthouse.ErrForbidden]. Where the approval does not hold here or now (on a fork
+// or a copy, after ValidFor, if the Ledger's policy or Check say no), the same
+// content is put to people again, and Act returns [posthouse.ErrWaiting] meanwhile. A
+// rejection, a response, a question that is bound by name and one that was put by
+// [Ask] license nothing: ErrForbidden.
+//
+// Before fn runs the attempt is put on record. If fn returns an error, nothing
+// happened, and the next attempt may run; an error of a context that ended, or one
+// that wraps [posthouse.ErrUnknown], leaves that open, as a crash does. What is left
+// open never runs again by itself unless it is Idempotent: it is reconciled, or
+// people are asked, who can say that it happened (respond, with its result), that it
+// did not (approve: it runs), or that it is to be given up (reject).
+func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx context.Context, content T) (Out, error), o ...ActOptions[T, Out]) (Out, error) {
+	var none Out
+	opt, err := engine.One(o)
+	if err != nil {
+		return none, err
+	}
+	task, ok := engine.From(ctx)
+	if !ok {
+		return none, noTask("gate.Act")
+	}
+	if fn == nil {
+		return none, invalid("fn", "of effect %.40q is nil", name)
+	}
+	effect := posthouse.EffectExternal
+	if opt.Idempotent {
+		effect = posthouse.EffectWrite
+	}
+	c, err := task.Call(ctx, name, engine.StepOptions{Effect: effect})
+	if err != nil {
+		return none, err
+	}
+	a := &action[T, Out]{task: task, name: name, fn: fn, opt: opt, use: c.Effect()}
+	v, err := c.Run(ctx, func(ctx context.Context) (posthouse.Value, error) { return a.run(ctx, grant) })
+	if err != nil {
+		return none, err
+	}
+	return posthouse.Decode[Out](v)
+}
+
+// An action is one call of Act that has no result on record.
+type action[T, Out any] struct {
+	task *engine.Task
+	name string
+	fn   func(context.Context, T) (Out, error)
+	opt  ActOptions[T, Out]
+	use  *engine.Effect
+}
+
+func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value, error) {
+	g, err := a.resolve(ctx, grant)
+	if err != nil {
+		return posthouse.Value{}, err
+	}
+	content, err := licensed[T](g)
+	if err != nil {
+		return posthouse.Value{}, err
+	}
+	if err := a.expected(g, content); err != nil {
+		return posthouse.Value{}, err
+	}
+	if attempt, unknown := a.use.Unknown(); unknown && !a.opt.Idempotent {
+		out, done, err := a.reconcile(ctx, g, content, attempt)
+		if err != nil {
+			return posthouse.Value{}, err
+		}
+		if done {
+			a.use.Happened()
+			return posthouse.Encode(nil, out)
+		}
+		if err := a.use.Failed(ctx, nil); err != nil {
+			return posthouse.Value{}, err
+		}
+	}
+	if g, err = a.current(ctx, g); err != nil {
+		return posthouse.Value{}, err
+	}
+	if content, err = licensed[T](g); err != nil {
+		return posthouse.Value{}, err
+	}
+	if err := a.use.Release(ctx, g); err != nil {
+		return posthouse.Value{}, err
+	}
+	out, err := a.fn(ctx, content)
+	if err != nil {
+		if !engine.OutcomeUnknown(ctx, err) {
+			if e := a.use.Failed(context.WithoutCancel(ctx), err); e != nil {
+				return posthouse.Value{}, e
+			}
+		}
+		return posthouse.Value{}, err
+	}
+	return posthouse.Encode(nil, out)
+}
+
+// resolve returns the gate of a grant, if its decision licenses anything at all.
+func (a *action[T, Out]) resolve(ctx context.Context, grant Grant) (*posthouse.Gate, error) {
+	if grant == "" {
+		return nil, invalid("grant", "of effect %.40q is empty: propose it first (gate.Propose)", a.name)
+	}
+	g, err := a.task.Session().Ledger().Gate(ctx, posthouse.ID(grant))
+	if err != nil {
+		return nil, err
+	}
+	return g, a.licenses(g)
+}
+
+// licenses returns why a gate can never license the effect.
+func (a *action[T, Out]) licenses(g *posthouse.Gate) error {
+	refuse := func(format string, args ...any) error {
+		return &posthouse.Error{
+			Code: posthouse.CodeForbidden, Field: "grant", Decision: g.Decision,
+			Message: fmt.Sprintf("gate %s licenses no effect: ", g.ID) + fmt.Sprintf(format, args...), Hint: "propose it (gate.Propose)",
+		}
+	}
+	switch {
+	case g.Decision == nil:
+		return refuse("it is not decided")
+	case g.Bind == posthouse.ByName || g.Uses == 0:
+		return refuse("it was not put by gate.Propose")
+	case g.Decision.Verdict != posthouse.Approve && g.Decision.Verdict != posthouse.Edit:
+		return refuse("the answer is %s, by %s", g.Decision.Verdict, g.Decision.By)
+	}
+	return nil
+}
+
+// expected compares what is on record with what the program believes.
+func (a *action[T, Out]) expected(g *posthouse.Gate, content T) error {
+	if a.opt.Expect == nil {
+		return nil
+	}
+	want, err := posthouse.JSON.Marshal(a.opt.Expect)
+	if err != nil {
+		return err
+	}
+	have, err := posthouse.JSON.Marshal(content)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(want, have) {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeConflict, Field: "content", Gate: g.ID, Decision: g.Decision,
+		Message: fmt.Sprintf("effect %s expects %.200s, and %.200s was approved", a.name, want, have), Hint: "propose what is to be done now",
+	}
+}
+
+// current returns the gate whose decision holds here and now: the grant's own, or
+// that of the question put again about the same content.
+func (a *action[T, Out]) current(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, error) {
+	for {
+		why := a.stale(ctx, g)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if why == nil {
+			return g, nil
+		}
+		again, err := a.task.Ask(ctx, a.again(g, why))
+		if err != nil {
+			return nil, err
+		}
+		if err := a.licenses(again); err != nil {
+			return nil, err
+		}
+		g = again
+	}
+}
+
+// stale returns why a decision does not hold here and now.
+func (a *action[T, Out]) stale(ctx context.Context, g *posthouse.Gate) error {
+	s := a.task.Session()
+	if err := s.Licenses(ctx, g); err != nil {
+		return err
+	}
+	if until := g.Decision.At.Add(g.ValidFor); g.ValidFor > 0 && s.Ledger().Now().After(until) {
+		return &posthouse.Error{Code: posthouse.CodeExpired, Message: "the approval by " + g.Decision.By + " was good until " + until.Format(time.RFC3339)}
+	}
+	if err := s.Ledger().Reconsider(g); err != nil {
+		return err
+	}
+	if a.opt.Check == nil {
+		return nil
+	}
+	return engine.Guard(func() error { return a.opt.Check(ctx, g) })
+}
+
+// again is the question about what a gate licenses.
+func (a *action[T, Out]) again(g *posthouse.Gate, why error) posthouse.Gate {
+	q := posthouse.Gate{
+		Name: engine.BaseName(g.Name), Kind: g.Kind, Text: g.Text, Payload: g.Payload, Schema: g.Schema, Verdicts: slices.Clone(g.Verdicts),
+		Assignees: slices.Clone(g.Assignees), RequestedBy: g.RequestedBy, AllowRequest: g.AllowRequest, Labels: g.Labels,
+		Quorum: g.Quorum, Uses: g.Uses, ValidFor: g.ValidFor, Supersedes: g.ID, Note: clip("asked again: " + why.Error()),
+	}
+	if g.Decision.Verdict == posthouse.Edit {
+		q.Payload = g.Decision.Value
+	}
+	now := a.task.Session().Ledger().Now()
+	if !g.ExpiresAt.IsZero() {
+		q.ExpiresAt = now.Add(g.ExpiresAt.Sub(g.CreatedAt))
+	}
+	if e := g.Escalation; e != nil {
+		q.Escalation = &posthouse.Escalation{At: now.Add(e.At.Sub(g.CreatedAt)), To: e.To, Replace: e.Replace}
+	}
+	return q
+}
+
+// reconcile finds out what became of an attempt whose outcome is unknown.
+func (a *action[T, Out]) reconcile(ctx context.Context, g *posthouse.Gate, content T, attempt int) (out Out, done bool, err error) {
+	if a.opt.Reconcile != nil {
+		err = engine.Guard(func() error { out, done, err = a.opt.Reconcile(ctx, content); return err })
+		return out, done, err
+	}
+	q := posthouse.Gate{
+		Name: KindOutcome, Kind: KindOutcome,
+		Text: fmt.Sprintf("It is not known whether %s was done (attempt %d, approved by %s in %s). Respond with its result if it was, approve if it was not and is to be done, reject to give it up.",
+			a.name, attempt, g.Decision.By, g.ID),
+		Verdicts:    []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Respond},
+		RequestedBy: g.RequestedBy, AllowRequest: g.AllowRequest, Assignees: slices.Clone(g.Assignees),
+	}
+	if q.Payload, err = posthouse.JSON.Marshal(content); err != nil {
+		return out, false, err
+	}
+	if schema, err := schemaOf(reflect.TypeFor[Out]()); err == nil && a.task.Session().Ledger().ChecksValues() {
+		q.Schema = schema
+	}
+	decided, err := a.task.Ask(ctx, q)
+	if err != nil {
+		return out, false, err
+	}
+	switch d := decided.Decision; d.Verdict {
+	case posthouse.Respond:
+		if err := json.Unmarshal(d.Value, &out); err != nil {
+			return out, false, unfit(decided, d, err)
+		}
+		return out, true, nil
+	case posthouse.Approve:
+		return out, false, nil
+	}
+	return out, false, refused(decided)
+}

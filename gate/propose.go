@@ -1,0 +1,175 @@
+package gate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"reflect"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A Grant is the id of a gate whose decision licenses effects: what [Propose]
+// returns and [Act] takes. It may stand in the state.
+type Grant posthouse.ID
+
+// maxEdits bounds how often an edit may be judged again.
+const maxEdits = 100
+
+// Propose shows content to people and returns a grant once they approve it, as it
+// is or with edits; until then [posthouse.ErrWaiting]. What is approved is all that
+// [Act] runs on, whatever the state says by then.
+//
+// The question's verdicts are approve, reject and edit unless it names fewer; a
+// response licenses nothing, and Show is content's. A decision counts for this
+// content, on the branch where it was given: a fork proposes anew. An edit is new
+// content and is judged again by the question's rules, and by its guards; where
+// those ask for more than the decision brought, the edited content is proposed in
+// its turn. See [ProposeFor] for rules that depend on the content.
+//
+// A rejection is [posthouse.ErrForbidden], a deadline that passed
+// [posthouse.ErrExpired], a withdrawal [posthouse.ErrCancelled]: Error.Decision says
+// who and why. Other errors are those of [Ask].
+func Propose[T any](ctx context.Context, q Question, content T) (Grant, error) {
+	return ProposeFor(ctx, content, func(T) Question { return q })
+}
+
+// ProposeFor is [Propose] with a question that depends on the content, so that an
+// edit cannot escape the rules of what it makes of it: an amount raised beyond a
+// limit needs the quorum of that amount.
+func ProposeFor[T any](ctx context.Context, content T, question func(content T) Question) (Grant, error) {
+	task, ok := engine.From(ctx)
+	if !ok {
+		return "", noTask("gate.Propose")
+	}
+	note := ""
+	for range maxEdits {
+		q, g, err := proposal(ctx, task, content, question)
+		if err != nil {
+			return "", err
+		}
+		if g.Note = note; note != "" {
+			q.Auto = q.Auto.afterPeople()
+		}
+		decided, err := q.decided(ctx, task, g)
+		if err != nil {
+			return "", err
+		}
+		switch decided.Decision.Verdict {
+		case posthouse.Approve:
+			return Grant(decided.ID), nil
+		case posthouse.Edit:
+		default:
+			return "", refused(decided)
+		}
+		if content, err = licensed[T](decided); err != nil {
+			return "", err
+		}
+		why, err := judgeEdit(ctx, task, decided, content, question)
+		if err != nil || why == nil {
+			return Grant(decided.ID), err
+		}
+		note = clip("edited by " + decided.Decision.By + ", and to be decided again: " + why.Error())
+	}
+	return "", invalid("content", "was edited more than %d times", maxEdits)
+}
+
+// proposal returns the question about a content, and its gate.
+func proposal[T any](ctx context.Context, task *engine.Task, content T, question func(T) Question) (Question, posthouse.Gate, error) {
+	q := question(content)
+	if q.Show != nil {
+		return q, posthouse.Gate{}, invalid("Show", "of question %.40q is the content that is proposed; leave it out", q.Name)
+	}
+	if q.Bind != posthouse.ByContent {
+		return q, posthouse.Gate{}, invalid("Bind", "of question %.40q is by name, and such an answer licenses no effect", q.Name)
+	}
+	if q.Uses < 0 || q.ValidFor < 0 {
+		return q, posthouse.Gate{}, invalid("Uses", "and ValidFor of question %.40q must not be negative", q.Name)
+	}
+	several := q.Quorum != nil || q.FourEyes
+	switch {
+	case slices.Contains(q.Verdicts, posthouse.Respond):
+		return q, posthouse.Gate{}, invalid("Verdicts", "of question %.40q has respond, which licenses nothing", q.Name)
+	case len(q.Verdicts) == 0 && several:
+		q.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
+	case len(q.Verdicts) == 0:
+		q.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit}
+	}
+	q.Show = content
+	g, err := q.asGate(ctx, task, reflect.TypeFor[T]())
+	g.Uses, g.ValidFor = max(1, q.Uses), q.ValidFor
+	return q, g, err
+}
+
+// judgeEdit returns why a decision is not enough for what it made of the content,
+// nil if it is.
+func judgeEdit[T any](ctx context.Context, task *engine.Task, decided *posthouse.Gate, edited T, question func(T) Question) (why, err error) {
+	q, g, err := proposal(ctx, task, edited, question)
+	if err != nil {
+		return nil, err
+	}
+	if _, before := task.Asked(ctx, g); before {
+		return invalid("content", "was judged before"), nil
+	}
+	if g.Quorum != nil && decided.Quorum == nil {
+		return invalid("quorum", "of %d is needed for it", g.Quorum.Need), nil
+	}
+	g.Verdicts = append(slices.Clone(g.Verdicts), posthouse.Edit) // it was edited by a question that allowed it
+	if why := task.Session().Ledger().Counts(&g, decided); why != nil {
+		return why, nil
+	}
+	if q.Auto == nil {
+		return nil, nil
+	}
+	d := *decided.Decision
+	d.Verdict = posthouse.Approve
+	why = q.Auto.guard(ctx, &g, &d)
+	return why, ctx.Err()
+}
+
+// licensed returns the content of a decision's record: what was shown, or the edit.
+func licensed[T any](g *posthouse.Gate) (content T, err error) {
+	data := g.Payload
+	if g.Decision.Verdict == posthouse.Edit {
+		data = g.Decision.Value
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&content); err != nil {
+		return content, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "content", Err: err,
+			Message: "of gate " + string(g.ID) + " is not a " + reflect.TypeFor[T]().String(),
+			Hint:    "the type has changed since it was approved: propose it again",
+		}
+	}
+	return content, nil
+}
+
+// refused is the error of a proposal that was not approved.
+func refused(g *posthouse.Gate) error {
+	d := g.Decision
+	e := &posthouse.Error{
+		Code: posthouse.CodeForbidden, Decision: d, Gate: g.ID, Message: "question " + g.Name + " was answered with " + string(d.Verdict) + " by " + d.By,
+		Hint: "nothing was done",
+	}
+	switch d.Verdict {
+	case posthouse.Expire:
+		e.Code, e.Message = posthouse.CodeExpired, "nobody decided question "+g.Name+" in time"
+		e.Hint = "ask it again (posthouse ask-again " + string(g.ID) + ")"
+	case posthouse.Cancel:
+		e.Code = posthouse.CodeCancelled
+	}
+	if d.Reason != "" {
+		e.Message += ": " + d.Reason
+	}
+	return e
+}
+
+func noTask(what string) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "context", Message: "of " + what + " carries no task",
+		Hint: "call " + what + " below a node, flow or handler, with the context it was given",
+	}
+}

@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// What is on record within a step that acts under a grant: that it is about to
+// act, and that it failed to.
+const (
+	useName     = "$use"
+	refusedName = "$failed"
+)
+
+// An Effect is a step that acts on the world under the decision of a gate. It is
+// used within the step's own function.
+type Effect struct {
+	call *Call
+	task *Task
+}
+
+// Effect returns the use of a grant that a call makes. Its result is to name the
+// gate that [Effect.Release] was given.
+func (c *Call) Effect() *Effect {
+	c.licensed = true
+	return &Effect{call: c, task: c.task}
+}
+
+// within returns the name of a record within the step.
+func (e *Effect) within(name string) string {
+	return callName(e.call.name, e.call.occurrence) + nested + name
+}
+
+// attempts returns how often the step was released, and how often it is known to
+// have failed.
+func (e *Effect) attempts() (released, failed uint32) {
+	t := e.task
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.replay == nil {
+		return 0, 0
+	}
+	for t.replay.results[occurrence{e.within(useName), released}] != nil {
+		released++
+	}
+	for t.replay.results[occurrence{e.within(refusedName), failed}] != nil {
+		failed++
+	}
+	return released, failed
+}
+
+// Unknown reports whether an earlier attempt was released and its outcome is not
+// on record: the effect may have happened. Attempt is its number, from 1.
+func (e *Effect) Unknown() (attempt int, unknown bool) {
+	released, failed := e.attempts()
+	return int(released), released > failed
+}
+
+// Happened names, for the result that somebody found out, the gate under which the
+// attempt was released.
+func (e *Effect) Happened() {
+	released, _ := e.attempts()
+	t := e.task
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r := t.replay.results[occurrence{e.within(useName), released - 1}]; released > 0 && r != nil {
+		e.call.opt.Grant = r.Grant
+	}
+}
+
+// Release puts on record that the step is about to act under a gate's decision,
+// unless as many other effects as the gate licenses did before: then it fails with
+// [posthouse.ErrForbidden]. A step that is tried again is the same use.
+func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
+	s := e.task.session
+	s.grants.Lock() // from the count to the record
+	defer s.grants.Unlock()
+	uses, err := s.ledger.Uses(ctx, g.ID)
+	if err != nil {
+		return err
+	}
+	own, others := e.task.Key()+"\x00"+callName(e.call.name, e.call.occurrence), 0
+	for i := range uses {
+		if uses[i].Task+"\x00"+callName(uses[i].Name, uses[i].Occurrence) != own {
+			others++
+		}
+	}
+	if others >= g.Uses {
+		return &posthouse.Error{
+			Code: posthouse.CodeForbidden, Decision: g.Decision,
+			Message: "the decision of gate " + string(g.ID) + " licensed " + itoa(uint32(g.Uses)) + " effect(s), and as many ran",
+			Hint:    "propose it again: each effect needs a decision of its own",
+		}
+	}
+	released, failed := e.attempts()
+	if released > failed { // it is on record already
+		e.call.opt.Grant = g.ID
+		return nil
+	}
+	if err := e.note(ctx, useName, released, g.ID, nil); err != nil {
+		return err
+	}
+	e.call.opt.Grant = g.ID
+	return nil
+}
+
+// Failed puts on record that the attempt did not act.
+func (e *Effect) Failed(ctx context.Context, cause error) error {
+	_, failed := e.attempts()
+	return e.note(ctx, refusedName, failed, e.call.opt.Grant, cause)
+}
+
+func (e *Effect) note(ctx context.Context, name string, n uint32, grant posthouse.ID, cause error) error {
+	a := Attempt{}
+	if cause != nil {
+		a.Error = cleanText(cause.Error())
+	}
+	data, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	v := posthouse.Value{Codec: posthouse.JSON.Name(), Data: data}
+	own := call{name: e.within(name), occurrence: n}
+	if err := e.task.recordStep(ctx, &own, posthouse.Step{Effect: e.call.opt.Effect, Grant: grant, Value: v}); err != nil {
+		return err
+	}
+	t := e.task
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.replay == nil {
+		t.replay = newReplay(&posthouse.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "")
+	}
+	t.replay.results[occurrence{own.name, n}] = &posthouse.StepRecord{Step: posthouse.Step{Task: t.Key(), Name: own.name, Occurrence: n, Value: v, Grant: grant}}
+	return nil
+}
+
+// Licenses returns why a gate's decision licenses no effect of this run, nil if it
+// does: it was given on another branch, of another thread or for a version that was
+// released since.
+func (s *Session) Licenses(ctx context.Context, g *posthouse.Gate) error {
+	if err := s.licenses(g); err != nil {
+		return err
+	}
+	info, err := s.ledger.Thread(ctx, s.thread)
+	if err != nil {
+		return err
+	}
+	if g.Seq < info.First {
+		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: "gate " + string(g.ID) + " belongs to a released version of thread " + s.thread}
+	}
+	return nil
+}
+
+// OutcomeUnknown reports whether an error leaves open if an effect happened.
+func OutcomeUnknown(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, posthouse.ErrUnknown) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// BaseName returns the name of a question without the steps that it was asked
+// within.
+func BaseName(question string) string {
+	return question[strings.LastIndex(question, nested)+1:]
+}
