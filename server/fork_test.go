@@ -44,8 +44,13 @@ func TestFork(t *testing.T) {
 		t.Errorf("into a thread it is %+v", f)
 	}
 	h.post(path, `{"branch":"side"}`).refused(posthouse.CodeExists)
-	h.post(path, `{"branch":"a/b"}`).refused(posthouse.CodeInvalid)
-	h.post(path, `{"thread":"a b"}`).refused(posthouse.CodeInvalid)
+	for body, want := range map[string]string{`{"branch":"a/b"}`: "a/b", `{"thread":"a b"}`: "main"} {
+		if f := h.post(path, body).want(http.StatusOK).checkpoint(); f.Branch != want {
+			t.Errorf("%s forks to %s of %s", body, f.Branch, f.Thread)
+		}
+	}
+	h.post(path, `{"branch":"a\nb"}`).refused(posthouse.CodeInvalid)
+	h.post(path, `{"thread":"a\nb"}`).refused(posthouse.CodeInvalid)
 	h.post(path, `{"state":1,"patch":{}}`).refused(posthouse.CodeInvalid)
 	h.post(path+"?state=x", `{"state":1}`).refused(posthouse.CodeInvalid)
 	h.post(path, `{"codecs":{"state":"raw"}}`).refused(posthouse.CodeInvalid)

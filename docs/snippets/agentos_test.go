@@ -90,7 +90,7 @@ func Example_agentosStore() {
 	//doc:end
 	fmt.Println(fork.Source.ID == plan.ID, out.State.Input, out.State.Scratch, out.State.Artifacts["web"])
 	// Output:
-	// [plan web papers write] 40 4 write
+	// [plan web papers write] 40 4 papers
 	// write plan 1
 	// write node true
 	// web+papers node true

@@ -216,7 +216,8 @@ func (h *house) look(r *server.Reply, child *server.Checkpoint) {
 	h.t.Helper()
 	var fork server.Checkpoint
 	h.decode(&fork, "checkpoint", "fork", string(r.Checkpoint), "--branch", "what-if", "--patch", `{"request":"please refund order 5"}`)
-	if fork.Branch != "what-if" || fork.Source == nil || fork.Source.ID != r.Checkpoint || fork.Status != posthouse.StatusWaiting {
+	if fork.Branch != "what-if" || fork.Source == nil || fork.Source.ID != r.Checkpoint ||
+		fork.Status != posthouse.StatusInterrupted || len(fork.Gates) > 0 {
 		h.t.Errorf("the fork is %+v", fork.Header)
 	}
 	diff := h.must("diff", string(r.Checkpoint), string(child.ID))

@@ -37,12 +37,16 @@ func analyze(_ context.Context, call coord.Call) (coord.Result, error) {
 	if err != nil {
 		return coord.Result{}, err
 	}
-	subject := "Order " + rec.Order
-	if rec.Order == "" {
+	return coord.NewResult(rec.String(), State{Request: in.Request, Recommendation: rec})
+}
+
+// String says it in a sentence or two.
+func (r *Recommendation) String() string {
+	subject := "Order " + r.Order
+	if r.Order == "" {
 		subject = "An order that is not named"
 	}
-	text := fmt.Sprintf("%s: %s risk (%s). Recommendation: %s.", subject, rec.Risk, strings.Join(rec.Reasons, "; "), rec.Action)
-	return coord.NewResult(text, State{Request: in.Request, Recommendation: rec})
+	return fmt.Sprintf("%s: %s risk (%s). Recommendation: %s.", subject, r.Risk, strings.Join(r.Reasons, "; "), r.Action)
 }
 
 func refuse(message, hint string) error {

@@ -3,7 +3,8 @@
 //
 // The coordinator is called dispatch. It calls the agent analyzer, which makes
 // a recommendation with a risk level out of the words of the request (no model,
-// no key, always the same), then asks whether to go on. Nothing is held while it
+// no key, always the same), then asks whether to go on, showing what it would carry
+// out: the request of the state, which a fork can change. Nothing is held while it
 // waits. Once approved, or edited into another request, the agent approver
 // carries the request out: its one effect, below a recorded step, is a line in
 // the effects log. A rejection, an expiry or a withdrawal ends the request

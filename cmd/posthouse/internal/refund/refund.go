@@ -82,8 +82,12 @@ func (s *sample) handle(ctx context.Context, message string, fleet *coord.Fleet,
 	}
 	session.Stream("Analysis complete.\n\nResult: " + analysis.Text)
 
+	todo, err := proposal(ctx, message, fleet, analysis)
+	if err != nil {
+		return err
+	}
 	answer, err := gate.Ask[Edit](ctx, gate.Question{
-		Name: "refund", Text: "Carry out: " + short(message) + "\n" + short(analysis.Text), Show: analysis.Data,
+		Name: "refund", Text: "Carry out: " + short(todo.Request) + "\n" + short(todo.Recommendation.String()), Show: todo,
 		Schema: json.RawMessage(editSchema), AllowRequester: true, Expires: s.opt.Expires,
 		Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit},
 	})
@@ -93,9 +97,9 @@ func (s *sample) handle(ctx context.Context, message string, fleet *coord.Fleet,
 	if !answer.Approved() {
 		return refused(ctx, session, answer)
 	}
-	todo, err := s.approved(ctx, message, fleet, analysis, answer)
-	if err != nil {
-		return err
+	todo.ApprovedBy = answer.By
+	if answer.Verdict == posthouse.Edit {
+		todo.Edited = answer.Value.Request
 	}
 	outcome, err := fleet.Agent("approver").Call(ctx, "execute", todo)
 	if err != nil {
@@ -109,25 +113,24 @@ func (s *sample) handle(ctx context.Context, message string, fleet *coord.Fleet,
 	return nil
 }
 
-// approved is what the approver is to do. An edited request goes before the one
-// in the state that was looked at (a fork can have another), and that before the
-// message.
-func (s *sample) approved(ctx context.Context, message string, fleet *coord.Fleet, analysis coord.Result, a gate.Answer[Edit]) (State, error) {
-	todo := State{Request: message}
-	if err := analysis.Bind(&todo); err != nil {
-		return todo, err
+// proposal is what people are asked to approve, and all that can then be carried
+// out unless they edit it. The request of the state that was resumed goes before
+// the message: a fork can have another, which is assessed before it is shown.
+func proposal(ctx context.Context, message string, fleet *coord.Fleet, analysis coord.Result) (State, error) {
+	analyzed := State{Request: message}
+	if err := analysis.Bind(&analyzed); err != nil {
+		return State{}, err
 	}
-	todo.ApprovedBy = a.By
-	if a.Verdict == posthouse.Edit {
-		todo.Request = a.Value.Request
-		return todo, nil
-	}
+	todo := State{Request: analyzed.Request, Recommendation: analyzed.Recommendation}
 	from, err := fleet.Resumed(ctx)
 	if err != nil || from == nil {
 		return todo, err
 	}
-	if request, ok := Request(from.State); ok {
+	if request, ok := Request(from.State); ok && request != todo.Request {
 		todo.Request = request
+		if todo.Recommendation, err = assess(request); err != nil { // people are asked nevertheless
+			todo.Recommendation = &Recommendation{Risk: "high", Action: "review", Reasons: []string{err.Error()}}
+		}
 	}
 	return todo, nil
 }
@@ -138,6 +141,9 @@ func (s *sample) execute(ctx context.Context, call coord.Call) (coord.Result, er
 	var todo State
 	if err := call.Bind(&todo); err != nil {
 		return coord.Result{}, err
+	}
+	if todo.Edited != "" {
+		todo.Request, todo.Edited = todo.Edited, ""
 	}
 	effect := step.Options{Effect: posthouse.EffectExternal}
 	_, err := step.DoWith(ctx, "refund", effect, func(ctx context.Context) (Effect, error) {

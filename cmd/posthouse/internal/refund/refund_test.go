@@ -247,32 +247,6 @@ func TestLogEffects(t *testing.T) {
 	}
 }
 
-// A fork with another request carries that one out; the original goes its own way.
-func TestAForkWithAnotherRequest(t *testing.T) {
-	store, now, out := memstore.New(), day(), &bytes.Buffer{}
-	h := start(t, store, now, refund.WriteEffects(out))
-	r := must(h.Handle(t.Context(), request, nil))(t)
-	for _, test := range []struct{ state, want string }{
-		{`{"request":"refund order 99"}`, "refund order 99"},
-		{`"nothing to recover"`, request}, // what was asked, and is shown with the gate
-	} {
-		f := must(h.ledger.Fork(t.Context(), r.Checkpoint, &posthouse.ForkOptions{
-			Replace: posthouse.State{posthouse.OpaquePart: {Codec: "json", Data: []byte(test.state)}},
-		}))(t)
-		if len(f.Gates) != 1 {
-			t.Fatalf("fork %+v", f.Header)
-		}
-		must(h.ledger.Decide(t.Context(), f.Gates[0], posthouse.Decision{Verdict: posthouse.Approve, By: "eve"}))(t)
-		done := must(h.Resume(t.Context(), r.Thread, &coord.ResumeOptions{Branch: f.Branch}))(t)
-		if s := h.state(t, done.Checkpoint); s.Request != test.want || s.ApprovedBy != "eve" {
-			t.Errorf("state %+v", s)
-		}
-	}
-	if g := must(h.ledger.Gate(t.Context(), r.Gate))(t); g.Decision != nil {
-		t.Errorf("the original gate %+v", g)
-	}
-}
-
 func TestRequest(t *testing.T) {
 	for data, want := range map[string]string{
 		`{"request":"x"}`: "x", `{"request":"x","approvedBy":"y"}`: "x",

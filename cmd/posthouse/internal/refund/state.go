@@ -14,6 +14,7 @@ import (
 type State struct {
 	Request        string          `json:"request"`
 	Recommendation *Recommendation `json:"recommendation,omitempty"`
+	Edited         string          `json:"edited,omitempty"`     // what a reviewer made of the request; the approver takes it up
 	ApprovedBy     string          `json:"approvedBy,omitempty"` // once it was; the approver acts on it
 	Result         string          `json:"result,omitempty"`     // how it ended
 	Error          string          `json:"error,omitempty"`      // why an agent failed
