@@ -10,9 +10,10 @@ import (
 // A cursor decodes. It panics with a string on anything the format forbids; the
 // trace says what the bytes were.
 type cursor struct {
-	b     []byte
-	at    int
-	trace []string
+	b      []byte
+	at     int
+	trace  []string
+	format byte
 }
 
 func (c *cursor) take(n int, what string, show func([]byte) string) []byte {
@@ -159,7 +160,7 @@ func (c *cursor) ref() ref {
 func (c *cursor) checkpoint(r *record, thread string) {
 	flags := c.uint("flags")
 	r.id = c.id("id", "", 0)
-	c.below(11, "kind")
+	c.below(13, "kind")
 	c.below(8, "status")
 	c.uint("step")
 	c.size("size of the state")
@@ -269,6 +270,9 @@ func (c *cursor) record(thread string) *record {
 		c.str("branch", "main")
 		c.str("codec", "json")
 		c.byte("effect")
+		if c.format == 2 {
+			c.optionalGate("grant")
+		}
 	case 3:
 		r.id = c.id("gate", "gate-", 2)
 		c.str("name")
@@ -282,6 +286,12 @@ func (c *cursor) record(thread string) *record {
 		} else if kind == 2 {
 			c.str("signal")
 			c.byte("latch")
+		}
+		if c.format == 2 {
+			if c.byte("has a digest") == 1 {
+				c.take(32, "digest of the content", none)
+			}
+			c.optionalGate("supersedes")
 		}
 	case 4:
 		r.id, r.gateSeq, r.verdict = c.id("gate", "gate-", 2), c.uint("gate's entry"), c.below(7, "verdict")
@@ -342,9 +352,15 @@ func (c *cursor) heads(r *record) {
 	})
 }
 
+func (c *cursor) optionalGate(what string) {
+	if c.byte("has "+what) == 1 {
+		c.id(what, "gate-", 2)
+	}
+}
+
 // header decodes section 3.
 func (c *cursor) header(thread string) (records []*record) {
-	if c.byte("format") != 1 {
+	if c.format = c.byte("format"); c.format != 1 && c.format != 2 {
 		panic("unknown format")
 	}
 	c.uint("time, Unix milliseconds")
