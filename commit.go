@@ -299,8 +299,8 @@ func (a *appending) decision(d *Decision, gateSeq uint64) {
 }
 
 func (a *appending) gate(d *Draft, g Gate) (Gate, error) {
-	if g.Name == "" || len(g.Name) > MaxID || len(g.Task) > maxTask || !validText(g.Name) {
-		return g, invalid("gate", "name %.40q must be 1 to %d bytes of text, its task at most %d", g.Name, MaxID, maxTask)
+	if g.Name == "" || len(g.Name) > maxTask || len(g.Task) > maxTask || !validText(g.Name) {
+		return g, invalid("gate", "name %.40q must be 1 to %d bytes of text, its task at most %d", g.Name, maxTask, maxTask)
 	}
 	for _, j := range []struct {
 		field string

@@ -236,8 +236,8 @@ func (e *encoder) change(c *Change) error {
 	}
 	for i := range c.Program {
 		p := &c.Program[i]
-		if !isReserved(p.Name) || p.Name == metaPart || p.Name == signalsPart || checkPartName(p.Name[1:]) != nil || len(p.Name) > MaxID {
-			return invalid("program", "has a part %.40q; names are $ and 1 to %d bytes of text", p.Name, MaxID-1)
+		if !isProgramPart(p.Name) {
+			return invalid("program", "has a part %.40q; names are $ and 1 to %d bytes of text", p.Name, maxTask-1)
 		}
 		if len(p.Data) > e.l.opt.MaxState {
 			return tooLarge("part "+p.Name, len(p.Data), e.l.opt.MaxState)
@@ -316,4 +316,10 @@ func checkPartName(name string) error {
 }
 
 // isReserved reports whether a part is not the state's: its name begins with $.
+// isProgramPart reports whether a program may call a part so. Names of nodes,
+// escaped, stand in it.
+func isProgramPart(name string) bool {
+	return isReserved(name) && name != metaPart && name != signalsPart && len(name) > 1 && len(name) <= maxTask && !isReserved(name[1:]) && validText(name)
+}
+
 func isReserved(name string) bool { return strings.HasPrefix(name, "$") }

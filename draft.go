@@ -105,7 +105,7 @@ type Committed struct {
 
 const (
 	maxText   = 4000      // bytes of a reason or an error
-	maxTask   = 1000      // bytes of a task's name or a node's
+	maxTask   = 4000      // bytes of the name of a task or a next node, or of a step with those around it
 	maxNode   = 3 * MaxID // bytes of a checkpoint's node: a name with each byte escaped
 	maxLabels = 16
 	maxNext   = 10000
@@ -147,8 +147,8 @@ func (d *Draft) validate() error {
 	}
 	for i := range d.Steps {
 		s := &d.Steps[i]
-		if s.Name == "" || len(s.Name) > MaxID || len(s.Task) > maxTask {
-			return invalid("step", "name %.40q must be 1 to %d bytes, its task at most %d", s.Name, MaxID, maxTask)
+		if s.Name == "" || len(s.Name) > maxTask || len(s.Task) > maxTask {
+			return invalid("step", "name %.40q must be 1 to %d bytes, its task at most %d", s.Name, maxTask, maxTask)
 		}
 		if s.Value.Codec == "" {
 			s.Value.Codec = "json"

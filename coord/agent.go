@@ -9,7 +9,7 @@ import (
 
 // An Agent does what a coordinator asks of it, by named skills.
 type Agent struct {
-	Name        string // 1 to 100 bytes of [A-Za-z0-9._:$-]
+	Name        string // see posthouse.ValidateName
 	Description string
 	Skills      map[string]Skill // by names like the agent's
 }

@@ -44,7 +44,7 @@ func (a *AgentRef) CallWith(ctx context.Context, skill string, args any, o *Call
 			return Result{}, err
 		}
 	}
-	rec, ok := f.run.task.Recorded(f.run.task.Scoped(ctx, stepAgent+a.name+"."+skill))
+	rec, ok := f.run.task.Recorded(f.run.task.Scoped(ctx, stepOf(a.name, skill)))
 	if ok {
 		return posthouse.Decode[Result](rec.Value)
 	}

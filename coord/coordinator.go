@@ -46,9 +46,9 @@ type Coordinator struct {
 }
 
 // New returns a coordinator. Ledger, fleet and handler are required; the name
-// is 1 to 60 bytes of [A-Za-z0-9._:$-]. [posthouse.ErrInvalid].
+// is one of [posthouse.ValidateName]. [posthouse.ErrInvalid].
 func New(l *posthouse.Ledger, name string, f *Fleet, h Handler, o *Options) (*Coordinator, error) {
-	if err := checkName("name", name); err != nil {
+	if err := posthouse.ValidateName("name", name); err != nil {
 		return nil, err
 	}
 	switch {
@@ -291,7 +291,7 @@ func (c *Coordinator) begin(ctx context.Context, s *engine.Session, req *request
 		}
 	}
 	var err error
-	if r.task, err = s.TaskWithKey(ctx, strconv.FormatUint(step, 10)+"/"+c.name, req != nil); err != nil {
+	if r.task, err = s.TaskWithKey(ctx, strconv.FormatUint(step, 10)+"/"+posthouse.EscapeName(c.name), req != nil); err != nil {
 		return nil, err
 	}
 	rec, ok := r.task.Recorded(stepRequest)

@@ -15,11 +15,13 @@ type Fleet struct {
 }
 
 // NewFleet returns a fleet of the agents. [posthouse.ErrInvalid] for a name
-// that is malformed or there twice, or a skill without function.
+// that is malformed or there twice, a skill without function, and two that would
+// be on record under one name ("a.b" of agent "x", and "b" of agent "x.a").
 func NewFleet(agents ...Agent) (*Fleet, error) {
 	f := &Fleet{agents: make(map[string]Agent, len(agents))}
+	steps := map[string]string{}
 	for _, a := range agents {
-		if err := checkName("agent", a.Name); err != nil {
+		if err := posthouse.ValidateName("agent", a.Name); err != nil {
 			return nil, err
 		}
 		if _, twice := f.agents[a.Name]; twice {
@@ -29,12 +31,20 @@ func NewFleet(agents ...Agent) (*Fleet, error) {
 			return nil, invalid("agent", "%q has no skills", a.Name)
 		}
 		for name, skill := range a.Skills {
-			if err := checkName("skill", name); err != nil {
+			if err := posthouse.ValidateName("skill", name); err != nil {
 				return nil, err
 			}
 			if skill == nil {
 				return nil, invalid("skill", "%q of agent %q has no function", name, a.Name)
 			}
+			step := stepOf(a.Name, name)
+			if len(step) > maxStep {
+				return nil, invalid("skill", "%.40q of agent %.40q is on record under a name of %d bytes; the limit is %d", name, a.Name, len(step), maxStep)
+			}
+			if other, taken := steps[step]; taken {
+				return nil, invalid("skill", "%q of agent %q is on record as that of agent %q is: rename one", name, a.Name, other)
+			}
+			steps[step] = a.Name
 		}
 		a.Skills = maps.Clone(a.Skills)
 		f.agents[a.Name] = a
@@ -87,15 +97,10 @@ func invalid(field, format string, args ...any) error {
 	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// maxName leaves room in a step's name for an agent, a skill and a step below.
-const maxName = 60
+// maxStep leaves room in a step's name for steps below an agent's.
+const maxStep = 600
 
-func checkName(field, name string) error {
-	if len(name) > maxName {
-		return invalid(field, "name %.80q is %d bytes long; the limit is %d", name, len(name), maxName)
-	}
-	if err := posthouse.ID(name).Validate(); err != nil {
-		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: "has a bad name", Err: err}
-	}
-	return nil
+// stepOf returns the name under which calls of an agent are recorded.
+func stepOf(agent, skill string) string {
+	return stepAgent + posthouse.EscapeName(agent) + "." + posthouse.EscapeName(skill)
 }

@@ -187,7 +187,7 @@ func (r *run) commit(ctx context.Context, ch *posthouse.Change, gates []posthous
 
 // complete fills in what all the request's checkpoints have in common.
 func (r *run) complete(ch *posthouse.Change) {
-	ch.Coordination, ch.Graph, ch.Node = r.c.name, r.c.name, r.c.name
+	ch.Coordination, ch.Graph, ch.Node = r.c.name, r.c.name, posthouse.EscapeName(r.c.name)
 	if len(r.req.Labels) > 0 {
 		labels := maps.Clone(r.req.Labels)
 		maps.Copy(labels, ch.Labels)

@@ -25,7 +25,7 @@ type Flow[In, Out any] struct {
 	fn   Func[In, Out]
 }
 
-// New returns a flow. The name is 1 to 200 bytes of [A-Za-z0-9._:$-]; threads
+// New returns a flow. The name is one of [posthouse.ValidateName]; threads
 // remember it. [Flow.Open] says what is wrong with it.
 func New[In, Out any](name string, fn Func[In, Out]) *Flow[In, Out] {
 	return &Flow[In, Out]{name: name, fn: fn}
@@ -57,8 +57,8 @@ func (f *Flow[In, Out]) Open(ledger *posthouse.Ledger, o *Options) (*App[In, Out
 	if o == nil {
 		o = &Options{}
 	}
-	if err := posthouse.ID(f.name).Validate(); err != nil {
-		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "name", Message: fmt.Sprintf("%q of the flow is not an id", f.name), Err: err}
+	if err := posthouse.ValidateName("name", f.name); err != nil {
+		return nil, err
 	}
 	switch {
 	case f.fn == nil:
@@ -71,7 +71,7 @@ func (f *Flow[In, Out]) Open(ledger *posthouse.Ledger, o *Options) (*App[In, Out
 	if p := o.Retry.Validate(); p != "" {
 		return nil, invalid("Retry", "of flow %q: %s", f.name, p)
 	}
-	a := &App[In, Out]{ledger: ledger, instance: string(ledger.NewID()), name: f.name, fn: f.fn, few: o.FewCheckpoints, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)), codec: o.Codec}
+	a := &App[In, Out]{ledger: ledger, instance: string(ledger.NewID()), name: f.name, node: posthouse.EscapeName(f.name), fn: f.fn, few: o.FewCheckpoints, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)), codec: o.Codec}
 	if a.codec == nil {
 		a.codec = posthouse.JSON
 	}
@@ -87,6 +87,7 @@ type App[In, Out any] struct {
 	ledger   *posthouse.Ledger
 	instance string // see posthouse.Gate.Instance
 	name     string
+	node     string // the name as checkpoints have it
 	fn       Func[In, Out]
 	few      bool
 	hold     time.Duration

@@ -264,7 +264,7 @@ func TestBadCalls(t *testing.T) {
 	w := newWorld(t)
 	fn := func(context.Context, int) (int, error) { return 1, nil }
 	l := w.ledger()
-	for _, f := range []*flow.Flow[int, int]{flow.New("", fn), flow.New("no id!", fn), flow.New[int, int]("nil", nil)} {
+	for _, f := range []*flow.Flow[int, int]{flow.New("", fn), flow.New("no\nname", fn), flow.New[int, int]("nil", nil)} {
 		if _, err := f.Open(l, nil); !errors.Is(err, posthouse.ErrInvalid) {
 			t.Error(err)
 		}

@@ -22,7 +22,7 @@ func (r *run[In, Out]) done(ctx context.Context, task *engine.Task, out Out) (re
 	if out, err = posthouse.Decode[Out](v, r.app.codec); err != nil {
 		return nil, err, nil
 	}
-	c := r.change(posthouse.KindNode, posthouse.StatusDone, r.app.name)
+	c := r.change(posthouse.KindNode, posthouse.StatusDone, r.app.node)
 	c.Next, c.Parts = nil, []posthouse.Part{{Name: partOutput, Codec: v.Codec, Data: v.Data}}
 	held := task.Held()
 	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c, Steps: held}); err != nil {
@@ -45,7 +45,7 @@ func (r *run[In, Out]) done(ctx context.Context, task *engine.Task, out Out) (re
 // is a result only of a run that was found to be cancelled.
 func (r *run[In, Out]) fail(ctx context.Context, task *engine.Task, cause error) (*Result[Out], error) {
 	e := &Error{Flow: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Err: cause}
-	c := r.change(posthouse.KindFail, posthouse.StatusFailed, r.app.name)
+	c := r.change(posthouse.KindFail, posthouse.StatusFailed, r.app.node)
 	if _, ok := errors.AsType[*engine.ChangedError](cause); ok {
 		c.Status = posthouse.StatusInterrupted // an answer cannot help it; a person has to look
 	}
@@ -115,7 +115,7 @@ func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result
 	}
 	if len(asked)+len(held)+len(stale) > 0 || !parked {
 		done, err := r.sess.Commit(ctx, &posthouse.Draft{
-			Checkpoint: r.change(posthouse.KindWait, posthouse.StatusWaiting, r.app.name), Gates: asked, Keep: task.Pending(), Steps: held,
+			Checkpoint: r.change(posthouse.KindWait, posthouse.StatusWaiting, r.app.node), Gates: asked, Keep: task.Pending(), Steps: held,
 		})
 		switch {
 		case errors.Is(err, posthouse.ErrCancelled):

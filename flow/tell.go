@@ -40,7 +40,7 @@ func (r *run[In, Out]) tellCommit(d *posthouse.Draft, c *posthouse.Committed, be
 		r.tellResult(engine.EventInput, "", "", nil)
 	case x.Kind == posthouse.KindNode:
 		p := x.Parts[0]
-		r.tellResult(engine.EventNode, r.app.name, "", map[string]posthouse.Value{p.Name: {Codec: p.Codec, Data: p.Data}})
+		r.tellResult(engine.EventNode, r.app.node, "", map[string]posthouse.Value{p.Name: {Codec: p.Codec, Data: p.Data}})
 	}
 }
 
@@ -68,7 +68,7 @@ func (r *run[In, Out]) tellResult(kind engine.EventKind, node, call string, upda
 	var v values[In, Out]
 	n.Kind, n.Updates = kind, nil
 	v.in, _ = posthouse.Decode[In](r.data, r.app.codec) // if it does not decode, the function is not executed
-	if out, ok := updates[partOutput]; ok && node == r.app.name {
+	if out, ok := updates[partOutput]; ok && node == r.app.node {
 		v.out, _ = posthouse.Decode[Out](out, r.app.codec) // it did, before it was committed
 	}
 	n.State = v
@@ -113,13 +113,13 @@ func (r *run[In, Out]) tellPass(ctx context.Context, task *engine.Task, failed e
 }
 
 func (r *run[In, Out]) ofTask(kind engine.EventKind, mode engine.StreamMode, at time.Time) engine.Notice {
-	return engine.Notice{Kind: kind, Mode: mode, Node: r.app.name, Task: r.key, Attempt: r.passes, At: at}
+	return engine.Notice{Kind: kind, Mode: mode, Node: r.app.node, Task: r.key, Attempt: r.passes, At: at}
 }
 
 // emitter returns what hands on what the function emits, nil if nobody listens.
 func (r *run[In, Out]) emitter() *engine.Emitter {
 	return r.hub.Emitter(func(e *engine.Emission) engine.Notice {
-		n := engine.Notice{Node: r.app.name, Task: r.key, Attempt: r.passes}
+		n := engine.Notice{Node: r.app.node, Task: r.key, Attempt: r.passes}
 		if e.Outer != "" {
 			n.Node, n.Attempt = e.Outer, e.Attempt
 		}

@@ -127,7 +127,7 @@ func readAgenda(next []string, program posthouse.State, part string) (agenda, er
 	}
 	if len(g.names) > 0 {
 		for i := range g.tasks {
-			g.tasks[i].was = g.names.of(g.tasks[i].node)
+			g.tasks[i].was = plain(g.names.of(spelled(g.tasks[i].node)))
 		}
 	}
 	return g, nil

@@ -62,7 +62,7 @@ func (r *run[S]) repeated(ctx context.Context) (*Result[S], error) {
 	}
 	if last.Status == posthouse.StatusFailed {
 		return nil, &NodeError{
-			Graph: r.app.name, Thread: last.Thread, Branch: last.Branch, Node: last.Node, Checkpoint: last.ID, Err: RecordedError(last.Error),
+			Graph: r.app.name, Thread: last.Thread, Branch: last.Branch, Node: plain(last.Node), Checkpoint: last.ID, Err: RecordedError(last.Error),
 		}
 	}
 	s, err := r.app.State(ctx, last.Thread, StateOptions{Checkpoint: last.ID})

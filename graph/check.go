@@ -24,8 +24,8 @@ func (c *checker[S]) problem(format string, args ...any) {
 
 func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 	c.opt = o
-	if err := posthouse.ID(g.name).Validate(); err != nil {
-		c.problem("its name %q is not an id: %v", g.name, err)
+	if err := posthouse.ValidateName("name", g.name); err != nil {
+		c.problem("its name %q cannot be one: %v", g.name, err)
 	}
 	c.app.aliases = maps.Clone(g.aliases)
 	for _, n := range g.nodes {
@@ -68,9 +68,9 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 // node adds a copy: the App does not see what the Graph becomes.
 func (c *checker[S]) node(of *node[S]) {
 	n := *of
-	switch err := posthouse.ID(n.name).Validate(); {
+	switch err := posthouse.ValidateName("name", n.name); {
 	case err != nil:
-		c.problem("the node name %q is not an id: %v", n.name, err)
+		c.problem("the node name %q cannot be one: %v", n.name, err)
 	case isPlace(n.name):
 		c.problem("the node name %q begins with $, which is kept for graph.Start and graph.End", n.name)
 	case c.app.nodes[n.name] != nil:
@@ -284,7 +284,7 @@ func (c *checker[S]) interrupts(field string, names []string, set func(*node[S])
 func leads[S any](ways []*way[S]) string {
 	var all []string
 	for _, w := range ways {
-		all = append(all, map[wayKind]string{wayEdge: "", wayRoute: "?", wayRoutes: "*", waySends: "!"}[w.kind]+strings.Join(w.to, "|"))
+		all = append(all, map[wayKind]string{wayEdge: "", wayRoute: "?", wayRoutes: "*", waySends: "!"}[w.kind]+strings.Join(each(w.to, marked), "|"))
 	}
 	slices.Sort(all)
 	return strings.Join(all, " ")

@@ -11,8 +11,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// label tells the tasks of a step apart.
+// label tells the tasks of a step apart, in what separates names spelled.
 func (t *target) label(node string, i int) string {
+	node = spelled(node)
 	if t.input == nil {
 		return node
 	}
@@ -38,7 +39,7 @@ func (a *App[S]) readDone(data []byte, renamed renames, by string) (*finishedTas
 	if d.By == by {
 		renamed = nil
 	}
-	f := &finishedTask{parent: each(d.Parent, func(name string) string { return renamed.node("../" + name) })}
+	f := &finishedTask{parent: each(d.Parent, func(name string) string { return plain(renamed.node("../" + spelled(name))) })}
 	for _, j := range d.Writes {
 		w := write{field: a.plan.part(j.Part), enc: j.Value, codec: posthouse.JSON.Name(), over: j.Over}
 		if j.Codec != "" {
@@ -50,7 +51,7 @@ func (a *App[S]) readDone(data []byte, renamed renames, by string) (*finishedTas
 	}
 	for i := range d.Next {
 		t := d.Next[i].target()
-		t.node = renamed.node(t.node)
+		t.node = plain(renamed.node(spelled(t.node)))
 		f.next = append(f.next, t)
 	}
 	for _, p := range d.Program {

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/posthouse/posthouse"
 )
 
 // fingerprint is a short stable hash of the graph's shape: its nodes, what they
@@ -16,19 +19,19 @@ import (
 func fingerprint[S any](a *App[S]) string {
 	lines := []string{"start " + leads(a.start), "codec " + a.codec.Name()}
 	for _, n := range a.order {
-		line := "node " + n.name + " " + leads(n.ways)
+		line := "node " + marked(n.name) + " " + leads(n.ways)
 		if n.sub != nil {
 			line += n.sub.shape()
 		}
 		lines = append(lines, line)
 		if n.join != nil {
-			lines = append(lines, "join "+n.name+" "+strings.Join(slices.Sorted(slices.Values(n.join.from)), "|"))
+			lines = append(lines, "join "+marked(n.name)+" "+strings.Join(slices.Sorted(slices.Values(each(n.join.from, marked))), "|"))
 		}
 		if n.input != nil {
-			lines = append(lines, "input "+n.name+" "+shape(n.input, nil))
+			lines = append(lines, "input "+marked(n.name)+" "+shape(n.input, nil))
 		}
 		if n.opt.Defer {
-			lines = append(lines, "defer "+n.name)
+			lines = append(lines, "defer "+marked(n.name))
 		}
 	}
 	for i := range a.plan.fields {
@@ -48,6 +51,14 @@ func fingerprint[S any](a *App[S]) string {
 		fmt.Fprintf(h, "%d:%s", len(l), l)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:6])
+}
+
+// marked quotes a name that could be taken for more than one word.
+func marked(name string) string {
+	if posthouse.ID(name).Validate() == nil {
+		return name
+	}
+	return strconv.Quote(name)
 }
 
 // shape describes what a type's encoding holds. Names of types do not count,

@@ -188,7 +188,7 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 	a := &App[S]{
 		ledger: ledger, name: g.name, codec: o.Codec, limit: cmp.Or(o.RecursionLimit, DefaultRecursionLimit), check: o.Check,
 		width: cmp.Or(o.Concurrency, DefaultConcurrency), failFast: o.FailFast, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)),
-		nodes: make(map[string]*node[S], len(g.nodes)), migrations: slices.Clone(o.Migrations), release: o.Release,
+		nodes: make(map[string]*node[S], len(g.nodes)), migrations: spelledMigrations(o.Migrations), release: o.Release,
 	}
 	if a.codec == nil {
 		a.codec = posthouse.JSON

@@ -374,7 +374,7 @@ func writtenIn[S any](q *livePart, codec posthouse.Codec, done []*outcome[S], na
 			if empty {
 				base = reflect.Zero(q.typ)
 			}
-			name := o.task.label()
+			name := o.task.title()
 			if names != nil {
 				name = names[j]
 			}

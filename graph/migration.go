@@ -20,7 +20,9 @@ type Migration struct {
 	From string // the fingerprint that it begins at, see [App.Fingerprint]; "": any
 
 	// Nodes are new names of nodes, by the old ones; of a node in a subgraph by its
-	// old path, as in "research/plan": "outline". A renamed node keeps what it has
+	// old path, as in "research/plan": "outline". A name with a slash or an escape
+	// in it ("a/b", "a%2Fb") is written as [posthouse.EscapeName] does, here and in
+	// Inputs. A renamed node keeps what it has
 	// on record: steps, attempts, open and decided gates, and of a subgraph its
 	// state and where it stands; also what a run did that a crash lost. A call that
 	// has begun in a thread of its own goes on in that thread, those of later runs
@@ -122,7 +124,7 @@ func (a *App[S]) current(c *posthouse.Checkpoint) (*posthouse.Checkpoint, error)
 // migrate renames what an agenda names. within is the old path of the subgraph
 // that it is of, with a slash behind it, or "".
 func (g *agenda) migrate(ms []Migration, within string) error {
-	now := func(name string) string { return renameIn(ms, within, name) }
+	now := func(name string) string { return plain(renameIn(ms, within, spelled(name))) }
 	for i := range g.tasks {
 		t := &g.tasks[i]
 		old := t.node
@@ -140,7 +142,7 @@ func (g *agenda) migrate(ms []Migration, within string) error {
 	}
 	g.deferred = each(g.deferred, now)
 	around, _ := splitPath(strings.TrimSuffix(within, "/"))
-	g.parent = each(g.parent, func(name string) string { return renameIn(ms, around, name) })
+	g.parent = each(g.parent, func(name string) string { return plain(renameIn(ms, around, spelled(name))) })
 	g.renamed = g.renamed.migrate(ms, within)
 	if within == "" {
 		g.names = g.names.migrate(ms)
@@ -148,7 +150,7 @@ func (g *agenda) migrate(ms []Migration, within string) error {
 	return nil
 }
 
-// names are, by the paths that nodes have now, what their executions are called
+// names are, by the paths that nodes have now, and spelled like those, what their executions are called
 // until the run parks or ends: as they were when it last did. A run that was
 // lost may have come to any of them.
 type names map[string]string
@@ -182,7 +184,7 @@ func (n names) migrate(ms []Migration) names {
 	return n
 }
 
-// renames are new names of what is on record under old ones: of nodes, of nodes
+// renames are new names, spelled, of what is on record under old ones: of nodes, of nodes
 // of the graph around behind "../", and of paths behind "/".
 type renames map[string]string
 
@@ -285,11 +287,11 @@ func (g *agenda) migrateInputs(ms []Migration, within string) error {
 			if t.input == nil || ms[j].Inputs == nil {
 				continue
 			}
-			v, err := guarded(func() (posthouse.Value, error) { return ms[j].Inputs(within+t.node, *t.input) })
+			v, err := guarded(func() (posthouse.Value, error) { return ms[j].Inputs(within+spelled(t.node), *t.input) })
 			if err != nil {
 				return &Mismatch{
-					Kind: MismatchMigration, Name: within + t.node, Err: err,
-					Text: fmt.Sprintf("migration %d of the input of task %q failed", j+1, within+t.node),
+					Kind: MismatchMigration, Name: within + spelled(t.node), Err: err,
+					Text: fmt.Sprintf("migration %d of the input of task %q failed", j+1, within+spelled(t.node)),
 				}
 			}
 			t.input = &v

@@ -278,6 +278,7 @@ func strays[V any](program map[string]V, g *agenda) (parts []posthouse.Part) {
 		}
 		label, _, _ := strings.Cut(path, "/")
 		node, _, _ := strings.Cut(label, "#")
+		node = plain(node)
 		if g == nil || !slices.ContainsFunc(g.tasks, func(t target) bool { return t.node == node }) {
 			parts = append(parts, posthouse.Part{Name: name, Drop: true})
 		}

@@ -41,19 +41,15 @@ func (in *inner[S, T]) ownThread(r *run[S], o *outcome[S]) string {
 	if b := r.sess.Branch(); b != posthouse.MainBranch {
 		name += ":" + b
 	}
-	if name += "." + calledAs(o.task.key.String()); in.opt.Lifetime == PerCall {
-		name += "." + o.task.key.String()
+	call := "." + calledAs(o.task.key.String())
+	if in.opt.Lifetime == PerCall {
+		call += "." + o.task.key.String()
 	}
-	id := fmt.Appendf(nil, "%q %q %d %d %q", r.sess.Thread(), r.sess.Branch(), r.sess.Head().Generation, in.opt.Lifetime, name)
+	id := fmt.Appendf(nil, "%q %q %d %d %q", r.sess.Thread(), r.sess.Branch(), r.sess.Head().Generation, in.opt.Lifetime, name+call)
 	sum := sha256.Sum256(id)
 	end := "." + hex.EncodeToString(sum[:6])
-	name = strings.Map(func(c rune) rune {
-		if strings.ContainsRune("/#+>", c) {
-			return '-'
-		}
-		return c
-	}, name)
-	return name[:min(len(name), posthouse.MaxID-len(end))] + end
+	name += strings.NewReplacer("/", "-", "#", "-", "+", "-", ">", "-").Replace(call)
+	return strings.ToValidUTF8(name[:min(len(name), posthouse.MaxID-len(end))], "") + end
 }
 
 // calledAs returns the path of an execution, by the names that its steps began

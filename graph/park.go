@@ -68,7 +68,7 @@ func causes[S any](failed []*outcome[S]) error {
 	}
 	errs := make([]error, len(failed))
 	for i, o := range failed {
-		errs[i] = fmt.Errorf("%s: %w", o.task.label(), o.err)
+		errs[i] = fmt.Errorf("%s: %w", o.task.title(), o.err)
 	}
 	return errors.Join(errs...)
 }
@@ -261,7 +261,7 @@ func (r *run[S]) partly(ended []*outcome[S]) bool {
 // have been run to ask them again.
 func (r *run[S]) fail(ctx context.Context, node string, held []posthouse.Step, cause error) error {
 	e := &NodeError{
-		Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: node, Err: cause,
+		Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: plain(node), Err: cause,
 	}
 	if r.nest != nil { // the node around it fails, and says so on record
 		if err := r.keep(ctx); err != nil {

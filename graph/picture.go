@@ -112,7 +112,7 @@ func (a *App[S]) marks(ctx context.Context, o *PictureOptions) (map[string]Mark,
 		return nil, err
 	}
 	for i := range g.tasks {
-		marks[rename(ms, g.tasks[i].node)] = MarkNext
+		marks[rename(ms, spelled(g.tasks[i].node))] = MarkNext
 	}
 	stands.count("", &g)
 	for _, name := range sortedKeys(c.Program) {
@@ -125,7 +125,7 @@ func (a *App[S]) marks(ctx context.Context, o *PictureOptions) (map[string]Mark,
 			return nil, err
 		}
 		for i := range in.tasks {
-			marks[renamePath(ms, unlabelled(path)+"/"+in.tasks[i].node)] = at
+			marks[renamePath(ms, unlabelled(path)+"/"+spelled(in.tasks[i].node))] = at
 		}
 		stands.count(unlabelled(path)+"/", &in)
 	}
@@ -176,7 +176,7 @@ func (s *standing) count(within string, g *agenda) {
 		return
 	}
 	for i := range g.tasks {
-		path := within + g.tasks[i].node
+		path := within + spelled(g.tasks[i].node)
 		n := s.nodes[path]
 		if n == nil {
 			n = &nodeStanding{}
@@ -280,11 +280,11 @@ func newDrawing(s *Shape, path string, marks map[string]Mark, n *int) *drawing {
 	}
 	by := map[string]*box{Start: add(&box{kind: boxStart, name: "start"})}
 	for _, v := range s.Nodes {
-		b := add(&box{name: v.Name, round: v.Kind == "command", mark: marks[path+v.Name]})
+		b := add(&box{name: v.Name, round: v.Kind == "command", mark: marks[path+spelled(v.Name)]})
 		switch {
 		case v.Sub != nil:
 			b.kind = boxSub
-			b.sub = newDrawing(v.Sub, path+v.Name+"/", marks, n)
+			b.sub = newDrawing(v.Sub, path+spelled(v.Name)+"/", marks, n)
 		case v.Kind == "task":
 			b.note = "task"
 		case v.Defer:

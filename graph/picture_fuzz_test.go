@@ -24,7 +24,7 @@ func FuzzPicture(f *testing.F) {
 		}
 		draw := func(s *Shape) *drawing {
 			n := 0
-			return newDrawing(s, "", map[string]Mark{name: MarkDone}, &n)
+			return newDrawing(s, "", map[string]Mark{spelled(name): MarkDone}, &n)
 		}
 		lines := func(s string) int { return strings.Count(s, "\n") }
 		plain := draw(shape("plain-name"))

@@ -310,7 +310,7 @@ func (r *run[S]) count(ctx context.Context) error {
 		r.agenda.tasks = slices.Clone(r.agenda.tasks) // they may be the App's
 		for i := range r.agenda.tasks {
 			t := &r.agenda.tasks[i]
-			t.was = r.names.of(r.within(t.node))
+			t.was = plain(r.names.of(r.within(spelled(t.node))))
 		}
 	}
 	for i := range r.agenda.tasks {

@@ -56,7 +56,7 @@ type Event[S any] struct {
 	Kind EventKind
 	Mode StreamMode // that asked for it, the first of several; "" of the last event, which every stream has
 	Path string     // of the subgraph it happened in; "" at the top
-	Node string     // that completed, emits or waits; those of a step of several are joined by "+"
+	Node string     // that completed, emits or waits; those of a step of several are joined by "+". Spelled as in checkpoints: see posthouse.EscapeName
 
 	Checkpoint posthouse.Header // the branch's head, except of tasks, text and values
 	State      S                // in it, with values and the last event; elements of append parts are shared with the nodes if they hold pointers: do not change those

@@ -67,14 +67,15 @@ func partsChange(from, to posthouse.State) (parts []posthouse.Part) {
 // cannot go on with.
 func (a *App[S]) innerMisfits(t *takeover, within string, g *agenda) error {
 	for _, n := range a.order {
+		path := within + spelled(n.name)
 		i := slices.IndexFunc(g.tasks, func(x target) bool { return x.node == n.name })
-		_, stands := t.program[planPart+"/"+within+n.name]
+		_, stands := t.program[planPart+"/"+path]
 		stands = stands && i >= 0
 		if n.sub == nil {
 			if stands {
-				t.replaced(within+n.name, "and it is a plain node now")
+				t.replaced(path, "and it is a plain node now")
 			}
-		} else if err := n.sub.misfits(t, within+n.name, stands); err != nil {
+		} else if err := n.sub.misfits(t, path, stands); err != nil {
 			return err
 		}
 		if i < 0 || n.sub != nil && n.sub.apart() {
@@ -85,7 +86,7 @@ func (a *App[S]) innerMisfits(t *takeover, within string, g *agenda) error {
 			if err := json.Unmarshal(s.Value.Data, &c); err != nil {
 				return err
 			}
-			t.replaced(within+n.name, "in thread "+strconv.Quote(c.Thread)+", and it has no thread of its own now")
+			t.replaced(path, "in thread "+strconv.Quote(c.Thread)+", and it has no thread of its own now")
 		}
 	}
 	return nil

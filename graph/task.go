@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -33,6 +34,14 @@ func (r *run[S]) task(t *task[S], i int) {
 
 // label tells the tasks of a step apart.
 func (t *task[S]) label() string { return t.target.label(t.target.node, t.index) }
+
+// title is label for people: the name as it is.
+func (t *task[S]) title() string {
+	if t.input == nil {
+		return t.node.name
+	}
+	return t.node.name + "#" + strconv.Itoa(t.index+1)
+}
 
 // An outcomeKind says how a task ended.
 type outcomeKind uint8

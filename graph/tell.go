@@ -61,7 +61,7 @@ func (r *run[S]) tellUpdates(done []*outcome[S]) {
 	}
 	for _, o := range done {
 		n := r.notice(EventUpdate, mode)
-		n.Node, n.Task, n.Updates = o.task.node.name, o.task.key.String(), make(map[string]posthouse.Value, len(o.writes))
+		n.Node, n.Task, n.Updates = spelled(o.task.node.name), o.task.key.String(), make(map[string]posthouse.Value, len(o.writes))
 		for _, w := range o.writes {
 			n.Updates[w.field.part] = posthouse.Value{Codec: w.codec, Data: w.enc}
 		}
@@ -108,7 +108,7 @@ func (r *run[S]) tellEnd(o *outcome[S]) {
 
 func (r *run[S]) ofTask(o *outcome[S], kind EventKind, mode StreamMode) engine.Notice {
 	n := engine.Notice{
-		Kind: kind, Mode: mode, Path: r.path(), Node: o.task.node.name, Task: o.task.key.String(), Attempt: o.attempt, At: r.app.ledger.Now(),
+		Kind: kind, Mode: mode, Path: r.path(), Node: spelled(o.task.node.name), Task: o.task.key.String(), Attempt: o.attempt, At: r.app.ledger.Now(),
 	}
 	if kind != EventTaskStart && !o.began.IsZero() {
 		n.Took = n.At.Sub(o.began)
@@ -143,6 +143,6 @@ func (r *run[S]) emitter(t *task[S], attempt int) *engine.Emitter {
 		return nil
 	}
 	return r.hub.Emitter(func(*engine.Emission) engine.Notice {
-		return engine.Notice{Path: r.path(), Node: t.node.name, Task: t.key.String(), Attempt: attempt}
+		return engine.Notice{Path: r.path(), Node: spelled(t.node.name), Task: t.key.String(), Attempt: attempt}
 	})
 }

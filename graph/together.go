@@ -298,10 +298,10 @@ func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
 	return r.complete(ctx, done, parts)
 }
 
-// together names the nodes of a step, each once, as in "draft+check".
+// together names the nodes of a step, each once and spelled, as in "draft+check".
 func together[S any](done []*outcome[S]) string {
 	if len(done) == 1 {
-		return done[0].task.node.name
+		return spelled(done[0].task.node.name)
 	}
 	return joined(func(yield func(string) bool) {
 		for _, o := range done {
@@ -317,6 +317,7 @@ func joined(nodes iter.Seq[string]) string {
 	size := 0
 	seen := map[string]bool{}
 	for n := range nodes {
+		n = spelled(n)
 		if seen[n] {
 			continue
 		}

@@ -237,7 +237,7 @@ func (r *run[S]) follow(ctx context.Context) error {
 		names = append(names, n.name)
 		next, err := r.app.onward(n.name, n.ways, n.opt.Targets, &Command{}, r.live.state)
 		if err != nil {
-			return r.fail(ctx, n.name, nil, err)
+			return r.fail(ctx, spelled(n.name), nil, err)
 		}
 		ends = append(ends, completion{&n.self[0], next})
 	}

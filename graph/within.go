@@ -17,7 +17,8 @@ type WithinOptions struct {
 
 // Within reads the state of a subgraph as of a checkpoint. The path is that of
 // the checkpoints it made, without their last node: "research", or
-// "research/deep" of a subgraph in a subgraph. T is the subgraph's state.
+// "research/deep" of a subgraph in a subgraph; in a name, a slash and a percent
+// sign are written as [posthouse.EscapeName] does. T is the subgraph's state.
 // [posthouse.ErrNotFound] if there is none on record there: it had not begun,
 // had ended, or is kept by nobody.
 //
@@ -86,7 +87,7 @@ func ThreadWithin(ctx context.Context, l *posthouse.Ledger, checkpoint posthouse
 	if err != nil {
 		return "", err
 	}
-	in, err := find(ctx, l, c, path)
+	in, err := find(ctx, l, c, spelledPath(path))
 	if err != nil {
 		return "", err
 	}
@@ -113,7 +114,7 @@ func within[T any](ctx context.Context, l *posthouse.Ledger, id posthouse.ID, pa
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	in, err := find(ctx, l, c, path)
+	in, err := find(ctx, l, c, spelledPath(path))
 	if err != nil {
 		return nil, nil, nil, err
 	}

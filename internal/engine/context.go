@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 )
@@ -65,19 +66,29 @@ func (t *Task) Scoped(ctx context.Context, name string) string { return scoped(c
 // was given to: the same each time that function is tried, and no other's. The
 // thread is followed by @generation from the second on, since a released thread
 // acts anew under its name, and by ~branch unless that is main: a fork acts anew.
+// In the names of thread and branch @ and ~ are escaped, too.
 func StepKey(ctx context.Context) (string, bool) {
 	sc, ok := ctx.Value(keyScope).(*scope)
 	if !ok {
 		return "", false
 	}
-	thread := sc.task.session.thread
+	thread := keyName(sc.task.session.thread)
 	if g := sc.task.session.claim.Generation(); g > 1 {
 		thread += "@" + strconv.FormatUint(uint64(g), 10)
 	}
 	if b := sc.task.session.branch; b != posthouse.MainBranch {
-		thread += "~" + b
+		thread += "~" + keyName(b)
 	}
 	return thread + "/" + sc.task.Key() + "/" + sc.name + "/" + itoa(sc.occurrence), true
+}
+
+// keyName returns a name as it stands in a step's key.
+func keyName(name string) string {
+	name = posthouse.EscapeName(name)
+	if !strings.ContainsAny(name, "@~") {
+		return name
+	}
+	return strings.NewReplacer("@", "%40", "~", "%7E").Replace(name)
 }
 
 // An order says what the places of steps mean to a replay, if not everything.

@@ -332,7 +332,7 @@ func CheckName(field, name string) error {
 	case name == "":
 		return bad("is empty")
 	case len(name) > posthouse.MaxID:
-		return checkLength(field, name)
+		return bad(fmt.Sprintf("is %d bytes long; the limit is %d", len(name), posthouse.MaxID))
 	case !utf8.ValidString(name):
 		return bad("is not valid UTF-8")
 	case strings.Contains(name, nested), strings.ContainsFunc(name, unicode.IsControl):
@@ -343,15 +343,18 @@ func CheckName(field, name string) error {
 	return nil
 }
 
+// maxRecorded is the longest name of a step with those around it, in bytes.
+const maxRecorded = 1000
+
 // checkLength keeps to what can be recorded, before anything runs for it. A
 // name within a step is recorded under that step's.
 func checkLength(field, name string) error {
-	if len(name) <= posthouse.MaxID {
+	if len(name) <= maxRecorded {
 		return nil
 	}
 	return &posthouse.Error{
 		Code: posthouse.CodeInvalid, Field: field,
-		Message: fmt.Sprintf("name %.80q is %d bytes long; the limit is %d", name, len(name), posthouse.MaxID),
+		Message: fmt.Sprintf("name %.80q is %d bytes long; the limit is %d", name, len(name), maxRecorded),
 	}
 }
 

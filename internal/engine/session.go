@@ -375,13 +375,14 @@ func (s *Session) Task(ctx context.Context, node string) (*Task, error) {
 	return s.TaskWithKey(ctx, s.Key(node), false)
 }
 
-// Key returns the name of an execution of a node behind the head.
+// Key returns the name of an execution of a node behind the head, in which the
+// node's stands as [posthouse.EscapeName] writes it.
 func (s *Session) Key(node string) string {
 	step := uint64(0)
 	if h := s.Head(); h != nil {
 		step = h.Step + 1
 	}
-	return strconv.FormatUint(step, 10) + "/" + node
+	return strconv.FormatUint(step, 10) + "/" + posthouse.EscapeName(node)
 }
 
 // TaskWithKey is Task for an execution that its model names itself, because it
