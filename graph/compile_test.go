@@ -49,14 +49,14 @@ func wantProblems(t *testing.T, have []string, want ...string) {
 
 // Compile lists everything that is wrong at once.
 func TestCompileListsAllProblems(t *testing.T) {
-	g := graph.New[trail]("bad name!")
+	g := graph.New[trail]("bad\nname")
 	g.Node("a", visit("a"))
 	g.Node("a", visit("a"))
 	g.Node("b", nil)
 	g.Node("lonely", visit("lonely"), graph.NodeOptions{Targets: []string{"typo", graph.End}})
 	g.Node("dead", visit("dead"), graph.NodeOptions{}, graph.NodeOptions{})
 	g.Node("$x", visit("x"))
-	g.Node("with space", visit("y"))
+	g.Node("on two\nlines", visit("y"))
 	g.Edge(graph.Start, "a")
 	g.Edge(graph.Start, "b")
 	g.Edge("a", "b")
@@ -66,18 +66,18 @@ func TestCompileListsAllProblems(t *testing.T) {
 	g.Edge(graph.End, "a")
 	g.Edge("lonely", graph.Start)
 	g.Route("$x", nil, graph.End, "a")
-	g.Route("with space", func(*trail) string { return "" }, "ghost")
+	g.Route("on two\nlines", func(*trail) string { return "" }, "ghost")
 	wantProblems(t, problems(t, g, nil, &graph.CompileOptions{
 		RecursionLimit: -1, InterruptBefore: []string{"who"}, InterruptAfter: []string{"*", "what"},
 	}),
-		"its name \"bad name!\"",
+		"its name \"bad\\nname\"",
 		"the ledger is nil",
 		"RecursionLimit is negative",
 		"node \"a\" is added twice",
 		"node \"b\" has no function",
 		"more than one NodeOptions",
 		"\"$x\" begins with $",
-		"node name \"with space\"",
+		"node name \"on two\\nlines\"",
 		"leads to \"nowhere\"",
 		"begins at \"nobody\"",
 		"begins at graph.End",
@@ -89,7 +89,7 @@ func TestCompileListsAllProblems(t *testing.T) {
 		"node \"lonely\" cannot be reached",
 		"node \"dead\" cannot be reached",
 		"node \"$x\" cannot be reached",
-		"node \"with space\" cannot be reached",
+		"node \"on two\\nlines\" cannot be reached",
 		"InterruptBefore names \"who\"",
 		"InterruptAfter names \"what\"",
 	)

@@ -82,7 +82,7 @@ func TestResumeOfAnUnknownThread(t *testing.T) {
 	_, err := a.Resume(t.Context(), "nobody")
 	wantCode(t, err, posthouse.ErrNotFound)
 	wantCode(t, a.Advance(t.Context(), "nobody", "main"), posthouse.ErrNotFound)
-	_, err = a.Resume(t.Context(), "no such name!")
+	_, err = a.Resume(t.Context(), "no such\nname")
 	wantCode(t, err, posthouse.ErrInvalid)
 	must(a.Run(t.Context(), "t", trail{}))(t)
 	_, err = a.Resume(t.Context(), "t", graph.RunOptions{Branch: "nobody"})

@@ -50,7 +50,7 @@ func agentRoutes() []*route {
 				"With a session, the first frame is {\"type\":\"session\",\"event\": as GET /api/session answers}. " +
 				"Frames of a request have an id. Whoever connects again with the header " + runHeader + ", also " + runHeaderOf + ", or with run, and with after, the last id it saw, gets the rest of that request first, behind {\"type\":\"gap\",\"event\":{\"missed\": n}} if some is not kept. " +
 				"The token comes as the subprotocol posthouse.bearer.TOKEN beside posthouse, in the header Authorization, or in the first message: {\"token\":\"...\"}.",
-			query:   []param{{name: "thread", kind: idParam, help: "work on this thread; each request has its own unless given"}, runParam, runParamOf, runAfter, sessionParam, sessionParamOf},
+			query:   []param{{name: "thread", kind: nameParam, help: "work on this thread; each request has its own unless given"}, runParam, runParamOf, runAfter, sessionParam, sessionParamOf},
 			answers: []answer{{http.StatusSwitchingProtocols, "a WebSocket", nil, "application/octet-stream"}},
 		})
 	}
@@ -67,7 +67,11 @@ func (s *Server) postAgent(w http.ResponseWriter, r *request) error {
 	if err := r.decode(&b); err != nil {
 		return err
 	}
-	m := message{agent: r.PathValue("agent"), text: b.Message, thread: b.Thread, by: r.actor.Name}
+	agent, err := r.name("agent")
+	if err != nil {
+		return err
+	}
+	m := message{agent: agent, text: b.Message, thread: b.Thread, by: r.actor.Name}
 	who, err := s.client(r.Context(), r, r.actor.Name)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ func TestPostAgent(t *testing.T) {
 	}
 	h.post("/api/agents/dispatch", ``).refused(posthouse.CodeInvalid)
 	h.post("/api/agents/dispatch", `{"message":""}`).refused(posthouse.CodeInvalid)
-	h.post("/api/agents/dispatch", `{"message":"x","thread":"a b"}`).refused(posthouse.CodeInvalid)
+	h.post("/api/agents/dispatch", `{"message":"x","thread":"a\u0085b"}`).refused(posthouse.CodeInvalid)
 	h.post("/api/agents/dispatch", `{"message":"`+strings.Repeat("x", maxMessage+1)+`"}`).refused(posthouse.CodeTooLarge)
 }
 

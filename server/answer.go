@@ -32,7 +32,7 @@ func writePage(w http.ResponseWriter, r *request, items any, next string) error 
 	if next != "" {
 		q := r.URL.Query()
 		q.Set("cursor", next)
-		u := url.URL{Path: r.URL.Path, RawQuery: q.Encode()}
+		u := url.URL{Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: q.Encode()}
 		w.Header().Set("Link", "<"+u.String()+`>; rel="next"`)
 		w.Header().Set(nextCursorHeader, next)
 	}

@@ -59,8 +59,8 @@ func (s *Server) takes(m *message) error {
 		return invalid("message", "is empty")
 	case len(m.text) > maxMessage:
 		return &posthouse.Error{Code: posthouse.CodeTooLarge, Field: "message", Message: fmt.Sprintf("is %d bytes long; the limit is %d", len(m.text), maxMessage)}
-	case m.thread != "" && posthouse.ID(m.thread).Validate() != nil:
-		return invalid("thread", "%.80q is no id", m.thread)
+	case m.thread != "":
+		return posthouse.ValidateName("thread", m.thread)
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ var (
 	limitParam  = param{name: "limit", kind: intParam, max: maxLimit, def: "100", help: "how many"}
 	orderParam  = param{name: "order", kind: enumParam, values: []string{"asc", "desc"}, def: "desc", help: "desc is newest first, so that what waits is always on the first page"}
 	nameOrder   = param{name: "order", kind: enumParam, values: []string{"asc", "desc"}, def: "desc", help: "desc is the last name first"}
-	threadParam = param{name: "thread", kind: idParam, help: "of this thread"}
-	coordParam  = param{name: "coordination", kind: idParam, help: "of this coordination, over all its threads"}
+	threadParam = param{name: "thread", kind: nameParam, help: "of this thread"}
+	coordParam  = param{name: "coordination", kind: nameParam, help: "of this coordination, over all its threads"}
 	stateParam  = param{name: "state", kind: boolParam, def: "true", help: "false leaves the states out"}
 	cursorParam = param{name: "cursor", kind: textParam, help: "go on behind this: X-Next-Cursor of the page before"}
 )
@@ -37,11 +37,12 @@ func checkpointRoutes() []*route {
 			query: []param{
 				coordParam, {name: "agent", kind: textParam, help: "made by this agent"}, threadParam,
 				{name: "run", kind: textParam, help: "of this run"}, {name: "graph", kind: textParam, help: "of this program"},
-				{name: "node", kind: textParam, help: "made by this node"}, {name: "kind", kind: textParam, help: "of this kind: save, input, node, wait, update, fork, fail, event"},
+				{name: "node", kind: textParam, help: "made by this node, alone or beside others; in a path, in names with %, +, /, # or > those are escaped as in the answer"}, {name: "kind", kind: textParam, help: "of this kind: save, input, node, wait, update, fork, fail, event"},
 				{name: "status", kind: enumParam, values: statusValues, help: "made with this status; waiting: those that still wait, by their threads' summaries"},
-				{name: "branch", kind: idParam, help: "of this branch"},
+				{name: "branch", kind: nameParam, help: "of this branch"},
 				{name: "generation", kind: intParam, help: "of this generation of its thread: a released version's number; with thread and without this, of the current one"},
-				{name: "label", kind: textParam, help: "with this label: name=value"},
+				{name: "label", kind: textParam, help: "with this label: name=value, or its name alone beside labelValue"},
+				{name: "labelValue", kind: textParam, help: "with label: its value, where the name has a = in it"},
 				{name: "since", kind: timeParam, help: "made then or later"}, {name: "until", kind: timeParam, help: "made then or before"},
 				orderParam, limitParam, cursorParam, stateParam,
 			},
@@ -82,7 +83,9 @@ func (s *Server) listCheckpoints(w http.ResponseWriter, r *request) error {
 		Descending: r.query["order"] != "asc", After: r.query["cursor"], Limit: limit + 1,
 	}
 	q.Open = q.Status == posthouse.StatusWaiting
-	if l, ok := r.query["label"]; ok {
+	if l, ok := r.query["label"]; ok && r.has("labelValue") {
+		q.Label, q.LabelValue = l, r.query["labelValue"]
+	} else if ok {
 		if q.Label, q.LabelValue, ok = strings.Cut(l, "="); !ok || q.Label == "" {
 			return invalid("label", "must be name=value")
 		}

@@ -67,7 +67,7 @@ func TestListPages(t *testing.T) {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}
 	}
-	for _, bad := range []string{"limit=0", "limit=1001", "limit=-1", "limit=x", "order=up", "cursor=x", "since=x", "status=odd", "label=x", "state=1", "thread=a/b", "order=asc&order=desc"} {
+	for _, bad := range []string{"limit=0", "limit=1001", "limit=-1", "limit=x", "order=up", "cursor=x", "since=x", "status=odd", "label=x", "state=1", "thread=a%0ab", "order=asc&order=desc"} {
 		h.get("/api/checkpoints?" + bad).refused(posthouse.CodeInvalid)
 	}
 }

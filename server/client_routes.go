@@ -289,8 +289,8 @@ func (b *sessionBody) validate() error {
 			return invalid("metadata", "must have names of 1 to %d bytes of text, and 16 KiB together", posthouse.MaxID)
 		}
 	}
-	if b.Thread != "" && posthouse.ID(b.Thread).Validate() != nil {
-		return invalid("thread", "%.80q is no id", b.Thread)
+	if b.Thread != "" {
+		return posthouse.ValidateName("thread", b.Thread)
 	}
 	return nil
 }

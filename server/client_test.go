@@ -142,7 +142,7 @@ func TestSessions(t *testing.T) {
 	h.send(ask{method: "DELETE", path: "/api/session", as: Operator, header: []string{sessionHeader + ": " + i.Token}}).want(http.StatusNoContent)
 	fresh("an ended session", h.session(Operator, i.Token))
 	for field, body := range map[string]string{
-		"rooms": `{"rooms":[""]}`, "metadata": `{"metadata":{"":"x"}}`, "thread": `{"thread":"a b"}`,
+		"rooms": `{"rooms":[""]}`, "metadata": `{"metadata":{"":"x"}}`, "thread": `{"thread":"a\nb"}`,
 	} {
 		if p := h.send(ask{method: "PUT", path: "/api/session", as: Operator, body: body}).refused(posthouse.CodeInvalid); p.Field != field {
 			t.Errorf("%s blames %q", body, p.Field)

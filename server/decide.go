@@ -217,7 +217,7 @@ func (s *Server) accepted(w http.ResponseWriter, r *request, t *settling) error 
 	if err != nil {
 		return recorded(err, t.decision)
 	}
-	look := "/api/threads/" + t.checkpoint.Thread
+	look := threadPath(t.checkpoint.Thread)
 	w.Header().Set("Location", look)
 	return writeJSON(w, http.StatusAccepted, &Accepted{
 		Thread: t.checkpoint.Thread, Branch: t.checkpoint.Branch, Checkpoint: t.checkpoint.ID, Decision: t.decision, Gates: gateIDs(open), Look: look,

@@ -148,7 +148,7 @@ func TestEventCursorsOfOthers(t *testing.T) {
 		h.send(ask{method: "GET", path: "/api/events", header: []string{"Last-Event-ID: x" + bad}}).refused(posthouse.CodeInvalid)
 	}
 	h.get("/api/events?after=a%20b").refused(posthouse.CodeInvalid)
-	h.get("/api/events?thread=a%20b").refused(posthouse.CodeInvalid)
+	h.get("/api/events?thread=a%0ab").refused(posthouse.CodeInvalid)
 }
 
 // beating ticks for every stream that listens, until the function it returns is

@@ -28,7 +28,7 @@ func holdRoutes() []*route {
 }
 
 func (s *Server) hold(w http.ResponseWriter, r *request) error {
-	thread, err := r.id("id")
+	thread, err := r.name("id")
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (s *Server) hold(w http.ResponseWriter, r *request) error {
 	if err := r.decode(&b); err != nil {
 		return err
 	}
-	h, err := s.ledger.Hold(context.WithoutCancel(r.Context()), string(thread), posthouse.HoldOptions{By: r.actor.Name, Reason: b.Reason})
+	h, err := s.ledger.Hold(context.WithoutCancel(r.Context()), thread, posthouse.HoldOptions{By: r.actor.Name, Reason: b.Reason})
 	if err != nil {
 		return err
 	}
@@ -44,9 +44,9 @@ func (s *Server) hold(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) unhold(w http.ResponseWriter, r *request) error {
-	thread, err := r.id("id")
+	thread, err := r.name("id")
 	if err == nil {
-		err = s.ledger.Unhold(context.WithoutCancel(r.Context()), string(thread), posthouse.HoldOptions{By: r.actor.Name, Reason: r.query["reason"]})
+		err = s.ledger.Unhold(context.WithoutCancel(r.Context()), thread, posthouse.HoldOptions{By: r.actor.Name, Reason: r.query["reason"]})
 	}
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"path"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -75,17 +74,29 @@ func (s *Server) screen(cross *http.CrossOriginProtection, r *http.Request) erro
 			return foreign
 		}
 	}
-	escaped := strings.ToLower(r.URL.EscapedPath())
-	for _, bad := range []string{"%2f", "%5c", "%00", "\\"} {
-		if strings.Contains(escaped, bad) {
-			e := invalid("path", "has an encoded slash, a backslash or a zero byte")
-			e.Hint = "ids have no such characters: letters, digits and . _ : $ -, 200 at most"
+	return screenPath(r.URL.EscapedPath())
+}
+
+// screenPath looks at the segments of a path as they were sent: a name may have
+// an encoded slash in it, but is never what leads somewhere else.
+func screenPath(escaped string) error {
+	rest, ok := strings.CutPrefix(escaped, "/")
+	if !ok {
+		return invalid("path", "does not begin with a slash")
+	}
+	if rest == "" {
+		return nil
+	}
+	for seg := range strings.SplitSeq(rest, "/") {
+		s, err := url.PathUnescape(seg)
+		switch {
+		case err != nil, strings.ContainsRune(s, 0):
+			return invalid("path", "is malformed, or has a zero byte")
+		case s == "", s == ".", s == "..":
+			e := invalid("path", "has empty or dot segments, or ends in a slash")
+			e.Hint = "a name . or .. goes into a parameter, as in /api/threads/-?thread=.."
 			return e
 		}
-	}
-	clean := path.Clean(r.URL.Path)
-	if r.URL.Path != clean || r.URL.Path == "" || r.URL.Path[0] != '/' {
-		return invalid("path", "has empty or dot segments, or ends in a slash")
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (d *describer) operation(r *route) object {
 	}
 	var params []object
 	for _, m := range pathParam.FindAllStringSubmatch(r.path, -1) {
-		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": pathSchema(m[1])})
+		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": pathSchema(r.path, m[1])})
 	}
 	for _, p := range r.query {
 		params = append(params, object{"name": p.name, "in": "query", "description": p.help, "schema": p.schema()})
@@ -145,10 +145,15 @@ func idSchema() object {
 	return object{"type": "string", "pattern": `^[A-Za-z0-9._:$-]{1,200}$`}
 }
 
-// pathSchema describes a segment of a path: an id, or a signal's name.
-func pathSchema(name string) object {
-	if name == "signal" {
-		return object{"type": "string", "minLength": 1, "maxLength": posthouse.MaxID}
+// nameSchema counts characters where names count bytes: the server says more.
+func nameSchema() object {
+	return object{"type": "string", "minLength": 1, "maxLength": posthouse.MaxID, "pattern": `^[^\u0000-\u001f\u007f-\u009f]+$`}
+}
+
+// pathSchema describes a segment of a path: a name or an id.
+func pathSchema(path, variable string) object {
+	if nameOf(path, variable) != "" {
+		return nameSchema()
 	}
 	return idSchema()
 }
@@ -158,6 +163,8 @@ func (p *param) schema() object {
 	switch p.kind {
 	case idParam:
 		s = idSchema()
+	case nameParam, segmentParam:
+		s = nameSchema()
 	case intParam:
 		s = object{"type": "integer", "minimum": 0}
 		if p.max > 0 {

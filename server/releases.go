@@ -54,7 +54,7 @@ type releaseBody struct {
 }
 
 func (s *Server) releaseThread(w http.ResponseWriter, r *request) error {
-	id, err := r.id("id")
+	id, err := r.name("id")
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (s *Server) releaseThread(w http.ResponseWriter, r *request) error {
 	if err := r.decode(&b); err != nil {
 		return err
 	}
-	rel, err := s.ledger.Release(r.Context(), string(id), &posthouse.ReleaseOptions{Tags: b.Tags, Reason: b.Reason, Failed: b.Failed, By: r.actor.Name})
+	rel, err := s.ledger.Release(r.Context(), id, &posthouse.ReleaseOptions{Tags: b.Tags, Reason: b.Reason, Failed: b.Failed, By: r.actor.Name})
 	if rel == nil {
 		return err
 	}
@@ -75,12 +75,12 @@ func (s *Server) releaseThread(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) listReleases(w http.ResponseWriter, r *request) error {
-	id, err := r.id("id")
+	id, err := r.name("id")
 	if err != nil {
 		return err
 	}
 	limit, after, next, page := r.number("limit", defaultLimit), r.number("cursor", 0), "", []*posthouse.Release{}
-	for rel, err := range s.ledger.Releases(r.Context(), string(id)) {
+	for rel, err := range s.ledger.Releases(r.Context(), id) {
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (s *Server) listReleases(w http.ResponseWriter, r *request) error {
 		page = append(page, rel)
 	}
 	if len(page) == 0 && after == 0 {
-		if _, err := s.ledger.Thread(r.Context(), string(id)); err != nil {
+		if _, err := s.ledger.Thread(r.Context(), id); err != nil {
 			return err
 		}
 	}
@@ -103,12 +103,12 @@ func (s *Server) listReleases(w http.ResponseWriter, r *request) error {
 
 // version reads the path of one release.
 func (r *request) version() (thread, version string, err error) {
-	id, err := r.id("id")
+	id, err := r.name("id")
 	if err != nil {
 		return "", "", err
 	}
 	v, err := r.id("version")
-	return string(id), string(v), err
+	return id, string(v), err
 }
 
 func (s *Server) getRelease(w http.ResponseWriter, r *request) error {
@@ -142,7 +142,7 @@ type copyBody struct {
 }
 
 func (s *Server) copyThread(w http.ResponseWriter, r *request) error {
-	id, err := r.id("id")
+	id, err := r.name("id")
 	if err != nil {
 		return err
 	}
@@ -151,12 +151,12 @@ func (s *Server) copyThread(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if b.Thread == "" {
-		if _, err := s.ledger.Thread(r.Context(), string(id)); err != nil {
+		if _, err := s.ledger.Thread(r.Context(), id); err != nil {
 			return err
 		}
 		return invalid("thread", "is required: the new thread's name")
 	}
-	info, err := s.ledger.CopyThread(r.Context(), string(id), b.Thread, &posthouse.CopyOptions{Version: b.Version})
+	info, err := s.ledger.CopyThread(r.Context(), id, b.Thread, &posthouse.CopyOptions{Version: b.Version})
 	if err != nil {
 		return err
 	}

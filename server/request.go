@@ -27,14 +27,16 @@ type request struct {
 type paramKind int
 
 const (
-	textParam paramKind = iota // up to 1,000 bytes of text without control characters
-	idParam                    // an id
-	intParam                   // a number from 0 to max
-	boolParam                  // true or false
-	timeParam                  // RFC 3339, or Unix milliseconds
-	enumParam                  // one of values
-	hashParam                  // 64 hexadecimal digits
-	bodyParam                  // any valid text
+	textParam    paramKind = iota // up to 1,000 bytes of text without control characters
+	idParam                       // an id
+	nameParam                     // a name
+	segmentParam                  // a name that the path has a - for; never empty
+	intParam                      // a number from 0 to max
+	boolParam                     // true or false
+	timeParam                     // RFC 3339, or Unix milliseconds
+	enumParam                     // one of values
+	hashParam                     // 64 hexadecimal digits
+	bodyParam                     // any valid text
 )
 
 // A param is a query parameter of a route: what is checked is also what is
@@ -56,6 +58,8 @@ func (p *param) check(v string) error {
 		if posthouse.ID(v).Validate() != nil {
 			return invalid(p.name, "%.80q is no id: 1 to %d letters, digits and . _ : $ -", v, posthouse.MaxID)
 		}
+	case nameParam, segmentParam:
+		return posthouse.ValidateName(p.name, v)
 	case intParam:
 		n, err := strconv.ParseUint(v, 10, 63)
 		if err != nil || p.max > 0 && (n > uint64(p.max) || n == 0) {
@@ -117,7 +121,7 @@ func parseQuery(raw string, params []param) (map[string]string, error) {
 		if v[0] == "" && params[i].name == "by" {
 			return nil, invalid("by", "is empty; leave it out to act as the token's owner")
 		}
-		if v[0] == "" && params[i].kind != bodyParam {
+		if v[0] == "" && params[i].kind != bodyParam && params[i].kind != segmentParam {
 			continue // an empty filter is none
 		}
 		if err := params[i].check(v[0]); err != nil {

@@ -47,10 +47,10 @@ type answer struct {
 
 // allRoutes is the whole surface of the server.
 func allRoutes() []*route {
-	return slices.Concat(
+	return named(slices.Concat(
 		checkpointRoutes(), gateRoutes(), approvalRoutes(), threadRoutes(), releaseRoutes(), holdRoutes(), retainRoutes(), clientRoutes(), signalRoutes(),
 		agentRoutes(), runRoutes(), systemRoutes(), pageRoutes(),
-	)
+	))
 }
 
 // mux routes by the table. What the table does not have is 404 or 405, and

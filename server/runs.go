@@ -20,8 +20,8 @@ const (
 )
 
 var (
-	runParam   = param{name: "run", kind: idParam, help: "the request to take up again, as the header " + runHeader + " of its answer names it, or the thread it works on"}
-	runParamOf = param{name: runHeaderOf, kind: idParam, help: "the same, for clients that cannot set headers"}
+	runParam   = param{name: "run", kind: nameParam, help: "the request to take up again, as the header " + runHeader + " of its answer names it, or the thread it works on"}
+	runParamOf = param{name: runHeaderOf, kind: nameParam, help: "the same, for clients that cannot set headers"}
 	runAfter   = param{name: "after", kind: textParam, help: "the id of the last event that was seen, as in the header Last-Event-ID, which goes before it; default: from the first that is kept"}
 )
 

@@ -159,10 +159,10 @@ func TestRunOfAnother(t *testing.T) {
 	}
 	h.send(ask{method: "GET", path: "/api/run?run=" + run, as: Approver}).refused(posthouse.CodeForbidden)
 	h.send(ask{method: "GET", path: "/api/run?run=" + run, as: "-"}).refused(CodeUnauthenticated)
-	for _, bad := range []string{"", "?after=x", "?after=x/y", "?after=a%20b/1", "?run=a%20b", "?session=new"} {
+	for _, bad := range []string{"", "?after=x", "?after=x/y", "?after=a%20b/1", "?run=a%0ab", "?session=new"} {
 		h.get("/api/run" + bad).refused(posthouse.CodeInvalid)
 	}
-	h.send(ask{method: "GET", path: "/api/run", header: []string{runHeaderOf + ": a b"}}).refused(posthouse.CodeInvalid)
+	h.send(ask{method: "GET", path: "/api/run", header: []string{runHeaderOf + ": " + strings.Repeat("x", 201)}}).refused(posthouse.CodeInvalid)
 	close(texts)
 	f.want("done")
 	f.wantEnd()
@@ -292,9 +292,9 @@ func TestSocketOfARunThatIsNotThere(t *testing.T) {
 		c.say("x")
 		c.want("reply")
 	}
-	_, resp, err := h.dial("/agent/dispatch?run=a%20b", nil, h.bearer(Operator))
+	_, resp, err := h.dial("/agent/dispatch?run=a%0ab", nil, h.bearer(Operator))
 	if err == nil || resp.StatusCode != http.StatusBadRequest {
-		t.Errorf("a run that is no id: %v", err)
+		t.Errorf("a run that is no name: %v", err)
 	}
 }
 

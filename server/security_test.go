@@ -77,11 +77,17 @@ func TestRawPaths(t *testing.T) {
 	h := open(t, nil)
 	cp, _ := h.waiting("t1")
 	for _, path := range []string{
-		"/api/threads/..%2fcheckpoints", "/api/checkpoints/x%2fapprove", "/api/checkpoints/%2e%2e%2f", "/api/checkpoints/a%5cb", "/api/checkpoints/a%00",
+		"/api/threads/%2e%2E", "/api/threads/%2e/log", "/api/checkpoints/a%00",
 		"/api//gates", "/api/../api/gates", "/api/./gates", "/api/gates/", "//api/gates", "/api/checkpoints/%2e%2e", "/api/checkpoints/" + string(cp) + "/../" + string(cp),
 	} {
 		status, body := h.raw("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + h.secrets[Operator] + "\r\n\r\n")
 		if status != http.StatusBadRequest || !strings.Contains(body, `"path`) {
+			t.Errorf("%s answers %d: %s", path, status, body)
+		}
+	}
+	for _, path := range []string{"/api/checkpoints/x%2fapprove", "/api/checkpoints/%2e%2e%2f", "/api/checkpoints/a%5cb", "/api/threads/t1/releases/..%2f..", "/api/threads/a%0a", "/api/threads/a%c2%85", "/api/threads/caf%e9"} { // no ids, no names
+		status, body := h.raw("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + h.secrets[Operator] + "\r\n\r\n")
+		if status != http.StatusBadRequest || !strings.Contains(body, `"id"`) && !strings.Contains(body, `"version"`) && !strings.Contains(body, `"thread"`) {
 			t.Errorf("%s answers %d: %s", path, status, body)
 		}
 	}
@@ -265,7 +271,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	for field, o := range map[string]Options{
 		"Ledger": {Tokens: h.tokens},
 		"Tokens": {Ledger: h.ledger},
-		"Agents": {Ledger: h.ledger, Tokens: h.tokens, Agents: map[string]Agent{"a/b": h.program}},
+		"Agents": {Ledger: h.ledger, Tokens: h.tokens, Agents: map[string]Agent{"a\nb": h.program}},
 		"Limits": {Ledger: h.ledger, Tokens: h.tokens, Limits: Limits{Wait: -1}},
 	} {
 		_, err := New(o)

@@ -132,7 +132,7 @@ func New(o Options) (*Server, error) {
 		return nil, invalid("Tokens", "is required: nothing is served without authentication")
 	}
 	for name := range o.Agents {
-		if err := posthouse.ID(name).Validate(); err != nil {
+		if err := posthouse.ValidateName("Agents", name); err != nil {
 			return nil, invalid("Agents", "has the name %.80q, which is no id", name)
 		}
 	}

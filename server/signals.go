@@ -47,7 +47,7 @@ func signalRoutes() []*route {
 }
 
 func (s *Server) sendSignal(w http.ResponseWriter, r *request) error {
-	thread, err := r.id("id")
+	thread, err := r.name("id")
 	if err != nil {
 		return err
 	}
@@ -55,9 +55,13 @@ func (s *Server) sendSignal(w http.ResponseWriter, r *request) error {
 	if err := r.decode(&value); err != nil {
 		return err
 	}
+	name, err := r.name("signal")
+	if err != nil {
+		return err
+	}
 	// The client may leave: what it sent is recorded all the same.
-	sent, err := s.ledger.Signal(context.WithoutCancel(r.Context()), string(thread), posthouse.Signal{
-		ID: posthouse.ID(r.query["id"]), Name: r.PathValue("signal"), Value: value, By: r.actor.Name,
+	sent, err := s.ledger.Signal(context.WithoutCancel(r.Context()), thread, posthouse.Signal{
+		ID: posthouse.ID(r.query["id"]), Name: name, Value: value, By: r.actor.Name,
 		Latch: r.query["latch"] == "true", Early: r.query["early"] == "true",
 	})
 	if err != nil {
@@ -67,7 +71,7 @@ func (s *Server) sendSignal(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) cancelThread(w http.ResponseWriter, r *request) error {
-	thread, err := r.id("id")
+	thread, err := r.name("id")
 	if err != nil {
 		return err
 	}
@@ -75,7 +79,7 @@ func (s *Server) cancelThread(w http.ResponseWriter, r *request) error {
 	if err := r.decode(&b); err != nil {
 		return err
 	}
-	h, err := s.ledger.Cancel(context.WithoutCancel(r.Context()), string(thread), &posthouse.CancelOptions{
+	h, err := s.ledger.Cancel(context.WithoutCancel(r.Context()), thread, &posthouse.CancelOptions{
 		Branch: b.Branch, By: r.actor.Name, Reason: b.Reason,
 	})
 	if err != nil {

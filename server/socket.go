@@ -51,6 +51,7 @@ type conversation struct {
 	s     *Server
 	w     http.ResponseWriter // for the log line and the request's id
 	r     *request
+	agent string // whom it talks to
 	conn  *websocket.Conn
 	mine  *client // the session of the client, if it asked for one
 	leave func()  // gives the place among the streams back
@@ -141,10 +142,12 @@ func (s *Server) socket(w http.ResponseWriter, r *request) error {
 			Code: CodeUpgrade, Message: "this path speaks WebSocket only", Hint: "POST /api/agents/{agent} takes a request by plain HTTP",
 		}
 	}
-	if r.actor.Name != "" {
-		if _, ok := s.agents[r.PathValue("agent")]; !ok {
-			return s.noAgent(r.PathValue("agent"))
-		}
+	agent, err := r.name("agent")
+	if err != nil {
+		return err
+	}
+	if _, ok := s.agents[agent]; !ok && r.actor.Name != "" {
+		return s.noAgent(agent)
 	}
 	places := s.streams
 	if r.actor.Name == "" {
@@ -154,7 +157,7 @@ func (s *Server) socket(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	c := &conversation{s: s, w: w, r: r, leave: leave}
+	c := &conversation{s: s, w: w, r: r, agent: agent, leave: leave}
 	defer func() { c.leave() }()
 	if r.actor.Name != "" {
 		c.admit(r.actor)
@@ -271,7 +274,7 @@ func (c *conversation) take(ctx context.Context, text string) bool {
 		return false
 	}
 	m := message{
-		agent: c.r.PathValue("agent"), text: text, thread: c.r.query["thread"], by: c.actor.Name, feed: c.s.newFeed(), approvals: c.tools,
+		agent: c.agent, text: text, thread: c.r.query["thread"], by: c.actor.Name, feed: c.s.newFeed(), approvals: c.tools,
 	}
 	ear := m.feed.listen(0)
 	c.mu.Lock()
@@ -341,8 +344,8 @@ func (c *conversation) login(text string) bool {
 	default:
 		noteActor(c.w, tok.Name)
 		if err = permit(tok, c.r.route.role); err == nil {
-			if _, known := c.s.agents[c.r.PathValue("agent")]; !known {
-				err = c.s.noAgent(c.r.PathValue("agent"))
+			if _, known := c.s.agents[c.agent]; !known {
+				err = c.s.noAgent(c.agent)
 			}
 		}
 	}

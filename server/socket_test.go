@@ -155,7 +155,7 @@ func TestSocketRefusals(t *testing.T) {
 		"foreign origin":    {"/agent/dispatch", nil, []string{h.bearer(Operator), "Origin: https://evil.example"}, 403},
 		"foreign host":      {"/agent/dispatch", nil, []string{h.bearer(Operator), "Host: evil.example"}, 421},
 		"token in the URL":  {"/agent/dispatch?token=" + h.secrets[Operator], nil, nil, 400},
-		"bad thread":        {"/agent/dispatch?thread=a%20b", nil, []string{h.bearer(Operator)}, 400},
+		"bad thread":        {"/agent/dispatch?thread=a%0ab", nil, []string{h.bearer(Operator)}, 400},
 	} {
 		_, resp, err := h.dial(c.path, c.protocols, c.header...)
 		if err == nil || resp == nil || resp.StatusCode != c.status {

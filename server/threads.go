@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -47,16 +48,20 @@ func threadRoutes() []*route {
 }
 
 func (s *Server) listThreads(w http.ResponseWriter, r *request) error {
+	after, err := url.PathUnescape(r.query["cursor"])
+	if err != nil {
+		return invalid("cursor", "is not one that this path gave out")
+	}
 	limit, next, page := r.number("limit", defaultLimit), "", []*posthouse.ThreadInfo{}
 	for t, err := range s.ledger.Threads(r.Context(), posthouse.ThreadQuery{
 		Status: posthouse.Status(r.query["status"]), Graph: r.query["graph"], Waiting: r.query["waiting"] == "true", Released: r.query["released"] == "true",
-		Descending: r.query["order"] != "asc", After: r.query["cursor"], Limit: limit + 1,
+		Descending: r.query["order"] != "asc", After: after, Limit: limit + 1,
 	}) {
 		if err != nil {
 			return err
 		}
 		if len(page) == limit {
-			next = page[len(page)-1].Thread
+			next = url.PathEscape(page[len(page)-1].Thread) // for a header
 			break
 		}
 		page = append(page, t)
@@ -65,11 +70,11 @@ func (s *Server) listThreads(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) getThread(w http.ResponseWriter, r *request) error {
-	id, err := r.id("id")
+	id, err := r.name("id")
 	if err != nil {
 		return err
 	}
-	t, err := s.ledger.Thread(r.Context(), string(id))
+	t, err := s.ledger.Thread(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -88,7 +93,7 @@ type LogEntry struct {
 }
 
 func (s *Server) threadLog(w http.ResponseWriter, r *request) error {
-	thread, err := r.id("id")
+	thread, err := r.name("id")
 	if err != nil {
 		return err
 	}
@@ -101,7 +106,7 @@ func (s *Server) threadLog(w http.ResponseWriter, r *request) error {
 	} else if c > 0 {
 		rng.From = uint64(c) + 1
 	}
-	for e, err := range s.ledger.Log(r.Context(), string(thread), rng) {
+	for e, err := range s.ledger.Log(r.Context(), thread, rng) {
 		if err != nil {
 			return err
 		}
@@ -117,7 +122,7 @@ func (s *Server) threadLog(w http.ResponseWriter, r *request) error {
 		page = append(page, &LogEntry{Seq: e.Seq, Generation: e.Generation, At: e.At, Hash: e.Hash, Prev: e.Prev, Signed: len(e.Sig) > 0, Records: e.Events})
 	}
 	if len(page) == 0 && !r.has("cursor") { // the log of a deleted thread still has its last record
-		return notFound("thread", string(thread))
+		return notFound("thread", thread)
 	}
 	return writePage(w, r, page, next)
 }
@@ -129,11 +134,11 @@ type DeletedThread struct {
 }
 
 func (s *Server) deleteThread(w http.ResponseWriter, r *request) error {
-	id, err := r.id("id")
+	id, err := r.name("id")
 	if err != nil {
 		return err
 	}
-	d, err := s.ledger.DeleteThread(r.Context(), string(id), &posthouse.DeleteOptions{By: r.actor.Name, Reason: r.query["reason"]})
+	d, err := s.ledger.DeleteThread(r.Context(), id, &posthouse.DeleteOptions{By: r.actor.Name, Reason: r.query["reason"]})
 	if d == nil {
 		return err
 	}
@@ -146,11 +151,11 @@ func (s *Server) deleteThread(w http.ResponseWriter, r *request) error {
 }
 
 func (s *Server) deleteCoordination(w http.ResponseWriter, r *request) error {
-	name, err := r.id("name")
+	name, err := r.name("name")
 	if err != nil {
 		return err
 	}
-	d, err := s.ledger.DeleteCoordination(r.Context(), string(name), &posthouse.DeleteOptions{By: r.actor.Name, Reason: r.query["reason"]})
+	d, err := s.ledger.DeleteCoordination(r.Context(), name, &posthouse.DeleteOptions{By: r.actor.Name, Reason: r.query["reason"]})
 	if err != nil {
 		return err
 	}

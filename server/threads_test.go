@@ -70,7 +70,7 @@ func TestDeleteCoordination(t *testing.T) {
 	h.get("/api/checkpoints/" + string(a)).refused(posthouse.CodeNotFound)
 	h.get("/api/checkpoints/" + string(b)).refused(posthouse.CodeNotFound)
 	h.get("/api/checkpoints/" + string(other.ID)).want(http.StatusOK)
-	h.send(ask{method: "DELETE", path: "/api/coordinations/a%20b"}).refused(posthouse.CodeInvalid)
+	h.send(ask{method: "DELETE", path: "/api/coordinations/a%0ab"}).refused(posthouse.CodeInvalid)
 }
 
 func TestThreadLogPages(t *testing.T) {

@@ -22,7 +22,7 @@ func (a *app) threadHold() *cobra.Command {
 			}
 			var h posthouse.Hold
 			body := map[string]string{"reason": reason}
-			if err := c.Do(cmd.Context(), http.MethodPost, "/api/threads"+rest.Path(args[0], "hold"), nil, body, &h); err != nil {
+			if err := c.Do(cmd.Context(), http.MethodPost, rest.Thread(args[0], "hold"), nil, body, &h); err != nil {
 				return err
 			}
 			if a.JSON {
@@ -48,7 +48,7 @@ func (a *app) threadUnhold() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.Do(cmd.Context(), http.MethodDelete, "/api/threads"+rest.Path(args[0], "hold"), params("reason", reason), nil, nil); err != nil {
+			if err := c.Do(cmd.Context(), http.MethodDelete, rest.Thread(args[0], "hold"), params("reason", reason), nil, nil); err != nil {
 				return err
 			}
 			if a.JSON {

@@ -58,9 +58,9 @@ it is the thread as it was released, by number or tag.`,
 // begin reads what the history is of: the thread as it is, or a version.
 func (h *history) begin(ctx context.Context, c *rest.Client, thread, version string) error {
 	if version == "" {
-		return c.Get(ctx, "/api/threads"+rest.Path(thread), nil, &h.Thread)
+		return c.Get(ctx, rest.Thread(thread), nil, &h.Thread)
 	}
-	if err := c.Get(ctx, "/api/threads"+rest.Path(thread, "releases", version), nil, &h.Release); err != nil {
+	if err := c.Get(ctx, rest.Thread(thread, "releases", version), nil, &h.Release); err != nil {
 		return err
 	}
 	h.Thread = &posthouse.ThreadInfo{
@@ -84,7 +84,7 @@ func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*
 		return nil, err
 	}
 	gates := map[posthouse.ID]*posthouse.Gate{}
-	for e, err := range rest.List[*server.LogEntry](ctx, c, "/api/threads"+rest.Path(thread, "log"), behind(h.Thread.First), 0) {
+	for e, err := range rest.List[*server.LogEntry](ctx, c, rest.Thread(thread, "log"), behind(h.Thread.First), 0) {
 		if err != nil {
 			return nil, err
 		}

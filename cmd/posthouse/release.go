@@ -35,7 +35,7 @@ cancelled, on record.`,
 				posthouse.Release
 				Error json.RawMessage `json:"error,omitempty"`
 			}
-			if err := c.Do(cmd.Context(), http.MethodPost, "/api/threads"+rest.Path(args[0], "releases"), nil, body, &done); err != nil {
+			if err := c.Do(cmd.Context(), http.MethodPost, rest.Thread(args[0], "releases"), nil, body, &done); err != nil {
 				return err
 			}
 			var failure error
@@ -78,7 +78,7 @@ func (a *app) threadVersions() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			rs, more, err := upTo[*posthouse.Release](cmd.Context(), c, "/api/threads"+rest.Path(args[0], "releases"), nil, limit)
+			rs, more, err := upTo[*posthouse.Release](cmd.Context(), c, rest.Thread(args[0], "releases"), nil, limit)
 			if err != nil {
 				return err
 			}
@@ -124,7 +124,7 @@ func (a *app) threadDrop() *cobra.Command {
 				return err
 			}
 			var d posthouse.Deleted
-			if err := c.Do(cmd.Context(), http.MethodDelete, "/api/threads"+rest.Path(args[0], "releases", args[1]), params("reason", reason), nil, &d); err != nil {
+			if err := c.Do(cmd.Context(), http.MethodDelete, rest.Thread(args[0], "releases", args[1]), params("reason", reason), nil, &d); err != nil {
 				return err
 			}
 			return a.deleted(&d)
@@ -152,7 +152,7 @@ until it is resumed.`,
 			}
 			body := map[string]any{"thread": args[1], "version": version}
 			var t posthouse.ThreadInfo
-			if err := c.Do(cmd.Context(), http.MethodPost, "/api/threads"+rest.Path(args[0], "copy"), nil, body, &t); err != nil {
+			if err := c.Do(cmd.Context(), http.MethodPost, rest.Thread(args[0], "copy"), nil, body, &t); err != nil {
 				return err
 			}
 			if a.JSON {

@@ -58,7 +58,7 @@ func startPath(id, verb string) string {
 // the id of a checkpoint or a gate.
 func headOf(ctx context.Context, c *rest.Client, id, branch string) (string, error) {
 	var t posthouse.ThreadInfo
-	err := c.Get(ctx, "/api/threads"+rest.Path(id), nil, &t)
+	err := c.Get(ctx, rest.Thread(id), nil, &t)
 	switch {
 	case errors.Is(err, posthouse.ErrNotFound) && branch == "":
 		return id, nil

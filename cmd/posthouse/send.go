@@ -60,7 +60,7 @@ Exit code 1 if it failed.`,
 
 // converse prints what the agent streams and returns its reply.
 func (a *app) converse(ctx context.Context, c *rest.Client, agent string, body any) (*server.Reply, error) {
-	for ev, err := range c.Stream(ctx, http.MethodPost, "/api/agents"+rest.Path(agent), nil, body) {
+	for ev, err := range c.Stream(ctx, http.MethodPost, rest.Agent(agent), nil, body) {
 		if err != nil {
 			return nil, err
 		}

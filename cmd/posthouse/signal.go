@@ -49,7 +49,7 @@ waits goes on. With --id, sending it again sends nothing.`,
 				q.Set("early", "true")
 			}
 			var s posthouse.Signal
-			if err := c.Do(cmd.Context(), http.MethodPost, "/api/threads"+rest.Path(args[0], "signals", args[1]), q, value, &s); err != nil {
+			if err := c.Do(cmd.Context(), http.MethodPost, rest.Thread(args[0], "signals", args[1]), q, value, &s); err != nil {
 				return err
 			}
 			if a.JSON {
@@ -91,7 +91,7 @@ To withdraw one question only, use posthouse cancel GATE.`,
 			}
 			var answer json.RawMessage
 			body := map[string]string{"branch": branch, "reason": reason}
-			if err := c.Do(cmd.Context(), http.MethodPost, "/api/threads"+rest.Path(args[0], "cancel"), nil, body, &answer); err != nil {
+			if err := c.Do(cmd.Context(), http.MethodPost, rest.Thread(args[0], "cancel"), nil, body, &answer); err != nil {
 				return err
 			}
 			if a.JSON {

@@ -96,7 +96,7 @@ func (a *app) threadShow() *cobra.Command {
 				return err
 			}
 			var t posthouse.ThreadInfo
-			if err := c.Get(cmd.Context(), "/api/threads"+rest.Path(args[0]), nil, &t); err != nil {
+			if err := c.Get(cmd.Context(), rest.Thread(args[0]), nil, &t); err != nil {
 				return err
 			}
 			if a.JSON {
@@ -159,7 +159,7 @@ func (a *app) threadDelete() *cobra.Command {
 				posthouse.Deleted
 				Error json.RawMessage `json:"error,omitempty"`
 			}
-			if err := c.Do(cmd.Context(), http.MethodDelete, "/api/threads"+rest.Path(args[0]), params("reason", reason), nil, &d); err != nil {
+			if err := c.Do(cmd.Context(), http.MethodDelete, rest.Thread(args[0]), params("reason", reason), nil, &d); err != nil {
 				return err
 			}
 			switch {

@@ -406,13 +406,18 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	long := strings.Repeat("x", 120) // fits alone, but not twice
-	_, err := tk.Do(context.Background(), long, 0, func(ctx context.Context) (posthouse.Value, error) {
-		if _, err := tk.Ask(ctx, posthouse.Gate{Name: long}); !errors.Is(err, posthouse.ErrInvalid) {
-			t.Error(err)
+	long := strings.Repeat("x", 200) // fits alone, but not five times
+	var within func(ctx context.Context, n int) (posthouse.Value, error)
+	within = func(ctx context.Context, n int) (posthouse.Value, error) {
+		if n == 4 {
+			if _, err := tk.Ask(ctx, posthouse.Gate{Name: long}); !errors.Is(err, posthouse.ErrInvalid) {
+				t.Error(err)
+			}
+			return tk.Do(ctx, long, 0, nil)
 		}
-		return tk.Do(ctx, long, 0, nil)
-	})
+		return tk.Do(ctx, long, 0, func(ctx context.Context) (posthouse.Value, error) { return within(ctx, n+1) })
+	}
+	_, err := within(context.Background(), 0)
 	if !errors.Is(err, posthouse.ErrInvalid) {
 		t.Error(err)
 	}

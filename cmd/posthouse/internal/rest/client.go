@@ -84,6 +84,46 @@ func Path(segments ...string) string {
 	return b.String()
 }
 
+// Thread is the path of a thread, or of what is below it. A name that cannot be
+// a segment of a path, . or .., is a parameter instead.
+func Thread(name string, segments ...string) string {
+	q := url.Values{}
+	path := "/api/threads/" + segment(q, "thread", name)
+	for i, s := range segments {
+		if i > 0 && segments[i-1] == "signals" {
+			s = segment(q, "signal", s)
+		} else {
+			s = url.PathEscape(s)
+		}
+		path += "/" + s
+	}
+	return withQuery(path, q)
+}
+
+// Agent is the path of an agent, as [Thread] is that of a thread.
+func Agent(name string) string {
+	q := url.Values{}
+	return withQuery("/api/agents/"+segment(q, "agent", name), q)
+}
+
+func segment(q url.Values, param, name string) string {
+	if name != "." && name != ".." {
+		return url.PathEscape(name)
+	}
+	q.Set(param, name)
+	return "-"
+}
+
+func withQuery(path string, q url.Values) string {
+	switch {
+	case len(q) == 0:
+		return path
+	case strings.Contains(path, "?"):
+		return path + "&" + q.Encode()
+	}
+	return path + "?" + q.Encode()
+}
+
 // Do sends body, if any, as JSON and reads the answer into out, if any. An
 // answer of 400 and above is returned as the [posthouse.Error] it reports.
 func (c *Client) Do(ctx context.Context, method, path string, query url.Values, body, out any) error {
@@ -176,10 +216,7 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 		}
 		r = bytes.NewReader(data)
 	}
-	u := c.Base + path
-	if len(query) > 0 {
-		u += "?" + query.Encode()
-	}
+	u := c.Base + withQuery(path, query)
 	req, err := http.NewRequestWithContext(ctx, method, u, r)
 	if err != nil {
 		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "request", Message: "cannot be made", Err: err}

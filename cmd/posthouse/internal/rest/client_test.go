@@ -136,3 +136,25 @@ func FuzzEvents(f *testing.F) {
 		}
 	})
 }
+
+// TestAddressesOfNames checks that a name stays one segment, and that one which
+// cannot be a segment goes into a parameter.
+func TestAddressesOfNames(t *testing.T) {
+	for got, want := range map[string]string{
+		Thread("order-7", "log"):             "/api/threads/order-7/log",
+		Thread("user@example.com"):           "/api/threads/user@example.com",
+		Thread("tenant/42", "releases", "1"): "/api/threads/tenant%2F42/releases/1",
+		Thread("日本"):                         "/api/threads/%E6%97%A5%E6%9C%AC",
+		Thread("order#7?a%"):                 "/api/threads/order%237%3Fa%25",
+		Thread(".."):                         "/api/threads/-?thread=..",
+		Thread(".", "log"):                   "/api/threads/-/log?thread=.",
+		Thread("..", "signals", ".."):        "/api/threads/-/signals/-?signal=..&thread=..",
+		Thread("...", "signals", "a/b"):      "/api/threads/.../signals/a%2Fb",
+		Agent("a/b"):                         "/api/agents/a%2Fb",
+		Agent(".."):                          "/api/agents/-?agent=..",
+	} {
+		if got != want {
+			t.Errorf("the address is %s, want %s", got, want)
+		}
+	}
+}

@@ -49,13 +49,13 @@ func clean(s string, lines bool) bool {
 }
 
 // hidden reports the characters that act on a terminal or reorder what it
-// shows: C0, DEL, C1, line and paragraph separators, direction marks, the
-// byte order mark.
+// shows: C0, DEL, C1, line and paragraph separators, direction marks, what is
+// invisible, the byte order mark.
 func hidden(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r <= 0x9f:
 		return true
-	case r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff, r == 0x061c:
+	case r >= 0x200b && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2060 && r <= 0x206f, r >= 0xfff9 && r <= 0xfffb, r == 0xfeff, r == 0x061c, r == 0x180e, r == 0x00ad:
 		return true
 	case r >= 0xe0000 && r <= 0xe007f: // tags
 		return true
