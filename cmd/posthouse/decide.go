@@ -116,7 +116,7 @@ func (a *app) decide(ctx context.Context, id string, d *deciding) error {
 func (a *app) orThread(ctx context.Context, c *rest.Client, id string, d *deciding, err error) error {
 	var e *posthouse.Error
 	var t posthouse.ThreadInfo
-	if !errors.Is(err, posthouse.ErrNotFound) || !errors.As(err, &e) || c.Get(ctx, "/api/threads"+rest.Path(id), nil, &t) != nil {
+	if !errors.Is(err, posthouse.ErrNotFound) || !errors.As(err, &e) || c.Get(ctx, rest.Thread(id), nil, &t) != nil {
 		return err
 	}
 	said := *e
