@@ -241,7 +241,8 @@ func ledgerWatchesInside(t *T) {
 	t.ok(err)
 	for e, err := range d.Watch(t.ctx, posthouse.WatchQuery{Cursor: inside}) {
 		t.ok(err)
-		if e.Thread != "zz" {
+		_, ordered := t.Store.(posthouse.Watcher) // a polling watch of one thread knows nothing of the others
+		if ordered && e.Thread != "zz" || e.Thread == "u" {
 			t.Errorf("behind an entry that was removed: %s of %s", e.Kind, e.Thread)
 		}
 		break
