@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -78,6 +79,9 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 		return none, err
 	}
 	a := &action[T, Out]{task: task, name: name, fn: fn, opt: opt, use: c.Effect()}
+	if err := a.same(ctx, grant); err != nil {
+		return none, err
+	}
 	v, err := c.Run(ctx, func(ctx context.Context) (posthouse.Value, error) { return a.run(ctx, grant) })
 	if err != nil {
 		return none, err
@@ -138,6 +142,48 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 		return posthouse.Value{}, err
 	}
 	return posthouse.Encode(nil, out)
+}
+
+// same refuses the result of an effect that ran on other content than the grant
+// licenses: what was changed since was approved, and never done.
+func (a *action[T, Out]) same(ctx context.Context, grant Grant) error {
+	ran := a.use.Ran()
+	if ran == "" || ran == posthouse.ID(grant) {
+		return nil
+	}
+	l := a.task.Session().Ledger()
+	before, err := l.Gate(ctx, ran)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return nil // deleted since: the result is all there is
+	}
+	if err != nil {
+		return err
+	}
+	now, err := l.Gate(ctx, posthouse.ID(grant))
+	if err != nil || now.Decision == nil || before.Decision == nil || sameContent(before, now) {
+		return err
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeConflict, Field: "content", Gate: ran, Decision: before.Decision,
+		Message: fmt.Sprintf("effect %s ran on what gate %s licensed, and gate %s licenses something else", a.name, ran, grant),
+		Hint:    "a recorded effect never runs again: act under another name, or fork from before it",
+	}
+}
+
+// sameContent reports whether two decisions license the same.
+func sameContent(a, b *posthouse.Gate) bool {
+	of := func(g *posthouse.Gate) []byte {
+		data := g.Payload
+		if g.Decision.Verdict == posthouse.Edit {
+			data = g.Decision.Value
+		}
+		c, err := posthouse.CanonicalJSON(data)
+		if err != nil {
+			return data
+		}
+		return c
+	}
+	return bytes.Equal(of(a), of(b))
 }
 
 // resolve returns the gate of a grant, if its decision licenses anything at all.

@@ -30,6 +30,15 @@ func (c *Call) Effect() *Effect {
 	return &Effect{call: c, task: c.task}
 }
 
+// Ran returns the gate under whose decision the effect ran that is on record, ""
+// if none is.
+func (e *Effect) Ran() posthouse.ID {
+	if e.call.recorded == nil {
+		return ""
+	}
+	return e.call.recorded.Grant
+}
+
 // within returns the name of a record within the step.
 func (e *Effect) within(name string) string {
 	return callName(e.call.name, e.call.occurrence) + nested + name
