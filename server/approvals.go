@@ -146,7 +146,7 @@ func (s *Server) listApprovals(w http.ResponseWriter, r *request) error {
 	here := map[posthouse.ID]bool{}
 	for _, as := range s.approvals.sessions() {
 		for _, g := range as.Waiting() {
-			gates, here[g.ID] = append(gates, s.listed(w, g, r.actor, nil)), true
+			gates, here[g.ID] = append(gates, s.listed(w, r, g, nil)), true
 		}
 	}
 	if s.approvals.ledger != nil {
@@ -158,7 +158,7 @@ func (s *Server) listApprovals(w http.ResponseWriter, r *request) error {
 			if here[g.ID] || g.Decision != nil || !now.Before(g.ExpiresAt) {
 				continue
 			}
-			gates = append(gates, s.listed(w, g, r.actor, err))
+			gates = append(gates, s.listed(w, r, g, err))
 		}
 	}
 	slices.SortFunc(gates, func(a, b *Gate) int { return a.CreatedAt.Compare(b.CreatedAt) })

@@ -39,6 +39,7 @@ type forkBody struct {
 	Codecs map[string]string          `json:"codecs,omitempty" doc:"parts given as base64, with their codec"`
 	Branch string                     `json:"branch,omitempty" doc:"the new branch's name; fork-1, fork-2, ... unless given"`
 	Thread string                     `json:"thread,omitempty" doc:"fork into this new thread instead"`
+	Run    bool                       `json:"run,omitempty" doc:"resume the fork at once, and answer as a resume does; as the parameter"`
 }
 
 func (s *Server) forkCheckpoint(w http.ResponseWriter, r *request) error {
@@ -69,9 +70,16 @@ func (s *Server) forkCheckpoint(w http.ResponseWriter, r *request) error {
 	} else if len(b.Codecs) > 0 {
 		return invalid("codecs", "go with a state or a patch")
 	}
+	run := b.Run || r.query["run"] == "true"
+	if run && s.runner == nil {
+		return noPrograms()
+	}
 	c, err := s.ledger.Fork(r.Context(), id, o)
 	if err != nil {
 		return err
+	}
+	if run && c.Status == posthouse.StatusInterrupted && len(c.Next) > 0 {
+		return s.resume(w, r, &c.Header)
 	}
 	v, err := view(c)
 	if err != nil {
@@ -181,12 +189,16 @@ func nothingNext(id posthouse.ID) error {
 // resume sets a branch going from its head and answers when it stands again.
 func (s *Server) resume(w http.ResponseWriter, r *request, h *posthouse.Header) error {
 	if s.runner == nil {
-		return &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this server runs no programs", Hint: "start one that has the program"}
+		return noPrograms()
 	}
 	if err := s.runner.Resume(r.Context(), h.Thread, h.Branch); err != nil {
 		return err
 	}
 	return s.settle(w, r, &settling{checkpoint: h, after: h.Seq})
+}
+
+func noPrograms() error {
+	return &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this server runs no programs", Hint: "start one that has the program"}
 }
 
 type replayBody struct {

@@ -63,9 +63,12 @@ func checkpointRoutes() []*route {
 		},
 		&route{
 			method: http.MethodPost, path: path + "/{id}/fork", role: Operator, summary: "Fork a checkpoint", handle: (*Server).forkCheckpoint,
-			notes: "Starts a branch, or a thread, at the checkpoint. A fork of what could run does not run until it is resumed.",
-			query: []param{{name: "state", kind: bodyParam, help: "the new state, as text"}},
-			body:  forkBody{}, state: true, answers: []answer{{http.StatusOK, "the fork's first checkpoint", Checkpoint{}, ""}},
+			notes: "Starts a branch, or a thread, at the checkpoint. A fork of what could run, and one that changes the state of what waits, is interrupted: it runs, and asks anew, once it is resumed. With run that is at once.",
+			query: []param{{name: "state", kind: bodyParam, help: "the new state, as text"}, {name: "run", kind: boolParam, def: "false", help: "true resumes the fork at once, and answers as a resume does"}},
+			body:  forkBody{}, state: true, answers: []answer{
+				{http.StatusOK, "the fork's first checkpoint; with run, the one that follows", Checkpoint{}, ""},
+				{http.StatusAccepted, "with run: it is on record; what follows is still running", Accepted{}, ""},
+			},
 		},
 	), goOnRoutes(path, "")...)
 }

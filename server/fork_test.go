@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -198,4 +199,49 @@ func TestGoOnByGate(t *testing.T) {
 	h.post("/api/gates/"+string(cp)+"/resume", "").refused(posthouse.CodeNotFound)
 	h.post("/api/gates/gate-nobody/replay", "").refused(posthouse.CodeNotFound)
 	h.post("/api/checkpoints/"+string(g.ID)+"/replay", "").refused(posthouse.CodeNotFound)
+}
+
+// A fork of another state asks nothing until it is resumed: deciding it says so,
+// and run resumes it at once.
+func TestAForkRunsAtOnce(t *testing.T) {
+	h := open(t, nil)
+	cp, g := h.waiting("t1")
+	path := "/api/checkpoints/" + string(cp) + "/fork"
+	f := h.post(path, `{"patch":{"request":"other"}}`).want(http.StatusOK).checkpoint()
+	if f.Status != posthouse.StatusInterrupted || len(f.Gates) != 0 {
+		t.Fatalf("the fork is %s with %v", f.Status, f.Gates)
+	}
+	p := h.post("/api/checkpoints/"+string(f.ID)+"/approve", "").refused(posthouse.CodeConflict)
+	if !strings.Contains(p.Hint, "resume first: posthouse resume "+string(f.ID)) {
+		t.Errorf("approving it says %s (%s)", p.Detail, p.Hint)
+	}
+	for _, ask := range [][2]string{{path, `{"patch":{"request":"other"},"run":true}`}, {path + "?run=true", `{"patch":{"request":"other"}}`}} {
+		if c := h.post(ask[0], ask[1]).want(http.StatusOK).checkpoint(); c.Agent != "resumed" || c.Status != posthouse.StatusDone {
+			t.Errorf("%s %s led to %+v", ask[0], ask[1], c.Header)
+		}
+	}
+	if c := h.post(path+"?run=true", "").want(http.StatusOK).checkpoint(); c.Status != posthouse.StatusWaiting || len(c.Gates) != 1 || c.Gates[0] == g.ID {
+		t.Errorf("an unchanged fork is %+v", c.Header)
+	}
+}
+
+// A gate that asks in the place of another shows what that showed, and the old id
+// leads to the new one.
+func TestAskedInThePlaceOfAnother(t *testing.T) {
+	h := open(t, nil)
+	_, old := h.waiting("t1")
+	c, err := h.ledger.Commit(t.Context(), &posthouse.Draft{
+		Thread: "t1", Branch: "main", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "dispatch"},
+		Gates: []posthouse.Gate{{Name: old.Name, Text: "Pay 99?", Payload: []byte(`{"amount":99}`), Note: "the price has changed", Supersedes: old.ID}},
+	})
+	check(t, err)
+	var gates []Gate
+	check(t, json.Unmarshal(h.get("/api/gates?thread=t1").want(http.StatusOK).body, &gates))
+	if len(gates) != 1 || gates[0].Note != "the price has changed" || gates[0].Before == nil || !gates[0].Before.Changed ||
+		gates[0].Before.ID != old.ID || gates[0].Before.Text != old.Text {
+		t.Fatalf("the inbox has %+v", gates)
+	}
+	if p := h.post("/api/gates/"+string(old.ID)+"/approve", "").refused(posthouse.CodeConflict); p.Gate != c.Gates[0].ID {
+		t.Errorf("the old id leads to %q", p.Gate)
+	}
 }

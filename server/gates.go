@@ -87,7 +87,7 @@ func (s *Server) listGates(w http.ResponseWriter, r *request) error {
 			next = string(gates[limit-1].ID)
 			break
 		}
-		gates = append(gates, s.listed(w, g, r.actor, err))
+		gates = append(gates, s.listed(w, r, g, err))
 	}
 	return writePage(w, r, gates, next)
 }
@@ -133,10 +133,7 @@ func decideCheckpoint(v posthouse.Verdict) func(*Server, http.ResponseWriter, *r
 			return err
 		}
 		if len(h.Gates) == 0 {
-			return &posthouse.Error{
-				Code: posthouse.CodeConflict, Message: "checkpoint " + string(id) + " asked nothing, so there is nothing to decide",
-				Hint: "GET /api/gates lists what waits",
-			}
+			return s.askedNothing(r, h)
 		}
 		asked, err := s.asked(r, h)
 		if err != nil {
@@ -154,6 +151,24 @@ func decideCheckpoint(v posthouse.Verdict) func(*Server, http.ResponseWriter, *r
 			}
 		}
 	}
+}
+
+// askedNothing says why a checkpoint has nothing to decide, and what to do first
+// where its branch stands still.
+func (s *Server) askedNothing(r *request, h *posthouse.Header) error {
+	e := &posthouse.Error{
+		Code: posthouse.CodeConflict, Message: "checkpoint " + string(h.ID) + " asked nothing, so there is nothing to decide",
+		Hint: "GET /api/gates lists what waits",
+	}
+	info, err := s.ledger.Thread(r.Context(), h.Thread)
+	if err != nil {
+		return err
+	}
+	if b, _ := info.Branch(h.Branch); b.Head == h.ID && h.Status == posthouse.StatusInterrupted && len(h.Next) > 0 {
+		e.Message = "checkpoint " + string(h.ID) + " is interrupted: it asks once it is resumed"
+		e.Hint = "resume first: posthouse resume " + string(h.ID) + ", or POST /api/checkpoints/" + string(h.ID) + "/resume"
+	}
+	return e
 }
 
 // asked returns the gates that a checkpoint asks people. Of one that asks

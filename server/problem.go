@@ -56,6 +56,7 @@ type Problem struct {
 	Tail     *posthouse.Position `json:"tail,omitempty"`
 	Head     posthouse.ID        `json:"head,omitempty"`
 	Lease    *posthouse.Lease    `json:"lease,omitempty"`
+	Gate     posthouse.ID        `json:"gate,omitempty"`     // that asks in place of the one named
 	Decision *posthouse.Decision `json:"decision,omitempty"` // the one that stands
 	Gates    []posthouse.ID      `json:"gates,omitempty"`    // those to choose from
 }
@@ -70,7 +71,7 @@ func problemOf(err error, requestID string) *Problem {
 	p := &Problem{
 		Type: problemType + string(e.Code), Title: http.StatusText(s), Status: s, Code: e.Code,
 		Instance: "urn:posthouse:request:" + requestID, Field: e.Field, Detail: e.Message, Hint: e.Hint,
-		Tail: e.Tail, Head: e.Head, Lease: e.Lease, Decision: e.Decision, Gates: e.Gates,
+		Tail: e.Tail, Head: e.Head, Gate: e.Gate, Lease: e.Lease, Decision: e.Decision, Gates: e.Gates,
 	}
 	if e.Field != "" && e.Message != "" {
 		p.Detail = e.Field + " " + e.Message

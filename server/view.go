@@ -40,16 +40,39 @@ type Gate struct {
 	posthouse.Gate
 	May    []posthouse.Verdict `json:"may" doc:"the verdicts that whoever asks may give in their own name"`
 	Barred string              `json:"barred,omitempty" doc:"why they may not give the others that the gate allows"`
+	Before *AskedBefore        `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
 	Error  *Problem            `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
 }
 
-// listed shows a gate to somebody; err is why it cannot be read.
-func (s *Server) listed(w http.ResponseWriter, g *posthouse.Gate, to Token, err error) *Gate {
+// AskedBefore is what an earlier gate showed, in whose place another one asks.
+type AskedBefore struct {
+	ID      posthouse.ID    `json:"id"`
+	Changed bool            `json:"changed" doc:"what is asked is not the same any more; otherwise its answer does not count, or there was none"`
+	Text    string          `json:"text,omitempty"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+// before returns what the gate showed that g supersedes, nil if that is gone.
+func (s *Server) before(r *request, g *posthouse.Gate) *AskedBefore {
+	if g.Supersedes == "" {
+		return nil
+	}
+	old, err := s.ledger.Gate(r.Context(), g.Supersedes)
+	if err != nil { // deleted, or not to be read: the gate itself can be decided all the same
+		return nil
+	}
+	return &AskedBefore{ID: old.ID, Changed: old.Content() != g.Content(), Text: old.Text, Payload: old.Payload}
+}
+
+// listed shows a gate to who asks; err is why it cannot be read.
+func (s *Server) listed(w http.ResponseWriter, r *request, g *posthouse.Gate, err error) *Gate {
+	to := r.actor
 	v := &Gate{Gate: *g, May: []posthouse.Verdict{}}
 	if err != nil {
 		v.Error = unread(w, err)
 		return v
 	}
+	v.Before = s.before(r, g)
 	role := permit(to, Approver)
 	for _, verb := range verbs {
 		if verb.verdict == posthouse.Cancel || !g.Allows(verb.verdict) {

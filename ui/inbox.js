@@ -58,6 +58,7 @@ function setTime(element, stamp, otherwise) {
 // it was sent.
 const gatesOf = ({ data, tree }) => data.map((gate, i) => ({
   ...gate, payload: exact.member(tree.items[i], "payload"), schema: exact.member(tree.items[i], "schema"),
+  shown: gate.before && exact.member(exact.member(tree.items[i], "before"), "payload"),
 }));
 
 // showJSON shows a value; one that is not there is hidden.
@@ -79,6 +80,19 @@ function deciders(gate) {
   return said.join("; ");
 }
 
+// showBefore shows what the gate showed that this one asks in the place of.
+function showBefore(card, gate) {
+  part(card, "note").hidden = !gate.note;
+  part(card, "note").textContent = gate.note || "";
+  const again = part(card, "again");
+  again.hidden = !gate.supersedes;
+  const changed = gate.before && gate.before.changed;
+  part(card, "whyAgain").textContent = changed ? "Asked again: what is asked has changed. Before, it was:" : `Asked again, in the place of ${gate.supersedes}.`;
+  part(card, "textBefore").hidden = !changed;
+  part(card, "textBefore").textContent = changed ? gate.before.text || "" : "";
+  showJSON(part(card, "payloadBefore"), changed ? gate.shown : undefined);
+}
+
 // inSession tells an approval whose caller waits on a connection, see
 // GET /api/approvals, from a gate.
 const inSession = (gate) => gate.kind === "session";
@@ -98,6 +112,7 @@ function makeCard(gate) {
   part(card, "assignees").textContent = deciders(gate);
   part(card, "thread").textContent = inSession(gate) ? "the caller's connection; closing it is a no" : gate.thread;
   showJSON(part(card, "payload"), gate.payload);
+  showBefore(card, gate);
   setTime(part(card, "age"), gate.createdAt);
   setTime(part(card, "expiry"), gate.expiresAt, "never");
 

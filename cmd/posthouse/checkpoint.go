@@ -128,15 +128,18 @@ func (a *app) oneCheckpoint(c *server.Checkpoint) error {
 
 func (a *app) checkpointFork() *cobra.Command {
 	var state, patch, branch, thread string
+	var run bool
 	cmd := &cobra.Command{
 		Use: "fork CHECKPOINT", Short: "Start a branch, or a thread, at a checkpoint",
 		Long: `Start a branch, or a thread, at a checkpoint.
 
 The state is kept unless --state gives a whole new one or --patch new members of
-it. Gates that wait there wait in the fork too, under new ids. A fork of what
-could run does not run until it is resumed.`,
+it. With the same state, gates that wait there wait in the fork too, under new ids.
+With another state the fork is interrupted, as one of what could run: once it is
+resumed it asks anew, about its own state. --run resumes it at once.`,
 		Example: `  posthouse checkpoint fork 019a...
   posthouse checkpoint fork 019a... --branch what-if --patch '{"amount": 20}'
+  posthouse checkpoint fork 019a... --patch '{"amount": 20}' --run
   posthouse checkpoint fork 019a... --thread order-1234-copy`,
 		Args: args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -158,15 +161,14 @@ could run does not run until it is resumed.`,
 				}
 				body[name] = json.RawMessage(data)
 			}
-			var cp server.Checkpoint
-			if err := c.Do(cmd.Context(), http.MethodPost, "/api/checkpoints"+rest.Path(args[0], "fork"), nil, body, &cp); err != nil {
+			if run {
+				body["run"] = true
+			}
+			var answer followed
+			if err := c.Do(cmd.Context(), http.MethodPost, "/api/checkpoints"+rest.Path(args[0], "fork"), nil, body, &answer); err != nil {
 				return err
 			}
-			if err := a.oneCheckpoint(&cp); err != nil {
-				return err
-			}
-			a.next("posthouse diff %s %s", args[0], cp.ID)
-			return nil
+			return a.forked(args[0], run, &answer)
 		},
 	}
 	f := cmd.Flags()
@@ -174,7 +176,27 @@ could run does not run until it is resumed.`,
 	f.StringVar(&patch, "patch", "", "members to replace, a JSON object; - and @FILE as above")
 	f.StringVar(&branch, "branch", "", "name of the new branch (default fork-1, fork-2, ...)")
 	f.StringVar(&thread, "thread", "", "fork into this new thread instead")
+	f.BoolVar(&run, "run", false, "resume the fork at once, and wait for what follows")
 	return cmd
+}
+
+// forked prints a fork, and how it goes on.
+func (a *app) forked(source string, run bool, f *followed) error {
+	if run && (f.Look != "" || f.Kind != posthouse.KindFork) {
+		return a.follow(f)
+	}
+	if err := a.oneCheckpoint(&f.Checkpoint); err != nil {
+		return err
+	}
+	switch {
+	case f.Status == posthouse.StatusInterrupted && f.Branch != posthouse.MainBranch:
+		a.next("posthouse resume %s --branch %s", quoted(f.Thread), quoted(f.Branch))
+	case f.Status == posthouse.StatusInterrupted:
+		a.next("posthouse resume %s", quoted(f.Thread))
+	default:
+		a.next("posthouse diff %s %s", source, f.ID)
+	}
+	return nil
 }
 
 func (a *app) checkpointDelete() *cobra.Command {

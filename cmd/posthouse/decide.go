@@ -120,6 +120,12 @@ func (a *app) orThread(ctx context.Context, c *rest.Client, id string, d *decidi
 		return err
 	}
 	said := *e
+	if b, _ := t.Branch(""); d.verb != "cancel" && b.Status == posthouse.StatusInterrupted && len(t.Waiting) == 0 {
+		return &posthouse.Error{
+			Code: posthouse.CodeConflict, Head: b.Head, Message: "thread " + id + " is interrupted: it asks once it is resumed",
+			Hint: "resume first: posthouse resume " + quoted(id),
+		}
+	}
 	said.Hint = id + " is a thread; its open gates: posthouse inbox --thread " + quoted(id)
 	if d.verb == "cancel" {
 		said.Hint = id + " is a thread: posthouse thread cancel " + quoted(id)

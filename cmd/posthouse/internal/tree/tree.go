@@ -176,6 +176,12 @@ func (d *drawing) gate(g *posthouse.Gate, indent string) {
 		ask += ": " + g.Text
 	}
 	d.t.Line("%s? %s  %s", indent, g.ID, term.Clip(term.Strip(ask), 100))
+	if g.Note != "" {
+		d.t.Line("%s  %s", indent, term.Clip(term.Strip(g.Note), 200))
+	}
+	if g.Supersedes != "" {
+		d.t.Line("%s  %s", indent, d.again(g))
+	}
 	for i := range g.Assignments {
 		d.t.Line("%s  %s", indent, Assignment(&g.Assignments[i]))
 	}
@@ -192,6 +198,18 @@ func (d *drawing) gate(g *posthouse.Gate, indent string) {
 		return
 	}
 	d.t.Line("%s%s", indent, Decision(g.Decision))
+}
+
+// again says in the place of which gate one asks.
+func (d *drawing) again(g *posthouse.Gate) string {
+	for _, gates := range d.gates {
+		for _, old := range gates {
+			if old.ID == g.Supersedes && old.Content() != g.Content() {
+				return "asked again: what is asked has changed since " + string(old.ID)
+			}
+		}
+	}
+	return "asked again, in the place of " + string(g.Supersedes)
 }
 
 // Vote says a vote in one line.
