@@ -100,7 +100,7 @@ func (s *Server) postAgent(w http.ResponseWriter, r *request) error {
 
 // streamAgent answers with a stream of what the agent does.
 func (s *Server) streamAgent(w http.ResponseWriter, r *request, m message, who *client) error {
-	done, err := s.begin(s.streams, "streams")
+	done, err := s.beginStream(r.actor.Name)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 	if who != nil && who.Cursor != "" && r.Header.Get("Last-Event-ID") == "" && !r.has("after") {
 		cursor = who.Cursor
 	}
-	done, err := s.begin(s.streams, "streams")
+	done, err := s.beginStream(r.actor.Name)
 	if err != nil {
 		return err
 	}

@@ -181,6 +181,32 @@ func TestEventStreamEndsWithItsToken(t *testing.T) {
 	f.wantEnd()
 }
 
+// TestNoTokenHoldsAllStreams fills a viewer's share: the others' streams open
+// all the same, by every way in.
+func TestNoTokenHoldsAllStreams(t *testing.T) {
+	h := open(t, func(o *Options) { o.Limits.Streams, o.Limits.TokenStreams = 5, 2 })
+	first := h.listen(ask{method: "GET", path: "/api/events", as: Viewer})
+	h.listen(ask{method: "GET", path: "/api/events", as: Viewer})
+	r := h.send(ask{method: "GET", path: "/api/events", as: Viewer})
+	if p := r.refused(CodeTooMany); !strings.Contains(p.Detail, "viewer-token") || r.header.Get("Retry-After") == "" {
+		t.Errorf("over its share a token is told %q", p.Detail)
+	}
+	h.listen(ask{method: "GET", path: "/api/events"})
+	h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	h.send(ask{method: "POST", path: "/api/agents/dispatch", body: `{"message":"x"}`, header: []string{"Accept: text/event-stream"}}).refused(CodeTooMany)
+	h.listen(ask{method: "GET", path: "/api/events", as: Approver})
+	first.close()
+	for range 1000 { // the server notices at its next look at the connection
+		resp, err := h.http.Client().Do(h.request(ask{method: "GET", path: "/api/events", as: Viewer}))
+		check(t, err)
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			return
+		}
+	}
+	t.Error("a place of the share is not given back")
+}
+
 func TestStreamsAreBounded(t *testing.T) {
 	h := open(t, func(o *Options) { o.Limits.Streams = 2 })
 	a, _ := h.listen(ask{method: "GET", path: "/api/events"}), h.listen(ask{method: "GET", path: "/api/events"})

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
@@ -200,7 +201,10 @@ func (l hostList) allows(host string) bool {
 		return true
 	}
 	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
+	if h, port, err := net.SplitHostPort(host); err == nil {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil && port != "" {
+			return false
+		}
 		name = h
 	} else if inner, ok := strings.CutPrefix(host, "["); ok {
 		if name, ok = strings.CutSuffix(inner, "]"); !ok {

@@ -193,7 +193,7 @@ func (s *Server) followRun(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	done, err := s.begin(s.streams, "streams")
+	done, err := s.beginStream(r.actor.Name)
 	if err != nil {
 		return err
 	}

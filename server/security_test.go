@@ -24,6 +24,7 @@ func TestHost(t *testing.T) {
 		"posthouse.example": true, "posthouse.example:8443": true, "box:8095": true, "[fd00::1]:80": true,
 		"evil.example": false, "localhost.evil.example": false, "localhost.": false, "box": false, "box:80": false, "127.0.0.1.evil.example": false, "0.0.0.0": false, "[fd00::2]": false,
 		"[::1": false, "localhost:1:2": false, "10.0.0.1": false,
+		"127.0.0.1:8095.evil": false, "localhost:": true, "localhost:x": false, "localhost:-1": false, "localhost:+1": false, "[::1]:8095x": false, "[::1]:": true, "posthouse.example:x": false, "posthouse.example:99999": false,
 	} {
 		a := h.send(ask{method: "GET", path: "/healthz", host: host})
 		if (a.status == http.StatusOK) != ok {

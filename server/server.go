@@ -47,6 +47,9 @@ type Limits struct {
 	Call    time.Duration // how long one agent may work on a request; default 15 min
 	Calls   int           // requests that agents work on at once; default 100
 	Streams int           // open event streams and WebSockets; default 1,000
+
+	TokenStreams int // of those for each token, so that none holds all; default a quarter of them, at least 2
+
 	Session time.Duration // how long a login lasts; default 12 h
 	Clients int           // sessions of clients kept in the store, a sixteenth of them for each first digit of their hash; default 10,000
 	Client  time.Duration // how long one is kept that is not seen; default 24 h
@@ -54,7 +57,7 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() (Limits, error) {
-	if l.Body < 0 || l.State < 0 || l.Page < 0 || l.Wait < 0 || l.Call < 0 || l.Calls < 0 || l.Streams < 0 || l.Session < 0 || l.Token < 0 || l.Clients < 0 || l.Client < 0 {
+	if l.Body < 0 || l.State < 0 || l.Page < 0 || l.Wait < 0 || l.Call < 0 || l.Calls < 0 || l.Streams < 0 || l.TokenStreams < 0 || l.Session < 0 || l.Token < 0 || l.Clients < 0 || l.Client < 0 {
 		return l, invalid("Limits", "has a negative value; 0 means the default")
 	}
 	def(&l.Body, 1<<20)
@@ -64,6 +67,7 @@ func (l Limits) withDefaults() (Limits, error) {
 	def(&l.Call, 15*time.Minute)
 	def(&l.Calls, 100)
 	def(&l.Streams, 1000)
+	def(&l.TokenStreams, max(l.Streams/4, 2))
 	def(&l.Session, 12*time.Hour)
 	def(&l.Token, 10*time.Second)
 	def(&l.Clients, 10_000)
@@ -113,6 +117,7 @@ type Server struct {
 	running sync.WaitGroup
 	calls   chan struct{} // one for each running call
 	streams chan struct{} // one for each open stream
+	shares  shares        // of the streams, by token
 
 	// One for each WebSocket whose token is still to come: a tenth of the
 	// streams, so that strangers cannot take the places of those who have one.

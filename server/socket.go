@@ -149,11 +149,7 @@ func (s *Server) socket(w http.ResponseWriter, r *request) error {
 	if _, ok := s.agents[agent]; !ok && r.actor.Name != "" {
 		return s.noAgent(agent)
 	}
-	places := s.streams
-	if r.actor.Name == "" {
-		places = s.strangers
-	}
-	leave, err := s.begin(places, "streams")
+	leave, err := s.beginStream(r.actor.Name)
 	if err != nil {
 		return err
 	}
@@ -351,7 +347,7 @@ func (c *conversation) login(text string) bool {
 	}
 	var leave func()
 	if err == nil {
-		leave, err = c.s.begin(c.s.streams, "streams")
+		leave, err = c.s.beginStream(tok.Name)
 	}
 	if err != nil {
 		c.refuse(err)

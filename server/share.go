@@ -1,0 +1,57 @@
+package server
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+)
+
+// shares count the open streams of each token.
+type shares struct {
+	mu sync.Mutex
+	of map[string]int // by the token's name; no entry: none
+}
+
+// take counts one more of a token's, unless it has limit of them.
+func (x *shares) take(name string, limit int) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.of[name] >= limit {
+		return false
+	}
+	if x.of == nil {
+		x.of = map[string]int{}
+	}
+	x.of[name]++
+	return true
+}
+
+func (x *shares) give(name string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.of[name]--; x.of[name] == 0 {
+		delete(x.of, name)
+	}
+}
+
+// beginStream is begin for a stream of the named token, or, without a name, for a
+// WebSocket whose token is still to come. It also fails once the token has its
+// share, since otherwise one client could keep all others out.
+func (s *Server) beginStream(name string) (func(), error) {
+	if name == "" {
+		return s.begin(s.strangers, "streams")
+	}
+	if !s.shares.take(name, s.limits.TokenStreams) {
+		return nil, &posthouse.Error{
+			Code: CodeTooMany, Message: fmt.Sprintf("the token %s has %d streams open; that is its share", name, s.limits.TokenStreams),
+			Hint: "close one of them, or use a token of its own for each client",
+		}
+	}
+	leave, err := s.begin(s.streams, "streams")
+	if err != nil {
+		s.shares.give(name)
+		return nil, err
+	}
+	return func() { leave(); s.shares.give(name) }, nil
+}
