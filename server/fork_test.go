@@ -225,6 +225,25 @@ func TestAForkRunsAtOnce(t *testing.T) {
 	}
 }
 
+// A question that nobody answered is asked again, at most once at a time.
+func TestAskAgain(t *testing.T) {
+	h := open(t, nil)
+	_, old := h.waiting("t1")
+	path := "/api/gates/" + string(old.ID) + "/ask-again"
+	h.post(path, "").refused(posthouse.CodeConflict) // it is open
+	_, err := h.ledger.Commit(t.Context(), &posthouse.Draft{
+		Thread: "t1", Branch: "main", Checkpoint: &posthouse.Change{Kind: posthouse.KindUpdate, Status: posthouse.StatusDone, Graph: "dispatch"},
+	})
+	check(t, err)
+	var g posthouse.Gate
+	check(t, json.Unmarshal(h.post(path, "").want(http.StatusOK).body, &g))
+	if g.ID == old.ID || g.Text != old.Text || g.Branch != "fork-1" || g.Decision != nil {
+		t.Errorf("asked again: %+v", g)
+	}
+	h.post("/api/gates/"+string(g.ID)+"/cancel", "")
+	h.post("/api/gates/"+string(g.ID)+"/ask-again", "").refused(posthouse.CodeDecided)
+}
+
 // A gate that asks in the place of another shows what that showed, and the old id
 // leads to the new one.
 func TestAskedInThePlaceOfAnother(t *testing.T) {

@@ -67,6 +67,11 @@ func gateRoutes() []*route {
 			notes: "With its decision, once it has one.", answers: []answer{{http.StatusOK, "the gate", posthouse.Gate{}, ""}},
 		},
 	}
+	rs = append(rs, &route{
+		method: http.MethodPost, path: path + "/{id}/ask-again", role: Operator, summary: "Ask a question again that nobody answered", handle: (*Server).askAgain,
+		notes:   "Of a gate whose deadline passed, or that was withdrawn. In place while its checkpoint is the head of its branch, else on a new branch; with as much time as it had.",
+		answers: []answer{{http.StatusOK, "the gate that asks again", posthouse.Gate{}, ""}},
+	})
 	rs = append(rs, decideRoutes(path, decideGate)...)
 	rs = append(rs, delegateRoute(path))
 	rs = append(rs, goOnRoutes(path, ", by a gate it asks or asked")...)
@@ -109,6 +114,19 @@ func (s *Server) gate(r *request) (*posthouse.Gate, error) {
 		return nil, err
 	}
 	return s.ledger.Gate(r.Context(), id)
+}
+
+func (s *Server) askAgain(w http.ResponseWriter, r *request) error {
+	id, err := r.id("id")
+	if err != nil {
+		return err
+	}
+	g, err := s.ledger.AskAgain(r.Context(), id, &posthouse.AskAgainOptions{By: r.actor.Name})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", etag(g.Hash))
+	return writeJSON(w, http.StatusOK, g)
 }
 
 func decideGate(v posthouse.Verdict) func(*Server, http.ResponseWriter, *request) error {

@@ -116,7 +116,7 @@ func (a *app) commands() []*cobra.Command {
 	add(groupRun, a.devCmd(), a.serveCmd(), a.sendCmd(), a.signalCmd(), a.resumeCmd(), a.replayCmd())
 	add(groupDecide, a.inboxCmd())
 	add(groupDecide, a.decideCmds()...)
-	add(groupDecide, a.delegateCmd())
+	add(groupDecide, a.delegateCmd(), a.askAgainCmd())
 	add(groupLook, a.threadCmd(), a.checkpointCmd(), a.logCmd(), a.diffCmd())
 	add(groupProve, a.verifyCmd(), a.witnessCmd(), a.exportCmd(), a.keyCmd(), a.encryptionCmd())
 	add(groupOperate, a.tokenCmd(), a.retainCmd(), a.compactCmd(), a.backupCmd(), a.storeCmd(), a.benchCmd(), a.versionCmd())
