@@ -63,6 +63,7 @@ const (
 // An encryptionGuard remembers what the store's mark allows.
 type encryptionGuard struct {
 	sealed atomic.Bool  // the store is marked as encrypted; with a Cipher
+	looked atomic.Bool  // the store was looked through: from then on its mark says all
 	clear  atomic.Int64 // until when it may be written in the clear, in milliseconds of Options.Now
 }
 
@@ -228,7 +229,7 @@ func (l *Ledger) mayWriteClear(ctx context.Context, at time.Time) error {
 	if at.UnixMilli() < l.encryption.clear.Load() {
 		return nil
 	}
-	found, err := findEncryption(ctx, l.store, at)
+	found, err := l.encrypted(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -241,6 +242,18 @@ func (l *Ledger) mayWriteClear(ctx context.Context, at time.Time) error {
 	}
 	l.encryption.clear.Store(at.Add(recheckClear).UnixMilli())
 	return nil
+}
+
+// encrypted returns the store's mark. Only the first call looks through a store
+// without one: whoever seals anything in it since has marked it before.
+func (l *Ledger) encrypted(ctx context.Context, at time.Time) (*Encryption, error) {
+	if l.encryption.looked.Load() {
+		m, _, err := readMark(ctx, l.store)
+		return &m.Encryption, err
+	}
+	found, err := findEncryption(ctx, l.store, at)
+	l.encryption.looked.Store(err == nil)
+	return found, err
 }
 
 // copyMark carries the source's mark over before anything is copied. A source

@@ -129,7 +129,7 @@ func TestSweepsFindWhatNothingTells(t *testing.T) {
 				if s := status(t, l, "t"); s != posthouse.StatusDone {
 					t.Errorf("the next sweep leaves it %s", s)
 				}
-				if n := store.all.Load(); n > 0 {
+				if n := store.all.Load(); n > 2 { // each Ledger looks once whether the store is encrypted
 					t.Errorf("all threads were asked for %d times", n)
 				}
 			})
