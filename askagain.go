@@ -35,7 +35,7 @@ func (l *Ledger) AskAgain(ctx context.Context, gate ID, o *AskAgainOptions) (*Ga
 		return nil, err
 	}
 	if g.Decision == nil && g.AsksPeople() && !g.ExpiresAt.IsZero() && !l.Now().Before(g.ExpiresAt) {
-		if g, err = l.Expire(ctx, gate); err != nil && !errors.Is(err, ErrDecided) {
+		if _, err = l.Expire(ctx, gate); err != nil && !errors.Is(err, ErrDecided) {
 			return nil, err
 		}
 		if g, err = l.Gate(ctx, gate); err != nil {

@@ -62,11 +62,11 @@ func TestWorkflowResumesAcrossSQLiteClose(t *testing.T) {
 		wantStatus(t, res, err, posthouse.StatusWaiting)
 		approve(t, l, res.Waiting[0].ID)
 	}, func(l *posthouse.Ledger) {
-		res, err := must(f.Open(l, nil))(t).Run(t.Context(), "t", "another ", flow.RunOptions{Run: "r"})
+		_, err := must(f.Open(l, nil))(t).Run(t.Context(), "t", "another ", flow.RunOptions{Run: "r"})
 		if !errors.Is(err, posthouse.ErrExists) {
 			t.Fatalf("the run with another input: %v", err)
 		}
-		res, err = must(f.Open(l, nil))(t).Run(t.Context(), "t", "first ", flow.RunOptions{Run: "r"})
+		res, err := must(f.Open(l, nil))(t).Run(t.Context(), "t", "first ", flow.RunOptions{Run: "r"})
 		if wantStatus(t, res, err, posthouse.StatusDone); res.Output != "first a1b1c1" {
 			t.Fatal(res.Output)
 		}
