@@ -224,10 +224,10 @@ func TestBadRetry(t *testing.T) {
 		}
 		long := strings.Repeat("n", 195)
 		_, err := step.DoWith(ctx, long, step.Options{Retry: atOnce}, func(context.Context) (int, error) { return 1, nil })
-		if !errors.Is(err, posthouse.ErrInvalid) {
-			t.Error(err)
+		if err != nil {
+			t.Error("there is room for the names of its attempts:", err)
 		}
-		_, err = step.Do(ctx, long, func(context.Context) (int, error) { return 1, nil })
+		_, err = step.Do(ctx, strings.Repeat("m", 195), func(context.Context) (int, error) { return 1, nil })
 		return err
 	}); err != nil {
 		t.Fatal(err)
