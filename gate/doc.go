@@ -31,8 +31,23 @@
 // # Several questions
 //
 // A node may ask any number of questions, one after the other, or several at
-// once by asking all before it returns ErrWaiting; those of one name are told
-// apart by their order. Each has its own id, which never changes.
+// once by asking all before it returns ErrWaiting. Each has its own id, which never
+// changes. An answer is found by what was asked, in whatever order a program asks:
+// the question's name, text and payload, and its number among those that show the
+// same. A question that has changed is asked again. Bind says where an answer holds
+// for the name alone.
+//
+// # Effects
+//
+// [Propose] shows content and returns a grant once it is approved; [Act] runs an
+// effect on what was approved, once, whatever the state says by then:
+//
+//	grant, err := gate.Propose(ctx, gate.Question{Name: "pay", Text: "Pay this order?"}, payment)
+//	...
+//	receipt, err := gate.Act(ctx, "pay", grant, bank.Pay)
+//
+// An effect whose outcome nobody knows, after a crash in its middle, is not done
+// again unasked.
 //
 // # Who may decide
 //
@@ -50,8 +65,8 @@
 // # Without people
 //
 // Auto decides where it can: always, by a judge that is sure enough, or when
-// nobody did in time. What it decides is on record like a step; what it does not,
-// people are asked.
+// nobody did in time. What it decides is on record as a gate that was decided as it
+// was opened; what it does not, people are asked.
 //
 // # In a session
 //
