@@ -69,6 +69,9 @@ func (l *Ledger) commit(ctx context.Context, d *Draft) (*Committed, *Header, err
 	for i := range done.Gates {
 		done.Gates[i].Seq, done.Gates[i].Hash = done.Seq, done.Hash
 	}
+	for i := range done.Decided {
+		done.Decided[i].Seq, done.Decided[i].Hash = done.Seq, done.Hash
+	}
 	if done.Release != nil {
 		done.Release.Hash = done.Hash
 		l.unclaim(t)

@@ -164,7 +164,7 @@ func NeedsGrant(step string) error {
 // Reconsider asks Options.Policy again about everybody whose hand was on a gate's
 // decision: an approval is not authority for ever. It returns the policy's error.
 func (l *Ledger) Reconsider(g *Gate) error {
-	if l.opt.Policy == nil || g.Decision == nil {
+	if l.opt.Policy == nil || g.Decision == nil || g.Decision.Seq == g.Seq { // decided as it was opened: nobody's hand
 		return nil
 	}
 	decisions := []Decision{*g.Decision}
@@ -174,11 +174,7 @@ func (l *Ledger) Reconsider(g *Gate) error {
 	asked := g.clone()
 	asked.Decision = nil
 	for i := range decisions {
-		d := decisions[i].clone()
-		if strings.HasPrefix(d.By, "policy:") {
-			continue
-		}
-		if err := l.opt.Policy(asked, d); err != nil {
+		if err := l.opt.Policy(asked, decisions[i].clone()); err != nil {
 			return err
 		}
 	}

@@ -178,7 +178,7 @@ func TestForksActUnderTheirOwnDecision(t *testing.T) {
 			must(app.Run(h.Context(), thread, deal{Amount: 10}))(h)
 			first := h.only(thread).ID
 			h.decide(first, posthouse.Approve, "alice")
-			out := must(app.Resume(h.Context(), thread))(h)
+			must(app.Resume(h.Context(), thread))(h)
 			b.want(h, transfer{"bob", 10})
 			var before posthouse.ID // behind the approval, before the payment
 			for s, err := range app.History(h.Context(), thread) {
@@ -199,7 +199,6 @@ func TestForksActUnderTheirOwnDecision(t *testing.T) {
 			h.decide(parked.Waiting[0].ID, posthouse.Approve, "mia")
 			must(app.Resume(h.Context(), f.Header.Thread, on))(h)
 			b.want(h, transfer{"bob", 10}, transfer{"bob", 10})
-			_ = out
 		}
 	})
 }
@@ -210,12 +209,17 @@ func TestApprovalsLapse(t *testing.T) {
 	onStores(t, func(h *house) {
 		revoked := false
 		for name, lapse := range map[string]func(){
-			"time":   func() { h.now = h.now.Add(2 * time.Hour) },
-			"policy": func() { revoked = true },
+			"time":        func() { h.now = h.now.Add(2 * time.Hour) },
+			"policy":      func() { revoked = true },
+			"policy name": func() { revoked = true },
 		} {
+			by := "alice"
+			if name == "policy name" {
+				by = "policy:alice" // a person's hand is one, whatever name it gives
+			}
 			b, hold := &bank{}, true
 			h.policy = func(_ *posthouse.Gate, d *posthouse.Decision) error {
-				if revoked && d.By == "alice" {
+				if revoked && strings.HasSuffix(d.By, "alice") {
 					return &posthouse.Error{Code: posthouse.CodeForbidden, Message: "alice has left"}
 				}
 				return nil
@@ -232,7 +236,7 @@ func TestApprovalsLapse(t *testing.T) {
 			}).Open(h.ledger, nil))(h)
 			must(app.Run(h.Context(), name, 0))(h)
 			first := h.only(name).ID
-			h.decide(first, posthouse.Approve, "alice")
+			h.decide(first, posthouse.Approve, by)
 			if _, err := app.Resume(h.Context(), name); err == nil {
 				h.Fatal("it was not held up")
 			}
