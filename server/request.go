@@ -21,6 +21,7 @@ type request struct {
 	route *route
 	actor Token             // who sent it; zero on public routes
 	query map[string]string // the parameters given, each checked
+	sent  io.Reader         // the whole body, behind the limit of Body
 }
 
 // A paramKind says what a query parameter may hold.

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -94,6 +96,11 @@ func (s *Server) serve(rt *route) http.Handler {
 	})
 }
 
+// drained bounds how much of a body over the limit is read before the refusal,
+// in bytes. A client that is still sending when the connection closes sees it
+// reset, and not the answer that says why.
+const drained = 8 << 20
+
 func (s *Server) admit(w http.ResponseWriter, r *request) (err error) {
 	if r.actor, err = s.authenticate(w, r); err != nil {
 		return err
@@ -102,6 +109,7 @@ func (s *Server) admit(w http.ResponseWriter, r *request) (err error) {
 	if r.route.state {
 		limit = s.limits.State
 	}
+	r.sent = r.Body
 	r.Body = http.MaxBytesReader(w, r.Body, limit)
 	if r.query, err = parseQuery(r.URL.RawQuery, r.route.query); err != nil {
 		return err
@@ -120,6 +128,9 @@ func (s *Server) admit(w http.ResponseWriter, r *request) (err error) {
 // fail answers with an error: problem+json, or the login page for a person.
 func (s *Server) fail(w http.ResponseWriter, r *request, err error) {
 	noteError(w, err)
+	if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
+		_, _ = io.CopyN(io.Discard, r.sent, drained) // it may end, or break off: the answer is the same
+	}
 	if r.route.style == page && clientError(err).Code == CodeUnauthenticated && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		s.pages.login(w, http.StatusUnauthorized, "")
 		return

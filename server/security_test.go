@@ -313,6 +313,24 @@ func TestEndlessBody(t *testing.T) {
 	}
 }
 
+// TestABodyOverTheLimitIsAnswered sends all of it before it reads, as simple
+// clients do: it gets the answer that says why, and no reset.
+func TestABodyOverTheLimitIsAnswered(t *testing.T) {
+	h := open(t, nil)
+	r := h.request(ask{method: "POST", path: "/api/agents/dispatch", body: `"` + strings.Repeat("a", 7<<20)})
+	r.Header.Set("Content-Type", "application/json")
+	conn, err := net.Dial("tcp", r.URL.Host)
+	check(t, err)
+	defer conn.Close()
+	check(t, r.Write(conn))
+	resp, err := http.ReadResponse(bufio.NewReader(conn), r)
+	check(t, err)
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Errorf("answers %d", resp.StatusCode)
+	}
+}
+
 // counting is an endless JSON string.
 type counting struct{ n atomic.Int64 }
 
