@@ -105,7 +105,8 @@ func (r *logReader) gate(e *readEntry, i int) (*Gate, error) {
 // Error.Decision being the first decision, with [ErrForbidden] where the gate,
 // its requester rule or the policy says no, and with [ErrConflict] if d.Shown is
 // not what the gate's checkpoint is.
-// d.By and d.Verdict are required; d.At is set here.
+// d.By and d.Verdict are required; d.By is a person's ([CheckDecider]), but that
+// "posthouse" withdraws a question by Cancel. d.At is set here.
 //
 // On a gate with a [Quorum] this is one vote: the gate comes back without a
 // Decision until the rule is met. [ErrVoted] for a second one by the same
@@ -255,8 +256,10 @@ func (a *appending) askedAgain(g *Gate) ID {
 }
 
 func (l *Ledger) checkDecision(d *Decision) error {
-	if err := checkPerson("by", d.By, "who decides"); err != nil {
-		return err
+	if withdraws := d.By == byLedger && d.Verdict == Cancel; !withdraws {
+		if err := CheckDecider("by", d.By); err != nil {
+			return err
+		}
 	}
 	if err := CheckPerson("actor", d.Actor); err != nil {
 		return err

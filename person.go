@@ -2,6 +2,7 @@ package posthouse
 
 import (
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -53,4 +54,21 @@ func checkPerson(field, name, what string) error {
 		return invalid(field, "must say %s", what)
 	}
 	return CheckPerson(field, name)
+}
+
+// PolicyPrefix begins the names under which policies of a program decide in the
+// place of people, as "policy:judge". No person has such a name.
+const PolicyPrefix = "policy:"
+
+// CheckDecider is [CheckPerson] for who decides, votes or delegates: the name is
+// required, and is none of the runtime's own ("posthouse", [PolicyPrefix]). The
+// rules for people's answers would not hold for it.
+func CheckDecider(field, name string) error {
+	if name == byLedger || strings.HasPrefix(name, PolicyPrefix) {
+		return &Error{
+			Code: CodeInvalid, Field: field, Message: fmt.Sprintf("%.40q is not a person's name but the runtime's", name),
+			Hint: "say who decides; what a program decides by a rule is gate.Auto's",
+		}
+	}
+	return checkPerson(field, name, "who decides")
 }

@@ -25,3 +25,24 @@ func TestPersons(t *testing.T) {
 		}
 	}
 }
+
+// TestNobodyDecidesAsThePolicy refuses names under which an answer would escape
+// the rules that hold for people's.
+func TestNobodyDecidesAsThePolicy(t *testing.T) {
+	for _, name := range []string{"policy:judge", "policy:", "posthouse", ""} {
+		var e *Error
+		if err := CheckDecider("by", name); !errors.As(err, &e) || e.Code != CodeInvalid || e.Field != "by" {
+			t.Errorf("%q: %v", name, err)
+		}
+		l := &Ledger{}
+		if err := l.checkDecision(&Decision{Verdict: Approve, By: name}); !errors.As(err, &e) || e.Field != "by" {
+			t.Errorf("%q approves: %v", name, err)
+		}
+		if err := l.checkDecision(&Decision{Verdict: Cancel, By: name}); (err == nil) != (name == "posthouse") {
+			t.Errorf("%q withdraws: %v", name, err)
+		}
+	}
+	if err := CheckDecider("by", "policy maker"); err != nil {
+		t.Error(err)
+	}
+}

@@ -92,7 +92,7 @@ type Delegation struct {
 }
 
 func (d *Delegation) validate() error {
-	if err := checkPerson("by", d.By, "who delegates"); err != nil {
+	if err := CheckDecider("by", d.By); err != nil {
 		return err
 	}
 	if err := checkPerson("to", d.To, "to whom"); err != nil {

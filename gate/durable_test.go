@@ -35,27 +35,28 @@ func answering(by, text string) *counter {
 // A paying node calls the tool and crashes behind the approval, until told not to.
 type paying struct {
 	*host
-	session *gate.Session
-	in      payment
-	crash   bool
-	ran     []int // amounts
-	err     error // of the tool
+	session  *gate.Session
+	approval gate.Approval
+	in       payment
+	crash    bool
+	ran      []int // amounts
+	err      error // of the tool
 }
 
 func newPaying(t *testing.T) *paying {
-	p := &paying{in: payment{"1234", 40}, crash: true}
-	pay := gate.Require(func(_ context.Context, in payment) (string, error) {
+	p := &paying{in: payment{"1234", 40}, crash: true, approval: gate.Approval{Tool: "pay", Message: "ok?"}}
+	pay := func(_ context.Context, in payment) (string, error) {
 		if p.crash {
 			return "", errCrash
 		}
 		p.ran = append(p.ran, in.Amount)
 		return "paid", nil
-	}, gate.Approval{Tool: "pay", Message: "ok?"})
+	}
 	p.host = newHost(t, func(ctx context.Context) error {
 		if p.session != nil {
 			ctx = p.session.With(ctx)
 		}
-		_, p.err = pay(ctx, p.in)
+		_, p.err = gate.Require(pay, p.approval)(ctx, p.in)
 		return p.err
 	})
 	return p
@@ -177,6 +178,42 @@ func TestOtherArgumentsAreAskedForAgain(t *testing.T) {
 	second := answering("alice", "/__approval/ID/deny")
 	if err := p.again(second); !errors.Is(err, posthouse.ErrForbidden) || second.asked != 1 || len(p.ran) != 0 {
 		t.Errorf("asked %d, ran %v, %v", second.asked, p.ran, err)
+	}
+}
+
+// TestAnApprovalThatDoesNotCountIsAskedForAgain deploys a tool whose question says
+// something else, or does not take the answer any more.
+func TestAnApprovalThatDoesNotCountIsAskedForAgain(t *testing.T) {
+	const yes, edit, deny = "/__approval/ID/approve", `/__approval/ID/approve {"order":"1234","amount":7}`, "/__approval/ID/deny"
+	only := []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
+	for name, c := range map[string]struct {
+		first string
+		then  gate.Approval
+		asked int
+	}{
+		"same":               {yes, gate.Approval{Tool: "pay", Message: "ok?"}, 0},
+		"same denial":        {deny, gate.Approval{Tool: "pay", Message: "ok?"}, 0},
+		"another message":    {yes, gate.Approval{Tool: "pay", Message: "ok, and as a gift?"}, 1},
+		"denied before":      {deny, gate.Approval{Tool: "pay", Message: "ok, and as a gift?"}, 1},
+		"no more edits":      {edit, gate.Approval{Tool: "pay", Message: "ok?", Verdicts: only}, 1},
+		"no edits, approved": {yes, gate.Approval{Tool: "pay", Message: "ok?", Verdicts: only}, 0},
+		"denials are final":  {deny, gate.Approval{Tool: "pay", Message: "ok?", Verdicts: only[:1]}, 0},
+		"assigned since":     {yes, gate.Approval{Tool: "pay", Message: "ok?", Assignees: []string{"bob"}}, 0},
+	} {
+		p := newPaying(t)
+		first := answering("alice", c.first)
+		if err := p.again(first); err == nil || first.asked != 1 {
+			t.Fatal(name, err)
+		}
+		p.crash, p.approval = false, c.then
+		second := answering("alice", deny)
+		if err := p.again(second); second.asked != c.asked || (err == nil) != (c.asked == 0 && c.first != deny) {
+			t.Errorf("%s: asked %d, ran %v, %v", name, second.asked, p.ran, err)
+		}
+		third := answering("alice", yes)
+		if _ = p.again(third); third.asked != 0 {
+			t.Errorf("%s: asked after the second answer was recorded", name)
+		}
 	}
 }
 

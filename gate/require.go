@@ -56,9 +56,10 @@ func (a *Approval) validate() error {
 //
 // Below a node, flow or handler the answer is on record before the tool runs: a
 // step of [posthouse.EffectHuman]. When the task runs again after a crash, the
-// same call with the same arguments in the name of the same principal has its
-// answer, yes or no, without asking again. That nobody answered is never
-// recorded.
+// same call, with the same message and arguments and in the name of the same
+// principal, has its answer without asking again: a denial always, any other if
+// its verdict is still allowed and its value still fits. That nobody answered is
+// never recorded.
 func Require[In, Out any](tool func(context.Context, In) (Out, error), a Approval) func(context.Context, In) (Out, error) {
 	a.Verdicts, a.Assignees = slices.Clone(a.Verdicts), slices.Clone(a.Assignees)
 	if a.Timeout == 0 {
@@ -178,46 +179,87 @@ func (s *Session) approval(ctx context.Context, g *posthouse.Gate, timeout time.
 	if !ok {
 		return decide(ctx)
 	}
-	var unheard *posthouse.Decision // nobody's answer: not to be recorded
-	v, err := task.Decided(ctx, "approval:"+g.Name, 0, callKey(g, how), posthouse.EffectHuman, func(ctx context.Context) (posthouse.Value, error) {
-		d, err := decide(ctx)
-		if err == nil && (d.Verdict == posthouse.Expire || d.Verdict == posthouse.Cancel) {
-			unheard, err = d, errUnheard
+	for n := uint32(0); ; n++ {
+		on, fresh, err := s.recorded(ctx, task, g, n, how, decide)
+		switch {
+		case errors.Is(err, errUnheard):
+			return on.Decision, nil
+		case err != nil:
+			return nil, err
+		case fresh || counts(g, on.Decision, check):
+			return on.Decision, nil
 		}
+	}
+}
+
+// recorded returns the n-th answer to a call, from the record or freshly decided
+// and then put there; errUnheard, with nothing on record, if nobody gave one.
+func (s *Session) recorded(ctx context.Context, task *engine.Task, g *posthouse.Gate, n uint32, how Handling, decide func(context.Context) (*posthouse.Decision, error)) (on posthouse.Gate, fresh bool, err error) {
+	group, key := "approval:"+g.Name, callKey(g, how)
+	if before := oldCallKey(g, how); n == 0 && sameCall(ctx, task, group, before, g) {
+		key = before
+	}
+	v, err := task.Decided(ctx, group, n, key, posthouse.EffectHuman, func(ctx context.Context) (posthouse.Value, error) {
+		d, err := decide(ctx)
 		if err != nil {
 			return posthouse.Value{}, err
 		}
-		on := *g
+		on, fresh = *g, true
 		on.Decision = d
+		if d.Verdict == posthouse.Expire || d.Verdict == posthouse.Cancel {
+			return posthouse.Value{}, errUnheard
+		}
 		return posthouse.Encode(nil, on)
 	})
-	switch {
-	case unheard != nil && errors.Is(err, errUnheard):
-		return unheard, nil
-	case err != nil:
-		return nil, err
+	if err != nil || fresh {
+		return on, fresh, err
 	}
-	on, err := posthouse.Decode[posthouse.Gate](v)
-	if err != nil {
-		return nil, err
+	if on, err = posthouse.Decode[posthouse.Gate](v); err != nil {
+		return on, false, err
 	}
 	if on.Decision == nil || on.RequestedBy != g.RequestedBy || on.Name != g.Name {
-		return nil, invalid("approval", "of tool %s on record is somebody else's", g.Name)
+		return on, false, invalid("approval", "of tool %s on record is somebody else's", g.Name)
 	}
-	return on.Decision, nil
+	return on, false, nil
+}
+
+// counts reports whether an answer on record is good for the call as it is now. A
+// denial is final.
+func counts(g *posthouse.Gate, d *posthouse.Decision, check func(*posthouse.Decision) error) bool {
+	return d.Verdict == posthouse.Reject || g.Allows(d.Verdict) && check(d) == nil
 }
 
 var errUnheard = errors.New("gate: nobody answered")
 
-// callKey tells calls of a tool apart by what their approval is good for: the
-// arguments, the principal, and whether it was a person's or the policy's.
+// callKey tells calls of a tool apart by what their approval is good for: what is
+// shown, the principal, and whether it was a person's or the policy's.
 func callKey(g *posthouse.Gate, how Handling) string {
+	content := g.Content()
+	return keyOf(g, how, content[:])
+}
+
+// oldCallKey is the key under which earlier versions recorded the answer to a call,
+// whatever its message said.
+func oldCallKey(g *posthouse.Gate, how Handling) string { return keyOf(g, how, g.Payload) }
+
+func keyOf(g *posthouse.Gate, how Handling, shown []byte) string {
 	principal := sha256.Sum256([]byte(g.RequestedBy))
 	h := sha256.New()
 	h.Write([]byte{byte(how)})
 	h.Write(principal[:])
-	h.Write(g.Payload)
+	h.Write(shown)
 	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// sameCall reports whether an answer is on record under a key and was to what the
+// call shows now.
+func sameCall(ctx context.Context, task *engine.Task, group, key string, g *posthouse.Gate) bool {
+	v, ok := task.Earlier(ctx, group, 0, key)
+	if !ok {
+		return false
+	}
+	on, err := posthouse.Decode[posthouse.Gate](v)
+	return err == nil && on.Content() == g.Content()
 }
 
 // denied is the error of a call that was not approved.

@@ -269,10 +269,7 @@ func (s *Session) deliver(p *pending, d *posthouse.Decision) {
 }
 
 func (p *pending) mayDecide(d *posthouse.Decision) error {
-	if d.By == "" {
-		return invalid("by", "must say who decides")
-	}
-	if err := posthouse.CheckPerson("by", d.By); err != nil {
+	if err := posthouse.CheckDecider("by", d.By); err != nil {
 		return err
 	}
 	if err := posthouse.CheckPerson("by", d.Actor); err != nil { // it is whose connection this is

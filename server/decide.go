@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/posthouse/posthouse"
 )
@@ -118,10 +117,7 @@ func actingFor(t Token, by string) (name, actor string, err error) {
 	if by == "" || by == t.Name {
 		return t.Name, "", nil
 	}
-	if strings.HasPrefix(by, "policy:") || by == "posthouse" {
-		return "", "", invalid("by", "%q is not a person's name but the runtime's", by)
-	}
-	if err := posthouse.CheckPerson("by", by); err != nil {
+	if err := posthouse.CheckDecider("by", by); err != nil {
 		return "", "", err
 	}
 	if err := permit(t, Operator); err != nil {

@@ -73,6 +73,9 @@ func (t *Tokens) Create(name string, role Role) (secret string, err error) {
 	if err := validTokenName(name); err != nil {
 		return "", err
 	}
+	if err := posthouse.CheckDecider("name", name); err != nil {
+		return "", err
+	}
 	if !role.Valid() {
 		return "", invalid("role", "%.40q is not one of viewer, approver, operator", string(role))
 	}

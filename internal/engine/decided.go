@@ -53,16 +53,16 @@ func (r *replay) group(prefix string, same func(posthouse.Value) bool) (found, i
 	return found, is
 }
 
-// Earlier returns what is on record of a decision that [Task.Decided] would make,
-// and makes none.
+// Earlier returns what is on record of the decision that the next such call of
+// [Task.Decided] would make, and makes none.
 func (t *Task) Earlier(ctx context.Context, group string, number uint32, name string) (posthouse.Value, bool) {
-	group = scoped(ctx, t, group)
+	name = callName(scoped(ctx, t, group), number) + nested + name
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.replay == nil {
 		return posthouse.Value{}, false
 	}
-	s := t.replay.results[occurrence{callName(group, number) + nested + name, 0}]
+	s := t.replay.results[occurrence{name, t.sofar().steps[name]}]
 	if s == nil {
 		return posthouse.Value{}, false
 	}

@@ -253,15 +253,12 @@ func (t *Task) Asked(ctx context.Context, g posthouse.Gate) (n uint32, before bo
 		return n, false
 	}
 	last := q.last()
-	if d := last.Decision; d == nil || !strings.HasPrefix(d.By, PolicyPrefix) {
+	if d := last.Decision; d == nil || !strings.HasPrefix(d.By, posthouse.PolicyPrefix) {
 		return n, true
 	}
 	counts := t.session.ledger.Counts(&g, last) == nil && (g.Uses == 0 || t.session.licenses(last) == nil)
 	return n, counts
 }
-
-// PolicyPrefix begins the name of whatever decides in the place of people.
-const PolicyPrefix = "policy:"
 
 // Settle puts a question on record together with its decision, which a policy of
 // the program took, and what is held. It counts as asking. Fields of g are filled
