@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -22,13 +23,15 @@ func (s *Server) authenticate(w http.ResponseWriter, r *request) (Token, error) 
 	case !ok && r.route.style == socket && isUpgrade(r.Request) && !hasCredential(r.Request):
 		return Token{}, nil
 	case !ok:
-		return Token{}, unauthenticated()
+		return Token{}, s.unauthenticated(tok)
 	}
+	s.uses(tok)
 	noteActor(w, tok.Name)
 	return tok, permit(tok, r.route.role)
 }
 
-// identify finds the token that a request brings.
+// identify finds the token that a request brings, also one that has expired, with
+// ok false.
 func (s *Server) identify(r *request) (tok Token, ok bool, err error) {
 	if secret, given := bearer(r.Request); given {
 		tok, ok, err = s.tokens.authenticate(secret)
@@ -77,11 +80,18 @@ func hasCredential(r *http.Request) bool {
 	return given
 }
 
-func unauthenticated() error {
-	return &posthouse.Error{
+// unauthenticated refuses whoever has no token that is good: the zero Token, or one
+// that expired.
+func (s *Server) unauthenticated(x Token) error {
+	e := &posthouse.Error{
 		Code: CodeUnauthenticated, Message: "a valid access token is needed",
 		Hint: "send Authorization: Bearer with the content of the file token in the server's data directory, or make one: posthouse token create",
 	}
+	if x.Expired(s.tokens.now()) {
+		e.Message = "the access token of " + x.Name + " expired at " + x.ExpiresAt.Format(time.RFC3339)
+		e.Hint = "have another made where the server's data directory is: posthouse token create --name " + x.Name + " --role " + string(x.Role)
+	}
+	return e
 }
 
 // permit checks the role.

@@ -83,7 +83,7 @@ type watcher struct {
 }
 
 // relay sends what a watch finds until it ends, the client is gone, or its token
-// was revoked.
+// was revoked or has expired.
 func (s *Server) relay(c *watcher, found <-chan watched) {
 	tick, stop := s.tick(heartbeat)
 	defer stop()
@@ -95,8 +95,8 @@ func (s *Server) relay(c *watcher, found <-chan watched) {
 				return
 			}
 		case <-tick:
-			if ok, err := s.tokens.current(c.actor); err != nil || !ok || c.es.beat() != nil {
-				return // revoked, or gone
+			if !s.stillGood(c.actor) || c.es.beat() != nil {
+				return // revoked, expired, or gone
 			}
 			c.note()
 			c.who.stays()

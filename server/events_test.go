@@ -176,7 +176,7 @@ func TestEventStreamEndsWithItsToken(t *testing.T) {
 	f := h.listen(ask{method: "GET", path: "/api/events", as: Viewer})
 	h.ticks <- time.Time{}
 	f.want(":")
-	check(t, h.tokens.Revoke("viewer-token"))
+	check(t, h.tokens.Revoke("viewer-token", nil))
 	h.ticks <- time.Time{}
 	f.wantEnd()
 }

@@ -41,7 +41,7 @@ func Example_run() {
 	if err != nil {
 		panic(err)
 	}
-	secret, err := tokens.Create("alice", server.Operator)
+	secret, err := tokens.Create("alice", server.Operator, nil)
 	if err != nil {
 		panic(err)
 	}

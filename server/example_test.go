@@ -39,7 +39,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	secret, err := tokens.Create("alice", server.Operator)
+	secret, err := tokens.Create("alice", server.Operator, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -88,13 +88,13 @@ func ExampleTokens() {
 	if err != nil {
 		panic(err)
 	}
-	if _, err := tokens.Create("alice", server.Approver); err != nil { // the secret is shown here and never again
+	if _, err := tokens.Create("alice", server.Approver, nil); err != nil { // the secret is shown here and never again
 		panic(err)
 	}
-	if _, err := tokens.Create("bob", server.Viewer); err != nil {
+	if _, err := tokens.Create("bob", server.Viewer, nil); err != nil {
 		panic(err)
 	}
-	if err := tokens.Revoke("bob"); err != nil {
+	if err := tokens.Revoke("bob", nil); err != nil {
 		panic(err)
 	}
 	list, err := tokens.List()

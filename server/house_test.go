@@ -44,7 +44,7 @@ func open(t *testing.T, change func(*Options)) *house {
 	h.tokens, err = OpenTokens(t.TempDir(), nil)
 	check(t, err)
 	for _, r := range roles {
-		h.secrets[r], err = h.tokens.Create(string(r)+"-token", r)
+		h.secrets[r], err = h.tokens.Create(string(r)+"-token", r, nil)
 		check(t, err)
 	}
 	h.program = &program{ledger: h.ledger}

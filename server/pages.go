@@ -10,6 +10,7 @@ import (
 	"path"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ui"
@@ -191,9 +192,14 @@ func (s *Server) login(w http.ResponseWriter, r *request) error {
 		return s.authUnavailable(err)
 	}
 	if !ok {
-		s.pages.login(w, http.StatusUnauthorized, "That token is not valid. Copy the whole line of the file named token in the server's data directory, or ask an operator for one.")
+		problem := "That token is not valid. Copy the whole line of the file named token in the server's data directory, or ask an operator for one."
+		if tok.Expired(s.tokens.now()) {
+			problem = "That token, of " + tok.Name + ", expired at " + tok.ExpiresAt.Format(time.RFC3339) + ". Ask an operator for another."
+		}
+		s.pages.login(w, http.StatusUnauthorized, problem)
 		return nil
 	}
+	s.uses(tok)
 	noteActor(w, tok.Name)
 	http.SetCookie(w, s.sessions.cookie(r.Request, s.sessions.begin(tok)))
 	w.Header().Set("Location", "/")

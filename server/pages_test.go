@@ -69,7 +69,7 @@ func TestLogin(t *testing.T) {
 	now = now.Add(12 * time.Hour)
 	with("GET", "/api/gates").refused(CodeUnauthenticated)
 	cookie = h.login(Viewer)
-	check(t, h.tokens.Revoke("viewer-token"))
+	check(t, h.tokens.Revoke("viewer-token", nil))
 	with("GET", "/api/gates").refused(CodeUnauthenticated)
 
 	h.send(ask{method: "POST", path: "/login", as: "-", body: strings.Repeat("a", 2<<20), header: form}).refused(posthouse.CodeTooLarge)

@@ -232,8 +232,8 @@ func (s *Server) streamFeed(w http.ResponseWriter, r *request, l *listener, who 
 		}
 		return es.send(id, f.kind, f.data)
 	}, func() error {
-		if ok, err := s.tokens.current(r.actor); err != nil || !ok {
-			return errGone // revoked
+		if !s.stillGood(r.actor) {
+			return errGone // revoked, or expired
 		}
 		if err := es.beat(); err != nil {
 			return err

@@ -152,7 +152,7 @@ func TestRunOfAnother(t *testing.T) {
 	f, run := h.dispatch("t1")
 	texts <- "a"
 	seen := f.wantTexts("a")
-	other, err := h.tokens.Create("other", Operator)
+	other, err := h.tokens.Create("other", Operator, nil)
 	check(t, err)
 	for _, by := range []string{"?run=" + run, "?run=t1", "?after=" + seen, "?run=nothing", "?X-Atmosphere-Run-Id=" + run} {
 		h.send(ask{method: "GET", path: "/api/run" + by, header: []string{"Authorization: Bearer " + other}}).refused(posthouse.CodeNotFound)
@@ -199,7 +199,7 @@ func TestRunWhoseTokenIsRevoked(t *testing.T) {
 	f, run := h.dispatch("t1")
 	texts <- "a"
 	f.wantTexts("a")
-	check(t, h.tokens.Revoke("operator-token"))
+	check(t, h.tokens.Revoke("operator-token", &RevokeOptions{LastOperator: true}))
 	h.ticks <- time.Time{}
 	f.wantEnd()
 	texts <- "b"
@@ -282,7 +282,7 @@ func TestSocketOfARunThatIsNotThere(t *testing.T) {
 	texts <- "a"
 	f.wantTexts("a")
 	close(texts)
-	other, err := h.tokens.Create("other", Operator)
+	other, err := h.tokens.Create("other", Operator, nil)
 	check(t, err)
 	for ask, code := range map[string]posthouse.Code{"?run=" + run: posthouse.CodeNotFound, "?after=" + run + "/1": posthouse.CodeNotFound, "?after=x": posthouse.CodeInvalid} {
 		c := h.mustDial("/agent/dispatch"+ask, nil, "Authorization: Bearer "+other)

@@ -194,6 +194,7 @@ func (s *Server) Close(ctx context.Context) error {
 	defer stop()
 	s.running.Wait()
 	s.abandon()
+	s.saveUsed()
 	return ctx.Err()
 }
 

@@ -212,12 +212,16 @@ func (c *conversation) talk() {
 				return
 			}
 		case <-tick:
+			if c.actor.Name != "" && !c.s.stillGood(c.actor) {
+				c.refuse(c.s.unauthenticated(c.actor))
+				return
+			}
 			if c.stays(ctx) != nil {
 				return
 			}
 		case <-late.C:
 			if c.actor.Name == "" {
-				c.refuse(unauthenticated())
+				c.refuse(c.s.unauthenticated(Token{}))
 				return
 			}
 		case <-ctx.Done():
@@ -266,9 +270,10 @@ func (c *conversation) take(ctx context.Context, text string) bool {
 		c.refuse(c.s.authUnavailable(err))
 		return false
 	case !ok:
-		c.refuse(unauthenticated())
+		c.refuse(c.s.unauthenticated(c.actor))
 		return false
 	}
+	c.s.uses(c.actor)
 	m := message{
 		agent: c.agent, text: text, thread: c.r.query["thread"], by: c.actor.Name, feed: c.s.newFeed(), approvals: c.tools,
 	}
@@ -293,8 +298,8 @@ func (c *conversation) listen(ctx context.Context, l *listener) bool {
 		}
 		return c.tellFrame(ctx, l.feed, f)
 	}, func() error {
-		if ok, err := c.s.tokens.current(c.actor); err != nil || !ok {
-			return errGone // revoked
+		if !c.s.stillGood(c.actor) {
+			return errGone // revoked, or expired
 		}
 		return c.stays(ctx)
 	})
@@ -328,7 +333,7 @@ func (c *conversation) login(text string) bool {
 		Token string `json:"token"`
 	}
 	if decodeStrict([]byte(text), &first) != nil { // its error could repeat the token
-		c.refuse(unauthenticated())
+		c.refuse(c.s.unauthenticated(Token{}))
 		return false
 	}
 	tok, ok, err := c.s.tokens.authenticate(first.Token)
@@ -336,8 +341,9 @@ func (c *conversation) login(text string) bool {
 	case err != nil:
 		err = c.s.authUnavailable(err)
 	case !ok:
-		err = unauthenticated()
+		err = c.s.unauthenticated(tok)
 	default:
+		c.s.uses(tok)
 		noteActor(c.w, tok.Name)
 		if err = permit(tok, c.r.route.role); err == nil {
 			if _, known := c.s.agents[c.agent]; !known {

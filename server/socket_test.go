@@ -222,7 +222,7 @@ func TestSocketMessages(t *testing.T) {
 	if f := c.want("error"); f.Error.Code != CodeInternal || strings.Contains(f.Error.Detail, "canary") {
 		t.Errorf("a panic: %+v", f.Error)
 	}
-	check(t, h.tokens.Revoke("operator-token"))
+	check(t, h.tokens.Revoke("operator-token", &RevokeOptions{LastOperator: true}))
 	c.say("x")
 	if f := c.want("error"); f.Error.Code != CodeUnauthenticated {
 		t.Errorf("after its token was revoked: %+v", f.Error)

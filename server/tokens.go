@@ -33,7 +33,15 @@ type Token struct {
 	Role      Role           `json:"role"`
 	Hash      posthouse.Hash `json:"hash"` // SHA-256 of the secret
 	CreatedAt time.Time      `json:"createdAt"`
+	ExpiresAt time.Time      `json:"expiresAt,omitzero"` // nobody is let in from then on; zero: never
+
+	// LastUsedAt is when the token was last used, to the minute, at any server of
+	// the directory. Zero: never, or not known. Only List fills it.
+	LastUsedAt time.Time `json:"-"`
 }
+
+// Expired reports whether a token is past its time.
+func (t *Token) Expired(now time.Time) bool { return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt) }
 
 // Tokens is the list of access tokens of one data directory. It notices when
 // another process changes the file, so a token made beside a running server
@@ -45,6 +53,8 @@ type Tokens struct {
 	mu     sync.Mutex
 	loaded os.FileInfo // of the file as it was read; nil: there was none
 	tokens []Token
+
+	usage usage // has its own lock
 }
 
 // TokensOptions configure [OpenTokens].
@@ -57,7 +67,7 @@ type TokensOptions struct {
 // that a later version wrote an [posthouse.ErrNewer], and one that other users may
 // read or write an [posthouse.ErrForbidden].
 func OpenTokens(dir string, o *TokensOptions) (*Tokens, error) {
-	t := &Tokens{dir: dir, now: time.Now}
+	t := &Tokens{dir: dir, now: time.Now, usage: usage{seen: map[posthouse.Hash]time.Time{}}}
 	if o != nil && o.Now != nil {
 		t.now = o.Now
 	}
@@ -66,10 +76,17 @@ func OpenTokens(dir string, o *TokensOptions) (*Tokens, error) {
 	return t, t.refresh()
 }
 
-// Create makes a token and returns its secret, which cannot be shown again.
+// TokenOptions refine [Tokens.Create]. Nil is the zero value.
+type TokenOptions struct {
+	ExpiresAt time.Time // when the token stops being good, to the second; zero: never
+}
+
+// Create makes a token and returns its secret, which cannot be shown again. It
+// takes the place of a token of that name that has expired.
 // Names are 1 to 200 bytes of [A-Za-z0-9._:$@+-]: [posthouse.ErrInvalid] for any
-// other, and for an unknown role; one that is taken is [posthouse.ErrExists].
-func (t *Tokens) Create(name string, role Role) (secret string, err error) {
+// other, for an unknown role, and for an expiry that is not in the future; a name
+// that is taken is [posthouse.ErrExists].
+func (t *Tokens) Create(name string, role Role, o *TokenOptions) (secret string, err error) {
 	if err := validTokenName(name); err != nil {
 		return "", err
 	}
@@ -79,21 +96,41 @@ func (t *Tokens) Create(name string, role Role) (secret string, err error) {
 	if !role.Valid() {
 		return "", invalid("role", "%.40q is not one of viewer, approver, operator", string(role))
 	}
+	now := t.now()
+	var expires time.Time
+	if o != nil && !o.ExpiresAt.IsZero() {
+		if expires = o.ExpiresAt.UTC().Truncate(time.Second); !now.Before(expires) || expires.Year() > maxYear {
+			return "", invalid("expires", "is %s, which is not in the future, or beyond the year %d", expires.Format(time.RFC3339), maxYear)
+		}
+	}
 	secret = newSecret()
 	return secret, t.change(func(ts []Token) ([]Token, error) {
+		ts = slices.DeleteFunc(ts, func(x Token) bool { return x.Name == name && x.Expired(now) })
 		if slices.ContainsFunc(ts, func(x Token) bool { return x.Name == name }) {
 			return nil, &posthouse.Error{
 				Code: posthouse.CodeExists, Field: "name", Message: "is taken by another token",
 				Hint: "revoke that one first, or choose another name",
 			}
 		}
-		return append(ts, t.token(name, role, secret)), nil
+		made := t.token(name, role, secret)
+		made.ExpiresAt = expires
+		return append(ts, made), nil
 	})
 }
 
+// maxYear is the last that RFC 3339 can write.
+const maxYear = 9999
+
+// RevokeOptions refine [Tokens.Revoke]. Nil is the zero value.
+type RevokeOptions struct {
+	LastOperator bool // revoke it even if no other operator's token is good
+}
+
 // Revoke takes a token away, also from servers that are running and from their
-// sessions. [posthouse.ErrNotFound].
-func (t *Tokens) Revoke(name string) error {
+// sessions. [posthouse.ErrNotFound]; [posthouse.ErrConflict] for the last token of
+// an operator that is good, unless the options say so: without one nobody may run
+// agents or act for others, until somebody with the directory makes another.
+func (t *Tokens) Revoke(name string, o *RevokeOptions) error {
 	return t.change(func(ts []Token) ([]Token, error) {
 		i := slices.IndexFunc(ts, func(x Token) bool { return x.Name == name })
 		if i < 0 {
@@ -101,11 +138,21 @@ func (t *Tokens) Revoke(name string) error {
 				Code: posthouse.CodeNotFound, Message: "there is no token of that name", Hint: "posthouse token list shows them",
 			}
 		}
-		return slices.Delete(ts, i, i+1), nil
+		now := t.now()
+		operates := func(x Token) bool { return x.Role == Operator && !x.Expired(now) }
+		gone := ts[i]
+		ts = slices.Delete(ts, i, i+1)
+		if operates(gone) && !slices.ContainsFunc(ts, operates) && (o == nil || !o.LastOperator) {
+			return nil, &posthouse.Error{
+				Code: posthouse.CodeConflict, Message: name + " has the last token of an operator that is good",
+				Hint: "make another first (posthouse token create --name NAME --role operator), or revoke it all the same with --yes",
+			}
+		}
+		return ts, nil
 	})
 }
 
-// List returns the tokens by name.
+// List returns the tokens by name, those that expired too.
 func (t *Tokens) List() ([]Token, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,6 +160,10 @@ func (t *Tokens) List() ([]Token, error) {
 		return nil, err
 	}
 	ts := slices.Clone(t.tokens)
+	used := t.lastUsed()
+	for i := range ts {
+		ts[i].LastUsedAt = used[ts[i].Hash]
+	}
 	slices.SortFunc(ts, func(a, b Token) int { return strings.Compare(a.Name, b.Name) })
 	return ts, nil
 }
@@ -153,7 +204,8 @@ func (t *Tokens) Valid(secret string) (bool, error) {
 }
 
 // authenticate returns the token whose secret this is. ok is false for a wrong
-// one; an error means that nobody can be told apart now.
+// one, and for one that expired, which is returned for the refusal's sake; an error
+// means that nobody can be told apart now.
 func (t *Tokens) authenticate(secret string) (tok Token, ok bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -166,7 +218,7 @@ func (t *Tokens) authenticate(secret string) (tok Token, ok bool, err error) {
 			tok, ok = x, true
 		}
 	}
-	return tok, ok, nil
+	return tok, ok && !tok.Expired(t.now()), nil
 }
 
 // current reports whether the token is still good, for a session that was
@@ -177,11 +229,14 @@ func (t *Tokens) current(x Token) (bool, error) {
 	if err := t.refresh(); err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(t.tokens, func(y Token) bool { return y.Hash == x.Hash && y.Name == x.Name && y.Role == x.Role }), nil
+	now := t.now()
+	return slices.ContainsFunc(t.tokens, func(y Token) bool {
+		return y.Hash == x.Hash && y.Name == x.Name && y.Role == x.Role && !y.Expired(now)
+	}), nil
 }
 
 func (t *Tokens) token(name string, role Role, secret string) Token {
-	return Token{name, role, sha256.Sum256([]byte(secret)), t.now().UTC().Truncate(time.Second)}
+	return Token{Name: name, Role: role, Hash: sha256.Sum256([]byte(secret)), CreatedAt: t.now().UTC().Truncate(time.Second)}
 }
 
 // refresh reads the file if it is another than the one read last. Callers hold

@@ -16,8 +16,13 @@ import (
 	"github.com/posthouse/posthouse/internal/filelock"
 )
 
-// tokensFormat is the version in the file.
-const tokensFormat = 1
+// The versions of the file. The later one is written only while a token expires: a
+// program that does not know of that refuses it, and does not let such a token in
+// for ever.
+const (
+	tokensFormat   = 1
+	tokensExpiring = 2
+)
 
 // maxTokensFile bounds the file, in bytes: some thousand tokens.
 const maxTokensFile = 1 << 20
@@ -50,7 +55,11 @@ func (t *Tokens) change(f func([]Token) ([]Token, error)) error {
 	if err != nil {
 		return err
 	}
-	data, err := json.MarshalIndent(tokensFile{tokensFormat, ts}, "", "  ")
+	version := tokensFormat
+	if slices.ContainsFunc(ts, func(x Token) bool { return !x.ExpiresAt.IsZero() }) {
+		version = tokensExpiring
+	}
+	data, err := json.MarshalIndent(tokensFile{version, ts}, "", "  ")
 	if err != nil {
 		return tokensError(path, "cannot be encoded", err)
 	}
@@ -97,7 +106,7 @@ func parseTokens(data []byte) ([]Token, error) {
 	if err := decodeStrict(data, &file); err != nil {
 		return nil, err
 	}
-	if file.Version != tokensFormat {
+	if file.Version != tokensFormat && file.Version != tokensExpiring {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeNewer, Message: "the tokens file is of a version that this program does not know",
 			Hint: "use the version of posthouse that wrote it",
@@ -114,6 +123,8 @@ func parseTokens(data []byte) ([]Token, error) {
 			return nil, invalid("role", "of %.40q is not one of viewer, approver, operator", t.Name)
 		case t.Hash.IsZero():
 			return nil, invalid("hash", "of %.40q is missing", t.Name)
+		case !t.ExpiresAt.IsZero() && file.Version != tokensExpiring:
+			return nil, invalid("expiresAt", "of %.40q stands in a file of version %d, which has none", t.Name, file.Version)
 		}
 		names[t.Name] = true
 	}

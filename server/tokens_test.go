@@ -24,7 +24,7 @@ func newTokens(t *testing.T) (*Tokens, string) {
 
 func TestTokenIsKeptAsAHashOnly(t *testing.T) {
 	ts, dir := newTokens(t)
-	secret, err := ts.Create("alice@example.org", Approver)
+	secret, err := ts.Create("alice@example.org", Approver, nil)
 	check(t, err)
 	if !strings.HasPrefix(secret, "ph_") || len(secret) != 3+43 {
 		t.Errorf("the secret %q is not ph_ and 256 bits", secret)
@@ -68,14 +68,14 @@ func TestTokensAreChangedBesideARunningServer(t *testing.T) {
 	check(t, err)
 	for i := range 20 { // within one tick of many file systems' clocks
 		name := fmt.Sprintf("t%d", i)
-		secret, err := cli.Create(name, Viewer)
+		secret, err := cli.Create(name, Viewer, nil)
 		check(t, err)
 		tok, ok, err := server.authenticate(secret)
 		check(t, err)
 		if !ok || tok.Name != name {
 			t.Fatalf("token %d, made beside the server, does not work there", i)
 		}
-		check(t, cli.Revoke(name))
+		check(t, cli.Revoke(name, nil))
 		if _, ok, _ := server.authenticate(secret); ok {
 			t.Fatalf("token %d, revoked beside the server, still works there", i)
 		}
@@ -98,7 +98,7 @@ func TestTokensAreMadeAtOnceByMany(t *testing.T) {
 				return
 			}
 			name := fmt.Sprintf("t%d", i)
-			switch _, err := ts.Create(name, Viewer); {
+			switch _, err := ts.Create(name, Viewer, nil); {
 			case err == nil:
 				mu.Lock()
 				made[name] = true
@@ -125,17 +125,17 @@ func TestTokensAreMadeAtOnceByMany(t *testing.T) {
 
 func TestTokenErrors(t *testing.T) {
 	ts, dir := newTokens(t)
-	_, err := ts.Create("alice", Viewer)
+	_, err := ts.Create("alice", Viewer, nil)
 	check(t, err)
-	_, err = ts.Create("alice", Operator)
+	_, err = ts.Create("alice", Operator, nil)
 	wantCode(t, err, posthouse.CodeExists)
 	for _, name := range []string{"", "a b", "a\nb", "ä", strings.Repeat("a", 201), `a"b`} {
-		_, err = ts.Create(name, Viewer)
+		_, err = ts.Create(name, Viewer, nil)
 		wantCode(t, err, posthouse.CodeInvalid)
 	}
-	_, err = ts.Create("bob", "admin")
+	_, err = ts.Create("bob", "admin", nil)
 	wantCode(t, err, posthouse.CodeInvalid)
-	wantCode(t, ts.Revoke("nobody"), posthouse.CodeNotFound)
+	wantCode(t, ts.Revoke("nobody", nil), posthouse.CodeNotFound)
 	wantCode(t, func() error { _, err := OpenTokens(filepath.Join(dir, TokensFile), nil); return err }(), posthouse.CodeUnknown)
 }
 
@@ -145,14 +145,14 @@ func TestTokensLock(t *testing.T) {
 	ts, dir := newTokens(t)
 	name := filepath.Join(dir, TokensFile+".lock")
 	check(t, os.WriteFile(name, []byte("left behind"), 0o600))
-	_, err := ts.Create("alice", Viewer)
+	_, err := ts.Create("alice", Viewer, nil)
 	check(t, err)
 	lock, err := filelock.Take(name)
 	check(t, err)
-	_, err = ts.Create("bob", Viewer)
+	_, err = ts.Create("bob", Viewer, nil)
 	wantCode(t, err, posthouse.CodeLocked)
 	check(t, lock.Close())
-	_, err = ts.Create("bob", Viewer)
+	_, err = ts.Create("bob", Viewer, nil)
 	check(t, err)
 	list, err := ts.List()
 	if check(t, err); len(list) != 2 {
@@ -176,7 +176,7 @@ func TestDamagedTokensFileLetsNobodyIn(t *testing.T) {
 	for name, bad := range map[string]string{
 		"empty":         "",
 		"cut":           good[:len(good)-3],
-		"version":       strings.Replace(good, `"version":1`, `"version":2`, 1),
+		"version":       strings.Replace(good, `"version":1`, `"version":3`, 1),
 		"no version":    strings.Replace(good, `"version":1,`, ``, 1),
 		"role":          strings.Replace(good, "viewer", "root", 1),
 		"two roles":     strings.Replace(good, `"role":"viewer"`, `"role":"viewer","role":"operator"`, 1),
@@ -186,13 +186,14 @@ func TestDamagedTokensFileLetsNobodyIn(t *testing.T) {
 		"zero hash":     strings.Replace(good, strings.Repeat("ab", 32), strings.Repeat("00", 32), 1),
 		"name":          strings.Replace(good, `"name":"a"`, `"name":"a b"`, 1),
 		"name twice":    strings.Replace(good, `]}`, `,`+good[strings.Index(good, `{"name`):len(good)-2]+`]}`, 1),
+		"expires":       strings.Replace(good, `"createdAt"`, `"expiresAt":"2030-01-01T00:00:00Z","createdAt"`, 1),
 		"field":         strings.Replace(good, `"name"`, `"x":1,"name"`, 1),
 		"not an object": `[]`,
 		"big":           strings.Repeat(" ", maxTokensFile) + good,
 	} {
 		t.Run(name, func(t *testing.T) {
 			ts, dir := newTokens(t)
-			secret, err := ts.Create("alice", Operator)
+			secret, err := ts.Create("alice", Operator, nil)
 			check(t, err)
 			path := filepath.Join(dir, TokensFile)
 			check(t, os.WriteFile(path, []byte(bad), 0o600))
@@ -205,7 +206,7 @@ func TestDamagedTokensFileLetsNobodyIn(t *testing.T) {
 			if _, _, err := ts.First(); err == nil {
 				t.Error("the damaged file is replaced")
 			}
-			if _, err := ts.Create("bob", Viewer); err == nil {
+			if _, err := ts.Create("bob", Viewer, nil); err == nil {
 				t.Error("the damaged file is replaced")
 			}
 		})
@@ -214,7 +215,7 @@ func TestDamagedTokensFileLetsNobodyIn(t *testing.T) {
 
 func TestTokensFileOfOthersIsRefused(t *testing.T) {
 	ts, dir := newTokens(t)
-	secret, err := ts.Create("alice", Operator)
+	secret, err := ts.Create("alice", Operator, nil)
 	check(t, err)
 	path := filepath.Join(dir, TokensFile)
 	check(t, os.Chmod(path, 0o644))

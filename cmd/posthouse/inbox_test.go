@@ -74,7 +74,7 @@ func TestRevokedTokenFile(t *testing.T) {
 		t.Error("a token that was just made is revoked")
 	}
 	e.cli(0, "token", "create", "--name", "alice", "--role", "viewer")
-	e.cli(0, "token", "revoke", "operator")
+	e.cli(0, "token", "revoke", "operator", "--yes")
 	if !gone() {
 		t.Error("nothing says that the token in the file was revoked")
 	}

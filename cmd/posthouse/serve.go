@@ -95,7 +95,7 @@ type running struct {
 	url       string
 	storeURL  string
 	tokenFile string
-	tokenGone bool // what is in it was revoked
+	tokenGone bool // what is in it was revoked, or has expired
 	dir       string
 	sample    *sample
 	retain    func(context.Context) error // nil: there is no policy
@@ -310,7 +310,7 @@ func (a *app) banner(s *serving, r *running) {
 	}
 	token := r.tokenFile
 	if r.tokenGone {
-		token += " (revoked; make another: posthouse token create --role operator)"
+		token += " (no longer good; make another: posthouse token create --role operator)"
 	}
 	a.Fields(append(fields, "Token file", token, "PID", lines["pid"])...)
 	a.Line("\nnext: %s", next)

@@ -1,0 +1,164 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/filelock"
+)
+
+// tokensUsedFile holds, by the hash of each token, when it was last used. It is
+// apart from the tokens: it changes often, and nothing hangs on it.
+const tokensUsedFile = "tokens-used.json"
+
+// usedStep is how finely that is kept.
+const usedStep = time.Minute
+
+// usage is what this process knows of when tokens were used.
+type usage struct {
+	mu     sync.Mutex
+	seen   map[posthouse.Hash]time.Time
+	dirty  bool
+	saving bool
+}
+
+// used notes that a token was used. save is true once in a while, when somebody is
+// to call saveUsed, away from what a client waits for.
+func (t *Tokens) used(x Token) (save bool) {
+	u, at := &t.usage, t.now().UTC().Truncate(usedStep)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.seen[x.Hash].Before(at) {
+		return false
+	}
+	u.seen[x.Hash], u.dirty = at, true
+	save, u.saving = !u.saving, true
+	return save
+}
+
+// saveUsed writes what used has noted until there is nothing new. What cannot be
+// written now is tried again with what comes next.
+func (t *Tokens) saveUsed() error {
+	u := &t.usage
+	for {
+		u.mu.Lock()
+		if !u.dirty {
+			u.saving = false
+			u.mu.Unlock()
+			return nil
+		}
+		seen := maps.Clone(u.seen)
+		u.dirty = false
+		u.mu.Unlock()
+		if err := t.writeUsed(seen); err != nil {
+			u.mu.Lock()
+			u.dirty, u.saving = true, false
+			u.mu.Unlock()
+			return err
+		}
+	}
+}
+
+// writeUsed merges what this process saw with what others wrote.
+func (t *Tokens) writeUsed(seen map[posthouse.Hash]time.Time) error {
+	path := filepath.Join(t.dir, tokensUsedFile)
+	lock, err := filelock.Take(path + ".lock")
+	if errors.Is(err, filelock.ErrHeld) {
+		return &posthouse.Error{Code: posthouse.CodeLocked, Message: "another process writes " + path, Hint: "it is tried again within a minute"}
+	}
+	if err != nil {
+		return tokensError(path, "cannot be locked", err)
+	}
+	defer lock.Close()
+	t.mu.Lock()
+	known, loaded := slices.Clone(t.tokens), t.loaded != nil
+	t.mu.Unlock()
+	all := readUsed(path)
+	if all == nil {
+		all = map[posthouse.Hash]time.Time{}
+	}
+	for h, at := range seen {
+		if at.After(all[h]) {
+			all[h] = at
+		}
+	}
+	maps.DeleteFunc(all, func(h posthouse.Hash, _ time.Time) bool { // what was revoked is forgotten
+		return loaded && !slices.ContainsFunc(known, func(x Token) bool { return x.Hash == h })
+	})
+	data, err := json.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return tokensError(path, "cannot be encoded", err)
+	}
+	return writeFile(path, append(data, '\n'))
+}
+
+// readUsed reads the file. One that is missing or damaged says nothing.
+func readUsed(path string) map[posthouse.Hash]time.Time {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxTokensFile+1))
+	if err != nil || len(data) > maxTokensFile {
+		return nil
+	}
+	var all map[posthouse.Hash]time.Time
+	if json.Unmarshal(data, &all) != nil {
+		return nil
+	}
+	return all
+}
+
+// lastUsed returns what is known of when tokens were used, here and on file.
+func (t *Tokens) lastUsed() map[posthouse.Hash]time.Time {
+	all := readUsed(filepath.Join(t.dir, tokensUsedFile))
+	if all == nil {
+		all = map[posthouse.Hash]time.Time{}
+	}
+	t.usage.mu.Lock()
+	defer t.usage.mu.Unlock()
+	for h, at := range t.usage.seen {
+		if at.After(all[h]) {
+			all[h] = at
+		}
+	}
+	return all
+}
+
+// uses notes that a token was used, and has that written behind the answer.
+func (s *Server) uses(x Token) {
+	if !s.tokens.used(x) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed { // Close writes the last
+		return
+	}
+	s.running.Go(s.saveUsed)
+}
+
+func (s *Server) saveUsed() {
+	if err := s.tokens.saveUsed(); err != nil {
+		s.log.Warn("when tokens were last used cannot be written", "error", err)
+	}
+}
+
+// stillGood reports whether the token of a client that stays is good, and notes
+// that it is used.
+func (s *Server) stillGood(x Token) bool {
+	ok, err := s.tokens.current(x)
+	if ok = ok && err == nil; ok {
+		s.uses(x)
+	}
+	return ok
+}
