@@ -2,6 +2,8 @@ package posthouse_test
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -18,10 +20,13 @@ func TestAStepTakenAnew(t *testing.T) {
 		return must[*posthouse.Committed](t)(l.Commit(ctx, &d))
 	}
 	commit(posthouse.Draft{Checkpoint: &posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"n"}}})
-	for name, effect := range map[string]posthouse.Effect{"think": posthouse.EffectPure, "look": posthouse.EffectRead, "pay": posthouse.EffectExternal} {
+	for _, s := range []posthouse.Step{{Name: "think", Effect: posthouse.EffectPure}, {Name: "look", Effect: posthouse.EffectRead}, {Name: "pay", Effect: posthouse.EffectExternal}} {
 		commit(posthouse.Draft{Steps: []posthouse.Step{{
-			Task: "1/n", Name: name, Effect: effect, Value: posthouse.Value{Codec: "json", Data: []byte("1")},
+			Task: "1/n", Name: s.Name, Effect: s.Effect, Value: posthouse.Value{Codec: "json", Data: []byte("1")},
 		}}})
+	}
+	for _, name := range []string{"think", "$done"} {
+		commit(posthouse.Draft{Steps: []posthouse.Step{{Task: "1/m", Name: name, Value: posthouse.Value{Codec: "json", Data: []byte("1")}}}})
 	}
 	asked := commit(posthouse.Draft{
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"n"}},
@@ -31,9 +36,22 @@ func TestAStepTakenAnew(t *testing.T) {
 		},
 	})
 	must[*posthouse.Gate](t)(l.Decide(ctx, asked.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
-	anew := commit(posthouse.Draft{Checkpoint: &posthouse.Change{Kind: posthouse.KindAnew, Status: posthouse.StatusInterrupted, Next: []string{"n"}}})
+	began := must[*posthouse.Anew](t)(l.Anew(ctx, asked.Checkpoint.ID, &posthouse.AnewOptions{By: "carol"}))
+	anew := began.Checkpoint
+	names := func(steps []posthouse.StepRecord) (out []string) {
+		for _, s := range steps {
+			out = append(out, s.Task+" "+s.Name)
+		}
+		return out
+	}
+	if d, k := names(began.Dropped), names(began.Kept); !slices.Equal(d, []string{"1/n think", "1/n look"}) || !slices.Equal(k, []string{"1/n pay"}) {
+		t.Errorf("dropped %v, kept %v", d, k)
+	}
+	if anew.Kind != posthouse.KindAnew || anew.Status != posthouse.StatusInterrupted || anew.By != "carol" || !slices.Equal(anew.Next, []string{"n"}) {
+		t.Errorf("the checkpoint is %+v", anew)
+	}
 
-	x := must[*posthouse.Execution](t)(l.Execution(ctx, anew.Checkpoint, "1/n"))
+	x := must[*posthouse.Execution](t)(l.Execution(ctx, anew, "1/n"))
 	if len(x.Steps) != 1 || x.Steps[0].Name != "pay" || !x.Steps[0].Loose {
 		t.Errorf("results on record: %+v", x.Steps)
 	}
@@ -42,5 +60,61 @@ func TestAStepTakenAnew(t *testing.T) {
 	}
 	if x.Edited != anew.Seq {
 		t.Errorf("edited in entry %d, want %d", x.Edited, anew.Seq)
+	}
+	if done := must[*posthouse.Execution](t)(l.Execution(ctx, anew, "1/m")); len(done.Steps) != 2 {
+		t.Errorf("an execution that completed beside it: %+v", done.Steps)
+	}
+
+	// A thread forked from it takes along what counts, and no more.
+	commit(posthouse.Draft{Steps: []posthouse.Step{{Task: "1/n", Name: "think", Value: posthouse.Value{Codec: "json", Data: []byte("2")}}}})
+	head := commit(posthouse.Draft{Checkpoint: &posthouse.Change{Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Next: []string{"n"}}})
+	f := must[*posthouse.Checkpoint](t)(l.Fork(ctx, head.Checkpoint.ID, &posthouse.ForkOptions{Thread: "away"}))
+	x = must[*posthouse.Execution](t)(l.Execution(ctx, &f.Header, "1/n"))
+	if len(x.Steps) != 2 || x.Steps[0].Name != "pay" || !x.Steps[0].Loose || x.Steps[1].Name != "think" || x.Steps[1].Loose || string(x.Steps[1].Value.Data) != "2" {
+		t.Errorf("in a thread forked from it: %+v", x.Steps)
+	}
+	if len(x.Gates) != 1 || x.Gates[0].Name != "ok?" || x.Gates[0].Decision == nil {
+		t.Errorf("questions in a thread forked from it: %+v", x.Gates)
+	}
+	c := must[*posthouse.ThreadInfo](t)(l.CopyThread(ctx, "away", "copy", nil))
+	h := must[*posthouse.Header](t)(l.GetHeader(ctx, c.Branches[0].Head))
+	if x = must[*posthouse.Execution](t)(l.Execution(ctx, h, "1/n")); len(x.Steps) != 2 || !x.Steps[0].Loose || x.Steps[1].Loose {
+		t.Errorf("in a copy of that: %+v", x.Steps)
+	}
+}
+
+func TestAnewRefuses(t *testing.T) {
+	ctx, l := context.Background(), open(t, nil)
+	commit := func(d posthouse.Draft) *posthouse.Header {
+		t.Helper()
+		return must[*posthouse.Committed](t)(l.Commit(ctx, &d)).Checkpoint
+	}
+	old := commit(posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusInterrupted, Next: []string{"n"}}})
+	head := commit(posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Next: []string{"n"}}})
+	done := commit(posthouse.Draft{Thread: "d", Checkpoint: &posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusDone}})
+	hand := commit(posthouse.Draft{Thread: "h", Checkpoint: &posthouse.Change{Status: posthouse.StatusInterrupted}})
+	claim := must[*posthouse.Claim](t)(l.Claim(ctx, "t", "run"))
+	for name, c := range map[string]struct {
+		id   posthouse.ID
+		by   string
+		want error
+	}{
+		"not there":     {"nope", "", posthouse.ErrNotFound},
+		"no head":       {old.ID, "", posthouse.ErrConflict},
+		"done":          {done.ID, "", posthouse.ErrConflict},
+		"saved by hand": {hand.ID, "", posthouse.ErrConflict},
+		"a name":        {head.ID, "alice\n", posthouse.ErrInvalid},
+		"a run has it":  {head.ID, "", posthouse.ErrBusy},
+	} {
+		var e *posthouse.Error
+		if _, err := l.Anew(ctx, c.id, &posthouse.AnewOptions{By: c.by}); !errors.Is(err, c.want) || !errors.As(err, &e) || (c.want == posthouse.ErrConflict && e.Hint == "") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := l.Unclaim(ctx, claim); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := l.Anew(ctx, head.ID, nil); err != nil || len(a.Dropped)+len(a.Kept) != 0 {
+		t.Errorf("once it is free: %+v, %v", a, err)
 	}
 }

@@ -15,9 +15,9 @@ type AskAgainOptions struct {
 // with as much time as the old one had.
 //
 // While the checkpoint that waited is its branch's head, the question is asked in
-// place, by a child of that checkpoint, and Supersedes names the old gate. A branch that has gone on, and a session's
-// question, are not undone: the gate's checkpoint is forked onto a new branch,
-// which waits there with the question open again.
+// place, by a child of that checkpoint, and Supersedes names the old gate. A branch
+// that has gone on, and a session's question, are not undone: the gate's checkpoint
+// is forked onto a new branch, which waits there with the question open again.
 //
 // [ErrNotFound]; [ErrInvalid] for a gate that asks no people; [ErrConflict] for one
 // that is open, or that another gate replaced (Error.Gate); [ErrDecided] for one
@@ -107,10 +107,7 @@ func (l *Ledger) askInPlace(ctx context.Context, g *Gate, by string) (*Gate, err
 	again.renew(l.Now())
 	done, err := l.Commit(ctx, &Draft{
 		Thread: g.Thread, Branch: g.Branch, Head: &head.Head, KeepOpen: true, Gates: []Gate{again},
-		Checkpoint: &Change{
-			Parent: c.ID, Kind: KindWait, Status: StatusWaiting, Coordination: c.Coordination, Run: c.Run, Graph: c.Graph,
-			Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: by, Next: c.Next, Labels: c.Labels,
-		},
+		Checkpoint: c.next(KindWait, StatusWaiting, by),
 	})
 	if err != nil {
 		return nil, err

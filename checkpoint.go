@@ -55,8 +55,9 @@ const (
 	// state and tasks in the shape that the program has now.
 	KindMigrate = "migrate"
 
-	// KindAnew is made where a step is taken anew: behind it an execution does not
-	// know its results, but for those of effects on the world, nor its waits.
+	// KindAnew is made where a step is taken anew ([Ledger.Anew]): behind it an
+	// unfinished execution does not know its results, but for those of effects on the
+	// world, nor its waits.
 	KindAnew = "anew"
 )
 

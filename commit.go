@@ -194,7 +194,7 @@ func (a *appending) steps(d *Draft) error {
 			return tooLarge("step "+s.Name, n, a.l.opt.MaxState)
 		}
 		rec := a.add(Record{Kind: RecordStep, Step: &StepInfo{
-			Task: s.Task, Name: s.Name, Occurrence: s.Occurrence, Branch: d.Branch, Codec: s.Value.Codec, Effect: s.Effect, Grant: s.Grant,
+			Task: s.Task, Name: s.Name, Occurrence: s.Occurrence, Branch: d.Branch, Codec: s.Value.Codec, Effect: s.Effect, Grant: s.Grant, Loose: s.loose,
 		}}, slices.Clone(s.Value.Data))
 		if d.Checkpoint == nil && len(s.Value.Data) >= minRef {
 			a.recents = append(a.recents, recent{a.seq, rec, a.bodies[rec]})

@@ -89,6 +89,8 @@ type Step struct {
 	Effect     Effect
 	Value      Value
 	Grant      ID // the gate whose decision licensed it, of an effect under a grant
+
+	loose bool // of a fork: see [StepRecord].Loose
 }
 
 // A Committed says what a commit made.

@@ -122,19 +122,28 @@ func (g *gathering) edits(e *Entry, recs []Record) {
 	}
 }
 
-// anew keeps the results of effects on the world, whose order does not count any
-// more, and what people were asked.
+// anew takes out what an execution that is taken anew does not know, unless it
+// completed: results but those of effects on the world, whose order does not count
+// any more, and its waits. Threads that it called are taken up again.
 func (x *Execution) anew() {
+	if x.completed() {
+		return
+	}
 	x.Steps = slices.DeleteFunc(x.Steps, func(s StepRecord) bool { return !s.survives() })
 	for i := range x.Steps {
 		x.Steps[i].Loose = true
 	}
-	x.Gates = slices.DeleteFunc(x.Gates, func(q *Gate) bool { return !q.AsksPeople() })
+	x.Gates = slices.DeleteFunc(x.Gates, func(q *Gate) bool { return !q.AsksPeople() && q.Kind != GateThread })
+}
+
+// completed reports whether the execution ended, beside others that did not.
+func (x *Execution) completed() bool {
+	return slices.ContainsFunc(x.Steps, func(s StepRecord) bool { return s.Name == "$done" })
 }
 
 // survives reports whether a result stays where its step is taken anew.
 func (s *StepRecord) survives() bool {
-	return s.Effect == EffectExternal || s.Effect == EffectHuman || s.Grant != ""
+	return s.Effect == EffectExternal || s.Effect == EffectHuman || s.Grant != "" || s.Name == "$child"
 }
 
 func (g *gathering) task(name string) *Execution {
@@ -263,6 +272,13 @@ func (l lineage) asksAnew(e *Entry, recs []Record) bool {
 	})
 }
 
+// beginsAnew reports whether an entry holds a checkpoint of kind anew.
+func (l lineage) beginsAnew(e *Entry, recs []Record) bool {
+	return slices.ContainsFunc(recs, func(r Record) bool {
+		return r.Checkpoint != nil && r.Checkpoint.Kind == KindAnew && l.sees(r.Checkpoint.Branch, e.Seq)
+	})
+}
+
 // unanswered reports whether nobody decided a gate, but perhaps a checkpoint
 // that left it behind.
 func (g *Gate) unanswered() bool {
@@ -366,9 +382,9 @@ func stepRecord(e *Entry, r *Record, body []byte) StepRecord {
 	return StepRecord{
 		Step: Step{
 			Task: r.Step.Task, Name: r.Step.Name, Occurrence: r.Step.Occurrence, Effect: r.Step.Effect, Grant: r.Step.Grant,
-			Value: Value{r.Step.Codec, body},
+			Value: Value{r.Step.Codec, body}, loose: r.Step.Loose,
 		},
-		Seq: e.Seq, At: e.Time(),
+		Seq: e.Seq, At: e.Time(), Loose: r.Step.Loose,
 	}
 }
 

@@ -245,6 +245,9 @@ func (r *logReader) inherit(d *Draft, c *Checkpoint, changed bool) error {
 		if line.asksAnew(e, recs) {
 			in.gates = slices.DeleteFunc(in.gates, (*Gate).unanswered)
 		}
+		if line.beginsAnew(e, recs) {
+			in.anew()
+		}
 	}
 	if err := r.account(in.lost); err != nil {
 		return err
@@ -294,6 +297,39 @@ func (in *inheritance) record(e *Entry, i int, rec *Record) (err error) {
 		}
 	}
 	return nil
+}
+
+// anew takes out what a step that is taken anew does not know.
+func (in *inheritance) anew() {
+	tasks := map[string]*Execution{}
+	task := func(name string) *Execution {
+		if tasks[name] == nil {
+			tasks[name] = &Execution{}
+		}
+		return tasks[name]
+	}
+	for _, s := range in.draft.Steps {
+		x := task(s.Task)
+		x.Steps = append(x.Steps, StepRecord{Step: s})
+	}
+	for _, g := range in.gates {
+		x := task(g.Task)
+		x.Gates = append(x.Gates, g)
+	}
+	in.draft.Steps, in.gates = nil, nil
+	for _, name := range slices.Sorted(maps.Keys(tasks)) {
+		x := tasks[name]
+		x.anew()
+		in.steps[name] = len(x.Steps)
+		for _, s := range x.Steps {
+			s.loose = s.Loose || s.loose
+			in.draft.Steps = append(in.draft.Steps, s.Step)
+		}
+		for _, g := range x.Gates {
+			g.followed = -min(-g.followed, len(x.Steps))
+		}
+		in.gates = append(in.gates, x.Gates...)
+	}
 }
 
 // ask puts the gates into the draft: those that are open again, if the source

@@ -16,6 +16,7 @@ type StepInfo struct {
 	Codec      string `json:"codec"`
 	Effect     Effect `json:"effect,omitempty"`
 	Grant      ID     `json:"grant,omitempty"` // the gate whose decision licensed it
+	Loose      bool   `json:"loose,omitempty"` // a fork took it along from before its step was taken anew: its place does not count
 }
 
 // An Effect says what doing a step again would do to the world.
@@ -215,7 +216,7 @@ func (rec *Record) append(b []byte, format byte) []byte {
 	case RecordStep:
 		b = rec.Step.append(b)
 		if format >= entryBound {
-			b = appendOptionalGateID(b, rec.Step.Grant)
+			b = appendBool(appendOptionalGateID(b, rec.Step.Grant), rec.Step.Loose)
 		}
 	case RecordGate:
 		b = rec.Gate.append(b)
@@ -265,6 +266,7 @@ func (rec *Record) read(r *decoder, format byte) {
 	case RecordStep:
 		if rec.Step = readStep(r); format >= entryBound {
 			rec.Step.Grant = readOptionalGateID(r)
+			rec.Step.Loose = readBool(r)
 		}
 	case RecordGate:
 		if rec.Gate = readGate(r); format >= entryBound {

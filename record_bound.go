@@ -7,7 +7,7 @@ package posthouse
 func (rec *Record) bound() bool {
 	switch {
 	case rec.Step != nil:
-		return rec.Step.Grant != ""
+		return rec.Step.Grant != "" || rec.Step.Loose
 	case rec.Gate != nil:
 		return !rec.Gate.Content.IsZero() || rec.Gate.Supersedes != ""
 	case rec.Checkpoint != nil:
