@@ -163,6 +163,9 @@ func (r *replay) follow(name string, n uint32) (s, instead *posthouse.StepRecord
 	if r == nil {
 		return nil, nil
 	}
+	if s := r.results[occurrence{name, n}]; s != nil && s.Loose {
+		return r.take(name, n), nil
+	}
 	if len(r.order) > 0 {
 		want := r.order[0]
 		if want.Name != name || want.Occurrence != n {

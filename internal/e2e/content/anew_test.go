@@ -1,0 +1,168 @@
+package content_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/step"
+)
+
+// A refunding program plans, asks how to refund, does so, and asks whether to say
+// so. Each version asks in its own words.
+type refunding struct {
+	question string
+	ran      []string
+}
+
+func (p *refunding) run(ctx context.Context, paid *string) error {
+	if err := p.step(ctx, "plan", posthouse.EffectPure); err != nil {
+		return err
+	}
+	a, err := gate.Ask[any](ctx, gate.Question{Name: "how?", Text: p.question})
+	if err != nil {
+		return err
+	}
+	*paid = "voucher"
+	if a.Approved() {
+		*paid = "cash"
+	}
+	if err := p.step(ctx, *paid, posthouse.EffectExternal); err != nil {
+		return err
+	}
+	if err := p.step(ctx, "note", posthouse.EffectRead); err != nil {
+		return err
+	}
+	_, err = gate.Ask[any](ctx, gate.Question{Name: "tell?", Text: "Tell the customer?", Bind: posthouse.ByName})
+	return err
+}
+
+func (p *refunding) step(ctx context.Context, name string, effect posthouse.Effect) error {
+	_, err := step.DoWith(ctx, name, step.Options{Effect: effect}, func(context.Context) (int, error) {
+		p.ran = append(p.ran, name)
+		return 1, nil
+	})
+	return err
+}
+
+// programs run a thread's unfinished step, in each model.
+func (p *refunding) programs(h *house) map[string]func(thread string, input bool) error {
+	type state struct{ Paid string }
+	g := graph.New[state]("refunding")
+	g.Node("refund", func(ctx context.Context, s *state) error { return p.run(ctx, &s.Paid) })
+	g.Edge(graph.Start, "refund")
+	g.Edge("refund", graph.End)
+	app := must(g.Compile(h.ledger, nil))(h)
+	fl := must(flow.New("refunding-flow", func(ctx context.Context, _ int) (paid string, err error) {
+		return paid, p.run(ctx, &paid)
+	}).Open(h.ledger, nil))(h)
+	return map[string]func(string, bool) error{
+		"graph": func(thread string, input bool) error {
+			if input {
+				_, err := app.Run(h.Context(), thread, state{})
+				return err
+			}
+			_, err := app.Resume(h.Context(), thread)
+			return err
+		},
+		"flow": func(thread string, input bool) error {
+			if input {
+				_, err := fl.Run(h.Context(), thread, 0)
+				return err
+			}
+			_, err := fl.Resume(h.Context(), thread)
+			return err
+		},
+	}
+}
+
+// A question that a deploy puts otherwise is answered otherwise, and leads another
+// way than the one on record. Anew drops that way, but for the effect on the
+// world, which it lists and nobody does twice.
+func TestAnotherWayBeginsAnew(t *testing.T) {
+	onStores(t, func(h *house) {
+		for _, model := range []string{"graph", "flow"} {
+			p, thread := &refunding{question: "In cash?"}, model
+			run := p.programs(h)[model]
+			check := func(what string, err error) {
+				h.Helper()
+				if err != nil {
+					h.Fatalf("%s, %s: %v", model, what, err)
+				}
+			}
+			check("run", run(thread, true))
+			h.decide(h.only(thread).ID, posthouse.Approve, "alice")
+			check("resume", run(thread, false))
+
+			p.question = "In cash, or as a voucher?"
+			h.restart()
+			run = p.programs(h)[model]
+			h.decide(h.only(thread).ID, posthouse.Approve, "clerk") // tell?
+			check("with the new question", run(thread, false))
+			g := h.only(thread)
+			if g.Name != "how?" || g.Text != p.question {
+				h.Fatalf("%s asks %+v", model, g)
+			}
+			h.decide(g.ID, posthouse.Reject, "alice")
+			var order *engine.OrderError
+			if err := run(thread, false); !errors.As(err, &order) || order.Asked != "voucher" || order.Recorded != "cash" {
+				h.Fatalf("%s goes another way: %v", model, err)
+			}
+
+			head := must(h.ledger.Thread(h.Context(), thread))(h).Branches[0].Head
+			a := must(h.ledger.Anew(h.Context(), head, &posthouse.AnewOptions{By: "ops"}))(h)
+			if got := fmt.Sprint(stepNames(a.Dropped), stepNames(a.Kept)); got != "[plan note] [cash]" {
+				h.Errorf("%s dropped and kept %s", model, got)
+			}
+			p.ran = nil
+			check("anew", run(thread, false))
+			if !slices.Equal(p.ran, []string{"plan", "voucher", "note"}) {
+				h.Errorf("%s ran %v", model, p.ran)
+			}
+			if info := must(h.ledger.Thread(h.Context(), thread))(h); info.Branches[0].Status != posthouse.StatusDone {
+				h.Errorf("%s is %s", model, info.Branches[0].Status)
+			}
+		}
+	})
+}
+
+// An effect that survives is found wherever the program comes to it, and not made
+// again.
+func TestAnEffectSurvivesAnew(t *testing.T) {
+	onStores(t, func(h *house) {
+		for _, model := range []string{"graph", "flow"} {
+			p, thread := &refunding{question: "In cash?"}, model
+			run := p.programs(h)[model]
+			if err := run(thread, true); err != nil {
+				h.Fatal(err)
+			}
+			h.decide(h.only(thread).ID, posthouse.Approve, "alice")
+			if err := run(thread, false); err != nil {
+				h.Fatal(err)
+			}
+			head := must(h.ledger.Thread(h.Context(), thread))(h).Branches[0].Head
+			must(h.ledger.Anew(h.Context(), head, nil))(h)
+			if p.ran = nil; run(thread, false) != nil || !slices.Equal(p.ran, []string{"plan", "note"}) {
+				h.Errorf("%s ran %v", model, p.ran)
+			}
+			h.decide(h.only(thread).ID, posthouse.Approve, "clerk") // the question that was open is asked again
+			if err := run(thread, false); err != nil || len(p.ran) != 2 {
+				h.Errorf("%s ran %v, %v", model, p.ran, err)
+			}
+		}
+	})
+}
+
+func stepNames(steps []posthouse.StepRecord) (names []string) {
+	for _, s := range steps {
+		names = append(names, s.Name)
+	}
+	return names
+}
