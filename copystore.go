@@ -199,6 +199,10 @@ func (c *storeCopy) thread(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
+	tail, err := tailOf(ctx, c.from, name)
+	if err != nil {
+		return err
+	}
 	first, met := newReplay(nil), have == Position{}
 	for e, err := range c.from.Read(ctx, name, Range{Headers: true}) {
 		if err != nil {
@@ -210,8 +214,8 @@ func (c *storeCopy) thread(ctx context.Context, name string) error {
 		}
 		met = met || Position{e.Seq, e.Hash} == have
 	}
-	if first.info == nil {
-		return nil
+	if err := first.reached(name, tail); err != nil || first.info == nil {
+		return err
 	}
 	if !met { // before anything is written: a slot may hold what opens the target's log
 		return differs(name, have, first.first > have.Seq)

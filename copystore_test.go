@@ -71,3 +71,17 @@ func TestCopyNamesTheFirstOfMany(t *testing.T) {
 		t.Errorf("%d of %d conflicts are named: %v", n, conflicts, err)
 	}
 }
+
+// TestCopyOfALogCutShort: a thread whose last entry is lost is told of, and not
+// copied as if it had ended there.
+func TestCopyOfALogCutShort(t *testing.T) {
+	store := memstore.New()
+	l := must[*posthouse.Ledger](t)(posthouse.Open(store, nil))
+	busyThread(t, l)
+	tail := must[*posthouse.ThreadInfo](t)(l.Thread(t.Context(), "t")).Tail
+	to := memstore.New()
+	done, err := posthouse.CopyStore(t.Context(), &without{store, tail.Seq}, to, nil)
+	if !errors.Is(err, posthouse.ErrCorrupt) || done.Entries != 0 {
+		t.Errorf("copied %+v, %v", done, err)
+	}
+}

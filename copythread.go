@@ -139,7 +139,7 @@ func (c *copying) decided() error {
 
 // each calls do with the source's entries, in their order.
 func (c *copying) each(do func(*Entry, []Record) error) error {
-	for e, err := range c.l.store.Read(c.ctx, c.from, Range{From: c.first, To: c.last}) {
+	for e, err := range c.l.inOrder(c.ctx, c.from, Range{From: c.first, To: c.last}) {
 		if err != nil {
 			return err
 		}

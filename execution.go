@@ -64,7 +64,7 @@ func (l *Ledger) executions(ctx context.Context, head *Header, want func(task st
 		return nil, err
 	}
 	g := gathering{line: line, want: want, tasks: map[string]*Execution{}, gates: map[ID]*Gate{}, lost: absent{}}
-	for e, err := range l.store.Read(ctx, head.Thread, Range{From: line[len(line)-1].from}) {
+	for e, err := range l.inOrder(ctx, head.Thread, Range{From: line[len(line)-1].from}) {
 		if err != nil {
 			return nil, err
 		}
@@ -360,7 +360,7 @@ func (r *logReader) lineage(head *Header) (lineage, error) {
 // behind the checkpoint that its branch had before, or with the log.
 func (r *logReader) begin(root *Header) (from uint64, err error) {
 	from = root.Seq
-	for e, err := range r.l.store.Read(r.ctx, r.thread, Range{To: root.Seq - 1, Reverse: true, Headers: true}) {
+	for e, err := range r.l.inOrder(r.ctx, r.thread, Range{To: root.Seq - 1, Reverse: true, Headers: true}) {
 		if err != nil {
 			return 0, err
 		}

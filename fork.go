@@ -229,7 +229,7 @@ func (r *logReader) inherit(d *Draft, c *Checkpoint, changed bool) error {
 	}
 	line[0].to = c.Seq
 	in := inheritance{draft: d, line: line, steps: map[string]int{}, lost: absent{}}
-	for e, err := range r.l.store.Read(r.ctx, r.thread, Range{From: line[len(line)-1].from, To: c.Seq}) {
+	for e, err := range r.l.inOrder(r.ctx, r.thread, Range{From: line[len(line)-1].from, To: c.Seq}) {
 		if err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func (l *Ledger) Uses(ctx context.Context, gate ID) ([]Use, error) {
 		return nil, err
 	}
 	uses := []Use{}
-	for e, err := range l.store.Read(ctx, g.Thread, Range{From: g.Seq, Headers: true}) {
+	for e, err := range l.inOrder(ctx, g.Thread, Range{From: g.Seq, Headers: true}) {
 		if err != nil {
 			return nil, err
 		}

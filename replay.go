@@ -198,5 +198,18 @@ func (p *replay) lost() error {
 	return nil
 }
 
+// reached makes sure that the log went as far as the summary said before it was
+// read.
+func (p *replay) reached(thread string, tail Position) error {
+	last := uint64(0)
+	if p.info != nil {
+		last = p.info.Tail.Seq
+	}
+	if last < tail.Seq {
+		return corrupt("the log of thread %q ends at entry %d, and its summary says at %d", thread, last, tail.Seq)
+	}
+	return nil
+}
+
 // again returns the second run.
 func (p *replay) again() *replay { return newReplay(maps.Clone(p.live)) }

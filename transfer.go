@@ -67,8 +67,8 @@ func (l *Ledger) Export(ctx context.Context, thread string, w io.Writer, o *Expo
 			break // else a removal came in between, and its record is still to be read
 		}
 	}
-	if p.info == nil {
-		return nil, notFound("thread", thread)
+	if err := p.reached(thread, info.Tail); err != nil {
+		return nil, err
 	}
 	if err := p.lost(); err != nil {
 		return nil, err

@@ -67,7 +67,7 @@ func (l *Ledger) tree(ctx context.Context, thread string, from uint64) (*threadT
 	steps := map[string][]BodyRef{} // by branch, since its last checkpoint
 	var removals []uint64
 	last := uint64(0)
-	for e, err := range l.store.Read(ctx, thread, Range{From: from, Headers: true}) {
+	for e, err := range l.inOrder(ctx, thread, Range{From: from, Headers: true}) {
 		if err != nil {
 			return nil, err
 		}

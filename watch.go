@@ -40,9 +40,10 @@ type WatchQuery struct {
 // of its entry first. [ErrInvalid] for a cursor that the store did not give
 // out, or has forgotten.
 //
-// An entry that cannot be read ([ErrCorrupt], [ErrSealed]) is yielded as one
-// event of its cursor, thread and number, with the error; whoever goes on is
-// given what follows. Any other error is the last element, without an event.
+// An entry that cannot be read ([ErrCorrupt], [ErrSealed]), or before which some
+// are missing that this watch should have been given, is yielded as one event of
+// its cursor, thread and number, with the error; whoever goes on is given what
+// follows. Any other error is the last element, without an event.
 //
 // A store that is no [Watcher] is polled each Options.Poll: then nothing orders
 // events of different threads, and the cursor of a watch of all threads grows
@@ -54,6 +55,7 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*Event, erro
 	}
 	entries := l.entries(ctx, q) // here, not at the first element, since "now" is now
 	return func(yield func(*Event, error) bool) {
+		w := watching{l: l, ctx: ctx, q: q, seen: map[string]mark{}, whole: q.Cursor == "", yield: yield}
 		if ok {
 			e, err := inside.entry(ctx, l.store)
 			if ctx.Err() != nil {
@@ -63,7 +65,7 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*Event, erro
 				yield(nil, err)
 				return
 			}
-			if e != nil && !l.tell(ctx, &q, e, inside.seen, yield) {
+			if e != nil && !w.tell(e, inside.seen) {
 				return
 			}
 		}
@@ -75,21 +77,59 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*Event, erro
 				yield(nil, err)
 				return
 			}
-			if !l.tell(ctx, &q, e, 0, yield) {
+			if !w.tell(e, 0) {
 				return
 			}
 		}
 	}
 }
 
+// maxWatched bounds the threads of which a watch remembers the last entry, of
+// about 150 bytes each.
+const maxWatched = 1 << 14
+
+// A watching is a watch of which somebody takes the events.
+type watching struct {
+	l     *Ledger
+	ctx   context.Context
+	q     WatchQuery
+	seen  map[string]mark // the last entry of each thread
+	whole bool            // what is not in seen was not watched before
+	gap   order           // of the thread that lacked entries last
+	yield func(*Event, error) bool
+}
+
+// follow makes sure that nothing is missing between an entry and the one of its
+// thread that was watched before it.
+func (w *watching) follow(e *Entry) error {
+	m := mark{e.Seq, e.Prev, e.Link()}
+	last, ok := w.seen[e.Thread]
+	if len(w.seen) >= maxWatched && !ok {
+		clear(w.seen)
+		w.whole = false
+	}
+	w.seen[e.Thread] = m
+	if !ok && !w.whole || m.seq <= last.seq || m.follows(last) { // one that is not higher is of a thread that began anew
+		return nil
+	}
+	if w.gap.thread != e.Thread {
+		w.gap = order{l: w.l, ctx: w.ctx, thread: e.Thread}
+	}
+	return w.gap.gap(last, m)
+}
+
 // tell yields the events of an entry behind those that were seen, and reports
 // whether to go on.
-func (l *Ledger) tell(ctx context.Context, q *WatchQuery, e *Entry, seen int, yield func(*Event, error) bool) bool {
-	if q.Thread != "" && e.Thread != q.Thread {
+func (w *watching) tell(e *Entry, seen int) bool {
+	l, ctx, yield := w.l, w.ctx, w.yield
+	if w.q.Thread != "" && e.Thread != w.q.Thread {
 		return true
 	}
 	recs, err := e.check()
 	var evs []*Event
+	if err == nil {
+		err = w.follow(e)
+	}
 	if err == nil {
 		evs, err = l.events(ctx, e, recs)
 	}
@@ -181,43 +221,4 @@ func (l *Ledger) events(ctx context.Context, e *Entry, recs []Record) ([]*Event,
 		evs = append(evs, ev)
 	}
 	return evs, nil
-}
-
-// A LogEntry is an entry of a thread's log with its records decoded.
-type LogEntry struct {
-	*Entry
-	At      time.Time
-	Records []Record
-	Events  []*Event // the records with what their bodies say, where bodies were asked for
-}
-
-// Log yields a thread's entries, each checked against its hash: [ErrCorrupt] for
-// one that does not have it. An unknown thread has none.
-func (l *Ledger) Log(ctx context.Context, thread string, r Range) iter.Seq2[*LogEntry, error] {
-	return func(yield func(*LogEntry, error) bool) {
-		if err := ValidateName("thread", thread); err != nil {
-			yield(nil, err)
-			return
-		}
-		for e, err := range l.store.Read(ctx, thread, r) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			le := &LogEntry{Entry: e, At: e.Time()}
-			if r.Headers {
-				e.Bodies = nil
-			}
-			if le.Records, err = e.check(); err == nil && !r.Headers {
-				le.Events, err = l.events(ctx, e, le.Records)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(le, nil) {
-				return
-			}
-		}
-	}
 }

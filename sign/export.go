@@ -70,7 +70,8 @@ type recordView struct {
 // key: every entry with its hashes and signatures, so that [OpenExport] can
 // check the chain without the store, and a readable view of each.
 // [posthouse.ErrNotFound] for an unknown thread, [posthouse.ErrTooLarge] beyond
-// [MaxExport]. It writes what is stored; a damaged thread is found on opening.
+// [MaxExport], [posthouse.ErrCorrupt] for a log that ends before its summary
+// says. It writes what is stored; other damage is found on opening.
 func Export(ctx context.Context, store posthouse.Store, thread string, signer posthouse.Signer, w io.Writer, o *ExportOptions) error {
 	if o == nil {
 		o = &ExportOptions{}
@@ -80,7 +81,13 @@ func Export(ctx context.Context, store posthouse.Store, thread string, signer po
 		now = o.Now
 	}
 	p := trail{Format: exportFormat, Thread: thread, At: now().UTC().Truncate(time.Millisecond), States: o.States}
-	size := 0
+	size, last := 0, posthouse.Position{}
+	for info, err := range store.Threads(ctx, posthouse.ThreadQuery{Thread: thread}) {
+		if err != nil {
+			return err
+		}
+		last = info.Tail
+	}
 	for e, err := range store.Read(ctx, thread, posthouse.Range{}) {
 		if err != nil {
 			return err
@@ -94,8 +101,11 @@ func Export(ctx context.Context, store posthouse.Store, thread string, signer po
 		}
 		p.Entries = append(p.Entries, te)
 	}
-	if len(p.Entries) == 0 {
+	switch n := len(p.Entries); {
+	case n == 0 && last.Seq == 0:
 		return &posthouse.Error{Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no thread %q", thread)}
+	case n == 0 || p.Entries[n-1].Seq < last.Seq:
+		return headMismatch(thread, last.Seq, "is not there")
 	}
 	payload, err := json.Marshal(p)
 	if err != nil {

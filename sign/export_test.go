@@ -173,4 +173,8 @@ func TestExportErrors(t *testing.T) {
 	if err := sign.Export(t.Context(), bad, "hand", key, &bytes.Buffer{}, nil); !errors.Is(err, posthouse.ErrCorrupt) {
 		t.Errorf("a damaged thread: %v", err)
 	}
+	short := mutate(f.store, "hand", func(es []*posthouse.Entry) []*posthouse.Entry { return es[:len(es)-1] })
+	if err := sign.Export(t.Context(), short, "hand", key, &bytes.Buffer{}, nil); !errors.Is(err, posthouse.ErrCorrupt) {
+		t.Errorf("a thread that was cut short: %v", err)
+	}
 }

@@ -98,7 +98,7 @@ func endsAt(ctx context.Context, store posthouse.Store, thread string, tail post
 func headMismatch(thread string, seq uint64, what string) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeCorrupt, Message: fmt.Sprintf("the last entry of thread %q, %d, %s", thread, seq, what),
-		Hint: "run posthouse verify before making a witness",
+		Hint: "run posthouse verify",
 	}
 }
 

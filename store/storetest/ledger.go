@@ -15,7 +15,7 @@ func ledgerCases() []Case {
 	return slices.Concat(
 		ledgerSaveCases(), ledgerListCases(), ledgerForkCases(), ledgerDeleteCases(),
 		ledgerGateCases(), ledgerPeopleCases(), ledgerInboxCases(), ledgerLeaseCases(), ledgerEventCases(), ledgerStateCases(),
-		ledgerSharedCases(), ledgerKeepCases(), ledgerRetainCases(), ledgerSealedCases(), ledgerReleaseCases(), ledgerCopyCases(), ledgerSignalCases(), ledgerOwnCases(),
+		ledgerSharedCases(), ledgerKeepCases(), ledgerRetainCases(), ledgerSealedCases(), ledgerReleaseCases(), ledgerCopyCases(), ledgerSignalCases(), ledgerOwnCases(), ledgerLogCases(),
 	)
 }
 
