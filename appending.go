@@ -128,17 +128,9 @@ func (l *Ledger) outdated(ctx context.Context, t *thread) (bool, error) {
 
 // put seals, signs and appends what a holds.
 func (l *Ledger) put(ctx context.Context, t *thread, a *appending) error {
-	if err := a.protect(); err != nil {
+	if err := a.prepare(t); err != nil {
 		return err
 	}
-	e := &a.entry
-	seal(e, &a.header, t.info, a.at, a.records, a.bodies)
-	if err := l.signEntry(t, e, a); err != nil {
-		return err
-	}
-	a.info = *t.info
-	a.info.apply(e, &a.header)
-	a.batch = Batch{After: t.info.Tail, Entry: e, IDs: a.ids, Drop: a.drop, Thread: &a.info}
 	if err := appendTo(ctx, l.store, &a.batch); err != nil {
 		return err
 	}
@@ -147,17 +139,25 @@ func (l *Ledger) put(ctx context.Context, t *thread, a *appending) error {
 	return nil
 }
 
-// appendTo appends a batch, and the same one again while the outcome is not
-// known, three times at most. Only success or [ErrConflict] settles it: whatever
-// else a store says then, the entry may be there, so it stays [ErrUnknown].
-func appendTo(ctx context.Context, s Store, b *Batch) error {
-	err := s.Append(ctx, b)
-	for try := 0; errors.Is(err, ErrUnknown) && ctx.Err() == nil && try < 3; try++ {
-		if again := s.Append(ctx, b); again == nil || errors.Is(again, ErrConflict) {
-			err = again
-		}
+// prepare seals and signs what a holds, and makes the batch of it.
+func (a *appending) prepare(t *thread) error {
+	if err := a.protect(); err != nil {
+		return err
 	}
-	return err
+	e := &a.entry
+	seal(e, &a.header, t.info, a.at, a.records, a.bodies)
+	if err := a.l.signEntry(t, e, a); err != nil {
+		return err
+	}
+	a.info = *t.info
+	a.info.apply(e, &a.header)
+	a.batch = Batch{After: t.info.Tail, Entry: e, IDs: a.ids, Drop: a.drop, Thread: &a.info}
+	return nil
+}
+
+// appendTo appends a batch, and again while the outcome is not known.
+func appendTo(ctx context.Context, s Store, b *Batch) error {
+	return settled(ctx, func() error { return s.Append(ctx, b) })
 }
 
 // seals reports whether the bodies are to be sealed.

@@ -31,7 +31,8 @@ type StoreCopied struct {
 // they are: entries, hashes, signatures, slots; processes' liveness excepted.
 // It uses nothing but the contract of [Store]. A copy that was interrupted goes
 // on where it stopped when it is asked for again, and one that is asked for
-// again later takes what is new. At the end every thread is read back from the
+// again later takes what is new. A target that is a [BulkAppender] is given many
+// entries at once. At the end every thread is read back from the
 // target and compared with the source. The source may be in use; what is
 // appended while its thread is copied is left for the next time. Of a thread
 // that is damaged in a body, the entries before it are copied; of one that is
@@ -253,6 +254,13 @@ func tailOf(ctx context.Context, s Store, thread string) (tail Position, err err
 // entries appends what the target does not have.
 func (c *storeCopy) entries(ctx context.Context, name string, first *replay, have Position, bodies func(uint64) ([][]byte, error)) error {
 	p := first.again()
+	out := &bulk{ctx: ctx, store: c.to, took: func(bs []*Batch) {
+		c.count(func(d *StoreCopied) {
+			for _, b := range bs {
+				d.Entries, d.Bytes = d.Entries+1, d.Bytes+int64(b.Entry.size())
+			}
+		})
+	}}
 	ranges := []Range{{From: have.Seq + 1, To: first.info.Tail.Seq}}
 	if have.Seq > 0 {
 		ranges = []Range{{To: have.Seq, Headers: true}, ranges[0]}
@@ -276,24 +284,12 @@ func (c *storeCopy) entries(ctx context.Context, name string, first *replay, hav
 				c.count(func(d *StoreCopied) { d.Skipped++ })
 				continue
 			}
-			if err := c.append(ctx, b); err != nil {
+			if err := out.add(b); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
-}
-
-func (c *storeCopy) append(ctx context.Context, b *Batch) error {
-	if err := appendTo(ctx, c.to, b); err != nil {
-		return err
-	}
-	size := len(b.Entry.Header) + len(b.Entry.Sig)
-	for _, body := range b.Entry.Bodies {
-		size += len(body)
-	}
-	c.count(func(d *StoreCopied) { d.Entries, d.Bytes = d.Entries+1, d.Bytes+int64(size) })
-	return nil
+	return out.flush()
 }
 
 func (c *storeCopy) slots(ctx context.Context, slots []*SlotItem) error {

@@ -2,6 +2,7 @@ package posthouse
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -41,7 +42,7 @@ func (l *Ledger) CopyThread(ctx context.Context, from, to string, o *CopyOptions
 		err = &Error{Code: CodeExists, Message: "thread " + to + " exists", Hint: "choose another name, or release it first"}
 	} else if err = c.all(); err != nil && c.begun {
 		defer func() { // after the claim is given back
-			if _, e := l.deleteThread(context.WithoutCancel(ctx), to, &DeleteOptions{By: "posthouse", Reason: "its copying failed"}, nil); e != nil {
+			if _, e := l.deleteThread(context.WithoutCancel(ctx), to, &DeleteOptions{By: "posthouse", Reason: "its copying failed"}, nil); e != nil && !errors.Is(e, ErrNotFound) {
 				l.opt.Logger.Error("what a failed copy left is still there", "thread", to, "error", e)
 			}
 		}()
@@ -79,6 +80,10 @@ type copying struct {
 	asked     []ID                  // originals of the gates in the draft
 	programs  map[uint64]State      // of copied checkpoints, by the source's entry
 	begun     bool
+
+	pending []*Draft      // not on record yet
+	size    int           // bytes of their states and results
+	ends    map[string]ID // the copy's branches with those, by name
 }
 
 // An openGate is a gate of the copy that waits, and its original.
@@ -97,7 +102,7 @@ func (l *Ledger) copying(ctx context.Context, from, to string, o *CopyOptions) (
 	}
 	c := &copying{
 		l: l, ctx: ctx, from: from, to: to, r: l.reader(ctx, from), first: info.First, last: info.Tail.Seq, heads: map[string]uint64{},
-		decisions: map[ID]*Decision{}, ids: map[ID]ID{}, open: map[string][]openGate{}, programs: map[uint64]State{},
+		decisions: map[ID]*Decision{}, ids: map[ID]ID{}, open: map[string][]openGate{}, programs: map[uint64]State{}, ends: map[string]ID{},
 	}
 	branches := info.Branches
 	if o.Version != 0 && o.Version != info.Generation {
@@ -154,7 +159,7 @@ func (c *copying) each(do func(*Entry, []Record) error) error {
 	return nil
 }
 
-// all copies entry by entry.
+// all copies entry by entry, and puts them on record many at once.
 func (c *copying) all() error {
 	lost := absent{}
 	if err := c.each(func(e *Entry, recs []Record) error {
@@ -162,22 +167,57 @@ func (c *copying) all() error {
 		if d == nil || err != nil {
 			return err
 		}
-		done, h, err := c.l.commit(c.ctx, d)
-		if err != nil {
-			return err
-		}
-		c.begun = true
-		if h != nil {
-			c.ids[d.Checkpoint.Source.ID] = h.ID
-			for i, g := range done.Gates {
-				c.open[d.Branch] = append(c.open[d.Branch], openGate{c.asked[i], g.ID})
+		if ch := d.Checkpoint; ch != nil {
+			if c.ends[d.Branch] != ch.Parent {
+				if err := c.flush(); err != nil { // the parent of a new branch is looked up in the store
+					return err
+				}
+			}
+			c.ends[d.Branch] = ch.ID
+			c.ids[ch.Source.ID] = ch.ID
+			for i := range d.Gates {
+				c.open[d.Branch] = append(c.open[d.Branch], openGate{c.asked[i], d.Gates[i].ID})
 			}
 		}
-		return nil
+		c.pending, c.size = append(c.pending, d), c.size+d.size()
+		if _, ok := c.l.store.(BulkAppender); ok && len(c.pending) < MaxBulk && c.size < MaxBulkBytes {
+			return nil
+		}
+		return c.flush()
 	}); err != nil {
 		return err
 	}
+	if err := c.flush(); err != nil {
+		return err
+	}
 	return c.r.account(lost)
+}
+
+// flush puts what is pending on record.
+func (c *copying) flush() error {
+	if len(c.pending) == 0 {
+		return nil
+	}
+	err := c.l.commitAll(c.ctx, c.pending)
+	c.begun = c.begun || err == nil || errors.Is(err, ErrUnknown)
+	c.pending, c.size = nil, 0
+	return err
+}
+
+// size returns the bytes of what the draft's checkpoint and steps hold.
+func (d *Draft) size() (n int) {
+	for i := range d.Steps {
+		n += len(d.Steps[i].Value.Data)
+	}
+	if d.Checkpoint != nil {
+		for _, v := range d.Checkpoint.State {
+			n += len(v.Data)
+		}
+		for i := range d.Checkpoint.Program {
+			n += len(d.Checkpoint.Program[i].Data)
+		}
+	}
+	return n
 }
 
 // draft returns what an entry of the source is in the copy, nil for nothing.
@@ -249,7 +289,7 @@ func (c *copying) checkpoint(d *Draft, seq uint64) error {
 	}
 	h := &src.Header
 	ch := &Change{
-		Kind: h.Kind, Status: h.Status, Coordination: h.Coordination, Run: h.Run, Graph: h.Graph, Fingerprint: h.Fingerprint,
+		ID: c.l.NewID(), Kind: h.Kind, Status: h.Status, Coordination: h.Coordination, Run: h.Run, Graph: h.Graph, Fingerprint: h.Fingerprint,
 		Node: h.Node, Agent: h.Agent, By: h.By, Error: h.Error, Next: h.Next, Labels: h.Labels, Source: &Source{c.from, h.ID},
 		CreatedAt: h.CreatedAt, State: src.State, Metadata: src.Metadata,
 	}
@@ -325,7 +365,7 @@ func (c *copying) gates(d *Draft, seq uint64, lost absent) error {
 			continue
 		}
 		c.asked = append(c.asked, g.ID)
-		g.ID = ""
+		g.ID = gatePrefix + c.l.NewID()
 		d.Gates = append(d.Gates, *g)
 		d.Checkpoint.Status = StatusWaiting // also if another gate of it had its answer at once
 	}

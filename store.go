@@ -275,6 +275,30 @@ type Removed struct {
 	Bytes   int64 `json:"bytes"` // of entries and bodies, as they were encoded
 }
 
+// How much a [BulkAppender] is given at once: at most so many entries and so many
+// bytes of headers and bodies, unless a single entry is larger.
+const (
+	MaxBulk      = 256
+	MaxBulkBytes = 4 << 20
+)
+
+// A BulkAppender is a Store that can append several entries of one thread at
+// once. Copies and imports use it; a store that is none gets their entries one
+// by one, which is as right and takes a commit for each.
+type BulkAppender interface {
+	// AppendAll appends the entries of bs, each After the one before it: all of
+	// them appear together or none does, and they are durable when it returns nil.
+	//
+	// Otherwise it is [Store.Append] of one after the other: the same conditions,
+	// index, drops and errors, with an id that one entry brings there for the next.
+	// Entries at the beginning of bs that are there already are passed over, so
+	// that an unknown outcome is settled by asking again. Watchers are given each
+	// entry by itself, in order. Of the summaries only the last needs to be kept.
+	// ErrInvalid unless all are of one thread and follow each other; nothing to
+	// append is no error.
+	AppendAll(ctx context.Context, bs []*Batch) error
+}
+
 // A Watcher is a Store that can tell what is appended, in commit order. One
 // that is none is polled by [Ledger.Watch].
 type Watcher interface {

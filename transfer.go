@@ -344,6 +344,7 @@ func (in *importing) write() error {
 		return err
 	}
 	p := in.first.again()
+	out := &bulk{ctx: in.ctx, store: in.l.store, took: func(bs []*Batch) { in.wrote = bs[len(bs)-1].Thread.Tail }}
 	for {
 		slot, e, err := f.next()
 		switch {
@@ -352,10 +353,13 @@ func (in *importing) write() error {
 		case slot != nil:
 			err = put(slot.Key, SlotOp{Verb: SlotPut, Revision: AnyRevision, Fence: slot.Fence, Value: slot.Value})
 		case e != nil:
-			err = in.append(p, e)
+			err = in.append(out, p, e)
 		case f.digest != in.digest:
 			return badFile("was changed while it was read")
 		default:
+			if err := out.flush(); err != nil {
+				return err
+			}
 			return put(in.marker(), SlotOp{Verb: SlotDelete, Revision: AnyRevision})
 		}
 		if err != nil {
@@ -364,7 +368,7 @@ func (in *importing) write() error {
 	}
 }
 
-func (in *importing) append(p *replay, e *Entry) error {
+func (in *importing) append(out *bulk, p *replay, e *Entry) error {
 	b, err := p.next(e, nil)
 	if err != nil {
 		return err
@@ -375,10 +379,7 @@ func (in *importing) append(p *replay, e *Entry) error {
 		}
 		return nil
 	}
-	if err = appendTo(in.ctx, in.l.store, b); err == nil {
-		in.wrote = b.Thread.Tail
-	}
-	return err
+	return out.add(b)
 }
 
 // undo takes back what a failed import has written, unless somebody has built

@@ -239,6 +239,19 @@ func (s *failingStore) Append(ctx context.Context, b *posthouse.Batch) error {
 	return s.Store.Append(ctx, b)
 }
 
+func (s *failingStore) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
+	if err := s.fails(); err != nil {
+		return err
+	}
+	return s.Store.AppendAll(ctx, bs)
+}
+
+// A oneByOne store is given one entry at a time.
+type oneByOne struct {
+	posthouse.Store
+	posthouse.SlotLister
+}
+
 func (s *failingStore) Slot(ctx context.Context, k posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
 	if op.Verb != posthouse.SlotGet {
 		if err := s.fails(); err != nil {
@@ -261,16 +274,25 @@ func (s *failingStore) Remove(ctx context.Context, r posthouse.Removal) (posthou
 // taken back, or, if the store is dead from then on as after a kill, the same
 // file goes on from there and no other does.
 func TestFailedImports(t *testing.T) {
+	t.Run("one by one", func(t *testing.T) {
+		failImports(t, 6, func(s *failingStore) posthouse.Store { return oneByOne{s, s} })
+	})
+	t.Run("all at once", func(t *testing.T) {
+		failImports(t, 4, func(s *failingStore) posthouse.Store { return s })
+	})
+}
+
+func failImports(t *testing.T, writes int, as func(*failingStore) posthouse.Store) {
 	ctx := context.Background()
 	file, want, _ := exported(t)
 	for n := 1; ; n++ {
 		for _, dead := range []bool{false, true} {
 			store := &failingStore{Store: memstore.New(), left: n, dead: dead}
-			l := must[*posthouse.Ledger](t)(posthouse.Open(store, nil))
+			l := must[*posthouse.Ledger](t)(posthouse.Open(as(store), nil))
 			_, err := l.Import(ctx, bytes.NewReader(file), nil)
 			if err == nil {
-				if n < 6 {
-					t.Fatalf("an import of 3 entries and a slot took %d writes", n-1)
+				if n != writes+1 {
+					t.Fatalf("an import of 3 entries and a slot took %d writes, want %d", n-1, writes)
 				}
 				return
 			}

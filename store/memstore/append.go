@@ -12,46 +12,90 @@ func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
 	if err := validate(b); err != nil {
 		return err
 	}
-	e, info, rows := &entry{Entry: cloneEntry(b.Entry, true)}, cloneInfo(b.Thread), cloneRows(b.IDs)
+	return s.put(ctx, []incoming{take(b)})
+}
 
+// AppendAll implements [posthouse.BulkAppender].
+func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
+	in := make([]incoming, len(bs))
+	for i, b := range bs {
+		if err := validate(b); err != nil {
+			return err
+		}
+		if i > 0 && (b.Entry.Thread != bs[i-1].Entry.Thread || b.After != bs[i-1].Thread.Tail) {
+			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "batches", Message: fmt.Sprintf("number %d does not follow the one before it", i)}
+		}
+		in[i] = take(b)
+	}
+	return s.put(ctx, in)
+}
+
+// An incoming entry is copied from what the caller handed in.
+type incoming struct {
+	*posthouse.Batch
+	entry *entry
+	info  posthouse.ThreadInfo
+	rows  []*row
+}
+
+func take(b *posthouse.Batch) incoming {
+	return incoming{b, &entry{Entry: cloneEntry(b.Entry, true)}, cloneInfo(b.Thread), cloneRows(b.IDs)}
+}
+
+// put appends entries of one thread, all or none. Nothing is changed before all
+// of them are known to be right.
+func (s *Store) put(ctx context.Context, in []incoming) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.usable(ctx); err != nil {
 		return err
 	}
-	t := s.threads[e.Thread]
-	if t.has(e.Seq, e.Hash) {
+	for len(in) > 0 && s.threads[in[0].entry.Thread].has(in[0].entry.Seq, in[0].entry.Hash) {
+		in = in[1:]
+	}
+	if len(in) == 0 {
 		return nil
 	}
-	if tail := t.tail(); tail != b.After {
+	e := in[0].entry
+	t := s.threads[e.Thread]
+	if tail := t.tail(); tail != in[0].After {
 		return &posthouse.Error{
 			Code: posthouse.CodeConflict, Tail: &tail,
-			Message: fmt.Sprintf("thread %q ends at entry %d, not at %d", e.Thread, tail.Seq, b.After.Seq),
+			Message: fmt.Sprintf("thread %q ends at entry %d, not at %d", e.Thread, tail.Seq, in[0].After.Seq),
 			Hint:    "read the tail and try again",
 		}
 	}
-	if err := s.free(t, b.IDs); err != nil {
+	if err := s.free(t, in); err != nil {
 		return err
 	}
 	if t == nil {
 		t = s.create(e)
 	}
-	for _, id := range b.Drop {
+	for i := range in {
+		s.add(t, &in[i])
+	}
+	s.wakeAll()
+	return nil
+}
+
+// add appends an entry to which nothing is opposed.
+func (s *Store) add(t *thread, in *incoming) {
+	e := in.entry
+	for _, id := range in.Drop {
 		if p := s.ids[id]; p.thread == t {
 			s.unindex(id, p)
 		}
 	}
-	for i, id := range b.IDs {
-		s.index(t, id.ID, e.Seq, rows[i])
+	for i, id := range in.IDs {
+		s.index(t, id.ID, e.Seq, in.rows[i])
 		e.ids = append(e.ids, id.ID)
 	}
-	s.summarise(t, info)
+	s.summarise(t, in.info)
 	for t.first+uint64(len(t.entries)) < e.Seq { // a copy may leave some out
 		t.entries = append(t.entries, nil)
 	}
 	t.entries = append(t.entries, e)
 	s.commit(e)
-	return nil
 }
 
 // validate refuses what no Ledger sends and what would break the log's order.
@@ -100,17 +144,45 @@ func (t *thread) at(seq uint64) *entry {
 	return t.entries[seq-t.first]
 }
 
-// free reports an [posthouse.ErrExists] for an id that is taken.
-func (s *Store) free(t *thread, ids []posthouse.IndexedID) error {
-	for _, id := range ids {
-		if p, ok := s.ids[id.ID]; ok && (p.thread != t || !id.Replace) {
-			return &posthouse.Error{
-				Code:    posthouse.CodeExists,
-				Message: fmt.Sprintf("%q is already entry %d of thread %q", id.ID, p.seq, p.thread.info.Thread),
+// free reports an [posthouse.ErrExists] for an id that is taken, by what is there
+// or by an entry before it.
+func (s *Store) free(t *thread, in []incoming) error {
+	var ours map[posthouse.ID]bool // whether an id leads to t once the entries before are there
+	if len(in) > 1 {
+		ours = map[posthouse.ID]bool{}
+	}
+	for i := range in {
+		for _, id := range in[i].IDs {
+			p, there := s.ids[id.ID]
+			mine := p.thread == t
+			if now, known := ours[id.ID]; known {
+				there, mine = now, true
 			}
+			if there && !(mine && id.Replace) {
+				return s.taken(id.ID, p, in[i].entry.Thread)
+			}
+		}
+		if len(in) == 1 {
+			return nil
+		}
+		for _, id := range in[i].Drop {
+			if _, known := ours[id]; known || s.ids[id].thread == t {
+				ours[id] = false
+			}
+		}
+		for _, id := range in[i].IDs {
+			ours[id.ID] = true
 		}
 	}
 	return nil
+}
+
+func (s *Store) taken(id posthouse.ID, p place, thread string) error {
+	message := fmt.Sprintf("%q is brought twice to thread %q", id, thread)
+	if p.thread != nil {
+		message = fmt.Sprintf("%q is already entry %d of thread %q", id, p.seq, p.thread.info.Thread)
+	}
+	return &posthouse.Error{Code: posthouse.CodeExists, Message: message}
 }
 
 func (s *Store) create(e *entry) *thread {
@@ -178,10 +250,9 @@ func isActive(t *posthouse.ThreadInfo) bool {
 	return len(t.Waiting) > 0 || t.Lease.Held || t.Due != 0 || t.Runnable()
 }
 
-// commit makes the entry the newest and tells who waits.
+// commit makes the entry the newest.
 func (s *Store) commit(e *entry) {
 	s.last++
 	e.commit = s.last
 	s.commits = append(s.commits, e)
-	s.wakeAll()
 }

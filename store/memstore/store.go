@@ -12,7 +12,8 @@ import (
 )
 
 // A Store keeps threads in memory. It also implements [posthouse.Watcher],
-// [posthouse.Checker] and [posthouse.SlotLister]. Make one with [New].
+// [posthouse.Checker], [posthouse.SlotLister] and [posthouse.BulkAppender]. Make
+// one with [New].
 type Store struct {
 	life string // told apart in cursors: the next Store starts at 1 again
 
@@ -36,10 +37,11 @@ type Store struct {
 }
 
 var (
-	_ posthouse.Store      = (*Store)(nil)
-	_ posthouse.Watcher    = (*Store)(nil)
-	_ posthouse.Checker    = (*Store)(nil)
-	_ posthouse.SlotLister = (*Store)(nil)
+	_ posthouse.Store        = (*Store)(nil)
+	_ posthouse.Watcher      = (*Store)(nil)
+	_ posthouse.Checker      = (*Store)(nil)
+	_ posthouse.SlotLister   = (*Store)(nil)
+	_ posthouse.BulkAppender = (*Store)(nil)
 )
 
 // A thread is one log with its summary.

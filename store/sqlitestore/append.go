@@ -15,6 +15,23 @@ func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
 	return s.submit(ctx, "append to the log", request{batch: b})
 }
 
+// AppendAll implements [posthouse.BulkAppender]: the entries share a transaction,
+// and one write of the thread's summary.
+func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
+	for i, b := range bs {
+		if err := validate(b); err != nil {
+			return err
+		}
+		if i > 0 && (b.Entry.Thread != bs[i-1].Entry.Thread || b.After != bs[i-1].Thread.Tail) {
+			return invalid("batches", "number %d does not follow the one before it", i)
+		}
+	}
+	if len(bs) == 0 {
+		return ctx.Err()
+	}
+	return s.submit(ctx, "append to the log", request{bulk: bs})
+}
+
 // validate refuses what no Ledger sends and what would break the log's order.
 func validate(b *posthouse.Batch) error {
 	switch {

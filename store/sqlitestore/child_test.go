@@ -65,6 +65,8 @@ func child(mode, path string) error {
 	switch mode {
 	case "append", "early":
 		return appendForEver(ctx, s, mode == "early")
+	case "bulk":
+		return bulkForEver(ctx, s)
 	case "compact":
 		fmt.Println("ready")
 		for {
@@ -119,6 +121,30 @@ func appendForEver(ctx context.Context, s *sqlitestore.Store, early bool) error 
 		}()
 	}
 	return <-errs
+}
+
+// bulkSize is how many entries the child appends at once.
+const bulkSize = 50
+
+// bulkForEver appends bulks to threads that are new each time.
+func bulkForEver(ctx context.Context, s *sqlitestore.Store) error {
+	ids, run := idSource(), rand.Uint32()
+	rnd := rand.New(rand.NewPCG(uint64(run), 0))
+	for n := 0; ; n++ {
+		l := newLine(fmt.Sprintf("t-%d-%d", run, n), ids)
+		for range 4 {
+			var bs []*posthouse.Batch
+			for range bulkSize {
+				bs = append(bs, l.node(words(rnd, 50+rnd.IntN(3000))))
+			}
+			if err := s.AppendAll(ctx, bs); err != nil {
+				return err
+			}
+			for _, b := range bs {
+				fmt.Printf("%s %d %s\n", b.Entry.Thread, b.Entry.Seq, b.Entry.Hash)
+			}
+		}
+	}
 }
 
 // appendUntilItFails reports how the store behaves when writes begin to fail.

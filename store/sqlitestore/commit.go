@@ -13,6 +13,7 @@ import (
 // set.
 type request struct {
 	batch *posthouse.Batch    // an append
+	bulk  []*posthouse.Batch  // several, of one thread
 	do    func(*writer) error // any other write, in the group's transaction
 	alone func(*writer) error // what brings its own transactions
 }
@@ -26,15 +27,23 @@ const (
 )
 
 func (r request) cost() int {
-	if r.batch == nil {
-		if r.alone != nil {
-			return maxGroupCost
-		}
-		return 1
+	switch {
+	case r.alone != nil:
+		return maxGroupCost
+	case r.batch != nil:
+		return costOf(r.batch)
 	}
+	n := 1
+	for _, b := range r.bulk {
+		n += costOf(b)
+	}
+	return n
+}
+
+func costOf(b *posthouse.Batch) int {
 	n := 0
-	for _, b := range r.batch.Entry.Bodies {
-		n += len(b)
+	for _, body := range b.Entry.Bodies {
+		n += len(body)
 	}
 	return 1 + n/bytesPerCost
 }
@@ -43,7 +52,13 @@ func (r request) cost() int {
 func (r request) run(w *writer) error {
 	switch {
 	case r.batch != nil:
-		return w.append(r.batch)
+		return w.append(r.batch, true)
+	case r.bulk != nil:
+		for i, b := range r.bulk {
+			if err := w.append(b, i == len(r.bulk)-1); err != nil {
+				return err
+			}
+		}
 	case r.do != nil:
 		return r.do(w)
 	}

@@ -65,6 +65,31 @@ func TestKilledControl(t *testing.T) {
 	t.Error("a writer that acknowledges before the commit was not caught")
 }
 
+// TestKilledInABulk kills a process that appends many entries at once: what it
+// acknowledged is there, and no part of a bulk.
+func TestKilledInABulk(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	rnd := rand.New(rand.NewPCG(seed, 3))
+	t.Logf("seed %d", seed)
+	for round := range rounds(20) {
+		path := filepath.Join(t.TempDir(), "posthouse.db")
+		acked := killed(t, "bulk", path, time.Duration(rnd.IntN(150))*time.Millisecond)
+		s := open(t, path, nil)
+		if lost := missing(t, s, acked); len(lost) > 0 {
+			t.Fatalf("seed %d, round %d: acknowledged and lost: %v", seed, round, lost)
+		}
+		for info, err := range s.Threads(t.Context(), posthouse.ThreadQuery{}) {
+			if err != nil || info.Tail.Seq%bulkSize != 0 {
+				t.Errorf("seed %d, round %d: a thread has %d entries, no multiple of %d: %v", seed, round, info.Tail.Seq, bulkSize, err)
+			}
+		}
+		noDifference(t, s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // killed runs a child, kills it some time after its first line and returns the
 // lines it completed.
 func killed(t *testing.T, mode, path string, after time.Duration) (lines []string) {

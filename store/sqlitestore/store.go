@@ -16,7 +16,7 @@ import (
 )
 
 // A Store keeps threads in one SQLite database. Besides [posthouse.Store] it is
-// a Watcher, Compacter, Backuper, Excluder, Checker and SlotLister.
+// a Watcher, Compacter, Backuper, Excluder, Checker, SlotLister and BulkAppender.
 type Store struct {
 	path string
 	opts Options
@@ -38,13 +38,14 @@ type Store struct {
 }
 
 var (
-	_ posthouse.Store      = (*Store)(nil)
-	_ posthouse.Watcher    = (*Store)(nil)
-	_ posthouse.SlotLister = (*Store)(nil)
-	_ posthouse.Compacter  = (*Store)(nil)
-	_ posthouse.Backuper   = (*Store)(nil)
-	_ posthouse.Excluder   = (*Store)(nil)
-	_ posthouse.Checker    = (*Store)(nil)
+	_ posthouse.Store        = (*Store)(nil)
+	_ posthouse.Watcher      = (*Store)(nil)
+	_ posthouse.SlotLister   = (*Store)(nil)
+	_ posthouse.BulkAppender = (*Store)(nil)
+	_ posthouse.Compacter    = (*Store)(nil)
+	_ posthouse.Backuper     = (*Store)(nil)
+	_ posthouse.Excluder     = (*Store)(nil)
+	_ posthouse.Checker      = (*Store)(nil)
 )
 
 // Open opens the database file at path, making it and its directory if they

@@ -62,8 +62,9 @@ func (w *writer) forget() {
 	w.next = w.first
 }
 
-// append writes one batch.
-func (w *writer) append(b *posthouse.Batch) error {
+// append writes one batch. last is false if another of the thread follows in the
+// same transaction, whose summary is then the one to keep.
+func (w *writer) append(b *posthouse.Batch, last bool) error {
 	e := b.Entry
 	t, err := w.thread(e.Thread)
 	if err != nil {
@@ -84,11 +85,13 @@ func (w *writer) append(b *posthouse.Batch) error {
 			return err
 		}
 	}
-	if err := w.summarise(t, b); err != nil {
-		return err
-	}
-	if err := w.reopen(t, b.Thread.Waiting); err != nil {
-		return err
+	if last || t.id == 0 {
+		if err := w.summarise(t, b); err != nil {
+			return err
+		}
+		if err := w.reopen(t, b.Thread.Waiting); err != nil {
+			return err
+		}
 	}
 	if err := w.addTerms(t, b); err != nil {
 		return err

@@ -54,15 +54,19 @@ const (
 	needChecker
 	needDurable
 	needSlotLister
+	needBulk
 )
 
-var needNames = []string{"", "it is no posthouse.Watcher", "it is no posthouse.Checker", "it is not durable", "it is no posthouse.SlotLister"}
+var needNames = []string{
+	"", "it is no posthouse.Watcher", "it is no posthouse.Checker", "it is not durable", "it is no posthouse.SlotLister",
+	"it is no posthouse.BulkAppender",
+}
 
 // Cases lists the suite, theme by theme. A new theme is a function that
 // returns its cases, added here.
 func Cases() []Case {
 	return slices.Concat(
-		appendCases(), idCases(), readCases(), listCases(), threadCases(),
+		appendCases(), bulkCases(), idCases(), readCases(), listCases(), threadCases(),
 		slotCases(), nameCases(), removeCases(), watchCases(), boundaryCases(), lifecycleCases(),
 		machineCases(), raceCases(), linearCases(), faultCases(), reopenCases(), ledgerCases(),
 	)
@@ -104,10 +108,13 @@ func (h Harness) abilities(t testing.TB) map[need]bool {
 	_, watches := s.(posthouse.Watcher)
 	_, checks := s.(posthouse.Checker)
 	_, slots := s.(posthouse.SlotLister)
+	_, bulk := s.(posthouse.BulkAppender)
 	if err := s.Close(); err != nil {
 		t.Fatalf("storetest: closing an empty store: %v", err)
 	}
-	return map[need]bool{needNothing: true, needWatcher: watches, needChecker: checks, needDurable: h.Durable, needSlotLister: slots}
+	return map[need]bool{
+		needNothing: true, needWatcher: watches, needChecker: checks, needDurable: h.Durable, needSlotLister: slots, needBulk: bulk,
+	}
 }
 
 // patience is how long a case may take before what it waits for is given up.

@@ -65,6 +65,41 @@ func (m *Model) Append(ctx context.Context, b *posthouse.Batch) error {
 	if err := m.begin(ctx); err != nil {
 		return err
 	}
+	return m.append(b)
+}
+
+// AppendAll implements [posthouse.BulkAppender].
+func (m *Model) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.begin(ctx); err != nil {
+		return err
+	}
+	for i := 1; i < len(bs); i++ {
+		if bs[i].Entry.Thread != bs[0].Entry.Thread || bs[i].After != bs[i-1].Thread.Tail {
+			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "batches", Message: "do not follow each other"}
+		}
+	}
+	threads, ids := slices.Clone(m.threads), slices.Clone(m.ids)
+	var was modelThread
+	if len(bs) > 0 {
+		if t := m.thread(bs[0].Entry.Thread); t != nil {
+			was = *t
+		}
+	}
+	for _, b := range bs {
+		if err := m.append(b); err != nil {
+			if t := m.thread(b.Entry.Thread); t != nil {
+				*t = was
+			}
+			m.threads, m.ids = threads, ids
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Model) append(b *posthouse.Batch) error {
 	if b.Entry.Seq != b.After.Seq+1 && !(b.Copy && b.Entry.Seq > b.After.Seq) {
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "seq", Message: "does not follow"}
 	}

@@ -56,6 +56,34 @@ var mutants = []mutant{
 			return m.Append(context.Background(), b)
 		}}
 	}},
+	{"leaves the beginning of a bulk that it refuses", "bulk/all or nothing", func(m *Model) posthouse.Store {
+		return bulkMutant{m, func(bs []*posthouse.Batch) error {
+			for _, b := range bs {
+				if err := m.Append(context.Background(), b); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}
+	}},
+	{"keeps the first summary of a bulk", "bulk/entries come as if one by one", func(m *Model) posthouse.Store {
+		return bulkMutant{m, func(bs []*posthouse.Batch) error {
+			err := m.AppendAll(context.Background(), bs)
+			if err == nil && len(bs) > 1 {
+				m.thread(bs[0].Entry.Thread).info = bs[0].Thread
+			}
+			return err
+		}}
+	}},
+	{"takes a bulk again for another", "bulk/the same entries again are success", func(m *Model) posthouse.Store {
+		return bulkMutant{m, func(bs []*posthouse.Batch) error {
+			if t := m.thread(bs[0].Entry.Thread); t != nil && t.info.Tail != bs[0].After {
+				tail := t.info.Tail
+				return &posthouse.Error{Code: posthouse.CodeConflict, Tail: &tail}
+			}
+			return m.AppendAll(context.Background(), bs)
+		}}
+	}},
 	{"compares no hash", "append/other content at a taken place is a conflict", func(m *Model) posthouse.Store {
 		return appendMutant{m, func(b *posthouse.Batch) error {
 			if t := m.thread(b.Entry.Thread); t != nil && t.info.Tail.Seq >= b.Entry.Seq {
@@ -197,6 +225,13 @@ func (m *Model) headers() (hs []*posthouse.Header) {
 	}
 	return hs
 }
+
+type bulkMutant struct {
+	*Model
+	appendAll func([]*posthouse.Batch) error
+}
+
+func (s bulkMutant) AppendAll(_ context.Context, bs []*posthouse.Batch) error { return s.appendAll(bs) }
 
 type appendMutant struct {
 	*Model

@@ -39,6 +39,22 @@ func history(b *Builder) (ops []func(context.Context, posthouse.Store) error, id
 		}
 		ops = append(ops, func(ctx context.Context, s posthouse.Store) error { return s.Append(ctx, batch) })
 	}
+	addAll := func(batches []*posthouse.Batch) {
+		for _, b := range batches {
+			ids = append(ids, b.IDs[0].ID)
+		}
+		ops = append(ops, func(ctx context.Context, s posthouse.Store) error {
+			if all, ok := s.(posthouse.BulkAppender); ok {
+				return all.AppendAll(ctx, batches)
+			}
+			for _, b := range batches {
+				if err := s.Append(ctx, b); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
 	remove := func(r posthouse.Removal) {
 		ops = append(ops, func(ctx context.Context, s posthouse.Store) error {
 			_, err := s.Remove(ctx, r)
@@ -63,6 +79,9 @@ func history(b *Builder) (ops []func(context.Context, posthouse.Store) error, id
 			}
 			add(l, l.Checkpoint(h, fmt.Sprint("state ", n, i)), l.Step("none", nil), l.Step("s", filler(i*100, "result")))
 			b.Advance(time.Millisecond)
+		}
+		if n%5 == 0 {
+			addAll(l.bulkOf(7, "bulk"))
 		}
 		gate := b.GateID()
 		ids = append(ids, gate)
