@@ -143,7 +143,11 @@ func (x *Execution) completed() bool {
 
 // survives reports whether a result stays where its step is taken anew.
 func (s *StepRecord) survives() bool {
-	return s.Effect == EffectExternal || s.Effect == EffectHuman || s.Grant != "" || s.Name == "$child"
+	switch {
+	case s.Effect == EffectExternal, s.Effect == EffectHuman, s.Grant != "":
+		return true
+	}
+	return s.Name == "$child" || s.Name == "coord:request" // where a called thread stands; what a coordinator was asked for
 }
 
 func (g *gathering) task(name string) *Execution {

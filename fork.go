@@ -42,8 +42,9 @@ type ForkOptions struct {
 // run until it is resumed.
 //
 // A fork whose state differs never offers the questions that were open at its
-// source: it is interrupted, and its program asks anew when it is resumed. Gates
-// that were opened by hand are dropped unless o.Gates brings others. Forking a
+// source: it is interrupted, and its program asks anew when it is resumed. Timers
+// that ran beside the question begin anew then, with their whole time. Gates that
+// were opened by hand are dropped unless o.Gates brings others. Forking a
 // released checkpoint takes a version up again. [ErrNotFound] for the checkpoint,
 // [ErrExists] if the branch, the thread or the id is there already, and the errors
 // of [Ledger.Commit].

@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/posthouse/posthouse/internal/canon"
@@ -32,6 +33,16 @@ const (
 	EffectExternal        // acts on the world once
 	EffectHuman           // a person answered
 )
+
+var effectNames = [...]string{"", "pure", "read", "write", "external", "human"}
+
+// String returns the name of the class, "" for none.
+func (e Effect) String() string {
+	if int(e) < len(effectNames) {
+		return effectNames[e]
+	}
+	return "effect(" + strconv.Itoa(int(e)) + ")"
+}
 
 // A GateInfo is the header of a gate; the body is the [Gate] as JSON.
 type GateInfo struct {

@@ -70,6 +70,7 @@ func checkpointRoutes() []*route {
 				{http.StatusAccepted, "with run: it is on record; what follows is still running", Accepted{}, ""},
 			},
 		},
+		anewRoute(path),
 	), goOnRoutes(path, "")...)
 }
 

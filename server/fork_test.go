@@ -244,6 +244,28 @@ func TestAskAgain(t *testing.T) {
 	h.post("/api/gates/"+string(g.ID)+"/ask-again", "").refused(posthouse.CodeDecided)
 }
 
+// TestAnew drops what an unfinished step recorded, but for its effects, and leaves
+// what is finished alone.
+func TestAnew(t *testing.T) {
+	h := open(t, nil)
+	id, _ := h.waiting("t1")
+	_, err := h.ledger.Commit(t.Context(), &posthouse.Draft{Thread: "t1", Branch: "main", Steps: []posthouse.Step{
+		{Task: "1/n", Name: "think", Effect: posthouse.EffectPure, Value: posthouse.Value{Data: []byte("1")}},
+		{Task: "1/n", Name: "pay", Effect: posthouse.EffectExternal, Value: posthouse.Value{Data: []byte("2")}},
+	}})
+	check(t, err)
+	path := "/api/checkpoints/" + string(id) + "/anew"
+	h.send(ask{method: "POST", path: path, as: Approver}).refused(posthouse.CodeForbidden)
+	var a Anew
+	h.post(path, "").want(http.StatusOK).into(&a)
+	if a.Checkpoint.Kind != posthouse.KindAnew || len(a.Dropped) != 1 || a.Dropped[0].Name != "think" || len(a.Kept) != 1 || a.Kept[0].Name != "pay" {
+		t.Errorf("%+v", a)
+	}
+	if p := h.post(path, "").refused(posthouse.CodeConflict); p.Head != a.Checkpoint.ID {
+		t.Errorf("the branch has gone on to %q", p.Head)
+	}
+}
+
 // A gate that asks in the place of another shows what that showed, and the old id
 // leads to the new one.
 func TestAskedInThePlaceOfAnother(t *testing.T) {

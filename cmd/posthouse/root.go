@@ -113,7 +113,7 @@ func (a *app) commands() []*cobra.Command {
 		}
 		all = append(all, cs...)
 	}
-	add(groupRun, a.devCmd(), a.serveCmd(), a.sendCmd(), a.signalCmd(), a.resumeCmd(), a.replayCmd())
+	add(groupRun, a.devCmd(), a.serveCmd(), a.sendCmd(), a.signalCmd(), a.resumeCmd(), a.replayCmd(), a.anewCmd())
 	add(groupDecide, a.inboxCmd())
 	add(groupDecide, a.decideCmds()...)
 	add(groupDecide, a.delegateCmd(), a.askAgainCmd())

@@ -1,0 +1,55 @@
+package server
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An Anew is what a step that is taken anew left behind.
+type Anew struct {
+	Checkpoint posthouse.Header `json:"checkpoint" doc:"it is interrupted: resume it"`
+	Dropped    []Result         `json:"dropped" doc:"results that do not count any more"`
+	Kept       []Result         `json:"kept" doc:"effects on the world and people's answers: they happened, and nobody does them twice"`
+}
+
+// A Result is what is on record of a step, without its value.
+type Result struct {
+	Task       string       `json:"task"`
+	Name       string       `json:"name"`
+	Occurrence uint32       `json:"occurrence"`
+	Effect     string       `json:"effect,omitempty" doc:"pure, read, write, external or human"`
+	Grant      posthouse.ID `json:"grant,omitempty" doc:"the gate whose decision licensed it"`
+	At         time.Time    `json:"at"`
+}
+
+func anewRoute(path string) *route {
+	return &route{
+		method: http.MethodPost, path: path + "/{id}/anew", role: Operator, summary: "Begin an unfinished step anew", handle: (*Server).beginAnew,
+		notes:   "For a program that goes another way than the one on record. Results that the step recorded so far do not count any more, but for effects on the world and people's answers. The checkpoint must be its branch's head; nothing runs until it is resumed.",
+		answers: []answer{{http.StatusOK, "the new checkpoint, and what became of the results", Anew{}, ""}},
+	}
+}
+
+func (s *Server) beginAnew(w http.ResponseWriter, r *request) error {
+	id, err := r.id("id")
+	if err != nil {
+		return err
+	}
+	a, err := s.ledger.Anew(r.Context(), id, &posthouse.AnewOptions{By: r.actor.Name})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", etag(a.Checkpoint.Hash))
+	return writeJSON(w, http.StatusOK, &Anew{Checkpoint: *a.Checkpoint, Dropped: results(a.Dropped), Kept: results(a.Kept)})
+}
+
+func results(steps []posthouse.StepRecord) []Result {
+	rs := make([]Result, len(steps))
+	for i := range steps {
+		s := &steps[i]
+		rs[i] = Result{s.Task, s.Name, s.Occurrence, s.Effect.String(), s.Grant, s.At}
+	}
+	return rs
+}
