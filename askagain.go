@@ -3,6 +3,7 @@ package posthouse
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // AskAgainOptions say who has a question asked again. Nil is the zero value.
@@ -34,7 +35,7 @@ func (l *Ledger) AskAgain(ctx context.Context, gate ID, o *AskAgainOptions) (*Ga
 	if err != nil {
 		return nil, err
 	}
-	if g.Decision == nil && g.AsksPeople() && !g.ExpiresAt.IsZero() && !l.Now().Before(g.ExpiresAt) {
+	if g.lapsed(l.Now()) {
 		if _, err = l.Expire(ctx, gate); err != nil && !errors.Is(err, ErrDecided) {
 			return nil, err
 		}
@@ -59,6 +60,20 @@ func (l *Ledger) AskAgain(ctx context.Context, gate ID, o *AskAgainOptions) (*Ga
 			return l.askOnFork(ctx, g, o.By)
 		}
 	}
+}
+
+// MayAskAgain returns why [Ledger.AskAgain] would refuse a gate, as far as the gate
+// itself says; nil if it would not.
+func (g *Gate) MayAskAgain(now time.Time) error {
+	if g.lapsed(now) {
+		return nil
+	}
+	return g.mayAskAgain()
+}
+
+// lapsed reports whether a gate's deadline passed, and nothing is on record of that.
+func (g *Gate) lapsed(now time.Time) bool {
+	return g.Decision == nil && g.AsksPeople() && !g.ExpiresAt.IsZero() && !now.Before(g.ExpiresAt)
 }
 
 // mayAskAgain returns why a question is not to be asked again.

@@ -2,8 +2,7 @@ package posthouse
 
 import (
 	"context"
-	"slices"
-	"strings"
+	"encoding/json"
 	"time"
 )
 
@@ -19,17 +18,28 @@ const (
 	GrantUnknown  GrantStatus = "unknown"  // an effect was let go, and nobody knows what became of it
 )
 
-// A Use is one effect that ran, or may have run, under a gate's decision.
+// A Use is one effect that ran, or may have run: under a gate's decision, or, where
+// Grant is "", without one.
 type Use struct {
-	Task       string      `json:"task"`       // the execution
-	Name       string      `json:"name"`       // of the step
-	Occurrence uint32      `json:"occurrence"` // of the step
-	Status     GrantStatus `json:"status"`     // released, executed or unknown
-	Failed     int         `json:"failed"`     // attempts that are known not to have acted
-	Seq        uint64      `json:"seq"`        // the newest entry about it
-	At         time.Time   `json:"at"`         // of that entry
-	Effect     Effect      `json:"effect"`     // its class
-	released   int         // attempts
+	Generation uint32      `json:"generation"` // of the thread
+	Branch     string      `json:"branch"`
+	Task       string      `json:"task,omitempty"`       // the execution; "" for a node as a whole
+	Name       string      `json:"name"`                 // of the step, or of the node
+	Occurrence uint32      `json:"occurrence,omitempty"` // of the step
+	Grant      ID          `json:"grant,omitempty"`      // the gate whose decision licensed it
+	Status     GrantStatus `json:"status"`               // decided, released, executed or unknown
+	Failed     int         `json:"failed,omitempty"`     // attempts that are known not to have acted
+	First      uint64      `json:"first"`                // the first entry about it
+	Seq        uint64      `json:"seq"`                  // the newest
+	At         time.Time   `json:"at"`                   // of that entry
+	Effect     Effect      `json:"effect"`               // its class
+
+	// Result is what is on record of its outcome: none if it has none yet, or was
+	// removed. Only [Ledger.Grant] fills it.
+	Result Value `json:"-"`
+
+	released int // attempts
+	record   int // of its result, in entry Seq
 }
 
 // A Grant is a gate as a license for effects: what was shown to whom, what was
@@ -38,6 +48,19 @@ type Grant struct {
 	Gate   *Gate       `json:"gate"`
 	Status GrantStatus `json:"status"`
 	Uses   []Use       `json:"uses"` // in the order they were let go
+}
+
+// Licensed returns the content that a gate's decision approved: what was shown, or
+// the edit. Nil unless it was approved.
+func (g *Gate) Licensed() json.RawMessage {
+	switch d := g.Decision; {
+	case d == nil:
+	case d.Verdict == Approve:
+		return g.Payload
+	case d.Verdict == Edit:
+		return d.Value
+	}
+	return nil
 }
 
 // Grant returns what became of a gate's decision. [ErrNotFound] for the gate.
@@ -51,14 +74,18 @@ func (l *Ledger) Grant(ctx context.Context, gate ID) (*Grant, error) {
 		grant.Status = GrantProposed
 		return grant, nil
 	}
-	if grant.Uses, err = l.Uses(ctx, gate); err != nil {
+	if grant.Uses, err = l.usesOf(ctx, g); err != nil {
 		return nil, err
 	}
 	executed := 0
 	for i := range grant.Uses {
-		switch s := grant.Uses[i].Status; {
+		u := &grant.Uses[i]
+		switch s := u.Status; {
 		case s == GrantExecuted:
 			executed++
+			if err := l.result(ctx, g.Thread, u); err != nil {
+				return nil, err
+			}
 		case grant.Status != GrantUnknown:
 			grant.Status = s
 		}
@@ -69,6 +96,23 @@ func (l *Ledger) Grant(ctx context.Context, gate ID) (*Grant, error) {
 	return grant, nil
 }
 
+// result reads the outcome of an effect that ran.
+func (l *Ledger) result(ctx context.Context, thread string, u *Use) error {
+	for e, err := range l.store.Read(ctx, thread, Range{Seqs: []uint64{u.Seq}}) {
+		if err != nil {
+			return err
+		}
+		recs, err := l.opened(ctx, e)
+		if err != nil {
+			return err
+		}
+		if r := &recs[u.record]; r.Step != nil && (r.Size == 0 || len(e.Bodies[u.record]) > 0) {
+			u.Result = Value{r.Step.Codec, e.Bodies[u.record]}
+		}
+	}
+	return nil
+}
+
 // Uses returns the effects that were let go under a gate's decision, oldest first.
 // It reads the headers of the log from the gate on. [ErrNotFound] for the gate.
 func (l *Ledger) Uses(ctx context.Context, gate ID) ([]Use, error) {
@@ -76,12 +120,30 @@ func (l *Ledger) Uses(ctx context.Context, gate ID) ([]Use, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := l.Thread(ctx, g.Thread)
+	return l.usesOf(ctx, g)
+}
+
+func (l *Ledger) usesOf(ctx context.Context, g *Gate) ([]Use, error) {
+	return l.gatherUses(ctx, g.Thread, g.Seq, func(s *StepInfo) bool { return s.Grant == g.ID })
+}
+
+// Effects returns what acted on the world in a thread, oldest first, in released
+// versions too: whatever ran under a gate's decision, and steps and nodes of class
+// [EffectExternal] that no gate licensed, whose Grant is "". What a copy or a fork
+// took along from another thread names the gates there. It reads the headers of the
+// whole log. [ErrNotFound] for the thread.
+func (l *Ledger) Effects(ctx context.Context, thread string) ([]Use, error) {
+	return l.gatherUses(ctx, thread, 1, func(*StepInfo) bool { return true })
+}
+
+// gatherUses reads the uses of a log from an entry on, of the steps that are wanted.
+func (l *Ledger) gatherUses(ctx context.Context, thread string, from uint64, want func(*StepInfo) bool) ([]Use, error) {
+	info, err := l.Thread(ctx, thread)
 	if err != nil {
 		return nil, err
 	}
-	uses := []Use{}
-	for e, err := range l.inOrder(ctx, g.Thread, Range{From: g.Seq, Headers: true}) {
+	g := GatherUses()
+	for e, err := range l.inOrder(ctx, thread, Range{From: from, Headers: true}) {
 		if err != nil {
 			return nil, err
 		}
@@ -90,62 +152,12 @@ func (l *Ledger) Uses(ctx context.Context, gate ID) ([]Use, error) {
 			return nil, err
 		}
 		for i := range recs {
-			if s := recs[i].Step; s != nil && s.Grant == gate {
-				uses = used(uses, s, e)
+			if s := recs[i].Step; s == nil && from == 1 || s != nil && want(s) {
+				g.Add(e, i, &recs[i])
 			}
 		}
 	}
-	for i := range uses {
-		u := &uses[i]
-		switch {
-		case u.Status == GrantExecuted:
-		case u.released <= u.Failed:
-			u.Status = GrantDecided
-		case !info.Lease.Held:
-			u.Status = GrantUnknown
-		}
-	}
-	return uses, nil
-}
-
-// used adds what a step's record says of a use.
-func used(uses []Use, s *StepInfo, e *Entry) []Use {
-	name, n, what := s.Name, s.Occurrence, ""
-	if i := strings.LastIndex(name, ">$"); i >= 0 {
-		name, what = name[:i], name[i+1:]
-		name, n = callOf(name)
-	}
-	i := slices.IndexFunc(uses, func(u Use) bool { return u.Task == s.Task && u.Name == name && u.Occurrence == n })
-	if i < 0 {
-		i, uses = len(uses), append(uses, Use{Task: s.Task, Name: name, Occurrence: n, Status: GrantReleased})
-	}
-	u := &uses[i]
-	u.Seq, u.At, u.Effect = e.Seq, e.Time(), s.Effect
-	switch what {
-	case "$use":
-		u.released++
-	case "$failed":
-		u.Failed++
-	default:
-		u.Status = GrantExecuted
-	}
-	return uses
-}
-
-// callOf takes a call as it is recorded in the names of what is within it apart:
-// its name, and its number in brackets behind the first.
-func callOf(call string) (name string, n uint32) {
-	i := strings.LastIndexByte(call, '[')
-	if i <= 0 || !strings.HasSuffix(call, "]") {
-		return call, 0
-	}
-	for _, c := range call[i+1 : len(call)-1] {
-		if c < '0' || c > '9' || n > 1<<28 {
-			return call, 0
-		}
-		n = n*10 + uint32(c-'0')
-	}
-	return call[:i], n
+	return g.Uses(info.Lease.Held), nil
 }
 
 // RequiresGrants reports whether effects on the world run under a grant only; see

@@ -44,6 +44,20 @@ func (e Effect) String() string {
 	return "effect(" + strconv.Itoa(int(e)) + ")"
 }
 
+// MarshalText writes the class's name.
+func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// UnmarshalText reads what MarshalText wrote. [ErrInvalid] for another name.
+func (e *Effect) UnmarshalText(b []byte) error {
+	for i, name := range effectNames {
+		if name == string(b) {
+			*e = Effect(i)
+			return nil
+		}
+	}
+	return invalid("effect", "%.40q is not a class of effects", b)
+}
+
 // A GateInfo is the header of a gate; the body is the [Gate] as JSON.
 type GateInfo struct {
 	ID         ID        `json:"id"`

@@ -36,6 +36,7 @@ type host struct {
 	node  func(context.Context) error
 
 	unchecked bool // ledgers that are opened from now on have no validator
+	required  bool // and ask for grants
 }
 
 func newHost(t testing.TB, node func(context.Context) error) *host {
@@ -56,6 +57,7 @@ func (h *host) restart() {
 	if h.unchecked {
 		o.Validate = nil
 	}
+	o.RequireGrants = h.required
 	l, err := posthouse.Open(h.store, &o)
 	if err != nil {
 		h.t.Fatal(err)

@@ -131,11 +131,7 @@ func judgeEdit[T any](ctx context.Context, task *engine.Task, decided *posthouse
 
 // licensed returns the content of a decision's record: what was shown, or the edit.
 func licensed[T any](g *posthouse.Gate) (content T, err error) {
-	data := g.Payload
-	if g.Decision.Verdict == posthouse.Edit {
-		data = g.Decision.Value
-	}
-	d := json.NewDecoder(bytes.NewReader(data))
+	d := json.NewDecoder(bytes.NewReader(g.Licensed()))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&content); err != nil {
 		return content, &posthouse.Error{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,7 +50,9 @@ func TestAnswersFromAnywhere(t *testing.T) {
 					told := 0
 					d, elsewhere := relayDesk(t, s(), func(o *gate.SessionOptions) { o.Decided = func(*posthouse.Gate) { told++ } })
 					relay := gate.Relay{Ledger: elsewhere}
-					go func() {
+					var people sync.WaitGroup
+					defer people.Wait()
+					people.Go(func() {
 						g := <-d.asked
 						decide := func(v posthouse.Verdict) (*posthouse.Gate, error) {
 							if here {
@@ -64,7 +67,7 @@ func TestAnswersFromAnywhere(t *testing.T) {
 						if _, err := decide(posthouse.Reject); !errors.Is(err, posthouse.ErrNotFound) {
 							t.Errorf("twice: %v", err)
 						}
-					}()
+					})
 					if got, err := d.call(t.Context()); got != "paid 1234" || err != nil {
 						t.Fatalf("got %q, %v", got, err)
 					}

@@ -16,12 +16,6 @@ const (
 	labelCalled = "called"       // the thread that was called: a fork and a copy take labels along
 )
 
-// effectNames are the values of labelEffect.
-var effectNames = [...]string{
-	posthouse.EffectPure: "pure", posthouse.EffectRead: "read", posthouse.EffectWrite: "write",
-	posthouse.EffectExternal: "external", posthouse.EffectHuman: "human",
-}
-
 // checkLabels refuses those that would be taken for the graph's own.
 func checkLabels(labels map[string]string) error {
 	for _, own := range []string{labelEffect, labelParent, labelBranch, labelCall, labelCalled} {
@@ -46,7 +40,7 @@ func effects[S any](done []*outcome[S]) map[string]string {
 	slices.Sort(seen)
 	names := make([]string, len(seen))
 	for i, e := range seen {
-		names[i] = effectNames[e]
+		names[i] = e.String()
 	}
 	return map[string]string{labelEffect: strings.Join(names, "+")}
 }

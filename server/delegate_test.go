@@ -13,7 +13,9 @@ import (
 // asking commits a gate as it is given.
 func (h *house) asking(thread string, g posthouse.Gate) *posthouse.Gate {
 	h.t.Helper()
-	g.Name, g.Payload = "refund", json.RawMessage(`{}`)
+	if g.Name == "" {
+		g.Name, g.Payload = "refund", json.RawMessage(`{}`)
+	}
 	state, err := posthouse.Opaque(nil, map[string]string{"request": "please refund"})
 	check(h.t, err)
 	c, err := h.ledger.Commit(h.t.Context(), &posthouse.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{

@@ -50,7 +50,7 @@ type answer struct {
 // allRoutes is the whole surface of the server.
 func allRoutes() []*route {
 	return named(slices.Concat(
-		checkpointRoutes(), gateRoutes(), approvalRoutes(), threadRoutes(), releaseRoutes(), holdRoutes(), retainRoutes(), clientRoutes(), signalRoutes(),
+		checkpointRoutes(), gateRoutes(), grantRoutes(), approvalRoutes(), threadRoutes(), releaseRoutes(), holdRoutes(), retainRoutes(), clientRoutes(), signalRoutes(),
 		agentRoutes(), runRoutes(), systemRoutes(), pageRoutes(),
 	))
 }

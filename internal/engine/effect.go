@@ -72,13 +72,21 @@ func (e *Effect) Unknown() (attempt int, unknown bool) {
 // Happened names, for the result that somebody found out, the gate under which the
 // attempt was released.
 func (e *Effect) Happened() {
+	if g := e.grant(); g != "" {
+		e.call.opt.Grant = g
+	}
+}
+
+// grant returns the gate under which the newest attempt was released, "" if none was.
+func (e *Effect) grant() posthouse.ID {
 	released, _ := e.attempts()
 	t := e.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if r := t.replay.results[occurrence{e.within(useName), released - 1}]; released > 0 && r != nil {
-		e.call.opt.Grant = r.Grant
+	if released == 0 {
+		return ""
 	}
+	return t.replay.results[occurrence{e.within(useName), released - 1}].Grant
 }
 
 // Release puts on record that the step is about to act under a gate's decision,
@@ -120,7 +128,7 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 // Failed puts on record that the attempt did not act.
 func (e *Effect) Failed(ctx context.Context, cause error) error {
 	_, failed := e.attempts()
-	return e.note(ctx, refusedName, failed, e.call.opt.Grant, cause)
+	return e.note(ctx, refusedName, failed, e.grant(), cause)
 }
 
 func (e *Effect) note(ctx context.Context, name string, n uint32, grant posthouse.ID, cause error) error {

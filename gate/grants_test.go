@@ -1,0 +1,109 @@
+package gate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/step"
+)
+
+// An attempt that is found not to have acted names the gate it was let go under,
+// also after a crash, and where effects without a grant are refused.
+func TestAttemptThatDidNotActNamesItsGrant(t *testing.T) {
+	lost := fmt.Errorf("the line went dead: %w", posthouse.ErrUnknown)
+	h := newHost(t, func(ctx context.Context) error {
+		grant, err := gate.Propose(ctx, gate.Question{Name: "pay"}, edit{Amount: 7})
+		if err != nil {
+			return err
+		}
+		_, err = gate.Act(ctx, "pay", grant, func(context.Context, edit) (string, error) { return "receipt", lost },
+			gate.ActOptions[edit, string]{Reconcile: func(context.Context, edit) (string, bool, error) { return "", false, nil }})
+		return err
+	})
+	h.required = true
+	h.restart()
+	id := h.wait()[0].ID
+	h.decide(id, posthouse.Decision{Verdict: posthouse.Edit, Value: []byte(`{"amount":5}`)})
+	if err := h.run(); !errors.Is(err, posthouse.ErrUnknown) {
+		t.Fatal(err)
+	}
+	lost = nil
+	h.restart()
+	if err := h.run(); err != nil {
+		t.Fatal(err)
+	}
+	g, err := h.l.Grant(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.Status != posthouse.GrantExecuted || len(g.Uses) != 1 || g.Uses[0].Failed != 1 || string(g.Uses[0].Result.Data) != `"receipt"` {
+		t.Errorf("%+v", g)
+	}
+	if c := string(g.Gate.Licensed()); c != `{"amount":5}` {
+		t.Errorf("it licenses %s", c)
+	}
+}
+
+// A thread says what acted on the world, and by whose leave.
+func TestEffectsOfAThread(t *testing.T) {
+	approved := false
+	h := newHost(t, func(ctx context.Context) error {
+		if _, err := step.DoWith(ctx, "mail", step.Options{Effect: posthouse.EffectExternal}, func(context.Context) (int, error) { return 1, nil }); err != nil {
+			return err
+		}
+		if _, err := step.Do(ctx, "think", func(context.Context) (int, error) { return 1, nil }); err != nil {
+			return err
+		}
+		grant, err := gate.Propose(ctx, gate.Question{Name: "pay", Uses: 2}, edit{Amount: 7})
+		if err != nil {
+			return err
+		}
+		for range 2 {
+			if _, err = gate.Act(ctx, "pay", grant, func(context.Context, edit) (int, error) { return 1, nil }); err != nil {
+				return err
+			}
+		}
+		approved = true
+		return nil
+	})
+	id := h.wait()[0].ID
+	h.decide(id, posthouse.Decision{Verdict: posthouse.Approve})
+	if err := h.run(); err != nil || !approved {
+		t.Fatal(err)
+	}
+	effects, err := h.l.Effects(t.Context(), "order-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, u := range effects {
+		got = append(got, fmt.Sprintf("%s[%d] %s %s by leave %v", u.Name, u.Occurrence, u.Effect, u.Status, u.Grant == id))
+	}
+	want := []string{"mail[0] external executed by leave false", "pay[0] external executed by leave true", "pay[1] external executed by leave true"}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%q", got)
+	}
+	if _, err := h.l.Effects(t.Context(), "nobody"); !errors.Is(err, posthouse.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+// A question may be asked again once its deadline passed, looked at or not.
+func TestMayAskAgain(t *testing.T) {
+	h := newHost(t, proposing(gate.Question{Name: "q", Expires: 1e9}))
+	id := h.wait()[0].ID
+	for _, passed := range []bool{false, true} {
+		g, err := h.l.Gate(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := g.MayAskAgain(h.l.Now()); (err == nil) != passed {
+			t.Errorf("passed %v: %v", passed, err)
+		}
+		h.advance(2e9)
+	}
+}

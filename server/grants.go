@@ -1,0 +1,136 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Grant is a gate as a license for effects, as the API shows it.
+type Grant struct {
+	Gate       *posthouse.Gate       `json:"gate"`
+	Status     posthouse.GrantStatus `json:"status" doc:"proposed, decided, released, executed or unknown"`
+	Licenses   int                   `json:"licenses" doc:"how many effects an approval licenses; 0: none, the answer is one to a question"`
+	ValidUntil time.Time             `json:"validUntil,omitzero" doc:"the approval is asked for again from then on"`
+	Content    json.RawMessage       `json:"content,omitempty" doc:"what was approved: as it was shown, or as it was edited"`
+	Uses       []Use                 `json:"uses" doc:"what ran under the decision, in the order it was let go"`
+	Before     *AskedBefore          `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
+	AskAgain   bool                  `json:"askAgain" doc:"nobody answered it, and whoever asks may have it asked again"`
+}
+
+// A Use is an effect that ran, or may have run, under a decision.
+type Use struct {
+	posthouse.Use
+	Thread  string          `json:"thread"`
+	Outcome json.RawMessage `json:"outcome,omitempty" doc:"the recorded result"`
+	Codec   string          `json:"codec,omitempty" doc:"of a result that is not JSON: it is shown as base64"`
+}
+
+// An Effect is something that acted on the world: what ran, who approved it, and
+// what exactly.
+type Effect struct {
+	posthouse.Use
+	Question string              `json:"question,omitempty"`
+	Decision *posthouse.Decision `json:"decision,omitempty" doc:"what licensed it; absent: nobody approved it"`
+	Content  json.RawMessage     `json:"content,omitempty" doc:"what was approved: as it was shown, or as it was edited"`
+	Error    *Problem            `json:"error,omitempty" doc:"why the gate that it names cannot be read"`
+}
+
+func grantRoutes() []*route {
+	return []*route{
+		{
+			method: http.MethodGet, path: "/api/gates/{id}/grant", role: Viewer, summary: "Show what became of a gate's decision", handle: (*Server).getGrant,
+			notes: "An approval of what gate.Propose shows licenses effects, on the branch where it was given: " +
+				"proposed (it waits), decided (nothing ran yet), released (let go, and a run is at it), executed, or unknown (let go, and nobody knows what became of it).",
+			answers: []answer{{http.StatusOK, "the gate, the content approved, and what ran under it", Grant{}, ""}},
+		},
+		{
+			method: http.MethodGet, path: "/api/threads/{id}/effects", role: Viewer, summary: "List what acted on the world in a thread", handle: (*Server).listEffects,
+			notes: "Oldest first, in released versions too: every effect under a gate's decision with the person and the content, and those of class external that nobody approved, without a decision.",
+			query: []param{
+				{name: "ungranted", kind: boolParam, def: "false", help: "true: only those that nobody approved"}, limitParam,
+				{name: "cursor", kind: intParam, help: "go on behind so many: X-Next-Cursor of the page before"},
+			},
+			answers: []answer{{http.StatusOK, "a page of effects", []Effect{}, ""}},
+		},
+	}
+}
+
+func (s *Server) getGrant(w http.ResponseWriter, r *request) error {
+	id, err := r.id("id")
+	if err != nil {
+		return err
+	}
+	g, err := s.ledger.Grant(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	v := &Grant{
+		Gate: g.Gate, Status: g.Status, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: s.before(r, g.Gate),
+		AskAgain: r.actor.Role.may(Operator) && g.Gate.MayAskAgain(s.ledger.Now()) == nil,
+	}
+	if d := g.Gate.Decision; d != nil && g.Gate.ValidFor > 0 {
+		v.ValidUntil = d.At.Add(g.Gate.ValidFor)
+	}
+	for _, u := range g.Uses {
+		x := Use{Use: u, Thread: g.Gate.Thread}
+		if u.Result.Codec != "" {
+			plain := false
+			if x.Outcome, plain = showValue(u.Result); !plain {
+				x.Codec = u.Result.Codec
+			}
+		}
+		v.Uses = append(v.Uses, x)
+	}
+	return writeJSON(w, http.StatusOK, v)
+}
+
+func (s *Server) listEffects(w http.ResponseWriter, r *request) error {
+	thread, err := r.name("id")
+	if err != nil {
+		return err
+	}
+	all, err := s.ledger.Effects(r.Context(), thread)
+	if err != nil {
+		return err
+	}
+	limit, begin, next, page := r.number("limit", defaultLimit), r.number("cursor", 0), "", []*Effect{}
+	gates := map[posthouse.ID]*Effect{}
+	for i := min(begin, len(all)); i < len(all); i++ {
+		if r.query["ungranted"] == "true" && all[i].Grant != "" {
+			continue
+		}
+		if len(page) == limit {
+			next = strconv.Itoa(i)
+			break
+		}
+		id := all[i].Grant
+		if gates[id] == nil {
+			gates[id] = s.licensed(w, r, id)
+		}
+		e := *gates[id]
+		e.Use = all[i]
+		page = append(page, &e)
+	}
+	return writePage(w, r, page, next)
+}
+
+// licensed says of an effect what its gate's decision says; one that names none is
+// left as it is.
+func (s *Server) licensed(w http.ResponseWriter, r *request, id posthouse.ID) *Effect {
+	if id == "" {
+		return &Effect{}
+	}
+	g, err := s.ledger.Gate(r.Context(), id)
+	if err != nil {
+		return &Effect{Error: unread(w, err)}
+	}
+	q := g.Text
+	if q == "" {
+		q = g.Name
+	}
+	return &Effect{Question: q, Decision: g.Decision, Content: g.Licensed()}
+}

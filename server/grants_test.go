@@ -1,0 +1,111 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+)
+
+// proposed opens a gate that licenses effects; gates of a later call name it.
+func (h *house) proposed(thread, content string) *posthouse.Gate {
+	h.t.Helper()
+	return h.asking(thread, posthouse.Gate{
+		Name: "pay", Text: "Pay this?", Uses: 1, Payload: json.RawMessage(content),
+		Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit},
+	})
+}
+
+// acted puts an effect under a grant on record: that it was let go, and its result
+// unless that is "".
+func (h *house) acted(g *posthouse.Gate, result string) {
+	h.t.Helper()
+	d := &posthouse.Draft{Thread: g.Thread, Steps: []posthouse.Step{{
+		Task: "pay@1", Name: "transfer>$use", Effect: posthouse.EffectExternal, Grant: g.ID, Value: posthouse.Value{Codec: "json", Data: []byte(`{}`)},
+	}}}
+	if result != "" {
+		d.Steps = append(d.Steps, posthouse.Step{
+			Task: "pay@1", Name: "transfer", Effect: posthouse.EffectExternal, Grant: g.ID, Value: posthouse.Value{Codec: "json", Data: []byte(result)},
+		})
+	}
+	_, err := h.ledger.Commit(h.t.Context(), d)
+	check(h.t, err)
+}
+
+func TestGrant(t *testing.T) {
+	h := open(t, nil)
+	h.program.idle = true
+	g := h.proposed("t", `{"amount":500}`)
+	show := func() (v Grant) {
+		t.Helper()
+		h.send(ask{method: "GET", path: "/api/gates/" + string(g.ID) + "/grant", as: Viewer}).want(http.StatusOK).into(&v)
+		return v
+	}
+	if v := show(); v.Status != posthouse.GrantProposed || v.Licenses != 1 || v.Content != nil || v.AskAgain || len(v.Uses) != 0 {
+		t.Errorf("%+v", v)
+	}
+	h.send(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/edit", as: Approver, body: `{"value":{"amount":50}}`})
+	if v := show(); v.Status != posthouse.GrantDecided || string(v.Content) != `{"amount":50}` || v.Gate.Decision.By != "approver-token" {
+		t.Errorf("%+v", v)
+	}
+	h.acted(g, "")
+	if v := show(); v.Status != posthouse.GrantUnknown || len(v.Uses) != 1 || v.Uses[0].Status != posthouse.GrantUnknown {
+		t.Errorf("%+v", v)
+	}
+	h.acted(h.proposed("other", `{}`), "") // not decided
+	d := &posthouse.Draft{Thread: "t", Steps: []posthouse.Step{
+		{Task: "pay@1", Name: "transfer", Effect: posthouse.EffectExternal, Grant: g.ID, Value: posthouse.Value{Codec: "json", Data: []byte(`"receipt 7"`)}},
+		{Task: "mail@2", Name: "mail", Effect: posthouse.EffectExternal, Value: posthouse.Value{Codec: "json", Data: []byte(`1`)}},
+		{Task: "mail@2", Name: "think", Effect: posthouse.EffectPure, Value: posthouse.Value{Codec: "json", Data: []byte(`1`)}},
+	}}
+	_, err := h.ledger.Commit(t.Context(), d)
+	check(t, err)
+	v := show()
+	if v.Status != posthouse.GrantExecuted || len(v.Uses) != 1 {
+		t.Fatalf("%+v", v)
+	}
+	if u := v.Uses[0]; u.Name != "transfer" || u.Task != "pay@1" || u.Thread != "t" || string(u.Outcome) != `"receipt 7"` || u.Effect != posthouse.EffectExternal {
+		t.Errorf("%+v", u)
+	}
+	h.get("/api/gates/nobody/grant").refused(posthouse.CodeNotFound)
+
+	var effects []Effect
+	h.send(ask{method: "GET", path: "/api/threads/t/effects", as: Viewer}).want(http.StatusOK).into(&effects)
+	if len(effects) != 2 || effects[0].Decision.By != "approver-token" || string(effects[0].Content) != `{"amount":50}` || effects[0].Question != "Pay this?" ||
+		effects[1].Decision != nil || effects[1].Name != "mail" {
+		t.Errorf("%+v", effects)
+	}
+	a := h.get("/api/threads/t/effects?limit=1").want(http.StatusOK)
+	a.into(&effects)
+	if next := a.header.Get("X-Next-Cursor"); len(effects) != 1 || next != "1" {
+		t.Errorf("a page of one: %+v, %q", effects, next)
+	}
+	h.get("/api/threads/t/effects?limit=1&cursor=1").want(http.StatusOK).into(&effects)
+	if len(effects) != 1 || effects[0].Name != "mail" {
+		t.Errorf("the next: %+v", effects)
+	}
+	h.get("/api/threads/t/effects?ungranted=true").want(http.StatusOK).into(&effects)
+	if len(effects) != 1 || effects[0].Name != "mail" {
+		t.Errorf("by nobody's leave: %+v", effects)
+	}
+	h.get("/api/threads/nobody/effects").refused(posthouse.CodeNotFound)
+}
+
+// Who may have a question asked again is told so, and nobody else.
+func TestGrantSaysWhoMayAskAgain(t *testing.T) {
+	h := open(t, nil)
+	h.program.idle = true
+	g := h.proposed("t", `{}`)
+	_, err := h.ledger.Commit(t.Context(), &posthouse.Draft{
+		Thread: "t", Branch: "main", Checkpoint: &posthouse.Change{Kind: posthouse.KindUpdate, Status: posthouse.StatusDone, Graph: "dispatch"},
+	})
+	check(t, err)
+	for role, want := range map[Role]bool{Viewer: false, Approver: false, Operator: true} {
+		var v Grant
+		h.send(ask{method: "GET", path: "/api/gates/" + string(g.ID) + "/grant", as: role}).want(http.StatusOK).into(&v)
+		if v.AskAgain != want {
+			t.Errorf("%s: %v", role, v.AskAgain)
+		}
+	}
+}
