@@ -21,6 +21,24 @@ func comparePaths(a, b Value) (paths []PathChange, more int) {
 	return d.out, d.more
 }
 
+// CompareJSON returns where two JSON texts differ, in order, and how many differences
+// more there are than the 1000 that are shown. No text at all is null. Texts that are
+// no JSON are compared as a whole.
+func CompareJSON(a, b json.RawMessage) (paths []PathChange, more int) {
+	var vs [2]any
+	for i, text := range []json.RawMessage{a, b} {
+		if len(text) > 0 && decodeExact(text, &vs[i]) != nil {
+			if bytes.Equal(a, b) {
+				return nil, 0
+			}
+			return []PathChange{{Change: DiffChanged, A: shown(string(a)), B: shown(string(b))}}, 0
+		}
+	}
+	var d pathDiffer
+	d.value("", vs[0], vs[1])
+	return d.out, d.more
+}
+
 func decodeExact(data []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber() // 1.0 and 1 differ, and 2^60 stays what it was

@@ -199,3 +199,22 @@ func TestCompareFindsTheAncestor(t *testing.T) {
 		t.Errorf("an unknown checkpoint was compared: %+v", c)
 	}
 }
+
+func TestCompareJSON(t *testing.T) {
+	for _, c := range []struct{ a, b, want string }{
+		{`{"a":1,"b":[1]}`, `{"b":[1],"a":1}`, ``},
+		{`{"amount":9007199254740993}`, `{"amount":9007199254740992}`, `changed /amount 9007199254740993 9007199254740992`},
+		{``, `{"a":1}`, `changed  null {"a":1}`},
+		{``, ``, ``},
+		{`{"a":1}`, `{`, `changed  "{\"a\":1}" "{"`},
+	} {
+		var got []string
+		paths, more := posthouse.CompareJSON(json.RawMessage(c.a), json.RawMessage(c.b))
+		for _, p := range paths {
+			got = append(got, fmt.Sprintf("%s %s %s %s", p.Change, p.Path, p.A, p.B))
+		}
+		if s := strings.Join(got, "; "); s != c.want || more != 0 {
+			t.Errorf("%s and %s differ by %q, %d more", c.a, c.b, s, more)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package posthouse
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -138,15 +139,17 @@ func (l *Ledger) Effects(ctx context.Context, thread string) ([]Use, error) {
 
 // gatherUses reads the uses of a log from an entry on, of the steps that are wanted.
 func (l *Ledger) gatherUses(ctx context.Context, thread string, from uint64, want func(*StepInfo) bool) ([]Use, error) {
-	info, err := l.Thread(ctx, thread)
-	if err != nil {
-		return nil, err
+	info, none := l.Thread(ctx, thread)
+	if none != nil && !errors.Is(none, ErrNotFound) {
+		return nil, none
 	}
+	held := none == nil && info.Lease.Held
 	g := GatherUses()
 	for e, err := range l.inOrder(ctx, thread, Range{From: from, Headers: true}) {
 		if err != nil {
 			return nil, err
 		}
+		none = nil // a thread that was released, and has not begun anew
 		recs, err := e.check()
 		if err != nil {
 			return nil, err
@@ -157,7 +160,7 @@ func (l *Ledger) gatherUses(ctx context.Context, thread string, from uint64, wan
 			}
 		}
 	}
-	return g.Uses(info.Lease.Held), nil
+	return g.Uses(held), none
 }
 
 // RequiresGrants reports whether effects on the world run under a grant only; see

@@ -50,7 +50,13 @@ type AskedBefore struct {
 	Changed bool            `json:"changed" doc:"what is asked is not the same any more; otherwise its answer does not count, or there was none"`
 	Text    string          `json:"text,omitempty"`
 	Payload json.RawMessage `json:"payload,omitempty"`
+
+	Paths []posthouse.PathChange `json:"paths,omitempty" doc:"where the payload differs: a is what it showed, b what is shown now"`
+	More  int                    `json:"more,omitempty" doc:"how many differences more there are"`
 }
+
+// maxChanges is how many differences from an earlier gate are listed.
+const maxChanges = 50
 
 // before returns what the gate showed that g supersedes, nil if that is gone.
 func (s *Server) before(r *request, g *posthouse.Gate) *AskedBefore {
@@ -61,7 +67,14 @@ func (s *Server) before(r *request, g *posthouse.Gate) *AskedBefore {
 	if err != nil { // deleted, or not to be read: the gate itself can be decided all the same
 		return nil
 	}
-	return &AskedBefore{ID: old.ID, Changed: old.Content() != g.Content(), Text: old.Text, Payload: old.Payload}
+	v := &AskedBefore{ID: old.ID, Changed: old.Content() != g.Content(), Text: old.Text, Payload: old.Payload}
+	if v.Changed {
+		v.Paths, v.More = posthouse.CompareJSON(old.Payload, g.Payload)
+		if n := len(v.Paths); n > maxChanges {
+			v.Paths, v.More = v.Paths[:maxChanges], v.More+n-maxChanges
+		}
+	}
+	return v
 }
 
 // listed shows a gate to who asks; err is why it cannot be read.

@@ -107,22 +107,12 @@ func (a *app) showInbox(gates []*server.Gate, more bool) {
 	a.Table([]string{"GATE", "QUESTION", "REQUESTED BY", "SINCE", "EXPIRES", "THREAD"}, rows)
 	a.more(more)
 	for _, g := range again {
-		a.Line("\n%s asks in the place of %s: %s", g.ID, g.Supersedes, whyAgain(g))
+		a.Line("\n%s asks in the place of %s: %s", g.ID, g.Supersedes, whyAgain(&g.Gate, g.Before))
+		a.showChanged(&g.Gate, g.Before)
 	}
 	if next != "" {
 		a.next("posthouse approve %s", next)
 	}
-}
-
-// whyAgain says why a gate asks in the place of an earlier one, and what that showed.
-func whyAgain(g *server.Gate) string {
-	switch b := g.Before; {
-	case b != nil && b.Changed && b.Text != g.Text:
-		return "asked again: what is asked has changed; it was: " + term.Clip(term.Strip(b.Text), 200)
-	case b != nil && b.Changed:
-		return "asked again: what is asked has changed; it showed: " + term.Clip(term.Strip(string(b.Payload)), 200)
-	}
-	return "asked again" + after(": ", term.Clip(term.Strip(g.Note), 200))
 }
 
 // votes says how far a quorum is.

@@ -19,6 +19,7 @@ type history struct {
 	Thread      *posthouse.ThreadInfo `json:"thread"`
 	Checkpoints []*posthouse.Header   `json:"checkpoints"`
 	Gates       []*posthouse.Gate     `json:"gates"`
+	Effects     []*server.Effect      `json:"effects"` // what acted on the world, and by whose leave
 	Removals    []*posthouse.Event    `json:"removals,omitempty"`
 	Release     *posthouse.Release    `json:"release,omitempty"` // that the version was closed with
 }
@@ -30,8 +31,9 @@ func (a *app) logCmd() *cobra.Command {
 		Short: "Draw a thread: its checkpoints, branches and decisions",
 		Long: `Draw a thread: its checkpoints from the first down, branches set off to the
 right, and between a checkpoint and the next the gates it opened and how they
-were decided. The branch a checkpoint heads stands in brackets. With --version
-it is the thread as it was released, by number or tag.`,
+were decided, and what acted on the world, with whoever approved it (posthouse
+grant GATE says more). The branch a checkpoint heads stands in brackets. With
+--version it is the thread as it was released, by number or tag.`,
 		Example: `  posthouse log order-1234
   posthouse log order-1234 --version stable`,
 		Args: args(1),
@@ -73,7 +75,7 @@ func (h *history) begin(ctx context.Context, c *rest.Client, thread, version str
 }
 
 func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*history, error) {
-	h := &history{Gates: []*posthouse.Gate{}}
+	h := &history{Gates: []*posthouse.Gate{}, Effects: []*server.Effect{}}
 	if err := h.begin(ctx, c, thread, version); err != nil {
 		return nil, err
 	}
@@ -113,6 +115,14 @@ func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*
 			}
 		}
 	}
+	for e, err := range rest.List[*server.Effect](ctx, c, rest.Thread(thread, "effects"), nil, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Generation == h.Thread.Generation {
+			h.Effects = append(h.Effects, e)
+		}
+	}
 	return h, nil
 }
 
@@ -131,7 +141,11 @@ func (a *app) drawHistory(h *history) {
 	for _, b := range t.Branches {
 		heads[b.Branch] = b.Head
 	}
-	tree.Draw(&a.Term, &tree.Thread{Checkpoints: h.Checkpoints, Gates: h.Gates, Heads: heads})
+	drawn := &tree.Thread{Checkpoints: h.Checkpoints, Gates: h.Gates, Heads: heads}
+	for _, e := range h.Effects {
+		drawn.Effects = append(drawn.Effects, tree.Effect{Use: e.Use, Decision: e.Decision})
+	}
+	tree.Draw(&a.Term, drawn)
 	for _, r := range h.Removals {
 		what := strconv.Itoa(r.Removal.Count + r.Removal.Archived)
 		if r.Removal.Version > 0 {

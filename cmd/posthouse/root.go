@@ -117,7 +117,7 @@ func (a *app) commands() []*cobra.Command {
 	add(groupDecide, a.inboxCmd())
 	add(groupDecide, a.decideCmds()...)
 	add(groupDecide, a.delegateCmd(), a.askAgainCmd())
-	add(groupLook, a.threadCmd(), a.checkpointCmd(), a.logCmd(), a.diffCmd())
+	add(groupLook, a.threadCmd(), a.checkpointCmd(), a.logCmd(), a.grantCmd(), a.diffCmd())
 	add(groupProve, a.verifyCmd(), a.witnessCmd(), a.exportCmd(), a.keyCmd(), a.encryptionCmd())
 	add(groupOperate, a.tokenCmd(), a.retainCmd(), a.compactCmd(), a.backupCmd(), a.storeCmd(), a.benchCmd(), a.versionCmd())
 	return all

@@ -16,6 +16,13 @@ type Thread struct {
 	Checkpoints []*posthouse.Header
 	Gates       []*posthouse.Gate       // of these checkpoints, decided or open
 	Heads       map[string]posthouse.ID // branch to head
+	Effects     []Effect                // what acted on the world
+}
+
+// An Effect is what acted on the world, and what licensed it.
+type Effect struct {
+	posthouse.Use
+	Decision *posthouse.Decision // nil: not known, or there is none
 }
 
 // timeFormat is to the second, in UTC, so that two people see the same page.
@@ -34,6 +41,7 @@ type drawing struct {
 	children map[posthouse.ID][]*posthouse.Header
 	gates    map[posthouse.ID][]*posthouse.Gate
 	heads    map[posthouse.ID][]string
+	effects  map[posthouse.ID][]*Effect
 	what     int // width of the second column
 	status   int // width of the third
 }
@@ -43,7 +51,12 @@ type drawing struct {
 func Draw(t *term.Term, th *Thread) {
 	d := &drawing{
 		t: t, children: map[posthouse.ID][]*posthouse.Header{},
-		gates: map[posthouse.ID][]*posthouse.Gate{}, heads: map[posthouse.ID][]string{},
+		gates: map[posthouse.ID][]*posthouse.Gate{}, heads: map[posthouse.ID][]string{}, effects: map[posthouse.ID][]*Effect{},
+	}
+	for i := range th.Effects {
+		if id := before(th.Checkpoints, &th.Effects[i]); id != "" {
+			d.effects[id] = append(d.effects[id], &th.Effects[i])
+		}
 	}
 	known := map[posthouse.ID]bool{}
 	for _, h := range th.Checkpoints {
@@ -89,6 +102,9 @@ func (d *drawing) line(h *posthouse.Header, indent string) {
 		}
 		for _, g := range d.gates[h.ID] {
 			d.gate(g, indent+bar)
+		}
+		for _, e := range d.effects[h.ID] {
+			d.t.Line("%s", indent+bar+EffectLine(e))
 		}
 		for _, k := range kids {
 			if k == next {
@@ -168,100 +184,4 @@ func color(s posthouse.Status) string {
 		return term.Loud
 	}
 	return term.Quiet
-}
-
-func (d *drawing) gate(g *posthouse.Gate, indent string) {
-	ask := g.Name
-	if g.Text != "" {
-		ask += ": " + g.Text
-	}
-	d.t.Line("%s? %s  %s", indent, g.ID, term.Clip(term.Strip(ask), 100))
-	if g.Note != "" {
-		d.t.Line("%s  %s", indent, term.Clip(term.Strip(g.Note), 200))
-	}
-	if g.Supersedes != "" {
-		d.t.Line("%s  %s", indent, d.again(g))
-	}
-	for i := range g.Assignments {
-		d.t.Line("%s  %s", indent, Assignment(&g.Assignments[i]))
-	}
-	for i := range g.Votes {
-		d.t.Line("%s  %s", indent, Vote(&g.Votes[i]))
-	}
-	if g.Decision == nil {
-		if n := g.Missing(); n > 0 {
-			d.t.Line("%s  approvals missing: %d", indent, n)
-		}
-		if !g.ExpiresAt.IsZero() {
-			d.t.Line("%s  open until %s", indent, Time(g.ExpiresAt))
-		}
-		return
-	}
-	d.t.Line("%s%s", indent, Decision(g.Decision))
-}
-
-// again says in the place of which gate one asks.
-func (d *drawing) again(g *posthouse.Gate) string {
-	for _, gates := range d.gates {
-		for _, old := range gates {
-			if old.ID == g.Supersedes && old.Content() != g.Content() {
-				return "asked again: what is asked has changed since " + string(old.ID)
-			}
-		}
-	}
-	return "asked again, in the place of " + string(g.Supersedes)
-}
-
-// Vote says a vote in one line.
-func Vote(v *posthouse.Decision) string { return "vote: " + Decision(v) }
-
-// Assignment says in one line who may decide from then on.
-func Assignment(a *posthouse.Assignment) string {
-	s := a.By + " handed it to "
-	if a.Escalation {
-		s = "escalated to "
-	}
-	s += strings.Join(a.To, ", ")
-	if a.Actor != "" && a.Actor != a.By {
-		s += " (sent by " + a.Actor + ")"
-	}
-	s += ", " + Time(a.At)
-	if a.Reason != "" {
-		s += ": " + term.Clip(term.Strip(a.Reason), 200)
-	}
-	return s
-}
-
-// Decision says a decision in one line.
-func Decision(dec *posthouse.Decision) string {
-	mark, verb := "✓", "approved"
-	switch dec.Verdict {
-	case posthouse.Reject:
-		mark, verb = "✗", "rejected"
-	case posthouse.Edit:
-		verb = "approved with edits"
-	case posthouse.Respond:
-		verb = "answered"
-	case posthouse.Expire:
-		mark, verb = "✗", "expired"
-	case posthouse.Cancel:
-		mark, verb = "✗", "cancelled"
-	}
-	s := mark + " " + verb
-	if dec.By != "" {
-		s += " by " + dec.By
-	}
-	if dec.For != "" {
-		s += " for " + dec.For
-	}
-	if dec.Actor != "" && dec.Actor != dec.By {
-		s += " (sent by " + dec.Actor + ")"
-	}
-	if !dec.At.IsZero() {
-		s += ", " + Time(dec.At)
-	}
-	if dec.Reason != "" {
-		s += ": " + term.Clip(term.Strip(dec.Reason), 200)
-	}
-	return s
 }
