@@ -186,7 +186,9 @@ func firstOf(ss ...string) string {
 // List yields the headers of matching checkpoints, oldest first unless
 // Descending: of a named thread in the log's order, and of its current generation
 // unless the query names another; across threads in the order of [OrderKey].
-// With [Query.Open] it reads the summary of each thread besides.
+// With [Query.Open] it reads the summary of each thread besides. Headers are
+// checked as far as the store does so for a list, SQLite by checksums; [Ledger.Get]
+// and [Ledger.Log] check hashes, and notice what an index has lost.
 // [ErrInvalid] for a cursor that is none; an unknown thread has none.
 func (l *Ledger) List(ctx context.Context, q Query) iter.Seq2[*Header, error] {
 	return func(yield func(*Header, error) bool) {

@@ -13,7 +13,8 @@ import (
 // by the index of order keys, a coordination by the index of its members,
 // merged with its own thread's log. A run, graph, node, agent or label that is
 // rare is found by the index of terms. All other filters look at headers. One that
-// does not decode ([posthouse.ErrCorrupt]) ends the list, behind what is before it.
+// does not decode, or is not what was written ([posthouse.ErrCorrupt]), ends the
+// list, behind what is before it. What an index has lost is not missed.
 func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
 	l := &listing{Query: q, store: s, patience: nearby}
 	err := l.start()

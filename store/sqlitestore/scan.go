@@ -101,8 +101,8 @@ func (b *stored) split(e *posthouse.Entry) error {
 	return nil
 }
 
-// entry reads one entry's head by its id. It fails if there is none: the index
-// led there.
+// entry reads one entry's head by its id, and makes sure that it is sound. It
+// fails if there is none: the index led there.
 func (c *conn) entry(id int64) (*posthouse.Entry, error) {
 	stmt, err := c.stmt(qEntry)
 	if err != nil {
@@ -117,6 +117,9 @@ func (c *conn) entry(id int64) (*posthouse.Entry, error) {
 		return nil, first(stmt.Reset(), corrupt("the index leads to an entry that is not there"))
 	}
 	e, err := scanHead(stmt, stmt.ColumnText(colHead+1))
+	if err == nil && !isSound(sumName(e.Thread), e, columnBytes(stmt, colHead)) {
+		err = unsound(e)
+	}
 	return e, first(err, stmt.Reset())
 }
 

@@ -1,7 +1,9 @@
 package sqlitestore
 
 import (
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 
 	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
@@ -61,13 +63,40 @@ func storedSummary(stmt *sqlite.Stmt) (*summary, error) {
 		row: threadRow{stmt.ColumnInt64(1), stmt.ColumnInt64(2), posthouse.Millis(stmt.ColumnInt64(3))},
 		seq: uint64(stmt.ColumnInt64(4)),
 	}
-	b := columnBytes(stmt, 5)
-	if len(b) < len(s.top) {
-		return s, corrupt("the state of a thread has %d bytes", len(b))
-	}
-	copy(s.top[:], b)
 	s.info = new(posthouse.ThreadInfo)
-	return s, s.info.UnmarshalBinary(b[len(s.top):])
+	return s, readState(columnBytes(stmt, 5), &s.top, s.info)
+}
+
+// sumMark begins what follows the order key in the state of a thread where a
+// checksum comes first: of all that is in the state beside it. No
+// ThreadInfo.MarshalBinary begins so.
+const sumMark = 0xff
+
+func appendState(b []byte, top *posthouse.OrderKey, info *posthouse.ThreadInfo) ([]byte, error) {
+	n := len(top)
+	b, err := info.AppendBinary(append(append(b, top[:]...), sumMark, 0, 0, 0, 0))
+	if err == nil {
+		binary.BigEndian.PutUint32(b[n+1:], sumState(b, n))
+	}
+	return b, err
+}
+
+func sumState(b []byte, n int) uint32 {
+	return crc32.Update(crc32.Checksum(b[:n], castagnoli), castagnoli, b[n+5:])
+}
+
+// readState reads what appendState wrote, or a version before schema 4.
+func readState(b []byte, top *posthouse.OrderKey, info *posthouse.ThreadInfo) error {
+	n := copy(top[:], b)
+	switch {
+	case n < len(top):
+		return corrupt("the state of a thread has %d bytes", len(b))
+	case len(b) < n+5 || b[n] != sumMark:
+		return info.UnmarshalBinary(b[n:])
+	case binary.BigEndian.Uint32(b[n+1:]) != sumState(b, n):
+		return corrupt("the summary of a thread is not what was written there")
+	}
+	return info.UnmarshalBinary(b[n+5:])
 }
 
 // bringUp takes the summary over the entries that it is behind.

@@ -158,7 +158,7 @@ func (w *writer) summarise(t *thread, b *posthouse.Batch) error {
 // setSummary writes the summary of a thread's last entry.
 func (w *writer) setSummary(t *thread, info *posthouse.ThreadInfo, fresh bool) error {
 	var err error
-	if w.buf, err = info.AppendBinary(append(w.buf[:0], t.top[:]...)); err != nil {
+	if w.buf, err = appendState(w.buf[:0], &t.top, info); err != nil {
 		return err
 	}
 	k := qSetTail

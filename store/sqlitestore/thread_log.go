@@ -28,6 +28,7 @@ type threadLog struct {
 	all    bool                    // also checkpoints that the index does not lead to
 
 	thread   int64
+	name     uint32 // its sum
 	from, to uint64 // what is still to be read
 	back     bool
 	id       int64 // of the row the index led to last; 0: none yet
@@ -70,7 +71,7 @@ func (c *conn) openLog(thread string, from, to uint64, back bool, r *posthouse.H
 
 // walk is openLog with the thread's number at hand.
 func (c *conn) walk(id int64, thread string, from, to uint64, back bool, r *posthouse.HeaderReader, patience int) (*threadLog, error) {
-	t := &threadLog{c: c, reader: r, thread: id, from: from, to: to, back: back, patience: patience}
+	t := &threadLog{c: c, reader: r, thread: id, name: sumName(thread), from: from, to: to, back: back, patience: patience}
 	t.entry.Thread = thread
 	return t, t.walkIndex()
 }
@@ -140,6 +141,9 @@ func (t *threadLog) step() (row bool, err error) {
 	if err := readHead(&t.entry, t.head); err != nil {
 		return false, err
 	}
+	if !isSound(t.name, &t.entry, t.head) {
+		return false, unsound(&t.entry)
+	}
 	id := t.stmt.ColumnInt64(walkID)
 	if d := id - t.id; d == 1 || d == -1 {
 		t.near++
@@ -169,7 +173,7 @@ func (t *threadLog) neighbour() (bool, error) {
 	if readHead(&t.entry, head) != nil {
 		return false, nil // whose it is, the index knows
 	}
-	if t.back && t.entry.Link() != before || !t.back && t.entry.Prev != behind {
+	if t.entry.Seq = next; t.back && t.entry.Link() != before || !t.back && t.entry.Prev != behind || !isSound(t.name, &t.entry, head) {
 		return false, nil
 	}
 	t.at(next)

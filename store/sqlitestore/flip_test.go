@@ -1,0 +1,160 @@
+package sqlitestore_test
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore"
+	"zombiezen.com/go/sqlite"
+)
+
+// TestFlippedBytesInLists flips bytes of the file: an item that a list or a log
+// then has is what it was, and a log that lacks entries says so. A list may lack
+// what its index does not lead to any more.
+func TestFlippedBytesInLists(t *testing.T) {
+	for form, sql := range map[string]func(*sqlite.Conn){
+		"with checksums": func(*sqlite.Conn) {},
+		"of older versions, without": func(db *sqlite.Conn) {
+			for _, row := range strings.Fields(value(t, db, "SELECT group_concat(id || ':' || hex(head), ' ') FROM entries")) {
+				id, head, _ := strings.Cut(row, ":")
+				b, err := hex.DecodeString(head)
+				if err != nil || b[0]&4 == 0 {
+					t.Fatalf("head %s, %v", head, err)
+				}
+				script(t, db, fmt.Sprintf("UPDATE entries SET head = x'%02x%x' WHERE id = %s", b[0]&^4, b[5:], id))
+			}
+			script(t, db, "UPDATE tails SET state = CAST(substr(state, 1, 16) || substr(state, 22) AS BLOB)")
+		},
+	} {
+		t.Run(form, func(t *testing.T) { flipLists(t, sql, form == "with checksums") })
+	}
+}
+
+func flipLists(t *testing.T, prepare func(*sqlite.Conn), summed bool) {
+	dir := t.TempDir()
+	base := filepath.Join(dir, "base.db")
+	sample(t, base)
+	inspect(t, base, prepare)
+	truth, faults := view(t, base)
+	if len(faults) > 0 || len(truth["log alpha"]) != 18 || len(truth["list"]) < 10 {
+		t.Fatalf("the log has %d entries, the list %d, faults %v", len(truth["log alpha"]), len(truth["list"]), faults)
+	}
+	bytes := contents(t, base)
+	path := filepath.Join(dir, "posthouse.db")
+	const seed = 20260102
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	told, quiet, n := 0, 0, rounds(1500)
+	for range n {
+		at, bit := rnd.IntN(len(bytes)), byte(1)<<rnd.IntN(8)
+		b := slices.Clone(bytes)
+		b[at] ^= bit
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, faults := view(t, path)
+		for what, items := range got {
+			for _, item := range items {
+				if summary := !strings.Contains(what, "log") && !strings.Contains(what, "list"); summary && !summed {
+					continue // only their next append gives them a checksum
+				}
+				if !slices.Contains(truth[what], item) {
+					t.Errorf("seed %d, byte %d bit %d: %s has %s", seed, at, bit, what, item)
+				}
+			}
+			if len(items) == len(truth[what]) {
+				continue
+			}
+			if len(faults) > 0 {
+				continue
+			}
+			quiet++ // an index does not lead there any more: verify says so
+			if strings.HasPrefix(what, "log ") {
+				t.Errorf("seed %d, byte %d bit %d: %s lacks entries, and no error says so", seed, at, bit, what)
+			}
+		}
+		for _, err := range faults {
+			var e *posthouse.Error
+			if !errors.As(err, &e) {
+				t.Errorf("seed %d, byte %d bit %d: %v has no code", seed, at, bit, err)
+			}
+		}
+		if len(faults) > 0 {
+			told++
+		}
+		_ = os.Remove(path + "-wal")
+		_ = os.Remove(path + "-shm")
+	}
+	t.Logf("seed %d: of %d flips %d were told of; %d lists lacked something in silence", seed, n, told, quiet)
+}
+
+// view asks a store for its lists and logs, item by item, and collects errors.
+func view(t testing.TB, path string) (items map[string][]string, faults []error) {
+	t.Helper()
+	items = map[string][]string{}
+	fail := func(err error) bool {
+		if err != nil {
+			faults = append(faults, err)
+		}
+		return err != nil
+	}
+	s, err := sqlitestore.Open(t.Context(), path, &sqlitestore.Options{ReadOnly: true})
+	if fail(err) {
+		return nil, faults
+	}
+	defer func() { _ = s.Close() }()
+	l, err := posthouse.Open(s, nil)
+	if fail(err) {
+		return nil, faults
+	}
+	defer func() { _ = l.Close() }()
+	for _, thread := range []string{"alpha", "beta"} {
+		for _, back := range []bool{false, true} {
+			for e, err := range l.Log(t.Context(), thread, posthouse.Range{Reverse: back}) {
+				if fail(err) {
+					break
+				}
+				note(t, items, "log "+thread, e)
+			}
+		}
+	}
+	for what, q := range map[string]posthouse.Query{
+		"list": {}, "list back": {Descending: true}, "list of a thread": {Thread: "alpha"}, "list of a thread back": {Thread: "alpha", Descending: true},
+		"list of a coordination": {Coordination: "crew"}, "list of a node": {Node: "n"},
+	} {
+		collect(t, items, what, l.List(t.Context(), q), fail)
+	}
+	for what, q := range map[string]posthouse.ThreadQuery{"threads": {}, "what waits": {Waiting: true}, "gates": {Gates: true}, "one": {Thread: "beta"}} {
+		collect(t, items, what, l.Threads(t.Context(), q), fail)
+	}
+	return items, faults
+}
+
+func collect[V any](t testing.TB, items map[string][]string, what string, seq iter.Seq2[V, error], fail func(error) bool) {
+	t.Helper()
+	items[what] = nil
+	for v, err := range seq {
+		if fail(err) {
+			return
+		}
+		note(t, items, what, v)
+	}
+}
+
+func note(t testing.TB, items map[string][]string, what string, v any) {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	items[what] = append(items[what], string(b))
+}
