@@ -53,7 +53,7 @@ func (p *replay) next(e *Entry, bodies func(seq uint64) ([][]byte, error)) (*Bat
 		b.After = Position{}
 	}
 	info := *p.info
-	if err := info.Apply(e); err != nil {
+	if err := info.ApplyRecords(e, recs); err != nil {
 		return nil, err
 	}
 	if r := releaseOf(recs); r != nil {

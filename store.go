@@ -354,8 +354,9 @@ type Excluder interface {
 }
 
 // A Checker is a Store that can compare its derived rows (index, summaries)
-// with its log, and run its engine's own integrity check. Each yielded error
-// names what differs.
+// with its log, and run its engine's own integrity check: that Find leads from
+// every id to its newest place, that lists show nothing else. Each yielded error
+// names what differs. It may be called beside any other method.
 type Checker interface {
 	Check(ctx context.Context) iter.Seq[error]
 }

@@ -81,6 +81,15 @@ func (t *ThreadInfo) Apply(e *Entry) error {
 	if err != nil {
 		return err
 	}
+	return t.follow(e, &h)
+}
+
+// ApplyRecords is Apply for an entry whose [Entry.Records] are at hand.
+func (t *ThreadInfo) ApplyRecords(e *Entry, records []Record) error {
+	return t.follow(e, &entryHeader{time: e.Time(), records: records})
+}
+
+func (t *ThreadInfo) follow(e *Entry, h *entryHeader) error {
 	follows := e.Seq == t.Tail.Seq+1 && e.Prev == t.Link
 	if r := h.release(); r != nil && e.Seq > r.First && r.First == t.Tail.Seq+1 {
 		follows = r.Base == t.Link
@@ -88,7 +97,7 @@ func (t *ThreadInfo) Apply(e *Entry) error {
 	if t.Tail.Seq != 0 && (!follows || e.Generation != t.Generation) {
 		return corrupt("entry %d of thread %q does not follow entry %d", e.Seq, e.Thread, t.Tail.Seq)
 	}
-	t.apply(e, &h)
+	t.apply(e, h)
 	return nil
 }
 

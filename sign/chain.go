@@ -1,7 +1,6 @@
 package sign
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"time"
@@ -59,15 +58,14 @@ func (c *chain) damage(kind FaultKind, seq uint64, format string, args ...any) {
 }
 
 // entry takes in the next entry.
-func (c *chain) entry(e *posthouse.Entry) {
+func (c *chain) entry(x *examined) {
+	e, recs, err := x.Entry, x.recs, x.err
 	c.report.Entries++
 	c.report.Bytes += int64(len(e.Header))
-	recs, err := e.Records()
 	if !c.place(e, recs) {
 		return
 	}
-	sum := e.Sum()
-	sound := sum == e.Hash
+	sound := x.sum == e.Hash
 	switch {
 	case !sound:
 		c.damage(FaultHash, e.Seq, "it does not have the hash it was written with")
@@ -77,9 +75,9 @@ func (c *chain) entry(e *posthouse.Entry) {
 	c.meet(e)
 	c.report.Records += len(recs)
 	if err == nil {
-		c.bodies(e, recs)
+		c.bodies(x)
 	}
-	sound = c.signature(e, sound) && sound
+	sound = c.signature(x, sound) && sound
 	c.prev, c.linked = e.Link(), sound // if not, it is reported: whether the next entry follows cannot be told
 	if err == nil && !c.damaged {
 		c.fold(e, recs)
@@ -147,7 +145,8 @@ func (c *chain) settle() {
 	}
 }
 
-func (c *chain) bodies(e *posthouse.Entry, recs []posthouse.Record) {
+func (c *chain) bodies(x *examined) {
+	e, recs := x.Entry, x.recs
 	if len(e.Bodies) != len(recs) && (e.Bodies != nil || !c.absent) {
 		c.damage(FaultBody, e.Seq, "it has %d bodies for %d records", len(e.Bodies), len(recs))
 		return
@@ -160,7 +159,7 @@ func (c *chain) bodies(e *posthouse.Entry, recs []posthouse.Record) {
 				c.records.absent = append(c.records.absent, absence{posthouse.BodyRef{Seq: e.Seq, Record: i}, idOf(r), r.Kind})
 			}
 			continue
-		case len(body) != r.Size || r.Size > 0 && sha256.Sum256(body) != r.Hash:
+		case !x.bodies[i]:
 			c.fault(FaultBody, e.Seq, i, idOf(r), "the %s does not have the hash it was written with", r.Kind)
 		}
 		c.report.Bytes += int64(len(body))
@@ -188,19 +187,18 @@ func idOf(r *posthouse.Record) posthouse.ID {
 
 // signature checks the entry's signature, if it has one, and reports false if
 // it is damaged. That of an entry whose content is not sound covers nothing.
-func (c *chain) signature(e *posthouse.Entry, sound bool) bool {
+func (c *chain) signature(x *examined, sound bool) bool {
+	e, id, key, ok := x.Entry, x.sig.id, &x.sig.key, x.sig.known
 	c.due(e)
 	if len(e.Sig) == 0 {
 		return true
 	}
-	id, sig, err := posthouse.SplitSignature(e.Sig)
-	if err != nil {
+	if x.sig.err != nil {
 		c.damage(FaultSignature, e.Seq, "its signature does not decode")
 		return false
 	}
 	k := c.report.key(id)
 	k.Signatures++
-	key, ok := c.ring.Key(id)
 	k.Known = ok
 	switch {
 	case !ok && len(c.ring.Keys()) == 0: // signatures are not being checked
@@ -208,7 +206,7 @@ func (c *chain) signature(e *posthouse.Entry, sound bool) bool {
 		c.unknown[id] = true
 		c.fault(FaultUnknownKey, e.Seq, -1, "", "it is signed by %.200q, which the ring does not have: this and what else the key signed in the thread is unverifiable", id)
 	case !ok:
-	case !key.verify(posthouse.SignatureMessage(e.Hash), sig):
+	case !x.sig.verify:
 		c.damage(FaultSignature, e.Seq, "its signature by %s does not verify", id)
 		return false
 	case !key.InUse(e.Time()):

@@ -206,7 +206,7 @@ func OpenExport(r io.Reader, ring *Ring) (*Trail, error) {
 			Hash: te.Hash, Sig: te.Sig, Bodies: te.Bodies,
 		}
 		t.Entries = append(t.Entries, e)
-		c.entry(e)
+		c.entry(examine(e, c.ring))
 	}
 	c.end(false)
 	if faults := c.report.Faults; len(faults) > 0 {

@@ -19,7 +19,7 @@ func ImportCheck(ring *Ring) func(*posthouse.Entry) error {
 			if c == nil {
 				c = newChain(e.Thread, ring)
 			}
-			c.entry(e)
+			c.entry(examine(e, c.ring))
 			return nil
 		}
 		if c == nil {

@@ -99,7 +99,7 @@ func (c *chain) fold(e *posthouse.Entry, recs []posthouse.Record) {
 			c.release(e, i, r.Release)
 		}
 	}
-	if err := c.info.Apply(e); err != nil {
+	if err := c.info.ApplyRecords(e, recs); err != nil {
 		c.damage(FaultChain, e.Seq, "%s", reason(err))
 	}
 }

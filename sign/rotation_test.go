@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -98,7 +99,7 @@ func restartAndRotate(t *testing.T, open func() posthouse.Store, shut func()) {
 type growing struct {
 	posthouse.Store
 	grow func()
-	off  bool
+	mu   sync.Mutex
 }
 
 func (g *growing) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
@@ -108,10 +109,9 @@ func (g *growing) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq
 				break
 			}
 		}
-		if !g.off {
-			g.off = true
+		if g.mu.TryLock() { // threads are verified several at once
 			g.grow()
-			g.off = false
+			g.mu.Unlock()
 		}
 	}
 }

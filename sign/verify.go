@@ -14,7 +14,16 @@ type VerifyOptions struct {
 	Thread        string              // only this thread; else all, and the store's own check
 	Witness       *Head               // a head seen before: finds a store put back to an older state
 	RequireSigned bool                // what a Ledger with a key leaves to no later signature must be covered: questions, decisions, removals, releases, ends of runs, and the first entry after each second
-	Progress      func(*ThreadReport) // called after each thread
+	Progress      func(*ThreadReport) // called after each thread, in the order of names, one call at a time
+	Walked        func(Verified)      // called every thousand entries or so, and after each thread, one call at a time
+	Workers       int                 // threads verified at once, 1 to 64; default the number of processors, at least 2 and at most 8
+}
+
+// Verified says how far a verification is.
+type Verified struct {
+	Threads int   // that are done
+	Entries int   // walked
+	Bytes   int64 // of their headers and bodies
 }
 
 // Verify walks every thread of the store, or one, from its first entry to its
@@ -25,23 +34,31 @@ type VerifyOptions struct {
 // counted, and nothing is covered.
 //
 // It only reads, and may run while others write: each thread is verified up to
-// where it ended when its turn came. The error is about the verification
+// where it ended when its turn came. Several threads are walked at once, beside the
+// store's own check, and the entries of each are hashed several at once. The error is about the verification
 // itself, for example [posthouse.ErrNotFound] for an unknown thread; what is
 // wrong with the store is in the report.
 func Verify(ctx context.Context, store posthouse.Store, ring *Ring, o *VerifyOptions) (*Report, error) {
 	if o == nil {
 		o = &VerifyOptions{}
 	}
-	v := &verifier{ctx: ctx, store: store, ring: ring, opt: o, report: &Report{Keys: []KeyReport{}, Faults: []Fault{}}}
-	if err := v.threads(); err != nil {
+	v := &verifier{store: store, ring: ring, opt: o, report: &Report{Keys: []KeyReport{}, Faults: []Fault{}}}
+	if o.Workers < 0 || o.Workers > maxWorkers {
+		return nil, invalid("Workers", fmt.Sprintf("is %d; allowed are 1 to %d", o.Workers, maxWorkers), nil)
+	}
+	inner, stop := context.WithCancel(ctx)
+	defer stop()
+	v.ctx = inner
+	checked := v.check()
+	err := v.threads()
+	if err != nil {
+		stop() // nobody asks any more
+	}
+	v.report.Faults = append(v.report.Faults, <-checked...)
+	if err = errors.Join(ctx.Err(), err); err != nil {
 		return nil, err
 	}
-	if o.Thread == "" {
-		if err := v.check(); err != nil {
-			return nil, err
-		}
-	}
-	return v.report, ctx.Err()
+	return v.report, nil
 }
 
 type verifier struct {
@@ -50,6 +67,7 @@ type verifier struct {
 	ring   *Ring
 	opt    *VerifyOptions
 	report *Report
+	meter  meter
 }
 
 // threads verifies each thread there is, then looks for those the witness saw.
@@ -59,19 +77,15 @@ func (v *verifier) threads() error {
 		return err
 	}
 	there := make(map[string]bool, len(names))
-	for _, name := range names {
-		c, err := v.thread(name)
-		if err != nil {
-			return err
-		}
-		if c == nil {
-			continue
-		}
+	err = v.each(names, func(name string, c *chain) {
 		there[name] = true
 		v.report.add(&c.report)
 		if v.opt.Progress != nil {
 			v.opt.Progress(c.summary())
 		}
+	})
+	if err != nil {
+		return err
 	}
 	_, seen := v.opt.Witness.of(v.opt.Thread)
 	if v.opt.Thread != "" && !there[v.opt.Thread] && !seen {
@@ -234,16 +248,6 @@ func (v *verifier) read(c *chain, last uint64) error {
 	return nil
 }
 
-func (v *verifier) feed(c *chain, r posthouse.Range) error {
-	for e, err := range v.store.Read(v.ctx, c.thread, r) {
-		if err != nil {
-			return err
-		}
-		c.entry(e)
-	}
-	return nil
-}
-
 func isDamage(err error) bool {
 	return errors.Is(err, posthouse.ErrCorrupt) || errors.Is(err, posthouse.ErrNewer)
 }
@@ -268,19 +272,35 @@ func (v *verifier) beyond(c *chain, info *posthouse.ThreadInfo) error {
 	return nil
 }
 
-// check runs the store's own check, if it has one.
-func (v *verifier) check() error {
-	checker, ok := v.store.(posthouse.Checker)
-	if !ok {
+// ownCheck returns the store's own check of all that is in it, nil if it has none
+// or only one thread is verified.
+func (v *verifier) ownCheck() posthouse.Checker {
+	if v.opt.Thread != "" {
 		return nil
 	}
-	for err := range checker.Check(v.ctx) {
-		if v.ctx.Err() != nil {
-			return v.ctx.Err()
-		}
-		if err != nil {
-			v.report.Faults = append(v.report.Faults, Fault{Kind: FaultStore, Record: -1, Message: reason(err)})
-		}
+	checker, _ := v.store.(posthouse.Checker)
+	return checker
+}
+
+// check begins the store's own check, and sends what it found at its end.
+func (v *verifier) check() <-chan []Fault {
+	done := make(chan []Fault, 1)
+	checker := v.ownCheck()
+	if checker == nil {
+		done <- nil
+		return done
 	}
-	return nil
+	go func() {
+		var found []Fault
+		for err := range checker.Check(v.ctx) {
+			if v.ctx.Err() != nil {
+				break
+			}
+			if err != nil {
+				found = append(found, Fault{Kind: FaultStore, Record: -1, Message: reason(err)})
+			}
+		}
+		done <- found
+	}()
+	return done
 }

@@ -98,11 +98,8 @@ func (a *app) runVerify(ctx context.Context, store posthouse.Store, ringFile str
 	}
 	p := a.Progress(time.Now)
 	defer p.Done()
-	threads, entries := 0, 0
-	o.Progress = func(t *sign.ThreadReport) {
-		threads++
-		entries += t.Entries
-		p.Update("verified: threads %d, entries %d", threads, entries)
+	o.Walked = func(w sign.Verified) {
+		p.Update("verified: threads %d, entries %d, %s", w.Threads, w.Entries, size(w.Bytes))
 	}
 	report, err := sign.Verify(ctx, store, ring, o)
 	if err == nil && !keys && !v.allowUnsigned && report.Entries > 0 {

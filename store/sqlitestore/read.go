@@ -128,8 +128,14 @@ func (s *Store) readSeqs(ctx context.Context, c *conn, p *page[*posthouse.Entry]
 // Find implements [posthouse.Store].
 func (s *Store) Find(ctx context.Context, id posthouse.ID) (ref posthouse.Ref, err error) {
 	k := keyOf(id)
-	err = s.read(ctx, fmt.Sprintf("find %q", id), func(c *conn) error {
+	err = s.lend(ctx, fmt.Sprintf("find %q", id), func(c *conn) error {
 		p, err := c.place(&k)
+		if err == nil && p.entry == 0 { // or it has just gone from one place to the other
+			err = c.snapshot(func(c *conn) (err error) {
+				p, err = c.place(&k)
+				return err
+			})
+		}
 		if err == nil && p.entry == 0 {
 			err = notFound("checkpoint or gate %q", id)
 		}

@@ -126,14 +126,17 @@ func (c *conn) bringUp(s *summary) error {
 }
 
 func (s *summary) apply(e *posthouse.Entry) error {
-	if err := s.info.Apply(e); err != nil {
+	records, err := e.Records()
+	if err == nil {
+		err = s.info.ApplyRecords(e, records)
+	}
+	if err != nil {
 		return err
 	}
-	records, err := e.Records()
 	for i := range records {
 		if h := records[i].Checkpoint; h != nil && compareKeys(h.Order, s.top) > 0 {
 			s.top = h.Order
 		}
 	}
-	return err
+	return nil
 }
