@@ -89,6 +89,17 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 	return posthouse.Decode[Out](v)
 }
 
+// keyGranted is where [Act] puts the gate into its function's context.
+type keyGranted struct{}
+
+// Granted returns the gate whose decision licenses the effect that [Act] runs with
+// ctx: who approved it, and when. Nil outside of its function. It must not be
+// changed.
+func Granted(ctx context.Context) *posthouse.Gate {
+	g, _ := ctx.Value(keyGranted{}).(*posthouse.Gate)
+	return g
+}
+
 // An action is one call of Act that has no result on record.
 type action[T, Out any] struct {
 	task *engine.Task
@@ -132,7 +143,7 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 	if err := a.use.Release(ctx, g); err != nil {
 		return posthouse.Value{}, err
 	}
-	out, err := a.fn(ctx, content)
+	out, err := a.fn(context.WithValue(ctx, keyGranted{}, g), content)
 	if err != nil {
 		if !engine.OutcomeUnknown(ctx, err) {
 			if e := a.use.Failed(context.WithoutCancel(ctx), err); e != nil {

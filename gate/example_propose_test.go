@@ -24,8 +24,8 @@ func ExamplePropose() {
 		if err != nil {
 			return "", err
 		}
-		return gate.Act(ctx, "transfer", grant, func(_ context.Context, p Payment) (string, error) {
-			return fmt.Sprintf("paid %d", p.Amount), nil
+		return gate.Act(ctx, "transfer", grant, func(ctx context.Context, p Payment) (string, error) {
+			return fmt.Sprintf("paid %d, approved by %s", p.Amount, gate.Granted(ctx).Decision.By), nil
 		})
 	}).Open(ledger, nil)
 	if err != nil {
@@ -43,6 +43,6 @@ func ExamplePropose() {
 	// Output:
 	// {"Amount":500} <nil>
 	// <nil>
-	// paid 50 <nil>
+	// paid 50, approved by alice <nil>
 	// executed <nil>
 }

@@ -76,40 +76,37 @@ func carryOut(ctx context.Context, tools []tool, call llm.Call) (llm.Message, er
 		if t.Name != call.Name {
 			continue
 		}
-		arguments := call.Arguments
-		if t.Dangerous {
-			a, err := gate.Ask[json.RawMessage](ctx, gate.Question{
-				Name: t.Name, Kind: "tool", Text: "The agent wants to " + t.Name + ".", Show: arguments,
-				Schema:   t.Parameters, // an edit must be arguments that the tool takes
-				Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit},
-				Expires:  7 * 24 * time.Hour,
-			})
-			if err != nil {
-				return result, err // posthouse.ErrWaiting: parked, nothing is held
-			}
-			if !a.Approved() {
-				result.Text = fmt.Sprintf("not done: %s by %s: %s", a.Verdict, a.By, a.Reason)
-				return result, nil
-			}
-			if a.Verdict == posthouse.Edit {
-				arguments = a.Raw
-			}
-		}
-		text, err := step.DoWith(ctx, t.Name, step.Options{Effect: t.Effect}, func(ctx context.Context) (string, error) {
-			return t.Run(ctx, arguments)
-		})
-		if errors.Is(err, posthouse.ErrForbidden) || errors.Is(err, posthouse.ErrExpired) { // in a session: see inSession
-			result.Text = "not done: " + err.Error()
+		text, err := t.carryOut(ctx, call.Arguments)
+		if e, ok := errors.AsType[*posthouse.Error](err); ok && e.Decision != nil { // somebody said no, or nobody anything
+			result.Text = fmt.Sprintf("not done: %s by %s: %s", e.Decision.Verdict, e.Decision.By, e.Decision.Reason)
 			return result, nil
 		}
 		if err != nil {
-			return result, err
+			return result, err // posthouse.ErrWaiting: parked, nothing is held
 		}
 		result.Text, result.Failed = text, false
 		return result, nil
 	}
 	result.Text = "there is no such tool"
 	return result, nil
+}
+
+// carryOut runs a tool: a dangerous one on arguments that somebody approved, or
+// edited, and no others.
+func (t *tool) carryOut(ctx context.Context, arguments json.RawMessage) (string, error) {
+	if !t.Dangerous {
+		return step.DoWith(ctx, t.Name, step.Options{Effect: t.Effect}, func(ctx context.Context) (string, error) { return t.Run(ctx, arguments) })
+	}
+	grant, err := gate.Propose(ctx, gate.Question{
+		Name: t.Name, Kind: "tool", Text: "The agent wants to " + t.Name + ".",
+		Schema:  t.Parameters, // an edit must be arguments that the tool takes
+		Expires: 7 * 24 * time.Hour,
+	}, arguments)
+	if err != nil {
+		return "", err
+	}
+	again := t.Effect == posthouse.EffectWrite // whoever carries it out knows it by its key
+	return gate.Act(ctx, t.Name, grant, t.Run, gate.ActOptions[json.RawMessage, string]{Idempotent: again})
 }
 
 // transcript is the conversation as a model takes it: each call has a result.

@@ -43,7 +43,7 @@ func shop(note func(string)) []tool {
 		},
 		{
 			Tool:   llm.Tool{Name: "refund", Description: "Pays an order back.", Parameters: orderSchema},
-			Effect: posthouse.EffectExternal, Dangerous: true,
+			Effect: posthouse.EffectWrite, Dangerous: true,
 			Run: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 				var o Order
 				if err := json.Unmarshal(arguments, &o); err != nil {

@@ -25,14 +25,18 @@ import (
 // A Message is one turn of the conversation.
 type Message struct{ Role, Text string }
 
-// An Edit is what a reviewer may change.
-type Edit struct{ Request string }
+// A Payment is what people approve, or edit, and what is then carried out.
+type Payment struct {
+	Order  string
+	Amount int
+}
 
 // Refund is the state: each field is stored by itself, when it changed.
 type Refund struct {
 	Request  string
-	Messages []Message `posthouse:"append"` // one more message is stored as one more message
-	Approved bool
+	Messages []Message  `posthouse:"append"` // one more message is stored as one more message
+	Payment  Payment    // what is to be done
+	Grant    gate.Grant // the decision that licenses it
 }
 
 func refunds() *graph.Graph[Refund] {
@@ -46,18 +50,21 @@ func refunds() *graph.Graph[Refund] {
 		return nil
 	})
 	g.Node("approve", func(ctx context.Context, s *Refund) error {
-		a, err := gate.Ask[Edit](ctx, gate.Question{Name: "refund", Text: s.Request, Expires: 48 * time.Hour})
-		if err != nil {
-			return err // posthouse.ErrWaiting: parked, nothing is held
+		grant, err := gate.Propose(ctx, gate.Question{Name: "refund", Text: s.Request, Expires: 48 * time.Hour}, s.Payment)
+		if errors.Is(err, posthouse.ErrForbidden) {
+			return nil // rejected: there is no grant
 		}
-		s.Approved = a.Approved()
-		return nil
+		s.Grant = grant
+		return err // posthouse.ErrWaiting: parked, nothing is held
 	})
-	g.Node("pay", pay)
+	g.Node("pay", func(ctx context.Context, s *Refund) error { // on what was approved, or edited: not on the state
+		_, err := gate.Act(ctx, "transfer", s.Grant, transfer)
+		return err
+	})
 	g.Edge(graph.Start, "analyze")
 	g.Edge("analyze", "approve")
 	g.Route("approve", func(s *Refund) string {
-		if s.Approved {
+		if s.Grant != "" {
 			return "pay"
 		}
 		return graph.End
@@ -84,7 +91,7 @@ func run(ctx context.Context, path string) error {
 	}
 	_, err = ledger.Thread(ctx, "order-1234")
 	if errors.Is(err, posthouse.ErrNotFound) {
-		out, err := app.Run(ctx, "order-1234", Refund{Request: "please refund order 1234"})
+		out, err := app.Run(ctx, "order-1234", Refund{Request: "please refund order 1234", Payment: Payment{"1234", 40}})
 		if err != nil {
 			return err
 		}
@@ -112,13 +119,10 @@ func complete(context.Context, []Message) (Message, error) {
 	return Message{"agent", "the order is small, refund it"}, nil
 }
 
-// pay acts on the world once: its result is on record.
-func pay(ctx context.Context, s *Refund) error {
-	receipt, err := step.Do(ctx, "transfer", func(context.Context) (string, error) { return "receipt 1", nil })
-	if err == nil {
-		fmt.Println("paid:", s.Request, receipt)
-	}
-	return err
+// transfer acts on the world. It runs once for a decision, on what that approved.
+func transfer(ctx context.Context, p Payment) (string, error) {
+	fmt.Printf("paid: %d for order %s, approved by %s\n", p.Amount, p.Order, gate.Granted(ctx).Decision.By)
+	return "receipt 1", nil
 }
 
 func main() {

@@ -21,6 +21,6 @@ func Example() {
 	}
 	// Output:
 	// waiting at 1 gate
-	// paid: please refund order 1234 receipt 1
+	// paid: 40 for order 1234, approved by alice
 	// done with 1 message
 }

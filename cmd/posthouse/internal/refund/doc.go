@@ -6,8 +6,8 @@
 // no key, always the same), then asks whether to go on, showing what it would carry
 // out: the request of the state, which a fork can change. Nothing is held while it
 // waits. Once approved, or edited into another request, the agent approver
-// carries the request out: its one effect, below a recorded step, is a line in
-// the effects log. A rejection, an expiry or a withdrawal ends the request
+// carries out what the decision's record says: its one effect, under the grant, is a
+// line in the effects log. A rejection, an expiry or a withdrawal ends the request
 // without an effect.
 //
 // The checkpoints of a request, root first:

@@ -19,8 +19,8 @@ type Effect struct {
 	At         time.Time `json:"at"`
 }
 
-// Effects carries refunds out. An error fails the approver; the request can be
-// resumed and tries again with the same key.
+// Effects carries refunds out, each key once. An error fails the approver; the
+// request can be resumed and tries again with the same key.
 type Effects func(ctx context.Context, e Effect) error
 
 // WriteEffects writes each effect to w as a line. It does not look at keys.

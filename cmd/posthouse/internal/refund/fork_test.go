@@ -101,14 +101,14 @@ func TestAnEditAfterAFailure(t *testing.T) {
 	r := must(h.Handle(t.Context(), request, nil))(t)
 	must(h.ledger.Decide(t.Context(), r.Gate, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: []byte(`{"request":"refund half"}`)}))(t)
 	failed := must(h.Resume(t.Context(), r.Thread, nil))(t)
-	if s := h.state(t, failed.Checkpoint); failed.Status != posthouse.StatusFailed || s.Request != request || s.Edited != "refund half" {
+	if s := h.state(t, failed.Checkpoint); failed.Status != posthouse.StatusFailed || s.Request != request || s.Grant == "" {
 		t.Fatalf("reply %+v, state %+v", failed, s)
 	}
-	f := h.patched(t, failed.Checkpoint, `{"request":"refund order 99","edited":"refund half","approvedBy":"bob"}`)
+	f := h.patched(t, failed.Checkpoint, `{"request":"refund order 99","grant":"`+string(r.Gate)+`","approvedBy":"bob"}`)
 	down = nil
 	h = start(t, store, now, bank)
 	done := must(h.Resume(t.Context(), r.Thread, nil))(t)
-	if s := h.state(t, done.Checkpoint); s.Request != "refund half" || s.ApprovedBy != "bob" || s.Edited != "" {
+	if s := h.state(t, done.Checkpoint); s.Request != "refund half" || s.ApprovedBy != "bob" || s.Grant != "" {
 		t.Fatalf("reply %+v, state %+v", done, s)
 	}
 	asked := h.resume(t, f)

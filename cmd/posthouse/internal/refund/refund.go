@@ -3,6 +3,7 @@ package refund
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,9 +23,11 @@ type Options struct {
 	Expires time.Duration // until a question is no longer open; default 7 days
 }
 
-// An Edit is what a reviewer can change: the request that is carried out.
-type Edit struct {
-	Request string `json:"request"`
+// A Proposal is what people approve: only what it says can be carried out, or what
+// a reviewer edits it to.
+type Proposal struct {
+	Request        string          `json:"request"`
+	Recommendation *Recommendation `json:"recommendation,omitempty"`
 }
 
 // editSchema is what an edit must satisfy.
@@ -86,22 +89,18 @@ func (s *sample) handle(ctx context.Context, message string, fleet *coord.Fleet,
 	if err != nil {
 		return err
 	}
-	answer, err := gate.Ask[Edit](ctx, gate.Question{
-		Name: "refund", Text: "Carry out: " + short(todo.Request) + "\n" + short(todo.Recommendation.String()), Show: todo,
+	grant, err := gate.Propose(ctx, gate.Question{
+		Name: "refund", Text: "Carry out: " + short(todo.Request) + "\n" + short(todo.Recommendation.String()),
 		Schema: json.RawMessage(editSchema), AllowRequester: true, Expires: s.opt.Expires,
-		Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit},
-	})
+	}, todo)
+	var no *posthouse.Error
+	if errors.As(err, &no) && no.Decision != nil {
+		return refused(ctx, session, no.Decision)
+	}
 	if err != nil {
 		return err
 	}
-	if !answer.Approved() {
-		return refused(ctx, session, answer)
-	}
-	todo.ApprovedBy = answer.By
-	if answer.Verdict == posthouse.Edit {
-		todo.Edited = answer.Value.Request
-	}
-	outcome, err := fleet.Agent("approver").Call(ctx, "execute", todo)
+	outcome, err := fleet.Agent("approver").Call(ctx, "execute", State{Request: todo.Request, Recommendation: todo.Recommendation, Grant: grant})
 	if err != nil {
 		return err
 	}
@@ -113,15 +112,15 @@ func (s *sample) handle(ctx context.Context, message string, fleet *coord.Fleet,
 	return nil
 }
 
-// proposal is what people are asked to approve, and all that can then be carried
-// out unless they edit it. The request of the state that was resumed goes before
-// the message: a fork can have another, which is assessed before it is shown.
-func proposal(ctx context.Context, message string, fleet *coord.Fleet, analysis coord.Result) (State, error) {
+// proposal is what people are asked to approve. The request of the state that was
+// resumed goes before the message: a fork can have another, which is assessed before
+// it is shown.
+func proposal(ctx context.Context, message string, fleet *coord.Fleet, analysis coord.Result) (Proposal, error) {
 	analyzed := State{Request: message}
 	if err := analysis.Bind(&analyzed); err != nil {
-		return State{}, err
+		return Proposal{}, err
 	}
-	todo := State{Request: analyzed.Request, Recommendation: analyzed.Recommendation}
+	todo := Proposal{analyzed.Request, analyzed.Recommendation}
 	from, err := fleet.Resumed(ctx)
 	if err != nil || from == nil {
 		return todo, err
@@ -135,42 +134,38 @@ func proposal(ctx context.Context, message string, fleet *coord.Fleet, analysis 
 	return todo, nil
 }
 
-// execute is the approver's skill. The effect is recorded before anything else
-// happens, and carries a key for the case that it was not.
+// execute is the approver's skill. It carries out what was approved, whatever the
+// state says; the effect has a key for the case that it is tried again.
 func (s *sample) execute(ctx context.Context, call coord.Call) (coord.Result, error) {
 	var todo State
 	if err := call.Bind(&todo); err != nil {
 		return coord.Result{}, err
 	}
-	if todo.Edited != "" {
-		todo.Request, todo.Edited = todo.Edited, ""
-	}
-	effect := step.Options{Effect: posthouse.EffectExternal}
-	_, err := step.DoWith(ctx, "refund", effect, func(ctx context.Context) (Effect, error) {
-		e := Effect{Key: step.Key(ctx), Request: todo.Request, ApprovedBy: todo.ApprovedBy, At: s.ledger.Now().UTC()}
+	done, err := gate.Act(ctx, "refund", todo.Grant, func(ctx context.Context, p Proposal) (Effect, error) {
+		e := Effect{Key: step.Key(ctx), Request: p.Request, ApprovedBy: gate.Granted(ctx).Decision.By, At: s.ledger.Now().UTC()}
 		return e, s.opt.Effects(ctx, e)
-	})
+	}, gate.ActOptions[Proposal, Effect]{Idempotent: true})
 	if err != nil {
 		return coord.Result{}, err
 	}
-	todo.Result = fmt.Sprintf("Executed '%s' approved by %s", todo.Request, todo.ApprovedBy)
-	return coord.NewResult(todo.Result, todo)
+	result := fmt.Sprintf("Executed '%s' approved by %s", done.Request, done.ApprovedBy)
+	return coord.NewResult(result, State{Request: done.Request, Recommendation: todo.Recommendation, ApprovedBy: done.ApprovedBy, Result: result})
 }
 
 // refused ends a request that was not approved.
-func refused(ctx context.Context, session *coord.Session, a gate.Answer[Edit]) error {
-	text := "Rejected by " + a.By
-	switch a.Verdict {
+func refused(ctx context.Context, session *coord.Session, d *posthouse.Decision) error {
+	text := "Rejected by " + d.By
+	switch d.Verdict {
 	case posthouse.Expire:
 		text = "Expired"
 	case posthouse.Cancel:
-		text = "Cancelled by " + a.By
+		text = "Cancelled by " + d.By
 	}
-	if a.Reason != "" {
-		text += ": " + a.Reason
+	if d.Reason != "" {
+		text += ": " + d.Reason
 	}
 	session.Stream(text)
-	result, err := coord.NewResult(text, map[string]string{"verdict": string(a.Verdict), "by": a.By, "reason": a.Reason})
+	result, err := coord.NewResult(text, map[string]string{"verdict": string(d.Verdict), "by": d.By, "reason": d.Reason})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/gate"
 )
 
 // State is the state of a request's checkpoints, as JSON. The analyzer's and
@@ -14,8 +15,8 @@ import (
 type State struct {
 	Request        string          `json:"request"`
 	Recommendation *Recommendation `json:"recommendation,omitempty"`
-	Edited         string          `json:"edited,omitempty"`     // what a reviewer made of the request; the approver takes it up
-	ApprovedBy     string          `json:"approvedBy,omitempty"` // once it was; the approver acts on it
+	Grant          gate.Grant      `json:"grant,omitempty"`      // the decision that the approver acts under, until it has
+	ApprovedBy     string          `json:"approvedBy,omitempty"` // once it was carried out
 	Result         string          `json:"result,omitempty"`     // how it ended
 	Error          string          `json:"error,omitempty"`      // why an agent failed
 }
