@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/dying"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -28,16 +27,14 @@ var (
 	proofSeed  = flag.Uint64("proof.seed", 20261122, "of the first of them")
 )
 
-// An order is the input of a random program: what it pays for.
-type order struct{ Amount int }
-
 // A deal of a random program: how one payment is proposed and made.
 type randomDeal struct {
 	quorum     bool
 	auto       int // 0 none, 1 a judge, 2 accept behind a guard
 	idempotent bool
 	again      bool // in a loop: the same content twice
-	beside     bool // in a goroutine
+	beside     bool // in a goroutine, or a parallel branch
+	retries    int  // of its node
 	validFor   time.Duration
 	ceiling    int // from here on it takes two people; 0: never
 }
@@ -79,6 +76,8 @@ type world struct {
 	ledger  *posthouse.Ledger
 	deals   []randomDeal
 	version int
+	graph   bool // else a flow
+	rounds  int  // of a graph: how often all deals are made
 	naive   bool
 	witness *witness
 	count   map[string]int
@@ -93,35 +92,6 @@ func (w *world) open() {
 	if w.rnd.IntN(3) == 0 {
 		w.store.Die(1+w.rnd.IntN(12), w.rnd.IntN(2) == 0)
 	}
-}
-
-// program builds the flow as it is deployed now.
-func (w *world) program() *flow.App[order, string] {
-	version := w.version
-	return must(flow.New("random", func(ctx context.Context, o order) (string, error) {
-		var all sync.WaitGroup
-		errs := make([]error, len(w.deals))
-		for i := range w.deals {
-			d := &w.deals[i]
-			run := func(ctx context.Context) error {
-				for range 1 + boolInt(d.again) {
-					if err := w.deal(ctx, fmt.Sprint("deal", i), d, transfer{"bob", o.Amount + i}, version); err != nil {
-						return err
-					}
-				}
-				return nil
-			}
-			if d.beside {
-				all.Go(func() { errs[i] = run(step.Unordered(ctx)) })
-				continue
-			}
-			if errs[i] = run(step.Unordered(ctx)); errs[i] != nil {
-				break
-			}
-		}
-		all.Wait()
-		return "done", errors.Join(errs...)
-	}).Open(w.ledger, nil))(&house{T: w.t})
 }
 
 func boolInt(b bool) int {
@@ -184,7 +154,7 @@ func (w *world) resume() {
 		if w.store.Dead() {
 			break
 		}
-		_, err := app.Resume(w.t.Context(), at[0], flow.RunOptions{Branch: at[1]})
+		err := app.resume(w.t.Context(), at[0], at[1])
 		switch {
 		case err == nil, w.store.Dead(), errors.Is(err, posthouse.ErrUnknown), errors.Is(err, posthouse.ErrBusy):
 		case isChanged(err):
@@ -286,14 +256,36 @@ func (w *world) fork() {
 	if w.rnd.IntN(2) == 0 {
 		change = func(o *order) { o.Amount = w.rnd.IntN(400) }
 	}
-	o := flow.ForkOptions{}
+	thread := ""
 	if w.rnd.IntN(3) == 0 {
-		o.Thread = fmt.Sprint("away-", w.rnd.Uint32())
+		thread = fmt.Sprint("away-", w.rnd.Uint32())
 	}
-	if _, err := w.program().Fork(w.t.Context(), h.ID, change, o); err != nil && !w.store.Dead() {
+	if err := w.program().fork(w.t.Context(), h.ID, change, thread); err != nil && !w.store.Dead() {
 		w.t.Fatal(err)
 	}
 	w.count["forked"]++
+}
+
+// change edits the state of some branch, or has its step taken anew.
+func (w *world) change() {
+	all := w.branches()
+	if len(all) == 0 {
+		return // it died before it began
+	}
+	at := all[w.rnd.IntN(len(all))]
+	h, err := w.ledger.Latest(w.t.Context(), posthouse.LatestQuery{Thread: at[0], Branch: at[1]})
+	switch {
+	case err != nil:
+	case w.rnd.IntN(2) == 0:
+		err = w.program().update(w.t.Context(), at[0], at[1], func(o *order) { o.Amount = w.rnd.IntN(400) })
+		w.count["updated"]++
+	default:
+		_, err = w.ledger.Anew(w.t.Context(), h.ID, nil)
+		w.count["anew"]++
+	}
+	if err != nil && !w.store.Dead() && !errors.Is(err, posthouse.ErrConflict) && !errors.Is(err, posthouse.ErrNotFound) {
+		w.t.Fatal(err)
+	}
 }
 
 // approved reads what the log says was approved, by thread~branch and content.
@@ -357,17 +349,20 @@ func play(t *testing.T, seed uint64, naive bool, count map[string]int) []string 
 	for range 1 + rnd.IntN(3) {
 		w.deals = append(w.deals, randomDeal{
 			quorum: rnd.IntN(4) == 0, auto: rnd.IntN(4), idempotent: rnd.IntN(3) == 0, again: rnd.IntN(3) == 0, beside: rnd.IntN(3) == 0,
-			validFor: time.Duration(rnd.IntN(2)) * time.Hour, ceiling: rnd.IntN(2) * 200,
+			validFor: time.Duration(rnd.IntN(2)) * time.Hour, ceiling: rnd.IntN(2) * 200, retries: rnd.IntN(2),
 		})
 	}
+	w.graph, w.rounds = seed%2 == 0, 1+rnd.IntN(2)
 	w.open()
-	if _, err := w.program().Run(t.Context(), "t", order{rnd.IntN(300)}); err != nil && !w.store.Dead() && !errors.Is(err, posthouse.ErrUnknown) {
+	if err := w.program().begin(t.Context(), "t", order{Amount: rnd.IntN(300)}); err != nil && !w.store.Dead() && !errors.Is(err, posthouse.ErrUnknown) {
 		t.Fatal(err)
 	}
 	for range 10 + rnd.IntN(20) {
-		switch rnd.IntN(10) {
+		switch rnd.IntN(11) {
 		case 0:
 			w.fork()
+		case 10:
+			w.change()
 		case 1:
 			w.version = rnd.IntN(3)
 			w.count["deployed"]++
@@ -389,8 +384,9 @@ func play(t *testing.T, seed uint64, naive bool, count map[string]int) []string 
 
 // No effect made under a grant runs on content that nobody approved, nor more often
 // than it was approved, whatever a program does around it: loops, goroutines, judges,
-// quorums, edits, forks of forks, deploys that ask something else, lost processes and
-// lost answers. A witness outside the program counts.
+// quorums, edits, parallel branches with retries, updates, steps taken anew, forks of
+// forks, deploys that ask something else, lost processes and lost answers. Every other
+// program is a graph. A witness outside the program counts.
 func TestGrantsProperty(t *testing.T) {
 	cases := *proofCases
 	if testing.Short() {
@@ -403,7 +399,7 @@ func TestGrantsProperty(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases from seed %d: %v", cases, *proofSeed, count)
-	for _, what := range []string{"re-asked", "refused", "executed", "killed", "forked", "deployed", "edited", "unknown"} {
+	for _, what := range []string{"re-asked", "refused", "executed", "killed", "forked", "deployed", "edited", "unknown", "updated", "anew"} {
 		if count[what] == 0 {
 			t.Errorf("nothing was %s in %d cases", what, cases)
 		}
