@@ -14,7 +14,11 @@ import (
 type sample struct{ dispatch *coord.Coordinator }
 
 func newSample(l *posthouse.Ledger, dir string) (*sample, error) {
-	c, err := refund.New(l, refund.Options{Effects: refund.LogEffects(filepath.Join(dir, "effects.log"))})
+	log := refund.LogEffects
+	if l.Posture().EncryptsAtRest {
+		log = refund.LogKeys
+	}
+	c, err := refund.New(l, refund.Options{Effects: log(filepath.Join(dir, "effects.log"))})
 	return &sample{c}, err
 }
 

@@ -307,6 +307,9 @@ func (a *app) banner(s *serving, r *running) {
 	fields := []string{"API", lines["api"], "Page", lines["page"], "Docs", lines["docs"], "Store", store}
 	if id := lines["encryptionKey"]; id != "" {
 		fields = append(fields, "Encrypted", "with key "+id)
+		if s.sample {
+			fields = append(fields, "Effects", "effects.log has keys and times alone; the rest is in the store")
+		}
 	}
 	token := r.tokenFile
 	if r.tokenGone {

@@ -14,8 +14,8 @@ import (
 // An Effect is what the approver does to the world: a line of JSON.
 type Effect struct {
 	Key        string    `json:"key"` // the same whenever the same refund is tried again
-	Request    string    `json:"request"`
-	ApprovedBy string    `json:"approvedBy"`
+	Request    string    `json:"request,omitempty"`
+	ApprovedBy string    `json:"approvedBy,omitempty"`
 	At         time.Time `json:"at"`
 }
 
@@ -67,6 +67,13 @@ func LogEffects(path string) Effects {
 		}
 		return f.Sync()
 	}
+}
+
+// LogKeys is LogEffects without what was asked and who approved it: the file
+// beside an encrypted store has keys and times alone.
+func LogKeys(path string) Effects {
+	log := LogEffects(path)
+	return func(ctx context.Context, e Effect) error { return log(ctx, Effect{Key: e.Key, At: e.At}) }
 }
 
 // done reports whether a whole line has the key.

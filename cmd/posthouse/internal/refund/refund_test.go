@@ -225,6 +225,19 @@ func TestACrashBetweenEffectAndRecord(t *testing.T) {
 	}
 }
 
+func TestLogKeys(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "effects.log")
+	log := refund.LogKeys(path)
+	for range 2 { // once for each key
+		if err := log(t.Context(), refund.Effect{Key: "k", Request: "refund order 1", ApprovedBy: "alice", At: *day()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := string(must(os.ReadFile(path))(t)), `{"key":"k","at":"`+day().Format(time.RFC3339)+`"}`+"\n"; got != want {
+		t.Errorf("the file has %q, want %q", got, want)
+	}
+}
+
 func TestLogEffects(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "effects.log")
 	if err := os.WriteFile(path, []byte(`{"key":"torn`), 0o600); err != nil {
