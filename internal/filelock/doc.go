@@ -11,7 +11,8 @@
 // The operating system gives it back, too, when the process ends, however it
 // ends. So the file itself says nothing: it stays where it is, and one that a
 // killed process left behind is in nobody's way. It must not be removed, or two
-// could hold locks on two files of one name. What its holder writes into it is
+// could hold locks on two files of one name; TakeBeside locks, besides, a file that
+// nobody removes while it is in use. What its holder writes into it is
 // for people.
 //
 // It imports the standard library only.

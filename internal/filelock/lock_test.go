@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/posthouse/posthouse/internal/filelock"
@@ -85,4 +87,35 @@ func TestKilledHolder(t *testing.T) {
 	if err := take(t, path).Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestBeside: a file that is there is locked without being kept from anybody.
+func TestBeside(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	if f, err := filelock.TakeBeside(path); runtime.GOOS != "windows" && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(f, err)
+	}
+	if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := filelock.TakeBeside(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("y"), 0o600); err != nil {
+		t.Error("it cannot be written:", err)
+	}
+	if f == nil {
+		return // Windows
+	}
+	if g, err := filelock.TakeBeside(path); !errors.Is(err, filelock.ErrHeld) {
+		t.Error(g, err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if f, err = filelock.TakeBeside(path); err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
 }

@@ -8,8 +8,12 @@ import (
 	"syscall"
 )
 
-func open(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, fileMode)
+func open(path string) (*os.File, error) { return lock(path, os.O_CREATE|os.O_RDWR) }
+
+func openBeside(path string) (*os.File, error) { return lock(path, os.O_RDWR) }
+
+func lock(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag, fileMode)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/posthouse/posthouse"
@@ -13,7 +14,15 @@ import (
 // A fileLock keeps other processes from opening the store for writing. The
 // operating system drops it when the process ends, however it ends; the file
 // stays and says who has, or last had, the lock.
-type fileLock struct{ f *os.File }
+//
+// Somebody may delete or replace that file while the store is open. So there is a
+// second lock, on the write-ahead log, which is there for as long as the store is
+// open and which nobody can take away without taking commits away. SQLite locks
+// nothing in that file, and the second lock keeps nobody from reading it.
+type fileLock struct {
+	f   *os.File
+	wal *os.File // nil before guard, and on Windows, where an open file stays
+}
 
 // lockSize is the length of the lock file; what it says has 57 bytes at most.
 const lockSize = 64
@@ -27,17 +36,64 @@ func acquire(path string) (*fileLock, error) {
 	case err != nil:
 		return nil, fileError("open", name, err)
 	}
+	l := &fileLock{f: f}
+	// Before the database is touched: it may be in use in spite of the file.
+	if err := l.guard(path); err != nil {
+		_ = f.Close()
+		return nil, err
+	}
 	// Always as long, so that it is written over the last: to cut the file off
 	// first makes the file system write it out when it is closed.
 	owner := fmt.Sprintf("%-*s\n", lockSize-1, fmt.Sprintf("pid %d\nboot %s", os.Getpid(), bootID()))
 	if _, err := f.WriteAt([]byte(owner), 0); err != nil {
-		_ = f.Close()
+		_ = l.release()
 		return nil, fileError("write", name, err)
 	}
-	return &fileLock{f}, nil
+	return l, nil
 }
 
-func (l *fileLock) release() error { return l.f.Close() }
+// guard takes the lock on the write-ahead log, if there is one: a new one where
+// SQLite has removed the one that was there.
+func (l *fileLock) guard(path string) error {
+	name := path + "-wal"
+	f, err := filelock.TakeBeside(name)
+	switch {
+	case errors.Is(err, filelock.ErrHeld) && l.has(name):
+		return nil
+	case errors.Is(err, filelock.ErrHeld):
+		return lockedError(path, path+".lock")
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fileError("open", name, err)
+	}
+	old := l.wal
+	if l.wal = f; old != nil {
+		_ = old.Close()
+	}
+	return nil
+}
+
+// has reports whether the lock is on the file that has the name now.
+func (l *fileLock) has(name string) bool {
+	if l.wal == nil {
+		return false
+	}
+	mine, err := l.wal.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(name)
+	return err == nil && os.SameFile(mine, there)
+}
+
+func (l *fileLock) release() error {
+	err := l.f.Close()
+	if l.wal != nil {
+		err = errors.Join(err, l.wal.Close())
+	}
+	return err
+}
 
 func lockedError(path, name string) error {
 	holder := "another process"

@@ -101,7 +101,11 @@ func (s *Store) openWrite(ctx context.Context) (err error) {
 	if err != nil {
 		return s.wrap("open the database", err)
 	}
-	if err := s.setUp(ctx, c); err != nil {
+	err = s.setUp(ctx, c)
+	if err == nil {
+		err = s.lock.guard(s.path) // the log is there now
+	}
+	if err != nil {
 		s.abandon(c)
 		return err
 	}
