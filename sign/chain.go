@@ -31,6 +31,7 @@ type chain struct {
 	unknown map[string]bool // keys reported as unknown
 	pending []Fault         // questions and decisions that no signature covers yet
 	records *records
+	grants  *grants
 	info    posthouse.ThreadInfo // the fold of the entries
 
 	seen    ThreadHead // what the witness saw
@@ -41,7 +42,7 @@ type chain struct {
 func newChain(thread string, ring *Ring) *chain {
 	return &chain{
 		thread: thread, ring: ring, report: Report{Threads: 1, Keys: []KeyReport{}, Faults: []Fault{}}, unknown: map[string]bool{},
-		records: newRecords(), info: posthouse.ThreadInfo{Thread: thread},
+		records: newRecords(), grants: newGrants(), info: posthouse.ThreadInfo{Thread: thread},
 	}
 }
 
@@ -256,6 +257,7 @@ func (c *chain) end(requireSigned bool) {
 		r.Faults = append(r.Faults, c.pending...)
 	}
 	c.records.end(c)
+	c.countEffects()
 }
 
 // summary is what is to be said about the thread as a whole.

@@ -41,6 +41,7 @@ type trail struct {
 	Thread  string        `json:"thread"`
 	At      time.Time     `json:"at"`
 	States  bool          `json:"states"`
+	Effects any           `json:"effects,omitempty"` // []effectView, ignored when read
 	Entries []*trailEntry `json:"entries"`
 }
 
@@ -68,7 +69,8 @@ type recordView struct {
 
 // Export writes one thread's audit trail as a DSSE envelope signed with the
 // key: every entry with its hashes and signatures, so that [OpenExport] can
-// check the chain without the store, and a readable view of each.
+// check the chain without the store, a readable view of each, and what acted on the
+// world, with who approved it and what.
 // [posthouse.ErrNotFound] for an unknown thread, [posthouse.ErrTooLarge] beyond
 // [MaxExport], [posthouse.ErrCorrupt] for a log that ends before its summary
 // says. It writes what is stored; other damage is found on opening.
@@ -81,7 +83,7 @@ func Export(ctx context.Context, store posthouse.Store, thread string, signer po
 		now = o.Now
 	}
 	p := trail{Format: exportFormat, Thread: thread, At: now().UTC().Truncate(time.Millisecond), States: o.States}
-	size, last := 0, posthouse.Position{}
+	size, last, effects := 0, posthouse.Position{}, newEffectViews()
 	for info, err := range store.Threads(ctx, posthouse.ThreadQuery{Thread: thread}) {
 		if err != nil {
 			return err
@@ -92,7 +94,7 @@ func Export(ctx context.Context, store posthouse.Store, thread string, signer po
 		if err != nil {
 			return err
 		}
-		te, err := newTrailEntry(e, o.States)
+		te, err := newTrailEntry(e, o.States, effects)
 		if err != nil {
 			return err
 		}
@@ -107,6 +109,7 @@ func Export(ctx context.Context, store posthouse.Store, thread string, signer po
 	case n == 0 || p.Entries[n-1].Seq < last.Seq:
 		return headMismatch(thread, last.Seq, "is not there")
 	}
+	p.Effects = effects.all()
 	payload, err := json.Marshal(p)
 	if err != nil {
 		return invalid("export", "cannot be encoded", err)
@@ -140,7 +143,7 @@ func (e *trailEntry) size() int {
 	return n * 16 / 9
 }
 
-func newTrailEntry(e *posthouse.Entry, states bool) (*trailEntry, error) {
+func newTrailEntry(e *posthouse.Entry, states bool, effects *effectViews) (*trailEntry, error) {
 	recs, err := e.Records()
 	if err != nil {
 		return nil, err
@@ -150,6 +153,7 @@ func newTrailEntry(e *posthouse.Entry, states bool) (*trailEntry, error) {
 			Code: posthouse.CodeCorrupt, Message: fmt.Sprintf("entry %d of thread %q has %d bodies for %d records", e.Seq, e.Thread, len(e.Bodies), len(recs)),
 		}
 	}
+	effects.add(e, recs)
 	view := &trailView{Time: e.Time()}
 	te := &trailEntry{
 		Seq: e.Seq, Generation: e.Generation, Prev: e.Prev, Hash: e.Hash, Header: e.Header, Sig: e.Sig,

@@ -99,6 +99,7 @@ func (c *chain) fold(e *posthouse.Entry, recs []posthouse.Record) {
 			c.release(e, i, r.Release)
 		}
 	}
+	c.effects(e, recs)
 	if err := c.info.ApplyRecords(e, recs); err != nil {
 		c.damage(FaultChain, e.Seq, "%s", reason(err))
 	}
@@ -188,6 +189,7 @@ func (c *chain) gate(e *posthouse.Entry, i int, g *posthouse.GateInfo, body []by
 		c.wrong(e.Seq, i, g.ID, "the gate's body is about another question")
 	}
 	c.records.gates[g.ID] = gatePlace{opened: e.Seq, hash: e.Hash, newest: e.Seq}
+	c.grants.opened(g, &content, len(body) > 0)
 	c.unsigned(e.Seq, i, g.ID, "the question")
 }
 
@@ -210,6 +212,7 @@ func (c *chain) decision(e *posthouse.Entry, i int, d *posthouse.DecideInfo, bod
 	case ok && content.Trail != g.trail:
 		c.wrong(e.Seq, i, d.Gate, "the decision follows votes up to entry %d, and the log has them up to %d", content.Trail, g.trail)
 	}
+	c.grants.decided(d)
 	g.newest, g.closed = e.Seq, true
 	c.records.gates[d.Gate] = g
 	c.unsigned(e.Seq, i, d.Gate, "the decision")
@@ -298,6 +301,7 @@ func (c *chain) removal(e *posthouse.Entry, i int, m *posthouse.RemovalInfo, bod
 		fence := s.fence
 		*s = *newRecords()
 		s.fence = fence
+		c.grants = newGrants()
 		return
 	}
 	for _, id := range m.Gates {

@@ -24,6 +24,7 @@ const (
 	FaultUnknownKey FaultKind = "unknown-key" // the ring does not have the key: unverifiable, which is not valid
 	FaultKeyTime    FaultKind = "key-time"    // signed outside the time the key was in use
 	FaultUnsigned   FaultKind = "unsigned"    // no signature covers it, and VerifyOptions.RequireSigned asks for one
+	FaultGrant      FaultKind = "grant"       // an effect on the world that no decision licenses
 	FaultRecord     FaultKind = "record"      // intact, but it contradicts the records before it
 	FaultSummary    FaultKind = "summary"     // the thread's summary is not what its log says
 	FaultIndex      FaultKind = "index"       // an id does not lead to its record
@@ -79,6 +80,10 @@ type Report struct {
 	Keys        []KeyReport `json:"keys"`        // those met, by id
 	Witnessed   int         `json:"witnessed"`   // threads that still hold what the witness saw
 	Faults      []Fault     `json:"faults"`      // in the order they were found
+
+	Granted       int     `json:"granted"`                 // effects on the world under a decision
+	Ungranted     []Fault `json:"ungranted"`               // effects of class external without one: no fault, unless VerifyOptions.RequireGrants; the first 10,000
+	UngrantedMore int     `json:"ungrantedMore,omitempty"` // how many more there are
 }
 
 // A KeyReport counts the signatures of one key.
@@ -114,6 +119,11 @@ func (r *Report) add(t *Report) {
 	r.Unsigned += t.Unsigned
 	r.Witnessed += t.Witnessed
 	r.Faults = append(r.Faults, t.Faults...)
+	r.Granted += t.Granted
+	for _, f := range t.Ungranted {
+		r.ungranted(f)
+	}
+	r.UngrantedMore += t.UngrantedMore
 	for _, k := range t.Keys {
 		c := r.key(k.ID)
 		c.Known = k.Known

@@ -14,6 +14,7 @@ type VerifyOptions struct {
 	Thread        string              // only this thread; else all, and the store's own check
 	Witness       *Head               // a head seen before: finds a store put back to an older state
 	RequireSigned bool                // what a Ledger with a key leaves to no later signature must be covered: questions, decisions, removals, releases, ends of runs, and the first entry after each second
+	RequireGrants bool                // an effect of class external without a grant is a fault; else the report lists it
 	Progress      func(*ThreadReport) // called after each thread, in the order of names, one call at a time
 	Walked        func(Verified)      // called every thousand entries or so, and after each thread, one call at a time
 	Workers       int                 // threads verified at once, 1 to 64; default the number of processors, at least 2 and at most 8
@@ -42,7 +43,7 @@ func Verify(ctx context.Context, store posthouse.Store, ring *Ring, o *VerifyOpt
 	if o == nil {
 		o = &VerifyOptions{}
 	}
-	v := &verifier{store: store, ring: ring, opt: o, report: &Report{Keys: []KeyReport{}, Faults: []Fault{}}}
+	v := &verifier{store: store, ring: ring, opt: o, report: &Report{Keys: []KeyReport{}, Faults: []Fault{}, Ungranted: []Fault{}}}
 	if o.Workers < 0 || o.Workers > maxWorkers {
 		return nil, invalid("Workers", fmt.Sprintf("is %d; allowed are 1 to %d", o.Workers, maxWorkers), nil)
 	}
@@ -57,6 +58,9 @@ func Verify(ctx context.Context, store posthouse.Store, ring *Ring, o *VerifyOpt
 	v.report.Faults = append(v.report.Faults, <-checked...)
 	if err = errors.Join(ctx.Err(), err); err != nil {
 		return nil, err
+	}
+	if o.RequireGrants {
+		v.report.require()
 	}
 	return v.report, nil
 }
@@ -77,9 +81,11 @@ func (v *verifier) threads() error {
 		return err
 	}
 	there := make(map[string]bool, len(names))
+	var far []carried
 	err = v.each(names, func(name string, c *chain) {
 		there[name] = true
 		v.report.add(&c.report)
+		far = append(far, c.grants.carried...)
 		if v.opt.Progress != nil {
 			v.opt.Progress(c.summary())
 		}
@@ -92,7 +98,7 @@ func (v *verifier) threads() error {
 		return &posthouse.Error{Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no thread %q", v.opt.Thread)}
 	}
 	v.vanished(there)
-	return nil
+	return v.origins(far)
 }
 
 // names lists the threads, all before the first is read: a store need not allow

@@ -21,7 +21,8 @@ func (a *app) exportCmd() *cobra.Command {
 		Long: `Write a thread's audit trail as a signed DSSE envelope.
 
 It holds every entry with its hashes and signatures and a readable view of each,
-and can be checked without the store. States and step results are left out
+names what acted on the world with who approved it and what exactly, and can be
+checked without the store. States and step results are left out
 unless --states asks for them. It reads the data directory and may run beside a
 server.`,
 		Example: `  posthouse export order-1234 > order-1234.dsse.json

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,7 @@ import (
 type verifying struct {
 	store, thread, witness, key string
 	allowUnsigned               bool
+	requireGrants               bool
 }
 
 func (a *app) verifyCmd() *cobra.Command {
@@ -37,6 +39,11 @@ in each second of work) must be covered by a valid signature, and there must be
 public keys to check them with. A program that writes without a key is verified
 with --allow-unsigned: then whoever can write to the store can rewrite it.
 
+It counts what acted on the world under somebody's approval (gate.Act), and lists
+steps and nodes of class external that nobody approved; with --require-grants those
+are faults. An effect that names a gate which does not license it (undecided,
+refused, used up, of another branch or thread) always is.
+
 Exit code 8 if anything is wrong; each fault names thread, entry and record.`,
 		Example: `  posthouse verify
   posthouse verify --data-dir /backup/posthouse --witness /safe/head.json
@@ -50,6 +57,7 @@ Exit code 8 if anything is wrong; each fault names thread, entry and record.`,
 	f.StringVar(&v.witness, "witness", "", "a head seen before, made by posthouse witness")
 	f.StringVar(&v.key, "key", "", "file with the public keys (default: signing.key.pub in the data directory)")
 	f.BoolVar(&v.allowUnsigned, "allow-unsigned", false, "what no signature covers is no fault: for stores that are written without a signing key")
+	f.BoolVar(&v.requireGrants, "require-grants", false, "an effect on the world that nobody approved is a fault")
 	return cmd
 }
 
@@ -90,7 +98,7 @@ func (a *app) runVerify(ctx context.Context, store posthouse.Store, ringFile str
 		return nil, err
 	}
 	keys := len(ring.Keys()) > 0
-	o := &sign.VerifyOptions{Thread: v.thread, RequireSigned: keys && !v.allowUnsigned}
+	o := &sign.VerifyOptions{Thread: v.thread, RequireSigned: keys && !v.allowUnsigned, RequireGrants: v.requireGrants}
 	if v.witness != "" {
 		if o.Witness, err = sign.LoadHead(v.witness, ring); err != nil {
 			return nil, err
@@ -131,6 +139,7 @@ func (a *app) showReport(r *sign.Report) {
 	if r.Witnessed > 0 {
 		a.Line("witness  %s checked against it", count(r.Witnessed, "thread"))
 	}
+	a.showUngranted(r)
 	if r.OK() {
 		a.Line("%s", a.Paint(term.Good, "ok"))
 		return
@@ -139,6 +148,25 @@ func (a *app) showReport(r *sign.Report) {
 		a.Line("%s %s", a.Paint(term.Bad, "FAULT"), f.String())
 	}
 	a.Line("%s", a.Paint(term.Bad, count(len(r.Faults), "fault")))
+}
+
+// maxListed is how many effects without a grant a person is shown.
+const maxListed = 20
+
+// showUngranted says how many effects somebody approved, and which nobody did.
+func (a *app) showUngranted(r *sign.Report) {
+	without := len(r.Ungranted) + r.UngrantedMore
+	if r.Granted+without == 0 {
+		return
+	}
+	a.Line("effects  %d under a grant, %d of class external without one", r.Granted, without)
+	for i, f := range r.Ungranted {
+		if i == maxListed {
+			a.Line("         and %s more (--json lists them)", number(without-maxListed))
+			return
+		}
+		a.Line("         %s", term.Strip(strings.TrimPrefix(f.String(), string(f.Kind)+": ")))
+	}
 }
 
 // count says a number of things, in the singular where it is one.

@@ -1,0 +1,74 @@
+package sign
+
+import (
+	"encoding/json"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An effectView shows a reader of an export what acted on the world, who approved
+// it, and what exactly. Like all that is shown, it is never read back.
+type effectView struct {
+	posthouse.Use
+	Question string              `json:"question,omitempty"`
+	Verdict  posthouse.Verdict   `json:"verdict,omitempty"` // none: nobody approved it, or the gate is of another thread
+	By       string              `json:"by,omitempty"`
+	Decision *posthouse.Decision `json:"decision,omitempty"`
+	Content  json.RawMessage     `json:"content,omitempty"` // what was approved, unless it is sealed
+}
+
+// effectViews collects them from the entries of one thread.
+type effectViews struct {
+	uses  *posthouse.UseGatherer
+	gates map[posthouse.ID]*gateView
+}
+
+type gateView struct {
+	gate posthouse.Gate
+	by   posthouse.DecideInfo
+}
+
+func newEffectViews() *effectViews {
+	return &effectViews{uses: posthouse.GatherUses(), gates: map[posthouse.ID]*gateView{}}
+}
+
+func (v *effectViews) add(e *posthouse.Entry, recs []posthouse.Record) {
+	for i := range recs {
+		r := &recs[i]
+		v.uses.Add(e, i, r)
+		switch {
+		case r.Gate != nil:
+			g := &gateView{gate: posthouse.Gate{Name: r.Gate.Name}}
+			if json.Unmarshal(e.Bodies[i], &g.gate) != nil || r.Sealed {
+				g.gate = posthouse.Gate{Name: r.Gate.Name} // sealed, or damaged: which verifying says
+			}
+			g.gate.Decision = nil
+			v.gates[r.Gate.ID] = g
+		case r.Decision != nil:
+			g := v.gates[r.Decision.Gate]
+			if g == nil {
+				continue
+			}
+			g.by = *r.Decision
+			d := &posthouse.Decision{}
+			if !r.Sealed && json.Unmarshal(e.Bodies[i], d) == nil {
+				g.gate.Decision = d
+			}
+		}
+	}
+}
+
+func (v *effectViews) all() []effectView {
+	views := []effectView{}
+	for _, u := range v.uses.Uses(false) {
+		x := effectView{Use: u}
+		if g := v.gates[u.Grant]; g != nil {
+			x.Question, x.Verdict, x.By, x.Decision, x.Content = g.gate.Text, g.by.Verdict, g.by.By, g.gate.Decision, g.gate.Licensed()
+			if x.Question == "" {
+				x.Question = g.gate.Name
+			}
+		}
+		views = append(views, x)
+	}
+	return views
+}
