@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/dying"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -379,7 +380,24 @@ func play(t *testing.T, seed uint64, naive bool, count map[string]int) []string 
 			w.open()
 		}
 	}
-	return w.unapproved()
+	return append(w.unapproved(), w.unlicensed()...)
+}
+
+// unlicensed returns what the records alone give away: effects that their gate does
+// not license, and those that name none.
+func (w *world) unlicensed() (bad []string) {
+	if w.naive {
+		return nil
+	}
+	r, err := sign.Verify(w.t.Context(), w.below, nil, &sign.VerifyOptions{RequireGrants: true})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.count["verified"] += r.Granted
+	for _, f := range r.Faults {
+		bad = append(bad, f.String())
+	}
+	return bad
 }
 
 // No effect made under a grant runs on content that nobody approved, nor more often
