@@ -12,7 +12,12 @@ const maxSources = 1000
 // ancestor returns the newest kept checkpoint that a and b derive from; "" if
 // there is none. What was forked or copied derives from its source.
 func (l *Ledger) ancestor(ctx context.Context, a, b *Header) (ID, error) {
-	c := &climber{l: l, ctx: ctx, readers: map[string]*logReader{}}
+	c := &climber{l: l, ctx: ctx, readers: map[string]*logReader{}, ahead: climbAhead}
+	if a.Thread == b.Thread && a.Generation == b.Generation { // then nobody need know where the thread came from
+		if h, err := c.meet(a, b); err != nil || h != nil {
+			return kept(h), err
+		}
+	}
 	la, err := c.line(a)
 	if err != nil {
 		return "", err
@@ -47,6 +52,7 @@ type climber struct {
 	l       *Ledger
 	ctx     context.Context
 	readers map[string]*logReader
+	ahead   uint64 // entries that are read at once; more, the further it is
 }
 
 // line returns a checkpoint, then what its ancestry was forked or copied from,
@@ -85,8 +91,11 @@ func (c *climber) source(h *Header) (*Source, error) {
 	return h.Source, nil
 }
 
-// climbAhead is how many entries are read at once on the way up.
-const climbAhead = 128
+// How many entries are read at once on the way up, at first and at most.
+const (
+	climbAhead    = 64
+	maxClimbAhead = 1024
+)
 
 func (c *climber) parent(h *Header) (*Header, error) {
 	r := c.readers[h.Thread]
@@ -98,7 +107,8 @@ func (c *climber) parent(h *Header) (*Header, error) {
 		if len(r.have) > keepEntries {
 			clear(r.have)
 		}
-		from := h.ParentSeq - min(h.ParentSeq-1, climbAhead)
+		from := h.ParentSeq - min(h.ParentSeq-1, c.ahead)
+		c.ahead = min(2*c.ahead, maxClimbAhead)
 		if err := r.fetch(Range{From: from, To: h.ParentSeq, Headers: true}); err != nil {
 			return nil, err
 		}

@@ -255,9 +255,22 @@ func (t *ThreadInfo) isOpen(h *Header) bool {
 		slices.ContainsFunc(t.Waiting, func(w WaitingGate) bool { return w.Branch == b.Branch }))
 }
 
-// Count returns how many checkpoints [Ledger.List] would yield, reading their
-// headers alone: it takes as long as listing them.
+// Count returns how many checkpoints [Ledger.List] would yield. Those of a thread's
+// current generation, with no other filter, are counted in its summary; else the
+// headers are read, which takes as long as listing them.
 func (l *Ledger) Count(ctx context.Context, q Query) (n int, err error) {
+	if q.Thread != "" && q == (Query{Thread: q.Thread, Descending: q.Descending, Limit: q.Limit}) {
+		info, err := l.summary(ctx, q.Thread)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			return 0, nil
+		case err != nil:
+			return 0, err
+		case q.Limit > 0:
+			return min(info.Checkpoints, q.Limit), nil
+		}
+		return info.Checkpoints, nil
+	}
 	for _, err := range l.List(ctx, q) {
 		if err != nil {
 			return 0, err
