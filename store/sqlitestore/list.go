@@ -9,7 +9,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// List implements [posthouse.Store]. A thread is read by sequence, everything
+// List implements [posthouse.Store]. A thread is read by sequence, and of it the
+// stretches that have the run, graph, node, agent or label asked for, everything
 // by the index of order keys, a coordination by the index of its members,
 // merged with its own thread's log. A run, graph, node, agent or label that is
 // rare is found by the index of terms. All other filters look at headers. One that
@@ -102,6 +103,13 @@ func (l *listing) bySeq(ctx context.Context, c *conn, p *page[*posthouse.Header]
 	if from > to {
 		return false, nil
 	}
+	end := to
+	if l.Descending {
+		end = from
+	}
+	if from, to, err = l.likely(c, from, to); err != nil || from > to {
+		return false, err
+	}
 	if l.reader == nil {
 		l.reader = &posthouse.HeaderReader{Query: l.Query}
 	}
@@ -118,7 +126,10 @@ func (l *listing) bySeq(ctx context.Context, c *conn, p *page[*posthouse.Header]
 		}
 		heads, e, err := t.next(ctx)
 		if err != nil || e == nil {
-			return false, first(err, t.close())
+			if l.begun, l.seq = true, to; l.Descending {
+				l.seq = from
+			}
+			return err == nil && l.seq != end, first(err, t.close())
 		}
 		l.begun, l.seq = true, e.Seq
 		for _, h := range heads {

@@ -82,6 +82,8 @@ const (
 	qHasTerm
 	qCountTerm
 	qStretches
+	qStretchFrom
+	qStretchTo
 	qAllHeads
 
 	qWatch
@@ -232,7 +234,9 @@ var statement = [statements]string{
 	qCountTerm: `SELECT count(*) FROM (SELECT 1 FROM terms WHERE term = ?1 LIMIT ?2)`,
 	qStretches: `SELECT m.thread, m.stretch, t.flags, t.name FROM terms m CROSS JOIN threads t ON t.id = m.thread
 		WHERE m.term = ?1 ORDER BY m.thread, m.stretch`,
-	qAllHeads: `SELECT e.thread, t.name, e.seq, e.head FROM entries e CROSS JOIN threads t ON t.id = e.thread ORDER BY e.id`,
+	qStretchFrom: `SELECT stretch FROM terms WHERE term = ?1 AND thread = ?2 AND stretch >= ?3 ORDER BY stretch LIMIT 1`,
+	qStretchTo:   `SELECT stretch FROM terms WHERE term = ?1 AND thread = ?2 AND stretch <= ?3 ORDER BY stretch DESC LIMIT 1`,
+	qAllHeads:    `SELECT e.thread, t.name, e.seq, e.head FROM entries e CROSS JOIN threads t ON t.id = e.thread ORDER BY e.id`,
 
 	qWatch: `SELECT ` + headColumns + `, e.gone, e.pack, e.body, t.name FROM entries e CROSS JOIN threads t ON t.id = e.thread
 		WHERE e.id > ?1 ORDER BY e.id`,

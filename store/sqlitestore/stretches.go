@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"zombiezen.com/go/sqlite"
 )
 
 // A list across threads looks for its term first where everything is, in order:
@@ -302,4 +303,41 @@ func (m *stretches) Push(any)      {}
 func (m *stretches) Pop() any {
 	m.heap = m.heap[:len(m.heap)-1]
 	return nil
+}
+
+// likely narrows a range of the listed thread to the first of its stretches, or the
+// last where the list is descending, that has all the terms of the query: from is
+// beyond to if none has. Without terms it is the whole range.
+func (l *listing) likely(c *conn, from, to uint64) (uint64, uint64, error) {
+	terms := l.search.terms
+	if len(terms) == 0 {
+		return from, to, nil
+	}
+	id, err := c.threadID(l.Thread)
+	if err != nil || id == 0 {
+		return 1, 0, err
+	}
+	k, at := qStretchFrom, from/stretchSize
+	if l.Descending {
+		k, at = qStretchTo, to/stretchSize
+	}
+	for agreed := 0; agreed < len(terms); {
+		for _, term := range terms {
+			found, next := false, uint64(0)
+			if err := c.query(k, func(stmt *sqlite.Stmt) {
+				stmt.BindInt64(1, term)
+				stmt.BindInt64(2, id)
+				stmt.BindInt64(3, int64(at))
+			}, func(stmt *sqlite.Stmt) { found, next = true, uint64(stmt.ColumnInt64(0)) }); err != nil {
+				return 1, 0, err
+			}
+			if !found {
+				return 1, 0, nil
+			}
+			if agreed++; next != at {
+				at, agreed = next, 1
+			}
+		}
+	}
+	return max(from, at*stretchSize), min(to, at*stretchSize+stretchSize-1), nil
 }

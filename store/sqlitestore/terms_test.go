@@ -70,9 +70,46 @@ var termQueries = []posthouse.Query{
 	{Coordination: "desk", Node: "c"}, {Agent: "rare", Status: posthouse.StatusDone},
 }
 
+// threadTermQueries are about one thread.
+var threadTermQueries = []posthouse.Query{
+	{Thread: "long", Run: "nobody"}, {Thread: "long", Agent: "rare"}, {Thread: "long", Label: "seldom", Node: "b"}, {Thread: "long", Node: "a"},
+	{Thread: "long", Agent: "rare", From: 500, To: 1500}, {Thread: "long", Agent: "rare", Status: posthouse.StatusDone},
+	{Thread: "thread-3", Node: "a"}, {Thread: "nothing", Node: "a"},
+}
+
+// wantThreadLists is wantLists for lists of one thread.
+func wantThreadLists(t *testing.T, s posthouse.Store) {
+	t.Helper()
+	for _, q := range threadTermQueries {
+		var want []posthouse.ID
+		for h, err := range s.List(t.Context(), posthouse.Query{Thread: q.Thread}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if q.Match(h) {
+				want = append(want, h.ID)
+			}
+		}
+		for _, q.Descending = range []bool{false, true} {
+			if q.Descending {
+				slices.Reverse(want)
+			}
+			for _, limit := range []int{1, 7, 100, 10_000} {
+				if limit == 1 && len(want) > 300 {
+					continue
+				}
+				if got := listed(t, s, q, limit); !slices.Equal(got, want) {
+					t.Errorf("%+v by %d: %d checkpoints, want %d", q, limit, len(got), len(want))
+				}
+			}
+		}
+	}
+}
+
 // wantLists compares lists with what the headers say themselves.
 func wantLists(t *testing.T, s posthouse.Store, rnd *rand.Rand) {
 	t.Helper()
+	wantThreadLists(t, s)
 	var all []*posthouse.Header
 	for h, err := range s.List(t.Context(), posthouse.Query{}) {
 		if err != nil {

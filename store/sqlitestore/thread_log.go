@@ -52,21 +52,18 @@ const (
 )
 
 func (c *conn) openLog(thread string, from, to uint64, back bool, r *posthouse.HeaderReader, patience int) (*threadLog, error) {
-	stmt, err := c.stmt(qThreadID)
+	id, err := c.threadID(thread)
 	if err != nil {
 		return nil, err
 	}
-	stmt.BindText(1, thread)
-	id := int64(0) // no thread has it
-	if row, err := stmt.Step(); err != nil {
-		return nil, err
-	} else if row {
-		id = stmt.ColumnInt64(0)
-	}
-	if err := stmt.Reset(); err != nil {
-		return nil, err
-	}
 	return c.walk(id, thread, from, to, back, r, patience)
+}
+
+// threadID returns a thread's number, 0 if there is none.
+func (c *conn) threadID(thread string) (id int64, err error) {
+	err = c.query(qThreadID, func(stmt *sqlite.Stmt) { stmt.BindText(1, thread) },
+		func(stmt *sqlite.Stmt) { id = stmt.ColumnInt64(0) })
+	return id, err
 }
 
 // walk is openLog with the thread's number at hand.
