@@ -2,7 +2,9 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -15,6 +17,7 @@ func ledgerForkCases() []Case {
 		{Name: "ledger/walking to the root crosses forks", Rule: "Following parents, and Source at a forked thread's root, reaches the first root (O8).", Run: ledgerWalksToRoot},
 		{Name: "ledger/updating a past checkpoint makes a child", Rule: "The old id still loads byte for byte; saving onto a past checkpoint needs a branch of its own (X13).", Run: ledgerUpdatesThePast},
 		{Name: "ledger/a forked question waits", Rule: "A fork into a new thread takes along what was decided and asks the rest again: it waits, and nothing runs it.", Run: ledgerForkedQuestion},
+		{Name: "ledger/a fork with another state does not offer the old question", Rule: "A fork of a waiting checkpoint whose state has other bytes has no open gate and is interrupted; one whose state is the same asks again under a new id, with a fresh deadline. Deciding one gate decides no other.", Run: ledgerForkedQuestionOfAnotherState},
 		{Name: "ledger/forks beyond a hundred", Rule: "Racing forks of one checkpoint all get a branch of their own, however many there are.", Run: ledgerManyForks},
 	}
 }
@@ -131,6 +134,76 @@ func ledgerForkedQuestion(t *T) {
 	t.ok(err)
 	if f.Status != posthouse.StatusWaiting || info.Status != posthouse.StatusWaiting || info.Runnable() || len(info.Waiting) != 1 {
 		t.Errorf("the fork is %q, its thread %+v", f.Status, info)
+	}
+}
+
+func ledgerForkedQuestionOfAnotherState(t *T) {
+	d := t.desk(posthouse.Options{})
+	raw := func(v string) posthouse.Value { return posthouse.Value{Codec: "raw", Data: []byte(v)} }
+	was := posthouse.State{"request": raw("refund 500"), "note": {Codec: "json", Data: []byte(`{"a":1}`)}}
+	start := d.clock.Now()
+	done, err := d.Commit(t.ctx, &posthouse.Draft{
+		Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Node: "ask", Next: []string{"ask"}, State: was},
+		Gates: []posthouse.Gate{
+			{Name: "pay?", Task: "1/ask", Payload: []byte(`{"amount":500}`), ExpiresAt: start.Add(time.Hour)},
+			{Name: "sure?", Task: "1/ask"},
+		},
+	})
+	t.ok(err)
+	d.clock.advance(30 * time.Minute)
+	source := done.Checkpoint.ID
+	for i, o := range []posthouse.ForkOptions{
+		{}, {Replace: was.Clone()}, {Patch: posthouse.State{"request": raw("refund 500")}},
+		{Patch: posthouse.State{"request": raw("refund 999999")}}, {Replace: posthouse.State{"request": raw("refund 500")}},
+		{Merge: posthouse.State{"note": {Codec: "json", Data: []byte(`{"a":2}`)}}}, {Patch: posthouse.State{"more": raw("")}},
+		{Patch: posthouse.State{"request": {Codec: "json", Data: []byte(`"refund 500"`)}}},
+	} {
+		for _, o.Thread = range []string{"", fmt.Sprint("away", i)} {
+			f, err := d.Fork(t.ctx, source, &o)
+			t.ok(err)
+			info, err := d.Thread(t.ctx, f.Thread)
+			t.ok(err)
+			var open []*posthouse.Gate
+			for _, w := range info.Waiting {
+				if w.Branch != f.Branch {
+					continue
+				}
+				g, err := d.Gate(t.ctx, w.ID)
+				t.ok(err)
+				open = append(open, g)
+			}
+			if i >= 3 {
+				if f.Status != posthouse.StatusInterrupted || len(f.Gates) > 0 || len(open) > 0 {
+					t.Errorf("fork %d with another state is %s and asks %v", i, f.Status, f.Gates)
+				}
+				continue
+			}
+			if f.Status != posthouse.StatusWaiting || len(open) != 2 {
+				t.Fatalf("fork %d with the same state is %s, with %d open gates", i, f.Status, len(open))
+			}
+			for j, g := range open {
+				old := done.Gates[j]
+				if g.ID == old.ID || g.Name != old.Name || string(g.Payload) != string(old.Payload) || g.Content() != old.Content() {
+					t.Errorf("fork %d asks %+v, the source %+v", i, g, old)
+				}
+			}
+			if at := open[0].ExpiresAt; !at.Equal(start.Add(90*time.Minute)) || !open[1].ExpiresAt.IsZero() {
+				t.Errorf("fork %d has until %v, and %v", i, at, open[1].ExpiresAt)
+			}
+		}
+	}
+	_, err = d.Decide(t.ctx, done.Gates[0].ID, yes("alice"))
+	t.ok(err)
+	info, err := d.Thread(t.ctx, "t")
+	t.ok(err)
+	for _, b := range info.Branches {
+		want := map[bool]posthouse.Status{true: posthouse.StatusWaiting, false: posthouse.StatusInterrupted}[slices.ContainsFunc(info.Waiting, func(w posthouse.WaitingGate) bool { return w.Branch == b.Branch })]
+		if b.Branch != posthouse.MainBranch && b.Status != want {
+			t.Errorf("branch %s is %s once the source's question is decided, want %s", b.Branch, b.Status, want)
+		}
+	}
+	if n := len(info.Waiting); n != 1+3*2 {
+		t.Errorf("%d questions are open, want those of the forks and the source's other", n)
 	}
 }
 
