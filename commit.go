@@ -156,6 +156,11 @@ func (a *appending) gates(d *Draft, done *Committed) error {
 		if asked.ID == "" {
 			asked.ID = a.successors[asked.Supersedes] // "" where it supersedes none that is open
 		}
+		if !d.copy && d.Checkpoint.kind() != KindFork { // those were opened before
+			if err := a.l.MayOpen(&asked); err != nil {
+				return err
+			}
+		}
 		g, err := a.gate(d, asked)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -283,9 +284,23 @@ func (l *Ledger) checkDecision(d *Decision) error {
 	return nil
 }
 
-// ChecksValues reports whether the Ledger can check decided values against a
-// gate's schema: whether Options.Validate is set.
-func (l *Ledger) ChecksValues() bool { return l.opt.Validate != nil }
+// MayOpen reports, as [ErrUnsupported], that a gate takes a value with a schema and
+// this Ledger has no validator to check it with: its decision would fail, maybe a
+// week later. [Ledger.Commit] opens no such gate.
+func (l *Ledger) MayOpen(g *Gate) error {
+	if l.opt.Validate != nil || len(g.Schema) == 0 || !g.Allows(Edit) && !g.Allows(Respond) {
+		return nil
+	}
+	return unchecked(g)
+}
+
+// unchecked is the error of a value that nothing here can check.
+func unchecked(g *Gate) error {
+	return &Error{
+		Code: CodeUnsupported, Field: "schema", Message: "of gate " + cmp.Or(string(g.ID), g.Name) + " cannot be checked by this ledger",
+		Hint: "set Options.Validate, for example to gate.Validator()",
+	}
+}
 
 func (l *Ledger) mayDecide(g *Gate, d *Decision, at time.Time) error {
 	right, _ := g.decider(d.By, at)
@@ -301,7 +316,7 @@ func (l *Ledger) mayDecide(g *Gate, d *Decision, at time.Time) error {
 	}
 	if len(g.Schema) > 0 && len(d.Value) > 0 {
 		if l.opt.Validate == nil {
-			return &Error{Code: CodeUnsupported, Message: "the gate has a schema and this ledger cannot check it", Hint: "set Options.Validate, for example to gate.Validator()"}
+			return unchecked(g)
 		}
 		if err := l.opt.Validate(g.Schema, d.Value); err != nil {
 			return &Error{Code: CodeInvalid, Field: "value", Message: "does not satisfy the gate's schema", Err: err}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
 )
 
 // TestDraftsAreRefusedByField lists what a draft may not hold: each is refused
@@ -78,7 +79,7 @@ func TestDraftsAreRefusedByField(t *testing.T) {
 		{"a gate over the limit", "gate", posthouse.ErrTooLarge, waiting(posthouse.Gate{Name: "ok?", Text: longer})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ctx, l := context.Background(), open(t, &posthouse.Options{MaxState: 4096})
+			ctx, l := context.Background(), open(t, &posthouse.Options{MaxState: 4096, Validate: gate.Validator()})
 			must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{State: posthouse.State{"m": {Codec: "json", Data: []byte("1234")}}}}))
 			must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{Thread: "u", Checkpoint: &posthouse.Change{ID: "elsewhere"}}))
 			c.draft.Thread = "t"

@@ -14,7 +14,7 @@ type Options struct {
 	Logger         *slog.Logger     // what has no caller to return to; default: discarded
 	Observer       *Observer        // told of each operation once it is durable
 	Policy         DecidePolicy     // a further say in who may decide what; nil: the gate's own rules
-	Validate       SchemaValidator  // checks decided values; nil: values for gates with a schema are refused
+	Validate       SchemaValidator  // checks decided values; nil: no gate with a schema is opened that takes a value
 	RequireGrants  bool             // effects on the world ([EffectExternal]) run only under a grant (gate.Act); any other is [ErrForbidden] before it runs
 	Rules          []Rule           // asked before anything is committed; any of them may refuse
 	MaxState       int              // bytes of one checkpoint's state; default 8 MiB

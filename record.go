@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 
@@ -47,8 +48,14 @@ func (e Effect) String() string {
 // MarshalText writes the class's name.
 func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote. [ErrInvalid] for another name.
-func (e *Effect) UnmarshalText(b []byte) error {
+// UnmarshalJSON reads a name, and the number that earlier versions wrote.
+// [ErrInvalid] for any other text.
+func (e *Effect) UnmarshalJSON(b []byte) error {
+	if n, err := strconv.ParseUint(string(b), 10, 8); err == nil && int(n) < len(effectNames) {
+		*e = Effect(n)
+		return nil
+	}
+	b = bytes.Trim(b, `"`)
 	for i, name := range effectNames {
 		if name == string(b) {
 			*e = Effect(i)

@@ -64,7 +64,7 @@ func dispatch(ctx context.Context, message string, fleet *coord.Fleet, session *
 
 // newDispatch is what each process does when it starts.
 func newDispatch(store posthouse.Store) (*posthouse.Ledger, *coord.Coordinator, error) {
-	ledger, err := posthouse.Open(store, nil)
+	ledger, err := posthouse.Open(store, &posthouse.Options{Validate: gate.Validator()})
 	if err != nil {
 		return nil, nil, err
 	}

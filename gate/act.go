@@ -326,7 +326,7 @@ func (a *action[T, Out]) reconcile(ctx context.Context, g *posthouse.Gate, conte
 	if q.Payload, err = posthouse.JSON.Marshal(content); err != nil {
 		return out, false, err
 	}
-	if schema, err := schemaOf(reflect.TypeFor[Out]()); err == nil && a.task.Session().Ledger().ChecksValues() {
+	if schema, err := schemaOf(reflect.TypeFor[Out]()); err == nil && a.task.Session().Ledger().MayOpen(&posthouse.Gate{Schema: schema}) == nil {
 		q.Schema = schema
 	}
 	decided, err := a.task.Ask(ctx, q)

@@ -37,7 +37,8 @@ func (a Answer[T]) Approved() bool {
 // A deadline that passes is the verdict expire, a withdrawn question cancel:
 // both are answers, not errors. Errors: [posthouse.ErrInvalid] for a malformed
 // question, outside any task, and for a recorded value that T cannot hold;
-// [posthouse.ErrUnsupported] for a Schema over a Ledger that has no validator; and
+// [posthouse.ErrUnsupported] for a question that takes a value with a schema, over a
+// Ledger that has no validator ([posthouse.Ledger.MayOpen]); and
 // those of reading and writing the log.
 func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 	var a Answer[T]
@@ -58,14 +59,13 @@ func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 
 // asGate returns the question as a task puts it.
 func (q *Question) asGate(ctx context.Context, task *engine.Task, t reflect.Type) (posthouse.Gate, error) {
-	if len(q.Schema) > 0 && !task.Session().Ledger().ChecksValues() {
-		return posthouse.Gate{}, &posthouse.Error{
-			Code: posthouse.CodeUnsupported, Field: "Schema", Message: "of question " + q.Name + " could not be checked by this ledger once somebody decides",
-			Hint: "set Options.Validate of the ledger, for example to gate.Validator()",
-		}
-	}
 	q.RequestedBy = cmp.Or(q.RequestedBy, engine.Principal(ctx)) // as task.Ask does, for what is checked before
-	return q.gate(t, task.Session().Ledger().Now())
+	l := task.Session().Ledger()
+	g, err := q.gate(t, l.Now())
+	if err == nil {
+		err = l.MayOpen(&g)
+	}
+	return g, err
 }
 
 // decided returns the gate with its decision: of people, on record, or of the

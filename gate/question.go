@@ -143,8 +143,12 @@ func (q *Question) validateRule() error {
 	return nil
 }
 
-// gate returns the question as it is recorded. T is the type of its values.
+// gate returns the question as it is recorded. T is the type of its values; one
+// without fields has none, so that yes and no are the answers.
 func (q *Question) gate(t reflect.Type, now time.Time) (posthouse.Gate, error) {
+	if len(q.Verdicts) == 0 && len(q.Schema) == 0 && t.Kind() == reflect.Struct && t.NumField() == 0 {
+		q.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
+	}
 	g := posthouse.Gate{
 		Name: q.Name, Kind: q.Kind, Text: q.Text,
 		Verdicts: slices.Clone(q.Verdicts), Assignees: slices.Clone(q.Assignees),

@@ -61,7 +61,7 @@ func agentosGraph() *graph.Graph[Research] {
 
 func Example_agentosStore() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	app := must(agentosGraph().Compile(ledger, nil))
 	run := must(app.Run(ctx, "run-1", Research{Input: Input{"tea", "en"}}))
 	fmt.Println(run.State.Scratch, run.State.Tokens, len(run.State.Artifacts), run.State.LongestNote)
@@ -100,7 +100,7 @@ func Example_agentosStore() {
 
 func Example_agentosHuman() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	g := graph.New[Research]("publish")
 	//doc:human
 	g.Command("review", func(ctx context.Context, s *Research) (graph.Command, error) {
@@ -141,7 +141,7 @@ func Example_agentosHuman() {
 
 func Example_agentosEffects() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	g := graph.New[Research]("effects")
 	tries := 0
 	//doc:effect
@@ -178,7 +178,7 @@ func post(_ context.Context, tries *int) (string, error) {
 
 func Example_agentosReducer() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	type Draft struct{ Title string }
 	g := graph.New[Draft]("draft")
 	//doc:custom
@@ -197,7 +197,7 @@ func Example_agentosReducer() {
 
 func Example_agentosEvents() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	app := must(agentosGraph().Compile(ledger, nil))
 	//doc:events
 	o := graph.RunOptions{Modes: []graph.StreamMode{graph.StreamTasks, graph.StreamMessages, graph.StreamCheckpoints}}
@@ -216,7 +216,7 @@ func Example_agentosEvents() {
 }
 
 func Example_agentosPolicy() {
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	g := agentosGraph()
 	//doc:policy
 	app, err := g.Compile(ledger, &graph.CompileOptions{Snapshots: graph.SnapshotNone}) // "none"; a node can say otherwise

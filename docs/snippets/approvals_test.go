@@ -33,7 +33,7 @@ func Example_approvalsInSession() {
 		return bank.Pay(ctx, p)
 	}, gate.Approval{Tool: "pay", Message: "Pay this order?", Timeout: time.Minute})
 	//doc:end
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	agent := flow.New("agent", func(ctx context.Context, order string) (Receipt, error) { return pay(ctx, Payment{order, 40}) })
 	app := must(agent.Open(ledger, nil))
 	texts := make(chan string)
@@ -73,7 +73,7 @@ func askChange(ctx context.Context, order Order, user string) error {
 
 func Example_approvalsDurable() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	judge := func(context.Context, *posthouse.Gate) (gate.Judgement, error) {
 		return gate.Judgement{Verdict: posthouse.Approve, Confidence: 0.95}, nil
 	}

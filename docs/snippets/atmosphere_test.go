@@ -87,7 +87,7 @@ func Example_atmosphereListener() {
 
 func Example_atmosphereJournal() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	analyze := func(context.Context, coord.Call) (coord.Result, error) { return coord.Result{Text: "low risk"}, nil }
 	//doc:journal
 	journal := must(coord.Checkpointing(
@@ -147,7 +147,7 @@ func handle(ctx context.Context, message string, fleet *coord.Fleet, session *co
 
 func Example_atmosphereApprove() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	skill := func(text string) coord.Skill {
 		return func(context.Context, coord.Call) (coord.Result, error) { return coord.Result{Text: text}, nil }
 	}
@@ -196,7 +196,7 @@ func Example_atmosphereSession() {
 
 func Example_atmosphereCancel() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	began := make(chan struct{})
 	fleet := must(coord.NewFleet(coord.Agent{Name: "analyzer", Skills: map[string]coord.Skill{
 		"analyze": func(ctx context.Context, _ coord.Call) (coord.Result, error) {
@@ -229,7 +229,7 @@ func Example_atmosphereEffects() {
 		return coord.Result{Text: receipt}, err
 	}
 	//doc:end
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	fleet := must(coord.NewFleet(coord.Agent{Name: "approver", Skills: map[string]coord.Skill{"execute": execute}}))
 	c := must(coord.New(ledger, "dispatch", fleet, func(ctx context.Context, _ string, f *coord.Fleet, s *coord.Session) error {
 		r, err := f.Agent("approver").Call(ctx, "execute", nil)

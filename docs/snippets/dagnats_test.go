@@ -18,7 +18,7 @@ import (
 
 func Example_dagnatsCheckpoint() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	summarizePart := func(_ context.Context, part string) (string, error) { return strings.ToUpper(part), nil }
 	//doc:checkpoint
 	summarize := flow.New("summarize", func(ctx context.Context, parts []string) (string, error) {
@@ -70,7 +70,7 @@ type Chat struct {
 
 func Example_dagnatsLoop() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	callLLM := func(_ context.Context, m []string) (string, error) { return fmt.Sprintf("thought %d", len(m)), nil }
 	//doc:loop
 	g := graph.New[Chat]("llm-agent")
@@ -130,7 +130,7 @@ var errRateLimited = errors.New("rate limited")
 
 func Example_dagnatsWaits() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	//doc:waits
 	f := flow.New("order", func(ctx context.Context, order string) (string, error) {
 		payment, err := step.Signal[string](ctx, "paid", step.SignalOptions{Timeout: 24 * time.Hour}) // WaitSignal
@@ -159,7 +159,7 @@ func Example_dagnatsWaits() {
 
 func Example_dagnatsMap() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	type Crawl struct {
 		URLs  []string
 		Sizes map[string]int `posthouse:"merge"`

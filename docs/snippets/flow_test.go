@@ -44,7 +44,7 @@ func order(ctx context.Context, in Sale) (string, error) {
 
 func Example_flowRun() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	//doc:run
 	app := must(flow.New("order", order).Open(ledger, nil))
 	out := must(app.Run(ctx, "order-1234", Sale{"lamp", 40}))
@@ -77,7 +77,7 @@ func Example_flowRun() {
 
 func Example_flowVersions() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	report := func(_ context.Context, month string) (string, error) { return "report of " + month, nil }
 	app := must(flow.New("report", report).Open(ledger, nil))
 	//doc:versions
@@ -95,7 +95,7 @@ func Example_flowVersions() {
 
 func Example_flowRunner() {
 	ctx, stop := context.WithCancel(context.Background())
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	app := must(flow.New("order", order).Open(ledger, nil))
 	//doc:runner
 	r := must(runner.New(ledger, &runner.Options{Programs: []posthouse.Program{app}}))
@@ -115,7 +115,7 @@ func Example_flowRunner() {
 
 func Example_flowIdempotent() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	app := must(flow.New("order", order).Open(ledger, nil))
 	//doc:once
 	first := must(app.Run(ctx, "order-1", Sale{"lamp", 40}, flow.RunOptions{Run: "request-77"}))
@@ -127,7 +127,7 @@ func Example_flowIdempotent() {
 
 func Example_flowParallel() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	fetch := func(_ context.Context, city string) (int, error) { return len(city), nil }
 	f := flow.New("prices", func(ctx context.Context, cities []string) (int, error) {
 		//doc:parallel
@@ -181,7 +181,7 @@ func Example_flowWaits() {
 
 func Example_flowRetry() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	tries := 0
 	flaky := func(context.Context) (string, error) {
 		if tries++; tries < 3 {
@@ -222,7 +222,7 @@ func Example_flowClock() {
 
 func Example_flowLoop() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	//doc:previous
 	counter := flow.New("counter", func(ctx context.Context, add int) (int, error) {
 		total, _, err := flow.Previous[int](ctx) // what the execution before returned
@@ -237,7 +237,7 @@ func Example_flowLoop() {
 
 func Example_flowCancel() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	app := must(flow.New("order", order).Open(ledger, nil))
 	must(app.Run(ctx, "order-1", Sale{"lamp", 40}))
 	//doc:cancel
@@ -249,7 +249,7 @@ func Example_flowCancel() {
 
 func Example_flowStream() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	app := must(flow.New("ask", func(ctx context.Context, question string) (string, error) {
 		return step.Do(ctx, "llm", func(ctx context.Context) (string, error) {
 			step.Token(ctx, "It depends.")
@@ -278,7 +278,7 @@ func Example_flowStream() {
 
 func Example_flowStart() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	thinks := make(chan bool, 1)
 	app := must(flow.New("chat", func(ctx context.Context, message string) (string, error) {
 		if message == "never mind" {

@@ -59,7 +59,7 @@ func Example_langgraph4jSaver() {
 
 func Example_langgraph4jReview() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	//doc:interrupt
 	app := must(lg4jGraph().Compile(ledger, &graph.CompileOptions{InterruptBefore: []string{"review"}}))
 
@@ -87,7 +87,7 @@ func Example_langgraph4jReview() {
 
 func Example_langgraph4jAsk() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	g := graph.New[MyState]("asks")
 	//doc:ask
 	g.Node("review", func(ctx context.Context, s *MyState) error {
@@ -109,7 +109,7 @@ func Example_langgraph4jAsk() {
 
 func Example_langgraph4jUpdate() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	app := must(lg4jGraph().Compile(ledger, nil))
 	must(app.Run(ctx, "debug-session", MyState{Input: "debug data"}))
 	//doc:history
@@ -146,7 +146,7 @@ func Example_langgraph4jUpdate() {
 
 func Example_langgraph4jRelease() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	app := must(lg4jGraph().Compile(ledger, nil))
 	must(app.Run(ctx, "my-session", MyState{Input: "one"}))
 	//doc:release
@@ -172,7 +172,7 @@ func Example_langgraph4jRelease() {
 
 func Example_langgraph4jSessions() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	app := must(lg4jGraph().Compile(ledger, nil))
 	//doc:sessions
 	var wg sync.WaitGroup
@@ -203,7 +203,7 @@ func Example_langgraph4jValidate() {
 
 func Example_langgraph4jParallel() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	g := graph.New[MyState]("parallel")
 	node := func(name string) {
 		g.Node(name, func(_ context.Context, s *MyState) error { s.Messages = append(s.Messages, name); return nil })
@@ -226,7 +226,7 @@ func Example_langgraph4jParallel() {
 
 func Example_langgraph4jLimit() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	g := graph.New[MyState]("loop")
 	g.Node("think", func(context.Context, *MyState) error { return nil })
 	g.Edge(graph.Start, "think")
@@ -242,7 +242,7 @@ func Example_langgraph4jLimit() {
 
 func Example_langgraph4jSubgraph() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	type Outer struct{ Question, Answer string }
 	sub := lg4jGraph()
 	g := graph.New[Outer]("outer")

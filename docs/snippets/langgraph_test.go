@@ -71,7 +71,7 @@ func Example_langgraphBuild() {
 
 func Example_langgraphInterrupt() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	g := graph.New[Paper]("paper")
 	calls := 0
 	//doc:interrupt
@@ -113,7 +113,7 @@ func Example_langgraphInterrupt() {
 
 func Example_langgraphSend() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	g := graph.New[Paper]("jokes")
 	g.Node("subjects", write("subjects"))
 	//doc:send
@@ -144,7 +144,7 @@ func Example_langgraphSend() {
 
 func Example_langgraphTimeTravel() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	app := must(chain("plan", "draft").Compile(ledger, nil))
 	must(app.Run(ctx, "1", Paper{Topic: "tea"}))
 	//doc:travel
@@ -169,7 +169,7 @@ func Example_langgraphTimeTravel() {
 
 func Example_langgraphUpdate() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	app := must(chain("plan", "draft").Compile(ledger, &graph.CompileOptions{InterruptBefore: []string{"draft"}}))
 	must(app.Run(ctx, "1", Paper{}))
 	//doc:update
@@ -185,7 +185,7 @@ func Example_langgraphUpdate() {
 
 func Example_langgraphStream() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	g := graph.New[Paper]("stream")
 	g.Node("write", func(ctx context.Context, s *Paper) error {
 		//doc:writer
@@ -223,7 +223,7 @@ func Example_langgraphStream() {
 
 func Example_langgraphFunctional() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	//doc:functional
 	essay := flow.New("essay", func(ctx context.Context, topic string) (int, error) { // @entrypoint(checkpointer=...)
 		draft, err := step.Do(ctx, "write", func(context.Context) (string, error) { // @task
@@ -244,7 +244,7 @@ func Example_langgraphFunctional() {
 
 func Example_langgraphErrors() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	g := chain("plan")
 	//doc:errors
 	g.Node("fetch", func(context.Context, *Paper) error { return errors.New("connection refused") },
@@ -263,7 +263,7 @@ func Example_langgraphErrors() {
 
 func Example_langgraphCopy() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
 	app := must(chain("plan", "draft").Compile(ledger, nil))
 	must(app.Run(ctx, "1", Paper{}))
 	//doc:admin

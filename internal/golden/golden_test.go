@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"io"
@@ -166,7 +167,29 @@ func (g goldenStore) answers(t *testing.T) map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parse(t, string(data)).(map[string]any)
+	all := parse(t, string(data)).(map[string]any)
+	nameEffects(all)
+	return all
+}
+
+// nameEffects puts the names of effect classes in the place of the numbers that
+// earlier versions showed.
+func nameEffects(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, x := range v {
+			var e posthouse.Effect
+			if n, ok := x.(json.Number); ok && k == "effect" && e.UnmarshalJSON([]byte(n)) == nil {
+				v[k] = e.String()
+				continue
+			}
+			nameEffects(x)
+		}
+	case []any:
+		for _, x := range v {
+			nameEffects(x)
+		}
+	}
 }
 
 func compare(t *testing.T, want, got map[string]any) {
