@@ -310,12 +310,16 @@ func (a *appending) gate(d *Draft, g Gate) (Gate, error) {
 	if g.Name == "" || len(g.Name) > maxTask || len(g.Task) > maxTask || !validText(g.Name) {
 		return g, invalid("gate", "name %.40q must be 1 to %d bytes of text, its task at most %d", g.Name, maxTask, maxTask)
 	}
+	check := checkStrict
+	if g.kept || d.copy {
+		check = checkJSON
+	}
 	for _, j := range []struct {
 		field string
 		data  []byte
 	}{{"payload", g.Payload}, {"schema", g.Schema}} {
 		if len(j.data) > 0 {
-			if err := checkJSON(j.field, j.data); err != nil {
+			if err := check(j.field, j.data); err != nil {
 				return g, err
 			}
 		}

@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -247,7 +248,7 @@ func (e *encoder) change(c *Change) error {
 		}
 	}
 	if c.State != nil {
-		if err := e.whole(c.State); err != nil {
+		if err := e.whole(c.State, c.kept); err != nil {
 			return err
 		}
 	}
@@ -287,7 +288,7 @@ func (e *encoder) part(p *Part) error {
 }
 
 // whole replaces the state: parts that are not in s go.
-func (e *encoder) whole(s State) error {
+func (e *encoder) whole(s, kept State) error {
 	for _, p := range slices.Clone(e.parts) {
 		if _, ok := s[p.name]; !ok && !isReserved(p.name) {
 			e.drop(p.name)
@@ -298,8 +299,10 @@ func (e *encoder) whole(s State) error {
 			return err
 		}
 		v := s[name]
-		if err := v.validate(name); err != nil {
-			return err
+		if old, ok := kept[name]; !ok || old.Codec != v.Codec || !bytes.Equal(old.Data, v.Data) {
+			if err := v.validate(name); err != nil {
+				return err
+			}
 		}
 		if err := e.set(name, v); err != nil {
 			return err

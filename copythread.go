@@ -291,7 +291,7 @@ func (c *copying) checkpoint(d *Draft, seq uint64) error {
 	ch := &Change{
 		ID: c.l.NewID(), Kind: h.Kind, Status: h.Status, Coordination: h.Coordination, Run: h.Run, Graph: h.Graph, Fingerprint: h.Fingerprint,
 		Node: h.Node, Agent: h.Agent, By: h.By, Error: h.Error, Next: h.Next, Labels: h.Labels, Source: &Source{c.from, h.ID},
-		CreatedAt: h.CreatedAt, State: src.State, Metadata: src.Metadata,
+		CreatedAt: h.CreatedAt, State: src.State, kept: src.State, Metadata: src.Metadata,
 	}
 	if ch.Status.Runnable() {
 		ch.Status = StatusInterrupted

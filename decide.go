@@ -279,7 +279,7 @@ func (l *Ledger) checkDecision(d *Decision) error {
 	}
 	if len(d.Value) > 0 {
 		d.Value = json.RawMessage(slices.Clone(d.Value))
-		return checkJSON("value", d.Value)
+		return checkStrict("value", d.Value)
 	}
 	return nil
 }

@@ -28,10 +28,12 @@ type law struct {
 
 // laws holds the first match for each package, so the narrow ones come first.
 var laws = []law{
-	{".", []string{"internal/canon", "internal/delta"}, nil,
+	{".", []string{"internal/canon", "internal/delta", "internal/strictjson"}, nil,
 		"the root is the nouns, the contracts and the Ledger: whoever writes a store or a model imports nothing else"},
 	{"internal/canon", nil, nil,
 		"hashes outlive every dependency"},
+	{"internal/strictjson", nil, nil,
+		"what JSON readers may take differently is refused alike by the Ledger and by HTTP"},
 	{"internal/delta", []string{"internal/canon"}, []string{"github.com/klauspost/compress"},
 		"how bytes are stored again in fewer bytes needs zstd and knows no noun"},
 	{"internal/sqlschema", nil, []string{"github.com/klauspost/compress"},
@@ -73,7 +75,7 @@ var laws = []law{
 		"the suite proves the contract of the root and nothing a store adds"},
 	{"store/all", []string{".", "store/"}, nil, "the one place that knows every store by name"},
 
-	{"server", []string{".", "gate", "sign", "ui", "internal/durable", "internal/filelock"}, []string{"github.com/coder/websocket"},
+	{"server", []string{".", "gate", "sign", "ui", "internal/durable", "internal/filelock", "internal/strictjson"}, []string{"github.com/coder/websocket"},
 		"HTTP in front of interfaces: never a concrete store, never a model"},
 	{"ui", nil, nil, "files to embed"},
 

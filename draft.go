@@ -64,6 +64,7 @@ type Change struct {
 
 	Parts    []Part            // what changed; parts not named are kept
 	State    State             // or the whole state: parts not in it are dropped
+	kept     State             // parts that are on record already, and not judged by rules made since
 	Metadata map[string]string // nil: the parent's
 	Program  []Part            // changed parts of [Checkpoint.Program]; those not named are kept
 }

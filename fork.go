@@ -157,7 +157,7 @@ func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions, released bool) (*Dr
 	if err != nil {
 		return nil, err
 	}
-	d.Checkpoint.State = state
+	d.Checkpoint.State, d.Checkpoint.kept = state, c.State
 	d.Gates = slices.Clone(o.Gates)
 	if len(d.Gates) > 0 {
 		d.Checkpoint.Status = StatusWaiting
@@ -201,6 +201,9 @@ func (o *ForkOptions) state(c *Checkpoint) (State, error) {
 		s[name] = v
 	}
 	for name, v := range o.Merge {
+		if err := v.validate(name); err != nil { // merging would choose one of two
+			return nil, err
+		}
 		old, ok := s[name]
 		if !ok {
 			s[name] = v
@@ -359,7 +362,7 @@ func (in *inheritance) ask(waiting bool) {
 			continue
 		}
 		again := *g
-		again.followed = 0
+		again.followed, again.kept = 0, true
 		if in.draft.Checkpoint.Root {
 			again.followed = in.steps[g.Task] - x.before[g.ID]
 		}

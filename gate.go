@@ -83,6 +83,7 @@ type Gate struct {
 
 	salt     []byte // of the digest in the header; nil where there is none
 	trail    uint64 // the entry of the newest vote or assignment
+	kept     bool   // it is on record already, at the source of a fork, and not judged by rules made since
 	followed int    // results of its task in its own entry that were recorded after it: where a fork brings both along
 }
 

@@ -97,7 +97,7 @@ func (s *Signal) validate() error {
 		s.Value = json.RawMessage("null")
 	}
 	s.Value = slices.Clone(s.Value)
-	if err := checkJSON("value", s.Value); err != nil {
+	if err := checkStrict("value", s.Value); err != nil {
 		return err
 	}
 	return CheckPerson("by", s.By)

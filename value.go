@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/posthouse/posthouse/internal/strictjson"
 )
 
 // A Value is one encoded part of a state: bytes and the name of the codec that
@@ -49,7 +51,9 @@ type Codec interface {
 }
 
 // JSON is the default codec, named "json". It refuses invalid UTF-8 (which
-// encoding/json would replace in silence) and nesting deeper than [MaxDepth].
+// encoding/json would replace in silence) and nesting deeper than [MaxDepth], and
+// of a json.RawMessage a name that an object has twice and half a surrogate pair.
+// A RawMessage inside another value is not looked through for these.
 var JSON Codec = jsonCodec{}
 
 // Raw is the codec "raw": the value is a []byte or a string, taken as it is.
@@ -75,6 +79,10 @@ func (jsonCodec) Marshal(v any) ([]byte, error) {
 	}
 	if err := checkDepth("value", data); err != nil {
 		return nil, err
+	}
+	switch v.(type) {
+	case json.RawMessage, *json.RawMessage: // encoding/json takes these as they are
+		return data, checkAlike("value", data)
 	}
 	return data, nil
 }
@@ -145,6 +153,25 @@ func replacedUTF8(data []byte) bool {
 	}
 }
 
+// checkStrict is checkJSON for what is not on record yet: neither may it have what
+// readers take differently, a name twice in an object and half a surrogate pair.
+func checkStrict(field string, data []byte) error {
+	if err := checkJSON(field, data); err != nil {
+		return err
+	}
+	return checkAlike(field, data)
+}
+
+func checkAlike(field string, data []byte) error {
+	if name, twice := strictjson.Twice(data); twice {
+		return invalid(field, "has the name %.40q twice in one object: readers would take different ones", name)
+	}
+	if at := strictjson.Surrogate(data); at >= 0 {
+		return invalid(field, "has half a surrogate pair at byte %d: no such character exists", at)
+	}
+	return nil
+}
+
 // checkJSON validates JSON that came from outside.
 func checkJSON(field string, data []byte) error {
 	if !utf8.Valid(data) {
@@ -160,39 +187,10 @@ func checkJSON(field string, data []byte) error {
 }
 
 func checkDepth(field string, data []byte) error {
-	depth := 0
-	for i := 0; i < len(data); i++ {
-		switch data[i] {
-		case '"':
-			i = endOfString(data, i+1)
-		case '{', '[':
-			if depth++; depth > MaxDepth {
-				return invalid(field, "nests deeper than %d levels", MaxDepth)
-			}
-		case '}', ']':
-			depth--
-		}
+	if strictjson.Deeper(data, MaxDepth) {
+		return invalid(field, "nests deeper than %d levels", MaxDepth)
 	}
 	return nil
-}
-
-// endOfString returns where the quote is that ends the string which begins at
-// i, or the length of data.
-func endOfString(data []byte, i int) int {
-	for start := i; ; i++ {
-		n := bytes.IndexByte(data[i:], '"')
-		if n < 0 {
-			return len(data)
-		}
-		i += n
-		slashes := 0
-		for i-slashes > start && data[i-slashes-1] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return i
-		}
-	}
 }
 
 type rawCodec struct{}
@@ -261,13 +259,13 @@ func Opaque(c Codec, v any) (State, error) {
 	return State{OpaquePart: val}, nil
 }
 
-// validate checks names and the content of a value that came from outside.
+// validate checks the name and the content of a value that came from outside.
 func (v Value) validate(part string) error {
 	if err := validateCodec(v.Codec, part); err != nil {
 		return err
 	}
 	if v.Codec == "json" {
-		return checkJSON("part "+part, v.Data)
+		return checkStrict("part "+part, v.Data)
 	}
 	return nil
 }

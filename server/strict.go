@@ -5,13 +5,13 @@ import (
 	"encoding"
 	"encoding/json"
 	"errors"
-	"io"
 	"reflect"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/strictjson"
 )
 
 // decodeStrict reads one JSON value into v, a pointer to a struct. encoding/json
@@ -64,94 +64,19 @@ func checkStrict(data []byte) error {
 	} else if err != nil {
 		return invalid("body", "is not one JSON value")
 	}
-	if at := loneSurrogate(data); at >= 0 {
+	if at := strictjson.Surrogate(data); at >= 0 {
 		return invalid("body", "has half a surrogate pair at byte %d: no such character exists", at)
 	}
-	return checkShape(data)
+	if name, twice := strictjson.Twice(data); twice {
+		return invalid(cut(name, 80), "is given twice")
+	}
+	if strictjson.Deeper(data, posthouse.MaxDepth) {
+		return tooDeep()
+	}
+	return nil
 }
 
 func tooDeep() error { return invalid("body", "nests deeper than %d levels", posthouse.MaxDepth) }
-
-// loneSurrogate returns where valid JSON has an escape like \ud800 that
-// encoding/json would replace in silence, -1 if nowhere.
-func loneSurrogate(data []byte) int {
-	for i := 0; i+1 < len(data); i++ {
-		if data[i] != '\\' {
-			continue
-		}
-		if data[i+1] != 'u' {
-			i++
-			continue
-		}
-		switch r := hex4(data[i+2:]); {
-		case r >= 0xdc00 && r < 0xe000:
-			return i
-		case r >= 0xd800 && r < 0xdc00:
-			next := data[i+6:]
-			if len(next) < 6 || next[0] != '\\' || next[1] != 'u' || hex4(next[2:])&0xfc00 != 0xdc00 {
-				return i
-			}
-			i += 6
-		}
-		i += 5
-	}
-	return -1
-}
-
-// hex4 reads the four digits of an escape in valid JSON.
-func hex4(b []byte) uint64 {
-	if len(b) < 4 {
-		return 0
-	}
-	r, err := strconv.ParseUint(string(b[:4]), 16, 32)
-	if err != nil {
-		return 0
-	}
-	return r
-}
-
-// checkShape walks valid JSON and refuses an object that has a name twice, and
-// what nests too deep.
-func checkShape(data []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var open []map[string]bool // nil for an array
-	key := false               // the next string is a name
-	for {
-		tok, err := dec.Token()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "body", Message: "cannot be read as JSON", Err: err}
-		}
-		switch t := tok.(type) {
-		case json.Delim:
-			switch t {
-			case '{':
-				open = append(open, map[string]bool{})
-			case '[':
-				open = append(open, nil)
-			default:
-				open = open[:len(open)-1]
-			}
-			if len(open) > posthouse.MaxDepth {
-				return tooDeep()
-			}
-		case string:
-			if key {
-				names := open[len(open)-1]
-				if names[t] {
-					return invalid(cut(t, 80), "is given twice")
-				}
-				names[t] = true
-				key = false
-				continue
-			}
-		}
-		key = len(open) > 0 && open[len(open)-1] != nil
-	}
-}
 
 // checkNames refuses names that match the fields of t, or of the structs in
 // it, in other letters only: encoding/json takes "BY" for "by".

@@ -13,6 +13,7 @@ import (
 
 func ledgerStateCases() []Case {
 	return []Case{
+		{Name: "ledger/JSON that readers take differently is refused", Rule: "A member that is there twice and half a surrogate pair are ErrInvalid that names the field, in states, gates, decisions, signals and values that are JSON already.", Run: ledgerDoubledJSON},
 		{Name: "ledger/every kept state is rebuilt byte for byte", Rule: "Whatever is edited, forked, replaced, deleted and compacted, each kept checkpoint loads as it was saved, also by a new Ledger.", Run: ledgerRebuilds},
 		{Name: "ledger/appends take what is appended", Rule: "The log of a growing value is linear: bytes(800) / bytes(200) stays below 4.5.", Run: ledgerLinear},
 		{Name: "ledger/a step's result is stored once", Rule: "A state that takes up a recorded result refers to it, also after a restart between the two.", Run: ledgerStoresResultOnce},

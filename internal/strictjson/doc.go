@@ -1,0 +1,13 @@
+// Package strictjson finds what readers of valid JSON may understand differently.
+//
+// encoding/json takes the last of two members of one name, and puts U+FFFD in the
+// place of half a surrogate pair; others take the first, or refuse:
+//
+//	strictjson.Twice([]byte(`{"to":"bob","to":"eve"}`))  // "to", true
+//	strictjson.Surrogate([]byte(`"\ud800"`))             // 1
+//
+// What is looked at must be valid JSON already, but for Deeper, which finds what
+// nests deeper than a reader may follow.
+//
+// It imports the standard library only.
+package strictjson
