@@ -40,7 +40,8 @@ type StoreCopied struct {
 // is part of the error, [ErrCorrupt]; so is one that the target has another log
 // of, or that was deleted in the source since, [ErrConflict]: it is left as it
 // is, slots included. The others are copied all the same, so that a backup can
-// take what came after it from the store it was made of. The message names up to
+// take what came after it from the store it was made of. Signatures are copied and
+// not checked: sign.Verify does that, on either store. The message names up to
 // 100 threads of each kind. [ErrExists] if an id is taken.
 //
 // A copy of an encrypted store is marked as encrypted. [ErrSealed], before

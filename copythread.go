@@ -22,6 +22,10 @@ type CopyOptions struct {
 // for executions go along, so nothing runs twice; signals and votes do not. As
 // with a fork, what could run is interrupted, and runs when it is resumed.
 //
+// What is read of the source has its hashes checked, as in any read; signatures are
+// not, and the copy is signed by this Ledger's key, as what it wrote itself: verify
+// first what it may not vouch for.
+//
 // The source may be in use: the copy is of what it was at the start. A copy
 // that fails in the middle takes its thread away again. [ErrNotFound] for the
 // source, [ErrExists] if there is a thread of the new name.

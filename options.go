@@ -10,6 +10,7 @@ import (
 type Options struct {
 	Now            func() time.Time // the clock; default time.Now
 	Signer         Signer           // signs entries; nil: hashed and chained, but not signed
+	Verifier       Verifier         // checks threads that are imported; default: the Signer, where it is one, else hashes alone are checked
 	Cipher         Cipher           // seals bodies before they reach the store; nil: they are stored as they are
 	Logger         *slog.Logger     // what has no caller to return to; default: discarded
 	Observer       *Observer        // told of each operation once it is durable
@@ -38,6 +39,9 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if c.Verifier == nil {
+		c.Verifier, _ = c.Signer.(Verifier)
 	}
 	if c.MaxState == 0 {
 		c.MaxState = DefaultMaxState

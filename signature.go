@@ -12,6 +12,13 @@ type Signer interface {
 	Sign(message []byte) ([]byte, error)
 }
 
+// A Verifier knows whose signatures count. In package sign a key is one, for its
+// own, and a ring.
+type Verifier interface {
+	// ImportCheck returns a check for one import, as [ImportOptions] have it.
+	ImportCheck() func(*Entry) error
+}
+
 // SignatureMessage returns what is signed for an entry with this hash: the
 // domain and the hash, length-prefixed, so that a signature made for anything
 // else cannot stand for an entry's.

@@ -120,9 +120,13 @@ type ImportOptions struct {
 	Clear *ClearDecision
 
 	// Check is called with each entry in the file's order, and with nil at its
-	// end, before anything is written; its error refuses the file. Package sign
-	// has one for signatures. Default: hashes are checked, signatures are not.
+	// end, before anything is written; its error refuses the file. Hashes are
+	// checked in any case. Default: that of Options.Verifier.
 	Check func(*Entry) error
+
+	// Unverified admits a file whoever signed it, if anybody did: Options.Verifier
+	// is not asked, and Interrupt is implied.
+	Unverified bool
 
 	// Interrupt puts a checkpoint with status interrupted on each branch that
 	// would run by itself, so that nothing of the thread runs until somebody
@@ -137,6 +141,13 @@ type ImportOptions struct {
 // whose thread, or one of whose ids, is there already: [ErrExists]. Rules are
 // not asked: what is imported was written before.
 //
+// What is checked: the file's own sum, the hash of each entry and body, and that
+// the entries follow each other, always; signatures, if the Ledger has a key or
+// Options.Verifier, or o a Check: with a key of package sign a file is
+// [ErrForbidden] unless all of it that has to be signed is, by that key or one of
+// the Verifier's. A Ledger without either checks no signature: whoever made the
+// file can have put any decision into it, in anybody's name.
+//
 // A failure in between takes back what was written. A process that was killed
 // leaves the beginning of the thread; importing the same file again goes on
 // from there, unless somebody has appended to it.
@@ -144,6 +155,12 @@ func (l *Ledger) Import(ctx context.Context, r io.ReadSeeker, o *ImportOptions) 
 	in := &importing{l: l, ctx: ctx, r: r}
 	if o != nil {
 		in.opt = *o
+	}
+	switch {
+	case in.opt.Unverified:
+		in.opt.Interrupt = true
+	case in.opt.Check == nil && l.opt.Verifier != nil:
+		in.opt.Check = l.opt.Verifier.ImportCheck()
 	}
 	if err := in.check(); err != nil {
 		return nil, err

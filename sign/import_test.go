@@ -17,12 +17,7 @@ func TestImportOfUnknownSignatures(t *testing.T) {
 	ctx, ours, theirs := t.Context(), newKey(t), newKey(t)
 	for name, signer := range map[string]posthouse.Signer{"ours": ours, "another key": theirs, "nobody": nil} {
 		from := openLedger(t, memstore.New(), signer, nil)
-		done := must[*posthouse.Committed](t)(from.Commit(ctx, &posthouse.Draft{
-			Thread: "t", Gates: []posthouse.Gate{{Name: "pay?"}}, Checkpoint: &posthouse.Change{
-				Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Node: "pay", Next: []string{"pay"},
-			},
-		}))
-		must[*posthouse.Gate](t)(from.Decide(ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "ceo"}))
+		decided(t, from)
 		var file bytes.Buffer
 		must[*posthouse.ThreadFile](t)(from.Export(ctx, "t", &file, nil))
 		for _, to := range []posthouse.Store{memstore.New(), must[*sqlitestore.Store](t)(sqlitestore.Open(ctx, t.TempDir()+"/x.db", nil))} {
@@ -41,7 +36,7 @@ func TestImportOfUnknownSignatures(t *testing.T) {
 			if _, err := l.Thread(ctx, "t"); !errors.Is(err, posthouse.ErrNotFound) {
 				t.Errorf("signed by %s: it is there: %v", name, err)
 			}
-			must[*posthouse.ThreadFile](t)(l.Import(ctx, bytes.NewReader(file.Bytes()), &posthouse.ImportOptions{Interrupt: true}))
+			must[*posthouse.ThreadFile](t)(l.Import(ctx, bytes.NewReader(file.Bytes()), &posthouse.ImportOptions{Unverified: true}))
 			info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t"))
 			if b, _ := info.Branch(posthouse.MainBranch); info.Runnable() || b.Status != posthouse.StatusInterrupted {
 				t.Errorf("signed by %s: it would run: %+v", name, b)
@@ -50,13 +45,88 @@ func TestImportOfUnknownSignatures(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		control := openLedger(t, memstore.New(), ours, nil)
+		control := openLedger(t, memstore.New(), nil, nil)
 		must[*posthouse.ThreadFile](t)(control.Import(ctx, bytes.NewReader(file.Bytes()), nil))
 		if info := must[*posthouse.ThreadInfo](t)(control.Thread(ctx, "t")); !info.Runnable() {
 			t.Error("unchecked it would not run either: the test says nothing")
 		}
 		if _, err := openLedger(t, memstore.New(), ours, nil).Import(ctx, bytes.NewReader(file.Bytes()), &posthouse.ImportOptions{Check: sign.ImportCheck(nil)}); !errors.Is(err, posthouse.ErrForbidden) {
 			t.Errorf("signed by %s, no keys: %v", name, err)
+		}
+	}
+}
+
+// TestImportChecksByDefault: a Ledger with a key checks what it imports against
+// that key, or against the ring it is given, unless it is told to take the thread
+// unverified: then nothing of it runs.
+func TestImportChecksByDefault(t *testing.T) {
+	ctx, ours, theirs := t.Context(), newKey(t), newKey(t)
+	file := func(signer posthouse.Signer) *bytes.Reader {
+		from := openLedger(t, memstore.New(), signer, nil)
+		decided(t, from)
+		var file bytes.Buffer
+		must[*posthouse.ThreadFile](t)(from.Export(ctx, "t", &file, nil))
+		return bytes.NewReader(file.Bytes())
+	}
+	for name, c := range map[string]struct {
+		opt     posthouse.Options
+		signer  posthouse.Signer
+		refused bool
+	}{
+		"our own":                       {posthouse.Options{Signer: ours}, ours, false},
+		"another key's":                 {posthouse.Options{Signer: ours}, theirs, true},
+		"nobody's":                      {posthouse.Options{Signer: ours}, nil, true},
+		"of the ring":                   {posthouse.Options{Signer: ours, Verifier: ringOf(t, ours, theirs)}, theirs, false},
+		"not of the ring":               {posthouse.Options{Verifier: ringOf(t, theirs)}, ours, true},
+		"another key's, we having none": {posthouse.Options{}, theirs, false},
+	} {
+		l := must[*posthouse.Ledger](t)(posthouse.Open(memstore.New(), &c.opt))
+		_, err := l.Import(ctx, file(c.signer), nil)
+		if c.refused != errors.Is(err, posthouse.ErrForbidden) || !c.refused && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !c.refused {
+			continue
+		}
+		if _, err := l.Thread(ctx, "t"); !errors.Is(err, posthouse.ErrNotFound) {
+			t.Errorf("%s: it is there: %v", name, err)
+		}
+		must[*posthouse.ThreadFile](t)(l.Import(ctx, file(c.signer), &posthouse.ImportOptions{Unverified: true}))
+		if info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t")); info.Runnable() {
+			t.Errorf("%s: unverified, and it would run", name)
+		}
+	}
+}
+
+// decided makes a thread that waits no more and would run.
+func decided(t *testing.T, l *posthouse.Ledger) {
+	t.Helper()
+	done := must[*posthouse.Committed](t)(l.Commit(t.Context(), &posthouse.Draft{
+		Thread: "t", Gates: []posthouse.Gate{{Name: "pay?"}}, Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Node: "pay", Next: []string{"pay"},
+		},
+	}))
+	must[*posthouse.Gate](t)(l.Decide(t.Context(), done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "ceo"}))
+}
+
+// TestImportOfUnsignedWork: what would run at once is not taken on nobody's word,
+// not even at the end of a thread that is signed up to there.
+func TestImportOfUnsignedWork(t *testing.T) {
+	ctx, ours := t.Context(), newKey(t)
+	for _, signed := range []bool{false, true} {
+		store := memstore.New()
+		if signed {
+			decided(t, openLedger(t, store, ours, nil))
+		}
+		forger := openLedger(t, store, nil, nil)
+		must[*posthouse.Committed](t)(forger.Commit(ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindInput, Status: posthouse.StatusReady, Next: []string{"pay"},
+		}}))
+		var file bytes.Buffer
+		must[*posthouse.ThreadFile](t)(forger.Export(ctx, "t", &file, nil))
+		l := openLedger(t, memstore.New(), ours, nil)
+		if _, err := l.Import(ctx, bytes.NewReader(file.Bytes()), nil); !errors.Is(err, posthouse.ErrForbidden) {
+			t.Errorf("behind signed entries %t: %v", signed, err)
 		}
 	}
 }

@@ -82,7 +82,7 @@ refused. The server must be stopped.`,
 			if err != nil {
 				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "file", Message: "cannot be read", Err: err}
 			}
-			o := &posthouse.ImportOptions{Thread: thread, Interrupt: unverified}
+			o := &posthouse.ImportOptions{Thread: thread, Unverified: unverified}
 			if !unverified {
 				o.Check, err = a.importCheck(key)
 			}
