@@ -52,7 +52,7 @@ func Example_ask() {
 	ctx := context.Background()
 	store := memstore.New() // or a file: what matters is that it outlives the process
 
-	ledger, _ := posthouse.Open(store, nil)
+	ledger, _ := posthouse.Open(store, &posthouse.Options{Validate: gate.Validator()})
 	app, _ := refundGraph().Compile(ledger, nil)
 	out, err := app.Run(ctx, "order-1234", Refund{Request: "please refund order 1234", Amount: 100})
 	fmt.Println(out.Status, out.Waiting[0].Name, out.Next, err)
