@@ -47,7 +47,9 @@ func ledgerDoubledJSON(t *T) {
 			return err
 		}},
 		{"a gate's payload", "payload", func(s string) error { return gate(posthouse.Gate{Name: "ok?", Payload: json.RawMessage(s)}) }},
-		{"a gate's schema", "schema", func(s string) error { return gate(posthouse.Gate{Name: "ok?", Schema: json.RawMessage(s)}) }},
+		{"a gate's schema", "schema", func(s string) error {
+			return gate(posthouse.Gate{Name: "ok?", Verdicts: []posthouse.Verdict{posthouse.Approve}, Schema: json.RawMessage(s)})
+		}},
 		{"an edit", "value", decide(posthouse.Edit)},
 		{"a response", "value", decide(posthouse.Respond)},
 		{"a signal", "value", func(s string) error {
