@@ -38,9 +38,13 @@ const (
 
 // repeated returns what the run with this id came to, if the thread has it
 // already; one that was lost in the middle is continued. Nil if there is none.
-func (r *run[S]) repeated(ctx context.Context) (*Result[S], error) {
+// Another input than it had is [posthouse.ErrExists].
+func (r *run[S]) repeated(ctx context.Context, in *S) (*Result[S], error) {
 	first, err := r.lastOf(ctx, posthouse.Query{Run: r.opt.Run, Kind: posthouse.KindInput})
 	if first == nil || err != nil {
+		return nil, err
+	}
+	if err := r.sameInput(ctx, first, in); err != nil {
 		return nil, err
 	}
 	newest, err := r.lastOf(ctx, posthouse.Query{Branch: first.Branch, Kind: posthouse.KindInput})

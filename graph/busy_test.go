@@ -167,12 +167,18 @@ func TestRunIDRunsOnce(t *testing.T) {
 		}
 	}
 	must(s.app.Run(t.Context(), "t", trail{Go: "2"}))(t)
-	out := must(s.app.Run(t.Context(), "t", trail{Go: "another"}, id))(t)
+	for _, other := range []trail{{Go: "another"}, {}} {
+		_, err := s.app.Run(t.Context(), "t", other, id)
+		if e := new(posthouse.Error); !errors.Is(err, posthouse.ErrExists) || !errors.As(err, &e) || e.Field != "Run" || !strings.Contains(e.Message, "field Go") {
+			t.Errorf("with the input %+v: %v", other, err)
+		}
+	}
+	out := must(s.app.Run(t.Context(), "t", trail{Go: "1"}, id))(t)
 	wantList(t, "what it came to", out.State.Nodes, "a1", "b1")
 	if out.Status != posthouse.StatusDone || s.calls.Load() != 2 {
 		t.Errorf("%d calls, %+v", s.calls.Load(), out)
 	}
-	_, names := collect(t, s.app.Stream(t.Context(), "t", trail{}, id))
+	_, names := collect(t, s.app.Stream(t.Context(), "t", trail{Go: "1"}, id))
 	wantList(t, "events", names, "end")
 }
 
@@ -267,13 +273,14 @@ func TestRunsAtOnce(t *testing.T) {
 		app := compile(t, g, l, nil)
 		var all sync.WaitGroup
 		for i := range 12 {
-			o := onBusy(graph.OnBusy(rnd.IntN(4)))
+			o, in := onBusy(graph.OnBusy(rnd.IntN(4))), trail{Go: fmt.Sprint(i)}
 			if rnd.IntN(3) == 0 {
 				o.Run = fmt.Sprint("id-", rnd.IntN(2))
+				in.Go = o.Run // whoever sends it again sends the same
 			}
 			cancel := rnd.IntN(4) == 0
 			all.Go(func() {
-				h, err := app.Start(t.Context(), "t", trail{Go: fmt.Sprint(i)}, o)
+				h, err := app.Start(t.Context(), "t", in, o)
 				if err == nil && cancel {
 					err = h.Cancel(t.Context(), "")
 				}
@@ -346,4 +353,21 @@ func TestReplayOfABusyThread(t *testing.T) {
 	}
 	_, err := a.Replay(t.Context(), first.ID, graph.RunOptions{Branch: posthouse.MainBranch})
 	wantCode(t, err, posthouse.ErrExists)
+}
+
+// What is not on record is not compared: runs from before it was, and runs whose id
+// nobody chose.
+func TestRunIDWhoseInputIsNotOnRecord(t *testing.T) {
+	l := newLedger(t)
+	a := compile(t, line("a"), l, nil)
+	must(a.Run(t.Context(), "t", trail{Go: "1"}, graph.RunOptions{Run: "mine"}))(t)
+	free := must(a.Run(t.Context(), "t", trail{Go: "2"}))(t)
+	c := must(l.Get(t.Context(), free.Checkpoint))(t)
+	if _, ok := c.Program["$input"]; ok {
+		t.Error("what an earlier run began with is kept")
+	}
+	out := must(a.Run(t.Context(), "t", trail{Go: "3"}, graph.RunOptions{Run: free.Run}))(t)
+	if out.Checkpoint != free.Checkpoint {
+		t.Errorf("it ran again: %+v", out)
+	}
 }

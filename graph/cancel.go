@@ -36,7 +36,7 @@ func (r *run[S]) move(ctx context.Context, input *S) (*Result[S], error) {
 		return r.resume(ctx)
 	}
 	if r.opt.Run != "" {
-		if res, err := r.repeated(ctx); res != nil || err != nil {
+		if res, err := r.repeated(ctx, input); res != nil || err != nil {
 			return res, err
 		}
 	}

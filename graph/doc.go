@@ -158,7 +158,8 @@
 //
 // RunOptions.OnBusy says what happens when another run has the thread: [Reject],
 // [Enqueue], [Interrupt] or [Rollback]. A run that is given an id
-// (RunOptions.Run) happens once on its thread, however often it is asked for.
+// (RunOptions.Run) happens once on its thread, however often it is asked for; asking
+// with another input is an error.
 //
 // # State
 //

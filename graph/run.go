@@ -14,7 +14,7 @@ import (
 // RunOptions refine one Run, Resume, Stream or Replay. The zero value is useful.
 type RunOptions struct {
 	Branch         string     // default main; for Replay the new branch, default fork-1, fork-2, ...
-	Run            string     // the run's id, a label on what it writes; default a new one. Run and Start with an id of your own happen once on a thread
+	Run            string     // the run's id, a label on what it writes; default a new one. Run and Start with an id of your own happen once on a thread; with another input it is [posthouse.ErrExists]
 	RecursionLimit int        // steps that this call may take; default CompileOptions.RecursionLimit
 	By             string     // who sent the input, for its checkpoint: on whose behalf the run acts, also when it is resumed
 	Durability     Durability // when its checkpoints become durable; default Sync
@@ -168,7 +168,11 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 		if err != nil {
 			return nil, err
 		}
-		program = append(strays(r.parts, nil), by...)
+		input, err := r.sentParts(in)
+		if err != nil {
+			return nil, err
+		}
+		program = slices.Concat(strays(r.parts, nil), by, input)
 		if skipped, err = r.left(ctx); err != nil {
 			return nil, err
 		}
