@@ -38,11 +38,14 @@ func chromium(t *testing.T) *browser.Browser {
 }
 
 // openTab logs in and opens the inbox.
-func (h *house) openTab(b *browser.Browser, r Role) *tab {
+func (h *house) openTab(b *browser.Browser, r Role) *tab { h.t.Helper(); return h.openPage(b, r, "") }
+
+// openPage logs in and opens a page.
+func (h *house) openPage(b *browser.Browser, r Role, path string) *tab {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 2*time.Minute)
 	h.t.Cleanup(cancel)
-	page, err := b.Open(ctx, h.http.URL, h.login(r))
+	page, err := b.Open(ctx, h.http.URL+path, h.login(r))
 	check(h.t, err)
 	return &tab{h.t, ctx, page}
 }

@@ -24,6 +24,7 @@ func pageRoutes() []*route {
 	html := []answer{{http.StatusOK, "a page", nil, "text/html"}}
 	return []*route{
 		{method: http.MethodGet, path: "/{$}", role: Viewer, style: page, summary: "The inbox page", handle: servePage("index.html"), answers: html},
+		{method: http.MethodGet, path: "/gates/{id}", role: Viewer, style: page, summary: "The page of a gate: who decided it, and what ran under the decision", handle: servePage("gate.html"), answers: html},
 		{method: http.MethodGet, path: "/docs", role: Viewer, style: page, summary: "This description, for people", handle: (*Server).docs, answers: html},
 		{method: http.MethodGet, path: "/login", style: page, summary: "The login page", handle: (*Server).loginPage, answers: html},
 		{
@@ -38,6 +39,8 @@ func pageRoutes() []*route {
 		{method: http.MethodGet, path: "/login/style.css", style: asset, summary: "The pages' style", handle: servePage("style.css"), answers: []answer{{http.StatusOK, "CSS", nil, "text/css"}}},
 		{method: http.MethodGet, path: "/login/icon.svg", style: asset, summary: "The pages' icon", handle: servePage("icon.svg"), answers: []answer{{http.StatusOK, "SVG", nil, "image/svg+xml"}}},
 		{method: http.MethodGet, path: "/json.js", role: Viewer, style: asset, summary: "How the inbox page reads JSON", handle: servePage("json.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
+		{method: http.MethodGet, path: "/shared.js", role: Viewer, style: asset, summary: "What the pages' scripts share", handle: servePage("shared.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
+		{method: http.MethodGet, path: "/gate.js", role: Viewer, style: asset, summary: "The gate page's script", handle: servePage("gate.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
 		{method: http.MethodGet, path: "/inbox.js", role: Viewer, style: asset, summary: "The inbox page's script", handle: servePage("inbox.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
 	}
 }

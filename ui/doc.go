@@ -4,6 +4,9 @@
 //	login.html  a template: the form that takes an access token
 //	index.html  the inbox: the gates that wait, with a form to decide each, and
 //	            the approvals that somebody waits for on a connection
+//	gate.html   one gate: who decided it, what ran under the decision, ask again
+//	gate.js     fills it from /api/gates/{id}/grant
+//	shared.js   what these two pages share
 //	json.js     reads and writes JSON without changing a number
 //	inbox.js    fills it from /api/gates and /api/approvals and keeps it current
 //	            with /api/events

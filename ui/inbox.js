@@ -4,68 +4,14 @@
 "use strict";
 
 const LIMIT = 200;
-const byId = (id) => document.getElementById(id);
-const part = (card, name) => card.querySelector(`[data-is="${name}"]`);
 const cards = new Map(); // by gate id
-
-// call asks the server and returns what it answered, and as tree the same as
-// exact reads it; a problem is thrown. The body is JSON text.
-async function call(path, body) {
-  const options = { headers: { Accept: "application/json" } };
-  if (body !== undefined) {
-    options.method = "POST";
-    options.headers["Content-Type"] = "application/json";
-    options.body = body;
-  }
-  let answer;
-  try {
-    answer = await fetch(path, options);
-  } catch {
-    throw { detail: "the server cannot be reached", hint: "what was decided stays decided; try again" };
-  }
-  const text = await answer.text();
-  const data = JSON.parse(text);
-  if (answer.status === 401) {
-    location.assign("/login");
-  }
-  if (!answer.ok) {
-    throw data;
-  }
-  return { status: answer.status, data, tree: exact.read(text) };
-}
-
-function told(problem) {
-  const text = problem.detail || problem.title || String(problem);
-  return problem.hint ? `${text} (${problem.hint})` : text;
-}
-
-const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
-
-function ago(date) {
-  const seconds = (date - Date.now()) / 1000;
-  const [unit, size] = units.find(([, s]) => Math.abs(seconds) >= s) || units[3];
-  return relative.format(Math.round(seconds / size), unit);
-}
-
-function setTime(element, stamp, otherwise) {
-  element.dateTime = stamp || "";
-  element.title = stamp ? new Date(stamp).toString() : "";
-  element.textContent = stamp ? ago(new Date(stamp)) : otherwise;
-}
 
 // gatesOf returns the gates of a list, with what must not pass through floats as
 // it was sent.
 const gatesOf = ({ data, tree }) => data.map((gate, i) => ({
   ...gate, payload: exact.member(tree.items[i], "payload"), schema: exact.member(tree.items[i], "schema"),
-  shown: gate.before && exact.member(exact.member(tree.items[i], "before"), "payload"),
+  changes: gate.before && exact.member(exact.member(tree.items[i], "before"), "paths"),
 }));
-
-// showJSON shows a value; one that is not there is hidden.
-function showJSON(element, node) {
-  element.hidden = node === undefined;
-  element.textContent = node ? exact.pretty(node) : "";
-}
 
 // deciders says who was asked, how that changed, and who has voted.
 function deciders(gate) {
@@ -80,17 +26,13 @@ function deciders(gate) {
   return said.join("; ");
 }
 
-// showBefore shows what the gate showed that this one asks in the place of.
+// showBefore shows why a gate asks in the place of another, and what has changed.
 function showBefore(card, gate) {
   part(card, "note").hidden = !gate.note;
   part(card, "note").textContent = gate.note || "";
-  const again = part(card, "again");
-  again.hidden = !gate.supersedes;
-  const changed = gate.before && gate.before.changed;
-  part(card, "whyAgain").textContent = changed ? "Asked again: what is asked has changed. Before, it was:" : `Asked again, in the place of ${gate.supersedes}.`;
-  part(card, "textBefore").hidden = !changed;
-  part(card, "textBefore").textContent = changed ? gate.before.text || "" : "";
-  showJSON(part(card, "payloadBefore"), changed ? gate.shown : undefined);
+  part(card, "again").hidden = !gate.supersedes;
+  part(card, "whyAgain").textContent = whyAgain(gate, gate.before);
+  showChanges(part(card, "changes"), gate, gate.before, gate.changes);
 }
 
 // inSession tells an approval whose caller waits on a connection, see
@@ -108,6 +50,9 @@ function makeCard(gate) {
   heading.id = `title-${gate.id}`;
   card.setAttribute("aria-labelledby", heading.id);
   part(card, "name").textContent = gate.name;
+  if (!inSession(gate)) {
+    part(card, "name").href = gatePage(gate.id);
+  }
   part(card, "requester").textContent = gate.requestedBy || "the program";
   part(card, "assignees").textContent = deciders(gate);
   part(card, "thread").textContent = inSession(gate) ? "the caller's connection; closing it is a no" : gate.thread;
@@ -203,15 +148,15 @@ async function decide(card, gate, verdict, value) {
     const { status, data } = await call(`/api/gates/${encodeURIComponent(gate.id)}/${verdict}`, body({ shown: gate.hash }));
     const d = data.decision;
     if (data.vote) {
-      settle(card, `On record: your vote, ${data.vote.verdict} by ${data.vote.by}. Approvals missing: ${data.missing || 0}.`);
+      settle(card, `On record: your vote, ${data.vote.verdict} by ${data.vote.by}. Approvals missing: ${data.missing || 0}.`, gate.id);
       return;
     }
     settle(card, status === 202
       ? `On record: ${d.verdict} by ${d.by}. What follows is still running.`
-      : `On record: ${d.verdict} by ${d.by}. Checkpoint ${data.id} followed${data.error ? `; it failed: ${data.error}` : "."}`);
+      : `On record: ${d.verdict} by ${d.by}. Checkpoint ${data.id} followed${data.error ? `; it failed: ${data.error}` : "."}`, gate.id);
   } catch (problem) {
     if (problem.decision) {
-      settle(card, `${told(problem)}. It was: ${problem.decision.verdict} by ${problem.decision.by}.`);
+      settle(card, `${told(problem)}. It was: ${problem.decision.verdict} by ${problem.decision.by}.`, inSession(gate) ? "" : gate.id);
     } else {
       controls.forEach((c) => { c.disabled = false; });
       permit(card, gate);
@@ -229,12 +174,18 @@ function show(outcome, text, bad) {
 }
 
 // settle leaves a decided gate on the page as what became of it.
-function settle(card, text) {
+function settle(card, text, id) {
   card.dataset.settled = "yes";
   card.classList.add("settled");
   card.querySelector("form").hidden = true;
   const outcome = part(card, "outcome");
   show(outcome, text);
+  if (id) {
+    const link = document.createElement("a");
+    link.href = gatePage(id);
+    link.textContent = "What became of it";
+    outcome.append(" ", link);
+  }
   if (card.contains(document.activeElement) || document.activeElement === document.body) {
     outcome.focus();
   }
@@ -294,7 +245,7 @@ async function elsewhere(id, card) {
   try {
     const { data } = await call(`/api/gates/${encodeURIComponent(id)}`);
     if (data.decision) {
-      settle(card, `Decided meanwhile: ${data.decision.verdict} by ${data.decision.by}.`);
+      settle(card, `Decided meanwhile: ${data.decision.verdict} by ${data.decision.by}.`, id);
     }
   } catch {
     card.remove(); // it went with its thread
@@ -344,20 +295,6 @@ function follow() {
       live.textContent = "connection lost; trying again";
     }
   });
-}
-
-const powers = {
-  viewer: "a viewer: you may read",
-  approver: "an approver: you may read and decide",
-  operator: "an operator: you may do everything",
-};
-
-// introduce says who is logged in, and what they may do.
-async function introduce() {
-  try {
-    const { data } = await call("/api/me");
-    byId("me").textContent = `${data.name}, ${powers[data.role] || data.role}`;
-  } catch { /* refresh says what is wrong */ }
 }
 
 setInterval(() => {

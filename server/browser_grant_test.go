@@ -1,0 +1,83 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+)
+
+// TestGatePageShowsWhatRan follows a gate that licenses an effect from its question
+// to its outcome, with the numbers as they are on record.
+func TestGatePageShowsWhatRan(t *testing.T) {
+	h := open(t, nil)
+	h.program.idle = true
+	g := h.proposed("t", `{"account":9007199254740993,"amount":500}`)
+	b := h.openPage(chromium(t), Viewer, "/gates/"+string(g.ID))
+	is := func(name string) string { return `document.querySelector("#card [data-is=` + name + `]")` }
+	b.wait(is("status") + `?.textContent.startsWith("proposed")`)
+	if s := b.text(is("licenses") + ".textContent"); s != "one effect, on branch main" {
+		t.Errorf("it licenses %q", s)
+	}
+	h.send(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/edit", as: Approver, body: `{"value":{"account":9007199254740993,"amount":50},"reason":"less"}`})
+	b.wait(is("status") + `.textContent.startsWith("decided")`)
+	if s := b.text(is("decision") + ".textContent"); !strings.HasPrefix(s, "edit by approver-token, ") || !strings.HasSuffix(s, ": less") {
+		t.Errorf("decided: %q", s)
+	}
+	if s := b.text(is("content") + ".textContent"); !strings.Contains(s, "9007199254740993") || !strings.Contains(s, `"amount": 50`) {
+		t.Errorf("approved: %s", s)
+	}
+	h.acted(g, `{"receipt":12345678901234567891}`)
+	b.wait(is("uses") + `.querySelector("[data-is=outcome]") !== null`)
+	if s := b.text(is("uses") + ".textContent"); !strings.Contains(s, "transfer") || !strings.Contains(s, "executed") || !strings.Contains(s, "approver-token") || !strings.Contains(s, "12345678901234567891") {
+		t.Errorf("what ran: %s", s)
+	}
+	b.wait(is("status") + `.textContent === "executed"`)
+}
+
+// TestAskAgainOnThePage: a question that nobody answered has a button, for whoever may
+// press it; a question that changed shows how.
+func TestAskAgainOnThePage(t *testing.T) {
+	h := open(t, nil)
+	h.program.idle = true
+	running := chromium(t)
+	g := h.proposed("t", `{"amount":10}`)
+	_, err := h.ledger.Commit(t.Context(), &posthouse.Draft{
+		Thread: "t", Branch: "main", Checkpoint: &posthouse.Change{Kind: posthouse.KindUpdate, Status: posthouse.StatusDone, Graph: "dispatch"},
+	})
+	check(t, err)
+	const button = `document.querySelector("#card [data-is=askAgain]")`
+	for _, r := range []Role{Viewer, Approver} {
+		b := h.openPage(running, r, "/gates/"+string(g.ID))
+		b.wait(`document.getElementById("card")?.hidden === false`)
+		if hidden := b.text(`String(` + button + `.hidden)`); hidden != "true" {
+			t.Errorf("the button is there for a %s", r)
+		}
+	}
+	b := h.openPage(running, Operator, "/gates/"+string(g.ID))
+	b.wait(button + `?.hidden === false`)
+	b.do(button + ".click()")
+	b.wait(`document.querySelector("#card [data-is=outcome] a") !== null`)
+	href := b.text(`document.querySelector("#card [data-is=outcome] a").getAttribute("href")`)
+	again, err := h.ledger.Gate(t.Context(), posthouse.ID(strings.TrimPrefix(href, "/gates/")))
+	check(t, err)
+	if again.Decision != nil || again.Text != g.Text {
+		t.Errorf("asked again: %+v", again)
+	}
+
+	changed := h.asking("other", posthouse.Gate{Name: "pay", Text: "Pay 99?", Payload: json.RawMessage(`{"amount":9007199254740993,"to":"x"}`), Supersedes: g.ID})
+	want := "- Pay this?\n+ Pay 99?\n/amount\n- 10\n+ 9007199254740993\n/to\n+ \"x\"\n"
+	b = h.openPage(running, Viewer, "/gates/"+string(changed.ID))
+	b.wait(`!!document.querySelector("#card [data-is=changes]")?.textContent`)
+	if s := b.text(`document.querySelector("#card [data-is=changes]").textContent`); s != want {
+		t.Errorf("changed:\n%s", s)
+	}
+	b = h.openPage(running, Viewer, "")
+	b.wait(`[...document.querySelectorAll("article.gate [data-is=changes]")].some((e) => e.textContent !== "")`)
+	if s := b.text(`[...document.querySelectorAll("article.gate [data-is=changes]")].find((e) => e.textContent !== "").textContent`); s != want {
+		t.Errorf("in the inbox:\n%s", s)
+	}
+	h.send(ask{method: "GET", path: "/gates/" + string(g.ID), as: "-"}).want(http.StatusUnauthorized)
+}
