@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -78,13 +79,20 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 	if err != nil {
 		return none, err
 	}
-	a := &action[T, Out]{task: task, name: name, fn: fn, opt: opt, use: c.Effect()}
+	use, err := c.Effect()
+	if err != nil {
+		return none, err
+	}
+	a := &action[T, Out]{task: task, name: name, fn: fn, opt: opt, use: use}
 	if err := a.same(ctx, grant); err != nil {
 		return none, err
 	}
 	v, err := c.Run(ctx, func(ctx context.Context) (posthouse.Value, error) { return a.run(ctx, grant) })
 	if err != nil {
 		return none, err
+	}
+	if a.other != nil {
+		return none, a.conflict(a.other, grant)
 	}
 	return posthouse.Decode[Out](v)
 }
@@ -107,6 +115,8 @@ type action[T, Out any] struct {
 	fn   func(context.Context, T) (Out, error)
 	opt  ActOptions[T, Out]
 	use  *engine.Effect
+
+	other *posthouse.Gate // under which the effect turned out to have happened, on another content
 }
 
 func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value, error) {
@@ -121,18 +131,13 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 	if err := a.expected(g, content); err != nil {
 		return posthouse.Value{}, err
 	}
-	if attempt, unknown := a.use.Unknown(); unknown && !a.opt.Idempotent {
-		out, done, err := a.reconcile(ctx, g, content, attempt)
-		if err != nil {
-			return posthouse.Value{}, err
+	open := false // an attempt, whose outcome stays unknown whatever becomes of the next
+	if attempt, unknown := a.use.Unknown(); unknown {
+		v, how, err := a.settle(ctx, g, attempt)
+		if err != nil || how == happened {
+			return v, err
 		}
-		if done {
-			a.use.Happened()
-			return posthouse.Encode(nil, out)
-		}
-		if err := a.use.Failed(ctx, nil); err != nil {
-			return posthouse.Value{}, err
-		}
+		open = how == repeatable
 	}
 	if g, err = a.current(ctx, g); err != nil {
 		return posthouse.Value{}, err
@@ -143,9 +148,9 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 	if err := a.use.Release(ctx, g); err != nil {
 		return posthouse.Value{}, err
 	}
-	out, err := a.fn(context.WithValue(ctx, keyGranted{}, g), content)
+	out, err := a.fn(context.WithValue(ctx, keyGranted{}, copyOf(g)), content)
 	if err != nil {
-		if !engine.OutcomeUnknown(ctx, err) {
+		if !open && !engine.OutcomeUnknown(ctx, err) {
 			if e := a.use.Failed(context.WithoutCancel(ctx), err); e != nil {
 				return posthouse.Value{}, e
 			}
@@ -171,12 +176,20 @@ func (a *action[T, Out]) same(ctx context.Context, grant Grant) error {
 		return err
 	}
 	now, err := l.Gate(ctx, posthouse.ID(grant))
-	if err != nil || now.Decision == nil || before.Decision == nil || sameContent(before, now) {
+	if err == nil {
+		err = a.licenses(now)
+	}
+	if err != nil || before.Decision == nil || sameContent(before, now) {
 		return err
 	}
+	return a.conflict(before, grant)
+}
+
+// conflict is the error of an effect that happened on another content.
+func (a *action[T, Out]) conflict(before *posthouse.Gate, grant Grant) error {
 	return &posthouse.Error{
-		Code: posthouse.CodeConflict, Field: "content", Gate: ran, Decision: before.Decision,
-		Message: fmt.Sprintf("effect %s ran on what gate %s licensed, and gate %s licenses something else", a.name, ran, grant),
+		Code: posthouse.CodeConflict, Field: "content", Gate: before.ID, Decision: before.Decision,
+		Message: fmt.Sprintf("effect %s ran on what gate %s licensed, and gate %s licenses something else", a.name, before.ID, grant),
 		Hint:    "a recorded effect never runs again: act under another name, or fork from before it",
 	}
 }
@@ -258,10 +271,11 @@ func (a *action[T, Out]) current(ctx context.Context, g *posthouse.Gate) (*posth
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if why == nil {
+		q := a.again(g, why)
+		if _, asked := a.task.Asked(ctx, q); why == nil && !asked { // what is with people stays with them
 			return g, nil
 		}
-		again, err := a.task.Ask(ctx, a.again(g, why))
+		again, err := a.task.Ask(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -287,15 +301,19 @@ func (a *action[T, Out]) stale(ctx context.Context, g *posthouse.Gate) error {
 	if a.opt.Check == nil {
 		return nil
 	}
-	return engine.Guard(func() error { return a.opt.Check(ctx, g) })
+	return engine.Guard(func() error { return a.opt.Check(ctx, copyOf(g)) })
 }
 
-// again is the question about what a gate licenses.
+// again is the question about what a gate licenses: yes or no. An edit there would
+// escape the rules of the question that proposed it.
 func (a *action[T, Out]) again(g *posthouse.Gate, why error) posthouse.Gate {
 	q := posthouse.Gate{
-		Name: engine.BaseName(g.Name), Kind: g.Kind, Text: g.Text, Payload: g.Payload, Schema: g.Schema, Verdicts: slices.Clone(g.Verdicts),
+		Name: engine.BaseName(g.Name), Kind: g.Kind, Text: g.Text, Payload: g.Payload, Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject},
 		Assignees: slices.Clone(g.Assignees), RequestedBy: g.RequestedBy, AllowRequest: g.AllowRequest, Labels: g.Labels,
-		Quorum: g.Quorum, Uses: g.Uses, ValidFor: g.ValidFor, Supersedes: g.ID, Note: clip("asked again: " + why.Error()),
+		Quorum: g.Quorum, Uses: g.Uses, ValidFor: g.ValidFor, Supersedes: g.ID,
+	}
+	if why != nil {
+		q.Note = clip("asked again: " + why.Error())
 	}
 	if g.Decision.Verdict == posthouse.Edit {
 		q.Payload = g.Decision.Value
@@ -310,24 +328,75 @@ func (a *action[T, Out]) again(g *posthouse.Gate, why error) posthouse.Gate {
 	return q
 }
 
-// reconcile finds out what became of an attempt whose outcome is unknown.
-func (a *action[T, Out]) reconcile(ctx context.Context, g *posthouse.Gate, content T, attempt int) (out Out, done bool, err error) {
-	if a.opt.Reconcile != nil {
-		err = engine.Guard(func() error { out, done, err = a.opt.Reconcile(ctx, content); return err })
-		return out, done, err
+// What settling an attempt comes to.
+const (
+	undone     = iota // it did not happen
+	happened          // it did, with a result
+	repeatable        // done again, with the same key and content, it is the same
+)
+
+// settle finds out what became of an attempt whose outcome is unknown, on the
+// content that it was let go with, which need not be that of g.
+func (a *action[T, Out]) settle(ctx context.Context, g *posthouse.Gate, attempt int) (v posthouse.Value, how int, err error) {
+	under, err := a.task.Session().Ledger().Gate(ctx, a.use.Under())
+	if err != nil {
+		return v, undone, err
 	}
+	q, err := a.outcome(under, attempt)
+	if err != nil {
+		return v, undone, err
+	}
+	same := sameContent(under, g)
+	_, asked := a.task.Asked(ctx, q) // what is with people stays with them
+	if a.opt.Idempotent && same && !asked {
+		return v, repeatable, nil
+	}
+	out, done, err := a.reconcile(ctx, q, asked, under)
+	switch {
+	case err != nil:
+		return v, undone, err
+	case !done:
+		return v, undone, a.use.Failed(ctx, nil)
+	case !same:
+		a.other = under
+	}
+	a.use.Happened()
+	v, err = posthouse.Encode(nil, out)
+	return v, happened, err
+}
+
+// outcome is the question about an attempt that a gate licensed.
+func (a *action[T, Out]) outcome(under *posthouse.Gate, attempt int) (posthouse.Gate, error) {
 	q := posthouse.Gate{
 		Name: KindOutcome, Kind: KindOutcome,
 		Text: fmt.Sprintf("It is not known whether %s was done (attempt %d, approved by %s in %s). Respond with its result if it was, approve if it was not and is to be done, reject to give it up.",
-			a.name, attempt, g.Decision.By, g.ID),
+			a.name, attempt, under.Decision.By, under.ID),
 		Verdicts:    []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Respond},
-		RequestedBy: g.RequestedBy, AllowRequest: g.AllowRequest, Assignees: slices.Clone(g.Assignees),
+		RequestedBy: under.RequestedBy, AllowRequest: under.AllowRequest, Assignees: slices.Clone(under.Assignees),
+	}
+	content, err := licensed[T](under)
+	if err != nil {
+		return q, err
 	}
 	if q.Payload, err = posthouse.JSON.Marshal(content); err != nil {
-		return out, false, err
+		return q, err
 	}
 	if schema, err := schemaOf(reflect.TypeFor[Out]()); err == nil && a.task.Session().Ledger().MayOpen(&posthouse.Gate{Schema: schema}) == nil {
 		q.Schema = schema
+	}
+	return q, nil
+}
+
+// reconcile has the program say what became of an attempt, or people, if it cannot
+// or if they were asked before.
+func (a *action[T, Out]) reconcile(ctx context.Context, q posthouse.Gate, asked bool, under *posthouse.Gate) (out Out, done bool, err error) {
+	if a.opt.Reconcile != nil && !asked {
+		content, err := licensed[T](under)
+		if err != nil {
+			return out, false, err
+		}
+		err = engine.Guard(func() error { out, done, err = a.opt.Reconcile(ctx, content); return err })
+		return out, done, err
 	}
 	decided, err := a.task.Ask(ctx, q)
 	if err != nil {
@@ -343,4 +412,18 @@ func (a *action[T, Out]) reconcile(ctx context.Context, g *posthouse.Gate, conte
 		return out, false, nil
 	}
 	return out, false, refused(decided)
+}
+
+// copyOf returns a gate for code that must not change the one on record.
+func copyOf(g *posthouse.Gate) *posthouse.Gate {
+	c := *g
+	c.Payload, c.Schema = slices.Clone(g.Payload), slices.Clone(g.Schema)
+	c.Verdicts, c.Assignees, c.Labels = slices.Clone(g.Verdicts), slices.Clone(g.Assignees), maps.Clone(g.Labels)
+	c.Votes = slices.Clone(g.Votes)
+	if g.Decision != nil {
+		d := *g.Decision
+		d.Value = slices.Clone(d.Value)
+		c.Decision = &d
+	}
+	return &c
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -180,9 +181,8 @@ func (a *Auto) proposed(ctx context.Context, task *engine.Task, number uint32, g
 // judge asks the judge. Only a run that ends leaves no record of what it said.
 func (a *Auto) judge(ctx context.Context, g *posthouse.Gate) (*outcome, error) {
 	var j Judgement
-	shown := *g
 	err := engine.Guard(func() (err error) {
-		j, err = a.Judge(ctx, &shown)
+		j, err = a.Judge(ctx, copyOf(g))
 		return err
 	})
 	switch {
@@ -206,8 +206,9 @@ func (a *Auto) guard(ctx context.Context, g *posthouse.Gate, d *posthouse.Decisi
 		return nil
 	}
 	for _, guard := range a.Guards {
-		shown, said := *g, *d
-		if err := engine.Guard(func() error { return guard(ctx, &shown, &said) }); err != nil {
+		said := *d
+		said.Value = slices.Clone(d.Value)
+		if err := engine.Guard(func() error { return guard(ctx, copyOf(g), &said) }); err != nil {
 			return err
 		}
 	}

@@ -1,9 +1,7 @@
 package gate
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"reflect"
 	"slices"
 
@@ -24,7 +22,8 @@ const maxEdits = 100
 //
 // The question's verdicts are approve, reject and edit unless it names fewer; a
 // response licenses nothing, and Show is content's. A decision counts for this
-// content, on the branch where it was given: a fork proposes anew. An edit is new
+// content, on the branch where it was given: a fork proposes anew. A content that
+// is not the same once it is read back from its JSON is [posthouse.ErrInvalid]. An edit is new
 // content and is judged again by the question's rules, and by its guards; where
 // those ask for more than the decision brought, the edited content is proposed in
 // its turn. See [ProposeFor] for rules that depend on the content.
@@ -99,8 +98,17 @@ func proposal[T any](ctx context.Context, task *engine.Task, content T, question
 	}
 	q.Show = content
 	g, err := q.asGate(ctx, task, reflect.TypeFor[T]())
+	if err != nil {
+		return q, g, err
+	}
+	if _, err := read[T](g.Payload, false); err != nil {
+		return q, g, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "content", Err: err, Message: "of question " + q.Name + " would not run as it is shown",
+			Hint: "propose a type that its JSON says all of: numbers in fields of their own type, no decoder that makes more of it",
+		}
+	}
 	g.Uses, g.ValidFor = max(1, q.Uses), q.ValidFor
-	return q, g, err
+	return q, g, nil
 }
 
 // judgeEdit returns why a decision is not enough for what it made of the content,
@@ -131,16 +139,19 @@ func judgeEdit[T any](ctx context.Context, task *engine.Task, decided *posthouse
 
 // licensed returns the content of a decision's record: what was shown, or the edit.
 func licensed[T any](g *posthouse.Gate) (content T, err error) {
-	d := json.NewDecoder(bytes.NewReader(g.Licensed()))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&content); err != nil {
-		return content, &posthouse.Error{
-			Code: posthouse.CodeInvalid, Field: "content", Err: err,
-			Message: "of gate " + string(g.ID) + " is not a " + reflect.TypeFor[T]().String(),
-			Hint:    "the type has changed since it was approved: propose it again",
-		}
+	edited := g.Decision != nil && g.Decision.Verdict == posthouse.Edit
+	if content, err = read[T](g.Licensed(), edited); err == nil {
+		return content, nil
 	}
-	return content, nil
+	e := &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "content", Err: err,
+		Message: "of gate " + string(g.ID) + " is not a " + reflect.TypeFor[T]().String(),
+		Hint:    "the type has changed since it was approved: propose it again",
+	}
+	if edited {
+		e.Hint = "the edit does not say what would run: propose it again, with a schema that admits no such edit"
+	}
+	return content, e
 }
 
 // refused is the error of a proposal that was not approved.

@@ -59,6 +59,9 @@ const (
 // people are the verdicts a question may name.
 var people = [...]posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Edit, posthouse.Respond}
 
+// waits are the kinds that no question has.
+var waits = [...]string{posthouse.GateTimer, posthouse.GateSignal, posthouse.GateThread, posthouse.GateSession}
+
 // takesValue reports whether an answer can carry a value.
 func (q *Question) takesValue() bool {
 	return q.Quorum == nil && !q.FourEyes && (len(q.Verdicts) == 0 || slices.Contains(q.Verdicts, posthouse.Edit) || slices.Contains(q.Verdicts, posthouse.Respond))
@@ -78,6 +81,8 @@ func (q *Question) validate() error {
 		}
 	}
 	switch {
+	case slices.Contains(waits[:], q.Kind):
+		return invalid("Kind", "%s is the runtime's, whose answers are not bound to what is shown", q.Kind)
 	case !text(q.Kind, posthouse.MaxID):
 		return invalid("Kind", "must be at most %d bytes of text", posthouse.MaxID)
 	case len(q.Text) > maxText || !utf8.ValidString(q.Text):

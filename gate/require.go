@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -51,7 +52,8 @@ func (a *Approval) validate() error {
 //
 // The call fails, and the tool does not run, with [posthouse.ErrForbidden] if it
 // is denied, the connection closes, or there is no session; with
-// [posthouse.ErrExpired] if nobody answers in time. Error.Decision says who
+// [posthouse.ErrExpired] if nobody answers in time; with [posthouse.ErrConflict] if
+// the arguments were changed while they were looked at. Error.Decision says who
 // denied and why. Errors of the tool itself are returned as they are.
 //
 // Below a node, flow or handler the answer is on record before the tool runs: a
@@ -102,6 +104,12 @@ func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error
 	}
 	switch d.Verdict {
 	case posthouse.Approve:
+		if now, err := posthouse.JSON.Marshal(in); err != nil || !bytes.Equal(now, arguments) {
+			return out, &posthouse.Error{
+				Code: posthouse.CodeConflict, Field: "arguments", Decision: d, Err: err, Message: "of tool " + a.Tool + " have changed since they were shown",
+				Hint: "the tool did not run; do not share what is passed to a call that waits for its approval",
+			}
+		}
 		return r.tool(ctx, in)
 	case posthouse.Edit:
 		var changed In
@@ -217,7 +225,7 @@ func (s *Session) recorded(ctx context.Context, task *engine.Task, g *posthouse.
 	if on, err = posthouse.Decode[posthouse.Gate](v); err != nil {
 		return on, false, err
 	}
-	if on.Decision == nil || on.RequestedBy != g.RequestedBy || on.Name != g.Name {
+	if on.Decision == nil || on.RequestedBy != g.RequestedBy || on.Content() != g.Content() {
 		return on, false, invalid("approval", "of tool %s on record is somebody else's", g.Name)
 	}
 	return on, false, nil

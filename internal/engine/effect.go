@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -24,10 +25,18 @@ type Effect struct {
 }
 
 // Effect returns the use of a grant that a call makes. Its result is to name the
-// gate that [Effect.Release] was given.
-func (c *Call) Effect() *Effect {
+// gate that [Effect.Release] was given. [posthouse.ErrInvalid] for a name that ends
+// like the number of a call, as in "pay[1]": it would pass for the second "pay".
+func (c *Call) Effect() (*Effect, error) {
+	if i := strings.LastIndexByte(c.name, '['); i >= 0 && strings.HasSuffix(c.name, "]") && strings.Trim(c.name[i+1:len(c.name)-1], "0123456789") == "" {
+		c.task.leave(&c.call)
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "step", Message: "name " + strconv.Quote(c.name) + " of an effect ends like the number of a call",
+			Hint: "put what tells effects apart otherwise, as in pay-1",
+		}
+	}
 	c.licensed = true
-	return &Effect{call: c, task: c.task}
+	return &Effect{call: c, task: c.task}, nil
 }
 
 // Ran returns the gate under whose decision the effect ran that is on record, ""
@@ -72,26 +81,33 @@ func (e *Effect) Unknown() (attempt int, unknown bool) {
 // Happened names, for the result that somebody found out, the gate under which the
 // attempt was released.
 func (e *Effect) Happened() {
-	if g := e.grant(); g != "" {
+	if g := e.Under(); g != "" {
 		e.call.opt.Grant = g
 	}
 }
 
-// grant returns the gate under which the newest attempt was released, "" if none was.
-func (e *Effect) grant() posthouse.ID {
+// Under returns the gate under which the newest attempt was released, "" if none was.
+func (e *Effect) Under() posthouse.ID {
 	released, _ := e.attempts()
-	t := e.task
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	if released == 0 {
 		return ""
 	}
-	return t.replay.results[occurrence{e.within(useName), released - 1}].Grant
+	return e.gateOf(released - 1)
+}
+
+// gateOf returns the gate under which an attempt was released.
+func (e *Effect) gateOf(attempt uint32) posthouse.ID {
+	t := e.task
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.replay.results[occurrence{e.within(useName), attempt}].Grant
 }
 
 // Release puts on record that the step is about to act under a gate's decision,
 // unless as many other effects as the gate licenses did before: then it fails with
-// [posthouse.ErrForbidden]. A step that is tried again is the same use.
+// [posthouse.ErrForbidden]. A step that is tried again is the same use; one whose
+// earlier attempts this execution knows nothing of, since they were deleted or are
+// of an attempt that was given up, is refused.
 func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 	s := e.task.session
 	s.grants.Lock() // from the count to the record
@@ -100,10 +116,23 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 	if err != nil {
 		return err
 	}
+	if e.task.closed.Load() {
+		return e.task.over("effect", e.call.name)
+	}
+	released, failed := e.attempts()
 	own, others := e.task.Key()+"\x00"+callName(e.call.name, e.call.occurrence), 0
 	for i := range uses {
-		if uses[i].Task+"\x00"+callName(uses[i].Name, uses[i].Occurrence) != own {
+		u := &uses[i]
+		if u.Task+"\x00"+callName(u.Name, u.Occurrence) != own {
 			others++
+			continue
+		}
+		if u.Status == posthouse.GrantExecuted || released == 0 && u.Status != posthouse.GrantDecided {
+			return &posthouse.Error{
+				Code: posthouse.CodeForbidden, Decision: g.Decision,
+				Message: "effect " + e.call.name + " is on record under gate " + string(g.ID) + ", in entry " + strconv.FormatUint(u.Seq, 10) + ", and not where the thread stands now",
+				Hint:    "find out what became of it; to do it again, propose it again",
+			}
 		}
 	}
 	if others >= g.Uses {
@@ -113,8 +142,7 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 			Hint:    "propose it again: each effect needs a decision of its own",
 		}
 	}
-	released, failed := e.attempts()
-	if released > failed { // it is on record already
+	if released > failed && e.Under() == g.ID { // it is on record already
 		e.call.opt.Grant = g.ID
 		return nil
 	}
@@ -125,10 +153,17 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 	return nil
 }
 
-// Failed puts on record that the attempt did not act.
+// Failed puts on record that the attempts so far did not act.
 func (e *Effect) Failed(ctx context.Context, cause error) error {
-	_, failed := e.attempts()
-	return e.note(ctx, refusedName, failed, e.grant(), cause)
+	for {
+		released, failed := e.attempts()
+		if failed >= released {
+			return nil
+		}
+		if err := e.note(ctx, refusedName, failed, e.gateOf(failed), cause); err != nil {
+			return err
+		}
+	}
 }
 
 func (e *Effect) note(ctx context.Context, name string, n uint32, grant posthouse.ID, cause error) error {

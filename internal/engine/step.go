@@ -244,7 +244,7 @@ func (t *Task) rewind(prefix string) {
 
 // keep lets a later attempt of this execution find what c recorded within the
 // step. Callers hold t.mu.
-func (t *Task) keep(c *call, v posthouse.Value) {
+func (t *Task) keep(c *call, s posthouse.Step) {
 	if !t.sofar().repeats || !strings.Contains(c.name, nested) {
 		return
 	}
@@ -253,7 +253,7 @@ func (t *Task) keep(c *call, v posthouse.Value) {
 	}
 	k := occurrence{c.name, c.occurrence}
 	if t.replay.results[k] == nil {
-		t.replay.results[k] = &posthouse.StepRecord{Step: posthouse.Step{Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Value: v}}
+		t.replay.results[k] = &posthouse.StepRecord{Step: s}
 	}
 }
 

@@ -193,7 +193,7 @@ func (t *Task) recordStep(ctx context.Context, c *call, s posthouse.Step) error 
 		}
 		if kept {
 			t.mu.Lock()
-			t.keep(c, s.Value)
+			t.keep(c, s)
 			t.mu.Unlock()
 		}
 		return kept, err

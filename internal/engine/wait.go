@@ -121,7 +121,9 @@ func (t *Task) takeSignal(ctx context.Context, c *call, name string, latch bool)
 		if s != nil {
 			value = s.Value
 			t.mu.Lock()
-			t.keep(c, posthouse.Value{Codec: "json", Data: value})
+			t.keep(c, posthouse.Step{
+				Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Effect: posthouse.EffectRead, Value: posthouse.Value{Codec: "json", Data: value},
+			})
 			t.mu.Unlock()
 		}
 		return s != nil, err
