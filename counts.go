@@ -9,7 +9,8 @@ import (
 // answers g as it would be put now: nil if it does, and otherwise why it does not.
 // A rejection, a withdrawal and a deadline that passed always do. An approval,
 // edit or response does if its verdict is allowed now, its value satisfies the
-// schema now, and neither quorum nor requester rules are stricter than they were.
+// schema now, and neither quorum nor requester rules are stricter than they were,
+// nor how many effects it licenses and for how long.
 // Who is assigned now does not matter: what was rightly given stands. A value is
 // checked again only where the schema has changed.
 func (l *Ledger) Counts(g, earlier *Gate) error {
@@ -23,6 +24,10 @@ func (l *Ledger) Counts(g, earlier *Gate) error {
 		return invalid("verdict", "%s is not among those allowed now: %v", d.Verdict, g.Verdicts)
 	case g.Quorum != nil && (earlier.Quorum == nil || earlier.Quorum.Need < g.Quorum.Need):
 		return invalid("quorum", "of %d is needed now", g.Quorum.Need)
+	case g.Uses > 0 && earlier.Uses > g.Uses:
+		return invalid("uses", "are at most %d now", g.Uses)
+	case g.ValidFor > 0 && (earlier.ValidFor == 0 || earlier.ValidFor > g.ValidFor):
+		return invalid("validFor", "is %s now", g.ValidFor)
 	}
 	for _, name := range earlier.hands() {
 		if name != "" && g.excluded(name) {

@@ -3,21 +3,14 @@ package gate
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
 )
-
-// KindOutcome is the kind of the question that [Act] puts to people about an
-// effect of which nobody knows whether it happened.
-const KindOutcome = "outcome"
 
 // ActOptions refine [Act]. The zero value is an effect that is not idempotent, and
 // whose unknown outcome people look into.
@@ -326,104 +319,4 @@ func (a *action[T, Out]) again(g *posthouse.Gate, why error) posthouse.Gate {
 		q.Escalation = &posthouse.Escalation{At: now.Add(e.At.Sub(g.CreatedAt)), To: e.To, Replace: e.Replace}
 	}
 	return q
-}
-
-// What settling an attempt comes to.
-const (
-	undone     = iota // it did not happen
-	happened          // it did, with a result
-	repeatable        // done again, with the same key and content, it is the same
-)
-
-// settle finds out what became of an attempt whose outcome is unknown, on the
-// content that it was let go with, which need not be that of g.
-func (a *action[T, Out]) settle(ctx context.Context, g *posthouse.Gate, attempt int) (v posthouse.Value, how int, err error) {
-	under, err := a.task.Session().Ledger().Gate(ctx, a.use.Under())
-	if err != nil {
-		return v, undone, err
-	}
-	q, err := a.outcome(under, attempt)
-	if err != nil {
-		return v, undone, err
-	}
-	same := sameContent(under, g)
-	_, asked := a.task.Asked(ctx, q) // what is with people stays with them
-	if a.opt.Idempotent && same && !asked {
-		return v, repeatable, nil
-	}
-	out, done, err := a.reconcile(ctx, q, asked, under)
-	switch {
-	case err != nil:
-		return v, undone, err
-	case !done:
-		return v, undone, a.use.Failed(ctx, nil)
-	case !same:
-		a.other = under
-	}
-	a.use.Happened()
-	v, err = posthouse.Encode(nil, out)
-	return v, happened, err
-}
-
-// outcome is the question about an attempt that a gate licensed.
-func (a *action[T, Out]) outcome(under *posthouse.Gate, attempt int) (posthouse.Gate, error) {
-	q := posthouse.Gate{
-		Name: KindOutcome, Kind: KindOutcome,
-		Text: fmt.Sprintf("It is not known whether %s was done (attempt %d, approved by %s in %s). Respond with its result if it was, approve if it was not and is to be done, reject to give it up.",
-			a.name, attempt, under.Decision.By, under.ID),
-		Verdicts:    []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Respond},
-		RequestedBy: under.RequestedBy, AllowRequest: under.AllowRequest, Assignees: slices.Clone(under.Assignees),
-	}
-	content, err := licensed[T](under)
-	if err != nil {
-		return q, err
-	}
-	if q.Payload, err = posthouse.JSON.Marshal(content); err != nil {
-		return q, err
-	}
-	if schema, err := schemaOf(reflect.TypeFor[Out]()); err == nil && a.task.Session().Ledger().MayOpen(&posthouse.Gate{Schema: schema}) == nil {
-		q.Schema = schema
-	}
-	return q, nil
-}
-
-// reconcile has the program say what became of an attempt, or people, if it cannot
-// or if they were asked before.
-func (a *action[T, Out]) reconcile(ctx context.Context, q posthouse.Gate, asked bool, under *posthouse.Gate) (out Out, done bool, err error) {
-	if a.opt.Reconcile != nil && !asked {
-		content, err := licensed[T](under)
-		if err != nil {
-			return out, false, err
-		}
-		err = engine.Guard(func() error { out, done, err = a.opt.Reconcile(ctx, content); return err })
-		return out, done, err
-	}
-	decided, err := a.task.Ask(ctx, q)
-	if err != nil {
-		return out, false, err
-	}
-	switch d := decided.Decision; d.Verdict {
-	case posthouse.Respond:
-		if err := json.Unmarshal(d.Value, &out); err != nil {
-			return out, false, unfit(decided, d, err)
-		}
-		return out, true, nil
-	case posthouse.Approve:
-		return out, false, nil
-	}
-	return out, false, refused(decided)
-}
-
-// copyOf returns a gate for code that must not change the one on record.
-func copyOf(g *posthouse.Gate) *posthouse.Gate {
-	c := *g
-	c.Payload, c.Schema = slices.Clone(g.Payload), slices.Clone(g.Schema)
-	c.Verdicts, c.Assignees, c.Labels = slices.Clone(g.Verdicts), slices.Clone(g.Assignees), maps.Clone(g.Labels)
-	c.Votes = slices.Clone(g.Votes)
-	if g.Decision != nil {
-		d := *g.Decision
-		d.Value = slices.Clone(d.Value)
-		c.Decision = &d
-	}
-	return &c
 }

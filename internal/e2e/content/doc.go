@@ -1,6 +1,7 @@
 // Package content walks through what an answer is good for: the content that was
 // shown, over forks, updates, deploys and policies, in every programming model and
-// over memory and SQLite.
+// over memory and SQLite. Attempts to get round it are tests whose names begin with
+// TestAttempt; docs/approvals.md lists them.
 //
 // It is tests only and may import the whole house.
 package content
