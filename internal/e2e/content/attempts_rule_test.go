@@ -32,7 +32,9 @@ func TestAttemptToGoRoundADenial(t *testing.T) {
 			g.Edge("pay", graph.End)
 			return must(g.Compile(h.ledger, nil))(h)
 		}
-		head := func(thread string) posthouse.ID { return must(h.ledger.Thread(h.Context(), thread))(h).Branches[0].Head }
+		head := func(thread string) posthouse.ID {
+			return must(h.ledger.Thread(h.Context(), thread))(h).Branches[0].Head
+		}
 		for name, way := range map[string]func(app *graph.App[deal], thread string) (branch string){
 			"resume":      func(*graph.App[deal], string) string { return "" },
 			"accept":      func(*graph.App[deal], string) string { q.Auto = &gate.Auto{Accept: true}; return "" },
