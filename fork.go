@@ -25,7 +25,8 @@ type ForkOptions struct {
 
 	// Gates are opened at the fork, which then waits, in the place of those that were
 	// opened by hand at the source: with another state nobody but the caller knows
-	// what those should ask.
+	// what those should ask. They belong to no task: what a program asks, it asks
+	// itself.
 	Gates []Gate
 
 	Metadata map[string]string // nil: the source's
@@ -158,6 +159,11 @@ func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions, released bool) (*Dr
 		return nil, err
 	}
 	d.Checkpoint.State, d.Checkpoint.kept = state, c.State
+	for i := range o.Gates {
+		if g := &o.Gates[i]; g.Task != "" {
+			return nil, invalid("gates", "opened at a fork belong to no task, and %.40q is one of %.40q: its program asks by itself", g.Name, g.Task)
+		}
+	}
 	d.Gates = slices.Clone(o.Gates)
 	if len(d.Gates) > 0 {
 		d.Checkpoint.Status = StatusWaiting
