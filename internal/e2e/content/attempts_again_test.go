@@ -36,7 +36,9 @@ func paysAndRests(h *house, b *bank) *graph.App[deal] {
 func TestAttemptToPassAReceiptOn(t *testing.T) {
 	change := func(s *deal) { s.Amount = 99 }
 	onStores(t, func(h *house) {
-		head := func(thread string) posthouse.ID { return must(h.ledger.Thread(h.Context(), thread))(h).Branches[0].Head }
+		head := func(thread string) posthouse.ID {
+			return must(h.ledger.Thread(h.Context(), thread))(h).Branches[0].Head
+		}
 		for name, way := range map[string]func(app *graph.App[deal], thread string) (branch string){
 			"fork": func(app *graph.App[deal], thread string) string {
 				return must(app.Fork(h.Context(), head(thread), change))(h).Header.Branch
