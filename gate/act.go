@@ -41,7 +41,8 @@ type ActOptions[T, Out any] struct {
 // where it was given; the same step tried again is the same use, one more is
 // [posthouse.ErrForbidden]. Where the approval does not hold here or now (on a fork
 // or a copy, after ValidFor, if the Ledger's policy or Check say no), the same
-// content is put to people again, and Act returns [posthouse.ErrWaiting] meanwhile. A
+// content is put to people again, who approve or reject it as it is, and Act returns
+// [posthouse.ErrWaiting] meanwhile; what they say stands from then on. A
 // rejection, a response, a question that is bound by name and one that was put by
 // [Ask] license nothing: ErrForbidden.
 //
@@ -50,7 +51,11 @@ type ActOptions[T, Out any] struct {
 // that wraps [posthouse.ErrUnknown], leaves that open, as a crash does. What is left
 // open never runs again by itself unless it is Idempotent: it is reconciled, or
 // people are asked, who can say that it happened (respond, with its result), that it
-// did not (approve: it runs), or that it is to be given up (reject).
+// did not (approve: it runs), or that it is to be given up (reject, for good). They
+// are shown what it was let go with: if something else is licensed by then, that runs
+// only where the first did not happen, and is [posthouse.ErrConflict] where it did.
+//
+// A name that ends like the number of a call, as in "pay[1]", is ErrInvalid.
 func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx context.Context, content T) (Out, error), o ...ActOptions[T, Out]) (Out, error) {
 	var none Out
 	opt, err := engine.One(o)
