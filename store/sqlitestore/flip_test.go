@@ -28,10 +28,14 @@ func TestFlippedBytesInLists(t *testing.T) {
 			for _, row := range strings.Fields(value(t, db, "SELECT group_concat(id || ':' || hex(head), ' ') FROM entries")) {
 				id, head, _ := strings.Cut(row, ":")
 				b, err := hex.DecodeString(head)
-				if err != nil || b[0]&4 == 0 {
+				if err != nil || b[0]&8 == 0 {
 					t.Fatalf("head %s, %v", head, err)
 				}
-				script(t, db, fmt.Sprintf("UPDATE entries SET head = x'%02x%x' WHERE id = %s", b[0]&^4, b[5:], id))
+				rest := b[1:]
+				if b[0]&4 != 0 {
+					rest = b[5:]
+				}
+				script(t, db, fmt.Sprintf("UPDATE entries SET head = x'%02x01%x' WHERE id = %s", b[0]&^12, rest, id))
 			}
 			script(t, db, "UPDATE tails SET state = CAST(substr(state, 1, 16) || substr(state, 22) AS BLOB)")
 		},

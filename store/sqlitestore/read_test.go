@@ -311,11 +311,11 @@ func TestRefusedBatches(t *testing.T) {
 func FuzzReadHead(f *testing.F) {
 	l := newLine("t", idSource())
 	for range 3 {
-		f.Add(sqlitestore.AppendHead(nil, l.node([]byte("x")).Entry))
+		f.Add(sqlitestore.AppendHead(nil, l.node([]byte("x")).Entry, true))
 	}
 	signed := l.node(nil).Entry
 	signed.Sig = []byte("signature")
-	f.Add(sqlitestore.AppendHead(nil, signed))
+	f.Add(sqlitestore.AppendHead(nil, signed, false))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var e, again posthouse.Entry
 		if err := sqlitestore.ReadHead(&e, b); err != nil {
@@ -324,7 +324,7 @@ func FuzzReadHead(f *testing.F) {
 			}
 			return
 		}
-		if err := sqlitestore.ReadHead(&again, sqlitestore.AppendHead(nil, &e)); err != nil {
+		if err := sqlitestore.ReadHead(&again, sqlitestore.AppendHead(nil, &e, len(b)%2 == 0)); err != nil {
 			t.Fatal(err)
 		}
 		if e.Generation != again.Generation || e.Prev != again.Prev || e.Hash != again.Hash ||

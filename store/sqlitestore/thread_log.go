@@ -138,7 +138,7 @@ func (t *threadLog) step() (row bool, err error) {
 	if err := readHead(&t.entry, t.head); err != nil {
 		return false, err
 	}
-	if !isSound(t.name, &t.entry, t.head) {
+	if t.placed && !isSound(t.name, &t.entry, t.head) {
 		return false, unsound(&t.entry)
 	}
 	id := t.stmt.ColumnInt64(walkID)
@@ -170,7 +170,7 @@ func (t *threadLog) neighbour() (bool, error) {
 	if readHead(&t.entry, head) != nil {
 		return false, nil // whose it is, the index knows
 	}
-	if t.entry.Seq = next; t.back && t.entry.Link() != before || !t.back && t.entry.Prev != behind || !isSound(t.name, &t.entry, head) {
+	if t.entry.Seq = next; t.back && t.entry.Link() != before || !t.back && t.entry.Prev != behind || t.placed && !isSound(t.name, &t.entry, head) {
 		return false, nil
 	}
 	t.at(next)

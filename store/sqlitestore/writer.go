@@ -163,7 +163,7 @@ func (w *writer) insert(thread int64, b *posthouse.Batch, cid *key) error {
 	} else {
 		stmt.BindNull(4)
 	}
-	w.buf = appendHead(w.buf[:0], e)
+	w.buf = appendHead(w.buf[:0], e, cid != nil)
 	stmt.BindBytes(5, w.buf)
 	w.bindBody(stmt, 6, e.Bodies)
 	if err := exec(stmt); err != nil {
