@@ -221,7 +221,7 @@ func (w *world) decide() {
 		d = w.truth(g)
 	case w.rnd.IntN(8) == 0:
 		d.Verdict = posthouse.Reject
-	case g.Quorum == nil && !w.naive && w.rnd.IntN(5) == 0:
+	case g.Allows(posthouse.Edit) && g.Quorum == nil && !w.naive && w.rnd.IntN(5) == 0:
 		d.Verdict, d.Value = posthouse.Edit, fmt.Appendf(nil, `{"To":"bob","Amount":%d}`, w.rnd.IntN(400))
 		w.count["edited"]++
 	}
