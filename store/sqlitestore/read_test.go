@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/posthouse/posthouse"
@@ -38,16 +39,16 @@ func TestReadsFailAtEveryStatement(t *testing.T) {
 				if err := s.Forget(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				count := 0
+				var asked atomic.Int64 // a check reads threads at once
 				s.FailRead(func(string) error {
-					if count++; count == n {
+					if asked.Add(1) == int64(n) {
 						return sqlite.ResultIOErrRead.ToError()
 					}
 					return nil
 				})
 				got, err := read(t.Context())
 				s.FailRead(nil)
-				if count < n {
+				if count := int(asked.Load()); count < n {
 					if err != nil || got != want {
 						t.Fatalf("%d statements: %v\n%s\nwant\n%s", count, err, got, want)
 					}
