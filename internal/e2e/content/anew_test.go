@@ -166,3 +166,40 @@ func stepNames(steps []posthouse.StepRecord) (names []string) {
 	}
 	return names
 }
+
+// What completed beside the unfinished execution does not run again.
+func TestAnewKeepsWhatCompleted(t *testing.T) {
+	onStores(t, func(h *house) {
+		type state struct {
+			Left, Right string
+		}
+		var ran []string
+		g := graph.New[state]("parent")
+		g.Node("left", func(_ context.Context, s *state) error {
+			ran = append(ran, "left")
+			s.Left = "done"
+			return nil
+		})
+		g.Node("first", func(context.Context, *state) error { return nil })
+		g.Node("right", func(ctx context.Context, s *state) error {
+			_, err := gate.Ask[struct{}](ctx, gate.Question{Name: "right?"})
+			s.Right = "done"
+			return err
+		})
+		g.Edge(graph.Start, "first")
+		g.Edge("first", "left")
+		g.Edge("first", "right")
+		g.Edge("left", graph.End)
+		g.Edge("right", graph.End)
+		app := must(g.Compile(h.ledger, nil))(h)
+		must(app.Run(h.Context(), "t", state{}))(h)
+		head := must(h.ledger.Latest(h.Context(), posthouse.LatestQuery{Thread: "t"}))(h)
+		must(h.ledger.Anew(h.Context(), head.ID, nil))(h)
+		must(app.Resume(h.Context(), "t"))(h)
+		h.decide(h.only("t").ID, posthouse.Approve, "alice")
+		out := must(app.Resume(h.Context(), "t"))(h)
+		if out.Status != posthouse.StatusDone || out.State != (state{"done", "done"}) || !slices.Equal(ran, []string{"left"}) {
+			h.Errorf("%s, %+v, ran %v", out.Status, out.State, ran)
+		}
+	})
+}
