@@ -203,3 +203,37 @@ func TestAnewKeepsWhatCompleted(t *testing.T) {
 		}
 	})
 }
+
+// A thread that the step called is taken up where it stands, and not cancelled.
+func TestAnewTakesUpACalledThread(t *testing.T) {
+	onStores(t, func(h *house) {
+		type state struct{ Answer string }
+		ran := 0
+		sub := graph.New[state]("called")
+		sub.Node("work", func(context.Context, *state) error { ran++; return nil })
+		sub.Node("ask", func(ctx context.Context, s *state) error {
+			a, err := gate.Ask[struct{}](ctx, gate.Question{Name: "inner?"})
+			s.Answer = a.By
+			return err
+		})
+		sub.Edge(graph.Start, "work")
+		sub.Edge("work", "ask")
+		sub.Edge("ask", graph.End)
+		g := graph.New[state]("calling")
+		graph.Subgraph(g, "call", sub, &graph.SubOptions[state, state]{
+			OwnThread: true, Out: func(s, t *state) error { s.Answer = t.Answer; return nil },
+		})
+		g.Edge(graph.Start, "call")
+		g.Edge("call", graph.End)
+		app := must(g.Compile(h.ledger, nil))(h)
+		must(app.Run(h.Context(), "t", state{}))(h)
+		head := must(h.ledger.Latest(h.Context(), posthouse.LatestQuery{Thread: "t"}))(h)
+		must(h.ledger.Anew(h.Context(), head.ID, nil))(h)
+		must(app.Resume(h.Context(), "t"))(h)
+		h.decide(h.only("").ID, posthouse.Approve, "alice")
+		out := must(app.Resume(h.Context(), "t"))(h)
+		if out.Status != posthouse.StatusDone || out.State.Answer != "alice" || ran != 1 {
+			h.Errorf("%s, %+v, the called thread began %d times", out.Status, out.State, ran)
+		}
+	})
+}
