@@ -81,7 +81,7 @@ func (a *Anew) sort(x *Execution) {
 	}
 	for _, s := range x.Steps {
 		switch base := s.Name[strings.LastIndexByte(s.Name, '>')+1:]; {
-		case isReserved(base) || len(s.Value.Data) == 0 || s.Name == "coord:request":
+		case isReserved(base) || len(s.Value.Data) == 0 || s.Name == recordRequest:
 		case s.survives():
 			a.Kept = append(a.Kept, s)
 		default:

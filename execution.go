@@ -136,9 +136,17 @@ func (x *Execution) anew() {
 	x.Gates = slices.DeleteFunc(x.Gates, func(q *Gate) bool { return !q.AsksPeople() && q.Kind != GateThread })
 }
 
+// Records of the models that a step that is taken anew keeps; docs/format.md has
+// their names.
+const (
+	recordDone    = "$done"         // the execution completed
+	recordChild   = "$child"        // where a called thread stands
+	recordRequest = "coord:request" // what a coordinator was asked for
+)
+
 // completed reports whether the execution ended, beside others that did not.
 func (x *Execution) completed() bool {
-	return slices.ContainsFunc(x.Steps, func(s StepRecord) bool { return s.Name == "$done" })
+	return slices.ContainsFunc(x.Steps, func(s StepRecord) bool { return s.Name == recordDone })
 }
 
 // survives reports whether a result stays where its step is taken anew.
@@ -147,7 +155,7 @@ func (s *StepRecord) survives() bool {
 	case s.Effect == EffectExternal, s.Effect == EffectHuman, s.Grant != "":
 		return true
 	}
-	return s.Name == "$child" || s.Name == "coord:request" // where a called thread stands; what a coordinator was asked for
+	return s.Name == recordChild || s.Name == recordRequest
 }
 
 func (g *gathering) task(name string) *Execution {
