@@ -58,6 +58,7 @@ var laws = []law{
 		"walks through the whole house"},
 
 	{"graph", []string{".", "internal/engine"}, nil, "a model meets another only in the Ledger"},
+	{"graph/draw", []string{".", "graph"}, nil, "a picture is made from what a graph exports of itself, so a graph never knows its pictures"},
 	{"flow", []string{".", "internal/engine"}, nil, "a model meets another only in the Ledger"},
 	{"step", []string{".", "internal/engine"}, nil, "a model meets another only in the Ledger"},
 	{"coord", []string{".", "internal/engine"}, nil, "a model meets another only in the Ledger"},

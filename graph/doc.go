@@ -69,8 +69,9 @@
 // readable under its ids, byte for byte.
 //
 // [App.BulkUpdate] makes several updates, [App.Release] closes a thread as a
-// version, [App.Copy] and [App.Compare] do what they say. [App.Mermaid],
-// [App.DOT] and [App.SVG] draw the graph, and a thread into it.
+// version, [App.Copy] and [App.Compare] do what they say. [App.Shape] is the
+// graph as data and [App.Progress] how far a thread is in it; package draw
+// writes both down for Mermaid and Graphviz.
 //
 // # Changing a graph
 //

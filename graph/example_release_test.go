@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/graph/draw"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -131,17 +132,17 @@ func ExampleApp_Copy() {
 }
 
 // Draw a graph, with a thread in it.
-func ExampleApp_Mermaid() {
+func ExampleApp_Progress() {
 	ctx := context.Background()
 	app := reports(graph.AutoRelease{})
 	if _, err := app.Run(ctx, "report", report{Month: "May"}); err != nil {
 		log.Fatal(err)
 	}
-	text, err := app.Mermaid(ctx, &graph.PictureOptions{Thread: "report", LeftRight: true})
+	progress, err := app.Progress(ctx, graph.ProgressOptions{Thread: "report"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Print(text)
+	fmt.Print(draw.Mermaid(app.Shape(), progress, &draw.Options{LeftRight: true}))
 	// Output:
 	// flowchart LR
 	//   n0(["start"])

@@ -128,7 +128,7 @@ func TestNodesOfAnyName(t *testing.T) {
 				t.Errorf("node %q is found %d times", name, len(list))
 			}
 		}
-		m := must(app.Mermaid(t.Context(), &graph.PictureOptions{Thread: thread}))(t)
+		m := picture(t, app, graph.ProgressOptions{Thread: thread})
 		if n := strings.Count(m, "class n"); n != 1 || strings.Contains(m, "next") || strings.Contains(m, "waiting") {
 			t.Error(m)
 		}

@@ -107,7 +107,7 @@ func TestMigrationInsideSubgraphs(t *testing.T) {
 	if s := must(graph.Within[innerState](t.Context(), l, parked.Checkpoint, "study/deeper"))(t); len(s.Notes) != 1 {
 		t.Fatalf("inside %+v", s)
 	}
-	m := must(a.Mermaid(t.Context(), &graph.PictureOptions{Checkpoint: out.Checkpoint}))(t)
+	m := picture(t, a, graph.ProgressOptions{Checkpoint: out.Checkpoint})
 	if !strings.Contains(m, "waiting") || !strings.Contains(m, "done") {
 		t.Error(m)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/graph/draw"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -301,7 +302,8 @@ func Example_graphPicture() {
 	app := must(chain("plan", "draft").Compile(ledger, nil))
 	must(app.Run(ctx, "report-1", Paper{}))
 	//doc:picture
-	text := must(app.Mermaid(ctx, &graph.PictureOptions{Thread: "report-1"})) // or DOT, SVG
+	progress := must(app.Progress(ctx, graph.ProgressOptions{Thread: "report-1"}))
+	text := draw.Mermaid(app.Shape(), progress, nil) // or draw.DOT
 	//doc:end
 	fmt.Println(len(text) > 100)
 	// Output: true

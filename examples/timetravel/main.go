@@ -20,6 +20,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/graph/draw"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -120,9 +121,9 @@ func (d *detective) diff(ctx context.Context, from, to posthouse.ID) error {
 // picture prints the graph with where the branch stands in it, to be put into
 // any Markdown page.
 func (d *detective) picture(ctx context.Context, branch string) error {
-	text, err := d.app.Mermaid(ctx, &graph.PictureOptions{Thread: thread, Branch: branch})
+	progress, err := d.app.Progress(ctx, graph.ProgressOptions{Thread: thread, Branch: branch})
 	if err == nil {
-		d.say("%s", text)
+		d.say("%s", draw.Mermaid(d.app.Shape(), progress, nil))
 	}
 	return err
 }

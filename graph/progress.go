@@ -11,15 +11,20 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// PictureOptions say what is drawn. Nil is the zero value: the graph alone.
-type PictureOptions struct {
-	Thread     string       // draw in where this thread stands; with Checkpoint: its own is found
+// ProgressOptions say of what [App.Progress] tells how far it is. Thread or
+// Checkpoint is required.
+type ProgressOptions struct {
+	Thread     string       // the thread; found by Checkpoint if that is all there is
 	Branch     string       // default main
-	Checkpoint posthouse.ID // or how it stood at this checkpoint
-	LeftRight  bool         // from left to right; SVG is always drawn downwards
+	Checkpoint posthouse.ID // how the thread stood there; default the branch's head
 }
 
-// A Mark is what a picture shows of a node in a thread.
+// Progress is how far a thread is in its graph: marks by the paths of nodes,
+// which are escaped names ([posthouse.EscapeName]) joined by slashes, as in
+// "research/write". A node without a mark has not run since the newest input.
+type Progress map[string]Mark
+
+// A Mark says where a node stands in a thread.
 type Mark string
 
 // The marks. Done counts from the thread's newest input.
@@ -31,56 +36,11 @@ const (
 	MarkFailed  Mark = "failed"
 )
 
-// Mermaid returns the graph as the text of a Mermaid flowchart. Routes, maps
-// and commands are dashed and say what they are; subgraphs are clusters. The
-// text is the same for the same graph and thread. [posthouse.ErrNotFound] for
-// an unknown thread or checkpoint.
-func (a *App[S]) Mermaid(ctx context.Context, o *PictureOptions) (string, error) {
-	d, err := a.draw(ctx, o)
-	if err != nil {
-		return "", err
-	}
-	return d.mermaid(), nil
-}
-
-// DOT is [App.Mermaid] for Graphviz.
-func (a *App[S]) DOT(ctx context.Context, o *PictureOptions) (string, error) {
-	d, err := a.draw(ctx, o)
-	if err != nil {
-		return "", err
-	}
-	return d.dot(), nil
-}
-
-// SVG is [App.Mermaid] as a picture of its own, without scripts, styles from
-// elsewhere, or links.
-func (a *App[S]) SVG(ctx context.Context, o *PictureOptions) (string, error) {
-	d, err := a.draw(ctx, o)
-	if err != nil {
-		return "", err
-	}
-	return d.svg(), nil
-}
-
-func (a *App[S]) draw(ctx context.Context, o *PictureOptions) (*drawing, error) {
-	if o == nil {
-		o = &PictureOptions{}
-	}
-	var marks map[string]Mark
-	if o.Thread != "" || o.Branch != "" || o.Checkpoint != "" {
-		var err error
-		if marks, err = a.marks(ctx, o); err != nil {
-			return nil, err
-		}
-	}
-	n := 0
-	d := newDrawing(a.Shape(), "", marks, &n)
-	d.leftRight = o.LeftRight
-	return d, nil
-}
-
-// marks returns what is to be shown of nodes, by their paths.
-func (a *App[S]) marks(ctx context.Context, o *PictureOptions) (map[string]Mark, error) {
+// Progress returns how far a thread is in the graph, nodes of subgraphs and
+// what completed of an unfinished step included. [posthouse.ErrNotFound] for an
+// unknown thread or checkpoint, [posthouse.ErrInvalid] for those of another
+// program.
+func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, error) {
 	var c *posthouse.Checkpoint
 	var err error
 	if o.Checkpoint != "" && o.Thread == "" {
@@ -95,7 +55,7 @@ func (a *App[S]) marks(ctx context.Context, o *PictureOptions) (map[string]Mark,
 		return nil, err
 	}
 	ms := a.migrationsFrom(c.Fingerprint)
-	marks := map[string]Mark{}
+	marks := Progress{}
 	if err := a.markDone(ctx, c, ms, marks); err != nil {
 		return nil, err
 	}
@@ -199,7 +159,7 @@ func (s *standing) count(within string, g *agenda) {
 }
 
 // markDone marks the nodes that completed on the way to a checkpoint.
-func (a *App[S]) markDone(ctx context.Context, c *posthouse.Checkpoint, ms []Migration, marks map[string]Mark) error {
+func (a *App[S]) markDone(ctx context.Context, c *posthouse.Checkpoint, ms []Migration, marks Progress) error {
 	line := map[posthouse.ID]*posthouse.Header{}
 	for h, err := range a.ledger.List(ctx, posthouse.Query{Thread: c.Thread, Generation: c.Generation, To: c.Seq}) {
 		if err != nil {
@@ -231,101 +191,4 @@ func unlabelled(path string) string {
 		parts[i], _, _ = strings.Cut(p, "#")
 	}
 	return strings.Join(parts, "/")
-}
-
-// A drawing is a graph to be written down. Boxes are numbered through all
-// clusters.
-type drawing struct {
-	name      string
-	boxes     []*box
-	lines     []line
-	leftRight bool
-}
-
-type boxKind uint8
-
-const (
-	boxNode boxKind = iota
-	boxStart
-	boxEnd
-	boxAnywhere
-	boxSub
-)
-
-type box struct {
-	id    int
-	kind  boxKind
-	name  string
-	note  string // a second line
-	round bool   // it decides where it leads
-	mark  Mark
-	sub   *drawing
-
-	place // of a layout
-}
-
-type line struct {
-	from, to *box
-	label    string
-	dashed   bool
-}
-
-func newDrawing(s *Shape, path string, marks map[string]Mark, n *int) *drawing {
-	d := &drawing{name: s.Name}
-	add := func(b *box) *box {
-		b.id = *n
-		*n++
-		d.boxes = append(d.boxes, b)
-		return b
-	}
-	by := map[string]*box{Start: add(&box{kind: boxStart, name: "start"})}
-	for _, v := range s.Nodes {
-		b := add(&box{name: v.Name, round: v.Kind == "command", mark: marks[path+spelled(v.Name)]})
-		switch {
-		case v.Sub != nil:
-			b.kind = boxSub
-			b.sub = newDrawing(v.Sub, path+spelled(v.Name)+"/", marks, n)
-		case v.Kind == "task":
-			b.note = "task"
-		case v.Defer:
-			b.note = "deferred"
-		}
-		by[v.Name] = b
-	}
-	by[End] = add(&box{kind: boxEnd, name: "end"})
-	for _, e := range s.Edges {
-		from, to := by[e.From], by[e.To]
-		if e.To == "" {
-			to = add(&box{kind: boxAnywhere, name: "anywhere"})
-		}
-		if from == nil || to == nil {
-			continue
-		}
-		l := line{from: from, to: to, dashed: e.Kind != "edge" && e.Kind != "join"}
-		if e.Kind != "edge" {
-			l.label = e.Kind
-		}
-		d.lines = append(d.lines, l)
-	}
-	return d
-}
-
-// first and last are where lines to and from a box are tied.
-func (b *box) first() *box {
-	if b.sub != nil {
-		return b.sub.boxes[0].first()
-	}
-	return b
-}
-
-func (b *box) last() *box {
-	if b.sub == nil {
-		return b
-	}
-	for _, in := range b.sub.boxes {
-		if in.kind == boxEnd {
-			return in
-		}
-	}
-	return b.sub.boxes[0]
 }

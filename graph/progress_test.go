@@ -2,17 +2,14 @@ package graph_test
 
 import (
 	"context"
-	"encoding/xml"
-	"errors"
-	"fmt"
-	"io"
-	"os"
+	"maps"
 	"strings"
 	"testing"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/graph/draw"
 )
 
 // gallery is a graph with everything a picture can show.
@@ -46,51 +43,34 @@ func gallery() *graph.Graph[trail] {
 	return g
 }
 
-// wellFormed reads all of an SVG and returns its texts.
-func wellFormed(t testing.TB, svg string) (texts []string) {
+// picture draws a thread into its graph.
+func picture[S any](t testing.TB, a *graph.App[S], o graph.ProgressOptions) string {
 	t.Helper()
-	d := xml.NewDecoder(strings.NewReader(svg))
-	for {
-		tok, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return texts
-		}
-		if err != nil {
-			t.Fatalf("%v in %s", err, svg)
-		}
-		if c, ok := tok.(xml.CharData); ok && strings.TrimSpace(string(c)) != "" {
-			texts = append(texts, string(c))
-		}
-	}
+	return draw.Mermaid(a.Shape(), must(a.Progress(t.Context(), o))(t), nil)
 }
 
 func TestPictures(t *testing.T) {
 	l := newLedger(t)
 	a := compile(t, gallery(), l, nil)
 	out := must(a.Run(t.Context(), "t", trail{}))(t)
-	for name, draw := range map[string]func(context.Context, *graph.PictureOptions) (string, error){"mmd": a.Mermaid, "dot": a.DOT, "svg": a.SVG} {
-		plain := must(draw(t.Context(), nil))(t)
-		again := must(compile(t, gallery(), l, nil).SVG(t.Context(), nil))(t)
-		if name == "svg" {
-			wellFormed(t, plain)
-			if again != plain {
-				t.Error("two pictures of one graph differ")
-			}
-		}
-		in := must(draw(t.Context(), &graph.PictureOptions{Thread: "t"}))(t)
-		if in == plain {
-			t.Errorf("%s: the thread is not drawn in", name)
-		}
-		if dir := os.Getenv("PICTURES"); dir != "" {
-			_ = os.WriteFile(fmt.Sprintf("%s/gallery.%s", dir, name), []byte(in), 0o644)
-		}
-		if same := must(draw(t.Context(), &graph.PictureOptions{Checkpoint: out.Checkpoint}))(t); same != in {
-			t.Errorf("%s: the head is drawn otherwise by its id", name)
-		}
-		_, err := draw(t.Context(), &graph.PictureOptions{Thread: "nobody"})
+	in := must(a.Progress(t.Context(), graph.ProgressOptions{Thread: "t"}))(t)
+	if same := must(a.Progress(t.Context(), graph.ProgressOptions{Checkpoint: out.Checkpoint}))(t); !maps.Equal(same, in) {
+		t.Errorf("the head is %v by its id, and %v as the head", same, in)
+	}
+	for _, o := range []graph.ProgressOptions{{Thread: "nobody"}, {Checkpoint: "nothing"}} {
+		_, err := a.Progress(t.Context(), o)
 		wantCode(t, err, posthouse.ErrNotFound)
 	}
-	m := must(a.Mermaid(t.Context(), &graph.PictureOptions{Thread: "t", LeftRight: true}))(t)
+	for name, text := range map[string]func(*graph.Shape, graph.Progress, *draw.Options) string{"mmd": draw.Mermaid, "dot": draw.DOT} {
+		plain := text(a.Shape(), nil, nil)
+		if again := text(compile(t, gallery(), l, nil).Shape(), nil, nil); again != plain {
+			t.Errorf("%s: two pictures of one graph differ", name)
+		}
+		if text(a.Shape(), in, nil) == plain {
+			t.Errorf("%s: the thread is not drawn in", name)
+		}
+	}
+	m := draw.Mermaid(a.Shape(), in, &draw.Options{LeftRight: true})
 	for _, want := range []string{
 		"flowchart LR\n", `subgraph n5["research"]`, "-.->|map|", "-.->|route|", "-.->|command|", "class n1,n2,n3,n7,n8 done", "class n5,n9 next",
 	} {
@@ -108,18 +88,18 @@ func TestPictureOfAThread(t *testing.T) {
 	if _, err := a.Run(t.Context(), "t", oldOrder{}); err == nil {
 		t.Fatal("did not fail")
 	}
-	m := must(a.Mermaid(t.Context(), &graph.PictureOptions{Thread: "t"}))(t)
+	m := picture(t, a, graph.ProgressOptions{Thread: "t"})
 	if !strings.Contains(m, "class n1 failed") || !strings.Contains(m, "|join|") || !strings.Contains(m, "deferred") {
 		t.Error(m)
 	}
 	n := 0
 	w := compile(t, approval(&n), l, nil)
 	must(w.Run(t.Context(), "w", trail{}))(t)
-	m = must(w.Mermaid(t.Context(), &graph.PictureOptions{Thread: "w"}))(t)
+	m = picture(t, w, graph.ProgressOptions{Thread: "w"})
 	if !strings.Contains(m, "class n1 done") || !strings.Contains(m, "class n2 waiting") {
 		t.Error(m)
 	}
-	_, err := a.Mermaid(t.Context(), &graph.PictureOptions{Thread: "w"})
+	_, err := a.Progress(t.Context(), graph.ProgressOptions{Thread: "w"})
 	wantCode(t, err, posthouse.ErrInvalid)
 }
 
@@ -157,7 +137,7 @@ func TestPictureOfAStep(t *testing.T) {
 	app := compile(t, g, l, nil)
 	shows := func(marks ...string) {
 		t.Helper()
-		text := must(app.Mermaid(t.Context(), &graph.PictureOptions{Thread: "t"}))(t)
+		text := picture(t, app, graph.ProgressOptions{Thread: "t"})
 		var have []string
 		for line := range strings.Lines(text) {
 			if names, ok := strings.CutPrefix(strings.TrimSpace(line), "class "); ok {
@@ -181,7 +161,7 @@ func TestPictureOfAStep(t *testing.T) {
 		must(l.Decide(t.Context(), out.Waiting[i].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}))(t)
 		shows(marks...)
 	}
-	past := must(app.Mermaid(t.Context(), &graph.PictureOptions{Checkpoint: first}))(t)
+	past := picture(t, app, graph.ProgressOptions{Checkpoint: first})
 	if !strings.Contains(past, "class n9 failed") || !strings.Contains(past, "class n1,n2,n4,n5,n6,n8 next") {
 		t.Error(past)
 	}
@@ -197,28 +177,5 @@ func TestShape(t *testing.T) {
 	}
 	if s.Parts[0] != (graph.PartShape{Name: "Nodes", Field: "Nodes", Type: "[]string", Merge: "append"}) {
 		t.Errorf("%+v", s.Parts)
-	}
-}
-
-// A graph of 30 nodes is drawn without boxes over each other.
-func TestPictureOfALargeGraph(t *testing.T) {
-	g := graph.New[trail]("large")
-	for i := range 30 {
-		g.Node(fmt.Sprint("node-", i), visit("x"))
-	}
-	g.Edge(graph.Start, "node-0")
-	for i := range 30 {
-		to := []string{fmt.Sprint("node-", 2*i+1), fmt.Sprint("node-", min(29, 2*i+2))}
-		if 2*i+1 >= 30 {
-			to = []string{fmt.Sprint("node-", i/3), graph.End}
-		}
-		g.Routes(fmt.Sprint("node-", i), func(*trail) []string { return nil }, to...)
-	}
-	svg := must(compile(t, g, newLedger(t), nil).SVG(t.Context(), nil))(t)
-	if texts := wellFormed(t, svg); len(texts) < 60 {
-		t.Errorf("%d texts", len(texts))
-	}
-	if dir := os.Getenv("PICTURES"); dir != "" {
-		_ = os.WriteFile(dir+"/large.svg", []byte(svg), 0o644)
 	}
 }

@@ -1,17 +1,19 @@
-package graph
+package draw
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/posthouse/posthouse/graph"
 )
 
 // The colours of marks: fill and outline.
-var markColours = map[Mark][2]string{
-	MarkNone: {"#ffffff", "#64748b"}, MarkDone: {"#dcfce7", "#16a34a"}, MarkNext: {"#dbeafe", "#2563eb"},
-	MarkWaiting: {"#fef3c7", "#d97706"}, MarkFailed: {"#fee2e2", "#dc2626"},
+var markColours = map[graph.Mark][2]string{
+	graph.MarkNone: {"#ffffff", "#64748b"}, graph.MarkDone: {"#dcfce7", "#16a34a"}, graph.MarkNext: {"#dbeafe", "#2563eb"},
+	graph.MarkWaiting: {"#fef3c7", "#d97706"}, graph.MarkFailed: {"#fee2e2", "#dc2626"},
 }
 
-var allMarks = []Mark{MarkDone, MarkNext, MarkWaiting, MarkFailed}
+var allMarks = []graph.Mark{graph.MarkDone, graph.MarkNext, graph.MarkWaiting, graph.MarkFailed}
 
 func (d *drawing) mermaid() string {
 	var b strings.Builder
@@ -73,7 +75,7 @@ func (d *drawing) mermaidLines(b *strings.Builder) {
 }
 
 // marked returns the ids of the boxes with a mark.
-func (d *drawing) marked(m Mark) (ids []string) {
+func (d *drawing) marked(m graph.Mark) (ids []string) {
 	for _, x := range d.boxes {
 		if x.mark == m {
 			ids = append(ids, fmt.Sprint("n", x.id))

@@ -1,8 +1,10 @@
-package graph
+package draw
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/posthouse/posthouse/graph"
 )
 
 func (d *drawing) dot() string {
@@ -41,7 +43,7 @@ func (d *drawing) dotBoxes(b *strings.Builder, indent string) {
 		case x.round:
 			more = ", shape=hexagon, style=filled"
 		}
-		if x.mark != MarkNone {
+		if x.mark != graph.MarkNone {
 			more += fmt.Sprintf(", fillcolor=%q, color=%q, penwidth=2", c[0], c[1])
 		}
 		fmt.Fprintf(b, "%sn%d [label=%s%s];\n", indent, x.id, dotText(label), more)

@@ -1,0 +1,127 @@
+package draw
+
+import (
+	"cmp"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph"
+)
+
+// Options say how a graph is drawn. Nil is the zero value.
+type Options struct {
+	LeftRight bool // from left to right; default downwards
+}
+
+// Mermaid returns a graph as the text of a Mermaid flowchart, with the progress
+// of a thread in it. A nil progress draws the graph alone. The text is the same
+// for the same outline and progress.
+func Mermaid(s *graph.Shape, p graph.Progress, o *Options) string {
+	return draw(s, p, o).mermaid()
+}
+
+// DOT is [Mermaid] for Graphviz.
+func DOT(s *graph.Shape, p graph.Progress, o *Options) string {
+	return draw(s, p, o).dot()
+}
+
+func draw(s *graph.Shape, p graph.Progress, o *Options) *drawing {
+	n := 0
+	d := newDrawing(s, "", p, &n)
+	d.leftRight = cmp.Or(o, &Options{}).LeftRight
+	return d
+}
+
+// A drawing is a graph to be written down. Boxes are numbered through all
+// clusters.
+type drawing struct {
+	name      string
+	boxes     []*box
+	lines     []line
+	leftRight bool
+}
+
+type boxKind uint8
+
+const (
+	boxNode boxKind = iota
+	boxStart
+	boxEnd
+	boxAnywhere
+	boxSub
+)
+
+type box struct {
+	id    int
+	kind  boxKind
+	name  string
+	note  string // a second line
+	round bool   // it decides where it leads
+	mark  graph.Mark
+	sub   *drawing
+}
+
+type line struct {
+	from, to *box
+	label    string
+	dashed   bool
+}
+
+func newDrawing(s *graph.Shape, path string, p graph.Progress, n *int) *drawing {
+	d := &drawing{name: s.Name}
+	add := func(b *box) *box {
+		b.id = *n
+		*n++
+		d.boxes = append(d.boxes, b)
+		return b
+	}
+	by := map[string]*box{graph.Start: add(&box{kind: boxStart, name: "start"})}
+	for _, v := range s.Nodes {
+		b := add(&box{name: v.Name, round: v.Kind == "command", mark: p[path+posthouse.EscapeName(v.Name)]})
+		switch {
+		case v.Sub != nil:
+			b.kind = boxSub
+			b.sub = newDrawing(v.Sub, path+posthouse.EscapeName(v.Name)+"/", p, n)
+		case v.Kind == "task":
+			b.note = "task"
+		case v.Defer:
+			b.note = "deferred"
+		}
+		by[v.Name] = b
+	}
+	by[graph.End] = add(&box{kind: boxEnd, name: "end"})
+	for _, e := range s.Edges {
+		from, to := by[e.From], by[e.To]
+		if e.To == "" {
+			to = add(&box{kind: boxAnywhere, name: "anywhere"})
+		}
+		if from == nil || to == nil {
+			continue
+		}
+		l := line{from: from, to: to, dashed: e.Kind != "edge" && e.Kind != "join"}
+		if e.Kind != "edge" {
+			l.label = e.Kind
+		}
+		d.lines = append(d.lines, l)
+	}
+	return d
+}
+
+// first and last are where lines to and from a box are tied.
+func (b *box) first() *box {
+	if b.sub != nil {
+		return b.sub.boxes[0].first()
+	}
+	return b
+}
+
+func (b *box) last() *box {
+	if b.sub == nil {
+		return b
+	}
+	for _, in := range b.sub.boxes {
+		if in.kind == boxEnd {
+			return in
+		}
+	}
+	return b.sub.boxes[0]
+}
