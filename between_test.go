@@ -140,9 +140,9 @@ func (s *answerless) Append(ctx context.Context, b *posthouse.Batch) error {
 // is its own.
 func TestObserversGetCopies(t *testing.T) {
 	ctx := context.Background()
-	l := open(t, &posthouse.Options{Observer: &posthouse.Observer{Saved: func(e posthouse.ObserverEvent) {
+	l := open(t, &posthouse.Options{Observer: func(e posthouse.Operation) {
 		e.Header.Labels["k"], e.Header.Next[0] = "changed", "changed"
-	}}})
+	}})
 	c := must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{
 		Next: []string{"n"}, Labels: map[string]string{"k": "v"},
 	}}))

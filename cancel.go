@@ -71,7 +71,7 @@ func (l *Ledger) cancelAll(ctx context.Context, thread string, opt CancelOptions
 	case err != nil:
 		return nil, err
 	case written:
-		l.opt.Observer.saved(l.opt.Logger, h)
+		l.observeCheckpoint(OpSaved, h)
 		l.evict(ctx)
 	case h.ID == "":
 		return h, nil

@@ -30,11 +30,11 @@ func (l *Ledger) Commit(ctx context.Context, d *Draft) (*Committed, error) {
 		return nil, err
 	}
 	if h != nil {
-		l.opt.Observer.saved(l.opt.Logger, h)
+		l.observeCheckpoint(OpSaved, h)
 		l.evict(ctx)
 	}
 	if c.Release != nil {
-		l.opt.Observer.released(l.opt.Logger, c.Release)
+		l.observeReleased(c.Release)
 	}
 	by := ""
 	if d.Checkpoint != nil {

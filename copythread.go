@@ -61,7 +61,7 @@ func (l *Ledger) CopyThread(ctx context.Context, from, to string, o *CopyOptions
 	if err != nil {
 		return nil, err
 	}
-	l.opt.Observer.copied(l.opt.Logger, ObserverEvent{At: l.Now(), Thread: to, Coordination: info.coordination(), Source: &Source{Thread: from}, Count: len(c.ids)})
+	l.observe(Operation{Kind: OpCopied, At: l.Now(), Thread: to, Coordination: info.coordination(), Source: &Source{Thread: from}, Count: len(c.ids)})
 	l.retained.added(len(c.ids) - 1)
 	l.evict(ctx)
 	return info, nil

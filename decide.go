@@ -178,12 +178,12 @@ func (l *Ledger) decide(ctx context.Context, id ID, choose func(*appending, *Gat
 		return nil
 	})
 	if err == nil && vote != nil {
-		l.opt.Observer.voted(l.opt.Logger, g, vote, coordination)
+		l.observeVoted(g, vote, coordination)
 	}
 	if err != nil || g.Decision == nil {
 		return g, err
 	}
-	l.opt.Observer.decided(l.opt.Logger, g, coordination)
+	l.observeDecided(g, coordination)
 	if g.Decision.Verdict == Expire {
 		return g, &Error{
 			Code: CodeExpired, Decision: g.Decision,

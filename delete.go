@@ -82,7 +82,7 @@ func (l *Ledger) Delete(ctx context.Context, id ID, o *DeleteOptions) (*Deleted,
 		return []uint64{seq}, nil
 	})
 	if err == nil {
-		l.opt.Observer.deleted(l.opt.Logger, ObserverEvent{At: l.Now(), Thread: ref.Thread, ID: id, Count: del.Checkpoints})
+		l.observe(Operation{Kind: OpDeleted, At: l.Now(), Thread: ref.Thread, ID: id, Count: del.Checkpoints})
 	}
 	return del, err
 }
@@ -251,7 +251,7 @@ func (t *threadTree) newHead(b BranchHead, info *ThreadInfo) BranchHead {
 func (l *Ledger) DeleteThread(ctx context.Context, thread string, o *DeleteOptions) (*Deleted, error) {
 	del, err := l.deleteThread(ctx, thread, o, nil)
 	if del != nil {
-		l.opt.Observer.deleted(l.opt.Logger, ObserverEvent{At: l.Now(), Thread: thread, Count: del.Checkpoints})
+		l.observe(Operation{Kind: OpDeleted, At: l.Now(), Thread: thread, Count: del.Checkpoints})
 	}
 	return del, err
 }
@@ -407,7 +407,7 @@ func (l *Ledger) DeleteCoordination(ctx context.Context, name string, o *DeleteO
 		sum.Bytes += del.Bytes
 	}
 	if sum.Checkpoints > 0 {
-		l.opt.Observer.deleted(l.opt.Logger, ObserverEvent{At: l.Now(), Coordination: name, Count: sum.Checkpoints})
+		l.observe(Operation{Kind: OpDeleted, At: l.Now(), Coordination: name, Count: sum.Checkpoints})
 	}
 	return &sum, errors.Join(errs...)
 }

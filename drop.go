@@ -63,7 +63,7 @@ func (l *Ledger) DropRelease(ctx context.Context, thread, versionOrTag string, o
 	if err := l.dropKey(ctx, dataKeyOf{thread, r.Version}); err != nil {
 		return &del, err
 	}
-	l.opt.Observer.deleted(l.opt.Logger, ObserverEvent{At: l.Now(), Thread: thread, Count: del.Checkpoints, Release: r})
+	l.observe(Operation{Kind: OpDeleted, At: l.Now(), Thread: thread, Count: del.Checkpoints, Release: r})
 	return &del, nil
 }
 

@@ -86,8 +86,10 @@ func ExampleLedger_Decide() {
 func ExampleObserver() {
 	ctx := context.Background()
 	saved := map[string]int{}
-	ledger, err := posthouse.Open(memstore.New(), &posthouse.Options{Observer: &posthouse.Observer{
-		Saved: func(e posthouse.ObserverEvent) { saved[e.Coordination]++ },
+	ledger, err := posthouse.Open(memstore.New(), &posthouse.Options{Observer: func(op posthouse.Operation) {
+		if op.Kind == posthouse.OpSaved {
+			saved[op.Coordination]++
+		}
 	}})
 	if err != nil {
 		log.Fatal(err)
@@ -130,8 +132,8 @@ func ExampleLedger_Watch() {
 // A slow observer is told on a goroutine of its own, through a queue: it holds
 // up nobody, and what it misses is counted.
 func ExampleAsync() {
-	slow := posthouse.Async(&posthouse.Observer{Saved: func(e posthouse.ObserverEvent) { fmt.Println("saved in", e.Thread) }}, 100)
-	ledger, err := posthouse.Open(memstore.New(), &posthouse.Options{Observer: slow.Observer})
+	slow := posthouse.Async(func(op posthouse.Operation) { fmt.Println(op.Kind, "in", op.Thread) }, 100)
+	ledger, err := posthouse.Open(memstore.New(), &posthouse.Options{Observer: slow.Observe})
 	if err != nil {
 		panic(err)
 	}

@@ -69,7 +69,7 @@ func (l *Ledger) Fork(ctx context.Context, id ID, o *ForkOptions) (*Checkpoint, 
 	if err != nil {
 		return nil, err
 	}
-	l.opt.Observer.forked(l.opt.Logger, h)
+	l.observeCheckpoint(OpForked, h)
 	l.evict(ctx)
 	f := &Checkpoint{Header: *h, State: d.Checkpoint.State, Metadata: c.Metadata, Program: c.Program}
 	if o.Thread != "" {

@@ -5,46 +5,46 @@ import (
 	"sync/atomic"
 )
 
-// An AsyncObserver tells an Observer on a goroutine of its own, so that a slow
-// one holds up nobody. Make one with [Async].
+// An AsyncObserver calls an Observer on a goroutine of its own, so that a slow
+// one delays nobody. Make one with [Async], and give its Observe to Options.Observer.
 type AsyncObserver struct {
-	*Observer // for Options.Observer; it never blocks
-
-	queue   chan func()
-	stop    chan struct{}
-	done    chan struct{}
-	dropped atomic.Int64
+	observer Observer
+	queue    chan Operation
+	stop     chan struct{}
+	done     chan struct{}
+	dropped  atomic.Int64
 }
 
-// Async returns an observer that puts events in a queue of at most size, at
-// least 1, and tells obs of them in their order. An event that finds the queue
-// full is dropped and counted. A panic of obs is logged to [slog.Default] and
-// swallowed.
-func Async(obs *Observer, size int) *AsyncObserver {
-	a := &AsyncObserver{queue: make(chan func(), max(size, 1)), stop: make(chan struct{}), done: make(chan struct{})}
-	a.Observer = through(obs, func(f func(ObserverEvent), e ObserverEvent) {
-		select {
-		case <-a.stop:
-			a.dropped.Add(1)
-			return
-		default:
-		}
-		select {
-		case a.queue <- func() { f(e) }:
-		default:
-			a.dropped.Add(1)
-		}
-	})
+// Async starts an observer with a queue of size operations, at least 1. It calls
+// o in their order. An operation that finds the queue full is dropped and counted.
+// A panic of o is logged to [slog.Default] and swallowed.
+func Async(o Observer, size int) *AsyncObserver {
+	a := &AsyncObserver{observer: o, queue: make(chan Operation, max(size, 1)), stop: make(chan struct{}), done: make(chan struct{})}
 	go a.run()
 	return a
 }
 
-// Dropped returns how many events were not told so far, since the queue was
+// Observe is an [Observer] that never blocks.
+func (a *AsyncObserver) Observe(op Operation) {
+	select {
+	case <-a.stop:
+		a.dropped.Add(1)
+		return
+	default:
+	}
+	select {
+	case a.queue <- op:
+	default:
+		a.dropped.Add(1)
+	}
+}
+
+// Dropped returns how many operations were dropped so far, because the queue was
 // full or the observer closed.
 func (a *AsyncObserver) Dropped() int64 { return a.dropped.Load() }
 
-// Close tells what is queued and ends the goroutine. It is called once, after
-// the Ledger is closed: later events are dropped.
+// Close calls the observer for what is queued and ends the goroutine. Call it
+// once, after the Ledger is closed: later operations are dropped.
 func (a *AsyncObserver) Close() {
 	close(a.stop)
 	<-a.done
@@ -54,13 +54,13 @@ func (a *AsyncObserver) run() {
 	defer close(a.done)
 	for {
 		select {
-		case f := <-a.queue:
-			tell(f)
+		case op := <-a.queue:
+			a.call(op)
 		case <-a.stop:
 			for {
 				select {
-				case f := <-a.queue:
-					tell(f)
+				case op := <-a.queue:
+					a.call(op)
 				default:
 					return
 				}
@@ -69,11 +69,11 @@ func (a *AsyncObserver) run() {
 	}
 }
 
-func tell(f func()) {
+func (a *AsyncObserver) call(op Operation) {
 	defer func() {
 		if p := recover(); p != nil {
-			slog.Default().Error("an observer panicked", "panic", p)
+			slog.Default().Error("an observer panicked", "operation", op.Kind, "thread", op.Thread, "panic", p)
 		}
 	}()
-	f()
+	a.observer(op)
 }

@@ -13,7 +13,7 @@ type Options struct {
 	Verifier       Verifier         // checks threads that are imported; default: the Signer, where it is one, else hashes alone are checked
 	Cipher         Cipher           // seals bodies before they reach the store; nil: they are stored as they are
 	Logger         *slog.Logger     // what has no caller to return to; default: discarded
-	Observer       *Observer        // told of each operation once it is durable
+	Observer       Observer         // told of each operation once it is durable
 	Policy         DecidePolicy     // a further say in who may decide what; nil: the gate's own rules
 	Validate       SchemaValidator  // checks decided values; nil: no gate with a schema is opened that takes a value
 	RequireGrants  bool             // effects on the world ([EffectExternal]) run only under a grant (gate.Act); any other is [ErrForbidden] before it runs

@@ -14,7 +14,7 @@ import (
 func (l *Ledger) Get(ctx context.Context, id ID) (*Checkpoint, error) {
 	c, err := l.get(ctx, id)
 	if err == nil {
-		l.opt.Observer.loaded(l.opt.Logger, &c.Header)
+		l.observeCheckpoint(OpLoaded, &c.Header)
 	}
 	return c, err
 }
@@ -118,7 +118,7 @@ type LatestQuery struct {
 func (l *Ledger) Latest(ctx context.Context, q LatestQuery) (*Checkpoint, error) {
 	c, err := l.latest(ctx, q)
 	if err == nil {
-		l.opt.Observer.loaded(l.opt.Logger, &c.Header)
+		l.observeCheckpoint(OpLoaded, &c.Header)
 	}
 	return c, err
 }

@@ -96,7 +96,7 @@ func (l *Ledger) release(ctx context.Context, thread string, o *ReleaseOptions) 
 	}
 	r.Hash = t.info.Tail.Hash
 	l.unclaim(t)
-	l.opt.Observer.released(l.opt.Logger, r)
+	l.observeReleased(r)
 	return r, left, nil
 }
 

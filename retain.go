@@ -351,7 +351,7 @@ func (p *retaining) take(ctx context.Context, thread string, plan *retainPlan, b
 	if !p.opt.DryRun {
 		p.l.retained.deleted(len(plan.gone))
 		for _, h := range plan.gone {
-			p.l.opt.Observer.evicted(p.l.opt.Logger, h, p.l.Now())
+			p.l.observe(Operation{Kind: OpEvicted, At: p.l.Now(), Thread: h.Thread, Coordination: h.Coordination, ID: h.ID})
 		}
 	}
 	return err

@@ -91,9 +91,13 @@ func TestRetentionKeepsWhatItMust(t *testing.T) {
 	removed := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		var told []posthouse.ID
-		w := newWorld(rt, posthouse.Options{Observer: &posthouse.Observer{
-			Evicted: func(e posthouse.ObserverEvent) { told = append(told, e.ID) },
-			Deleted: func(e posthouse.ObserverEvent) { told = append(told, make([]posthouse.ID, e.Count)...) },
+		w := newWorld(rt, posthouse.Options{Observer: func(e posthouse.Operation) {
+			switch e.Kind {
+			case posthouse.OpEvicted:
+				told = append(told, e.ID)
+			case posthouse.OpDeleted:
+				told = append(told, make([]posthouse.ID, e.Count)...)
+			}
 		}})
 		for range rapid.IntRange(1, 3).Draw(rt, "rounds") {
 			w.fill(rapid.IntRange(5, 60).Draw(rt, "n"))

@@ -87,7 +87,7 @@ func (l *Ledger) evict(ctx context.Context) {
 		l.opt.Logger.Error("the retention cap could not be kept", "cap", limit, "error", err)
 	}
 	for _, h := range gone {
-		l.opt.Observer.evicted(l.opt.Logger, h, l.Now())
+		l.observe(Operation{Kind: OpEvicted, At: l.Now(), Thread: h.Thread, Coordination: h.Coordination, ID: h.ID})
 	}
 }
 

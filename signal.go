@@ -74,9 +74,9 @@ func (l *Ledger) Signal(ctx context.Context, thread string, s Signal) (*Signal, 
 		return nil, err
 	}
 	coordination := t.info.coordination()
-	l.opt.Observer.signalled(l.opt.Logger, &s, coordination)
+	l.observeSignalled(&s, coordination)
 	for _, g := range answered {
-		l.opt.Observer.decided(l.opt.Logger, g, coordination)
+		l.observeDecided(g, coordination)
 	}
 	return &s, nil
 }

@@ -192,11 +192,11 @@ func TestCancelKeepsAStepThatIsDone(t *testing.T) {
 func TestCancelOfARunThatParks(t *testing.T) {
 	w := newWorld(t)
 	var l *posthouse.Ledger
-	o := &posthouse.Options{Observer: &posthouse.Observer{Saved: func(e posthouse.ObserverEvent) {
-		if e.Header.Kind == posthouse.KindWait {
+	o := &posthouse.Options{Observer: func(e posthouse.Operation) {
+		if e.Kind == posthouse.OpSaved && e.Header.Kind == posthouse.KindWait {
 			must(l.Cancel(t.Context(), "t", &posthouse.CancelOptions{Reason: "late"}))(t)
 		}
-	}}}
+	}}
 	l = must(posthouse.Open(w.store, o))(t)
 	a := must(flow.New("order", order(w)).Open(l, nil))(t)
 	h := must(a.Start(t.Context(), "t", "book"))(t)

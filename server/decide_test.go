@@ -259,7 +259,11 @@ func TestDecisionSurvivesItsClient(t *testing.T) {
 	h.program.hold = make(chan struct{})
 	_, g := h.waiting("t1")
 	decided := make(chan struct{})
-	h.server.ledger = observed(t, h, &posthouse.Observer{Decided: func(posthouse.ObserverEvent) { close(decided) }})
+	h.server.ledger = observed(t, h, func(e posthouse.Operation) {
+		if e.Kind == posthouse.OpDecided {
+			close(decided)
+		}
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	r := h.request(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/approve"}).WithContext(ctx)
 	failed := make(chan error)
@@ -278,7 +282,7 @@ func TestDecisionSurvivesItsClient(t *testing.T) {
 }
 
 // observed opens another Ledger over the house's store.
-func observed(t *testing.T, h *house, o *posthouse.Observer) *posthouse.Ledger {
+func observed(t *testing.T, h *house, o posthouse.Observer) *posthouse.Ledger {
 	t.Helper()
 	l, err := posthouse.Open(h.store, &posthouse.Options{Observer: o})
 	check(t, err)

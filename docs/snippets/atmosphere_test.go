@@ -62,8 +62,10 @@ func Example_atmosphereListener() {
 	ctx := context.Background()
 	counter := map[string]int{}
 	//doc:listener
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Observer: &posthouse.Observer{
-		Saved: func(e posthouse.ObserverEvent) { counter[e.Coordination]++ },
+	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Observer: func(op posthouse.Operation) {
+		if op.Kind == posthouse.OpSaved {
+			counter[op.Coordination]++
+		}
 	}}))
 	//doc:end
 	root := must(ledger.Save(ctx, posthouse.Root("coord-42", nil), nil))

@@ -67,9 +67,11 @@ func (d *desk) copy(from, to string, o *posthouse.CopyOptions) *posthouse.Thread
 
 func ledgerCopiesThread(t *T) {
 	var told []string
-	d := t.desk(posthouse.Options{Observer: &posthouse.Observer{Copied: func(e posthouse.ObserverEvent) {
-		told = append(told, fmt.Sprint(e.Source.Thread, " to ", e.Thread, ": ", e.Count))
-	}}})
+	d := t.desk(posthouse.Options{Observer: func(e posthouse.Operation) {
+		if e.Kind == posthouse.OpCopied {
+			told = append(told, fmt.Sprint(e.Source.Thread, " to ", e.Thread, ": ", e.Count))
+		}
+	}})
 	c := posthouse.Root("t", state("0"))
 	c.Labels, c.Metadata, c.Agent, c.ID = map[string]string{"k": "v"}, map[string]string{"m": "1"}, "a", "my-own"
 	c = d.save(c)

@@ -132,8 +132,10 @@ func ledgerDeletesThreads(t *T) {
 
 func ledgerEvicts(t *T) {
 	evicted := 0
-	d := t.desk(posthouse.Options{MaxCheckpoints: 3, Observer: &posthouse.Observer{
-		Evicted: func(posthouse.ObserverEvent) { evicted++ },
+	d := t.desk(posthouse.Options{MaxCheckpoints: 3, Observer: func(e posthouse.Operation) {
+		if e.Kind == posthouse.OpEvicted {
+			evicted++
+		}
 	}})
 	d.root("dormant", "", "dormant")
 	waiting := d.ask("waiting", posthouse.Gate{Name: "ok?"})

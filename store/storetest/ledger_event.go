@@ -27,16 +27,10 @@ func ledgerEventCases() []Case {
 func (t *T) observed() (d *desk, want func(events ...string)) {
 	var mu sync.Mutex
 	var got []string
-	note := func(kind string) func(posthouse.ObserverEvent) {
-		return func(e posthouse.ObserverEvent) {
-			mu.Lock()
-			defer mu.Unlock()
-			got = append(got, kind)
-		}
-	}
-	d = t.desk(posthouse.Options{Observer: posthouse.Tee(nil, &posthouse.Observer{
-		Saved: note("saved"), Loaded: note("loaded"), Forked: note("forked"),
-		Deleted: note("deleted"), Decided: note("decided"), Evicted: note("evicted"), Signalled: note("signalled"), Voted: note("voted"),
+	d = t.desk(posthouse.Options{Observer: posthouse.Tee(nil, func(e posthouse.Operation) {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, string(e.Kind))
 	})})
 	return d, func(events ...string) {
 		t.Helper()
@@ -104,13 +98,7 @@ func ledgerOneEvent(t *T) {
 
 func ledgerEventCoordination(t *T) {
 	got := map[string]string{}
-	note := func(kind string) func(posthouse.ObserverEvent) {
-		return func(e posthouse.ObserverEvent) { got[kind] = e.Coordination }
-	}
-	d := t.desk(posthouse.Options{Observer: &posthouse.Observer{
-		Saved: note("saved"), Decided: note("decided"), Voted: note("voted"), Signalled: note("signalled"),
-		Forked: note("forked"), Released: note("released"), Copied: note("copied"),
-	}})
+	d := t.desk(posthouse.Options{Observer: func(e posthouse.Operation) { got[string(e.Kind)] = e.Coordination }})
 	c, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Coordination: "desk",
 	}, Gates: []posthouse.Gate{{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}}})
@@ -147,7 +135,7 @@ func ledgerEventCoordination(t *T) {
 }
 
 func ledgerPanickingObserver(t *T) {
-	d := t.desk(posthouse.Options{Observer: &posthouse.Observer{Saved: func(posthouse.ObserverEvent) { panic("no") }}})
+	d := t.desk(posthouse.Options{Observer: func(posthouse.Operation) { panic("no") }})
 	c := d.root("t", "", "0")
 	if content(d.get(c.ID)) != "0" {
 		t.Error("not saved")

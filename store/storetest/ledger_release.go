@@ -52,9 +52,11 @@ func (d *desk) wantVersions(thread string, want ...string) {
 
 func ledgerReleases(t *T) {
 	var told []string
-	d := t.desk(posthouse.Options{Observer: &posthouse.Observer{Released: func(e posthouse.ObserverEvent) {
-		told = append(told, fmt.Sprint(e.Thread, " ", e.Release.Version))
-	}}})
+	d := t.desk(posthouse.Options{Observer: func(e posthouse.Operation) {
+		if e.Kind == posthouse.OpReleased {
+			told = append(told, fmt.Sprint(e.Thread, " ", e.Release.Version))
+		}
+	}})
 	first := d.root("t", "", "0")
 	last := d.derive(first, "1")
 	r := d.release("t", &posthouse.ReleaseOptions{By: "alice", Reason: "shipped", Failed: true})

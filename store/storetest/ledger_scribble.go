@@ -56,11 +56,8 @@ type scribbler struct {
 }
 
 func (m *scribbler) options() posthouse.Options {
-	over := func(e posthouse.ObserverEvent) { overwrite(&e) }
 	return posthouse.Options{
-		Observer: &posthouse.Observer{
-			Saved: over, Loaded: over, Forked: over, Deleted: over, Decided: over, Evicted: over, Released: over, Copied: over, Signalled: over, Voted: over,
-		},
+		Observer: func(e posthouse.Operation) { overwrite(&e) },
 		Policy: func(g *posthouse.Gate, d *posthouse.Decision) error {
 			overwrite(g)
 			overwrite(d)
