@@ -11,7 +11,7 @@ const maxSources = 1000
 
 // ancestor returns the newest kept checkpoint that a and b derive from; "" if
 // there is none. What was forked or copied derives from its source.
-func (l *Ledger) ancestor(ctx context.Context, a, b *Header) (ID, error) {
+func (l *Core) ancestor(ctx context.Context, a, b *Header) (ID, error) {
 	c := &climber{l: l, ctx: ctx, readers: map[string]*logReader{}, ahead: climbAhead}
 	if a.Thread == b.Thread && a.Generation == b.Generation { // then nobody need know where the thread came from
 		if h, err := c.meet(a, b); err != nil || h != nil {
@@ -49,7 +49,7 @@ func kept(h *Header) ID {
 
 // A climber goes from checkpoints to those they derive from.
 type climber struct {
-	l       *Ledger
+	l       *Core
 	ctx     context.Context
 	readers map[string]*logReader
 	ahead   uint64 // entries that are read at once; more, the further it is

@@ -12,7 +12,7 @@ const maxRetries = 100
 
 // An appending is one entry in the making, on top of what t knows.
 type appending struct {
-	l   *Ledger
+	l   *Core
 	ctx context.Context
 	t   *thread
 	at  time.Time
@@ -29,9 +29,6 @@ type appending struct {
 	branch  string   // theirs
 	sign    bool     // this entry is one that is always signed
 
-	successors map[ID]ID       // of open gates that the draft's gates supersede, by the superseded one
-	answered   map[int]*Signal // what is on record for the draft's gates, by their index
-
 	enc    encoder
 	header entryHeader
 	entry  Entry
@@ -42,7 +39,7 @@ type appending struct {
 
 // begin returns an empty appending on top of what is known of t. Appendings are
 // used again, since a step would otherwise cost kilobytes of garbage.
-func (l *Ledger) begin(ctx context.Context, t *thread) *appending {
+func (l *Core) begin(ctx context.Context, t *thread) *appending {
 	a, ok := l.appendings.Get().(*appending)
 	if !ok {
 		a = &appending{}
@@ -59,7 +56,7 @@ const maxSpare = 64 << 10
 func (a *appending) end() {
 	l := a.l
 	a.l, a.ctx, a.t, a.claim, a.next = nil, nil, nil, nil, nil
-	a.drop, a.recents, a.branch, a.sign, a.answered, a.successors = nil, nil, "", false, nil, nil
+	a.drop, a.recents, a.branch, a.sign = nil, nil, "", false
 	a.records, a.bodies, a.ids = emptied(a.records), emptied(a.bodies), emptied(a.ids)
 	a.enc.clear()
 	a.header, a.info, a.batch = entryHeader{}, ThreadInfo{}, Batch{}
@@ -86,7 +83,7 @@ func (a *appending) add(r Record, body []byte) int {
 // When another append won, or build refused on the strength of what is no
 // longer so, it reloads and builds again: build must check its conditions each
 // time. Callers hold t.mu.
-func (l *Ledger) append(ctx context.Context, t *thread, build func(*appending) error) error {
+func (l *Core) append(ctx context.Context, t *thread, build func(*appending) error) error {
 	var last error
 	for range maxRetries {
 		if err := l.load(ctx, t); err != nil {
@@ -119,7 +116,7 @@ func (l *Ledger) append(ctx context.Context, t *thread, build func(*appending) e
 
 // outdated forgets what is known of t, since a failed build may have spliced
 // the head's bytes already, and reports whether the log had gone on without it.
-func (l *Ledger) outdated(ctx context.Context, t *thread) (bool, error) {
+func (l *Core) outdated(ctx context.Context, t *thread) (bool, error) {
 	known := t.info.Tail
 	t.forget()
 	err := l.load(ctx, t)
@@ -127,7 +124,7 @@ func (l *Ledger) outdated(ctx context.Context, t *thread) (bool, error) {
 }
 
 // put seals, signs and appends what a holds.
-func (l *Ledger) put(ctx context.Context, t *thread, a *appending) error {
+func (l *Core) put(ctx context.Context, t *thread, a *appending) error {
 	if err := a.prepare(t); err != nil {
 		return err
 	}
@@ -194,7 +191,7 @@ func (a *appending) settle(t *thread) {
 // between are covered by the next signature, since the chain runs through it.
 const signEvery = time.Second
 
-func (l *Ledger) signEntry(t *thread, e *Entry, a *appending) error {
+func (l *Core) signEntry(t *thread, e *Entry, a *appending) error {
 	if l.opt.Signer == nil {
 		return nil
 	}
@@ -208,4 +205,27 @@ func (l *Ledger) signEntry(t *thread, e *Entry, a *appending) error {
 	}
 	e.Sig = JoinSignature(l.opt.Signer.KeyID(), sig)
 	return nil
+}
+
+// encoder returns what encodes the entry's checkpoint against a parent, nil for a
+// root. It takes the parent's parts over: if the append fails, the thread is
+// forgotten.
+func (a *appending) encoder(base *head, fresh bool) *encoder {
+	e := &a.enc
+	e.l, e.ctx, e.thread, e.seq, e.base, e.fresh = a.l, a.ctx, a.t.name, a.seq, base, fresh
+	if base != nil {
+		e.parts = base.parts
+	}
+	return e
+}
+
+// newHead returns an empty head, in memory that an earlier one had.
+func (a *appending) newHead() *head {
+	next := a.spare
+	if next == nil {
+		next = &head{}
+	}
+	a.spare = nil
+	*next = head{}
+	return next
 }

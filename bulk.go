@@ -85,7 +85,7 @@ func (e *Entry) size() int {
 // commitAll is commit for drafts of one thread, each of which follows the one
 // before, without what commit tells of each. They are on record when it returns
 // nil; where the store can, together.
-func (l *Ledger) commitAll(ctx context.Context, ds []*Draft) error {
+func (l *Core) commitAll(ctx context.Context, ds []*Plan) error {
 	if len(ds) == 0 {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (l *Ledger) commitAll(ctx context.Context, ds []*Draft) error {
 // putAll builds the entries of drafts, each on top of the one before, and appends
 // them together. again says that others have appended meanwhile, so that all are
 // to be built anew. Callers hold t.mu.
-func (l *Ledger) putAll(ctx context.Context, t *thread, ds []*Draft) (again bool, err error) {
+func (l *Core) putAll(ctx context.Context, t *thread, ds []*Plan) (again bool, err error) {
 	if err := l.load(ctx, t); err != nil {
 		return false, err
 	}
@@ -119,7 +119,7 @@ func (l *Ledger) putAll(ctx context.Context, t *thread, ds []*Draft) (again bool
 	made, batches := make([]*appending, 0, len(ds)), make([]*Batch, 0, len(ds))
 	for _, d := range ds {
 		a := l.begin(ctx, t)
-		if err = a.draft(d, &Committed{}); err == nil {
+		if _, err = WritePlan(a, d); err == nil {
 			err = a.prepare(t)
 		}
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 
 // lock returns what is known of a thread, for one caller at a time. The caller
 // unlocks it.
-func (l *Ledger) lock(name string) (*thread, error) {
+func (l *Core) lock(name string) (*thread, error) {
 	for {
 		t, err := l.thread(name)
 		if err != nil {
@@ -21,7 +21,7 @@ func (l *Ledger) lock(name string) (*thread, error) {
 	}
 }
 
-func (l *Ledger) unlock(t *thread) {
+func (l *Core) unlock(t *thread) {
 	size := 0
 	for _, h := range t.heads {
 		size += h.cached
@@ -54,14 +54,14 @@ func (l *Ledger) unlock(t *thread) {
 }
 
 // list returns the list that a thread is in. Callers hold l.mu.
-func (l *Ledger) list(t *thread) *list.List {
+func (l *Core) list(t *thread) *list.List {
 	if t.held {
 		return l.held
 	}
 	return l.idle
 }
 
-func (l *Ledger) thread(name string) (*thread, error) {
+func (l *Core) thread(name string) (*thread, error) {
 	if err := ValidateName("thread", name); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ const maxPassed = 16
 // so many and all hold so many bytes; then, for the bytes, what the held threads
 // keep of states and results. Threads in use are passed over. It takes the time
 // of what it drops. Callers hold l.mu.
-func (l *Ledger) letGo(threads, bytes int) {
+func (l *Core) letGo(threads, bytes int) {
 	for passed := 0; passed < maxPassed && l.idle.Len() > 0 && (l.idle.Len() > threads || l.cached > bytes); {
 		t := l.idle.Back().Value.(*thread)
 		if !t.mu.TryLock() {
@@ -123,7 +123,7 @@ func (l *Ledger) letGo(threads, bytes int) {
 }
 
 // drop counts the bytes of a thread no more.
-func (l *Ledger) drop(t *thread) {
+func (l *Core) drop(t *thread) {
 	l.cached -= t.counted
 	t.counted = 0
 }

@@ -59,7 +59,7 @@ func (l *Ledger) Cancel(ctx context.Context, thread string, o *CancelOptions) (*
 
 // cancelAll cancels a thread's branch and what that waited for, each thread
 // once.
-func (l *Ledger) cancelAll(ctx context.Context, thread string, opt CancelOptions, seen map[string]bool) (*Header, error) {
+func (l *Core) cancelAll(ctx context.Context, thread string, opt CancelOptions, seen map[string]bool) (*Header, error) {
 	seen[thread] = true
 	t, err := l.lock(thread)
 	if err != nil {
@@ -87,7 +87,7 @@ func (l *Ledger) cancelAll(ctx context.Context, thread string, opt CancelOptions
 }
 
 // cancelCalled cancels the threads that a cancelled branch waited for.
-func (l *Ledger) cancelCalled(ctx context.Context, h *Header, o CancelOptions, seen map[string]bool) error {
+func (l *Core) cancelCalled(ctx context.Context, h *Header, o CancelOptions, seen map[string]bool) error {
 	e, err := l.reader(ctx, h.Thread).entry(h.Seq, true)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (l *Ledger) cancelCalled(ctx context.Context, h *Header, o CancelOptions, s
 
 // forsake cancels the threads that gates of a thread waited for, because it went
 // on without them.
-func (l *Ledger) forsake(ctx context.Context, thread string, gates []ID, by string) error {
+func (l *Core) forsake(ctx context.Context, thread string, gates []ID, by string) error {
 	if len(gates) == 0 {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (l *Ledger) forsake(ctx context.Context, thread string, gates []ID, by stri
 }
 
 // cancelFor cancels the threads that cancelled gates waited for.
-func (l *Ledger) cancelFor(ctx context.Context, gates []ID, o CancelOptions, seen map[string]bool) error {
+func (l *Core) cancelFor(ctx context.Context, gates []ID, o CancelOptions, seen map[string]bool) error {
 	called, err := l.waitedFor(ctx, gates)
 	return errors.Join(err, l.cancelThreads(ctx, called, o, seen))
 }
@@ -122,7 +122,7 @@ func (l *Ledger) cancelFor(ctx context.Context, gates []ID, o CancelOptions, see
 // waitedFor returns the threads that gates wait for. One that a fork or a copy
 // took along is its source's to wait for. The error tells of gates that cannot
 // be read.
-func (l *Ledger) waitedFor(ctx context.Context, gates []ID) (threads []string, err error) {
+func (l *Core) waitedFor(ctx context.Context, gates []ID) (threads []string, err error) {
 	for _, id := range gates {
 		g, e := l.Gate(ctx, id)
 		if e == nil && (g.Kind != GateThread || ValidateName("thread", g.Text) != nil) {
@@ -145,7 +145,7 @@ func (l *Ledger) waitedFor(ctx context.Context, gates []ID) (threads []string, e
 
 // cancelThreads cancels threads that were waited for, the others also where one
 // fails.
-func (l *Ledger) cancelThreads(ctx context.Context, threads []string, o CancelOptions, seen map[string]bool) (err error) {
+func (l *Core) cancelThreads(ctx context.Context, threads []string, o CancelOptions, seen map[string]bool) (err error) {
 	o.Branch, o.Claim = MainBranch, nil
 	for _, thread := range threads {
 		if seen[thread] {
@@ -159,7 +159,7 @@ func (l *Ledger) cancelThreads(ctx context.Context, threads []string, o CancelOp
 }
 
 // cancel returns the branch's head, complete only if it has written it.
-func (l *Ledger) cancel(ctx context.Context, t *thread, o CancelOptions) (h *Header, written bool, err error) {
+func (l *Core) cancel(ctx context.Context, t *thread, o CancelOptions) (h *Header, written bool, err error) {
 	told := false
 	err = l.append(ctx, t, func(a *appending) error {
 		h, written, told = &Header{Thread: t.name, Branch: o.Branch}, false, false
@@ -174,7 +174,7 @@ func (l *Ledger) cancel(ctx context.Context, t *thread, o CancelOptions) (h *Hea
 		case isOver(b.Status):
 			return errNothing
 		}
-		err := a.checkLease(&Draft{Thread: t.name, Claim: o.Claim})
+		err := a.checkLease(o.Claim)
 		if errors.Is(err, ErrBusy) {
 			told = true
 			return a.askToCancel(o)
@@ -237,24 +237,26 @@ func (a *appending) cancelBranch(o CancelOptions) error {
 	if err != nil {
 		return err
 	}
-	d := &Draft{Thread: a.t.name, Branch: o.Branch, Claim: o.Claim, cancel: true, Checkpoint: &Change{
+	d := &Plan{Thread: a.t.name, Branch: o.Branch, Claim: o.Claim, Cancel: true, Checkpoint: &Change{
 		Kind: KindCancel, Status: StatusCancelled, Run: head.Run, Fingerprint: head.Fingerprint, Node: head.Node,
 		Agent: head.Agent, Next: head.Next, Labels: head.Labels, By: o.By, Error: o.Reason,
 	}}
 	if err := d.validate(); err != nil {
 		return err
 	}
-	return a.record(d, &Committed{})
+	_, err = WritePlan(a, d)
+	return err
 }
 
-// notCancelled lets the draft pass unless its branch was asked to cancel.
-func (a *appending) notCancelled(d *Draft) error {
-	asked := a.t.info.cancelMark(d.Branch) != nil || d.Claim != nil && d.Claim.isCancelled(d.Branch)
-	if !asked || d.cancel || d.Late && d.Claim != nil {
+// checkCancelled lets the plan pass unless its branch was asked to cancel.
+func (c *Commit) checkCancelled() error {
+	tx, d := c.tx, c.plan
+	asked := tx.t.info.cancelMark(d.Branch) != nil || d.Claim != nil && d.Claim.isCancelled(d.Branch)
+	if !asked || d.Cancel || d.Late && d.Claim != nil {
 		return nil
 	}
 	return &Error{
-		Code: CodeCancelled, Tail: &a.t.info.Tail, Message: "branch " + d.Branch + " of thread " + d.Thread + " was asked to cancel",
+		Code: CodeCancelled, Tail: &tx.t.info.Tail, Message: "branch " + d.Branch + " of thread " + d.Thread + " was asked to cancel",
 		Hint: "stop the run and end the branch with Ledger.Cancel",
 	}
 }

@@ -15,7 +15,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 // headOf returns a branch's head, loading it if this process does not know it;
 // nil if there is no such branch.
-func (l *Ledger) headOf(ctx context.Context, t *thread, branch string) (*head, error) {
+func (l *Core) headOf(ctx context.Context, t *thread, branch string) (*head, error) {
 	if h := t.heads[branch]; h != nil {
 		return h, nil
 	}
@@ -31,7 +31,7 @@ func (l *Ledger) headOf(ctx context.Context, t *thread, branch string) (*head, e
 	return h, nil
 }
 
-func (l *Ledger) headAt(ctx context.Context, thread string, seq uint64) (*head, error) {
+func (l *Core) headAt(ctx context.Context, thread string, seq uint64) (*head, error) {
 	b, err := l.reader(ctx, thread).locate(seq)
 	if err != nil {
 		return nil, err
@@ -41,14 +41,15 @@ func (l *Ledger) headAt(ctx context.Context, thread string, seq uint64) (*head, 
 
 // base returns what the new checkpoint is encoded against, nil for nothing, and
 // for a new revision the newest one there is.
-func (a *appending) base(d *Draft, c *Change, bh BranchHead, exists bool) (base *head, old *Header, err error) {
-	if d.revise == "" {
-		base, err = a.parent(d, c, bh, exists)
+func (c *Commit) base() (base *head, old *Header, err error) {
+	tx, p := c.tx, c.plan
+	if p.Revise == "" {
+		base, err = c.parent()
 		return base, nil, err
 	}
-	old, orphan, err := a.revised(d.revise)
+	old, orphan, err := tx.revised(p.Revise)
 	if err == nil && old.ParentSeq != 0 {
-		base, err = a.l.headAt(a.ctx, d.Thread, old.ParentSeq)
+		base, err = tx.l.headAt(tx.ctx, p.Thread, old.ParentSeq)
 	}
 	if err == nil && orphan {
 		base.parts = nil // their bodies may be gone: written in full, with a list of its own
@@ -57,36 +58,37 @@ func (a *appending) base(d *Draft, c *Change, bh BranchHead, exists bool) (base 
 }
 
 // parent finds what the new checkpoint is a change of.
-func (a *appending) parent(d *Draft, c *Change, bh BranchHead, exists bool) (*head, error) {
+func (c *Commit) parent() (*head, error) {
+	tx, p, ch, bh, exists := c.tx, c.plan, c.plan.Checkpoint, c.head, c.exists
 	switch {
-	case c.Root || !exists && c.Parent == "":
-		if !c.Root && d.Branch != MainBranch {
+	case ch.Root || !exists && ch.Parent == "":
+		if !ch.Root && p.Branch != MainBranch {
 			return nil, &Error{
-				Code: CodeNotFound, Message: "thread " + d.Thread + " has no branch " + d.Branch,
+				Code: CodeNotFound, Message: "thread " + p.Thread + " has no branch " + p.Branch,
 				Hint: "name the parent to begin a branch, or fork",
 			}
 		}
 		return nil, nil
-	case c.Parent == "" || c.Parent == bh.Head && exists:
-		return a.l.headOf(a.ctx, a.t, d.Branch)
+	case ch.Parent == "" || ch.Parent == bh.Head && exists:
+		return tx.l.headOf(tx.ctx, tx.t, p.Branch)
 	case exists:
 		return nil, &Error{
-			Code: CodeConflict, Head: bh.Head, Tail: &a.t.info.Tail,
-			Message: "checkpoint " + string(c.Parent) + " is not the head of branch " + d.Branch + "; " + string(bh.Head) + " is",
+			Code: CodeConflict, Head: bh.Head, Tail: &tx.t.info.Tail,
+			Message: "checkpoint " + string(ch.Parent) + " is not the head of branch " + p.Branch + "; " + string(bh.Head) + " is",
 			Hint:    "derive from the head, or fork the older checkpoint into a branch of its own",
 		}
 	}
-	ref, err := a.l.store.Find(a.ctx, c.Parent)
+	ref, err := tx.l.store.Find(tx.ctx, ch.Parent)
 	if err != nil {
 		return nil, err
 	}
-	if ref.Thread != d.Thread {
-		return nil, invalid("parent", "%s belongs to thread %q, not %q; fork it into this thread", c.Parent, ref.Thread, d.Thread)
+	if ref.Thread != p.Thread {
+		return nil, invalid("parent", "%s belongs to thread %q, not %q; fork it into this thread", ch.Parent, ref.Thread, p.Thread)
 	}
-	if ref.Seq < a.t.info.First {
-		return nil, released(CodeConflict, c.Parent, d.Thread)
+	if ref.Seq < tx.t.info.First {
+		return nil, released(CodeConflict, ch.Parent, p.Thread)
 	}
-	return a.l.headAt(a.ctx, d.Thread, ref.Seq)
+	return tx.l.headAt(tx.ctx, p.Thread, ref.Seq)
 }
 
 // released is why a checkpoint cannot be gone on from where it is.
@@ -97,30 +99,25 @@ func released(code Code, id ID, thread string) *Error {
 	}
 }
 
-// checkpoint adds the checkpoint's record and makes it the branch's next head.
-func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) error {
-	base, old, err := a.base(d, c, bh, exists)
+// addCheckpoint adds the checkpoint's record and makes it the branch's next head.
+func (c *Commit) addCheckpoint() error {
+	tx, p, ch := c.tx, c.plan, c.plan.Checkpoint
+	if ch == nil {
+		return nil
+	}
+	base, old, err := c.base()
 	if err != nil {
 		return err
 	}
-	e := &a.enc
-	e.l, e.ctx, e.thread, e.seq, e.base, e.fresh = a.l, a.ctx, d.Thread, a.seq, base, !exists || old != nil && base != nil && len(base.parts) == 0
-	if base != nil {
-		e.parts = base.parts // given up to the next head; after a failure the thread is forgotten
-	}
-	if err := a.answers(d, exists); err != nil {
+	e := tx.encoder(base, !c.exists || old != nil && base != nil && len(base.parts) == 0)
+	if err := c.findAnswers(); err != nil {
 		return err
 	}
-	next := a.spare
-	if next == nil {
-		next = &head{}
-	}
-	a.spare = nil
-	*next = head{}
+	next := tx.newHead()
 	h := &next.Header
-	h.describe(d, c, base)
-	if h.Status == StatusWaiting && !d.copy {
-		answered, err := a.anyAnswered(d)
+	h.describe(p, ch, base)
+	if h.Status == StatusWaiting && !p.Copy {
+		answered, err := c.anyAnswered()
 		if err != nil {
 			return err
 		}
@@ -132,22 +129,22 @@ func (a *appending) checkpoint(d *Draft, c *Change, bh BranchHead, exists bool) 
 		h.ID, h.Order, h.Revision = old.ID, old.Order, old.Revision+1
 	} else {
 		if base != nil {
-			a.l.ids.follow(base.Order, a.at)
+			tx.l.ids.follow(base.Order, tx.at)
 		}
-		a.identify(h)
+		tx.identify(h)
 	}
-	if err := e.change(c); err != nil {
+	if err := e.change(ch, p.Kept); err != nil {
 		return err
 	}
-	if err := a.noteTaken(d, base); err != nil {
+	if err := c.noteTaken(base); err != nil {
 		return err
 	}
-	return a.finish(next, e, c)
+	return tx.finish(next, e, ch.Status)
 }
 
 // describe makes h the header of the checkpoint that c makes of base, but for
 // what identifies it.
-func (h *Header) describe(d *Draft, c *Change, base *head) {
+func (h *Header) describe(d *Plan, c *Change, base *head) {
 	*h = Header{
 		ID: c.ID, Thread: d.Thread, Branch: d.Branch, Coordination: c.Coordination, Kind: c.Kind, Status: c.Status,
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
@@ -165,12 +162,12 @@ func (h *Header) describe(d *Draft, c *Change, base *head) {
 	if c.CreatedAt.IsZero() {
 		h.CreatedAt = c.CreatedAt
 	}
-	if h.Step = d.step; base == nil && c.Kind == KindNode && !d.copy {
+	if h.Step = d.Step; base == nil && c.Kind == KindNode && !d.Copy {
 		h.Step = 1 // a thread that begins with a finished step
 	}
 	if base != nil {
 		h.Parent, h.ParentSeq = base.ID, base.Seq
-		if !d.copy {
+		if !d.Copy {
 			h.Step = base.Step + uint64(c.Skipped)
 			if !c.SameStep {
 				h.Step += stepOf(c.Kind)
@@ -182,7 +179,7 @@ func (h *Header) describe(d *Draft, c *Change, base *head) {
 }
 
 // finish puts the record and the new head together.
-func (a *appending) finish(next *head, e *encoder, c *Change) error {
+func (a *appending) finish(next *head, e *encoder, s Status) error {
 	h := &next.Header
 	next.manifest, next.age, h.Size = e.finish()
 	if h.Size > a.l.opt.MaxState {
@@ -192,7 +189,7 @@ func (a *appending) finish(next *head, e *encoder, c *Change) error {
 	a.add(Record{Kind: RecordCheckpoint, Checkpoint: h, parts: e.list}, e.body)
 	a.ids = append(a.ids, IndexedID{ID: h.ID, Order: h.Order, Header: h, Replace: h.Revision > 0})
 	a.next = next
-	a.sign = a.sign || c.Status == StatusDone || c.Status == StatusFailed || c.Status == StatusCancelled
+	a.sign = a.sign || s == StatusDone || s == StatusFailed || s == StatusCancelled
 	return nil
 }
 
@@ -226,7 +223,7 @@ func (a *appending) identify(h *Header) {
 }
 
 // change encodes what c does to the parts.
-func (e *encoder) change(c *Change) error {
+func (e *encoder) change(c *Change, kept State) error {
 	for i := range c.Parts {
 		if err := checkPartName(c.Parts[i].Name); err != nil {
 			return err
@@ -248,7 +245,7 @@ func (e *encoder) change(c *Change) error {
 		}
 	}
 	if c.State != nil {
-		if err := e.whole(c.State, c.kept); err != nil {
+		if err := e.whole(c.State, kept); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // Compact takes away for good what removal records attest, and lets the store
 // rewrite the rest into fewer bytes: [ErrUnsupported], once the first is done,
 // if the store cannot. Being killed at any point loses nothing.
-func (l *Ledger) Compact(ctx context.Context) (Compacted, error) {
+func (l *Core) Compact(ctx context.Context) (Compacted, error) {
 	for t, err := range l.store.Threads(ctx, ThreadQuery{}) {
 		if err != nil {
 			return Compacted{}, err
@@ -31,7 +31,7 @@ func (l *Ledger) Compact(ctx context.Context) (Compacted, error) {
 
 // sweep takes what removal records attest and a failure left behind: a deleted
 // thread's entries, bodies of removed checkpoints that nothing needs any more.
-func (l *Ledger) sweep(ctx context.Context, thread string) error {
+func (l *Core) sweep(ctx context.Context, thread string) error {
 	tree, err := l.tree(ctx, thread, 0)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (l *Ledger) sweep(ctx context.Context, thread string) error {
 
 // takeDropped takes the entries of dropped releases that are still there, and
 // their keys.
-func (l *Ledger) takeDropped(ctx context.Context, t *threadTree) (took bool, err error) {
+func (l *Core) takeDropped(ctx context.Context, t *threadTree) (took bool, err error) {
 	for _, s := range t.dropped {
 		if s.held {
 			took = true
@@ -88,7 +88,7 @@ func (l *Ledger) takeDropped(ctx context.Context, t *threadTree) (took bool, err
 // attest records the bodies that removed checkpoints left behind and that no
 // removal record lists yet: those of evicted ones, and those that other
 // checkpoints needed and no longer do.
-func (l *Ledger) attest(ctx context.Context, thread string) error {
+func (l *Core) attest(ctx context.Context, thread string) error {
 	t, err := l.lock(thread)
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ const (
 
 // Compare says how checkpoint b differs from a: of any threads, also of
 // released versions. [ErrNotFound].
-func (l *Ledger) Compare(ctx context.Context, a, b ID) (*Comparison, error) {
+func (l *Core) Compare(ctx context.Context, a, b ID) (*Comparison, error) {
 	ca, err := l.Get(ctx, a)
 	if err != nil {
 		return nil, err

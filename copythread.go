@@ -29,7 +29,7 @@ type CopyOptions struct {
 // The source may be in use: the copy is of what it was at the start. A copy
 // that fails in the middle takes its thread away again. [ErrNotFound] for the
 // source, [ErrExists] if there is a thread of the new name.
-func (l *Ledger) CopyThread(ctx context.Context, from, to string, o *CopyOptions) (*ThreadInfo, error) {
+func (l *Core) CopyThread(ctx context.Context, from, to string, o *CopyOptions) (*ThreadInfo, error) {
 	if o == nil {
 		o = &CopyOptions{}
 	}
@@ -69,7 +69,7 @@ func (l *Ledger) CopyThread(ctx context.Context, from, to string, o *CopyOptions
 
 // A copying is a thread on its way into another.
 type copying struct {
-	l           *Ledger
+	l           *Core
 	ctx         context.Context
 	from, to    string
 	claim       *Claim
@@ -85,7 +85,7 @@ type copying struct {
 	programs  map[uint64]State      // of copied checkpoints, by the source's entry
 	begun     bool
 
-	pending []*Draft      // not on record yet
+	pending []*Plan       // not on record yet
 	size    int           // bytes of their states and results
 	ends    map[string]ID // the copy's branches with those, by name
 }
@@ -93,7 +93,7 @@ type copying struct {
 // An openGate is a gate of the copy that waits, and its original.
 type openGate struct{ was, now ID }
 
-func (l *Ledger) copying(ctx context.Context, from, to string, o *CopyOptions) (*copying, error) {
+func (l *Core) copying(ctx context.Context, from, to string, o *CopyOptions) (*copying, error) {
 	if from == to {
 		return nil, &Error{Code: CodeExists, Message: "thread " + to + " exists: it is the one to be copied", Hint: "name another thread"}
 	}
@@ -209,7 +209,7 @@ func (c *copying) flush() error {
 }
 
 // size returns the bytes of what the draft's checkpoint and steps hold.
-func (d *Draft) size() (n int) {
+func (d *Plan) size() (n int) {
 	for i := range d.Steps {
 		n += len(d.Steps[i].Value.Data)
 	}
@@ -225,8 +225,8 @@ func (d *Draft) size() (n int) {
 }
 
 // draft returns what an entry of the source is in the copy, nil for nothing.
-func (c *copying) draft(e *Entry, recs []Record, lost absent) (*Draft, error) {
-	d := &Draft{Thread: c.to, Claim: c.claim, copy: true}
+func (c *copying) draft(e *Entry, recs []Record, lost absent) (*Plan, error) {
+	d := &Plan{Thread: c.to, Claim: c.claim, Copy: true}
 	for i := range recs {
 		rec := &recs[i]
 		switch {
@@ -244,7 +244,7 @@ func (c *copying) draft(e *Entry, recs []Record, lost absent) (*Draft, error) {
 		}
 	}
 	if d.Checkpoint == nil {
-		if err := c.decidedAtOnce(d, e, recs, lost); err != nil || len(d.Steps)+len(d.inherit) == 0 {
+		if err := c.decidedAtOnce(d, e, recs, lost); err != nil || len(d.Steps)+len(d.Inherit) == 0 {
 			return nil, err
 		}
 		return d, nil
@@ -254,7 +254,7 @@ func (c *copying) draft(e *Entry, recs []Record, lost absent) (*Draft, error) {
 
 // decidedAtOnce puts the questions into the draft that a policy of the program
 // decided as they were asked, in an entry without a checkpoint.
-func (c *copying) decidedAtOnce(d *Draft, e *Entry, recs []Record, lost absent) error {
+func (c *copying) decidedAtOnce(d *Plan, e *Entry, recs []Record, lost absent) error {
 	for i := range recs {
 		rec := &recs[i]
 		if rec.Gate == nil || c.overtaken(rec.Gate.Branch, e.Seq) || lost.note(e, i, rec) {
@@ -269,7 +269,7 @@ func (c *copying) decidedAtOnce(d *Draft, e *Entry, recs []Record, lost absent) 
 			return err
 		}
 		g.Decision, d.Branch = dec, rec.Gate.Branch
-		d.inherit = append(d.inherit, g)
+		d.Inherit = append(d.Inherit, g)
 	}
 	return nil
 }
@@ -282,7 +282,7 @@ func (c *copying) overtaken(branch string, seq uint64) bool {
 }
 
 // checkpoint puts a checkpoint of the source into the draft.
-func (c *copying) checkpoint(d *Draft, seq uint64) error {
+func (c *copying) checkpoint(d *Plan, seq uint64) error {
 	b, err := c.r.rebuild(seq)
 	if err != nil {
 		return err
@@ -295,8 +295,9 @@ func (c *copying) checkpoint(d *Draft, seq uint64) error {
 	ch := &Change{
 		ID: c.l.NewID(), Kind: h.Kind, Status: h.Status, Coordination: h.Coordination, Run: h.Run, Graph: h.Graph, Fingerprint: h.Fingerprint,
 		Node: h.Node, Agent: h.Agent, By: h.By, Error: h.Error, Next: h.Next, Labels: h.Labels, Source: &Source{c.from, h.ID},
-		CreatedAt: h.CreatedAt, State: src.State, kept: src.State, Metadata: src.Metadata,
+		CreatedAt: h.CreatedAt, State: src.State, Metadata: src.Metadata,
 	}
+	d.Kept = src.State
 	if ch.Status.Runnable() {
 		ch.Status = StatusInterrupted
 	}
@@ -321,7 +322,7 @@ func (c *copying) checkpoint(d *Draft, seq uint64) error {
 		ch.Program = append(ch.Program, Part{Name: name, Codec: v.Codec, Data: v.Data})
 	}
 	c.programs[seq] = src.Program
-	d.Branch, d.Checkpoint, d.step = h.Branch, ch, h.Step
+	d.Branch, d.Checkpoint, d.Step = h.Branch, ch, h.Step
 	return nil
 }
 
@@ -339,12 +340,12 @@ func (c *copying) parent(seq uint64) uint64 {
 // gates puts the questions that a checkpoint opened into the draft, and says
 // what becomes of those of its branch that are open: they keep waiting, or were
 // answered before it.
-func (c *copying) gates(d *Draft, seq uint64, lost absent) error {
-	d.answers, c.asked = map[ID]*Decision{}, nil
+func (c *copying) gates(d *Plan, seq uint64, lost absent) error {
+	d.Answers, c.asked = map[ID]*Decision{}, nil
 	var still []openGate
 	for _, g := range c.open[d.Branch] {
 		if dec := c.decisions[g.was]; dec != nil && dec.Seq <= seq {
-			d.answers[g.now] = dec
+			d.Answers[g.now] = dec
 		} else {
 			d.Keep, still = append(d.Keep, g.now), append(still, g)
 		}
@@ -365,7 +366,7 @@ func (c *copying) gates(d *Draft, seq uint64, lost absent) error {
 		}
 		if dec := c.decisions[g.ID]; dec != nil && dec.Seq == seq {
 			g.Decision = dec
-			d.inherit = append(d.inherit, g)
+			d.Inherit = append(d.Inherit, g)
 			continue
 		}
 		c.asked = append(c.asked, g.ID)

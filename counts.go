@@ -13,7 +13,7 @@ import (
 // nor how many effects it licenses and for how long.
 // Who is assigned now does not matter: what was rightly given stands. A value is
 // checked again only where the schema has changed.
-func (l *Ledger) Counts(g, earlier *Gate) error {
+func (l *Core) Counts(g, earlier *Gate) error {
 	d := earlier.Decision
 	switch {
 	case d == nil:
@@ -48,7 +48,7 @@ func (g *Gate) hands() []string {
 
 // checkValue checks the value of an earlier decision against a schema that has
 // changed since.
-func (l *Ledger) checkValue(g, earlier *Gate) error {
+func (l *Core) checkValue(g, earlier *Gate) error {
 	value := earlier.Decision.Value
 	if len(g.Schema) == 0 || len(value) == 0 || sameJSON(g.Schema, earlier.Schema) {
 		return nil

@@ -121,7 +121,7 @@ func (k dataKeyOf) sealed(cause error, hint, format string, args ...any) *Error 
 const restoreHint = "restore the store from a backup that has it, slots included"
 
 // dataKey returns a data key that exists.
-func (l *Ledger) dataKey(ctx context.Context, of dataKeyOf) (*dataKey, error) {
+func (l *Core) dataKey(ctx context.Context, of dataKeyOf) (*dataKey, error) {
 	if k := l.keys.get(of); k != nil {
 		return k, nil
 	}
@@ -145,7 +145,7 @@ func (l *Ledger) dataKey(ctx context.Context, of dataKeyOf) (*dataKey, error) {
 }
 
 // wrappedKey reads a key slot: [ErrNotFound] if there is none.
-func (l *Ledger) wrappedKey(ctx context.Context, of dataKeyOf) (w wrappedKey, revision uint64, err error) {
+func (l *Core) wrappedKey(ctx context.Context, of dataKeyOf) (w wrappedKey, revision uint64, err error) {
 	slot, err := l.store.Slot(ctx, of.slot(), SlotOp{Verb: SlotGet})
 	if err != nil {
 		return w, 0, err
@@ -156,7 +156,7 @@ func (l *Ledger) wrappedKey(ctx context.Context, of dataKeyOf) (w wrappedKey, re
 	return w, slot.Revision, nil
 }
 
-func (l *Ledger) unwrap(ctx context.Context, of dataKeyOf, w wrappedKey) ([]byte, error) {
+func (l *Core) unwrap(ctx context.Context, of dataKeyOf, w wrappedKey) ([]byte, error) {
 	raw, err := l.opt.Cipher.Unwrap(ctx, w.Key, w.Wrapped, of.binding(w.Key))
 	if err != nil {
 		return nil, of.refused(ctx, w.Key, "unwrapped", err)
@@ -185,7 +185,7 @@ func (k dataKeyOf) refused(ctx context.Context, key, verb string, err error) err
 // makeDataKey makes the data key of a thread that has nothing sealed yet, or
 // returns the one that another process was first to make. It is durable before
 // anything is sealed with it.
-func (l *Ledger) makeDataKey(ctx context.Context, of dataKeyOf) error {
+func (l *Core) makeDataKey(ctx context.Context, of dataKeyOf) error {
 	for range maxRetries {
 		_, _, err := l.wrappedKey(ctx, of)
 		if !errors.Is(err, ErrNotFound) {
@@ -206,7 +206,7 @@ func (l *Ledger) makeDataKey(ctx context.Context, of dataKeyOf) error {
 }
 
 // wrap returns the content of a key slot, wrapped by the current key.
-func (l *Ledger) wrap(ctx context.Context, of dataKeyOf, raw []byte) ([]byte, error) {
+func (l *Core) wrap(ctx context.Context, of dataKeyOf, raw []byte) ([]byte, error) {
 	key := l.opt.Cipher.Current()
 	if err := checkKeyID(key); err != nil {
 		return nil, err
@@ -224,7 +224,7 @@ func (l *Ledger) wrap(ctx context.Context, of dataKeyOf, raw []byte) ([]byte, er
 // dropKeys takes away the data keys of a thread's generations up to the given
 // one, of which nothing is left: what was sealed with them cannot be opened any
 // more, in a backup of the log neither.
-func (l *Ledger) dropKeys(ctx context.Context, thread string, upTo uint32) error {
+func (l *Core) dropKeys(ctx context.Context, thread string, upTo uint32) error {
 	for g := uint32(1); g <= upTo; g++ {
 		if err := l.dropKey(ctx, dataKeyOf{thread, g}); err != nil {
 			return err
@@ -233,7 +233,7 @@ func (l *Ledger) dropKeys(ctx context.Context, thread string, upTo uint32) error
 	return nil
 }
 
-func (l *Ledger) dropKey(ctx context.Context, of dataKeyOf) error {
+func (l *Core) dropKey(ctx context.Context, of dataKeyOf) error {
 	l.keys.forget(of)
 	_, err := l.store.Slot(ctx, of.slot(), SlotOp{Verb: SlotGet})
 	if errors.Is(err, ErrNotFound) {

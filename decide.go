@@ -9,7 +9,7 @@ import (
 )
 
 // Gate returns a gate, with its decision if it has one. [ErrNotFound].
-func (l *Ledger) Gate(ctx context.Context, id ID) (g *Gate, err error) {
+func (l *Core) Gate(ctx context.Context, id ID) (g *Gate, err error) {
 	err = l.at(ctx, id, func(_ *logReader, ref Ref) error {
 		if g, err = l.reader(ctx, ref.Thread).gateAt(id, ref.Seq); err != nil || g.Decision != nil || g.Quorum == nil && len(g.Assignees) == 0 {
 			return err
@@ -20,7 +20,7 @@ func (l *Ledger) Gate(ctx context.Context, id ID) (g *Gate, err error) {
 }
 
 // trailOf adds the votes and assignments of an open gate.
-func (l *Ledger) trailOf(ctx context.Context, g *Gate) error {
+func (l *Core) trailOf(ctx context.Context, g *Gate) error {
 	t, err := l.Thread(ctx, g.Thread)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (l *Ledger) Decide(ctx context.Context, gate ID, d Decision) (*Gate, error)
 
 // Expire records that a gate's deadline passed. [ErrConflict] if it has not,
 // [ErrDecided] if the gate was decided before.
-func (l *Ledger) Expire(ctx context.Context, gate ID) (*Gate, error) {
+func (l *Core) Expire(ctx context.Context, gate ID) (*Gate, error) {
 	g, err := l.decide(ctx, gate, func(a *appending, g *Gate) (*Decision, error) {
 		if g.ExpiresAt.IsZero() || a.at.Before(g.ExpiresAt) {
 			return nil, &Error{Code: CodeConflict, Message: "gate " + string(gate) + " has not expired yet"}
@@ -155,7 +155,7 @@ func expired(g *Gate) *Decision {
 
 // decide appends what choose makes of an open gate, its decision or a vote, and
 // tells of it.
-func (l *Ledger) decide(ctx context.Context, id ID, choose func(*appending, *Gate) (*Decision, error)) (*Gate, error) {
+func (l *Core) decide(ctx context.Context, id ID, choose func(*appending, *Gate) (*Decision, error)) (*Gate, error) {
 	var vote *Decision
 	var coordination string
 	g, err := l.assign(ctx, id, func(a *appending, g *Gate) error {
@@ -256,7 +256,7 @@ func (a *appending) askedAgain(g *Gate) ID {
 	return ""
 }
 
-func (l *Ledger) checkDecision(d *Decision) error {
+func (l *Core) checkDecision(d *Decision) error {
 	if withdraws := d.By == byLedger && d.Verdict == Cancel; !withdraws {
 		if err := CheckDecider("by", d.By); err != nil {
 			return err
@@ -287,7 +287,7 @@ func (l *Ledger) checkDecision(d *Decision) error {
 // MayOpen reports, as [ErrUnsupported], that a gate takes a value with a schema and
 // this Ledger has no validator to check it with: its decision would fail, maybe a
 // week later. [Ledger.Commit] opens no such gate.
-func (l *Ledger) MayOpen(g *Gate) error {
+func (l *Core) MayOpen(g *Gate) error {
 	if l.opt.Validate != nil || len(g.Schema) == 0 || !g.Allows(Edit) && !g.Allows(Respond) {
 		return nil
 	}
@@ -302,7 +302,7 @@ func unchecked(g *Gate) error {
 	}
 }
 
-func (l *Ledger) mayDecide(g *Gate, d *Decision, at time.Time) error {
+func (l *Core) mayDecide(g *Gate, d *Decision, at time.Time) error {
 	right, _ := g.decider(d.By, at)
 	d.For, d.Trail = right.For, 0
 	if err := g.mayGive(d, at); err != nil {

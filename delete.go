@@ -54,7 +54,7 @@ type Deleted struct {
 // [ErrConflict] for one with children unless o.Mode says what becomes of them, and
 // for one of a released version, which goes as a whole ([Ledger.DropRelease]); as for all that removes, [ErrForbidden] while the thread is under legal hold and
 // [ErrBusy] while it is run.
-func (l *Ledger) Delete(ctx context.Context, id ID, o *DeleteOptions) (*Deleted, error) {
+func (l *Core) Delete(ctx context.Context, id ID, o *DeleteOptions) (*Deleted, error) {
 	ref, err := l.find(ctx, id)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (l *Ledger) Delete(ctx context.Context, id ID, o *DeleteOptions) (*Deleted,
 
 // deleteIn removes the checkpoints of a thread's current generation that choose
 // picks. [ErrConflict] for an entry of a version before it; 0 is none.
-func (l *Ledger) deleteIn(ctx context.Context, at Ref, o *DeleteOptions, choose func(*threadTree) ([]uint64, error)) (*Deleted, error) {
+func (l *Core) deleteIn(ctx context.Context, at Ref, o *DeleteOptions, choose func(*threadTree) ([]uint64, error)) (*Deleted, error) {
 	o, err := o.check()
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (l *Ledger) deleteIn(ctx context.Context, at Ref, o *DeleteOptions, choose 
 }
 
 // closedVersion is why a checkpoint of a released version is not deleted.
-func (l *Ledger) closedVersion(ctx context.Context, at Ref) error {
+func (l *Core) closedVersion(ctx context.Context, at Ref) error {
 	version := "VERSION"
 	for r, err := range l.Releases(ctx, at.Thread) {
 		if err != nil {
@@ -248,7 +248,7 @@ func (t *threadTree) newHead(b BranchHead, info *ThreadInfo) BranchHead {
 // cannot be told for damage or for want of the key, and the thread is gone.
 // [ErrNotFound], also for one that was deleted before, and as for
 // [Ledger.Delete]; o.Mode is not heeded.
-func (l *Ledger) DeleteThread(ctx context.Context, thread string, o *DeleteOptions) (*Deleted, error) {
+func (l *Core) DeleteThread(ctx context.Context, thread string, o *DeleteOptions) (*Deleted, error) {
 	del, err := l.deleteThread(ctx, thread, o, nil)
 	if del != nil {
 		l.observe(Operation{Kind: OpDeleted, At: l.Now(), Thread: thread, Count: del.Checkpoints})
@@ -258,7 +258,7 @@ func (l *Ledger) DeleteThread(ctx context.Context, thread string, o *DeleteOptio
 
 // deleteThread also cancels what the thread waited for. It fails with errNothing
 // if that does not pass all.
-func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptions, all func(*threadTree) bool) (*Deleted, error) {
+func (l *Core) deleteThread(ctx context.Context, thread string, o *DeleteOptions, all func(*threadTree) bool) (*Deleted, error) {
 	o, err := o.check()
 	if err != nil {
 		return nil, err
@@ -276,7 +276,7 @@ func (l *Ledger) deleteThread(ctx context.Context, thread string, o *DeleteOptio
 
 // removeThread is deleteThread but for what the thread waited for, which it
 // returns.
-func (l *Ledger) removeThread(ctx context.Context, thread string, o *DeleteOptions, all func(*threadTree) bool) (_ *Deleted, called []string, err error) {
+func (l *Core) removeThread(ctx context.Context, thread string, o *DeleteOptions, all func(*threadTree) bool) (_ *Deleted, called []string, err error) {
 	if s, err := l.summary(ctx, thread); err != nil {
 		return nil, nil, err
 	} else if s.gone() && s.Releases == 0 {
@@ -375,7 +375,7 @@ func (a *appending) dropAll() error {
 // returns with a result does not stop it, and is part of the error. So is an
 // [ErrConflict] for each thread that stays and has checkpoints of the label in
 // released versions: those are closed, and go as a whole ([Ledger.DropRelease]).
-func (l *Ledger) DeleteCoordination(ctx context.Context, name string, o *DeleteOptions) (*Deleted, error) {
+func (l *Core) DeleteCoordination(ctx context.Context, name string, o *DeleteOptions) (*Deleted, error) {
 	if err := ValidateName("coordination", name); err != nil {
 		return nil, err
 	}
@@ -414,7 +414,7 @@ func (l *Ledger) DeleteCoordination(ctx context.Context, name string, o *DeleteO
 
 // deleteLabelled removes a thread's checkpoints of a coordination, and the
 // thread if there are no others.
-func (l *Ledger) deleteLabelled(ctx context.Context, thread, name string, o *DeleteOptions) (*Deleted, error) {
+func (l *Core) deleteLabelled(ctx context.Context, thread, name string, o *DeleteOptions) (*Deleted, error) {
 	labelled := func(t *threadTree) (seqs []uint64) {
 		for _, seq := range t.byID {
 			if t.nodes[seq].header.Coordination == name {

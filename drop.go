@@ -13,7 +13,7 @@ import (
 // version; dropping one again takes nothing. [ErrBusy] while the thread is run;
 // [ErrConflict] if the version records what was removed, or that a hold was
 // lifted, in an older one that is still there, which has to go first.
-func (l *Ledger) DropRelease(ctx context.Context, thread, versionOrTag string, o *DeleteOptions) (*Deleted, error) {
+func (l *Core) DropRelease(ctx context.Context, thread, versionOrTag string, o *DeleteOptions) (*Deleted, error) {
 	o, err := o.check()
 	if err != nil {
 		return nil, err

@@ -178,7 +178,7 @@ func findEncryption(ctx context.Context, s Store, at time.Time) (*Encryption, er
 // Encryption returns whether the store is encrypted, as it has it on record. A
 // store of a version that kept no such record is looked through, once. It needs
 // no Cipher.
-func (l *Ledger) Encryption(ctx context.Context) (*Encryption, error) {
+func (l *Core) Encryption(ctx context.Context) (*Encryption, error) {
 	return findEncryption(ctx, l.store, l.opt.Now())
 }
 
@@ -188,7 +188,7 @@ func (l *Ledger) Encryption(ctx context.Context) (*Encryption, error) {
 // still need their keys. A Ledger with a Cipher that writes later marks the store
 // as encrypted again. [ErrInvalid] without By or Reason, or on a Ledger that has
 // a Cipher. A store that may be written in the clear already is left as it is.
-func (l *Ledger) WriteInClear(ctx context.Context, d ClearDecision) (*Encryption, error) {
+func (l *Core) WriteInClear(ctx context.Context, d ClearDecision) (*Encryption, error) {
 	if err := d.validate(); err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (l *Ledger) WriteInClear(ctx context.Context, d ClearDecision) (*Encryption
 
 // sealing sees to it that the store is marked as encrypted before anything is
 // sealed in it.
-func (l *Ledger) sealing(ctx context.Context) error {
+func (l *Core) sealing(ctx context.Context) error {
 	if l.encryption.sealed.Load() {
 		return nil
 	}
@@ -225,7 +225,7 @@ func (l *Ledger) sealing(ctx context.Context) error {
 }
 
 // mayWriteClear refuses bodies in the clear where the store is encrypted.
-func (l *Ledger) mayWriteClear(ctx context.Context, at time.Time) error {
+func (l *Core) mayWriteClear(ctx context.Context, at time.Time) error {
 	if at.UnixMilli() < l.encryption.clear.Load() {
 		return nil
 	}
@@ -246,7 +246,7 @@ func (l *Ledger) mayWriteClear(ctx context.Context, at time.Time) error {
 
 // encrypted returns the store's mark. Only the first call looks through a store
 // without one: whoever seals anything in it since has marked it before.
-func (l *Ledger) encrypted(ctx context.Context, at time.Time) (*Encryption, error) {
+func (l *Core) encrypted(ctx context.Context, at time.Time) (*Encryption, error) {
 	if l.encryption.looked.Load() {
 		m, _, err := readMark(ctx, l.store)
 		return &m.Encryption, err
@@ -290,7 +290,7 @@ func copyMark(ctx context.Context, from, to Store) error {
 // one that is sealed, or was begun in the clear and is now, marks the store; one
 // in the clear is refused where the store is encrypted, or the decision to have it
 // goes on record.
-func (l *Ledger) admitImport(ctx context.Context, p *replay, clear *ClearDecision) error {
+func (l *Core) admitImport(ctx context.Context, p *replay, clear *ClearDecision) error {
 	switch {
 	case p.sealed:
 		return l.sealing(ctx)

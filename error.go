@@ -128,3 +128,10 @@ func corrupt(format string, args ...any) *Error {
 		Hint: "run posthouse verify; docs/operations.md says how to get it back from a backup",
 	}
 }
+
+func tooLarge(field string, have, limit int) *Error {
+	return &Error{
+		Code: CodeTooLarge, Field: field, Message: "has " + itoa(have) + " bytes; the limit is " + itoa(limit),
+		Hint: "keep large values elsewhere and store a reference, or raise Options.MaxState (posthouse serve --max-state)",
+	}
+}

@@ -33,17 +33,13 @@ type StepRecord struct {
 	Step
 	Seq uint64
 	At  time.Time
-
-	// Loose says that the result survived a [KindAnew]: its place in the order of the
-	// execution does not count any more.
-	Loose bool
 }
 
 // Execution returns what is on record of a task on the branch of head, the
 // branch's newest checkpoint: what was recorded since the execution began, on
 // this branch or, before the fork, on the one it comes from. What another
 // branch recorded after the fork is not seen.
-func (l *Ledger) Execution(ctx context.Context, head *Header, task string) (*Execution, error) {
+func (l *Core) Execution(ctx context.Context, head *Header, task string) (*Execution, error) {
 	all, err := l.executions(ctx, head, func(t string) bool { return t == task })
 	if x := all[task]; x != nil || err != nil {
 		return x, err
@@ -53,11 +49,11 @@ func (l *Ledger) Execution(ctx context.Context, head *Header, task string) (*Exe
 
 // Executions returns what [Ledger.Execution] does for every task that has
 // anything on record, by task, in one read of the log.
-func (l *Ledger) Executions(ctx context.Context, head *Header) (map[string]*Execution, error) {
+func (l *Core) Executions(ctx context.Context, head *Header) (map[string]*Execution, error) {
 	return l.executions(ctx, head, func(string) bool { return true })
 }
 
-func (l *Ledger) executions(ctx context.Context, head *Header, want func(task string) bool) (map[string]*Execution, error) {
+func (l *Core) executions(ctx context.Context, head *Header, want func(task string) bool) (map[string]*Execution, error) {
 	r := l.reader(ctx, head.Thread)
 	line, err := r.lineage(head)
 	if err != nil {
@@ -298,7 +294,7 @@ func (g *Gate) unanswered() bool {
 }
 
 // remember lets the next checkpoint refer to results recorded before a restart.
-func (l *Ledger) remember(ctx context.Context, h *Header, rs []recent) error {
+func (l *Core) remember(ctx context.Context, h *Header, rs []recent) error {
 	if len(rs) == 0 {
 		return nil
 	}
@@ -394,9 +390,9 @@ func stepRecord(e *Entry, r *Record, body []byte) StepRecord {
 	return StepRecord{
 		Step: Step{
 			Task: r.Step.Task, Name: r.Step.Name, Occurrence: r.Step.Occurrence, Effect: r.Step.Effect, Grant: r.Step.Grant,
-			Value: Value{r.Step.Codec, body}, loose: r.Step.Loose,
+			Value: Value{r.Step.Codec, body}, Loose: r.Step.Loose,
 		},
-		Seq: e.Seq, At: e.Time(), Loose: r.Step.Loose,
+		Seq: e.Seq, At: e.Time(),
 	}
 }
 

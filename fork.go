@@ -82,7 +82,7 @@ func (l *Ledger) Fork(ctx context.Context, id ID, o *ForkOptions) (*Checkpoint, 
 }
 
 // commitFork finds a free branch name if the caller gave none.
-func (l *Ledger) commitFork(ctx context.Context, d *Draft) (*Header, error) {
+func (l *Ledger) commitFork(ctx context.Context, d *Plan) (*Header, error) {
 	none := ID("")
 	d.Head = &none
 	named := d.Branch != ""
@@ -94,11 +94,11 @@ func (l *Ledger) commitFork(ctx context.Context, d *Draft) (*Header, error) {
 			}
 			d.Branch = info.freeBranch()
 		}
-		_, h, err := l.commit(ctx, d)
+		made, err := RunPlan(ctx, l.Core, d)
 		var e *Error
 		switch {
 		case !errors.As(err, &e) || e.Code != CodeConflict || e.Head == "":
-			return h, err
+			return made.header(), err
 		case named:
 			return nil, &Error{
 				Code: CodeExists, Head: e.Head, Message: "branch " + d.Branch + " of thread " + d.Thread + " exists",
@@ -129,7 +129,7 @@ func (t *ThreadInfo) freeBranch() string {
 
 // forkDraft takes a released checkpoint up as if it were another thread's:
 // nothing refers from one generation to another.
-func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions, released bool) (*Draft, error) {
+func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions, released bool) (*Plan, error) {
 	if o.Thread == c.Thread {
 		return nil, &Error{
 			Code: CodeExists, Message: "thread " + o.Thread + " exists: it is the one to be forked",
@@ -143,7 +143,7 @@ func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions, released bool) (*Dr
 	if away && o.Branch != "" && o.Branch != MainBranch {
 		return nil, invalid("branch", "cannot be named for a fork into a new thread: it begins with main")
 	}
-	d := &Draft{Thread: c.Thread, Branch: o.Branch, Claim: o.Claim, step: c.Step, Checkpoint: &Change{
+	d := &Plan{Thread: c.Thread, Branch: o.Branch, Claim: o.Claim, Step: c.Step, Checkpoint: &Change{
 		ID: o.ID, Parent: c.ID, Kind: KindFork, Status: c.Status, Coordination: c.Coordination,
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: o.By, Error: c.Error,
 		Next: c.Next, Labels: c.Labels, Source: &Source{c.Thread, c.ID}, Metadata: o.Metadata,
@@ -158,7 +158,7 @@ func (r *logReader) forkDraft(c *Checkpoint, o *ForkOptions, released bool) (*Dr
 	if err != nil {
 		return nil, err
 	}
-	d.Checkpoint.State, d.Checkpoint.kept = state, c.State
+	d.Checkpoint.State, d.Kept = state, c.State
 	for i := range o.Gates {
 		if g := &o.Gates[i]; g.Task != "" {
 			return nil, invalid("gates", "opened at a fork belong to no task, and %.40q is one of %.40q: its program asks by itself", g.Name, g.Task)
@@ -232,7 +232,7 @@ func (o *ForkOptions) state(c *Checkpoint) (State, error) {
 // inherit adds what the fork takes along of the execution it interrupts: the
 // gates open at the source, and, where it is a root, step results and decided
 // gates, which a branch finds by its lineage.
-func (r *logReader) inherit(d *Draft, c *Checkpoint, changed bool) error {
+func (r *logReader) inherit(d *Plan, c *Checkpoint, changed bool) error {
 	line, err := r.lineage(&c.Header)
 	if err != nil {
 		return err
@@ -269,7 +269,7 @@ func (r *logReader) inherit(d *Draft, c *Checkpoint, changed bool) error {
 
 // An inheritance collects what a fork takes along.
 type inheritance struct {
-	draft *Draft
+	draft *Plan
 	line  lineage
 	steps map[string]int // results, by task
 	gates []*Gate        // followed is minus the number of those that were there before, until all are known
@@ -332,7 +332,6 @@ func (in *inheritance) anew() {
 		x.anew()
 		in.steps[name] = len(x.Steps)
 		for _, s := range x.Steps {
-			s.loose = s.Loose || s.loose
 			in.draft.Steps = append(in.draft.Steps, s.Step)
 		}
 		for _, g := range x.Gates {
@@ -378,7 +377,7 @@ func (in *inheritance) ask(waiting bool) {
 			again.renew(in.now)
 			in.draft.Gates = append(in.draft.Gates, again)
 		case g.Decision != nil && in.draft.Checkpoint.Root:
-			in.draft.inherit = append(in.draft.inherit, &again)
+			in.draft.Inherit = append(in.draft.Inherit, &again)
 		}
 	}
 }

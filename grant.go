@@ -65,7 +65,7 @@ func (g *Gate) Licensed() json.RawMessage {
 }
 
 // Grant returns what became of a gate's decision. [ErrNotFound] for the gate.
-func (l *Ledger) Grant(ctx context.Context, gate ID) (*Grant, error) {
+func (l *Core) Grant(ctx context.Context, gate ID) (*Grant, error) {
 	g, err := l.Gate(ctx, gate)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (l *Ledger) Grant(ctx context.Context, gate ID) (*Grant, error) {
 }
 
 // result reads the outcome of an effect that ran.
-func (l *Ledger) result(ctx context.Context, thread string, u *Use) error {
+func (l *Core) result(ctx context.Context, thread string, u *Use) error {
 	for e, err := range l.store.Read(ctx, thread, Range{Seqs: []uint64{u.Seq}}) {
 		if err != nil {
 			return err
@@ -116,7 +116,7 @@ func (l *Ledger) result(ctx context.Context, thread string, u *Use) error {
 
 // Uses returns the effects that were let go under a gate's decision, oldest first.
 // It reads the headers of the log from the gate on. [ErrNotFound] for the gate.
-func (l *Ledger) Uses(ctx context.Context, gate ID) ([]Use, error) {
+func (l *Core) Uses(ctx context.Context, gate ID) ([]Use, error) {
 	g, err := l.Gate(ctx, gate)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (l *Ledger) Uses(ctx context.Context, gate ID) ([]Use, error) {
 	return l.usesOf(ctx, g)
 }
 
-func (l *Ledger) usesOf(ctx context.Context, g *Gate) ([]Use, error) {
+func (l *Core) usesOf(ctx context.Context, g *Gate) ([]Use, error) {
 	return l.gatherUses(ctx, g.Thread, g.Seq, func(s *StepInfo) bool { return s.Grant == g.ID })
 }
 
@@ -133,12 +133,12 @@ func (l *Ledger) usesOf(ctx context.Context, g *Gate) ([]Use, error) {
 // [EffectExternal] that no gate licensed, whose Grant is "". What a copy or a fork
 // took along from another thread names the gates there. It reads the headers of the
 // whole log. [ErrNotFound] for the thread.
-func (l *Ledger) Effects(ctx context.Context, thread string) ([]Use, error) {
+func (l *Core) Effects(ctx context.Context, thread string) ([]Use, error) {
 	return l.gatherUses(ctx, thread, 1, func(*StepInfo) bool { return true })
 }
 
 // gatherUses reads the uses of a log from an entry on, of the steps that are wanted.
-func (l *Ledger) gatherUses(ctx context.Context, thread string, from uint64, want func(*StepInfo) bool) ([]Use, error) {
+func (l *Core) gatherUses(ctx context.Context, thread string, from uint64, want func(*StepInfo) bool) ([]Use, error) {
 	info, none := l.Thread(ctx, thread)
 	if none != nil && !errors.Is(none, ErrNotFound) {
 		return nil, none
@@ -165,7 +165,7 @@ func (l *Ledger) gatherUses(ctx context.Context, thread string, from uint64, wan
 
 // RequiresGrants reports whether effects on the world run under a grant only; see
 // Options.RequireGrants.
-func (l *Ledger) RequiresGrants() bool { return l.opt.RequireGrants }
+func (l *Core) RequiresGrants() bool { return l.opt.RequireGrants }
 
 // NeedsGrant is the error of an effect on the world that nobody approved, where
 // Options.RequireGrants asks for that.
@@ -178,7 +178,7 @@ func NeedsGrant(step string) error {
 
 // Reconsider asks Options.Policy again about everybody whose hand was on a gate's
 // decision: an approval is not authority for ever. It returns the policy's error.
-func (l *Ledger) Reconsider(g *Gate) error {
+func (l *Core) Reconsider(g *Gate) error {
 	if l.opt.Policy == nil || g.Decision == nil || g.Decision.Seq == g.Seq { // decided as it was opened: nobody's hand
 		return nil
 	}

@@ -5,7 +5,7 @@ import "bytes"
 // knownParts returns the values of parts that this process knows of the head at
 // seq, while a run of it has the thread: nobody else appends then. They are the
 // caller's own; nil for none.
-func (l *Ledger) knownParts(thread string, seq uint64) map[string][]byte {
+func (l *Core) knownParts(thread string, seq uint64) map[string][]byte {
 	t := l.running(thread)
 	if t == nil {
 		return nil
@@ -28,7 +28,7 @@ func (l *Ledger) knownParts(thread string, seq uint64) map[string][]byte {
 
 // learn keeps the values of a head that was read for the run that has its thread:
 // the next commit is encoded against them, and the next run begins with them.
-func (l *Ledger) learn(b *rebuilt) {
+func (l *Core) learn(b *rebuilt) {
 	t := l.running(b.header.Thread)
 	if t == nil {
 		return
@@ -60,7 +60,7 @@ func (l *Ledger) learn(b *rebuilt) {
 
 // running returns a thread that a run of this process has, locked; nil if there
 // is none, or it is being written: its log can be read as well.
-func (l *Ledger) running(thread string) *thread {
+func (l *Core) running(thread string) *thread {
 	l.mu.Lock()
 	t := l.threads[thread]
 	l.mu.Unlock()

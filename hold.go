@@ -41,7 +41,7 @@ type holdReason struct {
 // [ErrForbidden], retention and compaction pass it over. Work goes on as before.
 // The hold is a signed record of the log. A thread that is held already stays
 // held by whom it was, which is returned. [ErrNotFound].
-func (l *Ledger) Hold(ctx context.Context, thread string, o HoldOptions) (*Hold, error) {
+func (l *Core) Hold(ctx context.Context, thread string, o HoldOptions) (*Hold, error) {
 	info, err := l.hold(ctx, thread, signalHold, o)
 	if err != nil {
 		return nil, err
@@ -51,12 +51,12 @@ func (l *Ledger) Hold(ctx context.Context, thread string, o HoldOptions) (*Hold,
 
 // Unhold lifts a thread's legal hold; the record of who held it and of who
 // lifted it stays. Lifting none is no error. [ErrNotFound].
-func (l *Ledger) Unhold(ctx context.Context, thread string, o HoldOptions) error {
+func (l *Core) Unhold(ctx context.Context, thread string, o HoldOptions) error {
 	_, err := l.hold(ctx, thread, signalUnhold, o)
 	return err
 }
 
-func (l *Ledger) hold(ctx context.Context, thread, name string, o HoldOptions) (*ThreadInfo, error) {
+func (l *Core) hold(ctx context.Context, thread, name string, o HoldOptions) (*ThreadInfo, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (l *Ledger) hold(ctx context.Context, thread, name string, o HoldOptions) (
 func (a *appending) removable() error {
 	h := a.t.info.Hold
 	if h.Seq == 0 {
-		return a.checkLease(&Draft{Thread: a.t.name})
+		return a.checkLease(nil)
 	}
 	e := &Error{
 		Code: CodeForbidden, Message: "thread " + a.t.name + " is under legal hold by " + h.By,

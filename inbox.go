@@ -30,7 +30,7 @@ type GateQuery struct {
 // the others. Any other error is the last element, without a gate.
 func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error] {
 	return func(yield func(*Gate, error) bool) {
-		b := &inbox{l: l, ctx: ctx, GateQuery: q, readers: map[string]*logReader{}}
+		b := &inbox{l: l.Core, ctx: ctx, GateQuery: q, readers: map[string]*logReader{}}
 		n := 0
 		for t, err := range b.open() {
 			if err != nil {
@@ -54,7 +54,7 @@ func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*Gate, error]
 // An inbox is a query for gates while it is answered.
 type inbox struct {
 	GateQuery
-	l       *Ledger
+	l       *Core
 	ctx     context.Context
 	readers map[string]*logReader // of the threads met lately: gates of one entry are read once
 }

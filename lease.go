@@ -43,7 +43,7 @@ func (c *Claim) Generation() uint32 { return c.generation }
 // the store, or another process whose lease is alive. Until
 // the claim is given back, or the Ledger closed, the process keeps its leases
 // alive: whoever claims calls [Ledger.Unclaim] in the end.
-func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) {
+func (l *Core) Claim(ctx context.Context, thread, run string) (*Claim, error) {
 	if err := validateText("run", run); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) 
 
 // unclaim takes the claim of this process off the thread, if there is one.
 // Callers hold t.mu.
-func (l *Ledger) unclaim(t *thread) {
+func (l *Core) unclaim(t *thread) {
 	if t.claim == nil {
 		return
 	}
@@ -99,7 +99,7 @@ func busy(thread string, lease *Lease) *Error {
 }
 
 // free reports nil if the thread's lease stands in nobody's way.
-func (l *Ledger) free(ctx context.Context, info *ThreadInfo) error {
+func (l *Core) free(ctx context.Context, info *ThreadInfo) error {
 	lease := info.Lease
 	if r := l.runs(); r != nil {
 		// Only this process has the store: whoever holds it is gone, unless it
@@ -123,31 +123,33 @@ func (l *Ledger) free(ctx context.Context, info *ThreadInfo) error {
 	return nil
 }
 
-// checkLease lets the draft pass if its claim is the newest, or if it has none
-// and nobody runs the thread; the first draft of a claim gets its record.
-func (a *appending) checkLease(d *Draft) error {
+// checkLease lets an entry pass whose claim is the newest, or that has none while
+// nobody runs the thread. The first entry of a claim gets its record.
+func (a *appending) checkLease(c *Claim) error {
 	have := a.t.info.Lease
 	switch {
-	case d.Claim == nil && a.t.claim != nil:
-		return busy(d.Thread, &Lease{Owner: a.l.opt.Owner, Run: a.t.claim.Run, Fence: a.t.claim.fence, Held: true})
-	case d.Claim == nil:
+	case c != nil && a.claim == c:
+		return nil // by this entry
+	case c == nil && a.t.claim != nil:
+		return busy(a.t.name, &Lease{Owner: a.l.opt.Owner, Run: a.t.claim.Run, Fence: a.t.claim.fence, Held: true})
+	case c == nil:
 		return a.l.free(a.ctx, a.t.info)
-	case d.Claim.recorded && d.Claim.fence == have.Fence && have.Owner == a.l.opt.Owner:
+	case c.recorded && c.fence == have.Fence && have.Owner == a.l.opt.Owner:
 		return nil
-	case d.Claim.recorded || a.t.claim != d.Claim:
+	case c.recorded || a.t.claim != c:
 		newer := have
 		return &Error{
 			Code: CodeFenced, Lease: &newer, Tail: &a.t.info.Tail,
-			Message: "the claim on thread " + d.Thread + " was overtaken by " + firstOf(have.Owner, "its release"),
+			Message: "the claim on thread " + a.t.name + " was overtaken by " + firstOf(have.Owner, "its release"),
 			Hint:    "stop this run; the newer one goes on from what is recorded",
 		}
 	}
 	if err := a.l.free(a.ctx, a.t.info); err != nil {
 		return err
 	}
-	d.Claim.fence = have.Fence + 1
-	a.claim = d.Claim
-	a.add(Record{Kind: RecordClaim, Claim: &ClaimInfo{Owner: a.l.opt.Owner, Fence: d.Claim.fence, Run: d.Claim.Run}}, nil)
+	c.fence = have.Fence + 1
+	a.claim = c
+	a.add(Record{Kind: RecordClaim, Claim: &ClaimInfo{Owner: a.l.opt.Owner, Fence: c.fence, Run: c.Run}}, nil)
 	return nil
 }
 
@@ -156,7 +158,7 @@ func (a *appending) checkLease(d *Draft) error {
 // whether it wrote: not when the claim is on record already, nor on a store
 // that only this process has open. [ErrBusy] if somebody else was faster,
 // [ErrFenced] if the claim was overtaken.
-func (l *Ledger) Secure(ctx context.Context, c *Claim) (bool, error) {
+func (l *Core) Secure(ctx context.Context, c *Claim) (bool, error) {
 	if l.exclusive() {
 		return false, nil
 	}
@@ -166,7 +168,7 @@ func (l *Ledger) Secure(ctx context.Context, c *Claim) (bool, error) {
 	}
 	defer l.unlock(t)
 	err = l.append(ctx, t, func(a *appending) error {
-		if err := a.checkLease(&Draft{Thread: c.Thread, Claim: c}); err != nil {
+		if err := a.checkLease(c); err != nil {
 			return err
 		}
 		if a.claim == nil {
@@ -183,7 +185,7 @@ func (l *Ledger) Secure(ctx context.Context, c *Claim) (bool, error) {
 // Unclaim gives the thread back. If the run parked or ended, its last
 // checkpoint has done so already and nothing is written; otherwise a record
 // frees the thread for others at once. Giving it back twice is no error.
-func (l *Ledger) Unclaim(ctx context.Context, c *Claim) error {
+func (l *Core) Unclaim(ctx context.Context, c *Claim) error {
 	t, err := l.lock(c.Thread)
 	if err != nil {
 		return err

@@ -13,7 +13,10 @@ import (
 // A Ledger is what programs and people use: it gives a [Store] ids, deltas,
 // hashes, signatures, conditional commits, gates, forks and events. It is safe
 // for concurrent use; commits of different threads run at once.
-type Ledger struct {
+type Ledger struct{ *Core }
+
+// A Core is what a Ledger and its upkeep share.
+type Core struct {
 	store Store
 	opt   Options
 	ids   idSource
@@ -55,28 +58,28 @@ func Open(store Store, o *Options) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{store: store, opt: opt, threads: map[string]*thread{}, idle: list.New(), held: list.New()}
+	l := &Core{store: store, opt: opt, threads: map[string]*thread{}, idle: list.New(), held: list.New()}
 	if l.opt.Owner == "" {
 		l.opt.Owner = string(l.NewID())
 	}
-	return l, nil
+	return &Ledger{l}, nil
 }
 
 // Store returns the store below.
-func (l *Ledger) Store() Store { return l.store }
+func (l *Core) Store() Store { return l.store }
 
 // Owner returns this process's name in leases.
-func (l *Ledger) Owner() string { return l.opt.Owner }
+func (l *Core) Owner() string { return l.opt.Owner }
 
 // Now returns the Ledger's time.
-func (l *Ledger) Now() time.Time { return l.opt.Now() }
+func (l *Core) Now() time.Time { return l.opt.Now() }
 
 // NewID returns a new UUIDv7; ids of one Ledger ascend strictly.
-func (l *Ledger) NewID() ID { return l.ids.new(l.opt.Now()) }
+func (l *Core) NewID() ID { return l.ids.new(l.opt.Now()) }
 
 // Close makes later commits fail with [ErrClosed]. It waits for nothing, since
 // nothing is buffered, and leaves the store open.
-func (l *Ledger) Close() error {
+func (l *Core) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
@@ -157,14 +160,14 @@ type recent struct {
 }
 
 // load makes t.info current as far as this process knows. Callers hold t.mu.
-func (l *Ledger) load(ctx context.Context, t *thread) error {
+func (l *Core) load(ctx context.Context, t *thread) error {
 	if t.info != nil {
 		return nil
 	}
 	return l.reload(ctx, t)
 }
 
-func (l *Ledger) reload(ctx context.Context, t *thread) error {
+func (l *Core) reload(ctx context.Context, t *thread) error {
 	info := &ThreadInfo{Thread: t.name}
 	for found, err := range l.store.Threads(ctx, ThreadQuery{Thread: t.name}) {
 		if err != nil {
@@ -179,7 +182,7 @@ func (l *Ledger) reload(ctx context.Context, t *thread) error {
 
 // refresh makes t.info current as the store has it. What is known of the heads
 // stays if nobody has appended since.
-func (l *Ledger) refresh(ctx context.Context, t *thread) error {
+func (l *Core) refresh(ctx context.Context, t *thread) error {
 	known, heads := t.info, t.heads
 	t.forget()
 	if err := l.reload(ctx, t); err != nil {

@@ -12,7 +12,7 @@ import (
 // thread: first come, first served. Whoever takes one must call
 // [Place.Claim] or [Place.Leave], or those behind it wait for ever.
 type Place struct {
-	ledger *Ledger
+	ledger *Core
 	thread string
 	turn   chan struct{} // it may be its turn, or the thread may be free
 }
@@ -25,7 +25,7 @@ type lines struct {
 
 // Line takes a place for a thread: the last, or with first the one before all
 // others. [Ledger.Claim] does not heed the line.
-func (l *Ledger) Line(thread string, first bool) *Place {
+func (l *Core) Line(thread string, first bool) *Place {
 	p := &Place{ledger: l, thread: thread, turn: make(chan struct{}, 1)}
 	q := &l.lines
 	q.mu.Lock()

@@ -16,7 +16,7 @@ const ProcessThread = "$process"
 // itself while runs have threads, each second or four times in the time of a
 // lease if that is shorter; on a store that only this process has open nobody
 // looks, and it does not.
-func (l *Ledger) Beat(ctx context.Context) error {
+func (l *Core) Beat(ctx context.Context) error {
 	_, err := l.store.Slot(ctx, SlotKey{ProcessThread, l.opt.Owner}, SlotOp{
 		Verb: SlotPut, Revision: AnyRevision, Value: strconv.AppendInt(nil, l.opt.Now().UnixMilli(), 10),
 	})
@@ -33,7 +33,7 @@ type pulse struct {
 }
 
 // more counts a claim.
-func (p *pulse) more(l *Ledger) {
+func (p *pulse) more(l *Core) {
 	if l.exclusive() {
 		return
 	}
@@ -77,7 +77,7 @@ func (p *pulse) beats() bool {
 	return p.claims > 0 && !p.closed
 }
 
-func (p *pulse) beat(l *Ledger) {
+func (p *pulse) beat(l *Core) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.opt.LeaseTTL)
 	defer cancel()
 	if err := l.Beat(ctx); err != nil && p.beats() {
@@ -90,12 +90,12 @@ func (p *pulse) beat(l *Ledger) {
 	}
 }
 
-func (l *Ledger) beatEvery() time.Duration {
+func (l *Core) beatEvery() time.Duration {
 	return max(min(time.Second, l.opt.LeaseTTL/4), time.Millisecond)
 }
 
 // exclusive reports whether only this process has the store open for writing.
-func (l *Ledger) exclusive() bool {
+func (l *Core) exclusive() bool {
 	return l.runs() != nil
 }
 
@@ -113,7 +113,7 @@ type ownerSeen struct {
 	at       time.Time
 }
 
-func (w *ownerWatch) gone(ctx context.Context, l *Ledger, owner string) (bool, error) {
+func (w *ownerWatch) gone(ctx context.Context, l *Core, owner string) (bool, error) {
 	slot, err := l.store.Slot(ctx, SlotKey{ProcessThread, owner}, SlotOp{Verb: SlotGet})
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return false, err

@@ -56,7 +56,7 @@ func (l *Ledger) Log(ctx context.Context, thread string, r Range) iter.Seq2[*Log
 // inOrder yields what [Store.Read] does, and [ErrCorrupt] where an entry is
 // missing or does not follow the one before. Hashes are the caller's to check:
 // that chains what is read to what the summary says.
-func (l *Ledger) inOrder(ctx context.Context, thread string, r Range) iter.Seq2[*Entry, error] {
+func (l *Core) inOrder(ctx context.Context, thread string, r Range) iter.Seq2[*Entry, error] {
 	if r.Seqs != nil {
 		return l.store.Read(ctx, thread, r)
 	}
@@ -95,7 +95,7 @@ func (l *Ledger) inOrder(ctx context.Context, thread string, r Range) iter.Seq2[
 // An order compares the entries of a thread, as they are read one after the other,
 // with each other and with the thread's summary.
 type order struct {
-	l      *Ledger
+	l      *Core
 	ctx    context.Context
 	thread string
 	r      Range

@@ -1,7 +1,7 @@
 package posthouse
 
 // observe calls the observer, if there is one. Arguments are the observer's own.
-func (l *Ledger) observe(op Operation) {
+func (l *Core) observe(op Operation) {
 	if l.opt.Observer == nil {
 		return
 	}
@@ -14,7 +14,7 @@ func (l *Ledger) observe(op Operation) {
 }
 
 // observeCheckpoint is observe of a checkpoint that was saved, loaded or forked.
-func (l *Ledger) observeCheckpoint(kind OperationKind, h *Header) {
+func (l *Core) observeCheckpoint(kind OperationKind, h *Header) {
 	if l.opt.Observer == nil {
 		return
 	}
@@ -27,28 +27,28 @@ func (l *Ledger) observeCheckpoint(kind OperationKind, h *Header) {
 
 // observeDecided is observe of a gate with its decision, of a thread of the given
 // coordination.
-func (l *Ledger) observeDecided(g *Gate, coordination string) {
+func (l *Core) observeDecided(g *Gate, coordination string) {
 	if l.opt.Observer == nil {
 		return
 	}
 	l.observe(Operation{Kind: OpDecided, At: g.Decision.At, Thread: g.Thread, Coordination: coordination, ID: g.ID, Gate: g.clone()})
 }
 
-func (l *Ledger) observeVoted(g *Gate, vote *Decision, coordination string) {
+func (l *Core) observeVoted(g *Gate, vote *Decision, coordination string) {
 	if l.opt.Observer == nil {
 		return
 	}
 	l.observe(Operation{Kind: OpVoted, At: vote.At, Thread: g.Thread, Coordination: coordination, ID: g.ID, Gate: g.clone(), Vote: vote.clone()})
 }
 
-func (l *Ledger) observeSignalled(s *Signal, coordination string) {
+func (l *Core) observeSignalled(s *Signal, coordination string) {
 	if l.opt.Observer == nil {
 		return
 	}
 	l.observe(Operation{Kind: OpSignalled, At: s.At, Thread: s.Thread, Coordination: coordination, ID: s.ID, Signal: s.clone()})
 }
 
-func (l *Ledger) observeReleased(r *Release) {
+func (l *Core) observeReleased(r *Release) {
 	if l.opt.Observer == nil {
 		return
 	}

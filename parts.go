@@ -33,7 +33,7 @@ func (p *partState) ref(seq uint64) partRef {
 
 // An encoder turns the changes of one checkpoint into its part list and body.
 type encoder struct {
-	l      *Ledger
+	l      *Core
 	ctx    context.Context
 	thread string
 	seq    uint64

@@ -34,7 +34,7 @@ func TestNobodyDecidesAsThePolicy(t *testing.T) {
 		if err := CheckDecider("by", name); !errors.As(err, &e) || e.Code != CodeInvalid || e.Field != "by" {
 			t.Errorf("%q: %v", name, err)
 		}
-		l := &Ledger{}
+		l := &Ledger{&Core{}}
 		if err := l.checkDecision(&Decision{Verdict: Approve, By: name}); !errors.As(err, &e) || e.Field != "by" {
 			t.Errorf("%q approves: %v", name, err)
 		}

@@ -11,7 +11,7 @@ import (
 
 // Get returns a checkpoint with its state. Every byte was checked against the
 // hash it was written with: [ErrCorrupt] otherwise. [ErrNotFound].
-func (l *Ledger) Get(ctx context.Context, id ID) (*Checkpoint, error) {
+func (l *Core) Get(ctx context.Context, id ID) (*Checkpoint, error) {
 	c, err := l.get(ctx, id)
 	if err == nil {
 		l.observeCheckpoint(OpLoaded, &c.Header)
@@ -20,7 +20,7 @@ func (l *Ledger) Get(ctx context.Context, id ID) (*Checkpoint, error) {
 }
 
 // get is Get without the event.
-func (l *Ledger) get(ctx context.Context, id ID) (c *Checkpoint, err error) {
+func (l *Core) get(ctx context.Context, id ID) (c *Checkpoint, err error) {
 	err = l.at(ctx, id, func(r *logReader, ref Ref) error {
 		r.known = l.knownParts(ref.Thread, ref.Seq)
 		b, err := r.rebuild(ref.Seq)
@@ -37,7 +37,7 @@ func (l *Ledger) get(ctx context.Context, id ID) (c *Checkpoint, err error) {
 	return c, err
 }
 
-func (l *Ledger) find(ctx context.Context, id ID) (Ref, error) {
+func (l *Core) find(ctx context.Context, id ID) (Ref, error) {
 	if err := id.Validate(); err != nil {
 		return Ref{}, err
 	}
@@ -46,7 +46,7 @@ func (l *Ledger) find(ctx context.Context, id ID) (Ref, error) {
 
 // at reads at an id's place. What looks like damage may be a removal or a
 // replacement that came between finding and reading: then it reads again.
-func (l *Ledger) at(ctx context.Context, id ID, read func(*logReader, Ref) error) error {
+func (l *Core) at(ctx context.Context, id ID, read func(*logReader, Ref) error) error {
 	ref, err := l.find(ctx, id)
 	for err == nil {
 		was := ref
@@ -66,7 +66,7 @@ func (l *Ledger) at(ctx context.Context, id ID, read func(*logReader, Ref) error
 func mayBeGone(err error) bool { return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrSealed) }
 
 // GetHeader returns a checkpoint without its state. [ErrNotFound].
-func (l *Ledger) GetHeader(ctx context.Context, id ID) (h *Header, err error) {
+func (l *Core) GetHeader(ctx context.Context, id ID) (h *Header, err error) {
 	err = l.at(ctx, id, func(r *logReader, ref Ref) error {
 		e, err := r.entry(ref.Seq, false)
 		if err != nil {
@@ -93,7 +93,7 @@ func misplaced(id ID, ref Ref, holds ID) error {
 
 // unlessGate returns why a checkpoint could not be read, which is no damage if
 // id is a gate's.
-func (l *Ledger) unlessGate(ctx context.Context, id ID, ref Ref, err error) error {
+func (l *Core) unlessGate(ctx context.Context, id ID, ref Ref, err error) error {
 	if _, e := l.reader(ctx, ref.Thread).gateAt(id, ref.Seq); e == nil {
 		return notFound("checkpoint", id)
 	}
@@ -190,7 +190,7 @@ func firstOf(ss ...string) string {
 // checked as far as the store does so for a list, SQLite by checksums; [Ledger.Get]
 // and [Ledger.Log] check hashes, and notice what an index has lost.
 // [ErrInvalid] for a cursor that is none; an unknown thread has none.
-func (l *Ledger) List(ctx context.Context, q Query) iter.Seq2[*Header, error] {
+func (l *Core) List(ctx context.Context, q Query) iter.Seq2[*Header, error] {
 	return func(yield func(*Header, error) bool) {
 		if q.After != "" {
 			if _, _, err := ParseCursor(q.After); err != nil {
@@ -219,7 +219,7 @@ func (l *Ledger) List(ctx context.Context, q Query) iter.Seq2[*Header, error] {
 
 // listOpen lists what is open by the threads' summaries, of all that the rest of
 // the query selects.
-func (l *Ledger) listOpen(ctx context.Context, q Query) iter.Seq2[*Header, error] {
+func (l *Core) listOpen(ctx context.Context, q Query) iter.Seq2[*Header, error] {
 	limit := q.Limit
 	q.Limit, q.Open = 0, false
 	return func(yield func(*Header, error) bool) {
@@ -283,7 +283,7 @@ func (l *Ledger) Count(ctx context.Context, q Query) (n int, err error) {
 // within narrows a query for a thread to the entries of the generation it asks
 // for, so that a store need not pass over the others. [ErrNotFound] if there is
 // no such generation.
-func (l *Ledger) within(ctx context.Context, q Query) (Query, error) {
+func (l *Core) within(ctx context.Context, q Query) (Query, error) {
 	if q.Thread == "" {
 		return q, nil
 	}
@@ -307,7 +307,7 @@ func (l *Ledger) within(ctx context.Context, q Query) (Query, error) {
 }
 
 // summary returns a thread's summary, also that of one that has ended.
-func (l *Ledger) summary(ctx context.Context, thread string) (*ThreadInfo, error) {
+func (l *Core) summary(ctx context.Context, thread string) (*ThreadInfo, error) {
 	if err := ValidateName("thread", thread); err != nil {
 		return nil, err
 	}
@@ -354,7 +354,7 @@ func (l *Ledger) ListStates(ctx context.Context, q Query) iter.Seq2[*Checkpoint,
 
 // Thread returns a thread's summary. [ErrNotFound], also for one that was
 // released and has not begun anew since: [Ledger.Releases] knows it.
-func (l *Ledger) Thread(ctx context.Context, thread string) (*ThreadInfo, error) {
+func (l *Core) Thread(ctx context.Context, thread string) (*ThreadInfo, error) {
 	t, err := l.summary(ctx, thread)
 	if err == nil && t.gone() {
 		return nil, t.absent()
@@ -365,7 +365,7 @@ func (l *Ledger) Thread(ctx context.Context, thread string) (*ThreadInfo, error)
 // Threads yields matching summaries by name, or by due time where DueBefore is
 // set, deleted threads excepted and, unless q.Released asks for them, those that
 // were released and have not begun anew.
-func (l *Ledger) Threads(ctx context.Context, q ThreadQuery) iter.Seq2[*ThreadInfo, error] {
+func (l *Core) Threads(ctx context.Context, q ThreadQuery) iter.Seq2[*ThreadInfo, error] {
 	limit := q.Limit
 	q.Limit = 0
 	return func(yield func(*ThreadInfo, error) bool) {

@@ -19,7 +19,7 @@ type rebuilt struct {
 // A logReader reads entries of one thread, each checked against its hash and
 // kept for as long as the reader lives.
 type logReader struct {
-	l      *Ledger
+	l      *Core
 	ctx    context.Context
 	thread string
 	have   map[uint64]*readEntry
@@ -43,7 +43,7 @@ func (e *readEntry) size() int {
 	return n
 }
 
-func (l *Ledger) reader(ctx context.Context, thread string) *logReader {
+func (l *Core) reader(ctx context.Context, thread string) *logReader {
 	return &logReader{l: l, ctx: ctx, thread: thread, have: map[uint64]*readEntry{}}
 }
 
@@ -106,7 +106,7 @@ func (e *readEntry) checkpoint() (*Record, int, error) {
 	return nil, 0, corrupt("entry %d of thread %q holds no checkpoint", e.Seq, e.Thread)
 }
 
-func (l *Ledger) rebuild(ctx context.Context, thread string, seq uint64) (*rebuilt, error) {
+func (l *Core) rebuild(ctx context.Context, thread string, seq uint64) (*rebuilt, error) {
 	return l.reader(ctx, thread).rebuild(seq)
 }
 

@@ -78,14 +78,14 @@ func (l *Ledger) Release(ctx context.Context, thread string, o *ReleaseOptions) 
 }
 
 // release is Release but for what the thread waited for, whose gates it returns.
-func (l *Ledger) release(ctx context.Context, thread string, o *ReleaseOptions) (r *Release, left []ID, err error) {
+func (l *Core) release(ctx context.Context, thread string, o *ReleaseOptions) (r *Release, left []ID, err error) {
 	t, err := l.lock(thread)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer l.unlock(t)
 	err = l.append(ctx, t, func(a *appending) error {
-		if err := a.checkLease(&Draft{Thread: thread, Claim: o.Claim}); err != nil {
+		if err := a.checkLease(o.Claim); err != nil {
 			return err
 		}
 		r, left, err = a.release(o)
@@ -157,7 +157,7 @@ func (a *appending) withdraw() (left []ID) {
 
 // Releases yields a thread's releases, newest first; none is no error. Those
 // that were dropped are among them: their checkpoints are not found.
-func (l *Ledger) Releases(ctx context.Context, thread string) iter.Seq2[*Release, error] {
+func (l *Core) Releases(ctx context.Context, thread string) iter.Seq2[*Release, error] {
 	return func(yield func(*Release, error) bool) {
 		info, err := l.summary(ctx, thread)
 		if errors.Is(err, ErrNotFound) {
@@ -180,7 +180,7 @@ func (l *Ledger) Releases(ctx context.Context, thread string) iter.Seq2[*Release
 	}
 }
 
-func (l *Ledger) releaseAt(ctx context.Context, thread string, seq uint64) (*Release, error) {
+func (l *Core) releaseAt(ctx context.Context, thread string, seq uint64) (*Release, error) {
 	e, err := l.reader(ctx, thread).entry(seq, false)
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func (l *Ledger) releaseAt(ctx context.Context, thread string, seq uint64) (*Rel
 }
 
 // LastRelease returns a thread's newest release. [ErrNotFound] if it has none.
-func (l *Ledger) LastRelease(ctx context.Context, thread string) (*Release, error) {
+func (l *Core) LastRelease(ctx context.Context, thread string) (*Release, error) {
 	for r, err := range l.Releases(ctx, thread) {
 		return r, err
 	}
@@ -202,7 +202,7 @@ func (l *Ledger) LastRelease(ctx context.Context, thread string) (*Release, erro
 // ReleaseOf returns the release that has a version, told by its number in
 // decimal, or the newest that has a tag. [ErrNotFound]. It looks at each newer
 // one first.
-func (l *Ledger) ReleaseOf(ctx context.Context, thread, versionOrTag string) (*Release, error) {
+func (l *Core) ReleaseOf(ctx context.Context, thread, versionOrTag string) (*Release, error) {
 	version, notNumber := strconv.ParseUint(versionOrTag, 10, 32)
 	for r, err := range l.Releases(ctx, thread) {
 		if err != nil {

@@ -92,7 +92,7 @@ type Retained struct {
 //
 // A thread that cannot be read is passed over and is part of the error; the
 // counts say what was done all the same.
-func (l *Ledger) Retain(ctx context.Context, r Retention, o *RetainOptions) (*Retained, error) {
+func (l *Core) Retain(ctx context.Context, r Retention, o *RetainOptions) (*Retained, error) {
 	if o == nil {
 		o = &RetainOptions{}
 	}
@@ -133,7 +133,7 @@ func (l *Ledger) Retain(ctx context.Context, r Retention, o *RetainOptions) (*Re
 // RetainEvery applies a policy now and then every so often, until ctx ends; then
 // it returns nil. What fails is logged and made good by the next pass.
 // [ErrInvalid], at once, for a policy that is none or a time that is not positive.
-func (l *Ledger) RetainEvery(ctx context.Context, r Retention, every time.Duration) error {
+func (l *Core) RetainEvery(ctx context.Context, r Retention, every time.Duration) error {
 	if err := r.validate(); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (l *Ledger) RetainEvery(ctx context.Context, r Retention, every time.Durati
 // A retaining is one pass of a policy.
 type retaining struct {
 	Retention
-	l       *Ledger
+	l       *Core
 	opt     RetainOptions
 	sources map[ID][]Ref // checkpoints that forks were made from, and where the forks are
 	done    Retained
@@ -358,7 +358,7 @@ func (p *retaining) take(ctx context.Context, thread string, plan *retainPlan, b
 }
 
 // weigh says what removing the bodies would take.
-func (l *Ledger) weigh(ctx context.Context, thread string, bodies []BodyRef) (r Removed, err error) {
+func (l *Core) weigh(ctx context.Context, thread string, bodies []BodyRef) (r Removed, err error) {
 	want := map[BodyRef]bool{}
 	for _, b := range bodies {
 		want[b] = true
@@ -383,7 +383,7 @@ func (l *Ledger) weigh(ctx context.Context, thread string, bodies []BodyRef) (r 
 // unfinished returns the bodies that the thread's newest removal lists and that
 // are there all the same, since whoever wrote it was killed before it removed
 // them.
-func (l *Ledger) unfinished(ctx context.Context, thread string, t *threadTree) (left []BodyRef, err error) {
+func (l *Core) unfinished(ctx context.Context, thread string, t *threadTree) (left []BodyRef, err error) {
 	if t.removal == 0 {
 		return nil, nil
 	}

@@ -81,7 +81,7 @@ func (p *retaining) version(ctx context.Context, r *Release, gone map[uint32]boo
 }
 
 // weighVersion says what dropping a version would take.
-func (l *Ledger) weighVersion(ctx context.Context, r *Release, gone map[uint32]bool) (*Deleted, error) {
+func (l *Core) weighVersion(ctx context.Context, r *Release, gone map[uint32]bool) (*Deleted, error) {
 	t, err := l.lock(r.Thread)
 	if err != nil {
 		return nil, err

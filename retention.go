@@ -77,7 +77,7 @@ func (r *retention) evicted(gone, limit int) {
 // checkpoints stay, also if that leaves more than the cap. Bodies go at the
 // next [Ledger.Compact]. The save that it follows is durable already, so a
 // failure is logged, and made good by the next save.
-func (l *Ledger) evict(ctx context.Context) {
+func (l *Core) evict(ctx context.Context) {
 	limit := l.opt.MaxCheckpoints
 	if limit == 0 || !l.retained.saved(limit) {
 		return
@@ -91,7 +91,7 @@ func (l *Ledger) evict(ctx context.Context) {
 	}
 }
 
-func (l *Ledger) evictBeyond(ctx context.Context, limit int) (gone []*Header, err error) {
+func (l *Core) evictBeyond(ctx context.Context, limit int) (gone []*Header, err error) {
 	l.retained.pass.Lock()
 	defer l.retained.pass.Unlock()
 	count, infos, err := l.census(ctx)
@@ -124,7 +124,7 @@ func (l *Ledger) evictBeyond(ctx context.Context, limit int) (gone []*Header, er
 }
 
 // census counts the store's checkpoints; the summaries say which must stay.
-func (l *Ledger) census(ctx context.Context) (n int, infos map[string]*ThreadInfo, err error) {
+func (l *Core) census(ctx context.Context) (n int, infos map[string]*ThreadInfo, err error) {
 	infos = map[string]*ThreadInfo{}
 	for t, err := range l.store.Threads(ctx, ThreadQuery{}) {
 		if err != nil {
@@ -138,7 +138,7 @@ func (l *Ledger) census(ctx context.Context) (n int, infos map[string]*ThreadInf
 
 // A keeper knows what eviction leaves alone.
 type keeper struct {
-	l     *Ledger
+	l     *Core
 	ctx   context.Context
 	infos map[string]*ThreadInfo
 	heads map[string]map[ID]bool // of a thread's releases, once asked for
@@ -185,7 +185,7 @@ func (t *ThreadInfo) protects(h *Header) bool {
 // evictFrom attests that checkpoints which are neither heads nor waiting leave
 // the index. If the thread was released or deleted since, they stay for the
 // next pass to look at.
-func (l *Ledger) evictFrom(ctx context.Context, was *ThreadInfo, hs []*Header) ([]*Header, error) {
+func (l *Core) evictFrom(ctx context.Context, was *ThreadInfo, hs []*Header) ([]*Header, error) {
 	thread := was.Thread
 	t, err := l.lock(thread)
 	if err != nil {

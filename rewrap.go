@@ -15,7 +15,7 @@ type Posture struct {
 
 // Posture returns how this Ledger protects what it writes. What was written
 // before may differ: [ThreadInfo.Sealed] and [Ledger.KeyUse] tell.
-func (l *Ledger) Posture() Posture {
+func (l *Core) Posture() Posture {
 	var p Posture
 	if l.opt.Cipher != nil {
 		p.EncryptsAtRest, p.EncryptionKey = true, l.opt.Cipher.Current()
@@ -27,7 +27,7 @@ func (l *Ledger) Posture() Posture {
 }
 
 // EncryptsAtRest reports whether bodies are sealed before they reach the store.
-func (l *Ledger) EncryptsAtRest() bool { return l.opt.Cipher != nil }
+func (l *Core) EncryptsAtRest() bool { return l.opt.Cipher != nil }
 
 // A Rewrapped counts data keys.
 type Rewrapped struct {
@@ -44,7 +44,7 @@ type Rewrapped struct {
 //
 // A data key that cannot be unwrapped is counted, and does not stop the others;
 // the error, [ErrSealed], is of the first. [ErrUnsupported] without a Cipher.
-func (l *Ledger) Rewrap(ctx context.Context) (*Rewrapped, error) {
+func (l *Core) Rewrap(ctx context.Context) (*Rewrapped, error) {
 	if l.opt.Cipher == nil {
 		return nil, &Error{Code: CodeUnsupported, Message: "this ledger has no keys", Hint: "set Options.Cipher"}
 	}
@@ -67,7 +67,7 @@ func (l *Ledger) Rewrap(ctx context.Context) (*Rewrapped, error) {
 	return done, err
 }
 
-func (l *Ledger) rewrap(ctx context.Context, of dataKeyOf, done *Rewrapped) error {
+func (l *Core) rewrap(ctx context.Context, of dataKeyOf, done *Rewrapped) error {
 	for range maxRetries {
 		w, revision, err := l.wrappedKey(ctx, of)
 		if errors.Is(err, ErrNotFound) {
@@ -101,7 +101,7 @@ func (l *Ledger) rewrap(ctx context.Context, of dataKeyOf, done *Rewrapped) erro
 
 // KeyUse counts the store's data keys by the key they are wrapped with. A key
 // that is not in it can be removed. It needs no Cipher.
-func (l *Ledger) KeyUse(ctx context.Context) (map[string]int, error) {
+func (l *Core) KeyUse(ctx context.Context) (map[string]int, error) {
 	use := map[string]int{}
 	err := l.eachDataKey(ctx, func(of dataKeyOf) error {
 		w, _, err := l.wrappedKey(ctx, of)
@@ -117,7 +117,7 @@ func (l *Ledger) KeyUse(ctx context.Context) (map[string]int, error) {
 }
 
 // eachDataKey calls do for every data key that there may be.
-func (l *Ledger) eachDataKey(ctx context.Context, do func(dataKeyOf) error) error {
+func (l *Core) eachDataKey(ctx context.Context, do func(dataKeyOf) error) error {
 	for t, err := range l.store.Threads(ctx, ThreadQuery{}) {
 		if err != nil {
 			return err

@@ -65,12 +65,13 @@ func checkRules(rules []Rule) error {
 	return nil
 }
 
-// ask puts what a holds to the rules.
-func (a *appending) ask(d *Draft, done *Committed) error {
+// askRules puts what the entry holds to the rules.
+func (c *Commit) askRules() error {
+	a, d := c.tx, c.plan
 	if len(a.l.opt.Rules) == 0 {
 		return nil
 	}
-	p := &Proposal{Thread: d.Thread, Branch: d.Branch, Change: d.Checkpoint, Steps: d.Steps, Gates: done.Gates}
+	p := &Proposal{Thread: d.Thread, Branch: d.Branch, Change: d.Checkpoint, Steps: d.Steps, Gates: c.made.Gates}
 	if a.next != nil {
 		p.Header = a.next.Header.clone()
 		p.checkpoint = func() (*Checkpoint, error) { return a.proposed(d.Checkpoint) }
@@ -87,7 +88,7 @@ func (a *appending) ask(d *Draft, done *Committed) error {
 	return nil
 }
 
-func (l *Ledger) check(ctx context.Context, r *Rule, p *Proposal) (err error) {
+func (l *Core) check(ctx context.Context, r *Rule, p *Proposal) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			l.opt.Logger.Error("a rule panicked", "rule", r.Name, "thread", p.Thread, "panic", v, "stack", string(debug.Stack()))

@@ -13,13 +13,13 @@ type Runs struct {
 
 // A running is a run of a thread, and the Ledger it belongs to.
 type running struct {
-	ledger *Ledger
+	ledger *Core
 	lease  Lease
 }
 
 // take notes that a Ledger runs a thread. It returns who does already, if that
 // is another Ledger.
-func (r *Runs) take(l *Ledger, thread, run string) *Lease {
+func (r *Runs) take(l *Core, thread, run string) *Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if have := r.by[thread]; have != nil && have.ledger != l {
@@ -34,7 +34,7 @@ func (r *Runs) take(l *Ledger, thread, run string) *Lease {
 }
 
 // other returns who runs a thread, if that is another Ledger than l.
-func (r *Runs) other(l *Ledger, thread string) *Lease {
+func (r *Runs) other(l *Core, thread string) *Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if have := r.by[thread]; have != nil && have.ledger != l {
@@ -45,7 +45,7 @@ func (r *Runs) other(l *Ledger, thread string) *Lease {
 }
 
 // give gives back a thread that l runs.
-func (r *Runs) give(l *Ledger, thread string) {
+func (r *Runs) give(l *Core, thread string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if have := r.by[thread]; have != nil && have.ledger == l {
@@ -54,7 +54,7 @@ func (r *Runs) give(l *Ledger, thread string) {
 }
 
 // giveAll gives back what l runs.
-func (r *Runs) giveAll(l *Ledger) {
+func (r *Runs) giveAll(l *Core) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for thread, have := range r.by {
@@ -66,7 +66,7 @@ func (r *Runs) giveAll(l *Ledger) {
 
 // runs returns those of the store, if only this process has it open for
 // writing; else nil.
-func (l *Ledger) runs() *Runs {
+func (l *Core) runs() *Runs {
 	if x, ok := l.store.(Excluder); ok && x.Exclusive() {
 		return x.Runs()
 	}

@@ -26,7 +26,7 @@ func (l *Ledger) Save(ctx context.Context, c *Checkpoint, o *SaveOptions) (*Chec
 	if o == nil {
 		o = &SaveOptions{}
 	}
-	d := &Draft{Thread: firstOf(c.Thread, c.Coordination, DefaultThread), Branch: firstOf(c.Branch, MainBranch), Head: o.Head}
+	d := &Plan{Thread: firstOf(c.Thread, c.Coordination, DefaultThread), Branch: firstOf(c.Branch, MainBranch), Head: o.Head}
 	ch := &Change{
 		ID: c.ID, Parent: c.Parent, Root: c.Parent == "", Kind: c.Kind, Status: c.Status, Coordination: c.Coordination,
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
@@ -57,8 +57,8 @@ func (l *Ledger) Save(ctx context.Context, c *Checkpoint, o *SaveOptions) (*Chec
 }
 
 // saved commits d and returns the checkpoint, its content being all in d.
-func (l *Ledger) saved(ctx context.Context, d *Draft) (*Checkpoint, error) {
-	done, err := l.Commit(ctx, d)
+func (l *Ledger) saved(ctx context.Context, d *Plan) (*Checkpoint, error) {
+	done, err := l.commit(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (l *Ledger) saved(ctx context.Context, d *Draft) (*Checkpoint, error) {
 
 // resave handles an id that may exist: it returns the stored checkpoint if
 // there is nothing to do, and nil, nil if the id is free.
-func (l *Ledger) resave(ctx context.Context, d Draft, c *Checkpoint, o *SaveOptions) (*Checkpoint, error) {
+func (l *Ledger) resave(ctx context.Context, d Plan, c *Checkpoint, o *SaveOptions) (*Checkpoint, error) {
 	old, err := l.get(ctx, c.ID)
 	if errors.Is(err, ErrNotFound) {
 		return nil, nil
@@ -115,7 +115,7 @@ func sameContent(old, c *Checkpoint) bool {
 
 // replace appends a new revision of a checkpoint that has no children. A new
 // coordination is a new label; the thread stays.
-func (l *Ledger) replace(ctx context.Context, d *Draft, c, old *Checkpoint) (*Checkpoint, error) {
+func (l *Ledger) replace(ctx context.Context, d *Plan, c, old *Checkpoint) (*Checkpoint, error) {
 	if c.Thread != "" && c.Thread != old.Thread {
 		return nil, &Error{
 			Code: CodeExists, Message: "checkpoint " + string(old.ID) + " belongs to thread " + old.Thread,
@@ -128,7 +128,7 @@ func (l *Ledger) replace(ctx context.Context, d *Draft, c, old *Checkpoint) (*Ch
 			Hint: "a revision keeps its parent; save under a new id",
 		}
 	}
-	d.Thread, d.Branch, d.revise = old.Thread, old.Branch, old.ID
+	d.Thread, d.Branch, d.Revise = old.Thread, old.Branch, old.ID
 	return l.saved(ctx, d)
 }
 

@@ -79,7 +79,7 @@ func (a *appending) needKey(of dataKeyOf) error {
 
 // opened is [Entry.Check], after which the bodies are what they were before they
 // were sealed. Whoever reads entries for what is in their bodies reads them so.
-func (l *Ledger) opened(ctx context.Context, e *Entry) ([]Record, error) {
+func (l *Core) opened(ctx context.Context, e *Entry) ([]Record, error) {
 	recs, err := e.check()
 	if err != nil {
 		return recs, err
@@ -105,7 +105,7 @@ func (l *Ledger) opened(ctx context.Context, e *Entry) ([]Record, error) {
 }
 
 // open returns a record's body as it was before it was sealed.
-func (l *Ledger) open(ctx context.Context, e *Entry, recs []Record, i int) ([]byte, error) {
+func (l *Core) open(ctx context.Context, e *Entry, recs []Record, i int) ([]byte, error) {
 	body := e.Bodies[i]
 	if !recs[i].Sealed || len(body) == 0 {
 		return body, nil

@@ -35,8 +35,9 @@ func (a *appending) taken(branch, name string) uint64 {
 	return a.t.info.taken(branch, name)
 }
 
-// takes adds what the draft's steps took.
-func (a *appending) takes(d *Draft) error {
+// takeSignals adds what the plan's steps took.
+func (c *Commit) takeSignals() error {
+	a, d := c.tx, c.plan
 	for _, k := range d.Takes {
 		if have := a.taken(d.Branch, k.Name); k.Signal <= have || k.Signal > a.t.info.newestSignal(k.Name) {
 			return &Error{
@@ -49,10 +50,11 @@ func (a *appending) takes(d *Draft) error {
 	return nil
 }
 
-// answers finds the signals that are on record already for gates that the
+// findAnswers finds the signals that are on record already for gates that the
 // draft opens, and takes them: a wait is never put to sleep over its signal.
-func (a *appending) answers(d *Draft, exists bool) error {
-	if !exists {
+func (c *Commit) findAnswers() error {
+	a, d := c.tx, c.plan
+	if !c.exists {
 		if err := a.goOn(d.Branch); err != nil {
 			return err
 		}
@@ -69,10 +71,10 @@ func (a *appending) answers(d *Draft, exists bool) error {
 		if s == nil || !g.ExpiresAt.IsZero() && !a.at.Before(g.ExpiresAt) {
 			continue
 		}
-		if a.answered == nil {
-			a.answered = map[int]*Signal{}
+		if c.answered == nil {
+			c.answered = map[int]*Signal{}
 		}
-		if a.answered[i] = s; !g.Latch {
+		if c.answered[i] = s; !g.Latch {
 			a.take(d.Branch, g.Signal, s.Seq)
 		}
 	}
@@ -81,7 +83,7 @@ func (a *appending) answers(d *Draft, exists bool) error {
 
 // waiting returns the signal that a wait for a name gets at once: the oldest
 // behind the entry taken, or the newest if it latches; nil if it has to wait.
-func (l *Ledger) waiting(ctx context.Context, info *ThreadInfo, taken uint64, name string, latch bool) (*Signal, error) {
+func (l *Core) waiting(ctx context.Context, info *ThreadInfo, taken uint64, name string, latch bool) (*Signal, error) {
 	seqs, err := l.behind(ctx, info, taken, name, latch)
 	if err != nil || len(seqs) == 0 {
 		return nil, err
@@ -91,7 +93,7 @@ func (l *Ledger) waiting(ctx context.Context, info *ThreadInfo, taken uint64, na
 
 // behind returns the entries of the signals that a branch has yet to take,
 // oldest first; of a latch the newest, whether or not it was taken.
-func (l *Ledger) behind(ctx context.Context, info *ThreadInfo, taken uint64, name string, latch bool) ([]uint64, error) {
+func (l *Core) behind(ctx context.Context, info *ThreadInfo, taken uint64, name string, latch bool) ([]uint64, error) {
 	newest := info.newestSignal(name)
 	if newest == 0 || latch {
 		return slices.DeleteFunc([]uint64{newest}, func(seq uint64) bool { return seq == 0 }), nil
@@ -124,7 +126,7 @@ const (
 // Pending returns the signals of a name that the branch ("" is main) has yet to
 // take, oldest first, the first 64 or what holds a megabyte; with latch the newest
 // one of the name, taken or not. [ErrNotFound] for an unknown thread.
-func (l *Ledger) Pending(ctx context.Context, thread, branch, name string, latch bool) ([]*Signal, error) {
+func (l *Core) Pending(ctx context.Context, thread, branch, name string, latch bool) ([]*Signal, error) {
 	info, err := l.Thread(ctx, thread)
 	if err != nil {
 		return nil, err
@@ -175,7 +177,8 @@ func (a *appending) goOn(branch string) error {
 
 // noteTaken has the checkpoint say how far its branch took signals, where that
 // is not what its parent says.
-func (a *appending) noteTaken(d *Draft, base *head) error {
+func (c *Commit) noteTaken(base *head) error {
+	a, d := c.tx, c.plan
 	if !a.tookSince(d.Branch, base) {
 		return nil
 	}

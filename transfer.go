@@ -22,7 +22,7 @@ type ExportOptions struct {
 // run beside those who use the thread. The file holds what the store holds: it
 // is as secret as that, and with encryption it is sealed by the same keys.
 // [ErrNotFound], [ErrCorrupt]. Format: docs/format.md.
-func (l *Ledger) Export(ctx context.Context, thread string, w io.Writer, o *ExportOptions) (*ThreadFile, error) {
+func (l *Core) Export(ctx context.Context, thread string, w io.Writer, o *ExportOptions) (*ThreadFile, error) {
 	info, err := l.summary(ctx, thread)
 	if err == nil && info.gone() && info.Releases == 0 {
 		err = notFound("thread", thread)
@@ -151,7 +151,7 @@ type ImportOptions struct {
 // A failure in between takes back what was written. A process that was killed
 // leaves the beginning of the thread; importing the same file again goes on
 // from there, unless somebody has appended to it.
-func (l *Ledger) Import(ctx context.Context, r io.ReadSeeker, o *ImportOptions) (*ThreadFile, error) {
+func (l *Core) Import(ctx context.Context, r io.ReadSeeker, o *ImportOptions) (*ThreadFile, error) {
 	in := &importing{l: l, ctx: ctx, r: r}
 	if o != nil {
 		in.opt = *o
@@ -201,7 +201,7 @@ func (l *Ledger) Import(ctx context.Context, r io.ReadSeeker, o *ImportOptions) 
 
 // An importing is one import at work.
 type importing struct {
-	l      *Ledger
+	l      *Core
 	opt    ImportOptions
 	ctx    context.Context
 	r      io.ReadSeeker
@@ -321,7 +321,7 @@ func (in *importing) interrupt(t *thread) error {
 		if err != nil {
 			return err
 		}
-		d := &Draft{Thread: t.name, Branch: b.Branch, step: h.Step, Checkpoint: &Change{
+		d := &Plan{Thread: t.name, Branch: b.Branch, Step: h.Step, Checkpoint: &Change{
 			Parent: b.Head, Kind: h.Kind, Status: StatusInterrupted, Coordination: h.Coordination, Run: h.Run, Graph: h.Graph,
 			Fingerprint: h.Fingerprint, Node: h.Node, Agent: h.Agent, By: "posthouse", Next: h.Next, Labels: h.Labels, Parts: []Part{},
 			Error: "it was imported, and its signatures could not be verified",
@@ -331,7 +331,8 @@ func (in *importing) interrupt(t *thread) error {
 		}
 		if err := in.l.append(in.ctx, t, func(a *appending) error {
 			a.t.info.Lease.Held = false // of a run where it comes from
-			return a.draft(d, &Committed{})
+			_, err := WritePlan(a, d)
+			return err
 		}); err != nil {
 			return err
 		}

@@ -62,7 +62,7 @@ func newTree(thread string, first uint64) *threadTree {
 }
 
 // tree reads a thread from an entry on: the first of a generation, or 0.
-func (l *Ledger) tree(ctx context.Context, thread string, from uint64) (*threadTree, error) {
+func (l *Core) tree(ctx context.Context, thread string, from uint64) (*threadTree, error) {
 	t := newTree(thread, 0)
 	steps := map[string][]BodyRef{} // by branch, since its last checkpoint
 	var removals []uint64

@@ -165,7 +165,7 @@ func (g *Gate) notAssigned(name string) error {
 // between the time and the record is taken, and records it first. [ErrConflict]
 // before its time; once recorded, it is no error and writes nothing. For a gate
 // that does not wait it fails like [Ledger.Decide].
-func (l *Ledger) Escalate(ctx context.Context, gate ID) (*Gate, error) {
+func (l *Core) Escalate(ctx context.Context, gate ID) (*Gate, error) {
 	return l.assign(ctx, gate, func(a *appending, g *Gate) error {
 		switch done, err := a.escalate(g); {
 		case err != nil || done:
@@ -178,7 +178,7 @@ func (l *Ledger) Escalate(ctx context.Context, gate ID) (*Gate, error) {
 }
 
 // assign appends what build makes of an open gate and returns it as it is then.
-func (l *Ledger) assign(ctx context.Context, id ID, build func(*appending, *Gate) error) (*Gate, error) {
+func (l *Core) assign(ctx context.Context, id ID, build func(*appending, *Gate) error) (*Gate, error) {
 	ref, err := l.find(ctx, id)
 	if err != nil {
 		return nil, err

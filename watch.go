@@ -55,7 +55,7 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*Event, erro
 	}
 	entries := l.entries(ctx, q) // here, not at the first element, since "now" is now
 	return func(yield func(*Event, error) bool) {
-		w := watching{l: l, ctx: ctx, q: q, seen: map[string]mark{}, whole: q.Cursor == "", yield: yield}
+		w := watching{l: l.Core, ctx: ctx, q: q, seen: map[string]mark{}, whole: q.Cursor == "", yield: yield}
 		if ok {
 			e, err := inside.entry(ctx, l.store)
 			if ctx.Err() != nil {
@@ -90,7 +90,7 @@ const maxWatched = 1 << 14
 
 // A watching is a watch of which somebody takes the events.
 type watching struct {
-	l     *Ledger
+	l     *Core
 	ctx   context.Context
 	q     WatchQuery
 	seen  map[string]mark // the last entry of each thread
@@ -156,7 +156,7 @@ func (w *watching) tell(e *Entry, seen int) bool {
 }
 
 // entries yields what is appended, at least of the thread that is watched.
-func (l *Ledger) entries(ctx context.Context, q WatchQuery) iter.Seq2[*Entry, error] {
+func (l *Core) entries(ctx context.Context, q WatchQuery) iter.Seq2[*Entry, error] {
 	if w, ok := l.store.(Watcher); ok {
 		return w.Watch(ctx, q.Cursor)
 	}
@@ -164,7 +164,7 @@ func (l *Ledger) entries(ctx context.Context, q WatchQuery) iter.Seq2[*Entry, er
 }
 
 // removed reports that an entry is not there any more.
-func (l *Ledger) removed(ctx context.Context, e *Entry) bool {
+func (l *Core) removed(ctx context.Context, e *Entry) bool {
 	for range l.store.Read(ctx, e.Thread, Range{Seqs: []uint64{e.Seq}, Headers: true}) {
 		return false
 	}
@@ -172,7 +172,7 @@ func (l *Ledger) removed(ctx context.Context, e *Entry) bool {
 }
 
 // events opens only the bodies that events show.
-func (l *Ledger) events(ctx context.Context, e *Entry, recs []Record) ([]*Event, error) {
+func (l *Core) events(ctx context.Context, e *Entry, recs []Record) ([]*Event, error) {
 	var body []byte
 	var err error
 	evs := make([]*Event, 0, len(recs))

@@ -48,7 +48,7 @@ func (c pollCursor) String() string {
 }
 
 // pollStart reads a cursor.
-func (l *Ledger) pollStart(ctx context.Context, q WatchQuery) (pollCursor, error) {
+func (l *Core) pollStart(ctx context.Context, q WatchQuery) (pollCursor, error) {
 	c := pollCursor{}
 	switch {
 	case q.Cursor == "":
@@ -96,7 +96,7 @@ func parsePollCursor(s string) (pollCursor, error) {
 
 // poll is what [Watcher] does, for a store that is none: it looks for threads
 // whose tails moved, again and again.
-func (l *Ledger) poll(ctx context.Context, q WatchQuery) iter.Seq2[*Entry, error] {
+func (l *Core) poll(ctx context.Context, q WatchQuery) iter.Seq2[*Entry, error] {
 	start, bad := l.pollStart(ctx, q) // "now" is when Watch is called
 	return func(yield func(*Entry, error) bool) {
 		p := &polling{l: l, thread: q.Thread, seen: maps.Clone(start), yield: yield}
@@ -121,7 +121,7 @@ func (l *Ledger) poll(ctx context.Context, q WatchQuery) iter.Seq2[*Entry, error
 
 // A polling is a watch of a store that is no [Watcher].
 type polling struct {
-	l       *Ledger
+	l       *Core
 	thread  string // "": all
 	seen    pollCursor
 	yield   func(*Entry, error) bool
