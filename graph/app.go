@@ -2,10 +2,10 @@ package graph
 
 import (
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -27,7 +27,7 @@ type App[S any] struct {
 	hold        time.Duration
 	migrations  []Migration
 	release     AutoRelease
-	plan        *plan
+	schema      *state.Schema
 	nodes       map[string]*node[S]
 	order       []*node[S]
 	start       []*way[S]
@@ -67,7 +67,7 @@ func (a *App[S]) snapshot(c *posthouse.Checkpoint) (*Snapshot[S], error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.plan.read(a.codec, c, reflect.ValueOf(&s.State).Elem()); err != nil {
+	if err := a.schema.Read(c, &s.State); err != nil {
 		return nil, err
 	}
 	return s, nil

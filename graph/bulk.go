@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -81,7 +82,7 @@ func (a *App[S]) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []
 	if len(us) > 1 {
 		err = e.beside(us)
 	} else {
-		err = changed(us[0].Change, e.live.state)
+		err = changed(us[0].Change, e.live.Value)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -102,18 +103,18 @@ func (e *edit[S]) beside(us []NodeUpdate[S]) error {
 		}
 		n := e.app.nodes[us[i].Node]
 		t := &task[S]{target: &n.self[0], node: n}
-		live, err := e.live.branch(e.app.plan, t)
+		live, err := branchOf(e.live, e.app.schema, t)
 		if err != nil {
 			return err
 		}
-		if err := changed(us[i].Change, live.state); err != nil {
+		if err := changed(us[i].Change, live.Value); err != nil {
 			return err
 		}
 		all[i] = &outcome[S]{task: t}
-		if all[i].writes, err = live.writes(); err != nil {
+		if all[i].writes, err = live.Writes(); err != nil {
 			return err
 		}
-		if err := e.lead(n.name, live.state); err != nil {
+		if err := e.lead(n.name, live.Value); err != nil {
 			return err
 		}
 	}
@@ -125,7 +126,7 @@ func (e *edit[S]) made(c *posthouse.Change) *posthouse.Checkpoint {
 	m := &posthouse.Checkpoint{Header: e.base.Header, State: c.State, Program: e.base.Program.Clone()}
 	m.Parent, m.Kind, m.Status, m.Node, m.Next, m.Fingerprint = e.base.ID, c.Kind, c.Status, c.Node, c.Next, c.Fingerprint
 	if m.State == nil {
-		m.State = overlay(e.state, c.Parts)
+		m.State = state.Overlay(e.state, c.Parts)
 	}
 	for _, p := range c.Program {
 		if p.Drop {

@@ -40,7 +40,7 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 	for _, h := range g.handlers {
 		c.handler(h)
 	}
-	c.app.plan.register(g.merges, c.problem)
+	c.app.schema.Register(g.merges, c.problem)
 	if len(c.app.start) == 0 {
 		c.problem("it has no entry: add an edge or a route from graph.Start")
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
 // advance commits what a task changed and where it leads.
@@ -13,11 +14,11 @@ func (r *run[S]) advance(ctx context.Context, o *outcome[S]) error {
 	if err := r.app.after(r.agenda, r.spare, []completion{completed(o.task.target, o.next)}); err != nil {
 		return err
 	}
-	parts, err := r.live.delta()
+	parts, err := r.live.Delta()
 	if err != nil {
 		return err
 	}
-	if err := r.live.settleInterfaces(); err != nil {
+	if err := r.live.RereadInterfaces(); err != nil {
 		return err
 	}
 	return r.complete(ctx, r.one[:], parts)
@@ -55,7 +56,7 @@ func (r *run[S]) complete(ctx context.Context, done []*outcome[S], parts []posth
 func (r *run[S]) conclude(ctx context.Context, done []*outcome[S], parts, program []posthouse.Part, held []posthouse.Step) error {
 	status := r.status(done)
 	if status != posthouse.StatusRunning && !r.app.check { // append parts are looked at in full where a run parks or ends
-		if err := r.live.verify(); err != nil {
+		if err := r.live.Verify(); err != nil {
 			return err
 		}
 	}
@@ -133,10 +134,10 @@ func (r *run[S]) prepare() ([]byte, error) {
 	}
 	c := &r.change
 	if len(r.since) > 0 {
-		c.Parts = joinParts(slices.Clone(r.since), c.Parts) // if it is not committed, since stays what it was
+		c.Parts = state.JoinParts(slices.Clone(r.since), c.Parts) // if it is not committed, since stays what it was
 	}
 	if len(r.sinceProgram) > 0 {
-		c.Program = joinParts(slices.Clone(r.sinceProgram), c.Program)
+		c.Program = state.JoinParts(slices.Clone(r.sinceProgram), c.Program)
 	}
 	if changed {
 		c.Program = append(c.Program, p)

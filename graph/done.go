@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
 // label tells the tasks of a step apart, in what separates names spelled.
@@ -24,7 +25,7 @@ func (t *target) label(node string, i int) string {
 type finishedTask struct {
 	target
 	index   int // in the agenda
-	writes  []write
+	writes  []state.Write
 	next    []target
 	parent  []string // where the graph around a subgraph goes on
 	program []posthouse.Part
@@ -41,11 +42,11 @@ func (a *App[S]) readDone(data []byte, renamed renames, by string) (*finishedTas
 	}
 	f := &finishedTask{parent: each(d.Parent, func(name string) string { return plain(renamed.node("../" + spelled(name))) })}
 	for _, j := range d.Writes {
-		w := write{field: a.plan.part(j.Part), enc: j.Value, codec: posthouse.JSON.Name(), over: j.Over}
+		w := state.Write{Field: a.schema.Part(j.Part), Data: j.Value, Codec: posthouse.JSON.Name(), Over: j.Over}
 		if j.Codec != "" {
-			w.codec, w.enc = j.Codec, j.Data
+			w.Codec, w.Data = j.Codec, j.Data
 		}
-		if w.field != nil { // the state may have lost the part since
+		if w.Field != nil { // the state may have lost the part since
 			f.writes = append(f.writes, w)
 		}
 	}

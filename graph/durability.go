@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -77,8 +78,8 @@ func (r *run[S]) commitLater(ctx context.Context, steps []posthouse.Step) error 
 
 // skip keeps what a step changed for the next checkpoint.
 func (r *run[S]) skip(ctx context.Context, parts, program []posthouse.Part, steps []posthouse.Step) error {
-	r.since = joinParts(r.since, parts)
-	r.sinceProgram = joinParts(r.sinceProgram, program)
+	r.since = state.JoinParts(r.since, parts)
+	r.sinceProgram = state.JoinParts(r.sinceProgram, program)
 	r.agenda.skipped++
 	r.behind = true
 	if len(steps) == 0 {
@@ -103,32 +104,6 @@ func (r *run[S]) keep(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// joinParts returns what two changes of parts, one after the other, do at once.
-func joinParts(old, new []posthouse.Part) []posthouse.Part {
-	if len(old) == 0 {
-		return slices.Clone(new)
-	}
-	for j := range new {
-		n, i := &new[j], 0
-		for i < len(old) && old[i].Name != n.Name {
-			i++
-		}
-		switch {
-		case i == len(old):
-			old = append(old, *n)
-		case !n.Splice:
-			old[i] = *n
-		case old[i].Splice:
-			// Both appended to an array, of which they keep the same end.
-			kept := old[i].Data[:n.Prefix-old[i].Prefix]
-			old[i].Data = append(slices.Clip(kept), n.Data...)
-		default:
-			old[i].Data = slices.Concat(old[i].Data[:n.Prefix], n.Data, old[i].Data[len(old[i].Data)-n.Suffix:])
-		}
-	}
-	return old
 }
 
 // key names a task's execution: by the step it makes. That is the same whoever
@@ -172,27 +147,9 @@ func (r *run[S]) reload(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := apply(c.State, r.since); err != nil {
+	if err := state.ApplyParts(c.State, r.since); err != nil {
 		return err
 	}
-	r.live, err = decode[S](r.app.plan, r.app.codec, r.app.check, c)
+	r.live, err = state.Decode[S](r.app.schema, c)
 	return err
-}
-
-// apply takes a state over changes that are not on record.
-func apply(s posthouse.State, parts []posthouse.Part) error {
-	for _, p := range parts {
-		v := s[p.Name]
-		switch {
-		case p.Drop:
-			delete(s, p.Name)
-			continue
-		case p.Splice && p.Prefix+p.Suffix > len(v.Data):
-			return invalid("part "+p.Name, "keeps more than there is")
-		case p.Splice:
-			p.Data = slices.Concat(v.Data[:p.Prefix], p.Data, v.Data[len(v.Data)-p.Suffix:])
-		}
-		s[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
-	}
-	return nil
 }

@@ -3,10 +3,10 @@ package graph
 import (
 	"context"
 	"errors"
-	"reflect"
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
 // An edit is a checkpoint on its way to a child that is made by hand.
@@ -14,7 +14,7 @@ type edit[S any] struct {
 	app      *App[S]
 	base     *posthouse.Checkpoint
 	opt      UpdateOptions
-	live     *live[S]
+	live     *state.Live[S]
 	state    posthouse.State // what live was decoded from
 	program  posthouse.State // what goes with it
 	migrated bool            // it is not what is on record
@@ -86,7 +86,7 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 }
 
 func (e *edit[S]) decode() (err error) {
-	e.live, err = decode[S](e.app.plan, e.app.codec, e.app.check, &posthouse.Checkpoint{Header: e.base.Header, State: e.state})
+	e.live, err = state.Decode[S](e.app.schema, &posthouse.Checkpoint{Header: e.base.Header, State: e.state})
 	return err
 }
 
@@ -147,13 +147,13 @@ func (e *edit[S]) fold() error {
 
 // merge merges what tasks wrote, and takes it as the state to go on from.
 func (e *edit[S]) merge(all []*outcome[S], names []string) error {
-	if err := e.live.mergeAll(e.app, all, names); err != nil {
+	if err := merge(e.live, e.app.name, all, names); err != nil {
 		return err
 	}
-	if _, err := e.live.delta(); err != nil {
+	if _, err := e.live.Delta(); err != nil {
 		return err
 	}
-	return e.live.detach()
+	return e.live.Detach()
 }
 
 // lead notes where a node that made the update leads from a state.
@@ -166,7 +166,7 @@ func (e *edit[S]) lead(node string, s *S) error {
 
 // next returns what is to run behind the update.
 func (e *edit[S]) next() (g agenda, err error) {
-	a, o, s := e.app, &e.opt, e.live.state
+	a, o, s := e.app, &e.opt, e.live.Value
 	switch {
 	case e.stays():
 		return e.agenda, nil
@@ -251,24 +251,12 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	}
 	c.Program = append(c.Program, partsChange(e.base.Program, without(e.program, &g))...)
 	for _, d := range e.done {
-		c.Program = joinParts(c.Program, d.program)
+		c.Program = state.JoinParts(c.Program, d.program)
 	}
 	e.agenda = g
-	if c.Parts, err = a.plan.write(a.codec, reflect.ValueOf(e.live.state).Elem(), e.state); err != nil || !e.migrated {
+	if c.Parts, err = a.schema.Write(e.live.Value, e.state); err != nil || !e.migrated {
 		return c, err
 	}
-	c.State, c.Parts = overlay(e.state, c.Parts), nil
+	c.State, c.Parts = state.Overlay(e.state, c.Parts), nil
 	return c, nil
-}
-
-// overlay returns a state with parts that were written in full.
-func overlay(s posthouse.State, parts []posthouse.Part) posthouse.State {
-	s = s.Clone()
-	if s == nil {
-		s = posthouse.State{}
-	}
-	for _, p := range parts {
-		s[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
-	}
-	return s
 }

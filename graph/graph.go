@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
 // Start and End are the places before the first and behind the last node.
@@ -26,7 +27,7 @@ type Graph[S any] struct {
 	ways     []way[S]
 	joins    []join
 	handlers []handler[S]
-	merges   []merger
+	merges   []state.Merger
 	aliases  map[string]string // names of inlined places, and where they lead
 }
 
@@ -219,7 +220,7 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 	own.inside = append(slices.Clip(o.inside), any(g))
 	o = &own
 	var bad []string
-	a.plan, bad = newPlan(reflect.TypeFor[S](), a.codec)
+	a.schema, bad = newSchema(reflect.TypeFor[S](), a.codec, o.Check)
 	c.list = append(c.list, bad...)
 	c.graph(g, o)
 	if len(c.list) > 0 {
@@ -227,6 +228,12 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 	}
 	a.fingerprint, a.instance = fingerprint(a), string(ledger.NewID())
 	return a, nil
+}
+
+// newSchema returns how a state type is stored and everything that is wrong with
+// it.
+func newSchema(t reflect.Type, codec posthouse.Codec, check bool) (*state.Schema, []string) {
+	return state.NewSchema(t, state.Options{Codec: codec, Check: check, IsLog: isLog, Mean: reflect.TypeFor[Mean]()})
 }
 
 func isPlace(name string) bool { return strings.HasPrefix(name, "$") }

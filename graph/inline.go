@@ -3,6 +3,8 @@ package graph
 import (
 	"context"
 	"slices"
+
+	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
 // Inline adds the nodes of another graph of the same state under a place of
@@ -56,7 +58,7 @@ func (g *Graph[S]) Inline(place string, sub *Graph[S]) {
 		g.alias(names(from), names(to))
 	}
 	for _, m := range sub.merges {
-		if !slices.ContainsFunc(g.merges, func(o merger) bool { return o.field == m.field }) {
+		if !slices.ContainsFunc(g.merges, func(o state.Merger) bool { return o.Field == m.Field }) {
 			g.merges = append(g.merges, m)
 		}
 	}

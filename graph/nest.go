@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -112,7 +113,7 @@ func (n *nest) prefix() string { return subPart + n.path + "/" }
 // the thread is led elsewhere.
 func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
 	n := r.nest
-	r.live = newLive[S](r.app.plan, r.app.codec, r.app.check)
+	r.live = state.New[S](r.app.schema)
 	if n.unkept {
 		return false, r.enterUnkept()
 	}
@@ -137,7 +138,7 @@ func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
 	if !stands && n.lifetime != PerThread {
 		return false, nil
 	}
-	r.live, err = decode[S](r.app.plan, r.app.codec, r.app.check, innerState(c, n.prefix()))
+	r.live, err = state.Decode[S](r.app.schema, innerState(c, n.prefix()))
 	return stands, err
 }
 
@@ -147,10 +148,10 @@ func (r *run[S]) enterUnkept() (err error) {
 		return nil
 	}
 	c := &posthouse.Checkpoint{Program: posthouse.State{}}
-	if err := apply(c.Program, r.nest.pending); err != nil {
+	if err := state.ApplyParts(c.Program, r.nest.pending); err != nil {
 		return err
 	}
-	r.live, err = decode[S](r.app.plan, r.app.codec, r.app.check, innerState(c, r.nest.prefix()))
+	r.live, err = state.Decode[S](r.app.schema, innerState(c, r.nest.prefix()))
 	return err
 }
 
@@ -179,14 +180,14 @@ func innerState(c *posthouse.Checkpoint, prefix string) *posthouse.Checkpoint {
 // with the node around it.
 func (r *run[S]) putInner(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
 	n, c := r.nest, &r.change
-	parts := joinParts(slices.Clone(r.sinceProgram), c.Program)
-	for _, p := range joinParts(slices.Clone(r.since), c.Parts) {
+	parts := state.JoinParts(slices.Clone(r.sinceProgram), c.Program)
+	for _, p := range state.JoinParts(slices.Clone(r.since), c.Parts) {
 		p.Name = n.prefix() + p.Name
 		parts = append(parts, p)
 	}
 	r.stop = c.Status == posthouse.StatusInterrupted
 	if n.unkept || len(r.agenda.tasks) == 0 {
-		r.since, r.sinceProgram, n.parts = joinParts(r.since, c.Parts), joinParts(r.sinceProgram, c.Program), parts
+		r.since, r.sinceProgram, n.parts = state.JoinParts(r.since, c.Parts), state.JoinParts(r.sinceProgram, c.Program), parts
 		if len(d.Steps) == 0 {
 			return nil, nil
 		}
@@ -224,17 +225,17 @@ func (r *run[S]) reloadInner(ctx context.Context) error {
 	in := innerState(c, r.nest.prefix())
 	if r.nest.unkept {
 		c = &posthouse.Checkpoint{Program: posthouse.State{}}
-		if err := apply(c.Program, r.nest.pending); err != nil {
+		if err := state.ApplyParts(c.Program, r.nest.pending); err != nil {
 			return err
 		}
 		if in = innerState(c, r.nest.prefix()); r.nest.lifetime != PerThread {
 			clear(in.State)
 		}
 	}
-	if err := apply(in.State, r.since); err != nil {
+	if err := state.ApplyParts(in.State, r.since); err != nil {
 		return err
 	}
-	r.live, err = decode[S](r.app.plan, r.app.codec, r.app.check, in)
+	r.live, err = state.Decode[S](r.app.schema, in)
 	return err
 }
 

@@ -97,7 +97,7 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 	} else {
 		var input T
 		if in.opt.In != nil {
-			if err := engine.Guard(func() error { input = in.opt.In(o.live.state); return nil }); err != nil {
+			if err := engine.Guard(func() error { input = in.opt.In(o.live.Value); return nil }); err != nil {
 				return Command{}, err
 			}
 		}
@@ -122,7 +122,7 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 	if in.opt.Out == nil {
 		return Command{}, nil
 	}
-	return Command{}, engine.Guard(func() error { return in.opt.Out(o.live.state, &res.State) })
+	return Command{}, engine.Guard(func() error { return in.opt.Out(o.live.Value, &res.State) })
 }
 
 // keepChild has the checkpoint that completes a call say where that ended.

@@ -55,7 +55,7 @@ func (r *run[S]) settle(ctx context.Context, ended []*outcome[S]) (*Result[S], e
 		if r.nest != nil {
 			return nil, &innerEnd{}
 		}
-		return r.finish(EventPark, *r.live.state, nil), nil
+		return r.finish(EventPark, *r.live.Value, nil), nil
 	}
 	return nil, nil
 }
@@ -145,7 +145,7 @@ func (r *run[S]) park(ctx context.Context, ended []*outcome[S]) (*Result[S], err
 	if !anew && !r.holds(waiting) {
 		return r.wait(ctx, waiting)
 	}
-	if err := r.live.verify(); err != nil {
+	if err := r.live.Verify(); err != nil {
 		return nil, r.fail(ctx, together(names), nil, err)
 	}
 	if anew {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"reflect"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -147,12 +146,6 @@ func (a *App[S]) Compare(ctx context.Context, from, to posthouse.ID) (*Compariso
 			return nil, err
 		}
 	}
-	x, y := reflect.ValueOf(&d.From.State).Elem(), reflect.ValueOf(&d.To.State).Elem()
-	for i := range a.plan.fields {
-		f := &a.plan.fields[i]
-		if !reflect.DeepEqual(x.FieldByIndex(f.index).Interface(), y.FieldByIndex(f.index).Interface()) {
-			d.Fields = append(d.Fields, f.name)
-		}
-	}
+	d.Fields = a.schema.Diff(&d.From.State, &d.To.State)
 	return d, nil
 }

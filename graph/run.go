@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -46,7 +47,7 @@ type run[S any] struct {
 	*trunk
 	nest    *nest // of a subgraph; nil for the graph that was run
 	sess    *engine.Session
-	live    *live[S]
+	live    *state.Live[S]
 	opt     RunOptions
 	limit   int
 	hub     *engine.Hub // nil: nobody reads along
@@ -143,7 +144,7 @@ func (r *run[S]) load(ctx context.Context) error {
 	if c, err = r.app.current(c); err != nil {
 		return err
 	}
-	r.live, err = decode[S](r.app.plan, r.app.codec, r.app.check, c)
+	r.live, err = state.Decode[S](r.app.schema, c)
 	return err
 }
 
@@ -156,11 +157,11 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	if r.nest != nil {
 		r.agenda.call = r.nest.call
 	} else if r.sess.Head() == nil {
-		r.live = newLive[S](a.plan, a.codec, a.check)
+		r.live = state.New[S](a.schema)
 	} else if err := r.load(ctx); err != nil {
 		return nil, err
 	}
-	r.live.merge(a.plan, in)
+	r.live.Input(in)
 	var program []posthouse.Part
 	skipped, era := 0, r.agenda.era
 	if r.nest == nil {
@@ -180,7 +181,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 			era = r.step + 1 + uint64(skipped)
 		}
 	}
-	next, err := a.onward(Start, a.start, nil, &Command{}, r.live.state)
+	next, err := a.onward(Start, a.start, nil, &Command{}, r.live.Value)
 	if err != nil {
 		return nil, err
 	}
@@ -190,11 +191,11 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	if r.nest == nil {
 		r.renamed, r.names = nil, nil
 	}
-	parts, err := r.live.delta()
+	parts, err := r.live.Delta()
 	if err != nil {
 		return nil, err
 	}
-	if err := r.live.detach(); err != nil {
+	if err := r.live.Detach(); err != nil {
 		return nil, err
 	}
 	c := r.fresh(posthouse.KindInput, r.status(nil), "")
@@ -265,12 +266,12 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 			if err := r.releaseDone(ctx); err != nil {
 				return nil, err
 			}
-			return r.finish(EventEnd, *r.live.state, nil), nil
+			return r.finish(EventEnd, *r.live.Value, nil), nil
 		case r.stop, engine.Closed(drain):
 			if err := r.keep(ctx); err != nil {
 				return nil, err
 			}
-			return r.finish(EventPark, *r.live.state, nil), nil
+			return r.finish(EventPark, *r.live.Value, nil), nil
 		}
 		if ctx.Err() != nil {
 			return nil, errors.Join(context.Cause(ctx), r.keep(ctx))
@@ -328,7 +329,7 @@ func (r *run[S]) count(ctx context.Context) error {
 func (r *run[S]) alone(ctx context.Context) (*Result[S], error) {
 	t := &r.solo
 	r.task(t, 0)
-	o := r.perform(ctx, t, func(again bool) (*live[S], error) {
+	o := r.perform(ctx, t, func(again bool) (*state.Live[S], error) {
 		if again {
 			err := r.reload(ctx)
 			return r.live, err
@@ -336,7 +337,7 @@ func (r *run[S]) alone(ctx context.Context) (*Result[S], error) {
 		return r.live, nil
 	})
 	if o.kind == taskDone && r.hub.Wants(StreamUpdates) != "" {
-		o.writes, _ = o.live.writes() // an error is advance's to find
+		o.writes, _ = o.live.Writes() // an error is advance's to find
 	}
 	r.tellEnd(o)
 	r.one[0] = o

@@ -1,12 +1,11 @@
 package graph
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"reflect"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
 // send encodes an input, so that it can be stored and every attempt of the task
@@ -44,7 +43,7 @@ func noInput(any) error { return invalid("input", "was not sent") }
 // received returns the decoder of a target's input.
 func (a *App[S]) received(t *target) decoder {
 	return func(ptr any) error {
-		if err := unmarshal(a.codec, *t.input, ptr); err != nil {
+		if err := state.Unmarshal(a.codec, *t.input, ptr); err != nil {
 			return &posthouse.Error{
 				Code: posthouse.CodeInvalid, Field: "input", Err: err,
 				Message: fmt.Sprintf("of task %q does not fit a %s", t.node, reflect.TypeOf(ptr).Elem()),
@@ -53,16 +52,4 @@ func (a *App[S]) received(t *target) decoder {
 		}
 		return nil
 	}
-}
-
-// strict reports why an input does not fit a type: also keys that the type does
-// not have, since nothing else would tell that they are lost.
-func strict(codec posthouse.Codec, v posthouse.Value, t reflect.Type) error {
-	ptr := reflect.New(t).Interface()
-	if err := unmarshal(codec, v, ptr); err != nil || v.Codec != posthouse.JSON.Name() || encodesItself(t) {
-		return err
-	}
-	d := json.NewDecoder(bytes.NewReader(v.Data))
-	d.DisallowUnknownFields()
-	return d.Decode(reflect.New(t).Interface())
 }

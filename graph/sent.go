@@ -2,10 +2,7 @@ package graph
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"reflect"
 
 	"github.com/posthouse/posthouse"
 )
@@ -20,38 +17,17 @@ type sent struct {
 	Parts map[string]string `json:"parts"` // digests, by part; a zero value has none
 }
 
-// newSent returns what is to be known of an input. An input that JSON cannot write
-// is not known: ok is false.
-func newSent[S any](p *plan, run string, in *S) (s sent, ok bool) {
-	s = sent{Run: run, Parts: map[string]string{}}
-	v := reflect.ValueOf(in).Elem()
-	for i := range p.fields {
-		f := &p.fields[i]
-		x, err := v.FieldByIndexErr(f.index) // through an embedded pointer that is nil: zero
-		if err != nil || x.IsZero() {
-			continue
-		}
-		data, err := json.Marshal(x.Interface())
-		if err != nil {
-			return s, false
-		}
-		sum := sha256.Sum256(data)
-		s.Parts[f.part] = hex.EncodeToString(sum[:16])
-	}
-	return s, true
-}
-
 // sentParts returns what an input does to the program's parts. Runs without an id of
 // their own say nothing.
 func (r *run[S]) sentParts(in *S) ([]posthouse.Part, error) {
-	s, ok := newSent(r.app.plan, r.opt.Run, in)
+	digests, ok := r.app.schema.Digests(in)
 	if r.opt.Run == "" || !ok {
 		if _, stale := r.program[inputPart]; stale {
 			return []posthouse.Part{{Name: inputPart, Drop: true}}, nil
 		}
 		return nil, nil
 	}
-	data, err := json.Marshal(s)
+	data, err := json.Marshal(sent{r.opt.Run, digests})
 	if err != nil {
 		return nil, err
 	}
@@ -71,18 +47,18 @@ func (r *run[S]) sameInput(ctx context.Context, h *posthouse.Header, in *S) erro
 	if !ok || json.Unmarshal(v.Data, &was) != nil || was.Run != h.Run {
 		return nil
 	}
-	now, ok := newSent(r.app.plan, h.Run, in)
+	now, ok := r.app.schema.Digests(in)
 	if !ok {
 		return nil
 	}
-	for i := range r.app.plan.fields {
-		f := &r.app.plan.fields[i]
-		if was.Parts[f.part] == now.Parts[f.part] {
+	for i := range r.app.schema.Fields {
+		f := &r.app.schema.Fields[i]
+		if was.Parts[f.Part] == now[f.Part] {
 			continue
 		}
 		return &posthouse.Error{
 			Code: posthouse.CodeExists, Field: "Run",
-			Message: h.Run + " of thread " + h.Thread + " began with another input: field " + f.name + " differs",
+			Message: h.Run + " of thread " + h.Thread + " began with another input: field " + f.Name + " differs",
 			Hint:    "send the input that the run had, or give this one a run id of its own",
 		}
 	}

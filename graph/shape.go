@@ -73,13 +73,13 @@ func (a *App[S]) Shape() *Shape {
 			}
 		}
 	}
-	for i := range a.plan.fields {
-		f := &a.plan.fields[i]
-		merge := string(f.merge)
-		if f.rule == byTail {
+	for i := range a.schema.Fields {
+		f := &a.schema.Fields[i]
+		merge := string(f.Merge)
+		if f.Appends() {
 			merge = "append"
 		}
-		s.Parts = append(s.Parts, PartShape{f.part, f.name, f.typ.String(), merge})
+		s.Parts = append(s.Parts, PartShape{f.Part, f.Name, f.Type.String(), merge})
 	}
 	return s
 }

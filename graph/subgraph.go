@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -137,7 +138,7 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 	c.opt.bounded = r.bounds(o.task)
 	c.nest = &nest{path: r.within(o.task.label()), call: o.task.key.String(), exec: o.exec, lifetime: in.opt.Lifetime, unkept: in.opt.Lifetime == Unkept}
 	if r.nest != nil && r.nest.unkept {
-		c.nest.unkept, c.nest.pending = true, joinParts(r.nest.pending, r.sinceProgram)
+		c.nest.unkept, c.nest.pending = true, state.JoinParts(r.nest.pending, r.sinceProgram)
 	}
 	if r.opt.Subgraphs {
 		c.hub = r.hub
@@ -150,7 +151,7 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 	default:
 		var input T
 		if in.opt.In != nil {
-			if err = engine.Guard(func() error { input = in.opt.In(o.live.state); return nil }); err != nil {
+			if err = engine.Guard(func() error { input = in.opt.In(o.live.Value); return nil }); err != nil {
 				return Command{}, err
 			}
 		}
@@ -163,11 +164,11 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 		return Command{}, &innerEnd{halted: c.stop}
 	}
 	if in.opt.Out != nil {
-		result, err := c.live.copy()
+		result, err := c.live.Copy()
 		if err != nil {
 			return Command{}, err
 		}
-		if err := engine.Guard(func() error { return in.opt.Out(o.live.state, &result) }); err != nil {
+		if err := engine.Guard(func() error { return in.opt.Out(o.live.Value, &result) }); err != nil {
 			return Command{}, err
 		}
 	}

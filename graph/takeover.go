@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
 // A takeover is a checkpoint of another version as this one has it.
@@ -52,7 +53,7 @@ func (a *App[S]) takeOver(ctx context.Context, c *posthouse.Checkpoint, head boo
 		return t, nil
 	}
 	if t.state, err = migrateParts(t.used, c); err == nil {
-		t.misfit = append(t.misfit, a.plan.misfits(a.codec, t.state)...)
+		t.misfit = append(t.misfit, partMisfits(a.schema, a.codec, t.state)...)
 	} else if !t.note(err) {
 		return nil, err
 	}
@@ -156,18 +157,18 @@ func (r *run[S]) adopt(ctx context.Context, pending bool) error {
 	return err
 }
 
-// misfits returns the parts that do not decode into their fields.
-func (p *plan) misfits(codec posthouse.Codec, s posthouse.State) (bad []*Mismatch) {
-	for i := range p.fields {
-		f := &p.fields[i]
-		v, ok := s[f.part]
+// partMisfits returns the parts that do not decode into their fields.
+func partMisfits(schema *state.Schema, codec posthouse.Codec, s posthouse.State) (bad []*Mismatch) {
+	for i := range schema.Fields {
+		f := &schema.Fields[i]
+		v, ok := s[f.Part]
 		if !ok {
 			continue
 		}
-		if err := unmarshal(codec, v, f.zero()); err != nil {
+		if err := f.Fits(codec, v); err != nil {
 			bad = append(bad, &Mismatch{
-				Kind: MismatchPart, Name: f.part, Err: err,
-				Text: "part " + strconv.Quote(f.part) + " does not fit the field " + f.name + " of type " + f.typ.String(),
+				Kind: MismatchPart, Name: f.Part, Err: err,
+				Text: "part " + strconv.Quote(f.Part) + " does not fit the field " + f.Name + " of type " + f.Type.String(),
 			})
 		}
 	}
@@ -236,7 +237,7 @@ func (a *App[S]) taskMisfit(kind MismatchKind, what string, t *target) *Mismatch
 	case n.input == nil:
 		return nil
 	}
-	if err := strict(a.codec, *t.input, n.input); err != nil {
+	if err := state.UnmarshalStrict(a.codec, *t.input, n.input); err != nil {
 		return &Mismatch{
 			Kind: MismatchInput, Name: t.node, Err: err,
 			Text: "an input sent to task " + strconv.Quote(t.node) + " does not fit its type " + n.input.String(),
@@ -250,10 +251,10 @@ func (a *App[S]) taskMisfit(kind MismatchKind, what string, t *target) *Mismatch
 func (a *App[S]) resultMisfits(done []*finishedTask) (bad []*Mismatch) {
 	for _, d := range done {
 		for _, w := range d.writes {
-			if err := unmarshal(a.codec, posthouse.Value{Codec: w.codec, Data: w.enc}, w.field.zero()); err != nil {
+			if err := w.Field.Fits(a.codec, w.Value()); err != nil {
 				bad = append(bad, &Mismatch{
 					Kind: MismatchResult, Name: d.node, Err: err,
-					Text: "the recorded result of node " + strconv.Quote(d.node) + " does not fit the field " + w.field.name + " of type " + w.field.typ.String(),
+					Text: "the recorded result of node " + strconv.Quote(d.node) + " does not fit the field " + w.Field.Name + " of type " + w.Field.Type.String(),
 				})
 			}
 		}

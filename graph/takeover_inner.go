@@ -128,8 +128,8 @@ func (in *inner[S, T]) misfits(t *takeover, path string, stands bool) (err error
 		}
 		t.tasks = append(t.tasks, inside(path, bad)...)
 	}
-	state := innerState(&posthouse.Checkpoint{Program: t.program}, (&nest{path: path}).prefix()).State
-	bad := inside(path, in.app.plan.misfits(in.app.codec, state))
+	parts := innerState(&posthouse.Checkpoint{Program: t.program}, (&nest{path: path}).prefix()).State
+	bad := inside(path, partMisfits(in.app.schema, in.app.codec, parts))
 	if in.opt.Lifetime == PerThread { // the next call takes it up, too
 		t.misfit = append(t.misfit, bad...)
 	} else {

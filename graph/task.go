@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -60,8 +61,8 @@ type outcome[S any] struct {
 	task     *task[S]
 	kind     outcomeKind
 	exec     *engine.Task
-	live     *live[S]         // the state it worked on
-	writes   []write          // what it changed, of a task that ran beside others
+	live     *state.Live[S]   // the state it worked on
+	writes   []state.Write    // what it changed, of a task that ran beside others
 	lead     Command          // of the node
 	next     []target         // where the run goes on
 	parent   []string         // where the graph around a subgraph goes on, which ends here
@@ -83,7 +84,7 @@ const (
 // perform runs a task until it completes, waits, or fails for good. state
 // returns the state to work on; again says that an attempt has spoilt the one
 // before.
-func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool) (*live[S], error)) *outcome[S] {
+func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool) (*state.Live[S], error)) *outcome[S] {
 	o := &t.outcome
 	for again := false; ; again = true {
 		exec, err := r.sess.TaskFor(ctx, t.key)
@@ -150,7 +151,7 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 			return o
 		}
 		if err == nil {
-			if o.next, err = r.app.onward(t.node.name, t.node.ways, may, &o.lead, o.live.state); err == nil {
+			if o.next, err = r.app.onward(t.node.name, t.node.ways, may, &o.lead, o.live.Value); err == nil {
 				return o
 			}
 		}
@@ -165,14 +166,14 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 // ways are read: they see what a node behind it would, were it alone.
 func (r *run[S]) leave(t *task[S], o *outcome[S]) (err error) {
 	if t.beside {
-		if o.writes, err = o.live.writes(); err != nil {
+		if o.writes, err = o.live.Writes(); err != nil {
 			return err
 		}
 	}
 	if t.input != nil {
 		return nil // it began with nothing
 	}
-	return o.live.weigh(r.app.name, t.node.name, t.beside)
+	return mergeError(r.app.name, o.live.ApplyRules(t.node.name, t.beside))
 }
 
 // endedWithin returns the end of a subgraph that did not fail.
@@ -201,7 +202,7 @@ func (o *outcome[S]) end(kind outcomeKind, err error) *outcome[S] {
 // attempt runs the node once, or its handler if it has failed for good. Where
 // the node leads is in o then.
 func (r *run[S]) attempt(ctx context.Context, t *task[S], o *outcome[S], past *past) error {
-	exec, s := o.exec, o.live.state
+	exec, s := o.exec, o.live.Value
 	exec.SetLocal(o.live)
 	defer exec.Close()
 	ctx = exec.With(ctx)

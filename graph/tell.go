@@ -14,7 +14,7 @@ func (r *run[S]) tell(kind EventKind) error {
 	if mode == "" || r.hub.Gone() {
 		return nil
 	}
-	state, err := r.live.copy()
+	state, err := r.live.Copy()
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (r *run[S]) tellUpdates(done []*outcome[S]) {
 		n := r.notice(EventUpdate, mode)
 		n.Node, n.Task, n.Updates = spelled(o.task.node.name), o.task.key.String(), make(map[string]posthouse.Value, len(o.writes))
 		for _, w := range o.writes {
-			n.Updates[w.field.part] = posthouse.Value{Codec: w.codec, Data: w.enc}
+			n.Updates[w.Field.Part] = w.Value()
 		}
 		r.hub.Tell(n)
 	}

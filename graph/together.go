@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -60,7 +61,7 @@ func (r *run[S]) together(ctx context.Context) (*Result[S], error) {
 		if err := r.keep(ctx); err != nil {
 			return nil, err
 		}
-		return r.finish(EventPark, *r.live.state, nil), nil
+		return r.finish(EventPark, *r.live.Value, nil), nil
 	}
 	return r.meet(ctx, done)
 }
@@ -148,7 +149,7 @@ func (c *crew[S]) worker(ctx context.Context) {
 // apart performs a task on a state of its own. A panic of a codec is the task's.
 func (r *run[S]) apart(ctx context.Context, t *task[S]) (o *outcome[S]) {
 	err := engine.Guard(func() error {
-		o = r.perform(ctx, t, func(bool) (*live[S], error) { return r.live.branch(r.app.plan, t) })
+		o = r.perform(ctx, t, func(bool) (*state.Live[S], error) { return branchOf(r.live, r.app.schema, t) })
 		return nil
 	})
 	if err != nil {
@@ -197,11 +198,11 @@ func (r *run[S]) record(ctx context.Context, batch []*outcome[S]) error {
 		}
 		d := doneJSON{}
 		for _, w := range o.writes {
-			j := writeJSON{Part: w.field.part, Over: w.over}
-			if w.codec == posthouse.JSON.Name() {
-				j.Value = w.enc
+			j := writeJSON{Part: w.Field.Part, Over: w.Over}
+			if w.Codec == posthouse.JSON.Name() {
+				j.Value = w.Data
 			} else {
-				j.Codec, j.Data = w.codec, w.enc
+				j.Codec, j.Data = w.Codec, w.Data
 			}
 			d.Writes = append(d.Writes, j)
 		}
@@ -278,7 +279,7 @@ func (r *run[S]) meet(ctx context.Context, done []*outcome[S]) (*Result[S], erro
 }
 
 func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
-	if err := r.live.mergeAll(r.app, done, nil); err != nil {
+	if err := merge(r.live, r.app.name, done, nil); err != nil {
 		return err
 	}
 	ends := make([]completion, len(done))
@@ -288,11 +289,11 @@ func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
 	if err := r.app.after(r.agenda, r.spare, ends); err != nil {
 		return err
 	}
-	parts, err := r.live.delta()
+	parts, err := r.live.Delta()
 	if err != nil {
 		return err
 	}
-	if err := r.live.detach(); err != nil {
+	if err := r.live.Detach(); err != nil {
 		return err
 	}
 	return r.complete(ctx, done, parts)

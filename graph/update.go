@@ -3,10 +3,10 @@ package graph
 import (
 	"context"
 	"errors"
-	"reflect"
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -67,7 +67,7 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	if err != nil {
 		return nil, err
 	}
-	if err := changed(change, e.live.state); err != nil {
+	if err := changed(change, e.live.Value); err != nil {
 		return nil, err
 	}
 	c, err := e.change(opt.By)
@@ -208,7 +208,7 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 		if err != nil {
 			return nil, err
 		}
-		fork.Patch = overlay(nil, parts)
+		fork.Patch = state.Overlay(nil, parts)
 	}
 	c, err := a.ledger.Fork(ctx, checkpoint, fork)
 	if err != nil {
@@ -229,7 +229,7 @@ func (a *App[S]) edited(c *posthouse.Checkpoint, change func(*S)) ([]posthouse.P
 	if c, err = a.current(c); err != nil {
 		return nil, err
 	}
-	return a.plan.write(a.codec, reflect.ValueOf(&s.State).Elem(), c.State)
+	return a.schema.Write(&s.State, c.State)
 }
 
 // forkMigrated forks a checkpoint of another version and puts the edited state,
@@ -250,7 +250,7 @@ func (a *App[S]) forkMigrated(ctx context.Context, c *posthouse.Checkpoint, o *p
 		return nil, err
 	}
 	t.from = c
-	t.state = overlay(t.state, parts)
+	t.state = state.Overlay(t.state, parts)
 	d, err := a.takeoverDraft(ctx, t)
 	if err != nil {
 		return nil, err

@@ -235,7 +235,7 @@ func (r *run[S]) follow(ctx context.Context) error {
 			continue
 		}
 		names = append(names, n.name)
-		next, err := r.app.onward(n.name, n.ways, n.opt.Targets, &Command{}, r.live.state)
+		next, err := r.app.onward(n.name, n.ways, n.opt.Targets, &Command{}, r.live.Value)
 		if err != nil {
 			return r.fail(ctx, spelled(n.name), nil, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
 // WithinOptions refine [Within] and [UpdateWithin]. The zero value is useful.
@@ -54,7 +55,7 @@ func UpdateWithin[T any](ctx context.Context, l *posthouse.Ledger, checkpoint po
 		return nil, err
 	}
 	opt, _ := one(o)
-	parts, err := p.write(opt.codec(), reflect.ValueOf(s).Elem(), in.state().State)
+	parts, err := p.Write(s, in.state().State)
 	if err != nil {
 		return nil, err
 	}
@@ -101,12 +102,12 @@ func (o *WithinOptions) codec() posthouse.Codec {
 	return o.Codec
 }
 
-func within[T any](ctx context.Context, l *posthouse.Ledger, id posthouse.ID, path string, o []WithinOptions) (*seat, *T, *plan, error) {
+func within[T any](ctx context.Context, l *posthouse.Ledger, id posthouse.ID, path string, o []WithinOptions) (*seat, *T, *state.Schema, error) {
 	opt, err := one(o)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	p, bad := newPlan(reflect.TypeFor[T](), opt.codec())
+	p, bad := newSchema(reflect.TypeFor[T](), opt.codec(), false)
 	if len(bad) > 0 {
 		return nil, nil, nil, invalid("state", "%s", bad[0])
 	}
@@ -119,7 +120,7 @@ func within[T any](ctx context.Context, l *posthouse.Ledger, id posthouse.ID, pa
 		return nil, nil, nil, err
 	}
 	s := new(T)
-	return in, s, p, p.read(opt.codec(), in.state(), reflect.ValueOf(s).Elem())
+	return in, s, p, p.Read(in.state(), s)
 }
 
 // A seat is where a subgraph keeps its state.

@@ -1,4 +1,4 @@
-package graph
+package state
 
 import (
 	"bytes"
@@ -9,46 +9,47 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A live state is the one that nodes work on, with what is needed to tell what
+// A Live state is the one that nodes work on, with what is needed to tell what
 // they changed: a shallow copy of the state as it was committed, and each
 // part's last encoding. All reflection is done when it is made; a step touches
 // only what changed.
-type live[S any] struct {
-	state *S
-	old   *S // as it was committed
-	parts []livePart
-	codec posthouse.Codec
-	check bool             // a full compare after every node
-	ruled bool             // a part has a rule that weighs
-	over  bool             // a part is overwritten
-	out   []posthouse.Part // reused from step to step
+type Live[S any] struct {
+	Value *S // what nodes work on
+
+	schema      *Schema
+	old         *S // as it was committed
+	parts       []part
+	reduces     bool             // a part has a rule that reduces
+	overwritten bool             // a part is overwritten
+	out         []posthouse.Part // reused from step to step
 }
 
-type livePart struct {
-	*field
+// A part is one part of a live state.
+type part struct {
+	*Field
 	now              reflect.Value // the field in the live state
 	nowBits, oldBits []byte        // the memory of it, and of that in the copy
 	ptr              any           // a pointer to the field
-	enc              []byte        // its last encoding; not for byTail
-	stored           bool          // there is one, or for byTail a committed value: the part was once not zero
-	tail             *tail
+	enc              []byte        // its last encoding; not for byAppend
+	stored           bool          // there is one, or for byAppend a committed value: the part was once not zero
+	appended         *appendTracker
 	reread           bool // it holds interfaces, and what is in them may not be what its encoding has
-	over             bool // it was overwritten, see [Overwrite]
+	overwritten      bool // see Live.Overwrite
 }
 
-// newLive returns a zero state of which nothing is committed yet.
-func newLive[S any](p *plan, codec posthouse.Codec, check bool) *live[S] {
-	l := &live[S]{state: new(S), old: new(S), codec: codec, check: check, parts: make([]livePart, len(p.fields))}
-	now, old := reflect.ValueOf(l.state).Elem(), reflect.ValueOf(l.old).Elem()
-	for i := range p.fields {
-		f := &p.fields[i]
-		q := livePart{field: f, now: now.FieldByIndex(f.index)}
+// New returns a zero state of which nothing is committed yet.
+func New[S any](p *Schema) *Live[S] {
+	l := &Live[S]{Value: new(S), schema: p, old: new(S), parts: make([]part, len(p.Fields))}
+	now, old := reflect.ValueOf(l.Value).Elem(), reflect.ValueOf(l.old).Elem()
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		q := part{Field: f, now: now.FieldByIndex(f.index)}
 		q.nowBits, q.oldBits = bits(q.now), bits(old.FieldByIndex(f.index))
 		q.ptr = q.now.Addr().Interface()
-		if f.rule == byTail {
-			q.tail = newTail(f, q.now, codec)
+		if f.encoding == byAppend {
+			q.appended = newAppendTracker(f, q.now, p.codec)
 		}
-		l.parts[i], l.ruled = q, l.ruled || f.merge.weighs()
+		l.parts[i], l.reduces = q, l.reduces || f.Merge.reduces()
 	}
 	return l
 }
@@ -59,40 +60,40 @@ func bits(v reflect.Value) []byte {
 	return unsafe.Slice((*byte)(v.Addr().UnsafePointer()), v.Type().Size())
 }
 
-// decode returns the live state of a checkpoint.
-func decode[S any](p *plan, codec posthouse.Codec, check bool, c *posthouse.Checkpoint) (*live[S], error) {
-	l := newLive[S](p, codec, check)
-	if err := p.read(codec, c, reflect.ValueOf(l.state).Elem()); err != nil {
+// Decode returns the live state of a checkpoint.
+func Decode[S any](p *Schema, c *posthouse.Checkpoint) (*Live[S], error) {
+	l := New[S](p)
+	if err := p.Read(c, l.Value); err != nil {
 		return nil, err
 	}
 	for i := range l.parts {
 		q := &l.parts[i]
-		v, ok := c.State[q.part]
+		v, ok := c.State[q.Part]
 		if !ok {
 			continue
 		}
 		q.stored = true
-		if q.rule == byTail {
-			if err := q.tail.loaded(v); err != nil {
+		if q.encoding == byAppend {
+			if err := q.appended.loaded(v); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if q.enc = v.Data; v.Codec != codec.Name() { // a person edited it
+		if q.enc = v.Data; v.Codec != p.codec.Name() { // a person edited it
 			var err error
-			if q.enc, err = codec.Marshal(q.ptr); err != nil {
-				return nil, encodeError(q.field, err)
+			if q.enc, err = p.codec.Marshal(q.ptr); err != nil {
+				return nil, encodeError(q.Field, err)
 			}
 		}
 	}
-	*l.old = *l.state
+	*l.old = *l.Value
 	return l, nil
 }
 
-// delta returns what a node changed, and takes it as committed: after an error,
+// Delta returns what a node changed, and takes it as committed: after an error,
 // of this call or of the commit, the live state is of no more use. The result
 // is valid until the next call.
-func (l *live[S]) delta() ([]posthouse.Part, error) {
+func (l *Live[S]) Delta() ([]posthouse.Part, error) {
 	l.out = l.out[:0]
 	same := true
 	for i := range l.parts {
@@ -100,8 +101,8 @@ func (l *live[S]) delta() ([]posthouse.Part, error) {
 		if q.absent() {
 			continue
 		}
-		if q.rule == byTail {
-			part, changed, err := q.tail.delta(q.stored)
+		if q.encoding == byAppend {
+			part, changed, err := q.appended.delta(q.stored)
 			if err != nil {
 				return nil, err
 			}
@@ -114,7 +115,7 @@ func (l *live[S]) delta() ([]posthouse.Part, error) {
 		if q.stored && q.untouched() {
 			continue
 		}
-		enc, err := q.encode(l.codec, q.ptr)
+		enc, err := q.encode(l.schema.codec, q.ptr)
 		if err != nil {
 			return nil, err
 		}
@@ -127,28 +128,28 @@ func (l *live[S]) delta() ([]posthouse.Part, error) {
 		q.enc, q.stored = enc, true
 		l.out = append(l.out, posthouse.Part{})
 		p := &l.out[len(l.out)-1] // in place: a node in a hundred nanoseconds counts copies
-		p.Name, p.Codec, p.Data = q.part, l.codec.Name(), enc
+		p.Name, p.Codec, p.Data = q.Part, l.schema.codec.Name(), enc
 	}
-	l.settle()
+	l.clearOverwrites()
 	if !same {
-		*l.old = *l.state
+		*l.old = *l.Value
 	}
-	if l.check {
-		return l.out, l.verify()
+	if l.schema.check {
+		return l.out, l.Verify()
 	}
 	return l.out, nil
 }
 
 // absent reports whether the part was never anything but zero: it is not stored
 // then, and max and min take it as nothing.
-func (q *livePart) absent() bool { return !q.stored && q.now.IsZero() }
+func (q *part) absent() bool { return !q.stored && q.now.IsZero() }
 
 // untouched reports whether the field cannot have changed.
-func (q *livePart) untouched() bool {
+func (q *part) untouched() bool {
 	if !bytes.Equal(q.nowBits, q.oldBits) {
 		return false
 	}
-	if q.rule == byBits {
+	if q.encoding == byBits {
 		return true
 	}
 	switch q.now.Kind() {
@@ -158,12 +159,12 @@ func (q *livePart) untouched() bool {
 	return false
 }
 
-// verify is the full compare: it encodes the elements of append parts again
+// Verify is the full compare: it encodes the elements of append parts again
 // where a shallow look does not show every change.
-func (l *live[S]) verify() error {
+func (l *Live[S]) Verify() error {
 	for i := range l.parts {
-		if q := &l.parts[i]; q.rule == byTail && q.deep {
-			if err := q.tail.verify(); err != nil {
+		if q := &l.parts[i]; q.encoding == byAppend && q.deep {
+			if err := q.appended.verify(); err != nil {
 				return err
 			}
 		}
@@ -171,52 +172,52 @@ func (l *live[S]) verify() error {
 	return nil
 }
 
-// merge takes input over the state: append parts append, other parts and
+// Input takes an input over the state: append parts append, other parts and
 // fields replace unless they are zero.
-func (l *live[S]) merge(p *plan, in *S) {
-	from, to := reflect.ValueOf(in).Elem(), reflect.ValueOf(l.state).Elem()
+func (l *Live[S]) Input(in *S) {
+	from, to := reflect.ValueOf(in).Elem(), reflect.ValueOf(l.Value).Elem()
 	for i := range l.parts {
 		q := &l.parts[i]
 		v := from.FieldByIndex(q.index)
 		switch {
-		case q.rule == byTail:
-			q.tail.extend(v)
+		case q.encoding == byAppend:
+			q.appended.extend(v)
 		case !v.IsZero():
 			q.now.Set(v)
 		}
 	}
-	for _, index := range p.carried {
+	for _, index := range l.schema.carried {
 		if v := from.FieldByIndex(index); !v.IsZero() {
 			to.FieldByIndex(index).Set(v)
 		}
 	}
 }
 
-// detach makes the state share no memory with what was merged into it, by
+// Detach makes the state share no memory with what was merged into it, by
 // reading back what was encoded: nodes see what they would see after a restart.
-func (l *live[S]) detach() error {
+func (l *Live[S]) Detach() error {
 	for i := range l.parts {
 		q := &l.parts[i]
 		var err error
 		switch {
 		case q.absent():
-		case q.rule == byBytes:
+		case q.encoding == byBytes:
 			q.now.SetZero()
-			err = l.codec.Unmarshal(q.enc, q.ptr)
-		case q.rule == byTail:
-			err = q.tail.detach()
+			err = l.schema.codec.Unmarshal(q.enc, q.ptr)
+		case q.encoding == byAppend:
+			err = q.appended.detach()
 		}
 		if err != nil {
-			return encodeError(q.field, err)
+			return encodeError(q.Field, err)
 		}
 	}
-	*l.old = *l.state
+	*l.old = *l.Value
 	return nil
 }
 
-// settleInterfaces reads what interfaces hold back from what was encoded: the
+// RereadInterfaces reads what interfaces hold back from what was encoded: the
 // next node sees what it would see after a restart.
-func (l *live[S]) settleInterfaces() error {
+func (l *Live[S]) RereadInterfaces() error {
 	changed := false
 	for i := range l.parts {
 		q := &l.parts[i]
@@ -224,38 +225,38 @@ func (l *live[S]) settleInterfaces() error {
 			continue
 		}
 		var err error
-		if changed, q.reread = true, false; q.rule == byTail {
-			err = q.tail.detach()
+		if changed, q.reread = true, false; q.encoding == byAppend {
+			err = q.appended.detach()
 		} else {
 			q.now.SetZero()
-			err = l.codec.Unmarshal(q.enc, q.ptr)
+			err = l.schema.codec.Unmarshal(q.enc, q.ptr)
 		}
 		if err != nil {
-			return encodeError(q.field, err)
+			return encodeError(q.Field, err)
 		}
 	}
 	if changed {
-		*l.old = *l.state
+		*l.old = *l.Value
 	}
 	return nil
 }
 
-// copy returns the state for a reader outside: what it does to its copy does
+// Copy returns the state for a reader outside: what it does to its copy does
 // not reach the nodes, except through pointers in elements of append parts.
-func (l *live[S]) copy() (S, error) {
-	c := *l.state
+func (l *Live[S]) Copy() (S, error) {
+	c := *l.Value
 	to := reflect.ValueOf(&c).Elem()
 	for i := range l.parts {
 		q := &l.parts[i]
 		f := to.FieldByIndex(q.index)
 		switch {
 		case q.absent():
-		case q.rule == byTail:
-			q.tail.copyTo(f)
-		case q.rule == byBytes && !q.untouched():
+		case q.encoding == byAppend:
+			q.appended.copyTo(f)
+		case q.encoding == byBytes && !q.untouched():
 			f.SetZero()
-			if err := l.codec.Unmarshal(q.enc, f.Addr().Interface()); err != nil {
-				return c, encodeError(q.field, err)
+			if err := l.schema.codec.Unmarshal(q.enc, f.Addr().Interface()); err != nil {
+				return c, encodeError(q.Field, err)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package graph
+package state
 
 import (
 	"bytes"
@@ -10,10 +10,10 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A tail follows an append part: it encodes what was added and refuses what
-// was changed.
-type tail struct {
-	*field
+// An appendTracker follows an append part: it encodes what was added and refuses
+// what was changed.
+type appendTracker struct {
+	*Field
 	codec posthouse.Codec
 	slice reflect.Value // in the live state
 	known reflect.Value // a shallow copy of the committed elements
@@ -22,16 +22,15 @@ type tail struct {
 	sums  []uint64      // deep: a hash of each committed element's encoding
 	seed  maphash.Seed
 	fresh int  // elements before extend
-	anew  bool // its content is another: no element is known
+	reset bool // no element is known: the part is written in full next
 	array bool // the encoding is [...], to which an element can be appended
 	json  bool
-	log   bool
 }
 
-func newTail(f *field, v reflect.Value, codec posthouse.Codec) *tail {
-	t := &tail{
-		field: f, codec: codec, slice: f.sliceOf(v), known: reflect.New(f.slice).Elem(),
-		json: codec.Name() == posthouse.JSON.Name(), log: isLog(f.typ),
+func newAppendTracker(f *Field, v reflect.Value, codec posthouse.Codec) *appendTracker {
+	t := &appendTracker{
+		Field: f, codec: codec, slice: f.sliceOf(v), known: reflect.New(f.slice).Elem(),
+		json: codec.Name() == posthouse.JSON.Name(),
 	}
 	if f.deep {
 		t.seed = maphash.MakeSeed()
@@ -40,20 +39,20 @@ func newTail(f *field, v reflect.Value, codec posthouse.Codec) *tail {
 }
 
 // loaded takes the slice, just decoded from v, as committed.
-func (t *tail) loaded(v posthouse.Value) error {
+func (t *appendTracker) loaded(v posthouse.Value) error {
 	t.setSize(v.Data)
 	t.json = t.json && v.Codec == t.codec.Name()
 	return t.commit(nil)
 }
 
-func (t *tail) setSize(data []byte) {
+func (t *appendTracker) setSize(data []byte) {
 	t.size = len(data)
 	t.array = t.size > 1 && data[0] == '[' && data[t.size-1] == ']'
 }
 
 // commit takes the elements behind the known ones as committed. sums are the
 // hashes of their encodings; nil: encode them again.
-func (t *tail) commit(sums []uint64) error {
+func (t *appendTracker) commit(sums []uint64) error {
 	n := t.slice.Len()
 	if t.deep {
 		for i := t.count + len(sums); i < n; i++ {
@@ -73,34 +72,34 @@ func (t *tail) commit(sums []uint64) error {
 
 // clip leaves no spare capacity: whoever appends gets elements of its own. A
 // Log keeps it, because nothing but its Append can use it.
-func (t *tail) clip() {
+func (t *appendTracker) clip() {
 	if n := t.slice.Len(); !t.log && t.slice.Cap() > n {
 		t.slice.SetCap(n)
 	}
 }
 
 // restart forgets the committed elements: the part is written in full next.
-func (t *tail) restart() {
-	t.known = reflect.New(t.field.slice).Elem()
+func (t *appendTracker) restart() {
+	t.known = reflect.New(t.Field.slice).Elem()
 	t.count, t.size, t.sums, t.fresh = 0, 0, nil, 0
-	t.array, t.json, t.anew = false, t.codec.Name() == posthouse.JSON.Name(), true
+	t.array, t.json, t.reset = false, t.codec.Name() == posthouse.JSON.Name(), true
 }
 
-func (t *tail) encode(i int) ([]byte, error) {
+func (t *appendTracker) encode(i int) ([]byte, error) {
 	ptr := t.slice.Index(i).Addr().Interface()
 	enc, err := t.codec.Marshal(ptr)
 	if err != nil {
-		return nil, encodeError(t.field, fmt.Errorf("element %d: %w", i, err))
+		return nil, encodeError(t.Field, fmt.Errorf("element %d: %w", i, err))
 	}
 	return enc, t.exact(t.codec, ptr, enc)
 }
 
-func (t *tail) sum(enc []byte) uint64 { return maphash.Bytes(t.seed, enc) }
+func (t *appendTracker) sum(enc []byte) uint64 { return maphash.Bytes(t.seed, enc) }
 
 // delta returns the elements added since the last call as a change of the
 // part. stored says that the part has a committed value at all.
-func (t *tail) delta(stored bool) (posthouse.Part, bool, error) {
-	part := posthouse.Part{Name: t.part, Codec: t.codec.Name()}
+func (t *appendTracker) delta(stored bool) (posthouse.Part, bool, error) {
+	part := posthouse.Part{Name: t.Part, Codec: t.codec.Name()}
 	n := t.slice.Len()
 	if n < t.count {
 		return part, false, t.broken("had %d elements and now has %d: elements cannot be taken away", t.count, n)
@@ -108,17 +107,17 @@ func (t *tail) delta(stored bool) (posthouse.Part, bool, error) {
 	if err := t.compare(); err != nil {
 		return part, false, err
 	}
-	if stored && n == t.count && !t.anew {
+	if stored && n == t.count && !t.reset {
 		t.clip()
 		return part, false, nil
 	}
 	t.fresh = t.count
 	if !t.json || n == 0 {
-		enc, err := t.field.encode(t.codec, t.slice.Addr().Interface())
+		enc, err := t.Field.encode(t.codec, t.slice.Addr().Interface())
 		if err != nil {
 			return part, false, err
 		}
-		part.Data, t.anew = enc, false
+		part.Data, t.reset = enc, false
 		t.setSize(enc)
 		return part, true, t.commit(nil)
 	}
@@ -127,14 +126,14 @@ func (t *tail) delta(stored bool) (posthouse.Part, bool, error) {
 
 // splice encodes the new elements alone, or all where there is no array to
 // append to.
-func (t *tail) splice(part posthouse.Part, stored bool) (posthouse.Part, bool, error) {
+func (t *appendTracker) splice(part posthouse.Part, stored bool) (posthouse.Part, bool, error) {
 	from, open := t.count, byte(',')
 	whole := !stored || !t.array || t.count == 0
 	if whole {
 		from, open = 0, '['
 	}
 	var sums []uint64
-	t.anew = false
+	t.reset = false
 	for i := from; i < t.slice.Len(); i++ {
 		enc, err := t.encode(i)
 		if err != nil {
@@ -160,7 +159,7 @@ func (t *tail) splice(part posthouse.Part, stored bool) (posthouse.Part, bool, e
 }
 
 // compare looks for known elements that are not bit for bit what they were.
-func (t *tail) compare() error {
+func (t *appendTracker) compare() error {
 	if t.count == 0 {
 		return nil
 	}
@@ -187,7 +186,7 @@ func memory(v reflect.Value, n int) []byte {
 }
 
 // same compares an element with the committed one by value.
-func (t *tail) same(i int) error {
+func (t *appendTracker) same(i int) error {
 	now, err := t.encode(i)
 	if err != nil {
 		return err
@@ -200,7 +199,7 @@ func (t *tail) same(i int) error {
 	}
 	known, err := t.codec.Marshal(t.known.Index(i).Addr().Interface())
 	if err != nil {
-		return encodeError(t.field, err)
+		return encodeError(t.Field, err)
 	}
 	if !bytes.Equal(now, known) {
 		return t.edited(i)
@@ -209,7 +208,7 @@ func (t *tail) same(i int) error {
 }
 
 // verify compares every committed element by value.
-func (t *tail) verify() error {
+func (t *appendTracker) verify() error {
 	for i := range t.sums {
 		if err := t.same(i); err != nil {
 			return err
@@ -218,20 +217,20 @@ func (t *tail) verify() error {
 	return nil
 }
 
-func (t *tail) edited(i int) error {
+func (t *appendTracker) edited(i int) error {
 	return t.broken("had its element %d edited in place", i)
 }
 
-func (t *tail) broken(format string, args ...any) error {
+func (t *appendTracker) broken(format string, args ...any) error {
 	return &posthouse.Error{
-		Code: posthouse.CodeInvalid, Field: t.name, Message: fmt.Sprintf("is an append part and "+format, args...),
+		Code: posthouse.CodeInvalid, Field: t.Name, Message: fmt.Sprintf("is an append part and "+format, args...),
 		Hint: "append only, keep what changes in a part of its own, or drop the append rule; " +
 			"CompileOptions.Check finds the node that does it",
 	}
 }
 
 // extend appends the elements of the same field of another state.
-func (t *tail) extend(v reflect.Value) {
+func (t *appendTracker) extend(v reflect.Value) {
 	v = t.sliceOf(v)
 	t.fresh = t.slice.Len()
 	if v.Len() > 0 || t.slice.IsNil() {
@@ -250,7 +249,7 @@ func appendOwn(s, v reflect.Value) reflect.Value {
 }
 
 // detach reads deep elements that came by extend back from their encoding.
-func (t *tail) detach() error {
+func (t *appendTracker) detach() error {
 	if !t.deep {
 		return nil
 	}
@@ -277,7 +276,7 @@ func (t *tail) detach() error {
 }
 
 // copyTo gives f, the field in a copy of the state, elements of its own.
-func (t *tail) copyTo(f reflect.Value) {
+func (t *appendTracker) copyTo(f reflect.Value) {
 	if f = t.sliceOf(f); !f.IsNil() {
 		f.Set(appendOwn(reflect.Zero(f.Type()), f))
 	}

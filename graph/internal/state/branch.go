@@ -1,0 +1,96 @@
+package state
+
+import (
+	"bytes"
+	"reflect"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Branch returns a copy of the state for a task that runs beside others: what it
+// changes is seen by nobody until it is merged. Elements of append parts that hold
+// pointers, and fields tagged "-", are shared.
+func (l *Live[S]) Branch() (*Live[S], error) {
+	state, err := l.Copy()
+	if err != nil {
+		return nil, err
+	}
+	b := New[S](l.schema)
+	*b.Value, *b.old = state, state
+	for i := range b.parts {
+		from, q := &l.parts[i], &b.parts[i]
+		q.enc, q.stored = from.enc, from.stored
+		if q.encoding != byAppend {
+			continue
+		}
+		t, s := q.appended, from.appended
+		t.known = appendOwn(reflect.Zero(q.slice), s.known.Slice(0, s.count))
+		t.count, t.size, t.array, t.json, t.seed, t.sums = s.count, s.size, s.array, s.json, s.seed, slices.Clip(s.sums)
+		t.clip()
+	}
+	return b, nil
+}
+
+// A Write is what a task left in one part, encoded: its whole value, or of an
+// append part the new elements.
+type Write struct {
+	Field *Field
+	Codec string
+	Data  []byte
+	Over  bool // the whole value, which overrules the rule
+}
+
+// Value returns what was written as a value.
+func (w *Write) Value() posthouse.Value { return posthouse.Value{Codec: w.Codec, Data: w.Data} }
+
+// Writes returns what a branch changed.
+func (l *Live[S]) Writes() ([]Write, error) {
+	var ws []Write
+	for i := range l.parts {
+		q := &l.parts[i]
+		if q.overwritten {
+			enc, err := q.encode(l.schema.codec, q.pointer(reflect.ValueOf(l.Value).Elem()))
+			if err != nil {
+				return nil, err
+			}
+			ws = append(ws, Write{Field: q.Field, Codec: l.schema.codec.Name(), Data: enc, Over: true})
+			continue
+		}
+		if q.encoding == byAppend {
+			n := q.appended.slice.Len()
+			if n < q.appended.count {
+				return nil, q.appended.broken("had %d elements and now has %d: elements cannot be taken away", q.appended.count, n)
+			}
+			if err := q.appended.compare(); err != nil {
+				return nil, err
+			}
+			if n == q.appended.count {
+				continue
+			}
+			added := reflect.New(q.slice)
+			added.Elem().Set(q.appended.slice.Slice(q.appended.count, n))
+			enc, err := q.encode(l.schema.codec, added.Interface())
+			if err != nil {
+				return nil, err
+			}
+			ws = append(ws, Write{Field: q.Field, Codec: l.schema.codec.Name(), Data: enc})
+			continue
+		}
+		if q.untouched() && (q.stored || q.now.IsZero()) {
+			continue
+		}
+		enc, err := q.encode(l.schema.codec, q.ptr)
+		if err != nil {
+			return nil, err
+		}
+		if q.stored && bytes.Equal(enc, q.enc) {
+			continue
+		}
+		ws = append(ws, Write{Field: q.Field, Codec: l.schema.codec.Name(), Data: enc})
+	}
+	if l.schema.check {
+		return ws, l.Verify()
+	}
+	return ws, nil
+}

@@ -1,0 +1,159 @@
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// An encodingRule says how the changes of a part are found.
+type encodingRule uint8
+
+const (
+	byBits   encodingRule = iota // no maps, slices, pointers or interfaces: the same bits are the same value
+	byBytes                      // encoded after each node; changed if the bytes are
+	byAppend                     // only elements behind the known ones are encoded
+)
+
+// A Field is a field of a state type and the part that it is stored as.
+type Field struct {
+	Part  string       // the name of the part
+	Name  string       // the Go name
+	Type  reflect.Type // the Go type
+	Merge Rule
+
+	index    []int // through embedded structs
+	encoding encodingRule
+	fn       func(base reflect.Value, writes []reflect.Value) (reflect.Value, error) // of Custom
+
+	loose bool         // it holds interfaces: what is in them is known by its encoding only
+	log   bool         // it is a struct around the slice that is stored, see Options.IsLog
+	slice reflect.Type // byAppend: the slice that is stored
+	deep  bool         // byAppend: elements hold more than their own bits
+}
+
+// sliceOf returns the slice of an append part: the field v, or what a Log holds.
+func (f *Field) sliceOf(v reflect.Value) reflect.Value {
+	if f.log {
+		return reflect.NewAt(f.slice, v.Addr().UnsafePointer()).Elem() // its one field
+	}
+	return v
+}
+
+// Stored returns the type that the part's encoding decodes into.
+func (f *Field) Stored() reflect.Type {
+	if f.encoding == byAppend {
+		return f.slice
+	}
+	return f.Type
+}
+
+// Appends reports whether the part is an append part: a list that only grows.
+func (f *Field) Appends() bool { return f.encoding == byAppend }
+
+// Fits returns why a stored value does not decode into the field, nil if it does.
+func (f *Field) Fits(codec posthouse.Codec, v posthouse.Value) error {
+	return Unmarshal(codec, v, reflect.New(f.Stored()).Interface())
+}
+
+// pointer returns what a codec encodes from and decodes into.
+func (f *Field) pointer(state reflect.Value) any {
+	v := state.FieldByIndex(f.index)
+	if f.encoding == byAppend {
+		v = f.sliceOf(v)
+	}
+	return v.Addr().Interface()
+}
+
+// Read decodes the state of a checkpoint into a zero state, by a pointer. Parts
+// that the type does not have stay in the thread untouched; fields that the
+// checkpoint does not have stay zero.
+func (p *Schema) Read(c *posthouse.Checkpoint, ptr any) error {
+	state := reflect.ValueOf(ptr).Elem()
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		v, ok := c.State[f.Part]
+		if !ok {
+			continue
+		}
+		if err := Unmarshal(p.codec, v, f.pointer(state)); err != nil {
+			return &posthouse.Error{
+				Code: posthouse.CodeInvalid, Field: "state", Err: err,
+				Message: fmt.Sprintf("part %q of checkpoint %s does not fit the field %s of type %s", f.Part, c.ID, f.Name, f.Type),
+				Hint:    "give the field the type it had when the checkpoint was written, or another name",
+			}
+		}
+	}
+	return nil
+}
+
+// Unmarshal decodes a value of a codec. It accepts JSON whatever the codec is: a
+// person may have edited the state.
+func Unmarshal(codec posthouse.Codec, v posthouse.Value, ptr any) error {
+	switch v.Codec {
+	case codec.Name():
+		return codec.Unmarshal(v.Data, ptr)
+	case posthouse.JSON.Name():
+		return posthouse.JSON.Unmarshal(v.Data, ptr)
+	}
+	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "codec", Message: fmt.Sprintf("%q is not the graph's codec", v.Codec)}
+}
+
+// UnmarshalStrict is Unmarshal into a new value of a type. It refuses keys that the
+// type does not have, too: nothing else would tell that they are lost.
+func UnmarshalStrict(codec posthouse.Codec, v posthouse.Value, t reflect.Type) error {
+	ptr := reflect.New(t).Interface()
+	if err := Unmarshal(codec, v, ptr); err != nil || v.Codec != posthouse.JSON.Name() || EncodesItself(t) {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(v.Data))
+	d.DisallowUnknownFields()
+	return d.Decode(reflect.New(t).Interface())
+}
+
+// Write encodes the parts of a state, by a pointer, in full. What is not on record
+// and is zero still is left out.
+func (p *Schema) Write(ptr any, recorded posthouse.State) ([]posthouse.Part, error) {
+	state := reflect.ValueOf(ptr).Elem()
+	parts := make([]posthouse.Part, 0, len(p.Fields))
+	for i := range p.Fields {
+		f := &p.Fields[i]
+		if _, ok := recorded[f.Part]; !ok && state.FieldByIndex(f.index).IsZero() {
+			continue
+		}
+		enc, err := f.encode(p.codec, f.pointer(state))
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, posthouse.Part{Name: f.Part, Codec: p.codec.Name(), Data: enc})
+	}
+	return parts, nil
+}
+
+// encode encodes a value of the part, by a pointer.
+func (f *Field) encode(codec posthouse.Codec, ptr any) ([]byte, error) {
+	enc, err := codec.Marshal(ptr)
+	if err != nil {
+		return nil, encodeError(f, err)
+	}
+	return enc, f.exact(codec, ptr, enc)
+}
+
+// exact refuses an encoding of what ptr points to that loses digits of numbers.
+func (f *Field) exact(codec posthouse.Codec, ptr any, enc []byte) error {
+	if !f.loose || codec.Name() != posthouse.JSON.Name() {
+		return nil
+	}
+	return engine.Exact(f.Name, reflect.TypeOf(ptr).Elem(), enc)
+}
+
+func encodeError(f *Field, err error) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "state", Err: err,
+		Message: fmt.Sprintf("field %s of type %s cannot be stored", f.Name, f.Type),
+	}
+}

@@ -1,0 +1,102 @@
+package state
+
+import (
+	"bytes"
+	"reflect"
+)
+
+// Overwrite has the part that field points to stand as it is, whatever its rule
+// says. It reports whether there is such a part.
+func (l *Live[S]) Overwrite(field any) bool {
+	for i := range l.parts {
+		if q := &l.parts[i]; q.ptr == field {
+			q.mark()
+			l.overwritten = true
+			return true
+		}
+	}
+	return false
+}
+
+// mark notes that what the part holds is to stand as it is.
+func (q *part) mark() {
+	q.overwritten = true
+	if q.encoding == byAppend {
+		q.appended.restart()
+	}
+}
+
+// overwrite sets the part's value, of its stored type.
+func (q *part) overwrite(v reflect.Value) {
+	q.mark()
+	if q.encoding == byAppend {
+		q.appended.slice.Set(v)
+		return
+	}
+	q.now.Set(v)
+}
+
+// clearOverwrites takes what was overwritten as committed.
+func (l *Live[S]) clearOverwrites() {
+	if !l.overwritten {
+		return
+	}
+	for i := range l.parts {
+		l.parts[i].overwritten = false
+	}
+	l.overwritten = false
+}
+
+// ApplyRules applies the rules of parts to what one task left by itself, as they
+// apply to what many did: what it began with counts, too. Where others run beside
+// it, what cannot be merged stays as it is: the merge of all will say so. An error
+// is a [*Conflict].
+func (l *Live[S]) ApplyRules(task string, parallel bool) error {
+	if !l.reduces {
+		return nil
+	}
+	for i := range l.parts {
+		q := &l.parts[i]
+		if !q.Merge.reduces() || q.overwritten || q.untouched() {
+			continue
+		}
+		base, own, err := l.change(q)
+		if err != nil {
+			return err
+		}
+		if !own.IsValid() {
+			continue
+		}
+		ws := []written{{task: task, value: own, base: base}}
+		v, err := q.combine(base, !q.stored && base.IsZero(), ws)
+		switch {
+		case err == nil:
+			q.now.Set(v)
+		case !parallel:
+			return q.conflict(ws, err)
+		}
+	}
+	return nil
+}
+
+// change returns what a part was and what it is, in memory that nobody shares;
+// no value for own if it is what it was.
+func (l *Live[S]) change(q *part) (base, own reflect.Value, err error) {
+	if q.encoding == byBits {
+		own = reflect.New(q.Type).Elem()
+		own.Set(q.now)
+		return reflect.ValueOf(l.old).Elem().FieldByIndex(q.index), own, nil
+	}
+	enc, err := q.encode(l.schema.codec, q.ptr)
+	if err != nil || q.stored && bytes.Equal(enc, q.enc) || q.absent() {
+		return base, own, err
+	}
+	was, is := reflect.New(q.Type), reflect.New(q.Type)
+	if q.stored {
+		if err := l.schema.codec.Unmarshal(q.enc, was.Interface()); err != nil {
+			return base, own, err
+		}
+	}
+	err = l.schema.codec.Unmarshal(enc, is.Interface())
+	return was.Elem(), is.Elem(), err
+}

@@ -1,0 +1,65 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// JoinParts returns what two changes of parts, one after the other, do at once.
+// It may change old.
+func JoinParts(old, new []posthouse.Part) []posthouse.Part {
+	if len(old) == 0 {
+		return slices.Clone(new)
+	}
+	for j := range new {
+		n, i := &new[j], 0
+		for i < len(old) && old[i].Name != n.Name {
+			i++
+		}
+		switch {
+		case i == len(old):
+			old = append(old, *n)
+		case !n.Splice:
+			old[i] = *n
+		case old[i].Splice:
+			// Both appended to an array, of which they keep the same end.
+			kept := old[i].Data[:n.Prefix-old[i].Prefix]
+			old[i].Data = append(slices.Clip(kept), n.Data...)
+		default:
+			old[i].Data = slices.Concat(old[i].Data[:n.Prefix], n.Data, old[i].Data[len(old[i].Data)-n.Suffix:])
+		}
+	}
+	return old
+}
+
+// ApplyParts changes parts in place.
+func ApplyParts(s posthouse.State, parts []posthouse.Part) error {
+	for _, p := range parts {
+		v := s[p.Name]
+		switch {
+		case p.Drop:
+			delete(s, p.Name)
+			continue
+		case p.Splice && p.Prefix+p.Suffix > len(v.Data):
+			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "part " + p.Name, Message: fmt.Sprintf("keeps %d bytes of %d", p.Prefix+p.Suffix, len(v.Data))}
+		case p.Splice:
+			p.Data = slices.Concat(v.Data[:p.Prefix], p.Data, v.Data[len(v.Data)-p.Suffix:])
+		}
+		s[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
+	}
+	return nil
+}
+
+// Overlay returns a copy of a state with parts that were written in full.
+func Overlay(s posthouse.State, parts []posthouse.Part) posthouse.State {
+	s = s.Clone()
+	if s == nil {
+		s = posthouse.State{}
+	}
+	for _, p := range parts {
+		s[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
+	}
+	return s
+}
