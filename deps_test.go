@@ -75,14 +75,25 @@ var laws = []law{
 		"a store knows nothing of graphs, gates or other stores"},
 	{"store/storetest", []string{"."}, []string{"pgregory.net/rapid", "github.com/anishathalye/porcupine"},
 		"the suite proves the contract of the root and nothing a store adds"},
+	{"store/local", []string{".", "store/memstore", "store/sqlitestore"}, nil, "what a binary links that serves one machine"},
 	{"store/all", []string{".", "store/"}, nil, "the one place that knows every store by name"},
 
 	{"server", []string{".", "gate", "sign", "ui", "internal/durable", "internal/filelock", "internal/strictjson"}, []string{"github.com/coder/websocket"},
 		"HTTP in front of interfaces: never a concrete store, never a model"},
 	{"ui", nil, nil, "files to embed"},
 
-	{"cmd/posthouse/internal/term", nil, []string{"github.com/rivo/uniseg"},
+	{"app/internal/term", nil, []string{"github.com/rivo/uniseg"},
 		"how many columns a text takes on a terminal is Unicode's to say, and changes with it"},
+	{"app/internal/datadir", []string{".", "internal/durable"}, nil, "where files are, and who may read them, is decided once for server and commands"},
+	{"app/internal/rest", []string{"."}, nil, "a client of the API needs the nouns, and nothing that serves them"},
+	{"app/internal/tree", []string{".", "app/internal/term"}, nil, "drawing a thread needs its nouns and a terminal"},
+	{"app/internal/host", []string{".", "app/internal/datadir", "coord", "gate", "runner", "server", "sign", "store/local"}, nil,
+		"how a server is put together is the same for app.Serve and for the commands"},
+	{"app/internal/bench", []string{"*"}, []string{"*"}, "it measures everything"},
+	{"app/internal/cli", []string{".", "app/internal/", "server", "sign", "store/local"}, []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+		"a command works on a server, or on a store by its contract: never on a model or a driver"},
+	{"app", []string{".", "app/internal/", "coord", "flow", "graph", "server", "store/local"}, nil,
+		"wiring that users import: what it links, every binary of theirs links"},
 	{"cmd/", []string{"*"}, []string{"*"}, "wiring"},
 	{"examples/", []string{"*"}, []string{"*"}, "wiring"},
 	{"docs/", nil, nil, "programs shown in the documentation stand on their own"},
@@ -321,7 +332,7 @@ func mentionsShort(e ast.Expr) (found bool) {
 // nothing.
 func TestTimeIsInjected(t *testing.T) {
 	for _, f := range goFiles(t) {
-		wiring := strings.HasPrefix(f.pkg, "cmd/") || strings.HasPrefix(f.pkg, "examples/") || f.pkg == "internal/e2e"
+		wiring := strings.HasPrefix(f.pkg+"/", "app/") || strings.HasPrefix(f.pkg, "cmd/") || strings.HasPrefix(f.pkg, "examples/") || f.pkg == "internal/e2e"
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok {

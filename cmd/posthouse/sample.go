@@ -5,61 +5,46 @@ import (
 	"path/filepath"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/refund"
-	"github.com/posthouse/posthouse/coord"
-	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/store/all"
 )
 
-// A sample is the bundled workflow.
-type sample struct{ dispatch *coord.Coordinator }
+// programs are those of this binary: serve has none, dev has the sample.
+func programs() app.Programs {
+	return app.Programs{
+		Name: "posthouse", Version: version, OpenStore: all.Open,
+		Dev: &app.Dev{About: aboutSample, Open: openSample},
+	}
+}
 
-func newSample(l *posthouse.Ledger, dir string) (*sample, error) {
+const aboutSample = `Serve, with a sample workflow to try: refunds that somebody must approve.
+
+The coordinator dispatch has an analyzer look at the request, then waits for a
+decision, a minute or a month and any number of restarts, then has an approver
+carry it out. No API key is needed. What the approver did is in effects.log in
+the data directory, one line for each refund; where the store is encrypted
+(--encrypt), a line has the key and the time alone.`
+
+// openSample makes the bundled workflow.
+func openSample(_ context.Context, env *app.Env) (*app.Set, error) {
+	set := &app.Set{Next: `send dispatch "please refund order 1234"`}
 	log := refund.LogEffects
-	if l.Posture().EncryptsAtRest {
+	if env.Ledger.Posture().EncryptsAtRest {
 		log = refund.LogKeys
+		set.Notes = []string{"Effects", "effects.log has keys and times alone; the rest is in the store"}
 	}
-	c, err := refund.New(l, refund.Options{Effects: log(filepath.Join(dir, "effects.log"))})
-	return &sample{c}, err
-}
-
-func (s *sample) program() posthouse.Program { return s.dispatch }
-
-func (s *sample) agents() map[string]server.Agent {
-	return map[string]server.Agent{s.dispatch.Name(): &agent{s.dispatch}}
-}
-
-// recover says what request an approval is about. Other programs need none.
-func (s *sample) recover(c *posthouse.Checkpoint) (string, bool) {
-	if c.Graph != s.dispatch.Name() {
-		return "", true
-	}
-	return refund.Request(c.State)
-}
-
-// An agent lets requests from outside in to a coordinator.
-type agent struct{ c *coord.Coordinator }
-
-// Handle implements [server.Agent].
-func (a *agent) Handle(ctx context.Context, message string, o *server.HandleOptions) (*server.Reply, error) {
-	r, err := a.c.Handle(ctx, message, &coord.HandleOptions{
-		Thread: o.Thread, By: o.By,
-		Stream: func(f coord.Frame) error {
-			switch {
-			case f.Event != nil:
-				o.Event(server.AgentEvent{Kind: string(f.Event.Kind), Data: f.Event})
-			case f.Text != "":
-				o.Text(f.Text)
-			}
-			return nil
-		},
-	})
-	if r == nil {
+	c, err := refund.New(env.Ledger, refund.Options{Effects: log(filepath.Join(env.Dir, "effects.log"))})
+	if err != nil {
 		return nil, err
 	}
-	// The request was taken and is on record, also where its handler failed.
-	text := r.Text
-	if err != nil && text == "" {
-		text = "failed: " + err.Error()
+	set.Programs = []posthouse.Program{c}
+	// An approval is about the request in the state; programs of others need none.
+	set.Recover = func(cp *posthouse.Checkpoint) (string, bool) {
+		if cp.Graph != c.Name() {
+			return "", true
+		}
+		return refund.Request(cp.State)
 	}
-	return &server.Reply{Thread: r.Thread, Checkpoint: r.Checkpoint, Gate: r.Gate, Text: text, Status: r.Status}, nil
+	return set, nil
 }

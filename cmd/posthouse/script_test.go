@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/posthouse/posthouse/cmd/posthouse/internal/term"
+	"github.com/posthouse/posthouse/app"
 )
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"posthouse": main}) }
@@ -50,24 +50,31 @@ func (s *scriptServer) stop() error {
 }
 
 func setUp(env *testscript.Env) error {
-	a := &app{env: func(string) string { return "" }, dataDir: filepath.Join(env.WorkDir, "data")}
-	a.Term = term.Term{In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: os.Stderr}
 	ctx, cancel := context.WithCancel(context.Background())
-	r, err := a.open(ctx, &serving{addr: "127.0.0.1:0", logLevel: "error", sample: true})
-	if err != nil {
+	s := &scriptServer{cancel, make(chan error, 1)}
+	ready := make(chan *app.Info, 1)
+	p := programs()
+	p.Open = p.Dev.Open
+	dir := filepath.Join(env.WorkDir, "data")
+	o := &app.Options{
+		Programs: p, Dir: dir, Addr: "127.0.0.1:0", Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+		Ready: func(i *app.Info) { ready <- i },
+	}
+	go func() { s.done <- app.Serve(ctx, o) }()
+	select {
+	case info := <-ready:
+		env.Setenv("POSTHOUSE_SERVER", info.URL)
+	case err := <-s.done:
 		cancel()
 		return err
 	}
-	s := &scriptServer{cancel, make(chan error, 1)}
-	go func() { s.done <- r.run(ctx) }()
 	env.Defer(func() {
 		if err := s.stop(); err != nil {
 			env.T().Log("the server ended with", err)
 		}
 	})
 	env.Values[serverKey{}] = s
-	env.Setenv("POSTHOUSE_SERVER", r.url)
-	env.Setenv("POSTHOUSE_DATA_DIR", a.dataDir)
+	env.Setenv("POSTHOUSE_DATA_DIR", dir)
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv("NO_COLOR", "1")
 	return nil

@@ -2,56 +2,19 @@ package all
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/store/memstore"
-	"github.com/posthouse/posthouse/store/sqlitestore"
+	"github.com/posthouse/posthouse/store/local"
 )
 
-// Options are what all stores understand. Nil is the zero value.
-type Options struct {
-	// ReadOnly opens the store for reading, beside a process that writes. A
-	// store in memory belongs to one process and is refused.
-	ReadOnly bool
-}
-
-const known = "known are memory: and sqlite:PATH"
+// Options are those of [local.Open], so that [Open] is given where its like is
+// taken, as in app.Programs.
+type Options = local.Options
 
 // Open opens the store that a URL names: memory: for one that is gone with the
 // process, sqlite:PATH for a file. Space around the URL and the case of the
 // scheme do not matter. Anything else is an [posthouse.ErrInvalid] that lists
 // what is known.
 func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) {
-	if o == nil {
-		o = &Options{}
-	}
-	url = strings.TrimSpace(url)
-	scheme, rest, ok := strings.Cut(url, ":")
-	switch strings.ToLower(scheme) {
-	case "memory":
-		if !ok || strings.Trim(rest, "/") != "" {
-			return nil, invalid("%q has something behind memory:", url)
-		}
-		if o.ReadOnly {
-			return nil, invalid("a store in memory cannot be opened beside the process that has it")
-		}
-		return memstore.New(), nil
-	case "sqlite":
-		path := strings.TrimSpace(strings.TrimPrefix(rest, "//"))
-		if path == "" {
-			return nil, invalid("%q names no file; write sqlite:PATH", url)
-		}
-		store, err := sqlitestore.Open(ctx, path, &sqlitestore.Options{ReadOnly: o.ReadOnly})
-		if err != nil {
-			return nil, err // not a nil store in a non-nil interface
-		}
-		return store, nil
-	}
-	return nil, invalid("%q names no store", url)
-}
-
-func invalid(format string, args ...any) error {
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "store", Message: fmt.Sprintf(format, args...), Hint: known}
+	return local.Open(ctx, url, o)
 }

@@ -1,0 +1,244 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/server"
+)
+
+func (a *app) checkpointCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "checkpoint",
+		Aliases: []string{"checkpoints", "cp"},
+		Short:   "List, show, fork and delete checkpoints",
+		Example: `  posthouse checkpoint list --coordination dispatch
+  posthouse checkpoint show 019a...`,
+		Args: args(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.checkpointList(), a.checkpointShow(), a.checkpointFork(), a.checkpointDelete())
+	return cmd
+}
+
+func (a *app) checkpointList() *cobra.Command {
+	filters := []struct{ name, help, value string }{
+		{name: "coordination", help: "only of this coordination"}, {name: "thread", help: "only of this thread"},
+		{name: "agent", help: "only made by this agent"}, {name: "node", help: "only made by this node"},
+		{name: "graph", help: "only of this program"}, {name: "run", help: "only of this run"},
+		{name: "branch", help: "only of this branch"}, {name: "kind", help: "only of this kind"},
+		{name: "status", help: "only made with this status; waiting: only what is open now"}, {name: "label", help: "only with this label: name=value"},
+		{name: "since", help: "only made then or later, as 2026-01-31T12:00:00Z"}, {name: "until", help: "only made then or before"},
+		{name: "order", help: "asc: oldest first (default desc: newest first)"},
+	}
+	var limit int
+	var states bool
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List checkpoints, newest first",
+		Example: `  posthouse checkpoint list --coordination dispatch --status waiting
+  posthouse checkpoint ls --thread order-1234 --order asc --json --states`,
+		Args: args(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			q := params("state", "false")
+			if states {
+				q = params()
+			}
+			for _, f := range filters {
+				if f.value != "" {
+					q.Set(f.name, f.value)
+				}
+			}
+			cs, more, err := upTo[*server.Checkpoint](cmd.Context(), c, "/api/checkpoints", q, limit)
+			if err != nil {
+				return err
+			}
+			return a.listCheckpoints(cs, more)
+		},
+	}
+	for i := range filters {
+		cmd.Flags().StringVar(&filters[i].value, filters[i].name, "", filters[i].help)
+	}
+	limitFlag(cmd, &limit)
+	cmd.Flags().BoolVar(&states, "states", false, "with their states (shown with --json)")
+	return cmd
+}
+
+func (a *app) listCheckpoints(cs []*server.Checkpoint, more bool) error {
+	if a.JSON {
+		if err := a.Encode(cs); err != nil {
+			return err
+		}
+	} else {
+		a.showCheckpoints(cs, more)
+	}
+	return unreadIn(a, cs, func(c *server.Checkpoint) *server.Problem { return c.Error })
+}
+
+func (a *app) showCheckpoints(cs []*server.Checkpoint, more bool) {
+	var rows [][]string
+	for _, c := range cs {
+		state := size(int64(c.Size))
+		if c.Error != nil {
+			state = cannotBeRead(c.Error)
+		}
+		rows = append(rows, []string{string(c.ID), c.Kind, agentOrNode(&c.Header), string(c.Status), c.Branch, state, tree.Time(c.CreatedAt), c.Thread})
+	}
+	if len(rows) == 0 {
+		a.Line("no checkpoints")
+	}
+	a.Table([]string{"CHECKPOINT", "KIND", "AGENT OR NODE", "STATUS", "BRANCH", "SIZE", "MADE", "THREAD"}, rows)
+	a.more(more)
+}
+
+func (a *app) checkpointShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show CHECKPOINT", Short: "Show a checkpoint with its state",
+		Example: `  posthouse checkpoint show 019a...`,
+		Args:    args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			var cp server.Checkpoint
+			if err := c.Get(cmd.Context(), "/api/checkpoints"+rest.Path(args[0]), nil, &cp); err != nil {
+				return err
+			}
+			return a.oneCheckpoint(&cp)
+		},
+	}
+}
+
+func (a *app) oneCheckpoint(c *server.Checkpoint) error {
+	if a.JSON {
+		return a.Encode(c)
+	}
+	a.showCheckpoint(c)
+	return nil
+}
+
+func (a *app) checkpointFork() *cobra.Command {
+	var state, patch, branch, thread string
+	var run bool
+	cmd := &cobra.Command{
+		Use: "fork CHECKPOINT", Short: "Start a branch, or a thread, at a checkpoint",
+		Long: `Start a branch, or a thread, at a checkpoint.
+
+The state is kept unless --state gives a whole new one or --patch new members of
+it. With the same state, gates that wait there wait in the fork too, under new ids.
+With another state the fork is interrupted, as one of what could run: once it is
+resumed it asks anew, about its own state. --run resumes it at once.`,
+		Example: `  posthouse checkpoint fork 019a...
+  posthouse checkpoint fork 019a... --branch what-if --patch '{"amount": 20}'
+  posthouse checkpoint fork 019a... --patch '{"amount": 20}' --run
+  posthouse checkpoint fork 019a... --thread order-1234-copy`,
+		Args: args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			body := namedFork(branch, thread)
+			for name, v := range map[string]string{"state": state, "patch": patch} {
+				if v == "" {
+					continue
+				}
+				data, err := a.readArg(v)
+				if err != nil {
+					return err
+				}
+				if !json.Valid(data) {
+					return &posthouse.Error{Code: posthouse.CodeInvalid, Field: name, Message: "is not JSON", Hint: "see: posthouse checkpoint show " + args[0]}
+				}
+				body[name] = json.RawMessage(data)
+			}
+			if run {
+				body["run"] = true
+			}
+			var answer followed
+			if err := c.Do(cmd.Context(), http.MethodPost, "/api/checkpoints"+rest.Path(args[0], "fork"), nil, body, &answer); err != nil {
+				return err
+			}
+			return a.forked(args[0], run, &answer)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&state, "state", "", "the whole new state, JSON; - reads standard input, @FILE a file")
+	f.StringVar(&patch, "patch", "", "members to replace, a JSON object; - and @FILE as above")
+	f.StringVar(&branch, "branch", "", "name of the new branch (default fork-1, fork-2, ...)")
+	f.StringVar(&thread, "thread", "", "fork into this new thread instead")
+	f.BoolVar(&run, "run", false, "resume the fork at once, and wait for what follows")
+	return cmd
+}
+
+// forked prints a fork, and how it goes on.
+func (a *app) forked(source string, run bool, f *followed) error {
+	if run && (f.Look != "" || f.Kind != posthouse.KindFork) {
+		return a.follow(f)
+	}
+	if err := a.oneCheckpoint(&f.Checkpoint); err != nil {
+		return err
+	}
+	switch {
+	case f.Status == posthouse.StatusInterrupted && f.Branch != posthouse.MainBranch:
+		a.next("posthouse resume %s --branch %s", quoted(f.Thread), quoted(f.Branch))
+	case f.Status == posthouse.StatusInterrupted:
+		a.next("posthouse resume %s", quoted(f.Thread))
+	default:
+		a.next("posthouse diff %s %s", source, f.ID)
+	}
+	return nil
+}
+
+func (a *app) checkpointDelete() *cobra.Command {
+	var mode, reason string
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "delete CHECKPOINT", Aliases: []string{"rm"}, Short: "Delete a checkpoint",
+		Long: `Delete a checkpoint.
+
+With children it is refused unless --mode says what becomes of them: orphan
+keeps them, subtree deletes them too. Deleting a head moves the head to its
+parent and cancels its gates. The removal goes on record.`,
+		Example: `  posthouse checkpoint delete 019a...
+  posthouse checkpoint rm 019a... --mode subtree --reason "wrong customer"`,
+		Args: args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			if ok, err := a.Confirm(yes, "delete checkpoint %s?", args[0]); err != nil || !ok {
+				return err
+			}
+			var d posthouse.Deleted
+			err = c.Do(cmd.Context(), http.MethodDelete, "/api/checkpoints"+rest.Path(args[0]), params("mode", mode, "reason", reason), nil, &d)
+			if err != nil {
+				return err
+			}
+			return a.deleted(&d)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&mode, "mode", "", "refuse (default), orphan or subtree")
+	f.StringVar(&reason, "reason", "", "why; goes on record")
+	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+// agentOrNode says who made a checkpoint.
+func agentOrNode(h *posthouse.Header) string {
+	if h.Agent != "" {
+		return h.Agent
+	}
+	return h.Node
+}

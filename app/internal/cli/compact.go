@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+)
+
+func (a *app) compactCmd() *cobra.Command {
+	var url string
+	cmd := &cobra.Command{
+		Use:   "compact",
+		Short: "Rewrite the store into fewer bytes; no record changes",
+		Long: `Rewrite the store into fewer bytes.
+
+Bodies are compressed together; sequence numbers, hashes, headers and signatures
+stay what they are. Being stopped at any point loses nothing. The server must be
+stopped.`,
+		Example: `  posthouse compact`,
+		Args:    args(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			done, err := a.compact(cmd.Context(), url)
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(done)
+			}
+			a.Line("%s before, %s after; rewrote %s", size(done.Before), size(done.After), count(done.Bodies, "body"))
+			return nil
+		},
+	}
+	storeFlag(cmd, &url)
+	return cmd
+}
+
+func (a *app) compact(ctx context.Context, url string) (done posthouse.Compacted, err error) {
+	store, _, err := a.openExisting(ctx, url)
+	if err != nil {
+		return done, err
+	}
+	c, ok := store.(posthouse.Compacter)
+	if !ok {
+		err = &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this store does not compact"}
+		return done, errors.Join(err, store.Close())
+	}
+	err = a.During(time.Now, "compacting", func() (err error) {
+		done, err = c.Compact(ctx)
+		return err
+	})
+	return done, errors.Join(err, store.Close())
+}

@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/server"
+)
+
+// A deciding is the flags of one decision.
+type deciding struct {
+	verb    string
+	by      string
+	reason  string
+	value   string
+	request string
+	shown   string
+	yes     bool
+}
+
+func (a *app) decideCmds() []*cobra.Command {
+	return []*cobra.Command{
+		a.decideCmd("approve", "Approve: go on as proposed", `  posthouse approve gate-019a...
+  posthouse approve gate-019a... --by alice --reason "within the limit"
+  posthouse approve 019a... --request "refund half of order 1234"`),
+		a.decideCmd("reject", "Reject: do not", `  posthouse reject gate-019a... --reason "already refunded in May"`),
+		a.decideCmd("edit", "Edit: go on with changed values", `  posthouse edit gate-019a... --value '{"amount": 20}'
+  posthouse edit gate-019a... --value @edits.json`),
+		a.decideCmd("respond", "Respond: answer in place of the action", `  posthouse respond gate-019a... --value '"tell them we call back"'`),
+		a.decideCmd("cancel", "Cancel: withdraw the question", `  posthouse cancel gate-019a... --reason "asked twice"`),
+	}
+}
+
+func (a *app) decideCmd(verb, short, example string) *cobra.Command {
+	d := deciding{verb: verb}
+	cmd := &cobra.Command{
+		Use:   verb + " GATE",
+		Short: short,
+		Long: short + `.
+
+GATE is a gate's id, or that of a checkpoint that waits at one gate, or that of
+an approval (apr_...) that a tool waits for on its caller's connection. The
+decision is on record before anything it sets off, and there is one: who comes
+second gets exit code 4 and the first decision. The command then waits for the
+work that follows and prints the checkpoint it led to; exit code 1 if that failed.`,
+		Example: example,
+		Args:    args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("by") && d.by == "" { // as from a variable that is not set
+				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "by", Message: "is empty", Hint: "leave it out to decide as the token's owner"}
+			}
+			return a.decide(cmd.Context(), args[0], &d)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&d.by, "by", "", "who decides, if not the token's owner (needs the role operator)")
+	f.StringVar(&d.reason, "reason", "", "why; goes on record")
+	f.StringVar(&d.shown, "shown", "", "hash of what was looked at: refused if the gate is about something else")
+	f.BoolVarP(&d.yes, "yes", "y", false, "do not ask")
+	switch verb {
+	case "approve":
+		f.StringVar(&d.request, "request", "", "approve this request instead of the one in the state")
+	case "edit", "respond":
+		f.StringVar(&d.value, "value", "", "JSON; - reads standard input, @FILE a file")
+	}
+	return cmd
+}
+
+func (a *app) decide(ctx context.Context, id string, d *deciding) error {
+	c, err := a.client()
+	if err != nil {
+		return err
+	}
+	body := map[string]any{}
+	set := func(name, v string) {
+		if v != "" {
+			body[name] = v
+		}
+	}
+	set("by", d.by)
+	set("reason", d.reason)
+	set("request", d.request)
+	set("shown", d.shown)
+	if d.verb == "edit" || d.verb == "respond" {
+		if body["value"], err = a.decisionValue(d); err != nil {
+			return err
+		}
+	}
+	if strings.HasPrefix(id, "apr_") {
+		return a.decideApproval(ctx, c, id, d, body)
+	}
+	path := "/api/checkpoints"
+	if strings.HasPrefix(id, "gate-") {
+		path = "/api/gates"
+	}
+	if ok, err := a.confirmDecision(ctx, c, path, id, d); err != nil || !ok {
+		return a.orThread(ctx, c, id, d, err)
+	}
+	var answer followed
+	if err := c.Do(ctx, http.MethodPost, path+rest.Path(id, d.verb), nil, body, &answer); err != nil {
+		return a.orThread(ctx, c, id, d, err)
+	}
+	return a.follow(&answer)
+}
+
+// orThread adds to the error of an id that is neither a gate's nor a checkpoint's
+// what to type if it is a thread's.
+func (a *app) orThread(ctx context.Context, c *rest.Client, id string, d *deciding, err error) error {
+	var e *posthouse.Error
+	var t posthouse.ThreadInfo
+	if !errors.Is(err, posthouse.ErrNotFound) || !errors.As(err, &e) || c.Get(ctx, rest.Thread(id), nil, &t) != nil {
+		return err
+	}
+	said := *e
+	if b, _ := t.Branch(""); d.verb != "cancel" && b.Status == posthouse.StatusInterrupted && len(t.Waiting) == 0 {
+		return &posthouse.Error{
+			Code: posthouse.CodeConflict, Head: b.Head, Message: "thread " + id + " is interrupted: it asks once it is resumed",
+			Hint: "resume first: posthouse resume " + quoted(id),
+		}
+	}
+	said.Hint = id + " is a thread; its open gates: posthouse inbox --thread " + quoted(id)
+	if d.verb == "cancel" {
+		said.Hint = id + " is a thread: posthouse thread cancel " + quoted(id)
+	}
+	return &said
+}
+
+// decideApproval answers an approval that waits in a session of the server.
+func (a *app) decideApproval(ctx context.Context, c *rest.Client, id string, d *deciding, body map[string]any) error {
+	verb := d.verb
+	switch {
+	case verb == "reject":
+		verb = "deny"
+	case verb == "cancel", d.request != "", d.shown != "":
+		return &posthouse.Error{
+			Code: posthouse.CodeInvalid, Message: "an approval takes approve, reject, edit and respond, without --request and --shown", Hint: "reject it",
+		}
+	}
+	var g posthouse.Gate
+	if err := c.Do(ctx, http.MethodPost, "/api/approvals"+rest.Path(id, verb), nil, body, &g); err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.Encode(&g)
+	}
+	a.Line("%s", tree.Decision(g.Decision))
+	return nil
+}
+
+func (a *app) decisionValue(d *deciding) (json.RawMessage, error) {
+	if d.value == "" {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "value", Message: "is required: what " + d.verb + " says",
+			Hint: `give JSON: --value '{"amount": 20}', or --value @file.json`,
+		}
+	}
+	value, err := a.readArg(d.value)
+	if err != nil {
+		return nil, err
+	}
+	if !json.Valid(value) {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "value", Message: "is not JSON", Hint: `text needs quotes of its own: --value '"like this"'`,
+		}
+	}
+	return value, nil
+}
+
+// confirmDecision shows a person what the decision is about.
+func (a *app) confirmDecision(ctx context.Context, c *rest.Client, path, id string, d *deciding) (bool, error) {
+	if d.yes || !a.Interactive {
+		return true, nil
+	}
+	gates := []posthouse.ID{posthouse.ID(id)}
+	if path == "/api/checkpoints" {
+		var cp server.Checkpoint
+		if err := c.Get(ctx, path+rest.Path(id), nil, &cp); err != nil {
+			return false, err
+		}
+		gates = cp.Gates
+	}
+	about, open := id, 0
+	for _, id := range gates {
+		var g posthouse.Gate
+		if err := c.Get(ctx, "/api/gates"+rest.Path(string(id)), nil, &g); err != nil {
+			return false, err
+		}
+		if g.Decision == nil && g.AsksPeople() {
+			about, open = question(&g), open+1
+		}
+	}
+	if open != 1 {
+		about = id // the server tells who was first, or that there are several
+	}
+	ok, err := a.Confirm(false, "%s %s?", d.verb, about)
+	if err == nil && !ok {
+		a.Note("nothing was decided")
+	}
+	return ok, err
+}
+
+// A followed is what the server answers once it has set something going: a
+// checkpoint, or where to look for it.
+type followed struct {
+	server.Checkpoint
+	Look string `json:"look,omitempty"`
+
+	Vote    *posthouse.Decision `json:"vote,omitempty"`
+	Missing int                 `json:"missing,omitempty"`
+	At      posthouse.ID        `json:"checkpoint,omitempty"`
+}
+
+// follow prints what a decision, a resume or a replay led to.
+func (a *app) follow(f *followed) error {
+	switch {
+	case a.JSON && f.Look != "":
+		return a.Encode(&server.Accepted{Thread: f.Thread, Branch: f.Branch, Checkpoint: f.At, Decision: f.Decision, Look: f.Look, Vote: f.Vote, Missing: f.Missing})
+	case f.Vote != nil:
+		a.Line("%s", tree.Vote(f.Vote))
+		a.Line("it is on record; approvals missing: %d", f.Missing)
+	case a.JSON:
+		if err := a.Encode(&f.Checkpoint); err != nil {
+			return err
+		}
+		return failed(f.Status)
+	case f.Look != "":
+		if f.Decision != nil {
+			a.Line("%s", tree.Decision(f.Decision))
+		}
+		a.Line("it is on record; the thread is still running")
+	default:
+		a.showCheckpoint(&f.Checkpoint)
+	}
+	a.next("posthouse log %s", f.Thread)
+	return failed(f.Status)
+}
+
+// failed ends the command with exit code 1 if the work it followed failed.
+func failed(s posthouse.Status) error {
+	if s == posthouse.StatusFailed {
+		return &exitError{posthouse.ExitFailure}
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/tree"
+)
+
+func (a *app) delegateCmd() *cobra.Command {
+	var to, by, reason string
+	cmd := &cobra.Command{
+		Use:   "delegate GATE",
+		Short: "Delegate: let somebody else decide in your place",
+		Long: `Delegate: let somebody else decide in your place.
+
+Of a gate with assignees, by one of them. It goes on record; the gate stays as it
+was asked, and the decision says in whose place it was made.`,
+		Example: `  posthouse delegate gate-019a... --to bob --reason "on holiday"`,
+		Args:    args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			var g posthouse.Gate
+			body := map[string]any{"to": to, "by": by, "reason": reason}
+			if err := c.Do(cmd.Context(), http.MethodPost, "/api/gates"+rest.Path(args[0], "delegate"), nil, body, &g); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(&g)
+			}
+			a.Line("%s", tree.Assignment(&g.Assignments[len(g.Assignments)-1]))
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&to, "to", "", "who shall decide; required")
+	f.StringVar(&by, "by", "", "whose right it is, if not the token's owner's (needs the role operator)")
+	f.StringVar(&reason, "reason", "", "why; goes on record")
+	return cmd
+}

@@ -1,0 +1,271 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/sign"
+)
+
+// keysFlag adds --keys, which POSTHOUSE_KEYS sets.
+func keysFlag(cmd *cobra.Command, path *string) {
+	cmd.Flags().StringVar(path, "keys", "", "file with the encryption keys (default: encryption.keys in the data directory)")
+}
+
+func (a *app) encryptionCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "encryption",
+		Short: "Show and rotate the keys that what is stored is encrypted with",
+		Long: `Show and rotate the keys that what is stored is encrypted with.
+
+posthouse serve --encrypt makes the key file, encryption.keys in the data
+directory; --keys or POSTHOUSE_KEYS names another, on a disk that is not backed up
+with the store. From then on every start uses it. Keep a copy: without the keys
+nothing can be read. What stays in the clear is in docs/guarantees.md.
+
+To rotate: "rotate" adds a key, a restart of the server takes it and wraps all
+data keys with it, "status" shows when the old one is not in use, "retire" takes
+it away. No stored entry changes, so signatures and verify are not touched.`,
+		Example: `  posthouse encryption status
+  posthouse encryption rotate --yes`,
+		Args: args(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.encryptionStatus(), a.encryptionRotate(), a.encryptionRewrap(), a.encryptionRetire(), a.encryptionClear())
+	return cmd
+}
+
+// An encryptionKey is a key as status lists it.
+type encryptionKey struct {
+	ID      string `json:"id"`
+	Current bool   `json:"current"`
+	Missing bool   `json:"missing"` // in use, and not in the key file
+	Wraps   int    `json:"wraps"`   // data keys
+}
+
+func (a *app) encryptionStatus() *cobra.Command {
+	var url, path string
+	cmd := &cobra.Command{
+		Use: "status", Short: "Show the keys, and how many data keys each wraps",
+		Long: `Show the keys, and how many data keys each wraps.
+
+It reads the data directory and may run beside a server. Each thread has a data
+key of its own. A key that wraps none can be retired; one that is missing is
+needed to read what it wraps.`,
+		Example: `  posthouse encryption status --json`,
+		Args:    args(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir, err := a.dir()
+			if err != nil {
+				return err
+			}
+			var ids []string
+			keys, err := sign.LoadEncryptionKeys(host.KeysPath(path, dir))
+			switch {
+			case err == nil:
+				ids = keys.IDs()
+			case !errors.Is(err, posthouse.ErrNotFound) || path != "":
+				return err
+			}
+			use, mark, err := a.keyUse(cmd.Context(), url)
+			if err != nil {
+				return err
+			}
+			return a.showKeys(ids, use, mark)
+		},
+	}
+	storeFlag(cmd, &url)
+	keysFlag(cmd, &path)
+	return cmd
+}
+
+// keyUse returns how many data keys each key wraps, and the store's own record
+// of being encrypted.
+func (a *app) keyUse(ctx context.Context, url string) (use map[string]int, mark *posthouse.Encryption, err error) {
+	store, _, err := a.openStore(ctx, url, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := posthouse.Open(store, nil)
+	if err == nil {
+		use, err = l.KeyUse(ctx)
+	}
+	if err == nil {
+		mark, err = l.Encryption(ctx)
+	}
+	return use, mark, errors.Join(err, store.Close())
+}
+
+func (a *app) showKeys(ids []string, use map[string]int, mark *posthouse.Encryption) error {
+	all, rows := []encryptionKey{}, [][]string{}
+	add := func(k encryptionKey, note string) {
+		all, rows = append(all, k), append(rows, []string{k.ID, count(k.Wraps, "data key"), note})
+	}
+	for i, id := range ids {
+		k, note := encryptionKey{ID: id, Current: i == len(ids)-1, Wraps: use[id]}, ""
+		switch {
+		case k.Current:
+			note = "current"
+		case k.Wraps == 0:
+			note = "can be retired"
+		}
+		add(k, note)
+		delete(use, id)
+	}
+	for _, id := range slices.Sorted(maps.Keys(use)) {
+		add(encryptionKey{ID: id, Missing: true, Wraps: use[id]}, "MISSING")
+	}
+	if a.JSON {
+		return a.Encode(map[string]any{"encryptsAtRest": len(ids) > 0, "keys": all, "store": mark})
+	}
+	switch {
+	case mark.Encrypted:
+		a.Line("the store is encrypted: without keys nothing is written to it")
+	case len(ids) == 0:
+		a.Line("not encrypted: there is no key file; posthouse serve --encrypt makes one")
+	}
+	for _, d := range mark.Decisions {
+		a.Line("%s: %s decided to write in the clear: %s", d.At.Format(time.DateTime), d.By, d.Reason)
+	}
+	if len(rows) > 0 {
+		a.Table([]string{"KEY", "WRAPS", ""}, rows)
+	}
+	return nil
+}
+
+func (a *app) encryptionRotate() *cobra.Command {
+	var yes bool
+	var path string
+	cmd := &cobra.Command{
+		Use: "rotate", Short: "Add a new key; a restart of the server takes it",
+		Example: `  posthouse encryption rotate --yes`,
+		Args:    args(0),
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := a.dir()
+			if err != nil {
+				return err
+			}
+			file := host.KeysPath(path, dir)
+			if ok, err := a.Confirm(yes, "add a new current key to %s?", file); err != nil || !ok {
+				return err
+			}
+			id, err := sign.RotateEncryptionKeys(file)
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(encryptionKey{ID: id, Current: true})
+			}
+			a.Line("encrypting with %s once the server is restarted", id)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	keysFlag(cmd, &path)
+	return cmd
+}
+
+func (a *app) encryptionRewrap() *cobra.Command {
+	var url, path string
+	cmd := &cobra.Command{
+		Use: "rewrap", Short: "Wrap all data keys with the current key, without a server",
+		Long: `Wrap all data keys with the current key, without a server.
+
+A server does this by itself after a restart. It may be interrupted at any point
+and begun again.`,
+		Example: `  posthouse encryption rewrap`,
+		Args:    args(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			done, err := a.rewrap(cmd.Context(), url, path)
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(done)
+			}
+			a.Line("wrapped %s anew; %d were before", count(done.Keys, "data key"), done.Current)
+			return nil
+		},
+	}
+	storeFlag(cmd, &url)
+	keysFlag(cmd, &path)
+	return cmd
+}
+
+func (a *app) rewrap(ctx context.Context, url, path string) (done *posthouse.Rewrapped, err error) {
+	dir, err := a.dir()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := sign.LoadEncryptionKeys(host.KeysPath(path, dir))
+	if err != nil {
+		return nil, err
+	}
+	ring, err := keys.Keyring()
+	if err != nil {
+		return nil, err
+	}
+	store, _, err := a.openExisting(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	l, err := posthouse.Open(store, &posthouse.Options{Cipher: ring})
+	if err == nil {
+		done, err = l.Rewrap(ctx)
+	}
+	return done, errors.Join(err, store.Close())
+}
+
+func (a *app) encryptionRetire() *cobra.Command {
+	var yes bool
+	var url, path string
+	cmd := &cobra.Command{
+		Use: "retire KEY", Short: "Take a key away that wraps nothing any more",
+		Long: `Take a key away that wraps nothing any more.
+
+It is gone for good: backups that were made before the rotation need it, and so
+does any other store that it is used for.`,
+		Example: `  posthouse encryption retire aes256:0123456789abcdef --yes`,
+		Args:    args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := a.dir()
+			if err != nil {
+				return err
+			}
+			use, _, err := a.keyUse(cmd.Context(), url)
+			if err != nil {
+				return err
+			}
+			if n := use[args[0]]; n > 0 {
+				return &posthouse.Error{
+					Code: posthouse.CodeConflict, Message: fmt.Sprintf("key %s wraps %s", args[0], count(n, "data key")),
+					Hint: "restart the server after posthouse encryption rotate, or run posthouse encryption rewrap",
+				}
+			}
+			file := host.KeysPath(path, dir)
+			if ok, err := a.Confirm(yes, "take key %s out of %s, for good?", args[0], file); err != nil || !ok {
+				return err
+			}
+			if err := sign.RetireEncryptionKey(file, args[0]); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(encryptionKey{ID: args[0]})
+			}
+			a.Line("retired %s", args[0])
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	storeFlag(cmd, &url)
+	keysFlag(cmd, &path)
+	return cmd
+}

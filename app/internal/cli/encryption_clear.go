@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+)
+
+func (a *app) encryptionClear() *cobra.Command {
+	var yes bool
+	var url string
+	var d posthouse.ClearDecision
+	cmd := &cobra.Command{
+		Use: "clear", Short: "Put on record that an encrypted store may be written in the clear",
+		Long: `Put on record that an encrypted store may be written in the clear.
+
+A store that was ever encrypted is not written without keys, since they are more
+likely to be missing than given up. This is the way to give them up: who decided it,
+when and why stays in the store. What is encrypted stays so, and cannot be read or
+gone on with without its keys. The key file must be gone from the data directory,
+or the next start takes it and encrypts again. The server must be stopped.`,
+		Example: `  posthouse encryption clear --by alice --reason "test data only" --yes`,
+		Args:    args(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if ok, err := a.Confirm(yes, "write to this store in the clear from now on?"); err != nil || !ok {
+				return err
+			}
+			mark, err := a.writeInClear(cmd.Context(), url, d)
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(mark)
+			}
+			if n := len(mark.Decisions); n > 0 {
+				last := mark.Decisions[n-1]
+				a.Line("on record since %s, by %s: the store may be written in the clear", last.At.Format(time.DateTime), last.By)
+			} else {
+				a.Line("the store is not encrypted: there is nothing to decide")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().StringVar(&d.By, "by", "", "who decides")
+	cmd.Flags().StringVar(&d.Reason, "reason", "", "why")
+	storeFlag(cmd, &url)
+	return cmd
+}
+
+func (a *app) writeInClear(ctx context.Context, url string, d posthouse.ClearDecision) (mark *posthouse.Encryption, err error) {
+	store, _, err := a.openExisting(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	l, err := posthouse.Open(store, nil)
+	if err == nil {
+		mark, err = l.WriteInClear(ctx, d)
+	}
+	return mark, errors.Join(err, store.Close())
+}

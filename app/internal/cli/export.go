@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/sign"
+)
+
+func (a *app) exportCmd() *cobra.Command {
+	var url, out string
+	var states bool
+	cmd := &cobra.Command{
+		Use:   "export THREAD",
+		Short: "Write a thread's audit trail as a signed DSSE envelope",
+		Long: `Write a thread's audit trail as a signed DSSE envelope.
+
+It holds every entry with its hashes and signatures and a readable view of each,
+names what acted on the world with who approved it and what exactly, and can be
+checked without the store. States and step results are left out
+unless --states asks for them. It reads the data directory and may run beside a
+server.`,
+		Example: `  posthouse export order-1234 > order-1234.dsse.json
+  posthouse export order-1234 --states --out order-1234.dsse.json`,
+		Args: args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			data, err := a.export(cmd.Context(), url, args[0], states)
+			if err != nil {
+				return err
+			}
+			if out == "" {
+				_, err := a.Out.Write(data)
+				return err
+			}
+			if err := os.WriteFile(out, data, 0o600); err != nil {
+				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err}
+			}
+			if a.JSON {
+				return a.Encode(map[string]any{"file": out, "bytes": len(data)})
+			}
+			a.Line("%s: %s", out, size(int64(len(data))))
+			return nil
+		},
+	}
+	storeFlag(cmd, &url)
+	cmd.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
+	cmd.Flags().BoolVar(&states, "states", false, "with states and step results")
+	return cmd
+}
+
+func (a *app) export(ctx context.Context, url, thread string, states bool) ([]byte, error) {
+	store, dir, err := a.openStore(ctx, url, true)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	key, err := sign.Load(dir.Key())
+	if err == nil {
+		err = sign.Export(ctx, store, thread, key, &b, &sign.ExportOptions{States: states})
+	}
+	return b.Bytes(), errors.Join(err, store.Close())
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/server"
+)
+
+func (a *app) grantCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "grant GATE",
+		Short: "Show a gate, who decided it, and what ran under the decision",
+		Long: `Show a gate, who decided it, and what ran under the decision.
+
+An approval of what a program proposes (gate.Propose) licenses so many effects, on
+the branch where it was given. It is proposed while it waits, decided once
+somebody answered, released while an effect runs, executed once its result is on
+record, and unknown where a crash left open whether it happened.`,
+		Example: `  posthouse grant gate-019a...
+  posthouse grant gate-019a... --json | jq .uses`,
+		Args: args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			var g server.Grant
+			if err := c.Get(cmd.Context(), "/api/gates"+rest.Path(args[0], "grant"), nil, &g); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(&g)
+			}
+			a.showGrant(&g)
+			return nil
+		},
+	}
+}
+
+func (a *app) showGrant(v *server.Grant) {
+	g := v.Gate
+	status, until := string(v.Status), tree.Time(v.ValidUntil)
+	if v.Status == posthouse.GrantUnknown {
+		status += ": it was let go, and nobody knows what became of it"
+	}
+	if v.Licenses == 0 {
+		status, until = decidedOrOpen(g), ""
+	}
+	licenses := ""
+	if v.Licenses > 0 {
+		licenses = count(v.Licenses, "effect") + ", on branch " + g.Branch
+	}
+	a.Fields("gate", string(g.ID), "asks", question(g), "thread", g.Thread, "branch", g.Branch, "checkpoint", string(g.Checkpoint),
+		"requested by", g.RequestedBy, "assignees", strings.Join(g.Assignees, ", "), "expires", tree.Time(g.ExpiresAt),
+		"licenses", licenses, "status", status, "valid until", until)
+	if g.Note != "" {
+		a.Fields("note", term.Clip(term.Strip(g.Note), 200))
+	}
+	if g.Supersedes != "" {
+		a.Line("\nin the place of %s: %s", g.Supersedes, whyAgain(g, v.Before))
+		a.showChanged(g, v.Before)
+	}
+	a.Line("\nshown")
+	a.showJSON(shownOf(g.Payload))
+	for i := range g.Votes {
+		a.Line("%s", tree.Vote(&g.Votes[i]))
+	}
+	if g.Decision != nil {
+		a.Line("\n%s", tree.Decision(g.Decision))
+	}
+	if g.Decision != nil && g.Decision.Verdict == posthouse.Edit {
+		a.Line("\napproved, as edited")
+		a.showJSON(shownOf(v.Content))
+	}
+	for i := range v.Uses {
+		u := &v.Uses[i]
+		a.Line("\n→ %s  %s, %s", term.Strip(u.Name), tree.UseStatus(&u.Use), tree.Time(u.At))
+		a.Fields("execution", u.Task, "class", u.Effect.String(), "entry", strconv.FormatUint(u.Seq, 10))
+		if u.Outcome != nil {
+			a.Line("outcome")
+			a.showJSON(u.Outcome)
+		}
+	}
+	a.afterGrant(v)
+}
+
+// afterGrant says what can be done about a gate.
+func (a *app) afterGrant(v *server.Grant) {
+	switch d := v.Gate.Decision; {
+	case v.AskAgain:
+		a.next("posthouse ask-again %s", v.Gate.ID)
+	case d == nil:
+		a.next("posthouse approve %s", v.Gate.ID)
+	case d.Successor != "":
+		a.next("posthouse grant %s", d.Successor)
+	}
+}
+
+func decidedOrOpen(g *posthouse.Gate) string {
+	if g.Decision == nil {
+		return "open"
+	}
+	return "decided; it licenses no effect"
+}
+
+func shownOf(v json.RawMessage) json.RawMessage {
+	if v == nil {
+		return json.RawMessage("(nothing)")
+	}
+	return v
+}
+
+// whyAgain says why a gate asks in the place of an earlier one.
+func whyAgain(g *posthouse.Gate, b *server.AskedBefore) string {
+	if b != nil && b.Changed {
+		return "asked again: what is asked has changed"
+	}
+	return "asked again" + after(": ", term.Clip(term.Strip(g.Note), 200))
+}
+
+// showChanged shows how what is asked differs from what was asked before.
+func (a *app) showChanged(g *posthouse.Gate, b *server.AskedBefore) {
+	if b == nil || !b.Changed {
+		return
+	}
+	tree.Changed(&a.Term, "  ", &tree.Change{From: b.Text, To: g.Text, Paths: b.Paths, More: b.More})
+}

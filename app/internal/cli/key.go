@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/sign"
+)
+
+func (a *app) keyCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "key",
+		Short: "List and rotate signing keys",
+		Example: `  posthouse key list
+  posthouse key rotate`,
+		Args: args(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.keyList(), a.keyRotate())
+	return cmd
+}
+
+type keyInfo struct {
+	ID        string `json:"id"`
+	NotBefore string `json:"notBefore,omitempty"`
+	NotAfter  string `json:"notAfter,omitempty"`
+}
+
+func (a *app) keyList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the public keys that signatures are checked against",
+		Example: `  posthouse key list`,
+		Args:    args(0),
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := a.dir()
+			if err != nil {
+				return err
+			}
+			ring, err := sign.LoadRing(dir.Key() + sign.PublicSuffix)
+			if err != nil {
+				return err
+			}
+			all, rows := []keyInfo{}, [][]string{}
+			for _, k := range ring.Keys() {
+				i := keyInfo{k.ID, tree.Time(k.NotBefore), tree.Time(k.NotAfter)}
+				all, rows = append(all, i), append(rows, []string{i.ID, i.NotBefore, i.NotAfter})
+			}
+			if a.JSON {
+				return a.Encode(all)
+			}
+			a.Table([]string{"KEY", "FROM", "RETIRED"}, rows)
+			return nil
+		},
+	}
+}
+
+func (a *app) keyRotate() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "rotate", Short: "Replace the signing key; what the old one signed stays verifiable",
+		Long: `Replace the signing key.
+
+The new public key joins the ring in signing.key.pub, the old one is retired
+there and its private half is gone. A running server goes on with the old key
+until it is restarted, for at most 24 hours.`,
+		Example: `  posthouse key rotate --yes`,
+		Args:    args(0),
+		RunE: func(*cobra.Command, []string) error {
+			dir, err := a.dir()
+			if err != nil {
+				return err
+			}
+			if ok, err := a.Confirm(yes, "replace the signing key in %s?", dir.Key()); err != nil || !ok {
+				return err
+			}
+			key, err := sign.Rotate(dir.Key(), nil)
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(keyInfo{ID: key.KeyID(), NotBefore: tree.Time(key.Public().NotBefore)})
+			}
+			a.Line("signing with %s once the server is restarted", key.KeyID())
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/server"
+)
+
+// A history is a thread as log shows it.
+type history struct {
+	Thread      *posthouse.ThreadInfo `json:"thread"`
+	Checkpoints []*posthouse.Header   `json:"checkpoints"`
+	Gates       []*posthouse.Gate     `json:"gates"`
+	Effects     []*server.Effect      `json:"effects"` // what acted on the world, and by whose leave
+	Removals    []*posthouse.Event    `json:"removals,omitempty"`
+	Release     *posthouse.Release    `json:"release,omitempty"` // that the version was closed with
+}
+
+func (a *app) logCmd() *cobra.Command {
+	var version string
+	cmd := &cobra.Command{
+		Use:   "log THREAD",
+		Short: "Draw a thread: its checkpoints, branches and decisions",
+		Long: `Draw a thread: its checkpoints from the first down, branches set off to the
+right, and between a checkpoint and the next the gates it opened and how they
+were decided, and what acted on the world, with whoever approved it (posthouse
+grant GATE says more). The branch a checkpoint heads stands in brackets. With
+--version it is the thread as it was released, by number or tag.`,
+		Example: `  posthouse log order-1234
+  posthouse log order-1234 --version stable`,
+		Args: args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			h, err := readHistory(cmd.Context(), c, args[0], version)
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(h)
+			}
+			a.drawHistory(h)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&version, "version", "", "a released version's number or tag")
+	return cmd
+}
+
+// begin reads what the history is of: the thread as it is, or a version.
+func (h *history) begin(ctx context.Context, c *rest.Client, thread, version string) error {
+	if version == "" {
+		return c.Get(ctx, rest.Thread(thread), nil, &h.Thread)
+	}
+	if err := c.Get(ctx, rest.Thread(thread, "releases", version), nil, &h.Release); err != nil {
+		return err
+	}
+	h.Thread = &posthouse.ThreadInfo{
+		Thread: thread, Generation: h.Release.Version, First: h.Release.First, Branches: h.Release.Heads, Checkpoints: h.Release.Checkpoints,
+	}
+	if b, ok := h.Release.Head(""); ok {
+		h.Thread.Status = b.Status
+	}
+	return nil
+}
+
+func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*history, error) {
+	h := &history{Gates: []*posthouse.Gate{}, Effects: []*server.Effect{}}
+	if err := h.begin(ctx, c, thread, version); err != nil {
+		return nil, err
+	}
+	generation := strconv.Itoa(int(h.Thread.Generation))
+	var err error
+	h.Checkpoints, err = rest.Collect(rest.List[*posthouse.Header](ctx, c, "/api/checkpoints", params("thread", thread, "generation", generation, "order", "asc", "state", "false"), 0))
+	if err != nil {
+		return nil, err
+	}
+	gates := map[posthouse.ID]*posthouse.Gate{}
+	for e, err := range rest.List[*server.LogEntry](ctx, c, rest.Thread(thread, "log"), behind(h.Thread.First), 0) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Generation != h.Thread.Generation {
+			break // what came after the release
+		}
+		for _, r := range e.Records {
+			switch {
+			case r.Gate != nil:
+				gates[r.Gate.ID] = r.Gate
+				h.Gates = append(h.Gates, r.Gate)
+			case r.Decision != nil:
+				if g := gates[r.Decision.Gate]; g != nil {
+					g.Decision = r.Decision
+				}
+			case r.Vote != nil:
+				if g := gates[r.Vote.Gate]; g != nil {
+					g.Votes = append(g.Votes, *r.Vote)
+				}
+			case r.Assignment != nil:
+				if g := gates[r.Assignment.Gate]; g != nil {
+					g.Assignments = append(g.Assignments, *r.Assignment)
+				}
+			case r.Removal != nil:
+				h.Removals = append(h.Removals, r)
+			}
+		}
+	}
+	for e, err := range rest.List[*server.Effect](ctx, c, rest.Thread(thread, "effects"), nil, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Generation == h.Thread.Generation {
+			h.Effects = append(h.Effects, e)
+		}
+	}
+	return h, nil
+}
+
+func (a *app) drawHistory(h *history) {
+	t := h.Thread
+	label := ""
+	if t.Coordination != "" {
+		label = "  " + t.Coordination
+	}
+	if h.Release != nil {
+		label += "  version " + strconv.Itoa(int(h.Release.Version))
+	}
+	a.Line("thread %s%s  %s", t.Thread, label, t.Status)
+	a.Line("")
+	heads := map[string]posthouse.ID{}
+	for _, b := range t.Branches {
+		heads[b.Branch] = b.Head
+	}
+	drawn := &tree.Thread{Checkpoints: h.Checkpoints, Gates: h.Gates, Heads: heads}
+	for _, e := range h.Effects {
+		drawn.Effects = append(drawn.Effects, tree.Effect{Use: e.Use, Decision: e.Decision})
+	}
+	tree.Draw(&a.Term, drawn)
+	for _, r := range h.Removals {
+		what := strconv.Itoa(r.Removal.Count + r.Removal.Archived)
+		if r.Removal.Version > 0 {
+			what += " with version " + strconv.Itoa(int(r.Removal.Version))
+		}
+		a.Line("removed %s, %s, by %s%s", what, tree.Time(r.At), r.Removal.By, after(": ", r.Removal.Reason))
+	}
+	if r := h.Release; r != nil {
+		a.Line("released %s, by %s%s", tree.Time(r.At), cmp.Or(r.By, "posthouse"), after(": ", r.Reason))
+	}
+	if len(t.Waiting) > 0 {
+		a.next("posthouse approve %s", t.Waiting[0].ID)
+	}
+}
+
+// after sets a text off from what is before it; nothing stays nothing.
+func after(mark, text string) string {
+	if text == "" {
+		return ""
+	}
+	return mark + text
+}
+
+// behind makes a query for a log begin with an entry.
+func behind(first uint64) url.Values {
+	if first <= 1 {
+		return nil
+	}
+	return params("cursor", strconv.FormatUint(first-1, 10))
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestCommandsInThePages parses each command line that a page of docs shows, by
+// the command it names: flags and numbers of arguments are those that there are.
+func TestCommandsInThePages(t *testing.T) {
+	pages, err := filepath.Glob("../../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^\$ posthouse (.*)$`)
+	word := regexp.MustCompile(`"[^"]*"|\S+`)
+	lines := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range line.FindAllStringSubmatch(string(text), -1) {
+			lines++
+			cmd, rest, err := (&app{Config: Config{Dev: &Dev{}}}).root().Find(word.FindAllString(m[1], -1))
+			if err == nil {
+				err = cmd.ParseFlags(rest)
+			}
+			if err == nil {
+				err = cmd.ValidateArgs(cmd.Flags().Args())
+			}
+			if err == nil && cmd.HasSubCommands() {
+				t.Errorf("%s: %q names no command", filepath.Base(page), m[1])
+			}
+			if err != nil {
+				t.Errorf("%s: %q: %s", filepath.Base(page), m[1], strings.TrimSpace(err.Error()))
+			}
+		}
+	}
+	if lines < 20 {
+		t.Errorf("only %d command lines in %d pages", lines, len(pages))
+	}
+}

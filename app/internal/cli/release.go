@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/tree"
+)
+
+func (a *app) threadRelease() *cobra.Command {
+	var tags []string
+	var reason string
+	var failed bool
+	cmd := &cobra.Command{
+		Use: "release THREAD", Short: "Close a thread's generation as a version",
+		Long: `Close a thread's generation as a version. Its checkpoints stay readable, and
+what is saved under the thread's name next begins anew. Open gates are
+cancelled, on record.`,
+		Example: `  posthouse thread release order-1234 --tag stable`,
+		Args:    args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			body := map[string]any{"tags": tags, "reason": reason, "failed": failed}
+			var done struct {
+				posthouse.Release
+				Error json.RawMessage `json:"error,omitempty"`
+			}
+			if err := c.Do(cmd.Context(), http.MethodPost, rest.Thread(args[0], "releases"), nil, body, &done); err != nil {
+				return err
+			}
+			var failure error
+			if done.Error != nil {
+				failure = rest.Problem(done.Error)
+			}
+			if a.JSON {
+				return errors.Join(a.Encode(&done), failure)
+			}
+			r := &done.Release
+			a.Fields("thread", r.Thread, "version", strconv.Itoa(int(r.Version)), "tags", strings.Join(r.Tags, ", "),
+				"checkpoints", strconv.Itoa(r.Checkpoints), "last", lastOf(r), "reason", r.Reason, "by", r.By, "released", tree.Time(r.At))
+			a.next("posthouse log %s --version %d", r.Thread, r.Version)
+			return failure
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&tags, "tag", nil, "a name for the version; repeat for more")
+	f.StringVar(&reason, "reason", "", "why; goes on record")
+	f.BoolVar(&failed, "failed", false, "say that the work failed")
+	return cmd
+}
+
+// lastOf names where a version's main branch, or its first, ended.
+func lastOf(r *posthouse.Release) string {
+	if len(r.Heads) == 0 {
+		return ""
+	}
+	return string(r.Heads[0].Head)
+}
+
+func (a *app) threadVersions() *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use: "versions THREAD", Short: "List a thread's released versions, newest first",
+		Example: `  posthouse thread versions order-1234`,
+		Args:    args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			rs, more, err := upTo[*posthouse.Release](cmd.Context(), c, rest.Thread(args[0], "releases"), nil, limit)
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(rs)
+			}
+			var rows [][]string
+			for _, r := range rs {
+				state := ""
+				if r.Failed {
+					state = "failed"
+				}
+				rows = append(rows, []string{
+					strconv.Itoa(int(r.Version)), strings.Join(r.Tags, ", "), strconv.Itoa(r.Checkpoints), lastOf(r), tree.Time(r.At), r.By, state, r.Reason,
+				})
+			}
+			if len(rows) == 0 {
+				a.Line("no versions")
+			}
+			a.Table([]string{"VERSION", "TAGS", "CHECKPOINTS", "LAST", "RELEASED", "BY", "", "REASON"}, rows)
+			a.more(more)
+			return nil
+		},
+	}
+	limitFlag(cmd, &limit)
+	return cmd
+}
+
+func (a *app) threadDrop() *cobra.Command {
+	var reason string
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "drop THREAD VERSION", Short: "Remove all that a released version holds",
+		Long:    `Remove all that a released version, told by its number or a tag, holds. Its record stays.`,
+		Example: `  posthouse thread drop order-1234 3 --reason "kept a year"`,
+		Args:    args(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			if ok, err := a.Confirm(yes, "remove version %s of thread %s?", args[1], args[0]); err != nil || !ok {
+				return err
+			}
+			var d posthouse.Deleted
+			if err := c.Do(cmd.Context(), http.MethodDelete, rest.Thread(args[0], "releases", args[1]), params("reason", reason), nil, &d); err != nil {
+				return err
+			}
+			return a.deleted(&d)
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why; goes on record")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+func (a *app) threadCopy() *cobra.Command {
+	var version uint32
+	cmd := &cobra.Command{
+		Use: "copy FROM TO", Aliases: []string{"cp"}, Short: "Copy a thread with its whole history",
+		Long: `Copy a thread with its whole history into a new one. Each checkpoint gets a new
+id and names its original. Questions that wait are asked again; nothing runs
+until it is resumed.`,
+		Example: `  posthouse thread copy order-1234 order-1234-test
+  posthouse thread copy order-1234 from-version-2 --version 2`,
+		Args: args(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			body := map[string]any{"thread": args[1], "version": version}
+			var t posthouse.ThreadInfo
+			if err := c.Do(cmd.Context(), http.MethodPost, rest.Thread(args[0], "copy"), nil, body, &t); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(&t)
+			}
+			a.showThread(&t)
+			return nil
+		},
+	}
+	cmd.Flags().Uint32Var(&version, "version", 0, "copy this released version instead of what is current")
+	return cmd
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/rest"
+)
+
+func (a *app) resumeCmd() *cobra.Command {
+	var branch string
+	cmd := &cobra.Command{
+		Use:   "resume THREAD|CHECKPOINT|GATE",
+		Short: "Make a branch that was interrupted or failed go on",
+		Long: `Make a branch that was interrupted or failed go on.
+
+Give a thread (its branch main unless --branch names another), the checkpoint at
+the head of a branch, or a gate that it asked. Recorded steps are not run again.
+Exit code 1 if it fails again.`,
+		Example: `  posthouse resume 019a...
+  posthouse resume order-1234 --branch what-if`,
+		Args: args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			id, err := headOf(cmd.Context(), c, args[0], branch)
+			if err != nil {
+				return err
+			}
+			var answer followed
+			if err := c.Do(cmd.Context(), http.MethodPost, startPath(id, "resume"), nil, nil, &answer); err != nil {
+				return err
+			}
+			return a.follow(&answer)
+		},
+	}
+	cmd.Flags().StringVar(&branch, "branch", "", "branch of the thread (default main)")
+	return cmd
+}
+
+// startPath is where a verb goes that starts at a checkpoint, named by its id or
+// a gate's.
+func startPath(id, verb string) string {
+	if strings.HasPrefix(id, "gate-") {
+		return "/api/gates" + rest.Path(id, verb)
+	}
+	return "/api/checkpoints" + rest.Path(id, verb)
+}
+
+// headOf returns the head of a thread's branch; what is no thread is taken for
+// the id of a checkpoint or a gate.
+func headOf(ctx context.Context, c *rest.Client, id, branch string) (string, error) {
+	var t posthouse.ThreadInfo
+	err := c.Get(ctx, rest.Thread(id), nil, &t)
+	switch {
+	case errors.Is(err, posthouse.ErrNotFound) && branch == "":
+		return id, nil
+	case err != nil:
+		return "", err
+	}
+	b, ok := t.Branch(branch)
+	if !ok {
+		return "", &posthouse.Error{
+			Code: posthouse.CodeNotFound, Message: "thread " + id + " has no branch " + branch,
+			Hint: "posthouse thread show " + id + " lists them",
+		}
+	}
+	return string(b.Head), nil
+}

@@ -1,0 +1,378 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/datadir"
+	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/app/internal/tree"
+)
+
+// An app is one run of the command line.
+type app struct {
+	term.Term
+	env func(string) string
+	Config
+
+	dataDir   string
+	server    string
+	tokenFile string
+
+	where string // the flags that said so on the command line, for the next command
+}
+
+const defaultServer = "http://" + host.DefaultAddr
+
+// Groups of commands, as help lists them.
+const (
+	groupRun     = "run"
+	groupDecide  = "decide"
+	groupLook    = "look"
+	groupProve   = "prove"
+	groupOperate = "operate"
+)
+
+// root builds the whole tree of commands.
+func (a *app) root() *cobra.Command {
+	asked := false // for the version
+	cmd := &cobra.Command{
+		Use:   a.name(),
+		Short: "Durable checkpoints and approvals for agent workflows",
+		Long: `Durable checkpoints and approvals for agent workflows.
+
+` + a.begin() + `
+It prints the next command to type.
+
+Every flag can be set by an environment variable: POSTHOUSE_ and the flag's
+name in capitals, as in POSTHOUSE_DATA_DIR. POSTHOUSE_TOKEN is the access token
+itself, where no file is named. NO_COLOR turns colours off.
+
+Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 not found, 4 something
+else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 forbidden,
+7 not available now, 8 damage found.`,
+		SilenceUsage: true, SilenceErrors: true,
+		Args: args(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asked {
+				return a.showVersion()
+			}
+			return cmd.Help()
+		},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			a.where = where(cmd.Flags())
+			if err := a.fromEnvironment(cmd.Flags()); err != nil {
+				return err
+			}
+			return flagsAreText(cmd.Flags())
+		},
+	}
+	cmd.Flags().BoolVar(&asked, versionFlag, false, "print the version")
+	pf := cmd.PersistentFlags()
+	pf.BoolVar(&a.JSON, "json", false, "answer in JSON")
+	pf.StringVar(&a.dataDir, "data-dir", "", "data directory (default: posthouse below the XDG data home)")
+	pf.StringVar(&a.server, "server", defaultServer, "address of the server")
+	pf.StringVar(&a.tokenFile, "token-file", "", "file with the access token (default: token in the data directory)")
+
+	cmd.AddGroup(
+		&cobra.Group{ID: groupRun, Title: "Run:"},
+		&cobra.Group{ID: groupDecide, Title: "Decide:"},
+		&cobra.Group{ID: groupLook, Title: "Look and change:"},
+		&cobra.Group{ID: groupProve, Title: "Prove:"},
+		&cobra.Group{ID: groupOperate, Title: "Operate:"},
+	)
+	for _, c := range a.commands() {
+		cmd.AddCommand(c)
+	}
+	cmd.SetHelpCommandGroupID(groupOperate)
+	cmd.SetCompletionCommandGroupID(groupOperate)
+	a.complete(cmd)
+	a.rename(cmd)
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
+	return cmd
+}
+
+// begin says how to begin.
+func (a *app) begin() string {
+	if a.Dev == nil {
+		return `Begin with "posthouse serve": a server on this machine with its programs.`
+	}
+	return `Begin with "posthouse dev": a server on this machine with a sample to try.`
+}
+
+// commands returns one of each, as help lists them.
+func (a *app) commands() []*cobra.Command {
+	var all []*cobra.Command
+	add := func(group string, cs ...*cobra.Command) {
+		for _, c := range cs {
+			c.GroupID = group
+		}
+		all = append(all, cs...)
+	}
+	if a.Dev != nil {
+		add(groupRun, a.devCmd())
+	}
+	add(groupRun, a.serveCmd(), a.sendCmd(), a.signalCmd(), a.resumeCmd(), a.replayCmd(), a.anewCmd())
+	add(groupDecide, a.inboxCmd())
+	add(groupDecide, a.decideCmds()...)
+	add(groupDecide, a.delegateCmd(), a.askAgainCmd())
+	add(groupLook, a.threadCmd(), a.checkpointCmd(), a.logCmd(), a.grantCmd(), a.diffCmd())
+	add(groupProve, a.verifyCmd(), a.witnessCmd(), a.exportCmd(), a.keyCmd(), a.encryptionCmd())
+	add(groupOperate, a.tokenCmd(), a.retainCmd(), a.compactCmd(), a.backupCmd(), a.storeCmd(), a.benchCmd(), a.versionCmd())
+	return all
+}
+
+// run executes one command line and returns its exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	cmd := a.root()
+	cmd.SetArgs(args)
+	cmd.SetIn(a.In)
+	cmd.SetOut(a.Out)
+	cmd.SetErr(a.Err)
+	builtins(cmd)
+	ran, err := cmd.ExecuteContextC(ctx)
+	if err == nil {
+		return posthouse.ExitOK
+	}
+	return a.fail(ran, err)
+}
+
+// fail prints an error and returns its exit code.
+func (a *app) fail(cmd *cobra.Command, err error) int {
+	var quiet *exitError
+	if errors.As(err, &quiet) {
+		return quiet.code // what there was to say was the answer
+	}
+	if errors.Is(err, context.Canceled) {
+		return 130 // as shells report an interrupt
+	}
+	var e *posthouse.Error
+	if !errors.As(err, &e) {
+		// Only cobra's own complaints about names and arguments have no code.
+		e = &posthouse.Error{
+			Code: posthouse.CodeInvalid, Message: err.Error(),
+			Hint: "see: " + cmd.CommandPath() + " --help",
+		}
+	}
+	if e.Code == posthouse.CodeNotFound && e.Hint == "" && e.Err == nil {
+		said := *e
+		said.Hint = "see what there is: posthouse inbox, posthouse thread list, posthouse checkpoint list"
+		e = &said
+	}
+	if e.Hint == "" && errors.Is(e.Err, fs.ErrNotExist) {
+		said := *e
+		said.Hint = "say where it is, or name the data directory with --data-dir"
+		e = &said
+	}
+	if said := a.named(e.Hint); said != e.Hint {
+		renamed := *e
+		renamed.Hint, e = said, &renamed
+	}
+	if a.JSON {
+		errTerm := term.Term{Out: a.Err}
+		_ = errTerm.Encode(map[string]*posthouse.Error{"error": e}) // nothing is left to report a failure to
+		return e.Code.ExitCode()
+	}
+	hint := e.Hint
+	plain := *e
+	plain.Hint = ""
+	a.Note("%s %s", a.Paint(term.Bad, "error:"), strings.TrimPrefix(plain.Error(), "posthouse: "))
+	switch {
+	case e.Decision != nil && e.Code == posthouse.CodeVoted:
+		a.Note("  the %s", tree.Vote(e.Decision))
+	case e.Decision != nil:
+		a.Note("  the first decision: %s", tree.Decision(e.Decision))
+	}
+	for _, g := range e.Gates {
+		a.Note("  %s", g)
+	}
+	if hint != "" {
+		a.Note("  %s", hint)
+	}
+	return e.Code.ExitCode()
+}
+
+// An exitError ends the command with a code and no further word.
+type exitError struct{ code int }
+
+func (e *exitError) Error() string { return "posthouse: the answer above is not a good one" }
+
+// usage turns a complaint about flags into an error that names the help.
+func usage(cmd *cobra.Command, err error) error {
+	return &posthouse.Error{Code: posthouse.CodeInvalid, Message: err.Error(), Hint: "see: " + cmd.CommandPath() + " --help"}
+}
+
+// args checks how many arguments a command got.
+func args(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, given []string) error {
+		if len(given) == n {
+			return nil
+		}
+		e := &posthouse.Error{Code: posthouse.CodeInvalid, Hint: "see: " + cmd.CommandPath() + " --help"}
+		switch {
+		case cmd.HasSubCommands():
+			e.Message = fmt.Sprintf("unknown command %q for %q", given[0], cmd.CommandPath())
+			cmd.SuggestionsMinimumDistance = 2
+			if like := cmd.SuggestionsFor(given[0]); len(like) > 0 {
+				e.Hint = "did you mean " + cmd.CommandPath() + " " + strings.Join(like, " or ") + "? " + e.Hint
+			}
+		case n == 0:
+			e.Message = fmt.Sprintf("%s takes no argument, and was given %q", cmd.CommandPath(), given[0])
+		default:
+			e.Message = fmt.Sprintf("%s takes %s, and was given %d: %s", cmd.CommandPath(), count(n, "argument"), len(given), cmd.UseLine())
+		}
+		return e
+	}
+}
+
+// where returns the flags of a command line that the next one needs as well.
+func where(flags *pflag.FlagSet) (line string) {
+	for _, name := range []string{"data-dir", "server", "token-file"} {
+		if f := flags.Lookup(name); f != nil && f.Changed {
+			line += " --" + name + " " + quoted(f.Value.String())
+		}
+	}
+	return line
+}
+
+// quoted returns a word as a shell takes it.
+func quoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+var plainWord = regexp.MustCompile(`^[\w@%+=:,./~-]+$`)
+
+// fromEnvironment sets the flags that were not given from POSTHOUSE_ variables.
+func (a *app) fromEnvironment(flags *pflag.FlagSet) (err error) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Changed || f.Name == "help" || f.Name == versionFlag || err != nil {
+			return
+		}
+		name := envName(f.Name)
+		v := a.env(name)
+		if v == "" {
+			return
+		}
+		if e := flags.Set(f.Name, v); e != nil {
+			err = &posthouse.Error{Code: posthouse.CodeInvalid, Field: name, Message: "does not fit --" + f.Name + ": " + e.Error()}
+		}
+	})
+	return err
+}
+
+// pathFlags name files, whose names are whatever bytes the system has.
+var pathFlags = []string{"data-dir", "dir", "key", "keys", "out", "store", "tls-cert", "tls-key", "token-file", "witness"}
+
+// flagsAreText refuses what JSON would carry to the server as something else.
+func flagsAreText(flags *pflag.FlagSet) (err error) {
+	flags.Visit(func(f *pflag.Flag) {
+		if err == nil && !slices.Contains(pathFlags, f.Name) {
+			err = isText(f.Name, f.Value.String())
+		}
+	})
+	return err
+}
+
+func isText[T ~string | ~[]byte](field string, v T) error {
+	if utf8.ValidString(string(v)) {
+		return nil
+	}
+	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: "is not UTF-8", Hint: "convert it first, as with iconv"}
+}
+
+func envName(flag string) string {
+	return "POSTHOUSE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// dir returns the data directory.
+func (a *app) dir() (datadir.Dir, error) {
+	if a.dataDir != "" {
+		return datadir.Dir(a.dataDir), nil
+	}
+	return datadir.Default(a.env)
+}
+
+// client returns the way to the server. The token comes from the file that was
+// named, else from POSTHOUSE_TOKEN, else from the data directory; without one
+// the server decides.
+func (a *app) client() (*rest.Client, error) {
+	token, err := a.token()
+	if err != nil {
+		return nil, err
+	}
+	return rest.New(a.server, token)
+}
+
+func (a *app) token() (string, error) {
+	if a.tokenFile != "" {
+		return datadir.ReadToken(a.tokenFile)
+	}
+	if t := strings.TrimSpace(a.env("POSTHOUSE_TOKEN")); t != "" {
+		return t, nil
+	}
+	dir, err := a.dir()
+	if err != nil || !rest.Local(a.server) {
+		return "", err // the token of this machine's server is for no other
+	}
+	token, err := datadir.ReadToken(dir.Token())
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return "", nil
+	}
+	return token, err
+}
+
+// readArg returns a value given on the command line: as it is, from standard
+// input for "-", from a file for "@path". It is text.
+func (a *app) readArg(v string) ([]byte, error) {
+	data, err := a.readBytes(v)
+	if err == nil {
+		err = isText("value", data)
+	}
+	return data, err
+}
+
+func (a *app) readBytes(v string) ([]byte, error) {
+	switch {
+	case v == "-":
+		return readAll(a.In)
+	case strings.HasPrefix(v, "@"):
+		f, err := os.Open(v[1:])
+		if err != nil {
+			return nil, &posthouse.Error{
+				Code: posthouse.CodeInvalid, Message: "the file after @ cannot be read", Err: err, Hint: "give the path of a file, or the value itself",
+			}
+		}
+		defer f.Close()
+		return readAll(f)
+	}
+	return []byte(v), nil
+}
+
+func readAll(r io.Reader) ([]byte, error) {
+	const limit = 16 << 20
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	switch {
+	case err != nil:
+		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "value", Message: "cannot be read", Err: err}
+	case len(data) > limit:
+		return nil, &posthouse.Error{Code: posthouse.CodeTooLarge, Field: "value", Message: "is larger than 16 MiB"}
+	}
+	return data, nil
+}

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/server"
+)
+
+func (a *app) sendCmd() *cobra.Command {
+	var thread string
+	cmd := &cobra.Command{
+		Use:   "send AGENT MESSAGE",
+		Short: "Send a request to an agent and follow it until it waits or ends",
+		Long: `Send a request to an agent and follow it until it waits or ends.
+
+MESSAGE is text; - reads it from standard input, @FILE from a file. What the
+agent says is printed as it comes. The work goes on if this command is stopped.
+Exit code 1 if it failed.`,
+		Example: `  posthouse send dispatch "please refund order 1234"
+  posthouse send dispatch @request.txt --thread order-1234`,
+		Args: args(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			message, err := a.readArg(args[1])
+			if err != nil {
+				return err
+			}
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			body := map[string]string{"message": string(message)}
+			if thread != "" {
+				body["thread"] = thread
+			}
+			reply, err := a.converse(cmd.Context(), c, args[0], body)
+			if err != nil {
+				return err
+			}
+			if err := a.showReply(reply); err != nil || reply.Checkpoint == "" || reply.Gate != "" {
+				return err
+			}
+			var led server.Checkpoint
+			if err := c.Get(cmd.Context(), "/api/checkpoints"+rest.Path(string(reply.Checkpoint)), nil, &led); err != nil {
+				return err
+			}
+			return failed(led.Status)
+		},
+	}
+	cmd.Flags().StringVar(&thread, "thread", "", "work on this thread (default: a new one)")
+	return cmd
+}
+
+// converse prints what the agent streams and returns its reply.
+func (a *app) converse(ctx context.Context, c *rest.Client, agent string, body any) (*server.Reply, error) {
+	for ev, err := range c.Stream(ctx, http.MethodPost, rest.Agent(agent), nil, body) {
+		if err != nil {
+			return nil, err
+		}
+		switch ev.Name {
+		case "text":
+			var t struct{ Text string }
+			if err := json.Unmarshal(ev.Data, &t); err != nil {
+				return nil, badAnswer(err)
+			}
+			if !a.JSON {
+				fmt.Fprintln(a.Out, term.StripText(t.Text))
+			}
+		case "done":
+			reply := new(server.Reply)
+			if err := json.Unmarshal(ev.Data, reply); err != nil {
+				return nil, badAnswer(err)
+			}
+			return reply, nil
+		case "error":
+			return nil, rest.Problem(ev.Data)
+		}
+	}
+	return nil, &posthouse.Error{
+		Code: posthouse.CodeUnknown, Message: "the server ended the stream before the agent was done",
+		Hint: "the work goes on without it; see: posthouse thread list",
+	}
+}
+
+func (a *app) showReply(r *server.Reply) error {
+	if a.JSON {
+		return a.Encode(r)
+	}
+	a.Line("")
+	a.Fields("thread", r.Thread, "checkpoint", string(r.Checkpoint), "gate", string(r.Gate))
+	if r.Gate != "" {
+		a.next("posthouse approve %s", r.Gate)
+		return nil
+	}
+	a.next("posthouse log %s", r.Thread)
+	return nil
+}

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/host"
+)
+
+// A serving is the flags of serve and dev.
+type serving struct {
+	addr      string
+	store     string
+	ephemeral bool
+	cert, key string
+	insecure  bool
+	hosts     []string
+	logLevel  string
+	encrypt   bool
+	keys      string // file
+	retain    retention
+	every     span // how often
+	maxState  byteSize
+
+	newStore bool // a store that is gone may be made anew
+	dev      bool // with the programs to try
+}
+
+func (a *app) serveCmd() *cobra.Command {
+	var s serving
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the data directory over HTTP",
+		Long: `Serve the data directory over HTTP: REST, events, and the inbox page.
+
+The first start makes the data directory, the store, a signing key and an access
+token. It listens on this machine only unless it is given a certificate, or
+--allow-insecure behind a proxy that does TLS.`,
+		Example: `  posthouse serve
+  posthouse serve --addr 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem --allowed-host posthouse.example.com`,
+		Args: args(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), &s) },
+	}
+	a.serveFlags(cmd, &s)
+	return cmd
+}
+
+func (a *app) serveFlags(cmd *cobra.Command, s *serving) {
+	f := cmd.Flags()
+	storeFlag(cmd, &s.store)
+	f.StringVar(&s.addr, "addr", host.DefaultAddr, "address to listen on; port 0 picks a free one")
+	f.BoolVar(&s.ephemeral, "ephemeral", false, "keep the store in memory: the same as --store memory:")
+	f.StringVar(&s.cert, "tls-cert", "", "certificate file, PEM")
+	f.StringVar(&s.key, "tls-key", "", "the certificate's private key file, PEM")
+	f.BoolVar(&s.insecure, "allow-insecure", false, "listen beyond this machine without TLS")
+	f.StringSliceVar(&s.hosts, "allowed-host", nil, "name by which clients may call this server; may be repeated")
+	f.BoolVar(&s.encrypt, "encrypt", false, "encrypt what is stored from now on; makes a key file if there is none")
+	keysFlag(cmd, &s.keys)
+	f.BoolVar(&s.newStore, "new-store", false, "begin with a new store where the one of this directory is gone or empty")
+	s.retain.flags(f, "retain-")
+	s.every = span(host.DefaultRetainEvery)
+	f.Var(&s.every, "retain-every", "how often the retention flags are applied")
+	s.maxState = posthouse.DefaultMaxState
+	f.Var(&s.maxState, "max-state", "most that one state, step result or value may have, as in 16MiB; of more, store a reference")
+	f.StringVar(&s.logLevel, "log-level", "warn", "debug, info, warn or error; goes to standard error")
+}
+
+func (a *app) serve(ctx context.Context, s *serving) (err error) {
+	h, err := a.open(ctx, s)
+	if err != nil {
+		return err
+	}
+	a.banner(h)
+	return h.Run(ctx)
+}
+
+// open starts everything that serve and dev need.
+func (a *app) open(ctx context.Context, s *serving) (*host.Host, error) {
+	o, err := a.hostOptions(s)
+	if err != nil {
+		return nil, err
+	}
+	return host.Open(ctx, o)
+}
+
+// hostOptions says by the flags what is to be opened.
+func (a *app) hostOptions(s *serving) (*host.Options, error) {
+	log, err := a.logger(s.logLevel)
+	if err != nil {
+		return nil, err
+	}
+	if s.ephemeral {
+		if s.store != "" && s.store != "memory:" {
+			return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "ephemeral", Message: "and --store exclude each other", Hint: "leave one of them out"}
+		}
+		s.store = "memory:"
+	}
+	url, dir, err := a.storeURL(s.store)
+	if err != nil {
+		return nil, err
+	}
+	o := &host.Options{
+		Dir: dir, Store: url, OpenStore: a.openURL, NewStore: s.newStore, Encrypt: s.encrypt, Keys: s.keys,
+		Addr: s.addr, Cert: s.cert, Key: s.key, AllowInsecure: s.insecure, AllowedHosts: s.hosts,
+		RetainEvery: time.Duration(s.every), MaxState: int64(s.maxState), Logger: log, Version: a.readVersion().Version, Programs: a.Programs,
+	}
+	if s.retain.set() {
+		o.Retain = s.retain.policy()
+	}
+	if s.dev {
+		o.Programs = a.Dev.Programs
+	}
+	return o, nil
+}
+
+func (a *app) logger(level string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "log-level", Message: "is not one of debug, info, warn and error"}
+	}
+	return slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: l})), nil
+}
+
+// banner says where everything is, and what to type next.
+func (a *app) banner(h *host.Host) {
+	lines := map[string]string{
+		"api": h.URL + "/api", "page": h.URL + "/", "docs": h.URL + "/docs", "store": h.StoreURL, "token": h.TokenFile,
+		"pid": strconv.Itoa(os.Getpid()),
+	}
+	next := a.named(a.nextCommand(h))
+	if p := h.Ledger.Posture(); p.EncryptsAtRest {
+		lines["encryptionKey"] = p.EncryptionKey
+	}
+	if a.JSON {
+		lines["next"] = next
+		_ = a.Encode(lines) // nobody reads it: the server runs all the same
+		return
+	}
+	store := h.StoreURL
+	if store == "memory:" {
+		store += " (gone when this process ends)"
+	}
+	fields := []string{"API", lines["api"], "Page", lines["page"], "Docs", lines["docs"], "Store", store}
+	if id := lines["encryptionKey"]; id != "" {
+		fields = append(fields, "Encrypted", "with key "+id)
+	}
+	fields = append(fields, h.Set.Notes...)
+	token := h.TokenFile
+	if h.TokenGone {
+		token += a.named(" (no longer good; make another: posthouse token create --role operator)")
+	}
+	a.Fields(append(fields, "Token file", token, "PID", lines["pid"])...)
+	a.Line("\nnext: %s", next)
+}
+
+// nextCommand is what to type in another terminal; it names what differs from
+// the defaults, so that it works as it is.
+func (a *app) nextCommand(h *host.Host) string {
+	cmd := "posthouse inbox"
+	if h.Set.Next != "" {
+		cmd = "posthouse " + h.Set.Next
+	}
+	if a.dataDir != "" {
+		cmd += " --data-dir " + quoted(a.dataDir)
+	}
+	if h.URL != defaultServer {
+		cmd += " --server " + h.URL
+	}
+	return cmd
+}

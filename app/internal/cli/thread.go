@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/rest"
+	"github.com/posthouse/posthouse/app/internal/tree"
+)
+
+func (a *app) threadCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "thread",
+		Aliases: []string{"threads"},
+		Short:   "List, show, cancel, release, copy, delete, export and import threads",
+		Example: `  posthouse thread list --waiting
+  posthouse thread show order-1234`,
+		Args: args(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.threadList(), a.threadShow(), a.threadCancel(), a.threadRelease(), a.threadVersions(), a.threadDrop(),
+		a.threadCopy(), a.threadDelete(), a.threadHold(), a.threadUnhold(), a.threadExport(), a.threadImport())
+	return cmd
+}
+
+func (a *app) threadList() *cobra.Command {
+	var status, graph, order string
+	var waiting, released bool
+	var limit int
+	cmd := &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List threads by name, the last first",
+		Long: `List threads by name, the last first: names that Posthouse makes are in the order
+of time, so the newest come first.`,
+		Example: `  posthouse thread list
+  posthouse thread list --order asc --limit 0
+  posthouse thread ls --status failed --json`,
+		Args: args(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			q := params("status", status, "graph", graph, "order", order)
+			if waiting {
+				q.Set("waiting", "true")
+			}
+			if released {
+				q.Set("released", "true")
+			}
+			ts, more, err := upTo[*posthouse.ThreadInfo](cmd.Context(), c, "/api/threads", q, limit)
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(ts)
+			}
+			var rows [][]string
+			for _, t := range ts {
+				rows = append(rows, []string{
+					t.Thread, string(t.Status), t.Graph, t.Coordination, strconv.Itoa(t.Checkpoints), strconv.Itoa(len(t.Waiting)), minute(t.Updated),
+				})
+			}
+			if len(rows) == 0 {
+				a.Line("no threads")
+			}
+			a.Table([]string{"THREAD", "STATUS", "PROGRAM", "COORDINATION", "CHECKPOINTS", "WAITING", "UPDATED"}, rows)
+			a.more(more)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&status, "status", "", "only with this status")
+	f.StringVar(&graph, "graph", "", "only of this program")
+	f.StringVar(&order, "order", "", "asc: the first name first (default desc: the last)")
+	f.BoolVar(&waiting, "waiting", false, "only with open gates")
+	f.BoolVar(&released, "released", false, "only with released versions, also where nothing was begun since")
+	limitFlag(cmd, &limit)
+	return cmd
+}
+
+func (a *app) threadShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show THREAD", Short: "Show a thread's summary and branches",
+		Example: `  posthouse thread show order-1234`,
+		Args:    args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			var t posthouse.ThreadInfo
+			if err := c.Get(cmd.Context(), rest.Thread(args[0]), nil, &t); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(&t)
+			}
+			a.showThread(&t)
+			return nil
+		},
+	}
+}
+
+func (a *app) showThread(t *posthouse.ThreadInfo) {
+	versions := ""
+	if t.Releases > 0 {
+		versions = strconv.Itoa(t.Releases) + " released; this is generation " + strconv.Itoa(int(t.Generation))
+	}
+	a.Fields(
+		"thread", t.Thread, "status", string(t.Status), "program", t.Graph, "coordination", t.Coordination,
+		"versions", versions, "checkpoints", strconv.Itoa(t.Checkpoints), "entries", strconv.FormatUint(t.Tail.Seq, 10),
+		"last hash", t.Tail.Hash.String(), "signed up to", signedUpTo(t), "since", stamp(t.Created), "updated", minute(t.Updated),
+	)
+	var rows [][]string
+	for _, b := range t.Branches {
+		rows = append(rows, []string{b.Branch, string(b.Head), string(b.Status)})
+	}
+	a.Line("")
+	a.Table([]string{"BRANCH", "HEAD", "STATUS"}, rows)
+	if t.Hold.Seq != 0 {
+		a.Line("under legal hold by %s since %s", t.Hold.By, stamp(t.Hold.Since))
+	}
+	for _, w := range t.Waiting {
+		a.Line("waits at %s", w.ID)
+	}
+	a.next("posthouse log %s", t.Thread)
+}
+
+func signedUpTo(t *posthouse.ThreadInfo) string {
+	if t.Signed == 0 {
+		return ""
+	}
+	return "entry " + strconv.FormatUint(t.Signed, 10)
+}
+
+func (a *app) threadDelete() *cobra.Command {
+	var reason string
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "delete THREAD", Aliases: []string{"rm"}, Short: "Delete a thread with its whole history",
+		Example: `  posthouse thread delete order-1234 --reason "asked by the customer"`,
+		Args:    args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			if ok, err := a.Confirm(yes, "delete thread %s with its whole history?", args[0]); err != nil || !ok {
+				return err
+			}
+			var d struct {
+				posthouse.Deleted
+				Error json.RawMessage `json:"error,omitempty"`
+			}
+			if err := c.Do(cmd.Context(), http.MethodDelete, rest.Thread(args[0]), params("reason", reason), nil, &d); err != nil {
+				return err
+			}
+			switch {
+			case d.Error == nil:
+				return a.deleted(&d.Deleted)
+			case a.JSON:
+				err = a.Encode(d)
+			default:
+				err = a.deleted(&d.Deleted)
+			}
+			return errors.Join(err, rest.Problem(d.Error))
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why; goes on record")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return cmd
+}
+
+// deleted prints what went.
+func (a *app) deleted(d *posthouse.Deleted) error {
+	if a.JSON {
+		return a.Encode(d)
+	}
+	a.Line("deleted: checkpoints %d, gates %d, bodies %d, %s", d.Checkpoints, d.Gates, d.Bodies, size(d.Bytes))
+	if d.Kept > 0 {
+		a.Line("kept: bodies %d that other checkpoints are rebuilt from", d.Kept)
+	}
+	return nil
+}
+
+// minute is a time that is known to the minute.
+func minute(m posthouse.Millis) string {
+	return strings.TrimSuffix(stamp(m), ":00")
+}
+
+func stamp(m posthouse.Millis) string {
+	if m == 0 {
+		return ""
+	}
+	return tree.Time(time.UnixMilli(int64(m)))
+}

@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/server"
+)
+
+func (a *app) tokenCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "token",
+		Short: "Create, list and revoke access tokens",
+		Long: `Create, list and revoke access tokens of a data directory.
+
+A token speaks for its name: what is done with it is recorded as theirs. Roles:
+viewer reads, approver decides as well, operator does everything and may act
+for others. A running server notices changes at once. Secrets are shown once;
+the data directory keeps their hashes, and when each was last used, to the minute.
+
+Whoever holds the data directory needs no token for this: if no operator's token is
+good any more, make another here.`,
+		Example: `  posthouse token create --name alice --role approver --out alice.token
+  posthouse token create --name ci --role viewer --expires 30d
+  posthouse token list`,
+		Args: args(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.tokenCreate(), a.tokenList(), a.tokenRevoke())
+	return cmd
+}
+
+// tokens opens the list of the data directory.
+func (a *app) tokens() (*server.Tokens, error) {
+	dir, err := a.dir()
+	if err != nil {
+		return nil, err
+	}
+	if err := dir.Create(); err != nil {
+		return nil, err
+	}
+	return server.OpenTokens(string(dir), nil)
+}
+
+func (a *app) tokenCreate() *cobra.Command {
+	var name, role, out string
+	var until expiry
+	cmd := &cobra.Command{
+		Use: "create", Short: "Make a token and print its secret, once",
+		Long: `Make a token and print its secret, once.
+
+With --expires it is good for as long as that says; then requests, logins and open
+streams are refused, and a token of that name may be made again. A token that has
+no expiry is good until it is revoked.`,
+		Example: `  posthouse token create --name alice --role approver
+  posthouse token create --name ci --role viewer --out ci.token --expires 30d
+  posthouse token create --name audit --role viewer --expires 2027-01-31T00:00:00Z`,
+		Args: args(0),
+		RunE: func(*cobra.Command, []string) error {
+			ts, err := a.tokens()
+			if err != nil {
+				return err
+			}
+			expires := until.at(time.Now())
+			secret, err := a.createToken(ts, name, server.Role(role), &server.TokenOptions{ExpiresAt: expires}, out)
+			made := map[string]string{"name": name, "role": role}
+			if !expires.IsZero() {
+				made["expiresAt"] = expires.Format(time.RFC3339)
+			}
+			switch {
+			case err != nil:
+				return err
+			case a.JSON && out != "":
+				made["file"] = out
+				return a.Encode(made)
+			case a.JSON:
+				made["token"] = secret
+				return a.Encode(made)
+			case out != "" && !expires.IsZero():
+				a.Line("the token of %s, %s until %s, is in %s", name, role, tree.Time(expires), out)
+			case out != "":
+				a.Line("the token of %s, %s, is in %s", name, role, out)
+			default:
+				a.Line("%s", secret)
+				a.Note("this is the only time it is shown; keep it in a file of mode 0600 and use --token-file")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "", "whom it speaks for (required)")
+	cmd.Flags().StringVar(&role, "role", string(server.Approver), "viewer, approver or operator")
+	cmd.Flags().StringVar(&out, "out", "", "write the secret to this new file, mode 0600, instead of printing it")
+	cmd.Flags().Var(&until, "expires", "how long it is good, as in 30d, 2w or 12h, or until when, as in 2027-01-31T00:00:00Z (default: for ever)")
+	return cmd
+}
+
+// createToken makes the file first: a secret that cannot be handed over is
+// revoked again.
+func (a *app) createToken(ts *server.Tokens, name string, role server.Role, o *server.TokenOptions, out string) (string, error) {
+	if out == "" {
+		return ts.Create(name, role, o)
+	}
+	f, err := os.OpenFile(out, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", &posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err}
+	}
+	secret, err := ts.Create(name, role, o)
+	if err != nil {
+		return "", errors.Join(err, f.Close(), os.Remove(out))
+	}
+	if _, err = f.WriteString(secret + "\n"); err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(&posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err}, ts.Revoke(name, &server.RevokeOptions{LastOperator: true}))
+	}
+	return secret, nil
+}
+
+func (a *app) tokenList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List tokens, without their secrets",
+		Example: `  posthouse token list`,
+		Args:    args(0),
+		RunE: func(*cobra.Command, []string) error {
+			ts, err := a.tokens()
+			if err != nil {
+				return err
+			}
+			list, err := ts.List()
+			if err != nil {
+				return err
+			}
+			type shown struct {
+				Name    string      `json:"name"`
+				Role    server.Role `json:"role"`
+				Created time.Time   `json:"createdAt"`
+				Expires time.Time   `json:"expiresAt,omitzero"`
+				Expired bool        `json:"expired"`
+				Used    time.Time   `json:"lastUsedAt,omitzero"`
+			}
+			all, rows := []shown{}, [][]string{}
+			for _, t := range list {
+				x := shown{t.Name, t.Role, t.CreatedAt, t.ExpiresAt, t.Expired(time.Now()), t.LastUsedAt}
+				expires, used := "never", "never"
+				if !x.Expires.IsZero() {
+					expires = tree.Time(x.Expires)
+				}
+				if x.Expired {
+					expires = "expired " + expires
+				}
+				if !x.Used.IsZero() {
+					used = tree.Time(x.Used)
+				}
+				all = append(all, x)
+				rows = append(rows, []string{t.Name, string(t.Role), tree.Time(t.CreatedAt), expires, used})
+			}
+			if a.JSON {
+				return a.Encode(all)
+			}
+			if len(rows) == 0 {
+				a.Line("no tokens; posthouse serve makes the first")
+				return nil
+			}
+			a.Table([]string{"NAME", "ROLE", "CREATED", "EXPIRES", "LAST USED"}, rows)
+			return nil
+		},
+	}
+}
+
+func (a *app) tokenRevoke() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "revoke NAME", Short: "Take a token away, also from running servers",
+		Long: `Take a token away, also from running servers and what is open there.
+
+The last token of an operator that is good goes with --yes only: make another first.`,
+		Example: `  posthouse token revoke alice`,
+		Args:    args(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			ts, err := a.tokens()
+			if err != nil {
+				return err
+			}
+			if ok, err := a.Confirm(yes, "revoke the token of %s?", args[0]); err != nil || !ok {
+				return err
+			}
+			if err := ts.Revoke(args[0], &server.RevokeOptions{LastOperator: yes}); err != nil {
+				return err
+			}
+			if a.JSON {
+				return a.Encode(map[string]string{"revoked": args[0]})
+			}
+			a.Line("revoked: %s", args[0])
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask, and revoke the last operator's, too")
+	return cmd
+}
+
+// An expiry is a flag that takes how long, or until when.
+type expiry struct {
+	after span
+	until time.Time
+}
+
+func (*expiry) Type() string { return "duration or time" }
+
+func (e *expiry) String() string {
+	if !e.until.IsZero() {
+		return e.until.Format(time.RFC3339)
+	}
+	return e.after.String()
+}
+
+func (e *expiry) Set(v string) error {
+	*e = expiry{}
+	if at, err := time.Parse(time.RFC3339, v); err == nil {
+		e.until = at
+		return nil
+	}
+	if err := e.after.Set(v); err != nil || e.after <= 0 {
+		return &posthouse.Error{
+			Code: posthouse.CodeInvalid, Message: strconv.Quote(v) + " is neither how long nor until when",
+			Hint: "as in 30d, 2w or 12h, or 2027-01-31T00:00:00Z",
+		}
+	}
+	return nil
+}
+
+// at is when the token expires, zero for never.
+func (e *expiry) at(now time.Time) time.Time {
+	switch {
+	case !e.until.IsZero():
+		return e.until.UTC().Truncate(time.Second)
+	case e.after > 0:
+		return now.Add(time.Duration(e.after)).UTC().Truncate(time.Second)
+	}
+	return time.Time{}
+}

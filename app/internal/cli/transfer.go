@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/store/local"
+)
+
+func (a *app) threadExport() *cobra.Command {
+	var url, out string
+	cmd := &cobra.Command{
+		Use:   "export THREAD",
+		Short: "Write a thread to a file, as it is, to be imported elsewhere",
+		Long: `Write a thread to a file, as it is, to be imported elsewhere.
+
+It holds every entry with its hashes, signatures and states, and the thread's
+slots. For an audit trail to be read by people use posthouse export. It reads the
+data directory and may run beside a server.`,
+		Example: `  posthouse thread export order-1234 --out order-1234.thread
+  posthouse thread import order-1234.thread --data-dir /other`,
+		Args: args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if out == "" {
+				_, err := a.exportThread(cmd.Context(), url, args[0], a.Out)
+				return err
+			}
+			f, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+			if err != nil {
+				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err}
+			}
+			done, err := a.exportThread(cmd.Context(), url, args[0], f)
+			if err = errors.Join(err, f.Close()); err != nil {
+				return errors.Join(err, os.Remove(out))
+			}
+			return a.transferred(done, out)
+		},
+	}
+	storeFlag(cmd, &url)
+	cmd.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
+	return cmd
+}
+
+func (a *app) exportThread(ctx context.Context, url, thread string, w io.Writer) (done *posthouse.ThreadFile, err error) {
+	store, _, err := a.openStore(ctx, url, true)
+	if err != nil {
+		return nil, err
+	}
+	l, err := posthouse.Open(store, nil)
+	if err == nil {
+		done, err = l.Export(ctx, thread, w, nil)
+	}
+	return done, errors.Join(err, store.Close())
+}
+
+func (a *app) threadImport() *cobra.Command {
+	var url, thread, key string
+	var unverified bool
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Put a thread from a file into the store, as it was",
+		Long: `Put a thread from a file into the store, as it was.
+
+The file is checked whole before anything is written. The thread keeps its name,
+ids, hashes and signatures, and all of them must be of keys that are known: those
+of the data directory, or of where it came from, given by --key. With --unverified
+they need not be; then no branch runs before somebody resumes it. A thread or an id that is there already is
+refused. The server must be stopped.`,
+		Example: `  posthouse thread import order-1234.thread
+  posthouse verify --thread order-1234`,
+		Args: args(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := os.Open(args[0])
+			if err != nil {
+				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "file", Message: "cannot be read", Err: err}
+			}
+			o := &posthouse.ImportOptions{Thread: thread, Unverified: unverified}
+			if !unverified {
+				o.Check, err = a.importCheck(key)
+			}
+			var done *posthouse.ThreadFile
+			if err == nil {
+				done, err = a.importThread(cmd.Context(), url, f, o)
+			}
+			if err = errors.Join(err, f.Close()); err != nil {
+				return err
+			}
+			if err := a.transferred(done, args[0]); err != nil || a.JSON {
+				return err
+			}
+			store := ""
+			if url != "" {
+				store = " --store " + quoted(url)
+			}
+			a.next("posthouse verify --thread %s%s", done.Thread, store)
+			return nil
+		},
+	}
+	storeFlag(cmd, &url)
+	cmd.Flags().StringVar(&thread, "thread", "", "refuse the file unless it holds this thread")
+	cmd.Flags().StringVar(&key, "key", "", "file with the public keys to check it with (default: those of the data directory)")
+	cmd.Flags().BoolVar(&unverified, "unverified", false, "import it whoever signed it, if anybody did, and interrupt what would run")
+	return cmd
+}
+
+// importCheck checks signatures against the given ring, or the data directory's.
+func (a *app) importCheck(key string) (func(*posthouse.Entry) error, error) {
+	dir, err := a.dir()
+	if err != nil {
+		return nil, err
+	}
+	ring, err := sign.LoadRing(cmp.Or(key, dir.Key()+sign.PublicSuffix))
+	if errors.Is(err, posthouse.ErrNotFound) && key == "" {
+		ring, err = nil, nil
+	}
+	return sign.ImportCheck(ring), host.Hinted(err, posthouse.CodeNotFound, "give the file of public keys of where the thread comes from")
+}
+
+func (a *app) importThread(ctx context.Context, url string, f io.ReadSeeker, o *posthouse.ImportOptions) (done *posthouse.ThreadFile, err error) {
+	store, _, err := a.openStore(ctx, url, false)
+	if err != nil {
+		return nil, host.Hinted(err, posthouse.CodeLocked, stopFirst)
+	}
+	l, err := posthouse.Open(store, nil)
+	if err == nil {
+		done, err = l.Import(ctx, f, o)
+	}
+	return done, errors.Join(err, store.Close())
+}
+
+func (a *app) transferred(t *posthouse.ThreadFile, file string) error {
+	if a.JSON {
+		return a.Encode(t)
+	}
+	a.Line("%s: thread %s, %s, %s, %s", file, t.Thread, count(t.Entries, "entry"), count(t.Slots, "slot"), size(t.Bytes))
+	return nil
+}
+
+func (a *app) storeCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "store",
+		Short:   "Copy a store into another",
+		Example: `  posthouse store copy sqlite:posthouse.db sqlite:/new/posthouse.db`,
+		Args:    args(0),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.storeCopy())
+	return cmd
+}
+
+func (a *app) storeCopy() *cobra.Command {
+	return &cobra.Command{
+		Use:   "copy FROM TO",
+		Short: "Copy every thread and slot, and read all of it back",
+		Long: `Copy every thread and slot into another store, of whatever kind, and read all
+of it back.
+
+Entries, hashes and signatures stay what they are. A copy that was stopped goes on
+where it was when it is asked for again; one asked for again later takes what is
+new. FROM may be in use, TO may not. Keys and tokens are not in it.
+
+A thread that is damaged is named (exit code 8): of one damaged in a body, a state
+say, the entries before it are copied, of any other nothing. So is one that TO has
+another log of, which is left as it is (exit code 4). The others are copied all the
+same; so a copy of a backup takes what came after it from the store that was damaged.`,
+		Example: `  posthouse store copy sqlite:posthouse.db sqlite:/new/posthouse.db`,
+		Args:    args(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			done, err := a.copyStore(cmd.Context(), args[0], args[1])
+			if done == nil || err != nil && !errors.Is(err, posthouse.ErrCorrupt) && !errors.Is(err, posthouse.ErrConflict) {
+				return err
+			}
+			if a.JSON {
+				return errors.Join(a.Encode(done), err)
+			}
+			a.Line("copied: %s, %s, %s, %s", count(done.Threads, "thread"), count(done.Entries, "entry"), count(done.Slots, "slot"), size(done.Bytes))
+			if done.Skipped > 0 {
+				a.Line("%s were there already", count(done.Skipped, "entry"))
+			}
+			a.Line("verified: %s read back and compared", count(done.Verified, "thread"))
+			a.next("posthouse verify --store %s", quoted(args[1]))
+			return err
+		},
+	}
+}
+
+func (a *app) copyStore(ctx context.Context, from, to string) (*posthouse.StoreCopied, error) {
+	src, err := a.openURL(ctx, from, &local.Options{ReadOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	dst, err := a.openURL(ctx, to, nil)
+	if err != nil {
+		return nil, errors.Join(host.Hinted(err, posthouse.CodeLocked, stopFirst), src.Close())
+	}
+	p := a.Progress(time.Now)
+	done, err := posthouse.CopyStore(ctx, src, dst, &posthouse.CopyStoreOptions{Progress: func(c *posthouse.StoreCopied) {
+		p.Update("copied and verified: threads %d, entries %d, %s", c.Verified, c.Entries, size(c.Bytes))
+	}})
+	p.Done()
+	return done, errors.Join(err, dst.Close(), src.Close())
+}

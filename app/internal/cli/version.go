@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) versionCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: `  posthouse version --json`,
+		Args:    args(0),
+		RunE:    func(*cobra.Command, []string) error { return a.showVersion() },
+	}
+}
+
+// versionFlag is the flag that does the same. No variable sets it:
+// POSTHOUSE_VERSION is what others call the version they install.
+const versionFlag = "version"
+
+func (a *app) showVersion() error {
+	v := a.readVersion()
+	if a.JSON {
+		return a.Encode(v)
+	}
+	a.Line("%s %s (%s, %s)", a.name(), v.Version, v.Go, v.Platform)
+	return nil
+}
+
+type versionInfo struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Modified bool   `json:"modified,omitempty"` // the work tree had changes
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// readVersion prefers what the binary says of itself, then what Go recorded.
+func (a *app) readVersion() *versionInfo {
+	v := &versionInfo{Version: a.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if bi, ok := debug.ReadBuildInfo(); ok {
+		if v.Version == "" {
+			v.Version = bi.Main.Version
+		}
+		for _, s := range bi.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				v.Revision = s.Value
+			case "vcs.modified":
+				v.Modified = s.Value == "true"
+			}
+		}
+	}
+	if v.Version == "" {
+		v.Version = "(devel)"
+	}
+	return v
+}

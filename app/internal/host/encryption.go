@@ -1,0 +1,69 @@
+package host
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/datadir"
+	"github.com/posthouse/posthouse/sign"
+)
+
+// KeysPath returns the file of encryption keys: path, or the data directory's
+// own.
+func KeysPath(path string, dir datadir.Dir) string {
+	if path != "" {
+		return path
+	}
+	return dir.EncryptionKeys()
+}
+
+// cipher returns what a server encrypts with: always, once there is a key file.
+// rotating says that there is more than one key in it.
+func (o *Options) cipher() (_ posthouse.Cipher, rotating bool, err error) {
+	load := sign.LoadEncryptionKeys
+	if o.Encrypt {
+		load = sign.LoadOrCreateEncryptionKeys
+	}
+	keys, err := load(KeysPath(o.Keys, o.Dir))
+	if errors.Is(err, posthouse.ErrNotFound) && o.Keys == "" {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	ring, err := keys.Keyring()
+	return ring, len(keys.IDs()) > 1, err
+}
+
+// unsealed refuses to start in the clear over a store that is encrypted: the
+// Ledger would refuse each write.
+func unsealed(ctx context.Context, l *posthouse.Ledger, path string) error {
+	if l.EncryptsAtRest() {
+		return nil
+	}
+	found, err := l.Encryption(ctx)
+	if err == nil && found.Encrypted {
+		err = &posthouse.Error{
+			Code: posthouse.CodeSealed, Message: "this store is encrypted, and there are no keys at " + path,
+			Hint: "put the key file back, or say where it is with --keys or POSTHOUSE_KEYS; to write in the clear from now on, see posthouse encryption clear --help",
+		}
+	}
+	return err
+}
+
+// Rewrap ends a rotation of keys beside what is running. Failures are logged;
+// the next start goes on with them.
+func (h *Host) Rewrap(ctx context.Context) {
+	if !h.rotating {
+		return
+	}
+	done, err := h.Ledger.Rewrap(ctx)
+	switch {
+	case ctx.Err() != nil: // the next start goes on with it
+	case err != nil:
+		h.log.Error("data keys could not be wrapped with the current key", "failed", done.Failed, "error", err)
+	case done.Keys > 0:
+		h.log.Info("data keys are wrapped with the current key", "keys", done.Keys, "before", done.Current)
+	}
+}

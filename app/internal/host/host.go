@@ -1,0 +1,187 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/datadir"
+	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/runner"
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/sign"
+)
+
+// stopTime is for what is running when a host is asked to end.
+const stopTime = 10 * time.Second
+
+// A Host is what one server has open. Make one with [Open]; end it with
+// [Host.Run] or [Host.Close].
+type Host struct {
+	Ledger    *posthouse.Ledger
+	Server    *server.Server
+	Listener  net.Listener
+	URL       string // of the server, as in http://127.0.0.1:8095
+	StoreURL  string
+	TokenFile string // of the first token
+	TokenGone bool   // what is in it was revoked, or has expired
+	Set       Set    // what runs
+
+	store    posthouse.Store
+	runner   *runner.Runner
+	log      *slog.Logger
+	retain   func(context.Context) error // nil: there is no policy
+	rotating bool                        // there are encryption keys of the past
+}
+
+// Open starts everything and closes it again if anything fails.
+func Open(ctx context.Context, o *Options) (_ *Host, err error) {
+	h := &Host{log: o.Logger}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.Close())
+		}
+	}()
+	if err := h.listen(o); err != nil {
+		return nil, err
+	}
+	if h.StoreURL = o.Store; h.StoreURL == "" {
+		h.StoreURL = o.Dir.StoreURL()
+	}
+	if err := o.Dir.Create(); err != nil {
+		return nil, err
+	}
+	source := Source{URL: h.StoreURL, Dir: o.Dir, Open: o.OpenStore, New: o.NewStore}
+	if h.store, err = source.OpenStore(ctx); err != nil { // a refused address leaves no keys behind
+		return nil, err
+	}
+	key, err := sign.LoadOrCreate(o.Dir.Key())
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := h.openTokens(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	lo := posthouse.Options{Signer: key, Validate: gate.Validator(), Logger: h.log, MaxState: int(o.MaxState)}
+	if lo.Cipher, h.rotating, err = o.cipher(); err != nil {
+		return nil, err
+	}
+	if h.Ledger, err = posthouse.Open(h.store, &lo); err != nil {
+		return nil, err
+	}
+	if err := unsealed(ctx, h.Ledger, KeysPath(o.Keys, o.Dir)); err != nil {
+		return nil, err
+	}
+	return h, h.assemble(ctx, o, tokens)
+}
+
+// openTokens opens the directory's tokens, and makes the first at a first start.
+func (h *Host) openTokens(dir datadir.Dir) (*server.Tokens, error) {
+	tokens, err := server.OpenTokens(string(dir), nil)
+	if err != nil {
+		return nil, err
+	}
+	if h.TokenFile, _, err = tokens.First(); err != nil {
+		return nil, err
+	}
+	if secret, err := datadir.ReadToken(h.TokenFile); err == nil {
+		ok, err := tokens.Valid(secret)
+		if err != nil {
+			return nil, err
+		}
+		h.TokenGone = !ok
+	}
+	return tokens, nil
+}
+
+// assemble puts the programs, what keeps them moving and the server together.
+func (h *Host) assemble(ctx context.Context, o *Options, tokens *server.Tokens) (err error) {
+	if o.Retain.MaxAge != 0 || o.Retain.MaxPerThread != 0 || o.Retain.Released != 0 {
+		h.retain = func(ctx context.Context) error { return h.Ledger.RetainEvery(ctx, o.Retain, o.RetainEvery) }
+	}
+	if o.Programs != nil {
+		set, err := o.Programs(ctx, &Env{Ledger: h.Ledger, Dir: string(o.Dir), Logger: h.log})
+		if err != nil {
+			return err
+		}
+		if set != nil {
+			h.Set = *set
+		}
+	}
+	so := server.Options{
+		Ledger: h.Ledger, Tokens: tokens, Logger: h.log, AllowedHosts: o.AllowedHosts, Version: o.Version, Recover: h.Set.Recover,
+	}
+	if so.Agents, err = h.Set.agents(); err != nil {
+		return err
+	}
+	if o.MaxState > 0 { // in base64, with room for what else a body says
+		so.Limits.State = max(o.MaxState*3/2, 1<<20)
+	}
+	if h.runner, err = runner.New(h.Ledger, &runner.Options{Programs: h.Set.Programs, Logger: h.log}); err != nil {
+		return err
+	}
+	so.Runner = h.runner
+	h.Server, err = server.New(so)
+	return err
+}
+
+// Run serves until ctx ends or something breaks, then closes in order: streams,
+// what is running, the runner, the store.
+func (h *Host) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var work sync.WaitGroup
+	work.Go(func() {
+		if err := h.runner.Run(ctx); err != nil {
+			cancel(err)
+		}
+	})
+	if h.retain != nil {
+		work.Go(func() {
+			if err := h.retain(ctx); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	hs := h.Server.HTTPServer(h.Listener.Addr().String())
+	work.Go(func() {
+		if err := hs.Serve(h.Listener); !errors.Is(err, http.ErrServerClosed) {
+			cancel(err)
+		}
+	})
+	work.Go(func() { h.Rewrap(ctx) })
+	<-ctx.Done()
+
+	patience, stop := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer stop()
+	err := h.Server.Close(patience)
+	err = errors.Join(err, hs.Shutdown(patience))
+	work.Wait()
+	err = errors.Join(err, h.Close())
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		err = errors.Join(cause, err)
+	}
+	return err
+}
+
+// Close gives back what is open.
+func (h *Host) Close() (err error) {
+	if h.Listener != nil {
+		if e := h.Listener.Close(); e != nil && !errors.Is(e, net.ErrClosed) {
+			err = errors.Join(err, e)
+		}
+	}
+	if h.Ledger != nil {
+		err = errors.Join(err, h.Ledger.Close())
+	}
+	if h.store != nil {
+		err = errors.Join(err, h.store.Close())
+	}
+	return err
+}

@@ -1,0 +1,34 @@
+package host
+
+import (
+	"crypto/tls"
+	"net"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server"
+)
+
+func (h *Host) listen(o *Options) error {
+	secure := o.Cert != "" || o.Key != ""
+	if err := server.CheckListen(o.Addr, secure, o.AllowInsecure); err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", o.Addr)
+	if err != nil {
+		return &posthouse.Error{
+			Code: posthouse.CodeLocked, Message: "cannot listen on " + o.Addr, Err: err,
+			Hint: "if another posthouse is running there, use it, or choose another with --addr",
+		}
+	}
+	h.Listener, h.URL = l, "http://"+l.Addr().String()
+	if !secure {
+		return nil
+	}
+	cert, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+	if err != nil {
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "tls-cert", Message: "cannot be used", Err: err, Hint: "give both --tls-cert and --tls-key"}
+	}
+	h.Listener = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
+	h.URL = "https://" + l.Addr().String()
+	return nil
+}

@@ -1,0 +1,67 @@
+package host
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/datadir"
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/store/local"
+)
+
+// Defaults of [Options].
+const (
+	DefaultAddr        = "127.0.0.1:8095"
+	DefaultRetainEvery = time.Hour
+)
+
+// An Opener opens the store that a URL names.
+type Opener func(ctx context.Context, url string, o *local.Options) (posthouse.Store, error)
+
+// An Env is what programs are made over.
+type Env struct {
+	Ledger *posthouse.Ledger
+	Dir    string       // the data directory
+	Logger *slog.Logger // the server's
+}
+
+// A Set is the programs of one Ledger.
+type Set struct {
+	Programs []posthouse.Program     // what the runner keeps moving
+	Agents   map[string]server.Agent // who takes requests, beside coordinators
+
+	// Recover says what request a waiting checkpoint is about; see
+	// [server.Options].
+	Recover func(*posthouse.Checkpoint) (request string, ok bool)
+
+	Notes []string // names and values in turns, printed when the server is ready
+	Next  string   // command line to type first, as in `send dispatch "hello"`
+}
+
+// Options say what a host opens and where it listens.
+type Options struct {
+	Dir       datadir.Dir // the data directory, made if it is not there
+	Store     string      // URL; "" is the data directory's own
+	OpenStore Opener      // required
+	NewStore  bool        // a store that is gone may be made anew
+
+	Addr          string // to listen on
+	Cert, Key     string // PEM files; both or none
+	AllowInsecure bool
+	AllowedHosts  []string
+
+	Encrypt bool
+	Keys    string // file; "" is the data directory's own
+
+	Retain      posthouse.Retention // the zero value removes nothing
+	RetainEvery time.Duration
+	MaxState    int64 // bytes; 0 is the Ledger's default
+
+	Logger  *slog.Logger // required
+	Version string
+	// Programs makes the programs, once, over the Ledger that was opened. Nil:
+	// there are none.
+	Programs func(context.Context, *Env) (*Set, error)
+}

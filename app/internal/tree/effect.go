@@ -1,0 +1,56 @@
+package tree
+
+import (
+	"fmt"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/term"
+)
+
+// before returns the checkpoint of its branch that an effect followed, or else the
+// first that followed it; "" if the branch has none.
+func before(all []*posthouse.Header, e *Effect) (id posthouse.ID) {
+	var best *posthouse.Header
+	for _, h := range all {
+		switch {
+		case h.Branch != e.Branch:
+		case best == nil, h.Seq < e.First && (best.Seq >= e.First || h.Seq > best.Seq), best.Seq >= e.First && h.Seq < best.Seq:
+			best = h
+		}
+	}
+	if best == nil {
+		return ""
+	}
+	return best.ID
+}
+
+// EffectLine says in one line what acted on the world, and by whose leave.
+func EffectLine(e *Effect) string {
+	s := "→ " + term.Clip(term.Strip(e.Name), 60)
+	if e.Occurrence > 0 {
+		s += fmt.Sprintf("[%d]", e.Occurrence)
+	}
+	s += "  " + UseStatus(&e.Use)
+	switch {
+	case e.Decision != nil:
+		return s + ", " + Decision(e.Decision) + "  (" + string(e.Grant) + ")"
+	case e.Grant != "":
+		return s + ", under " + string(e.Grant)
+	}
+	return s + ", without a grant"
+}
+
+// UseStatus says how far an effect has come.
+func UseStatus(u *posthouse.Use) string {
+	s := string(u.Status)
+	switch u.Status {
+	case posthouse.GrantUnknown:
+		s = "outcome unknown"
+	case posthouse.GrantDecided:
+		s = "not done"
+	}
+	if u.Failed > 0 {
+		s += fmt.Sprintf(" (attempts that did not act: %d)", u.Failed)
+	}
+	return s
+}

@@ -1,0 +1,138 @@
+package tree
+
+import (
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/term"
+)
+
+func (d *drawing) gate(g *posthouse.Gate, indent string) {
+	ask := g.Name
+	if g.Text != "" {
+		ask += ": " + g.Text
+	}
+	d.t.Line("%s? %s  %s", indent, g.ID, term.Clip(term.Strip(ask), 100))
+	if g.Note != "" {
+		d.t.Line("%s  %s", indent, term.Clip(term.Strip(g.Note), 200))
+	}
+	if g.Supersedes != "" {
+		d.again(g, indent+"  ")
+	}
+	for i := range g.Assignments {
+		d.t.Line("%s  %s", indent, Assignment(&g.Assignments[i]))
+	}
+	for i := range g.Votes {
+		d.t.Line("%s  %s", indent, Vote(&g.Votes[i]))
+	}
+	if g.Decision == nil {
+		if n := g.Missing(); n > 0 {
+			d.t.Line("%s  approvals missing: %d", indent, n)
+		}
+		if !g.ExpiresAt.IsZero() {
+			d.t.Line("%s  open until %s", indent, Time(g.ExpiresAt))
+		}
+		return
+	}
+	d.t.Line("%s%s", indent, Decision(g.Decision))
+}
+
+// again says in the place of which gate one asks, and how what is asked has changed.
+func (d *drawing) again(g *posthouse.Gate, indent string) {
+	for _, gates := range d.gates {
+		for _, old := range gates {
+			if old.ID == g.Supersedes && old.Content() != g.Content() {
+				d.t.Line("%sasked again: what is asked has changed since %s", indent, old.ID)
+				c := &Change{From: old.Text, To: g.Text}
+				c.Paths, c.More = posthouse.CompareJSON(old.Payload, g.Payload)
+				Changed(d.t, indent+"  ", c)
+				return
+			}
+		}
+	}
+	d.t.Line("%sasked again, in the place of %s", indent, g.Supersedes)
+}
+
+// A Change is how a question differs from the one it asks in the place of.
+type Change struct {
+	From, To string // the texts
+	Paths    []posthouse.PathChange
+	More     int
+}
+
+// Changed prints a change, a line for what was and a line for what is.
+func Changed(t *term.Term, indent string, c *Change) {
+	mark := func(mark, color, s string) {
+		if s != "" {
+			t.Line("%s%s", indent, t.Paint(color, mark+" "+term.Clip(term.Strip(s), 200)))
+		}
+	}
+	if c.From != c.To {
+		mark("-", term.Bad, c.From)
+		mark("+", term.Good, c.To)
+	}
+	for _, p := range c.Paths {
+		if p.Path != "" {
+			t.Line("%s%s", indent, term.Strip(p.Path))
+		}
+		mark("-", term.Bad, string(p.A))
+		mark("+", term.Good, string(p.B))
+	}
+	if c.More > 0 {
+		t.Line("%sand %d changes more", indent, c.More)
+	}
+}
+
+// Vote says a vote in one line.
+func Vote(v *posthouse.Decision) string { return "vote: " + Decision(v) }
+
+// Assignment says in one line who may decide from then on.
+func Assignment(a *posthouse.Assignment) string {
+	s := a.By + " handed it to "
+	if a.Escalation {
+		s = "escalated to "
+	}
+	s += strings.Join(a.To, ", ")
+	if a.Actor != "" && a.Actor != a.By {
+		s += " (sent by " + a.Actor + ")"
+	}
+	s += ", " + Time(a.At)
+	if a.Reason != "" {
+		s += ": " + term.Clip(term.Strip(a.Reason), 200)
+	}
+	return s
+}
+
+// Decision says a decision in one line.
+func Decision(dec *posthouse.Decision) string {
+	mark, verb := "✓", "approved"
+	switch dec.Verdict {
+	case posthouse.Reject:
+		mark, verb = "✗", "rejected"
+	case posthouse.Edit:
+		verb = "approved with edits"
+	case posthouse.Respond:
+		verb = "answered"
+	case posthouse.Expire:
+		mark, verb = "✗", "expired"
+	case posthouse.Cancel:
+		mark, verb = "✗", "cancelled"
+	}
+	s := mark + " " + verb
+	if dec.By != "" {
+		s += " by " + dec.By
+	}
+	if dec.For != "" {
+		s += " for " + dec.For
+	}
+	if dec.Actor != "" && dec.Actor != dec.By {
+		s += " (sent by " + dec.Actor + ")"
+	}
+	if !dec.At.IsZero() {
+		s += ", " + Time(dec.At)
+	}
+	if dec.Reason != "" {
+		s += ": " + term.Clip(term.Strip(dec.Reason), 200)
+	}
+	return s
+}

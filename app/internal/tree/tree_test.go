@@ -1,0 +1,84 @@
+package tree
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/term"
+)
+
+func TestDraw(t *testing.T) {
+	at := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	cp := func(id, parent, branch, kind, agent string, st posthouse.Status, seq uint64) *posthouse.Header {
+		return &posthouse.Header{
+			ID: posthouse.ID(id), Parent: posthouse.ID(parent), Branch: branch, Kind: kind, Agent: agent, Status: st,
+			Seq: seq, CreatedAt: at.Add(time.Duration(seq) * time.Second),
+		}
+	}
+	th := &Thread{
+		Checkpoints: []*posthouse.Header{
+			cp("a", "", "main", posthouse.KindWait, "analyzer", posthouse.StatusWaiting, 1),
+			cp("b", "a", "main", posthouse.KindNode, "approver", posthouse.StatusDone, 3),
+			cp("c", "a", "what-if", posthouse.KindFork, "", posthouse.StatusSaved, 4),
+			cp("d", "c", "what-if", posthouse.KindUpdate, "", posthouse.StatusRunning, 5),
+			cp("e", "c", "deep", posthouse.KindFork, "", posthouse.StatusSaved, 6),
+			cp("f", "e", "deep", posthouse.KindUpdate, "", posthouse.StatusSaved, 7),
+		},
+		Gates: []*posthouse.Gate{{
+			ID: "g", Checkpoint: "a", Name: "refund", Text: "Refund \x1b[2Jorder?",
+			Decision: &posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Reason: "fine", At: at.Add(2 * time.Second)},
+		}},
+		Heads: map[string]posthouse.ID{"main": "b", "what-if": "d", "deep": "f"},
+	}
+	var out bytes.Buffer
+	Draw(&term.Term{Out: &out}, th)
+	want := strings.TrimPrefix(`
+● a  wait analyzer  waiting  2026-11-21 04:00:01
+│ ? g  refund: Refund [2Jorder?
+│ ✓ approved by alice, 2026-11-21 04:00:02: fine
+├─● c  fork           saved    2026-11-21 04:00:04
+│ ├─● e  fork           saved    2026-11-21 04:00:06
+│ │ ● f  update         saved    2026-11-21 04:00:07  [deep]
+│ ● d  update         running  2026-11-21 04:00:05  [what-if]
+● b  node approver  done     2026-11-21 04:00:03  [main]
+`, "\n")
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestDecisionNamesWhoSentIt(t *testing.T) {
+	got := Decision(&posthouse.Decision{Verdict: posthouse.Reject, By: "alice", Actor: "ops"})
+	if got != "✗ rejected by alice (sent by ops)" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestGateOfSeveralPeople(t *testing.T) {
+	at := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	var out bytes.Buffer
+	Draw(&term.Term{Out: &out}, &Thread{
+		Checkpoints: []*posthouse.Header{{ID: "a", Branch: "main", Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Seq: 1, CreatedAt: at}},
+		Gates: []*posthouse.Gate{{
+			ID: "g", Checkpoint: "a", Name: "refund", Quorum: &posthouse.Quorum{Need: 2},
+			Votes: []posthouse.Decision{{Verdict: posthouse.Approve, By: "dave", For: "bob", At: at}},
+			Assignments: []posthouse.Assignment{
+				{By: "bob", Actor: "ops", To: []string{"dave"}, At: at, Reason: "away"},
+				{By: "posthouse", To: []string{"boss", "vice"}, Escalation: true, At: at},
+			},
+		}},
+	})
+	for _, want := range []string{
+		"  bob handed it to dave (sent by ops), 2026-11-21 04:00:00: away\n",
+		"  escalated to boss, vice, 2026-11-21 04:00:00\n",
+		"  vote: ✓ approved by dave for bob, 2026-11-21 04:00:00\n",
+		"  approvals missing: 1\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
+		}
+	}
+}

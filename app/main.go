@@ -1,0 +1,37 @@
+package app
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"github.com/posthouse/posthouse/app/internal/cli"
+)
+
+// Main is the main function of a binary that serves p: it runs the command that
+// the arguments name, and ends the process with its exit code. Interrupt and
+// SIGTERM ask it to end; the second ends it at once. The commands are those of
+// posthouse, and so are their variables and their data directory.
+func Main(p Programs) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	room := headroom()
+	code := cli.Main(ctx, os.Args[1:], &cli.Config{
+		Name: p.name(), Version: p.Version, OpenStore: p.OpenStore, Programs: opener(p.Open), Dev: p.dev(),
+	})
+	runtime.KeepAlive(room)
+	stop()
+	os.Exit(code)
+}
+
+// name returns the name of the binary.
+func (p *Programs) name() string {
+	if p.Name != "" || len(os.Args) == 0 {
+		return p.Name
+	}
+	return strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+}

@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/cli"
+	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/store/local"
+)
+
+// Programs are what a binary serves, and what it is built with. The zero value
+// is a server without programs.
+type Programs struct {
+	// Open makes the programs over the Ledger of a server that starts. It is
+	// called once for each start, before the server listens to anybody; its
+	// error is the start's. Nil: there are no programs.
+	Open func(ctx context.Context, env *Env) (*Set, error)
+
+	// OpenStore opens the store that --store or Options.Store names; all.Open
+	// of package store/all fits. Nil: memory: and sqlite:PATH.
+	OpenStore func(ctx context.Context, url string, o *local.Options) (posthouse.Store, error)
+
+	Name    string // of the binary, in help and hints; default the name of its file
+	Version string // default what Go recorded in the binary
+
+	// Dev adds the command dev, which serves other programs in place of Open's:
+	// a sample, or programs that call no paid service. Nil: there is none.
+	Dev *Dev
+}
+
+// A Dev is programs to try a product with.
+type Dev struct {
+	// About is the help of the command: one line, and more behind an empty one.
+	About string
+
+	// Open is as Programs.Open. It is required.
+	Open func(ctx context.Context, env *Env) (*Set, error)
+}
+
+// An Env is what programs are made over.
+type Env struct {
+	Ledger *posthouse.Ledger // compile graphs, open flows and make coordinators over it
+	Dir    string            // the data directory, for files of the programs' own
+	Logger *slog.Logger      // the server's
+}
+
+// A Set is the programs of one Ledger. A server needs none of its fields.
+type Set struct {
+	// Programs are kept moving by the runner: App.Programs of a graph, the App of
+	// a flow, a coordinator. A coordinator takes requests under its name as well.
+	Programs []posthouse.Program
+
+	// Agents take requests, by name, beside coordinators. A name that a
+	// coordinator has is [posthouse.ErrInvalid].
+	Agents map[string]server.Agent
+
+	// Recover says what request a waiting checkpoint is about; see
+	// [server.Options]. Nil: no program needs one.
+	Recover func(*posthouse.Checkpoint) (request string, ok bool)
+
+	Notes []string // names and values in turns, printed when the server is ready
+	Next  string   // command to type first, as in `send order "one lamp"`; default inbox
+}
+
+// opener hands open to the inner packages.
+func opener(open func(context.Context, *Env) (*Set, error)) func(context.Context, *host.Env) (*host.Set, error) {
+	if open == nil {
+		return nil
+	}
+	return func(ctx context.Context, env *host.Env) (*host.Set, error) {
+		s, err := open(ctx, (*Env)(env))
+		return (*host.Set)(s), err
+	}
+}
+
+// dev returns what the command dev serves.
+func (p *Programs) dev() *cli.Dev {
+	if p.Dev == nil {
+		return nil
+	}
+	return &cli.Dev{About: p.Dev.About, Programs: opener(p.Dev.Open)}
+}

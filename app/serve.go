@@ -1,0 +1,149 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/datadir"
+	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/store/local"
+)
+
+// Options say what [Serve] serves, from where, and to whom. The zero value, and
+// nil, serve this machine from the default data directory, without programs.
+type Options struct {
+	Programs Programs // what runs; Dev and Name are for Main
+
+	// Dir is the data directory: store, keys, tokens. It is made if it is not
+	// there. Default: posthouse below the XDG data home, where the command line
+	// looks as well.
+	Dir string
+
+	// Store is the address of the store, as in sqlite:PATH or memory:. Default:
+	// posthouse.db in Dir.
+	Store string
+
+	// NewStore begins with a new store where the one of Dir is gone or empty.
+	// Otherwise that is [posthouse.ErrNotFound]: a disk may be missing.
+	NewStore bool
+
+	Addr          string   // to listen on; port 0 picks a free one; default 127.0.0.1:8095
+	CertFile      string   // certificate, PEM; with KeyFile
+	KeyFile       string   // its private key, PEM
+	AllowInsecure bool     // listen beyond this machine without TLS, behind a proxy that does it
+	AllowedHosts  []string // names by which clients may call the server, beside loopback's
+
+	// Encrypt encrypts what is stored from now on, and makes a key file if there
+	// is none. Where there is one, it is used anyway.
+	Encrypt bool
+
+	// EncryptionKeys is the file with the keys. Default: encryption.keys in Dir.
+	EncryptionKeys string
+
+	// Retain is applied at once and then at each RetainEvery, by default an hour.
+	// The zero value removes nothing.
+	Retain      posthouse.Retention
+	RetainEvery time.Duration
+
+	// MaxState is the most bytes that one state, step result or value may have.
+	// Default: [posthouse.DefaultMaxState]; at most 2 GiB.
+	MaxState int64
+
+	Logger *slog.Logger // default: what goes wrong, as text, on standard error
+	Ready  func(*Info)  // called once, when the server is about to take requests; nil: nobody is told
+}
+
+// An Info says where a server is.
+type Info struct {
+	URL       string // as in http://127.0.0.1:8095
+	StoreURL  string
+	TokenFile string // holds the first token, an operator's, unless it was revoked or moved
+	Ledger    *posthouse.Ledger
+}
+
+// maxMaxState is what the int of a 32-bit machine holds.
+const maxMaxState = 1<<31 - 1
+
+func (o *Options) validate() error {
+	switch {
+	case (o.CertFile == "") != (o.KeyFile == ""):
+		return invalid("CertFile", "and KeyFile belong together", "give both, or none")
+	case o.RetainEvery < 0:
+		return invalid("RetainEvery", "is negative", "0 means an hour")
+	case o.MaxState < 0 || o.MaxState > maxMaxState:
+		return invalid("MaxState", "is not between 0 and 2 GiB", "0 means the default; of what is larger, store a reference")
+	}
+	if o.Addr != "" {
+		if _, _, err := net.SplitHostPort(o.Addr); err != nil {
+			return invalid("Addr", "is not HOST:PORT", "as in "+host.DefaultAddr)
+		}
+	}
+	return nil
+}
+
+func invalid(field, message, hint string) error {
+	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: message, Hint: hint}
+}
+
+// Serve serves the programs over HTTP until ctx ends, and returns nil then, or
+// until something breaks, and returns that. It makes what is missing: directory,
+// store, signing key, first token. When ctx ends it closes streams, waits at most
+// ten seconds for agents, lets the runner drain, and closes the store.
+//
+// [posthouse.ErrInvalid] names the option at fault; [posthouse.ErrLocked] means
+// that the address or the store is another process's.
+func Serve(ctx context.Context, o *Options) error {
+	if o == nil {
+		o = &Options{}
+	}
+	if err := o.validate(); err != nil {
+		return err
+	}
+	ho, err := o.host()
+	if err != nil {
+		return err
+	}
+	h, err := host.Open(ctx, ho)
+	if err != nil {
+		return err
+	}
+	if o.Ready != nil {
+		o.Ready(&Info{URL: h.URL, StoreURL: h.StoreURL, TokenFile: h.TokenFile, Ledger: h.Ledger})
+	}
+	return h.Run(ctx)
+}
+
+// host returns the options with their defaults.
+func (o *Options) host() (*host.Options, error) {
+	ho := &host.Options{
+		Dir: datadir.Dir(o.Dir), Store: strings.TrimSpace(o.Store), OpenStore: o.Programs.OpenStore, NewStore: o.NewStore,
+		Addr: o.Addr, Cert: o.CertFile, Key: o.KeyFile, AllowInsecure: o.AllowInsecure, AllowedHosts: o.AllowedHosts,
+		Encrypt: o.Encrypt, Keys: o.EncryptionKeys, Retain: o.Retain, RetainEvery: o.RetainEvery, MaxState: o.MaxState,
+		Logger: o.Logger, Version: o.Programs.Version, Programs: opener(o.Programs.Open),
+	}
+	if o.Dir == "" {
+		dir, err := datadir.Default(os.Getenv)
+		if err != nil {
+			return nil, err
+		}
+		ho.Dir = dir
+	}
+	if ho.OpenStore == nil {
+		ho.OpenStore = local.Open
+	}
+	if ho.Addr == "" {
+		ho.Addr = host.DefaultAddr
+	}
+	if ho.RetainEvery == 0 {
+		ho.RetainEvery = host.DefaultRetainEvery
+	}
+	if ho.Logger == nil {
+		ho.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	return ho, nil
+}
