@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/posthouse/posthouse/ledger/ledgertest"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
@@ -36,6 +37,9 @@ func TestGuaranteesNameTheirTests(t *testing.T) {
 	for _, c := range storetest.Cases() {
 		rules[c.Name] = true
 	}
+	for _, c := range ledgertest.Cases() {
+		rules[c.Name] = true
+	}
 	doc := string(data)
 	for _, name := range regexp.MustCompile("`([a-z0-9/]+\\.)?Test[A-Za-z0-9]+`").FindAllString(doc, -1) {
 		if name = strings.Trim(name, "`"); !tests[name] {
@@ -47,7 +51,7 @@ func TestGuaranteesNameTheirTests(t *testing.T) {
 			continue // the explanation
 		}
 		if rule := strings.Join(strings.Fields(m[1]), " "); !rules[rule] {
-			t.Errorf("storetest has no rule %q", rule)
+			t.Errorf("no suite has the rule %q", rule)
 		}
 	}
 	_, eleven, _ := strings.Cut(doc, "## The eleven")

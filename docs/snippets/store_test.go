@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger/ledgertest"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
-func open(t testing.TB, path string) posthouse.Store {
+func open(t storetest.TB, path string) posthouse.Store {
 	s, err := sqlitestore.Open(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -17,21 +18,22 @@ func open(t testing.TB, path string) posthouse.Store {
 	return s
 }
 
-func prove() (func(*testing.T), func(*testing.B)) {
+func prove() (store, ledger func(*testing.T), bench func(*testing.B)) {
 	//doc:prove
 	harness := storetest.Harness{
-		Open:    func(t testing.TB, dir string) posthouse.Store { return open(t, filepath.Join(dir, "db")) },
+		Open:    func(t storetest.TB, dir string) posthouse.Store { return open(t, filepath.Join(dir, "db")) },
 		Durable: true,
 	}
 	TestStore := func(t *testing.T) { storetest.Run(t, harness) }
+	TestLedger := func(t *testing.T) { ledgertest.Run(t, harness, nil) }
 	BenchmarkStore := func(b *testing.B) { storetest.Bench(b, harness) }
 	//doc:end
-	return TestStore, BenchmarkStore
+	return TestStore, TestLedger, BenchmarkStore
 }
 
 // TestProveIsAProof keeps the snippet in use; the stores' own tests run it.
 func TestProveIsAProof(t *testing.T) {
-	if run, bench := prove(); run == nil || bench == nil {
+	if store, ledger, bench := prove(); store == nil || ledger == nil || bench == nil {
 		t.Error("the snippet proves nothing")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger/ledgertest"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
@@ -13,9 +14,13 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var harness = storetest.Harness{
-	Open: func(testing.TB, string) posthouse.Store { return memstore.New() },
+	Open: func(storetest.TB, string) posthouse.Store { return memstore.New() },
 }
 
 func TestStore(t *testing.T) { storetest.Run(t, harness) }
 
+func TestLedger(t *testing.T) { ledgertest.Run(t, harness, nil) }
+
 func BenchmarkStore(b *testing.B) { storetest.Bench(b, harness) }
+
+func BenchmarkLedger(b *testing.B) { ledgertest.Bench(b, harness, nil) }

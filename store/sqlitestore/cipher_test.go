@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger/ledgertest"
 	"github.com/posthouse/posthouse/store/sqlitestore"
-	"github.com/posthouse/posthouse/store/storetest"
 )
 
 func keyring(t testing.TB) *posthouse.Keyring {
@@ -24,8 +24,8 @@ func keyring(t testing.TB) *posthouse.Keyring {
 // TestLedgerRulesWithACipher runs what the Ledger promises with all bodies sealed.
 func TestLedgerRulesWithACipher(t *testing.T) {
 	h := harness()
-	h.Only, h.Cipher = "ledger/", keyring(t)
-	storetest.Run(t, h)
+	h.Only = "ledger/"
+	ledgertest.Run(t, h, &ledgertest.Options{Cipher: keyring(t)})
 }
 
 // secretThread puts the secret wherever a thread can have it.

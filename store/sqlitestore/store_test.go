@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger/ledgertest"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
 func harness() storetest.Harness {
 	return storetest.Harness{
-		Open: func(t testing.TB, dir string) posthouse.Store {
+		Open: func(t storetest.TB, dir string) posthouse.Store {
 			s, err := sqlitestore.Open(t.Context(), filepath.Join(dir, "posthouse.db"), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -23,3 +24,5 @@ func harness() storetest.Harness {
 }
 
 func TestStore(t *testing.T) { storetest.Run(t, harness()) }
+
+func TestLedger(t *testing.T) { ledgertest.Run(t, harness(), nil) }

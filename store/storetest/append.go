@@ -76,20 +76,20 @@ func appendCopy(t *T) {
 	}
 	first := copied(other.Next(other.Checkpoint(posthouse.Header{}, "gone"), other.Step("a", []byte("gone too")), other.Step("b", []byte("kept")), other.Step("none", nil), release(41, other.Info.Link)))
 	first.Copy, first.After = false, posthouse.Position{}
-	t.wantCode("a first entry 41 without Copy", t.Store.Append(t.ctx, first), posthouse.CodeInvalid)
+	t.WantCode("a first entry 41 without Copy", t.Store.Append(t.ctx, first), posthouse.CodeInvalid)
 	first.Copy = true
-	t.ok(t.Store.Append(t.ctx, first))
-	t.ok(t.Store.Append(t.ctx, first)) // again
+	t.OK(t.Store.Append(t.ctx, first))
+	t.OK(t.Store.Append(t.ctx, first)) // again
 	other.Took(first)
 	base := other.Info.Link
 	other.Info.Tail.Seq += 3
 	second := copied(other.Next(other.Step("a", []byte("gone")), other.Step("b", []byte("gone")), other.Step("c", []byte("kept")), release(42, base)))
 	second.After.Seq -= 3 // a version that the other log has dropped
-	t.ok(t.Store.Append(t.ctx, second))
+	t.OK(t.Store.Append(t.ctx, second))
 	other.Took(second)
 	want := []*posthouse.Entry{first.Entry, second.Entry}
 	want = append(want, t.take(other, other.Checkpoint(posthouse.Header{}, "written here")))
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), want)
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), want)
 	t.wantPlace(headers(first.Entry)[0].ID, "t1", 41)
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), other.Info)
 	done := t.remove(posthouse.Removal{Thread: "t1", Bodies: []posthouse.BodyRef{{Seq: 41}, {Seq: 41, Record: 2}, {Seq: 45, Record: 1}}})
@@ -98,14 +98,14 @@ func appendCopy(t *T) {
 	}
 	late := t.Builder.Resume(&posthouse.ThreadInfo{Thread: "t1"}).Next(other.Step("late", []byte("x")))
 	late.Copy = true
-	t.wantCode("a copy of another beginning", t.Store.Append(t.ctx, late), posthouse.CodeConflict)
+	t.WantCode("a copy of another beginning", t.Store.Append(t.ctx, late), posthouse.CodeConflict)
 }
 
 func appendFirst(t *T) {
 	l := t.Builder.Log("t1")
 	b := l.Next(l.Checkpoint(posthouse.Header{}, "one"))
-	t.ok(t.Store.Append(t.ctx, b))
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), []*posthouse.Entry{b.Entry})
+	t.OK(t.Store.Append(t.ctx, b))
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), []*posthouse.Entry{b.Entry})
 	h := headers(b.Entry)[0]
 	t.wantPlace(h.ID, "t1", 1)
 	t.wantHeaders("List", t.list(posthouse.Query{}), &h)
@@ -117,7 +117,7 @@ func appendRoundTrip(t *T) {
 	var want []*posthouse.Entry
 	add := func(b *posthouse.Batch) {
 		t.Helper()
-		t.ok(t.Store.Append(t.ctx, b))
+		t.OK(t.Store.Append(t.ctx, b))
 		l.Took(b)
 		want = append(want, b.Entry)
 	}
@@ -129,13 +129,13 @@ func appendRoundTrip(t *T) {
 		CreatedAt: t.Builder.Now().Add(-42),
 	}
 	add(l.Next(l.Checkpoint(full, "state"), l.Gate(gate, t.Builder.Now())))
-	add(l.Signed(filler(80, "signature"), l.Step("llm", []byte{0, 1, 2, 0xff})))
+	add(l.Signed(Filler(80, "signature"), l.Step("llm", []byte{0, 1, 2, 0xff})))
 	add(l.Next(l.Claim("host-1", 1, false)))
 	add(l.Next(l.Step("none", nil), l.Step("text", []byte("x")), l.Step("empty", []byte{})))
-	add(l.Signed(filler(80, "another"), l.Decision(gate)))
+	add(l.Signed(Filler(80, "another"), l.Decision(gate)))
 	add(l.Next(l.Checkpoint(posthouse.Header{}, "\x00\x00")))
 
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), want)
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), want)
 	got := t.list(posthouse.Query{Coordination: "desk"})
 	t.wantHeaders("List", got, &headers(want[0])[0])
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
@@ -164,14 +164,14 @@ func appendConflict(t *T) {
 	} {
 		b := t.Builder.Resume(info).Next(l.Step("late", []byte(what)))
 		err := t.Store.Append(t.ctx, b)
-		t.wantCode(what, err, posthouse.CodeConflict)
+		t.WantCode(what, err, posthouse.CodeConflict)
 		want := l.Info.Tail
 		if info.Thread != "t1" {
 			want = posthouse.Position{}
 		}
 		t.wantTail(what, err, want)
 	}
-	if got := t.read("t1", posthouse.Range{}); len(got) != 3 {
+	if got := t.Read("t1", posthouse.Range{}); len(got) != 3 {
 		t.Errorf("after the conflicts the log has entries %v, want 1 to 3", seqs(got))
 	}
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
@@ -200,7 +200,7 @@ func appendAgain(t *T) {
 		}
 		b := l.Next(items...)
 		for range 2 {
-			t.ok(t.Store.Append(t.ctx, b))
+			t.OK(t.Store.Append(t.ctx, b))
 		}
 		l.Took(b)
 		batches = append(batches, b)
@@ -214,7 +214,7 @@ func appendAgain(t *T) {
 	for _, b := range batches {
 		want = append(want, b.Entry)
 	}
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), want)
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), want)
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
 	t.wantPlace(gate, "t1", 2)
 	if n := len(t.list(posthouse.Query{})); n != 4 {
@@ -225,11 +225,11 @@ func appendAgain(t *T) {
 func appendOther(t *T) {
 	l := t.Builder.Log("t1")
 	first, second := l.Next(l.Step("a", []byte("first"))), l.Next(l.Step("a", []byte("second")))
-	t.ok(t.Store.Append(t.ctx, first))
+	t.OK(t.Store.Append(t.ctx, first))
 	err := t.Store.Append(t.ctx, second)
-	t.wantCode("another entry at sequence 1", err, posthouse.CodeConflict)
+	t.WantCode("another entry at sequence 1", err, posthouse.CodeConflict)
 	t.wantTail("another entry at sequence 1", err, first.Thread.Tail)
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), []*posthouse.Entry{first.Entry})
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), []*posthouse.Entry{first.Entry})
 }
 
 func appendWrongSequence(t *T) {
@@ -247,7 +247,7 @@ func appendWrongSequence(t *T) {
 			t.Errorf("entry %d after entry 1: got %v, want an error with code invalid", seq, err)
 		}
 	}
-	if got := seqs(t.read("t1", posthouse.Range{})); !slices.Equal(got, []uint64{1}) {
+	if got := seqs(t.Read("t1", posthouse.Range{})); !slices.Equal(got, []uint64{1}) {
 		t.Errorf("the log has entries %v, want 1", got)
 	}
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
@@ -265,7 +265,7 @@ func appendAtomic(t *T) {
 
 	fails := func(what string, b *posthouse.Batch, code posthouse.Code) {
 		t.Helper()
-		t.wantCode(what, t.Store.Append(t.ctx, b), code)
+		t.WantCode(what, t.Store.Append(t.ctx, b), code)
 		for _, id := range b.IDs {
 			if id.ID != taken.ID {
 				t.wantPlace(id.ID, "", 0)
@@ -276,7 +276,7 @@ func appendAtomic(t *T) {
 		t.wantPlace(gate, "t1", 2)
 		t.wantHeaders(what+": List", t.list(posthouse.Query{}), taken, first)
 		t.wantThreads(what+": Threads", t.threads(posthouse.ThreadQuery{}), other.Info, &before)
-		if got := t.read("t1", posthouse.Range{}); len(got) != 2 {
+		if got := t.Read("t1", posthouse.Range{}); len(got) != 2 {
 			t.Errorf("%s: the log has entries %v, want 1 and 2", what, seqs(got))
 		}
 	}
@@ -298,7 +298,7 @@ func appendAtomic(t *T) {
 	b = fresh.Next(fresh.Checkpoint(posthouse.Header{}, "x"))
 	b.IDs = append(b.IDs, posthouse.IndexedID{ID: taken.ID})
 	fails("the first entry of a thread", b, posthouse.CodeExists)
-	if got := t.read("new", posthouse.Range{}); len(got) != 0 {
+	if got := t.Read("new", posthouse.Range{}); len(got) != 0 {
 		t.Errorf("a failed first append left entries %v", seqs(got))
 	}
 	t.take(l, l.Step("next", []byte("the thread goes on")))
@@ -309,21 +309,21 @@ func appendBig(t *T) {
 	l, small := t.Builder.Log("big"), t.Builder.Log("small")
 	var want []*posthouse.Entry
 	for i, n := range big {
-		b := l.Next(l.Step("big", filler(n, fmt.Sprint("big ", i))), l.Step("small", []byte("beside it")))
-		t.ok(t.Store.Append(t.ctx, b))
+		b := l.Next(l.Step("big", Filler(n, fmt.Sprint("big ", i))), l.Step("small", []byte("beside it")))
+		t.OK(t.Store.Append(t.ctx, b))
 		l.Took(b)
 		want = append(want, b.Entry)
 		t.take(small, small.Step("s", []byte("small")))
 	}
-	t.wantEntries("Read", t.read("big", posthouse.Range{}), want)
-	for _, e := range t.read("big", posthouse.Range{Headers: true}) {
+	t.WantEntries("Read", t.Read("big", posthouse.Range{}), want)
+	for _, e := range t.Read("big", posthouse.Range{Headers: true}) {
 		for _, b := range e.Bodies {
 			if b != nil {
 				t.Errorf("entry %d: headers only, but with a body of %d bytes", e.Seq, len(b))
 			}
 		}
 	}
-	if n := len(t.read("small", posthouse.Range{})); n != len(big) {
+	if n := len(t.Read("small", posthouse.Range{})); n != len(big) {
 		t.Errorf("thread small has %d entries, want %d", n, len(big))
 	}
 }
@@ -334,12 +334,12 @@ func appendManyRecords(t *T) {
 	for i := range 400 {
 		var body []byte
 		if i%3 != 0 {
-			body = filler(i, fmt.Sprint(i))
+			body = Filler(i, fmt.Sprint(i))
 		}
 		items = append(items, l.Step(fmt.Sprint("step-", i), body))
 	}
 	e := t.take(l, items...)
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), []*posthouse.Entry{e})
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), []*posthouse.Entry{e})
 }
 
 func appendInterleaved(t *T) {
@@ -354,6 +354,6 @@ func appendInterleaved(t *T) {
 		}
 	}
 	for name, es := range want {
-		t.wantEntries("Read "+name, t.read(name, posthouse.Range{}), es)
+		t.WantEntries("Read "+name, t.Read(name, posthouse.Range{}), es)
 	}
 }

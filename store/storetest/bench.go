@@ -3,34 +3,51 @@ package storetest
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
-	"testing"
+	"sync"
 
 	"github.com/posthouse/posthouse"
 )
 
+// A Stopwatch is a TB that measures what happens in its loop.
+type Stopwatch interface {
+	TB
+	Loop() bool
+	StopTimer()
+	StartTimer()
+	SetBytes(n int64)
+	ReportAllocs()
+}
+
+// A Bencher is a Stopwatch that has others of its own kind below, as *testing.B
+// has.
+type Bencher[B any] interface {
+	Stopwatch
+	Run(name string, f func(B)) bool
+}
+
 // Bench measures a store below the Ledger: the cost of the contract itself.
 // Figures of different stores compare; for ratios against a raw driver and for
 // whole runs see the command posthouse bench.
-func Bench(b *testing.B, h Harness) {
-	b.Run("append/one thread, 200 B", func(b *testing.B) { h.benchAppend(b, 200) })
-	b.Run("append/one thread, 1 KB", func(b *testing.B) { h.benchAppend(b, 1024) })
-	b.Run("append/64 goroutines, each its own thread, 200 B", h.benchParallel)
-	b.Run("read/latest of 1,000", h.benchLatest)
-	b.Run("read/one id of 1,000", h.benchFind)
-	b.Run("list/1,000 headers of a thread", func(b *testing.B) { h.benchList(b, posthouse.Query{Thread: "t1"}) })
-	b.Run("list/1,000 headers across threads", func(b *testing.B) { h.benchList(b, posthouse.Query{}) })
-	b.Run("slot/put", h.benchSlot)
-	for _, n := range []int{100, 100_000} {
-		b.Run(fmt.Sprintf("inbox/a page of 50 of %d", n), func(b *testing.B) { h.benchInbox(b, n) })
-	}
-	for _, n := range []int{1, 1000} {
-		b.Run(fmt.Sprintf("decide/one of %d gates of a checkpoint", n), func(b *testing.B) { h.benchDecide(b, n) })
+func Bench[B Bencher[B]](b B, h Harness) {
+	for _, c := range []struct {
+		name string
+		run  func(Stopwatch)
+	}{
+		{"append/one thread, 200 B", func(b Stopwatch) { h.benchAppend(b, 200) }},
+		{"append/one thread, 1 KB", func(b Stopwatch) { h.benchAppend(b, 1024) }},
+		{"append/64 goroutines, each its own thread, 200 B", h.benchParallel},
+		{"read/latest of 1,000", h.benchLatest},
+		{"read/one id of 1,000", h.benchFind},
+		{"list/1,000 headers of a thread", func(b Stopwatch) { h.benchList(b, posthouse.Query{Thread: "t1"}) }},
+		{"list/1,000 headers across threads", func(b Stopwatch) { h.benchList(b, posthouse.Query{}) }},
+		{"slot/put", h.benchSlot},
+	} {
+		b.Run(c.name, func(b B) { c.run(b) })
 	}
 }
 
 // benchStore opens a store that holds n checkpoints of 200 bytes in thread t1.
-func (h Harness) benchStore(b *testing.B, n int) (posthouse.Store, *Log) {
+func (h Harness) benchStore(b Stopwatch, n int) (posthouse.Store, *Log) {
 	b.Helper()
 	s := h.Open(b, b.TempDir())
 	b.Cleanup(func() {
@@ -51,13 +68,13 @@ func (h Harness) benchStore(b *testing.B, n int) (posthouse.Store, *Log) {
 func (l *Log) ahead(n, size int) []*posthouse.Batch {
 	batches := make([]*posthouse.Batch, n)
 	for i := range batches {
-		batches[i] = l.Next(l.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning, Node: "node"}, string(filler(size, fmt.Sprint(i)))))
+		batches[i] = l.Next(l.Checkpoint(posthouse.Header{Status: posthouse.StatusRunning, Node: "node"}, string(Filler(size, fmt.Sprint(i)))))
 		l.Took(batches[i])
 	}
 	return batches
 }
 
-func (h Harness) benchAppend(b *testing.B, size int) {
+func (h Harness) benchAppend(b Stopwatch, size int) {
 	s, l := h.benchStore(b, 0)
 	var ahead []*posthouse.Batch
 	b.SetBytes(int64(size))
@@ -75,25 +92,31 @@ func (h Harness) benchAppend(b *testing.B, size int) {
 	}
 }
 
-func (h Harness) benchParallel(b *testing.B) {
+func (h Harness) benchParallel(b Stopwatch) {
 	s, _ := h.benchStore(b, 0)
 	builder := NewBuilder()
-	var threads atomic.Int64
-	b.SetBytes(200)
-	b.SetParallelism(64)
-	b.RunParallel(func(pb *testing.PB) {
-		l := builder.Log(fmt.Sprint("p", threads.Add(1)))
-		for pb.Next() {
-			batch := l.ahead(1, 200)[0]
-			if err := s.Append(context.Background(), batch); err != nil {
-				b.Error(err)
-				return
+	work := make(chan struct{})
+	var writers sync.WaitGroup
+	for i := range 64 {
+		writers.Go(func() {
+			l := builder.Log(fmt.Sprint("p", i))
+			for range work {
+				batch := l.ahead(1, 200)[0]
+				if err := s.Append(context.Background(), batch); err != nil {
+					b.Error(err)
+				}
 			}
-		}
-	})
+		})
+	}
+	b.SetBytes(200)
+	for b.Loop() {
+		work <- struct{}{}
+	}
+	close(work)
+	writers.Wait()
 }
 
-func (h Harness) benchLatest(b *testing.B) {
+func (h Harness) benchLatest(b Stopwatch) {
 	s, l := h.benchStore(b, 1000)
 	for b.Loop() {
 		var head posthouse.BranchHead
@@ -116,7 +139,7 @@ func (h Harness) benchLatest(b *testing.B) {
 	}
 }
 
-func (h Harness) benchFind(b *testing.B) {
+func (h Harness) benchFind(b Stopwatch) {
 	s, l := h.benchStore(b, 1000)
 	head, _ := l.Info.Branch("")
 	for b.Loop() {
@@ -126,7 +149,7 @@ func (h Harness) benchFind(b *testing.B) {
 	}
 }
 
-func (h Harness) benchList(b *testing.B, q posthouse.Query) {
+func (h Harness) benchList(b Stopwatch, q posthouse.Query) {
 	s, _ := h.benchStore(b, 1000)
 	for b.Loop() {
 		n := 0
@@ -142,9 +165,9 @@ func (h Harness) benchList(b *testing.B, q posthouse.Query) {
 	}
 }
 
-func (h Harness) benchSlot(b *testing.B) {
+func (h Harness) benchSlot(b Stopwatch) {
 	s, _ := h.benchStore(b, 0)
-	key, value := posthouse.SlotKey{Thread: "t1", Step: "s"}, filler(200, "slot")
+	key, value := posthouse.SlotKey{Thread: "t1", Step: "s"}, Filler(200, "slot")
 	for b.Loop() {
 		if _, err := s.Slot(b.Context(), key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value, Revision: posthouse.AnyRevision}); err != nil {
 			b.Fatal(err)

@@ -27,7 +27,7 @@ func (t *T) delicate() (l *Log, b *posthouse.Batch, gate posthouse.ID) {
 		Status: posthouse.StatusWaiting, Next: []string{"approve"}, Labels: map[string]string{"k": "v"},
 		Source: &posthouse.Source{Thread: "t0", ID: "x"}, Coordination: "desk",
 	}
-	return l, l.Signed(filler(70, "sig"), l.Checkpoint(h, "state"), l.Gate(gate, t.Builder.Now()), l.Step("s", []byte("result"))), gate
+	return l, l.Signed(Filler(70, "sig"), l.Checkpoint(h, "state"), l.Gate(gate, t.Builder.Now()), l.Step("s", []byte("result"))), gate
 }
 
 // copyOf is a deep copy to compare with.
@@ -48,7 +48,7 @@ func copyOf(e *posthouse.Entry) *posthouse.Entry {
 func (t *T) wantDelicate(what string, want *posthouse.Entry, info *posthouse.ThreadInfo, gate posthouse.ID) {
 	t.Helper()
 	h := headers(want)[0]
-	t.wantEntries(what+": Read", t.read("t1", posthouse.Range{}), []*posthouse.Entry{want})
+	t.WantEntries(what+": Read", t.Read("t1", posthouse.Range{}), []*posthouse.Entry{want})
 	t.wantHeaders(what+": List", t.list(posthouse.Query{}), &h)
 	t.wantHeaders(what+": List of the coordination", t.list(posthouse.Query{Coordination: "desk", Label: "k", LabelValue: "v"}), &h)
 	t.wantThreads(what+": Threads", t.threads(posthouse.ThreadQuery{}), info)
@@ -57,9 +57,9 @@ func (t *T) wantDelicate(what string, want *posthouse.Entry, info *posthouse.Thr
 	t.wantPlace(gate, "t1", 1)
 	if w, ok := t.Store.(posthouse.Watcher); ok {
 		for e, err := range w.Watch(t.ctx, "") {
-			t.ok(err)
-			t.wantEntries(what+": Watch", []*posthouse.Entry{e}, []*posthouse.Entry{want})
-			overwrite(e)
+			t.OK(err)
+			t.WantEntries(what+": Watch", []*posthouse.Entry{e}, []*posthouse.Entry{want})
+			Overwrite(e)
 			break
 		}
 	}
@@ -68,21 +68,21 @@ func (t *T) wantDelicate(what string, want *posthouse.Entry, info *posthouse.Thr
 func boundaryIn(t *T) {
 	_, b, gate := t.delicate()
 	want, info := copyOf(b.Entry), &posthouse.ThreadInfo{Thread: "t1"}
-	t.ok(info.Apply(want))
-	t.ok(t.Store.Append(t.ctx, b))
-	overwrite(b.Entry)
+	t.OK(info.Apply(want))
+	t.OK(t.Store.Append(t.ctx, b))
+	Overwrite(b.Entry)
 	for i := range b.IDs {
 		if b.IDs[i].Header != nil {
-			overwrite(b.IDs[i].Header)
+			Overwrite(b.IDs[i].Header)
 		}
 		b.IDs[i].ID = "scribble"
 	}
-	overwrite(b.Thread)
+	Overwrite(b.Thread)
 	t.wantDelicate("after scribbling over the batch", want, info, gate)
 
 	key, value := posthouse.SlotKey{Thread: "t1", Step: "s"}, []byte("value")
 	s, err := t.Store.Slot(t.ctx, key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value})
-	t.ok(err)
+	t.OK(err)
 	copy(value, "XXXXX")
 	copy(s.Value, "YYYYY")
 	t.wantSlot(key, "value", s.Revision)
@@ -90,23 +90,23 @@ func boundaryIn(t *T) {
 
 func boundaryOut(t *T) {
 	l, b, gate := t.delicate()
-	t.ok(t.Store.Append(t.ctx, b))
+	t.OK(t.Store.Append(t.ctx, b))
 	l.Took(b)
 	s := t.put(posthouse.SlotKey{Thread: "t1", Step: "s"}, "value", 0, 0)
 	for range 2 {
 		for _, r := range []posthouse.Range{{}, {Reverse: true}, {Headers: true}, {Seqs: []uint64{1}}} {
-			for _, e := range t.read("t1", r) {
-				overwrite(e)
+			for _, e := range t.Read("t1", r) {
+				Overwrite(e)
 			}
 		}
 		for _, q := range []posthouse.Query{{}, {Thread: "t1"}, {Coordination: "desk"}} {
 			for _, h := range t.list(q) {
-				overwrite(h)
+				Overwrite(h)
 			}
 		}
 		for _, q := range []posthouse.ThreadQuery{{}, {Thread: "t1"}, {Waiting: true}, {DueBefore: 1 << 50}} {
 			for _, info := range t.threads(q) {
-				overwrite(info)
+				Overwrite(info)
 			}
 		}
 		got := t.wantSlot(posthouse.SlotKey{Thread: "t1", Step: "s"}, "value", s.Revision)

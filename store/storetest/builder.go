@@ -15,20 +15,20 @@ import (
 // and ids that are the same in each run. It is safe for concurrent use; the
 // [Log]s it makes are not.
 type Builder struct {
-	clock clock
+	clock Clock
 	n     atomic.Uint64
 }
 
 // NewBuilder returns a Builder whose clock stands at a fixed time.
 func NewBuilder() *Builder {
-	return &Builder{clock: clock{now: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)}}
+	return &Builder{clock: Clock{now: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)}}
 }
 
 // Now returns the Builder's time.
 func (b *Builder) Now() time.Time { return b.clock.Now() }
 
 // Advance moves the clock on, or back.
-func (b *Builder) Advance(d time.Duration) { b.clock.advance(d) }
+func (b *Builder) Advance(d time.Duration) { b.clock.Advance(d) }
 
 // Key returns an order key that sorts after all before it, however the clock
 // goes within a millisecond.
@@ -229,8 +229,8 @@ func (l *Log) Release() Item {
 	return Item{Record: posthouse.Record{Kind: posthouse.RecordRelease, Release: m}}
 }
 
-// filler returns n bytes that do not repeat soon.
-func filler(n int, seed string) []byte {
+// Filler returns n bytes that do not repeat soon.
+func Filler(n int, seed string) []byte {
 	b := make([]byte, 0, n+len(seed)+24)
 	for i := int64(0); len(b) < n; i++ {
 		b = append(strconv.AppendInt(append(append(b, seed...), ' '), i, 10), "; "...)

@@ -43,7 +43,7 @@ func bulkCases() []Case {
 		},
 	}
 	for i := range cases {
-		cases[i].needs = needBulk
+		cases[i].Needs = NeedBulkAppender
 	}
 	return cases
 }
@@ -85,13 +85,13 @@ func bulkSame(t *T) {
 	ids := []posthouse.ID{id, gone, left}
 	model := NewModel()
 	for _, b := range bs {
-		t.ok(model.Append(t.ctx, b))
+		t.OK(model.Append(t.ctx, b))
 		for _, i := range b.IDs {
 			ids = append(ids, i.ID)
 		}
 	}
 	for chunk := range slices.Chunk(bs, 256) {
-		t.ok(appendAll(t.ctx, t.Store, chunk...))
+		t.OK(appendAll(t.ctx, t.Store, chunk...))
 	}
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
 	t.wantThreads("open gates", t.threads(posthouse.ThreadQuery{Gates: true}), all(t, model.Threads(t.ctx, posthouse.ThreadQuery{Gates: true}))...)
@@ -121,8 +121,8 @@ func bulkAtomic(t *T) {
 		refused := l.Next(last())
 		l.Took(refused)
 		bs = append(append(bs, drop, refused), l.bulkOf(2, "behind")...)
-		t.wantCode(what, appendAll(t.ctx, t.Store, bs...), posthouse.CodeExists)
-		if got := t.read("t1", posthouse.Range{}); len(got) != 1 {
+		t.WantCode(what, appendAll(t.ctx, t.Store, bs...), posthouse.CodeExists)
+		if got := t.Read("t1", posthouse.Range{}); len(got) != 1 {
 			t.Errorf("%s: the log has entries %v, want 1", what, seqs(got))
 		}
 		t.wantThreads(what, t.threads(posthouse.ThreadQuery{Thread: "t1"}), &before)
@@ -133,7 +133,7 @@ func bulkAtomic(t *T) {
 		t.wantHeaders(what, t.list(posthouse.Query{Node: "refused"}))
 	}
 	l = t.Builder.Resume(&before)
-	t.ok(appendAll(t.ctx, t.Store, l.bulkOf(5, "after all")...))
+	t.OK(appendAll(t.ctx, t.Store, l.bulkOf(5, "after all")...))
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
 }
 
@@ -145,10 +145,10 @@ func bulkConflict(t *T) {
 	late := t.Builder.Resume(&old)
 	bs := late.bulkOf(3, "late")
 	err := appendAll(t.ctx, t.Store, bs...)
-	t.wantCode("behind another entry", err, posthouse.CodeConflict)
+	t.WantCode("behind another entry", err, posthouse.CodeConflict)
 	t.wantTail("behind another entry", err, l.Info.Tail)
 	err = appendAll(t.ctx, t.Store, t.Builder.Resume(&posthouse.ThreadInfo{Thread: "t2", Generation: 1, Tail: old.Tail, Link: old.Link}).bulkOf(2, "x")...)
-	t.wantCode("of a log that does not exist", err, posthouse.CodeConflict)
+	t.WantCode("of a log that does not exist", err, posthouse.CodeConflict)
 	t.wantTail("of a log that does not exist", err, posthouse.Position{})
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
 }
@@ -156,17 +156,17 @@ func bulkConflict(t *T) {
 func bulkAgain(t *T) {
 	l := t.Builder.Log("t1")
 	bs := l.bulkOf(6, "x")
-	t.ok(appendAll(t.ctx, t.Store, bs[:4]...))
-	t.ok(appendAll(t.ctx, t.Store, bs[:4]...))
-	t.ok(appendAll(t.ctx, t.Store, bs[2:4]...)) // also those in the middle
-	t.ok(appendAll(t.ctx, t.Store, bs...))      // some there, some not
-	t.ok(appendAll(t.ctx, t.Store, bs[:2]...))
+	t.OK(appendAll(t.ctx, t.Store, bs[:4]...))
+	t.OK(appendAll(t.ctx, t.Store, bs[:4]...))
+	t.OK(appendAll(t.ctx, t.Store, bs[2:4]...)) // also those in the middle
+	t.OK(appendAll(t.ctx, t.Store, bs...))      // some there, some not
+	t.OK(appendAll(t.ctx, t.Store, bs[:2]...))
 	var want []*posthouse.Entry
 	for _, b := range bs {
 		want = append(want, b.Entry)
-		t.ok(t.Store.Append(t.ctx, b))
+		t.OK(t.Store.Append(t.ctx, b))
 	}
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), want)
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), want)
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
 }
 
@@ -175,9 +175,9 @@ func bulkInvalid(t *T) {
 	for what, bs := range map[string][]*posthouse.Batch{
 		"two threads": {a[0], b[0]}, "out of order": {a[1], a[0]}, "with a gap": {a[0], a[2]}, "one twice": {a[0], a[0]},
 	} {
-		t.wantCode(what, appendAll(t.ctx, t.Store, bs...), posthouse.CodeInvalid)
+		t.WantCode(what, appendAll(t.ctx, t.Store, bs...), posthouse.CodeInvalid)
 	}
-	t.ok(appendAll(t.ctx, t.Store))
+	t.OK(appendAll(t.ctx, t.Store))
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}))
 }
 
@@ -205,11 +205,11 @@ func bulkWatched(t *T) {
 		}
 		got <- es
 	}()
-	t.ok(appendAll(t.ctx, t.Store, bs...))
+	t.OK(appendAll(t.ctx, t.Store, bs...))
 	es := <-got
-	t.wantEntries("Watch", es, want)
+	t.WantEntries("Watch", es, want)
 	if len(es) > 50 {
-		t.wantEntries("Watch from the middle", t.watched(es[49].Cursor, 51), want[50:])
+		t.WantEntries("Watch from the middle", t.watched(es[49].Cursor, 51), want[50:])
 	}
 }
 
@@ -231,7 +231,7 @@ func bulkRace(t *T) {
 				var bs []*posthouse.Batch
 				n := 1 + w%4
 				for i := range n {
-					b := l.Next(l.Step(fmt.Sprintf("%d of %d", i+1, n), filler(room, "x")))
+					b := l.Next(l.Step(fmt.Sprintf("%d of %d", i+1, n), Filler(room, "x")))
 					l.Took(b)
 					bs = append(bs, b)
 				}
@@ -252,9 +252,9 @@ func bulkRace(t *T) {
 	}
 	group.Wait()
 	i, n := 0, 0 // of the bulk that the log is in
-	for _, e := range t.read("t1", posthouse.Range{From: 2}) {
+	for _, e := range t.Read("t1", posthouse.Range{From: 2}) {
 		recs, err := e.Records()
-		t.ok(err)
+		t.OK(err)
 		var at, of int
 		if _, err := fmt.Sscanf(recs[0].Step.Name, "%d of %d", &at, &of); err != nil {
 			t.Fatal(err)

@@ -5,20 +5,24 @@ import (
 	"time"
 )
 
-// A clock stands still until it is told to move. It is safe for concurrent use.
-type clock struct {
+// A Clock stands still until it is told to move. It is safe for concurrent use.
+type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-func (c *clock) Now() time.Time {
+// NewClock returns a clock that stands at a time.
+func NewClock(at time.Time) *Clock { return &Clock{now: at} }
+
+// Now returns the clock's time.
+func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// advance moves the clock on, or back.
-func (c *clock) advance(d time.Duration) {
+// Advance moves the clock on, or back.
+func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)

@@ -16,8 +16,8 @@ func isCode(err error, code posthouse.Code) bool {
 	return errors.Is(err, &posthouse.Error{Code: code})
 }
 
-// wantCode fails unless err has the code.
-func (t *T) wantCode(what string, err error, code posthouse.Code) {
+// WantCode fails unless err has the code.
+func (t *T) WantCode(what string, err error, code posthouse.Code) {
 	t.Helper()
 	if !isCode(err, code) {
 		t.Errorf("%s: got %v, want an error with code %q", what, err, code)
@@ -28,7 +28,7 @@ func (t *T) wantCode(what string, err error, code posthouse.Code) {
 func all[V any](t *T, seq iter.Seq2[V, error]) []V {
 	t.Helper()
 	vs, err := collect(t, seq)
-	t.ok(err)
+	t.OK(err)
 	return vs
 }
 
@@ -49,7 +49,7 @@ func collect[V any](t *T, seq iter.Seq2[V, error]) (vs []V, failed error) {
 func (t *T) take(l *Log, items ...Item) *posthouse.Entry {
 	t.Helper()
 	b := l.Next(items...)
-	t.ok(t.Store.Append(t.ctx, b))
+	t.OK(t.Store.Append(t.ctx, b))
 	l.Took(b)
 	return b.Entry
 }
@@ -60,8 +60,8 @@ func (t *T) checkpoint(l *Log, h posthouse.Header, body string) *posthouse.Heade
 	return &headers(t.take(l, l.Checkpoint(h, body)))[0]
 }
 
-// read reads a range.
-func (t *T) read(thread string, r posthouse.Range) []*posthouse.Entry {
+// Read reads a range of a thread.
+func (t *T) Read(thread string, r posthouse.Range) []*posthouse.Entry {
 	t.Helper()
 	return all(t, t.Store.Read(t.ctx, thread, r))
 }
@@ -90,8 +90,8 @@ func (t *T) wantPlace(id posthouse.ID, thread string, seq uint64) {
 	}
 }
 
-// wantEntries compares entries, bodies included.
-func (t *T) wantEntries(what string, got, want []*posthouse.Entry) {
+// WantEntries compares entries, bodies included.
+func (t *T) WantEntries(what string, got, want []*posthouse.Entry) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Errorf("%s: got entries %v, want %v", what, seqs(got), seqs(want))
@@ -155,7 +155,7 @@ func (t *T) wantHeaders(what string, got []*posthouse.Header, want ...*posthouse
 		return
 	}
 	for i := range got {
-		if diff := diffHeader(got[i], want[i]); diff != "" {
+		if diff := DiffHeader(got[i], want[i]); diff != "" {
 			t.Errorf("%s: checkpoint %d of %d: %s", what, i, len(want), diff)
 			return
 		}
@@ -178,8 +178,8 @@ func brief[V any](vs []V) string {
 	return fmt.Sprintf("%v and %d more", vs[:12], len(vs)-12)
 }
 
-// diffHeader names the first field that differs.
-func diffHeader(got, want *posthouse.Header) string {
+// DiffHeader names the first field that differs.
+func DiffHeader(got, want *posthouse.Header) string {
 	g, w := reflect.ValueOf(*got), reflect.ValueOf(*want)
 	for i := range g.NumField() {
 		a, b := g.Field(i), w.Field(i)

@@ -3,7 +3,7 @@
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, storetest.Harness{
-//			Open:    func(t testing.TB, dir string) posthouse.Store { return open(t, filepath.Join(dir, "db")) },
+//			Open:    func(t storetest.TB, dir string) posthouse.Store { return open(t, filepath.Join(dir, "db")) },
 //			Durable: true,
 //		})
 //	}
@@ -17,19 +17,20 @@
 //
 //   - the rules, one file for each theme: append, ids, read, list, threads,
 //     slots, remove, watch, what crosses the boundary, closing and cancelling;
-//   - a state machine (rapid) that compares random histories with [Model], a
-//     plain reference; a failure prints the seed and shrinks;
+//   - a state machine that compares random histories with [Model], a plain
+//     reference; a failure prints the seed and the history, shortened;
 //   - races: one winner for each position, nothing lost, and a check that the
 //     heads are linearizable (porcupine), with a broken store as control;
-//   - durable stores: another process writes and is killed, this one reads;
-//   - faults: [Faulty] makes the n-th call fail, or do its work and lose the
-//     answer, for every n, under a script of Ledger operations;
-//   - the Ledger's own rules on top of the store.
+//   - durable stores: another process writes and is killed, this one reads.
+//
+// What the Ledger promises on top of a store is proved by package ledgertest,
+// in one more line.
 //
 // What a store lacks is said in its [Harness] and printed by the suite; nothing
 // is passed over in silence. A store that implements [posthouse.Watcher] or
 // [posthouse.Checker] is tested as one.
 //
-// Unlike all other packages that ship, this one imports testing. Beside it: the
-// standard library, the root package, rapid, porcupine, and no store.
+// [Run] takes a *testing.T, or anything of a command's own that is a [Runner]: the
+// suite does not link package testing. It may import the standard library but for
+// testing, the root package, porcupine, and no store.
 package storetest

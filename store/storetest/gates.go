@@ -165,7 +165,7 @@ func gatesLeave(t *T) {
 	t.take(l, l.Release())
 	expect("a release")
 	_, err := t.Store.Remove(t.ctx, posthouse.Removal{Thread: "t2", All: true})
-	t.ok(err)
+	t.OK(err)
 	other.Info = &posthouse.ThreadInfo{}
 	expect("a removal")
 }

@@ -3,9 +3,9 @@ package storetest
 import (
 	"context"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -18,7 +18,7 @@ type Harness struct {
 	// dir as a name for it. It is called again with the same dir, after Close
 	// or from another process, for the same data. It fails the test rather
 	// than return nil. The suite closes what it opened. Required.
-	Open func(t testing.TB, dir string) posthouse.Store
+	Open func(t TB, dir string) posthouse.Store
 
 	// Durable says that what was acknowledged is there after Close and after
 	// the process was killed.
@@ -28,36 +28,46 @@ type Harness struct {
 	// the contract asks for room for a state of 8 MiB.
 	MaxEntry int
 
-	// Cipher is what the Ledger seals bodies with in the cases of theme ledger:
-	// those rules hold with one as they do without. Default: none.
-	Cipher posthouse.Cipher
-
 	// Only selects cases whose name contains it. Default: all.
 	Only string
+
+	// Short leaves out what only repeats a case with other numbers. In a test
+	// binary the flag -short sets it too.
+	Short bool
+
+	// Seed makes the random histories the same in each run. Default: another
+	// one each time, which a failure prints.
+	Seed uint64
+
+	// Again starts this program anew, so that it calls Run with this harness
+	// in another process, whose environment the suite sets. Default: the test
+	// binary, with the running test selected. A program that is no test binary
+	// needs it for a durable store.
+	Again func(ctx context.Context) *exec.Cmd
 }
 
 // A Case tests one rule.
 type Case struct {
-	Name string // theme/rule
-	Rule string // in full, printed when it is broken
-	Run  func(t *T)
-
-	needs need
+	Name  string // theme/rule
+	Rule  string // in full, printed when it is broken
+	Run   func(t *T)
+	Needs Need // default: the rule applies to every store
 }
 
-// A need is what a store must have for a rule to apply to it.
-type need int
+// A Need is what a store must have for a rule to apply to it.
+type Need int
 
+// The needs: an optional interface of the store, or what its harness says.
 const (
-	needNothing need = iota
-	needWatcher
-	needChecker
-	needDurable
-	needSlotLister
-	needBulk
+	NeedNothing      Need = iota
+	NeedWatcher           // the store is a [posthouse.Watcher]
+	NeedChecker           // the store is a [posthouse.Checker]
+	NeedDurable           // [Harness.Durable]
+	NeedSlotLister        // the store is a [posthouse.SlotLister]
+	NeedBulkAppender      // the store is a [posthouse.BulkAppender]
 )
 
-var needNames = []string{
+var missing = []string{
 	"", "it is no posthouse.Watcher", "it is no posthouse.Checker", "it is not durable", "it is no posthouse.SlotLister",
 	"it is no posthouse.BulkAppender",
 }
@@ -68,14 +78,18 @@ func Cases() []Case {
 	return slices.Concat(
 		appendCases(), bulkCases(), idCases(), readCases(), listCases(), threadCases(),
 		slotCases(), nameCases(), removeCases(), watchCases(), boundaryCases(), lifecycleCases(),
-		machineCases(), raceCases(), linearCases(), faultCases(), reopenCases(), ledgerCases(),
+		machineCases(), raceCases(), linearCases(), reopenCases(),
 	)
 }
 
-// Run runs the suite. It must be called from a test function, or from a
-// subtest whose name has no odd characters, since the durable cases start the
-// test binary anew to run this same test in another process.
-func Run(t *testing.T, h Harness) {
+// Run runs the suite. In a test binary it must be called from a test function,
+// or from a subtest whose name has no odd characters, since the durable cases
+// start the binary anew to run this same test in another process.
+func Run[R Runner[R]](t R, h Harness) { RunCases(t, h, Cases()) }
+
+// RunCases runs cases of the caller's own the way Run runs the suite: each as a
+// subtest, on a store of its own. Package ledgertest does.
+func RunCases[R Runner[R]](t R, h Harness, cases []Case) {
 	if h.Open == nil {
 		t.Fatal("storetest: Harness.Open is not set")
 	}
@@ -83,27 +97,35 @@ func Run(t *testing.T, h Harness) {
 		h.child(t, dir)
 		return
 	}
-	if h.MaxEntry == 0 {
-		h.MaxEntry = 16 << 20
-	}
+	h = h.withDefaults()
 	has := h.abilities(t)
-	for _, c := range Cases() {
+	for _, c := range cases {
 		if !strings.Contains(c.Name, h.Only) {
 			continue
 		}
-		if !has[c.needs] {
-			t.Logf("does not apply to this store, since %s: %s", needNames[c.needs], c.Name)
+		if !has[c.Needs] {
+			t.Logf("does not apply to this store, since %s: %s", missing[c.Needs], c.Name)
 			continue
 		}
-		t.Run(c.Name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(c.Name, func(t R) {
+			if p, ok := any(t).(interface{ Parallel() }); ok {
+				p.Parallel()
+			}
 			h.run(t, c)
 		})
 	}
 }
 
+func (h Harness) withDefaults() Harness {
+	if h.MaxEntry == 0 {
+		h.MaxEntry = 16 << 20
+	}
+	h.Short = h.Short || testFlag("short") == "true"
+	return h
+}
+
 // abilities tells which needs the store meets.
-func (h Harness) abilities(t testing.TB) map[need]bool {
+func (h Harness) abilities(t TB) map[Need]bool {
 	s := h.Open(t, t.TempDir())
 	_, watches := s.(posthouse.Watcher)
 	_, checks := s.(posthouse.Checker)
@@ -112,15 +134,15 @@ func (h Harness) abilities(t testing.TB) map[need]bool {
 	if err := s.Close(); err != nil {
 		t.Fatalf("storetest: closing an empty store: %v", err)
 	}
-	return map[need]bool{
-		needNothing: true, needWatcher: watches, needChecker: checks, needDurable: h.Durable, needSlotLister: slots, needBulk: bulk,
+	return map[Need]bool{
+		NeedNothing: true, NeedWatcher: watches, NeedChecker: checks, NeedDurable: h.Durable, NeedSlotLister: slots, NeedBulkAppender: bulk,
 	}
 }
 
 // patience is how long a case may take before what it waits for is given up.
 const patience = 5 * time.Minute
 
-func (h Harness) run(t testing.TB, c Case) {
+func (h Harness) run(t TB, c Case) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	t.Cleanup(func() {
@@ -128,16 +150,16 @@ func (h Harness) run(t testing.TB, c Case) {
 			t.Logf("the rule: %s", c.Rule)
 		}
 	})
-	e := &T{TB: t, Harness: h, Builder: NewBuilder(), test: t, ctx: ctx, dir: t.TempDir()}
-	e.Store = e.open(e.dir)
+	e := &T{TB: t, Harness: h, Builder: NewBuilder(), ctx: ctx, dir: t.TempDir()}
+	e.Store = e.OpenStore(e.dir)
 	c.Run(e)
 	if !t.Failed() {
-		e.check(e.Store)
+		e.Check(e.Store)
 	}
 }
 
-// check asks a store that can what it thinks of itself.
-func (t *T) check(s posthouse.Store) {
+// Check asks a store that is a [posthouse.Checker] what it thinks of itself.
+func (t *T) Check(s posthouse.Store) {
 	t.Helper()
 	ch, ok := s.(posthouse.Checker)
 	if !ok {
@@ -147,58 +169,5 @@ func (t *T) check(s posthouse.Store) {
 		if !isCode(err, posthouse.CodeClosed) { // some cases close their store
 			t.Errorf("afterwards, the store's own check says: %v", err)
 		}
-	}
-}
-
-// A T is one case at work: a test, a store that is empty at first, and a
-// builder of entries.
-type T struct {
-	TB
-	Harness Harness
-	Store   posthouse.Store
-	Builder *Builder
-
-	test testing.TB // the same test, or the one that rapid's checks run in
-	ctx  context.Context
-	dir  string
-}
-
-// TB is what cases need of a test.
-type TB interface {
-	Helper()
-	Name() string
-	Logf(format string, args ...any)
-	Error(args ...any)
-	Errorf(format string, args ...any)
-	Fatal(args ...any)
-	Fatalf(format string, args ...any)
-	Failed() bool
-}
-
-// open opens a store that is closed when the case ends.
-func (t *T) open(dir string) posthouse.Store {
-	t.Helper()
-	s := t.Harness.Open(t.test, dir)
-	t.test.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.test.Errorf("Close: %v", err)
-		}
-	})
-	return s
-}
-
-// fresh opens one more empty store.
-func (t *T) fresh() posthouse.Store {
-	t.Helper()
-	dir, err := os.MkdirTemp(t.dir, "store-")
-	t.ok(err)
-	return t.open(dir)
-}
-
-// ok stops the case at an error that should not be.
-func (t *T) ok(err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

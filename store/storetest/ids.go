@@ -52,12 +52,12 @@ func idsTaken(t *T) {
 	h := headers(e)[0]
 	again := posthouse.Header{ID: h.ID, Order: h.Order}
 	for _, seq := range []uint64{0, 1} {
-		t.wantCode("a checkpoint's id", t.Store.Append(t.ctx, m.Next(m.Checkpoint(again, "y"))), posthouse.CodeExists)
-		t.wantCode("a gate's id", t.Store.Append(t.ctx, m.Next(m.Gate(gate, t.Builder.Now()))), posthouse.CodeExists)
-		t.wantCode("a gate's id for a checkpoint", t.Store.Append(t.ctx, m.Next(m.Checkpoint(posthouse.Header{ID: gate}, "y"))), posthouse.CodeExists)
+		t.WantCode("a checkpoint's id", t.Store.Append(t.ctx, m.Next(m.Checkpoint(again, "y"))), posthouse.CodeExists)
+		t.WantCode("a gate's id", t.Store.Append(t.ctx, m.Next(m.Gate(gate, t.Builder.Now()))), posthouse.CodeExists)
+		t.WantCode("a gate's id for a checkpoint", t.Store.Append(t.ctx, m.Next(m.Checkpoint(posthouse.Header{ID: gate}, "y"))), posthouse.CodeExists)
 		revised := again
 		revised.Revision = 1
-		t.wantCode("Replace", t.Store.Append(t.ctx, m.Next(m.Checkpoint(revised, "y"))), posthouse.CodeExists)
+		t.WantCode("Replace", t.Store.Append(t.ctx, m.Next(m.Checkpoint(revised, "y"))), posthouse.CodeExists)
 		if m.Info.Tail.Seq != seq {
 			t.Fatalf("the log moved")
 		}
@@ -75,7 +75,7 @@ func idsReplace(t *T) {
 	next := t.checkpoint(l, posthouse.Header{}, "between")
 
 	again := posthouse.Header{ID: h.ID, Order: h.Order, Labels: map[string]string{"v": "2"}}
-	t.wantCode("the id again", t.Store.Append(t.ctx, l.Next(l.Checkpoint(again, "two"))), posthouse.CodeExists)
+	t.WantCode("the id again", t.Store.Append(t.ctx, l.Next(l.Checkpoint(again, "two"))), posthouse.CodeExists)
 	t.wantPlace(h.ID, "t1", 1)
 
 	again.Revision = 1
@@ -84,7 +84,7 @@ func idsReplace(t *T) {
 	t.wantHeaders("List of the thread, by sequence", t.list(posthouse.Query{Thread: "t1"}), next, revised)
 	t.wantHeaders("List, by order key", t.list(posthouse.Query{}), revised, next)
 	t.wantHeaders("List of the old label", t.list(posthouse.Query{Label: "v", LabelValue: "1"}))
-	if got := t.read("t1", posthouse.Range{Seqs: []uint64{1}}); len(got) != 1 || string(got[0].Bodies[0]) != "one" {
+	if got := t.Read("t1", posthouse.Range{Seqs: []uint64{1}}); len(got) != 1 || string(got[0].Bodies[0]) != "one" {
 		t.Error("the earlier revision is not readable any more")
 	}
 
@@ -109,7 +109,7 @@ func idsDrop(t *T) {
 	t.wantPlace(kept.ID, "t1", 2)
 	t.wantHeaders("List", t.list(posthouse.Query{}), kept, theirs)
 	t.wantHeaders("List of the thread", t.list(posthouse.Query{Thread: "t1"}), kept)
-	if got := t.read("t1", posthouse.Range{}); len(got) != 4 || string(got[2].Bodies[0]) != "x2" {
+	if got := t.Read("t1", posthouse.Range{}); len(got) != 4 || string(got[2].Bodies[0]) != "x2" {
 		t.Errorf("entries went with the id: %v", seqs(got))
 	}
 
@@ -139,7 +139,7 @@ func idsOdd(t *T) {
 	}
 	for _, name := range oddNames {
 		t.wantPlace(posthouse.ID(name), name, 1)
-		got := t.read(name, posthouse.Range{})
+		got := t.Read(name, posthouse.Range{})
 		if len(got) != 1 || string(got[0].Bodies[0]) != "state of "+name {
 			t.Errorf("thread %q does not have its one entry", name)
 		}

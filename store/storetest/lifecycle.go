@@ -63,15 +63,15 @@ func (t *T) calls(ctx context.Context, s posthouse.Store) map[string]error {
 
 func closeLater(t *T) {
 	t.log("t1", 3)
-	t.ok(t.Store.Close())
+	t.OK(t.Store.Close())
 	for name, err := range t.calls(t.ctx, t.Store) {
-		t.wantCode(name, err, posthouse.CodeClosed)
+		t.WantCode(name, err, posthouse.CodeClosed)
 	}
-	t.ok(t.Store.Close())
+	t.OK(t.Store.Close())
 }
 
 func closeBusy(t *T) {
-	s := t.fresh()
+	s := t.Fresh()
 	var wg sync.WaitGroup
 	var appended atomic.Int64
 	for i := range 4 {
@@ -80,13 +80,13 @@ func closeBusy(t *T) {
 			for {
 				b := l.Next(l.Checkpoint(posthouse.Header{}, "x"))
 				if err := s.Append(t.ctx, b); err != nil {
-					t.wantCode("Append", err, posthouse.CodeClosed)
+					t.WantCode("Append", err, posthouse.CodeClosed)
 					return
 				}
 				l.Took(b)
 				appended.Add(1)
 				if _, err := collect(t, s.Read(t.ctx, l.Info.Thread, posthouse.Range{Reverse: true, Limit: 2})); err != nil {
-					t.wantCode("Read", err, posthouse.CodeClosed)
+					t.WantCode("Read", err, posthouse.CodeClosed)
 					return
 				}
 			}
@@ -95,10 +95,10 @@ func closeBusy(t *T) {
 	l := t.Builder.Log("mine")
 	for appended.Load() < 50 {
 		b := l.Next(l.Step("s", []byte("x")))
-		t.ok(s.Append(t.ctx, b))
+		t.OK(s.Append(t.ctx, b))
 		l.Took(b)
 	}
-	t.ok(s.Close())
+	t.OK(s.Close())
 	wg.Wait()
 }
 
@@ -111,8 +111,8 @@ func cancelled(t *T) {
 			t.Errorf("%s: got %v, want context.Canceled", name, err)
 		}
 	}
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), es)
-	t.wantEntries("Read", t.read("calls", posthouse.Range{}), nil)
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), es)
+	t.WantEntries("Read", t.Read("calls", posthouse.Range{}), nil)
 	t.wantNoSlot(posthouse.SlotKey{Thread: "calls", Step: "s"})
 	t.take(l, l.Step("next", []byte("the store goes on")))
 }
@@ -129,10 +129,10 @@ func cancelDuring(t *T) {
 		if err := <-done; err != nil && !errors.Is(err, context.Canceled) && !isCode(err, posthouse.CodeUnknown) {
 			t.Errorf("Append: %v", err)
 		}
-		t.ok(t.Store.Append(t.ctx, b))
+		t.OK(t.Store.Append(t.ctx, b))
 		l.Took(b)
 		es = append(es, b.Entry)
 	}
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), es)
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), es)
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
 }

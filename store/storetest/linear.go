@@ -65,7 +65,7 @@ func linearHeads(t *T) {
 	if result := t.linearizable(t.Store); result != porcupine.Ok {
 		t.Errorf("the history of heads is not linearizable: %v", result)
 	}
-	if result := t.linearizable(blind{t.fresh()}); result != porcupine.Illegal {
+	if result := t.linearizable(blind{t.Fresh()}); result != porcupine.Illegal {
 		t.Errorf("control: a store that does not compare is not caught: %v", result)
 	}
 }

@@ -233,7 +233,7 @@ func listPages(t *T) {
 func listWhileAppending(t *T) {
 	for _, q := range []posthouse.Query{{}, {Thread: "t1"}, {Coordination: "desk"}} {
 		for _, q.Descending = range []bool{false, true} {
-			t.Store = t.fresh()
+			t.Store = t.Fresh()
 			hs := t.archive(40)
 			before := listed(hs, q)
 			l := t.Builder.Resume(t.threads(posthouse.ThreadQuery{Thread: "t1"})[0])
@@ -346,7 +346,7 @@ func listBadCursor(t *T) {
 	for _, cursor := range []string{"x", "1", h.Cursor() + "0x", strings.Repeat("0", 31) + "-1", strings.Repeat("0", 32), "' OR 1=1 --", h.Cursor()[1:]} {
 		for _, q := range []posthouse.Query{{After: cursor}, {After: cursor, Thread: "t1"}} {
 			got, err := collect(t, t.Store.List(t.ctx, q))
-			if t.wantCode(fmt.Sprintf("%+v", q), err, posthouse.CodeInvalid); len(got) > 0 {
+			if t.WantCode(fmt.Sprintf("%+v", q), err, posthouse.CodeInvalid); len(got) > 0 {
 				t.Errorf("%+v: got %d checkpoints", q, len(got))
 			}
 		}

@@ -3,11 +3,10 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/posthouse/posthouse"
 )
@@ -16,56 +15,102 @@ func machineCases() []Case {
 	return []Case{{
 		Name: "machine/any history gives what the model gives",
 		Rule: "Whatever the order of appends, replacements, drops, removals, slots and retries, on several threads and branches, errors and answers are those of the Model.",
-		Run: func(t *T) {
-			rapid.Check(t.test, func(rt *rapid.T) { t.machine(rt) })
-		},
+		Run:  (*T).machines,
 	}}
+}
+
+// machines runs random histories. The first that fails is shortened and printed.
+func (t *T) machines() {
+	n, seed := 100, t.Harness.Seed
+	if t.Harness.Short {
+		n = 20
+	}
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	for i := range n {
+		p := &tape{rnd: rand.New(rand.NewPCG(seed, uint64(i)))}
+		if a := t.machine(p); a.Failed() {
+			t.report(p, a, fmt.Sprintf("seed %d, history %d", seed, i))
+			return
+		}
+	}
+}
+
+// report shortens a history that failed, and fails the case with it.
+func (t *T) report(p *tape, a *attempt, name string) {
+	t.Helper()
+	acts := shorten(p.acts, func(acts [][]int) bool { return t.ctx.Err() == nil && t.machine(&tape{acts: acts}).Failed() })
+	again := &tape{acts: acts}
+	if b := t.machine(again); b.Failed() {
+		a = b
+	} else {
+		again = p // it does not fail each time
+	}
+	t.Errorf("%s, shortened from %d acts to %d:\n%s%s", name, len(p.acts), len(again.acts), again.played.String(), a.said.String())
 }
 
 // A machine is one random history on a store and on the model.
 type machine struct {
 	*T
-	rt    *rapid.T
+	tape  *tape
 	model *Model
 	logs  map[string]*Log
 	ids   []posthouse.ID     // ever used
 	old   []*posthouse.Batch // ever taken
 }
 
-func (t *T) machine(rt *rapid.T) {
-	dir, err := os.MkdirTemp(t.dir, "machine-")
-	t.ok(err)
-	m := &machine{rt: rt, model: NewModel(), logs: map[string]*Log{}}
-	m.T = &T{TB: rt, Harness: t.Harness, Store: t.Harness.Open(t.test, dir), Builder: NewBuilder(), test: t.test, ctx: t.ctx, dir: dir}
-	defer func() {
-		if err := m.Store.Close(); err != nil {
-			rt.Errorf("Close: %v", err)
+// machine plays one history on an empty store.
+func (t *T) machine(p *tape) *attempt {
+	return try(t, func(a *attempt) {
+		dir, err := os.MkdirTemp(t.dir, "machine-")
+		t.OK(err)
+		a.Cleanup(func() {
+			if err := os.RemoveAll(dir); err != nil {
+				a.Errorf("cleaning up: %v", err)
+			}
+		})
+		m := &machine{tape: p, model: NewModel(), logs: map[string]*Log{}}
+		m.T = &T{TB: a, Harness: t.Harness, Builder: NewBuilder(), ctx: t.ctx, dir: dir}
+		m.Store = m.OpenStore(dir)
+		acts := m.acts()
+		for steps := p.steps(); p.next(steps); {
+			act := acts[p.number(len(acts))]
+			p.begin(act.name)
+			act.play()
+			m.wantSame(m.Store, m.model, m.ids)
 		}
-		if err := os.RemoveAll(dir); err != nil {
-			rt.Errorf("cleaning up: %v", err)
-		}
-	}()
-	rt.Repeat(map[string]func(*rapid.T){
-		"checkpoint": m.actCheckpoint,
-		"question":   m.actQuestion,
-		"decision":   m.actDecision,
-		"claim":      m.actClaim,
-		"release":    m.actRelease,
-		"replace":    m.actReplace,
-		"drop":       m.actDrop,
-		"take an id": m.actTakeID,
-		"late":       m.actLate,
-		"again":      m.actAgain,
-		"remove":     m.actRemove,
-		"slot":       m.actSlot,
-		"query":      m.actQuery,
-		"":           func(*rapid.T) { m.wantSame(m.Store, m.model, m.ids) },
+		m.Check(m.Store)
 	})
-	m.check(m.Store)
+}
+
+// An act is one step of a history.
+type act struct {
+	name string
+	play func()
+}
+
+func (m *machine) acts() []act {
+	return []act{
+		{"checkpoint", m.actCheckpoint}, {"question", m.actQuestion}, {"decision", m.actDecision}, {"claim", m.actClaim}, {"release", m.actRelease},
+		{"replace", m.actReplace}, {"drop", m.actDrop}, {"take an id", m.actTakeID}, {"late", m.actLate}, {"again", m.actAgain},
+		{"remove", m.actRemove}, {"slot", m.actSlot}, {"query", m.actQuery},
+	}
 }
 
 func draw[V any](m *machine, what string, of ...V) V {
-	return of[rapid.IntRange(0, len(of)-1).Draw(m.rt, what)]
+	v := of[m.tape.number(len(of))]
+	m.tape.note(what, v)
+	return v
+}
+
+func (m *machine) flip(what string) bool { return draw(m, what, false, true) }
+
+// upTo draws a number from low to high.
+func (m *machine) upTo(what string, low, high int) int {
+	n := low + m.tape.number(high-low+1)
+	m.tape.note(what, n)
+	return n
 }
 
 // log draws one of a few threads.
@@ -114,26 +159,26 @@ func (m *machine) header() posthouse.Header {
 		Agent: draw(m, "agent", "", "x", "y"), Node: draw(m, "node", "", "n1"),
 		Status: draw(m, "status", posthouse.StatusRunning, posthouse.StatusDone, posthouse.StatusSaved),
 	}
-	if rapid.Bool().Draw(m.rt, "label") {
+	if m.flip("label") {
 		h.Labels = map[string]string{draw(m, "name", "k", "K"): draw(m, "value", "", "v")}
 	}
-	if rapid.IntRange(0, 3).Draw(m.rt, "foreign") == 0 {
+	if m.upTo("foreign", 0, 3) == 0 {
 		h.ID = posthouse.ID(fmt.Sprintf("%s%d", draw(m, "prefix", "x", "$", "."), len(m.ids)))
 	}
 	m.Builder.Advance(draw(m, "passes", 0, 0, time.Millisecond, -time.Millisecond, time.Hour))
 	return h
 }
 
-func (m *machine) actCheckpoint(*rapid.T) {
+func (m *machine) actCheckpoint() {
 	l := m.log()
 	items := []Item{l.Checkpoint(m.header(), draw(m, "state", "", "s", "a longer state"))}
-	for range rapid.IntRange(0, 2).Draw(m.rt, "steps") {
-		items = append(items, l.Step("s", rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(m.rt, "result")))
+	for range m.upTo("steps", 0, 2) {
+		items = append(items, l.Step("s", Filler(m.upTo("result", 0, 40), draw(m, "bytes", "", "\x00", "\xff"))))
 	}
 	m.append(l, l.Next(items...))
 }
 
-func (m *machine) actQuestion(*rapid.T) {
+func (m *machine) actQuestion() {
 	l := m.log()
 	h := m.header()
 	h.Status = posthouse.StatusWaiting
@@ -141,7 +186,7 @@ func (m *machine) actQuestion(*rapid.T) {
 	m.append(l, l.Next(l.Checkpoint(h, "asks"), l.Gate(m.Builder.GateID(), expires)))
 }
 
-func (m *machine) actDecision(rt *rapid.T) {
+func (m *machine) actDecision() {
 	l := m.log()
 	if len(l.Info.Waiting) == 0 {
 		return
@@ -149,15 +194,15 @@ func (m *machine) actDecision(rt *rapid.T) {
 	m.append(l, l.Signed([]byte("signature"), l.Decision(draw(m, "gate", l.Info.Waiting...).ID)))
 }
 
-func (m *machine) actClaim(*rapid.T) {
+func (m *machine) actClaim() {
 	l := m.log()
-	m.append(l, l.Next(l.Claim("host", l.Info.Lease.Fence+1, rapid.Bool().Draw(m.rt, "unclaim"))))
+	m.append(l, l.Next(l.Claim("host", l.Info.Lease.Fence+1, m.flip("unclaim"))))
 }
 
-func (m *machine) actRelease(*rapid.T) {
+func (m *machine) actRelease() {
 	l := m.log()
 	items := []Item{}
-	if rapid.Bool().Draw(m.rt, "with a checkpoint") {
+	if m.flip("with a checkpoint") {
 		items = append(items, l.Checkpoint(m.header(), "the end"))
 	}
 	m.append(l, l.Next(append(items, l.Release())...))
@@ -172,7 +217,7 @@ func (m *machine) indexed(thread string) *posthouse.Header {
 	return draw(m, "checkpoint", hs...)
 }
 
-func (m *machine) actReplace(*rapid.T) {
+func (m *machine) actReplace() {
 	l := m.log()
 	old := m.indexed(l.Info.Thread)
 	if old == nil {
@@ -183,14 +228,14 @@ func (m *machine) actReplace(*rapid.T) {
 	m.append(l, l.Next(l.Checkpoint(h, "replaced")))
 }
 
-func (m *machine) actDrop(*rapid.T) {
+func (m *machine) actDrop() {
 	l := m.log()
 	if h := m.indexed(""); h != nil {
 		m.append(l, l.Next(l.Removal(h.ID), l.Checkpoint(m.header(), "in its place")))
 	}
 }
 
-func (m *machine) actTakeID(*rapid.T) {
+func (m *machine) actTakeID() {
 	if h := m.indexed(""); h != nil {
 		l := m.log()
 		m.append(l, l.Next(l.Checkpoint(m.header(), "x"), Item{
@@ -200,7 +245,7 @@ func (m *machine) actTakeID(*rapid.T) {
 }
 
 // actLate appends behind a place that may be past, or never was.
-func (m *machine) actLate(*rapid.T) {
+func (m *machine) actLate() {
 	l := m.log()
 	info := *l.Info
 	if info.Tail.Seq += draw(m, "off by", ^uint64(0), 0, 1); info.Tail.Seq == l.Info.Tail.Seq {
@@ -210,17 +255,17 @@ func (m *machine) actLate(*rapid.T) {
 	m.append(l, late.Next(late.Checkpoint(m.header(), "late")))
 }
 
-func (m *machine) actAgain(*rapid.T) {
+func (m *machine) actAgain() {
 	if len(m.old) > 0 {
 		b := draw(m, "batch", m.old...)
 		m.wantError("Append again", m.Store.Append(m.ctx, b), m.model.Append(m.ctx, b))
 	}
 }
 
-func (m *machine) actRemove(*rapid.T) {
+func (m *machine) actRemove() {
 	l := m.log()
 	r := posthouse.Removal{Thread: l.Info.Thread}
-	switch seq := rapid.Uint64Range(1, l.Info.Tail.Seq+1).Draw(m.rt, "seq"); draw(m, "what", "bodies", "bodies", "below", "between", "all") {
+	switch seq := uint64(m.upTo("seq", 1, int(l.Info.Tail.Seq)+1)); draw(m, "what", "bodies", "bodies", "below", "between", "all") {
 	case "bodies":
 		r.Bodies = []posthouse.BodyRef{{Seq: seq}, {Seq: seq + 1, Record: 1}}
 	case "below":
@@ -258,7 +303,7 @@ func (m *machine) version(l *Log) (from, below uint64) {
 	return s[0], s[1]
 }
 
-func (m *machine) actSlot(*rapid.T) {
+func (m *machine) actSlot() {
 	key := posthouse.SlotKey{Thread: draw(m, "thread", "a", "a.b"), Step: draw(m, "step", "s", "b.s")}
 	have, _ := m.Store.Slot(m.ctx, key, posthouse.SlotOp{})
 	expected, _ := m.model.Slot(m.ctx, key, posthouse.SlotOp{})
@@ -278,22 +323,22 @@ func (m *machine) actSlot(*rapid.T) {
 	}
 }
 
-func (m *machine) actQuery(*rapid.T) {
+func (m *machine) actQuery() {
 	q := posthouse.Query{
 		Thread: draw(m, "thread", "", "", "a", "B"), Coordination: draw(m, "coordination", "", "", "desk", "a"), Agent: draw(m, "agent", "", "x"),
 		Branch: draw(m, "branch", "", "draft"), Status: draw(m, "status", "", posthouse.StatusDone), Label: draw(m, "label", "", "", "k"),
 		Generation: draw(m, "generation", uint32(0), 0, 1, 2), From: draw(m, "first", uint64(0), 0, 3), To: draw(m, "last", uint64(0), 0, 6),
-		Descending: rapid.Bool().Draw(m.rt, "descending"), Limit: rapid.IntRange(0, 5).Draw(m.rt, "limit"),
+		Descending: m.flip("descending"), Limit: m.upTo("limit", 0, 5),
 	}
-	if h := m.indexed(q.Thread); h != nil && rapid.Bool().Draw(m.rt, "after") {
+	if h := m.indexed(q.Thread); h != nil && m.flip("after") {
 		q.After = h.Cursor()
 	}
 	m.wantHeaders(fmt.Sprintf("%+v", q), all(m.T, m.Store.List(m.ctx, q)), all(m.T, m.model.List(m.ctx, q))...)
 
 	name := draw(m, "thread", "a", "b", "nobody")
 	r := posthouse.Range{
-		From: rapid.Uint64Range(0, 9).Draw(m.rt, "from"), To: rapid.Uint64Range(0, 9).Draw(m.rt, "to"),
-		Reverse: rapid.Bool().Draw(m.rt, "reverse"), Limit: rapid.IntRange(0, 4).Draw(m.rt, "limit"),
+		From: uint64(m.upTo("from", 0, 9)), To: uint64(m.upTo("to", 0, 9)),
+		Reverse: m.flip("reverse"), Limit: m.upTo("limit", 0, 4),
 	}
-	m.wantEntries(fmt.Sprintf("Read %s %+v", name, r), all(m.T, m.Store.Read(m.ctx, name, r)), all(m.T, m.model.Read(m.ctx, name, r)))
+	m.WantEntries(fmt.Sprintf("Read %s %+v", name, r), all(m.T, m.Store.Read(m.ctx, name, r)), all(m.T, m.model.Read(m.ctx, name, r)))
 }

@@ -360,7 +360,7 @@ func (t *T) wantSame(got posthouse.Store, want *Model, ids []posthouse.ID) {
 		t.wantThreads(fmt.Sprintf("%+v", q), all(t, got.Threads(t.ctx, q)), all(t, want.Threads(t.ctx, q))...)
 	}
 	for _, th := range all(t, want.Threads(t.ctx, posthouse.ThreadQuery{})) {
-		t.wantEntries("Read", all(t, got.Read(t.ctx, th.Thread, posthouse.Range{})), all(t, want.Read(t.ctx, th.Thread, posthouse.Range{})))
+		t.WantEntries("Read", all(t, got.Read(t.ctx, th.Thread, posthouse.Range{})), all(t, want.Read(t.ctx, th.Thread, posthouse.Range{})))
 		q := posthouse.Query{Thread: th.Thread}
 		t.wantHeaders(fmt.Sprintf("%+v", q), all(t, got.List(t.ctx, q)), all(t, want.List(t.ctx, q))...)
 	}

@@ -1,18 +1,15 @@
 package storetest
 
 import (
-	"fmt"
 	"reflect"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
 )
 
-// overwrite changes all that can be reached from v: bytes, numbers and text
+// Overwrite changes all that can be reached from v: bytes, numbers and text
 // behind pointers and in slices and maps, and bytes in spare room. A claim is left alone, being a handle.
-func overwrite(v any) { overwriteAll(reflect.ValueOf(v), map[any]bool{}) }
+func Overwrite(v any) { overwriteAll(reflect.ValueOf(v), map[any]bool{}) }
 
 func overwriteAll(v reflect.Value, seen map[any]bool) {
 	switch v.Kind() {
@@ -70,57 +67,5 @@ func overwriteScalar(v reflect.Value) {
 		v.SetUint(v.Uint() ^ 1)
 	case v.Kind() == reflect.Struct:
 		v.SetZero()
-	}
-}
-
-// printed shows all that can be reached from v: equal values print equally.
-func printed(v any) string {
-	var b strings.Builder
-	printTo(&b, reflect.ValueOf(v))
-	return b.String()
-}
-
-func printTo(b *strings.Builder, v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
-		if v.IsNil() {
-			b.WriteString("nil")
-			return
-		}
-		printTo(b, v.Elem())
-	case reflect.Slice, reflect.Array:
-		if v.Type().Elem().Kind() == reflect.Uint8 {
-			fmt.Fprintf(b, "%q", v.Interface())
-			return
-		}
-		b.WriteByte('[')
-		for i := range v.Len() {
-			printTo(b, v.Index(i))
-			b.WriteByte(' ')
-		}
-		b.WriteByte(']')
-	case reflect.Map:
-		var lines []string
-		for _, k := range v.MapKeys() {
-			lines = append(lines, fmt.Sprintf("%q", k.Interface())+":"+printed(v.MapIndex(k).Interface()))
-		}
-		slices.Sort(lines)
-		fmt.Fprint(b, lines)
-	case reflect.Struct:
-		if t, ok := v.Interface().(time.Time); ok {
-			b.WriteString(t.UTC().Format(time.RFC3339Nano))
-			return
-		}
-		b.WriteByte('{')
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() && f.Type.Kind() != reflect.Func {
-				b.WriteString(f.Name + ":")
-				printTo(b, v.Field(i))
-				b.WriteByte(' ')
-			}
-		}
-		b.WriteByte('}')
-	default:
-		fmt.Fprintf(b, "%#v", v.Interface())
 	}
 }

@@ -66,7 +66,7 @@ func racePosition(t *T) {
 		}
 		for i, err := range errs {
 			if i != winner {
-				t.wantCode(fmt.Sprintf("round %d: racer %d", round, i), err, posthouse.CodeConflict)
+				t.WantCode(fmt.Sprintf("round %d: racer %d", round, i), err, posthouse.CodeConflict)
 				t.wantTail(fmt.Sprintf("round %d: racer %d", round, i), err, batches[winner].Thread.Tail)
 			}
 		}
@@ -100,7 +100,7 @@ func raceRetry(t *T) {
 			}
 		}
 	})
-	es := t.read("t1", posthouse.Range{})
+	es := t.Read("t1", posthouse.Range{})
 	if len(es) != writers*each {
 		t.Errorf("the log has %d entries, want %d", len(es), writers*each)
 	}
@@ -153,8 +153,8 @@ func raceID(t *T) {
 		t.wantPlace(id, batches[winner].Entry.Thread, 1)
 		for i, err := range errs {
 			if i != winner {
-				t.wantCode(fmt.Sprintf("round %d: racer %d", round, i), err, posthouse.CodeExists)
-				t.wantEntries("a loser's thread", t.read(batches[i].Entry.Thread, posthouse.Range{}), nil)
+				t.WantCode(fmt.Sprintf("round %d: racer %d", round, i), err, posthouse.CodeExists)
+				t.WantEntries("a loser's thread", t.Read(batches[i].Entry.Thread, posthouse.Range{}), nil)
 			}
 		}
 		if n := len(t.threads(posthouse.ThreadQuery{})); n != round+1 {
@@ -180,7 +180,7 @@ func raceThreads(t *T) {
 	})
 	for i, es := range want {
 		name := fmt.Sprint("t", i)
-		t.wantEntries(name, t.read(name, posthouse.Range{}), es)
+		t.WantEntries(name, t.Read(name, posthouse.Range{}), es)
 		for _, h := range t.list(posthouse.Query{Thread: name}) {
 			t.wantPlace(h.ID, name, h.Seq)
 		}

@@ -39,7 +39,7 @@ func readCases() []Case {
 
 func readUnknown(t *T) {
 	for _, r := range []posthouse.Range{{}, {From: 3}, {Reverse: true, Limit: 1}, {Seqs: []uint64{1, 2}}} {
-		t.wantEntries(fmt.Sprintf("%+v", r), t.read("nobody", r), nil)
+		t.WantEntries(fmt.Sprintf("%+v", r), t.Read("nobody", r), nil)
 	}
 }
 
@@ -96,13 +96,13 @@ func readRanges(t *T) {
 			for _, limit := range []int{0, 1, 2, n, 100} {
 				for _, reverse := range []bool{false, true} {
 					r := posthouse.Range{From: from, To: to, Limit: limit, Reverse: reverse}
-					t.wantEntries(fmt.Sprintf("%+v", r), t.read("t1", r), selected(es, r))
+					t.WantEntries(fmt.Sprintf("%+v", r), t.Read("t1", r), selected(es, r))
 				}
 			}
 		}
 	}
 	r := posthouse.Range{From: 1 << 62, To: 1<<63 - 1}
-	t.wantEntries("far beyond the tail", t.read("t1", r), nil)
+	t.WantEntries("far beyond the tail", t.Read("t1", r), nil)
 }
 
 func readSeqs(t *T) {
@@ -114,9 +114,9 @@ func readSeqs(t *T) {
 	}
 	for _, seqs := range [][]uint64{{}, {3}, {1, 2, 3}, {5, 1, 3}, {0}, {301}, {7, 301, 0, 2, 1 << 62}, many} {
 		r := posthouse.Range{Seqs: seqs}
-		t.wantEntries(fmt.Sprintf("Seqs %v", brief(seqs)), t.read("t1", r), selected(es, r))
+		t.WantEntries(fmt.Sprintf("Seqs %v", brief(seqs)), t.Read("t1", r), selected(es, r))
 		r.Headers = true
-		t.wantBare(fmt.Sprintf("Seqs %v", brief(seqs)), t.read("t1", r), selected(es, r))
+		t.wantBare(fmt.Sprintf("Seqs %v", brief(seqs)), t.Read("t1", r), selected(es, r))
 	}
 }
 
@@ -131,24 +131,24 @@ func (t *T) wantBare(what string, got, want []*posthouse.Entry) {
 		}
 		e.Bodies = nil
 	}
-	t.wantEntries(what, got, want)
+	t.WantEntries(what, got, want)
 }
 
 func readHeaders(t *T) {
 	l, es := t.log("t1", 5)
-	b := l.Signed(filler(90, "signature"), l.Checkpoint(posthouse.Header{}, "state"), l.Step("s", []byte("x")))
-	t.ok(t.Store.Append(t.ctx, b))
+	b := l.Signed(Filler(90, "signature"), l.Checkpoint(posthouse.Header{}, "state"), l.Step("s", []byte("x")))
+	t.OK(t.Store.Append(t.ctx, b))
 	es = append(es, b.Entry)
 	for _, r := range []posthouse.Range{{}, {Reverse: true}, {From: 2, To: 4}, {Reverse: true, Limit: 2}} {
 		r.Headers = true
-		t.wantBare(fmt.Sprintf("%+v", r), t.read("t1", r), selected(es, r))
+		t.wantBare(fmt.Sprintf("%+v", r), t.Read("t1", r), selected(es, r))
 	}
 }
 
 func readLong(t *T) {
 	_, es := t.log("t1", 700)
 	for _, r := range []posthouse.Range{{}, {Reverse: true}, {From: 100, To: 650}, {From: 3, Reverse: true, Limit: 600}} {
-		t.wantEntries(fmt.Sprintf("%+v", r), t.read("t1", r), selected(es, r))
+		t.WantEntries(fmt.Sprintf("%+v", r), t.Read("t1", r), selected(es, r))
 	}
 }
 
@@ -158,16 +158,16 @@ func readEarly(t *T) {
 	for i, r := range []posthouse.Range{{}, {Reverse: true}, {Limit: 300}} {
 		n := 0
 		for e, err := range t.Store.Read(t.ctx, "t1", r) {
-			t.ok(err)
+			t.OK(err)
 			if n++; n == 3 {
 				break
 			}
 			t.take(l, l.Step("within", []byte(fmt.Sprint(i, e.Seq))))
 			t.take(u, u.Checkpoint(posthouse.Header{}, "within"))
 			for h, err := range t.Store.List(t.ctx, posthouse.Query{}) {
-				t.ok(err)
+				t.OK(err)
 				for _, err := range t.Store.Threads(t.ctx, posthouse.ThreadQuery{}) {
-					t.ok(err)
+					t.OK(err)
 					t.wantPlace(h.ID, "t2", h.Seq)
 					break
 				}
@@ -175,7 +175,7 @@ func readEarly(t *T) {
 			}
 		}
 	}
-	if n := len(t.read("t1", posthouse.Range{})); n != 406 {
+	if n := len(t.Read("t1", posthouse.Range{})); n != 406 {
 		t.Errorf("the log has %d entries, want 406", n)
 	}
 }

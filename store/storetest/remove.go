@@ -52,7 +52,7 @@ func removeCases() []Case {
 func (t *T) remove(r posthouse.Removal) posthouse.Removed {
 	t.Helper()
 	done, err := t.Store.Remove(t.ctx, r)
-	t.ok(err)
+	t.OK(err)
 	return done
 }
 
@@ -82,14 +82,14 @@ func removeBodies(t *T) {
 	gone := []posthouse.BodyRef{{Seq: 2, Record: 0}, {Seq: 4, Record: 2}, {Seq: 4, Record: 0}}
 	t.remove(posthouse.Removal{Thread: "t1", Bodies: gone})
 	es = without(es, gone...)
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), es)
-	t.wantEntries("Read of some", t.read("t1", posthouse.Range{Seqs: []uint64{4, 2}}), []*posthouse.Entry{es[3], es[1]})
-	t.wantEntries("another thread", t.read("t2", posthouse.Range{}), others)
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), es)
+	t.WantEntries("Read of some", t.Read("t1", posthouse.Range{Seqs: []uint64{4, 2}}), []*posthouse.Entry{es[3], es[1]})
+	t.WantEntries("another thread", t.Read("t2", posthouse.Range{}), others)
 	t.wantHeaders("List", t.list(posthouse.Query{}), before...)
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
 
 	es = append(es, t.take(l, l.Step("next", []byte("the log goes on"))))
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), es)
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), es)
 }
 
 func removeBelow(t *T) {
@@ -102,14 +102,14 @@ func removeBelow(t *T) {
 		hs, gates = append(hs, &headers(e)[0]), append(gates, gate)
 	}
 	hs[1] = t.checkpoint(l, posthouse.Header{ID: hs[1].ID, Order: hs[1].Order, Revision: 1}, "again") // its newest place stays
-	es := t.read("t1", posthouse.Range{})
+	es := t.Read("t1", posthouse.Range{})
 	_, others := t.log("t2", 3)
 
 	t.remove(posthouse.Removal{Thread: "t1", Below: 4})
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), es[3:])
-	t.wantEntries("Read of what is gone", t.read("t1", posthouse.Range{Seqs: []uint64{2, 5, 1}}), es[4:5])
-	t.wantEntries("newest first", t.read("t1", posthouse.Range{Reverse: true, From: 2, Limit: 9}), selected(es[3:], posthouse.Range{Reverse: true}))
-	t.wantEntries("another thread", t.read("t2", posthouse.Range{}), others)
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), es[3:])
+	t.WantEntries("Read of what is gone", t.Read("t1", posthouse.Range{Seqs: []uint64{2, 5, 1}}), es[4:5])
+	t.WantEntries("newest first", t.Read("t1", posthouse.Range{Reverse: true, From: 2, Limit: 9}), selected(es[3:], posthouse.Range{Reverse: true}))
+	t.WantEntries("another thread", t.Read("t2", posthouse.Range{}), others)
 	for i := range gates {
 		if i < 3 {
 			t.wantPlace(gates[i], "", 0)
@@ -124,7 +124,7 @@ func removeBelow(t *T) {
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
 
 	e := t.take(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
-	t.wantEntries("Read", t.read("t1", posthouse.Range{From: 7}), []*posthouse.Entry{es[6], e})
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{From: 7}), []*posthouse.Entry{es[6], e})
 }
 
 func removeHole(t *T) {
@@ -143,16 +143,16 @@ func removeHole(t *T) {
 	c, _ := t.Store.(posthouse.Compacter)
 	if c != nil { // bodies of both sides in one pack
 		_, err := c.Compact(t.ctx)
-		t.ok(err)
+		t.OK(err)
 	}
 	if done := t.remove(posthouse.Removal{Thread: "t1", From: 5, Below: 294}); done.Entries != 289 || done.Bodies != 289 {
 		t.Errorf("took %+v", done)
 	}
 	kept, heads := slices.Concat(all[:4], all[293:]), slices.Concat(hs[:4], hs[293:])
 	for range 2 {
-		t.wantEntries("Read", t.read("t1", posthouse.Range{}), kept)
+		t.WantEntries("Read", t.Read("t1", posthouse.Range{}), kept)
 		for _, r := range []posthouse.Range{{From: 3, Limit: 4}, {From: 200}, {Reverse: true, Limit: 9}, {Reverse: true, To: 200}, {From: 6, To: 8}, {Seqs: []uint64{1, 6, 294}}} {
-			t.wantEntries(fmt.Sprintf("%+v", r), t.read("t1", r), selected(kept, r))
+			t.WantEntries(fmt.Sprintf("%+v", r), t.Read("t1", r), selected(kept, r))
 		}
 		for _, q := range []posthouse.Query{{Thread: "t1"}, {Thread: "t1", Agent: "x"}, {Thread: "t1", From: 4, To: 295}, {Thread: "t1", Generation: 2}, {Agent: "y", Coordination: "t1"}} {
 			for _, q.Descending = range []bool{false, true} {
@@ -161,20 +161,20 @@ func removeHole(t *T) {
 		}
 		t.wantPlace(hs[4].ID, "", 0)
 		t.wantPlace(hs[3].ID, "t1", 4)
-		t.wantEntries("another thread", t.read("t2", posthouse.Range{}), others)
+		t.WantEntries("another thread", t.Read("t2", posthouse.Range{}), others)
 		t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{Thread: "t1"}), l.Info)
 		if c != nil {
 			_, err := c.Compact(t.ctx)
-			t.ok(err)
+			t.OK(err)
 		}
 	}
 	if done := t.remove(posthouse.Removal{Thread: "t1", From: 5, Below: 294}); done != (posthouse.Removed{}) {
 		t.Errorf("removing again took %+v", done)
 	}
 	e := t.take(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
-	t.wantEntries("Read", t.read("t1", posthouse.Range{From: 294}), slices.Concat(all[293:], []*posthouse.Entry{e}))
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{From: 294}), slices.Concat(all[293:], []*posthouse.Entry{e}))
 	t.remove(posthouse.Removal{Thread: "t1", Below: 294})
-	t.wantEntries("Read of the rest", t.read("t1", posthouse.Range{}), slices.Concat(all[293:], []*posthouse.Entry{e}))
+	t.WantEntries("Read of the rest", t.Read("t1", posthouse.Range{}), slices.Concat(all[293:], []*posthouse.Entry{e}))
 }
 
 func removeHoleOfARevision(t *T) {
@@ -203,17 +203,17 @@ func removeHighest(t *T) {
 func removeBelowAll(t *T) {
 	l, _ := t.log("t1", 3)
 	last := l.Next(l.Checkpoint(posthouse.Header{}, "last"))
-	t.ok(t.Store.Append(t.ctx, last))
+	t.OK(t.Store.Append(t.ctx, last))
 	l.Took(last)
 	t.remove(posthouse.Removal{Thread: "t1", Below: 1 << 40})
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), nil)
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), nil)
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
-	t.ok(t.Store.Append(t.ctx, last))
+	t.OK(t.Store.Append(t.ctx, last))
 	err := t.Store.Append(t.ctx, t.Builder.Log("t1").Next(l.Step("s", []byte("from the start"))))
-	t.wantCode("an append from the start", err, posthouse.CodeConflict)
+	t.WantCode("an append from the start", err, posthouse.CodeConflict)
 	t.wantTail("an append from the start", err, l.Info.Tail)
 	e := t.take(l, l.Step("next", []byte("the log goes on")))
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), []*posthouse.Entry{e})
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), []*posthouse.Entry{e})
 }
 
 func removeAll(t *T) {
@@ -225,7 +225,7 @@ func removeAll(t *T) {
 	t.put(posthouse.SlotKey{Thread: "t1", Step: "s"}, "x", 0, 0)
 
 	t.remove(posthouse.Removal{Thread: "t1", All: true})
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), nil)
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), nil)
 	t.wantPlace(h.ID, "", 0)
 	t.wantPlace(gate, "", 0)
 	t.wantPlace(kept.ID, "t1.x", 1)
@@ -255,7 +255,7 @@ func removeAgain(t *T) {
 			t.Errorf("%+v again: took %+v", r, done)
 		}
 	}
-	if got := seqs(t.read("t1", posthouse.Range{})); !slices.Equal(got, []uint64{3, 4}) {
+	if got := seqs(t.Read("t1", posthouse.Range{})); !slices.Equal(got, []uint64{3, 4}) {
 		t.Errorf("the log has entries %v, want 3 and 4", got)
 	}
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
@@ -269,7 +269,7 @@ func removeAgain(t *T) {
 func removeCounts(t *T) {
 	l := t.Builder.Log("t1")
 	for range 6 {
-		t.take(l, l.Step("a", filler(1000, "a")), l.Step("none", nil), l.Step("b", filler(3000, "b")))
+		t.take(l, l.Step("a", Filler(1000, "a")), l.Step("none", nil), l.Step("b", Filler(3000, "b")))
 	}
 	done := t.remove(posthouse.Removal{Thread: "t1", Bodies: []posthouse.BodyRef{{Seq: 1}, {Seq: 1, Record: 1}, {Seq: 5, Record: 2}}})
 	if want := (posthouse.Removed{Bodies: 2, Bytes: done.Bytes}); done != want || done.Bytes <= 0 {

@@ -2,13 +2,13 @@ package storetest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -19,11 +19,11 @@ func reopenCases() []Case {
 		{
 			Name: "reopen/everything is there again",
 			Rule: "After Close and opening the same data, entries, index, order, summaries, slots, revisions and fences are as they were, and the log goes on.",
-			Run:  reopenHere, needs: needDurable,
+			Run:  reopenHere, Needs: NeedDurable,
 		}, {
 			Name: "reopen/another process wrote it and was killed",
 			Rule: "What another process had acknowledged before it was killed, without any goodbye, is there, all of it, and nothing else.",
-			Run:  reopenKilled, needs: needDurable,
+			Run:  reopenKilled, Needs: NeedDurable,
 		},
 	}
 }
@@ -77,7 +77,7 @@ func history(b *Builder) (ops []func(context.Context, posthouse.Store) error, id
 			if i%4 == 3 {
 				h.ID = posthouse.ID(fmt.Sprintf("foreign:%d.%d", n, 100-i))
 			}
-			add(l, l.Checkpoint(h, fmt.Sprint("state ", n, i)), l.Step("none", nil), l.Step("s", filler(i*100, "result")))
+			add(l, l.Checkpoint(h, fmt.Sprint("state ", n, i)), l.Step("none", nil), l.Step("s", Filler(i*100, "result")))
 			b.Advance(time.Millisecond)
 		}
 		if n%5 == 0 {
@@ -111,7 +111,7 @@ func (t *T) after(ops []func(context.Context, posthouse.Store) error) *Model {
 	t.Helper()
 	m := NewModel()
 	for _, op := range ops {
-		t.ok(op(t.ctx, m))
+		t.OK(op(t.ctx, m))
 	}
 	return m
 }
@@ -120,10 +120,10 @@ func reopenHere(t *T) {
 	ops, ids := history(t.Builder)
 	s := t.Store
 	for i, op := range ops {
-		t.ok(op(t.ctx, s))
+		t.OK(op(t.ctx, s))
 		if i == len(ops)/2 || i == len(ops)-1 {
-			t.ok(s.Close())
-			s = t.open(t.dir)
+			t.OK(s.Close())
+			s = t.OpenStore(t.dir)
 			t.wantSame(s, t.after(ops[:i+1]), ids)
 		}
 	}
@@ -135,7 +135,7 @@ func (t *T) goesOn(s posthouse.Store) {
 	t.Helper()
 	t.Store = s
 	l, err := t.tail("thread-1")
-	t.ok(err)
+	t.OK(err)
 	if l.Info.Tail.Seq == 0 {
 		t.Fatal("thread-1 is gone")
 	}
@@ -143,7 +143,7 @@ func (t *T) goesOn(s posthouse.Store) {
 	stale := *info
 	stale.Tail.Seq--
 	err = s.Append(t.ctx, t.Builder.Resume(&stale).Next(l.Step("s", []byte("stale"))))
-	t.wantCode("a stale append", err, posthouse.CodeConflict)
+	t.WantCode("a stale append", err, posthouse.CodeConflict)
 	t.wantTail("a stale append", err, info.Tail)
 	t.take(l, l.Checkpoint(posthouse.Header{}, "the log goes on"))
 
@@ -159,31 +159,43 @@ const (
 
 // reopenKilled runs this test in another process, which writes and kills itself.
 func reopenKilled(t *T) {
-	t.ok(t.Store.Close())
-	dir := t.test.TempDir()
-	exe, err := os.Executable()
-	t.ok(err)
-	top, _, _ := strings.Cut(t.Name(), "/reopen/")
-	var run []string
-	for _, part := range strings.Split(top, "/") {
-		run = append(run, "^"+regexp.QuoteMeta(part)+"$")
-	}
-	cmd := exec.CommandContext(t.ctx, exe, "-test.run="+strings.Join(run, "/"), "-test.count=1")
+	t.OK(t.Store.Close())
+	dir := t.TempDir()
+	cmd := t.again()
 	cmd.Env = append(os.Environ(), childEnv+"="+dir)
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), childDone) {
 		t.Fatalf("the other process was not killed after it had written: %v\n%s", err, out)
 	}
 	ops, ids := history(t.Builder)
-	s := t.open(dir)
+	s := t.OpenStore(dir)
 	t.wantSame(s, t.after(ops), ids)
 	t.goesOn(s)
-	t.check(s)
+	t.Check(s)
+}
+
+// again starts this program anew, at the test that runs the suite.
+func (t *T) again() *exec.Cmd {
+	t.Helper()
+	if t.Harness.Again != nil {
+		return t.Harness.Again(t.ctx)
+	}
+	if flag.Lookup("test.run") == nil {
+		t.Fatal("storetest: this program is no test binary: set Harness.Again")
+	}
+	exe, err := os.Executable()
+	t.OK(err)
+	top, _, _ := strings.Cut(t.Name(), "/reopen/")
+	var run []string
+	for _, part := range strings.Split(top, "/") {
+		run = append(run, "^"+regexp.QuoteMeta(part)+"$")
+	}
+	return exec.CommandContext(t.ctx, exe, "-test.run="+strings.Join(run, "/"), "-test.count=1")
 }
 
 // child is the other process: it opens the store twice, and never closes the
 // second.
-func (h Harness) child(t *testing.T, dir string) {
+func (h Harness) child(t TB, dir string) {
 	ops, _ := history(NewBuilder())
 	s := h.Open(t, dir)
 	for i, op := range ops {

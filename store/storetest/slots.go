@@ -47,7 +47,7 @@ func slotCases() []Case {
 		}, {
 			Name:  "slots/are listed by their keys",
 			Rule:  "Slots yields each slot that is there, deleted ones not, of one thread or of all, in the order of thread and step, with value, revision and fence.",
-			needs: needSlotLister,
+			Needs: NeedSlotLister,
 			Run:   slotsListed,
 		},
 	}
@@ -62,7 +62,7 @@ func slotsListed(t *T) {
 			t.put(key, key.Step, 0, uint64(i))
 			if i%7 == 3 {
 				_, err := t.Store.Slot(t.ctx, key, posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: 1, Fence: uint64(i)})
-				t.ok(err)
+				t.OK(err)
 				continue
 			}
 			want = append(want, fmt.Sprint(key, key.Step, 1, i))
@@ -72,7 +72,7 @@ func slotsListed(t *T) {
 		t.Helper()
 		var got []string
 		for s, err := range lister.Slots(t.ctx, thread) {
-			t.ok(err)
+			t.OK(err)
 			got = append(got, fmt.Sprint(s.Key, string(s.Value), s.Revision, s.Fence))
 		}
 		if !slices.Equal(got, want) {
@@ -91,7 +91,7 @@ func slotsListed(t *T) {
 func (t *T) put(key posthouse.SlotKey, value string, revision, fence uint64) posthouse.Slot {
 	t.Helper()
 	s, err := t.Store.Slot(t.ctx, key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte(value), Revision: revision, Fence: fence})
-	t.ok(err)
+	t.OK(err)
 	return s
 }
 
@@ -108,20 +108,20 @@ func (t *T) wantSlot(key posthouse.SlotKey, value string, revision uint64) posth
 func (t *T) wantNoSlot(key posthouse.SlotKey) {
 	t.Helper()
 	s, err := t.Store.Slot(t.ctx, key, posthouse.SlotOp{Verb: posthouse.SlotGet})
-	t.wantCode(fmt.Sprintf("slot %q (%.40q)", key, s.Value), err, posthouse.CodeNotFound)
+	t.WantCode(fmt.Sprintf("slot %q (%.40q)", key, s.Value), err, posthouse.CodeNotFound)
 }
 
 func (t *T) slotFails(what string, key posthouse.SlotKey, op posthouse.SlotOp, code posthouse.Code) {
 	t.Helper()
 	_, err := t.Store.Slot(t.ctx, key, op)
-	t.wantCode(what, err, code)
+	t.WantCode(what, err, code)
 }
 
 func slotsBasic(t *T) {
 	key := posthouse.SlotKey{Thread: "t1", Step: "upload"}
 	t.wantNoSlot(key)
 	_, err := t.Store.Slot(t.ctx, key, posthouse.SlotOp{Verb: posthouse.SlotDelete})
-	t.ok(err)
+	t.OK(err)
 	s := t.put(key, "one", 0, 0)
 	if s.Revision == 0 {
 		t.Error("a put returned revision 0, which means absent")
@@ -134,7 +134,7 @@ func slotsBasic(t *T) {
 	t.wantSlot(key, "two", s2.Revision)
 	for range 2 {
 		_, err = t.Store.Slot(t.ctx, key, posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: s2.Revision})
-		t.ok(err) // the second time there is nothing left
+		t.OK(err) // the second time there is nothing left
 		t.wantNoSlot(key)
 	}
 }
@@ -154,7 +154,7 @@ func slotsRevision(t *T) {
 	three := t.put(key, "three", posthouse.AnyRevision, 0)
 	t.wantSlot(key, "three", three.Revision)
 	_, err := t.Store.Slot(t.ctx, key, posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
-	t.ok(err)
+	t.OK(err)
 	t.wantNoSlot(key)
 	t.put(key, "unconditional, though absent", posthouse.AnyRevision, 0)
 }
@@ -172,7 +172,7 @@ func slotsRevisionGrows(t *T) {
 		}
 		last = s.Revision
 		_, err := t.Store.Slot(t.ctx, key, posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: last})
-		t.ok(err)
+		t.OK(err)
 		t.slotFails("put over a deleted revision", key, posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: last}, posthouse.CodeConflict)
 	}
 }
@@ -192,7 +192,7 @@ func slotsFence(t *T) {
 	t.put(key, "d", posthouse.AnyRevision, 0)
 	t.slotFails("an unfenced write does not lower the fence", key, posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Fence: 8}, posthouse.CodeFenced)
 	_, err := t.Store.Slot(t.ctx, key, posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision, Fence: 10})
-	t.ok(err)
+	t.OK(err)
 	t.slotFails("the fence outlives a delete", key, posthouse.SlotOp{Verb: posthouse.SlotPut, Fence: 9}, posthouse.CodeFenced)
 	t.put(key, "e", 0, 10)
 }
@@ -213,7 +213,7 @@ func slotsKeys(t *T) {
 		t.wantSlot(key, fmt.Sprint("value ", i), revs[key])
 	}
 	_, err := t.Store.Slot(t.ctx, keys[0], posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: revs[keys[0]]})
-	t.ok(err)
+	t.OK(err)
 	t.wantNoSlot(keys[0])
 	t.wantSlot(keys[1], "value 1", revs[keys[1]])
 }
@@ -222,7 +222,7 @@ func slotsSize(t *T) {
 	key := posthouse.SlotKey{Thread: "t1", Step: "s"}
 	s := t.put(key, "", 0, 0)
 	t.wantSlot(key, "", s.Revision)
-	big := string(filler(1<<20, "slot"))
+	big := string(Filler(1<<20, "slot"))
 	s = t.put(key, big, s.Revision, 0)
 	t.wantSlot(key, big, s.Revision)
 	t.slotFails("1 MiB and a byte", key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: []byte(big + "x"), Revision: s.Revision}, posthouse.CodeTooLarge)
@@ -257,7 +257,7 @@ func slotsRace(t *T) {
 	}
 	wg.Wait()
 	s, err := t.Store.Slot(t.ctx, key, posthouse.SlotOp{Verb: posthouse.SlotGet})
-	t.ok(err)
+	t.OK(err)
 	if int64(len(s.Value)) != puts.Load() || puts.Load() != writers*each {
 		t.Errorf("%d puts succeeded and the slot counts %d, want %d", puts.Load(), len(s.Value), writers*each)
 	}
@@ -267,19 +267,19 @@ func slotsBeside(t *T) {
 	l, es := t.log("t1", 4)
 	mine, other, nolog := posthouse.SlotKey{Thread: "t1", Step: "s"}, posthouse.SlotKey{Thread: "t1.s", Step: "s"}, posthouse.SlotKey{Thread: "t2", Step: "s"}
 	a, b, c := t.put(mine, "mine", 0, 0), t.put(other, "other", 0, 0), t.put(nolog, "no log", 0, 0)
-	t.wantEntries("Read", t.read("t1", posthouse.Range{}), es)
+	t.WantEntries("Read", t.Read("t1", posthouse.Range{}), es)
 	t.wantThreads("Threads", t.threads(posthouse.ThreadQuery{}), l.Info)
 	for _, r := range []posthouse.Removal{{Thread: "t1", Bodies: []posthouse.BodyRef{{Seq: 1}}}, {Thread: "t1", Below: 3}} {
 		_, err := t.Store.Remove(t.ctx, r)
-		t.ok(err)
+		t.OK(err)
 		t.wantSlot(mine, "mine", a.Revision)
 	}
 	_, err := t.Store.Remove(t.ctx, posthouse.Removal{Thread: "t1", All: true})
-	t.ok(err)
+	t.OK(err)
 	t.wantNoSlot(mine)
 	t.wantSlot(other, "other", b.Revision)
 	t.wantSlot(nolog, "no log", c.Revision)
 	_, err = t.Store.Remove(t.ctx, posthouse.Removal{Thread: "t2", All: true})
-	t.ok(err)
+	t.OK(err)
 	t.wantNoSlot(nolog)
 }

@@ -13,6 +13,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestModelKeepsTheContract(t *testing.T) {
 	storetest.Run(t, storetest.Harness{
-		Open: func(testing.TB, string) posthouse.Store { return storetest.NewModel() },
+		Open: func(storetest.TB, string) posthouse.Store { return storetest.NewModel() },
 	})
 }

@@ -252,6 +252,6 @@ func threadsLeave(t *T) {
 	t.take(l, l.Checkpoint(posthouse.Header{Status: posthouse.StatusDone}, "x"))
 	expect("the end", "done")
 	_, err := t.Store.Remove(t.ctx, posthouse.Removal{Thread: "t1", All: true})
-	t.ok(err)
+	t.OK(err)
 	expect("its removal")
 }

@@ -52,7 +52,7 @@ func watchCases() []Case {
 		},
 	}
 	for i := range cases {
-		cases[i].needs = needWatcher
+		cases[i].Needs = NeedWatcher
 	}
 	return cases
 }
@@ -65,7 +65,7 @@ func (t *T) watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.Entry
 func (t *T) watched(cursor string, n int) (es []*posthouse.Entry) {
 	t.Helper()
 	for e, err := range t.watch(t.ctx, cursor) {
-		t.ok(err)
+		t.OK(err)
 		if es = append(es, e); len(es) == n {
 			break
 		}
@@ -91,7 +91,7 @@ func (t *T) mixed(n int) (es []*posthouse.Entry) {
 
 func watchStart(t *T) {
 	es := t.mixed(20)
-	t.wantEntries("Watch", t.watched("", 20), es)
+	t.WantEntries("Watch", t.watched("", 20), es)
 }
 
 func watchResume(t *T) {
@@ -100,7 +100,7 @@ func watchResume(t *T) {
 	for cursor := ""; len(got) < len(es); cursor = got[len(got)-1].Cursor {
 		got = append(got, t.watched(cursor, min(len(es)-len(got), 1+len(got)))...)
 	}
-	t.wantEntries("Watch", got, es)
+	t.WantEntries("Watch", got, es)
 }
 
 func watchNow(t *T) {
@@ -171,7 +171,7 @@ func watchWakes(t *T) {
 				if got == nil {
 					t.Fatalf("watcher %d ended before entry %d", i, want.Seq)
 				}
-				t.wantEntries(fmt.Sprint("watcher ", i), []*posthouse.Entry{got}, []*posthouse.Entry{want})
+				t.WantEntries(fmt.Sprint("watcher ", i), []*posthouse.Entry{got}, []*posthouse.Entry{want})
 			case <-ctx.Done():
 				t.Fatalf("watcher %d does not see entry %d", i, want.Seq)
 			}
@@ -230,9 +230,9 @@ func watchEnds(t *T) {
 }
 
 func watchClose(t *T) {
-	s := t.fresh()
+	s := t.Fresh()
 	l := t.Builder.Log("t1")
-	t.ok(s.Append(t.ctx, l.Next(l.Step("s", []byte("x")))))
+	t.OK(s.Append(t.ctx, l.Next(l.Step("s", []byte("x")))))
 	blocked := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -242,14 +242,14 @@ func watchClose(t *T) {
 				close(blocked) // about to
 			}
 		}
-		t.wantCode("the watcher's end", last, posthouse.CodeClosed)
+		t.WantCode("the watcher's end", last, posthouse.CodeClosed)
 	})
 	select {
 	case <-blocked:
 	case <-t.ctx.Done():
 		t.Fatal("the watcher sees nothing")
 	}
-	t.ok(s.Close())
+	t.OK(s.Close())
 	wg.Wait()
 }
 
@@ -270,15 +270,15 @@ func watchRemoved(t *T) {
 			}
 		}
 	}
-	t.wantEntries("from the start", t.watched("", len(want)), want)
-	t.wantEntries("behind the cursor", t.watched(cursor, len(rest)), rest)
+	t.WantEntries("from the start", t.watched("", len(want)), want)
+	t.WantEntries("behind the cursor", t.watched(cursor, len(rest)), rest)
 }
 
 func watchBadCursor(t *T) {
 	t.log("t1", 2)
 	for _, cursor := range []string{"x", "-", "0x1", "now ", "' OR 1=1 --"} {
 		for e, err := range t.watch(t.ctx, cursor) {
-			if t.wantCode(fmt.Sprintf("cursor %q", cursor), err, posthouse.CodeInvalid); err == nil {
+			if t.WantCode(fmt.Sprintf("cursor %q", cursor), err, posthouse.CodeInvalid); err == nil {
 				t.Errorf("cursor %q yields entry %d", cursor, e.Seq)
 				break
 			}

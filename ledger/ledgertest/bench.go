@@ -1,0 +1,120 @@
+package ledgertest
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/storetest"
+)
+
+// Bench measures what a Ledger does over a store, where the number of what is
+// stored must not count.
+func Bench[B storetest.Bencher[B]](b B, h storetest.Harness, o *Options) {
+	if o == nil {
+		o = &Options{}
+	}
+	for _, n := range []int{100, 100_000} {
+		b.Run(fmt.Sprintf("inbox/a page of 50 of %d", n), func(b B) {
+			l := benchLedger(b, h, o)
+			fillInbox(b, l, n)
+			for _, q := range []posthouse.GateQuery{{Newest: true}, {Assignee: "alice"}, {Assignee: "bob", Newest: true}} {
+				q.Limit = 50
+				b.Run(fmt.Sprintf("assignee=%s", q.Assignee), func(b B) { benchInbox(b, l, q) })
+			}
+		})
+	}
+	for _, n := range []int{1, 1000} {
+		b.Run(fmt.Sprintf("decide/one of %d gates of a checkpoint", n), func(b B) { benchDecide(b, benchLedger(b, h, o), n) })
+	}
+}
+
+// benchLedger opens a Ledger over an empty store.
+func benchLedger(b storetest.Stopwatch, h storetest.Harness, o *Options) *posthouse.Ledger {
+	b.Helper()
+	s := h.Open(b, b.TempDir())
+	b.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			b.Errorf("Close: %v", err)
+		}
+	})
+	l, err := posthouse.Open(s, &posthouse.Options{Cipher: o.Cipher})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return l
+}
+
+func waits(thread string, gates ...posthouse.Gate) *posthouse.Draft {
+	return &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"ask"},
+		Parts: []posthouse.Part{{Name: posthouse.OpaquePart, Codec: "raw", Data: []byte("x")}},
+	}, Gates: gates}
+}
+
+// fillInbox makes n threads wait: for nobody in particular, but for one in fifty,
+// which wait for bob.
+func fillInbox(b storetest.Stopwatch, l *posthouse.Ledger, n int) {
+	var wg sync.WaitGroup
+	for g := range 64 {
+		wg.Go(func() {
+			for i := g; i < n; i += 64 {
+				gate := posthouse.Gate{Name: "ok?", Text: "Pay the order?", Assignees: []string{"alice"}}
+				if i%50 == 0 {
+					gate.Assignees = []string{"bob"}
+				}
+				if _, err := l.Commit(b.Context(), waits(fmt.Sprint("t", i), gate)); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// benchInbox reads a page.
+func benchInbox(b storetest.Stopwatch, l *posthouse.Ledger, q posthouse.GateQuery) {
+	for b.Loop() {
+		found := 0
+		for _, err := range l.Gates(b.Context(), q) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			found++
+		}
+		if found == 0 {
+			b.Fatal("nothing waits")
+		}
+	}
+}
+
+// benchDecide decides one of n gates that a checkpoint asks.
+func benchDecide(b storetest.Stopwatch, l *posthouse.Ledger, n int) {
+	var open []posthouse.ID
+	round := 0
+	for b.Loop() {
+		if len(open) == 0 {
+			b.StopTimer()
+			for range max(1, 1000/n) {
+				gates := make([]posthouse.Gate, n)
+				for i := range gates {
+					gates[i] = posthouse.Gate{Name: fmt.Sprint("ok", i), Text: "Pay the order?", Assignees: []string{"alice"}}
+				}
+				round++
+				done, err := l.Commit(b.Context(), waits(fmt.Sprint("t", round), gates...))
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, g := range done.Gates {
+					open = append(open, g.ID)
+				}
+			}
+			b.StartTimer()
+		}
+		if _, err := l.Decide(b.Context(), open[0], posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}); err != nil {
+			b.Fatal(err)
+		}
+		open = open[1:]
+	}
+}

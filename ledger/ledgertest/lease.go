@@ -1,0 +1,159 @@
+package ledgertest
+
+import (
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+func ledgerLeaseCases() []Case {
+	return []Case{
+		{Name: "ledger/one run at a time", Rule: "While a run has the thread, another claim and a hand-made save are ErrBusy with the holder; parking or releasing frees it.", Run: ledgerOneRun},
+		{Name: "ledger/a silent owner's thread is free after its time", Rule: "Another process takes over when the owner's slot has not changed for LeaseTTL, or at once where the store is exclusive; the stale run is then fenced.", Run: ledgerTakeover},
+		{Name: "ledger/a Ledger leaves alone what another beside it runs", Rule: "Of two Ledgers over one handle, one has the thread: the other is ErrBusy with the holder until that gives it back or is closed, from the claim on where the store is exclusive.", Run: ledgerBeside},
+		{Name: "ledger/anyone may decide while a run has the thread", Rule: "A decision is appended between the holder's entries; the holder re-chains and goes on.", Run: ledgerDecideBeside},
+	}
+}
+
+// running is a run's step: a checkpoint with status s under claim c.
+func running(c *posthouse.Claim, s posthouse.Status) *posthouse.Draft {
+	return &posthouse.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindNode, Status: s, Next: []string{"n"}, Parts: []posthouse.Part{{Name: "p", Codec: "raw", Data: []byte("x")}},
+	}}
+}
+
+func ledgerOneRun(t *T) {
+	d := t.desk(posthouse.Options{})
+	c, err := d.Claim(t.ctx, "t", "run-1")
+	t.OK(err)
+	_, err = d.Commit(t.ctx, running(c, posthouse.StatusRunning))
+	t.OK(err)
+	_, err = d.Claim(t.ctx, "t", "run-2")
+	if e := d.wantErr(err, posthouse.ErrBusy); e.Lease == nil || e.Lease.Run != "run-1" || e.Lease.Owner != d.Owner() {
+		t.Errorf("holder %+v", e.Lease)
+	}
+	_, err = d.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: state("x")}, nil)
+	d.wantErr(err, posthouse.ErrBusy)
+	t.OK(d.Unclaim(t.ctx, c))
+	t.OK(d.Unclaim(t.ctx, c))
+	info, err := d.Thread(t.ctx, "t")
+	t.OK(err)
+	if info.Lease.Held {
+		t.Error("the lease was not given back")
+	}
+	c, err = d.Claim(t.ctx, "t", "run-2")
+	t.OK(err)
+	_, err = d.Commit(t.ctx, running(c, posthouse.StatusDone))
+	t.OK(err)
+	tail := d.tail("t")
+	t.OK(d.Unclaim(t.ctx, c))
+	if d.tail("t") != tail {
+		t.Error("releasing an ended run wrote an entry")
+	}
+}
+
+func ledgerTakeover(t *T) {
+	old := t.deskOn(frozen{t.Store}, posthouse.Options{Owner: "old"})
+	alive := t.desk(posthouse.Options{Owner: "old"})
+	c, err := old.Claim(t.ctx, "t", "run-1")
+	t.OK(err)
+	t.OK(alive.Beat(t.ctx))
+	_, err = old.Commit(t.ctx, running(c, posthouse.StatusRunning))
+	t.OK(err)
+	fresh := t.desk(posthouse.Options{LeaseTTL: 10 * time.Second})
+	if x, ok := t.Store.(posthouse.Excluder); !ok || !x.Exclusive() {
+		_, err = fresh.Claim(t.ctx, "t", "run-2")
+		fresh.wantErr(err, posthouse.ErrBusy)
+		fresh.clock.Advance(9 * time.Second)
+		t.OK(alive.Beat(t.ctx))
+		_, err = fresh.Claim(t.ctx, "t", "run-2") // sees the beat
+		fresh.wantErr(err, posthouse.ErrBusy)
+		fresh.clock.Advance(9 * time.Second)
+		_, err = fresh.Claim(t.ctx, "t", "run-2")
+		fresh.wantErr(err, posthouse.ErrBusy)
+		fresh.clock.Advance(time.Second)
+	}
+	c2, err := fresh.Claim(t.ctx, "t", "run-2")
+	t.OK(err)
+	_, err = fresh.Commit(t.ctx, running(c2, posthouse.StatusRunning))
+	t.OK(err)
+	_, err = old.Commit(t.ctx, running(c, posthouse.StatusRunning))
+	if e := old.wantErr(err, posthouse.ErrFenced); e.Lease == nil || e.Lease.Run != "run-2" || e.Lease.Fence < 2 {
+		t.Errorf("fenced by %+v", e.Lease)
+	}
+	_, err = old.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/n", Name: "s"}}})
+	old.wantErr(err, posthouse.ErrFenced)
+	_, err = fresh.Commit(t.ctx, running(c2, posthouse.StatusDone))
+	t.OK(err)
+}
+
+func ledgerBeside(t *T) {
+	a, b := t.desk(posthouse.Options{}), t.desk(posthouse.Options{})
+	x, ok := t.Store.(posthouse.Excluder)
+	exclusive := ok && x.Exclusive()
+	taken := func(holder *desk, run string) {
+		t.Helper()
+		_, err := b.Claim(t.ctx, "t", "run-b")
+		if e := b.wantErr(err, posthouse.ErrBusy); e.Lease == nil || e.Lease.Owner != holder.Owner() || e.Lease.Run != run {
+			t.Errorf("holder %+v", e.Lease)
+		}
+		_, err = b.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: state("x")}, nil)
+		b.wantErr(err, posthouse.ErrBusy)
+	}
+	c, err := a.Claim(t.ctx, "t", "run-1")
+	t.OK(err)
+	if exclusive {
+		taken(a, "run-1") // it may act by now, and has nothing on record
+	}
+	_, err = a.Secure(t.ctx, c)
+	t.OK(err)
+	taken(a, "run-1")
+	_, err = a.Commit(t.ctx, running(c, posthouse.StatusRunning))
+	t.OK(err)
+	taken(a, "run-1")
+	t.OK(a.Unclaim(t.ctx, c))
+	c, err = b.Claim(t.ctx, "t", "run-2")
+	t.OK(err)
+	_, err = b.Commit(t.ctx, running(c, posthouse.StatusDone)) // gives the lease back, and keeps the claim
+	t.OK(err)
+	if exclusive {
+		_, err = a.Claim(t.ctx, "t", "run-3")
+		a.wantErr(err, posthouse.ErrBusy)
+	}
+	t.OK(b.Close())
+	_, err = a.Claim(t.ctx, "t", "run-3")
+	t.OK(err)
+}
+
+func ledgerDecideBeside(t *T) {
+	d, other := t.desk(posthouse.Options{}), t.desk(posthouse.Options{})
+	done := d.ask("t", posthouse.Gate{Name: "ok?"})
+	f, err := d.Fork(t.ctx, done.Checkpoint.ID, &posthouse.ForkOptions{Branch: "side"})
+	t.OK(err)
+	c, err := d.Claim(t.ctx, "t", "run-1")
+	t.OK(err)
+	_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/ask", Name: "s"}}})
+	t.OK(err)
+	_, err = other.Decide(t.ctx, f.Gates[0], posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+	t.OK(err)
+	_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/ask", Name: "s", Occurrence: 1}}})
+	t.OK(err)
+}
+
+// A frozen is the store of a process that does not say that it lives.
+type frozen struct{ posthouse.Store }
+
+func (f frozen) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
+	if op.Verb == posthouse.SlotPut && key.Thread == posthouse.ProcessThread {
+		return posthouse.Slot{}, nil
+	}
+	return f.Store.Slot(ctx, key, op)
+}
+
+func (d *desk) tail(thread string) posthouse.Position {
+	d.Helper()
+	info, err := d.Thread(d.ctx, thread)
+	d.OK(err)
+	return info.Tail
+}

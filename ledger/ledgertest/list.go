@@ -1,0 +1,213 @@
+package ledgertest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+func ledgerListCases() []Case {
+	return []Case{
+		{Name: "ledger/lists filter and order", Rule: "Filters are joined by and, also for Count; ascending by creation unless Descending; since and until are inclusive.", Run: ledgerFilters},
+		{Name: "ledger/the cursor goes on behind the last one seen", Rule: "Paging by Header.Cursor visits each checkpoint once, in both orders, within a thread and across.", Run: ledgerPages},
+		{Name: "ledger/checkpoints of one millisecond keep their order", Rule: "10,000 checkpoints made while the clock stands still are listed as they were made (X8, A10).", Run: ledgerOneMillisecond},
+		{Name: "ledger/latest by thread, branch, coordination and node", Rule: "Latest follows heads, not clocks; a node's latest is its own newest.", Run: ledgerLatest},
+		{Name: "ledger/the newest waiting one is seen behind a thousand", Rule: "Newest first with a limit shows the newest gate however many older checkpoints there are (H4).", Run: ledgerNewestWaiting},
+		{Name: "ledger/lists of what is open", Rule: "Query.Open leaves heads whose thread still has their question open, of a page as many as were asked for; the others keep the status they were made with.", Run: ledgerOpen},
+	}
+}
+
+func ledgerOpen(t *T) {
+	d := t.desk(posthouse.Options{})
+	var asked []*posthouse.Committed
+	for i := range 6 {
+		asked = append(asked, d.ask(fmt.Sprint("t", i), posthouse.Gate{Name: "ok?"}, posthouse.Gate{Name: "sure?"}))
+	}
+	decide := func(i, gate int) {
+		t.Helper()
+		_, err := d.Decide(t.ctx, asked[i].Gates[gate].ID, yes("alice"))
+		t.OK(err)
+	}
+	decide(0, 0) // one of two: the other is open
+	decide(1, 0)
+	decide(1, 1)
+	d.derive(d.get(asked[2].Checkpoint.ID), "gone on")
+	d.cancel("t3", "enough", nil)
+	want := func(q posthouse.Query, want ...int) {
+		t.Helper()
+		var got, ids []posthouse.ID
+		for h, err := range d.List(t.ctx, q) {
+			t.OK(err)
+			got = append(got, h.ID)
+		}
+		for _, i := range want {
+			ids = append(ids, asked[i].Checkpoint.ID)
+		}
+		if !slices.Equal(got, ids) {
+			t.Errorf("%+v lists %v, want %v", q, got, ids)
+		}
+	}
+	waiting := posthouse.Query{Status: posthouse.StatusWaiting}
+	want(waiting, 0, 1, 2, 3, 4, 5)
+	waiting.Open = true
+	want(waiting, 0, 4, 5)
+	want(posthouse.Query{Open: true}, 0, 4, 5)
+	want(posthouse.Query{Open: true, Limit: 2}, 0, 4)
+	want(posthouse.Query{Open: true, Limit: 2, After: asked[0].Checkpoint.Cursor()}, 4, 5)
+	want(posthouse.Query{Open: true, Limit: 1, Descending: true}, 5)
+	want(posthouse.Query{Open: true, Thread: "t0"}, 0)
+	want(posthouse.Query{Open: true, Thread: "t1"})
+	want(posthouse.Query{Open: true, Thread: "nothing"})
+	if n, err := d.Count(t.ctx, waiting); err != nil || n != 3 {
+		t.Errorf("Count = %d, %v", n, err)
+	}
+}
+
+func ledgerFilters(t *T) {
+	d := t.desk(posthouse.Options{})
+	for i := range 6 {
+		c := posthouse.Root([]string{"even", "odd"}[i%2], state(fmt.Sprint(i)))
+		c.Thread, c.Agent, c.Node = fmt.Sprint("t", i), []string{"a", "b", "c"}[i%3], fmt.Sprint("n", i/3)
+		c.Run, c.Labels = "run", map[string]string{"parity": c.Coordination}
+		d.save(c)
+		d.clock.Advance(time.Second)
+	}
+	at := func(i int) posthouse.Millis {
+		return posthouse.Millis(d.clock.Now().Add(time.Duration(i-6) * time.Second).UnixMilli())
+	}
+	for want, q := range map[int]posthouse.Query{
+		0: {Coordination: "nobody"}, 1: {Thread: "t4"}, 2: {Agent: "a"}, 3: {Coordination: "odd"}, 4: {Limit: 4}, 6: {},
+	} {
+		if n, err := d.Count(t.ctx, q); err != nil || n != want {
+			t.Errorf("Count(%+v) = %d, %v, want %d", q, n, err, want)
+		}
+	}
+	_, err := d.Count(t.ctx, posthouse.Query{After: "no cursor"})
+	d.wantErr(err, posthouse.ErrInvalid)
+	d.wantStates(posthouse.Query{}, "0", "1", "2", "3", "4", "5")
+	d.wantStates(posthouse.Query{Descending: true, Limit: 2}, "5", "4")
+	d.wantStates(posthouse.Query{Limit: 2}, "0", "1")
+	d.wantStates(posthouse.Query{Coordination: "odd"}, "1", "3", "5")
+	d.wantStates(posthouse.Query{Agent: "a"}, "0", "3")
+	d.wantStates(posthouse.Query{Agent: "a", Coordination: "odd"}, "3")
+	d.wantStates(posthouse.Query{Node: "n1"}, "3", "4", "5")
+	d.wantStates(posthouse.Query{Since: at(2), Until: at(4)}, "2", "3", "4")
+	d.wantStates(posthouse.Query{Label: "parity", LabelValue: "even", Descending: true}, "4", "2", "0")
+	d.wantStates(posthouse.Query{Label: "parity"})
+	d.wantStates(posthouse.Query{Thread: "t4"}, "4")
+	d.wantStates(posthouse.Query{Coordination: "x') OR '1'='1"})
+	d.wantStates(posthouse.Query{Label: "x') OR '1'='1", LabelValue: "1"})
+}
+
+func ledgerPages(t *T) {
+	d := t.desk(posthouse.Options{})
+	c := d.root("t", "coord", "0")
+	for i := range 24 {
+		c = d.derive(c, fmt.Sprint(i+1))
+		d.root(fmt.Sprint("other-", i), "coord", "x")
+	}
+	for _, q := range []posthouse.Query{{Thread: "t"}, {Coordination: "coord"}, {}, {Thread: "t", Descending: true}, {Coordination: "coord", Descending: true}, {Descending: true}} {
+		want := d.states(q)
+		var got []string
+		q.Limit = 7
+		for {
+			n := len(got)
+			for h, err := range d.List(t.ctx, q) {
+				t.OK(err)
+				got = append(got, content(d.get(h.ID)))
+				q.After = h.Cursor()
+			}
+			if len(got) == n {
+				break
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%+v: pages give %d, one list %d", q, len(got), len(want))
+		}
+	}
+	for _, err := range d.List(t.ctx, posthouse.Query{After: "nonsense"}) {
+		d.wantErr(err, posthouse.ErrInvalid)
+	}
+}
+
+func ledgerOneMillisecond(t *T) {
+	d := t.desk(posthouse.Options{})
+	c := d.root("t", "", "0")
+	const n = 2000
+	for i := range n {
+		c = d.derive(c, fmt.Sprint(i+1))
+	}
+	want := numbered("", n+1)
+	d.wantStates(posthouse.Query{}, want...)
+	slices.Reverse(want)
+	d.wantStates(posthouse.Query{Thread: "t", Descending: true}, want...)
+	last, err := d.Latest(t.ctx, posthouse.LatestQuery{Thread: "t"})
+	t.OK(err)
+	if content(last) != want[0] {
+		t.Errorf("latest is %s", content(last))
+	}
+}
+
+func ledgerLatest(t *T) {
+	d := t.desk(posthouse.Options{})
+	a := d.root("t", "coord", "a")
+	b := a.Derive(state("b"))
+	b.Node = "plan"
+	b = d.save(b)
+	d.clock.Advance(-time.Hour)
+	c := b.Derive(state("c"))
+	c.Node = "act+tell" // two nodes at once
+	c = d.save(c)
+	side, err := d.Fork(t.ctx, a.ID, &posthouse.ForkOptions{Branch: "side", Replace: state("s")})
+	t.OK(err)
+	for _, w := range []struct {
+		q    posthouse.LatestQuery
+		want posthouse.ID
+	}{
+		{posthouse.LatestQuery{Thread: "t"}, c.ID},
+		{posthouse.LatestQuery{Thread: "t", Branch: "side"}, side.ID},
+		{posthouse.LatestQuery{Thread: "t", Node: "plan"}, b.ID},
+		{posthouse.LatestQuery{Coordination: "coord", Node: "act"}, c.ID},
+		{posthouse.LatestQuery{Thread: "t", Node: "tell"}, c.ID},
+		{posthouse.LatestQuery{Thread: "t", Node: "act+tell"}, c.ID},
+	} {
+		got, err := d.Latest(t.ctx, w.q)
+		t.OK(err)
+		if got.ID != w.want {
+			t.Errorf("%+v: %q", w.q, content(got))
+		}
+	}
+	for _, q := range []posthouse.LatestQuery{{Thread: "nobody"}, {Coordination: "nobody"}, {Thread: "t", Branch: "nobody"}, {Thread: "t", Node: "nobody"}, {Thread: "t", Node: "ac"}} {
+		_, err := d.Latest(t.ctx, q)
+		d.wantErr(err, posthouse.ErrNotFound)
+	}
+	_, err = d.Latest(t.ctx, posthouse.LatestQuery{})
+	d.wantErr(err, posthouse.ErrInvalid)
+}
+
+func ledgerNewestWaiting(t *T) {
+	d := t.desk(posthouse.Options{})
+	for i := range 1000 {
+		d.root(fmt.Sprint("old-", i), "dispatch", "x")
+	}
+	done := d.ask("new", posthouse.Gate{Name: "ok?"})
+	for h, err := range d.List(t.ctx, posthouse.Query{Descending: true, Limit: 1}) {
+		t.OK(err)
+		if h.ID != done.Checkpoint.ID || len(h.Gates) != 1 {
+			t.Errorf("the newest listed is %s with gates %v", h.ID, h.Gates)
+		}
+	}
+	n := 0
+	for g, err := range d.Gates(t.ctx, posthouse.GateQuery{Limit: 10}) {
+		t.OK(err)
+		n++
+		if g.ID != done.Gates[0].ID {
+			t.Errorf("the inbox has %s", g.ID)
+		}
+	}
+	if n != 1 {
+		t.Errorf("the inbox has %d gates", n)
+	}
+}

@@ -1,0 +1,234 @@
+package ledgertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+func ledgerLogCases() []Case {
+	return []Case{
+		{Name: "ledger/a log lacks nothing", Rule: "Log yields every entry that the summary vouches for, or fails with ErrCorrupt that names the thread and the place, in either direction, as a whole and in part; what was deleted, released and dropped is no damage.", Run: ledgerLogLacksNothing},
+		{Name: "ledger/executions and exports lack nothing", Rule: "Where an entry is lost, what an execution has on record and what an export holds is what it was, or ErrCorrupt.", Run: ledgerRecordLacksNothing},
+		{Name: "ledger/a watch notices what is lost", Rule: "A watch yields ErrCorrupt with thread and number where entries of a thread do not follow one another, and goes on behind it.", Run: ledgerWatchLacksNothing},
+	}
+}
+
+// A lossy store has lost entries of a thread.
+type lossy struct {
+	posthouse.Store
+	thread string
+	lost   func(seq uint64) bool
+}
+
+func (s *lossy) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+	return func(yield func(*posthouse.Entry, error) bool) {
+		n, limit := 0, r.Limit
+		r.Limit = 0
+		for e, err := range s.Store.Read(ctx, thread, r) {
+			if err == nil && thread == s.thread && s.lost(e.Seq) {
+				continue
+			}
+			if !yield(e, err) {
+				return
+			}
+			if n++; n == limit {
+				return
+			}
+		}
+	}
+}
+
+// Find finds nothing in entries that are lost.
+func (s *lossy) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
+	ref, err := s.Store.Find(ctx, id)
+	if err == nil && ref.Thread == s.thread && s.lost(ref.Seq) {
+		return posthouse.Ref{}, posthouse.ErrNotFound
+	}
+	return ref, err
+}
+
+// logs makes threads that went through everything that leaves gaps, and returns
+// their names.
+func (d *desk) logs() []string {
+	d.Helper()
+	d.derive(d.derive(d.root("plain", "", "0"), "1"), "2")
+	d.ask("plain", posthouse.Gate{Name: "ok?", Task: "3/n"})
+	for _, thread := range []string{"released", "dropped", "first gone"} {
+		for i := range 3 {
+			d.derive(d.root(thread, "", fmt.Sprint(i, "a")), fmt.Sprint(i, "b"))
+			d.release(thread, nil)
+		}
+		d.derive(d.root(thread, "", "now"), "and then")
+	}
+	for thread, version := range map[string]string{"dropped": "2", "first gone": "1"} {
+		_, err := d.DropRelease(d.ctx, thread, version, nil)
+		d.OK(err)
+	}
+	d.derive(d.root("deleted", "", "old"), "older")
+	_, err := d.DeleteThread(d.ctx, "deleted", nil)
+	d.OK(err)
+	d.derive(d.derive(d.root("deleted", "", "new"), "newer"), "newest")
+	return []string{"plain", "released", "dropped", "first gone", "deleted"}
+}
+
+// ranges are ways to read a log that ends at last.
+func ranges(last uint64) (all []posthouse.Range) {
+	for _, r := range []posthouse.Range{{}, {From: 1}, {From: 2}, {From: 3, To: last - 1}, {From: last}, {To: last + 9}, {From: last + 1}, {To: 2}, {Limit: 2}, {From: 2, Limit: 3}, {Limit: int(last)}} {
+		for _, back := range []bool{false, true} {
+			for _, headers := range []bool{false, true} {
+				r.Reverse, r.Headers = back, headers
+				all = append(all, r)
+			}
+		}
+	}
+	return all
+}
+
+// seqs reads a log, as far as it goes.
+func (d *desk) seqs(thread string, r posthouse.Range) (seqs []uint64, err error) {
+	for e, err := range d.Log(d.ctx, thread, r) {
+		if err != nil {
+			return seqs, err
+		}
+		seqs = append(seqs, e.Seq)
+	}
+	return seqs, nil
+}
+
+// losses are sets of entries of a log to lose.
+func losses(seqs []uint64) map[string]func(uint64) bool {
+	sets := map[string]func(uint64) bool{}
+	for i, at := range seqs {
+		sets[fmt.Sprint("entry ", at)] = func(seq uint64) bool { return seq == at }
+		if i > 0 {
+			sets[fmt.Sprint("all before ", at)] = func(seq uint64) bool { return seq < at }
+			sets[fmt.Sprint("all from ", at)] = func(seq uint64) bool { return seq >= at }
+			sets[fmt.Sprint("two from ", seqs[i-1])] = func(seq uint64) bool { return seq == seqs[i-1] || seq == at }
+		}
+	}
+	sets["all"] = func(uint64) bool { return true }
+	return sets
+}
+
+func ledgerLogLacksNothing(t *T) {
+	d := t.desk(posthouse.Options{})
+	noticed := 0
+	for _, thread := range d.logs() {
+		all, err := d.seqs(thread, posthouse.Range{})
+		t.OK(err)
+		var want [][]uint64
+		rs := ranges(all[len(all)-1])
+		for _, r := range rs {
+			seqs, err := d.seqs(thread, r)
+			if err != nil {
+				t.Errorf("thread %s, %+v: %v", thread, r, err)
+			}
+			want = append(want, seqs)
+		}
+		for what, lost := range losses(all) {
+			bad := t.deskOn(&lossy{t.Store, thread, lost}, posthouse.Options{})
+			for i, r := range rs {
+				got, err := bad.seqs(thread, r)
+				switch {
+				case err != nil && !errors.Is(err, posthouse.ErrCorrupt):
+					t.Errorf("thread %s without %s, %+v: %v", thread, what, r, err)
+				case err != nil && (!strings.Contains(err.Error(), fmt.Sprintf("thread %q", thread)) || !strings.Contains(err.Error(), "entr")):
+					t.Errorf("thread %s without %s, %+v: the error does not say where: %v", thread, what, r, err)
+				case err != nil:
+					noticed++
+					if !prefixOf(got, want[i]) {
+						t.Errorf("thread %s without %s, %+v: before the error came %v of %v", thread, what, r, got, want[i])
+					}
+				case !slices.Equal(got, want[i]):
+					t.Errorf("thread %s without %s, %+v: the log has %v, want %v", thread, what, r, got, want[i])
+				}
+			}
+		}
+	}
+	if noticed == 0 {
+		t.Error("no loss was noticed")
+	}
+}
+
+func prefixOf(got, want []uint64) bool {
+	return len(got) <= len(want) && slices.Equal(got, want[:len(got)])
+}
+
+func ledgerRecordLacksNothing(t *T) {
+	d := t.desk(posthouse.Options{})
+	head := d.root("t", "", "0")
+	for i := range 5 {
+		_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Steps: []posthouse.Step{{
+			Task: "1/n", Name: fmt.Sprint("s", i), Value: posthouse.Value{Codec: "json", Data: []byte(fmt.Sprint(i))},
+		}}})
+		t.OK(err)
+	}
+	look := func(d *desk) (string, error) {
+		x, err := d.Execution(t.ctx, &head.Header, "1/n")
+		if err != nil {
+			return "", err
+		}
+		var b strings.Builder
+		for _, s := range x.Steps {
+			fmt.Fprintf(&b, "%s=%s ", s.Name, s.Value.Data)
+		}
+		return b.String(), nil
+	}
+	export := func(d *desk) (string, error) {
+		var b strings.Builder
+		_, err := d.Export(t.ctx, "t", &b, nil)
+		return b.String(), err
+	}
+	for what, ask := range map[string]func(*desk) (string, error){"execution": look, "export": export} {
+		want, err := ask(d)
+		t.OK(err)
+		for lost, is := range losses([]uint64{1, 2, 3, 4, 5, 6}) {
+			got, err := ask(t.deskOn(&lossy{t.Store, "t", is}, posthouse.Options{}))
+			if err != nil && !errors.Is(err, posthouse.ErrCorrupt) || err == nil && got != want {
+				t.Errorf("%s without %s: %d bytes for %d, %v", what, lost, len(got), len(want), err)
+			}
+		}
+	}
+}
+
+func ledgerWatchLacksNothing(t *T) {
+	d := t.desk(posthouse.Options{})
+	for _, thread := range []string{"a", "b"} {
+		c := d.root(thread, "", "0")
+		for i := range 4 {
+			c = d.derive(c, fmt.Sprint(i))
+		}
+	}
+	d.logs() // gaps that are none
+	d.root("z", "", "the end")
+	watch := func(d *desk) (seqs []uint64, faults []string) {
+		for ev, err := range d.Watch(t.ctx, posthouse.WatchQuery{}) {
+			switch {
+			case err != nil && (ev == nil || !errors.Is(err, posthouse.ErrCorrupt)):
+				t.Fatalf("%v", err)
+			case err != nil:
+				faults = append(faults, fmt.Sprintf("%s %d", ev.Thread, ev.Seq))
+			case ev.Thread == "z":
+				return seqs, faults
+			case ev.Thread == "a":
+				seqs = append(seqs, ev.Seq)
+			}
+		}
+		return seqs, faults
+	}
+	seqs, faults := watch(d)
+	if len(seqs) != 5 || len(faults) != 0 {
+		t.Fatalf("whole: %v, faults %q", seqs, faults)
+	}
+	bad := t.deskOn(&lossy{t.Store, "a", func(seq uint64) bool { return seq == 3 }}, posthouse.Options{Poll: 1})
+	seqs, faults = watch(bad)
+	if !slices.Equal(seqs, []uint64{1, 2, 5}) || !slices.Equal(faults, []string{"a 4"}) {
+		t.Errorf("without entry 3 it yields %v and the faults %q", seqs, faults)
+	}
+}

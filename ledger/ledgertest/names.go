@@ -1,0 +1,150 @@
+package ledgertest
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/storetest"
+)
+
+func nameCases() []Case {
+	return []Case{
+		{
+			Name: "ledger/names that people have",
+			Rule: "Saves, forks, copies, releases, gates, signals, slots, deletion, and a thread's file take any name, and none is taken for another.",
+			Run:  ledgerNames,
+		}, {
+			Name: "ledger/names that are none",
+			Rule: "An empty name, one of more than 200 bytes, invalid UTF-8 and control characters (C0, DEL, C1) are ErrInvalid with the field, and write nothing.",
+			Run:  ledgerBadNames,
+		},
+	}
+}
+
+// badNames are none.
+var badNames = map[string]string{
+	"empty": "", "201 bytes": strings.Repeat("x", 201), "201 bytes in 67 characters": strings.Repeat("日", 67),
+	"half a character": "a\xe6\x97", "latin-1": "caf\xe9", "a lone byte": "\xff", "too long a form": "\xc0\xaf", "half a pair": "\xed\xa0\x80", "beyond Unicode": "\xf4\x90\x80\x80",
+	"zero": "a\x00b", "a line feed": "a\nb", "a tab": "\t", "an escape": "\x1b[31m", "DEL": "a\x7f", "a C1 control": "a\u009b31m", "the next line": "a\u0085b", "the first C1": "\u0080",
+}
+
+func ledgerNames(t *T) {
+	d := t.desk(posthouse.Options{})
+	target := t.deskOn(t.Fresh(), posthouse.Options{})
+	for _, name := range storetest.Names() {
+		c := posthouse.Root(name, state("of "+name)) // its thread, too
+		c.Agent, c.Node, c.Graph, c.Labels = name, posthouse.EscapeName(name), name, map[string]string{name: name}
+		c = d.save(c)
+		if c.Thread != name || c.Coordination != name || c.Agent != name || c.Labels[name] != name {
+			t.Errorf("%q comes back as %+v", name, c.Header)
+		}
+		if name != posthouse.MainBranch {
+			f, err := d.Fork(t.ctx, c.ID, &posthouse.ForkOptions{Branch: name, Replace: state("fork of " + name)})
+			t.OK(err)
+			if f.Branch != name || f.Thread != name {
+				t.Errorf("the fork is on branch %q of thread %q, want %q", f.Branch, f.Thread, name)
+			}
+		}
+		_, err := d.Signal(t.ctx, name, posthouse.Signal{Name: "s", By: "alice"})
+		t.OK(err)
+	}
+	for _, name := range storetest.Names() {
+		last, err := d.Latest(t.ctx, posthouse.LatestQuery{Thread: name})
+		t.OK(err)
+		side, err := d.Latest(t.ctx, posthouse.LatestQuery{Thread: name, Branch: name})
+		t.OK(err)
+		if content(last) != "of "+name || content(side) != "fork of "+name {
+			t.Errorf("thread %q has %q and %q", name, content(last), content(side))
+		}
+		d.wantStates(posthouse.Query{Coordination: name, Branch: posthouse.MainBranch}, "of "+name)
+		var file bytes.Buffer
+		_, err = d.Export(t.ctx, name, &file, nil)
+		t.OK(err)
+		in, err := target.Import(t.ctx, bytes.NewReader(file.Bytes()), nil)
+		t.OK(err)
+		if in.Thread != name {
+			t.Errorf("thread %q is imported as %q", name, in.Thread)
+		}
+	}
+	for _, pair := range [][2]string{{"tenant/42", "tenant/42/copy"}, {"日本", "日本 (2)"}, {"order#7", "order#7#2"}} {
+		to, err := d.CopyThread(t.ctx, pair[0], pair[1], nil)
+		t.OK(err)
+		if to.Thread != pair[1] {
+			t.Errorf("the copy of %q is %q, want %q", pair[0], to.Thread, pair[1])
+		}
+		_, err = d.Release(t.ctx, pair[0], nil)
+		t.OK(err)
+		v, err := d.ReleaseOf(t.ctx, pair[0], "1")
+		t.OK(err)
+		if v.Thread != pair[0] {
+			t.Errorf("version 1 of %q is of %q", pair[0], v.Thread)
+		}
+	}
+	ask := d.ask("user@example.com", posthouse.Gate{Name: "ok?", Task: "1/ask"})
+	g, err := d.Decide(t.ctx, ask.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+	t.OK(err)
+	if g.Thread != "user@example.com" {
+		t.Errorf("the gate is of thread %q", g.Thread)
+	}
+	threads := len(d.all())
+	_, err = d.DeleteThread(t.ctx, "a b", nil)
+	t.OK(err)
+	_, err = d.DeleteCoordination(t.ctx, "a_b", nil)
+	t.OK(err)
+	if n := len(d.all()); n != threads-2 {
+		t.Errorf("two deletions left %d of %d threads", n, threads)
+	}
+}
+
+// all lists the threads.
+func (d *desk) all() (out []*posthouse.ThreadInfo) {
+	d.Helper()
+	for info, err := range d.Threads(d.ctx, posthouse.ThreadQuery{}) {
+		d.OK(err)
+		out = append(out, info)
+	}
+	return out
+}
+
+func ledgerBadNames(t *T) {
+	d := t.desk(posthouse.Options{})
+	c := d.root("t", "", "x")
+	for what, name := range badNames {
+		refused := func(field string, err error) {
+			t.Helper()
+			if e := d.wantErr(err, posthouse.ErrInvalid); e.Field != field {
+				t.Errorf("%s as %s: the error names %q: %v", what, field, e.Field, e)
+			}
+		}
+		refused("name", posthouse.ValidateName("name", name))
+		for field, set := range map[string]func(*posthouse.Checkpoint){
+			"thread": func(c *posthouse.Checkpoint) { c.Thread = name }, "coordination": func(c *posthouse.Checkpoint) { c.Coordination = name },
+			"branch": func(c *posthouse.Checkpoint) { c.Branch = name }, "agent": func(c *posthouse.Checkpoint) { c.Agent = name },
+			"graph":  func(c *posthouse.Checkpoint) { c.Graph = name },
+			"labels": func(c *posthouse.Checkpoint) { c.Labels = map[string]string{name: "v"} },
+		} {
+			if name == "" && field != "labels" {
+				continue // it is not given
+			}
+			c := posthouse.Root("t2", state("x"))
+			c.Thread = "t2"
+			set(c)
+			_, err := d.Save(t.ctx, c, nil)
+			refused(field, err)
+		}
+		if name != "" {
+			_, err := d.Fork(t.ctx, c.ID, &posthouse.ForkOptions{Branch: name})
+			refused("branch", err)
+			_, err = d.Fork(t.ctx, c.ID, &posthouse.ForkOptions{Thread: name})
+			refused("thread", err)
+		}
+		_, err := d.CopyThread(t.ctx, "t", name, nil)
+		refused("thread", err)
+		_, err = d.Signal(t.ctx, name, posthouse.Signal{Name: "s"})
+		refused("thread", err)
+	}
+	if n := len(d.all()); n != 1 {
+		t.Errorf("bad names left %d threads", n)
+	}
+}

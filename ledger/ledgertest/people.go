@@ -1,0 +1,335 @@
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+func ledgerPeopleCases() []Case {
+	return []Case{
+		{Name: "ledger/a quorum counts each person once", Rule: "Votes are records of their own; the one that meets the rule and the decision are one entry; a second vote of a person is ErrVoted, whoever sent it.", Run: ledgerQuorum},
+		{Name: "ledger/racing voters", Rule: "Of racing voters over two ledgers exactly as many are counted as the rule needs; the others get the decision.", Run: ledgerRacingVoters},
+		{Name: "ledger/rejections of a quorum", Rule: "The first rejection ends it, or with Outvote the one after which too few are left to approve.", Run: ledgerRejections},
+		{Name: "ledger/four eyes", Rule: "A requester has no vote on a quorum, not even by the hand of another name.", Run: ledgerFourEyes},
+		{Name: "ledger/delegation", Rule: "A right is handed on as a record; the decision says whose it was; circles and doubles are refused.", Run: ledgerDelegation},
+		{Name: "ledger/escalation", Rule: "From its time on more people may decide, recorded or not; it is recorded once, and the first keep their right unless told otherwise.", Run: ledgerEscalation},
+		{Name: "ledger/votes and assignments are sealed", Rule: "With a cipher their reasons are in no entry, and come back whole.", Run: ledgerSealsVotes},
+		{Name: "ledger/a fork asks all again", Rule: "A gate that a fork opens again has no votes and its first assignees; the original keeps what it has.", Run: ledgerForksVotes},
+		{Name: "ledger/rules that nobody could meet", Rule: "A gate whose quorum or escalation cannot work is refused before it is written.", Run: ledgerBadRules},
+	}
+}
+
+func yes(by string) posthouse.Decision {
+	return posthouse.Decision{Verdict: posthouse.Approve, By: by}
+}
+
+func no(by string) posthouse.Decision { return posthouse.Decision{Verdict: posthouse.Reject, By: by} }
+
+// vote decides and wants more votes to be missing.
+func (d *desk) vote(id posthouse.ID, dec posthouse.Decision) *posthouse.Gate {
+	d.Helper()
+	g, err := d.Decide(d.ctx, id, dec)
+	d.OK(err)
+	if g.Decision != nil {
+		d.Errorf("%s of %s decided: %+v", dec.Verdict, dec.By, g.Decision)
+	}
+	return g
+}
+
+// settle decides and wants that to be the last vote.
+func (d *desk) settle(id posthouse.ID, dec posthouse.Decision, want posthouse.Verdict) *posthouse.Gate {
+	d.Helper()
+	g, err := d.Decide(d.ctx, id, dec)
+	d.OK(err)
+	if g.Decision == nil || g.Decision.Verdict != want || g.Decision.By != dec.By {
+		d.Fatalf("%s of %s came to %+v, want %s", dec.Verdict, dec.By, g.Decision, want)
+	}
+	return g
+}
+
+// same wants the gate as it was returned to be what everybody reads.
+func (d *desk) same(g *posthouse.Gate) {
+	d.Helper()
+	for _, l := range []*desk{d, d.T.desk(posthouse.Options{Now: d.clock.Now})} {
+		read, err := l.Gate(d.ctx, g.ID)
+		d.OK(err)
+		if fmt.Sprint(read.Votes) != fmt.Sprint(g.Votes) || fmt.Sprint(read.Assignments) != fmt.Sprint(g.Assignments) ||
+			(read.Decision == nil) != (g.Decision == nil) || g.Decision != nil && fmt.Sprint(*read.Decision) != fmt.Sprint(*g.Decision) {
+			d.Errorf("returned %+v\nread     %+v", g, read)
+		}
+	}
+}
+
+func ledgerQuorum(t *T) {
+	d := t.desk(posthouse.Options{})
+	id := d.ask("t", posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
+	d.same(d.vote(id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Actor: "olga"}))
+	info, err := d.Thread(t.ctx, "t")
+	t.OK(err)
+	if info.Status != posthouse.StatusWaiting || len(info.Waiting) != 1 {
+		t.Errorf("after one vote: %+v", info)
+	}
+	for _, dec := range []posthouse.Decision{yes("alice"), no("alice"), yes("olga"), {Verdict: posthouse.Approve, By: "bob", Actor: "olga"}, {Verdict: posthouse.Approve, By: "bob", Actor: "alice"}} {
+		_, err := d.Decide(t.ctx, id, dec)
+		if e := d.wantErr(err, posthouse.ErrVoted); e.Decision == nil || e.Decision.By != "alice" {
+			t.Errorf("%+v: %+v", dec, e.Decision)
+		}
+	}
+	if _, err := d.Decide(t.ctx, id, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: []byte(`1`)}); !errors.Is(err, posthouse.ErrInvalid) {
+		t.Errorf("a vote with a value: %v", err)
+	}
+	tail := d.tail("t")
+	g := d.settle(id, yes("bob"), posthouse.Approve)
+	if len(g.Votes) != 2 || g.Decision.Seq != tail.Seq+1 || d.tail("t").Seq != tail.Seq+1 {
+		t.Errorf("the last vote and the decision: %+v", g)
+	}
+	d.same(g)
+	_, err = d.Decide(t.ctx, id, yes("carol"))
+	d.wantErr(err, posthouse.ErrDecided)
+	if info, err = d.Thread(t.ctx, "t"); err != nil || info.Status != posthouse.StatusReady {
+		t.Errorf("after the decision: %+v, %v", info, err)
+	}
+	cancelled := d.ask("u", posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
+	d.vote(cancelled, yes("alice"))
+	d.same(d.settle(cancelled, posthouse.Decision{Verdict: posthouse.Cancel, By: "alice"}, posthouse.Cancel))
+}
+
+func ledgerRacingVoters(t *T) {
+	ledgers := []*desk{t.desk(posthouse.Options{}), t.desk(posthouse.Options{})}
+	for round := range 3 {
+		id := ledgers[0].ask(fmt.Sprint("t", round), posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 3}}).Gates[0].ID
+		errs := make([]error, 40) // each person votes twice
+		var wg sync.WaitGroup
+		for i := range errs {
+			vote := yes(fmt.Sprint("p", i/2))
+			vote.Reason = fmt.Sprint("attempt ", i) // or the two of a person could be one and the same entry
+			wg.Go(func() { _, errs[i] = ledgers[i%2].Decide(t.ctx, id, vote) })
+		}
+		wg.Wait()
+		g, err := ledgers[1].Gate(t.ctx, id)
+		t.OK(err)
+		people, counted := map[string]bool{}, 0
+		for _, v := range g.Votes {
+			people[v.By] = true
+		}
+		for i, err := range errs {
+			switch {
+			case err == nil:
+				counted++
+			case !errors.Is(err, posthouse.ErrVoted) && !errors.Is(err, posthouse.ErrDecided):
+				t.Errorf("p%d: %v", i/2, err)
+			}
+		}
+		if g.Decision == nil || len(g.Votes) != 3 || len(people) != 3 || counted != 3 || !people[g.Decision.By] {
+			t.Errorf("%d votes of %d people, %d were told so: %+v", len(g.Votes), len(people), counted, g.Decision)
+		}
+	}
+}
+
+func ledgerRejections(t *T) {
+	d := t.desk(posthouse.Options{})
+	people := []string{"alice", "bob", "carol", "dave"}
+	veto := d.ask("a", posthouse.Gate{Name: "ok?", Assignees: people, Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
+	d.vote(veto, yes("alice"))
+	d.settle(veto, no("bob"), posthouse.Reject)
+	for name, gate := range map[string]posthouse.Gate{
+		"b": {Assignees: people}, "c": {}, "d": {Assignees: append([]string{"eve"}, people...), RequestedBy: "eve"},
+	} {
+		gate.Name, gate.Quorum = "ok?", &posthouse.Quorum{Need: 3, Outvote: true}
+		if gate.Assignees == nil {
+			gate.Quorum.Of = 4
+		}
+		id := d.ask(name, gate).Gates[0].ID
+		d.vote(id, no("alice"))
+		d.vote(id, yes("bob"))
+		d.settle(id, no("carol"), posthouse.Reject) // 4-3+1
+	}
+}
+
+func ledgerFourEyes(t *T) {
+	d := t.desk(posthouse.Options{})
+	id := d.ask("t", posthouse.Gate{Name: "ok?", RequestedBy: "alice", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
+	for _, dec := range []posthouse.Decision{yes("alice"), no("alice"), {Verdict: posthouse.Approve, By: "bob", Actor: "alice"}} {
+		_, err := d.Decide(t.ctx, id, dec)
+		d.wantErr(err, posthouse.ErrForbidden)
+	}
+	d.vote(id, yes("bob"))
+	d.settle(id, yes("carol"), posthouse.Approve)
+}
+
+func ledgerDelegation(t *T) {
+	d := t.desk(posthouse.Options{})
+	id := d.ask("t", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, RequestedBy: "mallory"}).Gates[0].ID
+	try := func(by, to string, want *posthouse.Error) {
+		t.Helper()
+		_, err := d.Delegate(t.ctx, id, posthouse.Delegation{By: by, To: to})
+		d.wantErr(err, want)
+	}
+	try("", "carol", posthouse.ErrInvalid)
+	try("alice", "", posthouse.ErrInvalid)
+	try("alice", "alice", posthouse.ErrInvalid)
+	try("alice", "bob", posthouse.ErrInvalid)
+	try("carol", "dave", posthouse.ErrForbidden)
+	try("alice", "mallory", posthouse.ErrForbidden)
+	for _, x := range [][2]string{{"alice", "carol"}, {"carol", "dave"}} {
+		g, err := d.Delegate(t.ctx, id, posthouse.Delegation{By: x[0], To: x[1], Actor: "olga", Reason: "away"})
+		t.OK(err)
+		d.same(g)
+	}
+	try("dave", "alice", posthouse.ErrInvalid)
+	try("dave", "carol", posthouse.ErrInvalid)
+	try("alice", "eve", posthouse.ErrForbidden)
+	for _, by := range []string{"alice", "carol"} {
+		_, err := d.Decide(t.ctx, id, yes(by))
+		d.wantErr(err, posthouse.ErrForbidden)
+	}
+	inbox := func(who string) (n int) {
+		for _, err := range d.Gates(t.ctx, posthouse.GateQuery{Assignee: who}) {
+			t.OK(err)
+			n++
+		}
+		return n
+	}
+	if inbox("alice") != 0 || inbox("dave") != 1 || inbox("bob") != 1 {
+		t.Error("the inbox does not follow the right")
+	}
+	g := d.settle(id, yes("dave"), posthouse.Approve)
+	if g.Decision.For != "alice" || len(g.Assignments) != 2 || g.Assignments[0].Reason != "away" || fmt.Sprint(g.Assignees) != "[alice bob]" {
+		t.Errorf("decided as %+v of %+v", g.Decision, g)
+	}
+	d.same(g)
+	try("bob", "eve", posthouse.ErrDecided)
+
+	open := d.ask("u", posthouse.Gate{Name: "ok?"}).Gates[0].ID
+	_, err := d.Delegate(t.ctx, open, posthouse.Delegation{By: "alice", To: "bob"})
+	d.wantErr(err, posthouse.ErrInvalid)
+	id = d.ask("v", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
+	d.vote(id, yes("alice"))
+	try("alice", "carol", posthouse.ErrVoted)
+	try("bob", "alice", posthouse.ErrInvalid)
+}
+
+func ledgerEscalation(t *T) {
+	for _, replace := range []bool{false, true} {
+		for _, recorded := range []bool{false, true} {
+			d := t.desk(posthouse.Options{})
+			at := d.clock.Now().Add(time.Hour)
+			name := fmt.Sprintf("t-%t-%t", replace, recorded)
+			id := d.ask(name, posthouse.Gate{
+				Name: "ok?", Assignees: []string{"alice"}, ExpiresAt: at.Add(time.Hour),
+				Escalation: &posthouse.Escalation{At: at, To: []string{"boss"}, Replace: replace},
+			}).Gates[0].ID
+			_, err := d.Decide(t.ctx, id, yes("boss"))
+			d.wantErr(err, posthouse.ErrForbidden)
+			_, err = d.Escalate(t.ctx, id)
+			d.wantErr(err, posthouse.ErrConflict)
+			if info, err := d.Thread(t.ctx, name); err != nil || info.Due != posthouse.Millis(at.UnixMilli()) {
+				t.Errorf("due %v, %v", info, err)
+			}
+			d.clock.Advance(time.Hour)
+			if recorded {
+				g, err := d.Escalate(t.ctx, id)
+				t.OK(err)
+				d.same(g)
+				tail := d.tail(name)
+				_, err = d.Escalate(t.ctx, id)
+				t.OK(err)
+				if d.tail(name) != tail {
+					t.Error("it is recorded twice")
+				}
+				if info, err := d.Thread(t.ctx, name); err != nil || info.Due != posthouse.Millis(at.Add(time.Hour).UnixMilli()) {
+					t.Errorf("due %v, %v", info, err)
+				}
+			}
+			if replace {
+				_, err = d.Decide(t.ctx, id, yes("alice"))
+				d.wantErr(err, posthouse.ErrForbidden)
+			}
+			who := map[bool]string{false: "alice", true: "boss"}[replace]
+			g := d.settle(id, yes(who), posthouse.Approve)
+			if len(g.Assignments) != 1 || !g.Assignments[0].Escalation || g.Assignments[0].Replace != replace {
+				t.Errorf("assignments %+v", g.Assignments)
+			}
+			d.same(g)
+		}
+	}
+}
+
+func ledgerBadRules(t *T) {
+	d := t.desk(posthouse.Options{})
+	two, later := &posthouse.Quorum{Need: 2}, d.clock.Now().Add(time.Hour)
+	for name, g := range map[string]posthouse.Gate{
+		"one":           {Quorum: &posthouse.Quorum{Need: 1}},
+		"too few":       {Quorum: two, Assignees: []string{"alice", "alice"}},
+		"requester":     {Quorum: two, Assignees: []string{"alice", "bob"}, RequestedBy: "bob"},
+		"of fewer":      {Quorum: &posthouse.Quorum{Need: 2, Of: 1}},
+		"of both":       {Quorum: &posthouse.Quorum{Need: 2, Of: 2}, Assignees: []string{"alice", "bob"}},
+		"outvote":       {Quorum: &posthouse.Quorum{Need: 2, Outvote: true}},
+		"edit":          {Quorum: two, Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Edit}},
+		"anyone":        {Escalation: &posthouse.Escalation{At: later, To: []string{"boss"}}},
+		"to nobody":     {Assignees: []string{"alice"}, Escalation: &posthouse.Escalation{At: later}},
+		"never":         {Assignees: []string{"alice"}, Escalation: &posthouse.Escalation{To: []string{"boss"}}},
+		"after the end": {Assignees: []string{"alice"}, ExpiresAt: later, Escalation: &posthouse.Escalation{At: later, To: []string{"boss"}}},
+		"an empty name": {Assignees: []string{"alice"}, Escalation: &posthouse.Escalation{At: later, To: []string{""}}},
+	} {
+		g.Name = name
+		_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{
+			Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"ask"},
+		}})
+		if !errors.Is(err, posthouse.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := d.Thread(t.ctx, "t"); !errors.Is(err, posthouse.ErrNotFound) {
+		t.Errorf("something was written: %v", err)
+	}
+	d.ask("u", posthouse.Gate{Name: "ok?", Quorum: two, Assignees: []string{"alice"}, Escalation: &posthouse.Escalation{At: later, To: []string{"boss"}}})
+}
+
+func ledgerSealsVotes(t *T) {
+	d := t.desk(posthouse.Options{Cipher: t.ring("k")})
+	id := d.ask("t", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
+	vote := yes("alice")
+	vote.Reason = secret
+	d.vote(id, vote)
+	_, err := d.Delegate(t.ctx, id, posthouse.Delegation{By: "bob", To: "carol", Reason: secret})
+	t.OK(err)
+	d.settle(id, yes("carol"), posthouse.Approve)
+	if found := t.inClear("t"); len(found) > 0 {
+		t.Errorf("in the clear: %v", found)
+	}
+	g, err := t.desk(posthouse.Options{Cipher: t.ring("k")}).Gate(t.ctx, id)
+	t.OK(err)
+	if len(g.Votes) != 2 || g.Votes[0].Reason != secret || len(g.Assignments) != 1 || g.Assignments[0].Reason != secret {
+		t.Errorf("read %+v", g)
+	}
+}
+
+func ledgerForksVotes(t *T) {
+	d := t.desk(posthouse.Options{})
+	done := d.ask("t", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2}})
+	id := done.Gates[0].ID
+	d.vote(id, yes("alice"))
+	_, err := d.Delegate(t.ctx, id, posthouse.Delegation{By: "bob", To: "carol"})
+	t.OK(err)
+	for _, o := range []*posthouse.ForkOptions{{Branch: "what-if"}, {Thread: "u"}} {
+		f, err := d.Fork(t.ctx, done.Checkpoint.ID, o)
+		t.OK(err)
+		again := f.Gates[0]
+		g, err := d.Gate(t.ctx, again)
+		t.OK(err)
+		if len(g.Votes) != 0 || len(g.Assignments) != 0 || g.Quorum == nil || g.Quorum.Need != 2 {
+			t.Errorf("asked again: %+v", g)
+		}
+		d.vote(again, yes("bob"))
+		d.same(d.settle(again, yes("alice"), posthouse.Approve))
+	}
+	d.same(d.settle(id, yes("carol"), posthouse.Approve))
+	if _, err := d.Delete(t.ctx, done.Checkpoint.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan}); err != nil {
+		t.Error(err)
+	}
+}

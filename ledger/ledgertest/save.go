@@ -1,0 +1,239 @@
+package ledgertest
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+)
+
+func ledgerSaveCases() []Case {
+	return []Case{
+		{Name: "ledger/a saved checkpoint is got by its id", Rule: "Get returns what Save stored: state, metadata, agent, parent, coordination.", Run: ledgerGetsWhatWasSaved},
+		{Name: "ledger/an unknown id is not found", Rule: "Get, GetHeader, Fork, Delete and Gate of an unknown id are ErrNotFound; an impossible id is ErrInvalid.", Run: ledgerUnknownIDs},
+		{Name: "ledger/foreign ids are kept as they are", Rule: "An id that matches [A-Za-z0-9._:$-]{1,200} is accepted and comes back unchanged.", Run: ledgerForeignIDs},
+		{Name: "ledger/saving again with equal content changes nothing", Rule: "A second Save of an id with the same content appends nothing; with other content it is ErrExists.", Run: ledgerSavesAgain},
+		{Name: "ledger/replace adds a revision", Rule: "With Replace an id without children gets new content; it is listed once, loads the newest, the earlier one stays in the log.", Run: ledgerReplaces},
+		{Name: "ledger/the parent after a restart is the newest head", Rule: "A new Ledger derives from the newest checkpoint of the chain, never from the oldest (X1).", Run: ledgerParentAfterRestart},
+		{Name: "ledger/two writers on one head: one wins", Rule: "Of concurrent children of one head exactly one is saved; the others get ErrConflict that names the head.", Run: ledgerTwoWriters},
+		{Name: "ledger/concurrent saves of many threads lose nothing", Rule: "8 goroutines x 100 saves are all there afterwards.", Run: ledgerConcurrentSaves},
+		{Name: "ledger/what is passed in and handed out is copied", Rule: "Mutating a state before or after Save, or a loaded one, changes nothing that is stored (A19, X10).", Run: ledgerCopies},
+		{Name: "ledger/a state over the limit is refused", Rule: "Beyond Options.MaxState (8 MiB unless set) a save is ErrTooLarge that names the field and the limit; nothing is lost.", Run: ledgerStateLimit},
+		{Name: "ledger/bad content is refused by name", Rule: "Invalid UTF-8, deep JSON, bad names and oversized labels are ErrInvalid with the field.", Run: ledgerBadContent},
+	}
+}
+
+func ledgerGetsWhatWasSaved(t *T) {
+	d := t.desk(posthouse.Options{})
+	c := posthouse.Root("coord", state("v"))
+	c.Thread, c.Agent, c.Metadata = "t", "analyzer", map[string]string{"k": "v", "risk": "hoch – 高"}
+	c.Labels = map[string]string{"team": "refunds"}
+	got := d.get(d.save(c).ID)
+	if content(got) != "v" || got.Agent != "analyzer" || got.Metadata["risk"] != "hoch – 高" || got.Labels["team"] != "refunds" ||
+		got.Coordination != "coord" || got.Thread != "t" || !got.IsRoot() || got.CreatedAt != d.clock.Now() {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func ledgerUnknownIDs(t *T) {
+	d := t.desk(posthouse.Options{})
+	for _, id := range []posthouse.ID{"nobody", d.NewID()} {
+		_, err := d.Get(t.ctx, id)
+		d.wantErr(err, posthouse.ErrNotFound)
+		_, err = d.GetHeader(t.ctx, id)
+		d.wantErr(err, posthouse.ErrNotFound)
+		_, err = d.Fork(t.ctx, id, nil)
+		d.wantErr(err, posthouse.ErrNotFound)
+		_, err = d.Delete(t.ctx, id, nil)
+		d.wantErr(err, posthouse.ErrNotFound)
+		_, err = d.Gate(t.ctx, id)
+		d.wantErr(err, posthouse.ErrNotFound)
+	}
+	for _, id := range []posthouse.ID{"", "a b", "../etc/passwd", "a/b", "naïve", posthouse.ID(strings.Repeat("x", 201)), "nul\x00"} {
+		_, err := d.Get(t.ctx, id)
+		d.wantErr(err, posthouse.ErrInvalid)
+	}
+}
+
+func ledgerForeignIDs(t *T) {
+	d := t.desk(posthouse.Options{})
+	for i, id := range []posthouse.ID{"a", "$default", "..", "a.b:c-d$", posthouse.ID(strings.Repeat("Z9", 100)), "gate-like", "0198c5a2-0000-4000-8000-000000000000"} {
+		c := posthouse.Root(fmt.Sprint("coord-", i), state("v"))
+		c.ID = id
+		d.save(c)
+		if got := d.get(id); got.ID != id {
+			t.Errorf("%q came back as %q", id, got.ID)
+		}
+	}
+}
+
+func ledgerSavesAgain(t *T) {
+	d := t.desk(posthouse.Options{})
+	c := d.root("t", "", "v1")
+	same := d.save(&posthouse.Checkpoint{Header: posthouse.Header{ID: c.ID, Thread: "t"}, State: state("v1")})
+	if same.Seq != c.Seq {
+		t.Errorf("equal content made entry %d", same.Seq)
+	}
+	_, err := d.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{ID: c.ID, Thread: "t"}, State: state("v2")}, nil)
+	d.wantErr(err, posthouse.ErrExists)
+	if got := d.get(c.ID); content(got) != "v1" {
+		t.Errorf("content is now %q", content(got))
+	}
+}
+
+func ledgerReplaces(t *T) {
+	d := t.desk(posthouse.Options{})
+	c := d.root("", "old", "v1")
+	again := &posthouse.Checkpoint{Header: posthouse.Header{ID: c.ID, Coordination: "new"}, State: state("v2")}
+	_, err := d.Save(t.ctx, again, &posthouse.SaveOptions{Replace: true})
+	t.OK(err)
+	if got := d.get(c.ID); content(got) != "v2" || got.Revision != 1 {
+		t.Errorf("loads %q, revision %d", content(got), got.Revision)
+	}
+	d.wantStates(posthouse.Query{Coordination: "old"})
+	d.wantStates(posthouse.Query{Coordination: "new"}, "v2")
+	d.wantStates(posthouse.Query{}, "v2")
+	seen := 0
+	for e, err := range d.Log(t.ctx, "old", posthouse.Range{}) {
+		t.OK(err)
+		for _, r := range e.Records {
+			if r.Checkpoint != nil && r.Checkpoint.ID == c.ID {
+				seen++
+			}
+		}
+	}
+	if seen != 2 {
+		t.Errorf("the log has %d revisions, want 2", seen)
+	}
+	d.derive(d.get(c.ID), "child")
+	again.State = state("v3")
+	_, err = d.Save(t.ctx, again, &posthouse.SaveOptions{Replace: true})
+	d.wantErr(err, posthouse.ErrExists)
+}
+
+func ledgerParentAfterRestart(t *T) {
+	d := t.desk(posthouse.Options{})
+	c := d.root("t", "dispatch", "0")
+	for i := range 5 {
+		c = d.derive(c, fmt.Sprint(i+1))
+	}
+	again := t.desk(posthouse.Options{})
+	last, err := again.Latest(t.ctx, posthouse.LatestQuery{Coordination: "dispatch"})
+	t.OK(err)
+	if last.ID != c.ID {
+		t.Fatalf("latest is %q, want the newest", content(last))
+	}
+	if next := again.derive(last, "6"); next.Parent != c.ID || next.Step != c.Step+1 {
+		t.Errorf("parent is %s at step %d", next.Parent, next.Step)
+	}
+}
+
+func ledgerTwoWriters(t *T) {
+	d := t.desk(posthouse.Options{})
+	head := d.root("t", "", "0")
+	const writers = 16
+	errs := make([]error, writers)
+	var wg sync.WaitGroup
+	for i := range writers {
+		l := d
+		if i%2 == 1 {
+			l = t.desk(posthouse.Options{}) // another ledger on the same store
+		}
+		wg.Go(func() { _, errs[i] = l.Save(t.ctx, head.Derive(state(fmt.Sprint("w", i))), nil) })
+	}
+	wg.Wait()
+	won := 0
+	for _, err := range errs {
+		if err == nil {
+			won++
+		} else if e := d.wantErr(err, posthouse.ErrConflict); e.Head == "" || e.Head == head.ID {
+			t.Errorf("the loser is told the head is %q", e.Head)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d writers won", won)
+	}
+}
+
+func ledgerConcurrentSaves(t *T) {
+	d := t.desk(posthouse.Options{})
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 100 {
+				if _, err := d.Save(t.ctx, posthouse.Root(fmt.Sprintf("c-%d-%d", g, i%10), state("x")), nil); err != nil {
+					t.Errorf("save: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(d.states(posthouse.Query{})); n != 800 {
+		t.Errorf("%d of 800 are there", n)
+	}
+}
+
+func ledgerCopies(t *T) {
+	d := t.desk(posthouse.Options{})
+	c := posthouse.Root("t", state("abc"))
+	c.Metadata = map[string]string{"k": "v"}
+	saved := d.save(c)
+	c.State[posthouse.OpaquePart].Data[0] = 'X'
+	c.Metadata["k"] = "X"
+	saved.State[posthouse.OpaquePart].Data[1] = 'X'
+	got := d.get(saved.ID)
+	got.State[posthouse.OpaquePart].Data[2] = 'X'
+	got.Metadata["k"] = "Y"
+	if again := d.get(saved.ID); content(again) != "abc" || again.Metadata["k"] != "v" {
+		t.Errorf("stored is now %q, %v", content(again), again.Metadata)
+	}
+	if next := d.derive(d.get(saved.ID), "abcd"); !bytes.Equal(d.get(next.ID).State[posthouse.OpaquePart].Data, []byte("abcd")) {
+		t.Error("the child was encoded against a changed parent")
+	}
+}
+
+func ledgerStateLimit(t *T) {
+	d := t.desk(posthouse.Options{})
+	c := d.root("t", "", "small")
+	_, err := d.Save(t.ctx, c.Derive(state(strings.Repeat("x", 9<<20))), nil)
+	e := d.wantErr(err, posthouse.ErrTooLarge)
+	if e.Field != "state" || !strings.Contains(e.Error(), "8388608") {
+		t.Errorf("the error says %q", e)
+	}
+	if d.derive(c, "next").Parent != c.ID {
+		t.Error("the chain did not go on")
+	}
+	d.derive(d.get(d.root("big", "", "x").ID), strings.Repeat("y", 7<<20))
+}
+
+func ledgerBadContent(t *T) {
+	d := t.desk(posthouse.Options{})
+	bad := func(c *posthouse.Checkpoint, field string) {
+		t.Helper()
+		_, err := d.Save(t.ctx, c, nil)
+		if e := d.wantErr(err, posthouse.ErrInvalid); !strings.Contains(e.Field, field) {
+			t.Errorf("the error names %q, want %q: %v", e.Field, field, e)
+		}
+	}
+	j := func(s string) posthouse.State { return posthouse.State{"state": {Codec: "json", Data: []byte(s)}} }
+	bad(posthouse.Root("t", j("\"\xff\"")), "part state")
+	bad(posthouse.Root("t", j(strings.Repeat("[", 200)+strings.Repeat("]", 200))), "part state")
+	bad(posthouse.Root("t", j("{")), "part state")
+	bad(posthouse.Root("t", posthouse.State{"$meta": {Codec: "raw"}}), "part")
+	bad(posthouse.Root("t", posthouse.State{"x": {Codec: "No Such"}}), "codec")
+	bad(posthouse.Root("a\nb", state("")), "coordination")
+	c := posthouse.Root("t", state(""))
+	c.Metadata = map[string]string{"k": "\xff"}
+	bad(c, "metadata")
+	c = posthouse.Root("t", state(""))
+	c.Labels = map[string]string{"k": strings.Repeat("v", 300)}
+	bad(c, "labels")
+	c = posthouse.Root("t", state(""))
+	c.By = "mallory\nadmin"
+	bad(c, "by")
+	if n := len(d.states(posthouse.Query{})); n != 0 {
+		t.Errorf("%d checkpoints of bad content were stored", n)
+	}
+}

@@ -1,0 +1,214 @@
+package ledgertest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+)
+
+// ledgerSharedCases have several Ledgers, as of several processes, work on one
+// store, or several goroutines on one Ledger.
+func ledgerSharedCases() []Case {
+	return []Case{
+		{Name: "ledger/what another ledger wrote is believed", Rule: "A ledger that remembers an older head or lease asks the store before it refuses: no conflict, no busy that is not there.", Run: ledgerBelieves},
+		{Name: "ledger/racing saves of one id with equal content", Rule: "All of them succeed and one entry is made, roots and children alike.", Run: ledgerSameSaves},
+		{Name: "ledger/racing replacements and children", Rule: "Revisions count up without a gap or a repetition; a checkpoint that has a child is not replaced, whoever was faster.", Run: ledgerRacingReplacements},
+		{Name: "ledger/racing evictions count once", Rule: "Ledgers that evict at once take each checkpoint off the summary's count once.", Run: ledgerRacingEvictions},
+		{Name: "ledger/deletes and evictions do not wait for each other", Rule: "Deleting from threads while saves evict from them comes to an end.", Run: ledgerDeletesAndEvictions},
+		{Name: "ledger/racing deletes of a thread", Rule: "One of them deletes it, the others get ErrNotFound; one removal is on record.", Run: ledgerRacingThreadDeletes},
+		{Name: "ledger/deleting a thread leaves ids that moved on", Rule: "An id that was deleted here and saved in another thread since stays there.", Run: func(t *T) {
+			d := t.desk(posthouse.Options{})
+			d.root("t", "", "first")
+			c := &posthouse.Checkpoint{Header: posthouse.Header{ID: "moved", Thread: "t"}, State: state("old")}
+			d.save(c)
+			_, err := d.Delete(t.ctx, "moved", nil)
+			t.OK(err)
+			c.Thread, c.State = "u", state("new")
+			d.save(c)
+			d.root("t", "", "more")
+			_, err = d.DeleteThread(t.ctx, "t", nil)
+			t.OK(err)
+			if got := d.get("moved"); content(got) != "new" || got.Thread != "u" {
+				t.Errorf("it is now %+v", got)
+			}
+		}},
+	}
+}
+
+func ledgerBelieves(t *T) {
+	a, b := t.desk(posthouse.Options{}), t.desk(posthouse.Options{})
+	a.root("t", "", "0")
+	one := b.derive(b.get(a.root("t", "", "1").ID), "2")
+	two, err := a.Commit(t.ctx, &posthouse.Draft{Thread: "t", Head: &one.ID, Checkpoint: &posthouse.Change{State: state("3")}})
+	t.OK(err)
+	three := b.derive(b.get(two.Checkpoint.ID), "4")
+	if got := a.derive(three, "5"); got.Parent != three.ID {
+		t.Errorf("the parent is %s", got.Parent)
+	}
+	c, err := b.Claim(t.ctx, "t", "run")
+	t.OK(err)
+	_, err = b.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
+	t.OK(err)
+	_, err = a.Commit(t.ctx, &posthouse.Draft{Thread: "t", Branch: "nobody", Checkpoint: &posthouse.Change{}})
+	if err == nil {
+		t.Error("a branch began out of nothing")
+	}
+	t.OK(b.Unclaim(t.ctx, c))
+	_, err = a.Commit(t.ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{}})
+	t.OK(err)
+}
+
+func ledgerSameSaves(t *T) {
+	ledgers := []*desk{t.desk(posthouse.Options{}), t.desk(posthouse.Options{})}
+	head := ledgers[0].root("t", "", "0")
+	for round, parent := range []posthouse.ID{"", head.ID} {
+		c := &posthouse.Checkpoint{Header: posthouse.Header{ID: posthouse.ID(fmt.Sprint("same-", round)), Thread: []string{"u", "t"}[round], Parent: parent}, State: state("x")}
+		seqs := make([]uint64, 16)
+		var wg sync.WaitGroup
+		for i := range seqs {
+			wg.Go(func() {
+				got, err := ledgers[i%2].Save(t.ctx, c.Clone(), nil)
+				if err != nil {
+					t.Errorf("save %d: %v", i, err)
+					return
+				}
+				seqs[i] = got.Seq
+			})
+		}
+		wg.Wait()
+		for _, seq := range seqs {
+			if seq != seqs[0] {
+				t.Errorf("round %d: entries %v, want one", round, seqs)
+				break
+			}
+		}
+	}
+}
+
+func ledgerRacingReplacements(t *T) {
+	ledgers := []*desk{t.desk(posthouse.Options{}), t.desk(posthouse.Options{})}
+	for round := range 10 {
+		thread := fmt.Sprint("t", round)
+		c := ledgers[0].root(thread, "", "0")
+		var wg sync.WaitGroup
+		for i := range 6 {
+			wg.Go(func() {
+				again := &posthouse.Checkpoint{Header: posthouse.Header{ID: c.ID, Thread: thread}, State: state(fmt.Sprint("r", i))}
+				_, err := ledgers[i%2].Save(t.ctx, again, &posthouse.SaveOptions{Replace: true})
+				if err != nil && !errors.Is(err, posthouse.ErrExists) {
+					t.Errorf("replace: %v", err)
+				}
+			})
+		}
+		wg.Go(func() {
+			if _, err := ledgers[1].Save(t.ctx, c.Derive(state("child")), nil); err != nil {
+				t.Errorf("derive: %v", err)
+			}
+		})
+		wg.Wait()
+		revision, child := uint32(0), false
+		for e, err := range ledgers[0].Log(t.ctx, thread, posthouse.Range{}) {
+			t.OK(err)
+			switch h := e.Records[0].Checkpoint; {
+			case h.ID != c.ID:
+				child = true
+			case e.Seq == 1:
+			case child:
+				t.Errorf("entry %d replaces what has a child", e.Seq)
+			case h.Revision != revision+1:
+				t.Errorf("revision %d follows %d", h.Revision, revision)
+			default:
+				revision = h.Revision
+			}
+		}
+	}
+}
+
+func ledgerRacingEvictions(t *T) {
+	ledgers := []*desk{t.desk(posthouse.Options{MaxCheckpoints: 6}), t.desk(posthouse.Options{MaxCheckpoints: 6})}
+	var wg sync.WaitGroup
+	for i, d := range ledgers {
+		wg.Go(func() {
+			thread := fmt.Sprint("t", i)
+			c := d.root(thread, "", "0")
+			for n := range 40 {
+				next, err := d.Save(t.ctx, c.Derive(state(fmt.Sprint(n))), nil)
+				if err != nil {
+					t.Errorf("save: %v", err)
+					return
+				}
+				c = next
+			}
+		})
+	}
+	wg.Wait()
+	for i := range ledgers {
+		thread := fmt.Sprint("t", i)
+		info, err := ledgers[0].Thread(t.ctx, thread)
+		t.OK(err)
+		if n := len(ledgers[0].states(posthouse.Query{Thread: thread})); info.Checkpoints != n {
+			t.Errorf("thread %s counts %d checkpoints and lists %d", thread, info.Checkpoints, n)
+		}
+	}
+}
+
+func ledgerDeletesAndEvictions(t *T) {
+	d := t.desk(posthouse.Options{MaxCheckpoints: 4})
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for n := range 40 {
+				c, err := d.Save(t.ctx, posthouse.Root(fmt.Sprint("t", n%2), state("x")), nil)
+				if err != nil {
+					t.Errorf("save: %v", err)
+					return
+				}
+				if (n+g)%2 == 0 {
+					continue
+				}
+				if _, err = d.Delete(t.ctx, c.ID, nil); err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+					t.Errorf("delete: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	left := 0
+	for info, err := range d.Threads(t.ctx, posthouse.ThreadQuery{}) {
+		t.OK(err)
+		left += info.Checkpoints
+	}
+	if n := len(d.states(posthouse.Query{})); n != left {
+		t.Errorf("the summaries count %d checkpoints, %d are listed", left, n)
+	}
+}
+
+func ledgerRacingThreadDeletes(t *T) {
+	ledgers := []*desk{t.desk(posthouse.Options{}), t.desk(posthouse.Options{})}
+	for round := range 5 {
+		thread := fmt.Sprint("t", round)
+		ledgers[0].root(thread, "", "0")
+		errs := make([]error, 8)
+		var wg sync.WaitGroup
+		for i := range errs {
+			// Each under its own name: entries that are equal to the byte are one entry.
+			wg.Go(func() {
+				_, errs[i] = ledgers[i%2].DeleteThread(t.ctx, thread, &posthouse.DeleteOptions{By: fmt.Sprint("p", i)})
+			})
+		}
+		wg.Wait()
+		won := 0
+		for _, err := range errs {
+			if err == nil {
+				won++
+			} else {
+				ledgers[0].wantErr(err, posthouse.ErrNotFound)
+			}
+		}
+		if c := ledgers[1].root(thread, "", "anew"); won != 1 || c.Generation != 2 {
+			t.Errorf("%d deleted the thread, the next generation is %d", won, c.Generation)
+		}
+	}
+}
