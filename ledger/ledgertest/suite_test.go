@@ -20,7 +20,7 @@ var overModel = storetest.Harness{Open: func(storetest.TB, string) posthouse.Sto
 // TestModelKeepsTheRules runs the suite over the plainest store there is.
 func TestModelKeepsTheRules(t *testing.T) { Run(t, overModel, nil) }
 
-// TestModelKeepsTheRulesSealed leaves out what only concerns the store below.
+// TestModelKeepsTheRulesSealed runs the theme ledger again with all bodies sealed.
 func TestModelKeepsTheRulesSealed(t *testing.T) {
 	keys, err := posthouse.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}, "k1")
 	if err != nil {
