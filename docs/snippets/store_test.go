@@ -26,7 +26,7 @@ func prove() (store, ledger func(*testing.T), bench func(*testing.B)) {
 	}
 	TestStore := func(t *testing.T) { storetest.Run(t, harness) }
 	TestLedger := func(t *testing.T) { ledgertest.Run(t, harness, nil) }
-	BenchmarkStore := func(b *testing.B) { storetest.Bench(b, harness) }
+	BenchmarkStore := func(b *testing.B) { ledgertest.Bench(b, harness, nil) }
 	//doc:end
 	return TestStore, TestLedger, BenchmarkStore
 }

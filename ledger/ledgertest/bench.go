@@ -8,12 +8,32 @@ import (
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
-// Bench measures what a Ledger does over a store, where the number of what is
-// stored must not count.
-func Bench[B storetest.Bencher[B]](b B, h storetest.Harness, o *Options) {
+// A Stopwatch is a TB that measures what happens in its loop.
+type Stopwatch interface {
+	storetest.TB
+	Loop() bool
+	StopTimer()
+	StartTimer()
+	SetBytes(n int64)
+	ReportAllocs()
+}
+
+// A Bencher is a Stopwatch that has others of its own kind below, as *testing.B
+// has.
+type Bencher[B any] interface {
+	Stopwatch
+	Run(name string, f func(B)) bool
+}
+
+// Bench measures a store below the Ledger, and what the Ledger does over it where
+// the number of what is stored must not count. Figures of different stores
+// compare; for ratios against a raw driver and for whole runs see the command
+// posthouse bench.
+func Bench[B Bencher[B]](b B, h storetest.Harness, o *Options) {
 	if o == nil {
 		o = &Options{}
 	}
+	benchContract(b, h)
 	for _, n := range []int{100, 100_000} {
 		b.Run(fmt.Sprintf("inbox/a page of 50 of %d", n), func(b B) {
 			l := benchLedger(b, h, o)
@@ -30,7 +50,7 @@ func Bench[B storetest.Bencher[B]](b B, h storetest.Harness, o *Options) {
 }
 
 // benchLedger opens a Ledger over an empty store.
-func benchLedger(b storetest.Stopwatch, h storetest.Harness, o *Options) *posthouse.Ledger {
+func benchLedger(b Stopwatch, h storetest.Harness, o *Options) *posthouse.Ledger {
 	b.Helper()
 	s := h.Open(b, b.TempDir())
 	b.Cleanup(func() {
@@ -54,7 +74,7 @@ func waits(thread string, gates ...posthouse.Gate) *posthouse.Draft {
 
 // fillInbox makes n threads wait: for nobody in particular, but for one in fifty,
 // which wait for bob.
-func fillInbox(b storetest.Stopwatch, l *posthouse.Ledger, n int) {
+func fillInbox(b Stopwatch, l *posthouse.Ledger, n int) {
 	var wg sync.WaitGroup
 	for g := range 64 {
 		wg.Go(func() {
@@ -74,7 +94,7 @@ func fillInbox(b storetest.Stopwatch, l *posthouse.Ledger, n int) {
 }
 
 // benchInbox reads a page.
-func benchInbox(b storetest.Stopwatch, l *posthouse.Ledger, q posthouse.GateQuery) {
+func benchInbox(b Stopwatch, l *posthouse.Ledger, q posthouse.GateQuery) {
 	for b.Loop() {
 		found := 0
 		for _, err := range l.Gates(b.Context(), q) {
@@ -90,7 +110,7 @@ func benchInbox(b storetest.Stopwatch, l *posthouse.Ledger, q posthouse.GateQuer
 }
 
 // benchDecide decides one of n gates that a checkpoint asks.
-func benchDecide(b storetest.Stopwatch, l *posthouse.Ledger, n int) {
+func benchDecide(b Stopwatch, l *posthouse.Ledger, n int) {
 	var open []posthouse.ID
 	round := 0
 	for b.Loop() {

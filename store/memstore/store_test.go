@@ -21,6 +21,4 @@ func TestStore(t *testing.T) { storetest.Run(t, harness) }
 
 func TestLedger(t *testing.T) { ledgertest.Run(t, harness, nil) }
 
-func BenchmarkStore(b *testing.B) { storetest.Bench(b, harness) }
-
-func BenchmarkLedger(b *testing.B) { ledgertest.Bench(b, harness, nil) }
+func BenchmarkStore(b *testing.B) { ledgertest.Bench(b, harness, nil) }

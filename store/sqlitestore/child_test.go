@@ -85,6 +85,29 @@ func child(mode, path string) error {
 	return fmt.Errorf("no such mode: %s", mode)
 }
 
+// readAll reads all there is, and needs no right to write.
+func readAll(ctx context.Context, path string) error {
+	s, err := sqlitestore.Open(ctx, path, &sqlitestore.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	for info, err := range s.Threads(ctx, posthouse.ThreadQuery{}) {
+		if err != nil {
+			return err
+		}
+		n := 0
+		for e, err := range s.Read(ctx, info.Thread, posthouse.Range{}) {
+			if err = errors.Join(err, e.Check()); err != nil {
+				return err
+			}
+			n++
+		}
+		fmt.Println(info.Thread, n)
+	}
+	return nil
+}
+
 // appendForEver appends from several goroutines and says so on standard
 // output: after the acknowledgement, or, to show that the test would notice,
 // before it.

@@ -1,5 +1,3 @@
-//go:build unix
-
 package sqlitestore_test
 
 import (
@@ -138,30 +136,6 @@ func missing(t *testing.T, s *sqlitestore.Store, lines []string) (lost []string)
 		}
 	}
 	return lost
-}
-
-// TestWritesThatFail gives a process a limit on the size of its files, so that
-// the operating system itself refuses a write.
-func TestWritesThatFail(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "posthouse.db")
-	cmd, out := startChild(t, "limited", path)
-	acked, said := 0, map[string]string{}
-	for out.Scan() {
-		what, rest, _ := strings.Cut(out.Text(), " ")
-		if said[what] = rest; what == "acknowledged" {
-			acked++
-		}
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if said["failed"] != string(posthouse.CodeUnknown) || said["then"] != string(posthouse.CodeReadOnly) {
-		t.Errorf("the child said %v", said)
-	}
-	if acked < 10 || said["reads"] != fmt.Sprint(acked) {
-		t.Errorf("%d acknowledged, %s read", acked, said["reads"])
-	}
-	verify(t, open(t, path, nil), "t", acked)
 }
 
 // TestKilledWhileCompacting kills a process that compacts, again and again.

@@ -5,7 +5,6 @@ package sqlitestore_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -156,29 +155,6 @@ func asNobody(t *testing.T, dir, path string) string {
 	}
 	said, _, _ := strings.Cut(string(out), "error: coverage") // which it may not write either
 	return said
-}
-
-// readAll is the child of asNobody.
-func readAll(ctx context.Context, path string) error {
-	s, err := sqlitestore.Open(ctx, path, &sqlitestore.Options{ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = s.Close() }()
-	for info, err := range s.Threads(ctx, posthouse.ThreadQuery{}) {
-		if err != nil {
-			return err
-		}
-		n := 0
-		for e, err := range s.Read(ctx, info.Thread, posthouse.Range{}) {
-			if err = errors.Join(err, e.Check()); err != nil {
-				return err
-			}
-			n++
-		}
-		fmt.Println(info.Thread, n)
-	}
-	return nil
 }
 
 // TestWatchFromAnotherProcess follows a writer through a store opened for

@@ -8,8 +8,6 @@
 //		})
 //	}
 //
-//	func BenchmarkStore(b *testing.B) { storetest.Bench(b, harness) }
-//
 // Every case is a subtest named after the rule it tests, so a failure reads
 // "append/a conflict carries the tail", and the rule is printed in full below.
 // Cases run in parallel, each on a store of its own. The suite works on stores
