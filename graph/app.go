@@ -30,7 +30,7 @@ type App[S any] struct {
 	schema      *state.Schema
 	nodes       map[string]*node[S]
 	order       []*node[S]
-	start       []*way[S]
+	start       []*transition[S]
 	to          map[string][]target // a way's end, by name; End's is none
 }
 

@@ -25,7 +25,7 @@ type NodeUpdate[S any] struct {
 // in its step. All steps are worked out before the first is put on record, and
 // nobody else runs the thread meanwhile. It returns the last one.
 func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUpdate[S], o ...UpdateOptions) (*Snapshot[S], error) {
-	opt, err := one(o)
+	opt, err := oneOption(o)
 	switch {
 	case err != nil:
 		return nil, err
@@ -80,9 +80,9 @@ func (a *App[S]) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []
 		return nil, nil, err
 	}
 	if len(us) > 1 {
-		err = e.beside(us)
+		err = e.mergeUpdates(us)
 	} else {
-		err = changed(us[0].Change, e.live.Value)
+		err = applyChange(us[0].Change, e.live.Value)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -91,11 +91,11 @@ func (a *App[S]) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []
 	if err != nil {
 		return nil, nil, err
 	}
-	return c, e.made(c), nil
+	return c, e.checkpointOf(c), nil
 }
 
-// beside makes several updates, each on a state of its own, and merges them.
-func (e *edit[S]) beside(us []NodeUpdate[S]) error {
+// mergeUpdates makes several updates, each on a state of its own, and merges them.
+func (e *edit[S]) mergeUpdates(us []NodeUpdate[S]) error {
 	all, names := make([]*outcome[S], len(us)), make([]string, len(us))
 	for i := range us {
 		if names[i] = us[i].Node; us[i].Task != 0 {
@@ -107,22 +107,22 @@ func (e *edit[S]) beside(us []NodeUpdate[S]) error {
 		if err != nil {
 			return err
 		}
-		if err := changed(us[i].Change, live.Value); err != nil {
+		if err := applyChange(us[i].Change, live.Value); err != nil {
 			return err
 		}
 		all[i] = &outcome[S]{task: t}
 		if all[i].writes, err = live.Writes(); err != nil {
 			return err
 		}
-		if err := e.lead(n.name, live.Value); err != nil {
+		if err := e.addEnd(n.name, live.Value); err != nil {
 			return err
 		}
 	}
 	return e.merge(all, names)
 }
 
-// made returns the checkpoint that a change will be.
-func (e *edit[S]) made(c *posthouse.Change) *posthouse.Checkpoint {
+// checkpointOf returns the checkpoint that a change will be.
+func (e *edit[S]) checkpointOf(c *posthouse.Change) *posthouse.Checkpoint {
 	m := &posthouse.Checkpoint{Header: e.base.Header, State: c.State, Program: e.base.Program.Clone()}
 	m.Parent, m.Kind, m.Status, m.Node, m.Next, m.Fingerprint = e.base.ID, c.Kind, c.Status, c.Node, c.Next, c.Fingerprint
 	if m.State == nil {

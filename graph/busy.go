@@ -66,7 +66,7 @@ func (r *run[S]) repeated(ctx context.Context, in *S) (*Result[S], error) {
 	}
 	if last.Status == posthouse.StatusFailed {
 		return nil, &NodeError{
-			Graph: r.app.name, Thread: last.Thread, Branch: last.Branch, Node: plain(last.Node), Checkpoint: last.ID, Err: RecordedError(last.Error),
+			Graph: r.app.name, Thread: last.Thread, Branch: last.Branch, Node: unescapeName(last.Node), Checkpoint: last.ID, Err: RecordedError(last.Error),
 		}
 	}
 	s, err := r.app.State(ctx, last.Thread, StateOptions{Checkpoint: last.ID})
@@ -96,7 +96,7 @@ func (r *run[S]) rollBack(ctx context.Context) error {
 	h, err := r.sess.RollBack(ctx, &posthouse.Change{Graph: r.app.name, Fingerprint: r.app.fingerprint, By: r.opt.By})
 	if h != nil {
 		r.change.Node = h.Node
-		r.tellCheckpoint(began)
+		r.reportCheckpoint(began)
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 func (a *App[S]) drive(ctx context.Context, r *run[S], input *S) (*Result[S], error) {
 	defer r.sess.End(ctx) // for a panic of a codec
 	inner, free := r.sess.WithCancel(ctx, nil)
-	res, err := r.move(inner, input)
+	res, err := r.dispatch(inner, input)
 	free()
 	if err != nil && r.sess.Asked() && (r.sess.Err() == nil || errors.Is(r.sess.Err(), posthouse.ErrCancelled)) {
 		res, err = r.finishCancelled(ctx)
@@ -31,7 +31,7 @@ func (a *App[S]) drive(ctx context.Context, r *run[S], input *S) (*Result[S], er
 }
 
 // move does what the call is for.
-func (r *run[S]) move(ctx context.Context, input *S) (*Result[S], error) {
+func (r *run[S]) dispatch(ctx context.Context, input *S) (*Result[S], error) {
 	if input == nil {
 		return r.resume(ctx)
 	}
@@ -52,7 +52,7 @@ func (r *run[S]) move(ctx context.Context, input *S) (*Result[S], error) {
 // and makes the result. Where nothing is on record, it says only that.
 func (r *run[S]) finishCancelled(ctx context.Context) (*Result[S], error) {
 	ctx = context.WithoutCancel(ctx)
-	if err := r.keep(ctx); err != nil && !errors.Is(err, posthouse.ErrCancelled) {
+	if err := r.flush(ctx); err != nil && !errors.Is(err, posthouse.ErrCancelled) {
 		return nil, err
 	}
 	began := r.app.ledger.Now()
@@ -71,7 +71,7 @@ func (r *run[S]) finishCancelled(ctx context.Context) (*Result[S], error) {
 		}
 	}
 	r.change.Node = h.Node
-	r.tellCheckpoint(began)
+	r.reportCheckpoint(began)
 	s, err := r.app.State(ctx, r.sess.Thread(), StateOptions{Checkpoint: h.ID})
 	if err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ func (m *Mismatch) Error() string {
 	if m.Err == nil {
 		return m.Text
 	}
-	return m.Text + ": " + clean(m.Err.Error())
+	return m.Text + ": " + oneLine(m.Err.Error())
 }
 
 // Unwrap returns the cause.

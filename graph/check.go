@@ -31,8 +31,8 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 	for _, n := range g.nodes {
 		c.node(n)
 	}
-	for i := range g.ways {
-		c.way(g.ways[i])
+	for i := range g.transitions {
+		c.transition(g.transitions[i])
 	}
 	for i := range g.joins {
 		c.join(g.joins[i])
@@ -45,7 +45,7 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 		c.problem("it has no entry: add an edge or a route from graph.Start")
 	}
 	for _, n := range c.app.order {
-		if len(n.ways) == 0 && len(n.joins) == 0 && !n.leads() {
+		if len(n.transitions) == 0 && len(n.joins) == 0 && !n.leads() {
 			c.problem("node %q leads nowhere: add an edge or a route from it, to graph.End if the run is over there", n.name)
 		}
 		for _, to := range n.opt.Targets {
@@ -106,7 +106,7 @@ func (c *checker[S]) node(of *node[S]) {
 	if n.input != nil && n.opt.Defer {
 		c.problem("task %q cannot be deferred: it runs when it is sent an input", n.name)
 	}
-	n.opt.Targets = each(n.opt.Targets, c.app.real)
+	n.opt.Targets = mapNames(n.opt.Targets, c.app.real)
 	n.index, n.before, n.after = len(c.app.order), n.opt.InterruptBefore, n.opt.InterruptAfter
 	if n.opt.InterruptBeforeEdges {
 		n.after, n.edges = true, true
@@ -126,8 +126,8 @@ func (c *checker[S]) defaults(n *node[S]) {
 	n.opt.Timeout, n.opt.IdleTimeout = engine.LimitOr(n.opt.Timeout, d.Timeout), engine.LimitOr(n.opt.IdleTimeout, d.IdleTimeout)
 }
 
-func (c *checker[S]) way(w way[S]) {
-	w.to = each(w.to, c.app.real)
+func (c *checker[S]) transition(w transition[S]) {
+	w.to = mapNames(w.to, c.app.real)
 	n := c.app.nodes[w.from]
 	switch {
 	case w.from == Start:
@@ -137,15 +137,15 @@ func (c *checker[S]) way(w way[S]) {
 	case n == nil:
 		c.problem("an edge, route or map begins at %q, which is not a node", w.from)
 	default:
-		if w.kind == wayEdge && slices.ContainsFunc(n.ways, func(o *way[S]) bool { return o.kind == wayEdge && o.to[0] == w.to[0] }) {
+		if w.kind == edgeTransition && slices.ContainsFunc(n.transitions, func(o *transition[S]) bool { return o.kind == edgeTransition && o.to[0] == w.to[0] }) {
 			c.problem("the edge from %q to %q is added twice", w.from, w.to[0])
 		}
-		n.ways = append(n.ways, &w)
+		n.transitions = append(n.transitions, &w)
 	}
-	if w.kind != wayEdge && w.route == nil && w.routes == nil && w.sends == nil {
+	if w.kind != edgeTransition && w.route == nil && w.routes == nil && w.sends == nil {
 		c.problem("the %s from %q has no function", w.kind, w.from)
 	}
-	c.targets("the "+string(w.kind)+" from "+strconv.Quote(w.from), w.kind == waySends, w.to)
+	c.targets("the "+string(w.kind)+" from "+strconv.Quote(w.from), w.kind == mapTransition, w.to)
 }
 
 // targets checks where something may lead. Sends lead to tasks, all else to the
@@ -249,7 +249,7 @@ func (c *checker[S]) reach() {
 		for _, j := range n.joins {
 			visit(j.to)
 		}
-		todo = slices.Clone(n.ways)
+		todo = slices.Clone(n.transitions)
 	}
 	hint := ""
 	if slices.ContainsFunc(c.app.order, func(n *node[S]) bool { return n.sub != nil }) {
@@ -280,11 +280,11 @@ func (c *checker[S]) interrupts(field string, names []string, set func(*node[S])
 	}
 }
 
-// leads describes where ways lead, for the fingerprint.
-func leads[S any](ways []*way[S]) string {
+// describeTransitions describes where ways lead, for the fingerprint.
+func describeTransitions[S any](ways []*transition[S]) string {
 	var all []string
 	for _, w := range ways {
-		all = append(all, map[wayKind]string{wayEdge: "", wayRoute: "?", wayRoutes: "*", waySends: "!"}[w.kind]+strings.Join(each(w.to, marked), "|"))
+		all = append(all, map[transitionKind]string{edgeTransition: "", routeTransition: "?", routesTransition: "*", mapTransition: "!"}[w.kind]+strings.Join(mapNames(w.to, quoteName), "|"))
 	}
 	slices.Sort(all)
 	return strings.Join(all, " ")

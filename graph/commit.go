@@ -9,9 +9,9 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
-// advance commits what a task changed and where it leads.
-func (r *run[S]) advance(ctx context.Context, o *outcome[S]) error {
-	if err := r.app.after(r.agenda, r.spare, []completion{completed(o.task.target, o.next)}); err != nil {
+// commitSingle commits what a task changed and where it leads.
+func (r *run[S]) commitSingle(ctx context.Context, o *outcome[S]) error {
+	if err := r.app.advanceFrontier(r.frontier, r.nextFrontier, []completion{taskCompletion(o.task.target, o.next)}); err != nil {
 		return err
 	}
 	parts, err := r.live.Delta()
@@ -21,65 +21,65 @@ func (r *run[S]) advance(ctx context.Context, o *outcome[S]) error {
 	if err := r.live.RereadInterfaces(); err != nil {
 		return err
 	}
-	return r.complete(ctx, r.one[:], parts)
+	return r.completeStep(ctx, r.singleOutcome[:], parts)
 }
 
-// complete commits a step that tasks completed, with the spare agenda, which is
-// the one behind it, or keeps it for later. If it cannot, the agenda and what
+// completeStep commits a step that tasks completed, with the spare frontier, which is
+// the one behind it, or keeps it for later. If it cannot, the frontier and what
 // they hold are as before.
-func (r *run[S]) complete(ctx context.Context, done []*outcome[S], parts []posthouse.Part) error {
-	r.agenda, r.spare = r.spare, r.agenda
+func (r *run[S]) completeStep(ctx context.Context, done []*outcome[S], parts []posthouse.Part) error {
+	r.frontier, r.nextFrontier = r.nextFrontier, r.frontier
 	var program []posthouse.Part
 	var held []posthouse.Step
 	for _, o := range done {
 		if o.parent != nil { // it ended the subgraph
-			*r.agenda = agenda{call: r.agenda.call, step: r.agenda.step, parent: o.parent}
+			*r.frontier = frontier{call: r.frontier.call, step: r.frontier.step, parent: o.parent}
 		}
 		program = append(program, o.program...)
 		held = append(held, o.exec.Held()...)
 	}
-	err := r.stopLast(ctx, done)
+	err := r.keepEndPending(ctx, done)
 	if err == nil {
-		err = r.conclude(ctx, done, parts, program, held)
+		err = r.commitOrSkip(ctx, done, parts, program, held)
 	}
 	if err != nil {
-		r.agenda, r.spare = r.spare, r.agenda
+		r.frontier, r.nextFrontier = r.nextFrontier, r.frontier
 		done[0].exec.Return(held)
 	} else {
-		r.trunk.keep(program)
+		r.rootState.noteKept(program)
 	}
-	r.spare.tasks = nil // what they were sent may be large
+	r.nextFrontier.tasks = nil // what they were sent may be large
 	return err
 }
 
-// conclude is complete behind what it may have to take back.
-func (r *run[S]) conclude(ctx context.Context, done []*outcome[S], parts, program []posthouse.Part, held []posthouse.Step) error {
-	status := r.status(done)
+// commitOrSkip is complete behind what it may have to take back.
+func (r *run[S]) commitOrSkip(ctx context.Context, done []*outcome[S], parts, program []posthouse.Part, held []posthouse.Step) error {
+	status := r.statusBehind(done)
 	if status != posthouse.StatusRunning && !r.app.check { // append parts are looked at in full where a run parks or ends
 		if err := r.live.Verify(); err != nil {
 			return err
 		}
 	}
-	if !r.keeps(status, done) {
-		r.change.Node = together(done)
-		return r.skip(ctx, parts, program, held)
+	if !r.makesCheckpoint(status, done) {
+		r.change.Node = joinNodes(done)
+		return r.keepForNext(ctx, parts, program, held)
 	}
-	skipped := r.agenda.skipped
-	if r.agenda.skipped, r.ahead = 0, 0; r.nest == nil && status != posthouse.StatusRunning { // a run that was lost did not come further
-		r.agenda.renamed, r.agenda.names, r.renamed, r.names = nil, nil, nil, nil
+	skipped := r.frontier.skipped
+	if r.frontier.skipped, r.lostSteps = 0, 0; r.subrun == nil && status != posthouse.StatusRunning { // a run that was lost did not come further
+		r.frontier.renamed, r.frontier.names, r.renamed, r.names = nil, nil, nil, nil
 	}
-	c := r.fresh(posthouse.KindNode, status, together(done))
+	c := r.newChange(posthouse.KindNode, status, joinNodes(done))
 	c.Skipped, c.Labels, c.Parts, c.Program = skipped, effects(done), parts, program
-	if r.opt.Durability == Async && r.hub == nil && r.nest == nil && status == posthouse.StatusRunning {
+	if r.opt.Durability == Async && r.hub == nil && r.subrun == nil && status == posthouse.StatusRunning {
 		return r.commitLater(ctx, held)
 	}
 	return r.commit(ctx, held)
 }
 
-// fresh makes a change that goes on with the agenda.
-func (r *run[S]) fresh(kind string, status posthouse.Status, node string) *posthouse.Change {
+// newChange makes a change that goes on with the frontier.
+func (r *run[S]) newChange(kind string, status posthouse.Status, node string) *posthouse.Change {
 	r.change = posthouse.Change{
-		Kind: kind, Status: status, Graph: r.app.name, Fingerprint: r.app.fingerprint, Node: node, Next: r.app.names(r.agenda),
+		Kind: kind, Status: status, Graph: r.app.name, Fingerprint: r.app.fingerprint, Node: node, Next: r.app.nextNames(r.frontier),
 	}
 	return &r.change
 }
@@ -88,30 +88,30 @@ func (r *run[S]) fresh(kind string, status posthouse.Status, node string) *posth
 func (r *run[S]) commit(ctx context.Context, steps []posthouse.Step) error {
 	r.draft = posthouse.Draft{}
 	r.draft.Steps = steps // in place: a thousand runs at once have shallow stacks
-	_, err := r.put(ctx, &r.draft)
+	_, err := r.commitDraft(ctx, &r.draft)
 	return err
 }
 
-// put is commit with all that a draft can hold. A checkpoint that it makes is
+// commitDraft is commit with all that a draft can hold. A checkpoint that it makes is
 // reported.
-func (r *run[S]) put(ctx context.Context, d *posthouse.Draft) (done *posthouse.Committed, err error) {
+func (r *run[S]) commitDraft(ctx context.Context, d *posthouse.Draft) (done *posthouse.Committed, err error) {
 	var began time.Time
 	if r.hub != nil {
 		began = r.app.ledger.Now()
 	}
-	if r.nest == nil {
-		done, err = r.putOuter(ctx, d)
+	if r.subrun == nil {
+		done, err = r.commitRoot(ctx, d)
 	} else {
-		done, err = r.putInner(ctx, d)
+		done, err = r.commitInner(ctx, d)
 	}
 	if err == nil && done != nil && done.Checkpoint != nil {
-		r.tellCheckpoint(began)
+		r.reportCheckpoint(began)
 	}
 	return done, err
 }
 
-func (r *run[S]) putOuter(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
-	enc, err := r.prepare()
+func (r *run[S]) commitRoot(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
+	enc, err := r.addUncommitted()
 	if err != nil {
 		return nil, err
 	}
@@ -119,35 +119,35 @@ func (r *run[S]) putOuter(ctx context.Context, d *posthouse.Draft) (*posthouse.C
 	r.draft.Checkpoint = &r.change
 	done, err := r.sess.Commit(ctx, &r.draft)
 	if err == nil {
-		r.written(enc)
+		r.markCommitted(enc)
 		r.step = r.sess.Head().Step
 	}
 	return done, err
 }
 
-// prepare adds to r.change what steps changed that made no checkpoint, and the
+// addUncommitted adds to r.change what steps changed that made no checkpoint, and the
 // plan, which it returns as it will be on record.
-func (r *run[S]) prepare() ([]byte, error) {
-	p, enc, changed, err := r.agenda.change(planPart, r.plan)
+func (r *run[S]) addUncommitted() ([]byte, error) {
+	p, enc, changed, err := r.frontier.part(planPart, r.plan)
 	if err != nil {
 		return nil, err
 	}
 	c := &r.change
-	if len(r.since) > 0 {
-		c.Parts = state.JoinParts(slices.Clone(r.since), c.Parts) // if it is not committed, since stays what it was
+	if len(r.uncommitted) > 0 {
+		c.Parts = state.JoinParts(slices.Clone(r.uncommitted), c.Parts) // if it is not committed, since stays what it was
 	}
-	if len(r.sinceProgram) > 0 {
-		c.Program = state.JoinParts(slices.Clone(r.sinceProgram), c.Program)
+	if len(r.uncommittedProgram) > 0 {
+		c.Program = state.JoinParts(slices.Clone(r.uncommittedProgram), c.Program)
 	}
 	if changed {
 		c.Program = append(c.Program, p)
 	}
-	r.stop = c.Status == posthouse.StatusInterrupted
+	r.interrupted = c.Status == posthouse.StatusInterrupted
 	return enc, nil
 }
 
-// written notes that r.change is, or will be, on record.
-func (r *run[S]) written(plan []byte) {
-	r.plan, r.since, r.sinceProgram, r.behind = plan, nil, nil, false
-	r.note(r.change.Program)
+// markCommitted notes that r.change is, or will be, on record.
+func (r *run[S]) markCommitted(plan []byte) {
+	r.plan, r.uncommitted, r.uncommittedProgram, r.hasUncommitted = plan, nil, nil, false
+	r.noteParts(r.change.Program)
 }

@@ -94,7 +94,7 @@ func (a *App[S]) find(ctx context.Context, o *CheckOptions, b posthouse.BranchHe
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.takeOver(ctx, c, true)
+	t, err := a.planMigration(ctx, c, true)
 	if err != nil {
 		return nil, err
 	}

@@ -44,12 +44,12 @@ const (
 func (s Snapshots) after() bool  { return s == SnapshotAfter || s == SnapshotBoth }
 func (s Snapshots) before() bool { return s == SnapshotBefore || s == SnapshotBoth }
 
-// keeps reports whether a step that was completed makes a checkpoint.
-func (r *run[S]) keeps(status posthouse.Status, done []*outcome[S]) bool {
+// makesCheckpoint reports whether a step that was completed makes a checkpoint.
+func (r *run[S]) makesCheckpoint(status posthouse.Status, done []*outcome[S]) bool {
 	if status != posthouse.StatusRunning {
 		return true
 	}
-	if r.opt.Durability == Exit || r.agenda.skipped < r.ahead {
+	if r.opt.Durability == Exit || r.frontier.skipped < r.lostSteps {
 		return false // the lost run made none here: what it recorded behind it is found by that
 	}
 	of := func(n *node[S]) Snapshots {
@@ -59,29 +59,29 @@ func (r *run[S]) keeps(status posthouse.Status, done []*outcome[S]) bool {
 		return r.app.snapshots
 	}
 	return slices.ContainsFunc(done, func(o *outcome[S]) bool { return of(o.task.node).after() }) ||
-		slices.ContainsFunc(r.agenda.tasks, func(t target) bool { return t.node != End && of(r.app.node(&t)).before() })
+		slices.ContainsFunc(r.frontier.tasks, func(t target) bool { return t.node != End && of(r.app.node(&t)).before() })
 }
 
 // commitLater is commit behind the run.
 func (r *run[S]) commitLater(ctx context.Context, steps []posthouse.Step) error {
-	enc, err := r.prepare()
+	enc, err := r.addUncommitted()
 	if err != nil {
 		return err
 	}
 	if err := r.sess.CommitLater(ctx, posthouse.Draft{Checkpoint: &r.change, Steps: steps}); err != nil {
 		return err
 	}
-	r.written(enc)
+	r.markCommitted(enc)
 	r.step += 1 + uint64(r.change.Skipped)
 	return nil
 }
 
-// skip keeps what a step changed for the next checkpoint.
-func (r *run[S]) skip(ctx context.Context, parts, program []posthouse.Part, steps []posthouse.Step) error {
-	r.since = state.JoinParts(r.since, parts)
-	r.sinceProgram = state.JoinParts(r.sinceProgram, program)
-	r.agenda.skipped++
-	r.behind = true
+// keepForNext keeps what a step changed for the next checkpoint.
+func (r *run[S]) keepForNext(ctx context.Context, parts, program []posthouse.Part, steps []posthouse.Step) error {
+	r.uncommitted = state.JoinParts(r.uncommitted, parts)
+	r.uncommittedProgram = state.JoinParts(r.uncommittedProgram, program)
+	r.frontier.skipped++
+	r.hasUncommitted = true
 	if len(steps) == 0 {
 		return nil
 	}
@@ -89,55 +89,55 @@ func (r *run[S]) skip(ctx context.Context, parts, program []posthouse.Part, step
 	return err
 }
 
-// keep puts on record what a run that stops in between has done: steps that
+// flush puts on record what a run that stops in between has done: steps that
 // made no checkpoint, and those that were to be written later.
-func (r *run[S]) keep(ctx context.Context) error {
-	if !r.behind || r.nest != nil && r.nest.unkept {
+func (r *run[S]) flush(ctx context.Context) error {
+	if !r.hasUncommitted || r.subrun != nil && r.subrun.unkept {
 		return r.sess.Flush()
 	}
-	stop := r.stop
-	defer func() { r.stop = stop }()
+	stop := r.interrupted
+	defer func() { r.interrupted = stop }()
 	for late := r.sess.Asked(); ; late = true {
-		r.fresh(posthouse.KindEvent, posthouse.StatusRunning, "") // it is in the middle of a step: executions keep their keys
-		_, err := r.put(ctx, &posthouse.Draft{KeepOpen: true, Late: late})
+		r.newChange(posthouse.KindEvent, posthouse.StatusRunning, "") // it is in the middle of a step: executions keep their keys
+		_, err := r.commitDraft(ctx, &posthouse.Draft{KeepOpen: true, Late: late})
 		if late || !errors.Is(err, posthouse.ErrCancelled) {
 			return err
 		}
 	}
 }
 
-// key names a task's execution: by the step it makes. That is the same whoever
+// taskKey names a task's execution: by the step it makes. That is the same whoever
 // takes it up, and whichever steps before it made checkpoints.
-func (r *run[S]) key(label string) engine.TaskKey {
-	return r.agenda.key(r.step, label)
+func (r *run[S]) taskKey(label string) engine.TaskKey {
+	return r.frontier.taskKey(r.step, label)
 }
 
-// key is that of a task behind a step, which a subgraph counts by itself.
-func (g *agenda) key(step uint64, label string) engine.TaskKey {
+// taskKey is that of a task behind a step, which a subgraph counts by itself.
+func (g *frontier) taskKey(step uint64, label string) engine.TaskKey {
 	if g.call != "" {
 		return engine.TaskKey{Label: g.call + ">" + strconv.FormatUint(g.step+1, 10) + "/" + label}
 	}
-	if step += 1 + uint64(g.skipped); g.era != 0 {
-		return engine.TaskKey{Label: strconv.FormatUint(step, 10) + "+" + strconv.FormatUint(g.era, 10) + "/" + label}
+	if step += 1 + uint64(g.skipped); g.epoch != 0 {
+		return engine.TaskKey{Label: strconv.FormatUint(step, 10) + "+" + strconv.FormatUint(g.epoch, 10) + "/" + label}
 	}
 	return engine.TaskKey{Step: step, Label: label}
 }
 
-// left returns how many steps without checkpoints a run that did not end took
+// stepsLeftBehind returns how many steps without checkpoints a run that did not end took
 // behind the head, so that no execution of another gets the name of one of its.
-func (r *run[S]) left(ctx context.Context) (int, error) {
+func (r *run[S]) stepsLeftBehind(ctx context.Context) (int, error) {
 	h := r.sess.Head()
 	if h == nil || h.Status == posthouse.StatusDone || h.Status == posthouse.StatusCancelled {
 		return 0, nil
 	}
 	ahead, err := r.sess.Ahead(ctx)
-	return max(r.agenda.skipped, ahead), err
+	return max(r.frontier.skipped, ahead), err
 }
 
 // reload makes the live state what it was before the step, once an attempt has
 // spoilt it.
 func (r *run[S]) reload(ctx context.Context) (err error) {
-	if r.nest != nil {
+	if r.subrun != nil {
 		return r.reloadInner(ctx)
 	}
 	if err := r.sess.Flush(); err != nil {
@@ -147,7 +147,7 @@ func (r *run[S]) reload(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := state.ApplyParts(c.State, r.since); err != nil {
+	if err := state.ApplyParts(c.State, r.uncommitted); err != nil {
 		return err
 	}
 	r.live, err = state.Decode[S](r.app.schema, c)

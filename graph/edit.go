@@ -20,13 +20,13 @@ type edit[S any] struct {
 	migrated bool            // it is not what is on record
 	lost     bool            // the thread's last run did not come to its end
 	as       []nodeTask      // what it is made as
-	done     []*finishedTask // what else counts as completed
+	done     []*recordedTask // what else counts as completed
 	rest     []target        // what is still to run
 	ends     []completion    // where the update leads
-	agenda   agenda
+	agenda   frontier
 }
 
-// A nodeTask names tasks of an agenda: those of a node, or one of them.
+// A nodeTask names tasks of a frontier: those of a node, or one of them.
 type nodeTask struct {
 	node string
 	task int
@@ -60,7 +60,7 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 		}
 		latest, lost = onHead(info, base, ""), info.Lease.Held
 	}
-	t, err := a.takeOver(ctx, base, latest)
+	t, err := a.planMigration(ctx, base, latest)
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +75,14 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 		return e, nil
 	}
 	if recorded {
-		if e.done, err = a.finished(ctx, &base.Header, &t.agenda, latest); err != nil {
+		if e.done, err = a.recordedTasks(ctx, &base.Header, &t.agenda, latest); err != nil {
 			return nil, err
 		}
 	}
-	if err := e.choose(); err != nil {
+	if err := e.sortTasks(); err != nil {
 		return nil, err
 	}
-	return e, e.fold()
+	return e, e.mergeRecorded()
 }
 
 func (e *edit[S]) decode() (err error) {
@@ -90,9 +90,9 @@ func (e *edit[S]) decode() (err error) {
 	return err
 }
 
-// choose sorts the tasks that were to run into completed and still to run. What
+// sortTasks sorts the tasks that were to run into completed and still to run. What
 // the update is made as is neither.
-func (e *edit[S]) choose() error {
+func (e *edit[S]) sortTasks() error {
 	found := make([]bool, len(e.as))
 	is := func(i int) (any bool) {
 		for j, n := range e.as {
@@ -103,7 +103,7 @@ func (e *edit[S]) choose() error {
 		return any
 	}
 	isDone := map[int]bool{}
-	e.done = slices.DeleteFunc(e.done, func(d *finishedTask) bool { isDone[d.index] = !is(d.index); return is(d.index) })
+	e.done = slices.DeleteFunc(e.done, func(d *recordedTask) bool { isDone[d.index] = !is(d.index); return is(d.index) })
 	for i, t := range e.agenda.tasks {
 		if !is(i) && !isDone[i] {
 			t.was = ""
@@ -121,8 +121,8 @@ func (e *edit[S]) choose() error {
 	return nil
 }
 
-// fold merges what completed tasks wrote.
-func (e *edit[S]) fold() error {
+// mergeRecorded merges what completed tasks wrote.
+func (e *edit[S]) mergeRecorded() error {
 	if len(e.done) == 0 {
 		return nil
 	}
@@ -156,56 +156,56 @@ func (e *edit[S]) merge(all []*outcome[S], names []string) error {
 	return e.live.Detach()
 }
 
-// lead notes where a node that made the update leads from a state.
-func (e *edit[S]) lead(node string, s *S) error {
+// addEnd notes where a node that made the update leads from a state.
+func (e *edit[S]) addEnd(node string, s *S) error {
 	n := e.app.nodes[node]
-	next, err := e.app.onward(n.name, n.ways, n.opt.Targets, &Command{}, s)
+	next, err := e.app.route(n.name, n.transitions, n.opt.Targets, &Command{}, s)
 	e.ends = append(e.ends, completion{&n.self[0], next})
 	return err
 }
 
 // next returns what is to run behind the update.
-func (e *edit[S]) next() (g agenda, err error) {
+func (e *edit[S]) next() (g frontier, err error) {
 	a, o, s := e.app, &e.opt, e.live.Value
 	switch {
-	case e.stays():
+	case e.keepsPlace():
 		return e.agenda, nil
 	case o.Goto != "":
 		next, ok := a.to[a.real(o.Goto)]
 		if !ok || len(next) == 1 && a.nodes[next[0].node].input != nil {
-			return agenda{}, invalid("Goto", "%q is not a node of graph %q that runs without an input", o.Goto, a.name)
+			return frontier{}, invalid("Goto", "%q is not a node of graph %q that runs without an input", o.Goto, a.name)
 		}
-		return agenda{tasks: next}, nil
+		return frontier{tasks: next}, nil
 	case o.AsNode == Start:
-		next, err := a.onward(Start, a.start, nil, &Command{}, s)
+		next, err := a.route(Start, a.start, nil, &Command{}, s)
 		if err != nil {
-			return agenda{}, err
+			return frontier{}, err
 		}
-		err = a.after(&agenda{}, &g, []completion{begun(next)})
+		err = a.advanceFrontier(&frontier{}, &g, []completion{inputCompletion(next)})
 		return g, err
 	case len(e.as) == 1:
-		if err := e.lead(e.as[0].node, s); err != nil {
-			return agenda{}, err
+		if err := e.addEnd(e.as[0].node, s); err != nil {
+			return frontier{}, err
 		}
 	}
 	if len(e.done)+len(e.ends) == 0 {
-		return agenda{tasks: e.rest, arrived: e.agenda.arrived, deferred: e.agenda.deferred}, nil
+		return frontier{tasks: e.rest, arrived: e.agenda.arrived, deferred: e.agenda.deferred}, nil
 	}
 	var ends []completion
 	for i := range e.done {
-		ends = append(ends, completed(&e.done[i].target, e.done[i].next))
+		ends = append(ends, taskCompletion(&e.done[i].target, e.done[i].next))
 	}
 	ends = append(ends, e.ends...)
 	if len(e.rest) > 0 {
-		ends = append(ends, begun(e.rest))
+		ends = append(ends, inputCompletion(e.rest))
 	}
-	err = a.after(&agenda{arrived: e.agenda.arrived, deferred: e.agenda.deferred}, &g, ends)
+	err = a.advanceFrontier(&frontier{arrived: e.agenda.arrived, deferred: e.agenda.deferred}, &g, ends)
 	return g, err
 }
 
-// stays reports whether the update leaves everything that was to run where it
+// keepsPlace reports whether the update leaves everything that was to run where it
 // is: in the middle of its step, with what executions of it have on record.
-func (e *edit[S]) stays() bool {
+func (e *edit[S]) keepsPlace() bool {
 	return e.opt.AsNode == "" && e.opt.Goto == "" && len(e.as)+len(e.done) == 0
 }
 
@@ -216,19 +216,19 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.era = e.agenda.era; e.lost && !e.stays() {
-		g.era = e.base.Step + 1 + uint64(e.agenda.skipped)
+	if g.epoch = e.agenda.epoch; e.lost && !e.keepsPlace() {
+		g.epoch = e.base.Step + 1 + uint64(e.agenda.skipped)
 	}
 	if bad := a.agendaMisfits(&g); len(bad) > 0 {
-		t := takeover{from: e.base, misfit: bad}
+		t := migrationPlan{from: e.base, misfit: bad}
 		return nil, t.err(a.name, a.fingerprint, false)
 	}
 	c := &posthouse.Change{
 		Parent: e.base.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted,
-		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.agenda.skipped, Node: rename(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.names(&g),
+		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.agenda.skipped, Node: renameNodes(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.nextNames(&g),
 	}
 	if len(e.as) > 0 {
-		c.Node = joined(func(yield func(string) bool) {
+		c.Node = joinNames(func(yield func(string) bool) {
 			for _, n := range e.as {
 				if !yield(n.node) {
 					return
@@ -239,17 +239,17 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	if len(c.Next) == 0 {
 		c.Status = posthouse.StatusDone
 	}
-	if c.SameStep = e.stays(); c.SameStep {
+	if c.SameStep = e.keepsPlace(); c.SameStep {
 		c.Skipped = 0
 	}
-	p, _, changed, err := g.change(planPart, e.base.Program[planPart].Data)
+	p, _, changed, err := g.part(planPart, e.base.Program[planPart].Data)
 	if err != nil {
 		return nil, err
 	}
 	if changed {
 		c.Program = append(c.Program, p)
 	}
-	c.Program = append(c.Program, partsChange(e.base.Program, without(e.program, &g))...)
+	c.Program = append(c.Program, partsChange(e.base.Program, withoutOrphans(e.program, &g))...)
 	for _, d := range e.done {
 		c.Program = state.JoinParts(c.Program, d.program)
 	}

@@ -17,21 +17,21 @@ import (
 // order in which they were added does not count, nor does what the functions
 // do.
 func fingerprint[S any](a *App[S]) string {
-	lines := []string{"start " + leads(a.start), "codec " + a.codec.Name()}
+	lines := []string{"start " + describeTransitions(a.start), "codec " + a.codec.Name()}
 	for _, n := range a.order {
-		line := "node " + marked(n.name) + " " + leads(n.ways)
+		line := "node " + quoteName(n.name) + " " + describeTransitions(n.transitions)
 		if n.sub != nil {
 			line += n.sub.shape()
 		}
 		lines = append(lines, line)
 		if n.join != nil {
-			lines = append(lines, "join "+marked(n.name)+" "+strings.Join(slices.Sorted(slices.Values(each(n.join.from, marked))), "|"))
+			lines = append(lines, "join "+quoteName(n.name)+" "+strings.Join(slices.Sorted(slices.Values(mapNames(n.join.from, quoteName))), "|"))
 		}
 		if n.input != nil {
-			lines = append(lines, "input "+marked(n.name)+" "+state.Describe(n.input))
+			lines = append(lines, "input "+quoteName(n.name)+" "+state.Describe(n.input))
 		}
 		if n.opt.Defer {
-			lines = append(lines, "defer "+marked(n.name))
+			lines = append(lines, "defer "+quoteName(n.name))
 		}
 	}
 	lines = append(lines, a.schema.Describe()...)
@@ -43,8 +43,8 @@ func fingerprint[S any](a *App[S]) string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// marked quotes a name that could be taken for more than one word.
-func marked(name string) string {
+// quoteName quotes a name that could be taken for more than one word.
+func quoteName(name string) string {
 	if posthouse.ID(name).Validate() == nil {
 		return name
 	}

@@ -22,34 +22,34 @@ const (
 // [Graph.Compile] it: the methods only take notes, and Compile says what is
 // wrong with them. A Graph must not be built by two goroutines at once.
 type Graph[S any] struct {
-	name     string
-	nodes    []*node[S]
-	ways     []way[S]
-	joins    []join
-	handlers []handler[S]
-	merges   []state.Merger
-	aliases  map[string]string // names of inlined places, and where they lead
+	name        string
+	nodes       []*node[S]
+	transitions []transition[S]
+	joins       []join
+	handlers    []handler[S]
+	merges      []state.Merger
+	aliases     map[string]string // names of inlined places, and where they lead
 }
 
 type node[S any] struct {
-	name    string
-	run     func(context.Context, *S, decoder, *Command) error
-	input   reflect.Type          // of a task: what it is sent
-	sub     subgraph[S]           // in place of run
-	names   []func(string) string // of an inlined node: what the graphs around call the nodes that it names, the nearest first
-	decides bool                  // its Command says where it leads
-	opt     NodeOptions
-	more    bool     // options were given more than once
-	index   int      // in App.order
-	self    []target // it alone, as what runs next
-	alone   []string // its name, as that of all that runs next
-	before  bool     // stop before it
-	after   bool
-	edges   bool // stop before its ways are followed
-	ways    []*way[S]
-	joins   []*join // that it arrives at
-	join    *join   // that leads to it
-	onError func(context.Context, *S, error) (Command, error)
+	name        string
+	run         func(context.Context, *S, decoder, *Command) error
+	input       reflect.Type          // of a task: what it is sent
+	sub         subgraph[S]           // in place of run
+	names       []func(string) string // of an inlined node: what the graphs around call the nodes that it names, the nearest first
+	decides     bool                  // its Command says where it leads
+	opt         NodeOptions
+	more        bool     // options were given more than once
+	index       int      // in App.order
+	self        []target // it alone, as what runs next
+	alone       []string // its name, as that of all that runs next
+	before      bool     // stop before it
+	after       bool
+	edges       bool // stop before its ways are followed
+	transitions []*transition[S]
+	joins       []*join // that it arrives at
+	join        *join   // that leads to it
+	onError     func(context.Context, *S, error) (Command, error)
 }
 
 // NodeOptions refine a node. The zero value is useful.
@@ -189,7 +189,7 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 	a := &App[S]{
 		ledger: ledger, name: g.name, codec: o.Codec, limit: cmp.Or(o.RecursionLimit, DefaultRecursionLimit), check: o.Check,
 		width: cmp.Or(o.Concurrency, DefaultConcurrency), failFast: o.FailFast, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)),
-		nodes: make(map[string]*node[S], len(g.nodes)), migrations: spelledMigrations(o.Migrations), release: o.Release,
+		nodes: make(map[string]*node[S], len(g.nodes)), migrations: escapeMigrations(o.Migrations), release: o.Release,
 	}
 	if a.codec == nil {
 		a.codec = posthouse.JSON

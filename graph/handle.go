@@ -39,7 +39,7 @@ func (a *App[S]) ResumeStart(ctx context.Context, thread string, o ...RunOptions
 }
 
 func (a *App[S]) launch(ctx context.Context, thread string, input *S, o []RunOptions) (*Handle[S], error) {
-	opt, err := one(o)
+	opt, err := oneOption(o)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ type StateOptions struct {
 // State returns a checkpoint of the thread with its state.
 // [posthouse.ErrNotFound].
 func (a *App[S]) State(ctx context.Context, thread string, o ...StateOptions) (*Snapshot[S], error) {
-	opt, err := one(o)
+	opt, err := oneOption(o)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ type HistoryOptions struct {
 // An unknown thread has none. An error is the last element.
 func (a *App[S]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[S], error] {
 	return func(yield func(*Snapshot[S], error) bool) {
-		opt, err := one(o)
+		opt, err := oneOption(o)
 		if err != nil {
 			yield(nil, err)
 			return

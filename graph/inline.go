@@ -41,15 +41,15 @@ func (g *Graph[S]) Inline(place string, sub *Graph[S]) {
 	for _, n := range sub.nodes {
 		c := *n
 		c.name, c.names = names(n.name), append(slices.Clip(n.names), names)
-		c.opt.Targets = each(n.opt.Targets, names)
+		c.opt.Targets = mapNames(n.opt.Targets, names)
 		g.nodes = append(g.nodes, &c)
 	}
-	for _, w := range sub.ways {
-		w.from, w.to, w.names = names(w.from), each(w.to, names), append(slices.Clip(w.names), names)
-		g.ways = append(g.ways, w)
+	for _, w := range sub.transitions {
+		w.from, w.to, w.names = names(w.from), mapNames(w.to, names), append(slices.Clip(w.names), names)
+		g.transitions = append(g.transitions, w)
 	}
 	for _, j := range sub.joins {
-		g.joins = append(g.joins, join{to: names(j.to), from: each(j.from, names)})
+		g.joins = append(g.joins, join{to: names(j.to), from: mapNames(j.from, names)})
 	}
 	for _, h := range sub.handlers {
 		g.handlers = append(g.handlers, handler[S]{names(h.node), h.run})
@@ -72,7 +72,7 @@ func (g *Graph[S]) alias(from, to string) {
 	g.aliases[from] = to
 }
 
-func each(names []string, f func(string) string) []string {
+func mapNames(names []string, f func(string) string) []string {
 	if names == nil {
 		return nil
 	}
@@ -91,28 +91,28 @@ func (a *App[S]) real(name string) string {
 	return name
 }
 
-// outward returns what the graph that was compiled calls a node.
-func outward(levels []func(string) string, name string) string {
+// outerName returns what the graph that was compiled calls a node.
+func outerName(levels []func(string) string, name string) string {
 	for _, names := range levels {
 		name = names(name)
 	}
 	return name
 }
 
-func sendsOutward(levels []func(string) string, sends []Send) []Send {
+func outerSends(levels []func(string) string, sends []Send) []Send {
 	if len(levels) == 0 {
 		return sends
 	}
 	sends = slices.Clone(sends)
 	for i := range sends {
-		sends[i].Node = outward(levels, sends[i].Node)
+		sends[i].Node = outerName(levels, sends[i].Node)
 	}
 	return sends
 }
 
-// outward puts a command of an inlined node into the names of its graph. One
+// toOuterNames puts a command of an inlined node into the names of its graph. One
 // for the graph around skips the nearest level.
-func (n *node[S]) outward(c *Command) {
+func (n *node[S]) toOuterNames(c *Command) {
 	if len(n.names) == 0 || c.isZero() {
 		return
 	}
@@ -120,6 +120,6 @@ func (n *node[S]) outward(c *Command) {
 	if c.Parent {
 		c.Parent, levels = false, levels[1:]
 	}
-	c.Goto = each(c.Goto, func(name string) string { return outward(levels, name) })
-	c.Send = sendsOutward(levels, c.Send)
+	c.Goto = mapNames(c.Goto, func(name string) string { return outerName(levels, name) })
+	c.Send = outerSends(levels, c.Send)
 }

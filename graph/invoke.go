@@ -48,7 +48,7 @@ func (a *App[S]) Advance(ctx context.Context, thread, branch string) error {
 // it stays where it is. Steps recorded after the checkpoint are computed anew,
 // gates that were open at it are asked again under new ids.
 func (a *App[S]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOptions) (*Result[S], error) {
-	opt, err := one(o)
+	opt, err := oneOption(o)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (a *App[S]) call(ctx context.Context, thread string, input *S, o []RunOptio
 
 // enter begins a call. Its options are not on the stack while the call runs.
 func (a *App[S]) enter(ctx context.Context, thread string, o []RunOptions, input *S) (*run[S], error) {
-	opt, err := one(o)
+	opt, err := oneOption(o)
 	if err != nil {
 		return nil, err
 	}

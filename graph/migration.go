@@ -54,9 +54,9 @@ func (a *App[S]) migrationsFrom(fingerprint string) []Migration {
 	return a.migrations[at:]
 }
 
-// rename returns who made a checkpoint, behind migrations: a node's path, or
+// renameNodes returns who made a checkpoint, behind migrations: a node's path, or
 // those of several nodes that made it together, joined by a plus.
-func rename(ms []Migration, name string) string {
+func renameNodes(ms []Migration, name string) string {
 	within, last := splitPath(name)
 	names := strings.Split(last, "+")
 	for i, n := range names {
@@ -101,7 +101,7 @@ func migrateParts(ms []Migration, c *posthouse.Checkpoint) (s posthouse.State, e
 		if ms[i].Parts == nil {
 			continue
 		}
-		if s, err = guarded(func() (posthouse.State, error) { return ms[i].Parts(s.Clone()) }); err != nil {
+		if s, err = guardedCall(func() (posthouse.State, error) { return ms[i].Parts(s.Clone()) }); err != nil {
 			return nil, &Mismatch{Kind: MismatchMigration, Text: fmt.Sprintf("migration %d of the state failed", i+1), Err: err}
 		}
 	}
@@ -121,10 +121,10 @@ func (a *App[S]) current(c *posthouse.Checkpoint) (*posthouse.Checkpoint, error)
 	return &posthouse.Checkpoint{Header: c.Header, State: s, Metadata: c.Metadata, Program: c.Program}, nil
 }
 
-// migrate renames what an agenda names. within is the old path of the subgraph
+// migrate renames what a frontier names. within is the old path of the subgraph
 // that it is of, with a slash behind it, or "".
-func (g *agenda) migrate(ms []Migration, within string) error {
-	now := func(name string) string { return plain(renameIn(ms, within, spelled(name))) }
+func (g *frontier) migrate(ms []Migration, within string) error {
+	now := func(name string) string { return unescapeName(renameIn(ms, within, escapeName(name))) }
 	for i := range g.tasks {
 		t := &g.tasks[i]
 		old := t.node
@@ -138,11 +138,11 @@ func (g *agenda) migrate(ms []Migration, within string) error {
 	arrived := g.arrived
 	g.arrived = make(map[string][]string, len(arrived))
 	for to, from := range arrived {
-		g.arrived[now(to)] = each(from, now)
+		g.arrived[now(to)] = mapNames(from, now)
 	}
-	g.deferred = each(g.deferred, now)
+	g.deferred = mapNames(g.deferred, now)
 	around, _ := splitPath(strings.TrimSuffix(within, "/"))
-	g.parent = each(g.parent, func(name string) string { return plain(renameIn(ms, around, spelled(name))) })
+	g.parent = mapNames(g.parent, func(name string) string { return unescapeName(renameIn(ms, around, escapeName(name))) })
 	g.renamed = g.renamed.migrate(ms, within)
 	if within == "" {
 		g.names = g.names.migrate(ms)
@@ -208,13 +208,13 @@ func (r renames) inside(path string) renames {
 	return all
 }
 
-// renames are the agenda's, or those of a subgraph that a lost run had called
+// renames are the frontier's, or those of a subgraph that a lost run had called
 // and this one calls.
 func (r *run[S]) renames() renames {
-	if r.nest == nil || len(r.trunk.renamed) == 0 || len(r.agenda.renamed) > 0 {
-		return r.agenda.renamed
+	if r.subrun == nil || len(r.rootState.renamed) == 0 || len(r.frontier.renamed) > 0 {
+		return r.frontier.renamed
 	}
-	return r.trunk.renamed.inside(r.nest.path)
+	return r.rootState.renamed.inside(r.subrun.path)
 }
 
 func (r renames) migrate(ms []Migration, within string) renames {
@@ -280,18 +280,18 @@ func (r renames) part(old string) string {
 	return old
 }
 
-func (g *agenda) migrateInputs(ms []Migration, within string) error {
+func (g *frontier) migrateInputs(ms []Migration, within string) error {
 	for i := range g.tasks {
 		t := &g.tasks[i]
 		for j := range ms {
 			if t.input == nil || ms[j].Inputs == nil {
 				continue
 			}
-			v, err := guarded(func() (posthouse.Value, error) { return ms[j].Inputs(within+spelled(t.node), *t.input) })
+			v, err := guardedCall(func() (posthouse.Value, error) { return ms[j].Inputs(within+escapeName(t.node), *t.input) })
 			if err != nil {
 				return &Mismatch{
-					Kind: MismatchMigration, Name: within + spelled(t.node), Err: err,
-					Text: fmt.Sprintf("migration %d of the input of task %q failed", j+1, within+spelled(t.node)),
+					Kind: MismatchMigration, Name: within + escapeName(t.node), Err: err,
+					Text: fmt.Sprintf("migration %d of the input of task %q failed", j+1, within+escapeName(t.node)),
 				}
 			}
 			t.input = &v
@@ -300,8 +300,8 @@ func (g *agenda) migrateInputs(ms []Migration, within string) error {
 	return nil
 }
 
-// guarded runs a function of the caller's and turns a panic into an error.
-func guarded[T any](fn func() (T, error)) (v T, err error) {
+// guardedCall runs a function of the caller's and turns a panic into an error.
+func guardedCall[T any](fn func() (T, error)) (v T, err error) {
 	err = engine.Guard(func() (err error) { v, err = fn(); return err })
 	return v, err
 }

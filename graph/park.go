@@ -11,9 +11,9 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// settle ends a step in which not every task completed, and returns nothing if
+// routeOutcomes ends a step in which not every task completed, and returns nothing if
 // all of them did: a failure comes before a wait.
-func (r *run[S]) settle(ctx context.Context, ended []*outcome[S]) (*Result[S], error) {
+func (r *run[S]) routeOutcomes(ctx context.Context, ended []*outcome[S]) (*Result[S], error) {
 	var failed []*outcome[S]
 	var stopped *outcome[S]
 	waits, halts, idle := false, false, false
@@ -37,23 +37,23 @@ func (r *run[S]) settle(ctx context.Context, ended []*outcome[S]) (*Result[S], e
 		if stopped != nil {
 			err = stopped.err
 		}
-		return nil, r.broken(err)
+		return nil, r.sessionError(err)
 	case len(failed) > 0:
-		held, _ := r.rest(ended)
-		return nil, r.fail(ctx, together(failed), held, causes(failed))
+		held, _ := r.unfinished(ended)
+		return nil, r.commitFailure(ctx, joinNodes(failed), held, causes(failed))
 	case stopped != nil:
-		held, _ := r.rest(ended)
-		return nil, r.cancelled(ctx, held, stopped.err)
+		held, _ := r.unfinished(ended)
+		return nil, r.commitHeld(ctx, held, stopped.err)
 	case waits:
-		return r.park(ctx, ended)
+		return r.parkWaiting(ctx, ended)
 	case halts:
-		return r.halt(ctx, ended)
+		return r.parkInterrupted(ctx, ended)
 	case idle:
-		if err := r.keep(ctx); err != nil {
+		if err := r.flush(ctx); err != nil {
 			return nil, err
 		}
-		if r.nest != nil {
-			return nil, &innerEnd{}
+		if r.subrun != nil {
+			return nil, &subgraphEnd{}
 		}
 		return r.finish(EventPark, *r.live.Value, nil), nil
 	}
@@ -73,26 +73,26 @@ func causes[S any](failed []*outcome[S]) error {
 	return errors.Join(errs...)
 }
 
-// halt stops a run at a static interrupt inside a subgraph.
-func (r *run[S]) halt(ctx context.Context, ended []*outcome[S]) (*Result[S], error) {
-	if r.nest != nil {
-		if err := r.keep(ctx); err != nil {
+// parkInterrupted stops a run at a static interrupt inside a subgraph.
+func (r *run[S]) parkInterrupted(ctx context.Context, ended []*outcome[S]) (*Result[S], error) {
+	if r.subrun != nil {
+		if err := r.flush(ctx); err != nil {
 			return nil, err
 		}
-		return nil, &innerEnd{halted: true}
+		return nil, &subgraphEnd{halted: true}
 	}
-	held, _ := r.rest(ended)
-	r.fresh(posthouse.KindWait, posthouse.StatusInterrupted, together(ended))
-	if _, err := r.put(ctx, &posthouse.Draft{Steps: held, KeepOpen: true}); err != nil {
+	held, _ := r.unfinished(ended)
+	r.newChange(posthouse.KindWait, posthouse.StatusInterrupted, joinNodes(ended))
+	if _, err := r.commitDraft(ctx, &posthouse.Draft{Steps: held, KeepOpen: true}); err != nil {
 		return nil, err
 	}
-	return r.wait(ctx, nil)
+	return r.parkedResult(ctx, nil)
 }
 
-// rest returns what tasks that did not complete hold, and the gates they have
+// unfinished returns what tasks that did not complete hold, and the gates they have
 // open.
-func (r *run[S]) rest(ended []*outcome[S]) (held []posthouse.Step, keep []posthouse.ID) {
-	if r.nest != nil {
+func (r *run[S]) unfinished(ended []*outcome[S]) (held []posthouse.Step, keep []posthouse.ID) {
+	if r.subrun != nil {
 		return nil, nil // the node around it adopted them
 	}
 	for _, o := range ended {
@@ -107,9 +107,9 @@ func (r *run[S]) rest(ended []*outcome[S]) (held []posthouse.Step, keep []postho
 	return held, keep
 }
 
-// park commits the questions of the tasks that wait, with the state from before
+// parkWaiting commits the questions of the tasks that wait, with the state from before
 // the step.
-func (r *run[S]) park(ctx context.Context, ended []*outcome[S]) (*Result[S], error) {
+func (r *run[S]) parkWaiting(ctx context.Context, ended []*outcome[S]) (*Result[S], error) {
 	var waiting, asked []posthouse.Gate
 	var names []*outcome[S]
 	var stale []posthouse.ID
@@ -127,51 +127,51 @@ func (r *run[S]) park(ctx context.Context, ended []*outcome[S]) (*Result[S], err
 			waiting = append(waiting, *g)
 		}
 	}
-	if r.nest != nil {
-		if err := r.keep(ctx); err != nil {
+	if r.subrun != nil {
+		if err := r.flush(ctx); err != nil {
 			return nil, err
 		}
-		e := &innerEnd{waits: true}
+		e := &subgraphEnd{waits: true}
 		for _, o := range names {
 			e.open = append(e.open, o.open...)
 		}
 		return nil, e
 	}
 	if changed != nil {
-		held, _ := r.rest(ended)
-		return nil, r.fail(ctx, together(names), held, changed)
+		held, _ := r.unfinished(ended)
+		return nil, r.commitFailure(ctx, joinNodes(names), held, changed)
 	}
 	anew := len(asked)+len(stale) > 0 || r.sess.Head().Status != posthouse.StatusWaiting // or it failed, or went on in a subgraph, meanwhile
-	if !anew && !r.holds(waiting) {
-		return r.wait(ctx, waiting)
+	if !anew && !r.waitsForTimerSoon(waiting) {
+		return r.parkedResult(ctx, waiting)
 	}
 	if err := r.live.Verify(); err != nil {
-		return nil, r.fail(ctx, together(names), nil, err)
+		return nil, r.commitFailure(ctx, joinNodes(names), nil, err)
 	}
 	if anew {
-		held, keep := r.rest(ended)
-		r.fresh(posthouse.KindWait, posthouse.StatusWaiting, together(names))
-		done, err := r.put(ctx, &posthouse.Draft{Gates: asked, Keep: keep, KeepOpen: r.partly(ended), Withdraw: stale, Steps: held})
+		held, keep := r.unfinished(ended)
+		r.newChange(posthouse.KindWait, posthouse.StatusWaiting, joinNodes(names))
+		done, err := r.commitDraft(ctx, &posthouse.Draft{Gates: asked, Keep: keep, KeepOpen: r.mayHaveMoreGates(ended), Withdraw: stale, Steps: held})
 		if err != nil {
 			if r.sess.Err() != nil {
 				return nil, err
 			}
-			return nil, r.fail(ctx, together(names), held, err)
+			return nil, r.commitFailure(ctx, joinNodes(names), held, err)
 		}
 		if done.Checkpoint.Status == posthouse.StatusReady {
-			return nil, r.retake(ctx) // the answer was there already
+			return nil, r.repeatStep(ctx) // the answer was there already
 		}
 		waiting = append(waiting, done.Gates...)
 	}
-	if !r.holds(waiting) {
-		return r.wait(ctx, waiting)
+	if !r.waitsForTimerSoon(waiting) {
+		return r.parkedResult(ctx, waiting)
 	}
-	return r.sleep(ctx, waiting)
+	return r.waitForTimer(ctx, waiting)
 }
 
-// holds reports whether the run waits for nothing but timers, one of which is
+// waitsForTimerSoon reports whether the run waits for nothing but timers, one of which is
 // over soon: then it does so itself.
-func (r *run[S]) holds(waiting []posthouse.Gate) bool {
+func (r *run[S]) waitsForTimerSoon(waiting []posthouse.Gate) bool {
 	soon := false
 	for i := range waiting {
 		g := &waiting[i]
@@ -183,28 +183,28 @@ func (r *run[S]) holds(waiting []posthouse.Gate) bool {
 	return soon && r.app.hold > 0
 }
 
-// sleep waits for the first of some timers; the step is then taken again.
-func (r *run[S]) sleep(ctx context.Context, waiting []posthouse.Gate) (*Result[S], error) {
+// waitForTimer waits for the first of some timers; the step is then taken again.
+func (r *run[S]) waitForTimer(ctx context.Context, waiting []posthouse.Gate) (*Result[S], error) {
 	first := slices.MinFunc(waiting, func(a, b posthouse.Gate) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
 	come, err := engine.WaitOrDrain(ctx, r.app.ledger, first.ExpiresAt)
 	switch {
 	case err != nil:
 		return nil, err
 	case !come:
-		return r.wait(ctx, waiting)
+		return r.parkedResult(ctx, waiting)
 	}
-	return nil, r.retake(ctx)
+	return nil, r.repeatStep(ctx)
 }
 
-// retake takes the step again, with what was decided since.
-func (r *run[S]) retake(ctx context.Context) error {
+// repeatStep takes the step again, with what was decided since.
+func (r *run[S]) repeatStep(ctx context.Context) error {
 	r.sess.Reread()
-	r.ran-- // the step is the same
+	r.steps-- // the step is the same
 	return r.load(ctx)
 }
 
-// wait ends a run whose head waits: the state is what the head holds.
-func (r *run[S]) wait(ctx context.Context, waiting []posthouse.Gate) (*Result[S], error) {
+// parkedResult ends a run whose head waits: the state is what the head holds.
+func (r *run[S]) parkedResult(ctx context.Context, waiting []posthouse.Gate) (*Result[S], error) {
 	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
 	if err != nil {
 		return nil, err
@@ -217,9 +217,9 @@ func (r *run[S]) wait(ctx context.Context, waiting []posthouse.Gate) (*Result[S]
 	return res, nil
 }
 
-// undecided returns the result of resuming a branch of whose gates none was
+// stillUndecided returns the result of resuming a branch of whose gates none was
 // decided or ran out: its node would only ask again.
-func (r *run[S]) undecided(ctx context.Context) (*Result[S], error) {
+func (r *run[S]) stillUndecided(ctx context.Context) (*Result[S], error) {
 	l := r.app.ledger
 	info, err := l.Thread(ctx, r.sess.Thread())
 	if err != nil {
@@ -242,29 +242,29 @@ func (r *run[S]) undecided(ctx context.Context) (*Result[S], error) {
 			waiting = append(waiting, *g)
 		}
 	}
-	if len(waiting) == 0 || r.holds(waiting) {
+	if len(waiting) == 0 || r.waitsForTimerSoon(waiting) {
 		return nil, nil
 	}
-	return r.wait(ctx, waiting)
+	return r.parkedResult(ctx, waiting)
 }
 
-// partly reports whether tasks of the step, or of a subgraph in it, may have
+// mayHaveMoreGates reports whether tasks of the step, or of a subgraph in it, may have
 // questions open that they were not run to ask again.
-func (r *run[S]) partly(ended []*outcome[S]) bool {
-	return len(ended) < len(r.agenda.tasks) || slices.ContainsFunc(ended, func(o *outcome[S]) bool {
+func (r *run[S]) mayHaveMoreGates(ended []*outcome[S]) bool {
+	return len(ended) < len(r.frontier.tasks) || slices.ContainsFunc(ended, func(o *outcome[S]) bool {
 		return o.kind != taskDone && o.kind != taskWaits || o.task.node.sub != nil
 	})
 }
 
-// fail commits a failed checkpoint with the state from before the step and
+// commitFailure commits a failed checkpoint with the state from before the step and
 // returns the failure. The questions of the step's tasks stay open: they may not
 // have been run to ask them again.
-func (r *run[S]) fail(ctx context.Context, node string, held []posthouse.Step, cause error) error {
+func (r *run[S]) commitFailure(ctx context.Context, node string, held []posthouse.Step, cause error) error {
 	e := &NodeError{
-		Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: plain(node), Err: cause,
+		Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: unescapeName(node), Err: cause,
 	}
-	if r.nest != nil { // the node around it fails, and says so on record
-		if err := r.keep(ctx); err != nil {
+	if r.subrun != nil { // the node around it fails, and says so on record
+		if err := r.flush(ctx); err != nil {
 			return errors.Join(e, err)
 		}
 		return e
@@ -273,16 +273,16 @@ func (r *run[S]) fail(ctx context.Context, node string, held []posthouse.Step, c
 	if _, ok := errors.AsType[*engine.ChangedError](cause); ok {
 		status = posthouse.StatusInterrupted // an answer cannot help it; a person has to look
 	}
-	r.fresh(posthouse.KindFail, status, node).Error = clean(cause.Error())
-	if _, err := r.put(ctx, &posthouse.Draft{Steps: held, KeepOpen: true}); err != nil {
+	r.newChange(posthouse.KindFail, status, node).Error = oneLine(cause.Error())
+	if _, err := r.commitDraft(ctx, &posthouse.Draft{Steps: held, KeepOpen: true}); err != nil {
 		return errors.Join(e, err)
 	}
 	e.Checkpoint = r.sess.Head().ID
 	return e
 }
 
-// broken returns why the session ended under a node.
-func (r *run[S]) broken(err error) error {
+// sessionError returns why the session ended under a node.
+func (r *run[S]) sessionError(err error) error {
 	cause := r.sess.Err()
 	if err == nil || errors.Is(err, cause) {
 		return cause
@@ -290,14 +290,14 @@ func (r *run[S]) broken(err error) error {
 	return errors.Join(cause, err)
 }
 
-// cancelled leaves the branch as it was before the step.
-func (r *run[S]) cancelled(ctx context.Context, held []posthouse.Step, err error) error {
+// commitHeld leaves the branch as it was before the step.
+func (r *run[S]) commitHeld(ctx context.Context, held []posthouse.Step, err error) error {
 	if len(held) > 0 {
 		if _, e := r.sess.Commit(ctx, &posthouse.Draft{Steps: held}); e != nil {
 			err = errors.Join(err, e)
 		}
 	}
-	if e := r.keep(ctx); e != nil {
+	if e := r.flush(ctx); e != nil {
 		err = errors.Join(err, e)
 	}
 	if cause := context.Cause(ctx); !errors.Is(err, cause) {
@@ -306,35 +306,35 @@ func (r *run[S]) cancelled(ctx context.Context, held []posthouse.Step, err error
 	return err
 }
 
-// overrun stops a run that reached its limit before n.
-func (r *run[S]) overrun(ctx context.Context, n *node[S]) error {
-	e := &RecursionError{Graph: r.app.name, Thread: r.sess.Thread(), Limit: r.limit, Next: n.name, Cycle: r.cycle(n)}
-	if r.nest != nil {
-		if err := r.keep(ctx); err != nil {
+// commitOverrun stops a run that reached its limit before n.
+func (r *run[S]) commitOverrun(ctx context.Context, n *node[S]) error {
+	e := &RecursionError{Graph: r.app.name, Thread: r.sess.Thread(), Limit: r.limit, Next: n.name, Cycle: r.cycleTo(n)}
+	if r.subrun != nil {
+		if err := r.flush(ctx); err != nil {
 			return errors.Join(e, err)
 		}
 		return e
 	}
-	r.fresh(posthouse.KindFail, posthouse.StatusFailed, "").Error = e.Error()
+	r.newChange(posthouse.KindFail, posthouse.StatusFailed, "").Error = e.Error()
 	if err := r.commit(ctx, nil); err != nil {
 		return errors.Join(e, err)
 	}
 	return e
 }
 
-// cycle returns the nodes that ran since n last did, from n on, in order.
-func (r *run[S]) cycle(n *node[S]) []string {
-	first := r.last[n.index]
+// cycleTo returns the nodes that ran since n last did, from n on, in order.
+func (r *run[S]) cycleTo(n *node[S]) []string {
+	first := r.lastRan[n.index]
 	if first == 0 {
 		return nil
 	}
 	var in []*node[S]
 	for _, m := range r.app.order {
-		if r.last[m.index] >= first {
+		if r.lastRan[m.index] >= first {
 			in = append(in, m)
 		}
 	}
-	slices.SortFunc(in, func(a, b *node[S]) int { return r.last[a.index] - r.last[b.index] })
+	slices.SortFunc(in, func(a, b *node[S]) int { return r.lastRan[a.index] - r.lastRan[b.index] })
 	return nodeNames(in)
 }
 
@@ -346,7 +346,7 @@ func nodeNames[S any](nodes []*node[S]) []string {
 	return names
 }
 
-// clean makes an error fit for a checkpoint's header: valid text on one line.
-func clean(s string) string {
+// oneLine makes an error fit for a checkpoint's header: valid text on one line.
+func oneLine(s string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
 }

@@ -63,16 +63,16 @@ func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, err
 	if c.Status == posthouse.StatusWaiting {
 		at = MarkWaiting
 	}
-	stands, err := a.standing(ctx, c)
+	stands, err := a.stepProgressOf(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	g, err := readAgenda(c.Next, c.Program, planPart)
+	g, err := readFrontier(c.Next, c.Program, planPart)
 	if err != nil {
 		return nil, err
 	}
 	for i := range g.tasks {
-		marks[rename(ms, spelled(g.tasks[i].node))] = MarkNext
+		marks[renameNodes(ms, escapeName(g.tasks[i].node))] = MarkNext
 	}
 	stands.count("", &g)
 	for _, name := range sortedKeys(c.Program) {
@@ -80,12 +80,12 @@ func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, err
 		if !ok {
 			continue
 		}
-		in, err := readAgenda(nil, c.Program, name)
+		in, err := readFrontier(nil, c.Program, name)
 		if err != nil {
 			return nil, err
 		}
 		for i := range in.tasks {
-			marks[renamePath(ms, unlabelled(path)+"/"+spelled(in.tasks[i].node))] = at
+			marks[renamePath(ms, unlabelled(path)+"/"+escapeName(in.tasks[i].node))] = at
 		}
 		stands.count(unlabelled(path)+"/", &in)
 	}
@@ -105,21 +105,21 @@ func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, err
 	return marks, nil
 }
 
-// A standing is how far a thread came in the step behind its head, by the paths
+// A stepProgress is how far a thread came in the step behind its head, by the paths
 // of nodes.
-type standing struct {
+type stepProgress struct {
 	progress
-	nodes map[string]*nodeStanding
+	nodes map[string]*nodeProgress
 }
 
-type nodeStanding struct {
+type nodeProgress struct {
 	tasks, done int
 	open        bool // one of them, or of those within it, waits for a gate
 }
 
-// standing is empty for a checkpoint that is not its branch's head.
-func (a *App[S]) standing(ctx context.Context, c *posthouse.Checkpoint) (*standing, error) {
-	s := &standing{progress: progress{head: &c.Header}, nodes: map[string]*nodeStanding{}}
+// stepProgressOf is empty for a checkpoint that is not its branch's head.
+func (a *App[S]) stepProgressOf(ctx context.Context, c *posthouse.Checkpoint) (*stepProgress, error) {
+	s := &stepProgress{progress: progress{head: &c.Header}, nodes: map[string]*nodeProgress{}}
 	info, err := a.ledger.Thread(ctx, c.Thread)
 	if errors.Is(err, posthouse.ErrNotFound) { // it was released
 		return s, nil
@@ -130,20 +130,20 @@ func (a *App[S]) standing(ctx context.Context, c *posthouse.Checkpoint) (*standi
 	return s, err
 }
 
-// count adds the tasks of an agenda.
-func (s *standing) count(within string, g *agenda) {
+// count adds the tasks of a frontier.
+func (s *stepProgress) count(within string, g *frontier) {
 	if !s.latest {
 		return
 	}
 	for i := range g.tasks {
-		path := within + spelled(g.tasks[i].node)
+		path := within + escapeName(g.tasks[i].node)
 		n := s.nodes[path]
 		if n == nil {
-			n = &nodeStanding{}
+			n = &nodeProgress{}
 			s.nodes[path] = n
 		}
 		n.tasks++
-		if s.step(g, i, recordDone) != nil {
+		if s.step(g, i, stepDone) != nil {
 			n.done++
 		}
 		x := s.execution(g, i)
@@ -181,7 +181,7 @@ func (a *App[S]) markDone(ctx context.Context, c *posthouse.Checkpoint, ms []Mig
 // pathsOf returns the nodes that made a checkpoint, behind migrations.
 func pathsOf(ms []Migration, node string) []string {
 	within, names := splitPath(unlabelled(node))
-	return each(strings.Split(names, "+"), func(name string) string { return renamePath(ms, within+name) })
+	return mapNames(strings.Split(names, "+"), func(name string) string { return renamePath(ms, within+name) })
 }
 
 // unlabelled returns a path without the numbers of tasks, as in "fetch#2/get".

@@ -66,7 +66,7 @@ func (r *run[S]) autoRelease() AutoRelease {
 
 // releaseDone releases the thread of a run that reached its end.
 func (r *run[S]) releaseDone(ctx context.Context) error {
-	if r.nest != nil || !r.autoRelease().Done || r.sess.Head().Status != posthouse.StatusDone {
+	if r.subrun != nil || !r.autoRelease().Done || r.sess.Head().Status != posthouse.StatusDone {
 		return nil
 	}
 	return r.releaseAs(ctx, &posthouse.ReleaseOptions{})

@@ -36,16 +36,16 @@ const (
 //	On       func(error) bool // whether to try again; default: unless it was a panic or an ErrInvalid
 type Retry = engine.Retry
 
-// again decides what follows a failed attempt, and puts it on record: another
+// recordAttempt decides what follows a failed attempt, and puts it on record: another
 // attempt, or the node's handler.
-func (r *run[S]) again(ctx context.Context, t *task[S], exec *engine.Task, p *past, cause error) (bool, error) {
+func (r *run[S]) recordAttempt(ctx context.Context, t *task[S], exec *engine.Task, p *attemptRecord, cause error) (bool, error) {
 	if p == nil {
-		p = &past{}
+		p = &attemptRecord{}
 	}
 	if p.failed != nil {
 		return false, nil // the handler failed
 	}
-	name, a := recordAttempt, engine.Attempt{Error: clean(cause.Error())}
+	name, a := stepAttempt, engine.Attempt{Error: oneLine(cause.Error())}
 	retry, wanted := &t.node.opt.Retry, false
 	if p.attempts < retry.Max {
 		if err := engine.Guard(func() error { wanted = retry.Wants(cause); return nil }); err != nil {
@@ -58,7 +58,7 @@ func (r *run[S]) again(ctx context.Context, t *task[S], exec *engine.Task, p *pa
 			a.Due = posthouse.Millis(r.app.ledger.Now().Add(d).UnixMilli())
 		}
 	case t.node.onError != nil:
-		name = recordFailed
+		name = stepFailed
 	default:
 		return false, nil
 	}
@@ -74,9 +74,9 @@ func (r *run[S]) again(ctx context.Context, t *task[S], exec *engine.Task, p *pa
 	return err == nil, err
 }
 
-// await waits until the next attempt is due: itself if that is soon, and
+// awaitAttempt waits until the next attempt is due: itself if that is soon, and
 // otherwise by a timer gate. It returns taskDone when it is due.
-func (r *run[S]) await(ctx context.Context, t *task[S], exec *engine.Task, past *past) (outcomeKind, error) {
+func (r *run[S]) awaitAttempt(ctx context.Context, t *task[S], exec *engine.Task, past *attemptRecord) (outcomeKind, error) {
 	d := past.due.Sub(r.app.ledger.Now())
 	switch {
 	case d <= 0:

@@ -44,31 +44,31 @@ type RunOptions struct {
 // A run is one call over one branch.
 type run[S any] struct {
 	app *App[S]
-	*trunk
-	nest    *nest // of a subgraph; nil for the graph that was run
-	sess    *engine.Session
-	live    *state.Live[S]
-	opt     RunOptions
-	limit   int
-	hub     *engine.Hub // nil: nobody reads along
-	agenda  *agenda
-	spare   *agenda            // the one behind a step, as it is made
-	plan    []byte             // the plan part on record, nil for none
-	program posthouse.State    // of the head that was loaded
-	step    uint64             // of the head, once all is written
-	ran     int                // steps so far
-	version *posthouse.Release // that the run made of the thread
-	last    []int              // by node: the step in which it last ran, counted from 1
-	stop    bool               // a static interrupt was committed
-	stops   stops              // of this call
-	draft   posthouse.Draft
-	change  posthouse.Change // both reused from step to step
-	solo    task[S]          // the task of a step that has one, and
-	one     [1]*outcome[S]   // its outcome
+	*rootState
+	subrun        *subrun // of a subgraph; nil for the graph that was run
+	sess          *engine.Session
+	live          *state.Live[S]
+	opt           RunOptions
+	limit         int
+	hub           *engine.Hub // nil: nobody reads along
+	frontier      *frontier
+	nextFrontier  *frontier          // the one behind a step, as it is made
+	plan          []byte             // the plan part on record, nil for none
+	program       posthouse.State    // of the head that was loaded
+	step          uint64             // of the head, once all is written
+	steps         int                // steps so far
+	version       *posthouse.Release // that the run made of the thread
+	lastRan       []int              // by node: the step in which it last ran, counted from 1
+	interrupted   bool               // a static interrupt was committed
+	breakpoints   breakpoints        // of this call
+	draft         posthouse.Draft
+	change        posthouse.Change // both reused from step to step
+	singleTask    task[S]          // the task of a step that has one, and
+	singleOutcome [1]*outcome[S]   // its outcome
 
-	since, sinceProgram []posthouse.Part // what completed steps changed since the last checkpoint
-	behind              bool             // there were such steps
-	ahead               int              // how many of them a run that was lost came to
+	uncommitted, uncommittedProgram []posthouse.Part // what completed steps changed since the last checkpoint
+	hasUncommitted                  bool             // there were such steps
+	lostSteps                       int              // how many of them a run that was lost came to
 }
 
 func (o *RunOptions) validate(input bool) error {
@@ -98,7 +98,7 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *engi
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	at, err := a.stopsOf(&o)
+	at, err := a.breakpointsOf(&o)
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +110,8 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *engi
 		return nil, err
 	}
 	r := &run[S]{
-		app: a, trunk: &trunk{graph: a.name, fingerprint: a.fingerprint}, sess: s, opt: o, limit: o.RecursionLimit, hub: h,
-		agenda: &agenda{}, spare: &agenda{}, last: make([]int, len(a.order)), stops: at,
+		app: a, rootState: &rootState{graph: a.name, fingerprint: a.fingerprint}, sess: s, opt: o, limit: o.RecursionLimit, hub: h,
+		frontier: &frontier{}, nextFrontier: &frontier{}, lastRan: make([]int, len(a.order)), breakpoints: at,
 	}
 	if r.limit == 0 {
 		r.limit = a.limit
@@ -125,21 +125,21 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *engi
 	return r, nil
 }
 
-// load takes up the state and the agenda of the head.
+// load takes up the state and the frontier of the head.
 func (r *run[S]) load(ctx context.Context) error {
 	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
 	if err != nil {
 		return err
 	}
 	r.program, r.plan = c.Program, c.Program[planPart].Data
-	if *r.agenda, err = readAgenda(c.Next, c.Program, planPart); err != nil {
+	if *r.frontier, err = readFrontier(c.Next, c.Program, planPart); err != nil {
 		return err
 	}
-	r.renamed, r.names = r.agenda.renamed, r.agenda.names
+	r.renamed, r.names = r.frontier.renamed, r.frontier.names
 	for name, v := range c.Program {
 		p := []posthouse.Part{{Name: name, Codec: v.Codec, Data: v.Data}}
-		r.note(p)
-		r.trunk.keep(p)
+		r.noteParts(p)
+		r.rootState.noteKept(p)
 	}
 	if c, err = r.app.current(c); err != nil {
 		return err
@@ -151,11 +151,11 @@ func (r *run[S]) load(ctx context.Context) error {
 // start merges the input into the thread and runs from Start.
 func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	a := r.app
-	if err := r.adopt(ctx, false); err != nil {
+	if err := r.migrateHead(ctx, false); err != nil {
 		return nil, err
 	}
-	if r.nest != nil {
-		r.agenda.call = r.nest.call
+	if r.subrun != nil {
+		r.frontier.call = r.subrun.call
 	} else if r.sess.Head() == nil {
 		r.live = state.New[S](a.schema)
 	} else if err := r.load(ctx); err != nil {
@@ -163,8 +163,8 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	}
 	r.live.Input(in)
 	var program []posthouse.Part
-	skipped, era := 0, r.agenda.era
-	if r.nest == nil {
+	skipped, era := 0, r.frontier.epoch
+	if r.subrun == nil {
 		by, err := engine.SentBy(cmp.Or(r.opt.By, engine.Principal(ctx)), r.program)
 		if err != nil {
 			return nil, err
@@ -173,22 +173,22 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 		if err != nil {
 			return nil, err
 		}
-		program = slices.Concat(strays(r.parts, nil), by, input)
-		if skipped, err = r.left(ctx); err != nil {
+		program = slices.Concat(orphanParts(r.parts, nil), by, input)
+		if skipped, err = r.stepsLeftBehind(ctx); err != nil {
 			return nil, err
 		}
 		if r.sess.Lost() {
 			era = r.step + 1 + uint64(skipped)
 		}
 	}
-	next, err := a.onward(Start, a.start, nil, &Command{}, r.live.Value)
+	next, err := a.route(Start, a.start, nil, &Command{}, r.live.Value)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.after(&agenda{call: r.agenda.call, era: era}, r.agenda, []completion{begun(next)}); err != nil {
+	if err := a.advanceFrontier(&frontier{call: r.frontier.call, epoch: era}, r.frontier, []completion{inputCompletion(next)}); err != nil {
 		return nil, err
 	}
-	if r.nest == nil {
+	if r.subrun == nil {
 		r.renamed, r.names = nil, nil
 	}
 	parts, err := r.live.Delta()
@@ -198,7 +198,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	if err := r.live.Detach(); err != nil {
 		return nil, err
 	}
-	c := r.fresh(posthouse.KindInput, r.status(nil), "")
+	c := r.newChange(posthouse.KindInput, r.statusBehind(nil), "")
 	c.Skipped, c.By, c.Coordination, c.Labels, c.Parts, c.Program = skipped, r.opt.By, r.opt.Coordination, r.opt.labels, parts, program
 	if c.Labels == nil {
 		c.Labels = r.opt.Labels
@@ -206,7 +206,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	if err := r.commit(ctx, nil); err != nil {
 		return nil, err
 	}
-	if err := r.tell(EventInput); err != nil {
+	if err := r.reportState(EventInput); err != nil {
 		return nil, err
 	}
 	if r.opt.By != "" {
@@ -223,13 +223,13 @@ func (r *run[S]) resume(ctx context.Context) (*Result[S], error) {
 	}
 	ended := h.Status == posthouse.StatusDone || h.Status == posthouse.StatusCancelled
 	if !ended {
-		if err := r.adopt(ctx, true); err != nil {
+		if err := r.migrateHead(ctx, true); err != nil {
 			return nil, err
 		}
 		h = r.sess.Head()
 	}
 	if h.Status == posthouse.StatusWaiting {
-		res, err := r.undecided(ctx)
+		res, err := r.stillUndecided(ctx)
 		if res != nil || err != nil {
 			return res, err
 		}
@@ -237,14 +237,14 @@ func (r *run[S]) resume(ctx context.Context) (*Result[S], error) {
 	if err := r.load(ctx); err != nil {
 		return nil, err
 	}
-	if len(r.agenda.tasks) == 0 && !ended {
+	if len(r.frontier.tasks) == 0 && !ended {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "thread", Message: "checkpoint " + string(h.ID) + " names no node to run",
 			Hint: "run the thread with an input, or update it with UpdateOptions.Goto",
 		}
 	}
 	var err error
-	if r.ahead, err = r.sess.Ahead(ctx); err != nil {
+	if r.lostSteps, err = r.sess.Ahead(ctx); err != nil {
 		return nil, err
 	}
 	if ctx, err = engine.OnBehalf(ctx, r.opt.By, r.program); err != nil {
@@ -255,39 +255,39 @@ func (r *run[S]) resume(ctx context.Context) (*Result[S], error) {
 
 // loop takes steps until the branch parks or ends.
 func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
-	if err := r.follow(ctx); err != nil {
+	if err := r.followInterrupted(ctx); err != nil {
 		return nil, err
 	}
 	drain := engine.DrainOf(ctx)
 	for {
 		h := r.sess.Head()
 		switch {
-		case len(r.agenda.tasks) == 0 || h.Status == posthouse.StatusCancelled:
+		case len(r.frontier.tasks) == 0 || h.Status == posthouse.StatusCancelled:
 			if err := r.releaseDone(ctx); err != nil {
 				return nil, err
 			}
 			return r.finish(EventEnd, *r.live.Value, nil), nil
-		case r.stop, engine.Closed(drain):
-			if err := r.keep(ctx); err != nil {
+		case r.interrupted, engine.Closed(drain):
+			if err := r.flush(ctx); err != nil {
 				return nil, err
 			}
 			return r.finish(EventPark, *r.live.Value, nil), nil
 		}
 		if ctx.Err() != nil {
-			return nil, errors.Join(context.Cause(ctx), r.keep(ctx))
+			return nil, errors.Join(context.Cause(ctx), r.flush(ctx))
 		}
-		if err := r.count(ctx); err != nil {
+		if err := r.countStep(ctx); err != nil {
 			return nil, err
 		}
-		if err := r.ready(ctx); err != nil {
+		if err := r.flushBeforeSubgraph(ctx); err != nil {
 			return nil, err
 		}
 		var res *Result[S]
 		var err error
-		if len(r.agenda.tasks) == 1 && r.agenda.tasks[0].input == nil {
-			res, err = r.alone(ctx)
+		if len(r.frontier.tasks) == 1 && r.frontier.tasks[0].input == nil {
+			res, err = r.runSingle(ctx)
 		} else {
-			res, err = r.together(ctx)
+			res, err = r.runParallel(ctx)
 		}
 		if res != nil || err != nil {
 			return res, err
@@ -295,11 +295,11 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 	}
 }
 
-// count counts a step and the nodes in it. It refuses nodes that the graph does
+// countStep counts a step and the nodes in it. It refuses nodes that the graph does
 // not have and a step beyond the limit.
-func (r *run[S]) count(ctx context.Context) error {
-	for i := range r.agenda.tasks {
-		if t := &r.agenda.tasks[i]; r.app.node(t) == nil {
+func (r *run[S]) countStep(ctx context.Context) error {
+	for i := range r.frontier.tasks {
+		if t := &r.frontier.tasks[i]; r.app.node(t) == nil {
 			return &posthouse.Error{
 				Code: posthouse.CodeInvalid, Field: "thread",
 				Message: fmt.Sprintf("checkpoint %s goes on at %s, which this version of graph %s cannot run", r.sess.Head().ID, t.node, r.app.name),
@@ -307,29 +307,29 @@ func (r *run[S]) count(ctx context.Context) error {
 			}
 		}
 	}
-	if r.ran >= r.limit {
-		return r.overrun(ctx, r.app.node(&r.agenda.tasks[0]))
+	if r.steps >= r.limit {
+		return r.commitOverrun(ctx, r.app.node(&r.frontier.tasks[0]))
 	}
-	r.ran++
+	r.steps++
 	if len(r.names) > 0 {
-		r.agenda.tasks = slices.Clone(r.agenda.tasks) // they may be the App's
-		for i := range r.agenda.tasks {
-			t := &r.agenda.tasks[i]
-			t.was = plain(r.names.of(r.within(spelled(t.node))))
+		r.frontier.tasks = slices.Clone(r.frontier.tasks) // they may be the App's
+		for i := range r.frontier.tasks {
+			t := &r.frontier.tasks[i]
+			t.was = unescapeName(r.names.of(r.pathTo(escapeName(t.node))))
 		}
 	}
-	for i := range r.agenda.tasks {
-		r.last[r.app.node(&r.agenda.tasks[i]).index] = r.ran
+	for i := range r.frontier.tasks {
+		r.lastRan[r.app.node(&r.frontier.tasks[i]).index] = r.steps
 	}
 	return nil
 }
 
-// alone takes a step of one task, which works on the live state itself, and
+// runSingle takes a step of one task, which works on the live state itself, and
 // commits what came of it.
-func (r *run[S]) alone(ctx context.Context) (*Result[S], error) {
-	t := &r.solo
-	r.task(t, 0)
-	o := r.perform(ctx, t, func(again bool) (*state.Live[S], error) {
+func (r *run[S]) runSingle(ctx context.Context) (*Result[S], error) {
+	t := &r.singleTask
+	r.initTask(t, 0)
+	o := r.runTask(ctx, t, func(again bool) (*state.Live[S], error) {
 		if again {
 			err := r.reload(ctx)
 			return r.live, err
@@ -339,19 +339,19 @@ func (r *run[S]) alone(ctx context.Context) (*Result[S], error) {
 	if o.kind == taskDone && r.hub.Wants(StreamUpdates) != "" {
 		o.writes, _ = o.live.Writes() // an error is advance's to find
 	}
-	r.tellEnd(o)
-	r.one[0] = o
+	r.reportEnd(o)
+	r.singleOutcome[0] = o
 	if o.kind == taskDone {
-		err := r.advance(ctx, o)
+		err := r.commitSingle(ctx, o)
 		if err == nil {
-			r.tellUpdates(r.one[:])
-			return nil, r.tell(EventNode)
+			r.reportUpdates(r.singleOutcome[:])
+			return nil, r.reportState(EventNode)
 		}
 		if r.sess.Err() != nil {
 			return nil, err
 		}
 		o.kind, o.err = taskFailed, err
-		r.tellEnd(o)
+		r.reportEnd(o)
 	}
-	return r.settle(ctx, r.one[:])
+	return r.routeOutcomes(ctx, r.singleOutcome[:])
 }

@@ -45,7 +45,7 @@ type PartShape struct {
 // Shape returns the graph as data.
 func (a *App[S]) Shape() *Shape {
 	s := &Shape{Name: a.name, Fingerprint: a.fingerprint}
-	s.ways(Start, shapesOf(a.start))
+	s.addTransitions(Start, transitionShapes(a.start))
 	for _, n := range a.order {
 		v := NodeShape{
 			Name: n.name, Kind: "node", Defer: n.opt.Defer, InterruptBefore: n.before, InterruptAfter: n.after,
@@ -59,11 +59,11 @@ func (a *App[S]) Shape() *Shape {
 			v.Kind = "command"
 		}
 		s.Nodes = append(s.Nodes, v)
-		s.ways(n.name, shapesOf(n.ways))
+		s.addTransitions(n.name, transitionShapes(n.transitions))
 		if n.leads() {
-			s.lead(n.name, "command", n.opt.Targets)
+			s.addEdges(n.name, "command", n.opt.Targets)
 		} else if n.onError != nil && len(n.opt.Targets) > 0 {
-			s.lead(n.name, "error", n.opt.Targets)
+			s.addEdges(n.name, "error", n.opt.Targets)
 		}
 	}
 	for _, n := range a.order {
@@ -87,26 +87,26 @@ func (a *App[S]) Shape() *Shape {
 // outline returns the shape of a subgraph.
 func (in *inner[S, T]) outline() *Shape { return in.app.Shape() }
 
-type wayShape struct {
+type transitionShape struct {
 	kind string
 	to   []string
 }
 
-func shapesOf[S any](ways []*way[S]) (ws []wayShape) {
+func transitionShapes[S any](ways []*transition[S]) (ws []transitionShape) {
 	for _, w := range ways {
-		ws = append(ws, wayShape{string(w.kind), w.to})
+		ws = append(ws, transitionShape{string(w.kind), w.to})
 	}
 	return ws
 }
 
-func (s *Shape) ways(from string, ws []wayShape) {
-	slices.SortStableFunc(ws, func(a, b wayShape) int { return cmp.Compare(a.kind, b.kind) })
+func (s *Shape) addTransitions(from string, ws []transitionShape) {
+	slices.SortStableFunc(ws, func(a, b transitionShape) int { return cmp.Compare(a.kind, b.kind) })
 	for _, w := range ws {
-		s.lead(from, w.kind, w.to)
+		s.addEdges(from, w.kind, w.to)
 	}
 }
 
-func (s *Shape) lead(from, kind string, to []string) {
+func (s *Shape) addEdges(from, kind string, to []string) {
 	if len(to) == 0 {
 		to = []string{""}
 	}

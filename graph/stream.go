@@ -100,7 +100,7 @@ func (a *App[S]) ResumeStream(ctx context.Context, thread string, o ...RunOption
 
 func (a *App[S]) stream(ctx context.Context, thread string, input *S, o []RunOptions) iter.Seq2[Event[S], error] {
 	return func(yield func(Event[S], error) bool) {
-		opt, err := one(o)
+		opt, err := oneOption(o)
 		if err != nil {
 			yield(Event[S]{}, err)
 			return

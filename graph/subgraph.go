@@ -73,10 +73,10 @@ type subgraph[S any] interface {
 	shape() string // for the fingerprint
 	outline() *Shape
 	programs() []posthouse.Program
-	stops() bool
+	hasBreakpoints() bool
 	kept() bool
-	apart() bool
-	misfits(t *takeover, path string, stands bool) error
+	ownThread() bool
+	misfits(t *migrationPlan, path string, stands bool) error
 }
 
 type inner[S, T any] struct {
@@ -103,7 +103,7 @@ func (in *inner[S, T]) compile(l *posthouse.Ledger, o *CompileOptions) (subgraph
 	own.InterruptBefore, own.InterruptAfter, own.InterruptBeforeEdges, own.Migrations = nil, nil, nil, slices.Clone(in.opt.Migrations)
 	c := *in
 	var err error
-	if c.app, err = in.graph.Compile(l, &own); err == nil && in.opt.Lifetime == Unkept && c.app.stops() {
+	if c.app, err = in.graph.Compile(l, &own); err == nil && in.opt.Lifetime == Unkept && c.app.hasBreakpoints() {
 		err = errors.New("it is Unkept and has a static interrupt, at which it would begin again for ever")
 	}
 	return &c, err
@@ -111,11 +111,11 @@ func (in *inner[S, T]) compile(l *posthouse.Ledger, o *CompileOptions) (subgraph
 
 func (in *inner[S, T]) kept() bool { return in.opt.Lifetime != Unkept && !in.opt.OwnThread }
 
-// stops reports whether there is a static interrupt in it, at any depth.
-func (in *inner[S, T]) stops() bool { return !in.opt.OwnThread && in.app.stops() }
+// hasBreakpoints reports whether there is a static interrupt in it, at any depth.
+func (in *inner[S, T]) hasBreakpoints() bool { return !in.opt.OwnThread && in.app.hasBreakpoints() }
 
-func (a *App[S]) stops() bool {
-	return slices.ContainsFunc(a.order, func(n *node[S]) bool { return n.before || n.after || n.sub != nil && n.sub.stops() })
+func (a *App[S]) hasBreakpoints() bool {
+	return slices.ContainsFunc(a.order, func(n *node[S]) bool { return n.before || n.after || n.sub != nil && n.sub.hasBreakpoints() })
 }
 
 func (in *inner[S, T]) shape() string {
@@ -132,13 +132,13 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 		return in.callThread(ctx, r, o)
 	}
 	c := &run[T]{
-		app: in.app, trunk: r.trunk, sess: r.sess, opt: r.opt, limit: in.app.limit,
-		agenda: &agenda{}, spare: &agenda{}, last: make([]int, len(in.app.order)),
+		app: in.app, rootState: r.rootState, sess: r.sess, opt: r.opt, limit: in.app.limit,
+		frontier: &frontier{}, nextFrontier: &frontier{}, lastRan: make([]int, len(in.app.order)),
 	}
-	c.opt.bounded = r.bounds(o.task)
-	c.nest = &nest{path: r.within(o.task.label()), call: o.task.key.String(), exec: o.exec, lifetime: in.opt.Lifetime, unkept: in.opt.Lifetime == Unkept}
-	if r.nest != nil && r.nest.unkept {
-		c.nest.unkept, c.nest.pending = true, state.JoinParts(r.nest.pending, r.sinceProgram)
+	c.opt.bounded = r.isBounded(o.task)
+	c.subrun = &subrun{path: r.pathTo(o.task.label()), call: o.task.key.String(), exec: o.exec, lifetime: in.opt.Lifetime, unkept: in.opt.Lifetime == Unkept}
+	if r.subrun != nil && r.subrun.unkept {
+		c.subrun.unkept, c.subrun.pending = true, state.JoinParts(r.subrun.pending, r.uncommittedProgram)
 	}
 	if r.opt.Subgraphs {
 		c.hub = r.hub
@@ -160,8 +160,8 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 	switch {
 	case err != nil:
 		return Command{}, err
-	case c.stop || len(c.agenda.tasks) > 0:
-		return Command{}, &innerEnd{halted: c.stop}
+	case c.interrupted || len(c.frontier.tasks) > 0:
+		return Command{}, &subgraphEnd{halted: c.interrupted}
 	}
 	if in.opt.Out != nil {
 		result, err := c.live.Copy()
@@ -172,23 +172,23 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 			return Command{}, err
 		}
 	}
-	o.program = c.nest.leave(c.trunk)
-	return Command{Goto: c.agenda.parent}, nil
+	o.program = c.subrun.completionParts(c.rootState)
+	return Command{Goto: c.frontier.parent}, nil
 }
 
-// An innerEnd ends a subgraph that did not complete, without having failed.
-type innerEnd struct {
+// A subgraphEnd ends a subgraph that did not complete, without having failed.
+type subgraphEnd struct {
 	halted bool              // by a static interrupt
 	waits  bool              // for gates; neither: it was asked to drain
 	open   []*posthouse.Gate // gates of tasks that were not run again
 }
 
-func (e *innerEnd) Error() string { return "graph: a subgraph is interrupted" }
+func (e *subgraphEnd) Error() string { return "graph: a subgraph is interrupted" }
 
-// within returns the path of a node.
-func (r *run[S]) within(name string) string {
-	if r.nest == nil {
+// pathTo returns the path of a node.
+func (r *run[S]) pathTo(name string) string {
+	if r.subrun == nil {
 		return name
 	}
-	return r.nest.path + "/" + name
+	return r.subrun.path + "/" + name
 }

@@ -16,20 +16,20 @@ import (
 // A task is one execution of a node in a step.
 type task[S any] struct {
 	*target
-	node   *node[S]
-	index  int  // in the step
-	beside bool // it runs on a state of its own, whatever else the step has
+	node     *node[S]
+	index    int  // in the step
+	parallel bool // it runs on a state of its own, whatever else the step has
 
 	outcome outcome[S]     // of perform
 	key     engine.TaskKey // as in "7/approve", or "7/fetch#3" for the third task of its step that was sent an input
 }
 
-// task makes t one of the agenda's.
-func (r *run[S]) task(t *task[S], i int) {
+// initTask makes t one of the frontier's.
+func (r *run[S]) initTask(t *task[S], i int) {
 	*t = task[S]{}
-	t.target, t.index = &r.agenda.tasks[i], i
+	t.target, t.index = &r.frontier.tasks[i], i
 	t.node = r.app.node(t.target)
-	t.key = r.key(t.target.label(cmp.Or(t.was, t.target.node), i))
+	t.key = r.taskKey(t.target.label(cmp.Or(t.was, t.target.node), i))
 	t.outcome.task = t
 }
 
@@ -76,15 +76,15 @@ type outcome[S any] struct {
 
 // Names under which a task's progress is on record.
 const (
-	recordDone    = "$done"    // it completed
-	recordAttempt = "$attempt" // an attempt failed and another is to come
-	recordFailed  = "$failed"  // it failed for good, and its handler is to run
+	stepDone    = "$done"    // it completed
+	stepAttempt = "$attempt" // an attempt failed and another is to come
+	stepFailed  = "$failed"  // it failed for good, and its handler is to run
 )
 
-// perform runs a task until it completes, waits, or fails for good. state
+// runTask runs a task until it completes, waits, or fails for good. state
 // returns the state to work on; again says that an attempt has spoilt the one
 // before.
-func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool) (*state.Live[S], error)) *outcome[S] {
+func (r *run[S]) runTask(ctx context.Context, t *task[S], state func(again bool) (*state.Live[S], error)) *outcome[S] {
 	o := &t.outcome
 	for again := false; ; again = true {
 		exec, err := r.sess.TaskFor(ctx, t.key)
@@ -92,15 +92,15 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 			return o.end(taskStopped, err)
 		}
 		o.exec = exec
-		if r.nest != nil {
-			r.nest.exec.Adopt(exec)
+		if r.subrun != nil {
+			r.subrun.exec.Adopt(exec)
 		}
-		past, err := readPast(exec)
+		past, err := readAttempts(exec)
 		if err != nil {
 			return o.end(taskFailed, err)
 		}
 		if again {
-			r.tellFailed(o, past, o.err)
+			r.reportRetry(o, past, o.err)
 			o.err = nil
 		}
 		// Before the wait: nobody looks again at what the attempt before left.
@@ -108,22 +108,22 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 			return o.end(taskStopped, err)
 		}
 		if past != nil && past.failed == nil && !past.due.IsZero() {
-			if kind, err := r.await(ctx, t, exec, past); kind != taskDone {
+			if kind, err := r.awaitAttempt(ctx, t, exec, past); kind != taskDone {
 				return o.end(kind, err)
 			}
 		}
 		o.attempt = past.number()
-		if r.tellStart(o); ctx.Err() != nil {
+		if r.reportStart(o); ctx.Err() != nil {
 			return o.end(taskStopped, context.Cause(ctx))
 		}
 		o.lead = Command{}
-		err = r.attempt(ctx, t, o, past)
+		err = r.runAttempt(ctx, t, o, past)
 		may := t.node.opt.Targets
 		if o.lead.Parent {
 			may = nil // they are of its own graph
 		}
-		t.node.outward(&o.lead)
-		within := endedWithin(err)
+		t.node.toOuterNames(&o.lead)
+		within := subgraphEndOf(err)
 		switch {
 		case within != nil && r.sess.Err() == nil:
 			o.open = within.open
@@ -136,12 +136,12 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 			err = invalid("node", "%q returned ErrWaiting without asking anything", t.target.node)
 		}
 		if err == nil {
-			if err := r.leave(t, o); err != nil {
+			if err := r.takeWrites(t, o); err != nil {
 				return o.end(taskFailed, err)
 			}
 		}
 		if err == nil && o.lead.Parent {
-			if err = r.leads(&o.lead, t.target.node); err == nil {
+			if err = r.checkParentCommand(&o.lead, t.target.node); err == nil {
 				o.parent = o.lead.Goto
 				return o
 			}
@@ -151,21 +151,21 @@ func (r *run[S]) perform(ctx context.Context, t *task[S], state func(again bool)
 			return o
 		}
 		if err == nil {
-			if o.next, err = r.app.onward(t.node.name, t.node.ways, may, &o.lead, o.live.Value); err == nil {
+			if o.next, err = r.app.route(t.node.name, t.node.transitions, may, &o.lead, o.live.Value); err == nil {
 				return o
 			}
 		}
-		if again, e := r.again(ctx, t, exec, past, err); !again {
+		if again, e := r.recordAttempt(ctx, t, exec, past, err); !again {
 			return o.end(taskFailed, errors.Join(err, e))
 		}
 		o.err = err
 	}
 }
 
-// leave notes what a node wrote, and applies the rules of parts to it before its
+// takeWrites notes what a node wrote, and applies the rules of parts to it before its
 // ways are read: they see what a node behind it would, were it alone.
-func (r *run[S]) leave(t *task[S], o *outcome[S]) (err error) {
-	if t.beside {
+func (r *run[S]) takeWrites(t *task[S], o *outcome[S]) (err error) {
+	if t.parallel {
 		if o.writes, err = o.live.Writes(); err != nil {
 			return err
 		}
@@ -173,15 +173,15 @@ func (r *run[S]) leave(t *task[S], o *outcome[S]) (err error) {
 	if t.input != nil {
 		return nil // it began with nothing
 	}
-	return mergeError(r.app.name, o.live.ApplyRules(t.node.name, t.beside))
+	return mergeError(r.app.name, o.live.ApplyRules(t.node.name, t.parallel))
 }
 
-// endedWithin returns the end of a subgraph that did not fail.
-func endedWithin(err error) *innerEnd {
+// subgraphEndOf returns the end of a subgraph that did not fail.
+func subgraphEndOf(err error) *subgraphEnd {
 	if err == nil {
 		return nil
 	}
-	var end *innerEnd
+	var end *subgraphEnd
 	if !errors.As(err, &end) {
 		return nil
 	}
@@ -199,9 +199,9 @@ func (o *outcome[S]) end(kind outcomeKind, err error) *outcome[S] {
 	return o
 }
 
-// attempt runs the node once, or its handler if it has failed for good. Where
+// runAttempt runs the node once, or its handler if it has failed for good. Where
 // the node leads is in o then.
-func (r *run[S]) attempt(ctx context.Context, t *task[S], o *outcome[S], past *past) error {
+func (r *run[S]) runAttempt(ctx context.Context, t *task[S], o *outcome[S], past *attemptRecord) error {
 	exec, s := o.exec, o.live.Value
 	exec.SetLocal(o.live)
 	defer exec.Close()
@@ -214,12 +214,12 @@ func (r *run[S]) attempt(ctx context.Context, t *task[S], o *outcome[S], past *p
 		cause := &NodeError{
 			Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: t.node.name, Err: past.failed,
 		}
-		ctx = exec.Scope(ctx, recordFailed, 0)
+		ctx = exec.Scope(ctx, stepFailed, 0)
 		handle := func(ctx context.Context, lead *Command) error {
 			return engine.Guard(func() (err error) { *lead, err = t.node.onError(ctx, s, cause); return err })
 		}
 		if r.opt.bounded {
-			return r.limited(ctx, o, limits{}, handle)
+			return r.runLimited(ctx, o, limits{}, handle)
 		}
 		return handle(ctx, &o.lead)
 	}
@@ -227,15 +227,15 @@ func (r *run[S]) attempt(ctx context.Context, t *task[S], o *outcome[S], past *p
 	if t.input != nil {
 		sent = r.app.received(t.target)
 	}
-	if !r.bounds(t) {
-		return r.work(ctx, o, s, sent, &o.lead)
+	if !r.isBounded(t) {
+		return r.runNode(ctx, o, s, sent, &o.lead)
 	}
-	return r.limited(ctx, o, t.limits(), func(ctx context.Context, lead *Command) error { return r.work(ctx, o, s, sent, lead) })
+	return r.runLimited(ctx, o, t.limits(), func(ctx context.Context, lead *Command) error { return r.runNode(ctx, o, s, sent, lead) })
 }
 
-// work runs what a node is: code, of which it turns a panic into an error, or a
+// runNode runs what a node is: code, of which it turns a panic into an error, or a
 // subgraph.
-func (r *run[S]) work(ctx context.Context, o *outcome[S], s *S, sent decoder, lead *Command) (err error) {
+func (r *run[S]) runNode(ctx context.Context, o *outcome[S], s *S, sent decoder, lead *Command) (err error) {
 	n := o.task.node
 	if n.sub != nil {
 		*lead, err = n.sub.call(ctx, r, o)
@@ -244,10 +244,10 @@ func (r *run[S]) work(ctx context.Context, o *outcome[S], s *S, sent decoder, le
 	return engine.Guard(func() error { return n.run(ctx, s, sent, lead) })
 }
 
-// leads checks a command to the graph around a subgraph.
-func (r *run[S]) leads(c *Command, from string) error {
+// checkParentCommand checks a command to the graph around a subgraph.
+func (r *run[S]) checkParentCommand(c *Command, from string) error {
 	switch {
-	case r.nest == nil:
+	case r.subrun == nil:
 		return invalid("command", "of %q leads to the graph around graph %q, which is not a subgraph here", from, r.app.name)
 	case len(c.Send) > 0:
 		return invalid("command", "of %q sends inputs to the graph around its own: lead to a node there that sends them", from)
@@ -257,7 +257,7 @@ func (r *run[S]) leads(c *Command, from string) error {
 	return nil
 }
 
-func (e *innerEnd) kind() outcomeKind {
+func (e *subgraphEnd) kind() outcomeKind {
 	switch {
 	case e.waits:
 		return taskWaits
@@ -267,16 +267,16 @@ func (e *innerEnd) kind() outcomeKind {
 	return taskIdle
 }
 
-// A past is what is on record of the earlier attempts of a task, nil for
+// An attemptRecord is what is on record of the earlier attempts of a task, nil for
 // nothing.
-type past struct {
+type attemptRecord struct {
 	attempts int
 	due      time.Time // of the next one; zero without a wait
 	failed   error     // what the handler is told
 }
 
 // number returns which attempt comes now, from 1.
-func (p *past) number() int {
+func (p *attemptRecord) number() int {
 	switch {
 	case p == nil:
 		return 1
@@ -292,14 +292,14 @@ type RecordedError string
 // Error returns the recorded text.
 func (e RecordedError) Error() string { return string(e) }
 
-func readPast(exec *engine.Task) (*past, error) {
+func readAttempts(exec *engine.Task) (*attemptRecord, error) {
 	if exec.Fresh() {
 		return nil, nil
 	}
-	p := &past{}
+	p := &attemptRecord{}
 	var a engine.Attempt
 	for {
-		rec, ok := exec.Recorded(recordAttempt)
+		rec, ok := exec.Recorded(stepAttempt)
 		if !ok {
 			break
 		}
@@ -313,7 +313,7 @@ func readPast(exec *engine.Task) (*past, error) {
 			p.due = time.UnixMilli(int64(a.Due))
 		}
 	}
-	if rec, ok := exec.Recorded(recordFailed); ok {
+	if rec, ok := exec.Recorded(stepFailed); ok {
 		if err := json.Unmarshal(rec.Value.Data, &a); err != nil {
 			return nil, err
 		}

@@ -49,7 +49,7 @@ type UpdateOptions struct {
 // [App.Fork] takes up, [posthouse.ErrExists] if NewBranch is there already,
 // [posthouse.ErrNotFound].
 func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o ...UpdateOptions) (*Snapshot[S], error) {
-	opt, err := one(o)
+	opt, err := oneOption(o)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	if err != nil {
 		return nil, err
 	}
-	if err := changed(change, e.live.Value); err != nil {
+	if err := applyChange(change, e.live.Value); err != nil {
 		return nil, err
 	}
 	c, err := e.change(opt.By)
@@ -81,8 +81,8 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	return a.State(ctx, h.Thread, StateOptions{Checkpoint: h.ID})
 }
 
-// changed makes a change by hand, which may be nil. A panic in it is an error.
-func changed[S any](change func(*S), s *S) error {
+// applyChange makes a change by hand, which may be nil. A panic in it is an error.
+func applyChange[S any](change func(*S), s *S) error {
 	if change == nil {
 		return nil
 	}
@@ -184,7 +184,7 @@ type ForkOptions struct {
 // would have. Steps recorded before the fork are inherited, gates that were
 // open at the checkpoint are open again under new ids.
 func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(s *S), o ...ForkOptions) (*Snapshot[S], error) {
-	opt, err := one(o)
+	opt, err := oneOption(o)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +223,7 @@ func (a *App[S]) edited(c *posthouse.Checkpoint, change func(*S)) ([]posthouse.P
 	if err != nil {
 		return nil, err
 	}
-	if err := changed(change, &s.State); err != nil {
+	if err := applyChange(change, &s.State); err != nil {
 		return nil, err
 	}
 	if c, err = a.current(c); err != nil {
@@ -235,7 +235,7 @@ func (a *App[S]) edited(c *posthouse.Checkpoint, change func(*S)) ([]posthouse.P
 // forkMigrated forks a checkpoint of another version and puts the edited state,
 // as it is now, on record behind it.
 func (a *App[S]) forkMigrated(ctx context.Context, c *posthouse.Checkpoint, o *posthouse.ForkOptions, change func(*S)) (*Snapshot[S], error) {
-	t, err := a.takeOver(ctx, c, false)
+	t, err := a.planMigration(ctx, c, false)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (a *App[S]) forkMigrated(ctx context.Context, c *posthouse.Checkpoint, o *p
 	}
 	t.from = c
 	t.state = state.Overlay(t.state, parts)
-	d, err := a.takeoverDraft(ctx, t)
+	d, err := a.migrationDraft(ctx, t)
 	if err != nil {
 		return nil, err
 	}

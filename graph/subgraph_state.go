@@ -28,7 +28,7 @@ type WithinOptions struct {
 // fork that has not gone on, to where they were when the caller parked or when
 // their last call ended. One that lives per call had ended when its call did.
 func Within[T any](ctx context.Context, l *posthouse.Ledger, checkpoint posthouse.ID, path string, o ...WithinOptions) (*T, error) {
-	_, s, _, err := within[T](ctx, l, checkpoint, path, o)
+	_, s, _, err := subgraphState[T](ctx, l, checkpoint, path, o)
 	return s, err
 }
 
@@ -41,7 +41,7 @@ func Within[T any](ctx context.Context, l *posthouse.Ledger, checkpoint posthous
 // [posthouse.ErrConflict] if the checkpoint is not its branch's head, or is a
 // fork whose own thread of the subgraph has not begun: resume it first.
 func UpdateWithin[T any](ctx context.Context, l *posthouse.Ledger, checkpoint posthouse.ID, path string, change func(*T), o ...WithinOptions) (*posthouse.Header, error) {
-	in, s, p, err := within[T](ctx, l, checkpoint, path, o)
+	in, s, p, err := subgraphState[T](ctx, l, checkpoint, path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -51,10 +51,10 @@ func UpdateWithin[T any](ctx context.Context, l *posthouse.Ledger, checkpoint po
 			Hint: "update at the head of a branch that has called it",
 		}
 	}
-	if err := changed(change, s); err != nil {
+	if err := applyChange(change, s); err != nil {
 		return nil, err
 	}
-	opt, _ := one(o)
+	opt, _ := oneOption(o)
 	parts, err := p.Write(s, in.state().State)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func UpdateWithin[T any](ctx context.Context, l *posthouse.Ledger, checkpoint po
 	if up.Parts = parts; in.path != "" {
 		up.Parts, up.Program = nil, parts
 		for i := range parts {
-			parts[i].Name = (&nest{path: in.path}).prefix() + parts[i].Name
+			parts[i].Name = (&subrun{path: in.path}).prefix() + parts[i].Name
 		}
 	}
 	done, err := l.Commit(ctx, &posthouse.Draft{Thread: c.Thread, Branch: c.Branch, Head: &c.ID, Checkpoint: up})
@@ -88,7 +88,7 @@ func ThreadWithin(ctx context.Context, l *posthouse.Ledger, checkpoint posthouse
 	if err != nil {
 		return "", err
 	}
-	in, err := find(ctx, l, c, spelledPath(path))
+	in, err := findSubgraph(ctx, l, c, escapePath(path))
 	if err != nil {
 		return "", err
 	}
@@ -102,8 +102,8 @@ func (o *WithinOptions) codec() posthouse.Codec {
 	return o.Codec
 }
 
-func within[T any](ctx context.Context, l *posthouse.Ledger, id posthouse.ID, path string, o []WithinOptions) (*seat, *T, *state.Schema, error) {
-	opt, err := one(o)
+func subgraphState[T any](ctx context.Context, l *posthouse.Ledger, id posthouse.ID, path string, o []WithinOptions) (*subgraphRef, *T, *state.Schema, error) {
+	opt, err := oneOption(o)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -115,7 +115,7 @@ func within[T any](ctx context.Context, l *posthouse.Ledger, id posthouse.ID, pa
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	in, err := find(ctx, l, c, spelledPath(path))
+	in, err := findSubgraph(ctx, l, c, escapePath(path))
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -123,32 +123,32 @@ func within[T any](ctx context.Context, l *posthouse.Ledger, id posthouse.ID, pa
 	return in, s, p, p.Read(in.state(), s)
 }
 
-// A seat is where a subgraph keeps its state.
-type seat struct {
+// A subgraphRef is where a subgraph keeps its state.
+type subgraphRef struct {
 	at   *posthouse.Checkpoint
 	path string // of it in the checkpoint's thread; "": it is that thread's graph
 	past bool   // what comes of the call is not in at's thread, or behind at
 }
 
 // state returns the seat's checkpoint as the subgraph sees it.
-func (s *seat) state() *posthouse.Checkpoint {
+func (s *subgraphRef) state() *posthouse.Checkpoint {
 	if s.path == "" {
 		return s.at
 	}
-	return innerState(s.at, (&nest{path: s.path}).prefix())
+	return stateWithin(s.at, (&subrun{path: s.path}).prefix())
 }
 
-// find looks a subgraph up.
-func find(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, path string) (*seat, error) {
-	n := &nest{path: path}
-	if _, stands := c.Program[n.planName()]; stands || len(innerState(c, n.prefix()).State) > 0 {
-		return &seat{at: c, path: path}, nil
+// findSubgraph looks a subgraph up.
+func findSubgraph(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, path string) (*subgraphRef, error) {
+	n := &subrun{path: path}
+	if _, stands := c.Program[n.planName()]; stands || len(stateWithin(c, n.prefix()).State) > 0 {
+		return &subgraphRef{at: c, path: path}, nil
 	}
 	for i := 1; i <= len(path); i++ {
 		if i < len(path) && path[i] != '/' {
 			continue
 		}
-		in, err := findThread(ctx, l, c, path[:i])
+		in, err := findSubgraphThread(ctx, l, c, path[:i])
 		if err != nil {
 			return nil, err
 		}
@@ -157,7 +157,7 @@ func find(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, pat
 		}
 		if i < len(path) {
 			past := in.past
-			if in, err = find(ctx, l, in.at, path[i+1:]); err != nil {
+			if in, err = findSubgraph(ctx, l, in.at, path[i+1:]); err != nil {
 				return nil, err
 			}
 			in.past = in.past || past
@@ -170,9 +170,9 @@ func find(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, pat
 	}
 }
 
-// findThread looks up a subgraph that has a thread of its own, nil if there is
+// findSubgraphThread looks up a subgraph that has a thread of its own, nil if there is
 // none at the path.
-func findThread(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, path string) (*seat, error) {
+func findSubgraphThread(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, path string) (*subgraphRef, error) {
 	info, err := l.Thread(ctx, c.Thread)
 	if err != nil && !errors.Is(err, posthouse.ErrNotFound) { // it was released
 		return nil, err
@@ -207,10 +207,10 @@ func findThread(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoin
 		return nil, nil
 	case !latest || !mine:
 		at, err := l.Get(ctx, child.Checkpoint)
-		return &seat{at: at, past: true}, err
+		return &subgraphRef{at: at, past: true}, err
 	}
 	at, err := l.Latest(ctx, posthouse.LatestQuery{Thread: child.Thread})
-	return &seat{at: at}, err
+	return &subgraphRef{at: at}, err
 }
 
 // isCallOf reports whether the labels of a call say that the checkpoint's branch
@@ -234,7 +234,7 @@ func recordedChild(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkp
 	for key, x := range all {
 		for i := range x.Steps {
 			s := &x.Steps[i]
-			if s.Name != recordChild || s.Seq < seq || s.Seq > c.Seq && !latest || calledAs(key) != path {
+			if s.Name != stepChild || s.Seq < seq || s.Seq > c.Seq && !latest || calledAs(key) != path {
 				continue
 			}
 			if err := json.Unmarshal(s.Value.Data, &child); err != nil {

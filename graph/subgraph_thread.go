@@ -16,7 +16,7 @@ import (
 )
 
 // recordChild is where the thread of a subgraph stood when its caller parked.
-const recordChild = "$child"
+const stepChild = "$child"
 
 // ownPart begins the names of the parts that say, by the path of a subgraph that
 // lives per thread in one of its own, where its last call ended: a fork of the
@@ -32,11 +32,11 @@ type childJSON struct {
 // should nobody have told it.
 const lookAgain = 24 * time.Hour
 
-// ownThread names the thread of a call: behind the caller's, by the node and,
+// threadName names the thread of a call: behind the caller's, by the node and,
 // unless it lives per thread, by the execution that calls. A hash over all that
 // tells calls apart ends it: a caller that was released or deleted and begins
 // anew, and a name that reads like another's, have threads of their own.
-func (in *inner[S, T]) ownThread(r *run[S], o *outcome[S]) string {
+func (in *inner[S, T]) threadName(r *run[S], o *outcome[S]) string {
 	name := r.sess.Thread()
 	if b := r.sess.Branch(); b != posthouse.MainBranch {
 		name += ":" + b
@@ -64,11 +64,11 @@ func calledAs(key string) string {
 
 // callThread runs the subgraph in a thread of its own, or goes on with it.
 func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S]) (Command, error) {
-	thread := in.ownThread(r, o)
+	thread := in.threadName(r, o)
 	opt := RunOptions{
-		By: r.opt.By, Durability: r.opt.Durability, bounded: r.bounds(o.task),
+		By: r.opt.By, Durability: r.opt.Durability, bounded: r.isBounded(o.task),
 		Coordination: r.sess.Head().Coordination,
-		labels:       map[string]string{labelParent: r.sess.Thread(), labelCall: cut(o.task.key.String()), labelCalled: thread},
+		labels:       map[string]string{labelParent: r.sess.Thread(), labelCall: shortenPath(o.task.key.String()), labelCalled: thread},
 	}
 	if b := r.sess.Branch(); b != posthouse.MainBranch {
 		opt.labels[labelBranch] = b
@@ -80,8 +80,8 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 			opt.path = in + "/" + o.task.label()
 		}
 	}
-	over := r.calls(thread)
-	begun, ended, err := in.begun(ctx, r, thread, &opt, o)
+	over := r.noteCall(thread)
+	begun, ended, err := in.callState(ctx, r, thread, &opt, o)
 	if err != nil {
 		return Command{}, err
 	}
@@ -112,10 +112,10 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 	case res.Status == posthouse.StatusCancelled:
 		return Command{}, &posthouse.Error{Code: posthouse.CodeCancelled, Message: "thread " + thread + " of the subgraph was cancelled"}
 	case res.Status != posthouse.StatusDone:
-		return Command{}, in.waitFor(ctx, o, res)
+		return Command{}, in.parkForChild(ctx, o, res)
 	}
 	if in.opt.Lifetime == PerThread {
-		if err := o.keepChild(r.within(o.task.label()), res.Thread, res.Checkpoint); err != nil {
+		if err := o.recordChildEnd(r.pathTo(o.task.label()), res.Thread, res.Checkpoint); err != nil {
 			return Command{}, err
 		}
 	}
@@ -125,22 +125,22 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 	return Command{}, engine.Guard(func() error { return in.opt.Out(o.live.Value, &res.State) })
 }
 
-// keepChild has the checkpoint that completes a call say where that ended.
-func (o *outcome[S]) keepChild(path, thread string, end posthouse.ID) error {
+// recordChildEnd has the checkpoint that completes a call say where that ended.
+func (o *outcome[S]) recordChildEnd(path, thread string, end posthouse.ID) error {
 	data, err := json.Marshal(childJSON{thread, end})
 	o.program = []posthouse.Part{{Name: ownPart + path, Codec: posthouse.JSON.Name(), Data: data}}
 	return err
 }
 
-// begun reports whether the thread of a call has been given its input, and where
+// callState reports whether the thread of a call has been given its input, and where
 // that call ended if the thread has gone on with another since: the caller lost
 // what came of the calls, and makes them again. A fork of the caller takes up,
 // in a thread of its own, what the original's subgraph had done when the caller
 // parked, or else what its calls before had kept.
-func (in *inner[S, T]) begun(ctx context.Context, r *run[S], thread string, opt *RunOptions, o *outcome[S]) (begun bool, ended posthouse.ID, err error) {
+func (in *inner[S, T]) callState(ctx context.Context, r *run[S], thread string, opt *RunOptions, o *outcome[S]) (begun bool, ended posthouse.ID, err error) {
 	l, exec, was := r.app.ledger, o.exec, childJSON{}
 	for !exec.Fresh() {
-		rec, ok := exec.Recorded(recordChild)
+		rec, ok := exec.Recorded(stepChild)
 		if !ok {
 			break
 		}
@@ -158,7 +158,7 @@ func (in *inner[S, T]) begun(ctx context.Context, r *run[S], thread string, opt 
 	}
 	labels := opt.labels
 	if begun = was.Thread != ""; !begun {
-		if was, err = r.kept(r.within(o.task.label())); err != nil {
+		if was, err = r.keptChild(r.pathTo(o.task.label())); err != nil {
 			return false, "", err
 		}
 		labels = maps.Clone(labels)
@@ -199,18 +199,18 @@ func endOf(ctx context.Context, l *posthouse.Ledger, h *posthouse.Header) (posth
 	return "", nil
 }
 
-// waitFor parks the caller until the subgraph's thread went on.
-func (in *inner[S, T]) waitFor(ctx context.Context, o *outcome[S], res *Result[T]) error {
+// parkForChild parks the caller until the subgraph's thread went on.
+func (in *inner[S, T]) parkForChild(ctx context.Context, o *outcome[S], res *Result[T]) error {
 	if res.Status == posthouse.StatusRunning {
-		return &innerEnd{} // it was asked to drain
+		return &subgraphEnd{} // it was asked to drain
 	}
 	data, err := json.Marshal(childJSON{res.Thread, res.Checkpoint})
 	if err != nil {
 		return err
 	}
-	o.exec.Hold(posthouse.Step{Name: recordChild, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data}})
+	o.exec.Hold(posthouse.Step{Name: stepChild, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data}})
 	if res.Status != posthouse.StatusWaiting {
-		return &innerEnd{halted: true}
+		return &subgraphEnd{halted: true}
 	}
 	for {
 		_, err := o.exec.Ask(ctx, posthouse.Gate{
@@ -218,10 +218,10 @@ func (in *inner[S, T]) waitFor(ctx context.Context, o *outcome[S], res *Result[T
 			ExpiresAt: in.app.ledger.Now().Add(lookAgain),
 		})
 		if errors.Is(err, posthouse.ErrWaiting) {
-			if err := in.disown(ctx, o.exec, res.Thread); err != nil {
+			if err := in.cancelInherited(ctx, o.exec, res.Thread); err != nil {
 				return err
 			}
-			return &innerEnd{waits: true}
+			return &subgraphEnd{waits: true}
 		}
 		if err != nil {
 			return err
@@ -229,9 +229,9 @@ func (in *inner[S, T]) waitFor(ctx context.Context, o *outcome[S], res *Result[T
 	}
 }
 
-// disown ends the waits that a fork took along for the thread of the subgraph
+// cancelInherited ends the waits that a fork took along for the thread of the subgraph
 // of whom it was forked from: the next execution waits for its own.
-func (in *inner[S, T]) disown(ctx context.Context, exec *engine.Task, thread string) error {
+func (in *inner[S, T]) cancelInherited(ctx context.Context, exec *engine.Task, thread string) error {
 	for _, g := range exec.Open() {
 		if g.Kind != posthouse.GateThread || g.Text == thread {
 			continue

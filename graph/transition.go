@@ -9,12 +9,12 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A way leads on from a node, or from Start. Several from one place are all
+// A transition leads on from a node, or from Start. Several from one place are all
 // taken: the run goes on at each of their ends, side by side.
-type way[S any] struct {
+type transition[S any] struct {
 	from string
 	to   []string // where it leads; for a route, where it may lead, none meaning anywhere
-	kind wayKind
+	kind transitionKind
 
 	names []func(string) string // of an inlined way, as of a node
 
@@ -23,13 +23,13 @@ type way[S any] struct {
 	sends  func(*S) []Send
 }
 
-type wayKind string
+type transitionKind string
 
 const (
-	wayEdge   wayKind = "edge"
-	wayRoute  wayKind = "route"
-	wayRoutes wayKind = "routes"
-	waySends  wayKind = "map"
+	edgeTransition   transitionKind = "edge"
+	routeTransition  transitionKind = "route"
+	routesTransition transitionKind = "routes"
+	mapTransition    transitionKind = "map"
 )
 
 // A join leads to a node once all of its sources have completed.
@@ -41,7 +41,7 @@ type join struct {
 // Edge leads from a node, or from Start, to a node, or to End. Several edges
 // from one place lead to all of their ends at once.
 func (g *Graph[S]) Edge(from, to string) {
-	g.ways = append(g.ways, way[S]{from: from, to: []string{to}, kind: wayEdge})
+	g.transitions = append(g.transitions, transition[S]{from: from, to: []string{to}, kind: edgeTransition})
 }
 
 // Join leads to a node once all of these have completed since it last ran, in
@@ -57,20 +57,20 @@ func (g *Graph[S]) Join(to string, from ...string) {
 // as the node left it, and must only read it and depend on nothing else. If
 // targets are given, it may lead nowhere else, and Compile checks them.
 func (g *Graph[S]) Route(from string, route func(s *S) string, targets ...string) {
-	g.ways = append(g.ways, way[S]{from: from, to: slices.Clone(targets), kind: wayRoute, route: route})
+	g.transitions = append(g.transitions, transition[S]{from: from, to: slices.Clone(targets), kind: routeTransition, route: route})
 }
 
 // Routes is [Graph.Route] to any number of nodes at once; to none ends this
 // branch.
 func (g *Graph[S]) Routes(from string, routes func(s *S) []string, targets ...string) {
-	g.ways = append(g.ways, way[S]{from: from, to: slices.Clone(targets), kind: wayRoutes, routes: routes})
+	g.transitions = append(g.transitions, transition[S]{from: from, to: slices.Clone(targets), kind: routesTransition, routes: routes})
 }
 
 // Map sends inputs to tasks, as many as the function returns: the map of a
 // map-reduce. What they return is merged into the state by the rules of its
 // parts. Targets are as for [Graph.Route].
 func (g *Graph[S]) Map(from string, sends func(s *S) []Send, targets ...string) {
-	g.ways = append(g.ways, way[S]{from: from, to: slices.Clone(targets), kind: waySends, sends: sends})
+	g.transitions = append(g.transitions, transition[S]{from: from, to: slices.Clone(targets), kind: mapTransition, sends: sends})
 }
 
 // A Send runs a [Task] node with an input of its own.
@@ -121,45 +121,45 @@ func (a *App[S]) node(t *target) *node[S] {
 	return a.nodes[t.node]
 }
 
-// take follows a way from a state.
-func (a *App[S]) take(w *way[S], s *S) ([]target, error) {
+// follow follows a way from a state.
+func (a *App[S]) follow(w *transition[S], s *S) ([]target, error) {
 	var to []string
 	var sends []Send
 	switch w.kind {
-	case wayEdge:
+	case edgeTransition:
 		return a.to[w.to[0]], nil
-	case wayRoute:
-		name, err := w.follow(s)
+	case routeTransition:
+		name, err := w.callRoute(s)
 		if err != nil {
 			return nil, err
 		}
-		name = a.real(outward(w.names, name))
+		name = a.real(outerName(w.names, name))
 		if n := a.nodes[name]; n != nil && n.input == nil && (len(w.to) == 0 || slices.Contains(w.to, name)) {
 			return n.self, nil
 		}
 		to = []string{name}
-	case wayRoutes:
+	case routesTransition:
 		if err := engine.Guard(func() error { to = w.routes(s); return nil }); err != nil {
 			return nil, err
 		}
-		to = each(to, func(name string) string { return outward(w.names, name) })
-	case waySends:
+		to = mapNames(to, func(name string) string { return outerName(w.names, name) })
+	case mapTransition:
 		if err := engine.Guard(func() error { sends = w.sends(s); return nil }); err != nil {
 			return nil, err
 		}
-		sends = sendsOutward(w.names, sends)
+		sends = outerSends(w.names, sends)
 	}
-	return a.lead(string(w.kind)+" from", w.from, w.to, to, sends)
+	return a.resolveTargets(string(w.kind)+" from", w.from, w.to, to, sends)
 }
 
-// follow asks a route.
-func (w *way[S]) follow(s *S) (to string, err error) {
+// callRoute asks a route.
+func (w *transition[S]) callRoute(s *S) (to string, err error) {
 	err = engine.Guard(func() error { to = w.route(s); return nil })
 	return to, err
 }
 
-// lead checks where a route or command leads.
-func (a *App[S]) lead(what, from string, may, to []string, sends []Send) (ts []target, err error) {
+// resolveTargets checks where a route or command leads.
+func (a *App[S]) resolveTargets(what, from string, may, to []string, sends []Send) (ts []target, err error) {
 	allowed := func(name string) error {
 		if len(may) > 0 && !slices.Contains(may, name) {
 			return invalid("route", "the %s %q leads to %q, which is not among its targets", what, from, name)
@@ -196,15 +196,15 @@ func (a *App[S]) lead(what, from string, may, to []string, sends []Send) (ts []t
 	return ts, nil
 }
 
-// onward returns where the run goes on behind a place: where the command says,
+// route returns where the run goes on behind a place: where the command says,
 // or else where its ways lead.
-func (a *App[S]) onward(from string, ways []*way[S], may []string, cmd *Command, s *S) ([]target, error) {
+func (a *App[S]) route(from string, ways []*transition[S], may []string, cmd *Command, s *S) ([]target, error) {
 	if !cmd.isZero() {
-		return a.lead("command of", from, may, cmd.Goto, cmd.Send)
+		return a.resolveTargets("command of", from, may, cmd.Goto, cmd.Send)
 	}
 	var all []target
 	for _, w := range ways {
-		ts, err := a.take(w, s)
+		ts, err := a.follow(w, s)
 		if err != nil {
 			return nil, err
 		}
@@ -217,27 +217,27 @@ func (a *App[S]) onward(from string, ways []*way[S], may []string, cmd *Command,
 	return all, nil
 }
 
-// follow takes the ways of nodes that the run was stopped behind, from the
+// followInterrupted takes the ways of nodes that the run was stopped behind, from the
 // state as it is now.
-func (r *run[S]) follow(ctx context.Context) error {
-	if r.agenda.ends() {
-		r.agenda.tasks = nil
-		r.fresh(posthouse.KindNode, posthouse.StatusDone, r.sess.Head().Node)
+func (r *run[S]) followInterrupted(ctx context.Context) error {
+	if r.frontier.ends() {
+		r.frontier.tasks = nil
+		r.newChange(posthouse.KindNode, posthouse.StatusDone, r.sess.Head().Node)
 		return r.commit(ctx, nil)
 	}
 	var ends []completion
 	var names []string
 	var rest []target
-	for _, t := range r.agenda.tasks {
+	for _, t := range r.frontier.tasks {
 		n := r.app.node(&t)
 		if !t.edges || n == nil { // one that is gone is found when it is to run
 			rest = append(rest, t)
 			continue
 		}
 		names = append(names, n.name)
-		next, err := r.app.onward(n.name, n.ways, n.opt.Targets, &Command{}, r.live.Value)
+		next, err := r.app.route(n.name, n.transitions, n.opt.Targets, &Command{}, r.live.Value)
 		if err != nil {
-			return r.fail(ctx, spelled(n.name), nil, err)
+			return r.commitFailure(ctx, escapeName(n.name), nil, err)
 		}
 		ends = append(ends, completion{&n.self[0], next})
 	}
@@ -245,16 +245,16 @@ func (r *run[S]) follow(ctx context.Context) error {
 		return nil
 	}
 	if len(rest) > 0 {
-		ends = append(ends, begun(rest))
+		ends = append(ends, inputCompletion(rest))
 	}
-	if err := r.app.after(r.agenda, r.spare, ends); err != nil {
-		return r.fail(ctx, joined(slices.Values(names)), nil, err)
+	if err := r.app.advanceFrontier(r.frontier, r.nextFrontier, ends); err != nil {
+		return r.commitFailure(ctx, joinNames(slices.Values(names)), nil, err)
 	}
-	r.spare.step = r.agenda.step // it is the same step still
-	r.agenda, r.spare = r.spare, r.agenda
-	if len(r.agenda.tasks) > 0 {
+	r.nextFrontier.step = r.frontier.step // it is the same step still
+	r.frontier, r.nextFrontier = r.nextFrontier, r.frontier
+	if len(r.frontier.tasks) > 0 {
 		return nil
 	}
-	r.fresh(posthouse.KindNode, posthouse.StatusDone, joined(slices.Values(names)))
+	r.newChange(posthouse.KindNode, posthouse.StatusDone, joinNames(slices.Values(names)))
 	return r.commit(ctx, nil)
 }

@@ -14,33 +14,33 @@ import (
 
 // label tells the tasks of a step apart, in what separates names spelled.
 func (t *target) label(node string, i int) string {
-	node = spelled(node)
+	node = escapeName(node)
 	if t.input == nil {
 		return node
 	}
 	return node + "#" + strconv.Itoa(i+1)
 }
 
-// A finishedTask is a task whose result is on record.
-type finishedTask struct {
+// A recordedTask is a task whose result is on record.
+type recordedTask struct {
 	target
-	index   int // in the agenda
+	index   int // in the frontier
 	writes  []state.Write
 	next    []target
 	parent  []string // where the graph around a subgraph goes on
 	program []posthouse.Part
 }
 
-// readDone reads the record of a completed task for the version by.
-func (a *App[S]) readDone(data []byte, renamed renames, by string) (*finishedTask, error) {
-	var d doneJSON
+// readRecordedTask reads the record of a completed task for the version by.
+func (a *App[S]) readRecordedTask(data []byte, renamed renames, by string) (*recordedTask, error) {
+	var d resultJSON
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, err
 	}
 	if d.By == by {
 		renamed = nil
 	}
-	f := &finishedTask{parent: each(d.Parent, func(name string) string { return plain(renamed.node("../" + spelled(name))) })}
+	f := &recordedTask{parent: mapNames(d.Parent, func(name string) string { return unescapeName(renamed.node("../" + escapeName(name))) })}
 	for _, j := range d.Writes {
 		w := state.Write{Field: a.schema.Part(j.Part), Data: j.Value, Codec: posthouse.JSON.Name(), Over: j.Over}
 		if j.Codec != "" {
@@ -52,7 +52,7 @@ func (a *App[S]) readDone(data []byte, renamed renames, by string) (*finishedTas
 	}
 	for i := range d.Next {
 		t := d.Next[i].target()
-		t.node = plain(renamed.node(spelled(t.node)))
+		t.node = unescapeName(renamed.node(escapeName(t.node)))
 		f.next = append(f.next, t)
 	}
 	for _, p := range d.Program {
@@ -62,10 +62,10 @@ func (a *App[S]) readDone(data []byte, renamed renames, by string) (*finishedTas
 	return f, nil
 }
 
-// finished returns the tasks of an agenda that completed beside others which
+// recordedTasks returns the tasks of a frontier that completed beside others which
 // did not. latest says that h is its branch's head: otherwise only what was on
 // record when it was made counts.
-func (a *App[S]) finished(ctx context.Context, h *posthouse.Header, g *agenda, latest bool) (done []*finishedTask, err error) {
+func (a *App[S]) recordedTasks(ctx context.Context, h *posthouse.Header, g *frontier, latest bool) (done []*recordedTask, err error) {
 	if g.isAlone() {
 		return nil, nil
 	}
@@ -73,11 +73,11 @@ func (a *App[S]) finished(ctx context.Context, h *posthouse.Header, g *agenda, l
 	if p.all, err = a.ledger.Executions(ctx, h); err != nil {
 		return nil, err
 	}
-	return a.finishedOf(p, g)
+	return a.recordedTasksOf(p, g)
 }
 
 // isAlone reports whether no task is to run beside others.
-func (g *agenda) isAlone() bool {
+func (g *frontier) isAlone() bool {
 	return len(g.tasks) == 0 || len(g.tasks) == 1 && g.tasks[0].input == nil
 }
 
@@ -89,15 +89,15 @@ type progress struct {
 	all    map[string]*posthouse.Execution
 }
 
-// execution returns what is on record of a task of an agenda, nil for nothing.
-func (p *progress) execution(g *agenda, i int) *posthouse.Execution {
+// execution returns what is on record of a task of a frontier, nil for nothing.
+func (p *progress) execution(g *frontier, i int) *posthouse.Execution {
 	t := &g.tasks[i]
-	key := g.key(p.head.Step, t.label(cmp.Or(t.was, t.node), i))
+	key := g.taskKey(p.head.Step, t.label(cmp.Or(t.was, t.node), i))
 	return p.all[key.String()]
 }
 
-// step returns a record of a task of an agenda, nil if there is none.
-func (p *progress) step(g *agenda, i int, name string) *posthouse.Step {
+// step returns a record of a task of a frontier, nil if there is none.
+func (p *progress) step(g *frontier, i int, name string) *posthouse.Step {
 	x := p.execution(g, i)
 	if x == nil {
 		return nil
@@ -110,16 +110,16 @@ func (p *progress) step(g *agenda, i int, name string) *posthouse.Step {
 	return nil
 }
 
-func (a *App[S]) finishedOf(p *progress, g *agenda) (done []*finishedTask, err error) {
+func (a *App[S]) recordedTasksOf(p *progress, g *frontier) (done []*recordedTask, err error) {
 	if g.isAlone() {
 		return nil, nil
 	}
 	for i := range g.tasks {
-		s := p.step(g, i, recordDone)
+		s := p.step(g, i, stepDone)
 		if s == nil {
 			continue
 		}
-		d, err := a.readDone(s.Value.Data, g.renamed, p.by)
+		d, err := a.readRecordedTask(s.Value.Data, g.renamed, p.by)
 		if err != nil {
 			return nil, err
 		}

@@ -13,17 +13,17 @@ import (
 
 // migrateProgram renames the parts in which subgraphs keep their state and where
 // they stand, and what the latter name.
-func (t *takeover) migrateProgram() error {
+func (t *migrationPlan) migrateProgram() error {
 	now := posthouse.State{}
 	for _, name := range sortedKeys(t.from.Program) {
 		v := t.from.Program[name]
 		if path, ok := strings.CutPrefix(name, planPart+"/"); ok {
-			g, err := readAgenda(nil, t.from.Program, name)
+			g, err := readFrontier(nil, t.from.Program, name)
 			if err == nil {
 				err = g.migrate(t.used, path+"/")
 			}
 			if err == nil {
-				v.Data, err = g.encode()
+				v.Data, err = g.encodePlan()
 			}
 			if err != nil {
 				return err
@@ -45,8 +45,10 @@ func (t *takeover) migrateProgram() error {
 }
 
 // programChange returns what makes the program's parts on record the migrated
-// ones, but for the agenda's.
-func (t *takeover) programChange() []posthouse.Part { return partsChange(t.from.Program, t.program) }
+// ones, but for the frontier's.
+func (t *migrationPlan) programChange() []posthouse.Part {
+	return partsChange(t.from.Program, t.program)
+}
 
 func partsChange(from, to posthouse.State) (parts []posthouse.Part) {
 	for _, name := range sortedKeys(from) {
@@ -65,9 +67,9 @@ func partsChange(from, to posthouse.State) (parts []posthouse.Part) {
 
 // innerMisfits notes what subgraphs have on record and this graph, at a path,
 // cannot go on with.
-func (a *App[S]) innerMisfits(t *takeover, within string, g *agenda) error {
+func (a *App[S]) innerMisfits(t *migrationPlan, within string, g *frontier) error {
 	for _, n := range a.order {
-		path := within + spelled(n.name)
+		path := within + escapeName(n.name)
 		i := slices.IndexFunc(g.tasks, func(x target) bool { return x.node == n.name })
 		_, stands := t.program[planPart+"/"+path]
 		stands = stands && i >= 0
@@ -78,10 +80,10 @@ func (a *App[S]) innerMisfits(t *takeover, within string, g *agenda) error {
 		} else if err := n.sub.misfits(t, path, stands); err != nil {
 			return err
 		}
-		if i < 0 || n.sub != nil && n.sub.apart() {
+		if i < 0 || n.sub != nil && n.sub.ownThread() {
 			continue
 		}
-		if s := t.progress.step(g, i, recordChild); s != nil {
+		if s := t.progress.step(g, i, stepChild); s != nil {
 			var c childJSON
 			if err := json.Unmarshal(s.Value.Data, &c); err != nil {
 				return err
@@ -94,18 +96,18 @@ func (a *App[S]) innerMisfits(t *takeover, within string, g *agenda) error {
 
 // replaced notes that a call of a subgraph has begun of what is none any more,
 // or is kept elsewhere.
-func (t *takeover) replaced(path, how string) {
+func (t *migrationPlan) replaced(path, how string) {
 	t.tasks = append(t.tasks, &Mismatch{
 		Kind: MismatchSubgraph, Name: path, Text: "a call of subgraph " + strconv.Quote(path) + " has begun, " + how,
 	})
 }
 
-// apart reports whether the subgraph runs in a thread of its own.
-func (in *inner[S, T]) apart() bool { return in.opt.OwnThread }
+// ownThread reports whether the subgraph runs in a thread of its own.
+func (in *inner[S, T]) ownThread() bool { return in.opt.OwnThread }
 
 // misfits notes what the subgraph has on record and cannot go on with. stands
 // says that a call has begun.
-func (in *inner[S, T]) misfits(t *takeover, path string, stands bool) (err error) {
+func (in *inner[S, T]) misfits(t *migrationPlan, path string, stands bool) (err error) {
 	own, kept := in.opt.OwnThread, in.opt.Lifetime != Unkept
 	switch {
 	case stands && own:
@@ -117,19 +119,19 @@ func (in *inner[S, T]) misfits(t *takeover, path string, stands bool) (err error
 	case own, !kept, !stands && in.opt.Lifetime != PerThread:
 		return nil // nothing of it is taken up
 	}
-	var g agenda
+	var g frontier
 	if stands {
-		if g, err = readAgenda(nil, t.program, planPart+"/"+path); err != nil {
+		if g, err = readFrontier(nil, t.program, planPart+"/"+path); err != nil {
 			return err
 		}
 		bad, err := in.app.pendingMisfits(t, &g)
 		if err != nil {
 			return err
 		}
-		t.tasks = append(t.tasks, inside(path, bad)...)
+		t.tasks = append(t.tasks, inSubgraph(path, bad)...)
 	}
-	parts := innerState(&posthouse.Checkpoint{Program: t.program}, (&nest{path: path}).prefix()).State
-	bad := inside(path, partMisfits(in.app.schema, in.app.codec, parts))
+	parts := stateWithin(&posthouse.Checkpoint{Program: t.program}, (&subrun{path: path}).prefix()).State
+	bad := inSubgraph(path, partMisfits(in.app.schema, in.app.codec, parts))
 	if in.opt.Lifetime == PerThread { // the next call takes it up, too
 		t.misfit = append(t.misfit, bad...)
 	} else {
@@ -138,19 +140,19 @@ func (in *inner[S, T]) misfits(t *takeover, path string, stands bool) (err error
 	return in.app.innerMisfits(t, path+"/", &g)
 }
 
-// inside says of mismatches which subgraph they are in.
-func inside(path string, bad []*Mismatch) []*Mismatch {
+// inSubgraph says of mismatches which subgraph they are in.
+func inSubgraph(path string, bad []*Mismatch) []*Mismatch {
 	for _, m := range bad {
 		m.Name, m.Text = path+"/"+m.Name, "in subgraph "+strconv.Quote(path)+": "+m.Text
 	}
 	return bad
 }
 
-// without returns a program without the plans of subgraphs that nobody will go
+// withoutOrphans returns a program without the plans of subgraphs that nobody will go
 // on with.
-func without(program posthouse.State, g *agenda) posthouse.State {
+func withoutOrphans(program posthouse.State, g *frontier) posthouse.State {
 	program = maps.Clone(program)
-	for _, p := range strays(program, g) {
+	for _, p := range orphanParts(program, g) {
 		delete(program, p.Name)
 	}
 	return program

@@ -12,12 +12,12 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
-// A takeover is a checkpoint of another version as this one has it.
-type takeover struct {
+// A migrationPlan is a checkpoint of another version as this one has it.
+type migrationPlan struct {
 	from     *posthouse.Checkpoint
 	state    posthouse.State
-	program  posthouse.State // as migrated, but for the agenda's part
-	agenda   agenda
+	program  posthouse.State // as migrated, but for the frontier's part
+	agenda   frontier
 	used     []Migration
 	progress progress
 	misfit   []*Mismatch // of the state
@@ -26,7 +26,7 @@ type takeover struct {
 
 // err returns why the checkpoint cannot be taken over; pending says that what
 // is to run counts.
-func (t *takeover) err(graph, to string, pending bool) *ChangedError {
+func (t *migrationPlan) err(graph, to string, pending bool) *ChangedError {
 	all := t.misfit
 	if pending {
 		all = append(slices.Clip(all), t.tasks...)
@@ -40,13 +40,13 @@ func (t *takeover) err(graph, to string, pending bool) *ChangedError {
 	}
 }
 
-// takeOver migrates a checkpoint in memory and notes what does not fit. head
+// planMigration migrates a checkpoint in memory and notes what does not fit. head
 // says that it is its branch's head.
-func (a *App[S]) takeOver(ctx context.Context, c *posthouse.Checkpoint, head bool) (*takeover, error) {
-	t := &takeover{from: c, state: c.State, program: c.Program, used: a.migrationsFrom(c.Fingerprint)}
+func (a *App[S]) planMigration(ctx context.Context, c *posthouse.Checkpoint, head bool) (*migrationPlan, error) {
+	t := &migrationPlan{from: c, state: c.State, program: c.Program, used: a.migrationsFrom(c.Fingerprint)}
 	t.progress = progress{head: &c.Header, latest: head, by: a.fingerprint}
 	var err error
-	if t.agenda, err = readAgenda(c.Next, c.Program, planPart); err != nil {
+	if t.agenda, err = readFrontier(c.Next, c.Program, planPart); err != nil {
 		return nil, err
 	}
 	if c.Fingerprint == a.fingerprint {
@@ -54,14 +54,14 @@ func (a *App[S]) takeOver(ctx context.Context, c *posthouse.Checkpoint, head boo
 	}
 	if t.state, err = migrateParts(t.used, c); err == nil {
 		t.misfit = append(t.misfit, partMisfits(a.schema, a.codec, t.state)...)
-	} else if !t.note(err) {
+	} else if !t.noteMismatch(err) {
 		return nil, err
 	}
 	if len(t.used) > 0 {
-		if err := t.agenda.migrate(t.used, ""); err != nil && !t.note(err) {
+		if err := t.agenda.migrate(t.used, ""); err != nil && !t.noteMismatch(err) {
 			return nil, err
 		}
-		if err := t.migrateProgram(); err != nil && !t.note(err) {
+		if err := t.migrateProgram(); err != nil && !t.noteMismatch(err) {
 			return nil, err
 		}
 	}
@@ -76,14 +76,14 @@ func (a *App[S]) takeOver(ctx context.Context, c *posthouse.Checkpoint, head boo
 	return t, a.innerMisfits(t, "", &t.agenda)
 }
 
-// pendingMisfits looks at an agenda and at what its tasks have on record.
-func (a *App[S]) pendingMisfits(t *takeover, g *agenda) ([]*Mismatch, error) {
-	done, err := a.finishedOf(&t.progress, g)
+// pendingMisfits looks at a frontier and at what its tasks have on record.
+func (a *App[S]) pendingMisfits(t *migrationPlan, g *frontier) ([]*Mismatch, error) {
+	done, err := a.recordedTasksOf(&t.progress, g)
 	return append(a.agendaMisfits(g), a.resultMisfits(done)...), err
 }
 
-// note takes an error that is a mismatch.
-func (t *takeover) note(err error) bool {
+// noteMismatch takes an error that is a mismatch.
+func (t *migrationPlan) noteMismatch(err error) bool {
 	m, ok := errors.AsType[*Mismatch](err)
 	if ok {
 		t.misfit = append(t.misfit, m)
@@ -91,22 +91,22 @@ func (t *takeover) note(err error) bool {
 	return ok
 }
 
-// takeoverDraft makes the checkpoint that puts a takeover of a head on record.
+// migrationDraft makes the checkpoint that puts a migration plan of a head on record.
 // Gates that are open stay so.
-func (a *App[S]) takeoverDraft(ctx context.Context, t *takeover) (*posthouse.Draft, error) {
+func (a *App[S]) migrationDraft(ctx context.Context, t *migrationPlan) (*posthouse.Draft, error) {
 	c := t.from
 	info, err := a.ledger.Thread(ctx, c.Thread)
 	if err != nil {
 		return nil, err
 	}
 	b, _ := info.Branch(c.Branch)
-	p, _, changed, err := t.agenda.change(planPart, c.Program[planPart].Data)
+	p, _, changed, err := t.agenda.part(planPart, c.Program[planPart].Data)
 	if err != nil {
 		return nil, err
 	}
 	d := &posthouse.Draft{Keep: openGates(info, c.Branch), Checkpoint: &posthouse.Change{
 		Parent: c.ID, Kind: posthouse.KindMigrate, Status: b.Status, Graph: a.name, Fingerprint: a.fingerprint,
-		Node: rename(t.used, c.Node), Error: c.Error, Next: a.names(&t.agenda), State: t.state,
+		Node: renameNodes(t.used, c.Node), Error: c.Error, Next: a.nextNames(&t.agenda), State: t.state,
 	}}
 	d.Checkpoint.Program = t.programChange()
 	if changed {
@@ -125,18 +125,18 @@ func openGates(info *posthouse.ThreadInfo, branch string) (ids []posthouse.ID) {
 	return ids
 }
 
-// adopt makes sure that the head fits this version of the graph, and migrates
+// migrateHead makes sure that the head fits this version of the graph, and migrates
 // it, on record, if it has to be. pending says that what is to run counts.
-func (r *run[S]) adopt(ctx context.Context, pending bool) error {
+func (r *run[S]) migrateHead(ctx context.Context, pending bool) error {
 	h := r.sess.Head()
-	if r.nest != nil || h == nil || h.Fingerprint == r.app.fingerprint {
+	if r.subrun != nil || h == nil || h.Fingerprint == r.app.fingerprint {
 		return nil
 	}
 	c, err := r.app.ledger.Get(ctx, h.ID)
 	if err != nil {
 		return err
 	}
-	t, err := r.app.takeOver(ctx, c, true)
+	t, err := r.app.planMigration(ctx, c, true)
 	if err != nil {
 		return err
 	}
@@ -147,9 +147,9 @@ func (r *run[S]) adopt(ctx context.Context, pending bool) error {
 		return nil
 	}
 	if len(t.tasks) > 0 {
-		t.agenda = agenda{skipped: t.agenda.skipped, era: t.agenda.era} // the input starts anew in any case
+		t.agenda = frontier{skipped: t.agenda.skipped, epoch: t.agenda.epoch} // the input starts anew in any case
 	}
-	d, err := r.app.takeoverDraft(ctx, t)
+	d, err := r.app.migrationDraft(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -175,10 +175,10 @@ func partMisfits(schema *state.Schema, codec posthouse.Codec, s posthouse.State)
 	return bad
 }
 
-// agendaMisfits returns what of an agenda this graph cannot run.
-func (a *App[S]) agendaMisfits(g *agenda) (bad []*Mismatch) {
+// agendaMisfits returns what of a frontier this graph cannot run.
+func (a *App[S]) agendaMisfits(g *frontier) (bad []*Mismatch) {
 	for i := range g.tasks {
-		if m := a.taskMisfit(MismatchNode, "it goes on at", &g.tasks[i]); m != nil && !known(bad, m) {
+		if m := a.taskMisfit(MismatchNode, "it goes on at", &g.tasks[i]); m != nil && !hasMismatch(bad, m) {
 			bad = append(bad, m)
 		}
 	}
@@ -215,7 +215,7 @@ func (a *App[S]) agendaMisfits(g *agenda) (bad []*Mismatch) {
 	return bad
 }
 
-func known(list []*Mismatch, m *Mismatch) bool {
+func hasMismatch(list []*Mismatch, m *Mismatch) bool {
 	return slices.ContainsFunc(list, func(o *Mismatch) bool { return o.Kind == m.Kind && o.Name == m.Name && o.Text == m.Text })
 }
 
@@ -248,7 +248,7 @@ func (a *App[S]) taskMisfit(kind MismatchKind, what string, t *target) *Mismatch
 
 // resultMisfits looks at results of the step that are on record, of tasks that
 // completed beside others.
-func (a *App[S]) resultMisfits(done []*finishedTask) (bad []*Mismatch) {
+func (a *App[S]) resultMisfits(done []*recordedTask) (bad []*Mismatch) {
 	for _, d := range done {
 		for _, w := range d.writes {
 			if err := w.Field.Fits(a.codec, w.Value()); err != nil {

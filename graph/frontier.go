@@ -10,9 +10,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// An agenda is what a graph has yet to run: the tasks of the next step, and
+// A frontier is what a graph has yet to run: the tasks of the next step, and
 // what waits for other tasks first.
-type agenda struct {
+type frontier struct {
 	tasks    []target            // End, alone: of a subgraph that was stopped behind its last node
 	arrived  map[string][]string // by the node of a join: the sources that completed
 	deferred []string            // nodes that run when there are no tasks left
@@ -28,16 +28,16 @@ type agenda struct {
 	// The step of the input, or of the update that led elsewhere, behind a run
 	// that was lost: how far that one acted nobody knows, and so no execution
 	// may get the name of one of its. 0: none was lost.
-	era uint64
+	epoch uint64
 }
 
 // ends reports whether nothing is left but to end.
-func (g *agenda) ends() bool { return len(g.tasks) == 1 && g.tasks[0].node == End }
+func (g *frontier) ends() bool { return len(g.tasks) == 1 && g.tasks[0].node == End }
 
-// planPart keeps what Header.Next cannot say of an agenda; most have none.
+// planPart keeps what Header.Next cannot say of a frontier; most have none.
 const planPart = "$plan"
 
-// A planJSON is the wire form of an agenda.
+// A planJSON is the wire form of a frontier.
 type planJSON struct {
 	Tasks    []taskJSON          `json:"tasks,omitempty"` // only if any was sent an input, renamed, or has run: otherwise Next names them
 	Arrived  map[string][]string `json:"arrived,omitempty"`
@@ -86,13 +86,13 @@ func (w *taskJSON) target() target {
 	return t
 }
 
-// encode returns the plan part, nil if Next says it all.
-func (g *agenda) encode() ([]byte, error) {
+// encodePlan returns the plan part, nil if Next says it all.
+func (g *frontier) encodePlan() ([]byte, error) {
 	named := slices.ContainsFunc(g.tasks, func(t target) bool { return t.input != nil || t.was != "" || t.edges })
-	if !named && len(g.arrived)+len(g.deferred)+len(g.renamed)+len(g.names)+g.skipped == 0 && g.call == "" && g.era == 0 {
+	if !named && len(g.arrived)+len(g.deferred)+len(g.renamed)+len(g.names)+g.skipped == 0 && g.call == "" && g.epoch == 0 {
 		return nil, nil
 	}
-	p := planJSON{Arrived: g.arrived, Deferred: g.deferred, Renamed: g.renamed, Names: g.names, Call: g.call, Step: g.step, Parent: g.parent, Skipped: g.skipped, Era: g.era}
+	p := planJSON{Arrived: g.arrived, Deferred: g.deferred, Renamed: g.renamed, Names: g.names, Call: g.call, Step: g.step, Parent: g.parent, Skipped: g.skipped, Era: g.epoch}
 	if named || g.call != "" {
 		p.Tasks = make([]taskJSON, len(g.tasks))
 		for i := range g.tasks {
@@ -102,19 +102,19 @@ func (g *agenda) encode() ([]byte, error) {
 	return json.Marshal(&p)
 }
 
-// readAgenda returns what a checkpoint has yet to run.
-func readAgenda(next []string, program posthouse.State, part string) (agenda, error) {
+// readFrontier returns what a checkpoint has yet to run.
+func readFrontier(next []string, program posthouse.State, part string) (frontier, error) {
 	var p planJSON
 	if v, ok := program[part]; ok {
 		if err := json.Unmarshal(v.Data, &p); err != nil {
-			return agenda{}, &posthouse.Error{
+			return frontier{}, &posthouse.Error{
 				Code: posthouse.CodeInvalid, Field: "plan", Message: "of the checkpoint does not decode", Err: err,
 				Hint: "it was written by another version of posthouse; move the thread with UpdateOptions.Goto",
 			}
 		}
 	}
-	g := agenda{
-		arrived: p.Arrived, deferred: p.Deferred, renamed: p.Renamed, names: p.Names, call: p.Call, step: p.Step, parent: p.Parent, skipped: p.Skipped, era: p.Era,
+	g := frontier{
+		arrived: p.Arrived, deferred: p.Deferred, renamed: p.Renamed, names: p.Names, call: p.Call, step: p.Step, parent: p.Parent, skipped: p.Skipped, epoch: p.Era,
 		tasks: make([]target, 0, max(len(next), len(p.Tasks))),
 	}
 	for i := range p.Tasks {
@@ -127,22 +127,22 @@ func readAgenda(next []string, program posthouse.State, part string) (agenda, er
 	}
 	if len(g.names) > 0 {
 		for i := range g.tasks {
-			g.tasks[i].was = plain(g.names.of(spelled(g.tasks[i].node)))
+			g.tasks[i].was = unescapeName(g.names.of(escapeName(g.tasks[i].node)))
 		}
 	}
 	return g, nil
 }
 
-// change returns the part to commit, if its bytes are not those on record.
-func (g *agenda) change(part string, known []byte) (p posthouse.Part, enc []byte, changed bool, err error) {
-	if enc, err = g.encode(); err != nil || bytes.Equal(enc, known) {
+// part returns the part to commit, if its bytes are not those on record.
+func (g *frontier) part(part string, known []byte) (p posthouse.Part, enc []byte, changed bool, err error) {
+	if enc, err = g.encodePlan(); err != nil || bytes.Equal(enc, known) {
 		return p, known, false, err
 	}
 	return posthouse.Part{Name: part, Codec: posthouse.JSON.Name(), Data: enc, Drop: enc == nil}, enc, true, nil
 }
 
-// names returns the nodes of the tasks, each once.
-func (a *App[S]) names(g *agenda) []string {
+// nextNames returns the nodes of the tasks, each once.
+func (a *App[S]) nextNames(g *frontier) []string {
 	if len(g.tasks) == 1 {
 		if n := a.node(&g.tasks[0]); n != nil {
 			return n.alone
@@ -151,7 +151,7 @@ func (a *App[S]) names(g *agenda) []string {
 	return g.nodes()
 }
 
-func (g *agenda) nodes() (names []string) {
+func (g *frontier) nodes() (names []string) {
 	for i := range g.tasks {
 		if n := g.tasks[i].node; !slices.Contains(names, n) {
 			names = append(names, n)
@@ -166,14 +166,14 @@ type completion struct {
 	next []target
 }
 
-// begun is the completion of an input.
-func begun(next []target) completion { return completion{next: next} }
+// inputCompletion is the completion of an input.
+func inputCompletion(next []target) completion { return completion{next: next} }
 
-// completed is the completion of a node. One that the run stops behind arrives
+// taskCompletion is the completion of a node. One that the run stops behind arrives
 // at joins later, when its ways are followed.
-func completed(t *target, next []target) completion {
+func taskCompletion(t *target, next []target) completion {
 	if len(next) == 1 && next[0].edges {
-		return begun(next)
+		return inputCompletion(next)
 	}
 	return completion{t, next}
 }
@@ -186,13 +186,13 @@ func (a *App[S]) completer(c *completion) *node[S] {
 	return a.node(c.of)
 }
 
-// after makes n the agenda behind a step of g in which these completed, in
+// advanceFrontier makes n the frontier behind a step of g in which these completed, in
 // order.
-func (a *App[S]) after(g, n *agenda, done []completion) error {
-	*n = agenda{}
-	n.call, n.step, n.skipped, n.era = g.call, g.step+1, g.skipped, g.era
+func (a *App[S]) advanceFrontier(g, n *frontier, done []completion) error {
+	*n = frontier{}
+	n.call, n.step, n.skipped, n.epoch = g.call, g.step+1, g.skipped, g.epoch
 	n.renamed, n.names = g.renamed, g.names
-	if len(done) == 1 && len(g.arrived)+len(g.deferred) == 0 && a.plain(&done[0]) {
+	if len(done) == 1 && len(g.arrived)+len(g.deferred) == 0 && a.leadsStraightOn(&done[0]) {
 		n.tasks = done[0].next
 		return nil
 	}
@@ -209,10 +209,10 @@ func (a *App[S]) after(g, n *agenda, done []completion) error {
 			case t.edges || t.input != nil:
 				n.tasks = append(n.tasks, t)
 			default:
-				a.enlist(n, seen, t.node)
+				a.addNode(n, seen, t.node)
 			}
 		}
-		a.arrive(n, seen, a.completer(&done[i]))
+		a.arriveAtJoins(n, seen, a.completer(&done[i]))
 	}
 	if len(n.tasks) == 0 {
 		for _, name := range n.deferred {
@@ -223,19 +223,19 @@ func (a *App[S]) after(g, n *agenda, done []completion) error {
 	if len(n.tasks) > 0 || len(n.arrived) == 0 {
 		return nil
 	}
-	return a.unmet(n)
+	return a.unmetJoin(n)
 }
 
-// plain reports whether a completion leads to nothing but nodes that run next.
-func (a *App[S]) plain(c *completion) bool {
+// leadsStraightOn reports whether a completion leads to nothing but nodes that run next.
+func (a *App[S]) leadsStraightOn(c *completion) bool {
 	if n := a.completer(c); n != nil && len(n.joins) > 0 {
 		return false
 	}
 	return len(c.next) == 0 || len(c.next) == 1 && (c.next[0].input != nil || c.next[0].edges || !a.node(&c.next[0]).opt.Defer)
 }
 
-// enlist puts a node on the agenda, once.
-func (a *App[S]) enlist(g *agenda, seen map[string]bool, name string) {
+// addNode puts a node on the frontier, once.
+func (a *App[S]) addNode(g *frontier, seen map[string]bool, name string) {
 	switch {
 	case a.nodes[name].opt.Defer:
 		if !slices.Contains(g.deferred, name) {
@@ -247,8 +247,8 @@ func (a *App[S]) enlist(g *agenda, seen map[string]bool, name string) {
 	}
 }
 
-// arrive counts a completed node at the joins it is a source of.
-func (a *App[S]) arrive(g *agenda, seen map[string]bool, n *node[S]) {
+// arriveAtJoins counts a completed node at the joins it is a source of.
+func (a *App[S]) arriveAtJoins(g *frontier, seen map[string]bool, n *node[S]) {
 	if n == nil {
 		return
 	}
@@ -262,12 +262,12 @@ func (a *App[S]) arrive(g *agenda, seen map[string]bool, n *node[S]) {
 			continue
 		}
 		delete(g.arrived, j.to)
-		a.enlist(g, seen, j.to)
+		a.addNode(g, seen, j.to)
 	}
 }
 
-// unmet returns why a run cannot end: a join that nobody will complete.
-func (a *App[S]) unmet(g *agenda) error {
+// unmetJoin returns why a run cannot end: a join that nobody will complete.
+func (a *App[S]) unmetJoin(g *frontier) error {
 	for _, n := range a.order {
 		if from := g.arrived[n.name]; len(from) > 0 {
 			e := &JoinError{Graph: a.name, Node: n.name, Arrived: from}

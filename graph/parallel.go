@@ -14,8 +14,8 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A crew runs the tasks of one step beside each other.
-type crew[S any] struct {
+// A workers runs the tasks of one step beside each other.
+type workers[S any] struct {
 	run   *run[S]
 	tasks []task[S]
 	todo  []*task[S]
@@ -25,15 +25,15 @@ type crew[S any] struct {
 	ended []*outcome[S] // by task; nil for one that was not run
 }
 
-// together takes a step of several tasks. Each works on a copy of the state; a
+// runParallel takes a step of several tasks. Each works on a copy of the state; a
 // result is on record as soon as its task completed, unless all of them did.
-func (r *run[S]) together(ctx context.Context) (*Result[S], error) {
-	c := &crew[S]{run: r, tasks: make([]task[S], len(r.agenda.tasks))}
+func (r *run[S]) runParallel(ctx context.Context) (*Result[S], error) {
+	c := &workers[S]{run: r, tasks: make([]task[S], len(r.frontier.tasks))}
 	c.ended = make([]*outcome[S], len(c.tasks))
 	for i := range c.tasks {
-		r.task(&c.tasks[i], i)
-		c.tasks[i].beside = true
-		o, err := r.recall(ctx, &c.tasks[i])
+		r.initTask(&c.tasks[i], i)
+		c.tasks[i].parallel = true
+		o, err := r.recallTask(ctx, &c.tasks[i])
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +41,7 @@ func (r *run[S]) together(ctx context.Context) (*Result[S], error) {
 			c.todo = append(c.todo, &c.tasks[i])
 		}
 	}
-	if err := c.work(ctx); err != nil {
+	if err := c.runAll(ctx); err != nil {
 		return nil, err
 	}
 	done := c.ended[:0:0]
@@ -51,23 +51,23 @@ func (r *run[S]) together(ctx context.Context) (*Result[S], error) {
 			done = append(done, o)
 		}
 	}
-	res, err := r.settle(ctx, done)
+	res, err := r.routeOutcomes(ctx, done)
 	switch {
 	case res != nil || err != nil:
 		return res, err
 	case slices.ContainsFunc(done, func(o *outcome[S]) bool { return o.kind != taskDone }):
 		return nil, nil // what it waited for has come: the step is taken again
 	case missing: // it was asked to drain
-		if err := r.keep(ctx); err != nil {
+		if err := r.flush(ctx); err != nil {
 			return nil, err
 		}
 		return r.finish(EventPark, *r.live.Value, nil), nil
 	}
-	return r.meet(ctx, done)
+	return r.mergeStep(ctx, done)
 }
 
-// work runs what is to do and puts results on record as they come.
-func (c *crew[S]) work(ctx context.Context) error {
+// runAll runs what is to do and puts results on record as they come.
+func (c *workers[S]) runAll(ctx context.Context) error {
 	if len(c.todo) == 0 {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (c *crew[S]) work(ctx context.Context) error {
 	c.out = make(chan *outcome[S], width)
 	var workers sync.WaitGroup
 	for range width {
-		workers.Go(func() { c.worker(own) })
+		workers.Go(func() { c.loop(own) })
 	}
 	go func() { workers.Wait(); close(c.out) }()
 	var broken error
@@ -104,16 +104,16 @@ func (c *crew[S]) work(ctx context.Context) error {
 				}
 			}
 		}
-		if broken == nil && (left > 0 || !c.smooth()) {
-			broken = c.run.record(ctx, batch)
+		if broken == nil && (left > 0 || !c.allDone()) {
+			broken = c.run.recordResults(ctx, batch)
 		}
 		if broken != nil {
 			c.stop.Store(true)
 			cancel(broken)
 		}
 	}
-	if broken == nil && !c.smooth() {
-		broken = c.run.record(ctx, c.ended)
+	if broken == nil && !c.allDone() {
+		broken = c.run.recordResults(ctx, c.ended)
 	}
 	return broken
 }
@@ -121,9 +121,9 @@ func (c *crew[S]) work(ctx context.Context) error {
 // errSibling ends the tasks beside one that failed.
 var errSibling = &posthouse.Error{Code: posthouse.CodeConflict, Message: "a task of the same step failed"}
 
-// smooth reports whether every task completed: then the step's checkpoint holds
+// allDone reports whether every task completed: then the step's checkpoint holds
 // their results, and nothing else need be recorded.
-func (c *crew[S]) smooth() bool {
+func (c *workers[S]) allDone() bool {
 	for _, o := range c.ended {
 		if o == nil || o.kind != taskDone {
 			return false
@@ -132,7 +132,7 @@ func (c *crew[S]) smooth() bool {
 	return true
 }
 
-func (c *crew[S]) worker(ctx context.Context) {
+func (c *workers[S]) loop(ctx context.Context) {
 	r := c.run
 	for !c.stop.Load() && !engine.Draining(ctx) {
 		i := int(c.next.Add(1)) - 1
@@ -140,16 +140,16 @@ func (c *crew[S]) worker(ctx context.Context) {
 			return
 		}
 		t := c.todo[i]
-		o := r.apart(ctx, t)
-		r.tellEnd(o)
+		o := r.runBranch(ctx, t)
+		r.reportEnd(o)
 		c.out <- o
 	}
 }
 
-// apart performs a task on a state of its own. A panic of a codec is the task's.
-func (r *run[S]) apart(ctx context.Context, t *task[S]) (o *outcome[S]) {
+// runBranch performs a task on a state of its own. A panic of a codec is the task's.
+func (r *run[S]) runBranch(ctx context.Context, t *task[S]) (o *outcome[S]) {
 	err := engine.Guard(func() error {
-		o = r.perform(ctx, t, func(bool) (*state.Live[S], error) { return branchOf(r.live, r.app.schema, t) })
+		o = r.runTask(ctx, t, func(bool) (*state.Live[S], error) { return branchOf(r.live, r.app.schema, t) })
 		return nil
 	})
 	if err != nil {
@@ -159,8 +159,8 @@ func (r *run[S]) apart(ctx context.Context, t *task[S]) (o *outcome[S]) {
 	return o
 }
 
-// A doneJSON is the record of a completed task.
-type doneJSON struct {
+// A resultJSON is the record of a completed task.
+type resultJSON struct {
 	Writes []writeJSON `json:"writes,omitempty"`
 	Next   []taskJSON  `json:"next,omitempty"`
 	Parent []string    `json:"parent,omitempty"` // where the graph around a subgraph goes on
@@ -188,15 +188,15 @@ type writeJSON struct {
 	Over  bool            `json:"over,omitempty"` // the whole value, whatever the part's rule
 }
 
-// record puts completed tasks on record, and what those that wait hold: they
+// recordResults puts completed tasks on record, and what those that wait hold: they
 // never run again, whatever becomes of the others.
-func (r *run[S]) record(ctx context.Context, batch []*outcome[S]) error {
+func (r *run[S]) recordResults(ctx context.Context, batch []*outcome[S]) error {
 	var steps []posthouse.Step
 	for _, o := range batch {
 		if o == nil || o.recorded || o.kind != taskDone {
 			continue
 		}
-		d := doneJSON{}
+		d := resultJSON{}
 		for _, w := range o.writes {
 			j := writeJSON{Part: w.Field.Part, Over: w.Over}
 			if w.Codec == posthouse.JSON.Name() {
@@ -222,7 +222,7 @@ func (r *run[S]) record(ctx context.Context, batch []*outcome[S]) error {
 		}
 		o.recorded = true
 		steps = append(append(steps, o.exec.Held()...), posthouse.Step{
-			Task: o.task.key.String(), Name: recordDone, Effect: o.task.node.opt.Effect,
+			Task: o.task.key.String(), Name: stepDone, Effect: o.task.node.opt.Effect,
 			Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data},
 		})
 	}
@@ -233,20 +233,20 @@ func (r *run[S]) record(ctx context.Context, batch []*outcome[S]) error {
 	return err
 }
 
-// recall returns the outcome of a task that completed before, or that has
+// recallTask returns the outcome of a task that completed before, or that has
 // nothing to do but to wait on; nil for one that is to run.
-func (r *run[S]) recall(ctx context.Context, t *task[S]) (o *outcome[S], err error) {
+func (r *run[S]) recallTask(ctx context.Context, t *task[S]) (o *outcome[S], err error) {
 	exec, err := r.sess.TaskFor(ctx, t.key)
 	if err != nil || exec.Fresh() {
 		return nil, err
 	}
 	defer func() {
-		if o != nil && r.nest != nil {
-			r.nest.exec.Adopt(exec)
+		if o != nil && r.subrun != nil {
+			r.subrun.exec.Adopt(exec)
 		}
 	}()
 	o = &outcome[S]{task: t, exec: exec, recorded: true}
-	rec, ok := exec.Recorded(recordDone)
+	rec, ok := exec.Recorded(stepDone)
 	if !ok {
 		if o.open = exec.Rests(r.sess.Head().Seq); len(o.open) > 0 {
 			o.kind = taskWaits
@@ -254,39 +254,39 @@ func (r *run[S]) recall(ctx context.Context, t *task[S]) (o *outcome[S], err err
 		}
 		return nil, nil
 	}
-	d, err := r.app.readDone(rec.Value.Data, r.renames(), r.fingerprint)
+	d, err := r.app.readRecordedTask(rec.Value.Data, r.renames(), r.fingerprint)
 	if err == nil {
 		o.writes, o.next, o.parent, o.program = d.writes, d.next, d.parent, d.program
 	}
 	return o, err
 }
 
-// meet merges what the tasks of a step wrote, once all completed, and commits
+// mergeStep merges what the tasks of a step wrote, once all completed, and commits
 // the step.
-func (r *run[S]) meet(ctx context.Context, done []*outcome[S]) (*Result[S], error) {
-	err := r.merged(ctx, done)
+func (r *run[S]) mergeStep(ctx context.Context, done []*outcome[S]) (*Result[S], error) {
+	err := r.mergeAndCommit(ctx, done)
 	if err == nil {
-		r.tellUpdates(done)
-		return nil, r.tell(EventNode)
+		r.reportUpdates(done)
+		return nil, r.reportState(EventNode)
 	}
 	if r.sess.Err() != nil {
 		return nil, err
 	}
-	if e := r.record(ctx, done); e != nil {
+	if e := r.recordResults(ctx, done); e != nil {
 		return nil, e
 	}
-	return nil, r.fail(ctx, together(done), nil, err)
+	return nil, r.commitFailure(ctx, joinNodes(done), nil, err)
 }
 
-func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
+func (r *run[S]) mergeAndCommit(ctx context.Context, done []*outcome[S]) error {
 	if err := merge(r.live, r.app.name, done, nil); err != nil {
 		return err
 	}
 	ends := make([]completion, len(done))
 	for i, o := range done {
-		ends[i] = completed(o.task.target, o.next)
+		ends[i] = taskCompletion(o.task.target, o.next)
 	}
-	if err := r.app.after(r.agenda, r.spare, ends); err != nil {
+	if err := r.app.advanceFrontier(r.frontier, r.nextFrontier, ends); err != nil {
 		return err
 	}
 	parts, err := r.live.Delta()
@@ -296,15 +296,15 @@ func (r *run[S]) merged(ctx context.Context, done []*outcome[S]) error {
 	if err := r.live.Detach(); err != nil {
 		return err
 	}
-	return r.complete(ctx, done, parts)
+	return r.completeStep(ctx, done, parts)
 }
 
-// together names the nodes of a step, each once and spelled, as in "draft+check".
-func together[S any](done []*outcome[S]) string {
+// joinNodes names the nodes of a step, each once and spelled, as in "draft+check".
+func joinNodes[S any](done []*outcome[S]) string {
 	if len(done) == 1 {
-		return spelled(done[0].task.node.name)
+		return escapeName(done[0].task.node.name)
 	}
-	return joined(func(yield func(string) bool) {
+	return joinNames(func(yield func(string) bool) {
 		for _, o := range done {
 			if !yield(o.task.node.name) {
 				return
@@ -313,12 +313,12 @@ func together[S any](done []*outcome[S]) string {
 	})
 }
 
-func joined(nodes iter.Seq[string]) string {
+func joinNames(nodes iter.Seq[string]) string {
 	var names []string
 	size := 0
 	seen := map[string]bool{}
 	for n := range nodes {
-		n = spelled(n)
+		n = escapeName(n)
 		if seen[n] {
 			continue
 		}

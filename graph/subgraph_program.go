@@ -17,14 +17,14 @@ type childProgram struct {
 // Advance goes on with the subgraph, and tells its caller. One that nobody will
 // come back for is cancelled.
 func (p *childProgram) Advance(ctx context.Context, thread, branch string) error {
-	if gone, err := p.forsaken(ctx, thread, branch); err != nil || gone {
+	if gone, err := p.cancelOrphan(ctx, thread, branch); err != nil || gone {
 		return err
 	}
 	err := p.Program.Advance(ctx, thread, branch)
 	if errors.Is(err, posthouse.ErrBusy) {
 		return err
 	}
-	return errors.Join(err, p.wake(ctx, thread))
+	return errors.Join(err, p.wakeCaller(ctx, thread))
 }
 
 // sweepPage is how many threads a sweep reads before it looks after them.
@@ -45,7 +45,7 @@ func (p *childProgram) Sweep(ctx context.Context) error {
 			waiting = append(waiting, info.Thread)
 		}
 		for _, thread := range waiting {
-			_, err := p.forsaken(ctx, thread, posthouse.MainBranch)
+			_, err := p.cancelOrphan(ctx, thread, posthouse.MainBranch)
 			failed = errors.Join(failed, err)
 		}
 		if len(waiting) < sweepPage {
@@ -55,9 +55,9 @@ func (p *childProgram) Sweep(ctx context.Context) error {
 	}
 }
 
-// forsaken cancels a thread in the middle of a call if the branch that called it
+// cancelOrphan cancels a thread in the middle of a call if the branch that called it
 // is cancelled, done or gone.
-func (p *childProgram) forsaken(ctx context.Context, thread, branch string) (bool, error) {
+func (p *childProgram) cancelOrphan(ctx context.Context, thread, branch string) (bool, error) {
 	if branch != posthouse.MainBranch {
 		return false, nil
 	}
@@ -69,7 +69,7 @@ func (p *childProgram) forsaken(ctx context.Context, thread, branch string) (boo
 	info, err := p.ledger.Thread(ctx, call[labelParent])
 	switch {
 	case errors.Is(err, posthouse.ErrNotFound):
-		if gone, err := ended(ctx, p.ledger, call[labelParent]); err != nil || !gone {
+		if gone, err := wasRemoved(ctx, p.ledger, call[labelParent]); err != nil || !gone {
 			return false, err
 		}
 		how = "is gone"
@@ -92,10 +92,10 @@ func (p *childProgram) forsaken(ctx context.Context, thread, branch string) (boo
 	return err == nil, err
 }
 
-// ended reports whether there was a thread that was deleted or released. One that
+// wasRemoved reports whether there was a thread that was deleted or released. One that
 // never was in this store may be anywhere: who imports a thread need not import
 // its caller.
-func ended(ctx context.Context, l *posthouse.Ledger, thread string) (bool, error) {
+func wasRemoved(ctx context.Context, l *posthouse.Ledger, thread string) (bool, error) {
 	for info, err := range l.Store().Threads(ctx, posthouse.ThreadQuery{Thread: thread}) {
 		if err != nil {
 			return false, err
@@ -122,9 +122,9 @@ func openCall(ctx context.Context, l *posthouse.Ledger, thread string) (map[stri
 	return nil, nil
 }
 
-// wake ends the wait of the caller of a thread, unless it waits itself. A wait of
+// wakeCaller ends the wait of the caller of a thread, unless it waits itself. A wait of
 // the caller's that cannot be read keeps it from no other.
-func (p *childProgram) wake(ctx context.Context, thread string) error {
+func (p *childProgram) wakeCaller(ctx context.Context, thread string) error {
 	info, err := p.ledger.Thread(ctx, thread)
 	if err != nil || info.Status == posthouse.StatusWaiting {
 		return err

@@ -12,10 +12,10 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A trunk is what a run and the subgraphs within it share.
-type trunk struct {
+// A rootState is what a run and the subgraphs within it share.
+type rootState struct {
 	graph, fingerprint string
-	renamed            renames // of the outermost agenda, as names; both change between its steps only
+	renamed            renames // of the outermost frontier, as names; both change between its steps only
 	names              names
 
 	mu     sync.Mutex
@@ -24,8 +24,8 @@ type trunk struct {
 	own    posthouse.State // the program's parts that say what such subgraphs kept, as completed steps left them
 }
 
-// keep follows what subgraphs kept in threads of their own.
-func (t *trunk) keep(parts []posthouse.Part) {
+// noteKept follows what subgraphs kept in threads of their own.
+func (t *rootState) noteKept(parts []posthouse.Part) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range parts {
@@ -38,16 +38,16 @@ func (t *trunk) keep(parts []posthouse.Part) {
 	}
 }
 
-// kept returns where the last call of a subgraph ended, the zero childJSON if it
+// keptChild returns where the last call of a subgraph ended, the zero childJSON if it
 // kept nothing.
-func (t *trunk) kept(path string) (childJSON, error) {
+func (t *rootState) keptChild(path string) (childJSON, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return keptChild(t.own, path)
 }
 
-// calls notes that a thread is called, and returns what notes that it ended.
-func (t *trunk) calls(thread string) func() {
+// noteCall notes that a thread is called, and returns what notes that it ended.
+func (t *rootState) noteCall(thread string) func() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.called = append(t.called, thread)
@@ -58,8 +58,8 @@ func (t *trunk) calls(thread string) func() {
 	}
 }
 
-// note follows the parts that a commit changed.
-func (t *trunk) note(parts []posthouse.Part) {
+// noteParts follows the parts that a commit changed.
+func (t *rootState) noteParts(parts []posthouse.Part) {
 	if len(parts) == 0 {
 		return
 	}
@@ -77,8 +77,8 @@ func (t *trunk) note(parts []posthouse.Part) {
 	}
 }
 
-// below returns the names on record that are name itself or within it.
-func (t *trunk) below(name string) []string {
+// partsBelow returns the names on record that are name itself or within it.
+func (t *rootState) partsBelow(name string) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var names []string
@@ -90,8 +90,8 @@ func (t *trunk) below(name string) []string {
 	return names
 }
 
-// A nest is where a run of a subgraph stands in the run around it.
-type nest struct {
+// A subrun is where a run of a subgraph stands in the run around it.
+type subrun struct {
 	path     string // as in "research/plan"
 	call     string // the key of the execution that called it
 	exec     *engine.Task
@@ -104,15 +104,15 @@ type nest struct {
 // subPart begins the names of the parts of subgraphs' states.
 const subPart = "$sub/"
 
-func (n *nest) planName() string { return planPart + "/" + n.path }
+func (n *subrun) planName() string { return planPart + "/" + n.path }
 
-func (n *nest) prefix() string { return subPart + n.path + "/" }
+func (n *subrun) prefix() string { return subPart + n.path + "/" }
 
 // enter takes up what is on record of a call, or of the calls before it. It
 // reports whether a call has begun: its plan is dropped when it ends, and when
 // the thread is led elsewhere.
 func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
-	n := r.nest
+	n := r.subrun
 	r.live = state.New[S](r.app.schema)
 	if n.unkept {
 		return false, r.enterUnkept()
@@ -120,8 +120,8 @@ func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
 	if err := r.sess.Flush(); err != nil {
 		return false, err
 	}
-	planned := len(r.trunk.below(n.planName())) > 0
-	if !planned && len(r.trunk.below(subPart+n.path)) == 0 {
+	planned := len(r.rootState.partsBelow(n.planName())) > 0
+	if !planned && len(r.rootState.partsBelow(subPart+n.path)) == 0 {
 		return false, nil
 	}
 	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
@@ -129,43 +129,43 @@ func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
 		return false, err
 	}
 	if v, ok := c.Program[n.planName()]; ok {
-		g, err := readAgenda(nil, c.Program, n.planName())
+		g, err := readFrontier(nil, c.Program, n.planName())
 		if err != nil {
 			return false, err
 		}
-		r.plan, *r.agenda, n.call, stands = v.Data, g, g.call, true
+		r.plan, *r.frontier, n.call, stands = v.Data, g, g.call, true
 	}
 	if !stands && n.lifetime != PerThread {
 		return false, nil
 	}
-	r.live, err = state.Decode[S](r.app.schema, innerState(c, n.prefix()))
+	r.live, err = state.Decode[S](r.app.schema, stateWithin(c, n.prefix()))
 	return stands, err
 }
 
 // enterUnkept takes up what an earlier call within the same unkept one left.
 func (r *run[S]) enterUnkept() (err error) {
-	if r.nest.lifetime != PerThread {
+	if r.subrun.lifetime != PerThread {
 		return nil
 	}
 	c := &posthouse.Checkpoint{Program: posthouse.State{}}
-	if err := state.ApplyParts(c.Program, r.nest.pending); err != nil {
+	if err := state.ApplyParts(c.Program, r.subrun.pending); err != nil {
 		return err
 	}
-	r.live, err = state.Decode[S](r.app.schema, innerState(c, r.nest.prefix()))
+	r.live, err = state.Decode[S](r.app.schema, stateWithin(c, r.subrun.prefix()))
 	return err
 }
 
-// ready puts on record what the run has done before it enters a subgraph, whose
+// flushBeforeSubgraph puts on record what the run has done before it enters a subgraph, whose
 // checkpoints are of the whole.
-func (r *run[S]) ready(ctx context.Context) error {
-	if !r.behind || !slices.ContainsFunc(r.agenda.tasks, func(t target) bool { n := r.app.node(&t); return n != nil && n.sub != nil && n.sub.kept() }) {
+func (r *run[S]) flushBeforeSubgraph(ctx context.Context) error {
+	if !r.hasUncommitted || !slices.ContainsFunc(r.frontier.tasks, func(t target) bool { n := r.app.node(&t); return n != nil && n.sub != nil && n.sub.kept() }) {
 		return nil
 	}
-	return r.keep(ctx)
+	return r.flush(ctx)
 }
 
-// innerState returns a checkpoint as it looks from within a subgraph.
-func innerState(c *posthouse.Checkpoint, prefix string) *posthouse.Checkpoint {
+// stateWithin returns a checkpoint as it looks from within a subgraph.
+func stateWithin(c *posthouse.Checkpoint, prefix string) *posthouse.Checkpoint {
 	in := &posthouse.Checkpoint{Header: c.Header, State: posthouse.State{}, Metadata: c.Metadata, Program: c.Program}
 	for name, v := range c.Program {
 		if part, ok := strings.CutPrefix(name, prefix); ok {
@@ -175,25 +175,25 @@ func innerState(c *posthouse.Checkpoint, prefix string) *posthouse.Checkpoint {
 	return in
 }
 
-// putInner commits a step of a subgraph: a checkpoint of the whole, in the
+// commitInner commits a step of a subgraph: a checkpoint of the whole, in the
 // middle of a step of the graph around it. The last step of a call is committed
 // with the node around it.
-func (r *run[S]) putInner(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
-	n, c := r.nest, &r.change
-	parts := state.JoinParts(slices.Clone(r.sinceProgram), c.Program)
-	for _, p := range state.JoinParts(slices.Clone(r.since), c.Parts) {
+func (r *run[S]) commitInner(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
+	n, c := r.subrun, &r.change
+	parts := state.JoinParts(slices.Clone(r.uncommittedProgram), c.Program)
+	for _, p := range state.JoinParts(slices.Clone(r.uncommitted), c.Parts) {
 		p.Name = n.prefix() + p.Name
 		parts = append(parts, p)
 	}
-	r.stop = c.Status == posthouse.StatusInterrupted
-	if n.unkept || len(r.agenda.tasks) == 0 {
-		r.since, r.sinceProgram, n.parts = state.JoinParts(r.since, c.Parts), state.JoinParts(r.sinceProgram, c.Program), parts
+	r.interrupted = c.Status == posthouse.StatusInterrupted
+	if n.unkept || len(r.frontier.tasks) == 0 {
+		r.uncommitted, r.uncommittedProgram, n.parts = state.JoinParts(r.uncommitted, c.Parts), state.JoinParts(r.uncommittedProgram, c.Program), parts
 		if len(d.Steps) == 0 {
 			return nil, nil
 		}
 		return r.sess.Commit(ctx, &posthouse.Draft{Steps: d.Steps})
 	}
-	p, enc, changed, err := r.agenda.change(n.planName(), r.plan)
+	p, enc, changed, err := r.frontier.part(n.planName(), r.plan)
 	if err != nil {
 		return nil, err
 	}
@@ -205,13 +205,13 @@ func (r *run[S]) putInner(ctx context.Context, d *posthouse.Draft) (*posthouse.C
 		where += "/" + c.Node
 	}
 	r.draft = posthouse.Draft{Steps: d.Steps, KeepOpen: true, Late: d.Late, Checkpoint: &posthouse.Change{
-		Kind: posthouse.KindInner, Status: posthouse.StatusRunning, Graph: r.trunk.graph, Fingerprint: r.trunk.fingerprint,
-		Node: cut(where), Labels: c.Labels, Next: r.sess.Head().Next, Program: parts,
+		Kind: posthouse.KindInner, Status: posthouse.StatusRunning, Graph: r.rootState.graph, Fingerprint: r.rootState.fingerprint,
+		Node: shortenPath(where), Labels: c.Labels, Next: r.sess.Head().Next, Program: parts,
 	}}
 	done, err := r.sess.Commit(ctx, &r.draft)
 	if err == nil {
-		r.plan, r.since, r.sinceProgram, r.behind = enc, nil, nil, false
-		r.note(parts)
+		r.plan, r.uncommitted, r.uncommittedProgram, r.hasUncommitted = enc, nil, nil, false
+		r.noteParts(parts)
 	}
 	return done, err
 }
@@ -222,35 +222,35 @@ func (r *run[S]) reloadInner(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	in := innerState(c, r.nest.prefix())
-	if r.nest.unkept {
+	in := stateWithin(c, r.subrun.prefix())
+	if r.subrun.unkept {
 		c = &posthouse.Checkpoint{Program: posthouse.State{}}
-		if err := state.ApplyParts(c.Program, r.nest.pending); err != nil {
+		if err := state.ApplyParts(c.Program, r.subrun.pending); err != nil {
 			return err
 		}
-		if in = innerState(c, r.nest.prefix()); r.nest.lifetime != PerThread {
+		if in = stateWithin(c, r.subrun.prefix()); r.subrun.lifetime != PerThread {
 			clear(in.State)
 		}
 	}
-	if err := state.ApplyParts(in.State, r.since); err != nil {
+	if err := state.ApplyParts(in.State, r.uncommitted); err != nil {
 		return err
 	}
 	r.live, err = state.Decode[S](r.app.schema, in)
 	return err
 }
 
-// cut shortens a path to what a header takes; its end tells more.
-func cut(path string) string {
+// shortenPath shortens a path to what a header takes; its end tells more.
+func shortenPath(path string) string {
 	if len(path) <= posthouse.MaxID {
 		return path
 	}
 	return "..." + strings.ToValidUTF8(path[len(path)-posthouse.MaxID+3:], "")
 }
 
-// leave returns what completing the node around a call does to the program's
+// completionParts returns what completing the node around a call does to the program's
 // parts.
-func (n *nest) leave(t *trunk) []posthouse.Part {
-	gone := t.below(n.planName())
+func (n *subrun) completionParts(t *rootState) []posthouse.Part {
+	gone := t.partsBelow(n.planName())
 	var parts []posthouse.Part
 	if n.lifetime == PerThread {
 		parts = n.parts
@@ -260,7 +260,7 @@ func (n *nest) leave(t *trunk) []posthouse.Part {
 				parts = append(parts, p)
 			}
 		}
-		gone = append(gone, t.below(subPart+n.path)...)
+		gone = append(gone, t.partsBelow(subPart+n.path)...)
 	}
 	for _, name := range gone {
 		parts = slices.DeleteFunc(parts, func(p posthouse.Part) bool { return p.Name == name })
@@ -269,9 +269,9 @@ func (n *nest) leave(t *trunk) []posthouse.Part {
 	return parts
 }
 
-// strays drops the plans of subgraphs that no task of the agenda will go on
+// orphanParts drops the plans of subgraphs that no task of the frontier will go on
 // with. Their states are dropped with the next call's.
-func strays[V any](program map[string]V, g *agenda) (parts []posthouse.Part) {
+func orphanParts[V any](program map[string]V, g *frontier) (parts []posthouse.Part) {
 	for _, name := range slices.Sorted(maps.Keys(program)) {
 		path, ok := strings.CutPrefix(name, planPart+"/")
 		if !ok {
@@ -279,7 +279,7 @@ func strays[V any](program map[string]V, g *agenda) (parts []posthouse.Part) {
 		}
 		label, _, _ := strings.Cut(path, "/")
 		node, _, _ := strings.Cut(label, "#")
-		node = plain(node)
+		node = unescapeName(node)
 		if g == nil || !slices.ContainsFunc(g.tasks, func(t target) bool { return t.node == node }) {
 			parts = append(parts, posthouse.Part{Name: name, Drop: true})
 		}
