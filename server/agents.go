@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 func agentRoutes() []*route {
 	rs := []*route{
 		{
-			method: http.MethodPost, path: "/api/agents/{agent}", role: Operator, summary: "Send a request to an agent", handle: (*Server).postAgent,
+			method: http.MethodPost, path: "/api/agents/{agent}", role: tokens.Operator, summary: "Send a request to an agent", handle: (*Server).postAgent,
 			notes: "Answers when the agent waits for a decision or is done; 202 with where to look if that takes longer. The work goes on if the client leaves. " +
 				"With Accept: text/event-stream the answer is a stream of the events text, event, and at last done (the reply) or error (a problem). " +
 				"The header " + runHeader + " of the answer names the request: GET /api/run takes it up again. " +
@@ -23,7 +24,7 @@ func agentRoutes() []*route {
 			},
 		},
 		{
-			method: http.MethodGet, path: "/api/events", role: Viewer, summary: "Follow what is recorded", handle: (*Server).events, style: stream,
+			method: http.MethodGet, path: "/api/events", role: tokens.Viewer, summary: "Follow what is recorded", handle: (*Server).events, style: stream,
 			notes: "Server-sent events: the event is the record's kind, its id the cursor to go on from, its data the event as JSON. " +
 				"An error event with a problem ends the stream, unless it has an id: then it is about that entry, and others follow. A comment comes every 15 seconds. " +
 				"With a session, the first event is session, and events go on behind the last one it saw.",
@@ -35,7 +36,7 @@ func agentRoutes() []*route {
 			answers: []answer{{http.StatusOK, "events", nil, "text/event-stream"}},
 		},
 		{
-			method: http.MethodGet, path: "/api/diff", role: Viewer, summary: "Compare two checkpoints", handle: (*Server).diff,
+			method: http.MethodGet, path: "/api/diff", role: tokens.Viewer, summary: "Compare two checkpoints", handle: (*Server).diff,
 			query: []param{
 				{name: "a", kind: idParam, help: "a checkpoint; required"}, {name: "b", kind: idParam, help: "another; required"},
 			},
@@ -44,7 +45,7 @@ func agentRoutes() []*route {
 	}
 	for _, path := range []string{"/agent/{agent}", "/atmosphere/agent/{agent}"} {
 		rs = append(rs, &route{
-			method: http.MethodGet, path: path, role: Operator, summary: "Talk to an agent over a WebSocket", handle: (*Server).socket, style: socket,
+			method: http.MethodGet, path: path, role: tokens.Operator, summary: "Talk to an agent over a WebSocket", handle: (*Server).socket, style: socket,
 			notes: "Each text message is a request. Frames are JSON: {\"type\":\"text\",\"text\"}, {\"type\":\"event\",\"event\"}, {\"type\":\"reply\",\"reply\"} and {\"type\":\"error\",\"error\": a problem}. " +
 				"A tool that needs an approval asks by the event {\"type\":\"approval_required\",\"id\",\"tool\",\"arguments\",\"message\",\"expiresInSeconds\"}; the message /__approval/{id}/approve, deny or respond answers it. Closing denies it. " +
 				"With a session, the first frame is {\"type\":\"session\",\"event\": as GET /api/session answers}. " +

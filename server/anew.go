@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // An Anew is what a step that is taken anew left behind.
@@ -26,7 +27,7 @@ type Result struct {
 
 func anewRoute(path string) *route {
 	return &route{
-		method: http.MethodPost, path: path + "/{id}/anew", role: Operator, summary: "Begin an unfinished step anew", handle: (*Server).beginAnew,
+		method: http.MethodPost, path: path + "/{id}/anew", role: tokens.Operator, summary: "Begin an unfinished step anew", handle: (*Server).beginAnew,
 		notes:   "For a program that goes another way than the one on record. Results that the step recorded so far do not count any more, but for effects on the world and people's answers. The checkpoint must be its branch's head; nothing runs until it is resumed.",
 		answers: []answer{{http.StatusOK, "the new checkpoint, and what became of the results", Anew{}, ""}},
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // approvals holds the sessions of the open conversations, whose tools ask on
@@ -97,8 +98,8 @@ func requiredEvent(g *posthouse.Gate) approvalEvent {
 }
 
 // resolve takes an answer that came in by a conversation.
-func (s *Server) resolve(ctx context.Context, m gate.Message, actor Token) (*posthouse.Gate, error) {
-	if err := permit(actor, Approver); err != nil {
+func (s *Server) resolve(ctx context.Context, m gate.Message, actor tokens.Token) (*posthouse.Gate, error) {
+	if err := permit(actor, tokens.Approver); err != nil {
 		return nil, err
 	}
 	by, sender, err := actingFor(actor, m.By)
@@ -126,13 +127,13 @@ var approvalVerbs = []verb{
 func approvalRoutes() []*route {
 	const path = "/api/approvals"
 	rs := []*route{{
-		method: http.MethodGet, path: path, role: Viewer, summary: "List approvals that wait in a session", handle: (*Server).listApprovals,
+		method: http.MethodGet, path: path, role: tokens.Viewer, summary: "List approvals that wait in a session", handle: (*Server).listApprovals,
 		notes:   "Those of tools whose caller is connected, to this process or to another over the same store. They end with their connection; the inbox has what is durable.",
 		answers: []answer{{http.StatusOK, "approvals, the oldest first", []Gate{}, ""}},
 	}}
 	for _, v := range approvalVerbs {
 		rs = append(rs, &route{
-			method: http.MethodPost, path: path + "/{id}/" + v.name, role: Approver, summary: v.summary, body: approvalBody{}, state: true,
+			method: http.MethodPost, path: path + "/{id}/" + v.name, role: tokens.Approver, summary: v.summary, body: approvalBody{}, state: true,
 			notes:   "Of an approval that waits in a session: the answer is taken once, and the call goes on at once. A value that does not fit the tool is refused by the process that has the connection, and denies by any other.",
 			query:   []param{{name: "by", kind: textParam, help: "who decides, if not the token's owner; needs the role operator"}},
 			answers: []answer{{http.StatusOK, "the approval, with its decision", posthouse.Gate{}, ""}}, handle: decideApproval(v.verdict),

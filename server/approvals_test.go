@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 type refundCall struct {
@@ -68,7 +69,7 @@ func TestApprovalOverASocket(t *testing.T) {
 	} {
 		t.Run(answer, func(t *testing.T) {
 			h, _ := guarded(t)
-			c := h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+			c := h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 			c.say("please")
 			c.want("text")
 			e := c.next("approval_required")
@@ -104,7 +105,7 @@ func TestApprovalAfterLoginByMessage(t *testing.T) {
 	c.say("/__approval/apr_1/approve") // a stranger's
 	c.wantClosing()
 	c = h.mustDial("/agent/dispatch", nil)
-	c.say(`{"token":"` + h.secrets[Operator] + `"}`)
+	c.say(`{"token":"` + h.secrets[tokens.Operator] + `"}`)
 	c.say("please")
 	c.want("text")
 	c.say("/__approval/" + string(c.next("approval_required").ID) + "/yes")
@@ -125,11 +126,11 @@ func (c *talk) wantClosing() {
 
 func TestDisconnectDenies(t *testing.T) {
 	h, came := guarded(t)
-	c := h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	c := h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	c.say("please")
 	c.want("text")
 	id := c.next("approval_required").ID
-	other := h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	other := h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	_ = c.conn.CloseNow()
 	if got := <-came; !strings.Contains(got, "the connection closed") {
 		t.Errorf("it came to %q", got)
@@ -155,7 +156,7 @@ func TestNobodyToAsk(t *testing.T) {
 
 func TestApprovalByID(t *testing.T) {
 	h, _ := guarded(t)
-	c := h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	c := h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	asked := func() string {
 		c.say("please")
 		c.want("text")
@@ -163,17 +164,17 @@ func TestApprovalByID(t *testing.T) {
 	}
 	path := asked()
 	var list []posthouse.Gate
-	h.send(ask{method: "GET", path: "/api/approvals", as: Viewer}).want(http.StatusOK).into(&list)
+	h.send(ask{method: "GET", path: "/api/approvals", as: tokens.Viewer}).want(http.StatusOK).into(&list)
 	if len(list) != 1 || list[0].Name != "refund" || list[0].RequestedBy != "operator-token" || !strings.HasSuffix(path, string(list[0].ID)) {
 		t.Errorf("what waits: %+v", list)
 	}
-	h.send(ask{method: "POST", path: path + "/approve", as: Viewer}).refused(posthouse.CodeForbidden)
-	h.send(ask{method: "POST", path: path + "/approve?by=alice", as: Approver}).refused(posthouse.CodeForbidden)
+	h.send(ask{method: "POST", path: path + "/approve", as: tokens.Viewer}).refused(posthouse.CodeForbidden)
+	h.send(ask{method: "POST", path: path + "/approve?by=alice", as: tokens.Approver}).refused(posthouse.CodeForbidden)
 	h.post(path+"/edit", `{"value":{"amount":"much"}}`).refused(posthouse.CodeInvalid)
 	h.post(path+"/edit", `{}`).refused(posthouse.CodeInvalid)
 	h.post("/api/approvals/apr_nobody/approve", "").refused(posthouse.CodeNotFound)
 	var g posthouse.Gate
-	h.send(ask{method: "POST", path: path + "/approve", as: Approver, body: `{"reason":"fine"}`}).want(http.StatusOK).into(&g)
+	h.send(ask{method: "POST", path: path + "/approve", as: tokens.Approver, body: `{"reason":"fine"}`}).want(http.StatusOK).into(&g)
 	if g.Decision == nil || g.Decision.By != "approver-token" || g.Decision.Reason != "fine" {
 		t.Errorf("decided %+v", g.Decision)
 	}

@@ -6,24 +6,25 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // authenticate returns who sent the request, or why it may not go on. The
 // token comes in the Authorization header, as a WebSocket subprotocol, or, for
 // browsers, stands behind a session cookie; never in a URL. A WebSocket may
 // also say it in its first message: then the zero Token is returned.
-func (s *Server) authenticate(w http.ResponseWriter, r *request) (Token, error) {
+func (s *Server) authenticate(w http.ResponseWriter, r *request) (tokens.Token, error) {
 	if r.route.role == "" {
-		return Token{}, nil
+		return tokens.Token{}, nil
 	}
 	tok, ok, err := s.identify(r)
 	switch {
 	case err != nil:
-		return Token{}, err
+		return tokens.Token{}, err
 	case !ok && r.route.style == socket && isUpgrade(r.Request) && !hasCredential(r.Request):
-		return Token{}, nil
+		return tokens.Token{}, nil
 	case !ok:
-		return Token{}, s.unauthenticated(tok)
+		return tokens.Token{}, s.unauthenticated(tok)
 	}
 	s.uses(tok)
 	noteActor(w, tok.Name)
@@ -32,16 +33,16 @@ func (s *Server) authenticate(w http.ResponseWriter, r *request) (Token, error) 
 
 // identify finds the token that a request brings, also one that has expired, with
 // ok false.
-func (s *Server) identify(r *request) (tok Token, ok bool, err error) {
+func (s *Server) identify(r *request) (tok tokens.Token, ok bool, err error) {
 	if secret, given := bearer(r.Request); given {
-		tok, ok, err = s.tokens.authenticate(secret)
+		tok, ok, err = s.tokens.Authenticate(secret)
 	} else if c, e := r.Cookie(sessionCookie); e == nil {
 		if tok, ok = s.sessions.get(c.Value); ok {
-			ok, err = s.tokens.current(tok)
+			ok, err = s.tokens.Current(tok)
 		}
 	}
 	if err != nil {
-		return Token{}, false, s.authUnavailable(err)
+		return tokens.Token{}, false, s.authUnavailable(err)
 	}
 	return tok, ok, nil
 }
@@ -82,12 +83,12 @@ func hasCredential(r *http.Request) bool {
 
 // unauthenticated refuses whoever has no token that is good: the zero Token, or one
 // that expired.
-func (s *Server) unauthenticated(x Token) error {
+func (s *Server) unauthenticated(x tokens.Token) error {
 	e := &posthouse.Error{
 		Code: CodeUnauthenticated, Message: "a valid access token is needed",
 		Hint: "send Authorization: Bearer with the content of the file token in the server's data directory, or make one: posthouse token create",
 	}
-	if x.Expired(s.tokens.now()) {
+	if s.tokens.Expired(x) {
 		e.Message = "the access token of " + x.Name + " expired at " + x.ExpiresAt.Format(time.RFC3339)
 		e.Hint = "have another made where the server's data directory is: posthouse token create --name " + x.Name + " --role " + string(x.Role)
 	}
@@ -95,12 +96,41 @@ func (s *Server) unauthenticated(x Token) error {
 }
 
 // permit checks the role.
-func permit(t Token, need Role) error {
-	if t.Role.may(need) {
+func permit(t tokens.Token, need tokens.Role) error {
+	if t.Role.May(need) {
 		return nil
 	}
 	return &posthouse.Error{
 		Code: posthouse.CodeForbidden, Message: "the token " + t.Name + " has the role " + string(t.Role) + "; this needs " + string(need),
 		Hint: "use another token: posthouse token create --role " + string(need),
 	}
+}
+
+// uses notes that a token was used, and has that written behind the answer.
+func (s *Server) uses(x tokens.Token) {
+	if !s.tokens.Used(x) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed { // Close writes the last
+		return
+	}
+	s.running.Go(s.saveUsed)
+}
+
+func (s *Server) saveUsed() {
+	if err := s.tokens.SaveUsed(); err != nil {
+		s.log.Warn("when tokens were last used cannot be written", "error", err)
+	}
+}
+
+// stillGood reports whether the token of a client that stays is good, and notes
+// that it is used.
+func (s *Server) stillGood(x tokens.Token) bool {
+	ok, err := s.tokens.Current(x)
+	if ok = ok && err == nil; ok {
+		s.uses(x)
+	}
+	return ok
 }

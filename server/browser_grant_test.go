@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // TestGatePageShowsWhatRan follows a gate that licenses an effect from its question
@@ -15,13 +16,13 @@ func TestGatePageShowsWhatRan(t *testing.T) {
 	h := open(t, nil)
 	h.program.idle = true
 	g := h.proposed("t", `{"account":9007199254740993,"amount":500}`)
-	b := h.openPage(chromium(t), Viewer, "/gates/"+string(g.ID))
+	b := h.openPage(chromium(t), tokens.Viewer, "/gates/"+string(g.ID))
 	is := func(name string) string { return `document.querySelector("#card [data-is=` + name + `]")` }
 	b.wait(is("status") + `?.textContent.startsWith("proposed")`)
 	if s := b.text(is("licenses") + ".textContent"); s != "one effect, on branch main" {
 		t.Errorf("it licenses %q", s)
 	}
-	h.send(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/edit", as: Approver, body: `{"value":{"account":9007199254740993,"amount":50},"reason":"less"}`})
+	h.send(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/edit", as: tokens.Approver, body: `{"value":{"account":9007199254740993,"amount":50},"reason":"less"}`})
 	b.wait(is("status") + `.textContent.startsWith("decided")`)
 	if s := b.text(is("decision") + ".textContent"); !strings.HasPrefix(s, "edit by approver-token, ") || !strings.HasSuffix(s, ": less") {
 		t.Errorf("decided: %q", s)
@@ -49,14 +50,14 @@ func TestAskAgainOnThePage(t *testing.T) {
 	})
 	check(t, err)
 	const button = `document.querySelector("#card [data-is=askAgain]")`
-	for _, r := range []Role{Viewer, Approver} {
+	for _, r := range []tokens.Role{tokens.Viewer, tokens.Approver} {
 		b := h.openPage(running, r, "/gates/"+string(g.ID))
 		b.wait(`document.getElementById("card")?.hidden === false`)
 		if hidden := b.text(`String(` + button + `.hidden)`); hidden != "true" {
 			t.Errorf("the button is there for a %s", r)
 		}
 	}
-	b := h.openPage(running, Operator, "/gates/"+string(g.ID))
+	b := h.openPage(running, tokens.Operator, "/gates/"+string(g.ID))
 	b.wait(button + `?.hidden === false`)
 	b.do(button + ".click()")
 	b.wait(`document.querySelector("#card [data-is=outcome] a") !== null`)
@@ -69,12 +70,12 @@ func TestAskAgainOnThePage(t *testing.T) {
 
 	changed := h.asking("other", posthouse.Gate{Name: "pay", Text: "Pay 99?", Payload: json.RawMessage(`{"amount":9007199254740993,"to":"x"}`), Supersedes: g.ID})
 	want := "- Pay this?\n+ Pay 99?\n/amount\n- 10\n+ 9007199254740993\n/to\n+ \"x\"\n"
-	b = h.openPage(running, Viewer, "/gates/"+string(changed.ID))
+	b = h.openPage(running, tokens.Viewer, "/gates/"+string(changed.ID))
 	b.wait(`!!document.querySelector("#card [data-is=changes]")?.textContent`)
 	if s := b.text(`document.querySelector("#card [data-is=changes]").textContent`); s != want {
 		t.Errorf("changed:\n%s", s)
 	}
-	b = h.openPage(running, Viewer, "")
+	b = h.openPage(running, tokens.Viewer, "")
 	b.wait(`[...document.querySelectorAll("article.gate [data-is=changes]")].some((e) => e.textContent !== "")`)
 	if s := b.text(`[...document.querySelectorAll("article.gate [data-is=changes]")].find((e) => e.textContent !== "").textContent`); s != want {
 		t.Errorf("in the inbox:\n%s", s)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/browser"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // A tab is the inbox page in a real browser, as somebody sees it.
@@ -38,10 +39,13 @@ func chromium(t *testing.T) *browser.Browser {
 }
 
 // openTab logs in and opens the inbox.
-func (h *house) openTab(b *browser.Browser, r Role) *tab { h.t.Helper(); return h.openPage(b, r, "") }
+func (h *house) openTab(b *browser.Browser, r tokens.Role) *tab {
+	h.t.Helper()
+	return h.openPage(b, r, "")
+}
 
 // openPage logs in and opens a page.
-func (h *house) openPage(b *browser.Browser, r Role, path string) *tab {
+func (h *house) openPage(b *browser.Browser, r tokens.Role, path string) *tab {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 2*time.Minute)
 	h.t.Cleanup(cancel)
@@ -91,7 +95,7 @@ func TestPageKeepsTheTextOnRecord(t *testing.T) {
 	h := open(t, nil)
 	const payload = `{"account":9007199254740993,"amount":12345678901234567890.12,"tiny":1e400,"list":[1.0,-0,{"deep":100000000000000000001}],"__proto__":1E+2,"text":"a <b> & \u0000 \u00e9","note":"old"}`
 	g := h.shows(posthouse.Gate{Name: "pay", Text: "Pay?", Payload: json.RawMessage(payload)})
-	b := h.openTab(chromium(t), Approver)
+	b := h.openTab(chromium(t), tokens.Approver)
 	b.wait(is("payload") + " !== null")
 	pretty := strings.ReplaceAll(indented(t, payload), `\u00e9`, "é") // an escape that says nothing
 	if shown := b.text(is("payload") + ".textContent"); shown != pretty {
@@ -152,7 +156,7 @@ func TestPageEditsBySchema(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := open(t, nil)
 			g := h.shows(posthouse.Gate{Name: "pay", Text: "Pay?", Payload: json.RawMessage(x.payload), Schema: json.RawMessage(x.schema)})
-			b := h.openTab(running, Approver)
+			b := h.openTab(running, tokens.Approver)
 			b.wait(is("payload") + " !== null")
 			b.do(fmt.Sprintf(button, "edit") + ".click()")
 			if filled := b.text(field + ".value"); filled != indented(t, x.filled) {
@@ -177,7 +181,7 @@ func TestPageKnowsWhoIsThere(t *testing.T) {
 	h := open(t, nil)
 	h.shows(posthouse.Gate{Name: "pay", Text: "Pay?", Payload: json.RawMessage(`{}`)})
 	running := chromium(t)
-	for _, r := range roles {
+	for _, r := range []tokens.Role{tokens.Viewer, tokens.Approver, tokens.Operator} {
 		t.Run(string(r), func(t *testing.T) {
 			b := h.openTab(running, r)
 			b.wait(is("payload") + ` !== null && document.getElementById("me").textContent !== ""`)
@@ -187,7 +191,7 @@ func TestPageKnowsWhoIsThere(t *testing.T) {
 			var disabled bool
 			check(t, b.page.Eval(b.ctx, fmt.Sprintf(button, "approve")+".disabled", &disabled))
 			barred := b.text(is("barred") + ".textContent")
-			if disabled != (r == Viewer) || (barred != "") != (r == Viewer) {
+			if disabled != (r == tokens.Viewer) || (barred != "") != (r == tokens.Viewer) {
 				t.Errorf("%s: disabled %v, %q", r, disabled, barred)
 			}
 		})
@@ -198,7 +202,7 @@ func TestPageKnowsWhoIsThere(t *testing.T) {
 // to what it was, each token must be the one that was there.
 func TestPageReadsJSON(t *testing.T) {
 	h := open(t, nil)
-	b := h.openTab(chromium(t), Viewer)
+	b := h.openTab(chromium(t), tokens.Viewer)
 	b.wait(`typeof exact === "object"`)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
 // A message is a request for an agent.
@@ -42,7 +43,7 @@ const maxMessage = 256 << 10 // bytes
 
 // noAgent says which agents there are.
 func (s *Server) noAgent(name string) error {
-	e := notFound("agent", cut(name, 80))
+	e := notFound("agent", strict.Cut(name, 80))
 	e.Hint = "no agent is served here"
 	if len(s.agents) > 0 {
 		e.Hint = "there is " + strings.Join(slices.Sorted(maps.Keys(s.agents)), ", ")
@@ -56,7 +57,7 @@ func (s *Server) takes(m *message) error {
 	case s.agents[m.agent] == nil:
 		return s.noAgent(m.agent)
 	case m.text == "":
-		return invalid("message", "is empty")
+		return strict.Invalid("message", "is empty")
 	case len(m.text) > maxMessage:
 		return &posthouse.Error{Code: posthouse.CodeTooLarge, Field: "message", Message: fmt.Sprintf("is %d bytes long; the limit is %d", len(m.text), maxMessage)}
 	case m.thread != "":

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 var deleteModes = []string{"refuse", string(posthouse.DeleteOrphan), string(posthouse.DeleteSubtree)}
@@ -53,14 +55,14 @@ func (s *Server) forkCheckpoint(w http.ResponseWriter, r *request) error {
 	}
 	if r.has("state") {
 		if b.State != nil {
-			return invalid("state", "is given in the query and in the body")
+			return strict.Invalid("state", "is given in the query and in the body")
 		}
 		if b.State, err = json.Marshal(r.query["state"]); err != nil {
 			return err
 		}
 	}
 	if b.State != nil && b.Patch != nil {
-		return invalid("patch", "goes with a state that is kept, not with a new one")
+		return strict.Invalid("patch", "goes with a state that is kept, not with a new one")
 	}
 	o := &posthouse.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.actor.Name}
 	if b.State != nil || b.Patch != nil {
@@ -68,7 +70,7 @@ func (s *Server) forkCheckpoint(w http.ResponseWriter, r *request) error {
 			return err
 		}
 	} else if len(b.Codecs) > 0 {
-		return invalid("codecs", "go with a state or a patch")
+		return strict.Invalid("codecs", "go with a state or a patch")
 	}
 	run := b.Run || r.query["run"] == "true"
 	if run && s.runner == nil {
@@ -102,7 +104,7 @@ func (s *Server) forkState(r *request, id posthouse.ID, b *forkBody, o *posthous
 	case b.State != nil:
 		o.Replace, err = readState(b.State, b.Codecs, opaque)
 	case opaque && len(b.Codecs) > 0:
-		err = invalid("codecs", "go with a patch of parts; this state is one opaque value")
+		err = strict.Invalid("codecs", "go with a patch of parts; this state is one opaque value")
 	case opaque:
 		var raw []byte
 		if raw, err = json.Marshal(b.Patch); err == nil {
@@ -119,11 +121,11 @@ func (s *Server) forkState(r *request, id posthouse.ID, b *forkBody, o *posthous
 func goOnRoutes(path, by string) []*route {
 	return []*route{
 		{
-			method: http.MethodPost, path: path + "/{id}/resume", role: Operator, summary: "Resume an interrupted or failed branch" + by, handle: (*Server).resumeCheckpoint,
+			method: http.MethodPost, path: path + "/{id}/resume", role: tokens.Operator, summary: "Resume an interrupted or failed branch" + by, handle: (*Server).resumeCheckpoint,
 			notes: "The checkpoint must be its branch's head. Waits like a decision.", answers: waited,
 		},
 		{
-			method: http.MethodPost, path: path + "/{id}/replay", role: Operator, summary: "Run again from a checkpoint" + by, handle: (*Server).replayCheckpoint,
+			method: http.MethodPost, path: path + "/{id}/replay", role: tokens.Operator, summary: "Run again from a checkpoint" + by, handle: (*Server).replayCheckpoint,
 			notes: "Forks the checkpoint and resumes the fork.", body: replayBody{}, answers: waited,
 		},
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 const (
@@ -32,7 +34,7 @@ func checkpointRoutes() []*route {
 	one := []answer{{http.StatusOK, "the checkpoint", Checkpoint{}, ""}}
 	return append(slicesOf(
 		&route{
-			method: http.MethodGet, path: path, role: Viewer, summary: "List checkpoints", handle: (*Server).listCheckpoints,
+			method: http.MethodGet, path: path, role: tokens.Viewer, summary: "List checkpoints", handle: (*Server).listCheckpoints,
 			notes: "Answers a JSON array. The next page's cursor is in the headers Link and X-Next-Cursor; a page may be shorter than its limit.",
 			query: []param{
 				coordParam, {name: "agent", kind: textParam, help: "made by this agent"}, threadParam,
@@ -49,11 +51,11 @@ func checkpointRoutes() []*route {
 			answers: []answer{{http.StatusOK, "a page of checkpoints", []Checkpoint{}, ""}},
 		},
 		&route{
-			method: http.MethodGet, path: path + "/{id}", role: Viewer, summary: "Show a checkpoint", handle: (*Server).getCheckpoint,
+			method: http.MethodGet, path: path + "/{id}", role: tokens.Viewer, summary: "Show a checkpoint", handle: (*Server).getCheckpoint,
 			notes: "The ETag is the hash that a decision may be bound to.", query: []param{stateParam}, answers: one,
 		},
 		&route{
-			method: http.MethodDelete, path: path + "/{id}", role: Operator, summary: "Delete a checkpoint", handle: (*Server).deleteCheckpoint,
+			method: http.MethodDelete, path: path + "/{id}", role: tokens.Operator, summary: "Delete a checkpoint", handle: (*Server).deleteCheckpoint,
 			notes: "With the header Prefer: return=representation the counts are answered, with 200.",
 			query: []param{
 				{name: "mode", kind: enumParam, values: deleteModes, def: deleteModes[0], help: "what becomes of its children: refuse deletes nothing if there are any, orphan keeps them, subtree deletes them too"},
@@ -62,7 +64,7 @@ func checkpointRoutes() []*route {
 			answers: []answer{{http.StatusNoContent, "it is gone", nil, ""}, {http.StatusOK, "what went", posthouse.Deleted{}, ""}},
 		},
 		&route{
-			method: http.MethodPost, path: path + "/{id}/fork", role: Operator, summary: "Fork a checkpoint", handle: (*Server).forkCheckpoint,
+			method: http.MethodPost, path: path + "/{id}/fork", role: tokens.Operator, summary: "Fork a checkpoint", handle: (*Server).forkCheckpoint,
 			notes: "Starts a branch, or a thread, at the checkpoint. A fork of what could run, and one that changes the state of what waits, is interrupted: it runs, and asks anew, once it is resumed. With run that is at once.",
 			query: []param{{name: "state", kind: bodyParam, help: "the new state, as text"}, {name: "run", kind: boolParam, def: "false", help: "true resumes the fork at once, and answers as a resume does"}},
 			body:  forkBody{}, state: true, answers: []answer{
@@ -91,7 +93,7 @@ func (s *Server) listCheckpoints(w http.ResponseWriter, r *request) error {
 		q.Label, q.LabelValue = l, r.query["labelValue"]
 	} else if ok {
 		if q.Label, q.LabelValue, ok = strings.Cut(l, "="); !ok || q.Label == "" {
-			return invalid("label", "must be name=value")
+			return strict.Invalid("label", "must be name=value")
 		}
 	}
 	if r.query["state"] == "false" {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // A clientSession is what a client gets back when it connects again, also after
@@ -61,7 +62,7 @@ type clientIndex map[string]posthouse.Millis
 
 // create makes a session and returns its token.
 func (c *clients) create(ctx context.Context, principal string) (token string, x *clientSession, err error) {
-	token = newSecret()
+	token = tokens.NewSecret()
 	key, now := clientKey(token), c.now().UTC()
 	x = &clientSession{Principal: principal, CreatedAt: now, LastSeen: now}
 	err = c.index(ctx, key[:1], func(shard clientIndex) (bool, error) {

@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // Where a client says which session is its own. The second is what Atmosphere's
@@ -51,15 +53,15 @@ func clientRoutes() []*route {
 	answers := []answer{{http.StatusOK, "the session", SessionInfo{}, ""}}
 	return []*route{
 		{
-			method: http.MethodGet, path: path, role: Viewer, summary: "Restore or begin a session", handle: (*Server).getSession,
+			method: http.MethodGet, path: path, role: tokens.Viewer, summary: "Restore or begin a session", handle: (*Server).getSession,
 			notes: notes, query: []param{sessionParam, sessionParamOf}, answers: answers,
 		},
 		{
-			method: http.MethodPut, path: path, role: Viewer, summary: "Save a session", handle: (*Server).putSession,
+			method: http.MethodPut, path: path, role: tokens.Viewer, summary: "Save a session", handle: (*Server).putSession,
 			notes: notes, query: []param{sessionParam, sessionParamOf}, body: sessionBody{}, answers: answers,
 		},
 		{
-			method: http.MethodDelete, path: path, role: Viewer, summary: "End a session", handle: (*Server).deleteSession,
+			method: http.MethodDelete, path: path, role: tokens.Viewer, summary: "End a session", handle: (*Server).deleteSession,
 			query: []param{sessionParam, sessionParamOf}, answers: []answer{{http.StatusNoContent, "it is gone", nil, ""}},
 		},
 	}
@@ -273,20 +275,20 @@ func (b *sessionBody) validate() error {
 		return len(s) <= limit
 	}
 	if len(b.Rooms) > 100 {
-		return invalid("rooms", "are more than 100")
+		return strict.Invalid("rooms", "are more than 100")
 	}
 	for _, room := range b.Rooms {
 		if room == "" || !text(room, posthouse.MaxID) {
-			return invalid("rooms", "%.40q must be 1 to %d bytes of text without control characters", room, posthouse.MaxID)
+			return strict.Invalid("rooms", "%.40q must be 1 to %d bytes of text without control characters", room, posthouse.MaxID)
 		}
 	}
 	if len(b.Metadata) > 100 {
-		return invalid("metadata", "has more than 100 names")
+		return strict.Invalid("metadata", "has more than 100 names")
 	}
 	size := 0
 	for k, v := range b.Metadata {
 		if size += len(k) + len(v); k == "" || !text(k, posthouse.MaxID) || size > 16<<10 {
-			return invalid("metadata", "must have names of 1 to %d bytes of text, and 16 KiB together", posthouse.MaxID)
+			return strict.Invalid("metadata", "must have names of 1 to %d bytes of text, and 16 KiB together", posthouse.MaxID)
 		}
 	}
 	if b.Thread != "" {

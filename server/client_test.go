@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // A testClock is moved by the test, while the server's sweep may look at it.
@@ -25,7 +26,7 @@ func (c *testClock) now() time.Time      { return time.UnixMilli(c.millis.Load()
 func (c *testClock) add(d time.Duration) { c.millis.Add(d.Milliseconds()) }
 
 // session asks for a session as a role, by a header's value.
-func (h *house) session(as Role, token string) (i SessionInfo) {
+func (h *house) session(as tokens.Role, token string) (i SessionInfo) {
 	h.t.Helper()
 	h.send(ask{method: "GET", path: "/api/session", as: as, header: []string{sessionHeader + ": " + token}}).want(http.StatusOK).into(&i)
 	if i.Token == "" {
@@ -64,7 +65,7 @@ func TestSessionOfAClientThatStays(t *testing.T) {
 			f.wantEnd()
 		},
 		"socket": func(token string) {
-			c := h.mustDial("/agent/dispatch?session="+token, nil, h.bearer(Operator))
+			c := h.mustDial("/agent/dispatch?session="+token, nil, h.bearer(tokens.Operator))
 			c.want("session")
 			read := make(chan error)
 			go func() { _, _, err := c.conn.Read(c.ctx); read <- err }() // answers pings
@@ -77,13 +78,13 @@ func TestSessionOfAClientThatStays(t *testing.T) {
 		},
 	}
 	for name, stay := range quiet {
-		i := h.session(Operator, "new")
+		i := h.session(tokens.Operator, "new")
 		stay(i.Token)
-		if again := h.session(Operator, i.Token); again.New || again.Token != i.Token {
+		if again := h.session(tokens.Operator, i.Token); again.New || again.Token != i.Token {
 			t.Errorf("%s: behind 30 hours the session is %+v", name, again)
 		}
 		clock.add(25 * time.Hour)
-		if again := h.session(Operator, i.Token); !again.New {
+		if again := h.session(tokens.Operator, i.Token); !again.New {
 			t.Errorf("%s: a day later it is %+v", name, again)
 		}
 	}
@@ -96,7 +97,7 @@ func TestSessions(t *testing.T) {
 	h := open(t, func(o *Options) { o.Now = clock.now })
 	var first SessionInfo
 	body := `{"rooms":["lobby"],"metadata":{"tab":"2"},"thread":"t1"}`
-	h.send(ask{method: "PUT", path: "/api/session", as: Operator, body: body}).want(http.StatusOK).into(&first)
+	h.send(ask{method: "PUT", path: "/api/session", as: tokens.Operator, body: body}).want(http.StatusOK).into(&first)
 	if !first.New || first.Token == "" || first.Thread != "t1" {
 		t.Fatalf("the new session is %+v", first)
 	}
@@ -106,11 +107,11 @@ func TestSessions(t *testing.T) {
 			t.Errorf("restored: %+v", i)
 		}
 	}
-	same(h.session(Operator, first.Token))
+	same(h.session(tokens.Operator, first.Token))
 	var i SessionInfo
-	h.send(ask{method: "GET", path: "/api/session", as: Operator, header: []string{"X-Atmosphere-Session-Token: " + first.Token}}).want(http.StatusOK).into(&i)
+	h.send(ask{method: "GET", path: "/api/session", as: tokens.Operator, header: []string{"X-Atmosphere-Session-Token: " + first.Token}}).want(http.StatusOK).into(&i)
 	same(i)
-	h.send(ask{method: "GET", path: "/api/session?session=" + first.Token, as: Operator}).want(http.StatusOK).into(&i)
+	h.send(ask{method: "GET", path: "/api/session?session=" + first.Token, as: tokens.Operator}).want(http.StatusOK).into(&i)
 	same(i)
 	fresh := func(what string, i SessionInfo) {
 		t.Helper()
@@ -118,33 +119,33 @@ func TestSessions(t *testing.T) {
 			t.Errorf("%s: %+v", what, i)
 		}
 	}
-	fresh("an unknown token", h.session(Operator, "nobody"))
-	fresh("another's token", h.session(Approver, first.Token))
-	fresh("no token", h.session(Operator, ""))
-	same(h.session(Operator, first.Token)) // whoever tried it did no harm
+	fresh("an unknown token", h.session(tokens.Operator, "nobody"))
+	fresh("another's token", h.session(tokens.Approver, first.Token))
+	fresh("no token", h.session(tokens.Operator, ""))
+	same(h.session(tokens.Operator, first.Token)) // whoever tried it did no harm
 
 	clock.add(23 * time.Hour)
-	same(h.session(Operator, first.Token)) // seen again: it lasts another day
+	same(h.session(tokens.Operator, first.Token)) // seen again: it lasts another day
 	clock.add(23 * time.Hour)
-	same(h.session(Operator, first.Token))
+	same(h.session(tokens.Operator, first.Token))
 	clock.add(25 * time.Hour)
-	fresh("an expired token", h.session(Operator, first.Token))
+	fresh("an expired token", h.session(tokens.Operator, first.Token))
 	n, err := h.server.clients.removeExpired(t.Context())
 	check(t, err)
 	if left, _ := h.server.clients.removeExpired(t.Context()); left != 0 || n > 4 {
 		t.Errorf("%d expired, then %d", n, left)
 	}
-	i = h.session(Operator, "")
-	h.send(ask{method: "DELETE", path: "/api/session", as: Approver, header: []string{sessionHeader + ": " + i.Token}}).want(http.StatusNoContent)
-	if again := h.session(Operator, i.Token); again.New {
+	i = h.session(tokens.Operator, "")
+	h.send(ask{method: "DELETE", path: "/api/session", as: tokens.Approver, header: []string{sessionHeader + ": " + i.Token}}).want(http.StatusNoContent)
+	if again := h.session(tokens.Operator, i.Token); again.New {
 		t.Error("somebody else ended it")
 	}
-	h.send(ask{method: "DELETE", path: "/api/session", as: Operator, header: []string{sessionHeader + ": " + i.Token}}).want(http.StatusNoContent)
-	fresh("an ended session", h.session(Operator, i.Token))
+	h.send(ask{method: "DELETE", path: "/api/session", as: tokens.Operator, header: []string{sessionHeader + ": " + i.Token}}).want(http.StatusNoContent)
+	fresh("an ended session", h.session(tokens.Operator, i.Token))
 	for field, body := range map[string]string{
 		"rooms": `{"rooms":[""]}`, "metadata": `{"metadata":{"":"x"}}`, "thread": `{"thread":"a\nb"}`,
 	} {
-		if p := h.send(ask{method: "PUT", path: "/api/session", as: Operator, body: body}).refused(posthouse.CodeInvalid); p.Field != field {
+		if p := h.send(ask{method: "PUT", path: "/api/session", as: tokens.Operator, body: body}).refused(posthouse.CodeInvalid); p.Field != field {
 			t.Errorf("%s blames %q", body, p.Field)
 		}
 	}
@@ -186,7 +187,7 @@ func TestSessionsAreCapped(t *testing.T) {
 	h := open(t, func(o *Options) { o.Limits.Clients, o.Now = 16, clock.now })
 	full := false
 	for range 17 {
-		a := h.send(ask{method: "GET", path: "/api/session", as: Operator})
+		a := h.send(ask{method: "GET", path: "/api/session", as: tokens.Operator})
 		if a.status != http.StatusOK {
 			a.refused(CodeTooMany)
 			full = true
@@ -198,7 +199,7 @@ func TestSessionsAreCapped(t *testing.T) {
 	clock.add(25 * time.Hour)
 	_, err := h.server.clients.removeExpired(t.Context())
 	check(t, err)
-	h.send(ask{method: "GET", path: "/api/session", as: Operator}).want(http.StatusOK)
+	h.send(ask{method: "GET", path: "/api/session", as: tokens.Operator}).want(http.StatusOK)
 }
 
 // TestSessionOfEvents reconnects an event stream: the session comes first, and
@@ -247,16 +248,16 @@ func TestSessionOfASocket(t *testing.T) {
 		}
 		return f.Event
 	}
-	c := h.mustDial("/agent/dispatch?session=new", nil, h.bearer(Operator))
+	c := h.mustDial("/agent/dispatch?session=new", nil, h.bearer(tokens.Operator))
 	i := greeting(c)
 	c.say("please refund order 1234")
 	r := c.want("event", "event", "text", "reply").Reply
 	check(t, c.conn.Close(websocket.StatusNormalClosure, ""))
 
-	login, _ := json.Marshal(map[string]string{"token": h.secrets[Operator]})
+	login, _ := json.Marshal(map[string]string{"token": h.secrets[tokens.Operator]})
 	for name, dial := range map[string]func() *talk{
 		"header": func() *talk {
-			return h.mustDial("/agent/dispatch", nil, h.bearer(Operator), sessionHeader+": "+i.Token)
+			return h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator), sessionHeader+": "+i.Token)
 		},
 		"first message": func() *talk {
 			c := h.mustDial("/agent/dispatch?session="+i.Token, nil)
@@ -270,7 +271,7 @@ func TestSessionOfASocket(t *testing.T) {
 		}
 	}
 	h.post("/api/gates/"+string(r.Gate)+"/approve", "").want(http.StatusOK)
-	back := greeting(h.mustDial("/agent/dispatch", nil, h.bearer(Operator), sessionHeader+": "+i.Token))
+	back := greeting(h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator), sessionHeader+": "+i.Token))
 	if back.Gate != "" || back.Checkpoint == r.Checkpoint || back.Status == posthouse.StatusWaiting {
 		t.Errorf("after the decision the session is %+v", back)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -118,7 +119,7 @@ func TestSessionAtADamagedGate(t *testing.T) {
 	if i.Gate != g.ID || i.Status != posthouse.StatusWaiting {
 		t.Errorf("it is told %+v, want gate %s", i, g.ID)
 	}
-	if again := h.session(Operator, i.Token); again.Gate != g.ID {
+	if again := h.session(tokens.Operator, i.Token); again.Gate != g.ID {
 		t.Errorf("the second time %+v", again)
 	}
 	f := h.listen(ask{path: "/api/events?session=" + i.Token})

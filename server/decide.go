@@ -7,6 +7,8 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // A decideBody says more about a decision than the path does.
@@ -80,20 +82,20 @@ func (r *request) decision(b *decideBody, v posthouse.Verdict) (*posthouse.Decis
 	by, request := b.By, b.Request
 	if q, ok := r.query["by"]; ok {
 		if by != "" && by != q {
-			return nil, invalid("by", "is given in the query and in the body, and differs")
+			return nil, strict.Invalid("by", "is given in the query and in the body, and differs")
 		}
 		by = q
 	}
 	if q, ok := r.query["request"]; ok {
 		if request != nil && *request != q {
-			return nil, invalid("request", "is given in the query and in the body, and differs")
+			return nil, strict.Invalid("request", "is given in the query and in the body, and differs")
 		}
 		request = &q
 	}
 	d := &posthouse.Decision{Verdict: v, Reason: b.Reason, Value: b.Value}
 	if b.Shown != nil {
 		if d.Shown = *b.Shown; d.Shown.IsZero() {
-			return nil, invalid("shown", "is all zeros, which is the hash of nothing that was shown")
+			return nil, strict.Invalid("shown", "is all zeros, which is the hash of nothing that was shown")
 		}
 	}
 	var err error
@@ -104,7 +106,7 @@ func (r *request) decision(b *decideBody, v posthouse.Verdict) (*posthouse.Decis
 		return d, nil
 	}
 	if v != posthouse.Approve || len(b.Value) > 0 {
-		return nil, invalid("request", "goes with approve, and without a value")
+		return nil, strict.Invalid("request", "goes with approve, and without a value")
 	}
 	value, err := json.Marshal(map[string]string{"request": *request})
 	d.Verdict, d.Value = posthouse.Edit, value
@@ -113,14 +115,14 @@ func (r *request) decision(b *decideBody, v posthouse.Verdict) (*posthouse.Decis
 
 // actingFor returns in whose name somebody acts and, if that is another, who
 // they are.
-func actingFor(t Token, by string) (name, actor string, err error) {
+func actingFor(t tokens.Token, by string) (name, actor string, err error) {
 	if by == "" || by == t.Name {
 		return t.Name, "", nil
 	}
 	if err := posthouse.CheckDecider("by", by); err != nil {
 		return "", "", err
 	}
-	if err := permit(t, Operator); err != nil {
+	if err := permit(t, tokens.Operator); err != nil {
 		return "", "", &posthouse.Error{
 			Code: posthouse.CodeForbidden, Field: "by", Message: "may be another than the token's owner with the role operator only",
 			Hint: "leave it out: it is recorded as " + t.Name + "'s",

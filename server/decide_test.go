@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 func TestApproveCheckpoint(t *testing.T) {
@@ -53,10 +54,10 @@ func TestSecondDecisionIsToldTheFirst(t *testing.T) {
 	h := open(t, nil)
 	cp, g := h.waiting("t1")
 	body := `{"reason":"fine"}`
-	h.send(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/approve", body: body, as: Approver}).want(http.StatusOK)
+	h.send(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/approve", body: body, as: tokens.Approver}).want(http.StatusOK)
 	for _, path := range []string{"/api/gates/" + string(g.ID), "/api/checkpoints/" + string(cp)} {
 		for _, verb := range []string{"approve", "reject", "cancel"} {
-			for _, as := range []Role{Approver, Operator} {
+			for _, as := range []tokens.Role{tokens.Approver, tokens.Operator} {
 				p := h.send(ask{method: "POST", path: path + "/" + verb, body: body, as: as, header: []string{`If-Match: "other"`}}).refused(posthouse.CodeDecided)
 				if p.Decision == nil || p.Decision.By != "approver-token" || p.Decision.Verdict != posthouse.Approve || p.Decision.Reason != "fine" {
 					t.Errorf("%s %s as %s is told %+v", path, verb, as, p.Decision)
@@ -150,7 +151,7 @@ func TestVerbs(t *testing.T) {
 		{"cancel", `{}`, "cancel", ""},
 	} {
 		_, g := h.waiting(fmt.Sprintf("t%d", i))
-		a := h.send(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/" + c.verb, body: c.body, as: Approver}).want(http.StatusOK)
+		a := h.send(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/" + c.verb, body: c.body, as: tokens.Approver}).want(http.StatusOK)
 		d := a.checkpoint().Decision
 		if string(d.Verdict) != c.verdict || string(d.Value) != c.value || d.By != "approver-token" || d.Actor != "" {
 			t.Errorf("%s %s: %+v %s", c.verb, c.body, d, d.Value)
@@ -164,30 +165,30 @@ func TestBadDecisions(t *testing.T) {
 	path := "/api/gates/" + string(g.ID) + "/"
 	for _, c := range []struct {
 		verb, body string
-		as         Role
+		as         tokens.Role
 		code       posthouse.Code
 		field      string
 	}{
-		{"approve?by=alice", "", Approver, posthouse.CodeForbidden, "by"},
-		{"approve", `{"by":"alice"}`, Approver, posthouse.CodeForbidden, "by"},
-		{"approve?by=bob", `{"by":"alice"}`, Operator, posthouse.CodeInvalid, "by"},
-		{"approve?by=a%0ab", "", Operator, posthouse.CodeInvalid, "by"},
-		{"approve?by=al%E2%80%8Bice", "", Operator, posthouse.CodeInvalid, "by"},
-		{"approve?by=%20alice", "", Operator, posthouse.CodeInvalid, "by"},
-		{"approve", `{"shown":"` + strings.Repeat("0", 64) + `"}`, Operator, posthouse.CodeInvalid, "shown"},
-		{"approve?by=", "", Operator, posthouse.CodeInvalid, "by"},
-		{"approve", `{"by":"a\nb"}`, Operator, posthouse.CodeInvalid, "by"},
-		{"approve", `{"by":"` + strings.Repeat("a", 201) + `"}`, Operator, posthouse.CodeInvalid, "by"},
-		{"approve", `{"reason":"` + strings.Repeat("a", 4001) + `"}`, Operator, posthouse.CodeInvalid, "reason"},
-		{"approve", `{"value":1}`, Operator, posthouse.CodeInvalid, "value"},
-		{"approve?request=a", `{"request":"b"}`, Operator, posthouse.CodeInvalid, "request"},
-		{"approve", `{"request":"b","value":1}`, Operator, posthouse.CodeInvalid, "request"},
-		{"reject", `{"request":"b"}`, Operator, posthouse.CodeInvalid, "request"},
-		{"reject?request=b", "", Operator, posthouse.CodeInvalid, "request"},
-		{"edit", `{}`, Operator, posthouse.CodeInvalid, "value"},
-		{"respond", ``, Operator, posthouse.CodeInvalid, "value"},
-		{"approve", `{"shown":"` + strings.Repeat("ab", 32) + `"}`, Operator, posthouse.CodeConflict, ""},
-		{"approve", `{"shown":"ab"}`, Operator, posthouse.CodeInvalid, "hash"},
+		{"approve?by=alice", "", tokens.Approver, posthouse.CodeForbidden, "by"},
+		{"approve", `{"by":"alice"}`, tokens.Approver, posthouse.CodeForbidden, "by"},
+		{"approve?by=bob", `{"by":"alice"}`, tokens.Operator, posthouse.CodeInvalid, "by"},
+		{"approve?by=a%0ab", "", tokens.Operator, posthouse.CodeInvalid, "by"},
+		{"approve?by=al%E2%80%8Bice", "", tokens.Operator, posthouse.CodeInvalid, "by"},
+		{"approve?by=%20alice", "", tokens.Operator, posthouse.CodeInvalid, "by"},
+		{"approve", `{"shown":"` + strings.Repeat("0", 64) + `"}`, tokens.Operator, posthouse.CodeInvalid, "shown"},
+		{"approve?by=", "", tokens.Operator, posthouse.CodeInvalid, "by"},
+		{"approve", `{"by":"a\nb"}`, tokens.Operator, posthouse.CodeInvalid, "by"},
+		{"approve", `{"by":"` + strings.Repeat("a", 201) + `"}`, tokens.Operator, posthouse.CodeInvalid, "by"},
+		{"approve", `{"reason":"` + strings.Repeat("a", 4001) + `"}`, tokens.Operator, posthouse.CodeInvalid, "reason"},
+		{"approve", `{"value":1}`, tokens.Operator, posthouse.CodeInvalid, "value"},
+		{"approve?request=a", `{"request":"b"}`, tokens.Operator, posthouse.CodeInvalid, "request"},
+		{"approve", `{"request":"b","value":1}`, tokens.Operator, posthouse.CodeInvalid, "request"},
+		{"reject", `{"request":"b"}`, tokens.Operator, posthouse.CodeInvalid, "request"},
+		{"reject?request=b", "", tokens.Operator, posthouse.CodeInvalid, "request"},
+		{"edit", `{}`, tokens.Operator, posthouse.CodeInvalid, "value"},
+		{"respond", ``, tokens.Operator, posthouse.CodeInvalid, "value"},
+		{"approve", `{"shown":"` + strings.Repeat("ab", 32) + `"}`, tokens.Operator, posthouse.CodeConflict, ""},
+		{"approve", `{"shown":"ab"}`, tokens.Operator, posthouse.CodeInvalid, "hash"},
 	} {
 		p := h.send(ask{method: "POST", path: path + c.verb, body: c.body, as: c.as}).refused(c.code)
 		if p.Field != c.field {
@@ -206,7 +207,7 @@ func TestBadDecisions(t *testing.T) {
 	if got := h.get("/api/gates/" + string(g.ID)).header.Get("ETag"); got != tag {
 		t.Errorf("the gate's ETag is %s, its checkpoint's %s", got, tag)
 	}
-	h.send(ask{method: "POST", path: path + "approve", body: `{"shown":"` + strings.Trim(tag, `"`) + `","by":"approver-token"}`, as: Approver, header: []string{"If-Match: " + tag}}).want(http.StatusOK)
+	h.send(ask{method: "POST", path: path + "approve", body: `{"shown":"` + strings.Trim(tag, `"`) + `","by":"approver-token"}`, as: tokens.Approver, header: []string{"If-Match: " + tag}}).want(http.StatusOK)
 }
 
 func TestSeveralGates(t *testing.T) {
@@ -342,7 +343,7 @@ func TestGateRules(t *testing.T) {
 	path := func(i int, verb string) string { return "/api/gates/" + string(gates[i].ID) + "/" + verb }
 	do := func(i int, verb, body string) *reply {
 		t.Helper()
-		return h.send(ask{method: "POST", path: path(i, verb), body: body, as: Approver})
+		return h.send(ask{method: "POST", path: path(i, verb), body: body, as: tokens.Approver})
 	}
 	do(0, "approve", "").refused(posthouse.CodeForbidden)
 	do(1, "approve", "").refused(posthouse.CodeForbidden)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 type delegateBody struct {
@@ -15,7 +16,7 @@ type delegateBody struct {
 
 func delegateRoute(path string) *route {
 	return &route{
-		method: http.MethodPost, path: path + "/{id}/delegate", role: Approver, summary: "Delegate: hand the right to decide to somebody else",
+		method: http.MethodPost, path: path + "/{id}/delegate", role: tokens.Approver, summary: "Delegate: hand the right to decide to somebody else",
 		notes: "Of a gate with assignees, by one who may decide it. It is put on record; the gate stays as it was asked, and the decision says in whose place it was made.",
 		body:  delegateBody{}, answers: []answer{{http.StatusOK, "the gate, with its assignments", posthouse.Gate{}, ""}}, handle: (*Server).delegate,
 	}

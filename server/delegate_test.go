@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // asking commits a gate as it is given.
@@ -30,11 +31,11 @@ func TestVotes(t *testing.T) {
 	g := h.asking("t1", posthouse.Gate{Quorum: &posthouse.Quorum{Need: 2}})
 	path := "/api/gates/" + string(g.ID)
 	var a Accepted
-	h.send(ask{method: "POST", path: path + "/approve", body: `{"reason":"fine"}`, as: Approver}).want(http.StatusAccepted).into(&a)
+	h.send(ask{method: "POST", path: path + "/approve", body: `{"reason":"fine"}`, as: tokens.Approver}).want(http.StatusAccepted).into(&a)
 	if a.Vote == nil || a.Vote.By != "approver-token" || a.Vote.Reason != "fine" || a.Missing != 1 || a.Decision != nil || a.Look != path {
 		t.Errorf("after one vote: %+v", a)
 	}
-	p := h.send(ask{method: "POST", path: path + "/approve", as: Approver}).refused(posthouse.CodeVoted)
+	p := h.send(ask{method: "POST", path: path + "/approve", as: tokens.Approver}).refused(posthouse.CodeVoted)
 	if p.Decision == nil || p.Decision.By != "approver-token" {
 		t.Errorf("told %+v", p)
 	}
@@ -55,9 +56,9 @@ func TestDelegate(t *testing.T) {
 	h := open(t, nil)
 	g := h.asking("t1", posthouse.Gate{Assignees: []string{"alice"}})
 	path := "/api/gates/" + string(g.ID)
-	h.send(ask{method: "POST", path: path + "/delegate", body: `{"to":"bob"}`, as: Viewer}).refused(posthouse.CodeForbidden)
-	h.send(ask{method: "POST", path: path + "/delegate", body: `{"to":"approver-token"}`, as: Approver}).refused(posthouse.CodeForbidden)
-	h.send(ask{method: "POST", path: path + "/delegate", body: `{"to":"bob","by":"alice"}`, as: Approver}).refused(posthouse.CodeForbidden)
+	h.send(ask{method: "POST", path: path + "/delegate", body: `{"to":"bob"}`, as: tokens.Viewer}).refused(posthouse.CodeForbidden)
+	h.send(ask{method: "POST", path: path + "/delegate", body: `{"to":"approver-token"}`, as: tokens.Approver}).refused(posthouse.CodeForbidden)
+	h.send(ask{method: "POST", path: path + "/delegate", body: `{"to":"bob","by":"alice"}`, as: tokens.Approver}).refused(posthouse.CodeForbidden)
 	h.post(path+"/delegate", `{"by":"alice"}`).refused(posthouse.CodeInvalid)
 	var now posthouse.Gate
 	h.post(path+"/delegate", `{"to":"approver-token","by":"alice","reason":"away"}`).want(http.StatusOK).into(&now)
@@ -70,7 +71,7 @@ func TestDelegate(t *testing.T) {
 		t.Errorf("%d gates for the new assignee", len(mine))
 	}
 	h.post(path+"/approve?by=alice", "").refused(posthouse.CodeForbidden)
-	c := h.send(ask{method: "POST", path: path + "/approve", as: Approver}).want(http.StatusOK).checkpoint()
+	c := h.send(ask{method: "POST", path: path + "/approve", as: tokens.Approver}).want(http.StatusOK).checkpoint()
 	if c.Decision.For != "alice" || c.Decision.By != "approver-token" {
 		t.Errorf("decided as %+v", c.Decision)
 	}
@@ -87,7 +88,7 @@ func TestRequesterCannotApproveForAnother(t *testing.T) {
 			t.Errorf("%s: the hint is %q", verb, p.Hint)
 		}
 		h.post(path+"/edit", `{"by":"alice","value":{}}`).refused(posthouse.CodeForbidden)
-		if d := h.send(ask{method: "POST", path: path + "/approve", as: Approver}).want(http.StatusOK).checkpoint().Decision; d.By != "approver-token" {
+		if d := h.send(ask{method: "POST", path: path + "/approve", as: tokens.Approver}).want(http.StatusOK).checkpoint().Decision; d.By != "approver-token" {
 			t.Errorf("%s: decided as %+v", verb, d)
 		}
 	}

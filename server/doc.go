@@ -2,9 +2,9 @@
 // of events, WebSockets for agents, and a page that lists what waits for a
 // decision.
 //
-//	tokens, err := server.OpenTokens(dir, nil)
-//	path, _, err := tokens.First() // an operator's token, at the first start
-//	s, err := server.New(server.Options{Ledger: ledger, Tokens: tokens, Agents: agents, Runner: r})
+//	ts, err := tokens.Open(dir, nil) // package server/tokens
+//	path, _, err := ts.First() // an operator's token, at the first start
+//	s, err := server.New(server.Options{Ledger: ledger, Tokens: ts, Agents: agents, Runner: r})
 //	err = server.CheckListen(addr, false, false)
 //	err = s.HTTPServer(addr).ListenAndServe()
 //
@@ -17,8 +17,8 @@
 // Every request but those to /healthz, /readyz, /openapi.json and the login
 // page brings an access token: in the Authorization header, as a WebSocket
 // subprotocol, or behind the session cookie that the login page sets; never in
-// a URL. A token has a role: a [Viewer] reads, an [Approver] also decides gates,
-// an [Operator] does everything. What is recorded as the actor is the token's
+// a URL. A token has a role: a [tokens.Viewer] reads, an [tokens.Approver] also decides gates,
+// an [tokens.Operator] does everything. What is recorded as the actor is the token's
 // name. An operator may act for others with by, which is recorded beside it.
 //
 // The Host must be loopback's or an allowed one, against DNS rebinding; requests
@@ -82,6 +82,6 @@
 //     they recorded is there, and what they told is not.
 //   - [Server.Close] waits for agents that work.
 //
-// Package server may import the root, gate, sign, ui, internal/filelock and a
+// Package server may import the root, gate, sign, ui, the packages below it and a
 // WebSocket library, never a store or a model: those come as interfaces.
 package server

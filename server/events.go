@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // maxCursor bounds the cursor a client sends back, in bytes. Those over a store
@@ -77,7 +79,7 @@ type watcher struct {
 	es    *eventStream
 	w     http.ResponseWriter // for the log line and the request's id
 	who   *client
-	actor Token
+	actor tokens.Token
 	last  string // the cursor of the last event that was sent
 	noted string // and that its session knows of
 }
@@ -152,11 +154,11 @@ func checkCursor(field, c string) (string, error) {
 		return "", nil
 	}
 	if len(c) > maxCursor {
-		return "", invalid(field, "is longer than %d bytes", maxCursor)
+		return "", strict.Invalid(field, "is longer than %d bytes", maxCursor)
 	}
 	for i := range len(c) {
 		if c[i] <= ' ' || c[i] >= 0x7f {
-			return "", invalid(field, "has the byte %#x, which no cursor has", c[i])
+			return "", strict.Invalid(field, "has the byte %#x, which no cursor has", c[i])
 		}
 	}
 	return c, nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // A feedReader reads server-sent events as a browser would.
@@ -128,7 +129,7 @@ func TestEventsAndLastEventID(t *testing.T) {
 	f.want(":")
 	stop()
 	f.close()
-	f = h.listen(ask{method: "GET", path: "/api/events?after=now", as: Viewer})
+	f = h.listen(ask{method: "GET", path: "/api/events?after=now", as: tokens.Viewer})
 	h.saved("t3", "1")
 	if e := f.want("checkpoint"); !strings.Contains(e.data, `"t3"`) {
 		t.Errorf("from now on there is %+v", e)
@@ -173,7 +174,7 @@ func (h *house) beating() (stop func()) {
 
 func TestEventStreamEndsWithItsToken(t *testing.T) {
 	h := open(t, nil)
-	f := h.listen(ask{method: "GET", path: "/api/events", as: Viewer})
+	f := h.listen(ask{method: "GET", path: "/api/events", as: tokens.Viewer})
 	h.ticks <- time.Time{}
 	f.want(":")
 	check(t, h.tokens.Revoke("viewer-token", nil))
@@ -185,19 +186,19 @@ func TestEventStreamEndsWithItsToken(t *testing.T) {
 // all the same, by every way in.
 func TestNoTokenHoldsAllStreams(t *testing.T) {
 	h := open(t, func(o *Options) { o.Limits.Streams, o.Limits.TokenStreams = 5, 2 })
-	first := h.listen(ask{method: "GET", path: "/api/events", as: Viewer})
-	h.listen(ask{method: "GET", path: "/api/events", as: Viewer})
-	r := h.send(ask{method: "GET", path: "/api/events", as: Viewer})
+	first := h.listen(ask{method: "GET", path: "/api/events", as: tokens.Viewer})
+	h.listen(ask{method: "GET", path: "/api/events", as: tokens.Viewer})
+	r := h.send(ask{method: "GET", path: "/api/events", as: tokens.Viewer})
 	if p := r.refused(CodeTooMany); !strings.Contains(p.Detail, "viewer-token") || r.header.Get("Retry-After") == "" {
 		t.Errorf("over its share a token is told %q", p.Detail)
 	}
 	h.listen(ask{method: "GET", path: "/api/events"})
-	h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	h.send(ask{method: "POST", path: "/api/agents/dispatch", body: `{"message":"x"}`, header: []string{"Accept: text/event-stream"}}).refused(CodeTooMany)
-	h.listen(ask{method: "GET", path: "/api/events", as: Approver})
+	h.listen(ask{method: "GET", path: "/api/events", as: tokens.Approver})
 	first.close()
 	for range 1000 { // the server notices at its next look at the connection
-		resp, err := h.http.Client().Do(h.request(ask{method: "GET", path: "/api/events", as: Viewer}))
+		resp, err := h.http.Client().Do(h.request(ask{method: "GET", path: "/api/events", as: tokens.Viewer}))
 		check(t, err)
 		resp.Body.Close()
 		if resp.StatusCode == http.StatusOK {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -37,16 +38,16 @@ func Example_run() {
 		panic(err)
 	}
 	defer ledger.Close()
-	tokens, err := server.OpenTokens(dir, nil)
+	ts, err := tokens.Open(dir, nil)
 	if err != nil {
 		panic(err)
 	}
-	secret, err := tokens.Create("alice", server.Operator, nil)
+	secret, err := ts.Create("alice", tokens.Operator, nil)
 	if err != nil {
 		panic(err)
 	}
 	agent := poet{make(chan bool)}
-	s, err := server.New(server.Options{Ledger: ledger, Tokens: tokens, Agents: map[string]server.Agent{"poet": agent}})
+	s, err := server.New(server.Options{Ledger: ledger, Tokens: ts, Agents: map[string]server.Agent{"poet": agent}})
 	if err != nil {
 		panic(err)
 	}

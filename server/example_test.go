@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -35,15 +36,15 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	tokens, err := server.OpenTokens(dir, nil)
+	ts, err := tokens.Open(dir, nil)
 	if err != nil {
 		panic(err)
 	}
-	secret, err := tokens.Create("alice", server.Operator, nil)
+	secret, err := ts.Create("alice", tokens.Operator, nil)
 	if err != nil {
 		panic(err)
 	}
-	s, err := server.New(server.Options{Ledger: ledger, Tokens: tokens, Agents: map[string]server.Agent{"echo": echo{}}})
+	s, err := server.New(server.Options{Ledger: ledger, Tokens: ts, Agents: map[string]server.Agent{"echo": echo{}}})
 	if err != nil {
 		panic(err)
 	}
@@ -76,35 +77,6 @@ func Example() {
 	// Output:
 	// {"thread":"t1","text":"you said: hello"}
 	// 401 unauthenticated a valid access token is needed
-}
-
-func ExampleTokens() {
-	dir, err := os.MkdirTemp("", "posthouse")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	tokens, err := server.OpenTokens(dir, nil)
-	if err != nil {
-		panic(err)
-	}
-	if _, err := tokens.Create("alice", server.Approver, nil); err != nil { // the secret is shown here and never again
-		panic(err)
-	}
-	if _, err := tokens.Create("bob", server.Viewer, nil); err != nil {
-		panic(err)
-	}
-	if err := tokens.Revoke("bob", nil); err != nil {
-		panic(err)
-	}
-	list, err := tokens.List()
-	if err != nil {
-		panic(err)
-	}
-	for _, t := range list {
-		fmt.Println(t.Name, t.Role)
-	}
-	// Output: alice approver
 }
 
 func ExampleCheckListen() {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 func TestFork(t *testing.T) {
@@ -255,7 +256,7 @@ func TestAnew(t *testing.T) {
 	}})
 	check(t, err)
 	path := "/api/checkpoints/" + string(id) + "/anew"
-	h.send(ask{method: "POST", path: path, as: Approver}).refused(posthouse.CodeForbidden)
+	h.send(ask{method: "POST", path: path, as: tokens.Approver}).refused(posthouse.CodeForbidden)
 	var a Anew
 	h.post(path, "").want(http.StatusOK).into(&a)
 	if a.Checkpoint.Kind != posthouse.KindAnew || len(a.Dropped) != 1 || a.Dropped[0].Name != "think" || len(a.Kept) != 1 || a.Kept[0].Name != "pay" {

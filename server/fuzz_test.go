@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
 // FuzzStrict holds the decoder against encoding/json: what it accepts means
@@ -26,7 +27,7 @@ func FuzzStrict(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var b decideBody
-		err := decodeStrict(data, &b)
+		err := strict.Decode(data, &b)
 		if err != nil {
 			if e := clientError(err); e.Code != posthouse.CodeInvalid || !utf8.ValidString(e.Message) || len(e.Field) > 80 {
 				t.Fatalf("the error is %#v", e)
@@ -54,7 +55,7 @@ func FuzzStrict(f *testing.F) {
 			t.Fatal(err)
 		}
 		var b2 decideBody
-		if err := decodeStrict(again, &b2); err != nil {
+		if err := strict.Decode(again, &b2); err != nil {
 			t.Fatalf("what was read does not read again: %v", err)
 		}
 	})
@@ -125,35 +126,6 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// FuzzTokensFile makes sure that nothing but a well-formed list lets anyone in.
-func FuzzTokensFile(f *testing.F) {
-	good := `{"version":1,"tokens":[{"name":"a","role":"viewer","hash":"` + strings.Repeat("ab", 32) + `","createdAt":"2026-01-01T00:00:00Z"}]}`
-	for _, s := range []string{good, "", "{}", `{"version":1}`, strings.Replace(good, "viewer", "root", 1), strings.Replace(good, `"role"`, `"ROLE"`, 1), strings.Replace(good, "ab", "zz", 1), good + good} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		ts, err := parseTokens(data)
-		if err != nil {
-			return
-		}
-		names := map[string]bool{}
-		for _, x := range ts {
-			if names[x.Name] || validTokenName(x.Name) != nil || !x.Role.Valid() || x.Hash.IsZero() {
-				t.Fatalf("it reads %+v", x)
-			}
-			names[x.Name] = true
-		}
-		out, err := json.Marshal(tokensFile{tokensFormat, ts})
-		if err != nil {
-			return // a year that RFC 3339 cannot write
-		}
-		again, err := parseTokens(out)
-		if err != nil || len(again) != len(ts) {
-			t.Fatalf("what was read does not read again: %v", err)
-		}
-	})
-}
-
 // FuzzScreen sends hosts, origins and paths through what every request passes
 // first: what gets through is this server's own.
 func FuzzScreen(f *testing.F) {
@@ -207,7 +179,7 @@ func FuzzState(f *testing.F) {
 	f.Add([]byte(`"eA=="`), "state", "raw", true)
 	f.Add([]byte(`{"state":1}`), "x", "json", false)
 	f.Fuzz(func(t *testing.T, raw []byte, part, codec string, opaque bool) {
-		if checkStrict(raw) != nil {
+		if strict.Check(raw) != nil {
 			return
 		}
 		codecs := map[string]string{}

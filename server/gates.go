@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // A verb is a verdict as a path has it.
@@ -41,7 +42,7 @@ func decideRoutes(path string, handle func(posthouse.Verdict) func(*Server, http
 			q = append(q, param{name: "request", kind: bodyParam, help: "approve this request instead of the one in the state: recorded as an edit of it"})
 		}
 		rs = append(rs, &route{
-			method: http.MethodPost, path: path + "/{id}/" + v.name, role: Approver, summary: v.summary, notes: decideNotes,
+			method: http.MethodPost, path: path + "/{id}/" + v.name, role: tokens.Approver, summary: v.summary, notes: decideNotes,
 			query: q, body: decideBody{}, state: true, answers: waited, handle: handle(v.verdict),
 		})
 	}
@@ -52,7 +53,7 @@ func gateRoutes() []*route {
 	const path = "/api/gates"
 	rs := []*route{
 		{
-			method: http.MethodGet, path: path, role: Viewer, summary: "List open gates: the inbox", handle: (*Server).listGates,
+			method: http.MethodGet, path: path, role: tokens.Viewer, summary: "List open gates: the inbox", handle: (*Server).listGates,
 			notes: "The next page's cursor is in the headers Link and X-Next-Cursor.",
 			query: []param{
 				coordParam, threadParam, {name: "checkpoint", kind: idParam, help: "of this checkpoint"},
@@ -63,12 +64,12 @@ func gateRoutes() []*route {
 			answers: []answer{{http.StatusOK, "a page of open gates", []Gate{}, ""}},
 		},
 		{
-			method: http.MethodGet, path: path + "/{id}", role: Viewer, summary: "Show a gate", handle: (*Server).getGate,
+			method: http.MethodGet, path: path + "/{id}", role: tokens.Viewer, summary: "Show a gate", handle: (*Server).getGate,
 			notes: "With its decision, once it has one.", answers: []answer{{http.StatusOK, "the gate", posthouse.Gate{}, ""}},
 		},
 	}
 	rs = append(rs, &route{
-		method: http.MethodPost, path: path + "/{id}/ask-again", role: Operator, summary: "Ask a question again that nobody answered", handle: (*Server).askAgain,
+		method: http.MethodPost, path: path + "/{id}/ask-again", role: tokens.Operator, summary: "Ask a question again that nobody answered", handle: (*Server).askAgain,
 		notes:   "Of a gate whose deadline passed, or that was withdrawn. In place while its checkpoint is the head of its branch, else on a new branch; with as much time as it had.",
 		answers: []answer{{http.StatusOK, "the gate that asks again", posthouse.Gate{}, ""}},
 	})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // A Grant is a gate as a license for effects, as the API shows it.
@@ -42,13 +43,13 @@ type Effect struct {
 func grantRoutes() []*route {
 	return []*route{
 		{
-			method: http.MethodGet, path: "/api/gates/{id}/grant", role: Viewer, summary: "Show what became of a gate's decision", handle: (*Server).getGrant,
+			method: http.MethodGet, path: "/api/gates/{id}/grant", role: tokens.Viewer, summary: "Show what became of a gate's decision", handle: (*Server).getGrant,
 			notes: "An approval of what gate.Propose shows licenses effects, on the branch where it was given: " +
 				"proposed (it waits), decided (nothing ran yet), released (let go, and a run is at it), executed, or unknown (let go, and nobody knows what became of it).",
 			answers: []answer{{http.StatusOK, "the gate, the content approved, and what ran under it", Grant{}, ""}},
 		},
 		{
-			method: http.MethodGet, path: "/api/threads/{id}/effects", role: Viewer, summary: "List what acted on the world in a thread", handle: (*Server).listEffects,
+			method: http.MethodGet, path: "/api/threads/{id}/effects", role: tokens.Viewer, summary: "List what acted on the world in a thread", handle: (*Server).listEffects,
 			notes: "Oldest first, in released versions too: every effect under a gate's decision with the person and the content, and those of class external that nobody approved, without a decision.",
 			query: []param{
 				{name: "ungranted", kind: boolParam, def: "false", help: "true: only those that nobody approved"}, limitParam,
@@ -70,7 +71,7 @@ func (s *Server) getGrant(w http.ResponseWriter, r *request) error {
 	}
 	v := &Grant{
 		Gate: g.Gate, Status: g.Status, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: s.before(r, g.Gate),
-		AskAgain: r.actor.Role.may(Operator) && g.Gate.MayAskAgain(s.ledger.Now()) == nil,
+		AskAgain: r.actor.Role.May(tokens.Operator) && g.Gate.MayAskAgain(s.ledger.Now()) == nil,
 	}
 	if d := g.Gate.Decision; d != nil && g.Gate.ValidFor > 0 {
 		v.ValidUntil = d.At.Add(g.Gate.ValidFor)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // proposed opens a gate that licenses effects; gates of a later call name it.
@@ -39,13 +40,13 @@ func TestGrant(t *testing.T) {
 	g := h.proposed("t", `{"amount":500}`)
 	show := func() (v Grant) {
 		t.Helper()
-		h.send(ask{method: "GET", path: "/api/gates/" + string(g.ID) + "/grant", as: Viewer}).want(http.StatusOK).into(&v)
+		h.send(ask{method: "GET", path: "/api/gates/" + string(g.ID) + "/grant", as: tokens.Viewer}).want(http.StatusOK).into(&v)
 		return v
 	}
 	if v := show(); v.Status != posthouse.GrantProposed || v.Licenses != 1 || v.Content != nil || v.AskAgain || len(v.Uses) != 0 {
 		t.Errorf("%+v", v)
 	}
-	h.send(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/edit", as: Approver, body: `{"value":{"amount":50}}`})
+	h.send(ask{method: "POST", path: "/api/gates/" + string(g.ID) + "/edit", as: tokens.Approver, body: `{"value":{"amount":50}}`})
 	if v := show(); v.Status != posthouse.GrantDecided || string(v.Content) != `{"amount":50}` || v.Gate.Decision.By != "approver-token" {
 		t.Errorf("%+v", v)
 	}
@@ -71,7 +72,7 @@ func TestGrant(t *testing.T) {
 	h.get("/api/gates/nobody/grant").refused(posthouse.CodeNotFound)
 
 	var effects []Effect
-	h.send(ask{method: "GET", path: "/api/threads/t/effects", as: Viewer}).want(http.StatusOK).into(&effects)
+	h.send(ask{method: "GET", path: "/api/threads/t/effects", as: tokens.Viewer}).want(http.StatusOK).into(&effects)
 	if len(effects) != 2 || effects[0].Decision.By != "approver-token" || string(effects[0].Content) != `{"amount":50}` || effects[0].Question != "Pay this?" ||
 		effects[1].Decision != nil || effects[1].Name != "mail" {
 		t.Errorf("%+v", effects)
@@ -101,7 +102,7 @@ func TestGrantSaysWhoMayAskAgain(t *testing.T) {
 		Thread: "t", Branch: "main", Checkpoint: &posthouse.Change{Kind: posthouse.KindUpdate, Status: posthouse.StatusDone, Graph: "dispatch"},
 	})
 	check(t, err)
-	for role, want := range map[Role]bool{Viewer: false, Approver: false, Operator: true} {
+	for role, want := range map[tokens.Role]bool{tokens.Viewer: false, tokens.Approver: false, tokens.Operator: true} {
 		var v Grant
 		h.send(ask{method: "GET", path: "/api/gates/" + string(g.ID) + "/grant", as: role}).want(http.StatusOK).into(&v)
 		if v.AskAgain != want {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 func systemRoutes() []*route {
@@ -20,12 +21,12 @@ func systemRoutes() []*route {
 			notes: "503 with the store's code otherwise, for example read-only after a failed write.", answers: ok,
 		},
 		{
-			method: http.MethodGet, path: "/api/posture", role: Viewer, summary: "How is what is stored protected?", handle: (*Server).posture,
+			method: http.MethodGet, path: "/api/posture", role: tokens.Viewer, summary: "How is what is stored protected?", handle: (*Server).posture,
 			notes:   "Whether it is encrypted and signed, and by the ids of which keys. Of what is written from now on; a thread's summary says of itself whether it is sealed.",
 			answers: []answer{{http.StatusOK, "the posture", posthouse.Posture{}, ""}},
 		},
 		{
-			method: http.MethodGet, path: "/api/me", role: Viewer, summary: "Who am I?", handle: (*Server).me,
+			method: http.MethodGet, path: "/api/me", role: tokens.Viewer, summary: "Who am I?", handle: (*Server).me,
 			answers: []answer{{http.StatusOK, "the token that was sent, or stands behind the cookie", meBody{}, ""}},
 		},
 		{
@@ -40,8 +41,8 @@ type statusBody struct {
 }
 
 type meBody struct {
-	Name string `json:"name"`
-	Role Role   `json:"role"` // viewer, approver or operator
+	Name string      `json:"name"`
+	Role tokens.Role `json:"role"` // viewer, approver or operator
 }
 
 func (s *Server) me(w http.ResponseWriter, r *request) error {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 type holdBody struct {
@@ -15,12 +16,12 @@ func holdRoutes() []*route {
 	const path = "/api/threads/{id}/hold"
 	return []*route{
 		{
-			method: http.MethodPost, path: path, role: Operator, summary: "Put a thread under legal hold", handle: (*Server).hold,
+			method: http.MethodPost, path: path, role: tokens.Operator, summary: "Put a thread under legal hold", handle: (*Server).hold,
 			notes: "Until it is lifted nothing of the thread can be deleted, and retention passes it over. One that is held already stays as it is.",
 			body:  holdBody{}, answers: []answer{{http.StatusOK, "who holds it since when", posthouse.Hold{}, ""}},
 		},
 		{
-			method: http.MethodDelete, path: path, role: Operator, summary: "Lift a thread's legal hold", handle: (*Server).unhold,
+			method: http.MethodDelete, path: path, role: tokens.Operator, summary: "Lift a thread's legal hold", handle: (*Server).unhold,
 			query:   []param{{name: "reason", kind: textParam, help: "goes on record"}},
 			answers: []answer{{http.StatusNoContent, "it is not held", nil, ""}},
 		},

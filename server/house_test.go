@@ -16,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -25,25 +26,27 @@ type house struct {
 	t       *testing.T
 	store   *memstore.Store
 	ledger  *posthouse.Ledger
-	tokens  *Tokens
+	tokens  *tokens.List
 	server  *Server
 	http    *httptest.Server
 	program *program
 	log     *lockedBuffer
-	secrets map[Role]string
+	secrets map[tokens.Role]string
+	dir     string         // of the tokens
 	ticks   chan time.Time // of heartbeats
 }
 
 func open(t *testing.T, change func(*Options)) *house {
 	t.Helper()
-	h := &house{t: t, log: &lockedBuffer{}, secrets: map[Role]string{}, ticks: make(chan time.Time)}
+	h := &house{t: t, log: &lockedBuffer{}, secrets: map[tokens.Role]string{}, ticks: make(chan time.Time)}
 	h.store = memstore.New()
 	var err error
 	h.ledger, err = posthouse.Open(h.store, &posthouse.Options{Validate: gate.Validator()})
 	check(t, err)
-	h.tokens, err = OpenTokens(t.TempDir(), nil)
+	h.dir = t.TempDir()
+	h.tokens, err = tokens.Open(h.dir, nil)
 	check(t, err)
-	for _, r := range roles {
+	for _, r := range []tokens.Role{tokens.Viewer, tokens.Approver, tokens.Operator} {
 		h.secrets[r], err = h.tokens.Create(string(r)+"-token", r, nil)
 		check(t, err)
 	}
@@ -240,8 +243,8 @@ func (h *house) saved(thread, state string) *posthouse.Checkpoint {
 type ask struct {
 	method, path string
 	body         string
-	as           Role   // default Operator; "-" is nobody
-	host         string // of the Host header
+	as           tokens.Role // default Operator; "-" is nobody
+	host         string      // of the Host header
 	header       []string
 	client       *http.Client
 }
@@ -266,7 +269,7 @@ func (h *house) request(a ask) *http.Request {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	if a.as == "" {
-		a.as = Operator
+		a.as = tokens.Operator
 	}
 	if secret := h.secrets[a.as]; secret != "" {
 		r.Header.Set("Authorization", "Bearer "+secret)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // TestListsSayWhoMayDecide lists gates to each role: what a client offers must be
@@ -23,16 +24,16 @@ func TestListsSayWhoMayDecide(t *testing.T) {
 	}})
 	check(t, err)
 	const all = "approve reject edit respond"
-	want := map[Role]map[string]string{
-		Viewer:   {},
-		Approver: {"anybody's": all, "own": "reject", "yes or no": "approve reject", "two": "approve reject"},
-		Operator: {"anybody's": all, "own": all, "assigned": all, "yes or no": "approve reject", "two": "approve reject"},
+	want := map[tokens.Role]map[string]string{
+		tokens.Viewer:   {},
+		tokens.Approver: {"anybody's": all, "own": "reject", "yes or no": "approve reject", "two": "approve reject"},
+		tokens.Operator: {"anybody's": all, "own": all, "assigned": all, "yes or no": "approve reject", "two": "approve reject"},
 	}
-	list := func(r Role) (gates []Gate) {
+	list := func(r tokens.Role) (gates []Gate) {
 		h.send(ask{method: "GET", path: "/api/gates", as: r}).want(http.StatusOK).into(&gates)
 		return gates
 	}
-	for _, r := range roles {
+	for _, r := range []tokens.Role{tokens.Viewer, tokens.Approver, tokens.Operator} {
 		var me meBody
 		h.send(ask{method: "GET", path: "/api/me", as: r}).want(http.StatusOK).into(&me)
 		if me != (meBody{string(r) + "-token", r}) {
@@ -53,9 +54,9 @@ func TestListsSayWhoMayDecide(t *testing.T) {
 			}
 		}
 	}
-	two := list(Approver)[0]
-	h.send(ask{method: "POST", path: "/api/gates/" + string(two.ID) + "/approve", as: Approver}).want(http.StatusAccepted)
-	if now := list(Approver)[0]; len(now.May) != 0 || now.Barred == "" {
+	two := list(tokens.Approver)[0]
+	h.send(ask{method: "POST", path: "/api/gates/" + string(two.ID) + "/approve", as: tokens.Approver}).want(http.StatusAccepted)
+	if now := list(tokens.Approver)[0]; len(now.May) != 0 || now.Barred == "" {
 		t.Errorf("who has voted may still %v", now.May)
 	}
 }

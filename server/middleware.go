@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
 // Headers of our own.
@@ -83,7 +84,7 @@ func (s *Server) screen(cross *http.CrossOriginProtection, r *http.Request) erro
 func screenPath(escaped string) error {
 	rest, ok := strings.CutPrefix(escaped, "/")
 	if !ok {
-		return invalid("path", "does not begin with a slash")
+		return strict.Invalid("path", "does not begin with a slash")
 	}
 	if rest == "" {
 		return nil
@@ -92,9 +93,9 @@ func screenPath(escaped string) error {
 		s, err := url.PathUnescape(seg)
 		switch {
 		case err != nil, strings.ContainsRune(s, 0):
-			return invalid("path", "is malformed, or has a zero byte")
+			return strict.Invalid("path", "is malformed, or has a zero byte")
 		case s == "", s == ".", s == "..":
-			e := invalid("path", "has empty or dot segments, or ends in a slash")
+			e := strict.Invalid("path", "has empty or dot segments, or ends in a slash")
 			e.Hint = "a name . or .. goes into a parameter, as in /api/threads/-?thread=.."
 			return e
 		}
@@ -186,7 +187,7 @@ func newHostList(names []string) (hostList, error) {
 	for _, n := range names {
 		n = strings.ToLower(n)
 		if n == "" || strings.ContainsAny(n, "/ *") {
-			return nil, invalid("AllowedHosts", "has %.80q; a name or name:port is wanted, without wildcards", n)
+			return nil, strict.Invalid("AllowedHosts", "has %.80q; a name or name:port is wanted, without wildcards", n)
 		}
 		l[n] = true
 	}

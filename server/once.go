@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
 // keyHeader is how a client names a request that it may have to send again.
@@ -33,7 +34,7 @@ func (r *request) idempotencyKey() (string, error) {
 	case len(vs) == 0:
 		return "", nil
 	case len(vs) > 1:
-		return "", invalid(keyHeader, "is given twice")
+		return "", strict.Invalid(keyHeader, "is given twice")
 	case !r.route.keyed:
 		return "", &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: keyHeader, Message: "is not taken by this path",
@@ -42,7 +43,7 @@ func (r *request) idempotencyKey() (string, error) {
 	}
 	key := vs[0]
 	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
-		return "", invalid(keyHeader, "must be 1 to %d printable ASCII characters without spaces", maxKey)
+		return "", strict.Invalid(keyHeader, "must be 1 to %d printable ASCII characters without spaces", maxKey)
 	}
 	return key, nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
 // object is a JSON object under construction.
@@ -232,14 +233,14 @@ func (d *describer) named(t reflect.Type) object {
 	s := object{"type": "object"}
 	d.schemas[name] = s // before its fields, which may lead back to it
 	props, required := object{}, []string{}
-	for _, f := range jsonFields(t) {
-		fs := d.schema(f.typ)
-		if f.help != "" {
-			fs["description"] = f.help // beside a $ref this is allowed since 3.1
+	for _, f := range strict.Fields(t) {
+		fs := d.schema(f.Type)
+		if f.Help != "" {
+			fs["description"] = f.Help // beside a $ref this is allowed since 3.1
 		}
-		props[f.name] = fs
-		if !f.optional {
-			required = append(required, f.name)
+		props[f.Name] = fs
+		if !f.Optional {
+			required = append(required, f.Name)
 		}
 	}
 	s["properties"] = props

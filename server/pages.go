@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/ui"
 )
 
@@ -23,9 +25,9 @@ const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; fra
 func pageRoutes() []*route {
 	html := []answer{{http.StatusOK, "a page", nil, "text/html"}}
 	return []*route{
-		{method: http.MethodGet, path: "/{$}", role: Viewer, style: page, summary: "The inbox page", handle: servePage("index.html"), answers: html},
-		{method: http.MethodGet, path: "/gates/{id}", role: Viewer, style: page, summary: "The page of a gate: who decided it, and what ran under the decision", handle: servePage("gate.html"), answers: html},
-		{method: http.MethodGet, path: "/docs", role: Viewer, style: page, summary: "This description, for people", handle: (*Server).docs, answers: html},
+		{method: http.MethodGet, path: "/{$}", role: tokens.Viewer, style: page, summary: "The inbox page", handle: servePage("index.html"), answers: html},
+		{method: http.MethodGet, path: "/gates/{id}", role: tokens.Viewer, style: page, summary: "The page of a gate: who decided it, and what ran under the decision", handle: servePage("gate.html"), answers: html},
+		{method: http.MethodGet, path: "/docs", role: tokens.Viewer, style: page, summary: "This description, for people", handle: (*Server).docs, answers: html},
 		{method: http.MethodGet, path: "/login", style: page, summary: "The login page", handle: (*Server).loginPage, answers: html},
 		{
 			method: http.MethodPost, path: "/login", style: page, form: true, summary: "Log in with an access token", handle: (*Server).login,
@@ -33,15 +35,15 @@ func pageRoutes() []*route {
 			answers: []answer{{http.StatusSeeOther, "logged in", nil, ""}, {http.StatusUnauthorized, "the login page again", nil, "text/html"}},
 		},
 		{
-			method: http.MethodPost, path: "/logout", style: page, form: true, role: Viewer, summary: "Log out", handle: (*Server).logout,
+			method: http.MethodPost, path: "/logout", style: page, form: true, role: tokens.Viewer, summary: "Log out", handle: (*Server).logout,
 			answers: []answer{{http.StatusSeeOther, "logged out", nil, ""}},
 		},
 		{method: http.MethodGet, path: "/login/style.css", style: asset, summary: "The pages' style", handle: servePage("style.css"), answers: []answer{{http.StatusOK, "CSS", nil, "text/css"}}},
 		{method: http.MethodGet, path: "/login/icon.svg", style: asset, summary: "The pages' icon", handle: servePage("icon.svg"), answers: []answer{{http.StatusOK, "SVG", nil, "image/svg+xml"}}},
-		{method: http.MethodGet, path: "/json.js", role: Viewer, style: asset, summary: "How the inbox page reads JSON", handle: servePage("json.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
-		{method: http.MethodGet, path: "/shared.js", role: Viewer, style: asset, summary: "What the pages' scripts share", handle: servePage("shared.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
-		{method: http.MethodGet, path: "/gate.js", role: Viewer, style: asset, summary: "The gate page's script", handle: servePage("gate.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
-		{method: http.MethodGet, path: "/inbox.js", role: Viewer, style: asset, summary: "The inbox page's script", handle: servePage("inbox.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
+		{method: http.MethodGet, path: "/json.js", role: tokens.Viewer, style: asset, summary: "How the inbox page reads JSON", handle: servePage("json.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
+		{method: http.MethodGet, path: "/shared.js", role: tokens.Viewer, style: asset, summary: "What the pages' scripts share", handle: servePage("shared.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
+		{method: http.MethodGet, path: "/gate.js", role: tokens.Viewer, style: asset, summary: "The gate page's script", handle: servePage("gate.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
+		{method: http.MethodGet, path: "/inbox.js", role: tokens.Viewer, style: asset, summary: "The inbox page's script", handle: servePage("inbox.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
 	}
 }
 
@@ -109,8 +111,8 @@ func docRows(routes []*route) (rows []docRow) {
 			row.Params = append(row.Params, docField{p.name, help})
 		}
 		if r.body != nil {
-			for _, f := range jsonFields(reflect.TypeOf(r.body)) {
-				row.Body = append(row.Body, docField{f.name, f.help})
+			for _, f := range strict.Fields(reflect.TypeOf(r.body)) {
+				row.Body = append(row.Body, docField{f.Name, f.Help})
 			}
 		}
 		for _, a := range r.answers {
@@ -188,15 +190,15 @@ func (s *Server) login(w http.ResponseWriter, r *request) error {
 		if clientError(err).Code == posthouse.CodeTooLarge {
 			return err
 		}
-		return invalid("body", "is not a form")
+		return strict.Invalid("body", "is not a form")
 	}
-	tok, ok, err := s.tokens.authenticate(strings.TrimSpace(r.PostForm.Get("token")))
+	tok, ok, err := s.tokens.Authenticate(strings.TrimSpace(r.PostForm.Get("token")))
 	if err != nil {
 		return s.authUnavailable(err)
 	}
 	if !ok {
 		problem := "That token is not valid. Copy the whole line of the file named token in the server's data directory, or ask an operator for one."
-		if tok.Expired(s.tokens.now()) {
+		if s.tokens.Expired(tok) {
 			problem = "That token, of " + tok.Name + ", expired at " + tok.ExpiresAt.Format(time.RFC3339) + ". Ask an operator for another."
 		}
 		s.pages.login(w, http.StatusUnauthorized, problem)

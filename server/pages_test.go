@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/ui"
 )
 
 var form = []string{"Content-Type: application/x-www-form-urlencoded"}
 
 // login logs in with a browser's form and returns the cookie.
-func (h *house) login(r Role) *http.Cookie {
+func (h *house) login(r tokens.Role) *http.Cookie {
 	h.t.Helper()
 	a := h.send(ask{method: "POST", path: "/login", as: "-", body: url.Values{"token": {" " + h.secrets[r] + "\n"}}.Encode(), header: form}).want(http.StatusSeeOther)
 	cs := (&http.Response{Header: a.header}).Cookies()
@@ -38,12 +39,12 @@ func TestLogin(t *testing.T) {
 	if strings.Contains(string(a.body), "script>") || !strings.Contains(string(a.body), `role="alert"`) || a.header.Get("Set-Cookie") != "" {
 		t.Errorf("a wrong token is answered %s", a.body)
 	}
-	a = h.send(ask{method: "POST", path: "/login", as: "-", body: "token=" + h.secrets[Approver], header: form}).want(http.StatusSeeOther)
+	a = h.send(ask{method: "POST", path: "/login", as: "-", body: "token=" + h.secrets[tokens.Approver], header: form}).want(http.StatusSeeOther)
 	set := a.header.Get("Set-Cookie")
-	if !strings.Contains(set, "HttpOnly") || !strings.Contains(set, "SameSite=Strict") || !strings.Contains(set, "Path=/") || strings.Contains(set, h.secrets[Approver]) {
+	if !strings.Contains(set, "HttpOnly") || !strings.Contains(set, "SameSite=Strict") || !strings.Contains(set, "Path=/") || strings.Contains(set, h.secrets[tokens.Approver]) {
 		t.Errorf("the cookie is %s", set)
 	}
-	cookie := h.login(Approver)
+	cookie := h.login(tokens.Approver)
 	with := func(method, path string, header ...string) *reply {
 		t.Helper()
 		return h.send(ask{method: method, path: path, as: "-", header: append(header, "Cookie: "+cookie.String())})
@@ -64,11 +65,11 @@ func TestLogin(t *testing.T) {
 	}
 	with("GET", "/api/gates").refused(CodeUnauthenticated)
 
-	cookie = h.login(Viewer)
+	cookie = h.login(tokens.Viewer)
 	with("GET", "/api/gates").want(http.StatusOK)
 	now = now.Add(12 * time.Hour)
 	with("GET", "/api/gates").refused(CodeUnauthenticated)
-	cookie = h.login(Viewer)
+	cookie = h.login(tokens.Viewer)
 	check(t, h.tokens.Revoke("viewer-token", nil))
 	with("GET", "/api/gates").refused(CodeUnauthenticated)
 
@@ -80,16 +81,16 @@ func TestLogin(t *testing.T) {
 func TestSessionsAreBounded(t *testing.T) {
 	now := time.Unix(1700000000, 0)
 	ss := newSessions(func() time.Time { return now }, time.Hour)
-	first := ss.begin(Token{Name: "first"})
+	first := ss.begin(tokens.Token{Name: "first"})
 	for range maxSessions {
 		now = now.Add(time.Millisecond)
-		ss.begin(Token{Name: "x"})
+		ss.begin(tokens.Token{Name: "x"})
 	}
 	if _, ok := ss.get(first); ok || len(ss.open) != maxSessions {
 		t.Errorf("%d are open, the first: %v", len(ss.open), ok)
 	}
 	now = now.Add(2 * time.Hour)
-	ss.begin(Token{Name: "y"})
+	ss.begin(tokens.Token{Name: "y"})
 	if len(ss.open) != 1 {
 		t.Errorf("%d are kept after they ended", len(ss.open))
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
 // Codes that only HTTP has, beside those of [posthouse.Code].
@@ -77,7 +78,7 @@ func problemOf(err error, requestID string) *Problem {
 		p.Detail = e.Field + " " + e.Message
 	}
 	if e.Code == posthouse.CodeInvalid && e.Err != nil {
-		p.Detail += ": " + cut(e.Err.Error(), 1000) // about the client's own input
+		p.Detail += ": " + strict.Cut(e.Err.Error(), 1000) // about the client's own input
 	}
 	return p
 }
@@ -120,10 +121,6 @@ func writeProblem(w http.ResponseWriter, err error) {
 	}
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(append(body, '\n')) // the client may be gone: nobody else to tell
-}
-
-func invalid(field, format string, args ...any) *posthouse.Error {
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
 func notFound(what, name string) *posthouse.Error {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // beside opens a second server, as of another process, over the store of h.
@@ -52,13 +53,13 @@ func TestApprovalAnsweredAtAnotherServer(t *testing.T) {
 			t.Run(way+" "+answer, func(t *testing.T) {
 				h, _ := guarded(t)
 				other := h.beside()
-				c := h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+				c := h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 				c.say("please")
 				c.want("text")
 				e := c.next("approval_required")
 				m, _ := gate.ParseMessage(gate.MessagePrefix + string(e.ID) + "/" + answer)
 				if way == "socket" {
-					other.mustDial("/agent/dispatch", nil, h.bearer(Operator)).say(gate.MessagePrefix + string(e.ID) + "/" + answer)
+					other.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator)).say(gate.MessagePrefix + string(e.ID) + "/" + answer)
 				} else {
 					verb, body := string(m.Verdict), `{"reason":"`+m.Reason+`"}`
 					if len(m.Value) > 0 {
@@ -98,7 +99,7 @@ func TestApprovalOfNobodyAnywhere(t *testing.T) {
 	other := h.beside()
 	_, durable := h.waiting("t")
 	before := len(h.entries(t))
-	c := other.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	c := other.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	for _, id := range []posthouse.ID{"apr_nobody", durable.ID} {
 		other.post("/api/approvals/"+string(id)+"/approve", "").refused(posthouse.CodeNotFound)
 		c.say(gate.MessagePrefix + string(id) + "/approve")
@@ -128,7 +129,7 @@ func (h *house) entries(t *testing.T) (all []string) {
 func TestApprovalsOfOtherServersAreListed(t *testing.T) {
 	h, came := guarded(t)
 	other := h.beside()
-	c := h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	c := h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	c.say("please")
 	c.want("text")
 	id := c.next("approval_required").ID

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 func releaseRoutes() []*route {
@@ -12,28 +14,28 @@ func releaseRoutes() []*route {
 	one := []answer{{http.StatusOK, "the release", posthouse.Release{}, ""}}
 	return []*route{
 		{
-			method: http.MethodGet, path: path + "/releases", role: Viewer, summary: "List a thread's released versions", handle: (*Server).listReleases,
+			method: http.MethodGet, path: path + "/releases", role: tokens.Viewer, summary: "List a thread's released versions", handle: (*Server).listReleases,
 			notes:   "Newest first; also of a thread that was released and has not begun anew. Dropped ones are among them.",
 			query:   []param{limitParam, {name: "cursor", kind: intParam, help: "go on behind this version: X-Next-Cursor of the page before"}},
 			answers: []answer{{http.StatusOK, "a page of releases", []posthouse.Release{}, ""}},
 		},
 		{
-			method: http.MethodPost, path: path + "/releases", role: Operator, summary: "Release a thread", handle: (*Server).releaseThread,
+			method: http.MethodPost, path: path + "/releases", role: tokens.Operator, summary: "Release a thread", handle: (*Server).releaseThread,
 			notes: "Closes the current generation as a version and frees the thread's name. Open gates are cancelled, and threads whose end it waited for. If that fails the version is made all the same, and the answer has an error beside it.",
 			body:  releaseBody{}, answers: []answer{{http.StatusOK, "the version", Released{}, ""}},
 		},
 		{
-			method: http.MethodGet, path: path + "/releases/{version}", role: Viewer, summary: "Show a released version", handle: (*Server).getRelease,
+			method: http.MethodGet, path: path + "/releases/{version}", role: tokens.Viewer, summary: "Show a released version", handle: (*Server).getRelease,
 			notes: "By its number, or by a tag: then the newest that has it.", answers: one,
 		},
 		{
-			method: http.MethodDelete, path: path + "/releases/{version}", role: Operator, summary: "Drop a released version", handle: (*Server).dropRelease,
+			method: http.MethodDelete, path: path + "/releases/{version}", role: tokens.Operator, summary: "Drop a released version", handle: (*Server).dropRelease,
 			notes:   "All that the version holds goes; its release stays on record.",
 			query:   []param{{name: "reason", kind: textParam, help: "goes on record"}},
 			answers: []answer{{http.StatusOK, "what went", posthouse.Deleted{}, ""}},
 		},
 		{
-			method: http.MethodPost, path: path + "/copy", role: Operator, summary: "Copy a thread", handle: (*Server).copyThread,
+			method: http.MethodPost, path: path + "/copy", role: tokens.Operator, summary: "Copy a thread", handle: (*Server).copyThread,
 			notes: "A new thread with the whole visible history: each checkpoint under a new id that names its original. Waiting gates are asked again; nothing runs until it is resumed.",
 			body:  copyBody{}, answers: []answer{{http.StatusOK, "the new thread", posthouse.ThreadInfo{}, ""}},
 		},
@@ -154,7 +156,7 @@ func (s *Server) copyThread(w http.ResponseWriter, r *request) error {
 		if _, err := s.ledger.Thread(r.Context(), id); err != nil {
 			return err
 		}
-		return invalid("thread", "is required: the new thread's name")
+		return strict.Invalid("thread", "is required: the new thread's name")
 	}
 	info, err := s.ledger.CopyThread(r.Context(), id, b.Thread, &posthouse.CopyOptions{Version: b.Version})
 	if err != nil {

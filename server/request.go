@@ -13,13 +13,15 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // A request is an HTTP request that passed its route's checks.
 type request struct {
 	*http.Request
 	route *route
-	actor Token             // who sent it; zero on public routes
+	actor tokens.Token      // who sent it; zero on public routes
 	query map[string]string // the parameters given, each checked
 	sent  io.Reader         // the whole body, behind the limit of Body
 }
@@ -57,7 +59,7 @@ func (p *param) check(v string) error {
 	switch p.kind {
 	case idParam:
 		if posthouse.ID(v).Validate() != nil {
-			return invalid(p.name, "%.80q is no id: 1 to %d letters, digits and . _ : $ -", v, posthouse.MaxID)
+			return strict.Invalid(p.name, "%.80q is no id: 1 to %d letters, digits and . _ : $ -", v, posthouse.MaxID)
 		}
 	case nameParam, segmentParam:
 		return posthouse.ValidateName(p.name, v)
@@ -65,29 +67,29 @@ func (p *param) check(v string) error {
 		n, err := strconv.ParseUint(v, 10, 63)
 		if err != nil || p.max > 0 && (n > uint64(p.max) || n == 0) {
 			if p.max > 0 {
-				return invalid(p.name, "%.40q must be a number from 1 to %d", v, p.max)
+				return strict.Invalid(p.name, "%.40q must be a number from 1 to %d", v, p.max)
 			}
-			return invalid(p.name, "%.40q must be a number", v)
+			return strict.Invalid(p.name, "%.40q must be a number", v)
 		}
 	case boolParam:
 		if v != "true" && v != "false" {
-			return invalid(p.name, "%.40q must be true or false", v)
+			return strict.Invalid(p.name, "%.40q must be true or false", v)
 		}
 	case timeParam:
 		if _, ok := parseTime(v); !ok {
-			return invalid(p.name, "%.40q must be a time like 2026-01-31T12:00:00Z, or Unix milliseconds", v)
+			return strict.Invalid(p.name, "%.40q must be a time like 2026-01-31T12:00:00Z, or Unix milliseconds", v)
 		}
 	case enumParam:
 		if !slices.Contains(p.values, v) {
-			return invalid(p.name, "%.40q is not one of %s", v, strings.Join(p.values, ", "))
+			return strict.Invalid(p.name, "%.40q is not one of %s", v, strings.Join(p.values, ", "))
 		}
 	case hashParam:
 		if new(posthouse.Hash).UnmarshalText([]byte(v)) != nil || v == "" {
-			return invalid(p.name, "%.80q must be 64 hexadecimal digits", v)
+			return strict.Invalid(p.name, "%.80q must be 64 hexadecimal digits", v)
 		}
 	case textParam:
 		if len(v) > maxParamText || strings.ContainsFunc(v, unicode.IsControl) {
-			return invalid(p.name, "must be at most %d bytes of text without control characters", maxParamText)
+			return strict.Invalid(p.name, "must be at most %d bytes of text without control characters", maxParamText)
 		}
 	}
 	return nil
@@ -102,25 +104,25 @@ func parseQuery(raw string, params []param) (map[string]string, error) {
 	}
 	vs, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, invalid("query", "is malformed")
+		return nil, strict.Invalid("query", "is malformed")
 	}
 	out := make(map[string]string, len(vs))
 	for name, v := range vs {
 		i := slices.IndexFunc(params, func(p param) bool { return p.name == name })
 		switch {
 		case !utf8.ValidString(name):
-			return nil, invalid("query", "is not valid UTF-8")
+			return nil, strict.Invalid("query", "is not valid UTF-8")
 		case i < 0:
 			return nil, &posthouse.Error{
-				Code: posthouse.CodeInvalid, Field: cut(name, 80), Message: "is not a parameter of this path", Hint: "/openapi.json lists them",
+				Code: posthouse.CodeInvalid, Field: strict.Cut(name, 80), Message: "is not a parameter of this path", Hint: "/openapi.json lists them",
 			}
 		case len(v) > 1:
-			return nil, invalid(name, "is given twice")
+			return nil, strict.Invalid(name, "is given twice")
 		case !utf8.ValidString(v[0]):
-			return nil, invalid(name, "is not valid UTF-8")
+			return nil, strict.Invalid(name, "is not valid UTF-8")
 		}
 		if v[0] == "" && params[i].name == "by" {
-			return nil, invalid("by", "is empty; leave it out to act as the token's owner")
+			return nil, strict.Invalid("by", "is empty; leave it out to act as the token's owner")
 		}
 		if v[0] == "" && params[i].kind != bodyParam && params[i].kind != segmentParam {
 			continue // an empty filter is none
@@ -165,7 +167,7 @@ func (r *request) millis(name string) posthouse.Millis {
 func (r *request) id(name string) (posthouse.ID, error) {
 	id := posthouse.ID(r.PathValue(name))
 	if id.Validate() != nil {
-		return "", invalid(name, "%.80q is no id: 1 to %d letters, digits and . _ : $ -", string(id), posthouse.MaxID)
+		return "", strict.Invalid(name, "%.80q is no id: 1 to %d letters, digits and . _ : $ -", string(id), posthouse.MaxID)
 	}
 	return id, nil
 }
@@ -175,7 +177,7 @@ func (r *request) decode(v any) error {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
 		if clientError(err).Code == CodeInternal {
-			return invalid("body", "could not be read")
+			return strict.Invalid("body", "could not be read")
 		}
 		return err
 	}
@@ -187,5 +189,5 @@ func (r *request) decode(v any) error {
 			Code: CodeMediaType, Field: "Content-Type", Message: "must be application/json", Hint: "with curl, use --json",
 		}
 	}
-	return decodeStrict(data, v)
+	return strict.Decode(data, v)
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // A Span is a duration that also knows days and weeks: as in 30d, 2w or 12h.
@@ -40,7 +42,7 @@ func (s *Span) UnmarshalText(text []byte) error {
 }
 
 func notSpan(v string) error {
-	e := invalid("duration", "%.40q is none", v)
+	e := strict.Invalid("duration", "%.40q is none", v)
 	e.Hint = "as in 30d, 2w or 12h"
 	return e
 }
@@ -62,7 +64,7 @@ type retainBody struct {
 
 func retainRoutes() []*route {
 	return []*route{{
-		method: http.MethodPost, path: "/api/retain", role: Operator, summary: "Remove old checkpoints by a policy", handle: (*Server).retain,
+		method: http.MethodPost, path: "/api/retain", role: tokens.Operator, summary: "Remove old checkpoints by a policy", handle: (*Server).retain,
 		notes: "Whatever the policy says, heads, open questions, what kept checkpoints are rebuilt from, and threads under legal hold stay. " +
 			"What goes is attested by a signed record first. A pass that takes longer than an answer may is answered with 202 and ends there: ask again, the next pass takes what this one left.",
 		query: []param{{name: "dryRun", kind: boolParam, def: "false", help: "true says what would go, and takes nothing"}},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // TestRetain asks what would go, then takes it: dry runs take nothing, heads
@@ -24,7 +25,7 @@ func TestRetain(t *testing.T) {
 		return n
 	}
 	const policy = `{"maxPerThread":2,"prefix":"t"}`
-	h.send(ask{method: "POST", path: "/api/retain", body: policy, as: Approver}).refused(posthouse.CodeForbidden)
+	h.send(ask{method: "POST", path: "/api/retain", body: policy, as: tokens.Approver}).refused(posthouse.CodeForbidden)
 	var dry, other, done posthouse.Retained
 	h.post("/api/retain?dryRun=true", policy).want(http.StatusOK).into(&dry)
 	if !dry.DryRun || dry.Checkpoints != 3 || dry.Changed != 1 || dry.Bytes == 0 || count() != 5 {

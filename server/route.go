@@ -8,14 +8,16 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // A route is one line of the table that the mux, the authentication, the
 // parameter checks, the documentation and the tests are all made from.
 type route struct {
 	method  string
-	path    string // in the pattern syntax of net/http
-	role    Role   // the weakest that may; "" is public
+	path    string      // in the pattern syntax of net/http
+	role    tokens.Role // the weakest that may; "" is public
 	style   style
 	summary string
 	notes   string
@@ -67,13 +69,13 @@ func (s *Server) mux() *http.ServeMux {
 	for path, allowed := range methods {
 		slices.Sort(allowed)
 		allow := strings.Join(allowed, ", ")
-		mux.Handle(path, s.serve(&route{path: path, role: Viewer, handle: func(_ *Server, w http.ResponseWriter, r *request) error {
+		mux.Handle(path, s.serve(&route{path: path, role: tokens.Viewer, handle: func(_ *Server, w http.ResponseWriter, r *request) error {
 			w.Header().Set("Allow", allow)
-			return &posthouse.Error{Code: CodeMethod, Message: "this path does not take " + cut(r.Method, 20), Hint: "it takes " + allow}
+			return &posthouse.Error{Code: CodeMethod, Message: "this path does not take " + strict.Cut(r.Method, 20), Hint: "it takes " + allow}
 		}}))
 	}
-	mux.Handle("/", s.serve(&route{path: "/", role: Viewer, handle: func(_ *Server, _ http.ResponseWriter, r *request) error {
-		e := notFound("path", cut(r.URL.Path, 200))
+	mux.Handle("/", s.serve(&route{path: "/", role: tokens.Viewer, handle: func(_ *Server, _ http.ResponseWriter, r *request) error {
+		e := notFound("path", strict.Cut(r.URL.Path, 200))
 		e.Hint = "/openapi.json lists them"
 		return e
 	}}))
@@ -120,7 +122,7 @@ func (s *Server) admit(w http.ResponseWriter, r *request) (err error) {
 		}
 	}
 	if r.route.body == nil && !r.route.form && r.ContentLength > 0 {
-		return invalid("body", "is not read by this path")
+		return strict.Invalid("body", "is not read by this path")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // example fills a route's path in.
@@ -42,8 +43,8 @@ func TestNothingAnswersWithoutAToken(t *testing.T) {
 			{"Authorization: Bearer ph_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"},
 			{"Authorization: Bearer"},
 			{"Authorization: Basic b3BlcmF0b3I6b3BlcmF0b3I="},
-			{"Authorization: " + h.secrets[Operator]},
-			{"Cookie: posthouse_session=" + h.secrets[Operator]},
+			{"Authorization: " + h.secrets[tokens.Operator]},
+			{"Cookie: posthouse_session=" + h.secrets[tokens.Operator]},
 			{"Cookie: posthouse_session="},
 		} {
 			a := h.send(ask{method: r.method, path: example(r), as: "-", header: header})
@@ -77,8 +78,8 @@ func TestRoles(t *testing.T) {
 		if r.role == "" {
 			continue
 		}
-		for _, role := range roles {
-			if role.may(r.role) || r.style == socket {
+		for _, role := range []tokens.Role{tokens.Viewer, tokens.Approver, tokens.Operator} {
+			if role.May(r.role) || r.style == socket {
 				continue
 			}
 			p := h.send(ask{method: r.method, path: example(r), as: role}).refused(posthouse.CodeForbidden)
@@ -88,12 +89,12 @@ func TestRoles(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		role Role
+		role tokens.Role
 		what []string
 	}{
-		{Viewer, []string{"GET /api/checkpoints", "GET /api/gates", "GET /api/threads", "GET /api/events", "GET /api/diff", "GET /api/threads/{id}/log"}},
-		{Approver, []string{"POST /api/gates/{id}/approve", "POST /api/checkpoints/{id}/reject", "POST /api/gates/{id}/cancel", "POST /api/threads/{id}/signals/{signal}"}},
-		{Operator, []string{"POST /api/agents/{agent}", "GET /agent/{agent}", "DELETE /api/threads/{id}", "POST /api/threads/{id}/cancel", "POST /api/checkpoints/{id}/fork", "POST /api/checkpoints/{id}/resume", "POST /api/gates/{id}/resume", "POST /api/gates/{id}/replay", "DELETE /api/coordinations/{name}"}},
+		{tokens.Viewer, []string{"GET /api/checkpoints", "GET /api/gates", "GET /api/threads", "GET /api/events", "GET /api/diff", "GET /api/threads/{id}/log"}},
+		{tokens.Approver, []string{"POST /api/gates/{id}/approve", "POST /api/checkpoints/{id}/reject", "POST /api/gates/{id}/cancel", "POST /api/threads/{id}/signals/{signal}"}},
+		{tokens.Operator, []string{"POST /api/agents/{agent}", "GET /agent/{agent}", "DELETE /api/threads/{id}", "POST /api/threads/{id}/cancel", "POST /api/checkpoints/{id}/fork", "POST /api/checkpoints/{id}/resume", "POST /api/gates/{id}/resume", "POST /api/gates/{id}/replay", "DELETE /api/coordinations/{name}"}},
 	} {
 		for _, what := range c.what {
 			if r := find(h, what); r == nil || r.role != c.role {

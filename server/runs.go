@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // Where a client says which request it was on, or learns which it is. The second
@@ -120,7 +122,7 @@ func (r *request) position() (p position, err error) {
 		if vs := r.Header.Values(name); len(vs) > 0 {
 			p.run = vs[0]
 			if err := runParam.check(p.run); err != nil {
-				return p, invalid(name, "%.80q is no id", p.run)
+				return p, strict.Invalid(name, "%.80q is no id", p.run)
 			}
 		}
 	}
@@ -134,7 +136,7 @@ func (r *request) position() (p position, err error) {
 	run, n, ok := strings.Cut(at, "/")
 	p.after, err = strconv.ParseUint(n, 10, 64)
 	if !ok || err != nil || posthouse.ID(run).Validate() != nil {
-		return p, invalid(field, "%.80q is not the id of an event of a request: RUN/NUMBER", at)
+		return p, strict.Invalid(field, "%.80q is not the id of an event of a request: RUN/NUMBER", at)
 	}
 	p.event = run
 	return p, nil
@@ -162,7 +164,7 @@ func (s *Server) taken(p position, principal string) (*call, uint64, error) {
 
 func runRoutes() []*route {
 	return []*route{{
-		method: http.MethodGet, path: "/api/run", role: Operator, summary: "Take up a request again", handle: (*Server).followRun, style: stream,
+		method: http.MethodGet, path: "/api/run", role: tokens.Operator, summary: "Take up a request again", handle: (*Server).followRun, style: stream,
 		notes: "For a client that lost the answer of POST /api/agents/{agent} or its WebSocket: the events of the request from where it was, while an agent works on it and for five minutes after. " +
 			"The request is named by the header " + runHeader + ", also " + runHeaderOf + ", or by Last-Event-ID alone; unless given it is that of the session's thread. " +
 			"Who did not send it does not find it. The event gap says how many events are not kept any more.",
@@ -187,7 +189,7 @@ func (s *Server) followRun(w http.ResponseWriter, r *request) error {
 		p.run = who.Thread
 	}
 	if p == (position{}) {
-		return invalid(runParam.name, "is required: the request, its thread, or a session that has one")
+		return strict.Invalid(runParam.name, "is required: the request, its thread, or a session that has one")
 	}
 	c, after, err := s.taken(p, r.actor.Name)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // telling makes the agent tell what comes by the channel, each text once it is
@@ -122,7 +123,7 @@ func TestRunOfASession(t *testing.T) {
 	texts <- "a"
 	f.wantTexts("a")
 	f.close()
-	if i := h.session(Operator, token); i.Run != run || i.Thread != "t1" {
+	if i := h.session(tokens.Operator, token); i.Run != run || i.Thread != "t1" {
 		t.Errorf("the session is %+v", i)
 	}
 	f = h.listen(ask{method: "GET", path: "/api/run?" + sessionHeaderOf + "=" + token})
@@ -135,7 +136,7 @@ func TestRunOfASession(t *testing.T) {
 		t.Errorf("the session is %+v", i)
 	}
 	h.server.running.Wait()
-	if i := h.session(Operator, token); i.Run != "" || i.Thread != "t1" {
+	if i := h.session(tokens.Operator, token); i.Run != "" || i.Thread != "t1" {
 		t.Errorf("behind the end the session is %+v", i)
 	}
 	if strings.Contains(h.log.String(), token) {
@@ -152,12 +153,12 @@ func TestRunOfAnother(t *testing.T) {
 	f, run := h.dispatch("t1")
 	texts <- "a"
 	seen := f.wantTexts("a")
-	other, err := h.tokens.Create("other", Operator, nil)
+	other, err := h.tokens.Create("other", tokens.Operator, nil)
 	check(t, err)
 	for _, by := range []string{"?run=" + run, "?run=t1", "?after=" + seen, "?run=nothing", "?X-Atmosphere-Run-Id=" + run} {
 		h.send(ask{method: "GET", path: "/api/run" + by, header: []string{"Authorization: Bearer " + other}}).refused(posthouse.CodeNotFound)
 	}
-	h.send(ask{method: "GET", path: "/api/run?run=" + run, as: Approver}).refused(posthouse.CodeForbidden)
+	h.send(ask{method: "GET", path: "/api/run?run=" + run, as: tokens.Approver}).refused(posthouse.CodeForbidden)
 	h.send(ask{method: "GET", path: "/api/run?run=" + run, as: "-"}).refused(CodeUnauthenticated)
 	for _, bad := range []string{"", "?after=x", "?after=x/y", "?after=a%20b/1", "?run=a%0ab", "?session=new"} {
 		h.get("/api/run" + bad).refused(posthouse.CodeInvalid)
@@ -199,7 +200,7 @@ func TestRunWhoseTokenIsRevoked(t *testing.T) {
 	f, run := h.dispatch("t1")
 	texts <- "a"
 	f.wantTexts("a")
-	check(t, h.tokens.Revoke("operator-token", &RevokeOptions{LastOperator: true}))
+	check(t, h.tokens.Revoke("operator-token", &tokens.RevokeOptions{LastOperator: true}))
 	h.ticks <- time.Time{}
 	f.wantEnd()
 	texts <- "b"
@@ -240,24 +241,24 @@ func (c *talk) wantTexts(texts ...string) (id string) {
 func TestSocketTakesUpARun(t *testing.T) {
 	h := open(t, nil)
 	texts := h.telling()
-	c := h.mustDial("/agent/dispatch?thread=t1", nil, h.bearer(Operator))
+	c := h.mustDial("/agent/dispatch?thread=t1", nil, h.bearer(tokens.Operator))
 	c.say("x")
 	texts <- "a"
 	seen := c.wantTexts("a")
 	run, _, _ := strings.Cut(seen, "/")
 	check(t, c.conn.CloseNow())
 	texts <- "b"
-	login, _ := json.Marshal(map[string]string{"token": h.secrets[Operator]})
+	login, _ := json.Marshal(map[string]string{"token": h.secrets[tokens.Operator]})
 	again := map[string]*talk{
-		"headers":    h.mustDial("/atmosphere/agent/dispatch", nil, h.bearer(Operator), runHeaderOf+": "+run, "Last-Event-ID: "+seen),
-		"parameters": h.mustDial("/agent/dispatch?run=t1&after="+seen, nil, h.bearer(Operator)),
+		"headers":    h.mustDial("/atmosphere/agent/dispatch", nil, h.bearer(tokens.Operator), runHeaderOf+": "+run, "Last-Event-ID: "+seen),
+		"parameters": h.mustDial("/agent/dispatch?run=t1&after="+seen, nil, h.bearer(tokens.Operator)),
 		"message":    h.mustDial("/agent/dispatch?"+runHeaderOf+"="+run+"&after="+seen, nil),
 	}
 	again["message"].say(string(login))
 	for _, c := range again {
 		c.wantTexts("b")
 	}
-	whole := h.mustDial("/agent/dispatch?run="+run, nil, h.bearer(Operator))
+	whole := h.mustDial("/agent/dispatch?run="+run, nil, h.bearer(tokens.Operator))
 	whole.wantTexts("a", "b")
 	again["whole"] = whole
 	texts <- "c"
@@ -282,7 +283,7 @@ func TestSocketOfARunThatIsNotThere(t *testing.T) {
 	texts <- "a"
 	f.wantTexts("a")
 	close(texts)
-	other, err := h.tokens.Create("other", Operator, nil)
+	other, err := h.tokens.Create("other", tokens.Operator, nil)
 	check(t, err)
 	for ask, code := range map[string]posthouse.Code{"?run=" + run: posthouse.CodeNotFound, "?after=" + run + "/1": posthouse.CodeNotFound, "?after=x": posthouse.CodeInvalid} {
 		c := h.mustDial("/agent/dispatch"+ask, nil, "Authorization: Bearer "+other)
@@ -292,7 +293,7 @@ func TestSocketOfARunThatIsNotThere(t *testing.T) {
 		c.say("x")
 		c.want("reply")
 	}
-	_, resp, err := h.dial("/agent/dispatch?run=a%0ab", nil, h.bearer(Operator))
+	_, resp, err := h.dial("/agent/dispatch?run=a%0ab", nil, h.bearer(tokens.Operator))
 	if err == nil || resp.StatusCode != http.StatusBadRequest {
 		t.Errorf("a run that is no name: %v", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 func TestHost(t *testing.T) {
@@ -81,13 +82,13 @@ func TestRawPaths(t *testing.T) {
 		"/api/threads/%2e%2E", "/api/threads/%2e/log", "/api/checkpoints/a%00",
 		"/api//gates", "/api/../api/gates", "/api/./gates", "/api/gates/", "//api/gates", "/api/checkpoints/%2e%2e", "/api/checkpoints/" + string(cp) + "/../" + string(cp),
 	} {
-		status, body := h.raw("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + h.secrets[Operator] + "\r\n\r\n")
+		status, body := h.raw("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + h.secrets[tokens.Operator] + "\r\n\r\n")
 		if status != http.StatusBadRequest || !strings.Contains(body, `"path`) {
 			t.Errorf("%s answers %d: %s", path, status, body)
 		}
 	}
 	for _, path := range []string{"/api/checkpoints/x%2fapprove", "/api/checkpoints/%2e%2e%2f", "/api/checkpoints/a%5cb", "/api/threads/t1/releases/..%2f..", "/api/threads/a%0a", "/api/threads/a%c2%85", "/api/threads/caf%e9"} { // no ids, no names
-		status, body := h.raw("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + h.secrets[Operator] + "\r\n\r\n")
+		status, body := h.raw("GET " + path + " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + h.secrets[tokens.Operator] + "\r\n\r\n")
 		if status != http.StatusBadRequest || !strings.Contains(body, `"id"`) && !strings.Contains(body, `"version"`) && !strings.Contains(body, `"thread"`) {
 			t.Errorf("%s answers %d: %s", path, status, body)
 		}
@@ -103,7 +104,7 @@ func TestRawPaths(t *testing.T) {
 			t.Errorf("%q answers %d: %s", line, status, body)
 		}
 	}
-	if status, body := h.raw("GET /api/gates HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\nAuthorization: Bearer " + h.secrets[Operator] + "\r\n\r\n"); status != 401 {
+	if status, body := h.raw("GET /api/gates HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer x\r\nAuthorization: Bearer " + h.secrets[tokens.Operator] + "\r\n\r\n"); status != 401 {
 		t.Errorf("two Authorization headers answer %d: %s", status, body)
 	}
 }
@@ -129,7 +130,7 @@ func TestSecurityHeaders(t *testing.T) {
 		if r.style == stream {
 			continue
 		}
-		for _, as := range []Role{"-", Operator} {
+		for _, as := range []tokens.Role{"-", tokens.Operator} {
 			a := h.send(ask{method: r.method, path: example(r), as: as})
 			csp := a.header.Get("Content-Security-Policy")
 			html := strings.HasPrefix(a.header.Get("Content-Type"), "text/") || a.header.Get("Content-Type") == "image/svg+xml"
@@ -235,15 +236,15 @@ func TestPanicIsAProblemThatTellsNothing(t *testing.T) {
 
 func TestDamagedTokensFileIs503(t *testing.T) {
 	h := open(t, nil)
-	secret := h.secrets[Operator]
-	check(t, os.WriteFile(filepath.Join(h.tokens.dir, TokensFile), []byte("damaged"), 0o600))
+	secret := h.secrets[tokens.Operator]
+	check(t, os.WriteFile(filepath.Join(h.dir, tokens.File), []byte("damaged"), 0o600))
 	p := h.get("/api/gates").refused(posthouse.CodeClosed)
-	if strings.Contains(p.Detail+p.Hint, h.tokens.dir) {
+	if strings.Contains(p.Detail+p.Hint, h.dir) {
 		t.Errorf("it tells the path: %+v", p)
 	}
 	h.send(ask{method: "POST", path: "/login", as: "-", body: "token=" + secret, header: []string{"Content-Type: application/x-www-form-urlencoded"}}).refused(posthouse.CodeClosed)
 	h.get("/healthz").want(http.StatusOK)
-	if !strings.Contains(h.log.String(), TokensFile) {
+	if !strings.Contains(h.log.String(), tokens.File) {
 		t.Error("the log does not say which file")
 	}
 }

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // Options configure a [Server]. Ledger and Tokens are required.
 type Options struct {
 	Ledger *posthouse.Ledger
-	Tokens *Tokens
+	Tokens *tokens.List
 
 	Agents map[string]Agent // who takes requests, by name
 	Runner Runner           // moves threads; nil: a decision is recorded and answered with 202
@@ -58,7 +60,7 @@ type Limits struct {
 
 func (l Limits) withDefaults() (Limits, error) {
 	if l.Body < 0 || l.State < 0 || l.Page < 0 || l.Wait < 0 || l.Call < 0 || l.Calls < 0 || l.Streams < 0 || l.TokenStreams < 0 || l.Session < 0 || l.Token < 0 || l.Clients < 0 || l.Client < 0 {
-		return l, invalid("Limits", "has a negative value; 0 means the default")
+		return l, strict.Invalid("Limits", "has a negative value; 0 means the default")
 	}
 	def(&l.Body, 1<<20)
 	def(&l.State, 12<<20)
@@ -86,7 +88,7 @@ func def[T comparable](v *T, d T) {
 // [http.Handler]; [Server.HTTPServer] gives it the right timeouts.
 type Server struct {
 	ledger   *posthouse.Ledger
-	tokens   *Tokens
+	tokens   *tokens.List
 	agents   map[string]Agent
 	runner   Runner
 	recovers func(*posthouse.Checkpoint) (string, bool)
@@ -132,13 +134,13 @@ func New(o Options) (*Server, error) {
 	}
 	switch {
 	case o.Ledger == nil:
-		return nil, invalid("Ledger", "is required")
+		return nil, strict.Invalid("Ledger", "is required")
 	case o.Tokens == nil:
-		return nil, invalid("Tokens", "is required: nothing is served without authentication")
+		return nil, strict.Invalid("Tokens", "is required: nothing is served without authentication")
 	}
 	for name := range o.Agents {
 		if err := posthouse.ValidateName("Agents", name); err != nil {
-			return nil, invalid("Agents", "has the name %.80q, which is no id", name)
+			return nil, strict.Invalid("Agents", "has the name %.80q, which is no id", name)
 		}
 	}
 	s := &Server{

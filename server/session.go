@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 const sessionCookie = "posthouse_session"
@@ -25,7 +26,7 @@ type sessions struct {
 }
 
 type session struct {
-	token   Token
+	token   tokens.Token
 	expires time.Time
 }
 
@@ -34,8 +35,8 @@ func newSessions(now func() time.Time, ttl time.Duration) *sessions {
 }
 
 // begin opens a session and returns the cookie's value.
-func (ss *sessions) begin(t Token) string {
-	value := newSecret()
+func (ss *sessions) begin(t tokens.Token) string {
+	value := tokens.NewSecret()
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	now := ss.now()
@@ -54,7 +55,7 @@ func (ss *sessions) begin(t Token) string {
 	return value
 }
 
-func (ss *sessions) get(value string) (Token, bool) {
+func (ss *sessions) get(value string) (tokens.Token, bool) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	x, ok := ss.open[sha256.Sum256([]byte(value))]

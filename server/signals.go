@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 type cancelBody struct {
@@ -25,7 +26,7 @@ func signalRoutes() []*route {
 	const path = "/api/threads/{id}"
 	return []*route{
 		{
-			method: http.MethodPost, path: path + "/signals/{signal}", role: Approver, summary: "Send a signal to a thread", handle: (*Server).sendSignal,
+			method: http.MethodPost, path: path + "/signals/{signal}", role: tokens.Approver, summary: "Send a signal to a thread", handle: (*Server).sendSignal,
 			notes: "The body is its value, any JSON of at most 1 MiB; none is null. It is on record whether or not anything waits for it; what waits goes on. " +
 				"Each is taken once on each branch, oldest first. With an id, sending the same again sends nothing and answers as before.",
 			query: []param{
@@ -36,7 +37,7 @@ func signalRoutes() []*route {
 			body: json.RawMessage{}, answers: []answer{{http.StatusOK, "the signal, with the gates it answered", posthouse.Signal{}, ""}},
 		},
 		{
-			method: http.MethodPost, path: path + "/cancel", role: Operator, summary: "Cancel a branch of a thread", handle: (*Server).cancelThread,
+			method: http.MethodPost, path: path + "/cancel", role: tokens.Operator, summary: "Cancel a branch of a thread", handle: (*Server).cancelThread,
 			notes: "A branch that nobody runs ends at once, its gates are cancelled. A run is asked to stop and ends its branch. What is done or cancelled stays as it is.",
 			body:  cancelBody{}, answers: []answer{
 				{http.StatusOK, "the branch's head: it has ended", posthouse.Header{}, ""},

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // waitFor commits a checkpoint that waits for signals of these names.
@@ -23,12 +24,12 @@ func TestSendSignal(t *testing.T) {
 	h := open(t, nil)
 	h.waitFor("t1", "go", "a name with ö")
 	var s posthouse.Signal
-	h.send(ask{method: "POST", path: "/api/threads/t1/signals/go?id=mine", body: `{"n":1}`, as: Approver}).want(http.StatusOK).into(&s)
+	h.send(ask{method: "POST", path: "/api/threads/t1/signals/go?id=mine", body: `{"n":1}`, as: tokens.Approver}).want(http.StatusOK).into(&s)
 	if s.ID != "mine" || s.By != "approver-token" || string(s.Value) != `{"n":1}` || len(s.Gates) != 1 {
 		t.Errorf("sent %+v", s)
 	}
 	var again posthouse.Signal
-	h.send(ask{method: "POST", path: "/api/threads/t1/signals/go?id=mine", body: `{"n":1}`, as: Approver}).want(http.StatusOK).into(&again)
+	h.send(ask{method: "POST", path: "/api/threads/t1/signals/go?id=mine", body: `{"n":1}`, as: tokens.Approver}).want(http.StatusOK).into(&again)
 	if again.Seq != s.Seq {
 		t.Errorf("sent again as entry %d, was %d", again.Seq, s.Seq)
 	}
@@ -76,7 +77,7 @@ func TestInboxHasNoTimers(t *testing.T) {
 func TestCancelThread(t *testing.T) {
 	h := open(t, nil)
 	h.waitFor("t1", "go")
-	h.send(ask{method: "POST", path: "/api/threads/t1/cancel", as: Approver}).refused(posthouse.CodeForbidden)
+	h.send(ask{method: "POST", path: "/api/threads/t1/cancel", as: tokens.Approver}).refused(posthouse.CodeForbidden)
 	h.post("/api/threads/nothing/cancel", "").refused(posthouse.CodeNotFound)
 	h.post("/api/threads/t1/cancel", `{"branch":"other"}`).refused(posthouse.CodeNotFound)
 	h.post("/api/threads/t1/cancel", `{"reason":"`+strings.Repeat("x", 4001)+`"}`).refused(posthouse.CodeInvalid)

@@ -16,6 +16,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 const (
@@ -57,20 +59,20 @@ type conversation struct {
 	leave func()  // gives the place among the streams back
 
 	mu    sync.Mutex
-	actor Token         // zero until it is known
+	actor tokens.Token  // zero until it is known
 	tools *gate.Session // what its tools ask; nil until the actor is known
 	ear   *listener     // to the message that is worked on
 }
 
 // who returns who is at the other end, and the session of their tools.
-func (c *conversation) who() (Token, *gate.Session) {
+func (c *conversation) who() (tokens.Token, *gate.Session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.actor, c.tools
 }
 
 // admit notes who is at the other end.
-func (c *conversation) admit(t Token) {
+func (c *conversation) admit(t tokens.Token) {
 	tools := c.s.approvals.begin(&gate.SessionOptions{By: t.Name, Announce: c.announce, Decided: c.decided, Now: c.s.now})
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +116,7 @@ func (c *conversation) answer(ctx context.Context, text string) bool {
 	if !ok || actor.Name == "" {
 		return false // a stranger's first message is their token
 	}
-	if ok, err := c.s.tokens.current(actor); err != nil || !ok {
+	if ok, err := c.s.tokens.Current(actor); err != nil || !ok {
 		return false // the next message ends the conversation
 	}
 	if _, err := c.s.resolve(ctx, m, actor); err != nil {
@@ -221,7 +223,7 @@ func (c *conversation) talk() {
 			}
 		case <-late.C:
 			if c.actor.Name == "" {
-				c.refuse(c.s.unauthenticated(Token{}))
+				c.refuse(c.s.unauthenticated(tokens.Token{}))
 				return
 			}
 		case <-ctx.Done():
@@ -265,7 +267,7 @@ func (c *conversation) take(ctx context.Context, text string) bool {
 	if c.actor.Name == "" {
 		return c.login(text)
 	}
-	switch ok, err := c.s.tokens.current(c.actor); {
+	switch ok, err := c.s.tokens.Current(c.actor); {
 	case err != nil:
 		c.refuse(c.s.authUnavailable(err))
 		return false
@@ -332,11 +334,11 @@ func (c *conversation) login(text string) bool {
 	var first struct {
 		Token string `json:"token"`
 	}
-	if decodeStrict([]byte(text), &first) != nil { // its error could repeat the token
-		c.refuse(c.s.unauthenticated(Token{}))
+	if strict.Decode([]byte(text), &first) != nil { // its error could repeat the token
+		c.refuse(c.s.unauthenticated(tokens.Token{}))
 		return false
 	}
-	tok, ok, err := c.s.tokens.authenticate(first.Token)
+	tok, ok, err := c.s.tokens.Authenticate(first.Token)
 	switch {
 	case err != nil:
 		err = c.s.authUnavailable(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // A talk is the client's end of a WebSocket.
@@ -85,12 +86,12 @@ func (c *talk) wantClose(code websocket.StatusCode) {
 	}
 }
 
-func (h *house) bearer(r Role) string { return "Authorization: Bearer " + h.secrets[r] }
+func (h *house) bearer(r tokens.Role) string { return "Authorization: Bearer " + h.secrets[r] }
 
 // TestSocketWalk says the token in each of the ways, on each of the paths.
 func TestSocketWalk(t *testing.T) {
 	h := open(t, nil)
-	login, _ := json.Marshal(map[string]string{"token": h.secrets[Operator]})
+	login, _ := json.Marshal(map[string]string{"token": h.secrets[tokens.Operator]})
 	for _, path := range []string{"/agent/dispatch", "/atmosphere/agent/dispatch"} {
 		for name, c := range map[string]struct {
 			protocols []string
@@ -98,11 +99,11 @@ func TestSocketWalk(t *testing.T) {
 			first     string
 			chosen    string
 		}{
-			"subprotocol": {[]string{"posthouse", "posthouse.bearer." + h.secrets[Operator]}, nil, "", "posthouse"},
-			"header":      {nil, []string{h.bearer(Operator)}, "", ""},
+			"subprotocol": {[]string{"posthouse", "posthouse.bearer." + h.secrets[tokens.Operator]}, nil, "", "posthouse"},
+			"header":      {nil, []string{h.bearer(tokens.Operator)}, "", ""},
 			"message":     {[]string{"posthouse"}, nil, string(login), "posthouse"},
-			"origin":      {nil, []string{h.bearer(Operator), "Origin: " + h.http.URL}, "", ""},
-			"cookie":      {nil, []string{"Cookie: " + h.login(Operator).String()}, "", ""},
+			"origin":      {nil, []string{h.bearer(tokens.Operator), "Origin: " + h.http.URL}, "", ""},
+			"cookie":      {nil, []string{"Cookie: " + h.login(tokens.Operator).String()}, "", ""},
 		} {
 			t.Run(strings.TrimPrefix(path, "/")+" "+name, func(t *testing.T) {
 				c2, resp, err := h.dial(path, c.protocols, c.header...)
@@ -133,7 +134,7 @@ func TestSocketWalk(t *testing.T) {
 			})
 		}
 	}
-	c := h.mustDial("/agent/dispatch?thread=order:9", nil, h.bearer(Operator))
+	c := h.mustDial("/agent/dispatch?thread=order:9", nil, h.bearer(tokens.Operator))
 	c.say("x")
 	if r := c.want("event", "event", "text", "reply").Reply; r.Thread != "order:9" {
 		t.Errorf("the thread is %s", r.Thread)
@@ -150,12 +151,12 @@ func TestSocketRefusals(t *testing.T) {
 	}{
 		"wrong header":      {"/agent/dispatch", nil, []string{"Authorization: Bearer ph_wrong"}, 401},
 		"wrong subprotocol": {"/agent/dispatch", []string{"posthouse", "posthouse.bearer.ph_wrong"}, nil, 401},
-		"wrong role":        {"/agent/dispatch", nil, []string{h.bearer(Approver)}, 403},
-		"unknown agent":     {"/agent/nobody", nil, []string{h.bearer(Operator)}, 404},
-		"foreign origin":    {"/agent/dispatch", nil, []string{h.bearer(Operator), "Origin: https://evil.example"}, 403},
-		"foreign host":      {"/agent/dispatch", nil, []string{h.bearer(Operator), "Host: evil.example"}, 421},
-		"token in the URL":  {"/agent/dispatch?token=" + h.secrets[Operator], nil, nil, 400},
-		"bad thread":        {"/agent/dispatch?thread=a%0ab", nil, []string{h.bearer(Operator)}, 400},
+		"wrong role":        {"/agent/dispatch", nil, []string{h.bearer(tokens.Approver)}, 403},
+		"unknown agent":     {"/agent/nobody", nil, []string{h.bearer(tokens.Operator)}, 404},
+		"foreign origin":    {"/agent/dispatch", nil, []string{h.bearer(tokens.Operator), "Origin: https://evil.example"}, 403},
+		"foreign host":      {"/agent/dispatch", nil, []string{h.bearer(tokens.Operator), "Host: evil.example"}, 421},
+		"token in the URL":  {"/agent/dispatch?token=" + h.secrets[tokens.Operator], nil, nil, 400},
+		"bad thread":        {"/agent/dispatch?thread=a%0ab", nil, []string{h.bearer(tokens.Operator)}, 400},
 	} {
 		_, resp, err := h.dial(c.path, c.protocols, c.header...)
 		if err == nil || resp == nil || resp.StatusCode != c.status {
@@ -176,10 +177,10 @@ func TestSocketRefusals(t *testing.T) {
 	c.wantClose(websocket.StatusPolicyViolation)
 
 	h = open(t, nil)
-	secret := func(r Role) string { return `{"token":"` + h.secrets[r] + `"}` }
+	secret := func(r tokens.Role) string { return `{"token":"` + h.secrets[r] + `"}` }
 	for first, code := range map[string]posthouse.Code{
 		"please refund order 1234": CodeUnauthenticated, `{"token":"ph_wrong"}`: CodeUnauthenticated, `{"token":1}`: CodeUnauthenticated, `{}`: CodeUnauthenticated,
-		`{"token":"x","token":"` + h.secrets[Operator] + `"}`: CodeUnauthenticated, secret(Viewer): posthouse.CodeForbidden, secret(Approver): posthouse.CodeForbidden,
+		`{"token":"x","token":"` + h.secrets[tokens.Operator] + `"}`: CodeUnauthenticated, secret(tokens.Viewer): posthouse.CodeForbidden, secret(tokens.Approver): posthouse.CodeForbidden,
 	} {
 		c := h.mustDial("/agent/dispatch", nil)
 		c.say(first)
@@ -189,7 +190,7 @@ func TestSocketRefusals(t *testing.T) {
 		c.wantClose(websocket.StatusPolicyViolation)
 	}
 	c = h.mustDial("/agent/nobody", nil) // the names of agents are for who has a token
-	c.say(secret(Operator))
+	c.say(secret(tokens.Operator))
 	if f := c.want("error"); f.Error.Code != posthouse.CodeNotFound {
 		t.Errorf("it is told %+v", f.Error)
 	}
@@ -198,7 +199,7 @@ func TestSocketRefusals(t *testing.T) {
 
 func TestSocketMessages(t *testing.T) {
 	h := open(t, nil)
-	c := h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	c := h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	c.say("")
 	if f := c.want("error"); f.Error.Code != posthouse.CodeInvalid || f.Error.Field != "message" {
 		t.Errorf("an empty message: %+v", f.Error)
@@ -208,21 +209,21 @@ func TestSocketMessages(t *testing.T) {
 	check(t, c.conn.Write(c.ctx, websocket.MessageBinary, []byte("x")))
 	c.wantClose(websocket.StatusUnsupportedData)
 
-	c = h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	c = h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	check(t, c.conn.Write(c.ctx, websocket.MessageText, []byte{0xff}))
 	c.wantClose(websocket.StatusInvalidFramePayloadData)
 
-	c = h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	c = h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	c.say(strings.Repeat("x", maxMessage+2))
 	c.wantClose(websocket.StatusMessageTooBig)
 
-	c = h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	c = h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	h.program.handle = func(context.Context, string, *HandleOptions) (*Reply, error) { panic("canary") }
 	c.say("x")
 	if f := c.want("error"); f.Error.Code != CodeInternal || strings.Contains(f.Error.Detail, "canary") {
 		t.Errorf("a panic: %+v", f.Error)
 	}
-	check(t, h.tokens.Revoke("operator-token", &RevokeOptions{LastOperator: true}))
+	check(t, h.tokens.Revoke("operator-token", &tokens.RevokeOptions{LastOperator: true}))
 	c.say("x")
 	if f := c.want("error"); f.Error.Code != CodeUnauthenticated {
 		t.Errorf("after its token was revoked: %+v", f.Error)
@@ -233,7 +234,7 @@ func TestSocketMessages(t *testing.T) {
 func TestSocketQueueIsBounded(t *testing.T) {
 	h := open(t, nil)
 	begun, goOn := h.working()
-	c := h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	c := h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	c.say("first")
 	<-begun
 	for range maxQueued + 1 {
@@ -251,7 +252,7 @@ func TestSocketQueueIsBounded(t *testing.T) {
 func TestSocketPingsAndOutlives(t *testing.T) {
 	h := open(t, nil)
 	begun, goOn := h.working()
-	c := h.mustDial("/agent/dispatch?thread=t1", nil, h.bearer(Operator))
+	c := h.mustDial("/agent/dispatch?thread=t1", nil, h.bearer(tokens.Operator))
 	c.say("x")
 	<-begun
 	read := make(chan error)
@@ -269,7 +270,7 @@ func TestSocketPingsAndOutlives(t *testing.T) {
 
 func TestCloseEndsSockets(t *testing.T) {
 	h := open(t, nil)
-	c := h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	c := h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	c.say("x")
 	c.want("event", "event", "text", "reply")
 	closed := make(chan error)
@@ -281,12 +282,12 @@ func TestCloseEndsSockets(t *testing.T) {
 // TestStrangersDoNotTakeThePlaces opens connections that say no token.
 func TestStrangersDoNotTakeThePlaces(t *testing.T) {
 	h := open(t, func(o *Options) { o.Limits.Streams = 2; o.Limits.Token = time.Hour })
-	login, _ := json.Marshal(map[string]string{"token": h.secrets[Operator]})
+	login, _ := json.Marshal(map[string]string{"token": h.secrets[tokens.Operator]})
 	c := h.mustDial("/agent/dispatch", nil)
 	if _, resp, err := h.dial("/agent/dispatch", nil); err == nil || resp.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("a second stranger is answered %v, %v", resp, err)
 	}
-	h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	c.say(string(login))
 	c.say("x")
 	c.want("event", "event", "text", "reply")

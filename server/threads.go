@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 func threadRoutes() []*route {
@@ -15,7 +17,7 @@ func threadRoutes() []*route {
 	deleted := []answer{{http.StatusOK, "what went", posthouse.Deleted{}, ""}}
 	return []*route{
 		{
-			method: http.MethodGet, path: path, role: Viewer, summary: "List threads", handle: (*Server).listThreads,
+			method: http.MethodGet, path: path, role: tokens.Viewer, summary: "List threads", handle: (*Server).listThreads,
 			notes: "By name, the last first: ids that Posthouse makes are in the order of time. The next page's cursor is in the headers Link and X-Next-Cursor.",
 			query: []param{
 				{name: "status", kind: enumParam, values: statusValues, help: "with this status"},
@@ -26,22 +28,22 @@ func threadRoutes() []*route {
 			answers: []answer{{http.StatusOK, "a page of threads", []posthouse.ThreadInfo{}, ""}},
 		},
 		{
-			method: http.MethodGet, path: path + "/{id}", role: Viewer, summary: "Show a thread", handle: (*Server).getThread,
+			method: http.MethodGet, path: path + "/{id}", role: tokens.Viewer, summary: "Show a thread", handle: (*Server).getThread,
 			answers: []answer{{http.StatusOK, "the thread's summary", posthouse.ThreadInfo{}, ""}},
 		},
 		{
-			method: http.MethodGet, path: path + "/{id}/log", role: Viewer, summary: "Read a thread's log", handle: (*Server).threadLog,
+			method: http.MethodGet, path: path + "/{id}/log", role: tokens.Viewer, summary: "Read a thread's log", handle: (*Server).threadLog,
 			notes:   "Every record, in the log's order; each entry was checked against its hash.",
 			query:   []param{{name: "order", kind: enumParam, values: []string{"asc", "desc"}, def: "asc", help: "desc is newest first"}, limitParam, {name: "cursor", kind: intParam, help: "go on behind this sequence number: X-Next-Cursor of the page before"}},
 			answers: []answer{{http.StatusOK, "a page of entries", []LogEntry{}, ""}},
 		},
 		{
-			method: http.MethodDelete, path: path + "/{id}", role: Operator, summary: "Delete a thread", handle: (*Server).deleteThread,
+			method: http.MethodDelete, path: path + "/{id}", role: tokens.Operator, summary: "Delete a thread", handle: (*Server).deleteThread,
 			notes: "Threads whose end it waited for are cancelled. If that fails the thread is gone all the same, and the answer has an error beside the counts.",
 			query: []param{reason}, answers: []answer{{http.StatusOK, "what went", DeletedThread{}, ""}},
 		},
 		{
-			method: http.MethodDelete, path: "/api/coordinations/{name}", role: Operator, summary: "Delete a coordination's checkpoints", handle: (*Server).deleteCoordination,
+			method: http.MethodDelete, path: "/api/coordinations/{name}", role: tokens.Operator, summary: "Delete a coordination's checkpoints", handle: (*Server).deleteCoordination,
 			query: []param{reason}, answers: deleted,
 		},
 	}
@@ -50,7 +52,7 @@ func threadRoutes() []*route {
 func (s *Server) listThreads(w http.ResponseWriter, r *request) error {
 	after, err := url.PathUnescape(r.query["cursor"])
 	if err != nil {
-		return invalid("cursor", "is not one that this path gave out")
+		return strict.Invalid("cursor", "is not one that this path gave out")
 	}
 	limit, next, page := r.number("limit", defaultLimit), "", []*posthouse.ThreadInfo{}
 	for t, err := range s.ledger.Threads(r.Context(), posthouse.ThreadQuery{

@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,7 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // A dial is a clock that tests turn.
@@ -26,139 +24,28 @@ func newDial() *dial {
 	return d
 }
 
-func (d *dial) now() time.Time          { return time.Unix(d.t.Load(), 0).UTC() }
-func (d *dial) turn(by time.Duration)   { d.t.Add(int64(by / time.Second)) }
-func (d *dial) options() *TokensOptions { return &TokensOptions{Now: d.now} }
-
-func TestTokenExpires(t *testing.T) {
-	clock, dir := newDial(), t.TempDir()
-	ts, err := OpenTokens(dir, clock.options())
-	check(t, err)
-	until := clock.now().Add(time.Hour)
-	for _, past := range []time.Time{clock.now(), clock.now().Add(-time.Second)} {
-		_, err = ts.Create("alice", Approver, &TokenOptions{ExpiresAt: past})
-		wantCode(t, err, posthouse.CodeInvalid)
-	}
-	secret, err := ts.Create("alice", Approver, &TokenOptions{ExpiresAt: until.Add(999 * time.Millisecond)})
-	check(t, err)
-	tok, ok, err := ts.authenticate(secret)
-	if check(t, err); !ok || !tok.ExpiresAt.Equal(until) {
-		t.Fatalf("authenticate says %+v, %v", tok, ok)
-	}
-	clock.turn(time.Hour - time.Second)
-	if ok, err := ts.current(tok); !ok || err != nil {
-		t.Errorf("a second before its time it is %v, %v", ok, err)
-	}
-	clock.turn(time.Second)
-	if _, ok, err := ts.authenticate(secret); ok || err != nil {
-		t.Errorf("after its time it is %v, %v", ok, err)
-	}
-	if ok, err := ts.current(tok); ok || err != nil {
-		t.Errorf("after its time a session of it is %v, %v", ok, err)
-	}
-	if ok, err := ts.Valid(secret); ok || err != nil {
-		t.Errorf("after its time it is valid: %v, %v", ok, err)
-	}
-	again, err := ts.Create("alice", Viewer, nil) // in the place of the one that expired
-	check(t, err)
-	list, err := ts.List()
-	if check(t, err); len(list) != 1 || list[0].Role != Viewer || !list[0].ExpiresAt.IsZero() {
-		t.Errorf("the list is %+v", list)
-	}
-	if _, ok, _ := ts.authenticate(secret); ok {
-		t.Error("the secret that expired is good again")
-	}
-	if _, ok, _ := ts.authenticate(again); !ok {
-		t.Error("the new secret is not good")
-	}
-}
-
-// TestTokensFileVersion: a program that knows nothing of expiry must refuse a file
-// that has it, and go on with one that has none.
-func TestTokensFileVersion(t *testing.T) {
-	ts, dir := newTokens(t)
-	version := func() int {
-		t.Helper()
-		var file struct{ Version int }
-		data, err := os.ReadFile(filepath.Join(dir, TokensFile))
-		check(t, err)
-		check(t, json.Unmarshal(data, &file))
-		if has := strings.Contains(string(data), "expiresAt"); has != (file.Version == 2) {
-			t.Errorf("version %d, expiry on it %v", file.Version, has)
-		}
-		return file.Version
-	}
-	_, err := ts.Create("op", Operator, nil)
-	check(t, err)
-	if v := version(); v != 1 {
-		t.Errorf("the version is %d", v)
-	}
-	_, err = ts.Create("bob", Viewer, &TokenOptions{ExpiresAt: ts.now().Add(time.Hour)})
-	check(t, err)
-	if v := version(); v != 2 {
-		t.Errorf("with a token that expires the version is %d", v)
-	}
-	if _, err := OpenTokens(dir, nil); err != nil {
-		t.Error(err)
-	}
-	check(t, ts.Revoke("bob", nil))
-	if v := version(); v != 1 {
-		t.Errorf("without one again it is %d", v)
-	}
-}
-
-func TestLastOperatorStays(t *testing.T) {
-	clock, dir := newDial(), t.TempDir()
-	ts, err := OpenTokens(dir, clock.options())
-	check(t, err)
-	_, err = ts.Create("op", Operator, nil)
-	check(t, err)
-	_, err = ts.Create("vera", Approver, nil)
-	check(t, err)
-	_, err = ts.Create("guest", Operator, &TokenOptions{ExpiresAt: clock.now().Add(time.Hour)})
-	check(t, err)
-	other, err := OpenTokens(dir, clock.options()) // takes one away beside this
-	check(t, err)
-	check(t, other.Revoke("op", nil)) // guest is left
-	err = ts.Revoke("guest", nil)
-	wantCode(t, err, posthouse.CodeConflict)
-	if e := new(posthouse.Error); !errors.As(err, &e) || !strings.Contains(e.Hint, "posthouse token create") || !strings.Contains(e.Hint, "--yes") {
-		t.Errorf("the hint is %q", e.Hint)
-	}
-	list, err := ts.List()
-	if check(t, err); len(list) != 2 {
-		t.Errorf("the tokens are %+v", list)
-	}
-	_, err = ts.Create("op", Operator, nil)
-	check(t, err)
-	clock.turn(time.Hour)
-	wantCode(t, ts.Revoke("op", nil), posthouse.CodeConflict) // guest has expired
-	check(t, ts.Revoke("guest", nil))                         // what has expired is no operator
-	check(t, ts.Revoke("vera", nil))
-	check(t, ts.Revoke("op", &RevokeOptions{LastOperator: true}))
-	if _, err := ts.Create("op", Operator, nil); err != nil {
-		t.Errorf("with the directory in hand there is a way back: %v", err)
-	}
-}
+func (d *dial) now() time.Time           { return time.Unix(d.t.Load(), 0).UTC() }
+func (d *dial) turn(by time.Duration)    { d.t.Add(int64(by / time.Second)) }
+func (d *dial) options() *tokens.Options { return &tokens.Options{Now: d.now} }
 
 // TestExpiryEndsWhatIsOpen: requests, logins, streams and WebSockets.
 func TestExpiryEndsWhatIsOpen(t *testing.T) {
 	clock := newDial()
-	ts, err := OpenTokens(t.TempDir(), clock.options())
+	ts, err := tokens.Open(t.TempDir(), clock.options())
 	check(t, err)
 	h := open(t, func(o *Options) { o.Tokens = ts })
-	secret, err := ts.Create("guest", Operator, &TokenOptions{ExpiresAt: clock.now().Add(time.Hour)})
+	secret, err := ts.Create("guest", tokens.Operator, &tokens.CreateOptions{ExpiresAt: clock.now().Add(time.Hour)})
 	check(t, err)
-	h.secrets[Operator] = secret
+	h.secrets[tokens.Operator] = secret
 
 	h.get("/api/me").want(http.StatusOK)
-	cookie := h.login(Operator)
+	cookie := h.login(tokens.Operator)
 	page := func() *reply {
 		return h.send(ask{method: "GET", path: "/api/me", as: "-", header: []string{"Cookie: " + cookie.String()}})
 	}
 	page().want(http.StatusOK)
 	events := h.listen(ask{method: "GET", path: "/api/events"})
-	socket := h.mustDial("/agent/dispatch", nil, h.bearer(Operator))
+	socket := h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	late := h.mustDial("/agent/dispatch", []string{"posthouse"})
 
 	clock.turn(time.Hour)
@@ -184,18 +71,18 @@ func TestExpiryEndsWhatIsOpen(t *testing.T) {
 
 func TestLastUsed(t *testing.T) {
 	clock, dir := newDial(), t.TempDir()
-	ts, err := OpenTokens(dir, clock.options())
+	ts, err := tokens.Open(dir, clock.options())
 	check(t, err)
 	h := open(t, func(o *Options) { o.Tokens = ts })
-	h.secrets[Operator], err = ts.Create("op", Operator, nil)
+	h.secrets[tokens.Operator], err = ts.Create("op", tokens.Operator, nil)
 	check(t, err)
-	_, err = ts.Create("idle", Viewer, nil)
+	_, err = ts.Create("idle", tokens.Viewer, nil)
 	check(t, err)
 	used := func() map[string]string {
 		t.Helper()
-		other, err := OpenTokens(dir, nil) // as another process sees it
+		other, err := tokens.Open(dir, nil) // as another process sees it
 		check(t, err)
-		list, err := other.List()
+		list, err := other.All()
 		check(t, err)
 		m := map[string]string{}
 		for _, x := range list {
@@ -214,7 +101,7 @@ func TestLastUsed(t *testing.T) {
 	}
 	h.get("/api/me").want(http.StatusOK)
 	saved("2030-01-01T12:00:00Z")
-	path := filepath.Join(dir, tokensUsedFile)
+	path := filepath.Join(dir, "tokens-used.json")
 	before, err := os.Stat(path)
 	check(t, err)
 	if before.Mode().Perm() != 0o600 {

@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // A Checkpoint is a checkpoint as the API shows it. Its state is shown as JSON:
@@ -86,7 +88,7 @@ func (s *Server) listed(w http.ResponseWriter, r *request, g *posthouse.Gate, er
 		return v
 	}
 	v.Before = s.before(r, g)
-	role := permit(to, Approver)
+	role := permit(to, tokens.Approver)
 	for _, verb := range verbs {
 		if verb.verdict == posthouse.Cancel || !g.Allows(verb.verdict) {
 			continue
@@ -172,7 +174,7 @@ func readState(raw json.RawMessage, codecs map[string]string, opaque bool) (post
 func readParts(parts map[string]json.RawMessage, codecs map[string]string) (posthouse.State, error) {
 	s := make(posthouse.State, len(parts))
 	for name, raw := range parts {
-		v, err := readValue("part "+cut(name, 80), raw, codecs[name])
+		v, err := readValue("part "+strict.Cut(name, 80), raw, codecs[name])
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +182,7 @@ func readParts(parts map[string]json.RawMessage, codecs map[string]string) (post
 	}
 	for name := range codecs {
 		if _, ok := s[name]; !ok {
-			return nil, invalid("codecs", "names %.80q, which is not among the parts given", name)
+			return nil, strict.Invalid("codecs", "names %.80q, which is not among the parts given", name)
 		}
 	}
 	return s, nil
@@ -192,11 +194,11 @@ func readValue(field string, raw json.RawMessage, codec string) (posthouse.Value
 	}
 	var s string
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return posthouse.Value{}, invalid(field, "must be base64 in a string, since its codec is %.40q", codec)
+		return posthouse.Value{}, strict.Invalid(field, "must be base64 in a string, since its codec is %.40q", codec)
 	}
 	data, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {
-		return posthouse.Value{}, invalid(field, "is not base64")
+		return posthouse.Value{}, strict.Invalid(field, "is not base64")
 	}
 	return posthouse.Value{Codec: codec, Data: data}, nil
 }

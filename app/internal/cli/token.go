@@ -10,7 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/tree"
-	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/tokens"
 )
 
 func (a *app) tokenCmd() *cobra.Command {
@@ -37,7 +37,7 @@ good any more, make another here.`,
 }
 
 // tokens opens the list of the data directory.
-func (a *app) tokens() (*server.Tokens, error) {
+func (a *app) tokens() (*tokens.List, error) {
 	dir, err := a.dir()
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (a *app) tokens() (*server.Tokens, error) {
 	if err := dir.Create(); err != nil {
 		return nil, err
 	}
-	return server.OpenTokens(string(dir), nil)
+	return tokens.Open(string(dir), nil)
 }
 
 func (a *app) tokenCreate() *cobra.Command {
@@ -68,7 +68,7 @@ no expiry is good until it is revoked.`,
 				return err
 			}
 			expires := until.at(time.Now())
-			secret, err := a.createToken(ts, name, server.Role(role), &server.TokenOptions{ExpiresAt: expires}, out)
+			secret, err := a.createToken(ts, name, tokens.Role(role), &tokens.CreateOptions{ExpiresAt: expires}, out)
 			made := map[string]string{"name": name, "role": role}
 			if !expires.IsZero() {
 				made["expiresAt"] = expires.Format(time.RFC3339)
@@ -94,7 +94,7 @@ no expiry is good until it is revoked.`,
 		},
 	}
 	cmd.Flags().StringVar(&name, "name", "", "whom it speaks for (required)")
-	cmd.Flags().StringVar(&role, "role", string(server.Approver), "viewer, approver or operator")
+	cmd.Flags().StringVar(&role, "role", string(tokens.Approver), "viewer, approver or operator")
 	cmd.Flags().StringVar(&out, "out", "", "write the secret to this new file, mode 0600, instead of printing it")
 	cmd.Flags().Var(&until, "expires", "how long it is good, as in 30d, 2w or 12h, or until when, as in 2027-01-31T00:00:00Z (default: for ever)")
 	return cmd
@@ -102,7 +102,7 @@ no expiry is good until it is revoked.`,
 
 // createToken makes the file first: a secret that cannot be handed over is
 // revoked again.
-func (a *app) createToken(ts *server.Tokens, name string, role server.Role, o *server.TokenOptions, out string) (string, error) {
+func (a *app) createToken(ts *tokens.List, name string, role tokens.Role, o *tokens.CreateOptions, out string) (string, error) {
 	if out == "" {
 		return ts.Create(name, role, o)
 	}
@@ -118,7 +118,7 @@ func (a *app) createToken(ts *server.Tokens, name string, role server.Role, o *s
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return "", errors.Join(&posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err}, ts.Revoke(name, &server.RevokeOptions{LastOperator: true}))
+		return "", errors.Join(&posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err}, ts.Revoke(name, &tokens.RevokeOptions{LastOperator: true}))
 	}
 	return secret, nil
 }
@@ -133,13 +133,13 @@ func (a *app) tokenList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list, err := ts.List()
+			list, err := ts.All()
 			if err != nil {
 				return err
 			}
 			type shown struct {
 				Name    string      `json:"name"`
-				Role    server.Role `json:"role"`
+				Role    tokens.Role `json:"role"`
 				Created time.Time   `json:"createdAt"`
 				Expires time.Time   `json:"expiresAt,omitzero"`
 				Expired bool        `json:"expired"`
@@ -191,7 +191,7 @@ The last token of an operator that is good goes with --yes only: make another fi
 			if ok, err := a.Confirm(yes, "revoke the token of %s?", args[0]); err != nil || !ok {
 				return err
 			}
-			if err := ts.Revoke(args[0], &server.RevokeOptions{LastOperator: yes}); err != nil {
+			if err := ts.Revoke(args[0], &tokens.RevokeOptions{LastOperator: yes}); err != nil {
 				return err
 			}
 			if a.JSON {

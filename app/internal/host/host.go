@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/sign"
 )
 
@@ -64,7 +65,7 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 	if err != nil {
 		return nil, err
 	}
-	tokens, err := h.openTokens(o.Dir)
+	ts, err := h.openTokens(o.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -78,30 +79,30 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 	if err := unsealed(ctx, h.Ledger, KeysPath(o.Keys, o.Dir)); err != nil {
 		return nil, err
 	}
-	return h, h.assemble(ctx, o, tokens)
+	return h, h.assemble(ctx, o, ts)
 }
 
 // openTokens opens the directory's tokens, and makes the first at a first start.
-func (h *Host) openTokens(dir datadir.Dir) (*server.Tokens, error) {
-	tokens, err := server.OpenTokens(string(dir), nil)
+func (h *Host) openTokens(dir datadir.Dir) (*tokens.List, error) {
+	ts, err := tokens.Open(string(dir), nil)
 	if err != nil {
 		return nil, err
 	}
-	if h.TokenFile, _, err = tokens.First(); err != nil {
+	if h.TokenFile, _, err = ts.First(); err != nil {
 		return nil, err
 	}
 	if secret, err := datadir.ReadToken(h.TokenFile); err == nil {
-		ok, err := tokens.Valid(secret)
+		ok, err := ts.Valid(secret)
 		if err != nil {
 			return nil, err
 		}
 		h.TokenGone = !ok
 	}
-	return tokens, nil
+	return ts, nil
 }
 
 // assemble puts the programs, what keeps them moving and the server together.
-func (h *Host) assemble(ctx context.Context, o *Options, tokens *server.Tokens) (err error) {
+func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err error) {
 	if o.Retain.MaxAge != 0 || o.Retain.MaxPerThread != 0 || o.Retain.Released != 0 {
 		h.retain = func(ctx context.Context) error { return h.Ledger.RetainEvery(ctx, o.Retain, o.RetainEvery) }
 	}
@@ -115,7 +116,7 @@ func (h *Host) assemble(ctx context.Context, o *Options, tokens *server.Tokens) 
 		}
 	}
 	so := server.Options{
-		Ledger: h.Ledger, Tokens: tokens, Logger: h.log, AllowedHosts: o.AllowedHosts, Version: o.Version, Recover: h.Set.Recover,
+		Ledger: h.Ledger, Tokens: ts, Logger: h.log, AllowedHosts: o.AllowedHosts, Version: o.Version, Recover: h.Set.Recover,
 	}
 	if so.Agents, err = h.Set.agents(); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package server
+package tokens
 
 import (
 	"crypto/rand"
@@ -15,16 +15,17 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
 // The files that hold tokens, below a data directory.
 const (
-	TokensFile     = "tokens.json" // names, roles and hashes
-	FirstTokenFile = "token"       // the secret made at the first start, for the machine's owner
+	File      = "tokens.json" // names, roles and hashes
+	FirstFile = "token"       // the secret made at the first start, for the machine's owner
 )
 
-// tokenPrefix lets people and scanners tell a token when they see one.
-const tokenPrefix = "ph_"
+// prefix lets people and scanners tell a token when they see one.
+const prefix = "ph_"
 
 // A Token is what is known of an access token. The secret itself is shown once
 // and never kept.
@@ -43,10 +44,10 @@ type Token struct {
 // Expired reports whether a token is past its time.
 func (t *Token) Expired(now time.Time) bool { return !t.ExpiresAt.IsZero() && !now.Before(t.ExpiresAt) }
 
-// Tokens is the list of access tokens of one data directory. It notices when
+// A List is the access tokens of one data directory. It notices when
 // another process changes the file, so a token made beside a running server
 // works at once. Safe for concurrent use.
-type Tokens struct {
+type List struct {
 	dir string
 	now func() time.Time
 
@@ -57,17 +58,17 @@ type Tokens struct {
 	usage usage // has its own lock
 }
 
-// TokensOptions configure [OpenTokens].
-type TokensOptions struct {
+// Options configure [Open].
+type Options struct {
 	Now func() time.Time // default time.Now
 }
 
-// OpenTokens reads the tokens below dir, which must exist. A file that is
+// Open reads the tokens below dir, which must exist. A file that is
 // missing is an empty list; one that is damaged is an [posthouse.ErrInvalid], one
 // that a later version wrote an [posthouse.ErrNewer], and one that other users may
 // read or write an [posthouse.ErrForbidden].
-func OpenTokens(dir string, o *TokensOptions) (*Tokens, error) {
-	t := &Tokens{dir: dir, now: time.Now, usage: usage{seen: map[posthouse.Hash]time.Time{}}}
+func Open(dir string, o *Options) (*List, error) {
+	t := &List{dir: dir, now: time.Now, usage: usage{seen: map[posthouse.Hash]time.Time{}}}
 	if o != nil && o.Now != nil {
 		t.now = o.Now
 	}
@@ -76,8 +77,8 @@ func OpenTokens(dir string, o *TokensOptions) (*Tokens, error) {
 	return t, t.refresh()
 }
 
-// TokenOptions refine [Tokens.Create]. Nil is the zero value.
-type TokenOptions struct {
+// CreateOptions refine [List.Create]. Nil is the zero value.
+type CreateOptions struct {
 	ExpiresAt time.Time // when the token stops being good, to the second; zero: never
 }
 
@@ -86,24 +87,24 @@ type TokenOptions struct {
 // Names are 1 to 200 bytes of [A-Za-z0-9._:$@+-]: [posthouse.ErrInvalid] for any
 // other, for an unknown role, and for an expiry that is not in the future; a name
 // that is taken is [posthouse.ErrExists].
-func (t *Tokens) Create(name string, role Role, o *TokenOptions) (secret string, err error) {
-	if err := validTokenName(name); err != nil {
+func (t *List) Create(name string, role Role, o *CreateOptions) (secret string, err error) {
+	if err := validName(name); err != nil {
 		return "", err
 	}
 	if err := posthouse.CheckDecider("name", name); err != nil {
 		return "", err
 	}
 	if !role.Valid() {
-		return "", invalid("role", "%.40q is not one of viewer, approver, operator", string(role))
+		return "", strict.Invalid("role", "%.40q is not one of viewer, approver, operator", string(role))
 	}
 	now := t.now()
 	var expires time.Time
 	if o != nil && !o.ExpiresAt.IsZero() {
 		if expires = o.ExpiresAt.UTC().Truncate(time.Second); !now.Before(expires) || expires.Year() > maxYear {
-			return "", invalid("expires", "is %s, which is not in the future, or beyond the year %d", expires.Format(time.RFC3339), maxYear)
+			return "", strict.Invalid("expires", "is %s, which is not in the future, or beyond the year %d", expires.Format(time.RFC3339), maxYear)
 		}
 	}
-	secret = newSecret()
+	secret = NewSecret()
 	return secret, t.change(func(ts []Token) ([]Token, error) {
 		ts = slices.DeleteFunc(ts, func(x Token) bool { return x.Name == name && x.Expired(now) })
 		if slices.ContainsFunc(ts, func(x Token) bool { return x.Name == name }) {
@@ -121,7 +122,7 @@ func (t *Tokens) Create(name string, role Role, o *TokenOptions) (secret string,
 // maxYear is the last that RFC 3339 can write.
 const maxYear = 9999
 
-// RevokeOptions refine [Tokens.Revoke]. Nil is the zero value.
+// RevokeOptions refine [List.Revoke]. Nil is the zero value.
 type RevokeOptions struct {
 	LastOperator bool // revoke it even if no other operator's token is good
 }
@@ -130,7 +131,7 @@ type RevokeOptions struct {
 // sessions. [posthouse.ErrNotFound]; [posthouse.ErrConflict] for the last token of
 // an operator that is good, unless the options say so: without one nobody may run
 // agents or act for others, until somebody with the directory makes another.
-func (t *Tokens) Revoke(name string, o *RevokeOptions) error {
+func (t *List) Revoke(name string, o *RevokeOptions) error {
 	return t.change(func(ts []Token) ([]Token, error) {
 		i := slices.IndexFunc(ts, func(x Token) bool { return x.Name == name })
 		if i < 0 {
@@ -152,8 +153,8 @@ func (t *Tokens) Revoke(name string, o *RevokeOptions) error {
 	})
 }
 
-// List returns the tokens by name, those that expired too.
-func (t *Tokens) List() ([]Token, error) {
+// All returns the tokens by name, those that expired too.
+func (t *List) All() ([]Token, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.refresh(); err != nil {
@@ -169,14 +170,14 @@ func (t *Tokens) List() ([]Token, error) {
 }
 
 // First makes the first token if there is none: named operator, of that role,
-// its secret in the file [FirstTokenFile], mode 0600. It returns the file's
+// its secret in the file [FirstFile], mode 0600. It returns the file's
 // path, and whether it made the token just now.
-func (t *Tokens) First() (path string, created bool, err error) {
-	path = filepath.Join(t.dir, FirstTokenFile)
-	if ts, err := t.List(); err != nil || len(ts) > 0 {
+func (t *List) First() (path string, created bool, err error) {
+	path = filepath.Join(t.dir, FirstFile)
+	if ts, err := t.All(); err != nil || len(ts) > 0 {
 		return path, false, err
 	}
-	secret := newSecret()
+	secret := NewSecret()
 	err = t.change(func(ts []Token) ([]Token, error) {
 		if len(ts) > 0 {
 			return nil, errUnchanged
@@ -198,15 +199,15 @@ func (t *Tokens) First() (path string, created bool, err error) {
 var errUnchanged = errors.New("unchanged")
 
 // Valid reports whether a secret is that of a token that is still good.
-func (t *Tokens) Valid(secret string) (bool, error) {
-	_, ok, err := t.authenticate(secret)
+func (t *List) Valid(secret string) (bool, error) {
+	_, ok, err := t.Authenticate(secret)
 	return ok, err
 }
 
-// authenticate returns the token whose secret this is. ok is false for a wrong
+// Authenticate returns the token whose secret this is. ok is false for a wrong
 // one, and for one that expired, which is returned for the refusal's sake; an error
 // means that nobody can be told apart now.
-func (t *Tokens) authenticate(secret string) (tok Token, ok bool, err error) {
+func (t *List) Authenticate(secret string) (tok Token, ok bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.refresh(); err != nil {
@@ -221,9 +222,12 @@ func (t *Tokens) authenticate(secret string) (tok Token, ok bool, err error) {
 	return tok, ok && !tok.Expired(t.now()), nil
 }
 
-// current reports whether the token is still good, for a session that was
+// Expired reports whether a token is past its time by the clock of the list.
+func (t *List) Expired(x Token) bool { return x.Expired(t.now()) }
+
+// Current reports whether the token is still good, for a session that was
 // opened with it.
-func (t *Tokens) current(x Token) (bool, error) {
+func (t *List) Current(x Token) (bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err := t.refresh(); err != nil {
@@ -235,25 +239,25 @@ func (t *Tokens) current(x Token) (bool, error) {
 	}), nil
 }
 
-func (t *Tokens) token(name string, role Role, secret string) Token {
+func (t *List) token(name string, role Role, secret string) Token {
 	return Token{Name: name, Role: role, Hash: sha256.Sum256([]byte(secret)), CreatedAt: t.now().UTC().Truncate(time.Second)}
 }
 
 // refresh reads the file if it is another than the one read last. Callers hold
 // the lock. After an error nothing authenticates until the file is mended.
-func (t *Tokens) refresh() error {
-	path := filepath.Join(t.dir, TokensFile)
+func (t *List) refresh() error {
+	path := filepath.Join(t.dir, File)
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		t.loaded, t.tokens = nil, nil
 		return nil
 	case err != nil:
-		return tokensError(path, "cannot be read", err)
+		return fileError(path, "cannot be read", err)
 	case t.loaded != nil && os.SameFile(info, t.loaded) && info.ModTime().Equal(t.loaded.ModTime()) && info.Size() == t.loaded.Size():
 		return nil
 	}
-	ts, err := readTokens(path)
+	ts, err := read(path)
 	if err != nil {
 		t.loaded, t.tokens = nil, nil
 		return err
@@ -262,17 +266,17 @@ func (t *Tokens) refresh() error {
 	return nil
 }
 
-// newSecret returns 256 random bits in a form that survives copying.
-func newSecret() string {
+// NewSecret returns 256 random bits in a form that survives copying.
+func NewSecret() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand aborts the program instead
-	return tokenPrefix + base64.RawURLEncoding.EncodeToString(b[:])
+	return prefix + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-func validTokenName(name string) error {
+func validName(name string) error {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:$@+-"
 	if name == "" || len(name) > posthouse.MaxID || strings.Trim(name, allowed) != "" {
-		return invalid("name", "%.40q must be 1 to %d letters, digits and . _ : $ @ + -", name, posthouse.MaxID)
+		return strict.Invalid("name", "%.40q must be 1 to %d letters, digits and . _ : $ @ + -", name, posthouse.MaxID)
 	}
 	return nil
 }

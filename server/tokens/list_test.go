@@ -1,4 +1,4 @@
-package server
+package tokens
 
 import (
 	"errors"
@@ -14,10 +14,10 @@ import (
 	"github.com/posthouse/posthouse/internal/filelock"
 )
 
-func newTokens(t *testing.T) (*Tokens, string) {
+func newTokens(t *testing.T) (*List, string) {
 	t.Helper()
 	dir := t.TempDir()
-	ts, err := OpenTokens(dir, &TokensOptions{Now: func() time.Time { return time.Unix(1700000000, 0) }})
+	ts, err := Open(dir, &Options{Now: func() time.Time { return time.Unix(1700000000, 0) }})
 	check(t, err)
 	return ts, dir
 }
@@ -29,7 +29,7 @@ func TestTokenIsKeptAsAHashOnly(t *testing.T) {
 	if !strings.HasPrefix(secret, "ph_") || len(secret) != 3+43 {
 		t.Errorf("the secret %q is not ph_ and 256 bits", secret)
 	}
-	path := filepath.Join(dir, TokensFile)
+	path := filepath.Join(dir, File)
 	data, err := os.ReadFile(path)
 	check(t, err)
 	if strings.Contains(string(data), secret) || strings.Contains(string(data), secret[3:]) {
@@ -40,13 +40,13 @@ func TestTokenIsKeptAsAHashOnly(t *testing.T) {
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("the file has mode %v", info.Mode())
 	}
-	tok, ok, err := ts.authenticate(secret)
+	tok, ok, err := ts.Authenticate(secret)
 	check(t, err)
 	if !ok || tok.Name != "alice@example.org" || tok.Role != Approver || !tok.CreatedAt.Equal(time.Unix(1700000000, 0)) {
 		t.Errorf("authenticate says %+v, %v", tok, ok)
 	}
 	for _, wrong := range []string{"", "ph_", secret[:len(secret)-1], secret + "A", secret[3:], strings.ToLower(secret)} {
-		if _, ok, err := ts.authenticate(wrong); ok || err != nil {
+		if _, ok, err := ts.Authenticate(wrong); ok || err != nil {
 			t.Errorf("authenticate(%q) is %v, %v", wrong, ok, err)
 		}
 	}
@@ -61,25 +61,25 @@ func TestTokenIsKeptAsAHashOnly(t *testing.T) {
 
 func TestTokensAreChangedBesideARunningServer(t *testing.T) {
 	server, dir := newTokens(t)
-	if _, ok, _ := server.authenticate("ph_x"); ok {
+	if _, ok, _ := server.Authenticate("ph_x"); ok {
 		t.Fatal("nobody is known yet")
 	}
-	cli, err := OpenTokens(dir, nil)
+	cli, err := Open(dir, nil)
 	check(t, err)
 	for i := range 20 { // within one tick of many file systems' clocks
 		name := fmt.Sprintf("t%d", i)
 		secret, err := cli.Create(name, Viewer, nil)
 		check(t, err)
-		tok, ok, err := server.authenticate(secret)
+		tok, ok, err := server.Authenticate(secret)
 		check(t, err)
 		if !ok || tok.Name != name {
 			t.Fatalf("token %d, made beside the server, does not work there", i)
 		}
 		check(t, cli.Revoke(name, nil))
-		if _, ok, _ := server.authenticate(secret); ok {
+		if _, ok, _ := server.Authenticate(secret); ok {
 			t.Fatalf("token %d, revoked beside the server, still works there", i)
 		}
-		if ok, err := server.current(tok); ok || err != nil {
+		if ok, err := server.Current(tok); ok || err != nil {
 			t.Fatalf("token %d is current: %v, %v", i, ok, err)
 		}
 	}
@@ -92,7 +92,7 @@ func TestTokensAreMadeAtOnceByMany(t *testing.T) {
 	made := map[string]bool{}
 	for i := range 16 {
 		wg.Go(func() {
-			ts, err := OpenTokens(dir, nil)
+			ts, err := Open(dir, nil)
 			if err != nil {
 				t.Error(err)
 				return
@@ -109,9 +109,9 @@ func TestTokensAreMadeAtOnceByMany(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	ts, err := OpenTokens(dir, nil)
+	ts, err := Open(dir, nil)
 	check(t, err)
-	list, err := ts.List()
+	list, err := ts.All()
 	check(t, err)
 	if len(list) != len(made) || len(made) == 0 {
 		t.Errorf("%d were made, %d are there", len(made), len(list))
@@ -136,14 +136,14 @@ func TestTokenErrors(t *testing.T) {
 	_, err = ts.Create("bob", "admin", nil)
 	wantCode(t, err, posthouse.CodeInvalid)
 	wantCode(t, ts.Revoke("nobody", nil), posthouse.CodeNotFound)
-	wantCode(t, func() error { _, err := OpenTokens(filepath.Join(dir, TokensFile), nil); return err }(), posthouse.CodeUnknown)
+	wantCode(t, func() error { _, err := Open(filepath.Join(dir, File), nil); return err }(), posthouse.CodeUnknown)
 }
 
 // TestTokensLock: somebody who changes the tokens keeps others out; somebody
 // who did, and was killed, does not.
 func TestTokensLock(t *testing.T) {
 	ts, dir := newTokens(t)
-	name := filepath.Join(dir, TokensFile+".lock")
+	name := filepath.Join(dir, File+".lock")
 	check(t, os.WriteFile(name, []byte("left behind"), 0o600))
 	_, err := ts.Create("alice", Viewer, nil)
 	check(t, err)
@@ -154,9 +154,17 @@ func TestTokensLock(t *testing.T) {
 	check(t, lock.Close())
 	_, err = ts.Create("bob", Viewer, nil)
 	check(t, err)
-	list, err := ts.List()
+	list, err := ts.All()
 	if check(t, err); len(list) != 2 {
 		t.Errorf("the tokens are %v", list)
+	}
+}
+
+// check ends the test at an error.
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -170,7 +178,7 @@ func wantCode(t *testing.T, err error, code posthouse.Code) {
 
 func TestDamagedTokensFileLetsNobodyIn(t *testing.T) {
 	good := `{"version":1,"tokens":[{"name":"a","role":"viewer","hash":"` + strings.Repeat("ab", 32) + `","createdAt":"2026-01-01T00:00:00Z"}]}`
-	if _, err := parseTokens([]byte(good)); err != nil {
+	if _, err := parse([]byte(good)); err != nil {
 		t.Fatal(err)
 	}
 	for name, bad := range map[string]string{
@@ -189,18 +197,18 @@ func TestDamagedTokensFileLetsNobodyIn(t *testing.T) {
 		"expires":       strings.Replace(good, `"createdAt"`, `"expiresAt":"2030-01-01T00:00:00Z","createdAt"`, 1),
 		"field":         strings.Replace(good, `"name"`, `"x":1,"name"`, 1),
 		"not an object": `[]`,
-		"big":           strings.Repeat(" ", maxTokensFile) + good,
+		"big":           strings.Repeat(" ", maxFile) + good,
 	} {
 		t.Run(name, func(t *testing.T) {
 			ts, dir := newTokens(t)
 			secret, err := ts.Create("alice", Operator, nil)
 			check(t, err)
-			path := filepath.Join(dir, TokensFile)
+			path := filepath.Join(dir, File)
 			check(t, os.WriteFile(path, []byte(bad), 0o600))
-			if _, ok, err := ts.authenticate(secret); ok || err == nil {
+			if _, ok, err := ts.Authenticate(secret); ok || err == nil {
 				t.Errorf("authenticate says %v, %v", ok, err)
 			}
-			if _, err := OpenTokens(dir, nil); err == nil {
+			if _, err := Open(dir, nil); err == nil {
 				t.Error("it opens")
 			}
 			if _, _, err := ts.First(); err == nil {
@@ -217,12 +225,12 @@ func TestTokensFileOfOthersIsRefused(t *testing.T) {
 	ts, dir := newTokens(t)
 	secret, err := ts.Create("alice", Operator, nil)
 	check(t, err)
-	path := filepath.Join(dir, TokensFile)
+	path := filepath.Join(dir, File)
 	check(t, os.Chmod(path, 0o644))
-	_, err = OpenTokens(dir, nil)
+	_, err = Open(dir, nil)
 	wantCode(t, err, posthouse.CodeForbidden)
 	check(t, os.Chmod(path, 0o600))
-	if _, ok, err := ts.authenticate(secret); !ok || err != nil {
+	if _, ok, err := ts.Authenticate(secret); !ok || err != nil {
 		t.Errorf("mended, it says %v, %v", ok, err)
 	}
 }
@@ -241,7 +249,7 @@ func TestFirstToken(t *testing.T) {
 	}
 	data, err := os.ReadFile(path)
 	check(t, err)
-	tok, ok, err := ts.authenticate(strings.TrimSpace(string(data)))
+	tok, ok, err := ts.Authenticate(strings.TrimSpace(string(data)))
 	check(t, err)
 	if !ok || tok.Role != Operator {
 		t.Errorf("the first token is %+v, %v", tok, ok)
@@ -250,7 +258,7 @@ func TestFirstToken(t *testing.T) {
 		t.Errorf("the second time it says %v, %v", created, err)
 	}
 	// A crash after the secret and before the list: the next start makes another.
-	check(t, os.Remove(filepath.Join(dir, TokensFile)))
+	check(t, os.Remove(filepath.Join(dir, File)))
 	if _, created, err := ts.First(); !created || err != nil {
 		t.Errorf("after a crash it says %v, %v", created, err)
 	}

@@ -1,6 +1,8 @@
-package server
+package tokens
 
-import "slices"
+import (
+	"slices"
+)
 
 // A Role says what a token may do. Each role may do what those before it may.
 type Role string
@@ -17,7 +19,7 @@ var roles = []Role{Viewer, Approver, Operator}
 // Valid reports whether r is one of the roles.
 func (r Role) Valid() bool { return slices.Contains(roles, r) }
 
-// may reports whether r includes what need asks for.
-func (r Role) may(need Role) bool {
+// May reports whether r includes what need asks for.
+func (r Role) May(need Role) bool {
 	return r.Valid() && slices.Index(roles, r) >= slices.Index(roles, need)
 }

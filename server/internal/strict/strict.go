@@ -1,4 +1,4 @@
-package server
+package strict
 
 import (
 	"bytes"
@@ -14,13 +14,13 @@ import (
 	"github.com/posthouse/posthouse/internal/strictjson"
 )
 
-// decodeStrict reads one JSON value into v, a pointer to a struct. encoding/json
+// Decode reads one JSON value into v, a pointer to a struct. encoding/json
 // alone would let through what two readers could understand differently; here
 // that is refused, with the place: a name twice, a name v does not have or has
 // in other letters, invalid UTF-8 also by escape, nesting deeper than
 // [posthouse.MaxDepth], anything behind the value.
-func decodeStrict(data []byte, v any) error {
-	if err := checkStrict(data); err != nil {
+func Decode(data []byte, v any) error {
+	if err := Check(data); err != nil {
 		return err
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -33,9 +33,9 @@ func decodeStrict(data []byte, v any) error {
 	var own *posthouse.Error // from an UnmarshalText of ours
 	switch {
 	case errors.As(err, &wrong) && wrong.Field == "":
-		return invalid("body", "must be a JSON object, and is: %s", wrong.Value)
+		return Invalid("body", "must be a JSON object, and is: %s", wrong.Value)
 	case errors.As(err, &wrong):
-		return invalid(wrong.Field, "must be a %s, not a %s", jsonType(wrong.Type), wrong.Value)
+		return Invalid(wrong.Field, "must be a %s, not a %s", jsonType(wrong.Type), wrong.Value)
 	case errors.As(err, &own):
 		return own
 	}
@@ -49,26 +49,26 @@ func decodeStrict(data []byte, v any) error {
 
 func unknownField(name string) error {
 	return &posthouse.Error{
-		Code: posthouse.CodeInvalid, Field: cut(name, 80),
+		Code: posthouse.CodeInvalid, Field: Cut(name, 80),
 		Message: "is not a field of this request", Hint: "/openapi.json lists them",
 	}
 }
 
-// checkStrict checks the syntax.
-func checkStrict(data []byte) error {
+// Check checks the syntax.
+func Check(data []byte) error {
 	if !utf8.Valid(data) {
-		return invalid("body", "is not valid UTF-8")
+		return Invalid("body", "is not valid UTF-8")
 	}
 	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil && strings.HasSuffix(err.Error(), "exceeded max depth") {
 		return tooDeep()
 	} else if err != nil {
-		return invalid("body", "is not one JSON value")
+		return Invalid("body", "is not one JSON value")
 	}
 	if at := strictjson.Surrogate(data); at >= 0 {
-		return invalid("body", "has half a surrogate pair at byte %d: no such character exists", at)
+		return Invalid("body", "has half a surrogate pair at byte %d: no such character exists", at)
 	}
 	if name, twice := strictjson.Twice(data); twice {
-		return invalid(cut(name, 80), "is given twice")
+		return Invalid(Cut(name, 80), "is given twice")
 	}
 	if strictjson.Deeper(data, posthouse.MaxDepth) {
 		return tooDeep()
@@ -76,7 +76,7 @@ func checkStrict(data []byte) error {
 	return nil
 }
 
-func tooDeep() error { return invalid("body", "nests deeper than %d levels", posthouse.MaxDepth) }
+func tooDeep() error { return Invalid("body", "nests deeper than %d levels", posthouse.MaxDepth) }
 
 // checkNames refuses names that match the fields of t, or of the structs in
 // it, in other letters only: encoding/json takes "BY" for "by".
@@ -85,7 +85,7 @@ func checkNames(data []byte, t reflect.Type) error {
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
 		var list []json.RawMessage
 		if json.Unmarshal(data, &list) != nil {
-			return invalid("body", "must be a JSON list")
+			return Invalid("body", "must be a JSON list")
 		}
 		for _, x := range list {
 			if err := checkNames(x, t.Elem()); err != nil {
@@ -98,11 +98,11 @@ func checkNames(data []byte, t reflect.Type) error {
 	}
 	var names map[string]json.RawMessage
 	if json.Unmarshal(data, &names) != nil || names == nil {
-		return invalid("body", "must be a JSON object")
+		return Invalid("body", "must be a JSON object")
 	}
 	known := map[string]reflect.Type{}
-	for _, f := range jsonFields(t) {
-		known[f.name] = f.typ
+	for _, f := range Fields(t) {
+		known[f.Name] = f.Type
 	}
 	for n, x := range names {
 		inner := known[n]
@@ -122,17 +122,17 @@ func readsItself(t reflect.Type) bool {
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// A jsonField is an exported field as encoding/json sees it.
-type jsonField struct {
-	name     string
-	optional bool
-	typ      reflect.Type
-	help     string // its doc tag
+// A Field is an exported field as encoding/json sees it.
+type Field struct {
+	Name     string
+	Optional bool
+	Type     reflect.Type
+	Help     string // its doc tag
 }
 
-// jsonFields lists the fields of struct t, those of embedded structs included;
+// Fields lists the fields of struct t, those of embedded structs included;
 // what is no struct has none.
-func jsonFields(t reflect.Type) (fs []jsonField) {
+func Fields(t reflect.Type) (fs []Field) {
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
@@ -145,14 +145,14 @@ func jsonFields(t reflect.Type) (fs []jsonField) {
 			if inner.Kind() == reflect.Pointer {
 				inner = inner.Elem()
 			}
-			fs = append(fs, jsonFields(inner)...)
+			fs = append(fs, Fields(inner)...)
 			continue
 		case !f.IsExported() || name == "-":
 			continue
 		case name == "":
 			name = f.Name
 		}
-		fs = append(fs, jsonField{name, strings.Contains(rest, "omit"), f.Type, f.Tag.Get("doc")})
+		fs = append(fs, Field{name, strings.Contains(rest, "omit"), f.Type, f.Tag.Get("doc")})
 	}
 	return fs
 }
@@ -171,8 +171,8 @@ func jsonType(t reflect.Type) string {
 	return "string"
 }
 
-// cut shortens s to n bytes, between characters.
-func cut(s string, n int) string {
+// Cut shortens s to n bytes, between characters.
+func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

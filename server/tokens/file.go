@@ -1,4 +1,4 @@
-package server
+package tokens
 
 import (
 	"encoding/json"
@@ -14,30 +14,31 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/durable"
 	"github.com/posthouse/posthouse/internal/filelock"
+	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
 // The versions of the file. The later one is written only while a token expires: a
 // program that does not know of that refuses it, and does not let such a token in
 // for ever.
 const (
-	tokensFormat   = 1
-	tokensExpiring = 2
+	format         = 1
+	formatExpiring = 2
 )
 
-// maxTokensFile bounds the file, in bytes: some thousand tokens.
-const maxTokensFile = 1 << 20
+// maxFile bounds the file, in bytes: some thousand tokens.
+const maxFile = 1 << 20
 
-type tokensFile struct {
+type document struct {
 	Version int     `json:"version"`
 	Tokens  []Token `json:"tokens"`
 }
 
 // change reads the file afresh, applies f and puts the outcome in its place.
 // A lock keeps other processes out, so none undoes another's change.
-func (t *Tokens) change(f func([]Token) ([]Token, error)) error {
+func (t *List) change(f func([]Token) ([]Token, error)) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	path := filepath.Join(t.dir, TokensFile)
+	path := filepath.Join(t.dir, File)
 	lock, err := filelock.Take(path + ".lock")
 	switch {
 	case errors.Is(err, filelock.ErrHeld):
@@ -45,7 +46,7 @@ func (t *Tokens) change(f func([]Token) ([]Token, error)) error {
 			Code: posthouse.CodeLocked, Message: "another process is changing the tokens", Hint: "try again",
 		}
 	case err != nil:
-		return tokensError(path, "cannot be locked", err)
+		return fileError(path, "cannot be locked", err)
 	}
 	defer lock.Close()
 	if err := t.refresh(); err != nil {
@@ -55,13 +56,13 @@ func (t *Tokens) change(f func([]Token) ([]Token, error)) error {
 	if err != nil {
 		return err
 	}
-	version := tokensFormat
+	version := format
 	if slices.ContainsFunc(ts, func(x Token) bool { return !x.ExpiresAt.IsZero() }) {
-		version = tokensExpiring
+		version = formatExpiring
 	}
-	data, err := json.MarshalIndent(tokensFile{version, ts}, "", "  ")
+	data, err := json.MarshalIndent(document{version, ts}, "", "  ")
 	if err != nil {
-		return tokensError(path, "cannot be encoded", err)
+		return fileError(path, "cannot be encoded", err)
 	}
 	if err := writeFile(path, append(data, '\n')); err != nil {
 		return err
@@ -69,15 +70,15 @@ func (t *Tokens) change(f func([]Token) ([]Token, error)) error {
 	return t.refresh()
 }
 
-func readTokens(path string) ([]Token, error) {
+func read(path string) ([]Token, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, tokensError(path, "cannot be read", err)
+		return nil, fileError(path, "cannot be read", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, tokensError(path, "cannot be read", err)
+		return nil, fileError(path, "cannot be read", err)
 	}
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return nil, &posthouse.Error{
@@ -85,28 +86,28 @@ func readTokens(path string) ([]Token, error) {
 			Hint: "run chmod 600 on it, and make new tokens if others may have changed it",
 		}
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxTokensFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return nil, tokensError(path, "cannot be read", err)
+		return nil, fileError(path, "cannot be read", err)
 	}
-	ts, err := parseTokens(data)
+	ts, err := parse(data)
 	if err != nil {
-		return nil, tokensError(path, "is damaged", err)
+		return nil, fileError(path, "is damaged", err)
 	}
 	return ts, nil
 }
 
-// parseTokens reads the file's content. It accepts nothing that could widen
+// parse reads the file's content. It accepts nothing that could widen
 // what a token may do: an unknown role, a name twice, a hash that is none.
-func parseTokens(data []byte) ([]Token, error) {
-	if len(data) > maxTokensFile {
-		return nil, invalid("tokens", "are more than %d bytes", maxTokensFile)
+func parse(data []byte) ([]Token, error) {
+	if len(data) > maxFile {
+		return nil, strict.Invalid("tokens", "are more than %d bytes", maxFile)
 	}
-	var file tokensFile
-	if err := decodeStrict(data, &file); err != nil {
+	var file document
+	if err := strict.Decode(data, &file); err != nil {
 		return nil, err
 	}
-	if file.Version != tokensFormat && file.Version != tokensExpiring {
+	if file.Version != format && file.Version != formatExpiring {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeNewer, Message: "the tokens file is of a version that this program does not know",
 			Hint: "use the version of posthouse that wrote it",
@@ -114,17 +115,17 @@ func parseTokens(data []byte) ([]Token, error) {
 	}
 	names := map[string]bool{}
 	for _, t := range file.Tokens {
-		switch err := validTokenName(t.Name); {
+		switch err := validName(t.Name); {
 		case err != nil:
 			return nil, err
 		case names[t.Name]:
-			return nil, invalid("name", "%.40q is there twice", t.Name)
+			return nil, strict.Invalid("name", "%.40q is there twice", t.Name)
 		case !t.Role.Valid():
-			return nil, invalid("role", "of %.40q is not one of viewer, approver, operator", t.Name)
+			return nil, strict.Invalid("role", "of %.40q is not one of viewer, approver, operator", t.Name)
 		case t.Hash.IsZero():
-			return nil, invalid("hash", "of %.40q is missing", t.Name)
-		case !t.ExpiresAt.IsZero() && file.Version != tokensExpiring:
-			return nil, invalid("expiresAt", "of %.40q stands in a file of version %d, which has none", t.Name, file.Version)
+			return nil, strict.Invalid("hash", "of %.40q is missing", t.Name)
+		case !t.ExpiresAt.IsZero() && file.Version != formatExpiring:
+			return nil, strict.Invalid("expiresAt", "of %.40q stands in a file of version %d, which has none", t.Name, file.Version)
 		}
 		names[t.Name] = true
 	}
@@ -136,12 +137,12 @@ func parseTokens(data []byte) ([]Token, error) {
 func writeFile(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // made with mode 0600
 	if err != nil {
-		return tokensError(path, "cannot be written", err)
+		return fileError(path, "cannot be written", err)
 	}
 	defer func() {
 		if err != nil {
 			_ = os.Remove(f.Name()) // what failed before counts
-			err = tokensError(path, "cannot be written", err)
+			err = fileError(path, "cannot be written", err)
 		}
 	}()
 	_, err = f.Write(data)
@@ -160,9 +161,9 @@ func writeFile(path string, data []byte) (err error) {
 	return durable.Dirs{}.Sync(filepath.Dir(path))
 }
 
-// tokensError says what is wrong with a file, with the code of what failed
+// fileError says what is wrong with a file, with the code of what failed
 // below.
-func tokensError(path, what string, err error) error {
+func fileError(path, what string, err error) error {
 	code := posthouse.CodeUnknown
 	var e *posthouse.Error
 	switch {

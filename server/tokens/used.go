@@ -1,4 +1,4 @@
-package server
+package tokens
 
 import (
 	"encoding/json"
@@ -15,9 +15,9 @@ import (
 	"github.com/posthouse/posthouse/internal/filelock"
 )
 
-// tokensUsedFile holds, by the hash of each token, when it was last used. It is
+// usedFile holds, by the hash of each token, when it was last used. It is
 // apart from the tokens: it changes often, and nothing hangs on it.
-const tokensUsedFile = "tokens-used.json"
+const usedFile = "tokens-used.json"
 
 // usedStep is how finely that is kept.
 const usedStep = time.Minute
@@ -30,9 +30,9 @@ type usage struct {
 	saving bool
 }
 
-// used notes that a token was used. save is true once in a while, when somebody is
-// to call saveUsed, away from what a client waits for.
-func (t *Tokens) used(x Token) (save bool) {
+// Used notes that a token was used. save is true once in a while, when somebody is
+// to call SaveUsed, away from what a client waits for.
+func (t *List) Used(x Token) (save bool) {
 	u, at := &t.usage, t.now().UTC().Truncate(usedStep)
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -44,9 +44,9 @@ func (t *Tokens) used(x Token) (save bool) {
 	return save
 }
 
-// saveUsed writes what used has noted until there is nothing new. What cannot be
+// SaveUsed writes what Used has noted until there is nothing new. What cannot be
 // written now is tried again with what comes next.
-func (t *Tokens) saveUsed() error {
+func (t *List) SaveUsed() error {
 	u := &t.usage
 	for {
 		u.mu.Lock()
@@ -68,14 +68,14 @@ func (t *Tokens) saveUsed() error {
 }
 
 // writeUsed merges what this process saw with what others wrote.
-func (t *Tokens) writeUsed(seen map[posthouse.Hash]time.Time) error {
-	path := filepath.Join(t.dir, tokensUsedFile)
+func (t *List) writeUsed(seen map[posthouse.Hash]time.Time) error {
+	path := filepath.Join(t.dir, usedFile)
 	lock, err := filelock.Take(path + ".lock")
 	if errors.Is(err, filelock.ErrHeld) {
 		return &posthouse.Error{Code: posthouse.CodeLocked, Message: "another process writes " + path, Hint: "it is tried again within a minute"}
 	}
 	if err != nil {
-		return tokensError(path, "cannot be locked", err)
+		return fileError(path, "cannot be locked", err)
 	}
 	defer lock.Close()
 	t.mu.Lock()
@@ -95,7 +95,7 @@ func (t *Tokens) writeUsed(seen map[posthouse.Hash]time.Time) error {
 	})
 	data, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
-		return tokensError(path, "cannot be encoded", err)
+		return fileError(path, "cannot be encoded", err)
 	}
 	return writeFile(path, append(data, '\n'))
 }
@@ -107,8 +107,8 @@ func readUsed(path string) map[posthouse.Hash]time.Time {
 		return nil
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxTokensFile+1))
-	if err != nil || len(data) > maxTokensFile {
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil || len(data) > maxFile {
 		return nil
 	}
 	var all map[posthouse.Hash]time.Time
@@ -119,8 +119,8 @@ func readUsed(path string) map[posthouse.Hash]time.Time {
 }
 
 // lastUsed returns what is known of when tokens were used, here and on file.
-func (t *Tokens) lastUsed() map[posthouse.Hash]time.Time {
-	all := readUsed(filepath.Join(t.dir, tokensUsedFile))
+func (t *List) lastUsed() map[posthouse.Hash]time.Time {
+	all := readUsed(filepath.Join(t.dir, usedFile))
 	if all == nil {
 		all = map[posthouse.Hash]time.Time{}
 	}
@@ -132,33 +132,4 @@ func (t *Tokens) lastUsed() map[posthouse.Hash]time.Time {
 		}
 	}
 	return all
-}
-
-// uses notes that a token was used, and has that written behind the answer.
-func (s *Server) uses(x Token) {
-	if !s.tokens.used(x) {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed { // Close writes the last
-		return
-	}
-	s.running.Go(s.saveUsed)
-}
-
-func (s *Server) saveUsed() {
-	if err := s.tokens.saveUsed(); err != nil {
-		s.log.Warn("when tokens were last used cannot be written", "error", err)
-	}
-}
-
-// stillGood reports whether the token of a client that stays is good, and notes
-// that it is used.
-func (s *Server) stillGood(x Token) bool {
-	ok, err := s.tokens.current(x)
-	if ok = ok && err == nil; ok {
-		s.uses(x)
-	}
-	return ok
 }

@@ -1,0 +1,22 @@
+// package tokens keeps the access tokens of a data directory: who a client is,
+// and what it may do.
+//
+//	ts, err := tokens.Open(dir, nil)
+//	path, made, err := ts.First()                         // an operator's, at the first start
+//	secret, err := ts.Create("alice", tokens.Approver, nil) // shown once
+//	tok, ok, err := ts.Authenticate(secret)
+//	err = ts.Revoke("alice", nil)
+//
+// A token has a name, under which what is done with it is recorded, and a [Role]:
+// a [Viewer] reads, an [Approver] also decides gates, an [Operator] does
+// everything. It may expire. The directory keeps the hashes of the secrets, in the
+// file [File], mode 0600, and when each was last used, to the minute.
+//
+// Several processes may use one directory: a change takes a lock of the operating
+// system, and each look at a token sees what others changed. After a file is
+// damaged nobody is let in until it is mended; a file of a later version, or one
+// that other users can reach, is refused.
+//
+// The package may import the root package, internal/durable, internal/filelock and
+// server/internal/strict.
+package tokens

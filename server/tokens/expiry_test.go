@@ -1,0 +1,138 @@
+package tokens
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A dial is a clock that tests turn.
+type dial struct{ t atomic.Int64 }
+
+func newDial() *dial {
+	d := &dial{}
+	d.t.Store(time.Date(2030, 1, 1, 12, 0, 30, 0, time.UTC).Unix())
+	return d
+}
+
+func (d *dial) now() time.Time        { return time.Unix(d.t.Load(), 0).UTC() }
+func (d *dial) turn(by time.Duration) { d.t.Add(int64(by / time.Second)) }
+func (d *dial) options() *Options     { return &Options{Now: d.now} }
+
+func TestTokenExpires(t *testing.T) {
+	clock, dir := newDial(), t.TempDir()
+	ts, err := Open(dir, clock.options())
+	check(t, err)
+	until := clock.now().Add(time.Hour)
+	for _, past := range []time.Time{clock.now(), clock.now().Add(-time.Second)} {
+		_, err = ts.Create("alice", Approver, &CreateOptions{ExpiresAt: past})
+		wantCode(t, err, posthouse.CodeInvalid)
+	}
+	secret, err := ts.Create("alice", Approver, &CreateOptions{ExpiresAt: until.Add(999 * time.Millisecond)})
+	check(t, err)
+	tok, ok, err := ts.Authenticate(secret)
+	if check(t, err); !ok || !tok.ExpiresAt.Equal(until) {
+		t.Fatalf("authenticate says %+v, %v", tok, ok)
+	}
+	clock.turn(time.Hour - time.Second)
+	if ok, err := ts.Current(tok); !ok || err != nil {
+		t.Errorf("a second before its time it is %v, %v", ok, err)
+	}
+	clock.turn(time.Second)
+	if _, ok, err := ts.Authenticate(secret); ok || err != nil {
+		t.Errorf("after its time it is %v, %v", ok, err)
+	}
+	if ok, err := ts.Current(tok); ok || err != nil {
+		t.Errorf("after its time a session of it is %v, %v", ok, err)
+	}
+	if ok, err := ts.Valid(secret); ok || err != nil {
+		t.Errorf("after its time it is valid: %v, %v", ok, err)
+	}
+	again, err := ts.Create("alice", Viewer, nil) // in the place of the one that expired
+	check(t, err)
+	list, err := ts.All()
+	if check(t, err); len(list) != 1 || list[0].Role != Viewer || !list[0].ExpiresAt.IsZero() {
+		t.Errorf("the list is %+v", list)
+	}
+	if _, ok, _ := ts.Authenticate(secret); ok {
+		t.Error("the secret that expired is good again")
+	}
+	if _, ok, _ := ts.Authenticate(again); !ok {
+		t.Error("the new secret is not good")
+	}
+}
+
+// TestTokensFileVersion: a program that knows nothing of expiry must refuse a file
+// that has it, and go on with one that has none.
+func TestTokensFileVersion(t *testing.T) {
+	ts, dir := newTokens(t)
+	version := func() int {
+		t.Helper()
+		var file struct{ Version int }
+		data, err := os.ReadFile(filepath.Join(dir, File))
+		check(t, err)
+		check(t, json.Unmarshal(data, &file))
+		if has := strings.Contains(string(data), "expiresAt"); has != (file.Version == 2) {
+			t.Errorf("version %d, expiry on it %v", file.Version, has)
+		}
+		return file.Version
+	}
+	_, err := ts.Create("op", Operator, nil)
+	check(t, err)
+	if v := version(); v != 1 {
+		t.Errorf("the version is %d", v)
+	}
+	_, err = ts.Create("bob", Viewer, &CreateOptions{ExpiresAt: ts.now().Add(time.Hour)})
+	check(t, err)
+	if v := version(); v != 2 {
+		t.Errorf("with a token that expires the version is %d", v)
+	}
+	if _, err := Open(dir, nil); err != nil {
+		t.Error(err)
+	}
+	check(t, ts.Revoke("bob", nil))
+	if v := version(); v != 1 {
+		t.Errorf("without one again it is %d", v)
+	}
+}
+
+func TestLastOperatorStays(t *testing.T) {
+	clock, dir := newDial(), t.TempDir()
+	ts, err := Open(dir, clock.options())
+	check(t, err)
+	_, err = ts.Create("op", Operator, nil)
+	check(t, err)
+	_, err = ts.Create("vera", Approver, nil)
+	check(t, err)
+	_, err = ts.Create("guest", Operator, &CreateOptions{ExpiresAt: clock.now().Add(time.Hour)})
+	check(t, err)
+	other, err := Open(dir, clock.options()) // takes one away beside this
+	check(t, err)
+	check(t, other.Revoke("op", nil)) // guest is left
+	err = ts.Revoke("guest", nil)
+	wantCode(t, err, posthouse.CodeConflict)
+	if e := new(posthouse.Error); !errors.As(err, &e) || !strings.Contains(e.Hint, "posthouse token create") || !strings.Contains(e.Hint, "--yes") {
+		t.Errorf("the hint is %q", e.Hint)
+	}
+	list, err := ts.All()
+	if check(t, err); len(list) != 2 {
+		t.Errorf("the tokens are %+v", list)
+	}
+	_, err = ts.Create("op", Operator, nil)
+	check(t, err)
+	clock.turn(time.Hour)
+	wantCode(t, ts.Revoke("op", nil), posthouse.CodeConflict) // guest has expired
+	check(t, ts.Revoke("guest", nil))                         // what has expired is no operator
+	check(t, ts.Revoke("vera", nil))
+	check(t, ts.Revoke("op", &RevokeOptions{LastOperator: true}))
+	if _, err := ts.Create("op", Operator, nil); err != nil {
+		t.Errorf("with the directory in hand there is a way back: %v", err)
+	}
+}
