@@ -1,11 +1,6 @@
 package graph
 
-import (
-	"context"
-	"slices"
-
-	"github.com/posthouse/posthouse"
-)
+import "github.com/posthouse/posthouse"
 
 // breakpoints say where one call stops, besides where its graph does: by node. Nil is
 // nowhere.
@@ -41,29 +36,13 @@ func (a *App[S]) nodeSet(field string, names []string, real func(string) string)
 	return all, nil
 }
 
-// stopsBefore reports whether the run stops before a node, stopsAfter behind it.
-func (r *run[S]) stopsBefore(n *node[S]) bool {
-	return n.before || r.breakpoints.before != nil && r.breakpoints.before[n.index]
-}
-func (r *run[S]) stopsAfter(n *node[S]) bool {
-	return n.after || r.breakpoints.after != nil && r.breakpoints.after[n.index]
+// stopsBefore reports whether a run stops before a node, stopsAfter behind it.
+func (n *node[S]) stopsBefore(b *breakpoints) bool {
+	return n.before || b.before != nil && b.before[n.index]
 }
 
-// keepEndPending puts End on the frontier of a subgraph that ends with nodes to stop
-// after: the graph around it would go on.
-func (r *run[S]) keepEndPending(ctx context.Context, done []*outcome[S]) error {
-	after := func(o *outcome[S]) bool { return r.stopsAfter(o.task.node) }
-	if len(r.frontier.tasks) > 0 || !slices.ContainsFunc(done, after) {
-		return nil
-	}
-	called, err := r.subrun != nil, error(nil)
-	if !called && r.sess.Branch() == posthouse.MainBranch {
-		called, err = isCalled(context.WithoutCancel(ctx), r.app.ledger, r.sess.Thread()) // what completed is kept
-	}
-	if called {
-		r.frontier.tasks = []target{{node: End}}
-	}
-	return err
+func (n *node[S]) stopsAfter(b *breakpoints) bool {
+	return n.after || b.after != nil && b.after[n.index]
 }
 
 // statusBehind is that of a step which tasks completed; the frontier is what is next.
@@ -72,12 +51,12 @@ func (r *run[S]) statusBehind(done []*outcome[S]) posthouse.Status {
 		return posthouse.StatusDone
 	}
 	for _, o := range done {
-		if r.stopsAfter(o.task.node) {
+		if o.task.node.stopsAfter(&r.breakpoints) {
 			return posthouse.StatusInterrupted
 		}
 	}
 	for i := range r.frontier.tasks {
-		if t := &r.frontier.tasks[i]; t.edges || t.node != End && r.stopsBefore(r.app.node(t)) {
+		if t := &r.frontier.tasks[i]; t.edges || t.node != End && r.app.node(t).stopsBefore(&r.breakpoints) {
 			return posthouse.StatusInterrupted
 		}
 	}

@@ -77,7 +77,7 @@ func (r *run[S]) repeated(ctx context.Context, in *S) (*Result[S], error) {
 	if last.Status == posthouse.StatusDone || last.Status == posthouse.StatusCancelled {
 		kind = EventEnd
 	}
-	return r.finishAt(kind, last, s.State, nil), nil
+	return r.report.resultAt(kind, last, s.State, nil), nil
 }
 
 // lastOf returns the thread's newest checkpoint that matches, nil if there is
@@ -95,8 +95,8 @@ func (r *run[S]) rollBack(ctx context.Context) error {
 	began := r.app.ledger.Now()
 	h, err := r.sess.RollBack(ctx, &posthouse.Change{Graph: r.app.name, Fingerprint: r.app.fingerprint, By: r.opt.By})
 	if h != nil {
-		r.change.Node = h.Node
-		r.reportCheckpoint(began)
+		r.record.change.Node = h.Node
+		r.report.checkpoint(began)
 	}
 	return err
 }

@@ -52,7 +52,7 @@ func (r *run[S]) dispatch(ctx context.Context, input *S) (*Result[S], error) {
 // and makes the result. Where nothing is on record, it says only that.
 func (r *run[S]) finishCancelled(ctx context.Context) (*Result[S], error) {
 	ctx = context.WithoutCancel(ctx)
-	if err := r.flush(ctx); err != nil && !errors.Is(err, posthouse.ErrCancelled) {
+	if err := r.record.flush(ctx); err != nil && !errors.Is(err, posthouse.ErrCancelled) {
 		return nil, err
 	}
 	began := r.app.ledger.Now()
@@ -70,13 +70,13 @@ func (r *run[S]) finishCancelled(ctx context.Context) (*Result[S], error) {
 			return nil, err
 		}
 	}
-	r.change.Node = h.Node
-	r.reportCheckpoint(began)
+	r.record.change.Node = h.Node
+	r.report.checkpoint(began)
 	s, err := r.app.State(ctx, r.sess.Thread(), StateOptions{Checkpoint: h.ID})
 	if err != nil {
 		return nil, err
 	}
-	return r.finish(EventEnd, s.State, nil), nil
+	return r.report.result(EventEnd, s.State, nil), nil
 }
 
 // cancelCalled cancels the threads of subgraphs that this run called: it did not

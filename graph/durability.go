@@ -2,8 +2,6 @@ package graph
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"strconv"
 
 	"github.com/posthouse/posthouse"
@@ -44,72 +42,10 @@ const (
 func (s Snapshots) after() bool  { return s == SnapshotAfter || s == SnapshotBoth }
 func (s Snapshots) before() bool { return s == SnapshotBefore || s == SnapshotBoth }
 
-// makesCheckpoint reports whether a step that was completed makes a checkpoint.
-func (r *run[S]) makesCheckpoint(status posthouse.Status, done []*outcome[S]) bool {
-	if status != posthouse.StatusRunning {
-		return true
-	}
-	if r.opt.Durability == Exit || r.frontier.skipped < r.lostSteps {
-		return false // the lost run made none here: what it recorded behind it is found by that
-	}
-	of := func(n *node[S]) Snapshots {
-		if n.opt.Snapshots != SnapshotDefault {
-			return n.opt.Snapshots
-		}
-		return r.app.snapshots
-	}
-	return slices.ContainsFunc(done, func(o *outcome[S]) bool { return of(o.task.node).after() }) ||
-		slices.ContainsFunc(r.frontier.tasks, func(t target) bool { return t.node != End && of(r.app.node(&t)).before() })
-}
-
-// commitLater is commit behind the run.
-func (r *run[S]) commitLater(ctx context.Context, steps []posthouse.Step) error {
-	enc, err := r.addUncommitted()
-	if err != nil {
-		return err
-	}
-	if err := r.sess.CommitLater(ctx, posthouse.Draft{Checkpoint: &r.change, Steps: steps}); err != nil {
-		return err
-	}
-	r.markCommitted(enc)
-	r.step += 1 + uint64(r.change.Skipped)
-	return nil
-}
-
-// keepForNext keeps what a step changed for the next checkpoint.
-func (r *run[S]) keepForNext(ctx context.Context, parts, program []posthouse.Part, steps []posthouse.Step) error {
-	r.uncommitted = state.JoinParts(r.uncommitted, parts)
-	r.uncommittedProgram = state.JoinParts(r.uncommittedProgram, program)
-	r.frontier.skipped++
-	r.hasUncommitted = true
-	if len(steps) == 0 {
-		return nil
-	}
-	_, err := r.sess.Commit(ctx, &posthouse.Draft{Steps: steps})
-	return err
-}
-
-// flush puts on record what a run that stops in between has done: steps that
-// made no checkpoint, and those that were to be written later.
-func (r *run[S]) flush(ctx context.Context) error {
-	if !r.hasUncommitted || r.subrun != nil && r.subrun.unkept {
-		return r.sess.Flush()
-	}
-	stop := r.interrupted
-	defer func() { r.interrupted = stop }()
-	for late := r.sess.Asked(); ; late = true {
-		r.newChange(posthouse.KindEvent, posthouse.StatusRunning, "") // it is in the middle of a step: executions keep their keys
-		_, err := r.commitDraft(ctx, &posthouse.Draft{KeepOpen: true, Late: late})
-		if late || !errors.Is(err, posthouse.ErrCancelled) {
-			return err
-		}
-	}
-}
-
 // taskKey names a task's execution: by the step it makes. That is the same whoever
 // takes it up, and whichever steps before it made checkpoints.
 func (r *run[S]) taskKey(label string) engine.TaskKey {
-	return r.frontier.taskKey(r.step, label)
+	return r.frontier.taskKey(r.record.step, label)
 }
 
 // taskKey is that of a task behind a step, which a subgraph counts by itself.
@@ -147,7 +83,7 @@ func (r *run[S]) reload(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := state.ApplyParts(c.State, r.uncommitted); err != nil {
+	if err := state.ApplyParts(c.State, r.record.uncommitted); err != nil {
 		return err
 	}
 	r.live, err = state.Decode[S](r.app.schema, c)

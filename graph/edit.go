@@ -23,7 +23,7 @@ type edit[S any] struct {
 	done     []*recordedTask // what else counts as completed
 	rest     []target        // what is still to run
 	ends     []completion    // where the update leads
-	agenda   frontier
+	frontier frontier
 }
 
 // A nodeTask names tasks of a frontier: those of a node, or one of them.
@@ -67,7 +67,7 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 	if e := t.err(a.name, a.fingerprint, false); e != nil {
 		return nil, e
 	}
-	e := &edit[S]{app: a, base: base, opt: o, as: as, state: t.state, program: t.program, agenda: t.agenda, lost: lost, migrated: len(t.used) > 0}
+	e := &edit[S]{app: a, base: base, opt: o, as: as, state: t.state, program: t.program, frontier: t.frontier, lost: lost, migrated: len(t.used) > 0}
 	if err := e.decode(); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 		return e, nil
 	}
 	if recorded {
-		if e.done, err = a.recordedTasks(ctx, &base.Header, &t.agenda, latest); err != nil {
+		if e.done, err = a.recordedTasks(ctx, &base.Header, &t.frontier, latest); err != nil {
 			return nil, err
 		}
 	}
@@ -96,7 +96,7 @@ func (e *edit[S]) sortTasks() error {
 	found := make([]bool, len(e.as))
 	is := func(i int) (any bool) {
 		for j, n := range e.as {
-			if n.is(&e.agenda.tasks[i], i) {
+			if n.is(&e.frontier.tasks[i], i) {
 				any, found[j] = true, true
 			}
 		}
@@ -104,7 +104,7 @@ func (e *edit[S]) sortTasks() error {
 	}
 	isDone := map[int]bool{}
 	e.done = slices.DeleteFunc(e.done, func(d *recordedTask) bool { isDone[d.index] = !is(d.index); return is(d.index) })
-	for i, t := range e.agenda.tasks {
+	for i, t := range e.frontier.tasks {
 		if !is(i) && !isDone[i] {
 			t.was = ""
 			e.rest = append(e.rest, t)
@@ -169,7 +169,7 @@ func (e *edit[S]) next() (g frontier, err error) {
 	a, o, s := e.app, &e.opt, e.live.Value
 	switch {
 	case e.keepsPlace():
-		return e.agenda, nil
+		return e.frontier, nil
 	case o.Goto != "":
 		next, ok := a.to[a.real(o.Goto)]
 		if !ok || len(next) == 1 && a.nodes[next[0].node].input != nil {
@@ -189,7 +189,7 @@ func (e *edit[S]) next() (g frontier, err error) {
 		}
 	}
 	if len(e.done)+len(e.ends) == 0 {
-		return frontier{tasks: e.rest, arrived: e.agenda.arrived, deferred: e.agenda.deferred}, nil
+		return frontier{tasks: e.rest, arrived: e.frontier.arrived, deferred: e.frontier.deferred}, nil
 	}
 	var ends []completion
 	for i := range e.done {
@@ -199,7 +199,7 @@ func (e *edit[S]) next() (g frontier, err error) {
 	if len(e.rest) > 0 {
 		ends = append(ends, inputCompletion(e.rest))
 	}
-	err = a.advanceFrontier(&frontier{arrived: e.agenda.arrived, deferred: e.agenda.deferred}, &g, ends)
+	err = a.advanceFrontier(&frontier{arrived: e.frontier.arrived, deferred: e.frontier.deferred}, &g, ends)
 	return g, err
 }
 
@@ -216,8 +216,8 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.epoch = e.agenda.epoch; e.lost && !e.keepsPlace() {
-		g.epoch = e.base.Step + 1 + uint64(e.agenda.skipped)
+	if g.epoch = e.frontier.epoch; e.lost && !e.keepsPlace() {
+		g.epoch = e.base.Step + 1 + uint64(e.frontier.skipped)
 	}
 	if bad := a.agendaMisfits(&g); len(bad) > 0 {
 		t := migrationPlan{from: e.base, misfit: bad}
@@ -225,7 +225,7 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	}
 	c := &posthouse.Change{
 		Parent: e.base.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted,
-		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.agenda.skipped, Node: renameNodes(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.nextNames(&g),
+		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.frontier.skipped, Node: renameNodes(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.nextNames(&g),
 	}
 	if len(e.as) > 0 {
 		c.Node = joinNames(func(yield func(string) bool) {
@@ -253,7 +253,7 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	for _, d := range e.done {
 		c.Program = state.JoinParts(c.Program, d.program)
 	}
-	e.agenda = g
+	e.frontier = g
 	if c.Parts, err = a.schema.Write(e.live.Value, e.state); err != nil || !e.migrated {
 		return c, err
 	}

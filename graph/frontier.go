@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -280,4 +281,13 @@ func (a *App[S]) unmetJoin(g *frontier) error {
 		}
 	}
 	return fmt.Errorf("graph: arrivals at unknown joins: %v", g.arrived)
+}
+
+// label tells the tasks of a step apart, in what separates names spelled.
+func (t *target) label(node string, i int) string {
+	node = escapeName(node)
+	if t.input == nil {
+		return node
+	}
+	return node + "#" + strconv.Itoa(i+1)
 }

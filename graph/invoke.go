@@ -72,7 +72,7 @@ func (a *App[S]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOp
 	if err != nil {
 		return nil, errors.Join(err, r.sess.End(ctx))
 	}
-	r.opt.Branch, r.step = s.Branch, s.Step
+	r.opt.Branch, r.record.step = s.Branch, s.Step
 	return a.drive(ctx, r, nil)
 }
 

@@ -17,7 +17,7 @@ type migrationPlan struct {
 	from     *posthouse.Checkpoint
 	state    posthouse.State
 	program  posthouse.State // as migrated, but for the frontier's part
-	agenda   frontier
+	frontier frontier
 	used     []Migration
 	progress progress
 	misfit   []*Mismatch // of the state
@@ -46,7 +46,7 @@ func (a *App[S]) planMigration(ctx context.Context, c *posthouse.Checkpoint, hea
 	t := &migrationPlan{from: c, state: c.State, program: c.Program, used: a.migrationsFrom(c.Fingerprint)}
 	t.progress = progress{head: &c.Header, latest: head, by: a.fingerprint}
 	var err error
-	if t.agenda, err = readFrontier(c.Next, c.Program, planPart); err != nil {
+	if t.frontier, err = readFrontier(c.Next, c.Program, planPart); err != nil {
 		return nil, err
 	}
 	if c.Fingerprint == a.fingerprint {
@@ -58,22 +58,22 @@ func (a *App[S]) planMigration(ctx context.Context, c *posthouse.Checkpoint, hea
 		return nil, err
 	}
 	if len(t.used) > 0 {
-		if err := t.agenda.migrate(t.used, ""); err != nil && !t.noteMismatch(err) {
+		if err := t.frontier.migrate(t.used, ""); err != nil && !t.noteMismatch(err) {
 			return nil, err
 		}
 		if err := t.migrateProgram(); err != nil && !t.noteMismatch(err) {
 			return nil, err
 		}
 	}
-	if len(t.agenda.tasks) > 0 {
+	if len(t.frontier.tasks) > 0 {
 		if t.progress.all, err = a.ledger.Executions(ctx, &c.Header); err != nil {
 			return nil, err
 		}
 	}
-	if t.tasks, err = a.pendingMisfits(t, &t.agenda); err != nil {
+	if t.tasks, err = a.pendingMisfits(t, &t.frontier); err != nil {
 		return nil, err
 	}
-	return t, a.innerMisfits(t, "", &t.agenda)
+	return t, a.innerMisfits(t, "", &t.frontier)
 }
 
 // pendingMisfits looks at a frontier and at what its tasks have on record.
@@ -100,13 +100,13 @@ func (a *App[S]) migrationDraft(ctx context.Context, t *migrationPlan) (*posthou
 		return nil, err
 	}
 	b, _ := info.Branch(c.Branch)
-	p, _, changed, err := t.agenda.part(planPart, c.Program[planPart].Data)
+	p, _, changed, err := t.frontier.part(planPart, c.Program[planPart].Data)
 	if err != nil {
 		return nil, err
 	}
 	d := &posthouse.Draft{Keep: openGates(info, c.Branch), Checkpoint: &posthouse.Change{
 		Parent: c.ID, Kind: posthouse.KindMigrate, Status: b.Status, Graph: a.name, Fingerprint: a.fingerprint,
-		Node: renameNodes(t.used, c.Node), Error: c.Error, Next: a.nextNames(&t.agenda), State: t.state,
+		Node: renameNodes(t.used, c.Node), Error: c.Error, Next: a.nextNames(&t.frontier), State: t.state,
 	}}
 	d.Checkpoint.Program = t.programChange()
 	if changed {
@@ -147,7 +147,7 @@ func (r *run[S]) migrateHead(ctx context.Context, pending bool) error {
 		return nil
 	}
 	if len(t.tasks) > 0 {
-		t.agenda = frontier{skipped: t.agenda.skipped, epoch: t.agenda.epoch} // the input starts anew in any case
+		t.frontier = frontier{skipped: t.frontier.skipped, epoch: t.frontier.epoch} // the input starts anew in any case
 	}
 	d, err := r.app.migrationDraft(ctx, t)
 	if err != nil {

@@ -6,19 +6,38 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
-// label tells the tasks of a step apart, in what separates names spelled.
-func (t *target) label(node string, i int) string {
-	node = escapeName(node)
-	if t.input == nil {
-		return node
-	}
-	return node + "#" + strconv.Itoa(i+1)
+// A resultJSON is the record of a completed task.
+type resultJSON struct {
+	Writes []writeJSON `json:"writes,omitempty"`
+	Next   []taskJSON  `json:"next,omitempty"`
+	Parent []string    `json:"parent,omitempty"` // where the graph around a subgraph goes on
+	By     string      `json:"by,omitempty"`     // the fingerprint of the whole graph, if nodes may be called otherwise on record
+
+	Program []programJSON `json:"program,omitempty"`
+}
+
+// A programJSON is a change of a program's part.
+type programJSON struct {
+	Name   string `json:"name"`
+	Codec  string `json:"codec,omitempty"`
+	Data   []byte `json:"data,omitempty"`
+	Drop   bool   `json:"drop,omitempty"`
+	Splice bool   `json:"splice,omitempty"`
+	Prefix int    `json:"prefix,omitempty"`
+	Suffix int    `json:"suffix,omitempty"`
+}
+
+type writeJSON struct {
+	Part  string          `json:"part"`
+	Value json.RawMessage `json:"value,omitempty"` // of codec json
+	Codec string          `json:"codec,omitempty"` // of another
+	Data  []byte          `json:"data,omitempty"`
+	Over  bool            `json:"over,omitempty"` // the whole value, whatever the part's rule
 }
 
 // A recordedTask is a task whose result is on record.

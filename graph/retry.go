@@ -38,7 +38,8 @@ type Retry = engine.Retry
 
 // recordAttempt decides what follows a failed attempt, and puts it on record: another
 // attempt, or the node's handler.
-func (r *run[S]) recordAttempt(ctx context.Context, t *task[S], exec *engine.Task, p *attemptRecord, cause error) (bool, error) {
+func (t *task[S]) recordAttempt(ctx context.Context, exec *engine.Task, p *attemptRecord, cause error) (bool, error) {
+	r := t.run
 	if p == nil {
 		p = &attemptRecord{}
 	}
@@ -76,7 +77,8 @@ func (r *run[S]) recordAttempt(ctx context.Context, t *task[S], exec *engine.Tas
 
 // awaitAttempt waits until the next attempt is due: itself if that is soon, and
 // otherwise by a timer gate. It returns taskDone when it is due.
-func (r *run[S]) awaitAttempt(ctx context.Context, t *task[S], exec *engine.Task, past *attemptRecord) (outcomeKind, error) {
+func (t *task[S]) awaitAttempt(ctx context.Context, exec *engine.Task, past *attemptRecord) (outcomeKind, error) {
+	r := t.run
 	d := past.due.Sub(r.app.ledger.Now())
 	switch {
 	case d <= 0:

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/posthouse/posthouse"
@@ -41,34 +40,33 @@ type RunOptions struct {
 	Subgraphs bool // a stream tells what happens inside subgraphs, too; else what they emit counts as the node's that calls them
 }
 
-// A run is one call over one branch.
+// A run is one call over one branch. It takes steps until the branch parks or ends.
 type run[S any] struct {
 	app *App[S]
 	*rootState
-	subrun        *subrun // of a subgraph; nil for the graph that was run
-	sess          *engine.Session
-	live          *state.Live[S]
-	opt           RunOptions
-	limit         int
-	hub           *engine.Hub // nil: nobody reads along
-	frontier      *frontier
-	nextFrontier  *frontier          // the one behind a step, as it is made
-	plan          []byte             // the plan part on record, nil for none
-	program       posthouse.State    // of the head that was loaded
-	step          uint64             // of the head, once all is written
-	steps         int                // steps so far
-	version       *posthouse.Release // that the run made of the thread
-	lastRan       []int              // by node: the step in which it last ran, counted from 1
-	interrupted   bool               // a static interrupt was committed
-	breakpoints   breakpoints        // of this call
-	draft         posthouse.Draft
-	change        posthouse.Change // both reused from step to step
-	singleTask    task[S]          // the task of a step that has one, and
-	singleOutcome [1]*outcome[S]   // its outcome
+	subrun      *subrun // of a subgraph; nil for the graph that was run
+	sess        *engine.Session
+	opt         RunOptions
+	breakpoints breakpoints // of this call
+	budget      budget
+	live        *state.Live[S]
+	frontier    *frontier
+	program     posthouse.State // of the head that was loaded
+	record      recorder[S]
+	report      reporter[S]
+	interrupted bool               // a static interrupt was committed
+	version     *posthouse.Release // that the run made of the thread
+}
 
-	uncommitted, uncommittedProgram []posthouse.Part // what completed steps changed since the last checkpoint
-	hasUncommitted                  bool             // there were such steps
-	lostSteps                       int              // how many of them a run that was lost came to
+// newRun returns a run of a graph. limit is how many steps it may take.
+func newRun[S any](a *App[S], root *rootState, s *engine.Session, o RunOptions, limit int, h *engine.Hub) *run[S] {
+	r := &run[S]{
+		app: a, rootState: root, sess: s, opt: o, frontier: &frontier{},
+		budget: budget{limit: limit, lastRan: make([]int, len(a.order))},
+	}
+	r.record.run = r
+	r.report.run, r.report.hub = r, h
+	return r
 }
 
 func (o *RunOptions) validate(input bool) error {
@@ -109,15 +107,10 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *engi
 	if err != nil {
 		return nil, err
 	}
-	r := &run[S]{
-		app: a, rootState: &rootState{graph: a.name, fingerprint: a.fingerprint}, sess: s, opt: o, limit: o.RecursionLimit, hub: h,
-		frontier: &frontier{}, nextFrontier: &frontier{}, lastRan: make([]int, len(a.order)), breakpoints: at,
-	}
-	if r.limit == 0 {
-		r.limit = a.limit
-	}
+	r := newRun(a, &rootState{graph: a.name, fingerprint: a.fingerprint}, s, o, cmp.Or(o.RecursionLimit, a.limit), h)
+	r.breakpoints = at
 	if h := s.Head(); h != nil {
-		r.step = h.Step
+		r.record.step = h.Step
 		if err := a.owns(h); err != nil {
 			return nil, errors.Join(err, s.End(ctx))
 		}
@@ -131,7 +124,7 @@ func (r *run[S]) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.program, r.plan = c.Program, c.Program[planPart].Data
+	r.program, r.record.plan = c.Program, c.Program[planPart].Data
 	if *r.frontier, err = readFrontier(c.Next, c.Program, planPart); err != nil {
 		return err
 	}
@@ -178,7 +171,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 			return nil, err
 		}
 		if r.sess.Lost() {
-			era = r.step + 1 + uint64(skipped)
+			era = r.record.step + 1 + uint64(skipped)
 		}
 	}
 	next, err := a.route(Start, a.start, nil, &Command{}, r.live.Value)
@@ -198,15 +191,15 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	if err := r.live.Detach(); err != nil {
 		return nil, err
 	}
-	c := r.newChange(posthouse.KindInput, r.statusBehind(nil), "")
+	c := r.record.newChange(posthouse.KindInput, r.statusBehind(nil), "")
 	c.Skipped, c.By, c.Coordination, c.Labels, c.Parts, c.Program = skipped, r.opt.By, r.opt.Coordination, r.opt.labels, parts, program
 	if c.Labels == nil {
 		c.Labels = r.opt.Labels
 	}
-	if err := r.commit(ctx, nil); err != nil {
+	if err := r.record.commit(ctx, nil); err != nil {
 		return nil, err
 	}
-	if err := r.reportState(EventInput); err != nil {
+	if err := r.report.values(EventInput); err != nil {
 		return nil, err
 	}
 	if r.opt.By != "" {
@@ -244,7 +237,7 @@ func (r *run[S]) resume(ctx context.Context) (*Result[S], error) {
 		}
 	}
 	var err error
-	if r.lostSteps, err = r.sess.Ahead(ctx); err != nil {
+	if r.record.lostSteps, err = r.sess.Ahead(ctx); err != nil {
 		return nil, err
 	}
 	if ctx, err = engine.OnBehalf(ctx, r.opt.By, r.program); err != nil {
@@ -266,92 +259,20 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 			if err := r.releaseDone(ctx); err != nil {
 				return nil, err
 			}
-			return r.finish(EventEnd, *r.live.Value, nil), nil
+			return r.report.result(EventEnd, *r.live.Value, nil), nil
 		case r.interrupted, engine.Closed(drain):
-			if err := r.flush(ctx); err != nil {
+			if err := r.record.flush(ctx); err != nil {
 				return nil, err
 			}
-			return r.finish(EventPark, *r.live.Value, nil), nil
+			return r.report.result(EventPark, *r.live.Value, nil), nil
 		}
 		if ctx.Err() != nil {
-			return nil, errors.Join(context.Cause(ctx), r.flush(ctx))
+			return nil, errors.Join(context.Cause(ctx), r.record.flush(ctx))
 		}
-		if err := r.countStep(ctx); err != nil {
-			return nil, err
-		}
-		if err := r.flushBeforeSubgraph(ctx); err != nil {
-			return nil, err
-		}
-		var res *Result[S]
-		var err error
-		if len(r.frontier.tasks) == 1 && r.frontier.tasks[0].input == nil {
-			res, err = r.runSingle(ctx)
-		} else {
-			res, err = r.runParallel(ctx)
-		}
+		s := step[S]{run: r}
+		res, err := s.take(ctx)
 		if res != nil || err != nil {
 			return res, err
 		}
 	}
-}
-
-// countStep counts a step and the nodes in it. It refuses nodes that the graph does
-// not have and a step beyond the limit.
-func (r *run[S]) countStep(ctx context.Context) error {
-	for i := range r.frontier.tasks {
-		if t := &r.frontier.tasks[i]; r.app.node(t) == nil {
-			return &posthouse.Error{
-				Code: posthouse.CodeInvalid, Field: "thread",
-				Message: fmt.Sprintf("checkpoint %s goes on at %s, which this version of graph %s cannot run", r.sess.Head().ID, t.node, r.app.name),
-				Hint:    "run it with the graph it was made by, or move it with UpdateOptions.Goto",
-			}
-		}
-	}
-	if r.steps >= r.limit {
-		return r.commitOverrun(ctx, r.app.node(&r.frontier.tasks[0]))
-	}
-	r.steps++
-	if len(r.names) > 0 {
-		r.frontier.tasks = slices.Clone(r.frontier.tasks) // they may be the App's
-		for i := range r.frontier.tasks {
-			t := &r.frontier.tasks[i]
-			t.was = unescapeName(r.names.of(r.pathTo(escapeName(t.node))))
-		}
-	}
-	for i := range r.frontier.tasks {
-		r.lastRan[r.app.node(&r.frontier.tasks[i]).index] = r.steps
-	}
-	return nil
-}
-
-// runSingle takes a step of one task, which works on the live state itself, and
-// commits what came of it.
-func (r *run[S]) runSingle(ctx context.Context) (*Result[S], error) {
-	t := &r.singleTask
-	r.initTask(t, 0)
-	o := r.runTask(ctx, t, func(again bool) (*state.Live[S], error) {
-		if again {
-			err := r.reload(ctx)
-			return r.live, err
-		}
-		return r.live, nil
-	})
-	if o.kind == taskDone && r.hub.Wants(StreamUpdates) != "" {
-		o.writes, _ = o.live.Writes() // an error is advance's to find
-	}
-	r.reportEnd(o)
-	r.singleOutcome[0] = o
-	if o.kind == taskDone {
-		err := r.commitSingle(ctx, o)
-		if err == nil {
-			r.reportUpdates(r.singleOutcome[:])
-			return nil, r.reportState(EventNode)
-		}
-		if r.sess.Err() != nil {
-			return nil, err
-		}
-		o.kind, o.err = taskFailed, err
-		r.reportEnd(o)
-	}
-	return r.routeOutcomes(ctx, r.singleOutcome[:])
 }

@@ -131,17 +131,15 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 	if in.opt.OwnThread {
 		return in.callThread(ctx, r, o)
 	}
-	c := &run[T]{
-		app: in.app, rootState: r.rootState, sess: r.sess, opt: r.opt, limit: in.app.limit,
-		frontier: &frontier{}, nextFrontier: &frontier{}, lastRan: make([]int, len(in.app.order)),
+	var hub *engine.Hub
+	if r.opt.Subgraphs {
+		hub = r.report.hub
 	}
-	c.opt.bounded = r.isBounded(o.task)
+	c := newRun(in.app, r.rootState, r.sess, r.opt, in.app.limit, hub)
+	c.opt.bounded = o.task.isBounded()
 	c.subrun = &subrun{path: r.pathTo(o.task.label()), call: o.task.key.String(), exec: o.exec, lifetime: in.opt.Lifetime, unkept: in.opt.Lifetime == Unkept}
 	if r.subrun != nil && r.subrun.unkept {
-		c.subrun.unkept, c.subrun.pending = true, state.JoinParts(r.subrun.pending, r.uncommittedProgram)
-	}
-	if r.opt.Subgraphs {
-		c.hub = r.hub
+		c.subrun.unkept, c.subrun.pending = true, state.JoinParts(r.subrun.pending, r.record.uncommittedProgram)
 	}
 	stands, err := c.enter(ctx)
 	switch {

@@ -66,7 +66,7 @@ func calledAs(key string) string {
 func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S]) (Command, error) {
 	thread := in.threadName(r, o)
 	opt := RunOptions{
-		By: r.opt.By, Durability: r.opt.Durability, bounded: r.isBounded(o.task),
+		By: r.opt.By, Durability: r.opt.Durability, bounded: o.task.isBounded(),
 		Coordination: r.sess.Head().Coordination,
 		labels:       map[string]string{labelParent: r.sess.Thread(), labelCall: shortenPath(o.task.key.String()), labelCalled: thread},
 	}
@@ -74,9 +74,9 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 		opt.labels[labelBranch] = b
 	}
 	var h *engine.Hub
-	if r.opt.Subgraphs && r.hub != nil {
-		h, opt.path, opt.Subgraphs = r.hub, o.task.label(), true
-		if in := r.path(); in != "" {
+	if r.opt.Subgraphs && r.report.hub != nil {
+		h, opt.path, opt.Subgraphs = r.report.hub, o.task.label(), true
+		if in := r.report.path(); in != "" {
 			opt.path = in + "/" + o.task.label()
 		}
 	}

@@ -133,7 +133,7 @@ func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		r.plan, *r.frontier, n.call, stands = v.Data, g, g.call, true
+		r.record.plan, *r.frontier, n.call, stands = v.Data, g, g.call, true
 	}
 	if !stands && n.lifetime != PerThread {
 		return false, nil
@@ -155,15 +155,6 @@ func (r *run[S]) enterUnkept() (err error) {
 	return err
 }
 
-// flushBeforeSubgraph puts on record what the run has done before it enters a subgraph, whose
-// checkpoints are of the whole.
-func (r *run[S]) flushBeforeSubgraph(ctx context.Context) error {
-	if !r.hasUncommitted || !slices.ContainsFunc(r.frontier.tasks, func(t target) bool { n := r.app.node(&t); return n != nil && n.sub != nil && n.sub.kept() }) {
-		return nil
-	}
-	return r.flush(ctx)
-}
-
 // stateWithin returns a checkpoint as it looks from within a subgraph.
 func stateWithin(c *posthouse.Checkpoint, prefix string) *posthouse.Checkpoint {
 	in := &posthouse.Checkpoint{Header: c.Header, State: posthouse.State{}, Metadata: c.Metadata, Program: c.Program}
@@ -173,47 +164,6 @@ func stateWithin(c *posthouse.Checkpoint, prefix string) *posthouse.Checkpoint {
 		}
 	}
 	return in
-}
-
-// commitInner commits a step of a subgraph: a checkpoint of the whole, in the
-// middle of a step of the graph around it. The last step of a call is committed
-// with the node around it.
-func (r *run[S]) commitInner(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
-	n, c := r.subrun, &r.change
-	parts := state.JoinParts(slices.Clone(r.uncommittedProgram), c.Program)
-	for _, p := range state.JoinParts(slices.Clone(r.uncommitted), c.Parts) {
-		p.Name = n.prefix() + p.Name
-		parts = append(parts, p)
-	}
-	r.interrupted = c.Status == posthouse.StatusInterrupted
-	if n.unkept || len(r.frontier.tasks) == 0 {
-		r.uncommitted, r.uncommittedProgram, n.parts = state.JoinParts(r.uncommitted, c.Parts), state.JoinParts(r.uncommittedProgram, c.Program), parts
-		if len(d.Steps) == 0 {
-			return nil, nil
-		}
-		return r.sess.Commit(ctx, &posthouse.Draft{Steps: d.Steps})
-	}
-	p, enc, changed, err := r.frontier.part(n.planName(), r.plan)
-	if err != nil {
-		return nil, err
-	}
-	if changed {
-		parts = append(parts, p)
-	}
-	where := n.path
-	if c.Node != "" {
-		where += "/" + c.Node
-	}
-	r.draft = posthouse.Draft{Steps: d.Steps, KeepOpen: true, Late: d.Late, Checkpoint: &posthouse.Change{
-		Kind: posthouse.KindInner, Status: posthouse.StatusRunning, Graph: r.rootState.graph, Fingerprint: r.rootState.fingerprint,
-		Node: shortenPath(where), Labels: c.Labels, Next: r.sess.Head().Next, Program: parts,
-	}}
-	done, err := r.sess.Commit(ctx, &r.draft)
-	if err == nil {
-		r.plan, r.uncommitted, r.uncommittedProgram, r.hasUncommitted = enc, nil, nil, false
-		r.noteParts(parts)
-	}
-	return done, err
 }
 
 // reloadInner is reload for a subgraph.
@@ -232,7 +182,7 @@ func (r *run[S]) reloadInner(ctx context.Context) error {
 			clear(in.State)
 		}
 	}
-	if err := state.ApplyParts(in.State, r.uncommitted); err != nil {
+	if err := state.ApplyParts(in.State, r.record.uncommitted); err != nil {
 		return err
 	}
 	r.live, err = state.Decode[S](r.app.schema, in)

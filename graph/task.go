@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,21 +15,13 @@ import (
 // A task is one execution of a node in a step.
 type task[S any] struct {
 	*target
+	run      *run[S]
 	node     *node[S]
 	index    int  // in the step
 	parallel bool // it runs on a state of its own, whatever else the step has
 
 	outcome outcome[S]     // of perform
 	key     engine.TaskKey // as in "7/approve", or "7/fetch#3" for the third task of its step that was sent an input
-}
-
-// initTask makes t one of the frontier's.
-func (r *run[S]) initTask(t *task[S], i int) {
-	*t = task[S]{}
-	t.target, t.index = &r.frontier.tasks[i], i
-	t.node = r.app.node(t.target)
-	t.key = r.taskKey(t.target.label(cmp.Or(t.was, t.target.node), i))
-	t.outcome.task = t
 }
 
 // label tells the tasks of a step apart.
@@ -81,10 +72,11 @@ const (
 	stepFailed  = "$failed"  // it failed for good, and its handler is to run
 )
 
-// runTask runs a task until it completes, waits, or fails for good. state
+// perform runs a task until it completes, waits, or fails for good. state
 // returns the state to work on; again says that an attempt has spoilt the one
 // before.
-func (r *run[S]) runTask(ctx context.Context, t *task[S], state func(again bool) (*state.Live[S], error)) *outcome[S] {
+func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Live[S], error)) *outcome[S] {
+	r := t.run
 	o := &t.outcome
 	for again := false; ; again = true {
 		exec, err := r.sess.TaskFor(ctx, t.key)
@@ -100,7 +92,7 @@ func (r *run[S]) runTask(ctx context.Context, t *task[S], state func(again bool)
 			return o.end(taskFailed, err)
 		}
 		if again {
-			r.reportRetry(o, past, o.err)
+			r.report.taskRetry(o, past, o.err)
 			o.err = nil
 		}
 		// Before the wait: nobody looks again at what the attempt before left.
@@ -108,16 +100,16 @@ func (r *run[S]) runTask(ctx context.Context, t *task[S], state func(again bool)
 			return o.end(taskStopped, err)
 		}
 		if past != nil && past.failed == nil && !past.due.IsZero() {
-			if kind, err := r.awaitAttempt(ctx, t, exec, past); kind != taskDone {
+			if kind, err := t.awaitAttempt(ctx, exec, past); kind != taskDone {
 				return o.end(kind, err)
 			}
 		}
 		o.attempt = past.number()
-		if r.reportStart(o); ctx.Err() != nil {
+		if r.report.taskStart(o); ctx.Err() != nil {
 			return o.end(taskStopped, context.Cause(ctx))
 		}
 		o.lead = Command{}
-		err = r.runAttempt(ctx, t, o, past)
+		err = t.attempt(ctx, o, past)
 		may := t.node.opt.Targets
 		if o.lead.Parent {
 			may = nil // they are of its own graph
@@ -136,12 +128,12 @@ func (r *run[S]) runTask(ctx context.Context, t *task[S], state func(again bool)
 			err = invalid("node", "%q returned ErrWaiting without asking anything", t.target.node)
 		}
 		if err == nil {
-			if err := r.takeWrites(t, o); err != nil {
+			if err := t.takeWrites(o); err != nil {
 				return o.end(taskFailed, err)
 			}
 		}
 		if err == nil && o.lead.Parent {
-			if err = r.checkParentCommand(&o.lead, t.target.node); err == nil {
+			if err = t.checkParentCommand(&o.lead, t.target.node); err == nil {
 				o.parent = o.lead.Goto
 				return o
 			}
@@ -155,7 +147,7 @@ func (r *run[S]) runTask(ctx context.Context, t *task[S], state func(again bool)
 				return o
 			}
 		}
-		if again, e := r.recordAttempt(ctx, t, exec, past, err); !again {
+		if again, e := t.recordAttempt(ctx, exec, past, err); !again {
 			return o.end(taskFailed, errors.Join(err, e))
 		}
 		o.err = err
@@ -164,7 +156,8 @@ func (r *run[S]) runTask(ctx context.Context, t *task[S], state func(again bool)
 
 // takeWrites notes what a node wrote, and applies the rules of parts to it before its
 // ways are read: they see what a node behind it would, were it alone.
-func (r *run[S]) takeWrites(t *task[S], o *outcome[S]) (err error) {
+func (t *task[S]) takeWrites(o *outcome[S]) (err error) {
+	r := t.run
 	if t.parallel {
 		if o.writes, err = o.live.Writes(); err != nil {
 			return err
@@ -199,14 +192,15 @@ func (o *outcome[S]) end(kind outcomeKind, err error) *outcome[S] {
 	return o
 }
 
-// runAttempt runs the node once, or its handler if it has failed for good. Where
+// attempt runs the node once, or its handler if it has failed for good. Where
 // the node leads is in o then.
-func (r *run[S]) runAttempt(ctx context.Context, t *task[S], o *outcome[S], past *attemptRecord) error {
+func (t *task[S]) attempt(ctx context.Context, o *outcome[S], past *attemptRecord) error {
+	r := t.run
 	exec, s := o.exec, o.live.Value
 	exec.SetLocal(o.live)
 	defer exec.Close()
 	ctx = exec.With(ctx)
-	if em := r.emitter(t, o.attempt); em != nil {
+	if em := r.report.emitter(t, o.attempt); em != nil {
 		defer em.Close()
 		ctx = em.With(ctx)
 	}
@@ -219,7 +213,7 @@ func (r *run[S]) runAttempt(ctx context.Context, t *task[S], o *outcome[S], past
 			return engine.Guard(func() (err error) { *lead, err = t.node.onError(ctx, s, cause); return err })
 		}
 		if r.opt.bounded {
-			return r.runLimited(ctx, o, limits{}, handle)
+			return t.runLimited(ctx, o, limits{}, handle)
 		}
 		return handle(ctx, &o.lead)
 	}
@@ -227,25 +221,26 @@ func (r *run[S]) runAttempt(ctx context.Context, t *task[S], o *outcome[S], past
 	if t.input != nil {
 		sent = r.app.received(t.target)
 	}
-	if !r.isBounded(t) {
-		return r.runNode(ctx, o, s, sent, &o.lead)
+	if !t.isBounded() {
+		return t.runNode(ctx, o, s, sent, &o.lead)
 	}
-	return r.runLimited(ctx, o, t.limits(), func(ctx context.Context, lead *Command) error { return r.runNode(ctx, o, s, sent, lead) })
+	return t.runLimited(ctx, o, t.limits(), func(ctx context.Context, lead *Command) error { return t.runNode(ctx, o, s, sent, lead) })
 }
 
 // runNode runs what a node is: code, of which it turns a panic into an error, or a
 // subgraph.
-func (r *run[S]) runNode(ctx context.Context, o *outcome[S], s *S, sent decoder, lead *Command) (err error) {
+func (t *task[S]) runNode(ctx context.Context, o *outcome[S], s *S, sent decoder, lead *Command) (err error) {
 	n := o.task.node
 	if n.sub != nil {
-		*lead, err = n.sub.call(ctx, r, o)
+		*lead, err = n.sub.call(ctx, t.run, o)
 		return err
 	}
 	return engine.Guard(func() error { return n.run(ctx, s, sent, lead) })
 }
 
 // checkParentCommand checks a command to the graph around a subgraph.
-func (r *run[S]) checkParentCommand(c *Command, from string) error {
+func (t *task[S]) checkParentCommand(c *Command, from string) error {
+	r := t.run
 	switch {
 	case r.subrun == nil:
 		return invalid("command", "of %q leads to the graph around graph %q, which is not a subgraph here", from, r.app.name)

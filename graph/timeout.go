@@ -36,7 +36,8 @@ func (t *task[S]) limits() limits {
 
 // isBounded reports whether a task may have to be given up: for its own limits or
 // those of a node around its graph.
-func (r *run[S]) isBounded(t *task[S]) bool {
+func (t *task[S]) isBounded() bool {
+	r := t.run
 	l := t.limits()
 	return r.opt.bounded || l.timeout > 0 || l.idleTimeout > 0
 }
@@ -44,7 +45,7 @@ func (r *run[S]) isBounded(t *task[S]) bool {
 // runLimited runs a node within its time limits, and those of subgraphs around it.
 // One that does not heed its context is given up: what it still does has no
 // effect on the run.
-func (r *run[S]) runLimited(ctx context.Context, o *outcome[S], l limits, run func(context.Context, *Command) error) error {
+func (t *task[S]) runLimited(ctx context.Context, o *outcome[S], l limits, run func(context.Context, *Command) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	w := watchdog{limits: l, name: o.task.node.name, cancel: cancel}

@@ -222,8 +222,8 @@ func (a *App[S]) route(from string, ways []*transition[S], may []string, cmd *Co
 func (r *run[S]) followInterrupted(ctx context.Context) error {
 	if r.frontier.ends() {
 		r.frontier.tasks = nil
-		r.newChange(posthouse.KindNode, posthouse.StatusDone, r.sess.Head().Node)
-		return r.commit(ctx, nil)
+		r.record.newChange(posthouse.KindNode, posthouse.StatusDone, r.sess.Head().Node)
+		return r.record.commit(ctx, nil)
 	}
 	var ends []completion
 	var names []string
@@ -247,14 +247,15 @@ func (r *run[S]) followInterrupted(ctx context.Context) error {
 	if len(rest) > 0 {
 		ends = append(ends, inputCompletion(rest))
 	}
-	if err := r.app.advanceFrontier(r.frontier, r.nextFrontier, ends); err != nil {
+	next := &frontier{}
+	if err := r.app.advanceFrontier(r.frontier, next, ends); err != nil {
 		return r.commitFailure(ctx, joinNames(slices.Values(names)), nil, err)
 	}
-	r.nextFrontier.step = r.frontier.step // it is the same step still
-	r.frontier, r.nextFrontier = r.nextFrontier, r.frontier
+	next.step = r.frontier.step // it is the same step still
+	r.frontier = next
 	if len(r.frontier.tasks) > 0 {
 		return nil
 	}
-	r.newChange(posthouse.KindNode, posthouse.StatusDone, joinNames(slices.Values(names)))
-	return r.commit(ctx, nil)
+	r.record.newChange(posthouse.KindNode, posthouse.StatusDone, joinNames(slices.Values(names)))
+	return r.record.commit(ctx, nil)
 }

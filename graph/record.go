@@ -1,0 +1,190 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
+)
+
+// A recorder puts what a run did on record. Steps that make no checkpoint are kept
+// until the next one that does.
+type recorder[S any] struct {
+	run    *run[S]
+	plan   []byte           // the plan part on record, nil for none
+	step   uint64           // of the head, once all is written
+	change posthouse.Change // the checkpoint that is made, or was made last
+
+	uncommitted, uncommittedProgram []posthouse.Part // what completed steps changed since the last checkpoint
+	hasUncommitted                  bool             // there were such steps
+	lostSteps                       int              // how many of them a run that was lost came to
+}
+
+// newChange makes a change that goes on with the frontier.
+func (rec *recorder[S]) newChange(kind string, status posthouse.Status, node string) *posthouse.Change {
+	r := rec.run
+	rec.change = posthouse.Change{
+		Kind: kind, Status: status, Graph: r.app.name, Fingerprint: r.app.fingerprint, Node: node, Next: r.app.nextNames(r.frontier),
+	}
+	return &rec.change
+}
+
+// commit commits rec.change, the plan, and step results with it.
+func (rec *recorder[S]) commit(ctx context.Context, steps []posthouse.Step) error {
+	_, err := rec.commitDraft(ctx, &posthouse.Draft{Steps: steps})
+	return err
+}
+
+// commitDraft is commit with all that a draft can hold. A checkpoint that it makes is
+// reported.
+func (rec *recorder[S]) commitDraft(ctx context.Context, d *posthouse.Draft) (done *posthouse.Committed, err error) {
+	r := rec.run
+	var began time.Time
+	if r.report.hub != nil {
+		began = r.app.ledger.Now()
+	}
+	if r.subrun == nil {
+		done, err = rec.commitRoot(ctx, d)
+	} else {
+		done, err = rec.commitInner(ctx, d)
+	}
+	if err == nil && done != nil && done.Checkpoint != nil {
+		r.report.checkpoint(began)
+	}
+	return done, err
+}
+
+func (rec *recorder[S]) commitRoot(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
+	r := rec.run
+	enc, err := rec.addUncommitted()
+	if err != nil {
+		return nil, err
+	}
+	d.Checkpoint = &rec.change
+	done, err := r.sess.Commit(ctx, d)
+	if err == nil {
+		rec.markCommitted(enc)
+		rec.step = r.sess.Head().Step
+	}
+	return done, err
+}
+
+// commitInner commits a step of a subgraph: a checkpoint of the whole, in the
+// middle of a step of the graph around it. The last step of a call is committed
+// with the node around it.
+func (rec *recorder[S]) commitInner(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
+	r := rec.run
+	n, c := r.subrun, &rec.change
+	parts := state.JoinParts(slices.Clone(rec.uncommittedProgram), c.Program)
+	for _, p := range state.JoinParts(slices.Clone(rec.uncommitted), c.Parts) {
+		p.Name = n.prefix() + p.Name
+		parts = append(parts, p)
+	}
+	r.interrupted = c.Status == posthouse.StatusInterrupted
+	if n.unkept || len(r.frontier.tasks) == 0 {
+		rec.uncommitted, rec.uncommittedProgram, n.parts = state.JoinParts(rec.uncommitted, c.Parts), state.JoinParts(rec.uncommittedProgram, c.Program), parts
+		if len(d.Steps) == 0 {
+			return nil, nil
+		}
+		return r.sess.Commit(ctx, &posthouse.Draft{Steps: d.Steps})
+	}
+	p, enc, changed, err := r.frontier.part(n.planName(), rec.plan)
+	if err != nil {
+		return nil, err
+	}
+	if changed {
+		parts = append(parts, p)
+	}
+	where := n.path
+	if c.Node != "" {
+		where += "/" + c.Node
+	}
+	done, err := r.sess.Commit(ctx, &posthouse.Draft{Steps: d.Steps, KeepOpen: true, Late: d.Late, Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindInner, Status: posthouse.StatusRunning, Graph: r.rootState.graph, Fingerprint: r.rootState.fingerprint,
+		Node: shortenPath(where), Labels: c.Labels, Next: r.sess.Head().Next, Program: parts,
+	}})
+	if err == nil {
+		rec.plan, rec.uncommitted, rec.uncommittedProgram, rec.hasUncommitted = enc, nil, nil, false
+		r.noteParts(parts)
+	}
+	return done, err
+}
+
+// addUncommitted adds to rec.change what steps changed that made no checkpoint, and the
+// plan, which it returns as it will be on record.
+func (rec *recorder[S]) addUncommitted() ([]byte, error) {
+	r := rec.run
+	p, enc, changed, err := r.frontier.part(planPart, rec.plan)
+	if err != nil {
+		return nil, err
+	}
+	c := &rec.change
+	if len(rec.uncommitted) > 0 {
+		c.Parts = state.JoinParts(slices.Clone(rec.uncommitted), c.Parts) // if it is not committed, since stays what it was
+	}
+	if len(rec.uncommittedProgram) > 0 {
+		c.Program = state.JoinParts(slices.Clone(rec.uncommittedProgram), c.Program)
+	}
+	if changed {
+		c.Program = append(c.Program, p)
+	}
+	r.interrupted = c.Status == posthouse.StatusInterrupted
+	return enc, nil
+}
+
+// markCommitted notes that rec.change is, or will be, on record.
+func (rec *recorder[S]) markCommitted(plan []byte) {
+	r := rec.run
+	rec.plan, rec.uncommitted, rec.uncommittedProgram, rec.hasUncommitted = plan, nil, nil, false
+	r.noteParts(rec.change.Program)
+}
+
+// commitLater is commit behind the run.
+func (rec *recorder[S]) commitLater(ctx context.Context, steps []posthouse.Step) error {
+	r := rec.run
+	enc, err := rec.addUncommitted()
+	if err != nil {
+		return err
+	}
+	if err := r.sess.CommitLater(ctx, posthouse.Draft{Checkpoint: &rec.change, Steps: steps}); err != nil {
+		return err
+	}
+	rec.markCommitted(enc)
+	rec.step += 1 + uint64(rec.change.Skipped)
+	return nil
+}
+
+// keepForNext keeps what a step changed for the next checkpoint.
+func (rec *recorder[S]) keepForNext(ctx context.Context, parts, program []posthouse.Part, steps []posthouse.Step) error {
+	r := rec.run
+	rec.uncommitted = state.JoinParts(rec.uncommitted, parts)
+	rec.uncommittedProgram = state.JoinParts(rec.uncommittedProgram, program)
+	r.frontier.skipped++
+	rec.hasUncommitted = true
+	if len(steps) == 0 {
+		return nil
+	}
+	_, err := r.sess.Commit(ctx, &posthouse.Draft{Steps: steps})
+	return err
+}
+
+// flush puts on record what a run that stops in between has done: steps that
+// made no checkpoint, and those that were to be written later.
+func (rec *recorder[S]) flush(ctx context.Context) error {
+	r := rec.run
+	if !rec.hasUncommitted || r.subrun != nil && r.subrun.unkept {
+		return r.sess.Flush()
+	}
+	stop := r.interrupted
+	defer func() { r.interrupted = stop }()
+	for late := r.sess.Asked(); ; late = true {
+		rec.newChange(posthouse.KindEvent, posthouse.StatusRunning, "") // it is in the middle of a step: executions keep their keys
+		_, err := rec.commitDraft(ctx, &posthouse.Draft{KeepOpen: true, Late: late})
+		if late || !errors.Is(err, posthouse.ErrCancelled) {
+			return err
+		}
+	}
+}

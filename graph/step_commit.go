@@ -1,0 +1,106 @@
+package graph
+
+import (
+	"context"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// commit commits a step whose tasks completed, or keeps what it changed for the
+// next checkpoint. If it cannot, the frontier and what tasks hold are as before.
+func (s *step[S]) commit(ctx context.Context) error {
+	if !s.isDone() || s.failed != nil {
+		return nil
+	}
+	r := s.run
+	before := r.frontier
+	r.frontier = s.next
+	var program []posthouse.Part
+	var held []posthouse.Step
+	for _, o := range s.outcomes {
+		if o.parent != nil { // it ended the subgraph
+			*r.frontier = frontier{call: r.frontier.call, step: r.frontier.step, parent: o.parent}
+		}
+		program = append(program, o.program...)
+		held = append(held, o.exec.Held()...)
+	}
+	err := s.keepEndPending(ctx)
+	if err == nil {
+		err = s.checkpointOrSkip(ctx, program, held)
+	}
+	if err == nil {
+		r.rootState.noteKept(program)
+		s.committed = true
+		return nil
+	}
+	r.frontier = before
+	s.outcomes[0].exec.Return(held)
+	if r.sess.Err() != nil {
+		return err
+	}
+	s.failed = err
+	return nil
+}
+
+// checkpointOrSkip is complete behind what it may have to take back.
+func (s *step[S]) checkpointOrSkip(ctx context.Context, program []posthouse.Part, held []posthouse.Step) error {
+	r := s.run
+	status := r.statusBehind(s.outcomes)
+	if status != posthouse.StatusRunning && !r.app.check { // append parts are looked at in full where a run parks or ends
+		if err := r.live.Verify(); err != nil {
+			return err
+		}
+	}
+	if !s.makesCheckpoint(status) {
+		r.record.change.Node = joinNodes(s.outcomes)
+		return r.record.keepForNext(ctx, s.parts, program, held)
+	}
+	skipped := r.frontier.skipped
+	if r.frontier.skipped, r.record.lostSteps = 0, 0; r.subrun == nil && status != posthouse.StatusRunning { // a run that was lost did not come further
+		r.frontier.renamed, r.frontier.names, r.renamed, r.names = nil, nil, nil, nil
+	}
+	c := r.record.newChange(posthouse.KindNode, status, joinNodes(s.outcomes))
+	c.Skipped, c.Labels, c.Parts, c.Program = skipped, effects(s.outcomes), s.parts, program
+	if r.opt.Durability == Async && r.report.hub == nil && r.subrun == nil && status == posthouse.StatusRunning {
+		return r.record.commitLater(ctx, held)
+	}
+	return r.record.commit(ctx, held)
+}
+
+// makesCheckpoint reports whether a step that was completed makes a checkpoint.
+func (s *step[S]) makesCheckpoint(status posthouse.Status) bool {
+	r := s.run
+	if status != posthouse.StatusRunning {
+		return true
+	}
+	if r.opt.Durability == Exit || r.frontier.skipped < r.record.lostSteps {
+		return false // the lost run made none here: what it recorded behind it is found by that
+	}
+	of := func(n *node[S]) Snapshots {
+		if n.opt.Snapshots != SnapshotDefault {
+			return n.opt.Snapshots
+		}
+		return r.app.snapshots
+	}
+	return slices.ContainsFunc(s.outcomes, func(o *outcome[S]) bool { return of(o.task.node).after() }) ||
+		slices.ContainsFunc(r.frontier.tasks, func(t target) bool { return t.node != End && of(r.app.node(&t)).before() })
+}
+
+// keepEndPending puts End on the frontier of a subgraph that ends with nodes to stop
+// after: the graph around it would go on.
+func (s *step[S]) keepEndPending(ctx context.Context) error {
+	r := s.run
+	after := func(o *outcome[S]) bool { return o.task.node.stopsAfter(&r.breakpoints) }
+	if len(r.frontier.tasks) > 0 || !slices.ContainsFunc(s.outcomes, after) {
+		return nil
+	}
+	called, err := r.subrun != nil, error(nil)
+	if !called && r.sess.Branch() == posthouse.MainBranch {
+		called, err = isCalled(context.WithoutCancel(ctx), r.app.ledger, r.sess.Thread()) // what completed is kept
+	}
+	if called {
+		r.frontier.tasks = []target{{node: End}}
+	}
+	return err
+}

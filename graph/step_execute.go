@@ -1,0 +1,176 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// execute runs the tasks of the step. Where there are several, a result is on
+// record as soon as its task completed, unless all of them did.
+func (s *step[S]) execute(ctx context.Context) error {
+	switch {
+	case s.isSingle():
+		s.runSingle(ctx, s.todo[0])
+		return nil
+	case len(s.todo) == 0:
+		return nil
+	}
+	w := &workers[S]{step: s}
+	return w.runAll(ctx)
+}
+
+// runSingle runs the only task of the step, on the state of the run.
+func (s *step[S]) runSingle(ctx context.Context, t *task[S]) {
+	r := s.run
+	o := t.perform(ctx, func(again bool) (*state.Live[S], error) {
+		if again {
+			err := r.reload(ctx)
+			return r.live, err
+		}
+		return r.live, nil
+	})
+	if o.kind == taskDone && r.report.hub.Wants(StreamUpdates) != "" {
+		o.writes, _ = o.live.Writes() // an error is the merge's to find
+	}
+	r.report.taskEnd(o)
+	s.outcomes[0] = o
+}
+
+// workers run the tasks of one step beside each other.
+type workers[S any] struct {
+	step *step[S]
+	next atomic.Int64 // the first of the step's todo that nobody has taken
+	stop atomic.Bool  // take no more
+	out  chan *outcome[S]
+}
+
+// runAll runs what is to do and puts results on record as they come.
+func (w *workers[S]) runAll(ctx context.Context) error {
+	own, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	width := min(w.step.run.app.width, len(w.step.todo))
+	w.out = make(chan *outcome[S], width)
+	var workers sync.WaitGroup
+	for range width {
+		workers.Go(func() { w.loop(own) })
+	}
+	go func() { workers.Wait(); close(w.out) }()
+	var broken error
+	left := len(w.step.todo)
+	for o := range w.out {
+		batch := []*outcome[S]{o}
+		for more := true; more; {
+			select {
+			case o, ok := <-w.out:
+				if more = ok; ok {
+					batch = append(batch, o)
+				}
+			default:
+				more = false
+			}
+		}
+		for _, o := range batch {
+			left--
+			w.step.outcomes[o.task.index] = o
+			if o.kind == taskFailed || o.kind == taskStopped {
+				w.stop.Store(true)
+				if w.step.run.app.failFast || o.kind == taskStopped {
+					cancel(errSibling)
+				}
+			}
+		}
+		if broken == nil && (left > 0 || !w.step.isDone()) {
+			broken = w.step.recordResults(ctx, batch)
+		}
+		if broken != nil {
+			w.stop.Store(true)
+			cancel(broken)
+		}
+	}
+	if broken == nil && !w.step.isDone() {
+		broken = w.step.recordResults(ctx, w.step.outcomes)
+	}
+	return broken
+}
+
+// errSibling ends the tasks beside one that failed.
+var errSibling = &posthouse.Error{Code: posthouse.CodeConflict, Message: "a task of the same step failed"}
+
+func (w *workers[S]) loop(ctx context.Context) {
+	for !w.stop.Load() && !engine.Draining(ctx) {
+		i := int(w.next.Add(1)) - 1
+		if i >= len(w.step.todo) {
+			return
+		}
+		t := w.step.todo[i]
+		o := w.step.runBranch(ctx, t)
+		w.step.run.report.taskEnd(o)
+		w.out <- o
+	}
+}
+
+// runBranch performs a task on a state of its own. A panic of a codec is the task's.
+func (s *step[S]) runBranch(ctx context.Context, t *task[S]) (o *outcome[S]) {
+	r := s.run
+	err := engine.Guard(func() error {
+		o = t.perform(ctx, func(bool) (*state.Live[S], error) { return branchOf(r.live, r.app.schema, t) })
+		return nil
+	})
+	if err != nil {
+		o = t.outcome.of(t).end(taskFailed, err)
+	}
+	o.live = nil
+	return o
+}
+
+// recordResults puts completed tasks on record, and what those that wait hold: they
+// never run again, whatever becomes of the others.
+func (s *step[S]) recordResults(ctx context.Context, batch []*outcome[S]) error {
+	r := s.run
+	var steps []posthouse.Step
+	for _, o := range batch {
+		if o == nil || o.recorded || o.kind != taskDone {
+			continue
+		}
+		d := resultJSON{}
+		for _, w := range o.writes {
+			j := writeJSON{Part: w.Field.Part, Over: w.Over}
+			if w.Codec == posthouse.JSON.Name() {
+				j.Value = w.Data
+			} else {
+				j.Codec, j.Data = w.Codec, w.Data
+			}
+			d.Writes = append(d.Writes, j)
+		}
+		for i := range o.next {
+			d.Next = append(d.Next, wireTask(&o.next[i]))
+		}
+		d.Parent = o.parent
+		if len(r.renames()) > 0 {
+			d.By = r.fingerprint
+		}
+		for _, p := range o.program {
+			d.Program = append(d.Program, programJSON(p))
+		}
+		data, err := json.Marshal(&d)
+		if err != nil {
+			return err
+		}
+		o.recorded = true
+		steps = append(append(steps, o.exec.Held()...), posthouse.Step{
+			Task: o.task.key.String(), Name: stepDone, Effect: o.task.node.opt.Effect,
+			Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data},
+		})
+	}
+	if len(steps) == 0 {
+		return nil
+	}
+	_, err := r.sess.Commit(ctx, &posthouse.Draft{Steps: steps})
+	return err
+}

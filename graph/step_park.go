@@ -1,0 +1,131 @@
+package graph
+
+import (
+	"context"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// parkWaiting commits the questions of the tasks that wait, with the state from before
+// the step.
+func (s *step[S]) parkWaiting(ctx context.Context) (*Result[S], error) {
+	r := s.run
+	var waiting, asked []posthouse.Gate
+	var names []*outcome[S]
+	var stale []posthouse.ID
+	var changed error
+	for _, o := range s.ended() {
+		if o.kind != taskWaits {
+			continue
+		}
+		names = append(names, o)
+		if err := o.exec.Changed(); err != nil {
+			changed = err
+		}
+		asked, stale = append(asked, o.exec.Questions()...), append(stale, o.exec.Stale()...)
+		for _, g := range append(o.exec.Open(), o.open...) {
+			waiting = append(waiting, *g)
+		}
+	}
+	if r.subrun != nil {
+		if err := r.record.flush(ctx); err != nil {
+			return nil, err
+		}
+		e := &subgraphEnd{waits: true}
+		for _, o := range names {
+			e.open = append(e.open, o.open...)
+		}
+		return nil, e
+	}
+	if changed != nil {
+		held, _ := s.unfinished()
+		return nil, r.commitFailure(ctx, joinNodes(names), held, changed)
+	}
+	anew := len(asked)+len(stale) > 0 || r.sess.Head().Status != posthouse.StatusWaiting // or it failed, or went on in a subgraph, meanwhile
+	if !anew && !r.waitsForTimerSoon(waiting) {
+		return r.parkedResult(ctx, waiting)
+	}
+	if err := r.live.Verify(); err != nil {
+		return nil, r.commitFailure(ctx, joinNodes(names), nil, err)
+	}
+	if anew {
+		held, keep := s.unfinished()
+		r.record.newChange(posthouse.KindWait, posthouse.StatusWaiting, joinNodes(names))
+		done, err := r.record.commitDraft(ctx, &posthouse.Draft{Gates: asked, Keep: keep, KeepOpen: s.mayHaveMoreGates(), Withdraw: stale, Steps: held})
+		if err != nil {
+			if r.sess.Err() != nil {
+				return nil, err
+			}
+			return nil, r.commitFailure(ctx, joinNodes(names), held, err)
+		}
+		if done.Checkpoint.Status == posthouse.StatusReady {
+			return nil, r.repeatStep(ctx) // the answer was there already
+		}
+		waiting = append(waiting, done.Gates...)
+	}
+	if !r.waitsForTimerSoon(waiting) {
+		return r.parkedResult(ctx, waiting)
+	}
+	return s.waitForTimer(ctx, waiting)
+}
+
+// mayHaveMoreGates reports whether tasks of the step, or of a subgraph in it, may have
+// questions open that they were not run to ask again.
+func (s *step[S]) mayHaveMoreGates() bool {
+	r := s.run
+	return len(s.ended()) < len(r.frontier.tasks) || slices.ContainsFunc(s.ended(), func(o *outcome[S]) bool {
+		return o.kind != taskDone && o.kind != taskWaits || o.task.node.sub != nil
+	})
+}
+
+// parkInterrupted stops a run at a static interrupt inside a subgraph.
+func (s *step[S]) parkInterrupted(ctx context.Context) (*Result[S], error) {
+	r := s.run
+	if r.subrun != nil {
+		if err := r.record.flush(ctx); err != nil {
+			return nil, err
+		}
+		return nil, &subgraphEnd{halted: true}
+	}
+	held, _ := s.unfinished()
+	r.record.newChange(posthouse.KindWait, posthouse.StatusInterrupted, joinNodes(s.ended()))
+	if _, err := r.record.commitDraft(ctx, &posthouse.Draft{Steps: held, KeepOpen: true}); err != nil {
+		return nil, err
+	}
+	return r.parkedResult(ctx, nil)
+}
+
+// unfinished returns what tasks that did not complete hold, and the gates they have
+// open.
+func (s *step[S]) unfinished() (held []posthouse.Step, keep []posthouse.ID) {
+	r := s.run
+	if r.subrun != nil {
+		return nil, nil // the node around it adopted them
+	}
+	for _, o := range s.ended() {
+		if o.exec == nil || o.kind == taskDone {
+			continue
+		}
+		held = append(held, o.exec.Held()...)
+		for _, g := range append(o.exec.Open(), o.open...) {
+			keep = append(keep, g.ID)
+		}
+	}
+	return held, keep
+}
+
+// waitForTimer waits for the first of some timers; the step is then taken again.
+func (s *step[S]) waitForTimer(ctx context.Context, waiting []posthouse.Gate) (*Result[S], error) {
+	r := s.run
+	first := slices.MinFunc(waiting, func(a, b posthouse.Gate) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
+	come, err := engine.WaitOrDrain(ctx, r.app.ledger, first.ExpiresAt)
+	switch {
+	case err != nil:
+		return nil, err
+	case !come:
+		return r.parkedResult(ctx, waiting)
+	}
+	return nil, r.repeatStep(ctx)
+}

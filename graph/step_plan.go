@@ -1,0 +1,115 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// plan makes the tasks of the step, and takes up what is on record of them. It
+// refuses nodes that the graph does not have and a step beyond the limit.
+func (s *step[S]) plan(ctx context.Context) error {
+	r := s.run
+	for i := range r.frontier.tasks {
+		if t := &r.frontier.tasks[i]; r.app.node(t) == nil {
+			return &posthouse.Error{
+				Code: posthouse.CodeInvalid, Field: "thread",
+				Message: fmt.Sprintf("checkpoint %s goes on at %s, which this version of graph %s cannot run", r.sess.Head().ID, t.node, r.app.name),
+				Hint:    "run it with the graph it was made by, or move it with UpdateOptions.Goto",
+			}
+		}
+	}
+	if r.budget.isSpent() {
+		return r.commitOverrun(ctx, r.app.node(&r.frontier.tasks[0]))
+	}
+	s.count()
+	if err := s.flushBeforeSubgraph(ctx); err != nil {
+		return err
+	}
+	s.tasks = make([]task[S], len(r.frontier.tasks))
+	s.outcomes = make([]*outcome[S], len(s.tasks))
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		s.initTask(t, i)
+		if t.parallel {
+			o, err := s.recallTask(ctx, t)
+			if err != nil {
+				return err
+			}
+			s.outcomes[i] = o
+		}
+		if s.outcomes[i] == nil {
+			s.todo = append(s.todo, t)
+		}
+	}
+	return nil
+}
+
+// count counts the step and the nodes in it, and has its tasks be called what
+// their executions are called.
+func (s *step[S]) count() {
+	r := s.run
+	r.budget.steps++
+	if len(r.names) > 0 {
+		r.frontier.tasks = slices.Clone(r.frontier.tasks) // they may be the App's
+		for i := range r.frontier.tasks {
+			t := &r.frontier.tasks[i]
+			t.was = unescapeName(r.names.of(r.pathTo(escapeName(t.node))))
+		}
+	}
+	for i := range r.frontier.tasks {
+		r.budget.lastRan[r.app.node(&r.frontier.tasks[i]).index] = r.budget.steps
+	}
+}
+
+// flushBeforeSubgraph puts on record what the run has done before it enters a subgraph, whose
+// checkpoints are of the whole.
+func (s *step[S]) flushBeforeSubgraph(ctx context.Context) error {
+	r := s.run
+	if !r.record.hasUncommitted || !slices.ContainsFunc(r.frontier.tasks, func(t target) bool { n := r.app.node(&t); return n != nil && n.sub != nil && n.sub.kept() }) {
+		return nil
+	}
+	return r.record.flush(ctx)
+}
+
+// initTask makes t one of the frontier's.
+func (s *step[S]) initTask(t *task[S], i int) {
+	r := s.run
+	t.run, t.parallel = r, !s.isSingle()
+	t.target, t.index = &r.frontier.tasks[i], i
+	t.node = r.app.node(t.target)
+	t.key = r.taskKey(t.target.label(cmp.Or(t.was, t.target.node), i))
+	t.outcome.task = t
+}
+
+// recallTask returns the outcome of a task that completed before, or that has
+// nothing to do but to wait on; nil for one that is to run.
+func (s *step[S]) recallTask(ctx context.Context, t *task[S]) (o *outcome[S], err error) {
+	r := s.run
+	exec, err := r.sess.TaskFor(ctx, t.key)
+	if err != nil || exec.Fresh() {
+		return nil, err
+	}
+	defer func() {
+		if o != nil && r.subrun != nil {
+			r.subrun.exec.Adopt(exec)
+		}
+	}()
+	o = &outcome[S]{task: t, exec: exec, recorded: true}
+	rec, ok := exec.Recorded(stepDone)
+	if !ok {
+		if o.open = exec.Rests(r.sess.Head().Seq); len(o.open) > 0 {
+			o.kind = taskWaits
+			return o, nil
+		}
+		return nil, nil
+	}
+	d, err := r.app.readRecordedTask(rec.Value.Data, r.renames(), r.fingerprint)
+	if err == nil {
+		o.writes, o.next, o.parent, o.program = d.writes, d.next, d.parent, d.program
+	}
+	return o, err
+}

@@ -1,0 +1,122 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// route decides what follows the step: the next one, the same once more, or the end
+// of the run, which parks, fails or drains.
+func (s *step[S]) route(ctx context.Context) (*Result[S], error) {
+	r := s.run
+	switch {
+	case s.committed:
+		r.report.updates(s.outcomes)
+		return nil, r.report.values(EventNode)
+	case s.failed != nil && s.isSingle():
+		o := s.outcomes[0]
+		o.kind, o.err = taskFailed, s.failed
+		r.report.taskEnd(o)
+	case s.failed != nil:
+		if err := s.recordResults(ctx, s.outcomes); err != nil {
+			return nil, err
+		}
+		return nil, r.commitFailure(ctx, joinNodes(s.outcomes), nil, s.failed)
+	}
+	res, err := s.routeOutcomes(ctx)
+	if res != nil || err != nil || slices.ContainsFunc(s.ended(), func(o *outcome[S]) bool { return o.kind != taskDone }) {
+		return res, err // nothing: what a task waited for has come, and the step is taken again
+	}
+	if err := r.record.flush(ctx); err != nil { // it was asked to drain: not every task was run
+		return nil, err
+	}
+	return r.report.result(EventPark, *r.live.Value, nil), nil
+}
+
+// ended returns the outcomes of the tasks that were run, or are on record.
+func (s *step[S]) ended() []*outcome[S] {
+	if !slices.Contains(s.outcomes, nil) {
+		return s.outcomes
+	}
+	return slices.DeleteFunc(slices.Clone(s.outcomes), func(o *outcome[S]) bool { return o == nil })
+}
+
+// routeOutcomes ends a step in which not every task completed, and returns nothing if
+// all of them did: a failure comes before a wait.
+func (s *step[S]) routeOutcomes(ctx context.Context) (*Result[S], error) {
+	r := s.run
+	var failed []*outcome[S]
+	var stopped *outcome[S]
+	waits, halts, idle := false, false, false
+	for _, o := range s.ended() {
+		switch {
+		case o.kind == taskFailed:
+			failed = append(failed, o)
+		case o.kind == taskStopped && (stopped == nil || errors.Is(stopped.err, errSibling)):
+			stopped = o
+		case o.kind == taskWaits:
+			waits = true
+		case o.kind == taskHalts:
+			halts = true
+		case o.kind == taskIdle:
+			idle = true
+		}
+	}
+	switch {
+	case r.sess.Err() != nil:
+		var err error
+		if stopped != nil {
+			err = stopped.err
+		}
+		return nil, s.sessionError(err)
+	case len(failed) > 0:
+		held, _ := s.unfinished()
+		return nil, r.commitFailure(ctx, joinNodes(failed), held, causes(failed))
+	case stopped != nil:
+		held, _ := s.unfinished()
+		return nil, s.commitHeld(ctx, held, stopped.err)
+	case waits:
+		return s.parkWaiting(ctx)
+	case halts:
+		return s.parkInterrupted(ctx)
+	case idle:
+		if err := r.record.flush(ctx); err != nil {
+			return nil, err
+		}
+		if r.subrun != nil {
+			return nil, &subgraphEnd{}
+		}
+		return r.report.result(EventPark, *r.live.Value, nil), nil
+	}
+	return nil, nil
+}
+
+// sessionError returns why the session ended under a node.
+func (s *step[S]) sessionError(err error) error {
+	r := s.run
+	cause := r.sess.Err()
+	if err == nil || errors.Is(err, cause) {
+		return cause
+	}
+	return errors.Join(cause, err)
+}
+
+// commitHeld leaves the branch as it was before the step.
+func (s *step[S]) commitHeld(ctx context.Context, held []posthouse.Step, err error) error {
+	r := s.run
+	if len(held) > 0 {
+		if _, e := r.sess.Commit(ctx, &posthouse.Draft{Steps: held}); e != nil {
+			err = errors.Join(err, e)
+		}
+	}
+	if e := r.record.flush(ctx); e != nil {
+		err = errors.Join(err, e)
+	}
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		return errors.Join(cause, err)
+	}
+	return err
+}
