@@ -13,25 +13,24 @@ import (
 // holds nothing of a thread between calls. Where a method takes the name of a
 // thread, "" is [posthouse.DefaultThread].
 type App[S any] struct {
+	*topology[S]
+	settings
 	ledger      *posthouse.Ledger
 	instance    string // see posthouse.Gate.Instance
-	name        string
 	fingerprint string
-	codec       posthouse.Codec
-	limit       int
-	check       bool
-	width       int
-	failFast    bool
-	aliases     map[string]string
-	snapshots   Snapshots
-	hold        time.Duration
-	migrations  []Migration
-	release     AutoRelease
 	schema      *state.Schema
-	nodes       map[string]*node[S]
-	order       []*node[S]
-	start       []*transition[S]
-	to          map[string][]target // a way's end, by name; End's is none
+	migrations  []Migration
+}
+
+// settings are what CompileOptions say of all runs.
+type settings struct {
+	limit     int
+	check     bool
+	width     int
+	failFast  bool
+	snapshots Snapshots
+	hold      time.Duration
+	release   AutoRelease
 }
 
 // Name returns the graph's name: what threads say they are run by.

@@ -7,7 +7,7 @@ import "github.com/posthouse/posthouse"
 type breakpoints struct{ before, after []bool }
 
 // breakpointsOf returns where a call's options stop.
-func (a *App[S]) breakpointsOf(o *RunOptions) (s breakpoints, err error) {
+func (a *topology[S]) breakpointsOf(o *RunOptions) (s breakpoints, err error) {
 	if s.before, err = a.nodeSet("InterruptBefore", o.InterruptBefore, a.real); err != nil {
 		return s, err
 	}
@@ -16,7 +16,7 @@ func (a *App[S]) breakpointsOf(o *RunOptions) (s breakpoints, err error) {
 }
 
 // nodeSet returns which nodes an option names, nil for none.
-func (a *App[S]) nodeSet(field string, names []string, real func(string) string) ([]bool, error) {
+func (a *topology[S]) nodeSet(field string, names []string, real func(string) string) ([]bool, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}

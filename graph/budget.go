@@ -18,7 +18,8 @@ type budget struct {
 func (b *budget) isSpent() bool { return b.steps >= b.limit }
 
 // commitOverrun stops a run that reached its limit before n.
-func (r *run[S]) commitOverrun(ctx context.Context, n *node[S]) error {
+func (s *step[S]) commitOverrun(ctx context.Context, n *node[S]) error {
+	r := s.run
 	e := &RecursionError{Graph: r.app.name, Thread: r.sess.Thread(), Limit: r.budget.limit, Next: n.name, Cycle: cycleTo(&r.budget, r.app.order, n)}
 	if r.subrun != nil {
 		if err := r.record.flush(ctx); err != nil {

@@ -40,22 +40,23 @@ const (
 // already; one that was lost in the middle is continued. Nil if there is none.
 // Another input than it had is [posthouse.ErrExists].
 func (r *run[S]) repeated(ctx context.Context, in *S) (*Result[S], error) {
-	first, err := r.lastOf(ctx, posthouse.Query{Run: r.opt.Run, Kind: posthouse.KindInput})
+	l, thread := r.app.ledger, r.sess.Thread()
+	first, err := lastOf(ctx, l, posthouse.Query{Thread: thread, Run: r.opt.Run, Kind: posthouse.KindInput})
 	if first == nil || err != nil {
 		return nil, err
 	}
-	if err := r.sameInput(ctx, first, in); err != nil {
+	if err := r.app.sameInput(ctx, first, in); err != nil {
 		return nil, err
 	}
-	newest, err := r.lastOf(ctx, posthouse.Query{Branch: first.Branch, Kind: posthouse.KindInput})
+	newest, err := lastOf(ctx, l, posthouse.Query{Thread: thread, Branch: first.Branch, Kind: posthouse.KindInput})
 	if err != nil {
 		return nil, err
 	}
-	q := posthouse.Query{Branch: first.Branch}
+	q := posthouse.Query{Thread: thread, Branch: first.Branch}
 	if newest.ID != first.ID { // another run came after it
 		q.Run = r.opt.Run
 	}
-	last, err := r.lastOf(ctx, q)
+	last, err := lastOf(ctx, l, q)
 	if err != nil {
 		return nil, err
 	}
@@ -80,11 +81,10 @@ func (r *run[S]) repeated(ctx context.Context, in *S) (*Result[S], error) {
 	return r.report.resultAt(kind, last, s.State, nil), nil
 }
 
-// lastOf returns the thread's newest checkpoint that matches, nil if there is
-// none.
-func (r *run[S]) lastOf(ctx context.Context, q posthouse.Query) (*posthouse.Header, error) {
-	q.Thread, q.Descending, q.Limit = r.sess.Thread(), true, 1
-	for h, err := range r.app.ledger.List(ctx, q) {
+// lastOf returns the newest checkpoint that matches, nil if there is none.
+func lastOf(ctx context.Context, l *posthouse.Ledger, q posthouse.Query) (*posthouse.Header, error) {
+	q.Descending, q.Limit = true, 1
+	for h, err := range l.List(ctx, q) {
 		return h, err
 	}
 	return nil, nil

@@ -210,7 +210,7 @@ func (c *checker[S]) handler(h handler[S]) {
 	}
 }
 
-// reach finds nodes that no way leads to. A route or command that does not say
+// reach finds nodes that no transition leads to. A route or command that does not say
 // where it leads may lead anywhere.
 func (c *checker[S]) reach() {
 	if len(c.app.start) == 0 {
@@ -280,7 +280,7 @@ func (c *checker[S]) interrupts(field string, names []string, set func(*node[S])
 	}
 }
 
-// describeTransitions describes where ways lead, for the fingerprint.
+// describeTransitions describes where transitions lead, for the fingerprint.
 func describeTransitions[S any](ways []*transition[S]) string {
 	var all []string
 	for _, w := range ways {

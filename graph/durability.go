@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/state"
@@ -41,23 +40,6 @@ const (
 
 func (s Snapshots) after() bool  { return s == SnapshotAfter || s == SnapshotBoth }
 func (s Snapshots) before() bool { return s == SnapshotBefore || s == SnapshotBoth }
-
-// taskKey names a task's execution: by the step it makes. That is the same whoever
-// takes it up, and whichever steps before it made checkpoints.
-func (r *run[S]) taskKey(label string) engine.TaskKey {
-	return r.frontier.taskKey(r.record.step, label)
-}
-
-// taskKey is that of a task behind a step, which a subgraph counts by itself.
-func (g *frontier) taskKey(step uint64, label string) engine.TaskKey {
-	if g.call != "" {
-		return engine.TaskKey{Label: g.call + ">" + strconv.FormatUint(g.step+1, 10) + "/" + label}
-	}
-	if step += 1 + uint64(g.skipped); g.epoch != 0 {
-		return engine.TaskKey{Label: strconv.FormatUint(step, 10) + "+" + strconv.FormatUint(g.epoch, 10) + "/" + label}
-	}
-	return engine.TaskKey{Step: step, Label: label}
-}
 
 // stepsLeftBehind returns how many steps without checkpoints a run that did not end took
 // behind the head, so that no execution of another gets the name of one of its.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // A frontier is what a graph has yet to run: the tasks of the next step, and
@@ -55,7 +56,7 @@ type planJSON struct {
 type taskJSON struct {
 	Node  string          `json:"node"`
 	Was   string          `json:"was,omitempty"`
-	Edges bool            `json:"edges,omitempty"` // it has run, and its ways are to be followed
+	Edges bool            `json:"edges,omitempty"` // it has run, and its transitions are to be followed
 	Input json.RawMessage `json:"in,omitempty"`    // of codec json
 	Codec string          `json:"codec,omitempty"` // of another
 	Data  []byte          `json:"data,omitempty"`
@@ -143,7 +144,7 @@ func (g *frontier) part(part string, known []byte) (p posthouse.Part, enc []byte
 }
 
 // nextNames returns the nodes of the tasks, each once.
-func (a *App[S]) nextNames(g *frontier) []string {
+func (a *topology[S]) nextNames(g *frontier) []string {
 	if len(g.tasks) == 1 {
 		if n := a.node(&g.tasks[0]); n != nil {
 			return n.alone
@@ -171,7 +172,7 @@ type completion struct {
 func inputCompletion(next []target) completion { return completion{next: next} }
 
 // taskCompletion is the completion of a node. One that the run stops behind arrives
-// at joins later, when its ways are followed.
+// at joins later, when its transitions are followed.
 func taskCompletion(t *target, next []target) completion {
 	if len(next) == 1 && next[0].edges {
 		return inputCompletion(next)
@@ -180,7 +181,7 @@ func taskCompletion(t *target, next []target) completion {
 }
 
 // completer returns the node that completed, nil for an input.
-func (a *App[S]) completer(c *completion) *node[S] {
+func (a *topology[S]) completer(c *completion) *node[S] {
 	if c.of == nil {
 		return nil
 	}
@@ -189,7 +190,7 @@ func (a *App[S]) completer(c *completion) *node[S] {
 
 // advanceFrontier makes n the frontier behind a step of g in which these completed, in
 // order.
-func (a *App[S]) advanceFrontier(g, n *frontier, done []completion) error {
+func (a *topology[S]) advanceFrontier(g, n *frontier, done []completion) error {
 	*n = frontier{}
 	n.call, n.step, n.skipped, n.epoch = g.call, g.step+1, g.skipped, g.epoch
 	n.renamed, n.names = g.renamed, g.names
@@ -228,7 +229,7 @@ func (a *App[S]) advanceFrontier(g, n *frontier, done []completion) error {
 }
 
 // leadsStraightOn reports whether a completion leads to nothing but nodes that run next.
-func (a *App[S]) leadsStraightOn(c *completion) bool {
+func (a *topology[S]) leadsStraightOn(c *completion) bool {
 	if n := a.completer(c); n != nil && len(n.joins) > 0 {
 		return false
 	}
@@ -236,7 +237,7 @@ func (a *App[S]) leadsStraightOn(c *completion) bool {
 }
 
 // addNode puts a node on the frontier, once.
-func (a *App[S]) addNode(g *frontier, seen map[string]bool, name string) {
+func (a *topology[S]) addNode(g *frontier, seen map[string]bool, name string) {
 	switch {
 	case a.nodes[name].opt.Defer:
 		if !slices.Contains(g.deferred, name) {
@@ -249,7 +250,7 @@ func (a *App[S]) addNode(g *frontier, seen map[string]bool, name string) {
 }
 
 // arriveAtJoins counts a completed node at the joins it is a source of.
-func (a *App[S]) arriveAtJoins(g *frontier, seen map[string]bool, n *node[S]) {
+func (a *topology[S]) arriveAtJoins(g *frontier, seen map[string]bool, n *node[S]) {
 	if n == nil {
 		return
 	}
@@ -268,7 +269,7 @@ func (a *App[S]) arriveAtJoins(g *frontier, seen map[string]bool, n *node[S]) {
 }
 
 // unmetJoin returns why a run cannot end: a join that nobody will complete.
-func (a *App[S]) unmetJoin(g *frontier) error {
+func (a *topology[S]) unmetJoin(g *frontier) error {
 	for _, n := range a.order {
 		if from := g.arrived[n.name]; len(from) > 0 {
 			e := &JoinError{Graph: a.name, Node: n.name, Arrived: from}
@@ -290,4 +291,17 @@ func (t *target) label(node string, i int) string {
 		return node
 	}
 	return node + "#" + strconv.Itoa(i+1)
+}
+
+// taskKey names the execution of a task behind a step, by the step it makes. That is
+// the same whoever takes it up, and whichever steps before it made checkpoints. A
+// subgraph counts its steps by itself.
+func (g *frontier) taskKey(step uint64, label string) engine.TaskKey {
+	if g.call != "" {
+		return engine.TaskKey{Label: g.call + ">" + strconv.FormatUint(g.step+1, 10) + "/" + label}
+	}
+	if step += 1 + uint64(g.skipped); g.epoch != 0 {
+		return engine.TaskKey{Label: strconv.FormatUint(step, 10) + "+" + strconv.FormatUint(g.epoch, 10) + "/" + label}
+	}
+	return engine.TaskKey{Step: step, Label: label}
 }

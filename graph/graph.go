@@ -32,24 +32,33 @@ type Graph[S any] struct {
 }
 
 type node[S any] struct {
-	name        string
-	run         func(context.Context, *S, decoder, *Command) error
-	input       reflect.Type          // of a task: what it is sent
-	sub         subgraph[S]           // in place of run
-	names       []func(string) string // of an inlined node: what the graphs around call the nodes that it names, the nearest first
-	decides     bool                  // its Command says where it leads
-	opt         NodeOptions
-	more        bool     // options were given more than once
-	index       int      // in App.order
-	self        []target // it alone, as what runs next
-	alone       []string // its name, as that of all that runs next
-	before      bool     // stop before it
-	after       bool
-	edges       bool // stop before its ways are followed
+	name    string
+	run     func(context.Context, *S, decoder, *Command) error
+	input   reflect.Type          // of a task: what it is sent
+	sub     subgraph[S]           // in place of run
+	names   []func(string) string // of an inlined node: what the graphs around call the nodes that it names, the nearest first
+	decides bool                  // its Command says where it leads
+	opt     NodeOptions
+	more    bool     // options were given more than once
+	index   int      // in App.order
+	self    []target // it alone, as what runs next
+	alone   []string // its name, as that of all that runs next
+	onError func(context.Context, *S, error) (Command, error)
+	pauses
+	exits[S]
+}
+
+// pauses say where runs stop at a node.
+type pauses struct {
+	before, after bool
+	edges         bool // after, before its transitions are followed
+}
+
+// exits are where a node leads.
+type exits[S any] struct {
 	transitions []*transition[S]
 	joins       []*join // that it arrives at
 	join        *join   // that leads to it
-	onError     func(context.Context, *S, error) (Command, error)
 }
 
 // NodeOptions refine a node. The zero value is useful.
@@ -187,9 +196,12 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 		o = &CompileOptions{}
 	}
 	a := &App[S]{
-		ledger: ledger, name: g.name, codec: o.Codec, limit: cmp.Or(o.RecursionLimit, DefaultRecursionLimit), check: o.Check,
-		width: cmp.Or(o.Concurrency, DefaultConcurrency), failFast: o.FailFast, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)),
-		nodes: make(map[string]*node[S], len(g.nodes)), migrations: escapeMigrations(o.Migrations), release: o.Release,
+		topology: &topology[S]{name: g.name, codec: o.Codec, nodes: make(map[string]*node[S], len(g.nodes))},
+		settings: settings{
+			limit: cmp.Or(o.RecursionLimit, DefaultRecursionLimit), width: cmp.Or(o.Concurrency, DefaultConcurrency),
+			check: o.Check, failFast: o.FailFast, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)), release: o.Release,
+		},
+		ledger: ledger, migrations: escapeMigrations(o.Migrations),
 	}
 	if a.codec == nil {
 		a.codec = posthouse.JSON

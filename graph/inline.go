@@ -83,14 +83,6 @@ func mapNames(names []string, f func(string) string) []string {
 	return out
 }
 
-// real returns the node that a name leads to.
-func (a *App[S]) real(name string) string {
-	if to, ok := a.aliases[name]; ok {
-		return to
-	}
-	return name
-}
-
 // outerName returns what the graph that was compiled calls a node.
 func outerName(levels []func(string) string, name string) string {
 	for _, names := range levels {

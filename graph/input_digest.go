@@ -37,8 +37,8 @@ func (r *run[S]) sentParts(in *S) ([]posthouse.Part, error) {
 // sameInput refuses an input that is not the one that the run began with at h. Where
 // that is not on record, as in runs from before it was, nothing is compared; nor are
 // parts that the state does not have any more.
-func (r *run[S]) sameInput(ctx context.Context, h *posthouse.Header, in *S) error {
-	c, err := r.app.ledger.Get(ctx, h.ID)
+func (a *App[S]) sameInput(ctx context.Context, h *posthouse.Header, in *S) error {
+	c, err := a.ledger.Get(ctx, h.ID)
 	if err != nil {
 		return err
 	}
@@ -47,12 +47,12 @@ func (r *run[S]) sameInput(ctx context.Context, h *posthouse.Header, in *S) erro
 	if !ok || json.Unmarshal(v.Data, &was) != nil || was.Run != h.Run {
 		return nil
 	}
-	now, ok := r.app.schema.Digests(in)
+	now, ok := a.schema.Digests(in)
 	if !ok {
 		return nil
 	}
-	for i := range r.app.schema.Fields {
-		f := &r.app.schema.Fields[i]
+	for i := range a.schema.Fields {
+		f := &a.schema.Fields[i]
 		if was.Parts[f.Part] == now[f.Part] {
 			continue
 		}

@@ -176,7 +176,7 @@ func partMisfits(schema *state.Schema, codec posthouse.Codec, s posthouse.State)
 }
 
 // agendaMisfits returns what of a frontier this graph cannot run.
-func (a *App[S]) agendaMisfits(g *frontier) (bad []*Mismatch) {
+func (a *topology[S]) agendaMisfits(g *frontier) (bad []*Mismatch) {
 	for i := range g.tasks {
 		if m := a.taskMisfit(MismatchNode, "it goes on at", &g.tasks[i]); m != nil && !hasMismatch(bad, m) {
 			bad = append(bad, m)
@@ -220,7 +220,7 @@ func hasMismatch(list []*Mismatch, m *Mismatch) bool {
 }
 
 // taskMisfit returns why a task cannot run, nil if it can.
-func (a *App[S]) taskMisfit(kind MismatchKind, what string, t *target) *Mismatch {
+func (a *topology[S]) taskMisfit(kind MismatchKind, what string, t *target) *Mismatch {
 	n := a.nodes[t.node]
 	at := what + " node " + strconv.Quote(t.node)
 	switch {
@@ -248,7 +248,7 @@ func (a *App[S]) taskMisfit(kind MismatchKind, what string, t *target) *Mismatch
 
 // resultMisfits looks at results of the step that are on record, of tasks that
 // completed beside others.
-func (a *App[S]) resultMisfits(done []*recordedTask) (bad []*Mismatch) {
+func (a *topology[S]) resultMisfits(done []*recordedTask) (bad []*Mismatch) {
 	for _, d := range done {
 		for _, w := range d.writes {
 			if err := w.Field.Fits(a.codec, w.Value()); err != nil {

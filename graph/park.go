@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -12,16 +13,16 @@ import (
 
 // waitsForTimerSoon reports whether the run waits for nothing but timers, one of which is
 // over soon: then it does so itself.
-func (r *run[S]) waitsForTimerSoon(waiting []posthouse.Gate) bool {
+func (o *settings) waitsForTimerSoon(now time.Time, waiting []posthouse.Gate) bool {
 	soon := false
 	for i := range waiting {
 		g := &waiting[i]
 		if g.Kind != posthouse.GateTimer {
 			return false
 		}
-		soon = soon || g.ExpiresAt.Sub(r.app.ledger.Now()) <= r.app.hold
+		soon = soon || g.ExpiresAt.Sub(now) <= o.hold
 	}
-	return soon && r.app.hold > 0
+	return soon && o.hold > 0
 }
 
 // repeatStep takes the step again, with what was decided since.
@@ -70,7 +71,7 @@ func (r *run[S]) stillUndecided(ctx context.Context) (*Result[S], error) {
 			waiting = append(waiting, *g)
 		}
 	}
-	if len(waiting) == 0 || r.waitsForTimerSoon(waiting) {
+	if len(waiting) == 0 || r.app.waitsForTimerSoon(l.Now(), waiting) {
 		return nil, nil
 	}
 	return r.parkedResult(ctx, waiting)

@@ -56,7 +56,7 @@ func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, err
 	}
 	ms := a.migrationsFrom(c.Fingerprint)
 	marks := Progress{}
-	if err := a.markDone(ctx, c, ms, marks); err != nil {
+	if err := marks.markDone(ctx, a.ledger, c, ms); err != nil {
 		return nil, err
 	}
 	at := MarkNext
@@ -159,9 +159,9 @@ func (s *stepProgress) count(within string, g *frontier) {
 }
 
 // markDone marks the nodes that completed on the way to a checkpoint.
-func (a *App[S]) markDone(ctx context.Context, c *posthouse.Checkpoint, ms []Migration, marks Progress) error {
+func (marks Progress) markDone(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, ms []Migration) error {
 	line := map[posthouse.ID]*posthouse.Header{}
-	for h, err := range a.ledger.List(ctx, posthouse.Query{Thread: c.Thread, Generation: c.Generation, To: c.Seq}) {
+	for h, err := range l.List(ctx, posthouse.Query{Thread: c.Thread, Generation: c.Generation, To: c.Seq}) {
 		if err != nil {
 			return err
 		}

@@ -57,6 +57,7 @@ func (rec *recorder[S]) commitDraft(ctx context.Context, d *posthouse.Draft) (do
 	return done, err
 }
 
+// commitRoot commits a step of the graph that was run.
 func (rec *recorder[S]) commitRoot(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
 	r := rec.run
 	enc, err := rec.addUncommitted()
@@ -113,8 +114,8 @@ func (rec *recorder[S]) commitInner(ctx context.Context, d *posthouse.Draft) (*p
 	return done, err
 }
 
-// addUncommitted adds to rec.change what steps changed that made no checkpoint, and the
-// plan, which it returns as it will be on record.
+// addUncommitted adds to the change what steps changed that made no checkpoint, and
+// the plan, which it returns as it will be on record.
 func (rec *recorder[S]) addUncommitted() ([]byte, error) {
 	r := rec.run
 	p, enc, changed, err := r.frontier.part(planPart, rec.plan)
@@ -123,7 +124,7 @@ func (rec *recorder[S]) addUncommitted() ([]byte, error) {
 	}
 	c := &rec.change
 	if len(rec.uncommitted) > 0 {
-		c.Parts = state.JoinParts(slices.Clone(rec.uncommitted), c.Parts) // if it is not committed, since stays what it was
+		c.Parts = state.JoinParts(slices.Clone(rec.uncommitted), c.Parts) // if it is not committed, uncommitted stays what it was
 	}
 	if len(rec.uncommittedProgram) > 0 {
 		c.Program = state.JoinParts(slices.Clone(rec.uncommittedProgram), c.Program)

@@ -252,6 +252,7 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 		return nil, err
 	}
 	drain := engine.DrainOf(ctx)
+	s := &step[S]{run: r} // reused: steps without checkpoints would cost their allocations
 	for {
 		h := r.sess.Head()
 		switch {
@@ -269,7 +270,6 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 		if ctx.Err() != nil {
 			return nil, errors.Join(context.Cause(ctx), r.record.flush(ctx))
 		}
-		s := step[S]{run: r}
 		res, err := s.take(ctx)
 		if res != nil || err != nil {
 			return res, err

@@ -10,7 +10,7 @@ import (
 
 // send encodes an input, so that it can be stored and every attempt of the task
 // gets a value of its own.
-func (a *App[S]) send(what, from string, s *Send) (target, error) {
+func (a *topology[S]) send(what, from string, s *Send) (target, error) {
 	n := a.nodes[s.Node]
 	switch {
 	case n == nil:
@@ -41,7 +41,7 @@ type decoder func(ptr any) error
 func noInput(any) error { return invalid("input", "was not sent") }
 
 // received returns the decoder of a target's input.
-func (a *App[S]) received(t *target) decoder {
+func (a *topology[S]) received(t *target) decoder {
 	return func(ptr any) error {
 		if err := state.Unmarshal(a.codec, *t.input, ptr); err != nil {
 			return &posthouse.Error{

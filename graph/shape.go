@@ -26,7 +26,7 @@ type NodeShape struct {
 	Sub             *Shape `json:"sub,omitempty"` // of a subgraph
 }
 
-// An EdgeShape is one way of a [Shape]. A route, map or command that may lead
+// An EdgeShape is one transition of a [Shape]. A route, map or command that may lead
 // anywhere has To "".
 type EdgeShape struct {
 	From string `json:"from"`

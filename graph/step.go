@@ -11,6 +11,7 @@ import (
 // the next ones need.
 type step[S any] struct {
 	run      *run[S]
+	single   bool // it has one task, which works on the state of the run itself
 	tasks    []task[S]
 	todo     []*task[S]       // those that are to run: the others completed or only wait on
 	outcomes []*outcome[S]    // by task; nil for one that was not run
@@ -19,11 +20,33 @@ type step[S any] struct {
 
 	committed bool
 	failed    error // why a step whose tasks completed cannot be committed
+
+	spare *frontier // that nobody uses: the one behind the next step
+	one   struct {  // what a step of one task is made in: it allocates nothing
+		tasks    [1]task[S]
+		todo     [1]*task[S]
+		outcomes [1]*outcome[S]
+		ends     [1]completion
+	}
+}
+
+// reset makes s the next step of its run.
+func (s *step[S]) reset() {
+	s.single = s.run.frontier.isAlone()
+	s.next, s.parts, s.committed, s.failed = nil, nil, false, nil
+	if s.single {
+		s.one.tasks[0], s.one.outcomes[0] = task[S]{}, nil
+		s.tasks, s.todo, s.outcomes = s.one.tasks[:], s.one.todo[:0], s.one.outcomes[:]
+		return
+	}
+	n := len(s.run.frontier.tasks)
+	s.tasks, s.todo, s.outcomes = make([]task[S], n), nil, make([]*outcome[S], n)
 }
 
 // take takes the step. It returns the result of the run if that parks here, and
 // nothing if the run goes on.
 func (s *step[S]) take(ctx context.Context) (*Result[S], error) {
+	s.reset()
 	if err := s.plan(ctx); err != nil {
 		return nil, err
 	}
@@ -38,10 +61,6 @@ func (s *step[S]) take(ctx context.Context) (*Result[S], error) {
 	}
 	return s.route(ctx)
 }
-
-// isSingle reports whether the step has one task, which works on the state of the
-// run itself. Any other works on a state of its own.
-func (s *step[S]) isSingle() bool { return s.run.frontier.isAlone() }
 
 // isDone reports whether every task completed: then the step's checkpoint holds
 // their results, and nothing else need be recorded.

@@ -31,7 +31,8 @@ func (s *step[S]) commit(ctx context.Context) error {
 	}
 	if err == nil {
 		r.rootState.noteKept(program)
-		s.committed = true
+		s.committed, s.spare = true, before
+		s.spare.tasks = nil // what they were sent may be large
 		return nil
 	}
 	r.frontier = before
@@ -43,7 +44,8 @@ func (s *step[S]) commit(ctx context.Context) error {
 	return nil
 }
 
-// checkpointOrSkip is complete behind what it may have to take back.
+// checkpointOrSkip makes the checkpoint of the step, or keeps what the step changed
+// for the next one.
 func (s *step[S]) checkpointOrSkip(ctx context.Context, program []posthouse.Part, held []posthouse.Step) error {
 	r := s.run
 	status := r.statusBehind(s.outcomes)

@@ -15,7 +15,7 @@ import (
 // record as soon as its task completed, unless all of them did.
 func (s *step[S]) execute(ctx context.Context) error {
 	switch {
-	case s.isSingle():
+	case s.single:
 		s.runSingle(ctx, s.todo[0])
 		return nil
 	case len(s.todo) == 0:

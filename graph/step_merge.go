@@ -1,7 +1,5 @@
 package graph
 
-import ()
-
 // merge merges what the tasks wrote into the state of the run, once all of them
 // completed, and works out the frontier behind the step.
 func (s *step[S]) merge() error {
@@ -9,7 +7,7 @@ func (s *step[S]) merge() error {
 		return nil
 	}
 	r := s.run
-	if !s.isSingle() && r.sess.Err() != nil {
+	if !s.single && r.sess.Err() != nil {
 		return r.sess.Err()
 	}
 	if s.failed = s.mergeState(); s.failed != nil && r.sess.Err() != nil {
@@ -20,23 +18,28 @@ func (s *step[S]) merge() error {
 
 func (s *step[S]) mergeState() (err error) {
 	r := s.run
-	if !s.isSingle() {
+	if !s.single {
 		if err := merge(r.live, r.app.name, s.outcomes, nil); err != nil {
 			return err
 		}
 	}
-	ends := make([]completion, len(s.outcomes))
+	ends := s.one.ends[:]
+	if !s.single {
+		ends = make([]completion, len(s.outcomes))
+	}
 	for i, o := range s.outcomes {
 		ends[i] = taskCompletion(o.task.target, o.next)
 	}
-	s.next = &frontier{}
+	if s.next, s.spare = s.spare, nil; s.next == nil {
+		s.next = &frontier{}
+	}
 	if err := r.app.advanceFrontier(r.frontier, s.next, ends); err != nil {
 		return err
 	}
 	if s.parts, err = r.live.Delta(); err != nil {
 		return err
 	}
-	if s.isSingle() {
+	if s.single {
 		return r.live.RereadInterfaces()
 	}
 	return r.live.Detach()

@@ -44,7 +44,7 @@ func (s *step[S]) parkWaiting(ctx context.Context) (*Result[S], error) {
 		return nil, r.commitFailure(ctx, joinNodes(names), held, changed)
 	}
 	anew := len(asked)+len(stale) > 0 || r.sess.Head().Status != posthouse.StatusWaiting // or it failed, or went on in a subgraph, meanwhile
-	if !anew && !r.waitsForTimerSoon(waiting) {
+	if !anew && !r.app.waitsForTimerSoon(r.app.ledger.Now(), waiting) {
 		return r.parkedResult(ctx, waiting)
 	}
 	if err := r.live.Verify(); err != nil {
@@ -65,7 +65,7 @@ func (s *step[S]) parkWaiting(ctx context.Context) (*Result[S], error) {
 		}
 		waiting = append(waiting, done.Gates...)
 	}
-	if !r.waitsForTimerSoon(waiting) {
+	if !r.app.waitsForTimerSoon(r.app.ledger.Now(), waiting) {
 		return r.parkedResult(ctx, waiting)
 	}
 	return s.waitForTimer(ctx, waiting)

@@ -23,14 +23,12 @@ func (s *step[S]) plan(ctx context.Context) error {
 		}
 	}
 	if r.budget.isSpent() {
-		return r.commitOverrun(ctx, r.app.node(&r.frontier.tasks[0]))
+		return s.commitOverrun(ctx, r.app.node(&r.frontier.tasks[0]))
 	}
 	s.count()
 	if err := s.flushBeforeSubgraph(ctx); err != nil {
 		return err
 	}
-	s.tasks = make([]task[S], len(r.frontier.tasks))
-	s.outcomes = make([]*outcome[S], len(s.tasks))
 	for i := range s.tasks {
 		t := &s.tasks[i]
 		s.initTask(t, i)
@@ -78,10 +76,10 @@ func (s *step[S]) flushBeforeSubgraph(ctx context.Context) error {
 // initTask makes t one of the frontier's.
 func (s *step[S]) initTask(t *task[S], i int) {
 	r := s.run
-	t.run, t.parallel = r, !s.isSingle()
+	t.run, t.parallel = r, !s.single
 	t.target, t.index = &r.frontier.tasks[i], i
 	t.node = r.app.node(t.target)
-	t.key = r.taskKey(t.target.label(cmp.Or(t.was, t.target.node), i))
+	t.key = r.frontier.taskKey(r.record.step, t.target.label(cmp.Or(t.was, t.target.node), i))
 	t.outcome.task = t
 }
 

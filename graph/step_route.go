@@ -16,7 +16,7 @@ func (s *step[S]) route(ctx context.Context) (*Result[S], error) {
 	case s.committed:
 		r.report.updates(s.outcomes)
 		return nil, r.report.values(EventNode)
-	case s.failed != nil && s.isSingle():
+	case s.failed != nil && s.single:
 		o := s.outcomes[0]
 		o.kind, o.err = taskFailed, s.failed
 		r.report.taskEnd(o)

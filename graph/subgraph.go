@@ -114,10 +114,6 @@ func (in *inner[S, T]) kept() bool { return in.opt.Lifetime != Unkept && !in.opt
 // hasBreakpoints reports whether there is a static interrupt in it, at any depth.
 func (in *inner[S, T]) hasBreakpoints() bool { return !in.opt.OwnThread && in.app.hasBreakpoints() }
 
-func (a *App[S]) hasBreakpoints() bool {
-	return slices.ContainsFunc(a.order, func(n *node[S]) bool { return n.before || n.after || n.sub != nil && n.sub.hasBreakpoints() })
-}
-
 func (in *inner[S, T]) shape() string {
 	own := ""
 	if in.opt.OwnThread {

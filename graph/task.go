@@ -155,7 +155,7 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 }
 
 // takeWrites notes what a node wrote, and applies the rules of parts to it before its
-// ways are read: they see what a node behind it would, were it alone.
+// transitions are followed: they see what a node behind it would, were it alone.
 func (t *task[S]) takeWrites(o *outcome[S]) (err error) {
 	r := t.run
 	if t.parallel {

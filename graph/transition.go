@@ -16,7 +16,7 @@ type transition[S any] struct {
 	to   []string // where it leads; for a route, where it may lead, none meaning anywhere
 	kind transitionKind
 
-	names []func(string) string // of an inlined way, as of a node
+	names []func(string) string // of an inlined transition, as of a node
 
 	route  func(*S) string // by kind, one of these
 	routes func(*S) []string
@@ -107,22 +107,14 @@ type target struct {
 	node  string
 	input *posthouse.Value // of a send; nil for the others
 	was   string           // the node's name when its step began, if a migration changed it since
-	edges bool             // it has run: only its ways are to be followed
+	edges bool             // it has run: only its transitions are to be followed
 	at    int              // the node's place in App.order, from 1; 0: look it up
 
 	timeout, idleTimeout time.Duration // of a send, in place of the node's; 0: none
 }
 
-// node returns the node of a target, nil if the graph has none of the name.
-func (a *App[S]) node(t *target) *node[S] {
-	if t.at > 0 {
-		return a.order[t.at-1]
-	}
-	return a.nodes[t.node]
-}
-
-// follow follows a way from a state.
-func (a *App[S]) follow(w *transition[S], s *S) ([]target, error) {
+// follow follows a transition from a state.
+func (a *topology[S]) follow(w *transition[S], s *S) ([]target, error) {
 	var to []string
 	var sends []Send
 	switch w.kind {
@@ -159,7 +151,7 @@ func (w *transition[S]) callRoute(s *S) (to string, err error) {
 }
 
 // resolveTargets checks where a route or command leads.
-func (a *App[S]) resolveTargets(what, from string, may, to []string, sends []Send) (ts []target, err error) {
+func (a *topology[S]) resolveTargets(what, from string, may, to []string, sends []Send) (ts []target, err error) {
 	allowed := func(name string) error {
 		if len(may) > 0 && !slices.Contains(may, name) {
 			return invalid("route", "the %s %q leads to %q, which is not among its targets", what, from, name)
@@ -197,8 +189,8 @@ func (a *App[S]) resolveTargets(what, from string, may, to []string, sends []Sen
 }
 
 // route returns where the run goes on behind a place: where the command says,
-// or else where its ways lead.
-func (a *App[S]) route(from string, ways []*transition[S], may []string, cmd *Command, s *S) ([]target, error) {
+// or else where its transitions lead.
+func (a *topology[S]) route(from string, ways []*transition[S], may []string, cmd *Command, s *S) ([]target, error) {
 	if !cmd.isZero() {
 		return a.resolveTargets("command of", from, may, cmd.Goto, cmd.Send)
 	}
@@ -217,7 +209,7 @@ func (a *App[S]) route(from string, ways []*transition[S], may []string, cmd *Co
 	return all, nil
 }
 
-// followInterrupted takes the ways of nodes that the run was stopped behind, from the
+// followInterrupted follows the transitions of nodes that the run was stopped behind, from the
 // state as it is now.
 func (r *run[S]) followInterrupted(ctx context.Context) error {
 	if r.frontier.ends() {
