@@ -6,53 +6,54 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-func agentRoutes() []*route {
-	rs := []*route{
+func (s *Server) agentRoutes() []*api.Route {
+	rs := []*api.Route{
 		{
-			method: http.MethodPost, path: "/api/agents/{agent}", role: tokens.Operator, summary: "Send a request to an agent", handle: (*Server).postAgent,
-			notes: "Answers when the agent waits for a decision or is done; 202 with where to look if that takes longer. The work goes on if the client leaves. " +
+			Method: http.MethodPost, Path: "/api/agents/{agent}", Role: tokens.Operator, Summary: "Send a request to an agent", Handle: s.postAgent,
+			Notes: "Answers when the agent waits for a decision or is done; 202 with where to look if that takes longer. The work goes on if the client leaves. " +
 				"With Accept: text/event-stream the answer is a stream of the events text, event, and at last done (the reply) or error (a problem). " +
 				"The header " + runHeader + " of the answer names the request: GET /api/run takes it up again. " +
 				"With the header " + keyHeader + " it is taken once: sent again by its sender within a day it is answered as it was, or with 202 and its thread where that is not known any more, " +
 				"with the header " + replayed + "; another message under the key is 409. Other paths refuse the header.",
-			keyed: true, body: agentBody{}, answers: []answer{
-				{http.StatusOK, "what the request came to", Reply{}, ""}, {http.StatusOK, "the same, as it happens", nil, "text/event-stream"},
-				{http.StatusAccepted, "it is still running", Accepted{}, ""},
+			Keyed: true, Body: agentBody{}, Answers: []api.Answer{
+				{Status: http.StatusOK, Help: "what the request came to", Body: Reply{}, Media: ""}, {Status: http.StatusOK, Help: "the same, as it happens", Body: nil, Media: "text/event-stream"},
+				{Status: http.StatusAccepted, Help: "it is still running", Body: Accepted{}, Media: ""},
 			},
 		},
 		{
-			method: http.MethodGet, path: "/api/events", role: tokens.Viewer, summary: "Follow what is recorded", handle: (*Server).events, style: stream,
-			notes: "Server-sent events: the event is the record's kind, its id the cursor to go on from, its data the event as JSON. " +
+			Method: http.MethodGet, Path: "/api/events", Role: tokens.Viewer, Summary: "Follow what is recorded", Handle: s.events, Style: api.Stream,
+			Notes: "Server-sent events: the event is the record's kind, its id the cursor to go on from, its data the event as JSON. " +
 				"An error event with a problem ends the stream, unless it has an id: then it is about that entry, and others follow. A comment comes every 15 seconds. " +
 				"With a session, the first event is session, and events go on behind the last one it saw.",
-			query: []param{
+			Query: []api.Param{
 				threadParam,
-				{name: "after", kind: textParam, def: "now", help: "a cursor, now, or start; the header Last-Event-ID goes before it"},
+				{Name: "after", Kind: api.TextParam, Def: "now", Help: "a cursor, now, or start; the header Last-Event-ID goes before it"},
 				sessionParam, sessionParamOf,
 			},
-			answers: []answer{{http.StatusOK, "events", nil, "text/event-stream"}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "events", Body: nil, Media: "text/event-stream"}},
 		},
 		{
-			method: http.MethodGet, path: "/api/diff", role: tokens.Viewer, summary: "Compare two checkpoints", handle: (*Server).diff,
-			query: []param{
-				{name: "a", kind: idParam, help: "a checkpoint; required"}, {name: "b", kind: idParam, help: "another; required"},
+			Method: http.MethodGet, Path: "/api/diff", Role: tokens.Viewer, Summary: "Compare two checkpoints", Handle: s.diff,
+			Query: []api.Param{
+				{Name: "a", Kind: api.IDParam, Help: "a checkpoint; required"}, {Name: "b", Kind: api.IDParam, Help: "another; required"},
 			},
-			answers: []answer{{http.StatusOK, "what differs", posthouse.Comparison{}, ""}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "what differs", Body: posthouse.Comparison{}, Media: ""}},
 		},
 	}
 	for _, path := range []string{"/agent/{agent}", "/atmosphere/agent/{agent}"} {
-		rs = append(rs, &route{
-			method: http.MethodGet, path: path, role: tokens.Operator, summary: "Talk to an agent over a WebSocket", handle: (*Server).socket, style: socket,
-			notes: "Each text message is a request. Frames are JSON: {\"type\":\"text\",\"text\"}, {\"type\":\"event\",\"event\"}, {\"type\":\"reply\",\"reply\"} and {\"type\":\"error\",\"error\": a problem}. " +
+		rs = append(rs, &api.Route{
+			Method: http.MethodGet, Path: path, Role: tokens.Operator, Summary: "Talk to an agent over a WebSocket", Handle: s.socket, Style: api.Socket,
+			Notes: "Each text message is a request. Frames are JSON: {\"type\":\"text\",\"text\"}, {\"type\":\"event\",\"event\"}, {\"type\":\"reply\",\"reply\"} and {\"type\":\"error\",\"error\": a problem}. " +
 				"A tool that needs an approval asks by the event {\"type\":\"approval_required\",\"id\",\"tool\",\"arguments\",\"message\",\"expiresInSeconds\"}; the message /__approval/{id}/approve, deny or respond answers it. Closing denies it. " +
 				"With a session, the first frame is {\"type\":\"session\",\"event\": as GET /api/session answers}. " +
 				"Frames of a request have an id. Whoever connects again with the header " + runHeader + ", also " + runHeaderOf + ", or with run, and with after, the last id it saw, gets the rest of that request first, behind {\"type\":\"gap\",\"event\":{\"missed\": n}} if some is not kept. " +
 				"The token comes as the subprotocol posthouse.bearer.TOKEN beside posthouse, in the header Authorization, or in the first message: {\"token\":\"...\"}.",
-			query:   []param{{name: "thread", kind: nameParam, help: "work on this thread; each request has its own unless given"}, runParam, runParamOf, runAfter, sessionParam, sessionParamOf},
-			answers: []answer{{http.StatusSwitchingProtocols, "a WebSocket", nil, "application/octet-stream"}},
+			Query:   []api.Param{{Name: "thread", Kind: api.NameParam, Help: "work on this thread; each request has its own unless given"}, runParam, runParamOf, runAfter, sessionParam, sessionParamOf},
+			Answers: []api.Answer{{Status: http.StatusSwitchingProtocols, Help: "a WebSocket", Body: nil, Media: "application/octet-stream"}},
 		})
 	}
 	return rs
@@ -63,17 +64,17 @@ type agentBody struct {
 	Thread  string `json:"thread,omitempty" doc:"work on this thread; a new one unless given"`
 }
 
-func (s *Server) postAgent(w http.ResponseWriter, r *request) error {
+func (s *Server) postAgent(w http.ResponseWriter, r *api.Request) error {
 	var b agentBody
-	if err := r.decode(&b); err != nil {
+	if err := r.Decode(&b); err != nil {
 		return err
 	}
-	agent, err := r.name("agent")
+	agent, err := r.Name("agent")
 	if err != nil {
 		return err
 	}
-	m := message{agent: agent, text: b.Message, thread: b.Thread, by: r.actor.Name}
-	who, err := s.client(r.Context(), r, r.actor.Name)
+	m := message{agent: agent, text: b.Message, thread: b.Thread, by: r.Actor.Name}
+	who, err := s.client(r.Context(), r, r.Actor.Name)
 	if err != nil {
 		return err
 	}
@@ -96,12 +97,12 @@ func (s *Server) postAgent(w http.ResponseWriter, r *request) error {
 		return c.err
 	}
 	who.replied(c.reply)
-	return writeJSON(w, http.StatusOK, c.reply)
+	return api.WriteJSON(w, http.StatusOK, c.reply)
 }
 
 // streamAgent answers with a stream of what the agent does.
-func (s *Server) streamAgent(w http.ResponseWriter, r *request, m message, who *client) error {
-	done, err := s.beginStream(r.actor.Name)
+func (s *Server) streamAgent(w http.ResponseWriter, r *api.Request, m message, who *client) error {
+	done, err := s.beginStream(r.Actor.Name)
 	if err != nil {
 		return err
 	}

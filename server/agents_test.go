@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/problem"
 )
 
 func TestPostAgent(t *testing.T) {
@@ -76,7 +77,7 @@ func TestAgentStream(t *testing.T) {
 	if e := f.want("error"); !strings.Contains(e.data, `"internal"`) || strings.Contains(e.data, "canary") {
 		t.Errorf("a panic is %s", e.data)
 	}
-	h.post("/api/agents/dispatch", `{"message":"x"}`).refused(CodeInternal)
+	h.post("/api/agents/dispatch", `{"message":"x"}`).refused(problem.CodeInternal)
 	if !strings.Contains(h.log.String(), "canary") {
 		t.Error("the log does not say why it panicked")
 	}
@@ -162,7 +163,7 @@ func TestCallsAreBounded(t *testing.T) {
 	h.server.limits.Wait = time.Nanosecond
 	h.post("/api/agents/dispatch", `{"message":"x"}`).want(http.StatusAccepted)
 	<-begun
-	h.post("/api/agents/dispatch", `{"message":"x"}`).refused(CodeTooMany)
+	h.post("/api/agents/dispatch", `{"message":"x"}`).refused(problem.CodeTooMany)
 	close(goOn)
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -25,25 +26,25 @@ type Result struct {
 	At         time.Time    `json:"at"`
 }
 
-func anewRoute(path string) *route {
-	return &route{
-		method: http.MethodPost, path: path + "/{id}/anew", role: tokens.Operator, summary: "Begin an unfinished step anew", handle: (*Server).beginAnew,
-		notes:   "For a program that goes another way than the one on record. Results that the step recorded so far do not count any more, but for effects on the world and people's answers. The checkpoint must be its branch's head; nothing runs until it is resumed.",
-		answers: []answer{{http.StatusOK, "the new checkpoint, and what became of the results", Anew{}, ""}},
+func (s *Server) anewRoute(path string) *api.Route {
+	return &api.Route{
+		Method: http.MethodPost, Path: path + "/{id}/anew", Role: tokens.Operator, Summary: "Begin an unfinished step anew", Handle: s.beginAnew,
+		Notes:   "For a program that goes another way than the one on record. Results that the step recorded so far do not count any more, but for effects on the world and people's answers. The checkpoint must be its branch's head; nothing runs until it is resumed.",
+		Answers: []api.Answer{{Status: http.StatusOK, Help: "the new checkpoint, and what became of the results", Body: Anew{}, Media: ""}},
 	}
 }
 
-func (s *Server) beginAnew(w http.ResponseWriter, r *request) error {
-	id, err := r.id("id")
+func (s *Server) beginAnew(w http.ResponseWriter, r *api.Request) error {
+	id, err := r.ID("id")
 	if err != nil {
 		return err
 	}
-	a, err := s.ledger.Anew(r.Context(), id, &posthouse.AnewOptions{By: r.actor.Name})
+	a, err := s.ledger.Anew(r.Context(), id, &posthouse.AnewOptions{By: r.Actor.Name})
 	if err != nil {
 		return err
 	}
-	w.Header().Set("ETag", etag(a.Checkpoint.Hash))
-	return writeJSON(w, http.StatusOK, &Anew{Checkpoint: *a.Checkpoint, Dropped: results(a.Dropped), Kept: results(a.Kept)})
+	w.Header().Set("ETag", api.ETag(a.Checkpoint.Hash))
+	return api.WriteJSON(w, http.StatusOK, &Anew{Checkpoint: *a.Checkpoint, Dropped: results(a.Dropped), Kept: results(a.Kept)})
 }
 
 func results(steps []posthouse.StepRecord) []Result {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -73,7 +75,7 @@ func (a *approvals) each(id posthouse.ID, answer func(*gate.Session) (*posthouse
 			return g, err
 		}
 	}
-	e := notFound("approval that waits:", string(id))
+	e := problem.NotFound("approval that waits:", string(id))
 	e.Hint = "it was answered, ran out, or its connection closed"
 	return nil, e
 }
@@ -87,7 +89,7 @@ type approvalEvent struct {
 	Message   string              `json:"message,omitempty"`
 	Expires   int                 `json:"expiresInSeconds,omitempty"`
 	Decision  *posthouse.Decision `json:"decision,omitempty"`
-	Error     *Problem            `json:"error,omitempty"`
+	Error     *problem.Details    `json:"error,omitempty"`
 }
 
 func requiredEvent(g *posthouse.Gate) approvalEvent {
@@ -124,25 +126,25 @@ var approvalVerbs = []verb{
 	{"respond", posthouse.Respond, "Answer in place of a tool"},
 }
 
-func approvalRoutes() []*route {
+func (s *Server) approvalRoutes() []*api.Route {
 	const path = "/api/approvals"
-	rs := []*route{{
-		method: http.MethodGet, path: path, role: tokens.Viewer, summary: "List approvals that wait in a session", handle: (*Server).listApprovals,
-		notes:   "Those of tools whose caller is connected, to this process or to another over the same store. They end with their connection; the inbox has what is durable.",
-		answers: []answer{{http.StatusOK, "approvals, the oldest first", []Gate{}, ""}},
+	rs := []*api.Route{{
+		Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List approvals that wait in a session", Handle: s.listApprovals,
+		Notes:   "Those of tools whose caller is connected, to this process or to another over the same store. They end with their connection; the inbox has what is durable.",
+		Answers: []api.Answer{{Status: http.StatusOK, Help: "approvals, the oldest first", Body: []Gate{}, Media: ""}},
 	}}
 	for _, v := range approvalVerbs {
-		rs = append(rs, &route{
-			method: http.MethodPost, path: path + "/{id}/" + v.name, role: tokens.Approver, summary: v.summary, body: approvalBody{}, state: true,
-			notes:   "Of an approval that waits in a session: the answer is taken once, and the call goes on at once. A value that does not fit the tool is refused by the process that has the connection, and denies by any other.",
-			query:   []param{{name: "by", kind: textParam, help: "who decides, if not the token's owner; needs the role operator"}},
-			answers: []answer{{http.StatusOK, "the approval, with its decision", posthouse.Gate{}, ""}}, handle: decideApproval(v.verdict),
+		rs = append(rs, &api.Route{
+			Method: http.MethodPost, Path: path + "/{id}/" + v.name, Role: tokens.Approver, Summary: v.summary, Body: approvalBody{}, State: true,
+			Notes:   "Of an approval that waits in a session: the answer is taken once, and the call goes on at once. A value that does not fit the tool is refused by the process that has the connection, and denies by any other.",
+			Query:   []api.Param{{Name: "by", Kind: api.TextParam, Help: "who decides, if not the token's owner; needs the role operator"}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the approval, with its decision", Body: posthouse.Gate{}, Media: ""}}, Handle: s.decideApproval(v.verdict),
 		})
 	}
 	return rs
 }
 
-func (s *Server) listApprovals(w http.ResponseWriter, r *request) error {
+func (s *Server) listApprovals(w http.ResponseWriter, r *api.Request) error {
 	gates := []*Gate{}
 	here := map[posthouse.ID]bool{}
 	for _, as := range s.approvals.sessions() {
@@ -163,24 +165,24 @@ func (s *Server) listApprovals(w http.ResponseWriter, r *request) error {
 		}
 	}
 	slices.SortFunc(gates, func(a, b *Gate) int { return a.CreatedAt.Compare(b.CreatedAt) })
-	return writeJSON(w, http.StatusOK, gates)
+	return api.WriteJSON(w, http.StatusOK, gates)
 }
 
-func decideApproval(v posthouse.Verdict) func(*Server, http.ResponseWriter, *request) error {
-	return func(s *Server, w http.ResponseWriter, r *request) error {
-		id, err := r.id("id")
+func (s *Server) decideApproval(v posthouse.Verdict) func(http.ResponseWriter, *api.Request) error {
+	return func(w http.ResponseWriter, r *api.Request) error {
+		id, err := r.ID("id")
 		if err != nil {
 			return err
 		}
 		var b approvalBody
-		if err := r.decode(&b); err != nil {
+		if err := r.Decode(&b); err != nil {
 			return err
 		}
 		name := b.By
-		if q, ok := r.query["by"]; ok {
+		if q, ok := r.Query["by"]; ok {
 			name = q
 		}
-		by, sender, err := actingFor(r.actor, name)
+		by, sender, err := actingFor(r.Actor, name)
 		if err != nil {
 			return err
 		}
@@ -191,6 +193,6 @@ func decideApproval(v posthouse.Verdict) func(*Server, http.ResponseWriter, *req
 		if err != nil {
 			return err
 		}
-		return writeJSON(w, http.StatusOK, g)
+		return api.WriteJSON(w, http.StatusOK, g)
 	}
 }

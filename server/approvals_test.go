@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -118,7 +119,7 @@ func TestApprovalAfterLoginByMessage(t *testing.T) {
 // wantClosing wants a problem and then the end.
 func (c *talk) wantClosing() {
 	c.t.Helper()
-	if f := c.want("error"); f.Error.Code != CodeUnauthenticated {
+	if f := c.want("error"); f.Error.Code != problem.CodeUnauthenticated {
 		c.t.Errorf("told %+v", f.Error)
 	}
 	c.wantClose(websocket.StatusPolicyViolation)

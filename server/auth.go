@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -13,30 +15,30 @@ import (
 // token comes in the Authorization header, as a WebSocket subprotocol, or, for
 // browsers, stands behind a session cookie; never in a URL. A WebSocket may
 // also say it in its first message: then the zero Token is returned.
-func (s *Server) authenticate(w http.ResponseWriter, r *request) (tokens.Token, error) {
-	if r.route.role == "" {
+func (s *Server) authenticate(w http.ResponseWriter, r *api.Request) (tokens.Token, error) {
+	if r.Route.Role == "" {
 		return tokens.Token{}, nil
 	}
 	tok, ok, err := s.identify(r)
 	switch {
 	case err != nil:
 		return tokens.Token{}, err
-	case !ok && r.route.style == socket && isUpgrade(r.Request) && !hasCredential(r.Request):
+	case !ok && r.Route.Style == api.Socket && isUpgrade(r.Request) && !hasCredential(r.Request):
 		return tokens.Token{}, nil
 	case !ok:
 		return tokens.Token{}, s.unauthenticated(tok)
 	}
 	s.uses(tok)
-	noteActor(w, tok.Name)
-	return tok, permit(tok, r.route.role)
+	api.NoteActor(w, tok.Name)
+	return tok, permit(tok, r.Route.Role)
 }
 
 // identify finds the token that a request brings, also one that has expired, with
 // ok false.
-func (s *Server) identify(r *request) (tok tokens.Token, ok bool, err error) {
+func (s *Server) identify(r *api.Request) (tok tokens.Token, ok bool, err error) {
 	if secret, given := bearer(r.Request); given {
 		tok, ok, err = s.tokens.Authenticate(secret)
-	} else if c, e := r.Cookie(sessionCookie); e == nil {
+	} else if c, e := r.Cookie(api.SessionCookie); e == nil {
 		if tok, ok = s.sessions.get(c.Value); ok {
 			ok, err = s.tokens.Current(tok)
 		}
@@ -85,7 +87,7 @@ func hasCredential(r *http.Request) bool {
 // that expired.
 func (s *Server) unauthenticated(x tokens.Token) error {
 	e := &posthouse.Error{
-		Code: CodeUnauthenticated, Message: "a valid access token is needed",
+		Code: problem.CodeUnauthenticated, Message: "a valid access token is needed",
 		Hint: "send Authorization: Bearer with the content of the file token in the server's data directory, or make one: posthouse token create",
 	}
 	if s.tokens.Expired(x) {

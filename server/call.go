@@ -12,7 +12,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/problem"
 )
 
 // A message is a request for an agent.
@@ -43,7 +45,7 @@ const maxMessage = 256 << 10 // bytes
 
 // noAgent says which agents there are.
 func (s *Server) noAgent(name string) error {
-	e := notFound("agent", strict.Cut(name, 80))
+	e := problem.NotFound("agent", strict.Cut(name, 80))
 	e.Hint = "no agent is served here"
 	if len(s.agents) > 0 {
 		e.Hint = "there is " + strings.Join(slices.Sorted(maps.Keys(s.agents)), ", ")
@@ -110,8 +112,8 @@ func (s *Server) run(a Agent, m message) (reply *Reply, err error) {
 			s.log.Error("an agent panicked", "agent", m.agent, "thread", m.thread, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			err = fmt.Errorf("agent %s panicked", m.agent)
 		} else if err != nil {
-			attrs := []any{"agent", m.agent, "thread", m.thread, "code", string(clientError(err).Code)}
-			if status(clientError(err).Code) >= http.StatusInternalServerError { // what is about the client's input may quote it
+			attrs := []any{"agent", m.agent, "thread", m.thread, "code", string(problem.Client(err).Code)}
+			if problem.Status(problem.Client(err).Code) >= http.StatusInternalServerError { // what is about the client's input may quote it
 				attrs = append(attrs, "error", err)
 			}
 			s.log.Warn("an agent did not take a request", attrs...)
@@ -136,7 +138,7 @@ func (s *Server) run(a Agent, m message) (reply *Reply, err error) {
 // between. It returns whether the client is still there.
 func (s *Server) pump(ctx context.Context, l *listener, write func(frame) error, beat func() error) bool {
 	defer close(l.gone)
-	tick, stop := s.tick(heartbeat)
+	tick, stop := s.tick(api.HeartbeatInterval)
 	defer stop()
 	for !l.feed.over(l.at) {
 		frames, missed, more := l.feed.behind(l.at)

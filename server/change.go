@@ -6,19 +6,20 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
 var deleteModes = []string{"refuse", string(posthouse.DeleteOrphan), string(posthouse.DeleteSubtree)}
 
-func (s *Server) deleteCheckpoint(w http.ResponseWriter, r *request) error {
-	id, err := r.id("id")
+func (s *Server) deleteCheckpoint(w http.ResponseWriter, r *api.Request) error {
+	id, err := r.ID("id")
 	if err != nil {
 		return err
 	}
-	o := &posthouse.DeleteOptions{By: r.actor.Name, Reason: r.query["reason"]}
-	if m := r.query["mode"]; m != deleteModes[0] {
+	o := &posthouse.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]}
+	if m := r.Query["mode"]; m != deleteModes[0] {
 		o.Mode = posthouse.DeleteMode(m)
 	}
 	d, err := s.ledger.Delete(r.Context(), id, o)
@@ -27,7 +28,7 @@ func (s *Server) deleteCheckpoint(w http.ResponseWriter, r *request) error {
 	}
 	if strings.Contains(r.Header.Get("Prefer"), "return=representation") {
 		w.Header().Set("Preference-Applied", "return=representation")
-		return writeJSON(w, http.StatusOK, d)
+		return api.WriteJSON(w, http.StatusOK, d)
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
@@ -44,27 +45,27 @@ type forkBody struct {
 	Run    bool                       `json:"run,omitempty" doc:"resume the fork at once, and answer as a resume does; as the parameter"`
 }
 
-func (s *Server) forkCheckpoint(w http.ResponseWriter, r *request) error {
-	id, err := r.id("id")
+func (s *Server) forkCheckpoint(w http.ResponseWriter, r *api.Request) error {
+	id, err := r.ID("id")
 	if err != nil {
 		return err
 	}
 	var b forkBody
-	if err := r.decode(&b); err != nil {
+	if err := r.Decode(&b); err != nil {
 		return err
 	}
-	if r.has("state") {
+	if r.Has("state") {
 		if b.State != nil {
 			return strict.Invalid("state", "is given in the query and in the body")
 		}
-		if b.State, err = json.Marshal(r.query["state"]); err != nil {
+		if b.State, err = json.Marshal(r.Query["state"]); err != nil {
 			return err
 		}
 	}
 	if b.State != nil && b.Patch != nil {
 		return strict.Invalid("patch", "goes with a state that is kept, not with a new one")
 	}
-	o := &posthouse.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.actor.Name}
+	o := &posthouse.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name}
 	if b.State != nil || b.Patch != nil {
 		if err := s.forkState(r, id, &b, o); err != nil {
 			return err
@@ -72,7 +73,7 @@ func (s *Server) forkCheckpoint(w http.ResponseWriter, r *request) error {
 	} else if len(b.Codecs) > 0 {
 		return strict.Invalid("codecs", "go with a state or a patch")
 	}
-	run := b.Run || r.query["run"] == "true"
+	run := b.Run || r.Query["run"] == "true"
 	if run && s.runner == nil {
 		return noPrograms()
 	}
@@ -87,19 +88,19 @@ func (s *Server) forkCheckpoint(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("ETag", etag(c.Hash))
-	return writeJSON(w, http.StatusOK, v)
+	w.Header().Set("ETag", api.ETag(c.Hash))
+	return api.WriteJSON(w, http.StatusOK, v)
 }
 
 // forkState reads the body's state or patch by the shape of the source's state.
-func (s *Server) forkState(r *request, id posthouse.ID, b *forkBody, o *posthouse.ForkOptions) (err error) {
+func (s *Server) forkState(r *api.Request, id posthouse.ID, b *forkBody, o *posthouse.ForkOptions) (err error) {
 	src, err := s.ledger.Get(r.Context(), id)
 	if err != nil {
 		return err
 	}
 	opaque := isOpaque(src.State) || len(src.State) == 0
 	switch {
-	case b.State != nil && r.has("state"):
+	case b.State != nil && r.Has("state"):
 		o.Replace, err = readState(b.State, nil, true) // text is one opaque value
 	case b.State != nil:
 		o.Replace, err = readState(b.State, b.Codecs, opaque)
@@ -118,23 +119,23 @@ func (s *Server) forkState(r *request, id posthouse.ID, b *forkBody, o *posthous
 
 // goOnRoutes make a branch go on from the checkpoint that a path names, by its
 // own id or a gate's.
-func goOnRoutes(path, by string) []*route {
-	return []*route{
+func (s *Server) goOnRoutes(path, by string) []*api.Route {
+	return []*api.Route{
 		{
-			method: http.MethodPost, path: path + "/{id}/resume", role: tokens.Operator, summary: "Resume an interrupted or failed branch" + by, handle: (*Server).resumeCheckpoint,
-			notes: "The checkpoint must be its branch's head. Waits like a decision.", answers: waited,
+			Method: http.MethodPost, Path: path + "/{id}/resume", Role: tokens.Operator, Summary: "Resume an interrupted or failed branch" + by, Handle: s.resumeCheckpoint,
+			Notes: "The checkpoint must be its branch's head. Waits like a decision.", Answers: waited,
 		},
 		{
-			method: http.MethodPost, path: path + "/{id}/replay", role: tokens.Operator, summary: "Run again from a checkpoint" + by, handle: (*Server).replayCheckpoint,
-			notes: "Forks the checkpoint and resumes the fork.", body: replayBody{}, answers: waited,
+			Method: http.MethodPost, Path: path + "/{id}/replay", Role: tokens.Operator, Summary: "Run again from a checkpoint" + by, Handle: s.replayCheckpoint,
+			Notes: "Forks the checkpoint and resumes the fork.", Body: replayBody{}, Answers: waited,
 		},
 	}
 }
 
 // origin returns the checkpoint that a path names, or the one whose gate it names.
-func (s *Server) origin(r *request) (*posthouse.Header, error) {
-	if !strings.HasPrefix(r.route.path, "/api/gates/") {
-		id, err := r.id("id")
+func (s *Server) origin(r *api.Request) (*posthouse.Header, error) {
+	if !strings.HasPrefix(r.Route.Path, "/api/gates/") {
+		id, err := r.ID("id")
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +148,7 @@ func (s *Server) origin(r *request) (*posthouse.Header, error) {
 	return s.ledger.GetHeader(r.Context(), g.Checkpoint)
 }
 
-func (s *Server) resumeCheckpoint(w http.ResponseWriter, r *request) error {
+func (s *Server) resumeCheckpoint(w http.ResponseWriter, r *api.Request) error {
 	h, err := s.origin(r)
 	if err != nil {
 		return err
@@ -189,7 +190,7 @@ func nothingNext(id posthouse.ID) error {
 }
 
 // resume sets a branch going from its head and answers when it stands again.
-func (s *Server) resume(w http.ResponseWriter, r *request, h *posthouse.Header) error {
+func (s *Server) resume(w http.ResponseWriter, r *api.Request, h *posthouse.Header) error {
 	if s.runner == nil {
 		return noPrograms()
 	}
@@ -208,9 +209,9 @@ type replayBody struct {
 	Thread string `json:"thread,omitempty" doc:"replay in this new thread instead"`
 }
 
-func (s *Server) replayCheckpoint(w http.ResponseWriter, r *request) error {
+func (s *Server) replayCheckpoint(w http.ResponseWriter, r *api.Request) error {
 	var b replayBody
-	if err := r.decode(&b); err != nil {
+	if err := r.Decode(&b); err != nil {
 		return err
 	}
 	src, err := s.origin(r)
@@ -220,7 +221,7 @@ func (s *Server) replayCheckpoint(w http.ResponseWriter, r *request) error {
 	if len(src.Next) == 0 {
 		return nothingNext(src.ID)
 	}
-	c, err := s.ledger.Fork(r.Context(), src.ID, &posthouse.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.actor.Name})
+	c, err := s.ledger.Fork(r.Context(), src.ID, &posthouse.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name})
 	if err != nil {
 		return err
 	}
@@ -229,7 +230,7 @@ func (s *Server) replayCheckpoint(w http.ResponseWriter, r *request) error {
 		if err != nil {
 			return err
 		}
-		return writeJSON(w, http.StatusOK, v)
+		return api.WriteJSON(w, http.StatusOK, v)
 	}
 	return s.resume(w, r, &c.Header)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -67,7 +68,7 @@ func (c *clients) create(ctx context.Context, principal string) (token string, x
 	x = &clientSession{Principal: principal, CreatedAt: now, LastSeen: now}
 	err = c.index(ctx, key[:1], func(shard clientIndex) (bool, error) {
 		if len(shard) >= max(c.limit/len(clientShards), 1) {
-			return false, &posthouse.Error{Code: CodeTooMany, Message: "there are too many sessions", Hint: "sessions that are not used end by themselves; try again later"}
+			return false, &posthouse.Error{Code: problem.CodeTooMany, Message: "there are too many sessions", Hint: "sessions that are not used end by themselves; try again later"}
 		}
 		shard[key] = c.end(x)
 		return true, nil

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -20,8 +21,8 @@ const (
 )
 
 var (
-	sessionParam   = param{name: "session", kind: textParam, help: "the client's session, as in the header " + sessionHeader + "; new for a new one"}
-	sessionParamOf = param{name: sessionHeaderOf, kind: textParam, help: "the same, for clients of Atmosphere that cannot set headers"}
+	sessionParam   = api.Param{Name: "session", Kind: api.TextParam, Help: "the client's session, as in the header " + sessionHeader + "; new for a new one"}
+	sessionParamOf = api.Param{Name: sessionHeaderOf, Kind: api.TextParam, Help: "the same, for clients of Atmosphere that cannot set headers"}
 )
 
 // A SessionInfo is a client's session, with where its workflow stands now.
@@ -46,23 +47,23 @@ type sessionBody struct {
 	Thread   string            `json:"thread,omitempty" doc:"the line of work; as it was unless given"`
 }
 
-func clientRoutes() []*route {
+func (s *Server) clientRoutes() []*api.Route {
 	const path = "/api/session"
 	const notes = "The session is told by the header X-Posthouse-Session, also X-Atmosphere-Session-Token, or the parameter. " +
 		"One that is unknown, expired or another's is a new session, never an error. It ends when its client was not connected, and it was not used, for 24 hours."
-	answers := []answer{{http.StatusOK, "the session", SessionInfo{}, ""}}
-	return []*route{
+	answers := []api.Answer{{Status: http.StatusOK, Help: "the session", Body: SessionInfo{}, Media: ""}}
+	return []*api.Route{
 		{
-			method: http.MethodGet, path: path, role: tokens.Viewer, summary: "Restore or begin a session", handle: (*Server).getSession,
-			notes: notes, query: []param{sessionParam, sessionParamOf}, answers: answers,
+			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "Restore or begin a session", Handle: s.getSession,
+			Notes: notes, Query: []api.Param{sessionParam, sessionParamOf}, Answers: answers,
 		},
 		{
-			method: http.MethodPut, path: path, role: tokens.Viewer, summary: "Save a session", handle: (*Server).putSession,
-			notes: notes, query: []param{sessionParam, sessionParamOf}, body: sessionBody{}, answers: answers,
+			Method: http.MethodPut, Path: path, Role: tokens.Viewer, Summary: "Save a session", Handle: s.putSession,
+			Notes: notes, Query: []api.Param{sessionParam, sessionParamOf}, Body: sessionBody{}, Answers: answers,
 		},
 		{
-			method: http.MethodDelete, path: path, role: tokens.Viewer, summary: "End a session", handle: (*Server).deleteSession,
-			query: []param{sessionParam, sessionParamOf}, answers: []answer{{http.StatusNoContent, "it is gone", nil, ""}},
+			Method: http.MethodDelete, Path: path, Role: tokens.Viewer, Summary: "End a session", Handle: s.deleteSession,
+			Query: []api.Param{sessionParam, sessionParamOf}, Answers: []api.Answer{{Status: http.StatusNoContent, Help: "it is gone", Body: nil, Media: ""}},
 		},
 	}
 }
@@ -78,15 +79,15 @@ type client struct {
 }
 
 // sessionToken returns what the client says of its session.
-func (r *request) sessionToken() (token string, given bool) {
+func sessionToken(r *api.Request) (token string, given bool) {
 	for _, name := range []string{sessionHeader, sessionHeaderOf} {
 		if vs := r.Header.Values(name); len(vs) > 0 {
 			return vs[0], true
 		}
 	}
-	for _, p := range []*param{&sessionParam, &sessionParamOf} {
-		if r.has(p.name) {
-			return r.query[p.name], true
+	for _, p := range []*api.Param{&sessionParam, &sessionParamOf} {
+		if r.Has(p.Name) {
+			return r.Query[p.Name], true
 		}
 	}
 	return "", false
@@ -94,8 +95,8 @@ func (r *request) sessionToken() (token string, given bool) {
 
 // client restores the session that a client asks for, or begins one; nil if it
 // asks for none.
-func (s *Server) client(ctx context.Context, r *request, principal string) (*client, error) {
-	token, given := r.sessionToken()
+func (s *Server) client(ctx context.Context, r *api.Request, principal string) (*client, error) {
+	token, given := sessionToken(r)
 	if !given {
 		return nil, nil
 	}
@@ -104,8 +105,8 @@ func (s *Server) client(ctx context.Context, r *request, principal string) (*cli
 
 // restored restores the session that a client asks for, with what it is told of
 // it, and says its token in the answer; nil if it asks for none.
-func (s *Server) restored(w http.ResponseWriter, r *request) (*client, *SessionInfo, error) {
-	who, err := s.client(r.Context(), r, r.actor.Name)
+func (s *Server) restored(w http.ResponseWriter, r *api.Request) (*client, *SessionInfo, error) {
+	who, err := s.client(r.Context(), r, r.Actor.Name)
 	if who == nil || err != nil {
 		return nil, nil, err
 	}
@@ -221,34 +222,34 @@ func (c *client) saw(cursor string) {
 	}
 }
 
-func (s *Server) getSession(w http.ResponseWriter, r *request) error {
-	token, _ := r.sessionToken()
-	c, err := s.openClient(r.Context(), token, r.actor.Name)
+func (s *Server) getSession(w http.ResponseWriter, r *api.Request) error {
+	token, _ := sessionToken(r)
+	c, err := s.openClient(r.Context(), token, r.Actor.Name)
 	if err != nil {
 		return err
 	}
 	return c.show(w, r)
 }
 
-func (c *client) show(w http.ResponseWriter, r *request) error {
+func (c *client) show(w http.ResponseWriter, r *api.Request) error {
 	i, err := c.info(r.Context())
 	if err != nil {
 		return err
 	}
 	w.Header().Set(sessionHeader, c.token)
-	return writeJSON(w, http.StatusOK, i)
+	return api.WriteJSON(w, http.StatusOK, i)
 }
 
-func (s *Server) putSession(w http.ResponseWriter, r *request) error {
+func (s *Server) putSession(w http.ResponseWriter, r *api.Request) error {
 	var b sessionBody
-	if err := r.decode(&b); err != nil {
+	if err := r.Decode(&b); err != nil {
 		return err
 	}
 	if err := b.validate(); err != nil {
 		return err
 	}
-	token, _ := r.sessionToken()
-	c, err := s.openClient(r.Context(), token, r.actor.Name)
+	token, _ := sessionToken(r)
+	c, err := s.openClient(r.Context(), token, r.Actor.Name)
 	if err != nil {
 		return err
 	}
@@ -297,10 +298,10 @@ func (b *sessionBody) validate() error {
 	return nil
 }
 
-func (s *Server) deleteSession(w http.ResponseWriter, r *request) error {
-	token, _ := r.sessionToken()
+func (s *Server) deleteSession(w http.ResponseWriter, r *api.Request) error {
+	token, _ := sessionToken(r)
 	if token != "" && len(token) <= maxToken {
-		x, err := s.clients.restore(r.Context(), token, r.actor.Name)
+		x, err := s.clients.restore(r.Context(), token, r.Actor.Name)
 		if err == nil && x != nil {
 			err = s.clients.remove(r.Context(), token)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -189,7 +190,7 @@ func TestSessionsAreCapped(t *testing.T) {
 	for range 17 {
 		a := h.send(ask{method: "GET", path: "/api/session", as: tokens.Operator})
 		if a.status != http.StatusOK {
-			a.refused(CodeTooMany)
+			a.refused(problem.CodeTooMany)
 			full = true
 		}
 	}

@@ -7,7 +7,9 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -35,17 +37,17 @@ type Accepted struct {
 
 // decide puts the decision of an open gate on record and answers with what it
 // led to.
-func (s *Server) decide(w http.ResponseWriter, r *request, g *posthouse.Gate, v posthouse.Verdict) error {
+func (s *Server) decide(w http.ResponseWriter, r *api.Request, g *posthouse.Gate, v posthouse.Verdict) error {
 	var b decideBody
-	if err := r.decode(&b); err != nil {
+	if err := r.Decode(&b); err != nil {
 		return err
 	}
-	d, err := r.decision(&b, v)
+	d, err := decision(r, &b, v)
 	if err != nil {
 		return err
 	}
 	if g.Decision == nil {
-		if err := precondition(r, g.Hash); err != nil {
+		if err := api.Precondition(r, g.Hash); err != nil {
 			return err
 		}
 		if err := s.recoverable(r, g, d); err != nil {
@@ -71,22 +73,22 @@ func (s *Server) decide(w http.ResponseWriter, r *request, g *posthouse.Gate, v 
 func (s *Server) voted(w http.ResponseWriter, g *posthouse.Gate) error {
 	look := "/api/gates/" + string(g.ID)
 	w.Header().Set("Location", look)
-	return writeJSON(w, http.StatusAccepted, &Accepted{
+	return api.WriteJSON(w, http.StatusAccepted, &Accepted{
 		Thread: g.Thread, Branch: g.Branch, Checkpoint: g.Checkpoint, Vote: &g.Votes[len(g.Votes)-1], Missing: g.Missing(),
 		Gates: []posthouse.ID{g.ID}, Look: look,
 	})
 }
 
 // decision makes the decision of what the client sent and who the client is.
-func (r *request) decision(b *decideBody, v posthouse.Verdict) (*posthouse.Decision, error) {
+func decision(r *api.Request, b *decideBody, v posthouse.Verdict) (*posthouse.Decision, error) {
 	by, request := b.By, b.Request
-	if q, ok := r.query["by"]; ok {
+	if q, ok := r.Query["by"]; ok {
 		if by != "" && by != q {
 			return nil, strict.Invalid("by", "is given in the query and in the body, and differs")
 		}
 		by = q
 	}
-	if q, ok := r.query["request"]; ok {
+	if q, ok := r.Query["request"]; ok {
 		if request != nil && *request != q {
 			return nil, strict.Invalid("request", "is given in the query and in the body, and differs")
 		}
@@ -99,7 +101,7 @@ func (r *request) decision(b *decideBody, v posthouse.Verdict) (*posthouse.Decis
 		}
 	}
 	var err error
-	if d.By, d.Actor, err = actingFor(r.actor, by); err != nil {
+	if d.By, d.Actor, err = actingFor(r.Actor, by); err != nil {
 		return nil, err
 	}
 	if request == nil {
@@ -132,7 +134,7 @@ func actingFor(t tokens.Token, by string) (name, actor string, err error) {
 }
 
 // recoverable refuses to record an approval that could not be carried out.
-func (s *Server) recoverable(r *request, g *posthouse.Gate, d *posthouse.Decision) error {
+func (s *Server) recoverable(r *api.Request, g *posthouse.Gate, d *posthouse.Decision) error {
 	if s.recovers == nil || d.Verdict != posthouse.Approve {
 		return nil
 	}
@@ -158,7 +160,7 @@ type settling struct {
 }
 
 // settle waits and answers.
-func (s *Server) settle(w http.ResponseWriter, r *request, t *settling) error {
+func (s *Server) settle(w http.ResponseWriter, r *api.Request, t *settling) error {
 	from := t.checkpoint
 	if s.runner == nil || from.Graph == "" {
 		return s.accepted(w, r, t)
@@ -190,8 +192,8 @@ func (s *Server) settle(w http.ResponseWriter, r *request, t *settling) error {
 	}
 	v.Decision = t.decision
 	v.Branched = &posthouse.BranchHead{Branch: head.Branch, Head: head.ID, Seq: head.Seq, Status: head.Status}
-	w.Header().Set("ETag", etag(c.Hash))
-	return writeJSON(w, http.StatusOK, v)
+	w.Header().Set("ETag", api.ETag(c.Hash))
+	return api.WriteJSON(w, http.StatusOK, v)
 }
 
 // following returns the first checkpoint that came of t: the child of the one
@@ -210,14 +212,14 @@ func (s *Server) following(ctx context.Context, t *settling, head *posthouse.Hea
 	return "", nil
 }
 
-func (s *Server) accepted(w http.ResponseWriter, r *request, t *settling) error {
+func (s *Server) accepted(w http.ResponseWriter, r *api.Request, t *settling) error {
 	open, err := s.openGates(r, t.checkpoint)
 	if err != nil {
 		return recorded(err, t.decision)
 	}
-	look := threadPath(t.checkpoint.Thread)
+	look := api.ThreadPath(t.checkpoint.Thread)
 	w.Header().Set("Location", look)
-	return writeJSON(w, http.StatusAccepted, &Accepted{
+	return api.WriteJSON(w, http.StatusAccepted, &Accepted{
 		Thread: t.checkpoint.Thread, Branch: t.checkpoint.Branch, Checkpoint: t.checkpoint.ID, Decision: t.decision, Gates: gateIDs(open), Look: look,
 	})
 }
@@ -229,11 +231,11 @@ func recorded(err error, d *posthouse.Decision) error {
 		return err
 	}
 	e := &posthouse.Error{
-		Code: clientError(err).Code, Decision: d, Err: err, Message: "the decision is on record, but what follows it failed",
+		Code: problem.Client(err).Code, Decision: d, Err: err, Message: "the decision is on record, but what follows it failed",
 		Hint: "do not decide again; see what becomes of the thread",
 	}
-	if status(e.Code) < http.StatusInternalServerError {
-		e.Code = CodeInternal
+	if problem.Status(e.Code) < http.StatusInternalServerError {
+		e.Code = problem.CodeInternal
 	}
 	return e
 }

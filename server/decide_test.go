@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -26,7 +28,7 @@ func TestApproveCheckpoint(t *testing.T) {
 	if d := c.Decision; d == nil || d.By != "alice" || d.Actor != "operator-token" || d.Verdict != posthouse.Approve || d.Gate != g.ID {
 		t.Errorf("its decision is %+v", c.Decision)
 	}
-	if c.Branched == nil || c.Branched.Head != c.ID || a.header.Get("ETag") != etag(c.Hash) {
+	if c.Branched == nil || c.Branched.Head != c.ID || a.header.Get("ETag") != api.ETag(c.Hash) {
 		t.Errorf("its branch is %+v", c.Branched)
 	}
 	// The decision is a record between the two.
@@ -195,7 +197,7 @@ func TestBadDecisions(t *testing.T) {
 			t.Errorf("%s %s blames %q, want %q", c.verb, c.body, p.Field, c.field)
 		}
 	}
-	h.send(ask{method: "POST", path: path + "approve", header: []string{`If-Match: "` + strings.Repeat("ab", 32) + `"`}}).refused(CodePrecondition)
+	h.send(ask{method: "POST", path: path + "approve", header: []string{`If-Match: "` + strings.Repeat("ab", 32) + `"`}}).refused(problem.CodePrecondition)
 	for _, unknown := range []string{"/api/gates/gate-x/approve", "/api/checkpoints/x/approve", "/api/gates/" + string(cp) + "/approve"} {
 		h.post(unknown, "").refused(posthouse.CodeNotFound)
 	}

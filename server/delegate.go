@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -14,24 +15,24 @@ type delegateBody struct {
 	Reason string `json:"reason,omitempty" doc:"at most 4,000 bytes"`
 }
 
-func delegateRoute(path string) *route {
-	return &route{
-		method: http.MethodPost, path: path + "/{id}/delegate", role: tokens.Approver, summary: "Delegate: hand the right to decide to somebody else",
-		notes: "Of a gate with assignees, by one who may decide it. It is put on record; the gate stays as it was asked, and the decision says in whose place it was made.",
-		body:  delegateBody{}, answers: []answer{{http.StatusOK, "the gate, with its assignments", posthouse.Gate{}, ""}}, handle: (*Server).delegate,
+func (s *Server) delegateRoute(path string) *api.Route {
+	return &api.Route{
+		Method: http.MethodPost, Path: path + "/{id}/delegate", Role: tokens.Approver, Summary: "Delegate: hand the right to decide to somebody else",
+		Notes: "Of a gate with assignees, by one who may decide it. It is put on record; the gate stays as it was asked, and the decision says in whose place it was made.",
+		Body:  delegateBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate, with its assignments", Body: posthouse.Gate{}, Media: ""}}, Handle: s.delegate,
 	}
 }
 
-func (s *Server) delegate(w http.ResponseWriter, r *request) error {
+func (s *Server) delegate(w http.ResponseWriter, r *api.Request) error {
 	g, err := s.gate(r)
 	if err != nil {
 		return err
 	}
 	var b delegateBody
-	if err := r.decode(&b); err != nil {
+	if err := r.Decode(&b); err != nil {
 		return err
 	}
-	by, actor, err := actingFor(r.actor, b.By)
+	by, actor, err := actingFor(r.Actor, b.By)
 	if err != nil {
 		return err
 	}
@@ -39,5 +40,5 @@ func (s *Server) delegate(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, g)
+	return api.WriteJSON(w, http.StatusOK, g)
 }

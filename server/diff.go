@@ -4,18 +4,19 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
-func (s *Server) diff(w http.ResponseWriter, r *request) error {
+func (s *Server) diff(w http.ResponseWriter, r *api.Request) error {
 	for _, name := range []string{"a", "b"} {
-		if !r.has(name) {
+		if !r.Has(name) {
 			return strict.Invalid(name, "is required: a checkpoint's id")
 		}
 	}
-	c, err := s.ledger.Compare(r.Context(), posthouse.ID(r.query["a"]), posthouse.ID(r.query["b"]))
+	c, err := s.ledger.Compare(r.Context(), posthouse.ID(r.Query["a"]), posthouse.ID(r.Query["b"]))
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, c)
+	return api.WriteJSON(w, http.StatusOK, c)
 }

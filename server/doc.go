@@ -67,8 +67,8 @@
 //
 // # Errors
 //
-// Whatever is no success is a [Problem], application/problem+json, with a stable
-// code: those of package posthouse, and the Code constants here for what only
+// Whatever is no success is a [problem.Details], application/problem+json, with a stable
+// code: those of package posthouse, and the constants of server/problem for what only
 // HTTP has. Causes from below stay in the log, under the request's id.
 //
 // # Caveats

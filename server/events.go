@@ -5,7 +5,9 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -13,8 +15,8 @@ import (
 // that is no Watcher have some 20 for each thread.
 const maxCursor = 8 << 10
 
-func (s *Server) events(w http.ResponseWriter, r *request) error {
-	cursor, err := r.eventCursor()
+func (s *Server) events(w http.ResponseWriter, r *api.Request) error {
+	cursor, err := eventCursor(r)
 	if err != nil {
 		return err
 	}
@@ -22,10 +24,10 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if who != nil && who.Cursor != "" && r.Header.Get("Last-Event-ID") == "" && !r.has("after") {
+	if who != nil && who.Cursor != "" && r.Header.Get("Last-Event-ID") == "" && !r.Has("after") {
 		cursor = who.Cursor
 	}
-	done, err := s.beginStream(r.actor.Name)
+	done, err := s.beginStream(r.Actor.Name)
 	if err != nil {
 		return err
 	}
@@ -35,16 +37,16 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 	defer context.AfterFunc(s.ctx, cancel)()
 
 	// The watch begins before the headers go out: who has seen them misses nothing.
-	found, stop := s.watch(ctx, posthouse.WatchQuery{Thread: r.query["thread"], Cursor: cursor})
+	found, stop := s.watch(ctx, posthouse.WatchQuery{Thread: r.Query["thread"], Cursor: cursor})
 	defer stop()
-	es, err := s.openStream(w)
+	es, err := api.NewEventStream(w, s.wall)
 	if err != nil {
 		return nil // the client is gone
 	}
-	if session != nil && es.send("", "session", session) != nil {
+	if session != nil && es.Send("", "session", session) != nil {
 		return nil
 	}
-	s.relay(&watcher{es: es, w: w, who: who, actor: r.actor}, found)
+	s.relay(&watcher{es: es, w: w, who: who, actor: r.Actor}, found)
 	return nil
 }
 
@@ -76,7 +78,7 @@ func (s *Server) watch(ctx context.Context, q posthouse.WatchQuery) (found <-cha
 
 // A watcher is the client of an event stream.
 type watcher struct {
-	es    *eventStream
+	es    *api.EventStream
 	w     http.ResponseWriter // for the log line and the request's id
 	who   *client
 	actor tokens.Token
@@ -87,7 +89,7 @@ type watcher struct {
 // relay sends what a watch finds until it ends, the client is gone, or its token
 // was revoked or has expired.
 func (s *Server) relay(c *watcher, found <-chan watched) {
-	tick, stop := s.tick(heartbeat)
+	tick, stop := s.tick(api.HeartbeatInterval)
 	defer stop()
 	defer c.note()
 	for {
@@ -97,7 +99,7 @@ func (s *Server) relay(c *watcher, found <-chan watched) {
 				return
 			}
 		case <-tick:
-			if !s.stillGood(c.actor) || c.es.beat() != nil {
+			if !s.stillGood(c.actor) || c.es.Heartbeat() != nil {
 				return // revoked, expired, or gone
 			}
 			c.note()
@@ -117,10 +119,10 @@ func (c *watcher) send(x watched) bool {
 	if x.err == nil {
 		kind = x.event.Kind.String()
 	} else {
-		noteError(c.w, x.err)
-		data = problemOf(x.err, c.w.Header().Get(requestIDHeader))
+		api.NoteError(c.w, x.err)
+		data = problem.Of(x.err, c.w.Header().Get(problem.RequestIDHeader))
 	}
-	if c.es.send(cursor, kind, data) != nil || x.event == nil {
+	if c.es.Send(cursor, kind, data) != nil || x.event == nil {
 		return false
 	}
 	c.last = cursor
@@ -137,12 +139,12 @@ func (c *watcher) note() {
 
 // eventCursor returns where a client wants to go on: Last-Event-ID, which a
 // browser sends by itself, before the parameter it once began with.
-func (r *request) eventCursor() (string, error) {
+func eventCursor(r *api.Request) (string, error) {
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		return checkCursor("Last-Event-ID", id)
 	}
-	if r.has("after") {
-		return checkCursor("after", r.query["after"])
+	if r.Has("after") {
+		return checkCursor("after", r.Query["after"])
 	}
 	return "now", nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -139,7 +140,7 @@ func TestEventsAndLastEventID(t *testing.T) {
 func TestEventCursorsOfOthers(t *testing.T) {
 	h := open(t, nil)
 	f := h.listen(ask{method: "GET", path: "/api/events?after=not-one"})
-	var p Problem
+	var p problem.Details
 	check(t, json.Unmarshal([]byte(f.want("error").data), &p))
 	if p.Code != posthouse.CodeInvalid || p.Field != "cursor" || p.Hint == "" {
 		t.Errorf("it says %+v", p)
@@ -189,12 +190,12 @@ func TestNoTokenHoldsAllStreams(t *testing.T) {
 	first := h.listen(ask{method: "GET", path: "/api/events", as: tokens.Viewer})
 	h.listen(ask{method: "GET", path: "/api/events", as: tokens.Viewer})
 	r := h.send(ask{method: "GET", path: "/api/events", as: tokens.Viewer})
-	if p := r.refused(CodeTooMany); !strings.Contains(p.Detail, "viewer-token") || r.header.Get("Retry-After") == "" {
+	if p := r.refused(problem.CodeTooMany); !strings.Contains(p.Detail, "viewer-token") || r.header.Get("Retry-After") == "" {
 		t.Errorf("over its share a token is told %q", p.Detail)
 	}
 	h.listen(ask{method: "GET", path: "/api/events"})
 	h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
-	h.send(ask{method: "POST", path: "/api/agents/dispatch", body: `{"message":"x"}`, header: []string{"Accept: text/event-stream"}}).refused(CodeTooMany)
+	h.send(ask{method: "POST", path: "/api/agents/dispatch", body: `{"message":"x"}`, header: []string{"Accept: text/event-stream"}}).refused(problem.CodeTooMany)
 	h.listen(ask{method: "GET", path: "/api/events", as: tokens.Approver})
 	first.close()
 	for range 1000 { // the server notices at its next look at the connection
@@ -212,11 +213,11 @@ func TestStreamsAreBounded(t *testing.T) {
 	h := open(t, func(o *Options) { o.Limits.Streams = 2 })
 	a, _ := h.listen(ask{method: "GET", path: "/api/events"}), h.listen(ask{method: "GET", path: "/api/events"})
 	r := h.get("/api/events")
-	r.refused(CodeTooMany)
+	r.refused(problem.CodeTooMany)
 	if r.header.Get("Retry-After") == "" {
 		t.Error("it does not say when to try again")
 	}
-	h.send(ask{method: "POST", path: "/api/agents/dispatch", body: `{"message":"x"}`, header: []string{"Accept: text/event-stream"}}).refused(CodeTooMany)
+	h.send(ask{method: "POST", path: "/api/agents/dispatch", body: `{"message":"x"}`, header: []string{"Accept: text/event-stream"}}).refused(problem.CodeTooMany)
 	a.close()
 	for range 1000 { // the server notices at its next look at the connection
 		if resp, err := h.http.Client().Do(h.request(ask{method: "GET", path: "/api/events"})); err == nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -68,7 +69,7 @@ func Example() {
 
 	resp = post("ph_wrong")
 	defer resp.Body.Close()
-	var p server.Problem
+	var p problem.Details
 	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
 		panic(err)
 	}

@@ -12,7 +12,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/problem"
 )
 
 // FuzzStrict holds the decoder against encoding/json: what it accepts means
@@ -29,7 +31,7 @@ func FuzzStrict(f *testing.F) {
 		var b decideBody
 		err := strict.Decode(data, &b)
 		if err != nil {
-			if e := clientError(err); e.Code != posthouse.CodeInvalid || !utf8.ValidString(e.Message) || len(e.Field) > 80 {
+			if e := problem.Client(err); e.Code != posthouse.CodeInvalid || !utf8.ValidString(e.Message) || len(e.Field) > 80 {
 				t.Fatalf("the error is %#v", e)
 			}
 			return
@@ -69,16 +71,16 @@ func FuzzQuery(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	var params []param
-	for _, r := range checkpointRoutes() {
-		if r.path == "/api/checkpoints" {
-			params = r.query
+	var params []api.Param
+	for _, r := range (&Server{}).checkpointRoutes() {
+		if r.Path == "/api/checkpoints" {
+			params = r.Query
 		}
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		got, err := parseQuery(raw, params)
+		got, err := api.ParseQuery(raw, params)
 		if err != nil {
-			if e := clientError(err); status(e.Code) >= 500 || len(e.Field) > 80 {
+			if e := problem.Client(err); problem.Status(e.Code) >= 500 || len(e.Field) > 80 {
 				t.Fatalf("the error is %#v", e)
 			}
 			return
@@ -88,16 +90,16 @@ func FuzzQuery(f *testing.F) {
 			t.Fatal(err)
 		}
 		for name, v := range got {
-			i := slices.IndexFunc(params, func(p param) bool { return p.name == name })
-			if i < 0 || len(vs[name]) != 1 || vs[name][0] != v || params[i].check(v) != nil || !utf8.ValidString(v) {
+			i := slices.IndexFunc(params, func(p api.Param) bool { return p.Name == name })
+			if i < 0 || len(vs[name]) != 1 || vs[name][0] != v || params[i].Check(v) != nil || !utf8.ValidString(v) {
 				t.Fatalf("%q is read as %q", raw, got)
 			}
 		}
-		r := &request{query: got}
-		if n := r.number("limit", 100); n < 1 || n > maxLimit {
+		r := &api.Request{Query: got}
+		if n := r.Number("limit", 100); n < 1 || n > maxLimit {
 			t.Fatalf("the limit is %d", n)
 		}
-		if r.millis("since") < 0 {
+		if r.Millis("since") < 0 {
 			t.Fatal("a time before time")
 		}
 	})
@@ -109,10 +111,10 @@ func FuzzCursor(f *testing.F) {
 		f.Add(s, s)
 	}
 	f.Fuzz(func(t *testing.T, header, after string) {
-		r := &request{Request: &http.Request{Header: http.Header{"Last-Event-Id": {header}}}, query: map[string]string{"after": after}}
-		c, err := r.eventCursor()
+		r := &api.Request{Request: &http.Request{Header: http.Header{"Last-Event-Id": {header}}}, Query: map[string]string{"after": after}}
+		c, err := eventCursor(r)
 		if err != nil {
-			if clientError(err).Code != posthouse.CodeInvalid {
+			if problem.Client(err).Code != posthouse.CodeInvalid {
 				t.Fatalf("the error is %v", err)
 			}
 			return
@@ -148,7 +150,7 @@ func FuzzScreen(f *testing.F) {
 			r.Header.Set("Origin", origin)
 		}
 		if err := s.screen(cross, r); err != nil {
-			if e := clientError(err); status(e.Code) >= 500 {
+			if e := problem.Client(err); problem.Status(e.Code) >= 500 {
 				t.Fatalf("the error is %#v", e)
 			}
 			return
@@ -188,7 +190,7 @@ func FuzzState(f *testing.F) {
 		}
 		s, err := readState(raw, codecs, opaque)
 		if err != nil {
-			if clientError(err).Code != posthouse.CodeInvalid {
+			if problem.Client(err).Code != posthouse.CodeInvalid {
 				t.Fatalf("the error is %v", err)
 			}
 			return

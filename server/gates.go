@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -30,61 +31,61 @@ const decideNotes = "The decision is on record before anything it sets off, and 
 	"If-Match with the ETag of the gate or checkpoint, or shown, binds the decision to what was seen."
 
 // waited is how a request that sets a thread going is answered.
-var waited = []answer{
-	{http.StatusOK, "the checkpoint that follows", Checkpoint{}, ""},
-	{http.StatusAccepted, "it is on record; what follows is still running, waits for another gate, or runs elsewhere", Accepted{}, ""},
+var waited = []api.Answer{
+	{Status: http.StatusOK, Help: "the checkpoint that follows", Body: Checkpoint{}, Media: ""},
+	{Status: http.StatusAccepted, Help: "it is on record; what follows is still running, waits for another gate, or runs elsewhere", Body: Accepted{}, Media: ""},
 }
 
-func decideRoutes(path string, handle func(posthouse.Verdict) func(*Server, http.ResponseWriter, *request) error) (rs []*route) {
+func (s *Server) decideRoutes(path string, handle func(posthouse.Verdict) func(http.ResponseWriter, *api.Request) error) (rs []*api.Route) {
 	for _, v := range verbs {
-		q := []param{{name: "by", kind: textParam, help: "who decides, if not the token's owner; needs the role operator"}}
+		q := []api.Param{{Name: "by", Kind: api.TextParam, Help: "who decides, if not the token's owner; needs the role operator"}}
 		if v.verdict == posthouse.Approve {
-			q = append(q, param{name: "request", kind: bodyParam, help: "approve this request instead of the one in the state: recorded as an edit of it"})
+			q = append(q, api.Param{Name: "request", Kind: api.BodyParam, Help: "approve this request instead of the one in the state: recorded as an edit of it"})
 		}
-		rs = append(rs, &route{
-			method: http.MethodPost, path: path + "/{id}/" + v.name, role: tokens.Approver, summary: v.summary, notes: decideNotes,
-			query: q, body: decideBody{}, state: true, answers: waited, handle: handle(v.verdict),
+		rs = append(rs, &api.Route{
+			Method: http.MethodPost, Path: path + "/{id}/" + v.name, Role: tokens.Approver, Summary: v.summary, Notes: decideNotes,
+			Query: q, Body: decideBody{}, State: true, Answers: waited, Handle: handle(v.verdict),
 		})
 	}
 	return rs
 }
 
-func gateRoutes() []*route {
+func (s *Server) gateRoutes() []*api.Route {
 	const path = "/api/gates"
-	rs := []*route{
+	rs := []*api.Route{
 		{
-			method: http.MethodGet, path: path, role: tokens.Viewer, summary: "List open gates: the inbox", handle: (*Server).listGates,
-			notes: "The next page's cursor is in the headers Link and X-Next-Cursor.",
-			query: []param{
-				coordParam, threadParam, {name: "checkpoint", kind: idParam, help: "of this checkpoint"},
-				{name: "assignee", kind: textParam, help: "that this person may decide: assigned to them, or to nobody"},
-				{name: "kind", kind: textParam, help: "of this kind; timer, signal and thread are shown only so: nobody decides them"},
-				orderParam, limitParam, {name: "cursor", kind: idParam, help: cursorParam.help},
+			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List open gates: the inbox", Handle: s.listGates,
+			Notes: "The next page's cursor is in the headers Link and X-Next-Cursor.",
+			Query: []api.Param{
+				coordParam, threadParam, {Name: "checkpoint", Kind: api.IDParam, Help: "of this checkpoint"},
+				{Name: "assignee", Kind: api.TextParam, Help: "that this person may decide: assigned to them, or to nobody"},
+				{Name: "kind", Kind: api.TextParam, Help: "of this kind; timer, signal and thread are shown only so: nobody decides them"},
+				orderParam, limitParam, {Name: "cursor", Kind: api.IDParam, Help: cursorParam.Help},
 			},
-			answers: []answer{{http.StatusOK, "a page of open gates", []Gate{}, ""}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of open gates", Body: []Gate{}, Media: ""}},
 		},
 		{
-			method: http.MethodGet, path: path + "/{id}", role: tokens.Viewer, summary: "Show a gate", handle: (*Server).getGate,
-			notes: "With its decision, once it has one.", answers: []answer{{http.StatusOK, "the gate", posthouse.Gate{}, ""}},
+			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a gate", Handle: s.getGate,
+			Notes: "With its decision, once it has one.", Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate", Body: posthouse.Gate{}, Media: ""}},
 		},
 	}
-	rs = append(rs, &route{
-		method: http.MethodPost, path: path + "/{id}/ask-again", role: tokens.Operator, summary: "Ask a question again that nobody answered", handle: (*Server).askAgain,
-		notes:   "Of a gate whose deadline passed, or that was withdrawn. In place while its checkpoint is the head of its branch, else on a new branch; with as much time as it had.",
-		answers: []answer{{http.StatusOK, "the gate that asks again", posthouse.Gate{}, ""}},
+	rs = append(rs, &api.Route{
+		Method: http.MethodPost, Path: path + "/{id}/ask-again", Role: tokens.Operator, Summary: "Ask a question again that nobody answered", Handle: s.askAgain,
+		Notes:   "Of a gate whose deadline passed, or that was withdrawn. In place while its checkpoint is the head of its branch, else on a new branch; with as much time as it had.",
+		Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate that asks again", Body: posthouse.Gate{}, Media: ""}},
 	})
-	rs = append(rs, decideRoutes(path, decideGate)...)
-	rs = append(rs, delegateRoute(path))
-	rs = append(rs, goOnRoutes(path, ", by a gate it asks or asked")...)
-	return append(rs, decideRoutes("/api/checkpoints", decideCheckpoint)...)
+	rs = append(rs, s.decideRoutes(path, s.decideGate)...)
+	rs = append(rs, s.delegateRoute(path))
+	rs = append(rs, s.goOnRoutes(path, ", by a gate it asks or asked")...)
+	return append(rs, s.decideRoutes("/api/checkpoints", s.decideCheckpoint)...)
 }
 
-func (s *Server) listGates(w http.ResponseWriter, r *request) error {
-	gates, limit, next := []*Gate{}, r.number("limit", defaultLimit), ""
+func (s *Server) listGates(w http.ResponseWriter, r *api.Request) error {
+	gates, limit, next := []*Gate{}, r.Number("limit", defaultLimit), ""
 	for g, err := range s.ledger.Gates(r.Context(), posthouse.GateQuery{
-		Thread: r.query["thread"], Coordination: r.query["coordination"], Checkpoint: posthouse.ID(r.query["checkpoint"]),
-		Assignee: r.query["assignee"], Kind: r.query["kind"], Newest: r.query["order"] != "asc", Limit: limit + 1,
-		After: posthouse.ID(r.query["cursor"]),
+		Thread: r.Query["thread"], Coordination: r.Query["coordination"], Checkpoint: posthouse.ID(r.Query["checkpoint"]),
+		Assignee: r.Query["assignee"], Kind: r.Query["kind"], Newest: r.Query["order"] != "asc", Limit: limit + 1,
+		After: posthouse.ID(r.Query["cursor"]),
 	}) {
 		if g == nil {
 			return err
@@ -95,43 +96,43 @@ func (s *Server) listGates(w http.ResponseWriter, r *request) error {
 		}
 		gates = append(gates, s.listed(w, r, g, err))
 	}
-	return writePage(w, r, gates, next)
+	return api.WritePage(w, r, gates, next)
 }
 
-func (s *Server) getGate(w http.ResponseWriter, r *request) error {
+func (s *Server) getGate(w http.ResponseWriter, r *api.Request) error {
 	g, err := s.gate(r)
 	if err != nil {
 		return err
 	}
 	if g.Decision == nil {
-		w.Header().Set("ETag", etag(g.Hash))
+		w.Header().Set("ETag", api.ETag(g.Hash))
 	}
-	return writeJSON(w, http.StatusOK, g)
+	return api.WriteJSON(w, http.StatusOK, g)
 }
 
-func (s *Server) gate(r *request) (*posthouse.Gate, error) {
-	id, err := r.id("id")
+func (s *Server) gate(r *api.Request) (*posthouse.Gate, error) {
+	id, err := r.ID("id")
 	if err != nil {
 		return nil, err
 	}
 	return s.ledger.Gate(r.Context(), id)
 }
 
-func (s *Server) askAgain(w http.ResponseWriter, r *request) error {
-	id, err := r.id("id")
+func (s *Server) askAgain(w http.ResponseWriter, r *api.Request) error {
+	id, err := r.ID("id")
 	if err != nil {
 		return err
 	}
-	g, err := s.ledger.AskAgain(r.Context(), id, &posthouse.AskAgainOptions{By: r.actor.Name})
+	g, err := s.ledger.AskAgain(r.Context(), id, &posthouse.AskAgainOptions{By: r.Actor.Name})
 	if err != nil {
 		return err
 	}
-	w.Header().Set("ETag", etag(g.Hash))
-	return writeJSON(w, http.StatusOK, g)
+	w.Header().Set("ETag", api.ETag(g.Hash))
+	return api.WriteJSON(w, http.StatusOK, g)
 }
 
-func decideGate(v posthouse.Verdict) func(*Server, http.ResponseWriter, *request) error {
-	return func(s *Server, w http.ResponseWriter, r *request) error {
+func (s *Server) decideGate(v posthouse.Verdict) func(http.ResponseWriter, *api.Request) error {
+	return func(w http.ResponseWriter, r *api.Request) error {
 		g, err := s.gate(r)
 		if err != nil {
 			return err
@@ -141,9 +142,9 @@ func decideGate(v posthouse.Verdict) func(*Server, http.ResponseWriter, *request
 }
 
 // decideCheckpoint decides the one gate of a checkpoint.
-func decideCheckpoint(v posthouse.Verdict) func(*Server, http.ResponseWriter, *request) error {
-	return func(s *Server, w http.ResponseWriter, r *request) error {
-		id, err := r.id("id")
+func (s *Server) decideCheckpoint(v posthouse.Verdict) func(http.ResponseWriter, *api.Request) error {
+	return func(w http.ResponseWriter, r *api.Request) error {
+		id, err := r.ID("id")
 		if err != nil {
 			return err
 		}
@@ -174,7 +175,7 @@ func decideCheckpoint(v posthouse.Verdict) func(*Server, http.ResponseWriter, *r
 
 // askedNothing says why a checkpoint has nothing to decide, and what to do first
 // where its branch stands still.
-func (s *Server) askedNothing(r *request, h *posthouse.Header) error {
+func (s *Server) askedNothing(r *api.Request, h *posthouse.Header) error {
 	e := &posthouse.Error{
 		Code: posthouse.CodeConflict, Message: "checkpoint " + string(h.ID) + " asked nothing, so there is nothing to decide",
 		Hint: "GET /api/gates lists what waits",
@@ -192,7 +193,7 @@ func (s *Server) askedNothing(r *request, h *posthouse.Header) error {
 
 // asked returns the gates that a checkpoint asks people. Of one that asks
 // nobody it returns those of the runtime, which can be cancelled.
-func (s *Server) asked(r *request, h *posthouse.Header) ([]*posthouse.Gate, error) {
+func (s *Server) asked(r *api.Request, h *posthouse.Header) ([]*posthouse.Gate, error) {
 	var people, runtime []*posthouse.Gate
 	for _, id := range h.Gates {
 		g, err := s.ledger.Gate(r.Context(), id)
@@ -213,7 +214,7 @@ func (s *Server) asked(r *request, h *posthouse.Header) ([]*posthouse.Gate, erro
 
 // openGates returns the gates opened with a checkpoint that people can still
 // decide.
-func (s *Server) openGates(r *request, h *posthouse.Header) ([]*posthouse.Gate, error) {
+func (s *Server) openGates(r *api.Request, h *posthouse.Header) ([]*posthouse.Gate, error) {
 	asked, err := s.asked(r, h)
 	return slices.DeleteFunc(stillOpen(asked), func(g *posthouse.Gate) bool { return !g.AsksPeople() }), err
 }

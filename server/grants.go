@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -37,31 +39,31 @@ type Effect struct {
 	Question string              `json:"question,omitempty"`
 	Decision *posthouse.Decision `json:"decision,omitempty" doc:"what licensed it; absent: nobody approved it"`
 	Content  json.RawMessage     `json:"content,omitempty" doc:"what was approved: as it was shown, or as it was edited"`
-	Error    *Problem            `json:"error,omitempty" doc:"why the gate that it names cannot be read"`
+	Error    *problem.Details    `json:"error,omitempty" doc:"why the gate that it names cannot be read"`
 }
 
-func grantRoutes() []*route {
-	return []*route{
+func (s *Server) grantRoutes() []*api.Route {
+	return []*api.Route{
 		{
-			method: http.MethodGet, path: "/api/gates/{id}/grant", role: tokens.Viewer, summary: "Show what became of a gate's decision", handle: (*Server).getGrant,
-			notes: "An approval of what gate.Propose shows licenses effects, on the branch where it was given: " +
+			Method: http.MethodGet, Path: "/api/gates/{id}/grant", Role: tokens.Viewer, Summary: "Show what became of a gate's decision", Handle: s.getGrant,
+			Notes: "An approval of what gate.Propose shows licenses effects, on the branch where it was given: " +
 				"proposed (it waits), decided (nothing ran yet), released (let go, and a run is at it), executed, or unknown (let go, and nobody knows what became of it).",
-			answers: []answer{{http.StatusOK, "the gate, the content approved, and what ran under it", Grant{}, ""}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate, the content approved, and what ran under it", Body: Grant{}, Media: ""}},
 		},
 		{
-			method: http.MethodGet, path: "/api/threads/{id}/effects", role: tokens.Viewer, summary: "List what acted on the world in a thread", handle: (*Server).listEffects,
-			notes: "Oldest first, in released versions too: every effect under a gate's decision with the person and the content, and those of class external that nobody approved, without a decision.",
-			query: []param{
-				{name: "ungranted", kind: boolParam, def: "false", help: "true: only those that nobody approved"}, limitParam,
-				{name: "cursor", kind: intParam, help: "go on behind so many: X-Next-Cursor of the page before"},
+			Method: http.MethodGet, Path: "/api/threads/{id}/effects", Role: tokens.Viewer, Summary: "List what acted on the world in a thread", Handle: s.listEffects,
+			Notes: "Oldest first, in released versions too: every effect under a gate's decision with the person and the content, and those of class external that nobody approved, without a decision.",
+			Query: []api.Param{
+				{Name: "ungranted", Kind: api.BoolParam, Def: "false", Help: "true: only those that nobody approved"}, limitParam,
+				{Name: "cursor", Kind: api.IntParam, Help: "go on behind so many: X-Next-Cursor of the page before"},
 			},
-			answers: []answer{{http.StatusOK, "a page of effects", []Effect{}, ""}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of effects", Body: []Effect{}, Media: ""}},
 		},
 	}
 }
 
-func (s *Server) getGrant(w http.ResponseWriter, r *request) error {
-	id, err := r.id("id")
+func (s *Server) getGrant(w http.ResponseWriter, r *api.Request) error {
+	id, err := r.ID("id")
 	if err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func (s *Server) getGrant(w http.ResponseWriter, r *request) error {
 	}
 	v := &Grant{
 		Gate: g.Gate, Status: g.Status, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: s.before(r, g.Gate),
-		AskAgain: r.actor.Role.May(tokens.Operator) && g.Gate.MayAskAgain(s.ledger.Now()) == nil,
+		AskAgain: r.Actor.Role.May(tokens.Operator) && g.Gate.MayAskAgain(s.ledger.Now()) == nil,
 	}
 	if d := g.Gate.Decision; d != nil && g.Gate.ValidFor > 0 {
 		v.ValidUntil = d.At.Add(g.Gate.ValidFor)
@@ -86,11 +88,11 @@ func (s *Server) getGrant(w http.ResponseWriter, r *request) error {
 		}
 		v.Uses = append(v.Uses, x)
 	}
-	return writeJSON(w, http.StatusOK, v)
+	return api.WriteJSON(w, http.StatusOK, v)
 }
 
-func (s *Server) listEffects(w http.ResponseWriter, r *request) error {
-	thread, err := r.name("id")
+func (s *Server) listEffects(w http.ResponseWriter, r *api.Request) error {
+	thread, err := r.Name("id")
 	if err != nil {
 		return err
 	}
@@ -98,10 +100,10 @@ func (s *Server) listEffects(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	limit, begin, next, page := r.number("limit", defaultLimit), r.number("cursor", 0), "", []*Effect{}
+	limit, begin, next, page := r.Number("limit", defaultLimit), r.Number("cursor", 0), "", []*Effect{}
 	gates := map[posthouse.ID]*Effect{}
 	for i := min(begin, len(all)); i < len(all); i++ {
-		if r.query["ungranted"] == "true" && all[i].Grant != "" {
+		if r.Query["ungranted"] == "true" && all[i].Grant != "" {
 			continue
 		}
 		if len(page) == limit {
@@ -116,12 +118,12 @@ func (s *Server) listEffects(w http.ResponseWriter, r *request) error {
 		e.Use = all[i]
 		page = append(page, &e)
 	}
-	return writePage(w, r, page, next)
+	return api.WritePage(w, r, page, next)
 }
 
 // licensed says of an effect what its gate's decision says; one that names none is
 // left as it is.
-func (s *Server) licensed(w http.ResponseWriter, r *request, id posthouse.ID) *Effect {
+func (s *Server) licensed(w http.ResponseWriter, r *api.Request, id posthouse.ID) *Effect {
 	if id == "" {
 		return &Effect{}
 	}

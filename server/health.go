@@ -7,31 +7,33 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-func systemRoutes() []*route {
-	ok := []answer{{http.StatusOK, "yes", statusBody{}, ""}}
-	return []*route{
+func (s *Server) systemRoutes() []*api.Route {
+	ok := []api.Answer{{Status: http.StatusOK, Help: "yes", Body: statusBody{}, Media: ""}}
+	return []*api.Route{
 		{
-			method: http.MethodGet, path: "/healthz", summary: "Is the process alive?", handle: (*Server).healthz, answers: ok,
+			Method: http.MethodGet, Path: "/healthz", Summary: "Is the process alive?", Handle: s.healthz, Answers: ok,
 		},
 		{
-			method: http.MethodGet, path: "/readyz", summary: "Does the store answer and take writes?", handle: (*Server).readyz,
-			notes: "503 with the store's code otherwise, for example read-only after a failed write.", answers: ok,
+			Method: http.MethodGet, Path: "/readyz", Summary: "Does the store answer and take writes?", Handle: s.readyz,
+			Notes: "503 with the store's code otherwise, for example read-only after a failed write.", Answers: ok,
 		},
 		{
-			method: http.MethodGet, path: "/api/posture", role: tokens.Viewer, summary: "How is what is stored protected?", handle: (*Server).posture,
-			notes:   "Whether it is encrypted and signed, and by the ids of which keys. Of what is written from now on; a thread's summary says of itself whether it is sealed.",
-			answers: []answer{{http.StatusOK, "the posture", posthouse.Posture{}, ""}},
+			Method: http.MethodGet, Path: "/api/posture", Role: tokens.Viewer, Summary: "How is what is stored protected?", Handle: s.posture,
+			Notes:   "Whether it is encrypted and signed, and by the ids of which keys. Of what is written from now on; a thread's summary says of itself whether it is sealed.",
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the posture", Body: posthouse.Posture{}, Media: ""}},
 		},
 		{
-			method: http.MethodGet, path: "/api/me", role: tokens.Viewer, summary: "Who am I?", handle: (*Server).me,
-			answers: []answer{{http.StatusOK, "the token that was sent, or stands behind the cookie", meBody{}, ""}},
+			Method: http.MethodGet, Path: "/api/me", Role: tokens.Viewer, Summary: "Who am I?", Handle: s.me,
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the token that was sent, or stands behind the cookie", Body: meBody{}, Media: ""}},
 		},
 		{
-			method: http.MethodGet, path: "/openapi.json", summary: "This description", handle: (*Server).describe,
-			answers: []answer{{http.StatusOK, "OpenAPI 3.1", nil, "application/json"}},
+			Method: http.MethodGet, Path: "/openapi.json", Summary: "This description", Handle: s.describe,
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "OpenAPI 3.1", Body: nil, Media: "application/json"}},
 		},
 	}
 }
@@ -45,29 +47,29 @@ type meBody struct {
 	Role tokens.Role `json:"role"` // viewer, approver or operator
 }
 
-func (s *Server) me(w http.ResponseWriter, r *request) error {
-	return writeJSON(w, http.StatusOK, meBody{r.actor.Name, r.actor.Role})
+func (s *Server) me(w http.ResponseWriter, r *api.Request) error {
+	return api.WriteJSON(w, http.StatusOK, meBody{r.Actor.Name, r.Actor.Role})
 }
 
-func (s *Server) healthz(w http.ResponseWriter, _ *request) error {
-	return writeJSON(w, http.StatusOK, statusBody{"ok"})
+func (s *Server) healthz(w http.ResponseWriter, _ *api.Request) error {
+	return api.WriteJSON(w, http.StatusOK, statusBody{"ok"})
 }
 
-func (s *Server) readyz(w http.ResponseWriter, r *request) error {
+func (s *Server) readyz(w http.ResponseWriter, r *api.Request) error {
 	if err := s.ready.check(context.WithoutCancel(r.Context())); err != nil {
 		s.log.Warn("not ready", "error", err)
-		code := clientError(err).Code
-		if status(code) < 500 {
+		code := problem.Client(err).Code
+		if problem.Status(code) < 500 {
 			code = posthouse.CodeUnknown
 		}
 		// Nobody is authenticated here: what is wrong is named, not described.
 		return &posthouse.Error{Code: code, Message: "the store does not work as it should", Hint: "the server's log says more", Err: err}
 	}
-	return writeJSON(w, http.StatusOK, statusBody{"ok"})
+	return api.WriteJSON(w, http.StatusOK, statusBody{"ok"})
 }
 
-func (s *Server) posture(w http.ResponseWriter, _ *request) error {
-	return writeJSON(w, http.StatusOK, s.ledger.Posture())
+func (s *Server) posture(w http.ResponseWriter, _ *api.Request) error {
+	return api.WriteJSON(w, http.StatusOK, s.ledger.Posture())
 }
 
 // probe reads from the store and writes to it: this process's liveness slot,
@@ -108,7 +110,7 @@ func (r *readiness) check(ctx context.Context) error {
 	return r.err
 }
 
-func (s *Server) describe(w http.ResponseWriter, _ *request) error {
+func (s *Server) describe(w http.ResponseWriter, _ *api.Request) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-cache")
 	_, _ = w.Write(s.openapi) // the client may be gone: nobody else to tell

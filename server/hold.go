@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -12,42 +13,42 @@ type holdBody struct {
 	Reason string `json:"reason,omitempty" doc:"goes on record; at most 4,000 bytes"`
 }
 
-func holdRoutes() []*route {
+func (s *Server) holdRoutes() []*api.Route {
 	const path = "/api/threads/{id}/hold"
-	return []*route{
+	return []*api.Route{
 		{
-			method: http.MethodPost, path: path, role: tokens.Operator, summary: "Put a thread under legal hold", handle: (*Server).hold,
-			notes: "Until it is lifted nothing of the thread can be deleted, and retention passes it over. One that is held already stays as it is.",
-			body:  holdBody{}, answers: []answer{{http.StatusOK, "who holds it since when", posthouse.Hold{}, ""}},
+			Method: http.MethodPost, Path: path, Role: tokens.Operator, Summary: "Put a thread under legal hold", Handle: s.hold,
+			Notes: "Until it is lifted nothing of the thread can be deleted, and retention passes it over. One that is held already stays as it is.",
+			Body:  holdBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "who holds it since when", Body: posthouse.Hold{}, Media: ""}},
 		},
 		{
-			method: http.MethodDelete, path: path, role: tokens.Operator, summary: "Lift a thread's legal hold", handle: (*Server).unhold,
-			query:   []param{{name: "reason", kind: textParam, help: "goes on record"}},
-			answers: []answer{{http.StatusNoContent, "it is not held", nil, ""}},
+			Method: http.MethodDelete, Path: path, Role: tokens.Operator, Summary: "Lift a thread's legal hold", Handle: s.unhold,
+			Query:   []api.Param{{Name: "reason", Kind: api.TextParam, Help: "goes on record"}},
+			Answers: []api.Answer{{Status: http.StatusNoContent, Help: "it is not held", Body: nil, Media: ""}},
 		},
 	}
 }
 
-func (s *Server) hold(w http.ResponseWriter, r *request) error {
-	thread, err := r.name("id")
+func (s *Server) hold(w http.ResponseWriter, r *api.Request) error {
+	thread, err := r.Name("id")
 	if err != nil {
 		return err
 	}
 	var b holdBody
-	if err := r.decode(&b); err != nil {
+	if err := r.Decode(&b); err != nil {
 		return err
 	}
-	h, err := s.ledger.Hold(context.WithoutCancel(r.Context()), thread, posthouse.HoldOptions{By: r.actor.Name, Reason: b.Reason})
+	h, err := s.ledger.Hold(context.WithoutCancel(r.Context()), thread, posthouse.HoldOptions{By: r.Actor.Name, Reason: b.Reason})
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, h)
+	return api.WriteJSON(w, http.StatusOK, h)
 }
 
-func (s *Server) unhold(w http.ResponseWriter, r *request) error {
-	thread, err := r.name("id")
+func (s *Server) unhold(w http.ResponseWriter, r *api.Request) error {
+	thread, err := r.Name("id")
 	if err == nil {
-		err = s.ledger.Unhold(context.WithoutCancel(r.Context()), thread, posthouse.HoldOptions{By: r.actor.Name, Reason: r.query["reason"]})
+		err = s.ledger.Unhold(context.WithoutCancel(r.Context()), thread, posthouse.HoldOptions{By: r.Actor.Name, Reason: r.Query["reason"]})
 	}
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -332,14 +333,14 @@ func (r *reply) into(v any) {
 }
 
 // refused asserts a complete problem of this code and returns it.
-func (r *reply) refused(code posthouse.Code) *Problem {
+func (r *reply) refused(code posthouse.Code) *problem.Details {
 	r.t.Helper()
-	var p Problem
+	var p problem.Details
 	if ct := r.header.Get("Content-Type"); ct != "application/problem+json" {
 		r.t.Fatalf("%s answered %d with %q, want a problem\n%s", r.what, r.status, ct, r.body)
 	}
 	r.into(&p)
-	if p.Code != code || p.Status != r.status || r.status != status(code) {
+	if p.Code != code || p.Status != r.status || r.status != problem.Status(code) {
 		r.t.Fatalf("%s answered %d, want %q\n%s", r.what, r.status, code, r.body)
 	}
 	if p.Title == "" || p.Detail == "" || !strings.HasPrefix(p.Type, "https://") || !strings.HasPrefix(p.Instance, "urn:posthouse:request:") {

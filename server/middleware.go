@@ -15,13 +15,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
-)
-
-// Headers of our own.
-const (
-	requestIDHeader  = "X-Request-Id"
-	nextCursorHeader = "X-Next-Cursor"
+	"github.com/posthouse/posthouse/server/problem"
 )
 
 // middleware is what every request passes first, known path or not.
@@ -30,10 +26,10 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(hw http.ResponseWriter, r *http.Request) {
 		start := s.wall()
 		id := newRequestID()
-		w := &recorder{ResponseWriter: hw}
+		w := &api.Recorder{ResponseWriter: hw}
 		defer s.finish(w, r, id, start)
 		h := w.Header()
-		h.Set(requestIDHeader, id)
+		h.Set(problem.RequestIDHeader, id)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin") // not no-referrer: with that, browsers send the login form with Origin: null
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -41,8 +37,8 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		h.Set("Cache-Control", "no-store")
 		if err := s.screen(cross, r); err != nil {
-			noteError(w, err)
-			writeProblem(w, err)
+			api.NoteError(w, err)
+			problem.Write(w, err)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -55,7 +51,7 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 func (s *Server) screen(cross *http.CrossOriginProtection, r *http.Request) error {
 	if !s.hosts.allows(r.Host) {
 		return &posthouse.Error{
-			Code: CodeHost, Message: fmt.Sprintf("this server does not answer for the host %.80q", r.Host),
+			Code: problem.CodeHost, Message: fmt.Sprintf("this server does not answer for the host %.80q", r.Host),
 			Hint: "use the address it prints at the start, or allow the name where it is started",
 		}
 	}
@@ -105,78 +101,34 @@ func screenPath(escaped string) error {
 
 // finish ends every request: a panic becomes a 500 that tells nothing, and the
 // log gets one line without query, headers or body, since those hold secrets.
-func (s *Server) finish(w *recorder, r *http.Request, id string, start time.Time) {
+func (s *Server) finish(w *api.Recorder, r *http.Request, id string, start time.Time) {
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler {
 			panic(p)
 		}
-		w.err = &posthouse.Error{Code: CodeInternal, Message: "panic"}
+		w.Err = &posthouse.Error{Code: problem.CodeInternal, Message: "panic"}
 		s.log.Error("a handler panicked", "request", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-		if w.status != 0 {
+		if w.Status != 0 {
 			panic(http.ErrAbortHandler) // half an answer must not look like a whole one
 		}
-		writeProblem(w, errors.New("panic"))
+		problem.Write(w, errors.New("panic"))
 	}
-	attrs := []any{"request", id, "method", r.Method, "route", "", "status", w.status, "ms", s.wall().Sub(start).Milliseconds()}
-	if w.route != nil {
-		attrs[5] = w.route.path
+	attrs := []any{"request", id, "method", r.Method, "route", "", "status", w.Status, "ms", s.wall().Sub(start).Milliseconds()}
+	if w.Route != nil {
+		attrs[5] = w.Route.Path
 	}
-	if w.actor != "" {
-		attrs = append(attrs, "actor", w.actor)
+	if w.Actor != "" {
+		attrs = append(attrs, "actor", w.Actor)
 	}
 	level := slog.LevelInfo
-	if w.err != nil {
-		attrs = append(attrs, "code", string(clientError(w.err).Code))
-		if w.status >= 500 && !errors.Is(w.err, context.Canceled) {
+	if w.Err != nil {
+		attrs = append(attrs, "code", string(problem.Client(w.Err).Code))
+		if w.Status >= 500 && !errors.Is(w.Err, context.Canceled) {
 			level = slog.LevelError
-			attrs = append(attrs, "error", w.err.Error())
+			attrs = append(attrs, "error", w.Err.Error())
 		}
 	}
 	s.log.Log(r.Context(), level, "request", attrs...)
-}
-
-// A recorder remembers what the log line says.
-type recorder struct {
-	http.ResponseWriter
-	status int
-	route  *route
-	actor  string
-	err    error
-}
-
-func (w *recorder) WriteHeader(status int) {
-	if w.status == 0 && status >= 200 || status == http.StatusSwitchingProtocols {
-		w.status = status
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *recorder) Write(p []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	return w.ResponseWriter.Write(p)
-}
-
-// Unwrap lets http.ResponseController and WebSocket reach the connection.
-func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-func note(w http.ResponseWriter, r *route) {
-	if rec, ok := w.(*recorder); ok {
-		rec.route = r
-	}
-}
-
-func noteActor(w http.ResponseWriter, name string) {
-	if rec, ok := w.(*recorder); ok {
-		rec.actor = name
-	}
-}
-
-func noteError(w http.ResponseWriter, err error) {
-	if rec, ok := w.(*recorder); ok {
-		rec.err = err
-	}
 }
 
 // A hostList holds what a Host header may say.

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/problem"
 )
 
 // keyHeader is how a client names a request that it may have to send again.
@@ -28,14 +30,14 @@ const (
 )
 
 // idempotencyKey returns the key of a request, "" for none.
-func (r *request) idempotencyKey() (string, error) {
+func idempotencyKey(r *api.Request) (string, error) {
 	vs := r.Header.Values(keyHeader)
 	switch {
 	case len(vs) == 0:
 		return "", nil
 	case len(vs) > 1:
 		return "", strict.Invalid(keyHeader, "is given twice")
-	case !r.route.keyed:
+	case !r.Route.Keyed:
 		return "", &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: keyHeader, Message: "is not taken by this path",
 			Hint: "leave it out: /openapi.json says which paths take it; a decision is taken once without one",
@@ -120,7 +122,7 @@ func (k *keys) take(ctx context.Context, key string, m *message) (rec *keptReque
 			}
 		}
 		if len(kept) >= keysOfSlot {
-			return nil, false, &posthouse.Error{Code: CodeTooMany, Message: "too many requests of the last day have a key", Hint: "send it without one"}
+			return nil, false, &posthouse.Error{Code: problem.CodeTooMany, Message: "too many requests of the last day have a key", Hint: "send it without one"}
 		}
 		rec, err := k.fresh(ctx, m, digest, now)
 		if err != nil {
@@ -176,8 +178,8 @@ func (c *call) refused() bool {
 
 // beginAgent starts a request, with a key or without. Where it returns neither a call
 // nor an error, the request was answered.
-func (s *Server) beginAgent(w http.ResponseWriter, r *request, m message) (*call, error) {
-	key, err := r.idempotencyKey()
+func (s *Server) beginAgent(w http.ResponseWriter, r *api.Request, m message) (*call, error) {
+	key, err := idempotencyKey(r)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/ui"
 )
@@ -22,28 +24,28 @@ import (
 // inline script or style, no frame around it, no form that goes elsewhere.
 const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
-func pageRoutes() []*route {
-	html := []answer{{http.StatusOK, "a page", nil, "text/html"}}
-	return []*route{
-		{method: http.MethodGet, path: "/{$}", role: tokens.Viewer, style: page, summary: "The inbox page", handle: servePage("index.html"), answers: html},
-		{method: http.MethodGet, path: "/gates/{id}", role: tokens.Viewer, style: page, summary: "The page of a gate: who decided it, and what ran under the decision", handle: servePage("gate.html"), answers: html},
-		{method: http.MethodGet, path: "/docs", role: tokens.Viewer, style: page, summary: "This description, for people", handle: (*Server).docs, answers: html},
-		{method: http.MethodGet, path: "/login", style: page, summary: "The login page", handle: (*Server).loginPage, answers: html},
+func (s *Server) pageRoutes() []*api.Route {
+	html := []api.Answer{{Status: http.StatusOK, Help: "a page", Body: nil, Media: "text/html"}}
+	return []*api.Route{
+		{Method: http.MethodGet, Path: "/{$}", Role: tokens.Viewer, Style: api.Page, Summary: "The inbox page", Handle: s.servePage("index.html"), Answers: html},
+		{Method: http.MethodGet, Path: "/gates/{id}", Role: tokens.Viewer, Style: api.Page, Summary: "The page of a gate: who decided it, and what ran under the decision", Handle: s.servePage("gate.html"), Answers: html},
+		{Method: http.MethodGet, Path: "/docs", Role: tokens.Viewer, Style: api.Page, Summary: "This description, for people", Handle: s.docs, Answers: html},
+		{Method: http.MethodGet, Path: "/login", Style: api.Page, Summary: "The login page", Handle: s.loginPage, Answers: html},
 		{
-			method: http.MethodPost, path: "/login", style: page, form: true, summary: "Log in with an access token", handle: (*Server).login,
-			notes:   "Sets the session cookie, HttpOnly and SameSite=Strict, and leads to the inbox.",
-			answers: []answer{{http.StatusSeeOther, "logged in", nil, ""}, {http.StatusUnauthorized, "the login page again", nil, "text/html"}},
+			Method: http.MethodPost, Path: "/login", Style: api.Page, Form: true, Summary: "Log in with an access token", Handle: s.login,
+			Notes:   "Sets the session cookie, HttpOnly and SameSite=Strict, and leads to the inbox.",
+			Answers: []api.Answer{{Status: http.StatusSeeOther, Help: "logged in", Body: nil, Media: ""}, {Status: http.StatusUnauthorized, Help: "the login page again", Body: nil, Media: "text/html"}},
 		},
 		{
-			method: http.MethodPost, path: "/logout", style: page, form: true, role: tokens.Viewer, summary: "Log out", handle: (*Server).logout,
-			answers: []answer{{http.StatusSeeOther, "logged out", nil, ""}},
+			Method: http.MethodPost, Path: "/logout", Style: api.Page, Form: true, Role: tokens.Viewer, Summary: "Log out", Handle: s.logout,
+			Answers: []api.Answer{{Status: http.StatusSeeOther, Help: "logged out", Body: nil, Media: ""}},
 		},
-		{method: http.MethodGet, path: "/login/style.css", style: asset, summary: "The pages' style", handle: servePage("style.css"), answers: []answer{{http.StatusOK, "CSS", nil, "text/css"}}},
-		{method: http.MethodGet, path: "/login/icon.svg", style: asset, summary: "The pages' icon", handle: servePage("icon.svg"), answers: []answer{{http.StatusOK, "SVG", nil, "image/svg+xml"}}},
-		{method: http.MethodGet, path: "/json.js", role: tokens.Viewer, style: asset, summary: "How the inbox page reads JSON", handle: servePage("json.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
-		{method: http.MethodGet, path: "/shared.js", role: tokens.Viewer, style: asset, summary: "What the pages' scripts share", handle: servePage("shared.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
-		{method: http.MethodGet, path: "/gate.js", role: tokens.Viewer, style: asset, summary: "The gate page's script", handle: servePage("gate.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
-		{method: http.MethodGet, path: "/inbox.js", role: tokens.Viewer, style: asset, summary: "The inbox page's script", handle: servePage("inbox.js"), answers: []answer{{http.StatusOK, "JavaScript", nil, "text/javascript"}}},
+		{Method: http.MethodGet, Path: "/login/style.css", Style: api.Asset, Summary: "The pages' style", Handle: s.servePage("style.css"), Answers: []api.Answer{{Status: http.StatusOK, Help: "CSS", Body: nil, Media: "text/css"}}},
+		{Method: http.MethodGet, Path: "/login/icon.svg", Style: api.Asset, Summary: "The pages' icon", Handle: s.servePage("icon.svg"), Answers: []api.Answer{{Status: http.StatusOK, Help: "SVG", Body: nil, Media: "image/svg+xml"}}},
+		{Method: http.MethodGet, Path: "/json.js", Role: tokens.Viewer, Style: api.Asset, Summary: "How the inbox page reads JSON", Handle: s.servePage("json.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
+		{Method: http.MethodGet, Path: "/shared.js", Role: tokens.Viewer, Style: api.Asset, Summary: "What the pages' scripts share", Handle: s.servePage("shared.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
+		{Method: http.MethodGet, Path: "/gate.js", Role: tokens.Viewer, Style: api.Asset, Summary: "The gate page's script", Handle: s.servePage("gate.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
+		{Method: http.MethodGet, Path: "/inbox.js", Role: tokens.Viewer, Style: api.Asset, Summary: "The inbox page's script", Handle: s.servePage("inbox.js"), Answers: []api.Answer{{Status: http.StatusOK, Help: "JavaScript", Body: nil, Media: "text/javascript"}}},
 	}
 }
 
@@ -55,7 +57,7 @@ type pages struct {
 	docPage   []byte
 }
 
-func newPages(routes []*route) (*pages, error) {
+func newPages(routes []*api.Route) (*pages, error) {
 	p := &pages{files: map[string][]byte{}, tags: map[string]string{}}
 	entries, err := ui.Files.ReadDir(".")
 	if err != nil {
@@ -94,29 +96,29 @@ type docRow struct {
 
 type docField struct{ Name, Help string }
 
-func docRows(routes []*route) (rows []docRow) {
+func docRows(routes []*api.Route) (rows []docRow) {
 	for _, r := range routes {
-		if r.style == asset {
+		if r.Style == api.Asset {
 			continue
 		}
-		row := docRow{Method: r.method, Path: strings.TrimSuffix(r.path, "{$}"), Summary: r.summary, Notes: r.notes, Role: string(r.role)}
-		for _, p := range r.query {
-			help := p.help
-			if len(p.values) > 0 {
-				help += "; one of " + strings.Join(p.values, ", ")
+		row := docRow{Method: r.Method, Path: strings.TrimSuffix(r.Path, "{$}"), Summary: r.Summary, Notes: r.Notes, Role: string(r.Role)}
+		for _, p := range r.Query {
+			help := p.Help
+			if len(p.Values) > 0 {
+				help += "; one of " + strings.Join(p.Values, ", ")
 			}
-			if p.def != "" {
-				help += "; default " + p.def
+			if p.Def != "" {
+				help += "; default " + p.Def
 			}
-			row.Params = append(row.Params, docField{p.name, help})
+			row.Params = append(row.Params, docField{p.Name, help})
 		}
-		if r.body != nil {
-			for _, f := range strict.Fields(reflect.TypeOf(r.body)) {
+		if r.Body != nil {
+			for _, f := range strict.Fields(reflect.TypeOf(r.Body)) {
 				row.Body = append(row.Body, docField{f.Name, f.Help})
 			}
 		}
-		for _, a := range r.answers {
-			row.Answers = append(row.Answers, docField{statusWord(a.status), a.help})
+		for _, a := range r.Answers {
+			row.Answers = append(row.Answers, docField{api.StatusWord(a.Status), a.Help})
 		}
 		rows = append(rows, row)
 	}
@@ -145,8 +147,8 @@ func mediaType(name string) string {
 
 // servePage answers with an embedded file. A browser asks each time whether
 // it changed: a new version of the server must not run an old page.
-func servePage(name string) func(*Server, http.ResponseWriter, *request) error {
-	return func(s *Server, w http.ResponseWriter, r *request) error {
+func (s *Server) servePage(name string) func(http.ResponseWriter, *api.Request) error {
+	return func(w http.ResponseWriter, r *api.Request) error {
 		pageHeaders(w, mediaType(name))
 		w.Header().Set("Cache-Control", "no-cache")
 		w.Header().Set("ETag", s.pages.tags[name])
@@ -159,22 +161,22 @@ func servePage(name string) func(*Server, http.ResponseWriter, *request) error {
 	}
 }
 
-func (s *Server) docs(w http.ResponseWriter, _ *request) error {
+func (s *Server) docs(w http.ResponseWriter, _ *api.Request) error {
 	pageHeaders(w, "text/html; charset=utf-8")
 	_, _ = w.Write(s.pages.docPage) // the client may be gone: nobody else to tell
 	return nil
 }
 
-func (s *Server) loginPage(w http.ResponseWriter, _ *request) error {
+func (s *Server) loginPage(w http.ResponseWriter, _ *api.Request) error {
 	s.pages.login(w, http.StatusOK, "")
 	return nil
 }
 
 // login shows the login page, with what was wrong the last time.
-func (p *pages) login(w http.ResponseWriter, status int, problem string) {
+func (p *pages) login(w http.ResponseWriter, status int, wrong string) {
 	var b bytes.Buffer
-	if err := p.loginForm.Execute(&b, problem); err != nil {
-		writeProblem(w, err)
+	if err := p.loginForm.Execute(&b, wrong); err != nil {
+		problem.Write(w, err)
 		return
 	}
 	pageHeaders(w, "text/html; charset=utf-8")
@@ -182,12 +184,12 @@ func (p *pages) login(w http.ResponseWriter, status int, problem string) {
 	_, _ = w.Write(b.Bytes()) // the client may be gone: nobody else to tell
 }
 
-func (s *Server) login(w http.ResponseWriter, r *request) error {
+func (s *Server) login(w http.ResponseWriter, r *api.Request) error {
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/x-www-form-urlencoded" {
-		return &posthouse.Error{Code: CodeMediaType, Field: "Content-Type", Message: "must be application/x-www-form-urlencoded", Hint: "use the form at /login"}
+		return &posthouse.Error{Code: problem.CodeMediaType, Field: "Content-Type", Message: "must be application/x-www-form-urlencoded", Hint: "use the form at /login"}
 	}
 	if err := r.ParseForm(); err != nil {
-		if clientError(err).Code == posthouse.CodeTooLarge {
+		if problem.Client(err).Code == posthouse.CodeTooLarge {
 			return err
 		}
 		return strict.Invalid("body", "is not a form")
@@ -205,15 +207,15 @@ func (s *Server) login(w http.ResponseWriter, r *request) error {
 		return nil
 	}
 	s.uses(tok)
-	noteActor(w, tok.Name)
+	api.NoteActor(w, tok.Name)
 	http.SetCookie(w, s.sessions.cookie(r.Request, s.sessions.begin(tok)))
 	w.Header().Set("Location", "/")
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
 }
 
-func (s *Server) logout(w http.ResponseWriter, r *request) error {
-	if c, err := r.Cookie(sessionCookie); err == nil {
+func (s *Server) logout(w http.ResponseWriter, r *api.Request) error {
+	if c, err := r.Cookie(api.SessionCookie); err == nil {
 		s.sessions.end(c.Value)
 	}
 	http.SetCookie(w, s.sessions.cookie(r.Request, ""))

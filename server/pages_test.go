@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/ui"
 )
@@ -58,24 +60,24 @@ func TestLogin(t *testing.T) {
 	with("POST", "/api/gates/"+string(g.ID)+"/reject").want(http.StatusOK)
 	with("DELETE", "/api/threads/t1").refused(posthouse.CodeForbidden) // the token's role
 	with("POST", "/api/gates/"+string(g.ID)+"/reject", "Origin: https://evil.example").refused(posthouse.CodeForbidden)
-	with("GET", "/api/gates", "Authorization: Bearer wrong").refused(CodeUnauthenticated) // no second way in
+	with("GET", "/api/gates", "Authorization: Bearer wrong").refused(problem.CodeUnauthenticated) // no second way in
 	a = with("POST", "/logout").want(http.StatusSeeOther)
 	if !strings.Contains(a.header.Get("Set-Cookie"), "Max-Age=0") {
 		t.Errorf("logging out sets %s", a.header.Get("Set-Cookie"))
 	}
-	with("GET", "/api/gates").refused(CodeUnauthenticated)
+	with("GET", "/api/gates").refused(problem.CodeUnauthenticated)
 
 	cookie = h.login(tokens.Viewer)
 	with("GET", "/api/gates").want(http.StatusOK)
 	now = now.Add(12 * time.Hour)
-	with("GET", "/api/gates").refused(CodeUnauthenticated)
+	with("GET", "/api/gates").refused(problem.CodeUnauthenticated)
 	cookie = h.login(tokens.Viewer)
 	check(t, h.tokens.Revoke("viewer-token", nil))
-	with("GET", "/api/gates").refused(CodeUnauthenticated)
+	with("GET", "/api/gates").refused(problem.CodeUnauthenticated)
 
 	h.send(ask{method: "POST", path: "/login", as: "-", body: strings.Repeat("a", 2<<20), header: form}).refused(posthouse.CodeTooLarge)
 	h.send(ask{method: "POST", path: "/login", as: "-", body: "token=%zz", header: form}).refused(posthouse.CodeInvalid)
-	h.send(ask{method: "POST", path: "/login", as: "-", body: `{"token":"x"}`}).refused(CodeMediaType)
+	h.send(ask{method: "POST", path: "/login", as: "-", body: `{"token":"x"}`}).refused(problem.CodeMediaType)
 }
 
 func TestSessionsAreBounded(t *testing.T) {
@@ -135,8 +137,8 @@ func TestDocsHaveEveryRoute(t *testing.T) {
 	h := open(t, nil)
 	body := string(h.get("/docs").want(http.StatusOK).body)
 	for _, r := range h.server.routes {
-		if r.style != asset && !strings.Contains(body, "<code>"+r.method+" "+strings.TrimSuffix(r.path, "{$}")+"</code>") {
-			t.Errorf("%s %s is not there", r.method, r.path)
+		if r.Style != api.Asset && !strings.Contains(body, "<code>"+r.Method+" "+strings.TrimSuffix(r.Path, "{$}")+"</code>") {
+			t.Errorf("%s %s is not there", r.Method, r.Path)
 		}
 	}
 }
@@ -167,7 +169,7 @@ func TestHealthAndReadiness(t *testing.T) {
 	}
 	failure = os.ErrPermission
 	now = now.Add(time.Second)
-	h.send(ask{method: "GET", path: "/readyz", as: "-"}).refused(CodeInternal)
+	h.send(ask{method: "GET", path: "/readyz", as: "-"}).refused(problem.CodeInternal)
 	failure = nil
 	now = now.Add(time.Second)
 	h.send(ask{method: "GET", path: "/readyz", as: "-"}).want(http.StatusOK)

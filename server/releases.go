@@ -5,39 +5,41 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-func releaseRoutes() []*route {
+func (s *Server) releaseRoutes() []*api.Route {
 	const path = "/api/threads/{id}"
-	one := []answer{{http.StatusOK, "the release", posthouse.Release{}, ""}}
-	return []*route{
+	one := []api.Answer{{Status: http.StatusOK, Help: "the release", Body: posthouse.Release{}, Media: ""}}
+	return []*api.Route{
 		{
-			method: http.MethodGet, path: path + "/releases", role: tokens.Viewer, summary: "List a thread's released versions", handle: (*Server).listReleases,
-			notes:   "Newest first; also of a thread that was released and has not begun anew. Dropped ones are among them.",
-			query:   []param{limitParam, {name: "cursor", kind: intParam, help: "go on behind this version: X-Next-Cursor of the page before"}},
-			answers: []answer{{http.StatusOK, "a page of releases", []posthouse.Release{}, ""}},
+			Method: http.MethodGet, Path: path + "/releases", Role: tokens.Viewer, Summary: "List a thread's released versions", Handle: s.listReleases,
+			Notes:   "Newest first; also of a thread that was released and has not begun anew. Dropped ones are among them.",
+			Query:   []api.Param{limitParam, {Name: "cursor", Kind: api.IntParam, Help: "go on behind this version: X-Next-Cursor of the page before"}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of releases", Body: []posthouse.Release{}, Media: ""}},
 		},
 		{
-			method: http.MethodPost, path: path + "/releases", role: tokens.Operator, summary: "Release a thread", handle: (*Server).releaseThread,
-			notes: "Closes the current generation as a version and frees the thread's name. Open gates are cancelled, and threads whose end it waited for. If that fails the version is made all the same, and the answer has an error beside it.",
-			body:  releaseBody{}, answers: []answer{{http.StatusOK, "the version", Released{}, ""}},
+			Method: http.MethodPost, Path: path + "/releases", Role: tokens.Operator, Summary: "Release a thread", Handle: s.releaseThread,
+			Notes: "Closes the current generation as a version and frees the thread's name. Open gates are cancelled, and threads whose end it waited for. If that fails the version is made all the same, and the answer has an error beside it.",
+			Body:  releaseBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the version", Body: Released{}, Media: ""}},
 		},
 		{
-			method: http.MethodGet, path: path + "/releases/{version}", role: tokens.Viewer, summary: "Show a released version", handle: (*Server).getRelease,
-			notes: "By its number, or by a tag: then the newest that has it.", answers: one,
+			Method: http.MethodGet, Path: path + "/releases/{version}", Role: tokens.Viewer, Summary: "Show a released version", Handle: s.getRelease,
+			Notes: "By its number, or by a tag: then the newest that has it.", Answers: one,
 		},
 		{
-			method: http.MethodDelete, path: path + "/releases/{version}", role: tokens.Operator, summary: "Drop a released version", handle: (*Server).dropRelease,
-			notes:   "All that the version holds goes; its release stays on record.",
-			query:   []param{{name: "reason", kind: textParam, help: "goes on record"}},
-			answers: []answer{{http.StatusOK, "what went", posthouse.Deleted{}, ""}},
+			Method: http.MethodDelete, Path: path + "/releases/{version}", Role: tokens.Operator, Summary: "Drop a released version", Handle: s.dropRelease,
+			Notes:   "All that the version holds goes; its release stays on record.",
+			Query:   []api.Param{{Name: "reason", Kind: api.TextParam, Help: "goes on record"}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "what went", Body: posthouse.Deleted{}, Media: ""}},
 		},
 		{
-			method: http.MethodPost, path: path + "/copy", role: tokens.Operator, summary: "Copy a thread", handle: (*Server).copyThread,
-			notes: "A new thread with the whole visible history: each checkpoint under a new id that names its original. Waiting gates are asked again; nothing runs until it is resumed.",
-			body:  copyBody{}, answers: []answer{{http.StatusOK, "the new thread", posthouse.ThreadInfo{}, ""}},
+			Method: http.MethodPost, Path: path + "/copy", Role: tokens.Operator, Summary: "Copy a thread", Handle: s.copyThread,
+			Notes: "A new thread with the whole visible history: each checkpoint under a new id that names its original. Waiting gates are asked again; nothing runs until it is resumed.",
+			Body:  copyBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the new thread", Body: posthouse.ThreadInfo{}, Media: ""}},
 		},
 	}
 }
@@ -45,7 +47,7 @@ func releaseRoutes() []*route {
 // A Released is the version that a thread was closed as.
 type Released struct {
 	posthouse.Release
-	Error *Problem `json:"error,omitempty" doc:"what failed once the version was made, such as cancelling what the thread waited for"`
+	Error *problem.Details `json:"error,omitempty" doc:"what failed once the version was made, such as cancelling what the thread waited for"`
 }
 
 // A releaseBody says how to release.
@@ -55,16 +57,16 @@ type releaseBody struct {
 	Failed bool     `json:"failed,omitempty" doc:"the work failed"`
 }
 
-func (s *Server) releaseThread(w http.ResponseWriter, r *request) error {
-	id, err := r.name("id")
+func (s *Server) releaseThread(w http.ResponseWriter, r *api.Request) error {
+	id, err := r.Name("id")
 	if err != nil {
 		return err
 	}
 	var b releaseBody
-	if err := r.decode(&b); err != nil {
+	if err := r.Decode(&b); err != nil {
 		return err
 	}
-	rel, err := s.ledger.Release(r.Context(), id, &posthouse.ReleaseOptions{Tags: b.Tags, Reason: b.Reason, Failed: b.Failed, By: r.actor.Name})
+	rel, err := s.ledger.Release(r.Context(), id, &posthouse.ReleaseOptions{Tags: b.Tags, Reason: b.Reason, Failed: b.Failed, By: r.Actor.Name})
 	if rel == nil {
 		return err
 	}
@@ -73,15 +75,15 @@ func (s *Server) releaseThread(w http.ResponseWriter, r *request) error {
 		out.Error = unread(w, err)
 		out.Error.Detail = "the version is made; what came after that failed: " + out.Error.Detail
 	}
-	return writeJSON(w, http.StatusOK, out)
+	return api.WriteJSON(w, http.StatusOK, out)
 }
 
-func (s *Server) listReleases(w http.ResponseWriter, r *request) error {
-	id, err := r.name("id")
+func (s *Server) listReleases(w http.ResponseWriter, r *api.Request) error {
+	id, err := r.Name("id")
 	if err != nil {
 		return err
 	}
-	limit, after, next, page := r.number("limit", defaultLimit), r.number("cursor", 0), "", []*posthouse.Release{}
+	limit, after, next, page := r.Number("limit", defaultLimit), r.Number("cursor", 0), "", []*posthouse.Release{}
 	for rel, err := range s.ledger.Releases(r.Context(), id) {
 		if err != nil {
 			return err
@@ -100,21 +102,21 @@ func (s *Server) listReleases(w http.ResponseWriter, r *request) error {
 			return err
 		}
 	}
-	return writePage(w, r, page, next)
+	return api.WritePage(w, r, page, next)
 }
 
 // version reads the path of one release.
-func (r *request) version() (thread, version string, err error) {
-	id, err := r.name("id")
+func version(r *api.Request) (thread, version string, err error) {
+	id, err := r.Name("id")
 	if err != nil {
 		return "", "", err
 	}
-	v, err := r.id("version")
+	v, err := r.ID("version")
 	return id, string(v), err
 }
 
-func (s *Server) getRelease(w http.ResponseWriter, r *request) error {
-	thread, version, err := r.version()
+func (s *Server) getRelease(w http.ResponseWriter, r *api.Request) error {
+	thread, version, err := version(r)
 	if err != nil {
 		return err
 	}
@@ -122,19 +124,19 @@ func (s *Server) getRelease(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, rel)
+	return api.WriteJSON(w, http.StatusOK, rel)
 }
 
-func (s *Server) dropRelease(w http.ResponseWriter, r *request) error {
-	thread, version, err := r.version()
+func (s *Server) dropRelease(w http.ResponseWriter, r *api.Request) error {
+	thread, version, err := version(r)
 	if err != nil {
 		return err
 	}
-	d, err := s.ledger.DropRelease(r.Context(), thread, version, &posthouse.DeleteOptions{By: r.actor.Name, Reason: r.query["reason"]})
+	d, err := s.ledger.DropRelease(r.Context(), thread, version, &posthouse.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]})
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, d)
+	return api.WriteJSON(w, http.StatusOK, d)
 }
 
 // A copyBody says where a copy goes.
@@ -143,13 +145,13 @@ type copyBody struct {
 	Version uint32 `json:"version,omitempty" doc:"copy this released version instead of the current generation"`
 }
 
-func (s *Server) copyThread(w http.ResponseWriter, r *request) error {
-	id, err := r.name("id")
+func (s *Server) copyThread(w http.ResponseWriter, r *api.Request) error {
+	id, err := r.Name("id")
 	if err != nil {
 		return err
 	}
 	var b copyBody
-	if err := r.decode(&b); err != nil {
+	if err := r.Decode(&b); err != nil {
 		return err
 	}
 	if b.Thread == "" {
@@ -162,5 +164,5 @@ func (s *Server) copyThread(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, info)
+	return api.WriteJSON(w, http.StatusOK, info)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -62,41 +63,41 @@ type retainBody struct {
 	Coordination string            `json:"coordination,omitempty" doc:"only threads whose newest checkpoint belongs to this coordination"`
 }
 
-func retainRoutes() []*route {
-	return []*route{{
-		method: http.MethodPost, path: "/api/retain", role: tokens.Operator, summary: "Remove old checkpoints by a policy", handle: (*Server).retain,
-		notes: "Whatever the policy says, heads, open questions, what kept checkpoints are rebuilt from, and threads under legal hold stay. " +
+func (s *Server) retainRoutes() []*api.Route {
+	return []*api.Route{{
+		Method: http.MethodPost, Path: "/api/retain", Role: tokens.Operator, Summary: "Remove old checkpoints by a policy", Handle: s.retain,
+		Notes: "Whatever the policy says, heads, open questions, what kept checkpoints are rebuilt from, and threads under legal hold stay. " +
 			"What goes is attested by a signed record first. A pass that takes longer than an answer may is answered with 202 and ends there: ask again, the next pass takes what this one left.",
-		query: []param{{name: "dryRun", kind: boolParam, def: "false", help: "true says what would go, and takes nothing"}},
-		body:  retainBody{},
-		answers: []answer{
-			{http.StatusOK, "what went, or would go", posthouse.Retained{}, ""}, {http.StatusAccepted, "the same, of the threads that were looked at", posthouse.Retained{}, ""},
+		Query: []api.Param{{Name: "dryRun", Kind: api.BoolParam, Def: "false", Help: "true says what would go, and takes nothing"}},
+		Body:  retainBody{},
+		Answers: []api.Answer{
+			{Status: http.StatusOK, Help: "what went, or would go", Body: posthouse.Retained{}, Media: ""}, {Status: http.StatusAccepted, Help: "the same, of the threads that were looked at", Body: posthouse.Retained{}, Media: ""},
 		},
 	}}
 }
 
-func (s *Server) retain(w http.ResponseWriter, r *request) error {
+func (s *Server) retain(w http.ResponseWriter, r *api.Request) error {
 	var b retainBody
-	if err := r.decode(&b); err != nil {
+	if err := r.Decode(&b); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.limits.Wait)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)() // a server that closes does not wait
-	dry := r.query["dryRun"] == "true"
+	dry := r.Query["dryRun"] == "true"
 	done, err := s.ledger.Retain(ctx, posthouse.Retention{
 		MaxAge: time.Duration(b.MaxAge), MaxPerThread: b.MaxPerThread, Released: time.Duration(b.Released),
 		KeepLast: b.KeepLast, KeepBranches: b.KeepBranches, KeepLabels: b.KeepLabels, DropSources: b.DropSources,
 		KeepVersions: b.KeepVersions, KeepTags: b.KeepTags, Prefix: b.Prefix, Graph: b.Graph, Coordination: b.Coordination,
-	}, &posthouse.RetainOptions{DryRun: dry, By: r.actor.Name})
+	}, &posthouse.RetainOptions{DryRun: dry, By: r.Actor.Name})
 	switch {
 	case err == nil:
-		return writeJSON(w, http.StatusOK, done)
+		return api.WriteJSON(w, http.StatusOK, done)
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		if done == nil {
 			done = &posthouse.Retained{DryRun: dry} // it came to no thread
 		}
-		return writeJSON(w, http.StatusAccepted, done)
+		return api.WriteJSON(w, http.StatusAccepted, done)
 	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -82,8 +83,8 @@ func TestInboxPages(t *testing.T) {
 				}
 				at++
 			}
-			if path = ""; r.header.Get(nextCursorHeader) != "" {
-				path = "/api/gates?limit=2&order=" + order + "&cursor=" + r.header.Get(nextCursorHeader)
+			if path = ""; r.header.Get(problem.NextCursorHeader) != "" {
+				path = "/api/gates?limit=2&order=" + order + "&cursor=" + r.header.Get(problem.NextCursorHeader)
 			}
 		}
 		if at != len(want) {

@@ -8,52 +8,17 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// A route is one line of the table that the mux, the authentication, the
-// parameter checks, the documentation and the tests are all made from.
-type route struct {
-	method  string
-	path    string      // in the pattern syntax of net/http
-	role    tokens.Role // the weakest that may; "" is public
-	style   style
-	summary string
-	notes   string
-	query   []param
-	body    any  // a struct of the body's form; nil: no body is read
-	form    bool // the body is the login form
-	keyed   bool // the header Idempotency-Key is taken
-	state   bool // the body may carry state: Limits.State holds instead of Limits.Body
-	answers []answer
-	handle  func(*Server, http.ResponseWriter, *request) error
-}
-
-// A style says what kind of client a route is for.
-type style int
-
-const (
-	api    style = iota // programs: JSON in, JSON out
-	page                // a browser: answered with the login page when nobody is logged in
-	asset               // files of a page
-	stream              // open for long
-	socket              // WebSocket
-)
-
-// An answer is what a route may say, for the documentation.
-type answer struct {
-	status int
-	help   string
-	body   any    // a struct, or a slice of one; nil: none
-	media  string // "" is application/json
-}
-
 // allRoutes is the whole surface of the server.
-func allRoutes() []*route {
-	return named(slices.Concat(
-		checkpointRoutes(), gateRoutes(), grantRoutes(), approvalRoutes(), threadRoutes(), releaseRoutes(), holdRoutes(), retainRoutes(), clientRoutes(), signalRoutes(),
-		agentRoutes(), runRoutes(), systemRoutes(), pageRoutes(),
+func (s *Server) allRoutes() []*api.Route {
+	return api.Named(slices.Concat(
+		s.checkpointRoutes(), s.gateRoutes(), s.grantRoutes(), s.approvalRoutes(), s.threadRoutes(), s.releaseRoutes(), s.holdRoutes(), s.retainRoutes(), s.clientRoutes(), s.signalRoutes(),
+		s.agentRoutes(), s.runRoutes(), s.systemRoutes(), s.pageRoutes(),
 	))
 }
 
@@ -63,19 +28,19 @@ func (s *Server) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
 	for _, r := range s.routes {
-		mux.Handle(r.method+" "+r.path, s.serve(r))
-		methods[r.path] = append(methods[r.path], r.method)
+		mux.Handle(r.Method+" "+r.Path, s.serve(r))
+		methods[r.Path] = append(methods[r.Path], r.Method)
 	}
 	for path, allowed := range methods {
 		slices.Sort(allowed)
 		allow := strings.Join(allowed, ", ")
-		mux.Handle(path, s.serve(&route{path: path, role: tokens.Viewer, handle: func(_ *Server, w http.ResponseWriter, r *request) error {
+		mux.Handle(path, s.serve(&api.Route{Path: path, Role: tokens.Viewer, Handle: func(w http.ResponseWriter, r *api.Request) error {
 			w.Header().Set("Allow", allow)
-			return &posthouse.Error{Code: CodeMethod, Message: "this path does not take " + strict.Cut(r.Method, 20), Hint: "it takes " + allow}
+			return &posthouse.Error{Code: problem.CodeMethod, Message: "this path does not take " + strict.Cut(r.Method, 20), Hint: "it takes " + allow}
 		}}))
 	}
-	mux.Handle("/", s.serve(&route{path: "/", role: tokens.Viewer, handle: func(_ *Server, _ http.ResponseWriter, r *request) error {
-		e := notFound("path", strict.Cut(r.URL.Path, 200))
+	mux.Handle("/", s.serve(&api.Route{Path: "/", Role: tokens.Viewer, Handle: func(_ http.ResponseWriter, r *api.Request) error {
+		e := problem.NotFound("path", strict.Cut(r.URL.Path, 200))
 		e.Hint = "/openapi.json lists them"
 		return e
 	}}))
@@ -84,15 +49,15 @@ func (s *Server) mux() *http.ServeMux {
 
 // serve does for each route what is the same for all: who asks, whether they
 // may, how much they may send, what they ask for, and how an error is told.
-func (s *Server) serve(rt *route) http.Handler {
+func (s *Server) serve(rt *api.Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		note(w, rt)
-		r := &request{Request: hr, route: rt}
+		api.NoteRoute(w, rt)
+		r := &api.Request{Request: hr, Route: rt}
 		if err := s.admit(w, r); err != nil {
 			s.fail(w, r, err)
 			return
 		}
-		if err := rt.handle(s, w, r); err != nil {
+		if err := rt.Handle(w, r); err != nil {
 			s.fail(w, r, err)
 		}
 	})
@@ -103,39 +68,39 @@ func (s *Server) serve(rt *route) http.Handler {
 // reset, and not the answer that says why.
 const drained = 8 << 20
 
-func (s *Server) admit(w http.ResponseWriter, r *request) (err error) {
-	if r.actor, err = s.authenticate(w, r); err != nil {
+func (s *Server) admit(w http.ResponseWriter, r *api.Request) (err error) {
+	if r.Actor, err = s.authenticate(w, r); err != nil {
 		return err
 	}
 	limit := s.limits.Body
-	if r.route.state {
+	if r.Route.State {
 		limit = s.limits.State
 	}
-	r.sent = r.Body
+	r.Sent = r.Body
 	r.Body = http.MaxBytesReader(w, r.Body, limit)
-	if r.query, err = parseQuery(r.URL.RawQuery, r.route.query); err != nil {
+	if r.Query, err = api.ParseQuery(r.URL.RawQuery, r.Route.Query); err != nil {
 		return err
 	}
-	if r.Method == http.MethodPost || r.route.style == socket {
-		if _, err := r.idempotencyKey(); err != nil {
+	if r.Method == http.MethodPost || r.Route.Style == api.Socket {
+		if _, err := idempotencyKey(r); err != nil {
 			return err
 		}
 	}
-	if r.route.body == nil && !r.route.form && r.ContentLength > 0 {
+	if r.Route.Body == nil && !r.Route.Form && r.ContentLength > 0 {
 		return strict.Invalid("body", "is not read by this path")
 	}
 	return nil
 }
 
 // fail answers with an error: problem+json, or the login page for a person.
-func (s *Server) fail(w http.ResponseWriter, r *request, err error) {
-	noteError(w, err)
+func (s *Server) fail(w http.ResponseWriter, r *api.Request, err error) {
+	api.NoteError(w, err)
 	if big := (*http.MaxBytesError)(nil); errors.As(err, &big) {
-		_, _ = io.CopyN(io.Discard, r.sent, drained) // it may end, or break off: the answer is the same
+		_, _ = io.CopyN(io.Discard, r.Sent, drained) // it may end, or break off: the answer is the same
 	}
-	if r.route.style == page && clientError(err).Code == CodeUnauthenticated && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+	if r.Route.Style == api.Page && problem.Client(err).Code == problem.CodeUnauthenticated && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		s.pages.login(w, http.StatusUnauthorized, "")
 		return
 	}
-	writeProblem(w, err)
+	problem.Write(w, err)
 }

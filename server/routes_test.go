@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // example fills a route's path in.
-func example(r *route) string {
-	p := strings.NewReplacer("{id}", "some-id", "{agent}", "dispatch", "{name}", "dispatch", "{signal}", "go", "{version}", "1", "{$}", "").Replace(r.path)
+func example(r *api.Route) string {
+	p := strings.NewReplacer("{id}", "some-id", "{agent}", "dispatch", "{name}", "dispatch", "{signal}", "go", "{version}", "1", "{$}", "").Replace(r.Path)
 	return p
 }
 
@@ -27,15 +29,15 @@ func TestNothingAnswersWithoutAToken(t *testing.T) {
 	h.saved("thread-with-a-secret", `"canary-state"`)
 	seen := 0
 	for _, r := range h.server.routes {
-		name := r.method + " " + r.path
+		name := r.Method + " " + r.Path
 		if public[name] {
 			seen++
-			if r.role != "" {
-				t.Errorf("%s is public and asks for the role %s", name, r.role)
+			if r.Role != "" {
+				t.Errorf("%s is public and asks for the role %s", name, r.Role)
 			}
 			continue
 		}
-		if r.role == "" {
+		if r.Role == "" {
 			t.Errorf("%s answers without a token", name)
 		}
 		for _, header := range [][]string{
@@ -47,12 +49,12 @@ func TestNothingAnswersWithoutAToken(t *testing.T) {
 			{"Cookie: posthouse_session=" + h.secrets[tokens.Operator]},
 			{"Cookie: posthouse_session="},
 		} {
-			a := h.send(ask{method: r.method, path: example(r), as: "-", header: header})
+			a := h.send(ask{method: r.Method, path: example(r), as: "-", header: header})
 			if a.status != http.StatusUnauthorized {
 				t.Errorf("%s with %v answers %d: %s", name, header, a.status, a.body)
 			}
-			if r.style != page || r.method != "GET" {
-				a.refused(CodeUnauthenticated)
+			if r.Style != api.Page || r.Method != "GET" {
+				a.refused(problem.CodeUnauthenticated)
 			}
 			if strings.Contains(string(a.body), "canary") || strings.Contains(string(a.body), "thread-with") {
 				t.Errorf("%s tells: %s", name, a.body)
@@ -64,10 +66,10 @@ func TestNothingAnswersWithoutAToken(t *testing.T) {
 	}
 	for _, path := range []string{"/nothing", "/api", "/api/nothing", "/index.html", "/ui/index.html", "/login.html", "/debug/pprof/", "/metrics"} {
 		a := h.send(ask{method: "GET", path: strings.TrimSuffix(path, "/"), as: "-"})
-		a.refused(CodeUnauthenticated)
+		a.refused(problem.CodeUnauthenticated)
 	}
 	for _, m := range []string{"PUT", "PATCH", "OPTIONS", "TRACE", "BREW"} {
-		h.send(ask{method: m, path: "/healthz", as: "-"}).refused(CodeUnauthenticated)
+		h.send(ask{method: m, path: "/healthz", as: "-"}).refused(problem.CodeUnauthenticated)
 	}
 }
 
@@ -75,16 +77,16 @@ func TestNothingAnswersWithoutAToken(t *testing.T) {
 func TestRoles(t *testing.T) {
 	h := open(t, nil)
 	for _, r := range h.server.routes {
-		if r.role == "" {
+		if r.Role == "" {
 			continue
 		}
 		for _, role := range []tokens.Role{tokens.Viewer, tokens.Approver, tokens.Operator} {
-			if role.May(r.role) || r.style == socket {
+			if role.May(r.Role) || r.Style == api.Socket {
 				continue
 			}
-			p := h.send(ask{method: r.method, path: example(r), as: role}).refused(posthouse.CodeForbidden)
-			if !strings.Contains(p.Detail, string(r.role)) {
-				t.Errorf("%s %s as %s: %s", r.method, r.path, role, p.Detail)
+			p := h.send(ask{method: r.Method, path: example(r), as: role}).refused(posthouse.CodeForbidden)
+			if !strings.Contains(p.Detail, string(r.Role)) {
+				t.Errorf("%s %s as %s: %s", r.Method, r.Path, role, p.Detail)
 			}
 		}
 	}
@@ -97,16 +99,16 @@ func TestRoles(t *testing.T) {
 		{tokens.Operator, []string{"POST /api/agents/{agent}", "GET /agent/{agent}", "DELETE /api/threads/{id}", "POST /api/threads/{id}/cancel", "POST /api/checkpoints/{id}/fork", "POST /api/checkpoints/{id}/resume", "POST /api/gates/{id}/resume", "POST /api/gates/{id}/replay", "DELETE /api/coordinations/{name}"}},
 	} {
 		for _, what := range c.what {
-			if r := find(h, what); r == nil || r.role != c.role {
+			if r := find(h, what); r == nil || r.Role != c.role {
 				t.Errorf("%s is not for %s", what, c.role)
 			}
 		}
 	}
 }
 
-func find(h *house, what string) *route {
+func find(h *house, what string) *api.Route {
 	for _, r := range h.server.routes {
-		if r.method+" "+r.path == what {
+		if r.Method+" "+r.Path == what {
 			return r
 		}
 	}
@@ -117,39 +119,39 @@ func find(h *house, what string) *route {
 func TestUnknownParametersAndIDs(t *testing.T) {
 	h := open(t, nil)
 	for _, r := range h.server.routes {
-		if r.style == socket || r.role == "" && r.method == "POST" {
+		if r.Style == api.Socket || r.Role == "" && r.Method == "POST" {
 			continue
 		}
-		a := h.send(ask{method: r.method, path: example(r) + "?brnach=main&secret=canary"})
+		a := h.send(ask{method: r.Method, path: example(r) + "?brnach=main&secret=canary"})
 		p := a.refused(posthouse.CodeInvalid)
 		if p.Field != "brnach" && p.Field != "secret" || strings.Contains(string(a.body), "canary") {
-			t.Errorf("%s %s: %s", r.method, r.path, a.body)
+			t.Errorf("%s %s: %s", r.Method, r.Path, a.body)
 		}
-		if strings.Contains(r.path, "{id}") && r.style != page { // what a page is about is asked for by its script
-			pattern := strings.Replace(r.path, "{version}", "1", 1)
+		if strings.Contains(r.Path, "{id}") && r.Style != api.Page { // what a page is about is asked for by its script
+			pattern := strings.Replace(r.Path, "{version}", "1", 1)
 			for _, id := range []string{"unknown", "gate-unknown", "run:7$x._-"} {
-				h.send(ask{method: r.method, path: strings.Replace(pattern, "{id}", id, 1)}).refused(posthouse.CodeNotFound)
+				h.send(ask{method: r.Method, path: strings.Replace(pattern, "{id}", id, 1)}).refused(posthouse.CodeNotFound)
 			}
 			odd, field := []string{"a%20b", "%c3%a4", "a%27%29%20OR%201=1--", "%2a", "%3e", "a~b", "a%2fb"}, "id"
 			bad := []string{"a%0ab", strings.Repeat("a", 201), "%ff", "%c2%85"} // "a%2" no client can send; see TestRawPaths
-			if name := nameOf(r.path, "id"); name != "" {
+			if name := api.NameOf(r.Path, "id"); name != "" {
 				field = name
 				for _, id := range odd {
-					h.send(ask{method: r.method, path: strings.Replace(pattern, "{id}", id, 1)}).refused(posthouse.CodeNotFound)
+					h.send(ask{method: r.Method, path: strings.Replace(pattern, "{id}", id, 1)}).refused(posthouse.CodeNotFound)
 				}
 			} else {
 				bad = append(bad, odd...)
 			}
 			for _, id := range bad {
 				path := strings.Replace(pattern, "{id}", id, 1)
-				p := h.send(ask{method: r.method, path: path}).refused(posthouse.CodeInvalid)
+				p := h.send(ask{method: r.Method, path: path}).refused(posthouse.CodeInvalid)
 				if p.Field != field {
-					t.Errorf("%s %s blames %q", r.method, path, p.Field)
+					t.Errorf("%s %s blames %q", r.Method, path, p.Field)
 				}
 			}
 		}
-		if r.body == nil && !r.form && r.method == "POST" {
-			h.send(ask{method: r.method, path: example(r), body: `{"x":1}`}).refused(posthouse.CodeInvalid)
+		if r.Body == nil && !r.Form && r.Method == "POST" {
+			h.send(ask{method: r.Method, path: example(r), body: `{"x":1}`}).refused(posthouse.CodeInvalid)
 		}
 	}
 }
@@ -159,33 +161,33 @@ func TestBodies(t *testing.T) {
 	h := open(t, nil)
 	cp, g := h.waiting("t1")
 	for _, r := range h.server.routes {
-		if r.body == nil {
+		if r.Body == nil {
 			continue
 		}
 		id := string(cp)
-		if strings.HasPrefix(r.path, "/api/gates") {
+		if strings.HasPrefix(r.Path, "/api/gates") {
 			id = string(g.ID)
 		}
-		path := strings.NewReplacer("{id}", id, "{agent}", "dispatch", "{signal}", "go", "{version}", "1").Replace(r.path)
-		if strings.HasPrefix(r.path, "/api/threads") {
+		path := strings.NewReplacer("{id}", id, "{agent}", "dispatch", "{signal}", "go", "{version}", "1").Replace(r.Path)
+		if strings.HasPrefix(r.Path, "/api/threads") {
 			path = strings.Replace(path, id, "t1", 1)
 		}
 		for _, bad := range []string{`{`, `[]`, `null`, `{"nonsense":1}`, `{"reason":"a","reason":"b"}`, "{\"reason\":\"\xff\"}",
 			`{"value":` + strings.Repeat("[", 1000) + strings.Repeat("]", 1000) + `}`, `{"reason":"\ud800"}`} {
-			if _, any := r.body.(json.RawMessage); any && (bad == "[]" || bad == "null" || strings.Contains(bad, "nonsense")) {
+			if _, any := r.Body.(json.RawMessage); any && (bad == "[]" || bad == "null" || strings.Contains(bad, "nonsense")) {
 				continue // any JSON will do
 			}
-			h.send(ask{method: r.method, path: path, body: bad}).refused(posthouse.CodeInvalid)
+			h.send(ask{method: r.Method, path: path, body: bad}).refused(posthouse.CodeInvalid)
 		}
-		h.send(ask{method: r.method, path: path, body: "message=x", header: []string{"Content-Type: application/x-www-form-urlencoded"}}).refused(CodeMediaType)
-		h.send(ask{method: r.method, path: path, body: "{}", header: []string{"Content-Type: text/plain"}}).refused(CodeMediaType)
-		h.send(ask{method: r.method, path: path, body: "{}", header: []string{"Content-Type: "}}).refused(CodeMediaType)
+		h.send(ask{method: r.Method, path: path, body: "message=x", header: []string{"Content-Type: application/x-www-form-urlencoded"}}).refused(problem.CodeMediaType)
+		h.send(ask{method: r.Method, path: path, body: "{}", header: []string{"Content-Type: text/plain"}}).refused(problem.CodeMediaType)
+		h.send(ask{method: r.Method, path: path, body: "{}", header: []string{"Content-Type: "}}).refused(problem.CodeMediaType)
 		limit := h.server.limits.Body
-		if r.state {
+		if r.State {
 			limit = h.server.limits.State
 		}
 		big := `{"message":"` + strings.Repeat("a", int(limit)) + `"}`
-		h.send(ask{method: r.method, path: path, body: big}).refused(posthouse.CodeTooLarge)
+		h.send(ask{method: r.Method, path: path, body: big}).refused(posthouse.CodeTooLarge)
 	}
 	if n := h.program.count(); n != 0 {
 		t.Errorf("bad bodies had %d effects", n)
@@ -201,7 +203,7 @@ func TestMethodsAndPaths(t *testing.T) {
 		"/api/checkpoints": "GET", "/api/checkpoints/x": "DELETE, GET", "/login": "GET, POST", "/": "GET", "/api/gates/x/approve": "POST",
 	} {
 		a := h.send(ask{method: "PUT", path: path})
-		a.refused(CodeMethod)
+		a.refused(problem.CodeMethod)
 		if a.header.Get("Allow") != allow {
 			t.Errorf("%s allows %q, want %q", path, a.header.Get("Allow"), allow)
 		}
@@ -234,22 +236,22 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	}
 	seen, names := 0, map[string]bool{}
 	for _, r := range h.server.routes {
-		op, ok := d.Paths[strings.TrimSuffix(r.path, "{$}")][strings.ToLower(r.method)]
+		op, ok := d.Paths[strings.TrimSuffix(r.Path, "{$}")][strings.ToLower(r.Method)]
 		if !ok {
-			t.Errorf("%s %s is not described", r.method, r.path)
+			t.Errorf("%s %s is not described", r.Method, r.Path)
 			continue
 		}
 		seen++
 		if op.Summary == "" || op.OperationID == "" || names[op.OperationID] {
-			t.Errorf("%s %s has the operation %q and the summary %q", r.method, r.path, op.OperationID, op.Summary)
+			t.Errorf("%s %s has the operation %q and the summary %q", r.Method, r.Path, op.OperationID, op.Summary)
 		}
 		names[op.OperationID] = true
-		want := strings.Count(r.path, "{") - strings.Count(r.path, "{$}") + len(r.query)
-		if len(op.Parameters) != want || (op.RequestBody != nil) != (r.body != nil || r.form) {
-			t.Errorf("%s %s has %d parameters, want %d; body %s", r.method, r.path, len(op.Parameters), want, op.RequestBody)
+		want := strings.Count(r.Path, "{") - strings.Count(r.Path, "{$}") + len(r.Query)
+		if len(op.Parameters) != want || (op.RequestBody != nil) != (r.Body != nil || r.Form) {
+			t.Errorf("%s %s has %d parameters, want %d; body %s", r.Method, r.Path, len(op.Parameters), want, op.RequestBody)
 		}
-		if (r.role == "") != (op.Security != nil) || len(op.Responses) != 1+len(statusesOf(r)) {
-			t.Errorf("%s %s: security %s, responses %v", r.method, r.path, op.Security, op.Responses)
+		if (r.Role == "") != (op.Security != nil) || len(op.Responses) != 1+len(statusesOf(r)) {
+			t.Errorf("%s %s: security %s, responses %v", r.Method, r.Path, op.Security, op.Responses)
 		}
 	}
 	total := 0
@@ -268,43 +270,10 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 	}
 }
 
-func statusesOf(r *route) map[int]bool {
+func statusesOf(r *api.Route) map[int]bool {
 	m := map[int]bool{}
-	for _, a := range r.answers {
-		m[a.status] = true
+	for _, a := range r.Answers {
+		m[a.Status] = true
 	}
 	return m
-}
-
-func TestParseQuery(t *testing.T) {
-	params := []param{
-		{name: "text", kind: textParam}, {name: "id", kind: idParam}, {name: "n", kind: intParam, max: 10}, {name: "any", kind: intParam},
-		{name: "yes", kind: boolParam}, {name: "at", kind: timeParam}, {name: "one", kind: enumParam, values: []string{"a", "b"}},
-		{name: "hash", kind: hashParam}, {name: "body", kind: bodyParam},
-	}
-	for _, good := range []string{
-		"", "text=a+b%20c", "id=run:7", "n=1", "n=10", "any=0", "yes=true", "at=2026-01-31T12:00:00Z", "at=1700000000000",
-		"at=2026-01-31T12:00:00.5%2B02:00", "one=b", "body=a%0Ab", "n=", "hash=" + strings.Repeat("0a", 32),
-	} {
-		if _, err := parseQuery(good, params); err != nil {
-			t.Errorf("%q is refused: %v", good, err)
-		}
-	}
-	for bad, field := range map[string]string{
-		"nope=1": "nope", "n=1&n=2": "n", "n=0": "n", "n=11": "n", "n=-1": "n", "n=x": "n", "n=1e3": "n", "any=99999999999999999999": "any",
-		"text=%00": "text", "text=%0a": "text", "text=%ff": "text", "id=a/b": "id", "id=%C3%A4": "id", "yes=1": "yes", "at=yesterday": "at", "at=-5": "at",
-		"one=c": "one", "hash=zz": "hash", "%zz=1": "query", "a;b": "query", "text=" + strings.Repeat("a", 1001): "text", "%ff=1": "query",
-	} {
-		_, err := parseQuery(bad, params)
-		if err == nil {
-			t.Errorf("%q is accepted", bad)
-			continue
-		}
-		if e := clientError(err); e.Code != posthouse.CodeInvalid || e.Field != field {
-			t.Errorf("%q: %v blames %q, want %q", bad, err, e.Field, field)
-		}
-	}
-	if _, err := parseQuery(strings.Repeat("a", 1<<16+1), params); clientError(err).Code != posthouse.CodeTooLarge {
-		t.Errorf("a long query: %v", err)
-	}
 }

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -22,9 +24,9 @@ const (
 )
 
 var (
-	runParam   = param{name: "run", kind: nameParam, help: "the request to take up again, as the header " + runHeader + " of its answer names it, or the thread it works on"}
-	runParamOf = param{name: runHeaderOf, kind: nameParam, help: "the same, for clients that cannot set headers"}
-	runAfter   = param{name: "after", kind: textParam, help: "the id of the last event that was seen, as in the header Last-Event-ID, which goes before it; default: from the first that is kept"}
+	runParam   = api.Param{Name: "run", Kind: api.NameParam, Help: "the request to take up again, as the header " + runHeader + " of its answer names it, or the thread it works on"}
+	runParamOf = api.Param{Name: runHeaderOf, Kind: api.NameParam, Help: "the same, for clients that cannot set headers"}
+	runAfter   = api.Param{Name: "after", Kind: api.TextParam, Help: "the id of the last event that was seen, as in the header Last-Event-ID, which goes before it; default: from the first that is kept"}
 )
 
 // keepEnded is how long a request that has ended can be taken up again.
@@ -113,22 +115,22 @@ type position struct {
 }
 
 // position reads what a client says of the request it was on.
-func (r *request) position() (p position, err error) {
-	p.run = r.query[runParam.name]
-	if r.has(runHeaderOf) {
-		p.run = r.query[runHeaderOf]
+func positionOf(r *api.Request) (p position, err error) {
+	p.run = r.Query[runParam.Name]
+	if r.Has(runHeaderOf) {
+		p.run = r.Query[runHeaderOf]
 	}
 	for _, name := range []string{runHeaderOf, runHeader} {
 		if vs := r.Header.Values(name); len(vs) > 0 {
 			p.run = vs[0]
-			if err := runParam.check(p.run); err != nil {
+			if err := runParam.Check(p.run); err != nil {
 				return p, strict.Invalid(name, "%.80q is no id", p.run)
 			}
 		}
 	}
 	field, at := "Last-Event-ID", r.Header.Get("Last-Event-ID")
 	if at == "" {
-		field, at = runAfter.name, r.query[runAfter.name]
+		field, at = runAfter.Name, r.Query[runAfter.Name]
 	}
 	if at == "" {
 		return p, nil
@@ -157,27 +159,27 @@ func (s *Server) taken(p position, principal string) (*call, uint64, error) {
 	if c := s.runs.find(id, principal); c != nil {
 		return c, 0, nil
 	}
-	e := notFound("request", id)
+	e := problem.NotFound("request", id)
 	e.Hint = "it ended some time ago, or before the server was started; what it recorded is in GET /api/events of its thread"
 	return nil, 0, e
 }
 
-func runRoutes() []*route {
-	return []*route{{
-		method: http.MethodGet, path: "/api/run", role: tokens.Operator, summary: "Take up a request again", handle: (*Server).followRun, style: stream,
-		notes: "For a client that lost the answer of POST /api/agents/{agent} or its WebSocket: the events of the request from where it was, while an agent works on it and for five minutes after. " +
+func (s *Server) runRoutes() []*api.Route {
+	return []*api.Route{{
+		Method: http.MethodGet, Path: "/api/run", Role: tokens.Operator, Summary: "Take up a request again", Handle: s.followRun, Style: api.Stream,
+		Notes: "For a client that lost the answer of POST /api/agents/{agent} or its WebSocket: the events of the request from where it was, while an agent works on it and for five minutes after. " +
 			"The request is named by the header " + runHeader + ", also " + runHeaderOf + ", or by Last-Event-ID alone; unless given it is that of the session's thread. " +
 			"Who did not send it does not find it. The event gap says how many events are not kept any more.",
-		query: []param{runParam, runParamOf, runAfter, sessionParam, sessionParamOf},
-		answers: []answer{
-			{http.StatusOK, "the events text, event, and at last done (the reply) or error (a problem)", nil, "text/event-stream"},
+		Query: []api.Param{runParam, runParamOf, runAfter, sessionParam, sessionParamOf},
+		Answers: []api.Answer{
+			{Status: http.StatusOK, Help: "the events text, event, and at last done (the reply) or error (a problem)", Body: nil, Media: "text/event-stream"},
 		},
 	}}
 }
 
 // followRun answers with what a call tells, from where its client was.
-func (s *Server) followRun(w http.ResponseWriter, r *request) error {
-	p, err := r.position()
+func (s *Server) followRun(w http.ResponseWriter, r *api.Request) error {
+	p, err := positionOf(r)
 	if err != nil {
 		return err
 	}
@@ -189,13 +191,13 @@ func (s *Server) followRun(w http.ResponseWriter, r *request) error {
 		p.run = who.Thread
 	}
 	if p == (position{}) {
-		return strict.Invalid(runParam.name, "is required: the request, its thread, or a session that has one")
+		return strict.Invalid(runParam.Name, "is required: the request, its thread, or a session that has one")
 	}
-	c, after, err := s.taken(p, r.actor.Name)
+	c, after, err := s.taken(p, r.Actor.Name)
 	if err != nil {
 		return err
 	}
-	done, err := s.beginStream(r.actor.Name)
+	done, err := s.beginStream(r.Actor.Name)
 	if err != nil {
 		return err
 	}
@@ -205,15 +207,15 @@ func (s *Server) followRun(w http.ResponseWriter, r *request) error {
 }
 
 // streamFeed answers with a stream of what a call tells.
-func (s *Server) streamFeed(w http.ResponseWriter, r *request, l *listener, who *client, session *SessionInfo) error {
+func (s *Server) streamFeed(w http.ResponseWriter, r *api.Request, l *listener, who *client, session *SessionInfo) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	es, err := s.openStream(w)
+	es, err := api.NewEventStream(w, s.wall)
 	if err != nil {
 		return nil // the client is gone
 	}
-	if session != nil && es.send("", "session", session) != nil {
+	if session != nil && es.Send("", "session", session) != nil {
 		return nil
 	}
 	s.pump(ctx, l, func(f frame) error {
@@ -226,18 +228,18 @@ func (s *Server) streamFeed(w http.ResponseWriter, r *request, l *listener, who 
 			if r, ok := f.data.(*Reply); ok {
 				who.replied(r)
 			}
-			return es.send(id, "done", f.data)
+			return es.Send(id, "done", f.data)
 		case "error":
 			err, _ := f.data.(error) // an error frame holds one
-			noteError(w, err)
-			return es.send(id, "error", problemOf(err, w.Header().Get(requestIDHeader)))
+			api.NoteError(w, err)
+			return es.Send(id, "error", problem.Of(err, w.Header().Get(problem.RequestIDHeader)))
 		}
-		return es.send(id, f.kind, f.data)
+		return es.Send(id, f.kind, f.data)
 	}, func() error {
-		if !s.stillGood(r.actor) {
+		if !s.stillGood(r.Actor) {
 			return errGone // revoked, or expired
 		}
-		if err := es.beat(); err != nil {
+		if err := es.Heartbeat(); err != nil {
 			return err
 		}
 		who.stays()

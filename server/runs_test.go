@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -159,7 +160,7 @@ func TestRunOfAnother(t *testing.T) {
 		h.send(ask{method: "GET", path: "/api/run" + by, header: []string{"Authorization: Bearer " + other}}).refused(posthouse.CodeNotFound)
 	}
 	h.send(ask{method: "GET", path: "/api/run?run=" + run, as: tokens.Approver}).refused(posthouse.CodeForbidden)
-	h.send(ask{method: "GET", path: "/api/run?run=" + run, as: "-"}).refused(CodeUnauthenticated)
+	h.send(ask{method: "GET", path: "/api/run?run=" + run, as: "-"}).refused(problem.CodeUnauthenticated)
 	for _, bad := range []string{"", "?after=x", "?after=x/y", "?after=a%20b/1", "?run=a%0ab", "?session=new"} {
 		h.get("/api/run" + bad).refused(posthouse.CodeInvalid)
 	}
@@ -308,7 +309,7 @@ func TestSocketWithoutAnOwnerLearnsNothing(t *testing.T) {
 	f.wantTexts("secret")
 	c := h.mustDial("/agent/dispatch?run="+run, nil)
 	c.say(`{"token":"wrong"}`)
-	if f := c.want("error"); f.Error.Code != CodeUnauthenticated {
+	if f := c.want("error"); f.Error.Code != problem.CodeUnauthenticated {
 		t.Errorf("%+v", f.Error)
 	}
 	c.wantClose(websocket.StatusPolicyViolation)

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -32,7 +34,7 @@ func TestHost(t *testing.T) {
 			t.Errorf("Host %q: %d", host, a.status)
 		}
 		if !ok && a.status != http.StatusBadRequest { // net/http refuses some by itself
-			a.refused(CodeHost)
+			a.refused(problem.CodeHost)
 		}
 	}
 	for _, bad := range []string{"", "*", "*.example", "https://x", "a b"} {
@@ -56,16 +58,16 @@ func TestForeignPagesAreRefused(t *testing.T) {
 			{"Sec-Fetch-Site: same-site", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: script"},
 			{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: iframe"},
 		} {
-			h.send(ask{method: r.method, path: path, header: header}).refused(posthouse.CodeForbidden)
+			h.send(ask{method: r.Method, path: path, header: header}).refused(posthouse.CodeForbidden)
 		}
-		a := h.send(ask{method: r.method, path: path, header: []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"}})
-		if r.method != "GET" || strings.HasPrefix(path, "/api/") {
+		a := h.send(ask{method: r.Method, path: path, header: []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document"}})
+		if r.Method != "GET" || strings.HasPrefix(path, "/api/") {
 			a.refused(posthouse.CodeForbidden)
 		}
-		h.send(ask{method: r.method, path: path, host: "rebound.evil.example"}).refused(CodeHost)
+		h.send(ask{method: r.Method, path: path, host: "rebound.evil.example"}).refused(problem.CodeHost)
 		for name := range a.header {
 			if strings.HasPrefix(name, "Access-Control-") {
-				t.Errorf("%s %s answers %s", r.method, path, name)
+				t.Errorf("%s %s answers %s", r.Method, path, name)
 			}
 		}
 	}
@@ -127,20 +129,20 @@ func (h *house) raw(request string) (int, string) {
 func TestSecurityHeaders(t *testing.T) {
 	h := open(t, nil)
 	for _, r := range h.server.routes {
-		if r.style == stream {
+		if r.Style == api.Stream {
 			continue
 		}
 		for _, as := range []tokens.Role{"-", tokens.Operator} {
-			a := h.send(ask{method: r.method, path: example(r), as: as})
+			a := h.send(ask{method: r.Method, path: example(r), as: as})
 			csp := a.header.Get("Content-Security-Policy")
 			html := strings.HasPrefix(a.header.Get("Content-Type"), "text/") || a.header.Get("Content-Type") == "image/svg+xml"
 			if a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Referrer-Policy") != "same-origin" ||
 				!strings.Contains(csp, "frame-ancestors 'none'") || strings.Contains(csp, "unsafe") || a.header.Get("X-Request-Id") == "" ||
 				html && !strings.HasPrefix(csp, "default-src 'self';") || !html && !strings.HasPrefix(csp, "default-src 'none';") {
-				t.Errorf("%s %s as %s: %v", r.method, r.path, as, a.header)
+				t.Errorf("%s %s as %s: %v", r.Method, r.Path, as, a.header)
 			}
 			if a.header.Get("Server") != "" || a.header.Get("X-Powered-By") != "" {
-				t.Errorf("%s %s names its software", r.method, r.path)
+				t.Errorf("%s %s names its software", r.Method, r.Path)
 			}
 		}
 	}
@@ -181,7 +183,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	}
 	h.program.settle = fmt.Errorf("dial /secret/%s: refused", "path")
 	cp, _ = h.waiting("t3")
-	p := h.post("/api/checkpoints/"+string(cp)+"/approve", "").refused(CodeInternal)
+	p := h.post("/api/checkpoints/"+string(cp)+"/approve", "").refused(problem.CodeInternal)
 	if p.Decision == nil || strings.Contains(p.Detail+p.Hint, "secret") {
 		t.Errorf("an internal error tells: %+v", p)
 	}
@@ -262,7 +264,7 @@ func TestCheckListen(t *testing.T) {
 		{"8095", false, false, posthouse.CodeInvalid}, {"127.0.0.1", false, false, posthouse.CodeInvalid}, {"127.0.0.1:", true, true, posthouse.CodeInvalid}, {"", false, false, posthouse.CodeInvalid},
 	} {
 		err := CheckListen(c.addr, c.tls, c.insecure)
-		if (err == nil) != (c.code == "") || err != nil && clientError(err).Code != c.code {
+		if (err == nil) != (c.code == "") || err != nil && problem.Client(err).Code != c.code {
 			t.Errorf("CheckListen(%q, %v, %v) is %v", c.addr, c.tls, c.insecure, err)
 		}
 	}

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -99,7 +101,7 @@ type Server struct {
 	tick     func(time.Duration) (<-chan time.Time, func())
 	hosts    hostList
 
-	routes    []*route
+	routes    []*api.Route
 	handler   http.Handler
 	openapi   []byte
 	pages     *pages
@@ -169,8 +171,8 @@ func New(o Options) (*Server, error) {
 	if o.Ready == nil {
 		s.ready.probe = s.probe
 	}
-	s.routes = allRoutes()
-	if s.openapi, err = openAPI(s.routes, o.Version); err != nil {
+	s.routes = s.allRoutes()
+	if s.openapi, err = api.OpenAPI(s.routes, o.Version); err != nil {
 		return nil, err
 	}
 	if s.pages, err = newPages(s.routes); err != nil {
@@ -211,7 +213,7 @@ func (s *Server) begin(slots chan struct{}, what string) (func(), error) {
 	select {
 	case slots <- struct{}{}:
 	default:
-		return nil, &posthouse.Error{Code: CodeTooMany, Message: "too many " + what + " at once", Hint: "try again in a moment"}
+		return nil, &posthouse.Error{Code: problem.CodeTooMany, Message: "too many " + what + " at once", Hint: "try again in a moment"}
 	}
 	s.running.Add(1)
 	return func() { <-slots; s.running.Done() }, nil

@@ -7,10 +7,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
 )
-
-const sessionCookie = "posthouse_session"
 
 // maxSessions bounds the logins kept; the one that ends soonest makes room.
 const maxSessions = 1000
@@ -71,7 +70,7 @@ func (ss *sessions) end(value string) {
 // cookie makes the session's cookie; an empty value takes it away.
 func (ss *sessions) cookie(r *http.Request, value string) *http.Cookie {
 	c := &http.Cookie{
-		Name: sessionCookie, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: api.SessionCookie, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil, MaxAge: int(ss.ttl / time.Second),
 	}
 	if value == "" {

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/problem"
 )
 
 // shares count the open streams of each token.
@@ -44,7 +45,7 @@ func (s *Server) beginStream(name string) (func(), error) {
 	}
 	if !s.shares.take(name, s.limits.TokenStreams) {
 		return nil, &posthouse.Error{
-			Code: CodeTooMany, Message: fmt.Sprintf("the token %s has %d streams open; that is its share", name, s.limits.TokenStreams),
+			Code: problem.CodeTooMany, Message: fmt.Sprintf("the token %s has %d streams open; that is its share", name, s.limits.TokenStreams),
 			Hint: "close one of them, or use a token of its own for each client",
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -22,76 +23,76 @@ type CancelAsked struct {
 	Head       *posthouse.Header `json:"head,omitempty" doc:"the branch's head for now; none where the run has put nothing on record yet"`
 }
 
-func signalRoutes() []*route {
+func (s *Server) signalRoutes() []*api.Route {
 	const path = "/api/threads/{id}"
-	return []*route{
+	return []*api.Route{
 		{
-			method: http.MethodPost, path: path + "/signals/{signal}", role: tokens.Approver, summary: "Send a signal to a thread", handle: (*Server).sendSignal,
-			notes: "The body is its value, any JSON of at most 1 MiB; none is null. It is on record whether or not anything waits for it; what waits goes on. " +
+			Method: http.MethodPost, Path: path + "/signals/{signal}", Role: tokens.Approver, Summary: "Send a signal to a thread", Handle: s.sendSignal,
+			Notes: "The body is its value, any JSON of at most 1 MiB; none is null. It is on record whether or not anything waits for it; what waits goes on. " +
 				"Each is taken once on each branch, oldest first. With an id, sending the same again sends nothing and answers as before.",
-			query: []param{
-				{name: "id", kind: idParam, help: "the signal's id, so that it can be sent again safely"},
-				{name: "latch", kind: boolParam, def: "false", help: "true: it answers all that waits for its name"},
-				{name: "early", kind: boolParam, def: "false", help: "true: also to a thread that is not there yet"},
+			Query: []api.Param{
+				{Name: "id", Kind: api.IDParam, Help: "the signal's id, so that it can be sent again safely"},
+				{Name: "latch", Kind: api.BoolParam, Def: "false", Help: "true: it answers all that waits for its name"},
+				{Name: "early", Kind: api.BoolParam, Def: "false", Help: "true: also to a thread that is not there yet"},
 			},
-			body: json.RawMessage{}, answers: []answer{{http.StatusOK, "the signal, with the gates it answered", posthouse.Signal{}, ""}},
+			Body: json.RawMessage{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the signal, with the gates it answered", Body: posthouse.Signal{}, Media: ""}},
 		},
 		{
-			method: http.MethodPost, path: path + "/cancel", role: tokens.Operator, summary: "Cancel a branch of a thread", handle: (*Server).cancelThread,
-			notes: "A branch that nobody runs ends at once, its gates are cancelled. A run is asked to stop and ends its branch. What is done or cancelled stays as it is.",
-			body:  cancelBody{}, answers: []answer{
-				{http.StatusOK, "the branch's head: it has ended", posthouse.Header{}, ""},
-				{http.StatusAccepted, "whoever runs it was asked", CancelAsked{}, ""},
+			Method: http.MethodPost, Path: path + "/cancel", Role: tokens.Operator, Summary: "Cancel a branch of a thread", Handle: s.cancelThread,
+			Notes: "A branch that nobody runs ends at once, its gates are cancelled. A run is asked to stop and ends its branch. What is done or cancelled stays as it is.",
+			Body:  cancelBody{}, Answers: []api.Answer{
+				{Status: http.StatusOK, Help: "the branch's head: it has ended", Body: posthouse.Header{}, Media: ""},
+				{Status: http.StatusAccepted, Help: "whoever runs it was asked", Body: CancelAsked{}, Media: ""},
 			},
 		},
 	}
 }
 
-func (s *Server) sendSignal(w http.ResponseWriter, r *request) error {
-	thread, err := r.name("id")
+func (s *Server) sendSignal(w http.ResponseWriter, r *api.Request) error {
+	thread, err := r.Name("id")
 	if err != nil {
 		return err
 	}
 	var value json.RawMessage
-	if err := r.decode(&value); err != nil {
+	if err := r.Decode(&value); err != nil {
 		return err
 	}
-	name, err := r.name("signal")
+	name, err := r.Name("signal")
 	if err != nil {
 		return err
 	}
 	// The client may leave: what it sent is recorded all the same.
 	sent, err := s.ledger.Signal(context.WithoutCancel(r.Context()), thread, posthouse.Signal{
-		ID: posthouse.ID(r.query["id"]), Name: name, Value: value, By: r.actor.Name,
-		Latch: r.query["latch"] == "true", Early: r.query["early"] == "true",
+		ID: posthouse.ID(r.Query["id"]), Name: name, Value: value, By: r.Actor.Name,
+		Latch: r.Query["latch"] == "true", Early: r.Query["early"] == "true",
 	})
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, sent)
+	return api.WriteJSON(w, http.StatusOK, sent)
 }
 
-func (s *Server) cancelThread(w http.ResponseWriter, r *request) error {
-	thread, err := r.name("id")
+func (s *Server) cancelThread(w http.ResponseWriter, r *api.Request) error {
+	thread, err := r.Name("id")
 	if err != nil {
 		return err
 	}
 	var b cancelBody
-	if err := r.decode(&b); err != nil {
+	if err := r.Decode(&b); err != nil {
 		return err
 	}
 	h, err := s.ledger.Cancel(context.WithoutCancel(r.Context()), thread, &posthouse.CancelOptions{
-		Branch: b.Branch, By: r.actor.Name, Reason: b.Reason,
+		Branch: b.Branch, By: r.Actor.Name, Reason: b.Reason,
 	})
 	if err != nil {
 		return err
 	}
 	if h.ID != "" && (h.Status == posthouse.StatusCancelled || h.Status == posthouse.StatusDone) {
-		return writeJSON(w, http.StatusOK, h)
+		return api.WriteJSON(w, http.StatusOK, h)
 	}
 	asked := &CancelAsked{Thread: h.Thread, Branch: h.Branch, Cancelling: true}
 	if h.ID != "" {
 		asked.Head = h
 	}
-	return writeJSON(w, http.StatusAccepted, asked)
+	return api.WriteJSON(w, http.StatusAccepted, asked)
 }

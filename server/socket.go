@@ -16,7 +16,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -52,7 +54,7 @@ func subprotocols(r *http.Request) (ps []string) {
 type conversation struct {
 	s     *Server
 	w     http.ResponseWriter // for the log line and the request's id
-	r     *request
+	r     *api.Request
 	agent string // whom it talks to
 	conn  *websocket.Conn
 	mine  *client // the session of the client, if it asked for one
@@ -120,7 +122,7 @@ func (c *conversation) answer(ctx context.Context, text string) bool {
 		return false // the next message ends the conversation
 	}
 	if _, err := c.s.resolve(ctx, m, actor); err != nil {
-		e := approvalEvent{Type: "approval_refused", ID: m.ID, Error: problemOf(err, c.w.Header().Get(requestIDHeader))}
+		e := approvalEvent{Type: "approval_refused", ID: m.ID, Error: problem.Of(err, c.w.Header().Get(problem.RequestIDHeader))}
 		_ = c.write(ctx, frame{kind: "event", data: e}) // a client that is gone is noticed by the reader
 	}
 	return true
@@ -128,38 +130,38 @@ func (c *conversation) answer(ctx context.Context, text string) bool {
 
 // socketFrame is a message to the client. The member named by Type is set.
 type socketFrame struct {
-	Type  string   `json:"type"`         // "text", "event", "reply", "error", "session" or "gap"
-	ID    string   `json:"id,omitempty"` // of what a request tells: to be taken up behind it
-	Text  string   `json:"text,omitempty"`
-	Event any      `json:"event,omitempty"`
-	Reply any      `json:"reply,omitempty"`
-	Error *Problem `json:"error,omitempty"`
+	Type  string           `json:"type"`         // "text", "event", "reply", "error", "session" or "gap"
+	ID    string           `json:"id,omitempty"` // of what a request tells: to be taken up behind it
+	Text  string           `json:"text,omitempty"`
+	Event any              `json:"event,omitempty"`
+	Reply any              `json:"reply,omitempty"`
+	Error *problem.Details `json:"error,omitempty"`
 }
 
-func (s *Server) socket(w http.ResponseWriter, r *request) error {
+func (s *Server) socket(w http.ResponseWriter, r *api.Request) error {
 	if !isUpgrade(r.Request) {
 		w.Header().Set("Upgrade", "websocket")
 		w.Header().Set("Connection", "Upgrade")
 		return &posthouse.Error{
-			Code: CodeUpgrade, Message: "this path speaks WebSocket only", Hint: "POST /api/agents/{agent} takes a request by plain HTTP",
+			Code: problem.CodeUpgrade, Message: "this path speaks WebSocket only", Hint: "POST /api/agents/{agent} takes a request by plain HTTP",
 		}
 	}
-	agent, err := r.name("agent")
+	agent, err := r.Name("agent")
 	if err != nil {
 		return err
 	}
-	if _, ok := s.agents[agent]; !ok && r.actor.Name != "" {
+	if _, ok := s.agents[agent]; !ok && r.Actor.Name != "" {
 		return s.noAgent(agent)
 	}
-	leave, err := s.beginStream(r.actor.Name)
+	leave, err := s.beginStream(r.Actor.Name)
 	if err != nil {
 		return err
 	}
 	c := &conversation{s: s, w: w, r: r, agent: agent, leave: leave}
 	defer func() { c.leave() }()
-	if r.actor.Name != "" {
-		c.admit(r.actor)
-		if c.mine, err = s.client(r.Context(), r, r.actor.Name); err != nil {
+	if r.Actor.Name != "" {
+		c.admit(r.Actor)
+		if c.mine, err = s.client(r.Context(), r, r.Actor.Name); err != nil {
 			return err
 		}
 		if c.mine != nil {
@@ -174,7 +176,7 @@ func (s *Server) socket(w http.ResponseWriter, r *request) error {
 	// The origin was checked before; Accept checks it again.
 	c.conn, err = websocket.Accept(w, r.Request, &websocket.AcceptOptions{Subprotocols: []string{socketProtocol}})
 	if err != nil {
-		noteError(w, err) // Accept has answered
+		api.NoteError(w, err) // Accept has answered
 		return nil
 	}
 	c.conn.SetReadLimit(maxMessage + 1)
@@ -203,7 +205,7 @@ func (c *conversation) talk() {
 	if c.actor.Name != "" && !c.welcome(ctx) {
 		return
 	}
-	tick, stop := c.s.tick(heartbeat)
+	tick, stop := c.s.tick(api.HeartbeatInterval)
 	defer stop()
 	late := time.NewTimer(c.s.limits.Token)
 	defer late.Stop()
@@ -254,7 +256,7 @@ func (c *conversation) read(ctx context.Context, inbox chan<- string) {
 		select {
 		case inbox <- string(data):
 		default:
-			err := &posthouse.Error{Code: CodeTooMany, Message: "too many messages wait for their turn", Hint: "wait for the replies"}
+			err := &posthouse.Error{Code: problem.CodeTooMany, Message: "too many messages wait for their turn", Hint: "wait for the replies"}
 			if c.write(ctx, frame{kind: "error", data: err}) != nil {
 				return
 			}
@@ -277,7 +279,7 @@ func (c *conversation) take(ctx context.Context, text string) bool {
 	}
 	c.s.uses(c.actor)
 	m := message{
-		agent: c.agent, text: text, thread: c.r.query["thread"], by: c.actor.Name, feed: c.s.newFeed(), approvals: c.tools,
+		agent: c.agent, text: text, thread: c.r.Query["thread"], by: c.actor.Name, feed: c.s.newFeed(), approvals: c.tools,
 	}
 	ear := m.feed.listen(0)
 	c.mu.Lock()
@@ -285,7 +287,7 @@ func (c *conversation) take(ctx context.Context, text string) bool {
 	c.mu.Unlock()
 	call, err := c.s.start(m)
 	if err != nil {
-		noteError(c.w, err)
+		api.NoteError(c.w, err)
 		return c.write(ctx, frame{kind: "error", data: err}) == nil
 	}
 	c.mine.working(call.thread)
@@ -313,7 +315,7 @@ func (c *conversation) welcome(ctx context.Context) bool {
 	if c.greet(ctx) != nil {
 		return false
 	}
-	p, err := c.r.position()
+	p, err := positionOf(c.r)
 	if err == nil && p == (position{}) {
 		return true
 	}
@@ -323,7 +325,7 @@ func (c *conversation) welcome(ctx context.Context) bool {
 		was, after, err = c.s.taken(p, c.actor.Name)
 	}
 	if err != nil {
-		noteError(c.w, err)
+		api.NoteError(c.w, err)
 		return c.write(ctx, frame{kind: "error", data: err}) == nil
 	}
 	return c.listen(ctx, was.feed.listen(after))
@@ -346,8 +348,8 @@ func (c *conversation) login(text string) bool {
 		err = c.s.unauthenticated(tok)
 	default:
 		c.s.uses(tok)
-		noteActor(c.w, tok.Name)
-		if err = permit(tok, c.r.route.role); err == nil {
+		api.NoteActor(c.w, tok.Name)
+		if err = permit(tok, c.r.Route.Role); err == nil {
 			if _, known := c.s.agents[c.agent]; !known {
 				err = c.s.noAgent(c.agent)
 			}
@@ -386,9 +388,9 @@ func (c *conversation) greet(ctx context.Context) error {
 
 // refuse tells why and ends the connection.
 func (c *conversation) refuse(err error) {
-	noteError(c.w, err)
+	api.NoteError(c.w, err)
 	_ = c.write(c.s.ctx, frame{kind: "error", data: err}) // the close that follows says it too
-	_ = c.conn.Close(websocket.StatusPolicyViolation, string(clientError(err).Code))
+	_ = c.conn.Close(websocket.StatusPolicyViolation, string(problem.Client(err).Code))
 }
 
 func (c *conversation) write(ctx context.Context, f frame) error {
@@ -405,7 +407,7 @@ func (c *conversation) tellFrame(ctx context.Context, of *feed, f frame) error {
 	case textFrame:
 		out.Text = x.Text
 	case error:
-		out.Error = problemOf(x, c.w.Header().Get(requestIDHeader))
+		out.Error = problem.Of(x, c.w.Header().Get(problem.RequestIDHeader))
 	case *Reply:
 		out.Reply = x
 	default:
@@ -417,14 +419,14 @@ func (c *conversation) tellFrame(ctx context.Context, of *feed, f frame) error {
 	}
 	// A write that is cut short ends the connection, so the server's closing
 	// must not: the client is told of that with a close frame.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writePatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), api.WriteTimeout)
 	defer cancel()
 	return c.conn.Write(ctx, websocket.MessageText, body)
 }
 
 // stays asks whether the client is still there.
 func (c *conversation) stays(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, heartbeat)
+	ctx, cancel := context.WithTimeout(ctx, api.HeartbeatInterval)
 	defer cancel()
 	err := c.conn.Ping(ctx)
 	if err == nil {

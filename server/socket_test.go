@@ -11,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -61,7 +62,7 @@ type wireFrame struct {
 	Text  string
 	Event *AgentEvent
 	Reply *Reply
-	Error *Problem
+	Error *problem.Details
 }
 
 func (c *talk) want(kinds ...string) (last wireFrame) {
@@ -164,14 +165,14 @@ func TestSocketRefusals(t *testing.T) {
 		}
 	}
 	a := h.get("/agent/dispatch")
-	a.refused(CodeUpgrade)
+	a.refused(problem.CodeUpgrade)
 	if a.header.Get("Upgrade") != "websocket" {
 		t.Error("it does not say to what")
 	}
-	h.send(ask{method: "GET", path: "/agent/dispatch", header: []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 8", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="}}).refused(CodeUpgrade)
+	h.send(ask{method: "GET", path: "/agent/dispatch", header: []string{"Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 8", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="}}).refused(problem.CodeUpgrade)
 
 	c := h.mustDial("/agent/dispatch", nil) // says nothing in time
-	if f := c.want("error"); f.Error.Code != CodeUnauthenticated {
+	if f := c.want("error"); f.Error.Code != problem.CodeUnauthenticated {
 		t.Errorf("it is told %+v", f.Error)
 	}
 	c.wantClose(websocket.StatusPolicyViolation)
@@ -179,8 +180,8 @@ func TestSocketRefusals(t *testing.T) {
 	h = open(t, nil)
 	secret := func(r tokens.Role) string { return `{"token":"` + h.secrets[r] + `"}` }
 	for first, code := range map[string]posthouse.Code{
-		"please refund order 1234": CodeUnauthenticated, `{"token":"ph_wrong"}`: CodeUnauthenticated, `{"token":1}`: CodeUnauthenticated, `{}`: CodeUnauthenticated,
-		`{"token":"x","token":"` + h.secrets[tokens.Operator] + `"}`: CodeUnauthenticated, secret(tokens.Viewer): posthouse.CodeForbidden, secret(tokens.Approver): posthouse.CodeForbidden,
+		"please refund order 1234": problem.CodeUnauthenticated, `{"token":"ph_wrong"}`: problem.CodeUnauthenticated, `{"token":1}`: problem.CodeUnauthenticated, `{}`: problem.CodeUnauthenticated,
+		`{"token":"x","token":"` + h.secrets[tokens.Operator] + `"}`: problem.CodeUnauthenticated, secret(tokens.Viewer): posthouse.CodeForbidden, secret(tokens.Approver): posthouse.CodeForbidden,
 	} {
 		c := h.mustDial("/agent/dispatch", nil)
 		c.say(first)
@@ -220,12 +221,12 @@ func TestSocketMessages(t *testing.T) {
 	c = h.mustDial("/agent/dispatch", nil, h.bearer(tokens.Operator))
 	h.program.handle = func(context.Context, string, *HandleOptions) (*Reply, error) { panic("canary") }
 	c.say("x")
-	if f := c.want("error"); f.Error.Code != CodeInternal || strings.Contains(f.Error.Detail, "canary") {
+	if f := c.want("error"); f.Error.Code != problem.CodeInternal || strings.Contains(f.Error.Detail, "canary") {
 		t.Errorf("a panic: %+v", f.Error)
 	}
 	check(t, h.tokens.Revoke("operator-token", &tokens.RevokeOptions{LastOperator: true}))
 	c.say("x")
-	if f := c.want("error"); f.Error.Code != CodeUnauthenticated {
+	if f := c.want("error"); f.Error.Code != problem.CodeUnauthenticated {
 		t.Errorf("after its token was revoked: %+v", f.Error)
 	}
 	c.wantClose(websocket.StatusPolicyViolation)
@@ -240,7 +241,7 @@ func TestSocketQueueIsBounded(t *testing.T) {
 	for range maxQueued + 1 {
 		c.say("more")
 	}
-	if f := c.want("error"); f.Error.Code != CodeTooMany {
+	if f := c.want("error"); f.Error.Code != problem.CodeTooMany {
 		t.Errorf("it is told %+v", f.Error)
 	}
 	close(goOn)
@@ -293,7 +294,7 @@ func TestStrangersDoNotTakeThePlaces(t *testing.T) {
 	c.want("event", "event", "text", "reply")
 	c = h.mustDial("/agent/dispatch", nil) // the stranger's place is free again
 	c.say(string(login))
-	if f := c.want("error"); f.Error.Code != CodeTooMany {
+	if f := c.want("error"); f.Error.Code != problem.CodeTooMany {
 		t.Errorf("where all places are taken it is told %+v", f.Error)
 	}
 	c.wantClose(websocket.StatusPolicyViolation)

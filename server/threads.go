@@ -7,57 +7,59 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-func threadRoutes() []*route {
+func (s *Server) threadRoutes() []*api.Route {
 	const path = "/api/threads"
-	reason := param{name: "reason", kind: textParam, help: "goes on record"}
-	deleted := []answer{{http.StatusOK, "what went", posthouse.Deleted{}, ""}}
-	return []*route{
+	reason := api.Param{Name: "reason", Kind: api.TextParam, Help: "goes on record"}
+	deleted := []api.Answer{{Status: http.StatusOK, Help: "what went", Body: posthouse.Deleted{}, Media: ""}}
+	return []*api.Route{
 		{
-			method: http.MethodGet, path: path, role: tokens.Viewer, summary: "List threads", handle: (*Server).listThreads,
-			notes: "By name, the last first: ids that Posthouse makes are in the order of time. The next page's cursor is in the headers Link and X-Next-Cursor.",
-			query: []param{
-				{name: "status", kind: enumParam, values: statusValues, help: "with this status"},
-				{name: "graph", kind: textParam, help: "of this program"},
-				{name: "waiting", kind: boolParam, def: "false", help: "true: with open gates only"},
-				{name: "released", kind: boolParam, def: "false", help: "true: with released versions only, also those that have not begun anew"}, nameOrder, limitParam, cursorParam,
+			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List threads", Handle: s.listThreads,
+			Notes: "By name, the last first: ids that Posthouse makes are in the order of time. The next page's cursor is in the headers Link and X-Next-Cursor.",
+			Query: []api.Param{
+				{Name: "status", Kind: api.EnumParam, Values: statusValues, Help: "with this status"},
+				{Name: "graph", Kind: api.TextParam, Help: "of this program"},
+				{Name: "waiting", Kind: api.BoolParam, Def: "false", Help: "true: with open gates only"},
+				{Name: "released", Kind: api.BoolParam, Def: "false", Help: "true: with released versions only, also those that have not begun anew"}, nameOrder, limitParam, cursorParam,
 			},
-			answers: []answer{{http.StatusOK, "a page of threads", []posthouse.ThreadInfo{}, ""}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of threads", Body: []posthouse.ThreadInfo{}, Media: ""}},
 		},
 		{
-			method: http.MethodGet, path: path + "/{id}", role: tokens.Viewer, summary: "Show a thread", handle: (*Server).getThread,
-			answers: []answer{{http.StatusOK, "the thread's summary", posthouse.ThreadInfo{}, ""}},
+			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a thread", Handle: s.getThread,
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the thread's summary", Body: posthouse.ThreadInfo{}, Media: ""}},
 		},
 		{
-			method: http.MethodGet, path: path + "/{id}/log", role: tokens.Viewer, summary: "Read a thread's log", handle: (*Server).threadLog,
-			notes:   "Every record, in the log's order; each entry was checked against its hash.",
-			query:   []param{{name: "order", kind: enumParam, values: []string{"asc", "desc"}, def: "asc", help: "desc is newest first"}, limitParam, {name: "cursor", kind: intParam, help: "go on behind this sequence number: X-Next-Cursor of the page before"}},
-			answers: []answer{{http.StatusOK, "a page of entries", []LogEntry{}, ""}},
+			Method: http.MethodGet, Path: path + "/{id}/log", Role: tokens.Viewer, Summary: "Read a thread's log", Handle: s.threadLog,
+			Notes:   "Every record, in the log's order; each entry was checked against its hash.",
+			Query:   []api.Param{{Name: "order", Kind: api.EnumParam, Values: []string{"asc", "desc"}, Def: "asc", Help: "desc is newest first"}, limitParam, {Name: "cursor", Kind: api.IntParam, Help: "go on behind this sequence number: X-Next-Cursor of the page before"}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of entries", Body: []LogEntry{}, Media: ""}},
 		},
 		{
-			method: http.MethodDelete, path: path + "/{id}", role: tokens.Operator, summary: "Delete a thread", handle: (*Server).deleteThread,
-			notes: "Threads whose end it waited for are cancelled. If that fails the thread is gone all the same, and the answer has an error beside the counts.",
-			query: []param{reason}, answers: []answer{{http.StatusOK, "what went", DeletedThread{}, ""}},
+			Method: http.MethodDelete, Path: path + "/{id}", Role: tokens.Operator, Summary: "Delete a thread", Handle: s.deleteThread,
+			Notes: "Threads whose end it waited for are cancelled. If that fails the thread is gone all the same, and the answer has an error beside the counts.",
+			Query: []api.Param{reason}, Answers: []api.Answer{{Status: http.StatusOK, Help: "what went", Body: DeletedThread{}, Media: ""}},
 		},
 		{
-			method: http.MethodDelete, path: "/api/coordinations/{name}", role: tokens.Operator, summary: "Delete a coordination's checkpoints", handle: (*Server).deleteCoordination,
-			query: []param{reason}, answers: deleted,
+			Method: http.MethodDelete, Path: "/api/coordinations/{name}", Role: tokens.Operator, Summary: "Delete a coordination's checkpoints", Handle: s.deleteCoordination,
+			Query: []api.Param{reason}, Answers: deleted,
 		},
 	}
 }
 
-func (s *Server) listThreads(w http.ResponseWriter, r *request) error {
-	after, err := url.PathUnescape(r.query["cursor"])
+func (s *Server) listThreads(w http.ResponseWriter, r *api.Request) error {
+	after, err := url.PathUnescape(r.Query["cursor"])
 	if err != nil {
 		return strict.Invalid("cursor", "is not one that this path gave out")
 	}
-	limit, next, page := r.number("limit", defaultLimit), "", []*posthouse.ThreadInfo{}
+	limit, next, page := r.Number("limit", defaultLimit), "", []*posthouse.ThreadInfo{}
 	for t, err := range s.ledger.Threads(r.Context(), posthouse.ThreadQuery{
-		Status: posthouse.Status(r.query["status"]), Graph: r.query["graph"], Waiting: r.query["waiting"] == "true", Released: r.query["released"] == "true",
-		Descending: r.query["order"] != "asc", After: after, Limit: limit + 1,
+		Status: posthouse.Status(r.Query["status"]), Graph: r.Query["graph"], Waiting: r.Query["waiting"] == "true", Released: r.Query["released"] == "true",
+		Descending: r.Query["order"] != "asc", After: after, Limit: limit + 1,
 	}) {
 		if err != nil {
 			return err
@@ -68,11 +70,11 @@ func (s *Server) listThreads(w http.ResponseWriter, r *request) error {
 		}
 		page = append(page, t)
 	}
-	return writePage(w, r, page, next)
+	return api.WritePage(w, r, page, next)
 }
 
-func (s *Server) getThread(w http.ResponseWriter, r *request) error {
-	id, err := r.name("id")
+func (s *Server) getThread(w http.ResponseWriter, r *api.Request) error {
+	id, err := r.Name("id")
 	if err != nil {
 		return err
 	}
@@ -80,7 +82,7 @@ func (s *Server) getThread(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, t)
+	return api.WriteJSON(w, http.StatusOK, t)
 }
 
 // A LogEntry is an entry of a thread's log as the API shows it.
@@ -94,16 +96,16 @@ type LogEntry struct {
 	Records    []*posthouse.Event `json:"records"`
 }
 
-func (s *Server) threadLog(w http.ResponseWriter, r *request) error {
-	thread, err := r.name("id")
+func (s *Server) threadLog(w http.ResponseWriter, r *api.Request) error {
+	thread, err := r.Name("id")
 	if err != nil {
 		return err
 	}
-	limit, next, page, size := r.number("limit", defaultLimit), "", []*LogEntry{}, 0
-	rng := posthouse.Range{Reverse: r.query["order"] == "desc", Limit: limit + 1}
-	if c := r.number("cursor", 0); c > 0 && rng.Reverse {
+	limit, next, page, size := r.Number("limit", defaultLimit), "", []*LogEntry{}, 0
+	rng := posthouse.Range{Reverse: r.Query["order"] == "desc", Limit: limit + 1}
+	if c := r.Number("cursor", 0); c > 0 && rng.Reverse {
 		if rng.To = uint64(c) - 1; rng.To == 0 {
-			return writePage(w, r, page, "")
+			return api.WritePage(w, r, page, "")
 		}
 	} else if c > 0 {
 		rng.From = uint64(c) + 1
@@ -123,24 +125,24 @@ func (s *Server) threadLog(w http.ResponseWriter, r *request) error {
 		}
 		page = append(page, &LogEntry{Seq: e.Seq, Generation: e.Generation, At: e.At, Hash: e.Hash, Prev: e.Prev, Signed: len(e.Sig) > 0, Records: e.Events})
 	}
-	if len(page) == 0 && !r.has("cursor") { // the log of a deleted thread still has its last record
-		return notFound("thread", thread)
+	if len(page) == 0 && !r.Has("cursor") { // the log of a deleted thread still has its last record
+		return problem.NotFound("thread", thread)
 	}
-	return writePage(w, r, page, next)
+	return api.WritePage(w, r, page, next)
 }
 
 // A DeletedThread says what a thread's deletion took.
 type DeletedThread struct {
 	posthouse.Deleted
-	Error *Problem `json:"error,omitempty" doc:"what failed once the thread was gone, such as cancelling what it waited for"`
+	Error *problem.Details `json:"error,omitempty" doc:"what failed once the thread was gone, such as cancelling what it waited for"`
 }
 
-func (s *Server) deleteThread(w http.ResponseWriter, r *request) error {
-	id, err := r.name("id")
+func (s *Server) deleteThread(w http.ResponseWriter, r *api.Request) error {
+	id, err := r.Name("id")
 	if err != nil {
 		return err
 	}
-	d, err := s.ledger.DeleteThread(r.Context(), id, &posthouse.DeleteOptions{By: r.actor.Name, Reason: r.query["reason"]})
+	d, err := s.ledger.DeleteThread(r.Context(), id, &posthouse.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]})
 	if d == nil {
 		return err
 	}
@@ -149,17 +151,17 @@ func (s *Server) deleteThread(w http.ResponseWriter, r *request) error {
 		out.Error = unread(w, err)
 		out.Error.Detail = "the thread is gone; what came after that failed: " + out.Error.Detail
 	}
-	return writeJSON(w, http.StatusOK, out)
+	return api.WriteJSON(w, http.StatusOK, out)
 }
 
-func (s *Server) deleteCoordination(w http.ResponseWriter, r *request) error {
-	name, err := r.name("name")
+func (s *Server) deleteCoordination(w http.ResponseWriter, r *api.Request) error {
+	name, err := r.Name("name")
 	if err != nil {
 		return err
 	}
-	d, err := s.ledger.DeleteCoordination(r.Context(), name, &posthouse.DeleteOptions{By: r.actor.Name, Reason: r.query["reason"]})
+	d, err := s.ledger.DeleteCoordination(r.Context(), name, &posthouse.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]})
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, d)
+	return api.WriteJSON(w, http.StatusOK, d)
 }

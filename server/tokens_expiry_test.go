@@ -12,6 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -49,11 +50,11 @@ func TestExpiryEndsWhatIsOpen(t *testing.T) {
 	late := h.mustDial("/agent/dispatch", []string{"posthouse"})
 
 	clock.turn(time.Hour)
-	p := h.get("/api/me").refused(CodeUnauthenticated)
+	p := h.get("/api/me").refused(problem.CodeUnauthenticated)
 	if !strings.Contains(p.Detail, "expired") || !strings.Contains(p.Detail, "guest") || !strings.Contains(p.Hint, "posthouse token create") {
 		t.Errorf("the refusal is %+v", p)
 	}
-	page().refused(CodeUnauthenticated)
+	page().refused(problem.CodeUnauthenticated)
 	a := h.send(ask{method: "POST", path: "/login", as: "-", body: "token=" + secret, header: form}).want(http.StatusUnauthorized)
 	if !strings.Contains(string(a.body), "expired") {
 		t.Errorf("the login page says %s", a.body)

@@ -9,7 +9,9 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -24,7 +26,7 @@ type Checkpoint struct {
 	Codecs   map[string]string `json:"codecs,omitempty" doc:"parts that are not JSON: shown as base64"`
 	Parts    []PartSize        `json:"parts,omitempty"`
 	Metadata map[string]string `json:"metadata,omitzero"`
-	Error    *Problem          `json:"error,omitempty" doc:"in lists: why its state cannot be read"`
+	Error    *problem.Details  `json:"error,omitempty" doc:"in lists: why its state cannot be read"`
 
 	Decision *posthouse.Decision   `json:"decision,omitempty" doc:"what led to it; on the answer to a decision only"`
 	Branched *posthouse.BranchHead `json:"head,omitempty" doc:"where its branch is by now; on answers that waited only"`
@@ -43,7 +45,7 @@ type Gate struct {
 	May    []posthouse.Verdict `json:"may" doc:"the verdicts that whoever asks may give in their own name"`
 	Barred string              `json:"barred,omitempty" doc:"why they may not give the others that the gate allows"`
 	Before *AskedBefore        `json:"before,omitempty" doc:"what the gate showed that this one supersedes"`
-	Error  *Problem            `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
+	Error  *problem.Details    `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
 }
 
 // AskedBefore is what an earlier gate showed, in whose place another one asks.
@@ -61,7 +63,7 @@ type AskedBefore struct {
 const maxChanges = 50
 
 // before returns what the gate showed that g supersedes, nil if that is gone.
-func (s *Server) before(r *request, g *posthouse.Gate) *AskedBefore {
+func (s *Server) before(r *api.Request, g *posthouse.Gate) *AskedBefore {
 	if g.Supersedes == "" {
 		return nil
 	}
@@ -80,8 +82,8 @@ func (s *Server) before(r *request, g *posthouse.Gate) *AskedBefore {
 }
 
 // listed shows a gate to who asks; err is why it cannot be read.
-func (s *Server) listed(w http.ResponseWriter, r *request, g *posthouse.Gate, err error) *Gate {
-	to := r.actor
+func (s *Server) listed(w http.ResponseWriter, r *api.Request, g *posthouse.Gate, err error) *Gate {
+	to := r.Actor
 	v := &Gate{Gate: *g, May: []posthouse.Verdict{}}
 	if err != nil {
 		v.Error = unread(w, err)
@@ -100,16 +102,16 @@ func (s *Server) listed(w http.ResponseWriter, r *request, g *posthouse.Gate, er
 		if err == nil {
 			v.May = append(v.May, verb.verdict)
 		} else if v.Barred == "" {
-			v.Barred = clientError(err).Message
+			v.Barred = problem.Client(err).Message
 		}
 	}
 	return v
 }
 
 // unread notes the error in the log, and returns what the list says of it.
-func unread(w http.ResponseWriter, err error) *Problem {
-	noteError(w, err)
-	return problemOf(err, w.Header().Get(requestIDHeader))
+func unread(w http.ResponseWriter, err error) *problem.Details {
+	api.NoteError(w, err)
+	return problem.Of(err, w.Header().Get(problem.RequestIDHeader))
 }
 
 // view shows a checkpoint.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/sign"
 )
 
@@ -183,7 +184,7 @@ func (h *house) race(r *server.Reply) string {
 // secondApproval must be told of the first, on both ways in.
 func (h *house) secondApproval(r *server.Reply, winner string) {
 	h.t.Helper()
-	var p server.Problem
+	var p problem.Details
 	code := h.call("POST", "/api/checkpoints/"+string(r.Checkpoint)+"/approve?by=zoe", "", &p)
 	if code != http.StatusConflict || p.Decision == nil || p.Decision.By != winner || p.Decision.Verdict != posthouse.Approve {
 		h.t.Errorf("a second approval was answered %d with %+v", code, p.Decision)

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/problem"
 )
 
 func (a *app) checkpointCmd() *cobra.Command {
@@ -80,7 +81,7 @@ func (a *app) listCheckpoints(cs []*server.Checkpoint, more bool) error {
 	} else {
 		a.showCheckpoints(cs, more)
 	}
-	return unreadIn(a, cs, func(c *server.Checkpoint) *server.Problem { return c.Error })
+	return unreadIn(a, cs, func(c *server.Checkpoint) *problem.Details { return c.Error })
 }
 
 func (a *app) showCheckpoints(cs []*server.Checkpoint, more bool) {

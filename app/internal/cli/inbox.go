@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/server"
+	"github.com/posthouse/posthouse/server/problem"
 )
 
 func (a *app) inboxCmd() *cobra.Command {
@@ -62,12 +63,12 @@ func (a *app) listGates(gates []*server.Gate, more bool) error {
 	} else {
 		a.showInbox(gates, more)
 	}
-	return unreadIn(a, gates, func(g *server.Gate) *server.Problem { return g.Error })
+	return unreadIn(a, gates, func(g *server.Gate) *problem.Details { return g.Error })
 }
 
 // unreadIn ends a list: exit code 8, and where to look, if an item of it cannot
 // be read.
-func unreadIn[T any](a *app, items []T, problem func(T) *server.Problem) error {
+func unreadIn[T any](a *app, items []T, problem func(T) *problem.Details) error {
 	for _, item := range items {
 		if p := problem(item); p != nil {
 			a.Note("what cannot be read waits on: %s", p.Hint)
@@ -77,7 +78,7 @@ func unreadIn[T any](a *app, items []T, problem func(T) *server.Problem) error {
 	return nil
 }
 
-func cannotBeRead(p *server.Problem) string {
+func cannotBeRead(p *problem.Details) string {
 	return term.Clip(term.Strip("cannot be read: "+p.Detail), 60)
 }
 

@@ -1,4 +1,4 @@
-package server
+package problem
 
 import (
 	"context"
@@ -9,6 +9,13 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/strict"
+)
+
+// Headers of our own. An answer that is no success has the first, and lacks the
+// second.
+const (
+	RequestIDHeader  = "X-Request-Id"  // names the request in the server's log
+	NextCursorHeader = "X-Next-Cursor" // where the next page of a list begins
 )
 
 // Codes that only HTTP has, beside those of [posthouse.Code].
@@ -34,17 +41,18 @@ var statuses = map[posthouse.Code]int{
 	CodeInternal:        http.StatusInternalServerError,
 }
 
-func status(c posthouse.Code) int {
+// Status returns the HTTP status of a code.
+func Status(c posthouse.Code) int {
 	if s, ok := statuses[c]; ok {
 		return s
 	}
 	return c.HTTPStatus()
 }
 
-// A Problem is the body of every answer that is no success: RFC 9457, media
+// Details are the body of every answer that is no success: RFC 9457, media
 // type application/problem+json. Beside the standard members it has those of
 // [posthouse.Error] that say what won.
-type Problem struct {
+type Details struct {
 	Type     string         `json:"type"`             // a stable URI, one per code
 	Title    string         `json:"title"`            // the status in words
 	Status   int            `json:"status"`           // the HTTP status
@@ -64,12 +72,12 @@ type Problem struct {
 
 const problemType = "https://github.com/posthouse/posthouse/blob/main/docs/errors.md#"
 
-// problemOf says what the client may know of err. An error that is not one of
+// Of says what the client may know of err. An error that is not one of
 // ours, and the cause within one that is, stays in the log.
-func problemOf(err error, requestID string) *Problem {
-	e := clientError(err)
-	s := status(e.Code)
-	p := &Problem{
+func Of(err error, requestID string) *Details {
+	e := Client(err)
+	s := Status(e.Code)
+	p := &Details{
 		Type: problemType + string(e.Code), Title: http.StatusText(s), Status: s, Code: e.Code,
 		Instance: "urn:posthouse:request:" + requestID, Field: e.Field, Detail: e.Message, Hint: e.Hint,
 		Tail: e.Tail, Head: e.Head, Gate: e.Gate, Lease: e.Lease, Decision: e.Decision, Gates: e.Gates,
@@ -83,7 +91,9 @@ func problemOf(err error, requestID string) *Problem {
 	return p
 }
 
-func clientError(err error) *posthouse.Error {
+// Client returns what a client may know of err: err itself if it is one of ours,
+// and otherwise an error that tells nothing.
+func Client(err error) *posthouse.Error {
 	var e *posthouse.Error
 	var big *http.MaxBytesError
 	switch {
@@ -100,17 +110,17 @@ func clientError(err error) *posthouse.Error {
 	return &posthouse.Error{Code: CodeInternal, Message: "something went wrong on the server", Hint: "the server's log has the cause under this request's id"}
 }
 
-// writeProblem answers with err.
-func writeProblem(w http.ResponseWriter, err error) {
+// Write answers with err.
+func Write(w http.ResponseWriter, err error) {
 	h := w.Header()
-	p := problemOf(err, h.Get(requestIDHeader))
+	p := Of(err, h.Get(RequestIDHeader))
 	switch p.Status {
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", `Bearer realm="posthouse"`)
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		h.Set("Retry-After", "1")
 	}
-	for _, name := range []string{"ETag", "Link", nextCursorHeader, "Location", "Content-Disposition"} {
+	for _, name := range []string{"ETag", "Link", NextCursorHeader, "Location", "Content-Disposition"} {
 		h.Del(name)
 	}
 	h.Set("Content-Type", "application/problem+json")
@@ -123,6 +133,7 @@ func writeProblem(w http.ResponseWriter, err error) {
 	_, _ = w.Write(append(body, '\n')) // the client may be gone: nobody else to tell
 }
 
-func notFound(what, name string) *posthouse.Error {
+// NotFound returns a [posthouse.ErrNotFound] about a thing and its name.
+func NotFound(what, name string) *posthouse.Error {
 	return &posthouse.Error{Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no %s %q", what, name)}
 }

@@ -1,4 +1,4 @@
-package server
+package api
 
 import (
 	"encoding"
@@ -13,29 +13,33 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/problem"
 )
 
 // object is a JSON object under construction.
 type object = map[string]any
 
+// SessionCookie is the cookie of who is logged in with a browser.
+const SessionCookie = "posthouse_session"
+
 var pathParam = regexp.MustCompile(`\{([a-z]+)\}`)
 
-// openAPI describes the routes as an OpenAPI 3.1 document. All of it comes from
+// OpenAPI describes the routes as an OpenAPI 3.1 document. All of it comes from
 // the table that also does the work, so it cannot say anything else.
-func openAPI(routes []*route, version string) ([]byte, error) {
+func OpenAPI(routes []*Route, version string) ([]byte, error) {
 	if version == "" {
 		version = "dev"
 	}
 	d := &describer{schemas: object{}}
 	paths := object{}
 	for _, r := range routes {
-		path := strings.TrimSuffix(r.path, "{$}")
+		path := strings.TrimSuffix(r.Path, "{$}")
 		item, ok := paths[path].(object)
 		if !ok {
 			item = object{}
 			paths[path] = item
 		}
-		item[strings.ToLower(r.method)] = d.operation(r)
+		item[strings.ToLower(r.Method)] = d.operation(r)
 	}
 	return json.Marshal(object{
 		"openapi": "3.1.0",
@@ -50,11 +54,11 @@ func openAPI(routes []*route, version string) ([]byte, error) {
 			"schemas": d.schemas,
 			"securitySchemes": object{
 				"token":   object{"type": "http", "scheme": "bearer", "description": "an access token: posthouse token create"},
-				"session": object{"type": "apiKey", "in": "cookie", "name": sessionCookie, "description": "made by the login page"},
+				"session": object{"type": "apiKey", "in": "cookie", "name": SessionCookie, "description": "made by the login page"},
 			},
 			"responses": object{"problem": object{
 				"description": "What went wrong, and what to do next",
-				"content":     object{"application/problem+json": object{"schema": d.schema(reflect.TypeFor[Problem]())}},
+				"content":     object{"application/problem+json": object{"schema": d.schema(reflect.TypeFor[problem.Details]())}},
 			}},
 		},
 	})
@@ -63,47 +67,47 @@ func openAPI(routes []*route, version string) ([]byte, error) {
 // A describer collects the schemas of named types.
 type describer struct{ schemas object }
 
-func (d *describer) operation(r *route) object {
-	op := object{"summary": r.summary, "operationId": operationID(r), "responses": d.responses(r)}
-	if r.notes != "" {
-		op["description"] = r.notes
+func (d *describer) operation(r *Route) object {
+	op := object{"summary": r.Summary, "operationId": operationID(r), "responses": d.responses(r)}
+	if r.Notes != "" {
+		op["description"] = r.Notes
 	}
-	if r.role == "" {
+	if r.Role == "" {
 		op["security"] = []object{}
 	} else {
-		op["x-role"] = r.role
+		op["x-role"] = r.Role
 	}
 	var params []object
-	for _, m := range pathParam.FindAllStringSubmatch(r.path, -1) {
-		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": pathSchema(r.path, m[1])})
+	for _, m := range pathParam.FindAllStringSubmatch(r.Path, -1) {
+		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": pathSchema(r.Path, m[1])})
 	}
-	for _, p := range r.query {
-		params = append(params, object{"name": p.name, "in": "query", "description": p.help, "schema": p.schema()})
+	for _, p := range r.Query {
+		params = append(params, object{"name": p.Name, "in": "query", "description": p.Help, "schema": p.schema()})
 	}
 	if params != nil {
 		op["parameters"] = params
 	}
 	switch {
-	case r.form:
+	case r.Form:
 		op["requestBody"] = object{"required": true, "content": object{"application/x-www-form-urlencoded": object{
 			"schema": object{"type": "object", "properties": object{"token": object{"type": "string"}}, "required": []string{"token"}},
 		}}}
-	case r.body != nil:
-		op["requestBody"] = object{"content": object{"application/json": object{"schema": d.schema(reflect.TypeOf(r.body))}}}
+	case r.Body != nil:
+		op["requestBody"] = object{"content": object{"application/json": object{"schema": d.schema(reflect.TypeOf(r.Body))}}}
 	}
 	return op
 }
 
-func (d *describer) responses(r *route) object {
+func (d *describer) responses(r *Route) object {
 	rs := object{"default": object{"$ref": "#/components/responses/problem"}}
-	for _, a := range r.answers {
-		key := strconv.Itoa(a.status)
+	for _, a := range r.Answers {
+		key := strconv.Itoa(a.Status)
 		resp, ok := rs[key].(object)
 		if !ok {
-			resp = object{"description": a.help}
+			resp = object{"description": a.Help}
 			rs[key] = resp
 		}
-		media := a.media
+		media := a.Media
 		if media == "" {
 			media = "application/json"
 		}
@@ -112,9 +116,9 @@ func (d *describer) responses(r *route) object {
 			content = object{}
 		}
 		switch {
-		case a.body != nil:
-			content[media] = object{"schema": d.schema(reflect.TypeOf(a.body))}
-		case a.media != "":
+		case a.Body != nil:
+			content[media] = object{"schema": d.schema(reflect.TypeOf(a.Body))}
+		case a.Media != "":
 			content[media] = object{}
 		default:
 			continue
@@ -125,9 +129,9 @@ func (d *describer) responses(r *route) object {
 }
 
 // operationID is a name for generated clients: getApiCheckpointsById.
-func operationID(r *route) string {
-	id := strings.ToLower(r.method)
-	for _, seg := range strings.FieldsFunc(r.path, func(c rune) bool { return strings.ContainsRune("/.-$", c) }) {
+func operationID(r *Route) string {
+	id := strings.ToLower(r.Method)
+	for _, seg := range strings.FieldsFunc(r.Path, func(c rune) bool { return strings.ContainsRune("/.-$", c) }) {
 		if name, ok := strings.CutPrefix(seg, "{"); ok {
 			if name = strings.TrimSuffix(name, "}"); name != "" {
 				id += "By" + strings.ToUpper(name[:1]) + name[1:]
@@ -136,7 +140,7 @@ func operationID(r *route) string {
 		}
 		id += strings.ToUpper(seg[:1]) + seg[1:]
 	}
-	if id == strings.ToLower(r.method) {
+	if id == strings.ToLower(r.Method) {
 		id += "Page"
 	}
 	return id
@@ -153,40 +157,40 @@ func nameSchema() object {
 
 // pathSchema describes a segment of a path: a name or an id.
 func pathSchema(path, variable string) object {
-	if nameOf(path, variable) != "" {
+	if NameOf(path, variable) != "" {
 		return nameSchema()
 	}
 	return idSchema()
 }
 
-func (p *param) schema() object {
+func (p *Param) schema() object {
 	s := object{"type": "string"}
-	switch p.kind {
-	case idParam:
+	switch p.Kind {
+	case IDParam:
 		s = idSchema()
-	case nameParam, segmentParam:
+	case NameParam, segmentParam:
 		s = nameSchema()
-	case intParam:
+	case IntParam:
 		s = object{"type": "integer", "minimum": 0}
-		if p.max > 0 {
-			s["minimum"], s["maximum"] = 1, p.max
+		if p.Max > 0 {
+			s["minimum"], s["maximum"] = 1, p.Max
 		}
-	case boolParam:
+	case BoolParam:
 		s["type"] = "boolean"
-	case enumParam:
-		s["enum"] = p.values
+	case EnumParam:
+		s["enum"] = p.Values
 	case hashParam:
 		s["pattern"] = "^[0-9a-f]{64}$"
-	case textParam:
+	case TextParam:
 		s["maxLength"] = maxParamText
 	}
-	switch n, err := strconv.Atoi(p.def); {
-	case p.kind == intParam && err == nil:
+	switch n, err := strconv.Atoi(p.Def); {
+	case p.Kind == IntParam && err == nil:
 		s["default"] = n
-	case p.kind == boolParam && p.def != "":
-		s["default"] = p.def == "true"
-	case p.def != "":
-		s["default"] = p.def
+	case p.Kind == BoolParam && p.Def != "":
+		s["default"] = p.Def == "true"
+	case p.Def != "":
+		s["default"] = p.Def
 	}
 	return s
 }
@@ -226,6 +230,9 @@ func (d *describer) schema(t reflect.Type) object {
 
 func (d *describer) named(t reflect.Type) object {
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	if t == reflect.TypeFor[problem.Details]() {
+		name = "Problem" // as clients know it
+	}
 	ref := object{"$ref": "#/components/schemas/" + name}
 	if _, done := d.schemas[name]; done {
 		return ref
@@ -251,5 +258,5 @@ func (d *describer) named(t reflect.Type) object {
 	return ref
 }
 
-// statusWord is a response's name in the documentation page.
-func statusWord(code int) string { return strconv.Itoa(code) + " " + http.StatusText(code) }
+// StatusWord is a response's name in the documentation page.
+func StatusWord(code int) string { return strconv.Itoa(code) + " " + http.StatusText(code) }

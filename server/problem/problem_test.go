@@ -1,4 +1,4 @@
-package server
+package problem
 
 import (
 	"errors"
@@ -13,8 +13,10 @@ import (
 
 // TestCodesAreDocumented compares the codes that only HTTP has with their page.
 func TestCodesAreDocumented(t *testing.T) {
-	data, err := os.ReadFile("../docs/errors.md")
-	check(t, err)
+	data, err := os.ReadFile("../../docs/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, only, found := strings.Cut(string(data), "## Only over HTTP")
 	only, _, _ = strings.Cut(only, "\n## ")
 	if !found || strings.Count(only, "<a id=") != len(statuses) {
@@ -32,7 +34,7 @@ func TestProblemTellsWhatWonAndNoCause(t *testing.T) {
 	w := httptest.NewRecorder()
 	w.Header().Set("ETag", `"old"`)
 	w.Header().Set("Link", "<x>")
-	writeProblem(w, fmt.Errorf("wrapped: %w", &posthouse.Error{
+	Write(w, fmt.Errorf("wrapped: %w", &posthouse.Error{
 		Code: posthouse.CodeFenced, Message: "somebody else runs it", Hint: "wait", Err: errors.New("open /secret/file"),
 		Tail: &posthouse.Position{Seq: 7}, Head: "h1", Lease: &posthouse.Lease{Owner: "o1", Fence: 3}, Gates: []posthouse.ID{"g1"},
 		Decision: &posthouse.Decision{By: "alice"},

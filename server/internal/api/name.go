@@ -1,4 +1,4 @@
-package server
+package api
 
 import (
 	"net/url"
@@ -10,9 +10,9 @@ import (
 // elsewhere stands in a path for a name that a parameter says.
 const elsewhere = "-"
 
-// nameOf returns the parameter that takes what a variable of a path names, ""
+// NameOf returns the parameter that takes what a variable of a path names, ""
 // if that is no name but an id.
-func nameOf(path, variable string) string {
+func NameOf(path, variable string) string {
 	switch {
 	case variable == "id" && strings.HasPrefix(path, "/api/threads/"):
 		return "thread"
@@ -24,15 +24,15 @@ func nameOf(path, variable string) string {
 	return ""
 }
 
-// named adds to each route the parameters for names that cannot be a segment of
+// Named adds to each route the parameters for names that cannot be a segment of
 // its path.
-func named(rs []*route) []*route {
+func Named(rs []*Route) []*Route {
 	for _, r := range rs {
-		for _, m := range pathParam.FindAllStringSubmatch(r.path, -1) {
-			if p := nameOf(r.path, m[1]); p != "" {
-				r.query = append(r.query[:len(r.query):len(r.query)], param{
-					name: p, kind: segmentParam,
-					help: "the " + p + ", where the path has - for it: names . and .. need that, since no path leads there, and any name may be given so",
+		for _, m := range pathParam.FindAllStringSubmatch(r.Path, -1) {
+			if p := NameOf(r.Path, m[1]); p != "" {
+				r.Query = append(r.Query[:len(r.Query):len(r.Query)], Param{
+					Name: p, Kind: segmentParam,
+					Help: "the " + p + ", where the path has - for it: names . and .. need that, since no path leads there, and any name may be given so",
 				})
 			}
 		}
@@ -40,11 +40,11 @@ func named(rs []*route) []*route {
 	return rs
 }
 
-// name returns a name that is a segment of the path, or a parameter.
-func (r *request) name(variable string) (string, error) {
-	p := nameOf(r.route.path, variable)
+// Name returns a name that is a segment of the path, or a parameter.
+func (r *Request) Name(variable string) (string, error) {
+	p := NameOf(r.Route.Path, variable)
 	name := r.PathValue(variable)
-	if given, ok := r.query[p]; ok {
+	if given, ok := r.Query[p]; ok {
 		if name != elsewhere {
 			return "", &posthouse.Error{
 				Code: posthouse.CodeInvalid, Field: p, Message: "is given beside the name in the path", Hint: "write - there, or leave the parameter out",
@@ -58,8 +58,8 @@ func (r *request) name(variable string) (string, error) {
 	return name, posthouse.ValidateName(p, name)
 }
 
-// threadPath is where a thread is.
-func threadPath(thread string) string {
+// ThreadPath is where a thread is.
+func ThreadPath(thread string) string {
 	if thread == "." || thread == ".." {
 		return "/api/threads/" + elsewhere + "?thread=" + thread
 	}

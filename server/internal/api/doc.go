@@ -1,0 +1,19 @@
+// Package api is what all routes of the server share: the line of the table that
+// describes one, the checks that a request passes before its handler sees it,
+// how an answer is written, and the OpenAPI document that is made of the table.
+//
+//	r := &api.Route{
+//		Method: http.MethodGet, Path: "/api/threads/{id}", Role: tokens.Viewer, Summary: "Show a thread",
+//		Answers: []api.Answer{{Status: http.StatusOK, Help: "its summary", Body: posthouse.ThreadInfo{}}},
+//		Handle:  s.getThread,
+//	}
+//
+// A [Route] says which parameters it takes; [ParseQuery] refuses any other, and
+// [OpenAPI] documents exactly these. A [Handler] reads the checked parameters, ids
+// and names from its [Request], answers by [WriteJSON], [WritePage] or an
+// [EventStream], and returns an error otherwise: the server writes that as a
+// problem.
+//
+// The package may import the root package, server/problem, server/tokens and
+// server/internal/strict.
+package api

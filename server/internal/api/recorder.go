@@ -1,0 +1,54 @@
+package api
+
+import (
+	"net/http"
+)
+
+// A Recorder remembers what the log line says.
+type Recorder struct {
+	http.ResponseWriter
+	Status int // that went out; 0: none yet
+	Route  *Route
+	Actor  string // the name of the token
+	Err    error
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *Recorder) WriteHeader(status int) {
+	if w.Status == 0 && status >= 200 || status == http.StatusSwitchingProtocols {
+		w.Status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter].
+func (w *Recorder) Write(p []byte) (int, error) {
+	if w.Status == 0 {
+		w.Status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController and WebSocket reach the connection.
+func (w *Recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// NoteRoute tells the log line which route the request took.
+func NoteRoute(w http.ResponseWriter, r *Route) {
+	if rec, ok := w.(*Recorder); ok {
+		rec.Route = r
+	}
+}
+
+// NoteActor tells the log line who sent the request.
+func NoteActor(w http.ResponseWriter, name string) {
+	if rec, ok := w.(*Recorder); ok {
+		rec.Actor = name
+	}
+}
+
+// NoteError tells the log line what failed.
+func NoteError(w http.ResponseWriter, err error) {
+	if rec, ok := w.(*Recorder); ok {
+		rec.Err = err
+	}
+}

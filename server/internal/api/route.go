@@ -1,0 +1,49 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/posthouse/posthouse/server/tokens"
+)
+
+// A Route is one line of the table that the mux, the authentication, the
+// parameter checks, the documentation and the tests are all made from.
+type Route struct {
+	Method  string
+	Path    string      // in the pattern syntax of net/http
+	Role    tokens.Role // the weakest that may; "" is public
+	Style   Style
+	Summary string
+	Notes   string
+	Query   []Param
+	Body    any  // a struct of the body's form; nil: no body is read
+	Form    bool // the body is the login form
+	Keyed   bool // the header Idempotency-Key is taken
+	State   bool // the body may carry state: Limits.State holds instead of Limits.Body
+	Answers []Answer
+	Handle  Handler
+}
+
+// A Handler answers a request that passed its route's checks. It writes a whole
+// answer and returns nil, or writes nothing and returns an error.
+type Handler = func(http.ResponseWriter, *Request) error
+
+// A Style says what kind of client a route is for.
+type Style int
+
+// The styles.
+const (
+	JSON   Style = iota // programs: JSON in, JSON out
+	Page                // a browser: answered with the login page when nobody is logged in
+	Asset               // files of a page
+	Stream              // open for long
+	Socket              // WebSocket
+)
+
+// An Answer is what a route may say, for the documentation.
+type Answer struct {
+	Status int
+	Help   string
+	Body   any    // a struct, or a slice of one; nil: none
+	Media  string // "" is application/json
+}

@@ -1,0 +1,62 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+const (
+	HeartbeatInterval = 15 * time.Second // between comments or pings on a silent stream
+	WriteTimeout      = 30 * time.Second // for one write to a client that reads slowly
+	retryMillis       = 2000             // how long an EventSource waits before it connects again
+)
+
+// An EventStream writes server-sent events.
+type EventStream struct {
+	w    http.ResponseWriter
+	rc   *http.ResponseController
+	wall func() time.Time
+}
+
+// NewEventStream begins an event stream. From here on errors are events. wall is
+// the clock of the connection's deadlines.
+func NewEventStream(w http.ResponseWriter, wall func() time.Time) (*EventStream, error) {
+	es := &EventStream{w, http.NewResponseController(w), wall}
+	_ = es.rc.SetReadDeadline(time.Time{}) // the body was read: what is over now is no error
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	return es, es.write([]byte("retry: " + strconv.Itoa(retryMillis) + "\n\n"))
+}
+
+// Send writes one event. JSON has no line breaks, so data is one line; id must
+// have none either.
+func (es *EventStream) Send(id, event string, data any) error {
+	body, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if id != "" {
+		b.WriteString("id: " + id + "\n")
+	}
+	b.WriteString("event: " + event + "\ndata: ")
+	b.Write(body)
+	b.WriteString("\n\n")
+	return es.write(b.Bytes())
+}
+
+// Heartbeat keeps proxies from closing a silent stream, and finds out who is gone.
+func (es *EventStream) Heartbeat() error { return es.write([]byte(":\n\n")) }
+
+func (es *EventStream) write(p []byte) error {
+	_ = es.rc.SetWriteDeadline(es.wall().Add(WriteTimeout)) // not supported by test recorders, which never block
+	if _, err := es.w.Write(p); err != nil {
+		return err
+	}
+	return es.rc.Flush()
+}
