@@ -197,10 +197,10 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkListByTerm lists, of 50,000 checkpoints in 1,000 threads, one run in
+// BenchmarkListByIndexTerm lists, of 50,000 checkpoints in 1,000 threads, one run in
 // an old thread, a label that every hundredth thread has, and the newest of a
 // graph that all are of.
-func BenchmarkListByTerm(b *testing.B) {
+func BenchmarkListByIndexTerm(b *testing.B) {
 	s, err := sqlitestore.Open(b.Context(), filepath.Join(b.TempDir(), "posthouse.db"), &sqlitestore.Options{Sync: sqlitestore.SyncNormal})
 	if err != nil {
 		b.Fatal(err)

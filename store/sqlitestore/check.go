@@ -106,12 +106,12 @@ type threadCheck struct {
 	disorder bool
 	missing  map[posthouse.ID]bool // checkpoints and gates of the log that the index does not lead to
 	removed  int                   // what removals attest
-	terms    termRows              // those looked up
+	terms    indexTermRows         // those looked up
 }
 
 // thread checks one thread.
 func (k *checker) thread(c *conn, id int64) error {
-	t := &threadCheck{checker: k, c: c, id: id, missing: map[posthouse.ID]bool{}, terms: termRows{}}
+	t := &threadCheck{checker: k, c: c, id: id, missing: map[posthouse.ID]bool{}, terms: indexTermRows{}}
 	if err := t.load(); err != nil || t.info == nil {
 		return err
 	}
@@ -271,7 +271,7 @@ func (t *threadCheck) checkpoint(h *posthouse.Header, entry int64, current, own 
 		return nil
 	}
 	delete(t.missing, h.ID)
-	if err := t.hasTerms(h); err != nil {
+	if err := t.hasIndexTerms(h); err != nil {
 		return err
 	}
 	if !own {
@@ -285,19 +285,19 @@ func (t *threadCheck) checkpoint(h *posthouse.Header, entry int64, current, own 
 	return t.hasOrder(h, coordinationKey(h.Coordination), entry, "the index of its coordination")
 }
 
-// hasTerms looks for what lists find the checkpoint by.
-func (t *threadCheck) hasTerms(h *posthouse.Header) error {
-	for _, term := range writtenTerms(nil, h) {
-		row := termRow{term, h.Seq / stretchSize}
+// hasIndexTerms looks for what lists find the checkpoint by.
+func (t *threadCheck) hasIndexTerms(h *posthouse.Header) error {
+	for _, term := range writtenIndexTerms(nil, h) {
+		row := indexTermRow{term, h.Seq / segmentSize}
 		if t.terms[row] {
 			continue
 		}
 		t.terms[row] = true
 		found := false
-		if err := t.c.query(qHasTerm, func(stmt *sqlite.Stmt) {
+		if err := t.c.query(qHasIndexTerm, func(stmt *sqlite.Stmt) {
 			stmt.BindInt64(1, term)
 			stmt.BindInt64(2, t.id)
-			stmt.BindInt64(3, int64(row.stretch))
+			stmt.BindInt64(3, int64(row.segment))
 		}, func(*sqlite.Stmt) { found = true }); err != nil {
 			return err
 		}

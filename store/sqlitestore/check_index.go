@@ -77,7 +77,7 @@ func (k *checker) rest(c *conn) (bool, error) {
 	}{
 		{qStrayTails, "the tail of thread number %d belongs to no thread"},
 		{qStrayEntries, "entries of thread number %d belong to no thread"},
-		{qStrayTerms, "terms of thread number %d belong to no thread"},
+		{qStrayIndexTerms, "terms of thread number %d belong to no thread"},
 		{qStrayPacks, "pack %d belongs to no entry"},
 		{qLostPacks, "entries refer to pack %d, which is not there"},
 	} {

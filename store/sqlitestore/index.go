@@ -16,7 +16,7 @@ func (w *writer) index(t *thread, name string, x *posthouse.IndexedID, cid **key
 		return nil // named twice
 	}
 	own := x.Header != nil && k.ordered(x.Order) && *cid == nil
-	if x.Replace || own && w.odd {
+	if x.Replace || own && w.hasUUID7 {
 		if err := w.replace(t, k, x.Replace); err != nil {
 			return err
 		}
@@ -63,10 +63,10 @@ func (w *writer) addID(t *thread, k *key) error {
 		if p, err := w.place(k); err != nil || p.entry != 0 {
 			return first(err, taken(k, t.id, &p))
 		}
-		if err := w.setNumber(numberOdd, 1); err != nil {
+		if err := w.setNumber(numberUUID7, 1); err != nil {
 			return err
 		}
-		w.odd = true
+		w.hasUUID7 = true
 	}
 	stmt, err := w.stmt(qAddID)
 	if err != nil {

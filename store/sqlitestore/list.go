@@ -10,7 +10,7 @@ import (
 )
 
 // List implements [posthouse.Store]. A thread is read by sequence, and of it the
-// stretches that have the run, graph, node, agent or label asked for, everything
+// segments that have the run, graph, node, agent or label asked for, everything
 // by the index of order keys, a coordination by the index of its members,
 // merged with its own thread's log. A run, graph, node, agent or label that is
 // rare is found by the index of terms. All other filters look at headers. One that
@@ -56,7 +56,7 @@ type listing struct {
 }
 
 func (l *listing) start() (err error) {
-	l.search.terms = queryTerms(&l.Query)
+	l.search.terms = queryIndexTerms(&l.Query)
 	if l.After == "" {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 const (
 	numberEntries = "entries" // the highest id an entry had, once the newest were removed
 	numberPacks   = "packs"   // the highest id a pack had, once packs were removed
-	numberOdd     = "odd"     // 1: ids has a version 7 UUID
+	numberUUID7   = "odd"     // 1: ids has a version 7 UUID
 )
 
 func (w *writer) setNumber(name string, n int64) error {

@@ -75,7 +75,7 @@ func (w *writer) dropRow(statement int, id int64) error {
 
 // removeEntries takes entries out, the ids that lead to them, and their packs.
 func (s *Store) removeEntries(w *writer, t *thread, name string, from, below uint64) (done posthouse.Removed, err error) {
-	terms := termRows{}
+	terms := indexTermRows{}
 	packs, err := s.unindexEntries(w, t, name, from, below, terms, &done)
 	if err != nil {
 		return done, err
@@ -90,7 +90,7 @@ func (s *Store) removeEntries(w *writer, t *thread, name string, from, below uin
 	if err := exec(stmt); err != nil {
 		return done, err
 	}
-	if err := w.dropTerms(t, name, terms, from, below); err != nil {
+	if err := w.dropIndexTerms(t, name, terms, from, below); err != nil {
 		return done, err
 	}
 	// Blocks that were cut in two have bytes of both sides in their packs.
@@ -130,7 +130,7 @@ func (s *Store) repackWithout(w *writer, t *thread, seq uint64, packs map[int64]
 // unindexEntries counts the entries from one number to below another, takes
 // their ids out of the index, collects their terms and returns the packs they
 // are in.
-func (s *Store) unindexEntries(w *writer, t *thread, name string, from, below uint64, terms termRows, done *posthouse.Removed) (packs map[int64]bool, err error) {
+func (s *Store) unindexEntries(w *writer, t *thread, name string, from, below uint64, terms indexTermRows, done *posthouse.Removed) (packs map[int64]bool, err error) {
 	packs = map[int64]bool{}
 	stmt, err := w.stmt(qRead)
 	if err != nil || below <= from {
@@ -161,7 +161,7 @@ func (s *Store) unindexEntries(w *writer, t *thread, name string, from, below ui
 	}
 }
 
-func (w *writer) unindexEntry(e *posthouse.Entry, id int64, b *stored, terms termRows, done *posthouse.Removed) error {
+func (w *writer) unindexEntry(e *posthouse.Entry, id int64, b *stored, terms indexTermRows, done *posthouse.Removed) error {
 	records, err := e.Records()
 	if err != nil {
 		return err

@@ -77,13 +77,13 @@ const (
 	qDropTail
 	qDropSlots
 
-	qAddTerm
-	qDropTerm
-	qHasTerm
-	qCountTerm
-	qStretches
-	qStretchFrom
-	qStretchTo
+	qAddIndexTerm
+	qDropIndexTerm
+	qHasIndexTerm
+	qCountIndexTerm
+	qSegments
+	qSegmentFrom
+	qSegmentTo
 	qAllHeads
 
 	qWatch
@@ -97,7 +97,7 @@ const (
 	qCheckOrders
 	qStrayTails
 	qStrayEntries
-	qStrayTerms
+	qStrayIndexTerms
 	qStrayPacks
 	qLostPacks
 	statements
@@ -228,14 +228,14 @@ var statement = [statements]string{
 	qDropTail:    `DELETE FROM tails WHERE id = ?1`,
 	qDropSlots:   `DELETE FROM slots WHERE thread = ?1`,
 
-	qAddTerm:   `INSERT INTO terms (term, thread, stretch) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
-	qDropTerm:  `DELETE FROM terms WHERE term = ?1 AND thread = ?2 AND stretch = ?3`,
-	qHasTerm:   `SELECT 1 FROM terms WHERE term = ?1 AND thread = ?2 AND stretch = ?3`,
-	qCountTerm: `SELECT count(*) FROM (SELECT 1 FROM terms WHERE term = ?1 LIMIT ?2)`,
-	qStretches: `SELECT m.thread, m.stretch, t.flags, t.name FROM terms m CROSS JOIN threads t ON t.id = m.thread
+	qAddIndexTerm:   `INSERT INTO terms (term, thread, stretch) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`,
+	qDropIndexTerm:  `DELETE FROM terms WHERE term = ?1 AND thread = ?2 AND stretch = ?3`,
+	qHasIndexTerm:   `SELECT 1 FROM terms WHERE term = ?1 AND thread = ?2 AND stretch = ?3`,
+	qCountIndexTerm: `SELECT count(*) FROM (SELECT 1 FROM terms WHERE term = ?1 LIMIT ?2)`,
+	qSegments: `SELECT m.thread, m.stretch, t.flags, t.name FROM terms m CROSS JOIN threads t ON t.id = m.thread
 		WHERE m.term = ?1 ORDER BY m.thread, m.stretch`,
-	qStretchFrom: `SELECT stretch FROM terms WHERE term = ?1 AND thread = ?2 AND stretch >= ?3 ORDER BY stretch LIMIT 1`,
-	qStretchTo:   `SELECT stretch FROM terms WHERE term = ?1 AND thread = ?2 AND stretch <= ?3 ORDER BY stretch DESC LIMIT 1`,
+	qSegmentFrom: `SELECT stretch FROM terms WHERE term = ?1 AND thread = ?2 AND stretch >= ?3 ORDER BY stretch LIMIT 1`,
+	qSegmentTo:   `SELECT stretch FROM terms WHERE term = ?1 AND thread = ?2 AND stretch <= ?3 ORDER BY stretch DESC LIMIT 1`,
 	qAllHeads:    `SELECT e.thread, t.name, e.seq, e.head FROM entries e CROSS JOIN threads t ON t.id = e.thread ORDER BY e.id`,
 
 	qWatch: `SELECT ` + headColumns + `, e.gone, e.pack, e.body, t.name FROM entries e CROSS JOIN threads t ON t.id = e.thread
@@ -245,14 +245,14 @@ var statement = [statements]string{
 	qLastPack: `SELECT max(ifnull((SELECT max(id) FROM packs), 0),
 		ifnull((SELECT revision FROM slots WHERE thread = '' AND step = 'packs'), 0))`,
 
-	qThreadName:   `SELECT name FROM threads WHERE id = ?1`,
-	qCheckLog:     `SELECT ` + headColumns + `, e.gone, e.pack FROM entries e WHERE e.thread = ?1 ORDER BY e.seq`,
-	qHasOrder:     `SELECT 1 FROM orders WHERE coordination = ?1 AND ord = ?2 AND entry = ?3`,
-	qCheckIDs:     `SELECT id, entry FROM ids`,
-	qCheckOrders:  `SELECT ord, entry, coordination FROM orders`,
-	qStrayTails:   `SELECT id FROM tails WHERE id NOT IN (SELECT id FROM threads)`,
-	qStrayEntries: `SELECT DISTINCT thread FROM entries WHERE thread NOT IN (SELECT id FROM threads)`,
-	qStrayTerms:   `SELECT DISTINCT thread FROM terms WHERE thread NOT IN (SELECT id FROM threads)`,
-	qStrayPacks:   `SELECT id FROM packs WHERE id NOT IN (SELECT pack >> 8 FROM entries WHERE pack IS NOT NULL)`,
-	qLostPacks:    `SELECT DISTINCT pack >> 8 FROM entries WHERE pack IS NOT NULL AND pack >> 8 NOT IN (SELECT id FROM packs)`,
+	qThreadName:      `SELECT name FROM threads WHERE id = ?1`,
+	qCheckLog:        `SELECT ` + headColumns + `, e.gone, e.pack FROM entries e WHERE e.thread = ?1 ORDER BY e.seq`,
+	qHasOrder:        `SELECT 1 FROM orders WHERE coordination = ?1 AND ord = ?2 AND entry = ?3`,
+	qCheckIDs:        `SELECT id, entry FROM ids`,
+	qCheckOrders:     `SELECT ord, entry, coordination FROM orders`,
+	qStrayTails:      `SELECT id FROM tails WHERE id NOT IN (SELECT id FROM threads)`,
+	qStrayEntries:    `SELECT DISTINCT thread FROM entries WHERE thread NOT IN (SELECT id FROM threads)`,
+	qStrayIndexTerms: `SELECT DISTINCT thread FROM terms WHERE thread NOT IN (SELECT id FROM threads)`,
+	qStrayPacks:      `SELECT id FROM packs WHERE id NOT IN (SELECT pack >> 8 FROM entries WHERE pack IS NOT NULL)`,
+	qLostPacks:       `SELECT DISTINCT pack >> 8 FROM entries WHERE pack IS NOT NULL AND pack >> 8 NOT IN (SELECT id FROM packs)`,
 }

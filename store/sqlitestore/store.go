@@ -155,7 +155,7 @@ func (s *Store) migrate(ctx context.Context, c *conn) error {
 	if err != nil {
 		return err
 	}
-	ms[termsSchema-1].Then = func(ctx context.Context) error { return fillTerms(ctx, c) }
+	ms[termsSchema-1].Then = func(ctx context.Context) error { return fillIndexTerms(ctx, c) }
 	ms[gatesSchema-1].Then = func(ctx context.Context) error { return fillGates(ctx, c) }
 	return sqlschema.Migrate(ctx, schemaDB{c}, ms)
 }

@@ -29,7 +29,7 @@ type thread struct {
 
 	open []openGate // that have their rows
 
-	stretch uint64  // that terms are of
+	segment uint64  // that terms are of
 	terms   []int64 // some that have their row
 }
 

@@ -15,7 +15,7 @@ type writer struct {
 	first    int64 // the same when the transaction began
 	nextPack int64 // the id of the next pack; 0: not known
 	threads  map[string]*thread
-	odd      bool // ids has a version 7 UUID
+	hasUUID7 bool // ids has a version 7 UUID
 	wrote    bool // the current request has changed something
 	buf      []byte
 	body     []byte
@@ -50,8 +50,8 @@ func newWriter(c *conn) (*writer, error) {
 		return nil, err
 	}
 	w.next, w.first = last+1, last+1
-	odd, err := w.slot(posthouse.SlotKey{Step: numberOdd})
-	w.odd = odd.Revision != 0
+	uuid7, err := w.slot(posthouse.SlotKey{Step: numberUUID7})
+	w.hasUUID7 = uuid7.Revision != 0
 	return w, err
 }
 
@@ -93,7 +93,7 @@ func (w *writer) append(b *posthouse.Batch, last bool) error {
 			return err
 		}
 	}
-	if err := w.addTerms(t, b); err != nil {
+	if err := w.addIndexTerms(t, b); err != nil {
 		return err
 	}
 	if err := w.insert(t.id, b, cid); err != nil {

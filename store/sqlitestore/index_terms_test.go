@@ -63,7 +63,7 @@ func archive(t *testing.T, s posthouse.Store, rnd *rand.Rand) (all []*posthouse.
 	return all
 }
 
-var termQueries = []posthouse.Query{
+var indexTermQueries = []posthouse.Query{
 	{Run: "run-0"}, {Run: "run-3"}, {Run: "run-149"}, {Run: "nobody"}, {Graph: "common"}, {Graph: "uncommon"}, {Node: "a"}, {Node: "a+b"},
 	{Node: "c", Run: "run-17"}, {Agent: "rare"}, {Label: "tenant", LabelValue: "3"}, {Label: "seldom"}, {Label: "tenant"},
 	{Label: "seldom", Node: "b"}, {Graph: "common", Agent: "rare"}, {Coordination: "desk", Run: "run-5"}, {Coordination: "long", Agent: "rare"},
@@ -117,7 +117,7 @@ func wantLists(t *testing.T, s posthouse.Store, rnd *rand.Rand) {
 		}
 		all = append(all, h)
 	}
-	for _, q := range termQueries {
+	for _, q := range indexTermQueries {
 		var want []posthouse.ID
 		for _, h := range all {
 			if q.Match(h) {
@@ -140,11 +140,11 @@ func wantLists(t *testing.T, s posthouse.Store, rnd *rand.Rand) {
 	}
 }
 
-// TestListsByTerm lists by what is indexed, alone and with other filters, in
+// TestListsByIndexTerm lists by what is indexed, alone and with other filters, in
 // either direction, whole and in pages: while it is written, from a database
 // made before there was the index, read-only, and after threads, or the
 // beginnings of some, were removed.
-func TestListsByTerm(t *testing.T) {
+func TestListsByIndexTerm(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(8, 1))
 	path := filepath.Join(t.TempDir(), "posthouse.db")
 	s := open(t, path, &sqlitestore.Options{Sync: sqlitestore.SyncNormal})

@@ -10,35 +10,35 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// A list across threads looks for its term first where everything is, in order:
-// that is quickest where every other checkpoint matches. Once it has passed over
-// more than there are stretches with the term, it reads those, merged.
+// A list across threads starts with a scan in order, which is quickest where every
+// other checkpoint matches. Once it has passed over more checkpoints than there are
+// segments with the index term, it switches to those segments, merged.
 const (
-	fewStretches = 64 // so few are read at once
-	// A match pays for so many checkpoints that were passed over.
-	worthOf = 3
+	maxSegments = 64 // read at once
+	// matchCredit is how many checkpoints that were passed over a match makes good.
+	matchCredit = 3
 )
 
 // A search is how a listing uses the index of terms.
 type search struct {
-	terms     []int64
-	budget    int // checkpoints it may pass over before it looks how many stretches there are
-	wasted    int // those it did
-	stretches *stretches
-	commits   uint64 // of the store, before this page is read
+	terms    []int64
+	budget   int // checkpoints it may pass over before it looks how many segments there are
+	wasted   int // those it did
+	segments *segments
+	commits  uint64 // of the store, before this page is read
 }
 
 // looked notes a checkpoint that a listing came across.
 func (s *search) looked(matches bool) {
 	if matches {
-		s.wasted -= worthOf
+		s.wasted -= matchCredit
 	} else {
 		s.wasted++
 	}
 }
 
-// due reports whether to look how many stretches there are.
-func (s *search) due() bool { return s.stretches == nil && len(s.terms) > 0 && s.wasted >= s.budget }
+// due reports whether to look how many segments there are.
+func (s *search) due() bool { return s.segments == nil && len(s.terms) > 0 && s.wasted >= s.budget }
 
 // across lists across threads.
 func (l *listing) across(ctx context.Context, c *conn, p *page[*posthouse.Header]) (more bool, err error) {
@@ -46,24 +46,24 @@ func (l *listing) across(ctx context.Context, c *conn, p *page[*posthouse.Header
 	s.commits = l.store.commits.Load()
 	if s.due() {
 		if s.budget *= 2; s.budget == 0 {
-			s.budget = fewStretches
+			s.budget = maxSegments
 		}
 		if err := l.choose(ctx, c); err != nil {
 			return false, err
 		}
 	}
-	if s.stretches != nil {
-		return l.byTerm(ctx, c, p)
+	if s.segments != nil {
+		return l.byIndexTerm(ctx, c, p)
 	}
 	return l.byOrder(ctx, c, p)
 }
 
-// choose opens the stretches that have the rarest term, if that has fewer than
+// choose opens the segments that have the rarest term, if that has fewer than
 // the budget.
 func (l *listing) choose(ctx context.Context, c *conn) error {
 	least, rarest := int64(l.search.budget), int64(-1)
 	for _, term := range l.search.terms {
-		stmt, err := c.stmt(qCountTerm)
+		stmt, err := c.stmt(qCountIndexTerm)
 		if err != nil {
 			return err
 		}
@@ -82,11 +82,11 @@ func (l *listing) choose(ctx context.Context, c *conn) error {
 	if rarest < 0 {
 		return nil
 	}
-	found, err := l.stretches(c, rarest)
+	found, err := l.segments(c, rarest)
 	if err != nil {
 		return err
 	}
-	m := &stretches{l: l, chunk: 64}
+	m := &segments{l: l, chunk: 64}
 	if len(found) > 8 {
 		m.chunk = 4
 	}
@@ -102,13 +102,13 @@ func (l *listing) choose(ctx context.Context, c *conn) error {
 		m.all = append(m.all, part...)
 		i += n
 	}
-	l.search.stretches = m
+	l.search.segments = m
 	return nil
 }
 
-// stretches returns those that have a term, by thread and by number.
-func (l *listing) stretches(c *conn, term int64) (found []*stretch, err error) {
-	stmt, err := c.stmt(qStretches)
+// segments returns those that have a term, by thread and by number.
+func (l *listing) segments(c *conn, term int64) (found []*segment, err error) {
+	stmt, err := c.stmt(qSegments)
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +121,8 @@ func (l *listing) stretches(c *conn, term int64) (found []*stretch, err error) {
 		if !row {
 			return found, stmt.Reset()
 		}
-		s := &stretch{thread: stmt.ColumnInt64(0), from: uint64(stmt.ColumnInt64(1)) * stretchSize, whole: stmt.ColumnInt64(2)&flagDisorder != 0}
-		s.to = s.from + stretchSize - 1
+		s := &segment{thread: stmt.ColumnInt64(0), from: uint64(stmt.ColumnInt64(1)) * segmentSize, whole: stmt.ColumnInt64(2)&flagDisorder != 0}
+		s.to = s.from + segmentSize - 1
 		s.first, s.last = s.from, s.to
 		if n := len(found); n > 0 && found[n-1].thread == s.thread {
 			s.name = found[n-1].name
@@ -133,14 +133,14 @@ func (l *listing) stretches(c *conn, term int64) (found []*stretch, err error) {
 	}
 }
 
-// cut leaves out what lies before the cursor, of the stretches of one thread.
-func (l *listing) cut(ctx context.Context, c *conn, all []*stretch) ([]*stretch, error) {
+// cut leaves out what lies before the cursor, of the segments of one thread.
+func (l *listing) cut(ctx context.Context, c *conn, all []*segment) ([]*segment, error) {
 	if !l.begun || all[0].whole {
 		return all, nil
 	}
 	if len(all) == 1 {
 		// To look where a short thread is costs more than to read it.
-		if seq, _, err := c.checkpointFrom(ctx, all[0].name, all[0].from+fewStretches); err != nil || seq == 0 || seq > all[0].to {
+		if seq, _, err := c.checkpointFrom(ctx, all[0].name, all[0].from+maxSegments); err != nil || seq == 0 || seq > all[0].to {
 			return all, err
 		}
 	}
@@ -165,9 +165,9 @@ func (l *listing) cut(ctx context.Context, c *conn, all []*stretch) ([]*stretch,
 	return left, nil
 }
 
-// A stretch is a part of a thread's log, and the matches in it that were read
+// A segment is a part of a thread's log, and the matches in it that were read
 // but not listed yet.
-type stretch struct {
+type segment struct {
 	thread      int64
 	name        string
 	first, last uint64
@@ -177,7 +177,7 @@ type stretch struct {
 }
 
 // again makes it be read from the first match that is pending.
-func (s *stretch) again(back bool) {
+func (s *segment) again(back bool) {
 	seq := s.pending[0].Seq
 	s.from, s.to, s.pending = s.first, s.last, nil
 	if back && !s.whole {
@@ -187,19 +187,19 @@ func (s *stretch) again(back bool) {
 	}
 }
 
-// stretches merges the matches in stretches by order key. It is a heap of those
+// segments merges the matches in segments by order key. It is a heap of those
 // that have any.
-type stretches struct {
+type segments struct {
 	l       *listing
-	all     []*stretch // not in the heap yet
-	heap    []*stretch
+	all     []*segment // not in the heap yet
+	heap    []*segment
 	chunk   int    // matches read at once
 	commits uint64 // of the store, when what is pending was read
 }
 
-// byTerm lists across threads by stretches.
-func (l *listing) byTerm(ctx context.Context, c *conn, p *page[*posthouse.Header]) (more bool, err error) {
-	m := l.search.stretches
+// byIndexTerm lists across threads by segments.
+func (l *listing) byIndexTerm(ctx context.Context, c *conn, p *page[*posthouse.Header]) (more bool, err error) {
+	m := l.search.segments
 	if err := m.refresh(ctx, c); err != nil {
 		return false, err
 	}
@@ -228,7 +228,7 @@ func (l *listing) byTerm(ctx context.Context, c *conn, p *page[*posthouse.Header
 
 // refresh reads anew what was read before something was written: it may have
 // been removed or replaced. A store that is only read does not know.
-func (m *stretches) refresh(ctx context.Context, c *conn) error {
+func (m *segments) refresh(ctx context.Context, c *conn) error {
 	if m.commits == m.l.search.commits && !m.l.store.opts.ReadOnly && m.all == nil {
 		return nil
 	}
@@ -250,8 +250,8 @@ func (m *stretches) refresh(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// fill reads the next matches of a stretch; none if there are none.
-func (m *stretches) fill(ctx context.Context, c *conn, s *stretch) error {
+// fill reads the next matches of a segment; none if there are none.
+func (m *segments) fill(ctx context.Context, c *conn, s *segment) error {
 	l := m.l
 	if s.from > s.to {
 		return nil
@@ -294,18 +294,18 @@ func (l *listing) compare(a, b *posthouse.Header) int {
 }
 
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (m *stretches) Len() int { return len(m.heap) }
-func (m *stretches) Less(i, j int) bool {
+func (m *segments) Len() int { return len(m.heap) }
+func (m *segments) Less(i, j int) bool {
 	return m.l.compare(m.heap[i].pending[0], m.heap[j].pending[0]) < 0
 }
-func (m *stretches) Swap(i, j int) { m.heap[i], m.heap[j] = m.heap[j], m.heap[i] }
-func (m *stretches) Push(any)      {}
-func (m *stretches) Pop() any {
+func (m *segments) Swap(i, j int) { m.heap[i], m.heap[j] = m.heap[j], m.heap[i] }
+func (m *segments) Push(any)      {}
+func (m *segments) Pop() any {
 	m.heap = m.heap[:len(m.heap)-1]
 	return nil
 }
 
-// likely narrows a range of the listed thread to the first of its stretches, or the
+// likely narrows a range of the listed thread to the first of its segments, or the
 // last where the list is descending, that has all the terms of the query: from is
 // beyond to if none has. Without terms it is the whole range.
 func (l *listing) likely(c *conn, from, to uint64) (uint64, uint64, error) {
@@ -317,9 +317,9 @@ func (l *listing) likely(c *conn, from, to uint64) (uint64, uint64, error) {
 	if err != nil || id == 0 {
 		return 1, 0, err
 	}
-	k, at := qStretchFrom, from/stretchSize
+	k, at := qSegmentFrom, from/segmentSize
 	if l.Descending {
-		k, at = qStretchTo, to/stretchSize
+		k, at = qSegmentTo, to/segmentSize
 	}
 	for agreed := 0; agreed < len(terms); {
 		for _, term := range terms {
@@ -339,5 +339,5 @@ func (l *listing) likely(c *conn, from, to uint64) (uint64, uint64, error) {
 			}
 		}
 	}
-	return max(from, at*stretchSize), min(to, at*stretchSize+stretchSize-1), nil
+	return max(from, at*segmentSize), min(to, at*segmentSize+segmentSize-1), nil
 }
