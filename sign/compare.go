@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/posthouse/posthouse"
 )
@@ -128,38 +127,6 @@ func (v *verifier) find(c *chain, id indexedID, last uint64) error {
 	}
 	return nil
 }
-
-// witness notes what was seen of the thread before.
-func (c *chain) witness(h *Head) { c.seen, c.wasSeen = h.of(c.thread) }
-
-// meet compares an entry with what the witness saw in its place.
-func (c *chain) meet(e *posthouse.Entry) {
-	if c.wasSeen && e.Seq == c.seen.Seq {
-		c.met = true
-		if e.Hash == c.seen.Hash {
-			c.report.Witnessed = 1
-			return
-		}
-		c.fault(FaultForked, e.Seq, -1, "", "it is not the entry that the witness saw here: the log was written anew")
-	}
-}
-
-// ended says what became of a log that no longer reaches what the witness saw.
-func (c *chain) ended(h *Head) {
-	switch {
-	case !c.wasSeen || c.met:
-	case c.next <= c.seen.Seq:
-		c.fault(FaultRewound, max(c.next, 1)-1, -1, "", "the log ends here; the witness of %s saw entry %d", h.date(), c.seen.Seq)
-	case c.lacks(c.seen.Seq) && c.covered > c.seen.Seq:
-		c.report.Witnessed = 1 // dropped since with its version, and signed for
-	case c.first > c.seen.Seq && c.covered >= c.first:
-		c.report.Witnessed = 1 // removed since, and signed for
-	case c.first > c.seen.Seq:
-		c.fault(FaultVanished, c.first, -1, "", "the entries that the witness of %s saw were removed, and no signature covers the record that says so", h.date())
-	}
-}
-
-func (h *Head) date() string { return h.At.UTC().Format(time.RFC3339) }
 
 // unreadable notes an entry that the store could not give out.
 func (c *chain) unreadable(seq uint64, err error) {

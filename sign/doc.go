@@ -15,11 +15,9 @@
 //	if !report.OK() { ... }                            // report.Faults names thread, entry and record
 //
 // What a signature cannot show is what came after it: a log cut short, or a
-// store put back to an old copy, is consistent in itself. [Witness] makes a
-// signed statement of where every thread ends; kept elsewhere and handed to
-// [Verify] later, it finds both, and threads that vanished.
+// store put back to an old copy, is consistent in itself. A [Head], which package
+// statement makes and reads, finds both, and threads that vanished:
 //
-//	head, err := sign.Witness(ctx, store, key, nil)    // keep the file on another machine
 //	report, err := sign.Verify(ctx, store, ring, &sign.VerifyOptions{Witness: head})
 //
 // Encryption keys for a Ledger's Cipher are kept in a file as well, by
@@ -31,11 +29,8 @@
 // which is never taken for valid: a key that was stolen is withdrawn by taking
 // it out of the ring.
 //
-// [Export] writes one thread's audit trail as a DSSE envelope (the signing
-// envelope of in-toto and Sigstore), which [OpenExport] checks without a store.
-//
 // Entry times come from the machine that wrote them: a signature proves what
 // was written and in which order, not when.
 //
-// It imports the root package and the standard library.
+// It may import the standard library, the root package and internal/secretfile.
 package sign

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/secretfile"
 )
 
 // EncryptionKeys are the content of a file with encryption keys: the keys that
@@ -89,7 +90,7 @@ func (k *EncryptionKeys) encode() []byte {
 // LoadEncryptionKeys loads a key file. [posthouse.ErrNotFound],
 // [posthouse.ErrInvalid] if it does not parse or others may read it.
 func LoadEncryptionKeys(path string) (*EncryptionKeys, error) {
-	return loadSecret(path, maxEncryption, ParseEncryptionKeys)
+	return secretfile.LoadSecret(path, maxEncryption, ParseEncryptionKeys)
 }
 
 // LoadOrCreateEncryptionKeys loads the key file, or makes one with one key:
@@ -103,7 +104,7 @@ func LoadOrCreateEncryptionKeys(path string) (*EncryptionKeys, error) {
 	}
 	k = &EncryptionKeys{keys: map[string][]byte{}}
 	k.add(newEncryptionKey())
-	if err := writeNew(path, k.encode(), 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := secretfile.WriteNew(path, k.encode(), 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	return LoadEncryptionKeys(path)
@@ -125,7 +126,7 @@ func RotateEncryptionKeys(path string) (id string, err error) {
 		return "", err
 	}
 	id = k.add(newEncryptionKey())
-	return id, replace(path, k.encode(), 0o600)
+	return id, secretfile.Replace(path, k.encode(), 0o600)
 }
 
 // RetireEncryptionKey takes a key out of the file, for good: see with
@@ -142,5 +143,5 @@ func RetireEncryptionKey(path, id string) error {
 		return &posthouse.Error{Code: posthouse.CodeConflict, Message: "key " + id + " is the current one", Hint: "rotate first"}
 	}
 	k.ids = slices.DeleteFunc(k.ids, func(i string) bool { return i == id })
-	return replace(path, k.encode(), 0o600)
+	return secretfile.Replace(path, k.encode(), 0o600)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/sign/statement"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -41,7 +42,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	head, err := sign.Witness(ctx, store, key, nil)
+	head, err := statement.Witness(ctx, store, key, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -91,7 +92,7 @@ func ExampleExport() {
 	}
 
 	var file bytes.Buffer
-	if err := sign.Export(ctx, store, "order-1234", key, &file, nil); err != nil {
+	if err := statement.Export(ctx, store, "order-1234", key, &file, nil); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -100,7 +101,7 @@ func ExampleExport() {
 		fmt.Println(err)
 		return
 	}
-	trail, err := sign.OpenExport(&file, ring)
+	trail, err := statement.OpenExport(&file, ring)
 	if err != nil {
 		fmt.Println(err)
 		return

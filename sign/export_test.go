@@ -10,16 +10,17 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/sign/statement"
 )
 
-func export(t testing.TB, f *fill, thread string, key *sign.Key, o *sign.ExportOptions) []byte {
+func export(t testing.TB, f *fill, thread string, key *sign.Key, o *statement.ExportOptions) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if o == nil {
-		o = &sign.ExportOptions{}
+		o = &statement.ExportOptions{}
 	}
 	o.Now = f.clock.Now
-	if err := sign.Export(t.Context(), f.store, thread, key, &b, o); err != nil {
+	if err := statement.Export(t.Context(), f.store, thread, key, &b, o); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -31,8 +32,8 @@ func TestExport(t *testing.T) {
 	ring := ringOf(t, key)
 	for _, thread := range threadsOf(t, f.store) {
 		for _, states := range []bool{false, true} {
-			data := export(t, f, thread, key, &sign.ExportOptions{States: states})
-			trail, err := sign.OpenExport(bytes.NewReader(data), ring)
+			data := export(t, f, thread, key, &statement.ExportOptions{States: states})
+			trail, err := statement.OpenExport(bytes.NewReader(data), ring)
 			if err != nil {
 				t.Errorf("%s: %v", thread, err)
 				continue
@@ -96,19 +97,19 @@ func TestOpenExportFindsTampering(t *testing.T) {
 	f := fillStore(t, key)
 	data := export(t, f, "order-1", key, nil)
 	ring := ringOf(t, key)
-	want := must[*sign.Trail](t)(sign.OpenExport(bytes.NewReader(data), ring))
+	want := must[*statement.Trail](t)(statement.OpenExport(bytes.NewReader(data), ring))
 	for i := 0; i < len(data); i += 7 {
 		bad := bytes.Clone(data)
 		bad[i] ^= 2
-		trail, err := sign.OpenExport(bytes.NewReader(bad), ring)
+		trail, err := statement.OpenExport(bytes.NewReader(bad), ring)
 		if err == nil && trail.Entries[len(trail.Entries)-1].Hash != want.Entries[len(want.Entries)-1].Hash {
 			t.Fatalf("byte %d changed the trail", i)
 		}
 	}
-	if _, err := sign.OpenExport(bytes.NewReader(data), ringOf(t, newKey(t))); !errors.Is(err, posthouse.ErrForbidden) {
+	if _, err := statement.OpenExport(bytes.NewReader(data), ringOf(t, newKey(t))); !errors.Is(err, posthouse.ErrForbidden) {
 		t.Errorf("another ring: %v", err)
 	}
-	if _, err := sign.OpenExport(bytes.NewReader(data[:len(data)/2]), ring); !errors.Is(err, posthouse.ErrInvalid) {
+	if _, err := statement.OpenExport(bytes.NewReader(data[:len(data)/2]), ring); !errors.Is(err, posthouse.ErrInvalid) {
 		t.Errorf("half of it: %v", err)
 	}
 
@@ -143,7 +144,7 @@ func TestOpenExportFindsTampering(t *testing.T) {
 		"no hash":      {resign(func(_ map[string]any, es []any) { es[0].(map[string]any)["hash"] = "xyz" }), posthouse.ErrInvalid},
 		"newer":        {resign(func(p map[string]any, _ []any) { p["format"] = 9 }), posthouse.ErrNewer},
 	} {
-		trail, err := sign.OpenExport(bytes.NewReader(c.data), ring)
+		trail, err := statement.OpenExport(bytes.NewReader(c.data), ring)
 		if c.want == nil && err != nil || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
@@ -160,21 +161,21 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 func TestExportErrors(t *testing.T) {
 	key := newKey(t)
 	f := fillStore(t, key)
-	if err := sign.Export(t.Context(), f.store, "nobody", key, &bytes.Buffer{}, nil); !errors.Is(err, posthouse.ErrNotFound) {
+	if err := statement.Export(t.Context(), f.store, "nobody", key, &bytes.Buffer{}, nil); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("unknown thread: %v", err)
 	}
-	if err := sign.Export(t.Context(), f.store, "hand", key, fullDisk{}, nil); !errors.Is(err, posthouse.ErrUnknown) {
+	if err := statement.Export(t.Context(), f.store, "hand", key, fullDisk{}, nil); !errors.Is(err, posthouse.ErrUnknown) {
 		t.Errorf("a full disk: %v", err)
 	}
-	if err := sign.Export(t.Context(), f.store, "hand", brokenSigner{}, &bytes.Buffer{}, nil); !errors.Is(err, posthouse.ErrUnsupported) {
+	if err := statement.Export(t.Context(), f.store, "hand", brokenSigner{}, &bytes.Buffer{}, nil); !errors.Is(err, posthouse.ErrUnsupported) {
 		t.Errorf("a broken signer: %v", err)
 	}
 	bad := mutate(f.store, "hand", func(es []*posthouse.Entry) []*posthouse.Entry { es[0].Header = nil; return es })
-	if err := sign.Export(t.Context(), bad, "hand", key, &bytes.Buffer{}, nil); !errors.Is(err, posthouse.ErrCorrupt) {
+	if err := statement.Export(t.Context(), bad, "hand", key, &bytes.Buffer{}, nil); !errors.Is(err, posthouse.ErrCorrupt) {
 		t.Errorf("a damaged thread: %v", err)
 	}
 	short := mutate(f.store, "hand", func(es []*posthouse.Entry) []*posthouse.Entry { return es[:len(es)-1] })
-	if err := sign.Export(t.Context(), short, "hand", key, &bytes.Buffer{}, nil); !errors.Is(err, posthouse.ErrCorrupt) {
+	if err := statement.Export(t.Context(), short, "hand", key, &bytes.Buffer{}, nil); !errors.Is(err, posthouse.ErrCorrupt) {
 		t.Errorf("a thread that was cut short: %v", err)
 	}
 }

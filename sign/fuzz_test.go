@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/sign/statement"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -92,17 +93,17 @@ func FuzzParseHead(f *testing.F) {
 	key := freshKey(f)
 	ring := ringOf(f, key)
 	store := smallStore(f, key)
-	head := must[[]byte](f)(must[*sign.Head](f)(sign.Witness(f.Context(), store, key, &sign.WitnessOptions{Now: newClock().Now})).Envelope())
+	head := must[*sign.Head](f)(statement.Witness(f.Context(), store, key, &statement.WitnessOptions{Now: newClock().Now})).Envelope
 	f.Add(head)
 	f.Add(payloadOf(f, head))
 	f.Add([]byte(`{"format":1,"at":"2026-01-02T03:04:05Z","threads":[]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if h, err := sign.ParseHead(data, ring); err == nil {
+		if h, err := statement.ParseHead(data, ring); err == nil {
 			verifyHead(t, h, payloadOf(t, head))
 		} else {
 			told(t, err, posthouse.ErrInvalid, posthouse.ErrCorrupt, posthouse.ErrForbidden, posthouse.ErrNewer)
 		}
-		h, err := sign.ParseHead(sealBytes(t, key, "application/vnd.posthouse.head+json", data), ring)
+		h, err := statement.ParseHead(sealBytes(t, key, "application/vnd.posthouse.head+json", data), ring)
 		if err != nil {
 			told(t, err, posthouse.ErrInvalid, posthouse.ErrForbidden, posthouse.ErrNewer)
 			return
@@ -151,7 +152,7 @@ func FuzzOpenExport(f *testing.F) {
 	store := smallStore(f, key)
 	known := map[posthouse.Hash]bool{}
 	for _, states := range []bool{false, true} {
-		data := export(f, &fill{store: store, clock: newClock()}, "t", key, &sign.ExportOptions{States: states})
+		data := export(f, &fill{store: store, clock: newClock()}, "t", key, &statement.ExportOptions{States: states})
 		f.Add(data)
 		f.Add(payloadOf(f, data))
 	}
@@ -161,7 +162,7 @@ func FuzzOpenExport(f *testing.F) {
 	f.Add([]byte(`{"format":1,"thread":"t","entries":[null]}`))
 	f.Add([]byte(`{"format":1,"thread":"t","entries":[{"seq":1,"generation":1,"header":"AQAA","bodies":null}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		trail, err := sign.OpenExport(bytes.NewReader(data), ring)
+		trail, err := statement.OpenExport(bytes.NewReader(data), ring)
 		if err == nil {
 			for _, e := range trail.Entries {
 				if !known[e.Hash] {
@@ -169,7 +170,7 @@ func FuzzOpenExport(f *testing.F) {
 				}
 			}
 		}
-		trail, err = sign.OpenExport(bytes.NewReader(sealBytes(t, key, "application/vnd.posthouse.thread+json", data)), ring)
+		trail, err = statement.OpenExport(bytes.NewReader(sealBytes(t, key, "application/vnd.posthouse.thread+json", data)), ring)
 		if err != nil {
 			told(t, err, posthouse.ErrInvalid, posthouse.ErrForbidden, posthouse.ErrNewer, posthouse.ErrCorrupt)
 			return

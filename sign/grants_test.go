@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/sign/statement"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -177,7 +178,7 @@ func TestExportNamesWhoApprovedWhat(t *testing.T) {
 	p.act("t", "", "pay", g.ID)
 	p.act("t", "", "mail", "")
 	var b bytes.Buffer
-	if err := sign.Export(t.Context(), p.store, "t", must[*sign.Key](t)(sign.Generate()), &b, nil); err != nil {
+	if err := statement.Export(t.Context(), p.store, "t", must[*sign.Key](t)(sign.Generate()), &b, nil); err != nil {
 		t.Fatal(err)
 	}
 	var envelope struct{ Payload []byte }

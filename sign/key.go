@@ -70,8 +70,8 @@ func (p *Public) InUse(at time.Time) bool {
 	return (p.NotBefore.IsZero() || !at.Before(p.NotBefore)) && (p.NotAfter.IsZero() || !at.After(p.NotAfter))
 }
 
-// verify reports whether signature is the key's over message.
-func (p *Public) verify(message, signature []byte) bool {
+// Verify reports whether signature is the key's over message.
+func (p *Public) Verify(message, signature []byte) bool {
 	return len(p.Key) == ed25519.PublicKeySize && ed25519.Verify(p.Key, message, signature)
 }
 

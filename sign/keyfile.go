@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/secretfile"
 )
 
 // PublicSuffix is added to a key file's path to get that of its ring.
@@ -41,7 +42,7 @@ func LoadOrCreate(path string) (*Key, error) {
 // Load loads the private key in the file. [posthouse.ErrNotFound],
 // [posthouse.ErrInvalid] if it is no key or others may read it.
 func Load(path string) (*Key, error) {
-	return loadSecret(path, 1<<16, ParseKey)
+	return secretfile.LoadSecret(path, 1<<16, ParseKey)
 }
 
 func create(path string) error {
@@ -53,7 +54,7 @@ func create(path string) error {
 	if err != nil {
 		return err
 	}
-	err = writeNew(path, data, 0o600)
+	err = secretfile.WriteNew(path, data, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil // another process was first: its key counts
 	}
@@ -63,7 +64,7 @@ func create(path string) error {
 // LoadRing loads a ring from a file. [posthouse.ErrNotFound],
 // [posthouse.ErrInvalid].
 func LoadRing(path string) (*Ring, error) {
-	return load(path, maxRing, ParseRing)
+	return secretfile.Load(path, maxRing, ParseRing)
 }
 
 // loadRing is LoadRing, with an empty ring where there is no file.
@@ -85,7 +86,7 @@ func extend(path string, ring *Ring, k Public) error {
 	if err != nil {
 		return err
 	}
-	return replace(path, data, 0o644)
+	return secretfile.Replace(path, data, 0o644)
 }
 
 // RotateOptions configure [Rotate].
@@ -154,7 +155,7 @@ func rotate(path string, old Public, key *Key, at time.Time, overlap time.Durati
 	if err != nil {
 		return err
 	}
-	if err := replace(path, data, 0o600); err != nil {
+	if err := secretfile.Replace(path, data, 0o600); err != nil {
 		return err
 	}
 	if ring, err = ring.with(next); err != nil {

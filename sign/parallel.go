@@ -140,7 +140,7 @@ func examine(e *posthouse.Entry, ring *Ring) *examined {
 	var sig []byte
 	if s.id, sig, s.err = posthouse.SplitSignature(e.Sig); s.err == nil {
 		if s.key, s.known = ring.Key(s.id); s.known {
-			s.verify = s.key.verify(posthouse.SignatureMessage(e.Hash), sig)
+			s.verify = s.key.Verify(posthouse.SignatureMessage(e.Hash), sig)
 		}
 	}
 	return x

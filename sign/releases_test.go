@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/sign/statement"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -149,7 +150,7 @@ func TestWitnessOfADroppedVersion(t *testing.T) {
 	store := memstore.New()
 	l := openLedger(t, store, key, newClock().Now)
 	save(t, l, "t", "one")
-	seen := must[*sign.Head](t)(sign.Witness(t.Context(), store, key, nil))
+	seen := must[*sign.Head](t)(statement.Witness(t.Context(), store, key, nil))
 	save(t, l, "t", "two")
 	must[*posthouse.Release](t)(l.Release(t.Context(), "t", nil))
 	save(t, l, "t", "three")
@@ -166,10 +167,10 @@ func TestExportOfADroppedVersion(t *testing.T) {
 	key := newKey(t)
 	store, _ := versions(t, key, 3, 2)
 	var b strings.Builder
-	if err := sign.Export(t.Context(), store, "t", key, &b, nil); err != nil {
+	if err := statement.Export(t.Context(), store, "t", key, &b, nil); err != nil {
 		t.Fatal(err)
 	}
-	trail := must[*sign.Trail](t)(sign.OpenExport(strings.NewReader(b.String()), ringOf(t, key)))
+	trail := must[*statement.Trail](t)(statement.OpenExport(strings.NewReader(b.String()), ringOf(t, key)))
 	if n := len(trail.Entries); n != 9 {
 		t.Errorf("%d entries, want 9", n)
 	}

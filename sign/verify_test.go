@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/sign/statement"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -126,7 +127,7 @@ func TestRewrittenChainFailsItsSignatures(t *testing.T) {
 
 	// Without the signatures it is consistent, and nothing covers it: asking for
 	// signatures, or a witness, finds it.
-	head := must[*sign.Head](t)(sign.Witness(t.Context(), f.store, key, nil))
+	head := must[*sign.Head](t)(statement.Witness(t.Context(), f.store, key, nil))
 	bare := rewrite(f.store, "order-1", func(es []*posthouse.Entry) {
 		es[0].Header[1] ^= 1
 		for _, e := range es {
@@ -247,7 +248,7 @@ func TestSignerFailureStopsTheCommit(t *testing.T) {
 	if countEntries(t, f.store) != n {
 		t.Error("something was appended")
 	}
-	if _, err := sign.Witness(t.Context(), f.store, brokenSigner{}, nil); err == nil {
+	if _, err := statement.Witness(t.Context(), f.store, brokenSigner{}, nil); err == nil {
 		t.Error("a witness without a signature")
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/sign/statement"
 )
 
 func save(t *testing.T, l *posthouse.Ledger, thread, value string) *posthouse.Checkpoint {
@@ -34,13 +35,13 @@ func TestWitnessFindsARewoundStore(t *testing.T) {
 	key := newKey(t)
 	ring := ringOf(t, key)
 	f := fillStore(t, key)
-	old := must[*sign.Head](t)(sign.Witness(t.Context(), f.store, key, &sign.WitnessOptions{Now: f.clock.Now}))
+	old := must[*sign.Head](t)(statement.Witness(t.Context(), f.store, key, &statement.WitnessOptions{Now: f.clock.Now}))
 	wantClean(t, verify(t, f.store, ring, &sign.VerifyOptions{Witness: old}))
 
 	// An identical store, filled with another run of the same calls up to here.
 	save(t, f.ledger, "hand", "one more")
 	save(t, f.ledger, "new", "thread")
-	now := must[*sign.Head](t)(sign.Witness(t.Context(), f.store, key, nil))
+	now := must[*sign.Head](t)(statement.Witness(t.Context(), f.store, key, nil))
 	for _, head := range []*sign.Head{old, now} {
 		r := verify(t, f.store, ring, &sign.VerifyOptions{Witness: head})
 		wantClean(t, r)
@@ -96,7 +97,7 @@ func TestWitnessFindsARewoundStore(t *testing.T) {
 func TestWitnessFindsAFork(t *testing.T) {
 	key := newKey(t)
 	f := fillStore(t, key)
-	head := must[*sign.Head](t)(sign.Witness(t.Context(), f.store, key, nil))
+	head := must[*sign.Head](t)(statement.Witness(t.Context(), f.store, key, nil))
 	// The key's owner, or a thief, writes the last entry anew and signs it.
 	last := uint64(len(readAll(f.store, "order-1")))
 	s := rewrite(f.store, "order-1", func(es []*posthouse.Entry) {
@@ -114,7 +115,7 @@ func TestWitnessFindsAFork(t *testing.T) {
 func TestWitnessAcceptsAttestedRemovals(t *testing.T) {
 	key := newKey(t)
 	f := fillStore(t, key)
-	head := must[*sign.Head](t)(sign.Witness(t.Context(), f.store, key, nil))
+	head := must[*sign.Head](t)(statement.Witness(t.Context(), f.store, key, nil))
 	must[*posthouse.Deleted](t)(f.ledger.DeleteThread(t.Context(), "hand", nil))
 	r := verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{Witness: head})
 	wantClean(t, r)
@@ -135,7 +136,7 @@ func TestWitnessRefusesAStoreThatDoesNotEndWhereItSays(t *testing.T) {
 		mutate(f.store, "hand", func(es []*posthouse.Entry) []*posthouse.Entry { return es[:len(es)-1] }),
 		mutate(f.store, "hand", func(es []*posthouse.Entry) []*posthouse.Entry { es[len(es)-1].Header[1] ^= 1; return es }),
 	} {
-		if _, err := sign.Witness(t.Context(), s, key, nil); !errors.Is(err, posthouse.ErrCorrupt) {
+		if _, err := statement.Witness(t.Context(), s, key, nil); !errors.Is(err, posthouse.ErrCorrupt) {
 			t.Errorf("witness: %v", err)
 		}
 	}
@@ -144,13 +145,13 @@ func TestWitnessRefusesAStoreThatDoesNotEndWhereItSays(t *testing.T) {
 func TestHeadFile(t *testing.T) {
 	key := newKey(t)
 	f := fillStore(t, key)
-	head := must[*sign.Head](t)(sign.Witness(t.Context(), f.store, key, &sign.WitnessOptions{Now: f.clock.Now}))
+	head := must[*sign.Head](t)(statement.Witness(t.Context(), f.store, key, &statement.WitnessOptions{Now: f.clock.Now}))
 	path := filepath.Join(t.TempDir(), "head.json")
-	if err := head.Save(path); err != nil {
+	if err := statement.SaveHead(path, head); err != nil {
 		t.Fatal(err)
 	}
-	back := must[*sign.Head](t)(sign.LoadHead(path, ringOf(t, key)))
-	if !back.At.Equal(head.At) || len(back.Threads) != len(head.Threads) || back.KeyID() != key.KeyID() {
+	back := must[*sign.Head](t)(statement.LoadHead(path, ringOf(t, key)))
+	if !back.At.Equal(head.At) || len(back.Threads) != len(head.Threads) || back.KeyID != key.KeyID() {
 		t.Errorf("read back %+v", back)
 	}
 	for i := range back.Threads {
@@ -158,27 +159,27 @@ func TestHeadFile(t *testing.T) {
 			t.Errorf("thread %d: %+v, want %+v", i, back.Threads[i], head.Threads[i])
 		}
 	}
-	if _, err := sign.LoadHead(path, ringOf(t, newKey(t))); !errors.Is(err, posthouse.ErrForbidden) {
+	if _, err := statement.LoadHead(path, ringOf(t, newKey(t))); !errors.Is(err, posthouse.ErrForbidden) {
 		t.Errorf("another ring: %v", err)
 	}
-	if _, err := sign.LoadHead(path+"x", nil); !errors.Is(err, posthouse.ErrNotFound) {
+	if _, err := statement.LoadHead(path+"x", nil); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("no file: %v", err)
 	}
-	if err := (&sign.Head{}).Save(path); !errors.Is(err, posthouse.ErrInvalid) {
+	if err := statement.SaveHead(path, &sign.Head{}); !errors.Is(err, posthouse.ErrInvalid) {
 		t.Errorf("unsigned: %v", err)
 	}
 	retired := key.Public()
 	retired.NotAfter = head.At.Add(-time.Hour)
-	if _, err := sign.LoadHead(path, must[*sign.Ring](t)(sign.NewRing(retired))); !errors.Is(err, posthouse.ErrForbidden) {
+	if _, err := statement.LoadHead(path, must[*sign.Ring](t)(sign.NewRing(retired))); !errors.Is(err, posthouse.ErrForbidden) {
 		t.Errorf("a key that was retired before: %v", err)
 	}
 
 	// Every changed byte of what is signed is found.
-	data := must[[]byte](t)(head.Envelope())
+	data := head.Envelope
 	for i := range data {
 		bad := bytes.Clone(data)
 		bad[i] ^= 4
-		h, err := sign.ParseHead(bad, ringOf(t, key))
+		h, err := statement.ParseHead(bad, ringOf(t, key))
 		if err == nil && !sameThreads(h, head) {
 			t.Fatalf("byte %d changed what is said", i)
 		}
@@ -203,7 +204,7 @@ func TestHeadFile(t *testing.T) {
 		"payload":       {[]byte(`{"payloadType":"application/vnd.posthouse.head+json","payload":"!","signatures":[]}`), posthouse.ErrInvalid},
 		"bad signature": {[]byte(`{"payloadType":"application/vnd.posthouse.head+json","payload":"e30=","signatures":[{"keyid":"` + key.KeyID() + `","sig":"AAAA"}]}`), posthouse.ErrCorrupt},
 	} {
-		if _, err := sign.ParseHead(c.data, ringOf(t, key)); !errors.Is(err, c.want) {
+		if _, err := statement.ParseHead(c.data, ringOf(t, key)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
@@ -258,7 +259,7 @@ func TestWitnessBesideAWriter(t *testing.T) {
 			must[posthouse.Removed](t)(f.store.Remove(t.Context(), posthouse.Removal{Thread: thread, All: true}))
 		}
 	}}
-	head := must[*sign.Head](t)(sign.Witness(t.Context(), s, key, nil))
+	head := must[*sign.Head](t)(statement.Witness(t.Context(), s, key, nil))
 	wantClean(t, verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{Witness: head}))
 	var names []string
 	for _, th := range head.Threads {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/sign/statement"
 )
 
 func (a *app) exportCmd() *cobra.Command {
@@ -61,7 +62,7 @@ func (a *app) export(ctx context.Context, url, thread string, states bool) ([]by
 	var b bytes.Buffer
 	key, err := sign.Load(dir.Key())
 	if err == nil {
-		err = sign.Export(ctx, store, thread, key, &b, &sign.ExportOptions{States: states})
+		err = statement.Export(ctx, store, thread, key, &b, &statement.ExportOptions{States: states})
 	}
 	return b.Bytes(), errors.Join(err, store.Close())
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/sign/statement"
 )
 
 // A verifying is the flags of verify.
@@ -100,7 +101,7 @@ func (a *app) runVerify(ctx context.Context, store posthouse.Store, ringFile str
 	keys := len(ring.Keys()) > 0
 	o := &sign.VerifyOptions{Thread: v.thread, RequireSigned: keys && !v.allowUnsigned, RequireGrants: v.requireGrants}
 	if v.witness != "" {
-		if o.Witness, err = sign.LoadHead(v.witness, ring); err != nil {
+		if o.Witness, err = statement.LoadHead(v.witness, ring); err != nil {
 			return nil, err
 		}
 	}
@@ -217,9 +218,9 @@ func witness(ctx context.Context, store posthouse.Store, keyFile, file string) (
 	if err != nil {
 		return nil, err
 	}
-	head, err := sign.Witness(ctx, store, key, nil)
+	head, err := statement.Witness(ctx, store, key, nil)
 	if err != nil {
 		return nil, err
 	}
-	return head, head.Save(file)
+	return head, statement.SaveHead(file, head)
 }

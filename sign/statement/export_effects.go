@@ -1,4 +1,4 @@
-package sign
+package statement
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package sign
+package secretfile
 
 import (
 	"errors"
@@ -14,14 +14,14 @@ import (
 	"github.com/posthouse/posthouse/internal/durable"
 )
 
-// loadSecret is load for a file that only its owner may read.
-func loadSecret[T any](path string, limit int64, parse func([]byte) (*T, error)) (*T, error) {
+// LoadSecret is Load for a file that only its owner may read.
+func LoadSecret[T any](path string, limit int64, parse func([]byte) (*T, error)) (*T, error) {
 	data, err := read(path, limit, true)
 	return parsed(path, data, err, parse)
 }
 
-// load parses a file of at most limit bytes.
-func load[T any](path string, limit int64, parse func([]byte) (*T, error)) (*T, error) {
+// Load parses a file of at most limit bytes. Errors of parse name the file.
+func Load[T any](path string, limit int64, parse func([]byte) (*T, error)) (*T, error) {
 	data, err := read(path, limit, false)
 	return parsed(path, data, err, parse)
 }
@@ -40,15 +40,15 @@ func parsed[T any](path string, data []byte, err error, parse func([]byte) (*T, 
 func read(path string, limit int64, secret bool) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fileError("cannot be opened", path, err)
+		return nil, Failed("cannot be opened", path, err)
 	}
 	defer f.Close()
 	st, err := f.Stat() // of the open file, so that nobody can swap it after the check
 	switch {
 	case err != nil:
-		return nil, fileError("cannot be examined", path, err)
+		return nil, Failed("cannot be examined", path, err)
 	case !st.Mode().IsRegular():
-		return nil, invalid("path", path+" is not a regular file", nil)
+		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "path", Message: path + " is not a regular file"}
 	case secret && runtime.GOOS != "windows" && st.Mode().Perm()&0o077 != 0: // Windows has no such bits
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "key file",
@@ -58,7 +58,7 @@ func read(path string, limit int64, secret bool) ([]byte, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
-		return nil, fileError("cannot be read", path, err)
+		return nil, Failed("cannot be read", path, err)
 	}
 	if int64(len(data)) > limit {
 		return nil, &posthouse.Error{
@@ -69,17 +69,17 @@ func read(path string, limit int64, secret bool) ([]byte, error) {
 	return data, nil
 }
 
-// writeNew makes the file with its whole content, durably; fs.ErrExist if
+// WriteNew makes the file with its whole content, durably; fs.ErrExist if
 // there is one.
-func writeNew(path string, data []byte, mode fs.FileMode) error {
+func WriteNew(path string, data []byte, mode fs.FileMode) error {
 	return write(path, data, mode, func(temp string) error {
 		err := os.Link(temp, path) // unlike a rename, it fails if the name is taken
 		return errors.Join(err, os.Remove(temp))
 	})
 }
 
-// replace puts the file in the place of the one that is there, durably.
-func replace(path string, data []byte, mode fs.FileMode) error {
+// Replace puts the file in the place of the one that is there, durably.
+func Replace(path string, data []byte, mode fs.FileMode) error {
 	return write(path, data, mode, func(temp string) error { return os.Rename(temp, path) })
 }
 
@@ -87,7 +87,7 @@ func write(path string, data []byte, mode fs.FileMode, name func(temp string) er
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp") // mode 0600
 	if err != nil {
-		return fileError("cannot be created", path, err)
+		return Failed("cannot be created", path, err)
 	}
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
@@ -96,15 +96,17 @@ func write(path string, data []byte, mode fs.FileMode, name func(temp string) er
 	}
 	if err != nil {
 		_ = os.Remove(f.Name()) // it may be gone already
-		return fileError("cannot be written", path, err)
+		return Failed("cannot be written", path, err)
 	}
 	if err := (durable.Dirs{}).Sync(dir); err != nil {
-		return fileError("cannot be made durable", dir, err)
+		return Failed("cannot be made durable", dir, err)
 	}
 	return nil
 }
 
-func fileError(what, path string, err error) error {
+// Failed returns the error for a file, or what else the path names, that could not be
+// read or written.
+func Failed(what, path string, err error) error {
 	e := &posthouse.Error{Code: posthouse.CodeUnknown, Message: path + " " + what, Err: err}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

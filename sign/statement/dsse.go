@@ -1,4 +1,4 @@
-package sign
+package statement
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/sign"
 )
 
 // An envelope is a DSSE envelope, https://github.com/secure-systems-lab/dsse,
@@ -43,20 +44,20 @@ func wrap(payloadType string, payload []byte, signer posthouse.Signer) ([]byte, 
 
 // unwrap returns the payload and a key of the ring that signed it. A signature
 // by a key that the ring has must verify; one such signature is enough.
-func unwrap(data []byte, payloadType string, ring *Ring) ([]byte, Public, error) {
+func unwrap(data []byte, payloadType string, ring *sign.Ring) ([]byte, sign.Public, error) {
 	var env envelope
 	if err := json.Unmarshal(data, &env); err != nil {
-		return nil, Public{}, invalid("envelope", "is not a DSSE envelope", err)
+		return nil, sign.Public{}, invalid("envelope", "is not a DSSE envelope", err)
 	}
 	if env.PayloadType != payloadType {
-		return nil, Public{}, invalid("envelope", fmt.Sprintf("holds %.100q, not %q", env.PayloadType, payloadType), nil)
+		return nil, sign.Public{}, invalid("envelope", fmt.Sprintf("holds %.100q, not %q", env.PayloadType, payloadType), nil)
 	}
 	payload, err := decode64(env.Payload)
 	if err != nil {
-		return nil, Public{}, invalid("envelope", "has a payload that is not base64", err)
+		return nil, sign.Public{}, invalid("envelope", "has a payload that is not base64", err)
 	}
 	message := pae(env.PayloadType, payload)
-	var by Public
+	var by sign.Public
 	var names []string
 	for _, s := range env.Signatures {
 		names = append(names, s.KeyID)
@@ -65,8 +66,8 @@ func unwrap(data []byte, payloadType string, ring *Ring) ([]byte, Public, error)
 			continue
 		}
 		sig, err := decode64(s.Sig)
-		if err != nil || !key.verify(message, sig) {
-			return nil, Public{}, &posthouse.Error{
+		if err != nil || !key.Verify(message, sig) {
+			return nil, sign.Public{}, &posthouse.Error{
 				Code: posthouse.CodeCorrupt, Message: "the envelope's signature by " + key.ID + " does not verify", Err: err,
 				Hint: "it was changed after it was signed; get it again from where it came",
 			}
@@ -74,7 +75,7 @@ func unwrap(data []byte, payloadType string, ring *Ring) ([]byte, Public, error)
 		by = key
 	}
 	if by.ID == "" {
-		return nil, Public{}, unknownKey(names)
+		return nil, sign.Public{}, unknownKey(names)
 	}
 	return payload, by, nil
 }
@@ -92,4 +93,8 @@ func decode64(s string) ([]byte, error) {
 		return base64.URLEncoding.Strict().DecodeString(s)
 	}
 	return base64.StdEncoding.Strict().DecodeString(s)
+}
+
+func invalid(field, message string, err error) error {
+	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: message, Err: err}
 }

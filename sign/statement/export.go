@@ -1,4 +1,4 @@
-package sign
+package statement
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/secretfile"
+	"github.com/posthouse/posthouse/sign"
 )
 
 const (
@@ -31,7 +33,7 @@ type Trail struct {
 	At      time.Time // when it was exported
 	KeyID   string    // of the key that signed the export
 	Entries []*posthouse.Entry
-	Report  *Report
+	Report  *sign.Report
 }
 
 // A trail is an export's payload. What a reader is shown beside the hashed
@@ -122,7 +124,7 @@ func Export(ctx context.Context, store posthouse.Store, thread string, signer po
 		return exportTooLarge()
 	}
 	if _, err := w.Write(data); err != nil {
-		return fileError("cannot be written", "the export", err)
+		return secretfile.Failed("cannot be written", "the export", err)
 	}
 	return nil
 }
@@ -179,10 +181,10 @@ func newTrailEntry(e *posthouse.Entry, states bool, effects *effectViews) (*trai
 // comes together with an [posthouse.ErrCorrupt], and its Report lists what is
 // wrong. The view is not looked at: what the Trail says comes from the bytes
 // that were hashed.
-func OpenExport(r io.Reader, ring *Ring) (*Trail, error) {
+func OpenExport(r io.Reader, ring *sign.Ring) (*Trail, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxExport+1))
 	if err != nil {
-		return nil, fileError("cannot be read", "the export", err)
+		return nil, secretfile.Failed("cannot be read", "the export", err)
 	}
 	if len(data) > MaxExport {
 		return nil, exportTooLarge()
@@ -198,9 +200,8 @@ func OpenExport(r io.Reader, ring *Ring) (*Trail, error) {
 	if err := checkSigned(by, p.Format, exportFormat, p.At); err != nil {
 		return nil, err
 	}
-	c := newChain(p.Thread, ring)
-	c.absent = true
-	t := &Trail{Thread: p.Thread, At: p.At, KeyID: by.ID, Report: &c.report}
+	check := sign.CheckThread(p.Thread, ring)
+	t := &Trail{Thread: p.Thread, At: p.At, KeyID: by.ID}
 	for _, te := range p.Entries {
 		if te == nil {
 			return nil, invalid("export", "has an entry that is null", nil)
@@ -210,10 +211,10 @@ func OpenExport(r io.Reader, ring *Ring) (*Trail, error) {
 			Hash: te.Hash, Sig: te.Sig, Bodies: te.Bodies,
 		}
 		t.Entries = append(t.Entries, e)
-		c.entry(examine(e, c.ring))
+		check.Add(e)
 	}
-	c.end(false)
-	if faults := c.report.Faults; len(faults) > 0 {
+	t.Report = check.End()
+	if faults := t.Report.Faults; len(faults) > 0 {
 		return t, &posthouse.Error{
 			Code: posthouse.CodeCorrupt, Message: fmt.Sprintf("the export has %d faults, the first: %s", len(faults), faults[0]),
 		}
