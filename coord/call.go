@@ -73,7 +73,7 @@ func (r *run) call(ctx context.Context, fn Skill, c Call, step posthouse.Step, o
 	waited := r.task.Waiting()
 	sub := (&frame{run: r, agent: c.Agent, cause: sent.ID}).with(r.task.Scope(ctx, step.Name, step.Occurrence))
 	res, cancelled, err := o.run(sub, fn, c)
-	switch broken := r.broken(); {
+	switch broken := r.sessionError(); {
 	case broken != nil:
 		return Result{}, broken
 	case errors.Is(err, posthouse.ErrWaiting):
@@ -87,7 +87,7 @@ func (r *run) call(ctx context.Context, fn Skill, c Call, step posthouse.Step, o
 	case cancelled:
 		err = errCallCancelled
 	}
-	return r.answered(ctx, sent, step, res, err)
+	return r.recordAnswer(ctx, sent, step, res, err)
 }
 
 func (r *run) mayCall(ctx context.Context) error {
@@ -100,24 +100,24 @@ func (r *run) mayCall(ctx context.Context) error {
 		r.mu.Unlock()
 		return errStopped
 	}
-	return r.broken()
+	return r.sessionError()
 }
 
-// answered emits what came of a call and holds its result.
-func (r *run) answered(ctx context.Context, sent Event, step posthouse.Step, res Result, failed error) (Result, error) {
+// recordAnswer emits what came of a call and holds its result.
+func (r *run) recordAnswer(ctx context.Context, sent Event, step posthouse.Step, res Result, failed error) (Result, error) {
 	res.Success = failed == nil
 	if failed != nil {
 		res = Result{Text: strings.ToValidUTF8(failed.Error(), "\uFFFD")}
 	}
 	var err error
 	if step.Value, err = posthouse.Encode(nil, res); err != nil {
-		return r.answered(ctx, sent, step, Result{}, errors.New("the agent's answer is not valid: "+strings.ToValidUTF8(err.Error(), "\uFFFD")))
+		return r.recordAnswer(ctx, sent, step, Result{}, errors.New("the agent's answer is not valid: "+strings.ToValidUTF8(err.Error(), "\uFFFD")))
 	}
 	outcome := OutcomeCompleted
 	if failed != nil {
 		outcome = OutcomeFailed
 	}
-	if err := r.commitment(ctx, sent, outcome); err != nil {
+	if err := r.recordOutcome(ctx, sent, outcome); err != nil {
 		return Result{}, err
 	}
 	e := r.event(AgentCompleted, sent.ID)
@@ -136,8 +136,8 @@ func (r *run) answered(ctx context.Context, sent Event, step posthouse.Step, res
 	return res, nil
 }
 
-// commitment records who had what done for whom.
-func (r *run) commitment(ctx context.Context, sent Event, outcome string) error {
+// recordOutcome records who had what done for whom.
+func (r *run) recordOutcome(ctx context.Context, sent Event, outcome string) error {
 	e := r.event(CommitmentRecorded, sent.ID)
 	e.Agent = sent.Agent
 	e.Commitment = &Commitment{

@@ -58,13 +58,13 @@ func (o *CallOptions) run(ctx context.Context, fn Skill, c Call) (res Result, ca
 
 // isCancelled reports whether somebody cancelled the request.
 func (r *run) isCancelled(ctx context.Context) bool {
-	return engine.IsCancelled(ctx) || errors.Is(r.broken(), posthouse.ErrCancelled)
+	return engine.IsCancelled(ctx) || errors.Is(r.sessionError(), posthouse.ErrCancelled)
 }
 
-// cancelled ends the request: what completed is kept, as far as it can be, and
+// finishCancelled ends the request: what completed is kept, as far as it can be, and
 // the branch gets its last checkpoint. Nothing is written of a request that has
 // nothing on record and of which no agent completed.
-func (r *run) cancelled(ctx context.Context) (*Reply, error) {
+func (r *run) finishCancelled(ctx context.Context) (*Reply, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.due && r.err == nil {

@@ -68,7 +68,7 @@ func (j *CheckpointingJournal) Record(ctx context.Context, e Event) error {
 		return err
 	}
 	if f := frameFrom(ctx); f != nil && f.run.owns(j.ledger, &e) {
-		return f.run.hold(ctx, ch)
+		return f.run.holdChange(ctx, ch)
 	}
 	return j.append(ctx, &e, ch)
 }

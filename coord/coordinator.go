@@ -132,7 +132,7 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 		return nil, err
 	}
 	defer func() { err = giveBack(ctx, s, err) }()
-	if err := c.idle(s.Head()); err != nil {
+	if err := c.checkIdle(s.Head()); err != nil {
 		return nil, err
 	}
 	req := &request{Message: message, Event: c.ledger.NewID(), By: o.By, Labels: o.Labels}
@@ -174,12 +174,12 @@ func finished(h *posthouse.Header) bool {
 	return false
 }
 
-// idle refuses a request to a thread that has something to finish.
-func (c *Coordinator) idle(head *posthouse.Header) error {
+// checkIdle refuses a request to a thread that has something to finish.
+func (c *Coordinator) checkIdle(head *posthouse.Header) error {
 	if head == nil {
 		return nil
 	}
-	if err := c.own(head); err != nil && head.Graph != "" {
+	if err := c.checkOwner(head); err != nil && head.Graph != "" {
 		return err
 	}
 	if finished(head) {
@@ -192,7 +192,7 @@ func (c *Coordinator) idle(head *posthouse.Header) error {
 	}
 }
 
-func (c *Coordinator) own(head *posthouse.Header) error {
+func (c *Coordinator) checkOwner(head *posthouse.Header) error {
 	if head.Graph == c.name {
 		return nil
 	}
@@ -228,7 +228,7 @@ func (c *Coordinator) Resume(ctx context.Context, thread string, o *ResumeOption
 			Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no branch %q of thread %q to resume", s.Branch(), thread),
 		}
 	}
-	if err := c.own(head); err != nil {
+	if err := c.checkOwner(head); err != nil {
 		return nil, err
 	}
 	if finished(head) {
@@ -272,7 +272,7 @@ func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *reque
 		}
 	}
 	failed := engine.Guard(func() error { return c.handler(ctx, r.req.Message, c.fleet, r.session) })
-	reply, err = r.finish(ctx, failed)
+	reply, err = r.commitEnd(ctx, failed)
 	if reply != nil {
 		r.session.reply(*reply)
 	}

@@ -110,10 +110,10 @@ func (e *Event) thread() string {
 func (e Event) String() string {
 	var b strings.Builder
 	b.WriteString(e.At.UTC().Format("2006-01-02T15:04:05.000Z"))
-	fmt.Fprintf(&b, " %-21s %s", plain(string(e.Kind)), plain(e.Coordination))
+	fmt.Fprintf(&b, " %-21s %s", unescapeName(string(e.Kind)), unescapeName(e.Coordination))
 	field := func(name, value string) {
 		if value != "" {
-			b.WriteString(" " + name + "=" + plain(value))
+			b.WriteString(" " + name + "=" + unescapeName(value))
 		}
 	}
 	field("thread", e.Thread)
@@ -143,9 +143,9 @@ func (e Event) String() string {
 	return b.String()
 }
 
-// plain quotes what would break a line of words apart or reach a terminal as a
+// unescapeName quotes what would break a line of words apart or reach a terminal as a
 // control character.
-func plain(s string) string {
+func unescapeName(s string) string {
 	for _, r := range s {
 		if r <= ' ' || r == '"' || r == '=' || !strconv.IsPrint(r) {
 			return strconv.Quote(s)

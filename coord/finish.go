@@ -8,12 +8,12 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// finish commits what the handler came to.
-func (r *run) finish(ctx context.Context, failed error) (*Reply, error) {
+// commitEnd commits what the handler came to.
+func (r *run) commitEnd(ctx context.Context, failed error) (*Reply, error) {
 	if r.isCancelled(ctx) {
-		return r.cancelled(ctx)
+		return r.finishCancelled(ctx)
 	}
-	if err := r.broken(); err != nil {
+	if err := r.sessionError(); err != nil {
 		return nil, err
 	}
 	r.mu.Lock()
@@ -28,15 +28,15 @@ func (r *run) finish(ctx context.Context, failed error) (*Reply, error) {
 			Hint: "return posthouse.ErrWaiting only where gate.Ask or an agent returned it",
 		}
 	case stopped:
-		return r.leave(ctx, nil)
+		return r.leaveInterrupted(ctx, nil)
 	case failed != nil && ctx.Err() != nil:
-		return r.leave(ctx, failed)
+		return r.leaveInterrupted(ctx, failed)
 	}
-	return r.end(ctx, failed)
+	return r.commitResult(ctx, failed)
 }
 
-// leave keeps what completed and lets the request be resumed.
-func (r *run) leave(ctx context.Context, cause error) (*Reply, error) {
+// leaveInterrupted keeps what completed and lets the request be resumed.
+func (r *run) leaveInterrupted(ctx context.Context, cause error) (*Reply, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.due {
@@ -112,9 +112,9 @@ func (r *run) stillWaiting(ctx context.Context) (*Reply, error) {
 	return r.reply(), nil
 }
 
-// end commits the request's last checkpoint: that of the agent which completed
+// commitResult commits the request's last checkpoint: that of the agent which completed
 // last, or else one of the coordinator's own.
-func (r *run) end(ctx context.Context, failed error) (*Reply, error) {
+func (r *run) commitResult(ctx context.Context, failed error) (*Reply, error) {
 	r.mu.Lock()
 	r.ending = true
 	concluded := Result{Text: r.session.Text()}
@@ -137,7 +137,7 @@ func (r *run) end(ctx context.Context, failed error) (*Reply, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	ch, err := r.last(ctx, e, trouble)
+	ch, err := r.lastChange(ctx, e, trouble)
 	if err != nil {
 		return nil, err
 	}
@@ -147,8 +147,8 @@ func (r *run) end(ctx context.Context, failed error) (*Reply, error) {
 	return r.reply(), failed
 }
 
-// last returns the checkpoint that ends the request. Callers hold r.mu.
-func (r *run) last(ctx context.Context, e Event, trouble string) (*posthouse.Change, error) {
+// lastChange returns the checkpoint that ends the request. Callers hold r.mu.
+func (r *run) lastChange(ctx context.Context, e Event, trouble string) (*posthouse.Change, error) {
 	ch, bad := r.held.change, trouble != ""
 	if ch != nil && ch.Labels[labelEvent] != string(e.ID) && bad != (r.held.failure != nil) {
 		if err := r.flush(ctx); err != nil {

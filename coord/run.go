@@ -73,16 +73,16 @@ func (r *run) emit(ctx context.Context, e Event, done *completion) error {
 	case err != nil && r.err == nil:
 		r.err = err
 	case err == nil && done != nil && !done.taken:
-		r.take(done)
+		r.addCompletion(done)
 	}
 	r.mu.Unlock()
 	r.session.Event(e)
 	return err
 }
 
-// hold keeps the checkpoint that a journal made of an event. An earlier one is
+// holdChange keeps the checkpoint that a journal made of an event. An earlier one is
 // committed now: what followed it is this.
-func (r *run) hold(ctx context.Context, ch *posthouse.Change) error {
+func (r *run) holdChange(ctx context.Context, ch *posthouse.Change) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.held.change != nil {
@@ -92,13 +92,13 @@ func (r *run) hold(ctx context.Context, ch *posthouse.Change) error {
 	}
 	r.held.change, r.due = ch, true
 	if f := frameFrom(ctx); f.done != nil {
-		r.take(f.done)
+		r.addCompletion(f.done)
 	}
 	return nil
 }
 
-// take holds the result of a completion. Callers hold r.mu.
-func (r *run) take(c *completion) {
+// addCompletion holds the result of a completion. Callers hold r.mu.
+func (r *run) addCompletion(c *completion) {
 	c.taken = true
 	if c.fail {
 		r.held.failure = &c.step
@@ -219,9 +219,9 @@ func (r *run) change(kind string) (*posthouse.Change, error) {
 	return ch, err
 }
 
-// broken returns the save that failed, if one did. A program that swallows its
+// sessionError returns the save that failed, if one did. A program that swallows its
 // error ends all the same.
-func (r *run) broken() error {
+func (r *run) sessionError() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err == nil {

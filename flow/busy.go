@@ -41,9 +41,9 @@ const (
 	Rollback  = engine.Rollback  // cancel the other and go on from before its input
 )
 
-// duplicate returns the result of the execution that RunOptions.Run names, nil
+// repeated returns the result of the execution that RunOptions.Run names, nil
 // if the branch has none. Another input than it had is [posthouse.ErrExists].
-func (r *run[In, Out]) duplicate(ctx context.Context, in *In) (*Result[Out], error) {
+func (r *run[In, Out]) repeated(ctx context.Context, in *In) (*Result[Out], error) {
 	h := r.sess.Head()
 	if h == nil {
 		return nil, nil
@@ -53,9 +53,9 @@ func (r *run[In, Out]) duplicate(ctx context.Context, in *In) (*Result[Out], err
 			return nil, err
 		}
 		r.opt.By = ""
-		return r.resume(engine.Unsaid(ctx))
+		return r.resume(engine.WithoutPrincipal(ctx))
 	}
-	return r.app.past(ctx, h, r.opt.Run, in)
+	return r.app.earlierResult(ctx, h, r.opt.Run, in)
 }
 
 // sameInput refuses an input that is not the one of h's execution.
@@ -85,8 +85,8 @@ func (a *App[In, Out]) sameInput(ctx context.Context, h *posthouse.Header, in *I
 	}
 }
 
-// past returns the result of an earlier execution of head's branch.
-func (a *App[In, Out]) past(ctx context.Context, head *posthouse.Header, run string, in *In) (*Result[Out], error) {
+// earlierResult returns the result of an earlier execution of head's branch.
+func (a *App[In, Out]) earlierResult(ctx context.Context, head *posthouse.Header, run string, in *In) (*Result[Out], error) {
 	q := posthouse.Query{Thread: head.Thread, Branch: head.Branch, Descending: true}
 	for h, err := range a.ledger.List(ctx, q) {
 		if err != nil {
@@ -102,9 +102,9 @@ func (a *App[In, Out]) past(ctx context.Context, head *posthouse.Header, run str
 	return nil, nil
 }
 
-// running returns the result of an execution that somebody else runs, nil if
+// runningElsewhere returns the result of an execution that somebody else runs, nil if
 // that is not the one of opt. Another input than it had is [posthouse.ErrExists].
-func (a *App[In, Out]) running(ctx context.Context, thread string, opt RunOptions, in *In, cause error) (*Result[Out], error) {
+func (a *App[In, Out]) runningElsewhere(ctx context.Context, thread string, opt RunOptions, in *In, cause error) (*Result[Out], error) {
 	res := &Result[Out]{
 		Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: cmp.Or(opt.Branch, posthouse.MainBranch), Run: opt.Run, Status: posthouse.StatusRunning,
 	}

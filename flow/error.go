@@ -43,8 +43,8 @@ func (a *App[In, Out]) owns(h *posthouse.Header) error {
 	return engine.Owns("flow", a.name, h)
 }
 
-// clean makes an error fit for a checkpoint's header: valid text on one line.
-func clean(s string) string {
+// oneLine makes an error fit for a checkpoint's header: valid text on one line.
+func oneLine(s string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
 }
 
@@ -56,8 +56,8 @@ func interrupted(ctx context.Context, failed error) error {
 	return failed
 }
 
-// broken returns why the session ended under the function.
-func broken(cause, failed error) error {
+// sessionError returns why the session ended under the function.
+func sessionError(cause, failed error) error {
 	if failed == nil || errors.Is(failed, cause) {
 		return cause
 	}

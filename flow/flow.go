@@ -124,5 +124,5 @@ func invalid(field, format string, args ...any) *posthouse.Error {
 	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// one returns the only element of optional options.
-func one[T any](opts []T) (T, error) { return engine.One(opts) }
+// oneOption returns the only element of optional options.
+func oneOption[T any](opts []T) (T, error) { return engine.One(opts) }

@@ -41,7 +41,7 @@ func (a *App[In, Out]) ResumeStart(ctx context.Context, thread string, o ...RunO
 }
 
 func (a *App[In, Out]) launch(ctx context.Context, thread string, in *In, o []RunOptions) (*Handle[Out], error) {
-	opt, err := one(o)
+	opt, err := oneOption(o)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ type StateOptions struct {
 
 // State returns a checkpoint of the thread. [posthouse.ErrNotFound].
 func (a *App[In, Out]) State(ctx context.Context, thread string, o ...StateOptions) (*Snapshot[In, Out], error) {
-	opt, err := one(o)
+	opt, err := oneOption(o)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ type HistoryOptions struct {
 // unknown thread has none. An error is the last element.
 func (a *App[In, Out]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[In, Out], error] {
 	return func(yield func(*Snapshot[In, Out], error) bool) {
-		opt, err := one(o)
+		opt, err := oneOption(o)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -149,7 +149,7 @@ type ForkOptions struct {
 // change, if not nil, edits the input. Steps on record are kept all the same: to
 // do them anew with another input, fork at the checkpoint of kind input.
 func (a *App[In, Out]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(in *In), o ...ForkOptions) (*Snapshot[In, Out], error) {
-	opt, err := one(o)
+	opt, err := oneOption(o)
 	if err != nil {
 		return nil, err
 	}

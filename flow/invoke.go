@@ -79,7 +79,7 @@ func (a *App[In, Out]) Advance(ctx context.Context, thread, branch string) error
 // what came after it stays where it is. Steps recorded after the checkpoint are
 // run anew, questions that were open at it are asked again under new ids.
 func (a *App[In, Out]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOptions) (*Result[Out], error) {
-	opt, err := one(o)
+	opt, err := oneOption(o)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (a *App[In, Out]) Replay(ctx context.Context, checkpoint posthouse.ID, o ..
 
 // call is do for a caller that reads nothing along.
 func (a *App[In, Out]) call(ctx context.Context, thread string, in *In, o []RunOptions) (*Result[Out], error) {
-	opt, err := one(o)
+	opt, err := oneOption(o)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (a *App[In, Out]) do(ctx context.Context, thread string, opt RunOptions, h 
 		return a.drive(ctx, r, in)
 	}
 	if in != nil && opt.Run != "" && errors.Is(err, posthouse.ErrBusy) {
-		switch known, other := a.running(ctx, thread, opt, in, err); {
+		switch known, other := a.runningElsewhere(ctx, thread, opt, in, err); {
 		case other != nil:
 			return nil, other
 		case known != nil:
@@ -143,7 +143,7 @@ func (a *App[In, Out]) begin(ctx context.Context, thread string, opt RunOptions,
 	}
 	s, err := engine.Begin(ctx, a.ledger, engine.SessionOptions{
 		Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: opt.Branch, Run: opt.Run, Hold: a.hold,
-		OnBusy: opt.OnBusy, Place: place, Join: input && opt.Run != "" && (place != nil || opt.OnBusy != Reject), Anew: input, By: opt.By, Instance: a.instance,
+		OnBusy: opt.OnBusy, Place: place, Join: input && opt.Run != "" && (place != nil || opt.OnBusy != Reject), NewInput: input, By: opt.By, Instance: a.instance,
 	})
 	if err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (a *App[In, Out]) begin(ctx context.Context, thread string, opt RunOptions,
 		}
 	}
 	if h != nil {
-		s.Wrote(r.tellCommit)
+		s.OnCommit(r.reportCommit)
 	}
 	return r, nil
 }
@@ -164,8 +164,8 @@ func (a *App[In, Out]) begin(ctx context.Context, thread string, opt RunOptions,
 // cancel it meanwhile.
 func (a *App[In, Out]) drive(ctx context.Context, r *run[In, Out], in *In) (*Result[Out], error) {
 	defer r.sess.End(ctx) // for a panic of an observer
-	res, err := r.move(ctx, in)
-	if e := r.released(ctx, res, err); e != nil {
+	res, err := r.dispatch(ctx, in)
+	if e := r.autoRelease(ctx, res, err); e != nil {
 		err = errors.Join(err, e)
 	}
 	if end := r.sess.End(ctx); end != nil {
@@ -177,13 +177,13 @@ func (a *App[In, Out]) drive(ctx context.Context, r *run[In, Out], in *In) (*Res
 	return res, err
 }
 
-// move does what the call is for.
-func (r *run[In, Out]) move(ctx context.Context, in *In) (*Result[Out], error) {
+// dispatch does what the call is for.
+func (r *run[In, Out]) dispatch(ctx context.Context, in *In) (*Result[Out], error) {
 	if in == nil {
 		return r.resume(ctx)
 	}
 	if r.opt.Run != "" {
-		if known, err := r.duplicate(ctx, in); known != nil || err != nil {
+		if known, err := r.repeated(ctx, in); known != nil || err != nil {
 			return known, err
 		}
 	}

@@ -55,8 +55,8 @@ func (a *App[In, Out]) version(r *posthouse.Release, end *posthouse.Checkpoint, 
 	return &Version[In, Out]{Release: *r, State: s}, errors.Join(err, e)
 }
 
-// released releases the thread of a run that came to this, if it was told so.
-func (r *run[In, Out]) released(ctx context.Context, res *Result[Out], err error) error {
+// autoRelease releases the thread of a run that came to this, if it was told so.
+func (r *run[In, Out]) autoRelease(ctx context.Context, res *Result[Out], err error) error {
 	auto := r.app.release
 	if r.opt.Release != nil {
 		auto = *r.opt.Release

@@ -42,7 +42,7 @@ func (r *run[In, Out]) start(ctx context.Context, in In) (*Result[Out], error) {
 		}
 		r.previous, program = c.State[partOutput], c.Program
 	}
-	c := r.change(posthouse.KindInput, posthouse.StatusRunning, "")
+	c := r.newChange(posthouse.KindInput, posthouse.StatusRunning, "")
 	c.By, c.Coordination, c.Labels = r.opt.By, r.opt.Coordination, r.opt.Labels
 	if c.Program, err = engine.SentBy(cmp.Or(r.opt.By, engine.Principal(ctx)), program); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (r *run[In, Out]) start(ctx context.Context, in In) (*Result[Out], error) {
 	r.data = v
 	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c}); err != nil {
 		if errors.Is(err, posthouse.ErrCancelled) {
-			return r.cancelled(ctx)
+			return r.finishCancelled(ctx)
 		}
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (r *run[In, Out]) resume(ctx context.Context) (*Result[Out], error) {
 	case posthouse.StatusDone, posthouse.StatusCancelled:
 		return r.app.result(ctx, h.ID)
 	case posthouse.StatusWaiting:
-		if res, err := r.undecided(ctx); res != nil || err != nil {
+		if res, err := r.stillUndecided(ctx); res != nil || err != nil {
 			return res, err
 		}
 	}
@@ -102,7 +102,7 @@ func (r *run[In, Out]) loop(ctx context.Context, fresh bool) (*Result[Out], erro
 	r.key = r.sess.Key(r.app.name)
 	for {
 		if engine.Draining(ctx) {
-			return r.finish(nil), nil
+			return r.newResult(nil), nil
 		}
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -111,7 +111,7 @@ func (r *run[In, Out]) loop(ctx context.Context, fresh bool) (*Result[Out], erro
 		if !again {
 			return res, err
 		}
-		r.sess.Reread()
+		r.sess.Refresh()
 		fresh = false
 	}
 }
@@ -126,49 +126,49 @@ func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out
 	if err != nil {
 		return nil, false, err
 	}
-	task.Before(r.before)
+	task.Before(r.beforeStep)
 	task.Steps(&r.app.steps)
 	if !r.app.few {
-		r.sess.Amend(func(d *posthouse.Draft) { r.amend(task, d) })
+		r.sess.OnDraft(func(d *posthouse.Draft) { r.addToDraft(task, d) })
 	}
 	r.passes++
-	r.tellStart(task)
-	out, failed := r.call(ctx, task, in)
-	r.sess.Amend(nil)
+	r.reportStart(task)
+	out, failed := r.callFunction(ctx, task, in)
+	r.sess.OnDraft(nil)
 	task.Close()
 	if err := task.Disorder(failed == nil && !task.Waiting()); err != nil {
 		failed = err
 	}
-	r.tellPass(ctx, task, failed)
+	r.reportOutcome(ctx, task, failed)
 	switch {
 	case errors.Is(r.sess.Err(), posthouse.ErrCancelled), r.sess.Asked() && (failed != nil || task.Waiting()):
-		res, err = r.cancelled(ctx)
+		res, err = r.finishCancelled(ctx)
 		return res, false, err
 	case r.sess.Err() != nil:
-		return nil, false, broken(r.sess.Err(), failed)
+		return nil, false, sessionError(r.sess.Err(), failed)
 	case task.Waiting() && !isOrder(failed):
 		return r.park(ctx, task)
 	case errors.Is(failed, posthouse.ErrWaiting):
 		failed = invalid("flow", "%q returned ErrWaiting, but nothing in it waits", r.app.name)
 	case r.stopped.Load():
-		res, err = r.leave(ctx, task)
+		res, err = r.leaveInterrupted(ctx, task)
 		return res, false, err
 	case failed != nil && ctx.Err() != nil:
-		_, err = r.leave(ctx, task)
+		_, err = r.leaveInterrupted(ctx, task)
 		return nil, false, errors.Join(interrupted(ctx, failed), err)
 	}
 	if failed == nil {
-		res, failed, err = r.done(ctx, task, out)
+		res, failed, err = r.commitDone(ctx, task, out)
 		if failed == nil {
 			return res, false, err
 		}
 	}
-	res, err = r.fail(ctx, task, failed)
+	res, err = r.commitFailure(ctx, task, failed)
 	return res, false, err
 }
 
-// call calls the function. Its context ends when somebody cancels the branch.
-func (r *run[In, Out]) call(ctx context.Context, task *engine.Task, in In) (out Out, err error) {
+// callFunction calls the function. Its context ends when somebody cancels the branch.
+func (r *run[In, Out]) callFunction(ctx context.Context, task *engine.Task, in In) (out Out, err error) {
 	ctx, free := r.sess.WithCancel(ctx, nil)
 	defer free()
 	if em := r.emitter(); em != nil {
@@ -180,8 +180,8 @@ func (r *run[In, Out]) call(ctx context.Context, task *engine.Task, in In) (out 
 	return out, err
 }
 
-// before refuses steps that are not on record once the run is to stop.
-func (r *run[In, Out]) before(ctx context.Context) error {
+// beforeStep refuses steps that are not on record once the run is to stop.
+func (r *run[In, Out]) beforeStep(ctx context.Context) error {
 	if engine.Draining(ctx) {
 		r.stopped.Store(true)
 		return errStopped
@@ -189,23 +189,23 @@ func (r *run[In, Out]) before(ctx context.Context) error {
 	return nil
 }
 
-// change makes a checkpoint that goes on with the function.
-func (r *run[In, Out]) change(kind string, status posthouse.Status, node string) *posthouse.Change {
+// newChange makes a checkpoint that goes on with the function.
+func (r *run[In, Out]) newChange(kind string, status posthouse.Status, node string) *posthouse.Change {
 	return &posthouse.Change{Kind: kind, Status: status, Run: r.id, Graph: r.app.name, Node: node, Next: []string{r.app.name}}
 }
 
-// amend gives a step's result a checkpoint, so that history shows it and a fork
+// addToDraft gives a step's result a checkpoint, so that history shows it and a fork
 // can begin behind it.
-func (r *run[In, Out]) amend(task *engine.Task, d *posthouse.Draft) {
+func (r *run[In, Out]) addToDraft(task *engine.Task, d *posthouse.Draft) {
 	if name := task.Completed(d.Steps); name != "" {
-		d.Checkpoint = r.change(posthouse.KindEvent, posthouse.StatusRunning, name)
+		d.Checkpoint = r.newChange(posthouse.KindEvent, posthouse.StatusRunning, name)
 		d.Keep = task.Undecided()
 	}
 }
 
-// finish says where the branch stands. One that waited, and has come further
+// newResult says where the branch stands. One that waited, and has come further
 // since without a checkpoint, does not any more.
-func (r *run[In, Out]) finish(waiting []posthouse.Gate) *Result[Out] {
+func (r *run[In, Out]) newResult(waiting []posthouse.Gate) *Result[Out] {
 	h := r.sess.Head()
 	res := &Result[Out]{
 		Thread: h.Thread, Branch: h.Branch, Run: r.id, Checkpoint: h.ID, Status: h.Status, Waiting: waiting, Error: h.Error,
@@ -216,9 +216,9 @@ func (r *run[In, Out]) finish(waiting []posthouse.Gate) *Result[Out] {
 	return res
 }
 
-// dueSoon returns when the first of the gates is over, if all of them are
+// timerSoon returns when the first of the gates is over, if all of them are
 // timers and the run is to wait for that.
-func (r *run[In, Out]) dueSoon(gates []posthouse.Gate) (first time.Time) {
+func (r *run[In, Out]) timerSoon(gates []posthouse.Gate) (first time.Time) {
 	for i := range gates {
 		if gates[i].Kind != posthouse.GateTimer {
 			return time.Time{}

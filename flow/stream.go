@@ -98,7 +98,7 @@ func (a *App[In, Out]) ResumeStream(ctx context.Context, thread string, o ...Run
 
 func (a *App[In, Out]) stream(ctx context.Context, thread string, in *In, o []RunOptions) iter.Seq2[Event[In, Out], error] {
 	return func(yield func(Event[In, Out], error) bool) {
-		opt, err := one(o)
+		opt, err := oneOption(o)
 		if err != nil {
 			yield(Event[In, Out]{}, err)
 			return
@@ -108,7 +108,7 @@ func (a *App[In, Out]) stream(ctx context.Context, thread string, in *In, o []Ru
 			if err != nil {
 				return err
 			}
-			return a.tellEnd(ctx, h, res)
+			return a.reportEnd(ctx, h, res)
 		}, typed[In, Out])(yield)
 	}
 }

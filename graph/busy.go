@@ -63,7 +63,7 @@ func (r *run[S]) repeated(ctx context.Context, in *S) (*Result[S], error) {
 	goesOn := last.Status == posthouse.StatusRunning || last.Status == posthouse.StatusWaiting
 	if goesOn && last.ID == r.sess.Head().ID {
 		r.opt.By = ""
-		return r.resume(engine.Unsaid(ctx))
+		return r.resume(engine.WithoutPrincipal(ctx))
 	}
 	if last.Status == posthouse.StatusFailed {
 		return nil, &NodeError{

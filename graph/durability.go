@@ -48,7 +48,7 @@ func (r *run[S]) stepsLeftBehind(ctx context.Context) (int, error) {
 	if h == nil || h.Status == posthouse.StatusDone || h.Status == posthouse.StatusCancelled {
 		return 0, nil
 	}
-	ahead, err := r.sess.Ahead(ctx)
+	ahead, err := r.sess.StepsAhead(ctx)
 	return max(r.frontier.skipped, ahead), err
 }
 

@@ -27,7 +27,7 @@ func (o *settings) waitsForTimerSoon(now time.Time, waiting []posthouse.Gate) bo
 
 // repeatStep takes the step again, with what was decided since.
 func (r *run[S]) repeatStep(ctx context.Context) error {
-	r.sess.Reread()
+	r.sess.Refresh()
 	r.budget.steps-- // the step is the same
 	return r.load(ctx)
 }

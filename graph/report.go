@@ -27,7 +27,7 @@ func (p *reporter[S]) values(kind EventKind) error {
 	}
 	n := p.notice(kind, mode)
 	n.State = state
-	p.hub.Tell(n)
+	p.hub.Send(n)
 	return nil
 }
 
@@ -60,7 +60,7 @@ func (p *reporter[S]) checkpoint(began time.Time) {
 	n := p.notice(EventCheckpoint, mode)
 	n.At = r.app.ledger.Now()
 	n.Took = n.At.Sub(began)
-	p.hub.Tell(n)
+	p.hub.Send(n)
 }
 
 // updates reports what the tasks of a step changed, once it is on record.
@@ -75,7 +75,7 @@ func (p *reporter[S]) updates(done []*outcome[S]) {
 		for _, w := range o.writes {
 			n.Updates[w.Field.Part] = w.Value()
 		}
-		p.hub.Tell(n)
+		p.hub.Send(n)
 	}
 }
 
@@ -84,7 +84,7 @@ func (p *reporter[S]) taskStart(o *outcome[S]) {
 	r := p.run
 	if mode := p.hub.Wants(StreamTasks, StreamDebug); mode != "" {
 		o.began = r.app.ledger.Now()
-		p.hub.Tell(p.taskNotice(o, EventTaskStart, mode))
+		p.hub.Send(p.taskNotice(o, EventTaskStart, mode))
 	}
 }
 
@@ -99,7 +99,7 @@ func (p *reporter[S]) taskRetry(o *outcome[S], past *attemptRecord, err error) {
 	if past.failed != nil {
 		n.Kind, n.Due = EventTaskError, time.Time{}
 	}
-	p.hub.Tell(n)
+	p.hub.Send(n)
 }
 
 // taskEnd reports what became of a task.
@@ -114,7 +114,7 @@ func (p *reporter[S]) taskEnd(o *outcome[S]) {
 	}
 	n := p.taskNotice(o, kinds[o.kind], mode)
 	n.Err = o.err
-	p.hub.Tell(n)
+	p.hub.Send(n)
 }
 
 func (p *reporter[S]) taskNotice(o *outcome[S], kind EventKind, mode StreamMode) engine.Notice {
@@ -145,7 +145,7 @@ func (p *reporter[S]) resultAt(kind EventKind, h *posthouse.Header, state S, wai
 		res.Status = posthouse.StatusRunning // it was asked to drain, behind whatever the head is
 	}
 	if p.hub != nil && r.subrun == nil && r.opt.path == "" {
-		p.hub.Tell(engine.Notice{Kind: kind, Node: h.Node, Checkpoint: *h, State: state, Result: res})
+		p.hub.Send(engine.Notice{Kind: kind, Node: h.Node, Checkpoint: *h, State: state, Result: res})
 	}
 	return res
 }

@@ -102,7 +102,7 @@ func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *engi
 	}
 	s, err := engine.Begin(ctx, a.ledger, engine.SessionOptions{
 		Thread: thread, Branch: o.Branch, Run: o.Run, Hold: a.hold,
-		OnBusy: o.OnBusy, Place: place, Join: input && o.Run != "", Anew: input, By: o.By, Instance: a.instance,
+		OnBusy: o.OnBusy, Place: place, Join: input && o.Run != "", NewInput: input, By: o.By, Instance: a.instance,
 	})
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 		if skipped, err = r.stepsLeftBehind(ctx); err != nil {
 			return nil, err
 		}
-		if r.sess.Lost() {
+		if r.sess.PreviousRunLost() {
 			era = r.record.step + 1 + uint64(skipped)
 		}
 	}
@@ -237,7 +237,7 @@ func (r *run[S]) resume(ctx context.Context) (*Result[S], error) {
 		}
 	}
 	var err error
-	if r.record.lostSteps, err = r.sess.Ahead(ctx); err != nil {
+	if r.record.lostSteps, err = r.sess.StepsAhead(ctx); err != nil {
 		return nil, err
 	}
 	if ctx, err = engine.OnBehalf(ctx, r.opt.By, r.program); err != nil {
@@ -270,7 +270,7 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 		if ctx.Err() != nil {
 			return nil, errors.Join(context.Cause(ctx), r.record.flush(ctx))
 		}
-		res, err := s.take(ctx)
+		res, err := s.advance(ctx)
 		if res != nil || err != nil {
 			return res, err
 		}

@@ -43,9 +43,9 @@ func (s *step[S]) reset() {
 	s.tasks, s.todo, s.outcomes = make([]task[S], n), nil, make([]*outcome[S], n)
 }
 
-// take takes the step. It returns the result of the run if that parks here, and
+// advance takes the step. It returns the result of the run if that parks here, and
 // nothing if the run goes on.
-func (s *step[S]) take(ctx context.Context) (*Result[S], error) {
+func (s *step[S]) advance(ctx context.Context) (*Result[S], error) {
 	s.reset()
 	if err := s.plan(ctx); err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func (s *step[S]) commit(ctx context.Context) error {
 		return nil
 	}
 	r.frontier = before
-	s.outcomes[0].exec.Return(held)
+	s.outcomes[0].exec.ReturnHeld(held)
 	if r.sess.Err() != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // too. Outside a node it does nothing.
 func Heartbeat(ctx context.Context) {
 	if t, ok := engine.From(ctx); ok {
-		t.Beat()
+		t.Heartbeat()
 	}
 }
 

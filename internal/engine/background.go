@@ -11,17 +11,17 @@ import (
 // A Background is a run that goes on by itself: what the handles of models are
 // made of. R is what it comes to. It is safe for concurrent use.
 type Background[R any] struct {
-	opt   BackgroundOptions[R]
-	leave context.CancelCauseFunc // before it began: gives up the line
-	done  chan struct{}
-	res   R
-	err   error
+	opt         BackgroundOptions[R]
+	stopWaiting context.CancelCauseFunc // before it began: gives up the line
+	done        chan struct{}
+	res         R
+	err         error
 
-	mu     sync.Mutex
-	begun  bool
-	never  bool // cancelled before it began
-	drain  chan struct{}
-	drains bool
+	mu             sync.Mutex
+	begun          bool
+	cancelledEarly bool // cancelled before it began
+	drain          chan struct{}
+	draining       bool
 }
 
 // BackgroundOptions say what to run.
@@ -45,7 +45,7 @@ type Begun[R any] struct {
 func Launch[R any](ctx context.Context, o BackgroundOptions[R]) (*Background[R], error) {
 	around, drains := DrainOf(ctx), Draining(ctx)
 	h := &Background[R]{opt: o, done: make(chan struct{}), drain: make(chan struct{})}
-	ctx, h.leave = context.WithCancelCause(WithDrain(ctx, h.drain))
+	ctx, h.stopWaiting = context.WithCancelCause(WithDrain(ctx, h.drain))
 	var b *Begun[R]
 	var place *posthouse.Place
 	if o.Line {
@@ -53,7 +53,7 @@ func Launch[R any](ctx context.Context, o BackgroundOptions[R]) (*Background[R],
 	} else {
 		var err error
 		if b, err = o.Begin(ctx, nil); err != nil {
-			h.leave(nil)
+			h.stopWaiting(nil)
 			return nil, err
 		}
 		h.begun = true
@@ -76,21 +76,21 @@ func Launch[R any](ctx context.Context, o BackgroundOptions[R]) (*Background[R],
 
 func (h *Background[R]) run(ctx context.Context, b *Begun[R], place *posthouse.Place) {
 	defer close(h.done)
-	defer h.leave(nil)
+	defer h.stopWaiting(nil)
 	if b == nil {
 		defer place.Leave()
 		var err error
 		b, err = h.opt.Begin(ctx, place)
-		if h.err = h.begins(ctx, b, err); h.err != nil {
+		if h.err = h.markBegun(ctx, b, err); h.err != nil {
 			return
 		}
 	}
 	h.res, h.err = b.Drive(ctx)
 }
 
-// begins ends the time in which Cancel keeps the run from beginning. err is that
+// markBegun ends the time in which Cancel keeps the run from beginning. err is that
 // of the attempt to begin.
-func (h *Background[R]) begins(ctx context.Context, b *Begun[R], err error) error {
+func (h *Background[R]) markBegun(ctx context.Context, b *Begun[R], err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil && ctx.Err() != nil {
@@ -122,7 +122,7 @@ func (h *Background[R]) Reason() Reason {
 	switch {
 	case !Closed(h.done):
 		return Running
-	case h.never, h.err == nil && h.opt.Cancelled(h.res):
+	case h.cancelledEarly, h.err == nil && h.opt.Cancelled(h.res):
 		return Cancelled
 	case h.err != nil:
 		return Failed
@@ -140,8 +140,8 @@ func (h *Background[R]) Cancel(ctx context.Context, reason string) error {
 		return nil
 	}
 	if !h.begun {
-		h.never = true
-		h.leave(&posthouse.Error{Code: posthouse.CodeCancelled, Message: "the run was cancelled before it began"})
+		h.cancelledEarly = true
+		h.stopWaiting(&posthouse.Error{Code: posthouse.CodeCancelled, Message: "the run was cancelled before it began"})
 		return nil
 	}
 	_, err := h.opt.Ledger.Cancel(ctx, h.opt.Thread, &posthouse.CancelOptions{Branch: h.opt.Branch, Reason: reason})
@@ -156,8 +156,8 @@ func (h *Background[R]) Cancel(ctx context.Context, reason string) error {
 func (h *Background[R]) Drain() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !h.drains {
-		h.drains = true
+	if !h.draining {
+		h.draining = true
 		close(h.drain)
 	}
 }

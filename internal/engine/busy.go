@@ -19,17 +19,17 @@ const (
 	Rollback                // it cancels the other, and goes on from before that one's input
 )
 
-// A busyness is what a session met on the way to its claim.
-type busyness struct {
+// A contention is what a session met on the way to its claim.
+type contention struct {
 	asked bool         // to cancel another run
 	was   posthouse.ID // the branch's head before, "" for none
 }
 
-// take claims the thread, by way of the line unless the caller would not wait.
-func (o *SessionOptions) take(ctx context.Context, l *posthouse.Ledger) (*posthouse.Claim, error) {
+// claimThread claims the thread, by way of the line unless the caller would not wait.
+func (o *SessionOptions) claimThread(ctx context.Context, l *posthouse.Ledger) (*posthouse.Claim, error) {
 	if o.Place == nil && o.OnBusy == Reject {
 		c, err := l.Claim(ctx, o.Thread, o.Run)
-		if err == nil || !o.joins(l, err) {
+		if err == nil || !o.isSameRun(l, err) {
 			return c, err
 		}
 	}
@@ -37,36 +37,36 @@ func (o *SessionOptions) take(ctx context.Context, l *posthouse.Ledger) (*postho
 	if p == nil {
 		p = l.Line(o.Thread, o.OnBusy != Enqueue)
 	}
-	return p.Claim(ctx, o.Run, func(e *posthouse.Error) error { return o.met(ctx, l, e) })
+	return p.Claim(ctx, o.Run, func(e *posthouse.Error) error { return o.onBusy(ctx, l, e) })
 }
 
-// joins reports whether it is the same run, in this process, that has the
+// isSameRun reports whether it is the same run, in this process, that has the
 // thread.
-func (o *SessionOptions) joins(l *posthouse.Ledger, err error) bool {
+func (o *SessionOptions) isSameRun(l *posthouse.Ledger, err error) bool {
 	var e *posthouse.Error
 	return o.Join && errors.As(err, &e) && e.Lease != nil && e.Lease.Run == o.Run && e.Lease.Owner == l.Owner()
 }
 
-// met does what is to be done about a holder; an error gives up.
-func (o *SessionOptions) met(ctx context.Context, l *posthouse.Ledger, e *posthouse.Error) error {
+// onBusy does what is to be done about a holder; an error gives up.
+func (o *SessionOptions) onBusy(ctx context.Context, l *posthouse.Ledger, e *posthouse.Error) error {
 	switch {
-	case o.joins(l, e):
+	case o.isSameRun(l, e):
 		return nil
 	case o.OnBusy == Reject, o.Join && e.Lease.Run == o.Run:
 		return e
 	case o.OnBusy == Enqueue:
 		return nil
 	}
-	if !o.busy.asked {
+	if !o.contention.asked {
 		info, err := l.Thread(ctx, o.Thread)
 		if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
 			return err
 		}
 		if err == nil {
 			b, _ := info.Branch(o.Branch)
-			o.busy.was = b.Head
+			o.contention.was = b.Head
 		}
-		o.busy.asked = true
+		o.contention.asked = true
 	}
 	_, err := l.Cancel(ctx, o.Thread, &posthouse.CancelOptions{Branch: o.Branch, By: o.By, Reason: "run " + o.Run + " took its place"})
 	if errors.Is(err, posthouse.ErrNotFound) {
@@ -75,8 +75,8 @@ func (o *SessionOptions) met(ctx context.Context, l *posthouse.Ledger, e *postho
 	return err
 }
 
-// owed reports whether a run that was lost left a request to cancel the branch.
-func (s *Session) owed() bool {
+// hasPendingCancel reports whether a run that was lost left a request to cancel the branch.
+func (s *Session) hasPendingCancel() bool {
 	found := s.claim.Found()
 	return found != nil && slices.ContainsFunc(found.Cancelling, func(m posthouse.CancelMark) bool { return m.Branch == s.branch })
 }
@@ -85,7 +85,7 @@ func (s *Session) owed() bool {
 // room for this one: its last checkpoint is the head.
 func (s *Session) Displaced() bool {
 	h := s.Head()
-	return s.busy.asked && h != nil && h.Kind == posthouse.KindCancel && h.ID != s.busy.was
+	return s.contention.asked && h != nil && h.Kind == posthouse.KindCancel && h.ID != s.contention.was
 }
 
 // RollBack restores the branch to what it was before its last input: what that

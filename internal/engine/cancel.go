@@ -33,14 +33,14 @@ func (s *Session) FinishCancelled(ctx context.Context) (*posthouse.Header, error
 	}
 	h, err := s.ledger.Cancel(context.WithoutCancel(ctx), s.thread, &posthouse.CancelOptions{Branch: s.branch, Claim: s.claim})
 	if err != nil {
-		s.broke(err)
+		s.markFailed(err)
 		return nil, err
 	}
 	s.head.Store(h)
 	err = &posthouse.Error{
 		Code: posthouse.CodeCancelled, Message: "the run of branch " + s.branch + " of thread " + s.thread + " was cancelled",
 	}
-	s.broke(err)
+	s.markFailed(err)
 	return h, nil
 }
 
@@ -50,7 +50,7 @@ func (s *Session) FinishCancelled(ctx context.Context) (*posthouse.Header, error
 // that the session released is not what the request was for.
 func (s *Session) CancelLate(ctx context.Context) (*posthouse.Header, error) {
 	s.mu.Lock()
-	gone := s.gone
+	gone := s.released
 	s.mu.Unlock()
 	if gone {
 		return nil, nil

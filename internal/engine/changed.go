@@ -30,7 +30,7 @@ func newChangedError(t *Task, g, recorded *posthouse.Gate) *ChangedError {
 		e.Field, e.Before, e.Now = "text", recorded.Text, g.Text
 		return e
 	}
-	e.Field, e.Before, e.Now = differs("payload", recorded.Payload, g.Payload)
+	e.Field, e.Before, e.Now = firstDifference("payload", recorded.Payload, g.Payload)
 	return e
 }
 
@@ -44,16 +44,16 @@ func (e *ChangedError) Error() string {
 // Is matches [posthouse.ErrInvalid].
 func (e *ChangedError) Is(target error) bool { return target == posthouse.ErrInvalid }
 
-// differs returns the path of the first difference between two JSON values, and
+// firstDifference returns the path of the first difference between two JSON values, and
 // both sides.
-func differs(path string, was, is json.RawMessage) (field, a, b string) {
+func firstDifference(path string, was, is json.RawMessage) (field, a, b string) {
 	var x, y map[string]json.RawMessage
 	if json.Unmarshal(was, &x) == nil && json.Unmarshal(is, &y) == nil && x != nil && y != nil {
 		keys := maps.Clone(x)
 		maps.Copy(keys, y)
 		for _, k := range slices.Sorted(maps.Keys(keys)) {
 			if !sameValue(x[k], y[k]) {
-				return differs(path+"."+k, x[k], y[k])
+				return firstDifference(path+"."+k, x[k], y[k])
 			}
 		}
 	}
@@ -61,7 +61,7 @@ func differs(path string, was, is json.RawMessage) (field, a, b string) {
 	if json.Unmarshal(was, &l) == nil && json.Unmarshal(is, &m) == nil && l != nil && len(l) == len(m) {
 		for i := range l {
 			if !sameValue(l[i], m[i]) {
-				return differs(path+"["+strconv.Itoa(i)+"]", l[i], m[i])
+				return firstDifference(path+"["+strconv.Itoa(i)+"]", l[i], m[i])
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func (t *Task) Group(ctx context.Context, group string, n uint32, same func(post
 			n--
 		}
 	}
-	return used + next(&t.making().groups, group)
+	return used + next(&t.stateToChange().groups, group)
 }
 
 // group reports whether anything is on record under a prefix, and whether same
@@ -62,7 +62,7 @@ func (t *Task) Earlier(ctx context.Context, group string, number uint32, name st
 	if t.replay == nil {
 		return posthouse.Value{}, false
 	}
-	s := t.replay.results[occurrence{name, t.sofar().steps[name]}]
+	s := t.replay.results[occurrence{name, t.currentState().steps[name]}]
 	if s == nil {
 		return posthouse.Value{}, false
 	}

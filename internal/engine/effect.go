@@ -29,7 +29,7 @@ type Effect struct {
 // like the number of a call, as in "pay[1]": it would pass for the second "pay".
 func (c *Call) Effect() (*Effect, error) {
 	if i := strings.LastIndexByte(c.name, '['); i >= 0 && strings.HasSuffix(c.name, "]") && strings.Trim(c.name[i+1:len(c.name)-1], "0123456789") == "" {
-		c.task.leave(&c.call)
+		c.task.endCall(&c.call)
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "step", Message: "name " + strconv.Quote(c.name) + " of an effect ends like the number of a call",
 			Hint: "put what tells effects apart otherwise, as in pay-1",
@@ -48,24 +48,24 @@ func (e *Effect) Ran() posthouse.ID {
 	return e.call.recorded.Grant
 }
 
-// within returns the name of a record within the step.
-func (e *Effect) within(name string) string {
+// attemptName returns the name of a record within the step.
+func (e *Effect) attemptName(name string) string {
 	return callName(e.call.name, e.call.occurrence) + nested + name
 }
 
-// attempts returns how often the step was released, and how often it is known to
+// countAttempts returns how often the step was released, and how often it is known to
 // have failed.
-func (e *Effect) attempts() (released, failed uint32) {
+func (e *Effect) countAttempts() (released, failed uint32) {
 	t := e.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.replay == nil {
 		return 0, 0
 	}
-	for t.replay.results[occurrence{e.within(useName), released}] != nil {
+	for t.replay.results[occurrence{e.attemptName(useName), released}] != nil {
 		released++
 	}
-	for t.replay.results[occurrence{e.within(refusedName), failed}] != nil {
+	for t.replay.results[occurrence{e.attemptName(refusedName), failed}] != nil {
 		failed++
 	}
 	return released, failed
@@ -74,7 +74,7 @@ func (e *Effect) attempts() (released, failed uint32) {
 // Unknown reports whether an earlier attempt was released and its outcome is not
 // on record: the effect may have happened. Attempt is its number, from 1.
 func (e *Effect) Unknown() (attempt int, unknown bool) {
-	released, failed := e.attempts()
+	released, failed := e.countAttempts()
 	return int(released), released > failed
 }
 
@@ -88,7 +88,7 @@ func (e *Effect) Happened() {
 
 // Under returns the gate under which the newest attempt was released, "" if none was.
 func (e *Effect) Under() posthouse.ID {
-	released, _ := e.attempts()
+	released, _ := e.countAttempts()
 	if released == 0 {
 		return ""
 	}
@@ -100,7 +100,7 @@ func (e *Effect) gateOf(attempt uint32) posthouse.ID {
 	t := e.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.replay.results[occurrence{e.within(useName), attempt}].Grant
+	return t.replay.results[occurrence{e.attemptName(useName), attempt}].Grant
 }
 
 // Release puts on record that the step is about to act under a gate's decision,
@@ -117,9 +117,9 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 		return err
 	}
 	if e.task.closed.Load() {
-		return e.task.over("effect", e.call.name)
+		return e.task.closedError("effect", e.call.name)
 	}
-	released, failed := e.attempts()
+	released, failed := e.countAttempts()
 	own, others := e.task.Key()+"\x00"+callName(e.call.name, e.call.occurrence), 0
 	for i := range uses {
 		u := &uses[i]
@@ -146,7 +146,7 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 		e.call.opt.Grant = g.ID
 		return nil
 	}
-	if err := e.note(ctx, useName, released, g.ID, nil); err != nil {
+	if err := e.recordAttempt(ctx, useName, released, g.ID, nil); err != nil {
 		return err
 	}
 	e.call.opt.Grant = g.ID
@@ -156,17 +156,17 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 // Failed puts on record that the attempts so far did not act.
 func (e *Effect) Failed(ctx context.Context, cause error) error {
 	for {
-		released, failed := e.attempts()
+		released, failed := e.countAttempts()
 		if failed >= released {
 			return nil
 		}
-		if err := e.note(ctx, refusedName, failed, e.gateOf(failed), cause); err != nil {
+		if err := e.recordAttempt(ctx, refusedName, failed, e.gateOf(failed), cause); err != nil {
 			return err
 		}
 	}
 }
 
-func (e *Effect) note(ctx context.Context, name string, n uint32, grant posthouse.ID, cause error) error {
+func (e *Effect) recordAttempt(ctx context.Context, name string, n uint32, grant posthouse.ID, cause error) error {
 	a := Attempt{}
 	if cause != nil {
 		a.Error = cleanText(cause.Error())
@@ -176,7 +176,7 @@ func (e *Effect) note(ctx context.Context, name string, n uint32, grant posthous
 		return err
 	}
 	v := posthouse.Value{Codec: posthouse.JSON.Name(), Data: data}
-	own := call{name: e.within(name), occurrence: n}
+	own := call{name: e.attemptName(name), occurrence: n}
 	if err := e.task.recordStep(ctx, &own, posthouse.Step{Effect: e.call.opt.Effect, Grant: grant, Value: v}); err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (e *Emitter) Close() {
 // text does.
 func Emit(ctx context.Context, em Emission) {
 	if t, ok := From(ctx); ok {
-		t.Beat()
+		t.Heartbeat()
 	}
 	e, ok := ctx.Value(keyEmitter).(*Emitter)
 	if !ok || !em.Custom && em.Text == "" {

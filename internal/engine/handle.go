@@ -40,7 +40,7 @@ func NewHandle() *Handle { return &Handle{done: make(chan struct{})} }
 func (h *Handle) Cancel() {
 	h.mu.Lock()
 	stop := h.stop
-	first := h.settle(Cancelled, nil)
+	first := h.settleLocked(Cancelled, nil)
 	h.mu.Unlock()
 	if first && stop != nil {
 		stop()
@@ -75,12 +75,12 @@ func (h *Handle) Settle(err error) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil {
-		return h.settle(Failed, err)
+		return h.settleLocked(Failed, err)
 	}
-	return h.settle(Done, nil)
+	return h.settleLocked(Done, nil)
 }
 
-func (h *Handle) settle(r Reason, err error) bool {
+func (h *Handle) settleLocked(r Reason, err error) bool {
 	if h.reason != Running {
 		return false
 	}

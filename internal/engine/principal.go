@@ -42,9 +42,9 @@ func SentBy(by string, program posthouse.State) ([]posthouse.Part, error) {
 	return []posthouse.Part{{Name: partBy, Codec: posthouse.JSON.Name(), Data: data}}, nil
 }
 
-// Unsaid returns a context of which nobody is known to be acted for, so that a
+// WithoutPrincipal returns a context of which nobody is known to be acted for, so that a
 // run that is sent again acts for whoever sent it first.
-func Unsaid(ctx context.Context) context.Context { return WithPrincipal(ctx, "") }
+func WithoutPrincipal(ctx context.Context) context.Context { return WithPrincipal(ctx, "") }
 
 // OnBehalf returns the context of a run that goes on from a checkpoint with
 // these program's parts: it acts for by, or else for whom ctx does, or else for

@@ -23,11 +23,11 @@ type question struct {
 
 func (q *question) last() *posthouse.Gate { return q.gates[len(q.gates)-1] }
 
-// people adds a gate of an execution.
-func (r *replay) people(g *posthouse.Gate) {
+// addQuestion adds a gate of an execution.
+func (r *replay) addQuestion(g *posthouse.Gate) {
 	content, n := g.Content(), g.Occurrence
 	if !g.Digested() {
-		n = r.older(g, content)
+		n = r.legacyNumber(g, content)
 	}
 	for _, q := range r.asked {
 		if q.name == g.Name && q.n == n && q.content == content {
@@ -39,9 +39,9 @@ func (r *replay) people(g *posthouse.Gate) {
 	r.asked = append(r.asked, &question{name: g.Name, content: content, n: n, old: !g.Digested(), gates: []*posthouse.Gate{g}})
 }
 
-// older returns the number, among questions of one content, of a gate that was
+// legacyNumber returns the number, among questions of one content, of a gate that was
 // counted among all of its name.
-func (r *replay) older(g *posthouse.Gate, content posthouse.Hash) (n uint32) {
+func (r *replay) legacyNumber(g *posthouse.Gate, content posthouse.Hash) (n uint32) {
 	for _, q := range r.asked {
 		if q.name != g.Name || q.content != content {
 			continue
@@ -65,7 +65,7 @@ func (r *replay) question(g *posthouse.Gate, content posthouse.Hash, n uint32) *
 			return q
 		}
 	}
-	if q := r.noted(g, n); q != nil {
+	if q := r.questionWithNote(g, n); q != nil {
 		return q
 	}
 	if g.Bind == posthouse.ByName {
@@ -78,9 +78,9 @@ func (r *replay) question(g *posthouse.Gate, content posthouse.Hash, n uint32) *
 	return nil
 }
 
-// noted finds the n-th question that an earlier version put with a note in its
+// questionWithNote finds the n-th question that an earlier version put with a note in its
 // text, of which the program said nothing.
-func (r *replay) noted(g *posthouse.Gate, n uint32) *question {
+func (r *replay) questionWithNote(g *posthouse.Gate, n uint32) *question {
 	for _, q := range r.asked {
 		if !q.old || q.name != g.Name {
 			continue
@@ -110,8 +110,8 @@ func hasNote(noted, text string) bool {
 	})
 }
 
-// unask forgets that questions whose names begin with prefix were asked.
-func (r *replay) unask(prefix string) {
+// clearAsked forgets that questions whose names begin with prefix were asked.
+func (r *replay) clearAsked(prefix string) {
 	if r == nil {
 		return
 	}
@@ -130,8 +130,8 @@ func askKey(g *posthouse.Gate, content posthouse.Hash) string {
 	return g.Name + "\x00" + string(content[:])
 }
 
-// prepared fills in what the execution knows of a question.
-func (t *Task) prepared(ctx context.Context, g *posthouse.Gate) (posthouse.Hash, error) {
+// prepareGate fills in what the execution knows of a question.
+func (t *Task) prepareGate(ctx context.Context, g *posthouse.Gate) (posthouse.Hash, error) {
 	g.Name = scoped(ctx, t, g.Name)
 	if err := checkLength("question", g.Name); err != nil {
 		return posthouse.Hash{}, err
@@ -156,32 +156,32 @@ func (t *Task) prepared(ctx context.Context, g *posthouse.Gate) (posthouse.Hash,
 // filled in, and in whose name the execution asks people, unless RequestedBy says
 // so.
 func (t *Task) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, error) {
-	t.Beat()
+	t.Heartbeat()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed.Load() {
-		return nil, t.over("question", g.Name)
+		return nil, t.closedError("question", g.Name)
 	}
-	content, err := t.prepared(ctx, &g)
+	content, err := t.prepareGate(ctx, &g)
 	if err != nil {
 		return nil, err
 	}
-	m := t.making()
+	m := t.stateToChange()
 	g.Occurrence = next(&m.asks, askKey(&g, content))
 	if !g.AsksPeople() {
-		if w := t.replay.gate(g.Name, g.Occurrence); w != nil {
-			return t.due(ctx, w)
+		if w := t.replay.takeGate(g.Name, g.Occurrence); w != nil {
+			return t.decidedGate(ctx, w)
 		}
 		m.questions = append(m.questions, g)
 		return nil, posthouse.ErrWaiting
 	}
 	q := t.replay.question(&g, content, g.Occurrence)
 	if t.replay != nil {
-		t.replay.met(g.Name, q != nil)
+		t.replay.countReplayed(g.Name, q != nil)
 	}
 	if q != nil {
 		q.asked = true
-		found, why, err := t.answer(ctx, &g, q)
+		found, why, err := t.recordedAnswer(ctx, &g, q)
 		if found != nil || err != nil {
 			return found, err
 		}
@@ -194,15 +194,15 @@ func (t *Task) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, erro
 	return nil, posthouse.ErrWaiting
 }
 
-// answer returns the gate that answers g, or why it is to be asked again; the
+// recordedAnswer returns the gate that answers g, or why it is to be asked again; the
 // error is [posthouse.ErrWaiting] while it waits. Callers hold t.mu.
-func (t *Task) answer(ctx context.Context, g *posthouse.Gate, q *question) (found *posthouse.Gate, why, err error) {
+func (t *Task) recordedAnswer(ctx context.Context, g *posthouse.Gate, q *question) (found *posthouse.Gate, why, err error) {
 	last := q.last()
 	if last.Withdrawn() {
 		return nil, nil, nil
 	}
 	if last.Decision == nil {
-		if last, err = t.due(ctx, last); err != nil {
+		if last, err = t.decidedGate(ctx, last); err != nil {
 			return nil, nil, err
 		}
 		q.gates[len(q.gates)-1] = last
@@ -243,11 +243,11 @@ func (s *Session) licenses(g *posthouse.Gate) error {
 func (t *Task) Asked(ctx context.Context, g posthouse.Gate) (n uint32, before bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	content, err := t.prepared(ctx, &g)
+	content, err := t.prepareGate(ctx, &g)
 	if err != nil {
 		return 0, false
 	}
-	n = t.sofar().asks[askKey(&g, content)]
+	n = t.currentState().asks[askKey(&g, content)]
 	q := t.replay.question(&g, content, n)
 	if q == nil || q.last().Withdrawn() {
 		return n, false
@@ -264,29 +264,29 @@ func (t *Task) Asked(ctx context.Context, g posthouse.Gate) (n uint32, before bo
 // the program took, and what is held. It counts as asking. Fields of g are filled
 // in as [Task.Ask] does; errors are those of [Session.Commit].
 func (t *Task) Settle(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, error) {
-	return t.settle(ctx, g, nil)
+	return t.recordDecided(ctx, g, nil)
 }
 
 // SettleExpired is Settle in the place of a gate whose deadline passed.
 func (t *Task) SettleExpired(ctx context.Context, g posthouse.Gate, expired *posthouse.Gate) (*posthouse.Gate, error) {
-	return t.settle(ctx, g, expired)
+	return t.recordDecided(ctx, g, expired)
 }
 
-func (t *Task) settle(ctx context.Context, g posthouse.Gate, expired *posthouse.Gate) (*posthouse.Gate, error) {
+func (t *Task) recordDecided(ctx context.Context, g posthouse.Gate, expired *posthouse.Gate) (*posthouse.Gate, error) {
 	t.mu.Lock()
 	if t.closed.Load() {
 		t.mu.Unlock()
-		return nil, t.over("question", g.Name)
+		return nil, t.closedError("question", g.Name)
 	}
-	content, err := t.prepared(ctx, &g)
+	content, err := t.prepareGate(ctx, &g)
 	if err != nil {
 		t.mu.Unlock()
 		return nil, err
 	}
 	if expired != nil {
-		g.Occurrence, g.Supersedes = max(1, t.sofar().asks[askKey(&g, content)])-1, expired.ID
+		g.Occurrence, g.Supersedes = max(1, t.currentState().asks[askKey(&g, content)])-1, expired.ID
 	} else {
-		g.Occurrence = next(&t.making().asks, askKey(&g, content))
+		g.Occurrence = next(&t.stateToChange().asks, askKey(&g, content))
 		if q := t.replay.question(&g, content, g.Occurrence); q != nil {
 			q.asked, g.Supersedes = true, q.last().ID
 		}
@@ -297,11 +297,11 @@ func (t *Task) settle(ctx context.Context, g posthouse.Gate, expired *posthouse.
 			return nil, err
 		}
 	}
-	if err := t.session.secure(ctx); err != nil {
+	if err := t.session.persistClaim(ctx); err != nil {
 		return nil, err
 	}
 	var settled *posthouse.Gate
-	err = t.recordBy(&call{}, func(before []posthouse.Step) (bool, error) {
+	err = t.recordWith(&call{}, func(before []posthouse.Step) (bool, error) {
 		done, err := t.session.Commit(ctx, &posthouse.Draft{Steps: before, Decided: []posthouse.Gate{g}})
 		if err == nil {
 			settled = &done.Decided[0]
@@ -327,7 +327,7 @@ func clip(s string) string {
 func (t *Task) Questions() []posthouse.Gate {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.sofar()
+	m := t.currentState()
 	qs := slices.Clone(m.questions)
 	for i := range qs {
 		if q := t.predecessor(&qs[i], qs[:i]); q != nil {
@@ -346,7 +346,7 @@ func (t *Task) Questions() []posthouse.Gate {
 func (t *Task) Changed() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.sofar()
+	m := t.currentState()
 	qs := slices.Clone(m.questions)
 	for i := range qs {
 		q := t.predecessor(&qs[i], qs[:i])
@@ -356,7 +356,7 @@ func (t *Task) Changed() error {
 		last := q.last()
 		qs[i].Supersedes = last.ID
 		own := last.Instance != "" && last.Instance == qs[i].Instance && last.Decision != nil && !last.Withdrawn()
-		if last.Seq > t.replay.edited && last.Bind == qs[i].Bind && (own || t.replay.differed(q)) {
+		if last.Seq > t.replay.edited && last.Bind == qs[i].Bind && (own || t.replay.contentChanged(q)) {
 			return newChangedError(t, &qs[i], last)
 		}
 	}
@@ -378,23 +378,23 @@ func (t *Task) predecessor(g *posthouse.Gate, before []posthouse.Gate) *question
 	for _, q := range t.replay.asked {
 		last := q.last()
 		taken := func(o posthouse.Gate) bool { return o.Supersedes == last.ID }
-		if !q.asked && q.name == g.Name && !slices.ContainsFunc(before, taken) && !t.replay.replaced(last) {
+		if !q.asked && q.name == g.Name && !slices.ContainsFunc(before, taken) && !t.replay.isSuperseded(last) {
 			return q
 		}
 	}
 	return nil
 }
 
-// replaced reports whether another gate on record asks in the place of one.
-func (r *replay) replaced(g *posthouse.Gate) bool {
+// isSuperseded reports whether another gate on record asks in the place of one.
+func (r *replay) isSuperseded(g *posthouse.Gate) bool {
 	return slices.ContainsFunc(r.asked, func(q *question) bool {
 		return slices.ContainsFunc(q.gates, func(o *posthouse.Gate) bool { return o.Supersedes == g.ID })
 	})
 }
 
-// differed reports whether a question asks in the place of one that showed
+// contentChanged reports whether a question asks in the place of one that showed
 // something else, since the state was changed last.
-func (r *replay) differed(q *question) bool {
+func (r *replay) contentChanged(q *question) bool {
 	first := q.gates[0]
 	return first.Supersedes != "" && slices.ContainsFunc(r.asked, func(o *question) bool {
 		return o.content != q.content && o.last().Seq > r.edited &&
@@ -451,16 +451,16 @@ func (t *Task) Stale() []posthouse.ID {
 			}
 		}
 	}
-	for _, in := range t.sofar().inner {
+	for _, in := range t.currentState().inner {
 		ids = append(ids, in.Stale()...)
 	}
 	return ids
 }
 
-// Rests returns the gates that the execution waits for, if none of its gates
+// StillWaitsFor returns the gates that the execution waits for, if none of its gates
 // was decided behind the checkpoint at seq and none of them is overdue: run
 // again it would only ask again.
-func (t *Task) Rests(seq uint64) (open []*posthouse.Gate) {
+func (t *Task) StillWaitsFor(seq uint64) (open []*posthouse.Gate) {
 	if t.replay == nil {
 		return nil
 	}

@@ -14,12 +14,12 @@ import (
 // asks for the step that failed.
 func TestFailureIsOnRecordBeforeStepsAtOnce(t *testing.T) {
 	task := &Task{}
-	task.making().survived = []posthouse.Step{{Name: "failed"}}
+	task.stateToChange().survived = []posthouse.Step{{Name: "failed"}}
 	var overtook atomic.Bool
 	var both sync.WaitGroup
 	record := func(commit func(before []posthouse.Step)) {
 		both.Go(func() {
-			_ = task.recordBy(&call{}, func(before []posthouse.Step) (bool, error) {
+			_ = task.recordWith(&call{}, func(before []posthouse.Step) (bool, error) {
 				commit(before)
 				return true, nil
 			})

@@ -76,7 +76,7 @@ func (s *Session) Release(ctx context.Context, o *posthouse.ReleaseOptions) (*po
 	own.Claim = s.claim
 	r, err := s.ledger.Release(context.WithoutCancel(ctx), s.thread, &own)
 	if r != nil {
-		s.ended, s.gone = true, true
+		s.ended, s.released = true, true
 	}
 	return r, err
 }

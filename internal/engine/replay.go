@@ -102,7 +102,7 @@ func (r *replay) asks(e *posthouse.Execution, branch string) (waits map[int][]*p
 			continue
 		}
 		if g.AsksPeople() {
-			r.people(g)
+			r.addQuestion(g)
 			continue
 		}
 		k := occurrence{g.Name, g.Occurrence}
@@ -130,15 +130,15 @@ func outermost(name string) int {
 	return 1
 }
 
-// met counts one thing off what is left to replay.
-func (r *replay) met(name string, found bool) {
+// countReplayed counts one thing off what is left to replay.
+func (r *replay) countReplayed(name string, found bool) {
 	if r.left -= outermost(name); r.left < 0 || !found {
 		r.left = 0
 	}
 }
 
-// take returns the result of a call and uses it up.
-func (r *replay) take(name string, n uint32) *posthouse.StepRecord {
+// takeRecord returns the result of a call and uses it up.
+func (r *replay) takeRecord(name string, n uint32) *posthouse.StepRecord {
 	if r == nil {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (r *replay) take(name string, n uint32) *posthouse.StepRecord {
 	if s == nil && isWait(r.gates[occurrence{name, n}]) {
 		return nil // its gate is what counts
 	}
-	r.met(name, s != nil)
+	r.countReplayed(name, s != nil)
 	switch i := slices.Index(r.order, s); {
 	case s == nil, i < 0:
 	case i == 0:
@@ -157,14 +157,14 @@ func (r *replay) take(name string, n uint32) *posthouse.StepRecord {
 	return s
 }
 
-// follow is take for a call whose place in the order counts. It returns the
+// takeInOrder is take for a call whose place in the order counts. It returns the
 // record that is next instead if there is one.
-func (r *replay) follow(name string, n uint32) (s, instead *posthouse.StepRecord) {
+func (r *replay) takeInOrder(name string, n uint32) (s, instead *posthouse.StepRecord) {
 	if r == nil {
 		return nil, nil
 	}
 	if s := r.results[occurrence{name, n}]; s != nil && s.Loose {
-		return r.take(name, n), nil
+		return r.takeRecord(name, n), nil
 	}
 	if len(r.order) > 0 {
 		want := r.order[0]
@@ -178,12 +178,12 @@ func (r *replay) follow(name string, n uint32) (s, instead *posthouse.StepRecord
 			r.order = r.order[1:]
 		}
 	}
-	return r.take(name, n), nil
+	return r.takeRecord(name, n), nil
 }
 
-// member is take for a call that was begun in its place of the order and ran
+// takeOfGroup is take for a call that was begun in its place of the order and ran
 // beside what followed it, so that its record may stand anywhere behind.
-func (r *replay) member(name string, n uint32) *posthouse.StepRecord {
+func (r *replay) takeOfGroup(name string, n uint32) *posthouse.StepRecord {
 	if r == nil {
 		return nil
 	}
@@ -193,7 +193,7 @@ func (r *replay) member(name string, n uint32) *posthouse.StepRecord {
 		})
 		r.order = r.order[:max(i, 0)] // this time it may succeed: anything may follow
 	}
-	return r.take(name, n)
+	return r.takeRecord(name, n)
 }
 
 // isWait reports whether the gate is a wait of the program itself, whose place
@@ -202,22 +202,22 @@ func isWait(g *posthouse.Gate) bool {
 	return g != nil && (g.Kind == posthouse.GateTimer || g.Kind == posthouse.GateSignal)
 }
 
-// gate returns a gate of the runtime's.
-func (r *replay) gate(name string, n uint32) *posthouse.Gate {
+// takeGate returns a gate of the runtime's.
+func (r *replay) takeGate(name string, n uint32) *posthouse.Gate {
 	if r == nil {
 		return nil
 	}
 	g := r.gates[occurrence{name, n}]
-	r.met(name, g != nil)
+	r.countReplayed(name, g != nil)
 	return g
 }
 
-// wait is gate for a wait of the program.
-func (r *replay) wait(name string, n uint32) *posthouse.Gate {
+// takeWait is gate for a wait of the program.
+func (r *replay) takeWait(name string, n uint32) *posthouse.Gate {
 	if r == nil || !isWait(r.gates[occurrence{name, n}]) {
 		return nil
 	}
-	return r.gate(name, n)
+	return r.takeGate(name, n)
 }
 
 // A call is one use of a name.
@@ -231,19 +231,19 @@ type call struct {
 	waits      bool // it ended because something in it waits
 }
 
-// enter counts a call and finds its result. One that is free need not be on
+// beginCall counts a call and finds its result. One that is free need not be on
 // record: it may come before what the record has next.
-func (t *Task) enter(ctx context.Context, name string, free bool, c *call) error {
+func (t *Task) beginCall(ctx context.Context, name string, free bool, c *call) error {
 	if err := CheckName("step", name); err != nil {
 		return err
 	}
-	t.Beat()
+	t.Heartbeat()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed.Load() {
-		return t.over("step", name)
+		return t.closedError("step", name)
 	}
-	m := t.making()
+	m := t.stateToChange()
 	if m.disorder != nil {
 		return m.disorder
 	}
@@ -266,7 +266,7 @@ func (t *Task) enter(ctx context.Context, name string, free bool, c *call) error
 	switch {
 	case c.top:
 		var instead *posthouse.StepRecord
-		if c.recorded, instead = t.replay.follow(c.name, c.occurrence); instead != nil && !free {
+		if c.recorded, instead = t.replay.takeInOrder(c.name, c.occurrence); instead != nil && !free {
 			m.disorder = &OrderError{
 				Thread: t.session.thread, Task: t.Key(),
 				Asked: callName(c.name, c.occurrence), Recorded: callName(instead.Name, instead.Occurrence),
@@ -274,12 +274,12 @@ func (t *Task) enter(ctx context.Context, name string, free bool, c *call) error
 			return m.disorder
 		}
 	case c.beside:
-		c.recorded = t.replay.member(c.name, c.occurrence)
+		c.recorded = t.replay.takeOfGroup(c.name, c.occurrence)
 	default:
 		if t.replay != nil && len(c.name) == len(name) {
 			t.replay.order = nil
 		}
-		c.recorded = t.replay.take(c.name, c.occurrence)
+		c.recorded = t.replay.takeRecord(c.name, c.occurrence)
 	}
 	if c.recorded == nil && c.top {
 		m.running = c.name
@@ -287,12 +287,12 @@ func (t *Task) enter(ctx context.Context, name string, free bool, c *call) error
 	return nil
 }
 
-// leave ends a call that ran. One that recorded nothing failed: the step that
+// endCall ends a call that ran. One that recorded nothing failed: the step that
 // the program records after it carries that knowledge.
-func (t *Task) leave(c *call) {
+func (t *Task) endCall(c *call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.making()
+	m := t.stateToChange()
 	switch {
 	case c.top:
 		m.running = ""

@@ -20,17 +20,17 @@ type SessionOptions struct {
 
 	Hold time.Duration // a step's next attempt that is due sooner is waited for by the step itself, a later one parks the thread
 
-	OnBusy OnBusy           // default Reject
-	Place  *posthouse.Place // in the thread's line, if one was taken before; Begin gives it up
-	Join   bool             // where this very run, by its id, goes on in this process already: wait for its end
-	Anew   bool             // the run has an input of its own: what was asked of a lost run is done first
-	By     string           // who cancels another run
+	OnBusy   OnBusy           // default Reject
+	Place    *posthouse.Place // in the thread's line, if one was taken before; Begin gives it up
+	Join     bool             // where this very run, by its id, goes on in this process already: wait for its end
+	NewInput bool             // the run has an input of its own: what was asked of a lost run is done first
+	By       string           // who cancels another run
 
 	// Instance is the program's own random name, of the moment it was built: see
 	// [posthouse.Gate.Instance].
 	Instance string
 
-	busy busyness
+	contention contention
 }
 
 // A Session is one run over one branch of a thread under a lease. It is safe
@@ -41,24 +41,24 @@ type Session struct {
 	claim               *posthouse.Claim
 	instance            string
 	hold                time.Duration
-	busy                busyness
+	contention          contention
 
-	head  atomic.Pointer[posthouse.Header] // written under mu, as these
-	fail  atomic.Pointer[error]            // the first failed commit
-	blank atomic.Bool                      // nothing is on record since head's step began
+	head            atomic.Pointer[posthouse.Header] // written under mu, as these
+	fail            atomic.Pointer[error]            // the first failed commit
+	nothingRecorded atomic.Bool                      // nothing is on record since head's step began
 
 	grants sync.Mutex // held while a use of a grant is counted and recorded; before mu
 
-	mu    sync.Mutex
-	want  posthouse.ID                    // what the next commit wants the head to be
-	begun posthouse.Lease                 // the lease as the session began
-	known map[string]*posthouse.Execution // all that tasks have on record since head's step began; nil: not read yet
-	sure  bool                            // the claim is on record, or nobody else could run the thread
-	ended bool
-	gone  bool // it released its thread: what the name is used for now is not its own
-	amend func(*posthouse.Draft)
-	wrote func(*posthouse.Draft, *posthouse.Committed, time.Time)
-	later *later // what is written behind the run; nil: nothing was
+	mu             sync.Mutex
+	want           posthouse.ID                    // what the next commit wants the head to be
+	leaseBefore    posthouse.Lease                 // the lease as the session began
+	executions     map[string]*posthouse.Execution // all that tasks have on record since head's step began; nil: not read yet
+	claimPersisted bool                            // the claim is on record, or nobody else could run the thread
+	ended          bool
+	released       bool // it released its thread: what the name is used for now is not its own
+	onDraft        func(*posthouse.Draft)
+	onCommit       func(*posthouse.Draft, *posthouse.Committed, time.Time)
+	behind         *writeBehind // what is written behind the run; nil: nothing was
 
 	pending map[string][]*posthouse.Signal // next signals of the branch, by name
 }
@@ -73,15 +73,15 @@ func Begin(ctx context.Context, l *posthouse.Ledger, o SessionOptions) (*Session
 	if o.Run == "" {
 		o.Run = string(l.NewID())
 	}
-	claim, err := o.take(ctx, l)
+	claim, err := o.claimThread(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{ledger: l, thread: o.Thread, branch: o.Branch, run: o.Run, claim: claim, instance: o.Instance, hold: o.Hold, busy: o.busy}
-	if err := s.find(ctx); err != nil {
+	s := &Session{ledger: l, thread: o.Thread, branch: o.Branch, run: o.Run, claim: claim, instance: o.Instance, hold: o.Hold, contention: o.contention}
+	if err := s.findHead(ctx); err != nil {
 		return nil, errors.Join(err, s.End(ctx))
 	}
-	if o.Anew && s.owed() {
+	if o.NewInput && s.hasPendingCancel() {
 		_, err := s.FinishCancelled(ctx)
 		if err := errors.Join(err, s.End(ctx)); err != nil {
 			return nil, err
@@ -89,23 +89,23 @@ func Begin(ctx context.Context, l *posthouse.Ledger, o SessionOptions) (*Session
 		o.Place = l.Line(o.Thread, true)
 		again, err := Begin(ctx, l, o)
 		if err == nil {
-			again.begun.Held = s.begun.Held
+			again.leaseBefore.Held = s.leaseBefore.Held
 		}
 		return again, err
 	}
 	if s.Head() == nil {
-		s.turn()
+		s.beginStep()
 	}
 	return s, nil
 }
 
-// find looks up the head; a thread or branch that does not exist has none.
-func (s *Session) find(ctx context.Context) error {
+// findHead looks up the head; a thread or branch that does not exist has none.
+func (s *Session) findHead(ctx context.Context) error {
 	info := s.claim.Found()
 	if info == nil {
 		return nil
 	}
-	s.begun = info.Lease
+	s.leaseBefore = info.Lease
 	b, ok := info.Branch(s.branch)
 	if !ok {
 		return nil
@@ -127,9 +127,9 @@ func (s *Session) Branch() string { return s.branch }
 // Run returns the run's id.
 func (s *Session) Run() string { return s.run }
 
-// Lost reports whether the run before this one did not come to its end: it may
+// PreviousRunLost reports whether the run before this one did not come to its end: it may
 // have acted further than is on record.
-func (s *Session) Lost() bool { return s.begun.Held }
+func (s *Session) PreviousRunLost() bool { return s.leaseBefore.Held }
 
 // Head returns the branch's newest checkpoint as this session knows it, nil
 // for a new thread or branch. The caller must not change it.
@@ -150,19 +150,19 @@ func (s *Session) Commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Co
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.commit(ctx, d)
+	return s.commitLocked(ctx, d)
 }
 
-// commit is Commit for callers that hold s.mu.
-func (s *Session) commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
+// commitLocked is Commit for callers that hold s.mu.
+func (s *Session) commitLocked(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
 	if err := s.Err(); err != nil && !(d.Late && errors.Is(err, posthouse.ErrCancelled)) {
 		return nil, err
 	}
 	if s.ended {
 		return nil, &posthouse.Error{Code: posthouse.CodeClosed, Message: "the run of thread " + strconv.Quote(s.thread) + " has ended"}
 	}
-	if s.amend != nil && d.Checkpoint == nil {
-		s.amend(d)
+	if s.onDraft != nil && d.Checkpoint == nil {
+		s.onDraft(d)
 	}
 	s.want = ""
 	if h := s.Head(); h != nil {
@@ -173,68 +173,68 @@ func (s *Session) commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Co
 		d.Checkpoint.Run = s.run
 	}
 	var began time.Time
-	if s.wrote != nil {
+	if s.onCommit != nil {
 		began = s.ledger.Now()
 	}
 	c, err := s.ledger.Commit(context.WithoutCancel(ctx), d)
 	if err != nil {
-		if !draftAtFault(err) {
-			s.broke(err)
+		if !isDraftError(err) {
+			s.markFailed(err)
 		}
 		return nil, err
 	}
-	s.track(d, c)
-	if s.wrote != nil {
-		s.wrote(d, c, began)
+	s.applyCommit(d, c)
+	if s.onCommit != nil {
+		s.onCommit(d, c, began)
 	}
 	return c, nil
 }
 
-// Wrote has fn called behind each commit, in their order, with when it began. It
+// OnCommit has fn called behind each commit, in their order, with when it began. It
 // is called under a lock and must not use the session but for what is fixed or
 // its head.
-func (s *Session) Wrote(fn func(d *posthouse.Draft, c *posthouse.Committed, began time.Time)) {
+func (s *Session) OnCommit(fn func(d *posthouse.Draft, c *posthouse.Committed, began time.Time)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.wrote = fn
+	s.onCommit = fn
 }
 
-// Amend has fn add to each draft without a checkpoint, before it is committed,
+// OnDraft has fn add to each draft without a checkpoint, before it is committed,
 // for a model that makes checkpoints of steps. It is called under a lock and
 // must not use the session. Nil ends it: no call is under way when Amend returns.
-func (s *Session) Amend(fn func(*posthouse.Draft)) {
+func (s *Session) OnDraft(fn func(*posthouse.Draft)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.amend = fn
+	s.onDraft = fn
 }
 
-// secure puts the claim on record before something acts, unless a commit has,
+// persistClaim puts the claim on record before something acts, unless a commit has,
 // and makes sure that nobody went on with the thread since the session began. A
 // new branch is nobody else's to run.
-func (s *Session) secure(ctx context.Context) error {
+func (s *Session) persistClaim(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.Err(); s.sure || s.Head() == nil || err != nil {
+	if err := s.Err(); s.claimPersisted || s.Head() == nil || err != nil {
 		return err
 	}
 	wrote, err := s.ledger.Secure(context.WithoutCancel(ctx), s.claim)
 	if err == nil && wrote {
-		err = s.unmoved(ctx)
+		err = s.checkUnmoved(ctx)
 	}
-	if s.sure = err == nil; err != nil {
-		s.broke(err)
+	if s.claimPersisted = err == nil; err != nil {
+		s.markFailed(err)
 	}
 	return err
 }
 
-// unmoved fails if another claim came before ours, or the head is another one.
-func (s *Session) unmoved(ctx context.Context) error {
+// checkUnmoved fails if another claim came before ours, or the head is another one.
+func (s *Session) checkUnmoved(ctx context.Context) error {
 	info, err := s.ledger.Thread(context.WithoutCancel(ctx), s.thread)
 	if err != nil {
 		return err
 	}
 	b, _ := info.Branch(s.branch)
-	if h := s.Head(); b.Head == h.ID && b.Seq == h.Seq && info.Lease.Fence == s.begun.Fence+1 {
+	if h := s.Head(); b.Head == h.ID && b.Seq == h.Seq && info.Lease.Fence == s.leaseBefore.Fence+1 {
 		return nil
 	}
 	return &posthouse.Error{
@@ -243,79 +243,79 @@ func (s *Session) unmoved(ctx context.Context) error {
 	}
 }
 
-// track follows what a commit did to the head and to the tasks on record.
-func (s *Session) track(d *posthouse.Draft, c *posthouse.Committed) {
-	s.sure = true
-	s.tookAtOnce(c.Gates)
+// applyCommit follows what a commit did to the head and to the tasks on record.
+func (s *Session) applyCommit(d *posthouse.Draft, c *posthouse.Committed) {
+	s.claimPersisted = true
+	s.forgetAnswered(c.Gates)
 	if h := c.Checkpoint; h != nil {
 		if old := s.Head(); old == nil || h.Step != old.Step {
-			s.turn()
+			s.beginStep()
 		}
 		s.head.Store(h)
 	}
-	if s.known == nil {
+	if s.executions == nil {
 		return // to be read, with what there was before
 	}
 	for i := range d.Steps {
-		s.blank.Store(false)
+		s.nothingRecorded.Store(false)
 		st := &d.Steps[i]
-		x := s.known[st.Task]
+		x := s.executions[st.Task]
 		if x == nil {
 			x = &posthouse.Execution{}
-			s.known[st.Task] = x
+			s.executions[st.Task] = x
 		}
 		x.Steps = append(x.Steps, posthouse.StepRecord{Step: *st, Seq: c.Seq, At: s.ledger.Now()})
 	}
 	for i := range c.Decided {
-		s.blank.Store(false)
+		s.nothingRecorded.Store(false)
 		g := c.Decided[i]
-		x := s.known[g.Task]
+		x := s.executions[g.Task]
 		if x == nil {
 			x = &posthouse.Execution{}
-			s.known[g.Task] = x
+			s.executions[g.Task] = x
 		}
 		x.Gates = append(x.Gates, &g)
 	}
 }
 
-// turn starts a step: nothing is on record for what follows the head.
-func (s *Session) turn() {
-	if s.known == nil {
-		s.known = map[string]*posthouse.Execution{}
+// beginStep starts a step: nothing is on record for what follows the head.
+func (s *Session) beginStep() {
+	if s.executions == nil {
+		s.executions = map[string]*posthouse.Execution{}
 	}
-	clear(s.known)
-	s.blank.Store(true)
+	clear(s.executions)
+	s.nothingRecorded.Store(true)
 }
 
-// recorded returns what a task has on record since the head's step began, nil
+// replayOf returns what a task has on record since the head's step began, nil
 // for nothing. It reads the log at most once a step, and not at all behind a
 // checkpoint that this session committed.
-func (s *Session) recorded(ctx context.Context, key *TaskKey) (*replay, error) {
-	if s.blank.Load() {
+func (s *Session) replayOf(ctx context.Context, key *TaskKey) (*replay, error) {
+	if s.nothingRecorded.Load() {
 		return nil, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.know(ctx); err != nil {
+	if err := s.readExecutions(ctx); err != nil {
 		return nil, err
 	}
-	return newReplay(s.known[key.String()], s.branch), nil
+	return newReplay(s.executions[key.String()], s.branch), nil
 }
 
-// Ahead returns how many steps without a checkpoint, behind the head, have
+// StepsAhead returns how many steps without a checkpoint, behind the head, have
 // something on record: a run that a crash lost came that far.
-func (s *Session) Ahead(ctx context.Context) (int, error) {
+func (s *Session) StepsAhead(ctx context.Context) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := s.Head()
 	if h == nil {
 		return 0, nil
 	}
-	if err := s.know(ctx); err != nil {
+	if err := s.readExecutions(ctx); err != nil {
 		return 0, err
 	}
 	most := h.Step + 1
-	for key := range s.known {
+	for key := range s.executions {
 		digits, _, _ := strings.Cut(key, "/")
 		digits, _, _ = strings.Cut(digits, "+")
 		if n, err := strconv.ParseUint(digits, 10, 64); err == nil {
@@ -325,33 +325,33 @@ func (s *Session) Ahead(ctx context.Context) (int, error) {
 	return int(most - h.Step - 1), nil
 }
 
-// know reads what is on record since the head's step began. Callers hold s.mu.
-func (s *Session) know(ctx context.Context) error {
-	if s.known != nil {
+// readExecutions reads what is on record since the head's step began. Callers hold s.mu.
+func (s *Session) readExecutions(ctx context.Context) error {
+	if s.executions != nil {
 		return nil
 	}
 	known, err := s.ledger.Executions(ctx, s.Head())
 	if err == nil {
-		s.known = known
+		s.executions = known
 	}
 	return err
 }
 
-// Reread forgets what was read of the step's executions: somebody else may have
+// Refresh forgets what was read of the step's executions: somebody else may have
 // decided a gate since.
-func (s *Session) Reread() {
+func (s *Session) Refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.Head() != nil {
-		s.blank.Store(false)
-		s.known = nil
+		s.nothingRecorded.Store(false)
+		s.executions = nil
 	}
 }
 
-// broke ends the session. Callers hold s.mu.
-func (s *Session) broke(err error) { s.fail.Store(&err) }
+// markFailed ends the session. Callers hold s.mu.
+func (s *Session) markFailed(err error) { s.fail.Store(&err) }
 
-func draftAtFault(err error) bool {
+func isDraftError(err error) bool {
 	for _, e := range []error{posthouse.ErrInvalid, posthouse.ErrTooLarge, posthouse.ErrExists, posthouse.ErrUnsupported} {
 		if errors.Is(err, e) {
 			return true
@@ -395,14 +395,14 @@ func (s *Session) TaskWithKey(ctx context.Context, key string, fresh bool) (*Tas
 		return t, nil
 	}
 	var err error
-	t.replay, err = s.recorded(ctx, &t.key)
+	t.replay, err = s.replayOf(ctx, &t.key)
 	return t, err
 }
 
 // TaskFor is TaskWithKey for an execution of which something may be on record.
 func (s *Session) TaskFor(ctx context.Context, key TaskKey) (t *Task, err error) {
 	t = &Task{session: s, key: key}
-	t.replay, err = s.recorded(ctx, &t.key)
+	t.replay, err = s.replayOf(ctx, &t.key)
 	return t, err
 }
 
@@ -417,7 +417,7 @@ func (s *Session) Fork(ctx context.Context, id posthouse.ID, o *posthouse.ForkOp
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.branch, s.sure, s.known = c.Branch, true, nil
+	s.branch, s.claimPersisted, s.executions = c.Branch, true, nil
 	s.head.Store(&c.Header)
 	return &c.Header, nil
 }
@@ -425,7 +425,7 @@ func (s *Session) Fork(ctx context.Context, id posthouse.ID, o *posthouse.ForkOp
 // End gives the lease back. Only the first call counts, and cancellation of
 // ctx is not heeded, so it can be deferred.
 func (s *Session) End(ctx context.Context) error {
-	s.stopLater()
+	s.stopWriteBehind()
 	s.mu.Lock()
 	ended := s.ended
 	s.ended = true

@@ -6,10 +6,10 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// take commits the steps that record makes of the next signal of a name, and
+// takeSignal commits the steps that record makes of the next signal of a name, and
 // that the branch took it, unless it latches. It returns nil if there is none.
 // The lookup and the commit are one: no other task of the session comes between.
-func (s *Session) take(ctx context.Context, name string, latch bool, record func(*posthouse.Signal) []posthouse.Step) (*posthouse.Signal, error) {
+func (s *Session) takeSignal(ctx context.Context, name string, latch bool, record func(*posthouse.Signal) []posthouse.Step) (*posthouse.Signal, error) {
 	if err := s.Flush(); err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (s *Session) take(ctx context.Context, name string, latch bool, record func
 	if !latch {
 		d.Takes = []posthouse.Take{{Name: name, Signal: next.Seq}}
 	}
-	if _, err := s.commit(ctx, d); err != nil {
+	if _, err := s.commitLocked(ctx, d); err != nil {
 		return nil, err
 	}
 	if !latch {
@@ -45,9 +45,9 @@ func (s *Session) take(ctx context.Context, name string, latch bool, record func
 	return next, nil
 }
 
-// tookAtOnce forgets what it knows of names whose signals answered gates in the
+// forgetAnswered forgets what it knows of names whose signals answered gates in the
 // entry that opened them.
-func (s *Session) tookAtOnce(gates []posthouse.Gate) {
+func (s *Session) forgetAnswered(gates []posthouse.Gate) {
 	for i := range gates {
 		if gates[i].Decision != nil {
 			delete(s.pending, gates[i].Signal)

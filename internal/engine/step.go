@@ -55,12 +55,12 @@ func (t *Task) Do(ctx context.Context, name string, effect posthouse.Effect, fn 
 // record must be Run. Below [Beside] it may run beside others.
 func (t *Task) Call(ctx context.Context, name string, o StepOptions) (*Call, error) {
 	c := &Call{task: t, opt: o}
-	if err := t.enter(ctx, name, false, &c.call); err != nil {
+	if err := t.beginCall(ctx, name, false, &c.call); err != nil {
 		return nil, err
 	}
 	if o.Retry.Max > 0 && c.recorded == nil {
 		if err := checkLength("step", callName(c.name, c.occurrence)+nested+attemptName); err != nil {
-			t.leave(&c.call)
+			t.endCall(&c.call)
 			return nil, err
 		}
 	}
@@ -81,7 +81,7 @@ func (c *Call) Run(ctx context.Context, fn Work) (posthouse.Value, error) {
 		return c.recorded.Value, nil
 	}
 	t := c.task
-	defer t.leave(&c.call)
+	defer t.endCall(&c.call)
 	if err := context.Cause(ctx); err != nil {
 		return posthouse.Value{}, err
 	}
@@ -93,7 +93,7 @@ func (c *Call) Run(ctx context.Context, fn Work) (posthouse.Value, error) {
 			return posthouse.Value{}, err
 		}
 	}
-	if err := t.session.secure(ctx); err != nil {
+	if err := t.session.persistClaim(ctx); err != nil {
 		return posthouse.Value{}, err
 	}
 	v, err := c.perform(ctx, fn)
@@ -126,21 +126,21 @@ func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 	t := c.task
 	if c.opt.Retry.Max == 0 {
 		v, err := c.attempt(ctx, 1, fn)
-		c.tellEnd(ctx, 1, err)
+		c.reportEnd(ctx, 1, err)
 		return v, err
 	}
-	attempts, due, err := c.past()
+	attempts, due, err := c.recordedAttempts()
 	if err != nil {
 		return posthouse.Value{}, err
 	}
 	for {
-		if err := c.await(ctx, attempts, due); err != nil {
+		if err := c.awaitAttempt(ctx, attempts, due); err != nil {
 			return posthouse.Value{}, err
 		}
 		var v posthouse.Value
 		err := Guard(func() (err error) { v, err = c.attempt(ctx, attempts+1, fn); return err })
-		if err == nil || !c.again(ctx, attempts, err) {
-			c.tellEnd(ctx, attempts+1, err)
+		if err == nil || !c.wantsRetry(ctx, attempts, err) {
+			c.reportEnd(ctx, attempts+1, err)
 			return v, err
 		}
 		a := Attempt{Error: cleanText(err.Error())}
@@ -149,35 +149,35 @@ func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 			due = roundUp(t.session.ledger.Now().Add(d))
 			a.Due = posthouse.Millis(due.UnixMilli())
 		}
-		if e := c.failed(ctx, a, attempts); e != nil {
+		if e := c.recordFailure(ctx, a, attempts); e != nil {
 			return v, errors.Join(err, e)
 		}
 		attempts++
-		c.tell(ctx, StepEvent{Kind: EventTaskRetry, Attempt: attempts, Err: err, Due: due})
+		c.reportStep(ctx, StepEvent{Kind: EventTaskRetry, Attempt: attempts, Err: err, Due: due})
 		t.rewind(callName(c.name, c.occurrence) + nested)
 	}
 }
 
 // attempt runs the function once.
 func (c *Call) attempt(ctx context.Context, n int, fn Work) (posthouse.Value, error) {
-	c.tell(ctx, StepEvent{Kind: EventTaskStart, Attempt: n})
+	c.reportStep(ctx, StepEvent{Kind: EventTaskStart, Attempt: n})
 	return fn(c.task.inside(ctx, c.name, c.occurrence, n))
 }
 
-// again reports whether an attempt that failed is to be followed by another.
-func (c *Call) again(ctx context.Context, attempts int, err error) (wanted bool) {
+// wantsRetry reports whether an attempt that failed is to be followed by another.
+func (c *Call) wantsRetry(ctx context.Context, attempts int, err error) (wanted bool) {
 	if attempts >= c.opt.Retry.Max || errors.Is(err, posthouse.ErrWaiting) || ctx.Err() != nil || c.task.session.Err() != nil {
 		return false
 	}
 	return Guard(func() error { wanted = c.opt.Retry.Wants(err); return nil }) == nil && wanted
 }
 
-// past returns how many attempts failed, and when the next is due.
-func (c *Call) past() (attempts int, due time.Time, err error) {
+// recordedAttempts returns how many attempts failed, and when the next is due.
+func (c *Call) recordedAttempts() (attempts int, due time.Time, err error) {
 	t := c.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.making().repeats = true
+	t.stateToChange().repeats = true
 	var last *posthouse.StepRecord
 	for name := callName(c.name, c.occurrence) + nested + attemptName; t.replay != nil; attempts++ {
 		rec := t.replay.results[occurrence{name, uint32(attempts)}]
@@ -199,8 +199,8 @@ func (c *Call) past() (attempts int, due time.Time, err error) {
 	return attempts, due, nil
 }
 
-// failed puts an attempt on record.
-func (c *Call) failed(ctx context.Context, a Attempt, n int) error {
+// recordFailure puts an attempt on record.
+func (c *Call) recordFailure(ctx context.Context, a Attempt, n int) error {
 	v, err := json.Marshal(a)
 	if err != nil {
 		return err
@@ -209,9 +209,9 @@ func (c *Call) failed(ctx context.Context, a Attempt, n int) error {
 	return c.task.record(ctx, &own, c.opt.Effect, posthouse.Value{Codec: posthouse.JSON.Name(), Data: v})
 }
 
-// await waits until the next attempt is due: itself if that is soon, and
+// awaitAttempt waits until the next attempt is due: itself if that is soon, and
 // otherwise by a timer gate.
-func (c *Call) await(ctx context.Context, attempts int, due time.Time) error {
+func (c *Call) awaitAttempt(ctx context.Context, attempts int, due time.Time) error {
 	s := c.task.session
 	left := due.Sub(s.ledger.Now())
 	if due.IsZero() || left <= 0 {
@@ -234,18 +234,18 @@ func (t *Task) rewind(prefix string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	mine := func(name string, _ uint32) bool { return strings.HasPrefix(name, prefix) }
-	m := t.making()
+	m := t.stateToChange()
 	maps.DeleteFunc(m.steps, mine)
 	maps.DeleteFunc(m.asks, mine)
 	m.questions = slices.DeleteFunc(m.questions, func(g posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
 	m.open = slices.DeleteFunc(m.open, func(g *posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
-	t.replay.unask(prefix)
+	t.replay.clearAsked(prefix)
 }
 
-// keep lets a later attempt of this execution find what c recorded within the
+// rememberResult lets a later attempt of this execution find what c recorded within the
 // step. Callers hold t.mu.
-func (t *Task) keep(c *call, s posthouse.Step) {
-	if !t.sofar().repeats || !strings.Contains(c.name, nested) {
+func (t *Task) rememberResult(c *call, s posthouse.Step) {
+	if !t.currentState().repeats || !strings.Contains(c.name, nested) {
 		return
 	}
 	if t.replay == nil {

@@ -20,13 +20,13 @@ type StepEvent struct {
 	Took    time.Duration // the attempt, once it has ended
 }
 
-// Told has fn called with what becomes of each step that is not on record, from
+// OnStep has fn called with what becomes of each step that is not on record, from
 // the goroutine that runs it.
-func (t *Task) Told(fn func(StepEvent)) { t.told = fn }
+func (t *Task) OnStep(fn func(StepEvent)) { t.onStep = fn }
 
-func (c *Call) tell(ctx context.Context, e StepEvent) {
+func (c *Call) reportStep(ctx context.Context, e StepEvent) {
 	t := c.task
-	if t.told == nil {
+	if t.onStep == nil {
 		return
 	}
 	e.At, e.Step, e.Outer = t.session.ledger.Now(), callName(c.name, c.occurrence), c.name
@@ -38,11 +38,11 @@ func (c *Call) tell(ctx context.Context, e StepEvent) {
 	} else {
 		e.Took = e.At.Sub(c.began)
 	}
-	t.told(e)
+	t.onStep(e)
 }
 
-// tellEnd tells what the last attempt came to. Its result is not on record yet.
-func (c *Call) tellEnd(ctx context.Context, attempt int, err error) {
+// reportEnd tells what the last attempt came to. Its result is not on record yet.
+func (c *Call) reportEnd(ctx context.Context, attempt int, err error) {
 	kind := EventTaskFinish
 	switch {
 	case err == nil:
@@ -53,7 +53,7 @@ func (c *Call) tellEnd(ctx context.Context, attempt int, err error) {
 	default:
 		kind = EventTaskError
 	}
-	c.tell(ctx, StepEvent{Kind: kind, Attempt: attempt, Err: err})
+	c.reportStep(ctx, StepEvent{Kind: kind, Attempt: attempt, Err: err})
 }
 
 // Results returns those of the steps of a draft that are results of outermost

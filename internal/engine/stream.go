@@ -159,8 +159,8 @@ func (h *Hub) Wants(any ...StreamMode) StreamMode {
 // Gone reports whether the reader has left.
 func (h *Hub) Gone() bool { return h != nil && Closed(h.left) }
 
-// Tell hands a notice over and waits until the reader is done with it.
-func (h *Hub) Tell(n Notice) {
+// Send hands a notice over and waits until the reader is done with it.
+func (h *Hub) Send(n Notice) {
 	n.heard = make(chan struct{})
 	select {
 	case h.items <- n:

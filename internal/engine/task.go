@@ -21,7 +21,7 @@ type Task struct {
 	around  context.Context // what its code's context is made of; nil until then
 	before  func(context.Context) error
 	active  func()          // called whenever the execution shows that it lives
-	told    func(StepEvent) // what becomes of its steps
+	onStep  func(StepEvent) // what becomes of its steps
 	steps   *StepDefaults   // nil: none
 	closed  atomic.Bool     // the execution is over
 
@@ -30,12 +30,12 @@ type Task struct {
 	mu     sync.Mutex
 	local  any     // the model's own
 	replay *replay // nil: nothing is on record
-	made   atomic.Pointer[made]
+	state  atomic.Pointer[taskState]
 }
 
-// A made is what the code of an execution did so far. Most take no step and ask
+// A taskState is what the code of an execution did so far. Most take no step and ask
 // nothing: they have none. Its fields are the task's mutex's.
-type made struct {
+type taskState struct {
 	steps     map[string]uint32 // calls, by name
 	asks      map[string]uint32 // questions, by name, those for people by what they show, too
 	groups    map[string]uint32 // decisions of packages that are new, by group
@@ -50,25 +50,25 @@ type made struct {
 	repeats   bool // a step of it may be tried again
 }
 
-// making returns what the execution made, to add to it. Callers hold t.mu.
-func (t *Task) making() *made {
-	m := t.made.Load()
+// stateToChange returns what the execution made, to add to it. Callers hold t.mu.
+func (t *Task) stateToChange() *taskState {
+	m := t.state.Load()
 	if m == nil {
-		m = &made{}
-		t.made.Store(m)
+		m = &taskState{}
+		t.state.Store(m)
 	}
 	return m
 }
 
-// nothing is what an execution made that has no made. It is not written to.
-var nothing made
+// noState is what an execution made that has no made. It is not written to.
+var noState taskState
 
-// sofar returns what the execution made, to read. Callers hold t.mu.
-func (t *Task) sofar() *made {
-	if m := t.made.Load(); m != nil {
+// currentState returns what the execution made, to read. Callers hold t.mu.
+func (t *Task) currentState() *taskState {
+	if m := t.state.Load(); m != nil {
 		return m
 	}
-	return &nothing
+	return &noState
 }
 
 // Close ends the execution: steps and questions that code of it still comes
@@ -98,7 +98,7 @@ func (t *Task) Local() any {
 	return t.local
 }
 
-func (t *Task) over(what, name string) error {
+func (t *Task) closedError(what, name string) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeClosed, Message: what + " " + strconv.Quote(name) + " came after " + t.Key() + " had returned or was given up",
 		Hint: "wait for goroutines before the node returns, and stop when its context ends",
@@ -130,14 +130,14 @@ func (t *Task) Fresh() bool { return t.replay == nil }
 // and question, and by [Task.Beat].
 func (t *Task) Active(fn func()) { t.active = fn }
 
-// Beat tells that the execution lives, and so do those around it.
-func (t *Task) Beat() {
+// Heartbeat tells that the execution lives, and so do those around it.
+func (t *Task) Heartbeat() {
 	if t.active != nil {
 		t.active()
 	}
 	if t.around != nil {
 		if outer, ok := From(t.around); ok {
-			outer.Beat()
+			outer.Heartbeat()
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (t *Task) Beat() {
 func (t *Task) Adopt(inner *Task) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.making()
+	m := t.stateToChange()
 	m.inner = append(m.inner, inner)
 }
 
@@ -173,7 +173,7 @@ func (t *Task) Replaying() bool {
 // acts that is not a [Task.Do]: where others could, and the session has not
 // committed anything yet, its claim is put on record. [posthouse.ErrBusy] or
 // [posthouse.ErrConflict] if somebody was faster; then the session is over.
-func (t *Task) Secure(ctx context.Context) error { return t.session.secure(ctx) }
+func (t *Task) Secure(ctx context.Context) error { return t.session.persistClaim(ctx) }
 
 // record commits the result of a call with everything that goes before it.
 func (t *Task) record(ctx context.Context, c *call, effect posthouse.Effect, v posthouse.Value) error {
@@ -182,7 +182,7 @@ func (t *Task) record(ctx context.Context, c *call, effect posthouse.Effect, v p
 
 // recordStep is record of a result that may name what licensed it.
 func (t *Task) recordStep(ctx context.Context, c *call, s posthouse.Step) error {
-	return t.recordBy(c, func(before []posthouse.Step) (bool, error) {
+	return t.recordWith(c, func(before []posthouse.Step) (bool, error) {
 		s.Task, s.Name, s.Occurrence = t.Key(), c.name, c.occurrence
 		steps := append(before, s)
 		_, err := t.session.Commit(ctx, &posthouse.Draft{Steps: steps})
@@ -193,21 +193,21 @@ func (t *Task) recordStep(ctx context.Context, c *call, s posthouse.Step) error 
 		}
 		if kept {
 			t.mu.Lock()
-			t.keep(c, s)
+			t.rememberResult(c, s)
 			t.mu.Unlock()
 		}
 		return kept, err
 	})
 }
 
-// recordBy has commit record the result of a call behind what goes before it;
+// recordWith has commit record the result of a call behind what goes before it;
 // if it did not, that is kept for the next. One call records at a time: another,
 // beside it, would otherwise come before what goes before both.
-func (t *Task) recordBy(c *call, commit func(before []posthouse.Step) (bool, error)) error {
+func (t *Task) recordWith(c *call, commit func(before []posthouse.Step) (bool, error)) error {
 	t.recording.Lock()
 	defer t.recording.Unlock()
 	t.mu.Lock()
-	m := t.making()
+	m := t.stateToChange()
 	held, survived := m.held, m.survived
 	m.held, m.survived = nil, nil
 	t.mu.Unlock()
@@ -229,8 +229,8 @@ func (t *Task) recordBy(c *call, commit func(before []posthouse.Step) (bool, err
 func (t *Task) Recorded(name string) (posthouse.StepRecord, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	occ := next(&t.making().steps, name)
-	if r := t.replay.take(name, occ); r != nil {
+	occ := next(&t.stateToChange().steps, name)
+	if r := t.replay.takeRecord(name, occ); r != nil {
 		return *r, true
 	}
 	return posthouse.StepRecord{Step: posthouse.Step{Task: t.Key(), Name: name, Occurrence: occ}}, false
@@ -243,7 +243,7 @@ func (t *Task) Hold(s posthouse.Step) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.Task = t.Key()
-	m := t.making()
+	m := t.stateToChange()
 	m.held = append(m.held, s)
 }
 
@@ -251,7 +251,7 @@ func (t *Task) Hold(s posthouse.Step) {
 // wait failed: the code that went on may take another way next time. Whoever
 // commits next for the task adds it to the draft's Steps.
 func (t *Task) Held() []posthouse.Step {
-	m := t.made.Load()
+	m := t.state.Load()
 	if m == nil {
 		return nil
 	}
@@ -273,21 +273,21 @@ func (t *Task) Held() []posthouse.Step {
 	return h
 }
 
-// Return gives back what Held took, of this task or of those beside it: the
+// ReturnHeld gives back what Held took, of this task or of those beside it: the
 // draft was refused.
-func (t *Task) Return(held []posthouse.Step) {
+func (t *Task) ReturnHeld(held []posthouse.Step) {
 	if len(held) == 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.making()
+	m := t.stateToChange()
 	m.held = append(held, m.held...)
 }
 
-// due returns a gate with its decision, or remembers that it is still open.
+// decidedGate returns a gate with its decision, or remembers that it is still open.
 // Callers hold t.mu.
-func (t *Task) due(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, error) {
+func (t *Task) decidedGate(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, error) {
 	if g.Decision == nil && !g.ExpiresAt.IsZero() && !t.session.ledger.Now().Before(g.ExpiresAt) {
 		var err error
 		if g, err = expire(ctx, t.session.ledger, g); err != nil {
@@ -298,7 +298,7 @@ func (t *Task) due(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, err
 		}
 	}
 	if g.Decision == nil {
-		m := t.making()
+		m := t.stateToChange()
 		m.open = append(m.open, g)
 		return nil, posthouse.ErrWaiting
 	}
@@ -310,7 +310,7 @@ func (t *Task) due(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, err
 func (t *Task) Open() []*posthouse.Gate {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.sofar()
+	m := t.currentState()
 	open := slices.Clone(m.open)
 	for _, in := range m.inner {
 		open = append(open, in.Open()...)
@@ -335,7 +335,7 @@ func (t *Task) Completed(steps []posthouse.Step) string {
 func (t *Task) Disorder(returned bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if d := t.sofar().disorder; d != nil || !returned || t.replay == nil {
+	if d := t.currentState().disorder; d != nil || !returned || t.replay == nil {
 		return d
 	}
 	for _, s := range t.replay.order {
@@ -354,7 +354,7 @@ func (t *Task) Disorder(returned bool) error {
 // model parks the node then even if its code swallowed the error: no gate is
 // passed without a decision.
 func (t *Task) Waiting() bool {
-	m := t.made.Load()
+	m := t.state.Load()
 	if m == nil {
 		return false
 	}

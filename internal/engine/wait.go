@@ -26,11 +26,11 @@ func (t *Task) Until(ctx context.Context, name string, at time.Time) error {
 		return err
 	}
 	c := &call{}
-	if err := t.enter(ctx, sleepPrefix+name, over, c); err != nil {
+	if err := t.beginCall(ctx, sleepPrefix+name, over, c); err != nil {
 		return err
 	}
-	defer t.leaveWait(c)
-	g, err := t.waited(ctx, c)
+	defer t.endWait(c)
+	g, err := t.waitGate(ctx, c)
 	switch {
 	case err != nil:
 		return err
@@ -65,14 +65,14 @@ func (t *Task) Signal(ctx context.Context, name string, latch bool, timeout time
 		return nil, err
 	}
 	c := &call{}
-	if err := t.enter(ctx, signalPrefix+name, false, c); err != nil {
+	if err := t.beginCall(ctx, signalPrefix+name, false, c); err != nil {
 		return nil, err
 	}
 	if c.recorded != nil {
 		return c.recorded.Value.Data, nil
 	}
-	defer t.leaveWait(c)
-	g, err := t.waited(ctx, c)
+	defer t.endWait(c)
+	g, err := t.waitGate(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -111,8 +111,8 @@ func (t *Task) takeSignal(ctx context.Context, c *call, name string, latch bool)
 		}
 	}
 	var value json.RawMessage
-	err := t.recordBy(c, func(steps []posthouse.Step) (bool, error) {
-		s, err := t.session.take(ctx, name, latch, func(s *posthouse.Signal) []posthouse.Step {
+	err := t.recordWith(c, func(steps []posthouse.Step) (bool, error) {
+		s, err := t.session.takeSignal(ctx, name, latch, func(s *posthouse.Signal) []posthouse.Step {
 			return append(steps, posthouse.Step{
 				Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Effect: posthouse.EffectRead,
 				Value: posthouse.Value{Codec: "json", Data: s.Value},
@@ -121,7 +121,7 @@ func (t *Task) takeSignal(ctx context.Context, c *call, name string, latch bool)
 		if s != nil {
 			value = s.Value
 			t.mu.Lock()
-			t.keep(c, posthouse.Step{
+			t.rememberResult(c, posthouse.Step{
 				Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Effect: posthouse.EffectRead, Value: posthouse.Value{Codec: "json", Data: value},
 			})
 			t.mu.Unlock()
@@ -131,16 +131,16 @@ func (t *Task) takeSignal(ctx context.Context, c *call, name string, latch bool)
 	return value, err
 }
 
-// waited returns the gate of a wait that is over, nil for one that is not on
+// waitGate returns the gate of a wait that is over, nil for one that is not on
 // record, and [posthouse.ErrWaiting] for one that goes on.
-func (t *Task) waited(ctx context.Context, c *call) (*posthouse.Gate, error) {
+func (t *Task) waitGate(ctx context.Context, c *call) (*posthouse.Gate, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	g := t.replay.wait(c.name, c.occurrence)
+	g := t.replay.takeWait(c.name, c.occurrence)
 	if g == nil {
 		return nil, nil
 	}
-	return t.due(ctx, g)
+	return t.decidedGate(ctx, g)
 }
 
 // await remembers a wait, for the checkpoint that parks the task.
@@ -148,15 +148,15 @@ func (t *Task) await(c *call, g posthouse.Gate) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	g.Name, g.Task, g.Branch, g.Occurrence = c.name, t.Key(), t.session.branch, c.occurrence
-	m := t.making()
+	m := t.stateToChange()
 	m.questions = append(m.questions, g)
 	return posthouse.ErrWaiting
 }
 
-// leaveWait ends a call that ran nothing.
-func (t *Task) leaveWait(c *call) {
+// endWait ends a call that ran nothing.
+func (t *Task) endWait(c *call) {
 	c.done = true
-	t.leave(c)
+	t.endCall(c)
 }
 
 func withdrawn(g *posthouse.Gate) error {

@@ -10,8 +10,8 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// done commits the output. The second result is why it cannot be.
-func (r *run[In, Out]) done(ctx context.Context, task *engine.Task, out Out) (res *Result[Out], failed, err error) {
+// commitDone commits the output. The second result is why it cannot be.
+func (r *run[In, Out]) commitDone(ctx context.Context, task *engine.Task, out Out) (res *Result[Out], failed, err error) {
 	v, err := posthouse.Encode(r.app.codec, out)
 	if of := reflect.TypeFor[Out](); err == nil && v.Codec == posthouse.JSON.Name() && engine.HoldsInterface(of) {
 		err = engine.Exact("output", of, v.Data)
@@ -22,37 +22,37 @@ func (r *run[In, Out]) done(ctx context.Context, task *engine.Task, out Out) (re
 	if out, err = posthouse.Decode[Out](v, r.app.codec); err != nil {
 		return nil, err, nil
 	}
-	c := r.change(posthouse.KindNode, posthouse.StatusDone, r.app.node)
+	c := r.newChange(posthouse.KindNode, posthouse.StatusDone, r.app.node)
 	c.Next, c.Parts = nil, []posthouse.Part{{Name: partOutput, Codec: v.Codec, Data: v.Data}}
 	held := task.Held()
 	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c, Steps: held}); err != nil {
-		task.Return(held)
+		task.ReturnHeld(held)
 		switch {
 		case errors.Is(err, posthouse.ErrCancelled):
-			res, err = r.cancelled(ctx)
+			res, err = r.finishCancelled(ctx)
 			return res, nil, err
 		case r.sess.Err() != nil:
 			return nil, nil, err
 		}
 		return nil, err, nil
 	}
-	res = r.finish(nil)
+	res = r.newResult(nil)
 	res.Output = out
 	return res, nil, nil
 }
 
-// fail commits why the function failed. What it asked before stays open. There
+// commitFailure commits why the function failed. What it asked before stays open. There
 // is a result only of a run that was found to be cancelled.
-func (r *run[In, Out]) fail(ctx context.Context, task *engine.Task, cause error) (*Result[Out], error) {
+func (r *run[In, Out]) commitFailure(ctx context.Context, task *engine.Task, cause error) (*Result[Out], error) {
 	e := &Error{Flow: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Err: cause}
-	c := r.change(posthouse.KindFail, posthouse.StatusFailed, r.app.node)
+	c := r.newChange(posthouse.KindFail, posthouse.StatusFailed, r.app.node)
 	if _, ok := errors.AsType[*engine.ChangedError](cause); ok {
 		c.Status = posthouse.StatusInterrupted // an answer cannot help it; a person has to look
 	}
-	c.Error = clean(cause.Error())
+	c.Error = oneLine(cause.Error())
 	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c, Steps: task.Held(), Keep: task.Undecided()}); err != nil {
 		if errors.Is(err, posthouse.ErrCancelled) {
-			return r.cancelled(ctx)
+			return r.finishCancelled(ctx)
 		}
 		return nil, errors.Join(e, err)
 	}
@@ -60,18 +60,18 @@ func (r *run[In, Out]) fail(ctx context.Context, task *engine.Task, cause error)
 	return nil, e
 }
 
-// leave keeps what is done and lets the thread be resumed.
-func (r *run[In, Out]) leave(ctx context.Context, task *engine.Task) (*Result[Out], error) {
+// leaveInterrupted keeps what is done and lets the thread be resumed.
+func (r *run[In, Out]) leaveInterrupted(ctx context.Context, task *engine.Task) (*Result[Out], error) {
 	if held := task.Held(); len(held) > 0 {
 		if _, err := r.sess.Commit(ctx, &posthouse.Draft{Steps: held}); err != nil {
 			return nil, err
 		}
 	}
-	return r.finish(nil), nil
+	return r.newResult(nil), nil
 }
 
-// cancelled ends the branch.
-func (r *run[In, Out]) cancelled(ctx context.Context) (*Result[Out], error) {
+// finishCancelled ends the branch.
+func (r *run[In, Out]) finishCancelled(ctx context.Context) (*Result[Out], error) {
 	began := r.app.ledger.Now()
 	h, err := r.sess.FinishCancelled(ctx)
 	switch {
@@ -81,7 +81,7 @@ func (r *run[In, Out]) cancelled(ctx context.Context) (*Result[Out], error) {
 		return &Result[Out]{Thread: r.sess.Thread(), Branch: r.sess.Branch(), Run: r.id, Status: posthouse.StatusCancelled}, nil
 	}
 	if r.hub != nil {
-		r.tellCheckpoint(began)
+		r.reportCheckpoint(began)
 	}
 	return r.app.result(context.WithoutCancel(ctx), h.ID)
 }
@@ -101,11 +101,11 @@ func (r *run[In, Out]) cancelLate(ctx context.Context, res *Result[Out], err err
 // park commits what the function waits for.
 func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result[Out], again bool, err error) {
 	if err := task.Changed(); err != nil {
-		res, err = r.fail(ctx, task, err)
+		res, err = r.commitFailure(ctx, task, err)
 		return res, false, err
 	}
 	asked, held, stale := task.Questions(), task.Held(), task.Stale()
-	parked, err := r.parked(ctx)
+	parked, err := r.isParked(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -115,17 +115,17 @@ func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result
 	}
 	if len(asked)+len(held)+len(stale) > 0 || !parked {
 		done, err := r.sess.Commit(ctx, &posthouse.Draft{
-			Checkpoint: r.change(posthouse.KindWait, posthouse.StatusWaiting, r.app.node), Gates: asked, Keep: task.Pending(), Steps: held,
+			Checkpoint: r.newChange(posthouse.KindWait, posthouse.StatusWaiting, r.app.node), Gates: asked, Keep: task.Pending(), Steps: held,
 		})
 		switch {
 		case errors.Is(err, posthouse.ErrCancelled):
-			res, err = r.cancelled(ctx)
+			res, err = r.finishCancelled(ctx)
 			return res, false, err
 		case r.sess.Err() != nil:
 			return nil, false, err
 		case err != nil:
-			task.Return(held)
-			res, err = r.fail(ctx, task, err)
+			task.ReturnHeld(held)
+			res, err = r.commitFailure(ctx, task, err)
 			return res, false, err
 		}
 		for _, g := range done.Gates {
@@ -135,16 +135,16 @@ func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result
 		}
 	}
 	if r.sess.Head().Status == posthouse.StatusReady {
-		return r.finish(nil), !engine.Draining(ctx), nil
+		return r.newResult(nil), !engine.Draining(ctx), nil
 	}
-	if due := r.dueSoon(waiting); !due.IsZero() {
-		return r.hold(ctx, due, waiting)
+	if due := r.timerSoon(waiting); !due.IsZero() {
+		return r.waitForTimer(ctx, due, waiting)
 	}
-	return r.finish(waiting), false, nil
+	return r.newResult(waiting), false, nil
 }
 
-// parked reports whether the branch waits already.
-func (r *run[In, Out]) parked(ctx context.Context) (bool, error) {
+// isParked reports whether the branch waits already.
+func (r *run[In, Out]) isParked(ctx context.Context) (bool, error) {
 	info, err := r.app.ledger.Thread(ctx, r.sess.Thread())
 	if err != nil {
 		return false, err
@@ -153,10 +153,10 @@ func (r *run[In, Out]) parked(ctx context.Context) (bool, error) {
 	return b.Status == posthouse.StatusWaiting, nil
 }
 
-// undecided returns the result of resuming a branch none of whose waits is
+// stillUndecided returns the result of resuming a branch none of whose waits is
 // over: the function would only wait again.
-func (r *run[In, Out]) undecided(ctx context.Context) (*Result[Out], error) {
-	if parked, err := r.parked(ctx); !parked || err != nil {
+func (r *run[In, Out]) stillUndecided(ctx context.Context) (*Result[Out], error) {
+	if parked, err := r.isParked(ctx); !parked || err != nil {
 		return nil, err
 	}
 	var waiting []posthouse.Gate
@@ -171,23 +171,23 @@ func (r *run[In, Out]) undecided(ctx context.Context) (*Result[Out], error) {
 			waiting = append(waiting, *g)
 		}
 	}
-	if len(waiting) == 0 || !r.dueSoon(waiting).IsZero() {
+	if len(waiting) == 0 || !r.timerSoon(waiting).IsZero() {
 		return nil, nil
 	}
-	return r.finish(waiting), nil
+	return r.newResult(waiting), nil
 }
 
-// hold waits in this process for a time that is near.
-func (r *run[In, Out]) hold(ctx context.Context, due time.Time, waiting []posthouse.Gate) (res *Result[Out], again bool, err error) {
+// waitForTimer waits in this process for a time that is near.
+func (r *run[In, Out]) waitForTimer(ctx context.Context, due time.Time, waiting []posthouse.Gate) (res *Result[Out], again bool, err error) {
 	inner, free := r.sess.WithCancel(ctx, nil)
 	come, err := engine.WaitOrDrain(inner, r.app.ledger, due)
 	free()
 	switch {
 	case r.sess.Asked():
-		res, err = r.cancelled(ctx)
+		res, err = r.finishCancelled(ctx)
 		return res, false, err
 	case err != nil:
 		return nil, false, err
 	}
-	return r.finish(waiting), come, nil
+	return r.newResult(waiting), come, nil
 }

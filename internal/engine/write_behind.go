@@ -12,8 +12,8 @@ import (
 // MaxBehind is how many drafts [Session.CommitLater] lets wait at most.
 const MaxBehind = 64
 
-// A later is what a session has yet to write.
-type later struct {
+// A writeBehind is what a session has yet to write.
+type writeBehind struct {
 	queue   chan *posthouse.Draft
 	pending sync.WaitGroup
 	ended   sync.WaitGroup
@@ -30,12 +30,12 @@ type later struct {
 // [Session.End].
 func (s *Session) CommitLater(ctx context.Context, d posthouse.Draft) error {
 	s.mu.Lock()
-	if s.later == nil {
-		l := &later{queue: make(chan *posthouse.Draft, MaxBehind)}
-		s.later = l
-		l.ended.Go(func() { s.writeLater(ctx, l) })
+	if s.behind == nil {
+		l := &writeBehind{queue: make(chan *posthouse.Draft, MaxBehind)}
+		s.behind = l
+		l.ended.Go(func() { s.writeNext(ctx, l) })
 	}
-	l := s.later
+	l := s.behind
 	s.mu.Unlock()
 	if err := l.failed(); err != nil {
 		return err
@@ -48,15 +48,15 @@ func (s *Session) CommitLater(ctx context.Context, d posthouse.Draft) error {
 	return nil
 }
 
-func (s *Session) writeLater(ctx context.Context, l *later) {
+func (s *Session) writeNext(ctx context.Context, l *writeBehind) {
 	for d := range l.queue {
 		err := l.failed()
 		if d.Late = errors.Is(err, posthouse.ErrCancelled); err == nil || d.Late {
 			s.mu.Lock()
-			_, e := s.commit(ctx, d)
+			_, e := s.commitLocked(ctx, d)
 			if errors.Is(e, posthouse.ErrCancelled) && !d.Late { // it was done before the request was heard
 				d.Late, err = true, e
-				_, e = s.commit(ctx, d)
+				_, e = s.commitLocked(ctx, d)
 			}
 			s.mu.Unlock()
 			if e != nil {
@@ -70,7 +70,7 @@ func (s *Session) writeLater(ctx context.Context, l *later) {
 	}
 }
 
-func (l *later) failed() error {
+func (l *writeBehind) failed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.err
@@ -79,7 +79,7 @@ func (l *later) failed() error {
 // Flush waits until all that was to be committed later is durable.
 func (s *Session) Flush() error {
 	s.mu.Lock()
-	l := s.later
+	l := s.behind
 	s.mu.Unlock()
 	if l == nil {
 		return nil
@@ -88,11 +88,11 @@ func (s *Session) Flush() error {
 	return l.failed()
 }
 
-// stopLater ends the writer, if there is one.
-func (s *Session) stopLater() {
+// stopWriteBehind ends the writer, if there is one.
+func (s *Session) stopWriteBehind() {
 	s.mu.Lock()
-	l := s.later
-	s.later = nil
+	l := s.behind
+	s.behind = nil
 	s.mu.Unlock()
 	if l != nil {
 		close(l.queue)

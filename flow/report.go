@@ -8,8 +8,8 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// tellEnd reports the result of a run that parked or ended.
-func (a *App[In, Out]) tellEnd(ctx context.Context, h *engine.Hub, res *Result[Out]) error {
+// reportEnd reports the result of a run that parked or ended.
+func (a *App[In, Out]) reportEnd(ctx context.Context, h *engine.Hub, res *Result[Out]) error {
 	n := engine.Notice{Kind: engine.EventPark, Result: res}
 	if res.Status == posthouse.StatusDone || res.Status == posthouse.StatusCancelled {
 		n.Kind = engine.EventEnd
@@ -21,46 +21,46 @@ func (a *App[In, Out]) tellEnd(ctx context.Context, h *engine.Hub, res *Result[O
 		}
 		n.Node, n.Checkpoint = c.Node, *c
 	}
-	h.Tell(n)
+	h.Send(n)
 	return nil
 }
 
-// tellCommit reports what was just committed. It is called by one commit at a
+// reportCommit reports what was just committed. It is called by one commit at a
 // time.
-func (r *run[In, Out]) tellCommit(d *posthouse.Draft, c *posthouse.Committed, began time.Time) {
+func (r *run[In, Out]) reportCommit(d *posthouse.Draft, c *posthouse.Committed, began time.Time) {
 	if c.Checkpoint != nil {
-		r.tellCheckpoint(began)
+		r.reportCheckpoint(began)
 	}
 	for _, s := range engine.Results(r.key, d.Steps) {
-		r.tellResult(engine.EventNode, s.Name, engine.CallName(&s), map[string]posthouse.Value{s.Name: s.Value})
+		r.reportResult(engine.EventNode, s.Name, engine.CallName(&s), map[string]posthouse.Value{s.Name: s.Value})
 	}
 	switch x := d.Checkpoint; {
 	case x == nil:
 	case x.Kind == posthouse.KindInput:
-		r.tellResult(engine.EventInput, "", "", nil)
+		r.reportResult(engine.EventInput, "", "", nil)
 	case x.Kind == posthouse.KindNode:
 		p := x.Parts[0]
-		r.tellResult(engine.EventNode, r.app.node, "", map[string]posthouse.Value{p.Name: {Codec: p.Codec, Data: p.Data}})
+		r.reportResult(engine.EventNode, r.app.node, "", map[string]posthouse.Value{p.Name: {Codec: p.Codec, Data: p.Data}})
 	}
 }
 
-// tellCheckpoint reports the head, which was just committed.
-func (r *run[In, Out]) tellCheckpoint(began time.Time) {
+// reportCheckpoint reports the head, which was just committed.
+func (r *run[In, Out]) reportCheckpoint(began time.Time) {
 	mode := r.hub.Wants(engine.StreamCheckpoints, engine.StreamDebug)
 	if mode == "" {
 		return
 	}
 	h, now := r.sess.Head(), r.app.ledger.Now()
-	r.hub.Tell(engine.Notice{Kind: engine.EventCheckpoint, Mode: mode, Node: h.Node, Checkpoint: *h, At: now, Took: now.Sub(began)})
+	r.hub.Send(engine.Notice{Kind: engine.EventCheckpoint, Mode: mode, Node: h.Node, Checkpoint: *h, At: now, Took: now.Sub(began)})
 }
 
-// tellResult reports the input, the result of a step or the output, to those who
+// reportResult reports the input, the result of a step or the output, to those who
 // want updates and to those who want values.
-func (r *run[In, Out]) tellResult(kind engine.EventKind, node, call string, updates map[string]posthouse.Value) {
+func (r *run[In, Out]) reportResult(kind engine.EventKind, node, call string, updates map[string]posthouse.Value) {
 	n := engine.Notice{Mode: r.hub.Wants(engine.StreamUpdates), Node: node, Step: call, Task: r.key, Checkpoint: *r.sess.Head()}
 	if n.Mode != "" && updates != nil {
 		n.Kind, n.Updates = engine.EventUpdate, updates
-		r.hub.Tell(n)
+		r.hub.Send(n)
 	}
 	if n.Mode = r.hub.Wants(engine.StreamValues); n.Mode == "" || r.hub.Gone() {
 		return
@@ -72,32 +72,32 @@ func (r *run[In, Out]) tellResult(kind engine.EventKind, node, call string, upda
 		v.out, _ = posthouse.Decode[Out](out, r.app.codec) // it did, before it was committed
 	}
 	n.State = v
-	r.hub.Tell(n)
+	r.hub.Send(n)
 }
 
-// tellStart reports that the function is executed, and has its steps reported.
-func (r *run[In, Out]) tellStart(task *engine.Task) {
+// reportStart reports that the function is executed, and has its steps reported.
+func (r *run[In, Out]) reportStart(task *engine.Task) {
 	mode := r.hub.Wants(engine.StreamTasks, engine.StreamDebug)
 	if mode == "" {
 		return
 	}
 	r.began = r.app.ledger.Now()
-	r.hub.Tell(r.ofTask(engine.EventTaskStart, mode, r.began))
-	task.Told(func(e engine.StepEvent) {
-		n := r.ofTask(e.Kind, mode, e.At)
+	r.hub.Send(r.taskNotice(engine.EventTaskStart, mode, r.began))
+	task.OnStep(func(e engine.StepEvent) {
+		n := r.taskNotice(e.Kind, mode, e.At)
 		n.Node, n.Step, n.Attempt, n.Err, n.Due, n.Took = e.Outer, e.Step, e.Attempt, e.Err, e.Due, e.Took
-		r.hub.Tell(n)
+		r.hub.Send(n)
 	})
 }
 
-// tellPass reports what became of the function, this time.
-func (r *run[In, Out]) tellPass(ctx context.Context, task *engine.Task, failed error) {
+// reportOutcome reports what became of the function, this time.
+func (r *run[In, Out]) reportOutcome(ctx context.Context, task *engine.Task, failed error) {
 	mode := r.hub.Wants(engine.StreamTasks, engine.StreamDebug)
 	if mode == "" {
 		return
 	}
 	now := r.app.ledger.Now()
-	n := r.ofTask(engine.EventTaskFinish, mode, now)
+	n := r.taskNotice(engine.EventTaskFinish, mode, now)
 	n.Err, n.Took = failed, now.Sub(r.began)
 	switch {
 	case r.sess.Asked(), r.sess.Err() != nil, r.stopped.Load():
@@ -109,10 +109,10 @@ func (r *run[In, Out]) tellPass(ctx context.Context, task *engine.Task, failed e
 	case failed != nil:
 		n.Kind = engine.EventTaskError
 	}
-	r.hub.Tell(n)
+	r.hub.Send(n)
 }
 
-func (r *run[In, Out]) ofTask(kind engine.EventKind, mode engine.StreamMode, at time.Time) engine.Notice {
+func (r *run[In, Out]) taskNotice(kind engine.EventKind, mode engine.StreamMode, at time.Time) engine.Notice {
 	return engine.Notice{Kind: kind, Mode: mode, Node: r.app.node, Task: r.key, Attempt: r.passes, At: at}
 }
 
