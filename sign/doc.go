@@ -20,9 +20,6 @@
 //
 //	report, err := sign.Verify(ctx, store, ring, &sign.VerifyOptions{Witness: head})
 //
-// Encryption keys for a Ledger's Cipher are kept in a file as well, by
-// [LoadOrCreateEncryptionKeys]; verifying needs none of them.
-//
 // Keys are replaced by [Rotate]: the public key file is a ring that keeps the
 // keys of the past with the time they were retired, so what they signed stays
 // verifiable. A signature by a key that the ring does not know is unverifiable,

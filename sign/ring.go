@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/secretfile"
 )
 
 // A Ring is the public keys that signatures are checked against, those of the
@@ -95,7 +97,7 @@ func ParseRing(data []byte) (*Ring, error) {
 		return nil, invalid("ring", "is larger than 1 MiB", nil)
 	}
 	var keys []Public
-	err := eachBlock("ring", data, func(block *pem.Block) error {
+	err := secretfile.Blocks("ring", data, func(block *pem.Block) error {
 		k, err := parsePublic(block)
 		keys = append(keys, k)
 		return err
@@ -107,37 +109,6 @@ func ParseRing(data []byte) (*Ring, error) {
 		return nil, invalid("ring", "holds no public key", nil)
 	}
 	return NewRing(keys...)
-}
-
-// eachBlock calls do for every PEM block of a file that holds nothing but
-// blocks, blank lines and comments.
-func eachBlock(field string, data []byte, do func(*pem.Block) error) error {
-	n := 0
-	for data = skipComments(data); len(data) > 0; data = skipComments(data) {
-		block, rest := pem.Decode(data)
-		if block == nil {
-			return invalid(field, fmt.Sprintf("has something that is no PEM block after %d keys", n), nil)
-		}
-		begin := []byte("-----BEGIN ")
-		if text := data[:len(data)-len(rest)]; !bytes.HasPrefix(text, begin) || bytes.Count(text, begin) != 1 {
-			return invalid(field, fmt.Sprintf("has a damaged PEM block after %d keys", n), nil)
-		}
-		if err := do(block); err != nil {
-			return err
-		}
-		n, data = n+1, rest
-	}
-	return nil
-}
-
-func skipComments(data []byte) []byte {
-	for {
-		data = bytes.TrimLeft(data, " \t\r\n")
-		if len(data) == 0 || data[0] != '#' {
-			return data
-		}
-		_, data, _ = bytes.Cut(data, []byte("\n"))
-	}
 }
 
 func parsePublic(block *pem.Block) (Public, error) {

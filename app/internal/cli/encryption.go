@@ -12,7 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/host"
-	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/crypt/keyfile"
 )
 
 // keysFlag adds --keys, which POSTHOUSE_KEYS sets.
@@ -68,7 +68,7 @@ needed to read what it wraps.`,
 				return err
 			}
 			var ids []string
-			keys, err := sign.LoadEncryptionKeys(host.KeysPath(path, dir))
+			keys, err := keyfile.Load(host.KeysPath(path, dir))
 			switch {
 			case err == nil:
 				ids = keys.IDs()
@@ -157,7 +157,7 @@ func (a *app) encryptionRotate() *cobra.Command {
 			if ok, err := a.Confirm(yes, "add a new current key to %s?", file); err != nil || !ok {
 				return err
 			}
-			id, err := sign.RotateEncryptionKeys(file)
+			id, err := keyfile.Rotate(file)
 			if err != nil {
 				return err
 			}
@@ -205,7 +205,7 @@ func (a *app) rewrap(ctx context.Context, url, path string) (done *posthouse.Rew
 	if err != nil {
 		return nil, err
 	}
-	keys, err := sign.LoadEncryptionKeys(host.KeysPath(path, dir))
+	keys, err := keyfile.Load(host.KeysPath(path, dir))
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +254,7 @@ does any other store that it is used for.`,
 			if ok, err := a.Confirm(yes, "take key %s out of %s, for good?", args[0], file); err != nil || !ok {
 				return err
 			}
-			if err := sign.RetireEncryptionKey(file, args[0]); err != nil {
+			if err := keyfile.Retire(file, args[0]); err != nil {
 				return err
 			}
 			if a.JSON {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/datadir"
-	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/crypt/keyfile"
 )
 
 // KeysPath returns the file of encryption keys: path, or the data directory's
@@ -21,9 +21,9 @@ func KeysPath(path string, dir datadir.Dir) string {
 // cipher returns what a server encrypts with: always, once there is a key file.
 // rotating says that there is more than one key in it.
 func (o *Options) cipher() (_ posthouse.Cipher, rotating bool, err error) {
-	load := sign.LoadEncryptionKeys
+	load := keyfile.Load
 	if o.Encrypt {
-		load = sign.LoadOrCreateEncryptionKeys
+		load = keyfile.LoadOrCreate
 	}
 	keys, err := load(KeysPath(o.Keys, o.Dir))
 	if errors.Is(err, posthouse.ErrNotFound) && o.Keys == "" {

@@ -1,4 +1,4 @@
-package sign_test
+package keyfile_test
 
 import (
 	"bytes"
@@ -11,41 +11,41 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/sign"
+	"github.com/posthouse/posthouse/crypt/keyfile"
 )
 
 // TestEncryptionKeyFile makes, rotates and retires keys in a file.
 func TestEncryptionKeyFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "encryption.keys")
-	if _, err := sign.LoadEncryptionKeys(path); !errors.Is(err, posthouse.ErrNotFound) {
+	if _, err := keyfile.Load(path); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Fatalf("no file: %v", err)
 	}
-	if _, err := sign.RotateEncryptionKeys(path); !errors.Is(err, posthouse.ErrNotFound) {
+	if _, err := keyfile.Rotate(path); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Fatalf("rotating no file: %v", err)
 	}
-	first := must[*sign.EncryptionKeys](t)(sign.LoadOrCreateEncryptionKeys(path))
-	again := must[*sign.EncryptionKeys](t)(sign.LoadOrCreateEncryptionKeys(path))
+	first := must[*keyfile.Keys](t)(keyfile.LoadOrCreate(path))
+	again := must[*keyfile.Keys](t)(keyfile.LoadOrCreate(path))
 	if !slices.Equal(first.IDs(), again.IDs()) || len(first.IDs()) != 1 {
 		t.Fatalf("%v, then %v", first.IDs(), again.IDs())
 	}
 	if st := must[os.FileInfo](t)(os.Stat(path)); runtime.GOOS != "windows" && st.Mode().Perm() != 0o600 {
 		t.Errorf("mode %04o", st.Mode().Perm())
 	}
-	id := must[string](t)(sign.RotateEncryptionKeys(path))
-	both := must[*sign.EncryptionKeys](t)(sign.LoadEncryptionKeys(path))
+	id := must[string](t)(keyfile.Rotate(path))
+	both := must[*keyfile.Keys](t)(keyfile.Load(path))
 	if want := []string{first.Current(), id}; !slices.Equal(both.IDs(), want) || must[*posthouse.Keyring](t)(both.Keyring()).Current() != id {
 		t.Errorf("keys %v, want %v", both.IDs(), want)
 	}
-	if err := sign.RetireEncryptionKey(path, id); !errors.Is(err, posthouse.ErrConflict) {
+	if err := keyfile.Retire(path, id); !errors.Is(err, posthouse.ErrConflict) {
 		t.Errorf("retiring the current one: %v", err)
 	}
-	if err := sign.RetireEncryptionKey(path, "aes256:0000"); !errors.Is(err, posthouse.ErrNotFound) {
+	if err := keyfile.Retire(path, "aes256:0000"); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("retiring another: %v", err)
 	}
-	if err := sign.RetireEncryptionKey(path, first.Current()); err != nil {
+	if err := keyfile.Retire(path, first.Current()); err != nil {
 		t.Fatal(err)
 	}
-	if got := must[*sign.EncryptionKeys](t)(sign.LoadEncryptionKeys(path)).IDs(); !slices.Equal(got, []string{id}) {
+	if got := must[*keyfile.Keys](t)(keyfile.Load(path)).IDs(); !slices.Equal(got, []string{id}) {
 		t.Errorf("left: %v", got)
 	}
 	if runtime.GOOS == "windows" {
@@ -54,7 +54,7 @@ func TestEncryptionKeyFile(t *testing.T) {
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sign.LoadOrCreateEncryptionKeys(path); !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.Error(), "can be read by others") {
+	if _, err := keyfile.LoadOrCreate(path); !errors.Is(err, posthouse.ErrInvalid) || !strings.Contains(err.Error(), "can be read by others") {
 		t.Errorf("a file for all to read: %v", err)
 	}
 }
@@ -62,7 +62,7 @@ func TestEncryptionKeyFile(t *testing.T) {
 // TestEncryptionKeysRefuse parses what is not a key file in full.
 func TestEncryptionKeysRefuse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "encryption.keys")
-	must[*sign.EncryptionKeys](t)(sign.LoadOrCreateEncryptionKeys(path))
+	must[*keyfile.Keys](t)(keyfile.LoadOrCreate(path))
 	good := must[[]byte](t)(os.ReadFile(path))
 	for name, data := range map[string][]byte{
 		"empty":         nil,
@@ -74,7 +74,7 @@ func TestEncryptionKeysRefuse(t *testing.T) {
 		"a short key":   []byte("-----BEGIN POSTHOUSE ENCRYPTION KEY-----\nAAAA\n-----END POSTHOUSE ENCRYPTION KEY-----\n"),
 		"text after it": append(bytes.Clone(good), "and more"...),
 	} {
-		if _, err := sign.ParseEncryptionKeys(data); !errors.Is(err, posthouse.ErrInvalid) {
+		if _, err := keyfile.Parse(data); !errors.Is(err, posthouse.ErrInvalid) {
 			t.Errorf("%s: %v, want ErrInvalid", name, err)
 		}
 	}
@@ -84,7 +84,7 @@ func TestEncryptionKeysRefuse(t *testing.T) {
 func FuzzParseEncryptionKeys(f *testing.F) {
 	f.Add([]byte("# k\n-----BEGIN POSTHOUSE ENCRYPTION KEY-----\nAQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=\n-----END POSTHOUSE ENCRYPTION KEY-----\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		k, err := sign.ParseEncryptionKeys(data)
+		k, err := keyfile.Parse(data)
 		if err != nil {
 			if !errors.Is(err, posthouse.ErrInvalid) {
 				t.Fatalf("an error that is none of ours: %v", err)
@@ -95,4 +95,15 @@ func FuzzParseEncryptionKeys(f *testing.F) {
 			t.Fatalf("the current key is %s, not %s", r.Current(), k.Current())
 		}
 	})
+}
+
+// must stops the test at an error.
+func must[V any](t testing.TB) func(V, error) V {
+	return func(v V, err error) V {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
 }

@@ -1,0 +1,11 @@
+// Package keyfile keeps the encryption keys for a Ledger's Cipher in a file: made on
+// first use, rotated by adding a key, retired once nothing is wrapped with it.
+//
+//	keys, err := keyfile.LoadOrCreate("encryption.keys") // mode 0600
+//	cipher, err := keys.Keyring()
+//	ledger, err := posthouse.Open(store, &posthouse.Options{Cipher: cipher})
+//
+// Without the file nothing that it encrypts can be read: keep a copy elsewhere.
+//
+// It may import the standard library, the root package and internal/secretfile.
+package keyfile
