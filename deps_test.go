@@ -92,7 +92,12 @@ var laws = []law{
 		"what went wrong is read by clients, which link no server"},
 	{"server/internal/api", []string{".", "server/internal/strict", "server/problem", "server/tokens"}, nil,
 		"the table, its checks and its documentation know no route"},
-	{"server", []string{".", "gate", "server/", "sign", "ui"}, []string{"github.com/coder/websocket"},
+	{"server/internal/feed", nil, nil, "what an agent tells is frames: it knows neither HTTP nor agents"},
+	{"server/internal/session", []string{".", "server/internal/api", "server/problem", "server/tokens"}, nil,
+		"who comes back is known by cookie or token, whatever they came for"},
+	{"server/internal/page", []string{"server/internal/api", "server/internal/strict", "server/problem", "ui"}, nil,
+		"pages are files and the table of routes"},
+	{"server", []string{".", "gate", "server/", "sign"}, []string{"github.com/coder/websocket"},
 		"HTTP in front of interfaces: never a concrete store, never a model"},
 	{"ui", nil, nil, "files to embed"},
 

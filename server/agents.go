@@ -85,7 +85,7 @@ func (s *Server) postAgent(w http.ResponseWriter, r *api.Request) error {
 	if err != nil || c == nil {
 		return err
 	}
-	w.Header().Set(runHeader, c.feed.run)
+	w.Header().Set(runHeader, c.feed.Run)
 	if who != nil {
 		w.Header().Set(sessionHeader, who.token)
 		who.working(c.thread)
@@ -118,9 +118,9 @@ func (s *Server) streamAgent(w http.ResponseWriter, r *api.Request, m message, w
 	if err != nil || call == nil {
 		return err
 	}
-	w.Header().Set(runHeader, call.feed.run)
+	w.Header().Set(runHeader, call.feed.Run)
 	who.working(call.thread)
-	return s.streamFeed(w, r, call.feed.listen(0), who, session)
+	return s.streamFeed(w, r, call.feed.Listen(0), who, session)
 }
 
 func acceptsStream(r *http.Request) bool {

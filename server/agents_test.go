@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/feed"
 	"github.com/posthouse/posthouse/server/problem"
 )
 
@@ -172,7 +173,7 @@ func TestCallsAreBounded(t *testing.T) {
 func TestSlowClientMissesTextNotTheOutcome(t *testing.T) {
 	h := open(t, nil)
 	h.program.handle = func(_ context.Context, _ string, o *HandleOptions) (*Reply, error) {
-		for range 10 * feedLength {
+		for range 10 * feed.Length {
 			o.Text("x")
 		}
 		return &Reply{Text: "done"}, nil
@@ -180,21 +181,22 @@ func TestSlowClientMissesTextNotTheOutcome(t *testing.T) {
 	c, err := h.server.start(message{agent: "dispatch", text: "x"})
 	check(t, err)
 	<-c.done
-	var missed, texts uint64
-	l := c.feed.listen(0)
-	if !h.server.pump(t.Context(), l, func(f frame) error {
-		switch x := f.data.(type) {
-		case gapFrame:
+	var missed, texts, last uint64
+	l := c.feed.Listen(0)
+	if !h.server.pump(t.Context(), l, func(f feed.Frame) error {
+		last = f.N
+		switch x := f.Data.(type) {
+		case feed.Gap:
 			missed += x.Missed
-		case textFrame:
+		case feed.Text:
 			texts++
 		}
 		return nil
 	}, nil) {
 		t.Error("the client is gone")
 	}
-	if texts != feedLength-1 || missed+texts != 10*feedLength || l.at != 10*feedLength+1 {
-		t.Errorf("%d texts and %d missed, up to %d", texts, missed, l.at)
+	if texts != feed.Length-1 || missed+texts != 10*feed.Length || last != 10*feed.Length+1 {
+		t.Errorf("%d texts and %d missed, up to %d", texts, missed, last)
 	}
 	if c.reply == nil || c.reply.Text != "done" {
 		t.Errorf("the work came to %+v, %v", c.reply, c.err)

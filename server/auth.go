@@ -39,7 +39,7 @@ func (s *Server) identify(r *api.Request) (tok tokens.Token, ok bool, err error)
 	if secret, given := bearer(r.Request); given {
 		tok, ok, err = s.tokens.Authenticate(secret)
 	} else if c, e := r.Cookie(api.SessionCookie); e == nil {
-		if tok, ok = s.sessions.get(c.Value); ok {
+		if tok, ok = s.sessions.Get(c.Value); ok {
 			ok, err = s.tokens.Current(tok)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/feed"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 )
@@ -23,7 +24,7 @@ type message struct {
 	text   string
 	thread string // "": a new one
 	by     string
-	feed   *feed // what it tells; nil: a new one
+	feed   *feed.Feed // what it tells; nil: a new one
 
 	approvals *gate.Session // who approves tools; nil: nobody, so they do not run
 }
@@ -32,7 +33,7 @@ type message struct {
 type call struct {
 	thread string
 	by     string
-	feed   *feed
+	feed   *feed.Feed
 	number uint64        // counts calls
 	done   chan struct{} // closed when reply and err are set
 	reply  *Reply
@@ -93,16 +94,24 @@ func (s *Server) start(m message) (*call, error) {
 		defer s.runs.end(c)
 		defer close(c.done)
 		if c.reply, c.err = s.run(agent, m); c.err != nil {
-			m.feed.send("error", c.err)
+			m.feed.Send("error", c.err, 0)
 		} else {
-			m.feed.send("reply", c.reply)
+			m.feed.Send("reply", c.reply, replySize(c.reply))
 		}
 	}()
 	return c, nil
 }
 
+// replySize estimates how many bytes a reply holds on to.
+func replySize(r *Reply) int {
+	if r == nil {
+		return 0
+	}
+	return len(r.Text)
+}
+
 // newFeed makes the feed of a call that is yet to begin.
-func (s *Server) newFeed() *feed { return &feed{run: string(s.ledger.NewID())} }
+func (s *Server) newFeed() *feed.Feed { return feed.New(string(s.ledger.NewID())) }
 
 func (s *Server) run(a Agent, m message) (reply *Reply, err error) {
 	ctx, cancel := context.WithTimeout(s.work, s.limits.Call)
@@ -124,47 +133,22 @@ func (s *Server) run(a Agent, m message) (reply *Reply, err error) {
 	}
 	o := &HandleOptions{
 		Thread: m.thread, By: m.by,
-		Text: func(t string) { m.feed.send("text", textFrame{t}) },
+		Text: func(t string) { m.feed.Text(t) },
 		Event: func(e AgentEvent) {
-			if err := m.feed.event(e); err != nil {
-				_ = m.feed.event(AgentEvent{Kind: e.Kind, Data: map[string]string{"error": "cannot be encoded: " + err.Error()}}) // this can
+			if err := m.feed.Event(e); err != nil {
+				_ = m.feed.Event(AgentEvent{Kind: e.Kind, Data: map[string]string{"error": "cannot be encoded: " + err.Error()}}) // this can
 			}
 		},
 	}
 	return a.Handle(ctx, m.text, o)
 }
 
-// pump hands a call's frames to a client until the last one, writing beats in
+// pump hands a call's frames to a client until the last one, with heartbeats in
 // between. It returns whether the client is still there.
-func (s *Server) pump(ctx context.Context, l *listener, write func(frame) error, beat func() error) bool {
-	defer close(l.gone)
+func (s *Server) pump(ctx context.Context, l *feed.Listener, write func(feed.Frame) error, heartbeat func() error) bool {
 	tick, stop := s.tick(api.HeartbeatInterval)
 	defer stop()
-	for !l.feed.over(l.at) {
-		frames, missed, more := l.feed.behind(l.at)
-		if missed > 0 && write(frame{kind: "gap", data: gapFrame{missed}}) != nil {
-			return false
-		}
-		for _, x := range frames {
-			if ctx.Err() != nil || write(x) != nil {
-				return false
-			}
-			l.at = x.n
-		}
-		if len(frames) > 0 {
-			continue
-		}
-		select {
-		case <-more:
-		case <-tick:
-			if beat() != nil {
-				return false
-			}
-		case <-ctx.Done():
-			return false
-		}
-	}
-	return true
+	return l.Pump(ctx, tick, write, heartbeat)
 }
 
 // within waits for a call, at most as long as an answer may take.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -73,7 +74,7 @@ type client struct {
 	s     *Server
 	token string
 	new   bool
-	clientSession
+	session.Session
 
 	touched time.Time // when its session was last found to be in use
 }
@@ -120,22 +121,22 @@ func (s *Server) restored(w http.ResponseWriter, r *api.Request) (*client, *Sess
 
 func (s *Server) openClient(ctx context.Context, token, principal string) (c *client, err error) {
 	s.sweepClients()
-	var x *clientSession
-	if token != "" && len(token) <= maxToken {
-		if x, err = s.clients.restore(ctx, token, principal); err != nil {
+	var x *session.Session
+	if token != "" && len(token) <= session.MaxToken {
+		if x, err = s.clients.Restore(ctx, token, principal); err != nil {
 			return nil, err
 		}
 	}
 	c = &client{s: s, token: token, new: x == nil, touched: s.now()}
 	if x == nil {
-		c.token, x, err = s.clients.create(ctx, principal)
+		c.token, x, err = s.clients.Create(ctx, principal)
 	} else {
-		err = s.clients.update(ctx, token, func(*clientSession) {})
+		err = s.clients.Update(ctx, token, func(*session.Session) {})
 	}
 	if err != nil {
 		return nil, err
 	}
-	c.clientSession = *x
+	c.Session = *x
 	return c, nil
 }
 
@@ -144,11 +145,11 @@ func (s *Server) openClient(ctx context.Context, token, principal string) (c *cl
 func (s *Server) sweepClients() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || !s.clients.due() {
+	if s.closed || !s.clients.Due() {
 		return
 	}
 	s.running.Go(func() {
-		if _, err := s.clients.removeExpired(s.ctx); err != nil && !errors.Is(err, context.Canceled) {
+		if _, err := s.clients.RemoveExpired(s.ctx); err != nil && !errors.Is(err, context.Canceled) {
 			s.log.Error("expired sessions cannot be removed", "error", err)
 		}
 	})
@@ -186,11 +187,11 @@ func (c *client) info(ctx context.Context) (*SessionInfo, error) {
 }
 
 // note records what changed; the client may be gone, its session is not.
-func (c *client) note(change func(*clientSession)) {
+func (c *client) note(change func(*session.Session)) {
 	if c == nil {
 		return
 	}
-	if err := c.s.clients.update(context.WithoutCancel(c.s.ctx), c.token, change); err != nil {
+	if err := c.s.clients.Update(context.WithoutCancel(c.s.ctx), c.token, change); err != nil {
 		c.s.log.Error("a session cannot be saved", "error", err)
 	}
 }
@@ -202,23 +203,23 @@ func (c *client) stays() {
 		return
 	}
 	c.touched = c.s.now()
-	c.note(func(*clientSession) {})
+	c.note(func(*session.Session) {})
 }
 
 // working notes the thread that a message is worked on.
 func (c *client) working(thread string) {
-	c.note(func(x *clientSession) { x.Thread, x.Checkpoint, x.Gate = thread, "", "" })
+	c.note(func(x *session.Session) { x.Thread, x.Checkpoint, x.Gate = thread, "", "" })
 }
 
 // replied notes how far it came.
 func (c *client) replied(r *Reply) {
-	c.note(func(x *clientSession) { x.Thread, x.Checkpoint, x.Gate = r.Thread, r.Checkpoint, r.Gate })
+	c.note(func(x *session.Session) { x.Thread, x.Checkpoint, x.Gate = r.Thread, r.Checkpoint, r.Gate })
 }
 
 // saw notes the last event that was sent.
 func (c *client) saw(cursor string) {
 	if cursor != "" {
-		c.note(func(x *clientSession) { x.Cursor = cursor })
+		c.note(func(x *session.Session) { x.Cursor = cursor })
 	}
 }
 
@@ -253,12 +254,12 @@ func (s *Server) putSession(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	err = s.clients.update(r.Context(), c.token, func(x *clientSession) {
+	err = s.clients.Update(r.Context(), c.token, func(x *session.Session) {
 		x.Rooms, x.Metadata = b.Rooms, b.Metadata
 		if b.Thread != "" && b.Thread != x.Thread {
 			x.Thread, x.Checkpoint, x.Gate = b.Thread, "", ""
 		}
-		c.clientSession = *x
+		c.Session = *x
 	})
 	if err != nil {
 		return err
@@ -300,10 +301,10 @@ func (b *sessionBody) validate() error {
 
 func (s *Server) deleteSession(w http.ResponseWriter, r *api.Request) error {
 	token, _ := sessionToken(r)
-	if token != "" && len(token) <= maxToken {
-		x, err := s.clients.restore(r.Context(), token, r.Actor.Name)
+	if token != "" && len(token) <= session.MaxToken {
+		x, err := s.clients.Restore(r.Context(), token, r.Actor.Name)
 		if err == nil && x != nil {
-			err = s.clients.remove(r.Context(), token)
+			err = s.clients.Remove(r.Context(), token)
 		}
 		if err != nil {
 			return err

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"sync/atomic"
@@ -10,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -131,9 +134,9 @@ func TestSessions(t *testing.T) {
 	same(h.session(tokens.Operator, first.Token))
 	clock.add(25 * time.Hour)
 	fresh("an expired token", h.session(tokens.Operator, first.Token))
-	n, err := h.server.clients.removeExpired(t.Context())
+	n, err := h.server.clients.RemoveExpired(t.Context())
 	check(t, err)
-	if left, _ := h.server.clients.removeExpired(t.Context()); left != 0 || n > 4 {
+	if left, _ := h.server.clients.RemoveExpired(t.Context()); left != 0 || n > 4 {
 		t.Errorf("%d expired, then %d", n, left)
 	}
 	i = h.session(tokens.Operator, "")
@@ -155,17 +158,18 @@ func TestSessions(t *testing.T) {
 // TestSessionsSurviveARestart opens a second server over the store.
 func TestSessionsSurviveARestart(t *testing.T) {
 	h := open(t, nil)
-	x := &clients{store: h.ledger.Store(), now: time.Now, ttl: time.Hour, limit: 100}
-	token, _, err := x.create(t.Context(), "alice")
+	x := session.NewClients(h.ledger.Store(), time.Now, time.Hour, 100)
+	token, _, err := x.Create(t.Context(), "alice")
 	check(t, err)
-	check(t, x.update(t.Context(), token, func(c *clientSession) { c.Thread = "t1" }))
-	again := &clients{store: h.ledger.Store(), now: time.Now, ttl: time.Hour, limit: 100}
-	c, err := again.restore(t.Context(), token, "alice")
+	check(t, x.Update(t.Context(), token, func(c *session.Session) { c.Thread = "t1" }))
+	again := session.NewClients(h.ledger.Store(), time.Now, time.Hour, 100)
+	c, err := again.Restore(t.Context(), token, "alice")
 	check(t, err)
 	if c == nil || c.Thread != "t1" || c.Principal != "alice" {
 		t.Errorf("restored: %+v", c)
 	}
-	slot, err := h.ledger.Store().Slot(t.Context(), clientSlot(clientKey(token)), posthouse.SlotOp{})
+	sum := sha256.Sum256([]byte(token))
+	slot, err := h.ledger.Store().Slot(t.Context(), posthouse.SlotKey{Thread: "$sessions", Step: hex.EncodeToString(sum[:])}, posthouse.SlotOp{})
 	check(t, err)
 	if len(token) < 20 || containsText(slot.Value, token) {
 		t.Error("the token is stored as it is")
@@ -198,7 +202,7 @@ func TestSessionsAreCapped(t *testing.T) {
 		t.Error("17 sessions, though 16 may be")
 	}
 	clock.add(25 * time.Hour)
-	_, err := h.server.clients.removeExpired(t.Context())
+	_, err := h.server.clients.RemoveExpired(t.Context())
 	check(t, err)
 	h.send(ask{method: "GET", path: "/api/session", as: tokens.Operator}).want(http.StatusOK)
 }

@@ -137,7 +137,7 @@ func FuzzScreen(f *testing.F) {
 	} {
 		f.Add(s[0], s[1], s[2])
 	}
-	s := &Server{hosts: hostList{"box": true}}
+	s := &Server{hosts: api.Hosts{"box": true}}
 	cross := http.NewCrossOriginProtection()
 	f.Fuzz(func(t *testing.T, host, origin, path string) {
 		u, err := url.ParseRequestURI(path)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/server/internal/api"
 )
 
 // CheckListen says whether a server may listen on addr: on loopback always,
@@ -21,7 +22,7 @@ func CheckListen(addr string, tls, allowInsecure bool) error {
 			Code: posthouse.CodeInvalid, Field: "addr", Message: "must be host:port", Hint: "for example 127.0.0.1:8095", Err: err,
 		}
 	}
-	if isLoopback(host) || tls || allowInsecure {
+	if api.IsLoopback(host) || tls || allowInsecure {
 		return nil
 	}
 	return &posthouse.Error{

@@ -5,18 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 )
 
@@ -49,7 +45,7 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 // server's (DNS rebinding), a request that a foreign page makes, a path that
 // means something else once it is decoded.
 func (s *Server) screen(cross *http.CrossOriginProtection, r *http.Request) error {
-	if !s.hosts.allows(r.Host) {
+	if !s.hosts.Allows(r.Host) {
 		return &posthouse.Error{
 			Code: problem.CodeHost, Message: fmt.Sprintf("this server does not answer for the host %.80q", r.Host),
 			Hint: "use the address it prints at the start, or allow the name where it is started",
@@ -72,31 +68,7 @@ func (s *Server) screen(cross *http.CrossOriginProtection, r *http.Request) erro
 			return foreign
 		}
 	}
-	return screenPath(r.URL.EscapedPath())
-}
-
-// screenPath looks at the segments of a path as they were sent: a name may have
-// an encoded slash in it, but is never what leads somewhere else.
-func screenPath(escaped string) error {
-	rest, ok := strings.CutPrefix(escaped, "/")
-	if !ok {
-		return strict.Invalid("path", "does not begin with a slash")
-	}
-	if rest == "" {
-		return nil
-	}
-	for seg := range strings.SplitSeq(rest, "/") {
-		s, err := url.PathUnescape(seg)
-		switch {
-		case err != nil, strings.ContainsRune(s, 0):
-			return strict.Invalid("path", "is malformed, or has a zero byte")
-		case s == "", s == ".", s == "..":
-			e := strict.Invalid("path", "has empty or dot segments, or ends in a slash")
-			e.Hint = "a name . or .. goes into a parameter, as in /api/threads/-?thread=.."
-			return e
-		}
-	}
-	return nil
+	return api.ScreenPath(r.URL.EscapedPath())
 }
 
 // finish ends every request: a panic becomes a 500 that tells nothing, and the
@@ -129,51 +101,4 @@ func (s *Server) finish(w *api.Recorder, r *http.Request, id string, start time.
 		}
 	}
 	s.log.Log(r.Context(), level, "request", attrs...)
-}
-
-// A hostList holds what a Host header may say.
-type hostList map[string]bool
-
-func newHostList(names []string) (hostList, error) {
-	l := hostList{}
-	for _, n := range names {
-		n = strings.ToLower(n)
-		if n == "" || strings.ContainsAny(n, "/ *") {
-			return nil, strict.Invalid("AllowedHosts", "has %.80q; a name or name:port is wanted, without wildcards", n)
-		}
-		l[n] = true
-	}
-	return l, nil
-}
-
-// allows is true for loopback's names and addresses, with any port, and for
-// the listed ones, with the port listed or any.
-func (l hostList) allows(host string) bool {
-	host = strings.ToLower(host)
-	if l[host] {
-		return true
-	}
-	name := host
-	if h, port, err := net.SplitHostPort(host); err == nil {
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil && port != "" {
-			return false
-		}
-		name = h
-	} else if inner, ok := strings.CutPrefix(host, "["); ok {
-		if name, ok = strings.CutSuffix(inner, "]"); !ok {
-			return false
-		}
-	}
-	if name == "" {
-		return false
-	}
-	return isLoopback(name) || l[name] || l["["+name+"]"]
-}
-
-func isLoopback(name string) bool {
-	if name == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(name)
-	return err == nil && ip.Unmap().IsLoopback()
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/feed"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 )
@@ -78,7 +79,7 @@ func (k *keys) start(ctx context.Context, key string, m message) (c *call, threa
 	}
 	if again {
 		c := k.s.runs.find(rec.Run, m.by)
-		if c != nil && c.feed.run == rec.Run && !c.refused() {
+		if c != nil && c.feed.Run == rec.Run && !c.refused() {
 			return c, rec.Thread, true, nil
 		}
 		switch t, err := k.s.ledger.Thread(ctx, rec.Thread); {
@@ -88,7 +89,7 @@ func (k *keys) start(ctx context.Context, key string, m message) (c *call, threa
 			return nil, "", false, err
 		}
 	}
-	m.thread, m.feed = rec.Thread, &feed{run: rec.Run}
+	m.thread, m.feed = rec.Thread, feed.New(rec.Run)
 	c, err = k.s.start(m)
 	return c, rec.Thread, false, err
 }

@@ -80,27 +80,6 @@ func TestLogin(t *testing.T) {
 	h.send(ask{method: "POST", path: "/login", as: "-", body: `{"token":"x"}`}).refused(problem.CodeMediaType)
 }
 
-func TestSessionsAreBounded(t *testing.T) {
-	now := time.Unix(1700000000, 0)
-	ss := newSessions(func() time.Time { return now }, time.Hour)
-	first := ss.begin(tokens.Token{Name: "first"})
-	for range maxSessions {
-		now = now.Add(time.Millisecond)
-		ss.begin(tokens.Token{Name: "x"})
-	}
-	if _, ok := ss.get(first); ok || len(ss.open) != maxSessions {
-		t.Errorf("%d are open, the first: %v", len(ss.open), ok)
-	}
-	now = now.Add(2 * time.Hour)
-	ss.begin(tokens.Token{Name: "y"})
-	if len(ss.open) != 1 {
-		t.Errorf("%d are kept after they ended", len(ss.open))
-	}
-	if c := ss.cookie(&http.Request{}, "x"); c.Secure {
-		t.Error("a cookie over plain HTTP is Secure and never comes back")
-	}
-}
-
 // TestPagesKeepThePolicy reads the embedded files: what the policy forbids
 // would fail in the browser only.
 func TestPagesKeepThePolicy(t *testing.T) {

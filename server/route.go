@@ -99,7 +99,7 @@ func (s *Server) fail(w http.ResponseWriter, r *api.Request, err error) {
 		_, _ = io.CopyN(io.Discard, r.Sent, drained) // it may end, or break off: the answer is the same
 	}
 	if r.Route.Style == api.Page && problem.Client(err).Code == problem.CodeUnauthenticated && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-		s.pages.login(w, http.StatusUnauthorized, "")
+		s.pages.Login(w, http.StatusUnauthorized, "")
 		return
 	}
 	problem.Write(w, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/feed"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -51,7 +52,7 @@ func (rs *runs) begin(c *call) {
 	defer rs.mu.Unlock()
 	rs.begun++
 	c.number = rs.begun
-	rs.of[c.feed.run] = c
+	rs.of[c.feed.Run] = c
 	rs.sweep()
 }
 
@@ -68,7 +69,7 @@ func (rs *runs) end(c *call) {
 func (rs *runs) sweep() {
 	gone := 0
 	for gone < len(rs.ended) && (len(rs.ended)-gone > rs.limit || rs.now().Sub(rs.ended[gone].endedAt) >= keepEnded) {
-		delete(rs.of, rs.ended[gone].feed.run)
+		delete(rs.of, rs.ended[gone].feed.Run)
 		gone++
 	}
 	rs.ended = slices.Delete(rs.ended, 0, gone)
@@ -103,7 +104,7 @@ func (rs *runs) working(thread, principal string) string {
 	case <-c.done:
 		return ""
 	default:
-		return c.feed.run
+		return c.feed.Run
 	}
 }
 
@@ -148,7 +149,7 @@ func positionOf(r *api.Request) (p position, err error) {
 func (s *Server) taken(p position, principal string) (*call, uint64, error) {
 	if p.event != "" {
 		c := s.runs.find(p.event, principal)
-		if c != nil && c.feed.run == p.event && (p.run == "" || p.run == p.event || p.run == c.thread) {
+		if c != nil && c.feed.Run == p.event && (p.run == "" || p.run == p.event || p.run == c.thread) {
 			return c, p.after, nil
 		}
 	}
@@ -202,12 +203,12 @@ func (s *Server) followRun(w http.ResponseWriter, r *api.Request) error {
 		return err
 	}
 	defer done()
-	w.Header().Set(runHeader, c.feed.run)
-	return s.streamFeed(w, r, c.feed.listen(after), who, session)
+	w.Header().Set(runHeader, c.feed.Run)
+	return s.streamFeed(w, r, c.feed.Listen(after), who, session)
 }
 
 // streamFeed answers with a stream of what a call tells.
-func (s *Server) streamFeed(w http.ResponseWriter, r *api.Request, l *listener, who *client, session *SessionInfo) error {
+func (s *Server) streamFeed(w http.ResponseWriter, r *api.Request, l *feed.Listener, who *client, session *SessionInfo) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
@@ -218,23 +219,23 @@ func (s *Server) streamFeed(w http.ResponseWriter, r *api.Request, l *listener, 
 	if session != nil && es.Send("", "session", session) != nil {
 		return nil
 	}
-	s.pump(ctx, l, func(f frame) error {
+	s.pump(ctx, l, func(f feed.Frame) error {
 		id := ""
-		if f.n > 0 {
-			id = l.feed.id(f.n)
+		if f.N > 0 {
+			id = l.Feed.ID(f.N)
 		}
-		switch f.kind {
+		switch f.Kind {
 		case "reply":
-			if r, ok := f.data.(*Reply); ok {
+			if r, ok := f.Data.(*Reply); ok {
 				who.replied(r)
 			}
-			return es.Send(id, "done", f.data)
+			return es.Send(id, "done", f.Data)
 		case "error":
-			err, _ := f.data.(error) // an error frame holds one
+			err, _ := f.Data.(error) // an error frame holds one
 			api.NoteError(w, err)
 			return es.Send(id, "error", problem.Of(err, w.Header().Get(problem.RequestIDHeader)))
 		}
-		return es.Send(id, f.kind, f.data)
+		return es.Send(id, f.Kind, f.Data)
 	}, func() error {
 		if !s.stillGood(r.Actor) {
 			return errGone // revoked, or expired

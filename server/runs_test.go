@@ -360,27 +360,3 @@ func TestWhatComesBehindTheEnd(t *testing.T) {
 	f = h.listen(ask{method: "GET", path: "/api/run?after=" + end.id})
 	f.wantEnd()
 }
-
-// TestFeedIsBounded keeps the newest frames of few bytes, the last one always,
-// and counts what it does not keep.
-func TestFeedIsBounded(t *testing.T) {
-	f := &feed{run: "r"}
-	text := strings.Repeat("x", feedSize/4)
-	for range 10 {
-		f.send("text", textFrame{text})
-	}
-	frames, missed, _ := f.behind(0)
-	if len(frames) != 4 || missed != 6 || frames[0].n != 7 {
-		t.Errorf("%d frames are kept, %d are missed", len(frames), missed)
-	}
-	if frames, missed, _ = f.behind(8); len(frames) != 2 || missed != 0 || frames[0].n != 9 {
-		t.Errorf("behind the eighth there are %d, %d are missed", len(frames), missed)
-	}
-	f.send("reply", &Reply{Text: text + text + text + text + text})
-	if frames, missed, _ = f.behind(10); len(frames) != 1 || missed != 0 || !f.over(11) || f.over(10) {
-		t.Errorf("the end is %d frames, %d are missed", len(frames), missed)
-	}
-	if frames, _, more := f.behind(11); len(frames) != 0 || more == nil {
-		t.Error("there is more behind the end")
-	}
-}

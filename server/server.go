@@ -11,6 +11,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/page"
+	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -99,14 +101,14 @@ type Server struct {
 	now      func() time.Time
 	wall     func() time.Time // for socket deadlines, which no test's clock may bend
 	tick     func(time.Duration) (<-chan time.Time, func())
-	hosts    hostList
+	hosts    api.Hosts
 
 	routes    []*api.Route
 	handler   http.Handler
 	openapi   []byte
-	pages     *pages
-	sessions  *sessions
-	clients   *clients
+	pages     *page.Pages
+	sessions  *session.Logins
+	clients   *session.Clients
 	keys      *keys
 	runs      *runs
 	approvals approvals
@@ -151,7 +153,7 @@ func New(o Options) (*Server, error) {
 		calls: make(chan struct{}, limits.Calls), streams: make(chan struct{}, limits.Streams),
 		strangers: make(chan struct{}, max(limits.Streams/10, 1)),
 	}
-	if s.hosts, err = newHostList(o.AllowedHosts); err != nil {
+	if s.hosts, err = api.NewHosts(o.AllowedHosts); err != nil {
 		return nil, err
 	}
 	if s.log == nil {
@@ -162,9 +164,9 @@ func New(o Options) (*Server, error) {
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.work, s.abandon = context.WithCancel(context.Background())
-	s.sessions = newSessions(s.now, limits.Session)
+	s.sessions = session.NewLogins(s.now, limits.Session)
 	s.keys = &keys{s: s}
-	s.clients = &clients{store: s.ledger.Store(), now: s.now, ttl: limits.Client, limit: limits.Clients}
+	s.clients = session.NewClients(s.ledger.Store(), s.now, limits.Client, limits.Clients)
 	s.runs = &runs{now: s.now, limit: limits.Calls, of: map[string]*call{}}
 	s.approvals.ledger = shared(s.ledger)
 	s.ready = &readiness{now: s.now, probe: o.Ready}
@@ -175,7 +177,7 @@ func New(o Options) (*Server, error) {
 	if s.openapi, err = api.OpenAPI(s.routes, o.Version); err != nil {
 		return nil, err
 	}
-	if s.pages, err = newPages(s.routes); err != nil {
+	if s.pages, err = page.New(s.routes); err != nil {
 		return nil, err
 	}
 	s.handler = s.middleware(s.mux())

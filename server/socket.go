@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/feed"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -61,9 +62,9 @@ type conversation struct {
 	leave func()  // gives the place among the streams back
 
 	mu    sync.Mutex
-	actor tokens.Token  // zero until it is known
-	tools *gate.Session // what its tools ask; nil until the actor is known
-	ear   *listener     // to the message that is worked on
+	actor tokens.Token   // zero until it is known
+	tools *gate.Session  // what its tools ask; nil until the actor is known
+	ear   *feed.Listener // to the message that is worked on
 }
 
 // who returns who is at the other end, and the session of their tools.
@@ -97,11 +98,11 @@ func (c *conversation) tell(e approvalEvent) error {
 	if l == nil {
 		return errGone
 	}
-	if err := l.feed.event(e); err != nil {
+	if err := l.Feed.Event(e); err != nil {
 		return err
 	}
 	select {
-	case <-l.gone:
+	case <-l.Gone:
 		return errGone
 	default:
 		return nil
@@ -123,7 +124,7 @@ func (c *conversation) answer(ctx context.Context, text string) bool {
 	}
 	if _, err := c.s.resolve(ctx, m, actor); err != nil {
 		e := approvalEvent{Type: "approval_refused", ID: m.ID, Error: problem.Of(err, c.w.Header().Get(problem.RequestIDHeader))}
-		_ = c.write(ctx, frame{kind: "event", data: e}) // a client that is gone is noticed by the reader
+		_ = c.write(ctx, feed.Frame{Kind: "event", Data: e}) // a client that is gone is noticed by the reader
 	}
 	return true
 }
@@ -257,7 +258,7 @@ func (c *conversation) read(ctx context.Context, inbox chan<- string) {
 		case inbox <- string(data):
 		default:
 			err := &posthouse.Error{Code: problem.CodeTooMany, Message: "too many messages wait for their turn", Hint: "wait for the replies"}
-			if c.write(ctx, frame{kind: "error", data: err}) != nil {
+			if c.write(ctx, feed.Frame{Kind: "error", Data: err}) != nil {
 				return
 			}
 		}
@@ -281,26 +282,26 @@ func (c *conversation) take(ctx context.Context, text string) bool {
 	m := message{
 		agent: c.agent, text: text, thread: c.r.Query["thread"], by: c.actor.Name, feed: c.s.newFeed(), approvals: c.tools,
 	}
-	ear := m.feed.listen(0)
+	ear := m.feed.Listen(0)
 	c.mu.Lock()
 	c.ear = ear
 	c.mu.Unlock()
 	call, err := c.s.start(m)
 	if err != nil {
 		api.NoteError(c.w, err)
-		return c.write(ctx, frame{kind: "error", data: err}) == nil
+		return c.write(ctx, feed.Frame{Kind: "error", Data: err}) == nil
 	}
 	c.mine.working(call.thread)
 	return c.listen(ctx, ear)
 }
 
 // listen tells what a request comes to and reports whether to go on.
-func (c *conversation) listen(ctx context.Context, l *listener) bool {
-	return c.s.pump(ctx, l, func(f frame) error {
-		if r, ok := f.data.(*Reply); ok {
+func (c *conversation) listen(ctx context.Context, l *feed.Listener) bool {
+	return c.s.pump(ctx, l, func(f feed.Frame) error {
+		if r, ok := f.Data.(*Reply); ok {
 			c.mine.replied(r)
 		}
-		return c.tellFrame(ctx, l.feed, f)
+		return c.tellFrame(ctx, l.Feed, f)
 	}, func() error {
 		if !c.s.stillGood(c.actor) {
 			return errGone // revoked, or expired
@@ -326,9 +327,9 @@ func (c *conversation) welcome(ctx context.Context) bool {
 	}
 	if err != nil {
 		api.NoteError(c.w, err)
-		return c.write(ctx, frame{kind: "error", data: err}) == nil
+		return c.write(ctx, feed.Frame{Kind: "error", Data: err}) == nil
 	}
-	return c.listen(ctx, was.feed.listen(after))
+	return c.listen(ctx, was.feed.Listen(after))
 }
 
 // login reads the token from the first message.
@@ -383,28 +384,28 @@ func (c *conversation) greet(ctx context.Context) error {
 		c.refuse(err)
 		return err
 	}
-	return c.write(ctx, frame{kind: "session", data: i})
+	return c.write(ctx, feed.Frame{Kind: "session", Data: i})
 }
 
 // refuse tells why and ends the connection.
 func (c *conversation) refuse(err error) {
 	api.NoteError(c.w, err)
-	_ = c.write(c.s.ctx, frame{kind: "error", data: err}) // the close that follows says it too
+	_ = c.write(c.s.ctx, feed.Frame{Kind: "error", Data: err}) // the close that follows says it too
 	_ = c.conn.Close(websocket.StatusPolicyViolation, string(problem.Client(err).Code))
 }
 
-func (c *conversation) write(ctx context.Context, f frame) error {
+func (c *conversation) write(ctx context.Context, f feed.Frame) error {
 	return c.tellFrame(ctx, nil, f)
 }
 
 // tellFrame writes a frame of a feed, nil for none.
-func (c *conversation) tellFrame(ctx context.Context, of *feed, f frame) error {
-	out := socketFrame{Type: f.kind}
-	if f.n > 0 {
-		out.ID = of.id(f.n)
+func (c *conversation) tellFrame(ctx context.Context, of *feed.Feed, f feed.Frame) error {
+	out := socketFrame{Type: f.Kind}
+	if f.N > 0 {
+		out.ID = of.ID(f.N)
 	}
-	switch x := f.data.(type) {
-	case textFrame:
+	switch x := f.Data.(type) {
+	case feed.Text:
 		out.Text = x.Text
 	case error:
 		out.Error = problem.Of(x, c.w.Header().Get(problem.RequestIDHeader))

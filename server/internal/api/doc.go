@@ -1,4 +1,4 @@
-// Package api is what all routes of the server share: the line of the table that
+// package api is what all routes of the server share: the line of the table that
 // describes one, the checks that a request passes before its handler sees it,
 // how an answer is written, and the OpenAPI document that is made of the table.
 //

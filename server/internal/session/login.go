@@ -1,4 +1,4 @@
-package server
+package session
 
 import (
 	"crypto/sha256"
@@ -11,30 +11,32 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// maxSessions bounds the logins kept; the one that ends soonest makes room.
-const maxSessions = 1000
+// maxLogins bounds the logins kept; the one that ends soonest makes room.
+const maxLogins = 1000
 
-// sessions holds who is logged in with a browser, in memory: a restart logs
+// Logins holds who is logged in with a browser, in memory: a restart logs
 // everybody out. The cookie's value is kept as a hash only.
-type sessions struct {
+type Logins struct {
 	now func() time.Time
 	ttl time.Duration
 
 	mu   sync.Mutex
-	open map[posthouse.Hash]session
+	open map[posthouse.Hash]login
 }
 
-type session struct {
+// A login is who is behind a cookie.
+type login struct {
 	token   tokens.Token
 	expires time.Time
 }
 
-func newSessions(now func() time.Time, ttl time.Duration) *sessions {
-	return &sessions{now: now, ttl: ttl, open: map[posthouse.Hash]session{}}
+// NewLogins keeps logins, each for ttl.
+func NewLogins(now func() time.Time, ttl time.Duration) *Logins {
+	return &Logins{now: now, ttl: ttl, open: map[posthouse.Hash]login{}}
 }
 
-// begin opens a session and returns the cookie's value.
-func (ss *sessions) begin(t tokens.Token) string {
+// Begin opens a session and returns the cookie's value.
+func (ss *Logins) Begin(t tokens.Token) string {
 	value := tokens.NewSecret()
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -47,28 +49,30 @@ func (ss *sessions) begin(t tokens.Token) string {
 			soonest = k
 		}
 	}
-	if len(ss.open) >= maxSessions {
+	if len(ss.open) >= maxLogins {
 		delete(ss.open, soonest)
 	}
-	ss.open[sha256.Sum256([]byte(value))] = session{t, now.Add(ss.ttl)}
+	ss.open[sha256.Sum256([]byte(value))] = login{t, now.Add(ss.ttl)}
 	return value
 }
 
-func (ss *sessions) get(value string) (tokens.Token, bool) {
+// Get returns the token behind a cookie, and whether its login still holds.
+func (ss *Logins) Get(value string) (tokens.Token, bool) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	x, ok := ss.open[sha256.Sum256([]byte(value))]
 	return x.token, ok && ss.now().Before(x.expires)
 }
 
-func (ss *sessions) end(value string) {
+// End forgets a login.
+func (ss *Logins) End(value string) {
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
 	delete(ss.open, sha256.Sum256([]byte(value)))
 }
 
-// cookie makes the session's cookie; an empty value takes it away.
-func (ss *sessions) cookie(r *http.Request, value string) *http.Cookie {
+// Cookie makes the session's cookie; an empty value takes it away.
+func (ss *Logins) Cookie(r *http.Request, value string) *http.Cookie {
 	c := &http.Cookie{
 		Name: api.SessionCookie, Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil, MaxAge: int(ss.ttl / time.Second),

@@ -1,4 +1,4 @@
-package server
+package session
 
 import (
 	"context"
@@ -14,11 +14,11 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// A clientSession is what a client gets back when it connects again, also after
+// A Session is what a client gets back when it connects again, also after
 // a restart: its transport (rooms, the last event it saw) and its place in a
 // workflow. It belongs to the principal that made it. It is kept in a slot of
 // the store, under the hash of its token.
-type clientSession struct {
+type Session struct {
 	Principal  string            `json:"principal"`
 	Rooms      []string          `json:"rooms,omitempty"`
 	Metadata   map[string]string `json:"metadata,omitempty"`
@@ -30,16 +30,18 @@ type clientSession struct {
 	LastSeen   time.Time         `json:"lastSeen"`
 }
 
+// MaxToken is how long a session's token may be, in bytes.
+const MaxToken = 200
+
 const (
-	clientsThread = "$sessions" // of the slots
-	clientShards  = "0123456789abcdef"
-	sweepEvery    = time.Minute
-	maxToken      = 200
+	slotsThread = "$sessions" // of the slots
+	shards      = "0123456789abcdef"
+	sweepEvery  = time.Minute
 )
 
-// clients keeps the sessions. A store's slots cannot be listed, so that an index
-// of them is kept in slots too, one for each first digit of the hash.
-type clients struct {
+// Clients are the sessions of clients. A store's slots cannot be listed, so an
+// index of them is kept in slots too, one for each first digit of the hash.
+type Clients struct {
 	store posthouse.Store
 	now   func() time.Time
 	ttl   time.Duration
@@ -49,25 +51,31 @@ type clients struct {
 	swept time.Time
 }
 
-func clientKey(token string) string {
+// NewClients keeps sessions in a store: at most so many at once, each until it
+// was not seen for ttl.
+func NewClients(store posthouse.Store, now func() time.Time, ttl time.Duration, limit int) *Clients {
+	return &Clients{store: store, now: now, ttl: ttl, limit: limit}
+}
+
+func keyOf(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }
 
-func clientSlot(key string) posthouse.SlotKey {
-	return posthouse.SlotKey{Thread: clientsThread, Step: key}
+func slotOf(key string) posthouse.SlotKey {
+	return posthouse.SlotKey{Thread: slotsThread, Step: key}
 }
 
-// A clientIndex says when each session of a shard ends at the earliest.
-type clientIndex map[string]posthouse.Millis
+// A shardIndex says when each session of a shard ends at the earliest.
+type shardIndex map[string]posthouse.Millis
 
-// create makes a session and returns its token.
-func (c *clients) create(ctx context.Context, principal string) (token string, x *clientSession, err error) {
+// Create makes a session and returns its token.
+func (c *Clients) Create(ctx context.Context, principal string) (token string, x *Session, err error) {
 	token = tokens.NewSecret()
-	key, now := clientKey(token), c.now().UTC()
-	x = &clientSession{Principal: principal, CreatedAt: now, LastSeen: now}
-	err = c.index(ctx, key[:1], func(shard clientIndex) (bool, error) {
-		if len(shard) >= max(c.limit/len(clientShards), 1) {
+	key, now := keyOf(token), c.now().UTC()
+	x = &Session{Principal: principal, CreatedAt: now, LastSeen: now}
+	err = c.index(ctx, key[:1], func(shard shardIndex) (bool, error) {
+		if len(shard) >= max(c.limit/len(shards), 1) {
 			return false, &posthouse.Error{Code: problem.CodeTooMany, Message: "there are too many sessions", Hint: "sessions that are not used end by themselves; try again later"}
 		}
 		shard[key] = c.end(x)
@@ -79,48 +87,48 @@ func (c *clients) create(ctx context.Context, principal string) (token string, x
 	return token, x, err
 }
 
-func (c *clients) end(x *clientSession) posthouse.Millis {
+func (c *Clients) end(x *Session) posthouse.Millis {
 	return posthouse.Millis(x.LastSeen.Add(c.ttl).UnixMilli())
 }
 
-func (c *clients) put(ctx context.Context, key string, x *clientSession, revision uint64) error {
+func (c *Clients) put(ctx context.Context, key string, x *Session, revision uint64) error {
 	value, err := json.Marshal(x)
 	if err != nil {
 		return err
 	}
-	_, err = c.store.Slot(ctx, clientSlot(key), posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value, Revision: revision})
+	_, err = c.store.Slot(ctx, slotOf(key), posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value, Revision: revision})
 	return err
 }
 
 // get returns a session that has not ended, or nil.
-func (c *clients) get(ctx context.Context, key string) (x *clientSession, revision uint64, err error) {
-	slot, err := c.store.Slot(ctx, clientSlot(key), posthouse.SlotOp{Verb: posthouse.SlotGet})
+func (c *Clients) get(ctx context.Context, key string) (x *Session, revision uint64, err error) {
+	slot, err := c.store.Slot(ctx, slotOf(key), posthouse.SlotOp{Verb: posthouse.SlotGet})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil, 0, nil
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	x = &clientSession{}
+	x = &Session{}
 	if json.Unmarshal(slot.Value, x) != nil || posthouse.Millis(c.now().UnixMilli()) >= c.end(x) {
 		return nil, slot.Revision, nil
 	}
 	return x, slot.Revision, nil
 }
 
-// restore returns the principal's session, nil where the token is unknown, its
+// Restore returns the principal's session, nil where the token is unknown, its
 // session has ended or is another's.
-func (c *clients) restore(ctx context.Context, token, principal string) (*clientSession, error) {
-	x, _, err := c.get(ctx, clientKey(token))
+func (c *Clients) Restore(ctx context.Context, token, principal string) (*Session, error) {
+	x, _, err := c.get(ctx, keyOf(token))
 	if err != nil || x == nil || x.Principal != principal {
 		return nil, err
 	}
 	return x, nil
 }
 
-// update changes a session and marks it as seen; one that is gone stays gone.
-func (c *clients) update(ctx context.Context, token string, change func(*clientSession)) error {
-	key := clientKey(token)
+// Update changes a session and marks it as seen; one that is gone stays gone.
+func (c *Clients) Update(ctx context.Context, token string, change func(*Session)) error {
+	key := keyOf(token)
 	var r race
 	for {
 		x, revision, err := c.get(ctx, key)
@@ -135,22 +143,22 @@ func (c *clients) update(ctx context.Context, token string, change func(*clientS
 	}
 }
 
-// remove ends a session.
-func (c *clients) remove(ctx context.Context, token string) error {
-	key := clientKey(token)
-	_, err := c.store.Slot(ctx, clientSlot(key), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
+// Remove ends a session.
+func (c *Clients) Remove(ctx context.Context, token string) error {
+	key := keyOf(token)
+	_, err := c.store.Slot(ctx, slotOf(key), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
 	if err != nil {
 		return err
 	}
-	return c.index(ctx, key[:1], func(shard clientIndex) (bool, error) {
+	return c.index(ctx, key[:1], func(shard shardIndex) (bool, error) {
 		_, there := shard[key]
 		delete(shard, key)
 		return there, nil
 	})
 }
 
-// due reports whether it is time to sweep, once a minute.
-func (c *clients) due() bool {
+// Due reports whether it is time to sweep, once a minute.
+func (c *Clients) Due() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.now()
@@ -161,11 +169,11 @@ func (c *clients) due() bool {
 	return true
 }
 
-// removeExpired takes sessions away that have not been seen for their time.
-func (c *clients) removeExpired(ctx context.Context) (n int, err error) {
-	for _, digit := range clientShards {
+// RemoveExpired takes sessions away that have not been seen for their time.
+func (c *Clients) RemoveExpired(ctx context.Context) (n int, err error) {
+	for _, digit := range shards {
 		gone := 0
-		err := c.index(ctx, string(digit), func(shard clientIndex) (bool, error) {
+		err := c.index(ctx, string(digit), func(shard shardIndex) (bool, error) {
 			gone = 0
 			changed := false
 			for key, end := range shard {
@@ -182,7 +190,7 @@ func (c *clients) removeExpired(ctx context.Context) (n int, err error) {
 					continue
 				}
 				op := posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: revision}
-				if _, err := c.store.Slot(ctx, clientSlot(key), op); err != nil && !errors.Is(err, posthouse.ErrConflict) {
+				if _, err := c.store.Slot(ctx, slotOf(key), op); err != nil && !errors.Is(err, posthouse.ErrConflict) {
 					return false, err
 				}
 				delete(shard, key)
@@ -200,11 +208,11 @@ func (c *clients) removeExpired(ctx context.Context) (n int, err error) {
 
 // index changes a shard's index; change is called again when somebody else was
 // faster, and reports whether there is anything to write.
-func (c *clients) index(ctx context.Context, digit string, change func(clientIndex) (bool, error)) error {
-	key := posthouse.SlotKey{Thread: clientsThread, Step: "index-" + digit}
+func (c *Clients) index(ctx context.Context, digit string, change func(shardIndex) (bool, error)) error {
+	key := posthouse.SlotKey{Thread: slotsThread, Step: "index-" + digit}
 	var r race
 	for {
-		shard := clientIndex{}
+		shard := shardIndex{}
 		slot, err := c.store.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotGet})
 		switch {
 		case errors.Is(err, posthouse.ErrNotFound):

@@ -1,4 +1,4 @@
-package server
+package session
 
 import (
 	"context"
@@ -23,15 +23,17 @@ func (s stubborn) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.
 
 // TestSessionsGiveUpOnALastingConflict does not try for ever.
 func TestSessionsGiveUpOnALastingConflict(t *testing.T) {
-	x := &clients{store: stubborn{memstore.New()}, now: time.Now, ttl: time.Hour, limit: 100}
+	x := NewClients(stubborn{memstore.New()}, time.Now, time.Hour, 100)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // where it never ended
 	defer cancel()
-	token, _, err := x.create(ctx, "alice")
-	check(t, err)
-	if err := x.update(ctx, token, func(*clientSession) {}); !errors.Is(err, posthouse.ErrConflict) {
+	token, _, err := x.Create(ctx, "alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Update(ctx, token, func(*Session) {}); !errors.Is(err, posthouse.ErrConflict) {
 		t.Errorf("an update: %v", err)
 	}
-	if err := x.remove(ctx, token); !errors.Is(err, posthouse.ErrConflict) {
+	if err := x.Remove(ctx, token); !errors.Is(err, posthouse.ErrConflict) {
 		t.Errorf("a removal: %v", err)
 	}
 }

@@ -1,0 +1,84 @@
+package api
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/posthouse/posthouse/server/internal/strict"
+)
+
+// ScreenPath looks at the segments of a path as they were sent: a name may have
+// an encoded slash in it, but is never what leads somewhere else.
+func ScreenPath(escaped string) error {
+	rest, ok := strings.CutPrefix(escaped, "/")
+	if !ok {
+		return strict.Invalid("path", "does not begin with a slash")
+	}
+	if rest == "" {
+		return nil
+	}
+	for seg := range strings.SplitSeq(rest, "/") {
+		s, err := url.PathUnescape(seg)
+		switch {
+		case err != nil, strings.ContainsRune(s, 0):
+			return strict.Invalid("path", "is malformed, or has a zero byte")
+		case s == "", s == ".", s == "..":
+			e := strict.Invalid("path", "has empty or dot segments, or ends in a slash")
+			e.Hint = "a name . or .. goes into a parameter, as in /api/threads/-?thread=.."
+			return e
+		}
+	}
+	return nil
+}
+
+// Hosts are what a Host header may say.
+type Hosts map[string]bool
+
+// NewHosts returns the hosts of these names, NAME or NAME:PORT, beside loopback.
+func NewHosts(names []string) (Hosts, error) {
+	l := Hosts{}
+	for _, n := range names {
+		n = strings.ToLower(n)
+		if n == "" || strings.ContainsAny(n, "/ *") {
+			return nil, strict.Invalid("AllowedHosts", "has %.80q; a name or name:port is wanted, without wildcards", n)
+		}
+		l[n] = true
+	}
+	return l, nil
+}
+
+// Allows is true for loopback's names and addresses, with any port, and for
+// the listed ones, with the port listed or any.
+func (l Hosts) Allows(host string) bool {
+	host = strings.ToLower(host)
+	if l[host] {
+		return true
+	}
+	name := host
+	if h, port, err := net.SplitHostPort(host); err == nil {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil && port != "" {
+			return false
+		}
+		name = h
+	} else if inner, ok := strings.CutPrefix(host, "["); ok {
+		if name, ok = strings.CutSuffix(inner, "]"); !ok {
+			return false
+		}
+	}
+	if name == "" {
+		return false
+	}
+	return IsLoopback(name) || l[name] || l["["+name+"]"]
+}
+
+// IsLoopback reports whether a name or address is this machine's own.
+func IsLoopback(name string) bool {
+	if name == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.Unmap().IsLoopback()
+}

@@ -1,0 +1,148 @@
+package page
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"html/template"
+	"net/http"
+	"path"
+	"reflect"
+	"strings"
+
+	"github.com/posthouse/posthouse/server/internal/api"
+	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse/server/problem"
+	"github.com/posthouse/posthouse/ui"
+)
+
+// pagePolicy lets a page load what this server serves and nothing else: no
+// inline script or style, no frame around it, no form that goes elsewhere.
+const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+
+// Pages holds the embedded files and the pages made from templates.
+type Pages struct {
+	files     map[string][]byte
+	tags      map[string]string // ETags
+	loginForm *template.Template
+	docPage   []byte
+}
+
+// New reads the embedded files, and describes the routes for people.
+func New(routes []*api.Route) (*Pages, error) {
+	p := &Pages{files: map[string][]byte{}, tags: map[string]string{}}
+	entries, err := ui.Files.ReadDir(".")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		data, err := ui.Files.ReadFile(e.Name())
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(data)
+		p.files[e.Name()], p.tags[e.Name()] = data, `"`+hex.EncodeToString(sum[:8])+`"`
+	}
+	if p.loginForm, err = template.New("login").Parse(string(p.files["login.html"])); err != nil {
+		return nil, err
+	}
+	docs, err := template.New("docs").Parse(string(p.files["docs.html"]))
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := docs.Execute(&b, docRows(routes)); err != nil {
+		return nil, err
+	}
+	p.docPage = b.Bytes()
+	return p, nil
+}
+
+// A docRow is a route as the documentation page shows it.
+type docRow struct {
+	Method, Path, Summary, Notes, Role string
+	Params                             []docField
+	Body                               []docField
+	Answers                            []docField
+}
+
+type docField struct{ Name, Help string }
+
+func docRows(routes []*api.Route) (rows []docRow) {
+	for _, r := range routes {
+		if r.Style == api.Asset {
+			continue
+		}
+		row := docRow{Method: r.Method, Path: strings.TrimSuffix(r.Path, "{$}"), Summary: r.Summary, Notes: r.Notes, Role: string(r.Role)}
+		for _, p := range r.Query {
+			help := p.Help
+			if len(p.Values) > 0 {
+				help += "; one of " + strings.Join(p.Values, ", ")
+			}
+			if p.Def != "" {
+				help += "; default " + p.Def
+			}
+			row.Params = append(row.Params, docField{p.Name, help})
+		}
+		if r.Body != nil {
+			for _, f := range strict.Fields(reflect.TypeOf(r.Body)) {
+				row.Body = append(row.Body, docField{f.Name, f.Help})
+			}
+		}
+		for _, a := range r.Answers {
+			row.Answers = append(row.Answers, docField{api.StatusWord(a.Status), a.Help})
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func pageHeaders(w http.ResponseWriter, contentType string) {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Security-Policy", pagePolicy)
+	h.Set("X-Frame-Options", "DENY")
+}
+
+// mediaType does not ask the machine, whose tables may say something else.
+func mediaType(name string) string {
+	switch path.Ext(name) {
+	case ".html":
+		return "text/html; charset=utf-8"
+	case ".css":
+		return "text/css; charset=utf-8"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	}
+	return "image/svg+xml"
+}
+
+// Serve answers with an embedded file.
+func (p *Pages) Serve(w http.ResponseWriter, r *http.Request, name string) {
+	pageHeaders(w, mediaType(name))
+	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("ETag", p.tags[name])
+	if r.Header.Get("If-None-Match") == p.tags[name] {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	_, _ = w.Write(p.files[name]) // the client may be gone: nobody else to tell
+}
+
+// Docs answers with the description of all routes.
+func (p *Pages) Docs(w http.ResponseWriter) {
+	pageHeaders(w, "text/html; charset=utf-8")
+	_, _ = w.Write(p.docPage) // the client may be gone: nobody else to tell
+}
+
+// Login shows the login page, with what was wrong the last time.
+func (p *Pages) Login(w http.ResponseWriter, status int, wrong string) {
+	var b bytes.Buffer
+	if err := p.loginForm.Execute(&b, wrong); err != nil {
+		problem.Write(w, err)
+		return
+	}
+	pageHeaders(w, "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes()) // the client may be gone: nobody else to tell
+}
