@@ -208,6 +208,6 @@
 //     that stands before a node that is gone cannot be resumed until it is
 //     moved by Update with Goto.
 //
-// The package imports the root package, internal/engine and its own internal/state
-// and nothing else of this module.
+// The package imports the root package, internal/engine and its own internal
+// packages and nothing else of this module.
 package graph

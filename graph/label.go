@@ -5,20 +5,16 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/calls"
 )
 
-// Labels that graphs put on checkpoints.
-const (
-	labelEffect = "effect"       // of a node's: NodeOptions.Effect of what completed, as in "external" or "read+write"
-	labelParent = "parent"       // of one that begins the thread of a subgraph: the thread that called it
-	labelBranch = "parentBranch" // its branch, unless that is main
-	labelCall   = "call"         // and the execution that did
-	labelCalled = "called"       // the thread that was called: a fork and a copy take labels along
-)
+// labelEffect is the label of a node's checkpoint: NodeOptions.Effect of what
+// completed, as in "external" or "read+write".
+const labelEffect = "effect"
 
 // checkLabels refuses those that would be taken for the graph's own.
 func checkLabels(labels map[string]string) error {
-	for _, own := range []string{labelEffect, labelParent, labelBranch, labelCall, labelCalled} {
+	for _, own := range []string{labelEffect, calls.LabelParent, calls.LabelBranch, calls.LabelCall, calls.LabelCalled} {
 		if _, ok := labels[own]; ok {
 			return invalid("Labels", "%q is set by graphs themselves", own)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/calls"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -267,8 +268,8 @@ func (r renames) part(old string) string {
 		path, rest = strings.TrimSuffix(within, "/"), "/"+name
 	} else if path, kind = strings.CutPrefix(old, planPart+"/"); kind {
 		prefix = planPart + "/"
-	} else if path, kind = strings.CutPrefix(old, ownPart); kind {
-		prefix = ownPart
+	} else if path, kind = strings.CutPrefix(old, calls.KeptPrefix); kind {
+		prefix = calls.KeptPrefix
 	} else {
 		return old
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/calls"
 )
 
 // migrateProgram renames the parts in which subgraphs keep their state and where
@@ -29,8 +30,8 @@ func (t *migrationPlan) migrateProgram() error {
 				return err
 			}
 			name = planPart + "/" + renamePath(t.used, path)
-		} else if path, ok := strings.CutPrefix(name, ownPart); ok {
-			name = ownPart + renamePath(t.used, path)
+		} else if path, ok := strings.CutPrefix(name, calls.KeptPrefix); ok {
+			name = calls.KeptPrefix + renamePath(t.used, path)
 		} else if path, ok := strings.CutPrefix(name, subPart); ok {
 			within, part := splitPath(path)
 			name = subPart + renamePath(t.used, within) + part
@@ -83,8 +84,8 @@ func (a *App[S]) innerMisfits(t *migrationPlan, within string, g *frontier) erro
 		if i < 0 || n.sub != nil && n.sub.ownThread() {
 			continue
 		}
-		if s := t.progress.step(g, i, stepChild); s != nil {
-			var c childJSON
+		if s := t.progress.step(g, i, calls.PositionStep); s != nil {
+			var c calls.Position
 			if err := json.Unmarshal(s.Value.Data, &c); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/calls"
 )
 
 // commit commits a step whose tasks completed, or keeps what it changed for the
@@ -99,7 +100,7 @@ func (s *step[S]) keepEndPending(ctx context.Context) error {
 	}
 	called, err := r.subrun != nil, error(nil)
 	if !called && r.sess.Branch() == posthouse.MainBranch {
-		called, err = isCalled(context.WithoutCancel(ctx), r.app.ledger, r.sess.Thread()) // what completed is kept
+		called, err = calls.IsCalled(context.WithoutCancel(ctx), r.app.ledger, r.sess.Thread()) // what completed is kept
 	}
 	if called {
 		r.frontier.tasks = []target{{node: End}}

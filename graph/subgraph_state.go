@@ -2,11 +2,11 @@ package graph
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"reflect"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/calls"
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
@@ -178,23 +178,23 @@ func findSubgraphThread(ctx context.Context, l *posthouse.Ledger, c *posthouse.C
 		return nil, err
 	}
 	latest := info != nil && onHead(info, c, "")
-	child, err := recordedChild(ctx, l, c, path, latest)
+	child, err := calls.RecordedChild(ctx, l, c, path, latest)
 	if err == nil && child.Thread == "" {
-		child, err = keptChild(c.Program, path)
+		child, err = calls.KeptChild(c.Program, path)
 	}
 	if err != nil {
 		return nil, err
 	}
 	mine := false
 	if child.Thread != "" {
-		call, err := callOf(ctx, l, child.Thread)
+		call, err := calls.LabelsOf(ctx, l, child.Thread)
 		if err != nil {
 			return nil, err
 		}
-		mine = isCallOf(call, &c.Header)
+		mine = calls.IsCallOf(call, &c.Header)
 	}
 	if latest && !mine { // it has not come to say so, or it is a fork that has not
-		own, err := runningChild(ctx, l, c, path)
+		own, err := calls.RunningChild(ctx, l, c, path)
 		if err != nil {
 			return nil, err
 		}
@@ -211,64 +211,4 @@ func findSubgraphThread(ctx context.Context, l *posthouse.Ledger, c *posthouse.C
 	}
 	at, err := l.Latest(ctx, posthouse.LatestQuery{Thread: child.Thread})
 	return &subgraphRef{at: at}, err
-}
-
-// isCallOf reports whether the labels of a call say that the checkpoint's branch
-// made it.
-func isCallOf(call map[string]string, h *posthouse.Header) bool {
-	branch := call[labelBranch]
-	if branch == "" {
-		branch = posthouse.MainBranch
-	}
-	return call[labelParent] == h.Thread && branch == h.Branch
-}
-
-// recordedChild returns where the thread of a subgraph was when its caller
-// parked, if that waits for it at the checkpoint.
-func recordedChild(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, path string, latest bool) (child childJSON, err error) {
-	all, err := l.Executions(ctx, &c.Header)
-	if err != nil {
-		return child, err
-	}
-	seq := uint64(0)
-	for key, x := range all {
-		for i := range x.Steps {
-			s := &x.Steps[i]
-			if s.Name != stepChild || s.Seq < seq || s.Seq > c.Seq && !latest || calledAs(key) != path {
-				continue
-			}
-			if err := json.Unmarshal(s.Value.Data, &child); err != nil {
-				return child, err
-			}
-			seq = s.Seq
-		}
-	}
-	return child, nil
-}
-
-// runningChild returns the thread of a subgraph that was called and has not
-// ended, though its caller did not come to park.
-func runningChild(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, path string) (childJSON, error) {
-	q := posthouse.Query{Label: labelParent, LabelValue: c.Thread, Descending: true}
-	for h, err := range l.List(ctx, q) {
-		if err != nil {
-			return childJSON{}, err
-		}
-		if !beganCall(h) || !isCallOf(h.Labels, &c.Header) || calledAs(h.Labels[labelCall]) != path {
-			continue
-		}
-		info, err := l.Thread(ctx, h.Thread)
-		if errors.Is(err, posthouse.ErrNotFound) {
-			break // it was released by itself
-		}
-		if err != nil {
-			return childJSON{}, err
-		}
-		b, _ := info.Branch(posthouse.MainBranch)
-		if b.Status == posthouse.StatusDone || b.Status == posthouse.StatusCancelled || h.Generation != info.Generation {
-			break // and so have the calls before it
-		}
-		return childJSON{Thread: h.Thread, Checkpoint: h.ID}, nil
-	}
-	return childJSON{}, nil
 }

@@ -12,21 +12,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/calls"
 	"github.com/posthouse/posthouse/internal/engine"
 )
-
-// recordChild is where the thread of a subgraph stood when its caller parked.
-const stepChild = "$child"
-
-// ownPart begins the names of the parts that say, by the path of a subgraph that
-// lives per thread in one of its own, where its last call ended: a fork of the
-// caller goes on from there.
-const ownPart = "$own/"
-
-type childJSON struct {
-	Thread     string       `json:"thread"`
-	Checkpoint posthouse.ID `json:"checkpoint"`
-}
 
 // lookAgain is how soon a thread that waits for another one's end looks itself,
 // should nobody have told it.
@@ -41,7 +29,7 @@ func (in *inner[S, T]) threadName(r *run[S], o *outcome[S]) string {
 	if b := r.sess.Branch(); b != posthouse.MainBranch {
 		name += ":" + b
 	}
-	call := "." + calledAs(o.task.key.String())
+	call := "." + calls.CalledAs(o.task.key.String())
 	if in.opt.Lifetime == PerCall {
 		call += "." + o.task.key.String()
 	}
@@ -52,26 +40,16 @@ func (in *inner[S, T]) threadName(r *run[S], o *outcome[S]) string {
 	return strings.ToValidUTF8(name[:min(len(name), posthouse.MaxID-len(end))], "") + end
 }
 
-// calledAs returns the path of an execution, by the names that its steps began
-// with: as in "research/deep" of "3/research>1/deep".
-func calledAs(key string) string {
-	calls := strings.Split(key, ">")
-	for i, c := range calls {
-		_, calls[i], _ = strings.Cut(c, "/")
-	}
-	return strings.Join(calls, "/")
-}
-
 // callThread runs the subgraph in a thread of its own, or goes on with it.
 func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S]) (Command, error) {
 	thread := in.threadName(r, o)
 	opt := RunOptions{
 		By: r.opt.By, Durability: r.opt.Durability, bounded: o.task.isBounded(),
 		Coordination: r.sess.Head().Coordination,
-		labels:       map[string]string{labelParent: r.sess.Thread(), labelCall: shortenPath(o.task.key.String()), labelCalled: thread},
+		labels:       map[string]string{calls.LabelParent: r.sess.Thread(), calls.LabelCall: shortenPath(o.task.key.String()), calls.LabelCalled: thread},
 	}
 	if b := r.sess.Branch(); b != posthouse.MainBranch {
-		opt.labels[labelBranch] = b
+		opt.labels[calls.LabelBranch] = b
 	}
 	var h *engine.Hub
 	if r.opt.Subgraphs && r.report.hub != nil {
@@ -127,8 +105,8 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 
 // recordChildEnd has the checkpoint that completes a call say where that ended.
 func (o *outcome[S]) recordChildEnd(path, thread string, end posthouse.ID) error {
-	data, err := json.Marshal(childJSON{thread, end})
-	o.program = []posthouse.Part{{Name: ownPart + path, Codec: posthouse.JSON.Name(), Data: data}}
+	data, err := json.Marshal(calls.Position{Thread: thread, Checkpoint: end})
+	o.program = []posthouse.Part{{Name: calls.KeptPrefix + path, Codec: posthouse.JSON.Name(), Data: data}}
 	return err
 }
 
@@ -138,9 +116,9 @@ func (o *outcome[S]) recordChildEnd(path, thread string, end posthouse.ID) error
 // in a thread of its own, what the original's subgraph had done when the caller
 // parked, or else what its calls before had kept.
 func (in *inner[S, T]) callState(ctx context.Context, r *run[S], thread string, opt *RunOptions, o *outcome[S]) (begun bool, ended posthouse.ID, err error) {
-	l, exec, was := r.app.ledger, o.exec, childJSON{}
+	l, exec, was := r.app.ledger, o.exec, calls.Position{}
 	for !exec.Fresh() {
-		rec, ok := exec.Recorded(stepChild)
+		rec, ok := exec.Recorded(calls.PositionStep)
 		if !ok {
 			break
 		}
@@ -148,12 +126,12 @@ func (in *inner[S, T]) callState(ctx context.Context, r *run[S], thread string, 
 			return false, "", err
 		}
 	}
-	q := posthouse.Query{Thread: thread, Label: labelCall, LabelValue: opt.labels[labelCall], Limit: 1}
+	q := posthouse.Query{Thread: thread, Label: calls.LabelCall, LabelValue: opt.labels[calls.LabelCall], Limit: 1}
 	for h, err := range l.List(ctx, q) {
 		if err != nil {
 			return false, "", err
 		}
-		ended, err = endOf(ctx, l, h)
+		ended, err = calls.EndOf(ctx, l, h)
 		return err == nil, ended, err
 	}
 	labels := opt.labels
@@ -162,7 +140,7 @@ func (in *inner[S, T]) callState(ctx context.Context, r *run[S], thread string, 
 			return false, "", err
 		}
 		labels = maps.Clone(labels)
-		delete(labels, labelCall) // that is still to begin
+		delete(labels, calls.LabelCall) // that is still to begin
 	}
 	if was.Thread == "" || was.Thread == thread {
 		return false, "", nil
@@ -174,41 +152,16 @@ func (in *inner[S, T]) callState(ctx context.Context, r *run[S], thread string, 
 	return begun && err == nil, "", err
 }
 
-// keptChild returns what a caller's parts say of a subgraph, the zero childJSON
-// for nothing.
-func keptChild(program posthouse.State, path string) (c childJSON, err error) {
-	if v, ok := program[ownPart+path]; ok {
-		err = json.Unmarshal(v.Data, &c)
-	}
-	return c, err
-}
-
-// endOf returns the last checkpoint of the call that began with h, if it was
-// done and another began behind it.
-func endOf(ctx context.Context, l *posthouse.Ledger, h *posthouse.Header) (posthouse.ID, error) {
-	for next, err := range l.List(ctx, posthouse.Query{Thread: h.Thread, Branch: h.Branch, Kind: posthouse.KindInput, From: h.Seq + 1, Limit: 1}) {
-		if err != nil {
-			return "", err
-		}
-		end, err := l.GetHeader(ctx, next.Parent)
-		if err != nil || end.Status != posthouse.StatusDone {
-			return "", err
-		}
-		return end.ID, nil
-	}
-	return "", nil
-}
-
 // parkForChild parks the caller until the subgraph's thread went on.
 func (in *inner[S, T]) parkForChild(ctx context.Context, o *outcome[S], res *Result[T]) error {
 	if res.Status == posthouse.StatusRunning {
 		return &subgraphEnd{} // it was asked to drain
 	}
-	data, err := json.Marshal(childJSON{res.Thread, res.Checkpoint})
+	data, err := json.Marshal(calls.Position{Thread: res.Thread, Checkpoint: res.Checkpoint})
 	if err != nil {
 		return err
 	}
-	o.exec.Hold(posthouse.Step{Name: stepChild, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data}})
+	o.exec.Hold(posthouse.Step{Name: calls.PositionStep, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data}})
 	if res.Status != posthouse.StatusWaiting {
 		return &subgraphEnd{halted: true}
 	}
@@ -261,46 +214,6 @@ func (in *inner[S, T]) programs() []posthouse.Program {
 	if !in.opt.OwnThread {
 		return all[1:]
 	}
-	all[0] = &childProgram{all[0], in.app.ledger}
+	all[0] = calls.NewProgram(all[0], in.app.ledger)
 	return all
-}
-
-// isCalled reports whether a thread's last input came from a graph that calls it.
-func isCalled(ctx context.Context, l *posthouse.Ledger, thread string) (bool, error) {
-	for h, err := range l.List(ctx, posthouse.Query{Thread: thread, Branch: posthouse.MainBranch, Descending: true}) {
-		if err != nil || beganCall(h) {
-			return err == nil, err
-		}
-		if h.Kind == posthouse.KindInput {
-			break
-		}
-	}
-	return false, nil
-}
-
-// callOf returns the labels of the checkpoint that began a thread's last call,
-// nil if nobody called it.
-func callOf(ctx context.Context, l *posthouse.Ledger, thread string) (map[string]string, error) {
-	for h, err := range l.List(ctx, posthouse.Query{Thread: thread, Descending: true}) {
-		switch {
-		case err != nil:
-			return nil, err
-		case beganCall(h):
-			return h.Labels, nil
-		}
-	}
-	return nil, nil
-}
-
-// beganCall reports whether a checkpoint began a call of its thread. A fork and a
-// copy of one that did have its labels, and are nobody's call.
-func beganCall(h *posthouse.Header) bool {
-	switch called := h.Labels[labelCalled]; {
-	case h.Labels[labelParent] == "":
-		return false
-	case called == "": // it is from before there was the label
-		return h.Source == nil
-	default:
-		return called == h.Thread && (h.Source == nil || h.Source.Thread != h.Thread)
-	}
 }

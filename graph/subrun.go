@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/calls"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 )
@@ -29,7 +30,7 @@ func (t *rootState) noteKept(parts []posthouse.Part) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range parts {
-		if strings.HasPrefix(p.Name, ownPart) {
+		if strings.HasPrefix(p.Name, calls.KeptPrefix) {
 			if t.own == nil {
 				t.own = posthouse.State{}
 			}
@@ -40,10 +41,10 @@ func (t *rootState) noteKept(parts []posthouse.Part) {
 
 // keptChild returns where the last call of a subgraph ended, the zero childJSON if it
 // kept nothing.
-func (t *rootState) keptChild(path string) (childJSON, error) {
+func (t *rootState) keptChild(path string) (calls.Position, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return keptChild(t.own, path)
+	return calls.KeptChild(t.own, path)
 }
 
 // noteCall notes that a thread is called, and returns what notes that it ended.
@@ -206,7 +207,7 @@ func (n *subrun) completionParts(t *rootState) []posthouse.Part {
 		parts = n.parts
 	} else {
 		for _, p := range n.parts {
-			if strings.HasPrefix(p.Name, ownPart) { // of subgraphs that outlive it
+			if strings.HasPrefix(p.Name, calls.KeptPrefix) { // of subgraphs that outlive it
 				parts = append(parts, p)
 			}
 		}

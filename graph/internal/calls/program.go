@@ -1,4 +1,4 @@
-package graph
+package calls
 
 import (
 	"cmp"
@@ -8,15 +8,19 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A childProgram wakes the thread that called when its own went on.
-type childProgram struct {
+// A Program is the program of threads that others call. It wakes the caller of a
+// thread when that went on, and cancels a thread that nobody will come back for.
+type Program struct {
 	posthouse.Program
 	ledger *posthouse.Ledger
 }
 
+// NewProgram returns the program of the threads that p runs and others call.
+func NewProgram(p posthouse.Program, l *posthouse.Ledger) *Program { return &Program{p, l} }
+
 // Advance goes on with the subgraph, and tells its caller. One that nobody will
 // come back for is cancelled.
-func (p *childProgram) Advance(ctx context.Context, thread, branch string) error {
+func (p *Program) Advance(ctx context.Context, thread, branch string) error {
 	if gone, err := p.cancelOrphan(ctx, thread, branch); err != nil || gone {
 		return err
 	}
@@ -33,7 +37,7 @@ const sweepPage = 256
 // Sweep cancels the threads that wait and that nobody will come back for: who
 // cancelled or deleted their caller was lost before it came to them, or failed.
 // One that fails keeps none of the others.
-func (p *childProgram) Sweep(ctx context.Context) error {
+func (p *Program) Sweep(ctx context.Context) error {
 	var failed error
 	q := posthouse.ThreadQuery{Graph: p.Name(), Status: posthouse.StatusWaiting, Waiting: true, Limit: sweepPage}
 	for {
@@ -57,26 +61,26 @@ func (p *childProgram) Sweep(ctx context.Context) error {
 
 // cancelOrphan cancels a thread in the middle of a call if the branch that called it
 // is cancelled, done or gone.
-func (p *childProgram) cancelOrphan(ctx context.Context, thread, branch string) (bool, error) {
+func (p *Program) cancelOrphan(ctx context.Context, thread, branch string) (bool, error) {
 	if branch != posthouse.MainBranch {
 		return false, nil
 	}
-	call, err := openCall(ctx, p.ledger, thread)
+	call, err := openLabels(ctx, p.ledger, thread)
 	if err != nil || call == nil {
 		return false, err
 	}
 	how := ""
-	info, err := p.ledger.Thread(ctx, call[labelParent])
+	info, err := p.ledger.Thread(ctx, call[LabelParent])
 	switch {
 	case errors.Is(err, posthouse.ErrNotFound):
-		if gone, err := wasRemoved(ctx, p.ledger, call[labelParent]); err != nil || !gone {
+		if gone, err := wasRemoved(ctx, p.ledger, call[LabelParent]); err != nil || !gone {
 			return false, err
 		}
 		how = "is gone"
 	case err != nil:
 		return false, err
 	default:
-		b, ok := info.Branch(cmp.Or(call[labelBranch], posthouse.MainBranch))
+		b, ok := info.Branch(cmp.Or(call[LabelBranch], posthouse.MainBranch))
 		switch {
 		case !ok:
 			how = "is gone"
@@ -88,8 +92,36 @@ func (p *childProgram) cancelOrphan(ctx context.Context, thread, branch string) 
 			return false, nil
 		}
 	}
-	_, err = p.ledger.Cancel(ctx, thread, &posthouse.CancelOptions{Reason: "thread " + call[labelParent] + ", which called it, " + how})
+	_, err = p.ledger.Cancel(ctx, thread, &posthouse.CancelOptions{Reason: "thread " + call[LabelParent] + ", which called it, " + how})
 	return err == nil, err
+}
+
+// wakeCaller ends the wait of the caller of a thread, unless it waits itself. A wait of
+// the caller's that cannot be read keeps it from no other.
+func (p *Program) wakeCaller(ctx context.Context, thread string) error {
+	info, err := p.ledger.Thread(ctx, thread)
+	if err != nil || info.Status == posthouse.StatusWaiting {
+		return err
+	}
+	call, err := LabelsOf(ctx, p.ledger, thread)
+	if err != nil || call == nil {
+		return err
+	}
+	var unread error
+	for g, err := range p.ledger.Gates(ctx, posthouse.GateQuery{Thread: call[LabelParent], Kind: posthouse.GateThread}) {
+		if err != nil {
+			unread = errors.Join(unread, err)
+			continue
+		}
+		if g.Text != thread {
+			continue
+		}
+		_, err := p.ledger.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "posthouse", Reason: "thread " + thread + " went on"})
+		if err != nil && !errors.Is(err, posthouse.ErrDecided) && !errors.Is(err, posthouse.ErrNotFound) {
+			return errors.Join(unread, err)
+		}
+	}
+	return unread
 }
 
 // wasRemoved reports whether there was a thread that was deleted or released. One that
@@ -105,10 +137,10 @@ func wasRemoved(ctx context.Context, l *posthouse.Ledger, thread string) (bool, 
 	return false, nil
 }
 
-// openCall returns the labels of the checkpoint that began a thread's last call,
+// openLabels returns the labels of the checkpoint that began a thread's last call,
 // nil if it is over, or was none: whoever goes on with the thread by hand then
 // does so for themselves.
-func openCall(ctx context.Context, l *posthouse.Ledger, thread string) (map[string]string, error) {
+func openLabels(ctx context.Context, l *posthouse.Ledger, thread string) (map[string]string, error) {
 	for h, err := range l.List(ctx, posthouse.Query{Thread: thread, Branch: posthouse.MainBranch, Descending: true}) {
 		switch {
 		case err != nil:
@@ -120,32 +152,4 @@ func openCall(ctx context.Context, l *posthouse.Ledger, thread string) (map[stri
 		}
 	}
 	return nil, nil
-}
-
-// wakeCaller ends the wait of the caller of a thread, unless it waits itself. A wait of
-// the caller's that cannot be read keeps it from no other.
-func (p *childProgram) wakeCaller(ctx context.Context, thread string) error {
-	info, err := p.ledger.Thread(ctx, thread)
-	if err != nil || info.Status == posthouse.StatusWaiting {
-		return err
-	}
-	call, err := callOf(ctx, p.ledger, thread)
-	if err != nil || call == nil {
-		return err
-	}
-	var unread error
-	for g, err := range p.ledger.Gates(ctx, posthouse.GateQuery{Thread: call[labelParent], Kind: posthouse.GateThread}) {
-		if err != nil {
-			unread = errors.Join(unread, err)
-			continue
-		}
-		if g.Text != thread {
-			continue
-		}
-		_, err := p.ledger.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "posthouse", Reason: "thread " + thread + " went on"})
-		if err != nil && !errors.Is(err, posthouse.ErrDecided) && !errors.Is(err, posthouse.ErrNotFound) {
-			return errors.Join(unread, err)
-		}
-	}
-	return unread
 }
