@@ -90,8 +90,8 @@ func (s *Server) postAgent(w http.ResponseWriter, r *api.Request) error {
 		w.Header().Set(sessionHeader, who.token)
 		who.working(c.thread)
 	}
-	if !s.within(r.Context(), c) {
-		return s.accepted(w, r, &settling{checkpoint: &posthouse.Header{Thread: c.thread}})
+	if !s.waitForCall(r.Context(), c) {
+		return s.accepted(w, r, &pending{checkpoint: &posthouse.Header{Thread: c.thread}})
 	}
 	if c.err != nil {
 		return c.err

@@ -144,7 +144,7 @@ func TestCloseCancelsWorkWhenItsPatienceEnds(t *testing.T) {
 	a := h.post("/api/agents/dispatch", `{"message":"x"}`).want(http.StatusAccepted)
 	var acc Accepted
 	a.into(&acc)
-	if acc.Thread == "" || acc.Look != "/api/threads/"+acc.Thread {
+	if acc.Thread == "" || acc.Location != "/api/threads/"+acc.Thread {
 		t.Errorf("it says %s", a.body)
 	}
 	<-begun

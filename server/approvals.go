@@ -101,7 +101,7 @@ func requiredEvent(g *posthouse.Gate) approvalEvent {
 
 // resolve takes an answer that came in by a conversation.
 func (s *Server) resolve(ctx context.Context, m gate.Message, actor tokens.Token) (*posthouse.Gate, error) {
-	if err := permit(actor, tokens.Approver); err != nil {
+	if err := requireRole(actor, tokens.Approver); err != nil {
 		return nil, err
 	}
 	by, sender, err := actingFor(actor, m.By)

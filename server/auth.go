@@ -28,9 +28,9 @@ func (s *Server) authenticate(w http.ResponseWriter, r *api.Request) (tokens.Tok
 	case !ok:
 		return tokens.Token{}, s.unauthenticated(tok)
 	}
-	s.uses(tok)
+	s.noteUse(tok)
 	api.NoteActor(w, tok.Name)
-	return tok, permit(tok, r.Route.Role)
+	return tok, requireRole(tok, r.Route.Role)
 }
 
 // identify finds the token that a request brings, also one that has expired, with
@@ -97,8 +97,8 @@ func (s *Server) unauthenticated(x tokens.Token) error {
 	return e
 }
 
-// permit checks the role.
-func permit(t tokens.Token, need tokens.Role) error {
+// requireRole checks the role.
+func requireRole(t tokens.Token, need tokens.Role) error {
 	if t.Role.May(need) {
 		return nil
 	}
@@ -108,8 +108,8 @@ func permit(t tokens.Token, need tokens.Role) error {
 	}
 }
 
-// uses notes that a token was used, and has that written behind the answer.
-func (s *Server) uses(x tokens.Token) {
+// noteUse notes that a token was used, and has that written behind the answer.
+func (s *Server) noteUse(x tokens.Token) {
 	if !s.tokens.Used(x) {
 		return
 	}
@@ -127,12 +127,12 @@ func (s *Server) saveUsed() {
 	}
 }
 
-// stillGood reports whether the token of a client that stays is good, and notes
+// tokenValid reports whether the token of a client that stays is good, and notes
 // that it is used.
-func (s *Server) stillGood(x tokens.Token) bool {
+func (s *Server) tokenValid(x tokens.Token) bool {
 	ok, err := s.tokens.Current(x)
 	if ok = ok && err == nil; ok {
-		s.uses(x)
+		s.noteUse(x)
 	}
 	return ok
 }

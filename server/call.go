@@ -44,8 +44,8 @@ type call struct {
 
 const maxMessage = 256 << 10 // bytes
 
-// noAgent says which agents there are.
-func (s *Server) noAgent(name string) error {
+// unknownAgent says which agents there are.
+func (s *Server) unknownAgent(name string) error {
 	e := problem.NotFound("agent", strict.Cut(name, 80))
 	e.Hint = "no agent is served here"
 	if len(s.agents) > 0 {
@@ -54,11 +54,11 @@ func (s *Server) noAgent(name string) error {
 	return e
 }
 
-// takes reports what is wrong with a message.
-func (s *Server) takes(m *message) error {
+// validateMessage reports what is wrong with a message.
+func (s *Server) validateMessage(m *message) error {
 	switch {
 	case s.agents[m.agent] == nil:
-		return s.noAgent(m.agent)
+		return s.unknownAgent(m.agent)
 	case m.text == "":
 		return strict.Invalid("message", "is empty")
 	case len(m.text) > maxMessage:
@@ -73,14 +73,14 @@ func (s *Server) takes(m *message) error {
 // was begun ends as it would have, since whether the client is still there is
 // none of its business. The feed's last frame is the outcome.
 func (s *Server) start(m message) (*call, error) {
-	if err := s.takes(&m); err != nil {
+	if err := s.validateMessage(&m); err != nil {
 		return nil, err
 	}
 	agent := s.agents[m.agent]
 	if m.thread == "" {
 		m.thread = string(s.ledger.NewID())
 	}
-	done, err := s.begin(s.calls, "requests")
+	done, err := s.acquire(s.calls, "requests")
 	if err != nil {
 		return nil, err
 	}
@@ -151,8 +151,8 @@ func (s *Server) pump(ctx context.Context, l *feed.Listener, write func(feed.Fra
 	return l.Pump(ctx, tick, write, heartbeat)
 }
 
-// within waits for a call, at most as long as an answer may take.
-func (s *Server) within(ctx context.Context, c *call) (finished bool) {
+// waitForCall waits for a call, at most as long as an answer may take.
+func (s *Server) waitForCall(ctx context.Context, c *call) (finished bool) {
 	ctx, cancel := context.WithTimeout(ctx, s.limits.Wait)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()

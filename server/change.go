@@ -197,7 +197,7 @@ func (s *Server) resume(w http.ResponseWriter, r *api.Request, h *posthouse.Head
 	if err := s.runner.Resume(r.Context(), h.Thread, h.Branch); err != nil {
 		return err
 	}
-	return s.settle(w, r, &settling{checkpoint: h, after: h.Seq})
+	return s.awaitOutcome(w, r, &pending{checkpoint: h, after: h.Seq})
 }
 
 func noPrograms() error {

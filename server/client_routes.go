@@ -104,9 +104,9 @@ func (s *Server) client(ctx context.Context, r *api.Request, principal string) (
 	return s.openClient(ctx, token, principal)
 }
 
-// restored restores the session that a client asks for, with what it is told of
+// restoreSession restores the session that a client asks for, with what it is told of
 // it, and says its token in the answer; nil if it asks for none.
-func (s *Server) restored(w http.ResponseWriter, r *api.Request) (*client, *SessionInfo, error) {
+func (s *Server) restoreSession(w http.ResponseWriter, r *api.Request) (*client, *SessionInfo, error) {
 	who, err := s.client(r.Context(), r, r.Actor.Name)
 	if who == nil || err != nil {
 		return nil, nil, err

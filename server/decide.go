@@ -23,7 +23,7 @@ type decideBody struct {
 }
 
 // Accepted answers a request that is on record and whose effects are not seen
-// yet. Look tells where they will be.
+// yet. Location tells where they will be.
 type Accepted struct {
 	Thread     string              `json:"thread"`
 	Branch     string              `json:"branch,omitempty"`
@@ -32,7 +32,7 @@ type Accepted struct {
 	Vote       *posthouse.Decision `json:"vote,omitempty" doc:"in place of the decision: on a gate that asks several people"`
 	Missing    int                 `json:"missing,omitempty" doc:"how many approvals the gate still needs"`
 	Gates      []posthouse.ID      `json:"gates,omitempty" doc:"of the checkpoint, that still wait for people: nothing may follow before they are decided too"`
-	Look       string              `json:"look" doc:"where the outcome will show"`
+	Location   string              `json:"look" doc:"where the outcome will show"`
 }
 
 // decide puts the decision of an open gate on record and answers with what it
@@ -64,9 +64,9 @@ func (s *Server) decide(w http.ResponseWriter, r *api.Request, g *posthouse.Gate
 	}
 	h, err := s.ledger.GetHeader(r.Context(), g.Checkpoint)
 	if err != nil {
-		return recorded(err, decided.Decision)
+		return afterDecision(err, decided.Decision)
 	}
-	return s.settle(w, r, &settling{checkpoint: h, decision: decided.Decision, after: max(g.Seq, decided.Decision.Seq)})
+	return s.awaitOutcome(w, r, &pending{checkpoint: h, decision: decided.Decision, after: max(g.Seq, decided.Decision.Seq)})
 }
 
 // voted answers a vote that decided nothing yet.
@@ -75,7 +75,7 @@ func (s *Server) voted(w http.ResponseWriter, g *posthouse.Gate) error {
 	w.Header().Set("Location", look)
 	return api.WriteJSON(w, http.StatusAccepted, &Accepted{
 		Thread: g.Thread, Branch: g.Branch, Checkpoint: g.Checkpoint, Vote: &g.Votes[len(g.Votes)-1], Missing: g.Missing(),
-		Gates: []posthouse.ID{g.ID}, Look: look,
+		Gates: []posthouse.ID{g.ID}, Location: look,
 	})
 }
 
@@ -124,7 +124,7 @@ func actingFor(t tokens.Token, by string) (name, actor string, err error) {
 	if err := posthouse.CheckDecider("by", by); err != nil {
 		return "", "", err
 	}
-	if err := permit(t, tokens.Operator); err != nil {
+	if err := requireRole(t, tokens.Operator); err != nil {
 		return "", "", &posthouse.Error{
 			Code: posthouse.CodeForbidden, Field: "by", Message: "may be another than the token's owner with the role operator only",
 			Hint: "leave it out: it is recorded as " + t.Name + "'s",
@@ -151,16 +151,16 @@ func (s *Server) recoverable(r *api.Request, g *posthouse.Gate, d *posthouse.Dec
 	}
 }
 
-// settling is what an answer waits for: that the branch of checkpoint stands
+// pending is what an answer waits for: that the branch of checkpoint stands
 // again, behind the sequence number after.
-type settling struct {
+type pending struct {
 	checkpoint *posthouse.Header
 	decision   *posthouse.Decision // what set it going, if a decision did
 	after      uint64
 }
 
-// settle waits and answers.
-func (s *Server) settle(w http.ResponseWriter, r *api.Request, t *settling) error {
+// awaitOutcome waits and answers.
+func (s *Server) awaitOutcome(w http.ResponseWriter, r *api.Request, t *pending) error {
 	from := t.checkpoint
 	if s.runner == nil || from.Graph == "" {
 		return s.accepted(w, r, t)
@@ -173,22 +173,22 @@ func (s *Server) settle(w http.ResponseWriter, r *api.Request, t *settling) erro
 	case err != nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
 		return s.accepted(w, r, t)
 	case err != nil:
-		return recorded(err, t.decision)
+		return afterDecision(err, t.decision)
 	}
 	next, err := s.following(r.Context(), t, head)
 	if err != nil {
-		return recorded(err, t.decision)
+		return afterDecision(err, t.decision)
 	}
 	if next == "" {
 		return s.accepted(w, r, t)
 	}
 	c, err := s.ledger.Get(r.Context(), next)
 	if err != nil {
-		return recorded(err, t.decision)
+		return afterDecision(err, t.decision)
 	}
 	v, err := view(c)
 	if err != nil {
-		return recorded(err, t.decision)
+		return afterDecision(err, t.decision)
 	}
 	v.Decision = t.decision
 	v.Branched = &posthouse.BranchHead{Branch: head.Branch, Head: head.ID, Seq: head.Seq, Status: head.Status}
@@ -199,7 +199,7 @@ func (s *Server) settle(w http.ResponseWriter, r *api.Request, t *settling) erro
 // following returns the first checkpoint that came of t: the child of the one
 // decided. There is none when other gates of it still wait, or its program
 // runs elsewhere.
-func (s *Server) following(ctx context.Context, t *settling, head *posthouse.Header) (posthouse.ID, error) {
+func (s *Server) following(ctx context.Context, t *pending, head *posthouse.Header) (posthouse.ID, error) {
 	q := posthouse.Query{Thread: head.Thread, Branch: head.Branch, After: t.checkpoint.Cursor(), Limit: 100}
 	for h, err := range s.ledger.List(ctx, q) {
 		if err != nil {
@@ -212,21 +212,21 @@ func (s *Server) following(ctx context.Context, t *settling, head *posthouse.Hea
 	return "", nil
 }
 
-func (s *Server) accepted(w http.ResponseWriter, r *api.Request, t *settling) error {
+func (s *Server) accepted(w http.ResponseWriter, r *api.Request, t *pending) error {
 	open, err := s.openGates(r, t.checkpoint)
 	if err != nil {
-		return recorded(err, t.decision)
+		return afterDecision(err, t.decision)
 	}
 	look := api.ThreadPath(t.checkpoint.Thread)
 	w.Header().Set("Location", look)
 	return api.WriteJSON(w, http.StatusAccepted, &Accepted{
-		Thread: t.checkpoint.Thread, Branch: t.checkpoint.Branch, Checkpoint: t.checkpoint.ID, Decision: t.decision, Gates: gateIDs(open), Look: look,
+		Thread: t.checkpoint.Thread, Branch: t.checkpoint.Branch, Checkpoint: t.checkpoint.ID, Decision: t.decision, Gates: gateIDs(open), Location: look,
 	})
 }
 
-// recorded says of a failure behind a decision that the decision stands. What
+// afterDecision says of a failure behind a decision that the decision stands. What
 // failed is none of the client's fault any more.
-func recorded(err error, d *posthouse.Decision) error {
+func afterDecision(err error, d *posthouse.Decision) error {
 	if d == nil {
 		return err
 	}

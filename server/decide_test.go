@@ -246,10 +246,10 @@ func TestDecisionIsAcceptedWhenItTakesLong(t *testing.T) {
 	var acc Accepted
 	a.into(&acc)
 	if acc.Thread != "t1" || acc.Branch != "main" || acc.Checkpoint != cp || acc.Decision == nil || acc.Decision.Verdict != posthouse.Approve ||
-		acc.Look != "/api/threads/t1" || a.header.Get("Location") != acc.Look {
+		acc.Location != "/api/threads/t1" || a.header.Get("Location") != acc.Location {
 		t.Errorf("it says %s", a.body)
 	}
-	h.get(acc.Look).want(http.StatusOK)
+	h.get(acc.Location).want(http.StatusOK)
 
 	h = open(t, func(o *Options) { o.Runner = nil })
 	_, g = h.waiting("t1")

@@ -32,7 +32,7 @@ func TestVotes(t *testing.T) {
 	path := "/api/gates/" + string(g.ID)
 	var a Accepted
 	h.send(ask{method: "POST", path: path + "/approve", body: `{"reason":"fine"}`, as: tokens.Approver}).want(http.StatusAccepted).into(&a)
-	if a.Vote == nil || a.Vote.By != "approver-token" || a.Vote.Reason != "fine" || a.Missing != 1 || a.Decision != nil || a.Look != path {
+	if a.Vote == nil || a.Vote.By != "approver-token" || a.Vote.Reason != "fine" || a.Missing != 1 || a.Decision != nil || a.Location != path {
 		t.Errorf("after one vote: %+v", a)
 	}
 	p := h.send(ask{method: "POST", path: path + "/approve", as: tokens.Approver}).refused(posthouse.CodeVoted)

@@ -20,7 +20,7 @@ func (s *Server) events(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	who, session, err := s.restored(w, r)
+	who, session, err := s.restoreSession(w, r)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (s *Server) relay(c *watcher, found <-chan watched) {
 				return
 			}
 		case <-tick:
-			if !s.stillGood(c.actor) || c.es.Heartbeat() != nil {
+			if !s.tokenValid(c.actor) || c.es.Heartbeat() != nil {
 				return // revoked, expired, or gone
 			}
 			c.note()

@@ -187,7 +187,7 @@ func (s *Server) beginAgent(w http.ResponseWriter, r *api.Request, m message) (*
 	if key == "" {
 		return s.start(m)
 	}
-	if err := s.takes(&m); err != nil {
+	if err := s.validateMessage(&m); err != nil {
 		return nil, err
 	}
 	c, thread, again, err := s.keys.start(r.Context(), key, m)
@@ -198,7 +198,7 @@ func (s *Server) beginAgent(w http.ResponseWriter, r *api.Request, m message) (*
 		w.Header().Set(replayed, "true")
 	}
 	if c == nil {
-		return nil, s.accepted(w, r, &settling{checkpoint: &posthouse.Header{Thread: thread}})
+		return nil, s.accepted(w, r, &pending{checkpoint: &posthouse.Header{Thread: thread}})
 	}
 	return c, nil
 }

@@ -43,7 +43,7 @@ func TestIdempotencyKey(t *testing.T) {
 
 	clock.Store(int64(time.Hour)) // what was answered is not kept that long
 	var known Accepted
-	if h.keyed("k1", "refund 1").want(http.StatusAccepted).into(&known); known.Thread != first.Thread || !strings.HasSuffix(known.Look, first.Thread) {
+	if h.keyed("k1", "refund 1").want(http.StatusAccepted).into(&known); known.Thread != first.Thread || !strings.HasSuffix(known.Location, first.Thread) {
 		t.Errorf("an hour later: %+v", known)
 	}
 	h.keyed("k1", "refund 2").refused(posthouse.CodeExists)

@@ -79,7 +79,7 @@ func (s *Server) login(w http.ResponseWriter, r *api.Request) error {
 		s.pages.Login(w, http.StatusUnauthorized, problem)
 		return nil
 	}
-	s.uses(tok)
+	s.noteUse(tok)
 	api.NoteActor(w, tok.Name)
 	http.SetCookie(w, s.sessions.Cookie(r.Request, s.sessions.Begin(tok)))
 	w.Header().Set("Location", "/")

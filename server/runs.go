@@ -145,8 +145,8 @@ func positionOf(r *api.Request) (p position, err error) {
 	return p, nil
 }
 
-// taken returns the call that a client was on, and how far it was.
-func (s *Server) taken(p position, principal string) (*call, uint64, error) {
+// findCall returns the call that a client was on, and how far it was.
+func (s *Server) findCall(p position, principal string) (*call, uint64, error) {
 	if p.event != "" {
 		c := s.runs.find(p.event, principal)
 		if c != nil && c.feed.Run == p.event && (p.run == "" || p.run == p.event || p.run == c.thread) {
@@ -184,7 +184,7 @@ func (s *Server) followRun(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	who, session, err := s.restored(w, r)
+	who, session, err := s.restoreSession(w, r)
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (s *Server) followRun(w http.ResponseWriter, r *api.Request) error {
 	if p == (position{}) {
 		return strict.Invalid(runParam.Name, "is required: the request, its thread, or a session that has one")
 	}
-	c, after, err := s.taken(p, r.Actor.Name)
+	c, after, err := s.findCall(p, r.Actor.Name)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (s *Server) streamFeed(w http.ResponseWriter, r *api.Request, l *feed.Liste
 		}
 		return es.Send(id, f.Kind, f.Data)
 	}, func() error {
-		if !s.stillGood(r.Actor) {
+		if !s.tokenValid(r.Actor) {
 			return errGone // revoked, or expired
 		}
 		if err := es.Heartbeat(); err != nil {

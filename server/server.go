@@ -127,7 +127,7 @@ type Server struct {
 
 	// One for each WebSocket whose token is still to come: a tenth of the
 	// streams, so that strangers cannot take the places of those who have one.
-	strangers chan struct{}
+	anonymous chan struct{}
 }
 
 // New returns a server. [posthouse.ErrInvalid] names the option at fault.
@@ -151,7 +151,7 @@ func New(o Options) (*Server, error) {
 		ledger: o.Ledger, tokens: o.Tokens, agents: o.Agents, runner: o.Runner, recovers: o.Recover, limits: limits,
 		log: o.Logger, now: o.Now, wall: time.Now, tick: ticker,
 		calls: make(chan struct{}, limits.Calls), streams: make(chan struct{}, limits.Streams),
-		strangers: make(chan struct{}, max(limits.Streams/10, 1)),
+		anonymous: make(chan struct{}, max(limits.Streams/10, 1)),
 	}
 	if s.hosts, err = api.NewHosts(o.AllowedHosts); err != nil {
 		return nil, err
@@ -204,9 +204,9 @@ func (s *Server) Close(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// begin counts one more thing that Close waits for; it fails once closed, or
+// acquire counts one more thing that Close waits for; it fails once closed, or
 // when slots are used up. The returned func gives the slot back.
-func (s *Server) begin(slots chan struct{}, what string) (func(), error) {
+func (s *Server) acquire(slots chan struct{}, what string) (func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

@@ -41,7 +41,7 @@ func (x *shares) give(name string) {
 // share, since otherwise one client could keep all others out.
 func (s *Server) beginStream(name string) (func(), error) {
 	if name == "" {
-		return s.begin(s.strangers, "streams")
+		return s.acquire(s.anonymous, "streams")
 	}
 	if !s.shares.take(name, s.limits.TokenStreams) {
 		return nil, &posthouse.Error{
@@ -49,7 +49,7 @@ func (s *Server) beginStream(name string) (func(), error) {
 			Hint: "close one of them, or use a token of its own for each client",
 		}
 	}
-	leave, err := s.begin(s.streams, "streams")
+	leave, err := s.acquire(s.streams, "streams")
 	if err != nil {
 		s.shares.give(name)
 		return nil, err

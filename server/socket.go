@@ -152,7 +152,7 @@ func (s *Server) socket(w http.ResponseWriter, r *api.Request) error {
 		return err
 	}
 	if _, ok := s.agents[agent]; !ok && r.Actor.Name != "" {
-		return s.noAgent(agent)
+		return s.unknownAgent(agent)
 	}
 	leave, err := s.beginStream(r.Actor.Name)
 	if err != nil {
@@ -217,7 +217,7 @@ func (c *conversation) talk() {
 				return
 			}
 		case <-tick:
-			if c.actor.Name != "" && !c.s.stillGood(c.actor) {
+			if c.actor.Name != "" && !c.s.tokenValid(c.actor) {
 				c.refuse(c.s.unauthenticated(c.actor))
 				return
 			}
@@ -278,7 +278,7 @@ func (c *conversation) take(ctx context.Context, text string) bool {
 		c.refuse(c.s.unauthenticated(c.actor))
 		return false
 	}
-	c.s.uses(c.actor)
+	c.s.noteUse(c.actor)
 	m := message{
 		agent: c.agent, text: text, thread: c.r.Query["thread"], by: c.actor.Name, feed: c.s.newFeed(), approvals: c.tools,
 	}
@@ -303,7 +303,7 @@ func (c *conversation) listen(ctx context.Context, l *feed.Listener) bool {
 		}
 		return c.tellFrame(ctx, l.Feed, f)
 	}, func() error {
-		if !c.s.stillGood(c.actor) {
+		if !c.s.tokenValid(c.actor) {
 			return errGone // revoked, or expired
 		}
 		return c.stays(ctx)
@@ -323,7 +323,7 @@ func (c *conversation) welcome(ctx context.Context) bool {
 	var was *call
 	var after uint64
 	if err == nil {
-		was, after, err = c.s.taken(p, c.actor.Name)
+		was, after, err = c.s.findCall(p, c.actor.Name)
 	}
 	if err != nil {
 		api.NoteError(c.w, err)
@@ -348,11 +348,11 @@ func (c *conversation) login(text string) bool {
 	case !ok:
 		err = c.s.unauthenticated(tok)
 	default:
-		c.s.uses(tok)
+		c.s.noteUse(tok)
 		api.NoteActor(c.w, tok.Name)
-		if err = permit(tok, c.r.Route.Role); err == nil {
+		if err = requireRole(tok, c.r.Route.Role); err == nil {
 			if _, known := c.s.agents[c.agent]; !known {
-				err = c.s.noAgent(c.agent)
+				err = c.s.unknownAgent(c.agent)
 			}
 		}
 	}

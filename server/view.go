@@ -90,7 +90,7 @@ func (s *Server) listed(w http.ResponseWriter, r *api.Request, g *posthouse.Gate
 		return v
 	}
 	v.Before = s.before(r, g)
-	role := permit(to, tokens.Approver)
+	role := requireRole(to, tokens.Approver)
 	for _, verb := range verbs {
 		if verb.verdict == posthouse.Cancel || !g.Allows(verb.verdict) {
 			continue

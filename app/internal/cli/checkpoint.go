@@ -183,7 +183,7 @@ resumed it asks anew, about its own state. --run resumes it at once.`,
 
 // forked prints a fork, and how it goes on.
 func (a *app) forked(source string, run bool, f *followed) error {
-	if run && (f.Look != "" || f.Kind != posthouse.KindFork) {
+	if run && (f.Location != "" || f.Kind != posthouse.KindFork) {
 		return a.follow(f)
 	}
 	if err := a.oneCheckpoint(&f.Checkpoint); err != nil {

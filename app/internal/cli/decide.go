@@ -211,7 +211,7 @@ func (a *app) confirmDecision(ctx context.Context, c *rest.Client, path, id stri
 // checkpoint, or where to look for it.
 type followed struct {
 	server.Checkpoint
-	Look string `json:"look,omitempty"`
+	Location string `json:"look,omitempty"`
 
 	Vote    *posthouse.Decision `json:"vote,omitempty"`
 	Missing int                 `json:"missing,omitempty"`
@@ -221,8 +221,8 @@ type followed struct {
 // follow prints what a decision, a resume or a replay led to.
 func (a *app) follow(f *followed) error {
 	switch {
-	case a.JSON && f.Look != "":
-		return a.Encode(&server.Accepted{Thread: f.Thread, Branch: f.Branch, Checkpoint: f.At, Decision: f.Decision, Look: f.Look, Vote: f.Vote, Missing: f.Missing})
+	case a.JSON && f.Location != "":
+		return a.Encode(&server.Accepted{Thread: f.Thread, Branch: f.Branch, Checkpoint: f.At, Decision: f.Decision, Location: f.Location, Vote: f.Vote, Missing: f.Missing})
 	case f.Vote != nil:
 		a.Line("%s", tree.Vote(f.Vote))
 		a.Line("it is on record; approvals missing: %d", f.Missing)
@@ -231,7 +231,7 @@ func (a *app) follow(f *followed) error {
 			return err
 		}
 		return failed(f.Status)
-	case f.Look != "":
+	case f.Location != "":
 		if f.Decision != nil {
 			a.Line("%s", tree.Decision(f.Decision))
 		}

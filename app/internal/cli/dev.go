@@ -7,7 +7,7 @@ import (
 )
 
 func (a *app) devCmd() *cobra.Command {
-	s := serving{dev: true}
+	s := serveFlags{dev: true}
 	short, _, _ := strings.Cut(a.Dev.About, "\n")
 	short = strings.TrimSuffix(short, ".")
 	cmd := &cobra.Command{

@@ -40,7 +40,7 @@ func (e *encrypted) cli(code int, args ...string) string {
 }
 
 // serve opens a server's parts, lets do use them, and closes them.
-func (e *encrypted) serve(s serving, do func(*host.Host)) error {
+func (e *encrypted) serve(s serveFlags, do func(*host.Host)) error {
 	e.t.Helper()
 	var out bytes.Buffer
 	a := e.app(&out)
@@ -77,12 +77,12 @@ func TestEncryptionWalk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ok(e.serve(serving{}, func(r *host.Host) { e.save(r, "before", "plain") }))
+	ok(e.serve(serveFlags{}, func(r *host.Host) { e.save(r, "before", "plain") }))
 	if out := e.cli(0, "encryption", "status"); !strings.Contains(out, "not encrypted") {
 		t.Errorf("status of a plain store:\n%s", out)
 	}
-	ok(e.serve(serving{encrypt: true}, func(r *host.Host) { e.save(r, "a", "open sesame") }))
-	ok(e.serve(serving{}, func(r *host.Host) { e.save(r, "b", "open sesame") })) // the key file is there: it goes on encrypting
+	ok(e.serve(serveFlags{encrypt: true}, func(r *host.Host) { e.save(r, "a", "open sesame") }))
+	ok(e.serve(serveFlags{}, func(r *host.Host) { e.save(r, "b", "open sesame") })) // the key file is there: it goes on encrypting
 	for _, f := range []string{"posthouse.db", "posthouse.db-wal"} {
 		data, err := os.ReadFile(filepath.Join(e.dir, f))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -110,7 +110,7 @@ func TestEncryptionWalk(t *testing.T) {
 		t.Errorf("rotated: %+v", keys)
 	}
 	e.cli(posthouse.ExitConflict, "encryption", "retire", old.ID, "--yes")
-	ok(e.serve(serving{}, func(r *host.Host) { r.Rewrap(t.Context()) }))
+	ok(e.serve(serveFlags{}, func(r *host.Host) { r.Rewrap(t.Context()) }))
 	if keys := read(); keys[0].Wraps != 0 || keys[1].Wraps != 2 {
 		t.Errorf("restarted: %+v", keys)
 	}
@@ -122,10 +122,10 @@ func TestEncryptionWalk(t *testing.T) {
 
 	elsewhere := filepath.Join(t.TempDir(), "keys")
 	ok(os.Rename(filepath.Join(e.dir, "encryption.keys"), elsewhere))
-	if err := e.serve(serving{}, nil); !errors.Is(err, posthouse.ErrSealed) || !strings.Contains(err.Error(), "POSTHOUSE_KEYS") {
+	if err := e.serve(serveFlags{}, nil); !errors.Is(err, posthouse.ErrSealed) || !strings.Contains(err.Error(), "POSTHOUSE_KEYS") {
 		t.Errorf("without the key file it starts: %v", err)
 	}
-	if err := e.serve(serving{keys: elsewhere + ".not"}, nil); !errors.Is(err, posthouse.ErrNotFound) {
+	if err := e.serve(serveFlags{keys: elsewhere + ".not"}, nil); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("with a key file that is not there: %v", err)
 	}
 	if keys := read(); len(keys) != 1 || !keys[0].Missing {
@@ -135,7 +135,7 @@ func TestEncryptionWalk(t *testing.T) {
 	if keys := read(); len(keys) != 1 || keys[0].Missing || keys[0].Wraps != 2 {
 		t.Errorf("with POSTHOUSE_KEYS: %+v", keys)
 	}
-	ok(e.serve(serving{keys: elsewhere}, func(r *host.Host) {
+	ok(e.serve(serveFlags{keys: elsewhere}, func(r *host.Host) {
 		for _, thread := range []string{"before", "a", "b"} {
 			if _, err := r.Ledger.Latest(context.Background(), posthouse.LatestQuery{Thread: thread}); err != nil {
 				t.Errorf("thread %s: %v", thread, err)
@@ -150,20 +150,20 @@ func TestEncryptionWalk(t *testing.T) {
 func TestEncryptedBehindPlainThreads(t *testing.T) {
 	e := &encrypted{t: t, dir: t.TempDir(), env: map[string]string{"HOME": t.TempDir()}}
 	const plain = 1200
-	if err := e.serve(serving{}, func(r *host.Host) {
+	if err := e.serve(serveFlags{}, func(r *host.Host) {
 		for i := range plain {
 			e.save(r, fmt.Sprintf("a%05d", i), "plain")
 		}
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.serve(serving{encrypt: true}, func(r *host.Host) { e.save(r, "z", "open sesame") }); err != nil {
+	if err := e.serve(serveFlags{encrypt: true}, func(r *host.Host) { e.save(r, "z", "open sesame") }); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join(e.dir, "encryption.keys")); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.serve(serving{}, nil); !errors.Is(err, posthouse.ErrSealed) {
+	if err := e.serve(serveFlags{}, nil); !errors.Is(err, posthouse.ErrSealed) {
 		t.Fatalf("without the key file it starts: %v", err)
 	}
 	if out := e.cli(0, "encryption", "status"); !strings.Contains(out, "the store is encrypted") {
@@ -171,7 +171,7 @@ func TestEncryptedBehindPlainThreads(t *testing.T) {
 	}
 	e.cli(posthouse.ExitUsage, "encryption", "clear", "--yes", "--by", "ann")
 	e.cli(0, "encryption", "clear", "--yes", "--by", "ann", "--reason", "the keys are lost")
-	if err := e.serve(serving{}, func(r *host.Host) { e.save(r, "new", "plain") }); err != nil {
+	if err := e.serve(serveFlags{}, func(r *host.Host) { e.save(r, "new", "plain") }); err != nil {
 		t.Error(err)
 	}
 	if out := e.cli(0, "encryption", "status"); !strings.Contains(out, "ann decided to write in the clear: the keys are lost") {

@@ -67,7 +67,7 @@ func TestListedCheckpointThatCannotBeRead(t *testing.T) {
 func TestRevokedTokenFile(t *testing.T) {
 	e := &encrypted{t: t, dir: t.TempDir()}
 	gone := func() (gone bool) {
-		if err := e.serve(serving{}, func(r *host.Host) { gone = r.TokenGone }); err != nil {
+		if err := e.serve(serveFlags{}, func(r *host.Host) { gone = r.TokenGone }); err != nil {
 			t.Fatal(err)
 		}
 		return gone

@@ -57,7 +57,7 @@ func TestMaxState(t *testing.T) {
 		resp.Body.Close()
 		return resp.StatusCode
 	}
-	if err := e.serve(serving{maxState: 1000, ephemeral: true}, func(r *host.Host) {
+	if err := e.serve(serveFlags{maxState: 1000, ephemeral: true}, func(r *host.Host) {
 		err := save(r, 1001)
 		var told *posthouse.Error
 		if !errors.As(err, &told) || told.Code != posthouse.CodeTooLarge || !strings.Contains(told.Hint, "posthouse serve --max-state") {
@@ -69,7 +69,7 @@ func TestMaxState(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	if err := e.serve(serving{maxState: 10 << 20, ephemeral: true}, func(r *host.Host) {
+	if err := e.serve(serveFlags{maxState: 10 << 20, ephemeral: true}, func(r *host.Host) {
 		if err := save(r, 9<<20); err != nil {
 			t.Errorf("below a raised limit: %v", err)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/posthouse/posthouse/app/internal/host"
 )
 
-// A serving is the flags of serve and dev.
-type serving struct {
+// serveFlags are the flags of serve and dev.
+type serveFlags struct {
 	addr      string
 	store     string
 	ephemeral bool
@@ -33,7 +33,7 @@ type serving struct {
 }
 
 func (a *app) serveCmd() *cobra.Command {
-	var s serving
+	var s serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the data directory over HTTP",
@@ -51,7 +51,7 @@ token. It listens on this machine only unless it is given a certificate, or
 	return cmd
 }
 
-func (a *app) serveFlags(cmd *cobra.Command, s *serving) {
+func (a *app) serveFlags(cmd *cobra.Command, s *serveFlags) {
 	f := cmd.Flags()
 	storeFlag(cmd, &s.store)
 	f.StringVar(&s.addr, "addr", host.DefaultAddr, "address to listen on; port 0 picks a free one")
@@ -71,7 +71,7 @@ func (a *app) serveFlags(cmd *cobra.Command, s *serving) {
 	f.StringVar(&s.logLevel, "log-level", "warn", "debug, info, warn or error; goes to standard error")
 }
 
-func (a *app) serve(ctx context.Context, s *serving) (err error) {
+func (a *app) serve(ctx context.Context, s *serveFlags) (err error) {
 	h, err := a.open(ctx, s)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (a *app) serve(ctx context.Context, s *serving) (err error) {
 }
 
 // open starts everything that serve and dev need.
-func (a *app) open(ctx context.Context, s *serving) (*host.Host, error) {
+func (a *app) open(ctx context.Context, s *serveFlags) (*host.Host, error) {
 	o, err := a.hostOptions(s)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (a *app) open(ctx context.Context, s *serving) (*host.Host, error) {
 }
 
 // hostOptions says by the flags what is to be opened.
-func (a *app) hostOptions(s *serving) (*host.Options, error) {
+func (a *app) hostOptions(s *serveFlags) (*host.Options, error) {
 	log, err := a.logger(s.logLevel)
 	if err != nil {
 		return nil, err

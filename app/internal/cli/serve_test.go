@@ -25,7 +25,7 @@ func TestServeEnds(t *testing.T) {
 	var out bytes.Buffer
 	a := &app{env: func(string) string { return "" }, dataDir: t.TempDir(), Config: Config{Dev: &Dev{Programs: refunds}}}
 	a.Term = term.Term{In: strings.NewReader(""), Out: &out, Err: &out}
-	s := &serving{addr: "127.0.0.1:0", ephemeral: true, logLevel: "error", dev: true}
+	s := &serveFlags{addr: "127.0.0.1:0", ephemeral: true, logLevel: "error", dev: true}
 	ctx, cancel := context.WithCancel(t.Context())
 	begin := time.Now()
 	r, err := a.open(ctx, s)

@@ -17,12 +17,12 @@ import (
 func TestVanishedStore(t *testing.T) {
 	e := &encrypted{t: t, dir: t.TempDir(), env: map[string]string{"HOME": t.TempDir()}}
 	db := filepath.Join(e.dir, "posthouse.db")
-	if err := e.serve(serving{}, func(r *host.Host) { e.save(r, "t", "x") }); err != nil {
+	if err := e.serve(serveFlags{}, func(r *host.Host) { e.save(r, "t", "x") }); err != nil {
 		t.Fatal(err)
 	}
 	refused := func(what string) {
 		t.Helper()
-		err := e.serve(serving{}, nil)
+		err := e.serve(serveFlags{}, nil)
 		var pe *posthouse.Error
 		if !errors.As(err, &pe) || pe.Code != posthouse.CodeNotFound || !strings.Contains(pe.Hint, "--new-store") {
 			t.Errorf("%s: it starts, or says %v", what, err)
@@ -50,14 +50,14 @@ func TestVanishedStore(t *testing.T) {
 	refused("with an empty file")
 	a := e.app(&bytes.Buffer{})
 	a.dataDir = e.dir
-	r, err := a.open(t.Context(), &serving{addr: "127.0.0.1:0", logLevel: "error", newStore: true})
+	r, err := a.open(t.Context(), &serveFlags{addr: "127.0.0.1:0", logLevel: "error", newStore: true})
 	if err != nil {
 		t.Fatal("with --new-store: ", err)
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := e.serve(serving{}, nil); err != nil {
+	if err := e.serve(serveFlags{}, nil); err != nil {
 		t.Error("and then: ", err)
 	}
 }
