@@ -1,6 +1,8 @@
 package graph
 
-import "github.com/posthouse/posthouse"
+import (
+	"github.com/posthouse/posthouse"
+)
 
 // breakpoints say where one call stops, besides where its graph does: by node. Nil is
 // nowhere.
@@ -47,7 +49,7 @@ func (n *node[S]) stopsAfter(b *breakpoints) bool {
 
 // statusBehind is that of a step which tasks completed; the frontier is what is next.
 func (r *run[S]) statusBehind(done []*outcome[S]) posthouse.Status {
-	if len(r.frontier.tasks) == 0 {
+	if len(r.frontier.Tasks) == 0 {
 		return posthouse.StatusDone
 	}
 	for _, o := range done {
@@ -55,8 +57,8 @@ func (r *run[S]) statusBehind(done []*outcome[S]) posthouse.Status {
 			return posthouse.StatusInterrupted
 		}
 	}
-	for i := range r.frontier.tasks {
-		if t := &r.frontier.tasks[i]; t.edges || t.node != End && r.app.node(t).stopsBefore(&r.breakpoints) {
+	for i := range r.frontier.Tasks {
+		if t := &r.frontier.Tasks[i]; t.Edges || t.Node != End && r.app.node(t).stopsBefore(&r.breakpoints) {
 			return posthouse.StatusInterrupted
 		}
 	}

@@ -102,7 +102,7 @@ func (e *edit[S]) mergeUpdates(us []NodeUpdate[S]) error {
 			names[i] += "#" + strconv.Itoa(us[i].Task)
 		}
 		n := e.app.nodes[us[i].Node]
-		t := &task[S]{target: &n.self[0], node: n}
+		t := &task[S]{Target: &n.self[0], node: n}
 		live, err := branchOf(e.live, e.app.schema, t)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -67,7 +68,7 @@ func (r *run[S]) repeated(ctx context.Context, in *S) (*Result[S], error) {
 	}
 	if last.Status == posthouse.StatusFailed {
 		return nil, &NodeError{
-			Graph: r.app.name, Thread: last.Thread, Branch: last.Branch, Node: unescapeName(last.Node), Checkpoint: last.ID, Err: RecordedError(last.Error),
+			Graph: r.app.name, Thread: last.Thread, Branch: last.Branch, Node: frontier.UnescapeName(last.Node), Checkpoint: last.ID, Err: RecordedError(last.Error),
 		}
 	}
 	s, err := r.app.State(ctx, last.Thread, StateOptions{Checkpoint: last.ID})

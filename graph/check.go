@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -58,9 +59,9 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 	c.interrupts("InterruptBefore", o.InterruptBefore, func(n *node[S]) { n.before = true })
 	c.interrupts("InterruptAfter", o.InterruptAfter, func(n *node[S]) { n.after = true })
 	c.interrupts("InterruptBeforeEdges", o.InterruptBeforeEdges, func(n *node[S]) { n.after, n.edges = true, true })
-	c.app.to = map[string][]target{End: nil}
+	c.app.to = map[string][]frontier.Target{End: nil}
 	for _, n := range c.app.order {
-		n.self, n.alone = []target{{node: n.name, at: n.index + 1}}, []string{n.name}
+		n.self, n.alone = []frontier.Target{{Node: n.name, At: n.index + 1}}, []string{n.name}
 		c.app.to[n.name] = n.self
 	}
 }

@@ -98,7 +98,7 @@ func (a *App[S]) find(ctx context.Context, o *CheckOptions, b posthouse.BranchHe
 	if err != nil {
 		return nil, err
 	}
-	f.Kind, f.Next = FindingFits, t.frontier.nodes()
+	f.Kind, f.Next = FindingFits, t.frontier.Nodes()
 	if len(t.used) > 0 {
 		f.Kind = FindingMigrates
 	}

@@ -49,7 +49,7 @@ func (r *run[S]) stepsLeftBehind(ctx context.Context) (int, error) {
 		return 0, nil
 	}
 	ahead, err := r.sess.StepsAhead(ctx)
-	return max(r.frontier.skipped, ahead), err
+	return max(r.frontier.Skipped, ahead), err
 }
 
 // reload makes the live state what it was before the step, once an attempt has

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
@@ -15,15 +16,15 @@ type edit[S any] struct {
 	base     *posthouse.Checkpoint
 	opt      UpdateOptions
 	live     *state.Live[S]
-	state    posthouse.State // what live was decoded from
-	program  posthouse.State // what goes with it
-	migrated bool            // it is not what is on record
-	lost     bool            // the thread's last run did not come to its end
-	as       []nodeTask      // what it is made as
-	done     []*recordedTask // what else counts as completed
-	rest     []target        // what is still to run
-	ends     []completion    // where the update leads
-	frontier frontier
+	state    posthouse.State   // what live was decoded from
+	program  posthouse.State   // what goes with it
+	migrated bool              // it is not what is on record
+	lost     bool              // the thread's last run did not come to its end
+	as       []nodeTask        // what it is made as
+	done     []*recordedTask   // what else counts as completed
+	rest     []frontier.Target // what is still to run
+	ends     []completion      // where the update leads
+	frontier frontier.Frontier
 }
 
 // A nodeTask names tasks of a frontier: those of a node, or one of them.
@@ -32,8 +33,8 @@ type nodeTask struct {
 	task int
 }
 
-func (n nodeTask) is(t *target, i int) bool {
-	return t.node == n.node && (n.task == 0 || n.task == i+1)
+func (n nodeTask) is(t *frontier.Target, i int) bool {
+	return t.Node == n.node && (n.task == 0 || n.task == i+1)
 }
 
 // edit opens a checkpoint for an update, made as a node of the options or as
@@ -96,7 +97,7 @@ func (e *edit[S]) sortTasks() error {
 	found := make([]bool, len(e.as))
 	is := func(i int) (any bool) {
 		for j, n := range e.as {
-			if n.is(&e.frontier.tasks[i], i) {
+			if n.is(&e.frontier.Tasks[i], i) {
 				any, found[j] = true, true
 			}
 		}
@@ -104,9 +105,9 @@ func (e *edit[S]) sortTasks() error {
 	}
 	isDone := map[int]bool{}
 	e.done = slices.DeleteFunc(e.done, func(d *recordedTask) bool { isDone[d.index] = !is(d.index); return is(d.index) })
-	for i, t := range e.frontier.tasks {
+	for i, t := range e.frontier.Tasks {
 		if !is(i) && !isDone[i] {
-			t.was = ""
+			t.Was = ""
 			e.rest = append(e.rest, t)
 		}
 	}
@@ -129,9 +130,9 @@ func (e *edit[S]) mergeRecorded() error {
 	all := make([]*outcome[S], len(e.done))
 	for i := range e.done {
 		d := e.done[i]
-		all[i] = &outcome[S]{task: &task[S]{target: &d.target, node: e.app.nodes[d.node]}, writes: d.writes}
+		all[i] = &outcome[S]{task: &task[S]{Target: &d.Target, node: e.app.nodes[d.Node]}, writes: d.writes}
 		if all[i].task.node == nil {
-			all[i].task.node = &node[S]{name: d.node} // gone since: what it wrote stays
+			all[i].task.node = &node[S]{name: d.Node} // gone since: what it wrote stays
 		}
 	}
 	err := e.merge(all, nil)
@@ -139,7 +140,7 @@ func (e *edit[S]) mergeRecorded() error {
 		return err
 	}
 	for i := range e.done { // what cannot be merged runs again
-		e.rest = append(e.rest, e.done[i].target)
+		e.rest = append(e.rest, e.done[i].Target)
 	}
 	e.done = nil
 	return e.decode()
@@ -165,41 +166,41 @@ func (e *edit[S]) addEnd(node string, s *S) error {
 }
 
 // next returns what is to run behind the update.
-func (e *edit[S]) next() (g frontier, err error) {
+func (e *edit[S]) next() (g frontier.Frontier, err error) {
 	a, o, s := e.app, &e.opt, e.live.Value
 	switch {
 	case e.keepsPlace():
 		return e.frontier, nil
 	case o.Goto != "":
 		next, ok := a.to[a.real(o.Goto)]
-		if !ok || len(next) == 1 && a.nodes[next[0].node].input != nil {
-			return frontier{}, invalid("Goto", "%q is not a node of graph %q that runs without an input", o.Goto, a.name)
+		if !ok || len(next) == 1 && a.nodes[next[0].Node].input != nil {
+			return frontier.Frontier{}, invalid("Goto", "%q is not a node of graph %q that runs without an input", o.Goto, a.name)
 		}
-		return frontier{tasks: next}, nil
+		return frontier.Frontier{Tasks: next}, nil
 	case o.AsNode == Start:
 		next, err := a.route(Start, a.start, nil, &Command{}, s)
 		if err != nil {
-			return frontier{}, err
+			return frontier.Frontier{}, err
 		}
-		err = a.advanceFrontier(&frontier{}, &g, []completion{inputCompletion(next)})
+		err = a.advanceFrontier(&frontier.Frontier{}, &g, []completion{inputCompletion(next)})
 		return g, err
 	case len(e.as) == 1:
 		if err := e.addEnd(e.as[0].node, s); err != nil {
-			return frontier{}, err
+			return frontier.Frontier{}, err
 		}
 	}
 	if len(e.done)+len(e.ends) == 0 {
-		return frontier{tasks: e.rest, arrived: e.frontier.arrived, deferred: e.frontier.deferred}, nil
+		return frontier.Frontier{Tasks: e.rest, Arrived: e.frontier.Arrived, Deferred: e.frontier.Deferred}, nil
 	}
 	var ends []completion
 	for i := range e.done {
-		ends = append(ends, taskCompletion(&e.done[i].target, e.done[i].next))
+		ends = append(ends, taskCompletion(&e.done[i].Target, e.done[i].next))
 	}
 	ends = append(ends, e.ends...)
 	if len(e.rest) > 0 {
 		ends = append(ends, inputCompletion(e.rest))
 	}
-	err = a.advanceFrontier(&frontier{arrived: e.frontier.arrived, deferred: e.frontier.deferred}, &g, ends)
+	err = a.advanceFrontier(&frontier.Frontier{Arrived: e.frontier.Arrived, Deferred: e.frontier.Deferred}, &g, ends)
 	return g, err
 }
 
@@ -216,8 +217,8 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	if g.epoch = e.frontier.epoch; e.lost && !e.keepsPlace() {
-		g.epoch = e.base.Step + 1 + uint64(e.frontier.skipped)
+	if g.Epoch = e.frontier.Epoch; e.lost && !e.keepsPlace() {
+		g.Epoch = e.base.Step + 1 + uint64(e.frontier.Skipped)
 	}
 	if bad := a.agendaMisfits(&g); len(bad) > 0 {
 		t := migrationPlan{from: e.base, misfit: bad}
@@ -225,7 +226,7 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	}
 	c := &posthouse.Change{
 		Parent: e.base.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted,
-		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.frontier.skipped, Node: renameNodes(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.nextNames(&g),
+		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.frontier.Skipped, Node: renameNodes(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.nextNames(&g),
 	}
 	if len(e.as) > 0 {
 		c.Node = joinNames(func(yield func(string) bool) {
@@ -242,7 +243,7 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	if c.SameStep = e.keepsPlace(); c.SameStep {
 		c.Skipped = 0
 	}
-	p, _, changed, err := g.part(planPart, e.base.Program[planPart].Data)
+	p, _, changed, err := g.Part(frontier.PlanPart, e.base.Program[frontier.PlanPart].Data)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
@@ -39,10 +40,10 @@ type node[S any] struct {
 	names   []func(string) string // of an inlined node: what the graphs around call the nodes that it names, the nearest first
 	decides bool                  // its Command says where it leads
 	opt     NodeOptions
-	more    bool     // options were given more than once
-	index   int      // in App.order
-	self    []target // it alone, as what runs next
-	alone   []string // its name, as that of all that runs next
+	more    bool              // options were given more than once
+	index   int               // in App.order
+	self    []frontier.Target // it alone, as what runs next
+	alone   []string          // its name, as that of all that runs next
 	onError func(context.Context, *S, error) (Command, error)
 	pauses
 	exits[S]

@@ -41,7 +41,7 @@ func mergeError(graph string, err error) error {
 func merge[S any](into *state.Live[S], graph string, done []*outcome[S], names []string) error {
 	results := make([]state.Result, len(done))
 	for i, o := range done {
-		results[i] = state.Result{Task: o.task.title(), Empty: o.task.input != nil, Writes: o.writes}
+		results[i] = state.Result{Task: o.task.title(), Empty: o.task.Input != nil, Writes: o.writes}
 		if names != nil {
 			results[i].Task = names[i]
 		}
@@ -52,7 +52,7 @@ func merge[S any](into *state.Live[S], graph string, done []*outcome[S], names [
 // branchOf returns the state that a task of a step with others works on: one of
 // its own, which is empty if it was sent an input.
 func branchOf[S any](live *state.Live[S], schema *state.Schema, t *task[S]) (*state.Live[S], error) {
-	if t.input != nil {
+	if t.Input != nil {
 		return state.New[S](schema), nil
 	}
 	return live.Branch()

@@ -1,13 +1,13 @@
 package graph
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/calls"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -58,7 +58,7 @@ func (a *App[S]) migrationsFrom(fingerprint string) []Migration {
 // renameNodes returns who made a checkpoint, behind migrations: a node's path, or
 // those of several nodes that made it together, joined by a plus.
 func renameNodes(ms []Migration, name string) string {
-	within, last := splitPath(name)
+	within, last := frontier.SplitPath(name)
 	names := strings.Split(last, "+")
 	for i, n := range names {
 		names[i] = renameIn(ms, within, n)
@@ -66,16 +66,10 @@ func renameNodes(ms []Migration, name string) string {
 	return renamePath(ms, within) + strings.Join(names, "+")
 }
 
-// splitPath cuts a path before its last name. The first piece keeps its slash.
-func splitPath(path string) (within, name string) {
-	i := strings.LastIndexByte(path, '/') + 1
-	return path[:i], path[i:]
-}
-
 // renameIn returns the new name of a node at an old place, which is "" or ends
 // with a slash.
 func renameIn(ms []Migration, within, name string) string {
-	_, name = splitPath(renamePath(ms, within+name))
+	_, name = frontier.SplitPath(renamePath(ms, within+name))
 	return name
 }
 
@@ -122,105 +116,65 @@ func (a *App[S]) current(c *posthouse.Checkpoint) (*posthouse.Checkpoint, error)
 	return &posthouse.Checkpoint{Header: c.Header, State: s, Metadata: c.Metadata, Program: c.Program}, nil
 }
 
-// migrate renames what a frontier names. within is the old path of the subgraph
+// migrateFrontier renames what a frontier names. within is the old path of the subgraph
 // that it is of, with a slash behind it, or "".
-func (g *frontier) migrate(ms []Migration, within string) error {
-	now := func(name string) string { return unescapeName(renameIn(ms, within, escapeName(name))) }
-	for i := range g.tasks {
-		t := &g.tasks[i]
-		old := t.node
-		if t.node = now(old); t.node != old && t.was == "" {
-			t.was = old
+func migrateFrontier(g *frontier.Frontier, ms []Migration, within string) error {
+	now := func(name string) string {
+		return frontier.UnescapeName(renameIn(ms, within, frontier.EscapeName(name)))
+	}
+	for i := range g.Tasks {
+		t := &g.Tasks[i]
+		old := t.Node
+		if t.Node = now(old); t.Node != old && t.Was == "" {
+			t.Was = old
 		}
 	}
-	if err := g.migrateInputs(ms, renamePath(ms, within)); err != nil {
+	if err := migrateInputs(g, ms, renamePath(ms, within)); err != nil {
 		return err
 	}
-	arrived := g.arrived
-	g.arrived = make(map[string][]string, len(arrived))
+	arrived := g.Arrived
+	g.Arrived = make(map[string][]string, len(arrived))
 	for to, from := range arrived {
-		g.arrived[now(to)] = mapNames(from, now)
+		g.Arrived[now(to)] = mapNames(from, now)
 	}
-	g.deferred = mapNames(g.deferred, now)
-	around, _ := splitPath(strings.TrimSuffix(within, "/"))
-	g.parent = mapNames(g.parent, func(name string) string { return unescapeName(renameIn(ms, around, escapeName(name))) })
-	g.renamed = g.renamed.migrate(ms, within)
+	g.Deferred = mapNames(g.Deferred, now)
+	around, _ := frontier.SplitPath(strings.TrimSuffix(within, "/"))
+	g.Parent = mapNames(g.Parent, func(name string) string {
+		return frontier.UnescapeName(renameIn(ms, around, frontier.EscapeName(name)))
+	})
+	g.Renamed = migrateRenames(g.Renamed, ms, within)
 	if within == "" {
-		g.names = g.names.migrate(ms)
+		g.Names = migrateNames(g.Names, ms)
 	}
 	return nil
 }
 
-// names are, by the paths that nodes have now, and spelled like those, what their executions are called
-// until the run parks or ends: as they were when it last did. A run that was
-// lost may have come to any of them.
-type names map[string]string
-
-// of returns what executions of a node are called. One that got the name which
-// another had is told apart from it.
-func (n names) of(path string) string {
-	within, name := splitPath(path)
-	if was, ok := n[path]; ok {
-		return was
-	}
-	for other, was := range n {
-		if at, _ := splitPath(other); was == name && at == within {
-			return name + "~"
-		}
-	}
-	return name
-}
-
-func (n names) migrate(ms []Migration) names {
+func migrateNames(n frontier.Names, ms []Migration) frontier.Names {
 	for i := range ms {
-		now := names{}
+		now := frontier.Names{}
 		for path := range n {
-			now[renamePath(ms[i:i+1], path)] = n.of(path)
+			now[renamePath(ms[i:i+1], path)] = n.Of(path)
 		}
 		for path := range ms[i].Nodes {
-			now[renamePath(ms[i:i+1], path)] = n.of(path)
+			now[renamePath(ms[i:i+1], path)] = n.Of(path)
 		}
 		n = now
 	}
 	return n
 }
 
-// renames are new names, spelled, of what is on record under old ones: of nodes, of nodes
-// of the graph around behind "../", and of paths behind "/".
-type renames map[string]string
-
-// inside returns those of a subgraph by those of the whole. path is its name now.
-func (r renames) inside(path string) renames {
-	around, _ := splitPath(path)
-	all := renames{}
-	for old, now := range r {
-		if old, ok := strings.CutPrefix(old, "/"); ok {
-			_, was := splitPath(old)
-			within, name := splitPath(now)
-			all["/"+old] = now
-			if within == path+"/" {
-				all[was] = name
-			}
-			if within == around {
-				all["../"+was] = name
-			}
-		}
-	}
-	return all
-}
-
 // renames are the frontier's, or those of a subgraph that a lost run had called
 // and this one calls.
-func (r *run[S]) renames() renames {
-	if r.subrun == nil || len(r.rootState.renamed) == 0 || len(r.frontier.renamed) > 0 {
-		return r.frontier.renamed
+func (r *run[S]) renames() frontier.Renames {
+	if r.subrun == nil || len(r.rootState.renamed) == 0 || len(r.frontier.Renamed) > 0 {
+		return r.frontier.Renamed
 	}
-	return r.rootState.renamed.inside(r.subrun.path)
+	return r.rootState.renamed.Inside(r.subrun.path)
 }
 
-func (r renames) migrate(ms []Migration, within string) renames {
-	all := renames{}
-	around, _ := splitPath(strings.TrimSuffix(within, "/"))
+func migrateRenames(r frontier.Renames, ms []Migration, within string) frontier.Renames {
+	all := frontier.Renames{}
+	around, _ := frontier.SplitPath(strings.TrimSuffix(within, "/"))
 	for old, name := range r {
 		switch {
 		case strings.HasPrefix(old, "/"):
@@ -239,8 +193,8 @@ func (r renames) migrate(ms []Migration, within string) renames {
 	for i := range ms {
 		for path := range ms[i].Nodes {
 			now := renamePath(ms[i:], path)
-			at, old := splitPath(path)
-			_, name := splitPath(now)
+			at, old := frontier.SplitPath(path)
+			_, name := frontier.SplitPath(now)
 			add("/"+path, now)
 			if at == renamePath(ms[:i], within) {
 				add(old, name)
@@ -256,18 +210,15 @@ func (r renames) migrate(ms []Migration, within string) renames {
 	return all
 }
 
-// node returns what a node on record is called now.
-func (r renames) node(old string) string { return cmp.Or(r[old], old) }
-
-// part returns what a subgraph's part on record is called now.
-func (r renames) part(old string) string {
+// renamedPart returns what a subgraph's part on record is called now.
+func renamedPart(r frontier.Renames, old string) string {
 	path, kind := strings.CutPrefix(old, subPart)
 	prefix, rest := subPart, ""
 	if kind {
-		within, name := splitPath(path)
+		within, name := frontier.SplitPath(path)
 		path, rest = strings.TrimSuffix(within, "/"), "/"+name
-	} else if path, kind = strings.CutPrefix(old, planPart+"/"); kind {
-		prefix = planPart + "/"
+	} else if path, kind = strings.CutPrefix(old, frontier.PlanPart+"/"); kind {
+		prefix = frontier.PlanPart + "/"
 	} else if path, kind = strings.CutPrefix(old, calls.KeptPrefix); kind {
 		prefix = calls.KeptPrefix
 	} else {
@@ -281,21 +232,21 @@ func (r renames) part(old string) string {
 	return old
 }
 
-func (g *frontier) migrateInputs(ms []Migration, within string) error {
-	for i := range g.tasks {
-		t := &g.tasks[i]
+func migrateInputs(g *frontier.Frontier, ms []Migration, within string) error {
+	for i := range g.Tasks {
+		t := &g.Tasks[i]
 		for j := range ms {
-			if t.input == nil || ms[j].Inputs == nil {
+			if t.Input == nil || ms[j].Inputs == nil {
 				continue
 			}
-			v, err := guardedCall(func() (posthouse.Value, error) { return ms[j].Inputs(within+escapeName(t.node), *t.input) })
+			v, err := guardedCall(func() (posthouse.Value, error) { return ms[j].Inputs(within+frontier.EscapeName(t.Node), *t.Input) })
 			if err != nil {
 				return &Mismatch{
-					Kind: MismatchMigration, Name: within + escapeName(t.node), Err: err,
-					Text: fmt.Sprintf("migration %d of the input of task %q failed", j+1, within+escapeName(t.node)),
+					Kind: MismatchMigration, Name: within + frontier.EscapeName(t.Node), Err: err,
+					Text: fmt.Sprintf("migration %d of the input of task %q failed", j+1, within+frontier.EscapeName(t.Node)),
 				}
 			}
-			t.input = &v
+			t.Input = &v
 		}
 	}
 	return nil

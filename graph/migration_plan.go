@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
@@ -17,7 +18,7 @@ type migrationPlan struct {
 	from     *posthouse.Checkpoint
 	state    posthouse.State
 	program  posthouse.State // as migrated, but for the frontier's part
-	frontier frontier
+	frontier frontier.Frontier
 	used     []Migration
 	progress progress
 	misfit   []*Mismatch // of the state
@@ -46,7 +47,7 @@ func (a *App[S]) planMigration(ctx context.Context, c *posthouse.Checkpoint, hea
 	t := &migrationPlan{from: c, state: c.State, program: c.Program, used: a.migrationsFrom(c.Fingerprint)}
 	t.progress = progress{head: &c.Header, latest: head, by: a.fingerprint}
 	var err error
-	if t.frontier, err = readFrontier(c.Next, c.Program, planPart); err != nil {
+	if t.frontier, err = frontier.ReadFrontier(c.Next, c.Program, frontier.PlanPart); err != nil {
 		return nil, err
 	}
 	if c.Fingerprint == a.fingerprint {
@@ -58,14 +59,14 @@ func (a *App[S]) planMigration(ctx context.Context, c *posthouse.Checkpoint, hea
 		return nil, err
 	}
 	if len(t.used) > 0 {
-		if err := t.frontier.migrate(t.used, ""); err != nil && !t.noteMismatch(err) {
+		if err := migrateFrontier(&t.frontier, t.used, ""); err != nil && !t.noteMismatch(err) {
 			return nil, err
 		}
 		if err := t.migrateProgram(); err != nil && !t.noteMismatch(err) {
 			return nil, err
 		}
 	}
-	if len(t.frontier.tasks) > 0 {
+	if len(t.frontier.Tasks) > 0 {
 		if t.progress.all, err = a.ledger.Executions(ctx, &c.Header); err != nil {
 			return nil, err
 		}
@@ -77,7 +78,7 @@ func (a *App[S]) planMigration(ctx context.Context, c *posthouse.Checkpoint, hea
 }
 
 // pendingMisfits looks at a frontier and at what its tasks have on record.
-func (a *App[S]) pendingMisfits(t *migrationPlan, g *frontier) ([]*Mismatch, error) {
+func (a *App[S]) pendingMisfits(t *migrationPlan, g *frontier.Frontier) ([]*Mismatch, error) {
 	done, err := a.recordedTasksOf(&t.progress, g)
 	return append(a.agendaMisfits(g), a.resultMisfits(done)...), err
 }
@@ -100,7 +101,7 @@ func (a *App[S]) migrationDraft(ctx context.Context, t *migrationPlan) (*posthou
 		return nil, err
 	}
 	b, _ := info.Branch(c.Branch)
-	p, _, changed, err := t.frontier.part(planPart, c.Program[planPart].Data)
+	p, _, changed, err := t.frontier.Part(frontier.PlanPart, c.Program[frontier.PlanPart].Data)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +148,7 @@ func (r *run[S]) migrateHead(ctx context.Context, pending bool) error {
 		return nil
 	}
 	if len(t.tasks) > 0 {
-		t.frontier = frontier{skipped: t.frontier.skipped, epoch: t.frontier.epoch} // the input starts anew in any case
+		t.frontier = frontier.Frontier{Skipped: t.frontier.Skipped, Epoch: t.frontier.Epoch} // the input starts anew in any case
 	}
 	d, err := r.app.migrationDraft(ctx, t)
 	if err != nil {
@@ -176,19 +177,19 @@ func partMisfits(schema *state.Schema, codec posthouse.Codec, s posthouse.State)
 }
 
 // agendaMisfits returns what of a frontier this graph cannot run.
-func (a *topology[S]) agendaMisfits(g *frontier) (bad []*Mismatch) {
-	for i := range g.tasks {
-		if m := a.taskMisfit(MismatchNode, "it goes on at", &g.tasks[i]); m != nil && !hasMismatch(bad, m) {
+func (a *topology[S]) agendaMisfits(g *frontier.Frontier) (bad []*Mismatch) {
+	for i := range g.Tasks {
+		if m := a.taskMisfit(MismatchNode, "it goes on at", &g.Tasks[i]); m != nil && !hasMismatch(bad, m) {
 			bad = append(bad, m)
 		}
 	}
-	for _, name := range g.deferred {
-		if m := a.taskMisfit(MismatchNode, "it deferred", &target{node: name}); m != nil {
+	for _, name := range g.Deferred {
+		if m := a.taskMisfit(MismatchNode, "it deferred", &frontier.Target{Node: name}); m != nil {
 			bad = append(bad, m)
 		}
 	}
-	for _, to := range sortedKeys(g.arrived) {
-		from := g.arrived[to]
+	for _, to := range sortedKeys(g.Arrived) {
+		from := g.Arrived[to]
 		n := a.nodes[to]
 		if n == nil || n.join == nil {
 			bad = append(bad, &Mismatch{
@@ -220,27 +221,27 @@ func hasMismatch(list []*Mismatch, m *Mismatch) bool {
 }
 
 // taskMisfit returns why a task cannot run, nil if it can.
-func (a *topology[S]) taskMisfit(kind MismatchKind, what string, t *target) *Mismatch {
-	n := a.nodes[t.node]
-	at := what + " node " + strconv.Quote(t.node)
+func (a *topology[S]) taskMisfit(kind MismatchKind, what string, t *frontier.Target) *Mismatch {
+	n := a.nodes[t.Node]
+	at := what + " node " + strconv.Quote(t.Node)
 	switch {
-	case t.node == End:
+	case t.Node == End:
 		return nil
 	case n == nil:
-		return &Mismatch{Kind: kind, Name: t.node, Text: at + ", which is gone"}
-	case t.edges:
+		return &Mismatch{Kind: kind, Name: t.Node, Text: at + ", which is gone"}
+	case t.Edges:
 		return nil
-	case n.input == nil && t.input != nil:
-		return &Mismatch{Kind: cmp.Or(kind, MismatchInput), Name: t.node, Text: at + " with an input, which it does not take any more"}
-	case n.input != nil && t.input == nil:
-		return &Mismatch{Kind: kind, Name: t.node, Text: at + ", which needs an input now"}
+	case n.input == nil && t.Input != nil:
+		return &Mismatch{Kind: cmp.Or(kind, MismatchInput), Name: t.Node, Text: at + " with an input, which it does not take any more"}
+	case n.input != nil && t.Input == nil:
+		return &Mismatch{Kind: kind, Name: t.Node, Text: at + ", which needs an input now"}
 	case n.input == nil:
 		return nil
 	}
-	if err := state.UnmarshalStrict(a.codec, *t.input, n.input); err != nil {
+	if err := state.UnmarshalStrict(a.codec, *t.Input, n.input); err != nil {
 		return &Mismatch{
-			Kind: MismatchInput, Name: t.node, Err: err,
-			Text: "an input sent to task " + strconv.Quote(t.node) + " does not fit its type " + n.input.String(),
+			Kind: MismatchInput, Name: t.Node, Err: err,
+			Text: "an input sent to task " + strconv.Quote(t.Node) + " does not fit its type " + n.input.String(),
 		}
 	}
 	return nil
@@ -253,13 +254,13 @@ func (a *topology[S]) resultMisfits(done []*recordedTask) (bad []*Mismatch) {
 		for _, w := range d.writes {
 			if err := w.Field.Fits(a.codec, w.Value()); err != nil {
 				bad = append(bad, &Mismatch{
-					Kind: MismatchResult, Name: d.node, Err: err,
-					Text: "the recorded result of node " + strconv.Quote(d.node) + " does not fit the field " + w.Field.Name + " of type " + w.Field.Type.String(),
+					Kind: MismatchResult, Name: d.Node, Err: err,
+					Text: "the recorded result of node " + strconv.Quote(d.Node) + " does not fit the field " + w.Field.Name + " of type " + w.Field.Type.String(),
 				})
 			}
 		}
 		for i := range d.next {
-			if m := a.taskMisfit(MismatchResult, "the recorded result of "+strconv.Quote(d.node)+" leads to", &d.next[i]); m != nil {
+			if m := a.taskMisfit(MismatchResult, "the recorded result of "+strconv.Quote(d.Node)+" leads to", &d.next[i]); m != nil {
 				bad = append(bad, m)
 			}
 		}

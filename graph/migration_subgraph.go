@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/calls"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 )
 
 // migrateProgram renames the parts in which subgraphs keep their state and where
@@ -18,22 +19,22 @@ func (t *migrationPlan) migrateProgram() error {
 	now := posthouse.State{}
 	for _, name := range sortedKeys(t.from.Program) {
 		v := t.from.Program[name]
-		if path, ok := strings.CutPrefix(name, planPart+"/"); ok {
-			g, err := readFrontier(nil, t.from.Program, name)
+		if path, ok := strings.CutPrefix(name, frontier.PlanPart+"/"); ok {
+			g, err := frontier.ReadFrontier(nil, t.from.Program, name)
 			if err == nil {
-				err = g.migrate(t.used, path+"/")
+				err = migrateFrontier(&g, t.used, path+"/")
 			}
 			if err == nil {
-				v.Data, err = g.encodePlan()
+				v.Data, err = g.EncodePlan()
 			}
 			if err != nil {
 				return err
 			}
-			name = planPart + "/" + renamePath(t.used, path)
+			name = frontier.PlanPart + "/" + renamePath(t.used, path)
 		} else if path, ok := strings.CutPrefix(name, calls.KeptPrefix); ok {
 			name = calls.KeptPrefix + renamePath(t.used, path)
 		} else if path, ok := strings.CutPrefix(name, subPart); ok {
-			within, part := splitPath(path)
+			within, part := frontier.SplitPath(path)
 			name = subPart + renamePath(t.used, within) + part
 		}
 		if _, taken := now[name]; taken {
@@ -53,13 +54,13 @@ func (t *migrationPlan) programChange() []posthouse.Part {
 
 func partsChange(from, to posthouse.State) (parts []posthouse.Part) {
 	for _, name := range sortedKeys(from) {
-		if _, stays := to[name]; !stays && name != planPart {
+		if _, stays := to[name]; !stays && name != frontier.PlanPart {
 			parts = append(parts, posthouse.Part{Name: name, Drop: true})
 		}
 	}
 	for _, name := range sortedKeys(to) {
 		v, old := to[name], from[name]
-		if name != planPart && (v.Codec != old.Codec || !bytes.Equal(v.Data, old.Data)) {
+		if name != frontier.PlanPart && (v.Codec != old.Codec || !bytes.Equal(v.Data, old.Data)) {
 			parts = append(parts, posthouse.Part{Name: name, Codec: v.Codec, Data: v.Data})
 		}
 	}
@@ -68,11 +69,11 @@ func partsChange(from, to posthouse.State) (parts []posthouse.Part) {
 
 // innerMisfits notes what subgraphs have on record and this graph, at a path,
 // cannot go on with.
-func (a *App[S]) innerMisfits(t *migrationPlan, within string, g *frontier) error {
+func (a *App[S]) innerMisfits(t *migrationPlan, within string, g *frontier.Frontier) error {
 	for _, n := range a.order {
-		path := within + escapeName(n.name)
-		i := slices.IndexFunc(g.tasks, func(x target) bool { return x.node == n.name })
-		_, stands := t.program[planPart+"/"+path]
+		path := within + frontier.EscapeName(n.name)
+		i := slices.IndexFunc(g.Tasks, func(x frontier.Target) bool { return x.Node == n.name })
+		_, stands := t.program[frontier.PlanPart+"/"+path]
 		stands = stands && i >= 0
 		if n.sub == nil {
 			if stands {
@@ -120,9 +121,9 @@ func (in *inner[S, T]) misfits(t *migrationPlan, path string, stands bool) (err 
 	case own, !kept, !stands && in.opt.Lifetime != PerThread:
 		return nil // nothing of it is taken up
 	}
-	var g frontier
+	var g frontier.Frontier
 	if stands {
-		if g, err = readFrontier(nil, t.program, planPart+"/"+path); err != nil {
+		if g, err = frontier.ReadFrontier(nil, t.program, frontier.PlanPart+"/"+path); err != nil {
 			return err
 		}
 		bad, err := in.app.pendingMisfits(t, &g)
@@ -151,7 +152,7 @@ func inSubgraph(path string, bad []*Mismatch) []*Mismatch {
 
 // withoutOrphans returns a program without the plans of subgraphs that nobody will go
 // on with.
-func withoutOrphans(program posthouse.State, g *frontier) posthouse.State {
+func withoutOrphans(program posthouse.State, g *frontier.Frontier) posthouse.State {
 	program = maps.Clone(program)
 	for _, p := range orphanParts(program, g) {
 		delete(program, p.Name)

@@ -5,20 +5,8 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 )
-
-// escapeName returns a node's name as it stands among others: in the Node of a
-// checkpoint, in paths and labels, in the names of executions. The frontier has
-// names as they are.
-func escapeName(name string) string { return posthouse.EscapeName(name) }
-
-// unescapeName returns the name that is spelled so, or s itself if it is no single one.
-func unescapeName(s string) string {
-	if name, err := posthouse.UnescapeName(s); err == nil {
-		return name
-	}
-	return s
-}
 
 // escapePath returns a path that a caller gives, name by name: one that cannot
 // be a spelling is taken for a name.
@@ -29,7 +17,7 @@ func escapePath(path string) string {
 	names := strings.Split(path, "/")
 	for i, name := range names {
 		if _, err := posthouse.UnescapeName(name); err != nil {
-			names[i] = escapeName(name)
+			names[i] = frontier.EscapeName(name)
 		}
 	}
 	return strings.Join(names, "/")
@@ -43,7 +31,7 @@ func escapeMigrations(ms []Migration) []Migration {
 		if m.Nodes != nil {
 			nodes := make(map[string]string, len(m.Nodes))
 			for path, name := range m.Nodes {
-				nodes[escapePath(path)] = escapeName(name)
+				nodes[escapePath(path)] = frontier.EscapeName(name)
 			}
 			m.Nodes = nodes
 		}
@@ -55,7 +43,7 @@ func escapeMigrations(ms []Migration) []Migration {
 // joinNodes names the nodes of a step, each once and spelled, as in "draft+check".
 func joinNodes[S any](done []*outcome[S]) string {
 	if len(done) == 1 {
-		return escapeName(done[0].task.node.name)
+		return frontier.EscapeName(done[0].task.node.name)
 	}
 	return joinNames(func(yield func(string) bool) {
 		for _, o := range done {
@@ -71,7 +59,7 @@ func joinNames(nodes iter.Seq[string]) string {
 	size := 0
 	seen := map[string]bool{}
 	for n := range nodes {
-		n = escapeName(n)
+		n = frontier.EscapeName(n)
 		if seen[n] {
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -82,7 +83,7 @@ func (r *run[S]) stillUndecided(ctx context.Context) (*Result[S], error) {
 // have been run to ask them again.
 func (r *run[S]) commitFailure(ctx context.Context, node string, held []posthouse.Step, cause error) error {
 	e := &NodeError{
-		Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: unescapeName(node), Err: cause,
+		Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: frontier.UnescapeName(node), Err: cause,
 	}
 	if r.subrun != nil { // the node around it fails, and says so on record
 		if err := r.record.flush(ctx); err != nil {
@@ -110,7 +111,7 @@ func oneLine(s string) string {
 // causes returns why tasks failed: one error, or all of them with their nodes. Of
 // tasks that were sent inputs it says which.
 func causes[S any](failed []*outcome[S]) error {
-	if len(failed) == 1 && failed[0].task.input == nil {
+	if len(failed) == 1 && failed[0].task.Input == nil {
 		return failed[0].err
 	}
 	errs := make([]error, len(failed))

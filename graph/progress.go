@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -67,25 +68,25 @@ func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, err
 	if err != nil {
 		return nil, err
 	}
-	g, err := readFrontier(c.Next, c.Program, planPart)
+	g, err := frontier.ReadFrontier(c.Next, c.Program, frontier.PlanPart)
 	if err != nil {
 		return nil, err
 	}
-	for i := range g.tasks {
-		marks[renameNodes(ms, escapeName(g.tasks[i].node))] = MarkNext
+	for i := range g.Tasks {
+		marks[renameNodes(ms, frontier.EscapeName(g.Tasks[i].Node))] = MarkNext
 	}
 	stands.count("", &g)
 	for _, name := range sortedKeys(c.Program) {
-		path, ok := strings.CutPrefix(name, planPart+"/")
+		path, ok := strings.CutPrefix(name, frontier.PlanPart+"/")
 		if !ok {
 			continue
 		}
-		in, err := readFrontier(nil, c.Program, name)
+		in, err := frontier.ReadFrontier(nil, c.Program, name)
 		if err != nil {
 			return nil, err
 		}
-		for i := range in.tasks {
-			marks[renamePath(ms, unlabelled(path)+"/"+escapeName(in.tasks[i].node))] = at
+		for i := range in.Tasks {
+			marks[renamePath(ms, unlabelled(path)+"/"+frontier.EscapeName(in.Tasks[i].Node))] = at
 		}
 		stands.count(unlabelled(path)+"/", &in)
 	}
@@ -131,12 +132,12 @@ func (a *App[S]) stepProgressOf(ctx context.Context, c *posthouse.Checkpoint) (*
 }
 
 // count adds the tasks of a frontier.
-func (s *stepProgress) count(within string, g *frontier) {
+func (s *stepProgress) count(within string, g *frontier.Frontier) {
 	if !s.latest {
 		return
 	}
-	for i := range g.tasks {
-		path := within + escapeName(g.tasks[i].node)
+	for i := range g.Tasks {
+		path := within + frontier.EscapeName(g.Tasks[i].Node)
 		n := s.nodes[path]
 		if n == nil {
 			n = &nodeProgress{}
@@ -150,7 +151,7 @@ func (s *stepProgress) count(within string, g *frontier) {
 		if x == nil || !slices.ContainsFunc(x.Gates, func(g *posthouse.Gate) bool { return g.Decision == nil && g.Branch == s.head.Branch }) {
 			continue
 		}
-		for p := path; p != ""; p, _ = splitPath(strings.TrimSuffix(p, "/")) {
+		for p := path; p != ""; p, _ = frontier.SplitPath(strings.TrimSuffix(p, "/")) {
 			if n := s.nodes[strings.TrimSuffix(p, "/")]; n != nil {
 				n.open = true
 			}
@@ -180,7 +181,7 @@ func (marks Progress) markDone(ctx context.Context, l *posthouse.Ledger, c *post
 
 // pathsOf returns the nodes that made a checkpoint, behind migrations.
 func pathsOf(ms []Migration, node string) []string {
-	within, names := splitPath(unlabelled(node))
+	within, names := frontier.SplitPath(unlabelled(node))
 	return mapNames(strings.Split(names, "+"), func(name string) string { return renamePath(ms, within+name) })
 }
 

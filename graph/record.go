@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
@@ -85,14 +86,14 @@ func (rec *recorder[S]) commitInner(ctx context.Context, d *posthouse.Draft) (*p
 		parts = append(parts, p)
 	}
 	r.interrupted = c.Status == posthouse.StatusInterrupted
-	if n.unkept || len(r.frontier.tasks) == 0 {
+	if n.unkept || len(r.frontier.Tasks) == 0 {
 		rec.uncommitted, rec.uncommittedProgram, n.parts = state.JoinParts(rec.uncommitted, c.Parts), state.JoinParts(rec.uncommittedProgram, c.Program), parts
 		if len(d.Steps) == 0 {
 			return nil, nil
 		}
 		return r.sess.Commit(ctx, &posthouse.Draft{Steps: d.Steps})
 	}
-	p, enc, changed, err := r.frontier.part(n.planName(), rec.plan)
+	p, enc, changed, err := r.frontier.Part(n.planName(), rec.plan)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func (rec *recorder[S]) commitInner(ctx context.Context, d *posthouse.Draft) (*p
 // the plan, which it returns as it will be on record.
 func (rec *recorder[S]) addUncommitted() ([]byte, error) {
 	r := rec.run
-	p, enc, changed, err := r.frontier.part(planPart, rec.plan)
+	p, enc, changed, err := r.frontier.Part(frontier.PlanPart, rec.plan)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +164,7 @@ func (rec *recorder[S]) keepForNext(ctx context.Context, parts, program []postho
 	r := rec.run
 	rec.uncommitted = state.JoinParts(rec.uncommitted, parts)
 	rec.uncommittedProgram = state.JoinParts(rec.uncommittedProgram, program)
-	r.frontier.skipped++
+	r.frontier.Skipped++
 	rec.hasUncommitted = true
 	if len(steps) == 0 {
 		return nil

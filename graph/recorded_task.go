@@ -8,15 +8,16 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
 // A resultJSON is the record of a completed task.
 type resultJSON struct {
-	Writes []writeJSON `json:"writes,omitempty"`
-	Next   []taskJSON  `json:"next,omitempty"`
-	Parent []string    `json:"parent,omitempty"` // where the graph around a subgraph goes on
-	By     string      `json:"by,omitempty"`     // the fingerprint of the whole graph, if nodes may be called otherwise on record
+	Writes []writeJSON         `json:"writes,omitempty"`
+	Next   []frontier.TaskJSON `json:"next,omitempty"`
+	Parent []string            `json:"parent,omitempty"` // where the graph around a subgraph goes on
+	By     string              `json:"by,omitempty"`     // the fingerprint of the whole graph, if nodes may be called otherwise on record
 
 	Program []programJSON `json:"program,omitempty"`
 }
@@ -42,16 +43,16 @@ type writeJSON struct {
 
 // A recordedTask is a task whose result is on record.
 type recordedTask struct {
-	target
+	frontier.Target
 	index   int // in the frontier
 	writes  []state.Write
-	next    []target
+	next    []frontier.Target
 	parent  []string // where the graph around a subgraph goes on
 	program []posthouse.Part
 }
 
 // readRecordedTask reads the record of a completed task for the version by.
-func (a *App[S]) readRecordedTask(data []byte, renamed renames, by string) (*recordedTask, error) {
+func (a *App[S]) readRecordedTask(data []byte, renamed frontier.Renames, by string) (*recordedTask, error) {
 	var d resultJSON
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, err
@@ -59,7 +60,9 @@ func (a *App[S]) readRecordedTask(data []byte, renamed renames, by string) (*rec
 	if d.By == by {
 		renamed = nil
 	}
-	f := &recordedTask{parent: mapNames(d.Parent, func(name string) string { return unescapeName(renamed.node("../" + escapeName(name))) })}
+	f := &recordedTask{parent: mapNames(d.Parent, func(name string) string {
+		return frontier.UnescapeName(renamed.Node("../" + frontier.EscapeName(name)))
+	})}
 	for _, j := range d.Writes {
 		w := state.Write{Field: a.schema.Part(j.Part), Data: j.Value, Codec: posthouse.JSON.Name(), Over: j.Over}
 		if j.Codec != "" {
@@ -70,12 +73,12 @@ func (a *App[S]) readRecordedTask(data []byte, renamed renames, by string) (*rec
 		}
 	}
 	for i := range d.Next {
-		t := d.Next[i].target()
-		t.node = unescapeName(renamed.node(escapeName(t.node)))
+		t := d.Next[i].Target()
+		t.Node = frontier.UnescapeName(renamed.Node(frontier.EscapeName(t.Node)))
 		f.next = append(f.next, t)
 	}
 	for _, p := range d.Program {
-		p.Name = renamed.part(p.Name)
+		p.Name = renamedPart(renamed, p.Name)
 		f.program = append(f.program, posthouse.Part(p))
 	}
 	return f, nil
@@ -84,8 +87,8 @@ func (a *App[S]) readRecordedTask(data []byte, renamed renames, by string) (*rec
 // recordedTasks returns the tasks of a frontier that completed beside others which
 // did not. latest says that h is its branch's head: otherwise only what was on
 // record when it was made counts.
-func (a *App[S]) recordedTasks(ctx context.Context, h *posthouse.Header, g *frontier, latest bool) (done []*recordedTask, err error) {
-	if g.isAlone() {
+func (a *App[S]) recordedTasks(ctx context.Context, h *posthouse.Header, g *frontier.Frontier, latest bool) (done []*recordedTask, err error) {
+	if g.IsAlone() {
 		return nil, nil
 	}
 	p := &progress{head: h, latest: latest, by: a.fingerprint}
@@ -93,11 +96,6 @@ func (a *App[S]) recordedTasks(ctx context.Context, h *posthouse.Header, g *fron
 		return nil, err
 	}
 	return a.recordedTasksOf(p, g)
-}
-
-// isAlone reports whether no task is to run beside others.
-func (g *frontier) isAlone() bool {
-	return len(g.tasks) == 0 || len(g.tasks) == 1 && g.tasks[0].input == nil
 }
 
 // A progress is what is on record of tasks behind a checkpoint.
@@ -109,14 +107,14 @@ type progress struct {
 }
 
 // execution returns what is on record of a task of a frontier, nil for nothing.
-func (p *progress) execution(g *frontier, i int) *posthouse.Execution {
-	t := &g.tasks[i]
-	key := g.taskKey(p.head.Step, t.label(cmp.Or(t.was, t.node), i))
+func (p *progress) execution(g *frontier.Frontier, i int) *posthouse.Execution {
+	t := &g.Tasks[i]
+	key := g.TaskKey(p.head.Step, t.Label(cmp.Or(t.Was, t.Node), i))
 	return p.all[key.String()]
 }
 
 // step returns a record of a task of a frontier, nil if there is none.
-func (p *progress) step(g *frontier, i int, name string) *posthouse.Step {
+func (p *progress) step(g *frontier.Frontier, i int, name string) *posthouse.Step {
 	x := p.execution(g, i)
 	if x == nil {
 		return nil
@@ -129,20 +127,20 @@ func (p *progress) step(g *frontier, i int, name string) *posthouse.Step {
 	return nil
 }
 
-func (a *App[S]) recordedTasksOf(p *progress, g *frontier) (done []*recordedTask, err error) {
-	if g.isAlone() {
+func (a *App[S]) recordedTasksOf(p *progress, g *frontier.Frontier) (done []*recordedTask, err error) {
+	if g.IsAlone() {
 		return nil, nil
 	}
-	for i := range g.tasks {
+	for i := range g.Tasks {
 		s := p.step(g, i, stepDone)
 		if s == nil {
 			continue
 		}
-		d, err := a.readRecordedTask(s.Value.Data, g.renamed, p.by)
+		d, err := a.readRecordedTask(s.Value.Data, g.Renamed, p.by)
 		if err != nil {
 			return nil, err
 		}
-		d.target, d.index = g.tasks[i], i
+		d.Target, d.index = g.Tasks[i], i
 		done = append(done, d)
 	}
 	return done, nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 )
@@ -50,7 +51,7 @@ type run[S any] struct {
 	breakpoints breakpoints // of this call
 	budget      budget
 	live        *state.Live[S]
-	frontier    *frontier
+	frontier    *frontier.Frontier
 	program     posthouse.State // of the head that was loaded
 	record      recorder[S]
 	report      reporter[S]
@@ -61,7 +62,7 @@ type run[S any] struct {
 // newRun returns a run of a graph. limit is how many steps it may take.
 func newRun[S any](a *App[S], root *rootState, s *engine.Session, o RunOptions, limit int, h *engine.Hub) *run[S] {
 	r := &run[S]{
-		app: a, rootState: root, sess: s, opt: o, frontier: &frontier{},
+		app: a, rootState: root, sess: s, opt: o, frontier: &frontier.Frontier{},
 		budget: budget{limit: limit, lastRan: make([]int, len(a.order))},
 	}
 	r.record.run = r
@@ -124,11 +125,11 @@ func (r *run[S]) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.program, r.record.plan = c.Program, c.Program[planPart].Data
-	if *r.frontier, err = readFrontier(c.Next, c.Program, planPart); err != nil {
+	r.program, r.record.plan = c.Program, c.Program[frontier.PlanPart].Data
+	if *r.frontier, err = frontier.ReadFrontier(c.Next, c.Program, frontier.PlanPart); err != nil {
 		return err
 	}
-	r.renamed, r.names = r.frontier.renamed, r.frontier.names
+	r.renamed, r.names = r.frontier.Renamed, r.frontier.Names
 	for name, v := range c.Program {
 		p := []posthouse.Part{{Name: name, Codec: v.Codec, Data: v.Data}}
 		r.noteParts(p)
@@ -148,7 +149,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 		return nil, err
 	}
 	if r.subrun != nil {
-		r.frontier.call = r.subrun.call
+		r.frontier.Call = r.subrun.call
 	} else if r.sess.Head() == nil {
 		r.live = state.New[S](a.schema)
 	} else if err := r.load(ctx); err != nil {
@@ -156,7 +157,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	}
 	r.live.Input(in)
 	var program []posthouse.Part
-	skipped, era := 0, r.frontier.epoch
+	skipped, era := 0, r.frontier.Epoch
 	if r.subrun == nil {
 		by, err := engine.SentBy(cmp.Or(r.opt.By, engine.Principal(ctx)), r.program)
 		if err != nil {
@@ -178,7 +179,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.advanceFrontier(&frontier{call: r.frontier.call, epoch: era}, r.frontier, []completion{inputCompletion(next)}); err != nil {
+	if err := a.advanceFrontier(&frontier.Frontier{Call: r.frontier.Call, Epoch: era}, r.frontier, []completion{inputCompletion(next)}); err != nil {
 		return nil, err
 	}
 	if r.subrun == nil {
@@ -230,7 +231,7 @@ func (r *run[S]) resume(ctx context.Context) (*Result[S], error) {
 	if err := r.load(ctx); err != nil {
 		return nil, err
 	}
-	if len(r.frontier.tasks) == 0 && !ended {
+	if len(r.frontier.Tasks) == 0 && !ended {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "thread", Message: "checkpoint " + string(h.ID) + " names no node to run",
 			Hint: "run the thread with an input, or update it with UpdateOptions.Goto",
@@ -256,7 +257,7 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 	for {
 		h := r.sess.Head()
 		switch {
-		case len(r.frontier.tasks) == 0 || h.Status == posthouse.StatusCancelled:
+		case len(r.frontier.Tasks) == 0 || h.Status == posthouse.StatusCancelled:
 			if err := r.releaseDone(ctx); err != nil {
 				return nil, err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 )
 
 // A step is one turn of a run: the tasks of its frontier, and what comes of them.
@@ -13,16 +14,16 @@ type step[S any] struct {
 	run      *run[S]
 	single   bool // it has one task, which works on the state of the run itself
 	tasks    []task[S]
-	todo     []*task[S]       // those that are to run: the others completed or only wait on
-	outcomes []*outcome[S]    // by task; nil for one that was not run
-	next     *frontier        // behind the step
-	parts    []posthouse.Part // of the state, that the step changed
+	todo     []*task[S]         // those that are to run: the others completed or only wait on
+	outcomes []*outcome[S]      // by task; nil for one that was not run
+	next     *frontier.Frontier // behind the step
+	parts    []posthouse.Part   // of the state, that the step changed
 
 	committed bool
 	failed    error // why a step whose tasks completed cannot be committed
 
-	spare *frontier // that nobody uses: the one behind the next step
-	one   struct {  // what a step of one task is made in: it allocates nothing
+	spare *frontier.Frontier // that nobody uses: the one behind the next step
+	one   struct {           // what a step of one task is made in: it allocates nothing
 		tasks    [1]task[S]
 		todo     [1]*task[S]
 		outcomes [1]*outcome[S]
@@ -32,14 +33,14 @@ type step[S any] struct {
 
 // reset makes s the next step of its run.
 func (s *step[S]) reset() {
-	s.single = s.run.frontier.isAlone()
+	s.single = s.run.frontier.IsAlone()
 	s.next, s.parts, s.committed, s.failed = nil, nil, false, nil
 	if s.single {
 		s.one.tasks[0], s.one.outcomes[0] = task[S]{}, nil
 		s.tasks, s.todo, s.outcomes = s.one.tasks[:], s.one.todo[:0], s.one.outcomes[:]
 		return
 	}
-	n := len(s.run.frontier.tasks)
+	n := len(s.run.frontier.Tasks)
 	s.tasks, s.todo, s.outcomes = make([]task[S], n), nil, make([]*outcome[S], n)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/calls"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 )
 
 // commit commits a step whose tasks completed, or keeps what it changed for the
@@ -21,7 +22,7 @@ func (s *step[S]) commit(ctx context.Context) error {
 	var held []posthouse.Step
 	for _, o := range s.outcomes {
 		if o.parent != nil { // it ended the subgraph
-			*r.frontier = frontier{call: r.frontier.call, step: r.frontier.step, parent: o.parent}
+			*r.frontier = frontier.Frontier{Call: r.frontier.Call, Step: r.frontier.Step, Parent: o.parent}
 		}
 		program = append(program, o.program...)
 		held = append(held, o.exec.Held()...)
@@ -33,7 +34,7 @@ func (s *step[S]) commit(ctx context.Context) error {
 	if err == nil {
 		r.rootState.noteKept(program)
 		s.committed, s.spare = true, before
-		s.spare.tasks = nil // what they were sent may be large
+		s.spare.Tasks = nil // what they were sent may be large
 		return nil
 	}
 	r.frontier = before
@@ -59,9 +60,9 @@ func (s *step[S]) checkpointOrSkip(ctx context.Context, program []posthouse.Part
 		r.record.change.Node = joinNodes(s.outcomes)
 		return r.record.keepForNext(ctx, s.parts, program, held)
 	}
-	skipped := r.frontier.skipped
-	if r.frontier.skipped, r.record.lostSteps = 0, 0; r.subrun == nil && status != posthouse.StatusRunning { // a run that was lost did not come further
-		r.frontier.renamed, r.frontier.names, r.renamed, r.names = nil, nil, nil, nil
+	skipped := r.frontier.Skipped
+	if r.frontier.Skipped, r.record.lostSteps = 0, 0; r.subrun == nil && status != posthouse.StatusRunning { // a run that was lost did not come further
+		r.frontier.Renamed, r.frontier.Names, r.renamed, r.names = nil, nil, nil, nil
 	}
 	c := r.record.newChange(posthouse.KindNode, status, joinNodes(s.outcomes))
 	c.Skipped, c.Labels, c.Parts, c.Program = skipped, effects(s.outcomes), s.parts, program
@@ -77,7 +78,7 @@ func (s *step[S]) makesCheckpoint(status posthouse.Status) bool {
 	if status != posthouse.StatusRunning {
 		return true
 	}
-	if r.opt.Durability == Exit || r.frontier.skipped < r.record.lostSteps {
+	if r.opt.Durability == Exit || r.frontier.Skipped < r.record.lostSteps {
 		return false // the lost run made none here: what it recorded behind it is found by that
 	}
 	of := func(n *node[S]) Snapshots {
@@ -87,7 +88,7 @@ func (s *step[S]) makesCheckpoint(status posthouse.Status) bool {
 		return r.app.snapshots
 	}
 	return slices.ContainsFunc(s.outcomes, func(o *outcome[S]) bool { return of(o.task.node).after() }) ||
-		slices.ContainsFunc(r.frontier.tasks, func(t target) bool { return t.node != End && of(r.app.node(&t)).before() })
+		slices.ContainsFunc(r.frontier.Tasks, func(t frontier.Target) bool { return t.Node != End && of(r.app.node(&t)).before() })
 }
 
 // keepEndPending puts End on the frontier of a subgraph that ends with nodes to stop
@@ -95,7 +96,7 @@ func (s *step[S]) makesCheckpoint(status posthouse.Status) bool {
 func (s *step[S]) keepEndPending(ctx context.Context) error {
 	r := s.run
 	after := func(o *outcome[S]) bool { return o.task.node.stopsAfter(&r.breakpoints) }
-	if len(r.frontier.tasks) > 0 || !slices.ContainsFunc(s.outcomes, after) {
+	if len(r.frontier.Tasks) > 0 || !slices.ContainsFunc(s.outcomes, after) {
 		return nil
 	}
 	called, err := r.subrun != nil, error(nil)
@@ -103,7 +104,7 @@ func (s *step[S]) keepEndPending(ctx context.Context) error {
 		called, err = calls.IsCalled(context.WithoutCancel(ctx), r.app.ledger, r.sess.Thread()) // what completed is kept
 	}
 	if called {
-		r.frontier.tasks = []target{{node: End}}
+		r.frontier.Tasks = []frontier.Target{{Node: End}}
 	}
 	return err
 }

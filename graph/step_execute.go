@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 )
@@ -149,7 +150,7 @@ func (s *step[S]) recordResults(ctx context.Context, batch []*outcome[S]) error 
 			d.Writes = append(d.Writes, j)
 		}
 		for i := range o.next {
-			d.Next = append(d.Next, wireTask(&o.next[i]))
+			d.Next = append(d.Next, frontier.WireTask(&o.next[i]))
 		}
 		d.Parent = o.parent
 		if len(r.renames()) > 0 {

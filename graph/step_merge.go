@@ -1,5 +1,7 @@
 package graph
 
+import "github.com/posthouse/posthouse/graph/internal/frontier"
+
 // merge merges what the tasks wrote into the state of the run, once all of them
 // completed, and works out the frontier behind the step.
 func (s *step[S]) merge() error {
@@ -28,10 +30,10 @@ func (s *step[S]) mergeState() (err error) {
 		ends = make([]completion, len(s.outcomes))
 	}
 	for i, o := range s.outcomes {
-		ends[i] = taskCompletion(o.task.target, o.next)
+		ends[i] = taskCompletion(o.task.Target, o.next)
 	}
 	if s.next, s.spare = s.spare, nil; s.next == nil {
-		s.next = &frontier{}
+		s.next = &frontier.Frontier{}
 	}
 	if err := r.app.advanceFrontier(r.frontier, s.next, ends); err != nil {
 		return err

@@ -75,7 +75,7 @@ func (s *step[S]) parkWaiting(ctx context.Context) (*Result[S], error) {
 // questions open that they were not run to ask again.
 func (s *step[S]) mayHaveMoreGates() bool {
 	r := s.run
-	return len(s.ended()) < len(r.frontier.tasks) || slices.ContainsFunc(s.ended(), func(o *outcome[S]) bool {
+	return len(s.ended()) < len(r.frontier.Tasks) || slices.ContainsFunc(s.ended(), func(o *outcome[S]) bool {
 		return o.kind != taskDone && o.kind != taskWaits || o.task.node.sub != nil
 	})
 }

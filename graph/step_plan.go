@@ -7,23 +7,24 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 )
 
 // plan makes the tasks of the step, and takes up what is on record of them. It
 // refuses nodes that the graph does not have and a step beyond the limit.
 func (s *step[S]) plan(ctx context.Context) error {
 	r := s.run
-	for i := range r.frontier.tasks {
-		if t := &r.frontier.tasks[i]; r.app.node(t) == nil {
+	for i := range r.frontier.Tasks {
+		if t := &r.frontier.Tasks[i]; r.app.node(t) == nil {
 			return &posthouse.Error{
 				Code: posthouse.CodeInvalid, Field: "thread",
-				Message: fmt.Sprintf("checkpoint %s goes on at %s, which this version of graph %s cannot run", r.sess.Head().ID, t.node, r.app.name),
+				Message: fmt.Sprintf("checkpoint %s goes on at %s, which this version of graph %s cannot run", r.sess.Head().ID, t.Node, r.app.name),
 				Hint:    "run it with the graph it was made by, or move it with UpdateOptions.Goto",
 			}
 		}
 	}
 	if r.budget.isSpent() {
-		return s.commitOverrun(ctx, r.app.node(&r.frontier.tasks[0]))
+		return s.commitOverrun(ctx, r.app.node(&r.frontier.Tasks[0]))
 	}
 	s.count()
 	if err := s.flushBeforeSubgraph(ctx); err != nil {
@@ -52,14 +53,14 @@ func (s *step[S]) count() {
 	r := s.run
 	r.budget.steps++
 	if len(r.names) > 0 {
-		r.frontier.tasks = slices.Clone(r.frontier.tasks) // they may be the App's
-		for i := range r.frontier.tasks {
-			t := &r.frontier.tasks[i]
-			t.was = unescapeName(r.names.of(r.pathTo(escapeName(t.node))))
+		r.frontier.Tasks = slices.Clone(r.frontier.Tasks) // they may be the App's
+		for i := range r.frontier.Tasks {
+			t := &r.frontier.Tasks[i]
+			t.Was = frontier.UnescapeName(r.names.Of(r.pathTo(frontier.EscapeName(t.Node))))
 		}
 	}
-	for i := range r.frontier.tasks {
-		r.budget.lastRan[r.app.node(&r.frontier.tasks[i]).index] = r.budget.steps
+	for i := range r.frontier.Tasks {
+		r.budget.lastRan[r.app.node(&r.frontier.Tasks[i]).index] = r.budget.steps
 	}
 }
 
@@ -67,7 +68,7 @@ func (s *step[S]) count() {
 // checkpoints are of the whole.
 func (s *step[S]) flushBeforeSubgraph(ctx context.Context) error {
 	r := s.run
-	if !r.record.hasUncommitted || !slices.ContainsFunc(r.frontier.tasks, func(t target) bool { n := r.app.node(&t); return n != nil && n.sub != nil && n.sub.kept() }) {
+	if !r.record.hasUncommitted || !slices.ContainsFunc(r.frontier.Tasks, func(t frontier.Target) bool { n := r.app.node(&t); return n != nil && n.sub != nil && n.sub.kept() }) {
 		return nil
 	}
 	return r.record.flush(ctx)
@@ -77,9 +78,9 @@ func (s *step[S]) flushBeforeSubgraph(ctx context.Context) error {
 func (s *step[S]) initTask(t *task[S], i int) {
 	r := s.run
 	t.run, t.parallel = r, !s.single
-	t.target, t.index = &r.frontier.tasks[i], i
-	t.node = r.app.node(t.target)
-	t.key = r.frontier.taskKey(r.record.step, t.target.label(cmp.Or(t.was, t.target.node), i))
+	t.Target, t.index = &r.frontier.Tasks[i], i
+	t.node = r.app.node(t.Target)
+	t.key = r.frontier.TaskKey(r.record.step, t.Target.Label(cmp.Or(t.Was, t.Target.Node), i))
 	t.outcome.task = t
 }
 

@@ -154,7 +154,7 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 	switch {
 	case err != nil:
 		return Command{}, err
-	case c.interrupted || len(c.frontier.tasks) > 0:
+	case c.interrupted || len(c.frontier.Tasks) > 0:
 		return Command{}, &subgraphEnd{halted: c.interrupted}
 	}
 	if in.opt.Out != nil {
@@ -167,7 +167,7 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 		}
 	}
 	o.program = c.subrun.completionParts(c.rootState)
-	return Command{Goto: c.frontier.parent}, nil
+	return Command{Goto: c.frontier.Parent}, nil
 }
 
 // A subgraphEnd ends a subgraph that did not complete, without having failed.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/calls"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 )
@@ -16,8 +17,8 @@ import (
 // A rootState is what a run and the subgraphs within it share.
 type rootState struct {
 	graph, fingerprint string
-	renamed            renames // of the outermost frontier, as names; both change between its steps only
-	names              names
+	renamed            frontier.Renames // of the outermost frontier, as names; both change between its steps only
+	names              frontier.Names
 
 	mu     sync.Mutex
 	parts  map[string]bool // names of the program's parts on record
@@ -105,7 +106,7 @@ type subrun struct {
 // subPart begins the names of the parts of subgraphs' states.
 const subPart = "$sub/"
 
-func (n *subrun) planName() string { return planPart + "/" + n.path }
+func (n *subrun) planName() string { return frontier.PlanPart + "/" + n.path }
 
 func (n *subrun) prefix() string { return subPart + n.path + "/" }
 
@@ -130,11 +131,11 @@ func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
 		return false, err
 	}
 	if v, ok := c.Program[n.planName()]; ok {
-		g, err := readFrontier(nil, c.Program, n.planName())
+		g, err := frontier.ReadFrontier(nil, c.Program, n.planName())
 		if err != nil {
 			return false, err
 		}
-		r.record.plan, *r.frontier, n.call, stands = v.Data, g, g.call, true
+		r.record.plan, *r.frontier, n.call, stands = v.Data, g, g.Call, true
 	}
 	if !stands && n.lifetime != PerThread {
 		return false, nil
@@ -222,16 +223,16 @@ func (n *subrun) completionParts(t *rootState) []posthouse.Part {
 
 // orphanParts drops the plans of subgraphs that no task of the frontier will go on
 // with. Their states are dropped with the next call's.
-func orphanParts[V any](program map[string]V, g *frontier) (parts []posthouse.Part) {
+func orphanParts[V any](program map[string]V, g *frontier.Frontier) (parts []posthouse.Part) {
 	for _, name := range slices.Sorted(maps.Keys(program)) {
-		path, ok := strings.CutPrefix(name, planPart+"/")
+		path, ok := strings.CutPrefix(name, frontier.PlanPart+"/")
 		if !ok {
 			continue
 		}
 		label, _, _ := strings.Cut(path, "/")
 		node, _, _ := strings.Cut(label, "#")
-		node = unescapeName(node)
-		if g == nil || !slices.ContainsFunc(g.tasks, func(t target) bool { return t.node == node }) {
+		node = frontier.UnescapeName(node)
+		if g == nil || !slices.ContainsFunc(g.Tasks, func(t frontier.Target) bool { return t.Node == node }) {
 			parts = append(parts, posthouse.Part{Name: name, Drop: true})
 		}
 	}

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // A task is one execution of a node in a step.
 type task[S any] struct {
-	*target
+	*frontier.Target
 	run      *run[S]
 	node     *node[S]
 	index    int  // in the step
@@ -25,11 +26,11 @@ type task[S any] struct {
 }
 
 // label tells the tasks of a step apart.
-func (t *task[S]) label() string { return t.target.label(t.target.node, t.index) }
+func (t *task[S]) label() string { return t.Target.Label(t.Target.Node, t.index) }
 
 // title is label for people: the name as it is.
 func (t *task[S]) title() string {
-	if t.input == nil {
+	if t.Input == nil {
 		return t.node.name
 	}
 	return t.node.name + "#" + strconv.Itoa(t.index+1)
@@ -52,12 +53,12 @@ type outcome[S any] struct {
 	task     *task[S]
 	kind     outcomeKind
 	exec     *engine.Task
-	live     *state.Live[S]   // the state it worked on
-	writes   []state.Write    // what it changed, of a task that ran beside others
-	lead     Command          // of the node
-	next     []target         // where the run goes on
-	parent   []string         // where the graph around a subgraph goes on, which ends here
-	program  []posthouse.Part // what it does to the program's parts
+	live     *state.Live[S]    // the state it worked on
+	writes   []state.Write     // what it changed, of a task that ran beside others
+	lead     Command           // of the node
+	next     []frontier.Target // where the run goes on
+	parent   []string          // where the graph around a subgraph goes on, which ends here
+	program  []posthouse.Part  // what it does to the program's parts
 	err      error
 	open     []*posthouse.Gate // of one that was not run, because it would only wait on
 	recorded bool              // its result is on record
@@ -125,7 +126,7 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 		case exec.Waiting():
 			return o.end(taskWaits, nil)
 		case err != nil && errors.Is(err, posthouse.ErrWaiting):
-			err = invalid("node", "%q returned ErrWaiting without asking anything", t.target.node)
+			err = invalid("node", "%q returned ErrWaiting without asking anything", t.Target.Node)
 		}
 		if err == nil {
 			if err := t.takeWrites(o); err != nil {
@@ -133,13 +134,13 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 			}
 		}
 		if err == nil && o.lead.Parent {
-			if err = t.checkParentCommand(&o.lead, t.target.node); err == nil {
+			if err = t.checkParentCommand(&o.lead, t.Target.Node); err == nil {
 				o.parent = o.lead.Goto
 				return o
 			}
 		}
 		if err == nil && t.node.edges && o.lead.isZero() {
-			o.next = []target{{node: t.node.name, edges: true, at: t.node.index + 1}}
+			o.next = []frontier.Target{{Node: t.node.name, Edges: true, At: t.node.index + 1}}
 			return o
 		}
 		if err == nil {
@@ -163,7 +164,7 @@ func (t *task[S]) takeWrites(o *outcome[S]) (err error) {
 			return err
 		}
 	}
-	if t.input != nil {
+	if t.Input != nil {
 		return nil // it began with nothing
 	}
 	return mergeError(r.app.name, o.live.ApplyRules(t.node.name, t.parallel))
@@ -218,8 +219,8 @@ func (t *task[S]) attempt(ctx context.Context, o *outcome[S], past *attemptRecor
 		return handle(ctx, &o.lead)
 	}
 	sent := noInput
-	if t.input != nil {
-		sent = r.app.received(t.target)
+	if t.Input != nil {
+		sent = r.app.received(t.Target)
 	}
 	if !t.isBounded() {
 		return t.runNode(ctx, o, s, sent, &o.lead)

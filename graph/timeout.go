@@ -31,7 +31,7 @@ type limits struct {
 // limits returns those of a task: what it was sent with, or its node's.
 func (t *task[S]) limits() limits {
 	o := &t.node.opt
-	return limits{cmp.Or(t.timeout, o.Timeout), cmp.Or(t.idleTimeout, o.IdleTimeout), t.node.sub != nil}
+	return limits{cmp.Or(t.Timeout, o.Timeout), cmp.Or(t.IdleTimeout, o.IdleTimeout), t.node.sub != nil}
 }
 
 // isBounded reports whether a task may have to be given up: for its own limits or

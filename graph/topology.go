@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 )
 
 // A topology is the nodes of a compiled graph and where they lead. It does not
@@ -14,16 +15,16 @@ type topology[S any] struct {
 	nodes   map[string]*node[S]
 	order   []*node[S] // as they were added
 	start   []*transition[S]
-	aliases map[string]string   // names of inlined places, and the nodes that they lead to
-	to      map[string][]target // what leading to a name makes run; End's is nothing
+	aliases map[string]string            // names of inlined places, and the nodes that they lead to
+	to      map[string][]frontier.Target // what leading to a name makes run; End's is nothing
 }
 
 // node returns the node of a target, nil if the graph has none of the name.
-func (a *topology[S]) node(t *target) *node[S] {
-	if t.at > 0 {
-		return a.order[t.at-1]
+func (a *topology[S]) node(t *frontier.Target) *node[S] {
+	if t.At > 0 {
+		return a.order[t.At-1]
 	}
-	return a.nodes[t.node]
+	return a.nodes[t.Node]
 }
 
 // real returns the node that a name leads to.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -102,19 +103,8 @@ func (n *node[S]) leads() bool { return n.decides || n.sub != nil && len(n.opt.T
 
 func (c *Command) isZero() bool { return len(c.Goto)+len(c.Send) == 0 && !c.Parent }
 
-// A target is a task to run in the next step.
-type target struct {
-	node  string
-	input *posthouse.Value // of a send; nil for the others
-	was   string           // the node's name when its step began, if a migration changed it since
-	edges bool             // it has run: only its transitions are to be followed
-	at    int              // the node's place in App.order, from 1; 0: look it up
-
-	timeout, idleTimeout time.Duration // of a send, in place of the node's; 0: none
-}
-
 // follow follows a transition from a state.
-func (a *topology[S]) follow(w *transition[S], s *S) ([]target, error) {
+func (a *topology[S]) follow(w *transition[S], s *S) ([]frontier.Target, error) {
 	var to []string
 	var sends []Send
 	switch w.kind {
@@ -151,7 +141,7 @@ func (w *transition[S]) callRoute(s *S) (to string, err error) {
 }
 
 // resolveTargets checks where a route or command leads.
-func (a *topology[S]) resolveTargets(what, from string, may, to []string, sends []Send) (ts []target, err error) {
+func (a *topology[S]) resolveTargets(what, from string, may, to []string, sends []Send) (ts []frontier.Target, err error) {
 	allowed := func(name string) error {
 		if len(may) > 0 && !slices.Contains(may, name) {
 			return invalid("route", "the %s %q leads to %q, which is not among its targets", what, from, name)
@@ -178,7 +168,7 @@ func (a *topology[S]) resolveTargets(what, from string, may, to []string, sends 
 	for i := range sends {
 		t, err := a.send(what, from, &sends[i])
 		if err == nil {
-			err = allowed(t.node)
+			err = allowed(t.Node)
 		}
 		if err != nil {
 			return nil, err
@@ -190,11 +180,11 @@ func (a *topology[S]) resolveTargets(what, from string, may, to []string, sends 
 
 // route returns where the run goes on behind a place: where the command says,
 // or else where its transitions lead.
-func (a *topology[S]) route(from string, ways []*transition[S], may []string, cmd *Command, s *S) ([]target, error) {
+func (a *topology[S]) route(from string, ways []*transition[S], may []string, cmd *Command, s *S) ([]frontier.Target, error) {
 	if !cmd.isZero() {
 		return a.resolveTargets("command of", from, may, cmd.Goto, cmd.Send)
 	}
-	var all []target
+	var all []frontier.Target
 	for _, w := range ways {
 		ts, err := a.follow(w, s)
 		if err != nil {
@@ -212,24 +202,24 @@ func (a *topology[S]) route(from string, ways []*transition[S], may []string, cm
 // followInterrupted follows the transitions of nodes that the run was stopped behind, from the
 // state as it is now.
 func (r *run[S]) followInterrupted(ctx context.Context) error {
-	if r.frontier.ends() {
-		r.frontier.tasks = nil
+	if r.frontier.Ends() {
+		r.frontier.Tasks = nil
 		r.record.newChange(posthouse.KindNode, posthouse.StatusDone, r.sess.Head().Node)
 		return r.record.commit(ctx, nil)
 	}
 	var ends []completion
 	var names []string
-	var rest []target
-	for _, t := range r.frontier.tasks {
+	var rest []frontier.Target
+	for _, t := range r.frontier.Tasks {
 		n := r.app.node(&t)
-		if !t.edges || n == nil { // one that is gone is found when it is to run
+		if !t.Edges || n == nil { // one that is gone is found when it is to run
 			rest = append(rest, t)
 			continue
 		}
 		names = append(names, n.name)
 		next, err := r.app.route(n.name, n.transitions, n.opt.Targets, &Command{}, r.live.Value)
 		if err != nil {
-			return r.commitFailure(ctx, escapeName(n.name), nil, err)
+			return r.commitFailure(ctx, frontier.EscapeName(n.name), nil, err)
 		}
 		ends = append(ends, completion{&n.self[0], next})
 	}
@@ -239,13 +229,13 @@ func (r *run[S]) followInterrupted(ctx context.Context) error {
 	if len(rest) > 0 {
 		ends = append(ends, inputCompletion(rest))
 	}
-	next := &frontier{}
+	next := &frontier.Frontier{}
 	if err := r.app.advanceFrontier(r.frontier, next, ends); err != nil {
 		return r.commitFailure(ctx, joinNames(slices.Values(names)), nil, err)
 	}
-	next.step = r.frontier.step // it is the same step still
+	next.Step = r.frontier.Step // it is the same step still
 	r.frontier = next
-	if len(r.frontier.tasks) > 0 {
+	if len(r.frontier.Tasks) > 0 {
 		return nil
 	}
 	r.record.newChange(posthouse.KindNode, posthouse.StatusDone, joinNames(slices.Values(names)))
