@@ -220,7 +220,7 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	if g.Epoch = e.frontier.Epoch; e.lost && !e.keepsPlace() {
 		g.Epoch = e.base.Step + 1 + uint64(e.frontier.Skipped)
 	}
-	if bad := a.agendaMisfits(&g); len(bad) > 0 {
+	if bad := a.frontierMisfits(&g); len(bad) > 0 {
 		t := migrationPlan{from: e.base, misfit: bad}
 		return nil, t.err(a.name, a.fingerprint, false)
 	}

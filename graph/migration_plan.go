@@ -80,7 +80,7 @@ func (a *App[S]) planMigration(ctx context.Context, c *posthouse.Checkpoint, hea
 // pendingMisfits looks at a frontier and at what its tasks have on record.
 func (a *App[S]) pendingMisfits(t *migrationPlan, g *frontier.Frontier) ([]*Mismatch, error) {
 	done, err := a.recordedTasksOf(&t.progress, g)
-	return append(a.agendaMisfits(g), a.resultMisfits(done)...), err
+	return append(a.frontierMisfits(g), a.resultMisfits(done)...), err
 }
 
 // noteMismatch takes an error that is a mismatch.
@@ -176,8 +176,8 @@ func partMisfits(schema *state.Schema, codec posthouse.Codec, s posthouse.State)
 	return bad
 }
 
-// agendaMisfits returns what of a frontier this graph cannot run.
-func (a *topology[S]) agendaMisfits(g *frontier.Frontier) (bad []*Mismatch) {
+// frontierMisfits returns what of a frontier this graph cannot run.
+func (a *topology[S]) frontierMisfits(g *frontier.Frontier) (bad []*Mismatch) {
 	for i := range g.Tasks {
 		if m := a.taskMisfit(MismatchNode, "it goes on at", &g.Tasks[i]); m != nil && !hasMismatch(bad, m) {
 			bad = append(bad, m)
