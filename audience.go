@@ -29,35 +29,12 @@ func PersonMark(name string) uint64 {
 	return binary.BigEndian.Uint64(h[:])
 }
 
-// audience records who may decide a gate after what a has recorded of it.
-func (a *appending) audience(g *Gate) {
-	if len(g.Assignees) == 0 || !inInbox(g.Kind) {
-		return
-	}
-	info := &AudienceInfo{Gate: g.ID}
-	if a.seals() {
-		if w := a.t.info.waitingFor(g.ID); w == nil || w.Audience == nil {
-			return
-		}
-		info.Anyone = true // it was marked before the thread was sealed
-	} else {
-		for _, d := range g.Deciders(a.at) {
-			if g.OpenTo(d.Name, a.at) {
-				info.Marks = append(info.Marks, PersonMark(d.Name))
-			}
-		}
-		slices.Sort(info.Marks)
-		info.Marks = slices.Compact(info.Marks)
-	}
-	a.add(Record{Kind: RecordAudience, Audience: info}, nil)
-}
-
-// inInbox reports whether gates of a kind are in the inbox: people decide them,
+// InInbox reports whether gates of a kind are in the inbox: people decide them,
 // and not in a session.
-func inInbox(kind string) bool { return asksPeople(kind) && kind != GateSession }
+func InInbox(kind string) bool { return AsksPeople(kind) && kind != GateSession }
 
-// waitingFor returns an open gate, nil if it is none.
-func (t *ThreadInfo) waitingFor(gate ID) *WaitingGate {
+// WaitingFor returns an open gate, nil if it is none.
+func (t *ThreadInfo) WaitingFor(gate ID) *WaitingGate {
 	i := slices.IndexFunc(t.Waiting, func(w WaitingGate) bool { return w.ID == gate })
 	if i < 0 {
 		return nil
@@ -66,11 +43,11 @@ func (t *ThreadInfo) waitingFor(gate ID) *WaitingGate {
 }
 
 func (t *ThreadInfo) applyAudience(m *AudienceInfo) {
-	if t.waitingFor(m.Gate) == nil {
+	if t.WaitingFor(m.Gate) == nil {
 		return
 	}
 	t.Waiting = slices.Clone(t.Waiting)
-	w := t.waitingFor(m.Gate)
+	w := t.WaitingFor(m.Gate)
 	if w.Audience = nil; !m.Anyone {
 		w.Audience = &Audience{marks: m.Marks}
 	}

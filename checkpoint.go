@@ -3,7 +3,10 @@ package posthouse
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/text"
 )
 
 // Status says what a checkpoint's branch can do next.
@@ -55,7 +58,7 @@ const (
 	// state and tasks in the shape that the program has now.
 	KindMigrate = "migrate"
 
-	// KindAnew is made where a step is taken anew ([Ledger.Anew]): behind it an
+	// KindAnew is made where a step is taken anew ([ledger.Ledger.Anew]): behind it an
 	// unfinished execution does not know its results, but for those of effects on the
 	// world, nor its waits.
 	KindAnew = "anew"
@@ -110,10 +113,10 @@ func (c *Checkpoint) IsRoot() bool { return c.Parent == "" }
 
 // Clone returns a deep copy that shares nothing with c.
 func (c *Checkpoint) Clone() *Checkpoint {
-	return &Checkpoint{Header: *c.Header.clone(), State: c.State.Clone(), Metadata: maps.Clone(c.Metadata), Program: c.Program.Clone()}
+	return &Checkpoint{Header: *c.Header.Clone(), State: c.State.Clone(), Metadata: maps.Clone(c.Metadata), Program: c.Program.Clone()}
 }
 
-func (h *Header) clone() *Header {
+func (h *Header) Clone() *Header {
 	d := *h
 	d.Labels = maps.Clone(h.Labels)
 	d.Next, d.Gates = slices.Clone(h.Next), slices.Clone(h.Gates)
@@ -146,3 +149,36 @@ func Root(coordination string, state State) *Checkpoint {
 		State:  state.Clone(),
 	}
 }
+
+// StepOf is what a kind of checkpoint adds to the count of steps: one that
+// waits, failed, was forked or migrated has the executions of its parent before it,
+// and an event or a subgraph's node happens in the middle of one.
+func StepOf(kind string) uint64 {
+	switch kind {
+	case KindWait, KindFail, KindFork, KindEvent, KindInner, KindCancel, KindMigrate, KindAnew:
+		return 0
+	}
+	return 1
+}
+
+// GoesOn reports whether a checkpoint is in the middle of the step that its
+// parent is in.
+func GoesOn(h, parent *Header) bool {
+	return StepOf(h.Kind) == 0 || h.Kind == KindUpdate && h.Step == parent.Step
+}
+
+func CheckPartName(name string) error {
+	if name == "" || len(name) > MaxID || !text.Valid(name) || IsReserved(name) {
+		return Invalid("part", "name %.40q must be 1 to %d bytes of text that do not begin with $", name, MaxID)
+	}
+	return nil
+}
+
+// isReserved reports whether a part is not the state's: its name begins with $.
+// isProgramPart reports whether a program may call a part so. Names of nodes,
+// escaped, stand in it.
+func IsProgramPart(name string) bool {
+	return IsReserved(name) && name != MetaPart && name != SignalsPart && len(name) > 1 && len(name) <= MaxTask && !IsReserved(name[1:]) && text.Valid(name)
+}
+
+func IsReserved(name string) bool { return strings.HasPrefix(name, "$") }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// clone returns a deep copy that shares nothing with g.
-func (g *Gate) clone() *Gate {
+// Clone returns a deep copy that shares nothing with g.
+func (g *Gate) Clone() *Gate {
 	c := *g
 	c.Payload, c.Schema = slices.Clone(g.Payload), slices.Clone(g.Schema)
 	c.Verdicts, c.Assignees, c.Labels = slices.Clone(g.Verdicts), slices.Clone(g.Assignees), maps.Clone(g.Labels)
@@ -19,7 +19,7 @@ func (g *Gate) clone() *Gate {
 		e.To = slices.Clone(e.To)
 		c.Escalation = &e
 	}
-	c.salt = slices.Clone(g.salt)
+	c.Record.Salt = slices.Clone(g.Record.Salt)
 	c.Votes = slices.Clone(g.Votes)
 	for i := range c.Votes {
 		c.Votes[i].Value = slices.Clone(c.Votes[i].Value)
@@ -29,27 +29,27 @@ func (g *Gate) clone() *Gate {
 		c.Assignments[i].To = slices.Clone(c.Assignments[i].To)
 	}
 	if g.Decision != nil {
-		c.Decision = g.Decision.clone()
+		c.Decision = g.Decision.Clone()
 	}
 	return &c
 }
 
-// clone returns a deep copy that shares nothing with d.
-func (d *Decision) clone() *Decision {
+// Clone returns a deep copy that shares nothing with d.
+func (d *Decision) Clone() *Decision {
 	c := *d
 	c.Value = slices.Clone(d.Value)
 	return &c
 }
 
-// clone returns a deep copy that shares nothing with s.
-func (s *Signal) clone() *Signal {
+// Clone returns a deep copy that shares nothing with s.
+func (s *Signal) Clone() *Signal {
 	c := *s
 	c.Value, c.Gates = slices.Clone(s.Value), slices.Clone(s.Gates)
 	return &c
 }
 
-// clone returns a deep copy that shares nothing with r.
-func (r *Release) clone() *Release {
+// Clone returns a deep copy that shares nothing with r.
+func (r *Release) Clone() *Release {
 	c := *r
 	c.Tags, c.Heads = slices.Clone(r.Tags), slices.Clone(r.Heads)
 	return &c

@@ -3,10 +3,9 @@ package posthouse
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"slices"
 
 	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/strictjson"
 )
 
 // Domains of the digests of what a question shows.
@@ -15,9 +14,9 @@ const (
 	domainSalted  = "posthouse/content/salted/1"
 )
 
-// saltSize is how many random bytes stand in a gate's body, so that the digest in
+// SaltSize is how many random bytes stand in a gate's body, so that the digest in
 // its header does not give away a content that can be guessed.
-const saltSize = 16
+const SaltSize = 16
 
 // A Binding says what a recorded answer is good for.
 type Binding string
@@ -46,15 +45,15 @@ func (g *Gate) Content() Hash {
 // Digested reports whether the digest of the gate's content is on record in its
 // header. Gates that earlier versions opened have none: theirs is computed from
 // the body, whose text may end with a note.
-func (g *Gate) Digested() bool { return len(g.salt) > 0 }
+func (g *Gate) Digested() bool { return len(g.Record.Salt) > 0 }
 
-// digest returns what the header says of the content.
-func (g *Gate) digest() Hash {
-	if len(g.salt) == 0 {
+// Digest returns what the header says of the content.
+func (g *Gate) Digest() Hash {
+	if len(g.Record.Salt) == 0 {
 		return Hash{}
 	}
 	content := g.Content()
-	return canon.Hash(domainSalted, g.salt, content[:])
+	return canon.Hash(domainSalted, g.Record.Salt, content[:])
 }
 
 // CanonicalJSON returns data with the keys of each object sorted, without spaces
@@ -66,92 +65,12 @@ func CanonicalJSON(data json.RawMessage) (json.RawMessage, error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	out, err := appendCanonical(nil, d)
+	out, err := strictjson.AppendCanonical(nil, d)
 	if err != nil {
 		return nil, &Error{Code: CodeInvalid, Field: "json", Message: "is not one JSON value", Err: err}
 	}
 	if d.InputOffset() < int64(len(bytes.TrimRight(data, " \t\r\n"))) {
-		return nil, invalid("json", "has something behind its value")
+		return nil, Invalid("json", "has something behind its value")
 	}
 	return out, nil
-}
-
-// appendCanonical appends the next value of d.
-func appendCanonical(b []byte, d *json.Decoder) ([]byte, error) {
-	t, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch t := t.(type) {
-	case json.Delim:
-		if t == '[' {
-			return appendArray(b, d)
-		}
-		return appendObject(b, d)
-	case json.Number:
-		return append(b, t...), nil
-	default:
-		return appendScalar(b, t)
-	}
-}
-
-func appendScalar(b []byte, v any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return append(b, bytes.TrimSuffix(out.Bytes(), []byte("\n"))...), nil
-}
-
-func appendArray(b []byte, d *json.Decoder) (_ []byte, err error) {
-	b = append(b, '[')
-	for n := 0; d.More(); n++ {
-		if n > 0 {
-			b = append(b, ',')
-		}
-		if b, err = appendCanonical(b, d); err != nil {
-			return nil, err
-		}
-	}
-	_, err = d.Token()
-	return append(b, ']'), err
-}
-
-func appendObject(b []byte, d *json.Decoder) (_ []byte, err error) {
-	type member struct {
-		key   string
-		value []byte
-	}
-	var members []member
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		value, err := appendCanonical(nil, d)
-		if err != nil {
-			return nil, err
-		}
-		members = append(members, member{key.(string), value})
-	}
-	if _, err = d.Token(); err != nil {
-		return nil, err
-	}
-	slices.SortFunc(members, func(a, b member) int { return bytes.Compare([]byte(a.key), []byte(b.key)) })
-	b = append(b, '{')
-	for i, m := range members {
-		if i > 0 {
-			if members[i-1].key == m.key {
-				return nil, fmt.Errorf("the key %.40q is there twice", m.key)
-			}
-			b = append(b, ',')
-		}
-		if b, err = appendScalar(b, m.key); err != nil {
-			return nil, err
-		}
-		b = append(append(b, ':'), m.value...)
-	}
-	return append(b, '}'), nil
 }

@@ -57,7 +57,7 @@ const (
 func (d *decoder) id(k OrderKey) ID {
 	s := d.shared
 	if s == nil {
-		return k.id()
+		return k.ID()
 	}
 	for i := range s.keys {
 		if s.keys[i] == k { // never the zero key, which is not valid
@@ -164,9 +164,9 @@ func (d *decoder) rememberSteady(c *Header, flags uint64, before []byte) {
 
 // sameParts passes over a list of parts that is the one before. What is in it
 // is not needed where headers are shared.
-func (d *decoder) sameParts(l *partList) bool {
+func (d *decoder) sameParts(l *PartList) bool {
 	s := d.shared
-	if s == nil || l.manifest == 0 || len(s.parts) == 0 || !d.Consume(s.parts) {
+	if s == nil || l.Manifest == 0 || len(s.parts) == 0 || !d.Consume(s.parts) {
 		return false
 	}
 	l.far = s.far
@@ -174,8 +174,8 @@ func (d *decoder) sameParts(l *partList) bool {
 }
 
 // rememberParts keeps the list of parts, which was the first bytes of before.
-func (d *decoder) rememberParts(l *partList, before []byte) {
-	if s := d.shared; s != nil && d.Err() == nil && l.manifest != 0 {
+func (d *decoder) rememberParts(l *PartList, before []byte) {
+	if s := d.shared; s != nil && d.Err() == nil && l.Manifest != 0 {
 		s.parts = append(s.parts[:0], before[:len(before)-d.Len()]...)
 		s.far = l.farthestPart()
 	}

@@ -26,35 +26,25 @@
 //     readable; the thread begins anew.
 //   - A [Slot] is a value beside the log that is overwritten.
 //
-// # The ledger
+// # Where things are
 //
-// Programs use a [Ledger] over a [Store]:
+// This package holds the nouns, the encoding of entries and records, the fold of
+// their summaries ([ThreadInfo.Apply]) and the contract of a [Store]. It does no I/O
+// and starts no goroutine: all that a store, a verifier or a client needs.
+//
+// Programs use package ledger, which turns drafts into entries over a Store:
 //
 //	store, err := sqlitestore.Open(ctx, "posthouse.db", nil)
-//	ledger, err := posthouse.Open(store, nil)
+//	led, err := ledger.Open(store, nil)
 //
 //	state, err := posthouse.Opaque(nil, order) // any value that encodes as JSON
-//	root, err := ledger.Save(ctx, posthouse.Root("order-42", state), nil)
-//	next, err := ledger.Save(ctx, root.Derive(state2), nil)
-//	last, err := ledger.Latest(ctx, posthouse.LatestQuery{Thread: "order-42"})
-//	side, err := ledger.Fork(ctx, root.ID, nil)
+//	root, err := led.Save(ctx, posthouse.Root("order-42", state), nil)
+//	next, err := led.Save(ctx, root.Derive(state2), nil)
 //
-// Most programs do not call Save: packages graph, coord and step write through
-// [Ledger.Commit], one atomic entry for each node that completes, with the
-// questions it asks in the same entry. [Ledger.Decide] is the only door by
-// which an answer comes in.
-//
-// A thread that waits is parked at gates, whatever it waits for: a person, a time,
-// a signal ([Ledger.Signal]). [Ledger.Cancel] ends a branch, or asks the run that
-// has it to.
-//
-// # Looking after what is stored
-//
-// [Ledger.List], [Ledger.Gates] and [Ledger.Threads] show it, [Ledger.Compare]
-// what changed, [Ledger.Watch] what is appended; an [Observer] is told of each
-// operation. [Ledger.Retain] removes by age and number, [Ledger.Delete] by id,
-// both on record; [Ledger.Hold] forbids it. [Ledger.Export], [Ledger.Import] and
-// [CopyStore] move threads elsewhere, hashes and signatures included.
+// Packages graph, flow and coord are programming models on it; gate asks people,
+// and runner keeps programs moving. Functions over a Ledger look after what is
+// stored: package retain removes by policy or by hand, transfer exports, imports and
+// copies, diff compares, crypt has the keys.
 //
 // # Errors
 //
@@ -74,8 +64,8 @@
 //   - A checkpoint stores what changed. A chat of n messages takes n messages.
 //   - Every byte that is read was hashed when it was written; entries chain,
 //     and with a [Signer] they are signed.
-//   - With a [Cipher] in [Options] (a [Keyring], or a key management service)
-//     what is stored is encrypted; names, labels and errors in headers are not.
+//   - With a [Cipher] (a crypt.Keyring, or a key management service) what is stored
+//     is encrypted; names, labels and errors in headers are not.
 //   - Values are copied at the boundary: changing what was passed in or handed
 //     out changes nothing that is stored.
 //
@@ -86,11 +76,11 @@
 // Order within a thread is the sequence number. Across threads it is the
 // checkpoint's id, whose time part comes from the clock of the process that
 // made it. Threads, coordinations, branches, nodes, agents and labels have names
-// that people have ([ValidateName]): user@example.com, tenant/42, 日本. A foreign id is accepted if [ID.Validate] does, and gets a place of
-// its own at its append. A state is limited to [DefaultMaxState] unless
-// [Options] say otherwise; large artefacts belong elsewhere, with a reference
+// that people have ([ValidateName]): user@example.com, tenant/42, 日本. A foreign id
+// is accepted if [ID.Validate] does, and gets a place of its own at its append. A state is limited to 8 MiB unless the Ledger's options
+// say otherwise; large artefacts belong elsewhere, with a reference
 // in the state. A [Store] implementation proves itself with package storetest.
 //
-// This package imports the standard library, internal/canon and internal/delta,
+// This package imports the standard library, internal/canon and internal/strictjson,
 // and nothing else.
 package posthouse

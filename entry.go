@@ -33,10 +33,10 @@ func (h *Hash) UnmarshalText(b []byte) error {
 		return nil
 	}
 	if len(b) != 64 {
-		return invalid("hash", "must be 64 hexadecimal digits")
+		return Invalid("hash", "must be 64 hexadecimal digits")
 	}
 	if _, err := hex.Decode(h[:], b); err != nil {
-		return invalid("hash", "must be 64 hexadecimal digits")
+		return Invalid("hash", "must be 64 hexadecimal digits")
 	}
 	return nil
 }
@@ -87,24 +87,24 @@ func (e *Entry) Link() Hash {
 // Check recomputes the entry's hash and the hash of each body present. It
 // returns an [ErrCorrupt] that names the thread and the sequence number.
 func (e *Entry) Check() error {
-	_, err := e.check()
+	_, err := e.CheckRecords()
 	return err
 }
 
-func (e *Entry) check() ([]Record, error) {
+func (e *Entry) CheckRecords() ([]Record, error) {
 	if e.Sum() != e.Hash {
-		return nil, corrupt("entry %d of thread %q does not have the hash it was written with", e.Seq, e.Thread)
+		return nil, Corrupt("entry %d of thread %q does not have the hash it was written with", e.Seq, e.Thread)
 	}
 	recs, err := e.Records()
 	if err != nil || e.Bodies == nil {
 		return recs, err
 	}
 	if len(e.Bodies) != len(recs) {
-		return nil, corrupt("entry %d of thread %q has %d bodies for %d records", e.Seq, e.Thread, len(e.Bodies), len(recs))
+		return nil, Corrupt("entry %d of thread %q has %d bodies for %d records", e.Seq, e.Thread, len(e.Bodies), len(recs))
 	}
 	for i, b := range e.Bodies {
 		if len(b) > 0 && (len(b) != recs[i].Size || sha256.Sum256(b) != recs[i].Hash) {
-			return nil, corrupt("record %d of entry %d of thread %q (%s) does not have the hash it was written with",
+			return nil, Corrupt("record %d of entry %d of thread %q (%s) does not have the hash it was written with",
 				i, e.Seq, e.Thread, recs[i].Kind)
 		}
 	}
@@ -157,7 +157,7 @@ func (k *RecordKind) UnmarshalText(b []byte) error {
 			return nil
 		}
 	}
-	return invalid("kind", "%.40q is not a kind of record", b)
+	return Invalid("kind", "%.40q is not a kind of record", b)
 }
 
 // A Record is the header of one item in an entry. Exactly one of the pointers
@@ -182,14 +182,14 @@ type Record struct {
 	Release    *ReleaseInfo  `json:"release,omitempty"`
 	Audience   *AudienceInfo `json:"audience,omitempty"`
 
-	parts partList // of a checkpoint
+	Parts PartList // of a checkpoint
 	own   bool     // the checkpoint's id is its order key
 }
 
 // clear empties the record for another to be read into its memory.
 func (rec *Record) clear() {
-	rec.parts.clear()
-	*rec = Record{parts: rec.parts}
+	rec.Parts.clear()
+	*rec = Record{Parts: rec.Parts}
 }
 
 // The first byte of each header. An entry has the lowest format that can say what
@@ -199,8 +199,8 @@ const (
 	entryBound  = 2 // gates with the digest of their content, steps with the gate that licensed them
 )
 
-// maxRecords bounds an entry.
-const maxRecords = 1 << 16
+// MaxRecords bounds an entry.
+const MaxRecords = 1 << 16
 
 // An entryHeader is what Header encodes.
 type entryHeader struct {
@@ -270,12 +270,12 @@ func (h *entryHeader) read(r *decoder, e *Entry) error {
 		}
 	}
 	ms := r.Uint()
-	if ms > maxMillis {
+	if ms > MaxMillis {
 		r.Fail("time out of range")
 	}
 	h.time = time.UnixMilli(int64(ms)).UTC()
 	n := r.Count()
-	if n > maxRecords {
+	if n > MaxRecords {
 		r.Fail("%d records", n)
 	}
 	if r.Err() != nil {
@@ -299,7 +299,7 @@ func (h *entryHeader) read(r *decoder, e *Entry) error {
 		}
 	}
 	if err := r.Done(); err != nil {
-		return corrupt("entry %d of thread %q does not decode: %v", e.Seq, e.Thread, err)
+		return Corrupt("entry %d of thread %q does not decode: %v", e.Seq, e.Thread, err)
 	}
 	e.complete(h)
 	return nil
@@ -344,4 +344,13 @@ func (e *Entry) Checkpoints() ([]Header, error) {
 		}
 	}
 	return hs, err
+}
+
+// Size returns the bytes of an entry that a store has to keep.
+func (e *Entry) Size() int {
+	n := len(e.Header) + len(e.Sig)
+	for _, b := range e.Bodies {
+		n += len(b)
+	}
+	return n
 }

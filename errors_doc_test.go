@@ -96,7 +96,7 @@ func TestErrorTable(t *testing.T) {
 			t.Errorf("%s is documented with status %s and exit code %s; it has %s and %s", code, row[1], row[2], s, x)
 		}
 	}
-	http := codesIn(t, "server")
+	http := codesIn(t, "server/problem")
 	check("Only over HTTP", http)
 	for _, row := range doc["Only over HTTP"] {
 		if s := strconv.Itoa(http[row[0]]); row[1] != s {

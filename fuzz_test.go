@@ -5,8 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"maps"
-	"math"
 	"math/rand/v2"
 	"reflect"
 	"regexp"
@@ -38,42 +36,42 @@ func recode(header []byte) []byte {
 func seedHeaders() [][]byte {
 	at := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 	id := ID("01890a5d-ac96-774b-bcce-b302099a8057")
-	own, _ := id.uuid()
+	own, _ := id.UUID()
 	full := &Header{
 		ID: "by.hand", Parent: id, ParentSeq: 3, Thread: "t", Coordination: "c", Branch: "b", Kind: KindFork, Status: StatusWaiting,
 		Run: "r", Graph: "g", Fingerprint: "f", Node: "n", Agent: "a", Next: []string{"x", ""}, Step: 7, Source: &Source{"s", id},
 		Labels: map[string]string{"k": "v", "l": ""}, By: "alice", Error: "e", CreatedAt: at, Revision: 2, Size: 300, Order: OrderKey{1},
 	}
-	ref := func(name string) partRef {
-		return partRef{name: name, codec: "raw", size: 9, last: 1, full: 2, chain: 1, dead: 4}
+	ref := func(name string) PartRef {
+		return PartRef{Name: name, Codec: "raw", Size: 9, Last: 1, Full: 2, Chain: 1, Dead: 4}
 	}
-	list := partList{total: 3, changes: []partChange{
-		{partRef: ref("full"), middle: []piece{{n: 3}, {n: 4, back: 2, rec: 1, off: 5}}},
-		{partRef: ref("splice"), op: partSplice, prefix: 1, suffix: 2, middle: []piece{{n: 1}}},
-		{partRef: ref("drop"), op: partDrop},
-	}, unchanged: []partRef{ref("same")}}
+	list := PartList{Total: 3, Changes: []PartChange{
+		{PartRef: ref("full"), Middle: []Piece{{N: 3}, {N: 4, Back: 2, Rec: 1, Off: 5}}},
+		{PartRef: ref("splice"), Op: PartSplice, Prefix: 1, Suffix: 2, Middle: []Piece{{N: 1}}},
+		{PartRef: ref("drop"), Op: PartDrop},
+	}, Unchanged: []PartRef{ref("same")}}
 	var seeds [][]byte
 	for _, rec := range []Record{
-		{Kind: RecordCheckpoint, Checkpoint: full, parts: list, Size: 4},
-		{Kind: RecordCheckpoint, Checkpoint: &Header{ID: id, Order: own, Branch: MainBranch, Kind: KindSave}, parts: partList{manifest: 1}},
+		{Kind: RecordCheckpoint, Checkpoint: full, Parts: list, Size: 4},
+		{Kind: RecordCheckpoint, Checkpoint: &Header{ID: id, Order: own, Branch: MainBranch, Kind: KindSave}, Parts: PartList{Manifest: 1}},
 		{Kind: RecordStep, Step: &StepInfo{Task: "1/n", Name: "llm", Occurrence: 1, Branch: MainBranch, Codec: "json", Effect: EffectPure}, Size: 1},
 		{Kind: RecordStep, Step: &StepInfo{Task: "1/n", Name: "llm", Branch: MainBranch, Codec: "raw"}, Size: 40, Sealed: true},
-		{Kind: RecordGate, Gate: &GateInfo{ID: gatePrefix + id, Name: "ok", Task: "1/n", Branch: "b", ExpiresAt: at, Kind: "choice"}},
-		{Kind: RecordGate, Gate: &GateInfo{ID: gatePrefix + id, Name: "go", Task: "1/n", Branch: "b", Kind: GateSignal, Signal: "go", Latch: true}},
+		{Kind: RecordGate, Gate: &GateInfo{ID: GatePrefix + id, Name: "ok", Task: "1/n", Branch: "b", ExpiresAt: at, Kind: "choice"}},
+		{Kind: RecordGate, Gate: &GateInfo{ID: GatePrefix + id, Name: "go", Task: "1/n", Branch: "b", Kind: GateSignal, Signal: "go", Latch: true}},
 		{Kind: RecordSignal, Signal: &SignalInfo{ID: id, Name: "go", By: "alice", Latch: true, Prev: 2}, Size: 4},
-		{Kind: RecordSignal, Signal: &SignalInfo{ID: id, Name: signalCancel, Branch: "b"}, Size: 2},
+		{Kind: RecordSignal, Signal: &SignalInfo{ID: id, Name: SignalCancel, Branch: "b"}, Size: 2},
 		{Kind: RecordTake, Take: &TakeInfo{Branch: "b", Name: "go", Signal: 3}},
-		{Kind: RecordGate, Gate: &GateInfo{ID: gatePrefix + id, Name: "ok", Task: "1/n", Branch: "b", ExpiresAt: at, EscalateAt: at}},
-		{Kind: RecordGate, Gate: &GateInfo{ID: gatePrefix + id, Name: "ok", Task: "1/n", Branch: "b", Content: Hash{7}, Supersedes: "mine"}},
-		{Kind: RecordGate, Gate: &GateInfo{ID: "mine", Name: "ok", Branch: "b", Supersedes: gatePrefix + id}},
-		{Kind: RecordStep, Step: &StepInfo{Task: "1/n", Name: "pay", Codec: "json", Branch: MainBranch, Effect: EffectExternal, Grant: gatePrefix + id, Loose: true}},
+		{Kind: RecordGate, Gate: &GateInfo{ID: GatePrefix + id, Name: "ok", Task: "1/n", Branch: "b", ExpiresAt: at, EscalateAt: at}},
+		{Kind: RecordGate, Gate: &GateInfo{ID: GatePrefix + id, Name: "ok", Task: "1/n", Branch: "b", Content: Hash{7}, Supersedes: "mine"}},
+		{Kind: RecordGate, Gate: &GateInfo{ID: "mine", Name: "ok", Branch: "b", Supersedes: GatePrefix + id}},
+		{Kind: RecordStep, Step: &StepInfo{Task: "1/n", Name: "pay", Codec: "json", Branch: MainBranch, Effect: EffectExternal, Grant: GatePrefix + id, Loose: true}},
 		{Kind: RecordDecision, Decision: &DecideInfo{Gate: "mine", GateSeq: 2, Verdict: Edit, By: "alice"}},
-		{Kind: RecordVote, Vote: &VoteInfo{Gate: gatePrefix + id, GateSeq: 2, Prior: 3, Verdict: Approve, By: "alice"}},
+		{Kind: RecordVote, Vote: &VoteInfo{Gate: GatePrefix + id, GateSeq: 2, Prior: 3, Verdict: Approve, By: "alice"}},
 		{Kind: RecordAssignment, Assignment: &AssignInfo{Gate: "mine", GateSeq: 2, By: "alice", Escalation: true}},
 		{Kind: RecordAudience, Audience: &AudienceInfo{Gate: "mine", Marks: []uint64{1, 1 << 63}}},
-		{Kind: RecordAudience, Audience: &AudienceInfo{Gate: gatePrefix + id, Anyone: true}},
+		{Kind: RecordAudience, Audience: &AudienceInfo{Gate: GatePrefix + id, Anyone: true}},
 		{Kind: RecordClaim, Claim: &ClaimInfo{Owner: "host", Fence: 3, Run: "r", Unclaim: true}},
-		{Kind: RecordRemoval, Removal: &RemovalInfo{Reason: "r", By: "b", Whole: true, Count: 2, Archived: 1, Heads: []BranchHead{{"b", id, 1, StatusDone}}, Gates: []ID{"g", gatePrefix + id}}},
+		{Kind: RecordRemoval, Removal: &RemovalInfo{Reason: "r", By: "b", Whole: true, Count: 2, Archived: 1, Heads: []BranchHead{{"b", id, 1, StatusDone}}, Gates: []ID{"g", GatePrefix + id}}},
 		{Kind: RecordRemoval, Removal: &RemovalInfo{Archived: 7, Version: 3}, Size: 2},
 	} {
 		h := entryHeader{time: at, records: []Record{rec, {Kind: RecordClaim, Claim: &ClaimInfo{Owner: "o"}}}}
@@ -273,40 +271,6 @@ func FuzzParseCursor(f *testing.F) {
 	})
 }
 
-func FuzzPollCursor(f *testing.F) {
-	f.Add(pollPrefix)
-	f.Add(pollCursor{pollKeyOf("t"): {seq: 7, hash: [4]byte{1, 2, 3, 4}}, pollKeyOf("u"): {seq: math.MaxUint64}}.String())
-	f.Fuzz(func(t *testing.T, s string) {
-		c, err := parsePollCursor(s)
-		if err != nil {
-			if !errors.Is(err, ErrInvalid) {
-				t.Fatal(err)
-			}
-			return
-		}
-		if again, err := parsePollCursor(c.String()); err != nil || !maps.Equal(again, c) {
-			t.Fatalf("%q is %v; written again %q: %v, %v", s, c, c.String(), again, err)
-		}
-	})
-}
-
-// FuzzInsideCursor reads what a client sends as a watch's place in an entry.
-func FuzzInsideCursor(f *testing.F) {
-	f.Add((&insideCursor{"34", 1, "t", 7, [4]byte{1}}).String())
-	f.Add("34~1.7.01000000.dA")
-	f.Add("34~0.7.01000000.dA")
-	f.Add("~~1.1.00000000.")
-	f.Fuzz(func(t *testing.T, s string) {
-		c, ok := parseInside(s)
-		if !ok {
-			return
-		}
-		if again, ok := parseInside(c.String()); !ok || *again != *c || c.seen < 1 || c.seq < 1 {
-			t.Errorf("%q is read as %+v", s, c)
-		}
-	})
-}
-
 func FuzzID(f *testing.F) {
 	for _, s := range []string{"", "a", "01890a5d-ac96-774b-bcce-b302099a8057", "gate-01890a5d-ac96-774b-bcce-b302099a8057", "../x", "a\x00", strings.Repeat("x", 201), "$default"} {
 		f.Add(s)
@@ -325,8 +289,8 @@ func FuzzID(f *testing.F) {
 		if a, b := readID(r), readGateID(r); a != id || b != id || r.Done() != nil {
 			t.Fatalf("%q reads back as %q and %q: %v", s, a, b, r.Done())
 		}
-		if k, ok := id.uuid(); ok && k.id() != id {
-			t.Fatalf("%q is the UUID %q", s, k.id())
+		if k, ok := id.UUID(); ok && k.ID() != id {
+			t.Fatalf("%q is the UUID %q", s, k.ID())
 		}
 	})
 }
@@ -338,7 +302,7 @@ func FuzzCheckJSON(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		err := checkJSON("value", data)
+		err := CheckJSON("value", data)
 		if err != nil && !errors.Is(err, ErrInvalid) {
 			t.Fatal(err)
 		}

@@ -22,7 +22,7 @@ const (
 )
 
 // Verdicts are those a person may give when a gate names none.
-var defaultVerdicts = []Verdict{Approve, Reject, Edit, Respond}
+var DefaultVerdicts = []Verdict{Approve, Reject, Edit, Respond}
 
 // A Gate is a question put to a person, a program or a policy. It is opened by
 // the commit that needs its answer and closed by exactly one [Decision]. As JSON it
@@ -69,7 +69,7 @@ type Gate struct {
 	// was built. A question that this very instance asks differently is not its own.
 	Instance string `json:"instance,omitempty"`
 
-	// Uses is how many effects an approval licenses; 0: none. See [Ledger.Grant].
+	// Uses is how many effects an approval licenses; 0: none. See [ledger.Ledger.Grant].
 	Uses int `json:"uses,omitempty"`
 
 	// ValidFor is how long an approval licenses effects, in nanoseconds from the
@@ -81,10 +81,27 @@ type Gate struct {
 
 	Decision *Decision `json:"decision,omitempty"` // nil while it waits
 
-	salt     []byte // of the digest in the header; nil where there is none
-	trail    uint64 // the entry of the newest vote or assignment
-	kept     bool   // it is on record already, at the source of a fork, and not judged by rules made since
-	followed int    // results of its task in its own entry that were recorded after it: where a fork brings both along
+	// Record is what the log has of the gate besides: the Ledger's own.
+	Record GateRecord `json:"-"`
+}
+
+// A GateRecord is what the log has of a gate beside what people see.
+type GateRecord struct {
+	Salt  []byte // of the digest in the header; nil where there is none
+	Trail uint64 // the entry of the newest vote or assignment
+
+	// Kept says that the gate is on record already, at the source of a fork, and not
+	// judged by rules made since.
+	Kept bool
+
+	// Followed is how many results of its task in its own entry were recorded after
+	// it, where a fork brings both along.
+	Followed int
+}
+
+// EncodeGate returns the body of a gate's record.
+func EncodeGate(g *Gate) ([]byte, error) {
+	return json.Marshal(gateBody{g, g.Record.Followed, g.Record.Salt})
 }
 
 // A gateBody is a gate as a record holds it.
@@ -106,9 +123,9 @@ const (
 
 // AsksPeople reports whether people decide the gate, which those of kind
 // [GateTimer], [GateSignal] and [GateThread] leave to the runtime.
-func (g *Gate) AsksPeople() bool { return asksPeople(g.Kind) }
+func (g *Gate) AsksPeople() bool { return AsksPeople(g.Kind) }
 
-func asksPeople(kind string) bool {
+func AsksPeople(kind string) bool {
 	return kind != GateTimer && kind != GateSignal && kind != GateThread
 }
 
@@ -119,48 +136,9 @@ func (g *GateInfo) waiting(seq uint64) WaitingGate {
 	}
 }
 
-// unread is the gate as far as a summary knows it.
-func (w *WaitingGate) unread(thread string) *Gate {
+// Unread is the gate as far as a summary knows it.
+func (w *WaitingGate) Unread(thread string) *Gate {
 	return &Gate{ID: w.ID, Thread: thread, Branch: w.Branch, Seq: w.Seq, Kind: w.Kind, Signal: w.Signal, Latch: w.Latch, ExpiresAt: w.ExpiresAt}
-}
-
-// validateKind checks what the gate waits for.
-func (g *Gate) validateKind() error {
-	if len(g.Kind) > MaxID || !validText(g.Kind) {
-		return invalid("kind", "of gate %.40q must be at most %d bytes of text", g.Name, MaxID)
-	}
-	if (g.Kind == GateTimer || g.Kind == GateThread) && g.ExpiresAt.IsZero() {
-		return invalid("expiresAt", "of gate %.40q is required to wait for a %s", g.Name, g.Kind)
-	}
-	if g.Kind != GateSignal {
-		if g.Signal != "" || g.Latch {
-			return invalid("signal", "goes with gates of kind signal, not with %.40q", g.Name)
-		}
-		return nil
-	}
-	s := Signal{Name: g.Signal}
-	return s.validate()
-}
-
-// validateBound checks what an answer is good for.
-func (g *Gate) validateBound() error {
-	switch {
-	case g.Bind != ByContent && g.Bind != ByName:
-		return invalid("bind", "of gate %.40q is %.40q; it is empty or %q", g.Name, g.Bind, ByName)
-	case g.Uses < 0:
-		return invalid("uses", "of gate %.40q is negative", g.Name)
-	case g.ValidFor < 0:
-		return invalid("validFor", "of gate %.40q is negative; 0 means without end", g.Name)
-	case g.Bind == ByName && g.Uses > 0:
-		return invalid("bind", "of gate %.40q is by name, and such an answer licenses no effect", g.Name)
-	case len(g.Note) > maxText || !checkUTF8(g.Note):
-		return invalid("note", "of gate %.40q must be at most %d bytes of text", g.Name, maxText)
-	case g.Supersedes != "" && g.Supersedes.Validate() != nil:
-		return invalid("supersedes", "of gate %.40q must be the id of a gate", g.Name)
-	case len(g.Instance) > MaxID || !validText(g.Instance):
-		return invalid("instance", "of gate %.40q must be at most %d bytes of text", g.Name, MaxID)
-	}
-	return nil
 }
 
 // Allows reports whether v is among the gate's verdicts. Cancel and Expire
@@ -170,7 +148,7 @@ func (g *Gate) Allows(v Verdict) bool {
 		return true
 	}
 	if len(g.Verdicts) == 0 {
-		return slices.Contains(defaultVerdicts, v)
+		return slices.Contains(DefaultVerdicts, v)
 	}
 	return slices.Contains(g.Verdicts, v)
 }
@@ -196,12 +174,9 @@ type Decision struct {
 	Trail uint64    `json:"trail,omitempty"` // entry of the gate's newest vote or assignment, set by the Ledger
 }
 
-// superseded is why a gate is withdrawn that another one asks in place of.
-const superseded = "asked again: what is asked has changed"
-
-// byLedger is who cancels a gate that its branch went on without, or lets one
+// RuntimeActor is who cancels a gate that its branch went on without, or lets one
 // expire.
-const byLedger = "posthouse"
+const RuntimeActor = "posthouse"
 
 // A DecidePolicy says whether a decision may be taken; it returns an
 // [ErrForbidden] that says why not. The Ledger has already checked that the
@@ -210,3 +185,9 @@ type DecidePolicy func(g *Gate, d *Decision) error
 
 // A SchemaValidator checks JSON against a JSON Schema.
 type SchemaValidator func(schema, value json.RawMessage) error
+
+// Withdrawn reports whether a gate was cancelled because its branch went on
+// without it or asked again: nobody decided it, and it is no answer.
+func (g *Gate) Withdrawn() bool {
+	return g.Decision != nil && g.Decision.Verdict == Cancel && g.Decision.By == RuntimeActor
+}

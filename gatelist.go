@@ -35,7 +35,7 @@ var outsideInbox = [...]string{GateTimer, GateSignal, GateThread, GateSession}
 func (w *WaitingGate) Lists() []GateList {
 	kind := listOfKind(w.Kind)
 	switch {
-	case !inInbox(w.Kind):
+	case !InInbox(w.Kind):
 		return []GateList{kind}
 	case w.Audience == nil:
 		return []GateList{kind, listPeople, listAnyone}
@@ -52,7 +52,7 @@ func (w *WaitingGate) Lists() []GateList {
 func (q *ThreadQuery) GateLists() []GateList {
 	person := []GateList{GateList(PersonMark(q.Person)), listAnyone}
 	switch {
-	case q.GateKind != "" && (q.Person == "" || !inInbox(q.GateKind)):
+	case q.GateKind != "" && (q.Person == "" || !InInbox(q.GateKind)):
 		return []GateList{listOfKind(q.GateKind)}
 	case q.Person != "" && (q.People || q.GateKind != ""):
 		return person
@@ -72,7 +72,7 @@ func (q *ThreadQuery) GateLists() []GateList {
 // MatchGate reports whether an open gate passes the filters of q for gates, the
 // cursor aside.
 func (q *ThreadQuery) MatchGate(w *WaitingGate) bool {
-	return (q.GateKind == "" || q.GateKind == w.Kind) && (!q.People || inInbox(w.Kind)) &&
+	return (q.GateKind == "" || q.GateKind == w.Kind) && (!q.People || InInbox(w.Kind)) &&
 		(q.Person == "" || w.Audience == nil || w.Audience.Has(PersonMark(q.Person)))
 }
 

@@ -1,9 +1,9 @@
 package posthouse
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -36,11 +36,11 @@ type Use struct {
 	Effect     Effect      `json:"effect"`               // its class
 
 	// Result is what is on record of its outcome: none if it has none yet, or was
-	// removed. Only [Ledger.Grant] fills it.
+	// removed. Only [ledger.Ledger.Grant] fills it.
 	Result Value `json:"-"`
 
 	released int // attempts
-	record   int // of its result, in entry Seq
+	Index    int `json:"-"` // of its result among the records of entry Seq
 }
 
 // A Grant is a gate as a license for effects: what was shown to whom, what was
@@ -64,109 +64,6 @@ func (g *Gate) Licensed() json.RawMessage {
 	return nil
 }
 
-// Grant returns what became of a gate's decision. [ErrNotFound] for the gate.
-func (l *Core) Grant(ctx context.Context, gate ID) (*Grant, error) {
-	g, err := l.Gate(ctx, gate)
-	if err != nil {
-		return nil, err
-	}
-	grant := &Grant{Gate: g, Status: GrantDecided, Uses: []Use{}}
-	if g.Decision == nil {
-		grant.Status = GrantProposed
-		return grant, nil
-	}
-	if grant.Uses, err = l.usesOf(ctx, g); err != nil {
-		return nil, err
-	}
-	executed := 0
-	for i := range grant.Uses {
-		u := &grant.Uses[i]
-		switch s := u.Status; {
-		case s == GrantExecuted:
-			executed++
-			if err := l.result(ctx, g.Thread, u); err != nil {
-				return nil, err
-			}
-		case grant.Status != GrantUnknown:
-			grant.Status = s
-		}
-	}
-	if grant.Status == GrantDecided && executed > 0 && executed >= g.Uses {
-		grant.Status = GrantExecuted
-	}
-	return grant, nil
-}
-
-// result reads the outcome of an effect that ran.
-func (l *Core) result(ctx context.Context, thread string, u *Use) error {
-	for e, err := range l.store.Read(ctx, thread, Range{Seqs: []uint64{u.Seq}}) {
-		if err != nil {
-			return err
-		}
-		recs, err := l.opened(ctx, e)
-		if err != nil {
-			return err
-		}
-		if r := &recs[u.record]; r.Step != nil && (r.Size == 0 || len(e.Bodies[u.record]) > 0) {
-			u.Result = Value{r.Step.Codec, e.Bodies[u.record]}
-		}
-	}
-	return nil
-}
-
-// Uses returns the effects that were let go under a gate's decision, oldest first.
-// It reads the headers of the log from the gate on. [ErrNotFound] for the gate.
-func (l *Core) Uses(ctx context.Context, gate ID) ([]Use, error) {
-	g, err := l.Gate(ctx, gate)
-	if err != nil {
-		return nil, err
-	}
-	return l.usesOf(ctx, g)
-}
-
-func (l *Core) usesOf(ctx context.Context, g *Gate) ([]Use, error) {
-	return l.gatherUses(ctx, g.Thread, g.Seq, func(s *StepInfo) bool { return s.Grant == g.ID })
-}
-
-// Effects returns what acted on the world in a thread, oldest first, in released
-// versions too: whatever ran under a gate's decision, and steps and nodes of class
-// [EffectExternal] that no gate licensed, whose Grant is "". What a copy or a fork
-// took along from another thread names the gates there. It reads the headers of the
-// whole log. [ErrNotFound] for the thread.
-func (l *Core) Effects(ctx context.Context, thread string) ([]Use, error) {
-	return l.gatherUses(ctx, thread, 1, func(*StepInfo) bool { return true })
-}
-
-// gatherUses reads the uses of a log from an entry on, of the steps that are wanted.
-func (l *Core) gatherUses(ctx context.Context, thread string, from uint64, want func(*StepInfo) bool) ([]Use, error) {
-	info, none := l.Thread(ctx, thread)
-	if none != nil && !errors.Is(none, ErrNotFound) {
-		return nil, none
-	}
-	held := none == nil && info.Lease.Held
-	g := GatherUses()
-	for e, err := range l.inOrder(ctx, thread, Range{From: from, Headers: true}) {
-		if err != nil {
-			return nil, err
-		}
-		none = nil // a thread that was released, and has not begun anew
-		recs, err := e.check()
-		if err != nil {
-			return nil, err
-		}
-		for i := range recs {
-			if s := recs[i].Step; s == nil && from == 1 || s != nil && want(s) {
-				g.Add(e, i, &recs[i])
-			}
-		}
-	}
-	return g.Uses(held), none
-}
-
-// RequiresGrants reports whether effects on the world run under a grant only; see
-// Options.RequireGrants.
-func (l *Core) RequiresGrants() bool { return l.opt.RequireGrants }
-
 // NeedsGrant is the error of an effect on the world that nobody approved, where
 // Options.RequireGrants asks for that.
 func NeedsGrant(step string) error {
@@ -176,30 +73,120 @@ func NeedsGrant(step string) error {
 	}
 }
 
-// Reconsider asks Options.Policy again about everybody whose hand was on a gate's
-// decision: an approval is not authority for ever. It returns the policy's error.
-func (l *Core) Reconsider(g *Gate) error {
-	if l.opt.Policy == nil || g.Decision == nil || g.Decision.Seq == g.Seq { // decided as it was opened: nobody's hand
-		return nil
-	}
-	decisions := []Decision{*g.Decision}
-	if g.Quorum != nil {
-		decisions = g.Votes
-	}
-	asked := g.clone()
-	asked.Decision = nil
-	for i := range decisions {
-		if err := l.opt.Policy(asked, decisions[i].clone()); err != nil {
-			return err
-		}
-	}
-	return nil
+// labelEffect is the label that graphs put on the checkpoints of their nodes: the
+// classes of what completed there, as in "external" or "read+write".
+const labelEffect = "effect"
+
+// A UseGatherer collects the effects of a log as its entries are added, in order.
+type UseGatherer struct {
+	uses []Use
+	at   map[useKey]int
 }
 
-// kind returns the change's kind, "" for no change.
-func (c *Change) kind() string {
-	if c == nil {
-		return ""
+type useKey struct {
+	generation         uint32
+	branch, task, name string
+	occurrence         uint32
+}
+
+// GatherUses begins a collection.
+func GatherUses() *UseGatherer { return &UseGatherer{at: map[useKey]int{}} }
+
+// Add takes in one record of an entry and returns the effect that it is about, nil
+// if it is about none. The next call makes what it returned invalid.
+func (g *UseGatherer) Add(e *Entry, i int, r *Record) *Use {
+	if c := r.Checkpoint; c != nil && c.Kind == KindNode && slices.Contains(strings.Split(c.Labels[labelEffect], "+"), EffectExternal.String()) {
+		g.uses = append(g.uses, Use{
+			Generation: e.Generation, Branch: c.Branch, Name: c.Node, Status: GrantExecuted, Effect: EffectExternal,
+			First: e.Seq, Seq: e.Seq, At: e.Time(), Index: i,
+		})
+		return &g.uses[len(g.uses)-1]
 	}
-	return c.Kind
+	s := r.Step
+	if s == nil || s.Grant == "" && s.Effect != EffectExternal {
+		return nil
+	}
+	name, n, what := s.call()
+	switch what {
+	case "", useReleased, useFailed:
+	default:
+		return nil // an attempt that failed, or a node among several, whose checkpoint says it
+	}
+	key := useKey{e.Generation, s.Branch, s.Task, name, n}
+	at, known := g.at[key]
+	if !known {
+		at = len(g.uses)
+		g.at[key] = at
+		g.uses = append(g.uses, Use{
+			Generation: e.Generation, Branch: s.Branch, Task: s.Task, Name: name, Occurrence: n, Status: GrantReleased, First: e.Seq,
+		})
+	}
+	u := &g.uses[at]
+	u.Seq, u.At, u.Effect, u.Index = e.Seq, e.Time(), s.Effect, i
+	if s.Grant != "" {
+		u.Grant = s.Grant
+	}
+	switch what {
+	case useReleased:
+		u.released++
+	case useFailed:
+		u.Failed++
+	default:
+		u.Status = GrantExecuted
+	}
+	return u
+}
+
+// Uses returns what was collected. Held says that a run has the thread: what was
+// let go and has no result is then still under way.
+func (g *UseGatherer) Uses(held bool) []Use {
+	for i := range g.uses {
+		u := &g.uses[i]
+		switch {
+		case u.Status == GrantExecuted:
+		case u.released <= u.Failed:
+			u.Status = GrantDecided
+		case !held:
+			u.Status = GrantUnknown
+		}
+	}
+	if g.uses == nil {
+		return []Use{}
+	}
+	return g.uses
+}
+
+// What is on record within a step that acts under a grant.
+const (
+	useReleased = "$use"    // it is about to act
+	useFailed   = "$failed" // it did not act
+)
+
+// call takes a step's name apart: the call that a record within a step belongs to,
+// its number, and what the record is; "" for the call's own result.
+func (s *StepInfo) call() (name string, n uint32, what string) {
+	if i := strings.LastIndex(s.Name, ">$"); i >= 0 {
+		name, n = callOf(s.Name[:i])
+		return name, n, s.Name[i+1:]
+	}
+	if strings.HasPrefix(s.Name, "$") {
+		return "", 0, s.Name
+	}
+	return s.Name, s.Occurrence, ""
+}
+
+// callOf takes a call as it is recorded in the names of what is within it apart:
+// its name, and its number in brackets behind the first.
+func callOf(call string) (name string, n uint32) {
+	i := strings.LastIndexByte(call, '[')
+	if i <= 0 || !strings.HasSuffix(call, "]") {
+		return call, 0
+	}
+	for _, c := range call[i+1 : len(call)-1] {
+		if c < '0' || c > '9' || n > 1<<28 {
+			return call, 0
+		}
+		n = n*10 + uint32(c-'0')
+	}
+	return call[:i], n
 }

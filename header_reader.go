@@ -73,7 +73,7 @@ func (r *HeaderReader) alike(e *Entry) *Header {
 	body, at := quickUint(b, at+2)
 	flags, at := quickUint(b, at+len(Hash{}))
 	id, at := quickKey(b, at)
-	if len(b)-at < 2 || ms > maxMillis || body == 0 || body > 1<<40 || flags&flagsSteady != s.flags || flags >= flagCreated {
+	if len(b)-at < 2 || ms > MaxMillis || body == 0 || body > 1<<40 || flags&flagsSteady != s.flags || flags >= flagCreated {
 		return nil
 	}
 	why, status := b[at], b[at+1]
@@ -87,7 +87,7 @@ func (r *HeaderReader) alike(e *Entry) *Header {
 			return nil
 		}
 	}
-	if int(why) >= len(kindCodes) || int(status) >= len(statusCodes) || size > 1<<40 ||
+	if int(why) >= len(KindCodes) || int(status) >= len(StatusCodes) || size > 1<<40 ||
 		s.like.Coordination != "" && s.like.Coordination == e.Thread || at > len(b) || !bytes.HasPrefix(b[at:], s.steady) {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (r *HeaderReader) alike(e *Entry) *Header {
 	}
 	c := d.header()
 	s.likeBefore(c)
-	c.ID, c.Order, c.Kind, c.Status, c.Step, c.Size = d.id(id), id, kindCodes[why], statusCodes[status], step, int(size)
+	c.ID, c.Order, c.Kind, c.Status, c.Step, c.Size = d.id(id), id, KindCodes[why], StatusCodes[status], step, int(size)
 	if parentSeq != 0 {
 		c.Parent, c.ParentSeq = d.id(parent), parentSeq
 	}
@@ -147,7 +147,7 @@ func quickKey(b []byte, at int) (k OrderKey, next int) {
 	if len(b)-at < 17 || b[at] != 0 {
 		return k, beyond
 	}
-	if k = OrderKey(b[at+1:]); !k.valid() {
+	if k = OrderKey(b[at+1:]); !k.Valid() {
 		return k, beyond
 	}
 	return k, at + 17

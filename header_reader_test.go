@@ -1,6 +1,7 @@
 package posthouse
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -14,11 +15,11 @@ import (
 // more, now less.
 func headerEntries(rnd *rand.Rand, n int) []*Entry {
 	at := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
-	var ids idSource
+	var ids testIDs
 	var es []*Entry
 	var parent *Header
 	pick := func(ss ...string) string { return ss[rnd.IntN(len(ss))] }
-	list := partList{total: 1, changes: []partChange{{partRef: partRef{name: OpaquePart, codec: "raw", size: 9}, middle: []piece{{n: 9}}}}}
+	list := PartList{Total: 1, Changes: []PartChange{{PartRef: PartRef{Name: OpaquePart, Codec: "raw", Size: 9}, Middle: []Piece{{N: 9}}}}}
 	c := &Header{}
 	for i := range n {
 		seq := uint64(i + 1)
@@ -36,13 +37,13 @@ func headerEntries(rnd *rand.Rand, n int) []*Entry {
 			if rnd.IntN(4) == 0 {
 				c.Source = &Source{pick("s", "other"), ID(pick("by.hand", "by.foot"))}
 			}
-			list.changes[0].size, list.changes[0].last = rnd.IntN(300), min(uint64(rnd.IntN(5)), seq-1)
-			list.changes[0].full = list.changes[0].last
+			list.Changes[0].Size, list.Changes[0].Last = rnd.IntN(300), min(uint64(rnd.IntN(5)), seq-1)
+			list.Changes[0].Full = list.Changes[0].Last
 		}
 		h := *c
 		h.ID, h.Kind, h.Status, h.Step, h.Size = ids.new(at), KindNode, StatusRunning, seq, 1
 		h.Thread, h.Order = "t", OrderKey{byte(i), 1}
-		if k, ok := h.ID.uuid(); ok && rnd.IntN(8) > 0 {
+		if k, ok := h.ID.UUID(); ok && rnd.IntN(8) > 0 {
 			h.Order = k
 		}
 		if rnd.IntN(8) == 0 {
@@ -55,20 +56,20 @@ func headerEntries(rnd *rand.Rand, n int) []*Entry {
 			h.CreatedAt = at.Add(time.Duration(i))
 		}
 		parts := list
-		if parts.manifest = seq % 4; parts.manifest >= seq {
-			parts.manifest = 0
+		if parts.Manifest = seq % 4; parts.Manifest >= seq {
+			parts.Manifest = 0
 		}
-		if parts.manifest == 0 {
-			parts.unchanged = []partRef{{name: "same", codec: "json", last: min(2, seq-1)}}
+		if parts.Manifest == 0 {
+			parts.Unchanged = []PartRef{{Name: "same", Codec: "json", Last: min(2, seq-1)}}
 		}
-		records := []Record{{Kind: RecordCheckpoint, Checkpoint: &h, parts: parts, Size: 3}}
+		records := []Record{{Kind: RecordCheckpoint, Checkpoint: &h, Parts: parts, Size: 3}}
 		switch rnd.IntN(8) {
 		case 0:
-			records = append(records, Record{Kind: RecordGate, Gate: &GateInfo{ID: gatePrefix + ids.new(at), Name: "ok", Branch: "b"}})
+			records = append(records, Record{Kind: RecordGate, Gate: &GateInfo{ID: GatePrefix + ids.new(at), Name: "ok", Branch: "b"}})
 		case 1:
 			second := h
 			second.ID, second.Order = "second", OrderKey{1, byte(i)}
-			records = append(records, Record{Kind: RecordCheckpoint, Checkpoint: &second, parts: parts})
+			records = append(records, Record{Kind: RecordCheckpoint, Checkpoint: &second, Parts: parts})
 		case 2:
 			records = []Record{{Kind: RecordStep, Step: &StepInfo{Task: "1/n", Name: "llm", Branch: MainBranch, Codec: "json"}}}
 		case 3:
@@ -125,7 +126,7 @@ func TestHeaderReaderReadsWhatRecordsReads(t *testing.T) {
 				if !reflect.DeepEqual(h, expect[i]) {
 					t.Fatalf("seed %d: entry %d:\n%+v\nwant\n%+v", seed, e.Seq, h, expect[i])
 				}
-				if k, ok := h.ID.uuid(); r.Own(i) != (ok && k == h.Order) {
+				if k, ok := h.ID.UUID(); r.Own(i) != (ok && k == h.Order) {
 					t.Errorf("own is %v for id %s with order key %s", r.Own(i), h.ID, h.Order)
 				}
 				if rnd.IntN(2) == 0 {
@@ -226,13 +227,13 @@ func changed(b []byte, at int, by ...byte) []byte {
 // alikeEntries makes a history of steps that differ in nothing but what must.
 func alikeEntries(n int) (es []*Entry) {
 	at := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
-	var ids idSource
+	var ids testIDs
 	var parent ID
 	for i := range n {
 		id, seq := ids.new(at), uint64(i+9)
-		k, _ := id.uuid()
-		parts := partList{manifest: seq / 2, total: 1, changes: []partChange{{partRef: partRef{name: "p", codec: "raw", size: 3, last: 1}, middle: []piece{{n: 3}}}}}
-		h := entryHeader{time: at, records: []Record{{Kind: RecordCheckpoint, Size: 3, parts: parts, Checkpoint: &Header{
+		k, _ := id.UUID()
+		parts := PartList{Manifest: seq / 2, Total: 1, Changes: []PartChange{{PartRef: PartRef{Name: "p", Codec: "raw", Size: 3, Last: 1}, Middle: []Piece{{N: 3}}}}}
+		h := entryHeader{time: at, records: []Record{{Kind: RecordCheckpoint, Size: 3, Parts: parts, Checkpoint: &Header{
 			ID: id, Order: k, Parent: parent, ParentSeq: seq - 1, Branch: MainBranch, Coordination: "c", Graph: "g", Node: "n", Next: []string{"n"},
 			Kind: KindNode, Status: StatusRunning, Step: seq, Size: 300,
 		}}}}
@@ -240,7 +241,7 @@ func alikeEntries(n int) (es []*Entry) {
 			h.records[0].Checkpoint.ParentSeq = 0
 		}
 		if i == n-1 {
-			h.records[0].parts.manifest = 0
+			h.records[0].Parts.Manifest = 0
 		}
 		e := &Entry{Thread: "t", Generation: 1, Seq: seq, Header: h.append(nil)}
 		e.Hash = e.Sum()
@@ -253,12 +254,12 @@ func alikeEntries(n int) (es []*Entry) {
 // allocation, and one that is kept keeps few others.
 func TestHeaderReaderSharesMemory(t *testing.T) {
 	at := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
-	var ids idSource
+	var ids testIDs
 	var es []*Entry
 	for i := range 320 {
 		id := ids.new(at)
-		k, _ := id.uuid()
-		h := entryHeader{time: at, records: []Record{{Kind: RecordCheckpoint, parts: partList{manifest: 1}, Checkpoint: &Header{
+		k, _ := id.UUID()
+		h := entryHeader{time: at, records: []Record{{Kind: RecordCheckpoint, Parts: PartList{Manifest: 1}, Checkpoint: &Header{
 			ID: id, Order: k, Branch: MainBranch, Graph: "g", Node: "n", Next: []string{"n"},
 		}}}}
 		es = append(es, &Entry{Thread: "t", Seq: uint64(i + 9), Header: h.append(nil)})
@@ -282,4 +283,17 @@ func TestHeaderReaderSharesMemory(t *testing.T) {
 	}); n > 320/8 || len(r.shared.headers) > 1 {
 		t.Errorf("%v allocations, room for %d headers, where none matches", n, len(r.shared.headers))
 	}
+}
+
+// testIDs makes ids that ascend.
+type testIDs struct{ n uint64 }
+
+func (s *testIDs) new(at time.Time) ID {
+	s.n++
+	var k OrderKey
+	binary.BigEndian.PutUint64(k[:], uint64(at.UnixMilli())<<16)
+	binary.BigEndian.PutUint64(k[8:], s.n)
+	k[6] |= 0x70
+	k[8] |= 0x80
+	return k.ID()
 }

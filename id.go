@@ -1,12 +1,10 @@
 package posthouse
 
 import (
-	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -20,14 +18,14 @@ const MaxID = 200
 
 // Validate reports an [ErrInvalid] unless the id matches
 // [A-Za-z0-9._:$-]{1,200}. Nothing is ever sanitised into shape.
-func (id ID) Validate() error { return validateID("id", string(id)) }
+func (id ID) Validate() error { return ValidateID("id", string(id)) }
 
-func validateID(field, s string) error {
+func ValidateID(field, s string) error {
 	if s == "" {
-		return invalid(field, "is empty")
+		return Invalid(field, "is empty")
 	}
 	if len(s) > MaxID {
-		return invalid(field, "is %d bytes long; the limit is %d", len(s), MaxID)
+		return Invalid(field, "is %d bytes long; the limit is %d", len(s), MaxID)
 	}
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -36,7 +34,7 @@ func validateID(field, s string) error {
 		case strings.IndexByte("._:$-", c) >= 0:
 		default:
 			r, _ := utf8.DecodeRuneInString(s[i:])
-			return invalid(field, "has the character %q at byte %d; allowed are letters, digits and . _ : $ -", r, i)
+			return Invalid(field, "has the character %q at byte %d; allowed are letters, digits and . _ : $ -", r, i)
 		}
 	}
 	return nil
@@ -61,8 +59,8 @@ var hexDigits = func() (t [256]byte) {
 	return t
 }()
 
-// uuid returns the 16 bytes of a canonical lower-case version 7 UUID.
-func (id ID) uuid() (k OrderKey, ok bool) {
+// UUID returns the 16 bytes of a canonical lower-case version 7 UUID.
+func (id ID) UUID() (k OrderKey, ok bool) {
 	if len(id) != 36 || id[8] != '-' || id[13] != '-' || id[18] != '-' || id[23] != '-' {
 		return k, false
 	}
@@ -78,13 +76,13 @@ func (id ID) uuid() (k OrderKey, ok bool) {
 		k[i] = hi<<4 | lo
 		at += 2
 	}
-	return k, k.valid()
+	return k, k.Valid()
 }
 
-// valid reports whether the bytes are those of a version 7 UUID.
-func (k OrderKey) valid() bool { return k[6]>>4 == 7 && k[8]&0xc0 == 0x80 }
+// Valid reports whether the bytes are those of a version 7 UUID.
+func (k OrderKey) Valid() bool { return k[6]>>4 == 7 && k[8]&0xc0 == 0x80 }
 
-func (k OrderKey) id() ID {
+func (k OrderKey) ID() ID {
 	b := k.text()
 	return ID(b[:])
 }
@@ -112,59 +110,11 @@ func toHex(v uint32) uint64 {
 	return x + 0x3030303030303030 + letters*('a'-'0'-10)
 }
 
-// An idSource makes UUIDv7 ids that ascend strictly within one process, also
-// when the clock stands still or goes back: 48 bits of milliseconds, 12 bits
-// and 14 bits of counter that starts at random each millisecond, 48 random bits.
-type idSource struct {
-	mu    sync.Mutex
-	ms    uint64
-	count uint32
-	pool  [480]byte
-	free  int
-}
+// Skew is how far ahead of this process's clock another's ids are followed.
+const Skew = time.Minute
 
-// skew is how far ahead of this process's clock another's ids are followed.
-const skew = time.Minute
-
-// follow makes later ids sort behind k, so that a child sorts behind its parent
-// also where another process, whose clock is ahead, made that.
-func (s *idSource) follow(k OrderKey, now time.Time) {
-	ms := binary.BigEndian.Uint64(k[:]) >> 16
-	if !k.valid() || ms > uint64(max(now.Add(skew).UnixMilli(), 0)) {
-		return
-	}
-	count := uint32(binary.BigEndian.Uint16(k[6:])&0xfff)<<14 | uint32(binary.BigEndian.Uint16(k[8:])&0x3fff)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if ms > s.ms || ms == s.ms && count > s.count {
-		s.ms, s.count = ms, count
-	}
-}
-
-func (s *idSource) new(now time.Time) ID {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.free < 8 {
-		_, _ = rand.Read(s.pool[:]) // never fails: crypto/rand aborts the program instead
-		s.free = len(s.pool)
-	}
-	r := s.pool[s.free-8 : s.free]
-	s.free -= 8
-	if ms := uint64(max(now.UnixMilli(), 0)); ms > s.ms {
-		s.ms, s.count = ms, uint32(binary.BigEndian.Uint16(r)) // leaves 2^26-2^16 ids in the millisecond
-	} else if s.count++; s.count == 1<<26 {
-		s.ms, s.count = s.ms+1, 0
-	}
-	count := uint64(s.count)
-	var k OrderKey
-	binary.BigEndian.PutUint64(k[:], s.ms<<16|7<<12|count>>14)
-	binary.BigEndian.PutUint16(k[8:], 0x8000|uint16(count&0x3fff))
-	copy(k[10:], r[2:])
-	return k.id()
-}
-
-// gatePrefix tells a gate's id from a checkpoint's at a glance.
-const gatePrefix = "gate-"
+// GatePrefix tells a gate's id from a checkpoint's at a glance.
+const GatePrefix = "gate-"
 
 // Cursor is the header's place in lists: pass it as [Query.After].
 func (h *Header) Cursor() string {
@@ -181,5 +131,5 @@ func ParseCursor(s string) (k OrderKey, seq uint64, err error) {
 			}
 		}
 	}
-	return k, 0, invalid("cursor", "%.80q is not one this store gave out", s)
+	return k, 0, Invalid("cursor", "%.80q is not one this store gave out", s)
 }

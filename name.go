@@ -1,9 +1,13 @@
 package posthouse
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/posthouse/posthouse/internal/text"
 )
 
 // ValidateName reports an [ErrInvalid] with the field unless name is 1 to
@@ -18,7 +22,7 @@ func ValidateName(field, name string) error {
 	case name == "":
 		return invalidName(field, "is empty")
 	case len(name) > MaxID:
-		return invalid(field, "is %d bytes long; the limit is %d", len(name), MaxID)
+		return Invalid(field, "is %d bytes long; the limit is %d", len(name), MaxID)
 	}
 	for i, r := range name {
 		switch {
@@ -32,8 +36,8 @@ func ValidateName(field, name string) error {
 }
 
 func invalidName(field, format string, args ...any) *Error {
-	e := invalid(field, format, args...)
-	e.Hint = "a name is 1 to " + itoa(MaxID) + " bytes of text without control characters"
+	e := Invalid(field, format, args...)
+	e.Hint = "a name is 1 to " + strconv.Itoa(MaxID) + " bytes of text without control characters"
 	return e
 }
 
@@ -100,7 +104,7 @@ func unescaped(digits string) byte {
 }
 
 func badEscape(s string, at int) error {
-	e := invalid("name", "%.80q is not as names are written among others, at byte %d", s, at)
+	e := Invalid("name", "%.80q is not as names are written among others, at byte %d", s, at)
 	e.Hint = "% + / # > in a name are written %25 %2B %2F %23 %3E"
 	return e
 }
@@ -122,4 +126,65 @@ func isNode(want, have string) bool {
 		}
 	}
 	return false
+}
+
+// CheckPerson reports what is wrong with the name of a person in a field, as
+// [ErrInvalid]; "" is fine. A name is at most [MaxID] bytes of UTF-8, without
+// control characters, without characters that are not seen or that turn what is
+// shown around (zero-width, bidirectional, fillers), and without spaces at its
+// ends: else two names that look the same are two people, each with a vote.
+// Letters that look alike, as in two alphabets, are taken: see docs/approvals.md.
+func CheckPerson(field, name string) error {
+	if len(name) > MaxID {
+		return Invalid(field, "is a name of %d bytes; the limit is %d", len(name), MaxID)
+	}
+	if !utf8.ValidString(name) {
+		return Invalid(field, "is a name that is not valid UTF-8")
+	}
+	for i, r := range name {
+		what := ""
+		switch end := i == 0 || i+utf8.RuneLen(r) == len(name); {
+		case unicode.IsControl(r):
+			what = "a control character"
+		case text.Invisible(r):
+			what = "which is not seen"
+		case end && unicode.IsSpace(r):
+			what = "a space at its end"
+			if i == 0 {
+				what = "a space at its beginning"
+			}
+		default:
+			continue
+		}
+		return &Error{
+			Code: CodeInvalid, Field: field, Message: fmt.Sprintf("has a name with the character %U, %s: %.40q", r, what, name),
+			Hint: "leave that character out",
+		}
+	}
+	return nil
+}
+
+// CheckNamed is CheckPerson for a name that is required.
+func CheckNamed(field, name, what string) error {
+	if name == "" {
+		return Invalid(field, "must say %s", what)
+	}
+	return CheckPerson(field, name)
+}
+
+// PolicyPrefix begins the names under which policies of a program decide in the
+// place of people, as "policy:judge". No person has such a name.
+const PolicyPrefix = "policy:"
+
+// CheckDecider is [CheckPerson] for who decides, votes or delegates: the name is
+// required, and is none of the runtime's own ("posthouse", [PolicyPrefix]). The
+// rules for people's answers would not hold for it.
+func CheckDecider(field, name string) error {
+	if name == RuntimeActor || strings.HasPrefix(name, PolicyPrefix) {
+		return &Error{
+			Code: CodeInvalid, Field: field, Message: fmt.Sprintf("%.40q is not a person's name but the runtime's", name),
+			Hint: "say who decides; what a program decides by a rule is gate.Auto's",
+		}
+	}
+	return CheckNamed(field, name, "who decides")
 }

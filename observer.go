@@ -1,12 +1,14 @@
 package posthouse
 
-import "time"
+import (
+	"time"
+)
 
 // An Observer is called for each operation after it is durable: once for each
 // logical operation, alike on every store. It runs on the caller's goroutine, so
 // it must be quick and safe for concurrent use; a panic is logged and swallowed.
 // What an Operation holds is the observer's own. For a durable feed that misses
-// nothing use [Ledger.Watch].
+// nothing use [ledger.Ledger.Watch].
 type Observer func(Operation)
 
 // An OperationKind says what was done.

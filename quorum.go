@@ -39,7 +39,7 @@ type Decider struct {
 	Name string
 	For  string // whose right it was before it was handed on; "" for their own
 
-	via []string // all who had the right before
+	Via []string // all who had the right before
 }
 
 // Deciders returns who may decide the gate at a time: its assignees, as
@@ -60,8 +60,8 @@ func (g *Gate) Deciders(at time.Time) []Decider {
 		default:
 			for i := range list {
 				if d := &list[i]; d.Name == a.By {
-					d.via = append(slices.Clip(d.via), a.By)
-					d.Name, d.For = a.To[0], d.via[0]
+					d.Via = append(slices.Clip(d.Via), a.By)
+					d.Name, d.For = a.To[0], d.Via[0]
 				}
 			}
 		}
@@ -88,8 +88,8 @@ func widen(list []Decider, names []string, replace bool) []Decider {
 	return add(list, names)
 }
 
-// decider returns the right of a person, and whether they have one.
-func (g *Gate) decider(name string, at time.Time) (Decider, bool) {
+// Decider returns the right of a person, and whether they have one.
+func (g *Gate) Decider(name string, at time.Time) (Decider, bool) {
 	if len(g.Assignees) == 0 {
 		return Decider{Name: name}, true
 	}
@@ -100,8 +100,8 @@ func (g *Gate) decider(name string, at time.Time) (Decider, bool) {
 	return Decider{}, false
 }
 
-// voted returns the vote that a person gave or sent.
-func (g *Gate) voted(name string) *Decision {
+// Voted returns the vote that a person gave or sent.
+func (g *Gate) Voted(name string) *Decision {
 	if name == "" {
 		return nil
 	}
@@ -117,17 +117,17 @@ func (g *Gate) voted(name string) *Decision {
 // else yet.
 const ownRequestHint = "somebody else has to decide, with an access of their own: posthouse token create --name NAME --role approver"
 
-// excluded reports whether a person may not answer since the request is theirs.
+// Excluded reports whether a person may not answer since the request is theirs.
 // A question that nobody can approve is none of permission: anybody answers it.
-func (g *Gate) excluded(name string) bool {
+func (g *Gate) Excluded(name string) bool {
 	return g.RequestedBy != "" && g.RequestedBy == name && !g.AllowRequest && (g.Allows(Approve) || g.Allows(Edit))
 }
 
 // OpenTo reports whether a person may still decide the gate at a time, as far
 // as the gate itself says.
 func (g *Gate) OpenTo(name string, at time.Time) bool {
-	_, ok := g.decider(name, at)
-	return ok && g.Decision == nil && g.voted(name) == nil && (g.Quorum == nil || !g.excluded(name))
+	_, ok := g.Decider(name, at)
+	return ok && g.Decision == nil && g.Voted(name) == nil && (g.Quorum == nil || !g.Excluded(name))
 }
 
 // Missing returns how many approvals a quorum still needs; 0 for a gate that
@@ -148,8 +148,8 @@ func (g *Gate) count(v Verdict) (n int) {
 	return n
 }
 
-// met returns what the votes decide at a time, "" while they do not.
-func (g *Gate) met(at time.Time) Verdict {
+// Met returns what the votes decide at a time, "" while they do not.
+func (g *Gate) Met(at time.Time) Verdict {
 	q := g.Quorum
 	if g.Missing() == 0 {
 		return Approve
@@ -175,49 +175,31 @@ func (g *Gate) met(at time.Time) Verdict {
 	return ""
 }
 
-// settleRule fills in what the rule of a gate about to be opened leaves open and
+// SettleRule fills in what the rule of a gate about to be opened leaves open and
 // returns when it escalates.
-func (g *Gate) settleRule() (escalateAt time.Time) {
+func (g *Gate) SettleRule() (escalateAt time.Time) {
 	if g.Quorum != nil && len(g.Verdicts) == 0 {
 		g.Verdicts = []Verdict{Approve, Reject}
 	}
 	if g.Escalation != nil {
 		e := *g.Escalation
-		e.At, g.Escalation = toMillis(e.At), &e
+		e.At, g.Escalation = ToMillis(e.At), &e
 		escalateAt = e.At
 	}
 	return escalateAt
 }
 
-// checkNames reports what is wrong with the people that a new gate names.
-// Those of a gate that a fork takes along are as they were.
-func (g *Gate) checkNames() error {
-	for _, n := range g.Assignees {
-		if err := checkPerson("assignees", n, "who each of them is"); err != nil {
-			return err
-		}
-	}
-	if g.Escalation != nil {
-		for _, n := range g.Escalation.To {
-			if err := checkPerson("escalation", n, "to whom it goes"); err != nil {
-				return err
-			}
-		}
-	}
-	return CheckPerson("requestedBy", g.RequestedBy)
-}
-
-// checkPeople reports what is wrong with the rule of a gate about to be opened.
-func (g *Gate) checkPeople() error {
+// CheckPeople reports what is wrong with the rule of a gate about to be opened.
+func (g *Gate) CheckPeople() error {
 	people := add(nil, g.Assignees)
 	if e := g.Escalation; e != nil {
 		switch {
 		case len(g.Assignees) == 0:
-			return invalid("escalation", "needs assignees: without, anyone may decide already")
+			return Invalid("escalation", "needs assignees: without, anyone may decide already")
 		case e.At.IsZero() || len(e.To) == 0:
-			return invalid("escalation", "must say when, and to whom")
+			return Invalid("escalation", "must say when, and to whom")
 		case !g.ExpiresAt.IsZero() && !e.At.Before(g.ExpiresAt):
-			return invalid("escalation", "comes after the gate has expired")
+			return Invalid("escalation", "comes after the gate has expired")
 		}
 		people = widen(people, e.To, e.Replace)
 	}
@@ -227,22 +209,22 @@ func (g *Gate) checkPeople() error {
 	}
 	for _, v := range g.Verdicts {
 		if v != Approve && v != Reject {
-			return invalid("verdicts", "of a quorum are approve and reject, not %s", v)
+			return Invalid("verdicts", "of a quorum are approve and reject, not %s", v)
 		}
 	}
 	n := q.Of
 	if len(g.Assignees) > 0 {
-		n = len(slices.DeleteFunc(people, func(d Decider) bool { return g.excluded(d.Name) }))
+		n = len(slices.DeleteFunc(people, func(d Decider) bool { return g.Excluded(d.Name) }))
 	}
 	switch {
 	case q.Need < 2:
-		return invalid("quorum", "needs %d approvals; one that needs less than 2 is a plain gate", q.Need)
+		return Invalid("quorum", "needs %d approvals; one that needs less than 2 is a plain gate", q.Need)
 	case q.Of != 0 && len(g.Assignees) > 0:
-		return invalid("quorum", "of %d is given beside assignees, who are counted", q.Of)
+		return Invalid("quorum", "of %d is given beside assignees, who are counted", q.Of)
 	case q.Of < 0 || n > 0 && n < q.Need || len(g.Assignees) > 0 && n < q.Need:
-		return invalid("quorum", "needs %d approvals, and %d people are asked", q.Need, n)
+		return Invalid("quorum", "needs %d approvals, and %d people are asked", q.Need, n)
 	case q.Outvote && n == 0:
-		return invalid("quorum", "with Outvote must say how many are asked")
+		return Invalid("quorum", "with Outvote must say how many are asked")
 	}
 	return nil
 }

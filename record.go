@@ -62,7 +62,7 @@ func (e *Effect) UnmarshalJSON(b []byte) error {
 			return nil
 		}
 	}
-	return invalid("effect", "%.40q is not a class of effects", b)
+	return Invalid("effect", "%.40q is not a class of effects", b)
 }
 
 // A GateInfo is the header of a gate; the body is the [Gate] as JSON.
@@ -121,10 +121,10 @@ type BranchHead struct {
 }
 
 var verdictCodes = []Verdict{"", Approve, Reject, Edit, Respond, Expire, Cancel}
-var statusCodes = []Status{StatusSaved, StatusRunning, StatusWaiting, StatusReady, StatusInterrupted, StatusDone, StatusFailed, StatusCancelled}
-var kindCodes = []string{"", KindSave, KindInput, KindNode, KindWait, KindUpdate, KindFork, KindFail, KindEvent, KindInner, KindCancel, KindMigrate, KindAnew}
+var StatusCodes = []Status{StatusSaved, StatusRunning, StatusWaiting, StatusReady, StatusInterrupted, StatusDone, StatusFailed, StatusCancelled}
+var KindCodes = []string{"", KindSave, KindInput, KindNode, KindWait, KindUpdate, KindFork, KindFail, KindEvent, KindInner, KindCancel, KindMigrate, KindAnew}
 
-func codeOf[T comparable](table []T, v T) uint64 {
+func CodeOf[T comparable](table []T, v T) uint64 {
 	for i, t := range table {
 		if t == v {
 			return uint64(i)
@@ -149,14 +149,14 @@ func appendTime(b []byte, t time.Time) []byte {
 	return canon.AppendUint(b, uint64(max(t.UnixMilli(), 1)))
 }
 
-// maxMillis is the end of the year 9999, beyond which JSON has no times.
-const maxMillis = 253402300799999
+// MaxMillis is the end of the year 9999, beyond which JSON has no times.
+const MaxMillis = 253402300799999
 
 func readTime(r *decoder) time.Time {
 	switch ms := r.Uint(); {
 	case ms == 0:
 		return time.Time{}
-	case ms > maxMillis:
+	case ms > MaxMillis:
 		r.Fail("time out of range")
 		return time.Time{}
 	default:
@@ -166,7 +166,7 @@ func readTime(r *decoder) time.Time {
 
 // An id that is one of our UUIDs takes 17 bytes.
 func appendID(b []byte, id ID) []byte {
-	if k, ok := id.uuid(); ok {
+	if k, ok := id.UUID(); ok {
 		return append(append(b, 0), k[:]...)
 	}
 	return canon.AppendString(append(b, 1), string(id))
@@ -184,13 +184,13 @@ func readKeyedID(r *decoder) (id ID, k OrderKey, own bool) {
 		if b := r.Raw(16); b != nil {
 			k = OrderKey(b)
 		}
-		if !k.valid() {
+		if !k.Valid() {
 			r.Fail("not a version 7 UUID")
 		}
 		return r.id(k), k, true
 	case 1:
 		id := ID(r.String())
-		if _, ok := id.uuid(); ok {
+		if _, ok := id.UUID(); ok {
 			r.Fail("a UUID in its long form")
 		}
 		return id, k, false
@@ -201,8 +201,8 @@ func readKeyedID(r *decoder) (id ID, k OrderKey, own bool) {
 
 // appendGateID is appendID for an id with our gate prefix.
 func appendGateID(b []byte, id ID) []byte {
-	if n := len(gatePrefix); len(id) > n && id[:n] == gatePrefix {
-		if k, ok := id[n:].uuid(); ok {
+	if n := len(GatePrefix); len(id) > n && id[:n] == GatePrefix {
+		if k, ok := id[n:].UUID(); ok {
 			return append(append(b, 2), k[:]...)
 		}
 	}
@@ -213,8 +213,8 @@ func readGateID(r *decoder) ID {
 	switch r.Byte() {
 	case 1:
 		id := ID(r.String())
-		if n := len(gatePrefix); len(id) > n && id[:n] == gatePrefix {
-			if _, ok := id[n:].uuid(); ok {
+		if n := len(GatePrefix); len(id) > n && id[:n] == GatePrefix {
+			if _, ok := id[n:].UUID(); ok {
 				r.Fail("a gate id in its long form")
 			}
 		}
@@ -222,10 +222,10 @@ func readGateID(r *decoder) ID {
 	case 2:
 		var k OrderKey
 		copy(k[:], r.Raw(16))
-		if !k.valid() {
+		if !k.Valid() {
 			r.Fail("not a version 7 UUID")
 		}
-		return gatePrefix + k.id()
+		return GatePrefix + k.ID()
 	}
 	r.Fail("bad gate id")
 	return ""
@@ -244,7 +244,7 @@ func (rec *Record) append(b []byte, format byte) []byte {
 	switch rec.Kind {
 	case RecordCheckpoint:
 		b = appendCheckpoint(b, rec.Checkpoint)
-		b = rec.parts.append(b)
+		b = rec.Parts.append(b)
 	case RecordStep:
 		b = rec.Step.append(b)
 		if format >= entryBound {
@@ -288,13 +288,13 @@ func (rec *Record) read(r *decoder, format byte) {
 	if rec.Size > 0 {
 		copy(rec.Hash[:], r.Raw(32))
 	}
-	if rec.Sealed && (rec.Size == 0 || !rec.Kind.seals()) {
+	if rec.Sealed && (rec.Size == 0 || !rec.Kind.Seals()) {
 		r.Fail("a sealed %s of %d bytes", rec.Kind, rec.Size)
 	}
 	switch rec.Kind {
 	case RecordCheckpoint:
 		rec.Checkpoint, rec.own = readCheckpoint(r)
-		rec.parts.read(r)
+		rec.Parts.read(r)
 	case RecordStep:
 		if rec.Step = readStep(r); format >= entryBound {
 			rec.Step.Grant = readOptionalGateID(r)
@@ -340,7 +340,7 @@ func (rec *Record) check(e *Entry, r *decoder) {
 		if c.ParentSeq >= e.Seq && c.ParentSeq != 0 {
 			r.Fail("a parent in entry %d", c.ParentSeq)
 		}
-		if far := rec.parts.farthest(); far >= e.Seq && far != 0 {
+		if far := rec.Parts.farthest(); far >= e.Seq && far != 0 {
 			r.Fail("a reference %d entries back", far)
 		}
 	case rec.Decision != nil && (rec.Decision.GateSeq == 0 || rec.Decision.GateSeq > e.Seq):
@@ -390,7 +390,7 @@ func readGate(r *decoder) *GateInfo {
 
 func (d *DecideInfo) append(b []byte) []byte {
 	b = canon.AppendUint(appendGateID(b, d.Gate), d.GateSeq)
-	b = canon.AppendUint(b, codeOf(verdictCodes, d.Verdict))
+	b = canon.AppendUint(b, CodeOf(verdictCodes, d.Verdict))
 	return canon.AppendString(b, d.By)
 }
 
@@ -492,4 +492,18 @@ func readUint32(r *decoder) uint32 {
 		r.Fail("%d does not fit 32 bits", u)
 	}
 	return uint32(u)
+}
+
+// sealedBit in a record's kind says that its body is sealed.
+const sealedBit = 0x80
+
+// Seals reports whether bodies of this kind are sealed where there are keys:
+// what people and programs wrote. Removals stay readable, so that a log can be
+// verified without any key.
+func (k RecordKind) Seals() bool {
+	switch k {
+	case RecordClaim, RecordRemoval:
+		return false
+	}
+	return true
 }

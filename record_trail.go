@@ -1,8 +1,6 @@
 package posthouse
 
 import (
-	"encoding/json"
-
 	"github.com/posthouse/posthouse/internal/canon"
 )
 
@@ -27,7 +25,7 @@ type AssignInfo struct {
 
 func (v *VoteInfo) append(b []byte) []byte {
 	b = canon.AppendUint(appendGateID(b, v.Gate), v.GateSeq)
-	b = canon.AppendUint(canon.AppendUint(b, v.Prior), codeOf(verdictCodes, v.Verdict))
+	b = canon.AppendUint(canon.AppendUint(b, v.Prior), CodeOf(verdictCodes, v.Verdict))
 	return canon.AppendString(b, v.By)
 }
 
@@ -45,9 +43,9 @@ func readAssign(r *decoder) *AssignInfo {
 	return &AssignInfo{Gate: readGateID(r), GateSeq: r.Uint(), Prior: r.Uint(), By: r.String(), Escalation: readBool(r)}
 }
 
-// trail returns what a record says of a gate's votes and assignments: its gate,
+// Trail returns what a record says of a gate's votes and assignments: its gate,
 // the gate's entry and the entry before; false for other records.
-func (rec *Record) trail() (gate ID, at, prior uint64, ok bool) {
+func (rec *Record) Trail() (gate ID, at, prior uint64, ok bool) {
 	switch {
 	case rec.Vote != nil:
 		return rec.Vote.Gate, rec.Vote.GateSeq, rec.Vote.Prior, true
@@ -59,73 +57,61 @@ func (rec *Record) trail() (gate ID, at, prior uint64, ok bool) {
 
 // checkTrail keeps references to earlier entries.
 func (rec *Record) checkTrail(e *Entry, r *decoder) {
-	if _, at, prior, ok := rec.trail(); ok && (at == 0 || at >= e.Seq || prior >= e.Seq || prior != 0 && prior <= at) {
+	if _, at, prior, ok := rec.Trail(); ok && (at == 0 || at >= e.Seq || prior >= e.Seq || prior != 0 && prior <= at) {
 		r.Fail("a vote or assignment of a gate in entry %d, behind entry %d", at, prior)
 	}
 }
 
-// follow reads a gate's votes and assignments back from the entry of the newest.
-func (r *logReader) follow(g *Gate, newest uint64) error {
-	g.trail = newest
-	for seq := newest; seq != 0; {
-		e, err := r.entry(seq, true)
-		if err != nil {
-			return err
-		}
-		next, found := uint64(0), false
-		for i := len(e.recs) - 1; i >= 0; i-- {
-			gate, at, prior, ok := e.recs[i].trail()
-			if !ok || gate != g.ID || at != g.Seq {
-				continue
-			}
-			next, found = prior, true
-			if err := g.took(&e.Entry, &e.recs[i], e.Bodies[i], true); err != nil {
-				return err
-			}
-		}
-		if !found || next >= seq {
-			return corrupt("entry %d of thread %q does not hold a vote or assignment of gate %s", seq, r.thread, g.ID)
-		}
-		seq = next
+// What entries of format [entryBound] say beyond those before: what a gate's
+// answer is bound to, and what licensed a step.
+
+// bound reports whether the record needs that format.
+func (rec *Record) bound() bool {
+	switch {
+	case rec.Step != nil:
+		return rec.Step.Grant != "" || rec.Step.Loose
+	case rec.Gate != nil:
+		return !rec.Gate.Content.IsZero() || rec.Gate.Supersedes != ""
+	case rec.Checkpoint != nil:
+		return rec.Checkpoint.Kind == KindAnew
 	}
-	return nil
+	return false
 }
 
-// took adds a vote or assignment, in front if it is an earlier one.
-func (g *Gate) took(e *Entry, rec *Record, body []byte, earlier bool) error {
-	if rec.Vote != nil {
-		v, err := readVoteBody(e, rec, body)
-		if err == nil {
-			g.Votes = place(g.Votes, *v, earlier)
+func (g *GateInfo) appendBound(b []byte) []byte {
+	b = appendBool(b, !g.Content.IsZero())
+	if !g.Content.IsZero() {
+		b = append(b, g.Content[:]...)
+	}
+	return appendOptionalGateID(b, g.Supersedes)
+}
+
+func (g *GateInfo) readBound(r *decoder) {
+	if readBool(r) {
+		copy(g.Content[:], r.Raw(len(g.Content)))
+		if r.Err() == nil && g.Content.IsZero() {
+			r.Fail("no digest in its long form")
 		}
-		return err
 	}
-	a, err := readAssignBody(e, rec, body)
-	if err == nil {
-		g.Assignments = place(g.Assignments, *a, earlier)
-	}
-	return err
+	g.Supersedes = readOptionalGateID(r)
 }
 
-func place[T any](list []T, v T, front bool) []T {
-	if front {
-		return append([]T{v}, list...)
+// appendOptionalGateID is appendGateID for one that may not be there.
+func appendOptionalGateID(b []byte, id ID) []byte {
+	b = appendBool(b, id != "")
+	if id == "" {
+		return b
 	}
-	return append(list, v)
+	return appendGateID(b, id)
 }
 
-func readVoteBody(e *Entry, r *Record, body []byte) (*Decision, error) {
-	d := &Decision{}
-	if err := json.Unmarshal(body, d); err != nil {
-		return nil, corrupt("a vote on gate %s at entry %d of thread %q does not decode: %v", r.Vote.Gate, e.Seq, e.Thread, err)
+func readOptionalGateID(r *decoder) ID {
+	if !readBool(r) {
+		return ""
 	}
-	return d, nil
-}
-
-func readAssignBody(e *Entry, r *Record, body []byte) (*Assignment, error) {
-	a := &Assignment{}
-	if err := json.Unmarshal(body, a); err != nil || !a.Escalation && len(a.To) != 1 {
-		return nil, corrupt("an assignment of gate %s at entry %d of thread %q does not decode: %v", r.Assignment.Gate, e.Seq, e.Thread, err)
+	id := readGateID(r)
+	if r.Err() == nil && id == "" {
+		r.Fail("no gate in its long form")
 	}
-	return a, nil
+	return id
 }

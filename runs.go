@@ -1,6 +1,8 @@
 package posthouse
 
-import "sync"
+import (
+	"sync"
+)
 
 // Runs are the threads that Ledgers of one process run over one handle of a
 // store. A Store that is an [Excluder] has one, so that a Ledger takes no thread
@@ -13,62 +15,53 @@ type Runs struct {
 
 // A running is a run of a thread, and the Ledger it belongs to.
 type running struct {
-	ledger *Core
-	lease  Lease
+	owner any
+	lease Lease
 }
 
-// take notes that a Ledger runs a thread. It returns who does already, if that
-// is another Ledger.
-func (r *Runs) take(l *Core, thread, run string) *Lease {
+// Take notes that a Ledger runs a thread under a lease. It returns who does
+// already, if that is another Ledger.
+func (r *Runs) Take(owner any, thread string, lease Lease) *Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if have := r.by[thread]; have != nil && have.ledger != l {
+	if have := r.by[thread]; have != nil && have.owner != owner {
 		lease := have.lease
 		return &lease
 	}
 	if r.by == nil {
 		r.by = map[string]*running{}
 	}
-	r.by[thread] = &running{l, Lease{Owner: l.opt.Owner, Run: run, Held: true}}
+	r.by[thread] = &running{owner, lease}
 	return nil
 }
 
-// other returns who runs a thread, if that is another Ledger than l.
-func (r *Runs) other(l *Core, thread string) *Lease {
+// Other returns who runs a thread, if that is another Ledger than l.
+func (r *Runs) Other(owner any, thread string) *Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if have := r.by[thread]; have != nil && have.ledger != l {
+	if have := r.by[thread]; have != nil && have.owner != owner {
 		lease := have.lease
 		return &lease
 	}
 	return nil
 }
 
-// give gives back a thread that l runs.
-func (r *Runs) give(l *Core, thread string) {
+// Give gives back a thread that l runs.
+func (r *Runs) Give(owner any, thread string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if have := r.by[thread]; have != nil && have.ledger == l {
+	if have := r.by[thread]; have != nil && have.owner == owner {
 		delete(r.by, thread)
 	}
 }
 
-// giveAll gives back what l runs.
-func (r *Runs) giveAll(l *Core) {
+// GiveAll gives back what l runs.
+func (r *Runs) GiveAll(owner any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for thread, have := range r.by {
-		if have.ledger == l {
+		if have.owner == owner {
 			delete(r.by, thread)
 		}
 	}
-}
-
-// runs returns those of the store, if only this process has it open for
-// writing; else nil.
-func (l *Core) runs() *Runs {
-	if x, ok := l.store.(Excluder); ok && x.Exclusive() {
-		return x.Runs()
-	}
-	return nil
 }

@@ -1,8 +1,11 @@
 package posthouse
 
 import (
+	"context"
 	"crypto/sha256"
 	"time"
+
+	"github.com/posthouse/posthouse/internal/canon"
 )
 
 // Seal makes the entry that follows a thread's tail: it hashes the bodies,
@@ -11,17 +14,20 @@ import (
 // The records are completed in place; the summary that goes with the entry is
 // returned beside it. The Ledger does this for you; stores' tests call it.
 func Seal(t *ThreadInfo, at time.Time, records []Record, bodies [][]byte) (*Entry, *ThreadInfo) {
-	e, h := &Entry{Header: make([]byte, 0, 256)}, &entryHeader{}
-	seal(e, h, t, at, records, bodies)
-	info := *t
-	info.apply(e, h)
+	var s Sealer
+	e := &Entry{Header: make([]byte, 0, 256)}
+	s.Seal(e, t, at, records, bodies)
+	info := s.Apply(*t, e)
 	return e, &info
 }
 
-// seal fills in e and h; the header goes to the memory that e.Header has. The
-// caller signs the entry before the summary goes over it, since the link
-// covers the signature.
-func seal(e *Entry, h *entryHeader, t *ThreadInfo, at time.Time, records []Record, bodies [][]byte) {
+// A Sealer seals one entry in two steps, for whoever signs it in between: the link
+// to the next entry covers the signature. The zero Sealer is ready.
+type Sealer struct{ header entryHeader }
+
+// Seal fills in e as [Seal] does. The header goes to the memory that e.Header has.
+func (s *Sealer) Seal(e *Entry, t *ThreadInfo, at time.Time, records []Record, bodies [][]byte) {
+	h := &s.header
 	h.time, h.records = time.UnixMilli(max(at.UnixMilli(), 0)).UTC(), records
 	for i := range records {
 		if n := len(bodies[i]); n > 0 {
@@ -34,5 +40,75 @@ func seal(e *Entry, h *entryHeader, t *ThreadInfo, at time.Time, records []Recor
 	e.complete(h)
 }
 
-// toMillis rounds a time to what headers can say.
-func toMillis(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
+// Apply returns the summary t as it is with the entry that was sealed last.
+func (s *Sealer) Apply(t ThreadInfo, e *Entry) ThreadInfo {
+	t.apply(e, &s.header)
+	return t
+}
+
+// ToMillis rounds a time to what headers can say.
+func ToMillis(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
+
+const domainSignature = "posthouse/signature/1"
+
+// A Signer signs entries. Package sign has one with an Ed25519 key in a file.
+type Signer interface {
+	// KeyID names the key, by its algorithm first: "ed25519:" and 16 hex digits.
+	KeyID() string
+	// Sign returns the signature over message, which is a [SignatureMessage].
+	Sign(message []byte) ([]byte, error)
+}
+
+// A Verifier knows whose signatures count. In package sign a key is one, for its
+// own, and a ring.
+type Verifier interface {
+	// ImportCheck returns a check for one import, as [transfer.ImportOptions] have it.
+	ImportCheck() func(*Entry) error
+}
+
+// SignatureMessage returns what is signed for an entry with this hash: the
+// domain and the hash, length-prefixed, so that a signature made for anything
+// else cannot stand for an entry's.
+func SignatureMessage(h Hash) []byte {
+	return canon.AppendBytes(canon.AppendString(nil, domainSignature), h[:])
+}
+
+// JoinSignature returns an [Entry]'s Sig: the key id, length-prefixed, then the
+// signature.
+func JoinSignature(keyID string, signature []byte) []byte {
+	return append(canon.AppendString(nil, keyID), signature...)
+}
+
+// SplitSignature reads what JoinSignature wrote. [ErrCorrupt] unless the key id
+// is 1 to 200 bytes and a signature follows. The signature aliases sig.
+func SplitSignature(sig []byte) (keyID string, signature []byte, err error) {
+	r := canon.NewReader(sig)
+	keyID = r.String()
+	if r.Err() != nil || keyID == "" || len(keyID) > MaxID || r.Len() == 0 {
+		return "", nil, Corrupt("a signature of %d bytes does not decode", len(sig))
+	}
+	return keyID, r.Raw(r.Len()), nil
+}
+
+// A Cipher wraps data keys: with one in [ledger.Options], what people and programs put
+// into a store is sealed before it gets there. Each generation of each thread
+// has a data key of its own, made at random by the Ledger, which seals bodies
+// with it (AES-256-GCM) and keeps it in the store wrapped by one of the
+// Cipher's keys. So the Cipher is asked once a thread, not once a step, and may
+// be a key management service. [crypt.Keyring] is one with keys in memory.
+//
+// Methods may be called at once from many goroutines. An error is told as
+// [ErrSealed] with the thread and the key's id; a cancelled ctx as itself.
+type Cipher interface {
+	// Current names the key that new data keys are wrapped with: 1 to 200 bytes
+	// of text. Names are kept in the clear; a name must always mean the same key.
+	Current() string
+
+	// Wrap encrypts a data key of 32 bytes with the named key, which is the
+	// current one, and authenticates binding with it: what Unwrap is given with
+	// any other binding must not unwrap. The result is at most 16 KiB.
+	Wrap(ctx context.Context, key string, dataKey, binding []byte) ([]byte, error)
+
+	// Unwrap undoes Wrap with the named key, which need not be the current one.
+	Unwrap(ctx context.Context, key string, wrapped, binding []byte) ([]byte, error)
+}

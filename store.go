@@ -9,7 +9,7 @@ import (
 
 // A Store keeps threads: an append-only log each, an index from ids to places,
 // one summary a thread, and slots. It knows nothing of graphs, deltas or
-// decisions; what is the same for all stores is the [Ledger]'s. Package
+// decisions; what is the same for all stores is the [ledger.Ledger]'s. Package
 // storetest proves an implementation in one line.
 //
 // All methods may be called at once from many goroutines. Slices handed in
@@ -300,7 +300,7 @@ type BulkAppender interface {
 }
 
 // A Watcher is a Store that can tell what is appended, in commit order. One
-// that is none is polled by [Ledger.Watch].
+// that is none is polled by [ledger.Ledger.Watch].
 type Watcher interface {
 	// Watch yields entries, with bodies, appended after the cursor ("": from
 	// the first that is still there; "now": from the tail as Watch is called)
@@ -360,3 +360,10 @@ type Excluder interface {
 type Checker interface {
 	Check(ctx context.Context) iter.Seq[error]
 }
+
+// ProcessThread is the thread of slots that belong to processes, not threads.
+const ProcessThread = "$process"
+
+// DefaultMaxState is how many bytes a state may have unless the Ledger's
+// options say otherwise: 8 MiB.
+const DefaultMaxState = 8 << 20

@@ -60,9 +60,9 @@ type Lease struct {
 	Held  bool   `json:"held"`
 }
 
-// coordination names what the thread's newest checkpoint belongs to: itself
+// CoordinationName names what the thread's newest checkpoint belongs to: itself
 // unless it says otherwise.
-func (t *ThreadInfo) coordination() string { return cmp.Or(t.Coordination, t.Thread) }
+func (t *ThreadInfo) CoordinationName() string { return cmp.Or(t.Coordination, t.Thread) }
 
 // Branch returns the head of a branch.
 func (t *ThreadInfo) Branch(name string) (BranchHead, bool) { return headOf(t.Branches, name) }
@@ -95,7 +95,7 @@ func (t *ThreadInfo) follow(e *Entry, h *entryHeader) error {
 		follows = r.Base == t.Link
 	}
 	if t.Tail.Seq != 0 && (!follows || e.Generation != t.Generation) {
-		return corrupt("entry %d of thread %q does not follow entry %d", e.Seq, e.Thread, t.Tail.Seq)
+		return Corrupt("entry %d of thread %q does not follow entry %d", e.Seq, e.Thread, t.Tail.Seq)
 	}
 	t.apply(e, h)
 	return nil
@@ -176,7 +176,7 @@ func (t *ThreadInfo) applyCheckpoint(c *Header, seq uint64) {
 		t.Coordination = c.Coordination
 	}
 	t.setBranch(BranchHead{c.Branch, c.ID, seq, c.Status})
-	if isOver(c.Status) {
+	if IsOver(c.Status) {
 		t.cancelled(c.Branch)
 	}
 	if c.Status != StatusRunning {
@@ -206,7 +206,7 @@ func (t *ThreadInfo) applyDecision(d *DecideInfo, seq uint64) {
 
 // applyTrail notes a vote or assignment: the gate still waits.
 func (t *ThreadInfo) applyTrail(r *Record, seq uint64) {
-	gate, _, _, _ := r.trail()
+	gate, _, _, _ := r.Trail()
 	i := slices.IndexFunc(t.Waiting, func(w WaitingGate) bool { return w.ID == gate })
 	if i < 0 {
 		return
@@ -286,7 +286,7 @@ func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
 	b = canon.AppendInt(canon.AppendUint(b, uint64(t.Releases)), int64(t.Archived))
 	b = canon.AppendUint(b, t.Tail.Seq)
 	b = append(append(b, t.Tail.Hash[:]...), t.Link[:]...)
-	b = canon.AppendUint(b, codeOf(statusCodes, t.Status))
+	b = canon.AppendUint(b, CodeOf(StatusCodes, t.Status))
 	b = canon.AppendString(canon.AppendString(b, t.Graph), t.Coordination)
 	b = appendHeads(b, t.Branches)
 	b = canon.AppendUint(b, uint64(len(t.Waiting)))
@@ -316,7 +316,7 @@ func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 	t.Tail.Seq = r.Uint()
 	copy(t.Tail.Hash[:], r.Raw(32))
 	copy(t.Link[:], r.Raw(32))
-	t.Status = readCode(r, statusCodes)
+	t.Status = readCode(r, StatusCodes)
 	t.Graph, t.Coordination = r.String(), r.String()
 	t.Branches = readHeads(r)
 	for range r.Items() {
@@ -337,7 +337,7 @@ func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 	t.Sealed = readBool(r)
 	t.readAudiences(r)
 	if err := r.Done(); err != nil {
-		return corrupt("the summary of a thread does not decode: %v", err)
+		return Corrupt("the summary of a thread does not decode: %v", err)
 	}
 	return nil
 }

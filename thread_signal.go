@@ -27,11 +27,11 @@ type CancelMark struct {
 	Seq    uint64 `json:"seq"` // of the request's entry
 }
 
-// isOver reports whether a branch of the status has ended for good.
-func isOver(s Status) bool { return s == StatusDone || s == StatusCancelled }
+// IsOver reports whether a branch of the status has ended for good.
+func IsOver(s Status) bool { return s == StatusDone || s == StatusCancelled }
 
-// newestSignal returns the entry of the newest signal of a name, 0 for none.
-func (t *ThreadInfo) newestSignal(name string) uint64 {
+// NewestSignal returns the entry of the newest signal of a name, 0 for none.
+func (t *ThreadInfo) NewestSignal(name string) uint64 {
 	for i := range t.Signals {
 		if t.Signals[i].Name == name {
 			return t.Signals[i].Seq
@@ -40,8 +40,8 @@ func (t *ThreadInfo) newestSignal(name string) uint64 {
 	return 0
 }
 
-// taken returns the entry of the newest signal of a name that a branch took.
-func (t *ThreadInfo) taken(branch, name string) uint64 {
+// TakenSignal returns the entry of the newest signal of a name that a branch took.
+func (t *ThreadInfo) TakenSignal(branch, name string) uint64 {
 	for i := range t.Taken {
 		if k := &t.Taken[i]; k.Branch == branch && k.Name == name {
 			return k.Signal
@@ -50,8 +50,8 @@ func (t *ThreadInfo) taken(branch, name string) uint64 {
 	return 0
 }
 
-// cancelMark returns the request to cancel a branch, nil if there is none.
-func (t *ThreadInfo) cancelMark(branch string) *CancelMark {
+// CancelMark returns the request to cancel a branch, nil if there is none.
+func (t *ThreadInfo) CancelMark(branch string) *CancelMark {
 	for i := range t.Cancelling {
 		if t.Cancelling[i].Branch == branch {
 			return &t.Cancelling[i]
@@ -62,22 +62,22 @@ func (t *ThreadInfo) cancelMark(branch string) *CancelMark {
 
 // The names of the runtime's own signals.
 const (
-	signalCancel = "$cancel"
-	signalHold   = "$hold"
-	signalUnhold = "$unhold"
+	SignalCancel = "$cancel"
+	SignalHold   = "$hold"
+	SignalUnhold = "$unhold"
 )
 
 func (t *ThreadInfo) applySignal(s *SignalInfo, seq uint64, at Millis) {
 	switch {
-	case s.Name == signalHold && t.Hold.Seq == 0:
+	case s.Name == SignalHold && t.Hold.Seq == 0:
 		t.Hold = Hold{By: s.By, Since: at, Seq: seq}
-	case s.Name == signalUnhold:
+	case s.Name == SignalUnhold:
 		t.Hold = Hold{}
-	case s.Name == signalCancel:
-		if b, ok := t.Branch(s.Branch); ok && !isOver(b.Status) && t.cancelMark(b.Branch) == nil {
+	case s.Name == SignalCancel:
+		if b, ok := t.Branch(s.Branch); ok && !IsOver(b.Status) && t.CancelMark(b.Branch) == nil {
 			t.Cancelling = append(slices.Clip(t.Cancelling), CancelMark{b.Branch, seq})
 		}
-	case !isReserved(s.Name):
+	case !IsReserved(s.Name):
 		marks := slices.Clone(t.Signals)
 		if i := slices.IndexFunc(marks, func(m SignalMark) bool { return m.Name == s.Name }); i >= 0 {
 			marks[i].Seq = seq
@@ -100,7 +100,7 @@ func (t *ThreadInfo) applyTake(k *TakeInfo, seq uint64) {
 
 // cancelled drops the request to cancel a branch: it has ended.
 func (t *ThreadInfo) cancelled(branch string) {
-	if t.cancelMark(branch) != nil {
+	if t.CancelMark(branch) != nil {
 		t.Cancelling = slices.DeleteFunc(slices.Clone(t.Cancelling), func(m CancelMark) bool { return m.Branch == branch })
 	}
 }

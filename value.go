@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse/internal/strictjson"
@@ -67,15 +65,15 @@ type jsonCodec struct{}
 func (jsonCodec) Name() string { return "json" }
 
 func (jsonCodec) Marshal(v any) ([]byte, error) {
-	if data, ok := marshalPlain(v); ok {
+	if data, ok := strictjson.MarshalPlain(v); ok {
 		return data, nil
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, &Error{Code: CodeInvalid, Field: "value", Message: "cannot be encoded as JSON", Err: err}
 	}
-	if replacedUTF8(data) {
-		return nil, invalid("value", "has a string that is not valid UTF-8; use the raw codec or []byte for binary data")
+	if strictjson.ReplacedUTF8(data) {
+		return nil, Invalid("value", "has a string that is not valid UTF-8; use the raw codec or []byte for binary data")
 	}
 	if err := checkDepth("value", data); err != nil {
 		return nil, err
@@ -87,44 +85,6 @@ func (jsonCodec) Marshal(v any) ([]byte, error) {
 	return data, nil
 }
 
-// marshalPlain writes what most parts of a state are as encoding/json would,
-// at a fraction of the cost.
-func marshalPlain(v any) ([]byte, bool) {
-	switch v := v.(type) {
-	case *int:
-		if v != nil {
-			var room [20]byte
-			digits := strconv.AppendInt(room[:0], int64(*v), 10)
-			data := make([]byte, len(digits))
-			copy(data, digits)
-			return data, true
-		}
-	case *string:
-		if v != nil && isPlain(*v) {
-			return append(append(append(make([]byte, 0, len(*v)+2), '"'), *v...), '"'), true
-		}
-	}
-	return nil, false
-}
-
-// isPlain reports whether JSON has s as it is between quotes.
-func isPlain(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if !plain[s[i]] {
-			return false
-		}
-	}
-	return true
-}
-
-// plain are the bytes that JSON has as they are.
-var plain = func() (t [256]bool) {
-	for c := ' '; c < utf8.RuneSelf; c++ {
-		t[c] = !strings.ContainsRune(`"\<>&`, c)
-	}
-	return t
-}()
-
 func (jsonCodec) Unmarshal(data []byte, v any) error {
 	if err := json.Unmarshal(data, v); err != nil {
 		return &Error{Code: CodeInvalid, Field: "value", Message: "does not decode as JSON", Err: err}
@@ -132,31 +92,10 @@ func (jsonCodec) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// replacedUTF8 tells whether encoding/json met invalid UTF-8: only then does
-// it write the escape \ufffd (a genuine U+FFFD is written as its bytes).
-func replacedUTF8(data []byte) bool {
-	const esc = `\ufffd`
-	for i := 0; ; {
-		j := bytes.Index(data[i:], []byte(esc))
-		if j < 0 {
-			return false
-		}
-		at := i + j
-		slashes := 0
-		for k := at - 1; k >= 0 && data[k] == '\\'; k-- {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return true
-		}
-		i = at + len(esc)
-	}
-}
-
-// checkStrict is checkJSON for what is not on record yet: neither may it have what
+// CheckStrict is checkJSON for what is not on record yet: neither may it have what
 // readers take differently, a name twice in an object and half a surrogate pair.
-func checkStrict(field string, data []byte) error {
-	if err := checkJSON(field, data); err != nil {
+func CheckStrict(field string, data []byte) error {
+	if err := CheckJSON(field, data); err != nil {
 		return err
 	}
 	return checkAlike(field, data)
@@ -164,31 +103,31 @@ func checkStrict(field string, data []byte) error {
 
 func checkAlike(field string, data []byte) error {
 	if name, twice := strictjson.Twice(data); twice {
-		return invalid(field, "has the name %.40q twice in one object: readers would take different ones", name)
+		return Invalid(field, "has the name %.40q twice in one object: readers would take different ones", name)
 	}
 	if at := strictjson.Surrogate(data); at >= 0 {
-		return invalid(field, "has half a surrogate pair at byte %d: no such character exists", at)
+		return Invalid(field, "has half a surrogate pair at byte %d: no such character exists", at)
 	}
 	return nil
 }
 
-// checkJSON validates JSON that came from outside.
-func checkJSON(field string, data []byte) error {
+// CheckJSON validates JSON that came from outside.
+func CheckJSON(field string, data []byte) error {
 	if !utf8.Valid(data) {
-		return invalid(field, "is not valid UTF-8")
+		return Invalid(field, "is not valid UTF-8")
 	}
 	if err := checkDepth(field, data); err != nil {
 		return err
 	}
 	if !json.Valid(data) {
-		return invalid(field, "is not valid JSON")
+		return Invalid(field, "is not valid JSON")
 	}
 	return nil
 }
 
 func checkDepth(field string, data []byte) error {
 	if strictjson.Deeper(data, MaxDepth) {
-		return invalid(field, "nests deeper than %d levels", MaxDepth)
+		return Invalid(field, "nests deeper than %d levels", MaxDepth)
 	}
 	return nil
 }
@@ -204,7 +143,7 @@ func (rawCodec) Marshal(v any) ([]byte, error) {
 	case string:
 		return []byte(v), nil
 	}
-	return nil, invalid("value", "is a %T; the raw codec takes []byte or string", v)
+	return nil, Invalid("value", "is a %T; the raw codec takes []byte or string", v)
 }
 
 func (rawCodec) Unmarshal(data []byte, v any) error {
@@ -214,7 +153,7 @@ func (rawCodec) Unmarshal(data []byte, v any) error {
 	case *string:
 		*v = string(data)
 	default:
-		return invalid("value", "is read into a %T; the raw codec takes *[]byte or *string", v)
+		return Invalid("value", "is read into a %T; the raw codec takes *[]byte or *string", v)
 	}
 	return nil
 }
@@ -246,7 +185,7 @@ func Decode[T any](v Value, codecs ...Codec) (T, error) {
 			Hint: "look at the names in the State; an opaque state's only part is OpaquePart",
 		}
 	}
-	return t, invalid("codec", "%q is not registered", v.Codec)
+	return t, Invalid("codec", "%q is not registered", v.Codec)
 }
 
 // Opaque returns a state of one part, encoded with the codec (nil means JSON),
@@ -259,53 +198,25 @@ func Opaque(c Codec, v any) (State, error) {
 	return State{OpaquePart: val}, nil
 }
 
-// validate checks the name and the content of a value that came from outside.
-func (v Value) validate(part string) error {
-	if err := validateCodec(v.Codec, part); err != nil {
+// Validate checks the name and the content of a value that came from outside.
+func (v Value) Validate(part string) error {
+	if err := ValidateCodec(v.Codec, part); err != nil {
 		return err
 	}
 	if v.Codec == "json" {
-		return checkStrict("part "+part, v.Data)
+		return CheckStrict("part "+part, v.Data)
 	}
 	return nil
 }
 
-func validateCodec(codec, of string) error {
+func ValidateCodec(codec, of string) error {
 	ok := codec != "" && len(codec) <= 32
 	for i := 0; i < len(codec) && ok; i++ {
 		c := codec[i]
 		ok = c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '+' || c == '-'
 	}
 	if !ok {
-		return invalid("codec", "%.40q of %q must be 1 to 32 characters of a-z, 0-9, '.', '+' and '-'", codec, of)
+		return Invalid("codec", "%.40q of %q must be 1 to 32 characters of a-z, 0-9, '.', '+' and '-'", codec, of)
 	}
 	return nil
 }
-
-// validText reports whether s is UTF-8 without control characters.
-func validText(s string) bool {
-	for i := 0; ; i++ {
-		switch {
-		case i == len(s):
-			return true
-		case s[i] < ' ' || s[i] == 0x7f:
-			return false
-		case s[i] >= utf8.RuneSelf:
-			return isText(s)
-		}
-	}
-}
-
-func isText(s string) bool {
-	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
-}
-
-// cutText shortens s to n bytes at most, at a rune's end.
-func cutText(s string, n int) string {
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
-func checkUTF8(s string) bool { return utf8.ValidString(s) }

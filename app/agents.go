@@ -86,7 +86,7 @@ func threadOf(env *Env, o *server.HandleOptions) string {
 	if o.Thread != "" {
 		return o.Thread
 	}
-	return string(env.Ledger.NewID())
+	return string(env.Ledger.Core().NewID())
 }
 
 // decoded returns the input that a message holds.

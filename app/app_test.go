@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/all"
@@ -135,7 +136,7 @@ type order struct {
 }
 
 func env(t *testing.T) *app.Env {
-	l, err := posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()})
+	l, err := ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()})
 	if err != nil {
 		t.Fatal(err)
 	}

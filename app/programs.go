@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/cli"
 	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/store/local"
 )
@@ -42,9 +43,9 @@ type Dev struct {
 
 // An Env is what programs are made over.
 type Env struct {
-	Ledger *posthouse.Ledger // compile graphs, open flows and make coordinators over it
-	Dir    string            // the data directory, for files of the programs' own
-	Logger *slog.Logger      // the server's
+	Ledger *ledger.Ledger // compile graphs, open flows and make coordinators over it
+	Dir    string         // the data directory, for files of the programs' own
+	Logger *slog.Logger   // the server's
 }
 
 // A Set is the programs of one Ledger. A server needs none of its fields.

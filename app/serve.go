@@ -11,6 +11,8 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/local"
 )
 
@@ -47,7 +49,7 @@ type Options struct {
 
 	// Retain is applied at once and then at each RetainEvery, by default an hour.
 	// The zero value removes nothing.
-	Retain      posthouse.Retention
+	Retain      retain.Policy
 	RetainEvery time.Duration
 
 	// MaxState is the most bytes that one state, step result or value may have.
@@ -63,7 +65,7 @@ type Info struct {
 	URL       string // as in http://127.0.0.1:8095
 	StoreURL  string
 	TokenFile string // holds the first token, an operator's, unless it was revoked or moved
-	Ledger    *posthouse.Ledger
+	Ledger    *ledger.Ledger
 }
 
 // maxMaxState is what the int of a 32-bit machine holds.

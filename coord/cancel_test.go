@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A blocking agent tells when it was called and answers when it is cancelled.
@@ -41,9 +42,9 @@ func cancelled(t *testing.T, c *coord.Coordinator, h *coord.Handle, began chan s
 
 // TestCancelledRequestLeavesNothing if no agent completed, whoever cancels it.
 func TestCancelledRequestLeavesNothing(t *testing.T) {
-	for name, cancel := range map[string]func(*posthouse.Ledger, *coord.Handle) error{
-		"by its handle": func(_ *posthouse.Ledger, h *coord.Handle) error { h.Cancel(); return nil },
-		"by its thread": func(l *posthouse.Ledger, _ *coord.Handle) error {
+	for name, cancel := range map[string]func(*ledger.Ledger, *coord.Handle) error{
+		"by its handle": func(_ *ledger.Ledger, h *coord.Handle) error { h.Cancel(); return nil },
+		"by its thread": func(l *ledger.Ledger, _ *coord.Handle) error {
 			_, err := l.Cancel(context.Background(), "order-1", nil)
 			return err
 		},
@@ -71,10 +72,10 @@ func TestCancelledRequestLeavesNothing(t *testing.T) {
 
 // TestCancelledRequestKeepsWhatCompleted, ends its branch and stays ended.
 func TestCancelledRequestKeepsWhatCompleted(t *testing.T) {
-	for name, cancel := range map[string]func(*posthouse.Ledger, *coord.Handle) error{
-		"by its handle": func(_ *posthouse.Ledger, h *coord.Handle) error { h.Cancel(); h.Cancel(); return nil },
-		"by its thread": func(l *posthouse.Ledger, _ *coord.Handle) error {
-			_, err := l.Cancel(context.Background(), "order-1", &posthouse.CancelOptions{Reason: "enough", By: "alice"})
+	for name, cancel := range map[string]func(*ledger.Ledger, *coord.Handle) error{
+		"by its handle": func(_ *ledger.Ledger, h *coord.Handle) error { h.Cancel(); h.Cancel(); return nil },
+		"by its thread": func(l *ledger.Ledger, _ *coord.Handle) error {
+			_, err := l.Cancel(context.Background(), "order-1", &ledger.CancelOptions{Reason: "enough", By: "alice"})
 			return err
 		},
 	} {

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A CheckpointingJournal turns selected events into checkpoints of their
@@ -19,7 +20,7 @@ import (
 // at the same time follow one another. Either way a save that fails is an error.
 type CheckpointingJournal struct {
 	journal Journal
-	ledger  *posthouse.Ledger
+	ledger  *ledger.Ledger
 	filter  Filter
 	extract Extractor
 }
@@ -27,7 +28,7 @@ type CheckpointingJournal struct {
 // Checkpointing returns a journal that records in j, then makes a checkpoint of
 // each event that the filter selects, with the state that the extractor makes
 // of it. All four are required: [posthouse.ErrInvalid] names one that is nil.
-func Checkpointing(j Journal, l *posthouse.Ledger, filter Filter, extract Extractor) (*CheckpointingJournal, error) {
+func Checkpointing(j Journal, l *ledger.Ledger, filter Filter, extract Extractor) (*CheckpointingJournal, error) {
 	switch {
 	case j == nil:
 		return nil, invalid("journal", "is required; use Discard{} to keep no events")
@@ -52,7 +53,7 @@ func (j *CheckpointingJournal) Record(ctx context.Context, e Event) error {
 		return invalid("event", "names neither a coordination nor a thread")
 	}
 	if e.ID == "" {
-		e.ID = j.ledger.NewID()
+		e.ID = j.ledger.Core().NewID()
 	}
 	if e.At.IsZero() {
 		e.At = j.ledger.Now().UTC()
@@ -74,7 +75,7 @@ func (j *CheckpointingJournal) Record(ctx context.Context, e Event) error {
 }
 
 // owns reports whether the event belongs to the run's own branch.
-func (r *run) owns(l *posthouse.Ledger, e *Event) bool {
+func (r *run) owns(l *ledger.Ledger, e *Event) bool {
 	branch := e.Branch
 	if branch == "" {
 		branch = posthouse.MainBranch
@@ -107,7 +108,7 @@ func (j *CheckpointingJournal) change(ctx context.Context, e Event) (*posthouse.
 func (j *CheckpointingJournal) append(ctx context.Context, e *Event, ch *posthouse.Change) error {
 	head, err := j.head(ctx, e)
 	for err == nil {
-		_, err = j.ledger.Commit(ctx, &posthouse.Draft{Thread: e.thread(), Branch: e.Branch, Head: &head, Checkpoint: ch})
+		_, err = j.ledger.Commit(ctx, &ledger.Draft{Thread: e.thread(), Branch: e.Branch, Head: &head, Checkpoint: ch})
 		if err == nil || !errors.Is(err, posthouse.ErrConflict) {
 			return err
 		}
@@ -151,5 +152,5 @@ func (j *CheckpointingJournal) Events(ctx context.Context, q EventQuery) iter.Se
 // LastCheckpoint returns the newest checkpoint of a coordination, over all its
 // threads, as the store has it. [posthouse.ErrNotFound].
 func (j *CheckpointingJournal) LastCheckpoint(ctx context.Context, coordination string) (*posthouse.Checkpoint, error) {
-	return j.ledger.Latest(ctx, posthouse.LatestQuery{Coordination: coordination})
+	return j.ledger.Latest(ctx, ledger.LatestQuery{Coordination: coordination})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A Handler answers a request by calling agents. It is executed from its start
@@ -37,7 +38,7 @@ type Options struct {
 // request is a thread of its own, or continues one that has ended; all carry the
 // coordinator's name as their coordination. Name and Advance make it a program for package runner.
 type Coordinator struct {
-	ledger   *posthouse.Ledger
+	ledger   *ledger.Ledger
 	instance string // see posthouse.Gate.Instance
 	name     string
 	fleet    *Fleet
@@ -47,7 +48,7 @@ type Coordinator struct {
 
 // New returns a coordinator. Ledger, fleet and handler are required; the name
 // is one of [posthouse.ValidateName]. [posthouse.ErrInvalid].
-func New(l *posthouse.Ledger, name string, f *Fleet, h Handler, o *Options) (*Coordinator, error) {
+func New(l *ledger.Ledger, name string, f *Fleet, h Handler, o *Options) (*Coordinator, error) {
 	if err := posthouse.ValidateName("name", name); err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func New(l *posthouse.Ledger, name string, f *Fleet, h Handler, o *Options) (*Co
 	case h == nil:
 		return nil, invalid("handler", "is required")
 	}
-	c := &Coordinator{ledger: l, instance: string(l.NewID()), name: name, fleet: f, handler: h}
+	c := &Coordinator{ledger: l, instance: string(l.Core().NewID()), name: name, fleet: f, handler: h}
 	if o != nil {
 		c.opt = *o
 	}
@@ -114,7 +115,7 @@ type request struct {
 // [MaxMessage], [posthouse.ErrConflict] if the thread has something else to finish,
 // [posthouse.ErrBusy] if it is being run, or the save that failed. Cancelling ctx
 // leaves what is on record to be resumed; the request's Handle, and
-// [posthouse.Ledger.Cancel], end it: the answer is then [posthouse.ErrCancelled]
+// [ledger.Ledger.Cancel], end it: the answer is then [posthouse.ErrCancelled]
 // with a Reply, and nothing is on record of a request of which no agent completed.
 func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptions) (reply *Reply, err error) {
 	if o == nil {
@@ -125,7 +126,7 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 	}
 	thread := o.Thread
 	if thread == "" {
-		thread = string(c.ledger.NewID())
+		thread = string(c.ledger.Core().NewID())
 	}
 	s, err := engine.Begin(ctx, c.ledger, engine.SessionOptions{Thread: thread, Instance: c.instance})
 	if err != nil {
@@ -135,7 +136,7 @@ func (c *Coordinator) Handle(ctx context.Context, message string, o *HandleOptio
 	if err := c.checkIdle(s.Head()); err != nil {
 		return nil, err
 	}
-	req := &request{Message: message, Event: c.ledger.NewID(), By: o.By, Labels: o.Labels}
+	req := &request{Message: message, Event: c.ledger.Core().NewID(), By: o.By, Labels: o.Labels}
 	return c.execute(ctx, s, req, o.Stream, o.Handle)
 }
 

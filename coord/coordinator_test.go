@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -260,7 +261,7 @@ func TestChainOfPausesAcrossRestarts(t *testing.T) {
 		}
 		return nil
 	}
-	start := func() (*posthouse.Ledger, *coord.Coordinator) {
+	start := func() (*ledger.Ledger, *coord.Coordinator) {
 		l := open(t, store, nil)
 		return l, coordinator(t, l, w.fleet(t, "analyzer", "approver", "payer"), handler)
 	}

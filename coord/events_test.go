@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -47,8 +48,8 @@ func chattyFleet(tb testing.TB, w *world) *coord.Fleet {
 
 func TestEventsInOrderWithTheirCauses(t *testing.T) {
 	store, w, j := memstore.New(), &world{}, &coord.MemoryJournal{}
-	start := func() (*posthouse.Ledger, *coord.Coordinator) {
-		l := open(t, store, &posthouse.Options{Now: clock()})
+	start := func() (*ledger.Ledger, *coord.Coordinator) {
+		l := open(t, store, &ledger.Options{Now: clock()})
 		return l, must(coord.New(l, "dispatch", chattyFleet(t, w), chatty, &coord.Options{
 			Journal: checkpointing(t, l, j, coord.OnAgentBoundaries), Description: "talks",
 		}))(t)
@@ -259,10 +260,10 @@ func TestAVanishedClientDoesNotFailTheRun(t *testing.T) {
 }
 
 // forked resumes a fork and answers its gate.
-func finishFork(t *testing.T, l *posthouse.Ledger, c *coord.Coordinator, thread, branch, by string) *coord.Reply {
+func finishFork(t *testing.T, l *ledger.Ledger, c *coord.Coordinator, thread, branch, by string) *coord.Reply {
 	t.Helper()
 	var gate posthouse.ID
-	for g, err := range l.Gates(t.Context(), posthouse.GateQuery{Thread: thread}) {
+	for g, err := range l.Gates(t.Context(), ledger.GateQuery{Thread: thread}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,8 +293,8 @@ func TestAForkOfAWaitingRequestIsResumed(t *testing.T) {
 	must(c.Resume(t.Context(), r.Thread, nil))(t)
 
 	edited := must(posthouse.Opaque(nil, "edited"))(t)
-	branch := must(l.Fork(t.Context(), r.Checkpoint, &posthouse.ForkOptions{Replace: edited}))(t)
-	thread := must(l.Fork(t.Context(), r.Checkpoint, &posthouse.ForkOptions{Thread: "elsewhere", Replace: edited}))(t)
+	branch := must(l.Fork(t.Context(), r.Checkpoint, &ledger.ForkOptions{Replace: edited}))(t)
+	thread := must(l.Fork(t.Context(), r.Checkpoint, &ledger.ForkOptions{Thread: "elsewhere", Replace: edited}))(t)
 	l = open(t, store, nil)
 	c = coordinator(t, l, approvalFleet(t, w), handler)
 	for _, f := range []*posthouse.Checkpoint{branch, thread} {

@@ -7,13 +7,14 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
 // Whoever holds the handle can stop a request in flight. The agent's context
 // ends; since it had not completed, nothing is on record.
 func ExampleHandle() {
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -30,7 +31,7 @@ func ExampleHandle() {
 		fmt.Println(err)
 		return
 	}
-	c, err := coord.New(ledger, "dispatch", fleet, func(ctx context.Context, m string, f *coord.Fleet, s *coord.Session) error {
+	c, err := coord.New(led, "dispatch", fleet, func(ctx context.Context, m string, f *coord.Fleet, s *coord.Session) error {
 		_, err := f.Agent("analyzer").Call(ctx, "analyze", nil)
 		return err
 	}, nil)
@@ -46,7 +47,7 @@ func ExampleHandle() {
 	}()
 	reply, err := c.Handle(ctx, "please refund order 1234", &coord.HandleOptions{Thread: "order-1234", Handle: handle})
 	fmt.Println(errors.Is(err, posthouse.ErrCancelled), reply.Status, handle.Reason())
-	_, err = ledger.Thread(ctx, "order-1234")
+	_, err = led.Thread(ctx, "order-1234")
 	fmt.Println(errors.Is(err, posthouse.ErrNotFound))
 	// Output:
 	// true cancelled cancelled

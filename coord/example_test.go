@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -63,8 +64,8 @@ func dispatch(ctx context.Context, message string, fleet *coord.Fleet, session *
 }
 
 // newDispatch is what each process does when it starts.
-func newDispatch(store posthouse.Store) (*posthouse.Ledger, *coord.Coordinator, error) {
-	ledger, err := posthouse.Open(store, &posthouse.Options{Validate: gate.Validator()})
+func newDispatch(store posthouse.Store) (*ledger.Ledger, *coord.Coordinator, error) {
+	led, err := ledger.Open(store, &ledger.Options{Validate: gate.Validator()})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,12 +76,12 @@ func newDispatch(store posthouse.Store) (*posthouse.Ledger, *coord.Coordinator, 
 	if err != nil {
 		return nil, nil, err
 	}
-	journal, err := coord.Checkpointing(coord.Discard{}, ledger, coord.OnAgentBoundaries, coord.ResultText)
+	journal, err := coord.Checkpointing(coord.Discard{}, led, coord.OnAgentBoundaries, coord.ResultText)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := coord.New(ledger, "dispatch", fleet, dispatch, &coord.Options{Journal: journal})
-	return ledger, c, err
+	c, err := coord.New(led, "dispatch", fleet, dispatch, &coord.Options{Journal: journal})
+	return led, c, err
 }
 
 // A request is analyzed, waits for a decision across a restart, and is carried
@@ -98,18 +99,18 @@ func Example() {
 	fmt.Println(reply.Status, "-", reply.Text)
 
 	// A week later, in another process.
-	ledger, c, err := newDispatch(store)
+	led, c, err := newDispatch(store)
 	if err != nil {
 		panic(err)
 	}
-	if _, err := ledger.Decide(ctx, reply.Gate, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}); err != nil {
+	if _, err := led.Decide(ctx, reply.Gate, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}); err != nil {
 		panic(err)
 	}
 	if reply, err = c.Resume(ctx, reply.Thread, nil); err != nil {
 		panic(err)
 	}
 	fmt.Println(reply.Status, "-", reply.Text)
-	for h, err := range ledger.List(ctx, posthouse.Query{Coordination: "dispatch"}) {
+	for h, err := range led.List(ctx, posthouse.Query{Coordination: "dispatch"}) {
 		if err != nil {
 			panic(err)
 		}
@@ -126,11 +127,11 @@ func Example() {
 // or without a coordinator.
 func ExampleCheckpointing() {
 	ctx := context.Background()
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		panic(err)
 	}
-	journal, err := coord.Checkpointing(&coord.MemoryJournal{}, ledger, coord.OnAgentBoundaries, coord.ResultText)
+	journal, err := coord.Checkpointing(&coord.MemoryJournal{}, led, coord.OnAgentBoundaries, coord.ResultText)
 	if err != nil {
 		panic(err)
 	}
@@ -170,7 +171,7 @@ func ExampleWriteLog() {
 // A handler and its agents report what else happens.
 func ExampleEmit() {
 	ctx := context.Background()
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		panic(err)
 	}
@@ -179,7 +180,7 @@ func ExampleEmit() {
 		panic(err)
 	}
 	journal := &coord.MemoryJournal{}
-	c, err := coord.New(ledger, "dispatch", fleet, func(ctx context.Context, message string, fleet *coord.Fleet, _ *coord.Session) error {
+	c, err := coord.New(led, "dispatch", fleet, func(ctx context.Context, message string, fleet *coord.Fleet, _ *coord.Session) error {
 		if _, err := coord.Emit(ctx, coord.Event{Kind: coord.RouteEvaluated, To: "analyzer", Text: "it knows orders"}); err != nil {
 			return err
 		}
@@ -210,11 +211,11 @@ func ExampleEmit() {
 // A fork begins another line of work at an event, and asks its question anew.
 func ExampleFork() {
 	ctx := context.Background()
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		panic(err)
 	}
-	journal, err := coord.Checkpointing(&coord.MemoryJournal{}, ledger, coord.OnAgentBoundaries, coord.WholeEvent)
+	journal, err := coord.Checkpointing(&coord.MemoryJournal{}, led, coord.OnAgentBoundaries, coord.WholeEvent)
 	if err != nil {
 		panic(err)
 	}
@@ -222,7 +223,7 @@ func ExampleFork() {
 	if err := journal.Record(ctx, done); err != nil {
 		panic(err)
 	}
-	fork, err := coord.Fork(ctx, journal, ledger, coord.ForkOptions{Event: "event-1", Thread: "what-if"})
+	fork, err := coord.Fork(ctx, journal, led, coord.ForkOptions{Event: "event-1", Thread: "what-if"})
 	if err != nil {
 		panic(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // ForkOptions say where a coordination is forked. Event is required.
@@ -26,7 +27,7 @@ type Forked struct {
 // to that event and asks the questions open there anew; [Coordinator.Resume]
 // goes on with it. [posthouse.ErrNotFound] if the journal does not have the event,
 // or no checkpoint was made of it; [posthouse.ErrExists] if the thread is there.
-func Fork(ctx context.Context, j Journal, l *posthouse.Ledger, o ForkOptions) (*Forked, error) {
+func Fork(ctx context.Context, j Journal, l *ledger.Ledger, o ForkOptions) (*Forked, error) {
 	from, err := findEvent(ctx, j, o.Event)
 	if err != nil {
 		return nil, err
@@ -37,14 +38,14 @@ func Fork(ctx context.Context, j Journal, l *posthouse.Ledger, o ForkOptions) (*
 	}
 	thread := o.Thread
 	if thread == "" {
-		thread = string(l.NewID())
+		thread = string(l.Core().NewID())
 	}
-	c, err := l.Fork(ctx, source, &posthouse.ForkOptions{Thread: thread, Replace: o.State, By: o.By})
+	c, err := l.Fork(ctx, source, &ledger.ForkOptions{Thread: thread, Replace: o.State, By: o.By})
 	if err != nil {
 		return nil, err
 	}
 	e := Event{
-		ID: l.NewID(), Kind: ForkCreated, Coordination: from.Coordination, Thread: c.Thread, At: l.Now().UTC(), By: o.By,
+		ID: l.Core().NewID(), Kind: ForkCreated, Coordination: from.Coordination, Thread: c.Thread, At: l.Now().UTC(), By: o.By,
 		Fork: &ForkLink{Coordination: from.Coordination, Thread: from.thread(), Event: from.ID, Checkpoint: source},
 	}
 	return &Forked{Checkpoint: c, Event: e}, j.Record(ctx, e)
@@ -64,7 +65,7 @@ func findEvent(ctx context.Context, j Journal, id posthouse.ID) (*Event, error) 
 }
 
 // eventCheckpoint returns the checkpoint that an event became.
-func eventCheckpoint(ctx context.Context, l *posthouse.Ledger, e *Event) (posthouse.ID, error) {
+func eventCheckpoint(ctx context.Context, l *ledger.Ledger, e *Event) (posthouse.ID, error) {
 	for h, err := range l.List(ctx, posthouse.Query{Thread: e.thread(), Label: labelEvent, LabelValue: string(e.ID), Limit: 1}) {
 		if err != nil {
 			return "", err

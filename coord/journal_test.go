@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -281,7 +282,7 @@ func TestExtractors(t *testing.T) {
 		}
 		return posthouse.State{"amount": {Codec: "json", Data: json.RawMessage("7")}}, nil
 	}))(t), completed("c", "a", "x"))
-	h := must(l.Latest(t.Context(), posthouse.LatestQuery{Thread: "c"}))(t)
+	h := must(l.Latest(t.Context(), ledger.LatestQuery{Thread: "c"}))(t)
 	if string(h.State["amount"].Data) != "7" {
 		t.Fatal(h.State)
 	}

@@ -15,14 +15,15 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func open(tb testing.TB, store posthouse.Store, o *posthouse.Options) *posthouse.Ledger {
+func open(tb testing.TB, store posthouse.Store, o *ledger.Options) *ledger.Ledger {
 	tb.Helper()
-	l, err := posthouse.Open(store, o)
+	l, err := ledger.Open(store, o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func ask(ctx context.Context, name string) (*posthouse.Decision, error) {
 	return g.Decision, nil
 }
 
-func decide(tb testing.TB, l *posthouse.Ledger, gate posthouse.ID, v posthouse.Verdict, by string) {
+func decide(tb testing.TB, l *ledger.Ledger, gate posthouse.ID, v posthouse.Verdict, by string) {
 	tb.Helper()
 	if _, err := l.Decide(tb.Context(), gate, posthouse.Decision{Verdict: v, By: by}); err != nil {
 		tb.Fatal(err)
@@ -117,19 +118,19 @@ func call(ctx context.Context, f *coord.Fleet, agent, request string) (coord.Res
 	return f.Agent(agent).Call(ctx, "do", map[string]string{"request": request})
 }
 
-func checkpointing(tb testing.TB, l *posthouse.Ledger, j coord.Journal, f coord.Filter) *coord.CheckpointingJournal {
+func checkpointing(tb testing.TB, l *ledger.Ledger, j coord.Journal, f coord.Filter) *coord.CheckpointingJournal {
 	tb.Helper()
 	return must(coord.Checkpointing(j, l, f, coord.WholeEvent))(tb)
 }
 
-func coordinator(tb testing.TB, l *posthouse.Ledger, f *coord.Fleet, h coord.Handler) *coord.Coordinator {
+func coordinator(tb testing.TB, l *ledger.Ledger, f *coord.Fleet, h coord.Handler) *coord.Coordinator {
 	tb.Helper()
 	return must(coord.New(l, "dispatch", f, h, &coord.Options{Journal: checkpointing(tb, l, coord.Discard{}, coord.OnAgentBoundaries)}))(tb)
 }
 
 // checkpoints describes those of a thread, oldest first: kind agent status, and
 // whose child each is by number.
-func checkpoints(tb testing.TB, l *posthouse.Ledger, q posthouse.Query) (list []string) {
+func checkpoints(tb testing.TB, l *ledger.Ledger, q posthouse.Query) (list []string) {
 	tb.Helper()
 	place := map[posthouse.ID]string{"": "root"}
 	for h, err := range l.List(tb.Context(), q) {
@@ -147,7 +148,7 @@ func checkpoints(tb testing.TB, l *posthouse.Ledger, q posthouse.Query) (list []
 }
 
 // log describes the records of each entry of a thread.
-func log(tb testing.TB, l *posthouse.Ledger, thread string) (list []string) {
+func log(tb testing.TB, l *ledger.Ledger, thread string) (list []string) {
 	tb.Helper()
 	for e, err := range l.Store().Read(tb.Context(), thread, posthouse.Range{}) {
 		if err != nil {
@@ -173,13 +174,13 @@ func log(tb testing.TB, l *posthouse.Ledger, thread string) (list []string) {
 	return list
 }
 
-func state[T any](tb testing.TB, l *posthouse.Ledger, id posthouse.ID) T {
+func state[T any](tb testing.TB, l *ledger.Ledger, id posthouse.ID) T {
 	tb.Helper()
 	c := must(l.Get(tb.Context(), id))(tb)
 	return must(posthouse.Decode[T](c.State[posthouse.OpaquePart]))(tb)
 }
 
-func newLedger(tb testing.TB) *posthouse.Ledger {
+func newLedger(tb testing.TB) *ledger.Ledger {
 	tb.Helper()
 	return open(tb, memstore.New(), nil)
 }

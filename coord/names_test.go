@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -17,7 +18,7 @@ func TestAgentsOfAnyName(t *testing.T) {
 	agents := []string{"a", "a>b", "a%3Eb", "a+b", "a/b#1", "user@example.com", "日本", "..", " ", strings.Repeat("é", 100)}
 	store := memstore.New()
 	var calls, results []string
-	build := func(name string) (*coord.Coordinator, *posthouse.Ledger) {
+	build := func(name string) (*coord.Coordinator, *ledger.Ledger) {
 		var list []coord.Agent
 		for _, a := range agents {
 			list = append(list, coord.Agent{Name: a, Skills: map[string]coord.Skill{"do/it>": func(ctx context.Context, c coord.Call) (coord.Result, error) {
@@ -53,7 +54,7 @@ func TestAgentsOfAnyName(t *testing.T) {
 		if r.Status != posthouse.StatusWaiting || len(calls) != len(agents) {
 			t.Fatalf("%q: %+v, %q", name, r, calls)
 		}
-		f := must(l.Fork(t.Context(), r.Checkpoint, &posthouse.ForkOptions{Branch: "what/if"}))(t)
+		f := must(l.Fork(t.Context(), r.Checkpoint, &ledger.ForkOptions{Branch: "what/if"}))(t)
 		decide(t, l, r.Gate, posthouse.Approve, "alice")
 		c, l = build(name)
 		done := must(c.Resume(t.Context(), thread, nil))(t)

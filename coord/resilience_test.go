@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -40,7 +41,7 @@ func (s *faulty) Append(ctx context.Context, b *posthouse.Batch) error {
 
 // samePlace makes a process the heir of one that crashed: it need not wait for
 // the leases of that one to run out.
-var samePlace = &posthouse.Options{Owner: "here"}
+var samePlace = &ledger.Options{Owner: "here"}
 
 // Whichever append of the walk fails, the run says so, and a new process goes on
 // from what is on record: nothing recorded is done again, nothing is passed over.
@@ -109,7 +110,7 @@ func TestTheRequestIsOnRecordBeforeAStepActs(t *testing.T) {
 	store := memstore.New()
 	crash := true
 	var seen []string
-	var l *posthouse.Ledger
+	var l *ledger.Ledger
 	f := must(coord.NewFleet(coord.Agent{Name: "a", Skills: map[string]coord.Skill{
 		"do": func(ctx context.Context, c coord.Call) (coord.Result, error) {
 			err := do(ctx, "act", func() error {
@@ -141,7 +142,7 @@ func TestTheRequestIsOnRecordBeforeAStepActs(t *testing.T) {
 	}
 	wantList(t, "log as the step acted", seen, "[claim, coord:request, cp running]", "[claim, coord:request, cp running claim]")
 	wantList(t, "checkpoints", checkpoints(t, l, posthouse.Query{Thread: "t"}), "event running <root", "node a done <0")
-	root := must(l.Latest(t.Context(), posthouse.LatestQuery{Thread: "t"}))(t)
+	root := must(l.Latest(t.Context(), ledger.LatestQuery{Thread: "t"}))(t)
 	first := must(l.GetHeader(t.Context(), root.Parent))(t)
 	if s := state[coord.RequestState](t, l, first.ID); s.Request != "it" || first.By != "carol" {
 		t.Fatalf("state %+v of %+v", s, first)
@@ -415,7 +416,7 @@ func TestASwallowedSaveErrorIsStillTheRuns(t *testing.T) {
 func TestAnExpiredGateIsADecision(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	store, w := memstore.New(), &world{}
-	o := &posthouse.Options{Now: func() time.Time { return now }}
+	o := &ledger.Options{Now: func() time.Time { return now }}
 	var verdict posthouse.Verdict
 	handler := func(ctx context.Context, m string, f *coord.Fleet, s *coord.Session) error {
 		task, _ := engine.From(ctx)

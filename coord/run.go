@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // Names of a request's recorded steps, beside those of the handler's own steps.
@@ -53,7 +54,7 @@ type held struct {
 // event returns an event of this run.
 func (r *run) event(kind Kind, cause posthouse.ID) Event {
 	e := Event{
-		ID: r.c.ledger.NewID(), Kind: kind, Cause: cause, Coordination: r.c.name,
+		ID: r.c.ledger.Core().NewID(), Kind: kind, Cause: cause, Coordination: r.c.name,
 		Thread: r.sess.Thread(), Run: r.sess.Run(), At: r.c.ledger.Now().UTC(),
 	}
 	if b := r.sess.Branch(); b != posthouse.MainBranch {
@@ -147,7 +148,7 @@ func (r *run) commit(ctx context.Context, ch *posthouse.Change, gates []posthous
 	if r.err != nil {
 		return r.err
 	}
-	d := &posthouse.Draft{Checkpoint: ch, Gates: gates}
+	d := &ledger.Draft{Checkpoint: ch, Gates: gates}
 	if r.opening != nil {
 		d.Steps = append(d.Steps, *r.opening)
 	}

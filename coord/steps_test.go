@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -60,8 +61,8 @@ func TestStepsInAHandler(t *testing.T) {
 		return err
 	}
 	store := memstore.New()
-	process := func() (*posthouse.Ledger, *coord.Coordinator) {
-		l := open(t, store, &posthouse.Options{Now: func() time.Time { return now }, Owner: "here"})
+	process := func() (*ledger.Ledger, *coord.Coordinator) {
+		l := open(t, store, &ledger.Options{Now: func() time.Time { return now }, Owner: "here"})
 		return l, coordinator(t, l, w.fleet(t, "worker"), handler)
 	}
 	goesOn := func(c *coord.Coordinator, want posthouse.Status) *coord.Reply {
@@ -72,7 +73,7 @@ func TestStepsInAHandler(t *testing.T) {
 		}
 		return r
 	}
-	signal := func(l *posthouse.Ledger, value string) {
+	signal := func(l *ledger.Ledger, value string) {
 		t.Helper()
 		must(l.Signal(t.Context(), "t", posthouse.Signal{Name: "paid", Value: json.RawMessage(value)}))(t)
 	}

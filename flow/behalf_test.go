@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A flow acts for whoever sent the branch its input, also when somebody else
@@ -37,7 +38,7 @@ func TestFlowActsForItsRequester(t *testing.T) {
 	run("t", "two", flow.RunOptions{Branch: "side", By: "mallory"})
 	run("u", "three", flow.RunOptions{})
 	must(a.Resume(ctx, "v"))(t)
-	for g, err := range w.ledger().Gates(ctx, posthouse.GateQuery{All: true}) {
+	for g, err := range w.ledger().Gates(ctx, ledger.GateQuery{All: true}) {
 		approve(t, w.ledger(), must(g, err)(t).ID)
 	}
 	must(a.Resume(ctx, "t"))(t)

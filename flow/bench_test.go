@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
@@ -30,7 +30,7 @@ func counting(n int) *flow.Flow[int, int] {
 func BenchmarkStep(b *testing.B) {
 	for _, few := range []bool{false, true} {
 		b.Run(fmt.Sprintf("few=%v", few), func(b *testing.B) {
-			l := must(posthouse.Open(memstore.New(), nil))(b)
+			l := must(ledger.Open(memstore.New(), nil))(b)
 			a := must(counting(b.N).Open(l, &flow.Options{FewCheckpoints: few}))(b)
 			b.ReportAllocs()
 			if _, err := a.Run(b.Context(), "t", 1); err != nil {
@@ -54,7 +54,7 @@ func BenchmarkResume(b *testing.B) {
 				}
 				return 0, errBoom
 			})
-			l := must(posthouse.Open(store, nil))(b)
+			l := must(ledger.Open(store, nil))(b)
 			a := must(f.Open(l, nil))(b)
 			if _, err := a.Run(b.Context(), "t", 1); err == nil {
 				b.Fatal("no failure")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -38,8 +39,8 @@ func TestTwoLedgersBesideEachOther(t *testing.T) {
 		}
 		return n, nil
 	})
-	a := must(order.Open(must(posthouse.Open(store, nil))(t), nil))(t)
-	b := must(order.Open(must(posthouse.Open(store, nil))(t), nil))(t)
+	a := must(order.Open(must(ledger.Open(store, nil))(t), nil))(t)
+	b := must(order.Open(must(ledger.Open(store, nil))(t), nil))(t)
 	var wg sync.WaitGroup
 	for n := range threads {
 		thread := fmt.Sprint("t", n)

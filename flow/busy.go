@@ -23,7 +23,7 @@ type OnBusy = engine.OnBusy
 // has the thread. A flow must not enqueue a run of its own thread: it would wait
 // for itself.
 //
-// Interrupt and Rollback cancel the other run as [posthouse.Ledger.Cancel] does
+// Interrupt and Rollback cancel the other run as [ledger.Ledger.Cancel] does
 // and wait until it has ended; a run of another process learns of it at its
 // next commit. If the other ends by itself first, that stands. They are for
 // calls with an input. Either way the new run is an execution of its own:

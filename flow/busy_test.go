@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -147,7 +148,7 @@ func TestNewInputBehindALostRunThatWasCancelled(t *testing.T) {
 		claim := must(lost.Claim(t.Context(), "t", "lost-run"))(t)
 		s := newStage(t, owned(t, store, "two"))
 		close(s.let)
-		must(lost.Commit(t.Context(), &posthouse.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{
+		must(lost.Commit(t.Context(), &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Graph: "stage", Next: []string{"stage"},
 		}}))(t)
 		must(lost.Cancel(t.Context(), "t", nil))(t)

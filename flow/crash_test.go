@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -60,12 +60,12 @@ func runChild(dir string) error {
 	if err != nil {
 		return err
 	}
-	ledger, err := posthouse.Open(store, nil)
+	led, err := ledger.Open(store, nil)
 	if err != nil {
 		return err
 	}
-	defer ledger.Close()
-	a, err := flow.New("crash", crashing(&diary{file}, os.Getenv(childPlain) != "")).Open(ledger, nil)
+	defer led.Close()
+	a, err := flow.New("crash", crashing(&diary{file}, os.Getenv(childPlain) != "")).Open(led, nil)
 	if err != nil {
 		return err
 	}

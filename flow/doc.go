@@ -1,4 +1,4 @@
-// Package flow runs a plain Go function over a thread of a [posthouse.Ledger]:
+// Package flow runs a plain Go function over a thread of a [ledger.Ledger]:
 // the function survives its process, waits for people, signals and times
 // without holding anything, and has a history that can be read, forked and
 // replayed.

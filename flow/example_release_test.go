@@ -7,13 +7,14 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
 // reports writes and sends the report of a month.
 func reports(auto flow.AutoRelease) *flow.App[string, []string] {
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -27,7 +28,7 @@ func reports(auto flow.AutoRelease) *flow.App[string, []string] {
 		}
 		return lines, nil
 	})
-	app, err := f.Open(ledger, &flow.Options{Release: auto})
+	app, err := f.Open(led, &flow.Options{Release: auto})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func ExampleApp_Release() {
 		if _, err := app.Run(ctx, "report", month); err != nil {
 			log.Fatal(err)
 		}
-		if _, err := app.Release(ctx, "report", &posthouse.ReleaseOptions{Tags: []string{month}, By: "alice"}); err != nil {
+		if _, err := app.Release(ctx, "report", &ledger.ReleaseOptions{Tags: []string{month}, By: "alice"}); err != nil {
 			log.Fatal(err)
 		}
 	}

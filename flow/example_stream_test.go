@@ -4,16 +4,16 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
 // A model's answer is read word by word, and each step as it goes on record.
 func ExampleApp_Stream() {
-	ledger, _ := posthouse.Open(memstore.New(), nil)
-	defer ledger.Close()
+	led, _ := ledger.Open(memstore.New(), nil)
+	defer led.Close()
 	app, _ := flow.New("ask", func(ctx context.Context, question string) (string, error) {
 		found, err := step.Do(ctx, "search", func(ctx context.Context) (int, error) {
 			step.Emit(ctx, "looking for "+question)
@@ -30,7 +30,7 @@ func ExampleApp_Stream() {
 			}
 			return fmt.Sprintf("%s (%d sources)", answer, found), nil
 		})
-	}).Open(ledger, nil)
+	}).Open(led, nil)
 
 	o := flow.RunOptions{Modes: []flow.StreamMode{flow.StreamMessages, flow.StreamCustom, flow.StreamUpdates}}
 	for e, err := range app.Stream(context.Background(), "chat-1", "truth", o) {
@@ -65,7 +65,7 @@ func ExampleApp_Stream() {
 // mind.
 func answering() (*flow.App[string, string], chan string, func()) {
 	thinks := make(chan string, 2)
-	ledger, _ := posthouse.Open(memstore.New(), nil)
+	led, _ := ledger.Open(memstore.New(), nil)
 	app, _ := flow.New("chat", func(ctx context.Context, message string) (string, error) {
 		return step.Do(ctx, "answer", func(ctx context.Context) (string, error) {
 			thinks <- message
@@ -75,8 +75,8 @@ func answering() (*flow.App[string, string], chan string, func()) {
 			}
 			return "answered " + message, nil
 		})
-	}).Open(ledger, nil)
-	return app, thinks, func() { ledger.Close() }
+	}).Open(led, nil)
+	return app, thinks, func() { led.Close() }
 }
 
 // A run in the background is cancelled; the thread takes a new input.

@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -18,7 +19,7 @@ type Order struct {
 // The function charges, asks a person and ships. It is executed again after the
 // answer, and does not charge again.
 func Example() {
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -43,7 +44,7 @@ func Example() {
 			return in.Item + " shipped, paid by " + charge, nil
 		})
 	})
-	app, err := order.Open(ledger, nil)
+	app, err := order.Open(led, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -54,7 +55,7 @@ func Example() {
 	fmt.Println(out.Status, out.Waiting[0].Text, err)
 
 	// A week and a restart later, anywhere:
-	_, err = ledger.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+	_, err = led.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 	fmt.Println(err)
 	out, err = app.Resume(ctx, "order-1234")
 	fmt.Println(out.Status, out.Output, err)
@@ -77,7 +78,7 @@ func Example() {
 
 // A fork behind a step keeps what was done up to there and does the rest anew.
 func ExampleApp_Replay() {
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -96,7 +97,7 @@ func ExampleApp_Replay() {
 			return fmt.Sprintf("draft %d to %s", draft, address), nil
 		})
 	})
-	app, err := letter.Open(ledger, nil)
+	app, err := letter.Open(led, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -120,7 +121,7 @@ func ExampleApp_Replay() {
 
 // Each execution of a thread goes on from what the one before it returned.
 func ExamplePrevious() {
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -129,7 +130,7 @@ func ExamplePrevious() {
 		sum, _, err := flow.Previous[int](ctx)
 		return sum + add, err
 	})
-	app, err := total.Open(ledger, nil)
+	app, err := total.Open(led, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // commitDone commits the output. The second result is why it cannot be.
@@ -25,7 +26,7 @@ func (r *run[In, Out]) commitDone(ctx context.Context, task *engine.Task, out Ou
 	c := r.newChange(posthouse.KindNode, posthouse.StatusDone, r.app.node)
 	c.Next, c.Parts = nil, []posthouse.Part{{Name: partOutput, Codec: v.Codec, Data: v.Data}}
 	held := task.Held()
-	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c, Steps: held}); err != nil {
+	if _, err := r.sess.Commit(ctx, &ledger.Draft{Checkpoint: c, Steps: held}); err != nil {
 		task.ReturnHeld(held)
 		switch {
 		case errors.Is(err, posthouse.ErrCancelled):
@@ -50,7 +51,7 @@ func (r *run[In, Out]) commitFailure(ctx context.Context, task *engine.Task, cau
 		c.Status = posthouse.StatusInterrupted // an answer cannot help it; a person has to look
 	}
 	c.Error = oneLine(cause.Error())
-	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c, Steps: task.Held(), Keep: task.Undecided()}); err != nil {
+	if _, err := r.sess.Commit(ctx, &ledger.Draft{Checkpoint: c, Steps: task.Held(), Keep: task.Undecided()}); err != nil {
 		if errors.Is(err, posthouse.ErrCancelled) {
 			return r.finishCancelled(ctx)
 		}
@@ -63,7 +64,7 @@ func (r *run[In, Out]) commitFailure(ctx context.Context, task *engine.Task, cau
 // leaveInterrupted keeps what is done and lets the thread be resumed.
 func (r *run[In, Out]) leaveInterrupted(ctx context.Context, task *engine.Task) (*Result[Out], error) {
 	if held := task.Held(); len(held) > 0 {
-		if _, err := r.sess.Commit(ctx, &posthouse.Draft{Steps: held}); err != nil {
+		if _, err := r.sess.Commit(ctx, &ledger.Draft{Steps: held}); err != nil {
 			return nil, err
 		}
 	}
@@ -114,7 +115,7 @@ func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result
 		waiting = append(waiting, *g)
 	}
 	if len(asked)+len(held)+len(stale) > 0 || !parked {
-		done, err := r.sess.Commit(ctx, &posthouse.Draft{
+		done, err := r.sess.Commit(ctx, &ledger.Draft{
 			Checkpoint: r.newChange(posthouse.KindWait, posthouse.StatusWaiting, r.app.node), Gates: asked, Keep: task.Pending(), Steps: held,
 		})
 		switch {
@@ -160,7 +161,7 @@ func (r *run[In, Out]) stillUndecided(ctx context.Context) (*Result[Out], error)
 		return nil, err
 	}
 	var waiting []posthouse.Gate
-	for g, err := range r.app.ledger.Gates(ctx, posthouse.GateQuery{Thread: r.sess.Thread(), All: true}) {
+	for g, err := range r.app.ledger.Gates(ctx, ledger.GateQuery{Thread: r.sess.Thread(), All: true}) {
 		switch {
 		case err != nil:
 			return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A Func is a flow's function. It is executed again from its top whenever the
@@ -53,7 +54,7 @@ type Retry = engine.Retry
 const DefaultHoldFor = 10 * time.Second
 
 // Open binds the flow to a Ledger. [posthouse.ErrInvalid].
-func (f *Flow[In, Out]) Open(ledger *posthouse.Ledger, o *Options) (*App[In, Out], error) {
+func (f *Flow[In, Out]) Open(led *ledger.Ledger, o *Options) (*App[In, Out], error) {
 	if o == nil {
 		o = &Options{}
 	}
@@ -63,7 +64,7 @@ func (f *Flow[In, Out]) Open(ledger *posthouse.Ledger, o *Options) (*App[In, Out
 	switch {
 	case f.fn == nil:
 		return nil, invalid("fn", "of flow %q is nil", f.name)
-	case ledger == nil:
+	case led == nil:
 		return nil, invalid("ledger", "is required")
 	case o.Timeout < 0:
 		return nil, invalid("Timeout", "of flow %q is negative", f.name)
@@ -71,7 +72,7 @@ func (f *Flow[In, Out]) Open(ledger *posthouse.Ledger, o *Options) (*App[In, Out
 	if p := o.Retry.Validate(); p != "" {
 		return nil, invalid("Retry", "of flow %q: %s", f.name, p)
 	}
-	a := &App[In, Out]{ledger: ledger, instance: string(ledger.NewID()), name: f.name, node: posthouse.EscapeName(f.name), fn: f.fn, few: o.FewCheckpoints, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)), codec: o.Codec}
+	a := &App[In, Out]{ledger: led, instance: string(led.Core().NewID()), name: f.name, node: posthouse.EscapeName(f.name), fn: f.fn, few: o.FewCheckpoints, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)), codec: o.Codec}
 	if a.codec == nil {
 		a.codec = posthouse.JSON
 	}
@@ -84,7 +85,7 @@ func (f *Flow[In, Out]) Open(ledger *posthouse.Ledger, o *Options) (*App[In, Out
 // nothing of a thread between calls. Where a method takes the name of a thread,
 // "" is [posthouse.DefaultThread].
 type App[In, Out any] struct {
-	ledger   *posthouse.Ledger
+	ledger   *ledger.Ledger
 	instance string // see posthouse.Gate.Instance
 	name     string
 	node     string // the name as checkpoints have it

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A Reason says how a run ended.
@@ -51,7 +52,7 @@ func (a *App[In, Out]) launch(ctx context.Context, thread string, in *In, o []Ru
 	thread = cmp.Or(thread, posthouse.DefaultThread)
 	run, err := engine.Launch(ctx, engine.BackgroundOptions[*Result[Out]]{
 		Ledger: a.ledger, Thread: thread, Branch: opt.Branch, OnBusy: opt.OnBusy, Line: opt.OnBusy != Reject || opt.Run != "",
-		Begin: func(ctx context.Context, place *posthouse.Place) (*engine.Begun[*Result[Out]], error) {
+		Begin: func(ctx context.Context, place *ledger.Ticket) (*engine.Begun[*Result[Out]], error) {
 			r, err := a.begin(ctx, thread, opt, nil, in != nil, place)
 			if err != nil {
 				return nil, err
@@ -78,7 +79,7 @@ func (h *Handle[Out]) Result() (*Result[Out], error) { return h.run.Result() }
 // Reason returns how the run ended, Running if it has not.
 func (h *Handle[Out]) Reason() Reason { return h.run.Reason() }
 
-// Cancel asks to cancel the run, by [posthouse.Ledger.Cancel]: the contexts of
+// Cancel asks to cancel the run, by [ledger.Ledger.Cancel]: the contexts of
 // the function and its steps end, no other step begins, and the branch gets a
 // checkpoint of status cancelled. Steps that are done stay on record. It does
 // not wait for that: see Done. Cancelling again, or what has ended, does

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -25,7 +26,7 @@ type stage struct {
 	calls atomic.Int32
 }
 
-func newStage(t *testing.T, l *posthouse.Ledger) *stage {
+func newStage(t *testing.T, l *ledger.Ledger) *stage {
 	t.Helper()
 	s := &stage{runs: make(chan string, 100), let: make(chan struct{})}
 	s.app = must(flow.New("stage", func(ctx context.Context, in string) (string, error) {
@@ -51,9 +52,9 @@ func newStage(t *testing.T, l *posthouse.Ledger) *stage {
 }
 
 // owned opens a store as the process of this name.
-func owned(t *testing.T, store posthouse.Store, owner string) *posthouse.Ledger {
+func owned(t *testing.T, store posthouse.Store, owner string) *ledger.Ledger {
 	t.Helper()
-	l := must(posthouse.Open(store, &posthouse.Options{Owner: owner}))(t)
+	l := must(ledger.Open(store, &ledger.Options{Owner: owner}))(t)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -147,7 +148,7 @@ func TestLedgerCancelsARun(t *testing.T) {
 			if from == "elsewhere" {
 				by = owned(t, store, fmt.Sprint("two", fails))
 			}
-			must(by.Cancel(t.Context(), thread, &posthouse.CancelOptions{By: "alice", Reason: "stop"}))(t)
+			must(by.Cancel(t.Context(), thread, &ledger.CancelOptions{By: "alice", Reason: "stop"}))(t)
 			if from == "elsewhere" {
 				close(let) // it learns of it with its next commit
 			}
@@ -191,13 +192,13 @@ func TestCancelKeepsAStepThatIsDone(t *testing.T) {
 // thread still, is heeded.
 func TestCancelOfARunThatParks(t *testing.T) {
 	w := newWorld(t)
-	var l *posthouse.Ledger
-	o := &posthouse.Options{Observer: func(e posthouse.Operation) {
+	var l *ledger.Ledger
+	o := &ledger.Options{Observer: func(e posthouse.Operation) {
 		if e.Kind == posthouse.OpSaved && e.Header.Kind == posthouse.KindWait {
-			must(l.Cancel(t.Context(), "t", &posthouse.CancelOptions{Reason: "late"}))(t)
+			must(l.Cancel(t.Context(), "t", &ledger.CancelOptions{Reason: "late"}))(t)
 		}
 	}}
-	l = must(posthouse.Open(w.store, o))(t)
+	l = must(ledger.Open(w.store, o))(t)
 	a := must(flow.New("order", order(w)).Open(l, nil))(t)
 	h := must(a.Start(t.Context(), "t", "book"))(t)
 	res := wantEnd(t, h, flow.Cancelled, posthouse.StatusCancelled, "")

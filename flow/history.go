@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A Snapshot is a checkpoint of a thread: the input, a step that was done
@@ -68,7 +69,7 @@ func (a *App[In, Out]) resultOf(ctx context.Context, s *Snapshot[In, Out]) (*Res
 	case posthouse.StatusDone:
 		res.Output = s.Output
 	case posthouse.StatusWaiting:
-		for g, err := range a.ledger.Gates(ctx, posthouse.GateQuery{Thread: s.Thread, All: true}) {
+		for g, err := range a.ledger.Gates(ctx, ledger.GateQuery{Thread: s.Thread, All: true}) {
 			if err != nil {
 				return nil, err
 			}
@@ -160,7 +161,7 @@ func (a *App[In, Out]) Fork(ctx context.Context, checkpoint posthouse.ID, change
 	if err := a.owns(&c.Header); err != nil {
 		return nil, err
 	}
-	fork := &posthouse.ForkOptions{Thread: opt.Thread, Branch: opt.Branch, By: opt.By}
+	fork := &ledger.ForkOptions{Thread: opt.Thread, Branch: opt.Branch, By: opt.By}
 	if change != nil {
 		s, err := a.snapshot(c)
 		if err != nil {

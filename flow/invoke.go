@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // RunOptions refine one Run, Resume, Stream, Start or Replay. The zero value is
@@ -99,7 +100,7 @@ func (a *App[In, Out]) Replay(ctx context.Context, checkpoint posthouse.ID, o ..
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.sess.Fork(ctx, checkpoint, &posthouse.ForkOptions{Branch: opt.Branch, By: opt.By})
+	s, err := r.sess.Fork(ctx, checkpoint, &ledger.ForkOptions{Branch: opt.Branch, By: opt.By})
 	if err != nil {
 		return nil, errors.Join(err, r.sess.End(ctx))
 	}
@@ -137,7 +138,7 @@ func (a *App[In, Out]) do(ctx context.Context, thread string, opt RunOptions, h 
 }
 
 // begin claims the thread. place may be nil.
-func (a *App[In, Out]) begin(ctx context.Context, thread string, opt RunOptions, h *engine.Hub, input bool, place *posthouse.Place) (*run[In, Out], error) {
+func (a *App[In, Out]) begin(ctx context.Context, thread string, opt RunOptions, h *engine.Hub, input bool, place *ledger.Ticket) (*run[In, Out], error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -53,9 +54,9 @@ func (w *world) advance(d time.Duration) {
 }
 
 // ledger opens the store, as a process does that starts.
-func (w *world) ledger() *posthouse.Ledger {
+func (w *world) ledger() *ledger.Ledger {
 	w.Helper()
-	l, err := posthouse.Open(w.store, &posthouse.Options{Now: w.clock})
+	l, err := ledger.Open(w.store, &ledger.Options{Now: w.clock})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func steps[In, Out any](tb testing.TB, a *flow.App[In, Out], thread string, o ..
 	return s
 }
 
-func approve(tb testing.TB, l *posthouse.Ledger, gate posthouse.ID) {
+func approve(tb testing.TB, l *ledger.Ledger, gate posthouse.ID) {
 	tb.Helper()
 	if _, err := l.Decide(tb.Context(), gate, posthouse.Decision{Verdict: posthouse.Approve, By: "approver"}); err != nil {
 		tb.Fatal(err)

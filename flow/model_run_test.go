@@ -24,11 +24,12 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/dying"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// Faults are what happens to the runs of a case. They run out.
+// faults are what happens to the runs of a case. They run out.
 type faults struct {
 	Crashes []int // after so many appends
 	After   []bool
@@ -87,7 +88,7 @@ type trial struct {
 	running int            // which execution is
 
 	dying  *dying.Store
-	ledger *posthouse.Ledger
+	ledger *ledger.Ledger
 	app    *flow.App[orderNo, output]
 }
 
@@ -105,7 +106,7 @@ func (c *trial) start() {
 		c.faults.Crashes = c.faults.Crashes[1:]
 	}
 	var err error
-	if c.ledger, err = posthouse.Open(c.dying, &posthouse.Options{Owner: "p", Now: c.now, Validate: gate.Validator()}); err != nil {
+	if c.ledger, err = ledger.Open(c.dying, &ledger.Options{Owner: "p", Now: c.now, Validate: gate.Validator()}); err != nil {
 		c.Fatal(err)
 	}
 	if c.app, err = flow.New("model", c.execute).Open(c.ledger, &c.opt.Open); err != nil {
@@ -323,7 +324,7 @@ func (c *trial) answer(g *posthouse.Gate) {
 // hasten answers a question of the thread that is run, if there is one, and
 // otherwise sends a signal before it is waited for.
 func (c *trial) hasten(thread string) {
-	for g, err := range c.ledger.Gates(c.ctx, posthouse.GateQuery{Thread: thread}) {
+	for g, err := range c.ledger.Gates(c.ctx, ledger.GateQuery{Thread: thread}) {
 		if err != nil {
 			return
 		}

@@ -63,7 +63,7 @@ func (o *op) step() string {
 	return o.Name
 }
 
-// Where an operation may stand.
+// where an operation may stand.
 type where struct {
 	depth  int
 	beside bool // others: in what order they take signals is left to chance

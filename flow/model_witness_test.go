@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -151,7 +152,7 @@ func effectOf(body []byte) string {
 // recorded returns how often each effect is on record of a line of history, up
 // to an entry, with what it has from the lines it was forked from; only those if
 // inherited.
-func recorded(ctx context.Context, l *posthouse.Ledger, thread, branch string, to uint64, inherited bool) (map[string]int, error) {
+func recorded(ctx context.Context, l *ledger.Ledger, thread, branch string, to uint64, inherited bool) (map[string]int, error) {
 	names, first := map[string]int{}, uint64(0)
 	for h, err := range l.List(ctx, posthouse.Query{Thread: thread, Branch: branch, Limit: 1}) {
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -39,7 +40,7 @@ func TestFlowsOfAnyName(t *testing.T) {
 			}
 			f := must(open().Fork(t.Context(), out.Checkpoint, nil, flow.ForkOptions{Branch: "what/if ~2"}))(t)
 			for _, branch := range []string{posthouse.MainBranch, f.Branch} {
-				for g, err := range w.ledger().Gates(t.Context(), posthouse.GateQuery{Thread: thread}) {
+				for g, err := range w.ledger().Gates(t.Context(), ledger.GateQuery{Thread: thread}) {
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -7,7 +7,10 @@ import (
 	"iter"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 // An AutoRelease says when a run releases its thread by itself. A run that
@@ -29,8 +32,8 @@ type Version[In, Out any] struct {
 
 // Release closes what the thread has on record as a version that can still be
 // read, and frees its name: what runs under it next begins anew. Errors are
-// those of [posthouse.Ledger.Release]; with a version they say that it stands.
-func (a *App[In, Out]) Release(ctx context.Context, thread string, o *posthouse.ReleaseOptions) (*Version[In, Out], error) {
+// those of [ledger.Ledger.Release]; with a version they say that it stands.
+func (a *App[In, Out]) Release(ctx context.Context, thread string, o *ledger.ReleaseOptions) (*Version[In, Out], error) {
 	return a.version(engine.Release(ctx, a.ledger, "flow", a.name, thread, o))
 }
 
@@ -61,7 +64,7 @@ func (r *run[In, Out]) autoRelease(ctx context.Context, res *Result[Out], err er
 	if r.opt.Release != nil {
 		auto = *r.opt.Release
 	}
-	o := &posthouse.ReleaseOptions{Tags: auto.Tags, By: r.opt.By}
+	o := &ledger.ReleaseOptions{Tags: auto.Tags, By: r.opt.By}
 	h := r.sess.Head()
 	var failed *Error
 	switch {
@@ -92,9 +95,9 @@ func (a *App[In, Out]) Branches(ctx context.Context, thread string) ([]posthouse
 
 // Copy makes a new thread with the whole history of another and returns the
 // head of its main branch. Nothing of it runs until it is resumed. See
-// [posthouse.Ledger.CopyThread].
-func (a *App[In, Out]) Copy(ctx context.Context, from, to string, o *posthouse.CopyOptions) (*Snapshot[In, Out], error) {
-	info, err := a.ledger.CopyThread(ctx, cmp.Or(from, posthouse.DefaultThread), to, o)
+// [ledger.Ledger.CopyThread].
+func (a *App[In, Out]) Copy(ctx context.Context, from, to string, o *transfer.CopyOptions) (*Snapshot[In, Out], error) {
+	info, err := transfer.CopyThread(ctx, a.ledger, cmp.Or(from, posthouse.DefaultThread), to, o)
 	if err != nil {
 		return nil, err
 	}
@@ -104,14 +107,14 @@ func (a *App[In, Out]) Copy(ctx context.Context, from, to string, o *posthouse.C
 // A Comparison says how two checkpoints differ, in their headers, inputs and
 // outputs.
 type Comparison[In, Out any] struct {
-	posthouse.Comparison
+	diff.Comparison
 	From, To *Snapshot[In, Out]
 }
 
 // Compare compares two checkpoints, of one thread or of two. The parts in it,
 // "input" and "output", say what changed within, by JSON pointer.
 func (a *App[In, Out]) Compare(ctx context.Context, from, to posthouse.ID) (*Comparison[In, Out], error) {
-	c, err := a.ledger.Compare(ctx, from, to)
+	c, err := diff.Compare(ctx, a.ledger, from, to)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // adding is a flow that adds a step's number to what it returned before, and
@@ -49,7 +50,7 @@ func TestAppKeepsVersions(t *testing.T) {
 	a := adding(w, nil)
 	must(a.Run(ctx, "t", 1))(t)
 	must(a.Run(ctx, "t", 1))(t)
-	v := must(a.Release(ctx, "t", &posthouse.ReleaseOptions{Tags: []string{"first"}, By: "alice"}))(t)
+	v := must(a.Release(ctx, "t", &ledger.ReleaseOptions{Tags: []string{"first"}, By: "alice"}))(t)
 	if v.Version != 1 || v.State.Output != 2 {
 		t.Fatalf("version %+v", v)
 	}
@@ -279,8 +280,8 @@ func TestReleaseReturnsTheVersionWithAnError(t *testing.T) {
 	w.store = store
 	a, l := adding(w, nil), w.ledger()
 	must(a.Run(ctx, "t", 3))(t)
-	must(l.Commit(ctx, &posthouse.Draft{Thread: "called", Gates: []posthouse.Gate{{Name: "ask"}}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}}))(t)
-	must(l.Commit(ctx, &posthouse.Draft{
+	must(l.Commit(ctx, &ledger.Draft{Thread: "called", Gates: []posthouse.Gate{{Name: "ask"}}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}}))(t)
+	must(l.Commit(ctx, &ledger.Draft{
 		Thread: "t", Gates: []posthouse.Gate{{Name: "call", Kind: posthouse.GateThread, Text: "called", ExpiresAt: l.Now().Add(time.Hour)}},
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting},
 	}))(t)

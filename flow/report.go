@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // reportEnd reports the result of a run that parked or ended.
@@ -27,7 +28,7 @@ func (a *App[In, Out]) reportEnd(ctx context.Context, h *engine.Hub, res *Result
 
 // reportCommit reports what was just committed. It is called by one commit at a
 // time.
-func (r *run[In, Out]) reportCommit(d *posthouse.Draft, c *posthouse.Committed, began time.Time) {
+func (r *run[In, Out]) reportCommit(d *ledger.Draft, c *posthouse.Committed, began time.Time) {
 	if c.Checkpoint != nil {
 		r.reportCheckpoint(began)
 	}

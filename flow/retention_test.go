@@ -8,6 +8,8 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 )
 
 // Checkpoints of steps may go while the flow is in their middle: it keeps what
@@ -25,13 +27,13 @@ func TestRetentionInTheMiddleOfAFlow(t *testing.T) {
 		}
 		return in, nil
 	})
-	open := func() *posthouse.Ledger {
-		return must(posthouse.Open(w.store, &posthouse.Options{Now: w.clock, MaxCheckpoints: 3}))(t)
+	open := func() *ledger.Ledger {
+		return must(ledger.Open(w.store, &ledger.Options{Now: w.clock, MaxCheckpoints: 3}))(t)
 	}
 	l := open()
 	res, err := must(f.Open(l, nil))(t).Run(ctx, "t", "book")
 	wantStatus(t, res, err, posthouse.StatusWaiting)
-	if _, err := l.Retain(ctx, posthouse.Retention{MaxPerThread: 1, Graph: "order"}, nil); err != nil {
+	if _, err := retain.Run(ctx, l, retain.Policy{MaxPerThread: 1, Graph: "order"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	approve(t, l, res.Waiting[0].ID)

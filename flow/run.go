@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A run is one call over one branch.
@@ -49,7 +50,7 @@ func (r *run[In, Out]) start(ctx context.Context, in In) (*Result[Out], error) {
 	}
 	c.Parts = []posthouse.Part{{Name: partInput, Codec: v.Codec, Data: v.Data}}
 	r.data = v
-	if _, err := r.sess.Commit(ctx, &posthouse.Draft{Checkpoint: c}); err != nil {
+	if _, err := r.sess.Commit(ctx, &ledger.Draft{Checkpoint: c}); err != nil {
 		if errors.Is(err, posthouse.ErrCancelled) {
 			return r.finishCancelled(ctx)
 		}
@@ -129,7 +130,7 @@ func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out
 	task.Before(r.beforeStep)
 	task.Steps(&r.app.steps)
 	if !r.app.few {
-		r.sess.OnDraft(func(d *posthouse.Draft) { r.addToDraft(task, d) })
+		r.sess.OnDraft(func(d *ledger.Draft) { r.addToDraft(task, d) })
 	}
 	r.passes++
 	r.reportStart(task)
@@ -196,7 +197,7 @@ func (r *run[In, Out]) newChange(kind string, status posthouse.Status, node stri
 
 // addToDraft gives a step's result a checkpoint, so that history shows it and a fork
 // can begin behind it.
-func (r *run[In, Out]) addToDraft(task *engine.Task, d *posthouse.Draft) {
+func (r *run[In, Out]) addToDraft(task *engine.Task, d *ledger.Draft) {
 	if name := task.Completed(d.Steps); name != "" {
 		d.Checkpoint = r.newChange(posthouse.KindEvent, posthouse.StatusRunning, name)
 		d.Keep = task.Undecided()

@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/step"
 )
@@ -195,7 +196,7 @@ func TestRetryParksAndSurvivesARestart(t *testing.T) {
 func TestShortWaitsAreHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		l := must(posthouse.Open(w.store, nil))(t)
+		l := must(ledger.Open(w.store, nil))(t)
 		f := flow.New("order", func(ctx context.Context, _ int) (string, error) {
 			if err := step.Sleep(ctx, "nap", 5*time.Second); err != nil {
 				return "", err
@@ -365,7 +366,7 @@ func TestCancelEndsARun(t *testing.T) {
 			ended <- end{res, err}
 		}()
 		<-started
-		if _, err := l.Cancel(t.Context(), "t", &posthouse.CancelOptions{By: "alice", Reason: "enough"}); err != nil {
+		if _, err := l.Cancel(t.Context(), "t", &ledger.CancelOptions{By: "alice", Reason: "enough"}); err != nil {
 			t.Fatal(err)
 		}
 		close(cancelled)
@@ -480,7 +481,7 @@ func TestFailureKeepsOpenQuestions(t *testing.T) {
 func TestRunnerKeepsFlowsMoving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		l := must(posthouse.Open(w.store, nil))(t)
+		l := must(ledger.Open(w.store, nil))(t)
 		f := flow.New("order", func(ctx context.Context, _ int) (string, error) {
 			if err := step.Sleep(ctx, "day", 24*time.Hour); err != nil {
 				return "", err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -166,7 +167,7 @@ func TestStreamCheckpoints(t *testing.T) {
 func TestStreamTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		l := must(posthouse.Open(w.store, nil))(t)
+		l := must(ledger.Open(w.store, nil))(t)
 		a := must(flow.New("order", func(ctx context.Context, n int) (string, error) {
 			v, err := step.DoWith(ctx, "call", step.Options{Retry: step.Retry{Max: 1, Delay: time.Second}}, func(context.Context) (string, error) {
 				time.Sleep(time.Second)

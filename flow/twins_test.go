@@ -11,6 +11,8 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
@@ -21,12 +23,12 @@ import (
 // is in flow_test.go and run_test.go.
 
 // onSQLite calls fn with one process after another on one database file.
-func onSQLite(t *testing.T, w *world, fns ...func(l *posthouse.Ledger)) {
+func onSQLite(t *testing.T, w *world, fns ...func(l *ledger.Ledger)) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	for _, fn := range fns {
 		store := must(sqlitestore.Open(t.Context(), path, nil))(t)
-		l := must(posthouse.Open(store, &posthouse.Options{Now: w.clock}))(t)
+		l := must(ledger.Open(store, &ledger.Options{Now: w.clock}))(t)
 		fn(l)
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
@@ -57,11 +59,11 @@ func TestWorkflowResumesAcrossSQLiteClose(t *testing.T) {
 		v, err := w.do(ctx, "c")
 		return out + v, err
 	})
-	onSQLite(t, w, func(l *posthouse.Ledger) {
+	onSQLite(t, w, func(l *ledger.Ledger) {
 		res, err := must(f.Open(l, nil))(t).Run(t.Context(), "t", "first ", flow.RunOptions{Run: "r"})
 		wantStatus(t, res, err, posthouse.StatusWaiting)
 		approve(t, l, res.Waiting[0].ID)
-	}, func(l *posthouse.Ledger) {
+	}, func(l *ledger.Ledger) {
 		_, err := must(f.Open(l, nil))(t).Run(t.Context(), "t", "another ", flow.RunOptions{Run: "r"})
 		if !errors.Is(err, posthouse.ErrExists) {
 			t.Fatalf("the run with another input: %v", err)
@@ -99,7 +101,7 @@ func TestWorkflowStepsOfOneName(t *testing.T) {
 	if res := must(a.Resume(t.Context(), "t"))(t); res.Output != "same1same2same3" {
 		t.Fatal(res.Output)
 	}
-	if _, err := l.DeleteThread(t.Context(), "t", nil); err != nil {
+	if _, err := retain.DeleteThread(t.Context(), l, "t", nil); err != nil {
 		t.Fatal(err)
 	}
 	_, err = a.State(t.Context(), "t")
@@ -178,7 +180,7 @@ func TestEffectsBeyondTheOriginsLimit(t *testing.T) {
 	})
 	store := memstore.New()
 	run := func(do func(*flow.App[int, int]) (*flow.Result[int], error)) (*flow.Result[int], error) {
-		return do(must(f.Open(must(posthouse.Open(store, nil))(t), nil))(t))
+		return do(must(f.Open(must(ledger.Open(store, nil))(t), nil))(t))
 	}
 	_, err := run(func(a *flow.App[int, int]) (*flow.Result[int], error) { return a.Run(t.Context(), "t", 1) })
 	wantCode(t, err, errBoom)
@@ -206,11 +208,11 @@ func TestCommittedEffectIsNeverDemoted(t *testing.T) {
 		}
 		return v, errBoom
 	})
-	again := func(l *posthouse.Ledger) {
+	again := func(l *ledger.Ledger) {
 		_, err := must(f.Open(l, nil))(t).Resume(t.Context(), "t")
 		wantCode(t, err, errBoom)
 	}
-	onSQLite(t, w, func(l *posthouse.Ledger) {
+	onSQLite(t, w, func(l *ledger.Ledger) {
 		_, err := must(f.Open(l, nil))(t).Run(t.Context(), "t", 1)
 		wantCode(t, err, errBoom)
 		again(l)
@@ -237,7 +239,7 @@ func TestOneProcessRunsAThread(t *testing.T) {
 		return w.do(ctx, "b")
 	})
 	open := func(owner string) *flow.App[int, string] {
-		l := must(posthouse.Open(w.store, &posthouse.Options{Now: w.clock, Owner: owner, LeaseTTL: time.Second}))(t)
+		l := must(ledger.Open(w.store, &ledger.Options{Now: w.clock, Owner: owner, LeaseTTL: time.Second}))(t)
 		return must(f.Open(l, nil))(t)
 	}
 	one, two := open("one"), open("two")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -293,7 +294,7 @@ func (a *action[T, Out]) stale(ctx context.Context, g *posthouse.Gate) error {
 	if until := g.Decision.At.Add(g.ValidFor); g.ValidFor > 0 && s.Ledger().Now().After(until) {
 		return &posthouse.Error{Code: posthouse.CodeExpired, Message: "the approval by " + g.Decision.By + " was good until " + until.Format(time.RFC3339)}
 	}
-	if err := s.Ledger().Reconsider(g); err != nil {
+	if err := commit.Reconsider(s.Ledger().Core(), g); err != nil {
 		return err
 	}
 	if a.opt.Check == nil {

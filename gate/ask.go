@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -38,7 +39,7 @@ func (a Answer[T]) Approved() bool {
 // both are answers, not errors. Errors: [posthouse.ErrInvalid] for a malformed
 // question, outside any task, and for a recorded value that T cannot hold;
 // [posthouse.ErrUnsupported] for a question that takes a value with a schema, over a
-// Ledger that has no validator ([posthouse.Ledger.MayOpen]); and
+// Ledger that has no validator ([ledger.Ledger.MayOpen]); and
 // those of reading and writing the log.
 func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 	var a Answer[T]
@@ -63,7 +64,7 @@ func (q *Question) asGate(ctx context.Context, task *engine.Task, t reflect.Type
 	l := task.Session().Ledger()
 	g, err := q.gate(t, l.Now())
 	if err == nil {
-		err = l.MayOpen(&g)
+		err = commit.MayOpen(l.Core(), &g)
 	}
 	return g, err
 }

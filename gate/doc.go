@@ -13,7 +13,7 @@
 //
 // The first time, Ask returns [posthouse.ErrWaiting]; return it. The runtime
 // commits a waiting checkpoint with the question and lets go of everything. When
-// [posthouse.Ledger.Decide] has recorded a decision, the node runs again from
+// [ledger.Ledger.Decide] has recorded a decision, the node runs again from
 // its start, with its recorded steps, and Ask returns the [Answer]. Whether
 // that is a minute or a month and a new version of the program later makes no
 // difference.
@@ -57,7 +57,7 @@
 // and nobody approves, edits or answers their own request, though they may reject
 // it. AllowRequester lifts that for a question; where nobody is known to have
 // asked, and where a question takes no approve and no edit, it does not apply.
-// An assignee may hand the right on ([posthouse.Ledger.Delegate]), and Escalate
+// An assignee may hand the right on ([ledger.Ledger.Delegate]), and Escalate
 // gives it to more people after a while. With Quorum or FourEyes several people
 // vote, each once: the vote that meets the rule is the decision. The rules are
 // kept by the Ledger, whoever calls it.
@@ -88,7 +88,7 @@
 //
 // # Setting up
 //
-// The Ledger checks values with what [posthouse.Options].Validate holds; without
+// The Ledger checks values with what [ledger.Options].Validate holds; without
 // it, a value for a question with a schema is refused:
 //
 //	ledger, err := posthouse.Open(store, &posthouse.Options{Validate: gate.Validator()})

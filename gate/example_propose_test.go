@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -14,7 +15,7 @@ import (
 func ExamplePropose() {
 	type Payment struct{ Amount int }
 	ctx := context.Background()
-	ledger, err := posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()})
+	led, err := ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -27,18 +28,18 @@ func ExamplePropose() {
 		return gate.Act(ctx, "transfer", grant, func(ctx context.Context, p Payment) (string, error) {
 			return fmt.Sprintf("paid %d, approved by %s", p.Amount, gate.Granted(ctx).Decision.By), nil
 		})
-	}).Open(ledger, nil)
+	}).Open(led, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	out, err := app.Run(ctx, "order-1", Payment{500})
 	fmt.Println(string(out.Waiting[0].Payload), err)
-	_, err = ledger.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Edit, By: "alice", Value: []byte(`{"Amount":50}`)})
+	_, err = led.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Edit, By: "alice", Value: []byte(`{"Amount":50}`)})
 	fmt.Println(err)
 	done, err := app.Resume(ctx, "order-1")
 	fmt.Println(done.Output, err)
-	grant, err := ledger.Grant(ctx, out.Waiting[0].ID)
+	grant, err := ledger.ReadGrant(ctx, led, out.Waiting[0].ID)
 	fmt.Println(grant.Status, err)
 	// Output:
 	// {"Amount":500} <nil>

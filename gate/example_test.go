@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -27,7 +28,7 @@ type Change struct {
 // values than were proposed.
 func Example() {
 	ctx := context.Background()
-	ledger, err := posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()})
+	led, err := ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -51,7 +52,7 @@ func Example() {
 	})
 	g.Edge(graph.Start, "approve")
 	g.Edge("approve", graph.End)
-	app, err := g.Compile(ledger, nil)
+	app, err := g.Compile(led, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -63,11 +64,11 @@ func Example() {
 		return
 	}
 	id := out.Waiting[0].ID
-	_, err = ledger.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+	_, err = led.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 	fmt.Println(err)
-	_, err = ledger.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: json.RawMessage(`{"amount":"2500"}`)})
+	_, err = led.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: json.RawMessage(`{"amount":"2500"}`)})
 	fmt.Println(err)
-	_, err = ledger.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: json.RawMessage(`{"amount":2500}`)})
+	_, err = led.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: json.RawMessage(`{"amount":2500}`)})
 	fmt.Println(err)
 
 	out, err = app.Resume(ctx, "order-1234")
@@ -119,12 +120,12 @@ func ExampleRequire() {
 // over the same store.
 func ExampleRelay() {
 	store := memstore.New()
-	here, err := posthouse.Open(store, nil)
+	here, err := ledger.Open(store, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	elsewhere, err := posthouse.Open(store, nil) // another process, over a store that takes several
+	elsewhere, err := ledger.Open(store, nil) // another process, over a store that takes several
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -147,21 +148,21 @@ func ExampleRelay() {
 }
 
 // asked runs a graph of one node that asks q, up to its first wait or its end.
-func asked(q gate.Question) (*posthouse.Ledger, *graph.App[Refund], *graph.Result[Refund], error) {
-	ledger, err := posthouse.Open(memstore.New(), nil)
+func asked(q gate.Question) (*ledger.Ledger, *graph.App[Refund], *graph.Result[Refund], error) {
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	app, err := asks(ledger, q)
+	app, err := asks(led, q)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	out, err := app.Run(context.Background(), "order-1", Refund{})
-	return ledger, app, out, err
+	return led, app, out, err
 }
 
 // asks makes a graph of one node that asks q.
-func asks(ledger *posthouse.Ledger, q gate.Question) (*graph.App[Refund], error) {
+func asks(led *ledger.Ledger, q gate.Question) (*graph.App[Refund], error) {
 	g := graph.New[Refund]("refund")
 	g.Node("approve", func(ctx context.Context, r *Refund) error {
 		a, err := gate.Ask[any](ctx, q)
@@ -173,7 +174,7 @@ func asks(ledger *posthouse.Ledger, q gate.Question) (*graph.App[Refund], error)
 	})
 	g.Edge(graph.Start, "approve")
 	g.Edge("approve", graph.End)
-	return g.Compile(ledger, nil)
+	return g.Compile(led, nil)
 }
 
 // A judge answers what it is sure of; the rest is for people.
@@ -195,7 +196,7 @@ func ExampleAuto() {
 // Two of three people must agree; nobody counts twice.
 func ExampleQuestion_quorum() {
 	ctx := context.Background()
-	ledger, app, out, err := asked(gate.Question{
+	led, app, out, err := asked(gate.Question{
 		Name: "release", Assignees: []string{"alice", "bob", "carol"}, Quorum: &posthouse.Quorum{Need: 2, Outvote: true},
 	})
 	if err != nil {
@@ -207,7 +208,7 @@ func ExampleQuestion_quorum() {
 		{Verdict: posthouse.Approve, By: "alice"}, {Verdict: posthouse.Approve, By: "alice"}, {Verdict: posthouse.Reject, By: "bob"},
 		{Verdict: posthouse.Approve, By: "carol"},
 	} {
-		g, err := ledger.Decide(ctx, id, vote)
+		g, err := led.Decide(ctx, id, vote)
 		if err != nil {
 			fmt.Println(errors.Is(err, posthouse.ErrVoted), strings.ReplaceAll(err.Error(), string(id), "ID"))
 			continue
@@ -227,17 +228,17 @@ func ExampleQuestion_quorum() {
 // An assignee hands a question on; who decided, and in whose place, is on record.
 func ExampleQuestion_delegation() {
 	ctx := context.Background()
-	ledger, app, out, err := asked(gate.Question{Name: "refund", Assignees: []string{"alice"}})
+	led, app, out, err := asked(gate.Question{Name: "refund", Assignees: []string{"alice"}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	id := out.Waiting[0].ID
-	_, err = ledger.Delegate(ctx, id, posthouse.Delegation{By: "alice", To: "bob", Reason: "on holiday"})
+	_, err = led.Delegate(ctx, id, posthouse.Delegation{By: "alice", To: "bob", Reason: "on holiday"})
 	fmt.Println(err)
-	_, err = ledger.Delegate(ctx, id, posthouse.Delegation{By: "bob", To: "alice"})
+	_, err = led.Delegate(ctx, id, posthouse.Delegation{By: "bob", To: "alice"})
 	fmt.Println(err)
-	_, err = ledger.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
+	_, err = led.Decide(ctx, id, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
 	fmt.Println(err)
 	out, err = app.Resume(ctx, "order-1")
 	fmt.Println(out.State.Request, err)
@@ -251,12 +252,12 @@ func ExampleQuestion_delegation() {
 // After an hour the managers may decide, too.
 func ExampleQuestion_escalation() {
 	ctx, now := context.Background(), time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
-	ledger, err := posthouse.Open(memstore.New(), &posthouse.Options{Now: func() time.Time { return now }})
+	led, err := ledger.Open(memstore.New(), &ledger.Options{Now: func() time.Time { return now }})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	app, err := asks(ledger, gate.Question{
+	app, err := asks(led, gate.Question{
 		Name: "refund", Assignees: []string{"alice"}, Escalate: &gate.Escalation{After: time.Hour, To: []string{"boss"}},
 	})
 	if err != nil {
@@ -269,7 +270,7 @@ func ExampleQuestion_escalation() {
 		return
 	}
 	for range 2 {
-		_, err = ledger.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "boss"})
+		_, err = led.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "boss"})
 		fmt.Println(err)
 		now = now.Add(time.Hour)
 	}
@@ -281,13 +282,13 @@ func ExampleQuestion_escalation() {
 // Two people, neither of them who asked.
 func ExampleQuestion_fourEyes() {
 	ctx := context.Background()
-	ledger, app, out, err := asked(gate.Question{Name: "payout", RequestedBy: "alice", FourEyes: true})
+	led, app, out, err := asked(gate.Question{Name: "payout", RequestedBy: "alice", FourEyes: true})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, by := range []string{"alice", "bob", "carol"} {
-		_, err := ledger.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: by})
+		_, err := led.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: by})
 		fmt.Println(by, err)
 	}
 	out, err = app.Resume(ctx, "order-1")

@@ -16,6 +16,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -31,7 +32,7 @@ type edit struct {
 type host struct {
 	t     testing.TB
 	store *memstore.Store
-	l     *posthouse.Ledger
+	l     *ledger.Ledger
 	ms    atomic.Int64
 	node  func(context.Context) error
 
@@ -45,7 +46,7 @@ func newHost(t testing.TB, node func(context.Context) error) *host {
 	h.ms.Store(time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC).UnixMilli())
 	h.restart()
 	s := h.begin()
-	h.commit(s, posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"ask"}}, posthouse.Draft{})
+	h.commit(s, posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"ask"}}, ledger.Draft{})
 	h.end(s)
 	return h
 }
@@ -53,12 +54,12 @@ func newHost(t testing.TB, node func(context.Context) error) *host {
 // restart opens the store with a ledger that knows nothing.
 func (h *host) restart() {
 	h.t.Helper()
-	o := posthouse.Options{Now: func() time.Time { return time.UnixMilli(h.ms.Load()) }, Validate: gate.Validator()}
+	o := ledger.Options{Now: func() time.Time { return time.UnixMilli(h.ms.Load()) }, Validate: gate.Validator()}
 	if h.unchecked {
 		o.Validate = nil
 	}
 	o.RequireGrants = h.required
-	l, err := posthouse.Open(h.store, &o)
+	l, err := ledger.Open(h.store, &o)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func (h *host) end(s *engine.Session) {
 	}
 }
 
-func (h *host) commit(s *engine.Session, c posthouse.Change, d posthouse.Draft) {
+func (h *host) commit(s *engine.Session, c posthouse.Change, d ledger.Draft) {
 	h.t.Helper()
 	d.Checkpoint = &c
 	if _, err := s.Commit(context.Background(), &d); err != nil {
@@ -111,7 +112,7 @@ func (h *host) run() error {
 			keep = append(keep, g.ID)
 		}
 		h.commit(s, posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"ask"}},
-			posthouse.Draft{Gates: task.Questions(), Keep: keep})
+			ledger.Draft{Gates: task.Questions(), Keep: keep})
 	}
 	return posthouse.ErrWaiting
 }
@@ -127,7 +128,7 @@ func (h *host) wait() []*posthouse.Gate {
 
 func (h *host) open() (gates []*posthouse.Gate) {
 	h.t.Helper()
-	for g, err := range h.l.Gates(context.Background(), posthouse.GateQuery{Thread: "order-1"}) {
+	for g, err := range h.l.Gates(context.Background(), ledger.GateQuery{Thread: "order-1"}) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
@@ -237,7 +238,7 @@ func TestValuesAreChecked(t *testing.T) {
 	if len(h.open()) != 1 {
 		t.Fatal("a refused value decided the gate")
 	}
-	l, err := posthouse.Open(h.store, nil)
+	l, err := ledger.Open(h.store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -483,7 +484,7 @@ func TestRacingDeciders(t *testing.T) {
 		var a gate.Answer[edit]
 		h := newHost(t, asking(gate.Question{Name: "refund", Expires: time.Hour}, &a))
 		id := h.wait()[0].ID
-		other, err := posthouse.Open(h.store, &posthouse.Options{Now: h.l.Now, Validate: gate.Validator()}) // another process
+		other, err := ledger.Open(h.store, &ledger.Options{Now: h.l.Now, Validate: gate.Validator()}) // another process
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -495,7 +496,7 @@ func TestRacingDeciders(t *testing.T) {
 		for i := range 100 {
 			wg.Go(func() {
 				<-start
-				l := []*posthouse.Ledger{h.l, other}[i%2]
+				l := []*ledger.Ledger{h.l, other}[i%2]
 				d := posthouse.Decision{Verdict: posthouse.Approve, By: fmt.Sprintf("user-%d", i)}
 				switch i % 4 {
 				case 1:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -36,7 +37,7 @@ func TestAttemptThatDidNotActNamesItsGrant(t *testing.T) {
 	if err := h.run(); err != nil {
 		t.Fatal(err)
 	}
-	g, err := h.l.Grant(t.Context(), id)
+	g, err := ledger.ReadGrant(t.Context(), h.l, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestEffectsOfAThread(t *testing.T) {
 	if err := h.run(); err != nil || !approved {
 		t.Fatal(err)
 	}
-	effects, err := h.l.Effects(t.Context(), "order-1")
+	effects, err := ledger.Effects(t.Context(), h.l, "order-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func TestEffectsOfAThread(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%q", got)
 	}
-	if _, err := h.l.Effects(t.Context(), "nobody"); !errors.Is(err, posthouse.ErrNotFound) {
+	if _, err := ledger.Effects(t.Context(), h.l, "nobody"); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Error(err)
 	}
 }

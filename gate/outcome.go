@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -73,7 +74,7 @@ func (a *action[T, Out]) outcome(under *posthouse.Gate, attempt int) (posthouse.
 	if q.Payload, err = posthouse.JSON.Marshal(content); err != nil {
 		return q, err
 	}
-	if schema, err := schemaOf(reflect.TypeFor[Out]()); err == nil && a.task.Session().Ledger().MayOpen(&posthouse.Gate{Schema: schema}) == nil {
+	if schema, err := schemaOf(reflect.TypeFor[Out]()); err == nil && commit.MayOpen(a.task.Session().Ledger().Core(), &posthouse.Gate{Schema: schema}) == nil {
 		q.Schema = schema
 	}
 	return q, nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -125,7 +126,7 @@ func judgeEdit[T any](ctx context.Context, task *engine.Task, decided *posthouse
 		return invalid("quorum", "of %d is needed for it", g.Quorum.Need), nil
 	}
 	g.Verdicts = append(slices.Clone(g.Verdicts), posthouse.Edit) // it was edited by a question that allowed it
-	if why := task.Session().Ledger().Counts(&g, decided); why != nil {
+	if why := commit.Counts(task.Session().Ledger().Core(), &g, decided); why != nil {
 		return why, nil
 	}
 	if q.Auto == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // What is proposed wrongly is refused by the field at fault, before anybody is
@@ -95,7 +96,7 @@ func TestACheckHasTheQuestionPutAgain(t *testing.T) {
 	if err := h.run(); err != nil || paid != 7 {
 		t.Fatal(err, paid)
 	}
-	if g, err := h.l.Grant(t.Context(), again.ID); err != nil || g.Status != posthouse.GrantExecuted {
+	if g, err := ledger.ReadGrant(t.Context(), h.l, again.ID); err != nil || g.Status != posthouse.GrantExecuted {
 		t.Fatal(g, err)
 	}
 }

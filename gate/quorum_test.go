@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -101,7 +102,7 @@ func TestQuorumProperty(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
 		store := memstore.New()
-		l, err := posthouse.Open(store, &posthouse.Options{Now: func() time.Time { now = now.Add(time.Millisecond); return now }})
+		l, err := ledger.Open(store, &ledger.Options{Now: func() time.Time { now = now.Add(time.Millisecond); return now }})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -119,7 +120,7 @@ func TestQuorumProperty(t *testing.T) {
 				c.rights[p] = nil
 			}
 		}
-		done, err := l.Commit(context.Background(), &posthouse.Draft{Thread: "t", Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{
+		done, err := l.Commit(context.Background(), &ledger.Draft{Thread: "t", Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"n"},
 		}})
 		if err != nil {

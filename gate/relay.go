@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A Relay answers approvals that wait in sessions anywhere over one ledger: in
 // other processes too, where [SessionOptions].Ledger is set.
-type Relay struct{ Ledger *posthouse.Ledger }
+type Relay struct{ Ledger *ledger.Ledger }
 
 // Decide is [Session.Decide] for an approval that waits in any session over the
 // ledger. An answer is taken once, whoever else answers: [posthouse.ErrNotFound]
@@ -53,7 +54,7 @@ func gone(id posthouse.ID, err error) error {
 // A relayed approval is on record in a thread of its own while it waits, which
 // has the approval's id for a name.
 type relayed struct {
-	ledger *posthouse.Ledger
+	ledger *ledger.Ledger
 	id     posthouse.ID
 	stop   func() // of listening, and waits for the end of it
 }
@@ -71,7 +72,7 @@ func (s *Session) relay(ctx context.Context, p *pending) (*relayed, error) {
 	g := *p.gate
 	g.Schema = nil // of edits alone, while the Ledger's is of responses, too
 	root := posthouse.ID("")
-	_, err := r.ledger.Commit(ctx, &posthouse.Draft{
+	_, err := r.ledger.Commit(ctx, &ledger.Draft{
 		Thread: string(r.id), Head: &root, Gates: []posthouse.Gate{g},
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Node: g.Name, By: g.RequestedBy},
 	})
@@ -91,7 +92,7 @@ func (s *Session) relay(ctx context.Context, p *pending) (*relayed, error) {
 }
 
 func (r *relayed) watch(ctx context.Context) iter.Seq2[*posthouse.Event, error] {
-	return r.ledger.Watch(ctx, posthouse.WatchQuery{Thread: string(r.id), Cursor: "now"})
+	return r.ledger.Watch(ctx, ledger.WatchQuery{Thread: string(r.id), Cursor: "now"})
 }
 
 // listen waits for the answer; nil once ctx has ended.
@@ -141,7 +142,7 @@ func (p *pending) fitting(d *posthouse.Decision) *posthouse.Decision {
 // says itself, unless another decision was on record first.
 func (r *relayed) end(p *pending, d *posthouse.Decision) (*posthouse.Decision, error) {
 	r.stop()
-	_, err := r.ledger.Commit(p.ctx, &posthouse.Draft{ // what is still open is cancelled with it
+	_, err := r.ledger.Commit(p.ctx, &ledger.Draft{ // what is still open is cancelled with it
 		Thread: string(r.id), Checkpoint: &posthouse.Change{Status: posthouse.StatusDone},
 	})
 	if err != nil || d.Verdict != posthouse.Cancel && d.Verdict != posthouse.Expire {

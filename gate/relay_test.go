@@ -12,6 +12,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -20,11 +22,11 @@ type unwatched struct{ posthouse.Store }
 
 // relayDesk is a desk whose approvals are on record over s, and a ledger over
 // the same store that knows nothing of it.
-func relayDesk(t *testing.T, s posthouse.Store, change func(*gate.SessionOptions)) (*desk, *posthouse.Ledger) {
+func relayDesk(t *testing.T, s posthouse.Store, change func(*gate.SessionOptions)) (*desk, *ledger.Ledger) {
 	t.Helper()
-	var ls [2]*posthouse.Ledger
+	var ls [2]*ledger.Ledger
 	for i := range ls {
-		l, err := posthouse.Open(s, nil)
+		l, err := ledger.Open(s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +169,7 @@ func TestRelayedApprovalEndsWithItsCall(t *testing.T) {
 				if err != nil || g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
 					t.Errorf("on record is %+v, %v", g, err)
 				}
-				for open, err := range elsewhere.Gates(t.Context(), posthouse.GateQuery{All: true}) {
+				for open, err := range elsewhere.Gates(t.Context(), ledger.GateQuery{All: true}) {
 					t.Errorf("still open: %+v, %v", open, err)
 				}
 			})
@@ -242,7 +244,7 @@ func TestApprovalOfTheDead(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &dying{Store: memstore.New()}
 			d, _ := relayDesk(t, s, nil)
-			elsewhere, err := posthouse.Open(s.Store, nil)
+			elsewhere, err := ledger.Open(s.Store, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -261,7 +263,7 @@ func TestApprovalOfTheDead(t *testing.T) {
 				_, err = gate.Relay{Ledger: elsewhere}.Decide(t.Context(), id, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
 			} else {
 				time.Sleep(gate.DefaultTimeout)
-				_, err = elsewhere.Expire(t.Context(), id) // as a runner does
+				_, err = commit.Expire(t.Context(), elsewhere.Core(), id) // as a runner does
 			}
 			if err != nil {
 				t.Fatal(err)

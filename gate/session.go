@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // maxOpen bounds the approvals that wait in one session.
@@ -43,7 +44,7 @@ type SessionOptions struct {
 	Announce func(*posthouse.Gate) error // shows an approval to people, without blocking; an error denies. Nil: nobody can be asked
 	Decided  func(*posthouse.Gate)       // is told of each answer before the call goes on; must not block
 	Policy   Policy                      // default: ask for every call
-	Ledger   *posthouse.Ledger           // puts approvals on record while they wait, so that [Relay] answers them from anywhere; nil: in memory only
+	Ledger   *ledger.Ledger              // puts approvals on record while they wait, so that [Relay] answers them from anywhere; nil: in memory only
 	Now      func() time.Time            // default [time.Now]
 }
 

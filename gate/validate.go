@@ -37,7 +37,7 @@ func (e *SchemaError) Error() string {
 // Is matches [posthouse.ErrInvalid].
 func (e *SchemaError) Is(target error) bool { return target == posthouse.ErrInvalid }
 
-// Validator returns a function for [posthouse.Options].Validate that checks
+// Validator returns a function for [ledger.Options].Validate that checks
 // JSON against JSON Schema 2020-12 or draft 7 and keeps the schemas it compiled
 // most recently. It may be called at once from many goroutines. References must
 // stay within the schema; "format" is a note and not checked. Errors are

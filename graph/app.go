@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // An App is a compiled graph on a Ledger. It is safe for concurrent use, and
@@ -15,7 +16,7 @@ import (
 type App[S any] struct {
 	*topology[S]
 	settings
-	ledger      *posthouse.Ledger
+	ledger      *ledger.Ledger
 	instance    string // see posthouse.Gate.Instance
 	fingerprint string
 	schema      *state.Schema

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -154,7 +155,7 @@ func TestBadReducer(t *testing.T) {
 // An answer that does not fit is refused before it is on record; the question
 // waits on.
 func TestBadAnswer(t *testing.T) {
-	l := open(t, memstore.New(), &posthouse.Options{Validate: gate.Validator()})
+	l := open(t, memstore.New(), &ledger.Options{Validate: gate.Validator()})
 	app := compile(t, one(func(ctx context.Context, s *badState) error {
 		a, err := gate.Ask[int](ctx, gate.Question{Name: "how many?"})
 		s.N = a.Value

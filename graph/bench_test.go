@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // small is a state of about 200 bytes.
@@ -27,7 +27,7 @@ var start = small{
 	Status: "the analyzer has not seen it yet", Note: "a note of some length that does not change", Total: 99.5,
 }
 
-func loopApp(tb testing.TB, ledger *posthouse.Ledger, n int) *graph.App[small] {
+func loopApp(tb testing.TB, led *ledger.Ledger, n int) *graph.App[small] {
 	g := graph.New[small]("loop")
 	g.Node("count", func(_ context.Context, s *small) error { s.Count++; return nil })
 	g.Edge(graph.Start, "count")
@@ -37,7 +37,7 @@ func loopApp(tb testing.TB, ledger *posthouse.Ledger, n int) *graph.App[small] {
 		}
 		return graph.End
 	}, "count", graph.End)
-	return compile(tb, g, ledger, &graph.CompileOptions{RecursionLimit: n + 1})
+	return compile(tb, g, led, &graph.CompileOptions{RecursionLimit: n + 1})
 }
 
 func perStep(b *testing.B, steps int) {

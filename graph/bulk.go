@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A NodeUpdate is one change of [App.BulkUpdate].
@@ -172,7 +173,7 @@ func (a *App[S]) commitBulk(ctx context.Context, base *posthouse.Checkpoint, cha
 		if i > 0 {
 			c.Parent = ""
 		}
-		done, err := s.Commit(ctx, &posthouse.Draft{Checkpoint: c})
+		done, err := s.Commit(ctx, &ledger.Draft{Checkpoint: c})
 		if err != nil {
 			return "", err
 		}

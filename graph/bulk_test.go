@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 func noop(context.Context, *fan) error { return nil }
@@ -84,13 +85,13 @@ func TestBulkUpdateErrors(t *testing.T) {
 		t.Fatalf("as the start: %v", s.Next)
 	}
 	c := must(l.Claim(t.Context(), "t", "else"))(t)
-	defer l.Unclaim(t.Context(), c)
+	defer c.Release(t.Context())
 	_, err := a.BulkUpdate(t.Context(), "t", steps{{{Node: "a"}}})
 	wantCode(t, err, posthouse.ErrBusy)
 }
 
 // failing fans out to a, which completes, and b, which fails while broken.
-func failing(t *testing.T, l *posthouse.Ledger, broken *bool, calls map[string]int) *graph.App[fan] {
+func failing(t *testing.T, l *ledger.Ledger, broken *bool, calls map[string]int) *graph.App[fan] {
 	return fanned(t, l, func(_ context.Context, s *fan) error {
 		calls["a"]++
 		s.Sum++

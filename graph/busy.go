@@ -6,6 +6,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // OnBusy says what a run does when another one has its thread. The other may
@@ -20,7 +21,7 @@ type OnBusy = engine.OnBusy
 // has the thread. A node must not enqueue a run of its own thread: it would wait
 // for itself.
 //
-// Interrupt and Rollback cancel the other run as [posthouse.Ledger.Cancel] does
+// Interrupt and Rollback cancel the other run as [ledger.Ledger.Cancel] does
 // and wait until it has ended; a run of another process learns of it at its
 // next commit. If the other ends by itself first, that stands. They are for
 // calls with an input.
@@ -83,7 +84,7 @@ func (r *run[S]) repeated(ctx context.Context, in *S) (*Result[S], error) {
 }
 
 // lastOf returns the newest checkpoint that matches, nil if there is none.
-func lastOf(ctx context.Context, l *posthouse.Ledger, q posthouse.Query) (*posthouse.Header, error) {
+func lastOf(ctx context.Context, l *ledger.Ledger, q posthouse.Query) (*posthouse.Header, error) {
 	q.Descending, q.Limit = true, 1
 	for h, err := range l.List(ctx, q) {
 		return h, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -110,8 +111,8 @@ func TestOnBusyAcrossProcesses(t *testing.T) {
 	for _, b := range []graph.OnBusy{graph.Enqueue, graph.Interrupt} {
 		synctest.Test(t, func(t *testing.T) {
 			store := memstore.New()
-			one := newStage(t, open(t, store, &posthouse.Options{Owner: "one"}))
-			two := newStage(t, open(t, store, &posthouse.Options{Owner: "two"}))
+			one := newStage(t, open(t, store, &ledger.Options{Owner: "one"}))
+			two := newStage(t, open(t, store, &ledger.Options{Owner: "two"}))
 			old := one.start(t, "1")
 			<-one.runs
 			young := two.start(t, "2", onBusy(b))
@@ -133,12 +134,12 @@ func TestOnBusyAcrossProcesses(t *testing.T) {
 func TestInterruptOfALostRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
-		lost := open(t, store, &posthouse.Options{Owner: "lost"})
+		lost := open(t, store, &ledger.Options{Owner: "lost"})
 		claim := must(lost.Claim(t.Context(), "t", "lost-run"))(t)
-		stage := newStage(t, open(t, store, &posthouse.Options{Owner: "two"}))
+		stage := newStage(t, open(t, store, &ledger.Options{Owner: "two"}))
 		close(stage.let)
 		name := stage.app.Name()
-		must(lost.Commit(t.Context(), &posthouse.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{
+		must(lost.Commit(t.Context(), &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Graph: name, Next: []string{"a"},
 		}}))(t)
 		if err := lost.Close(); err != nil { // its process is gone
@@ -224,8 +225,8 @@ func TestRunIDOfWhatDidNotEnd(t *testing.T) {
 // In another process the same id is busy, with who has it.
 func TestRunIDElsewhere(t *testing.T) {
 	store := memstore.New()
-	one := newStage(t, open(t, store, &posthouse.Options{Owner: "one"}))
-	two := newStage(t, open(t, store, &posthouse.Options{Owner: "two"}))
+	one := newStage(t, open(t, store, &ledger.Options{Owner: "one"}))
+	two := newStage(t, open(t, store, &ledger.Options{Owner: "two"}))
 	h := one.start(t, "1", graph.RunOptions{Run: "r"})
 	<-one.runs
 	for _, b := range []graph.OnBusy{graph.Reject, graph.Enqueue, graph.Interrupt} {

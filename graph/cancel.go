@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // drive runs one call under its lease, and ends the branch if somebody asks to
@@ -87,7 +88,7 @@ func (r *run[S]) cancelCalled(ctx context.Context) error {
 	r.mu.Unlock()
 	var failed error
 	for _, thread := range called {
-		_, err := r.app.ledger.Cancel(ctx, thread, &posthouse.CancelOptions{Reason: "thread " + r.sess.Thread() + ", which called it, was cancelled"})
+		_, err := r.app.ledger.Cancel(ctx, thread, &ledger.CancelOptions{Reason: "thread " + r.sess.Thread() + ", which called it, was cancelled"})
 		if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
 			failed = errors.Join(failed, err)
 		}

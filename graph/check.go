@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -100,7 +101,7 @@ func (c *checker[S]) node(of *node[S]) {
 	if n.opt.Effect > posthouse.EffectHuman {
 		c.problem("the Effect %d of node %q is unknown", n.opt.Effect, n.name)
 	}
-	if l := c.app.ledger; n.opt.Effect == posthouse.EffectExternal && l != nil && l.RequiresGrants() {
+	if l := c.app.ledger; n.opt.Effect == posthouse.EffectExternal && l != nil && commit.RequiresGrants(l.Core()) {
 		c.problem("node %q acts on the world, and the ledger asks for a grant: act within it by gate.Act", n.name)
 	}
 	c.defaults(&n)

@@ -10,7 +10,10 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 var errBarred = &posthouse.Error{Code: posthouse.CodeTooLarge, Message: "it is barred"}
@@ -42,12 +45,12 @@ func (s *barred) Append(ctx context.Context, b *posthouse.Batch) error {
 func TestSweepCancelsWhatNobodyComesBackFor(t *testing.T) {
 	ctx := t.Context()
 	asks := oneInner("asks", func(ctx context.Context, s *innerState) error { _, err := ask(ctx, "ok"); return err })
-	for name, leave := range map[string]func(*posthouse.Ledger) error{
-		"cancel":  func(l *posthouse.Ledger) error { _, err := l.Cancel(ctx, "t", nil); return err },
-		"delete":  func(l *posthouse.Ledger) error { _, err := l.DeleteThread(ctx, "t", nil); return err },
-		"release": func(l *posthouse.Ledger) error { _, err := l.Release(ctx, "t", nil); return err },
-		"stay":    func(*posthouse.Ledger) error { return errBarred },
-		"by hand": func(l *posthouse.Ledger) error {
+	for name, leave := range map[string]func(*ledger.Ledger) error{
+		"cancel":  func(l *ledger.Ledger) error { _, err := l.Cancel(ctx, "t", nil); return err },
+		"delete":  func(l *ledger.Ledger) error { _, err := retain.DeleteThread(ctx, l, "t", nil); return err },
+		"release": func(l *ledger.Ledger) error { _, err := l.Release(ctx, "t", nil); return err },
+		"stay":    func(*ledger.Ledger) error { return errBarred },
+		"by hand": func(l *ledger.Ledger) error {
 			child := l.Store().(*barred).thread
 			l.Store().(*barred).thread = ""
 			sub := compile(t, asks, l, nil)
@@ -99,11 +102,11 @@ func TestSweepLeavesForksAndCopiesAlone(t *testing.T) {
 	app := owning(t, l, map[string]*graph.Graph[innerState]{"asks": asks})
 	out := must(app.Run(ctx, "t", outerState{}))(t)
 	child := must(graph.ThreadWithin(ctx, l, out.Checkpoint, "asks"))(t)
-	at := must(l.Latest(ctx, posthouse.LatestQuery{Thread: child}))(t)
-	must(l.Fork(ctx, at.ID, &posthouse.ForkOptions{Thread: "fork"}))(t)
-	must(l.CopyThread(ctx, child, "copy", nil))(t)
+	at := must(l.Latest(ctx, ledger.LatestQuery{Thread: child}))(t)
+	must(l.Fork(ctx, at.ID, &ledger.ForkOptions{Thread: "fork"}))(t)
+	must(transfer.CopyThread(ctx, l, child, "copy", nil))(t)
 	for thread, source := range map[string]*posthouse.Source{"old": nil, "old-fork": {Thread: child, ID: at.ID}} {
-		must(l.Commit(ctx, &posthouse.Draft{
+		must(l.Commit(ctx, &ledger.Draft{
 			Thread: thread, Gates: []posthouse.Gate{{Name: "ok", Task: "1/asks"}},
 			Checkpoint: &posthouse.Change{
 				Kind: posthouse.KindInput, Status: posthouse.StatusWaiting, Graph: "asks", Next: []string{"asks"}, Source: source,
@@ -112,9 +115,9 @@ func TestSweepLeavesForksAndCopiesAlone(t *testing.T) {
 		}))(t)
 	}
 	var file bytes.Buffer
-	must(l.Export(ctx, child, &file, nil))(t)
+	must(transfer.Export(ctx, l, child, &file, nil))(t)
 	there := newLedger(t)
-	must(there.Import(ctx, bytes.NewReader(file.Bytes()), nil))(t)
+	must(transfer.Import(ctx, there, bytes.NewReader(file.Bytes()), nil))(t)
 
 	must(l.Cancel(ctx, "t", nil))(t)
 	sweep := func(app *graph.App[outerState]) {
@@ -129,7 +132,7 @@ func TestSweepLeavesForksAndCopiesAlone(t *testing.T) {
 	wantList(t, "the child, from before, a fork from before", statuses(t, l, child, "old", "old-fork"), "cancelled", "cancelled", "waiting")
 	for _, thread := range []string{"fork", "copy"} {
 		wantList(t, thread, statuses(t, l, thread), "waiting")
-		for g, err := range l.Gates(ctx, posthouse.GateQuery{Thread: thread}) {
+		for g, err := range l.Gates(ctx, ledger.GateQuery{Thread: thread}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -183,7 +186,7 @@ func TestWakeBesideAWaitThatCannotBeRead(t *testing.T) {
 	out = must(app.Resume(ctx, "t"))(t) // its wait is the newer one now
 	child := out.Waiting[0].Text
 	answerAll(t, l)
-	for g, err := range l.Gates(ctx, posthouse.GateQuery{Thread: "t", Kind: posthouse.GateThread, Limit: 1}) {
+	for g, err := range l.Gates(ctx, ledger.GateQuery{Thread: "t", Kind: posthouse.GateThread, Limit: 1}) {
 		if err != nil || g.Branch != fork.Branch {
 			t.Fatalf("%+v, %v", g, err)
 		}
@@ -197,7 +200,7 @@ func TestWakeBesideAWaitThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func statuses(t *testing.T, l *posthouse.Ledger, threads ...string) (all []string) {
+func statuses(t *testing.T, l *ledger.Ledger, threads ...string) (all []string) {
 	t.Helper()
 	for _, thread := range threads {
 		all = append(all, string(must(l.Thread(t.Context(), thread))(t).Status))

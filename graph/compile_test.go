@@ -12,9 +12,10 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 )
 
-func problems[S any](t *testing.T, g *graph.Graph[S], l *posthouse.Ledger, o *graph.CompileOptions) []string {
+func problems[S any](t *testing.T, g *graph.Graph[S], l *ledger.Ledger, o *graph.CompileOptions) []string {
 	t.Helper()
 	_, err := g.Compile(l, o)
 	var p *graph.Problems

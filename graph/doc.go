@@ -1,4 +1,4 @@
-// Package graph runs typed graphs over a [posthouse.Ledger]: a graph survives
+// Package graph runs typed graphs over a [ledger.Ledger]: a graph survives
 // its process, waits for people without holding anything, and has a history
 // that can be read, edited, forked and replayed.
 //
@@ -54,7 +54,7 @@
 // A node that asks (gate.Ask) returns [posthouse.ErrWaiting] until there is an
 // answer: Run returns with the status waiting and the open gates in
 // [Result.Waiting], and nothing is held in memory. After
-// [posthouse.Ledger.Decide], in a week and in another process, [App.Resume]
+// [ledger.Ledger.Decide], in a week and in another process, [App.Resume]
 // runs the node again, with its recorded steps and the answer; a runner does
 // that by itself. Static interrupts ([CompileOptions], [NodeOptions]) stop
 // before or after a node without asking anything.
@@ -153,7 +153,7 @@
 // # Runs in the background, and several on one thread
 //
 // [App.Start] and [App.ResumeStart] return a [Handle]: it tells how the run
-// ended, cancels it, or has it stop before its next node. [posthouse.Ledger.Cancel]
+// ended, cancels it, or has it stop before its next node. [ledger.Ledger.Cancel]
 // cancels it from anywhere else. A cancelled thread is over: resuming it returns
 // its state, running it with a new input begins anew.
 //

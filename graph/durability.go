@@ -9,7 +9,7 @@ import (
 )
 
 // A Durability says when a run's checkpoints become durable. A run that is
-// cancelled ([posthouse.Ledger.Cancel]) puts what completed before on record, in
+// cancelled ([ledger.Ledger.Cancel]) puts what completed before on record, in
 // every mode. Steps (step.Do) are on record before they return in every mode,
 // and questions before the run returns.
 type Durability uint8

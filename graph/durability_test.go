@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -22,7 +23,7 @@ type walkState struct {
 
 // walk is a line of nodes, each of which takes a step; stop, if not nil, may
 // fail one.
-func walk(t testing.TB, l *posthouse.Ledger, ran *atomic.Int32, stop func(node string) error, o *graph.CompileOptions, opt map[string]graph.NodeOptions) *graph.App[walkState] {
+func walk(t testing.TB, l *ledger.Ledger, ran *atomic.Int32, stop func(node string) error, o *graph.CompileOptions, opt map[string]graph.NodeOptions) *graph.App[walkState] {
 	g := graph.New[walkState]("walk")
 	last := graph.Start
 	for _, name := range []string{"a", "b", "c", "d"} {
@@ -183,7 +184,7 @@ func TestLostRunIsTakenUpInAnotherMode(t *testing.T) {
 	store := memstore.New()
 	var ran atomic.Int32
 	first := &mortal{Store: store}
-	app := walk(t, open(t, first, &posthouse.Options{Owner: "p"}), &ran, func(node string) error {
+	app := walk(t, open(t, first, &ledger.Options{Owner: "p"}), &ran, func(node string) error {
 		if node == "c" {
 			first.dead.Store(true)
 			return errors.New("killed")
@@ -196,7 +197,7 @@ func TestLostRunIsTakenUpInAnotherMode(t *testing.T) {
 	if ran.Load() != 3 {
 		t.Fatal(ran.Load())
 	}
-	app = walk(t, open(t, store, &posthouse.Options{Owner: "p"}), &ran, nil, nil, nil)
+	app = walk(t, open(t, store, &ledger.Options{Owner: "p"}), &ran, nil, nil, nil)
 	out, err := app.Resume(t.Context(), "t")
 	if err != nil || fmt.Sprint(out.State.Log, ran.Load()) != "[a1 b2 c3 d4] 4" {
 		t.Fatal(out, err, ran.Load())
@@ -227,7 +228,7 @@ func TestKeyOfALostStep(t *testing.T) {
 		g.Edge(graph.Start, "a")
 		g.Edge("a", "b")
 		g.Edge("b", graph.End)
-		return compile(t, g, open(t, store, &posthouse.Options{Owner: "p"}), nil)
+		return compile(t, g, open(t, store, &ledger.Options{Owner: "p"}), nil)
 	}
 	for _, first := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
 		for _, second := range []graph.Durability{graph.Sync, graph.Async, graph.Exit} {
@@ -256,14 +257,14 @@ func TestNamesOfAGivenUpRun(t *testing.T) {
 	store := memstore.New()
 	lost := &mortal{Store: store}
 	var ran atomic.Int32
-	app := walk(t, open(t, lost, &posthouse.Options{Owner: "p"}), &ran, func(node string) error {
+	app := walk(t, open(t, lost, &ledger.Options{Owner: "p"}), &ran, func(node string) error {
 		lost.dead.Store(node == "c")
 		return nil
 	}, nil, nil)
 	if _, err := app.Run(t.Context(), "t", walkState{}, graph.RunOptions{Durability: graph.Exit}); err == nil {
 		t.Fatal("it outlived its store")
 	}
-	l := open(t, store, &posthouse.Options{Owner: "p"})
+	l := open(t, store, &ledger.Options{Owner: "p"})
 	must(walk(t, l, &ran, nil, nil, nil).Run(t.Context(), "t", walkState{}))(t)
 	seen := map[string]bool{}
 	for e, err := range l.Log(t.Context(), "t", posthouse.Range{}) {
@@ -289,7 +290,7 @@ func TestNamesOfAGivenUpRun(t *testing.T) {
 // A node whose checkpoint is refused leaves nothing in the next one, which holds
 // what nodes before it did without one.
 func TestRefusedCheckpointLeavesNoTrace(t *testing.T) {
-	ledger := open(t, memstore.New(), &posthouse.Options{Rules: []posthouse.Rule{{
+	led := open(t, memstore.New(), &ledger.Options{Rules: []posthouse.Rule{{
 		Name: "last", Check: func(_ context.Context, p *posthouse.Proposal) error {
 			c, err := p.Checkpoint()
 			if err == nil && c != nil && c.State["Last"].Data != nil && string(c.State["Last"].Data) == `"c"` {
@@ -299,7 +300,7 @@ func TestRefusedCheckpointLeavesNoTrace(t *testing.T) {
 		},
 	}}})
 	var ran atomic.Int32
-	app := walk(t, ledger, &ran, nil, &graph.CompileOptions{Snapshots: graph.SnapshotNone}, map[string]graph.NodeOptions{"c": {Snapshots: graph.SnapshotAfter}})
+	app := walk(t, led, &ran, nil, &graph.CompileOptions{Snapshots: graph.SnapshotNone}, map[string]graph.NodeOptions{"c": {Snapshots: graph.SnapshotAfter}})
 	_, err := app.Run(t.Context(), "t", walkState{})
 	wantCode(t, err, posthouse.ErrInvalid)
 	s, err := app.State(t.Context(), "t")

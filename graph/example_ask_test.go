@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -52,17 +53,17 @@ func Example_ask() {
 	ctx := context.Background()
 	store := memstore.New() // or a file: what matters is that it outlives the process
 
-	ledger, _ := posthouse.Open(store, &posthouse.Options{Validate: gate.Validator()})
-	app, _ := refundGraph().Compile(ledger, nil)
+	led, _ := ledger.Open(store, &ledger.Options{Validate: gate.Validator()})
+	app, _ := refundGraph().Compile(led, nil)
 	out, err := app.Run(ctx, "order-1234", Refund{Request: "please refund order 1234", Amount: 100})
 	fmt.Println(out.Status, out.Waiting[0].Name, out.Next, err)
-	ledger.Close()
+	led.Close()
 
-	ledger, _ = posthouse.Open(store, &posthouse.Options{Validate: gate.Validator()}) // a week and a restart later
-	app, _ = refundGraph().Compile(ledger, nil)
-	for g := range ledger.Gates(ctx, posthouse.GateQuery{}) {
+	led, _ = ledger.Open(store, &ledger.Options{Validate: gate.Validator()}) // a week and a restart later
+	app, _ = refundGraph().Compile(led, nil)
+	for g := range led.Gates(ctx, ledger.GateQuery{}) {
 		fmt.Printf("%s asks %s about %s\n", g.Thread, g.Name, g.Payload)
-		ledger.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Edit, Value: []byte("80"), By: "alice"})
+		led.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Edit, Value: []byte("80"), By: "alice"})
 	}
 	out, err = app.Resume(ctx, "order-1234")
 	fmt.Println(out.Status, out.State.Paid, err)

@@ -28,8 +28,8 @@ func ExampleMigration() {
 	after.Edge("draft", "review")
 	after.Edge("review", graph.End)
 
-	ctx, ledger := context.Background(), exampleLedger()
-	old, err := before.Compile(ledger, nil)
+	ctx, led := context.Background(), exampleLedger()
+	old, err := before.Compile(led, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -38,7 +38,7 @@ func ExampleMigration() {
 		fmt.Println(err)
 		return
 	}
-	app, err := after.Compile(ledger, &graph.CompileOptions{Migrations: []graph.Migration{{
+	app, err := after.Compile(led, &graph.CompileOptions{Migrations: []graph.Migration{{
 		From:  old.Fingerprint(), // a constant in your program: what the old version printed
 		Nodes: map[string]string{"check": "review"},
 		Parts: func(s posthouse.State) (posthouse.State, error) {
@@ -75,8 +75,8 @@ func ExampleUpdateWithin() {
 	book.Edge(graph.Start, "chapter")
 	book.Edge("chapter", graph.End)
 
-	ctx, ledger := context.Background(), exampleLedger()
-	app, err := book.Compile(ledger, nil)
+	ctx, led := context.Background(), exampleLedger()
+	app, err := book.Compile(led, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -86,7 +86,7 @@ func ExampleUpdateWithin() {
 		fmt.Println(err)
 		return
 	}
-	_, err = graph.UpdateWithin(ctx, ledger, out.Checkpoint, "chapter", func(e *Essay) { e.Notes[0] = "of tea" })
+	_, err = graph.UpdateWithin(ctx, led, out.Checkpoint, "chapter", func(e *Essay) { e.Notes[0] = "of tea" })
 	if err != nil {
 		fmt.Println(err)
 		return

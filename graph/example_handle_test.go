@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -25,9 +25,9 @@ func answering() (*graph.App[trail], chan string, func()) {
 	})
 	g.Edge(graph.Start, "answer")
 	g.Edge("answer", graph.End)
-	ledger, _ := posthouse.Open(memstore.New(), nil)
-	app, _ := g.Compile(ledger, nil)
-	return app, thinks, func() { ledger.Close() }
+	led, _ := ledger.Open(memstore.New(), nil)
+	app, _ := g.Compile(led, nil)
+	return app, thinks, func() { led.Close() }
 }
 
 // A run in the background is cancelled; the thread takes a new input.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -15,7 +15,7 @@ func ExampleOverwrite() {
 	type Game struct {
 		Best int `posthouse:"max"`
 	}
-	l, err := posthouse.Open(memstore.New(), nil)
+	l, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -179,8 +179,8 @@ func ExampleSubgraph() {
 	book.Edge(graph.Start, "chapter")
 	book.Edge("chapter", graph.End)
 
-	ctx, ledger := context.Background(), exampleLedger()
-	app, err := book.Compile(ledger, nil)
+	ctx, led := context.Background(), exampleLedger()
+	app, err := book.Compile(led, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -190,7 +190,7 @@ func ExampleSubgraph() {
 		fmt.Println(err)
 		return
 	}
-	inside, err := graph.Within[Essay](ctx, ledger, out.Checkpoint, "chapter")
+	inside, err := graph.Within[Essay](ctx, led, out.Checkpoint, "chapter")
 	fmt.Println(out.Status, inside.Notes, err)
 	out, err = app.Resume(ctx, "book-1")
 	fmt.Println(out.Status, out.State.Chapter, err)

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/graph/draw"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -18,7 +18,7 @@ type report struct {
 
 // reports writes and sends a report.
 func reports(auto graph.AutoRelease) *graph.App[report] {
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func reports(auto graph.AutoRelease) *graph.App[report] {
 	g.Edge(graph.Start, "write")
 	g.Edge("write", "send")
 	g.Edge("send", graph.End)
-	app, err := g.Compile(ledger, &graph.CompileOptions{Release: auto})
+	app, err := g.Compile(led, &graph.CompileOptions{Release: auto})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func ExampleApp_Release() {
 		if _, err := app.Run(ctx, "report", report{Month: month}); err != nil {
 			log.Fatal(err)
 		}
-		if _, err := app.Release(ctx, "report", &posthouse.ReleaseOptions{Tags: []string{month}, By: "alice"}); err != nil {
+		if _, err := app.Release(ctx, "report", &ledger.ReleaseOptions{Tags: []string{month}, By: "alice"}); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -160,7 +160,7 @@ func ExampleApp_Progress() {
 // asks the new version about every open thread, and fails if one cannot go on.
 func ExampleApp_Check() {
 	ctx := context.Background()
-	ledger, err := posthouse.Open(memstore.New(), nil) // production's
+	led, err := ledger.Open(memstore.New(), nil) // production's
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func ExampleApp_Check() {
 		g.Edge(graph.Start, "write")
 		g.Edge("write", second)
 		g.Edge(second, graph.End)
-		app, err := g.Compile(ledger, &graph.CompileOptions{Migrations: migrations})
+		app, err := g.Compile(led, &graph.CompileOptions{Migrations: migrations})
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -34,9 +34,9 @@ func ExampleApp_Stream_modes() {
 	g.Edge(graph.Start, "answer")
 	g.Edge("answer", graph.End)
 
-	ledger, _ := posthouse.Open(memstore.New(), nil)
-	defer ledger.Close()
-	app, _ := g.Compile(ledger, nil)
+	led, _ := ledger.Open(memstore.New(), nil)
+	defer led.Close()
+	app, _ := g.Compile(led, nil)
 	o := graph.RunOptions{Modes: []graph.StreamMode{graph.StreamMessages, graph.StreamCustom, graph.StreamUpdates}}
 	for e, err := range app.Stream(context.Background(), "chat-1", Chat{Question: "Is it true?"}, o) {
 		if err != nil {

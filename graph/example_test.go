@@ -8,17 +8,18 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
 // exampleLedger opens a ledger that forgets everything when the program ends.
-func exampleLedger() *posthouse.Ledger {
-	ledger, err := posthouse.Open(memstore.New(), nil)
+func exampleLedger() *ledger.Ledger {
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		panic(err)
 	}
-	return ledger
+	return led
 }
 
 // A Ticket is worked on in two nodes.

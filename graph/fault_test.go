@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -81,7 +82,7 @@ func TestFailedSaves(t *testing.T) {
 // writes nothing more.
 func TestFencedRun(t *testing.T) {
 	store := memstore.New()
-	slow := open(t, store, &posthouse.Options{Owner: "slow"})
+	slow := open(t, store, &ledger.Options{Owner: "slow"})
 	var fast *graph.App[trail]
 	first := true
 	g := graph.New[trail]("fenced")
@@ -100,7 +101,7 @@ func TestFencedRun(t *testing.T) {
 	g.Edge("a", "b")
 	g.Edge("b", graph.End)
 	// The second process takes the thread over as one whose owner is gone.
-	fast = compile(t, g, open(t, store, &posthouse.Options{Owner: "slow"}), nil)
+	fast = compile(t, g, open(t, store, &ledger.Options{Owner: "slow"}), nil)
 	_, err := compile(t, g, slow, nil).Run(t.Context(), "t", trail{})
 	if !errors.Is(err, posthouse.ErrFenced) && !errors.Is(err, posthouse.ErrConflict) {
 		t.Fatalf("error %v", err)

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -174,7 +175,7 @@ func TestANewQuestionKeepsTheOpenOnes(t *testing.T) {
 
 func TestExpiredGate(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	l := open(t, memstore.New(), &posthouse.Options{Now: func() time.Time { return now }})
+	l := open(t, memstore.New(), &ledger.Options{Now: func() time.Time { return now }})
 	g := graph.New[trail]("expiry")
 	g.Node("ask", func(ctx context.Context, s *trail) error {
 		task, _ := engine.From(ctx)
@@ -241,7 +242,7 @@ func TestGoingOnCancelsOpenQuestions(t *testing.T) {
 	if len(third.Waiting) != 1 || third.Waiting[0].ID == second.Waiting[0].ID {
 		t.Fatalf("waiting %+v", third.Waiting)
 	}
-	for g, err := range l.Gates(t.Context(), posthouse.GateQuery{Thread: "t"}) {
+	for g, err := range l.Gates(t.Context(), ledger.GateQuery{Thread: "t"}) {
 		if err != nil || g.ID != third.Waiting[0].ID {
 			t.Fatalf("open gate %+v, error %v", g, err)
 		}

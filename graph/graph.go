@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // Start and End are the places before the first and behind the last node.
@@ -192,7 +193,7 @@ const (
 // Compile checks the graph and binds it to a Ledger. If anything is wrong it
 // returns [Problems], which lists everything that is. The App is not touched by
 // what is added to the graph later.
-func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S], error) {
+func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], error) {
 	if o == nil {
 		o = &CompileOptions{}
 	}
@@ -202,7 +203,7 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 			limit: cmp.Or(o.RecursionLimit, DefaultRecursionLimit), width: cmp.Or(o.Concurrency, DefaultConcurrency),
 			check: o.Check, failFast: o.FailFast, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)), release: o.Release,
 		},
-		ledger: ledger, migrations: escapeMigrations(o.Migrations),
+		ledger: led, migrations: escapeMigrations(o.Migrations),
 	}
 	if a.codec == nil {
 		a.codec = posthouse.JSON
@@ -211,7 +212,7 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 		a.snapshots = SnapshotAfter
 	}
 	c := &checker[S]{app: a}
-	if ledger == nil {
+	if led == nil {
 		c.problem("the ledger is nil")
 	}
 	if a.limit < 0 {
@@ -239,7 +240,7 @@ func (g *Graph[S]) Compile(ledger *posthouse.Ledger, o *CompileOptions) (*App[S]
 	if len(c.list) > 0 {
 		return nil, &Problems{Graph: g.name, List: c.list}
 	}
-	a.fingerprint, a.instance = fingerprint(a), string(ledger.NewID())
+	a.fingerprint, a.instance = fingerprint(a), string(led.Core().NewID())
 	return a, nil
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A Reason says how a run ended.
@@ -51,7 +52,7 @@ func (a *App[S]) launch(ctx context.Context, thread string, input *S, o []RunOpt
 	}
 	run, err := engine.Launch(ctx, engine.BackgroundOptions[*Result[S]]{
 		Ledger: a.ledger, Thread: thread, Branch: opt.Branch, OnBusy: opt.OnBusy, Line: opt.OnBusy != Reject || opt.Run != "",
-		Begin: func(ctx context.Context, place *posthouse.Place) (*engine.Begun[*Result[S]], error) {
+		Begin: func(ctx context.Context, place *ledger.Ticket) (*engine.Begun[*Result[S]], error) {
 			r, err := a.begin(ctx, thread, opt, nil, input != nil, place)
 			if err != nil {
 				return nil, err
@@ -78,7 +79,7 @@ func (h *Handle[S]) Result() (*Result[S], error) { return h.run.Result() }
 // Reason returns how the run ended, Running if it has not.
 func (h *Handle[S]) Reason() Reason { return h.run.Reason() }
 
-// Cancel asks to cancel the run, by [posthouse.Ledger.Cancel]: contexts of nodes
+// Cancel asks to cancel the run, by [ledger.Ledger.Cancel]: contexts of nodes
 // end, the branch gets a checkpoint of status cancelled, and no node that did
 // not complete makes one. Tasks of a step that completed stay on record. It does
 // not wait for that: see Done, which a node holds up that does not heed its

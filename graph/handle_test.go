@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -26,7 +27,7 @@ type stage struct {
 	calls atomic.Int32
 }
 
-func newStage(t *testing.T, l *posthouse.Ledger) *stage {
+func newStage(t *testing.T, l *ledger.Ledger) *stage {
 	s := &stage{runs: make(chan string, 100), let: make(chan struct{})}
 	g := graph.New[trail]("stage")
 	g.Node("a", func(_ context.Context, st *trail) error { st.Nodes = append(st.Nodes, "a"+st.Go); return nil })
@@ -115,7 +116,7 @@ func TestHandleCancels(t *testing.T) {
 // Whoever cancels, and wherever: the run ends the same way.
 func TestLedgerCancelsARun(t *testing.T) {
 	store := memstore.New()
-	l := open(t, store, &posthouse.Options{Owner: "one"})
+	l := open(t, store, &ledger.Options{Owner: "one"})
 	for _, from := range []string{"here", "elsewhere"} {
 		s := newStage(t, l)
 		thread := "t-" + from
@@ -123,9 +124,9 @@ func TestLedgerCancelsARun(t *testing.T) {
 		<-s.runs
 		by := l
 		if from == "elsewhere" {
-			by = open(t, store, &posthouse.Options{Owner: "two"})
+			by = open(t, store, &ledger.Options{Owner: "two"})
 		}
-		must(by.Cancel(t.Context(), thread, &posthouse.CancelOptions{By: "alice", Reason: "stop"}))(t)
+		must(by.Cancel(t.Context(), thread, &ledger.CancelOptions{By: "alice", Reason: "stop"}))(t)
 		if from == "elsewhere" {
 			close(s.let) // it learns of it with its next commit
 		}
@@ -157,7 +158,7 @@ func TestCancelKeepsFinishedTasks(t *testing.T) {
 }
 
 // stepsOf lists the step results in a thread's log.
-func stepsOf(t *testing.T, l *posthouse.Ledger, thread string) (list []string) {
+func stepsOf(t *testing.T, l *ledger.Ledger, thread string) (list []string) {
 	t.Helper()
 	for e, err := range l.Log(t.Context(), thread, posthouse.Range{}) {
 		if err != nil {

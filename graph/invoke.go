@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // Run gives the thread an input and runs the graph from Start until it is done
@@ -68,7 +69,7 @@ func (a *App[S]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOp
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.sess.Fork(ctx, checkpoint, &posthouse.ForkOptions{Branch: opt.Branch, By: opt.By})
+	s, err := r.sess.Fork(ctx, checkpoint, &ledger.ForkOptions{Branch: opt.Branch, By: opt.By})
 	if err != nil {
 		return nil, errors.Join(err, r.sess.End(ctx))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // The tests in this file have the names of LangGraph4j's tests and check what
@@ -112,7 +113,7 @@ func reread(t *testing.T, release bool, want int) {
 	if release {
 		must(l.Release(t.Context(), "t", nil))(t)
 	}
-	again := must(posthouse.Open(l.Store(), nil))(t)
+	again := must(ledger.Open(l.Store(), nil))(t)
 	b := compile(t, counting(1), again, nil)
 	if h := history(t, b, "t"); len(h) != want {
 		t.Errorf("%d checkpoints, want %d", len(h), want)

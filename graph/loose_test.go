@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A loose state holds interfaces in each way that a state can.
@@ -42,7 +43,7 @@ func TestNodesSeeWhatARestartWouldShow(t *testing.T) {
 	onStores(t, func(t *testing.T, store posthouse.Store) {
 		const nodes = 13
 		seen := map[string][]string{}
-		build := func(l *posthouse.Ledger, thread string, o *graph.CompileOptions) *graph.App[loose] {
+		build := func(l *ledger.Ledger, thread string, o *graph.CompileOptions) *graph.App[loose] {
 			g := graph.New[loose]("loose")
 			at := graph.Start
 			for i := range nodes {

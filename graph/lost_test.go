@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -17,7 +18,7 @@ import (
 // or an update leads to has keys of its own.
 func TestKeysBehindALostRun(t *testing.T) {
 	var keys []string
-	build := func(store posthouse.Store, dies *mortal) (*posthouse.Ledger, *graph.App[trail]) {
+	build := func(store posthouse.Store, dies *mortal) (*ledger.Ledger, *graph.App[trail]) {
 		g := graph.New[trail]("g")
 		for _, n := range []string{"a", "b"} {
 			g.Node(n, visit(n))
@@ -36,7 +37,7 @@ func TestKeysBehindALostRun(t *testing.T) {
 		g.Edge("a", "b")
 		g.Edge("b", "pay")
 		g.Edge("pay", graph.End)
-		l := open(t, store, &posthouse.Options{Owner: "p"})
+		l := open(t, store, &ledger.Options{Owner: "p"})
 		return l, compile(t, g, l, nil)
 	}
 	exit := graph.RunOptions{Durability: graph.Exit}
@@ -113,7 +114,7 @@ func TestOwnThreadBehindALostRun(t *testing.T) {
 		}, "first", "sub")
 		g.Edge("first", "sub")
 		g.Edge("sub", graph.End)
-		return compile(t, g, open(t, store, &posthouse.Options{Owner: "p"}), nil)
+		return compile(t, g, open(t, store, &ledger.Options{Owner: "p"}), nil)
 	}
 	exit := graph.RunOptions{Durability: graph.Exit}
 	if _, err := build(first, true).Run(t.Context(), "t", outerState{Topic: "late one"}, exit); err == nil {
@@ -167,7 +168,7 @@ func TestKeysOfRenamedNodesBehindALostRun(t *testing.T) {
 			})
 			g.Edge(from[g], name("sub"))
 			g.Edge(name("sub"), graph.End)
-			return compile(t, g, open(t, store, &posthouse.Options{Owner: "p"}), &graph.CompileOptions{Migrations: ms})
+			return compile(t, g, open(t, store, &ledger.Options{Owner: "p"}), &graph.CompileOptions{Migrations: ms})
 		}
 		old := build(first, "out", func(s string) string { return s })
 		if _, err := old.Run(t.Context(), "t", trail{}, graph.RunOptions{Durability: durability}); err == nil {
@@ -209,7 +210,7 @@ func TestANewNodeWithAnOldNameBehindALostRun(t *testing.T) {
 		return "die"
 	}, "a", "die")
 	g.Edge("die", graph.End)
-	old := compile(t, g, open(t, first, &posthouse.Options{Owner: "p"}), nil)
+	old := compile(t, g, open(t, first, &ledger.Options{Owner: "p"}), nil)
 	if _, err := old.Run(t.Context(), "t", trail{}, graph.RunOptions{Durability: graph.Exit}); err == nil {
 		t.Fatal("it outlived its store")
 	}
@@ -219,7 +220,7 @@ func TestANewNodeWithAnOldNameBehindALostRun(t *testing.T) {
 	g.Edge(graph.Start, "z")
 	g.Edge("z", "a")
 	g.Edge("a", graph.End)
-	app := compile(t, g, open(t, store, &posthouse.Options{Owner: "p"}), &graph.CompileOptions{
+	app := compile(t, g, open(t, store, &ledger.Options{Owner: "p"}), &graph.CompileOptions{
 		Migrations: []graph.Migration{{From: old.Fingerprint(), Nodes: map[string]string{"a": "z"}}},
 	})
 	must(app.Resume(t.Context(), "t"))(t)
@@ -278,7 +279,7 @@ func TestResultsOfALostRunLeadToRenamedNodes(t *testing.T) {
 				g.Edge(graph.Start, "sub")
 				g.Edge("sub", graph.End)
 			}
-			return compile(t, g, open(t, store, &posthouse.Options{Owner: "p"}), &graph.CompileOptions{Migrations: ms})
+			return compile(t, g, open(t, store, &ledger.Options{Owner: "p"}), &graph.CompileOptions{Migrations: ms})
 		}
 		old := build(first, true, "after")
 		if _, err := old.Run(t.Context(), "t", trail{}, graph.RunOptions{Durability: graph.Exit}); err == nil {
@@ -314,7 +315,7 @@ func TestUpdateBehindRenamedNodes(t *testing.T) {
 			g.Edge("first", n)
 			g.Edge(n, graph.End)
 		}
-		return compile(t, g, open(t, store, &posthouse.Options{Owner: "p"}), &graph.CompileOptions{Migrations: ms})
+		return compile(t, g, open(t, store, &ledger.Options{Owner: "p"}), &graph.CompileOptions{Migrations: ms})
 	}
 	first := &mortal{Store: store}
 	old := build(first, "left", func(n string) {

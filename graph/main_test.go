@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -22,9 +23,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func open(tb testing.TB, store posthouse.Store, o *posthouse.Options) *posthouse.Ledger {
+func open(tb testing.TB, store posthouse.Store, o *ledger.Options) *ledger.Ledger {
 	tb.Helper()
-	l, err := posthouse.Open(store, o)
+	l, err := ledger.Open(store, o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -32,12 +33,12 @@ func open(tb testing.TB, store posthouse.Store, o *posthouse.Options) *posthouse
 	return l
 }
 
-func newLedger(tb testing.TB) *posthouse.Ledger {
+func newLedger(tb testing.TB) *ledger.Ledger {
 	tb.Helper()
 	return open(tb, memstore.New(), nil)
 }
 
-func compile[S any](tb testing.TB, g *graph.Graph[S], l *posthouse.Ledger, o *graph.CompileOptions) *graph.App[S] {
+func compile[S any](tb testing.TB, g *graph.Graph[S], l *ledger.Ledger, o *graph.CompileOptions) *graph.App[S] {
 	tb.Helper()
 	if o == nil {
 		o = &graph.CompileOptions{Check: true}
@@ -93,7 +94,7 @@ func ask(ctx context.Context, name string) (*posthouse.Decision, error) {
 	return g.Decision, nil
 }
 
-func decide(tb testing.TB, l *posthouse.Ledger, gate posthouse.ID, v posthouse.Verdict) {
+func decide(tb testing.TB, l *ledger.Ledger, gate posthouse.ID, v posthouse.Verdict) {
 	tb.Helper()
 	if _, err := l.Decide(tb.Context(), gate, posthouse.Decision{Verdict: v, By: "alice"}); err != nil {
 		tb.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A migrationPlan is a checkpoint of another version as this one has it.
@@ -67,7 +68,7 @@ func (a *App[S]) planMigration(ctx context.Context, c *posthouse.Checkpoint, hea
 		}
 	}
 	if len(t.frontier.Tasks) > 0 {
-		if t.progress.all, err = a.ledger.Executions(ctx, &c.Header); err != nil {
+		if t.progress.all, err = a.ledger.Core().Executions(ctx, &c.Header); err != nil {
 			return nil, err
 		}
 	}
@@ -94,7 +95,7 @@ func (t *migrationPlan) noteMismatch(err error) bool {
 
 // migrationDraft makes the checkpoint that puts a migration plan of a head on record.
 // Gates that are open stay so.
-func (a *App[S]) migrationDraft(ctx context.Context, t *migrationPlan) (*posthouse.Draft, error) {
+func (a *App[S]) migrationDraft(ctx context.Context, t *migrationPlan) (*ledger.Draft, error) {
 	c := t.from
 	info, err := a.ledger.Thread(ctx, c.Thread)
 	if err != nil {
@@ -105,7 +106,7 @@ func (a *App[S]) migrationDraft(ctx context.Context, t *migrationPlan) (*posthou
 	if err != nil {
 		return nil, err
 	}
-	d := &posthouse.Draft{Keep: openGates(info, c.Branch), Checkpoint: &posthouse.Change{
+	d := &ledger.Draft{Keep: openGates(info, c.Branch), Checkpoint: &posthouse.Change{
 		Parent: c.ID, Kind: posthouse.KindMigrate, Status: b.Status, Graph: a.name, Fingerprint: a.fingerprint,
 		Node: renameNodes(t.used, c.Node), Error: c.Error, Next: a.nextNames(&t.frontier), State: t.state,
 	}}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // This file is what somebody does by hand to a run that stands between two
@@ -254,7 +255,7 @@ func (c *trial) lay(h *hand, m *model, from posthouse.ID, branch string) error {
 
 // cancelAndLook cancels the thread and wants that nothing runs then.
 func (c *trial) cancelAndLook() error {
-	if _, err := c.ledger.Cancel(c.ctx, c.thread, &posthouse.CancelOptions{By: "carol"}); err != nil {
+	if _, err := c.ledger.Cancel(c.ctx, c.thread, &ledger.CancelOptions{By: "carol"}); err != nil {
 		return err
 	}
 	before := c.w.events

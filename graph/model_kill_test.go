@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -191,7 +192,7 @@ func killed() bool {
 	must(err)
 	clock := new(atomic.Int64)
 	now := func() time.Time { return time.UnixMilli(max(clock.Load(), time.Now().UnixMilli())) }
-	ledger, err := posthouse.Open(store, &posthouse.Options{Owner: "p", Now: now})
+	led, err := ledger.Open(store, &ledger.Options{Owner: "p", Now: now})
 	must(err)
 	past, err := os.ReadFile(diary.Name())
 	must(err)
@@ -202,7 +203,7 @@ func killed() bool {
 	for range 4 {
 		workers.Go(func() {
 			for c := range todo {
-				c.referee, c.ctx, c.clock, c.ledger = executioner{c.thread}, ctx, clock, ledger
+				c.referee, c.ctx, c.clock, c.ledger = executioner{c.thread}, ctx, clock, led
 				c.w.inDiary(diary)
 				c.calls = lives // each goes on in another Durability
 				c.compile()
@@ -215,7 +216,7 @@ func killed() bool {
 	}
 	close(todo)
 	workers.Wait()
-	must(errors.Join(ledger.Close(), store.Close()))
+	must(errors.Join(led.Close(), store.Close()))
 	fmt.Println("end")
 	return true
 }
@@ -325,17 +326,17 @@ func (k *killing) verdict() (wrong []string, again int) {
 	if err != nil {
 		k.Fatal(err)
 	}
-	ledger, err := posthouse.Open(store, nil)
+	led, err := ledger.Open(store, nil)
 	if err != nil {
 		k.Fatal(err)
 	}
 	defer func() {
-		if err := errors.Join(ledger.Close(), store.Close()); err != nil {
+		if err := errors.Join(led.Close(), store.Close()); err != nil {
 			k.Error(err)
 		}
 	}()
 	w := newWitness()
-	w.inherits = inherited(ctx, ledger)
+	w.inherits = inherited(ctx, led)
 	data, err := os.ReadFile(filepath.Join(k.dir, "diary"))
 	if err != nil {
 		k.Fatal(err)
@@ -361,7 +362,7 @@ func (k *killing) verdict() (wrong []string, again int) {
 		}
 	}
 	for _, c := range killCases(k.seed) {
-		c.referee, c.ctx, c.ledger = k, ctx, ledger
+		c.referee, c.ctx, c.ledger = k, ctx, led
 		c.compile()
 		if c.why == "" {
 			c.check("the thread", c.head(c.thread, ""), "")

@@ -77,7 +77,7 @@ func (g *graphPlan) inside(in string) (paths []string) {
 // touch makes an update without a change, unless a task of the step completed:
 // what the others recorded would not count any more.
 func (c *trial) touch(head *graph.Snapshot[mixed]) error {
-	all, err := c.ledger.Executions(c.ctx, &head.Header)
+	all, err := c.ledger.Core().Executions(c.ctx, &head.Header)
 	if err != nil {
 		return err
 	}

@@ -21,11 +21,12 @@ import (
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/dying"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// Faults are what happens to the runs of a case. They run out.
+// faults are what happens to the runs of a case. They run out.
 type faults struct {
 	Crashes []int // after so many appends
 	After   []bool
@@ -84,7 +85,7 @@ type trial struct {
 	clock  *atomic.Int64 // at least so late it is
 
 	dying  *dying.Store // nil: the process itself may be killed
-	ledger *posthouse.Ledger
+	ledger *ledger.Ledger
 	app    *graph.App[mixed]
 	calls  int
 
@@ -111,7 +112,7 @@ func (c *trial) start() {
 		c.faults.Crashes = c.faults.Crashes[1:]
 	}
 	var err error
-	if c.ledger, err = posthouse.Open(c.dying, &posthouse.Options{Owner: "p", Now: c.now}); err != nil {
+	if c.ledger, err = ledger.Open(c.dying, &ledger.Options{Owner: "p", Now: c.now}); err != nil {
 		c.Fatal(err)
 	}
 	c.compile()
@@ -244,7 +245,7 @@ func (c *trial) finish(thread, branch string, by entrance, replayed posthouse.ID
 
 // answer decides a question of a thread, if there is one.
 func (c *trial) answer(thread string) {
-	for g, err := range c.ledger.Gates(c.ctx, posthouse.GateQuery{Thread: thread, Limit: 1}) {
+	for g, err := range c.ledger.Gates(c.ctx, ledger.GateQuery{Thread: thread, Limit: 1}) {
 		if err == nil {
 			_, err = c.ledger.Decide(c.ctx, g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "eve"})
 		}
@@ -276,7 +277,7 @@ func (c *trial) decide(gates []posthouse.Gate) {
 		}
 		if g.Kind == posthouse.GateThread {
 			var within []posthouse.Gate
-			for g, err := range c.ledger.Gates(c.ctx, posthouse.GateQuery{Thread: g.Text, All: true}) {
+			for g, err := range c.ledger.Gates(c.ctx, ledger.GateQuery{Thread: g.Text, All: true}) {
 				if err != nil {
 					c.Fatal(err)
 				}

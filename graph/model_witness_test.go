@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -166,7 +167,7 @@ type stretch struct {
 }
 
 // ancestry returns the stretches of a line of history, the newest first.
-func ancestry(ctx context.Context, l *posthouse.Ledger, thread, branch string) (all []stretch, err error) {
+func ancestry(ctx context.Context, l *ledger.Ledger, thread, branch string) (all []stretch, err error) {
 	for to := ^uint64(0); thread != ""; {
 		s := stretch{thread, branch, 0, to}
 		thread = ""
@@ -190,7 +191,7 @@ func ancestry(ctx context.Context, l *posthouse.Ledger, thread, branch string) (
 
 // recorded returns the names of the steps on record in stretches, each as often
 // as it is there.
-func recorded(ctx context.Context, l *posthouse.Ledger, all []stretch) (names []string, err error) {
+func recorded(ctx context.Context, l *ledger.Ledger, all []stretch) (names []string, err error) {
 	for _, s := range all {
 		for e, err := range l.Log(ctx, s.thread, posthouse.Range{To: s.to}) {
 			if err != nil {
@@ -211,7 +212,7 @@ func recorded(ctx context.Context, l *posthouse.Ledger, all []stretch) (names []
 }
 
 // inherited returns the steps that a line has from those it was forked from.
-func inherited(ctx context.Context, l *posthouse.Ledger) func(thread, branch string) ([]string, error) {
+func inherited(ctx context.Context, l *ledger.Ledger) func(thread, branch string) ([]string, error) {
 	return func(thread, branch string) ([]string, error) {
 		all, err := ancestry(ctx, l, thread, branch)
 		if err != nil {
@@ -224,7 +225,7 @@ func inherited(ctx context.Context, l *posthouse.Ledger) func(thread, branch str
 // account compares what is on record of lines that are one run together with
 // the effects that a model had, if they are known: each is there once. Some may
 // be missing unless all lines are there.
-func account(ctx context.Context, l *posthouse.Ledger, lines [][2]string, effects map[string]bool, all bool) (wrong []string, err error) {
+func account(ctx context.Context, l *ledger.Ledger, lines [][2]string, effects map[string]bool, all bool) (wrong []string, err error) {
 	have := map[string]int{}
 	for _, at := range lines {
 		stretches, err := ancestry(ctx, l, at[0], at[1])

@@ -13,21 +13,22 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
 // stores runs a test on each store, which is opened anew by the function it gets.
-func stores(t *testing.T, test func(t *testing.T, again func() *posthouse.Ledger)) {
+func stores(t *testing.T, test func(t *testing.T, again func() *ledger.Ledger)) {
 	t.Run("memory", func(t *testing.T) {
 		s := memstore.New()
-		test(t, func() *posthouse.Ledger { return open(t, s, nil) })
+		test(t, func() *ledger.Ledger { return open(t, s, nil) })
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		s := must(sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "ledger.db"), nil))(t)
 		t.Cleanup(func() { s.Close() })
-		test(t, func() *posthouse.Ledger { return open(t, s, nil) })
+		test(t, func() *ledger.Ledger { return open(t, s, nil) })
 	})
 }
 
@@ -71,7 +72,7 @@ func TestNodesOfAnyName(t *testing.T) {
 		strings.Repeat("+", 200), strings.Repeat("日", 66),
 	}
 	names[18] = "x\"<&>'"
-	stores(t, func(t *testing.T, again func() *posthouse.Ledger) {
+	stores(t, func(t *testing.T, again func() *ledger.Ledger) {
 		did := map[string]int{}
 		build := func() *graph.App[trail] { return compile(t, besideAll(names, did), again(), nil) }
 		const thread = "tenant/42#日本 ~@"
@@ -88,7 +89,7 @@ func TestNodesOfAnyName(t *testing.T) {
 		f := must(app.Fork(t.Context(), out.Checkpoint, nil, graph.ForkOptions{Branch: "what/if+#1 ~"}))(t)
 		for _, branch := range []string{posthouse.MainBranch, f.Branch} {
 			tasks := map[string]bool{}
-			for g, err := range l.Gates(t.Context(), posthouse.GateQuery{Thread: thread}) {
+			for g, err := range l.Gates(t.Context(), ledger.GateQuery{Thread: thread}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -147,12 +148,12 @@ func TestSubgraphsOfAnyName(t *testing.T) {
 		{outer: strings.Repeat("日", 66), deep: "deep", plan: "plan", ask: "ask", ownThread: true, life: graph.PerThread},
 	} {
 		t.Run(v.outer, func(t *testing.T) {
-			stores(t, func(t *testing.T, again func() *posthouse.Ledger) { walkStudy(t, v, again) })
+			stores(t, func(t *testing.T, again func() *ledger.Ledger) { walkStudy(t, v, again) })
 		})
 	}
 }
 
-func walkStudy(t *testing.T, v study, again func() *posthouse.Ledger) {
+func walkStudy(t *testing.T, v study, again func() *ledger.Ledger) {
 	const thread = "order#7/日本"
 	v.calls = map[string]int{}
 	l := again()
@@ -214,7 +215,7 @@ func walkStudy(t *testing.T, v study, again func() *posthouse.Ledger) {
 	}
 }
 
-func decideAll(t *testing.T, l *posthouse.Ledger, gates []posthouse.Gate) {
+func decideAll(t *testing.T, l *ledger.Ledger, gates []posthouse.Gate) {
 	t.Helper()
 	for _, g := range gates {
 		if g.Kind != posthouse.GateThread {

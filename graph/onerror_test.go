@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestOnErrorRunsInPlaceOfTheNode(t *testing.T) {
 	store, tries := memstore.New(), 0
 	var causes []error
-	fresh := func() (*posthouse.Ledger, *graph.App[trail]) {
+	fresh := func() (*ledger.Ledger, *graph.App[trail]) {
 		g := graph.New[trail]("handled")
 		g.Node("a", func(_ context.Context, s *trail) error {
 			tries++

@@ -10,12 +10,14 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
 // echoing calls a subgraph in a thread of its own, which notes its topic.
-func echoing(t testing.TB, l *posthouse.Ledger, life graph.Lifetime) *graph.App[outerState] {
+func echoing(t testing.TB, l *ledger.Ledger, life graph.Lifetime) *graph.App[outerState] {
 	return compile(t, echoes("sub", life), l, nil)
 }
 
@@ -47,7 +49,7 @@ func TestOwnThreadOfACallerThatBeginsAnew(t *testing.T) {
 			if i == 0 {
 				must(app.Release(t.Context(), "t", nil))(t)
 			} else {
-				must(l.DeleteThread(t.Context(), "t", nil))(t)
+				must(retain.DeleteThread(t.Context(), l, "t", nil))(t)
 			}
 		}
 	}
@@ -95,7 +97,7 @@ func TestForkWaitsForItsOwnThread(t *testing.T) {
 		t.Fatalf("fork %s waits for %+v", fork.ID, out.Waiting)
 	}
 	child := out.Waiting[0].Text
-	for q := range l.Gates(t.Context(), posthouse.GateQuery{Thread: child}) {
+	for q := range l.Gates(t.Context(), ledger.GateQuery{Thread: child}) {
 		decide(t, l, q.ID, posthouse.Approve)
 	}
 	for _, p := range app.Programs()[1:] {
@@ -141,7 +143,7 @@ func TestCallsThatAreMadeAgain(t *testing.T) {
 			return "last"
 		})
 		g.Edge("last", graph.End)
-		return compile(t, g, open(t, store, &posthouse.Options{Owner: "p"}), nil)
+		return compile(t, g, open(t, store, &ledger.Options{Owner: "p"}), nil)
 	}
 	if _, err := begin(lost, true).Run(t.Context(), "t", outerState{}, graph.RunOptions{Durability: graph.Exit}); err == nil {
 		t.Fatal("it outlived its store")
@@ -151,7 +153,7 @@ func TestCallsThatAreMadeAgain(t *testing.T) {
 }
 
 // owning calls subgraphs, each in a thread of its own and beside each other.
-func owning(t testing.TB, l *posthouse.Ledger, subs map[string]*graph.Graph[innerState]) *graph.App[outerState] {
+func owning(t testing.TB, l *ledger.Ledger, subs map[string]*graph.Graph[innerState]) *graph.App[outerState] {
 	g := graph.New[outerState]("owner")
 	for name, sub := range subs {
 		graph.Subgraph(g, name, sub, &graph.SubOptions[outerState, innerState]{OwnThread: true})
@@ -223,7 +225,7 @@ func TestOwnThreadsAreStreamed(t *testing.T) {
 }
 
 // children returns the states of all threads but the caller's.
-func children(t *testing.T, l *posthouse.Ledger) (all []string) {
+func children(t *testing.T, l *ledger.Ledger) (all []string) {
 	t.Helper()
 	for info, err := range l.Threads(t.Context(), posthouse.ThreadQuery{}) {
 		if err != nil {
@@ -264,7 +266,7 @@ func TestLeavingCancelsOwnThreads(t *testing.T) {
 		}
 		wantList(t, name, children(t, l), want...)
 		open := 0
-		for g, err := range l.Gates(t.Context(), posthouse.GateQuery{}) {
+		for g, err := range l.Gates(t.Context(), ledger.GateQuery{}) {
 			if open++; err != nil || !slices.Contains(want, "asks waiting") {
 				t.Errorf("%s: still open: %+v, %v", name, g, err)
 			}
@@ -294,7 +296,7 @@ func TestCancelReachesOwnThreads(t *testing.T) {
 		l := open(t, store, nil)
 		must(l.Cancel(t.Context(), "t", nil))(t)
 		wantList(t, "children", children(t, l), "above cancelled", "above cancelled", "asks cancelled")
-		for g, err := range l.Gates(t.Context(), posthouse.GateQuery{All: true}) {
+		for g, err := range l.Gates(t.Context(), ledger.GateQuery{All: true}) {
 			t.Errorf("still open: %+v, %v", g, err)
 		}
 	})
@@ -332,11 +334,11 @@ func TestCancelReachesOwnThreads(t *testing.T) {
 		first := &mortal{Store: store}
 		var ran atomic.Int32
 		sub := oneInner("runs", func(context.Context, *innerState) error { ran.Add(1); first.dead.Store(true); return nil })
-		dead := owning(t, open(t, first, &posthouse.Options{Owner: "p"}), map[string]*graph.Graph[innerState]{"runs": sub})
+		dead := owning(t, open(t, first, &ledger.Options{Owner: "p"}), map[string]*graph.Graph[innerState]{"runs": sub})
 		if _, err := dead.Run(t.Context(), "t", outerState{}); err == nil {
 			t.Fatal("it outlived its store")
 		}
-		l := open(t, store, &posthouse.Options{Owner: "p"})
+		l := open(t, store, &ledger.Options{Owner: "p"})
 		app := owning(t, l, map[string]*graph.Graph[innerState]{"runs": sub})
 		must(l.Cancel(t.Context(), "t", nil))(t)
 		for info, err := range l.Threads(t.Context(), posthouse.ThreadQuery{Runnable: true}) {

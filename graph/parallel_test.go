@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -33,7 +34,7 @@ type fan struct {
 	Custom int
 }
 
-func fanned(t testing.TB, l *posthouse.Ledger, a, b func(context.Context, *fan) error, o *graph.CompileOptions) *graph.App[fan] {
+func fanned(t testing.TB, l *ledger.Ledger, a, b func(context.Context, *fan) error, o *graph.CompileOptions) *graph.App[fan] {
 	t.Helper()
 	g := graph.New[fan]("fan")
 	g.Node("a", a)

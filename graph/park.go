@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // waitsForTimerSoon reports whether the run waits for nothing but timers, one of which is
@@ -59,7 +60,7 @@ func (r *run[S]) stillUndecided(ctx context.Context) (*Result[S], error) {
 		return nil, nil
 	}
 	var waiting []posthouse.Gate
-	for g, err := range l.Gates(ctx, posthouse.GateQuery{Thread: r.sess.Thread(), All: true}) {
+	for g, err := range l.Gates(ctx, ledger.GateQuery{Thread: r.sess.Thread(), All: true}) {
 		switch {
 		case err != nil:
 			return nil, err
@@ -96,7 +97,7 @@ func (r *run[S]) commitFailure(ctx context.Context, node string, held []posthous
 		status = posthouse.StatusInterrupted // an answer cannot help it; a person has to look
 	}
 	r.record.newChange(posthouse.KindFail, status, node).Error = oneLine(cause.Error())
-	if _, err := r.record.commitDraft(ctx, &posthouse.Draft{Steps: held, KeepOpen: true}); err != nil {
+	if _, err := r.record.commitDraft(ctx, &ledger.Draft{Steps: held, KeepOpen: true}); err != nil {
 		return errors.Join(e, err)
 	}
 	e.Checkpoint = r.sess.Head().ID

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // ProgressOptions say of what [App.Progress] tells how far it is. Thread or
@@ -126,7 +127,7 @@ func (a *App[S]) stepProgressOf(ctx context.Context, c *posthouse.Checkpoint) (*
 		return s, nil
 	}
 	if s.latest = err == nil && onHead(info, c, ""); s.latest {
-		s.all, err = a.ledger.Executions(ctx, &c.Header)
+		s.all, err = a.ledger.Core().Executions(ctx, &c.Header)
 	}
 	return s, err
 }
@@ -160,7 +161,7 @@ func (s *stepProgress) count(within string, g *frontier.Frontier) {
 }
 
 // markDone marks the nodes that completed on the way to a checkpoint.
-func (marks Progress) markDone(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, ms []Migration) error {
+func (marks Progress) markDone(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, ms []Migration) error {
 	line := map[posthouse.ID]*posthouse.Header{}
 	for h, err := range l.List(ctx, posthouse.Query{Thread: c.Thread, Generation: c.Generation, To: c.Seq}) {
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -146,7 +147,7 @@ func TestAnyEditsAreRebuilt(t *testing.T) {
 		store, left := memstore.New(), map[int]string{}
 		g := scripted(turns, left, stops)
 		fresh := func() *graph.App[world] {
-			l, err := posthouse.Open(store, nil)
+			l, err := ledger.Open(store, nil)
 			if err != nil {
 				rt.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A recorder puts what a run did on record. Steps that make no checkpoint are kept
@@ -35,13 +36,13 @@ func (rec *recorder[S]) newChange(kind string, status posthouse.Status, node str
 
 // commit commits rec.change, the plan, and step results with it.
 func (rec *recorder[S]) commit(ctx context.Context, steps []posthouse.Step) error {
-	_, err := rec.commitDraft(ctx, &posthouse.Draft{Steps: steps})
+	_, err := rec.commitDraft(ctx, &ledger.Draft{Steps: steps})
 	return err
 }
 
 // commitDraft is commit with all that a draft can hold. A checkpoint that it makes is
 // reported.
-func (rec *recorder[S]) commitDraft(ctx context.Context, d *posthouse.Draft) (done *posthouse.Committed, err error) {
+func (rec *recorder[S]) commitDraft(ctx context.Context, d *ledger.Draft) (done *posthouse.Committed, err error) {
 	r := rec.run
 	var began time.Time
 	if r.report.hub != nil {
@@ -59,7 +60,7 @@ func (rec *recorder[S]) commitDraft(ctx context.Context, d *posthouse.Draft) (do
 }
 
 // commitRoot commits a step of the graph that was run.
-func (rec *recorder[S]) commitRoot(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
+func (rec *recorder[S]) commitRoot(ctx context.Context, d *ledger.Draft) (*posthouse.Committed, error) {
 	r := rec.run
 	enc, err := rec.addUncommitted()
 	if err != nil {
@@ -77,7 +78,7 @@ func (rec *recorder[S]) commitRoot(ctx context.Context, d *posthouse.Draft) (*po
 // commitInner commits a step of a subgraph: a checkpoint of the whole, in the
 // middle of a step of the graph around it. The last step of a call is committed
 // with the node around it.
-func (rec *recorder[S]) commitInner(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
+func (rec *recorder[S]) commitInner(ctx context.Context, d *ledger.Draft) (*posthouse.Committed, error) {
 	r := rec.run
 	n, c := r.subrun, &rec.change
 	parts := state.JoinParts(slices.Clone(rec.uncommittedProgram), c.Program)
@@ -91,7 +92,7 @@ func (rec *recorder[S]) commitInner(ctx context.Context, d *posthouse.Draft) (*p
 		if len(d.Steps) == 0 {
 			return nil, nil
 		}
-		return r.sess.Commit(ctx, &posthouse.Draft{Steps: d.Steps})
+		return r.sess.Commit(ctx, &ledger.Draft{Steps: d.Steps})
 	}
 	p, enc, changed, err := r.frontier.Part(n.planName(), rec.plan)
 	if err != nil {
@@ -104,7 +105,7 @@ func (rec *recorder[S]) commitInner(ctx context.Context, d *posthouse.Draft) (*p
 	if c.Node != "" {
 		where += "/" + c.Node
 	}
-	done, err := r.sess.Commit(ctx, &posthouse.Draft{Steps: d.Steps, KeepOpen: true, Late: d.Late, Checkpoint: &posthouse.Change{
+	done, err := r.sess.Commit(ctx, &ledger.Draft{Steps: d.Steps, KeepOpen: true, Late: d.Late, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindInner, Status: posthouse.StatusRunning, Graph: r.rootState.graph, Fingerprint: r.rootState.fingerprint,
 		Node: shortenPath(where), Labels: c.Labels, Next: r.sess.Head().Next, Program: parts,
 	}})
@@ -151,7 +152,7 @@ func (rec *recorder[S]) commitLater(ctx context.Context, steps []posthouse.Step)
 	if err != nil {
 		return err
 	}
-	if err := r.sess.CommitLater(ctx, posthouse.Draft{Checkpoint: &rec.change, Steps: steps}); err != nil {
+	if err := r.sess.CommitLater(ctx, ledger.Draft{Checkpoint: &rec.change, Steps: steps}); err != nil {
 		return err
 	}
 	rec.markCommitted(enc)
@@ -169,7 +170,7 @@ func (rec *recorder[S]) keepForNext(ctx context.Context, parts, program []postho
 	if len(steps) == 0 {
 		return nil
 	}
-	_, err := r.sess.Commit(ctx, &posthouse.Draft{Steps: steps})
+	_, err := r.sess.Commit(ctx, &ledger.Draft{Steps: steps})
 	return err
 }
 
@@ -184,7 +185,7 @@ func (rec *recorder[S]) flush(ctx context.Context) error {
 	defer func() { r.interrupted = stop }()
 	for late := r.sess.Asked(); ; late = true {
 		rec.newChange(posthouse.KindEvent, posthouse.StatusRunning, "") // it is in the middle of a step: executions keep their keys
-		_, err := rec.commitDraft(ctx, &posthouse.Draft{KeepOpen: true, Late: late})
+		_, err := rec.commitDraft(ctx, &ledger.Draft{KeepOpen: true, Late: late})
 		if late || !errors.Is(err, posthouse.ErrCancelled) {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/internal/core"
 )
 
 // A resultJSON is the record of a completed task.
@@ -92,7 +93,7 @@ func (a *App[S]) recordedTasks(ctx context.Context, h *posthouse.Header, g *fron
 		return nil, nil
 	}
 	p := &progress{head: h, latest: latest, by: a.fingerprint}
-	if p.all, err = a.ledger.Executions(ctx, h); err != nil {
+	if p.all, err = a.ledger.Core().Executions(ctx, h); err != nil {
 		return nil, err
 	}
 	return a.recordedTasksOf(p, g)
@@ -103,11 +104,11 @@ type progress struct {
 	head   *posthouse.Header
 	latest bool   // it is its branch's head
 	by     string // the fingerprint of the version that looks at it
-	all    map[string]*posthouse.Execution
+	all    map[string]*core.Execution
 }
 
 // execution returns what is on record of a task of a frontier, nil for nothing.
-func (p *progress) execution(g *frontier.Frontier, i int) *posthouse.Execution {
+func (p *progress) execution(g *frontier.Frontier, i int) *core.Execution {
 	t := &g.Tasks[i]
 	key := g.TaskKey(p.head.Step, t.Label(cmp.Or(t.Was, t.Node), i))
 	return p.all[key.String()]

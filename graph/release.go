@@ -6,7 +6,10 @@ import (
 	"iter"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 // An AutoRelease says when a run releases its thread by itself. A run that
@@ -27,8 +30,8 @@ type Version[S any] struct {
 
 // Release closes what the thread has on record as a version that can still be
 // read, and frees its name: what runs under it next begins anew. Errors are
-// those of [posthouse.Ledger.Release].
-func (a *App[S]) Release(ctx context.Context, thread string, o *posthouse.ReleaseOptions) (*Version[S], error) {
+// those of [ledger.Ledger.Release].
+func (a *App[S]) Release(ctx context.Context, thread string, o *ledger.ReleaseOptions) (*Version[S], error) {
 	return a.version(engine.Release(ctx, a.ledger, "graph", a.name, thread, o))
 }
 
@@ -69,7 +72,7 @@ func (r *run[S]) releaseDone(ctx context.Context) error {
 	if r.subrun != nil || !r.autoRelease().Done || r.sess.Head().Status != posthouse.StatusDone {
 		return nil
 	}
-	return r.releaseAs(ctx, &posthouse.ReleaseOptions{})
+	return r.releaseAs(ctx, &ledger.ReleaseOptions{})
 }
 
 // releaseFailed releases the thread of a run that failed on record, and returns
@@ -83,10 +86,10 @@ func (r *run[S]) releaseFailed(ctx context.Context, err error) error {
 	if n != nil && n.Checkpoint == "" {
 		return err
 	}
-	return errors.Join(err, r.releaseAs(ctx, &posthouse.ReleaseOptions{Failed: true, Reason: r.sess.Head().Error}))
+	return errors.Join(err, r.releaseAs(ctx, &ledger.ReleaseOptions{Failed: true, Reason: r.sess.Head().Error}))
 }
 
-func (r *run[S]) releaseAs(ctx context.Context, o *posthouse.ReleaseOptions) (err error) {
+func (r *run[S]) releaseAs(ctx context.Context, o *ledger.ReleaseOptions) (err error) {
 	o.Tags, o.By = r.autoRelease().Tags, r.opt.By
 	r.version, err = r.sess.Release(ctx, o)
 	return err
@@ -107,12 +110,12 @@ func (a *App[S]) Branches(ctx context.Context, thread string) ([]posthouse.Branc
 
 // Copy makes a new thread with the whole history of another and returns the
 // head of its main branch. Nothing of it runs until it is resumed. See
-// [posthouse.Ledger.CopyThread].
-func (a *App[S]) Copy(ctx context.Context, from, to string, o *posthouse.CopyOptions) (*Snapshot[S], error) {
+// [ledger.Ledger.CopyThread].
+func (a *App[S]) Copy(ctx context.Context, from, to string, o *transfer.CopyOptions) (*Snapshot[S], error) {
 	if from == "" {
 		from = posthouse.DefaultThread
 	}
-	info, err := a.ledger.CopyThread(ctx, from, to, o)
+	info, err := transfer.CopyThread(ctx, a.ledger, from, to, o)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +124,7 @@ func (a *App[S]) Copy(ctx context.Context, from, to string, o *posthouse.CopyOpt
 
 // A Comparison says how two checkpoints differ.
 type Comparison[S any] struct {
-	posthouse.Comparison
+	diff.Comparison
 	From, To *Snapshot[S]
 	Fields   []string // Go names of the fields of S that differ
 }
@@ -129,7 +132,7 @@ type Comparison[S any] struct {
 // Compare compares two checkpoints, of one thread or of two, field by field.
 // The parts in it say what changed within a field, by JSON pointer.
 func (a *App[S]) Compare(ctx context.Context, from, to posthouse.ID) (*Comparison[S], error) {
-	c, err := a.ledger.Compare(ctx, from, to)
+	c, err := diff.Compare(ctx, a.ledger, from, to)
 	if err != nil {
 		return nil, err
 	}

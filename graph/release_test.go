@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
@@ -28,7 +29,7 @@ func versions[S any](t *testing.T, a *graph.App[S], thread string) (have []strin
 func TestAppKeepsVersions(t *testing.T) {
 	a := compile(t, counting(2), newLedger(t), nil)
 	must(a.Run(t.Context(), "t", counter{Note: "one"}))(t)
-	v := must(a.Release(t.Context(), "t", &posthouse.ReleaseOptions{Tags: []string{"first"}, By: "alice"}))(t)
+	v := must(a.Release(t.Context(), "t", &ledger.ReleaseOptions{Tags: []string{"first"}, By: "alice"}))(t)
 	if v.Version != 1 || v.State.State.Steps != 2 || v.State.State.Note != "one" {
 		t.Fatalf("version %+v", v)
 	}
@@ -140,7 +141,7 @@ func TestCheckpointWithReleasedAndNotReleasedThread(t *testing.T) {
 	session := func(do func(*graph.App[counter])) {
 		t.Helper()
 		s := must(sqlitestore.Open(t.Context(), path, nil))(t)
-		l := must(posthouse.Open(s, nil))(t)
+		l := must(ledger.Open(s, nil))(t)
 		do(compile(t, counting(1), l, nil))
 		if err := errors.Join(l.Close(), s.Close()); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A Backoff says how the delays between attempts grow.
@@ -71,7 +72,7 @@ func (t *task[S]) recordAttempt(ctx context.Context, exec *engine.Task, p *attem
 	if wanted {
 		step.Occurrence = uint32(p.attempts)
 	}
-	_, err = r.sess.Commit(ctx, &posthouse.Draft{Steps: append(exec.Held(), step)})
+	_, err = r.sess.Commit(ctx, &ledger.Draft{Steps: append(exec.Held(), step)})
 	return err == nil, err
 }
 

@@ -7,13 +7,14 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
 // The timer that a retry parked on is not a step that the node must ask for.
 func TestRetryOfANodeWithRecordedSteps(t *testing.T) {
 	now, tries := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), 0
-	l := open(t, memstore.New(), &posthouse.Options{Now: func() time.Time { return now }})
+	l := open(t, memstore.New(), &ledger.Options{Now: func() time.Time { return now }})
 	g := graph.New[trail]("retry")
 	g.Node("a", func(ctx context.Context, s *trail) error {
 		v, err := do(ctx, "first", func() (int, error) { return 7, nil })

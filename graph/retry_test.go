@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -28,7 +29,7 @@ func TestRetryIsParkedOverWhatWasBeforeIt(t *testing.T) {
 		}, graph.NodeOptions{Retry: graph.Retry{Max: 1, Delay: time.Minute}})
 		g.Edge(graph.Start, "a")
 		g.Edge("a", graph.End)
-		return compile(t, g, open(t, store, &posthouse.Options{Now: func() time.Time { return now }}), nil)
+		return compile(t, g, open(t, store, &ledger.Options{Now: func() time.Time { return now }}), nil)
 	}
 	out := must(fresh().Run(t.Context(), "t", someLists()))(t)
 	if out.Status != posthouse.StatusWaiting || len(out.Waiting) != 1 || out.Waiting[0].Kind != posthouse.GateTimer || len(out.State.Flat) != 2 {

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestARuleFailsTheRun(t *testing.T) {
 	store, bad, paid := memstore.New(), true, 0
 	reason := errors.New("N is out of range")
-	ledger := open(t, store, &posthouse.Options{Rules: []posthouse.Rule{{
+	led := open(t, store, &ledger.Options{Rules: []posthouse.Rule{{
 		Name: "range", Check: func(_ context.Context, p *posthouse.Proposal) error {
 			c, err := p.Checkpoint()
 			if c == nil || err != nil || p.Header.Status == posthouse.StatusFailed {
@@ -39,13 +40,13 @@ func TestARuleFailsTheRun(t *testing.T) {
 	})
 	g.Edge(graph.Start, "a")
 	g.Edge("a", graph.End)
-	a := compile(t, g, ledger, nil)
+	a := compile(t, g, led, nil)
 	_, err := a.Run(t.Context(), "t", trail{N: 7})
 	wantCode(t, err, posthouse.ErrInvalid)
 	if !errors.Is(err, reason) {
 		t.Errorf("the run failed with %v, which does not say why", err)
 	}
-	head, err := ledger.Latest(t.Context(), posthouse.LatestQuery{Thread: "t"})
+	head, err := led.Latest(t.Context(), ledger.LatestQuery{Thread: "t"})
 	if err != nil || string(head.State["N"].Data) != "7" {
 		t.Errorf("the head has N %s, %v; want what was there before the node", head.State["N"].Data, err)
 	}
@@ -61,7 +62,7 @@ func TestARuleFailsTheRun(t *testing.T) {
 func TestARefusedStepKeepsWhatWasHeld(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		bad, made := true, 0
-		ledger := open(t, memstore.New(), &posthouse.Options{Rules: []posthouse.Rule{{
+		led := open(t, memstore.New(), &ledger.Options{Rules: []posthouse.Rule{{
 			Name: "patience", Check: func(_ context.Context, p *posthouse.Proposal) error {
 				if bad && p.Header != nil && p.Header.Kind == posthouse.KindNode {
 					return errors.New("not yet")
@@ -89,7 +90,7 @@ func TestARefusedStepKeepsWhatWasHeld(t *testing.T) {
 		}
 		g.Edge("a", graph.End)
 		g.Edge("b", graph.End)
-		a := compile(t, g, ledger, nil)
+		a := compile(t, g, led, nil)
 		_, err := a.Run(t.Context(), "t", trail{N: 7})
 		wantCode(t, err, posthouse.ErrInvalid)
 		bad = false

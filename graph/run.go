@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // RunOptions refine one Run, Resume, Stream or Replay. The zero value is useful.
@@ -90,7 +91,7 @@ func (o *RunOptions) validate(input bool) error {
 }
 
 // begin claims the thread. place may be nil.
-func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *engine.Hub, input bool, place *posthouse.Place) (*run[S], error) {
+func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *engine.Hub, input bool, place *ledger.Ticket) (*run[S], error) {
 	if thread == "" {
 		thread = posthouse.DefaultThread
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -48,7 +49,7 @@ func TestRunMakesOneCheckpointPerNode(t *testing.T) {
 	}
 }
 
-func entries(tb testing.TB, l *posthouse.Ledger, thread string) (list []*posthouse.Entry) {
+func entries(tb testing.TB, l *ledger.Ledger, thread string) (list []*posthouse.Entry) {
 	tb.Helper()
 	for e, err := range l.Store().Read(tb.Context(), thread, posthouse.Range{}) {
 		if err != nil {
@@ -297,7 +298,7 @@ func TestOptionsAreGivenOnce(t *testing.T) {
 
 // A full state is too large to commit: the node fails, the thread stays good.
 func TestStateTooLarge(t *testing.T) {
-	l := open(t, memstore.New(), &posthouse.Options{MaxState: 1000})
+	l := open(t, memstore.New(), &ledger.Options{MaxState: 1000})
 	g := graph.New[trail]("big")
 	g.Node("a", func(_ context.Context, s *trail) error { s.Go = strings.Repeat("x", 2000); return nil })
 	g.Edge(graph.Start, "a")

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // execute runs the tasks of the step. Where there are several, a result is on
@@ -172,6 +173,6 @@ func (s *step[S]) recordResults(ctx context.Context, batch []*outcome[S]) error 
 	if len(steps) == 0 {
 		return nil
 	}
-	_, err := r.sess.Commit(ctx, &posthouse.Draft{Steps: steps})
+	_, err := r.sess.Commit(ctx, &ledger.Draft{Steps: steps})
 	return err
 }

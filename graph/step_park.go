@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // parkWaiting commits the questions of the tasks that wait, with the state from before
@@ -53,7 +54,7 @@ func (s *step[S]) parkWaiting(ctx context.Context) (*Result[S], error) {
 	if anew {
 		held, keep := s.unfinished()
 		r.record.newChange(posthouse.KindWait, posthouse.StatusWaiting, joinNodes(names))
-		done, err := r.record.commitDraft(ctx, &posthouse.Draft{Gates: asked, Keep: keep, KeepOpen: s.mayHaveMoreGates(), Withdraw: stale, Steps: held})
+		done, err := r.record.commitDraft(ctx, &ledger.Draft{Gates: asked, Keep: keep, KeepOpen: s.mayHaveMoreGates(), Withdraw: stale, Steps: held})
 		if err != nil {
 			if r.sess.Err() != nil {
 				return nil, err
@@ -91,7 +92,7 @@ func (s *step[S]) parkInterrupted(ctx context.Context) (*Result[S], error) {
 	}
 	held, _ := s.unfinished()
 	r.record.newChange(posthouse.KindWait, posthouse.StatusInterrupted, joinNodes(s.ended()))
-	if _, err := r.record.commitDraft(ctx, &posthouse.Draft{Steps: held, KeepOpen: true}); err != nil {
+	if _, err := r.record.commitDraft(ctx, &ledger.Draft{Steps: held, KeepOpen: true}); err != nil {
 		return nil, err
 	}
 	return r.parkedResult(ctx, nil)

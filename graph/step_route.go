@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // route decides what follows the step: the next one, the same once more, or the end
@@ -108,7 +109,7 @@ func (s *step[S]) sessionError(err error) error {
 func (s *step[S]) commitHeld(ctx context.Context, held []posthouse.Step, err error) error {
 	r := s.run
 	if len(held) > 0 {
-		if _, e := r.sess.Commit(ctx, &posthouse.Draft{Steps: held}); e != nil {
+		if _, e := r.sess.Commit(ctx, &ledger.Draft{Steps: held}); e != nil {
 			err = errors.Join(err, e)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A Lifetime says how long the state of a subgraph lives.
@@ -68,7 +69,7 @@ func Subgraph[S, T any](g *Graph[S], name string, sub *Graph[T], o *SubOptions[S
 
 // A subgraph is an inner, for whoever does not know its state.
 type subgraph[S any] interface {
-	compile(l *posthouse.Ledger, o *CompileOptions) (subgraph[S], error)
+	compile(l *ledger.Ledger, o *CompileOptions) (subgraph[S], error)
 	call(ctx context.Context, r *run[S], o *outcome[S]) (Command, error)
 	shape() string // for the fingerprint
 	outline() *Shape
@@ -86,7 +87,7 @@ type inner[S, T any] struct {
 }
 
 // compile returns a copy: a Graph can be compiled more than once.
-func (in *inner[S, T]) compile(l *posthouse.Ledger, o *CompileOptions) (subgraph[S], error) {
+func (in *inner[S, T]) compile(l *ledger.Ledger, o *CompileOptions) (subgraph[S], error) {
 	switch {
 	case in.graph == nil:
 		return nil, errors.New("it is nil")

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/calls"
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // WithinOptions refine [Within] and [UpdateWithin]. The zero value is useful.
@@ -27,7 +28,7 @@ type WithinOptions struct {
 // branch's head to where those threads are now, of an older checkpoint, and of a
 // fork that has not gone on, to where they were when the caller parked or when
 // their last call ended. One that lives per call had ended when its call did.
-func Within[T any](ctx context.Context, l *posthouse.Ledger, checkpoint posthouse.ID, path string, o ...WithinOptions) (*T, error) {
+func Within[T any](ctx context.Context, l *ledger.Ledger, checkpoint posthouse.ID, path string, o ...WithinOptions) (*T, error) {
 	_, s, _, err := subgraphState[T](ctx, l, checkpoint, path, o)
 	return s, err
 }
@@ -40,7 +41,7 @@ func Within[T any](ctx context.Context, l *posthouse.Ledger, checkpoint posthous
 // it is the head of the last one's that gets the child; resume the caller then.
 // [posthouse.ErrConflict] if the checkpoint is not its branch's head, or is a
 // fork whose own thread of the subgraph has not begun: resume it first.
-func UpdateWithin[T any](ctx context.Context, l *posthouse.Ledger, checkpoint posthouse.ID, path string, change func(*T), o ...WithinOptions) (*posthouse.Header, error) {
+func UpdateWithin[T any](ctx context.Context, l *ledger.Ledger, checkpoint posthouse.ID, path string, change func(*T), o ...WithinOptions) (*posthouse.Header, error) {
 	in, s, p, err := subgraphState[T](ctx, l, checkpoint, path, o)
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func UpdateWithin[T any](ctx context.Context, l *posthouse.Ledger, checkpoint po
 			parts[i].Name = (&subrun{path: in.path}).prefix() + parts[i].Name
 		}
 	}
-	done, err := l.Commit(ctx, &posthouse.Draft{Thread: c.Thread, Branch: c.Branch, Head: &c.ID, Checkpoint: up})
+	done, err := l.Commit(ctx, &ledger.Draft{Thread: c.Thread, Branch: c.Branch, Head: &c.ID, Checkpoint: up})
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func UpdateWithin[T any](ctx context.Context, l *posthouse.Ledger, checkpoint po
 // ThreadWithin names the thread that a subgraph's state is in, as of a
 // checkpoint, by a path as for [Within]: one of its own, or the one that called
 // it. [posthouse.ErrNotFound].
-func ThreadWithin(ctx context.Context, l *posthouse.Ledger, checkpoint posthouse.ID, path string) (string, error) {
+func ThreadWithin(ctx context.Context, l *ledger.Ledger, checkpoint posthouse.ID, path string) (string, error) {
 	c, err := l.Get(ctx, checkpoint)
 	if err != nil {
 		return "", err
@@ -102,7 +103,7 @@ func (o *WithinOptions) codec() posthouse.Codec {
 	return o.Codec
 }
 
-func subgraphState[T any](ctx context.Context, l *posthouse.Ledger, id posthouse.ID, path string, o []WithinOptions) (*subgraphRef, *T, *state.Schema, error) {
+func subgraphState[T any](ctx context.Context, l *ledger.Ledger, id posthouse.ID, path string, o []WithinOptions) (*subgraphRef, *T, *state.Schema, error) {
 	opt, err := oneOption(o)
 	if err != nil {
 		return nil, nil, nil, err
@@ -139,7 +140,7 @@ func (s *subgraphRef) state() *posthouse.Checkpoint {
 }
 
 // findSubgraph looks a subgraph up.
-func findSubgraph(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, path string) (*subgraphRef, error) {
+func findSubgraph(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, path string) (*subgraphRef, error) {
 	n := &subrun{path: path}
 	if _, stands := c.Program[n.planName()]; stands || len(stateWithin(c, n.prefix()).State) > 0 {
 		return &subgraphRef{at: c, path: path}, nil
@@ -172,7 +173,7 @@ func findSubgraph(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpo
 
 // findSubgraphThread looks up a subgraph that has a thread of its own, nil if there is
 // none at the path.
-func findSubgraphThread(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, path string) (*subgraphRef, error) {
+func findSubgraphThread(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, path string) (*subgraphRef, error) {
 	info, err := l.Thread(ctx, c.Thread)
 	if err != nil && !errors.Is(err, posthouse.ErrNotFound) { // it was released
 		return nil, err
@@ -209,6 +210,6 @@ func findSubgraphThread(ctx context.Context, l *posthouse.Ledger, c *posthouse.C
 		at, err := l.Get(ctx, child.Checkpoint)
 		return &subgraphRef{at: at, past: true}, err
 	}
-	at, err := l.Latest(ctx, posthouse.LatestQuery{Thread: child.Thread})
+	at, err := l.Latest(ctx, ledger.LatestQuery{Thread: child.Thread})
 	return &subgraphRef{at: at}, err
 }

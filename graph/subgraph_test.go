@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -58,7 +59,7 @@ func research(ran *atomic.Int32) *graph.Graph[innerState] {
 	return g
 }
 
-func withResearch(t testing.TB, l *posthouse.Ledger, ran *atomic.Int32, life graph.Lifetime) *graph.App[outerState] {
+func withResearch(t testing.TB, l *ledger.Ledger, ran *atomic.Int32, life graph.Lifetime) *graph.App[outerState] {
 	g := graph.New[outerState]("outer")
 	g.Node("before", func(_ context.Context, s *outerState) error { s.Log = append(s.Log, "before"); return nil })
 	graph.Subgraph(g, "research", research(ran), &graph.SubOptions[outerState, innerState]{
@@ -392,7 +393,7 @@ func TestSubgraphInAThreadOfItsOwn(t *testing.T) {
 		approve := func(thread string, v posthouse.Verdict) {
 			t.Helper()
 			n := 0
-			for q, err := range l.Gates(ctx, posthouse.GateQuery{Thread: thread}) {
+			for q, err := range l.Gates(ctx, ledger.GateQuery{Thread: thread}) {
 				if err != nil {
 					t.Fatal(err)
 				}

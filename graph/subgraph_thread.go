@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/calls"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // lookAgain is how soon a thread that waits for another one's end looks itself,
@@ -145,7 +146,7 @@ func (in *inner[S, T]) callState(ctx context.Context, r *run[S], thread string, 
 	if was.Thread == "" || was.Thread == thread {
 		return false, "", nil
 	}
-	_, err = l.Fork(ctx, was.Checkpoint, &posthouse.ForkOptions{Thread: thread, Labels: labels})
+	_, err = l.Fork(ctx, was.Checkpoint, &ledger.ForkOptions{Thread: thread, Labels: labels})
 	if errors.Is(err, posthouse.ErrExists) {
 		return false, "", nil // it lives per thread and was called before
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -216,7 +217,7 @@ func TestMigrationOfAnOwnThread(t *testing.T) {
 	v.outer, v.ask, v.inner = "study", "review", []graph.Migration{{Nodes: map[string]string{"deep/ask": "review"}}}
 	a := compile(t, v.build(), l, &graph.CompileOptions{Migrations: []graph.Migration{{Nodes: map[string]string{"research": "study"}}}})
 	var open []posthouse.ID
-	for g, err := range l.Gates(t.Context(), posthouse.GateQuery{}) {
+	for g, err := range l.Gates(t.Context(), ledger.GateQuery{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

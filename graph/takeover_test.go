@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -118,7 +119,7 @@ func shopMigration(from string) graph.Migration {
 }
 
 // failedShop leaves a thread in which stock completed and price failed.
-func failedShop(t *testing.T, l *posthouse.Ledger, thread string) (*graph.App[oldOrder], map[string]int) {
+func failedShop(t *testing.T, l *ledger.Ledger, thread string) (*graph.App[oldOrder], map[string]int) {
 	t.Helper()
 	broken, calls := true, map[string]int{}
 	a := compile(t, oldShop(&broken, calls), l, nil)
@@ -193,7 +194,7 @@ func TestCompatibleChangesPass(t *testing.T) {
 func TestMigration(t *testing.T) {
 	l := newLedger(t)
 	old, calls := failedShop(t, l, "t")
-	oldHead := must(l.Latest(t.Context(), posthouse.LatestQuery{Thread: "t"}))(t)
+	oldHead := must(l.Latest(t.Context(), ledger.LatestQuery{Thread: "t"}))(t)
 	a := compile(t, newShop(calls), l, &graph.CompileOptions{Migrations: []graph.Migration{shopMigration(old.Fingerprint())}})
 
 	if s := must(a.State(t.Context(), "t"))(t); s.State.Total != 12 || s.State.Currency != "EUR" {
@@ -357,7 +358,7 @@ func TestInputForAChangedGraph(t *testing.T) {
 func TestUpdateAndForkMigrate(t *testing.T) {
 	l := newLedger(t)
 	old, calls := failedShop(t, l, "t")
-	head := must(l.Latest(t.Context(), posthouse.LatestQuery{Thread: "t"}))(t)
+	head := must(l.Latest(t.Context(), ledger.LatestQuery{Thread: "t"}))(t)
 	a := compile(t, newShop(calls), l, &graph.CompileOptions{Migrations: []graph.Migration{shopMigration(old.Fingerprint())}})
 	f := must(a.Fork(t.Context(), head.ID, func(s *order) { s.Total++ }))(t)
 	if f.State.Total != 13 || f.Fingerprint != a.Fingerprint() {

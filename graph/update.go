@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // UpdateOptions say what is updated and where the thread goes on. The zero
@@ -97,7 +98,7 @@ func (a *App[S]) commitUpdate(ctx context.Context, base *posthouse.Checkpoint, c
 		return nil, err
 	}
 	if onHead(info, base, branch) {
-		done, err := a.ledger.Commit(ctx, &posthouse.Draft{Thread: base.Thread, Branch: base.Branch, Head: &base.ID, Checkpoint: c})
+		done, err := a.ledger.Commit(ctx, &ledger.Draft{Thread: base.Thread, Branch: base.Branch, Head: &base.ID, Checkpoint: c})
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +108,7 @@ func (a *App[S]) commitUpdate(ctx context.Context, base *posthouse.Checkpoint, c
 	none := posthouse.ID("")
 	for {
 		name := freeBranch(info, branch)
-		done, err := a.ledger.Commit(ctx, &posthouse.Draft{Thread: base.Thread, Branch: name, Head: &none, Checkpoint: c})
+		done, err := a.ledger.Commit(ctx, &ledger.Draft{Thread: base.Thread, Branch: name, Head: &none, Checkpoint: c})
 		if err == nil {
 			return done.Checkpoint, nil
 		}
@@ -133,7 +134,7 @@ func (a *App[S]) threadOf(ctx context.Context, h *posthouse.Header) (*posthouse.
 	info, err := a.ledger.Thread(ctx, h.Thread)
 	released := err == nil && h.Seq < info.First
 	if errors.Is(err, posthouse.ErrNotFound) { // it may have been released and not begun anew
-		last, e := a.ledger.LastRelease(ctx, h.Thread)
+		last, e := ledger.LastRelease(ctx, a.ledger, h.Thread)
 		released = e == nil && h.Seq <= last.Seq
 	}
 	if released {
@@ -188,7 +189,7 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 	if err != nil {
 		return nil, err
 	}
-	fork := &posthouse.ForkOptions{Thread: opt.Thread, Branch: opt.Branch, By: opt.By}
+	fork := &ledger.ForkOptions{Thread: opt.Thread, Branch: opt.Branch, By: opt.By}
 	h, err := a.ledger.GetHeader(ctx, checkpoint)
 	if err != nil {
 		return nil, err
@@ -234,7 +235,7 @@ func (a *App[S]) edited(c *posthouse.Checkpoint, change func(*S)) ([]posthouse.P
 
 // forkMigrated forks a checkpoint of another version and puts the edited state,
 // as it is now, on record behind it.
-func (a *App[S]) forkMigrated(ctx context.Context, c *posthouse.Checkpoint, o *posthouse.ForkOptions, change func(*S)) (*Snapshot[S], error) {
+func (a *App[S]) forkMigrated(ctx context.Context, c *posthouse.Checkpoint, o *ledger.ForkOptions, change func(*S)) (*Snapshot[S], error) {
 	t, err := a.planMigration(ctx, c, false)
 	if err != nil {
 		return nil, err

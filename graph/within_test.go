@@ -8,12 +8,14 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 // deepAsking is a graph whose subgraph "sub" calls "deep", which notes its topic
 // and asks; each may have a thread of its own.
-func deepAsking(t testing.TB, l *posthouse.Ledger, own [2]bool, life graph.Lifetime) *graph.App[outerState] {
+func deepAsking(t testing.TB, l *ledger.Ledger, own [2]bool, life graph.Lifetime) *graph.App[outerState] {
 	deep := graph.New[innerState]("deepest")
 	deep.Node("note", func(_ context.Context, s *innerState) error {
 		s.Calls++
@@ -47,9 +49,9 @@ func deepAsking(t testing.TB, l *posthouse.Ledger, own [2]bool, life graph.Lifet
 }
 
 // answerAll decides every question there is.
-func answerAll(t testing.TB, l *posthouse.Ledger) {
+func answerAll(t testing.TB, l *ledger.Ledger) {
 	t.Helper()
-	for g, err := range l.Gates(t.Context(), posthouse.GateQuery{}) {
+	for g, err := range l.Gates(t.Context(), ledger.GateQuery{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,18 +126,18 @@ func TestWithinTheThreadOfALostCall(t *testing.T) {
 	sub.Node("dies", func(context.Context, *innerState) error { first.dead.Store(true); return nil })
 	sub.Edge("note", "dies")
 	sub.Edge("dies", graph.End)
-	app := owning(t, open(t, first, &posthouse.Options{Owner: "p"}), map[string]*graph.Graph[innerState]{"sub": sub})
+	app := owning(t, open(t, first, &ledger.Options{Owner: "p"}), map[string]*graph.Graph[innerState]{"sub": sub})
 	if _, err := app.Run(t.Context(), "t", outerState{}); err == nil {
 		t.Fatal("it outlived its store")
 	}
-	l := open(t, store, &posthouse.Options{Owner: "p"})
-	head := must(l.Latest(t.Context(), posthouse.LatestQuery{Thread: "t"}))(t)
+	l := open(t, store, &ledger.Options{Owner: "p"})
+	head := must(l.Latest(t.Context(), ledger.LatestQuery{Thread: "t"}))(t)
 	child := must(graph.ThreadWithin(t.Context(), l, head.ID, "sub"))(t)
 	for h, err := range l.List(t.Context(), posthouse.Query{Thread: child}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		must(l.Fork(t.Context(), h.ID, &posthouse.ForkOptions{Thread: "fork"}))(t)
+		must(l.Fork(t.Context(), h.ID, &ledger.ForkOptions{Thread: "fork"}))(t)
 		break
 	}
 	if in := must(graph.ThreadWithin(t.Context(), l, head.ID, "sub"))(t); in != child {
@@ -192,7 +194,7 @@ func TestForkCarriesWhatOwnThreadsKept(t *testing.T) {
 		}
 		b := must(app.Fork(ctx, at, nil))(t)
 		must(app.Fork(ctx, at, nil, graph.ForkOptions{Thread: "f"}))(t)
-		must(l.CopyThread(ctx, "t", "c", nil))(t)
+		must(transfer.CopyThread(ctx, l, "t", "c", nil))(t)
 		for what, got := range map[string]string{
 			"branch": call("t", "two", graph.RunOptions{Branch: b.Branch}),
 			"thread": call("f", "two", graph.RunOptions{}),

@@ -7,6 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -18,7 +19,7 @@ type Refund struct {
 
 // A runner goes on with a thread as soon as its gate is decided.
 func Example() {
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -34,12 +35,12 @@ func Example() {
 	})
 	g.Edge(graph.Start, "approve")
 	g.Edge("approve", graph.End)
-	app, err := g.Compile(ledger, nil)
+	app, err := g.Compile(led, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	r, err := runner.New(ledger, &runner.Options{Programs: []posthouse.Program{app}})
+	r, err := runner.New(led, &runner.Options{Programs: []posthouse.Program{app}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -54,7 +55,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	decided, err := ledger.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
+	decided, err := led.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
 	if err != nil {
 		fmt.Println(err)
 		return

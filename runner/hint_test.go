@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -72,26 +73,26 @@ func (s *silent) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2
 // another process does is found by the next sweep, and none polls all threads.
 func TestSweepsFindWhatNothingTells(t *testing.T) {
 	asks := posthouse.Change{Status: posthouse.StatusWaiting, Graph: "p", Next: []string{"2"}}
-	commit := func(t *testing.T, l *posthouse.Ledger, c posthouse.Change, gs ...posthouse.Gate) *posthouse.Committed {
-		done, err := l.Commit(t.Context(), &posthouse.Draft{Thread: "t", Checkpoint: &c, Gates: gs})
+	commit := func(t *testing.T, l *ledger.Ledger, c posthouse.Change, gs ...posthouse.Gate) *posthouse.Committed {
+		done, err := l.Commit(t.Context(), &ledger.Draft{Thread: "t", Checkpoint: &c, Gates: gs})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return done
 	}
 	for name, tc := range map[string]struct {
-		before func(*testing.T, *posthouse.Ledger)
-		act    func(*testing.T, *posthouse.Ledger)
+		before func(*testing.T, *ledger.Ledger)
+		act    func(*testing.T, *ledger.Ledger)
 	}{
 		"a decision": {
-			func(t *testing.T, l *posthouse.Ledger) { commit(t, l, asks, posthouse.Gate{Name: "ok"}) },
-			func(t *testing.T, l *posthouse.Ledger) { approve(t, l, gates(t, l, "t")[0]) },
+			func(t *testing.T, l *ledger.Ledger) { commit(t, l, asks, posthouse.Gate{Name: "ok"}) },
+			func(t *testing.T, l *ledger.Ledger) { approve(t, l, gates(t, l, "t")[0]) },
 		},
 		"a signal": {
-			func(t *testing.T, l *posthouse.Ledger) {
+			func(t *testing.T, l *ledger.Ledger) {
 				commit(t, l, asks, posthouse.Gate{Name: "go", Kind: posthouse.GateSignal, Signal: "go"})
 			},
-			func(t *testing.T, l *posthouse.Ledger) {
+			func(t *testing.T, l *ledger.Ledger) {
 				if _, err := l.Signal(t.Context(), "t", posthouse.Signal{Name: "go"}); err != nil {
 					t.Fatal(err)
 				}
@@ -99,13 +100,13 @@ func TestSweepsFindWhatNothingTells(t *testing.T) {
 		},
 		"a deadline": {
 			nil,
-			func(t *testing.T, l *posthouse.Ledger) {
+			func(t *testing.T, l *ledger.Ledger) {
 				commit(t, l, asks, posthouse.Gate{Name: "ok", ExpiresAt: time.Now().Add(100 * time.Millisecond)})
 			},
 		},
 		"a checkpoint by hand": {
 			nil,
-			func(t *testing.T, l *posthouse.Ledger) {
+			func(t *testing.T, l *ledger.Ledger) {
 				commit(t, l, posthouse.Change{Status: posthouse.StatusRunning, Graph: "p", Next: []string{"2"}})
 			},
 		},

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // settle puts on record what has become of a thread without anybody's doing:
@@ -19,10 +21,10 @@ func (r *Runner) settle(ctx context.Context, t *posthouse.ThreadInfo) (changed b
 		what := "expired"
 		switch {
 		case isPast(w.ExpiresAt, now):
-			_, err = r.ledger.Expire(ctx, w.ID)
+			_, err = commit.Expire(ctx, r.ledger.Core(), w.ID)
 		case isPast(w.EscalateAt, now):
 			what = "escalated"
-			_, err = r.ledger.Escalate(ctx, w.ID)
+			_, err = commit.Escalate(ctx, r.ledger.Core(), w.ID)
 		default:
 			continue
 		}
@@ -35,7 +37,7 @@ func (r *Runner) settle(ctx context.Context, t *posthouse.ThreadInfo) (changed b
 		}
 	}
 	for _, m := range t.Cancelling {
-		h, err := r.ledger.Cancel(ctx, t.Thread, &posthouse.CancelOptions{Branch: m.Branch})
+		h, err := r.ledger.Cancel(ctx, t.Thread, &ledger.CancelOptions{Branch: m.Branch})
 		switch {
 		case err == nil && h.Status != posthouse.StatusCancelled:
 			retry = max(retry, 2*r.opt.Poll) // the run that has the thread will, or is gone by then

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -112,7 +113,7 @@ func chaos(t *testing.T, seed uint64) {
 
 // checkLog looks for a result that is on record twice, and for entries under a
 // fence that a newer claim had overtaken.
-func checkLog(t *testing.T, l *posthouse.Ledger, thread string) {
+func checkLog(t *testing.T, l *ledger.Ledger, thread string) {
 	steps, fence := map[string]bool{}, uint64(0)
 	for e, err := range l.Log(t.Context(), thread, posthouse.Range{}) {
 		if err != nil {
@@ -168,7 +169,7 @@ func TestFrozenProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Commit(t.Context(), &posthouse.Draft{Steps: []posthouse.Step{{Task: "0/x", Name: "claims"}}}); err != nil {
+		if _, err := s.Commit(t.Context(), &ledger.Draft{Steps: []posthouse.Step{{Task: "0/x", Name: "claims"}}}); err != nil {
 			t.Fatal(err)
 		}
 		frozen := make(chan error, 1)

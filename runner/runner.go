@@ -9,12 +9,13 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A Runner moves the threads of its programs. Make one with [New]. It is safe
 // for concurrent use.
 type Runner struct {
-	ledger   *posthouse.Ledger
+	ledger   *ledger.Ledger
 	programs map[string]posthouse.Program
 	opt      Options
 
@@ -25,7 +26,7 @@ type Runner struct {
 
 // New returns a runner over the ledger. [posthouse.ErrInvalid] for no ledger, two
 // programs of one name, one without, or options out of range.
-func New(l *posthouse.Ledger, o *Options) (*Runner, error) {
+func New(l *ledger.Ledger, o *Options) (*Runner, error) {
 	if l == nil {
 		return nil, invalid("ledger", "is nil")
 	}
@@ -118,7 +119,7 @@ func (r *Runner) Kick(thread string) { r.queue.push(thread) }
 // forget removes the liveness of a process that holds nothing any more.
 func (r *Runner) forget(ctx context.Context) {
 	_, err := r.ledger.Store().Slot(context.WithoutCancel(ctx),
-		posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: r.ledger.Owner()},
+		posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: r.ledger.Core().Owner()},
 		posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
 	if err != nil {
 		r.opt.Logger.Warn("cannot remove this process's liveness slot", "error", err)
@@ -131,7 +132,7 @@ func (r *Runner) watch(ctx context.Context) {
 		return // sweeps find everything, too, while the Ledger's watch would read the summaries of all threads at each look
 	}
 	for ctx.Err() == nil {
-		for e, err := range r.ledger.Watch(ctx, posthouse.WatchQuery{Cursor: "now"}) {
+		for e, err := range r.ledger.Watch(ctx, ledger.WatchQuery{Cursor: "now"}) {
 			if e != nil && err != nil {
 				r.Kick(e.Thread) // it cannot be read: whatever it says
 				continue

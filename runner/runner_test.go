@@ -16,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // function; what it returns is done with it as a model does.
 type program struct {
 	name string
-	l    *posthouse.Ledger
+	l    *ledger.Ledger
 	last int
 	node func(ctx context.Context, thread string, n int) error
 
@@ -73,7 +74,7 @@ func (p *program) loop(ctx context.Context, s *engine.Session) error {
 		}
 		err = p.node(task.With(ctx), s.Thread(), n)
 		c := posthouse.Change{Graph: p.name, Node: h.Next[0], Kind: posthouse.KindNode, Status: posthouse.StatusRunning}
-		var d posthouse.Draft
+		var d ledger.Draft
 		switch {
 		case task.Waiting():
 			if len(task.Questions()) == 0 {
@@ -108,7 +109,7 @@ var errInfrastructure = errors.New("the network is gone")
 // start makes a thread that its program has yet to run, as a crash leaves one.
 func (p *program) start(t testing.TB, thread string) *posthouse.Header {
 	t.Helper()
-	c, err := p.l.Commit(t.Context(), &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{
+	c, err := p.l.Commit(t.Context(), &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Graph: p.name, Next: []string{"1"}, Run: "crashed",
 	}})
 	if err != nil {
@@ -117,9 +118,9 @@ func (p *program) start(t testing.TB, thread string) *posthouse.Header {
 	return c.Checkpoint
 }
 
-func open(t testing.TB, store posthouse.Store, owner string) *posthouse.Ledger {
+func open(t testing.TB, store posthouse.Store, owner string) *ledger.Ledger {
 	t.Helper()
-	l, err := posthouse.Open(store, &posthouse.Options{Owner: owner})
+	l, err := ledger.Open(store, &ledger.Options{Owner: owner})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func open(t testing.TB, store posthouse.Store, owner string) *posthouse.Ledger {
 }
 
 // run starts a runner and returns what stops it.
-func run(t testing.TB, l *posthouse.Ledger, o runner.Options) (*runner.Runner, func() error) {
+func run(t testing.TB, l *ledger.Ledger, o runner.Options) (*runner.Runner, func() error) {
 	t.Helper()
 	r, err := runner.New(l, &o)
 	if err != nil {
@@ -148,7 +149,7 @@ func run(t testing.TB, l *posthouse.Ledger, o runner.Options) (*runner.Runner, f
 	return r, stop
 }
 
-func status(t testing.TB, l *posthouse.Ledger, thread string) posthouse.Status {
+func status(t testing.TB, l *ledger.Ledger, thread string) posthouse.Status {
 	t.Helper()
 	info, err := l.Thread(context.Background(), thread)
 	if err != nil {
@@ -173,9 +174,9 @@ func asking(q ...posthouse.Gate) func(context.Context, string, int) error {
 	}
 }
 
-func gates(t testing.TB, l *posthouse.Ledger, thread string) (ids []posthouse.ID) {
+func gates(t testing.TB, l *ledger.Ledger, thread string) (ids []posthouse.ID) {
 	t.Helper()
-	for g, err := range l.Gates(context.Background(), posthouse.GateQuery{Thread: thread}) {
+	for g, err := range l.Gates(context.Background(), ledger.GateQuery{Thread: thread}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +185,7 @@ func gates(t testing.TB, l *posthouse.Ledger, thread string) (ids []posthouse.ID
 	return ids
 }
 
-func approve(t testing.TB, l *posthouse.Ledger, id posthouse.ID) *posthouse.Gate {
+func approve(t testing.TB, l *ledger.Ledger, id posthouse.ID) *posthouse.Gate {
 	t.Helper()
 	g, err := l.Decide(context.Background(), id, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
 	if err != nil {
@@ -243,14 +244,14 @@ func TestTakesOverFromTheDead(t *testing.T) {
 		store := memstore.New()
 		a := &program{name: "p", l: open(t, mute{store}, "a"), last: 2, node: func(context.Context, string, int) error { return nil }}
 		a.start(t, "t")
-		if err := open(t, store, "a").Beat(t.Context()); err != nil {
+		if err := open(t, store, "a").Core().Heartbeat(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		s, err := engine.Begin(t.Context(), a.l, engine.SessionOptions{Thread: "t"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Commit(t.Context(), &posthouse.Draft{Steps: []posthouse.Step{{Task: "1/1", Name: "x", Value: posthouse.Value{Codec: "raw"}}}}); err != nil {
+		if _, err := s.Commit(t.Context(), &ledger.Draft{Steps: []posthouse.Step{{Task: "1/1", Name: "x", Value: posthouse.Value{Codec: "raw"}}}}); err != nil {
 			t.Fatal(err)
 		}
 		// a is killed here, holding the lease.
@@ -264,7 +265,7 @@ func TestTakesOverFromTheDead(t *testing.T) {
 		if s := status(t, b.l, "t"); s != posthouse.StatusDone {
 			t.Fatal("not taken over:", s)
 		}
-		if _, err := s.Commit(t.Context(), &posthouse.Draft{Steps: []posthouse.Step{{Task: "1/1", Name: "y"}}}); !errors.Is(err, posthouse.ErrConflict) && !errors.Is(err, posthouse.ErrFenced) {
+		if _, err := s.Commit(t.Context(), &ledger.Draft{Steps: []posthouse.Step{{Task: "1/1", Name: "y"}}}); !errors.Is(err, posthouse.ErrConflict) && !errors.Is(err, posthouse.ErrFenced) {
 			t.Fatal("the dead one wrote:", err)
 		}
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -171,7 +172,7 @@ func TestDeadlineDoesNotDemoteADecision(t *testing.T) {
 		}
 		p.start(t, "u")
 		sleep(time.Minute)
-		for g, err := range p.l.Gates(t.Context(), posthouse.GateQuery{Thread: "u", Kind: posthouse.GateTimer}) {
+		for g, err := range p.l.Gates(t.Context(), ledger.GateQuery{Thread: "u", Kind: posthouse.GateTimer}) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -210,7 +211,7 @@ func TestForkOfASleeperSleepsOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.l.Fork(t.Context(), info.Branches[0].Head, &posthouse.ForkOptions{Branch: "f"}); err != nil {
+		if _, err := p.l.Fork(t.Context(), info.Branches[0].Head, &ledger.ForkOptions{Branch: "f"}); err != nil {
 			t.Fatal(err)
 		}
 		sleep(51 * time.Minute)
@@ -302,19 +303,19 @@ func TestCancelsForTheGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memstore.New()
 		gone, l := open(t, mute{store}, "gone"), open(t, store, "here")
-		if err := open(t, store, "gone").Beat(t.Context()); err != nil {
+		if err := open(t, store, "gone").Core().Heartbeat(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		s, err := engine.Begin(t.Context(), gone, engine.SessionOptions{Thread: "t"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Commit(t.Context(), &posthouse.Draft{Checkpoint: &posthouse.Change{Graph: "p", Status: posthouse.StatusRunning, Next: []string{"1"}}}); err != nil {
+		if _, err := s.Commit(t.Context(), &ledger.Draft{Checkpoint: &posthouse.Change{Graph: "p", Status: posthouse.StatusRunning, Next: []string{"1"}}}); err != nil {
 			t.Fatal(err)
 		}
 		p := &program{name: "p", l: l, last: 1, node: func(context.Context, string, int) error { t.Error("it ran"); return nil }}
 		run(t, l, runner.Options{Programs: []posthouse.Program{p}})
-		if h, err := l.Cancel(t.Context(), "t", &posthouse.CancelOptions{By: "bob", Reason: "enough"}); err != nil || h.Status != posthouse.StatusRunning {
+		if h, err := l.Cancel(t.Context(), "t", &ledger.CancelOptions{By: "bob", Reason: "enough"}); err != nil || h.Status != posthouse.StatusRunning {
 			t.Fatal(h, err)
 		}
 		sleep(time.Second)

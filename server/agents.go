@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -41,7 +42,7 @@ func (s *Server) agentRoutes() []*api.Route {
 			Query: []api.Param{
 				{Name: "a", Kind: api.IDParam, Help: "a checkpoint; required"}, {Name: "b", Kind: api.IDParam, Help: "another; required"},
 			},
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "what differs", Body: posthouse.Comparison{}, Media: ""}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "what differs", Body: diff.Comparison{}, Media: ""}},
 		},
 	}
 	for _, path := range []string{"/agent/{agent}", "/atmosphere/agent/{agent}"} {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -39,7 +40,7 @@ func (s *Server) beginAnew(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.ledger.Anew(r.Context(), id, &posthouse.AnewOptions{By: r.Actor.Name})
+	a, err := s.ledger.Anew(r.Context(), id, &ledger.AnewOptions{By: r.Actor.Name})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -18,14 +19,14 @@ import (
 // approvals holds the sessions of the open conversations, whose tools ask on
 // the connection; see [gate.Require].
 type approvals struct {
-	ledger *posthouse.Ledger // by which other processes can answer; nil: there can be none
+	ledger *ledger.Ledger // by which other processes can answer; nil: there can be none
 
 	mu   sync.Mutex
 	open map[*gate.Session]bool
 }
 
 // shared returns the ledger if other processes may have its store open.
-func shared(l *posthouse.Ledger) *posthouse.Ledger {
+func shared(l *ledger.Ledger) *ledger.Ledger {
 	if x, ok := l.Store().(posthouse.Excluder); ok && x.Exclusive() {
 		return nil
 	}
@@ -154,7 +155,7 @@ func (s *Server) listApprovals(w http.ResponseWriter, r *api.Request) error {
 	}
 	if s.approvals.ledger != nil {
 		now := s.ledger.Now()
-		for g, err := range s.ledger.Gates(r.Context(), posthouse.GateQuery{Kind: posthouse.GateSession}) {
+		for g, err := range s.ledger.Gates(r.Context(), ledger.GateQuery{Kind: posthouse.GateSession}) {
 			if g == nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -45,7 +46,7 @@ func TestAskAgainOnThePage(t *testing.T) {
 	h.program.idle = true
 	running := chromium(t)
 	g := h.proposed("t", `{"amount":10}`)
-	_, err := h.ledger.Commit(t.Context(), &posthouse.Draft{
+	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{
 		Thread: "t", Branch: "main", Checkpoint: &posthouse.Change{Kind: posthouse.KindUpdate, Status: posthouse.StatusDone, Graph: "dispatch"},
 	})
 	check(t, err)

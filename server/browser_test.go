@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/browser"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -82,7 +83,7 @@ const (
 func (h *house) shows(g posthouse.Gate) *posthouse.Gate {
 	h.t.Helper()
 	state := posthouse.State{posthouse.OpaquePart: {Codec: "json", Data: g.Payload}}
-	c, err := h.ledger.Commit(h.t.Context(), &posthouse.Draft{
+	c, err := h.ledger.Commit(h.t.Context(), &ledger.Draft{
 		Thread: "t1", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, State: state}, Gates: []posthouse.Gate{g},
 	})
 	check(h.t, err)

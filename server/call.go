@@ -78,7 +78,7 @@ func (s *Server) start(m message) (*call, error) {
 	}
 	agent := s.agents[m.agent]
 	if m.thread == "" {
-		m.thread = string(s.ledger.NewID())
+		m.thread = string(s.ledger.Core().NewID())
 	}
 	done, err := s.acquire(s.calls, "requests")
 	if err != nil {
@@ -111,7 +111,7 @@ func replySize(r *Reply) int {
 }
 
 // newFeed makes the feed of a call that is yet to begin.
-func (s *Server) newFeed() *feed.Feed { return feed.New(string(s.ledger.NewID())) }
+func (s *Server) newFeed() *feed.Feed { return feed.New(string(s.ledger.Core().NewID())) }
 
 func (s *Server) run(a Agent, m message) (reply *Reply, err error) {
 	ctx, cancel := context.WithTimeout(s.work, s.limits.Call)

@@ -6,23 +6,25 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-var deleteModes = []string{"refuse", string(posthouse.DeleteOrphan), string(posthouse.DeleteSubtree)}
+var deleteModes = []string{"refuse", string(retain.DeleteOrphan), string(retain.DeleteSubtree)}
 
 func (s *Server) deleteCheckpoint(w http.ResponseWriter, r *api.Request) error {
 	id, err := r.ID("id")
 	if err != nil {
 		return err
 	}
-	o := &posthouse.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]}
+	o := &retain.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]}
 	if m := r.Query["mode"]; m != deleteModes[0] {
-		o.Mode = posthouse.DeleteMode(m)
+		o.Mode = retain.DeleteMode(m)
 	}
-	d, err := s.ledger.Delete(r.Context(), id, o)
+	d, err := retain.Delete(r.Context(), s.ledger, id, o)
 	if err != nil {
 		return err
 	}
@@ -65,7 +67,7 @@ func (s *Server) forkCheckpoint(w http.ResponseWriter, r *api.Request) error {
 	if b.State != nil && b.Patch != nil {
 		return strict.Invalid("patch", "goes with a state that is kept, not with a new one")
 	}
-	o := &posthouse.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name}
+	o := &ledger.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name}
 	if b.State != nil || b.Patch != nil {
 		if err := s.forkState(r, id, &b, o); err != nil {
 			return err
@@ -93,7 +95,7 @@ func (s *Server) forkCheckpoint(w http.ResponseWriter, r *api.Request) error {
 }
 
 // forkState reads the body's state or patch by the shape of the source's state.
-func (s *Server) forkState(r *api.Request, id posthouse.ID, b *forkBody, o *posthouse.ForkOptions) (err error) {
+func (s *Server) forkState(r *api.Request, id posthouse.ID, b *forkBody, o *ledger.ForkOptions) (err error) {
 	src, err := s.ledger.Get(r.Context(), id)
 	if err != nil {
 		return err
@@ -221,7 +223,7 @@ func (s *Server) replayCheckpoint(w http.ResponseWriter, r *api.Request) error {
 	if len(src.Next) == 0 {
 		return nothingNext(src.ID)
 	}
-	c, err := s.ledger.Fork(r.Context(), src.ID, &posthouse.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name})
+	c, err := s.ledger.Fork(r.Context(), src.ID, &ledger.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name})
 	if err != nil {
 		return err
 	}

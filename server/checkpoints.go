@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -62,7 +63,7 @@ func (s *Server) checkpointRoutes() []*api.Route {
 				{Name: "mode", Kind: api.EnumParam, Values: deleteModes, Def: deleteModes[0], Help: "what becomes of its children: refuse deletes nothing if there are any, orphan keeps them, subtree deletes them too"},
 				{Name: "reason", Kind: api.TextParam, Help: "goes on record"},
 			},
-			Answers: []api.Answer{{Status: http.StatusNoContent, Help: "it is gone", Body: nil, Media: ""}, {Status: http.StatusOK, Help: "what went", Body: posthouse.Deleted{}, Media: ""}},
+			Answers: []api.Answer{{Status: http.StatusNoContent, Help: "it is gone", Body: nil, Media: ""}, {Status: http.StatusOK, Help: "what went", Body: retain.Deleted{}, Media: ""}},
 		},
 		&api.Route{
 			Method: http.MethodPost, Path: path + "/{id}/fork", Role: tokens.Operator, Summary: "Fork a checkpoint", Handle: s.forkCheckpoint,

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 )
 
 func TestListNewestFirst(t *testing.T) {
@@ -94,7 +96,7 @@ func TestListFilters(t *testing.T) {
 	h := open(t, nil)
 	cp, _ := h.waiting("t1")
 	h.post("/api/checkpoints/"+string(cp)+"/approve", "").want(http.StatusOK)
-	_, err := h.ledger.Commit(t.Context(), &posthouse.Draft{Thread: "t2", Checkpoint: &posthouse.Change{
+	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t2", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Run: "r1", Graph: "g1", Node: "n1", Agent: "a1", Labels: map[string]string{"env": "x=y"},
 		Next: []string{"n2"}, State: posthouse.State{"a": {Codec: "json", Data: []byte("1")}},
 	}})
@@ -197,7 +199,7 @@ func TestDeleteCheckpoint(t *testing.T) {
 		t.Errorf("the orphan is %s", got.State)
 	}
 	d := h.saved("t", "4")
-	var gone posthouse.Deleted
+	var gone retain.Deleted
 	del(b.ID, "?mode=subtree&reason=tidy", "Prefer: return=representation").want(http.StatusOK).into(&gone)
 	if gone.Checkpoints != 2 {
 		t.Errorf("what went: %+v", gone)

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/session"
 	"github.com/posthouse/posthouse/server/internal/strict"
@@ -177,7 +178,7 @@ func (c *client) info(ctx context.Context) (*SessionInfo, error) {
 	if b, ok := t.Branch(""); ok {
 		i.Checkpoint = b.Head
 	}
-	for g, err := range c.s.ledger.Gates(ctx, posthouse.GateQuery{Thread: c.Thread, Limit: 1}) {
+	for g, err := range c.s.ledger.Gates(ctx, ledger.GateQuery{Thread: c.Thread, Limit: 1}) {
 		if g == nil {
 			return nil, err
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -46,7 +47,7 @@ func (s *damagedStore) Watch(ctx context.Context, cursor string) iter.Seq2[*post
 func damaged(t *testing.T, o *Options) *damagedStore {
 	t.Helper()
 	store := &damagedStore{Store: o.Ledger.Store().(*memstore.Store)}
-	l, err := posthouse.Open(store, nil)
+	l, err := ledger.Open(store, nil)
 	check(t, err)
 	t.Cleanup(func() { check(t, l.Close()) })
 	o.Ledger = l
@@ -133,7 +134,7 @@ func TestDamagedApproval(t *testing.T) {
 	h := open(t, func(o *Options) { store = damaged(t, o) })
 	var ids []posthouse.ID
 	for _, thread := range []string{"apr-1", "apr-2"} {
-		c, err := h.ledger.Commit(t.Context(), &posthouse.Draft{
+		c, err := h.ledger.Commit(t.Context(), &ledger.Draft{
 			Thread:     thread,
 			Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusWaiting},
 			Gates:      []posthouse.Gate{{Name: "pay", Kind: posthouse.GateSession, ExpiresAt: h.ledger.Now().Add(time.Minute)}},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -285,9 +286,9 @@ func TestDecisionSurvivesItsClient(t *testing.T) {
 }
 
 // observed opens another Ledger over the house's store.
-func observed(t *testing.T, h *house, o posthouse.Observer) *posthouse.Ledger {
+func observed(t *testing.T, h *house, o posthouse.Observer) *ledger.Ledger {
 	t.Helper()
-	l, err := posthouse.Open(h.store, &posthouse.Options{Observer: o})
+	l, err := ledger.Open(h.store, &ledger.Options{Observer: o})
 	check(t, err)
 	t.Cleanup(func() { check(t, l.Close()) })
 	return l
@@ -330,7 +331,7 @@ func TestRecover(t *testing.T) {
 
 func TestGateRules(t *testing.T) {
 	h := open(t, nil)
-	_, err := h.ledger.Commit(t.Context(), &posthouse.Draft{Thread: "t1", Checkpoint: &posthouse.Change{
+	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t1", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "dispatch", Next: []string{"x"}, State: posthouse.State{"state": {Codec: "json", Data: []byte("{}")}},
 	}, Gates: []posthouse.Gate{
 		{Name: "own", RequestedBy: "approver-token"},
@@ -361,7 +362,7 @@ func TestGateRules(t *testing.T) {
 func TestListGates(t *testing.T) {
 	h := open(t, nil)
 	h.waiting("t1")
-	_, err := h.ledger.Commit(t.Context(), &posthouse.Draft{Thread: "t2", Checkpoint: &posthouse.Change{
+	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t2", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, State: posthouse.State{},
 	}, Gates: []posthouse.Gate{{Name: "a"}, {Name: "b", Assignees: []string{"carol"}}}})
 	check(t, err)
@@ -391,7 +392,7 @@ func TestDecideBesideRuntimeGates(t *testing.T) {
 	h.program.idle = true // it waits for the others
 	state, err := posthouse.Opaque(nil, map[string]string{"request": "x"})
 	check(t, err)
-	c, err := h.ledger.Commit(t.Context(), &posthouse.Draft{Thread: "t1", Checkpoint: &posthouse.Change{
+	c, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t1", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "dispatch", Next: []string{"approver"}, State: state,
 	}, Gates: []posthouse.Gate{
 		{Name: "sleep", Kind: posthouse.GateTimer, ExpiresAt: h.ledger.Now().Add(time.Hour)},

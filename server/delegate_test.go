@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -19,7 +20,7 @@ func (h *house) asking(thread string, g posthouse.Gate) *posthouse.Gate {
 	}
 	state, err := posthouse.Opaque(nil, map[string]string{"request": "please refund"})
 	check(h.t, err)
-	c, err := h.ledger.Commit(h.t.Context(), &posthouse.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{
+	c, err := h.ledger.Commit(h.t.Context(), &ledger.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "dispatch", Coordination: "dispatch", Next: []string{"approver"}, State: state,
 	}})
 	check(h.t, err)

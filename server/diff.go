@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
 )
@@ -14,7 +15,7 @@ func (s *Server) diff(w http.ResponseWriter, r *api.Request) error {
 			return strict.Invalid(name, "is required: a checkpoint's id")
 		}
 	}
-	c, err := s.ledger.Compare(r.Context(), posthouse.ID(r.Query["a"]), posthouse.ID(r.Query["b"]))
+	c, err := diff.Compare(r.Context(), s.ledger, posthouse.ID(r.Query["a"]), posthouse.ID(r.Query["b"]))
 	if err != nil {
 		return err
 	}

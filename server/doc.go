@@ -1,4 +1,4 @@
-// package server puts a [posthouse.Ledger] behind HTTP: an API in JSON, streams
+// package server puts a [ledger.Ledger] behind HTTP: an API in JSON, streams
 // of events, WebSockets for agents, and a page that lists what waits for a
 // decision.
 //

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
@@ -37,7 +38,7 @@ func (s *Server) events(w http.ResponseWriter, r *api.Request) error {
 	defer context.AfterFunc(s.ctx, cancel)()
 
 	// The watch begins before the headers go out: who has seen them misses nothing.
-	found, stop := s.watch(ctx, posthouse.WatchQuery{Thread: r.Query["thread"], Cursor: cursor})
+	found, stop := s.watch(ctx, ledger.WatchQuery{Thread: r.Query["thread"], Cursor: cursor})
 	defer stop()
 	es, err := api.NewEventStream(w, s.wall)
 	if err != nil {
@@ -58,7 +59,7 @@ type watched struct {
 
 // watch watches in a goroutine of its own, until ctx ends or stop is called,
 // which waits for it.
-func (s *Server) watch(ctx context.Context, q posthouse.WatchQuery) (found <-chan watched, stop func()) {
+func (s *Server) watch(ctx context.Context, q ledger.WatchQuery) (found <-chan watched, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	watch := s.ledger.Watch(ctx, q)
 	items, ended := make(chan watched), make(chan struct{})

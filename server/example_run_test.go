@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -33,11 +33,11 @@ func Example_run() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		panic(err)
 	}
-	defer ledger.Close()
+	defer led.Close()
 	ts, err := tokens.Open(dir, nil)
 	if err != nil {
 		panic(err)
@@ -47,7 +47,7 @@ func Example_run() {
 		panic(err)
 	}
 	agent := poet{make(chan bool)}
-	s, err := server.New(server.Options{Ledger: ledger, Tokens: ts, Agents: map[string]server.Agent{"poet": agent}})
+	s, err := server.New(server.Options{Ledger: led, Tokens: ts, Agents: map[string]server.Agent{"poet": agent}})
 	if err != nil {
 		panic(err)
 	}

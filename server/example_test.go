@@ -10,7 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -33,7 +33,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	store := memstore.New()
 	defer store.Close()
-	ledger, err := posthouse.Open(store, nil)
+	led, err := ledger.Open(store, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -45,7 +45,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	s, err := server.New(server.Options{Ledger: ledger, Tokens: ts, Agents: map[string]server.Agent{"echo": echo{}}})
+	s, err := server.New(server.Options{Ledger: led, Tokens: ts, Agents: map[string]server.Agent{"echo": echo{}}})
 	if err != nil {
 		panic(err)
 	}

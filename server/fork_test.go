@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -116,7 +117,7 @@ func TestResume(t *testing.T) {
 	h := open(t, nil)
 	commit := func(thread string, status posthouse.Status, next ...string) posthouse.ID {
 		t.Helper()
-		c, err := h.ledger.Commit(t.Context(), &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{
+		c, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindFail, Status: status, Graph: "dispatch", Next: next, State: posthouse.State{"state": {Codec: "json", Data: []byte(`{}`)}},
 		}})
 		check(t, err)
@@ -149,7 +150,7 @@ func TestResume(t *testing.T) {
 
 func TestReplay(t *testing.T) {
 	h := open(t, nil)
-	run, err := h.ledger.Commit(t.Context(), &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+	run, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Graph: "dispatch", Next: []string{"pay"}, State: posthouse.State{"state": {Codec: "json", Data: []byte(`{}`)}},
 	}})
 	check(t, err)
@@ -232,7 +233,7 @@ func TestAskAgain(t *testing.T) {
 	_, old := h.waiting("t1")
 	path := "/api/gates/" + string(old.ID) + "/ask-again"
 	h.post(path, "").refused(posthouse.CodeConflict) // it is open
-	_, err := h.ledger.Commit(t.Context(), &posthouse.Draft{
+	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{
 		Thread: "t1", Branch: "main", Checkpoint: &posthouse.Change{Kind: posthouse.KindUpdate, Status: posthouse.StatusDone, Graph: "dispatch"},
 	})
 	check(t, err)
@@ -250,7 +251,7 @@ func TestAskAgain(t *testing.T) {
 func TestAnew(t *testing.T) {
 	h := open(t, nil)
 	id, _ := h.waiting("t1")
-	_, err := h.ledger.Commit(t.Context(), &posthouse.Draft{Thread: "t1", Branch: "main", Steps: []posthouse.Step{
+	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t1", Branch: "main", Steps: []posthouse.Step{
 		{Task: "1/n", Name: "think", Effect: posthouse.EffectPure, Value: posthouse.Value{Data: []byte("1")}},
 		{Task: "1/n", Name: "pay", Effect: posthouse.EffectExternal, Value: posthouse.Value{Data: []byte("2")}},
 	}})
@@ -272,7 +273,7 @@ func TestAnew(t *testing.T) {
 func TestAskedInThePlaceOfAnother(t *testing.T) {
 	h := open(t, nil)
 	_, old := h.waiting("t1")
-	c, err := h.ledger.Commit(t.Context(), &posthouse.Draft{
+	c, err := h.ledger.Commit(t.Context(), &ledger.Draft{
 		Thread: "t1", Branch: "main", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "dispatch"},
 		Gates: []posthouse.Gate{{Name: old.Name, Text: "Pay 99?", Payload: []byte(`{"amount":99}`), Note: "the price has changed", Supersedes: old.ID}},
 	})

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -82,7 +83,7 @@ func (s *Server) gateRoutes() []*api.Route {
 
 func (s *Server) listGates(w http.ResponseWriter, r *api.Request) error {
 	gates, limit, next := []*Gate{}, r.Number("limit", defaultLimit), ""
-	for g, err := range s.ledger.Gates(r.Context(), posthouse.GateQuery{
+	for g, err := range s.ledger.Gates(r.Context(), ledger.GateQuery{
 		Thread: r.Query["thread"], Coordination: r.Query["coordination"], Checkpoint: posthouse.ID(r.Query["checkpoint"]),
 		Assignee: r.Query["assignee"], Kind: r.Query["kind"], Newest: r.Query["order"] != "asc", Limit: limit + 1,
 		After: posthouse.ID(r.Query["cursor"]),
@@ -123,7 +124,7 @@ func (s *Server) askAgain(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	g, err := s.ledger.AskAgain(r.Context(), id, &posthouse.AskAgainOptions{By: r.Actor.Name})
+	g, err := s.ledger.AskAgain(r.Context(), id, &ledger.AskAgainOptions{By: r.Actor.Name})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -67,7 +68,7 @@ func (s *Server) getGrant(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	g, err := s.ledger.Grant(r.Context(), id)
+	g, err := ledger.ReadGrant(r.Context(), s.ledger, id)
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (s *Server) listEffects(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	all, err := s.ledger.Effects(r.Context(), thread)
+	all, err := ledger.Effects(r.Context(), s.ledger, thread)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -22,7 +23,7 @@ func (h *house) proposed(thread, content string) *posthouse.Gate {
 // unless that is "".
 func (h *house) acted(g *posthouse.Gate, result string) {
 	h.t.Helper()
-	d := &posthouse.Draft{Thread: g.Thread, Steps: []posthouse.Step{{
+	d := &ledger.Draft{Thread: g.Thread, Steps: []posthouse.Step{{
 		Task: "pay@1", Name: "transfer>$use", Effect: posthouse.EffectExternal, Grant: g.ID, Value: posthouse.Value{Codec: "json", Data: []byte(`{}`)},
 	}}}
 	if result != "" {
@@ -55,7 +56,7 @@ func TestGrant(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	h.acted(h.proposed("other", `{}`), "") // not decided
-	d := &posthouse.Draft{Thread: "t", Steps: []posthouse.Step{
+	d := &ledger.Draft{Thread: "t", Steps: []posthouse.Step{
 		{Task: "pay@1", Name: "transfer", Effect: posthouse.EffectExternal, Grant: g.ID, Value: posthouse.Value{Codec: "json", Data: []byte(`"receipt 7"`)}},
 		{Task: "mail@2", Name: "mail", Effect: posthouse.EffectExternal, Value: posthouse.Value{Codec: "json", Data: []byte(`1`)}},
 		{Task: "mail@2", Name: "think", Effect: posthouse.EffectPure, Value: posthouse.Value{Codec: "json", Data: []byte(`1`)}},
@@ -98,7 +99,7 @@ func TestGrantSaysWhoMayAskAgain(t *testing.T) {
 	h := open(t, nil)
 	h.program.idle = true
 	g := h.proposed("t", `{}`)
-	_, err := h.ledger.Commit(t.Context(), &posthouse.Draft{
+	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{
 		Thread: "t", Branch: "main", Checkpoint: &posthouse.Change{Kind: posthouse.KindUpdate, Status: posthouse.StatusDone, Graph: "dispatch"},
 	})
 	check(t, err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -25,7 +26,7 @@ func (s *Server) systemRoutes() []*api.Route {
 		{
 			Method: http.MethodGet, Path: "/api/posture", Role: tokens.Viewer, Summary: "How is what is stored protected?", Handle: s.posture,
 			Notes:   "Whether it is encrypted and signed, and by the ids of which keys. Of what is written from now on; a thread's summary says of itself whether it is sealed.",
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "the posture", Body: posthouse.Posture{}, Media: ""}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "the posture", Body: ledger.EncryptionStatus{}, Media: ""}},
 		},
 		{
 			Method: http.MethodGet, Path: "/api/me", Role: tokens.Viewer, Summary: "Who am I?", Handle: s.me,
@@ -69,7 +70,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *api.Request) error {
 }
 
 func (s *Server) posture(w http.ResponseWriter, _ *api.Request) error {
-	return api.WriteJSON(w, http.StatusOK, s.ledger.Posture())
+	return api.WriteJSON(w, http.StatusOK, s.ledger.EncryptionStatus())
 }
 
 // probe reads from the store and writes to it: this process's liveness slot,
@@ -80,7 +81,7 @@ func (s *Server) probe(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.ledger.Beat(ctx)
+	return s.ledger.Core().Heartbeat(ctx)
 }
 
 // readiness remembers an outcome for a second, so that asking costs the store

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -38,7 +39,7 @@ func (s *Server) hold(w http.ResponseWriter, r *api.Request) error {
 	if err := r.Decode(&b); err != nil {
 		return err
 	}
-	h, err := s.ledger.Hold(context.WithoutCancel(r.Context()), thread, posthouse.HoldOptions{By: r.Actor.Name, Reason: b.Reason})
+	h, err := retain.Hold(context.WithoutCancel(r.Context()), s.ledger, thread, retain.HoldOptions{By: r.Actor.Name, Reason: b.Reason})
 	if err != nil {
 		return err
 	}
@@ -48,7 +49,7 @@ func (s *Server) hold(w http.ResponseWriter, r *api.Request) error {
 func (s *Server) unhold(w http.ResponseWriter, r *api.Request) error {
 	thread, err := r.Name("id")
 	if err == nil {
-		err = s.ledger.Unhold(context.WithoutCancel(r.Context()), thread, posthouse.HoldOptions{By: r.Actor.Name, Reason: r.Query["reason"]})
+		err = retain.Unhold(context.WithoutCancel(r.Context()), s.ledger, thread, retain.HoldOptions{By: r.Actor.Name, Reason: r.Query["reason"]})
 	}
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)

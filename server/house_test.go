@@ -16,6 +16,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -26,7 +27,7 @@ import (
 type house struct {
 	t       *testing.T
 	store   *memstore.Store
-	ledger  *posthouse.Ledger
+	ledger  *ledger.Ledger
 	tokens  *tokens.List
 	server  *Server
 	http    *httptest.Server
@@ -42,7 +43,7 @@ func open(t *testing.T, change func(*Options)) *house {
 	h := &house{t: t, log: &lockedBuffer{}, secrets: map[tokens.Role]string{}, ticks: make(chan time.Time)}
 	h.store = memstore.New()
 	var err error
-	h.ledger, err = posthouse.Open(h.store, &posthouse.Options{Validate: gate.Validator()})
+	h.ledger, err = ledger.Open(h.store, &ledger.Options{Validate: gate.Validator()})
 	check(t, err)
 	h.dir = t.TempDir()
 	h.tokens, err = tokens.Open(h.dir, nil)
@@ -87,7 +88,7 @@ func check(t *testing.T, err error) {
 
 // A program is Agent and Runner at once. It runs when it is asked to settle.
 type program struct {
-	ledger *posthouse.Ledger
+	ledger *ledger.Ledger
 
 	mu      sync.Mutex
 	effects []string      // one for each request carried out
@@ -122,7 +123,7 @@ func (p *program) ask(ctx context.Context, thread, request, by string, gates ...
 	if err != nil {
 		return nil, err
 	}
-	d := &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{
+	d := &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "dispatch", Coordination: "dispatch",
 		Agent: "analyzer", Next: []string{"approver"}, State: state, Metadata: map[string]string{"risk": "low"},
 	}}
@@ -147,7 +148,7 @@ func (p *program) Settled(ctx context.Context, thread, branch string, _ uint64) 
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	head, err := p.ledger.Latest(ctx, posthouse.LatestQuery{Thread: thread, Branch: branch})
+	head, err := p.ledger.Latest(ctx, ledger.LatestQuery{Thread: thread, Branch: branch})
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func (p *program) Settled(ctx context.Context, thread, branch string, _ uint64) 
 	if err != nil {
 		return nil, err
 	}
-	done, err := p.ledger.Commit(ctx, &posthouse.Draft{Thread: thread, Branch: branch, Checkpoint: &posthouse.Change{
+	done, err := p.ledger.Commit(ctx, &ledger.Draft{Thread: thread, Branch: branch, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindNode, Status: posthouse.StatusDone, Graph: "dispatch", Agent: "approver", State: state,
 	}})
 	if err != nil {
@@ -204,11 +205,11 @@ func (p *program) Resume(ctx context.Context, thread, branch string) error {
 	p.mu.Lock()
 	p.resumed = append(p.resumed, thread+"/"+branch)
 	p.mu.Unlock()
-	head, err := p.ledger.Latest(ctx, posthouse.LatestQuery{Thread: thread, Branch: branch})
+	head, err := p.ledger.Latest(ctx, ledger.LatestQuery{Thread: thread, Branch: branch})
 	if err != nil {
 		return err
 	}
-	_, err = p.ledger.Commit(ctx, &posthouse.Draft{Thread: thread, Branch: branch, Checkpoint: &posthouse.Change{
+	_, err = p.ledger.Commit(ctx, &ledger.Draft{Thread: thread, Branch: branch, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindNode, Status: posthouse.StatusDone, Graph: "dispatch", Agent: "resumed", State: head.State,
 	}})
 	return err
@@ -232,7 +233,7 @@ func (h *house) waiting(thread string) (posthouse.ID, *posthouse.Gate) {
 func (h *house) saved(thread, state string) *posthouse.Checkpoint {
 	h.t.Helper()
 	c := posthouse.Root(thread, posthouse.State{posthouse.OpaquePart: {Codec: "json", Data: []byte(state)}})
-	if head, err := h.ledger.Latest(h.t.Context(), posthouse.LatestQuery{Thread: thread}); err == nil {
+	if head, err := h.ledger.Latest(h.t.Context(), ledger.LatestQuery{Thread: thread}); err == nil {
 		c.Parent = head.ID
 	}
 	c, err := h.ledger.Save(h.t.Context(), c, nil)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -13,7 +14,7 @@ import (
 // what the server takes.
 func TestListsSayWhoMayDecide(t *testing.T) {
 	h := open(t, nil)
-	_, err := h.ledger.Commit(t.Context(), &posthouse.Draft{Thread: "t1", Checkpoint: &posthouse.Change{
+	_, err := h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t1", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting,
 	}, Gates: []posthouse.Gate{
 		{Name: "anybody's"},

@@ -144,9 +144,9 @@ func (k *keys) take(ctx context.Context, key string, m *message) (rec *keptReque
 // fresh is what a key that was never sent will stand for.
 func (k *keys) fresh(ctx context.Context, m *message, digest string, now posthouse.Millis) (*keptRequest, error) {
 	l := k.s.ledger
-	rec := &keptRequest{Digest: digest, Thread: m.thread, Run: string(l.NewID()), Until: now + posthouse.Millis(keepKeys.Milliseconds())}
+	rec := &keptRequest{Digest: digest, Thread: m.thread, Run: string(l.Core().NewID()), Until: now + posthouse.Millis(keepKeys.Milliseconds())}
 	if m.thread == "" {
-		rec.Thread = string(l.NewID())
+		rec.Thread = string(l.Core().NewID())
 		return rec, nil
 	}
 	t, err := l.Thread(ctx, m.thread)

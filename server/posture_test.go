@@ -8,19 +8,21 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
 // TestPosture asks an encrypting server and one that does not encrypt.
 func TestPosture(t *testing.T) {
-	ring, err := posthouse.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}, "k1")
+	ring, err := crypt.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}, "k1")
 	check(t, err)
 	for _, c := range []posthouse.Cipher{nil, ring} {
 		h := open(t, func(o *Options) {
-			o.Ledger, err = posthouse.Open(memstore.New(), &posthouse.Options{Cipher: c})
+			o.Ledger, err = ledger.Open(memstore.New(), &ledger.Options{Cipher: c})
 			check(t, err)
 		})
-		var p posthouse.Posture
+		var p ledger.EncryptionStatus
 		check(t, json.Unmarshal(h.get("/api/posture").want(http.StatusOK).body, &p))
 		if p.EncryptsAtRest != (c != nil) || (p.EncryptionKey == "k1") != (c != nil) {
 			t.Errorf("%+v", p)
@@ -30,10 +32,10 @@ func TestPosture(t *testing.T) {
 
 // TestSealedIsToldAsSuch reads what was encrypted by a server that has no key.
 func TestSealedIsToldAsSuch(t *testing.T) {
-	ring, err := posthouse.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}, "k1")
+	ring, err := crypt.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}, "k1")
 	check(t, err)
 	h := open(t, nil)
-	l, err := posthouse.Open(h.store, &posthouse.Options{Cipher: ring})
+	l, err := ledger.Open(h.store, &ledger.Options{Cipher: ring})
 	check(t, err)
 	c, err := l.Save(t.Context(), posthouse.Root("t", posthouse.State{posthouse.OpaquePart: {Codec: "json", Data: []byte(`"x"`)}}), nil)
 	check(t, err)

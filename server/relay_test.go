@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -17,7 +18,7 @@ import (
 func (h *house) beside() *house {
 	h.t.Helper()
 	other := *h
-	l, err := posthouse.Open(h.store, nil)
+	l, err := ledger.Open(h.store, nil)
 	check(h.t, err)
 	other.ledger, other.program = l, &program{ledger: l}
 	other.server, err = New(Options{

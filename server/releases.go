@@ -5,10 +5,13 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 func (s *Server) releaseRoutes() []*api.Route {
@@ -34,7 +37,7 @@ func (s *Server) releaseRoutes() []*api.Route {
 			Method: http.MethodDelete, Path: path + "/releases/{version}", Role: tokens.Operator, Summary: "Drop a released version", Handle: s.dropRelease,
 			Notes:   "All that the version holds goes; its release stays on record.",
 			Query:   []api.Param{{Name: "reason", Kind: api.TextParam, Help: "goes on record"}},
-			Answers: []api.Answer{{Status: http.StatusOK, Help: "what went", Body: posthouse.Deleted{}, Media: ""}},
+			Answers: []api.Answer{{Status: http.StatusOK, Help: "what went", Body: retain.Deleted{}, Media: ""}},
 		},
 		{
 			Method: http.MethodPost, Path: path + "/copy", Role: tokens.Operator, Summary: "Copy a thread", Handle: s.copyThread,
@@ -66,7 +69,7 @@ func (s *Server) releaseThread(w http.ResponseWriter, r *api.Request) error {
 	if err := r.Decode(&b); err != nil {
 		return err
 	}
-	rel, err := s.ledger.Release(r.Context(), id, &posthouse.ReleaseOptions{Tags: b.Tags, Reason: b.Reason, Failed: b.Failed, By: r.Actor.Name})
+	rel, err := s.ledger.Release(r.Context(), id, &ledger.ReleaseOptions{Tags: b.Tags, Reason: b.Reason, Failed: b.Failed, By: r.Actor.Name})
 	if rel == nil {
 		return err
 	}
@@ -120,7 +123,7 @@ func (s *Server) getRelease(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	rel, err := s.ledger.ReleaseOf(r.Context(), thread, version)
+	rel, err := ledger.FindRelease(r.Context(), s.ledger, thread, version)
 	if err != nil {
 		return err
 	}
@@ -132,7 +135,7 @@ func (s *Server) dropRelease(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	d, err := s.ledger.DropRelease(r.Context(), thread, version, &posthouse.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]})
+	d, err := retain.DropRelease(r.Context(), s.ledger, thread, version, &retain.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]})
 	if err != nil {
 		return err
 	}
@@ -160,7 +163,7 @@ func (s *Server) copyThread(w http.ResponseWriter, r *api.Request) error {
 		}
 		return strict.Invalid("thread", "is required: the new thread's name")
 	}
-	info, err := s.ledger.CopyThread(r.Context(), id, b.Thread, &posthouse.CopyOptions{Version: b.Version})
+	info, err := transfer.CopyThread(r.Context(), s.ledger, id, b.Thread, &transfer.CopyOptions{Version: b.Version})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/retain"
 )
 
 func TestReleases(t *testing.T) {
@@ -59,7 +60,7 @@ func TestReleases(t *testing.T) {
 	if len(infos) != 1 || infos[0].Releases != 4 {
 		t.Errorf("released threads %+v", infos)
 	}
-	var del posthouse.Deleted
+	var del retain.Deleted
 	h.send(ask{method: "DELETE", path: "/api/threads/t/releases/stable?reason=old"}).want(http.StatusOK).into(&del)
 	if del.Checkpoints != 1 {
 		t.Errorf("dropping took %+v", del)

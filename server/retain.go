@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -71,7 +71,7 @@ func (s *Server) retainRoutes() []*api.Route {
 		Query: []api.Param{{Name: "dryRun", Kind: api.BoolParam, Def: "false", Help: "true says what would go, and takes nothing"}},
 		Body:  retainBody{},
 		Answers: []api.Answer{
-			{Status: http.StatusOK, Help: "what went, or would go", Body: posthouse.Retained{}, Media: ""}, {Status: http.StatusAccepted, Help: "the same, of the threads that were looked at", Body: posthouse.Retained{}, Media: ""},
+			{Status: http.StatusOK, Help: "what went, or would go", Body: retain.Report{}, Media: ""}, {Status: http.StatusAccepted, Help: "the same, of the threads that were looked at", Body: retain.Report{}, Media: ""},
 		},
 	}}
 }
@@ -85,17 +85,17 @@ func (s *Server) retain(w http.ResponseWriter, r *api.Request) error {
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)() // a server that closes does not wait
 	dry := r.Query["dryRun"] == "true"
-	done, err := s.ledger.Retain(ctx, posthouse.Retention{
+	done, err := retain.Run(ctx, s.ledger, retain.Policy{
 		MaxAge: time.Duration(b.MaxAge), MaxPerThread: b.MaxPerThread, Released: time.Duration(b.Released),
 		KeepLast: b.KeepLast, KeepBranches: b.KeepBranches, KeepLabels: b.KeepLabels, DropSources: b.DropSources,
 		KeepVersions: b.KeepVersions, KeepTags: b.KeepTags, Prefix: b.Prefix, Graph: b.Graph, Coordination: b.Coordination,
-	}, &posthouse.RetainOptions{DryRun: dry, By: r.Actor.Name})
+	}, &retain.Options{DryRun: dry, By: r.Actor.Name})
 	switch {
 	case err == nil:
 		return api.WriteJSON(w, http.StatusOK, done)
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		if done == nil {
-			done = &posthouse.Retained{DryRun: dry} // it came to no thread
+			done = &retain.Report{DryRun: dry} // it came to no thread
 		}
 		return api.WriteJSON(w, http.StatusAccepted, done)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -27,7 +28,7 @@ func TestRetain(t *testing.T) {
 	}
 	const policy = `{"maxPerThread":2,"prefix":"t"}`
 	h.send(ask{method: "POST", path: "/api/retain", body: policy, as: tokens.Approver}).refused(posthouse.CodeForbidden)
-	var dry, other, done posthouse.Retained
+	var dry, other, done retain.Report
 	h.post("/api/retain?dryRun=true", policy).want(http.StatusOK).into(&dry)
 	if !dry.DryRun || dry.Checkpoints != 3 || dry.Changed != 1 || dry.Bytes == 0 || count() != 5 {
 		t.Errorf("a dry run: %+v, %d are left", dry, count())
@@ -59,7 +60,7 @@ func TestRetain(t *testing.T) {
 func TestRetainThatTakesLong(t *testing.T) {
 	h := open(t, func(o *Options) { o.Limits.Wait = time.Nanosecond })
 	h.saved("t", "1")
-	var done posthouse.Retained
+	var done retain.Report
 	h.post("/api/retain", `{"maxAge":"1d"}`).want(http.StatusAccepted).into(&done)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/page"
 	"github.com/posthouse/posthouse/server/internal/session"
@@ -20,7 +21,7 @@ import (
 
 // Options configure a [Server]. Ledger and Tokens are required.
 type Options struct {
-	Ledger *posthouse.Ledger
+	Ledger *ledger.Ledger
 	Tokens *tokens.List
 
 	Agents map[string]Agent // who takes requests, by name
@@ -91,7 +92,7 @@ func def[T comparable](v *T, d T) {
 // A Server is the HTTP API and the inbox page in front of a Ledger. It is an
 // [http.Handler]; [Server.HTTPServer] gives it the right timeouts.
 type Server struct {
-	ledger   *posthouse.Ledger
+	ledger   *ledger.Ledger
 	tokens   *tokens.List
 	agents   map[string]Agent
 	runner   Runner

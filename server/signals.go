@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -81,7 +82,7 @@ func (s *Server) cancelThread(w http.ResponseWriter, r *api.Request) error {
 	if err := r.Decode(&b); err != nil {
 		return err
 	}
-	h, err := s.ledger.Cancel(context.WithoutCancel(r.Context()), thread, &posthouse.CancelOptions{
+	h, err := s.ledger.Cancel(context.WithoutCancel(r.Context()), thread, &ledger.CancelOptions{
 		Branch: b.Branch, By: r.Actor.Name, Reason: b.Reason,
 	})
 	if err != nil {

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
 // waitFor commits a checkpoint that waits for signals of these names.
 func (h *house) waitFor(thread string, names ...string) {
 	h.t.Helper()
-	d := &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}}
+	d := &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}}
 	for _, n := range names {
 		d.Gates = append(d.Gates, posthouse.Gate{Name: "signal:" + n, Kind: posthouse.GateSignal, Signal: n})
 	}
@@ -93,7 +94,7 @@ func TestCancelThread(t *testing.T) {
 
 	claim, err := h.ledger.Claim(t.Context(), "t2", "r")
 	check(t, err)
-	_, err = h.ledger.Commit(t.Context(), &posthouse.Draft{Thread: "t2", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
+	_, err = h.ledger.Commit(t.Context(), &ledger.Draft{Thread: "t2", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
 	check(t, err)
 	var asked CancelAsked
 	h.post("/api/threads/t2/cancel", "").want(http.StatusAccepted).into(&asked)

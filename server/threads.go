@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
@@ -16,7 +17,7 @@ import (
 func (s *Server) threadRoutes() []*api.Route {
 	const path = "/api/threads"
 	reason := api.Param{Name: "reason", Kind: api.TextParam, Help: "goes on record"}
-	deleted := []api.Answer{{Status: http.StatusOK, Help: "what went", Body: posthouse.Deleted{}, Media: ""}}
+	deleted := []api.Answer{{Status: http.StatusOK, Help: "what went", Body: retain.Deleted{}, Media: ""}}
 	return []*api.Route{
 		{
 			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List threads", Handle: s.listThreads,
@@ -133,7 +134,7 @@ func (s *Server) threadLog(w http.ResponseWriter, r *api.Request) error {
 
 // A DeletedThread says what a thread's deletion took.
 type DeletedThread struct {
-	posthouse.Deleted
+	retain.Deleted
 	Error *problem.Details `json:"error,omitempty" doc:"what failed once the thread was gone, such as cancelling what it waited for"`
 }
 
@@ -142,7 +143,7 @@ func (s *Server) deleteThread(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return err
 	}
-	d, err := s.ledger.DeleteThread(r.Context(), id, &posthouse.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]})
+	d, err := retain.DeleteThread(r.Context(), s.ledger, id, &retain.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]})
 	if d == nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func (s *Server) deleteCoordination(w http.ResponseWriter, r *api.Request) error
 	if err != nil {
 		return err
 	}
-	d, err := s.ledger.DeleteCoordination(r.Context(), name, &posthouse.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]})
+	d, err := retain.DeleteCoordination(r.Context(), s.ledger, name, &retain.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]})
 	if err != nil {
 		return err
 	}

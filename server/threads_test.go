@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/diff"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -44,7 +47,7 @@ func TestThreads(t *testing.T) {
 	if info.Status != posthouse.StatusWaiting || len(info.Waiting) != 1 || len(info.Branches) != 1 || info.Tail.Seq != 1 {
 		t.Errorf("the thread is %+v", info)
 	}
-	var gone posthouse.Deleted
+	var gone retain.Deleted
 	h.send(ask{method: "DELETE", path: "/api/threads/w?reason=done"}).want(http.StatusOK).into(&gone)
 	if gone.Checkpoints != 1 || gone.Gates != 1 {
 		t.Errorf("what went: %+v", gone)
@@ -62,7 +65,7 @@ func TestDeleteCoordination(t *testing.T) {
 	a, _ := h.waiting("t1")
 	b, _ := h.waiting("t2")
 	other := h.saved("t3", "1")
-	var gone posthouse.Deleted
+	var gone retain.Deleted
 	h.send(ask{method: "DELETE", path: "/api/coordinations/dispatch"}).want(http.StatusOK).into(&gone)
 	if gone.Checkpoints != 2 || gone.Gates != 2 {
 		t.Errorf("what went: %+v", gone)
@@ -107,7 +110,7 @@ func TestDiff(t *testing.T) {
 	h := open(t, nil)
 	save := func(s posthouse.State) posthouse.ID {
 		t.Helper()
-		c, err := h.ledger.Save(t.Context(), posthouse.Root("t-"+string(h.ledger.NewID()), s), nil)
+		c, err := h.ledger.Save(t.Context(), posthouse.Root("t-"+string(h.ledger.Core().NewID()), s), nil)
 		check(t, err)
 		return c.ID
 	}
@@ -115,13 +118,13 @@ func TestDiff(t *testing.T) {
 	big := `"` + strings.Repeat("x", 64<<10) + `"`
 	a := save(posthouse.State{"same": j("1"), "changed": j(`{"x":1}`), "gone": j("2"), "codec": j(`"eA=="`), "big": j("0")})
 	b := save(posthouse.State{"same": j("1"), "changed": j(`{"x":2}`), "new": j("3"), "codec": {Codec: "raw", Data: []byte("x")}, "big": j(big)})
-	var d posthouse.Comparison
+	var d diff.Comparison
 	r := h.get("/api/diff?a=" + string(a) + "&b=" + string(b)).want(http.StatusOK)
 	r.into(&d)
 	got := ""
 	for _, p := range d.Parts {
 		got += p.Name + " " + p.Change
-		for _, s := range []*posthouse.PartSide{p.A, p.B} {
+		for _, s := range []*diff.PartSide{p.A, p.B} {
 			if s != nil {
 				got += fmt.Sprintf(" %s/%d/%s", s.Codec, s.Size, s.Value)
 			}
@@ -162,13 +165,13 @@ func (s *barred) Append(ctx context.Context, b *posthouse.Batch) error {
 // something it waited for goes on: there is nothing left to ask for again.
 func TestEndOfAThreadThatCannotCancelWhatItWaitedFor(t *testing.T) {
 	store := &barred{Store: memstore.New()}
-	l, err := posthouse.Open(store, nil)
+	l, err := ledger.Open(store, nil)
 	check(t, err)
 	h := open(t, func(o *Options) { o.Ledger = l })
 	t.Cleanup(func() { check(t, l.Close()) })
 	wait := func(thread string, g posthouse.Gate) {
 		t.Helper()
-		_, err := l.Commit(t.Context(), &posthouse.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}})
+		_, err := l.Commit(t.Context(), &ledger.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}})
 		check(t, err)
 	}
 	wait("called", posthouse.Gate{Name: "ask"})

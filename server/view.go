@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
@@ -55,8 +56,8 @@ type AskedBefore struct {
 	Text    string          `json:"text,omitempty"`
 	Payload json.RawMessage `json:"payload,omitempty"`
 
-	Paths []posthouse.PathChange `json:"paths,omitempty" doc:"where the payload differs: a is what it showed, b what is shown now"`
-	More  int                    `json:"more,omitempty" doc:"how many differences more there are"`
+	Paths []diff.PathChange `json:"paths,omitempty" doc:"where the payload differs: a is what it showed, b what is shown now"`
+	More  int               `json:"more,omitempty" doc:"how many differences more there are"`
 }
 
 // maxChanges is how many differences from an earlier gate are listed.
@@ -73,7 +74,7 @@ func (s *Server) before(r *api.Request, g *posthouse.Gate) *AskedBefore {
 	}
 	v := &AskedBefore{ID: old.ID, Changed: old.Content() != g.Content(), Text: old.Text, Payload: old.Payload}
 	if v.Changed {
-		v.Paths, v.More = posthouse.CompareJSON(old.Payload, g.Payload)
+		v.Paths, v.More = diff.JSON(old.Payload, g.Payload)
 		if n := len(v.Paths); n > maxChanges {
 			v.Paths, v.More = v.Paths[:maxChanges], v.More+n-maxChanges
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/sign/statement"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -29,7 +30,7 @@ func Example() {
 		return
 	}
 	store := memstore.New()
-	ledger, err := posthouse.Open(store, &posthouse.Options{Signer: key})
+	led, err := ledger.Open(store, &ledger.Options{Signer: key})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -37,7 +38,7 @@ func Example() {
 	state, _ := posthouse.Opaque(nil, map[string]string{"request": "please refund order 1234"})
 	c := posthouse.Root("order-1234", state)
 	c.Status = posthouse.StatusDone // the end of a run is always signed
-	if _, err := ledger.Save(ctx, c, nil); err != nil {
+	if _, err := led.Save(ctx, c, nil); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -12,8 +12,11 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 // A clock ticks by half a second at each reading, so that some entries are
@@ -37,15 +40,15 @@ func must[T any](t testing.TB) func(T, error) T {
 	}
 }
 
-func openLedger(t testing.TB, store posthouse.Store, signer posthouse.Signer, now func() time.Time) *posthouse.Ledger {
+func openLedger(t testing.TB, store posthouse.Store, signer posthouse.Signer, now func() time.Time) *ledger.Ledger {
 	t.Helper()
-	return must[*posthouse.Ledger](t)(posthouse.Open(store, &posthouse.Options{Signer: signer, Now: now, Owner: "host-1"}))
+	return must[*ledger.Ledger](t)(ledger.Open(store, &ledger.Options{Signer: signer, Now: now, Owner: "host-1"}))
 }
 
 // A fill is what fillStore made.
 type fill struct {
 	store  posthouse.Store
-	ledger *posthouse.Ledger
+	ledger *ledger.Ledger
 	clock  *clock
 	head   posthouse.ID // of thread order-1
 }
@@ -67,44 +70,44 @@ func fillInto(t testing.TB, store posthouse.Store, signer posthouse.Signer) *fil
 	f.ledger = l
 
 	// A run with two steps, a question, its answer and an end.
-	claim := must[*posthouse.Claim](t)(l.Claim(ctx, "order-1", "run-1"))
+	claim := must[*ledger.Claim](t)(l.Claim(ctx, "order-1", "run-1"))
 	part := func(name, data string) posthouse.Part { return posthouse.Part{Name: name, Data: []byte(data)} }
-	commit := func(d *posthouse.Draft) *posthouse.Committed {
+	commit := func(d *ledger.Draft) *posthouse.Committed {
 		t.Helper()
 		return must[*posthouse.Committed](t)(l.Commit(ctx, d))
 	}
-	commit(&posthouse.Draft{Thread: "order-1", Claim: claim, Checkpoint: &posthouse.Change{
+	commit(&ledger.Draft{Thread: "order-1", Claim: claim, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Graph: "refund", Next: []string{"analyze"},
 		Labels: map[string]string{"customer": "c-7", "tier": "gold"},
 		Parts:  []posthouse.Part{part("Request", `"please refund order 1"`), part("Messages", `[]`)},
 	}})
 	reply := `{"role":"assistant","text":"` + strings.Repeat("refundable ", 12) + `"}`
-	commit(&posthouse.Draft{Thread: "order-1", Claim: claim, Steps: []posthouse.Step{
+	commit(&ledger.Draft{Thread: "order-1", Claim: claim, Steps: []posthouse.Step{
 		{Task: "1/analyze", Name: "llm", Effect: posthouse.EffectExternal, Value: posthouse.Value{Codec: "json", Data: []byte(reply)}},
 	}})
-	commit(&posthouse.Draft{Thread: "order-1", Claim: claim, Checkpoint: &posthouse.Change{
+	commit(&ledger.Draft{Thread: "order-1", Claim: claim, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Node: "analyze", Next: []string{"approve"},
 		Parts: []posthouse.Part{{Name: "Messages", Splice: true, Prefix: 1, Suffix: 1, Data: []byte(reply)}},
 	}})
-	waiting := commit(&posthouse.Draft{Thread: "order-1", Claim: claim,
+	waiting := commit(&ledger.Draft{Thread: "order-1", Claim: claim,
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"approve"}},
 		Gates:      []posthouse.Gate{{Name: "refund", Task: "2/approve", Text: "Refund?", Payload: json.RawMessage(`{"amount":12}`)}},
 	})
 	must[*posthouse.Gate](t)(l.Decide(ctx, waiting.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Shown: waiting.Hash}))
-	done := commit(&posthouse.Draft{Thread: "order-1", Claim: claim, Checkpoint: &posthouse.Change{
+	done := commit(&ledger.Draft{Thread: "order-1", Claim: claim, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindNode, Status: posthouse.StatusDone, Node: "approve",
 		Parts: []posthouse.Part{part("Approved", "true"), {Name: "Request", Drop: true}}, Metadata: map[string]string{"by": "alice"},
 	}})
-	if err := l.Unclaim(ctx, claim); err != nil {
+	if err := claim.Release(ctx); err != nil {
 		t.Fatal(err)
 	}
 	f.head = done.Checkpoint.ID
 
 	// A fork of the waiting checkpoint: its question is open again.
-	must[*posthouse.Checkpoint](t)(l.Fork(ctx, waiting.Checkpoint.ID, &posthouse.ForkOptions{By: "bob"}))
+	must[*posthouse.Checkpoint](t)(l.Fork(ctx, waiting.Checkpoint.ID, &ledger.ForkOptions{By: "bob"}))
 
 	// A thread by hand: a foreign id, a replaced checkpoint, a deleted one.
-	save := func(c *posthouse.Checkpoint, o *posthouse.SaveOptions) *posthouse.Checkpoint {
+	save := func(c *posthouse.Checkpoint, o *ledger.SaveOptions) *posthouse.Checkpoint {
 		t.Helper()
 		return must[*posthouse.Checkpoint](t)(l.Save(ctx, c, o))
 	}
@@ -113,17 +116,17 @@ func fillInto(t testing.TB, store posthouse.Store, signer posthouse.Signer) *fil
 	root.ID = "my.own-id"
 	stored := save(root, nil)
 	stored.State = state("one, corrected")
-	stored = save(stored, &posthouse.SaveOptions{Replace: true})
+	stored = save(stored, &ledger.SaveOptions{Replace: true})
 	second := save(stored.Derive(state("two")), nil)
 	third := save(second.Derive(state("three")), nil)
-	must[*posthouse.Deleted](t)(l.Delete(ctx, third.ID, &posthouse.DeleteOptions{By: "alice", Reason: "by mistake"}))
+	must[*retain.Deleted](t)(retain.Delete(ctx, l, third.ID, &retain.DeleteOptions{By: "alice", Reason: "by mistake"}))
 	save(second.Derive(state("three again")), nil)
 
 	// A deleted thread, and one that began anew under its name.
 	save(posthouse.Root("gone", state("secret")), nil)
-	must[*posthouse.Deleted](t)(l.DeleteThread(ctx, "gone", nil))
+	must[*retain.Deleted](t)(retain.DeleteThread(ctx, l, "gone", nil))
 	save(posthouse.Root("again", state("secret")), nil)
-	must[*posthouse.Deleted](t)(l.DeleteThread(ctx, "again", nil))
+	must[*retain.Deleted](t)(retain.DeleteThread(ctx, l, "again", nil))
 	save(posthouse.Root("again", state("fresh")), nil)
 
 	// A thread of four versions, the second of them dropped.
@@ -131,11 +134,11 @@ func fillInto(t testing.TB, store posthouse.Store, signer posthouse.Signer) *fil
 		c := save(posthouse.Root("versions", state(fmt.Sprint(i))), nil)
 		save(c.Derive(state(fmt.Sprint(i, " end"))), nil)
 		if i < 3 {
-			must[*posthouse.Release](t)(l.Release(ctx, "versions", &posthouse.ReleaseOptions{Tags: []string{"stable"}}))
+			must[*posthouse.Release](t)(l.Release(ctx, "versions", &ledger.ReleaseOptions{Tags: []string{"stable"}}))
 		}
 	}
-	must[*posthouse.ThreadInfo](t)(l.CopyThread(ctx, "order-1", "order-2", nil))
-	must[*posthouse.Deleted](t)(l.DropRelease(ctx, "versions", "2", &posthouse.DeleteOptions{By: "alice"}))
+	must[*posthouse.ThreadInfo](t)(transfer.CopyThread(ctx, l, "order-1", "order-2", nil))
+	must[*retain.Deleted](t)(retain.DropRelease(ctx, l, "versions", "2", &retain.DeleteOptions{By: "alice"}))
 	return f
 }
 

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -108,7 +110,7 @@ func TestGoldenIsWritten(t *testing.T) {
 }
 
 // goldenOf returns what a golden file says of a store's golden thread.
-func goldenOf(t testing.TB, l *posthouse.Ledger, store posthouse.Store, key *sign.Key) *goldenFile {
+func goldenOf(t testing.TB, l *ledger.Ledger, store posthouse.Store, key *sign.Key) *goldenFile {
 	t.Helper()
 	g := &goldenFile{Thread: "order-7", PublicKey: must[[]byte](t)(x509.MarshalPKIXPublicKey(key.Public().Key))}
 	for _, e := range readAll(store, g.Thread) {
@@ -126,17 +128,17 @@ func goldenOf(t testing.TB, l *posthouse.Ledger, store posthouse.Store, key *sig
 }
 
 // goldenThread writes a thread that uses everything the format has.
-func goldenThread(t testing.TB, l *posthouse.Ledger) {
+func goldenThread(t testing.TB, l *ledger.Ledger) {
 	t.Helper()
 	ctx := t.Context()
 	const thread = "order-7"
-	claim := must[*posthouse.Claim](t)(l.Claim(ctx, thread, "run-1"))
-	commit := func(d *posthouse.Draft) *posthouse.Committed {
+	claim := must[*ledger.Claim](t)(l.Claim(ctx, thread, "run-1"))
+	commit := func(d *ledger.Draft) *posthouse.Committed {
 		t.Helper()
 		d.Thread, d.Claim = thread, claim
 		return must[*posthouse.Committed](t)(l.Commit(ctx, d))
 	}
-	commit(&posthouse.Draft{Checkpoint: &posthouse.Change{
+	commit(&ledger.Draft{Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Graph: "refund", Fingerprint: "f1", Run: "run-1",
 		Coordination: "dispatch", Next: []string{"analyze", "audit"}, Labels: map[string]string{"tier": "gold", "area": "eu"},
 		CreatedAt: time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC),
@@ -148,33 +150,33 @@ func goldenThread(t testing.TB, l *posthouse.Ledger) {
 	}})
 	goldenChat(commit)
 	wait, failed := goldenQuestions(t, l, thread, commit)
-	if err := l.Unclaim(ctx, claim); err != nil {
+	if err := claim.Release(ctx); err != nil {
 		t.Fatal(err)
 	}
-	fork := must[*posthouse.Checkpoint](t)(l.Fork(ctx, wait.Checkpoint.ID, &posthouse.ForkOptions{
+	fork := must[*posthouse.Checkpoint](t)(l.Fork(ctx, wait.Checkpoint.ID, &ledger.ForkOptions{
 		Branch: "what-if", By: "carol", Patch: posthouse.State{"Amount": {Codec: "json", Data: []byte(`7`)}},
 	}))
 	hand := fork.Derive(fork.State)
 	hand.ID, hand.State["Note"] = "by.hand:1", posthouse.Value{Codec: "raw", Data: []byte{0, 1, 2, 255}}
 	hand = must[*posthouse.Checkpoint](t)(l.Save(ctx, hand, nil))
 	hand.State["Note"] = posthouse.Value{Codec: "raw", Data: nil}
-	must[*posthouse.Checkpoint](t)(l.Save(ctx, hand, &posthouse.SaveOptions{Replace: true}))
-	must[*posthouse.Deleted](t)(l.Delete(ctx, failed.Checkpoint.ID, &posthouse.DeleteOptions{By: "alice", Reason: "to try again"}))
-	must[*posthouse.Header](t)(l.Cancel(ctx, thread, &posthouse.CancelOptions{Branch: "what-if", By: "carol", Reason: "seen enough"}))
-	must[*posthouse.Release](t)(l.Release(ctx, thread, &posthouse.ReleaseOptions{Tags: []string{"stable", "may"}, By: "alice", Reason: "shipped", Failed: true}))
+	must[*posthouse.Checkpoint](t)(l.Save(ctx, hand, &ledger.SaveOptions{Replace: true}))
+	must[*retain.Deleted](t)(retain.Delete(ctx, l, failed.Checkpoint.ID, &retain.DeleteOptions{By: "alice", Reason: "to try again"}))
+	must[*posthouse.Header](t)(l.Cancel(ctx, thread, &ledger.CancelOptions{Branch: "what-if", By: "carol", Reason: "seen enough"}))
+	must[*posthouse.Release](t)(l.Release(ctx, thread, &ledger.ReleaseOptions{Tags: []string{"stable", "may"}, By: "alice", Reason: "shipped", Failed: true}))
 	anew := must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root(thread, posthouse.State{"Note": {Codec: "json", Data: []byte(`"anew"`)}}), nil))
 	must[*posthouse.Checkpoint](t)(l.Save(ctx, anew.Derive(anew.State), nil))
-	must[*posthouse.Deleted](t)(l.Delete(ctx, anew.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan}))
+	must[*retain.Deleted](t)(retain.Delete(ctx, l, anew.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan}))
 }
 
 // goldenChat appends messages, some of which are results of steps.
-func goldenChat(commit func(*posthouse.Draft) *posthouse.Committed) {
+func goldenChat(commit func(*ledger.Draft) *posthouse.Committed) {
 	length := len(`[]`)
 	for i := range 40 { // more than the 32 checkpoints between two manifests
 		message := fmt.Sprintf(`{"role":"assistant","text":%q}`, strings.Repeat(fmt.Sprintf("answer %d. ", i), 12))
 		task := fmt.Sprintf("%d/analyze", i+2)
 		if i%4 == 0 {
-			commit(&posthouse.Draft{Steps: []posthouse.Step{{
+			commit(&ledger.Draft{Steps: []posthouse.Step{{
 				Task: task, Name: "llm", Effect: posthouse.EffectExternal, Value: posthouse.Value{Codec: "json", Data: []byte(message)},
 			}}})
 		}
@@ -189,19 +191,19 @@ func goldenChat(commit func(*posthouse.Draft) *posthouse.Committed) {
 		case 20:
 			parts = append(parts, posthouse.Part{Name: "Amount", Data: []byte(`12.5`)}, posthouse.Part{Name: "Policy", Codec: "raw", Splice: true, Prefix: 26, Suffix: 130, Data: []byte("shorter. ")})
 		}
-		commit(&posthouse.Draft{Checkpoint: &posthouse.Change{
+		commit(&ledger.Draft{Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Node: "analyze", Agent: "analyzer", Next: []string{"analyze"}, Parts: parts,
 		}})
 	}
 }
 
 // goldenQuestions opens a gate of each kind, answers them, and fails.
-func goldenQuestions(t testing.TB, l *posthouse.Ledger, thread string, commit func(*posthouse.Draft) *posthouse.Committed) (wait, failed *posthouse.Committed) {
+func goldenQuestions(t testing.TB, l *ledger.Ledger, thread string, commit func(*ledger.Draft) *posthouse.Committed) (wait, failed *posthouse.Committed) {
 	t.Helper()
 	ctx := t.Context()
 	signal := func(s posthouse.Signal) { must[*posthouse.Signal](t)(l.Signal(ctx, thread, s)) }
 	signal(posthouse.Signal{Name: "paid", Value: json.RawMessage(`{"amount":12.5}`), By: "bank"})
-	wait = commit(&posthouse.Draft{
+	wait = commit(&ledger.Draft{
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"approve"}},
 		Gates: []posthouse.Gate{{
 			Name: "refund", Task: "42/approve", Text: "Refund?", Payload: json.RawMessage(`{"amount":12.5}`),
@@ -226,7 +228,7 @@ func goldenQuestions(t testing.TB, l *posthouse.Ledger, thread string, commit fu
 	must[*posthouse.Gate](t)(l.Decide(ctx, "our-gate", posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
 	must[*posthouse.Gate](t)(l.Delegate(ctx, "our-gate", posthouse.Delegation{By: "bob", To: "carol", Reason: "on holiday"}))
 	must[*posthouse.Gate](t)(l.Decide(ctx, "our-gate", posthouse.Decision{Verdict: posthouse.Approve, By: "carol"}))
-	failed = commit(&posthouse.Draft{Checkpoint: &posthouse.Change{
+	failed = commit(&ledger.Draft{Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Node: "approve", Error: "the bank did not answer",
 	}})
 	return wait, failed

@@ -7,25 +7,29 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/sign/statement"
 	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 // A payer puts gates and effects on record by hand.
 type payer struct {
 	t     *testing.T
 	store *memstore.Store
-	l     *posthouse.Ledger
+	l     *ledger.Ledger
 }
 
 func newPayer(t *testing.T, c posthouse.Cipher) *payer {
 	p := &payer{t: t, store: memstore.New()}
-	p.l = must[*posthouse.Ledger](t)(posthouse.Open(p.store, &posthouse.Options{Cipher: c, Now: newClock().Now}))
+	p.l = must[*ledger.Ledger](t)(ledger.Open(p.store, &ledger.Options{Cipher: c, Now: newClock().Now}))
 	return p
 }
 
-func (p *payer) commit(d *posthouse.Draft) *posthouse.Committed {
+func (p *payer) commit(d *ledger.Draft) *posthouse.Committed {
 	p.t.Helper()
 	return must[*posthouse.Committed](p.t)(p.l.Commit(p.t.Context(), d))
 }
@@ -33,7 +37,7 @@ func (p *payer) commit(d *posthouse.Draft) *posthouse.Committed {
 // ask opens a gate that licenses so many effects.
 func (p *payer) ask(thread string, uses int) *posthouse.Gate {
 	p.t.Helper()
-	return &p.commit(&posthouse.Draft{
+	return &p.commit(&ledger.Draft{
 		Thread:     thread,
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Parts: []posthouse.Part{{Name: "state", Data: []byte(`1`)}}},
 		Gates:      []posthouse.Gate{{Name: "pay", Uses: uses, Payload: json.RawMessage(`{"amount":7}`)}},
@@ -51,7 +55,7 @@ func (p *payer) act(thread, branch, name string, grant posthouse.ID) {
 	step := func(name string) posthouse.Step {
 		return posthouse.Step{Task: "t@1", Name: name, Effect: posthouse.EffectExternal, Grant: grant, Value: posthouse.Value{Codec: "json", Data: []byte(`1`)}}
 	}
-	d := &posthouse.Draft{Thread: thread, Branch: branch}
+	d := &ledger.Draft{Thread: thread, Branch: branch}
 	if grant != "" {
 		d.Steps = append(d.Steps, step(name+">$use"))
 	}
@@ -70,7 +74,7 @@ func TestVerifyListsEffectsWithoutAGrant(t *testing.T) {
 	p.decide(g, posthouse.Approve)
 	p.act("t", "", "pay", g.ID)
 	p.act("t", "", "mail", "")
-	p.commit(&posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+	p.commit(&ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindNode, Node: "ship", Status: posthouse.StatusDone, Labels: map[string]string{"effect": "read+external"},
 	}})
 	r := p.verify(nil)
@@ -86,7 +90,7 @@ func TestVerifyListsEffectsWithoutAGrant(t *testing.T) {
 }
 
 func TestVerifyFindsWhatAGrantDoesNotLicense(t *testing.T) {
-	ring := must[*posthouse.Keyring](t)(posthouse.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}, "k1"))
+	ring := must[*crypt.Keyring](t)(crypt.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}, "k1"))
 	for name, tc := range map[string]struct {
 		want   string
 		sealed string // what is found without the key; "": nothing
@@ -116,7 +120,7 @@ func TestVerifyFindsWhatAGrantDoesNotLicense(t *testing.T) {
 		"another branch": {"another branch", "another branch", func(p *payer) {
 			g := p.ask("t", 1)
 			p.decide(g, posthouse.Approve)
-			f := must[*posthouse.Checkpoint](p.t)(p.l.Fork(p.t.Context(), g.Checkpoint, &posthouse.ForkOptions{Branch: "b"}))
+			f := must[*posthouse.Checkpoint](p.t)(p.l.Fork(p.t.Context(), g.Checkpoint, &ledger.ForkOptions{Branch: "b"}))
 			p.act("t", f.Branch, "pay", g.ID)
 		}},
 		"another thread": {"another thread", "another thread", func(p *payer) {
@@ -152,17 +156,17 @@ func TestVerifyKnowsCarriedEffects(t *testing.T) {
 	g := p.ask("t", 1)
 	p.decide(g, posthouse.Approve)
 	p.act("t", "", "pay", g.ID)
-	must[*posthouse.Checkpoint](t)(p.l.Fork(t.Context(), g.Checkpoint, &posthouse.ForkOptions{Branch: "b"}))
-	c := p.commit(&posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}})
-	must[*posthouse.Checkpoint](t)(p.l.Fork(t.Context(), c.Checkpoint.ID, &posthouse.ForkOptions{Thread: "fork"}))
-	if _, err := p.l.CopyThread(t.Context(), "t", "copy", nil); err != nil {
+	must[*posthouse.Checkpoint](t)(p.l.Fork(t.Context(), g.Checkpoint, &ledger.ForkOptions{Branch: "b"}))
+	c := p.commit(&ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}})
+	must[*posthouse.Checkpoint](t)(p.l.Fork(t.Context(), c.Checkpoint.ID, &ledger.ForkOptions{Thread: "fork"}))
+	if _, err := transfer.CopyThread(t.Context(), p.l, "t", "copy", nil); err != nil {
 		t.Fatal(err)
 	}
 	r := p.verify(nil)
 	if !r.OK() || len(r.Ungranted) != 0 || r.Granted < 3 {
 		t.Errorf("%+v", r)
 	}
-	if _, err := p.l.DeleteThread(t.Context(), "t", nil); err != nil {
+	if _, err := retain.DeleteThread(t.Context(), p.l, "t", nil); err != nil {
 		t.Fatal(err)
 	}
 	if r := p.verify(nil); !r.OK() || len(r.Ungranted) == 0 || !strings.Contains(r.Ungranted[0].Message, "not any more") {

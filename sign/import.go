@@ -7,7 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// ImportCheck returns a check for [posthouse.ImportOptions]: a thread is refused
+// ImportCheck returns a check for [transfer.ImportOptions]: a thread is refused
 // unless every signature in it is by a key of the ring and valid, and whatever a
 // Ledger with a key leaves to no later signature is covered by one, and so is each
 // checkpoint that would run at once: what a lost run wrote in its last second may

@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 // TestImportOfUnknownSignatures: a decision that an unknown key signed, or nobody
@@ -19,11 +21,11 @@ func TestImportOfUnknownSignatures(t *testing.T) {
 		from := openLedger(t, memstore.New(), signer, nil)
 		decided(t, from)
 		var file bytes.Buffer
-		must[*posthouse.ThreadFile](t)(from.Export(ctx, "t", &file, nil))
+		must[*transfer.ThreadFile](t)(transfer.Export(ctx, from, "t", &file, nil))
 		for _, to := range []posthouse.Store{memstore.New(), must[*sqlitestore.Store](t)(sqlitestore.Open(ctx, t.TempDir()+"/x.db", nil))} {
 			t.Cleanup(func() { _ = to.Close() }) // closing twice is no error
 			l := openLedger(t, to, ours, nil)
-			_, err := l.Import(ctx, bytes.NewReader(file.Bytes()), &posthouse.ImportOptions{Check: sign.ImportCheck(ringOf(t, ours))})
+			_, err := transfer.Import(ctx, l, bytes.NewReader(file.Bytes()), &transfer.ImportOptions{Check: sign.ImportCheck(ringOf(t, ours))})
 			if signer == posthouse.Signer(ours) {
 				if err != nil {
 					t.Errorf("signed by %s: %v", name, err)
@@ -36,7 +38,7 @@ func TestImportOfUnknownSignatures(t *testing.T) {
 			if _, err := l.Thread(ctx, "t"); !errors.Is(err, posthouse.ErrNotFound) {
 				t.Errorf("signed by %s: it is there: %v", name, err)
 			}
-			must[*posthouse.ThreadFile](t)(l.Import(ctx, bytes.NewReader(file.Bytes()), &posthouse.ImportOptions{Unverified: true}))
+			must[*transfer.ThreadFile](t)(transfer.Import(ctx, l, bytes.NewReader(file.Bytes()), &transfer.ImportOptions{Unverified: true}))
 			info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t"))
 			if b, _ := info.Branch(posthouse.MainBranch); info.Runnable() || b.Status != posthouse.StatusInterrupted {
 				t.Errorf("signed by %s: it would run: %+v", name, b)
@@ -46,11 +48,11 @@ func TestImportOfUnknownSignatures(t *testing.T) {
 			}
 		}
 		control := openLedger(t, memstore.New(), nil, nil)
-		must[*posthouse.ThreadFile](t)(control.Import(ctx, bytes.NewReader(file.Bytes()), nil))
+		must[*transfer.ThreadFile](t)(transfer.Import(ctx, control, bytes.NewReader(file.Bytes()), nil))
 		if info := must[*posthouse.ThreadInfo](t)(control.Thread(ctx, "t")); !info.Runnable() {
 			t.Error("unchecked it would not run either: the test says nothing")
 		}
-		if _, err := openLedger(t, memstore.New(), ours, nil).Import(ctx, bytes.NewReader(file.Bytes()), &posthouse.ImportOptions{Check: sign.ImportCheck(nil)}); !errors.Is(err, posthouse.ErrForbidden) {
+		if _, err := transfer.Import(ctx, openLedger(t, memstore.New(), ours, nil), bytes.NewReader(file.Bytes()), &transfer.ImportOptions{Check: sign.ImportCheck(nil)}); !errors.Is(err, posthouse.ErrForbidden) {
 			t.Errorf("signed by %s, no keys: %v", name, err)
 		}
 	}
@@ -65,23 +67,23 @@ func TestImportChecksByDefault(t *testing.T) {
 		from := openLedger(t, memstore.New(), signer, nil)
 		decided(t, from)
 		var file bytes.Buffer
-		must[*posthouse.ThreadFile](t)(from.Export(ctx, "t", &file, nil))
+		must[*transfer.ThreadFile](t)(transfer.Export(ctx, from, "t", &file, nil))
 		return bytes.NewReader(file.Bytes())
 	}
 	for name, c := range map[string]struct {
-		opt     posthouse.Options
+		opt     ledger.Options
 		signer  posthouse.Signer
 		refused bool
 	}{
-		"our own":                       {posthouse.Options{Signer: ours}, ours, false},
-		"another key's":                 {posthouse.Options{Signer: ours}, theirs, true},
-		"nobody's":                      {posthouse.Options{Signer: ours}, nil, true},
-		"of the ring":                   {posthouse.Options{Signer: ours, Verifier: ringOf(t, ours, theirs)}, theirs, false},
-		"not of the ring":               {posthouse.Options{Verifier: ringOf(t, theirs)}, ours, true},
-		"another key's, we having none": {posthouse.Options{}, theirs, false},
+		"our own":                       {ledger.Options{Signer: ours}, ours, false},
+		"another key's":                 {ledger.Options{Signer: ours}, theirs, true},
+		"nobody's":                      {ledger.Options{Signer: ours}, nil, true},
+		"of the ring":                   {ledger.Options{Signer: ours, Verifier: ringOf(t, ours, theirs)}, theirs, false},
+		"not of the ring":               {ledger.Options{Verifier: ringOf(t, theirs)}, ours, true},
+		"another key's, we having none": {ledger.Options{}, theirs, false},
 	} {
-		l := must[*posthouse.Ledger](t)(posthouse.Open(memstore.New(), &c.opt))
-		_, err := l.Import(ctx, file(c.signer), nil)
+		l := must[*ledger.Ledger](t)(ledger.Open(memstore.New(), &c.opt))
+		_, err := transfer.Import(ctx, l, file(c.signer), nil)
 		if c.refused != errors.Is(err, posthouse.ErrForbidden) || !c.refused && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -91,7 +93,7 @@ func TestImportChecksByDefault(t *testing.T) {
 		if _, err := l.Thread(ctx, "t"); !errors.Is(err, posthouse.ErrNotFound) {
 			t.Errorf("%s: it is there: %v", name, err)
 		}
-		must[*posthouse.ThreadFile](t)(l.Import(ctx, file(c.signer), &posthouse.ImportOptions{Unverified: true}))
+		must[*transfer.ThreadFile](t)(transfer.Import(ctx, l, file(c.signer), &transfer.ImportOptions{Unverified: true}))
 		if info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, "t")); info.Runnable() {
 			t.Errorf("%s: unverified, and it would run", name)
 		}
@@ -99,9 +101,9 @@ func TestImportChecksByDefault(t *testing.T) {
 }
 
 // decided makes a thread that waits no more and would run.
-func decided(t *testing.T, l *posthouse.Ledger) {
+func decided(t *testing.T, l *ledger.Ledger) {
 	t.Helper()
-	done := must[*posthouse.Committed](t)(l.Commit(t.Context(), &posthouse.Draft{
+	done := must[*posthouse.Committed](t)(l.Commit(t.Context(), &ledger.Draft{
 		Thread: "t", Gates: []posthouse.Gate{{Name: "pay?"}}, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Node: "pay", Next: []string{"pay"},
 		},
@@ -119,13 +121,13 @@ func TestImportOfUnsignedWork(t *testing.T) {
 			decided(t, openLedger(t, store, ours, nil))
 		}
 		forger := openLedger(t, store, nil, nil)
-		must[*posthouse.Committed](t)(forger.Commit(ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+		must[*posthouse.Committed](t)(forger.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindInput, Status: posthouse.StatusReady, Next: []string{"pay"},
 		}}))
 		var file bytes.Buffer
-		must[*posthouse.ThreadFile](t)(forger.Export(ctx, "t", &file, nil))
+		must[*transfer.ThreadFile](t)(transfer.Export(ctx, forger, "t", &file, nil))
 		l := openLedger(t, memstore.New(), ours, nil)
-		if _, err := l.Import(ctx, bytes.NewReader(file.Bytes()), nil); !errors.Is(err, posthouse.ErrForbidden) {
+		if _, err := transfer.Import(ctx, l, bytes.NewReader(file.Bytes()), nil); !errors.Is(err, posthouse.ErrForbidden) {
 			t.Errorf("behind signed entries %t: %v", signed, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -14,7 +15,7 @@ func TestVotesVerify(t *testing.T) {
 	l := openLedger(t, store, key, newClock().Now)
 	ctx := t.Context()
 	open := func(thread string) (posthouse.ID, *posthouse.Committed) {
-		c := must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{Thread: thread, Gates: []posthouse.Gate{{
+		c := must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: thread, Gates: []posthouse.Gate{{
 			Name: "ok", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2},
 		}}, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"n"}}}))
 		id := c.Gates[0].ID
@@ -27,7 +28,7 @@ func TestVotesVerify(t *testing.T) {
 	cancelled, _ := open("cancelled")
 	must[*posthouse.Gate](t)(l.Decide(ctx, cancelled, posthouse.Decision{Verdict: posthouse.Cancel, By: "alice"}))
 	open("superseded")
-	must[*posthouse.Committed](t)(l.Commit(ctx, &posthouse.Draft{Thread: "superseded", Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone}}))
+	must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "superseded", Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone}}))
 	_, waiting := open("forked")
 	must[*posthouse.Checkpoint](t)(l.Fork(ctx, waiting.Checkpoint.ID, nil))
 	open("waiting")

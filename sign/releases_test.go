@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/sign/statement"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -73,7 +75,7 @@ func TestReleasesThatContradictTheLog(t *testing.T) {
 }
 
 // versions fills a thread with versions of two checkpoints each and drops some.
-func versions(t *testing.T, key *sign.Key, n int, drop ...int) (*memstore.Store, *posthouse.Ledger) {
+func versions(t *testing.T, key *sign.Key, n int, drop ...int) (*memstore.Store, *ledger.Ledger) {
 	t.Helper()
 	store := memstore.New()
 	l := openLedger(t, store, signer(key), newClock().Now)
@@ -84,7 +86,7 @@ func versions(t *testing.T, key *sign.Key, n int, drop ...int) (*memstore.Store,
 	}
 	save(t, l, "t", "now")
 	for _, v := range drop {
-		must[*posthouse.Deleted](t)(l.DropRelease(t.Context(), "t", fmt.Sprint(v), nil))
+		must[*retain.Deleted](t)(retain.DropRelease(t.Context(), l, "t", fmt.Sprint(v), nil))
 	}
 	return store, l
 }
@@ -154,7 +156,7 @@ func TestWitnessOfADroppedVersion(t *testing.T) {
 	save(t, l, "t", "two")
 	must[*posthouse.Release](t)(l.Release(t.Context(), "t", nil))
 	save(t, l, "t", "three")
-	must[*posthouse.Deleted](t)(l.DropRelease(t.Context(), "t", "1", nil))
+	must[*retain.Deleted](t)(retain.DropRelease(t.Context(), l, "t", "1", nil))
 	r := verify(t, store, ringOf(t, key), &sign.VerifyOptions{Witness: seen})
 	wantClean(t, r)
 	if r.Witnessed != 1 {
@@ -183,14 +185,14 @@ func TestForkTakesAnAnswerAlong(t *testing.T) {
 	store := memstore.New()
 	l := openLedger(t, store, key, newClock().Now)
 	ask := func() *posthouse.Committed {
-		return must[*posthouse.Committed](t)(l.Commit(t.Context(), &posthouse.Draft{
+		return must[*posthouse.Committed](t)(l.Commit(t.Context(), &ledger.Draft{
 			Thread: "t", Gates: []posthouse.Gate{{Name: "ok?", Task: "1/n"}},
 			Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting},
 		}))
 	}
 	first := ask()
 	must[*posthouse.Gate](t)(l.Decide(t.Context(), first.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Shown: first.Hash}))
-	fork := must[*posthouse.Checkpoint](t)(l.Fork(t.Context(), ask().Checkpoint.ID, &posthouse.ForkOptions{Thread: "u"}))
+	fork := must[*posthouse.Checkpoint](t)(l.Fork(t.Context(), ask().Checkpoint.ID, &ledger.ForkOptions{Thread: "u"}))
 	if len(fork.Gates) != 2 {
 		t.Errorf("the fork has gates %v", fork.Gates)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
@@ -125,7 +126,7 @@ func TestVerifyBesideAWriter(t *testing.T) {
 	s := &growing{Store: f.store, grow: func() {
 		c := save(t, f.ledger, "hand", "more")
 		if n++; n%2 == 0 {
-			must[*posthouse.Deleted](t)(f.ledger.Delete(t.Context(), c.ID, nil))
+			must[*retain.Deleted](t)(retain.Delete(t.Context(), f.ledger, c.ID, nil))
 		}
 	}}
 	wantClean(t, verify(t, s, ringOf(t, key), nil))
@@ -134,7 +135,7 @@ func TestVerifyBesideAWriter(t *testing.T) {
 	}
 	s.grow = func() {
 		if _, err := f.ledger.Thread(t.Context(), "hand"); err == nil {
-			must[*posthouse.Deleted](t)(f.ledger.DeleteThread(t.Context(), "hand", nil))
+			must[*retain.Deleted](t)(retain.DeleteThread(t.Context(), f.ledger, "hand", nil))
 		}
 	}
 	wantClean(t, verify(t, s, ringOf(t, key), nil))

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 // TestVerifyAfterImportAndCopy puts a store that holds every kind of record
@@ -28,12 +29,12 @@ func TestVerifyAfterImportAndCopy(t *testing.T) {
 			t.Fatal(err)
 		}
 		var file bytes.Buffer
-		must[*posthouse.ThreadFile](t)(f.ledger.Export(ctx, info.Thread, &file, nil))
-		must[*posthouse.ThreadFile](t)(l.Import(ctx, bytes.NewReader(file.Bytes()), nil))
+		must[*transfer.ThreadFile](t)(transfer.Export(ctx, f.ledger, info.Thread, &file, nil))
+		must[*transfer.ThreadFile](t)(transfer.Import(ctx, l, bytes.NewReader(file.Bytes()), nil))
 		threads++
 	}
-	must[*posthouse.StoreCopied](t)(posthouse.CopyStore(ctx, f.store, copied, nil))
-	must[*posthouse.StoreCopied](t)(posthouse.CopyStore(ctx, copied, back, nil))
+	must[*transfer.StoreCopied](t)(transfer.CopyStore(ctx, f.store, copied, nil))
+	must[*transfer.StoreCopied](t)(transfer.CopyStore(ctx, copied, back, nil))
 	want := verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{RequireSigned: true})
 	for name, s := range map[string]posthouse.Store{"imported": imported, "copied": copied, "copied back": back} {
 		r := verify(t, s, ringOf(t, key), &sign.VerifyOptions{RequireSigned: true})

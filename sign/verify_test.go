@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/sign/statement"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -61,7 +63,7 @@ func TestVerifyUnsignedTail(t *testing.T) {
 	f = fillStore(t, key)
 	tail := openLedger(t, f.store, nil, f.clock.Now) // a process without the key
 	for range 3 {
-		c := must[*posthouse.Checkpoint](t)(tail.Latest(t.Context(), posthouse.LatestQuery{Thread: "hand"}))
+		c := must[*posthouse.Checkpoint](t)(tail.Latest(t.Context(), ledger.LatestQuery{Thread: "hand"}))
 		must[*posthouse.Checkpoint](t)(tail.Save(t.Context(), c.Derive(posthouse.State{}), nil))
 	}
 	r := verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{Thread: "hand"})
@@ -268,12 +270,12 @@ func TestVerifyAfterEvictionAndCompaction(t *testing.T) {
 func evictAndCompact(t *testing.T, store posthouse.Store) {
 	key := newKey(t)
 	f := fillInto(t, store, key)
-	l := must[*posthouse.Ledger](t)(posthouse.Open(f.store, &posthouse.Options{Signer: key, Now: f.clock.Now, MaxCheckpoints: 12}))
+	l := must[*ledger.Ledger](t)(ledger.Open(f.store, &ledger.Options{Signer: key, Now: f.clock.Now, MaxCheckpoints: 12}))
 	for i := range 20 {
 		save(t, l, "hand", strings.Repeat("evicted one by one ", i))
 	}
 	wantClean(t, verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{RequireSigned: true}))
-	if _, err := l.Compact(t.Context()); err != nil && !errors.Is(err, posthouse.ErrUnsupported) {
+	if _, err := retain.Compact(t.Context(), l); err != nil && !errors.Is(err, posthouse.ErrUnsupported) {
 		t.Fatal(err)
 	}
 	r := verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{RequireSigned: true})

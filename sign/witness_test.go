@@ -14,14 +14,16 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/sign/statement"
 )
 
-func save(t *testing.T, l *posthouse.Ledger, thread, value string) *posthouse.Checkpoint {
+func save(t *testing.T, l *ledger.Ledger, thread, value string) *posthouse.Checkpoint {
 	t.Helper()
 	state := must[posthouse.State](t)(posthouse.Opaque(nil, value))
-	c, err := l.Latest(t.Context(), posthouse.LatestQuery{Thread: thread})
+	c, err := l.Latest(t.Context(), ledger.LatestQuery{Thread: thread})
 	if err != nil {
 		return must[*posthouse.Checkpoint](t)(l.Save(t.Context(), posthouse.Root(thread, state), nil))
 	}
@@ -116,7 +118,7 @@ func TestWitnessAcceptsAttestedRemovals(t *testing.T) {
 	key := newKey(t)
 	f := fillStore(t, key)
 	head := must[*sign.Head](t)(statement.Witness(t.Context(), f.store, key, nil))
-	must[*posthouse.Deleted](t)(f.ledger.DeleteThread(t.Context(), "hand", nil))
+	must[*retain.Deleted](t)(retain.DeleteThread(t.Context(), f.ledger, "hand", nil))
 	r := verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{Witness: head})
 	wantClean(t, r)
 	if r.Witnessed != len(head.Threads) {
@@ -124,7 +126,7 @@ func TestWitnessAcceptsAttestedRemovals(t *testing.T) {
 	}
 	// A removal that nobody signed is no excuse.
 	unsigned := openLedger(t, f.store, nil, f.clock.Now)
-	must[*posthouse.Deleted](t)(unsigned.DeleteThread(t.Context(), "order-1", nil))
+	must[*retain.Deleted](t)(retain.DeleteThread(t.Context(), unsigned, "order-1", nil))
 	r = verify(t, f.store, ringOf(t, key), &sign.VerifyOptions{Witness: head})
 	wantFault(t, r, sign.FaultVanished, "order-1", 0)
 }
@@ -254,7 +256,7 @@ func TestWitnessBesideAWriter(t *testing.T) {
 		done[thread] = true
 		switch thread {
 		case "hand":
-			must[*posthouse.Deleted](t)(f.ledger.DeleteThread(t.Context(), thread, nil))
+			must[*retain.Deleted](t)(retain.DeleteThread(t.Context(), f.ledger, thread, nil))
 		case "order-1":
 			must[posthouse.Removed](t)(f.store.Remove(t.Context(), posthouse.Removal{Thread: thread, All: true}))
 		}

@@ -28,6 +28,6 @@ func Now(ctx context.Context) (time.Time, error) {
 func NewID(ctx context.Context) (posthouse.ID, error) {
 	return DoWith(ctx, stepID, Options{}, func(ctx context.Context) (posthouse.ID, error) {
 		task, _ := engine.From(ctx)
-		return task.Session().Ledger().NewID(), nil
+		return task.Session().Ledger().Core().NewID(), nil
 	})
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -18,7 +18,7 @@ type Trip struct {
 
 // One of the steps fails. Run again, the others answer from the record.
 func ExampleMap() {
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -38,7 +38,7 @@ func ExampleMap() {
 	})
 	g.Edge(graph.Start, "prices")
 	g.Edge("prices", graph.End)
-	app, err := g.Compile(ledger, nil)
+	app, err := g.Compile(led, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -60,7 +60,7 @@ func ExampleMap() {
 
 // Steps of different types run beside each other.
 func ExampleGo() {
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -78,7 +78,7 @@ func ExampleGo() {
 	})
 	g.Edge(graph.Start, "look-up")
 	g.Edge("look-up", graph.End)
-	app, err := g.Compile(ledger, nil)
+	app, err := g.Compile(led, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -18,7 +19,7 @@ type Order struct {
 
 // The node fails after it charged the card. Run again, it does not charge twice.
 func Example() {
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -42,7 +43,7 @@ func Example() {
 	})
 	g.Edge(graph.Start, "pay")
 	g.Edge("pay", graph.End)
-	app, err := g.Compile(ledger, nil)
+	app, err := g.Compile(led, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -64,7 +65,7 @@ func Example() {
 // A step of its own is tried again: each attempt, and when the next is due, is
 // on record.
 func ExampleDoWith() {
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -86,7 +87,7 @@ func ExampleDoWith() {
 	})
 	g.Edge(graph.Start, "mail")
 	g.Edge("mail", graph.End)
-	app, err := g.Compile(ledger, nil)
+	app, err := g.Compile(led, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

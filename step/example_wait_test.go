@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -19,7 +20,7 @@ type Parcel struct {
 // The thread is parked until somebody sends the signal: minutes or months, and
 // nothing is held meanwhile. What was sent first is taken first.
 func ExampleSignal() {
-	ledger, err := posthouse.Open(memstore.New(), nil)
+	led, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -35,7 +36,7 @@ func ExampleSignal() {
 	})
 	g.Edge(graph.Start, "address")
 	g.Edge("address", graph.End)
-	app, err := g.Compile(ledger, nil)
+	app, err := g.Compile(led, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -45,7 +46,7 @@ func ExampleSignal() {
 	out, err := app.Run(ctx, "parcel-7", Parcel{})
 	fmt.Println(out.Status, out.Waiting[0].Kind, out.Waiting[0].Signal, err)
 
-	_, err = ledger.Signal(ctx, "parcel-7", posthouse.Signal{Name: "address", Value: json.RawMessage(`"12 Posthouse Lane"`), By: "alice"})
+	_, err = led.Signal(ctx, "parcel-7", posthouse.Signal{Name: "address", Value: json.RawMessage(`"12 Posthouse Lane"`), By: "alice"})
 	fmt.Println(err)
 	out, err = app.Resume(ctx, "parcel-7")
 	fmt.Println(out.Status, out.State.Address, err)
@@ -58,7 +59,7 @@ func ExampleSignal() {
 // The reminder is sent a day later, in whatever process has the thread then.
 func ExampleSleep() {
 	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
-	ledger, err := posthouse.Open(memstore.New(), &posthouse.Options{Now: func() time.Time { return now }})
+	led, err := ledger.Open(memstore.New(), &ledger.Options{Now: func() time.Time { return now }})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -73,7 +74,7 @@ func ExampleSleep() {
 	})
 	g.Edge(graph.Start, "remind")
 	g.Edge("remind", graph.End)
-	app, err := g.Compile(ledger, nil)
+	app, err := g.Compile(led, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

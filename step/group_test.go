@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -244,7 +245,7 @@ func TestGroupAsksAtOnce(t *testing.T) {
 	if err := program(task.With(ctx)); !errors.Is(err, posthouse.ErrWaiting) || len(task.Questions()) != 2 {
 		t.Fatal(err, task.Questions())
 	}
-	done, err := s.Commit(ctx, &posthouse.Draft{
+	done, err := s.Commit(ctx, &ledger.Draft{
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}, Gates: task.Questions(),
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -65,8 +66,8 @@ func TestRetryBudgetIsOnRecord(t *testing.T) {
 func TestRetryWaitSurvivesARestart(t *testing.T) {
 	ctx, now := context.Background(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	store, r := memstore.New(), ran{}
-	attempt := func() (*engine.Session, *engine.Task, *posthouse.Ledger, error) {
-		l, err := posthouse.Open(store, &posthouse.Options{Now: func() time.Time { return now }})
+	attempt := func() (*engine.Session, *engine.Task, *ledger.Ledger, error) {
+		l, err := ledger.Open(store, &ledger.Options{Now: func() time.Time { return now }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +76,7 @@ func TestRetryWaitSurvivesARestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.Head() == nil {
-			if _, err := s.Commit(ctx, &posthouse.Draft{Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}}); err != nil {
+			if _, err := s.Commit(ctx, &ledger.Draft{Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -100,7 +101,7 @@ func TestRetryWaitSurvivesARestart(t *testing.T) {
 		if q.Kind != posthouse.GateTimer || !q.ExpiresAt.Equal(now.Add(wait)) {
 			t.Fatalf("%+v", q)
 		}
-		if _, err := s.Commit(ctx, &posthouse.Draft{
+		if _, err := s.Commit(ctx, &ledger.Draft{
 			Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}, Gates: task.Questions(),
 		}); err != nil {
 			t.Fatal(err)

@@ -31,7 +31,7 @@ func (o *Options) validate(name string) error {
 // Errors of its own: [posthouse.ErrInvalid] outside any task, for a bad name,
 // for a replay in another order, and for a value that its codec does not take;
 // [posthouse.ErrTooLarge]; the context's error if it ended before fn ran; and
-// those of [posthouse.Ledger.Commit], after which the run cannot go on.
+// those of [ledger.Ledger.Commit], after which the run cannot go on.
 func Do[T any](ctx context.Context, name string, fn func(context.Context) (T, error)) (T, error) {
 	return DoWith(ctx, name, Options{}, fn)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -21,17 +22,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // A host runs a function as a node does, as often as it is told to.
 type host struct {
 	t testing.TB
-	l *posthouse.Ledger
+	l *ledger.Ledger
 }
 
 func newHost(t testing.TB) *host {
-	l, err := posthouse.Open(memstore.New(), nil)
+	l, err := ledger.Open(memstore.New(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := &host{t, l}
 	s := h.begin()
-	if _, err := s.Commit(context.Background(), &posthouse.Draft{Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}}); err != nil {
+	if _, err := s.Commit(context.Background(), &ledger.Draft{Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.End(context.Background()); err != nil {

@@ -42,7 +42,7 @@ type SignalOptions struct {
 	Timeout time.Duration // 0: none; at most 100 years
 }
 
-// Signal waits for a signal of this name, which [posthouse.Ledger.Signal]
+// Signal waits for a signal of this name, which [ledger.Ledger.Signal]
 // sends, and returns its value. Signals that came before are taken at once,
 // oldest first; each is for one call on a branch. With Latch it returns the
 // newest one's value, as often as it is called. A fork takes again what was

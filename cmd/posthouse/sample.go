@@ -30,7 +30,7 @@ the data directory, one line for each refund; where the store is encrypted
 func openSample(_ context.Context, env *app.Env) (*app.Set, error) {
 	set := &app.Set{Next: `send dispatch "please refund order 1234"`}
 	log := refund.LogEffects
-	if env.Ledger.Posture().EncryptsAtRest {
+	if env.Ledger.EncryptionStatus().EncryptsAtRest {
 		log = refund.LogKeys
 		set.Notes = []string{"Effects", "effects.log has keys and times alone; the rest is in the store"}
 	}

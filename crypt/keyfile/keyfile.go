@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/internal/secretfile"
 )
 
@@ -42,8 +43,8 @@ func (k *Keys) IDs() []string { return slices.Clone(k.ids) }
 func (k *Keys) Current() string { return k.ids[len(k.ids)-1] }
 
 // Keyring returns the cipher that the keys make.
-func (k *Keys) Keyring() (*posthouse.Keyring, error) {
-	return posthouse.NewKeyring(k.keys, k.Current())
+func (k *Keys) Keyring() (*crypt.Keyring, error) {
+	return crypt.NewKeyring(k.keys, k.Current())
 }
 
 // Parse reads the content of a key file: PEM blocks of 32 bytes.
@@ -118,7 +119,7 @@ func newKey() []byte {
 
 // Rotate adds a new current key to the file and returns its id.
 // Processes that run go on with the one before until they are restarted; then
-// [posthouse.Ledger.Rewrap], and Retire for the old one. Change one
+// [ledger.Ledger.Rewrap], and Retire for the old one. Change one
 // key file by one process at a time.
 func Rotate(path string) (id string, err error) {
 	k, err := Load(path)
@@ -130,7 +131,7 @@ func Rotate(path string) (id string, err error) {
 }
 
 // Retire takes a key out of the file, for good: see with
-// [posthouse.Ledger.KeyUse] that nothing is wrapped with it. [posthouse.ErrNotFound],
+// [ledger.Ledger.KeyUse] that nothing is wrapped with it. [posthouse.ErrNotFound],
 // [posthouse.ErrConflict] for the current one.
 func Retire(path, id string) error {
 	k, err := Load(path)

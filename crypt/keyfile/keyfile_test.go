@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/crypt/keyfile"
 )
 
@@ -33,7 +34,7 @@ func TestEncryptionKeyFile(t *testing.T) {
 	}
 	id := must[string](t)(keyfile.Rotate(path))
 	both := must[*keyfile.Keys](t)(keyfile.Load(path))
-	if want := []string{first.Current(), id}; !slices.Equal(both.IDs(), want) || must[*posthouse.Keyring](t)(both.Keyring()).Current() != id {
+	if want := []string{first.Current(), id}; !slices.Equal(both.IDs(), want) || must[*crypt.Keyring](t)(both.Keyring()).Current() != id {
 		t.Errorf("keys %v, want %v", both.IDs(), want)
 	}
 	if err := keyfile.Retire(path, id); !errors.Is(err, posthouse.ErrConflict) {

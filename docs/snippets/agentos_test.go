@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -61,20 +62,20 @@ func agentosGraph() *graph.Graph[Research] {
 
 func Example_agentosStore() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
-	app := must(agentosGraph().Compile(ledger, nil))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
+	app := must(agentosGraph().Compile(led, nil))
 	run := must(app.Run(ctx, "run-1", Research{Input: Input{"tea", "en"}}))
 	fmt.Println(run.State.Scratch, run.State.Tokens, len(run.State.Artifacts), run.State.LongestNote)
 
 	//doc:read
 	latest := must(app.State(ctx, "run-1"))                                 // latest(runId)
 	plan := must(app.State(ctx, "run-1", graph.StateOptions{Node: "plan"})) // load(runId, nodeId)
-	same := must(ledger.Get(ctx, plan.ID))                                  // get(checkpointId)
+	same := must(led.Get(ctx, plan.ID))                                     // get(checkpointId)
 	//doc:end
 	fmt.Println(latest.Node, plan.Node, same.Step)
 
 	//doc:list
-	for h, err := range ledger.List(ctx, posthouse.Query{Graph: "research", Thread: "run-1", Descending: true, Limit: 3}) {
+	for h, err := range led.List(ctx, posthouse.Query{Graph: "research", Thread: "run-1", Descending: true, Limit: 3}) {
 		ok(err)
 		fmt.Println(h.Node, h.Kind, h.Size > 0)
 	}
@@ -82,7 +83,7 @@ func Example_agentosStore() {
 
 	//doc:fork
 	// fork(checkpointId, {input: {prompt: "coffee"}}): a run of its own, and a link back
-	fork := must(ledger.Fork(ctx, plan.ID, &posthouse.ForkOptions{
+	fork := must(led.Fork(ctx, plan.ID, &ledger.ForkOptions{
 		Thread: "run-2",
 		Merge:  posthouse.State{"Input": must(posthouse.Encode(nil, map[string]string{"prompt": "coffee"}))},
 	}))
@@ -100,7 +101,7 @@ func Example_agentosStore() {
 
 func Example_agentosHuman() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	g := graph.New[Research]("publish")
 	//doc:human
 	g.Command("review", func(ctx context.Context, s *Research) (graph.Command, error) {
@@ -128,10 +129,10 @@ func Example_agentosHuman() {
 	g.Edge(graph.Start, "review")
 	g.Edge("yes", graph.End)
 	g.Edge("no", graph.End)
-	app := must(g.Compile(ledger, nil))
+	app := must(g.Compile(led, nil))
 	out := must(app.Run(ctx, "run-1", Research{}))
 	fmt.Println(out.Status)
-	must(ledger.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Reject, By: "alice"}))
+	must(led.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Reject, By: "alice"}))
 	fmt.Println(must(app.Resume(ctx, "run-1")).Status)
 	// Output:
 	// waiting
@@ -141,7 +142,7 @@ func Example_agentosHuman() {
 
 func Example_agentosEffects() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	g := graph.New[Research]("effects")
 	tries := 0
 	//doc:effect
@@ -155,7 +156,7 @@ func Example_agentosEffects() {
 	//doc:end
 	g.Edge(graph.Start, "publish")
 	g.Edge("publish", graph.End)
-	app := must(g.Compile(ledger, nil))
+	app := must(g.Compile(led, nil))
 	//doc:failed
 	_, err := app.Run(ctx, "run-1", Research{})
 	var failed *graph.NodeError
@@ -178,7 +179,7 @@ func post(_ context.Context, tries *int) (string, error) {
 
 func Example_agentosReducer() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	type Draft struct{ Title string }
 	g := graph.New[Draft]("draft")
 	//doc:custom
@@ -191,14 +192,14 @@ func Example_agentosReducer() {
 		g.Edge(graph.Start, n)
 		g.Edge(n, graph.End)
 	}
-	fmt.Println(must(must(g.Compile(ledger, nil)).Run(ctx, "t", Draft{})).State.Title)
+	fmt.Println(must(must(g.Compile(led, nil)).Run(ctx, "t", Draft{})).State.Title)
 	// Output: a / b
 }
 
 func Example_agentosEvents() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
-	app := must(agentosGraph().Compile(ledger, nil))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
+	app := must(agentosGraph().Compile(led, nil))
 	//doc:events
 	o := graph.RunOptions{Modes: []graph.StreamMode{graph.StreamTasks, graph.StreamMessages, graph.StreamCheckpoints}}
 	for e, err := range app.Stream(ctx, "run-1", Research{}, o) {
@@ -216,10 +217,10 @@ func Example_agentosEvents() {
 }
 
 func Example_agentosPolicy() {
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	g := agentosGraph()
 	//doc:policy
-	app, err := g.Compile(ledger, &graph.CompileOptions{Snapshots: graph.SnapshotNone}) // "none"; a node can say otherwise
+	app, err := g.Compile(led, &graph.CompileOptions{Snapshots: graph.SnapshotNone}) // "none"; a node can say otherwise
 	//doc:end
 	ok(err)
 	out := must(app.Run(context.Background(), "run-1", Research{}))

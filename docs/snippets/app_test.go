@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/store/all"
 )
@@ -39,7 +40,7 @@ func TestServeOwnProgram(t *testing.T) {
 			Programs: app.Programs{Open: open},
 			Dir:      dir, // store, keys, tokens
 			Addr:     addr,
-			Retain:   posthouse.Retention{Released: 90 * 24 * time.Hour},
+			Retain:   retain.Policy{Released: 90 * 24 * time.Hour},
 			Ready:    ready, // is told the address and the file of the first token
 		})
 		//doc:end

@@ -8,6 +8,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -33,9 +34,9 @@ func Example_approvalsInSession() {
 		return bank.Pay(ctx, p)
 	}, gate.Approval{Tool: "pay", Message: "Pay this order?", Timeout: time.Minute})
 	//doc:end
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	agent := flow.New("agent", func(ctx context.Context, order string) (Receipt, error) { return pay(ctx, Payment{order, 40}) })
-	app := must(agent.Open(ledger, nil))
+	app := must(agent.Open(led, nil))
 	texts := make(chan string)
 	send := func(g *posthouse.Gate) error {
 		go func() { texts <- "/__approval/" + string(g.ID) + "/approve"; close(texts) }()
@@ -73,7 +74,7 @@ func askChange(ctx context.Context, order Order, user string) error {
 
 func Example_approvalsDurable() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	judge := func(context.Context, *posthouse.Gate) (gate.Judgement, error) {
 		return gate.Judgement{Verdict: posthouse.Approve, Confidence: 0.95}, nil
 	}
@@ -112,7 +113,7 @@ func Example_approvalsDurable() {
 		}
 		return n, waits
 	})
-	out := must(must(f.Open(ledger, nil)).Run(ctx, "t", ""))
+	out := must(must(f.Open(led, nil)).Run(ctx, "t", ""))
 	for _, g := range out.Waiting {
 		fmt.Println(g.Name, g.Missing())
 	}

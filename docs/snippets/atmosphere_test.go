@@ -10,7 +10,10 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -23,30 +26,30 @@ func Example_atmosphereStore() {
 	ctx := context.Background()
 	//doc:store
 	store := memstore.New() // or sqlitestore.Open(ctx, "checkpoints.db", nil)
-	ledger := must(posthouse.Open(store, &posthouse.Options{MaxCheckpoints: 10_000}))
-	defer ledger.Close()
+	led := must(ledger.Open(store, &ledger.Options{MaxCheckpoints: 10_000}))
+	defer led.Close()
 
-	root := must(ledger.Save(ctx, posthouse.Root("coord-42", opaque(Claim{"tea", "received"})), nil))
-	next := must(ledger.Save(ctx, root.Derive(opaque(Claim{"tea", "packed"})), nil))
+	root := must(led.Save(ctx, posthouse.Root("coord-42", opaque(Claim{"tea", "received"})), nil))
+	next := must(led.Save(ctx, root.Derive(opaque(Claim{"tea", "packed"})), nil))
 
-	latest := must(ledger.Latest(ctx, posthouse.LatestQuery{Coordination: "coord-42"}))
+	latest := must(led.Latest(ctx, ledger.LatestQuery{Coordination: "coord-42"}))
 	state := must(posthouse.Decode[Claim](latest.State[posthouse.OpaquePart]))
 
-	branch := must(ledger.Fork(ctx, latest.ID, &posthouse.ForkOptions{Replace: opaque(Claim{"tea", "returned"})}))
+	branch := must(led.Fork(ctx, latest.ID, &ledger.ForkOptions{Replace: opaque(Claim{"tea", "returned"})}))
 	//doc:end
 	fmt.Println(next.Parent == root.ID, state.Step, branch.Parent == latest.ID, branch.Coordination)
 
 	//doc:list
-	for h, err := range ledger.List(ctx, posthouse.Query{Coordination: "coord-42", Limit: 100}) {
+	for h, err := range led.List(ctx, posthouse.Query{Coordination: "coord-42", Limit: 100}) {
 		ok(err)
 		fmt.Println(h.Kind, h.Step, h.Size)
 	}
 	//doc:end
 
 	//doc:delete
-	_, err := ledger.Delete(ctx, root.ID, nil) // it has children
+	_, err := retain.Delete(ctx, led, root.ID, nil) // it has children
 	fmt.Println(errors.Is(err, posthouse.ErrConflict))
-	gone := must(ledger.DeleteCoordination(ctx, "coord-42", nil))
+	gone := must(retain.DeleteCoordination(ctx, led, "coord-42", nil))
 	fmt.Println(gone.Checkpoints)
 	//doc:end
 	// Output:
@@ -62,19 +65,19 @@ func Example_atmosphereListener() {
 	ctx := context.Background()
 	counter := map[string]int{}
 	//doc:listener
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Observer: func(op posthouse.Operation) {
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Observer: func(op posthouse.Operation) {
 		if op.Kind == posthouse.OpSaved {
 			counter[op.Coordination]++
 		}
 	}}))
 	//doc:end
-	root := must(ledger.Save(ctx, posthouse.Root("coord-42", nil), nil))
-	must(ledger.Save(ctx, root.Derive(nil), nil))
+	root := must(led.Save(ctx, posthouse.Root("coord-42", nil), nil))
+	must(led.Save(ctx, root.Derive(nil), nil))
 	fmt.Println(counter)
 	//doc:leaving
 	listening, leave := context.WithCancel(ctx)
 	defer leave()
-	for e, err := range ledger.Watch(listening, posthouse.WatchQuery{}) { // from the first entry on
+	for e, err := range led.Watch(listening, ledger.WatchQuery{}) { // from the first entry on
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -89,12 +92,12 @@ func Example_atmosphereListener() {
 
 func Example_atmosphereJournal() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	analyze := func(context.Context, coord.Call) (coord.Result, error) { return coord.Result{Text: "low risk"}, nil }
 	//doc:journal
 	journal := must(coord.Checkpointing(
 		&coord.MemoryJournal{},
-		ledger,
+		led,
 		coord.OnAgentBoundaries,
 		coord.WholeEvent,
 	))
@@ -102,7 +105,7 @@ func Example_atmosphereJournal() {
 		Name: "analyzer", Description: "Analyzes a request and produces a recommendation",
 		Skills: map[string]coord.Skill{"analyze": analyze},
 	}))
-	dispatch := must(coord.New(ledger, "dispatch", fleet, handle, &coord.Options{Journal: journal}))
+	dispatch := must(coord.New(led, "dispatch", fleet, handle, &coord.Options{Journal: journal}))
 	reply := must(dispatch.Handle(ctx, "please refund order 1234", nil))
 	//doc:end
 	fmt.Println(reply.Status, reply.Text)
@@ -149,7 +152,7 @@ func handle(ctx context.Context, message string, fleet *coord.Fleet, session *co
 
 func Example_atmosphereApprove() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	skill := func(text string) coord.Skill {
 		return func(context.Context, coord.Call) (coord.Result, error) { return coord.Result{Text: text}, nil }
 	}
@@ -157,15 +160,15 @@ func Example_atmosphereApprove() {
 		coord.Agent{Name: "analyzer", Skills: map[string]coord.Skill{"analyze": skill("low risk")}},
 		coord.Agent{Name: "approver", Skills: map[string]coord.Skill{"execute": skill("Executed")}},
 	))
-	journal := must(coord.Checkpointing(coord.Discard{}, ledger, coord.OnAgentBoundaries, coord.WholeEvent))
-	dispatch := must(coord.New(ledger, "dispatch", fleet, handle, &coord.Options{Journal: journal}))
+	journal := must(coord.Checkpointing(coord.Discard{}, led, coord.OnAgentBoundaries, coord.WholeEvent))
+	dispatch := must(coord.New(led, "dispatch", fleet, handle, &coord.Options{Journal: journal}))
 	reply := must(dispatch.Handle(ctx, "please refund order 1234", nil))
 
 	//doc:approve
-	must(ledger.Decide(ctx, reply.Gate, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Reason: "within the limit"}))
+	must(led.Decide(ctx, reply.Gate, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Reason: "within the limit"}))
 	reply = must(dispatch.Resume(ctx, reply.Thread, nil)) // the server's runner does this
 	//doc:end
-	child := must(ledger.Get(ctx, reply.Checkpoint))
+	child := must(led.Get(ctx, reply.Checkpoint))
 	fmt.Println(reply.Status, child.Agent, child.Parent != "")
 	// Output: done approver true
 }
@@ -198,7 +201,7 @@ func Example_atmosphereSession() {
 
 func Example_atmosphereCancel() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	began := make(chan struct{})
 	fleet := must(coord.NewFleet(coord.Agent{Name: "analyzer", Skills: map[string]coord.Skill{
 		"analyze": func(ctx context.Context, _ coord.Call) (coord.Result, error) {
@@ -207,7 +210,7 @@ func Example_atmosphereCancel() {
 			return coord.Result{}, ctx.Err()
 		},
 	}}))
-	dispatch := must(coord.New(ledger, "dispatch", fleet, handle, nil))
+	dispatch := must(coord.New(led, "dispatch", fleet, handle, nil))
 	//doc:cancel
 	h := coord.NewHandle()
 	go func() {
@@ -231,9 +234,9 @@ func Example_atmosphereEffects() {
 		return coord.Result{Text: receipt}, err
 	}
 	//doc:end
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	fleet := must(coord.NewFleet(coord.Agent{Name: "approver", Skills: map[string]coord.Skill{"execute": execute}}))
-	c := must(coord.New(ledger, "dispatch", fleet, func(ctx context.Context, _ string, f *coord.Fleet, s *coord.Session) error {
+	c := must(coord.New(led, "dispatch", fleet, func(ctx context.Context, _ string, f *coord.Fleet, s *coord.Session) error {
 		r, err := f.Agent("approver").Call(ctx, "execute", nil)
 		s.Stream(r.Text)
 		return err
@@ -247,10 +250,10 @@ func Example_atmosphereCipher() {
 	key := make([]byte, 32)
 	key[0] = 1
 	//doc:cipher
-	ring := must(posthouse.NewKeyring(map[string][]byte{"2026": key}, "2026"))
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Cipher: ring}))
-	fmt.Println(ledger.EncryptsAtRest(), ledger.Posture().EncryptionKey)
+	ring := must(crypt.NewKeyring(map[string][]byte{"2026": key}, "2026"))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Cipher: ring}))
+	fmt.Println(led.EncryptionStatus().EncryptsAtRest, led.EncryptionStatus().EncryptionKey)
 	//doc:end
-	must(ledger.Save(ctx, posthouse.Root("coord-42", opaque("secret")), nil))
+	must(led.Save(ctx, posthouse.Root("coord-42", opaque("secret")), nil))
 	// Output: true 2026
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
 func Example_dagnatsCheckpoint() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	summarizePart := func(_ context.Context, part string) (string, error) { return strings.ToUpper(part), nil }
 	//doc:checkpoint
 	summarize := flow.New("summarize", func(ctx context.Context, parts []string) (string, error) {
@@ -32,7 +33,7 @@ func Example_dagnatsCheckpoint() {
 		}
 		return strings.Join(sums, " "), nil // Complete
 	})
-	app := must(summarize.Open(ledger, nil))
+	app := must(summarize.Open(led, nil))
 	out := must(app.Run(ctx, "run-1", []string{"one", "two"}))
 	//doc:end
 	fmt.Println(out.Output)
@@ -70,7 +71,7 @@ type Chat struct {
 
 func Example_dagnatsLoop() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	callLLM := func(_ context.Context, m []string) (string, error) { return fmt.Sprintf("thought %d", len(m)), nil }
 	//doc:loop
 	g := graph.New[Chat]("llm-agent")
@@ -90,7 +91,7 @@ func Example_dagnatsLoop() {
 		}
 		return "think" // Continue
 	}, "think", graph.End)
-	app := must(g.Compile(ledger, &graph.CompileOptions{RecursionLimit: 20})) // MaxIterations
+	app := must(g.Compile(led, &graph.CompileOptions{RecursionLimit: 20})) // MaxIterations
 	//doc:end
 	out := must(app.Run(ctx, "run-1", Chat{Messages: []string{"hello"}}))
 	fmt.Println(out.State.Messages)
@@ -100,7 +101,7 @@ func Example_dagnatsLoop() {
 func Example_dagnatsPause() {
 	ctx := context.Background()
 	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Now: func() time.Time { return now }}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Now: func() time.Time { return now }}))
 	tries := 0
 	callAPI := func(context.Context) (string, error) {
 		if tries++; tries == 1 {
@@ -116,7 +117,7 @@ func Example_dagnatsPause() {
 		}}, callAPI)
 	})
 	//doc:end
-	app := must(f.Open(ledger, nil))
+	app := must(f.Open(led, nil))
 	out := must(app.Run(ctx, "run-1", ""))
 	fmt.Println(out.Status, out.Waiting[0].Kind, out.Waiting[0].ExpiresAt.Sub(now))
 	now = now.Add(30 * time.Second)
@@ -130,7 +131,7 @@ var errRateLimited = errors.New("rate limited")
 
 func Example_dagnatsWaits() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	//doc:waits
 	f := flow.New("order", func(ctx context.Context, order string) (string, error) {
 		payment, err := step.Signal[string](ctx, "paid", step.SignalOptions{Timeout: 24 * time.Hour}) // WaitSignal
@@ -146,11 +147,11 @@ func Example_dagnatsWaits() {
 		}
 		return "shipped", step.Sleep(ctx, "return window", 0) // sleep step
 	})
-	app := must(f.Open(ledger, nil))
+	app := must(f.Open(led, nil))
 	must(app.Run(ctx, "order-1", "lamp"))
-	must(ledger.Signal(ctx, "order-1", posthouse.Signal{Name: "paid", Value: json.RawMessage(`"card 42"`), By: "bank"}))
+	must(led.Signal(ctx, "order-1", posthouse.Signal{Name: "paid", Value: json.RawMessage(`"card 42"`), By: "bank"}))
 	out := must(app.Resume(ctx, "order-1"))
-	must(ledger.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
+	must(led.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
 	out = must(app.Resume(ctx, "order-1"))
 	//doc:end
 	fmt.Println(out.Status, out.Output)
@@ -159,7 +160,7 @@ func Example_dagnatsWaits() {
 
 func Example_dagnatsMap() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	type Crawl struct {
 		URLs  []string
 		Sizes map[string]int `posthouse:"merge"`
@@ -180,7 +181,7 @@ func Example_dagnatsMap() {
 	//doc:end
 	g.Edge(graph.Start, "list")
 	g.Edge("fetch", graph.End)
-	app := must(g.Compile(ledger, &graph.CompileOptions{Concurrency: 2}))
+	app := must(g.Compile(led, &graph.CompileOptions{Concurrency: 2}))
 	fmt.Println(must(app.Run(ctx, "t", Crawl{})).State.Sizes)
 	// Output: map[a:1 bb:2 ccc:3]
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -44,14 +45,14 @@ func order(ctx context.Context, in Sale) (string, error) {
 
 func Example_flowRun() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	//doc:run
-	app := must(flow.New("order", order).Open(ledger, nil))
+	app := must(flow.New("order", order).Open(led, nil))
 	out := must(app.Run(ctx, "order-1234", Sale{"lamp", 40}))
 	fmt.Println(out.Status, out.Waiting[0].Text)
 
 	// A week and a restart later, anywhere:
-	must(ledger.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
+	must(led.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
 	out = must(app.Resume(ctx, "order-1234")) // or a runner does
 	fmt.Println(out.Status, out.Output)
 	//doc:end
@@ -77,12 +78,12 @@ func Example_flowRun() {
 
 func Example_flowVersions() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	report := func(_ context.Context, month string) (string, error) { return "report of " + month, nil }
-	app := must(flow.New("report", report).Open(ledger, nil))
+	app := must(flow.New("report", report).Open(led, nil))
 	//doc:versions
 	may := must(app.Run(ctx, "report", "May", flow.RunOptions{Labels: map[string]string{"for": "board"}}))
-	version := must(app.Release(ctx, "report", &posthouse.ReleaseOptions{Tags: []string{"may"}}))
+	version := must(app.Release(ctx, "report", &ledger.ReleaseOptions{Tags: []string{"may"}}))
 	june := must(app.Run(ctx, "report", "June")) // the name is free: it begins anew
 	old := must(app.Version(ctx, "report", "may"))
 
@@ -95,15 +96,15 @@ func Example_flowVersions() {
 
 func Example_flowRunner() {
 	ctx, stop := context.WithCancel(context.Background())
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
-	app := must(flow.New("order", order).Open(ledger, nil))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
+	app := must(flow.New("order", order).Open(led, nil))
 	//doc:runner
-	r := must(runner.New(ledger, &runner.Options{Programs: []posthouse.Program{app}}))
+	r := must(runner.New(led, &runner.Options{Programs: []posthouse.Program{app}}))
 	ended := make(chan error)
 	go func() { ended <- r.Run(ctx) }() // until ctx ends; then it drains
 	//doc:end
 	out := must(app.Run(ctx, "order-1", Sale{"lamp", 40}))
-	g := must(ledger.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
+	g := must(led.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
 	head := must(r.Settled(ctx, "order-1", "main", g.Decision.Seq))
 	fmt.Println(head.Status)
 	stop()
@@ -115,8 +116,8 @@ func Example_flowRunner() {
 
 func Example_flowIdempotent() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
-	app := must(flow.New("order", order).Open(ledger, nil))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
+	app := must(flow.New("order", order).Open(led, nil))
 	//doc:once
 	first := must(app.Run(ctx, "order-1", Sale{"lamp", 40}, flow.RunOptions{Run: "request-77"}))
 	again := must(app.Run(ctx, "order-1", Sale{"lamp", 40}, flow.RunOptions{Run: "request-77"})) // sent twice: executed once
@@ -127,7 +128,7 @@ func Example_flowIdempotent() {
 
 func Example_flowParallel() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	fetch := func(_ context.Context, city string) (int, error) { return len(city), nil }
 	f := flow.New("prices", func(ctx context.Context, cities []string) (int, error) {
 		//doc:parallel
@@ -142,14 +143,14 @@ func Example_flowParallel() {
 		//doc:end
 		return prices[0]*rate.Value() + fee.Value(), nil
 	})
-	fmt.Println(must(must(f.Open(ledger, nil)).Run(ctx, "t", []string{"Rome", "Oslo"})).Output)
+	fmt.Println(must(must(f.Open(led, nil)).Run(ctx, "t", []string{"Rome", "Oslo"})).Output)
 	// Output: 9
 }
 
 func Example_flowWaits() {
 	ctx := context.Background()
 	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Now: func() time.Time { return now }}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Now: func() time.Time { return now }}))
 	f := flow.New("reminder", func(ctx context.Context, _ string) (string, error) {
 		//doc:waits
 		if err := step.Sleep(ctx, "a day", 24*time.Hour); err != nil {
@@ -165,12 +166,12 @@ func Example_flowWaits() {
 		//doc:end
 		return paid, nil
 	})
-	app := must(f.Open(ledger, nil))
+	app := must(f.Open(led, nil))
 	fmt.Println(must(app.Run(ctx, "t", "")).Waiting[0].Kind)
 	now = now.Add(24 * time.Hour)
 	fmt.Println(must(app.Resume(ctx, "t")).Waiting[0].Kind)
 	//doc:signal
-	must(ledger.Signal(ctx, "t", posthouse.Signal{ID: "payment-9", Name: "paid", Value: json.RawMessage(`"by card"`), By: "bank"}))
+	must(led.Signal(ctx, "t", posthouse.Signal{ID: "payment-9", Name: "paid", Value: json.RawMessage(`"by card"`), By: "bank"}))
 	//doc:end
 	fmt.Println(must(app.Resume(ctx, "t")).Output)
 	// Output:
@@ -181,7 +182,7 @@ func Example_flowWaits() {
 
 func Example_flowRetry() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	tries := 0
 	flaky := func(context.Context) (string, error) {
 		if tries++; tries < 3 {
@@ -198,14 +199,14 @@ func Example_flowRetry() {
 		}, flaky)
 		//doc:end
 	})
-	fmt.Println(must(must(f.Open(ledger, nil)).Run(ctx, "t", "")).Output, tries)
+	fmt.Println(must(must(f.Open(led, nil)).Run(ctx, "t", "")).Output, tries)
 	// Output: sent 3
 }
 
 func Example_flowClock() {
 	ctx := context.Background()
 	at := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Now: func() time.Time { return at }}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Now: func() time.Time { return at }}))
 	f := flow.New("clock", func(ctx context.Context, _ string) (string, error) {
 		//doc:clock
 		now, err := step.Now(ctx) // recorded: the same each time the function is executed
@@ -216,20 +217,20 @@ func Example_flowClock() {
 		//doc:end
 		return fmt.Sprint(now.Year(), len(id)), err
 	})
-	fmt.Println(must(must(f.Open(ledger, nil)).Run(ctx, "t", "")).Output)
+	fmt.Println(must(must(f.Open(led, nil)).Run(ctx, "t", "")).Output)
 	// Output: 2026 36
 }
 
 func Example_flowLoop() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	//doc:previous
 	counter := flow.New("counter", func(ctx context.Context, add int) (int, error) {
 		total, _, err := flow.Previous[int](ctx) // what the execution before returned
 		return total + add, err
 	})
 	//doc:end
-	app := must(counter.Open(ledger, nil))
+	app := must(counter.Open(led, nil))
 	must(app.Run(ctx, "t", 2))
 	fmt.Println(must(app.Run(ctx, "t", 3)).Output)
 	// Output: 5
@@ -237,11 +238,11 @@ func Example_flowLoop() {
 
 func Example_flowCancel() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
-	app := must(flow.New("order", order).Open(ledger, nil))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
+	app := must(flow.New("order", order).Open(led, nil))
 	must(app.Run(ctx, "order-1", Sale{"lamp", 40}))
 	//doc:cancel
-	head := must(ledger.Cancel(ctx, "order-1", &posthouse.CancelOptions{By: "alice", Reason: "changed her mind"}))
+	head := must(led.Cancel(ctx, "order-1", &ledger.CancelOptions{By: "alice", Reason: "changed her mind"}))
 	fmt.Println(head.Status, must(app.Resume(ctx, "order-1")).Status)
 	//doc:end
 	// Output: cancelled cancelled
@@ -249,13 +250,13 @@ func Example_flowCancel() {
 
 func Example_flowStream() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	app := must(flow.New("ask", func(ctx context.Context, question string) (string, error) {
 		return step.Do(ctx, "llm", func(ctx context.Context) (string, error) {
 			step.Token(ctx, "It depends.")
 			return "It depends.", nil
 		})
-	}).Open(ledger, nil))
+	}).Open(led, nil))
 	//doc:stream
 	o := flow.RunOptions{Modes: []flow.StreamMode{flow.StreamMessages, flow.StreamUpdates}}
 	for e, err := range app.Stream(ctx, "chat-1", "Is it true?", o) {
@@ -278,7 +279,7 @@ func Example_flowStream() {
 
 func Example_flowStart() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	thinks := make(chan bool, 1)
 	app := must(flow.New("chat", func(ctx context.Context, message string) (string, error) {
 		if message == "never mind" {
@@ -287,7 +288,7 @@ func Example_flowStart() {
 		thinks <- true
 		<-ctx.Done()
 		return "", ctx.Err()
-	}).Open(ledger, nil))
+	}).Open(led, nil))
 	//doc:start
 	h := must(app.Start(ctx, "chat-1", "Is it true?"))
 	<-thinks

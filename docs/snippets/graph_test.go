@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/graph/draw"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -28,7 +29,7 @@ type Report struct {
 
 func Example_graphFirst() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	led := must(ledger.Open(memstore.New(), nil))
 	search := func(context.Context, string) (string, error) { return "found", nil }
 	//doc:first
 	g := graph.New[Report]("report")
@@ -50,7 +51,7 @@ func Example_graphFirst() {
 	}, "search", "write")
 	g.Edge("write", graph.End)
 
-	app, err := g.Compile(ledger, nil) // lists everything that is wrong
+	app, err := g.Compile(led, nil) // lists everything that is wrong
 	ok(err)
 	out := must(app.Run(ctx, "report-1", Report{Topic: "tea"}))
 	//doc:end
@@ -72,7 +73,7 @@ func adds(note string, tokens int) func(context.Context, *Report) error {
 
 func Example_graphParallel() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	led := must(ledger.Open(memstore.New(), nil))
 	g := graph.New[Report]("parallel")
 	//doc:parallel
 	g.Node("web", adds("web", 1))
@@ -85,14 +86,14 @@ func Example_graphParallel() {
 	g.Join("write", "web", "digest") // once, when both have completed
 	g.Edge("write", graph.End)
 	//doc:end
-	out := must(must(g.Compile(ledger, nil)).Run(ctx, "t", Report{Tokens: 100}))
+	out := must(must(g.Compile(led, nil)).Run(ctx, "t", Report{Tokens: 100}))
 	fmt.Println(out.State.Notes, out.State.Tokens, out.State.Sources)
 	// Output: [web papers digest write] 115 map[digest:4 papers:2 web:1 write:8]
 }
 
 func Example_graphConflict() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	led := must(ledger.Open(memstore.New(), nil))
 	g := graph.New[Report]("conflict")
 	title := func(t string) func(context.Context, *Report) error {
 		return func(_ context.Context, s *Report) error { s.Title = t; return nil }
@@ -103,7 +104,7 @@ func Example_graphConflict() {
 	g.Edge(graph.Start, "b")
 	g.Edge("a", graph.End)
 	g.Edge("b", graph.End)
-	app := must(g.Compile(ledger, nil))
+	app := must(g.Compile(led, nil))
 	//doc:conflict
 	_, err := app.Run(ctx, "t", Report{})
 	var merge *graph.MergeError
@@ -113,7 +114,7 @@ func Example_graphConflict() {
 }
 
 func Example_graphOverwrite() {
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	led := must(ledger.Open(memstore.New(), nil))
 	g := graph.New[Report]("overwrite")
 	g.Node("trim", func(ctx context.Context, s *Report) error {
 		//doc:overwrite
@@ -128,14 +129,14 @@ func Example_graphOverwrite() {
 	})
 	g.Edge(graph.Start, "trim")
 	g.Edge("trim", graph.End)
-	out := must(must(g.Compile(ledger, nil)).Run(context.Background(), "t", Report{Notes: []string{"a", "b", "c", "d"}}))
+	out := must(must(g.Compile(led, nil)).Run(context.Background(), "t", Report{Notes: []string{"a", "b", "c", "d"}}))
 	fmt.Println(out.State.Notes)
 	// Output: [b c d]
 }
 
 func Example_graphSends() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	led := must(ledger.Open(memstore.New(), nil))
 	g := graph.New[Report]("sends")
 	g.Node("plan", func(_ context.Context, s *Report) error { return nil })
 	//doc:sends
@@ -151,14 +152,14 @@ func Example_graphSends() {
 	g.Node("write", adds("write", 1))
 	g.Edge(graph.Start, "plan")
 	g.Edge("write", graph.End)
-	app := must(g.Compile(ledger, &graph.CompileOptions{Concurrency: 32}))
+	app := must(g.Compile(led, &graph.CompileOptions{Concurrency: 32}))
 	fmt.Println(must(app.Run(ctx, "t", Report{})).State.Notes)
 	// Output: [on leaves on water write]
 }
 
 func Example_graphRetry() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	led := must(ledger.Open(memstore.New(), nil))
 	g := graph.New[Report]("retry")
 	fetch := func(context.Context, *Report) error { return errors.New("503") }
 	//doc:retry
@@ -174,13 +175,13 @@ func Example_graphRetry() {
 	//doc:end
 	g.Edge(graph.Start, "fetch")
 	g.Edge("fetch", graph.End)
-	fmt.Println(must(must(g.Compile(ledger, nil)).Run(ctx, "t", Report{})).State.Notes)
+	fmt.Println(must(must(g.Compile(led, nil)).Run(ctx, "t", Report{})).State.Notes)
 	// Output: [without sources]
 }
 
 func Example_graphWithin() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	led := must(ledger.Open(memstore.New(), nil))
 	type Book struct{ Chapter string }
 	inner := graph.New[Report]("inner")
 	inner.Node("one", adds("one", 1))
@@ -194,11 +195,11 @@ func Example_graphWithin() {
 	})
 	g.Edge(graph.Start, "research")
 	g.Edge("research", graph.End)
-	app := must(g.Compile(ledger, nil))
+	app := must(g.Compile(led, nil))
 	out := must(app.Run(ctx, "t", Book{}))
 	//doc:within
-	inside := must(graph.Within[Report](ctx, ledger, out.Checkpoint, "research")) // stopped in the middle of it
-	must(graph.UpdateWithin(ctx, ledger, out.Checkpoint, "research", func(r *Report) {
+	inside := must(graph.Within[Report](ctx, led, out.Checkpoint, "research")) // stopped in the middle of it
+	must(graph.UpdateWithin(ctx, led, out.Checkpoint, "research", func(r *Report) {
 		r.Notes = append(r.Notes, "by hand")
 	}))
 	//doc:end
@@ -208,8 +209,8 @@ func Example_graphWithin() {
 
 func Example_graphDial() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
-	app := must(chain("a", "b", "c").Compile(ledger, nil))
+	led := must(ledger.Open(memstore.New(), nil))
+	app := must(chain("a", "b", "c").Compile(led, nil))
 	//doc:dial
 	must(app.Run(ctx, "t", Paper{}, graph.RunOptions{Durability: graph.Exit}))
 	//doc:end
@@ -223,12 +224,12 @@ func Example_graphDial() {
 
 func Example_graphMigrate() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
-	old := must(chain("plan", "draft").Compile(ledger, &graph.CompileOptions{InterruptBefore: []string{"draft"}}))
+	led := must(ledger.Open(memstore.New(), nil))
+	old := must(chain("plan", "draft").Compile(led, &graph.CompileOptions{InterruptBefore: []string{"draft"}}))
 	must(old.Run(ctx, "t", Paper{Topic: "tea"}))
 	g := chain("plan", "write")
 	//doc:check
-	app := must(g.Compile(ledger, nil))
+	app := must(g.Compile(led, nil))
 	for f, err := range app.Check(ctx, nil) { // all open threads, before a deploy; nothing is written
 		ok(err)
 		fmt.Println(f.Thread, f.Kind, f.Err != nil)
@@ -238,7 +239,7 @@ func Example_graphMigrate() {
 	fmt.Println(errors.As(err, &changed), changed.Mismatches[0].Kind)
 	//doc:end
 	//doc:migrate
-	app = must(g.Compile(ledger, &graph.CompileOptions{Migrations: []graph.Migration{{
+	app = must(g.Compile(led, &graph.CompileOptions{Migrations: []graph.Migration{{
 		From:  old.Fingerprint(), // a string you noted with the old version
 		Nodes: map[string]string{"draft": "write"},
 		Parts: func(s posthouse.State) (posthouse.State, error) { delete(s, "Score"); return s, nil },
@@ -254,8 +255,8 @@ func Example_graphMigrate() {
 
 func Example_graphInput() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
-	app := must(chain("reply").Compile(ledger, nil))
+	led := must(ledger.Open(memstore.New(), nil))
+	app := must(chain("reply").Compile(led, nil))
 	//doc:turns
 	must(app.Run(ctx, "chat-1", Paper{Messages: []string{"hello"}}))
 	out := must(app.Run(ctx, "chat-1", Paper{Messages: []string{"and?"}})) // the next turn
@@ -266,11 +267,11 @@ func Example_graphInput() {
 
 func Example_graphVersions() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
-	app := must(chain("plan", "draft").Compile(ledger, nil))
+	led := must(ledger.Open(memstore.New(), nil))
+	app := must(chain("plan", "draft").Compile(led, nil))
 	a := must(app.Run(ctx, "report", Paper{Topic: "May"}))
 	//doc:versions
-	version := must(app.Release(ctx, "report", &posthouse.ReleaseOptions{Tags: []string{"may"}}))
+	version := must(app.Release(ctx, "report", &ledger.ReleaseOptions{Tags: []string{"may"}}))
 	b := must(app.Run(ctx, "report", Paper{Topic: "June"})) // the name is free: it begins anew
 	old := must(app.Version(ctx, "report", "may"))
 
@@ -282,7 +283,7 @@ func Example_graphVersions() {
 
 func Example_graphInline() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
+	led := must(ledger.Open(memstore.New(), nil))
 	g := graph.New[Paper]("outer")
 	g.Node("print", write("print"))
 	//doc:inline
@@ -291,15 +292,15 @@ func Example_graphInline() {
 	g.Edge("review", "print")
 	//doc:end
 	g.Edge("print", graph.End)
-	out := must(must(g.Compile(ledger, nil)).Run(ctx, "t", Paper{}))
+	out := must(must(g.Compile(led, nil)).Run(ctx, "t", Paper{}))
 	fmt.Println(out.State.Messages)
 	// Output: [read correct print]
 }
 
 func Example_graphPicture() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), nil))
-	app := must(chain("plan", "draft").Compile(ledger, nil))
+	led := must(ledger.Open(memstore.New(), nil))
+	app := must(chain("plan", "draft").Compile(led, nil))
 	must(app.Run(ctx, "report-1", Paper{}))
 	//doc:picture
 	progress := must(app.Progress(ctx, graph.ProgressOptions{Thread: "report-1"}))

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -38,12 +39,12 @@ func lg4jGraph() *graph.Graph[MyState] {
 func Example_langgraph4jSaver() {
 	ctx, workflow := context.Background(), lg4jGraph()
 	//doc:saver
-	ledger := must(posthouse.Open(memstore.New(), nil)) // the saver: MemorySaver, or a store on disk
-	app := must(workflow.Compile(ledger, nil))          // workflow.compile(config)
+	led := must(ledger.Open(memstore.New(), nil)) // the saver: MemorySaver, or a store on disk
+	app := must(workflow.Compile(led, nil))       // workflow.compile(config)
 
 	result := must(app.Run(ctx, "my-session", MyState{Input: "data"})) // app.invoke(Map.of(...), runConfig)
 
-	for h, err := range ledger.List(ctx, posthouse.Query{Thread: "my-session", Descending: true}) { // saver.list(runConfig)
+	for h, err := range led.List(ctx, posthouse.Query{Thread: "my-session", Descending: true}) { // saver.list(runConfig)
 		ok(err)
 		fmt.Println(h.Kind, h.Node, h.Next)
 	}
@@ -59,9 +60,9 @@ func Example_langgraph4jSaver() {
 
 func Example_langgraph4jReview() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	//doc:interrupt
-	app := must(lg4jGraph().Compile(ledger, &graph.CompileOptions{InterruptBefore: []string{"review"}}))
+	app := must(lg4jGraph().Compile(led, &graph.CompileOptions{InterruptBefore: []string{"review"}}))
 
 	for e, err := range app.Stream(ctx, "human-review-session", MyState{Input: "content to review"}) {
 		ok(err)
@@ -87,7 +88,7 @@ func Example_langgraph4jReview() {
 
 func Example_langgraph4jAsk() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	g := graph.New[MyState]("asks")
 	//doc:ask
 	g.Node("review", func(ctx context.Context, s *MyState) error {
@@ -101,7 +102,7 @@ func Example_langgraph4jAsk() {
 	//doc:end
 	g.Edge(graph.Start, "review")
 	g.Edge("review", graph.End)
-	app := must(g.Compile(ledger, nil))
+	app := must(g.Compile(led, nil))
 	out := must(app.Run(ctx, "t", MyState{}))
 	fmt.Println(out.Status, out.Waiting[0].Name)
 	// Output: waiting feedback
@@ -109,8 +110,8 @@ func Example_langgraph4jAsk() {
 
 func Example_langgraph4jUpdate() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
-	app := must(lg4jGraph().Compile(ledger, nil))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
+	app := must(lg4jGraph().Compile(led, nil))
 	must(app.Run(ctx, "debug-session", MyState{Input: "debug data"}))
 	//doc:history
 	var target posthouse.ID
@@ -146,17 +147,17 @@ func Example_langgraph4jUpdate() {
 
 func Example_langgraph4jRelease() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
-	app := must(lg4jGraph().Compile(ledger, nil))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
+	app := must(lg4jGraph().Compile(led, nil))
 	must(app.Run(ctx, "my-session", MyState{Input: "one"}))
 	//doc:release
-	tag := must(ledger.Release(ctx, "my-session", &posthouse.ReleaseOptions{Tags: []string{"v1"}})) // saver.release(runConfig)
+	tag := must(led.Release(ctx, "my-session", &ledger.ReleaseOptions{Tags: []string{"v1"}})) // saver.release(runConfig)
 	fmt.Println("Released thread:", tag.Thread, "version", tag.Version, "with", tag.Checkpoints, "checkpoints")
 
 	_, err := app.State(ctx, "my-session") // "Missing Checkpoint!"
 	fmt.Println(errors.Is(err, posthouse.ErrNotFound))
 
-	last := must(ledger.LastRelease(ctx, "my-session")) // lastVersionByThreadId; Releases lists all of them
+	last := must(ledger.LastRelease(ctx, led, "my-session")) // lastVersionByThreadId; Releases lists all of them
 	head, _ := last.Head("")
 	old := must(app.State(ctx, "my-session", graph.StateOptions{Checkpoint: head.Head}))
 	//doc:end
@@ -172,8 +173,8 @@ func Example_langgraph4jRelease() {
 
 func Example_langgraph4jSessions() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
-	app := must(lg4jGraph().Compile(ledger, nil))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
+	app := must(lg4jGraph().Compile(led, nil))
 	//doc:sessions
 	var wg sync.WaitGroup
 	for _, id := range []string{"session-1", "session-2", "session-3"} {
@@ -194,16 +195,16 @@ func Example_langgraph4jValidate() {
 		}
 		return nil
 	}}
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Rules: []posthouse.Rule{validating}}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Rules: []posthouse.Rule{validating}}))
 	//doc:end
-	_, err := ledger.Save(ctx, posthouse.Root("t", nil), nil)
+	_, err := led.Save(ctx, posthouse.Root("t", nil), nil)
 	fmt.Println(errors.Is(err, posthouse.ErrInvalid))
 	// Output: true
 }
 
 func Example_langgraph4jParallel() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	g := graph.New[MyState]("parallel")
 	node := func(name string) {
 		g.Node(name, func(_ context.Context, s *MyState) error { s.Messages = append(s.Messages, name); return nil })
@@ -219,20 +220,20 @@ func Example_langgraph4jParallel() {
 	g.Join("e", "b", "d") // e runs once, when both have completed
 	g.Edge("e", graph.End)
 	//doc:end
-	out := must(must(g.Compile(ledger, nil)).Run(ctx, "t", MyState{}))
+	out := must(must(g.Compile(led, nil)).Run(ctx, "t", MyState{}))
 	fmt.Println(out.State.Messages)
 	// Output: [a b c d e]
 }
 
 func Example_langgraph4jLimit() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	g := graph.New[MyState]("loop")
 	g.Node("think", func(context.Context, *MyState) error { return nil })
 	g.Edge(graph.Start, "think")
 	g.Edge("think", "think")
 	//doc:limit
-	app := must(g.Compile(ledger, &graph.CompileOptions{RecursionLimit: 25}))
+	app := must(g.Compile(led, &graph.CompileOptions{RecursionLimit: 25}))
 	_, err := app.Run(ctx, "t", MyState{})
 	var limit *graph.RecursionError
 	fmt.Println(errors.As(err, &limit), limit.Limit, limit.Cycle)
@@ -242,7 +243,7 @@ func Example_langgraph4jLimit() {
 
 func Example_langgraph4jSubgraph() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	type Outer struct{ Question, Answer string }
 	sub := lg4jGraph()
 	g := graph.New[Outer]("outer")
@@ -255,7 +256,7 @@ func Example_langgraph4jSubgraph() {
 	//doc:end
 	g.Edge(graph.Start, "agents")
 	g.Edge("agents", graph.End)
-	app := must(g.Compile(ledger, nil))
+	app := must(g.Compile(led, nil))
 	fmt.Println(must(app.Run(ctx, "t", Outer{Question: "why?"})).State.Answer)
 	for s := range app.History(ctx, "t") {
 		fmt.Println(s.Kind, s.Node)

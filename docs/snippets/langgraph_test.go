@@ -9,8 +9,11 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 //doc:state
@@ -49,9 +52,9 @@ func chain(names ...string) *graph.Graph[Paper] {
 func Example_langgraphBuild() {
 	ctx := context.Background()
 	//doc:build
-	ledger := must(posthouse.Open(memstore.New(), nil)) // checkpointer = InMemorySaver()
-	g := graph.New[Paper]("paper")                      // builder = StateGraph(State)
-	g.Node("plan", write("plan"))                       // builder.add_node("plan", plan)
+	led := must(ledger.Open(memstore.New(), nil)) // checkpointer = InMemorySaver()
+	g := graph.New[Paper]("paper")                // builder = StateGraph(State)
+	g.Node("plan", write("plan"))                 // builder.add_node("plan", plan)
 	g.Node("draft", write("draft"))
 	g.Edge(graph.Start, "plan")             // builder.add_edge(START, "plan")
 	g.Route("plan", func(s *Paper) string { // builder.add_conditional_edges("plan", route)
@@ -61,7 +64,7 @@ func Example_langgraphBuild() {
 		return "draft"
 	}, "draft", graph.End)
 	g.Edge("draft", graph.End)
-	app := must(g.Compile(ledger, nil)) // builder.compile(checkpointer=checkpointer)
+	app := must(g.Compile(led, nil)) // builder.compile(checkpointer=checkpointer)
 
 	out := must(app.Run(ctx, "1", Paper{Topic: "tea"})) // graph.invoke(input, {"configurable": {"thread_id": "1"}})
 	//doc:end
@@ -71,7 +74,7 @@ func Example_langgraphBuild() {
 
 func Example_langgraphInterrupt() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	g := graph.New[Paper]("paper")
 	calls := 0
 	//doc:interrupt
@@ -94,8 +97,8 @@ func Example_langgraphInterrupt() {
 	//doc:end
 	g.Edge(graph.Start, "review")
 	g.Edge("review", graph.End)
-	ledger = must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
-	app := must(g.Compile(ledger, nil))
+	led = must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
+	app := must(g.Compile(led, nil))
 	//doc:resume
 	out := must(app.Run(ctx, "1", Paper{}))
 	for out.Status == posthouse.StatusWaiting {
@@ -103,7 +106,7 @@ func Example_langgraphInterrupt() {
 		if out.Waiting[0].Name == "title?" {
 			answer = []byte("null") // null is an answer
 		}
-		must(ledger.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Respond, Value: answer, By: "alice"}))
+		must(led.Decide(ctx, out.Waiting[0].ID, posthouse.Decision{Verdict: posthouse.Respond, Value: answer, By: "alice"}))
 		out = must(app.Resume(ctx, "1")) // Command(resume=...)
 	}
 	fmt.Println(out.State.Messages, "model calls:", calls)
@@ -113,7 +116,7 @@ func Example_langgraphInterrupt() {
 
 func Example_langgraphSend() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	g := graph.New[Paper]("jokes")
 	g.Node("subjects", write("subjects"))
 	//doc:send
@@ -138,14 +141,14 @@ func Example_langgraphSend() {
 	g.Node("print", func(_ context.Context, s *Paper) error { fmt.Println(s.Topic, s.Score); return nil })
 	g.Edge("joke", "best")
 	g.Edge("print", graph.End)
-	must(must(g.Compile(ledger, nil)).Run(ctx, "1", Paper{}))
+	must(must(g.Compile(led, nil)).Run(ctx, "1", Paper{}))
 	// Output: about lions 13
 }
 
 func Example_langgraphTimeTravel() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
-	app := must(chain("plan", "draft").Compile(ledger, nil))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
+	app := must(chain("plan", "draft").Compile(led, nil))
 	must(app.Run(ctx, "1", Paper{Topic: "tea"}))
 	//doc:travel
 	var before *graph.Snapshot[Paper]
@@ -169,8 +172,8 @@ func Example_langgraphTimeTravel() {
 
 func Example_langgraphUpdate() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
-	app := must(chain("plan", "draft").Compile(ledger, &graph.CompileOptions{InterruptBefore: []string{"draft"}}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
+	app := must(chain("plan", "draft").Compile(led, &graph.CompileOptions{InterruptBefore: []string{"draft"}}))
 	must(app.Run(ctx, "1", Paper{}))
 	//doc:update
 	s := must(app.Update(ctx, "1", func(s *Paper) { s.Topic = "coffee" }, graph.UpdateOptions{AsNode: "draft"})) // as_node
@@ -185,7 +188,7 @@ func Example_langgraphUpdate() {
 
 func Example_langgraphStream() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	g := graph.New[Paper]("stream")
 	g.Node("write", func(ctx context.Context, s *Paper) error {
 		//doc:writer
@@ -197,7 +200,7 @@ func Example_langgraphStream() {
 	})
 	g.Edge(graph.Start, "write")
 	g.Edge("write", graph.End)
-	app := must(g.Compile(ledger, nil))
+	app := must(g.Compile(led, nil))
 	//doc:stream
 	modes := []graph.StreamMode{graph.StreamUpdates, graph.StreamMessages, graph.StreamCustom} // stream_mode=[...]
 	for e, err := range app.Stream(ctx, "1", Paper{}, graph.RunOptions{Modes: modes, Subgraphs: true}) {
@@ -223,7 +226,7 @@ func Example_langgraphStream() {
 
 func Example_langgraphFunctional() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	//doc:functional
 	essay := flow.New("essay", func(ctx context.Context, topic string) (int, error) { // @entrypoint(checkpointer=...)
 		draft, err := step.Do(ctx, "write", func(context.Context) (string, error) { // @task
@@ -236,7 +239,7 @@ func Example_langgraphFunctional() {
 		return before + len(draft), err
 	})
 	//doc:end
-	app := must(essay.Open(ledger, nil))
+	app := must(essay.Open(led, nil))
 	must(app.Run(ctx, "1", "cats"))
 	fmt.Println(must(app.Run(ctx, "1", "cats")).Output)
 	// Output: 38
@@ -244,7 +247,7 @@ func Example_langgraphFunctional() {
 
 func Example_langgraphErrors() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
 	g := chain("plan")
 	//doc:errors
 	g.Node("fetch", func(context.Context, *Paper) error { return errors.New("connection refused") },
@@ -256,20 +259,20 @@ func Example_langgraphErrors() {
 	//doc:end
 	g.Edge(graph.Start, "fetch")
 	g.Edge("fetch", graph.End)
-	out := must(must(g.Compile(ledger, nil)).Run(ctx, "1", Paper{}))
+	out := must(must(g.Compile(led, nil)).Run(ctx, "1", Paper{}))
 	fmt.Println(out.State.Topic)
 	// Output: without sources: posthouse: node "fetch" of graph "paper" failed in thread "1": connection refused
 }
 
 func Example_langgraphCopy() {
 	ctx := context.Background()
-	ledger := must(posthouse.Open(memstore.New(), &posthouse.Options{Validate: gate.Validator()}))
-	app := must(chain("plan", "draft").Compile(ledger, nil))
+	led := must(ledger.Open(memstore.New(), &ledger.Options{Validate: gate.Validator()}))
+	app := must(chain("plan", "draft").Compile(led, nil))
 	must(app.Run(ctx, "1", Paper{}))
 	//doc:admin
-	must(ledger.CopyThread(ctx, "1", "2", nil))                                                // copy_thread
-	pruned := must(ledger.Retain(ctx, posthouse.Retention{MaxPerThread: 1, Prefix: "2"}, nil)) // prune(["2"], strategy="keep_latest")
-	gone := must(ledger.DeleteThread(ctx, "1", nil))                                           // delete_thread
+	must(transfer.CopyThread(ctx, led, "1", "2", nil))                                     // copy_thread
+	pruned := must(retain.Run(ctx, led, retain.Policy{MaxPerThread: 1, Prefix: "2"}, nil)) // prune(["2"], strategy="keep_latest")
+	gone := must(retain.DeleteThread(ctx, led, "1", nil))                                  // delete_thread
 	fmt.Println(pruned.Checkpoints, gone.Checkpoints, must(app.State(ctx, "2")).State.Messages)
 	//doc:end
 	// Output: 2 3 [plan draft]

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -66,12 +67,12 @@ func TestReadmeProgram(t *testing.T) {
 	g.Edge("pay", graph.End)
 
 	store := must(sqlitestore.Open(ctx, path, nil))
-	ledger := must(posthouse.Open(store, &posthouse.Options{Validate: gate.Validator()}))
-	app := must(g.Compile(ledger, nil))
+	led := must(ledger.Open(store, &ledger.Options{Validate: gate.Validator()}))
+	app := must(g.Compile(led, nil))
 	out := must(app.Run(ctx, "order-1234", Refund{Request: "please refund order 1234", Payment: Payment{"1234", 40}}))
 	// A week and a restart later, in any process:
 	for _, q := range out.Waiting {
-		must(ledger.Decide(ctx, q.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
+		must(led.Decide(ctx, q.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}))
 	}
 	out = must(app.Resume(ctx, "order-1234"))
 	//doc:end
@@ -79,6 +80,6 @@ func TestReadmeProgram(t *testing.T) {
 	if out.Status != posthouse.StatusDone || paid != 40 || len(out.State.Messages) != 1 {
 		t.Errorf("%s, paid %d, %d messages", out.Status, paid, len(out.State.Messages))
 	}
-	ok(ledger.Close())
+	ok(led.Close())
 	ok(store.Close())
 }

@@ -18,7 +18,7 @@ func open(t storetest.TB, path string) posthouse.Store {
 	return s
 }
 
-func prove() (store, ledger func(*testing.T), bench func(*testing.B)) {
+func prove() (store, led func(*testing.T), bench func(*testing.B)) {
 	//doc:prove
 	harness := storetest.Harness{
 		Open:    func(t storetest.TB, dir string) posthouse.Store { return open(t, filepath.Join(dir, "db")) },
@@ -33,7 +33,7 @@ func prove() (store, ledger func(*testing.T), bench func(*testing.B)) {
 
 // TestProveIsAProof keeps the snippet in use; the stores' own tests run it.
 func TestProveIsAProof(t *testing.T) {
-	if store, ledger, bench := prove(); store == nil || ledger == nil || bench == nil {
+	if store, led, bench := prove(); store == nil || led == nil || bench == nil {
 		t.Error("the snippet proves nothing")
 	}
 }

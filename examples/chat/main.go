@@ -36,6 +36,7 @@ import (
 	"github.com/posthouse/posthouse/examples/internal/llm"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
@@ -53,15 +54,15 @@ var errUsage = errors.New(`usage: chat say TEXT | resume | approve | reject [REA
 
 // command does what one command line says.
 func (d *desk) command(ctx context.Context, verb, text string) error {
-	ledger, err := posthouse.Open(d.store, &posthouse.Options{Validate: gate.Validator()})
+	led, err := ledger.Open(d.store, &ledger.Options{Validate: gate.Validator()})
 	if err != nil {
 		return err
 	}
-	defer ledger.Close()
+	defer led.Close()
 	if verb == "talk" {
-		return d.talk(ctx, ledger, os.Stdin)
+		return d.talk(ctx, led, os.Stdin)
 	}
-	app, err := agent(d.model, d.tools).Compile(ledger, nil)
+	app, err := agent(d.model, d.tools).Compile(led, nil)
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,7 @@ func (d *desk) command(ctx context.Context, verb, text string) error {
 		return d.follow(app.Stream(ctx, d.thread, input, read))
 	}
 	if verb != "resume" {
-		if err := decide(ctx, ledger, d.thread, verb, text); err != nil {
+		if err := decide(ctx, led, d.thread, verb, text); err != nil {
 			return err
 		}
 	}
@@ -80,7 +81,7 @@ func (d *desk) command(ctx context.Context, verb, text string) error {
 
 // decide answers what the thread waits for. It could be done anywhere else: by
 // `posthouse approve`, by a page, by another program.
-func decide(ctx context.Context, ledger *posthouse.Ledger, thread, verb, text string) error {
+func decide(ctx context.Context, led *ledger.Ledger, thread, verb, text string) error {
 	answer := posthouse.Decision{By: "you"}
 	switch verb {
 	case "approve":
@@ -93,7 +94,7 @@ func decide(ctx context.Context, ledger *posthouse.Ledger, thread, verb, text st
 		return errUsage
 	}
 	var open []posthouse.ID
-	for q, err := range ledger.Gates(ctx, posthouse.GateQuery{Thread: thread}) {
+	for q, err := range led.Gates(ctx, ledger.GateQuery{Thread: thread}) {
 		if err != nil {
 			return err
 		}
@@ -103,7 +104,7 @@ func decide(ctx context.Context, ledger *posthouse.Ledger, thread, verb, text st
 		return errors.New("nothing waits for an answer")
 	}
 	for _, id := range open {
-		if _, err := ledger.Decide(ctx, id, answer); err != nil {
+		if _, err := led.Decide(ctx, id, answer); err != nil {
 			return err
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/posthouse/posthouse/examples/internal/crash"
 	"github.com/posthouse/posthouse/examples/internal/llm"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -108,12 +109,12 @@ func TestAnswersReachTheModel(t *testing.T) {
 
 func TestASessionAsksOnTheSpot(t *testing.T) {
 	d, out, notes := testDesk(memstore.New())
-	ledger, err := posthouse.Open(d.store, &posthouse.Options{Validate: gate.Validator()})
+	led, err := ledger.Open(d.store, &ledger.Options{Validate: gate.Validator()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ledger.Close()
-	err = d.talk(t.Context(), ledger, strings.NewReader("refund 12\napprove\nrefund 13\ndeny\nrefund 14\n"))
+	defer led.Close()
+	err = d.talk(t.Context(), led, strings.NewReader("refund 12\napprove\nrefund 13\ndeny\nrefund 14\n"))
 	if err != nil || strings.Count(out.String(), "not done") != 2 { // who leaves denies
 		t.Errorf("%v\n%s", err, out)
 	}

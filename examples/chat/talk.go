@@ -11,12 +11,13 @@ import (
 	"github.com/posthouse/posthouse/examples/internal/llm"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // talk is the agent in a session: whoever chats approves, line by line, and
 // leaving says no to what was asked.
-func (d *desk) talk(ctx context.Context, ledger *posthouse.Ledger, in io.Reader) error {
-	app, err := agent(d.model, inSession(d.tools)).Compile(ledger, nil)
+func (d *desk) talk(ctx context.Context, led *ledger.Ledger, in io.Reader) error {
+	app, err := agent(d.model, inSession(d.tools)).Compile(led, nil)
 	if err != nil {
 		return err
 	}

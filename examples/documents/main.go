@@ -31,6 +31,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -145,26 +146,26 @@ func minute(what string, a gate.Answer[struct{}]) string {
 
 // An office runs documents over a store; thread is the document's number.
 type office struct {
-	ledger *posthouse.Ledger
+	ledger *ledger.Ledger
 	app    *graph.App[Document]
 	out    io.Writer
 }
 
 func open(store posthouse.Store, now func() time.Time, scan scanner, out io.Writer) (*office, error) {
-	ledger, err := posthouse.Open(store, &posthouse.Options{Now: now, Validate: gate.Validator()})
+	led, err := ledger.Open(store, &ledger.Options{Now: now, Validate: gate.Validator()})
 	if err != nil {
 		return nil, err
 	}
-	app, err := documents(scan).Compile(ledger, nil)
+	app, err := documents(scan).Compile(led, nil)
 	if err != nil {
-		return nil, errors.Join(err, ledger.Close())
+		return nil, errors.Join(err, led.Close())
 	}
-	return &office{ledger, app, out}, nil
+	return &office{led, app, out}, nil
 }
 
 // question returns what a document waits for.
 func (o *office) question(ctx context.Context, thread string) (posthouse.ID, error) {
-	for q, err := range o.ledger.Gates(ctx, posthouse.GateQuery{Thread: thread}) {
+	for q, err := range o.ledger.Gates(ctx, ledger.GateQuery{Thread: thread}) {
 		if err != nil {
 			return "", err
 		}

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
@@ -128,7 +129,7 @@ func TestNobodyCares(t *testing.T) {
 	go func() { stopped <- r.Run(ctx) }()
 	until := func(what string, ok func(e *posthouse.Event) bool) {
 		t.Helper()
-		for e, err := range o.ledger.Watch(ctx, posthouse.WatchQuery{Thread: "d"}) {
+		for e, err := range o.ledger.Watch(ctx, ledger.WatchQuery{Thread: "d"}) {
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/flow"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -85,20 +86,20 @@ func order(do world, regret time.Duration) *flow.Flow[Order, Receipt] {
 
 // A shop runs orders over a store.
 type shop struct {
-	ledger *posthouse.Ledger
+	ledger *ledger.Ledger
 	app    *flow.App[Order, Receipt]
 }
 
 func open(store posthouse.Store, now func() time.Time, do world, regret time.Duration) (*shop, error) {
-	ledger, err := posthouse.Open(store, &posthouse.Options{Now: now})
+	led, err := ledger.Open(store, &ledger.Options{Now: now})
 	if err != nil {
 		return nil, err
 	}
-	app, err := order(do, regret).Open(ledger, &flow.Options{HoldFor: -1}) // each wait parks
+	app, err := order(do, regret).Open(led, &flow.Options{HoldFor: -1}) // each wait parks
 	if err != nil {
-		return nil, errors.Join(err, ledger.Close())
+		return nil, errors.Join(err, led.Close())
 	}
-	return &shop{ledger, app}, nil
+	return &shop{led, app}, nil
 }
 
 // request handles a request, however often it comes: its id is the run's, and

@@ -23,6 +23,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -117,12 +118,12 @@ func worst(base Severity, writes []Severity) (Severity, error) {
 
 // work has the team reach a goal.
 func work(ctx context.Context, store posthouse.Store, agents map[string]agent, goal string) (*graph.Result[Team], error) {
-	ledger, err := posthouse.Open(store, nil)
+	led, err := ledger.Open(store, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer ledger.Close()
-	app, err := team(agents).Compile(ledger, nil)
+	defer led.Close()
+	app, err := team(agents).Compile(led, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -79,17 +80,17 @@ func run(ctx context.Context, path string) error {
 		return err
 	}
 	defer store.Close()
-	ledger, err := posthouse.Open(store, &posthouse.Options{Validate: gate.Validator()})
+	led, err := ledger.Open(store, &ledger.Options{Validate: gate.Validator()})
 	if err != nil {
 		return err
 	}
-	defer ledger.Close()
+	defer led.Close()
 	g := refunds()
-	app, err := g.Compile(ledger, nil)
+	app, err := g.Compile(led, nil)
 	if err != nil {
 		return err
 	}
-	_, err = ledger.Thread(ctx, "order-1234")
+	_, err = led.Thread(ctx, "order-1234")
 	if errors.Is(err, posthouse.ErrNotFound) {
 		out, err := app.Run(ctx, "order-1234", Refund{Request: "please refund order 1234", Payment: Payment{"1234", 40}})
 		if err != nil {
@@ -98,11 +99,11 @@ func run(ctx context.Context, path string) error {
 		fmt.Println(out.Status, "at", len(out.Waiting), "gate") // a week and a restart later, in any process:
 		return nil
 	}
-	for q, err := range ledger.Gates(ctx, posthouse.GateQuery{Thread: "order-1234"}) {
+	for q, err := range led.Gates(ctx, ledger.GateQuery{Thread: "order-1234"}) {
 		if err != nil {
 			return err
 		}
-		if _, err := ledger.Decide(ctx, q.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}); err != nil {
+		if _, err := led.Decide(ctx, q.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}); err != nil {
 			return err
 		}
 	}

@@ -27,6 +27,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -126,12 +127,12 @@ func writing() *graph.Graph[Writing] {
 
 // work runs the research, or goes on with it where there are no topics.
 func work(ctx context.Context, store posthouse.Store, read library, topics []string) (*graph.Result[Research], error) {
-	ledger, err := posthouse.Open(store, nil)
+	led, err := ledger.Open(store, nil)
 	if err != nil {
 		return nil, err
 	}
-	defer ledger.Close()
-	app, err := research(read).Compile(ledger, &graph.CompileOptions{Concurrency: 4})
+	defer led.Close()
+	app, err := research(read).Compile(led, &graph.CompileOptions{Concurrency: 4})
 	if err != nil {
 		return nil, err
 	}

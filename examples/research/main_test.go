@@ -15,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/examples/internal/crash"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -144,12 +145,12 @@ func recordedTasks(t *testing.T, path string) (n int) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	ledger, err := posthouse.Open(store, nil)
+	led, err := ledger.Open(store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ledger.Close()
-	for e, err := range ledger.Log(t.Context(), "research", posthouse.Range{}) {
+	defer led.Close()
+	for e, err := range led.Log(t.Context(), "research", posthouse.Range{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

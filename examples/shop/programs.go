@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -71,7 +72,7 @@ func restock() *flow.Flow[string, string] {
 }
 
 // desk is a coordinator: it has a clerk answer what customers ask.
-func desk(l *posthouse.Ledger) (*coord.Coordinator, error) {
+func desk(l *ledger.Ledger) (*coord.Coordinator, error) {
 	fleet, err := coord.NewFleet(coord.Agent{Name: "clerk", Skills: map[string]coord.Skill{"answer": answer}})
 	if err != nil {
 		return nil, err

@@ -19,8 +19,10 @@ import (
 	"os"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/graph/draw"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -108,7 +110,7 @@ func (d *detective) diff(ctx context.Context, from, to posthouse.ID) error {
 		return err
 	}
 	for _, p := range c.Parts {
-		if p.Change == posthouse.DiffAdded { // it was never set before
+		if p.Change == diff.DiffAdded { // it was never set before
 			d.say("%s:  -> %s", p.Name, p.B.Value)
 		}
 		for _, change := range p.Paths {
@@ -129,12 +131,12 @@ func (d *detective) picture(ctx context.Context, branch string) error {
 }
 
 func investigate(ctx context.Context, store posthouse.Store, ask model, out io.Writer) error {
-	ledger, err := posthouse.Open(store, nil)
+	led, err := ledger.Open(store, nil)
 	if err != nil {
 		return err
 	}
-	defer ledger.Close()
-	app, err := quotes(ask).Compile(ledger, nil)
+	defer led.Close()
+	app, err := quotes(ask).Compile(led, nil)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/dying"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -19,7 +20,7 @@ func TestDie(t *testing.T) {
 		below := memstore.New()
 		s := dying.New(below)
 		s.Die(c.at, c.made)
-		l, err := posthouse.Open(s, nil)
+		l, err := ledger.Open(s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/sqlitestore"
@@ -89,7 +91,7 @@ func sampleStore(t *testing.T) (path string, ring *sign.Ring) {
 	if ring, err = sign.NewRing(key.Public()); err != nil {
 		t.Fatal(err)
 	}
-	l, err := posthouse.Open(store, &posthouse.Options{Signer: key})
+	l, err := ledger.Open(store, &ledger.Options{Signer: key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +110,7 @@ type chatState struct {
 	Turn     int
 }
 
-func runChat(t *testing.T, l *posthouse.Ledger, thread string, turns int) {
+func runChat(t *testing.T, l *ledger.Ledger, thread string, turns int) {
 	t.Helper()
 	g := graph.New[chatState]("chat")
 	g.Node("turn", func(ctx context.Context, s *chatState) error {
@@ -135,12 +137,12 @@ func runChat(t *testing.T, l *posthouse.Ledger, thread string, turns int) {
 }
 
 // decideSome leaves an open gate, a decided one, a fork and a removal.
-func decideSome(t *testing.T, l *posthouse.Ledger) {
+func decideSome(t *testing.T, l *ledger.Ledger) {
 	t.Helper()
 	ctx := t.Context()
 	var first posthouse.ID
 	for _, thread := range []string{"asks-1", "asks-2"} {
-		c, err := l.Commit(ctx, &posthouse.Draft{
+		c, err := l.Commit(ctx, &ledger.Draft{
 			Thread: thread,
 			Checkpoint: &posthouse.Change{
 				Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "g", Next: []string{"n"},
@@ -158,14 +160,14 @@ func decideSome(t *testing.T, l *posthouse.Ledger) {
 			}
 		}
 	}
-	fork, err := l.Fork(ctx, first, &posthouse.ForkOptions{Branch: "what-if"})
+	fork, err := l.Fork(ctx, first, &ledger.ForkOptions{Branch: "what-if"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Fork(ctx, first, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Delete(ctx, fork.ID, nil); err != nil {
+	if _, err := retain.Delete(ctx, l, fork.ID, nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -180,7 +182,7 @@ func answers(ctx context.Context, path string, ring *sign.Ring) (all map[string]
 	if report, err = sign.Verify(ctx, store, ring, nil); err != nil || !report.OK() {
 		return nil, report, err
 	}
-	l, err := posthouse.Open(store, nil)
+	l, err := ledger.Open(store, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -207,7 +209,7 @@ func answers(ctx context.Context, path string, ring *sign.Ring) (all map[string]
 			return nil, report, err
 		}
 	}
-	for g, err := range l.Gates(ctx, posthouse.GateQuery{}) {
+	for g, err := range l.Gates(ctx, ledger.GateQuery{}) {
 		if err == nil {
 			err = keep("gate "+string(g.ID), g)
 		}

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -120,7 +121,7 @@ func killAtLine(t *testing.T, env []string, n int, note func(string)) {
 }
 
 // openSigned opens the store of a data directory and a Ledger that signs.
-func openSigned(ctx context.Context, dir string) (store posthouse.Store, l *posthouse.Ledger, err error) {
+func openSigned(ctx context.Context, dir string) (store posthouse.Store, l *ledger.Ledger, err error) {
 	key, err := sign.Load(filepath.Join(dir, "signing.key"))
 	if err != nil {
 		return nil, nil, err
@@ -128,13 +129,13 @@ func openSigned(ctx context.Context, dir string) (store posthouse.Store, l *post
 	if store, err = sqlitestore.Open(ctx, filepath.Join(dir, "posthouse.db"), nil); err != nil {
 		return nil, nil, err
 	}
-	l, err = posthouse.Open(store, &posthouse.Options{Signer: key})
+	l, err = ledger.Open(store, &ledger.Options{Signer: key})
 	return store, l, err
 }
 
 // restarted opens a store as a restart would, lets do look at it, and closes
 // it. Each call of verify checks every chain.
-func restarted(t *testing.T, dir string, do func(l *posthouse.Ledger, verify func())) {
+func restarted(t *testing.T, dir string, do func(l *ledger.Ledger, verify func())) {
 	t.Helper()
 	store, l, err := openSigned(t.Context(), dir)
 	if err != nil {
@@ -162,7 +163,7 @@ func restarted(t *testing.T, dir string, do func(l *posthouse.Ledger, verify fun
 // acknowledgements that it does not bear out.
 func missing(t *testing.T, dir string, acked []string) (lost []string) {
 	t.Helper()
-	restarted(t, dir, func(l *posthouse.Ledger, verify func()) {
+	restarted(t, dir, func(l *ledger.Ledger, verify func()) {
 		verify()
 		for _, line := range acked {
 			if err := bornOut(t.Context(), l, strings.TrimSuffix(line, ".")); err != nil {
@@ -174,7 +175,7 @@ func missing(t *testing.T, dir string, acked []string) (lost []string) {
 }
 
 // bornOut checks one acknowledgement: "checkpoint ID", "gate ID" or "decided ID".
-func bornOut(ctx context.Context, l *posthouse.Ledger, line string) error {
+func bornOut(ctx context.Context, l *ledger.Ledger, line string) error {
 	what, id, _ := strings.Cut(line, " ")
 	if what == "checkpoint" {
 		c, err := l.Get(ctx, posthouse.ID(id))
@@ -216,12 +217,12 @@ func writer(dir string, hasty bool) {
 	wg.Wait()
 }
 
-func writeOne(ctx context.Context, l *posthouse.Ledger, thread string, i int, hasty bool) error {
+func writeOne(ctx context.Context, l *ledger.Ledger, thread string, i int, hasty bool) error {
 	say := func(what string, id posthouse.ID) {
 		_, _ = os.Stdout.WriteString(what + " " + string(id) + ".\n") // the reader is gone only when this process is, too
 	}
-	id := l.NewID()
-	d := &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{
+	id := l.Core().NewID()
+	d := &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{
 		ID: id, Kind: posthouse.KindSave,
 		State: posthouse.State{posthouse.OpaquePart: {Codec: "raw", Data: []byte(id)}},
 	}}

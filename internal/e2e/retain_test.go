@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 )
 
 const retainerEnv = "POSTHOUSE_E2E_RETAINER" // set to a directory: this process retains, to be killed
 
 // retainPolicy lets go of as much as any policy may.
-var retainPolicy = posthouse.Retention{MaxPerThread: 2, Released: time.Nanosecond, KeepLabels: map[string]string{"keep": ""}}
+var retainPolicy = retain.Policy{MaxPerThread: 2, Released: time.Nanosecond, KeepLabels: map[string]string{"keep": ""}}
 
 // TestKillRetention kills a process that writes, releases and applies retention
 // without pause, at random points. Every time all chains verify, every
@@ -62,7 +64,7 @@ func retainUntilKilled(t *testing.T, dir string, n int) (kept []keptOne) {
 func checkRetained(t *testing.T, dir string, kept []keptOne) {
 	t.Helper()
 	ctx := t.Context()
-	restarted(t, dir, func(l *posthouse.Ledger, verify func()) {
+	restarted(t, dir, func(l *ledger.Ledger, verify func()) {
 		look := func() {
 			t.Helper()
 			verify()
@@ -82,15 +84,15 @@ func checkRetained(t *testing.T, dir string, kept []keptOne) {
 			}
 		}
 		look()
-		dry, err := l.Retain(ctx, retainPolicy, &posthouse.RetainOptions{DryRun: true})
+		dry, err := retain.Run(ctx, l, retainPolicy, &retain.Options{DryRun: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		done, err := l.Retain(ctx, retainPolicy, nil)
+		done, err := retain.Run(ctx, l, retainPolicy, nil)
 		if dry.DryRun = false; err != nil || *dry != *done {
 			t.Errorf("the dry run said %+v, the next pass took %+v, %v", *dry, *done, err)
 		}
-		if again, err := l.Retain(ctx, retainPolicy, nil); err != nil || again.Checkpoints != 0 || again.Bytes != 0 {
+		if again, err := retain.Run(ctx, l, retainPolicy, nil); err != nil || again.Checkpoints != 0 || again.Bytes != 0 {
 			t.Errorf("after the next pass there is still %+v to take, %v", again, err)
 		}
 		look()
@@ -99,8 +101,8 @@ func checkRetained(t *testing.T, dir string, kept []keptOne) {
 
 // released reports whether the checkpoint's generation is a version by now,
 // which may be gone as a whole.
-func (k keptOne) released(ctx context.Context, l *posthouse.Ledger) bool {
-	_, err := l.ReleaseOf(ctx, k.thread, k.generation)
+func (k keptOne) released(ctx context.Context, l *ledger.Ledger) bool {
+	_, err := ledger.FindRelease(ctx, l, k.thread, k.generation)
 	return err == nil
 }
 
@@ -116,13 +118,13 @@ func retainer(dir string) error {
 	for n := 0; ; n++ {
 		thread := fmt.Sprint("t", n%retainThreads)
 		for i := range 4 {
-			id := l.NewID()
+			id := l.Core().NewID()
 			state := string(id) + strings.Repeat(" padding", rand.IntN(200))
 			c := &posthouse.Change{ID: id, Parts: []posthouse.Part{{Name: "id", Codec: "raw", Data: []byte(state)}}}
 			if i == 2 && n%5 == 0 {
 				c.Labels = map[string]string{"keep": "yes"}
 			}
-			done, err := l.Commit(ctx, &posthouse.Draft{Thread: thread, Checkpoint: c})
+			done, err := l.Commit(ctx, &ledger.Draft{Thread: thread, Checkpoint: c})
 			if err != nil {
 				return err
 			}
@@ -136,7 +138,7 @@ func retainer(dir string) error {
 			}
 		}
 		fmt.Println("filled")
-		if _, err := l.Retain(ctx, retainPolicy, &posthouse.RetainOptions{Progress: func(*posthouse.Retained) { fmt.Println("thread") }}); err != nil {
+		if _, err := retain.Run(ctx, l, retainPolicy, &retain.Options{Progress: func(*retain.Report) { fmt.Println("thread") }}); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -19,7 +20,7 @@ func park(t testing.TB, s *engine.Session, tk *engine.Task) *posthouse.Committed
 		keep = append(keep, g.ID)
 	}
 	return commit(t, s, posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"work"}},
-		posthouse.Draft{Gates: tk.Questions(), Keep: keep, Steps: tk.Held()})
+		ledger.Draft{Gates: tk.Questions(), Keep: keep, Steps: tk.Held()})
 }
 
 func TestAsk(t *testing.T) {
@@ -106,7 +107,7 @@ func TestAskInsideAStep(t *testing.T) {
 
 func TestAskPutsAPassedDeadlineOnRecord(t *testing.T) {
 	ctx, clk := context.Background(), newClock()
-	l := open(t, memstore.New(), &posthouse.Options{Now: clk.now})
+	l := open(t, memstore.New(), &ledger.Options{Now: clk.now})
 	s := begin(t, l, "t1")
 	input(t, s)
 	tk := task(t, s, "work")
@@ -124,5 +125,5 @@ func TestAskPutsAPassedDeadlineOnRecord(t *testing.T) {
 	if g, err := l.Gate(ctx, id); err != nil || g.Decision == nil {
 		t.Fatal("not on record:", g, err)
 	}
-	commit(t, s, posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone, Node: "work"}, posthouse.Draft{})
+	commit(t, s, posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone, Node: "work"}, ledger.Draft{})
 }

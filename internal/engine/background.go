@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A Background is a run that goes on by itself: what the handles of models are
@@ -26,13 +27,13 @@ type Background[R any] struct {
 
 // BackgroundOptions say what to run.
 type BackgroundOptions[R any] struct {
-	Ledger         *posthouse.Ledger
+	Ledger         *ledger.Ledger
 	Thread, Branch string
 	OnBusy         OnBusy
 	Line           bool // it may wait for the thread in the background; else Begin is called at once, and its error is Launch's
 
-	Begin     func(ctx context.Context, place *posthouse.Place) (*Begun[R], error) // claims the thread; place is nil unless Line
-	Cancelled func(R) bool                                                         // whether that is the result of a run that was cancelled
+	Begin     func(ctx context.Context, place *ledger.Ticket) (*Begun[R], error) // claims the thread; place is nil unless Line
+	Cancelled func(R) bool                                                       // whether that is the result of a run that was cancelled
 }
 
 // A Begun is a run that has its thread.
@@ -47,9 +48,9 @@ func Launch[R any](ctx context.Context, o BackgroundOptions[R]) (*Background[R],
 	h := &Background[R]{opt: o, done: make(chan struct{}), drain: make(chan struct{})}
 	ctx, h.stopWaiting = context.WithCancelCause(WithDrain(ctx, h.drain))
 	var b *Begun[R]
-	var place *posthouse.Place
+	var place *ledger.Ticket
 	if o.Line {
-		place = o.Ledger.Line(o.Thread, o.OnBusy != Enqueue)
+		place = o.Ledger.Core().NewTicket(o.Thread, o.OnBusy != Enqueue)
 	} else {
 		var err error
 		if b, err = o.Begin(ctx, nil); err != nil {
@@ -74,7 +75,7 @@ func Launch[R any](ctx context.Context, o BackgroundOptions[R]) (*Background[R],
 	return h, nil
 }
 
-func (h *Background[R]) run(ctx context.Context, b *Begun[R], place *posthouse.Place) {
+func (h *Background[R]) run(ctx context.Context, b *Begun[R], place *ledger.Ticket) {
 	defer close(h.done)
 	defer h.stopWaiting(nil)
 	if b == nil {
@@ -130,7 +131,7 @@ func (h *Background[R]) Reason() Reason {
 	return Done
 }
 
-// Cancel asks to cancel the run, by [posthouse.Ledger.Cancel], or keeps it from
+// Cancel asks to cancel the run, by [ledger.Ledger.Cancel], or keeps it from
 // beginning. It does not wait for the end. Cancelling again, or what has ended,
 // does nothing. An error says that the request could not be put on record.
 func (h *Background[R]) Cancel(ctx context.Context, reason string) error {
@@ -144,7 +145,7 @@ func (h *Background[R]) Cancel(ctx context.Context, reason string) error {
 		h.stopWaiting(&posthouse.Error{Code: posthouse.CodeCancelled, Message: "the run was cancelled before it began"})
 		return nil
 	}
-	_, err := h.opt.Ledger.Cancel(ctx, h.opt.Thread, &posthouse.CancelOptions{Branch: h.opt.Branch, Reason: reason})
+	_, err := h.opt.Ledger.Cancel(ctx, h.opt.Thread, &ledger.CancelOptions{Branch: h.opt.Branch, Reason: reason})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil // it has just ended, with nothing on record
 	}

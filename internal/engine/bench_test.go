@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -31,13 +32,13 @@ func BenchmarkStep(b *testing.B) {
 	s := begin(b, l, "t1")
 	input(b, s)
 	ctx := context.Background()
-	d := posthouse.Draft{}
+	d := ledger.Draft{}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := s.Task(ctx, "work"); err != nil {
 			b.Fatal(err)
 		}
-		d = posthouse.Draft{Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Node: "work", Next: []string{"work"}}}
+		d = ledger.Draft{Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Node: "work", Next: []string{"work"}}}
 		if _, err := s.Commit(ctx, &d); err != nil {
 			b.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // OnBusy says what a run does when another run has the thread.
@@ -26,7 +27,7 @@ type contention struct {
 }
 
 // claimThread claims the thread, by way of the line unless the caller would not wait.
-func (o *SessionOptions) claimThread(ctx context.Context, l *posthouse.Ledger) (*posthouse.Claim, error) {
+func (o *SessionOptions) claimThread(ctx context.Context, l *ledger.Ledger) (*ledger.Claim, error) {
 	if o.Place == nil && o.OnBusy == Reject {
 		c, err := l.Claim(ctx, o.Thread, o.Run)
 		if err == nil || !o.isSameRun(l, err) {
@@ -35,20 +36,20 @@ func (o *SessionOptions) claimThread(ctx context.Context, l *posthouse.Ledger) (
 	}
 	p := o.Place
 	if p == nil {
-		p = l.Line(o.Thread, o.OnBusy != Enqueue)
+		p = l.Core().NewTicket(o.Thread, o.OnBusy != Enqueue)
 	}
 	return p.Claim(ctx, o.Run, func(e *posthouse.Error) error { return o.onBusy(ctx, l, e) })
 }
 
 // isSameRun reports whether it is the same run, in this process, that has the
 // thread.
-func (o *SessionOptions) isSameRun(l *posthouse.Ledger, err error) bool {
+func (o *SessionOptions) isSameRun(l *ledger.Ledger, err error) bool {
 	var e *posthouse.Error
-	return o.Join && errors.As(err, &e) && e.Lease != nil && e.Lease.Run == o.Run && e.Lease.Owner == l.Owner()
+	return o.Join && errors.As(err, &e) && e.Lease != nil && e.Lease.Run == o.Run && e.Lease.Owner == l.Core().Owner()
 }
 
 // onBusy does what is to be done about a holder; an error gives up.
-func (o *SessionOptions) onBusy(ctx context.Context, l *posthouse.Ledger, e *posthouse.Error) error {
+func (o *SessionOptions) onBusy(ctx context.Context, l *ledger.Ledger, e *posthouse.Error) error {
 	switch {
 	case o.isSameRun(l, e):
 		return nil
@@ -68,7 +69,7 @@ func (o *SessionOptions) onBusy(ctx context.Context, l *posthouse.Ledger, e *pos
 		}
 		o.contention.asked = true
 	}
-	_, err := l.Cancel(ctx, o.Thread, &posthouse.CancelOptions{Branch: o.Branch, By: o.By, Reason: "run " + o.Run + " took its place"})
+	_, err := l.Cancel(ctx, o.Thread, &ledger.CancelOptions{Branch: o.Branch, By: o.By, Reason: "run " + o.Run + " took its place"})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil
 	}
@@ -131,7 +132,7 @@ func (s *Session) RollBack(ctx context.Context, c *posthouse.Change) (*posthouse
 	if c.Metadata == nil {
 		c.Metadata = map[string]string{} // and not the parent's
 	}
-	if _, err := s.Commit(ctx, &posthouse.Draft{Checkpoint: c}); err != nil {
+	if _, err := s.Commit(ctx, &ledger.Draft{Checkpoint: c}); err != nil {
 		return nil, err
 	}
 	return s.Head(), nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // Cancelled returns a channel that is closed when somebody asks to cancel the
@@ -31,7 +32,7 @@ func (s *Session) FinishCancelled(ctx context.Context) (*posthouse.Header, error
 	if s.Head() == nil {
 		return nil, nil
 	}
-	h, err := s.ledger.Cancel(context.WithoutCancel(ctx), s.thread, &posthouse.CancelOptions{Branch: s.branch, Claim: s.claim})
+	h, err := s.ledger.Cancel(context.WithoutCancel(ctx), s.thread, &ledger.CancelOptions{Branch: s.branch, Claim: s.claim})
 	if err != nil {
 		s.markFailed(err)
 		return nil, err
@@ -55,7 +56,7 @@ func (s *Session) CancelLate(ctx context.Context) (*posthouse.Header, error) {
 	if gone {
 		return nil, nil
 	}
-	h, err := s.ledger.Cancel(context.WithoutCancel(ctx), s.thread, &posthouse.CancelOptions{Branch: s.branch})
+	h, err := s.ledger.Cancel(context.WithoutCancel(ctx), s.thread, &ledger.CancelOptions{Branch: s.branch})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil, nil
 	}

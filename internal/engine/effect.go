@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // What is on record within a step that acts under a grant: that it is about to
@@ -112,7 +114,7 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 	s := e.task.session
 	s.grants.Lock() // from the count to the record
 	defer s.grants.Unlock()
-	uses, err := s.ledger.Uses(ctx, g.ID)
+	uses, err := ledger.Uses(ctx, s.ledger, g.ID)
 	if err != nil {
 		return err
 	}
@@ -184,7 +186,7 @@ func (e *Effect) recordAttempt(ctx context.Context, name string, n uint32, grant
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.replay == nil {
-		t.replay = newReplay(&posthouse.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "")
+		t.replay = newReplay(&core.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "")
 	}
 	t.replay.results[occurrence{own.name, n}] = &posthouse.StepRecord{Step: posthouse.Step{Task: t.Key(), Name: own.name, Occurrence: n, Value: v, Grant: grant}}
 	return nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -32,16 +33,16 @@ func newClock() *clock {
 func (c *clock) now() time.Time          { return time.UnixMilli(c.ms.Load()) }
 func (c *clock) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 
-func open(t testing.TB, store posthouse.Store, o *posthouse.Options) *posthouse.Ledger {
+func open(t testing.TB, store posthouse.Store, o *ledger.Options) *ledger.Ledger {
 	t.Helper()
-	l, err := posthouse.Open(store, o)
+	l, err := ledger.Open(store, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
 
-func begin(t testing.TB, l *posthouse.Ledger, thread string) *engine.Session {
+func begin(t testing.TB, l *ledger.Ledger, thread string) *engine.Session {
 	t.Helper()
 	s, err := engine.Begin(context.Background(), l, engine.SessionOptions{Thread: thread})
 	if err != nil {
@@ -50,7 +51,7 @@ func begin(t testing.TB, l *posthouse.Ledger, thread string) *engine.Session {
 	return s
 }
 
-func commit(t testing.TB, s *engine.Session, c posthouse.Change, d posthouse.Draft) *posthouse.Committed {
+func commit(t testing.TB, s *engine.Session, c posthouse.Change, d ledger.Draft) *posthouse.Committed {
 	t.Helper()
 	d.Checkpoint = &c
 	done, err := s.Commit(context.Background(), &d)
@@ -63,7 +64,7 @@ func commit(t testing.TB, s *engine.Session, c posthouse.Change, d posthouse.Dra
 // input starts a thread: the checkpoint that the first node follows.
 func input(t testing.TB, s *engine.Session) {
 	t.Helper()
-	commit(t, s, posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"work"}}, posthouse.Draft{})
+	commit(t, s, posthouse.Change{Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"work"}}, ledger.Draft{})
 }
 
 func task(t testing.TB, s *engine.Session, node string) *engine.Task {
@@ -96,7 +97,7 @@ func (j *journal) do(ctx context.Context, tk *engine.Task, name string, fail err
 }
 
 // again ends the session and starts the node's execution over, as a restart does.
-func again(t testing.TB, l *posthouse.Ledger, s *engine.Session) (*engine.Session, *engine.Task) {
+func again(t testing.TB, l *ledger.Ledger, s *engine.Session) (*engine.Session, *engine.Task) {
 	t.Helper()
 	if err := s.End(context.Background()); err != nil {
 		t.Fatal(err)

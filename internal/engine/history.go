@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // StateOptions say which checkpoint of a thread is wanted. The zero value is the
@@ -19,20 +20,20 @@ type StateOptions struct {
 }
 
 // StateOf returns the checkpoint that o asks for. [posthouse.ErrNotFound].
-func StateOf(ctx context.Context, l *posthouse.Ledger, thread string, o StateOptions) (*posthouse.Checkpoint, error) {
+func StateOf(ctx context.Context, l *ledger.Ledger, thread string, o StateOptions) (*posthouse.Checkpoint, error) {
 	thread = cmp.Or(thread, posthouse.DefaultThread)
 	switch {
 	case o.Checkpoint != "":
 		return CheckpointOf(ctx, l, thread, o.Checkpoint)
 	case o.Version == 0:
-		return l.Latest(ctx, posthouse.LatestQuery{Thread: thread, Branch: o.Branch, Node: o.Node})
+		return l.Latest(ctx, ledger.LatestQuery{Thread: thread, Branch: o.Branch, Node: o.Node})
 	case o.Node != "":
 		q := posthouse.Query{Thread: thread, Generation: o.Version, Branch: o.Branch, Node: o.Node, Descending: true, Limit: 1}
 		for c, err := range l.ListStates(ctx, q) {
 			return c, err
 		}
 	default:
-		r, err := l.ReleaseOf(ctx, thread, strconv.FormatUint(uint64(o.Version), 10))
+		r, err := ledger.FindRelease(ctx, l, thread, strconv.FormatUint(uint64(o.Version), 10))
 		if err != nil {
 			return nil, err
 		}

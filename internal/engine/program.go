@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // Owns refuses a thread that a program of another name runs. Kind is what the
@@ -22,7 +23,7 @@ func Owns(kind, name string, h *posthouse.Header) error {
 
 // CheckpointOf loads a checkpoint of a thread: [posthouse.ErrNotFound], also for
 // one of another thread.
-func CheckpointOf(ctx context.Context, l *posthouse.Ledger, thread string, id posthouse.ID) (*posthouse.Checkpoint, error) {
+func CheckpointOf(ctx context.Context, l *ledger.Ledger, thread string, id posthouse.ID) (*posthouse.Checkpoint, error) {
 	c, err := l.Get(ctx, id)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A question is what people were asked by an execution: its gates show the same
@@ -151,7 +153,7 @@ func (t *Task) prepareGate(ctx context.Context, g *posthouse.Gate) (posthouse.Ha
 // has the same content and the same number among those the execution asks; of
 // waits, the same name. A deadline that has passed is put on record first, so a
 // late question does not wait for anybody. A decision that does not count any more
-// ([posthouse.Ledger.Counts]), or that licenses no effect here where g is to
+// ([ledger.Ledger.Counts]), or that licenses no effect here where g is to
 // license some, is asked for again. Task, Occurrence, Branch and Instance of g are
 // filled in, and in whose name the execution asks people, unless RequestedBy says
 // so.
@@ -207,7 +209,7 @@ func (t *Task) recordedAnswer(ctx context.Context, g *posthouse.Gate, q *questio
 		}
 		q.gates[len(q.gates)-1] = last
 	}
-	if why = t.session.ledger.Counts(g, last); why == nil && g.Uses > 0 {
+	if why = commit.Counts(t.session.ledger.Core(), g, last); why == nil && g.Uses > 0 {
 		why = t.session.licenses(last)
 	}
 	if why != nil {
@@ -256,7 +258,7 @@ func (t *Task) Asked(ctx context.Context, g posthouse.Gate) (n uint32, before bo
 	if d := last.Decision; d == nil || !strings.HasPrefix(d.By, posthouse.PolicyPrefix) {
 		return n, true
 	}
-	counts := t.session.ledger.Counts(&g, last) == nil && (g.Uses == 0 || t.session.licenses(last) == nil)
+	counts := commit.Counts(t.session.ledger.Core(), &g, last) == nil && (g.Uses == 0 || t.session.licenses(last) == nil)
 	return n, counts
 }
 
@@ -302,7 +304,7 @@ func (t *Task) recordDecided(ctx context.Context, g posthouse.Gate, expired *pos
 	}
 	var settled *posthouse.Gate
 	err = t.recordWith(&call{}, func(before []posthouse.Step) (bool, error) {
-		done, err := t.session.Commit(ctx, &posthouse.Draft{Steps: before, Decided: []posthouse.Gate{g}})
+		done, err := t.session.Commit(ctx, &ledger.Draft{Steps: before, Decided: []posthouse.Gate{g}})
 		if err == nil {
 			settled = &done.Decided[0]
 		}

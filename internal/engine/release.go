@@ -6,12 +6,13 @@ import (
 	"errors"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // Release releases a thread that the program runs; see [Owns] and
-// [posthouse.Ledger.Release]. It returns what the version ended in, too. With an
+// [ledger.Ledger.Release]. It returns what the version ended in, too. With an
 // error the version stands if it is not nil.
-func Release(ctx context.Context, l *posthouse.Ledger, kind, name, thread string, o *posthouse.ReleaseOptions) (*posthouse.Release, *posthouse.Checkpoint, error) {
+func Release(ctx context.Context, l *ledger.Ledger, kind, name, thread string, o *ledger.ReleaseOptions) (*posthouse.Release, *posthouse.Checkpoint, error) {
 	thread = cmp.Or(thread, posthouse.DefaultThread)
 	info, err := l.Thread(ctx, thread)
 	if err != nil {
@@ -30,12 +31,12 @@ func Release(ctx context.Context, l *posthouse.Ledger, kind, name, thread string
 
 // VersionOf returns a released version by its number in decimal or a tag, or the
 // last if neither is given, with what it ended in. [posthouse.ErrNotFound].
-func VersionOf(ctx context.Context, l *posthouse.Ledger, thread, versionOrTag string) (r *posthouse.Release, end *posthouse.Checkpoint, err error) {
+func VersionOf(ctx context.Context, l *ledger.Ledger, thread, versionOrTag string) (r *posthouse.Release, end *posthouse.Checkpoint, err error) {
 	thread = cmp.Or(thread, posthouse.DefaultThread)
 	if versionOrTag == "" {
-		r, err = l.LastRelease(ctx, thread)
+		r, err = ledger.LastRelease(ctx, l, thread)
 	} else {
-		r, err = l.ReleaseOf(ctx, thread, versionOrTag)
+		r, err = ledger.FindRelease(ctx, l, thread, versionOrTag)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -44,7 +45,7 @@ func VersionOf(ctx context.Context, l *posthouse.Ledger, thread, versionOrTag st
 }
 
 // endOf returns the head of a version's main, or of the first branch there was.
-func endOf(ctx context.Context, l *posthouse.Ledger, r *posthouse.Release) (*posthouse.Release, *posthouse.Checkpoint, error) {
+func endOf(ctx context.Context, l *ledger.Ledger, r *posthouse.Release) (*posthouse.Release, *posthouse.Checkpoint, error) {
 	h, ok := r.Head("")
 	if !ok && len(r.Heads) > 0 {
 		h = r.Heads[0]
@@ -54,9 +55,9 @@ func endOf(ctx context.Context, l *posthouse.Ledger, r *posthouse.Release) (*pos
 }
 
 // Release closes the thread's current generation under the lease, which ends
-// with it, and so does the session: see [posthouse.Ledger.Release]. While another
+// with it, and so does the session: see [ledger.Ledger.Release]. While another
 // branch of the thread is not over it does nothing, and returns nil.
-func (s *Session) Release(ctx context.Context, o *posthouse.ReleaseOptions) (*posthouse.Release, error) {
+func (s *Session) Release(ctx context.Context, o *ledger.ReleaseOptions) (*posthouse.Release, error) {
 	if err := s.Flush(); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -17,11 +18,11 @@ func TestCancelDoesNotReachBeyondARelease(t *testing.T) {
 	l, ctx := open(t, memstore.New(), nil), t.Context()
 	s := begin(t, l, "t1")
 	input(t, s)
-	commit(t, s, posthouse.Change{Kind: posthouse.KindFail, Status: posthouse.StatusFailed}, posthouse.Draft{})
+	commit(t, s, posthouse.Change{Kind: posthouse.KindFail, Status: posthouse.StatusFailed}, ledger.Draft{})
 	if _, err := l.Cancel(ctx, "t1", nil); err != nil {
 		t.Fatal(err)
 	}
-	r, err := s.Release(ctx, &posthouse.ReleaseOptions{Failed: true})
+	r, err := s.Release(ctx, &ledger.ReleaseOptions{Failed: true})
 	if err != nil || r == nil || r.Version != 1 || !s.Asked() {
 		t.Fatal(r, s.Asked(), err)
 	}
@@ -53,20 +54,20 @@ func TestReleaseNeedsTheOtherBranchesOver(t *testing.T) {
 		}
 	}
 	end()
-	if _, err := l.Fork(ctx, s.Head().ID, &posthouse.ForkOptions{Branch: "other"}); err != nil {
+	if _, err := l.Fork(ctx, s.Head().ID, &ledger.ForkOptions{Branch: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	s = begin(t, l, "t1")
-	commit(t, s, posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone}, posthouse.Draft{})
-	if r, err := s.Release(ctx, &posthouse.ReleaseOptions{}); r != nil || err != nil {
+	commit(t, s, posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusDone}, ledger.Draft{})
+	if r, err := s.Release(ctx, &ledger.ReleaseOptions{}); r != nil || err != nil {
 		t.Fatal("released with an open branch", r, err)
 	}
 	end()
-	if _, err := l.Cancel(ctx, "t1", &posthouse.CancelOptions{Branch: "other"}); err != nil {
+	if _, err := l.Cancel(ctx, "t1", &ledger.CancelOptions{Branch: "other"}); err != nil {
 		t.Fatal(err)
 	}
 	s = begin(t, l, "t1")
-	if r, err := s.Release(ctx, &posthouse.ReleaseOptions{}); r == nil || err != nil {
+	if r, err := s.Release(ctx, &ledger.ReleaseOptions{}); r == nil || err != nil {
 		t.Fatal(r, err)
 	}
 	end()
@@ -91,7 +92,7 @@ func TestReleaseThatStandsIsReturned(t *testing.T) {
 	l, ctx := open(t, store, nil), t.Context()
 	wait := func(thread string, g posthouse.Gate) posthouse.ID {
 		t.Helper()
-		c, err := l.Commit(ctx, &posthouse.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Graph: "g", Status: posthouse.StatusWaiting}})
+		c, err := l.Commit(ctx, &ledger.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Graph: "g", Status: posthouse.StatusWaiting}})
 		if err != nil {
 			t.Fatal(err)
 		}

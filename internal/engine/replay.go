@@ -10,6 +10,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // An OrderError says that a replay asked for another step than the one that is
@@ -54,7 +57,7 @@ type replay struct {
 	results map[occurrence]*posthouse.StepRecord
 	gates   map[occurrence]*posthouse.Gate // waits of the program and of the runtime
 	asked   []*question                    // what people were asked, in the order of its first gates
-	edited  uint64                         // see [posthouse.Execution.Edited]
+	edited  uint64                         // see [core.Execution.Edited]
 	order   []*posthouse.StepRecord        // outermost calls as recorded; nil once order no longer matters
 	failed  map[occurrence]bool            // outermost calls that failed once in a program that went on; nil for none
 	left    int                            // outermost results and gates not asked for yet; 0 once something new was
@@ -62,7 +65,7 @@ type replay struct {
 
 // newReplay returns what a run on the branch finds. A question that is open on
 // the branch it was forked from is put anew.
-func newReplay(e *posthouse.Execution, branch string) *replay {
+func newReplay(e *core.Execution, branch string) *replay {
 	if e == nil || cap(e.Steps)+len(e.Gates) == 0 {
 		return nil
 	}
@@ -96,7 +99,7 @@ func newReplay(e *posthouse.Execution, branch string) *replay {
 
 // asks finds the gates, and returns the waits among them whose place in the
 // order counts, by the number of steps that were on record when they began.
-func (r *replay) asks(e *posthouse.Execution, branch string) (waits map[int][]*posthouse.StepRecord) {
+func (r *replay) asks(e *core.Execution, branch string) (waits map[int][]*posthouse.StepRecord) {
 	for _, g := range e.Gates {
 		if g.Decision == nil && g.Branch != branch {
 			continue
@@ -362,8 +365,8 @@ func checkLength(field, name string) error {
 }
 
 // expire records that a deadline passed, or finds what was decided meanwhile.
-func expire(ctx context.Context, l *posthouse.Ledger, g *posthouse.Gate) (*posthouse.Gate, error) {
-	e, err := l.Expire(ctx, g.ID)
+func expire(ctx context.Context, l *ledger.Ledger, g *posthouse.Gate) (*posthouse.Gate, error) {
+	e, err := commit.Expire(ctx, l.Core(), g.ID)
 	if errors.Is(err, posthouse.ErrDecided) || errors.Is(err, posthouse.ErrExpired) {
 		return l.Gate(ctx, g.ID)
 	}

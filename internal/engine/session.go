@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // SessionOptions names what a session runs.
@@ -20,11 +22,11 @@ type SessionOptions struct {
 
 	Hold time.Duration // a step's next attempt that is due sooner is waited for by the step itself, a later one parks the thread
 
-	OnBusy   OnBusy           // default Reject
-	Place    *posthouse.Place // in the thread's line, if one was taken before; Begin gives it up
-	Join     bool             // where this very run, by its id, goes on in this process already: wait for its end
-	NewInput bool             // the run has an input of its own: what was asked of a lost run is done first
-	By       string           // who cancels another run
+	OnBusy   OnBusy         // default Reject
+	Place    *ledger.Ticket // in the thread's line, if one was taken before; Begin gives it up
+	Join     bool           // where this very run, by its id, goes on in this process already: wait for its end
+	NewInput bool           // the run has an input of its own: what was asked of a lost run is done first
+	By       string         // who cancels another run
 
 	// Instance is the program's own random name, of the moment it was built: see
 	// [posthouse.Gate.Instance].
@@ -36,9 +38,9 @@ type SessionOptions struct {
 // A Session is one run over one branch of a thread under a lease. It is safe
 // for concurrent use.
 type Session struct {
-	ledger              *posthouse.Ledger
+	ledger              *ledger.Ledger
 	thread, branch, run string
-	claim               *posthouse.Claim
+	claim               *ledger.Claim
 	instance            string
 	hold                time.Duration
 	contention          contention
@@ -50,14 +52,14 @@ type Session struct {
 	grants sync.Mutex // held while a use of a grant is counted and recorded; before mu
 
 	mu             sync.Mutex
-	want           posthouse.ID                    // what the next commit wants the head to be
-	leaseBefore    posthouse.Lease                 // the lease as the session began
-	executions     map[string]*posthouse.Execution // all that tasks have on record since head's step began; nil: not read yet
-	claimPersisted bool                            // the claim is on record, or nobody else could run the thread
+	want           posthouse.ID               // what the next commit wants the head to be
+	leaseBefore    posthouse.Lease            // the lease as the session began
+	executions     map[string]*core.Execution // all that tasks have on record since head's step began; nil: not read yet
+	claimPersisted bool                       // the claim is on record, or nobody else could run the thread
 	ended          bool
 	released       bool // it released its thread: what the name is used for now is not its own
-	onDraft        func(*posthouse.Draft)
-	onCommit       func(*posthouse.Draft, *posthouse.Committed, time.Time)
+	onDraft        func(*ledger.Draft)
+	onCommit       func(*ledger.Draft, *posthouse.Committed, time.Time)
 	behind         *writeBehind // what is written behind the run; nil: nothing was
 
 	pending map[string][]*posthouse.Signal // next signals of the branch, by name
@@ -66,12 +68,12 @@ type Session struct {
 // Begin takes the thread's lease and finds the branch's head. It fails with
 // [posthouse.ErrBusy], carrying the holder, while a live process runs the
 // thread, unless OnBusy says otherwise. A thread or branch that does not exist yet is fine: Head is nil.
-func Begin(ctx context.Context, l *posthouse.Ledger, o SessionOptions) (*Session, error) {
+func Begin(ctx context.Context, l *ledger.Ledger, o SessionOptions) (*Session, error) {
 	if o.Branch == "" {
 		o.Branch = posthouse.MainBranch
 	}
 	if o.Run == "" {
-		o.Run = string(l.NewID())
+		o.Run = string(l.Core().NewID())
 	}
 	claim, err := o.claimThread(ctx, l)
 	if err != nil {
@@ -86,7 +88,7 @@ func Begin(ctx context.Context, l *posthouse.Ledger, o SessionOptions) (*Session
 		if err := errors.Join(err, s.End(ctx)); err != nil {
 			return nil, err
 		}
-		o.Place = l.Line(o.Thread, true)
+		o.Place = l.Core().NewTicket(o.Thread, true)
 		again, err := Begin(ctx, l, o)
 		if err == nil {
 			again.leaseBefore.Held = s.leaseBefore.Held
@@ -116,7 +118,7 @@ func (s *Session) findHead(ctx context.Context) error {
 }
 
 // Ledger returns the ledger the session writes to.
-func (s *Session) Ledger() *posthouse.Ledger { return s.ledger }
+func (s *Session) Ledger() *ledger.Ledger { return s.ledger }
 
 // Thread returns the thread's id.
 func (s *Session) Thread() string { return s.thread }
@@ -144,7 +146,7 @@ func (s *Session) Head() *posthouse.Header { return s.head.Load() }
 // [posthouse.ErrUnsupported], which say that the draft is at fault, the session
 // is over: every later Commit returns that error, but for one that is Late after
 // [posthouse.ErrCancelled].
-func (s *Session) Commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
+func (s *Session) Commit(ctx context.Context, d *ledger.Draft) (*posthouse.Committed, error) {
 	if err := s.Flush(); err != nil && !(d.Late && errors.Is(err, posthouse.ErrCancelled)) {
 		return nil, err
 	}
@@ -154,7 +156,7 @@ func (s *Session) Commit(ctx context.Context, d *posthouse.Draft) (*posthouse.Co
 }
 
 // commitLocked is Commit for callers that hold s.mu.
-func (s *Session) commitLocked(ctx context.Context, d *posthouse.Draft) (*posthouse.Committed, error) {
+func (s *Session) commitLocked(ctx context.Context, d *ledger.Draft) (*posthouse.Committed, error) {
 	if err := s.Err(); err != nil && !(d.Late && errors.Is(err, posthouse.ErrCancelled)) {
 		return nil, err
 	}
@@ -193,7 +195,7 @@ func (s *Session) commitLocked(ctx context.Context, d *posthouse.Draft) (*postho
 // OnCommit has fn called behind each commit, in their order, with when it began. It
 // is called under a lock and must not use the session but for what is fixed or
 // its head.
-func (s *Session) OnCommit(fn func(d *posthouse.Draft, c *posthouse.Committed, began time.Time)) {
+func (s *Session) OnCommit(fn func(d *ledger.Draft, c *posthouse.Committed, began time.Time)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onCommit = fn
@@ -202,7 +204,7 @@ func (s *Session) OnCommit(fn func(d *posthouse.Draft, c *posthouse.Committed, b
 // OnDraft has fn add to each draft without a checkpoint, before it is committed,
 // for a model that makes checkpoints of steps. It is called under a lock and
 // must not use the session. Nil ends it: no call is under way when Amend returns.
-func (s *Session) OnDraft(fn func(*posthouse.Draft)) {
+func (s *Session) OnDraft(fn func(*ledger.Draft)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onDraft = fn
@@ -217,7 +219,7 @@ func (s *Session) persistClaim(ctx context.Context) error {
 	if err := s.Err(); s.claimPersisted || s.Head() == nil || err != nil {
 		return err
 	}
-	wrote, err := s.ledger.Secure(context.WithoutCancel(ctx), s.claim)
+	wrote, err := s.claim.Persist(context.WithoutCancel(ctx))
 	if err == nil && wrote {
 		err = s.checkUnmoved(ctx)
 	}
@@ -244,7 +246,7 @@ func (s *Session) checkUnmoved(ctx context.Context) error {
 }
 
 // applyCommit follows what a commit did to the head and to the tasks on record.
-func (s *Session) applyCommit(d *posthouse.Draft, c *posthouse.Committed) {
+func (s *Session) applyCommit(d *ledger.Draft, c *posthouse.Committed) {
 	s.claimPersisted = true
 	s.forgetAnswered(c.Gates)
 	if h := c.Checkpoint; h != nil {
@@ -261,7 +263,7 @@ func (s *Session) applyCommit(d *posthouse.Draft, c *posthouse.Committed) {
 		st := &d.Steps[i]
 		x := s.executions[st.Task]
 		if x == nil {
-			x = &posthouse.Execution{}
+			x = &core.Execution{}
 			s.executions[st.Task] = x
 		}
 		x.Steps = append(x.Steps, posthouse.StepRecord{Step: *st, Seq: c.Seq, At: s.ledger.Now()})
@@ -271,7 +273,7 @@ func (s *Session) applyCommit(d *posthouse.Draft, c *posthouse.Committed) {
 		g := c.Decided[i]
 		x := s.executions[g.Task]
 		if x == nil {
-			x = &posthouse.Execution{}
+			x = &core.Execution{}
 			s.executions[g.Task] = x
 		}
 		x.Gates = append(x.Gates, &g)
@@ -281,7 +283,7 @@ func (s *Session) applyCommit(d *posthouse.Draft, c *posthouse.Committed) {
 // beginStep starts a step: nothing is on record for what follows the head.
 func (s *Session) beginStep() {
 	if s.executions == nil {
-		s.executions = map[string]*posthouse.Execution{}
+		s.executions = map[string]*core.Execution{}
 	}
 	clear(s.executions)
 	s.nothingRecorded.Store(true)
@@ -330,7 +332,7 @@ func (s *Session) readExecutions(ctx context.Context) error {
 	if s.executions != nil {
 		return nil
 	}
-	known, err := s.ledger.Executions(ctx, s.Head())
+	known, err := s.ledger.Core().Executions(ctx, s.Head())
 	if err == nil {
 		s.executions = known
 	}
@@ -406,9 +408,9 @@ func (s *Session) TaskFor(ctx context.Context, key TaskKey) (t *Task, err error)
 	return t, err
 }
 
-// Fork begins a branch at a checkpoint, as [posthouse.Ledger.Fork] does, and
+// Fork begins a branch at a checkpoint, as [ledger.Ledger.Fork] does, and
 // moves the session there before it has done anything.
-func (s *Session) Fork(ctx context.Context, id posthouse.ID, o *posthouse.ForkOptions) (*posthouse.Header, error) {
+func (s *Session) Fork(ctx context.Context, id posthouse.ID, o *ledger.ForkOptions) (*posthouse.Header, error) {
 	own := *o
 	own.Claim = s.claim
 	c, err := s.ledger.Fork(ctx, id, &own)
@@ -433,5 +435,5 @@ func (s *Session) End(ctx context.Context) error {
 	if ended {
 		return nil
 	}
-	return s.ledger.Unclaim(context.WithoutCancel(ctx), s.claim)
+	return s.claim.Release(context.WithoutCancel(ctx))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -48,7 +49,7 @@ func TestFreshNodeReadsNothing(t *testing.T) {
 		if _, err := j.do(context.Background(), tk, "llm", nil); err != nil {
 			t.Fatal(err)
 		}
-		commit(t, s, posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Next: []string{"work"}}, posthouse.Draft{})
+		commit(t, s, posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Next: []string{"work"}}, ledger.Draft{})
 	}
 	if n := st.reads.Load() - before; n != 0 {
 		t.Fatalf("%d reads", n)
@@ -109,7 +110,7 @@ func TestOneSessionAThread(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Commit(ctx, &posthouse.Draft{}); !errors.Is(err, posthouse.ErrClosed) {
+	if _, err := s.Commit(ctx, &ledger.Draft{}); !errors.Is(err, posthouse.ErrClosed) {
 		t.Fatal(err)
 	}
 	s = begin(t, l, "t1")
@@ -123,8 +124,8 @@ func TestOneSessionAThread(t *testing.T) {
 func TestLeaseAndFence(t *testing.T) {
 	ctx := context.Background()
 	store, clk := memstore.New(), newClock()
-	a := open(t, store, &posthouse.Options{Owner: "a", Now: clk.now})
-	b := open(t, store, &posthouse.Options{Owner: "b", Now: clk.now})
+	a := open(t, store, &ledger.Options{Owner: "a", Now: clk.now})
+	b := open(t, store, &ledger.Options{Owner: "b", Now: clk.now})
 	sa := begin(t, a, "t1")
 	input(t, sa)
 	if _, err := engine.Begin(ctx, b, engine.SessionOptions{Thread: "t1"}); !errors.Is(err, posthouse.ErrBusy) {
@@ -209,7 +210,7 @@ func TestStaleHeadIsAConflict(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := s.Commit(ctx, &posthouse.Draft{Checkpoint: &posthouse.Change{}}); !errors.Is(err, posthouse.ErrConflict) {
+		if _, err := s.Commit(ctx, &ledger.Draft{Checkpoint: &posthouse.Change{}}); !errors.Is(err, posthouse.ErrConflict) {
 			t.Fatal(err)
 		}
 	}
@@ -220,7 +221,7 @@ func TestStaleHeadIsAConflict(t *testing.T) {
 func TestOnlyOneBeginsToAct(t *testing.T) {
 	for _, ended := range []bool{false, true} {
 		ctx, store := context.Background(), memstore.New()
-		a, b := open(t, store, &posthouse.Options{Owner: "a"}), open(t, store, &posthouse.Options{Owner: "b"})
+		a, b := open(t, store, &ledger.Options{Owner: "a"}), open(t, store, &ledger.Options{Owner: "b"})
 		s := begin(t, a, "t1")
 		input(t, s)
 		if err := s.End(ctx); err != nil {
@@ -296,7 +297,7 @@ func TestHeldResultsGoWithWhatFollows(t *testing.T) {
 	if len(held) != 1 || held[0].Task != tk.Key() || held[0].Occurrence != 2 || len(tk.Held()) != 0 {
 		t.Fatal(held)
 	}
-	commit(t, s, posthouse.Change{Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Next: []string{"work"}}, posthouse.Draft{Steps: held})
+	commit(t, s, posthouse.Change{Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Next: []string{"work"}}, ledger.Draft{Steps: held})
 	_, tk = again(t, l, s)
 	for _, want := range []string{`"one"`, `"two"`, `"three"`} {
 		if v, ok := call(tk, "new"); !ok || v != want {
@@ -324,7 +325,7 @@ func TestTaskWithKeySpansCheckpoints(t *testing.T) {
 	if _, err := j.do(ctx, tk, "a", nil); err != nil {
 		t.Fatal(err)
 	}
-	commit(t, s, posthouse.Change{Kind: posthouse.KindEvent, Status: posthouse.StatusRunning, Next: []string{"dispatch"}}, posthouse.Draft{})
+	commit(t, s, posthouse.Change{Kind: posthouse.KindEvent, Status: posthouse.StatusRunning, Next: []string{"dispatch"}}, ledger.Draft{})
 	if _, err := j.do(ctx, tk, "b", nil); err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +348,7 @@ func TestTaskWithKeySpansCheckpoints(t *testing.T) {
 func TestReplayProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
-		l, err := posthouse.Open(memstore.New(), nil)
+		l, err := ledger.Open(memstore.New(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -357,7 +358,7 @@ func TestReplayProperty(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Commit(ctx, &posthouse.Draft{Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}}); err != nil {
+		if _, err := s.Commit(ctx, &ledger.Draft{Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}}); err != nil {
 			t.Fatal(err)
 		}
 		n := 0
@@ -429,7 +430,7 @@ func TestForkInheritsWhatWasRecordedBefore(t *testing.T) {
 	if err := s.End(ctx); err != nil {
 		t.Fatal(err)
 	}
-	f, err := l.Fork(ctx, wait.Checkpoint.ID, &posthouse.ForkOptions{Branch: "other"})
+	f, err := l.Fork(ctx, wait.Checkpoint.ID, &ledger.ForkOptions{Branch: "other"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -46,7 +47,7 @@ func TestQueueOnEveryLineage(t *testing.T) {
 type queueMachine struct {
 	t        *rapid.T
 	store    *memstore.Store
-	l        *posthouse.Ledger
+	l        *ledger.Ledger
 	sent     []string
 	branches []string
 	points   []posthouse.ID // checkpoints to fork from
@@ -62,7 +63,7 @@ func (m *queueMachine) ok(err error) {
 // open is a process that starts: the one before is gone, whatever it was doing.
 func (m *queueMachine) open() {
 	var err error
-	m.l, err = posthouse.Open(m.store, &posthouse.Options{Owner: "one"})
+	m.l, err = ledger.Open(m.store, &ledger.Options{Owner: "one"})
 	m.ok(err)
 }
 
@@ -117,7 +118,7 @@ func (m *queueMachine) park(s *engine.Session, tk *engine.Task, done []string) {
 	if len(m.sent)%5 == 4 {
 		m.send() // just before the commit
 	}
-	c, err := s.Commit(context.Background(), &posthouse.Draft{
+	c, err := s.Commit(context.Background(), &ledger.Draft{
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"node"}},
 		Gates:      tk.Questions(),
 	})
@@ -129,7 +130,7 @@ func (m *queueMachine) park(s *engine.Session, tk *engine.Task, done []string) {
 }
 
 func (m *queueMachine) finish(s *engine.Session, done []string, kind string) {
-	c, err := s.Commit(context.Background(), &posthouse.Draft{Checkpoint: &posthouse.Change{
+	c, err := s.Commit(context.Background(), &ledger.Draft{Checkpoint: &posthouse.Change{
 		Kind: kind, Status: posthouse.StatusRunning, Next: []string{"node"},
 		State: posthouse.State{"taken": {Codec: "raw", Data: []byte(strings.Join(done, " "))}},
 	}})

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // takeSignal commits the steps that record makes of the next signal of a name, and
@@ -24,12 +26,12 @@ func (s *Session) takeSignal(ctx context.Context, name string, latch bool, recor
 	queue := s.pending[name]
 	if len(queue) == 0 || latch {
 		var err error
-		if queue, err = s.ledger.Pending(ctx, s.thread, s.branch, name, latch); err != nil || len(queue) == 0 {
+		if queue, err = commit.Pending(ctx, s.ledger.Core(), s.thread, s.branch, name, latch); err != nil || len(queue) == 0 {
 			return nil, err
 		}
 	}
 	next := queue[0]
-	d := &posthouse.Draft{Steps: record(next)}
+	d := &ledger.Draft{Steps: record(next)}
 	if !latch {
 		d.Takes = []posthouse.Take{{Name: name, Signal: next.Seq}}
 	}

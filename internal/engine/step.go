@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
 )
 
 // A Work is a step's function.
@@ -85,7 +87,7 @@ func (c *Call) Run(ctx context.Context, fn Work) (posthouse.Value, error) {
 	if err := context.Cause(ctx); err != nil {
 		return posthouse.Value{}, err
 	}
-	if c.opt.Effect == posthouse.EffectExternal && !c.licensed && t.session.ledger.RequiresGrants() {
+	if c.opt.Effect == posthouse.EffectExternal && !c.licensed && commit.RequiresGrants(t.session.ledger.Core()) {
 		return posthouse.Value{}, posthouse.NeedsGrant(c.name)
 	}
 	if t.before != nil {
@@ -249,7 +251,7 @@ func (t *Task) rememberResult(c *call, s posthouse.Step) {
 		return
 	}
 	if t.replay == nil {
-		t.replay = newReplay(&posthouse.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "")
+		t.replay = newReplay(&core.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "")
 	}
 	k := occurrence{c.name, c.occurrence}
 	if t.replay.results[k] == nil {

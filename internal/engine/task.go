@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A Task is one execution of a node, flow or handler: what it has on record,
@@ -185,10 +186,10 @@ func (t *Task) recordStep(ctx context.Context, c *call, s posthouse.Step) error 
 	return t.recordWith(c, func(before []posthouse.Step) (bool, error) {
 		s.Task, s.Name, s.Occurrence = t.Key(), c.name, c.occurrence
 		steps := append(before, s)
-		_, err := t.session.Commit(ctx, &posthouse.Draft{Steps: steps})
+		_, err := t.session.Commit(ctx, &ledger.Draft{Steps: steps})
 		kept := err == nil
 		if errors.Is(err, posthouse.ErrCancelled) { // it was done before the request was heard
-			_, late := t.session.Commit(ctx, &posthouse.Draft{Steps: steps, Late: true})
+			_, late := t.session.Commit(ctx, &ledger.Draft{Steps: steps, Late: true})
 			kept = late == nil
 		}
 		if kept {

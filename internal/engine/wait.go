@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // What comes before the name of a wait where it is recorded.
@@ -174,7 +175,7 @@ const longestNap = time.Second
 // WaitOrDrain waits in this process until the ledger's time is at, for waits too
 // short to be worth parking. The time has not come if the program was asked to
 // stop first. It returns the context's error if that ends first.
-func WaitOrDrain(ctx context.Context, l *posthouse.Ledger, at time.Time) (come bool, err error) {
+func WaitOrDrain(ctx context.Context, l *ledger.Ledger, at time.Time) (come bool, err error) {
 	drain := DrainOf(ctx)
 	for {
 		left := at.Sub(l.Now())

@@ -11,10 +11,11 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-func send(t testing.TB, l *posthouse.Ledger, name, value string) {
+func send(t testing.TB, l *ledger.Ledger, name, value string) {
 	t.Helper()
 	if _, err := l.Signal(context.Background(), "t1", posthouse.Signal{Name: name, Value: json.RawMessage(value)}); err != nil {
 		t.Fatal(err)
@@ -31,7 +32,7 @@ func wantCode(t testing.TB, err error, want error) {
 // TestSleepIsOverWhenItsTimeHasCome and keeps the time of its first call.
 func TestSleepIsOverWhenItsTimeHasCome(t *testing.T) {
 	ctx, clk := context.Background(), newClock()
-	l := open(t, memstore.New(), &posthouse.Options{Now: clk.now})
+	l := open(t, memstore.New(), &ledger.Options{Now: clk.now})
 	s := begin(t, l, "t1")
 	input(t, s)
 	tk := task(t, s, "work")
@@ -66,7 +67,7 @@ func TestSleepIsOverWhenItsTimeHasCome(t *testing.T) {
 // order it stands.
 func TestWaitThatIsOverCostsNothing(t *testing.T) {
 	ctx, clk := context.Background(), newClock()
-	l := open(t, memstore.New(), &posthouse.Options{Now: clk.now})
+	l := open(t, memstore.New(), &ledger.Options{Now: clk.now})
 	s := begin(t, l, "t1")
 	input(t, s)
 	tk := task(t, s, "work")
@@ -115,7 +116,7 @@ func TestWaitsKeepTheirPlaceInTheOrder(t *testing.T) {
 		} {
 			t.Run(kind+"/"+tc.name, func(t *testing.T) {
 				ctx, clk := context.Background(), newClock()
-				l := open(t, memstore.New(), &posthouse.Options{Now: clk.now})
+				l := open(t, memstore.New(), &ledger.Options{Now: clk.now})
 				s := begin(t, l, "t1")
 				input(t, s)
 				var j journal
@@ -207,7 +208,7 @@ func TestSignalValuesAreTakenInOrder(t *testing.T) {
 	if got, err := program(tk); got != "012344" || err != nil {
 		t.Fatal("a latch that was read changed:", got, err)
 	}
-	commit(t, s, posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Next: []string{"work"}}, posthouse.Draft{})
+	commit(t, s, posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Next: []string{"work"}}, ledger.Draft{})
 	if v, err := task(t, s, "work").Signal(ctx, "go", false, 0); string(v) != "5" || err != nil {
 		t.Fatal(string(v), err)
 	}
@@ -250,7 +251,7 @@ func TestSignalsAtOnce(t *testing.T) {
 // comes later is there for the next wait.
 func TestSignalTimeout(t *testing.T) {
 	ctx, clk := context.Background(), newClock()
-	l := open(t, memstore.New(), &posthouse.Options{Now: clk.now})
+	l := open(t, memstore.New(), &ledger.Options{Now: clk.now})
 	s := begin(t, l, "t1")
 	input(t, s)
 	tk := task(t, s, "work")
@@ -273,7 +274,7 @@ func TestSignalTimeout(t *testing.T) {
 // TestCancelledWait is an error of the wait.
 func TestCancelledWait(t *testing.T) {
 	ctx, clk := context.Background(), newClock()
-	l := open(t, memstore.New(), &posthouse.Options{Now: clk.now})
+	l := open(t, memstore.New(), &ledger.Options{Now: clk.now})
 	s := begin(t, l, "t1")
 	input(t, s)
 	program := func(tk *engine.Task) (error, error) {
@@ -331,17 +332,17 @@ func TestFinishCancelled(t *testing.T) {
 		t.Fatal("a run without a record:", h, err)
 	}
 	input(t, s)
-	if _, err := l.Cancel(ctx, "t1", &posthouse.CancelOptions{Reason: "enough"}); err != nil {
+	if _, err := l.Cancel(ctx, "t1", &ledger.CancelOptions{Reason: "enough"}); err != nil {
 		t.Fatal(err)
 	}
 	<-s.Cancelled()
-	_, err := s.Commit(ctx, &posthouse.Draft{Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}})
+	_, err := s.Commit(ctx, &ledger.Draft{Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}})
 	wantCode(t, err, posthouse.ErrCancelled)
 	h, err := s.FinishCancelled(ctx)
 	if err != nil || h.Status != posthouse.StatusCancelled || h.Error != "enough" {
 		t.Fatal(h, err)
 	}
-	_, err = s.Commit(ctx, &posthouse.Draft{Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}})
+	_, err = s.Commit(ctx, &ledger.Draft{Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}})
 	wantCode(t, err, posthouse.ErrCancelled)
 	if again, err := s.FinishCancelled(ctx); err != nil || again.ID != h.ID {
 		t.Fatal(again, err)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // MaxBehind is how many drafts [Session.CommitLater] lets wait at most.
@@ -14,7 +15,7 @@ const MaxBehind = 64
 
 // A writeBehind is what a session has yet to write.
 type writeBehind struct {
-	queue   chan *posthouse.Draft
+	queue   chan *ledger.Draft
 	pending sync.WaitGroup
 	ended   sync.WaitGroup
 	mu      sync.Mutex
@@ -28,10 +29,10 @@ type writeBehind struct {
 // other is written, but for those that wait when the run is found to be
 // cancelled. It must not be called at once with itself or with
 // [Session.End].
-func (s *Session) CommitLater(ctx context.Context, d posthouse.Draft) error {
+func (s *Session) CommitLater(ctx context.Context, d ledger.Draft) error {
 	s.mu.Lock()
 	if s.behind == nil {
-		l := &writeBehind{queue: make(chan *posthouse.Draft, MaxBehind)}
+		l := &writeBehind{queue: make(chan *ledger.Draft, MaxBehind)}
 		s.behind = l
 		l.ended.Go(func() { s.writeNext(ctx, l) })
 	}

@@ -13,6 +13,9 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 )
 
@@ -21,7 +24,7 @@ import (
 // alone: not on the store, the clock, or the order across threads. An answer
 // that is an error is its code. The ring holds the keys that signed; nil if none
 // did.
-func Ask(ctx context.Context, l *posthouse.Ledger, ring *sign.Ring) (map[string]any, error) {
+func Ask(ctx context.Context, l *ledger.Ledger, ring *sign.Ring) (map[string]any, error) {
 	a := &asker{ctx: ctx, l: l, gates: map[string]any{}}
 	var names []string
 	for t, err := range l.Threads(ctx, posthouse.ThreadQuery{}) {
@@ -46,7 +49,7 @@ func Ask(ctx context.Context, l *posthouse.Ledger, ring *sign.Ring) (map[string]
 	if err != nil {
 		return nil, err
 	}
-	keys, err := l.KeyUse(ctx)
+	keys, err := crypt.KeyUse(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +61,7 @@ func Ask(ctx context.Context, l *posthouse.Ledger, ring *sign.Ring) (map[string]
 
 type asker struct {
 	ctx   context.Context
-	l     *posthouse.Ledger
+	l     *ledger.Ledger
 	gates map[string]any // by id, those that the logs name
 }
 
@@ -108,12 +111,12 @@ func (a *asker) thread(name string) any {
 // branch says what a branch's programs would find on record.
 func (a *asker) branch(thread string, b posthouse.BranchHead) any {
 	out := map[string]any{}
-	latest, err := a.l.Latest(a.ctx, posthouse.LatestQuery{Thread: thread, Branch: b.Branch})
+	latest, err := a.l.Latest(a.ctx, ledger.LatestQuery{Thread: thread, Branch: b.Branch})
 	if err != nil {
 		return map[string]any{"latest": answer(nil, err)}
 	}
 	out["latest"] = latest.ID
-	executions, err := a.l.Executions(a.ctx, &latest.Header)
+	executions, err := a.l.Core().Executions(a.ctx, &latest.Header)
 	tasks := map[string]any{}
 	for task, x := range executions {
 		steps, gates := []any{}, []any{}
@@ -133,7 +136,7 @@ func (a *asker) branch(thread string, b posthouse.BranchHead) any {
 	if err == nil {
 		for _, s := range info.Signals {
 			for _, latch := range []bool{false, true} {
-				pending, err := a.l.Pending(a.ctx, thread, b.Branch, s.Name, latch)
+				pending, err := commit.Pending(a.ctx, a.l.Core(), thread, b.Branch, s.Name, latch)
 				signals[s.Name+" latch="+strconv.FormatBool(latch)] = answer(pending, err)
 			}
 		}
@@ -276,7 +279,7 @@ func (a *asker) lists() any {
 // inboxes answers the open gates, oldest first.
 func (a *asker) inboxes() any {
 	out := map[string]any{}
-	for name, q := range map[string]posthouse.GateQuery{
+	for name, q := range map[string]ledger.GateQuery{
 		"people":     {},
 		"newest":     {Newest: true, Limit: 3},
 		"everything": {All: true},

@@ -19,11 +19,14 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/golden"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 // A goldenStore is a store in testdata, named by its path without ".db".
@@ -73,7 +76,7 @@ func (g goldenStore) sqlite(t *testing.T) posthouse.Store {
 func (g goldenStore) memory(t *testing.T) posthouse.Store {
 	t.Helper()
 	store := memstore.New()
-	if _, err := posthouse.CopyStore(t.Context(), g.sqlite(t), store, nil); err != nil {
+	if _, err := transfer.CopyStore(t.Context(), g.sqlite(t), store, nil); err != nil {
 		t.Fatal(err)
 	}
 	return store
@@ -129,21 +132,21 @@ func (c *clock) forward(d time.Duration) {
 
 // ledger opens a ledger with the golden store's keys, a month after it was
 // written.
-func (g goldenStore) ledger(t *testing.T, store posthouse.Store) (*posthouse.Ledger, *clock) {
+func (g goldenStore) ledger(t *testing.T, store posthouse.Store) (*ledger.Ledger, *clock) {
 	t.Helper()
 	c := &clock{at: time.Date(2026, 8, 1, 9, 0, 0, 0, time.UTC)}
-	o := &posthouse.Options{Now: c.now, Validate: gate.Validator(), Owner: "today"}
+	o := &ledger.Options{Now: c.now, Validate: gate.Validator(), Owner: "today"}
 	if g.signed() {
 		o.Signer = testKey(t)
 	}
 	if g.sealed() {
-		ring, err := posthouse.NewKeyring(map[string][]byte{"test-new": []byte("TEST KEY ONLY, golden, a second!")}, "test-new")
+		ring, err := crypt.NewKeyring(map[string][]byte{"test-new": []byte("TEST KEY ONLY, golden, a second!")}, "test-new")
 		if err != nil {
 			t.Fatal(err)
 		}
 		o.Cipher = ring
 	}
-	l, err := posthouse.Open(store, o)
+	l, err := ledger.Open(store, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +232,7 @@ func TestAnswersStay(t *testing.T) {
 func TestThreadFilesStay(t *testing.T) {
 	// One is of a run that was lost within its first second: nobody has signed it yet,
 	// and by default it would not be taken.
-	asItIs := &posthouse.ImportOptions{Check: func(*posthouse.Entry) error { return nil }}
+	asItIs := &transfer.ImportOptions{Check: func(*posthouse.Entry) error { return nil }}
 	for _, g := range goldenStores(t) {
 		files, err := filepath.Glob(string(g) + "/*.thread")
 		if err != nil {
@@ -245,7 +248,7 @@ func TestThreadFilesStay(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := l.Import(t.Context(), bytes.NewReader(data), asItIs); err != nil {
+				if _, err := transfer.Import(t.Context(), l, bytes.NewReader(data), asItIs); err != nil {
 					t.Fatalf("%s: %v", path, err)
 				}
 			}
@@ -270,7 +273,7 @@ func TestSealedStaysSealed(t *testing.T) {
 			continue
 		}
 		t.Run(g.name(), func(t *testing.T) {
-			l, err := posthouse.Open(g.sqlite(t), &posthouse.Options{Now: (&clock{}).now})
+			l, err := ledger.Open(g.sqlite(t), &ledger.Options{Now: (&clock{}).now})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -310,7 +313,7 @@ func TestRemovedBodiesStayRemoved(t *testing.T) {
 			if _, err := l.Thread(t.Context(), "deleted"); !errors.Is(err, posthouse.ErrNotFound) {
 				t.Errorf("a deleted thread: %v", err)
 			}
-			if r, err := l.ReleaseOf(t.Context(), "report", "may"); err != nil || !slices.Contains(r.Tags, "may") {
+			if r, err := ledger.FindRelease(t.Context(), l, "report", "may"); err != nil || !slices.Contains(r.Tags, "may") {
 				t.Errorf("a dropped release: %v, %v", r, err)
 			}
 		})
@@ -319,7 +322,7 @@ func TestRemovedBodiesStayRemoved(t *testing.T) {
 
 // gone counts a thread's checkpoint bodies that are not there, and versions that
 // were dropped.
-func gone(t *testing.T, l *posthouse.Ledger, thread string) (n int) {
+func gone(t *testing.T, l *ledger.Ledger, thread string) (n int) {
 	t.Helper()
 	last := uint64(0)
 	for e, err := range l.Log(context.WithoutCancel(t.Context()), thread, posthouse.Range{}) {

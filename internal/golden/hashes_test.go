@@ -11,10 +11,15 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 var updateHashes = flag.Bool("golden.hashes", false, "write testdata/hashes.json anew")
@@ -27,7 +32,7 @@ const hashesFile = "testdata/hashes.json"
 // the log moved, too.
 func TestHashesStay(t *testing.T) {
 	got := map[string]map[string]string{}
-	for posture, o := range map[string]posthouse.Options{
+	for posture, o := range map[string]ledger.Options{
 		"plain": {}, "signed": {Signer: testKey(t)}, "sealed": {Cipher: hashesRing(t)},
 	} {
 		t.Run(posture, func(t *testing.T) {
@@ -64,9 +69,9 @@ func TestHashesStay(t *testing.T) {
 	}
 }
 
-func hashesRing(t *testing.T) *posthouse.Keyring {
+func hashesRing(t *testing.T) *crypt.Keyring {
 	t.Helper()
-	ring, err := posthouse.NewKeyring(map[string][]byte{"test": []byte("TEST KEY ONLY, golden, the first")}, "test")
+	ring, err := crypt.NewKeyring(map[string][]byte{"test": []byte("TEST KEY ONLY, golden, the first")}, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,16 +82,16 @@ func hashesRing(t *testing.T) *posthouse.Keyring {
 type era struct {
 	t     *testing.T
 	at    time.Time
-	l     *posthouse.Ledger
+	l     *ledger.Ledger
 	calls *Calls
 }
 
 // hashes does everything, and returns how each thread ends: its number of entries
 // and the last one's link.
-func hashes(t *testing.T, o posthouse.Options) map[string]string {
+func hashes(t *testing.T, o ledger.Options) map[string]string {
 	w := &era{t: t, at: time.Date(2026, 7, 1, 9, 0, 0, 0, time.UTC), calls: &Calls{}}
 	o.Now, o.Validate, o.Owner = func() time.Time { return w.at }, gate.Validator(), "golden"
-	l, err := posthouse.Open(memstore.New(), &o)
+	l, err := ledger.Open(memstore.New(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +125,7 @@ func (w *era) line(thread string, n int) (all []*posthouse.Checkpoint) {
 		return posthouse.State{"n": {Codec: "json", Data: fmt.Appendf(nil, "%d", i)}, "fixed": {Codec: "json", Data: []byte(`"the same"`)}}
 	}
 	c := posthouse.Root(thread, state(0))
-	if head, err := w.l.Latest(w.t.Context(), posthouse.LatestQuery{Thread: thread}); err == nil {
+	if head, err := w.l.Latest(w.t.Context(), ledger.LatestQuery{Thread: thread}); err == nil {
 		c = head.Derive(state(0))
 	}
 	for i := range n {
@@ -143,7 +148,7 @@ func (w *era) byHand() {
 		if i > 0 {
 			message = "," + message
 		}
-		done, err := l.Commit(ctx, &posthouse.Draft{Thread: "chat", Head: &parent, Checkpoint: &posthouse.Change{
+		done, err := l.Commit(ctx, &ledger.Draft{Thread: "chat", Head: &parent, Checkpoint: &posthouse.Change{
 			Parts: []posthouse.Part{{Name: "messages", Splice: true, Prefix: size - 1, Suffix: 1, Data: []byte(message)}}, Run: "run-1", By: "zoe",
 		}})
 		size, parent = size+len(message), ok(w, done, err).Checkpoint.ID
@@ -151,29 +156,29 @@ func (w *era) byHand() {
 	trunk := w.line("trunk", 6)
 	fork, err := l.Fork(ctx, trunk[2].ID, nil)
 	ok(w, fork, err)
-	fork, err = l.Fork(ctx, trunk[3].ID, &posthouse.ForkOptions{Thread: "away", Patch: posthouse.State{"n": {Codec: "json", Data: []byte("9")}}, By: "mia"})
+	fork, err = l.Fork(ctx, trunk[3].ID, &ledger.ForkOptions{Thread: "away", Patch: posthouse.State{"n": {Codec: "json", Data: []byte("9")}}, By: "mia"})
 	ok(w, fork, err)
-	info, err := l.CopyThread(ctx, "trunk", "copied", nil)
+	info, err := transfer.CopyThread(ctx, l, "trunk", "copied", nil)
 	ok(w, info, err)
 	for _, s := range []posthouse.Signal{{Name: "ping", Value: []byte("1"), By: "bank"}, {Name: "price", Value: []byte("2"), Latch: true}} {
 		sent, err := l.Signal(ctx, "trunk", s)
 		ok(w, sent, err)
 	}
-	hold, err := l.Hold(ctx, "trunk", posthouse.HoldOptions{By: "law", Reason: "case 7"})
+	hold, err := retain.Hold(ctx, l, "trunk", retain.HoldOptions{By: "law", Reason: "case 7"})
 	ok(w, hold, err)
 	w.line("report", 4)
-	released, err := l.Release(ctx, "report", &posthouse.ReleaseOptions{Tags: []string{"may"}, By: "alice"})
+	released, err := l.Release(ctx, "report", &ledger.ReleaseOptions{Tags: []string{"may"}, By: "alice"})
 	ok(w, released, err)
 	w.line("report", 2)
-	for _, mode := range []posthouse.DeleteMode{posthouse.DeleteOrphan, posthouse.DeleteSubtree} {
-		gone, err := l.Delete(ctx, w.line(string(mode), 5)[2].ID, &posthouse.DeleteOptions{Mode: mode, By: "law", Reason: "asked to forget"})
+	for _, mode := range []retain.DeleteMode{retain.DeleteOrphan, retain.DeleteSubtree} {
+		gone, err := retain.Delete(ctx, l, w.line(string(mode), 5)[2].ID, &retain.DeleteOptions{Mode: mode, By: "law", Reason: "asked to forget"})
 		ok(w, gone, err)
 	}
 	w.line("retained", 10)
-	kept, err := l.Retain(ctx, posthouse.Retention{MaxPerThread: 3, Prefix: "retained"}, nil)
+	kept, err := retain.Run(ctx, l, retain.Policy{MaxPerThread: 3, Prefix: "retained"}, nil)
 	ok(w, kept, err)
 	w.line("again", 2)
-	gone, err := l.DeleteThread(ctx, "again", &posthouse.DeleteOptions{By: "law"})
+	gone, err := retain.DeleteThread(ctx, l, "again", &retain.DeleteOptions{By: "law"})
 	ok(w, gone, err)
 	w.line("again", 2)
 }
@@ -184,7 +189,7 @@ func (w *era) asked() {
 	ctx, l := w.t.Context(), w.l
 	open := func(thread string, g posthouse.Gate) posthouse.ID {
 		g.Name, g.Task, g.Text, g.Payload = "ok?", "1/n", "Pay?", []byte(`{"amount":500}`)
-		done, err := l.Commit(ctx, &posthouse.Draft{
+		done, err := l.Commit(ctx, &ledger.Draft{
 			Thread: thread, Gates: []posthouse.Gate{g}, Steps: []posthouse.Step{{Task: "1/n", Name: "think", Value: posthouse.Value{Data: []byte("1")}}},
 			Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Graph: "g", Next: []string{"n"}, Parts: []posthouse.Part{{Name: "n", Data: []byte("1")}}},
 		})
@@ -202,18 +207,18 @@ func (w *era) asked() {
 	ok(w, g, err)
 	late := open("late", posthouse.Gate{Assignees: []string{"alice"}, ExpiresAt: w.at.Add(time.Hour), Escalation: &posthouse.Escalation{At: w.at.Add(time.Minute), To: []string{"eve"}}})
 	w.at = w.at.Add(30 * time.Minute)
-	g, err = l.Escalate(ctx, late)
+	g, err = commit.Escalate(ctx, l.Core(), late)
 	ok(w, g, err)
 	w.at = w.at.Add(time.Hour)
-	g, err = l.Expire(ctx, late)
+	g, err = commit.Expire(ctx, l.Core(), late)
 	ok(w, g, err)
 	g, err = l.AskAgain(ctx, late, nil)
 	ok(w, g, err)
 	open("cancelled", posthouse.Gate{})
-	h, err := l.Cancel(ctx, "cancelled", &posthouse.CancelOptions{By: "zoe"})
+	h, err := l.Cancel(ctx, "cancelled", &ledger.CancelOptions{By: "zoe"})
 	ok(w, h, err)
 	open("anew", posthouse.Gate{})
-	head, err := l.Latest(ctx, posthouse.LatestQuery{Thread: "anew"})
+	head, err := l.Latest(ctx, ledger.LatestQuery{Thread: "anew"})
 	a, err := l.Anew(ctx, ok(w, head, err).ID, nil)
 	ok(w, a, err)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/coord"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -288,7 +289,7 @@ func (c *Calls) wait(ctx context.Context, o Order) (string, error) {
 }
 
 // newCoordinator analyzes, asks and executes.
-func newCoordinator(l *posthouse.Ledger, c *Calls) (*coord.Coordinator, error) {
+func newCoordinator(l *ledger.Ledger, c *Calls) (*coord.Coordinator, error) {
 	fleet, err := coord.NewFleet(
 		coord.Agent{Name: "analyzer", Skills: map[string]coord.Skill{"analyze": func(_ context.Context, call coord.Call) (coord.Result, error) {
 			c.ran("analyze")

@@ -15,13 +15,15 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 )
 
 // A world is a golden store with the programs of its threads.
 type world struct {
 	t     *testing.T
-	l     *posthouse.Ledger
+	l     *ledger.Ledger
 	calls *Calls
 
 	refund, faulty *graph.App[Refund]
@@ -147,7 +149,7 @@ func (w *world) decide(thread, branch string, v posthouse.Verdict, by, value str
 
 func (w *world) expire(thread string) {
 	w.t.Helper()
-	if _, err := w.l.Expire(w.t.Context(), w.gate(thread, "main")); err != nil {
+	if _, err := commit.Expire(w.t.Context(), w.l.Core(), w.gate(thread, "main")); err != nil {
 		w.t.Errorf("expiring %s: %v", thread, err)
 	}
 }
@@ -295,7 +297,7 @@ func TestALostSessionIsAnswered(t *testing.T) {
 			t.Run(g.name()+"/"+how, func(t *testing.T) {
 				l, c := g.ledger(t, open(g, t))
 				var asked []*posthouse.Gate
-				for q, err := range l.Gates(t.Context(), posthouse.GateQuery{Kind: posthouse.GateSession}) {
+				for q, err := range l.Gates(t.Context(), ledger.GateQuery{Kind: posthouse.GateSession}) {
 					if err != nil {
 						t.Fatal(err)
 					}

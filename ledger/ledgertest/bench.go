@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
@@ -38,7 +39,7 @@ func Bench[B Bencher[B]](b B, h storetest.Harness, o *Options) {
 		b.Run(fmt.Sprintf("inbox/a page of 50 of %d", n), func(b B) {
 			l := benchLedger(b, h, o)
 			fillInbox(b, l, n)
-			for _, q := range []posthouse.GateQuery{{Newest: true}, {Assignee: "alice"}, {Assignee: "bob", Newest: true}} {
+			for _, q := range []ledger.GateQuery{{Newest: true}, {Assignee: "alice"}, {Assignee: "bob", Newest: true}} {
 				q.Limit = 50
 				b.Run(fmt.Sprintf("assignee=%s", q.Assignee), func(b B) { benchInbox(b, l, q) })
 			}
@@ -50,7 +51,7 @@ func Bench[B Bencher[B]](b B, h storetest.Harness, o *Options) {
 }
 
 // benchLedger opens a Ledger over an empty store.
-func benchLedger(b Stopwatch, h storetest.Harness, o *Options) *posthouse.Ledger {
+func benchLedger(b Stopwatch, h storetest.Harness, o *Options) *ledger.Ledger {
 	b.Helper()
 	s := h.Open(b, b.TempDir())
 	b.Cleanup(func() {
@@ -58,15 +59,15 @@ func benchLedger(b Stopwatch, h storetest.Harness, o *Options) *posthouse.Ledger
 			b.Errorf("Close: %v", err)
 		}
 	})
-	l, err := posthouse.Open(s, &posthouse.Options{Cipher: o.Cipher})
+	l, err := ledger.Open(s, &ledger.Options{Cipher: o.Cipher})
 	if err != nil {
 		b.Fatal(err)
 	}
 	return l
 }
 
-func waits(thread string, gates ...posthouse.Gate) *posthouse.Draft {
-	return &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{
+func waits(thread string, gates ...posthouse.Gate) *ledger.Draft {
+	return &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"ask"},
 		Parts: []posthouse.Part{{Name: posthouse.OpaquePart, Codec: "raw", Data: []byte("x")}},
 	}, Gates: gates}
@@ -74,7 +75,7 @@ func waits(thread string, gates ...posthouse.Gate) *posthouse.Draft {
 
 // fillInbox makes n threads wait: for nobody in particular, but for one in fifty,
 // which wait for bob.
-func fillInbox(b Stopwatch, l *posthouse.Ledger, n int) {
+func fillInbox(b Stopwatch, l *ledger.Ledger, n int) {
 	var wg sync.WaitGroup
 	for g := range 64 {
 		wg.Go(func() {
@@ -94,7 +95,7 @@ func fillInbox(b Stopwatch, l *posthouse.Ledger, n int) {
 }
 
 // benchInbox reads a page.
-func benchInbox(b Stopwatch, l *posthouse.Ledger, q posthouse.GateQuery) {
+func benchInbox(b Stopwatch, l *ledger.Ledger, q ledger.GateQuery) {
 	for b.Loop() {
 		found := 0
 		for _, err := range l.Gates(b.Context(), q) {
@@ -110,7 +111,7 @@ func benchInbox(b Stopwatch, l *posthouse.Ledger, q posthouse.GateQuery) {
 }
 
 // benchDecide decides one of n gates that a checkpoint asks.
-func benchDecide(b Stopwatch, l *posthouse.Ledger, n int) {
+func benchDecide(b Stopwatch, l *ledger.Ledger, n int) {
 	var open []posthouse.ID
 	round := 0
 	for b.Loop() {

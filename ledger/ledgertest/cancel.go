@@ -7,17 +7,20 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/transfer"
 )
 
-func (d *desk) cancel(thread, reason string, c *posthouse.Claim) *posthouse.Header {
+func (d *desk) cancel(thread, reason string, c *ledger.Claim) *posthouse.Header {
 	d.Helper()
-	h, err := d.Cancel(d.ctx, thread, &posthouse.CancelOptions{By: "alice", Reason: reason, Claim: c})
+	h, err := d.Cancel(d.ctx, thread, &ledger.CancelOptions{By: "alice", Reason: reason, Claim: c})
 	d.OK(err)
 	return h
 }
 
 func ledgerCancelParked(t *T) {
-	d, other := t.desk(posthouse.Options{}), t.desk(posthouse.Options{})
+	d, other := t.desk(ledger.Options{}), t.desk(ledger.Options{})
 	_, err := d.Cancel(t.ctx, "t", nil)
 	d.wantErr(err, posthouse.ErrNotFound)
 	c := d.ask("t", posthouse.Gate{Name: "ok?"})
@@ -34,9 +37,9 @@ func ledgerCancelParked(t *T) {
 	if again := d.cancel("t", "again", nil); again.ID != h.ID || d.tail("t") != tail {
 		t.Errorf("cancelled again: %+v", again)
 	}
-	_, err = d.Cancel(t.ctx, "t", &posthouse.CancelOptions{Branch: "other"})
+	_, err = d.Cancel(t.ctx, "t", &ledger.CancelOptions{Branch: "other"})
 	d.wantErr(err, posthouse.ErrNotFound)
-	done, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "u", Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}})
+	done, err := d.Commit(t.ctx, &ledger.Draft{Thread: "u", Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}})
 	t.OK(err)
 	if h := d.cancel("u", "late", nil); h.ID != done.Checkpoint.ID {
 		t.Errorf("a done thread: %+v", h)
@@ -44,11 +47,11 @@ func ledgerCancelParked(t *T) {
 }
 
 func ledgerCancelRun(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	claim, err := d.Claim(t.ctx, "t", "r")
 	t.OK(err)
-	draft := func(s posthouse.Status) *posthouse.Draft {
-		return &posthouse.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: s, Next: []string{"n"}}}
+	draft := func(s posthouse.Status) *ledger.Draft {
+		return &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: s, Next: []string{"n"}}}
 	}
 	_, err = d.Commit(t.ctx, draft(posthouse.StatusRunning))
 	t.OK(err)
@@ -67,7 +70,7 @@ func ledgerCancelRun(t *T) {
 	}
 	_, err = d.Commit(t.ctx, draft(posthouse.StatusDone))
 	d.wantErr(err, posthouse.ErrCancelled)
-	info, err := t.desk(posthouse.Options{}).Thread(t.ctx, "t")
+	info, err := t.desk(ledger.Options{}).Thread(t.ctx, "t")
 	t.OK(err)
 	if len(info.Cancelling) != 1 || !info.Runnable() {
 		t.Errorf("the thread is %+v", info)
@@ -92,12 +95,12 @@ func ledgerCancelRun(t *T) {
 
 func ledgerCancelOrDone(t *T) {
 	for range 10 {
-		d := t.desk(posthouse.Options{})
-		thread := string(d.NewID())
+		d := t.desk(ledger.Options{})
+		thread := string(d.Core().NewID())
 		claim, err := d.Claim(t.ctx, thread, "r")
 		t.OK(err)
-		draft := func(s posthouse.Status) *posthouse.Draft {
-			return &posthouse.Draft{Thread: thread, Claim: claim, Checkpoint: &posthouse.Change{Status: s}}
+		draft := func(s posthouse.Status) *ledger.Draft {
+			return &ledger.Draft{Thread: thread, Claim: claim, Checkpoint: &posthouse.Change{Status: s}}
 		}
 		_, err = d.Commit(t.ctx, draft(posthouse.StatusRunning))
 		t.OK(err)
@@ -121,9 +124,9 @@ func ledgerCancelOrDone(t *T) {
 
 // ledgerCancelCalled is about a thread that waits for another's end.
 func ledgerCancelCalled(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	wait := func(thread string, g posthouse.Gate) {
-		_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}})
+		_, err := d.Commit(t.ctx, &ledger.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}})
 		t.OK(err)
 	}
 	called := func(thread string) posthouse.Gate {
@@ -131,7 +134,7 @@ func ledgerCancelCalled(t *T) {
 	}
 	wait("caller", called("called"))
 	wait("called", called("last"))
-	_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "last", Gates: []posthouse.Gate{{Name: "ask"}, called("caller")}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}})
+	_, err := d.Commit(t.ctx, &ledger.Draft{Thread: "last", Gates: []posthouse.Gate{{Name: "ask"}, called("caller")}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}})
 	t.OK(err)
 	wait("other", called("elsewhere"))
 	wait("elsewhere", posthouse.Gate{Name: "ask"})
@@ -153,17 +156,17 @@ func ledgerCancelCalled(t *T) {
 }
 
 func ledgerLeavesCalled(t *T) {
-	d := t.desk(posthouse.Options{})
-	park := func(thread, called string) *posthouse.Draft {
+	d := t.desk(ledger.Options{})
+	park := func(thread, called string) *ledger.Draft {
 		g := posthouse.Gate{Name: "ask"}
 		if called != "" {
 			g = posthouse.Gate{Name: "call", Kind: posthouse.GateThread, Text: called, ExpiresAt: d.Now().Add(time.Hour)}
 		}
-		return &posthouse.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}}
+		return &ledger.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}}
 	}
 	change := func(kind string, same bool) func(thread string) error {
 		return func(thread string) error {
-			_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: kind, SameStep: same}})
+			_, err := d.Commit(t.ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: kind, SameStep: same}})
 			return err
 		}
 	}
@@ -171,40 +174,43 @@ func ledgerLeavesCalled(t *T) {
 		leave func(thread string) error
 		want  posthouse.Status
 	}{
-		"input":                      {change(posthouse.KindInput, false), posthouse.StatusCancelled},
-		"update":                     {change(posthouse.KindUpdate, false), posthouse.StatusCancelled},
-		"same":                       {change(posthouse.KindUpdate, true), posthouse.StatusWaiting},
-		"wait":                       {change(posthouse.KindWait, false), posthouse.StatusWaiting},
-		"fail":                       {change(posthouse.KindFail, false), posthouse.StatusWaiting},
-		"release":                    {func(thread string) error { _, err := d.Release(t.ctx, thread, nil); return err }, posthouse.StatusCancelled},
-		"delete":                     {func(thread string) error { _, err := d.DeleteThread(t.ctx, thread, nil); return err }, posthouse.StatusCancelled},
-		"delete of its coordination": {func(thread string) error { _, err := d.DeleteCoordination(t.ctx, thread, nil); return err }, posthouse.StatusCancelled},
+		"input":   {change(posthouse.KindInput, false), posthouse.StatusCancelled},
+		"update":  {change(posthouse.KindUpdate, false), posthouse.StatusCancelled},
+		"same":    {change(posthouse.KindUpdate, true), posthouse.StatusWaiting},
+		"wait":    {change(posthouse.KindWait, false), posthouse.StatusWaiting},
+		"fail":    {change(posthouse.KindFail, false), posthouse.StatusWaiting},
+		"release": {func(thread string) error { _, err := d.Release(t.ctx, thread, nil); return err }, posthouse.StatusCancelled},
+		"delete":  {func(thread string) error { _, err := retain.DeleteThread(t.ctx, d.Ledger, thread, nil); return err }, posthouse.StatusCancelled},
+		"delete of its coordination": {func(thread string) error {
+			_, err := retain.DeleteCoordination(t.ctx, d.Ledger, thread, nil)
+			return err
+		}, posthouse.StatusCancelled},
 		"cancel of a fork": {func(thread string) error {
-			head, err := d.Latest(t.ctx, posthouse.LatestQuery{Thread: thread})
+			head, err := d.Latest(t.ctx, ledger.LatestQuery{Thread: thread})
 			if err != nil {
 				return err
 			}
-			f, err := d.Fork(t.ctx, head.ID, &posthouse.ForkOptions{Branch: "side"})
+			f, err := d.Fork(t.ctx, head.ID, &ledger.ForkOptions{Branch: "side"})
 			if err != nil {
 				return err
 			}
-			_, err = d.Cancel(t.ctx, thread, &posthouse.CancelOptions{Branch: f.Branch})
+			_, err = d.Cancel(t.ctx, thread, &ledger.CancelOptions{Branch: f.Branch})
 			return err
 		}, posthouse.StatusWaiting},
 		"delete of a copy": {func(thread string) error {
-			if _, err := d.CopyThread(t.ctx, thread, thread+"-copy", nil); err != nil {
+			if _, err := transfer.CopyThread(t.ctx, d.Ledger, thread, thread+"-copy", nil); err != nil {
 				return err
 			}
-			_, err := d.DeleteThread(t.ctx, thread+"-copy", nil)
+			_, err := retain.DeleteThread(t.ctx, d.Ledger, thread+"-copy", nil)
 			return err
 		}, posthouse.StatusWaiting},
 		"release in a commit": {func(thread string) error {
-			_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: posthouse.KindNode}, Release: &posthouse.ReleaseOptions{}})
+			_, err := d.Commit(t.ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: posthouse.KindNode}, Release: &ledger.ReleaseOptions{}})
 			return err
 		}, posthouse.StatusCancelled},
 	} {
 		caller := strings.ReplaceAll(name, " ", "-")
-		for _, p := range []*posthouse.Draft{park(caller+".1", ""), park(caller, caller+".1")} {
+		for _, p := range []*ledger.Draft{park(caller+".1", ""), park(caller, caller+".1")} {
 			_, err := d.Commit(t.ctx, p)
 			t.OK(err)
 		}

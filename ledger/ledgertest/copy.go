@@ -6,7 +6,10 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/storetest"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 // ledgerCopyCases are about copies of whole threads.
@@ -59,16 +62,16 @@ func (d *desk) wantCopy(from, to posthouse.Query) {
 	}
 }
 
-func (d *desk) copy(from, to string, o *posthouse.CopyOptions) *posthouse.ThreadInfo {
+func (d *desk) copy(from, to string, o *transfer.CopyOptions) *posthouse.ThreadInfo {
 	d.Helper()
-	info, err := d.CopyThread(d.ctx, from, to, o)
+	info, err := transfer.CopyThread(d.ctx, d.Ledger, from, to, o)
 	d.OK(err)
 	return info
 }
 
 func ledgerCopiesThread(t *T) {
 	var told []string
-	d := t.desk(posthouse.Options{Observer: func(e posthouse.Operation) {
+	d := t.desk(ledger.Options{Observer: func(e posthouse.Operation) {
 		if e.Kind == posthouse.OpCopied {
 			told = append(told, fmt.Sprint(e.Source.Thread, " to ", e.Thread, ": ", e.Count))
 		}
@@ -114,7 +117,7 @@ func ledgerCopiesThread(t *T) {
 }
 
 func ledgerCopyGates(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	d.root("t", "", "0")
 	first := d.wait("t", "1/n", nil)
 	yes := posthouse.Decision{Verdict: posthouse.Edit, Value: []byte(`{"n":1}`), By: "alice", Reason: "fine", Shown: first.Hash}
@@ -133,7 +136,7 @@ func ledgerCopyGates(t *T) {
 	head, _ := info.Branch("")
 	h, err := d.GetHeader(t.ctx, head.Head)
 	t.OK(err)
-	x, err := t.desk(posthouse.Options{}).Execution(t.ctx, h, "1/n")
+	x, err := t.desk(ledger.Options{}).Core().Execution(t.ctx, h, "1/n")
 	t.OK(err)
 	if len(x.Steps) != 1 || len(x.Gates) != 2 || x.Gates[1].Decision != nil {
 		t.Fatalf("%d steps and gates %+v on record", len(x.Steps), x.Gates)
@@ -157,9 +160,9 @@ func ledgerCopyGates(t *T) {
 }
 
 func ledgerCopyExecutions(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	d.root("t", "", "0")
-	_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+	_, err := d.Commit(t.ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Next: []string{"n"}, State: state("1"),
 	}})
 	t.OK(err)
@@ -172,7 +175,7 @@ func ledgerCopyExecutions(t *T) {
 	}
 	h, err := d.GetHeader(t.ctx, head.Head)
 	t.OK(err)
-	x, err := t.desk(posthouse.Options{}).Execution(t.ctx, h, "2/n")
+	x, err := t.desk(ledger.Options{}).Core().Execution(t.ctx, h, "2/n")
 	t.OK(err)
 	if len(x.Steps) != 2 || x.Steps[0].Name != "a" || string(x.Steps[1].Value.Data) != "result of b" {
 		t.Errorf("on record is %+v", x.Steps)
@@ -183,31 +186,31 @@ func ledgerCopyExecutions(t *T) {
 }
 
 func ledgerCopyRefused(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	d.root("t", "", "0")
 	d.root("taken", "", "0")
-	_, err := d.CopyThread(t.ctx, "nobody", "u", nil)
+	_, err := transfer.CopyThread(t.ctx, d.Ledger, "nobody", "u", nil)
 	d.wantErr(err, posthouse.ErrNotFound)
 	for _, to := range []string{"t", "taken"} {
-		_, err = d.CopyThread(t.ctx, "t", to, nil)
+		_, err = transfer.CopyThread(t.ctx, d.Ledger, "t", to, nil)
 		d.wantErr(err, posthouse.ErrExists)
 	}
-	_, err = d.CopyThread(t.ctx, "t", "a\nname", nil)
+	_, err = transfer.CopyThread(t.ctx, d.Ledger, "t", "a\nname", nil)
 	d.wantErr(err, posthouse.ErrInvalid)
-	_, err = d.CopyThread(t.ctx, "t", "u", &posthouse.CopyOptions{Version: 7})
+	_, err = transfer.CopyThread(t.ctx, d.Ledger, "t", "u", &transfer.CopyOptions{Version: 7})
 	d.wantErr(err, posthouse.ErrNotFound)
 	c, err := d.Claim(t.ctx, "u", "run")
 	t.OK(err)
-	_, err = d.CopyThread(t.ctx, "t", "u", nil)
+	_, err = transfer.CopyThread(t.ctx, d.Ledger, "t", "u", nil)
 	d.wantErr(err, posthouse.ErrBusy)
-	t.OK(d.Unclaim(t.ctx, c))
+	t.OK(c.Release(t.ctx))
 	d.release("t", nil)
-	_, err = d.CopyThread(t.ctx, "t", "u", nil)
+	_, err = transfer.CopyThread(t.ctx, d.Ledger, "t", "u", nil)
 	d.wantErr(err, posthouse.ErrNotFound)
 
 	d.derive(d.root("big", "", "0"), "more than it may be")
-	small := t.desk(posthouse.Options{MaxState: 8})
-	_, err = small.CopyThread(t.ctx, "big", "u", nil)
+	small := t.desk(ledger.Options{MaxState: 8})
+	_, err = transfer.CopyThread(t.ctx, small.Ledger, "big", "u", nil)
 	d.wantErr(err, posthouse.ErrTooLarge)
 	_, err = d.Thread(t.ctx, "u")
 	d.wantErr(err, posthouse.ErrNotFound)
@@ -215,7 +218,7 @@ func ledgerCopyRefused(t *T) {
 }
 
 func ledgerCopyVersion(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	d.derive(d.root("t", "", "0"), "1")
 	side, err := d.Fork(t.ctx, d.ask("t", posthouse.Gate{Name: "ok?"}).Checkpoint.ID, nil)
 	t.OK(err)
@@ -223,7 +226,7 @@ func ledgerCopyVersion(t *T) {
 	d.root("t", "", "now")
 	d.root("u", "", "x")
 	d.release("u", nil)
-	info := d.copy("t", "u", &posthouse.CopyOptions{Version: 1})
+	info := d.copy("t", "u", &transfer.CopyOptions{Version: 1})
 	d.wantCopy(posthouse.Query{Thread: "t", Generation: 1}, posthouse.Query{Thread: "u"})
 	if _, ok := info.Branch(side.Branch); !ok || len(info.Waiting) != 2 || info.Generation != 2 {
 		t.Errorf("the copy is %+v", info)
@@ -234,7 +237,7 @@ func ledgerCopyVersion(t *T) {
 }
 
 func ledgerCopyDeleted(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	a := d.root("t", "", "a")
 	b := d.derive(a, "b")
 	c := d.derive(b, "c")
@@ -242,9 +245,9 @@ func ledgerCopyDeleted(t *T) {
 	old.Branch, old.ID = "side", "x"
 	old = d.save(old)
 	old.State = state("new")
-	_, err := d.Save(t.ctx, old, &posthouse.SaveOptions{Replace: true})
+	_, err := d.Save(t.ctx, old, &ledger.SaveOptions{Replace: true})
 	t.OK(err)
-	_, err = d.Delete(t.ctx, b.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan})
+	_, err = retain.Delete(t.ctx, d.Ledger, b.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan})
 	t.OK(err)
 	d.copy("t", "u", nil)
 	d.wantStates(posthouse.Query{Thread: "u"}, "a", "c", "new")

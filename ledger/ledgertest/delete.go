@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 )
 
 func ledgerDeleteCases() []Case {
@@ -21,14 +23,14 @@ func ledgerDeleteCases() []Case {
 }
 
 func ledgerDeleteModes(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	root := d.root("t", "", "0")
 	c := d.derive(root, "1")
 	f, err := d.Fork(t.ctx, root.ID, nil)
 	t.OK(err)
-	_, err = d.Delete(t.ctx, root.ID, nil)
+	_, err = retain.Delete(t.ctx, d.Ledger, root.ID, nil)
 	d.wantErr(err, posthouse.ErrConflict)
-	del, err := d.Delete(t.ctx, c.ID, nil)
+	del, err := retain.Delete(t.ctx, d.Ledger, c.ID, nil)
 	t.OK(err)
 	if del.Checkpoints != 1 {
 		t.Errorf("%+v", del)
@@ -40,13 +42,13 @@ func ledgerDeleteModes(t *T) {
 	if b, _ := info.Branch("main"); b.Head != root.ID {
 		t.Errorf("main's head is %s, want the parent", b.Head)
 	}
-	_, err = d.Delete(t.ctx, root.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan})
+	_, err = retain.Delete(t.ctx, d.Ledger, root.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan})
 	t.OK(err)
 	if got := d.get(f.ID); got.Parent != root.ID || content(got) != "0" {
 		t.Errorf("the orphan: %+v", got)
 	}
 	g := d.derive(d.get(f.ID), "2")
-	del, err = d.Delete(t.ctx, f.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteSubtree})
+	del, err = retain.Delete(t.ctx, d.Ledger, f.ID, &retain.DeleteOptions{Mode: retain.DeleteSubtree})
 	t.OK(err)
 	if del.Checkpoints != 2 {
 		t.Errorf("%+v", del)
@@ -57,13 +59,13 @@ func ledgerDeleteModes(t *T) {
 }
 
 func ledgerChildSurvives(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	secret := strings.Repeat("secret ", 100)
 	a := d.root("t", "", strings.Repeat("base ", 200))
 	b := d.derive(a, content(a)+secret)
 	c := d.derive(b, content(b)+"tail")
 	e := d.derive(c, "small")
-	del, err := d.Delete(t.ctx, b.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan})
+	del, err := retain.Delete(t.ctx, d.Ledger, b.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan})
 	t.OK(err)
 	if del.Kept != 1 || del.Bodies != 0 {
 		t.Errorf("%+v", del)
@@ -72,7 +74,7 @@ func ledgerChildSurvives(t *T) {
 		t.Error("the child changed")
 	}
 	for _, id := range []posthouse.ID{c.ID, a.ID} {
-		_, err = d.Delete(t.ctx, id, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan})
+		_, err = retain.Delete(t.ctx, d.Ledger, id, &retain.DeleteOptions{Mode: retain.DeleteOrphan})
 		t.OK(err)
 	}
 	if content(d.get(e.ID)) != "small" {
@@ -89,14 +91,14 @@ func ledgerChildSurvives(t *T) {
 }
 
 func ledgerDeletesWaitingHead(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	done := d.ask("t", posthouse.Gate{Name: "ok?"})
-	del, err := d.Delete(t.ctx, done.Checkpoint.ID, nil)
+	del, err := retain.Delete(t.ctx, d.Ledger, done.Checkpoint.ID, nil)
 	t.OK(err)
 	if del.Gates != 1 {
 		t.Errorf("%+v", del)
 	}
-	for g, err := range d.Gates(t.ctx, posthouse.GateQuery{}) {
+	for g, err := range d.Gates(t.ctx, ledger.GateQuery{}) {
 		t.Errorf("the inbox has %v, %v", g, err)
 	}
 	_, err = d.Decide(t.ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
@@ -104,35 +106,35 @@ func ledgerDeletesWaitingHead(t *T) {
 }
 
 func ledgerDeletesThreads(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	for i := range 4 {
 		d.derive(d.root(fmt.Sprint("t", i), []string{"gone", "stays"}[i%2], fmt.Sprint(i)), "x")
 	}
-	del, err := d.DeleteCoordination(t.ctx, "gone", nil)
+	del, err := retain.DeleteCoordination(t.ctx, d.Ledger, "gone", nil)
 	t.OK(err)
 	if del.Checkpoints != 4 {
 		t.Errorf("%+v", del)
 	}
 	d.wantStates(posthouse.Query{Coordination: "gone"})
 	d.wantStates(posthouse.Query{Thread: "t1"}, "1", "x")
-	if del, err = d.DeleteCoordination(t.ctx, "nobody", nil); err != nil || del.Checkpoints != 0 {
+	if del, err = retain.DeleteCoordination(t.ctx, d.Ledger, "nobody", nil); err != nil || del.Checkpoints != 0 {
 		t.Errorf("%+v, %v", del, err)
 	}
-	if del, err = d.DeleteThread(t.ctx, "t1", nil); err != nil || del.Checkpoints != 2 {
+	if del, err = retain.DeleteThread(t.ctx, d.Ledger, "t1", nil); err != nil || del.Checkpoints != 2 {
 		t.Errorf("%+v, %v", del, err)
 	}
-	_, err = d.DeleteThread(t.ctx, "t1", nil)
+	_, err = retain.DeleteThread(t.ctx, d.Ledger, "t1", nil)
 	d.wantErr(err, posthouse.ErrNotFound)
 	if c := d.root("t1", "", "anew"); c.Generation != 2 || c.Seq < 4 || !c.IsRoot() {
 		t.Errorf("anew: %+v", c.Header)
 	}
-	again := t.desk(posthouse.Options{})
+	again := t.desk(ledger.Options{})
 	again.wantStates(posthouse.Query{Thread: "t1"}, "anew")
 }
 
 func ledgerEvicts(t *T) {
 	evicted := 0
-	d := t.desk(posthouse.Options{MaxCheckpoints: 3, Observer: func(e posthouse.Operation) {
+	d := t.desk(ledger.Options{MaxCheckpoints: 3, Observer: func(e posthouse.Operation) {
 		if e.Kind == posthouse.OpEvicted {
 			evicted++
 		}
@@ -161,13 +163,13 @@ func ledgerEvicts(t *T) {
 }
 
 func ledgerCountsDeleted(t *T) {
-	d := t.desk(posthouse.Options{MaxCheckpoints: 6})
+	d := t.desk(ledger.Options{MaxCheckpoints: 6})
 	c := d.root("t", "", "0")
 	for i := range 2 {
 		c = d.derive(c, fmt.Sprint(i+1))
 	}
 	d.derive(d.root("u", "", "x"), "x")
-	_, err := d.DeleteThread(t.ctx, "u", nil)
+	_, err := retain.DeleteThread(t.ctx, d.Ledger, "u", nil)
 	t.OK(err)
 	for i := range 3 {
 		c = d.derive(c, fmt.Sprint(i+3))
@@ -178,13 +180,13 @@ func ledgerCountsDeleted(t *T) {
 }
 
 func ledgerDeletesFromAmongOthers(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	mine := d.root("t", "mine", "0")
 	other := mine.Derive(state("1"))
 	other.Coordination = "other"
 	other = d.save(other)
 	d.root("u", "mine", "2")
-	del, err := d.DeleteCoordination(t.ctx, "mine", &posthouse.DeleteOptions{By: "alice", Reason: "asked to"})
+	del, err := retain.DeleteCoordination(t.ctx, d.Ledger, "mine", &retain.DeleteOptions{By: "alice", Reason: "asked to"})
 	t.OK(err)
 	if del.Checkpoints != 2 {
 		t.Errorf("%+v", del)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
@@ -23,17 +24,17 @@ func ledgerCases() []Case {
 // A desk is a Ledger with short ways to do things to it.
 type desk struct {
 	*T
-	*posthouse.Ledger
+	*ledger.Ledger
 	clock *storetest.Clock
 }
 
-func (t *T) desk(o posthouse.Options) *desk {
+func (t *T) desk(o ledger.Options) *desk {
 	t.Helper()
 	return t.deskOn(t.Store, o)
 }
 
 // deskOn is desk over a store that wraps the one under test.
-func (t *T) deskOn(s posthouse.Store, o posthouse.Options) *desk {
+func (t *T) deskOn(s posthouse.Store, o ledger.Options) *desk {
 	t.Helper()
 	c := storetest.NewClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	if o.Now == nil {
@@ -42,7 +43,7 @@ func (t *T) deskOn(s posthouse.Store, o posthouse.Options) *desk {
 	if o.Cipher == nil {
 		o.Cipher = t.Options.Cipher
 	}
-	l, err := posthouse.Open(s, &o)
+	l, err := ledger.Open(s, &o)
 	t.OK(err)
 	return &desk{t, l, c}
 }
@@ -111,7 +112,7 @@ func (d *desk) wantErr(err error, sentinel *posthouse.Error) *posthouse.Error {
 // ask commits a waiting checkpoint with gates and returns what was committed.
 func (d *desk) ask(thread string, gates ...posthouse.Gate) *posthouse.Committed {
 	d.Helper()
-	done, err := d.Commit(d.ctx, &posthouse.Draft{
+	done, err := d.Commit(d.ctx, &ledger.Draft{
 		Thread: thread, Gates: gates, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Node: "ask", Next: []string{"ask"},
 			State: state("waiting in " + thread),

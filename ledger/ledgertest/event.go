@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 func ledgerEventCases() []Case {
@@ -27,7 +30,7 @@ func ledgerEventCases() []Case {
 func (t *T) observed() (d *desk, want func(events ...string)) {
 	var mu sync.Mutex
 	var got []string
-	d = t.desk(posthouse.Options{Observer: posthouse.Tee(nil, func(e posthouse.Operation) {
+	d = t.desk(ledger.Options{Observer: posthouse.Tee(nil, func(e posthouse.Operation) {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, string(e.Kind))
@@ -54,7 +57,7 @@ func ledgerOneEvent(t *T) {
 	f, err := d.Fork(t.ctx, c.ID, nil)
 	t.OK(err)
 	want("forked")
-	_, err = d.Delete(t.ctx, f.ID, nil)
+	_, err = retain.Delete(t.ctx, d.Ledger, f.ID, nil)
 	t.OK(err)
 	want("deleted")
 	done := d.ask("u", posthouse.Gate{Name: "ok?"})
@@ -86,20 +89,20 @@ func ledgerOneEvent(t *T) {
 	want()
 	t.OK(vote("bob"))
 	want("voted", "decided")
-	_, err = d.DeleteCoordination(t.ctx, "u", nil)
+	_, err = retain.DeleteCoordination(t.ctx, d.Ledger, "u", nil)
 	t.OK(err)
 	want("deleted")
 	d.save(&posthouse.Checkpoint{Header: posthouse.Header{ID: "x"}, State: state("1")})
 	want("saved")
-	_, err = d.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{ID: "x"}, State: state("2")}, &posthouse.SaveOptions{Replace: true})
+	_, err = d.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{ID: "x"}, State: state("2")}, &ledger.SaveOptions{Replace: true})
 	t.OK(err)
 	want("saved")
 }
 
 func ledgerEventCoordination(t *T) {
 	got := map[string]string{}
-	d := t.desk(posthouse.Options{Observer: func(e posthouse.Operation) { got[string(e.Kind)] = e.Coordination }})
-	c, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+	d := t.desk(ledger.Options{Observer: func(e posthouse.Operation) { got[string(e.Kind)] = e.Coordination }})
+	c, err := d.Commit(t.ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Coordination: "desk",
 	}, Gates: []posthouse.Gate{{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}}})
 	t.OK(err)
@@ -110,7 +113,7 @@ func ledgerEventCoordination(t *T) {
 	d.send("t", "go", "1")
 	_, err = d.Fork(t.ctx, c.Checkpoint.ID, nil)
 	t.OK(err)
-	_, err = d.CopyThread(t.ctx, "t", "copy", nil)
+	_, err = transfer.CopyThread(t.ctx, d.Ledger, "t", "copy", nil)
 	t.OK(err)
 	_, err = d.Release(t.ctx, "t", nil)
 	t.OK(err)
@@ -119,8 +122,8 @@ func ledgerEventCoordination(t *T) {
 			t.Errorf("%s says the coordination %q, want desk", kind, got[kind])
 		}
 	}
-	_, err = d.Commit(t.ctx, &posthouse.Draft{
-		Thread: "u", Checkpoint: &posthouse.Change{Status: posthouse.StatusDone, Coordination: "other"}, Release: &posthouse.ReleaseOptions{},
+	_, err = d.Commit(t.ctx, &ledger.Draft{
+		Thread: "u", Checkpoint: &posthouse.Change{Status: posthouse.StatusDone, Coordination: "other"}, Release: &ledger.ReleaseOptions{},
 	})
 	t.OK(err)
 	if got["released"] != "other" {
@@ -135,7 +138,7 @@ func ledgerEventCoordination(t *T) {
 }
 
 func ledgerPanickingObserver(t *T) {
-	d := t.desk(posthouse.Options{Observer: func(posthouse.Operation) { panic("no") }})
+	d := t.desk(ledger.Options{Observer: func(posthouse.Operation) { panic("no") }})
 	c := d.root("t", "", "0")
 	if content(d.get(c.ID)) != "0" {
 		t.Error("not saved")
@@ -143,12 +146,12 @@ func ledgerPanickingObserver(t *T) {
 }
 
 func ledgerWatches(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	done := d.ask("t", posthouse.Gate{Name: "ok?"})
 	_, err := d.Decide(t.ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 	t.OK(err)
 	d.root("u", "", "0")
-	watch := func(q posthouse.WatchQuery, n int) (kinds []string, cursor string) {
+	watch := func(q ledger.WatchQuery, n int) (kinds []string, cursor string) {
 		ctx, cancel := context.WithCancel(t.ctx)
 		defer cancel()
 		for e, err := range d.Watch(ctx, q) {
@@ -160,14 +163,14 @@ func ledgerWatches(t *T) {
 		}
 		return kinds, cursor
 	}
-	kinds, cursor := watch(posthouse.WatchQuery{}, 3)
+	kinds, cursor := watch(ledger.WatchQuery{}, 3)
 	if fmt.Sprint(kinds) != "[checkpoint@t/1 gate@t/1 decision@t/2]" {
 		t.Errorf("events %v", kinds)
 	}
-	if kinds, _ = watch(posthouse.WatchQuery{Cursor: cursor}, 1); fmt.Sprint(kinds) != "[checkpoint@u/1]" {
+	if kinds, _ = watch(ledger.WatchQuery{Cursor: cursor}, 1); fmt.Sprint(kinds) != "[checkpoint@u/1]" {
 		t.Errorf("events behind the cursor: %v", kinds)
 	}
-	if kinds, _ = watch(posthouse.WatchQuery{Thread: "u"}, 1); fmt.Sprint(kinds) != "[checkpoint@u/1]" {
+	if kinds, _ = watch(ledger.WatchQuery{Thread: "u"}, 1); fmt.Sprint(kinds) != "[checkpoint@u/1]" {
 		t.Errorf("events of a thread: %v", kinds)
 	}
 }
@@ -175,22 +178,22 @@ func ledgerWatches(t *T) {
 // ledgerWatchesInside leaves a watch behind each event in turn and goes on
 // from its cursor, in a Ledger that has seen nothing.
 func ledgerWatchesInside(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	var gates []posthouse.Gate
 	for _, name := range []string{"a", "b", "c"} {
 		gates = append(gates, posthouse.Gate{Name: name})
 	}
 	for _, thread := range []string{"t", "u"} {
-		done, err := d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Gates: gates, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}})
+		done, err := d.Commit(t.ctx, &ledger.Draft{Thread: thread, Gates: gates, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}})
 		t.OK(err)
 		_, err = d.Decide(t.ctx, done.Gates[1].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 		t.OK(err)
 	}
 	d.root("zz", "", "0") // the last: a watch that lost something ends here, too
 	for name, store := range map[string]posthouse.Store{"as it is": t.Store, "polled": struct{ posthouse.Store }{t.Store}} {
-		l, err := posthouse.Open(store, &posthouse.Options{Poll: time.Millisecond, Cipher: t.Options.Cipher})
+		l, err := ledger.Open(store, &ledger.Options{Poll: time.Millisecond, Cipher: t.Options.Cipher})
 		t.OK(err)
-		watch := func(q posthouse.WatchQuery, n int) (seen []string, last *posthouse.Event) {
+		watch := func(q ledger.WatchQuery, n int) (seen []string, last *posthouse.Event) {
 			ctx, cancel := context.WithCancel(t.ctx)
 			defer cancel()
 			for e, err := range l.Watch(ctx, q) {
@@ -205,29 +208,29 @@ func ledgerWatchesInside(t *T) {
 			}
 			return seen, last
 		}
-		whole, _ := watch(posthouse.WatchQuery{}, 0)
+		whole, _ := watch(ledger.WatchQuery{}, 0)
 		for step := 1; step < 4; step++ {
 			var got []string
 			for cursor, thread := "", ""; thread != "zz"; {
-				more, last := watch(posthouse.WatchQuery{Cursor: cursor}, step)
+				more, last := watch(ledger.WatchQuery{Cursor: cursor}, step)
 				got, cursor, thread = append(got, more...), last.Cursor, last.Thread
 			}
 			if len(whole) != 11 || !slices.Equal(got, whole) {
 				t.Errorf("%s, resumed every %d events:\n%v, want\n%v", name, step, got, whole)
 			}
 		}
-		_, second := watch(posthouse.WatchQuery{Thread: "t"}, 2)
-		if got, _ := watch(posthouse.WatchQuery{Thread: "t", Cursor: second.Cursor}, 1); got[0] != "gate@t/1/b" {
+		_, second := watch(ledger.WatchQuery{Thread: "t"}, 2)
+		if got, _ := watch(ledger.WatchQuery{Thread: "t", Cursor: second.Cursor}, 1); got[0] != "gate@t/1/b" {
 			t.Errorf("%s: behind the first gate of t: %v", name, got)
 		}
-		if got, _ := watch(posthouse.WatchQuery{Thread: "u", Cursor: second.Cursor}, 1); got[0] != "checkpoint@u/1" {
+		if got, _ := watch(ledger.WatchQuery{Thread: "u", Cursor: second.Cursor}, 1); got[0] != "checkpoint@u/1" {
 			t.Errorf("%s: the cursor of t's, watching u: %v", name, got)
 		}
 	}
 	inside := t.inside(d, "u")
 	_, err := t.Store.Remove(t.ctx, posthouse.Removal{Thread: "u", All: true})
 	t.OK(err)
-	for e, err := range d.Watch(t.ctx, posthouse.WatchQuery{Cursor: inside}) {
+	for e, err := range d.Watch(t.ctx, ledger.WatchQuery{Cursor: inside}) {
 		t.OK(err)
 		_, ordered := t.Store.(posthouse.Watcher) // a polling watch of one thread knows nothing of the others
 		if ordered && e.Thread != "zz" || e.Thread == "u" {
@@ -236,7 +239,7 @@ func ledgerWatchesInside(t *T) {
 		break
 	}
 	for _, bad := range []string{"x" + inside, strings.Repeat("~", 9), strings.Replace(inside, "~", "~x", 1)} {
-		for _, err := range d.Watch(t.ctx, posthouse.WatchQuery{Cursor: bad}) {
+		for _, err := range d.Watch(t.ctx, ledger.WatchQuery{Cursor: bad}) {
 			t.WantCode(fmt.Sprintf("cursor %q", bad), err, posthouse.CodeInvalid)
 			break
 		}
@@ -247,7 +250,7 @@ func ledgerWatchesInside(t *T) {
 func (t *T) inside(d *desk, thread string) (cursor string) {
 	t.Helper()
 	n := 0
-	for e, err := range d.Watch(t.ctx, posthouse.WatchQuery{Thread: thread}) {
+	for e, err := range d.Watch(t.ctx, ledger.WatchQuery{Thread: thread}) {
 		t.OK(err)
 		if n++; n == 2 {
 			cursor = e.Cursor
@@ -259,8 +262,8 @@ func (t *T) inside(d *desk, thread string) (cursor string) {
 
 // ledgerPolls hides what the store can do beyond the contract.
 func ledgerPolls(t *T) {
-	d := t.deskOn(struct{ posthouse.Store }{t.Store}, posthouse.Options{Poll: time.Millisecond})
-	watch := func(q posthouse.WatchQuery, n int, want string, meanwhile func()) (cursor string) {
+	d := t.deskOn(struct{ posthouse.Store }{t.Store}, ledger.Options{Poll: time.Millisecond})
+	watch := func(q ledger.WatchQuery, n int, want string, meanwhile func()) (cursor string) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.ctx)
 		defer cancel()
@@ -285,28 +288,28 @@ func ledgerPolls(t *T) {
 		_, err := d.Decide(t.ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 		t.OK(err)
 	}
-	cursor := watch(posthouse.WatchQuery{}, 2, "checkpoint@t/1 gate@t/1", nil)
-	watch(posthouse.WatchQuery{Cursor: "now"}, 2, "decision@t/2 checkpoint@u/1", func() { decide(); d.root("u", "", "0") })
-	l, err := posthouse.Open(struct{ posthouse.Store }{t.Store}, &posthouse.Options{Poll: time.Millisecond, Cipher: t.Options.Cipher})
+	cursor := watch(ledger.WatchQuery{}, 2, "checkpoint@t/1 gate@t/1", nil)
+	watch(ledger.WatchQuery{Cursor: "now"}, 2, "decision@t/2 checkpoint@u/1", func() { decide(); d.root("u", "", "0") })
+	l, err := ledger.Open(struct{ posthouse.Store }{t.Store}, &ledger.Options{Poll: time.Millisecond, Cipher: t.Options.Cipher})
 	t.OK(err)
 	d.Ledger = l
-	cursor = watch(posthouse.WatchQuery{Cursor: cursor}, 2, "decision@t/2 checkpoint@u/1", nil)
-	watch(posthouse.WatchQuery{Thread: "u"}, 1, "checkpoint@u/1", nil)
-	watch(posthouse.WatchQuery{Thread: "u", Cursor: cursor}, 1, "checkpoint@u/2", func() { d.save(&posthouse.Checkpoint{Header: posthouse.Header{Thread: "u"}, State: state("1")}) })
+	cursor = watch(ledger.WatchQuery{Cursor: cursor}, 2, "decision@t/2 checkpoint@u/1", nil)
+	watch(ledger.WatchQuery{Thread: "u"}, 1, "checkpoint@u/1", nil)
+	watch(ledger.WatchQuery{Thread: "u", Cursor: cursor}, 1, "checkpoint@u/2", func() { d.save(&posthouse.Checkpoint{Header: posthouse.Header{Thread: "u"}, State: state("1")}) })
 
-	cursor = watch(posthouse.WatchQuery{Cursor: cursor}, 1, "checkpoint@u/2", nil)
+	cursor = watch(ledger.WatchQuery{Cursor: cursor}, 1, "checkpoint@u/2", nil)
 	_, err = t.Store.Remove(t.ctx, posthouse.Removal{Thread: "u", All: true})
 	t.OK(err)
-	l, err = posthouse.Open(struct{ posthouse.Store }{t.Store}, &posthouse.Options{Poll: time.Millisecond, Cipher: t.Options.Cipher})
+	l, err = ledger.Open(struct{ posthouse.Store }{t.Store}, &ledger.Options{Poll: time.Millisecond, Cipher: t.Options.Cipher})
 	t.OK(err)
 	d.Ledger = l
 	d.root("u", "", "new")
 	for range 2 {
 		d.save(&posthouse.Checkpoint{Header: posthouse.Header{Thread: "u"}, State: state("newer")})
 	}
-	watch(posthouse.WatchQuery{Cursor: cursor}, 3, "checkpoint@u/1 checkpoint@u/2 checkpoint@u/3", nil)
+	watch(ledger.WatchQuery{Cursor: cursor}, 3, "checkpoint@u/1 checkpoint@u/2 checkpoint@u/3", nil)
 	for _, bad := range []string{"x", "poll", "poll-!", "poll-AAAA", "1"} {
-		for _, err := range d.Watch(t.ctx, posthouse.WatchQuery{Cursor: bad}) {
+		for _, err := range d.Watch(t.ctx, ledger.WatchQuery{Cursor: bad}) {
 			t.WantCode(fmt.Sprintf("cursor %q", bad), err, posthouse.CodeInvalid)
 			break
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
@@ -59,7 +61,7 @@ type scripted struct {
 	store  posthouse.Store
 	name   string
 	anew   bool // each try with a Ledger that knows nothing, as after a restart
-	ledger *posthouse.Ledger
+	ledger *ledger.Ledger
 }
 
 // script does something of everything and returns what is then in the store.
@@ -78,14 +80,14 @@ func (t *T) script(s posthouse.Store, name string, anew bool) string {
 	}
 	clean := &scripted{T: t, store: s, name: name}
 	clean.open()
-	if _, err := clean.ledger.Compact(t.ctx); err != nil && !isCode(err, posthouse.CodeUnsupported) {
+	if _, err := retain.Compact(t.ctx, clean.ledger); err != nil && !isCode(err, posthouse.CodeUnsupported) {
 		t.Fatalf("Compact: %v", err)
 	}
 	return clean.dump()
 }
 
 func (r *scripted) open() {
-	l, err := posthouse.Open(r.store, &posthouse.Options{Now: r.Builder.Now, Owner: "owner"})
+	l, err := ledger.Open(r.store, &ledger.Options{Now: r.Builder.Now, Owner: "owner"})
 	r.OK(err)
 	r.ledger = l
 }
@@ -94,7 +96,7 @@ func (r *scripted) id(s string) posthouse.ID { return posthouse.ID(r.name + ":" 
 
 // do tries until the operation succeeds. After the first try it may find what
 // an earlier try did; done says so.
-func (r *scripted) do(what string, op func(context.Context, *posthouse.Ledger) error, done func(error) bool) {
+func (r *scripted) do(what string, op func(context.Context, *ledger.Ledger) error, done func(error) bool) {
 	r.Helper()
 	for try := range 20 {
 		err := op(r.ctx, r.ledger)
@@ -119,8 +121,8 @@ func (r *scripted) commit(id, head, branch string, c posthouse.Change, steps []p
 		parent = r.id(head)
 	}
 	c.ID = r.id(id)
-	r.do("commit of "+id, func(ctx context.Context, l *posthouse.Ledger) error {
-		_, err := l.Commit(ctx, &posthouse.Draft{
+	r.do("commit of "+id, func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := l.Commit(ctx, &ledger.Draft{
 			Thread: r.name, Branch: branch, Head: &parent, Checkpoint: &c, Steps: steps, Gates: slices.Clone(gates),
 		})
 		return err
@@ -133,7 +135,7 @@ func (r *scripted) commit(id, head, branch string, c posthouse.Change, steps []p
 func (r *scripted) log() {
 	root := posthouse.Root(r.name, posthouse.State{"list": {Codec: "json", Data: []byte(`["a"]`)}, "big": {Codec: "raw", Data: storetest.Filler(3000, "big")}})
 	root.ID, root.Metadata = r.id("c1"), map[string]string{"k": "v"}
-	r.do("save", func(ctx context.Context, l *posthouse.Ledger) error {
+	r.do("save", func(ctx context.Context, l *ledger.Ledger) error {
 		_, err := l.Save(ctx, root, nil)
 		return err
 	}, nil)
@@ -144,7 +146,7 @@ func (r *scripted) log() {
 	r.commit("c3", "c2", "", posthouse.Change{
 		Status: posthouse.StatusRunning, Parts: []posthouse.Part{{Name: "list", Data: []byte("," + result), Splice: true, Prefix: 8, Suffix: 1}},
 	}, nil)
-	r.do("get", func(ctx context.Context, l *posthouse.Ledger) error {
+	r.do("get", func(ctx context.Context, l *ledger.Ledger) error {
 		c, err := l.Get(ctx, r.id("c3"))
 		if want := `["a","b",` + result + `]`; err == nil && string(c.State["list"].Data) != want {
 			r.Errorf("%v: the state is %.80s, want %.80s", r.store, c.State["list"].Data, want)
@@ -156,8 +158,8 @@ func (r *scripted) log() {
 func (r *scripted) question() {
 	r.commit("c4", "c3", "", posthouse.Change{Status: posthouse.StatusWaiting, Kind: posthouse.KindWait, Next: []string{"n"}}, nil, posthouse.Gate{Name: "approve"})
 	var gate posthouse.ID
-	r.do("inbox", func(ctx context.Context, l *posthouse.Ledger) error {
-		for g, err := range l.Gates(ctx, posthouse.GateQuery{Thread: r.name}) {
+	r.do("inbox", func(ctx context.Context, l *ledger.Ledger) error {
+		for g, err := range l.Gates(ctx, ledger.GateQuery{Thread: r.name}) {
 			if err != nil {
 				return err
 			}
@@ -165,7 +167,7 @@ func (r *scripted) question() {
 		}
 		return nil
 	}, nil)
-	r.do("decide", func(ctx context.Context, l *posthouse.Ledger) error {
+	r.do("decide", func(ctx context.Context, l *ledger.Ledger) error {
 		_, err := l.Decide(ctx, gate, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Reason: "fine"})
 		return err
 	}, func(err error) bool {
@@ -173,8 +175,8 @@ func (r *scripted) question() {
 		return errors.As(err, &e) && e.Code == posthouse.CodeDecided && e.Decision.By == "alice"
 	})
 	r.commit("c5", "c4", "", posthouse.Change{Status: posthouse.StatusDone}, nil)
-	r.do("latest", func(ctx context.Context, l *posthouse.Ledger) error {
-		c, err := l.Latest(ctx, posthouse.LatestQuery{Thread: r.name})
+	r.do("latest", func(ctx context.Context, l *ledger.Ledger) error {
+		c, err := l.Latest(ctx, ledger.LatestQuery{Thread: r.name})
 		if err == nil && c.ID != r.id("c5") {
 			r.Errorf("%v: the latest is %s", r.store, c.ID)
 		}
@@ -183,9 +185,9 @@ func (r *scripted) question() {
 }
 
 func (r *scripted) forks() {
-	fork := func(id string, o posthouse.ForkOptions) {
+	fork := func(id string, o ledger.ForkOptions) {
 		o.ID = r.id(id)
-		r.do("fork "+id, func(ctx context.Context, l *posthouse.Ledger) error {
+		r.do("fork "+id, func(ctx context.Context, l *ledger.Ledger) error {
 			_, err := l.Fork(ctx, r.id("c3"), &o)
 			return err
 		}, func(err error) bool {
@@ -193,36 +195,36 @@ func (r *scripted) forks() {
 			return errors.As(err, &e) && e.Code == posthouse.CodeExists && e.Head == o.ID
 		})
 	}
-	fork("f1", posthouse.ForkOptions{Branch: "draft", Patch: posthouse.State{"new": {Codec: "raw", Data: []byte("x")}}})
-	fork("f2", posthouse.ForkOptions{Thread: r.name + "-copy"})
-	fork("f3", posthouse.ForkOptions{Thread: r.name + "-gone"})
+	fork("f1", ledger.ForkOptions{Branch: "draft", Patch: posthouse.State{"new": {Codec: "raw", Data: []byte("x")}}})
+	fork("f2", ledger.ForkOptions{Thread: r.name + "-copy"})
+	fork("f3", ledger.ForkOptions{Thread: r.name + "-gone"})
 	r.commit("c6", "f1", "draft", posthouse.Change{Parts: []posthouse.Part{{Name: "big", Drop: true}}}, nil)
-	r.do("replace", func(ctx context.Context, l *posthouse.Ledger) error {
+	r.do("replace", func(ctx context.Context, l *ledger.Ledger) error {
 		c, err := l.Get(ctx, r.id("c6"))
 		if err != nil {
 			return err
 		}
 		c.State = posthouse.State{"list": {Codec: "json", Data: []byte(`[]`)}}
-		_, err = l.Save(ctx, c, &posthouse.SaveOptions{Replace: true})
+		_, err = l.Save(ctx, c, &ledger.SaveOptions{Replace: true})
 		return err
 	}, nil)
 }
 
 func (r *scripted) removals() {
 	gone := func(err error) bool { return isCode(err, posthouse.CodeNotFound) }
-	r.do("delete", func(ctx context.Context, l *posthouse.Ledger) error {
-		_, err := l.Delete(ctx, r.id("c5"), nil)
+	r.do("delete", func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := retain.Delete(ctx, l, r.id("c5"), nil)
 		return err
 	}, gone)
-	r.do("orphan", func(ctx context.Context, l *posthouse.Ledger) error {
-		_, err := l.Delete(ctx, r.id("c2"), &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan})
+	r.do("orphan", func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := retain.Delete(ctx, l, r.id("c2"), &retain.DeleteOptions{Mode: retain.DeleteOrphan})
 		return err
 	}, gone)
-	r.do("delete a thread", func(ctx context.Context, l *posthouse.Ledger) error {
-		_, err := l.DeleteThread(ctx, r.name+"-gone", nil)
+	r.do("delete a thread", func(ctx context.Context, l *ledger.Ledger) error {
+		_, err := retain.DeleteThread(ctx, l, r.name+"-gone", nil)
 		return err
 	}, gone)
-	r.do("beat", func(ctx context.Context, l *posthouse.Ledger) error { return l.Beat(ctx) }, nil)
+	r.do("beat", func(ctx context.Context, l *ledger.Ledger) error { return l.Core().Heartbeat(ctx) }, nil)
 }
 
 // dump writes down all there is of the run, its name left out.

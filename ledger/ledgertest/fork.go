@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 func ledgerForkCases() []Case {
@@ -23,49 +24,49 @@ func ledgerForkCases() []Case {
 }
 
 func ledgerForks(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	c := posthouse.Root("coord", state("v"))
 	c.Thread, c.Agent, c.Metadata, c.Labels = "t", "analyzer", map[string]string{"m": "1"}, map[string]string{"l": "2"}
 	root := d.save(c)
 	for i := range 3 { // any number of times
-		f, err := d.Fork(t.ctx, root.ID, &posthouse.ForkOptions{Replace: state(fmt.Sprint("f", i)), By: "alice"})
+		f, err := d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Replace: state(fmt.Sprint("f", i)), By: "alice"})
 		t.OK(err)
 		if f.Parent != root.ID || f.Coordination != "coord" || f.Agent != "analyzer" || f.Metadata["m"] != "1" || f.Labels["l"] != "2" ||
 			content(f) != fmt.Sprint("f", i) || f.Branch != fmt.Sprint("fork-", i+1) || f.Source.ID != root.ID || f.By != "alice" || f.Kind != posthouse.KindFork {
 			t.Errorf("fork %d: %+v", i, f)
 		}
 	}
-	last, err := d.Latest(t.ctx, posthouse.LatestQuery{Thread: "t"})
+	last, err := d.Latest(t.ctx, ledger.LatestQuery{Thread: "t"})
 	t.OK(err)
 	if last.ID != root.ID || content(d.get(root.ID)) != "v" {
 		t.Error("the source or main moved")
 	}
-	_, err = d.Fork(t.ctx, root.ID, &posthouse.ForkOptions{Branch: "fork-1"})
+	_, err = d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Branch: "fork-1"})
 	d.wantErr(err, posthouse.ErrExists)
 }
 
 func ledgerForksAway(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	root := d.root("t", "coord", "v")
-	f, err := d.Fork(t.ctx, root.ID, &posthouse.ForkOptions{Thread: "u", Metadata: map[string]string{"k": "v"}})
+	f, err := d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Thread: "u", Metadata: map[string]string{"k": "v"}})
 	t.OK(err)
 	if f.Thread != "u" || !f.IsRoot() || f.Branch != posthouse.MainBranch || *f.Source != (posthouse.Source{Thread: "t", ID: root.ID}) ||
 		content(f) != "v" || f.Coordination != "coord" || f.Metadata["k"] != "v" {
 		t.Errorf("fork: %+v", f)
 	}
 	for _, taken := range []string{"u", "t"} {
-		_, err = d.Fork(t.ctx, root.ID, &posthouse.ForkOptions{Thread: taken})
+		_, err = d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Thread: taken})
 		d.wantErr(err, posthouse.ErrExists)
 	}
 }
 
 func ledgerForkPatches(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	j := func(s string) posthouse.Value { return posthouse.Value{Codec: "json", Data: []byte(s)} }
 	root := d.save(&posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: posthouse.State{
 		"input": j(`{"lang":"en","prompt":"old"}`), "scratch": j(`{"step":1}`), "artifacts": j(`["a"]`),
 	}})
-	f, err := d.Fork(t.ctx, root.ID, &posthouse.ForkOptions{
+	f, err := d.Fork(t.ctx, root.ID, &ledger.ForkOptions{
 		Thread: "u", Merge: posthouse.State{"input": j(`{"prompt":"new"}`)}, Patch: posthouse.State{"artifacts": j(`[]`)},
 	})
 	t.OK(err)
@@ -77,18 +78,18 @@ func ledgerForkPatches(t *T) {
 	if got := string(d.get(root.ID).State["input"].Data); got != `{"lang":"en","prompt":"old"}` {
 		t.Errorf("the source changed: %s", got)
 	}
-	_, err = d.Fork(t.ctx, root.ID, &posthouse.ForkOptions{Merge: posthouse.State{"artifacts": j(`{}`)}})
+	_, err = d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Merge: posthouse.State{"artifacts": j(`{}`)}})
 	d.wantErr(err, posthouse.ErrInvalid)
 }
 
 func ledgerWalksToRoot(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	root := d.root("t", "", "0")
 	c := d.derive(d.derive(root, "1"), "2")
 	f, err := d.Fork(t.ctx, c.ID, nil)
 	t.OK(err)
 	f = d.derive(f, "3")
-	g, err := d.Fork(t.ctx, f.ID, &posthouse.ForkOptions{Thread: "u"})
+	g, err := d.Fork(t.ctx, f.ID, &ledger.ForkOptions{Thread: "u"})
 	t.OK(err)
 	at, hops := d.derive(g, "4"), 0
 	for ; at.Parent != "" || at.Source != nil; hops++ {
@@ -104,7 +105,7 @@ func ledgerWalksToRoot(t *T) {
 }
 
 func ledgerUpdatesThePast(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	root := d.root("t", "", "0")
 	c := d.derive(root, "1")
 	_, err := d.Save(t.ctx, root.Derive(state("late")), nil)
@@ -122,13 +123,13 @@ func ledgerUpdatesThePast(t *T) {
 }
 
 func ledgerForkedQuestion(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	d.root("t", "", "0")
 	first := d.wait("t", "2/n", nil)
 	_, err := d.Decide(t.ctx, first.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 	t.OK(err)
 	w := d.ask("t", posthouse.Gate{Name: "and this?", Task: "2/n"})
-	f, err := d.Fork(t.ctx, w.Checkpoint.ID, &posthouse.ForkOptions{Thread: "u"})
+	f, err := d.Fork(t.ctx, w.Checkpoint.ID, &ledger.ForkOptions{Thread: "u"})
 	t.OK(err)
 	info, err := d.Thread(t.ctx, "u")
 	t.OK(err)
@@ -138,11 +139,11 @@ func ledgerForkedQuestion(t *T) {
 }
 
 func ledgerForkedQuestionOfAnotherState(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	raw := func(v string) posthouse.Value { return posthouse.Value{Codec: "raw", Data: []byte(v)} }
 	was := posthouse.State{"request": raw("refund 500"), "note": {Codec: "json", Data: []byte(`{"a":1}`)}}
 	start := d.clock.Now()
-	done, err := d.Commit(t.ctx, &posthouse.Draft{
+	done, err := d.Commit(t.ctx, &ledger.Draft{
 		Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Node: "ask", Next: []string{"ask"}, State: was},
 		Gates: []posthouse.Gate{
 			{Name: "pay?", Task: "1/ask", Payload: []byte(`{"amount":500}`), ExpiresAt: start.Add(time.Hour)},
@@ -152,7 +153,7 @@ func ledgerForkedQuestionOfAnotherState(t *T) {
 	t.OK(err)
 	d.clock.Advance(30 * time.Minute)
 	source := done.Checkpoint.ID
-	for i, o := range []posthouse.ForkOptions{
+	for i, o := range []ledger.ForkOptions{
 		{}, {Replace: was.Clone()}, {Patch: posthouse.State{"request": raw("refund 500")}},
 		{Patch: posthouse.State{"request": raw("refund 999999")}}, {Replace: posthouse.State{"request": raw("refund 500")}},
 		{Merge: posthouse.State{"note": {Codec: "json", Data: []byte(`{"a":2}`)}}}, {Patch: posthouse.State{"more": raw("")}},
@@ -208,7 +209,7 @@ func ledgerForkedQuestionOfAnotherState(t *T) {
 }
 
 func ledgerManyForks(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	c := d.root("t", "", "0")
 	for range 110 {
 		_, err := d.Fork(t.ctx, c.ID, nil)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 func ledgerGateCases() []Case {
@@ -24,14 +26,14 @@ func ledgerGateCases() []Case {
 }
 
 func ledgerOneDecision(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	done := d.ask("t", posthouse.Gate{Name: "ok?", Payload: json.RawMessage(`{"order":1234}`), Labels: map[string]string{"k": "v"}})
 	g, err := d.Decide(t.ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Edit, By: "alice", Actor: "operator", Reason: "smaller", Value: json.RawMessage(`{"a":1}`)})
 	t.OK(err)
 	if g.Decision.By != "alice" || g.Decision.Actor != "operator" || string(g.Payload) != `{"order":1234}` || g.Labels["k"] != "v" {
 		t.Errorf("gate: %+v", g)
 	}
-	for _, l := range []*desk{d, t.desk(posthouse.Options{})} {
+	for _, l := range []*desk{d, t.desk(ledger.Options{})} {
 		_, err := l.Decide(t.ctx, g.ID, posthouse.Decision{Verdict: posthouse.Reject, By: "bob"})
 		if e := l.wantErr(err, posthouse.ErrDecided); e.Decision.By != "alice" || string(e.Decision.Value) != `{"a":1}` {
 			t.Errorf("the winner is %+v", e.Decision)
@@ -50,7 +52,7 @@ func ledgerOneDecision(t *T) {
 }
 
 func ledgerSessionGate(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	session := posthouse.Gate{Name: "pay", Kind: posthouse.GateSession, ExpiresAt: d.Now().Add(time.Minute)}
 	answered, late, kept := d.ask("answered", session).Gates[0].ID, d.ask("late", session).Gates[0].ID, d.ask("kept", session, posthouse.Gate{Name: "ok?"}).Gates
 	_, err := d.Decide(t.ctx, answered, byAlice())
@@ -58,9 +60,9 @@ func ledgerSessionGate(t *T) {
 	_, err = d.Decide(t.ctx, kept[0].ID, byAlice()) // a program asks beside it
 	t.OK(err)
 	d.clock.Advance(time.Hour)
-	_, err = d.Expire(t.ctx, late)
+	_, err = commit.Expire(t.ctx, d.Ledger.Core(), late)
 	t.OK(err)
-	again := t.desk(posthouse.Options{})
+	again := t.desk(ledger.Options{})
 	again.wantStatus("answered", posthouse.StatusDone)
 	again.wantStatus("late", posthouse.StatusDone)
 	again.wantStatus("kept", posthouse.StatusReady)
@@ -73,7 +75,7 @@ func ledgerSessionGate(t *T) {
 }
 
 func ledgerRacingDeciders(t *T) {
-	ledgers := []*desk{t.desk(posthouse.Options{}), t.desk(posthouse.Options{})}
+	ledgers := []*desk{t.desk(ledger.Options{}), t.desk(ledger.Options{})}
 	for round := range 5 {
 		gate := ledgers[0].ask(fmt.Sprint("t", round), posthouse.Gate{Name: "ok?"}).Gates[0].ID
 		errs := make([]error, 100)
@@ -99,7 +101,7 @@ func ledgerRacingDeciders(t *T) {
 }
 
 func ledgerWhoMayDecide(t *T) {
-	d := t.desk(posthouse.Options{Policy: func(g *posthouse.Gate, dec *posthouse.Decision) error {
+	d := t.desk(ledger.Options{Policy: func(g *posthouse.Gate, dec *posthouse.Decision) error {
 		if dec.By == "mallory" {
 			return &posthouse.Error{Code: posthouse.CodeForbidden, Message: "not mallory"}
 		}
@@ -142,11 +144,11 @@ func ledgerWhoMayDecide(t *T) {
 }
 
 func ledgerExpires(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	deadline := d.clock.Now().Add(time.Hour)
 	a := d.ask("a", posthouse.Gate{Name: "ok?", ExpiresAt: deadline}).Gates[0].ID
 	b := d.ask("b", posthouse.Gate{Name: "ok?", ExpiresAt: deadline}).Gates[0].ID
-	_, err := d.Expire(t.ctx, b)
+	_, err := commit.Expire(t.ctx, d.Ledger.Core(), b)
 	d.wantErr(err, posthouse.ErrConflict)
 	due := 0
 	for range d.Threads(t.ctx, posthouse.ThreadQuery{DueBefore: posthouse.Millis(deadline.UnixMilli())}) {
@@ -155,7 +157,7 @@ func ledgerExpires(t *T) {
 	if due != 2 {
 		t.Errorf("%d threads due, want 2", due)
 	}
-	again := t.desk(posthouse.Options{})
+	again := t.desk(ledger.Options{})
 	again.clock.Advance(2 * time.Hour)
 	_, err = again.Decide(t.ctx, a, byAlice())
 	if e := again.wantErr(err, posthouse.ErrExpired); e.Decision.Verdict != posthouse.Expire {
@@ -163,7 +165,7 @@ func ledgerExpires(t *T) {
 	}
 	_, err = again.Decide(t.ctx, a, byAlice())
 	again.wantErr(err, posthouse.ErrExpired)
-	g, err := again.Expire(t.ctx, b)
+	g, err := commit.Expire(t.ctx, again.Ledger.Core(), b)
 	t.OK(err)
 	if g.Decision.Verdict != posthouse.Expire {
 		t.Errorf("decision %+v", g.Decision)
@@ -176,44 +178,44 @@ func ledgerExpires(t *T) {
 }
 
 func ledgerInbox(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	two := d.ask("a", posthouse.Gate{Name: "one", Assignees: []string{"alice"}}, posthouse.Gate{Name: "two"})
 	three := d.ask("b", posthouse.Gate{Name: "three"})
 	if two.Gates[0].ID == two.Gates[1].ID {
 		t.Error("two questions share an id")
 	}
-	names := func(q posthouse.GateQuery) (out []string) {
+	names := func(q ledger.GateQuery) (out []string) {
 		for g, err := range d.Gates(t.ctx, q) {
 			t.OK(err)
 			out = append(out, g.Name)
 		}
 		return out
 	}
-	want := func(q posthouse.GateQuery, want ...string) {
+	want := func(q ledger.GateQuery, want ...string) {
 		t.Helper()
 		if got := names(q); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%+v: %v, want %v", q, got, want)
 		}
 	}
-	want(posthouse.GateQuery{}, "one", "two", "three")
-	want(posthouse.GateQuery{Newest: true, Limit: 2}, "three", "two")
-	want(posthouse.GateQuery{After: two.Gates[0].ID}, "two", "three")
-	want(posthouse.GateQuery{Newest: true, After: three.Gates[0].ID}, "two", "one")
-	want(posthouse.GateQuery{After: three.Gates[0].ID})
-	want(posthouse.GateQuery{Thread: "a"}, "one", "two")
-	want(posthouse.GateQuery{Coordination: "b"}, "three")
-	want(posthouse.GateQuery{Checkpoint: three.Checkpoint.ID}, "three")
-	want(posthouse.GateQuery{Assignee: "bob"}, "two", "three")
+	want(ledger.GateQuery{}, "one", "two", "three")
+	want(ledger.GateQuery{Newest: true, Limit: 2}, "three", "two")
+	want(ledger.GateQuery{After: two.Gates[0].ID}, "two", "three")
+	want(ledger.GateQuery{Newest: true, After: three.Gates[0].ID}, "two", "one")
+	want(ledger.GateQuery{After: three.Gates[0].ID})
+	want(ledger.GateQuery{Thread: "a"}, "one", "two")
+	want(ledger.GateQuery{Coordination: "b"}, "three")
+	want(ledger.GateQuery{Checkpoint: three.Checkpoint.ID}, "three")
+	want(ledger.GateQuery{Assignee: "bob"}, "two", "three")
 	_, err := d.Decide(t.ctx, two.Gates[0].ID, byAlice())
 	t.OK(err)
-	want(posthouse.GateQuery{}, "two", "three")
-	want(posthouse.GateQuery{After: two.Gates[0].ID}, "two", "three")
+	want(ledger.GateQuery{}, "two", "three")
+	want(ledger.GateQuery{After: two.Gates[0].ID}, "two", "three")
 }
 
 func ledgerSupersedes(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	done := d.ask("t", posthouse.Gate{Name: "one"}, posthouse.Gate{Name: "two"})
-	_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Keep: []posthouse.ID{done.Gates[1].ID}, Checkpoint: &posthouse.Change{
+	_, err := d.Commit(t.ctx, &ledger.Draft{Thread: "t", Keep: []posthouse.ID{done.Gates[1].ID}, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"ask"},
 	}})
 	t.OK(err)
@@ -230,7 +232,7 @@ func ledgerSupersedes(t *T) {
 }
 
 func ledgerKeptAndDecided(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	keep := d.ask("t", posthouse.Gate{Name: "one"}).Gates[0].ID
 	_, err := d.Decide(t.ctx, keep, byAlice())
 	t.OK(err)

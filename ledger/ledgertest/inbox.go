@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 func ledgerInboxCases() []Case {
@@ -30,7 +32,7 @@ func (d *desk) stir(rnd *rand.Rand, ids []posthouse.ID) {
 	case 1, 2:
 		_, _ = d.Delegate(d.ctx, id, posthouse.Delegation{By: who, To: inboxPeople[rnd.IntN(len(inboxPeople))]})
 	case 3:
-		_, _ = d.Escalate(d.ctx, id)
+		_, _ = commit.Escalate(d.ctx, d.Ledger.Core(), id)
 	case 4:
 		d.clock.Advance(time.Duration(rnd.IntN(20)) * time.Minute)
 	case 5:
@@ -62,7 +64,7 @@ func (d *desk) randomGate(rnd *rand.Rand) posthouse.Gate {
 
 func ledgerPersonsInbox(t *T) {
 	rnd := rand.New(rand.NewPCG(10, 3))
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	var ids []posthouse.ID
 	rounds := 120
 	if t.Harness.Short {
@@ -82,7 +84,7 @@ func ledgerPersonsInbox(t *T) {
 		if i%10 != 9 {
 			continue
 		}
-		for _, q := range []posthouse.GateQuery{{}, {Newest: true}, {All: true}, {Kind: "choice"}, {Kind: posthouse.GateSession, Newest: true}, {Thread: fmt.Sprint("t", i-1)}} {
+		for _, q := range []ledger.GateQuery{{}, {Newest: true}, {All: true}, {Kind: "choice"}, {Kind: posthouse.GateSession, Newest: true}, {Thread: fmt.Sprint("t", i-1)}} {
 			all := d.inbox(q)
 			for _, who := range inboxPeople {
 				var want []posthouse.ID
@@ -111,7 +113,7 @@ func ledgerPersonsInbox(t *T) {
 	}
 }
 
-func (d *desk) inbox(q posthouse.GateQuery) (gates []*posthouse.Gate) {
+func (d *desk) inbox(q ledger.GateQuery) (gates []*posthouse.Gate) {
 	d.Helper()
 	for g, err := range d.Gates(d.ctx, q) {
 		d.OK(err)
@@ -147,7 +149,7 @@ func counted[T any](seq iter.Seq2[T, error], n *int) iter.Seq2[T, error] {
 
 func ledgerInboxReads(t *T) {
 	s := &countingStore{Store: t.Store}
-	d := t.deskOn(s, posthouse.Options{})
+	d := t.deskOn(s, ledger.Options{})
 	later := &posthouse.Escalation{At: d.clock.Now().Add(time.Hour), To: []string{"boss"}}
 	for i := range 200 {
 		g := posthouse.Gate{Name: "ok?", Assignees: []string{"alice"}, Escalation: later}
@@ -161,12 +163,12 @@ func ledgerInboxReads(t *T) {
 	}
 	sealed := t.Options.Cipher != nil
 	for _, c := range []struct {
-		q    posthouse.GateQuery
+		q    ledger.GateQuery
 		want int
 	}{
-		{posthouse.GateQuery{}, 4}, {posthouse.GateQuery{Newest: true}, 4}, {posthouse.GateQuery{Assignee: "alice"}, 4}, {posthouse.GateQuery{Assignee: "bob"}, 4},
-		{posthouse.GateQuery{Assignee: "bob", Newest: true}, 4}, {posthouse.GateQuery{Assignee: "boss"}, 0}, {posthouse.GateQuery{Assignee: "nobody"}, 0},
-		{posthouse.GateQuery{Kind: "choice"}, 0}, {posthouse.GateQuery{Kind: posthouse.GateTimer, Newest: true}, 4},
+		{ledger.GateQuery{}, 4}, {ledger.GateQuery{Newest: true}, 4}, {ledger.GateQuery{Assignee: "alice"}, 4}, {ledger.GateQuery{Assignee: "bob"}, 4},
+		{ledger.GateQuery{Assignee: "bob", Newest: true}, 4}, {ledger.GateQuery{Assignee: "boss"}, 0}, {ledger.GateQuery{Assignee: "nobody"}, 0},
+		{ledger.GateQuery{Kind: "choice"}, 0}, {ledger.GateQuery{Kind: posthouse.GateTimer, Newest: true}, 4},
 	} {
 		c.q.Limit = 4
 		s.entries, s.threads = 0, 0

@@ -6,18 +6,19 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // ledgerDoubledJSON sends JSON that two readers may take differently to every door
 // that takes JSON from outside.
 func ledgerDoubledJSON(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	j := func(s string) posthouse.State { return posthouse.State{"s": {Codec: "json", Data: []byte(s)}} }
 	root := d.save(&posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: j(`{"to":"alice"}`)})
 	asked := 0
 	gate := func(g posthouse.Gate) error {
 		asked++
-		_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: fmt.Sprint("g", asked), Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{
+		_, err := d.Commit(t.ctx, &ledger.Draft{Thread: fmt.Sprint("g", asked), Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, State: j(`1`),
 		}})
 		return err
@@ -35,15 +36,15 @@ func ledgerDoubledJSON(t *T) {
 	}{
 		{"a saved state", "part s", func(s string) error { _, err := d.Save(t.ctx, root.Derive(j(s)), nil); return err }},
 		{"a fork's state", "part s", func(s string) error {
-			_, err := d.Fork(t.ctx, root.ID, &posthouse.ForkOptions{Replace: j(s)})
+			_, err := d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Replace: j(s)})
 			return err
 		}},
 		{"a fork's patch", "part s", func(s string) error {
-			_, err := d.Fork(t.ctx, root.ID, &posthouse.ForkOptions{Patch: j(s)})
+			_, err := d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Patch: j(s)})
 			return err
 		}},
 		{"a fork's merge", "part s", func(s string) error {
-			_, err := d.Fork(t.ctx, root.ID, &posthouse.ForkOptions{Merge: j(s)})
+			_, err := d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Merge: j(s)})
 			return err
 		}},
 		{"a gate's payload", "payload", func(s string) error { return gate(posthouse.Gate{Name: "ok?", Payload: json.RawMessage(s)}) }},

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 )
 
 // ledgerKeepCases are about what must outlive the removal of something else.
@@ -21,10 +23,10 @@ func ledgerKeepCases() []Case {
 }
 
 func ledgerFirstExecution(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	d.step("t", "1/flow", "a")
 	w := d.wait("t", "1/flow", nil)
-	x, err := t.desk(posthouse.Options{}).Execution(t.ctx, w.Checkpoint, "1/flow")
+	x, err := t.desk(ledger.Options{}).Core().Execution(t.ctx, w.Checkpoint, "1/flow")
 	t.OK(err)
 	if len(x.Steps) != 1 || len(x.Gates) != 1 {
 		t.Errorf("%d steps and %d gates on record, want one of each", len(x.Steps), len(x.Gates))
@@ -32,15 +34,15 @@ func ledgerFirstExecution(t *T) {
 }
 
 func ledgerDeletesRevisions(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	first := d.root("t", "", "0")
 	c := first.Derive(state("secret one"))
 	c.ID = "x"
 	d.save(c)
 	c.State = state("secret two")
-	_, err := d.Save(t.ctx, c, &posthouse.SaveOptions{Replace: true})
+	_, err := d.Save(t.ctx, c, &ledger.SaveOptions{Replace: true})
 	t.OK(err)
-	del, err := d.Delete(t.ctx, "x", nil)
+	del, err := retain.Delete(t.ctx, d.Ledger, "x", nil)
 	t.OK(err)
 	if del.Checkpoints != 1 || del.Bodies != 2 {
 		t.Errorf("%+v", del)
@@ -59,12 +61,12 @@ func ledgerDeletesRevisions(t *T) {
 }
 
 func ledgerReplacesOlder(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	old := d.root("t", "", "0")
 	d.root("t", "", "1")
 	done := d.ask("t", posthouse.Gate{Name: "ok?"})
 	again := &posthouse.Checkpoint{Header: posthouse.Header{ID: old.ID, Thread: "t"}, State: state("2")}
-	_, err := d.Save(t.ctx, again, &posthouse.SaveOptions{Replace: true})
+	_, err := d.Save(t.ctx, again, &ledger.SaveOptions{Replace: true})
 	t.OK(err)
 	info, err := d.Thread(t.ctx, "t")
 	t.OK(err)
@@ -77,11 +79,11 @@ func ledgerReplacesOlder(t *T) {
 }
 
 func ledgerEndsWaiting(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	d.root("t", "", "0")
 	first := d.wait("t", "1/n", nil)
 	d.wait("t", "1/n", []posthouse.ID{first.Gates[0].ID}, "kept")
-	_, err := d.Delete(t.ctx, first.Checkpoint.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan})
+	_, err := retain.Delete(t.ctx, d.Ledger, first.Checkpoint.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan})
 	t.OK(err)
 	info, err := d.Thread(t.ctx, "t")
 	t.OK(err)
@@ -93,7 +95,7 @@ func ledgerEndsWaiting(t *T) {
 // step records a result as an entry of its own.
 func (d *desk) step(thread, task, name string) {
 	d.Helper()
-	_, err := d.Commit(d.ctx, &posthouse.Draft{Thread: thread, Steps: []posthouse.Step{{
+	_, err := d.Commit(d.ctx, &ledger.Draft{Thread: thread, Steps: []posthouse.Step{{
 		Task: task, Name: name, Value: posthouse.Value{Codec: "raw", Data: []byte("result of " + name)},
 	}}})
 	d.OK(err)
@@ -102,7 +104,7 @@ func (d *desk) step(thread, task, name string) {
 // wait parks a thread in a task: with a new question, or on those it keeps.
 func (d *desk) wait(thread, task string, keep []posthouse.ID, metadata ...string) *posthouse.Committed {
 	d.Helper()
-	draft := &posthouse.Draft{Thread: thread, Keep: keep, Checkpoint: &posthouse.Change{
+	draft := &ledger.Draft{Thread: thread, Keep: keep, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"n"},
 	}}
 	for _, m := range metadata {
@@ -117,7 +119,7 @@ func (d *desk) wait(thread, task string, keep []posthouse.ID, metadata ...string
 }
 
 func ledgerKeepsExecution(t *T) {
-	d := t.desk(posthouse.Options{MaxCheckpoints: 2})
+	d := t.desk(ledger.Options{MaxCheckpoints: 2})
 	d.root("t", "", "0")
 	var last *posthouse.Committed
 	for _, name := range []string{"a", "b", "c", "d"} {
@@ -128,12 +130,12 @@ func ledgerKeepsExecution(t *T) {
 			t.OK(err)
 		}
 	}
-	if _, err := d.Compact(t.ctx); err != nil && !errors.Is(err, posthouse.ErrUnsupported) {
+	if _, err := retain.Compact(t.ctx, d.Ledger); err != nil && !errors.Is(err, posthouse.ErrUnsupported) {
 		t.OK(err)
 	}
 	check := func(h *posthouse.Header, decided int) {
 		t.Helper()
-		x, err := t.desk(posthouse.Options{}).Execution(t.ctx, h, "2/n")
+		x, err := t.desk(ledger.Options{}).Core().Execution(t.ctx, h, "2/n")
 		t.OK(err)
 		n := 0
 		for _, g := range x.Gates {
@@ -146,7 +148,7 @@ func ledgerKeepsExecution(t *T) {
 		}
 	}
 	check(last.Checkpoint, 3)
-	for _, o := range []*posthouse.ForkOptions{{Branch: "side"}, {Thread: "u"}} {
+	for _, o := range []*ledger.ForkOptions{{Branch: "side"}, {Thread: "u"}} {
 		f, err := d.Fork(t.ctx, last.Checkpoint.ID, o)
 		t.OK(err)
 		check(&f.Header, 3)
@@ -154,7 +156,7 @@ func ledgerKeepsExecution(t *T) {
 }
 
 func ledgerUpdatesInStep(t *T) {
-	d := t.desk(posthouse.Options{MaxCheckpoints: 2})
+	d := t.desk(ledger.Options{MaxCheckpoints: 2})
 	root := d.root("t", "", "0")
 	d.step("t", "2/n", "a")
 	answered := d.wait("t", "2/n", nil)
@@ -162,7 +164,7 @@ func ledgerUpdatesInStep(t *T) {
 	t.OK(err)
 	d.step("t", "2/n", "b")
 	open := d.wait("t", "2/n", nil)
-	update := &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+	update := &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted, SameStep: true, Skipped: 1,
 	}}
 	_, err = d.Commit(t.ctx, update)
@@ -177,15 +179,15 @@ func ledgerUpdatesInStep(t *T) {
 	if t.OK(err); g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
 		t.Errorf("the open question has the decision %+v", g.Decision)
 	}
-	again, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Checkpoint: update.Checkpoint})
+	again, err := d.Commit(t.ctx, &ledger.Draft{Thread: "t", Checkpoint: update.Checkpoint})
 	t.OK(err)
-	if _, err := d.Compact(t.ctx); err != nil && !errors.Is(err, posthouse.ErrUnsupported) {
+	if _, err := retain.Compact(t.ctx, d.Ledger); err != nil && !errors.Is(err, posthouse.ErrUnsupported) {
 		t.OK(err)
 	}
-	fork, err := d.Fork(t.ctx, again.Checkpoint.ID, &posthouse.ForkOptions{Thread: "copy"})
+	fork, err := d.Fork(t.ctx, again.Checkpoint.ID, &ledger.ForkOptions{Thread: "copy"})
 	t.OK(err)
 	for _, h := range []*posthouse.Header{again.Checkpoint, &fork.Header} {
-		x, err := t.desk(posthouse.Options{}).Execution(t.ctx, h, "2/n")
+		x, err := t.desk(ledger.Options{}).Core().Execution(t.ctx, h, "2/n")
 		t.OK(err)
 		x.Gates = slices.DeleteFunc(x.Gates, (*posthouse.Gate).Withdrawn) // known, as what is asked anew replaces it
 		if len(x.Steps) != 2 || len(x.Gates) != 1 || x.Gates[0].Decision == nil || x.Gates[0].Decision.By != "alice" {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 func ledgerLeaseCases() []Case {
@@ -17,26 +18,26 @@ func ledgerLeaseCases() []Case {
 }
 
 // running is a run's step: a checkpoint with status s under claim c.
-func running(c *posthouse.Claim, s posthouse.Status) *posthouse.Draft {
-	return &posthouse.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{
+func running(c *ledger.Claim, s posthouse.Status) *ledger.Draft {
+	return &ledger.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindNode, Status: s, Next: []string{"n"}, Parts: []posthouse.Part{{Name: "p", Codec: "raw", Data: []byte("x")}},
 	}}
 }
 
 func ledgerOneRun(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	c, err := d.Claim(t.ctx, "t", "run-1")
 	t.OK(err)
 	_, err = d.Commit(t.ctx, running(c, posthouse.StatusRunning))
 	t.OK(err)
 	_, err = d.Claim(t.ctx, "t", "run-2")
-	if e := d.wantErr(err, posthouse.ErrBusy); e.Lease == nil || e.Lease.Run != "run-1" || e.Lease.Owner != d.Owner() {
+	if e := d.wantErr(err, posthouse.ErrBusy); e.Lease == nil || e.Lease.Run != "run-1" || e.Lease.Owner != d.Core().Owner() {
 		t.Errorf("holder %+v", e.Lease)
 	}
 	_, err = d.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: state("x")}, nil)
 	d.wantErr(err, posthouse.ErrBusy)
-	t.OK(d.Unclaim(t.ctx, c))
-	t.OK(d.Unclaim(t.ctx, c))
+	t.OK(c.Release(t.ctx))
+	t.OK(c.Release(t.ctx))
 	info, err := d.Thread(t.ctx, "t")
 	t.OK(err)
 	if info.Lease.Held {
@@ -47,26 +48,26 @@ func ledgerOneRun(t *T) {
 	_, err = d.Commit(t.ctx, running(c, posthouse.StatusDone))
 	t.OK(err)
 	tail := d.tail("t")
-	t.OK(d.Unclaim(t.ctx, c))
+	t.OK(c.Release(t.ctx))
 	if d.tail("t") != tail {
 		t.Error("releasing an ended run wrote an entry")
 	}
 }
 
 func ledgerTakeover(t *T) {
-	old := t.deskOn(frozen{t.Store}, posthouse.Options{Owner: "old"})
-	alive := t.desk(posthouse.Options{Owner: "old"})
+	old := t.deskOn(frozen{t.Store}, ledger.Options{Owner: "old"})
+	alive := t.desk(ledger.Options{Owner: "old"})
 	c, err := old.Claim(t.ctx, "t", "run-1")
 	t.OK(err)
-	t.OK(alive.Beat(t.ctx))
+	t.OK(alive.Core().Heartbeat(t.ctx))
 	_, err = old.Commit(t.ctx, running(c, posthouse.StatusRunning))
 	t.OK(err)
-	fresh := t.desk(posthouse.Options{LeaseTTL: 10 * time.Second})
+	fresh := t.desk(ledger.Options{LeaseTTL: 10 * time.Second})
 	if x, ok := t.Store.(posthouse.Excluder); !ok || !x.Exclusive() {
 		_, err = fresh.Claim(t.ctx, "t", "run-2")
 		fresh.wantErr(err, posthouse.ErrBusy)
 		fresh.clock.Advance(9 * time.Second)
-		t.OK(alive.Beat(t.ctx))
+		t.OK(alive.Core().Heartbeat(t.ctx))
 		_, err = fresh.Claim(t.ctx, "t", "run-2") // sees the beat
 		fresh.wantErr(err, posthouse.ErrBusy)
 		fresh.clock.Advance(9 * time.Second)
@@ -82,20 +83,20 @@ func ledgerTakeover(t *T) {
 	if e := old.wantErr(err, posthouse.ErrFenced); e.Lease == nil || e.Lease.Run != "run-2" || e.Lease.Fence < 2 {
 		t.Errorf("fenced by %+v", e.Lease)
 	}
-	_, err = old.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/n", Name: "s"}}})
+	_, err = old.Commit(t.ctx, &ledger.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/n", Name: "s"}}})
 	old.wantErr(err, posthouse.ErrFenced)
 	_, err = fresh.Commit(t.ctx, running(c2, posthouse.StatusDone))
 	t.OK(err)
 }
 
 func ledgerBeside(t *T) {
-	a, b := t.desk(posthouse.Options{}), t.desk(posthouse.Options{})
+	a, b := t.desk(ledger.Options{}), t.desk(ledger.Options{})
 	x, ok := t.Store.(posthouse.Excluder)
 	exclusive := ok && x.Exclusive()
 	taken := func(holder *desk, run string) {
 		t.Helper()
 		_, err := b.Claim(t.ctx, "t", "run-b")
-		if e := b.wantErr(err, posthouse.ErrBusy); e.Lease == nil || e.Lease.Owner != holder.Owner() || e.Lease.Run != run {
+		if e := b.wantErr(err, posthouse.ErrBusy); e.Lease == nil || e.Lease.Owner != holder.Core().Owner() || e.Lease.Run != run {
 			t.Errorf("holder %+v", e.Lease)
 		}
 		_, err = b.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: state("x")}, nil)
@@ -106,13 +107,13 @@ func ledgerBeside(t *T) {
 	if exclusive {
 		taken(a, "run-1") // it may act by now, and has nothing on record
 	}
-	_, err = a.Secure(t.ctx, c)
+	_, err = c.Persist(t.ctx)
 	t.OK(err)
 	taken(a, "run-1")
 	_, err = a.Commit(t.ctx, running(c, posthouse.StatusRunning))
 	t.OK(err)
 	taken(a, "run-1")
-	t.OK(a.Unclaim(t.ctx, c))
+	t.OK(c.Release(t.ctx))
 	c, err = b.Claim(t.ctx, "t", "run-2")
 	t.OK(err)
 	_, err = b.Commit(t.ctx, running(c, posthouse.StatusDone)) // gives the lease back, and keeps the claim
@@ -127,17 +128,17 @@ func ledgerBeside(t *T) {
 }
 
 func ledgerDecideBeside(t *T) {
-	d, other := t.desk(posthouse.Options{}), t.desk(posthouse.Options{})
+	d, other := t.desk(ledger.Options{}), t.desk(ledger.Options{})
 	done := d.ask("t", posthouse.Gate{Name: "ok?"})
-	f, err := d.Fork(t.ctx, done.Checkpoint.ID, &posthouse.ForkOptions{Branch: "side"})
+	f, err := d.Fork(t.ctx, done.Checkpoint.ID, &ledger.ForkOptions{Branch: "side"})
 	t.OK(err)
 	c, err := d.Claim(t.ctx, "t", "run-1")
 	t.OK(err)
-	_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/ask", Name: "s"}}})
+	_, err = d.Commit(t.ctx, &ledger.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/ask", Name: "s"}}})
 	t.OK(err)
 	_, err = other.Decide(t.ctx, f.Gates[0], posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 	t.OK(err)
-	_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/ask", Name: "s", Occurrence: 1}}})
+	_, err = d.Commit(t.ctx, &ledger.Draft{Thread: "t", Claim: c, Steps: []posthouse.Step{{Task: "1/ask", Name: "s", Occurrence: 1}}})
 	t.OK(err)
 }
 

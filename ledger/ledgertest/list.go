@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 func ledgerListCases() []Case {
@@ -20,7 +21,7 @@ func ledgerListCases() []Case {
 }
 
 func ledgerOpen(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	var asked []*posthouse.Committed
 	for i := range 6 {
 		asked = append(asked, d.ask(fmt.Sprint("t", i), posthouse.Gate{Name: "ok?"}, posthouse.Gate{Name: "sure?"}))
@@ -66,7 +67,7 @@ func ledgerOpen(t *T) {
 }
 
 func ledgerFilters(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	for i := range 6 {
 		c := posthouse.Root([]string{"even", "odd"}[i%2], state(fmt.Sprint(i)))
 		c.Thread, c.Agent, c.Node = fmt.Sprint("t", i), []string{"a", "b", "c"}[i%3], fmt.Sprint("n", i/3)
@@ -102,7 +103,7 @@ func ledgerFilters(t *T) {
 }
 
 func ledgerPages(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	c := d.root("t", "coord", "0")
 	for i := range 24 {
 		c = d.derive(c, fmt.Sprint(i+1))
@@ -133,7 +134,7 @@ func ledgerPages(t *T) {
 }
 
 func ledgerOneMillisecond(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	c := d.root("t", "", "0")
 	const n = 2000
 	for i := range n {
@@ -143,7 +144,7 @@ func ledgerOneMillisecond(t *T) {
 	d.wantStates(posthouse.Query{}, want...)
 	slices.Reverse(want)
 	d.wantStates(posthouse.Query{Thread: "t", Descending: true}, want...)
-	last, err := d.Latest(t.ctx, posthouse.LatestQuery{Thread: "t"})
+	last, err := d.Latest(t.ctx, ledger.LatestQuery{Thread: "t"})
 	t.OK(err)
 	if content(last) != want[0] {
 		t.Errorf("latest is %s", content(last))
@@ -151,7 +152,7 @@ func ledgerOneMillisecond(t *T) {
 }
 
 func ledgerLatest(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	a := d.root("t", "coord", "a")
 	b := a.Derive(state("b"))
 	b.Node = "plan"
@@ -160,18 +161,18 @@ func ledgerLatest(t *T) {
 	c := b.Derive(state("c"))
 	c.Node = "act+tell" // two nodes at once
 	c = d.save(c)
-	side, err := d.Fork(t.ctx, a.ID, &posthouse.ForkOptions{Branch: "side", Replace: state("s")})
+	side, err := d.Fork(t.ctx, a.ID, &ledger.ForkOptions{Branch: "side", Replace: state("s")})
 	t.OK(err)
 	for _, w := range []struct {
-		q    posthouse.LatestQuery
+		q    ledger.LatestQuery
 		want posthouse.ID
 	}{
-		{posthouse.LatestQuery{Thread: "t"}, c.ID},
-		{posthouse.LatestQuery{Thread: "t", Branch: "side"}, side.ID},
-		{posthouse.LatestQuery{Thread: "t", Node: "plan"}, b.ID},
-		{posthouse.LatestQuery{Coordination: "coord", Node: "act"}, c.ID},
-		{posthouse.LatestQuery{Thread: "t", Node: "tell"}, c.ID},
-		{posthouse.LatestQuery{Thread: "t", Node: "act+tell"}, c.ID},
+		{ledger.LatestQuery{Thread: "t"}, c.ID},
+		{ledger.LatestQuery{Thread: "t", Branch: "side"}, side.ID},
+		{ledger.LatestQuery{Thread: "t", Node: "plan"}, b.ID},
+		{ledger.LatestQuery{Coordination: "coord", Node: "act"}, c.ID},
+		{ledger.LatestQuery{Thread: "t", Node: "tell"}, c.ID},
+		{ledger.LatestQuery{Thread: "t", Node: "act+tell"}, c.ID},
 	} {
 		got, err := d.Latest(t.ctx, w.q)
 		t.OK(err)
@@ -179,16 +180,16 @@ func ledgerLatest(t *T) {
 			t.Errorf("%+v: %q", w.q, content(got))
 		}
 	}
-	for _, q := range []posthouse.LatestQuery{{Thread: "nobody"}, {Coordination: "nobody"}, {Thread: "t", Branch: "nobody"}, {Thread: "t", Node: "nobody"}, {Thread: "t", Node: "ac"}} {
+	for _, q := range []ledger.LatestQuery{{Thread: "nobody"}, {Coordination: "nobody"}, {Thread: "t", Branch: "nobody"}, {Thread: "t", Node: "nobody"}, {Thread: "t", Node: "ac"}} {
 		_, err := d.Latest(t.ctx, q)
 		d.wantErr(err, posthouse.ErrNotFound)
 	}
-	_, err = d.Latest(t.ctx, posthouse.LatestQuery{})
+	_, err = d.Latest(t.ctx, ledger.LatestQuery{})
 	d.wantErr(err, posthouse.ErrInvalid)
 }
 
 func ledgerNewestWaiting(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	for i := range 1000 {
 		d.root(fmt.Sprint("old-", i), "dispatch", "x")
 	}
@@ -200,7 +201,7 @@ func ledgerNewestWaiting(t *T) {
 		}
 	}
 	n := 0
-	for g, err := range d.Gates(t.ctx, posthouse.GateQuery{Limit: 10}) {
+	for g, err := range d.Gates(t.ctx, ledger.GateQuery{Limit: 10}) {
 		t.OK(err)
 		n++
 		if g.ID != done.Gates[0].ID {

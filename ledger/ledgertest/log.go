@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 func ledgerLogCases() []Case {
@@ -67,11 +70,11 @@ func (d *desk) logs() []string {
 		d.derive(d.root(thread, "", "now"), "and then")
 	}
 	for thread, version := range map[string]string{"dropped": "2", "first gone": "1"} {
-		_, err := d.DropRelease(d.ctx, thread, version, nil)
+		_, err := retain.DropRelease(d.ctx, d.Ledger, thread, version, nil)
 		d.OK(err)
 	}
 	d.derive(d.root("deleted", "", "old"), "older")
-	_, err := d.DeleteThread(d.ctx, "deleted", nil)
+	_, err := retain.DeleteThread(d.ctx, d.Ledger, "deleted", nil)
 	d.OK(err)
 	d.derive(d.derive(d.root("deleted", "", "new"), "newer"), "newest")
 	return []string{"plain", "released", "dropped", "first gone", "deleted"}
@@ -117,7 +120,7 @@ func losses(seqs []uint64) map[string]func(uint64) bool {
 }
 
 func ledgerLogLacksNothing(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	noticed := 0
 	for _, thread := range d.logs() {
 		all, err := d.seqs(thread, posthouse.Range{})
@@ -132,7 +135,7 @@ func ledgerLogLacksNothing(t *T) {
 			want = append(want, seqs)
 		}
 		for what, lost := range losses(all) {
-			bad := t.deskOn(&lossy{t.Store, thread, lost}, posthouse.Options{})
+			bad := t.deskOn(&lossy{t.Store, thread, lost}, ledger.Options{})
 			for i, r := range rs {
 				got, err := bad.seqs(thread, r)
 				switch {
@@ -161,16 +164,16 @@ func prefixOf(got, want []uint64) bool {
 }
 
 func ledgerRecordLacksNothing(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	head := d.root("t", "", "0")
 	for i := range 5 {
-		_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Steps: []posthouse.Step{{
+		_, err := d.Commit(t.ctx, &ledger.Draft{Thread: "t", Steps: []posthouse.Step{{
 			Task: "1/n", Name: fmt.Sprint("s", i), Value: posthouse.Value{Codec: "json", Data: []byte(fmt.Sprint(i))},
 		}}})
 		t.OK(err)
 	}
 	look := func(d *desk) (string, error) {
-		x, err := d.Execution(t.ctx, &head.Header, "1/n")
+		x, err := d.Core().Execution(t.ctx, &head.Header, "1/n")
 		if err != nil {
 			return "", err
 		}
@@ -182,14 +185,14 @@ func ledgerRecordLacksNothing(t *T) {
 	}
 	export := func(d *desk) (string, error) {
 		var b strings.Builder
-		_, err := d.Export(t.ctx, "t", &b, nil)
+		_, err := transfer.Export(t.ctx, d.Ledger, "t", &b, nil)
 		return b.String(), err
 	}
 	for what, ask := range map[string]func(*desk) (string, error){"execution": look, "export": export} {
 		want, err := ask(d)
 		t.OK(err)
 		for lost, is := range losses([]uint64{1, 2, 3, 4, 5, 6}) {
-			got, err := ask(t.deskOn(&lossy{t.Store, "t", is}, posthouse.Options{}))
+			got, err := ask(t.deskOn(&lossy{t.Store, "t", is}, ledger.Options{}))
 			if err != nil && !errors.Is(err, posthouse.ErrCorrupt) || err == nil && got != want {
 				t.Errorf("%s without %s: %d bytes for %d, %v", what, lost, len(got), len(want), err)
 			}
@@ -198,7 +201,7 @@ func ledgerRecordLacksNothing(t *T) {
 }
 
 func ledgerWatchLacksNothing(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	for _, thread := range []string{"a", "b"} {
 		c := d.root(thread, "", "0")
 		for i := range 4 {
@@ -208,7 +211,7 @@ func ledgerWatchLacksNothing(t *T) {
 	d.logs() // gaps that are none
 	d.root("z", "", "the end")
 	watch := func(d *desk) (seqs []uint64, faults []string) {
-		for ev, err := range d.Watch(t.ctx, posthouse.WatchQuery{}) {
+		for ev, err := range d.Watch(t.ctx, ledger.WatchQuery{}) {
 			switch {
 			case err != nil && (ev == nil || !errors.Is(err, posthouse.ErrCorrupt)):
 				t.Fatalf("%v", err)
@@ -226,7 +229,7 @@ func ledgerWatchLacksNothing(t *T) {
 	if len(seqs) != 5 || len(faults) != 0 {
 		t.Fatalf("whole: %v, faults %q", seqs, faults)
 	}
-	bad := t.deskOn(&lossy{t.Store, "a", func(seq uint64) bool { return seq == 3 }}, posthouse.Options{Poll: 1})
+	bad := t.deskOn(&lossy{t.Store, "a", func(seq uint64) bool { return seq == 3 }}, ledger.Options{Poll: 1})
 	seqs, faults = watch(bad)
 	if !slices.Equal(seqs, []uint64{1, 2, 5}) || !slices.Equal(faults, []string{"a 4"}) {
 		t.Errorf("without entry 3 it yields %v and the faults %q", seqs, faults)

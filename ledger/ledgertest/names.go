@@ -5,7 +5,10 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/storetest"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 func nameCases() []Case {
@@ -30,8 +33,8 @@ var badNames = map[string]string{
 }
 
 func ledgerNames(t *T) {
-	d := t.desk(posthouse.Options{})
-	target := t.deskOn(t.Fresh(), posthouse.Options{})
+	d := t.desk(ledger.Options{})
+	target := t.deskOn(t.Fresh(), ledger.Options{})
 	for _, name := range storetest.Names() {
 		c := posthouse.Root(name, state("of "+name)) // its thread, too
 		c.Agent, c.Node, c.Graph, c.Labels = name, posthouse.EscapeName(name), name, map[string]string{name: name}
@@ -40,7 +43,7 @@ func ledgerNames(t *T) {
 			t.Errorf("%q comes back as %+v", name, c.Header)
 		}
 		if name != posthouse.MainBranch {
-			f, err := d.Fork(t.ctx, c.ID, &posthouse.ForkOptions{Branch: name, Replace: state("fork of " + name)})
+			f, err := d.Fork(t.ctx, c.ID, &ledger.ForkOptions{Branch: name, Replace: state("fork of " + name)})
 			t.OK(err)
 			if f.Branch != name || f.Thread != name {
 				t.Errorf("the fork is on branch %q of thread %q, want %q", f.Branch, f.Thread, name)
@@ -50,32 +53,32 @@ func ledgerNames(t *T) {
 		t.OK(err)
 	}
 	for _, name := range storetest.Names() {
-		last, err := d.Latest(t.ctx, posthouse.LatestQuery{Thread: name})
+		last, err := d.Latest(t.ctx, ledger.LatestQuery{Thread: name})
 		t.OK(err)
-		side, err := d.Latest(t.ctx, posthouse.LatestQuery{Thread: name, Branch: name})
+		side, err := d.Latest(t.ctx, ledger.LatestQuery{Thread: name, Branch: name})
 		t.OK(err)
 		if content(last) != "of "+name || content(side) != "fork of "+name {
 			t.Errorf("thread %q has %q and %q", name, content(last), content(side))
 		}
 		d.wantStates(posthouse.Query{Coordination: name, Branch: posthouse.MainBranch}, "of "+name)
 		var file bytes.Buffer
-		_, err = d.Export(t.ctx, name, &file, nil)
+		_, err = transfer.Export(t.ctx, d.Ledger, name, &file, nil)
 		t.OK(err)
-		in, err := target.Import(t.ctx, bytes.NewReader(file.Bytes()), nil)
+		in, err := transfer.Import(t.ctx, target.Ledger, bytes.NewReader(file.Bytes()), nil)
 		t.OK(err)
 		if in.Thread != name {
 			t.Errorf("thread %q is imported as %q", name, in.Thread)
 		}
 	}
 	for _, pair := range [][2]string{{"tenant/42", "tenant/42/copy"}, {"日本", "日本 (2)"}, {"order#7", "order#7#2"}} {
-		to, err := d.CopyThread(t.ctx, pair[0], pair[1], nil)
+		to, err := transfer.CopyThread(t.ctx, d.Ledger, pair[0], pair[1], nil)
 		t.OK(err)
 		if to.Thread != pair[1] {
 			t.Errorf("the copy of %q is %q, want %q", pair[0], to.Thread, pair[1])
 		}
 		_, err = d.Release(t.ctx, pair[0], nil)
 		t.OK(err)
-		v, err := d.ReleaseOf(t.ctx, pair[0], "1")
+		v, err := ledger.FindRelease(t.ctx, d, pair[0], "1")
 		t.OK(err)
 		if v.Thread != pair[0] {
 			t.Errorf("version 1 of %q is of %q", pair[0], v.Thread)
@@ -88,9 +91,9 @@ func ledgerNames(t *T) {
 		t.Errorf("the gate is of thread %q", g.Thread)
 	}
 	threads := len(d.all())
-	_, err = d.DeleteThread(t.ctx, "a b", nil)
+	_, err = retain.DeleteThread(t.ctx, d.Ledger, "a b", nil)
 	t.OK(err)
-	_, err = d.DeleteCoordination(t.ctx, "a_b", nil)
+	_, err = retain.DeleteCoordination(t.ctx, d.Ledger, "a_b", nil)
 	t.OK(err)
 	if n := len(d.all()); n != threads-2 {
 		t.Errorf("two deletions left %d of %d threads", n, threads)
@@ -108,7 +111,7 @@ func (d *desk) all() (out []*posthouse.ThreadInfo) {
 }
 
 func ledgerBadNames(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	c := d.root("t", "", "x")
 	for what, name := range badNames {
 		refused := func(field string, err error) {
@@ -134,12 +137,12 @@ func ledgerBadNames(t *T) {
 			refused(field, err)
 		}
 		if name != "" {
-			_, err := d.Fork(t.ctx, c.ID, &posthouse.ForkOptions{Branch: name})
+			_, err := d.Fork(t.ctx, c.ID, &ledger.ForkOptions{Branch: name})
 			refused("branch", err)
-			_, err = d.Fork(t.ctx, c.ID, &posthouse.ForkOptions{Thread: name})
+			_, err = d.Fork(t.ctx, c.ID, &ledger.ForkOptions{Thread: name})
 			refused("thread", err)
 		}
-		_, err := d.CopyThread(t.ctx, "t", name, nil)
+		_, err := transfer.CopyThread(t.ctx, d.Ledger, "t", name, nil)
 		refused("thread", err)
 		_, err = d.Signal(t.ctx, name, posthouse.Signal{Name: "s"})
 		refused("thread", err)

@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 func ledgerOwnCases() []Case {
@@ -20,18 +23,18 @@ func ledgerOwnCases() []Case {
 }
 
 func ledgerCopiesResults(t *T) {
-	d := t.desk(posthouse.Options{})
-	node := func(parts ...posthouse.Part) *posthouse.Draft {
-		return &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Parts: parts}}
+	d := t.desk(ledger.Options{})
+	node := func(parts ...posthouse.Part) *ledger.Draft {
+		return &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Parts: parts}}
 	}
 	c, err := d.Commit(t.ctx, node())
 	t.OK(err)
-	_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Steps: []posthouse.Step{{
+	_, err = d.Commit(t.ctx, &ledger.Draft{Thread: "t", Steps: []posthouse.Step{{
 		Task: "2/x", Name: "s", Value: posthouse.Value{Codec: "json", Data: []byte(`"` + strings.Repeat("A", 200) + `"`)},
 	}}})
 	t.OK(err)
-	again := t.desk(posthouse.Options{})
-	all, err := again.Executions(t.ctx, c.Checkpoint)
+	again := t.desk(ledger.Options{})
+	all, err := again.Core().Executions(t.ctx, c.Checkpoint)
 	t.OK(err)
 	data := all["2/x"].Steps[0].Value.Data
 	copy(data[1:], strings.Repeat("B", 200))
@@ -50,22 +53,22 @@ func ledgerStaysUnknown(t *T) {
 		lost := Faulty(t.Store, &FaultOptions{Method: "Append", Fault: FaultLoseAnswer, Nth: 2})
 		return Faulty(lost, &FaultOptions{Method: "Append", Fault: FaultRefuse, Err: posthouse.ErrReadOnly, Nth: 3, Times: 1 << 30})
 	}
-	d := t.deskOn(poisoned(), posthouse.Options{})
+	d := t.deskOn(poisoned(), ledger.Options{})
 	root := d.root("t", "", "0")
 	_, err := d.Save(t.ctx, root.Derive(state("1")), nil)
 	d.wantErr(err, posthouse.ErrUnknown)
-	t.desk(posthouse.Options{}).wantStates(posthouse.Query{Thread: "t"}, "0", "1")
+	t.desk(ledger.Options{}).wantStates(posthouse.Query{Thread: "t"}, "0", "1")
 
-	d = t.desk(posthouse.Options{})
+	d = t.desk(ledger.Options{})
 	d.derive(d.root("copied", "", "0"), "1")
 	var file bytes.Buffer
-	_, err = d.Export(t.ctx, "copied", &file, nil)
+	_, err = transfer.Export(t.ctx, d.Ledger, "copied", &file, nil)
 	t.OK(err)
-	_, err = d.DeleteThread(t.ctx, "copied", nil)
+	_, err = retain.DeleteThread(t.ctx, d.Ledger, "copied", nil)
 	t.OK(err)
 	_, err = t.Store.Remove(t.ctx, posthouse.Removal{Thread: "copied", All: true})
 	t.OK(err)
-	_, err = t.deskOn(poisoned(), posthouse.Options{}).Import(t.ctx, bytes.NewReader(file.Bytes()), nil)
+	_, err = transfer.Import(t.ctx, t.deskOn(poisoned(), ledger.Options{}).Ledger, bytes.NewReader(file.Bytes()), nil)
 	d.wantErr(err, posthouse.ErrUnknown)
 }
 
@@ -85,7 +88,7 @@ func (r *racing) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, erro
 }
 
 func ledgerSignalsRace(t *T) {
-	other := t.desk(posthouse.Options{})
+	other := t.desk(ledger.Options{})
 	other.root("t", "", "0")
 	other.root("elsewhere", "", "0")
 	for _, c := range []struct {
@@ -101,7 +104,7 @@ func ledgerSignalsRace(t *T) {
 			var err error
 			first, err = send(other, c.thread, c.value)
 			t.OK(err)
-		}}, posthouse.Options{})
+		}}, ledger.Options{})
 		second, err := send(d, "t", "1")
 		if c.want != nil {
 			d.wantErr(err, c.want)
@@ -115,7 +118,7 @@ func ledgerSignalsRace(t *T) {
 }
 
 func ledgerUpdated(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	check := func(when string) {
 		t.Helper()
 		for info, err := range t.Store.Threads(t.ctx, posthouse.ThreadQuery{Thread: "t"}) {

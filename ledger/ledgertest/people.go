@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 )
 
 func ledgerPeopleCases() []Case {
@@ -54,7 +57,7 @@ func (d *desk) settle(id posthouse.ID, dec posthouse.Decision, want posthouse.Ve
 // same wants the gate as it was returned to be what everybody reads.
 func (d *desk) same(g *posthouse.Gate) {
 	d.Helper()
-	for _, l := range []*desk{d, d.T.desk(posthouse.Options{Now: d.clock.Now})} {
+	for _, l := range []*desk{d, d.T.desk(ledger.Options{Now: d.clock.Now})} {
 		read, err := l.Gate(d.ctx, g.ID)
 		d.OK(err)
 		if fmt.Sprint(read.Votes) != fmt.Sprint(g.Votes) || fmt.Sprint(read.Assignments) != fmt.Sprint(g.Assignments) ||
@@ -65,7 +68,7 @@ func (d *desk) same(g *posthouse.Gate) {
 }
 
 func ledgerQuorum(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	id := d.ask("t", posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
 	d.same(d.vote(id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Actor: "olga"}))
 	info, err := d.Thread(t.ctx, "t")
@@ -99,7 +102,7 @@ func ledgerQuorum(t *T) {
 }
 
 func ledgerRacingVoters(t *T) {
-	ledgers := []*desk{t.desk(posthouse.Options{}), t.desk(posthouse.Options{})}
+	ledgers := []*desk{t.desk(ledger.Options{}), t.desk(ledger.Options{})}
 	for round := range 3 {
 		id := ledgers[0].ask(fmt.Sprint("t", round), posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 3}}).Gates[0].ID
 		errs := make([]error, 40) // each person votes twice
@@ -131,7 +134,7 @@ func ledgerRacingVoters(t *T) {
 }
 
 func ledgerRejections(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	people := []string{"alice", "bob", "carol", "dave"}
 	veto := d.ask("a", posthouse.Gate{Name: "ok?", Assignees: people, Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
 	d.vote(veto, yes("alice"))
@@ -151,7 +154,7 @@ func ledgerRejections(t *T) {
 }
 
 func ledgerFourEyes(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	id := d.ask("t", posthouse.Gate{Name: "ok?", RequestedBy: "alice", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
 	for _, dec := range []posthouse.Decision{yes("alice"), no("alice"), {Verdict: posthouse.Approve, By: "bob", Actor: "alice"}} {
 		_, err := d.Decide(t.ctx, id, dec)
@@ -162,7 +165,7 @@ func ledgerFourEyes(t *T) {
 }
 
 func ledgerDelegation(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	id := d.ask("t", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, RequestedBy: "mallory"}).Gates[0].ID
 	try := func(by, to string, want *posthouse.Error) {
 		t.Helper()
@@ -188,7 +191,7 @@ func ledgerDelegation(t *T) {
 		d.wantErr(err, posthouse.ErrForbidden)
 	}
 	inbox := func(who string) (n int) {
-		for _, err := range d.Gates(t.ctx, posthouse.GateQuery{Assignee: who}) {
+		for _, err := range d.Gates(t.ctx, ledger.GateQuery{Assignee: who}) {
 			t.OK(err)
 			n++
 		}
@@ -216,7 +219,7 @@ func ledgerDelegation(t *T) {
 func ledgerEscalation(t *T) {
 	for _, replace := range []bool{false, true} {
 		for _, recorded := range []bool{false, true} {
-			d := t.desk(posthouse.Options{})
+			d := t.desk(ledger.Options{})
 			at := d.clock.Now().Add(time.Hour)
 			name := fmt.Sprintf("t-%t-%t", replace, recorded)
 			id := d.ask(name, posthouse.Gate{
@@ -225,18 +228,18 @@ func ledgerEscalation(t *T) {
 			}).Gates[0].ID
 			_, err := d.Decide(t.ctx, id, yes("boss"))
 			d.wantErr(err, posthouse.ErrForbidden)
-			_, err = d.Escalate(t.ctx, id)
+			_, err = commit.Escalate(t.ctx, d.Ledger.Core(), id)
 			d.wantErr(err, posthouse.ErrConflict)
 			if info, err := d.Thread(t.ctx, name); err != nil || info.Due != posthouse.Millis(at.UnixMilli()) {
 				t.Errorf("due %v, %v", info, err)
 			}
 			d.clock.Advance(time.Hour)
 			if recorded {
-				g, err := d.Escalate(t.ctx, id)
+				g, err := commit.Escalate(t.ctx, d.Ledger.Core(), id)
 				t.OK(err)
 				d.same(g)
 				tail := d.tail(name)
-				_, err = d.Escalate(t.ctx, id)
+				_, err = commit.Escalate(t.ctx, d.Ledger.Core(), id)
 				t.OK(err)
 				if d.tail(name) != tail {
 					t.Error("it is recorded twice")
@@ -260,7 +263,7 @@ func ledgerEscalation(t *T) {
 }
 
 func ledgerBadRules(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	two, later := &posthouse.Quorum{Need: 2}, d.clock.Now().Add(time.Hour)
 	for name, g := range map[string]posthouse.Gate{
 		"one":           {Quorum: &posthouse.Quorum{Need: 1}},
@@ -277,7 +280,7 @@ func ledgerBadRules(t *T) {
 		"an empty name": {Assignees: []string{"alice"}, Escalation: &posthouse.Escalation{At: later, To: []string{""}}},
 	} {
 		g.Name = name
-		_, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{
+		_, err := d.Commit(t.ctx, &ledger.Draft{Thread: "t", Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"ask"},
 		}})
 		if !errors.Is(err, posthouse.ErrInvalid) {
@@ -291,7 +294,7 @@ func ledgerBadRules(t *T) {
 }
 
 func ledgerSealsVotes(t *T) {
-	d := t.desk(posthouse.Options{Cipher: t.ring("k")})
+	d := t.desk(ledger.Options{Cipher: t.ring("k")})
 	id := d.ask("t", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
 	vote := yes("alice")
 	vote.Reason = secret
@@ -302,7 +305,7 @@ func ledgerSealsVotes(t *T) {
 	if found := t.inClear("t"); len(found) > 0 {
 		t.Errorf("in the clear: %v", found)
 	}
-	g, err := t.desk(posthouse.Options{Cipher: t.ring("k")}).Gate(t.ctx, id)
+	g, err := t.desk(ledger.Options{Cipher: t.ring("k")}).Gate(t.ctx, id)
 	t.OK(err)
 	if len(g.Votes) != 2 || g.Votes[0].Reason != secret || len(g.Assignments) != 1 || g.Assignments[0].Reason != secret {
 		t.Errorf("read %+v", g)
@@ -310,13 +313,13 @@ func ledgerSealsVotes(t *T) {
 }
 
 func ledgerForksVotes(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	done := d.ask("t", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2}})
 	id := done.Gates[0].ID
 	d.vote(id, yes("alice"))
 	_, err := d.Delegate(t.ctx, id, posthouse.Delegation{By: "bob", To: "carol"})
 	t.OK(err)
-	for _, o := range []*posthouse.ForkOptions{{Branch: "what-if"}, {Thread: "u"}} {
+	for _, o := range []*ledger.ForkOptions{{Branch: "what-if"}, {Thread: "u"}} {
 		f, err := d.Fork(t.ctx, done.Checkpoint.ID, o)
 		t.OK(err)
 		again := f.Gates[0]
@@ -329,7 +332,7 @@ func ledgerForksVotes(t *T) {
 		d.same(d.settle(again, yes("alice"), posthouse.Approve))
 	}
 	d.same(d.settle(id, yes("carol"), posthouse.Approve))
-	if _, err := d.Delete(t.ctx, done.Checkpoint.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan}); err != nil {
+	if _, err := retain.Delete(t.ctx, d.Ledger, done.Checkpoint.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan}); err != nil {
 		t.Error(err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 )
 
 // ledgerReleaseCases are about versions: LangGraph4j's release and tag.
@@ -26,7 +28,7 @@ func ledgerReleaseCases() []Case {
 	}
 }
 
-func (d *desk) release(thread string, o *posthouse.ReleaseOptions) *posthouse.Release {
+func (d *desk) release(thread string, o *ledger.ReleaseOptions) *posthouse.Release {
 	d.Helper()
 	r, err := d.Release(d.ctx, thread, o)
 	d.OK(err)
@@ -52,20 +54,20 @@ func (d *desk) wantVersions(thread string, want ...string) {
 
 func ledgerReleases(t *T) {
 	var told []string
-	d := t.desk(posthouse.Options{Observer: func(e posthouse.Operation) {
+	d := t.desk(ledger.Options{Observer: func(e posthouse.Operation) {
 		if e.Kind == posthouse.OpReleased {
 			told = append(told, fmt.Sprint(e.Thread, " ", e.Release.Version))
 		}
 	}})
 	first := d.root("t", "", "0")
 	last := d.derive(first, "1")
-	r := d.release("t", &posthouse.ReleaseOptions{By: "alice", Reason: "shipped", Failed: true})
+	r := d.release("t", &ledger.ReleaseOptions{By: "alice", Reason: "shipped", Failed: true})
 	if b, ok := r.Head(""); !ok || b.Head != last.ID || r.Version != 1 || r.Checkpoints != 2 || r.By != "alice" || !r.Failed {
 		t.Errorf("the release is %+v", r)
 	}
-	_, err := d.Latest(t.ctx, posthouse.LatestQuery{Thread: "t"})
+	_, err := d.Latest(t.ctx, ledger.LatestQuery{Thread: "t"})
 	d.wantErr(err, posthouse.ErrNotFound)
-	_, err = d.Latest(t.ctx, posthouse.LatestQuery{Thread: "t", Node: "n"})
+	_, err = d.Latest(t.ctx, ledger.LatestQuery{Thread: "t", Node: "n"})
 	d.wantErr(err, posthouse.ErrNotFound)
 	_, err = d.Thread(t.ctx, "t")
 	d.wantErr(err, posthouse.ErrNotFound)
@@ -78,14 +80,14 @@ func ledgerReleases(t *T) {
 	if c := d.root("t", "", "2"); c.Generation != 2 || !c.IsRoot() || c.Seq != r.Seq+1 {
 		t.Errorf("anew: %+v", c.Header)
 	}
-	d = t.desk(posthouse.Options{}) // what another process sees
+	d = t.desk(ledger.Options{}) // what another process sees
 	if got := d.get(last.ID); content(got) != "1" || got.Parent != first.ID || got.Generation != 1 {
 		t.Errorf("the released checkpoint is %+v", got)
 	}
 	d.wantStates(posthouse.Query{Thread: "t"}, "2")
 	again := d.release("t", nil)
 	d.wantVersions("t", "2: 1", "1: 2")
-	newest, err := d.LastRelease(t.ctx, "t")
+	newest, err := ledger.LastRelease(t.ctx, d, "t")
 	t.OK(err)
 	if newest.Hash != again.Hash || newest.Seq != again.Seq || newest.Version != 2 || newest.First != r.Seq+1 {
 		t.Errorf("the last release is %+v, want %+v", newest, again)
@@ -107,40 +109,40 @@ func ledgerReleases(t *T) {
 }
 
 func ledgerReleaseTags(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	for _, tags := range [][]string{{"stable", "may"}, {"stable"}, nil} {
 		d.root("t", "", "x")
-		d.release("t", &posthouse.ReleaseOptions{Tags: tags})
+		d.release("t", &ledger.ReleaseOptions{Tags: tags})
 	}
 	for key, want := range map[string]uint32{"1": 1, "3": 3, "stable": 2, "may": 1} {
-		r, err := d.ReleaseOf(t.ctx, "t", key)
+		r, err := ledger.FindRelease(t.ctx, d, "t", key)
 		t.OK(err)
 		if r.Version != want {
 			t.Errorf("%q leads to version %d, want %d", key, r.Version, want)
 		}
 	}
 	for _, key := range []string{"4", "0", "", "nightly"} {
-		_, err := d.ReleaseOf(t.ctx, "t", key)
+		_, err := ledger.FindRelease(t.ctx, d, "t", key)
 		d.wantErr(err, posthouse.ErrNotFound)
 	}
-	_, err := d.LastRelease(t.ctx, "nobody")
+	_, err := ledger.LastRelease(t.ctx, d, "nobody")
 	d.wantErr(err, posthouse.ErrNotFound)
 	d.root("t", "", "x")
 	for _, tags := range [][]string{{""}, {"12"}, {"a", "a"}, {"a\n"}, slices.Repeat([]string{"a"}, 17)} {
-		_, err := d.Release(t.ctx, "t", &posthouse.ReleaseOptions{Tags: tags})
+		_, err := d.Release(t.ctx, "t", &ledger.ReleaseOptions{Tags: tags})
 		d.wantErr(err, posthouse.ErrInvalid)
 	}
-	_, err = d.Release(t.ctx, "t", &posthouse.ReleaseOptions{Reason: "a\x00"})
+	_, err = d.Release(t.ctx, "t", &ledger.ReleaseOptions{Reason: "a\x00"})
 	d.wantErr(err, posthouse.ErrInvalid)
 }
 
 func ledgerReleaseGates(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	done := d.ask("t", posthouse.Gate{Name: "ok?"}, posthouse.Gate{Name: "sure?"})
 	side, err := d.Fork(t.ctx, done.Checkpoint.ID, nil)
 	t.OK(err)
 	d.release("t", nil)
-	for g, err := range d.Gates(t.ctx, posthouse.GateQuery{}) {
+	for g, err := range d.Gates(t.ctx, ledger.GateQuery{}) {
 		t.Errorf("the inbox has %v, %v", g, err)
 	}
 	for _, id := range slices.Concat(done.Checkpoint.Gates, side.Gates) {
@@ -152,43 +154,43 @@ func ledgerReleaseGates(t *T) {
 }
 
 func ledgerReleaseLease(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	_, err := d.Release(t.ctx, "t", nil)
 	d.wantErr(err, posthouse.ErrNotFound)
 	c, err := d.Claim(t.ctx, "t", "run")
 	t.OK(err)
-	_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
+	_, err = d.Commit(t.ctx, &ledger.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
 	t.OK(err)
 	_, err = d.Release(t.ctx, "t", nil)
 	d.wantErr(err, posthouse.ErrBusy)
-	r := d.release("t", &posthouse.ReleaseOptions{Claim: c})
-	_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
+	r := d.release("t", &ledger.ReleaseOptions{Claim: c})
+	_, err = d.Commit(t.ctx, &ledger.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
 	d.wantErr(err, posthouse.ErrFenced)
-	t.OK(d.Unclaim(t.ctx, c))
+	t.OK(c.Release(t.ctx))
 	_, err = d.Release(t.ctx, "t", nil)
 	d.wantErr(err, posthouse.ErrNotFound)
 	next, err := d.Claim(t.ctx, "t", "run")
 	t.OK(err)
-	_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: next, Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}})
+	_, err = d.Commit(t.ctx, &ledger.Draft{Thread: "t", Claim: next, Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}})
 	t.OK(err)
-	t.OK(d.Unclaim(t.ctx, next))
+	t.OK(next.Release(t.ctx))
 	if again := d.release("t", nil); again.Fence <= r.Fence {
 		t.Errorf("fences %d, then %d: they must go on growing", r.Fence, again.Fence)
 	}
 }
 
 func ledgerReleaseCommit(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	end := func(thread string) *posthouse.Committed {
 		t.Helper()
 		c, err := d.Claim(t.ctx, thread, "run")
 		t.OK(err)
-		done, err := d.Commit(t.ctx, &posthouse.Draft{
-			Thread: thread, Claim: c, Release: &posthouse.ReleaseOptions{Tags: []string{"done"}},
+		done, err := d.Commit(t.ctx, &ledger.Draft{
+			Thread: thread, Claim: c, Release: &ledger.ReleaseOptions{Tags: []string{"done"}},
 			Checkpoint: &posthouse.Change{Status: posthouse.StatusDone, State: state("end of " + thread)},
 		})
 		t.OK(err)
-		t.OK(d.Unclaim(t.ctx, c))
+		t.OK(c.Release(t.ctx))
 		return done
 	}
 	waits := d.ask("t", posthouse.Gate{Name: "ok?"})
@@ -199,7 +201,7 @@ func ledgerReleaseCommit(t *T) {
 		if !ok || b.Head != done.Checkpoint.ID || r.Seq != done.Seq || r.Hash != done.Hash || content(d.get(b.Head)) != "end of "+thread {
 			t.Errorf("committed %+v with release %+v", done.Checkpoint, r)
 		}
-		if last, err := d.LastRelease(t.ctx, thread); err != nil || !slices.Equal(last.Heads, r.Heads) || last.Base != r.Base || last.Checkpoints != r.Checkpoints {
+		if last, err := ledger.LastRelease(t.ctx, d, thread); err != nil || !slices.Equal(last.Heads, r.Heads) || last.Base != r.Base || last.Checkpoints != r.Checkpoints {
 			t.Errorf("%+v on record, error %v, want %+v", last, err, r)
 		}
 	}
@@ -209,15 +211,15 @@ func ledgerReleaseCommit(t *T) {
 	if g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
 		t.Errorf("the gate's decision is %+v", g.Decision)
 	}
-	_, err = d.Commit(t.ctx, &posthouse.Draft{
-		Thread: "t", Release: &posthouse.ReleaseOptions{}, Gates: []posthouse.Gate{{Name: "ok?"}},
+	_, err = d.Commit(t.ctx, &ledger.Draft{
+		Thread: "t", Release: &ledger.ReleaseOptions{}, Gates: []posthouse.Gate{{Name: "ok?"}},
 		Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting},
 	})
 	d.wantErr(err, posthouse.ErrInvalid)
 }
 
 func ledgerReleasedFork(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	old := d.root("t", "", "old")
 	d.step("t", "2/n", "a")
 	asked := d.wait("t", "2/n", nil, "note")
@@ -229,7 +231,7 @@ func ledgerReleasedFork(t *T) {
 	t.OK(err) // the same content again changes nothing
 	changed := d.get(old.ID)
 	changed.State = state("changed")
-	_, err = d.Save(t.ctx, changed, &posthouse.SaveOptions{Replace: true})
+	_, err = d.Save(t.ctx, changed, &ledger.SaveOptions{Replace: true})
 	d.wantErr(err, posthouse.ErrExists)
 
 	f, err := d.Fork(t.ctx, asked.Checkpoint.ID, nil)
@@ -238,7 +240,7 @@ func ledgerReleasedFork(t *T) {
 		f.Metadata["note"] != "note" || content(f) != "old" {
 		t.Errorf("the fork is %+v", f)
 	}
-	x, err := t.desk(posthouse.Options{}).Execution(t.ctx, &f.Header, "2/n")
+	x, err := t.desk(ledger.Options{}).Core().Execution(t.ctx, &f.Header, "2/n")
 	t.OK(err)
 	if len(x.Steps) != 1 || len(x.Gates) != 1 || x.Gates[0].Decision != nil || x.Gates[0].ID == asked.Gates[0].ID {
 		t.Errorf("%d steps and gates %+v on record", len(x.Steps), x.Gates)
@@ -252,7 +254,7 @@ func ledgerReleasedFork(t *T) {
 }
 
 func ledgerReleaseLists(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	var all []string
 	for g := range 3 {
 		c := d.root("t", "", fmt.Sprint(g, "-0"))
@@ -295,7 +297,7 @@ func ledgerReleaseLists(t *T) {
 	d.wantStates(posthouse.Query{Thread: "t", Generation: 9})
 	d.wantStates(posthouse.Query{Coordination: "t"}, all...)
 	d.wantStates(posthouse.Query{Coordination: "t", Generation: 2}, all[4:8]...)
-	c, err := d.Latest(t.ctx, posthouse.LatestQuery{Thread: "t"})
+	c, err := d.Latest(t.ctx, ledger.LatestQuery{Thread: "t"})
 	t.OK(err)
 	if content(c) != "2-3" {
 		t.Errorf("the latest is %q", content(c))
@@ -303,13 +305,13 @@ func ledgerReleaseLists(t *T) {
 }
 
 func ledgerReleaseExecutions(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	d.root("t", "", "0")
 	d.step("t", "1/flow", "before")
 	d.release("t", nil)
 	d.step("t", "1/flow", "after")
 	w := d.wait("t", "1/flow", nil)
-	x, err := t.desk(posthouse.Options{}).Execution(t.ctx, w.Checkpoint, "1/flow")
+	x, err := t.desk(ledger.Options{}).Core().Execution(t.ctx, w.Checkpoint, "1/flow")
 	t.OK(err)
 	if len(x.Steps) != 1 || x.Steps[0].Name != "after" {
 		t.Errorf("on record is %+v", x.Steps)
@@ -317,7 +319,7 @@ func ledgerReleaseExecutions(t *T) {
 }
 
 func ledgerDropsRelease(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	heads := map[int]*posthouse.Checkpoint{}
 	var asked posthouse.ID
 	for g := range 4 {
@@ -328,24 +330,24 @@ func ledgerDropsRelease(t *T) {
 			asked = d.ask("t", posthouse.Gate{Name: "ok?"}).Gates[0].ID
 		}
 		if g < 3 {
-			d.release("t", &posthouse.ReleaseOptions{Tags: []string{fmt.Sprint("v", g+1)}})
+			d.release("t", &ledger.ReleaseOptions{Tags: []string{fmt.Sprint("v", g+1)}})
 		}
 	}
-	f, err := d.Fork(t.ctx, heads[1].ID, &posthouse.ForkOptions{Thread: "fork"})
+	f, err := d.Fork(t.ctx, heads[1].ID, &ledger.ForkOptions{Thread: "fork"})
 	t.OK(err)
 	for _, v := range []string{"v2", "1"} { // first one in the middle
-		del, err := d.DropRelease(t.ctx, "t", v, &posthouse.DeleteOptions{By: "alice", Reason: "old"})
+		del, err := retain.DropRelease(t.ctx, d.Ledger, "t", v, &retain.DeleteOptions{By: "alice", Reason: "old"})
 		t.OK(err)
 		if want := map[string]int{"v2": 3, "1": 2}[v]; del.Checkpoints != want || del.Bodies == 0 || del.Bytes == 0 {
 			t.Errorf("dropping %s took %+v", v, del)
 		}
-		if del, err = d.DropRelease(t.ctx, "t", v, nil); err != nil || *del != (posthouse.Deleted{}) {
+		if del, err = retain.DropRelease(t.ctx, d.Ledger, "t", v, nil); err != nil || *del != (retain.Deleted{}) {
 			t.Errorf("dropping %s again took %+v, %v", v, del, err)
 		}
 	}
-	_, err = d.DropRelease(t.ctx, "t", "9", nil)
+	_, err = retain.DropRelease(t.ctx, d.Ledger, "t", "9", nil)
 	d.wantErr(err, posthouse.ErrNotFound)
-	d = t.desk(posthouse.Options{})
+	d = t.desk(ledger.Options{})
 	for _, id := range []posthouse.ID{heads[0].ID, heads[1].ID} {
 		_, err := d.Get(t.ctx, id)
 		d.wantErr(err, posthouse.ErrNotFound)
@@ -369,20 +371,20 @@ func ledgerDropsRelease(t *T) {
 	want := slices.Clone(read)
 	slices.Reverse(want)
 	t.WantEntries("Read back", t.Read("t", posthouse.Range{Reverse: true}), want)
-	if _, err := d.Compact(t.ctx); !isCode(err, posthouse.CodeUnsupported) {
+	if _, err := retain.Compact(t.ctx, d.Ledger); !isCode(err, posthouse.CodeUnsupported) {
 		t.OK(err)
 	}
 	t.Check(t.Store)
 }
 
 func ledgerDeletesReleased(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	first := d.root("t", "", "0")
 	d.derive(first, "1")
 	d.release("t", nil)
 	d.root("t", "", "2")
-	for _, mode := range []posthouse.DeleteMode{posthouse.DeleteRefuse, posthouse.DeleteOrphan, posthouse.DeleteSubtree} {
-		_, err := d.Delete(t.ctx, first.ID, &posthouse.DeleteOptions{Mode: mode})
+	for _, mode := range []retain.DeleteMode{retain.DeleteRefuse, retain.DeleteOrphan, retain.DeleteSubtree} {
+		_, err := retain.Delete(t.ctx, d.Ledger, first.ID, &retain.DeleteOptions{Mode: mode})
 		if e := d.wantErr(err, posthouse.ErrConflict); !strings.Contains(e.Hint, "thread drop t 1") {
 			t.Errorf("mode %q: the hint is %q", mode, e.Hint)
 		}
@@ -394,20 +396,20 @@ func ledgerDeletesReleased(t *T) {
 	}
 	d.wantStates(posthouse.Query{}, "0", "1", "2")
 	t.Check(t.Store)
-	var del *posthouse.Deleted
+	var del *retain.Deleted
 	d.release("t", nil)
-	if del, err = d.DeleteThread(t.ctx, "t", nil); err != nil || del.Checkpoints != 3 {
+	if del, err = retain.DeleteThread(t.ctx, d.Ledger, "t", nil); err != nil || del.Checkpoints != 3 {
 		t.Errorf("deleting a released thread took %+v, %v", del, err)
 	}
 	d.wantVersions("t")
 	d.wantStates(posthouse.Query{})
-	_, err = d.DeleteThread(t.ctx, "t", nil)
+	_, err = retain.DeleteThread(t.ctx, d.Ledger, "t", nil)
 	d.wantErr(err, posthouse.ErrNotFound)
 
 	d.root("u", "", "0")
 	d.release("u", nil)
 	d.root("u", "", "1")
-	if del, err = d.DeleteCoordination(t.ctx, "u", nil); err != nil || del.Checkpoints != 2 {
+	if del, err = retain.DeleteCoordination(t.ctx, d.Ledger, "u", nil); err != nil || del.Checkpoints != 2 {
 		t.Errorf("deleting a coordination took %+v, %v", del, err)
 	}
 	d.wantVersions("u")
@@ -421,7 +423,7 @@ func ledgerDeletesReleased(t *T) {
 			d.derive(d.root("mixed", "", "4"), "5")
 			d.root("mixed", "label", "6")
 		}
-		del, err = d.DeleteCoordination(t.ctx, "label", nil)
+		del, err = retain.DeleteCoordination(t.ctx, d.Ledger, "label", nil)
 		if e := d.wantErr(err, posthouse.ErrConflict); del == nil || del.Checkpoints != left || !strings.Contains(e.Hint, "thread drop mixed 1") {
 			t.Errorf("deleting a coordination with versions took %+v, hint %q", del, e.Hint)
 		}
@@ -431,7 +433,7 @@ func ledgerDeletesReleased(t *T) {
 }
 
 func ledgerEvictsReleased(t *T) {
-	d := t.desk(posthouse.Options{MaxCheckpoints: 3})
+	d := t.desk(ledger.Options{MaxCheckpoints: 3})
 	for g := range 2 {
 		c := d.root("t", "", fmt.Sprint(g, " root"))
 		for i := range 3 {
@@ -442,7 +444,7 @@ func ledgerEvictsReleased(t *T) {
 	d.derive(d.root("t", "", "now"), "head")
 	d.wantStates(posthouse.Query{}, "0 2", "1 2", "head")
 	t.Check(t.Store)
-	if _, err := d.Compact(context.WithoutCancel(t.ctx)); !isCode(err, posthouse.CodeUnsupported) {
+	if _, err := retain.Compact(context.WithoutCancel(t.ctx), d.Ledger); !isCode(err, posthouse.CodeUnsupported) {
 		t.OK(err)
 	}
 	d.wantStates(posthouse.Query{Thread: "t", Generation: 1}, "0 2")

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 )
 
 func ledgerSaveCases() []Case {
@@ -26,7 +28,7 @@ func ledgerSaveCases() []Case {
 }
 
 func ledgerGetsWhatWasSaved(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	c := posthouse.Root("coord", state("v"))
 	c.Thread, c.Agent, c.Metadata = "t", "analyzer", map[string]string{"k": "v", "risk": "hoch – 高"}
 	c.Labels = map[string]string{"team": "refunds"}
@@ -38,15 +40,15 @@ func ledgerGetsWhatWasSaved(t *T) {
 }
 
 func ledgerUnknownIDs(t *T) {
-	d := t.desk(posthouse.Options{})
-	for _, id := range []posthouse.ID{"nobody", d.NewID()} {
+	d := t.desk(ledger.Options{})
+	for _, id := range []posthouse.ID{"nobody", d.Core().NewID()} {
 		_, err := d.Get(t.ctx, id)
 		d.wantErr(err, posthouse.ErrNotFound)
 		_, err = d.GetHeader(t.ctx, id)
 		d.wantErr(err, posthouse.ErrNotFound)
 		_, err = d.Fork(t.ctx, id, nil)
 		d.wantErr(err, posthouse.ErrNotFound)
-		_, err = d.Delete(t.ctx, id, nil)
+		_, err = retain.Delete(t.ctx, d.Ledger, id, nil)
 		d.wantErr(err, posthouse.ErrNotFound)
 		_, err = d.Gate(t.ctx, id)
 		d.wantErr(err, posthouse.ErrNotFound)
@@ -58,7 +60,7 @@ func ledgerUnknownIDs(t *T) {
 }
 
 func ledgerForeignIDs(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	for i, id := range []posthouse.ID{"a", "$default", "..", "a.b:c-d$", posthouse.ID(strings.Repeat("Z9", 100)), "gate-like", "0198c5a2-0000-4000-8000-000000000000"} {
 		c := posthouse.Root(fmt.Sprint("coord-", i), state("v"))
 		c.ID = id
@@ -70,7 +72,7 @@ func ledgerForeignIDs(t *T) {
 }
 
 func ledgerSavesAgain(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	c := d.root("t", "", "v1")
 	same := d.save(&posthouse.Checkpoint{Header: posthouse.Header{ID: c.ID, Thread: "t"}, State: state("v1")})
 	if same.Seq != c.Seq {
@@ -84,10 +86,10 @@ func ledgerSavesAgain(t *T) {
 }
 
 func ledgerReplaces(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	c := d.root("", "old", "v1")
 	again := &posthouse.Checkpoint{Header: posthouse.Header{ID: c.ID, Coordination: "new"}, State: state("v2")}
-	_, err := d.Save(t.ctx, again, &posthouse.SaveOptions{Replace: true})
+	_, err := d.Save(t.ctx, again, &ledger.SaveOptions{Replace: true})
 	t.OK(err)
 	if got := d.get(c.ID); content(got) != "v2" || got.Revision != 1 {
 		t.Errorf("loads %q, revision %d", content(got), got.Revision)
@@ -109,18 +111,18 @@ func ledgerReplaces(t *T) {
 	}
 	d.derive(d.get(c.ID), "child")
 	again.State = state("v3")
-	_, err = d.Save(t.ctx, again, &posthouse.SaveOptions{Replace: true})
+	_, err = d.Save(t.ctx, again, &ledger.SaveOptions{Replace: true})
 	d.wantErr(err, posthouse.ErrExists)
 }
 
 func ledgerParentAfterRestart(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	c := d.root("t", "dispatch", "0")
 	for i := range 5 {
 		c = d.derive(c, fmt.Sprint(i+1))
 	}
-	again := t.desk(posthouse.Options{})
-	last, err := again.Latest(t.ctx, posthouse.LatestQuery{Coordination: "dispatch"})
+	again := t.desk(ledger.Options{})
+	last, err := again.Latest(t.ctx, ledger.LatestQuery{Coordination: "dispatch"})
 	t.OK(err)
 	if last.ID != c.ID {
 		t.Fatalf("latest is %q, want the newest", content(last))
@@ -131,7 +133,7 @@ func ledgerParentAfterRestart(t *T) {
 }
 
 func ledgerTwoWriters(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	head := d.root("t", "", "0")
 	const writers = 16
 	errs := make([]error, writers)
@@ -139,7 +141,7 @@ func ledgerTwoWriters(t *T) {
 	for i := range writers {
 		l := d
 		if i%2 == 1 {
-			l = t.desk(posthouse.Options{}) // another ledger on the same store
+			l = t.desk(ledger.Options{}) // another ledger on the same store
 		}
 		wg.Go(func() { _, errs[i] = l.Save(t.ctx, head.Derive(state(fmt.Sprint("w", i))), nil) })
 	}
@@ -158,7 +160,7 @@ func ledgerTwoWriters(t *T) {
 }
 
 func ledgerConcurrentSaves(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
@@ -176,7 +178,7 @@ func ledgerConcurrentSaves(t *T) {
 }
 
 func ledgerCopies(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	c := posthouse.Root("t", state("abc"))
 	c.Metadata = map[string]string{"k": "v"}
 	saved := d.save(c)
@@ -195,7 +197,7 @@ func ledgerCopies(t *T) {
 }
 
 func ledgerStateLimit(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	c := d.root("t", "", "small")
 	_, err := d.Save(t.ctx, c.Derive(state(strings.Repeat("x", 9<<20))), nil)
 	e := d.wantErr(err, posthouse.ErrTooLarge)
@@ -209,7 +211,7 @@ func ledgerStateLimit(t *T) {
 }
 
 func ledgerBadContent(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	bad := func(c *posthouse.Checkpoint, field string) {
 		t.Helper()
 		_, err := d.Save(t.ctx, c, nil)

@@ -7,12 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"strings"
 	"time"
 
-	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/store/storetest"
 	"pgregory.net/rapid"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/diff"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/store/storetest"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 // ledgerScribbles drives a Ledger whose every argument and result is changed
@@ -55,17 +62,17 @@ type scribbler struct {
 	steps                            map[string]string
 }
 
-func (m *scribbler) options() posthouse.Options {
-	return posthouse.Options{
-		Observer: func(e posthouse.Operation) { storetest.Overwrite(&e) },
+func (m *scribbler) options() ledger.Options {
+	return ledger.Options{
+		Observer: func(e posthouse.Operation) { overwrite(&e) },
 		Policy: func(g *posthouse.Gate, d *posthouse.Decision) error {
-			storetest.Overwrite(g)
-			storetest.Overwrite(d)
+			overwrite(g)
+			overwrite(d)
 			return nil
 		},
 		Rules: []posthouse.Rule{{Name: "scribble", Check: func(_ context.Context, p *posthouse.Proposal) error {
 			c, err := p.Checkpoint()
-			storetest.Overwrite(c)
+			overwrite(c)
 			return err
 		}}},
 	}
@@ -85,7 +92,7 @@ func (m *scribbler) quoted() json.RawMessage { return json.RawMessage(`"` + stri
 
 // head is the newest checkpoint of a thread, nil if it has none.
 func (m *scribbler) head(thread string) *posthouse.Checkpoint {
-	c, err := m.live.Latest(m.t.ctx, posthouse.LatestQuery{Thread: thread})
+	c, err := m.live.Latest(m.t.ctx, ledger.LatestQuery{Thread: thread})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil
 	}
@@ -124,7 +131,7 @@ func (m *scribbler) change(thread string) (*posthouse.Change, string) {
 	return c, printed(want)
 }
 
-func (m *scribbler) committed(d *posthouse.Draft, state string) *posthouse.Committed {
+func (m *scribbler) committed(d *ledger.Draft, state string) *posthouse.Committed {
 	done, err := m.live.Commit(m.t.ctx, d)
 	m.ok(err)
 	if done.Checkpoint != nil {
@@ -136,10 +143,10 @@ func (m *scribbler) committed(d *posthouse.Draft, state string) *posthouse.Commi
 func (m *scribbler) commit(*rapid.T) {
 	thread := m.thread()
 	c, want := m.change(thread)
-	d := &posthouse.Draft{Thread: thread, Checkpoint: c}
+	d := &ledger.Draft{Thread: thread, Checkpoint: c}
 	done := m.committed(d, want)
-	storetest.Overwrite(d)
-	storetest.Overwrite(done)
+	overwrite(d)
+	overwrite(done)
 }
 
 func (m *scribbler) step(*rapid.T) {
@@ -151,10 +158,10 @@ func (m *scribbler) step(*rapid.T) {
 	m.n++
 	name := fmt.Sprint("step", m.n)
 	m.steps[thread+"/"+name] = printed(data)
-	d := &posthouse.Draft{Thread: thread, Steps: []posthouse.Step{{Task: "t", Name: name, Value: posthouse.Value{Codec: "raw", Data: data}}}}
+	d := &ledger.Draft{Thread: thread, Steps: []posthouse.Step{{Task: "t", Name: name, Value: posthouse.Value{Codec: "raw", Data: data}}}}
 	done := m.committed(d, "")
-	storetest.Overwrite(d)
-	storetest.Overwrite(done)
+	overwrite(d)
+	overwrite(done)
 }
 
 func (m *scribbler) save(*rapid.T) {
@@ -166,11 +173,11 @@ func (m *scribbler) save(*rapid.T) {
 	c.State = posthouse.State{"p": {Codec: "raw", Data: m.blob()}}
 	c.Metadata, c.Labels = map[string]string{"k": "saved"}, map[string]string{"l": "saved"}
 	want := printed(c.State)
-	saved, err := m.live.Save(m.t.ctx, c, &posthouse.SaveOptions{})
+	saved, err := m.live.Save(m.t.ctx, c, &ledger.SaveOptions{})
 	m.ok(err)
 	m.states[saved.ID] = want
-	storetest.Overwrite(c)
-	storetest.Overwrite(saved)
+	overwrite(c)
+	overwrite(saved)
 }
 
 func (m *scribbler) ask(*rapid.T) {
@@ -179,7 +186,7 @@ func (m *scribbler) ask(*rapid.T) {
 	c.Kind, c.Status = posthouse.KindWait, posthouse.StatusWaiting
 	m.n++
 	id := posthouse.ID(fmt.Sprint(m.prefix, "gate", m.n))
-	d := &posthouse.Draft{Thread: thread, Checkpoint: c, Gates: []posthouse.Gate{{
+	d := &ledger.Draft{Thread: thread, Checkpoint: c, Gates: []posthouse.Gate{{
 		ID: id, Name: "ok?", Task: "t", Payload: m.quoted(), Assignees: []string{"alice", "bob", "carol"}, Labels: map[string]string{"l": "v"}, Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Edit},
 		Escalation: &posthouse.Escalation{At: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), To: []string{"dora"}},
 	}, {
@@ -192,12 +199,12 @@ func (m *scribbler) ask(*rapid.T) {
 	m.gates[id] = printed([]any{told.Payload, told.Assignees, told.Labels, told.Escalation, told.Quorum})
 	done := m.committed(d, want)
 	for i := range done.Gates {
-		g, err := m.t.desk(posthouse.Options{}).Gate(m.t.ctx, done.Gates[i].ID)
+		g, err := m.t.desk(ledger.Options{}).Gate(m.t.ctx, done.Gates[i].ID)
 		m.ok(err)
 		m.same("the gate that was opened", printed(g), printed(done.Gates[i]))
 	}
-	storetest.Overwrite(d)
-	storetest.Overwrite(done)
+	overwrite(d)
+	overwrite(done)
 }
 
 func (m *scribbler) decide(*rapid.T) {
@@ -216,7 +223,7 @@ func (m *scribbler) decide(*rapid.T) {
 			handed, err := m.live.Delegate(m.t.ctx, id, del)
 			m.ok(err)
 			m.same("what was delegated", m.fresh(id), printed(handed))
-			storetest.Overwrite(handed)
+			overwrite(handed)
 		}
 		d := posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}
 		switch {
@@ -229,15 +236,15 @@ func (m *scribbler) decide(*rapid.T) {
 		decided, err := m.live.Decide(m.t.ctx, id, d)
 		m.ok(err)
 		m.same("what was decided", m.fresh(id), printed(decided))
-		storetest.Overwrite(&d)
-		storetest.Overwrite(decided)
+		overwrite(&d)
+		overwrite(decided)
 		return
 	}
 }
 
 // fresh is a gate as a Ledger opened anew reads it.
 func (m *scribbler) fresh(id posthouse.ID) string {
-	g, err := m.t.desk(posthouse.Options{}).Gate(m.t.ctx, id)
+	g, err := m.t.desk(ledger.Options{}).Gate(m.t.ctx, id)
 	m.ok(err)
 	return printed(g)
 }
@@ -251,8 +258,8 @@ func (m *scribbler) signal(*rapid.T) {
 	m.ok(err)
 	m.same("the value that was sent", printed(sent.Value), want)
 	m.values[s.ID] = want
-	storetest.Overwrite(&s)
-	storetest.Overwrite(sent)
+	overwrite(&s)
+	overwrite(sent)
 }
 
 func (m *scribbler) fork(*rapid.T) {
@@ -260,15 +267,15 @@ func (m *scribbler) fork(*rapid.T) {
 	if h == nil {
 		return
 	}
-	o := &posthouse.ForkOptions{Labels: map[string]string{"l": "fork"}, Metadata: map[string]string{"k": "fork"}}
+	o := &ledger.ForkOptions{Labels: map[string]string{"l": "fork"}, Metadata: map[string]string{"k": "fork"}}
 	o.Patch = posthouse.State{"p": {Codec: "raw", Data: m.blob()}}
 	want := h.State.Clone()
 	want["p"] = posthouse.Value{Codec: "raw", Data: bytes.Clone(o.Patch["p"].Data)}
 	f, err := m.live.Fork(m.t.ctx, h.ID, o)
 	m.ok(err)
 	m.states[f.ID] = printed(want)
-	storetest.Overwrite(o)
-	storetest.Overwrite(f)
+	overwrite(o)
+	overwrite(f)
 }
 
 func (m *scribbler) release(*rapid.T) {
@@ -276,17 +283,17 @@ func (m *scribbler) release(*rapid.T) {
 	if m.head(thread) == nil {
 		return
 	}
-	o := &posthouse.ReleaseOptions{Tags: []string{"v"}}
+	o := &ledger.ReleaseOptions{Tags: []string{"v"}}
 	r, err := m.live.Release(m.t.ctx, thread, o)
 	m.ok(err)
-	fresh, err := m.t.desk(posthouse.Options{}).LastRelease(m.t.ctx, thread)
+	fresh, err := ledger.LastRelease(m.t.ctx, m.t.desk(ledger.Options{}), thread)
 	m.ok(err)
 	m.same("what was released", printed(fresh), printed(r))
-	storetest.Overwrite(o)
-	storetest.Overwrite(r)
+	overwrite(o)
+	overwrite(r)
 	for id := range m.gates { // those of the thread were cancelled
 		if g, err := m.live.Gate(m.t.ctx, id); err == nil && g.Decision != nil {
-			storetest.Overwrite(g)
+			overwrite(g)
 		}
 	}
 }
@@ -297,9 +304,9 @@ func (m *scribbler) copy(*rapid.T) {
 		return
 	}
 	m.n++
-	info, err := m.live.CopyThread(m.t.ctx, thread, fmt.Sprint(m.prefix, "copy", m.n), &posthouse.CopyOptions{})
+	info, err := transfer.CopyThread(m.t.ctx, m.live.Ledger, thread, fmt.Sprint(m.prefix, "copy", m.n), &transfer.CopyOptions{})
 	m.ok(err)
-	storetest.Overwrite(info)
+	overwrite(info)
 }
 
 func (m *scribbler) remove(*rapid.T) {
@@ -307,26 +314,26 @@ func (m *scribbler) remove(*rapid.T) {
 	if h == nil {
 		return
 	}
-	del, err := m.live.Delete(m.t.ctx, h.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan})
+	del, err := retain.Delete(m.t.ctx, m.live.Ledger, h.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan})
 	m.ok(err)
 	delete(m.states, h.ID)
-	storetest.Overwrite(del)
+	overwrite(del)
 }
 
 func (m *scribbler) retain(*rapid.T) {
-	r := posthouse.Retention{MaxPerThread: 1, KeepBranches: []string{"x"}, KeepLabels: map[string]string{"l": ""}, Prefix: m.prefix}
-	got, err := m.live.Retain(m.t.ctx, r, nil)
+	r := retain.Policy{MaxPerThread: 1, KeepBranches: []string{"x"}, KeepLabels: map[string]string{"l": ""}, Prefix: m.prefix}
+	got, err := retain.Run(m.t.ctx, m.live.Ledger, r, nil)
 	m.ok(err)
-	storetest.Overwrite(&r)
-	storetest.Overwrite(got)
+	overwrite(&r)
+	overwrite(got)
 	thread := m.thread()
-	hold, err := m.live.Hold(m.t.ctx, thread, posthouse.HoldOptions{By: "alice"})
+	hold, err := retain.Hold(m.t.ctx, m.live.Ledger, thread, retain.HoldOptions{By: "alice"})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return
 	}
 	m.ok(err)
-	m.ok(m.live.Unhold(m.t.ctx, thread, posthouse.HoldOptions{By: "alice"}))
-	storetest.Overwrite(hold)
+	m.ok(retain.Unhold(m.t.ctx, m.live.Ledger, thread, retain.HoldOptions{By: "alice"}))
+	overwrite(hold)
 }
 
 func (m *scribbler) reopen(*rapid.T) { m.live = m.t.desk(m.options()) }
@@ -334,7 +341,7 @@ func (m *scribbler) reopen(*rapid.T) { m.live = m.t.desk(m.options()) }
 // check reads everything twice through the Ledger that is scribbled over, and
 // once through a new one.
 func (m *scribbler) check(*rapid.T) {
-	fresh := m.t.desk(posthouse.Options{})
+	fresh := m.t.desk(ledger.Options{})
 	for id, want := range m.states {
 		c, err := fresh.Get(m.t.ctx, id)
 		if errors.Is(err, posthouse.ErrNotFound) {
@@ -367,7 +374,7 @@ func (m *scribbler) view(d *desk) string {
 	note := func(what string, v any, err error) {
 		m.ok(err)
 		fmt.Fprintf(&b, "%s: %s\n", what, printed(v))
-		storetest.Overwrite(v)
+		overwrite(v)
 	}
 	ctx, events := m.t.ctx, 0
 	for info, err := range d.Threads(ctx, posthouse.ThreadQuery{Prefix: m.prefix}) {
@@ -376,11 +383,11 @@ func (m *scribbler) view(d *desk) string {
 		note("thread", info, nil)
 		events += m.viewThread(d, thread, note)
 	}
-	each(note, "gate", d.Gates(ctx, posthouse.GateQuery{All: true}))
+	each(note, "gate", d.Gates(ctx, ledger.GateQuery{All: true}))
 	if events == 0 {
 		return b.String() // Watch would wait for one
 	}
-	for e, err := range d.Watch(ctx, posthouse.WatchQuery{}) {
+	for e, err := range d.Watch(ctx, ledger.WatchQuery{}) {
 		note("event", e, err)
 		break
 	}
@@ -396,7 +403,7 @@ func each[V any](note func(string, any, error), what string, seq iter.Seq2[V, er
 func (m *scribbler) viewThread(d *desk, thread string, note func(string, any, error)) (events int) {
 	ctx := m.t.ctx
 	var file bytes.Buffer
-	f, err := d.Export(ctx, thread, &file, nil)
+	f, err := transfer.Export(ctx, d.Ledger, thread, &file, nil)
 	note("export", f, err)
 	note("its file", file.Bytes(), nil)
 	for e, err := range d.Log(ctx, thread, posthouse.Range{}) {
@@ -413,7 +420,7 @@ func (m *scribbler) viewThread(d *desk, thread string, note func(string, any, er
 	for c, err := range d.ListStates(ctx, posthouse.Query{Thread: thread}) {
 		m.ok(err)
 		if id := c.ID; last != "" {
-			cmp, err := d.Compare(ctx, last, id)
+			cmp, err := diff.Compare(ctx, d.Ledger, last, id)
 			note("comparison", cmp, err)
 			last = id
 		} else {
@@ -425,7 +432,7 @@ func (m *scribbler) viewThread(d *desk, thread string, note func(string, any, er
 	if h == nil {
 		return events
 	}
-	all, err := d.Executions(ctx, &h.Header)
+	all, err := d.Core().Executions(ctx, &h.Header)
 	m.ok(err)
 	for _, x := range all {
 		for _, s := range x.Steps {
@@ -435,7 +442,7 @@ func (m *scribbler) viewThread(d *desk, thread string, note func(string, any, er
 		}
 	}
 	note("executions", all, err)
-	pending, err := d.Pending(ctx, thread, "main", "go", false)
+	pending, err := commit.Pending(ctx, d.Ledger.Core(), thread, "main", "go", false)
 	note("signals", pending, err)
 	return events
 }
@@ -446,3 +453,6 @@ func (m *scribbler) sent(e *posthouse.Event) {
 		m.same("signal "+string(e.Signal.ID), printed(e.Signal.Value), m.values[e.Signal.ID])
 	}
 }
+
+// overwrite is [storetest.Overwrite], but for claims: those are handles.
+func overwrite(v any) { storetest.Overwrite(v, reflect.TypeFor[*ledger.Claim]()) }

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 )
 
 // ledgerSealedCases are about a Ledger with a cipher, whatever the harness has.
@@ -25,7 +28,7 @@ func ledgerSealedCases() []Case {
 }
 
 // ring returns test keys; the first named is the current one.
-func (t *T) ring(ids ...string) *posthouse.Keyring {
+func (t *T) ring(ids ...string) *crypt.Keyring {
 	t.Helper()
 	keys := map[string][]byte{}
 	for _, id := range ids {
@@ -33,7 +36,7 @@ func (t *T) ring(ids ...string) *posthouse.Keyring {
 		copy(k, "test key "+id)
 		keys[id] = k
 	}
-	r, err := posthouse.NewKeyring(keys, ids[0])
+	r, err := crypt.NewKeyring(keys, ids[0])
 	t.OK(err)
 	return r
 }
@@ -45,11 +48,11 @@ const secret = "sesame-4711"
 func (d *desk) sealedThread(thread string) *posthouse.Committed {
 	d.Helper()
 	long := strings.Repeat(secret+" ", 40)
-	_, err := d.Commit(d.ctx, &posthouse.Draft{Thread: thread, Steps: []posthouse.Step{
+	_, err := d.Commit(d.ctx, &ledger.Draft{Thread: thread, Steps: []posthouse.Step{
 		{Task: "2/n", Name: "s", Value: posthouse.Value{Codec: "raw", Data: []byte(long)}},
 	}})
 	d.OK(err)
-	first, err := d.Commit(d.ctx, &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{
+	first, err := d.Commit(d.ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Metadata: map[string]string{"who": secret},
 		State: posthouse.State{"a": {Codec: "raw", Data: []byte(secret)}, "b": {Codec: "raw", Data: []byte("x" + long)}},
 	}, Gates: []posthouse.Gate{{Name: "g", Payload: []byte(`"` + secret + `"`)}, {Name: "h", Payload: []byte(`["` + secret + `"]`)}}})
@@ -84,18 +87,18 @@ func (t *T) inClear(thread string) (found []string) {
 }
 
 func ledgerSealsAll(t *T) {
-	plain, err := posthouse.Open(t.Store, nil)
+	plain, err := ledger.Open(t.Store, nil)
 	t.OK(err)
 	(&desk{T: t, Ledger: plain}).sealedThread("plain")
 	if n := len(t.inClear("plain")); n != 6 {
 		t.Fatalf("without a cipher the secret is found in %d places, so that not finding it would say nothing", n)
 	}
-	d := t.desk(posthouse.Options{Cipher: t.ring("k1")})
+	d := t.desk(ledger.Options{Cipher: t.ring("k1")})
 	w := d.sealedThread("t")
 	if found := t.inClear("t"); len(found) > 0 {
 		t.Errorf("in the clear: %v", found)
 	}
-	again := t.desk(posthouse.Options{Cipher: t.ring("k1")})
+	again := t.desk(ledger.Options{Cipher: t.ring("k1")})
 	c := again.get(w.Checkpoint.ID)
 	if string(c.State["a"].Data) != secret || len(c.State["b"].Data) != 1+40*12 || c.Metadata["who"] != secret || c.Size != len(secret)+1+40*12 {
 		t.Errorf("it comes back as %+v", c)
@@ -105,7 +108,7 @@ func ledgerSealsAll(t *T) {
 	if string(g.Payload) != `"`+secret+`"` || g.Decision == nil || g.Decision.Reason != secret {
 		t.Errorf("the gate comes back as %+v", g)
 	}
-	x, err := again.Execution(t.ctx, &c.Header, "2/n")
+	x, err := again.Core().Execution(t.ctx, &c.Header, "2/n")
 	t.OK(err)
 	if len(x.Steps) != 1 || !strings.HasPrefix(string(x.Steps[0].Value.Data), secret) {
 		t.Errorf("on record: %+v", x.Steps)
@@ -125,12 +128,12 @@ func ledgerSealsAll(t *T) {
 }
 
 func ledgerWrongKeys(t *T) {
-	w := t.desk(posthouse.Options{Cipher: t.ring("k1")}).sealedThread("t")
-	other, err := posthouse.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte{7}, 32)}, "k1")
+	w := t.desk(ledger.Options{Cipher: t.ring("k1")}).sealedThread("t")
+	other, err := crypt.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte{7}, 32)}, "k1")
 	t.OK(err)
 	tail := t.tailOf("t")
 	for name, c := range map[string]posthouse.Cipher{"none": nil, "without it": t.ring("k2"), "another of that name": other} {
-		l, err := posthouse.Open(t.Store, &posthouse.Options{Cipher: c})
+		l, err := ledger.Open(t.Store, &ledger.Options{Cipher: c})
 		t.OK(err)
 		refused := func(what string, err error) {
 			t.Helper()
@@ -148,11 +151,11 @@ func ledgerWrongKeys(t *T) {
 		refused("gate", err)
 		_, err = l.Decide(t.ctx, w.Gates[1].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
 		refused("decide", err)
-		_, err = l.Fork(t.ctx, w.Checkpoint.ID, &posthouse.ForkOptions{Thread: "elsewhere"})
+		_, err = l.Fork(t.ctx, w.Checkpoint.ID, &ledger.ForkOptions{Thread: "elsewhere"})
 		refused("fork", err)
-		_, err = l.Execution(t.ctx, w.Checkpoint, "2/n")
+		_, err = l.Core().Execution(t.ctx, w.Checkpoint, "2/n")
 		refused("execution", err)
-		_, err = l.Commit(t.ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{Root: true, State: state("in the clear?")}})
+		_, err = l.Commit(t.ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Root: true, State: state("in the clear?")}})
 		refused("commit", err)
 		for _, err := range l.ListStates(t.ctx, posthouse.Query{Thread: "t"}) {
 			refused("list", err)
@@ -180,17 +183,17 @@ func (t *T) tailOf(thread string) (p posthouse.Position) {
 }
 
 func ledgerPlainBefore(t *T) {
-	plain, err := posthouse.Open(t.Store, nil)
+	plain, err := ledger.Open(t.Store, nil)
 	t.OK(err)
 	p := &desk{T: t, Ledger: plain}
 	long := strings.Repeat("before ", 200)
 	old := p.root("t", "", long)
-	d := t.desk(posthouse.Options{Cipher: t.ring("k1")})
+	d := t.desk(ledger.Options{Cipher: t.ring("k1")})
 	next := d.derive(d.get(old.ID), long+secret)
 	if got := t.inClear("t"); len(got) > 0 {
 		t.Errorf("in the clear: %v", got)
 	}
-	again := t.desk(posthouse.Options{Cipher: t.ring("k1")})
+	again := t.desk(ledger.Options{Cipher: t.ring("k1")})
 	if a, b := content(again.get(old.ID)), content(again.get(next.ID)); a != long || b != long+secret {
 		t.Errorf("%d and %d bytes come back", len(a), len(b))
 	}
@@ -205,15 +208,15 @@ func ledgerPlainBefore(t *T) {
 }
 
 func ledgerRotates(t *T) {
-	old := t.desk(posthouse.Options{Cipher: t.ring("k1")})
+	old := t.desk(ledger.Options{Cipher: t.ring("k1")})
 	a, b := old.sealedThread("a"), old.sealedThread("b")
 	_, err := old.Release(t.ctx, "b", nil)
 	t.OK(err)
 	old.sealedThread("b")
 	tail := t.tailOf("a")
-	both := t.desk(posthouse.Options{Cipher: t.ring("k2", "k1")})
+	both := t.desk(ledger.Options{Cipher: t.ring("k2", "k1")})
 	both.root("c", "", "begun with the new key")
-	done, err := both.Rewrap(t.ctx)
+	done, err := crypt.Rewrap(t.ctx, both.Ledger)
 	t.OK(err)
 	if done.Keys != 3 || done.Current != 1 || done.Failed != 0 {
 		t.Errorf("rewrapped: %+v", done)
@@ -221,55 +224,55 @@ func ledgerRotates(t *T) {
 	if got := t.tailOf("a"); got != tail {
 		t.Errorf("the log went on to entry %d", got.Seq)
 	}
-	use, err := both.KeyUse(t.ctx)
+	use, err := crypt.KeyUse(t.ctx, both.Ledger)
 	t.OK(err)
 	if len(use) != 1 || use["k2"] != 4 {
 		t.Errorf("keys in use: %v", use)
 	}
-	alone := t.desk(posthouse.Options{Cipher: t.ring("k2")})
+	alone := t.desk(ledger.Options{Cipher: t.ring("k2")})
 	for _, w := range []*posthouse.Committed{a, b} {
 		if c := alone.get(w.Checkpoint.ID); string(c.State["a"].Data) != secret {
 			t.Errorf("%s holds %q", c.ID, c.State["a"].Data)
 		}
 	}
-	_, err = t.desk(posthouse.Options{Cipher: t.ring("k1")}).Get(t.ctx, a.Checkpoint.ID)
+	_, err = t.desk(ledger.Options{Cipher: t.ring("k1")}).Get(t.ctx, a.Checkpoint.ID)
 	alone.wantErr(err, posthouse.ErrSealed)
 }
 
 func ledgerShreds(t *T) {
-	d := t.desk(posthouse.Options{Cipher: t.ring("k1")})
+	d := t.desk(ledger.Options{Cipher: t.ring("k1")})
 	d.sealedThread("t")
 	d.sealedThread("other")
-	_, err := d.DeleteThread(t.ctx, "t", nil)
+	_, err := retain.DeleteThread(t.ctx, d.Ledger, "t", nil)
 	t.OK(err)
-	use, err := d.KeyUse(t.ctx)
+	use, err := crypt.KeyUse(t.ctx, d.Ledger)
 	t.OK(err)
 	if use["k1"] != 1 {
 		t.Errorf("keys in use after the delete: %v", use)
 	}
 	w := d.sealedThread("t")
-	again := t.desk(posthouse.Options{Cipher: t.ring("k1")})
+	again := t.desk(ledger.Options{Cipher: t.ring("k1")})
 	if c := again.get(w.Checkpoint.ID); c.Generation != 2 || string(c.State["a"].Data) != secret {
 		t.Errorf("the next generation: %+v", c)
 	}
-	if use, err = again.KeyUse(t.ctx); err != nil || use["k1"] != 2 {
+	if use, err = crypt.KeyUse(t.ctx, again.Ledger); err != nil || use["k1"] != 2 {
 		t.Errorf("keys in use: %v, %v", use, err)
 	}
 }
 
 func ledgerSealedForks(t *T) {
-	d := t.desk(posthouse.Options{Cipher: t.ring("k1")})
+	d := t.desk(ledger.Options{Cipher: t.ring("k1")})
 	w := d.sealedThread("t")
-	f, err := d.Fork(t.ctx, w.Checkpoint.ID, &posthouse.ForkOptions{Thread: "u"})
+	f, err := d.Fork(t.ctx, w.Checkpoint.ID, &ledger.ForkOptions{Thread: "u"})
 	t.OK(err)
 	branch, err := d.Fork(t.ctx, w.Checkpoint.ID, nil)
 	t.OK(err)
 	if found := t.inClear("u"); len(found) > 0 {
 		t.Errorf("in the clear: %v", found)
 	}
-	_, err = d.DeleteThread(t.ctx, "t", nil)
+	_, err = retain.DeleteThread(t.ctx, d.Ledger, "t", nil)
 	t.OK(err)
-	again := t.desk(posthouse.Options{Cipher: t.ring("k1")})
+	again := t.desk(ledger.Options{Cipher: t.ring("k1")})
 	if c := again.get(f.ID); string(c.State["a"].Data) != secret || c.Metadata["who"] != secret {
 		t.Errorf("the fork, its source being gone: %+v", c)
 	}
@@ -281,13 +284,13 @@ func ledgerSealedForks(t *T) {
 // that are sealed.
 func (t *T) beforeSealed(plain int) *desk {
 	t.Helper()
-	l, err := posthouse.Open(t.Store, nil)
+	l, err := ledger.Open(t.Store, nil)
 	t.OK(err)
 	p := &desk{T: t, Ledger: l}
 	for _, name := range numbered("a", plain) {
 		p.root(name, "", "plain")
 	}
-	t.desk(posthouse.Options{Cipher: t.ring("k1")}).root("z", "", secret)
+	t.desk(ledger.Options{Cipher: t.ring("k1")}).root("z", "", secret)
 	return p
 }
 
@@ -295,12 +298,12 @@ func (t *T) beforeSealed(plain int) *desk {
 // refused, and the store stays as it is.
 func (t *T) refusesClear() {
 	t.Helper()
-	l, err := posthouse.Open(t.Store, nil)
+	l, err := ledger.Open(t.Store, nil)
 	t.OK(err)
 	d := &desk{T: t, Ledger: l}
 	for _, thread := range []string{"a0", "new"} {
 		was := t.tailOf(thread)
-		_, err := l.Commit(t.ctx, &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{Root: true, State: state(secret)}})
+		_, err := l.Commit(t.ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{Root: true, State: state(secret)}})
 		if e := d.wantErr(err, posthouse.ErrSealed); e.Hint == "" {
 			t.Errorf("it does not say what to do: %v", err)
 		}
@@ -315,25 +318,25 @@ func (t *T) refusesClear() {
 func ledgerOnceEncrypted(t *T) {
 	p := t.beforeSealed(30)
 	t.refusesClear()
-	l, err := posthouse.Open(t.Store, nil)
+	l, err := ledger.Open(t.Store, nil)
 	t.OK(err)
 	d := &desk{T: t, Ledger: l}
-	_, err = l.WriteInClear(t.ctx, posthouse.ClearDecision{By: "ann"})
+	_, err = crypt.WriteInClear(t.ctx, l, posthouse.ClearDecision{By: "ann"})
 	d.wantErr(err, posthouse.ErrInvalid)
 	for range 2 { // once decided, it is
-		e, err := l.WriteInClear(t.ctx, posthouse.ClearDecision{By: "ann", Reason: "the keys are lost"})
+		e, err := crypt.WriteInClear(t.ctx, l, posthouse.ClearDecision{By: "ann", Reason: "the keys are lost"})
 		t.OK(err)
 		if e.Encrypted || len(e.Decisions) != 1 || e.Decisions[0].By != "ann" || e.Decisions[0].At.IsZero() {
 			t.Errorf("on record: %+v", e)
 		}
 	}
 	d.root("new", "", "plain")
-	_, err = l.Commit(t.ctx, &posthouse.Draft{Thread: "z", Checkpoint: &posthouse.Change{Root: true, State: state("plain")}})
+	_, err = l.Commit(t.ctx, &ledger.Draft{Thread: "z", Checkpoint: &posthouse.Change{Root: true, State: state("plain")}})
 	d.wantErr(err, posthouse.ErrSealed)
 
-	t.desk(posthouse.Options{Cipher: t.ring("k1")}).root("y", "", secret)
+	t.desk(ledger.Options{Cipher: t.ring("k1")}).root("y", "", secret)
 	t.refusesClear()
-	e, err := p.Encryption(t.ctx)
+	e, err := crypt.Status(t.ctx, p.Ledger)
 	t.OK(err)
 	if !e.Encrypted || len(e.Decisions) != 1 {
 		t.Errorf("encrypted again, on record: %+v", e)
@@ -354,12 +357,12 @@ func ledgerFindsEncryption(t *T) {
 		if !slots {
 			store = struct{ posthouse.Store }{t.Store}
 		}
-		l, err := posthouse.Open(store, nil)
+		l, err := ledger.Open(store, nil)
 		t.OK(err)
 		_, err = l.Save(t.ctx, posthouse.Root("new", state(secret)), nil)
 		p.wantErr(err, posthouse.ErrSealed)
 		t.refusesClear()
-		e, err := l.Encryption(t.ctx)
+		e, err := crypt.Status(t.ctx, l)
 		t.OK(err)
 		if !e.Encrypted || e.Since.IsZero() {
 			t.Errorf("on record: %+v", e)

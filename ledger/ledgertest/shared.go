@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 )
 
 // ledgerSharedCases have several Ledgers, as of several processes, work on one
@@ -19,16 +21,16 @@ func ledgerSharedCases() []Case {
 		{Name: "ledger/deletes and evictions do not wait for each other", Rule: "Deleting from threads while saves evict from them comes to an end.", Run: ledgerDeletesAndEvictions},
 		{Name: "ledger/racing deletes of a thread", Rule: "One of them deletes it, the others get ErrNotFound; one removal is on record.", Run: ledgerRacingThreadDeletes},
 		{Name: "ledger/deleting a thread leaves ids that moved on", Rule: "An id that was deleted here and saved in another thread since stays there.", Run: func(t *T) {
-			d := t.desk(posthouse.Options{})
+			d := t.desk(ledger.Options{})
 			d.root("t", "", "first")
 			c := &posthouse.Checkpoint{Header: posthouse.Header{ID: "moved", Thread: "t"}, State: state("old")}
 			d.save(c)
-			_, err := d.Delete(t.ctx, "moved", nil)
+			_, err := retain.Delete(t.ctx, d.Ledger, "moved", nil)
 			t.OK(err)
 			c.Thread, c.State = "u", state("new")
 			d.save(c)
 			d.root("t", "", "more")
-			_, err = d.DeleteThread(t.ctx, "t", nil)
+			_, err = retain.DeleteThread(t.ctx, d.Ledger, "t", nil)
 			t.OK(err)
 			if got := d.get("moved"); content(got) != "new" || got.Thread != "u" {
 				t.Errorf("it is now %+v", got)
@@ -38,10 +40,10 @@ func ledgerSharedCases() []Case {
 }
 
 func ledgerBelieves(t *T) {
-	a, b := t.desk(posthouse.Options{}), t.desk(posthouse.Options{})
+	a, b := t.desk(ledger.Options{}), t.desk(ledger.Options{})
 	a.root("t", "", "0")
 	one := b.derive(b.get(a.root("t", "", "1").ID), "2")
-	two, err := a.Commit(t.ctx, &posthouse.Draft{Thread: "t", Head: &one.ID, Checkpoint: &posthouse.Change{State: state("3")}})
+	two, err := a.Commit(t.ctx, &ledger.Draft{Thread: "t", Head: &one.ID, Checkpoint: &posthouse.Change{State: state("3")}})
 	t.OK(err)
 	three := b.derive(b.get(two.Checkpoint.ID), "4")
 	if got := a.derive(three, "5"); got.Parent != three.ID {
@@ -49,19 +51,19 @@ func ledgerBelieves(t *T) {
 	}
 	c, err := b.Claim(t.ctx, "t", "run")
 	t.OK(err)
-	_, err = b.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
+	_, err = b.Commit(t.ctx, &ledger.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
 	t.OK(err)
-	_, err = a.Commit(t.ctx, &posthouse.Draft{Thread: "t", Branch: "nobody", Checkpoint: &posthouse.Change{}})
+	_, err = a.Commit(t.ctx, &ledger.Draft{Thread: "t", Branch: "nobody", Checkpoint: &posthouse.Change{}})
 	if err == nil {
 		t.Error("a branch began out of nothing")
 	}
-	t.OK(b.Unclaim(t.ctx, c))
-	_, err = a.Commit(t.ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{}})
+	t.OK(c.Release(t.ctx))
+	_, err = a.Commit(t.ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{}})
 	t.OK(err)
 }
 
 func ledgerSameSaves(t *T) {
-	ledgers := []*desk{t.desk(posthouse.Options{}), t.desk(posthouse.Options{})}
+	ledgers := []*desk{t.desk(ledger.Options{}), t.desk(ledger.Options{})}
 	head := ledgers[0].root("t", "", "0")
 	for round, parent := range []posthouse.ID{"", head.ID} {
 		c := &posthouse.Checkpoint{Header: posthouse.Header{ID: posthouse.ID(fmt.Sprint("same-", round)), Thread: []string{"u", "t"}[round], Parent: parent}, State: state("x")}
@@ -88,7 +90,7 @@ func ledgerSameSaves(t *T) {
 }
 
 func ledgerRacingReplacements(t *T) {
-	ledgers := []*desk{t.desk(posthouse.Options{}), t.desk(posthouse.Options{})}
+	ledgers := []*desk{t.desk(ledger.Options{}), t.desk(ledger.Options{})}
 	for round := range 10 {
 		thread := fmt.Sprint("t", round)
 		c := ledgers[0].root(thread, "", "0")
@@ -96,7 +98,7 @@ func ledgerRacingReplacements(t *T) {
 		for i := range 6 {
 			wg.Go(func() {
 				again := &posthouse.Checkpoint{Header: posthouse.Header{ID: c.ID, Thread: thread}, State: state(fmt.Sprint("r", i))}
-				_, err := ledgers[i%2].Save(t.ctx, again, &posthouse.SaveOptions{Replace: true})
+				_, err := ledgers[i%2].Save(t.ctx, again, &ledger.SaveOptions{Replace: true})
 				if err != nil && !errors.Is(err, posthouse.ErrExists) {
 					t.Errorf("replace: %v", err)
 				}
@@ -127,7 +129,7 @@ func ledgerRacingReplacements(t *T) {
 }
 
 func ledgerRacingEvictions(t *T) {
-	ledgers := []*desk{t.desk(posthouse.Options{MaxCheckpoints: 6}), t.desk(posthouse.Options{MaxCheckpoints: 6})}
+	ledgers := []*desk{t.desk(ledger.Options{MaxCheckpoints: 6}), t.desk(ledger.Options{MaxCheckpoints: 6})}
 	var wg sync.WaitGroup
 	for i, d := range ledgers {
 		wg.Go(func() {
@@ -155,7 +157,7 @@ func ledgerRacingEvictions(t *T) {
 }
 
 func ledgerDeletesAndEvictions(t *T) {
-	d := t.desk(posthouse.Options{MaxCheckpoints: 4})
+	d := t.desk(ledger.Options{MaxCheckpoints: 4})
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
@@ -168,7 +170,7 @@ func ledgerDeletesAndEvictions(t *T) {
 				if (n+g)%2 == 0 {
 					continue
 				}
-				if _, err = d.Delete(t.ctx, c.ID, nil); err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+				if _, err = retain.Delete(t.ctx, d.Ledger, c.ID, nil); err != nil && !errors.Is(err, posthouse.ErrNotFound) {
 					t.Errorf("delete: %v", err)
 				}
 			}
@@ -186,7 +188,7 @@ func ledgerDeletesAndEvictions(t *T) {
 }
 
 func ledgerRacingThreadDeletes(t *T) {
-	ledgers := []*desk{t.desk(posthouse.Options{}), t.desk(posthouse.Options{})}
+	ledgers := []*desk{t.desk(ledger.Options{}), t.desk(ledger.Options{})}
 	for round := range 5 {
 		thread := fmt.Sprint("t", round)
 		ledgers[0].root(thread, "", "0")
@@ -195,7 +197,7 @@ func ledgerRacingThreadDeletes(t *T) {
 		for i := range errs {
 			// Each under its own name: entries that are equal to the byte are one entry.
 			wg.Go(func() {
-				_, errs[i] = ledgers[i%2].DeleteThread(t.ctx, thread, &posthouse.DeleteOptions{By: fmt.Sprint("p", i)})
+				_, errs[i] = retain.DeleteThread(t.ctx, ledgers[i%2].Ledger, thread, &retain.DeleteOptions{By: fmt.Sprint("p", i)})
 			})
 		}
 		wg.Wait()

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 )
 
 func ledgerSignalCases() []Case {
@@ -37,9 +40,9 @@ func (d *desk) send(thread, name, value string) *posthouse.Signal {
 
 // waitFor commits a checkpoint that waits for signals of these names; a name
 // that ends in ! latches.
-func (d *desk) waitFor(thread, branch string, c *posthouse.Claim, names ...string) *posthouse.Committed {
+func (d *desk) waitFor(thread, branch string, c *ledger.Claim, names ...string) *posthouse.Committed {
 	d.Helper()
-	draft := &posthouse.Draft{Thread: thread, Branch: branch, Claim: c, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}}
+	draft := &ledger.Draft{Thread: thread, Branch: branch, Claim: c, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}}
 	for i, n := range names {
 		name, latch := strings.CutSuffix(n, "!")
 		draft.Gates = append(draft.Gates, posthouse.Gate{Name: "signal:" + name, Occurrence: uint32(i), Kind: posthouse.GateSignal, Signal: name, Latch: latch})
@@ -77,7 +80,7 @@ func (d *desk) wantStatus(thread string, want posthouse.Status) {
 }
 
 func ledgerSignalAnswers(t *T) {
-	d, other := t.desk(posthouse.Options{}), t.desk(posthouse.Options{})
+	d, other := t.desk(ledger.Options{}), t.desk(ledger.Options{})
 	c := d.waitFor("t", "", nil, "go", "go", "go!", "other")
 	d.wantStatus("t", posthouse.StatusWaiting)
 	if s := other.send("t", "go", "1"); len(s.Gates) != 2 || s.Gates[0] != c.Gates[0].ID || s.Gates[1] != c.Gates[2].ID {
@@ -98,7 +101,7 @@ func ledgerSignalAnswers(t *T) {
 }
 
 func ledgerNoLostWakeUp(t *T) {
-	d, other := t.desk(posthouse.Options{}), t.desk(posthouse.Options{})
+	d, other := t.desk(ledger.Options{}), t.desk(ledger.Options{})
 	d.waitFor("t", "", nil)
 	sent, taken := 0, 0
 	for range 8 {
@@ -122,7 +125,7 @@ func ledgerNoLostWakeUp(t *T) {
 				taken++
 			}
 		}
-		left, err := other.Pending(t.ctx, "t", "", "go", false)
+		left, err := commit.Pending(t.ctx, other.Ledger.Core(), "t", "", "go", false)
 		t.OK(err)
 		if taken+len(left) != sent {
 			t.Fatalf("of %d signals %d were taken and %d are left", sent, taken, len(left))
@@ -134,13 +137,13 @@ func ledgerNoLostWakeUp(t *T) {
 }
 
 func ledgerSignalWhileHeld(t *T) {
-	d, other := t.desk(posthouse.Options{}), t.desk(posthouse.Options{})
+	d, other := t.desk(ledger.Options{}), t.desk(ledger.Options{})
 	claim, err := d.Claim(t.ctx, "t", "r")
 	t.OK(err)
-	_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
+	_, err = d.Commit(t.ctx, &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
 	t.OK(err)
 	other.send("t", "go", "1")
-	_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Claim: claim, Steps: []posthouse.Step{{Task: "1/n", Name: "s"}}})
+	_, err = d.Commit(t.ctx, &ledger.Draft{Thread: "t", Claim: claim, Steps: []posthouse.Step{{Task: "1/n", Name: "s"}}})
 	t.OK(err)
 	other.send("t", "go", "2")
 	c := d.waitFor("t", "", claim, "go", "go", "go")
@@ -149,30 +152,30 @@ func ledgerSignalWhileHeld(t *T) {
 }
 
 func ledgerSignalLineage(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	d.waitFor("t", "", nil, "go")
 	d.send("t", "go", "1")
-	point, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
+	point, err := d.Commit(t.ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
 	t.OK(err)
 	d.send("t", "go", "2")
 	d.wantAnswers(d.waitFor("t", "", nil, "go"), "2")
-	for _, l := range []*desk{d, t.desk(posthouse.Options{})} {
+	for _, l := range []*desk{d, t.desk(ledger.Options{})} {
 		f, err := l.Fork(t.ctx, point.Checkpoint.ID, nil)
 		t.OK(err)
 		l.wantAnswers(l.waitFor("t", f.Branch, nil, "go", "go"), "2 -")
 	}
 	d.send("t", "go", "3")
 	d.wantAnswers(d.waitFor("t", "", nil, "go", "go"), "3 -")
-	s, err := d.Commit(t.ctx, &posthouse.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning, State: posthouse.State{}}})
+	s, err := d.Commit(t.ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning, State: posthouse.State{}}})
 	t.OK(err)
 	d.send("t", "go", "4")
-	p, err := d.Pending(t.ctx, "t", "", "go", false)
+	p, err := commit.Pending(t.ctx, d.Ledger.Core(), "t", "", "go", false)
 	t.OK(err)
 	if len(p) != 1 || string(p[0].Value) != "4" || p[0].By != "alice" {
 		t.Fatalf("pending: %v", p)
 	}
-	draft := func() *posthouse.Draft {
-		return &posthouse.Draft{
+	draft := func() *ledger.Draft {
+		return &ledger.Draft{
 			Thread: "t", Takes: []posthouse.Take{{Name: "go", Signal: p[0].Seq}},
 			Steps: []posthouse.Step{{Task: "1/n", Name: "signal:go", Value: posthouse.Value{Data: p[0].Value}}},
 		}
@@ -187,7 +190,7 @@ func ledgerSignalLineage(t *T) {
 }
 
 func ledgerSignalOnce(t *T) {
-	d, other := t.desk(posthouse.Options{}), t.desk(posthouse.Options{})
+	d, other := t.desk(ledger.Options{}), t.desk(ledger.Options{})
 	c := d.waitFor("t", "", nil, "go")
 	d.root("u", "u", "x")
 	s := posthouse.Signal{ID: "mine", Name: "go", Value: json.RawMessage("1")}
@@ -222,7 +225,7 @@ func ledgerSignalOnce(t *T) {
 }
 
 func ledgerSignalEarly(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	s := posthouse.Signal{ID: "early", Name: "go", Value: json.RawMessage("7")}
 	_, err := d.Signal(t.ctx, "t", s)
 	d.wantErr(err, posthouse.ErrNotFound)
@@ -230,7 +233,7 @@ func ledgerSignalEarly(t *T) {
 	_, err = d.Signal(t.ctx, "t", s)
 	t.OK(err)
 	d.wantAnswers(d.waitFor("t", "", nil, "go"), "7")
-	_, err = d.DeleteThread(t.ctx, "t", nil)
+	_, err = retain.DeleteThread(t.ctx, d.Ledger, "t", nil)
 	t.OK(err)
 	if _, err := t.Store.Find(t.ctx, "early"); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("the deleted thread's signal is still found: %v", err)
@@ -241,14 +244,14 @@ func ledgerSignalEarly(t *T) {
 }
 
 func ledgerInboxOfPeople(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	soon := d.clock.Now().Add(time.Hour)
 	c := d.ask("t",
 		posthouse.Gate{Name: "sleep", Kind: posthouse.GateTimer, ExpiresAt: soon},
 		posthouse.Gate{Name: "go", Kind: posthouse.GateSignal, Signal: "go"},
 		posthouse.Gate{Name: "child", Kind: posthouse.GateThread, ExpiresAt: soon},
 		posthouse.Gate{Name: "pick", Kind: "choice"}, posthouse.Gate{Name: "ok?"})
-	for want, q := range map[string]posthouse.GateQuery{
+	for want, q := range map[string]ledger.GateQuery{
 		"pick ok?": {}, "sleep go child pick ok?": {All: true}, "sleep": {Kind: posthouse.GateTimer}, "pick": {Kind: "choice"}, "ok?": {Kind: posthouse.GateApproval},
 	} {
 		var names []string

@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 )
 
 func ledgerStateCases() []Case {
@@ -24,7 +26,7 @@ func ledgerRebuilds(t *T) {
 	n := 0
 	rapid.Check(property{t.TB}, func(rt *rapid.T) {
 		n++
-		m := &stateMachine{t: t, d: t.desk(posthouse.Options{}), thread: fmt.Sprint("t", n), want: map[posthouse.ID]posthouse.State{}}
+		m := &stateMachine{t: t, d: t.desk(ledger.Options{}), thread: fmt.Sprint("t", n), want: map[posthouse.ID]posthouse.State{}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"root": m.root, "derive": m.derive, "edit": m.derive, "append": m.derive, "fork": m.fork, "delete": m.remove, "reopen": m.reopen, "": m.check,
 		})
@@ -32,7 +34,7 @@ func ledgerRebuilds(t *T) {
 }
 
 func ledgerLinear(t *T) {
-	d := t.desk(posthouse.Options{})
+	d := t.desk(ledger.Options{})
 	size := func(thread string, n int) int {
 		c := d.root(thread, "", "[")
 		for i := range n {
@@ -56,27 +58,27 @@ func ledgerLinear(t *T) {
 
 func ledgerStoresResultOnce(t *T) {
 	for _, restart := range []bool{false, true} {
-		d := t.desk(posthouse.Options{})
+		d := t.desk(ledger.Options{})
 		thread := fmt.Sprint("t-", restart)
 		c, err := d.Claim(t.ctx, thread, "run")
 		t.OK(err)
-		first, err := d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Claim: c, Checkpoint: &posthouse.Change{
+		first, err := d.Commit(t.ctx, &ledger.Draft{Thread: thread, Claim: c, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"n"}, State: posthouse.State{"m": {Codec: "json", Data: []byte(`["hello"]`)}},
 		}})
 		t.OK(err)
 		result := []byte(`"` + string(bytes.Repeat([]byte("r"), 1000)) + `"`)
-		_, err = d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Claim: c, Steps: []posthouse.Step{{Task: "2/n", Name: "llm", Value: posthouse.Value{Codec: "json", Data: result}}}})
+		_, err = d.Commit(t.ctx, &ledger.Draft{Thread: thread, Claim: c, Steps: []posthouse.Step{{Task: "2/n", Name: "llm", Value: posthouse.Value{Codec: "json", Data: result}}}})
 		t.OK(err)
-		t.OK(d.Unclaim(t.ctx, c))
+		t.OK(c.Release(t.ctx))
 		if restart {
-			d = t.desk(posthouse.Options{})
+			d = t.desk(ledger.Options{})
 		}
-		x, err := d.Execution(t.ctx, first.Checkpoint, "2/n")
+		x, err := d.Core().Execution(t.ctx, first.Checkpoint, "2/n")
 		t.OK(err)
 		if len(x.Steps) != 1 || !bytes.Equal(x.Steps[0].Value.Data, result) {
 			t.Fatalf("recorded: %+v", x.Steps)
 		}
-		done, err := d.Commit(t.ctx, &posthouse.Draft{Thread: thread, Checkpoint: &posthouse.Change{
+		done, err := d.Commit(t.ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindNode, Status: posthouse.StatusDone, Parts: []posthouse.Part{{Name: "m", Splice: true, Prefix: 8, Suffix: 1, Data: append([]byte(","), result...)}},
 		}})
 		t.OK(err)
@@ -180,7 +182,7 @@ func (m *stateMachine) derive(rt *rapid.T) {
 
 func (m *stateMachine) fork(rt *rapid.T) {
 	c := m.pick(rt)
-	o := &posthouse.ForkOptions{}
+	o := &ledger.ForkOptions{}
 	if rapid.Bool().Draw(rt, "changed") {
 		o.Replace = m.edit(rt, c.State)
 	}
@@ -190,13 +192,13 @@ func (m *stateMachine) fork(rt *rapid.T) {
 
 func (m *stateMachine) remove(rt *rapid.T) {
 	c := m.pick(rt)
-	mode := rapid.SampledFrom([]posthouse.DeleteMode{posthouse.DeleteOrphan, posthouse.DeleteSubtree}).Draw(rt, "mode")
-	if _, err := m.d.Delete(m.t.ctx, c.ID, &posthouse.DeleteOptions{Mode: mode}); err != nil {
+	mode := rapid.SampledFrom([]retain.DeleteMode{retain.DeleteOrphan, retain.DeleteSubtree}).Draw(rt, "mode")
+	if _, err := retain.Delete(m.t.ctx, m.d.Ledger, c.ID, &retain.DeleteOptions{Mode: mode}); err != nil {
 		rt.Fatal(err)
 	}
 	for _, id := range m.ids() {
 		if _, err := m.d.GetHeader(m.t.ctx, id); err != nil {
-			if id != c.ID && mode == posthouse.DeleteOrphan {
+			if id != c.ID && mode == retain.DeleteOrphan {
 				rt.Fatalf("deleting %s took %s: %v", c.ID, id, err)
 			}
 			delete(m.want, id)
@@ -207,7 +209,7 @@ func (m *stateMachine) remove(rt *rapid.T) {
 	}
 }
 
-func (m *stateMachine) reopen(*rapid.T) { m.d = m.t.desk(posthouse.Options{}) }
+func (m *stateMachine) reopen(*rapid.T) { m.d = m.t.desk(ledger.Options{}) }
 
 func (m *stateMachine) check(rt *rapid.T) {
 	n := 0

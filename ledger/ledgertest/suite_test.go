@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
@@ -22,7 +23,7 @@ func TestModelKeepsTheRules(t *testing.T) { Run(t, overModel, nil) }
 
 // TestModelKeepsTheRulesSealed runs the theme ledger again with all bodies sealed.
 func TestModelKeepsTheRulesSealed(t *testing.T) {
-	keys, err := posthouse.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}, "k1")
+	keys, err := crypt.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}, "k1")
 	if err != nil {
 		t.Fatal(err)
 	}

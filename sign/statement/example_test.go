@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/sign/statement"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -21,12 +22,12 @@ func ExampleExport() {
 		return
 	}
 	store := memstore.New()
-	ledger, err := posthouse.Open(store, &posthouse.Options{Signer: key})
+	led, err := ledger.Open(store, &ledger.Options{Signer: key})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	saved, err := ledger.Commit(ctx, &posthouse.Draft{
+	saved, err := led.Commit(ctx, &ledger.Draft{
 		Thread: "order-1234", Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting},
 		Gates: []posthouse.Gate{{Name: "refund", Text: "Refund order 1234?"}},
 	})
@@ -34,7 +35,7 @@ func ExampleExport() {
 		fmt.Println(err)
 		return
 	}
-	if _, err := ledger.Decide(ctx, saved.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}); err != nil {
+	if _, err := led.Decide(ctx, saved.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"}); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/all"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
@@ -65,12 +66,12 @@ func ExampleOpen() {
 		fmt.Println(err)
 		return
 	}
-	ledger, err := posthouse.Open(store, nil)
+	led, err := ledger.Open(store, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	saved, err := ledger.Save(ctx, posthouse.Root("order-1234", nil), nil)
+	saved, err := led.Save(ctx, posthouse.Root("order-1234", nil), nil)
 	fmt.Println(saved.Thread, err)
 
 	_, err = all.Open(ctx, "tape:7", nil)

@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
@@ -149,27 +151,27 @@ func TestRemovalLetsGoOfMemory(t *testing.T) {
 // nothing.
 func TestNoop(t *testing.T) {
 	ctx, s := t.Context(), Noop()
-	ledger, err := posthouse.Open(s, nil)
+	led, err := ledger.Open(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := posthouse.Root("desk", posthouse.State{posthouse.OpaquePart: {Codec: "raw", Data: []byte("x")}})
-	out, err := ledger.Save(ctx, in, nil)
+	out, err := led.Save(ctx, in, nil)
 	if err != nil || string(out.State[posthouse.OpaquePart].Data) != "x" || out.ID == "" {
 		t.Fatalf("Save: %+v, %v", out, err)
 	}
-	if out, err = ledger.Save(ctx, out.Derive(out.State), nil); err != nil {
+	if out, err = led.Save(ctx, out.Derive(out.State), nil); err != nil {
 		t.Fatalf("Save of a child: %v", err)
 	}
 	for name, err := range map[string]error{
-		"Get": second(ledger.Get(ctx, out.ID)), "Fork": second(ledger.Fork(ctx, out.ID, nil)), "Delete": second(ledger.Delete(ctx, out.ID, nil)),
+		"Get": second(led.Get(ctx, out.ID)), "Fork": second(led.Fork(ctx, out.ID, nil)), "Delete": second(retain.Delete(ctx, led, out.ID, nil)),
 		"Slot": second(s.Slot(ctx, posthouse.SlotKey{}, posthouse.SlotOp{})),
 	} {
 		if !errors.Is(err, posthouse.ErrNotFound) {
 			t.Errorf("%s: got %v, want code not-found", name, err)
 		}
 	}
-	for h, err := range ledger.List(ctx, posthouse.Query{}) {
+	for h, err := range led.List(ctx, posthouse.Query{}) {
 		t.Errorf("listed %v, %v", h, err)
 	}
 	for info, err := range s.Threads(ctx, posthouse.ThreadQuery{}) {
@@ -186,7 +188,7 @@ func TestNoop(t *testing.T) {
 	if done, err := s.Remove(ctx, posthouse.Removal{All: true}); err != nil || done != (posthouse.Removed{}) {
 		t.Errorf("Remove: %v, %v", done, err)
 	}
-	if err := errors.Join(ledger.Close(), s.Close()); err != nil {
+	if err := errors.Join(led.Close(), s.Close()); err != nil {
 		t.Error(err)
 	}
 }

@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 // chain saves n checkpoints of one thread.
-func chain(t testing.TB, l *posthouse.Ledger, thread string, n int) {
+func chain(t testing.TB, l *ledger.Ledger, thread string, n int) {
 	t.Helper()
 	c, err := l.Save(t.Context(), posthouse.Root(thread, posthouse.State{"n": text("0")}), nil)
 	for i := 1; i < n && err == nil; i++ {
@@ -30,13 +32,13 @@ func chain(t testing.TB, l *posthouse.Ledger, thread string, n int) {
 func TestCopiesShareCommits(t *testing.T) {
 	const n = 1000
 	source := memstore.New()
-	from, err := posthouse.Open(source, nil)
+	from, err := ledger.Open(source, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	chain(t, from, "t", n)
 	var file bytes.Buffer
-	if _, err := from.Export(t.Context(), "t", &file, nil); err != nil {
+	if _, err := transfer.Export(t.Context(), from, "t", &file, nil); err != nil {
 		t.Fatal(err)
 	}
 	s := open(t, filepath.Join(t.TempDir(), "posthouse.db"), nil)
@@ -45,7 +47,7 @@ func TestCopiesShareCommits(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	l, err := posthouse.Open(s, nil)
+	l, err := ledger.Open(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,16 +56,16 @@ func TestCopiesShareCommits(t *testing.T) {
 		copy func() error
 	}{
 		{"Import", func() error {
-			_, err := l.Import(t.Context(), bytes.NewReader(file.Bytes()), nil)
+			_, err := transfer.Import(t.Context(), l, bytes.NewReader(file.Bytes()), nil)
 			return err
 		}},
 		{"CopyThread", func() error {
-			_, err := l.CopyThread(t.Context(), "t", "u", nil)
+			_, err := transfer.CopyThread(t.Context(), l, "t", "u", nil)
 			return err
 		}},
 		{"CopyStore", func() error {
 			to := open(t, filepath.Join(t.TempDir(), "copy.db"), nil)
-			_, err := posthouse.CopyStore(t.Context(), s, to, nil)
+			_, err := transfer.CopyStore(t.Context(), s, to, nil)
 			if commits := to.Commits(); commits > n/50 {
 				t.Errorf("CopyStore made %d commits of the target for two threads of %d entries", commits, n)
 			}
@@ -91,9 +93,9 @@ func text(s string) posthouse.Value { return posthouse.Value{Codec: "text", Data
 func BenchmarkCopyThread(b *testing.B) {
 	const n = 10_000
 	s := open(b, filepath.Join(b.TempDir(), "posthouse.db"), nil)
-	ledgers := make([]*posthouse.Ledger, 2)
+	ledgers := make([]*ledger.Ledger, 2)
 	for i, store := range []posthouse.Store{s, memstore.New()} {
-		l, err := posthouse.Open(store, nil)
+		l, err := ledger.Open(store, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -104,7 +106,7 @@ func BenchmarkCopyThread(b *testing.B) {
 	for round := 0; b.Loop(); round++ {
 		for i, l := range ledgers {
 			began := time.Now()
-			if _, err := l.CopyThread(b.Context(), "t", fmt.Sprint("copy-", round), nil); err != nil {
+			if _, err := transfer.CopyThread(b.Context(), l, "t", fmt.Sprint("copy-", round), nil); err != nil {
 				b.Fatal(err)
 			}
 			took[i] += time.Since(began)

@@ -9,8 +9,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // Check implements [posthouse.Checker]: SQLite's own integrity check; then for

@@ -1,8 +1,9 @@
 package sqlitestore
 
 import (
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // gates checks that each open gate of the thread has its rows.

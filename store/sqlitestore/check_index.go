@@ -1,8 +1,9 @@
 package sqlitestore
 
 import (
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // ids checks that each row of ids leads to an entry that has the id.

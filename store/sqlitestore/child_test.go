@@ -13,9 +13,10 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/sqlitestore"
-	"go.uber.org/goleak"
 )
 
 // The test binary started with childEnv set is a process to be killed.

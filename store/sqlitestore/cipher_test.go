@@ -8,13 +8,15 @@ import (
 	"testing"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/ledger/ledgertest"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
-func keyring(t testing.TB) *posthouse.Keyring {
+func keyring(t testing.TB) *crypt.Keyring {
 	t.Helper()
-	r, err := posthouse.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}, "k1")
+	r, err := crypt.NewKeyring(map[string][]byte{"k1": bytes.Repeat([]byte("k"), 32)}, "k1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,11 +33,11 @@ func TestLedgerRulesWithACipher(t *testing.T) {
 // secretThread puts the secret wherever a thread can have it.
 func secretThread(t testing.TB, s posthouse.Store, c posthouse.Cipher, secret string) posthouse.ID {
 	t.Helper()
-	l, err := posthouse.Open(s, &posthouse.Options{Cipher: c})
+	l, err := ledger.Open(s, &ledger.Options{Cipher: c})
 	if err != nil {
 		t.Fatal(err)
 	}
-	commit := func(d posthouse.Draft) *posthouse.Committed {
+	commit := func(d ledger.Draft) *posthouse.Committed {
 		t.Helper()
 		d.Thread = "t"
 		done, err := l.Commit(t.Context(), &d)
@@ -45,9 +47,9 @@ func secretThread(t testing.TB, s posthouse.Store, c posthouse.Cipher, secret st
 		return done
 	}
 	for range 5 {
-		commit(posthouse.Draft{Steps: []posthouse.Step{{Task: "1/n", Name: "s", Value: posthouse.Value{Codec: "raw", Data: []byte(secret)}}}})
+		commit(ledger.Draft{Steps: []posthouse.Step{{Task: "1/n", Name: "s", Value: posthouse.Value{Codec: "raw", Data: []byte(secret)}}}})
 	}
-	done := commit(posthouse.Draft{Checkpoint: &posthouse.Change{
+	done := commit(ledger.Draft{Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Metadata: map[string]string{"m": secret},
 		State: posthouse.State{"a": {Codec: "raw", Data: []byte(secret)}, "b": {Codec: "raw", Data: []byte("b" + secret)}},
 	}, Gates: []posthouse.Gate{{Name: "g", Payload: []byte(`"` + secret + `"`)}}})
@@ -122,7 +124,7 @@ func TestNothingInTheClearOnDisk(t *testing.T) {
 			}
 			for _, file := range []string{path, filepath.Join(dir, "backup.db")} {
 				s = open(t, file, nil)
-				l, err := posthouse.Open(s, &posthouse.Options{Cipher: arm.cipher})
+				l, err := ledger.Open(s, &ledger.Options{Cipher: arm.cipher})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -149,7 +151,7 @@ func TestCompactLeavesSealedBodiesAlone(t *testing.T) {
 		if err != nil || (done.Bodies > 0) != (i == 0) {
 			t.Errorf("cipher %v: %+v, %v", c != nil, done, err)
 		}
-		again, err := posthouse.Open(s, &posthouse.Options{Cipher: keyring(t)})
+		again, err := ledger.Open(s, &ledger.Options{Cipher: keyring(t)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/groupcommit"
-	"zombiezen.com/go/sqlite"
 )
 
 // A request is a write on its way to the writer; at most one of its fields is

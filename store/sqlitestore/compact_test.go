@@ -12,9 +12,10 @@ import (
 	"sync"
 	"testing"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/sqlitestore"
-	"zombiezen.com/go/sqlite"
 )
 
 // TestReadingAndWritingWhileCompacting has readers and a writer at work during

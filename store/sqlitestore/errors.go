@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // wrap turns an error of the engine into one of ours; doing is what was

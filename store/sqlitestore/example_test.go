@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
@@ -28,18 +29,18 @@ func Example() {
 		return
 	}
 	defer store.Close()
-	ledger, err := posthouse.Open(store, nil)
+	led, err := ledger.Open(store, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer ledger.Close()
+	defer led.Close()
 	state, err := posthouse.Opaque(nil, "brewing")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	if _, err := ledger.Save(ctx, posthouse.Root("tea", state), nil); err != nil { // on the disk when it returns
+	if _, err := led.Save(ctx, posthouse.Root("tea", state), nil); err != nil { // on the disk when it returns
 		fmt.Println(err)
 		return
 	}

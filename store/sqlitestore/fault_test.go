@@ -10,9 +10,10 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/sqlitestore"
-	"zombiezen.com/go/sqlite"
 )
 
 // failNth fails the n-th statement whose text contains what.

@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/sqlitestore"
-	"zombiezen.com/go/sqlite"
 )
 
 // TestCloseWithoutAWrite folds in and removes what a killed writer left, also

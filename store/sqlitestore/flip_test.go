@@ -13,9 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/store/sqlitestore"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
 // TestFlippedBytesInLists flips bytes of the file: an item that a list or a log
@@ -116,7 +118,7 @@ func view(t testing.TB, path string) (items map[string][]string, faults []error)
 		return nil, faults
 	}
 	defer func() { _ = s.Close() }()
-	l, err := posthouse.Open(s, nil)
+	l, err := ledger.Open(s, nil)
 	if fail(err) {
 		return nil, faults
 	}

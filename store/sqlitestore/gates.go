@@ -4,8 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // An openGate is as much of a waiting gate as its rows depend on.

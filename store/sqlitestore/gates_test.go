@@ -6,9 +6,10 @@ import (
 	"slices"
 	"testing"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/sqlitestore"
-	"zombiezen.com/go/sqlite"
 )
 
 // TestOpenGatesAreIndexedWhenMigrated opens a database that was made before

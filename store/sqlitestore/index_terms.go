@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // segmentSize is how many entries of a thread make a segment. An index term (the

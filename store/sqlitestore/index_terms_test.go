@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/sqlitestore"
-	"zombiezen.com/go/sqlite"
 )
 
 // marked is the batch of a checkpoint that has what lists filter by.

@@ -3,8 +3,9 @@ package sqlitestore
 import (
 	"encoding/hex"
 
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // gateMark is the first byte of a gate's key.

@@ -4,8 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // A ref is a checkpoint's place in the order across threads.

@@ -12,10 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/store/sqlitestore"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
 func TestOpenMakesPrivateFiles(t *testing.T) {

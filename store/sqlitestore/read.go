@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // Read implements [posthouse.Store].

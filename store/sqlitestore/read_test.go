@@ -11,9 +11,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/sqlitestore"
-	"zombiezen.com/go/sqlite"
 )
 
 // TestReadsFailAtEveryStatement fails each statement of each kind of read in

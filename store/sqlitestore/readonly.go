@@ -6,9 +6,10 @@ import (
 	"io/fs"
 	"os"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/sqlschema"
-	"zombiezen.com/go/sqlite"
 )
 
 // openRead opens what is there, beside a writer or after one. SQLite itself

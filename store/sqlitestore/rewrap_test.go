@@ -10,20 +10,22 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
 // rotating opens a ledger with two keys, or with one.
-func rotating(s posthouse.Store, current string, others ...string) (*posthouse.Ledger, error) {
+func rotating(s posthouse.Store, current string, others ...string) (*ledger.Ledger, error) {
 	keys := map[string][]byte{}
 	for _, id := range append(others, current) {
 		keys[id] = bytes.Repeat([]byte(id), 16)
 	}
-	ring, err := posthouse.NewKeyring(keys, current)
+	ring, err := crypt.NewKeyring(keys, current)
 	if err != nil {
 		return nil, err
 	}
-	return posthouse.Open(s, &posthouse.Options{Cipher: ring})
+	return ledger.Open(s, &ledger.Options{Cipher: ring})
 }
 
 // rewrapForEver is a process that rotates to and fro until it is killed.
@@ -33,7 +35,7 @@ func rewrapForEver(ctx context.Context, s *sqlitestore.Store) error {
 		ids := [2]string{"k1", "k2"}
 		l, err := rotating(s, ids[i%2], ids[(i+1)%2])
 		if err == nil {
-			_, err = l.Rewrap(ctx)
+			_, err = crypt.Rewrap(ctx, l)
 		}
 		if err != nil {
 			return err
@@ -63,10 +65,10 @@ func TestKilledWhileRewrapping(t *testing.T) {
 		must(err)
 	}
 	must(s.Close())
-	reads := func(l *posthouse.Ledger) {
+	reads := func(l *ledger.Ledger) {
 		t.Helper()
 		for i := range threads {
-			c, err := l.Latest(t.Context(), posthouse.LatestQuery{Thread: fmt.Sprint("t", i)})
+			c, err := l.Latest(t.Context(), ledger.LatestQuery{Thread: fmt.Sprint("t", i)})
 			must(err)
 			if got := c.State[posthouse.OpaquePart].Data; len(got) != 1 || got[0] != byte(i) {
 				t.Fatalf("seed %d: thread %d holds %v", seed, i, got)
@@ -80,7 +82,7 @@ func TestKilledWhileRewrapping(t *testing.T) {
 		both, err := rotating(s, "k2", "k1")
 		must(err)
 		reads(both)
-		use, err := both.KeyUse(t.Context())
+		use, err := crypt.KeyUse(t.Context(), both)
 		must(err)
 		if use["k1"]+use["k2"] != threads {
 			t.Fatalf("seed %d: keys in use: %v", seed, use)
@@ -88,7 +90,7 @@ func TestKilledWhileRewrapping(t *testing.T) {
 		if len(use) == 2 {
 			mixed++
 		}
-		_, err = both.Rewrap(t.Context())
+		_, err = crypt.Rewrap(t.Context(), both)
 		must(err)
 		alone, err := rotating(s, "k2")
 		must(err)

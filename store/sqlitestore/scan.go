@@ -3,8 +3,9 @@ package sqlitestore
 import (
 	"bytes"
 
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // Columns of headColumns, and those that follow them where bodies are read.

@@ -6,8 +6,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // A list across threads starts with a scan in order, which is quickest where every

@@ -5,8 +5,9 @@ import (
 	"errors"
 	"hash/crc32"
 
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // A summary is a thread's rows: what is stored, and the summary itself as of

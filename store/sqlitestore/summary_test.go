@@ -8,10 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 	"github.com/posthouse/posthouse/store/storetest"
-	"zombiezen.com/go/sqlite"
 )
 
 // TestSummaryOfAThreadThatMoves: the stored summary of a thread that is being
@@ -154,7 +157,7 @@ func storedSeq(t testing.TB, path string) (seq uint64) {
 func TestSummaryThatDoesNotDecode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "posthouse.db")
 	s := open(t, path, nil)
-	ledger, err := posthouse.Open(s, nil)
+	led, err := ledger.Open(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +165,7 @@ func TestSummaryThatDoesNotDecode(t *testing.T) {
 		t.Helper()
 		state, err := posthouse.Opaque(nil, thread)
 		if err == nil {
-			_, err = ledger.Save(t.Context(), posthouse.Root(thread, state), nil)
+			_, err = led.Save(t.Context(), posthouse.Root(thread, state), nil)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -171,18 +174,18 @@ func TestSummaryThatDoesNotDecode(t *testing.T) {
 	for _, thread := range []string{"alpha", "alpha", "deleted", "released", "released"} {
 		save(thread)
 	}
-	if _, err := ledger.DeleteThread(t.Context(), "deleted", nil); err != nil {
+	if _, err := retain.DeleteThread(t.Context(), led, "deleted", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ledger.Release(t.Context(), "released", nil); err != nil {
+	if _, err := led.Release(t.Context(), "released", nil); err != nil {
 		t.Fatal(err)
 	}
 	save("released")
-	if _, err := ledger.DropRelease(t.Context(), "released", "1", nil); err != nil {
+	if _, err := retain.DropRelease(t.Context(), led, "released", "1", nil); err != nil {
 		t.Fatal(err)
 	}
 	want := summaries(t, s)
-	if err := errors.Join(ledger.Close(), s.Close()); err != nil {
+	if err := errors.Join(led.Close(), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -207,11 +210,11 @@ func TestSummaryThatDoesNotDecode(t *testing.T) {
 		if found != len(want) {
 			t.Errorf("with %s the check names %d summaries, want %d", damage, found, len(want))
 		}
-		again, err := posthouse.Open(s, nil)
+		again, err := ledger.Open(s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ledger = again
+		led = again
 		for _, thread := range []string{"alpha", "deleted", "released"} {
 			save(thread)
 		}

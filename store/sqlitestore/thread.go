@@ -3,8 +3,9 @@ package sqlitestore
 import (
 	"errors"
 
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // maxKnown bounds the threads a writer remembers, of about 300 bytes each:

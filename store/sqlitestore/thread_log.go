@@ -4,8 +4,9 @@ import (
 	"context"
 	"math"
 
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // Columns of a walk. The table's has only the first: each costs about as much

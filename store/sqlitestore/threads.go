@@ -5,8 +5,9 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // Threads implements [posthouse.Store].

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -32,14 +34,14 @@ func benchVerify(b *testing.B, threads, each int, compacted bool) {
 		b.Fatal(err)
 	}
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	l, err := posthouse.Open(s, &posthouse.Options{Signer: key, Now: func() time.Time { at = at.Add(50 * time.Millisecond); return at }})
+	l, err := ledger.Open(s, &ledger.Options{Signer: key, Now: func() time.Time { at = at.Add(50 * time.Millisecond); return at }})
 	if err != nil {
 		b.Fatal(err)
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for n := range threads {
 		for range each {
-			if _, err := l.Commit(b.Context(), &posthouse.Draft{Thread: fmt.Sprint("thread-", n), Checkpoint: &posthouse.Change{
+			if _, err := l.Commit(b.Context(), &ledger.Draft{Thread: fmt.Sprint("thread-", n), Checkpoint: &posthouse.Change{
 				Status: posthouse.StatusRunning, Node: "work", Graph: "bench", Next: []string{"work"},
 				Parts: []posthouse.Part{{Name: "m", Codec: "raw", Data: words(rnd, 150)}},
 			}}); err != nil {
@@ -48,7 +50,7 @@ func benchVerify(b *testing.B, threads, each int, compacted bool) {
 		}
 	}
 	if compacted {
-		if _, err := l.Compact(b.Context()); err != nil {
+		if _, err := retain.Compact(b.Context(), l); err != nil {
 			b.Fatal(err)
 		}
 	}

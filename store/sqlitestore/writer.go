@@ -3,8 +3,9 @@ package sqlitestore
 import (
 	"fmt"
 
-	"github.com/posthouse/posthouse"
 	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
 )
 
 // A writer holds the one connection that writes, and what it knows of the

@@ -2,37 +2,44 @@ package storetest
 
 import (
 	"reflect"
+	"slices"
 	"time"
-
-	"github.com/posthouse/posthouse"
 )
 
 // Overwrite changes all that can be reached from v: bytes, numbers and text
-// behind pointers and in slices and maps, and bytes in spare room. A claim is left alone, being a handle.
-func Overwrite(v any) { overwriteAll(reflect.ValueOf(v), map[any]bool{}) }
+// behind pointers and in slices and maps, and bytes in spare room. What is behind
+// pointers of the types of handles is left alone.
+func Overwrite(v any, handles ...reflect.Type) {
+	overwriter{map[any]bool{}, handles}.all(reflect.ValueOf(v))
+}
 
-func overwriteAll(v reflect.Value, seen map[any]bool) {
+type overwriter struct {
+	seen    map[any]bool
+	handles []reflect.Type
+}
+
+func (o overwriter) all(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if _, handle := v.Interface().(*posthouse.Claim); v.IsNil() || handle || seen[v.Interface()] {
+		if v.IsNil() || slices.Contains(o.handles, v.Type()) || o.seen[v.Interface()] {
 			return
 		}
-		seen[v.Interface()] = true
-		overwriteAll(v.Elem(), seen)
+		o.seen[v.Interface()] = true
+		o.all(v.Elem())
 	case reflect.Interface:
 		if !v.IsNil() {
-			overwriteAll(v.Elem(), seen)
+			o.all(v.Elem())
 		}
 	case reflect.Slice:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			v = v.Slice(0, v.Cap()) // somebody else's bytes may lie there
 		}
 		for i := range v.Len() {
-			overwriteAll(v.Index(i), seen)
+			o.all(v.Index(i))
 		}
 	case reflect.Map:
 		for _, k := range v.MapKeys() {
-			overwriteAll(v.MapIndex(k), seen)
+			o.all(v.MapIndex(k))
 		}
 		v.Clear()
 	case reflect.Struct:
@@ -42,12 +49,12 @@ func overwriteAll(v reflect.Value, seen map[any]bool) {
 		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
-				overwriteAll(v.Field(i), seen)
+				o.all(v.Field(i))
 			}
 		}
 	case reflect.Array:
 		for i := range v.Len() {
-			overwriteAll(v.Index(i), seen)
+			o.all(v.Index(i))
 		}
 	default:
 		overwriteScalar(v)

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/baseline"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -46,7 +46,7 @@ type chatting struct {
 }
 
 // app is a graph of one node that appends the next message.
-func (c *chatting) app(l *posthouse.Ledger) (*graph.App[talk], error) {
+func (c *chatting) app(l *ledger.Ledger) (*graph.App[talk], error) {
 	g := graph.New[talk]("chat")
 	var last time.Time
 	g.Node("turn", func(ctx context.Context, s *talk) error {

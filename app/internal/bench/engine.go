@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/baseline"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
@@ -17,7 +18,7 @@ import (
 
 // An engine is a ledger over an empty store, signing.
 type engine struct {
-	*posthouse.Ledger
+	*ledger.Ledger
 	sqlite *sqlitestore.Store // nil in memory
 	store  posthouse.Store
 	path   string
@@ -38,7 +39,7 @@ func (s *session) inMemory() (*engine, error) { return s.engine(&engine{store: m
 func (s *session) unsigned() (*engine, error) {
 	e := &engine{store: memstore.New()}
 	var err error
-	if e.Ledger, err = posthouse.Open(e.store, nil); err != nil {
+	if e.Ledger, err = ledger.Open(e.store, nil); err != nil {
 		return nil, errors.Join(err, e.store.Close())
 	}
 	return e, nil
@@ -47,7 +48,7 @@ func (s *session) unsigned() (*engine, error) {
 func (s *session) engine(e *engine) (*engine, error) {
 	key, err := sign.Generate()
 	if err == nil {
-		e.Ledger, err = posthouse.Open(e.store, &posthouse.Options{Signer: key, Cipher: s.opt.Cipher})
+		e.Ledger, err = ledger.Open(e.store, &ledger.Options{Signer: key, Cipher: s.opt.Cipher})
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.store.Close())
@@ -99,7 +100,7 @@ func smallText(n int) string { return fmt.Sprintf("%06d ", n) + smallFill }
 var smallFill = strings.Repeat("a state of two hundred bytes ", 6)
 
 // loop is a graph of one node that runs n times.
-func loop(l *posthouse.Ledger, n int) (*graph.App[small], error) {
+func loop(l *ledger.Ledger, n int) (*graph.App[small], error) {
 	g := graph.New[small]("loop")
 	g.Node("step", func(_ context.Context, s *small) error {
 		s.Count++

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 func cpuNanos(m *measure) float64 { return float64(m.cpu.Nanoseconds()) / float64(m.steps) }
@@ -25,7 +25,7 @@ type bareCount struct{ n int }
 func (c *bareCount) run(m map[string]int) { c.n++; m["count"] = c.n }
 
 // counting is a graph of one node, which runs n times and counts.
-func counting(l *posthouse.Ledger, n int) (*graph.App[small], error) {
+func counting(l *ledger.Ledger, n int) (*graph.App[small], error) {
 	g := graph.New[small]("counting")
 	g.Node("count", func(_ context.Context, s *small) error { s.Count++; return nil })
 	g.Edge(graph.Start, "count")
@@ -98,7 +98,7 @@ type fan struct {
 }
 
 // fanOut sends inputs to tasks, which tell who watches them.
-func fanOut(l *posthouse.Ledger, watch func(in int, out *fan) (over func())) (*graph.App[fan], error) {
+func fanOut(l *ledger.Ledger, watch func(in int, out *fan) (over func())) (*graph.App[fan], error) {
 	g := graph.New[fan]("fan")
 	graph.Task(g, "add", func(_ context.Context, in int, out *fan) error {
 		if watch != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/baseline"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
@@ -22,7 +23,7 @@ func (s *session) history(n int) (string, error) {
 		if i%1000 == 0 {
 			s.opt.Progress(s.current, fmt.Sprintf("writing checkpoint %d of %d", i, n))
 		}
-		_, err := e.Commit(s.ctx, &posthouse.Draft{Thread: "one", Checkpoint: &posthouse.Change{
+		_, err := e.Commit(s.ctx, &ledger.Draft{Thread: "one", Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindNode, Status: posthouse.StatusRunning, Graph: "g", Node: "n", Next: []string{"n"},
 			Parts: []posthouse.Part{{Name: posthouse.OpaquePart, Codec: "raw", Data: []byte(smallText(i))}},
 		}})
@@ -74,9 +75,9 @@ func (s *session) openLatest(path string) (measure, error) {
 		if err != nil {
 			return m, err
 		}
-		l, err := posthouse.Open(store, &posthouse.Options{Cipher: s.opt.Cipher})
+		l, err := ledger.Open(store, &ledger.Options{Cipher: s.opt.Cipher})
 		if err == nil {
-			_, err = l.Latest(s.ctx, posthouse.LatestQuery{Thread: "one"})
+			_, err = l.Latest(s.ctx, ledger.LatestQuery{Thread: "one"})
 			m.wall += s.opt.Now().Sub(at)
 			err = errors.Join(err, l.Close())
 		}
@@ -141,7 +142,7 @@ func headers(s *session) error {
 	if err != nil {
 		return err
 	}
-	l, err := posthouse.Open(store, &posthouse.Options{Cipher: s.opt.Cipher})
+	l, err := ledger.Open(store, &ledger.Options{Cipher: s.opt.Cipher})
 	if err != nil {
 		return errors.Join(err, store.Close())
 	}

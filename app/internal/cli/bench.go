@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/bench"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/crypt"
 )
 
 func (a *app) benchCmd() *cobra.Command {
@@ -57,7 +58,7 @@ A figure that misses its limit is marked; the exit code is 1 then.`,
 func benchKeys() (posthouse.Cipher, error) {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails, see crypto/rand
-	return posthouse.NewKeyring(map[string][]byte{"bench": key}, "bench")
+	return crypt.NewKeyring(map[string][]byte{"bench": key}, "bench")
 }
 
 func (a *app) bench(cmd *cobra.Command, o *bench.Options) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/problem"
 )
@@ -221,7 +222,7 @@ parent and cancels its gates. The removal goes on record.`,
 			if ok, err := a.Confirm(yes, "delete checkpoint %s?", args[0]); err != nil || !ok {
 				return err
 			}
-			var d posthouse.Deleted
+			var d retain.Deleted
 			err = c.Do(cmd.Context(), http.MethodDelete, "/api/checkpoints"+rest.Path(args[0]), params("mode", mode, "reason", reason), nil, &d)
 			if err != nil {
 				return err

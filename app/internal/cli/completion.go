@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/app/internal/bench"
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/retain"
 )
 
 // What a shell shows at most, and for how long somebody who pressed tab waits.
@@ -46,7 +47,7 @@ var fixed = map[string][]string{
 	"role":      {"viewer", "approver", "operator"},
 	"status":    {"running", "waiting", "ready", "interrupted", "done", "failed", "cancelled"},
 	"log-level": {"debug", "info", "warn", "error"},
-	"mode":      {string(posthouse.DeleteOrphan), string(posthouse.DeleteSubtree)},
+	"mode":      {string(retain.DeleteOrphan), string(retain.DeleteSubtree)},
 	"only":      workloads(),
 	"kind": {
 		posthouse.KindSave, posthouse.KindInput, posthouse.KindNode, posthouse.KindWait, posthouse.KindUpdate, posthouse.KindFork,

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/diff"
 )
 
 func (a *app) diffCmd() *cobra.Command {
@@ -29,7 +29,7 @@ matched from both ends, so an appended message shows as one addition.`,
 			if err != nil {
 				return err
 			}
-			var d posthouse.Comparison
+			var d diff.Comparison
 			if err := c.Get(cmd.Context(), "/api/diff", params("a", args[0], "b", args[1]), &d); err != nil {
 				return err
 			}
@@ -44,7 +44,7 @@ matched from both ends, so an appended message shows as one addition.`,
 	return cmd
 }
 
-func (a *app) showComparison(d *posthouse.Comparison, full bool) {
+func (a *app) showComparison(d *diff.Comparison, full bool) {
 	show := func(v json.RawMessage, mark, color string) {
 		if v == nil {
 			return
@@ -85,7 +85,7 @@ func (a *app) showComparison(d *posthouse.Comparison, full bool) {
 }
 
 // valueOf is a part's value, or what is to be said of one that is not shown.
-func valueOf(s *posthouse.PartSide) json.RawMessage {
+func valueOf(s *diff.PartSide) json.RawMessage {
 	if s == nil || s.Value != nil {
 		if s == nil {
 			return nil

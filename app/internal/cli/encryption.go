@@ -12,7 +12,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/crypt/keyfile"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // keysFlag adds --keys, which POSTHOUSE_KEYS sets.
@@ -94,12 +96,12 @@ func (a *app) keyUse(ctx context.Context, url string) (use map[string]int, mark 
 	if err != nil {
 		return nil, nil, err
 	}
-	l, err := posthouse.Open(store, nil)
+	l, err := ledger.Open(store, nil)
 	if err == nil {
-		use, err = l.KeyUse(ctx)
+		use, err = crypt.KeyUse(ctx, l)
 	}
 	if err == nil {
-		mark, err = l.Encryption(ctx)
+		mark, err = crypt.Status(ctx, l)
 	}
 	return use, mark, errors.Join(err, store.Close())
 }
@@ -200,7 +202,7 @@ and begun again.`,
 	return cmd
 }
 
-func (a *app) rewrap(ctx context.Context, url, path string) (done *posthouse.Rewrapped, err error) {
+func (a *app) rewrap(ctx context.Context, url, path string) (done *crypt.Rewrapped, err error) {
 	dir, err := a.dir()
 	if err != nil {
 		return nil, err
@@ -217,9 +219,9 @@ func (a *app) rewrap(ctx context.Context, url, path string) (done *posthouse.Rew
 	if err != nil {
 		return nil, err
 	}
-	l, err := posthouse.Open(store, &posthouse.Options{Cipher: ring})
+	l, err := ledger.Open(store, &ledger.Options{Cipher: ring})
 	if err == nil {
-		done, err = l.Rewrap(ctx)
+		done, err = crypt.Rewrap(ctx, l)
 	}
 	return done, errors.Join(err, store.Close())
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 func (a *app) encryptionClear() *cobra.Command {
@@ -57,9 +59,9 @@ func (a *app) writeInClear(ctx context.Context, url string, d posthouse.ClearDec
 	if err != nil {
 		return nil, err
 	}
-	l, err := posthouse.Open(store, nil)
+	l, err := ledger.Open(store, nil)
 	if err == nil {
-		mark, err = l.WriteInClear(ctx, d)
+		mark, err = crypt.WriteInClear(ctx, l, d)
 	}
 	return mark, errors.Join(err, store.Close())
 }

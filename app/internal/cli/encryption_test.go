@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/host"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // An encrypted is a data directory whose server is started and stopped.
@@ -53,7 +54,7 @@ func (e *encrypted) serve(s serveFlags, do func(*host.Host)) error {
 	if do != nil {
 		do(r)
 	}
-	if id := r.Ledger.Posture().EncryptionKey; (id != "") != strings.Contains(out.String(), "Encrypted   with key "+id) {
+	if id := r.Ledger.EncryptionStatus().EncryptionKey; (id != "") != strings.Contains(out.String(), "Encrypted   with key "+id) {
 		e.t.Errorf("the banner does not say what is so:\n%s", &out)
 	}
 	return errors.Join(err, r.Close())
@@ -137,7 +138,7 @@ func TestEncryptionWalk(t *testing.T) {
 	}
 	ok(e.serve(serveFlags{keys: elsewhere}, func(r *host.Host) {
 		for _, thread := range []string{"before", "a", "b"} {
-			if _, err := r.Ledger.Latest(context.Background(), posthouse.LatestQuery{Thread: thread}); err != nil {
+			if _, err := r.Ledger.Latest(context.Background(), ledger.LatestQuery{Thread: thread}); err != nil {
 				t.Errorf("thread %s: %v", thread, err)
 			}
 		}

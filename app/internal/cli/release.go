@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/retain"
 )
 
 func (a *app) threadRelease() *cobra.Command {
@@ -123,7 +124,7 @@ func (a *app) threadDrop() *cobra.Command {
 			if ok, err := a.Confirm(yes, "remove version %s of thread %s?", args[1], args[0]); err != nil || !ok {
 				return err
 			}
-			var d posthouse.Deleted
+			var d retain.Deleted
 			if err := c.Do(cmd.Context(), http.MethodDelete, rest.Thread(args[0], "releases", args[1]), params("reason", reason), nil, &d); err != nil {
 				return err
 			}

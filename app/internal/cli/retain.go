@@ -11,6 +11,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/datadir"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/sign"
 )
@@ -33,7 +35,7 @@ func (s *span) Set(v string) error { return (*server.Span)(s).UnmarshalText([]by
 type retention struct {
 	maxAge, released span
 	labels           []string
-	posthouse.Retention
+	retain.Policy
 }
 
 // flags adds a policy's flags, each behind a prefix.
@@ -49,8 +51,8 @@ func (r *retention) flags(f *pflag.FlagSet, prefix string) {
 	f.BoolVar(&r.DropSources, prefix+"drop-sources", false, "also remove what a fork was made from")
 }
 
-func (r *retention) policy() posthouse.Retention {
-	p := r.Retention
+func (r *retention) policy() retain.Policy {
+	p := r.Policy
 	p.MaxAge, p.Released = time.Duration(r.maxAge), time.Duration(r.released)
 	for _, l := range r.labels {
 		if p.KeepLabels == nil {
@@ -122,7 +124,7 @@ give the space back.`,
 	return cmd
 }
 
-func (a *app) retain(ctx context.Context, url string, r posthouse.Retention, dry, allowUnsigned bool) (done *posthouse.Retained, err error) {
+func (a *app) retain(ctx context.Context, url string, r retain.Policy, dry, allowUnsigned bool) (done *retain.Report, err error) {
 	open := a.openExisting
 	if dry {
 		open = func(ctx context.Context, url string) (posthouse.Store, datadir.Dir, error) {
@@ -133,17 +135,17 @@ func (a *app) retain(ctx context.Context, url string, r posthouse.Retention, dry
 	if err != nil {
 		return nil, err
 	}
-	o := &posthouse.Options{}
+	o := &ledger.Options{}
 	if !dry {
 		o.Signer, err = signer(ctx, store, dir, allowUnsigned)
 	}
-	var l *posthouse.Ledger
+	var l *ledger.Ledger
 	if err == nil {
-		l, err = posthouse.Open(store, o)
+		l, err = ledger.Open(store, o)
 	}
 	if err == nil {
 		p := a.Progress(time.Now)
-		done, err = l.Retain(ctx, r, &posthouse.RetainOptions{DryRun: dry, By: "operator", Progress: func(r *posthouse.Retained) {
+		done, err = retain.Run(ctx, l, r, &retain.Options{DryRun: dry, By: "operator", Progress: func(r *retain.Report) {
 			p.Update("looked at %d threads: checkpoints %d, %s", r.Threads, r.Checkpoints, size(r.Bytes))
 		}})
 		p.Done()

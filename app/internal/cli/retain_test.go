@@ -9,6 +9,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/datadir"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -21,11 +22,11 @@ func fillThread(t *testing.T, dir string, signer posthouse.Signer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := posthouse.Open(store, &posthouse.Options{Signer: signer})
+	l, err := ledger.Open(store, &ledger.Options{Signer: signer})
 	if err == nil {
 		var c *posthouse.Checkpoint
 		for range 2 {
-			if c, err = l.Latest(t.Context(), posthouse.LatestQuery{Thread: "order-1"}); err != nil {
+			if c, err = l.Latest(t.Context(), ledger.LatestQuery{Thread: "order-1"}); err != nil {
 				break
 			}
 			c = c.Derive(posthouse.State{})

@@ -134,7 +134,7 @@ func (a *app) banner(h *host.Host) {
 		"pid": strconv.Itoa(os.Getpid()),
 	}
 	next := a.named(a.nextCommand(h))
-	if p := h.Ledger.Posture(); p.EncryptsAtRest {
+	if p := h.Ledger.EncryptionStatus(); p.EncryptsAtRest {
 		lines["encryptionKey"] = p.EncryptionKey
 	}
 	if a.JSON {

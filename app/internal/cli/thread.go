@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
+	"github.com/posthouse/posthouse/retain"
 )
 
 func (a *app) threadCmd() *cobra.Command {
@@ -156,7 +157,7 @@ func (a *app) threadDelete() *cobra.Command {
 				return err
 			}
 			var d struct {
-				posthouse.Deleted
+				retain.Deleted
 				Error json.RawMessage `json:"error,omitempty"`
 			}
 			if err := c.Do(cmd.Context(), http.MethodDelete, rest.Thread(args[0]), params("reason", reason), nil, &d); err != nil {
@@ -179,7 +180,7 @@ func (a *app) threadDelete() *cobra.Command {
 }
 
 // deleted prints what went.
-func (a *app) deleted(d *posthouse.Deleted) error {
+func (a *app) deleted(d *retain.Deleted) error {
 	if a.JSON {
 		return a.Encode(d)
 	}

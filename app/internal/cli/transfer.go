@@ -12,8 +12,10 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/local"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 func (a *app) threadExport() *cobra.Command {
@@ -50,14 +52,14 @@ data directory and may run beside a server.`,
 	return cmd
 }
 
-func (a *app) exportThread(ctx context.Context, url, thread string, w io.Writer) (done *posthouse.ThreadFile, err error) {
+func (a *app) exportThread(ctx context.Context, url, thread string, w io.Writer) (done *transfer.ThreadFile, err error) {
 	store, _, err := a.openStore(ctx, url, true)
 	if err != nil {
 		return nil, err
 	}
-	l, err := posthouse.Open(store, nil)
+	l, err := ledger.Open(store, nil)
 	if err == nil {
-		done, err = l.Export(ctx, thread, w, nil)
+		done, err = transfer.Export(ctx, l, thread, w, nil)
 	}
 	return done, errors.Join(err, store.Close())
 }
@@ -83,11 +85,11 @@ refused. The server must be stopped.`,
 			if err != nil {
 				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "file", Message: "cannot be read", Err: err}
 			}
-			o := &posthouse.ImportOptions{Thread: thread, Unverified: unverified}
+			o := &transfer.ImportOptions{Thread: thread, Unverified: unverified}
 			if !unverified {
 				o.Check, err = a.importCheck(key)
 			}
-			var done *posthouse.ThreadFile
+			var done *transfer.ThreadFile
 			if err == nil {
 				done, err = a.importThread(cmd.Context(), url, f, o)
 			}
@@ -125,19 +127,19 @@ func (a *app) importCheck(key string) (func(*posthouse.Entry) error, error) {
 	return sign.ImportCheck(ring), host.Hinted(err, posthouse.CodeNotFound, "give the file of public keys of where the thread comes from")
 }
 
-func (a *app) importThread(ctx context.Context, url string, f io.ReadSeeker, o *posthouse.ImportOptions) (done *posthouse.ThreadFile, err error) {
+func (a *app) importThread(ctx context.Context, url string, f io.ReadSeeker, o *transfer.ImportOptions) (done *transfer.ThreadFile, err error) {
 	store, _, err := a.openStore(ctx, url, false)
 	if err != nil {
 		return nil, host.Hinted(err, posthouse.CodeLocked, stopFirst)
 	}
-	l, err := posthouse.Open(store, nil)
+	l, err := ledger.Open(store, nil)
 	if err == nil {
-		done, err = l.Import(ctx, f, o)
+		done, err = transfer.Import(ctx, l, f, o)
 	}
 	return done, errors.Join(err, store.Close())
 }
 
-func (a *app) transferred(t *posthouse.ThreadFile, file string) error {
+func (a *app) transferred(t *transfer.ThreadFile, file string) error {
 	if a.JSON {
 		return a.Encode(t)
 	}
@@ -193,7 +195,7 @@ same; so a copy of a backup takes what came after it from the store that was dam
 	}
 }
 
-func (a *app) copyStore(ctx context.Context, from, to string) (*posthouse.StoreCopied, error) {
+func (a *app) copyStore(ctx context.Context, from, to string) (*transfer.StoreCopied, error) {
 	src, err := a.openURL(ctx, from, &local.Options{ReadOnly: true})
 	if err != nil {
 		return nil, err
@@ -203,7 +205,7 @@ func (a *app) copyStore(ctx context.Context, from, to string) (*posthouse.StoreC
 		return nil, errors.Join(host.Hinted(err, posthouse.CodeLocked, stopFirst), src.Close())
 	}
 	p := a.Progress(time.Now)
-	done, err := posthouse.CopyStore(ctx, src, dst, &posthouse.CopyStoreOptions{Progress: func(c *posthouse.StoreCopied) {
+	done, err := transfer.CopyStore(ctx, src, dst, &transfer.CopyStoreOptions{Progress: func(c *transfer.StoreCopied) {
 		p.Update("copied and verified: threads %d, entries %d, %s", c.Verified, c.Entries, size(c.Bytes))
 	}})
 	p.Done()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/datadir"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -25,7 +26,7 @@ func writeStore(t *testing.T, dir string, signer posthouse.Signer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := posthouse.Open(store, &posthouse.Options{Signer: signer})
+	l, err := ledger.Open(store, &ledger.Options{Signer: signer})
 	if err != nil {
 		t.Fatal(err)
 	}

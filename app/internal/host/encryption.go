@@ -6,7 +6,9 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/datadir"
+	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/crypt/keyfile"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // KeysPath returns the file of encryption keys: path, or the data directory's
@@ -38,11 +40,11 @@ func (o *Options) cipher() (_ posthouse.Cipher, rotating bool, err error) {
 
 // unsealed refuses to start in the clear over a store that is encrypted: the
 // Ledger would refuse each write.
-func unsealed(ctx context.Context, l *posthouse.Ledger, path string) error {
-	if l.EncryptsAtRest() {
+func unsealed(ctx context.Context, l *ledger.Ledger, path string) error {
+	if l.EncryptionStatus().EncryptsAtRest {
 		return nil
 	}
-	found, err := l.Encryption(ctx)
+	found, err := crypt.Status(ctx, l)
 	if err == nil && found.Encrypted {
 		err = &posthouse.Error{
 			Code: posthouse.CodeSealed, Message: "this store is encrypted, and there are no keys at " + path,
@@ -58,7 +60,7 @@ func (h *Host) Rewrap(ctx context.Context) {
 	if !h.rotating {
 		return
 	}
-	done, err := h.Ledger.Rewrap(ctx)
+	done, err := crypt.Rewrap(ctx, h.Ledger)
 	switch {
 	case ctx.Err() != nil: // the next start goes on with it
 	case err != nil:

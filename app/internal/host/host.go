@@ -12,6 +12,8 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/runner"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/tokens"
@@ -24,7 +26,7 @@ const stopTime = 10 * time.Second
 // A Host is what one server has open. Make one with [Open]; end it with
 // [Host.Run] or [Host.Close].
 type Host struct {
-	Ledger    *posthouse.Ledger
+	Ledger    *ledger.Ledger
 	Server    *server.Server
 	Listener  net.Listener
 	URL       string // of the server, as in http://127.0.0.1:8095
@@ -69,11 +71,11 @@ func Open(ctx context.Context, o *Options) (_ *Host, err error) {
 	if err != nil {
 		return nil, err
 	}
-	lo := posthouse.Options{Signer: key, Validate: gate.Validator(), Logger: h.log, MaxState: int(o.MaxState)}
+	lo := ledger.Options{Signer: key, Validate: gate.Validator(), Logger: h.log, MaxState: int(o.MaxState)}
 	if lo.Cipher, h.rotating, err = o.cipher(); err != nil {
 		return nil, err
 	}
-	if h.Ledger, err = posthouse.Open(h.store, &lo); err != nil {
+	if h.Ledger, err = ledger.Open(h.store, &lo); err != nil {
 		return nil, err
 	}
 	if err := unsealed(ctx, h.Ledger, KeysPath(o.Keys, o.Dir)); err != nil {
@@ -104,7 +106,7 @@ func (h *Host) openTokens(dir datadir.Dir) (*tokens.List, error) {
 // assemble puts the programs, what keeps them moving and the server together.
 func (h *Host) assemble(ctx context.Context, o *Options, ts *tokens.List) (err error) {
 	if o.Retain.MaxAge != 0 || o.Retain.MaxPerThread != 0 || o.Retain.Released != 0 {
-		h.retain = func(ctx context.Context) error { return h.Ledger.RetainEvery(ctx, o.Retain, o.RetainEvery) }
+		h.retain = func(ctx context.Context) error { return retain.Every(ctx, h.Ledger, o.Retain, o.RetainEvery) }
 	}
 	if o.Programs != nil {
 		set, err := o.Programs(ctx, &Env{Ledger: h.Ledger, Dir: string(o.Dir), Logger: h.log})

@@ -7,6 +7,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/datadir"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/store/local"
 )
@@ -22,7 +24,7 @@ type Opener func(ctx context.Context, url string, o *local.Options) (posthouse.S
 
 // An Env is what programs are made over.
 type Env struct {
-	Ledger *posthouse.Ledger
+	Ledger *ledger.Ledger
 	Dir    string       // the data directory
 	Logger *slog.Logger // the server's
 }
@@ -55,7 +57,7 @@ type Options struct {
 	Encrypt bool
 	Keys    string // file; "" is the data directory's own
 
-	Retain      posthouse.Retention // the zero value removes nothing
+	Retain      retain.Policy // the zero value removes nothing
 	RetainEvery time.Duration
 	MaxState    int64 // bytes; 0 is the Ledger's default
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/term"
+	"github.com/posthouse/posthouse/diff"
 )
 
 func (d *drawing) gate(g *posthouse.Gate, indent string) {
@@ -44,7 +45,7 @@ func (d *drawing) again(g *posthouse.Gate, indent string) {
 			if old.ID == g.Supersedes && old.Content() != g.Content() {
 				d.t.Line("%sasked again: what is asked has changed since %s", indent, old.ID)
 				c := &Change{From: old.Text, To: g.Text}
-				c.Paths, c.More = posthouse.CompareJSON(old.Payload, g.Payload)
+				c.Paths, c.More = diff.JSON(old.Payload, g.Payload)
 				Changed(d.t, indent+"  ", c)
 				return
 			}
@@ -56,7 +57,7 @@ func (d *drawing) again(g *posthouse.Gate, indent string) {
 // A Change is how a question differs from the one it asks in the place of.
 type Change struct {
 	From, To string // the texts
-	Paths    []posthouse.PathChange
+	Paths    []diff.PathChange
 	More     int
 }
 

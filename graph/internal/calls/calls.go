@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // Labels of the checkpoint that begins a call of a thread.
@@ -35,8 +36,8 @@ func IsCallOf(call map[string]string, h *posthouse.Header) bool {
 
 // RecordedChild returns where the thread of a subgraph was when its caller
 // parked, if that waits for it at the checkpoint.
-func RecordedChild(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, path string, latest bool) (child Position, err error) {
-	all, err := l.Executions(ctx, &c.Header)
+func RecordedChild(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, path string, latest bool) (child Position, err error) {
+	all, err := l.Core().Executions(ctx, &c.Header)
 	if err != nil {
 		return child, err
 	}
@@ -58,7 +59,7 @@ func RecordedChild(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkp
 
 // RunningChild returns the thread of a subgraph that was called and has not
 // ended, though its caller did not come to park.
-func RunningChild(ctx context.Context, l *posthouse.Ledger, c *posthouse.Checkpoint, path string) (Position, error) {
+func RunningChild(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, path string) (Position, error) {
 	q := posthouse.Query{Label: LabelParent, LabelValue: c.Thread, Descending: true}
 	for h, err := range l.List(ctx, q) {
 		if err != nil {
@@ -119,7 +120,7 @@ func KeptChild(program posthouse.State, path string) (c Position, err error) {
 
 // EndOf returns the last checkpoint of the call that began with h, if it was
 // done and another began behind it.
-func EndOf(ctx context.Context, l *posthouse.Ledger, h *posthouse.Header) (posthouse.ID, error) {
+func EndOf(ctx context.Context, l *ledger.Ledger, h *posthouse.Header) (posthouse.ID, error) {
 	for next, err := range l.List(ctx, posthouse.Query{Thread: h.Thread, Branch: h.Branch, Kind: posthouse.KindInput, From: h.Seq + 1, Limit: 1}) {
 		if err != nil {
 			return "", err
@@ -134,7 +135,7 @@ func EndOf(ctx context.Context, l *posthouse.Ledger, h *posthouse.Header) (posth
 }
 
 // IsCalled reports whether a thread's last input came from a graph that calls it.
-func IsCalled(ctx context.Context, l *posthouse.Ledger, thread string) (bool, error) {
+func IsCalled(ctx context.Context, l *ledger.Ledger, thread string) (bool, error) {
 	for h, err := range l.List(ctx, posthouse.Query{Thread: thread, Branch: posthouse.MainBranch, Descending: true}) {
 		if err != nil || beganCall(h) {
 			return err == nil, err
@@ -148,7 +149,7 @@ func IsCalled(ctx context.Context, l *posthouse.Ledger, thread string) (bool, er
 
 // LabelsOf returns the labels of the checkpoint that began a thread's last call,
 // nil if nobody called it.
-func LabelsOf(ctx context.Context, l *posthouse.Ledger, thread string) (map[string]string, error) {
+func LabelsOf(ctx context.Context, l *ledger.Ledger, thread string) (map[string]string, error) {
 	for h, err := range l.List(ctx, posthouse.Query{Thread: thread, Descending: true}) {
 		switch {
 		case err != nil:

@@ -6,17 +6,18 @@ import (
 	"errors"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A Program is the program of threads that others call. It wakes the caller of a
 // thread when that went on, and cancels a thread that nobody will come back for.
 type Program struct {
 	posthouse.Program
-	ledger *posthouse.Ledger
+	ledger *ledger.Ledger
 }
 
 // NewProgram returns the program of the threads that p runs and others call.
-func NewProgram(p posthouse.Program, l *posthouse.Ledger) *Program { return &Program{p, l} }
+func NewProgram(p posthouse.Program, l *ledger.Ledger) *Program { return &Program{p, l} }
 
 // Advance goes on with the subgraph, and tells its caller. One that nobody will
 // come back for is cancelled.
@@ -92,7 +93,7 @@ func (p *Program) cancelOrphan(ctx context.Context, thread, branch string) (bool
 			return false, nil
 		}
 	}
-	_, err = p.ledger.Cancel(ctx, thread, &posthouse.CancelOptions{Reason: "thread " + call[LabelParent] + ", which called it, " + how})
+	_, err = p.ledger.Cancel(ctx, thread, &ledger.CancelOptions{Reason: "thread " + call[LabelParent] + ", which called it, " + how})
 	return err == nil, err
 }
 
@@ -108,7 +109,7 @@ func (p *Program) wakeCaller(ctx context.Context, thread string) error {
 		return err
 	}
 	var unread error
-	for g, err := range p.ledger.Gates(ctx, posthouse.GateQuery{Thread: call[LabelParent], Kind: posthouse.GateThread}) {
+	for g, err := range p.ledger.Gates(ctx, ledger.GateQuery{Thread: call[LabelParent], Kind: posthouse.GateThread}) {
 		if err != nil {
 			unread = errors.Join(unread, err)
 			continue
@@ -127,7 +128,7 @@ func (p *Program) wakeCaller(ctx context.Context, thread string) error {
 // wasRemoved reports whether there was a thread that was deleted or released. One that
 // never was in this store may be anywhere: who imports a thread need not import
 // its caller.
-func wasRemoved(ctx context.Context, l *posthouse.Ledger, thread string) (bool, error) {
+func wasRemoved(ctx context.Context, l *ledger.Ledger, thread string) (bool, error) {
 	for info, err := range l.Store().Threads(ctx, posthouse.ThreadQuery{Thread: thread}) {
 		if err != nil {
 			return false, err
@@ -140,7 +141,7 @@ func wasRemoved(ctx context.Context, l *posthouse.Ledger, thread string) (bool, 
 // openLabels returns the labels of the checkpoint that began a thread's last call,
 // nil if it is over, or was none: whoever goes on with the thread by hand then
 // does so for themselves.
-func openLabels(ctx context.Context, l *posthouse.Ledger, thread string) (map[string]string, error) {
+func openLabels(ctx context.Context, l *ledger.Ledger, thread string) (map[string]string, error) {
 	for h, err := range l.List(ctx, posthouse.Query{Thread: thread, Branch: posthouse.MainBranch, Descending: true}) {
 		switch {
 		case err != nil:

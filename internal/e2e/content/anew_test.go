@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -117,7 +118,7 @@ func TestAnotherWayBeginsAnew(t *testing.T) {
 			}
 
 			head := must(h.ledger.Thread(h.Context(), thread))(h).Branches[0].Head
-			a := must(h.ledger.Anew(h.Context(), head, &posthouse.AnewOptions{By: "ops"}))(h)
+			a := must(h.ledger.Anew(h.Context(), head, &ledger.AnewOptions{By: "ops"}))(h)
 			if got := fmt.Sprint(stepNames(a.Dropped), stepNames(a.Kept)); got != "[plan note] [cash]" {
 				h.Errorf("%s dropped and kept %s", model, got)
 			}
@@ -193,7 +194,7 @@ func TestAnewKeepsWhatCompleted(t *testing.T) {
 		g.Edge("right", graph.End)
 		app := must(g.Compile(h.ledger, nil))(h)
 		must(app.Run(h.Context(), "t", state{}))(h)
-		head := must(h.ledger.Latest(h.Context(), posthouse.LatestQuery{Thread: "t"}))(h)
+		head := must(h.ledger.Latest(h.Context(), ledger.LatestQuery{Thread: "t"}))(h)
 		must(h.ledger.Anew(h.Context(), head.ID, nil))(h)
 		must(app.Resume(h.Context(), "t"))(h)
 		h.decide(h.only("t").ID, posthouse.Approve, "alice")
@@ -227,7 +228,7 @@ func TestAnewTakesUpACalledThread(t *testing.T) {
 		g.Edge("call", graph.End)
 		app := must(g.Compile(h.ledger, nil))(h)
 		must(app.Run(h.Context(), "t", state{}))(h)
-		head := must(h.ledger.Latest(h.Context(), posthouse.LatestQuery{Thread: "t"}))(h)
+		head := must(h.ledger.Latest(h.Context(), ledger.LatestQuery{Thread: "t"}))(h)
 		must(h.ledger.Anew(h.Context(), head.ID, nil))(h)
 		must(app.Resume(h.Context(), "t"))(h)
 		h.decide(h.only("").ID, posthouse.Approve, "alice")

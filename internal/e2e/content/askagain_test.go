@@ -12,6 +12,8 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -108,11 +110,11 @@ func askAgain(h *house, p payer, gone bool) {
 	}
 	h.now = h.now.Add(2 * time.Hour)
 	if gone {
-		must(h.ledger.Expire(h.Context(), old))(h)
+		must(commit.Expire(h.Context(), h.ledger.Core(), old))(h)
 		p.resume(posthouse.MainBranch)
 	}
 	was := must(h.ledger.Gate(h.Context(), old))(h)
-	g := must(h.ledger.AskAgain(h.Context(), old, &posthouse.AskAgainOptions{By: "ops"}))(h)
+	g := must(h.ledger.AskAgain(h.Context(), old, &ledger.AskAgainOptions{By: "ops"}))(h)
 	if g.ID == old || g.Content() != was.Content() || !g.ExpiresAt.Equal(h.now.Add(time.Hour)) || g.Decision != nil || (g.Branch == posthouse.MainBranch) == gone {
 		h.Fatalf("asked again: %+v", g)
 	}

@@ -9,6 +9,9 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/transfer"
 )
 
 // paysAndRests is a graph whose node proposes, pays and asks for more.
@@ -16,7 +19,7 @@ func paysAndRests(h *house, b *bank) *graph.App[deal] {
 	h.Helper()
 	g := graph.New[deal]("pays-and-rests")
 	g.Node("pay", func(ctx context.Context, s *deal) error {
-		grant, err := propose(ctx, "pay", transfer{"bob", s.Amount})
+		grant, err := propose(ctx, "pay", bankTransfer{"bob", s.Amount})
 		if err != nil {
 			return err
 		}
@@ -58,7 +61,7 @@ func TestAttemptToPassAReceiptOn(t *testing.T) {
 			must(app.Run(h.Context(), name, deal{Amount: 10}))(h)
 			h.decide(h.only(name).ID, posthouse.Approve, "alice")
 			must(app.Resume(h.Context(), name))(h)
-			b.want(h, transfer{"bob", 10})
+			b.want(h, bankTransfer{"bob", 10})
 			on := graph.RunOptions{Branch: way(app, name)}
 			r := must(app.Resume(h.Context(), name, on))(h)
 			if len(r.Waiting) != 1 || r.Waiting[0].Name != "pay" {
@@ -66,7 +69,7 @@ func TestAttemptToPassAReceiptOn(t *testing.T) {
 			}
 			h.decide(r.Waiting[0].ID, posthouse.Approve, "alice")
 			_, err := app.Resume(h.Context(), name, on)
-			if b.want(h, transfer{"bob", 10}); !errors.Is(err, posthouse.ErrConflict) {
+			if b.want(h, bankTransfer{"bob", 10}); !errors.Is(err, posthouse.ErrConflict) {
 				h.Errorf("%s: %v", name, err)
 			}
 		}
@@ -80,16 +83,16 @@ func TestAttemptToCopyAGrant(t *testing.T) {
 		app := dealing(h, b, dealOptions{})
 		must(app.Run(h.Context(), "t", deal{Amount: 10}))(h)
 		h.decide(h.only("t").ID, posthouse.Approve, "alice")
-		must(h.ledger.CopyThread(h.Context(), "t", "before", nil))(h)
+		must(transfer.CopyThread(h.Context(), h.ledger, "t", "before", nil))(h)
 		if _, err := app.Resume(h.Context(), "t"); !errors.Is(err, posthouse.ErrUnknown) {
 			h.Fatal(err)
 		}
-		must(h.ledger.CopyThread(h.Context(), "t", "behind", nil))(h)
+		must(transfer.CopyThread(h.Context(), h.ledger, "t", "behind", nil))(h)
 		for _, thread := range []string{"before", "behind"} {
 			for range 2 {
 				_, _ = app.Resume(h.Context(), thread)
 			}
-			if b.want(h, transfer{"bob", 10}); len(h.inbox(thread)) != 1 {
+			if b.want(h, bankTransfer{"bob", 10}); len(h.inbox(thread)) != 1 {
 				h.Errorf("%s asks %d questions", thread, len(h.inbox(thread)))
 			}
 		}
@@ -101,16 +104,16 @@ func TestAttemptToCopyAGrant(t *testing.T) {
 func TestAttemptToDeleteAnUnknownOutcome(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
-		app := proposesAndPays(h, b, gate.ActOptions[transfer, string]{}, 0)
+		app := proposesAndPays(h, b, gate.ActOptions[bankTransfer, string]{}, 0)
 		lost(h, "t", b, app)
-		must(h.ledger.Delete(h.Context(), must(h.ledger.Thread(h.Context(), "t"))(h).Branches[0].Head, nil))(h)
+		must(retain.Delete(h.Context(), h.ledger, must(h.ledger.Thread(h.Context(), "t"))(h).Branches[0].Head, nil))(h)
 		b.fail = nil
 		for range 2 {
 			if _, err := app.Resume(h.Context(), "t"); !errors.Is(err, posthouse.ErrForbidden) {
 				h.Error(err)
 			}
 		}
-		b.want(h, transfer{"bob", 10})
+		b.want(h, bankTransfer{"bob", 10})
 	})
 }
 
@@ -121,13 +124,13 @@ func TestAttemptToActAfterTheProgramReturned(t *testing.T) {
 		returned, left := make(chan struct{}), sync.WaitGroup{}
 		var acted error
 		app := flowOf(h, func(ctx context.Context) (string, error) {
-			grant, err := propose(ctx, "pay", transfer{"bob", 10})
+			grant, err := propose(ctx, "pay", bankTransfer{"bob", 10})
 			if err != nil {
 				return "", err
 			}
 			checking := make(chan struct{})
 			left.Go(func() {
-				_, acted = gate.Act(context.WithoutCancel(ctx), "pay", grant, b.pay, gate.ActOptions[transfer, string]{
+				_, acted = gate.Act(context.WithoutCancel(ctx), "pay", grant, b.pay, gate.ActOptions[bankTransfer, string]{
 					Check: func(context.Context, *posthouse.Gate) error { close(checking); <-returned; return nil },
 				})
 			})
@@ -150,7 +153,7 @@ func TestAttemptToActAfterTheProgramReturned(t *testing.T) {
 func TestAttemptToAskInAProgramsName(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
-		app := dealing(h, b, dealOptions{question: func(transfer) gate.Question {
+		app := dealing(h, b, dealOptions{question: func(bankTransfer) gate.Question {
 			return gate.Question{Name: "pay", Text: "Pay?", Assignees: []string{"boss"}}
 		}})
 		must(app.Run(h.Context(), "t", deal{Amount: 10}))(h)
@@ -158,7 +161,7 @@ func TestAttemptToAskInAProgramsName(t *testing.T) {
 		for _, amount := range []string{"10", "99"} {
 			forged := *asked
 			forged.ID, forged.Assignees, forged.Payload = "", nil, []byte(`{"To":"bob","Amount":`+amount+`}`)
-			f, err := h.ledger.Fork(h.Context(), asked.Checkpoint, &posthouse.ForkOptions{
+			f, err := h.ledger.Fork(h.Context(), asked.Checkpoint, &ledger.ForkOptions{
 				Gates: []posthouse.Gate{forged}, Patch: posthouse.State{"Amount": {Codec: "json", Data: []byte(amount)}},
 			})
 			if err == nil {

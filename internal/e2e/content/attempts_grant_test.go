@@ -12,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -20,7 +21,7 @@ import (
 func once(h *house, thread string, then func(ctx context.Context, grant gate.Grant) (string, error)) (string, error) {
 	h.Helper()
 	app := flowOf(h, func(ctx context.Context) (string, error) {
-		grant, err := propose(ctx, "pay", transfer{"bob", 10})
+		grant, err := propose(ctx, "pay", bankTransfer{"bob", 10})
 		if err != nil {
 			return "", err
 		}
@@ -48,7 +49,7 @@ func TestAttemptTwoEffectsOnOneApproval(t *testing.T) {
 	}
 	act := func(name string) func(context.Context, *bank, gate.Grant) error {
 		return func(ctx context.Context, b *bank, g gate.Grant) error {
-			_, err := gate.Act(ctx, name, g, b.pay, gate.ActOptions[transfer, string]{Idempotent: true})
+			_, err := gate.Act(ctx, name, g, b.pay, gate.ActOptions[bankTransfer, string]{Idempotent: true})
 			return err
 		}
 	}
@@ -88,7 +89,7 @@ func TestAttemptMoreEffectsThanUses(t *testing.T) {
 	onStores(t, func(h *house) {
 		b, die := &bank{}, true
 		app := flowOf(h, func(ctx context.Context) (string, error) {
-			grant, err := gate.Propose(ctx, gate.Question{Name: "pay", Uses: 2}, transfer{"bob", 1})
+			grant, err := gate.Propose(ctx, gate.Question{Name: "pay", Uses: 2}, bankTransfer{"bob", 1})
 			if err != nil {
 				return "", err
 			}
@@ -110,7 +111,7 @@ func TestAttemptMoreEffectsThanUses(t *testing.T) {
 			}
 			die = false
 		}
-		b.want(h, transfer{"bob", 1}, transfer{"bob", 1})
+		b.want(h, bankTransfer{"bob", 1}, bankTransfer{"bob", 1})
 	})
 }
 
@@ -123,13 +124,13 @@ func TestAttemptToDeleteWhatRan(t *testing.T) {
 		must(app.Run(h.Context(), "t", deal{Amount: 10}))(h)
 		h.decide(h.only("t").ID, posthouse.Approve, "alice")
 		must(app.Resume(h.Context(), "t"))(h)
-		b.want(h, transfer{"bob", 10})
+		b.want(h, bankTransfer{"bob", 10})
 		for range 2 { // rest, which waits, and pay
 			info := must(h.ledger.Thread(h.Context(), "t"))(h)
-			must(h.ledger.Delete(h.Context(), info.Branches[0].Head, nil))(h)
+			must(retain.Delete(h.Context(), h.ledger, info.Branches[0].Head, nil))(h)
 		}
 		_, err := app.Resume(h.Context(), "t")
-		if b.want(h, transfer{"bob", 10}); err == nil {
+		if b.want(h, bankTransfer{"bob", 10}); err == nil {
 			h.Fatal("it went on as if nothing had been done")
 		}
 	})
@@ -140,7 +141,7 @@ func TestAttemptToDeleteTheStepOfAnEffect(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
 		app := flowOf(h, func(ctx context.Context) (string, error) {
-			grant, err := propose(ctx, "pay", transfer{"bob", 10})
+			grant, err := propose(ctx, "pay", bankTransfer{"bob", 10})
 			if err != nil {
 				return "", err
 			}
@@ -153,7 +154,7 @@ func TestAttemptToDeleteTheStepOfAnEffect(t *testing.T) {
 		must(app.Run(h.Context(), "t", 0))(h)
 		h.decide(h.only("t").ID, posthouse.Approve, "alice")
 		must(app.Resume(h.Context(), "t"))(h)
-		b.want(h, transfer{"bob", 10})
+		b.want(h, bankTransfer{"bob", 10})
 		info := must(h.ledger.Thread(h.Context(), "t"))(h)
 		var ids []posthouse.ID
 		for s, err := range h.ledger.List(h.Context(), posthouse.Query{Thread: "t", Descending: true}) {
@@ -165,11 +166,11 @@ func TestAttemptToDeleteTheStepOfAnEffect(t *testing.T) {
 			}
 		}
 		for _, id := range ids[:len(ids)-1] { // but for the input
-			must(h.ledger.Delete(h.Context(), id, &posthouse.DeleteOptions{Mode: posthouse.DeleteOrphan}))(h)
+			must(retain.Delete(h.Context(), h.ledger, id, &retain.DeleteOptions{Mode: retain.DeleteOrphan}))(h)
 		}
 		h.decide(h.only("t").ID, posthouse.Approve, "clerk")
 		must(app.Resume(h.Context(), "t"))(h)
-		b.want(h, transfer{"bob", 10})
+		b.want(h, bankTransfer{"bob", 10})
 	})
 }
 
@@ -178,7 +179,7 @@ func TestAttemptToDeleteTheStepOfAnEffect(t *testing.T) {
 func TestAttemptToEditWhatIsAskedAgain(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
-		app := dealing(h, b, dealOptions{question: func(c transfer) gate.Question {
+		app := dealing(h, b, dealOptions{question: func(c bankTransfer) gate.Question {
 			q := gate.Question{Name: "pay", Text: "Pay?", ValidFor: time.Hour}
 			if c.Amount > 1000 {
 				q.Quorum = &posthouse.Quorum{Need: 2}
@@ -205,7 +206,7 @@ func TestAttemptToEditWhatIsAskedAgain(t *testing.T) {
 func TestAttemptToGoRoundARefusalOfWhatWasAskedAgain(t *testing.T) {
 	onStores(t, func(h *house) {
 		b, revoked := &bank{}, true
-		app := dealing(h, b, dealOptions{act: gate.ActOptions[transfer, string]{Check: func(context.Context, *posthouse.Gate) error {
+		app := dealing(h, b, dealOptions{act: gate.ActOptions[bankTransfer, string]{Check: func(context.Context, *posthouse.Gate) error {
 			if revoked {
 				return errors.New("the price moved")
 			}
@@ -230,7 +231,7 @@ func TestAttemptToTakeAnothersResult(t *testing.T) {
 		b, fail := &bank{}, true
 		// A step that is tried again in the same process has another deal by then.
 		_, err := once(h, "retry", func(ctx context.Context, g gate.Grant) (string, error) {
-			other, err := gate.Propose(ctx, gate.Question{Name: "other", Auto: &gate.Auto{Accept: true}}, transfer{"eve", 99})
+			other, err := gate.Propose(ctx, gate.Question{Name: "other", Auto: &gate.Auto{Accept: true}}, bankTransfer{"eve", 99})
 			if err != nil {
 				return "", err
 			}
@@ -245,18 +246,18 @@ func TestAttemptToTakeAnothersResult(t *testing.T) {
 				return r, err
 			})
 		})
-		if b.want(h, transfer{"bob", 10}); !errors.Is(err, posthouse.ErrConflict) {
+		if b.want(h, bankTransfer{"bob", 10}); !errors.Is(err, posthouse.ErrConflict) {
 			h.Errorf("a retry: %v", err)
 		}
 		// The gate under which it ran is named by an open one.
 		b, stop := &bank{}, true
 		app := flowOf(h, func(ctx context.Context) (string, error) {
-			g, err := propose(ctx, "pay", transfer{"bob", 10})
+			g, err := propose(ctx, "pay", bankTransfer{"bob", 10})
 			if err != nil {
 				return "", err
 			}
 			if !stop {
-				_, err := propose(ctx, "other", transfer{"eve", 99})
+				_, err := propose(ctx, "other", bankTransfer{"eve", 99})
 				e, _ := errors.AsType[*posthouse.Error](err)
 				if e == nil || e.Gate == "" {
 					return "", err
@@ -279,7 +280,7 @@ func TestAttemptToTakeAnothersResult(t *testing.T) {
 		if r, err := app.Resume(h.Context(), "denied"); err == nil {
 			h.Errorf("a grant that was refused: %v", r.Output)
 		}
-		b.want(h, transfer{"bob", 10})
+		b.want(h, bankTransfer{"bob", 10})
 	})
 }
 
@@ -291,7 +292,7 @@ func TestAttemptToCarryAGrantElsewhere(t *testing.T) {
 		var grant gate.Grant
 		use := must(flow.New("use", func(ctx context.Context, g gate.Grant) (string, error) { return gate.Act(ctx, "pay", g, b.pay) }).Open(h.ledger, nil))(h)
 		give := must(flow.New("use", func(ctx context.Context, _ gate.Grant) (_ string, err error) {
-			grant, err = propose(ctx, "pay", transfer{"bob", 10})
+			grant, err = propose(ctx, "pay", bankTransfer{"bob", 10})
 			return "", err
 		}).Open(h.ledger, nil))(h)
 		given := func(thread string) {
@@ -314,13 +315,13 @@ func TestAttemptToCarryAGrantElsewhere(t *testing.T) {
 
 		given("c")
 		must(use.Run(h.Context(), "c", grant))(h)
-		b.want(h, transfer{"bob", 10})
+		b.want(h, bankTransfer{"bob", 10})
 		for range 2 { // the same step of the same thread and branch, of a run that follows
 			if _, err := use.Run(h.Context(), "c", grant); !errors.Is(err, posthouse.ErrForbidden) {
 				h.Errorf("a run that follows: %v", err)
 			}
 		}
-		b.want(h, transfer{"bob", 10})
+		b.want(h, bankTransfer{"bob", 10})
 	})
 }
 
@@ -348,7 +349,7 @@ func TestAttemptToTakeABranchsName(t *testing.T) {
 				break
 			}
 			h.decide(open[0].ID, posthouse.Approve, "alice")
-			must(h.ledger.Delete(h.Context(), f.Header.ID, &posthouse.DeleteOptions{Mode: posthouse.DeleteSubtree}))(h)
+			must(retain.Delete(h.Context(), h.ledger, f.Header.ID, &retain.DeleteOptions{Mode: retain.DeleteSubtree}))(h)
 		}
 		must(app.Resume(h.Context(), "t", graph.RunOptions{Branch: "b"}))(h)
 		b.want(h)
@@ -363,12 +364,12 @@ func TestAttemptToRollBackAnEffect(t *testing.T) {
 		g := graph.New[deal]("slow")
 		g.Node("propose", func(ctx context.Context, s *deal) (err error) {
 			if s.Grant == "" {
-				s.Grant, err = propose(ctx, "pay", transfer{"bob", s.Amount})
+				s.Grant, err = propose(ctx, "pay", bankTransfer{"bob", s.Amount})
 			}
 			return err
 		})
 		g.Node("pay", func(ctx context.Context, s *deal) (err error) {
-			s.Receipt, err = gate.Act(ctx, "pay", s.Grant, func(ctx context.Context, t transfer) (string, error) {
+			s.Receipt, err = gate.Act(ctx, "pay", s.Grant, func(ctx context.Context, t bankTransfer) (string, error) {
 				r, err := b.pay(ctx, t)
 				if len(b.paid) == 1 {
 					close(in)
@@ -390,7 +391,7 @@ func TestAttemptToRollBackAnEffect(t *testing.T) {
 		<-in
 		r, err := app.Run(h.Context(), "t", deal{Amount: 10, Grant: gate.Grant(first)}, graph.RunOptions{OnBusy: graph.Rollback})
 		<-ended
-		if b.want(h, transfer{"bob", 10}); err == nil && r.Status == posthouse.StatusDone {
+		if b.want(h, bankTransfer{"bob", 10}); err == nil && r.Status == posthouse.StatusDone {
 			h.Fatal(fmt.Sprint(r, err))
 		}
 	})

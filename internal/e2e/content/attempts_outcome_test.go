@@ -15,11 +15,11 @@ import (
 var errLost = fmt.Errorf("the line went dead: %w", posthouse.ErrUnknown)
 
 // proposesAndPays is a graph that proposes and pays in one node.
-func proposesAndPays(h *house, b *bank, o gate.ActOptions[transfer, string], retries int) *graph.App[deal] {
+func proposesAndPays(h *house, b *bank, o gate.ActOptions[bankTransfer, string], retries int) *graph.App[deal] {
 	h.Helper()
 	g := graph.New[deal]("one-node")
 	g.Node("pay", func(ctx context.Context, s *deal) error {
-		grant, err := propose(ctx, "pay", transfer{"bob", s.Amount})
+		grant, err := propose(ctx, "pay", bankTransfer{"bob", s.Amount})
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func lost(h *house, thread string, b *bank, app *graph.App[deal]) {
 	if _, err := app.Resume(h.Context(), thread); !errors.Is(err, posthouse.ErrUnknown) {
 		h.Fatal(err)
 	}
-	b.want(h, transfer{"bob", 10})
+	b.want(h, bankTransfer{"bob", 10})
 }
 
 // Where something else was approved since an effect's outcome became unknown,
@@ -51,7 +51,7 @@ func TestAttemptToSettleAnotherContentsOutcome(t *testing.T) {
 		for _, idempotent := range []bool{false, true} {
 			for _, v := range []posthouse.Verdict{posthouse.Approve, posthouse.Respond} {
 				b, thread := &bank{}, fmt.Sprint(v, idempotent)
-				app := proposesAndPays(h, b, gate.ActOptions[transfer, string]{Idempotent: idempotent}, 0)
+				app := proposesAndPays(h, b, gate.ActOptions[bankTransfer, string]{Idempotent: idempotent}, 0)
 				lost(h, thread, b, app)
 				must(app.Update(h.Context(), thread, func(s *deal) { s.Amount = 99 }))(h)
 				must(app.Resume(h.Context(), thread))(h)
@@ -60,7 +60,7 @@ func TestAttemptToSettleAnotherContentsOutcome(t *testing.T) {
 					h.Errorf("%s: %v", thread, err)
 					continue
 				}
-				b.want(h, transfer{"bob", 10})
+				b.want(h, bankTransfer{"bob", 10})
 				g := h.only(thread)
 				if g.Kind != gate.KindOutcome || !strings.Contains(string(g.Payload), "10") {
 					h.Errorf("%s: people are asked %s about %s", thread, g.Text, g.Payload)
@@ -72,12 +72,12 @@ func TestAttemptToSettleAnotherContentsOutcome(t *testing.T) {
 				must(h.ledger.Decide(h.Context(), g.ID, d))(h)
 				_, err := app.Resume(h.Context(), thread)
 				if v == posthouse.Approve { // 10 was not paid: 99 is
-					if b.want(h, transfer{"bob", 10}, transfer{"bob", 99}); err != nil {
+					if b.want(h, bankTransfer{"bob", 10}, bankTransfer{"bob", 99}); err != nil {
 						h.Errorf("%s: %v", thread, err)
 					}
 					continue
 				}
-				if b.want(h, transfer{"bob", 10}); !errors.Is(err, posthouse.ErrConflict) {
+				if b.want(h, bankTransfer{"bob", 10}); !errors.Is(err, posthouse.ErrConflict) {
 					h.Errorf("%s: the receipt of 10 is taken for 99: %v", thread, err)
 				}
 			}
@@ -88,13 +88,13 @@ func TestAttemptToSettleAnotherContentsOutcome(t *testing.T) {
 // What people gave up stays given up, whatever a deploy says of the effect.
 func TestAttemptToRunWhatWasGivenUp(t *testing.T) {
 	onStores(t, func(h *house) {
-		for name, o := range map[string]gate.ActOptions[transfer, string]{
+		for name, o := range map[string]gate.ActOptions[bankTransfer, string]{
 			"nothing":    {},
 			"idempotent": {Idempotent: true},
-			"reconcile":  {Reconcile: func(context.Context, transfer) (string, bool, error) { return "", false, nil }},
+			"reconcile":  {Reconcile: func(context.Context, bankTransfer) (string, bool, error) { return "", false, nil }},
 		} {
 			b := &bank{}
-			app := proposesAndPays(h, b, gate.ActOptions[transfer, string]{}, 0)
+			app := proposesAndPays(h, b, gate.ActOptions[bankTransfer, string]{}, 0)
 			lost(h, name, b, app)
 			must(app.Resume(h.Context(), name))(h)
 			h.decide(h.only(name).ID, posthouse.Reject, "ops")
@@ -102,7 +102,7 @@ func TestAttemptToRunWhatWasGivenUp(t *testing.T) {
 			app = proposesAndPays(h, b, o, 0)
 			for range 2 {
 				_, err := app.Resume(h.Context(), name)
-				if b.want(h, transfer{"bob", 10}); !errors.Is(err, posthouse.ErrForbidden) {
+				if b.want(h, bankTransfer{"bob", 10}); !errors.Is(err, posthouse.ErrForbidden) {
 					h.Errorf("%s: %v", name, err)
 				}
 			}
@@ -141,7 +141,7 @@ func TestAttemptToForgetAnUnknownOutcome(t *testing.T) {
 		} {
 			for _, retries := range []int{0, 3} {
 				b, thread := &bank{}, strings.ReplaceAll(fmt.Sprint(name, retries), " ", "-")
-				app := proposesAndPays(h, b, gate.ActOptions[transfer, string]{}, retries)
+				app := proposesAndPays(h, b, gate.ActOptions[bankTransfer, string]{}, retries)
 				b.fail = errLost
 				must(app.Run(h.Context(), thread, deal{Amount: 10}))(h)
 				h.decide(h.only(thread).ID, posthouse.Approve, "alice")
@@ -150,7 +150,7 @@ func TestAttemptToForgetAnUnknownOutcome(t *testing.T) {
 				for range 2 {
 					_, _ = app.Resume(h.Context(), thread, graph.RunOptions{Branch: branch})
 				}
-				b.want(h, transfer{"bob", 10})
+				b.want(h, bankTransfer{"bob", 10})
 				if len(h.inbox(thread)) == 0 {
 					h.Errorf("%s asks nobody", thread)
 				}
@@ -164,7 +164,7 @@ func TestAttemptToForgetAnUnknownOutcome(t *testing.T) {
 func TestAttemptToReuseWhatWasSaidOfAnOutcome(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
-		app := proposesAndPays(h, b, gate.ActOptions[transfer, string]{}, 2)
+		app := proposesAndPays(h, b, gate.ActOptions[bankTransfer, string]{}, 2)
 		b.fail = errLost
 		must(app.Run(h.Context(), "t", deal{Amount: 10}))(h)
 		h.decide(h.only("t").ID, posthouse.Approve, "alice")
@@ -175,7 +175,7 @@ func TestAttemptToReuseWhatWasSaidOfAnOutcome(t *testing.T) {
 		h.decide(first.ID, posthouse.Approve, "ops")
 		_, _ = app.Resume(h.Context(), "t")
 		_, _ = app.Resume(h.Context(), "t")
-		b.want(h, transfer{"bob", 10}, transfer{"bob", 10})
+		b.want(h, bankTransfer{"bob", 10}, bankTransfer{"bob", 10})
 		if second := h.only("t"); second.Kind != gate.KindOutcome || second.Content() == first.Content() {
 			h.Fatalf("%+v", second)
 		}
@@ -187,13 +187,13 @@ func TestAttemptToReuseWhatWasSaidOfAnOutcome(t *testing.T) {
 func TestAttemptToForgetByAFailure(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
-		app := proposesAndPays(h, b, gate.ActOptions[transfer, string]{Idempotent: true}, 0)
+		app := proposesAndPays(h, b, gate.ActOptions[bankTransfer, string]{Idempotent: true}, 0)
 		lost(h, "t", b, app)
 		b.fail = errors.New("refused")
 		if _, err := app.Resume(h.Context(), "t"); err == nil {
 			h.Fatal("it did not fail")
 		}
-		app = proposesAndPays(h, b, gate.ActOptions[transfer, string]{}, 0)
+		app = proposesAndPays(h, b, gate.ActOptions[bankTransfer, string]{}, 0)
 		must(app.Resume(h.Context(), "t"))(h)
 		if g := h.only("t"); len(b.paid) != 2 || g.Kind != gate.KindOutcome {
 			h.Fatalf("paid %v, %+v", b.paid, g)
@@ -212,11 +212,11 @@ func TestAttemptWithAResultThatCannotBeKept(t *testing.T) {
 		} {
 			ran, thread := 0, strings.ReplaceAll(name, " ", "-")
 			app := flowOf(h, func(ctx context.Context) (string, error) {
-				grant, err := propose(ctx, "pay", transfer{"bob", 10})
+				grant, err := propose(ctx, "pay", bankTransfer{"bob", 10})
 				if err != nil {
 					return "", err
 				}
-				_, err = gate.Act(ctx, "pay", grant, func(context.Context, transfer) (any, error) { ran++; return fail() })
+				_, err = gate.Act(ctx, "pay", grant, func(context.Context, bankTransfer) (any, error) { ran++; return fail() })
 				return "", err
 			})
 			must(app.Run(h.Context(), thread, 0))(h)
@@ -237,11 +237,11 @@ func TestAttemptToAskTheOutcomeBeforehand(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{fail: errLost}
 		app := flowOf(h, func(ctx context.Context) (string, error) {
-			a, err := gate.Ask[any](ctx, gate.Question{Name: gate.KindOutcome, Kind: gate.KindOutcome, Text: "Was it done?", Show: transfer{"bob", 10}})
+			a, err := gate.Ask[any](ctx, gate.Question{Name: gate.KindOutcome, Kind: gate.KindOutcome, Text: "Was it done?", Show: bankTransfer{"bob", 10}})
 			if err != nil || !a.Approved() {
 				return "", err
 			}
-			grant, err := propose(ctx, "pay", transfer{"bob", 10})
+			grant, err := propose(ctx, "pay", bankTransfer{"bob", 10})
 			if err != nil {
 				return "", err
 			}
@@ -253,7 +253,7 @@ func TestAttemptToAskTheOutcomeBeforehand(t *testing.T) {
 			_, _ = app.Resume(h.Context(), "t")
 		}
 		_, _ = app.Resume(h.Context(), "t")
-		if b.want(h, transfer{"bob", 10}); len(h.inbox("t")) != 1 {
+		if b.want(h, bankTransfer{"bob", 10}); len(h.inbox("t")) != 1 {
 			h.Fatal("nobody is asked")
 		}
 	})

@@ -21,7 +21,7 @@ func TestAttemptToGoRoundADenial(t *testing.T) {
 		build := func(b *bank) *graph.App[deal] {
 			g := graph.New[deal]("denial")
 			g.Node("pay", func(ctx context.Context, s *deal) error {
-				grant, err := gate.Propose(ctx, q, transfer{"bob", s.Amount})
+				grant, err := gate.Propose(ctx, q, bankTransfer{"bob", s.Amount})
 				if err != nil {
 					return err
 				}
@@ -94,7 +94,7 @@ func TestAttemptToUseAnApprovalOfALaxerRule(t *testing.T) {
 				app := flowOf(h, func(ctx context.Context) (string, error) {
 					own := q
 					own.Name = "pay"
-					grant, err := gate.Propose(ctx, own, transfer{"bob", 10})
+					grant, err := gate.Propose(ctx, own, bankTransfer{"bob", 10})
 					if err != nil || stop {
 						return "", errors.Join(err, map[bool]error{true: errors.New("stopped")}[err == nil])
 					}
@@ -120,7 +120,7 @@ func TestAttemptToUseAnApprovalOfALaxerRule(t *testing.T) {
 func TestAttemptToCarryVotesOver(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
-		app := dealing(h, b, dealOptions{question: func(transfer) gate.Question {
+		app := dealing(h, b, dealOptions{question: func(bankTransfer) gate.Question {
 			return gate.Question{Name: "pay", Quorum: &posthouse.Quorum{Need: 2}}
 		}})
 		must(app.Run(h.Context(), "t", deal{Amount: 10}))(h)
@@ -136,7 +136,7 @@ func TestAttemptToCarryVotesOver(t *testing.T) {
 		b.want(h)
 		h.decide(h.only("t").ID, posthouse.Approve, "alice")
 		must(app.Resume(h.Context(), "t"))(h)
-		b.want(h, transfer{"bob", 99})
+		b.want(h, bankTransfer{"bob", 99})
 	})
 }
 
@@ -147,7 +147,7 @@ func TestAttemptToActBeforeTheDecision(t *testing.T) {
 			b, thread := &bank{}, "t"+string(v)
 			var id posthouse.ID
 			app := flowOf(h, func(ctx context.Context) (string, error) {
-				grant, err := propose(ctx, "pay", transfer{"bob", 10})
+				grant, err := propose(ctx, "pay", bankTransfer{"bob", 10})
 				if grant == "" {
 					grant = gate.Grant(id)
 				}
@@ -176,7 +176,7 @@ func TestAttemptToSplitAGrantAmongNodes(t *testing.T) {
 		b := &bank{}
 		g := graph.New[deal]("split")
 		g.Node("propose", func(ctx context.Context, s *deal) (err error) {
-			s.Grant, err = propose(ctx, "pay", transfer{"bob", s.Amount})
+			s.Grant, err = propose(ctx, "pay", bankTransfer{"bob", s.Amount})
 			return err
 		})
 		g.Edge(graph.Start, "propose")
@@ -197,7 +197,7 @@ func TestAttemptToSplitAGrantAmongNodes(t *testing.T) {
 				h.Fatal(err)
 			}
 		}
-		b.want(h, transfer{"bob", 10})
+		b.want(h, bankTransfer{"bob", 10})
 	})
 }
 
@@ -210,7 +210,7 @@ func TestAttemptToCarryAGrantToTheNextRequest(t *testing.T) {
 			grant := kept
 			if grant == "" {
 				var err error
-				if grant, err = propose(ctx, "pay", transfer{"bob", 10}); err != nil {
+				if grant, err = propose(ctx, "pay", bankTransfer{"bob", 10}); err != nil {
 					return coord.Result{}, err
 				}
 				kept = grant
@@ -226,10 +226,10 @@ func TestAttemptToCarryAGrantToTheNextRequest(t *testing.T) {
 		must(desk.Handle(h.Context(), "pay", &coord.HandleOptions{Thread: "t"}))(h)
 		h.decide(h.only("t").ID, posthouse.Approve, "alice")
 		must(desk.Resume(h.Context(), "t", nil))(h)
-		b.want(h, transfer{"bob", 10})
+		b.want(h, bankTransfer{"bob", 10})
 		for _, thread := range []string{"t", "other"} {
 			r, err := desk.Handle(h.Context(), "pay", &coord.HandleOptions{Thread: thread})
-			if b.want(h, transfer{"bob", 10}); err == nil && r.Gate == "" && r.Status != posthouse.StatusFailed {
+			if b.want(h, bankTransfer{"bob", 10}); err == nil && r.Gate == "" && r.Status != posthouse.StatusFailed {
 				h.Errorf("thread %s: %+v", thread, r)
 			}
 		}

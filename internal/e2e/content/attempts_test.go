@@ -90,11 +90,11 @@ func TestAttemptContentThatIsReadOtherwise(t *testing.T) {
 		refused("a number that loses digits in an interface", len(a), err)
 		b, err := attempt[twice, twice](h, "twice", q, 1, yes)
 		refused("a type that is read as more than it was written as", len(b), err)
-		c, err := attempt[transfer, urgent](h, "deploy", q, transfer{"bob", 1}, yes)
+		c, err := attempt[bankTransfer, urgent](h, "deploy", q, bankTransfer{"bob", 1}, yes)
 		refused("a type that a deploy gave another member", len(c), err)
-		d, err := attempt[transfer, renamed](h, "case", q, transfer{"bob", 1}, yes)
+		d, err := attempt[bankTransfer, renamed](h, "case", q, bankTransfer{"bob", 1}, yes)
 		refused("a type that a deploy gave another key", len(d), err)
-		e, err := attempt[urgent, transfer](h, "less", q, urgent{"bob", 1, true}, yes)
+		e, err := attempt[urgent, bankTransfer](h, "less", q, urgent{"bob", 1, true}, yes)
 		refused("a type that a deploy took a member from", len(e), err)
 
 		g, err := attempt[generous, generous](h, "generous", q, generous{1000}, yes)
@@ -119,8 +119,8 @@ func TestAttemptEditsThatSayMoreThanRuns(t *testing.T) {
 			"a number too long":      `{"To":"bob","Amount":100000000000000000000}`,
 			"another value behind":   `{"To":"bob","Amount":1} {"To":"eve","Amount":2}`,
 		} {
-			ran, err := attempt[transfer, transfer](h, strings.ReplaceAll(name, " ", "-"), q, transfer{"bob", 1}, posthouse.Decision{Verdict: posthouse.Edit, Value: []byte(value)})
-			if name == "a null member" && err == nil && len(ran) == 1 && ran[0] == (transfer{"", 7}) {
+			ran, err := attempt[bankTransfer, bankTransfer](h, strings.ReplaceAll(name, " ", "-"), q, bankTransfer{"bob", 1}, posthouse.Decision{Verdict: posthouse.Edit, Value: []byte(value)})
+			if name == "a null member" && err == nil && len(ran) == 1 && ran[0] == (bankTransfer{"", 7}) {
 				continue // nobody is whom null names
 			}
 			if len(ran) != 0 || !errors.Is(err, posthouse.ErrInvalid) {
@@ -216,14 +216,14 @@ func TestAttemptPoliciesThatChangeWhatTheyJudge(t *testing.T) {
 		} {
 			b := &bank{}
 			app := flowOf(h, func(ctx context.Context) (string, error) {
-				grant, err := gate.Propose(ctx, gate.Question{Name: "q", Auto: auto}, transfer{"bob", 10})
+				grant, err := gate.Propose(ctx, gate.Question{Name: "q", Auto: auto}, bankTransfer{"bob", 10})
 				if err != nil {
 					return "", err
 				}
 				return gate.Act(ctx, "do", grant, b.pay)
 			})
 			must(app.Run(h.Context(), name, 0))(h)
-			b.want(h, transfer{"bob", 10})
+			b.want(h, bankTransfer{"bob", 10})
 		}
 	})
 }

@@ -14,11 +14,12 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
-// A transfer is what is proposed.
-type transfer struct {
+// A bankTransfer is what is proposed.
+type bankTransfer struct {
 	To     string
 	Amount int
 }
@@ -26,11 +27,11 @@ type transfer struct {
 // A bank is the world: what was carried out, by whom it was not checked.
 type bank struct {
 	mu   sync.Mutex
-	paid []transfer
+	paid []bankTransfer
 	fail error // of the next payment, which is made all the same
 }
 
-func (b *bank) pay(_ context.Context, t transfer) (string, error) {
+func (b *bank) pay(_ context.Context, t bankTransfer) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.paid = append(b.paid, t)
@@ -48,18 +49,18 @@ type deal struct {
 }
 
 type dealOptions struct {
-	question func(transfer) gate.Question
-	act      gate.ActOptions[transfer, string]
+	question func(bankTransfer) gate.Question
+	act      gate.ActOptions[bankTransfer, string]
 }
 
 // dealing is a graph that proposes in one node and pays in the next.
 func dealing(h *house, b *bank, o dealOptions) *graph.App[deal] {
 	if o.question == nil {
-		o.question = func(transfer) gate.Question { return gate.Question{Name: "pay", Text: "Pay?", Expires: time.Hour} }
+		o.question = func(bankTransfer) gate.Question { return gate.Question{Name: "pay", Text: "Pay?", Expires: time.Hour} }
 	}
 	g := graph.New[deal]("deal")
 	g.Node("propose", func(ctx context.Context, s *deal) (err error) {
-		s.Grant, err = gate.ProposeFor(ctx, transfer{"bob", s.Amount}, o.question)
+		s.Grant, err = gate.ProposeFor(ctx, bankTransfer{"bob", s.Amount}, o.question)
 		return err
 	})
 	g.Node("pay", func(ctx context.Context, s *deal) (err error) {
@@ -82,7 +83,7 @@ func dealing(h *house, b *bank, o dealOptions) *graph.App[deal] {
 	return must(g.Compile(h.ledger, nil))(h)
 }
 
-func (b *bank) want(h *house, paid ...transfer) {
+func (b *bank) want(h *house, paid ...bankTransfer) {
 	h.Helper()
 	if !slices.Equal(b.paid, paid) {
 		h.Fatalf("paid %v, want %v", b.paid, paid)
@@ -109,8 +110,8 @@ func TestActRunsWhatWasApproved(t *testing.T) {
 			Verdict: posthouse.Edit, By: "alice", Value: []byte(`{"To":"bob","Amount":20}`),
 		}))(h)
 		must(app.Resume(h.Context(), "t"))(h)
-		b.want(h, transfer{"bob", 20})
-		grant := must(h.ledger.Grant(h.Context(), again.ID))(h)
+		b.want(h, bankTransfer{"bob", 20})
+		grant := must(ledger.ReadGrant(h.Context(), h.ledger, again.ID))(h)
 		if grant.Status != posthouse.GrantExecuted || len(grant.Uses) != 1 || grant.Uses[0].Name != "pay" {
 			h.Fatalf("%+v", grant)
 		}
@@ -125,12 +126,12 @@ func TestADecisionLicensesOneEffect(t *testing.T) {
 		must(app.Run(h.Context(), "t", deal{Amount: 10, Again: true}))(h)
 		h.decide(h.only("t").ID, posthouse.Approve, "alice")
 		must(app.Resume(h.Context(), "t"))(h)
-		b.want(h, transfer{"bob", 10})
+		b.want(h, bankTransfer{"bob", 10})
 		h.decide(h.only("t").ID, posthouse.Approve, "alice") // more
 		if _, err := app.Resume(h.Context(), "t"); !errors.Is(err, posthouse.ErrForbidden) {
 			h.Fatal(err)
 		}
-		b.want(h, transfer{"bob", 10})
+		b.want(h, bankTransfer{"bob", 10})
 	})
 }
 
@@ -139,7 +140,7 @@ func TestEffectsAtOnceShareNoGrant(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
 		app := must(flow.New("both", func(ctx context.Context, _ int) (string, error) {
-			grant, err := gate.Propose(ctx, gate.Question{Name: "pay"}, transfer{"bob", 1})
+			grant, err := gate.Propose(ctx, gate.Question{Name: "pay"}, bankTransfer{"bob", 1})
 			if err != nil {
 				return "", err
 			}
@@ -164,7 +165,7 @@ func TestEffectsAtOnceShareNoGrant(t *testing.T) {
 		if out.Output != "3 refused" {
 			h.Fatal(out.Output)
 		}
-		b.want(h, transfer{"bob", 1})
+		b.want(h, bankTransfer{"bob", 1})
 	})
 }
 
@@ -179,7 +180,7 @@ func TestForksActUnderTheirOwnDecision(t *testing.T) {
 			first := h.only(thread).ID
 			h.decide(first, posthouse.Approve, "alice")
 			must(app.Resume(h.Context(), thread))(h)
-			b.want(h, transfer{"bob", 10})
+			b.want(h, bankTransfer{"bob", 10})
 			var before posthouse.ID // behind the approval, before the payment
 			for s, err := range app.History(h.Context(), thread) {
 				if err != nil {
@@ -192,13 +193,13 @@ func TestForksActUnderTheirOwnDecision(t *testing.T) {
 			f := must(app.Fork(h.Context(), before, nil, graph.ForkOptions{Thread: away}))(h)
 			on := graph.RunOptions{Branch: f.Header.Branch}
 			parked := must(app.Resume(h.Context(), f.Header.Thread, on))(h)
-			b.want(h, transfer{"bob", 10})
+			b.want(h, bankTransfer{"bob", 10})
 			if len(parked.Waiting) != 1 || parked.Waiting[0].Supersedes != first || !strings.Contains(parked.Waiting[0].Note, "asked again") {
 				h.Fatalf("%+v", parked.Waiting)
 			}
 			h.decide(parked.Waiting[0].ID, posthouse.Approve, "mia")
 			must(app.Resume(h.Context(), f.Header.Thread, on))(h)
-			b.want(h, transfer{"bob", 10}, transfer{"bob", 10})
+			b.want(h, bankTransfer{"bob", 10}, bankTransfer{"bob", 10})
 		}
 	})
 }
@@ -220,7 +221,7 @@ func TestApprovalsLapse(t *testing.T) {
 				return nil
 			}
 			app := must(flow.New("lapse", func(ctx context.Context, _ int) (string, error) {
-				grant, err := gate.Propose(ctx, gate.Question{Name: "pay", ValidFor: time.Hour}, transfer{"bob", 1})
+				grant, err := gate.Propose(ctx, gate.Question{Name: "pay", ValidFor: time.Hour}, bankTransfer{"bob", 1})
 				if err != nil {
 					return "", err
 				}
@@ -250,7 +251,7 @@ func TestApprovalsLapse(t *testing.T) {
 			}
 			h.decide(g.ID, posthouse.Approve, "mia")
 			must(app.Resume(h.Context(), name))(h)
-			b.want(h, transfer{"bob", 1})
+			b.want(h, bankTransfer{"bob", 1})
 			revoked = false
 		}
 	})
@@ -260,16 +261,16 @@ func TestApprovalsLapse(t *testing.T) {
 func TestUnknownOutcomes(t *testing.T) {
 	lost := fmt.Errorf("the line went dead: %w", posthouse.ErrUnknown)
 	for name, tc := range map[string]struct {
-		act    gate.ActOptions[transfer, string]
+		act    gate.ActOptions[bankTransfer, string]
 		answer posthouse.Decision // to what people are asked; zero: nobody is
 		paid   int
 		want   string
 	}{
-		"idempotent": {act: gate.ActOptions[transfer, string]{Idempotent: true}, paid: 2, want: "receipt 2"},
-		"happened": {act: gate.ActOptions[transfer, string]{Reconcile: func(context.Context, transfer) (string, bool, error) {
+		"idempotent": {act: gate.ActOptions[bankTransfer, string]{Idempotent: true}, paid: 2, want: "receipt 2"},
+		"happened": {act: gate.ActOptions[bankTransfer, string]{Reconcile: func(context.Context, bankTransfer) (string, bool, error) {
 			return "receipt found", true, nil
 		}}, paid: 1, want: "receipt found"},
-		"did not": {act: gate.ActOptions[transfer, string]{Reconcile: func(context.Context, transfer) (string, bool, error) {
+		"did not": {act: gate.ActOptions[bankTransfer, string]{Reconcile: func(context.Context, bankTransfer) (string, bool, error) {
 			return "", false, nil
 		}}, paid: 2, want: "receipt 2"},
 		"people say it did":     {answer: posthouse.Decision{Verdict: posthouse.Respond, Value: []byte(`"receipt by hand"`)}, paid: 1, want: "receipt by hand"},
@@ -286,7 +287,7 @@ func TestUnknownOutcomes(t *testing.T) {
 				if _, err := app.Resume(h.Context(), "t"); !errors.Is(err, posthouse.ErrUnknown) {
 					h.Fatal(err)
 				}
-				if g := must(h.ledger.Grant(h.Context(), id))(h); g.Status != posthouse.GrantUnknown {
+				if g := must(ledger.ReadGrant(h.Context(), h.ledger, id))(h); g.Status != posthouse.GrantUnknown {
 					h.Fatalf("%+v", g)
 				}
 				h.restart()
@@ -317,7 +318,7 @@ func TestUnknownOutcomes(t *testing.T) {
 					h.Fatalf("paid %v", b.paid)
 				}
 				if tc.want != "" {
-					if g := must(h.ledger.Grant(h.Context(), id))(h); g.Status != posthouse.GrantExecuted {
+					if g := must(ledger.ReadGrant(h.Context(), h.ledger, id))(h); g.Status != posthouse.GrantExecuted {
 						h.Fatalf("%+v", g)
 					}
 				}
@@ -330,7 +331,7 @@ func TestUnknownOutcomes(t *testing.T) {
 func TestEditsAreJudgedAgain(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
-		app := dealing(h, b, dealOptions{question: func(c transfer) gate.Question {
+		app := dealing(h, b, dealOptions{question: func(c bankTransfer) gate.Question {
 			q := gate.Question{Name: "pay", Text: "Pay?"}
 			if c.Amount > 1000 {
 				q.Quorum = &posthouse.Quorum{Need: 2}
@@ -350,7 +351,7 @@ func TestEditsAreJudgedAgain(t *testing.T) {
 		h.decide(g.ID, posthouse.Approve, "alice")
 		h.decide(g.ID, posthouse.Approve, "mia")
 		must(app.Resume(h.Context(), "t"))(h)
-		b.want(h, transfer{"bob", 5000})
+		b.want(h, bankTransfer{"bob", 5000})
 	})
 }
 
@@ -358,13 +359,13 @@ func TestEditsAreJudgedAgain(t *testing.T) {
 func TestNothingRunsWithoutALicense(t *testing.T) {
 	onStores(t, func(h *house) {
 		b := &bank{}
-		act := func(ctx context.Context, id posthouse.ID, o ...gate.ActOptions[transfer, string]) error {
+		act := func(ctx context.Context, id posthouse.ID, o ...gate.ActOptions[bankTransfer, string]) error {
 			_, err := gate.Act(ctx, "pay", gate.Grant(id), b.pay, o...)
 			return err
 		}
 		for name, node := range map[string]func(ctx context.Context) error{
 			"asked": func(ctx context.Context) error {
-				a, err := gate.Ask[any](ctx, gate.Question{Name: "q", Show: transfer{"bob", 1}})
+				a, err := gate.Ask[any](ctx, gate.Question{Name: "q", Show: bankTransfer{"bob", 1}})
 				if err != nil {
 					return err
 				}
@@ -387,11 +388,11 @@ func TestNothingRunsWithoutALicense(t *testing.T) {
 				return &posthouse.Error{Code: posthouse.CodeForbidden}
 			},
 			"unexpected": func(ctx context.Context) error {
-				grant, err := gate.Propose(ctx, gate.Question{Name: "q"}, transfer{"bob", 1})
+				grant, err := gate.Propose(ctx, gate.Question{Name: "q"}, bankTransfer{"bob", 1})
 				if err != nil {
 					return err
 				}
-				err = act(ctx, posthouse.ID(grant), gate.ActOptions[transfer, string]{Expect: &transfer{"eve", 1}})
+				err = act(ctx, posthouse.ID(grant), gate.ActOptions[bankTransfer, string]{Expect: &bankTransfer{"eve", 1}})
 				if !errors.Is(err, posthouse.ErrConflict) {
 					return fmt.Errorf("an effect that was not expected: %v", err)
 				}
@@ -408,7 +409,7 @@ func TestNothingRunsWithoutALicense(t *testing.T) {
 		}
 		// A refusal is final, and says who.
 		app := must(flow.New("f", func(ctx context.Context, _ int) (int, error) {
-			_, err := gate.Propose(ctx, gate.Question{Name: "q"}, transfer{"bob", 1})
+			_, err := gate.Propose(ctx, gate.Question{Name: "q"}, bankTransfer{"bob", 1})
 			return 0, err
 		}).Open(h.ledger, nil))(h)
 		must(app.Run(h.Context(), "no", 0))(h)
@@ -422,7 +423,7 @@ func TestNothingRunsWithoutALicense(t *testing.T) {
 
 // A ledger that asks for grants lets no other effect on the world run.
 func TestRequiredGrants(t *testing.T) {
-	l := must(posthouse.Open(memStore(), &posthouse.Options{RequireGrants: true, Validate: gate.Validator()}))(&house{T: t})
+	l := must(ledger.Open(memStore(), &ledger.Options{RequireGrants: true, Validate: gate.Validator()}))(&house{T: t})
 	ran := false
 	app := must(flow.New("f", func(ctx context.Context, _ int) (int, error) {
 		return step.DoWith(ctx, "pay", step.Options{Effect: posthouse.EffectExternal}, func(context.Context) (int, error) { ran = true; return 1, nil })

@@ -6,11 +6,13 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
-	"go.uber.org/goleak"
 )
 
 func memStore() posthouse.Store { return memstore.New() }
@@ -21,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type house struct {
 	*testing.T
 	store  posthouse.Store
-	ledger *posthouse.Ledger
+	ledger *ledger.Ledger
 	now    time.Time
 	policy posthouse.DecidePolicy
 }
@@ -54,7 +56,7 @@ func onStores(t *testing.T, test func(h *house)) {
 // restart opens the ledger anew, as another process would.
 func (h *house) restart() {
 	h.Helper()
-	l, err := posthouse.Open(h.store, &posthouse.Options{
+	l, err := ledger.Open(h.store, &ledger.Options{
 		Now: func() time.Time { return h.now }, Validate: gate.Validator(), Owner: "here",
 		Policy: func(g *posthouse.Gate, d *posthouse.Decision) error {
 			if h.policy != nil {
@@ -78,7 +80,7 @@ func (h *house) decide(id posthouse.ID, v posthouse.Verdict, by string) *posthou
 // inbox returns what people are asked in a thread.
 func (h *house) inbox(thread string) (gates []*posthouse.Gate) {
 	h.Helper()
-	for g, err := range h.ledger.Gates(context.Background(), posthouse.GateQuery{Thread: thread}) {
+	for g, err := range h.ledger.Gates(context.Background(), ledger.GateQuery{Thread: thread}) {
 		if err != nil {
 			h.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func (w *world) program() randomProgram {
 func (w *world) make(ctx context.Context, i int, o order, version int) error {
 	d := &w.deals[i]
 	for range 1 + boolInt(d.again) {
-		if err := w.deal(ctx, fmt.Sprint("deal", i), d, transfer{"bob", o.Amount + i}, version); err != nil {
+		if err := w.deal(ctx, fmt.Sprint("deal", i), d, bankTransfer{"bob", o.Amount + i}, version); err != nil {
 			return err
 		}
 	}

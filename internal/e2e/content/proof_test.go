@@ -18,6 +18,7 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/internal/dying"
 	"github.com/posthouse/posthouse/internal/engine"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -50,7 +51,7 @@ type witness struct {
 }
 
 // pay carries a transfer out; the program is not told for sure.
-func (w *witness) pay(ctx context.Context, t transfer, idempotent bool) (string, error) {
+func (w *witness) pay(ctx context.Context, t bankTransfer, idempotent bool) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	key := step.Key(ctx)
@@ -74,7 +75,7 @@ type world struct {
 	now     time.Time
 	below   posthouse.Store
 	store   *dying.Store
-	ledger  *posthouse.Ledger
+	ledger  *ledger.Ledger
 	deals   []randomDeal
 	version int
 	graph   bool // else a flow
@@ -87,7 +88,7 @@ type world struct {
 // open begins a process.
 func (w *world) open() {
 	w.store = dying.New(w.below)
-	w.ledger = must(posthouse.Open(w.store, &posthouse.Options{
+	w.ledger = must(ledger.Open(w.store, &ledger.Options{
 		Now: func() time.Time { return w.now }, Validate: gate.Validator(), Owner: "here",
 	}))(&house{T: w.t})
 	if w.rnd.IntN(3) == 0 {
@@ -103,7 +104,7 @@ func boolInt(b bool) int {
 }
 
 // deal proposes one payment and makes it.
-func (w *world) deal(ctx context.Context, name string, d *randomDeal, t transfer, version int) error {
+func (w *world) deal(ctx context.Context, name string, d *randomDeal, t bankTransfer, version int) error {
 	if w.naive { // the control arm: an answer by name, and the state's content
 		a, err := gate.Ask[any](ctx, gate.Question{Name: name, Bind: posthouse.ByName, Show: t})
 		if err != nil || !a.Approved() {
@@ -112,7 +113,7 @@ func (w *world) deal(ctx context.Context, name string, d *randomDeal, t transfer
 		_, err = step.Do(ctx, "pay-"+name, func(ctx context.Context) (string, error) { return w.witness.pay(ctx, t, d.idempotent) })
 		return err
 	}
-	question := func(c transfer) gate.Question {
+	question := func(c bankTransfer) gate.Question {
 		q := gate.Question{Name: name, Text: fmt.Sprintf("Pay? (version %d)", version), ValidFor: d.validFor}
 		if d.quorum || d.ceiling > 0 && c.Amount > d.ceiling {
 			q.Quorum = &posthouse.Quorum{Need: 2}
@@ -142,9 +143,9 @@ func (w *world) deal(ctx context.Context, name string, d *randomDeal, t transfer
 	if err != nil {
 		return err
 	}
-	_, err = gate.Act(ctx, "pay-"+name, grant, func(ctx context.Context, c transfer) (string, error) {
+	_, err = gate.Act(ctx, "pay-"+name, grant, func(ctx context.Context, c bankTransfer) (string, error) {
 		return w.witness.pay(ctx, c, d.idempotent)
-	}, gate.ActOptions[transfer, string]{Idempotent: d.idempotent})
+	}, gate.ActOptions[bankTransfer, string]{Idempotent: d.idempotent})
 	return err
 }
 
@@ -186,7 +187,7 @@ func isOrder(err error) bool {
 }
 
 func (w *world) branches() (all [][2]string) {
-	l := must(posthouse.Open(w.below, &posthouse.Options{Now: func() time.Time { return w.now }}))(&house{T: w.t})
+	l := must(ledger.Open(w.below, &ledger.Options{Now: func() time.Time { return w.now }}))(&house{T: w.t})
 	for info, err := range l.Threads(w.t.Context(), posthouse.ThreadQuery{}) {
 		if err != nil {
 			w.t.Fatal(err)
@@ -201,7 +202,7 @@ func (w *world) branches() (all [][2]string) {
 // decide answers some open question, somehow.
 func (w *world) decide() {
 	var open []*posthouse.Gate
-	for g, err := range w.ledger.Gates(w.t.Context(), posthouse.GateQuery{}) {
+	for g, err := range w.ledger.Gates(w.t.Context(), ledger.GateQuery{}) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -274,7 +275,7 @@ func (w *world) change() {
 		return // it died before it began
 	}
 	at := all[w.rnd.IntN(len(all))]
-	h, err := w.ledger.Latest(w.t.Context(), posthouse.LatestQuery{Thread: at[0], Branch: at[1]})
+	h, err := w.ledger.Latest(w.t.Context(), ledger.LatestQuery{Thread: at[0], Branch: at[1]})
 	switch {
 	case err != nil:
 	case w.rnd.IntN(2) == 0:
@@ -291,7 +292,7 @@ func (w *world) change() {
 
 // approved reads what the log says was approved, by thread~branch and content.
 func (w *world) approved() map[string]int {
-	l := must(posthouse.Open(w.below, nil))(&house{T: w.t})
+	l := must(ledger.Open(w.below, nil))(&house{T: w.t})
 	all := map[string]int{}
 	for info, err := range l.Threads(w.t.Context(), posthouse.ThreadQuery{}) {
 		if err != nil {
@@ -313,7 +314,7 @@ func (w *world) approved() map[string]int {
 				if g.Decision.Verdict == posthouse.Edit {
 					content = g.Decision.Value
 				}
-				var t transfer
+				var t bankTransfer
 				if err := json.Unmarshal(content, &t); err != nil {
 					w.t.Fatal(err)
 				}

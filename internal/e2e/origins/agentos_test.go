@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -117,7 +118,7 @@ func TestForkPatchOfEachPartition(t *testing.T) {
 	source := head(t, app, graph.StateOptions{Node: "a"})
 	before := must(l.Get(t.Context(), source.ID))(t)
 
-	fork := must(l.Fork(t.Context(), source.ID, &posthouse.ForkOptions{
+	fork := must(l.Fork(t.Context(), source.ID, &ledger.ForkOptions{
 		Thread: "fork",
 		Merge: posthouse.State{
 			"Input":     must(posthouse.Encode(nil, map[string]string{"prompt": "coffee"}))(t),
@@ -147,7 +148,7 @@ func TestForkPatchOfEachPartition(t *testing.T) {
 // produces output": in another process, without doing again what was paid.
 func TestResumeFromAForkedCheckpoint(t *testing.T) {
 	paid := 0
-	build := func(l *posthouse.Ledger) *graph.App[work] {
+	build := func(l *ledger.Ledger) *graph.App[work] {
 		g := graph.New[work]("work")
 		g.Node("plan", func(ctx context.Context, s *work) (err error) {
 			s.Own, err = step.Do(ctx, "llm", func(context.Context) (string, error) { paid++; return "plan " + s.Input.Prompt, nil })
@@ -161,12 +162,12 @@ func TestResumeFromAForkedCheckpoint(t *testing.T) {
 		return compile(t, g, l)
 	}
 	var fork *graph.Snapshot[work]
-	restarts(t, func(l *posthouse.Ledger) {
+	restarts(t, func(l *ledger.Ledger) {
 		app := build(l)
 		must(app.Run(t.Context(), "t", work{Input: input{Prompt: "tea"}}))(t)
 		at := head(t, app, graph.StateOptions{Node: "plan"})
 		fork = must(app.Fork(t.Context(), at.ID, func(s *work) { s.Input.Prompt = "coffee" }, graph.ForkOptions{Thread: "fork"}))(t)
-	}, func(l *posthouse.Ledger) {
+	}, func(l *ledger.Ledger) {
 		app := build(l)
 		out := must(app.Resume(t.Context(), fork.Thread))(t)
 		wantList(t, "fork", out.State.Scratch, "plan tea", "write coffee")
@@ -197,12 +198,12 @@ func TestResumeFromAnExactCheckpoint(t *testing.T) {
 
 // "streams resumed events from the checkpoint forward".
 func TestResumedStreamTellsWhatFollows(t *testing.T) {
-	restart := func(l *posthouse.Ledger, o graph.CompileOptions) *graph.App[work] {
+	restart := func(l *ledger.Ledger, o graph.CompileOptions) *graph.App[work] {
 		return compile(t, line("a", "b", "c"), l, o)
 	}
-	restarts(t, func(l *posthouse.Ledger) {
+	restarts(t, func(l *ledger.Ledger) {
 		must(restart(l, graph.CompileOptions{InterruptAfter: []string{"a"}}).Run(t.Context(), "t", work{}))(t)
-	}, func(l *posthouse.Ledger) {
+	}, func(l *ledger.Ledger) {
 		var told []string
 		for e, err := range restart(l, graph.CompileOptions{}).ResumeStream(t.Context(), "t") {
 			if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -27,8 +28,8 @@ type model struct {
 	resume func(ctx context.Context) error
 }
 
-var models = map[string]func(t *testing.T, l *posthouse.Ledger, fn func(context.Context) error) model{
-	"graph": func(t *testing.T, l *posthouse.Ledger, fn func(context.Context) error) model {
+var models = map[string]func(t *testing.T, l *ledger.Ledger, fn func(context.Context) error) model{
+	"graph": func(t *testing.T, l *ledger.Ledger, fn func(context.Context) error) model {
 		g := graph.New[work]("work")
 		g.Node("do", func(ctx context.Context, _ *work) error { return fn(ctx) })
 		chain(g, "do")
@@ -41,7 +42,7 @@ var models = map[string]func(t *testing.T, l *posthouse.Ledger, fn func(context.
 			func(ctx context.Context) error { _, err := app.Resume(ctx, "t"); return err },
 		}
 	},
-	"flow": func(t *testing.T, l *posthouse.Ledger, fn func(context.Context) error) model {
+	"flow": func(t *testing.T, l *ledger.Ledger, fn func(context.Context) error) model {
 		app := must(flow.New("work", func(ctx context.Context, _ string) (string, error) { return "", fn(ctx) }).Open(l, nil))(t)
 		return model{
 			func(ctx context.Context, by string) error {
@@ -51,7 +52,7 @@ var models = map[string]func(t *testing.T, l *posthouse.Ledger, fn func(context.
 			func(ctx context.Context) error { _, err := app.Resume(ctx, "t"); return err },
 		}
 	},
-	"coord": func(t *testing.T, l *posthouse.Ledger, fn func(context.Context) error) model {
+	"coord": func(t *testing.T, l *ledger.Ledger, fn func(context.Context) error) model {
 		handler := func(ctx context.Context, _ string, _ *coord.Fleet, _ *coord.Session) error { return fn(ctx) }
 		c := must(coord.New(l, "work", must(coord.NewFleet())(t), handler, nil))(t)
 		return model{
@@ -180,7 +181,7 @@ func TestFourEyesKnowTheRequester(t *testing.T) {
 				t.Fatal(err)
 			}
 			var open []string
-			for g, err := range l.Gates(t.Context(), posthouse.GateQuery{}) {
+			for g, err := range l.Gates(t.Context(), ledger.GateQuery{}) {
 				must(g, err)(t)
 				_, err = l.Decide(t.Context(), g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 				wantCode(t, err, posthouse.ErrForbidden)
@@ -229,7 +230,7 @@ func TestRequestersDoNotApprove(t *testing.T) {
 				if err := m.run(t.Context(), "alice"); err != nil {
 					t.Fatal(err)
 				}
-				for g, err := range l.Gates(t.Context(), posthouse.GateQuery{All: true}) {
+				for g, err := range l.Gates(t.Context(), ledger.GateQuery{All: true}) {
 					if must(g, err)(t); g.Kind == posthouse.GateTimer {
 						if g.RequestedBy != "" {
 							t.Errorf("a wait is %s's", g.RequestedBy)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/retain"
 )
 
 // Twins of Atmosphere, by the names of its own tests. Nearly all are tested
@@ -182,7 +183,7 @@ func TestBlankIDs(t *testing.T) {
 	for _, id := range []posthouse.ID{"", " ", "\t\n"} {
 		_, get := l.Get(t.Context(), id)
 		_, fork := l.Fork(t.Context(), id, nil)
-		_, del := l.Delete(t.Context(), id, nil)
+		_, del := retain.Delete(t.Context(), l, id, nil)
 		c := posthouse.Root("c", posthouse.State{})
 		c.Parent = id
 		_, save := l.Save(t.Context(), c, nil)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // Twins of LangGraph4j, by the names of its own tests; "here" says where
@@ -43,9 +44,9 @@ import (
 
 // testCheckpointSaverResubmit on files: each call is a process of its own.
 func TestResubmitAcrossProcesses(t *testing.T) {
-	var processes []func(l *posthouse.Ledger)
+	var processes []func(l *ledger.Ledger)
 	for want := 5; want <= 7; want++ {
-		processes = append(processes, func(l *posthouse.Ledger) {
+		processes = append(processes, func(l *ledger.Ledger) {
 			g := graph.New[work]("work")
 			g.Node("agent", func(_ context.Context, s *work) error { s.Tokens++; return nil })
 			g.Edge(graph.Start, "agent")
@@ -66,7 +67,7 @@ func TestResubmitAcrossProcesses(t *testing.T) {
 			must(app.Run(t.Context(), "other", work{Own: "two"}))(t)
 		})
 	}
-	restarts(t, append(processes, func(l *posthouse.Ledger) {
+	restarts(t, append(processes, func(l *ledger.Ledger) {
 		s := must(compile(t, line("agent"), l).State(t.Context(), "other"))(t)
 		if s.State.Tokens != 5 || s.State.Own != "two" {
 			t.Fatalf("%+v", s.State)
@@ -77,20 +78,20 @@ func TestResubmitAcrossProcesses(t *testing.T) {
 // testPauseAndUpdatePastGraphState on files: paused, updated and resumed by
 // three processes; the interruption is an element of the stream.
 func TestPauseAndUpdateAcrossProcesses(t *testing.T) {
-	build := func(l *posthouse.Ledger) *graph.App[work] {
+	build := func(l *ledger.Ledger) *graph.App[work] {
 		return compile(t, line("agent", "tools", "answer"), l, graph.CompileOptions{InterruptBefore: []string{"tools"}})
 	}
-	restarts(t, func(l *posthouse.Ledger) {
+	restarts(t, func(l *ledger.Ledger) {
 		var told []string
 		for e, err := range build(l).Stream(t.Context(), "t", work{}) {
 			must(e, err)(t)
 			told = append(told, strings.TrimSpace(string(e.Kind)+" "+e.Node))
 		}
 		wantList(t, "outputs", told, "input", "node agent", "park agent")
-	}, func(l *posthouse.Ledger) {
+	}, func(l *ledger.Ledger) {
 		s := must(build(l).Update(t.Context(), "t", func(s *work) { s.Own = "updated" }))(t)
 		wantList(t, "next", s.Next, "tools")
-	}, func(l *posthouse.Ledger) {
+	}, func(l *ledger.Ledger) {
 		out := must(build(l).Resume(t.Context(), "t"))(t)
 		wantList(t, "nodes", out.State.Scratch, "agent", "tools", "answer")
 		if out.State.Own != "updated" || out.Status != posthouse.StatusDone {
@@ -138,7 +139,7 @@ func TestInterruptsOfAnInlinedSubgraph(t *testing.T) {
 func TestInterruptInASubgraphWithAHistoryOfItsOwn(t *testing.T) {
 	for _, life := range []graph.Lifetime{graph.PerCall, graph.PerThread} {
 		ran := map[string]int{}
-		build := func(l *posthouse.Ledger) *graph.App[work] {
+		build := func(l *ledger.Ledger) *graph.App[work] {
 			sub := graph.New[work]("sub")
 			for _, n := range []string{"a", "b", "c"} {
 				sub.Node(n, func(_ context.Context, s *work) error {
@@ -158,7 +159,7 @@ func TestInterruptInASubgraphWithAHistoryOfItsOwn(t *testing.T) {
 			chain(g, "before", "sub", "after")
 			return compile(t, g, l)
 		}
-		child := func(l *posthouse.Ledger) (name string) {
+		child := func(l *ledger.Ledger) (name string) {
 			t.Helper()
 			for info, err := range l.Threads(t.Context(), posthouse.ThreadQuery{}) {
 				if must(info, err)(t); info.Thread != "t" {
@@ -167,7 +168,7 @@ func TestInterruptInASubgraphWithAHistoryOfItsOwn(t *testing.T) {
 			}
 			return name
 		}
-		stopped := func(l *posthouse.Ledger, out *graph.Result[work], next string) {
+		stopped := func(l *ledger.Ledger, out *graph.Result[work], next string) {
 			t.Helper()
 			if out.Status != posthouse.StatusInterrupted {
 				t.Fatalf("%+v", out)
@@ -181,11 +182,11 @@ func TestInterruptInASubgraphWithAHistoryOfItsOwn(t *testing.T) {
 			}
 			wantList(t, "the subgraph is next at", h.Next, next)
 		}
-		restarts(t, func(l *posthouse.Ledger) {
+		restarts(t, func(l *ledger.Ledger) {
 			stopped(l, must(build(l).Run(t.Context(), "t", work{}))(t), "b")
-		}, func(l *posthouse.Ledger) {
+		}, func(l *ledger.Ledger) {
 			stopped(l, must(build(l).Resume(t.Context(), "t"))(t), "c")
-		}, func(l *posthouse.Ledger) {
+		}, func(l *ledger.Ledger) {
 			// Its state is updated where its history is.
 			subs := build(l).Programs()[1:]
 			sub, ok := subs[0].(interface{ Name() string })
@@ -225,7 +226,7 @@ func TestEachTurnHasAnAnswerOfItsOwn(t *testing.T) {
 		Answer   string
 		Draft    string `posthouse:"-"`
 	}
-	build := func(l *posthouse.Ledger) *graph.App[talk] {
+	build := func(l *ledger.Ledger) *graph.App[talk] {
 		g := graph.New[talk]("talk")
 		g.Node("agent", func(_ context.Context, s *talk) error {
 			if s.Draft != "" {
@@ -249,8 +250,8 @@ func TestEachTurnHasAnAnswerOfItsOwn(t *testing.T) {
 		g.Edge("say", graph.End)
 		return must(g.Compile(l, &graph.CompileOptions{Check: true}))(t)
 	}
-	ask := func(q string) func(l *posthouse.Ledger) {
-		return func(l *posthouse.Ledger) {
+	ask := func(q string) func(l *ledger.Ledger) {
+		return func(l *ledger.Ledger) {
 			out := must(build(l).Run(t.Context(), "t", talk{Messages: []string{q}}))(t)
 			if want := "answer to " + q + " with tool: cold"; out.State.Answer != want || out.Status != posthouse.StatusDone {
 				t.Fatalf("%+v, want %q", out, want)

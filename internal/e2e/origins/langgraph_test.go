@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/memstore"
 )
@@ -272,7 +273,7 @@ func TestHistoryTellsBranchesApart(t *testing.T) {
 func TestHeartbeatRefreshesTheIdleTimeout(t *testing.T) {
 	for _, beats := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			l := must(posthouse.Open(memstore.New(), nil))(t)
+			l := must(ledger.Open(memstore.New(), nil))(t)
 			defer l.Close()
 			g := graph.New[work]("work")
 			g.Node("a", func(ctx context.Context, _ *work) error {
@@ -303,7 +304,7 @@ func TestHeartbeatRefreshesTheIdleTimeout(t *testing.T) {
 func TestErrorHandlerAfterACrash(t *testing.T) {
 	ran, told := map[string]int{}, []string{}
 	crash, stop := context.WithCancel(t.Context())
-	build := func(l *posthouse.Ledger) *graph.App[work] {
+	build := func(l *ledger.Ledger) *graph.App[work] {
 		g := graph.New[work]("work")
 		g.Node("a", func(_ context.Context, s *work) error {
 			ran["a"]++
@@ -329,13 +330,13 @@ func TestErrorHandlerAfterACrash(t *testing.T) {
 		chain(g, "a", "b")
 		return compile(t, g, l)
 	}
-	restarts(t, func(l *posthouse.Ledger) {
+	restarts(t, func(l *ledger.Ledger) {
 		_, err := build(l).Run(crash, "t", work{})
 		wantCode(t, err, context.Canceled)
-	}, func(l *posthouse.Ledger) {
+	}, func(l *ledger.Ledger) {
 		_, err := build(l).Resume(t.Context(), "t")
 		wantCode(t, err, errBoom) // of b
-	}, func(l *posthouse.Ledger) {
+	}, func(l *ledger.Ledger) {
 		wantList(t, "nodes", must(build(l).Resume(t.Context(), "t"))(t).State.Scratch, "handled", "b")
 	})
 	if fmt.Sprint(ran) != "map[a:1 b:2 handler:2]" || len(told) != 2 || told[0] != told[1] {
@@ -367,10 +368,10 @@ func TestEntrypointReplaysItsTasksByCallOrder(t *testing.T) {
 		}
 		return out, nil
 	})
-	restarts(t, func(l *posthouse.Ledger) {
+	restarts(t, func(l *ledger.Ledger) {
 		res := must(must(f.Open(l, nil))(t).Run(t.Context(), "t", "x"))(t)
 		decide(t, l, res.Waiting[0].ID, posthouse.Approve)
-	}, func(l *posthouse.Ledger) {
+	}, func(l *ledger.Ledger) {
 		if res := must(must(f.Open(l, nil))(t).Resume(t.Context(), "t"))(t); res.Output != "x0x1x2" {
 			t.Fatal(res.Output)
 		}

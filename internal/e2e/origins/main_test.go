@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -70,22 +71,22 @@ func must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-func open(tb testing.TB, store posthouse.Store, now func() time.Time) *posthouse.Ledger {
+func open(tb testing.TB, store posthouse.Store, now func() time.Time) *ledger.Ledger {
 	tb.Helper()
-	l := must(posthouse.Open(store, &posthouse.Options{Now: now, Validate: gate.Validator()}))(tb)
+	l := must(ledger.Open(store, &ledger.Options{Now: now, Validate: gate.Validator()}))(tb)
 	tb.Cleanup(func() { l.Close() })
 	return l
 }
 
-func newLedger(tb testing.TB) *posthouse.Ledger { tb.Helper(); return open(tb, memstore.New(), nil) }
+func newLedger(tb testing.TB) *ledger.Ledger { tb.Helper(); return open(tb, memstore.New(), nil) }
 
 // restarts calls each function as a process of its own, on one database file.
-func restarts(t *testing.T, processes ...func(l *posthouse.Ledger)) {
+func restarts(t *testing.T, processes ...func(l *ledger.Ledger)) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	for _, process := range processes {
 		store := must(sqlitestore.Open(t.Context(), path, nil))(t)
-		l := must(posthouse.Open(store, nil))(t)
+		l := must(ledger.Open(store, nil))(t)
 		process(l)
 		if err := errors.Join(l.Close(), store.Close()); err != nil {
 			t.Fatal(err)
@@ -93,7 +94,7 @@ func restarts(t *testing.T, processes ...func(l *posthouse.Ledger)) {
 	}
 }
 
-func compile(tb testing.TB, g *graph.Graph[work], l *posthouse.Ledger, o ...graph.CompileOptions) *graph.App[work] {
+func compile(tb testing.TB, g *graph.Graph[work], l *ledger.Ledger, o ...graph.CompileOptions) *graph.App[work] {
 	tb.Helper()
 	opt := graph.CompileOptions{Check: true}
 	if len(o) > 0 {
@@ -102,7 +103,7 @@ func compile(tb testing.TB, g *graph.Graph[work], l *posthouse.Ledger, o ...grap
 	return must(g.Compile(l, &opt))(tb)
 }
 
-func decide(tb testing.TB, l *posthouse.Ledger, gate posthouse.ID, v posthouse.Verdict) {
+func decide(tb testing.TB, l *ledger.Ledger, gate posthouse.ID, v posthouse.Verdict) {
 	tb.Helper()
 	must(l.Decide(tb.Context(), gate, posthouse.Decision{Verdict: v, By: "alice"}))(tb)
 }

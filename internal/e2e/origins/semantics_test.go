@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse/flow"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -107,7 +108,7 @@ func TestTasksOfAStepAreTold(t *testing.T) {
 	s := head(t, app)
 	wantList(t, "next", s.Next, "pays", "asks")
 	var told []string
-	for task, x := range must(l.Executions(t.Context(), &s.Header))(t) {
+	for task, x := range must(l.Core().Executions(t.Context(), &s.Header))(t) {
 		for _, r := range x.Steps {
 			told = append(told, task+" "+r.Name)
 		}
@@ -157,11 +158,11 @@ func TestFinalSavesMoreThanItReturns(t *testing.T) {
 		before, _, err := flow.Previous[final](ctx)
 		return final{Value: before.Save, Save: n}, err
 	})
-	restarts(t, func(l *posthouse.Ledger) {
+	restarts(t, func(l *ledger.Ledger) {
 		if res := must(must(f.Open(l, nil))(t).Run(t.Context(), "t", 5))(t); res.Output.Value != 0 {
 			t.Fatalf("%+v", res)
 		}
-	}, func(l *posthouse.Ledger) {
+	}, func(l *ledger.Ledger) {
 		if res := must(must(f.Open(l, nil))(t).Run(t.Context(), "t", 7))(t); res.Output.Value != 5 {
 			t.Fatalf("%+v", res)
 		}

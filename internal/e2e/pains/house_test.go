@@ -14,6 +14,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -37,7 +38,7 @@ type house struct {
 	*testing.T
 	path   string // of the SQLite file; "": in memory
 	store  posthouse.Store
-	ledger *posthouse.Ledger
+	ledger *ledger.Ledger
 	now    time.Time
 }
 
@@ -73,9 +74,9 @@ func (h *house) restart() {
 }
 
 // open is another process's Ledger on the same clock.
-func (h *house) open(s posthouse.Store, owner string) *posthouse.Ledger {
+func (h *house) open(s posthouse.Store, owner string) *ledger.Ledger {
 	h.Helper()
-	return must(posthouse.Open(s, &posthouse.Options{
+	return must(ledger.Open(s, &ledger.Options{
 		Now: func() time.Time { return h.now }, Owner: owner, LeaseTTL: leaseTTL, Validate: gate.Validator(),
 	}))(h)
 }

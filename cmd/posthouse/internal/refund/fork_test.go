@@ -13,6 +13,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/refund"
 	"github.com/posthouse/posthouse/coord"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -34,7 +35,7 @@ func onStores(t *testing.T, test func(t *testing.T, store posthouse.Store)) {
 // patched forks a checkpoint with another state.
 func (h house) patched(tb testing.TB, id posthouse.ID, state string) *posthouse.Checkpoint {
 	tb.Helper()
-	return must(h.ledger.Fork(tb.Context(), id, &posthouse.ForkOptions{
+	return must(h.ledger.Fork(tb.Context(), id, &ledger.ForkOptions{
 		Replace: posthouse.State{posthouse.OpaquePart: {Codec: "json", Data: []byte(state)}},
 	}))(tb)
 }
@@ -73,7 +74,7 @@ func TestAForkAsksAboutItsOwnRequest(t *testing.T) {
 			if test.order == "500" && other.Status != posthouse.StatusWaiting {
 				t.Fatalf("the old approval ran the fork: %+v", other)
 			}
-			head := must(h.ledger.Latest(t.Context(), posthouse.LatestQuery{Thread: r.Thread, Branch: test.branch}))(t)
+			head := must(h.ledger.Latest(t.Context(), ledger.LatestQuery{Thread: r.Thread, Branch: test.branch}))(t)
 			if s := h.state(t, head.ID); s.Result != "Executed 'refund order "+test.order+" please' approved by mia" {
 				t.Fatalf("state %+v", s)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/coord"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 )
 
@@ -35,12 +36,12 @@ const editSchema = `{"type":"object","properties":{"request":{"type":"string","p
 	`"description":"the request to carry out instead"}},"required":["request"],"additionalProperties":false}`
 
 type sample struct {
-	ledger *posthouse.Ledger
+	ledger *ledger.Ledger
 	opt    Options
 }
 
 // New returns the coordinator.
-func New(l *posthouse.Ledger, o Options) (*coord.Coordinator, error) {
+func New(l *ledger.Ledger, o Options) (*coord.Coordinator, error) {
 	if o.Effects == nil {
 		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "Effects", Message: "is required"}
 	}

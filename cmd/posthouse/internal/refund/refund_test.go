@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/cmd/posthouse/internal/refund"
 	"github.com/posthouse/posthouse/coord"
 	"github.com/posthouse/posthouse/gate"
+	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
@@ -34,13 +35,13 @@ func must[T any](v T, err error) func(testing.TB) T {
 
 // A house is one process over a store that outlives it.
 type house struct {
-	ledger *posthouse.Ledger
+	ledger *ledger.Ledger
 	*coord.Coordinator
 }
 
 func start(tb testing.TB, store posthouse.Store, now *time.Time, effects refund.Effects) house {
 	tb.Helper()
-	l := must(posthouse.Open(store, &posthouse.Options{
+	l := must(ledger.Open(store, &ledger.Options{
 		Owner: "here", Validate: gate.Validator(), Now: func() time.Time { return *now },
 	}))(tb)
 	tb.Cleanup(func() { l.Close() })
@@ -85,7 +86,7 @@ func TestApprovedAfterARestart(t *testing.T) {
 	if err := h.Advance(t.Context(), r.Thread, posthouse.MainBranch); err != nil {
 		t.Fatal(err)
 	}
-	child := must(h.ledger.Latest(t.Context(), posthouse.LatestQuery{Thread: r.Thread}))(t)
+	child := must(h.ledger.Latest(t.Context(), ledger.LatestQuery{Thread: r.Thread}))(t)
 	s := h.state(t, child.ID)
 	if child.Parent != r.Checkpoint || child.Agent != "approver" || child.Status != posthouse.StatusDone ||
 		s.Request != request || s.ApprovedBy != "alice" || s.Result != "Executed 'please refund order 1234' approved by alice" {

@@ -1,0 +1,82 @@
+package crypt
+
+import (
+	"context"
+	"crypto/cipher"
+	"fmt"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// A Keyring is a [posthouse.Cipher] with its keys in memory. It does not change: to
+// rotate, open the Ledger with a ring that has one more key as the current one,
+// and call [ledger.Ledger.Rewrap].
+type Keyring struct {
+	current string
+	keys    map[string]cipher.AEAD
+}
+
+// NewKeyring returns a ring of 32-byte keys by their ids. New data keys are
+// wrapped with the current one; the others open what was wrapped before.
+// [posthouse.ErrInvalid] for an id that is not 1 to 200 bytes of text, for another
+// length, for a key of zeros and for a current one that is not there.
+func NewKeyring(keys map[string][]byte, current string) (*Keyring, error) {
+	r := &Keyring{current: current, keys: make(map[string]cipher.AEAD, len(keys))}
+	for id, key := range keys {
+		if err := core.CheckKeyID(id); err != nil {
+			return nil, err
+		}
+		if len(key) != core.KeySize {
+			return nil, posthouse.Invalid("keys", "%q has %d bytes, not %d", id, len(key), core.KeySize)
+		}
+		if [core.KeySize]byte(key) == [core.KeySize]byte{} {
+			return nil, posthouse.Invalid("keys", "%q is all zeros", id)
+		}
+		r.keys[id] = core.NewGCM([core.KeySize]byte(key))
+	}
+	if r.keys[current] == nil {
+		return nil, posthouse.Invalid("current", "%.40q is not among the keys", current)
+	}
+	return r, nil
+}
+
+// Current implements [posthouse.Cipher].
+func (r *Keyring) Current() string { return r.current }
+
+// Wrap implements [posthouse.Cipher].
+func (r *Keyring) Wrap(_ context.Context, key string, dataKey, binding []byte) ([]byte, error) {
+	k, err := r.key(key)
+	if err != nil {
+		return nil, err
+	}
+	return k.Seal(nil, nil, dataKey, binding), nil
+}
+
+// Unwrap implements [posthouse.Cipher]. [posthouse.ErrSealed] if the ring does not have the key, or
+// has another of that name, or the bytes were tampered with or belong elsewhere.
+func (r *Keyring) Unwrap(_ context.Context, key string, wrapped, binding []byte) ([]byte, error) {
+	k, err := r.key(key)
+	if err != nil {
+		return nil, err
+	}
+	dataKey, err := k.Open(nil, nil, wrapped, binding)
+	if err != nil {
+		return nil, &posthouse.Error{
+			Code:    posthouse.CodeSealed,
+			Message: fmt.Sprintf("key %q does not open it: it is another key of that name, or the wrapped data key was changed or belongs elsewhere", key),
+			Hint:    "use the key it was wrapped with; if that is the one, restore the store from a backup",
+		}
+	}
+	return dataKey, nil
+}
+
+func (r *Keyring) key(id string) (cipher.AEAD, error) {
+	if k := r.keys[id]; k != nil {
+		return k, nil
+	}
+	return nil, &posthouse.Error{
+		Code: posthouse.CodeSealed, Message: fmt.Sprintf("key %q is not in the keyring", id),
+		Hint: "add the key to the keyring; it may be removed only after Rewrap",
+	}
+}

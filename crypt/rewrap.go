@@ -1,0 +1,115 @@
+package crypt
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// A Rewrapped counts data keys.
+type Rewrapped struct {
+	Keys    int `json:"keys"`    // wrapped with the current key now
+	Current int `json:"current"` // that were before
+	Failed  int `json:"failed"`  // that could not be unwrapped; they stay as they are
+}
+
+// Rewrap wraps every data key with the Cipher's current key, where it is
+// wrapped with another: afterwards the other keys can be removed, which
+// [ledger.Ledger.KeyUse] confirms. No entry is touched, no hash changes, and threads
+// stay in use meanwhile. It may be killed at any point and called again: what
+// is done is done. First see that no process still wraps with the old key.
+//
+// A data key that cannot be unwrapped is counted, and does not stop the others;
+// the error, [posthouse.ErrSealed], is of the first. [posthouse.ErrUnsupported] without a Cipher.
+func Rewrap(ctx context.Context, led core.Ledger) (*Rewrapped, error) {
+	l := led.Core()
+
+	if l.Config.Cipher == nil {
+		return nil, &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this ledger has no keys", Hint: "set Options.Cipher"}
+	}
+	done := &Rewrapped{}
+	var failed error
+	err := eachDataKey(ctx, l.Store, func(of core.DataKeyOf) error {
+		err := rewrap(ctx, l.Store, l.Config.Cipher, of, done)
+		if errors.Is(err, posthouse.ErrSealed) {
+			done.Failed++
+			if failed == nil {
+				failed = err
+			}
+			return nil
+		}
+		return err
+	})
+	if err == nil {
+		err = failed
+	}
+	return done, err
+}
+
+func rewrap(ctx context.Context, s posthouse.Store, c posthouse.Cipher, of core.DataKeyOf, done *Rewrapped) error {
+	for range core.MaxTries {
+		w, revision, err := core.ReadWrappedKey(ctx, s, of)
+		if errors.Is(err, posthouse.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if w.Key == c.Current() {
+			done.Current++
+			return nil
+		}
+		raw, err := core.Unwrap(ctx, c, of, w)
+		if err != nil {
+			return err
+		}
+		value, err := core.Wrap(ctx, c, of, raw)
+		if err != nil {
+			return err
+		}
+		_, err = s.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value, Revision: revision})
+		if err == nil {
+			done.Keys++
+		}
+		if err == nil || !errors.Is(err, posthouse.ErrConflict) {
+			return err
+		}
+	}
+	return &posthouse.Error{Code: posthouse.CodeConflict, Message: "the data key of thread " + of.Thread + " is being wrapped elsewhere", Hint: "try again"}
+}
+
+// KeyUse counts the store's data keys by the key they are wrapped with. A key
+// that is not in it can be removed. It needs no Cipher.
+func KeyUse(ctx context.Context, led core.Ledger) (map[string]int, error) {
+	l := led.Core()
+
+	use := map[string]int{}
+	err := eachDataKey(ctx, l.Store, func(of core.DataKeyOf) error {
+		w, _, err := core.ReadWrappedKey(ctx, l.Store, of)
+		if errors.Is(err, posthouse.ErrNotFound) {
+			return nil
+		}
+		if err == nil {
+			use[w.Key]++
+		}
+		return err
+	})
+	return use, err
+}
+
+// eachDataKey calls do for every data key that there may be.
+func eachDataKey(ctx context.Context, s posthouse.Store, do func(core.DataKeyOf) error) error {
+	for t, err := range s.Threads(ctx, posthouse.ThreadQuery{}) {
+		if err != nil {
+			return err
+		}
+		for g := uint32(1); g <= t.Generation; g++ {
+			if err := do(core.DataKeyOf{Thread: t.Thread, Generation: g}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package diff
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// maxSources bounds how many forks back an ancestor is looked for: a source is
+// what whoever saved the checkpoint says.
+const maxSources = 1000
+
+// ancestor returns the newest kept checkpoint that a and b derive from; "" if
+// there is none. What was forked or copied derives from its source.
+func ancestor(ctx context.Context, l *core.Core, a, b *posthouse.Header) (posthouse.ID, error) {
+	c := &ancestorWalk{l: l, ctx: ctx, readers: map[string]*core.Reader{}, ahead: climbAhead}
+	if a.Thread == b.Thread && a.Generation == b.Generation { // then nobody need know where the thread came from
+		if h, err := c.meet(a, b); err != nil || h != nil {
+			return kept(h), err
+		}
+	}
+	la, err := c.line(a)
+	if err != nil {
+		return "", err
+	}
+	lb, err := c.line(b)
+	if err != nil {
+		return "", err
+	}
+	for _, hb := range lb {
+		for _, ha := range la {
+			if ha.Thread != hb.Thread || ha.Generation != hb.Generation {
+				continue
+			}
+			h, err := c.meet(ha, hb)
+			if err != nil || h != nil {
+				return kept(h), err
+			}
+		}
+	}
+	return "", nil
+}
+
+func kept(h *posthouse.Header) posthouse.ID {
+	if h == nil {
+		return ""
+	}
+	return h.ID
+}
+
+// An ancestorWalk goes from checkpoints to those they derive from.
+type ancestorWalk struct {
+	l       *core.Core
+	ctx     context.Context
+	readers map[string]*core.Reader
+	ahead   uint64 // entries that are read at once; more, the further it is
+}
+
+// line returns a checkpoint, then what its ancestry was forked or copied from,
+// what that was forked from, and so on.
+func (c *ancestorWalk) line(h *posthouse.Header) ([]*posthouse.Header, error) {
+	out := []*posthouse.Header{h}
+	seen := map[posthouse.ID]bool{h.ID: true}
+	for len(out) < maxSources {
+		s, err := c.source(out[len(out)-1])
+		if err != nil || s == nil || seen[s.ID] {
+			return out, err
+		}
+		src, err := c.l.GetHeader(c.ctx, s.ID)
+		if errors.Is(err, posthouse.ErrNotFound) || errors.Is(err, posthouse.ErrInvalid) {
+			return out, nil // removed since
+		}
+		if err != nil {
+			return nil, err
+		}
+		seen[src.ID] = true
+		out = append(out, src)
+	}
+	return out, nil
+}
+
+// source climbs to the nearest checkpoint that was taken from elsewhere: a copy,
+// or a root that is a fork.
+func (c *ancestorWalk) source(h *posthouse.Header) (*posthouse.Source, error) {
+	for h.ParentSeq != 0 && (h.Source == nil || h.Source.Thread == h.Thread) {
+		p, err := c.parent(h)
+		if err != nil {
+			return nil, err
+		}
+		h = p
+	}
+	return h.Source, nil
+}
+
+// How many entries are read at once on the way up, at first and at most.
+const (
+	climbAhead    = 64
+	maxClimbAhead = 1024
+)
+
+func (c *ancestorWalk) parent(h *posthouse.Header) (*posthouse.Header, error) {
+	r := c.readers[h.Thread]
+	if r == nil {
+		r = c.l.Reader(c.ctx, h.Thread)
+		c.readers[h.Thread] = r
+	}
+	if r.Have[h.ParentSeq] == nil {
+		if len(r.Have) > core.KeepEntries {
+			clear(r.Have)
+		}
+		from := h.ParentSeq - min(h.ParentSeq-1, c.ahead)
+		c.ahead = min(2*c.ahead, maxClimbAhead)
+		if err := r.Fetch(posthouse.Range{From: from, To: h.ParentSeq, Headers: true}); err != nil {
+			return nil, err
+		}
+	}
+	return r.Header(h.ParentSeq)
+}
+
+// meet climbs from two checkpoints of one generation, always from the later
+// one, until they are the same and it is kept; nil if they never are.
+func (c *ancestorWalk) meet(a, b *posthouse.Header) (*posthouse.Header, error) {
+	for {
+		if a.Seq == b.Seq {
+			if ref, err := c.l.Store.Find(c.ctx, a.ID); err == nil && ref == (posthouse.Ref{Thread: a.Thread, Seq: a.Seq}) {
+				return a, nil
+			} else if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+				return nil, err
+			}
+			if a.ParentSeq == 0 {
+				return nil, nil
+			}
+			p, err := c.parent(a)
+			if err != nil {
+				return nil, err
+			}
+			a, b = p, p
+			continue
+		}
+		if a.Seq < b.Seq {
+			a, b = b, a
+		}
+		if a.ParentSeq == 0 {
+			return nil, nil
+		}
+		var err error
+		if a, err = c.parent(a); err != nil {
+			return nil, err
+		}
+	}
+}

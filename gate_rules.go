@@ -1,0 +1,129 @@
+package posthouse
+
+import (
+	"time"
+
+	"github.com/posthouse/posthouse/internal/text"
+)
+
+// MayGive checks the rules of who may decide a gate at a time, and how. Whether
+// it still waits, and what the decision carries, is checked elsewhere.
+func (g *Gate) MayGive(d *Decision, at time.Time) error {
+	forbidden := func(message, hint string) error {
+		return &Error{Code: CodeForbidden, Message: message, Hint: hint}
+	}
+	withdraws := d.Verdict == Cancel
+	_, ok := g.Decider(d.By, at)
+	switch own := g.Quorum == nil && d.Verdict != Reject && !withdraws; {
+	case !g.AsksPeople() && !withdraws:
+		return forbidden("gate "+string(g.ID)+" waits for a "+g.Kind+", not for a person", "send the signal, wait, or cancel")
+	case !g.Allows(d.Verdict):
+		return Invalid("verdict", "%q is not among those this gate allows: %v", d.Verdict, g.Verdicts)
+	case !ok && !withdraws:
+		return g.NotAssigned(d.By)
+	case own && g.Excluded(d.By):
+		return forbidden(d.By+" asked for this and cannot approve it", ownRequestHint)
+	case own && g.Excluded(d.Actor):
+		return forbidden(d.Actor+" asked for this and cannot approve it in the name of "+d.By+" either", ownRequestHint)
+	case g.Quorum != nil && !withdraws:
+		return g.mayVote(d)
+	}
+	return nil
+}
+
+// MayDecide returns why a person may not give an open gate a verdict at a time,
+// nil if they may as far as the gate itself says: [ErrInvalid] for a verdict
+// that it does not allow, [ErrForbidden] for who is not asked, or has asked, and
+// [ErrVoted] for who has voted.
+func (g *Gate) MayDecide(name string, v Verdict, at time.Time) error {
+	return g.MayGive(&Decision{By: name, Verdict: v}, at)
+}
+
+// mayVote is what a quorum asks beyond what any gate does: each person once,
+// and not the requester. Who acts for another counts as the person they are.
+func (g *Gate) mayVote(d *Decision) error {
+	for _, name := range []string{d.By, d.Actor} {
+		switch v := g.Voted(name); {
+		case v != nil:
+			return &Error{
+				Code: CodeVoted, Decision: v, Message: name + " has voted on gate " + string(g.ID) + " already: " + string(v.Verdict),
+				Hint: "somebody else has to vote",
+			}
+		case name != "" && g.Excluded(name):
+			return &Error{Code: CodeForbidden, Message: name + " asked for this and has no vote on it", Hint: "cancel it to withdraw it"}
+		}
+	}
+	return nil
+}
+
+// A Delegation hands the right to decide a gate to somebody else.
+type Delegation struct {
+	By     string // who has the right; required
+	To     string // who shall have it; required
+	Actor  string // who sent it, when an operator acts for By
+	Reason string // at most 4,000 bytes
+}
+
+func (d *Delegation) Validate() error {
+	if err := CheckDecider("by", d.By); err != nil {
+		return err
+	}
+	if err := CheckNamed("to", d.To, "to whom"); err != nil {
+		return err
+	}
+	if len(d.Reason) > MaxText || !text.IsUTF8(d.Reason) {
+		return Invalid("reason", "must be at most %d bytes of text", MaxText)
+	}
+	return CheckPerson("actor", d.Actor)
+}
+
+// NotAssigned says why a person has no right, and who took it over if they had one.
+func (g *Gate) NotAssigned(name string) error {
+	hint := "ask one of its assignees"
+	for _, a := range g.Assignments {
+		if a.By == name && !a.Escalation {
+			hint = "it was handed to " + a.To[0]
+		}
+	}
+	return &Error{Code: CodeForbidden, Message: name + " is not among those this gate is assigned to", Hint: hint}
+}
+
+// MayAskAgain returns why [ledger.Ledger.AskAgain] would refuse a gate, as far as the gate
+// itself says; nil if it would not.
+func (g *Gate) MayAskAgain(now time.Time) error {
+	if g.Lapsed(now) {
+		return nil
+	}
+	return g.CheckAskAgain()
+}
+
+// Lapsed reports whether a gate's deadline passed, and nothing is on record of that.
+func (g *Gate) Lapsed(now time.Time) bool {
+	return g.Decision == nil && g.AsksPeople() && !g.ExpiresAt.IsZero() && !now.Before(g.ExpiresAt)
+}
+
+// CheckAskAgain returns why a question is not to be asked again.
+func (g *Gate) CheckAskAgain() error {
+	switch d := g.Decision; {
+	case !g.AsksPeople():
+		return Invalid("gate", "%s waits for a %s and asks nobody", g.ID, g.Kind)
+	case d == nil:
+		return &Error{
+			Code: CodeConflict, Message: "gate " + string(g.ID) + " is open", Hint: "decide it: posthouse approve " + string(g.ID),
+		}
+	case d.Successor != "":
+		return g.Replaced(d.Successor)
+	case d.Verdict != Expire && !g.Withdrawn():
+		return &Error{
+			Code: CodeDecided, Decision: d, Message: "gate " + string(g.ID) + " was decided: " + string(d.Verdict) + " by " + d.By,
+			Hint: "the decision stands; replay the checkpoint " + string(g.Checkpoint) + " to ask again in a fork",
+		}
+	}
+	return nil
+}
+
+func (g *Gate) Replaced(by ID) error {
+	return &Error{
+		Code: CodeConflict, Gate: by, Message: "gate " + string(g.ID) + " was asked again", Hint: "look at gate " + string(by) + ", which asks in its place",
+	}
+}

@@ -1,0 +1,73 @@
+package commit
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// Counts reports whether the decision of an earlier gate, which asked the same,
+// answers g as it would be put now: nil if it does, and otherwise why it does not.
+// A rejection, a withdrawal and a deadline that passed always do. An approval,
+// edit or response does if its verdict is allowed now, its value satisfies the
+// schema now, and neither quorum nor requester rules are stricter than they were,
+// nor how many effects it licenses and for how long.
+// Who is assigned now does not matter: what was rightly given stands. A value is
+// checked again only where the schema has changed.
+func Counts(l *core.Core, g, earlier *posthouse.Gate) error {
+	d := earlier.Decision
+	switch {
+	case d == nil:
+		return posthouse.ErrWaiting
+	case d.Verdict == posthouse.Reject || d.Verdict == posthouse.Cancel || d.Verdict == posthouse.Expire:
+		return nil
+	case !g.Allows(d.Verdict):
+		return posthouse.Invalid("verdict", "%s is not among those allowed now: %v", d.Verdict, g.Verdicts)
+	case g.Quorum != nil && (earlier.Quorum == nil || earlier.Quorum.Need < g.Quorum.Need):
+		return posthouse.Invalid("quorum", "of %d is needed now", g.Quorum.Need)
+	case g.Uses > 0 && earlier.Uses > g.Uses:
+		return posthouse.Invalid("uses", "are at most %d now", g.Uses)
+	case g.ValidFor > 0 && (earlier.ValidFor == 0 || earlier.ValidFor > g.ValidFor):
+		return posthouse.Invalid("validFor", "is %s now", g.ValidFor)
+	}
+	for _, name := range hands(earlier) {
+		if name != "" && g.Excluded(name) {
+			return posthouse.Invalid("by", "%s asks for this now and cannot have approved it", name)
+		}
+	}
+	return checkValue(l, g, earlier)
+}
+
+// hands returns whose hands were on a gate's decision.
+func hands(g *posthouse.Gate) []string {
+	names := []string{g.Decision.By, g.Decision.Actor}
+	for i := range g.Votes {
+		names = append(names, g.Votes[i].By, g.Votes[i].Actor)
+	}
+	return names
+}
+
+// checkValue checks the value of an earlier decision against a schema that has
+// changed since.
+func checkValue(l *core.Core, g, earlier *posthouse.Gate) error {
+	value := earlier.Decision.Value
+	if len(g.Schema) == 0 || len(value) == 0 || sameJSON(g.Schema, earlier.Schema) {
+		return nil
+	}
+	if l.Config.Validate == nil {
+		return Unchecked(g)
+	}
+	return l.Config.Validate(g.Schema, value)
+}
+
+// sameJSON reports whether two texts are the same JSON.
+func sameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, errX := posthouse.CanonicalJSON(a)
+	y, errY := posthouse.CanonicalJSON(b)
+	return errX == nil && errY == nil && slices.Equal(x, y)
+}

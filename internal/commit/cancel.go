@@ -1,0 +1,228 @@
+package commit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// A Cancellation says what to cancel and why.
+type Cancellation struct {
+	Branch string
+	By     string
+	Reason string
+	Claim  *core.Claim // of the run that ends itself
+}
+
+// CancelThread cancels a branch of a thread, and the threads that it waited for.
+func CancelThread(ctx context.Context, l *core.Core, thread string, o Cancellation) (*posthouse.Header, error) {
+	return cancelAll(ctx, l, thread, o, map[string]bool{})
+}
+
+// cancelAll cancels a thread's branch and what that waited for, each thread
+// once.
+func cancelAll(ctx context.Context, l *core.Core, thread string, opt Cancellation, seen map[string]bool) (*posthouse.Header, error) {
+	seen[thread] = true
+	t, err := l.Lock(thread)
+	if err != nil {
+		return nil, err
+	}
+	h, written, err := cancel(ctx, l, t, opt)
+	l.Unlock(t)
+	switch {
+	case err != nil:
+		return nil, err
+	case written:
+		l.ObserveCheckpoint(posthouse.OpSaved, h)
+		l.EnforceCap(ctx)
+	case h.ID == "":
+		return h, nil
+	default:
+		if h, err = l.GetHeader(ctx, h.ID); err != nil {
+			return nil, err
+		}
+	}
+	if h.Status == posthouse.StatusCancelled {
+		return h, cancelCalled(ctx, l, h, opt, seen)
+	}
+	return h, nil
+}
+
+// cancelCalled cancels the threads that a cancelled branch waited for.
+func cancelCalled(ctx context.Context, l *core.Core, h *posthouse.Header, o Cancellation, seen map[string]bool) error {
+	e, err := l.Reader(ctx, h.Thread).Entry(h.Seq, true)
+	if err != nil {
+		return err
+	}
+	var gates []posthouse.ID
+	for i := range e.Recs {
+		if d := e.Recs[i].Decision; d != nil && d.Verdict == posthouse.Cancel {
+			gates = append(gates, d.Gate)
+		}
+	}
+	o.Reason = "thread " + h.Thread + ", which waited for it, was cancelled"
+	return cancelFor(ctx, l, gates, o, seen)
+}
+
+// CancelOrphans cancels the threads that gates of a thread waited for, because it went
+// on without them.
+func CancelOrphans(ctx context.Context, l *core.Core, thread string, gates []posthouse.ID, by string) error {
+	if len(gates) == 0 {
+		return nil
+	}
+	return cancelFor(context.WithoutCancel(ctx), l, gates, Cancellation{
+		By: by, Reason: "thread " + thread + ", which waited for it, went on without it",
+	}, map[string]bool{thread: true})
+}
+
+// cancelFor cancels the threads that cancelled gates waited for.
+func cancelFor(ctx context.Context, l *core.Core, gates []posthouse.ID, o Cancellation, seen map[string]bool) error {
+	called, err := WaitedFor(ctx, l, gates)
+	return errors.Join(err, CancelThreads(ctx, l, called, o, seen))
+}
+
+// WaitedFor returns the threads that gates wait for. One that a fork or a copy
+// took along is its source's to wait for. The error tells of gates that cannot
+// be read.
+func WaitedFor(ctx context.Context, l *core.Core, gates []posthouse.ID) (threads []string, err error) {
+	for _, id := range gates {
+		g, e := l.Gate(ctx, id)
+		if e == nil && (g.Kind != posthouse.GateThread || posthouse.ValidateName("thread", g.Text) != nil) {
+			continue
+		}
+		var h *posthouse.Header
+		if e == nil {
+			h, e = l.GetHeader(ctx, g.Checkpoint)
+		}
+		switch {
+		case errors.Is(e, posthouse.ErrNotFound): // it went with its checkpoint
+		case e != nil:
+			err = errors.Join(err, e)
+		case h.Source == nil:
+			threads = append(threads, g.Text)
+		}
+	}
+	return threads, err
+}
+
+// CancelThreads cancels threads that were waited for, the others also where one
+// fails.
+func CancelThreads(ctx context.Context, l *core.Core, threads []string, o Cancellation, seen map[string]bool) (err error) {
+	o.Branch, o.Claim = posthouse.MainBranch, nil
+	for _, thread := range threads {
+		if seen[thread] {
+			continue
+		}
+		if _, e := cancelAll(ctx, l, thread, o, seen); e != nil && !errors.Is(e, posthouse.ErrNotFound) {
+			err = errors.Join(err, fmt.Errorf("cancel thread %s, which was waited for: %w", thread, e))
+		}
+	}
+	return err
+}
+
+// cancel returns the branch's head, complete only if it has written it.
+func cancel(ctx context.Context, l *core.Core, t *core.Thread, o Cancellation) (h *posthouse.Header, written bool, err error) {
+	told := false
+	err = l.Append(ctx, t, func(a *core.Tx) error {
+		h, written, told = &posthouse.Header{Thread: t.Name, Branch: o.Branch}, false, false
+		b, ok := t.Info.Branch(o.Branch)
+		h.ID, h.Status = b.Head, b.Status
+		switch {
+		case !ok && t.Claim != nil:
+			told, h.Status = true, posthouse.StatusCancelled
+			return core.ErrNothing
+		case !ok:
+			return posthouse.NotFound("branch "+o.Branch+" of thread", t.Name)
+		case posthouse.IsOver(b.Status):
+			return core.ErrNothing
+		}
+		err := a.CheckLease(o.Claim)
+		if errors.Is(err, posthouse.ErrBusy) {
+			told = true
+			return askToCancel(a, o)
+		}
+		if err != nil {
+			return err
+		}
+		if err := cancelBranch(a, o); err != nil {
+			return err
+		}
+		h, written = &a.Next.Header, true
+		return nil
+	})
+	if told && t.Claim != nil && (err == nil || errors.Is(err, core.ErrNothing)) {
+		t.Claim.Cancel(o.Branch, o.Reason)
+	}
+	if errors.Is(err, core.ErrNothing) {
+		err = nil
+	}
+	if written && err == nil {
+		h = h.Clone()
+	}
+	return h, written, err
+}
+
+// A cancelRequest is the value of the signal that asks a run to cancel.
+type cancelRequest struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// askToCancel adds the request, unless there is one.
+func askToCancel(a *core.Tx, o Cancellation) error {
+	if a.Thread.Info.CancelMark(o.Branch) != nil {
+		return core.ErrNothing
+	}
+	body, err := json.Marshal(cancelRequest{o.Reason})
+	if err != nil {
+		return posthouse.Invalid("reason", "does not encode: %v", err)
+	}
+	AddSignal(a, &posthouse.SignalInfo{ID: a.Core.IDs.New(a.At), Name: posthouse.SignalCancel, By: o.By, Branch: o.Branch}, body)
+	a.Sign = true
+	return nil
+}
+
+// cancelBranch adds the branch's last checkpoint, for the reason of the request
+// if there was one before.
+func cancelBranch(a *core.Tx, o Cancellation) error {
+	if m := a.Thread.Info.CancelMark(o.Branch); m != nil {
+		s, err := a.Core.Reader(a.Ctx, a.Thread.Name).Signal(m.Seq)
+		if err != nil {
+			return err
+		}
+		var req cancelRequest
+		if err := json.Unmarshal(s.Value, &req); err != nil {
+			return posthouse.Corrupt("the request to cancel at entry %d of thread %q does not decode: %v", m.Seq, a.Thread.Name, err)
+		}
+		o.By, o.Reason = s.By, req.Reason
+	}
+	head, err := a.Core.HeadOf(a.Ctx, a.Thread, o.Branch)
+	if err != nil {
+		return err
+	}
+	d := &Plan{Thread: a.Thread.Name, Branch: o.Branch, Claim: o.Claim, Cancel: true, Checkpoint: &posthouse.Change{
+		Kind: posthouse.KindCancel, Status: posthouse.StatusCancelled, Run: head.Run, Fingerprint: head.Fingerprint, Node: head.Node,
+		Agent: head.Agent, Next: head.Next, Labels: head.Labels, By: o.By, Error: o.Reason,
+	}}
+	if err := d.Validate(); err != nil {
+		return err
+	}
+	_, err = Write(a, d)
+	return err
+}
+
+// checkCancelled lets the plan pass unless its branch was asked to cancel.
+func (c *Commit) checkCancelled() error {
+	tx, d := c.tx, c.plan
+	asked := tx.Thread.Info.CancelMark(d.Branch) != nil || d.Claim != nil && d.Claim.IsCancelled(d.Branch)
+	if !asked || d.Cancel || d.Late && d.Claim != nil {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeCancelled, Tail: &tx.Thread.Info.Tail, Message: "branch " + d.Branch + " of thread " + d.Thread + " was asked to cancel",
+		Hint: "stop the run and end the branch with Ledger.Cancel",
+	}
+}

@@ -1,0 +1,141 @@
+package commit
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// base returns what the new checkpoint is encoded against, nil for nothing, and
+// for a new revision the newest one there is.
+func (c *Commit) base() (base *core.Head, old *posthouse.Header, err error) {
+	tx, p := c.tx, c.plan
+	if p.Revise == "" {
+		base, err = c.parent()
+		return base, nil, err
+	}
+	old, orphan, err := revised(tx, p.Revise)
+	if err == nil && old.ParentSeq != 0 {
+		base, err = tx.Core.HeadAt(tx.Ctx, p.Thread, old.ParentSeq)
+	}
+	if err == nil && orphan {
+		base.Parts = nil // their bodies may be gone: written in full, with a list of its own
+	}
+	return base, old, err
+}
+
+// parent finds what the new checkpoint is a change of.
+func (c *Commit) parent() (*core.Head, error) {
+	tx, p, ch, bh, exists := c.tx, c.plan, c.plan.Checkpoint, c.head, c.exists
+	switch {
+	case ch.Root || !exists && ch.Parent == "":
+		if !ch.Root && p.Branch != posthouse.MainBranch {
+			return nil, &posthouse.Error{
+				Code: posthouse.CodeNotFound, Message: "thread " + p.Thread + " has no branch " + p.Branch,
+				Hint: "name the parent to begin a branch, or fork",
+			}
+		}
+		return nil, nil
+	case ch.Parent == "" || ch.Parent == bh.Head && exists:
+		return tx.Core.HeadOf(tx.Ctx, tx.Thread, p.Branch)
+	case exists:
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeConflict, Head: bh.Head, Tail: &tx.Thread.Info.Tail,
+			Message: "checkpoint " + string(ch.Parent) + " is not the head of branch " + p.Branch + "; " + string(bh.Head) + " is",
+			Hint:    "derive from the head, or fork the older checkpoint into a branch of its own",
+		}
+	}
+	ref, err := tx.Core.Store.Find(tx.Ctx, ch.Parent)
+	if err != nil {
+		return nil, err
+	}
+	if ref.Thread != p.Thread {
+		return nil, posthouse.Invalid("parent", "%s belongs to thread %q, not %q; fork it into this thread", ch.Parent, ref.Thread, p.Thread)
+	}
+	if ref.Seq < tx.Thread.Info.First {
+		return nil, core.Released(posthouse.CodeConflict, ch.Parent, p.Thread)
+	}
+	return tx.Core.HeadAt(tx.Ctx, p.Thread, ref.Seq)
+}
+
+// addCheckpoint adds the checkpoint's record and makes it the branch's next head.
+func (c *Commit) addCheckpoint() error {
+	tx, p, ch := c.tx, c.plan, c.plan.Checkpoint
+	if ch == nil {
+		return nil
+	}
+	base, old, err := c.base()
+	if err != nil {
+		return err
+	}
+	e := tx.Encoder(base, !c.exists || old != nil && base != nil && len(base.Parts) == 0)
+	if err := c.findAnswers(); err != nil {
+		return err
+	}
+	next := tx.NewHead()
+	h := &next.Header
+	describe(h, p, ch, base)
+	if h.Status == posthouse.StatusWaiting && !p.Copy {
+		answered, err := c.anyAnswered()
+		if err != nil {
+			return err
+		}
+		if answered {
+			h.Status = posthouse.StatusReady
+		}
+	}
+	if old != nil {
+		h.ID, h.Order, h.Revision = old.ID, old.Order, old.Revision+1
+	} else {
+		if base != nil {
+			tx.Core.IDs.Follow(base.Order, tx.At)
+		}
+		tx.Identify(h)
+	}
+	if err := e.Change(ch, p.Kept); err != nil {
+		return err
+	}
+	if err := c.noteTaken(base); err != nil {
+		return err
+	}
+	return tx.Finish(next, e, ch.Status)
+}
+
+// describe makes h the header of the checkpoint that c makes of base, but for
+// what identifies it.
+func describe(h *posthouse.Header, d *Plan, c *posthouse.Change, base *core.Head) {
+	*h = posthouse.Header{
+		ID: c.ID, Thread: d.Thread, Branch: d.Branch, Coordination: c.Coordination, Kind: c.Kind, Status: c.Status,
+		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
+		Labels: maps.Clone(c.Labels), CreatedAt: c.CreatedAt.UTC(),
+	}
+	if base != nil && slices.Equal(base.Next, c.Next) {
+		h.Next = base.Next // nobody changes it
+	} else {
+		h.Next = slices.Clone(c.Next)
+	}
+	if c.Source != nil {
+		s := *c.Source
+		h.Source = &s
+	}
+	if c.CreatedAt.IsZero() {
+		h.CreatedAt = c.CreatedAt
+	}
+	if h.Step = d.Step; base == nil && c.Kind == posthouse.KindNode && !d.Copy {
+		h.Step = 1 // a thread that begins with a finished step
+	}
+	if base != nil {
+		h.Parent, h.ParentSeq = base.ID, base.Seq
+		if !d.Copy {
+			h.Step = base.Step + uint64(c.Skipped)
+			if !c.SameStep {
+				h.Step += posthouse.StepOf(c.Kind)
+			}
+		}
+		h.Coordination = cmp.Or(h.Coordination, base.Coordination)
+		h.Graph = cmp.Or(h.Graph, base.Graph)
+	}
+}

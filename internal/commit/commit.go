@@ -1,0 +1,147 @@
+package commit
+
+import (
+	"context"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// A Commit is a plan on its way into one entry. Its stages run in order; each is
+// given the transaction, checks its conditions, adds its records and returns.
+type Commit struct {
+	tx   *core.Tx
+	plan *Plan
+
+	head   posthouse.BranchHead // of the plan's branch
+	exists bool                 // there is such a branch
+
+	successors map[posthouse.ID]posthouse.ID // gates of the plan by the open gate that each supersedes
+	answered   map[int]*posthouse.Signal     // what is on record for the plan's gates, by their index
+
+	made Made
+}
+
+// Made is what a commit made.
+type Made struct {
+	posthouse.Committed
+
+	// Coordination is the newest checkpoint\'s, where a generation was closed.
+	Coordination string
+
+	Left []posthouse.ID // gates of threads that the branch waited for, and does no more
+}
+
+// stages lists what a commit does, in order. What the log then does with the
+// entry, which is to seal, sign, put and apply it, is in append.go.
+func (c *Commit) stages() [10]func() error {
+	return [10]func() error{
+		c.checkLease,
+		c.checkCancelled,
+		c.checkHead,
+		c.recordSteps,
+		c.takeSignals,
+		c.leaveGates,
+		c.addCheckpoint,
+		c.openGates,
+		c.askRules,
+		c.closeGeneration,
+	}
+}
+
+// Write adds the records of a plan to the transaction. What it returns is
+// complete once the entry is on record.
+func Write(tx *core.Tx, p *Plan) (*Made, error) {
+	c := &Commit{tx: tx, plan: p}
+	c.made.Seq = tx.Seq
+	for _, stage := range c.stages() {
+		if err := stage(); err != nil {
+			return nil, err
+		}
+	}
+	if tx.Next != nil {
+		c.made.Checkpoint = &tx.Next.Header
+	}
+	return &c.made, nil
+}
+
+// Run appends one entry with what the plan holds.
+func Run(ctx context.Context, l *core.Core, p *Plan) (*Made, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	t, err := l.Lock(p.Thread)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Unlock(t)
+	var made *Made
+	err = l.Append(ctx, t, func(tx *core.Tx) (err error) {
+		made, err = Write(tx, p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	made.complete(t.Info.Tail.Hash)
+	if made.Release != nil {
+		l.FreeClaim(t)
+	}
+	return made, nil
+}
+
+// complete adds the entry's hash, and makes the header the caller's own.
+func (m *Made) complete(h posthouse.Hash) {
+	m.Hash = h
+	for i := range m.Gates {
+		m.Gates[i].Seq, m.Gates[i].Hash = m.Seq, h
+	}
+	for i := range m.Decided {
+		m.Decided[i].Seq, m.Decided[i].Hash = m.Seq, h
+	}
+	if m.Release != nil {
+		m.Release.Hash = h
+	}
+	if m.Checkpoint != nil {
+		m.Checkpoint = m.Checkpoint.Clone()
+	}
+}
+
+// Header returns the checkpoint's, nil if there is none.
+func (m *Made) Header() *posthouse.Header {
+	if m == nil {
+		return nil
+	}
+	return m.Checkpoint
+}
+
+func (c *Commit) checkLease() error { return c.tx.CheckLease(c.plan.Claim) }
+
+// checkHead refuses a plan made for another head of its branch.
+func (c *Commit) checkHead() error {
+	tx, p := c.tx, c.plan
+	tx.Branch = p.Branch
+	c.head, c.exists = tx.Thread.Info.Branch(p.Branch)
+	if p.Head == nil || *p.Head == c.head.Head {
+		return nil
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeConflict, Head: c.head.Head, Tail: &tx.Thread.Info.Tail,
+		Message: "branch " + p.Branch + " of thread " + p.Thread + " has moved on to " + string(c.head.Head),
+		Hint:    "load the head and derive from it, or fork",
+	}
+}
+
+// closeGeneration is the last record of a thread's generation.
+func (c *Commit) closeGeneration() error {
+	if c.plan.Release == nil {
+		return nil
+	}
+	done, err := closeGeneration(c.tx, c.plan.Release)
+	if err != nil {
+		return err
+	}
+	c.made.Release, c.made.Coordination = done.release, done.coordination
+	c.made.Left = append(c.made.Left, done.left...)
+	return nil
+}

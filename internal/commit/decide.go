@@ -1,0 +1,136 @@
+package commit
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// Expire records that a gate's deadline passed. [posthouse.ErrConflict] if it has not,
+// [posthouse.ErrDecided] if the gate was decided before.
+func Expire(ctx context.Context, l *core.Core, gate posthouse.ID) (*posthouse.Gate, error) {
+	g, err := Decide(ctx, l, gate, func(a *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
+		if g.ExpiresAt.IsZero() || a.At.Before(g.ExpiresAt) {
+			return nil, &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(gate) + " has not expired yet"}
+		}
+		return Expired(g), nil
+	})
+	if e, ok := err.(*posthouse.Error); ok && e.Code == posthouse.CodeExpired && g != nil {
+		return g, nil
+	}
+	return g, err
+}
+
+func Expired(g *posthouse.Gate) *posthouse.Decision {
+	return &posthouse.Decision{Verdict: posthouse.Expire, By: posthouse.RuntimeActor, Reason: "no decision by " + g.ExpiresAt.Format(time.RFC3339)}
+}
+
+// Decide appends what choose makes of an open gate, its decision or a vote, and
+// tells of it.
+func Decide(ctx context.Context, l *core.Core, id posthouse.ID, choose func(*core.Tx, *posthouse.Gate) (*posthouse.Decision, error)) (*posthouse.Gate, error) {
+	var vote *posthouse.Decision
+	var coordination string
+	g, err := Assign(ctx, l, id, func(a *core.Tx, g *posthouse.Gate) error {
+		coordination = a.Thread.Info.CoordinationName()
+		before := len(g.Votes)
+		d, err := choose(a, g)
+		if vote = nil; len(g.Votes) > before {
+			vote = &g.Votes[before]
+		}
+		if err != nil || d == nil {
+			return err
+		}
+		d.Gate, d.At, d.Trail = id, posthouse.ToMillis(a.At), g.Record.Trail
+		if len(a.Records) > 0 {
+			d.Trail = a.Seq // its vote, or an escalation
+		}
+		AddDecision(a, d, g.Seq)
+		c := *d
+		g.Decision = &c
+		return nil
+	})
+	if err == nil && vote != nil {
+		l.ObserveVoted(g, vote, coordination)
+	}
+	if err != nil || g.Decision == nil {
+		return g, err
+	}
+	l.ObserveDecided(g, coordination)
+	if g.Decision.Verdict == posthouse.Expire {
+		return g, &posthouse.Error{
+			Code: posthouse.CodeExpired, Decision: g.Decision,
+			Message: "gate " + string(id) + " expired at " + g.ExpiresAt.Format(time.RFC3339), Hint: "ask again",
+		}
+	}
+	return g, nil
+}
+
+// openGate returns the gate if it waits, else the error that says what became
+// of it.
+func openGate(a *core.Tx, id posthouse.ID) (*posthouse.Gate, error) {
+	for _, w := range a.Thread.Info.Waiting {
+		if w.ID == id {
+			return a.WaitingGate(&w)
+		}
+	}
+	g, err := a.Core.Gate(a.Ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if g.Decision == nil {
+		return nil, posthouse.NotFound("open gate", id)
+	}
+	e := &posthouse.Error{
+		Code: posthouse.CodeDecided, Decision: g.Decision,
+		Message: "gate " + string(id) + " was decided before: " + string(g.Decision.Verdict) + " by " + g.Decision.By,
+		Hint:    "the first decision stands; a fork asks again",
+	}
+	if g.Decision.Verdict == posthouse.Expire {
+		e.Code, e.Message = posthouse.CodeExpired, "gate "+string(id)+" expired at "+g.ExpiresAt.Format(time.RFC3339)
+		e.Hint = "ask it again (posthouse ask-again " + string(id) + ")"
+	}
+	if next := askedAgain(a, g); next != "" {
+		e.Code, e.Gate = posthouse.CodeConflict, next
+		e.Message = "gate " + string(id) + " was " + superseded
+		e.Hint = "look at gate " + string(next) + ", which asks in its place, and decide that one"
+	}
+	return nil, e
+}
+
+// askedAgain returns the gate that asks in place of one that does not wait, ""
+// if none does: its decision says so, or an open gate does.
+func askedAgain(a *core.Tx, g *posthouse.Gate) posthouse.ID {
+	if g.Decision.Successor != "" {
+		return g.Decision.Successor
+	}
+	for _, w := range a.Thread.Info.Waiting {
+		if !posthouse.AsksPeople(w.Kind) || w.Seq <= g.Seq {
+			continue
+		}
+		if o, err := a.WaitingGate(&w); err == nil && o.Supersedes == g.ID {
+			return o.ID
+		}
+	}
+	return ""
+}
+
+// MayOpen reports, as [posthouse.ErrUnsupported], that a gate takes a value with a schema and
+// this Ledger has no validator to check it with: its decision would fail, maybe a
+// week later. [ledger.Ledger.Commit] opens no such gate.
+func MayOpen(l *core.Core, g *posthouse.Gate) error {
+	if l.Config.Validate != nil || len(g.Schema) == 0 || !g.Allows(posthouse.Edit) && !g.Allows(posthouse.Respond) {
+		return nil
+	}
+	return Unchecked(g)
+}
+
+// Unchecked is the error of a value that nothing here can check.
+func Unchecked(g *posthouse.Gate) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeUnsupported, Field: "schema", Message: "of gate " + cmp.Or(string(g.ID), g.Name) + " cannot be checked by this ledger",
+		Hint: "set Options.Validate, for example to gate.Validator()",
+	}
+}

@@ -1,0 +1,165 @@
+package commit
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/text"
+)
+
+// validateKind checks what the gate waits for.
+func validateKind(g *posthouse.Gate) error {
+	if len(g.Kind) > posthouse.MaxID || !text.Valid(g.Kind) {
+		return posthouse.Invalid("kind", "of gate %.40q must be at most %d bytes of text", g.Name, posthouse.MaxID)
+	}
+	if (g.Kind == posthouse.GateTimer || g.Kind == posthouse.GateThread) && g.ExpiresAt.IsZero() {
+		return posthouse.Invalid("expiresAt", "of gate %.40q is required to wait for a %s", g.Name, g.Kind)
+	}
+	if g.Kind != posthouse.GateSignal {
+		if g.Signal != "" || g.Latch {
+			return posthouse.Invalid("signal", "goes with gates of kind signal, not with %.40q", g.Name)
+		}
+		return nil
+	}
+	s := posthouse.Signal{Name: g.Signal}
+	return Validate(&s)
+}
+
+// validateBound checks what an answer is good for.
+func validateBound(g *posthouse.Gate) error {
+	switch {
+	case g.Bind != posthouse.ByContent && g.Bind != posthouse.ByName:
+		return posthouse.Invalid("bind", "of gate %.40q is %.40q; it is empty or %q", g.Name, g.Bind, posthouse.ByName)
+	case g.Uses < 0:
+		return posthouse.Invalid("uses", "of gate %.40q is negative", g.Name)
+	case g.ValidFor < 0:
+		return posthouse.Invalid("validFor", "of gate %.40q is negative; 0 means without end", g.Name)
+	case g.Bind == posthouse.ByName && g.Uses > 0:
+		return posthouse.Invalid("bind", "of gate %.40q is by name, and such an answer licenses no effect", g.Name)
+	case len(g.Note) > posthouse.MaxText || !text.IsUTF8(g.Note):
+		return posthouse.Invalid("note", "of gate %.40q must be at most %d bytes of text", g.Name, posthouse.MaxText)
+	case g.Supersedes != "" && g.Supersedes.Validate() != nil:
+		return posthouse.Invalid("supersedes", "of gate %.40q must be the id of a gate", g.Name)
+	case len(g.Instance) > posthouse.MaxID || !text.Valid(g.Instance):
+		return posthouse.Invalid("instance", "of gate %.40q must be at most %d bytes of text", g.Name, posthouse.MaxID)
+	}
+	return nil
+}
+
+// superseded is why a gate is withdrawn that another one asks in place of.
+const superseded = "asked again: what is asked has changed"
+
+func AddDecision(a *core.Tx, d *posthouse.Decision, gateSeq uint64) {
+	d.Seq = a.Seq
+	body, err := json.Marshal(d)
+	if err != nil {
+		panic("posthouse: a decision does not encode: " + err.Error()) // its JSON was validated
+	}
+	a.Add(posthouse.Record{Kind: posthouse.RecordDecision, Decision: &posthouse.DecideInfo{
+		Gate: d.Gate, GateSeq: gateSeq, Verdict: d.Verdict, By: d.By,
+	}}, body)
+	a.IDs = append(a.IDs, posthouse.IndexedID{ID: d.Gate, Replace: true})
+	a.Sign = true
+}
+
+func AddGate(a *core.Tx, d *Plan, g posthouse.Gate) (posthouse.Gate, error) {
+	if g.Name == "" || len(g.Name) > posthouse.MaxTask || len(g.Task) > posthouse.MaxTask || !text.Valid(g.Name) {
+		return g, posthouse.Invalid("gate", "name %.40q must be 1 to %d bytes of text, its task at most %d", g.Name, posthouse.MaxTask, posthouse.MaxTask)
+	}
+	check := posthouse.CheckStrict
+	if g.Record.Kept || d.Copy {
+		check = posthouse.CheckJSON
+	}
+	for _, j := range []struct {
+		field string
+		data  []byte
+	}{{"payload", g.Payload}, {"schema", g.Schema}} {
+		if len(j.data) > 0 {
+			if err := check(j.field, j.data); err != nil {
+				return g, err
+			}
+		}
+	}
+	for _, v := range g.Verdicts {
+		if !slices.Contains(posthouse.DefaultVerdicts, v) {
+			return g, posthouse.Invalid("verdicts", "%q is not one of approve, reject, edit, respond", v)
+		}
+	}
+	if g.ID == "" {
+		g.ID = posthouse.GatePrefix + a.Core.NewID()
+	} else if err := g.ID.Validate(); err != nil {
+		return g, err
+	}
+	if g.Kind == "" {
+		g.Kind = posthouse.GateApproval
+	}
+	if g.ExpiresAt.UnixMilli() > posthouse.MaxMillis {
+		return g, posthouse.Invalid("expiresAt", "of gate %.40q is beyond the year 9999", g.Name)
+	}
+	if err := validateKind(&g); err != nil {
+		return g, err
+	}
+	if err := g.CheckPeople(); err != nil {
+		return g, err
+	}
+	if err := validateBound(&g); err != nil {
+		return g, err
+	}
+	g.Thread, g.Branch, g.CreatedAt = d.Thread, d.Branch, posthouse.ToMillis(a.At)
+	if a.Next != nil {
+		g.Checkpoint = a.Next.ID
+	} else if bh, ok := a.Thread.Info.Branch(d.Branch); ok {
+		g.Checkpoint = bh.Head
+	}
+	g.Hash, g.Seq, g.Decision, g.Votes, g.Assignments, g.Record.Trail = posthouse.Hash{}, 0, nil, nil, nil, 0 // told by the log
+	g.Record.Salt = nil
+	if g.AsksPeople() {
+		g.Record.Salt = make([]byte, posthouse.SaltSize)
+		_, _ = rand.Read(g.Record.Salt) // never fails, see crypto/rand
+	}
+	if !g.ExpiresAt.IsZero() {
+		g.ExpiresAt = posthouse.ToMillis(g.ExpiresAt) // as the header has it, or it would be due before it expired
+	}
+	escalateAt := g.SettleRule()
+	body, err := posthouse.EncodeGate(&g)
+	if err != nil {
+		return g, posthouse.Invalid("gate", "%q does not encode: %v", g.Name, err)
+	}
+	if len(body) > a.Core.Config.MaxState {
+		return g, posthouse.TooLarge("gate", len(body), a.Core.Config.MaxState)
+	}
+	a.Add(posthouse.Record{Kind: posthouse.RecordGate, Gate: &posthouse.GateInfo{
+		ID: g.ID, Name: g.Name, Task: g.Task, Occurrence: g.Occurrence, Branch: d.Branch, ExpiresAt: g.ExpiresAt,
+		Kind: g.Kind, Signal: g.Signal, Latch: g.Latch, EscalateAt: escalateAt, Content: g.Digest(), Supersedes: g.Supersedes,
+	}}, body)
+	a.IDs = append(a.IDs, posthouse.IndexedID{ID: g.ID})
+	AddAudience(a, &g)
+	a.Sign = true
+	return g, nil
+}
+
+// AddAudience records who may decide a gate after what a has recorded of it.
+func AddAudience(a *core.Tx, g *posthouse.Gate) {
+	if len(g.Assignees) == 0 || !posthouse.InInbox(g.Kind) {
+		return
+	}
+	info := &posthouse.AudienceInfo{Gate: g.ID}
+	if a.Seals() {
+		if w := a.Thread.Info.WaitingFor(g.ID); w == nil || w.Audience == nil {
+			return
+		}
+		info.Anyone = true // it was marked before the thread was sealed
+	} else {
+		for _, d := range g.Deciders(a.At) {
+			if g.OpenTo(d.Name, a.At) {
+				info.Marks = append(info.Marks, posthouse.PersonMark(d.Name))
+			}
+		}
+		slices.Sort(info.Marks)
+		info.Marks = slices.Compact(info.Marks)
+	}
+	a.Add(posthouse.Record{Kind: posthouse.RecordAudience, Audience: info}, nil)
+}

@@ -1,0 +1,63 @@
+package commit
+
+import (
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// leaveGates cancels the branch's open gates that a new checkpoint leaves behind,
+// but for those whose answers it brings. It notes those of threads that nobody will
+// come back to.
+func (c *Commit) leaveGates() error {
+	tx, p := c.tx, c.plan
+	ch := p.Checkpoint
+	if ch == nil || p.Revise != "" && p.Revise != c.head.Head {
+		return nil
+	}
+	leaves := p.Release != nil || ch.Kind == posthouse.KindInput || ch.Kind == posthouse.KindSave || ch.Kind == posthouse.KindUpdate && !ch.SameStep
+	for _, w := range tx.Thread.Info.Waiting {
+		successor := c.successor(&w)
+		switch {
+		case w.Branch != p.Branch:
+		case successor != "":
+			AddDecision(tx, &posthouse.Decision{
+				Gate: w.ID, Verdict: posthouse.Cancel, By: posthouse.RuntimeActor, Reason: superseded, At: tx.At.UTC(), Trail: w.Trail, Successor: successor,
+			}, w.Seq)
+		case !slices.Contains(p.Withdraw, w.ID) && (p.KeepOpen || slices.Contains(p.Keep, w.ID)):
+		case p.Answers[w.ID] != nil:
+			dec := *p.Answers[w.ID]
+			dec.Gate, dec.Shown, dec.Signal, dec.Trail = w.ID, posthouse.Hash{}, 0, w.Trail
+			AddDecision(tx, &dec, w.Seq)
+		default:
+			if leaves && w.Kind == posthouse.GateThread {
+				c.made.Left = append(c.made.Left, w.ID)
+			}
+			AddDecision(tx, &posthouse.Decision{
+				Gate: w.ID, Verdict: posthouse.Cancel, By: posthouse.RuntimeActor, Reason: "the branch went on without it", At: tx.At.UTC(), Trail: w.Trail,
+			}, w.Seq)
+		}
+	}
+	return nil
+}
+
+// successor returns the id of the draft's gate that asks in place of an open one,
+// "" if none does.
+func (c *Commit) successor(w *posthouse.WaitingGate) posthouse.ID {
+	for i := range c.plan.Gates {
+		g := &c.plan.Gates[i]
+		if g.Supersedes != w.ID {
+			continue
+		}
+		id := g.ID
+		if id == "" {
+			id = posthouse.GatePrefix + c.tx.Core.NewID()
+		}
+		if c.successors == nil {
+			c.successors = map[posthouse.ID]posthouse.ID{}
+		}
+		c.successors[w.ID] = id
+		return id
+	}
+	return ""
+}

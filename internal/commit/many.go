@@ -1,0 +1,77 @@
+package commit
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// RunAll is commit for drafts of one thread, each of which follows the one
+// before, without what commit tells of each. They are on record when it returns
+// nil; where the store can, together.
+func RunAll(ctx context.Context, l *core.Core, ds []*Plan) error {
+	if len(ds) == 0 {
+		return nil
+	}
+	for _, d := range ds {
+		if err := d.Validate(); err != nil {
+			return err
+		}
+	}
+	t, err := l.Lock(ds[0].Thread)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock(t)
+	for range core.MaxRetries {
+		var again bool
+		if again, err = writeAll(ctx, l, t, ds); !again {
+			return err
+		}
+	}
+	return err
+}
+
+// writeAll builds the entries of drafts, each on top of the one before, and appends
+// them together. again says that others have appended meanwhile, so that all are
+// to be built anew. Callers hold t.mu.
+func writeAll(ctx context.Context, l *core.Core, t *core.Thread, ds []*Plan) (again bool, err error) {
+	if err := l.Load(ctx, t); err != nil {
+		return false, err
+	}
+	known := t.Info.Tail
+	made, batches := make([]*core.Tx, 0, len(ds)), make([]*posthouse.Batch, 0, len(ds))
+	for _, d := range ds {
+		a := l.NewTx(ctx, t)
+		if _, err = Write(a, d); err == nil {
+			err = a.Seal(t)
+		}
+		if err != nil {
+			break
+		}
+		a.Apply(t) // for the next one; forgotten if it does not come on record
+		made, batches = append(made, a), append(batches, &a.Batch)
+	}
+	refused := err
+	if err == nil {
+		if err = core.AppendAllTo(ctx, l.Store, batches); err == nil {
+			for _, a := range made {
+				a.Recycle()
+			}
+			return false, nil
+		}
+	}
+	for _, a := range made {
+		if a.Claim != nil {
+			a.Claim.Recorded = false
+		}
+	}
+	t.Invalidate()
+	if refused == nil {
+		return errors.Is(err, posthouse.ErrConflict), err
+	}
+	e := l.Load(ctx, t)
+	return e == nil && t.Info.Tail != known, refused
+}

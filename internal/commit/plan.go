@@ -1,0 +1,99 @@
+package commit
+
+import (
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// A Plan is one commit as its stages take it: a draft, or what a fork, a copy, a
+// cancellation or a revision makes.
+type Plan struct {
+	Thread string
+	Branch string      // "" is main
+	Claim  *core.Claim // nil for a change made by hand
+
+	// Head, if set, is what the branch's head must be, "" meaning that there is no
+	// such branch.
+	Head *posthouse.ID
+
+	Checkpoint *posthouse.Change
+	Steps      []posthouse.Step
+	Takes      []posthouse.Take // signals whose values the steps are
+	Gates      []posthouse.Gate // opened with the checkpoint
+	Keep       []posthouse.ID   // open gates of the branch that stay open
+	KeepOpen   bool             // every open gate stays open, but for those superseded or withdrawn
+	Withdraw   []posthouse.ID   // open gates that are cancelled, also with KeepOpen
+	Decided    []posthouse.Gate // questions with their decision, never open
+	Late       bool             // done before its run was asked to cancel
+
+	// Release, if set, closes the generation in the same entry.
+	Release *Closing
+
+	Revise  posthouse.ID      // the checkpoint that this one is a new revision of
+	Inherit []*posthouse.Gate // decided gates that a forked thread takes along
+	Cancel  bool              // ends a branch that was asked to cancel
+	Step    uint64            // the count of steps that a forked thread begins with
+
+	// Copy says that Step is the checkpoint's own count, and that status and gates
+	// are taken as they are.
+	Copy bool
+
+	// Kept are parts that are on record already, which rules made since do not judge.
+	Kept posthouse.State
+
+	// Answers are decisions of open gates that the checkpoint leaves behind; the
+	// others are cancelled.
+	Answers map[posthouse.ID]*posthouse.Decision
+}
+
+func (d *Plan) Validate() error {
+	if d.Branch == "" {
+		d.Branch = posthouse.MainBranch
+	}
+	if err := posthouse.ValidateName("branch", d.Branch); err != nil {
+		return err
+	}
+	if d.Checkpoint != nil && !d.Copy { // a copy's is as it was
+		if err := posthouse.CheckPerson("by", d.Checkpoint.By); err != nil {
+			return err
+		}
+	}
+	if d.Checkpoint == nil && len(d.Steps)+len(d.Decided)+len(d.Inherit) == 0 {
+		return posthouse.Invalid("draft", "holds neither a checkpoint nor a step")
+	}
+	for i := range d.Decided {
+		if g := &d.Decided[i]; !g.AsksPeople() || g.Decision == nil || g.Decision.By == "" {
+			return posthouse.Invalid("decided", "gate %.40q must ask people and carry who decided it", g.Name)
+		}
+	}
+	if len(d.Gates) > 0 && (d.Checkpoint == nil || d.Checkpoint.Status != posthouse.StatusWaiting) {
+		return posthouse.Invalid("gates", "need a checkpoint of status waiting in the same commit")
+	}
+	if 2*(len(d.Gates)+len(d.Decided))+len(d.Steps)+len(d.Takes)+len(d.Keep) > posthouse.MaxRecords-8 {
+		return posthouse.Invalid("draft", "holds more than %d records", posthouse.MaxRecords-8)
+	}
+	if d.Release != nil {
+		if err := d.Release.check(); err != nil {
+			return err
+		}
+		if len(d.Gates) > 0 {
+			return posthouse.Invalid("release", "would cancel the gates that the draft opens")
+		}
+	}
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		if s.Name == "" || len(s.Name) > posthouse.MaxTask || len(s.Task) > posthouse.MaxTask {
+			return posthouse.Invalid("step", "name %.40q must be 1 to %d bytes, its task at most %d", s.Name, posthouse.MaxTask, posthouse.MaxTask)
+		}
+		if s.Value.Codec == "" {
+			s.Value.Codec = "json"
+		}
+		if err := posthouse.ValidateCodec(s.Value.Codec, s.Name); err != nil {
+			return err
+		}
+	}
+	if d.Checkpoint != nil {
+		return validateChange(d.Checkpoint)
+	}
+	return nil
+}

@@ -1,0 +1,38 @@
+package commit
+
+import (
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// RequiresGrants reports whether effects on the world run under a grant only; see
+// Options.RequireGrants.
+func RequiresGrants(l *core.Core) bool { return l.Config.RequireGrants }
+
+// Reconsider asks Options.Policy again about everybody whose hand was on a gate's
+// decision: an approval is not authority for ever. It returns the policy's error.
+func Reconsider(l *core.Core, g *posthouse.Gate) error {
+	if l.Config.Policy == nil || g.Decision == nil || g.Decision.Seq == g.Seq { // decided as it was opened: nobody's hand
+		return nil
+	}
+	decisions := []posthouse.Decision{*g.Decision}
+	if g.Quorum != nil {
+		decisions = g.Votes
+	}
+	asked := g.Clone()
+	asked.Decision = nil
+	for i := range decisions {
+		if err := l.Config.Policy(asked, decisions[i].Clone()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kindOf returns the change's kind, "" for no change.
+func kindOf(c *posthouse.Change) string {
+	if c == nil {
+		return ""
+	}
+	return c.Kind
+}

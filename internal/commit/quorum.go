@@ -1,0 +1,23 @@
+package commit
+
+import (
+	"github.com/posthouse/posthouse"
+)
+
+// CheckNames reports what is wrong with the people that a new gate names.
+// Those of a gate that a fork takes along are as they were.
+func CheckNames(g *posthouse.Gate) error {
+	for _, n := range g.Assignees {
+		if err := posthouse.CheckNamed("assignees", n, "who each of them is"); err != nil {
+			return err
+		}
+	}
+	if g.Escalation != nil {
+		for _, n := range g.Escalation.To {
+			if err := posthouse.CheckNamed("escalation", n, "to whom it goes"); err != nil {
+				return err
+			}
+		}
+	}
+	return posthouse.CheckPerson("requestedBy", g.RequestedBy)
+}

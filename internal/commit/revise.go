@@ -1,0 +1,33 @@
+package commit
+
+import (
+	"strconv"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// revised returns the newest revision of a checkpoint that is to be replaced,
+// and whether its parent was removed.
+func revised(a *core.Tx, id posthouse.ID) (h *posthouse.Header, orphan bool, err error) {
+	tree, err := a.Core.Tree(a.Ctx, a.Thread.Name, a.Thread.Info.First)
+	if err != nil {
+		return nil, false, err
+	}
+	seq, ok := tree.ByID[id]
+	if !ok {
+		if ref, err := a.Core.Store.Find(a.Ctx, id); err == nil && ref.Seq < a.Thread.Info.First {
+			return nil, false, core.Released(posthouse.CodeExists, id, a.Thread.Name)
+		}
+		return nil, false, posthouse.NotFound("checkpoint", id)
+	}
+	if n := len(tree.Children[seq]); n > 0 {
+		return nil, false, &posthouse.Error{
+			Code: posthouse.CodeExists, Message: "checkpoint " + string(id) + " has " + strconv.Itoa(n) + " children and cannot be replaced",
+			Hint: "fork it with the new state instead",
+		}
+	}
+	h = &tree.Nodes[seq].Header
+	parent := tree.Nodes[h.ParentSeq]
+	return h, parent != nil && parent.Removed, nil
+}

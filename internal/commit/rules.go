@@ -1,0 +1,106 @@
+package commit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/delta"
+)
+
+// askRules puts what the entry holds to the rules.
+func (c *Commit) askRules() error {
+	a, d := c.tx, c.plan
+	if len(a.Core.Config.Rules) == 0 {
+		return nil
+	}
+	p := &posthouse.Proposal{Thread: d.Thread, Branch: d.Branch, Change: d.Checkpoint, Steps: d.Steps, Gates: c.made.Gates}
+	if a.Next != nil {
+		p.Header = a.Next.Header.Clone()
+		p.Read = func() (*posthouse.Checkpoint, error) { return proposed(a, d.Checkpoint) }
+		defer func() { p.Read = nil }() // a is used again
+	}
+	for _, r := range a.Core.Config.Rules {
+		if err := check(a.Ctx, a.Core, &r, p); err != nil {
+			return &posthouse.Error{
+				Code: posthouse.CodeInvalid, Field: "rule " + r.Name, Err: err,
+				Message: "refuses a commit to branch " + d.Branch + " of thread " + d.Thread, Hint: "nothing was written",
+			}
+		}
+	}
+	return nil
+}
+
+func check(ctx context.Context, l *core.Core, r *posthouse.Rule, p *posthouse.Proposal) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			l.Config.Logger.Error("a rule panicked", "rule", r.Name, "thread", p.Thread, "panic", v, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return r.Check(ctx, p)
+}
+
+// proposed puts together the checkpoint that a is about to write.
+func proposed(a *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
+	b := &core.Rebuilt{Header: *a.Next.Header.Clone(), State: posthouse.State{}}
+	for i := range a.Next.Parts {
+		p := &a.Next.Parts[i]
+		if !p.Known {
+			return derived(a, c)
+		}
+		b.State[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
+	}
+	return b.Checkpoint()
+}
+
+// derived is proposed for a state that is too large to be kept in memory.
+func derived(a *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
+	out := &posthouse.Checkpoint{Header: *a.Next.Header.Clone(), State: posthouse.State{}}
+	if seq := out.ParentSeq; seq != 0 {
+		b, err := a.Core.Rebuild(a.Ctx, a.Thread.Name, seq)
+		if err != nil {
+			return nil, err
+		}
+		base, err := b.Checkpoint()
+		if err != nil {
+			return nil, err
+		}
+		out.State, out.Program, out.Metadata = base.State, base.Program, base.Metadata
+	}
+	if c.Metadata != nil {
+		out.Metadata = maps.Clone(c.Metadata)
+	}
+	if c.State != nil {
+		out.State = c.State.Clone()
+	}
+	if out.Program == nil && len(c.Program) > 0 {
+		out.Program = posthouse.State{}
+	}
+	return out, errors.Join(apply(out.State, c.Parts), apply(out.Program, c.Program))
+}
+
+// apply makes s what the changed parts say.
+func apply(s posthouse.State, parts []posthouse.Part) error {
+	for _, p := range parts {
+		switch {
+		case p.Drop:
+			delete(s, p.Name)
+		case p.Splice:
+			data, err := delta.Apply(s[p.Name].Data, p.Prefix, p.Suffix, p.Data)
+			if err != nil {
+				return posthouse.Invalid("part "+p.Name, "%v", err)
+			}
+			s[p.Name] = posthouse.Value{Codec: cmp.Or(p.Codec, "json"), Data: data}
+		default:
+			s[p.Name] = posthouse.Value{Codec: cmp.Or(p.Codec, "json"), Data: slices.Clone(p.Data)}
+		}
+	}
+	return nil
+}

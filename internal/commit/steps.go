@@ -1,0 +1,34 @@
+package commit
+
+import (
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// recordSteps adds the results of steps. Without a checkpoint in the same entry the
+// branch's next one may refer to them.
+func (c *Commit) recordSteps() error {
+	tx, p := c.tx, c.plan
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if s.Effect == posthouse.EffectExternal && s.Grant == "" && tx.Core.Config.RequireGrants && !p.Copy && kindOf(p.Checkpoint) != posthouse.KindFork {
+			return posthouse.NeedsGrant(s.Name)
+		}
+		if n := len(s.Value.Data); n > tx.Core.Config.MaxState {
+			return posthouse.TooLarge("step "+s.Name, n, tx.Core.Config.MaxState)
+		}
+		rec := tx.Add(posthouse.Record{Kind: posthouse.RecordStep, Step: &posthouse.StepInfo{
+			Task: s.Task, Name: s.Name, Occurrence: s.Occurrence, Branch: p.Branch, Codec: s.Value.Codec, Effect: s.Effect, Grant: s.Grant, Loose: s.Loose,
+		}}, slices.Clone(s.Value.Data))
+		if p.Checkpoint == nil && len(s.Value.Data) >= core.MinRef {
+			tx.Recents = append(tx.Recents, core.Result{Seq: tx.Seq, Record: rec, Data: tx.Bodies[rec]})
+		}
+	}
+	if len(tx.Recents) > 0 {
+		_, err := tx.Core.HeadOf(tx.Ctx, tx.Thread, p.Branch)
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package commit
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// AddTake adds the record that a branch took a signal.
+func AddTake(a *core.Tx, branch, name string, signal uint64) {
+	a.Add(posthouse.Record{Kind: posthouse.RecordTake, Take: &posthouse.TakeInfo{Branch: branch, Name: name, Signal: signal}}, nil)
+}
+
+// taken returns the entry of the newest signal of a name that a branch took,
+// in this entry or before.
+func taken(a *core.Tx, branch, name string) uint64 {
+	for i := range slices.Backward(a.Records) {
+		if k := a.Records[i].Take; k != nil && k.Branch == branch && k.Name == name {
+			return k.Signal
+		}
+	}
+	return a.Thread.Info.TakenSignal(branch, name)
+}
+
+// takeSignals adds what the plan's steps took.
+func (c *Commit) takeSignals() error {
+	a, d := c.tx, c.plan
+	for _, k := range d.Takes {
+		if have := taken(a, d.Branch, k.Name); k.Signal <= have || k.Signal > a.Thread.Info.NewestSignal(k.Name) {
+			return &posthouse.Error{
+				Code: posthouse.CodeConflict, Tail: &a.Thread.Info.Tail,
+				Message: "branch " + d.Branch + " of thread " + d.Thread + " cannot take signal " + k.Name + " of this entry: it took a newer one, or there is none",
+			}
+		}
+		AddTake(a, d.Branch, k.Name, k.Signal)
+	}
+	return nil
+}
+
+// findAnswers finds the signals that are on record already for gates that the
+// draft opens, and takes them: a wait is never put to sleep over its signal.
+func (c *Commit) findAnswers() error {
+	a, d := c.tx, c.plan
+	if !c.exists {
+		if err := goOn(a, d.Branch); err != nil {
+			return err
+		}
+	}
+	for i := range d.Gates {
+		g := &d.Gates[i]
+		if g.Kind != posthouse.GateSignal {
+			continue
+		}
+		s, err := a.Core.Waiting(a.Ctx, a.Thread.Info, taken(a, d.Branch, g.Signal), g.Signal, g.Latch)
+		if err != nil {
+			return err
+		}
+		if s == nil || !g.ExpiresAt.IsZero() && !a.At.Before(g.ExpiresAt) {
+			continue
+		}
+		if c.answered == nil {
+			c.answered = map[int]*posthouse.Signal{}
+		}
+		if c.answered[i] = s; !g.Latch {
+			AddTake(a, d.Branch, g.Signal, s.Seq)
+		}
+	}
+	return nil
+}
+
+// What [ledger.Ledger.Pending] reads at a time: so many signals, and no further one
+// beyond so many bytes.
+const (
+	maxPending      = 64
+	maxPendingBytes = 1 << 20
+)
+
+// Pending returns the signals of a name that the branch ("" is main) has yet to
+// take, oldest first, the first 64 or what holds a megabyte; with latch the newest
+// one of the name, taken or not. [posthouse.ErrNotFound] for an unknown thread.
+func Pending(ctx context.Context, l *core.Core, thread, branch, name string, latch bool) ([]*posthouse.Signal, error) {
+	info, err := l.Thread(ctx, thread)
+	if err != nil {
+		return nil, err
+	}
+	if branch == "" {
+		branch = posthouse.MainBranch
+	}
+	seqs, err := l.Behind(ctx, info, info.TakenSignal(branch, name), name, latch)
+	if err != nil {
+		return nil, err
+	}
+	var found []*posthouse.Signal
+	size := 0
+	for _, seq := range seqs[:min(len(seqs), maxPending)] {
+		s, err := l.Reader(ctx, thread).Signal(seq)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, s)
+		if size += len(s.Value); size > maxPendingBytes {
+			break
+		}
+	}
+	return found, nil
+}
+
+// goOn has a branch that begins go on from where its parent checkpoint was.
+func goOn(a *core.Tx, branch string) error {
+	i := a.Enc.Find(posthouse.SignalsPart)
+	if i < 0 {
+		return nil
+	}
+	data, err := a.Enc.Value(&a.Enc.Parts[i])
+	if err != nil {
+		return err
+	}
+	var have map[string]uint64
+	if err := json.Unmarshal(data, &have); err != nil {
+		return posthouse.Corrupt("what checkpoint %s says of signals does not decode: %v", a.Enc.Base.ID, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(have)) {
+		if taken(a, branch, name) < have[name] {
+			AddTake(a, branch, name, have[name])
+		}
+	}
+	return nil
+}
+
+// noteTaken has the checkpoint say how far its branch took signals, where that
+// is not what its parent says.
+func (c *Commit) noteTaken(base *core.Head) error {
+	a, d := c.tx, c.plan
+	if !tookSince(a, d.Branch, base) {
+		return nil
+	}
+	now := map[string]uint64{}
+	for _, k := range a.Thread.Info.Taken {
+		if k.Branch == d.Branch {
+			now[k.Name] = k.Signal
+		}
+	}
+	for i := range a.Records {
+		if k := a.Records[i].Take; k != nil && k.Branch == d.Branch {
+			now[k.Name] = k.Signal
+		}
+	}
+	data, err := json.Marshal(now)
+	if err != nil {
+		return err
+	}
+	return a.Enc.Set(posthouse.SignalsPart, posthouse.Value{Codec: "json", Data: data})
+}
+
+// tookSince reports whether a branch took anything behind the checkpoint.
+func tookSince(a *core.Tx, branch string, c *core.Head) bool {
+	for _, k := range a.Thread.Info.Taken {
+		if k.Branch == branch && (c == nil || k.Seq > c.Seq) {
+			return true
+		}
+	}
+	for i := range a.Records {
+		if k := a.Records[i].Take; k != nil && k.Branch == branch {
+			return true
+		}
+	}
+	return false
+}

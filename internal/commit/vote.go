@@ -1,0 +1,135 @@
+package commit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// maxTrail bounds the votes and assignments of a gate.
+const maxTrail = 1000
+
+// AddVote records a vote and returns the decision it makes, nil if more are
+// needed. d was found to be one that its decider may take.
+func AddVote(a *core.Tx, g *posthouse.Gate, d *posthouse.Decision) (*posthouse.Decision, error) {
+	if err := roomFor(a, g); err != nil {
+		return nil, err
+	}
+	d.Gate, d.At, d.Seq = g.ID, posthouse.ToMillis(a.At), a.Seq
+	a.Add(posthouse.Record{Kind: posthouse.RecordVote, Vote: &posthouse.VoteInfo{
+		Gate: g.ID, GateSeq: g.Seq, Prior: g.Record.Trail, Verdict: d.Verdict, By: d.By,
+	}}, encoded(d))
+	a.Sign = true
+	g.Votes = append(slices.Clip(g.Votes), *d)
+	v := g.Met(a.At)
+	if v == "" {
+		AddAudience(a, g)
+		return nil, nil
+	}
+	final := *d
+	final.Verdict = v
+	return &final, nil
+}
+
+// Escalate records that a gate's escalation is due, so that its deciders are
+// told by the log. The right itself depends on the time alone: a decision
+// between the time and the record is taken, and records it first. [posthouse.ErrConflict]
+// before its time; once recorded, it is no error and writes nothing. For a gate
+// that does not wait it fails like [ledger.Ledger.Decide].
+func Escalate(ctx context.Context, l *core.Core, gate posthouse.ID) (*posthouse.Gate, error) {
+	return Assign(ctx, l, gate, func(a *core.Tx, g *posthouse.Gate) error {
+		switch done, err := RecordEscalation(a, g); {
+		case err != nil || done:
+			return err
+		case escalated(g):
+			return core.ErrNothing
+		}
+		return &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(gate) + " has no escalation that is due"}
+	})
+}
+
+// Assign appends what build makes of an open gate and returns it as it is then.
+func Assign(ctx context.Context, l *core.Core, id posthouse.ID, build func(*core.Tx, *posthouse.Gate) error) (*posthouse.Gate, error) {
+	ref, err := l.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	t, err := l.Lock(ref.Thread)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Unlock(t)
+	var g *posthouse.Gate
+	var trail uint64 // the entry, if it holds a vote or an assignment
+	err = l.Append(ctx, t, func(a *core.Tx) error {
+		if g, err = openGate(a, id); err != nil {
+			return err
+		}
+		if err := build(a, g); err != nil {
+			return err
+		}
+		trail = 0
+		if slices.ContainsFunc(a.Records, func(r posthouse.Record) bool { return r.Vote != nil || r.Assignment != nil }) {
+			trail = a.Seq
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, core.ErrNothing) {
+		return nil, err
+	}
+	if trail > 0 {
+		g.Record.Trail = trail
+	}
+	return g, nil
+}
+
+func escalated(g *posthouse.Gate) bool {
+	return slices.ContainsFunc(g.Assignments, func(a posthouse.Assignment) bool { return a.Escalation })
+}
+
+// RecordEscalation records the gate's escalation if it is due and not on record.
+func RecordEscalation(a *core.Tx, g *posthouse.Gate) (bool, error) {
+	e := g.Escalation
+	if e == nil || a.At.Before(e.At) || escalated(g) {
+		return false, nil
+	}
+	return true, AddAssignment(a, g, posthouse.Assignment{
+		By: "posthouse", To: e.To, Escalation: true, Replace: e.Replace, Reason: "no decision by " + e.At.Format(time.RFC3339),
+	})
+}
+
+func AddAssignment(a *core.Tx, g *posthouse.Gate, as posthouse.Assignment) error {
+	if err := roomFor(a, g); err != nil {
+		return err
+	}
+	as.Gate, as.At, as.Seq = g.ID, posthouse.ToMillis(a.At), a.Seq
+	a.Add(posthouse.Record{Kind: posthouse.RecordAssignment, Assignment: &posthouse.AssignInfo{
+		Gate: g.ID, GateSeq: g.Seq, Prior: g.Record.Trail, By: as.By, Escalation: as.Escalation,
+	}}, encoded(&as))
+	a.Sign = true
+	g.Assignments = append(slices.Clip(g.Assignments), as)
+	AddAudience(a, g)
+	return nil
+}
+
+func roomFor(a *core.Tx, g *posthouse.Gate) error {
+	if len(g.Votes)+len(g.Assignments) >= maxTrail {
+		return &posthouse.Error{Code: posthouse.CodeTooLarge, Field: "gate", Message: "has had " + strconv.Itoa(maxTrail) + " votes and assignments", Hint: "cancel it and ask again"}
+	}
+	return nil
+}
+
+// encoded is for values whose JSON was validated.
+func encoded(v any) []byte {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic("posthouse: a record does not encode: " + err.Error())
+	}
+	return body
+}

@@ -1,0 +1,76 @@
+package core
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Bulk collects entries of one thread for a store, and hands them over
+// together where the store can take them so, else one by one at once.
+type Bulk struct {
+	Ctx   context.Context
+	Store posthouse.Store
+	Took  func([]*posthouse.Batch) // called with what the store has taken
+
+	batches []*posthouse.Batch
+	size    int
+}
+
+// Add takes the next entry; it and those before it are in the store once flush
+// returns nil. The caller leaves the batch alone until then.
+func (k *Bulk) Add(b *posthouse.Batch) error {
+	n := b.Entry.Size()
+	if len(k.batches) > 0 && k.size+n > posthouse.MaxBulkBytes {
+		if err := k.Flush(); err != nil {
+			return err
+		}
+	}
+	k.batches, k.size = append(k.batches, b), k.size+n
+	if _, ok := k.Store.(posthouse.BulkAppender); !ok || len(k.batches) == posthouse.MaxBulk {
+		return k.Flush()
+	}
+	return nil
+}
+
+func (k *Bulk) Flush() error {
+	if len(k.batches) == 0 {
+		return nil
+	}
+	if err := AppendAllTo(k.Ctx, k.Store, k.batches); err != nil {
+		return err
+	}
+	if k.Took != nil {
+		k.Took(k.batches)
+	}
+	k.batches, k.size = emptied(k.batches), 0
+	return nil
+}
+
+// AppendAllTo is appendTo for entries of one thread that follow each other.
+func AppendAllTo(ctx context.Context, s posthouse.Store, bs []*posthouse.Batch) error {
+	all, ok := s.(posthouse.BulkAppender)
+	if !ok || len(bs) == 1 {
+		for _, b := range bs {
+			if err := appendTo(ctx, s, b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return settled(ctx, func() error { return all.AppendAll(ctx, bs) })
+}
+
+// settled makes an append, and the same one again while its outcome is not
+// known, three times at most. Only success or [posthouse.ErrConflict] settles it: whatever
+// else a store says then, the entry may be there, so it stays [posthouse.ErrUnknown].
+func settled(ctx context.Context, try func() error) error {
+	err := try()
+	for n := 0; errors.Is(err, posthouse.ErrUnknown) && ctx.Err() == nil && n < 3; n++ {
+		if again := try(); again == nil || errors.Is(again, posthouse.ErrConflict) {
+			err = again
+		}
+	}
+	return err
+}

@@ -1,0 +1,236 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A retention keeps count of the store's checkpoints against the cap. What
+// other processes save is seen at the next census.
+type retention struct {
+	pass sync.Mutex // one eviction at a time; taken before any thread's lock
+
+	mu      sync.Mutex // taken after a thread's lock; nothing is waited for under it
+	counted bool
+	count   int
+	least   int // what the last pass could not take away
+}
+
+// saved counts one more checkpoint and reports whether a pass is due.
+func (r *retention) saved(limit int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count++
+	return !r.counted || r.due(limit)
+}
+
+// due allows a little slack for large stores, so that not every save pays.
+func (r *retention) due(limit int) bool {
+	bar := max(limit, r.least)
+	return r.count > bar+bar/64
+}
+
+// Added counts n more checkpoints.
+func (r *retention) Added(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count += n
+}
+
+// Deleted takes n checkpoints off the count.
+func (r *retention) Deleted(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count, r.least = r.count-n, 0
+}
+
+// recount sets the count to what a census found and reports whether that is
+// over the cap.
+func (r *retention) recount(n, limit int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counted, r.count = true, n
+	return r.due(limit)
+}
+
+// RecountNext has the checkpoints counted anew when the next one is saved.
+func (r *retention) RecountNext() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.counted = false
+}
+
+// evicted ends a pass that took away gone checkpoints and had to leave the
+// rest of those beyond the cap.
+func (r *retention) evicted(gone, limit int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count -= gone
+	if r.least = 0; r.count > limit {
+		r.least = r.count
+	}
+}
+
+// EnforceCap brings the store back under the cap, oldest first. Heads and waiting
+// checkpoints stay, also if that leaves more than the cap. Bodies go at the
+// next [ledger.Ledger.Compact]. The save that it follows is durable already, so a
+// failure is logged, and made good by the next save.
+func (l *Core) EnforceCap(ctx context.Context) {
+	limit := l.Config.MaxCheckpoints
+	if limit == 0 || !l.Retained.saved(limit) {
+		return
+	}
+	gone, err := l.evictBeyond(ctx, limit)
+	if err != nil {
+		l.Config.Logger.Error("the retention cap could not be kept", "cap", limit, "error", err)
+	}
+	for _, h := range gone {
+		l.Observe(posthouse.Operation{Kind: posthouse.OpEvicted, At: l.Now(), Thread: h.Thread, Coordination: h.Coordination, ID: h.ID})
+	}
+}
+
+func (l *Core) evictBeyond(ctx context.Context, limit int) (gone []*posthouse.Header, err error) {
+	l.Retained.pass.Lock()
+	defer l.Retained.pass.Unlock()
+	count, infos, err := l.census(ctx)
+	if err != nil || !l.Retained.recount(count, limit) {
+		return nil, err
+	}
+	keep := RetentionGuard{l: l, ctx: ctx, infos: infos, heads: map[string]map[posthouse.ID]bool{}}
+	byThread := map[string][]*posthouse.Header{}
+	surplus := count - limit
+	for h, err := range l.Store.List(ctx, posthouse.Query{}) {
+		if err != nil {
+			return nil, err
+		}
+		if kept, err := keep.protects(h); err != nil {
+			return nil, err
+		} else if kept {
+			continue
+		}
+		byThread[h.Thread] = append(byThread[h.Thread], h)
+		if surplus--; surplus == 0 {
+			break
+		}
+	}
+	for thread, hs := range byThread {
+		out, e := l.evictFrom(ctx, infos[thread], hs)
+		gone, err = append(gone, out...), errors.Join(err, e)
+	}
+	l.Retained.evicted(len(gone), limit)
+	return gone, err
+}
+
+// census counts the store's checkpoints; the summaries say which must stay.
+func (l *Core) census(ctx context.Context) (n int, infos map[string]*posthouse.ThreadInfo, err error) {
+	infos = map[string]*posthouse.ThreadInfo{}
+	for t, err := range l.Store.Threads(ctx, posthouse.ThreadQuery{}) {
+		if err != nil {
+			return 0, nil, err
+		}
+		n += t.Checkpoints + t.Archived
+		infos[t.Thread] = t
+	}
+	return n, infos, nil
+}
+
+// A RetentionGuard knows what eviction leaves alone.
+type RetentionGuard struct {
+	l     *Core
+	ctx   context.Context
+	infos map[string]*posthouse.ThreadInfo
+	heads map[string]map[posthouse.ID]bool // of a thread's releases, once asked for
+}
+
+func (k *RetentionGuard) protects(h *posthouse.Header) (bool, error) {
+	info := k.infos[h.Thread]
+	if info == nil || info.Hold.Seq != 0 || Protects(info, h) {
+		return true, nil
+	}
+	if h.Seq >= info.First {
+		return false, nil
+	}
+	heads := k.heads[h.Thread]
+	if heads == nil {
+		heads = map[posthouse.ID]bool{}
+		for r, err := range k.l.Releases(k.ctx, h.Thread) {
+			if err != nil {
+				return false, err
+			}
+			for _, b := range r.Heads {
+				heads[b.Head] = true
+			}
+		}
+		k.heads[h.Thread] = heads
+	}
+	return heads[h.ID], nil
+}
+
+func Protects(t *posthouse.ThreadInfo, h *posthouse.Header) bool {
+	for _, b := range t.Branches {
+		if b.Head == h.ID {
+			return true
+		}
+	}
+	for _, w := range t.Waiting {
+		if w.Seq == h.Seq {
+			return true
+		}
+	}
+	return false
+}
+
+// evictFrom attests that checkpoints which are neither heads nor waiting leave
+// the index. If the thread was released or deleted since, they stay for the
+// next pass to look at.
+func (l *Core) evictFrom(ctx context.Context, was *posthouse.ThreadInfo, hs []*posthouse.Header) ([]*posthouse.Header, error) {
+	thread := was.Thread
+	t, err := l.Lock(thread)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Unlock(t)
+	var gone []*posthouse.Header
+	err = l.Append(ctx, t, func(a *Tx) error {
+		gone = nil
+		if t.Info.Generation != was.Generation || t.Info.Hold.Seq != 0 {
+			return ErrNothing
+		}
+		info := &posthouse.RemovalInfo{Reason: "retention cap", By: "posthouse"}
+		var list posthouse.RemovedList
+		for _, h := range hs {
+			ref, err := l.Store.Find(ctx, h.ID)
+			if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+				return err
+			}
+			if err != nil || ref != (posthouse.Ref{Thread: thread, Seq: h.Seq}) || Protects(t.Info, h) {
+				continue // gone, replaced or a head since it was listed
+			}
+			gone = append(gone, h)
+			info.CountRemoved(h.Seq, t.Info)
+			list.Checkpoints = append(list.Checkpoints, posthouse.RemovedCheckpoint{ID: h.ID, Seq: h.Seq})
+			a.Drop = append(a.Drop, h.ID)
+		}
+		if len(gone) == 0 {
+			return ErrNothing
+		}
+		body, err := json.Marshal(list)
+		if err != nil {
+			return err
+		}
+		a.Sign = true
+		a.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, body)
+		return nil
+	})
+	if errors.Is(err, ErrNothing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return gone, nil
+}

@@ -1,0 +1,160 @@
+package core
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/text"
+)
+
+// HeadOf returns a branch's head, loading it if this process does not know it;
+// nil if there is no such branch.
+func (l *Core) HeadOf(ctx context.Context, t *Thread, branch string) (*Head, error) {
+	if h := t.Heads[branch]; h != nil {
+		return h, nil
+	}
+	bh, ok := t.Info.Branch(branch)
+	if !ok {
+		return nil, nil
+	}
+	h, err := l.HeadAt(ctx, t.Name, bh.Seq)
+	if err != nil {
+		return nil, err
+	}
+	t.Heads[branch] = h
+	return h, nil
+}
+
+func (l *Core) HeadAt(ctx context.Context, thread string, seq uint64) (*Head, error) {
+	b, err := l.Reader(ctx, thread).locate(seq)
+	if err != nil {
+		return nil, err
+	}
+	return &Head{Header: b.Header, Parts: b.parts, manifest: b.manifest, age: b.age}, nil
+}
+
+// Released is why a checkpoint cannot be gone on from where it is.
+func Released(code posthouse.Code, id posthouse.ID, thread string) *posthouse.Error {
+	return &posthouse.Error{
+		Code: code, Message: "checkpoint " + string(id) + " belongs to a released version of thread " + thread,
+		Hint: "fork it into the thread as it is now, or into another",
+	}
+}
+
+// Finish puts the record and the new head together.
+func (a *Tx) Finish(next *Head, e *encoder, s posthouse.Status) error {
+	h := &next.Header
+	next.manifest, next.age, h.Size = e.finish()
+	if h.Size > a.Core.Config.MaxState {
+		return posthouse.TooLarge("state", h.Size, a.Core.Config.MaxState)
+	}
+	next.Parts = e.Parts
+	a.Add(posthouse.Record{Kind: posthouse.RecordCheckpoint, Checkpoint: h, Parts: e.list}, e.body)
+	a.IDs = append(a.IDs, posthouse.IndexedID{ID: h.ID, Order: h.Order, Header: h, Replace: h.Revision > 0})
+	a.Next = next
+	a.Sign = a.Sign || s == posthouse.StatusDone || s == posthouse.StatusFailed || s == posthouse.StatusCancelled
+	return nil
+}
+
+// Identify gives the checkpoint its id and its place among all.
+func (a *Tx) Identify(h *posthouse.Header) {
+	if h.ID == "" {
+		h.ID = a.Core.IDs.New(a.At)
+	}
+	if k, ok := h.ID.UUID(); ok {
+		h.Order = k
+	} else {
+		h.Order, _ = a.Core.IDs.New(a.At).UUID()
+	}
+}
+
+// Change encodes what c does to the parts.
+func (e *encoder) Change(c *posthouse.Change, kept posthouse.State) error {
+	for i := range c.Parts {
+		if err := posthouse.CheckPartName(c.Parts[i].Name); err != nil {
+			return err
+		}
+		if err := e.part(&c.Parts[i]); err != nil {
+			return err
+		}
+	}
+	for i := range c.Program {
+		p := &c.Program[i]
+		if !posthouse.IsProgramPart(p.Name) {
+			return posthouse.Invalid("program", "has a part %.40q; names are $ and 1 to %d bytes of text", p.Name, posthouse.MaxTask-1)
+		}
+		if len(p.Data) > e.l.Config.MaxState {
+			return posthouse.TooLarge("part "+p.Name, len(p.Data), e.l.Config.MaxState)
+		}
+		if err := e.part(p); err != nil {
+			return err
+		}
+	}
+	if c.State != nil {
+		if err := e.whole(c.State, kept); err != nil {
+			return err
+		}
+	}
+	if c.Metadata == nil {
+		return nil
+	}
+	if len(c.Metadata) == 0 {
+		e.drop(posthouse.MetaPart)
+		return nil
+	}
+	for k, v := range c.Metadata {
+		if !text.Valid(k) || !text.IsUTF8(v) {
+			return posthouse.Invalid("metadata", "%.40q is not valid text", k)
+		}
+	}
+	data, err := json.Marshal(c.Metadata)
+	if err != nil {
+		return posthouse.Invalid("metadata", "does not encode: %v", err)
+	}
+	if len(data) > e.l.Config.MaxState {
+		return posthouse.TooLarge("metadata", len(data), e.l.Config.MaxState)
+	}
+	return e.Set(posthouse.MetaPart, posthouse.Value{Codec: "json", Data: data})
+}
+
+// part encodes one changed part.
+func (e *encoder) part(p *posthouse.Part) error {
+	codec := cmp.Or(p.Codec, "json")
+	switch {
+	case p.Drop:
+		e.drop(p.Name)
+		return nil
+	case p.Splice:
+		return e.splice(p.Name, codec, p.Prefix, p.Suffix, p.Data, nil)
+	}
+	return e.Set(p.Name, posthouse.Value{Codec: codec, Data: p.Data})
+}
+
+// whole replaces the state: parts that are not in s go.
+func (e *encoder) whole(s, kept posthouse.State) error {
+	for _, p := range slices.Clone(e.Parts) {
+		if _, ok := s[p.Name]; !ok && !posthouse.IsReserved(p.Name) {
+			e.drop(p.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if err := posthouse.CheckPartName(name); err != nil {
+			return err
+		}
+		v := s[name]
+		if old, ok := kept[name]; !ok || old.Codec != v.Codec || !bytes.Equal(old.Data, v.Data) {
+			if err := v.Validate(name); err != nil {
+				return err
+			}
+		}
+		if err := e.Set(name, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}

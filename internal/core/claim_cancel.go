@@ -1,0 +1,75 @@
+package core
+
+import (
+	"cmp"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A claimEnd tells a run that a branch is to be cancelled.
+type claimEnd struct {
+	ch     chan struct{}
+	done   bool
+	reason string
+}
+
+// claimEnds are a claim's, by branch.
+type claimEnds struct {
+	mu   sync.Mutex
+	ends map[string]*claimEnd
+}
+
+func (c *claimEnds) end(branch string) *claimEnd {
+	branch = cmp.Or(branch, posthouse.MainBranch)
+	if c.ends == nil {
+		c.ends = map[string]*claimEnd{}
+	}
+	if c.ends[branch] == nil {
+		c.ends[branch] = &claimEnd{ch: make(chan struct{})}
+	}
+	return c.ends[branch]
+}
+
+// Cancelled returns a channel that is closed when somebody asks to cancel the
+// branch: at once if that is in this process or was on record before the claim,
+// else at the next commit.
+func (c *Claim) Cancelled(branch string) <-chan struct{} {
+	c.ends.mu.Lock()
+	defer c.ends.mu.Unlock()
+	return c.ends.end(branch).ch
+}
+
+// CancelReason returns the reason that was given in this process, if any.
+func (c *Claim) CancelReason(branch string) string {
+	c.ends.mu.Lock()
+	defer c.ends.mu.Unlock()
+	return c.ends.end(branch).reason
+}
+
+func (c *Claim) IsCancelled(branch string) bool {
+	c.ends.mu.Lock()
+	defer c.ends.mu.Unlock()
+	return c.ends.ends != nil && c.ends.end(branch).done
+}
+
+func (c *Claim) Cancel(branch, reason string) {
+	c.ends.mu.Lock()
+	defer c.ends.mu.Unlock()
+	e := c.ends.end(branch)
+	e.reason = cmp.Or(e.reason, reason)
+	if !e.done {
+		e.done = true
+		close(e.ch)
+	}
+}
+
+// notifyCancelled lets the run that has the thread know of requests to cancel.
+func (t *Thread) notifyCancelled() {
+	if t.Claim == nil {
+		return
+	}
+	for _, m := range t.Info.Cancelling {
+		t.Claim.Cancel(m.Branch, "")
+	}
+}

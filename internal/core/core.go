@@ -1,0 +1,189 @@
+package core
+
+import (
+	"container/list"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/delta"
+)
+
+// A Core is what a Ledger and its upkeep share.
+type Core struct {
+	Store  posthouse.Store
+	Config Config
+	IDs    IDSource
+
+	mu      sync.Mutex
+	threads map[string]*Thread // what this process knows of each thread
+	idle    *list.List         // those of them that no run here holds, used last in front
+	held    *list.List         // and those that one does
+	cached  int                // bytes of parts and step results that they hold
+	closed  bool
+
+	appendings sync.Pool // of *appending
+
+	owners     ownerWatch
+	pulse      heartbeat
+	lines      waitQueues
+	Keys       dataKeys
+	encryption encryptionGuard
+	packer     delta.Packer // of bodies that are sealed
+	Retained   retention
+}
+
+// What is kept in memory between commits; beyond it, more is read back.
+const (
+	maxThreads     = 4096      // threads that no run here holds; for each that one does, about 2 KB are kept beside
+	maxMemory      = 256 << 20 // bytes of state and step results, over all threads, held or not
+	maxCached      = 1 << 20   // bytes of one part
+	maxRecent      = 256       // step results of a branch since its head
+	maxRecentBytes = 16 << 20  // and their bytes
+)
+
+// New returns the core of a Ledger over the store.
+func New(store posthouse.Store, c Config) *Core {
+	l := &Core{Store: store, Config: c, threads: map[string]*Thread{}, idle: list.New(), held: list.New()}
+	if l.Config.Owner == "" {
+		l.Config.Owner = string(l.NewID())
+	}
+	return l
+}
+
+// Owner returns this process's name in leases.
+func (l *Core) Owner() string { return l.Config.Owner }
+
+// Now returns the time.
+func (l *Core) Now() time.Time { return l.Config.Now() }
+
+// NewID returns a new UUIDv7; ids of one Ledger ascend strictly.
+func (l *Core) NewID() posthouse.ID { return l.IDs.New(l.Config.Now()) }
+
+// Close makes later commits fail with [posthouse.ErrClosed].
+func (l *Core) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.pulse.stop()
+	if r := l.runs(); r != nil {
+		r.GiveAll(l)
+	}
+	clear(l.threads)
+	l.idle, l.held, l.cached = list.New(), list.New(), 0
+	return nil
+}
+
+// A Thread is what the Ledger knows of a thread between commits. It is a
+// cache: whatever it holds was read from or written to the store, and each
+// append is conditional on its being current.
+type Thread struct {
+	mu    sync.Mutex
+	Name  string
+	Info  *posthouse.ThreadInfo // nil: not loaded; changed in place by an append
+	Heads map[string]*Head      // by branch, loaded as needed
+	Claim *Claim                // a run of this process that has the thread
+	asks  *readEntry            // the entry of the gate decided last, if more of its gates wait
+	since time.Time             // when the thread's newest signature was made, or its log begun
+
+	gone    bool          // let go: no longer among the Ledger's threads
+	counted int           // what of Ledger.cached is its own
+	place   *list.Element // in Ledger.idle or held
+	held    bool          // in which; changed under both locks
+}
+
+// A Head is a branch's newest checkpoint with what the next one is encoded
+// against.
+type Head struct {
+	posthouse.Header
+	Parts    []partState // in the order they first appeared
+	manifest uint64      // sequence of the newest manifest
+	age      int         // checkpoints since
+	recent   []Result    // newest step results recorded since this checkpoint
+	cached   int         // bytes that parts and recent hold
+}
+
+// count brings cached up to date.
+func (h *Head) count() {
+	h.cached = 0
+	for i := range h.Parts {
+		h.cached += len(h.Parts[i].Data)
+	}
+	for i := range h.recent {
+		h.cached += len(h.recent[i].Data)
+	}
+}
+
+// record notes results, and lets go of the oldest beyond what is worth keeping.
+func (h *Head) record(rs ...Result) {
+	all := append(h.recent, rs...)
+	if h.recent = newest(all); len(h.recent) < len(all) {
+		h.recent = slices.Clone(h.recent)
+	}
+	h.count()
+}
+
+// newest returns those of rs that are worth keeping.
+func newest(rs []Result) []Result {
+	size := 0
+	for i := len(rs) - 1; i >= 0; i-- {
+		if size += len(rs[i].Data); size > maxRecentBytes || len(rs)-i > maxRecent {
+			return rs[i+1:]
+		}
+	}
+	return rs
+}
+
+// A Result step result may turn up again in the next checkpoint's state.
+type Result struct {
+	Seq    uint64
+	Record int
+	Data   []byte
+}
+
+// Load makes t.info current as far as this process knows. Callers hold t.mu.
+func (l *Core) Load(ctx context.Context, t *Thread) error {
+	if t.Info != nil {
+		return nil
+	}
+	return l.reload(ctx, t)
+}
+
+func (l *Core) reload(ctx context.Context, t *Thread) error {
+	info := &posthouse.ThreadInfo{Thread: t.Name}
+	for found, err := range l.Store.Threads(ctx, posthouse.ThreadQuery{Thread: t.Name}) {
+		if err != nil {
+			return err
+		}
+		info = found
+	}
+	t.Info, t.Heads = info, map[string]*Head{}
+	t.notifyCancelled()
+	return nil
+}
+
+// refresh makes t.info current as the store has it. What is known of the heads
+// stays if nobody has appended since.
+func (l *Core) refresh(ctx context.Context, t *Thread) error {
+	known, heads := t.Info, t.Heads
+	t.Invalidate()
+	if err := l.reload(ctx, t); err != nil {
+		return err
+	}
+	if known != nil && t.Info.Tail == known.Tail {
+		t.Heads = heads
+	}
+	return nil
+}
+
+// Invalidate drops what is known, after a conflict or an unknown outcome.
+func (t *Thread) Invalidate() { t.Info, t.Heads, t.asks = nil, nil, nil }
+
+// A Ledger hands out the core that it shares with its upkeep: a *ledger.Ledger
+// does, and a Core itself.
+type Ledger interface{ Core() *Core }
+
+// Core returns l.
+func (l *Core) Core() *Core { return l }

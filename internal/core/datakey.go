@@ -1,0 +1,177 @@
+package core
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/canon"
+	"github.com/posthouse/posthouse/internal/text"
+)
+
+// A DataKeyOf says whose data key: one generation of one thread.
+type DataKeyOf struct {
+	Thread     string
+	Generation uint32
+}
+
+// Slot is where the wrapped key is kept, beside the log, so that it can be
+// wrapped anew without touching an entry.
+func (k DataKeyOf) Slot() posthouse.SlotKey {
+	return posthouse.SlotKey{Thread: k.Thread, Step: dataKeyPrefix + strconv.FormatUint(uint64(k.Generation), 10)}
+}
+
+// dataKeyPrefix is what the steps of slots with data keys begin with.
+const dataKeyPrefix = "$key-"
+
+// KeySlots names the slots of a thread that may hold data keys.
+func KeySlots(ctx context.Context, s posthouse.Store, thread string) (steps []string, err error) {
+	for t, err := range s.Threads(ctx, posthouse.ThreadQuery{Thread: thread}) {
+		if err != nil {
+			return nil, err
+		}
+		for g := uint32(1); g <= t.Generation; g++ {
+			steps = append(steps, DataKeyOf{thread, g}.Slot().Step)
+		}
+	}
+	return steps, nil
+}
+
+const domainDataKey = "posthouse/data-key/1"
+
+// binding keeps a wrapped key from being opened for another thread or
+// generation, or under another key's name.
+func (k DataKeyOf) binding(key string) []byte {
+	b := canon.AppendString(nil, domainDataKey)
+	b = canon.AppendUint(canon.AppendString(b, k.Thread), uint64(k.Generation))
+	return canon.AppendString(b, key)
+}
+
+// A wrappedKey is the content of a key slot.
+type wrappedKey struct {
+	Format  int    `json:"format"` // 1
+	Key     string `json:"key"`    // what it is wrapped with
+	Wrapped []byte `json:"wrapped"`
+}
+
+const maxWrapped = 16 << 10
+
+// A dataKey seals and opens bodies.
+type dataKey struct {
+	cipher.AEAD
+	wrappedBy string // when it was read; for messages
+}
+
+func (k DataKeyOf) sealed(cause error, hint, format string, args ...any) *posthouse.Error {
+	return &posthouse.Error{
+		Code: posthouse.CodeSealed, Err: cause, Hint: hint,
+		Message: fmt.Sprintf("thread %q (generation %d) is encrypted, and ", k.Thread, k.Generation) + fmt.Sprintf(format, args...),
+	}
+}
+
+const restoreHint = "restore the store from a backup that has it, slots included"
+
+// ReadWrappedKey reads a key slot: [posthouse.ErrNotFound] if there is none.
+func ReadWrappedKey(ctx context.Context, s posthouse.Store, of DataKeyOf) (w wrappedKey, revision uint64, err error) {
+	slot, err := s.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotGet})
+	if err != nil {
+		return w, 0, err
+	}
+	if json.Unmarshal(slot.Value, &w) != nil || w.Format != 1 || CheckKeyID(w.Key) != nil || len(w.Wrapped) > maxWrapped {
+		return w, 0, of.sealed(nil, restoreHint, "its data key does not decode")
+	}
+	return w, slot.Revision, nil
+}
+
+func Unwrap(ctx context.Context, c posthouse.Cipher, of DataKeyOf, w wrappedKey) ([]byte, error) {
+	raw, err := c.Unwrap(ctx, w.Key, w.Wrapped, of.binding(w.Key))
+	if err != nil {
+		return nil, of.refused(ctx, w.Key, "unwrapped", err)
+	}
+	if len(raw) != KeySize {
+		return nil, of.sealed(nil, restoreHint, "key %q opened a data key of %d bytes", w.Key, len(raw))
+	}
+	return raw, nil
+}
+
+// refused tells what a Cipher said of a key.
+func (k DataKeyOf) refused(ctx context.Context, key, verb string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	hint := "see that the key management service can be reached, and may be used"
+	var e *posthouse.Error
+	if errors.As(err, &e) && e.Hint != "" {
+		c := *e
+		hint, c.Hint = e.Hint, ""
+		err = &c
+	}
+	return k.sealed(err, hint, "its data key could not be %s with key %q", verb, key)
+}
+
+// makeDataKey makes the data key of a thread that has nothing sealed yet, or
+// returns the one that another process was first to make. It is durable before
+// anything is sealed with it.
+func makeDataKey(ctx context.Context, s posthouse.Store, c posthouse.Cipher, of DataKeyOf) error {
+	for range MaxTries {
+		_, _, err := ReadWrappedKey(ctx, s, of)
+		if !errors.Is(err, posthouse.ErrNotFound) {
+			return err
+		}
+		raw := make([]byte, KeySize)
+		_, _ = rand.Read(raw) // never fails, see crypto/rand
+		value, err := Wrap(ctx, c, of, raw)
+		if err != nil {
+			return err
+		}
+		_, err = s.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value})
+		if err == nil || !errors.Is(err, posthouse.ErrConflict) && !errors.Is(err, posthouse.ErrUnknown) {
+			return err
+		}
+	}
+	return &posthouse.Error{Code: posthouse.CodeConflict, Message: "the data key of thread " + of.Thread + " could not be put on record", Hint: "try again"}
+}
+
+// Wrap returns the content of a key slot, wrapped by the current key.
+func Wrap(ctx context.Context, c posthouse.Cipher, of DataKeyOf, raw []byte) ([]byte, error) {
+	key := c.Current()
+	if err := CheckKeyID(key); err != nil {
+		return nil, err
+	}
+	wrapped, err := c.Wrap(ctx, key, raw, of.binding(key))
+	if err != nil {
+		return nil, of.refused(ctx, key, "wrapped", err)
+	}
+	if len(wrapped) > maxWrapped {
+		return nil, posthouse.TooLarge("wrapped key", len(wrapped), maxWrapped)
+	}
+	return json.Marshal(wrappedKey{Format: 1, Key: key, Wrapped: wrapped})
+}
+
+// KeySize is the length of all keys: AES-256.
+const KeySize = 32
+
+func CheckKeyID(id string) error {
+	if id == "" || len(id) > posthouse.MaxID || !text.Valid(id) {
+		return posthouse.Invalid("key id", "%.40q must be 1 to %d bytes of text without control characters", id, posthouse.MaxID)
+	}
+	return nil
+}
+
+// NewGCM returns AES-256-GCM that makes a random nonce and puts it in front.
+func NewGCM(key [KeySize]byte) cipher.AEAD {
+	block, err := aes.NewCipher(key[:])
+	if err == nil {
+		var gcm cipher.AEAD
+		if gcm, err = cipher.NewGCMWithRandomNonce(block); err == nil {
+			return gcm
+		}
+	}
+	panic("posthouse: AES-256-GCM refuses a key of 32 bytes: " + err.Error()) // as documented, it does not
+}

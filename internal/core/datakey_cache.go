@@ -1,0 +1,102 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+)
+
+// maxDataKeys bounds how many unwrapped keys are remembered, of about 1 KB each.
+const maxDataKeys = 1 << 16
+
+// dataKeys remembers what was unwrapped. A data key never changes.
+type dataKeys struct {
+	mu   sync.Mutex
+	have map[DataKeyOf]*dataKey
+}
+
+func (c *dataKeys) Get(of DataKeyOf) *dataKey {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.have[of]
+}
+
+func (c *dataKeys) Put(of DataKeyOf, k *dataKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.have == nil {
+		c.have = map[DataKeyOf]*dataKey{}
+	}
+	if n := len(c.have); n >= maxDataKeys {
+		for have := range c.have { // any of them: to drop all would make each run ask again at once
+			delete(c.have, have)
+			if len(c.have) <= n-n/8 {
+				break
+			}
+		}
+	}
+	c.have[of] = k
+}
+
+func (c *dataKeys) forget(of DataKeyOf) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.have, of)
+}
+
+func (c *dataKeys) ForgetThread(thread string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.have, func(of DataKeyOf, _ *dataKey) bool { return of.Thread == thread })
+}
+
+// dataKey returns a data key that exists.
+func (l *Core) dataKey(ctx context.Context, of DataKeyOf) (*dataKey, error) {
+	if k := l.Keys.Get(of); k != nil {
+		return k, nil
+	}
+	if l.Config.Cipher == nil {
+		return nil, of.sealed(nil, "set Options.Cipher; on the command line, POSTHOUSE_KEYS or the key file in the data directory", "this ledger has no keys")
+	}
+	w, _, err := ReadWrappedKey(ctx, l.Store, of)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return nil, of.sealed(nil, restoreHint, "its data key is not in the store")
+	}
+	if err != nil {
+		return nil, err
+	}
+	raw, err := Unwrap(ctx, l.Config.Cipher, of, w)
+	if err != nil {
+		return nil, err
+	}
+	k := &dataKey{NewGCM([KeySize]byte(raw)), w.Key}
+	l.Keys.Put(of, k)
+	return k, nil
+}
+
+// DropKeys takes away the data keys of a thread's generations up to the given
+// one, of which nothing is left: what was sealed with them cannot be opened any
+// more, in a backup of the log neither.
+func (l *Core) DropKeys(ctx context.Context, thread string, upTo uint32) error {
+	for g := uint32(1); g <= upTo; g++ {
+		if err := l.DropKey(ctx, DataKeyOf{thread, g}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Core) DropKey(ctx context.Context, of DataKeyOf) error {
+	l.Keys.forget(of)
+	_, err := l.Store.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotGet})
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		_, err = l.Store.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
+	}
+	return err
+}

@@ -1,0 +1,185 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+func Validate(d *posthouse.ClearDecision) error {
+	if err := errors.Join(posthouse.ValidateText("by", d.By), posthouse.ValidateText("reason", d.Reason)); err != nil {
+		return err
+	}
+	if d.By == "" || d.Reason == "" {
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "by", Message: "or reason is empty", Hint: "who decides to write in the clear, and why, stays on record"}
+	}
+	return nil
+}
+
+// Decide adds a decision to the mark.
+func (m *EncryptionMark) Decide(d posthouse.ClearDecision) {
+	m.Decisions = append(m.Decisions, d)
+	m.Decisions = m.Decisions[max(0, len(m.Decisions)-maxDecisions):]
+}
+
+// encryptionSlot is where the mark is kept. No process has a name like it.
+var encryptionSlot = posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: "$encryption"}
+
+// An EncryptionMark is the content of that slot.
+type EncryptionMark struct {
+	Format int `json:"format"` // 1
+	posthouse.Encryption
+}
+
+const (
+	MaxTries     = 100 // where others change the same slot
+	maxDecisions = 100
+	markFrom     = 1000 // threads: a store of fewer is looked through again by each process, and not marked as plain
+
+	// recheckClear is how long a Ledger without a Cipher relies on what it
+	// read: another process may have begun to encrypt since.
+	recheckClear = time.Second
+)
+
+// readMark returns the store's mark with its slot's revision, 0 if there is none.
+func readMark(ctx context.Context, s posthouse.Store) (m EncryptionMark, revision uint64, err error) {
+	slot, err := s.Slot(ctx, encryptionSlot, posthouse.SlotOp{Verb: posthouse.SlotGet})
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return m, 0, nil
+	}
+	if err != nil {
+		return m, 0, err
+	}
+	if json.Unmarshal(slot.Value, &m) != nil || m.Format != 1 {
+		return m, 0, &posthouse.Error{
+			Code: posthouse.CodeSealed, Message: "the store's mark of being encrypted does not decode",
+			Hint: "a newer version wrote it, or it is damaged: use that version, or restore the store from a backup",
+		}
+	}
+	return m, slot.Revision, nil
+}
+
+// ChangeMark puts what change makes of the mark on record; change returns
+// false to leave it. Where others change it too, it starts over.
+func ChangeMark(ctx context.Context, s posthouse.Store, change func(*EncryptionMark, bool) (bool, error)) (m EncryptionMark, err error) {
+	for range MaxTries {
+		var revision uint64
+		if m, revision, err = readMark(ctx, s); err != nil {
+			return m, err
+		}
+		changed, err := change(&m, revision > 0)
+		if err != nil || !changed {
+			return m, err
+		}
+		m.Format = 1
+		value, err := json.Marshal(&m)
+		if err != nil {
+			return m, err
+		}
+		_, err = s.Slot(ctx, encryptionSlot, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: value, Revision: revision})
+		if err == nil || !errors.Is(err, posthouse.ErrConflict) && !errors.Is(err, posthouse.ErrUnknown) {
+			return m, err
+		}
+	}
+	return m, &posthouse.Error{Code: posthouse.CodeConflict, Message: "the store's mark of being encrypted is being changed elsewhere", Hint: "try again"}
+}
+
+// markEncrypted marks a store as encrypted, durably, unless it is marked so.
+func markEncrypted(ctx context.Context, s posthouse.Store, at time.Time) error {
+	_, err := ChangeMark(ctx, s, func(m *EncryptionMark, _ bool) (bool, error) {
+		was := m.Encrypted
+		m.Encrypted = true
+		if !was {
+			m.Since = posthouse.ToMillis(at)
+		}
+		return !was, nil
+	})
+	return err
+}
+
+// sealedThreads looks through a store without a mark for anything sealed, and
+// counts threads until it finds it. Data keys are looked for first, since they
+// are on record before what they seal, and whatever state summaries are in.
+func sealedThreads(ctx context.Context, s posthouse.Store) (sealed bool, threads int, err error) {
+	if lister, ok := s.(posthouse.SlotLister); ok {
+		for item, err := range lister.Slots(ctx, "") {
+			if err != nil {
+				return false, 0, err
+			}
+			if strings.HasPrefix(item.Key.Step, dataKeyPrefix) {
+				return true, 0, nil
+			}
+		}
+	}
+	for t, err := range s.Threads(ctx, posthouse.ThreadQuery{}) {
+		if errors.Is(err, posthouse.ErrCorrupt) {
+			return false, threads, nil // the data keys have spoken; other threads go on beside damage
+		}
+		if err != nil {
+			return false, threads, err
+		}
+		if t.Sealed {
+			return true, threads, nil
+		}
+		threads++
+	}
+	return false, threads, nil
+}
+
+// FindEncryption returns what a store has on record about its encryption. A store
+// of a version that kept no such record is looked through, once: one that holds
+// anything sealed is marked as encrypted, one with many threads as plain. A store
+// that takes no writes is not marked. It needs no Cipher; now is the time of the mark.
+func FindEncryption(ctx context.Context, s posthouse.Store, now time.Time) (*posthouse.Encryption, error) {
+	var found posthouse.Encryption
+	m, err := ChangeMark(ctx, s, func(m *EncryptionMark, there bool) (bool, error) {
+		if there {
+			return false, nil
+		}
+		sealed, threads, err := sealedThreads(ctx, s)
+		m.Encrypted, m.Since = sealed, posthouse.ToMillis(now)
+		found = m.Encryption
+		return sealed || threads >= markFrom, err
+	})
+	if errors.Is(err, posthouse.ErrReadOnly) {
+		return &found, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &m.Encryption, nil
+}
+
+// CopyMark carries the source's mark over before anything is copied. A source
+// that is plain, by its own record or by all that is in it, is not copied into a
+// target that is encrypted.
+func CopyMark(ctx context.Context, from, to posthouse.Store) error {
+	src, _, err := readMark(ctx, from)
+	if err == nil && src.Format == 0 {
+		src.Encrypted, _, err = sealedThreads(ctx, from) // the source is left as it is
+	}
+	if err != nil {
+		return err
+	}
+	if src.Encrypted {
+		return markEncrypted(ctx, to, src.Since)
+	}
+	_, err = ChangeMark(ctx, to, func(m *EncryptionMark, there bool) (bool, error) {
+		if m.Encrypted && len(src.Decisions) == 0 {
+			return false, &posthouse.Error{
+				Code: posthouse.CodeSealed, Message: "the target is encrypted, and the source is not: its states would be in the target in the clear",
+				Hint: "copy into a store of its own, or put it on record for the target first: Ledger.WriteInClear, posthouse encryption clear",
+			}
+		}
+		if there || len(src.Decisions) == 0 {
+			return false, nil
+		}
+		*m = src
+		return true, nil
+	})
+	return err
+}

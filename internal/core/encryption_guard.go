@@ -1,0 +1,81 @@
+package core
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An encryptionGuard remembers what the store's mark allows.
+type encryptionGuard struct {
+	sealed atomic.Bool  // the store is marked as encrypted; with a Cipher
+	looked atomic.Bool  // the store was looked through: from then on its mark says all
+	clear  atomic.Int64 // until when it may be written in the clear, in milliseconds of Options.Now
+}
+
+// Sealing sees to it that the store is marked as encrypted before anything is
+// sealed in it.
+func (l *Core) Sealing(ctx context.Context) error {
+	if l.encryption.sealed.Load() {
+		return nil
+	}
+	err := markEncrypted(ctx, l.Store, l.Config.Now())
+	l.encryption.sealed.Store(err == nil)
+	return err
+}
+
+// mayWriteClear refuses bodies in the clear where the store is encrypted.
+func (l *Core) mayWriteClear(ctx context.Context, at time.Time) error {
+	if at.UnixMilli() < l.encryption.clear.Load() {
+		return nil
+	}
+	found, err := l.encrypted(ctx, at)
+	if err != nil {
+		return err
+	}
+	if found.Encrypted {
+		return &posthouse.Error{
+			Code: posthouse.CodeSealed, Message: "the store is encrypted, and this ledger has no keys",
+			Hint: "set Options.Cipher; on the command line, POSTHOUSE_KEYS or the key file in the data directory. " +
+				"To write in the clear from now on, put that on record: Ledger.WriteInClear, posthouse encryption clear",
+		}
+	}
+	l.encryption.clear.Store(at.Add(recheckClear).UnixMilli())
+	return nil
+}
+
+// encrypted returns the store's mark. Only the first call looks through a store
+// without one: whoever seals anything in it since has marked it before.
+func (l *Core) encrypted(ctx context.Context, at time.Time) (*posthouse.Encryption, error) {
+	if l.encryption.looked.Load() {
+		m, _, err := readMark(ctx, l.Store)
+		return &m.Encryption, err
+	}
+	found, err := FindEncryption(ctx, l.Store, at)
+	l.encryption.looked.Store(err == nil)
+	return found, err
+}
+
+// clearBodies reports whether the entry in the making has a body that would be
+// sealed if there were keys.
+func (a *Tx) clearBodies() bool {
+	for i, body := range a.Bodies {
+		if len(body) > 0 && a.Records[i].Kind.Seals() {
+			return true
+		}
+	}
+	return false
+}
+
+// protect seals the entry's bodies, or sees that the store takes them in the clear.
+func (a *Tx) protect() error {
+	if a.Seals() {
+		return a.sealBodies()
+	}
+	if a.clearBodies() {
+		return a.Core.mayWriteClear(a.Ctx, a.At)
+	}
+	return nil
+}

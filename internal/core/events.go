@@ -1,0 +1,67 @@
+package core
+
+import (
+	"context"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Removed reports that an entry is not there any more.
+func (l *Core) Removed(ctx context.Context, e *posthouse.Entry) bool {
+	for range l.Store.Read(ctx, e.Thread, posthouse.Range{Seqs: []uint64{e.Seq}, Headers: true}) {
+		return false
+	}
+	return true
+}
+
+// Events opens only the bodies that events show.
+func (l *Core) Events(ctx context.Context, e *posthouse.Entry, recs []posthouse.Record) ([]*posthouse.Event, error) {
+	var body []byte
+	var err error
+	evs := make([]*posthouse.Event, 0, len(recs))
+	for i := range recs {
+		r := &recs[i]
+		if r.Audience != nil {
+			continue // it says what the gate or the assignment beside it says
+		}
+		ev := &posthouse.Event{
+			Cursor: e.Cursor, Kind: r.Kind, Thread: e.Thread, Seq: e.Seq, At: e.Time(),
+			Checkpoint: r.Checkpoint, Step: r.Step, Claim: r.Claim, Removal: r.Removal, Release: r.Release, Take: r.Take,
+		}
+		switch {
+		case r.Signal != nil:
+			if body, err = l.Open(ctx, e, recs, i); err == nil {
+				ev.Signal = r.Signal.Signal(e, body)
+			}
+		case r.Gate != nil && e.Bodies[i] == nil:
+			ev.Gate = &posthouse.Gate{ID: r.Gate.ID, Name: r.Gate.Name, Thread: e.Thread, Branch: r.Gate.Branch, Seq: e.Seq, Hash: e.Hash}
+		case r.Gate != nil:
+			if body, err = l.Open(ctx, e, recs, i); err == nil {
+				ev.Gate, err = posthouse.ReadGateBody(e, r, body)
+			}
+		case r.Decision != nil && e.Bodies[i] == nil:
+			ev.Decision = &posthouse.Decision{Gate: r.Decision.Gate, Verdict: r.Decision.Verdict, By: r.Decision.By, Seq: e.Seq}
+		case r.Decision != nil:
+			if body, err = l.Open(ctx, e, recs, i); err == nil {
+				ev.Decision, err = ReadDecisionBody(e, r, body)
+			}
+		case r.Vote != nil && e.Bodies[i] == nil:
+			ev.Vote = &posthouse.Decision{Gate: r.Vote.Gate, Verdict: r.Vote.Verdict, By: r.Vote.By, Seq: e.Seq}
+		case r.Vote != nil:
+			if body, err = l.Open(ctx, e, recs, i); err == nil {
+				ev.Vote, err = readVoteBody(e, r, body)
+			}
+		case r.Assignment != nil && e.Bodies[i] == nil:
+			ev.Assignment = &posthouse.Assignment{Gate: r.Assignment.Gate, By: r.Assignment.By, Escalation: r.Assignment.Escalation, Seq: e.Seq}
+		case r.Assignment != nil:
+			if body, err = l.Open(ctx, e, recs, i); err == nil {
+				ev.Assignment, err = readAssignBody(e, r, body)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		evs = append(evs, ev)
+	}
+	return evs, nil
+}

@@ -1,0 +1,383 @@
+package core
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// An Execution is what is on record of one execution of a node or handler:
+// results that need not be computed again and questions that were put.
+type Execution struct {
+	Steps []posthouse.StepRecord // in the order they were recorded
+	Gates []*posthouse.Gate      // in the order they were opened, with their decisions
+
+	// Edited is the entry of the newest checkpoint in the middle of the execution by
+	// which somebody changed its state or its program: an update, a fork, a migration;
+	// 0 if there is none. Questions asked before it may rightly differ behind it.
+	Edited uint64
+
+	Before map[posthouse.ID]int // for StepsBefore
+}
+
+// StepsBefore returns how many of Steps were on record when one of Gates was
+// opened. A question that a fork put again has the place of the one it was forked
+// from.
+func (x *Execution) StepsBefore(gate posthouse.ID) int { return min(x.Before[gate], len(x.Steps)) }
+
+// Execution returns what is on record of a task on the branch of head, the
+// branch's newest checkpoint: what was recorded since the execution began, on
+// this branch or, before the fork, on the one it comes from. What another
+// branch recorded after the fork is not seen.
+func (l *Core) Execution(ctx context.Context, head *posthouse.Header, task string) (*Execution, error) {
+	all, err := l.executions(ctx, head, func(t string) bool { return t == task })
+	if x := all[task]; x != nil || err != nil {
+		return x, err
+	}
+	return &Execution{}, nil
+}
+
+// Executions returns what [ledger.Ledger.Execution] does for every task that has
+// anything on record, by task, in one read of the log.
+func (l *Core) Executions(ctx context.Context, head *posthouse.Header) (map[string]*Execution, error) {
+	return l.executions(ctx, head, func(string) bool { return true })
+}
+
+func (l *Core) executions(ctx context.Context, head *posthouse.Header, want func(task string) bool) (map[string]*Execution, error) {
+	r := l.Reader(ctx, head.Thread)
+	line, err := r.Lineage(head)
+	if err != nil {
+		return nil, err
+	}
+	g := executionCollector{line: line, want: want, tasks: map[string]*Execution{}, gates: map[posthouse.ID]*posthouse.Gate{}, lost: MissingBodies{}}
+	for e, err := range l.InOrder(ctx, head.Thread, posthouse.Range{From: line[len(line)-1].From}) {
+		if err != nil {
+			return nil, err
+		}
+		recs, err := l.Opened(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		for i := range recs {
+			if err := g.record(e, i, &recs[i]); err != nil {
+				return nil, err
+			}
+		}
+		if line.AsksAnew(e, recs) {
+			g.withdraw()
+		}
+		g.edits(e, recs)
+	}
+	if err := r.Account(g.lost); err != nil {
+		return nil, err
+	}
+	for _, x := range g.tasks {
+		x.Edited = g.edited
+	}
+	return g.tasks, l.remember(ctx, head, g.recents)
+}
+
+// An executionCollector collects executions from the entries of a log.
+type executionCollector struct {
+	line    Lineage
+	want    func(task string) bool
+	tasks   map[string]*Execution
+	gates   map[posthouse.ID]*posthouse.Gate
+	lost    MissingBodies
+	recents []Result
+	edited  uint64
+}
+
+// edits notes a change of the state or the program in the middle of the step, and
+// takes out what one that begins the step anew leaves behind.
+func (g *executionCollector) edits(e *posthouse.Entry, recs []posthouse.Record) {
+	for i := range recs {
+		c := recs[i].Checkpoint
+		if c == nil || !g.line.Sees(c.Branch, e.Seq) {
+			continue
+		}
+		switch c.Kind {
+		case posthouse.KindUpdate, posthouse.KindFork, posthouse.KindMigrate:
+			g.edited = e.Seq
+		case posthouse.KindAnew:
+			g.edited = e.Seq
+			for _, x := range g.tasks {
+				x.Anew()
+			}
+		}
+	}
+}
+
+// Anew takes out what an execution that is taken anew does not know, unless it
+// completed: results but those of effects on the world, whose order does not count
+// any more, and its waits. Threads that it called are taken up again.
+func (x *Execution) Anew() {
+	if x.Completed() {
+		return
+	}
+	x.Steps = slices.DeleteFunc(x.Steps, func(s posthouse.StepRecord) bool { return !Survives(&s) })
+	for i := range x.Steps {
+		x.Steps[i].Loose = true
+	}
+	x.Gates = slices.DeleteFunc(x.Gates, func(q *posthouse.Gate) bool { return !q.AsksPeople() && q.Kind != posthouse.GateThread })
+}
+
+// Records of the models that a step that is taken anew keeps; docs/format.md has
+// their names.
+const (
+	recordDone    = "$done"         // the execution completed
+	recordChild   = "$child"        // where a called thread stands
+	RecordRequest = "coord:request" // what a coordinator was asked for
+)
+
+// Completed reports whether the execution ended, beside others that did not.
+func (x *Execution) Completed() bool {
+	return slices.ContainsFunc(x.Steps, func(s posthouse.StepRecord) bool { return s.Name == recordDone })
+}
+
+// Survives reports whether a result stays where its step is taken anew.
+func Survives(s *posthouse.StepRecord) bool {
+	switch {
+	case s.Effect == posthouse.EffectExternal, s.Effect == posthouse.EffectHuman, s.Grant != "":
+		return true
+	}
+	return s.Name == recordChild || s.Name == RecordRequest
+}
+
+func (g *executionCollector) task(name string) *Execution {
+	x := g.tasks[name]
+	if x == nil {
+		x = &Execution{}
+		g.tasks[name] = x
+	}
+	return x
+}
+
+func (g *executionCollector) record(e *posthouse.Entry, i int, rec *posthouse.Record) (err error) {
+	switch {
+	case rec.Step != nil && g.want(rec.Step.Task) && g.line.Sees(rec.Step.Branch, e.Seq):
+		if g.lost.Note(e, i, rec) {
+			return nil
+		}
+		s := posthouse.ReadStep(e, rec, e.Bodies[i])
+		x := g.task(s.Task)
+		x.Steps = append(x.Steps, s)
+		if len(s.Value.Data) >= MinRef {
+			g.recents = append(g.recents, Result{e.Seq, i, s.Value.Data})
+		}
+	case rec.Gate != nil && g.want(rec.Gate.Task) && g.line.Sees(rec.Gate.Branch, e.Seq):
+		if g.lost.Note(e, i, rec) {
+			return nil
+		}
+		q, err := posthouse.ReadGateBody(e, rec, e.Bodies[i])
+		if err != nil {
+			return err
+		}
+		g.gates[q.ID] = q
+		x := g.task(rec.Gate.Task)
+		x.Open(q, len(x.Steps)-q.Record.Followed)
+	case rec.Vote != nil, rec.Assignment != nil:
+		gate, _, _, _ := rec.Trail()
+		if q := g.gates[gate]; q != nil && g.line.Sees(q.Branch, e.Seq) {
+			err = took(q, e, rec, e.Bodies[i], false)
+		}
+	case rec.Decision != nil:
+		if q := g.gates[rec.Decision.Gate]; q != nil && g.line.Sees(q.Branch, e.Seq) {
+			q.Decision, err = ReadDecisionBody(e, rec, e.Bodies[i])
+		}
+	}
+	return err
+}
+
+// withdraw forgets the gates that are unanswered so far, but for what people were
+// asked and nobody answered: what asks in their place names them.
+func (g *executionCollector) withdraw() {
+	gone := func(q *posthouse.Gate) bool { return q.Unanswered() && !(q.AsksPeople() && q.Withdrawn()) }
+	maps.DeleteFunc(g.gates, func(_ posthouse.ID, q *posthouse.Gate) bool { return gone(q) })
+	for _, x := range g.tasks {
+		x.Gates = slices.DeleteFunc(x.Gates, gone)
+	}
+}
+
+// MissingBodies is bodies that were looked for and are not there. A record whose body
+// went with a deleted checkpoint is as if it had never been; one whose body was
+// lost is damage, and must not pass for one that never was.
+type MissingBodies map[posthouse.BodyRef]bool
+
+func (a MissingBodies) Note(e *posthouse.Entry, i int, r *posthouse.Record) bool {
+	if r.Size == 0 || len(e.Bodies[i]) > 0 {
+		return false
+	}
+	a[posthouse.BodyRef{Seq: e.Seq, Record: i}] = true
+	return true
+}
+
+// Account returns an [posthouse.ErrCorrupt] unless removal records list all that is absent.
+func (r *Reader) Account(a MissingBodies) error {
+	if len(a) == 0 {
+		return nil
+	}
+	var removals []uint64
+	for e, err := range r.Core.Store.Read(r.Ctx, r.Thread, posthouse.Range{Headers: true}) {
+		if err != nil {
+			return err
+		}
+		recs, err := e.Records()
+		if err != nil {
+			return err
+		}
+		for i := range recs {
+			if recs[i].Removal != nil {
+				removals = append(removals, e.Seq)
+			}
+		}
+	}
+	for _, seq := range removals {
+		list, err := r.RemovedList(seq)
+		if err != nil {
+			return err
+		}
+		for _, b := range list.Bodies {
+			delete(a, b)
+		}
+	}
+	for b := range a {
+		return posthouse.Corrupt("the body of record %d of entry %d of thread %q is gone, and no removal lists it", b.Record, b.Seq, r.Thread)
+	}
+	return nil
+}
+
+// Open adds a gate that was opened behind so many steps. A question that a fork
+// put again takes the place of the one it was forked from.
+func (x *Execution) Open(g *posthouse.Gate, before int) {
+	if x.Before == nil {
+		x.Before = map[posthouse.ID]int{}
+	}
+	for i, old := range x.Gates {
+		if old.Name == g.Name && old.Occurrence == g.Occurrence && old.Decision == nil && (!g.AsksPeople() || old.Content() == g.Content()) {
+			x.Gates[i], x.Before[g.ID] = g, x.Before[old.ID]
+			return
+		}
+	}
+	x.Gates, x.Before[g.ID] = append(x.Gates, g), max(before, 0)
+}
+
+// AsksAnew reports whether an entry holds an update in the middle of a step:
+// behind it an execution does not know a gate that is [posthouse.Gate.Unanswered].
+func (l Lineage) AsksAnew(e *posthouse.Entry, recs []posthouse.Record) bool {
+	return slices.ContainsFunc(recs, func(r posthouse.Record) bool {
+		return r.Checkpoint != nil && r.Checkpoint.Kind == posthouse.KindUpdate && l.Sees(r.Checkpoint.Branch, e.Seq)
+	})
+}
+
+// BeginsAnew reports whether an entry holds a checkpoint of kind anew.
+func (l Lineage) BeginsAnew(e *posthouse.Entry, recs []posthouse.Record) bool {
+	return slices.ContainsFunc(recs, func(r posthouse.Record) bool {
+		return r.Checkpoint != nil && r.Checkpoint.Kind == posthouse.KindAnew && l.Sees(r.Checkpoint.Branch, e.Seq)
+	})
+}
+
+// remember lets the next checkpoint refer to results recorded before a restart.
+func (l *Core) remember(ctx context.Context, h *posthouse.Header, rs []Result) error {
+	if len(rs) == 0 {
+		return nil
+	}
+	t, err := l.Lock(h.Thread)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock(t)
+	if err := l.Load(ctx, t); err != nil {
+		return err
+	}
+	hd, err := l.HeadOf(ctx, t, h.Branch)
+	if err == nil && hd != nil && hd.ID == h.ID && len(hd.recent) == 0 {
+		rs = newest(rs)
+		for i := range rs {
+			rs[i].Data = bytes.Clone(rs[i].Data) // the caller has these bytes
+		}
+		hd.record(rs...)
+	}
+	return err
+}
+
+// A Lineage is the stretches of log that a branch's unfinished executions may
+// draw from, the newest first.
+type Lineage []stretch
+
+type stretch struct {
+	branch   string
+	From, To uint64
+}
+
+func (l Lineage) Sees(branch string, seq uint64) bool {
+	for _, s := range l {
+		if s.branch == branch && seq >= s.From && seq <= s.To {
+			return true
+		}
+	}
+	return false
+}
+
+// Lineage walks from head up to the checkpoint that the execution began at: the
+// first that counts as a step. Waits, failures, forks and updates in the middle
+// of a step keep the count.
+func (r *Reader) Lineage(head *posthouse.Header) (Lineage, error) {
+	line := Lineage{{head.Branch, head.Seq, ^uint64(0)}}
+	h := head
+	for h.ParentSeq != 0 && (posthouse.StepOf(h.Kind) == 0 || h.Kind == posthouse.KindUpdate) {
+		parent, err := r.Header(h.ParentSeq)
+		if err != nil {
+			return nil, err
+		}
+		if !posthouse.GoesOn(h, parent) {
+			return line, nil
+		}
+		h = parent
+		if last := &line[len(line)-1]; last.branch == h.Branch {
+			last.From = h.Seq
+		} else {
+			line = append(line, stretch{h.Branch, h.Seq, h.Seq}) // up to the fork, not beyond
+		}
+	}
+	if h.ParentSeq != 0 || posthouse.StepOf(h.Kind) != 0 || h.Seq == 1 {
+		return line, nil
+	}
+	var err error
+	line[len(line)-1].From, err = r.begin(h)
+	return line, err
+}
+
+// begin returns where the execution began that a root is in the middle of:
+// behind the checkpoint that its branch had before, or with the log.
+func (r *Reader) begin(root *posthouse.Header) (from uint64, err error) {
+	from = root.Seq
+	for e, err := range r.Core.InOrder(r.Ctx, r.Thread, posthouse.Range{To: root.Seq - 1, Reverse: true, Headers: true}) {
+		if err != nil {
+			return 0, err
+		}
+		recs, err := e.CheckRecords()
+		if err != nil {
+			return 0, err
+		}
+		for i := range recs {
+			if c := recs[i].Checkpoint; c != nil && c.Branch == root.Branch || recs[i].Removal != nil && recs[i].Removal.Whole || recs[i].Release != nil {
+				return from, nil
+			}
+		}
+		from = e.Seq
+	}
+	return from, nil
+}
+
+func ReadDecisionBody(e *posthouse.Entry, r *posthouse.Record, body []byte) (*posthouse.Decision, error) {
+	d := &posthouse.Decision{}
+	if err := json.Unmarshal(body, d); err != nil {
+		return nil, posthouse.Corrupt("the decision of gate %s at entry %d of thread %q does not decode: %v", r.Decision.Gate, e.Seq, e.Thread, err)
+	}
+	return d, nil
+}

@@ -1,0 +1,77 @@
+package core
+
+import (
+	"bytes"
+)
+
+// knownParts returns the values of parts that this process knows of the head at
+// seq, while a run of it has the thread: nobody else appends then. They are the
+// caller's own; nil for none.
+func (l *Core) knownParts(thread string, seq uint64) map[string][]byte {
+	t := l.running(thread)
+	if t == nil {
+		return nil
+	}
+	defer t.mu.Unlock()
+	for _, h := range t.Heads {
+		if h.Seq != seq {
+			continue
+		}
+		known := make(map[string][]byte, len(h.Parts))
+		for i := range h.Parts {
+			if p := &h.Parts[i]; p.Known {
+				known[p.Name] = bytes.Clone(p.Data) // an append grows them in place
+			}
+		}
+		return known
+	}
+	return nil
+}
+
+// learn keeps the values of a head that was read for the run that has its thread:
+// the next commit is encoded against them, and the next run begins with them.
+func (l *Core) learn(b *Rebuilt) {
+	t := l.running(b.Header.Thread)
+	if t == nil {
+		return
+	}
+	defer l.Unlock(t)
+	if t.Info == nil {
+		return
+	}
+	if bh, ok := t.Info.Branch(b.Header.Branch); !ok || bh.Seq != b.Header.Seq {
+		return
+	}
+	h := t.Heads[b.Header.Branch]
+	if h == nil {
+		h = &Head{Header: *b.Header.Clone(), Parts: b.parts, manifest: b.manifest, age: b.age}
+		for i := range h.Parts {
+			p := &h.Parts[i]
+			p.Data, p.Known = nil, false
+		}
+		t.Heads[b.Header.Branch] = h
+	}
+	for i := range h.Parts {
+		p := &h.Parts[i]
+		if v, ok := b.State[p.Name]; ok && !p.Known && len(v.Data) <= maxCached {
+			p.Data, p.Known = bytes.Clone(v.Data), true
+		}
+	}
+	h.count()
+}
+
+// running returns a thread that a run of this process has, locked; nil if there
+// is none, or it is being written: its log can be read as well.
+func (l *Core) running(thread string) *Thread {
+	l.mu.Lock()
+	t := l.threads[thread]
+	l.mu.Unlock()
+	if t == nil || !t.mu.TryLock() {
+		return nil
+	}
+	if t.gone || t.Claim == nil {
+		t.mu.Unlock()
+		return nil
+	}
+	return t
+}

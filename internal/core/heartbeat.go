@@ -1,0 +1,141 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Heartbeat renews this process's liveness slot. While that happens more often than
+// LeaseTTL, others leave this process's threads alone. The Ledger does so
+// itself while runs have threads, each second or four times in the time of a
+// lease if that is shorter; on a store that only this process has open nobody
+// looks, and it does not.
+func (l *Core) Heartbeat(ctx context.Context) error {
+	_, err := l.Store.Slot(ctx, posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: l.Config.Owner}, posthouse.SlotOp{
+		Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Value: strconv.AppendInt(nil, l.Config.Now().UnixMilli(), 10),
+	})
+	return err
+}
+
+// A heartbeat renews the liveness of a process while it has claims. Between beats
+// it is a timer and no goroutine; runs that are shorter cost no write.
+type heartbeat struct {
+	mu     sync.Mutex
+	claims int
+	timer  *time.Timer // nil: nothing was claimed yet
+	closed bool
+}
+
+// more counts a claim.
+func (p *heartbeat) more(l *Core) {
+	if l.exclusive() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.claims++
+	switch {
+	case p.closed || p.claims > 1:
+	case p.timer == nil:
+		p.timer = time.AfterFunc(l.heartbeatEvery(), func() { p.renew(l) })
+	default:
+		p.timer.Reset(l.heartbeatEvery())
+	}
+}
+
+// less counts a claim that was given back.
+func (p *heartbeat) less() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timer == nil {
+		return // none counts on this store
+	}
+	if p.claims--; p.claims == 0 {
+		p.timer.Stop()
+	}
+}
+
+// stop ends it, whatever is claimed.
+func (p *heartbeat) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
+
+func (p *heartbeat) beats() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.claims > 0 && !p.closed
+}
+
+func (p *heartbeat) renew(l *Core) {
+	ctx, cancel := context.WithTimeout(context.Background(), l.Config.LeaseTTL)
+	defer cancel()
+	if err := l.Heartbeat(ctx); err != nil && p.beats() {
+		l.Config.Logger.Warn("cannot renew this process's liveness: others may take its threads", "error", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.claims > 0 && !p.closed {
+		p.timer.Reset(l.heartbeatEvery())
+	}
+}
+
+func (l *Core) heartbeatEvery() time.Duration {
+	return max(min(time.Second, l.Config.LeaseTTL/4), time.Millisecond)
+}
+
+// exclusive reports whether only this process has the store open for writing.
+func (l *Core) exclusive() bool {
+	return l.runs() != nil
+}
+
+// An ownerWatch remembers when it saw each owner's liveness slot change, by
+// this process's monotonic clock: the clocks of others are never compared.
+type ownerWatch struct {
+	mu   sync.Mutex
+	seen map[string]ownerSeen
+}
+
+const maxOwners = 10000
+
+type ownerSeen struct {
+	revision uint64
+	at       time.Time
+}
+
+func (w *ownerWatch) gone(ctx context.Context, l *Core, owner string) (bool, error) {
+	slot, err := l.Store.Slot(ctx, posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: owner}, posthouse.SlotOp{Verb: posthouse.SlotGet})
+	if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+		return false, err
+	}
+	now := l.Config.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last, ok := w.seen[owner]
+	if !ok || last.revision != slot.Revision {
+		if len(w.seen) >= maxOwners || w.seen == nil {
+			w.seen = map[string]ownerSeen{} // forgetting costs the others' threads another wait
+		}
+		w.seen[owner] = ownerSeen{slot.Revision, now}
+		return false, nil
+	}
+	return now.Sub(last.at) >= l.Config.LeaseTTL, nil
+}
+
+// runs returns those of the store, if only this process has it open for
+// writing; else nil.
+func (l *Core) runs() *posthouse.Runs {
+	if x, ok := l.Store.(posthouse.Excluder); ok && x.Exclusive() {
+		return x.Runs()
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// A Claim is a run's hold on a thread. Until its first commit it is an
+// intention; that commit carries the claim's record, and from then on its
+// fence number is in the log, where a stale writer trips over a newer one.
+type Claim struct {
+	Thread string
+	Run    string
+
+	core       *Core
+	generation uint32
+
+	found    *posthouse.ThreadInfo // nil: there was none
+	ends     claimEnds
+	Fence    uint64 // once recorded, or perhaps recorded
+	Recorded bool
+}
+
+// Found returns the thread's summary as of the claim, nil if there was no such
+// thread.
+func (c *Claim) Found() *posthouse.ThreadInfo {
+	if c.found == nil {
+		return nil
+	}
+	t := *c.found
+	t.Branches, t.Waiting = slices.Clone(t.Branches), slices.Clone(t.Waiting)
+	return &t
+}
+
+// Generation returns the thread's generation as of the claim: 1, and one more
+// for each release and deletion of the thread since. What the run does to the
+// world is another generation's if the number is another.
+func (c *Claim) Generation() uint32 { return c.generation }
+
+// Claim takes the thread for a run of this process. It writes nothing yet.
+func (l *Core) Claim(ctx context.Context, thread, run string) (*Claim, error) {
+	if err := posthouse.ValidateText("run", run); err != nil {
+		return nil, err
+	}
+	t, err := l.Lock(thread)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Unlock(t)
+	if t.Claim != nil {
+		return nil, Busy(thread, &posthouse.Lease{Owner: l.Config.Owner, Run: t.Claim.Run, Fence: t.Claim.Fence, Held: true})
+	}
+	if err := l.refresh(ctx, t); err != nil { // another process may have been here since
+		return nil, err
+	}
+	if err := l.leaseFree(ctx, t.Info); err != nil {
+		return nil, err
+	}
+	if r := l.runs(); r != nil {
+		if other := r.Take(l, thread, posthouse.Lease{Owner: l.Config.Owner, Run: run, Held: true}); other != nil {
+			return nil, Busy(thread, other)
+		}
+	}
+	t.Claim = &Claim{core: l, Thread: thread, Run: run, generation: max(t.Info.Generation, 1)}
+	if t.Info.Tail.Seq > 0 && !t.Info.Gone() {
+		found := *t.Info // the next append changes it
+		t.Claim.found = &found
+	}
+	l.pulse.more(l)
+	t.notifyCancelled()
+	return t.Claim, nil
+}
+
+// FreeClaim takes the claim of this process off the thread, if there is one.
+// Callers hold t.mu.
+func (l *Core) FreeClaim(t *Thread) {
+	if t.Claim == nil {
+		return
+	}
+	t.Claim = nil
+	if r := l.runs(); r != nil {
+		r.Give(l, t.Name)
+	}
+	l.lines.freed(t.Name)
+	l.pulse.less()
+}
+
+func Busy(thread string, lease *posthouse.Lease) *posthouse.Error {
+	return &posthouse.Error{
+		Code: posthouse.CodeBusy, Lease: lease,
+		Message: "thread " + thread + " is being run by " + lease.Owner + " (run " + lease.Run + ")",
+		Hint:    "wait for the run to park or end; a dead owner's threads are free after the lease's time",
+	}
+}
+
+// leaseFree reports nil if the thread's lease stands in nobody's way.
+func (l *Core) leaseFree(ctx context.Context, info *posthouse.ThreadInfo) error {
+	lease := info.Lease
+	if r := l.runs(); r != nil {
+		// Only this process has the store: whoever holds it is gone, unless it
+		// is another Ledger here, which may have nothing on record yet.
+		if other := r.Other(l, info.Thread); other != nil {
+			other.Fence = lease.Fence
+			return Busy(info.Thread, other)
+		}
+		return nil
+	}
+	if !lease.Held || lease.Owner == l.Config.Owner {
+		return nil
+	}
+	gone, err := l.owners.gone(ctx, l, lease.Owner)
+	if err != nil {
+		return err
+	}
+	if !gone {
+		return Busy(info.Thread, &lease)
+	}
+	return nil
+}
+
+// CheckLease lets an entry pass whose claim is the newest, or that has none while
+// nobody runs the thread. The first entry of a claim gets its record.
+func (a *Tx) CheckLease(c *Claim) error {
+	have := a.Thread.Info.Lease
+	switch {
+	case c != nil && a.Claim == c:
+		return nil // by this entry
+	case c == nil && a.Thread.Claim != nil:
+		return Busy(a.Thread.Name, &posthouse.Lease{Owner: a.Core.Config.Owner, Run: a.Thread.Claim.Run, Fence: a.Thread.Claim.Fence, Held: true})
+	case c == nil:
+		return a.Core.leaseFree(a.Ctx, a.Thread.Info)
+	case c.Recorded && c.Fence == have.Fence && have.Owner == a.Core.Config.Owner:
+		return nil
+	case c.Recorded || a.Thread.Claim != c:
+		newer := have
+		return &posthouse.Error{
+			Code: posthouse.CodeFenced, Lease: &newer, Tail: &a.Thread.Info.Tail,
+			Message: "the claim on thread " + a.Thread.Name + " was overtaken by " + cmp.Or(have.Owner, "its release"),
+			Hint:    "stop this run; the newer one goes on from what is recorded",
+		}
+	}
+	if err := a.Core.leaseFree(a.Ctx, a.Thread.Info); err != nil {
+		return err
+	}
+	c.Fence = have.Fence + 1
+	a.Claim = c
+	a.Add(posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: a.Core.Config.Owner, Fence: c.Fence, Run: c.Run}}, nil)
+	return nil
+}
+
+// Persist puts the claim on record before the run's first commit does, so that of
+// two processes that mean to run the thread only one begins to act. It reports
+// whether it wrote: not when the claim is on record already, nor on a store
+// that only this process has open. [posthouse.ErrBusy] if somebody else was faster,
+// [posthouse.ErrFenced] if the claim was overtaken.
+func (c *Claim) Persist(ctx context.Context) (bool, error) {
+	l := c.core
+	if l.exclusive() {
+		return false, nil
+	}
+	t, err := l.Lock(c.Thread)
+	if err != nil {
+		return false, err
+	}
+	defer l.Unlock(t)
+	err = l.Append(ctx, t, func(a *Tx) error {
+		if err := a.CheckLease(c); err != nil {
+			return err
+		}
+		if a.Claim == nil {
+			return ErrNothing
+		}
+		return nil
+	})
+	if errors.Is(err, ErrNothing) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Release gives the thread back. If the run parked or ended, its last
+// checkpoint has done so already and nothing is written; otherwise a record
+// frees the thread for others at once. Giving it back twice is no error.
+func (c *Claim) Release(ctx context.Context) error {
+	l := c.core
+	t, err := l.Lock(c.Thread)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock(t)
+	if t.Claim != c {
+		return nil
+	}
+	l.FreeClaim(t)
+	if c.Fence == 0 {
+		return nil // never tried to get on record
+	}
+	err = l.Append(ctx, t, func(a *Tx) error {
+		have := t.Info.Lease
+		if !have.Held || have.Fence != c.Fence || have.Owner != l.Config.Owner || have.Run != c.Run {
+			return ErrNothing
+		}
+		a.Add(posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: have.Owner, Fence: have.Fence, Run: have.Run, Unclaim: true}}, nil)
+		return nil
+	})
+	if errors.Is(err, ErrNothing) {
+		return nil
+	}
+	return err
+}
+
+// ErrNothing ends an append that turned out to have nothing to write, and has
+// changed nothing that is known of the thread.
+var ErrNothing = errors.New("nothing to append")

@@ -1,0 +1,243 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+)
+
+// InOrder yields what [posthouse.Store.Read] does, and [posthouse.ErrCorrupt] where an entry is
+// missing or does not follow the one before. Hashes are the caller's to check:
+// that chains what is read to what the summary says.
+func (l *Core) InOrder(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+	if r.Seqs != nil {
+		return l.Store.Read(ctx, thread, r)
+	}
+	return func(yield func(*posthouse.Entry, error) bool) {
+		o := LogOrder{L: l, Ctx: ctx, Thread: thread, r: r}
+		info, err := l.Summary(ctx, thread)
+		if err == nil {
+			o.tail, o.link = info.Tail, info.Link
+		} else if !errors.Is(err, posthouse.ErrNotFound) {
+			yield(nil, err)
+			return
+		}
+		n := 0
+		for e, err := range l.Store.Read(ctx, thread, r) {
+			if err == nil {
+				err = o.next(e)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			n++
+			if !yield(e, nil) {
+				return
+			}
+		}
+		if n == r.Limit && n > 0 {
+			return
+		}
+		if err := o.end(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// A LogOrder compares the entries of a thread, as they are read one after the other,
+// with each other and with the thread's summary.
+type LogOrder struct {
+	L      *Core
+	Ctx    context.Context
+	Thread string
+	r      posthouse.Range
+	tail   posthouse.Position // as the summary had it before the first was read; zero if there was none
+	link   posthouse.Hash     // of the tail's entry
+	last   Mark               // of the entry read last; zero before the first
+	gone   removals           // as far as somebody had to ask
+}
+
+// A Mark is what the order of a log needs to know of an entry. One without a link
+// is an entry that was not read.
+type Mark struct {
+	Seq        uint64
+	Prev, Link posthouse.Hash
+}
+
+// Follows reports whether b is the next entry behind a.
+func (b Mark) Follows(a Mark) bool {
+	return b.Seq == a.Seq+1 && (a.Link.IsZero() || b.Link.IsZero() || b.Prev == a.Link) && (b.Seq != 1 || b.Prev.IsZero())
+}
+
+// next looks at the next entry.
+func (o *LogOrder) next(e *posthouse.Entry) error {
+	m := Mark{e.Seq, e.Prev, e.Link()}
+	before, behind := o.last, m
+	switch {
+	case o.r.Reverse && o.last.Seq == 0:
+		before, behind = m, Mark{Seq: o.top() + 1}
+		if m.Seq > o.top() {
+			behind.Seq = m.Seq + 1 // written since
+		}
+	case o.r.Reverse:
+		before, behind = m, o.last
+	case o.last.Seq == 0:
+		before = Mark{Seq: max(o.r.From, 1) - 1}
+	}
+	o.last = m
+	if e.Seq == o.tail.Seq && m.Link != o.link {
+		return o.other(e)
+	}
+	if behind.Follows(before) {
+		return nil
+	}
+	if err := e.Check(); err != nil {
+		return err // it says more
+	}
+	return o.Gap(before, behind)
+}
+
+// other returns what is wrong with an entry that is not the one that the summary
+// says the log ends with.
+func (o *LogOrder) other(e *posthouse.Entry) error {
+	if err := e.Check(); err != nil {
+		return err
+	}
+	info, err := o.L.Summary(o.Ctx, o.Thread)
+	if err == nil && info.Tail == o.tail {
+		return posthouse.Corrupt("entry %d of thread %q, or its signature, is not the one that the thread's summary says", e.Seq, o.Thread)
+	}
+	if err == nil || errors.Is(err, posthouse.ErrNotFound) {
+		return o.changed()
+	}
+	return err
+}
+
+// top returns the last entry that must be there.
+func (o *LogOrder) top() uint64 {
+	if o.r.To != 0 {
+		return min(o.r.To, o.tail.Seq)
+	}
+	return o.tail.Seq
+}
+
+// end looks at what should have come behind the last entry, none of whose
+// followers was left out for the sake of a limit.
+func (o *LogOrder) end() error {
+	from := max(o.r.From, 1)
+	switch {
+	case o.top() < from:
+		return nil
+	case o.last.Seq == 0:
+		return o.Gap(Mark{Seq: from - 1}, Mark{Seq: o.top() + 1})
+	case o.r.Reverse && o.last.Seq > from:
+		return o.Gap(Mark{Seq: from - 1}, o.last)
+	case !o.r.Reverse && o.last.Seq < o.top():
+		return o.Gap(o.last, Mark{Seq: o.top() + 1})
+	case !o.r.Reverse && o.last.Seq > o.tail.Seq:
+		return o.grew()
+	}
+	return nil
+}
+
+// grew makes sure that the summary, too, goes as far as the entries read.
+func (o *LogOrder) grew() error {
+	info, err := o.L.Summary(o.Ctx, o.Thread)
+	if err == nil && info.Tail.Seq < o.last.Seq && info.Tail == o.tail {
+		return posthouse.Corrupt("entry %d of thread %q is behind the log's end, which the summary says is entry %d", o.last.Seq, o.Thread, o.tail.Seq)
+	}
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return o.changed()
+	}
+	return err
+}
+
+// Gap returns nil if a record of the log says why nothing is between two entries
+// that do not follow one another, and else what is wrong.
+func (o *LogOrder) Gap(before, behind Mark) error {
+	if ok, err := o.removed(before, behind); ok || err != nil {
+		return err
+	}
+	// A thread that was removed by other means, while it was read, is not damaged.
+	info, err := o.L.Summary(o.Ctx, o.Thread)
+	if errors.Is(err, posthouse.ErrNotFound) && o.tail.Seq > 0 || err == nil && info.Tail.Seq < o.tail.Seq {
+		return o.changed()
+	}
+	if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+		return err
+	}
+	for e, err := range o.L.Store.Read(o.Ctx, o.Thread, posthouse.Range{From: max(before.Seq, 1), To: behind.Seq, Headers: true}) {
+		if err != nil {
+			return err
+		}
+		if m := (Mark{e.Seq, e.Prev, e.Link()}); m.Seq == before.Seq && m.Link != before.Link && !before.Link.IsZero() ||
+			m.Seq == behind.Seq && m.Link != behind.Link && !behind.Link.IsZero() || m.Seq > before.Seq && m.Seq < behind.Seq {
+			return o.changed()
+		}
+	}
+	switch first, last := before.Seq+1, behind.Seq-1; {
+	case first == last:
+		return posthouse.Corrupt("entry %d of thread %q is missing", first, o.Thread)
+	case first < last:
+		return posthouse.Corrupt("entries %d to %d of thread %q are missing", first, last, o.Thread)
+	}
+	return posthouse.Corrupt("entry %d of thread %q does not follow entry %d", behind.Seq, o.Thread, before.Seq)
+}
+
+// removed reports whether what is between two entries was removed, by what the
+// log says now.
+func (o *LogOrder) removed(before, behind Mark) (bool, error) {
+	if behind.Seq <= before.Seq+1 {
+		return false, nil
+	}
+	if o.gone.explain(before.Seq, behind.Seq) {
+		return true, nil
+	}
+	o.gone = removals{}
+	versions := map[uint32]Span{}
+	for e, err := range o.L.Store.Read(o.Ctx, o.Thread, posthouse.Range{Headers: true}) {
+		if err != nil {
+			return false, err
+		}
+		e.Bodies = nil
+		recs, err := e.CheckRecords()
+		if err != nil {
+			return false, err
+		}
+		for i := range recs {
+			switch rel, rem := recs[i].Release, recs[i].Removal; {
+			case rem != nil && rem.Whole:
+				o.gone.whole = e.Seq
+			case rem != nil && rem.Version != 0:
+				o.gone.versions = append(o.gone.versions, versions[rem.Version])
+			case rel != nil:
+				versions[rel.Version] = Span{Version: rel.Version, First: rel.First, Last: e.Seq}
+			}
+		}
+	}
+	return o.gone.explain(before.Seq, behind.Seq), nil
+}
+
+// removals are what records say that is gone of a log.
+type removals struct {
+	whole    uint64 // all before this entry
+	versions []Span // but the last entry of each
+}
+
+// explain reports whether all between two entries is among it.
+func (r *removals) explain(before, behind uint64) bool {
+	return behind <= r.whole || slices.ContainsFunc(r.versions, func(s Span) bool { return s.First <= before+1 && behind <= s.Last })
+}
+
+// changed is the error for a thread that is not the one it was.
+func (o *LogOrder) changed() error {
+	return &posthouse.Error{
+		Code: posthouse.CodeConflict, Message: fmt.Sprintf("thread %q was removed while it was read", o.Thread),
+		Hint: "read it again",
+	}
+}

@@ -1,0 +1,229 @@
+package core
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/delta"
+)
+
+// manifestEvery is how many checkpoints apart the full lists of parts are.
+const manifestEvery = 32
+
+// MinRef is the shortest step result worth a reference from a part.
+const MinRef = 64
+
+// A partState is one part as of a branch's head. Sequence numbers are absolute.
+type partState struct {
+	Name, Codec string
+	size        int
+	last, full  uint64
+	chain, dead int
+	Data        []byte // the value, if known; nil for not known
+	Known       bool
+}
+
+func (p *partState) ref(seq uint64) posthouse.PartRef {
+	return posthouse.PartRef{
+		Name: p.Name, Codec: p.Codec, Size: p.size, Last: seq - p.last, Full: seq - p.full,
+		Chain: p.chain, Dead: p.dead,
+	}
+}
+
+// An encoder turns the changes of one checkpoint into its part list and body.
+type encoder struct {
+	l      *Core
+	ctx    context.Context
+	thread string
+	seq    uint64
+	Base   *Head // the parent, nil for a root
+	fresh  bool  // the checkpoint begins a branch: give it a manifest
+	Parts  []partState
+	list   posthouse.PartList
+	body   []byte
+	room   []posthouse.Piece // where the pieces of all changes are
+}
+
+// clear keeps the memory for the next checkpoint.
+func (e *encoder) clear() {
+	changes, body, room := emptied(e.list.Changes), e.body[:0], e.room[:0]
+	if cap(body) > maxSpare {
+		body = nil
+	}
+	*e = encoder{list: posthouse.PartList{Changes: changes}, body: body, room: room}
+}
+
+func (e *encoder) Find(name string) int {
+	return slices.IndexFunc(e.Parts, func(p partState) bool { return p.Name == name })
+}
+
+// Value returns a part's current bytes, read back from the store if need be.
+func (e *encoder) Value(p *partState) ([]byte, error) {
+	if !p.Known {
+		s, err := e.l.Rebuild(e.ctx, e.thread, e.Base.Seq)
+		if err != nil {
+			return nil, err
+		}
+		for i := range e.Parts {
+			q := &e.Parts[i]
+			if v, ok := s.State[q.Name]; ok && !q.Known && q.last != e.seq {
+				q.Data, q.Known = v.Data, true
+			}
+		}
+	}
+	return p.Data, nil
+}
+
+// Set makes a part's value v, stored as a splice where that is less.
+func (e *encoder) Set(name string, v posthouse.Value) error {
+	i := e.Find(name)
+	if i < 0 || e.Parts[i].Codec != v.Codec {
+		return e.full(name, v.Codec, v.Data)
+	}
+	p := &e.Parts[i]
+	if p.size <= delta.SegmentCost && len(v.Data) <= delta.SegmentCost {
+		if p.Known && bytes.Equal(p.Data, v.Data) {
+			return nil
+		}
+		if p.Known {
+			return e.full(name, v.Codec, v.Data)
+		}
+	}
+	old, err := e.Value(p)
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(old, v.Data) {
+		return nil
+	}
+	prefix, suffix := delta.Common(old, v.Data)
+	return e.splice(name, v.Codec, prefix, suffix, v.Data[prefix:len(v.Data)-suffix], v.Data)
+}
+
+// splice keeps prefix and suffix bytes of the part around middle. whole is the
+// new value if the caller has it.
+func (e *encoder) splice(name, codec string, prefix, suffix int, middle, whole []byte) error {
+	i := e.Find(name)
+	if i < 0 || e.Parts[i].Codec != codec {
+		return posthouse.Invalid("part "+name, "cannot be spliced: the parent has no such part of codec %q", codec)
+	}
+	p := &e.Parts[i]
+	if prefix < 0 || suffix < 0 || prefix > p.size || suffix > p.size-prefix {
+		return posthouse.Invalid("part "+name, "keeps %d and %d bytes of a value of %d", prefix, suffix, p.size)
+	}
+	size, chain, dead := prefix+len(middle)+suffix, p.chain+1, p.dead+p.size-prefix-suffix
+	if delta.Rewrite(size, chain, dead) {
+		if whole == nil {
+			old, err := e.Value(p)
+			if err != nil {
+				return err
+			}
+			if whole, err = delta.Apply(bytes.Clone(old), prefix, suffix, middle); err != nil {
+				return posthouse.Invalid("part "+name, "%v", err)
+			}
+		}
+		return e.full(name, codec, whole)
+	}
+	c := posthouse.PartChange{Op: posthouse.PartSplice, Prefix: prefix, Suffix: suffix, Middle: e.pieces(middle)}
+	c.PartRef = posthouse.PartRef{
+		Name: name, Codec: codec, Size: size, Last: e.seq - p.last, Full: e.seq - p.full, Chain: chain, Dead: dead,
+	}
+	e.list.Changes = append(e.list.Changes, c)
+	p.size, p.chain, p.dead, p.last = size, chain, dead, e.seq
+	switch {
+	case whole != nil:
+		p.Data, p.Known = bytes.Clone(whole), true
+	case p.Known && size <= maxCached:
+		// Grows in place: the head owns these bytes and moves with them.
+		data, err := delta.Apply(p.Data, prefix, suffix, middle)
+		if err != nil {
+			return posthouse.Invalid("part "+name, "%v", err)
+		}
+		p.Data = data
+	default:
+		p.Data, p.Known = nil, false
+	}
+	return nil
+}
+
+func (e *encoder) full(name, codec string, data []byte) error {
+	p := partState{Name: name, Codec: codec, size: len(data), last: e.seq, full: e.seq}
+	c := posthouse.PartChange{Op: posthouse.PartFull, Middle: e.pieces(data)}
+	i := e.Find(name)
+	var old []byte
+	if i >= 0 {
+		c.Last = e.seq - e.Parts[i].last
+		old = e.Parts[i].Data
+	}
+	if len(data) <= maxCached {
+		if cap(old) > 4*len(data)+64 {
+			old = nil // not worth keeping for so little
+		}
+		p.Data, p.Known = append(old[:0], data...), true
+	}
+	c.PartRef = posthouse.PartRef{Name: name, Codec: codec, Size: len(data), Last: c.Last}
+	e.list.Changes = append(e.list.Changes, c)
+	if i >= 0 {
+		e.Parts[i] = p
+	} else {
+		e.Parts = append(e.Parts, p)
+	}
+	return nil
+}
+
+func (e *encoder) drop(name string) {
+	i := e.Find(name)
+	if i < 0 {
+		return
+	}
+	p := e.Parts[i]
+	e.list.Changes = append(e.list.Changes, posthouse.PartChange{
+		Op: posthouse.PartDrop, PartRef: posthouse.PartRef{Name: name, Codec: p.Codec, Last: e.seq - p.last},
+	})
+	e.Parts = slices.Delete(e.Parts, i, i+1)
+}
+
+// pieces puts data into the body, except for what a recent step result holds.
+func (e *encoder) pieces(data []byte) []posthouse.Piece {
+	first := len(e.room)
+	if e.Base != nil && len(data) >= MinRef {
+		done := 0
+		for _, f := range references(data, e.Base.recent) {
+			r := &e.Base.recent[f.result]
+			if f.at > done {
+				e.room = append(e.room, posthouse.Piece{N: f.at - done})
+				e.body = append(e.body, data[done:f.at]...)
+			}
+			e.room = append(e.room, posthouse.Piece{N: len(r.Data), Back: e.seq - r.Seq, Rec: r.Record})
+			done = f.at + len(r.Data)
+		}
+		data = data[done:]
+	}
+	if len(data) > 0 {
+		e.room = append(e.room, posthouse.Piece{N: len(data)})
+		e.body = append(e.body, data...)
+	}
+	return e.room[first:len(e.room):len(e.room)]
+}
+
+// finish adds the manifest when it is due and returns the new head's state.
+func (e *encoder) finish() (manifest uint64, age, size int) {
+	for i := range e.Parts {
+		if !posthouse.IsReserved(e.Parts[i].Name) {
+			size += e.Parts[i].size
+		}
+	}
+	e.list.Total = len(e.Parts)
+	if e.Base == nil || e.fresh || e.Base.age+1 >= manifestEvery {
+		for i := range e.Parts {
+			if p := &e.Parts[i]; p.last != e.seq {
+				e.list.Unchanged = append(e.list.Unchanged, p.ref(e.seq))
+			}
+		}
+		return e.seq, 0, size
+	}
+	e.list.Manifest = e.seq - e.Base.manifest
+	return e.Base.manifest, e.Base.age + 1, size
+}

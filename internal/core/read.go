@@ -1,0 +1,123 @@
+package core
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Get reads a checkpoint with its state, and tells the observer.
+func (l *Core) Get(ctx context.Context, id posthouse.ID) (*posthouse.Checkpoint, error) {
+	c, err := l.ReadCheckpoint(ctx, id)
+	if err == nil {
+		l.ObserveCheckpoint(posthouse.OpLoaded, &c.Header)
+	}
+	return c, err
+}
+
+// ReadCheckpoint is Get without the event.
+func (l *Core) ReadCheckpoint(ctx context.Context, id posthouse.ID) (c *posthouse.Checkpoint, err error) {
+	err = l.ReadAt(ctx, id, func(r *Reader, ref posthouse.Ref) error {
+		r.known = l.knownParts(ref.Thread, ref.Seq)
+		b, err := r.Rebuild(ref.Seq)
+		if err == nil && b.Header.ID != id {
+			err = misplaced(id, ref, b.Header.ID)
+		}
+		if err != nil {
+			return l.unlessGate(ctx, id, ref, err)
+		}
+		l.learn(b)
+		c, err = b.Checkpoint()
+		return err
+	})
+	return c, err
+}
+
+func (l *Core) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
+	if err := id.Validate(); err != nil {
+		return posthouse.Ref{}, err
+	}
+	return l.Store.Find(ctx, id)
+}
+
+// ReadAt reads at an id's place. What looks like damage may be a removal or a
+// replacement that came between finding and reading: then it reads again.
+func (l *Core) ReadAt(ctx context.Context, id posthouse.ID, read func(*Reader, posthouse.Ref) error) error {
+	ref, err := l.Find(ctx, id)
+	for err == nil {
+		was := ref
+		if err = read(l.Reader(ctx, ref.Thread), ref); !MayBeGone(err) {
+			return err
+		}
+		damage := err
+		if ref, err = l.Find(ctx, id); ref == was {
+			return damage
+		}
+	}
+	return err
+}
+
+// MayBeGone reports whether an error may come of a removal in the middle of a
+// read: bodies that are not there, or that nothing opens any more.
+func MayBeGone(err error) bool {
+	return errors.Is(err, posthouse.ErrCorrupt) || errors.Is(err, posthouse.ErrSealed)
+}
+
+// GetHeader reads a checkpoint without its state.
+func (l *Core) GetHeader(ctx context.Context, id posthouse.ID) (h *posthouse.Header, err error) {
+	err = l.ReadAt(ctx, id, func(r *Reader, ref posthouse.Ref) error {
+		e, err := r.Entry(ref.Seq, false)
+		if err != nil {
+			return err
+		}
+		rec, _, err := e.checkpoint()
+		if err != nil {
+			return posthouse.NotFound("checkpoint", id)
+		}
+		if h = rec.Checkpoint; h.ID != id {
+			return l.unlessGate(ctx, id, ref, misplaced(id, ref, h.ID))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func misplaced(id posthouse.ID, ref posthouse.Ref, holds posthouse.ID) error {
+	return posthouse.Corrupt("the index has %s at entry %d of thread %q, which holds %s", id, ref.Seq, ref.Thread, holds)
+}
+
+// unlessGate returns why a checkpoint could not be read, which is no damage if
+// id is a gate's.
+func (l *Core) unlessGate(ctx context.Context, id posthouse.ID, ref posthouse.Ref, err error) error {
+	if _, e := l.Reader(ctx, ref.Thread).GateAt(id, ref.Seq); e == nil {
+		return posthouse.NotFound("checkpoint", id)
+	}
+	if s, e := l.Reader(ctx, ref.Thread).Signal(ref.Seq); e == nil && s.ID == id {
+		return posthouse.NotFound("checkpoint", id)
+	}
+	return err
+}
+
+// Summary returns a thread's summary, also that of one that has ended.
+func (l *Core) Summary(ctx context.Context, thread string) (*posthouse.ThreadInfo, error) {
+	if err := posthouse.ValidateName("thread", thread); err != nil {
+		return nil, err
+	}
+	for t, err := range l.Store.Threads(ctx, posthouse.ThreadQuery{Thread: thread}) {
+		return t, err
+	}
+	return nil, posthouse.NotFound("thread", thread)
+}
+
+// Thread reads the summary of a thread that is there: see [Core.Summary].
+func (l *Core) Thread(ctx context.Context, thread string) (*posthouse.ThreadInfo, error) {
+	t, err := l.Summary(ctx, thread)
+	if err == nil && t.Gone() {
+		return nil, t.Absent()
+	}
+	return t, err
+}

@@ -1,0 +1,180 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Gate reads a gate, with its decision or its votes and assignments.
+func (l *Core) Gate(ctx context.Context, id posthouse.ID) (g *posthouse.Gate, err error) {
+	err = l.ReadAt(ctx, id, func(_ *Reader, ref posthouse.Ref) error {
+		if g, err = l.Reader(ctx, ref.Thread).GateAt(id, ref.Seq); err != nil || g.Decision != nil || g.Quorum == nil && len(g.Assignees) == 0 {
+			return err
+		}
+		return l.trailOf(ctx, g)
+	})
+	return g, err
+}
+
+// trailOf adds the votes and assignments of an open gate.
+func (l *Core) trailOf(ctx context.Context, g *posthouse.Gate) error {
+	t, err := l.Thread(ctx, g.Thread)
+	if err != nil {
+		return err
+	}
+	for _, w := range t.Waiting {
+		if w.ID == g.ID {
+			return l.Reader(ctx, g.Thread).follow(g, w.Trail)
+		}
+	}
+	return posthouse.Corrupt("the summary of thread %q does not hold the open gate %s", g.Thread, g.ID)
+}
+
+// WaitingGate reads a gate that a summary has.
+func (r *Reader) WaitingGate(w *posthouse.WaitingGate) (*posthouse.Gate, error) {
+	g, err := r.GateAt(w.ID, w.Seq)
+	if err == nil && g.Decision == nil {
+		err = r.follow(g, w.Trail)
+	}
+	return g, err
+}
+
+// GateAt reads a gate from where the index has it: its own entry, or the entry
+// of its decision, which says where the gate is.
+func (r *Reader) GateAt(id posthouse.ID, seq uint64) (*posthouse.Gate, error) {
+	e, err := r.Entry(seq, true)
+	if err != nil {
+		return nil, err
+	}
+	d, at, err := decisionIn(e, id)
+	if err != nil {
+		return nil, err
+	}
+	if d != nil && at != e.Seq {
+		if e, err = r.Entry(at, true); err != nil {
+			return nil, err
+		}
+	}
+	for i := range e.Recs {
+		if g := e.Recs[i].Gate; g != nil && g.ID == id {
+			gate, err := r.gate(e, i)
+			if err == nil {
+				gate.Decision = d
+			}
+			if err == nil && d != nil {
+				err = r.follow(gate, d.Trail)
+			}
+			return gate, err
+		}
+	}
+	if d != nil {
+		return nil, posthouse.Corrupt("entry %d of thread %q does not hold gate %s", e.Seq, r.Thread, id)
+	}
+	return nil, posthouse.NotFound("gate", id)
+}
+
+// decisionIn returns the gate's decision, if the entry holds it, and the entry
+// that holds the gate.
+func decisionIn(e *readEntry, gate posthouse.ID) (*posthouse.Decision, uint64, error) {
+	for i := range e.Recs {
+		if rec := &e.Recs[i]; rec.Decision != nil && rec.Decision.Gate == gate {
+			d, err := ReadDecisionBody(&e.Entry, rec, e.Bodies[i])
+			return d, rec.Decision.GateSeq, err
+		}
+	}
+	return nil, 0, nil
+}
+
+// gate reads a gate's record; one that went with its checkpoint is not there.
+func (r *Reader) gate(e *readEntry, i int) (*posthouse.Gate, error) {
+	rec, lost := &e.Recs[i], MissingBodies{}
+	if lost.Note(&e.Entry, i, rec) {
+		if err := r.Account(lost); err != nil {
+			return nil, err
+		}
+		return nil, posthouse.NotFound("gate", rec.Gate.ID)
+	}
+	return posthouse.ReadGateBody(&e.Entry, rec, e.Bodies[i])
+}
+
+// WaitingGate reads a gate that waits. The entry that asks is kept: it may ask
+// many questions, which are decided one by one.
+func (a *Tx) WaitingGate(w *posthouse.WaitingGate) (*posthouse.Gate, error) {
+	r := a.Core.Reader(a.Ctx, a.Thread.Name)
+	if e := a.Thread.asks; e != nil && e.Seq == w.Seq {
+		r.Have[e.Seq] = e
+	}
+	g, err := r.WaitingGate(w)
+	if e := r.Have[w.Seq]; err == nil && e != nil && e.bodies && e.size() <= maxCached {
+		a.Thread.asks = e
+	}
+	return g, err
+}
+
+// follow reads a gate's votes and assignments back from the entry of the newest.
+func (r *Reader) follow(g *posthouse.Gate, newest uint64) error {
+	g.Record.Trail = newest
+	for seq := newest; seq != 0; {
+		e, err := r.Entry(seq, true)
+		if err != nil {
+			return err
+		}
+		next, found := uint64(0), false
+		for i := len(e.Recs) - 1; i >= 0; i-- {
+			gate, at, prior, ok := e.Recs[i].Trail()
+			if !ok || gate != g.ID || at != g.Seq {
+				continue
+			}
+			next, found = prior, true
+			if err := took(g, &e.Entry, &e.Recs[i], e.Bodies[i], true); err != nil {
+				return err
+			}
+		}
+		if !found || next >= seq {
+			return posthouse.Corrupt("entry %d of thread %q does not hold a vote or assignment of gate %s", seq, r.Thread, g.ID)
+		}
+		seq = next
+	}
+	return nil
+}
+
+// took adds a vote or assignment, in front if it is an earlier one.
+func took(g *posthouse.Gate, e *posthouse.Entry, rec *posthouse.Record, body []byte, earlier bool) error {
+	if rec.Vote != nil {
+		v, err := readVoteBody(e, rec, body)
+		if err == nil {
+			g.Votes = place(g.Votes, *v, earlier)
+		}
+		return err
+	}
+	a, err := readAssignBody(e, rec, body)
+	if err == nil {
+		g.Assignments = place(g.Assignments, *a, earlier)
+	}
+	return err
+}
+
+func place[T any](list []T, v T, front bool) []T {
+	if front {
+		return append([]T{v}, list...)
+	}
+	return append(list, v)
+}
+
+func readVoteBody(e *posthouse.Entry, r *posthouse.Record, body []byte) (*posthouse.Decision, error) {
+	d := &posthouse.Decision{}
+	if err := json.Unmarshal(body, d); err != nil {
+		return nil, posthouse.Corrupt("a vote on gate %s at entry %d of thread %q does not decode: %v", r.Vote.Gate, e.Seq, e.Thread, err)
+	}
+	return d, nil
+}
+
+func readAssignBody(e *posthouse.Entry, r *posthouse.Record, body []byte) (*posthouse.Assignment, error) {
+	a := &posthouse.Assignment{}
+	if err := json.Unmarshal(body, a); err != nil || !a.Escalation && len(a.To) != 1 {
+		return nil, posthouse.Corrupt("an assignment of gate %s at entry %d of thread %q does not decode: %v", r.Assignment.Gate, e.Seq, e.Thread, err)
+	}
+	return a, nil
+}

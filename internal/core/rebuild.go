@@ -1,0 +1,351 @@
+package core
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/delta"
+)
+
+// A Rebuilt is a checkpoint read back from the log.
+type Rebuilt struct {
+	Header   posthouse.Header
+	State    posthouse.State // metaPart included
+	parts    []partState
+	manifest uint64
+	age      int
+}
+
+// A Reader reads entries of one thread, each checked against its hash and
+// kept for as long as the reader lives.
+type Reader struct {
+	Core   *Core
+	Ctx    context.Context
+	Thread string
+	Have   map[uint64]*readEntry
+	Size   int // bytes of the bodies in have
+
+	known map[string][]byte // values of parts of the checkpoint that is read next
+}
+
+type readEntry struct {
+	posthouse.Entry
+	Recs   []posthouse.Record
+	bodies bool
+}
+
+// size returns the bytes that the entry holds in memory.
+func (e *readEntry) size() int {
+	n := len(e.Header)
+	for _, b := range e.Bodies {
+		n += len(b)
+	}
+	return n
+}
+
+func (l *Core) Reader(ctx context.Context, thread string) *Reader {
+	return &Reader{Core: l, Ctx: ctx, Thread: thread, Have: map[uint64]*readEntry{}}
+}
+
+// Bounds of what a reader that walks a long history holds on to.
+const (
+	KeepEntries = 4096
+	KeepBytes   = 64 << 20
+)
+
+// Fetch makes sure of the entries in the range. One that it has with its bodies
+// stays when it is read without.
+func (r *Reader) Fetch(rg posthouse.Range) error {
+	for e, err := range r.Core.Store.Read(r.Ctx, r.Thread, rg) {
+		if err != nil {
+			return err
+		}
+		old := r.Have[e.Seq]
+		if old != nil && (old.bodies || rg.Headers) {
+			continue
+		}
+		if rg.Headers {
+			e.Bodies = nil
+		}
+		recs, err := r.Core.Opened(r.Ctx, e)
+		if err != nil {
+			return err
+		}
+		r.Have[e.Seq] = &readEntry{*e, recs, !rg.Headers}
+		for _, b := range e.Bodies {
+			r.Size += len(b)
+		}
+	}
+	return nil
+}
+
+func (r *Reader) Entry(seq uint64, bodies bool) (*readEntry, error) {
+	if e := r.Have[seq]; e != nil && (e.bodies || !bodies) {
+		return e, nil
+	}
+	if len(r.Have) > KeepEntries || r.Size > KeepBytes {
+		clear(r.Have)
+		r.Size = 0
+	}
+	if err := r.Fetch(posthouse.Range{Seqs: []uint64{seq}, Headers: !bodies}); err != nil {
+		return nil, err
+	}
+	if e := r.Have[seq]; e != nil {
+		return e, nil
+	}
+	return nil, posthouse.Corrupt("entry %d of thread %q is missing", seq, r.Thread)
+}
+
+// checkpoint returns the checkpoint record of an entry and its index.
+func (e *readEntry) checkpoint() (*posthouse.Record, int, error) {
+	for i := range e.Recs {
+		if e.Recs[i].Checkpoint != nil {
+			return &e.Recs[i], i, nil
+		}
+	}
+	return nil, 0, posthouse.Corrupt("entry %d of thread %q holds no checkpoint", e.Seq, e.Thread)
+}
+
+func (l *Core) Rebuild(ctx context.Context, thread string, seq uint64) (*Rebuilt, error) {
+	return l.Reader(ctx, thread).Rebuild(seq)
+}
+
+// Header returns the checkpoint of an entry.
+func (r *Reader) Header(seq uint64) (*posthouse.Header, error) {
+	e, err := r.Entry(seq, false)
+	if err != nil {
+		return nil, err
+	}
+	rec, _, err := e.checkpoint()
+	if err != nil {
+		return nil, err
+	}
+	return rec.Checkpoint, nil
+}
+
+// Rebuild reads the checkpoint at seq with its state.
+func (r *Reader) Rebuild(seq uint64) (*Rebuilt, error) {
+	b, err := r.locate(seq)
+	if err != nil {
+		return nil, err
+	}
+	b.State = make(posthouse.State, len(b.parts))
+	for i := range b.parts {
+		p := &b.parts[i]
+		data, ok := r.known[p.Name]
+		if !ok {
+			if data, err = r.value(p); err != nil {
+				return nil, err
+			}
+		}
+		p.Data, p.Known = data, true
+		b.State[p.Name] = posthouse.Value{Codec: p.Codec, Data: data}
+	}
+	return b, nil
+}
+
+// locate finds where the parts of the checkpoint at seq are: in its own header
+// and those of its ancestors back to the newest manifest.
+func (r *Reader) locate(seq uint64) (*Rebuilt, error) {
+	e, err := r.Entry(seq, true)
+	if err != nil {
+		return nil, err
+	}
+	rec, _, err := e.checkpoint()
+	if err != nil {
+		return nil, err
+	}
+	b := &Rebuilt{Header: *rec.Checkpoint, manifest: seq - rec.Parts.Manifest}
+	live := 0
+	for _, c := range rec.Parts.Changes {
+		if c.Op != posthouse.PartDrop {
+			live++
+		}
+	}
+	complete := live == rec.Parts.Total
+	if n := rec.Parts.Manifest; n > 1 && n <= 16*manifestEvery && !complete {
+		if err := r.Fetch(posthouse.Range{From: seq - n, To: seq - 1, Headers: true}); err != nil {
+			return nil, err
+		}
+	}
+	seen := map[string]bool{}
+	for {
+		at := e.Seq
+		for _, c := range rec.Parts.Changes {
+			if !seen[c.Name] {
+				seen[c.Name] = true
+				if c.Op != posthouse.PartDrop {
+					p := state(&c.PartRef, at)
+					p.last = at
+					b.parts = append(b.parts, p)
+				}
+			}
+		}
+		for _, u := range rec.Parts.Unchanged {
+			if !seen[u.Name] {
+				seen[u.Name] = true
+				b.parts = append(b.parts, state(&u, at))
+			}
+		}
+		if rec.Parts.Manifest == 0 {
+			return b, nil
+		}
+		b.age++
+		if complete {
+			b.age = manifestEvery // not counted: the next one brings a manifest
+			return b, nil
+		}
+		parent := rec.Checkpoint.ParentSeq
+		if parent == 0 || parent >= at {
+			return nil, posthouse.Corrupt("checkpoint %s at entry %d of thread %q has no ancestor with a manifest", b.Header.ID, at, r.Thread)
+		}
+		if e, err = r.Entry(parent, false); err != nil {
+			return nil, err
+		}
+		if rec, _, err = e.checkpoint(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func state(p *posthouse.PartRef, seq uint64) partState {
+	return partState{
+		Name: p.Name, Codec: p.Codec, size: p.Size, last: seq - p.Last, full: seq - p.Full,
+		chain: p.Chain, dead: p.Dead,
+	}
+}
+
+// maxGrowth bounds the room made at once for what a header says the splices
+// will add, since a header may say anything.
+const maxGrowth = 1 << 20
+
+// value rebuilds one part: the newest full value and the splices since.
+func (r *Reader) value(p *partState) ([]byte, error) {
+	if span := p.last - p.full; p.chain > 4 && span <= uint64(16*p.chain) {
+		if r.Have[p.full] == nil || !r.Have[p.full].bodies {
+			if err := r.Fetch(posthouse.Range{From: p.full, To: p.last}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var changes []*posthouse.PartChange
+	var at []*readEntry
+	for seq, i := p.last, 0; ; i++ {
+		c, e, err := r.change(seq, p.Name)
+		if err != nil {
+			return nil, err
+		}
+		changes, at = append(changes, c), append(at, e)
+		if c.Op == posthouse.PartFull {
+			break
+		}
+		if c.Op == posthouse.PartDrop || c.Last == 0 || c.Last > seq || i > p.chain {
+			return nil, posthouse.Corrupt("part %q at entry %d of thread %q has a broken chain", p.Name, seq, r.Thread)
+		}
+		seq -= c.Last
+	}
+	var data []byte
+	for i := len(changes) - 1; i >= 0; i-- {
+		c := changes[i]
+		middle, err := r.middle(at[i], c)
+		if err != nil {
+			return nil, err
+		}
+		if c.Op == posthouse.PartFull {
+			data = append(make([]byte, 0, min(p.size, len(middle)+maxGrowth)), middle...)
+		} else if data, err = delta.Apply(data, c.Prefix, c.Suffix, middle); err != nil {
+			return nil, posthouse.Corrupt("part %q at entry %d of thread %q: %v", p.Name, at[i].Seq, r.Thread, err)
+		}
+		if len(data) != c.Size {
+			return nil, posthouse.Corrupt("part %q at entry %d of thread %q has %d bytes instead of %d", p.Name, at[i].Seq, r.Thread, len(data), c.Size)
+		}
+	}
+	return data, nil
+}
+
+func (r *Reader) change(seq uint64, part string) (*posthouse.PartChange, *readEntry, error) {
+	e, err := r.Entry(seq, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	rec, _, err := e.checkpoint()
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range rec.Parts.Changes {
+		if rec.Parts.Changes[i].Name == part {
+			return &rec.Parts.Changes[i], e, nil
+		}
+	}
+	return nil, nil, posthouse.Corrupt("entry %d of thread %q does not change part %q", seq, r.Thread, part)
+}
+
+// middle puts a change's pieces together, from its own body and from the step
+// results it refers to.
+func (r *Reader) middle(e *readEntry, c *posthouse.PartChange) ([]byte, error) {
+	rec, idx, err := e.checkpoint()
+	if err != nil {
+		return nil, err
+	}
+	off := 0 // of this change's inline bytes in the body
+	for i := range rec.Parts.Changes {
+		if &rec.Parts.Changes[i] == c {
+			break
+		}
+		for _, p := range rec.Parts.Changes[i].Middle {
+			if p.Back == 0 {
+				off += p.N
+			}
+		}
+	}
+	var out []byte
+	for _, p := range c.Middle {
+		from, src := off, e
+		rec := idx
+		if p.Back != 0 {
+			if p.Back >= e.Seq {
+				return nil, posthouse.Corrupt("entry %d of thread %q refers to before its log", e.Seq, r.Thread)
+			}
+			if src, err = r.Entry(e.Seq-p.Back, true); err != nil {
+				return nil, err
+			}
+			from, rec = p.Off, p.Rec
+		} else {
+			off += p.N
+		}
+		if rec >= len(src.Bodies) || from+p.N > len(src.Bodies[rec]) {
+			return nil, posthouse.Corrupt("the body of record %d of entry %d of thread %q is gone or too short", rec, src.Seq, r.Thread)
+		}
+		if len(c.Middle) == 1 {
+			return src.Bodies[rec][from : from+p.N], nil
+		}
+		out = append(out, src.Bodies[rec][from:from+p.N]...)
+	}
+	return out, nil
+}
+
+// checkpointOf makes the public form; the metadata leaves the state.
+func (b *Rebuilt) Checkpoint() (*posthouse.Checkpoint, error) {
+	c := &posthouse.Checkpoint{Header: b.Header, State: make(posthouse.State, len(b.State))}
+	for name, v := range b.State {
+		if name == posthouse.MetaPart {
+			m, err := posthouse.Decode[map[string]string](v)
+			if err != nil {
+				return nil, posthouse.Corrupt("the metadata of checkpoint %s does not decode: %v", b.Header.ID, err)
+			}
+			c.Metadata = m
+			continue
+		}
+		own := posthouse.Value{Codec: v.Codec, Data: bytes.Clone(v.Data)}
+		if !posthouse.IsReserved(name) {
+			c.State[name] = own
+			continue
+		}
+		if c.Program == nil {
+			c.Program = posthouse.State{}
+		}
+		c.Program[name] = own
+	}
+	return c, nil
+}

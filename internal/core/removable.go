@@ -1,0 +1,77 @@
+package core
+
+import (
+	"encoding/json"
+
+	"github.com/posthouse/posthouse"
+)
+
+// DropAll takes every id of the thread out of the index.
+func (a *Tx) DropAll() error {
+	kept := map[posthouse.ID]bool{}
+	for e, err := range a.Core.Store.Read(a.Ctx, a.Thread.Name, posthouse.Range{Headers: true}) {
+		if err != nil {
+			return err
+		}
+		recs, err := e.Records()
+		if err != nil {
+			return err
+		}
+		for _, r := range recs {
+			switch {
+			case r.Checkpoint != nil && !kept[r.Checkpoint.ID]:
+				kept[r.Checkpoint.ID] = true
+				a.Drop = append(a.Drop, r.Checkpoint.ID)
+			case r.Gate != nil:
+				a.Drop = append(a.Drop, r.Gate.ID)
+			case r.Signal != nil:
+				a.Drop = append(a.Drop, r.Signal.ID)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Reader) RemovedList(seq uint64) (*posthouse.RemovedList, error) {
+	e, err := r.Entry(seq, true)
+	if err != nil {
+		return nil, err
+	}
+	list := &posthouse.RemovedList{}
+	for i := range e.Recs {
+		if e.Recs[i].Removal != nil && len(e.Bodies[i]) > 0 {
+			if err := json.Unmarshal(e.Bodies[i], list); err != nil {
+				return nil, posthouse.Corrupt("the removal at entry %d of thread %q does not decode: %v", seq, e.Thread, err)
+			}
+		}
+	}
+	return list, nil
+}
+
+// A HoldReason is the value of the signals $hold and $unhold.
+type HoldReason struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// Removable lets something of the thread be removed, unless it is held or a run
+// has it.
+func (a *Tx) Removable() error {
+	h := a.Thread.Info.Hold
+	if h.Seq == 0 {
+		return a.CheckLease(nil)
+	}
+	e := &posthouse.Error{
+		Code: posthouse.CodeForbidden, Message: "thread " + a.Thread.Name + " is under legal hold by " + h.By,
+		Hint: "lift it first, with Ledger.Unhold or posthouse thread unhold " + a.Thread.Name,
+	}
+	s, err := a.Core.Reader(a.Ctx, a.Thread.Name).Signal(h.Seq)
+	if err != nil {
+		e.Err = err
+		return e
+	}
+	var why HoldReason
+	if json.Unmarshal(s.Value, &why) == nil && why.Reason != "" {
+		e.Message += ": " + why.Reason
+	}
+	return e
+}

@@ -1,0 +1,121 @@
+package core
+
+import (
+	"context"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/canon"
+)
+
+// Forms of a sealed body, its first byte.
+const sealedGCM = 1 // then a nonce of 12 bytes, and AES-256-GCM of a pack
+
+const domainSealed = "posthouse/sealed/1"
+
+// place is what a sealed body is bound to: there it opens, and nowhere else.
+func (k DataKeyOf) place(seq uint64, record int, kind posthouse.RecordKind) []byte {
+	b := canon.AppendString(make([]byte, 0, len(domainSealed)+len(k.Thread)+32), domainSealed)
+	b = canon.AppendUint(canon.AppendString(b, k.Thread), uint64(k.Generation))
+	b = canon.AppendUint(canon.AppendUint(b, seq), uint64(record))
+	return append(b, byte(kind), sealedGCM)
+}
+
+// sealBodies compresses and seals the bodies of the entry in the making.
+func (a *Tx) sealBodies() error {
+	of := DataKeyOf{a.Thread.Name, max(a.Thread.Info.Generation, 1)}
+	var key *dataKey
+	for i, body := range a.Bodies {
+		kind := a.Records[i].Kind
+		if len(body) == 0 || !kind.Seals() {
+			continue
+		}
+		if key == nil {
+			if err := a.needKey(of); err != nil {
+				return err
+			}
+			var err error
+			if key, err = a.Core.dataKey(a.Ctx, of); err != nil {
+				return err
+			}
+		}
+		pack, err := a.Core.packer.Pack([][]byte{body})
+		if err != nil {
+			return posthouse.TooLarge("body", len(body), a.Core.Config.MaxState)
+		}
+		out := append(make([]byte, 0, 1+len(pack)+key.Overhead()), sealedGCM)
+		a.Bodies[i] = key.Seal(out, nil, pack, of.place(a.Seq, i, kind))
+		a.Records[i].Sealed = true
+	}
+	return nil
+}
+
+// needKey makes the thread's data key if nothing is sealed with one yet, in a
+// store that is marked as encrypted. Where something is sealed, a key that is
+// gone must not be replaced.
+func (a *Tx) needKey(of DataKeyOf) error {
+	if a.Core.Config.Cipher != nil {
+		if err := a.Core.Sealing(a.Ctx); err != nil {
+			return err
+		}
+	}
+	if a.Thread.Info.Sealed || a.Core.Keys.Get(of) != nil {
+		return nil
+	}
+	return makeDataKey(a.Ctx, a.Core.Store, a.Core.Config.Cipher, of)
+}
+
+// Opened is [posthouse.Entry.Check], after which the bodies are what they were before they
+// were sealed. Whoever reads entries for what is in their bodies reads them so.
+func (l *Core) Opened(ctx context.Context, e *posthouse.Entry) ([]posthouse.Record, error) {
+	recs, err := e.CheckRecords()
+	if err != nil {
+		return recs, err
+	}
+	var opened [][]byte
+	for i := range e.Bodies {
+		if !recs[i].Sealed || len(e.Bodies[i]) == 0 {
+			continue
+		}
+		body, err := l.Open(ctx, e, recs, i)
+		if err != nil {
+			return recs, err
+		}
+		if opened == nil {
+			opened = append(opened, e.Bodies...)
+		}
+		opened[i] = body
+	}
+	if opened != nil {
+		e.Bodies = opened
+	}
+	return recs, nil
+}
+
+// Open returns a record's body as it was before it was sealed.
+func (l *Core) Open(ctx context.Context, e *posthouse.Entry, recs []posthouse.Record, i int) ([]byte, error) {
+	body := e.Bodies[i]
+	if !recs[i].Sealed || len(body) == 0 {
+		return body, nil
+	}
+	of := DataKeyOf{e.Thread, e.Generation}
+	key, err := l.dataKey(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	if body[0] != sealedGCM {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeNewer, Message: "a body was sealed in a form that this version does not know", Hint: "use the version of posthouse that wrote it",
+		}
+	}
+	pack, err := key.Open(nil, nil, body[1:], of.place(e.Seq, i, recs[i].Kind))
+	if err != nil {
+		return nil, of.sealed(nil, "run posthouse verify; docs/operations.md says how to get it back from a backup",
+			"its data key (wrapped with key %q) does not open record %d of entry %d: the key is another thread's, or the body was sealed for another place",
+			key.wrappedBy, i, e.Seq)
+	}
+	items, err := l.packer.Unpack(pack)
+	if err != nil || len(items) != 1 {
+		return nil, posthouse.Corrupt("record %d of entry %d of thread %q does not unpack", i, e.Seq, e.Thread)
+	}
+	return items[0], nil
+}

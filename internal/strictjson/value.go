@@ -1,0 +1,45 @@
+package strictjson
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// MarshalPlain writes what most parts of a state are as encoding/json would,
+// at a fraction of the cost.
+func MarshalPlain(v any) ([]byte, bool) {
+	switch v := v.(type) {
+	case *int:
+		if v != nil {
+			var room [20]byte
+			digits := strconv.AppendInt(room[:0], int64(*v), 10)
+			data := make([]byte, len(digits))
+			copy(data, digits)
+			return data, true
+		}
+	case *string:
+		if v != nil && isPlain(*v) {
+			return append(append(append(make([]byte, 0, len(*v)+2), '"'), *v...), '"'), true
+		}
+	}
+	return nil, false
+}
+
+// isPlain reports whether JSON has s as it is between quotes.
+func isPlain(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if !plain[s[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+// plain are the bytes that JSON has as they are.
+var plain = func() (t [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		t[c] = !strings.ContainsRune(`"\<>&`, c)
+	}
+	return t
+}()

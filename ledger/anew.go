@@ -1,0 +1,131 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// AnewOptions say who has a step taken anew. Nil is the zero value.
+type AnewOptions struct {
+	By string // on the new checkpoint's record
+}
+
+// An Anew is what a step that is taken anew left behind.
+type Anew struct {
+	Checkpoint *posthouse.Header      // interrupted: it goes on when it is resumed
+	Dropped    []posthouse.StepRecord // results that do not count any more
+	Kept       []posthouse.StepRecord // effects on the world and people's answers: they happened, and are found by their names
+}
+
+// Anew has the unfinished executions at a branch's head begin from their top,
+// without the results that they recorded so far. It is for a program that goes
+// another way than the one on record, for instance since a question was asked
+// again and answered otherwise, and fails for that. It makes a child of the
+// checkpoint, of kind anew, which is interrupted; nothing runs.
+//
+// Effects of class external, and those under a grant, stay on record and are found
+// by their names, wherever the program comes to them: they are not done twice, and
+// Kept lists them, for whoever has to undo one that the new way does not want.
+// People's answers stay, too. Open questions and timers are withdrawn; executions
+// that completed beside the unfinished ones keep what they did, and threads that
+// were called are taken up where they stand.
+//
+// [posthouse.ErrNotFound]; [posthouse.ErrConflict] unless the checkpoint is its branch's head and has
+// something unfinished; [posthouse.ErrBusy] while a run has the thread; and the errors of
+// [Ledger.Commit].
+func (l *Ledger) Anew(ctx context.Context, checkpoint posthouse.ID, o *AnewOptions) (*Anew, error) {
+	if o == nil {
+		o = &AnewOptions{}
+	}
+	if err := posthouse.CheckPerson("by", o.By); err != nil {
+		return nil, err
+	}
+	c, err := l.core.ReadCheckpoint(ctx, checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	info, err := l.Thread(ctx, c.Thread)
+	if err != nil {
+		return nil, err
+	}
+	if err := mayBeginAnew(c, info); err != nil {
+		return nil, err
+	}
+	all, err := l.core.Executions(ctx, &c.Header)
+	if err != nil {
+		return nil, err
+	}
+	done, err := l.Commit(ctx, &Draft{
+		Thread: c.Thread, Branch: c.Branch, Head: &c.ID, Keep: called(info, c.Branch), Checkpoint: next(c, posthouse.KindAnew, posthouse.StatusInterrupted, o.By),
+	})
+	if err != nil {
+		return nil, err
+	}
+	a := &Anew{Checkpoint: done.Checkpoint}
+	for _, x := range all {
+		a.sort(x)
+	}
+	bySeq := func(a, b posthouse.StepRecord) int { return cmp.Compare(a.Seq, b.Seq) }
+	slices.SortStableFunc(a.Dropped, bySeq)
+	slices.SortStableFunc(a.Kept, bySeq)
+	return a, nil
+}
+
+// sort lists what becomes of an execution's results, without the records that the
+// runtime keeps for itself.
+func (a *Anew) sort(x *core.Execution) {
+	if x.Completed() {
+		return
+	}
+	for _, s := range x.Steps {
+		switch base := s.Name[strings.LastIndexByte(s.Name, '>')+1:]; {
+		case posthouse.IsReserved(base) || len(s.Value.Data) == 0 || s.Name == core.RecordRequest:
+		case core.Survives(&s):
+			a.Kept = append(a.Kept, s)
+		default:
+			a.Dropped = append(a.Dropped, s)
+		}
+	}
+}
+
+// mayBeginAnew returns why a checkpoint's step is not to be taken anew.
+func mayBeginAnew(c *posthouse.Checkpoint, info *posthouse.ThreadInfo) error {
+	refuse := func(message, hint string) error {
+		return &posthouse.Error{Code: posthouse.CodeConflict, Message: message, Hint: hint}
+	}
+	b, _ := info.Branch(c.Branch)
+	switch {
+	case b.Head != c.ID:
+		e := &posthouse.Error{Code: posthouse.CodeConflict, Head: b.Head, Message: "branch " + c.Branch + " of thread " + c.Thread + " has gone on from checkpoint " + string(c.ID)}
+		e.Hint = "its head is " + string(b.Head) + "; to begin at this one, fork it: a fork of an unfinished step is taken anew in the same way"
+		return e
+	case c.Status == posthouse.StatusDone || c.Status == posthouse.StatusCancelled:
+		return refuse("checkpoint "+string(c.ID)+" is "+string(c.Status)+": nothing is unfinished there", "replay or fork an earlier checkpoint of the thread")
+	case len(c.Next) == 0 && c.Graph == "":
+		return refuse("no program has an unfinished step at checkpoint "+string(c.ID), "it was saved by hand: save the next one")
+	}
+	return nil
+}
+
+// called returns the open gates of a branch that wait for other threads.
+func called(t *posthouse.ThreadInfo, branch string) (gates []posthouse.ID) {
+	for i := range t.Waiting {
+		if w := &t.Waiting[i]; w.Branch == branch && w.Kind == posthouse.GateThread {
+			gates = append(gates, w.ID)
+		}
+	}
+	return gates
+}
+
+// next returns a child with another kind and status, and all else as it is.
+func next(c *posthouse.Checkpoint, kind string, status posthouse.Status, by string) *posthouse.Change {
+	return &posthouse.Change{
+		Parent: c.ID, Kind: kind, Status: status, Coordination: c.Coordination, Run: c.Run, Graph: c.Graph,
+		Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: by, Next: c.Next, Labels: c.Labels,
+	}
+}

@@ -1,0 +1,116 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// AskAgainOptions say who has a question asked again. Nil is the zero value.
+type AskAgainOptions struct {
+	By string // who wants it asked; on the new checkpoint's record
+}
+
+// AskAgain asks a people's question again that nobody answered: one whose deadline
+// passed, or that was withdrawn. The new gate shows the same, under a new id and
+// with as much time as the old one had.
+//
+// While the checkpoint that waited is its branch's head, the question is asked in
+// place, by a child of that checkpoint, and Supersedes names the old gate. A branch
+// that has gone on, and a session's question, are not undone: the gate's checkpoint
+// is forked onto a new branch, which waits there with the question open again.
+//
+// [posthouse.ErrNotFound]; [posthouse.ErrInvalid] for a gate that asks no people; [posthouse.ErrConflict] for one
+// that is open, or that another gate replaced (Error.Gate); [posthouse.ErrDecided] for one
+// that a person or a policy decided; and the errors of [Ledger.Commit] and
+// [Ledger.Fork].
+func (l *Ledger) AskAgain(ctx context.Context, gate posthouse.ID, o *AskAgainOptions) (*posthouse.Gate, error) {
+	if o == nil {
+		o = &AskAgainOptions{}
+	}
+	if err := posthouse.CheckPerson("by", o.By); err != nil {
+		return nil, err
+	}
+	g, err := l.Gate(ctx, gate)
+	if err != nil {
+		return nil, err
+	}
+	if g.Lapsed(l.Now()) {
+		if _, err = commit.Expire(ctx, l.core, gate); err != nil && !errors.Is(err, posthouse.ErrDecided) {
+			return nil, err
+		}
+		if g, err = l.Gate(ctx, gate); err != nil {
+			return nil, err
+		}
+	}
+	if err := g.CheckAskAgain(); err != nil {
+		return nil, err
+	}
+	for o, err := range l.Gates(ctx, GateQuery{Thread: g.Thread}) {
+		if err == nil && o.Supersedes == g.ID {
+			return nil, g.Replaced(o.ID)
+		}
+	}
+	for try := 0; ; try++ {
+		again, err := l.askInPlace(ctx, g, o.By)
+		if again != nil || err != nil && (!errors.Is(err, posthouse.ErrConflict) || try == core.MaxRetries) {
+			return again, err
+		}
+		if err == nil {
+			return l.askOnFork(ctx, g, o.By)
+		}
+	}
+}
+
+// askInPlace opens the question at its branch's head, if that is still the
+// checkpoint that waited with it; nil if the branch has gone on.
+func (l *Ledger) askInPlace(ctx context.Context, g *posthouse.Gate, by string) (*posthouse.Gate, error) {
+	info, err := l.Thread(ctx, g.Thread)
+	if err != nil {
+		return nil, err
+	}
+	head, _ := info.Branch(g.Branch)
+	if head.Head != g.Checkpoint || g.Kind == posthouse.GateSession {
+		return nil, nil
+	}
+	c, err := l.core.ReadCheckpoint(ctx, g.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	again := *g.Clone()
+	again.ID, again.Supersedes, again.Decision, again.Origin = "", g.ID, nil, ""
+	renew(&again, l.Now())
+	done, err := l.Commit(ctx, &Draft{
+		Thread: g.Thread, Branch: g.Branch, Head: &head.Head, KeepOpen: true, Gates: []posthouse.Gate{again},
+		Checkpoint: next(c, posthouse.KindWait, posthouse.StatusWaiting, by),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &done.Gates[0], nil
+}
+
+// askOnFork opens the question on a new branch.
+func (l *Ledger) askOnFork(ctx context.Context, g *posthouse.Gate, by string) (*posthouse.Gate, error) {
+	f, err := l.Fork(ctx, g.Checkpoint, &ForkOptions{By: by})
+	if err != nil {
+		return nil, err
+	}
+	content := g.Content()
+	for _, id := range f.Gates {
+		again, err := l.Gate(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if again.Name == g.Name && again.Task == g.Task && again.Occurrence == g.Occurrence && again.Content() == content {
+			return again, nil
+		}
+	}
+	return nil, &posthouse.Error{
+		Code: posthouse.CodeConflict, Head: f.ID, Message: "the fork " + string(f.ID) + " of checkpoint " + string(g.Checkpoint) + " does not ask it",
+		Hint: "resume the branch " + f.Branch + ", and see what it asks",
+	}
+}

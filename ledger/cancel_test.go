@@ -1,0 +1,235 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+func (b *bench) cancel(l *ledger.Ledger, reason string) *posthouse.Header {
+	b.Helper()
+	return must[*posthouse.Header](b)(l.Cancel(b.Context(), "t", &ledger.CancelOptions{By: "alice", Reason: reason}))
+}
+
+// TestCancelEndsAParkedThread and withdraws its questions; again is a no-op.
+func TestCancelEndsAParkedThread(t *testing.T) {
+	b := newBench(t)
+	c := b.wait("", nil, "go")
+	h := b.cancel(b.b, "no longer needed")
+	if h.Kind != posthouse.KindCancel || h.Status != posthouse.StatusCancelled || h.Parent != c.Checkpoint.ID || h.Step != c.Checkpoint.Step ||
+		h.Error != "no longer needed" || h.By != "alice" {
+		t.Errorf("the last checkpoint is %+v", h)
+	}
+	if g := must[*posthouse.Gate](t)(b.a.Gate(t.Context(), c.Gates[0].ID)); g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
+		t.Errorf("the gate is %+v", g.Decision)
+	}
+	if again := b.cancel(b.a, "again"); again.ID != h.ID || again.Error != h.Error {
+		t.Errorf("cancelled again: %+v", again)
+	}
+	b.status(posthouse.StatusCancelled)
+}
+
+// TestCancelOfWhatIsDoneOrUnknown changes nothing.
+func TestCancelOfWhatIsDoneOrUnknown(t *testing.T) {
+	b := newBench(t)
+	ctx := t.Context()
+	if _, err := b.a.Cancel(ctx, "t", nil); !errors.Is(err, posthouse.ErrNotFound) {
+		t.Errorf("an unknown thread: %v", err)
+	}
+	c := must[*posthouse.Committed](t)(b.a.Commit(ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}}))
+	if h := b.cancel(b.b, ""); h.ID != c.Checkpoint.ID || h.Status != posthouse.StatusDone {
+		t.Errorf("a done thread: %+v", h)
+	}
+	if _, err := b.a.Cancel(ctx, "t", &ledger.CancelOptions{Branch: "nowhere"}); !errors.Is(err, posthouse.ErrNotFound) {
+		t.Errorf("an unknown branch: %v", err)
+	}
+	for _, o := range []ledger.CancelOptions{{Branch: "a\nb"}, {By: "\n"}, {Reason: strings.Repeat("x", 4001)}, {Reason: "\xff"}} {
+		if _, err := b.a.Cancel(ctx, "t", &o); !errors.Is(err, posthouse.ErrInvalid) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+// TestCancelReachesTheRun: in this process at once, in another at its next
+// commit; the run's last word is the cancelled checkpoint.
+func TestCancelReachesTheRun(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		by   func(*bench) *ledger.Ledger
+	}{
+		{"of this process", func(b *bench) *ledger.Ledger { return b.a }},
+		{"of another", func(b *bench) *ledger.Ledger { return b.b }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t)
+			ctx := t.Context()
+			if err := b.a.Core().Heartbeat(ctx); err != nil {
+				t.Fatal(err)
+			}
+			claim := must[*ledger.Claim](t)(b.a.Claim(ctx, "t", "r"))
+			draft := func(s posthouse.Status) *ledger.Draft {
+				return &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: s, Next: []string{"n"}}}
+			}
+			must[*posthouse.Committed](t)(b.a.Commit(ctx, draft(posthouse.StatusRunning)))
+			head := b.cancel(c.by(b), "stop")
+			if head.Status != posthouse.StatusRunning {
+				t.Errorf("the head is %+v", head)
+			}
+			if again := b.cancel(c.by(b), "stop!"); again.Seq != head.Seq {
+				t.Errorf("asked again: %+v", again)
+			}
+			if c.by(b) == b.a {
+				<-claim.Cancelled("")
+				if r := claim.CancelReason(""); r != "stop" {
+					t.Errorf("the reason is %q", r)
+				}
+			}
+			for _, s := range []posthouse.Status{posthouse.StatusRunning, posthouse.StatusDone} {
+				if _, err := b.a.Commit(ctx, draft(s)); !errors.Is(err, posthouse.ErrCancelled) {
+					t.Fatalf("committing %q: %v, want ErrCancelled", s, err)
+				}
+			}
+			<-claim.Cancelled("")
+			h := must[*posthouse.Header](t)(b.a.Cancel(ctx, "t", &ledger.CancelOptions{Claim: claim}))
+			if h.Status != posthouse.StatusCancelled || h.Error != "stop" || h.By != "alice" || h.Next[0] != "n" {
+				t.Errorf("ended with %+v", h)
+			}
+			if info := must[*posthouse.ThreadInfo](t)(b.b.Thread(ctx, "t")); info.Lease.Held || len(info.Cancelling) > 0 {
+				t.Errorf("the thread is %+v", info)
+			}
+		})
+	}
+}
+
+// TestCancelOrDone: of a run that finishes and somebody who cancels, the first
+// on record stands.
+func TestCancelOrDone(t *testing.T) {
+	won := map[posthouse.Status]int{}
+	for range 60 {
+		b := newBench(t)
+		ctx := t.Context()
+		claim := must[*ledger.Claim](t)(b.a.Claim(ctx, "t", "r"))
+		draft := func(s posthouse.Status) *ledger.Draft {
+			return &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: s}}
+		}
+		must[*posthouse.Committed](t)(b.a.Commit(ctx, draft(posthouse.StatusRunning)))
+		var wg sync.WaitGroup
+		var err error
+		wg.Go(func() { _, err = b.a.Commit(ctx, draft(posthouse.StatusDone)) })
+		wg.Go(func() { b.cancel(b.b, "stop") })
+		wg.Wait()
+		want := posthouse.StatusDone
+		if err != nil {
+			want = posthouse.StatusCancelled
+			if !errors.Is(err, posthouse.ErrCancelled) {
+				t.Fatal(err)
+			}
+			must[*posthouse.Header](t)(b.a.Cancel(ctx, "t", &ledger.CancelOptions{Claim: claim}))
+		}
+		b.status(want)
+		won[want]++
+	}
+	t.Log(won)
+}
+
+// TestCancelBeforeAnythingIsRecorded tells the run and leaves no trace.
+func TestCancelBeforeAnythingIsRecorded(t *testing.T) {
+	b := newBench(t)
+	ctx := t.Context()
+	claim := must[*ledger.Claim](t)(b.a.Claim(ctx, "t", "r"))
+	if h := b.cancel(b.a, "stop"); h.ID != "" || h.Status != posthouse.StatusCancelled {
+		t.Errorf("the header is %+v", h)
+	}
+	<-claim.Cancelled("main")
+	_, err := b.a.Commit(ctx, &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}})
+	if !errors.Is(err, posthouse.ErrCancelled) {
+		t.Errorf("committing: %v, want ErrCancelled", err)
+	}
+	if _, err := b.a.Thread(ctx, "t"); !errors.Is(err, posthouse.ErrNotFound) {
+		t.Errorf("the thread is there: %v", err)
+	}
+}
+
+// TestCancelAfterTheRunWasLost: the request stands until somebody follows it.
+func TestCancelAfterTheRunWasLost(t *testing.T) {
+	b := newBench(t)
+	ctx := t.Context()
+	claim := must[*ledger.Claim](t)(b.a.Claim(ctx, "t", "r"))
+	must[*posthouse.Committed](t)(b.a.Commit(ctx, &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}}))
+	b.cancel(b.a, "stop")
+	if err := claim.Release(ctx); err != nil {
+		t.Fatal(err)
+	}
+	next := must[*ledger.Claim](t)(b.a.Claim(ctx, "t", "r2"))
+	<-next.Cancelled("")
+	if err := next.Release(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if h := b.cancel(b.a, "again"); h.Status != posthouse.StatusCancelled || h.Error != "stop" {
+		t.Errorf("ended with %+v", h)
+	}
+}
+
+// A barred store refuses to write some threads.
+type barred struct {
+	posthouse.Store
+	threads map[string]bool
+}
+
+func (s *barred) Append(ctx context.Context, b *posthouse.Batch) error {
+	if s.threads[b.Thread.Thread] {
+		return &posthouse.Error{Code: posthouse.CodeTooLarge, Message: "barred"}
+	}
+	return s.Store.Append(ctx, b)
+}
+
+// TestOneThreadThatCannotBeCancelled keeps none of the others that were waited
+// for from it; the error names it, and another call makes up for it.
+func TestOneThreadThatCannotBeCancelled(t *testing.T) {
+	ctx := t.Context()
+	for _, del := range []bool{false, true} {
+		store := &barred{Store: memstore.New(), threads: map[string]bool{}}
+		l := must[*ledger.Ledger](t)(ledger.Open(store, nil))
+		t.Cleanup(func() { l.Close() })
+		var calls []posthouse.Gate
+		for _, thread := range []string{"a", "b", "c"} {
+			calls = append(calls, posthouse.Gate{Name: "call " + thread, Kind: posthouse.GateThread, Text: thread, ExpiresAt: l.Now().Add(time.Hour)})
+			must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{
+				Thread: thread, Gates: []posthouse.Gate{{Name: "ask"}}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting},
+			}))
+		}
+		must[*posthouse.Committed](t)(l.Commit(ctx, &ledger.Draft{Thread: "t", Gates: calls, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}}))
+		statuses := func(want ...posthouse.Status) {
+			t.Helper()
+			for i, thread := range []string{"a", "b", "c"} {
+				if info := must[*posthouse.ThreadInfo](t)(l.Thread(ctx, thread)); info.Status != want[i] {
+					t.Errorf("deleted %v: thread %s is %s, want %s", del, thread, info.Status, want[i])
+				}
+			}
+		}
+		store.threads["b"] = true
+		var err error
+		if del {
+			_, err = retain.DeleteThread(ctx, l, "t", nil)
+		} else {
+			_, err = l.Cancel(ctx, "t", nil)
+		}
+		if !errors.Is(err, posthouse.ErrTooLarge) || !strings.Contains(err.Error(), "thread b") {
+			t.Errorf("deleted %v: %v", del, err)
+		}
+		statuses(posthouse.StatusCancelled, posthouse.StatusWaiting, posthouse.StatusCancelled)
+		if delete(store.threads, "b"); del {
+			continue
+		}
+		must[*posthouse.Header](t)(l.Cancel(ctx, "t", nil))
+		statuses(posthouse.StatusCancelled, posthouse.StatusCancelled, posthouse.StatusCancelled)
+	}
+}

@@ -1,0 +1,89 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/transfer"
+)
+
+// TestCopyLeavesAnotherLogsKey: where source and target each have a log of a
+// name, encrypted, the target's data key is not the source's to replace; neither
+// where the source has but the key, as of a first commit that a crash kept out.
+func TestCopyLeavesAnotherLogsKey(t *testing.T) {
+	ctx := context.Background()
+	key := posthouse.SlotKey{Thread: "t", Step: "$key-1"}
+	for _, logless := range []bool{false, true} {
+		from, to, ring := memstore.New(), memstore.New(), keyring(t, "k1")
+		made := from
+		if logless {
+			made = memstore.New()
+		}
+		must[*posthouse.Checkpoint](t)(over(t, made, ring).Save(ctx, posthouse.Root("t", opaque(t, "the source's")), nil))
+		if logless {
+			s := must[posthouse.Slot](t)(made.Slot(ctx, key, posthouse.SlotOp{}))
+			must[posthouse.Slot](t)(from.Slot(ctx, key, posthouse.SlotOp{Verb: posthouse.SlotPut, Value: s.Value}))
+		}
+		want := must[*posthouse.Checkpoint](t)(over(t, to, ring).Save(ctx, posthouse.Root("t", opaque(t, "the target's")), nil))
+		for range 2 {
+			if done, err := transfer.CopyStore(ctx, from, to, nil); !errors.Is(err, posthouse.ErrConflict) || done.Slots > 0 {
+				t.Errorf("logless %v: the copy says %+v, %v; want ErrConflict and no slots", logless, done, err)
+			}
+		}
+		if got, err := over(t, to, ring).Get(ctx, want.ID); err != nil || text(got) != text(want) {
+			t.Errorf("logless %v: the target's thread cannot be read any more: %v", logless, err)
+		}
+	}
+}
+
+// TestCopyNamesTheFirstOfMany threads that are passed over, and says how many
+// more there are.
+func TestCopyNamesTheFirstOfMany(t *testing.T) {
+	ctx := context.Background()
+	from, to := memstore.New(), memstore.New()
+	const conflicts = 150
+	for i := range conflicts + 1 {
+		for j, s := range []*memstore.Store{from, to} {
+			if i == conflicts && j == 1 {
+				break
+			}
+			must[*posthouse.Checkpoint](t)(over(t, s, nil).Save(ctx, posthouse.Root(fmt.Sprintf("t%03d", i), opaque(t, j)), nil))
+		}
+	}
+	bad := &tampered{from, func(e *posthouse.Entry) {
+		if e.Thread == fmt.Sprintf("t%03d", conflicts) { // the last one: still told of
+			e.Header[len(e.Header)/2] ^= 1
+		}
+	}}
+	_, err := transfer.CopyStore(ctx, bad, to, nil)
+	if !errors.Is(err, posthouse.ErrConflict) || !errors.Is(err, posthouse.ErrCorrupt) {
+		t.Fatalf("the copy says %v", err)
+	}
+	var first *posthouse.Error
+	if errors.As(err, &first); first.Code != posthouse.CodeCorrupt {
+		t.Errorf("damage does not come first: %v", first)
+	}
+	if n := strings.Count(err.Error(), "has another log"); n != 100 || !strings.Contains(err.Error(), "and 50 more threads that differ") {
+		t.Errorf("%d of %d conflicts are named: %v", n, conflicts, err)
+	}
+}
+
+// TestCopyOfALogCutShort: a thread whose last entry is lost is told of, and not
+// copied as if it had ended there.
+func TestCopyOfALogCutShort(t *testing.T) {
+	store := memstore.New()
+	l := must[*ledger.Ledger](t)(ledger.Open(store, nil))
+	busyThread(t, l)
+	tail := must[*posthouse.ThreadInfo](t)(l.Thread(t.Context(), "t")).Tail
+	to := memstore.New()
+	done, err := transfer.CopyStore(t.Context(), &without{store, tail.Seq}, to, nil)
+	if !errors.Is(err, posthouse.ErrCorrupt) || done.Entries != 0 {
+		t.Errorf("copied %+v, %v", done, err)
+	}
+}

@@ -1,0 +1,101 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/text"
+)
+
+// Decide records the one decision of a gate and makes its branch runnable, or
+// done if the gate is a session's ([posthouse.GateSession]), in one commit. It returns the
+// gate with the decision. It fails with [posthouse.ErrDecided] or [posthouse.ErrExpired],
+// Error.Decision being the first decision, with [posthouse.ErrForbidden] where the gate,
+// its requester rule or the policy says no, and with [posthouse.ErrConflict] if d.Shown is
+// not what the gate's checkpoint is.
+// d.By and d.Verdict are required; d.By is a person's ([posthouse.CheckDecider]), but that
+// "posthouse" withdraws a question by Cancel. d.At is set here.
+//
+// On a gate with a [posthouse.Quorum] this is one vote: the gate comes back without a
+// Decision until the rule is met. [posthouse.ErrVoted] for a second one by the same
+// person. Cancel is no vote and decides at once.
+func (l *Ledger) Decide(ctx context.Context, gate posthouse.ID, d posthouse.Decision) (*posthouse.Gate, error) {
+	if err := checkDecision(l.core, &d); err != nil {
+		return nil, err
+	}
+	return commit.Decide(ctx, l.core, gate, func(a *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
+		if !g.ExpiresAt.IsZero() && !a.At.Before(g.ExpiresAt) && d.Verdict != posthouse.Cancel {
+			return commit.Expired(g), nil
+		}
+		if _, err := commit.RecordEscalation(a, g); err != nil {
+			return nil, err
+		}
+		one := d
+		if err := mayDecide(l.core, g, &one, a.At); err != nil {
+			return nil, err
+		}
+		if g.Quorum != nil && one.Verdict != posthouse.Cancel {
+			return commit.AddVote(a, g, &one)
+		}
+		return &one, nil
+	})
+}
+
+func checkDecision(l *core.Core, d *posthouse.Decision) error {
+	if withdraws := d.By == posthouse.RuntimeActor && d.Verdict == posthouse.Cancel; !withdraws {
+		if err := posthouse.CheckDecider("by", d.By); err != nil {
+			return err
+		}
+	}
+	if err := posthouse.CheckPerson("actor", d.Actor); err != nil {
+		return err
+	}
+	switch {
+	case len(d.Reason) > posthouse.MaxText || !text.IsUTF8(d.Reason):
+		return posthouse.Invalid("reason", "must be at most %d bytes of text", posthouse.MaxText)
+	case !slices.Contains(posthouse.DefaultVerdicts, d.Verdict) && d.Verdict != posthouse.Cancel:
+		return posthouse.Invalid("verdict", "%q is not one of approve, reject, edit, respond, cancel", d.Verdict)
+	case d.Verdict != posthouse.Edit && d.Verdict != posthouse.Respond && len(d.Value) > 0:
+		return posthouse.Invalid("value", "goes with edit or respond, not with %s", d.Verdict)
+	case (d.Verdict == posthouse.Edit || d.Verdict == posthouse.Respond) && len(d.Value) == 0:
+		return posthouse.Invalid("value", "is required to %s; null is a value", d.Verdict)
+	case len(d.Value) > l.Config.MaxState:
+		return posthouse.TooLarge("value", len(d.Value), l.Config.MaxState)
+	}
+	if len(d.Value) > 0 {
+		d.Value = json.RawMessage(slices.Clone(d.Value))
+		return posthouse.CheckStrict("value", d.Value)
+	}
+	return nil
+}
+
+func mayDecide(l *core.Core, g *posthouse.Gate, d *posthouse.Decision, at time.Time) error {
+	right, _ := g.Decider(d.By, at)
+	d.For, d.Trail = right.For, 0
+	if err := g.MayGive(d, at); err != nil {
+		return err
+	}
+	if !d.Shown.IsZero() && d.Shown != g.Hash {
+		return &posthouse.Error{
+			Code: posthouse.CodeConflict, Message: "what was shown is not what gate " + string(g.ID) + " asks about",
+			Hint: "look at it again, then decide",
+		}
+	}
+	if len(g.Schema) > 0 && len(d.Value) > 0 {
+		if l.Config.Validate == nil {
+			return commit.Unchecked(g)
+		}
+		if err := l.Config.Validate(g.Schema, d.Value); err != nil {
+			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "value", Message: "does not satisfy the gate's schema", Err: err}
+		}
+	}
+	if l.Config.Policy != nil {
+		return l.Config.Policy(g.Clone(), d.Clone()) // a policy that changed them would change the record
+	}
+	return nil
+}

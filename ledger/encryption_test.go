@@ -1,0 +1,74 @@
+package ledger_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/store/memstore"
+	"github.com/posthouse/posthouse/transfer"
+)
+
+// TestEncryptionTravels: a copy of an encrypted store is one, a thread in the
+// clear comes into an encrypted store by a decision on record only, and one that
+// is sealed makes the store it comes to an encrypted one.
+func TestEncryptionTravels(t *testing.T) {
+	ctx := context.Background()
+	sealed, plain := memstore.New(), memstore.New()
+	ring := keyring(t, "k1")
+	must[*posthouse.Checkpoint](t)(over(t, sealed, ring).Save(ctx, posthouse.Root("s", opaque(t, "secret")), nil))
+	must[*posthouse.Checkpoint](t)(over(t, plain, nil).Save(ctx, posthouse.Root("p", opaque(t, "plain")), nil))
+	encrypted := func(s posthouse.Store) bool {
+		return must[*posthouse.Encryption](t)(crypt.Status(ctx, over(t, s, nil))).Encrypted
+	}
+
+	empty := memstore.New()
+	must[*transfer.StoreCopied](t)(transfer.CopyStore(ctx, sealed, empty, nil))
+	if !encrypted(empty) || encrypted(plain) {
+		t.Error("the copy of an encrypted store is not, or a plain one is")
+	}
+	if done, err := transfer.CopyStore(ctx, plain, empty, nil); !errors.Is(err, posthouse.ErrSealed) || done != nil {
+		t.Errorf("a plain store into an encrypted one: %+v, %v", done, err)
+	}
+
+	var file bytes.Buffer
+	must[*transfer.ThreadFile](t)(transfer.Export(ctx, over(t, plain, nil), "p", &file, nil))
+	for _, l := range []*ledger.Ledger{over(t, sealed, ring), over(t, sealed, nil)} {
+		if _, err := transfer.Import(ctx, l, bytes.NewReader(file.Bytes()), nil); !errors.Is(err, posthouse.ErrSealed) {
+			t.Errorf("a thread in the clear into an encrypted store: %v", err)
+		}
+	}
+	must[*transfer.ThreadFile](t)(transfer.Import(ctx, over(t, sealed, ring), bytes.NewReader(file.Bytes()), &transfer.ImportOptions{
+		Clear: &posthouse.ClearDecision{By: "ann", Reason: "public data"},
+	}))
+	e := must[*posthouse.Encryption](t)(crypt.Status(ctx, over(t, sealed, nil)))
+	if !e.Encrypted || len(e.Decisions) != 1 || e.Decisions[0].Thread != "p" {
+		t.Errorf("on record: %+v", e)
+	}
+
+	file.Reset()
+	must[*transfer.ThreadFile](t)(transfer.Export(ctx, over(t, sealed, ring), "s", &file, nil))
+	must[*transfer.ThreadFile](t)(transfer.Import(ctx, over(t, plain, nil), bytes.NewReader(file.Bytes()), nil))
+	if !encrypted(plain) {
+		t.Error("a store with a sealed thread is not marked")
+	}
+}
+
+// TestPlainLedgerNotices that the store is encrypted by now: within a second of
+// its clock, though it wrote in the clear before.
+func TestPlainLedgerNotices(t *testing.T) {
+	ctx := context.Background()
+	s, now := memstore.New(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	l := must[*ledger.Ledger](t)(ledger.Open(s, &ledger.Options{Now: func() time.Time { return now }}))
+	must[*posthouse.Checkpoint](t)(l.Save(ctx, posthouse.Root("p", opaque(t, 1)), nil))
+	must[*posthouse.Checkpoint](t)(over(t, s, keyring(t, "k1")).Save(ctx, posthouse.Root("s", opaque(t, 2)), nil))
+	now = now.Add(time.Second)
+	if _, err := l.Save(ctx, posthouse.Root("q", opaque(t, 3)), nil); !errors.Is(err, posthouse.ErrSealed) {
+		t.Errorf("it goes on in the clear: %v", err)
+	}
+}

@@ -1,0 +1,402 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// ForkOptions say where a fork goes and what it changes. Nil is the zero
+// value: a new branch of the same thread with the same state.
+type ForkOptions struct {
+	Thread string       // a new thread; "": a branch of the source's thread
+	Branch string       // the new branch's name; "": fork-1, fork-2, ...; not with Thread
+	ID     posthouse.ID // of the fork's first checkpoint; "": a new one
+
+	Replace posthouse.State // the whole new state
+	Patch   posthouse.State // or new values of these parts
+	Merge   posthouse.State // or JSON objects to merge, key by key, into these parts
+
+	// Gates are opened at the fork, which then waits, in the place of those that were
+	// opened by hand at the source: with another state nobody but the caller knows
+	// what those should ask. They belong to no task: what a program asks, it asks
+	// itself.
+	Gates []posthouse.Gate
+
+	Metadata map[string]string // nil: the source's
+	Labels   map[string]string // nil: the source's
+	By       string
+	Claim    *Claim // of a run that forks its own thread to go on there; not with Thread
+}
+
+// Fork begins a branch, or a thread, at any checkpoint and returns its first
+// checkpoint, whose Source names where it came from. The source stays as it
+// is. What was recorded of the unfinished execution before the fork is
+// inherited; gates that were open there are open again under new ids, those that
+// ask people with a fresh deadline. A fork of a checkpoint that could run does not
+// run until it is resumed.
+//
+// A fork whose state differs never offers the questions that were open at its
+// source: it is interrupted, and its program asks anew when it is resumed. Timers
+// that ran beside the question begin anew then, with their whole time. Gates that
+// were opened by hand are dropped unless o.Gates brings others. Forking a
+// released checkpoint takes a version up again. [posthouse.ErrNotFound] for the checkpoint,
+// [posthouse.ErrExists] if the branch, the thread or the id is there already, and the errors
+// of [Ledger.Commit].
+func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*posthouse.Checkpoint, error) {
+	if o == nil {
+		o = &ForkOptions{}
+	}
+	c, err := l.core.ReadCheckpoint(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	info, err := l.core.Summary(ctx, c.Thread)
+	if err != nil {
+		return nil, err
+	}
+	d, err := forkDraft(l.core.Reader(ctx, c.Thread), c, o, c.Seq < info.First)
+	if err != nil {
+		return nil, err
+	}
+	h, err := l.commitFork(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	l.core.ObserveCheckpoint(posthouse.OpForked, h)
+	l.core.EnforceCap(ctx)
+	f := &posthouse.Checkpoint{Header: *h, State: d.Checkpoint.State, Metadata: c.Metadata, Program: c.Program}
+	if o.Thread != "" {
+		delete(f.Program, posthouse.SignalsPart)
+	}
+	if o.Metadata != nil {
+		f.Metadata = o.Metadata
+	}
+	return f.Clone(), nil
+}
+
+// commitFork finds a free branch name if the caller gave none.
+func (l *Ledger) commitFork(ctx context.Context, d *commit.Plan) (*posthouse.Header, error) {
+	none := posthouse.ID("")
+	d.Head = &none
+	named := d.Branch != ""
+	for try := 0; ; try++ {
+		if !named {
+			info, err := l.core.Summary(ctx, d.Thread)
+			if err != nil {
+				return nil, err
+			}
+			d.Branch = freeBranch(info)
+		}
+		made, err := commit.Run(ctx, l.core, d)
+		var e *posthouse.Error
+		switch {
+		case !errors.As(err, &e) || e.Code != posthouse.CodeConflict || e.Head == "":
+			return made.Header(), err
+		case named:
+			return nil, &posthouse.Error{
+				Code: posthouse.CodeExists, Head: e.Head, Message: "branch " + d.Branch + " of thread " + d.Thread + " exists",
+				Hint: "choose another name",
+			}
+		case try == core.MaxRetries:
+			return nil, err
+		}
+	}
+}
+
+// freeBranch returns the first of fork-1, fork-2, ... that there is not; main
+// for a thread that has no branch.
+func freeBranch(t *posthouse.ThreadInfo) string {
+	if len(t.Branches) == 0 {
+		return posthouse.MainBranch
+	}
+	taken := make([]bool, len(t.Branches)+1) // more than there can be
+	for i := range t.Branches {
+		digits, ok := strings.CutPrefix(t.Branches[i].Branch, "fork-")
+		n, err := strconv.Atoi(digits)
+		if ok && err == nil && n > 0 && n <= len(taken) && digits == strconv.Itoa(n) {
+			taken[n-1] = true
+		}
+	}
+	return "fork-" + strconv.Itoa(slices.Index(taken, false)+1)
+}
+
+// forkDraft takes a released checkpoint up as if it were another thread's:
+// nothing refers from one generation to another.
+func forkDraft(r *core.Reader, c *posthouse.Checkpoint, o *ForkOptions, released bool) (*commit.Plan, error) {
+	if o.Thread == c.Thread {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeExists, Message: "thread " + o.Thread + " exists: it is the one to be forked",
+			Hint: "name another thread, or none for a branch of this one",
+		}
+	}
+	away := o.Thread != ""
+	if away && o.Claim != nil {
+		return nil, posthouse.Invalid("claim", "is of the thread that is forked, not of the one that the fork begins")
+	}
+	if away && o.Branch != "" && o.Branch != posthouse.MainBranch {
+		return nil, posthouse.Invalid("branch", "cannot be named for a fork into a new thread: it begins with main")
+	}
+	d := &commit.Plan{Thread: c.Thread, Branch: o.Branch, Claim: o.Claim, Step: c.Step, Checkpoint: &posthouse.Change{
+		ID: o.ID, Parent: c.ID, Kind: posthouse.KindFork, Status: c.Status, Coordination: c.Coordination,
+		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: o.By, Error: c.Error,
+		Next: c.Next, Labels: c.Labels, Source: &posthouse.Source{Thread: c.Thread, ID: c.ID}, Metadata: o.Metadata,
+	}}
+	if o.Labels != nil {
+		d.Checkpoint.Labels = o.Labels
+	}
+	if c.Status.Runnable() || c.Status == posthouse.StatusFailed {
+		d.Checkpoint.Status = posthouse.StatusInterrupted
+	}
+	state, err := o.state(c)
+	if err != nil {
+		return nil, err
+	}
+	d.Checkpoint.State, d.Kept = state, c.State
+	for i := range o.Gates {
+		if g := &o.Gates[i]; g.Task != "" {
+			return nil, posthouse.Invalid("gates", "opened at a fork belong to no task, and %.40q is one of %.40q: its program asks by itself", g.Name, g.Task)
+		}
+	}
+	d.Gates = slices.Clone(o.Gates)
+	if len(d.Gates) > 0 {
+		d.Checkpoint.Status = posthouse.StatusWaiting
+	}
+	changed := !maps.EqualFunc(state, c.State, func(a, b posthouse.Value) bool { return a.Codec == b.Codec && bytes.Equal(a.Data, b.Data) })
+	if away {
+		if c.Coordination == c.Thread {
+			d.Checkpoint.Coordination = ""
+		}
+		d.Thread, d.Branch = o.Thread, posthouse.MainBranch
+	}
+	if away || released {
+		if d.Checkpoint.Metadata == nil {
+			d.Checkpoint.Metadata = maps.Clone(c.Metadata)
+		}
+		d.Checkpoint.Parent, d.Checkpoint.Root = "", true
+		for _, name := range slices.Sorted(maps.Keys(c.Program)) {
+			if name == posthouse.SignalsPart {
+				continue // they are entries of this thread
+			}
+			v := c.Program[name]
+			d.Checkpoint.Program = append(d.Checkpoint.Program, posthouse.Part{Name: name, Codec: v.Codec, Data: v.Data})
+		}
+	}
+	return d, inherit(r, d, c, changed)
+}
+
+// state returns the fork's whole state.
+func (o *ForkOptions) state(c *posthouse.Checkpoint) (posthouse.State, error) {
+	if o.Replace != nil {
+		if o.Patch != nil || o.Merge != nil {
+			return nil, posthouse.Invalid("state", "is replaced and patched at once")
+		}
+		return o.Replace.Clone(), nil
+	}
+	s := c.State.Clone()
+	if s == nil {
+		s = posthouse.State{}
+	}
+	for name, v := range o.Patch {
+		s[name] = v
+	}
+	for name, v := range o.Merge {
+		if err := v.Validate(name); err != nil { // merging would choose one of two
+			return nil, err
+		}
+		old, ok := s[name]
+		if !ok {
+			s[name] = v
+			continue
+		}
+		var a, b map[string]json.RawMessage
+		if old.Codec != "json" || v.Codec != "json" || json.Unmarshal(old.Data, &a) != nil || json.Unmarshal(v.Data, &b) != nil || a == nil {
+			return nil, posthouse.Invalid("merge", "part %q is not a JSON object on both sides; patch it instead", name)
+		}
+		maps.Copy(a, b)
+		data, err := json.Marshal(a)
+		if err != nil {
+			return nil, posthouse.Invalid("merge", "part %q does not encode: %v", name, err)
+		}
+		s[name] = posthouse.Value{Codec: "json", Data: data}
+	}
+	return s, nil
+}
+
+// inherit adds what the fork takes along of the execution it interrupts: the
+// gates open at the source, and, where it is a root, step results and decided
+// gates, which a branch finds by its lineage.
+func inherit(r *core.Reader, d *commit.Plan, c *posthouse.Checkpoint, changed bool) error {
+	line, err := r.Lineage(&c.Header)
+	if err != nil {
+		return err
+	}
+	line[0].To = c.Seq
+	in := forkCollector{draft: d, line: line, steps: map[string]int{}, lost: core.MissingBodies{}}
+	for e, err := range r.Core.InOrder(r.Ctx, r.Thread, posthouse.Range{From: line[len(line)-1].From, To: c.Seq}) {
+		if err != nil {
+			return err
+		}
+		recs, err := r.Core.Opened(r.Ctx, e)
+		if err != nil {
+			return err
+		}
+		for i := range recs {
+			if err := in.record(e, i, &recs[i]); err != nil {
+				return err
+			}
+		}
+		if line.AsksAnew(e, recs) {
+			in.gates = slices.DeleteFunc(in.gates, (*posthouse.Gate).Unanswered)
+		}
+		if line.BeginsAnew(e, recs) {
+			in.anew()
+		}
+	}
+	if err := r.Account(in.lost); err != nil {
+		return err
+	}
+	in.now, in.changed = r.Core.Now(), changed
+	in.ask(c.Status == posthouse.StatusWaiting)
+	return nil
+}
+
+// A forkCollector collects what a fork takes along.
+type forkCollector struct {
+	draft *commit.Plan
+	line  core.Lineage
+	steps map[string]int    // results, by task
+	gates []*posthouse.Gate // followed is minus the number of those that were there before, until all are known
+	lost  core.MissingBodies
+
+	now     time.Time
+	changed bool // the fork's state is not the source's
+}
+
+func (in *forkCollector) record(e *posthouse.Entry, i int, rec *posthouse.Record) (err error) {
+	switch {
+	case rec.Step != nil && in.draft.Checkpoint.Root && in.line.Sees(rec.Step.Branch, e.Seq):
+		if in.lost.Note(e, i, rec) {
+			return nil
+		}
+		in.draft.Steps = append(in.draft.Steps, posthouse.ReadStep(e, rec, e.Bodies[i]).Step)
+		in.steps[rec.Step.Task]++
+	case rec.Gate != nil && in.line.Sees(rec.Gate.Branch, e.Seq):
+		if in.lost.Note(e, i, rec) {
+			return nil
+		}
+		g, err := posthouse.ReadGateBody(e, rec, e.Bodies[i])
+		if err != nil {
+			return err
+		}
+		g.Record.Followed -= in.steps[rec.Gate.Task]
+		in.gates = append(in.gates, g)
+	case rec.Decision != nil:
+		for _, g := range in.gates {
+			if g.ID == rec.Decision.Gate && in.line.Sees(g.Branch, e.Seq) {
+				if g.Decision, err = core.ReadDecisionBody(e, rec, e.Bodies[i]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// anew takes out what a step that is taken anew does not know.
+func (in *forkCollector) anew() {
+	tasks := map[string]*core.Execution{}
+	task := func(name string) *core.Execution {
+		if tasks[name] == nil {
+			tasks[name] = &core.Execution{}
+		}
+		return tasks[name]
+	}
+	for _, s := range in.draft.Steps {
+		x := task(s.Task)
+		x.Steps = append(x.Steps, posthouse.StepRecord{Step: s})
+	}
+	for _, g := range in.gates {
+		x := task(g.Task)
+		x.Gates = append(x.Gates, g)
+	}
+	in.draft.Steps, in.gates = nil, nil
+	for _, name := range slices.Sorted(maps.Keys(tasks)) {
+		x := tasks[name]
+		x.Anew()
+		in.steps[name] = len(x.Steps)
+		for _, s := range x.Steps {
+			in.draft.Steps = append(in.draft.Steps, s.Step)
+		}
+		for _, g := range x.Gates {
+			g.Record.Followed = -min(-g.Record.Followed, len(x.Steps))
+		}
+		in.gates = append(in.gates, x.Gates...)
+	}
+}
+
+// ask puts the gates into the draft: those that are open again, if the source
+// waits, and those that were decided. What people were asked about another state
+// is not open again: the branch asks once it is resumed.
+func (in *forkCollector) ask(waiting bool) {
+	own := len(in.draft.Gates) > 0
+	if in.changed && waiting && slices.ContainsFunc(in.gates, func(g *posthouse.Gate) bool { return g.Decision == nil && g.AsksPeople() }) {
+		waiting = false
+		if !own {
+			in.draft.Checkpoint.Status = posthouse.StatusInterrupted
+		}
+	}
+	tasks := map[string]*core.Execution{}
+	for _, g := range in.gates {
+		x := tasks[g.Task]
+		if x == nil {
+			x = &core.Execution{}
+			tasks[g.Task] = x
+		}
+		x.Open(g, -g.Record.Followed)
+	}
+	for _, g := range in.gates {
+		x := tasks[g.Task]
+		if !slices.Contains(x.Gates, g) {
+			continue
+		}
+		again := *g
+		again.Record.Followed, again.Record.Kept = 0, true
+		if in.draft.Checkpoint.Root {
+			again.Record.Followed = in.steps[g.Task] - x.Before[g.ID]
+		}
+		switch {
+		case g.Decision == nil && waiting && !(own && g.Task == ""):
+			again.ID = ""
+			renew(&again, in.now)
+			in.draft.Gates = append(in.draft.Gates, again)
+		case g.Decision != nil && in.draft.Checkpoint.Root:
+			in.draft.Inherit = append(in.draft.Inherit, &again)
+		}
+	}
+}
+
+// renew gives a gate that asks people as much time as it had when it was opened.
+func renew(g *posthouse.Gate, now time.Time) {
+	if !g.AsksPeople() {
+		return
+	}
+	if !g.ExpiresAt.IsZero() {
+		g.ExpiresAt = now.Add(g.ExpiresAt.Sub(g.CreatedAt))
+	}
+	if e := g.Escalation; e != nil {
+		again := *e
+		again.At = now.Add(e.At.Sub(g.CreatedAt))
+		g.Escalation = &again
+	}
+}

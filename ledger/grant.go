@@ -1,0 +1,114 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// ReadGrant returns what became of a gate's decision. [posthouse.ErrNotFound] for the gate.
+func ReadGrant(ctx context.Context, led core.Ledger, gate posthouse.ID) (*posthouse.Grant, error) {
+	l := led.Core()
+
+	g, err := l.Gate(ctx, gate)
+	if err != nil {
+		return nil, err
+	}
+	grant := &posthouse.Grant{Gate: g, Status: posthouse.GrantDecided, Uses: []posthouse.Use{}}
+	if g.Decision == nil {
+		grant.Status = posthouse.GrantProposed
+		return grant, nil
+	}
+	if grant.Uses, err = usesOf(ctx, l, g); err != nil {
+		return nil, err
+	}
+	executed := 0
+	for i := range grant.Uses {
+		u := &grant.Uses[i]
+		switch s := u.Status; {
+		case s == posthouse.GrantExecuted:
+			executed++
+			if err := result(ctx, l, g.Thread, u); err != nil {
+				return nil, err
+			}
+		case grant.Status != posthouse.GrantUnknown:
+			grant.Status = s
+		}
+	}
+	if grant.Status == posthouse.GrantDecided && executed > 0 && executed >= g.Uses {
+		grant.Status = posthouse.GrantExecuted
+	}
+	return grant, nil
+}
+
+// result reads the outcome of an effect that ran.
+func result(ctx context.Context, l *core.Core, thread string, u *posthouse.Use) error {
+	for e, err := range l.Store.Read(ctx, thread, posthouse.Range{Seqs: []uint64{u.Seq}}) {
+		if err != nil {
+			return err
+		}
+		recs, err := l.Opened(ctx, e)
+		if err != nil {
+			return err
+		}
+		if r := &recs[u.Index]; r.Step != nil && (r.Size == 0 || len(e.Bodies[u.Index]) > 0) {
+			u.Result = posthouse.Value{Codec: r.Step.Codec, Data: e.Bodies[u.Index]}
+		}
+	}
+	return nil
+}
+
+// Uses returns the effects that were let go under a gate's decision, oldest first.
+// It reads the headers of the log from the gate on. [posthouse.ErrNotFound] for the gate.
+func Uses(ctx context.Context, led core.Ledger, gate posthouse.ID) ([]posthouse.Use, error) {
+	l := led.Core()
+
+	g, err := l.Gate(ctx, gate)
+	if err != nil {
+		return nil, err
+	}
+	return usesOf(ctx, l, g)
+}
+
+func usesOf(ctx context.Context, l *core.Core, g *posthouse.Gate) ([]posthouse.Use, error) {
+	return gatherUses(ctx, l, g.Thread, g.Seq, func(s *posthouse.StepInfo) bool { return s.Grant == g.ID })
+}
+
+// Effects returns what acted on the world in a thread, oldest first, in released
+// versions too: whatever ran under a gate's decision, and steps and nodes of class
+// [posthouse.EffectExternal] that no gate licensed, whose Grant is "". What a copy or a fork
+// took along from another thread names the gates there. It reads the headers of the
+// whole log. [posthouse.ErrNotFound] for the thread.
+func Effects(ctx context.Context, led core.Ledger, thread string) ([]posthouse.Use, error) {
+	l := led.Core()
+
+	return gatherUses(ctx, l, thread, 1, func(*posthouse.StepInfo) bool { return true })
+}
+
+// gatherUses reads the uses of a log from an entry on, of the steps that are wanted.
+func gatherUses(ctx context.Context, l *core.Core, thread string, from uint64, want func(*posthouse.StepInfo) bool) ([]posthouse.Use, error) {
+	info, none := l.Thread(ctx, thread)
+	if none != nil && !errors.Is(none, posthouse.ErrNotFound) {
+		return nil, none
+	}
+	held := none == nil && info.Lease.Held
+	g := posthouse.GatherUses()
+	for e, err := range l.InOrder(ctx, thread, posthouse.Range{From: from, Headers: true}) {
+		if err != nil {
+			return nil, err
+		}
+		none = nil // a thread that was released, and has not begun anew
+		recs, err := e.CheckRecords()
+		if err != nil {
+			return nil, err
+		}
+		for i := range recs {
+			if s := recs[i].Step; s == nil && from == 1 || s != nil && want(s) {
+				g.Add(e, i, &recs[i])
+			}
+		}
+	}
+	return g.Uses(held), none
+}

@@ -1,0 +1,199 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// A GateQuery selects open gates.
+type GateQuery struct {
+	Thread       string
+	Coordination string
+	Checkpoint   posthouse.ID
+	Kind         string       // gates of this kind only
+	All          bool         // with those that wait for no person (timers, signals, other threads), or in a session
+	Assignee     string       // gates this person may decide: assigned to them, or to nobody, and no vote of theirs on it
+	Newest       bool         // newest first; otherwise oldest first
+	After        posthouse.ID // go on behind this gate, in that order; it may be decided since
+	Limit        int          // 0: all
+}
+
+// Gates yields the gates that wait for a decision: the inbox. What the runtime
+// waits for, and what is asked in a session, is not among them unless q names its
+// kind or asks for all.
+//
+// A gate whose record cannot be read ([posthouse.ErrCorrupt], [posthouse.ErrSealed]) is yielded with
+// the error, as far as its thread's summary knows it; whoever goes on is given
+// the others. Any other error is the last element, without a gate.
+func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*posthouse.Gate, error] {
+	return func(yield func(*posthouse.Gate, error) bool) {
+		b := &inbox{l: l.core, ctx: ctx, GateQuery: q, readers: map[string]*core.Reader{}}
+		n := 0
+		for t, err := range b.open() {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			g, err := b.read(t)
+			if g == nil && err == nil {
+				continue
+			}
+			if !yield(g, err) || g == nil {
+				return
+			}
+			if n++; n == q.Limit {
+				return
+			}
+		}
+	}
+}
+
+// An inbox is a query for gates while it is answered.
+type inbox struct {
+	GateQuery
+	l       *core.Core
+	ctx     context.Context
+	readers map[string]*core.Reader // of the threads met lately: gates of one entry are read once
+}
+
+// maxInboxReaders bounds the threads that an inbox keeps entries of; together
+// they hold keepBytes.
+const maxInboxReaders = 16
+
+// query is what the store is asked for. Gates it yields need not match: only
+// they themselves say all about who may decide them.
+func (b *inbox) query() posthouse.ThreadQuery {
+	return posthouse.ThreadQuery{
+		Thread: b.Thread, Gates: true, GateKind: b.Kind, People: b.Kind == "" && !b.All, Person: b.Assignee,
+		Descending: b.Newest, After: string(b.After),
+	}
+}
+
+// open yields the open gates that may match, in order: the thread's summary
+// with the gate in it.
+func (b *inbox) open() iter.Seq2[*posthouse.ThreadInfo, error] {
+	return func(yield func(*posthouse.ThreadInfo, error) bool) {
+		q := b.query()
+		if b.Checkpoint != "" {
+			ref, err := b.l.Find(b.ctx, b.Checkpoint)
+			switch {
+			case errors.Is(err, posthouse.ErrNotFound), err == nil && q.Thread != "" && q.Thread != ref.Thread:
+				return
+			case err != nil:
+				yield(nil, err)
+				return
+			}
+			q.Thread = ref.Thread
+		}
+		late, err := b.escalated(&q)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		var last posthouse.ID
+		for t, err := range b.l.Store.Threads(b.ctx, q) {
+			for err == nil && len(late) > 0 && b.compare(late[0].Waiting[0].ID, t.Waiting[0].ID) <= 0 {
+				first := late[0]
+				late = late[1:]
+				if last = first.Waiting[0].ID; !yield(first, nil) {
+					return
+				}
+			}
+			if err == nil && t.Waiting[0].ID == last {
+				continue // it was among the late ones
+			}
+			if !yield(t, err) || err != nil {
+				return
+			}
+		}
+		for _, t := range late {
+			if !yield(t, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (b *inbox) compare(x, y posthouse.ID) int {
+	if b.Newest {
+		x, y = y, x
+	}
+	return cmp.Compare(x, y)
+}
+
+// escalated returns the gates whose escalation is due and not on record yet, in
+// order: the summary does not say that those it goes to may decide them. A
+// runner records escalations as they fall due, so these are few.
+func (b *inbox) escalated(q *posthouse.ThreadQuery) (late []*posthouse.ThreadInfo, err error) {
+	if b.Assignee == "" {
+		return nil, nil
+	}
+	now := b.l.Now()
+	any := *q
+	any.Person = ""
+	due := posthouse.ThreadQuery{Thread: q.Thread, DueBefore: posthouse.Millis(now.UnixMilli())}
+	for t, err := range b.l.Store.Threads(b.ctx, due) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range t.Waiting {
+			w := &t.Waiting[i]
+			if w.EscalateAt.IsZero() || w.EscalateAt.After(now) || !any.MatchGate(w) || any.After != "" && b.compare(w.ID, b.After) <= 0 {
+				continue
+			}
+			late = append(late, t.OfGate(w))
+		}
+	}
+	slices.SortFunc(late, func(x, y *posthouse.ThreadInfo) int { return b.compare(x.Waiting[0].ID, y.Waiting[0].ID) })
+	return late, nil
+}
+
+// read returns the gate in a summary of one, nil if it does not match or is
+// gone. One that cannot be read comes with the error.
+func (b *inbox) read(t *posthouse.ThreadInfo) (*posthouse.Gate, error) {
+	if b.Coordination != "" && t.CoordinationName() != b.Coordination {
+		return nil, nil
+	}
+	w := &t.Waiting[0]
+	g, err := b.reader(t.Thread).WaitingGate(w)
+	if errors.Is(err, posthouse.ErrNotFound) || core.MayBeGone(err) {
+		if g, err = b.l.Gate(b.ctx, w.ID); errors.Is(err, posthouse.ErrNotFound) {
+			return nil, nil // it went with its checkpoint since
+		}
+	}
+	switch {
+	case core.MayBeGone(err):
+		return w.Unread(t.Thread), err
+	case err != nil:
+		return nil, err
+	case b.Checkpoint != "" && g.Checkpoint != b.Checkpoint,
+		b.Assignee != "" && g.Decision == nil && !g.OpenTo(b.Assignee, b.l.Now()):
+		return nil, nil
+	}
+	return g, nil
+}
+
+func (b *inbox) reader(thread string) *core.Reader {
+	r, size := b.readers[thread], 0
+	for _, have := range b.readers {
+		size += have.Size
+	}
+	if size > core.KeepBytes {
+		clear(b.readers)
+		r = nil
+	}
+	if r == nil {
+		if len(b.readers) >= maxInboxReaders {
+			clear(b.readers)
+		}
+		r = b.l.Reader(b.ctx, thread)
+		b.readers[thread] = r
+	}
+	return r
+}

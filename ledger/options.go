@@ -1,0 +1,76 @@
+package ledger
+
+import (
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// Options configure a Ledger. The zero value, or nil, is useful.
+type Options struct {
+	Now            func() time.Time          // the clock; default time.Now
+	Signer         posthouse.Signer          // signs entries; nil: hashed and chained, but not signed
+	Verifier       posthouse.Verifier        // checks threads that are imported; default: the Signer, where it is one, else hashes alone are checked
+	Cipher         posthouse.Cipher          // seals bodies before they reach the store; nil: they are stored as they are
+	Logger         *slog.Logger              // what has no caller to return to; default: discarded
+	Observer       posthouse.Observer        // told of each operation once it is durable
+	Policy         posthouse.DecidePolicy    // a further say in who may decide what; nil: the gate's own rules
+	Validate       posthouse.SchemaValidator // checks decided values; nil: no gate with a schema is opened that takes a value
+	RequireGrants  bool                      // effects on the world ([posthouse.EffectExternal]) run only under a grant (gate.Act); any other is [posthouse.ErrForbidden] before it runs
+	Rules          []posthouse.Rule          // asked before anything is committed; any of them may refuse
+	MaxState       int                       // bytes of one checkpoint's state; default 8 MiB
+	MaxCheckpoints int                       // retention cap over the whole store; 0: none. Heads and waiting checkpoints always stay
+	Owner          string                    // names this process in leases; default: random
+	LeaseTTL       time.Duration             // a silent owner's threads are free after it; default 10 s
+	Poll           time.Duration             // how often [Ledger.Watch] looks, over a store that is no [posthouse.Watcher]; default 200 ms
+}
+
+func (o *Options) withDefaults() (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	if c.Verifier == nil {
+		c.Verifier, _ = c.Signer.(posthouse.Verifier)
+	}
+	if c.MaxState == 0 {
+		c.MaxState = posthouse.DefaultMaxState
+	}
+	if c.LeaseTTL == 0 {
+		c.LeaseTTL = 10 * time.Second
+	}
+	if c.Poll == 0 {
+		c.Poll = 200 * time.Millisecond
+	}
+	switch {
+	case c.Poll < 0:
+		return c, posthouse.Invalid("Poll", "is negative")
+	case c.MaxState < 0:
+		return c, posthouse.Invalid("MaxState", "is negative")
+	case c.MaxCheckpoints < 0:
+		return c, posthouse.Invalid("MaxCheckpoints", "is negative; 0 means no cap")
+	case c.LeaseTTL < 0:
+		return c, posthouse.Invalid("LeaseTTL", "is negative")
+	case c.Owner != "" && posthouse.ValidateID("Owner", c.Owner) != nil:
+		return c, posthouse.ValidateID("Owner", c.Owner)
+	}
+	return c, checkRules(c.Rules)
+}
+
+// config returns the options as the core takes them.
+func (o *Options) config() core.Config {
+	return core.Config{
+		Now: o.Now, Signer: o.Signer, Verifier: o.Verifier, Cipher: o.Cipher, Logger: o.Logger, Observer: o.Observer, Policy: o.Policy,
+		Validate: o.Validate, RequireGrants: o.RequireGrants, Rules: o.Rules, MaxState: o.MaxState, MaxCheckpoints: o.MaxCheckpoints,
+		Owner: o.Owner, LeaseTTL: o.LeaseTTL,
+	}
+}

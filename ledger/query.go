@@ -1,0 +1,264 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// A LatestQuery says whose newest checkpoint is wanted. At least a thread or a
+// coordination must be named.
+type LatestQuery struct {
+	Thread       string
+	Branch       string // of the thread; "" is main, unless Node is set: then any
+	Coordination string // over all its threads
+	Node         string // the newest that this node made, alone or with others
+}
+
+// Latest returns the newest checkpoint that matches, with its state.
+// [posthouse.ErrNotFound] if there is none, [posthouse.ErrInvalid] if q names neither a thread nor a
+// coordination. Naming a thread costs the same however long its history is.
+func (l *Ledger) Latest(ctx context.Context, q LatestQuery) (*posthouse.Checkpoint, error) {
+	c, err := l.latest(ctx, q)
+	if err == nil {
+		l.core.ObserveCheckpoint(posthouse.OpLoaded, &c.Header)
+	}
+	return c, err
+}
+
+func (l *Ledger) latest(ctx context.Context, q LatestQuery) (*posthouse.Checkpoint, error) {
+	if q.Thread == "" && q.Coordination == "" {
+		return nil, posthouse.Invalid("query", "names neither a thread nor a coordination")
+	}
+	var was posthouse.Ref
+	for {
+		ref, err := l.newest(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		b, err := l.core.Rebuild(ctx, ref.Thread, ref.Seq)
+		switch {
+		case err == nil:
+			return b.Checkpoint()
+		case !core.MayBeGone(err) || ref == was:
+			return nil, err
+		}
+		was = ref // unless it was removed since, this is damage
+	}
+}
+
+// newest finds what [Ledger.Latest] is to read.
+func (l *Ledger) newest(ctx context.Context, q LatestQuery) (posthouse.Ref, error) {
+	if q.Thread != "" && q.Coordination == "" && q.Node == "" {
+		info, err := l.Thread(ctx, q.Thread)
+		if err != nil {
+			return posthouse.Ref{}, err
+		}
+		b, ok := info.Branch(q.Branch)
+		if !ok {
+			return posthouse.Ref{}, posthouse.NotFound("branch "+cmp.Or(q.Branch, posthouse.MainBranch)+" of thread", q.Thread)
+		}
+		return posthouse.Ref{Thread: q.Thread, Seq: b.Seq}, nil
+	}
+	list := posthouse.Query{Thread: q.Thread, Coordination: q.Coordination, Branch: q.Branch, Node: q.Node, Descending: true, Limit: 1}
+	for h, err := range l.List(ctx, list) {
+		if err != nil {
+			return posthouse.Ref{}, err
+		}
+		return posthouse.Ref{Thread: h.Thread, Seq: h.Seq}, nil
+	}
+	what := "checkpoint"
+	if q.Node != "" {
+		what += " of node " + q.Node
+	}
+	if q.Branch != "" {
+		what += " on branch " + q.Branch
+	}
+	return posthouse.Ref{}, posthouse.NotFound(what+" of", cmp.Or(q.Coordination, q.Thread))
+}
+
+// List yields the headers of matching checkpoints, oldest first unless
+// Descending: of a named thread in the log's order, and of its current generation
+// unless the query names another; across threads in the order of [posthouse.OrderKey].
+// With [posthouse.Query.Open] it reads the summary of each thread besides. Headers are
+// checked as far as the store does so for a list, SQLite by checksums; [Ledger.Get]
+// and [Ledger.Log] check hashes, and notice what an index has lost.
+// [posthouse.ErrInvalid] for a cursor that is none; an unknown thread has none.
+func (l *Ledger) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
+	return func(yield func(*posthouse.Header, error) bool) {
+		if q.After != "" {
+			if _, _, err := posthouse.ParseCursor(q.After); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		q, err := within(ctx, l.core, q)
+		if err != nil {
+			if !errors.Is(err, posthouse.ErrNotFound) {
+				yield(nil, err)
+			}
+			return
+		}
+		list := l.core.Store.List
+		if q.Open {
+			list = l.listOpen
+		}
+		for h, err := range list(ctx, q) {
+			if !yield(h, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// listOpen lists what is open by the threads' summaries, of all that the rest of
+// the query selects.
+func (l *Ledger) listOpen(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
+	limit := q.Limit
+	q.Limit, q.Open = 0, false
+	return func(yield func(*posthouse.Header, error) bool) {
+		n := 0
+		var t *posthouse.ThreadInfo // of the header before: those of a thread often come together
+		for h, err := range l.core.Store.List(ctx, q) {
+			if err == nil && (t == nil || t.Thread != h.Thread) {
+				t, err = l.core.Summary(ctx, h.Thread)
+			}
+			switch {
+			case errors.Is(err, posthouse.ErrNotFound):
+				continue // deleted since it was listed
+			case err != nil:
+				yield(nil, err)
+				return
+			case !isOpen(t, h):
+				continue
+			case !yield(h, nil):
+				return
+			}
+			if n++; n == limit {
+				return
+			}
+		}
+	}
+}
+
+// isOpen reports whether a checkpoint is the head of a branch that waits, or
+// that has open gates.
+func isOpen(t *posthouse.ThreadInfo, h *posthouse.Header) bool {
+	b, ok := t.Branch(h.Branch)
+	return ok && b.Head == h.ID && (b.Status == posthouse.StatusWaiting ||
+		slices.ContainsFunc(t.Waiting, func(w posthouse.WaitingGate) bool { return w.Branch == b.Branch }))
+}
+
+// Count returns how many checkpoints [Ledger.List] would yield. Those of a thread's
+// current generation, with no other filter, are counted in its summary; else the
+// headers are read, which takes as long as listing them.
+func (l *Ledger) Count(ctx context.Context, q posthouse.Query) (n int, err error) {
+	if q.Thread != "" && q == (posthouse.Query{Thread: q.Thread, Descending: q.Descending, Limit: q.Limit}) {
+		info, err := l.core.Summary(ctx, q.Thread)
+		switch {
+		case errors.Is(err, posthouse.ErrNotFound):
+			return 0, nil
+		case err != nil:
+			return 0, err
+		case q.Limit > 0:
+			return min(info.Checkpoints, q.Limit), nil
+		}
+		return info.Checkpoints, nil
+	}
+	for _, err := range l.List(ctx, q) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+// within narrows a query for a thread to the entries of the generation it asks
+// for, so that a store need not pass over the others. [posthouse.ErrNotFound] if there is
+// no such generation.
+func within(ctx context.Context, l *core.Core, q posthouse.Query) (posthouse.Query, error) {
+	if q.Thread == "" {
+		return q, nil
+	}
+	info, err := l.Summary(ctx, q.Thread)
+	switch {
+	case err != nil:
+		return q, err
+	case q.Generation == 0 || q.Generation == info.Generation:
+		q.From = max(q.From, info.First)
+		return q, nil
+	}
+	r, err := l.ReleaseOf(ctx, q.Thread, strconv.FormatUint(uint64(q.Generation), 10))
+	if err != nil {
+		return q, err
+	}
+	q.From = max(q.From, r.First)
+	if q.To == 0 || q.To > r.Seq {
+		q.To = r.Seq
+	}
+	return q, nil
+}
+
+// ListStates is List with each checkpoint's state. One that is deleted while the
+// list is read may be left out. One whose state cannot be read ([posthouse.ErrCorrupt],
+// [posthouse.ErrSealed]) is yielded with its header and the error; whoever goes on is given
+// the others. Any other error is the last element, without a checkpoint.
+func (l *Ledger) ListStates(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Checkpoint, error] {
+	return func(yield func(*posthouse.Checkpoint, error) bool) {
+		r := l.core.Reader(ctx, "")
+		for h, err := range l.List(ctx, q) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if r.Thread != h.Thread {
+				r = l.core.Reader(ctx, h.Thread)
+			}
+			var c *posthouse.Checkpoint
+			b, err := r.Rebuild(h.Seq)
+			if err == nil {
+				c, err = b.Checkpoint()
+			} else if core.MayBeGone(err) {
+				if ref, e := l.core.Store.Find(ctx, h.ID); errors.Is(e, posthouse.ErrNotFound) || e == nil && ref != (posthouse.Ref{Thread: h.Thread, Seq: h.Seq}) {
+					continue // deleted or replaced since it was listed
+				}
+			}
+			damaged := core.MayBeGone(err)
+			if damaged {
+				c = &posthouse.Checkpoint{Header: *h}
+			}
+			if !yield(c, err) || err != nil && !damaged {
+				return
+			}
+		}
+	}
+}
+
+// Threads yields matching summaries by name, or by due time where DueBefore is
+// set, deleted threads excepted and, unless q.Released asks for them, those that
+// were released and have not begun anew.
+func (l *Ledger) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
+	limit := q.Limit
+	q.Limit = 0
+	return func(yield func(*posthouse.ThreadInfo, error) bool) {
+		n := 0
+		for t, err := range l.core.Store.Threads(ctx, q) {
+			if err == nil && t.Gone() && !(q.Released && t.Releases > 0) {
+				continue
+			}
+			if !yield(t, err) || err != nil {
+				return
+			}
+			if n++; n == limit {
+				return
+			}
+		}
+	}
+}

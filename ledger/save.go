@@ -1,0 +1,137 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+)
+
+// SaveOptions refine Save. Nil is the zero value.
+type SaveOptions struct {
+	Replace bool          // an id that exists, without children, gets a new revision with this content
+	Head    *posthouse.ID // the branch's head must be this; see [Draft.Head]
+}
+
+// Save commits a checkpoint made by hand, usually by [posthouse.Root] or
+// [posthouse.Checkpoint.Derive], and returns it as stored. An empty id gets a new one.
+//
+// A checkpoint with a parent goes to the parent's branch and must derive from
+// its head ([posthouse.ErrConflict] otherwise: two writers on one head, one wins); with
+// the name of a new branch it begins that branch at any parent. A root moves
+// main. Saving an existing id with equal content again changes nothing; with
+// other content it is [posthouse.ErrExists] unless Replace says otherwise. Its other errors
+// are those of [Ledger.Commit].
+func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptions) (*posthouse.Checkpoint, error) {
+	if o == nil {
+		o = &SaveOptions{}
+	}
+	d := &commit.Plan{Thread: cmp.Or(c.Thread, c.Coordination, posthouse.DefaultThread), Branch: cmp.Or(c.Branch, posthouse.MainBranch), Head: o.Head}
+	ch := &posthouse.Change{
+		ID: c.ID, Parent: c.Parent, Root: c.Parent == "", Kind: c.Kind, Status: c.Status, Coordination: c.Coordination,
+		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
+		Next: c.Next, Labels: c.Labels, Source: c.Source, CreatedAt: c.CreatedAt,
+		State: c.State, Metadata: c.Metadata,
+	}
+	if ch.State == nil {
+		ch.State = posthouse.State{}
+	}
+	if ch.Metadata == nil {
+		ch.Metadata = map[string]string{}
+	}
+	d.Checkpoint = ch
+	if c.ID == "" {
+		return l.saved(ctx, d)
+	}
+	for try := 0; ; try++ {
+		stored, err := l.resave(ctx, *d, c, o)
+		if stored != nil || err != nil {
+			return stored, err
+		}
+		stored, err = l.saved(ctx, d)
+		if try > 0 || !errors.Is(err, posthouse.ErrExists) && !errors.Is(err, posthouse.ErrConflict) {
+			return stored, err
+		}
+		// Somebody may have saved this very checkpoint since: look again.
+	}
+}
+
+// saved commits d and returns the checkpoint, its content being all in d.
+func (l *Ledger) saved(ctx context.Context, d *commit.Plan) (*posthouse.Checkpoint, error) {
+	done, err := l.commit(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	c := &posthouse.Checkpoint{Header: *done.Checkpoint, State: d.Checkpoint.State.Clone()}
+	if len(d.Checkpoint.Metadata) > 0 {
+		c.Metadata = maps.Clone(d.Checkpoint.Metadata)
+	}
+	return c, nil
+}
+
+// resave handles an id that may exist: it returns the stored checkpoint if
+// there is nothing to do, and nil, nil if the id is free.
+func (l *Ledger) resave(ctx context.Context, d commit.Plan, c *posthouse.Checkpoint, o *SaveOptions) (*posthouse.Checkpoint, error) {
+	old, err := l.core.ReadCheckpoint(ctx, c.ID)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if sameContent(old, c) {
+		return old, nil
+	}
+	if !o.Replace {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeExists, Message: "checkpoint " + string(c.ID) + " exists with other content",
+			Hint: "history is never rewritten: derive a child, or set SaveOptions.Replace to add a revision",
+		}
+	}
+	return l.replace(ctx, &d, c, old)
+}
+
+func sameContent(old, c *posthouse.Checkpoint) bool {
+	unless := func(unset bool, old, new string) bool { return unset || old == new } // the Ledger fills these in
+	if !unless(c.Coordination == "", old.Coordination, c.Coordination) || !unless(c.Thread == "", old.Thread, c.Thread) ||
+		!unless(c.Kind == "", old.Kind, c.Kind) || !unless(c.Graph == "", old.Graph, c.Graph) {
+		return false
+	}
+	if old.Parent != c.Parent || old.Agent != c.Agent || old.Node != c.Node || old.Status != c.Status || old.Run != c.Run ||
+		old.Fingerprint != c.Fingerprint || old.Error != c.Error || !slices.Equal(old.Next, c.Next) {
+		return false
+	}
+	if len(old.State) != len(c.State) || !maps.Equal(old.Metadata, c.Metadata) || !maps.Equal(old.Labels, c.Labels) {
+		return false
+	}
+	for name, v := range c.State {
+		o, ok := old.State[name]
+		if !ok || o.Codec != v.Codec || string(o.Data) != string(v.Data) {
+			return false
+		}
+	}
+	return true
+}
+
+// replace appends a new revision of a checkpoint that has no children. A new
+// coordination is a new label; the thread stays.
+func (l *Ledger) replace(ctx context.Context, d *commit.Plan, c, old *posthouse.Checkpoint) (*posthouse.Checkpoint, error) {
+	if c.Thread != "" && c.Thread != old.Thread {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeExists, Message: "checkpoint " + string(old.ID) + " belongs to thread " + old.Thread,
+			Hint: "an id stays in its thread; save under a new id, or fork into the other thread",
+		}
+	}
+	if c.Parent != "" && c.Parent != old.Parent {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeExists, Message: "checkpoint " + string(old.ID) + " has the parent " + string(old.Parent) + ", not " + string(c.Parent),
+			Hint: "a revision keeps its parent; save under a new id",
+		}
+	}
+	d.Thread, d.Branch, d.Revise = old.Thread, old.Branch, old.ID
+	return l.saved(ctx, d)
+}

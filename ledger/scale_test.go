@@ -1,0 +1,128 @@
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"testing"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/diff"
+	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/retain"
+	"github.com/posthouse/posthouse/store/memstore"
+)
+
+// A readCounter counts what is read of logs and lists.
+type readCounter struct {
+	*memstore.Store
+	n int
+}
+
+func (s *readCounter) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+	return counted(s, s.Store.Read(ctx, thread, r))
+}
+
+func (s *readCounter) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
+	return counted(s, s.Store.List(ctx, q))
+}
+
+func counted[T any](s *readCounter, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for v, err := range seq {
+			s.n++
+			if !yield(v, err) {
+				return
+			}
+		}
+	}
+}
+
+// longThread saves a thread of n checkpoints and returns their ids.
+func longThread(t testing.TB, l *ledger.Ledger, n int) (ids []posthouse.ID) {
+	t.Helper()
+	c := must[*posthouse.Checkpoint](t)(l.Save(t.Context(), posthouse.Root("t", opaque(t, 0)), nil))
+	for i := range n {
+		ids = append(ids, c.ID)
+		c = must[*posthouse.Checkpoint](t)(l.Save(t.Context(), c.Derive(opaque(t, i)), nil))
+	}
+	return append(ids, c.ID)
+}
+
+// TestComparisonReadsWhatLiesBetween: to find where two checkpoints of a thread
+// part takes what lies between them, not the way back to its root.
+func TestComparisonReadsWhatLiesBetween(t *testing.T) {
+	s := &readCounter{Store: memstore.New()}
+	l := must[*ledger.Ledger](t)(ledger.Open(s, nil))
+	ids := longThread(t, l, 5000)
+	fork := must[*posthouse.Checkpoint](t)(l.Fork(t.Context(), ids[4000], nil))
+	for _, c := range []struct {
+		a, b, ancestor posthouse.ID
+		most           int
+	}{
+		{ids[5000], ids[4999], ids[4999], 600},
+		{ids[4990], ids[5000], ids[4990], 600},
+		{ids[5000], fork.ID, ids[4000], 2600},
+		{ids[0], ids[5000], ids[0], 8000},
+	} {
+		s.n = 0
+		cmp := must[*diff.Comparison](t)(diff.Compare(t.Context(), l, c.a, c.b))
+		if cmp.Ancestor != c.ancestor || s.n > c.most {
+			t.Errorf("the ancestor is %s after %d reads, want %s after at most %d", cmp.Ancestor, s.n, c.ancestor, c.most)
+		}
+	}
+}
+
+// TestCountOfAThreadReadsItsSummary: how many checkpoints a thread has is in its
+// summary, and is what its list has.
+func TestCountOfAThreadReadsItsSummary(t *testing.T) {
+	s := &readCounter{Store: memstore.New()}
+	l := must[*ledger.Ledger](t)(ledger.Open(s, nil))
+	ids := longThread(t, l, 100)
+	check := func(what string, q posthouse.Query) {
+		t.Helper()
+		s.n = 0
+		have := must[int](t)(l.Count(t.Context(), q))
+		read, want := s.n, 0
+		for range l.List(t.Context(), q) {
+			want++
+		}
+		if have != want || read > 0 {
+			t.Errorf("%s: counted %d of %d, reading %d headers", what, have, want, read)
+		}
+	}
+	q := posthouse.Query{Thread: "t"}
+	check("as saved", q)
+	must[*retain.Deleted](t)(retain.Delete(t.Context(), l, ids[100], nil))
+	fork := must[*posthouse.Checkpoint](t)(l.Fork(t.Context(), ids[10], nil))
+	check("with a fork, one deleted", q)
+	again := must[*posthouse.Checkpoint](t)(l.Get(t.Context(), fork.ID))
+	again.State = opaque(t, "replaced")
+	must[*posthouse.Checkpoint](t)(l.Save(t.Context(), again, &ledger.SaveOptions{Replace: true}))
+	check("one replaced", q)
+	check("a limit", posthouse.Query{Thread: "t", Limit: 7})
+	check("a thread that is not there", posthouse.Query{Thread: "u"})
+	must[*posthouse.Release](t)(l.Release(t.Context(), "t", nil))
+	check("released", q)
+	must[*posthouse.Checkpoint](t)(l.Save(t.Context(), posthouse.Root("t", opaque(t, 1)), nil))
+	check("begun anew", q)
+	must[*retain.Deleted](t)(retain.DeleteThread(t.Context(), l, "t", nil))
+	check("deleted", q)
+}
+
+// BenchmarkCompare compares the head of a thread with its parent, and with what
+// lies 20,000 checkpoints back.
+func BenchmarkCompare(b *testing.B) {
+	const n = 20_000
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	l := must[*ledger.Ledger](b)(ledger.Open(memstore.New(), &ledger.Options{Now: func() time.Time { at = at.Add(time.Millisecond); return at }}))
+	ids := longThread(b, l, n)
+	for _, back := range []int{1, n} {
+		b.Run(fmt.Sprint("back=", back), func(b *testing.B) {
+			for b.Loop() {
+				must[*diff.Comparison](b)(diff.Compare(b.Context(), l, ids[n-back], ids[n]))
+			}
+		})
+	}
+}

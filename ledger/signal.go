@@ -1,0 +1,80 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// Signal appends s to a thread's log, also while a run has the thread. In the
+// same commit it answers gates that wait for its name and have not expired, and
+// makes their branches runnable: all gates that latch, and on each branch the
+// oldest other one, or all others if s latches.
+//
+// It fails with [posthouse.ErrNotFound] for an unknown thread unless s.Early is set, with
+// [posthouse.ErrExists] if s.ID is on record with another name or value, with
+// [posthouse.ErrTooLarge] beyond [posthouse.MaxSignal] or 1,000 names in the thread. A thread that
+// has ended takes signals too: a later run may wait for them.
+func (l *Ledger) Signal(ctx context.Context, thread string, s posthouse.Signal) (*posthouse.Signal, error) {
+	if err := commit.Validate(&s); err != nil {
+		return nil, err
+	}
+	t, err := l.core.Lock(thread)
+	if err != nil {
+		return nil, err
+	}
+	defer l.core.Unlock(t)
+	own := s.ID == ""
+	if own {
+		s.ID = l.core.NewID()
+	} else if old, err := l.sent(ctx, thread, &s); old != nil || err != nil {
+		return old, err
+	}
+	var answered []*posthouse.Gate
+	err = l.core.Append(ctx, t, func(a *core.Tx) error {
+		if t.Info.Gone() && !s.Early && t.Claim == nil {
+			return t.Info.Absent()
+		}
+		answered, err = commit.Send(a, &s)
+		return err
+	})
+	if errors.Is(err, posthouse.ErrExists) && !own {
+		if old, e := l.sent(ctx, thread, &s); old != nil {
+			return old, e // another process was first
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	coordination := t.Info.CoordinationName()
+	l.core.ObserveSignalled(&s, coordination)
+	for _, g := range answered {
+		l.core.ObserveDecided(g, coordination)
+	}
+	return &s, nil
+}
+
+// sent returns the signal that is on record under the id of s, nil if none is.
+func (l *Ledger) sent(ctx context.Context, thread string, s *posthouse.Signal) (*posthouse.Signal, error) {
+	ref, err := l.core.Store.Find(ctx, s.ID)
+	if errors.Is(err, posthouse.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if ref.Thread == thread {
+		old, err := l.core.Reader(ctx, thread).Signal(ref.Seq)
+		if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+			return nil, err
+		}
+		if old != nil && old.ID == s.ID && old.Name == s.Name && bytes.Equal(old.Value, s.Value) {
+			return old, nil
+		}
+	}
+	return nil, &posthouse.Error{Code: posthouse.CodeExists, Message: "id " + string(s.ID) + " is taken", Hint: "send the signal under another id, or none"}
+}

@@ -1,0 +1,56 @@
+package ledger
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// Delegate records that an assignee hands a gate to another, who then decides
+// in their place: Decision.For says in whose. The gate is not rewritten. It
+// fails with [posthouse.ErrForbidden] if d.By may not decide the gate or d.To may not be
+// given it, with [posthouse.ErrInvalid] if d.To had the right before (a loop) or has one
+// already, or the gate is assigned to nobody, with [posthouse.ErrVoted] after a vote, and
+// like [Ledger.Decide] for a gate that does not wait.
+func (l *Ledger) Delegate(ctx context.Context, gate posthouse.ID, d posthouse.Delegation) (*posthouse.Gate, error) {
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	return commit.Assign(ctx, l.core, gate, func(a *core.Tx, g *posthouse.Gate) error {
+		if !g.ExpiresAt.IsZero() && !a.At.Before(g.ExpiresAt) {
+			return &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(gate) + " has expired", Hint: "nobody can decide it any more"}
+		}
+		if _, err := commit.RecordEscalation(a, g); err != nil {
+			return err
+		}
+		if err := mayDelegate(g, &d, a.At); err != nil {
+			return err
+		}
+		return commit.AddAssignment(a, g, posthouse.Assignment{By: d.By, Actor: d.Actor, To: []string{d.To}, Reason: d.Reason})
+	})
+}
+
+func mayDelegate(g *posthouse.Gate, d *posthouse.Delegation, at time.Time) error {
+	if len(g.Assignees) == 0 {
+		return posthouse.Invalid("by", "cannot hand on gate %s: it is assigned to nobody, and whoever may decide it can", g.ID)
+	}
+	have, ok := g.Decider(d.By, at)
+	switch {
+	case !ok:
+		return g.NotAssigned(d.By)
+	case g.Quorum != nil && g.Voted(d.By) != nil:
+		return &posthouse.Error{Code: posthouse.CodeVoted, Decision: g.Voted(d.By), Message: d.By + " has voted on gate " + string(g.ID) + " and cannot hand it on"}
+	case d.To == d.By, slices.Contains(have.Via, d.To):
+		return posthouse.Invalid("to", "%s had this right before: it would go in a circle", d.To)
+	case g.Excluded(d.To):
+		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: d.To + " asked for this and cannot be given it", Hint: "somebody else has to decide"}
+	}
+	if _, has := g.Decider(d.To, at); has {
+		return posthouse.Invalid("to", "%s may decide gate %s already", d.To, g.ID)
+	}
+	return nil
+}

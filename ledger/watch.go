@@ -1,0 +1,145 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// A WatchQuery says what to watch from where.
+type WatchQuery struct {
+	Thread string // "": all threads
+	Cursor string // of the last event seen; "": from the beginning; "now": what comes after the call of Watch
+}
+
+// Watch yields events in commit order, per thread in the log's order, and
+// blocks for more until ctx ends; then it stops without an error. Whoever goes
+// on from the cursor of an event is given exactly what comes behind it, the rest
+// of its entry first. [posthouse.ErrInvalid] for a cursor that the store did not give
+// out, or has forgotten.
+//
+// An entry that cannot be read ([posthouse.ErrCorrupt], [posthouse.ErrSealed]), or before which some
+// are missing that this watch should have been given, is yielded as one event of
+// its cursor, thread and number, with the error; whoever goes on is given what
+// follows. Any other error is the last element, without an event.
+//
+// A store that is no [posthouse.Watcher] is polled each Options.Poll: then nothing orders
+// events of different threads, and the cursor of a watch of all threads grows
+// with their number, by about 20 bytes each.
+func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.Event, error] {
+	inside, ok := parseInside(q.Cursor)
+	if ok {
+		q.Cursor = inside.behind
+	}
+	entries := l.entries(ctx, q) // here, not at the first element, since "now" is now
+	return func(yield func(*posthouse.Event, error) bool) {
+		w := watching{l: l.core, ctx: ctx, q: q, seen: map[string]core.Mark{}, whole: q.Cursor == "", yield: yield}
+		if ok {
+			e, err := inside.entry(ctx, l.core.Store)
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if e != nil && !w.tell(e, inside.seen) {
+				return
+			}
+		}
+		for e, err := range entries {
+			if ctx.Err() != nil {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !w.tell(e, 0) {
+				return
+			}
+		}
+	}
+}
+
+// maxWatched bounds the threads of which a watch remembers the last entry, of
+// about 150 bytes each.
+const maxWatched = 1 << 14
+
+// A watching is a watch of which somebody takes the events.
+type watching struct {
+	l     *core.Core
+	ctx   context.Context
+	q     WatchQuery
+	seen  map[string]core.Mark // the last entry of each thread
+	whole bool                 // what is not in seen was not watched before
+	gap   core.LogOrder        // of the thread that lacked entries last
+	yield func(*posthouse.Event, error) bool
+}
+
+// follow makes sure that nothing is missing between an entry and the one of its
+// thread that was watched before it.
+func (w *watching) follow(e *posthouse.Entry) error {
+	m := core.Mark{Seq: e.Seq, Prev: e.Prev, Link: e.Link()}
+	last, ok := w.seen[e.Thread]
+	if len(w.seen) >= maxWatched && !ok {
+		clear(w.seen)
+		w.whole = false
+	}
+	w.seen[e.Thread] = m
+	if !ok && !w.whole || m.Seq <= last.Seq || m.Follows(last) { // one that is not higher is of a thread that began anew
+		return nil
+	}
+	if w.gap.Thread != e.Thread {
+		w.gap = core.LogOrder{L: w.l, Ctx: w.ctx, Thread: e.Thread}
+	}
+	return w.gap.Gap(last, m)
+}
+
+// tell yields the events of an entry behind those that were seen, and reports
+// whether to go on.
+func (w *watching) tell(e *posthouse.Entry, seen int) bool {
+	l, ctx, yield := w.l, w.ctx, w.yield
+	if w.q.Thread != "" && e.Thread != w.q.Thread {
+		return true
+	}
+	recs, err := e.CheckRecords()
+	var evs []*posthouse.Event
+	if err == nil {
+		err = w.follow(e)
+	}
+	if err == nil {
+		evs, err = l.Events(ctx, e, recs)
+	}
+	if errors.Is(err, posthouse.ErrSealed) && l.Removed(ctx, e) {
+		return true // and its key with it
+	}
+	if core.MayBeGone(err) {
+		return yield(&posthouse.Event{Cursor: e.Cursor, Thread: e.Thread, Seq: e.Seq}, err)
+	}
+	if err != nil {
+		yield(nil, err)
+		return false
+	}
+	for i := seen; i < len(evs); i++ {
+		if i < len(evs)-1 {
+			at := insideCursor{e.Cursor, i + 1, e.Thread, e.Seq, [4]byte(e.Hash[:4])}
+			evs[i].Cursor = at.String()
+		}
+		if !yield(evs[i], nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// entries yields what is appended, at least of the thread that is watched.
+func (l *Ledger) entries(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.Entry, error] {
+	if w, ok := l.core.Store.(posthouse.Watcher); ok {
+		return w.Watch(ctx, q.Cursor)
+	}
+	return l.poll(ctx, q)
+}

@@ -1,0 +1,67 @@
+package ledger
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// insideMark begins what a cursor says beyond the store's own. Stores do not
+// use it.
+const insideMark = "~"
+
+// An insideCursor says that a watch is in the middle of an entry. It names the
+// entry, since a store goes on behind a cursor and cannot be asked for what is
+// before it.
+type insideCursor struct {
+	behind string // the entry's own cursor
+	seen   int    // events of the entry, so far
+	thread string
+	seq    uint64
+	hash   [4]byte // the beginning of the entry's: tells a thread that was deleted and began anew
+}
+
+func (c *insideCursor) String() string {
+	return c.behind + insideMark + strings.Join([]string{
+		strconv.Itoa(c.seen), strconv.FormatUint(c.seq, 10), hex.EncodeToString(c.hash[:]), base64.RawURLEncoding.EncodeToString([]byte(c.thread)),
+	}, ".")
+}
+
+// parseInside reads what String wrote. Any other cursor is the store's, which
+// knows what to make of it.
+func parseInside(s string) (*insideCursor, bool) {
+	i := strings.LastIndex(s, insideMark)
+	if i < 0 {
+		return nil, false
+	}
+	fields := strings.Split(s[i+len(insideMark):], ".")
+	if len(fields) != 4 {
+		return nil, false
+	}
+	seen, errSeen := strconv.Atoi(fields[0])
+	seq, errSeq := strconv.ParseUint(fields[1], 10, 64)
+	hash, errHash := hex.DecodeString(fields[2])
+	thread, errThread := base64.RawURLEncoding.Strict().DecodeString(fields[3])
+	c := &insideCursor{behind: s[:i], seen: seen, thread: string(thread), seq: seq}
+	if errSeen != nil || errSeq != nil || errHash != nil || errThread != nil || len(hash) != len(c.hash) || seen < 1 || seq < 1 {
+		return nil, false
+	}
+	copy(c.hash[:], hash)
+	return c, true
+}
+
+// entry reads the entry that the cursor is inside of; nil if it was removed.
+func (c *insideCursor) entry(ctx context.Context, s posthouse.Store) (*posthouse.Entry, error) {
+	for e, err := range s.Read(ctx, c.thread, posthouse.Range{Seqs: []uint64{c.seq}}) {
+		if err != nil || [4]byte(e.Hash[:4]) != c.hash {
+			return nil, err
+		}
+		e.Cursor = c.behind
+		return e, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,154 @@
+package retain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// Compact takes away for good what removal records attest, and lets the store
+// rewrite the rest into fewer bytes: [posthouse.ErrUnsupported], once the first is done,
+// if the store cannot. Being killed at any point loses nothing.
+func Compact(ctx context.Context, led core.Ledger) (posthouse.Compacted, error) {
+	l := led.Core()
+
+	for t, err := range l.Store.Threads(ctx, posthouse.ThreadQuery{}) {
+		if err != nil {
+			return posthouse.Compacted{}, err
+		}
+		if t.Hold.Seq != 0 {
+			continue
+		}
+		if err := sweep(ctx, l, t.Thread); err != nil {
+			return posthouse.Compacted{}, err
+		}
+	}
+	c, ok := l.Store.(posthouse.Compacter)
+	if !ok {
+		return posthouse.Compacted{}, &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this store cannot be compacted"}
+	}
+	return c.Compact(ctx)
+}
+
+// sweep takes what removal records attest and a failure left behind: a deleted
+// thread's entries, bodies of removed checkpoints that nothing needs any more.
+func sweep(ctx context.Context, l *core.Core, thread string) error {
+	tree, err := l.Tree(ctx, thread, 0)
+	if err != nil {
+		return err
+	}
+	if tree.First < tree.Floor {
+		if _, err := l.Store.Remove(ctx, posthouse.Removal{Thread: thread, Below: tree.Floor}); err != nil {
+			return err
+		}
+	}
+	if err := l.DropKeys(ctx, thread, tree.Gone); err != nil {
+		return err
+	}
+	if took, err := takeDropped(ctx, l, tree); err != nil {
+		return err
+	} else if took {
+		if tree, err = l.Tree(ctx, thread, 0); err != nil {
+			return err
+		}
+	}
+	gone, unlisted := unneeded(tree)
+	if len(unlisted) > 0 {
+		err := attest(ctx, l, thread)
+		switch {
+		case errors.Is(err, posthouse.ErrBusy), errors.Is(err, posthouse.ErrForbidden): // the next compaction takes them
+			gone = slices.DeleteFunc(gone, func(b posthouse.BodyRef) bool { return !tree.Listed[b] })
+		case err != nil:
+			return err
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	_, err = l.Store.Remove(ctx, posthouse.Removal{Thread: thread, Bodies: gone})
+	return err
+}
+
+// takeDropped takes the entries of dropped releases that are still there, and
+// their keys.
+func takeDropped(ctx context.Context, l *core.Core, t *core.Tree) (took bool, err error) {
+	for _, s := range t.Dropped {
+		if s.Held {
+			took = true
+			if _, err := l.Store.Remove(ctx, posthouse.Removal{Thread: t.Thread, From: s.First, Below: s.Last}); err != nil {
+				return took, err
+			}
+		}
+		if err := l.DropKey(ctx, core.DataKeyOf{Thread: t.Thread, Generation: s.Version}); err != nil {
+			return took, err
+		}
+	}
+	return took, nil
+}
+
+// attest records the bodies that removed checkpoints left behind and that no
+// removal record lists yet: those of evicted ones, and those that other
+// checkpoints needed and no longer do.
+func attest(ctx context.Context, l *core.Core, thread string) error {
+	t, err := l.Lock(thread)
+	if err != nil {
+		return err
+	}
+	defer l.Unlock(t)
+	err = l.Append(ctx, t, func(a *core.Tx) error {
+		if err := a.Removable(); err != nil {
+			return err
+		}
+		tree, err := l.Tree(ctx, thread, 0)
+		if err != nil {
+			return err
+		}
+		_, unlisted := unneeded(tree)
+		if len(unlisted) == 0 {
+			return core.ErrNothing
+		}
+		body, err := json.Marshal(posthouse.RemovedList{Bodies: unlisted})
+		if err != nil {
+			return err
+		}
+		a.Sign = true
+		a.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: &posthouse.RemovalInfo{Reason: "compaction", By: "posthouse"}}, body)
+		return nil
+	})
+	if errors.Is(err, core.ErrNothing) {
+		return nil
+	}
+	return err
+}
+
+// unneeded returns the bodies of removed checkpoints that nothing is rebuilt
+// from, and among them those that no removal record lists.
+func unneeded(t *core.Tree) (gone, unlisted []posthouse.BodyRef) {
+	var need map[posthouse.BodyRef]bool
+	for _, seq := range t.Seqs {
+		n := t.Nodes[seq]
+		if !n.Removed || n.Header.ID == "" {
+			continue
+		}
+		if _, kept := t.ByID[n.Header.ID]; kept {
+			continue // an earlier revision stays readable
+		}
+		if need == nil {
+			need = t.Needed()
+		}
+		for _, b := range n.Bodies(seq) {
+			if need[b] {
+				continue
+			}
+			gone = append(gone, b)
+			if !t.Listed[b] {
+				unlisted = append(unlisted, b)
+			}
+		}
+	}
+	return gone, unlisted
+}

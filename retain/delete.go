@@ -1,0 +1,430 @@
+package retain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/text"
+)
+
+// A DeleteMode says what becomes of a checkpoint's children.
+type DeleteMode string
+
+// The modes.
+const (
+	DeleteRefuse  DeleteMode = ""        // a checkpoint with children is not deleted: ErrConflict
+	DeleteOrphan  DeleteMode = "orphan"  // they stay, their parent's id leads nowhere
+	DeleteSubtree DeleteMode = "subtree" // they are deleted too
+)
+
+// DeleteOptions refine a deletion. Nil is the zero value.
+type DeleteOptions struct {
+	Mode   DeleteMode
+	By     string // at most 200 bytes
+	Reason string // at most 4,000 bytes
+}
+
+func (o *DeleteOptions) check() (*DeleteOptions, error) {
+	if o == nil {
+		return &DeleteOptions{}, nil
+	}
+	if o.Mode != DeleteRefuse && o.Mode != DeleteOrphan && o.Mode != DeleteSubtree {
+		return nil, posthouse.Invalid("mode", "%q is not one of orphan, subtree or empty", o.Mode)
+	}
+	if len(o.Reason) > posthouse.MaxText || !text.Valid(o.Reason) {
+		return nil, posthouse.Invalid("reason", "must be at most %d bytes of text without control characters", posthouse.MaxText)
+	}
+	return o, posthouse.CheckPerson("by", o.By)
+}
+
+// A Deleted says what a deletion took.
+type Deleted struct {
+	Checkpoints int   `json:"checkpoints"`
+	Gates       int   `json:"gates"`  // open gates that were cancelled with them
+	Bodies      int   `json:"bodies"` // of records, gone for good
+	Kept        int   `json:"kept"`   // bodies that stay since other checkpoints are rebuilt from them
+	Bytes       int64 `json:"bytes"`
+}
+
+// Delete removes a checkpoint. A record in the log attests it; the bodies that
+// no kept checkpoint needs are gone for good. Deleting a branch's head moves
+// the head to its parent, which then waits to be resumed, and cancels its
+// gates; a branch that loses its first checkpoint ends. [posthouse.ErrNotFound];
+// [posthouse.ErrConflict] for one with children unless o.Mode says what becomes of them, and
+// for one of a released version, which goes as a whole ([ledger.Ledger.DropRelease]); as for all that removes, [posthouse.ErrForbidden] while the thread is under legal hold and
+// [posthouse.ErrBusy] while it is run.
+func Delete(ctx context.Context, led core.Ledger, id posthouse.ID, o *DeleteOptions) (*Deleted, error) {
+	l := led.Core()
+
+	ref, err := l.Find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	del, err := deleteIn(ctx, l, ref, o, func(t *core.Tree) ([]uint64, error) {
+		seq, ok := t.ByID[id]
+		if !ok {
+			return nil, posthouse.NotFound("checkpoint", id)
+		}
+		if o == nil || o.Mode == DeleteRefuse {
+			if n := len(t.Children[seq]); n > 0 {
+				children := strconv.Itoa(n) + " children"
+				if n == 1 {
+					children = "a child"
+				}
+				return nil, &posthouse.Error{
+					Code: posthouse.CodeConflict, Message: "checkpoint " + string(id) + " has " + children,
+					Hint: "delete the subtree, or orphan them",
+				}
+			}
+		}
+		if o != nil && o.Mode == DeleteSubtree {
+			return t.Subtree(seq), nil
+		}
+		return []uint64{seq}, nil
+	})
+	if err == nil {
+		l.Observe(posthouse.Operation{Kind: posthouse.OpDeleted, At: l.Now(), Thread: ref.Thread, ID: id, Count: del.Checkpoints})
+	}
+	return del, err
+}
+
+// deleteIn removes the checkpoints of a thread's current generation that choose
+// picks. [posthouse.ErrConflict] for an entry of a version before it; 0 is none.
+func deleteIn(ctx context.Context, l *core.Core, at posthouse.Ref, o *DeleteOptions, choose func(*core.Tree) ([]uint64, error)) (*Deleted, error) {
+	o, err := o.check()
+	if err != nil {
+		return nil, err
+	}
+	thread := at.Thread
+	t, err := l.Lock(thread)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Unlock(t)
+	del := &Deleted{}
+	var gone []posthouse.BodyRef
+	err = l.Append(ctx, t, func(a *core.Tx) error {
+		if err := a.Removable(); err != nil {
+			return err
+		}
+		if at.Seq != 0 && at.Seq < t.Info.First {
+			return closedVersion(ctx, l, at)
+		}
+		tree, err := l.Tree(ctx, thread, t.Info.First)
+		if err != nil {
+			return err
+		}
+		targets, err := choose(tree)
+		if err != nil {
+			return err
+		}
+		*del, gone, err = remove(a, tree, targets, o)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.Heads = map[string]*core.Head{}
+	l.Retained.Deleted(del.Checkpoints)
+	removed, err := l.Store.Remove(ctx, posthouse.Removal{Thread: thread, Bodies: gone})
+	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
+	return del, err
+}
+
+// closedVersion is why a checkpoint of a released version is not deleted.
+func closedVersion(ctx context.Context, l *core.Core, at posthouse.Ref) error {
+	version := "VERSION"
+	for r, err := range l.Releases(ctx, at.Thread) {
+		if err != nil {
+			return err
+		}
+		if at.Seq >= r.First {
+			version = strconv.Itoa(int(r.Version))
+			break
+		}
+	}
+	return &posthouse.Error{
+		Code: posthouse.CodeConflict, Message: "the checkpoint belongs to version " + version + " of thread " + at.Thread + ", which is released: it is closed",
+		Hint: "drop the version as a whole: posthouse thread drop " + at.Thread + " " + version + ", or Ledger.DropRelease",
+	}
+}
+
+// remove adds the removal record for the targets.
+func remove(a *core.Tx, tree *core.Tree, targets []uint64, o *DeleteOptions) (Deleted, []posthouse.BodyRef, error) {
+	info := &posthouse.RemovalInfo{Reason: o.Reason, By: o.By}
+	var list posthouse.RemovedList
+	var bodies []posthouse.BodyRef
+	for _, seq := range targets {
+		n := tree.Nodes[seq]
+		tree.Remove(seq)
+		info.CountRemoved(seq, a.Thread.Info)
+		list.Checkpoints = append(list.Checkpoints, posthouse.RemovedCheckpoint{ID: n.Header.ID, Seq: seq})
+		a.Drop = append(a.Drop, n.Header.ID)
+		for _, revision := range tree.Revisions[n.Header.ID] {
+			bodies = append(bodies, tree.Nodes[revision].Bodies(revision)...)
+		}
+	}
+	for _, w := range a.Thread.Info.Waiting {
+		if slices.Contains(targets, w.Seq) {
+			info.Gates = append(info.Gates, w.ID)
+			a.Drop = append(a.Drop, w.ID)
+		}
+	}
+	for _, b := range a.Thread.Info.Branches {
+		if slices.Contains(targets, b.Seq) {
+			info.Heads = append(info.Heads, newHead(tree, b, a.Thread.Info))
+		} else if b.Status == posthouse.StatusWaiting && unasked(a.Thread.Info, b.Branch, info.Gates) {
+			b.Status = posthouse.StatusInterrupted
+			info.Heads = append(info.Heads, b)
+		}
+	}
+	need, kept := tree.Needed(), 0
+	for _, b := range bodies {
+		if need[b] {
+			kept++
+		} else {
+			list.Bodies = append(list.Bodies, b)
+		}
+	}
+	body, err := json.Marshal(list)
+	if err != nil {
+		return Deleted{}, nil, err
+	}
+	a.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, body)
+	a.Sign = true
+	return Deleted{Checkpoints: len(targets), Gates: len(info.Gates), Kept: kept}, list.Bodies, nil
+}
+
+// unasked reports whether a branch loses its last open question with the gates.
+func unasked(t *posthouse.ThreadInfo, branch string, gates []posthouse.ID) bool {
+	lost := false
+	for _, w := range t.Waiting {
+		if w.Branch == branch {
+			if !slices.Contains(gates, w.ID) {
+				return false
+			}
+			lost = true
+		}
+	}
+	return lost
+}
+
+// newHead walks up from a removed head to what is left of its branch.
+func newHead(t *core.Tree, b posthouse.BranchHead, info *posthouse.ThreadInfo) posthouse.BranchHead {
+	for seq := b.Seq; ; {
+		n := t.Nodes[seq]
+		if n == nil || n.Header.ParentSeq == 0 {
+			return posthouse.BranchHead{Branch: b.Branch}
+		}
+		seq = n.Header.ParentSeq
+		p := t.Nodes[seq]
+		if p == nil || p.Header.Branch != b.Branch {
+			return posthouse.BranchHead{Branch: b.Branch}
+		}
+		if p.Removed {
+			continue
+		}
+		s := p.Header.Status
+		open := slices.ContainsFunc(info.Waiting, func(w posthouse.WaitingGate) bool { return w.Seq == seq })
+		if s.Runnable() || s == posthouse.StatusWaiting && !open {
+			s = posthouse.StatusInterrupted
+		}
+		return posthouse.BranchHead{Branch: b.Branch, Head: p.Header.ID, Seq: seq, Status: s}
+	}
+}
+
+// DeleteThread removes a thread, its releases included. One record stays of it:
+// signed, it attests how far the log went. A new root under the same name starts
+// a new generation behind it. Threads whose end it waited for ([posthouse.GateThread]) are
+// cancelled; an error with a result names those of which this failed, or that it
+// cannot be told for damage or for want of the key, and the thread is gone.
+// [posthouse.ErrNotFound], also for one that was deleted before, and as for
+// [ledger.Ledger.Delete]; o.Mode is not heeded.
+func DeleteThread(ctx context.Context, led core.Ledger, thread string, o *DeleteOptions) (*Deleted, error) {
+	l := led.Core()
+
+	del, err := DeleteWholeThread(ctx, l, thread, o, nil)
+	if del != nil {
+		l.Observe(posthouse.Operation{Kind: posthouse.OpDeleted, At: l.Now(), Thread: thread, Count: del.Checkpoints})
+	}
+	return del, err
+}
+
+// deleteThread also cancels what the thread waited for. It fails with errNothing
+// if that does not pass all.
+func DeleteWholeThread(ctx context.Context, l *core.Core, thread string, o *DeleteOptions, all func(*core.Tree) bool) (*Deleted, error) {
+	o, err := o.check()
+	if err != nil {
+		return nil, err
+	}
+	del, called, err := removeThread(ctx, l, thread, o, all)
+	if del == nil || len(called) == 0 {
+		return del, err
+	}
+	c := commit.Cancellation{By: o.By, Reason: "thread " + thread + ", which waited for it, was deleted"}
+	if e := commit.CancelThreads(context.WithoutCancel(ctx), l, called, c, map[string]bool{thread: true}); e != nil {
+		err = errors.Join(err, e)
+	}
+	return del, err
+}
+
+// removeThread is deleteThread but for what the thread waited for, which it
+// returns.
+func removeThread(ctx context.Context, l *core.Core, thread string, o *DeleteOptions, all func(*core.Tree) bool) (_ *Deleted, called []string, err error) {
+	if s, err := l.Summary(ctx, thread); err != nil {
+		return nil, nil, err
+	} else if s.Gone() && s.Releases == 0 {
+		return nil, nil, posthouse.NotFound("thread", thread)
+	}
+	t, err := l.Lock(thread)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer l.Unlock(t)
+	var del Deleted
+	var sealed bool
+	var unread error
+	err = l.Append(ctx, t, func(a *core.Tx) error {
+		if err := a.Removable(); err != nil {
+			return err
+		}
+		if t.Info.Gone() && t.Info.Releases == 0 {
+			return posthouse.NotFound("thread", thread)
+		}
+		if all != nil {
+			if tree, err := l.Tree(ctx, thread, 0); err != nil {
+				return err
+			} else if !all(tree) {
+				return core.ErrNothing
+			}
+		}
+		sealed = sealed || t.Info.Sealed || t.Info.Releases > 0 || l.Config.Cipher != nil
+		info := &posthouse.RemovalInfo{Reason: o.Reason, By: o.By, Whole: true, Count: t.Info.Checkpoints, Archived: t.Info.Archived}
+		if err := a.DropAll(); err != nil {
+			return err
+		}
+		for _, b := range t.Info.Branches {
+			info.Heads = append(info.Heads, posthouse.BranchHead{Branch: b.Branch})
+		}
+		var calls []posthouse.ID
+		for _, w := range t.Info.Waiting {
+			if info.Gates = append(info.Gates, w.ID); w.Kind == posthouse.GateThread {
+				calls = append(calls, w.ID)
+			}
+		}
+		del = Deleted{Checkpoints: info.Count + info.Archived, Gates: len(info.Gates)}
+		called, unread = commit.WaitedFor(ctx, l, calls)
+		if unread != nil && !errors.Is(unread, posthouse.ErrCorrupt) && !errors.Is(unread, posthouse.ErrSealed) {
+			return unread // it may be known when asked again, and is not once the thread is gone
+		}
+		a.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, nil)
+		a.Sign = true
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	t.Heads = map[string]*core.Head{}
+	l.Retained.Deleted(del.Checkpoints)
+	removed, err := l.Store.Remove(ctx, posthouse.Removal{Thread: thread, Below: t.Info.Tail.Seq})
+	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
+	if err == nil && sealed {
+		err = l.DropKeys(ctx, thread, t.Info.Generation-1)
+	}
+	if unread != nil {
+		err = errors.Join(err, fmt.Errorf("tell what thread %s, which was deleted, waited for: %w", thread, unread))
+	}
+	return &del, called, err
+}
+
+// DeleteCoordination removes the checkpoints that carry a coordination's label:
+// whole threads where all of theirs do. Counts are sums; none is no error. When
+// it fails in the middle, the sums say what is gone. What [ledger.Ledger.DeleteThread]
+// returns with a result does not stop it, and is part of the error. So is an
+// [posthouse.ErrConflict] for each thread that stays and has checkpoints of the label in
+// released versions: those are closed, and go as a whole ([ledger.Ledger.DropRelease]).
+func DeleteCoordination(ctx context.Context, led core.Ledger, name string, o *DeleteOptions) (*Deleted, error) {
+	l := led.Core()
+
+	if err := posthouse.ValidateName("coordination", name); err != nil {
+		return nil, err
+	}
+	var threads []string
+	for h, err := range l.Store.List(ctx, posthouse.Query{Coordination: name}) {
+		if err != nil {
+			return nil, err
+		}
+		threads = append(threads, h.Thread)
+	}
+	slices.Sort(threads)
+	var sum Deleted
+	var errs []error
+	for _, thread := range slices.Compact(threads) {
+		del, err := deleteLabelled(ctx, l, thread, name, o)
+		if del == nil && errors.Is(err, posthouse.ErrNotFound) {
+			continue // gone since it was listed
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if del == nil {
+			break
+		}
+		sum.Checkpoints += del.Checkpoints
+		sum.Gates += del.Gates
+		sum.Bodies += del.Bodies
+		sum.Kept += del.Kept
+		sum.Bytes += del.Bytes
+	}
+	if sum.Checkpoints > 0 {
+		l.Observe(posthouse.Operation{Kind: posthouse.OpDeleted, At: l.Now(), Coordination: name, Count: sum.Checkpoints})
+	}
+	return &sum, errors.Join(errs...)
+}
+
+// deleteLabelled removes a thread's checkpoints of a coordination, and the
+// thread if there are no others.
+func deleteLabelled(ctx context.Context, l *core.Core, thread, name string, o *DeleteOptions) (*Deleted, error) {
+	labelled := func(t *core.Tree) (seqs []uint64) {
+		for _, seq := range t.ByID {
+			if t.Nodes[seq].Header.Coordination == name {
+				seqs = append(seqs, seq)
+			}
+		}
+		slices.Sort(seqs)
+		return seqs
+	}
+	var found []uint64
+	del, err := DeleteWholeThread(ctx, l, thread, o, func(t *core.Tree) bool {
+		found = labelled(t)
+		return len(found) == len(t.ByID)
+	})
+	if !errors.Is(err, core.ErrNothing) {
+		return del, err
+	}
+	del, err = deleteIn(ctx, l, posthouse.Ref{Thread: thread}, o, func(t *core.Tree) ([]uint64, error) {
+		seqs := labelled(t)
+		if len(seqs) == 0 {
+			return nil, posthouse.NotFound("checkpoint of", name)
+		}
+		return seqs, nil
+	})
+	if err != nil && !errors.Is(err, posthouse.ErrNotFound) || len(found) == 0 {
+		return del, err
+	}
+	info, e := l.Summary(ctx, thread)
+	if e != nil || found[0] >= info.First {
+		return del, errors.Join(err, e)
+	}
+	if del == nil {
+		del = &Deleted{}
+	}
+	return del, closedVersion(ctx, l, posthouse.Ref{Thread: thread, Seq: found[0]})
+}

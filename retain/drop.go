@@ -1,0 +1,242 @@
+package retain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// DropRelease removes all that a released version holds; its record stays, and
+// a record of the current generation attests what went. Forks of it in other
+// places have all they need. o.Mode is not heeded. [posthouse.ErrNotFound] for an unknown
+// version; dropping one again takes nothing. [posthouse.ErrBusy] while the thread is run;
+// [posthouse.ErrConflict] if the version records what was removed, or that a hold was
+// lifted, in an older one that is still there, which has to go first.
+func DropRelease(ctx context.Context, led core.Ledger, thread, versionOrTag string, o *DeleteOptions) (*Deleted, error) {
+	l := led.Core()
+
+	o, err := o.check()
+	if err != nil {
+		return nil, err
+	}
+	t, err := l.Lock(thread)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Unlock(t)
+	var r *posthouse.Release
+	var del Deleted
+	var last []posthouse.BodyRef
+	err = l.Append(ctx, t, func(a *core.Tx) error {
+		if err := a.Removable(); err != nil {
+			return err
+		}
+		if r, err = l.ReleaseOf(ctx, thread, versionOrTag); err != nil {
+			return err
+		}
+		info := &posthouse.RemovalInfo{Reason: o.Reason, By: o.By, Version: r.Version}
+		drop, err := dropVersion(a, r, info, nil)
+		if err != nil {
+			return err
+		}
+		last, del = drop.last, Deleted{Checkpoints: info.Archived}
+		info.Left = t.Info.Archived - info.Archived
+		a.Sign = true
+		return errors.Join(dropped(a, info, last), carry(a, drop, info))
+	})
+	if errors.Is(err, core.ErrNothing) {
+		return &Deleted{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.Retained.Deleted(del.Checkpoints)
+	for _, gone := range []posthouse.Removal{{Thread: thread, From: r.First, Below: r.Seq}, {Thread: thread, Bodies: last}} {
+		if gone.Below <= gone.From && len(gone.Bodies) == 0 {
+			continue
+		}
+		removed, err := l.Store.Remove(ctx, gone)
+		if err != nil {
+			return &del, err
+		}
+		del.Bodies, del.Bytes = del.Bodies+removed.Bodies, del.Bytes+removed.Bytes
+	}
+	if err := l.DropKey(ctx, core.DataKeyOf{Thread: thread, Generation: r.Version}); err != nil {
+		return &del, err
+	}
+	l.Observe(posthouse.Operation{Kind: posthouse.OpDeleted, At: l.Now(), Thread: thread, Count: del.Checkpoints, Release: r})
+	return &del, nil
+}
+
+// dropped adds the record of a removed version.
+func dropped(a *core.Tx, info *posthouse.RemovalInfo, last []posthouse.BodyRef) error {
+	body, err := json.Marshal(posthouse.RemovedList{Bodies: last})
+	if err != nil {
+		return err
+	}
+	a.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, body)
+	return nil
+}
+
+// carry records again what versions a dropped one recorded as removed: who
+// verifies the log must still find why they are not there.
+func carry(a *core.Tx, d *versionDrop, info *posthouse.RemovalInfo) error {
+	for r, err := range a.Core.Releases(a.Ctx, a.Thread.Name) {
+		if err != nil {
+			return err
+		}
+		if !d.carry[r.Version] {
+			continue
+		}
+		again := &posthouse.RemovalInfo{Reason: "recorded in version " + strconv.Itoa(int(info.Version)), By: info.By, Version: r.Version, Left: info.Left}
+		e, err := a.Core.Reader(a.Ctx, a.Thread.Name).Entry(r.Seq, false)
+		if err != nil {
+			return err
+		}
+		if err := dropped(a, again, bodiesOf(e.Seq, e.Recs)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bodiesOf(seq uint64, recs []posthouse.Record) (refs []posthouse.BodyRef) {
+	for i := range recs {
+		if recs[i].Size > 0 {
+			refs = append(refs, posthouse.BodyRef{Seq: seq, Record: i})
+		}
+	}
+	return refs
+}
+
+// A versionDrop is what dropping a version takes.
+type versionDrop struct {
+	last  []posthouse.BodyRef // the bodies in the entry that stays
+	carry map[uint32]bool     // versions whose removal it records
+	older map[uint64]bool     // older entries of which it records that something was removed
+	lifts bool                // it records that a hold was lifted
+}
+
+// dropVersion takes a version's ids out of the index and counts the checkpoints
+// among them; errNothing if all is gone already. Older versions in without are
+// taken for gone.
+func dropVersion(a *core.Tx, r *posthouse.Release, info *posthouse.RemovalInfo, without map[uint32]bool) (*versionDrop, error) {
+	d := &versionDrop{carry: map[uint32]bool{}, older: map[uint64]bool{}}
+	seen, held := map[posthouse.ID]bool{}, false
+	drop := func(id posthouse.ID) (bool, error) {
+		if seen[id] {
+			return false, nil
+		}
+		seen[id] = true
+		ref, err := a.Core.Store.Find(a.Ctx, id)
+		if errors.Is(err, posthouse.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil || ref.Thread != a.Thread.Name || ref.Seq < r.First || ref.Seq > r.Seq {
+			return false, err // taken anew since it was deleted here
+		}
+		a.Drop = append(a.Drop, id)
+		return true, nil
+	}
+	for e, err := range a.Core.Store.Read(a.Ctx, a.Thread.Name, posthouse.Range{From: r.First, To: r.Seq, Headers: true}) {
+		if err != nil {
+			return nil, err
+		}
+		recs, err := e.Records()
+		if err != nil {
+			return nil, err
+		}
+		held = held || e.Seq < r.Seq
+		for i := range recs {
+			switch rec := &recs[i]; {
+			case rec.Checkpoint != nil:
+				gone, err := drop(rec.Checkpoint.ID)
+				if err != nil {
+					return nil, err
+				}
+				if gone {
+					info.Archived++
+				}
+			case rec.Gate != nil:
+				if _, err := drop(rec.Gate.ID); err != nil {
+					return nil, err
+				}
+			case rec.Removal != nil:
+				if err := recorded(a, d, r, e.Seq, rec.Removal); err != nil {
+					return nil, err
+				}
+			case rec.Signal != nil:
+				if _, err := drop(rec.Signal.ID); err != nil {
+					return nil, err
+				}
+				d.lifts = d.lifts || rec.Signal.Name == posthouse.SignalUnhold
+			}
+		}
+		if e.Seq == r.Seq {
+			d.last = bodiesOf(e.Seq, recs)
+		}
+	}
+	if len(a.Drop) == 0 && !held {
+		return nil, core.ErrNothing
+	}
+	return d, olderGone(a, d, r, without)
+}
+
+// recorded notes what a removal in the version says about older ones.
+func recorded(a *core.Tx, d *versionDrop, r *posthouse.Release, seq uint64, m *posthouse.RemovalInfo) error {
+	if m.Version != 0 {
+		d.carry[m.Version] = true
+		return nil
+	}
+	list, err := a.Core.Reader(a.Ctx, a.Thread.Name).RemovedList(seq)
+	if err != nil {
+		return err
+	}
+	for _, c := range list.Checkpoints {
+		if c.Seq < r.First {
+			d.older[c.Seq] = true
+		}
+	}
+	for _, b := range list.Bodies {
+		if b.Seq < r.First {
+			d.older[b.Seq] = true
+		}
+	}
+	return nil
+}
+
+// olderGone makes sure that nothing is left of what only this version tells
+// about.
+func olderGone(a *core.Tx, d *versionDrop, r *posthouse.Release, without map[uint32]bool) error {
+	if len(d.older) == 0 && !d.lifts || r.First <= 1 {
+		return nil
+	}
+	before := uint64(0)
+	for e, err := range a.Core.Store.Read(a.Ctx, a.Thread.Name, posthouse.Range{To: r.First - 1, Headers: true}) {
+		if err != nil {
+			return err
+		}
+		recs, err := e.Records()
+		if err != nil {
+			return err
+		}
+		hole := e.Seq > before+1 // this is all that is left of a version
+		before = e.Seq
+		if without[e.Generation] {
+			continue
+		}
+		held := func(rec posthouse.Record) bool { return rec.Signal != nil && rec.Signal.Name == posthouse.SignalHold }
+		if d.older[e.Seq] && !hole || d.lifts && slices.ContainsFunc(recs, held) {
+			return &posthouse.Error{
+				Code: posthouse.CodeConflict, Message: "version " + strconv.Itoa(int(r.Version)) + " of thread " + r.Thread + " records what was removed, or a hold that was lifted, in version " + strconv.Itoa(int(e.Generation)),
+				Hint: "drop version " + strconv.Itoa(int(e.Generation)) + " first",
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package retain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/internal/text"
+)
+
+// HoldOptions say who holds a thread, or lifts the hold, and why.
+type HoldOptions struct {
+	By     string // required; at most 200 bytes
+	Reason string // at most 4,000 bytes
+}
+
+func (o *HoldOptions) check() error {
+	switch {
+	case o.By == "":
+		return posthouse.Invalid("by", "must say who asks for it")
+	case len(o.Reason) > posthouse.MaxText || !text.IsUTF8(o.Reason):
+		return posthouse.Invalid("reason", "must be at most %d bytes of text", posthouse.MaxText)
+	}
+	return posthouse.CheckPerson("by", o.By)
+}
+
+// Hold puts a thread under legal hold, also while a run has it: until
+// [ledger.Ledger.Unhold] nothing of it can be removed. Deleting fails with
+// [posthouse.ErrForbidden], retention and compaction pass it over. Work goes on as before.
+// The hold is a signed record of the log. A thread that is held already stays
+// held by whom it was, which is returned. [posthouse.ErrNotFound].
+func Hold(ctx context.Context, led core.Ledger, thread string, o HoldOptions) (*posthouse.Hold, error) {
+	l := led.Core()
+
+	info, err := hold(ctx, l, thread, posthouse.SignalHold, o)
+	if err != nil {
+		return nil, err
+	}
+	return &info.Hold, nil
+}
+
+// Unhold lifts a thread's legal hold; the record of who held it and of who
+// lifted it stays. Lifting none is no error. [posthouse.ErrNotFound].
+func Unhold(ctx context.Context, led core.Ledger, thread string, o HoldOptions) error {
+	l := led.Core()
+
+	_, err := hold(ctx, l, thread, posthouse.SignalUnhold, o)
+	return err
+}
+
+func hold(ctx context.Context, l *core.Core, thread, name string, o HoldOptions) (*posthouse.ThreadInfo, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(core.HoldReason{Reason: o.Reason})
+	if err != nil {
+		return nil, posthouse.Invalid("reason", "does not encode: %v", err)
+	}
+	t, err := l.Lock(thread)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Unlock(t)
+	t.Invalidate() // what another process did must not make this a no-op
+	err = l.Append(ctx, t, func(a *core.Tx) error {
+		if t.Info.Gone() && t.Info.Releases == 0 {
+			return posthouse.NotFound("thread", thread)
+		}
+		if held := t.Info.Hold.Seq != 0; held == (name == posthouse.SignalHold) {
+			return core.ErrNothing
+		}
+		commit.AddSignal(a, &posthouse.SignalInfo{ID: l.IDs.New(a.At), Name: name, By: o.By}, body)
+		a.Sign = true
+		return nil
+	})
+	if err != nil && !errors.Is(err, core.ErrNothing) {
+		return nil, err
+	}
+	info := *t.Info
+	return &info, nil
+}

@@ -1,0 +1,419 @@
+package retain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// A Policy says what of the threads may go, and what stays all the same.
+// Whatever it says, branch heads, checkpoints whose gates wait, what the kept
+// ones are rebuilt from, and threads under legal hold stay.
+type Policy struct {
+	MaxAge       time.Duration // checkpoints older than this go; 0: however old
+	MaxPerThread int           // of a thread that has more, the oldest go; 0: however many
+
+	KeepLast     int               // the newest so many of each branch stay
+	KeepBranches []string          // checkpoints of these branches stay
+	KeepLabels   map[string]string // checkpoints with one of these labels stay; "" is any value
+	DropSources  bool              // what a fork was made from goes too; else it stays, with its version, as long as the fork's first checkpoint
+
+	Released     time.Duration // versions released longer ago go whole, but for the record of the release; 0: never
+	KeepVersions int           // the newest so many versions of each thread stay
+	KeepTags     []string      // versions with one of these tags stay
+
+	Prefix       string // only threads whose names start so
+	Graph        string // only threads of this program
+	Coordination string // only threads of this coordination: their newest checkpoint belongs to it
+}
+
+func (r *Policy) validate() error {
+	switch {
+	case r.MaxAge < 0:
+		return posthouse.Invalid("MaxAge", "is negative")
+	case r.MaxPerThread < 0:
+		return posthouse.Invalid("MaxPerThread", "is negative")
+	case r.KeepLast < 0:
+		return posthouse.Invalid("KeepLast", "is negative")
+	case r.Released < 0:
+		return posthouse.Invalid("Released", "is negative")
+	case r.KeepVersions < 0:
+		return posthouse.Invalid("KeepVersions", "is negative")
+	case r.MaxAge == 0 && r.MaxPerThread == 0 && r.Released == 0:
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "Retention", Message: "lets nothing go", Hint: "set MaxAge, MaxPerThread or Released"}
+	}
+	return nil
+}
+
+// String says the policy in a line, as its removal records do.
+func (r *Policy) String() string {
+	var s []string
+	if r.MaxAge > 0 {
+		s = append(s, "older than "+r.MaxAge.String())
+	}
+	if r.MaxPerThread > 0 {
+		s = append(s, "more than "+strconv.Itoa(r.MaxPerThread)+" a thread")
+	}
+	if r.Released > 0 {
+		s = append(s, "versions released longer ago than "+r.Released.String())
+	}
+	return "retention: " + strings.Join(s, ", ")
+}
+
+// Options refine Retain. Nil is the zero value.
+type Options struct {
+	DryRun   bool          // say what would go, and take nothing
+	By       string        // goes on record; default "posthouse"
+	Progress func(*Report) // called after each thread
+}
+
+// A Report says what a retention took, or in a dry run would take.
+type Report struct {
+	Threads     int   `json:"threads"`     // looked at
+	Changed     int   `json:"changed"`     // of which something went
+	Checkpoints int   `json:"checkpoints"` // that went
+	Versions    int   `json:"versions"`    // released ones that went whole
+	Bodies      int   `json:"bodies"`      // of records, gone for good
+	Bytes       int64 `json:"bytes"`       // of those bodies, and of versions' entries
+	Kept        int   `json:"kept"`        // bodies of what went that kept checkpoints are rebuilt from
+	Held        int   `json:"held"`        // threads passed over: under legal hold
+	Busy        int   `json:"busy"`        // threads passed over: being run; the next pass takes them
+	DryRun      bool  `json:"dryRun,omitempty"`
+}
+
+// Run applies a policy, thread by thread. What goes is attested by a signed
+// removal record before a byte of it is removed, so that it can be killed at any
+// point: nothing else is lost, and the next pass takes what this one left. Each
+// checkpoint that went is told to Observer.Evicted. The bytes are those of the
+// records; the store gives them back to the disk when it is compacted.
+//
+// A thread that cannot be read is passed over and is part of the error; the
+// counts say what was done all the same.
+func Run(ctx context.Context, led core.Ledger, r Policy, o *Options) (*Report, error) {
+	l := led.Core()
+
+	if o == nil {
+		o = &Options{}
+	}
+	p := &retaining{l: l, Policy: r, opt: *o, done: Report{DryRun: o.DryRun}}
+	if p.opt.By == "" {
+		p.opt.By = "posthouse"
+	}
+	if err := errors.Join(r.validate(), posthouse.CheckPerson("By", p.opt.By)); err != nil {
+		return nil, err
+	}
+	if err := p.findSources(ctx); err != nil {
+		return nil, err
+	}
+	var failed error
+	for info, err := range l.Store.Threads(ctx, posthouse.ThreadQuery{Prefix: r.Prefix, Graph: r.Graph}) {
+		if err != nil {
+			return &p.done, errors.Join(failed, err)
+		}
+		if r.Coordination != "" && info.CoordinationName() != r.Coordination {
+			continue
+		}
+		err := p.thread(ctx, info)
+		if err == nil && p.Released > 0 && info.Releases > 0 && info.Hold.Seq == 0 {
+			err = p.versions(ctx, info.Thread)
+		}
+		if ctx.Err() != nil {
+			return &p.done, errors.Join(failed, ctx.Err())
+		}
+		failed = errors.Join(failed, err)
+		if p.done.Threads++; p.opt.Progress != nil {
+			done := p.done
+			p.opt.Progress(&done)
+		}
+	}
+	return &p.done, failed
+}
+
+// Every applies a policy now and then every so often, until ctx ends; then
+// it returns nil. What fails is logged and made good by the next pass.
+// [posthouse.ErrInvalid], at once, for a policy that is none or a time that is not positive.
+func Every(ctx context.Context, led core.Ledger, r Policy, every time.Duration) error {
+	l := led.Core()
+
+	if err := r.validate(); err != nil {
+		return err
+	}
+	if every <= 0 {
+		return posthouse.Invalid("every", "must be positive")
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		done, err := Run(ctx, l, r, nil)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			l.Config.Logger.Error("retention failed", "error", err)
+		case done.Checkpoints > 0:
+			l.Config.Logger.Info("retention", "checkpoints", done.Checkpoints, "bytes", done.Bytes, "held", done.Held, "busy", done.Busy)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// A retaining is one pass of a policy.
+type retaining struct {
+	Policy
+	l       *core.Core
+	opt     Options
+	sources map[posthouse.ID][]posthouse.Ref // checkpoints that forks were made from, and where the forks are
+	done    Report
+}
+
+func (p *retaining) findSources(ctx context.Context) error {
+	p.sources = map[posthouse.ID][]posthouse.Ref{}
+	if p.DropSources {
+		return nil
+	}
+	for h, err := range p.l.Store.List(ctx, posthouse.Query{Kind: posthouse.KindFork}) {
+		if err != nil {
+			return err
+		}
+		if h.Source != nil {
+			p.sources[h.Source.ID] = append(p.sources[h.Source.ID], posthouse.Ref{Thread: h.Thread, Seq: h.Seq})
+		}
+	}
+	return nil
+}
+
+// A retainPlan is what goes from one thread.
+type retainPlan struct {
+	gone   []*posthouse.Header
+	bodies []posthouse.BodyRef // that go with them, or went before and are needed no more
+	kept   int                 // bodies of gone that are needed
+}
+
+// thread applies the policy to one thread.
+func (p *retaining) thread(ctx context.Context, info *posthouse.ThreadInfo) error {
+	switch {
+	case info.Hold.Seq != 0:
+		p.done.Held++
+		return nil
+	case info.Gone() || p.MaxAge == 0 && p.MaxPerThread == 0:
+		return nil
+	}
+	t, err := p.l.Lock(info.Thread)
+	if err != nil {
+		return err
+	}
+	defer p.l.Unlock(t)
+	t.Invalidate() // by now another process may have done more here
+	var plan *retainPlan
+	var left []posthouse.BodyRef // what an earlier removal lists, and a kill left there
+	err = p.l.Append(ctx, t, func(a *core.Tx) error {
+		plan, left = nil, nil
+		if err := a.Removable(); err != nil {
+			return err
+		}
+		tree, err := p.l.Tree(ctx, t.Name, t.Info.First)
+		if err != nil {
+			return err
+		}
+		if left, err = unfinished(ctx, p.l, t.Name, tree); err != nil {
+			return err
+		}
+		plan = p.plan(tree, t.Info, a.At)
+		if len(plan.gone) == 0 && len(plan.bodies) == 0 || p.opt.DryRun {
+			return core.ErrNothing
+		}
+		return plan.record(a, &p.Policy, p.opt.By)
+	})
+	switch {
+	case errors.Is(err, posthouse.ErrForbidden):
+		p.done.Held++
+		return nil
+	case errors.Is(err, posthouse.ErrBusy):
+		p.done.Busy++
+		return nil
+	case err != nil && !errors.Is(err, core.ErrNothing):
+		return err
+	}
+	return p.take(ctx, t.Name, plan, append(left, plan.bodies...))
+}
+
+// plan chooses what goes; it takes it out of the tree.
+func (p *retaining) plan(tree *core.Tree, info *posthouse.ThreadInfo, now time.Time) *retainPlan {
+	plan := &retainPlan{}
+	for _, seq := range p.targets(tree, info, now) {
+		n := tree.Nodes[seq]
+		tree.Remove(seq)
+		plan.gone = append(plan.gone, &n.Header)
+	}
+	_, plan.bodies = unneeded(tree)
+	if len(plan.gone) == 0 {
+		return plan
+	}
+	goes := map[posthouse.BodyRef]bool{}
+	for _, b := range plan.bodies {
+		goes[b] = true
+	}
+	for _, h := range plan.gone {
+		for _, seq := range tree.Revisions[h.ID] {
+			for _, b := range tree.Nodes[seq].Bodies(seq) {
+				if !goes[b] && !tree.Listed[b] {
+					plan.kept++
+				}
+			}
+		}
+	}
+	return plan
+}
+
+// targets returns the checkpoints that may go and do, oldest first.
+func (p *retaining) targets(tree *core.Tree, info *posthouse.ThreadInfo, now time.Time) (seqs []uint64) {
+	var kept []uint64 // of this generation, ascending
+	for _, seq := range tree.Seqs {
+		if n := tree.Nodes[seq]; !n.Removed && n.Header.Generation == info.Generation {
+			kept = append(kept, seq)
+		}
+	}
+	newest, last := map[string]int{}, map[uint64]bool{}
+	for _, seq := range slices.Backward(kept) {
+		h := &tree.Nodes[seq].Header
+		if newest[h.Branch]++; newest[h.Branch] <= p.KeepLast {
+			last[seq] = true
+		}
+	}
+	surplus := 0
+	if p.MaxPerThread > 0 {
+		surplus = len(kept) - p.MaxPerThread
+	}
+	for _, seq := range kept {
+		h := &tree.Nodes[seq].Header
+		if last[seq] || p.sources[h.ID] != nil || core.Protects(info, h) || p.keeps(h) {
+			continue
+		}
+		old := p.MaxAge > 0 && now.Sub(h.CreatedAt) > p.MaxAge
+		if old || surplus > 0 {
+			seqs = append(seqs, seq)
+			surplus--
+		}
+	}
+	return seqs
+}
+
+// keeps reports whether the policy names the checkpoint's branch or a label.
+func (p *retaining) keeps(h *posthouse.Header) bool {
+	if slices.Contains(p.KeepBranches, h.Branch) {
+		return true
+	}
+	for k, want := range p.KeepLabels {
+		if v, ok := h.Labels[k]; ok && (want == "" || v == want) {
+			return true
+		}
+	}
+	return false
+}
+
+// record adds the removal record.
+func (plan *retainPlan) record(a *core.Tx, r *Policy, by string) error {
+	list := posthouse.RemovedList{Bodies: plan.bodies}
+	for _, h := range plan.gone {
+		list.Checkpoints = append(list.Checkpoints, posthouse.RemovedCheckpoint{ID: h.ID, Seq: h.Seq})
+		a.Drop = append(a.Drop, h.ID)
+	}
+	body, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	a.Sign = true
+	a.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: &posthouse.RemovalInfo{Reason: r.String(), By: by, Count: len(plan.gone)}}, body)
+	return nil
+}
+
+// take removes what the plan's record lists, or counts it.
+func (p *retaining) take(ctx context.Context, thread string, plan *retainPlan, bodies []posthouse.BodyRef) error {
+	var removed posthouse.Removed
+	var err error
+	switch {
+	case len(bodies) == 0:
+	case p.opt.DryRun:
+		removed, err = weigh(ctx, p.l, thread, bodies)
+	default:
+		removed, err = p.l.Store.Remove(ctx, posthouse.Removal{Thread: thread, Bodies: bodies})
+	}
+	p.done.Bodies += removed.Bodies
+	p.done.Bytes += removed.Bytes
+	p.done.Checkpoints += len(plan.gone)
+	p.done.Kept += plan.kept
+	if len(plan.gone) > 0 || removed.Bodies > 0 {
+		p.done.Changed++
+	}
+	if !p.opt.DryRun {
+		p.l.Retained.Deleted(len(plan.gone))
+		for _, h := range plan.gone {
+			p.l.Observe(posthouse.Operation{Kind: posthouse.OpEvicted, At: p.l.Now(), Thread: h.Thread, Coordination: h.Coordination, ID: h.ID})
+		}
+	}
+	return err
+}
+
+// weigh says what removing the bodies would take.
+func weigh(ctx context.Context, l *core.Core, thread string, bodies []posthouse.BodyRef) (r posthouse.Removed, err error) {
+	want := map[posthouse.BodyRef]bool{}
+	for _, b := range bodies {
+		want[b] = true
+	}
+	for e, err := range l.Store.Read(ctx, thread, posthouse.Range{Headers: true}) {
+		if err != nil {
+			return r, err
+		}
+		recs, err := e.Records()
+		if err != nil {
+			return r, err
+		}
+		for i := range recs {
+			if want[posthouse.BodyRef{Seq: e.Seq, Record: i}] && recs[i].Size > 0 {
+				r.Bodies, r.Bytes = r.Bodies+1, r.Bytes+int64(recs[i].Size)
+			}
+		}
+	}
+	return r, nil
+}
+
+// unfinished returns the bodies that the thread's newest removal lists and that
+// are there all the same, since whoever wrote it was killed before it removed
+// them.
+func unfinished(ctx context.Context, l *core.Core, thread string, t *core.Tree) (left []posthouse.BodyRef, err error) {
+	if t.Removal == 0 {
+		return nil, nil
+	}
+	list, err := l.Reader(ctx, thread).RemovedList(t.Removal)
+	if err != nil || len(list.Bodies) == 0 {
+		return nil, err
+	}
+	var seqs []uint64
+	listed := map[posthouse.BodyRef]bool{}
+	for _, b := range list.Bodies {
+		seqs, listed[b] = append(seqs, b.Seq), true
+	}
+	slices.Sort(seqs)
+	for e, err := range l.Store.Read(ctx, thread, posthouse.Range{Seqs: slices.Compact(seqs)}) {
+		if err != nil {
+			return nil, err
+		}
+		for i, body := range e.Bodies {
+			if b := (posthouse.BodyRef{Seq: e.Seq, Record: i}); len(body) > 0 && listed[b] {
+				left = append(left, b)
+			}
+		}
+	}
+	return left, nil
+}

@@ -1,0 +1,121 @@
+package retain
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// versions drops the released versions of a thread that the policy lets go.
+func (p *retaining) versions(ctx context.Context, thread string) error {
+	seen := 0
+	var old []*posthouse.Release
+	for r, err := range p.l.Releases(ctx, thread) {
+		if err != nil {
+			return err
+		}
+		seen++
+		tagged := slices.ContainsFunc(r.Tags, func(t string) bool { return slices.Contains(p.KeepTags, t) })
+		if seen > p.KeepVersions && !tagged && p.l.Now().Sub(r.At) > p.Released {
+			old = append(old, r)
+		}
+	}
+	gone := map[uint32]bool{}
+	for _, r := range slices.Backward(old) { // a version may have to wait for an older one
+		forked, err := p.forkedFrom(ctx, r)
+		if err == nil && !forked {
+			if err = p.version(ctx, r, gone); err == nil {
+				gone[r.Version] = true
+			}
+		}
+		switch {
+		case errors.Is(err, posthouse.ErrConflict): // it tells about an older one that stays
+		case errors.Is(err, posthouse.ErrBusy):
+			p.done.Busy++
+			return nil
+		case errors.Is(err, posthouse.ErrForbidden):
+			p.done.Held++
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// forkedFrom reports whether a fork elsewhere was made from the version.
+func (p *retaining) forkedFrom(ctx context.Context, r *posthouse.Release) (bool, error) {
+	for h, err := range p.l.Store.List(ctx, posthouse.Query{Thread: r.Thread, From: r.First, To: r.Seq}) {
+		if err != nil {
+			return false, err
+		}
+		for _, fork := range p.sources[h.ID] {
+			if fork.Thread != r.Thread || fork.Seq < r.First || fork.Seq > r.Seq {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// version drops one, or counts what that would take if those in gone were.
+func (p *retaining) version(ctx context.Context, r *posthouse.Release, gone map[uint32]bool) error {
+	var del *Deleted
+	var err error
+	if p.opt.DryRun {
+		del, err = weighVersion(ctx, p.l, r, gone)
+	} else {
+		del, err = DropRelease(ctx, p.l, r.Thread, strconv.FormatUint(uint64(r.Version), 10), &DeleteOptions{By: p.opt.By, Reason: p.String()})
+	}
+	if err != nil {
+		return err
+	}
+	if del.Checkpoints > 0 || del.Bytes > 0 {
+		p.done.Versions++
+	}
+	p.done.Checkpoints += del.Checkpoints
+	p.done.Bodies += del.Bodies
+	p.done.Bytes += del.Bytes
+	return nil
+}
+
+// weighVersion says what dropping a version would take.
+func weighVersion(ctx context.Context, l *core.Core, r *posthouse.Release, gone map[uint32]bool) (*Deleted, error) {
+	t, err := l.Lock(r.Thread)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Unlock(t)
+	del, info := &Deleted{}, &posthouse.RemovalInfo{}
+	err = l.Append(ctx, t, func(a *core.Tx) error {
+		if err := a.Removable(); err != nil {
+			return err
+		}
+		if _, err := dropVersion(a, r, info, gone); err != nil {
+			return err
+		}
+		return core.ErrNothing
+	})
+	if err != nil && !errors.Is(err, core.ErrNothing) {
+		return nil, err
+	}
+	del.Checkpoints = info.Archived
+	for e, err := range l.Store.Read(ctx, r.Thread, posthouse.Range{From: r.First, To: r.Seq}) {
+		if err != nil {
+			return nil, err
+		}
+		if e.Seq < r.Seq {
+			del.Bytes += int64(len(e.Header) + len(e.Sig))
+		}
+		for _, b := range e.Bodies {
+			if len(b) > 0 {
+				del.Bodies, del.Bytes = del.Bodies+1, del.Bytes+int64(len(b))
+			}
+		}
+	}
+	return del, nil
+}

@@ -1,0 +1,375 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// CopyStoreOptions refine CopyStore. Nil is the zero value.
+type CopyStoreOptions struct {
+	Slots    []string           // steps whose slots go along, where the source is no [posthouse.SlotLister]
+	Workers  int                // threads copied at once; default 8
+	Progress func(*StoreCopied) // called after each thread, one call at a time
+}
+
+// A StoreCopied says how far a copy got.
+type StoreCopied struct {
+	Threads  int   `json:"threads"`
+	Entries  int   `json:"entries"` // copied now
+	Skipped  int   `json:"skipped"` // entries that were there from an earlier copy
+	Slots    int   `json:"slots"`
+	Bytes    int64 `json:"bytes"`    // of entries and bodies copied now
+	Verified int   `json:"verified"` // threads read back and compared
+}
+
+// CopyStore puts all threads of a store into another, of whatever kind, as
+// they are: entries, hashes, signatures, slots; processes' liveness excepted.
+// It uses nothing but the contract of [posthouse.Store]. A copy that was interrupted goes
+// on where it stopped when it is asked for again, and one that is asked for
+// again later takes what is new. A target that is a [posthouse.BulkAppender] is given many
+// entries at once. At the end every thread is read back from the
+// target and compared with the source. The source may be in use; what is
+// appended while its thread is copied is left for the next time. Of a thread
+// that is damaged in a body, the entries before it are copied; of one that is
+// damaged elsewhere, in headers or in the list of a removal, nothing is. Either
+// is part of the error, [posthouse.ErrCorrupt]; so is one that the target has another log
+// of, or that was deleted in the source since, [posthouse.ErrConflict]: it is left as it
+// is, slots included. The others are copied all the same, so that a backup can
+// take what came after it from the store it was made of. Signatures are copied and
+// not checked: sign.Verify does that, on either store. The message names up to
+// 100 threads of each kind. [posthouse.ErrExists] if an id is taken.
+//
+// A copy of an encrypted store is marked as encrypted. [posthouse.ErrSealed], before
+// anything is copied, if the target is encrypted and the source is not.
+func CopyStore(ctx context.Context, from, to posthouse.Store, o *CopyStoreOptions) (*StoreCopied, error) {
+	if o == nil {
+		o = &CopyStoreOptions{}
+	}
+	if o.Workers < 0 {
+		return nil, posthouse.Invalid("Workers", "is negative")
+	}
+	c := &storeCopy{from: from, to: to, opt: *o}
+	if c.opt.Workers == 0 {
+		c.opt.Workers = 8
+	}
+	err := core.CopyMark(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	err = c.each(ctx, c.whole)
+	if err == nil {
+		err = c.strays(ctx)
+	}
+	var unsound someErrors
+	if checker, ok := to.(posthouse.Checker); ok && err == nil {
+		for e := range checker.Check(ctx) {
+			unsound.add(e)
+		}
+	}
+	return &c.done, errors.Join(c.corrupt.join("damaged threads"), c.conflict.join("threads that differ"), err, unsound.join("errors of the target"))
+}
+
+// someErrors are the first of any number of errors.
+type someErrors struct {
+	kept []error
+	more int
+}
+
+const maxKept = 100
+
+func (s *someErrors) add(err error) {
+	if len(s.kept) == maxKept {
+		s.more++
+	} else {
+		s.kept = append(s.kept, err)
+	}
+}
+
+// join returns them as one error, which says how many more there were.
+func (s *someErrors) join(what string) error {
+	errs := slices.Clone(s.kept)
+	if s.more > 0 {
+		errs = append(errs, fmt.Errorf("and %d more %s", s.more, what))
+	}
+	return errors.Join(errs...)
+}
+
+type storeCopy struct {
+	from, to posthouse.Store
+	opt      CopyStoreOptions
+
+	mu                sync.Mutex
+	done              StoreCopied
+	corrupt, conflict someErrors // of threads that were passed over
+}
+
+func (c *storeCopy) count(f func(*StoreCopied)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f(&c.done)
+}
+
+// each calls f for every thread, several at once, until one fails by more than
+// what is the matter with that thread.
+func (c *storeCopy) each(ctx context.Context, f func(context.Context, string) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	names := make(chan string)
+	var workers sync.WaitGroup
+	for range c.opt.Workers {
+		workers.Go(func() {
+			for name := range names {
+				if err := f(ctx, name); err != nil && !c.passes(err) {
+					stop(err)
+				}
+			}
+		})
+	}
+	for t, err := range c.from.Threads(ctx, posthouse.ThreadQuery{}) {
+		if err != nil {
+			stop(err)
+			break
+		}
+		select {
+		case names <- t.Thread:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	close(names)
+	workers.Wait()
+	return context.Cause(ctx)
+}
+
+// passes reports whether err is about one thread only, and keeps it then.
+func (c *storeCopy) passes(err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case errors.Is(err, posthouse.ErrCorrupt):
+		c.corrupt.add(err)
+	case errors.Is(err, posthouse.ErrConflict):
+		c.conflict.add(err)
+	default:
+		return false
+	}
+	return true
+}
+
+// whole copies a thread and reads it back; again, if something was removed from
+// it in the source while it was copied.
+func (c *storeCopy) whole(ctx context.Context, name string) error {
+	err := c.thread(ctx, name)
+	if err == nil {
+		if err = c.verify(ctx, name); errors.Is(err, posthouse.ErrCorrupt) {
+			if err = c.thread(ctx, name); err == nil {
+				err = c.verify(ctx, name)
+			}
+		}
+	}
+	if err == nil {
+		c.count(func(d *StoreCopied) {
+			d.Threads, d.Verified = d.Threads+1, d.Verified+1
+			if c.opt.Progress != nil {
+				progress := *d
+				c.opt.Progress(&progress)
+			}
+		})
+	}
+	return err
+}
+
+// thread copies one thread as far as its log goes now.
+func (c *storeCopy) thread(ctx context.Context, name string) error {
+	bodies := func(seq uint64) ([][]byte, error) {
+		for e, err := range c.from.Read(ctx, name, posthouse.Range{Seqs: []uint64{seq}}) {
+			if err != nil {
+				return nil, err
+			}
+			return e.Bodies, e.Check()
+		}
+		return nil, posthouse.Corrupt("entry %d of thread %q is missing", seq, name)
+	}
+	have, err := tailOf(ctx, c.to, name)
+	if err != nil {
+		return err
+	}
+	tail, err := tailOf(ctx, c.from, name)
+	if err != nil {
+		return err
+	}
+	first, met := newReplay(nil), have == posthouse.Position{}
+	for e, err := range c.from.Read(ctx, name, posthouse.Range{Headers: true}) {
+		if err != nil {
+			return err
+		}
+		e.Bodies = nil
+		if _, err := first.next(e, bodies); err != nil {
+			return err
+		}
+		met = met || posthouse.Position{Seq: e.Seq, Hash: e.Hash} == have
+	}
+	if err := first.reached(name, tail); err != nil || first.info == nil {
+		return err
+	}
+	if !met { // before anything is written: a slot may hold what opens the target's log
+		return differs(name, have, first.first > have.Seq)
+	}
+	slots, err := slotsOf(ctx, c.from, name, c.opt.Slots)
+	if err == nil {
+		err = c.slots(ctx, slots) // before the entries: they may hold what opens them
+	}
+	if err != nil {
+		return err
+	}
+	return c.entries(ctx, name, first, have, bodies)
+}
+
+// differs is the error for a thread whose log in the target is no beginning of
+// the source's.
+func differs(thread string, have posthouse.Position, deleted bool) error {
+	message := "thread " + thread + " has another log in the target than in the source"
+	if deleted {
+		message = "thread " + thread + " has entries in the target that were deleted in the source"
+	}
+	return &posthouse.Error{Code: posthouse.CodeConflict, Tail: &have, Message: message, Hint: "the target's is left as it was; delete it there, or copy into an empty store"}
+}
+
+func tailOf(ctx context.Context, s posthouse.Store, thread string) (tail posthouse.Position, err error) {
+	for t, err := range s.Threads(ctx, posthouse.ThreadQuery{Thread: thread}) {
+		if err != nil {
+			return tail, err
+		}
+		tail = t.Tail
+	}
+	return tail, nil
+}
+
+// entries appends what the target does not have.
+func (c *storeCopy) entries(ctx context.Context, name string, first *replay, have posthouse.Position, bodies func(uint64) ([][]byte, error)) error {
+	p := first.again()
+	out := &core.Bulk{Ctx: ctx, Store: c.to, Took: func(bs []*posthouse.Batch) {
+		c.count(func(d *StoreCopied) {
+			for _, b := range bs {
+				d.Entries, d.Bytes = d.Entries+1, d.Bytes+int64(b.Entry.Size())
+			}
+		})
+	}}
+	ranges := []posthouse.Range{{From: have.Seq + 1, To: first.info.Tail.Seq}}
+	if have.Seq > 0 {
+		ranges = []posthouse.Range{{To: have.Seq, Headers: true}, ranges[0]}
+	}
+	for _, r := range ranges {
+		if r.To < r.From {
+			break
+		}
+		for e, err := range c.from.Read(ctx, name, r) {
+			if err != nil {
+				return err
+			}
+			if r.Headers {
+				e.Bodies = nil
+			}
+			b, err := p.next(e, bodies)
+			if err != nil {
+				return err
+			}
+			if e.Seq <= have.Seq {
+				c.count(func(d *StoreCopied) { d.Skipped++ })
+				continue
+			}
+			if err := out.Add(b); err != nil {
+				return err
+			}
+		}
+	}
+	return out.Flush()
+}
+
+func (c *storeCopy) slots(ctx context.Context, slots []*posthouse.SlotItem) error {
+	for _, s := range slots {
+		_, err := c.to.Slot(ctx, s.Key, posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Fence: s.Fence, Value: s.Value})
+		if err != nil {
+			return err
+		}
+		c.count(func(d *StoreCopied) { d.Slots++ })
+	}
+	return nil
+}
+
+// strays copies the slots of what has no log, such as sessions. Where the target
+// has one they are none of its slots.
+func (c *storeCopy) strays(ctx context.Context) error {
+	lister, ok := c.from.(posthouse.SlotLister)
+	if !ok {
+		return nil
+	}
+	known := map[string]bool{posthouse.ProcessThread: true}
+	for s, err := range lister.Slots(ctx, "") {
+		if err != nil {
+			return err
+		}
+		has, seen := known[s.Key.Thread]
+		if !seen {
+			tail, err := tailOf(ctx, c.from, s.Key.Thread)
+			if err != nil {
+				return err
+			}
+			there, err := tailOf(ctx, c.to, s.Key.Thread)
+			if err != nil {
+				return err
+			}
+			if has = tail.Seq > 0 || there.Seq > 0; has && tail.Seq == 0 {
+				c.conflict.add(differs(s.Key.Thread, there, false))
+			}
+			known[s.Key.Thread] = has
+		}
+		if has {
+			continue
+		}
+		if err := c.slots(ctx, []*posthouse.SlotItem{s}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verify reads a thread back and compares it, entry by entry.
+func (c *storeCopy) verify(ctx context.Context, name string) error {
+	there, stop := iter.Pull2(c.from.Read(ctx, name, posthouse.Range{Headers: true}))
+	defer stop()
+	p := newReplay(nil)
+	var want *posthouse.Entry
+	for e, err := range c.to.Read(ctx, name, posthouse.Range{}) {
+		if err != nil {
+			return err
+		}
+		if _, err := p.next(e, nil); err != nil {
+			return err
+		}
+		for want == nil || want.Seq < e.Seq {
+			w, err, ok := there()
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return posthouse.Corrupt("entry %d of the copy of thread %q is not in the source", e.Seq, name)
+			}
+			want = w
+		}
+		if want.Seq == e.Seq && (want.Hash != e.Hash || !bytes.Equal(want.Sig, e.Sig)) {
+			return posthouse.Corrupt("entry %d of thread %q is another in the copy", e.Seq, name)
+		}
+	}
+	return p.lost()
+}

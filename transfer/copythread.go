@@ -1,0 +1,386 @@
+package transfer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
+	"github.com/posthouse/posthouse/retain"
+)
+
+// CopyOptions refine a copy. Nil is the zero value.
+type CopyOptions struct {
+	Version uint32 // copy this released version; 0: the current generation
+	Run     string // label of the copying as holder of the new thread; default "copy"
+}
+
+// CopyThread makes a new thread with the whole visible history of another:
+// every kept checkpoint under a new id, its Source naming the original, with
+// its branch, parent, count of steps and time. Gates are put again under new
+// ids; those that the history answered are answered as they were, those that a
+// branch ends at are open again, whatever was decided since. Results recorded
+// for executions go along, so nothing runs twice; signals and votes do not. As
+// with a fork, what could run is interrupted, and runs when it is resumed.
+//
+// What is read of the source has its hashes checked, as in any read; signatures are
+// not, and the copy is signed by this Ledger's key, as what it wrote itself: verify
+// first what it may not vouch for.
+//
+// The source may be in use: the copy is of what it was at the start. A copy
+// that fails in the middle takes its thread away again. [posthouse.ErrNotFound] for the
+// source, [posthouse.ErrExists] if there is a thread of the new name.
+func CopyThread(ctx context.Context, led core.Ledger, from, to string, o *CopyOptions) (*posthouse.ThreadInfo, error) {
+	l := led.Core()
+
+	if o == nil {
+		o = &CopyOptions{}
+	}
+	c, err := newCopying(ctx, l, from, to, o)
+	if err != nil {
+		return nil, err
+	}
+	claim, err := l.Claim(ctx, to, cmp.Or(o.Run, "copy"))
+	if err != nil {
+		return nil, err
+	}
+	c.claim = claim
+	if claim.Found() != nil {
+		err = &posthouse.Error{Code: posthouse.CodeExists, Message: "thread " + to + " exists", Hint: "choose another name, or release it first"}
+	} else if err = c.all(); err != nil && c.begun {
+		defer func() { // after the claim is given back
+			if _, e := retain.DeleteWholeThread(context.WithoutCancel(ctx), l, to, &retain.DeleteOptions{By: "posthouse", Reason: "its copying failed"}, nil); e != nil && !errors.Is(e, posthouse.ErrNotFound) {
+				l.Config.Logger.Error("what a failed copy left is still there", "thread", to, "error", e)
+			}
+		}()
+	}
+	if e := claim.Release(context.WithoutCancel(ctx)); err == nil {
+		err = e
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := l.Thread(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	l.Observe(posthouse.Operation{Kind: posthouse.OpCopied, At: l.Now(), Thread: to, Coordination: info.CoordinationName(), Source: &posthouse.Source{Thread: from}, Count: len(c.ids)})
+	l.Retained.Added(len(c.ids) - 1)
+	l.EnforceCap(ctx)
+	return info, nil
+}
+
+// A copying is a thread on its way into another.
+type copying struct {
+	l           *core.Core
+	ctx         context.Context
+	from, to    string
+	claim       *core.Claim
+	r           *core.Reader
+	tree        *core.Tree
+	heads       map[string]uint64 // where the source's branches end, by entry
+	first, last uint64
+
+	decisions map[posthouse.ID]*posthouse.Decision // of the source's gates
+	ids       map[posthouse.ID]posthouse.ID        // checkpoints, from the source's to the copy's
+	open      map[string][]openGate                // by branch
+	asked     []posthouse.ID                       // originals of the gates in the draft
+	programs  map[uint64]posthouse.State           // of copied checkpoints, by the source's entry
+	begun     bool
+
+	pending []*commit.Plan          // not on record yet
+	size    int                     // bytes of their states and results
+	ends    map[string]posthouse.ID // the copy's branches with those, by name
+}
+
+// An openGate is a gate of the copy that waits, and its original.
+type openGate struct{ was, now posthouse.ID }
+
+func newCopying(ctx context.Context, l *core.Core, from, to string, o *CopyOptions) (*copying, error) {
+	if from == to {
+		return nil, &posthouse.Error{Code: posthouse.CodeExists, Message: "thread " + to + " exists: it is the one to be copied", Hint: "name another thread"}
+	}
+	if err := posthouse.ValidateName("thread", to); err != nil {
+		return nil, err
+	}
+	info, err := l.Summary(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	c := &copying{
+		l: l, ctx: ctx, from: from, to: to, r: l.Reader(ctx, from), first: info.First, last: info.Tail.Seq, heads: map[string]uint64{},
+		decisions: map[posthouse.ID]*posthouse.Decision{}, ids: map[posthouse.ID]posthouse.ID{}, open: map[string][]openGate{}, programs: map[uint64]posthouse.State{}, ends: map[string]posthouse.ID{},
+	}
+	branches := info.Branches
+	if o.Version != 0 && o.Version != info.Generation {
+		rel, err := l.ReleaseOf(ctx, from, strconv.FormatUint(uint64(o.Version), 10))
+		if err != nil {
+			return nil, err
+		}
+		c.first, c.last, branches = rel.First, rel.Seq, rel.Heads
+	}
+	if c.tree, err = l.Tree(ctx, from, c.first); err != nil {
+		return nil, err
+	}
+	for _, b := range branches {
+		c.heads[b.Branch] = b.Seq
+	}
+	if !slices.ContainsFunc(c.tree.Seqs, func(seq uint64) bool { return seq <= c.last && !c.tree.Nodes[seq].Removed }) {
+		return nil, posthouse.NotFound("thread", from)
+	}
+	return c, c.decided()
+}
+
+// decided collects the source's decisions.
+func (c *copying) decided() error {
+	return c.each(func(e *posthouse.Entry, recs []posthouse.Record) error {
+		for i := range recs {
+			if recs[i].Decision == nil || len(e.Bodies[i]) == 0 {
+				continue
+			}
+			d, err := core.ReadDecisionBody(e, &recs[i], e.Bodies[i])
+			if err != nil {
+				return err
+			}
+			d.Seq = e.Seq
+			c.decisions[d.Gate] = d
+		}
+		return nil
+	})
+}
+
+// each calls do with the source's entries, in their order.
+func (c *copying) each(do func(*posthouse.Entry, []posthouse.Record) error) error {
+	for e, err := range c.l.InOrder(c.ctx, c.from, posthouse.Range{From: c.first, To: c.last}) {
+		if err != nil {
+			return err
+		}
+		recs, err := c.l.Opened(c.ctx, e)
+		if err != nil {
+			return err
+		}
+		if err := do(e, recs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// all copies entry by entry, and puts them on record many at once.
+func (c *copying) all() error {
+	lost := core.MissingBodies{}
+	if err := c.each(func(e *posthouse.Entry, recs []posthouse.Record) error {
+		d, err := c.draft(e, recs, lost)
+		if d == nil || err != nil {
+			return err
+		}
+		if ch := d.Checkpoint; ch != nil {
+			if c.ends[d.Branch] != ch.Parent {
+				if err := c.flush(); err != nil { // the parent of a new branch is looked up in the store
+					return err
+				}
+			}
+			c.ends[d.Branch] = ch.ID
+			c.ids[ch.Source.ID] = ch.ID
+			for i := range d.Gates {
+				c.open[d.Branch] = append(c.open[d.Branch], openGate{c.asked[i], d.Gates[i].ID})
+			}
+		}
+		c.pending, c.size = append(c.pending, d), c.size+size(d)
+		if _, ok := c.l.Store.(posthouse.BulkAppender); ok && len(c.pending) < posthouse.MaxBulk && c.size < posthouse.MaxBulkBytes {
+			return nil
+		}
+		return c.flush()
+	}); err != nil {
+		return err
+	}
+	if err := c.flush(); err != nil {
+		return err
+	}
+	return c.r.Account(lost)
+}
+
+// flush puts what is pending on record.
+func (c *copying) flush() error {
+	if len(c.pending) == 0 {
+		return nil
+	}
+	err := commit.RunAll(c.ctx, c.l, c.pending)
+	c.begun = c.begun || err == nil || errors.Is(err, posthouse.ErrUnknown)
+	c.pending, c.size = nil, 0
+	return err
+}
+
+// size returns the bytes of what the draft's checkpoint and steps hold.
+func size(d *commit.Plan) (n int) {
+	for i := range d.Steps {
+		n += len(d.Steps[i].Value.Data)
+	}
+	if d.Checkpoint != nil {
+		for _, v := range d.Checkpoint.State {
+			n += len(v.Data)
+		}
+		for i := range d.Checkpoint.Program {
+			n += len(d.Checkpoint.Program[i].Data)
+		}
+	}
+	return n
+}
+
+// draft returns what an entry of the source is in the copy, nil for nothing.
+func (c *copying) draft(e *posthouse.Entry, recs []posthouse.Record, lost core.MissingBodies) (*commit.Plan, error) {
+	d := &commit.Plan{Thread: c.to, Claim: c.claim, Copy: true}
+	for i := range recs {
+		rec := &recs[i]
+		switch {
+		case rec.Step != nil && !c.overtaken(rec.Step.Branch, e.Seq) && !lost.Note(e, i, rec):
+			d.Branch = rec.Step.Branch
+			d.Steps = append(d.Steps, posthouse.ReadStep(e, rec, e.Bodies[i]).Step)
+		case rec.Checkpoint != nil:
+			seq, kept := c.tree.ByID[rec.Checkpoint.ID]
+			if !kept || seq > c.last || c.tree.FirstRevision(seq) != e.Seq {
+				continue // removed, or a later revision, which is copied in the place of the first
+			}
+			if err := c.checkpoint(d, seq); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if d.Checkpoint == nil {
+		if err := c.decidedAtOnce(d, e, recs, lost); err != nil || len(d.Steps)+len(d.Inherit) == 0 {
+			return nil, err
+		}
+		return d, nil
+	}
+	return d, c.gates(d, c.tree.ByID[d.Checkpoint.Source.ID], lost)
+}
+
+// decidedAtOnce puts the questions into the draft that a policy of the program
+// decided as they were asked, in an entry without a checkpoint.
+func (c *copying) decidedAtOnce(d *commit.Plan, e *posthouse.Entry, recs []posthouse.Record, lost core.MissingBodies) error {
+	for i := range recs {
+		rec := &recs[i]
+		if rec.Gate == nil || c.overtaken(rec.Gate.Branch, e.Seq) || lost.Note(e, i, rec) {
+			continue
+		}
+		dec := c.decisions[rec.Gate.ID]
+		if dec == nil || dec.Seq != e.Seq {
+			continue
+		}
+		g, err := posthouse.ReadGateBody(e, rec, e.Bodies[i])
+		if err != nil {
+			return err
+		}
+		g.Decision, d.Branch = dec, rec.Gate.Branch
+		d.Inherit = append(d.Inherit, g)
+	}
+	return nil
+}
+
+// overtaken reports whether a result belongs to an execution that went on after
+// an answer to the question that its branch ends at: the copy asks that again.
+func (c *copying) overtaken(branch string, seq uint64) bool {
+	head := c.heads[branch]
+	return head != 0 && seq > head && c.tree.Nodes[head] != nil && c.tree.Nodes[head].Header.Status == posthouse.StatusWaiting
+}
+
+// checkpoint puts a checkpoint of the source into the draft.
+func (c *copying) checkpoint(d *commit.Plan, seq uint64) error {
+	b, err := c.r.Rebuild(seq)
+	if err != nil {
+		return err
+	}
+	src, err := b.Checkpoint()
+	if err != nil {
+		return err
+	}
+	h := &src.Header
+	ch := &posthouse.Change{
+		ID: c.l.NewID(), Kind: h.Kind, Status: h.Status, Coordination: h.Coordination, Run: h.Run, Graph: h.Graph, Fingerprint: h.Fingerprint,
+		Node: h.Node, Agent: h.Agent, By: h.By, Error: h.Error, Next: h.Next, Labels: h.Labels, Source: &posthouse.Source{Thread: c.from, ID: h.ID},
+		CreatedAt: h.CreatedAt, State: src.State, Metadata: src.Metadata,
+	}
+	d.Kept = src.State
+	if ch.Status.Runnable() {
+		ch.Status = posthouse.StatusInterrupted
+	}
+	if ch.Coordination == c.from {
+		ch.Coordination = c.to
+	}
+	if ch.Metadata == nil {
+		ch.Metadata = map[string]string{}
+	}
+	parent := c.parent(h.ParentSeq)
+	if ch.Root = parent == 0; !ch.Root {
+		ch.Parent = c.ids[c.tree.Nodes[parent].Header.ID]
+	}
+	delete(src.Program, posthouse.SignalsPart) // they are entries of the source
+	for name := range c.programs[parent] {
+		if _, ok := src.Program[name]; !ok {
+			ch.Program = append(ch.Program, posthouse.Part{Name: name, Drop: true})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(src.Program)) {
+		v := src.Program[name]
+		ch.Program = append(ch.Program, posthouse.Part{Name: name, Codec: v.Codec, Data: v.Data})
+	}
+	c.programs[seq] = src.Program
+	d.Branch, d.Checkpoint, d.Step = h.Branch, ch, h.Step
+	return nil
+}
+
+// parent returns the nearest kept ancestor, 0 if there is none.
+func (c *copying) parent(seq uint64) uint64 {
+	for n := c.tree.Nodes[seq]; n != nil; n = c.tree.Nodes[seq] {
+		if !n.Removed {
+			return seq
+		}
+		seq = n.Header.ParentSeq
+	}
+	return 0
+}
+
+// gates puts the questions that a checkpoint opened into the draft, and says
+// what becomes of those of its branch that are open: they keep waiting, or were
+// answered before it.
+func (c *copying) gates(d *commit.Plan, seq uint64, lost core.MissingBodies) error {
+	d.Answers, c.asked = map[posthouse.ID]*posthouse.Decision{}, nil
+	var still []openGate
+	for _, g := range c.open[d.Branch] {
+		if dec := c.decisions[g.was]; dec != nil && dec.Seq <= seq {
+			d.Answers[g.now] = dec
+		} else {
+			d.Keep, still = append(d.Keep, g.now), append(still, g)
+		}
+	}
+	c.open[d.Branch] = still
+	e, err := c.r.Entry(seq, true)
+	if err != nil {
+		return err
+	}
+	for i := range e.Recs {
+		rec := &e.Recs[i]
+		if rec.Gate == nil || lost.Note(&e.Entry, i, rec) {
+			continue
+		}
+		g, err := posthouse.ReadGateBody(&e.Entry, rec, e.Bodies[i])
+		if err != nil {
+			return err
+		}
+		if dec := c.decisions[g.ID]; dec != nil && dec.Seq == seq {
+			g.Decision = dec
+			d.Inherit = append(d.Inherit, g)
+			continue
+		}
+		c.asked = append(c.asked, g.ID)
+		g.ID = posthouse.GatePrefix + c.l.NewID()
+		d.Gates = append(d.Gates, *g)
+		d.Checkpoint.Status = posthouse.StatusWaiting // also if another gate of it had its answer at once
+	}
+	return nil
+}

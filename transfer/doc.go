@@ -1,0 +1,16 @@
+// Package transfer moves threads: into a file and back, into another store, or into
+// another thread of the same store.
+//
+//	file, err := transfer.Export(ctx, led, "order-42", w, nil)
+//	file, err = transfer.Import(ctx, other, r, nil)
+//	done, err := transfer.CopyStore(ctx, from, to, nil)
+//	info, err := transfer.CopyThread(ctx, led, "order-42", "order-43", nil)
+//
+// Export, Import and CopyStore keep sequence numbers, hashes and signatures, byte for
+// byte; an import is checked before anything of it is visible, and one that was
+// interrupted goes on where it was. CopyThread makes a new thread: its entries are
+// hashed anew and name the checkpoints that they came from.
+//
+// This package imports the root, internal/core, internal/commit, and retain for taking
+// back a copy that failed. It never imports package ledger.
+package transfer

@@ -1,0 +1,460 @@
+package transfer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/commit"
+	"github.com/posthouse/posthouse/internal/core"
+)
+
+// importSlot marks a thread that is being imported, by the sum of the file.
+const importSlot = "$import"
+
+// ExportOptions refine Export. Nil is the zero value.
+type ExportOptions struct {
+	Slots []string // steps whose slots go along, where the store is no [posthouse.SlotLister]; elsewhere all do
+}
+
+// Export writes a thread to a file as it is: entries, hashes, signatures and
+// slots, so that [ledger.Ledger.Import] puts the same thread into another store, where
+// it verifies with the same keys. Everything is checked on the way out. It may
+// run beside those who use the thread. The file holds what the store holds: it
+// is as secret as that, and with encryption it is sealed by the same keys.
+// [posthouse.ErrNotFound], [posthouse.ErrCorrupt]. Format: docs/format.md.
+func Export(ctx context.Context, led core.Ledger, thread string, w io.Writer, o *ExportOptions) (*ThreadFile, error) {
+	l := led.Core()
+
+	info, err := l.Summary(ctx, thread)
+	if err == nil && info.Gone() && info.Releases == 0 {
+		err = posthouse.NotFound("thread", thread)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		o = &ExportOptions{}
+	}
+	f, err := newFileWriter(w, thread)
+	if err != nil {
+		return nil, err
+	}
+	out := &ThreadFile{Thread: thread}
+	slots, err := slotsOf(ctx, l.Store, thread, o.Slots)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range slots {
+		if err := f.slot(s.Key.Step, s.Slot); err != nil {
+			return nil, err
+		}
+		out.Slots++
+	}
+	p := newReplay(nil)
+	for from, more := uint64(0), true; more; {
+		more = false
+		for e, err := range l.Store.Read(ctx, thread, posthouse.Range{From: from}) {
+			if err != nil {
+				return nil, err
+			}
+			if _, err := p.next(e, nil); err != nil {
+				return nil, err
+			}
+			if err := f.entry(e); err != nil {
+				return nil, err
+			}
+			from, more = e.Seq+1, true
+		}
+		if p.lost() == nil {
+			break // else a removal came in between, and its record is still to be read
+		}
+	}
+	if err := p.reached(thread, info.Tail); err != nil {
+		return nil, err
+	}
+	if err := p.lost(); err != nil {
+		return nil, err
+	}
+	out.Entries, out.Checkpoints, out.Tail = p.entries, p.checkpoints, p.info.Tail
+	return out, f.end(out)
+}
+
+// slotsOf returns a thread's slots by name, as far as the store can say: those
+// of its data keys and of the given names in any case.
+func slotsOf(ctx context.Context, s posthouse.Store, thread string, names []string) (slots []*posthouse.SlotItem, err error) {
+	if lister, ok := s.(posthouse.SlotLister); ok {
+		for item, err := range lister.Slots(ctx, thread) {
+			if err != nil {
+				return nil, err
+			}
+			if item.Key.Step != importSlot {
+				slots = append(slots, item)
+			}
+		}
+	} else {
+		keys, err := core.KeySlots(ctx, s, thread) // the runtime's own
+		if err != nil {
+			return nil, err
+		}
+		names = slices.Concat(names, keys)
+		slices.Sort(names)
+		for _, step := range slices.Compact(names) {
+			slot, err := s.Slot(ctx, posthouse.SlotKey{Thread: thread, Step: step}, posthouse.SlotOp{Verb: posthouse.SlotGet})
+			if errors.Is(err, posthouse.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			slots = append(slots, &posthouse.SlotItem{Key: posthouse.SlotKey{Thread: thread, Step: step}, Slot: slot})
+		}
+	}
+	slices.SortFunc(slots, func(a, b *posthouse.SlotItem) int { return strings.Compare(a.Key.Step, b.Key.Step) })
+	return slots, nil
+}
+
+// ImportOptions refine Import. Nil is the zero value.
+type ImportOptions struct {
+	Thread string // the file must hold this thread: [posthouse.ErrInvalid] if not
+
+	// Clear admits a thread in the clear to a store that is encrypted, and goes
+	// on record there ([ledger.Ledger.Encryption]). Default: such a file is ErrSealed.
+	Clear *posthouse.ClearDecision
+
+	// Check is called with each entry in the file's order, and with nil at its
+	// end, before anything is written; its error refuses the file. Hashes are
+	// checked in any case. Default: that of Options.Verifier.
+	Check func(*posthouse.Entry) error
+
+	// Unverified admits a file whoever signed it, if anybody did: Options.Verifier
+	// is not asked, and Interrupt is implied.
+	Unverified bool
+
+	// Interrupt puts a checkpoint with status interrupted on each branch that
+	// would run by itself, so that nothing of the thread runs until somebody
+	// resumes it: for a file that cannot be verified.
+	Interrupt bool
+}
+
+// Import puts a thread into the store as a file has it that [ledger.Ledger.Export]
+// wrote: byte for byte, under the same name, which its hashes cover; to have it
+// under another, import it and copy it. r is read twice, first to check all of
+// it, so that a damaged file ([posthouse.ErrCorrupt]) changes nothing. Neither does one
+// whose thread, or one of whose ids, is there already: [posthouse.ErrExists]. Rules are
+// not asked: what is imported was written before.
+//
+// What is checked: the file's own sum, the hash of each entry and body, and that
+// the entries follow each other, always; signatures, if the Ledger has a key or
+// Options.Verifier, or o a Check: with a key of package sign a file is
+// [posthouse.ErrForbidden] unless all of it that has to be signed is, by that key or one of
+// the Verifier's. A Ledger without either checks no signature: whoever made the
+// file can have put any decision into it, in anybody's name.
+//
+// A failure in between takes back what was written. A process that was killed
+// leaves the beginning of the thread; importing the same file again goes on
+// from there, unless somebody has appended to it.
+func Import(ctx context.Context, led core.Ledger, r io.ReadSeeker, o *ImportOptions) (*ThreadFile, error) {
+	l := led.Core()
+
+	in := &importing{l: l, ctx: ctx, r: r}
+	if o != nil {
+		in.opt = *o
+	}
+	switch {
+	case in.opt.Unverified:
+		in.opt.Interrupt = true
+	case in.opt.Check == nil && l.Config.Verifier != nil:
+		in.opt.Check = l.Config.Verifier.ImportCheck()
+	}
+	if err := in.check(); err != nil {
+		return nil, err
+	}
+	if in.opt.Thread != "" && in.opt.Thread != in.file.Thread {
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "thread", Message: "is " + in.opt.Thread + ", and the file holds " + in.file.Thread,
+			Hint: "a thread keeps its name, which its hashes cover; import it and copy it",
+		}
+	}
+	t, err := l.Lock(in.file.Thread) // until it is all there, so that nothing of this process runs a part of it
+	if err != nil {
+		return nil, err
+	}
+	defer l.Unlock(t)
+	defer t.Invalidate()
+	defer l.Keys.ForgetThread(in.file.Thread)
+	if t.Claim != nil {
+		return nil, core.Busy(t.Name, &posthouse.Lease{Owner: l.Config.Owner, Run: t.Claim.Run, Held: true})
+	}
+	if err := in.place(); err != nil {
+		return nil, err
+	}
+	if err := admitImport(ctx, l, in.first, in.opt.Clear); err != nil {
+		return nil, err
+	}
+	if err := in.write(); err != nil {
+		return nil, errors.Join(err, in.undo(err))
+	}
+	if in.opt.Interrupt {
+		if err := in.interrupt(t); err != nil {
+			return nil, errors.Join(err, in.undo(err))
+		}
+	}
+	l.Retained.RecountNext()
+	return in.file, nil
+}
+
+// An importing is one import at work.
+type importing struct {
+	l      *core.Core
+	opt    ImportOptions
+	ctx    context.Context
+	r      io.ReadSeeker
+	file   *ThreadFile
+	digest posthouse.Hash
+	first  *replay
+	slots  []*posthouse.SlotItem
+	at     posthouse.Position // what is there already, from an import that was killed
+	wrote  posthouse.Position // the last entry this import put there
+}
+
+// check reads the whole file.
+func (in *importing) check() error {
+	f, err := newFileReader(in.r)
+	if err != nil {
+		return err
+	}
+	in.first = newReplay(nil)
+	for {
+		slot, e, err := f.next()
+		switch {
+		case err != nil:
+			return err
+		case slot != nil:
+			in.slots = append(in.slots, slot)
+			continue
+		case e != nil:
+			if _, err := in.first.next(e, nil); err != nil {
+				return err
+			}
+			if in.opt.Check != nil {
+				if err := in.opt.Check(e); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		break
+	}
+	if in.opt.Check != nil {
+		if err := in.opt.Check(nil); err != nil {
+			return err
+		}
+	}
+	if in.first.info == nil {
+		return badFile("has no entry")
+	}
+	if err := in.first.lost(); err != nil {
+		return err
+	}
+	in.digest = f.digest
+	in.file = &ThreadFile{
+		Thread: f.thread, Entries: in.first.entries, Checkpoints: in.first.checkpoints, Slots: f.slots, Bytes: f.n, Tail: in.first.info.Tail,
+	}
+	return nil
+}
+
+func (in *importing) marker() posthouse.SlotKey {
+	return posthouse.SlotKey{Thread: in.file.Thread, Step: importSlot}
+}
+
+// place makes sure that nothing is in the way.
+func (in *importing) place() error {
+	exists := func(message string) error {
+		return &posthouse.Error{Code: posthouse.CodeExists, Message: message, Hint: "nothing was written; import into another store"}
+	}
+	mark, err := in.l.Store.Slot(in.ctx, in.marker(), posthouse.SlotOp{Verb: posthouse.SlotGet})
+	if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+		return err
+	}
+	ours := string(mark.Value) == in.digest.String()
+	for t, err := range in.l.Store.Threads(in.ctx, posthouse.ThreadQuery{Thread: in.file.Thread}) {
+		if err != nil {
+			return err
+		}
+		if !ours {
+			return exists("thread " + in.file.Thread + " exists")
+		}
+		in.at = t.Tail
+	}
+	for id := range in.first.live {
+		ref, err := in.l.Store.Find(in.ctx, id)
+		if err == nil && (in.at == posthouse.Position{} || ref.Thread != in.file.Thread) {
+			return exists("the id " + string(id) + " is taken by thread " + ref.Thread)
+		}
+		if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+			return err
+		}
+	}
+	if ours {
+		if in.at.Seq > in.file.Tail.Seq {
+			return in.overtaken()
+		}
+		return nil
+	}
+	var names []string
+	for _, s := range in.slots {
+		names = append(names, s.Key.Step)
+	}
+	have, err := slotsOf(in.ctx, in.l.Store, in.file.Thread, names)
+	if err == nil && len(have) > 0 {
+		err = exists("thread " + in.file.Thread + " has the slot " + have[0].Key.Step)
+	}
+	return err
+}
+
+// interrupt stops each branch that a runner would move. Callers hold t.mu, so
+// that no run of this process comes first.
+func (in *importing) interrupt(t *core.Thread) error {
+	t.Invalidate()
+	if err := in.l.Load(in.ctx, t); err != nil {
+		return err
+	}
+	for _, b := range slices.Clone(t.Info.Branches) {
+		if !b.Status.Runnable() {
+			continue
+		}
+		h, err := in.l.GetHeader(in.ctx, b.Head)
+		if err != nil {
+			return err
+		}
+		d := &commit.Plan{Thread: t.Name, Branch: b.Branch, Step: h.Step, Checkpoint: &posthouse.Change{
+			Parent: b.Head, Kind: h.Kind, Status: posthouse.StatusInterrupted, Coordination: h.Coordination, Run: h.Run, Graph: h.Graph,
+			Fingerprint: h.Fingerprint, Node: h.Node, Agent: h.Agent, By: "posthouse", Next: h.Next, Labels: h.Labels, Parts: []posthouse.Part{},
+			Error: "it was imported, and its signatures could not be verified",
+		}}
+		if err := d.Validate(); err != nil {
+			return err
+		}
+		if err := in.l.Append(in.ctx, t, func(a *core.Tx) error {
+			a.Thread.Info.Lease.Held = false // of a run where it comes from
+			_, err := commit.Write(a, d)
+			return err
+		}); err != nil {
+			return err
+		}
+		in.wrote = t.Info.Tail
+	}
+	return nil
+}
+
+func (in *importing) overtaken() error {
+	return &posthouse.Error{Code: posthouse.CodeConflict, Tail: &in.at, Message: "somebody has appended to thread " + in.file.Thread + " since its import was interrupted"}
+}
+
+// write reads the file again and puts what it holds into the store.
+func (in *importing) write() error {
+	if _, err := in.r.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	put := func(key posthouse.SlotKey, op posthouse.SlotOp) error {
+		_, err := in.l.Store.Slot(in.ctx, key, op)
+		return err
+	}
+	if err := put(in.marker(), posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Value: []byte(in.digest.String())}); err != nil {
+		return err
+	}
+	f, err := newFileReader(in.r)
+	if err != nil {
+		return err
+	}
+	p := in.first.again()
+	out := &core.Bulk{Ctx: in.ctx, Store: in.l.Store, Took: func(bs []*posthouse.Batch) { in.wrote = bs[len(bs)-1].Thread.Tail }}
+	for {
+		slot, e, err := f.next()
+		switch {
+		case err != nil:
+			return err
+		case slot != nil:
+			err = put(slot.Key, posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Fence: slot.Fence, Value: slot.Value})
+		case e != nil:
+			err = in.append(out, p, e)
+		case f.digest != in.digest:
+			return badFile("was changed while it was read")
+		default:
+			if err := out.Flush(); err != nil {
+				return err
+			}
+			return put(in.marker(), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (in *importing) append(out *core.Bulk, p *replay, e *posthouse.Entry) error {
+	b, err := p.next(e, nil)
+	if err != nil {
+		return err
+	}
+	if e.Seq <= in.at.Seq {
+		if e.Seq == in.at.Seq && e.Hash != in.at.Hash {
+			return in.overtaken()
+		}
+		return nil
+	}
+	return out.Add(b)
+}
+
+// undo takes back what a failed import has written, unless somebody has built
+// on it.
+func (in *importing) undo(cause error) error {
+	ctx := context.WithoutCancel(in.ctx)
+	for t, err := range in.l.Store.Threads(ctx, posthouse.ThreadQuery{Thread: in.file.Thread}) {
+		if err != nil {
+			return err
+		}
+		if errors.Is(cause, posthouse.ErrConflict) || t.Tail != in.wrote && t.Tail != in.at {
+			return nil
+		}
+	}
+	_, err := in.l.Store.Remove(ctx, posthouse.Removal{Thread: in.file.Thread, All: true})
+	return err
+}
+
+// admitImport sees to it that a thread from a file leaves the store's mark true:
+// one that is sealed, or was begun in the clear and is now, marks the store; one
+// in the clear is refused where the store is encrypted, or the decision to have it
+// goes on record.
+func admitImport(ctx context.Context, l *core.Core, p *replay, clear *posthouse.ClearDecision) error {
+	switch {
+	case p.sealed:
+		return l.Sealing(ctx)
+	case !p.clear:
+		return nil
+	}
+	found, err := core.FindEncryption(ctx, l.Store, l.Config.Now())
+	if err != nil || !found.Encrypted && l.Config.Cipher == nil {
+		return err
+	}
+	if clear == nil {
+		return &posthouse.Error{
+			Code: posthouse.CodeSealed, Message: "the file holds thread " + p.info.Thread + " in the clear, and the store is encrypted",
+			Hint: "nothing was written. Its bytes cannot be encrypted, since its hashes cover them: import it into a plain store, or set ImportOptions.Clear",
+		}
+	}
+	d := *clear
+	if err := core.Validate(&d); err != nil {
+		return err
+	}
+	d.Thread, d.At = p.info.Thread, posthouse.ToMillis(l.Config.Now())
+	_, err = core.ChangeMark(ctx, l.Store, func(m *core.EncryptionMark, _ bool) (bool, error) {
+		m.Decide(d)
+		return true, nil
+	})
+	return err
+}
