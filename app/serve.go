@@ -74,22 +74,18 @@ const maxMaxState = 1<<31 - 1
 func (o *Options) validate() error {
 	switch {
 	case (o.CertFile == "") != (o.KeyFile == ""):
-		return invalid("CertFile", "and KeyFile belong together", "give both, or none")
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "CertFile", Message: "and KeyFile belong together", Hint: "give both, or none"}
 	case o.RetainEvery < 0:
-		return invalid("RetainEvery", "is negative", "0 means an hour")
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "RetainEvery", Message: "is negative", Hint: "0 means an hour"}
 	case o.MaxState < 0 || o.MaxState > maxMaxState:
-		return invalid("MaxState", "is not between 0 and 2 GiB", "0 means the default; of what is larger, store a reference")
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "MaxState", Message: "is not between 0 and 2 GiB", Hint: "0 means the default; of what is larger, store a reference"}
 	}
 	if o.Addr != "" {
 		if _, _, err := net.SplitHostPort(o.Addr); err != nil {
-			return invalid("Addr", "is not HOST:PORT", "as in "+host.DefaultAddr)
+			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "Addr", Message: "is not HOST:PORT", Hint: "as in " + host.DefaultAddr}
 		}
 	}
 	return nil
-}
-
-func invalid(field, message, hint string) error {
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: message, Hint: hint}
 }
 
 // Serve serves the programs over HTTP until ctx ends, and returns nil then, or

@@ -68,7 +68,7 @@ func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx 
 		return none, noTask("gate.Act")
 	}
 	if fn == nil {
-		return none, invalid("fn", "of effect %.40q is nil", name)
+		return none, posthouse.Invalid("fn", "of effect %.40q is nil", name)
 	}
 	effect := posthouse.EffectExternal
 	if opt.Idempotent {
@@ -212,7 +212,7 @@ func sameContent(a, b *posthouse.Gate) bool {
 // resolve returns the gate of a grant, if its decision licenses anything at all.
 func (a *action[T, Out]) resolve(ctx context.Context, grant Grant) (*posthouse.Gate, error) {
 	if grant == "" {
-		return nil, invalid("grant", "of effect %.40q is empty: propose it first (gate.Propose)", a.name)
+		return nil, posthouse.Invalid("grant", "of effect %.40q is empty: propose it first (gate.Propose)", a.name)
 	}
 	g, err := a.task.Session().Ledger().Gate(ctx, posthouse.ID(grant))
 	if err != nil {

@@ -72,19 +72,19 @@ func (a *Auto) validate(several bool) error {
 	}
 	switch {
 	case n > 1:
-		return invalid("Auto", "has more than one of Accept, Reject and Judge")
+		return posthouse.Invalid("Auto", "has more than one of Accept, Reject and Judge")
 	case several && (n > 0 || a.OnTimeout == TimeoutAccept):
-		return invalid("Auto", "cannot take the place of several people")
+		return posthouse.Invalid("Auto", "cannot take the place of several people")
 	case len(a.Reject) > maxText:
-		return invalid("Auto.Reject", "must be at most %d bytes", maxText)
+		return posthouse.Invalid("Auto.Reject", "must be at most %d bytes", maxText)
 	case !(a.Threshold >= 0 && a.Threshold <= 1): // not a number included
-		return invalid("Auto.Threshold", "is %v; it must be from 0 to 1", a.Threshold)
+		return posthouse.Invalid("Auto.Threshold", "is %v; it must be from 0 to 1", a.Threshold)
 	}
 	switch a.OnTimeout {
 	case TimeoutAnswer, TimeoutAccept, TimeoutReject, TimeoutError:
 		return nil
 	}
-	return invalid("Auto.OnTimeout", "%.40q is not one of accept, reject, error or empty", a.OnTimeout)
+	return posthouse.Invalid("Auto.OnTimeout", "%.40q is not one of accept, reject, error or empty", a.OnTimeout)
 }
 
 // An outcome is what is on record of a judge's say, and of an automatic decision

@@ -36,7 +36,7 @@ func read[T any](data json.RawMessage, byHand bool) (content T, err error) {
 	}
 	f := faith{byHand}
 	if path, ok := f.keeps("", tree(said), tree(is)); !ok {
-		return content, invalid("content", "is not the same once it is read as a %s: its %s", reflect.TypeFor[T](), whole(path))
+		return content, posthouse.Invalid("content", "is not the same once it is read as a %s: its %s", reflect.TypeFor[T](), whole(path))
 	}
 	return content, nil
 }

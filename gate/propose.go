@@ -73,25 +73,25 @@ func ProposeFor[T any](ctx context.Context, content T, question func(content T) 
 		}
 		note = clip("edited by " + decided.Decision.By + ", and to be decided again: " + why.Error())
 	}
-	return "", invalid("content", "was edited more than %d times", maxEdits)
+	return "", posthouse.Invalid("content", "was edited more than %d times", maxEdits)
 }
 
 // proposal returns the question about a content, and its gate.
 func proposal[T any](ctx context.Context, task *engine.Task, content T, question func(T) Question) (Question, posthouse.Gate, error) {
 	q := question(content)
 	if q.Show != nil {
-		return q, posthouse.Gate{}, invalid("Show", "of question %.40q is the content that is proposed; leave it out", q.Name)
+		return q, posthouse.Gate{}, posthouse.Invalid("Show", "of question %.40q is the content that is proposed; leave it out", q.Name)
 	}
 	if q.Bind != posthouse.ByContent {
-		return q, posthouse.Gate{}, invalid("Bind", "of question %.40q is by name, and such an answer licenses no effect", q.Name)
+		return q, posthouse.Gate{}, posthouse.Invalid("Bind", "of question %.40q is by name, and such an answer licenses no effect", q.Name)
 	}
 	if q.Uses < 0 || q.ValidFor < 0 {
-		return q, posthouse.Gate{}, invalid("Uses", "and ValidFor of question %.40q must not be negative", q.Name)
+		return q, posthouse.Gate{}, posthouse.Invalid("Uses", "and ValidFor of question %.40q must not be negative", q.Name)
 	}
 	several := q.Quorum != nil || q.FourEyes
 	switch {
 	case slices.Contains(q.Verdicts, posthouse.Respond):
-		return q, posthouse.Gate{}, invalid("Verdicts", "of question %.40q has respond, which licenses nothing", q.Name)
+		return q, posthouse.Gate{}, posthouse.Invalid("Verdicts", "of question %.40q has respond, which licenses nothing", q.Name)
 	case len(q.Verdicts) == 0 && several:
 		q.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
 	case len(q.Verdicts) == 0:
@@ -120,10 +120,10 @@ func judgeEdit[T any](ctx context.Context, task *engine.Task, decided *posthouse
 		return nil, err
 	}
 	if _, before := task.Asked(ctx, g); before {
-		return invalid("content", "was judged before"), nil
+		return posthouse.Invalid("content", "was judged before"), nil
 	}
 	if g.Quorum != nil && decided.Quorum == nil {
-		return invalid("quorum", "of %d is needed for it", g.Quorum.Need), nil
+		return posthouse.Invalid("quorum", "of %d is needed for it", g.Quorum.Need), nil
 	}
 	g.Verdicts = append(slices.Clone(g.Verdicts), posthouse.Edit) // it was edited by a question that allowed it
 	if why := commit.Counts(task.Session().Ledger().Core(), &g, decided); why != nil {

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -74,28 +73,28 @@ func (q *Question) validate() error {
 	}
 	for i, v := range q.Verdicts {
 		if !slices.Contains(people[:], v) {
-			return invalid("Verdicts", "has %q, which is not one of approve, reject, edit, respond", v)
+			return posthouse.Invalid("Verdicts", "has %q, which is not one of approve, reject, edit, respond", v)
 		}
 		if slices.Contains(q.Verdicts[:i], v) {
-			return invalid("Verdicts", "has %q twice", v)
+			return posthouse.Invalid("Verdicts", "has %q twice", v)
 		}
 	}
 	switch {
 	case slices.Contains(waits[:], q.Kind):
-		return invalid("Kind", "%s is the runtime's, whose answers are not bound to what is shown", q.Kind)
+		return posthouse.Invalid("Kind", "%s is the runtime's, whose answers are not bound to what is shown", q.Kind)
 	case !text(q.Kind, posthouse.MaxID):
-		return invalid("Kind", "must be at most %d bytes of text", posthouse.MaxID)
+		return posthouse.Invalid("Kind", "must be at most %d bytes of text", posthouse.MaxID)
 	case len(q.Text) > maxText || !utf8.ValidString(q.Text):
-		return invalid("Text", "must be at most %d bytes of UTF-8", maxText)
+		return posthouse.Invalid("Text", "must be at most %d bytes of UTF-8", maxText)
 	case q.Expires < 0:
-		return invalid("Expires", "is negative; 0 means never")
+		return posthouse.Invalid("Expires", "is negative; 0 means never")
 	case len(q.Assignees) > maxAssignees:
-		return invalid("Assignees", "are %d; the limit is %d", len(q.Assignees), maxAssignees)
+		return posthouse.Invalid("Assignees", "are %d; the limit is %d", len(q.Assignees), maxAssignees)
 	case len(q.Labels) > maxLabels:
-		return invalid("Labels", "are %d; the limit is %d", len(q.Labels), maxLabels)
+		return posthouse.Invalid("Labels", "are %d; the limit is %d", len(q.Labels), maxLabels)
 	}
 	if q.Bind != posthouse.ByContent && q.Bind != posthouse.ByName {
-		return invalid("Bind", "is %.40q; it is empty or %q", q.Bind, posthouse.ByName)
+		return posthouse.Invalid("Bind", "is %.40q; it is empty or %q", q.Bind, posthouse.ByName)
 	}
 	if err := q.validateRule(); err != nil {
 		return err
@@ -105,7 +104,7 @@ func (q *Question) validate() error {
 	}
 	for _, a := range q.Assignees {
 		if a == "" {
-			return invalid("Assignees", "has an empty name")
+			return posthouse.Invalid("Assignees", "has an empty name")
 		}
 		if err := posthouse.CheckPerson("Assignees", a); err != nil {
 			return err
@@ -113,14 +112,14 @@ func (q *Question) validate() error {
 	}
 	for k, v := range q.Labels {
 		if k == "" || !text(k, posthouse.MaxID) || !text(v, posthouse.MaxID) {
-			return invalid("Labels", "has %.40q; names and values must be at most %d bytes of text", k, posthouse.MaxID)
+			return posthouse.Invalid("Labels", "has %.40q; names and values must be at most %d bytes of text", k, posthouse.MaxID)
 		}
 	}
 	other := func(a string) bool { return a != q.RequestedBy }
 	g := posthouse.Gate{Verdicts: q.Verdicts}
 	bars := q.RequestedBy != "" && !q.AllowRequester && (g.Allows(posthouse.Approve) || g.Allows(posthouse.Edit))
 	if bars && len(q.Assignees) > 0 && !slices.ContainsFunc(q.Assignees, other) {
-		return invalid("Assignees", "has nobody but %q, who asks and so cannot approve; add somebody or set AllowRequester", q.RequestedBy)
+		return posthouse.Invalid("Assignees", "has nobody but %q, who asks and so cannot approve; add somebody or set AllowRequester", q.RequestedBy)
 	}
 	return nil
 }
@@ -133,17 +132,17 @@ func (q *Question) validateRule() error {
 	}
 	switch e := q.Escalate; {
 	case q.Auto != nil && len(q.Name) > maxTool:
-		return invalid("Name", "of a question with Auto is %d bytes long; the limit is %d", len(q.Name), maxTool)
+		return posthouse.Invalid("Name", "of a question with Auto is %d bytes long; the limit is %d", len(q.Name), maxTool)
 	case q.FourEyes && q.Quorum != nil:
-		return invalid("FourEyes", "is a Quorum of its own; set one of the two")
+		return posthouse.Invalid("FourEyes", "is a Quorum of its own; set one of the two")
 	case q.FourEyes && q.AllowRequester:
-		return invalid("FourEyes", "excludes the requester; AllowRequester cannot be set with it")
+		return posthouse.Invalid("FourEyes", "excludes the requester; AllowRequester cannot be set with it")
 	case q.FourEyes && q.RequestedBy == "":
-		return invalid("FourEyes", "must know whose request it is: set RequestedBy, or run it in the name of somebody")
+		return posthouse.Invalid("FourEyes", "must know whose request it is: set RequestedBy, or run it in the name of somebody")
 	case e != nil && e.After <= 0:
-		return invalid("Escalate", "must say after how long")
+		return posthouse.Invalid("Escalate", "must say after how long")
 	case e != nil && len(e.To) > maxAssignees:
-		return invalid("Escalate", "goes to %d people; the limit is %d", len(e.To), maxAssignees)
+		return posthouse.Invalid("Escalate", "goes to %d people; the limit is %d", len(e.To), maxAssignees)
 	}
 	return nil
 }
@@ -202,8 +201,4 @@ func text(s string, limit int) bool {
 		}
 	}
 	return true
-}
-
-func invalid(field, format string, args ...any) error {
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
 }

@@ -36,11 +36,11 @@ func (a *Approval) validate() error {
 	}
 	switch {
 	case len(a.Tool) > maxTool:
-		return invalid("Tool", "is %d bytes long; the limit is %d", len(a.Tool), maxTool)
+		return posthouse.Invalid("Tool", "is %d bytes long; the limit is %d", len(a.Tool), maxTool)
 	case a.Message == "":
-		return invalid("Message", "of the approval of tool %s is empty: say what is asked", a.Tool)
+		return posthouse.Invalid("Message", "of the approval of tool %s is empty: say what is asked", a.Tool)
 	case a.Timeout < 0:
-		return invalid("Timeout", "is negative; 0 means %s", DefaultTimeout)
+		return posthouse.Invalid("Timeout", "is negative; 0 means %s", DefaultTimeout)
 	}
 	q := Question{Name: a.Tool, Text: a.Message, Verdicts: a.Verdicts, Assignees: a.Assignees}
 	return q.validate()
@@ -135,10 +135,10 @@ func (r *required[In, Out]) check(d *posthouse.Decision) error {
 	switch {
 	case d.Verdict != posthouse.Edit && d.Verdict != posthouse.Respond:
 		if len(d.Value) > 0 {
-			return invalid("value", "goes with edit or respond, not with %s", d.Verdict)
+			return posthouse.Invalid("value", "goes with edit or respond, not with %s", d.Verdict)
 		}
 	case len(d.Value) == 0:
-		return invalid("value", "is required to %s", d.Verdict)
+		return posthouse.Invalid("value", "is required to %s", d.Verdict)
 	case d.Verdict == posthouse.Respond:
 		var out Out
 		if err := decodeAnswer(d.Value, &out); err != nil {
@@ -226,7 +226,7 @@ func (s *Session) recorded(ctx context.Context, task *engine.Task, g *posthouse.
 		return on, false, err
 	}
 	if on.Decision == nil || on.RequestedBy != g.RequestedBy || on.Content() != g.Content() {
-		return on, false, invalid("approval", "of tool %s on record is somebody else's", g.Name)
+		return on, false, posthouse.Invalid("approval", "of tool %s on record is somebody else's", g.Name)
 	}
 	return on, false, nil
 }

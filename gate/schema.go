@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/posthouse/posthouse"
 )
 
 // schemaOf derives the JSON Schema of a type; nil for one that takes any JSON.
@@ -18,7 +19,7 @@ func schemaOf(t reflect.Type) (json.RawMessage, error) {
 	specials(t, special, map[reflect.Type]bool{})
 	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: special})
 	if err != nil {
-		return nil, invalid("Schema", "cannot be derived from %s (%v); state it in the question, or exclude edit and respond in Verdicts", t, err)
+		return nil, posthouse.Invalid("Schema", "cannot be derived from %s (%v); state it in the question, or exclude edit and respond in Verdicts", t, err)
 	}
 	return json.Marshal(s)
 }

@@ -99,7 +99,7 @@ func compile(schema json.RawMessage) (*jsonschema.Resolved, error) {
 		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "schema", Message: "is not a JSON Schema that can be checked", Err: err}
 	}
 	if len(schema) > MaxSchema {
-		return nil, invalid("schema", "is %d bytes; the limit is %d", len(schema), MaxSchema)
+		return nil, posthouse.Invalid("schema", "is %d bytes; the limit is %d", len(schema), MaxSchema)
 	}
 	var s jsonschema.Schema
 	if err := json.Unmarshal(schema, &s); err != nil {

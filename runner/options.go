@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -30,14 +29,14 @@ func (o *Options) withDefaults() (Options, error) {
 		def  time.Duration
 	}{{"Poll", &c.Poll, time.Second}, {"Drain", &c.Drain, 10 * time.Second}} {
 		if *f.d < 0 {
-			return c, invalid(f.name, "is negative")
+			return c, posthouse.Invalid(f.name, "is negative")
 		}
 		if *f.d == 0 {
 			*f.d = f.def
 		}
 	}
 	if c.Concurrency < 0 {
-		return c, invalid("Concurrency", "is negative")
+		return c, posthouse.Invalid("Concurrency", "is negative")
 	}
 	if c.Concurrency == 0 {
 		c.Concurrency = 16
@@ -46,8 +45,4 @@ func (o *Options) withDefaults() (Options, error) {
 		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
 	return c, nil
-}
-
-func invalid(field, format string, args ...any) error {
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
 }

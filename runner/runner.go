@@ -28,7 +28,7 @@ type Runner struct {
 // programs of one name, one without, or options out of range.
 func New(l *ledger.Ledger, o *Options) (*Runner, error) {
 	if l == nil {
-		return nil, invalid("ledger", "is nil")
+		return nil, posthouse.Invalid("ledger", "is nil")
 	}
 	opt, err := o.withDefaults()
 	if err != nil {
@@ -37,10 +37,10 @@ func New(l *ledger.Ledger, o *Options) (*Runner, error) {
 	r := &Runner{ledger: l, programs: map[string]posthouse.Program{}, opt: opt, wake: make(chan struct{}, 1)}
 	for _, p := range opt.Programs {
 		if p == nil || p.Name() == "" {
-			return nil, invalid("Programs", "has one without a name")
+			return nil, posthouse.Invalid("Programs", "has one without a name")
 		}
 		if r.programs[p.Name()] != nil {
-			return nil, invalid("Programs", "has %q twice", p.Name())
+			return nil, posthouse.Invalid("Programs", "has %q twice", p.Name())
 		}
 		r.programs[p.Name()] = p
 	}

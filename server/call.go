@@ -60,7 +60,7 @@ func (s *Server) validateMessage(m *message) error {
 	case s.agents[m.agent] == nil:
 		return s.unknownAgent(m.agent)
 	case m.text == "":
-		return strict.Invalid("message", "is empty")
+		return posthouse.Invalid("message", "is empty")
 	case len(m.text) > maxMessage:
 		return &posthouse.Error{Code: posthouse.CodeTooLarge, Field: "message", Message: fmt.Sprintf("is %d bytes long; the limit is %d", len(m.text), maxMessage)}
 	case m.thread != "":

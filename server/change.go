@@ -9,7 +9,6 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/internal/api"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -58,14 +57,14 @@ func (s *Server) forkCheckpoint(w http.ResponseWriter, r *api.Request) error {
 	}
 	if r.Has("state") {
 		if b.State != nil {
-			return strict.Invalid("state", "is given in the query and in the body")
+			return posthouse.Invalid("state", "is given in the query and in the body")
 		}
 		if b.State, err = json.Marshal(r.Query["state"]); err != nil {
 			return err
 		}
 	}
 	if b.State != nil && b.Patch != nil {
-		return strict.Invalid("patch", "goes with a state that is kept, not with a new one")
+		return posthouse.Invalid("patch", "goes with a state that is kept, not with a new one")
 	}
 	o := &ledger.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name}
 	if b.State != nil || b.Patch != nil {
@@ -73,7 +72,7 @@ func (s *Server) forkCheckpoint(w http.ResponseWriter, r *api.Request) error {
 			return err
 		}
 	} else if len(b.Codecs) > 0 {
-		return strict.Invalid("codecs", "go with a state or a patch")
+		return posthouse.Invalid("codecs", "go with a state or a patch")
 	}
 	run := b.Run || r.Query["run"] == "true"
 	if run && s.runner == nil {
@@ -107,7 +106,7 @@ func (s *Server) forkState(r *api.Request, id posthouse.ID, b *forkBody, o *ledg
 	case b.State != nil:
 		o.Replace, err = readState(b.State, b.Codecs, opaque)
 	case opaque && len(b.Codecs) > 0:
-		err = strict.Invalid("codecs", "go with a patch of parts; this state is one opaque value")
+		err = posthouse.Invalid("codecs", "go with a patch of parts; this state is one opaque value")
 	case opaque:
 		var raw []byte
 		if raw, err = json.Marshal(b.Patch); err == nil {

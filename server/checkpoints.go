@@ -7,7 +7,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/internal/api"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -95,7 +94,7 @@ func (s *Server) listCheckpoints(w http.ResponseWriter, r *api.Request) error {
 		q.Label, q.LabelValue = l, r.Query["labelValue"]
 	} else if ok {
 		if q.Label, q.LabelValue, ok = strings.Cut(l, "="); !ok || q.Label == "" {
-			return strict.Invalid("label", "must be name=value")
+			return posthouse.Invalid("label", "must be name=value")
 		}
 	}
 	if r.Query["state"] == "false" {

@@ -11,7 +11,6 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/session"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -278,20 +277,20 @@ func (b *sessionBody) validate() error {
 		return len(s) <= limit
 	}
 	if len(b.Rooms) > 100 {
-		return strict.Invalid("rooms", "are more than 100")
+		return posthouse.Invalid("rooms", "are more than 100")
 	}
 	for _, room := range b.Rooms {
 		if room == "" || !text(room, posthouse.MaxID) {
-			return strict.Invalid("rooms", "%.40q must be 1 to %d bytes of text without control characters", room, posthouse.MaxID)
+			return posthouse.Invalid("rooms", "%.40q must be 1 to %d bytes of text without control characters", room, posthouse.MaxID)
 		}
 	}
 	if len(b.Metadata) > 100 {
-		return strict.Invalid("metadata", "has more than 100 names")
+		return posthouse.Invalid("metadata", "has more than 100 names")
 	}
 	size := 0
 	for k, v := range b.Metadata {
 		if size += len(k) + len(v); k == "" || !text(k, posthouse.MaxID) || size > 16<<10 {
-			return strict.Invalid("metadata", "must have names of 1 to %d bytes of text, and 16 KiB together", posthouse.MaxID)
+			return posthouse.Invalid("metadata", "must have names of 1 to %d bytes of text, and 16 KiB together", posthouse.MaxID)
 		}
 	}
 	if b.Thread != "" {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -84,20 +83,20 @@ func decision(r *api.Request, b *decideBody, v posthouse.Verdict) (*posthouse.De
 	by, request := b.By, b.Request
 	if q, ok := r.Query["by"]; ok {
 		if by != "" && by != q {
-			return nil, strict.Invalid("by", "is given in the query and in the body, and differs")
+			return nil, posthouse.Invalid("by", "is given in the query and in the body, and differs")
 		}
 		by = q
 	}
 	if q, ok := r.Query["request"]; ok {
 		if request != nil && *request != q {
-			return nil, strict.Invalid("request", "is given in the query and in the body, and differs")
+			return nil, posthouse.Invalid("request", "is given in the query and in the body, and differs")
 		}
 		request = &q
 	}
 	d := &posthouse.Decision{Verdict: v, Reason: b.Reason, Value: b.Value}
 	if b.Shown != nil {
 		if d.Shown = *b.Shown; d.Shown.IsZero() {
-			return nil, strict.Invalid("shown", "is all zeros, which is the hash of nothing that was shown")
+			return nil, posthouse.Invalid("shown", "is all zeros, which is the hash of nothing that was shown")
 		}
 	}
 	var err error
@@ -108,7 +107,7 @@ func decision(r *api.Request, b *decideBody, v posthouse.Verdict) (*posthouse.De
 		return d, nil
 	}
 	if v != posthouse.Approve || len(b.Value) > 0 {
-		return nil, strict.Invalid("request", "goes with approve, and without a value")
+		return nil, posthouse.Invalid("request", "goes with approve, and without a value")
 	}
 	value, err := json.Marshal(map[string]string{"request": *request})
 	d.Verdict, d.Value = posthouse.Edit, value

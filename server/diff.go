@@ -6,13 +6,12 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/server/internal/api"
-	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
 func (s *Server) diff(w http.ResponseWriter, r *api.Request) error {
 	for _, name := range []string{"a", "b"} {
 		if !r.Has(name) {
-			return strict.Invalid(name, "is required: a checkpoint's id")
+			return posthouse.Invalid(name, "is required: a checkpoint's id")
 		}
 	}
 	c, err := diff.Compare(r.Context(), s.ledger, posthouse.ID(r.Query["a"]), posthouse.ID(r.Query["b"]))

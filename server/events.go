@@ -7,7 +7,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -157,11 +156,11 @@ func checkCursor(field, c string) (string, error) {
 		return "", nil
 	}
 	if len(c) > maxCursor {
-		return "", strict.Invalid(field, "is longer than %d bytes", maxCursor)
+		return "", posthouse.Invalid(field, "is longer than %d bytes", maxCursor)
 	}
 	for i := range len(c) {
 		if c[i] <= ' ' || c[i] >= 0x7f {
-			return "", strict.Invalid(field, "has the byte %#x, which no cursor has", c[i])
+			return "", posthouse.Invalid(field, "has the byte %#x, which no cursor has", c[i])
 		}
 	}
 	return c, nil

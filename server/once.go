@@ -15,7 +15,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/feed"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 )
 
@@ -37,7 +36,7 @@ func idempotencyKey(r *api.Request) (string, error) {
 	case len(vs) == 0:
 		return "", nil
 	case len(vs) > 1:
-		return "", strict.Invalid(keyHeader, "is given twice")
+		return "", posthouse.Invalid(keyHeader, "is given twice")
 	case !r.Route.Keyed:
 		return "", &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: keyHeader, Message: "is not taken by this path",
@@ -46,7 +45,7 @@ func idempotencyKey(r *api.Request) (string, error) {
 	}
 	key := vs[0]
 	if key == "" || len(key) > maxKey || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c >= 0x7f }) {
-		return "", strict.Invalid(keyHeader, "must be 1 to %d printable ASCII characters without spaces", maxKey)
+		return "", posthouse.Invalid(keyHeader, "must be 1 to %d printable ASCII characters without spaces", maxKey)
 	}
 	return key, nil
 }

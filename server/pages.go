@@ -8,7 +8,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -65,7 +64,7 @@ func (s *Server) login(w http.ResponseWriter, r *api.Request) error {
 		if problem.Client(err).Code == posthouse.CodeTooLarge {
 			return err
 		}
-		return strict.Invalid("body", "is not a form")
+		return posthouse.Invalid("body", "is not a form")
 	}
 	tok, ok, err := s.tokens.Authenticate(strings.TrimSpace(r.PostForm.Get("token")))
 	if err != nil {

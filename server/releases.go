@@ -8,7 +8,6 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/internal/api"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 	"github.com/posthouse/posthouse/transfer"
@@ -161,7 +160,7 @@ func (s *Server) copyThread(w http.ResponseWriter, r *api.Request) error {
 		if _, err := s.ledger.Thread(r.Context(), id); err != nil {
 			return err
 		}
-		return strict.Invalid("thread", "is required: the new thread's name")
+		return posthouse.Invalid("thread", "is required: the new thread's name")
 	}
 	info, err := transfer.CopyThread(r.Context(), s.ledger, id, b.Thread, &transfer.CopyOptions{Version: b.Version})
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/internal/api"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
@@ -43,7 +43,7 @@ func (s *Span) UnmarshalText(text []byte) error {
 }
 
 func notSpan(v string) error {
-	e := strict.Invalid("duration", "%.40q is none", v)
+	e := posthouse.Invalid("duration", "%.40q is none", v)
 	e.Hint = "as in 30d, 2w or 12h"
 	return e
 }

@@ -87,7 +87,7 @@ func (s *Server) admit(w http.ResponseWriter, r *api.Request) (err error) {
 		}
 	}
 	if r.Route.Body == nil && !r.Route.Form && r.ContentLength > 0 {
-		return strict.Invalid("body", "is not read by this path")
+		return posthouse.Invalid("body", "is not read by this path")
 	}
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/feed"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -125,7 +124,7 @@ func positionOf(r *api.Request) (p position, err error) {
 		if vs := r.Header.Values(name); len(vs) > 0 {
 			p.run = vs[0]
 			if err := runParam.Check(p.run); err != nil {
-				return p, strict.Invalid(name, "%.80q is no id", p.run)
+				return p, posthouse.Invalid(name, "%.80q is no id", p.run)
 			}
 		}
 	}
@@ -139,7 +138,7 @@ func positionOf(r *api.Request) (p position, err error) {
 	run, n, ok := strings.Cut(at, "/")
 	p.after, err = strconv.ParseUint(n, 10, 64)
 	if !ok || err != nil || posthouse.ID(run).Validate() != nil {
-		return p, strict.Invalid(field, "%.80q is not the id of an event of a request: RUN/NUMBER", at)
+		return p, posthouse.Invalid(field, "%.80q is not the id of an event of a request: RUN/NUMBER", at)
 	}
 	p.event = run
 	return p, nil
@@ -192,7 +191,7 @@ func (s *Server) followRun(w http.ResponseWriter, r *api.Request) error {
 		p.run = who.Thread
 	}
 	if p == (position{}) {
-		return strict.Invalid(runParam.Name, "is required: the request, its thread, or a session that has one")
+		return posthouse.Invalid(runParam.Name, "is required: the request, its thread, or a session that has one")
 	}
 	c, after, err := s.findCall(p, r.Actor.Name)
 	if err != nil {

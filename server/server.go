@@ -14,7 +14,6 @@ import (
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/page"
 	"github.com/posthouse/posthouse/server/internal/session"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -65,7 +64,7 @@ type Limits struct {
 
 func (l Limits) withDefaults() (Limits, error) {
 	if l.Body < 0 || l.State < 0 || l.Page < 0 || l.Wait < 0 || l.Call < 0 || l.Calls < 0 || l.Streams < 0 || l.TokenStreams < 0 || l.Session < 0 || l.Token < 0 || l.Clients < 0 || l.Client < 0 {
-		return l, strict.Invalid("Limits", "has a negative value; 0 means the default")
+		return l, posthouse.Invalid("Limits", "has a negative value; 0 means the default")
 	}
 	def(&l.Body, 1<<20)
 	def(&l.State, 12<<20)
@@ -139,13 +138,13 @@ func New(o Options) (*Server, error) {
 	}
 	switch {
 	case o.Ledger == nil:
-		return nil, strict.Invalid("Ledger", "is required")
+		return nil, posthouse.Invalid("Ledger", "is required")
 	case o.Tokens == nil:
-		return nil, strict.Invalid("Tokens", "is required: nothing is served without authentication")
+		return nil, posthouse.Invalid("Tokens", "is required: nothing is served without authentication")
 	}
 	for name := range o.Agents {
 		if err := posthouse.ValidateName("Agents", name); err != nil {
-			return nil, strict.Invalid("Agents", "has the name %.80q, which is no id", name)
+			return nil, posthouse.Invalid("Agents", "has the name %.80q, which is no id", name)
 		}
 	}
 	s := &Server{

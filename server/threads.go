@@ -9,7 +9,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server/internal/api"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -55,7 +54,7 @@ func (s *Server) threadRoutes() []*api.Route {
 func (s *Server) listThreads(w http.ResponseWriter, r *api.Request) error {
 	after, err := url.PathUnescape(r.Query["cursor"])
 	if err != nil {
-		return strict.Invalid("cursor", "is not one that this path gave out")
+		return posthouse.Invalid("cursor", "is not one that this path gave out")
 	}
 	limit, next, page := r.Number("limit", defaultLimit), "", []*posthouse.ThreadInfo{}
 	for t, err := range s.ledger.Threads(r.Context(), posthouse.ThreadQuery{

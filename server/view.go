@@ -185,7 +185,7 @@ func readParts(parts map[string]json.RawMessage, codecs map[string]string) (post
 	}
 	for name := range codecs {
 		if _, ok := s[name]; !ok {
-			return nil, strict.Invalid("codecs", "names %.80q, which is not among the parts given", name)
+			return nil, posthouse.Invalid("codecs", "names %.80q, which is not among the parts given", name)
 		}
 	}
 	return s, nil
@@ -197,11 +197,11 @@ func readValue(field string, raw json.RawMessage, codec string) (posthouse.Value
 	}
 	var s string
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return posthouse.Value{}, strict.Invalid(field, "must be base64 in a string, since its codec is %.40q", codec)
+		return posthouse.Value{}, posthouse.Invalid(field, "must be base64 in a string, since its codec is %.40q", codec)
 	}
 	data, err := base64.StdEncoding.DecodeString(s)
 	if err != nil {
-		return posthouse.Value{}, strict.Invalid(field, "is not base64")
+		return posthouse.Value{}, posthouse.Invalid(field, "is not base64")
 	}
 	return posthouse.Value{Codec: codec, Data: data}, nil
 }

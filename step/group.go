@@ -133,10 +133,10 @@ func (g *Group) Wait() error {
 // zero R, and the joined errors are returned with them.
 func Map[T, R any](ctx context.Context, name string, items []T, fn func(context.Context, T) (R, error), o ...GroupOptions) ([]R, error) {
 	if len(o) > 1 {
-		return nil, invalid("options", "are given more than once", "")
+		return nil, posthouse.Invalid("options", "are given more than once")
 	}
 	if fn == nil {
-		return nil, invalid("fn", "of step "+name+" is nil", "")
+		return nil, posthouse.Invalid("fn", "of step %s is nil", name)
 	}
 	var opt *GroupOptions
 	if len(o) == 1 {

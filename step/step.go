@@ -19,7 +19,7 @@ type Options struct {
 
 func (o *Options) validate(name string) error {
 	if p := o.Retry.Validate(); p != "" {
-		return invalid("retry", "of step "+name+": "+p, "")
+		return posthouse.Invalid("retry", "of step %s: %s", name, p)
 	}
 	return nil
 }
@@ -54,15 +54,14 @@ func DoWith[T any](ctx context.Context, name string, o Options, fn func(context.
 // defaults.
 func begin(ctx context.Context, name string, o *Options, empty bool) (*engine.Call, error) {
 	if empty {
-		return nil, invalid("fn", "of step "+name+" is nil", "")
+		return nil, posthouse.Invalid("fn", "of step %s is nil", name)
 	}
 	if err := o.validate(name); err != nil {
 		return nil, err
 	}
-	task, ok := engine.From(ctx)
-	if !ok {
-		return nil, invalid("context", "of step "+name+" carries no task",
-			"call step.Do below a node, flow or handler, with the context it was given")
+	task, err := taskOf(ctx, "step", name)
+	if err != nil {
+		return nil, err
 	}
 	d := task.StepDefaults(ctx)
 	o.Retry, o.Timeout = o.Retry.Or(d.Retry), engine.LimitOr(o.Timeout, d.Timeout)
@@ -111,7 +110,3 @@ func Key(ctx context.Context) string {
 // its own, since the order of their calls means nothing; nor is order checked
 // after them in the same execution.
 func Unordered(ctx context.Context) context.Context { return engine.Unordered(ctx) }
-
-func invalid(field, message, hint string) error {
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: message, Hint: hint}
-}

@@ -59,7 +59,7 @@ func Signal[T any](ctx context.Context, name string, o SignalOptions) (T, error)
 		return v, err
 	}
 	if o.Timeout < 0 || o.Timeout > 100*365*24*time.Hour {
-		return v, invalid("timeout", "of signal "+name+" must be between 0 and 100 years", "")
+		return v, posthouse.Invalid("timeout", "of signal %s must be between 0 and 100 years", name)
 	}
 	data, err := task.Signal(ctx, name, o.Latch, o.Timeout)
 	if err != nil {
@@ -78,8 +78,10 @@ func Signal[T any](ctx context.Context, name string, o SignalOptions) (T, error)
 func taskOf(ctx context.Context, verb, name string) (*engine.Task, error) {
 	task, ok := engine.From(ctx)
 	if !ok {
-		return nil, invalid("context", "of "+verb+" "+name+" carries no task",
-			"call it below a node, flow or handler, with the context it was given")
+		return nil, &posthouse.Error{
+			Code: posthouse.CodeInvalid, Field: "context", Message: "of " + verb + " " + name + " carries no task",
+			Hint: "call it below a node, flow or handler, with the context it was given",
+		}
 	}
 	return task, nil
 }

@@ -101,7 +101,7 @@ func read(path string) ([]Token, error) {
 // what a token may do: an unknown role, a name twice, a hash that is none.
 func parse(data []byte) ([]Token, error) {
 	if len(data) > maxFile {
-		return nil, strict.Invalid("tokens", "are more than %d bytes", maxFile)
+		return nil, posthouse.Invalid("tokens", "are more than %d bytes", maxFile)
 	}
 	var file document
 	if err := strict.Decode(data, &file); err != nil {
@@ -119,13 +119,13 @@ func parse(data []byte) ([]Token, error) {
 		case err != nil:
 			return nil, err
 		case names[t.Name]:
-			return nil, strict.Invalid("name", "%.40q is there twice", t.Name)
+			return nil, posthouse.Invalid("name", "%.40q is there twice", t.Name)
 		case !t.Role.Valid():
-			return nil, strict.Invalid("role", "of %.40q is not one of viewer, approver, operator", t.Name)
+			return nil, posthouse.Invalid("role", "of %.40q is not one of viewer, approver, operator", t.Name)
 		case t.Hash.IsZero():
-			return nil, strict.Invalid("hash", "of %.40q is missing", t.Name)
+			return nil, posthouse.Invalid("hash", "of %.40q is missing", t.Name)
 		case !t.ExpiresAt.IsZero() && file.Version != formatExpiring:
-			return nil, strict.Invalid("expiresAt", "of %.40q stands in a file of version %d, which has none", t.Name, file.Version)
+			return nil, posthouse.Invalid("expiresAt", "of %.40q stands in a file of version %d, which has none", t.Name, file.Version)
 		}
 		names[t.Name] = true
 	}

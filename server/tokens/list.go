@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
 // The files that hold tokens, below a data directory.
@@ -95,13 +94,13 @@ func (t *List) Create(name string, role Role, o *CreateOptions) (secret string, 
 		return "", err
 	}
 	if !role.Valid() {
-		return "", strict.Invalid("role", "%.40q is not one of viewer, approver, operator", string(role))
+		return "", posthouse.Invalid("role", "%.40q is not one of viewer, approver, operator", string(role))
 	}
 	now := t.now()
 	var expires time.Time
 	if o != nil && !o.ExpiresAt.IsZero() {
 		if expires = o.ExpiresAt.UTC().Truncate(time.Second); !now.Before(expires) || expires.Year() > maxYear {
-			return "", strict.Invalid("expires", "is %s, which is not in the future, or beyond the year %d", expires.Format(time.RFC3339), maxYear)
+			return "", posthouse.Invalid("expires", "is %s, which is not in the future, or beyond the year %d", expires.Format(time.RFC3339), maxYear)
 		}
 	}
 	secret = NewSecret()
@@ -276,7 +275,7 @@ func NewSecret() string {
 func validName(name string) error {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:$@+-"
 	if name == "" || len(name) > posthouse.MaxID || strings.Trim(name, allowed) != "" {
-		return strict.Invalid("name", "%.40q must be 1 to %d letters, digits and . _ : $ @ + -", name, posthouse.MaxID)
+		return posthouse.Invalid("name", "%.40q must be 1 to %d letters, digits and . _ : $ @ + -", name, posthouse.MaxID)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -32,16 +31,16 @@ func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) 
 	switch strings.ToLower(scheme) {
 	case "memory":
 		if !ok || strings.Trim(rest, "/") != "" {
-			return nil, invalid("%q has something behind memory:", url)
+			return nil, badURL("%q has something behind memory:", url)
 		}
 		if o.ReadOnly {
-			return nil, invalid("a store in memory cannot be opened beside the process that has it")
+			return nil, badURL("a store in memory cannot be opened beside the process that has it")
 		}
 		return memstore.New(), nil
 	case "sqlite":
 		path := strings.TrimSpace(strings.TrimPrefix(rest, "//"))
 		if path == "" {
-			return nil, invalid("%q names no file; write sqlite:PATH", url)
+			return nil, badURL("%q names no file; write sqlite:PATH", url)
 		}
 		store, err := sqlitestore.Open(ctx, path, &sqlitestore.Options{ReadOnly: o.ReadOnly})
 		if err != nil {
@@ -49,9 +48,11 @@ func Open(ctx context.Context, url string, o *Options) (posthouse.Store, error) 
 		}
 		return store, nil
 	}
-	return nil, invalid("%q names no store", url)
+	return nil, badURL("%q names no store", url)
 }
 
-func invalid(format string, args ...any) error {
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "store", Message: fmt.Sprintf(format, args...), Hint: known}
+func badURL(format string, args ...any) error {
+	e := posthouse.Invalid("store", format, args...)
+	e.Hint = known
+	return e
 }

@@ -63,7 +63,7 @@ func (p *Param) Check(v string) error {
 	switch p.Kind {
 	case IDParam:
 		if posthouse.ID(v).Validate() != nil {
-			return strict.Invalid(p.Name, "%.80q is no id: 1 to %d letters, digits and . _ : $ -", v, posthouse.MaxID)
+			return posthouse.Invalid(p.Name, "%.80q is no id: 1 to %d letters, digits and . _ : $ -", v, posthouse.MaxID)
 		}
 	case NameParam, segmentParam:
 		return posthouse.ValidateName(p.Name, v)
@@ -71,29 +71,29 @@ func (p *Param) Check(v string) error {
 		n, err := strconv.ParseUint(v, 10, 63)
 		if err != nil || p.Max > 0 && (n > uint64(p.Max) || n == 0) {
 			if p.Max > 0 {
-				return strict.Invalid(p.Name, "%.40q must be a number from 1 to %d", v, p.Max)
+				return posthouse.Invalid(p.Name, "%.40q must be a number from 1 to %d", v, p.Max)
 			}
-			return strict.Invalid(p.Name, "%.40q must be a number", v)
+			return posthouse.Invalid(p.Name, "%.40q must be a number", v)
 		}
 	case BoolParam:
 		if v != "true" && v != "false" {
-			return strict.Invalid(p.Name, "%.40q must be true or false", v)
+			return posthouse.Invalid(p.Name, "%.40q must be true or false", v)
 		}
 	case TimeParam:
 		if _, ok := parseTime(v); !ok {
-			return strict.Invalid(p.Name, "%.40q must be a time like 2026-01-31T12:00:00Z, or Unix milliseconds", v)
+			return posthouse.Invalid(p.Name, "%.40q must be a time like 2026-01-31T12:00:00Z, or Unix milliseconds", v)
 		}
 	case EnumParam:
 		if !slices.Contains(p.Values, v) {
-			return strict.Invalid(p.Name, "%.40q is not one of %s", v, strings.Join(p.Values, ", "))
+			return posthouse.Invalid(p.Name, "%.40q is not one of %s", v, strings.Join(p.Values, ", "))
 		}
 	case hashParam:
 		if new(posthouse.Hash).UnmarshalText([]byte(v)) != nil || v == "" {
-			return strict.Invalid(p.Name, "%.80q must be 64 hexadecimal digits", v)
+			return posthouse.Invalid(p.Name, "%.80q must be 64 hexadecimal digits", v)
 		}
 	case TextParam:
 		if len(v) > maxParamText || strings.ContainsFunc(v, unicode.IsControl) {
-			return strict.Invalid(p.Name, "must be at most %d bytes of text without control characters", maxParamText)
+			return posthouse.Invalid(p.Name, "must be at most %d bytes of text without control characters", maxParamText)
 		}
 	}
 	return nil
@@ -108,25 +108,25 @@ func ParseQuery(raw string, params []Param) (map[string]string, error) {
 	}
 	vs, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, strict.Invalid("query", "is malformed")
+		return nil, posthouse.Invalid("query", "is malformed")
 	}
 	out := make(map[string]string, len(vs))
 	for name, v := range vs {
 		i := slices.IndexFunc(params, func(p Param) bool { return p.Name == name })
 		switch {
 		case !utf8.ValidString(name):
-			return nil, strict.Invalid("query", "is not valid UTF-8")
+			return nil, posthouse.Invalid("query", "is not valid UTF-8")
 		case i < 0:
 			return nil, &posthouse.Error{
 				Code: posthouse.CodeInvalid, Field: strict.Cut(name, 80), Message: "is not a parameter of this path", Hint: "/openapi.json lists them",
 			}
 		case len(v) > 1:
-			return nil, strict.Invalid(name, "is given twice")
+			return nil, posthouse.Invalid(name, "is given twice")
 		case !utf8.ValidString(v[0]):
-			return nil, strict.Invalid(name, "is not valid UTF-8")
+			return nil, posthouse.Invalid(name, "is not valid UTF-8")
 		}
 		if v[0] == "" && params[i].Name == "by" {
-			return nil, strict.Invalid("by", "is empty; leave it out to act as the token's owner")
+			return nil, posthouse.Invalid("by", "is empty; leave it out to act as the token's owner")
 		}
 		if v[0] == "" && params[i].Kind != BodyParam && params[i].Kind != segmentParam {
 			continue // an empty filter is none
@@ -171,7 +171,7 @@ func (r *Request) Millis(name string) posthouse.Millis {
 func (r *Request) ID(name string) (posthouse.ID, error) {
 	id := posthouse.ID(r.PathValue(name))
 	if id.Validate() != nil {
-		return "", strict.Invalid(name, "%.80q is no id: 1 to %d letters, digits and . _ : $ -", string(id), posthouse.MaxID)
+		return "", posthouse.Invalid(name, "%.80q is no id: 1 to %d letters, digits and . _ : $ -", string(id), posthouse.MaxID)
 	}
 	return id, nil
 }
@@ -181,7 +181,7 @@ func (r *Request) Decode(v any) error {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
 		if problem.Client(err).Code == problem.CodeInternal {
-			return strict.Invalid("body", "could not be read")
+			return posthouse.Invalid("body", "could not be read")
 		}
 		return err
 	}

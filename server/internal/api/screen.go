@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/posthouse/posthouse/server/internal/strict"
+	"github.com/posthouse/posthouse"
 )
 
 // ScreenPath looks at the segments of a path as they were sent: a name may have
@@ -15,7 +15,7 @@ import (
 func ScreenPath(escaped string) error {
 	rest, ok := strings.CutPrefix(escaped, "/")
 	if !ok {
-		return strict.Invalid("path", "does not begin with a slash")
+		return posthouse.Invalid("path", "does not begin with a slash")
 	}
 	if rest == "" {
 		return nil
@@ -24,9 +24,9 @@ func ScreenPath(escaped string) error {
 		s, err := url.PathUnescape(seg)
 		switch {
 		case err != nil, strings.ContainsRune(s, 0):
-			return strict.Invalid("path", "is malformed, or has a zero byte")
+			return posthouse.Invalid("path", "is malformed, or has a zero byte")
 		case s == "", s == ".", s == "..":
-			e := strict.Invalid("path", "has empty or dot segments, or ends in a slash")
+			e := posthouse.Invalid("path", "has empty or dot segments, or ends in a slash")
 			e.Hint = "a name . or .. goes into a parameter, as in /api/threads/-?thread=.."
 			return e
 		}
@@ -43,7 +43,7 @@ func NewHosts(names []string) (Hosts, error) {
 	for _, n := range names {
 		n = strings.ToLower(n)
 		if n == "" || strings.ContainsAny(n, "/ *") {
-			return nil, strict.Invalid("AllowedHosts", "has %.80q; a name or name:port is wanted, without wildcards", n)
+			return nil, posthouse.Invalid("AllowedHosts", "has %.80q; a name or name:port is wanted, without wildcards", n)
 		}
 		l[n] = true
 	}

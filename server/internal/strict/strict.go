@@ -33,9 +33,9 @@ func Decode(data []byte, v any) error {
 	var own *posthouse.Error // from an UnmarshalText of ours
 	switch {
 	case errors.As(err, &wrong) && wrong.Field == "":
-		return Invalid("body", "must be a JSON object, and is: %s", wrong.Value)
+		return posthouse.Invalid("body", "must be a JSON object, and is: %s", wrong.Value)
 	case errors.As(err, &wrong):
-		return Invalid(wrong.Field, "must be a %s, not a %s", jsonType(wrong.Type), wrong.Value)
+		return posthouse.Invalid(wrong.Field, "must be a %s, not a %s", jsonType(wrong.Type), wrong.Value)
 	case errors.As(err, &own):
 		return own
 	}
@@ -57,18 +57,18 @@ func unknownField(name string) error {
 // Check checks the syntax.
 func Check(data []byte) error {
 	if !utf8.Valid(data) {
-		return Invalid("body", "is not valid UTF-8")
+		return posthouse.Invalid("body", "is not valid UTF-8")
 	}
 	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil && strings.HasSuffix(err.Error(), "exceeded max depth") {
 		return tooDeep()
 	} else if err != nil {
-		return Invalid("body", "is not one JSON value")
+		return posthouse.Invalid("body", "is not one JSON value")
 	}
 	if at := strictjson.Surrogate(data); at >= 0 {
-		return Invalid("body", "has half a surrogate pair at byte %d: no such character exists", at)
+		return posthouse.Invalid("body", "has half a surrogate pair at byte %d: no such character exists", at)
 	}
 	if name, twice := strictjson.Twice(data); twice {
-		return Invalid(Cut(name, 80), "is given twice")
+		return posthouse.Invalid(Cut(name, 80), "is given twice")
 	}
 	if strictjson.Deeper(data, posthouse.MaxDepth) {
 		return tooDeep()
@@ -76,7 +76,9 @@ func Check(data []byte) error {
 	return nil
 }
 
-func tooDeep() error { return Invalid("body", "nests deeper than %d levels", posthouse.MaxDepth) }
+func tooDeep() error {
+	return posthouse.Invalid("body", "nests deeper than %d levels", posthouse.MaxDepth)
+}
 
 // checkNames refuses names that match the fields of t, or of the structs in
 // it, in other letters only: encoding/json takes "BY" for "by".
@@ -85,7 +87,7 @@ func checkNames(data []byte, t reflect.Type) error {
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
 		var list []json.RawMessage
 		if json.Unmarshal(data, &list) != nil {
-			return Invalid("body", "must be a JSON list")
+			return posthouse.Invalid("body", "must be a JSON list")
 		}
 		for _, x := range list {
 			if err := checkNames(x, t.Elem()); err != nil {
@@ -98,7 +100,7 @@ func checkNames(data []byte, t reflect.Type) error {
 	}
 	var names map[string]json.RawMessage
 	if json.Unmarshal(data, &names) != nil || names == nil {
-		return Invalid("body", "must be a JSON object")
+		return posthouse.Invalid("body", "must be a JSON object")
 	}
 	known := map[string]reflect.Type{}
 	for _, f := range Fields(t) {
