@@ -35,11 +35,11 @@ func (l *Ledger) commit(ctx context.Context, p *commit.Plan) (*posthouse.Committ
 	by := ""
 	if made.Checkpoint != nil {
 		by = p.Checkpoint.By
-		l.core.ObserveCheckpoint(posthouse.OpSaved, made.Checkpoint)
+		l.core.Observe.Checkpoint(posthouse.OpSaved, made.Checkpoint)
 		l.core.EnforceCap(ctx)
 	}
 	if made.Release != nil {
-		l.core.ObserveReleased(made.Release, made.Coordination)
+		l.core.Observe.Released(made.Release, made.Coordination)
 	}
 	return &made.Committed, commit.CancelOrphans(ctx, l.core, p.Thread, made.Left, by)
 }

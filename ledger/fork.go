@@ -73,7 +73,7 @@ func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*po
 	if err != nil {
 		return nil, err
 	}
-	l.core.ObserveCheckpoint(posthouse.OpForked, h)
+	l.core.Observe.Checkpoint(posthouse.OpForked, h)
 	l.core.EnforceCap(ctx)
 	f := &posthouse.Checkpoint{Header: *h, State: d.Checkpoint.State, Metadata: c.Metadata, Program: c.Program}
 	if o.Thread != "" {

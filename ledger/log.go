@@ -39,7 +39,7 @@ func (l *Ledger) Log(ctx context.Context, thread string, r posthouse.Range) iter
 				e.Bodies = nil
 			}
 			if le.Records, err = e.CheckRecords(); err == nil && !r.Headers {
-				le.Events, err = l.core.Events(ctx, e, le.Records)
+				le.Events, err = eventsOf(ctx, l.core, e, le.Records)
 			}
 			if err != nil {
 				yield(nil, err)

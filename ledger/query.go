@@ -27,7 +27,7 @@ type LatestQuery struct {
 func (l *Ledger) Latest(ctx context.Context, q LatestQuery) (*posthouse.Checkpoint, error) {
 	c, err := l.latest(ctx, q)
 	if err == nil {
-		l.core.ObserveCheckpoint(posthouse.OpLoaded, &c.Header)
+		l.core.Observe.Checkpoint(posthouse.OpLoaded, &c.Header)
 	}
 	return c, err
 }
@@ -42,7 +42,7 @@ func (l *Ledger) latest(ctx context.Context, q LatestQuery) (*posthouse.Checkpoi
 		if err != nil {
 			return nil, err
 		}
-		b, err := l.core.Rebuild(ctx, ref.Thread, ref.Seq)
+		b, err := l.core.Reader(ctx, ref.Thread).Rebuild(ref.Seq)
 		switch {
 		case err == nil:
 			return b.Checkpoint()
@@ -158,7 +158,7 @@ func isOpen(t *posthouse.ThreadInfo, h *posthouse.Header) bool {
 // Count returns how many checkpoints [Ledger.List] would yield. Those of a thread's
 // current generation, with no other filter, are counted in its summary; else the
 // headers are read, which takes as long as listing them.
-func (l *Ledger) Count(ctx context.Context, q posthouse.Query) (n int, err error) {
+func Count(ctx context.Context, l *Ledger, q posthouse.Query) (n int, err error) {
 	if q.Thread != "" && q == (posthouse.Query{Thread: q.Thread, Descending: q.Descending, Limit: q.Limit}) {
 		info, err := l.core.Summary(ctx, q.Thread)
 		switch {
@@ -195,7 +195,7 @@ func within(ctx context.Context, l *core.Core, q posthouse.Query) (posthouse.Que
 		q.From = max(q.From, info.First)
 		return q, nil
 	}
-	r, err := l.ReleaseOf(ctx, q.Thread, strconv.FormatUint(uint64(q.Generation), 10))
+	r, err := core.ReleaseOf(ctx, l, q.Thread, strconv.FormatUint(uint64(q.Generation), 10))
 	if err != nil {
 		return q, err
 	}

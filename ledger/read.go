@@ -48,7 +48,7 @@ func (l *Ledger) Gate(ctx context.Context, id posthouse.ID) (*posthouse.Gate, er
 // Releases yields a thread's releases, newest first; none is no error. Those
 // that were dropped are among them: their checkpoints are not found.
 func (l *Ledger) Releases(ctx context.Context, thread string) iter.Seq2[*posthouse.Release, error] {
-	return l.core.Releases(ctx, thread)
+	return core.Releases(ctx, l.core, thread)
 }
 
 // Claim takes the thread for a run of this process. It writes nothing yet. It
@@ -64,13 +64,13 @@ func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) 
 // FindRelease returns the release of a thread that has a version, in decimal, or the
 // newest that has a tag. [posthouse.ErrNotFound]. It looks at each newer one first.
 func FindRelease(ctx context.Context, l core.Ledger, thread, versionOrTag string) (*posthouse.Release, error) {
-	return l.Core().ReleaseOf(ctx, thread, versionOrTag)
+	return core.ReleaseOf(ctx, l.Core(), thread, versionOrTag)
 }
 
 // LastRelease returns a thread's newest release. [posthouse.ErrNotFound] if it has
 // none.
 func LastRelease(ctx context.Context, l core.Ledger, thread string) (*posthouse.Release, error) {
-	for r, err := range l.Core().Releases(ctx, thread) {
+	for r, err := range core.Releases(ctx, l.Core(), thread) {
 		return r, err
 	}
 	return nil, posthouse.NotFound("release of thread", thread)

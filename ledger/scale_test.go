@@ -83,7 +83,7 @@ func TestCountOfAThreadReadsItsSummary(t *testing.T) {
 	check := func(what string, q posthouse.Query) {
 		t.Helper()
 		s.n = 0
-		have := must[int](t)(l.Count(t.Context(), q))
+		have := must[int](t)(ledger.Count(t.Context(), l, q))
 		read, want := s.n, 0
 		for range l.List(t.Context(), q) {
 			want++

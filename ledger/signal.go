@@ -51,9 +51,9 @@ func (l *Ledger) Signal(ctx context.Context, thread string, s posthouse.Signal) 
 		return nil, err
 	}
 	coordination := t.Info.CoordinationName()
-	l.core.ObserveSignalled(&s, coordination)
+	l.core.Observe.Signalled(&s, coordination)
 	for _, g := range answered {
-		l.core.ObserveDecided(g, coordination)
+		l.core.Observe.Decided(g, coordination)
 	}
 	return &s, nil
 }

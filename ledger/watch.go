@@ -112,9 +112,9 @@ func (w *watching) tell(e *posthouse.Entry, seen int) bool {
 		err = w.follow(e)
 	}
 	if err == nil {
-		evs, err = l.Events(ctx, e, recs)
+		evs, err = eventsOf(ctx, l, e, recs)
 	}
-	if errors.Is(err, posthouse.ErrSealed) && l.Removed(ctx, e) {
+	if errors.Is(err, posthouse.ErrSealed) && removed(ctx, l, e) {
 		return true // and its key with it
 	}
 	if core.MayBeGone(err) {

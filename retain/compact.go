@@ -46,7 +46,7 @@ func sweep(ctx context.Context, l *core.Core, thread string) error {
 			return err
 		}
 	}
-	if err := l.DropKeys(ctx, thread, tree.Gone); err != nil {
+	if err := core.DropKeys(ctx, l, thread, tree.Gone); err != nil {
 		return err
 	}
 	if took, err := takeDropped(ctx, l, tree); err != nil {
@@ -83,7 +83,7 @@ func takeDropped(ctx context.Context, l *core.Core, t *core.Tree) (took bool, er
 				return took, err
 			}
 		}
-		if err := l.DropKey(ctx, core.DataKeyOf{Thread: t.Thread, Generation: s.Version}); err != nil {
+		if err := core.DropKey(ctx, l, core.DataKeyOf{Thread: t.Thread, Generation: s.Version}); err != nil {
 			return took, err
 		}
 	}

@@ -90,7 +90,7 @@ func Delete(ctx context.Context, led core.Ledger, id posthouse.ID, o *DeleteOpti
 		return []uint64{seq}, nil
 	})
 	if err == nil {
-		l.Observe(posthouse.Operation{Kind: posthouse.OpDeleted, At: l.Now(), Thread: ref.Thread, ID: id, Count: del.Checkpoints})
+		l.Observe.Operation(posthouse.Operation{Kind: posthouse.OpDeleted, At: l.Now(), Thread: ref.Thread, ID: id, Count: del.Checkpoints})
 	}
 	return del, err
 }
@@ -141,7 +141,7 @@ func deleteIn(ctx context.Context, l *core.Core, at posthouse.Ref, o *DeleteOpti
 // closedVersion is why a checkpoint of a released version is not deleted.
 func closedVersion(ctx context.Context, l *core.Core, at posthouse.Ref) error {
 	version := "VERSION"
-	for r, err := range l.Releases(ctx, at.Thread) {
+	for r, err := range core.Releases(ctx, l, at.Thread) {
 		if err != nil {
 			return err
 		}
@@ -252,7 +252,7 @@ func DeleteThread(ctx context.Context, led core.Ledger, thread string, o *Delete
 
 	del, err := DeleteWholeThread(ctx, l, thread, o, nil)
 	if del != nil {
-		l.Observe(posthouse.Operation{Kind: posthouse.OpDeleted, At: l.Now(), Thread: thread, Count: del.Checkpoints})
+		l.Observe.Operation(posthouse.Operation{Kind: posthouse.OpDeleted, At: l.Now(), Thread: thread, Count: del.Checkpoints})
 	}
 	return del, err
 }
@@ -336,7 +336,7 @@ func removeThread(ctx context.Context, l *core.Core, thread string, o *DeleteOpt
 	removed, err := l.Store.Remove(ctx, posthouse.Removal{Thread: thread, Below: t.Info.Tail.Seq})
 	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
 	if err == nil && sealed {
-		err = l.DropKeys(ctx, thread, t.Info.Generation-1)
+		err = core.DropKeys(ctx, l, thread, t.Info.Generation-1)
 	}
 	if unread != nil {
 		err = errors.Join(err, fmt.Errorf("tell what thread %s, which was deleted, waited for: %w", thread, unread))
@@ -384,7 +384,7 @@ func DeleteCoordination(ctx context.Context, led core.Ledger, name string, o *De
 		sum.Bytes += del.Bytes
 	}
 	if sum.Checkpoints > 0 {
-		l.Observe(posthouse.Operation{Kind: posthouse.OpDeleted, At: l.Now(), Coordination: name, Count: sum.Checkpoints})
+		l.Observe.Operation(posthouse.Operation{Kind: posthouse.OpDeleted, At: l.Now(), Coordination: name, Count: sum.Checkpoints})
 	}
 	return &sum, errors.Join(errs...)
 }

@@ -36,7 +36,7 @@ func DropRelease(ctx context.Context, led core.Ledger, thread, versionOrTag stri
 		if err := a.Removable(); err != nil {
 			return err
 		}
-		if r, err = l.ReleaseOf(ctx, thread, versionOrTag); err != nil {
+		if r, err = core.ReleaseOf(ctx, l, thread, versionOrTag); err != nil {
 			return err
 		}
 		info := &posthouse.RemovalInfo{Reason: o.Reason, By: o.By, Version: r.Version}
@@ -66,10 +66,10 @@ func DropRelease(ctx context.Context, led core.Ledger, thread, versionOrTag stri
 		}
 		del.Bodies, del.Bytes = del.Bodies+removed.Bodies, del.Bytes+removed.Bytes
 	}
-	if err := l.DropKey(ctx, core.DataKeyOf{Thread: thread, Generation: r.Version}); err != nil {
+	if err := core.DropKey(ctx, l, core.DataKeyOf{Thread: thread, Generation: r.Version}); err != nil {
 		return &del, err
 	}
-	l.Observe(posthouse.Operation{Kind: posthouse.OpDeleted, At: l.Now(), Thread: thread, Count: del.Checkpoints, Release: r})
+	l.Observe.Operation(posthouse.Operation{Kind: posthouse.OpDeleted, At: l.Now(), Thread: thread, Count: del.Checkpoints, Release: r})
 	return &del, nil
 }
 
@@ -86,7 +86,7 @@ func dropped(a *core.Tx, info *posthouse.RemovalInfo, last []posthouse.BodyRef) 
 // carry records again what versions a dropped one recorded as removed: who
 // verifies the log must still find why they are not there.
 func carry(a *core.Tx, d *versionDrop, info *posthouse.RemovalInfo) error {
-	for r, err := range a.Core.Releases(a.Ctx, a.Thread.Name) {
+	for r, err := range core.Releases(a.Ctx, a.Core, a.Thread.Name) {
 		if err != nil {
 			return err
 		}

@@ -359,7 +359,7 @@ func (p *retaining) take(ctx context.Context, thread string, plan *retainPlan, b
 	if !p.opt.DryRun {
 		p.l.Retained.Deleted(len(plan.gone))
 		for _, h := range plan.gone {
-			p.l.Observe(posthouse.Operation{Kind: posthouse.OpEvicted, At: p.l.Now(), Thread: h.Thread, Coordination: h.Coordination, ID: h.ID})
+			p.l.Observe.Operation(posthouse.Operation{Kind: posthouse.OpEvicted, At: p.l.Now(), Thread: h.Thread, Coordination: h.Coordination, ID: h.ID})
 		}
 	}
 	return err

@@ -14,7 +14,7 @@ import (
 func (p *retaining) versions(ctx context.Context, thread string) error {
 	seen := 0
 	var old []*posthouse.Release
-	for r, err := range p.l.Releases(ctx, thread) {
+	for r, err := range core.Releases(ctx, p.l, thread) {
 		if err != nil {
 			return err
 		}

@@ -119,7 +119,7 @@ func (r *Runner) Kick(thread string) { r.queue.push(thread) }
 // forget removes the liveness of a process that holds nothing any more.
 func (r *Runner) forget(ctx context.Context) {
 	_, err := r.ledger.Store().Slot(context.WithoutCancel(ctx),
-		posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: r.ledger.Core().Owner()},
+		posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: r.ledger.Core().Config.Owner},
 		posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
 	if err != nil {
 		r.opt.Logger.Warn("cannot remove this process's liveness slot", "error", err)

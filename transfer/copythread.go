@@ -69,7 +69,7 @@ func CopyThread(ctx context.Context, led core.Ledger, from, to string, o *CopyOp
 	if err != nil {
 		return nil, err
 	}
-	l.Observe(posthouse.Operation{Kind: posthouse.OpCopied, At: l.Now(), Thread: to, Coordination: info.CoordinationName(), Source: &posthouse.Source{Thread: from}, Count: len(c.ids)})
+	l.Observe.Operation(posthouse.Operation{Kind: posthouse.OpCopied, At: l.Now(), Thread: to, Coordination: info.CoordinationName(), Source: &posthouse.Source{Thread: from}, Count: len(c.ids)})
 	l.Retained.Added(len(c.ids) - 1)
 	l.EnforceCap(ctx)
 	return info, nil
@@ -118,7 +118,7 @@ func newCopying(ctx context.Context, l *core.Core, from, to string, o *CopyOptio
 	}
 	branches := info.Branches
 	if o.Version != 0 && o.Version != info.Generation {
-		rel, err := l.ReleaseOf(ctx, from, strconv.FormatUint(uint64(o.Version), 10))
+		rel, err := core.ReleaseOf(ctx, l, from, strconv.FormatUint(uint64(o.Version), 10))
 		if err != nil {
 			return nil, err
 		}

@@ -37,7 +37,7 @@ func cancelAll(ctx context.Context, l *core.Core, thread string, opt Cancellatio
 	case err != nil:
 		return nil, err
 	case written:
-		l.ObserveCheckpoint(posthouse.OpSaved, h)
+		l.Observe.Checkpoint(posthouse.OpSaved, h)
 		l.EnforceCap(ctx)
 	case h.ID == "":
 		return h, nil
@@ -199,7 +199,7 @@ func cancelBranch(a *core.Tx, o Cancellation) error {
 		}
 		o.By, o.Reason = s.By, req.Reason
 	}
-	head, err := a.Core.HeadOf(a.Ctx, a.Thread, o.Branch)
+	head, err := a.HeadOf(o.Branch)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func (c *Commit) base() (base *core.Head, old *posthouse.Header, err error) {
 	}
 	old, orphan, err := revised(tx, p.Revise)
 	if err == nil && old.ParentSeq != 0 {
-		base, err = tx.Core.HeadAt(tx.Ctx, p.Thread, old.ParentSeq)
+		base, err = tx.HeadAt(old.ParentSeq)
 	}
 	if err == nil && orphan {
 		base.Parts = nil // their bodies may be gone: written in full, with a list of its own
@@ -40,7 +40,7 @@ func (c *Commit) parent() (*core.Head, error) {
 		}
 		return nil, nil
 	case ch.Parent == "" || ch.Parent == bh.Head && exists:
-		return tx.Core.HeadOf(tx.Ctx, tx.Thread, p.Branch)
+		return tx.HeadOf(p.Branch)
 	case exists:
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeConflict, Head: bh.Head, Tail: &tx.Thread.Info.Tail,
@@ -58,7 +58,7 @@ func (c *Commit) parent() (*core.Head, error) {
 	if ref.Seq < tx.Thread.Info.First {
 		return nil, core.Released(posthouse.CodeConflict, ch.Parent, p.Thread)
 	}
-	return tx.Core.HeadAt(tx.Ctx, p.Thread, ref.Seq)
+	return tx.HeadAt(ref.Seq)
 }
 
 // addCheckpoint adds the checkpoint's record and makes it the branch's next head.

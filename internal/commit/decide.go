@@ -53,12 +53,12 @@ func Decide(ctx context.Context, l *core.Core, id posthouse.ID, choose func(*cor
 		return nil
 	})
 	if err == nil && vote != nil {
-		l.ObserveVoted(g, vote, coordination)
+		l.Observe.Voted(g, vote, coordination)
 	}
 	if err != nil || g.Decision == nil {
 		return g, err
 	}
-	l.ObserveDecided(g, coordination)
+	l.Observe.Decided(g, coordination)
 	if g.Decision.Verdict == posthouse.Expire {
 		return g, &posthouse.Error{
 			Code: posthouse.CodeExpired, Decision: g.Decision,

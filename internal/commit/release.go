@@ -66,7 +66,7 @@ func Release(ctx context.Context, l *core.Core, claim *core.Claim, thread string
 	r = done.release
 	r.Hash = t.Info.Tail.Hash
 	l.FreeClaim(t)
-	l.ObserveReleased(r, done.coordination)
+	l.Observe.Released(r, done.coordination)
 	return r, done.left, nil
 }
 

@@ -64,7 +64,7 @@ func proposed(a *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
 func derived(a *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
 	out := &posthouse.Checkpoint{Header: *a.Next.Header.Clone(), State: posthouse.State{}}
 	if seq := out.ParentSeq; seq != 0 {
-		b, err := a.Core.Rebuild(a.Ctx, a.Thread.Name, seq)
+		b, err := a.Core.Reader(a.Ctx, a.Thread.Name).Rebuild(seq)
 		if err != nil {
 			return nil, err
 		}

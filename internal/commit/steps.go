@@ -27,7 +27,7 @@ func (c *Commit) recordSteps() error {
 		}
 	}
 	if len(tx.Recents) > 0 {
-		_, err := tx.Core.HeadOf(tx.Ctx, tx.Thread, p.Branch)
+		_, err := tx.HeadOf(p.Branch)
 		return err
 	}
 	return nil

@@ -55,7 +55,7 @@ func (c *Commit) findAnswers() error {
 		if g.Kind != posthouse.GateSignal {
 			continue
 		}
-		s, err := a.Core.Waiting(a.Ctx, a.Thread.Info, taken(a, d.Branch, g.Signal), g.Signal, g.Latch)
+		s, err := core.Waiting(a.Ctx, a.Core, a.Thread.Info, taken(a, d.Branch, g.Signal), g.Signal, g.Latch)
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func Pending(ctx context.Context, l *core.Core, thread, branch, name string, lat
 	if branch == "" {
 		branch = posthouse.MainBranch
 	}
-	seqs, err := l.Behind(ctx, info, info.TakenSignal(branch, name), name, latch)
+	seqs, err := core.Behind(ctx, l, info, info.TakenSignal(branch, name), name, latch)
 	if err != nil {
 		return nil, err
 	}

@@ -89,7 +89,7 @@ func (l *Core) EnforceCap(ctx context.Context) {
 		l.Config.Logger.Error("the retention cap could not be kept", "cap", limit, "error", err)
 	}
 	for _, h := range gone {
-		l.Observe(posthouse.Operation{Kind: posthouse.OpEvicted, At: l.Now(), Thread: h.Thread, Coordination: h.Coordination, ID: h.ID})
+		l.Observe.Operation(posthouse.Operation{Kind: posthouse.OpEvicted, At: l.Now(), Thread: h.Thread, Coordination: h.Coordination, ID: h.ID})
 	}
 }
 
@@ -157,7 +157,7 @@ func (k *RetentionGuard) protects(h *posthouse.Header) (bool, error) {
 	heads := k.heads[h.Thread]
 	if heads == nil {
 		heads = map[posthouse.ID]bool{}
-		for r, err := range k.l.Releases(k.ctx, h.Thread) {
+		for r, err := range Releases(k.ctx, k.l, h.Thread) {
 			if err != nil {
 				return false, err
 			}

@@ -12,9 +12,9 @@ import (
 	"github.com/posthouse/posthouse/internal/text"
 )
 
-// HeadOf returns a branch's head, loading it if this process does not know it;
+// headOf returns a branch's head, loading it if this process does not know it;
 // nil if there is no such branch.
-func (l *Core) HeadOf(ctx context.Context, t *Thread, branch string) (*Head, error) {
+func (l *Core) headOf(ctx context.Context, t *Thread, branch string) (*Head, error) {
 	if h := t.Heads[branch]; h != nil {
 		return h, nil
 	}
@@ -22,7 +22,7 @@ func (l *Core) HeadOf(ctx context.Context, t *Thread, branch string) (*Head, err
 	if !ok {
 		return nil, nil
 	}
-	h, err := l.HeadAt(ctx, t.Name, bh.Seq)
+	h, err := l.headAt(ctx, t.Name, bh.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (l *Core) HeadOf(ctx context.Context, t *Thread, branch string) (*Head, err
 	return h, nil
 }
 
-func (l *Core) HeadAt(ctx context.Context, thread string, seq uint64) (*Head, error) {
+func (l *Core) headAt(ctx context.Context, thread string, seq uint64) (*Head, error) {
 	b, err := l.Reader(ctx, thread).locate(seq)
 	if err != nil {
 		return nil, err
@@ -158,3 +158,10 @@ func (e *encoder) whole(s, kept posthouse.State) error {
 	}
 	return nil
 }
+
+// HeadOf returns a branch's head, nil if there is no such branch.
+func (a *Tx) HeadOf(branch string) (*Head, error) { return a.Core.headOf(a.Ctx, a.Thread, branch) }
+
+// HeadAt returns the checkpoint in an entry of a thread, as one that the next is
+// encoded against.
+func (a *Tx) HeadAt(seq uint64) (*Head, error) { return a.Core.headAt(a.Ctx, a.Thread.Name, seq) }

@@ -13,9 +13,10 @@ import (
 
 // A Core is what a Ledger and its upkeep share.
 type Core struct {
-	Store  posthouse.Store
-	Config Config
-	IDs    IDSource
+	Store   posthouse.Store
+	Config  Config
+	Observe Observing
+	IDs     IDSource
 
 	mu      sync.Mutex
 	threads map[string]*Thread // what this process knows of each thread
@@ -46,15 +47,12 @@ const (
 
 // New returns the core of a Ledger over the store.
 func New(store posthouse.Store, c Config) *Core {
-	l := &Core{Store: store, Config: c, threads: map[string]*Thread{}, idle: list.New(), held: list.New()}
+	l := &Core{Store: store, Config: c, Observe: Observing{c.Observer, c.Logger}, threads: map[string]*Thread{}, idle: list.New(), held: list.New()}
 	if l.Config.Owner == "" {
 		l.Config.Owner = string(l.NewID())
 	}
 	return l
 }
-
-// Owner returns this process's name in leases.
-func (l *Core) Owner() string { return l.Config.Owner }
 
 // Now returns the time.
 func (l *Core) Now() time.Time { return l.Config.Now() }

@@ -80,16 +80,16 @@ func (l *Core) dataKey(ctx context.Context, of DataKeyOf) (*dataKey, error) {
 // DropKeys takes away the data keys of a thread's generations up to the given
 // one, of which nothing is left: what was sealed with them cannot be opened any
 // more, in a backup of the log neither.
-func (l *Core) DropKeys(ctx context.Context, thread string, upTo uint32) error {
+func DropKeys(ctx context.Context, l *Core, thread string, upTo uint32) error {
 	for g := uint32(1); g <= upTo; g++ {
-		if err := l.DropKey(ctx, DataKeyOf{thread, g}); err != nil {
+		if err := DropKey(ctx, l, DataKeyOf{thread, g}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *Core) DropKey(ctx context.Context, of DataKeyOf) error {
+func DropKey(ctx context.Context, l *Core, of DataKeyOf) error {
 	l.Keys.forget(of)
 	_, err := l.Store.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotGet})
 	if errors.Is(err, posthouse.ErrNotFound) {

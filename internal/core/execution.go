@@ -294,7 +294,7 @@ func (l *Core) remember(ctx context.Context, h *posthouse.Header, rs []Result) e
 	if err := l.Load(ctx, t); err != nil {
 		return err
 	}
-	hd, err := l.HeadOf(ctx, t, h.Branch)
+	hd, err := l.headOf(ctx, t, h.Branch)
 	if err == nil && hd != nil && hd.ID == h.ID && len(hd.recent) == 0 {
 		rs = newest(rs)
 		for i := range rs {

@@ -1,60 +1,74 @@
 package core
 
 import (
+	"log/slog"
+
 	"github.com/posthouse/posthouse"
 )
 
-// Observe calls the observer, if there is one. Arguments are the observer's own.
-func (l *Core) Observe(op posthouse.Operation) {
-	if l.Config.Observer == nil {
+// An Observing calls the Ledger's observer. Arguments are the observer's own.
+type Observing struct {
+	observer posthouse.Observer // nil: none
+	logger   *slog.Logger
+}
+
+// Operation calls the observer, if there is one. A panic is logged and swallowed.
+func (o *Observing) Operation(op posthouse.Operation) {
+	if o.observer == nil {
 		return
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			l.Config.Logger.Error("an observer panicked", "operation", op.Kind, "thread", op.Thread, "panic", p)
+			o.logger.Error("an observer panicked", "operation", op.Kind, "thread", op.Thread, "panic", p)
 		}
 	}()
-	l.Config.Observer(op)
+	o.observer(op)
 }
 
-// ObserveCheckpoint is observe of a checkpoint that was saved, loaded or forked.
-func (l *Core) ObserveCheckpoint(kind posthouse.OperationKind, h *posthouse.Header) {
-	if l.Config.Observer == nil {
+// Checkpoint tells of one that was saved, loaded or forked.
+func (o *Observing) Checkpoint(kind posthouse.OperationKind, h *posthouse.Header) {
+	if o.observer == nil {
 		return
 	}
 	op := posthouse.Operation{Kind: kind, At: h.CreatedAt, Thread: h.Thread, Coordination: h.Coordination, ID: h.ID, Header: h.Clone()}
 	if kind == posthouse.OpForked {
 		op.Source = op.Header.Source
 	}
-	l.Observe(op)
+	o.Operation(op)
 }
 
-// ObserveDecided is observe of a gate with its decision, of a thread of the given
-// coordination.
-func (l *Core) ObserveDecided(g *posthouse.Gate, coordination string) {
-	if l.Config.Observer == nil {
+// Decided tells of a gate with its decision, of a thread of the given coordination.
+func (o *Observing) Decided(g *posthouse.Gate, coordination string) {
+	if o.observer == nil {
 		return
 	}
-	l.Observe(posthouse.Operation{Kind: posthouse.OpDecided, At: g.Decision.At, Thread: g.Thread, Coordination: coordination, ID: g.ID, Gate: g.Clone()})
+	o.Operation(posthouse.Operation{Kind: posthouse.OpDecided, At: g.Decision.At, Thread: g.Thread, Coordination: coordination, ID: g.ID, Gate: g.Clone()})
 }
 
-func (l *Core) ObserveVoted(g *posthouse.Gate, vote *posthouse.Decision, coordination string) {
-	if l.Config.Observer == nil {
+// Voted tells of a vote on a gate.
+func (o *Observing) Voted(g *posthouse.Gate, vote *posthouse.Decision, coordination string) {
+	if o.observer == nil {
 		return
 	}
-	l.Observe(posthouse.Operation{Kind: posthouse.OpVoted, At: vote.At, Thread: g.Thread, Coordination: coordination, ID: g.ID, Gate: g.Clone(), Vote: vote.Clone()})
+	o.Operation(posthouse.Operation{
+		Kind: posthouse.OpVoted, At: vote.At, Thread: g.Thread, Coordination: coordination, ID: g.ID, Gate: g.Clone(), Vote: vote.Clone(),
+	})
 }
 
-func (l *Core) ObserveSignalled(s *posthouse.Signal, coordination string) {
-	if l.Config.Observer == nil {
+// Signalled tells of a signal.
+func (o *Observing) Signalled(s *posthouse.Signal, coordination string) {
+	if o.observer == nil {
 		return
 	}
-	l.Observe(posthouse.Operation{Kind: posthouse.OpSignalled, At: s.At, Thread: s.Thread, Coordination: coordination, ID: s.ID, Signal: s.Clone()})
+	o.Operation(posthouse.Operation{Kind: posthouse.OpSignalled, At: s.At, Thread: s.Thread, Coordination: coordination, ID: s.ID, Signal: s.Clone()})
 }
 
-func (l *Core) ObserveReleased(r *posthouse.Release, coordination string) {
-	if l.Config.Observer == nil {
+// Released tells of a release.
+func (o *Observing) Released(r *posthouse.Release, coordination string) {
+	if o.observer == nil {
 		return
 	}
-	l.Observe(posthouse.Operation{Kind: posthouse.OpReleased, At: r.At, Thread: r.Thread, Coordination: coordination, Release: r.Clone(), Count: r.Checkpoints})
+	o.Operation(posthouse.Operation{
+		Kind: posthouse.OpReleased, At: r.At, Thread: r.Thread, Coordination: coordination, Release: r.Clone(), Count: r.Checkpoints,
+	})
 }

@@ -62,7 +62,7 @@ func (e *encoder) Find(name string) int {
 // Value returns a part's current bytes, read back from the store if need be.
 func (e *encoder) Value(p *partState) ([]byte, error) {
 	if !p.Known {
-		s, err := e.l.Rebuild(e.ctx, e.thread, e.Base.Seq)
+		s, err := e.l.Reader(e.ctx, e.thread).Rebuild(e.Base.Seq)
 		if err != nil {
 			return nil, err
 		}

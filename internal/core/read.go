@@ -11,7 +11,7 @@ import (
 func (l *Core) Get(ctx context.Context, id posthouse.ID) (*posthouse.Checkpoint, error) {
 	c, err := l.ReadCheckpoint(ctx, id)
 	if err == nil {
-		l.ObserveCheckpoint(posthouse.OpLoaded, &c.Header)
+		l.Observe.Checkpoint(posthouse.OpLoaded, &c.Header)
 	}
 	return c, err
 }

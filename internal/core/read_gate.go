@@ -143,13 +143,13 @@ func (r *Reader) follow(g *posthouse.Gate, newest uint64) error {
 // took adds a vote or assignment, in front if it is an earlier one.
 func took(g *posthouse.Gate, e *posthouse.Entry, rec *posthouse.Record, body []byte, earlier bool) error {
 	if rec.Vote != nil {
-		v, err := readVoteBody(e, rec, body)
+		v, err := ReadVoteBody(e, rec, body)
 		if err == nil {
 			g.Votes = place(g.Votes, *v, earlier)
 		}
 		return err
 	}
-	a, err := readAssignBody(e, rec, body)
+	a, err := ReadAssignBody(e, rec, body)
 	if err == nil {
 		g.Assignments = place(g.Assignments, *a, earlier)
 	}
@@ -163,7 +163,7 @@ func place[T any](list []T, v T, front bool) []T {
 	return append(list, v)
 }
 
-func readVoteBody(e *posthouse.Entry, r *posthouse.Record, body []byte) (*posthouse.Decision, error) {
+func ReadVoteBody(e *posthouse.Entry, r *posthouse.Record, body []byte) (*posthouse.Decision, error) {
 	d := &posthouse.Decision{}
 	if err := json.Unmarshal(body, d); err != nil {
 		return nil, posthouse.Corrupt("a vote on gate %s at entry %d of thread %q does not decode: %v", r.Vote.Gate, e.Seq, e.Thread, err)
@@ -171,7 +171,7 @@ func readVoteBody(e *posthouse.Entry, r *posthouse.Record, body []byte) (*postho
 	return d, nil
 }
 
-func readAssignBody(e *posthouse.Entry, r *posthouse.Record, body []byte) (*posthouse.Assignment, error) {
+func ReadAssignBody(e *posthouse.Entry, r *posthouse.Record, body []byte) (*posthouse.Assignment, error) {
 	a := &posthouse.Assignment{}
 	if err := json.Unmarshal(body, a); err != nil || !a.Escalation && len(a.To) != 1 {
 		return nil, posthouse.Corrupt("an assignment of gate %s at entry %d of thread %q does not decode: %v", r.Assignment.Gate, e.Seq, e.Thread, err)

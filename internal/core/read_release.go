@@ -11,7 +11,7 @@ import (
 )
 
 // Releases yields a thread's releases, newest first.
-func (l *Core) Releases(ctx context.Context, thread string) iter.Seq2[*posthouse.Release, error] {
+func Releases(ctx context.Context, l *Core, thread string) iter.Seq2[*posthouse.Release, error] {
 	return func(yield func(*posthouse.Release, error) bool) {
 		info, err := l.Summary(ctx, thread)
 		if errors.Is(err, posthouse.ErrNotFound) {
@@ -48,9 +48,9 @@ func (l *Core) releaseAt(ctx context.Context, thread string, seq uint64) (*posth
 // ReleaseOf returns the release that has a version, told by its number in
 // decimal, or the newest that has a tag. [posthouse.ErrNotFound]. It looks at each newer
 // one first.
-func (l *Core) ReleaseOf(ctx context.Context, thread, versionOrTag string) (*posthouse.Release, error) {
+func ReleaseOf(ctx context.Context, l *Core, thread, versionOrTag string) (*posthouse.Release, error) {
 	version, notNumber := strconv.ParseUint(versionOrTag, 10, 32)
-	for r, err := range l.Releases(ctx, thread) {
+	for r, err := range Releases(ctx, l, thread) {
 		if err != nil {
 			return nil, err
 		}

@@ -30,8 +30,8 @@ func (r *Reader) Signal(seq uint64) (*posthouse.Signal, error) {
 
 // Waiting returns the signal that a wait for a name gets at once: the oldest
 // behind the entry taken, or the newest if it latches; nil if it has to wait.
-func (l *Core) Waiting(ctx context.Context, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) (*posthouse.Signal, error) {
-	seqs, err := l.Behind(ctx, info, taken, name, latch)
+func Waiting(ctx context.Context, l *Core, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) (*posthouse.Signal, error) {
+	seqs, err := Behind(ctx, l, info, taken, name, latch)
 	if err != nil || len(seqs) == 0 {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (l *Core) Waiting(ctx context.Context, info *posthouse.ThreadInfo, taken ui
 
 // Behind returns the entries of the signals that a branch has yet to take,
 // oldest first; of a latch the newest, whether or not it was taken.
-func (l *Core) Behind(ctx context.Context, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) ([]uint64, error) {
+func Behind(ctx context.Context, l *Core, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) ([]uint64, error) {
 	newest := info.NewestSignal(name)
 	if newest == 0 || latch {
 		return slices.DeleteFunc([]uint64{newest}, func(seq uint64) bool { return seq == 0 }), nil

@@ -107,10 +107,6 @@ func (e *readEntry) checkpoint() (*posthouse.Record, int, error) {
 	return nil, 0, posthouse.Corrupt("entry %d of thread %q holds no checkpoint", e.Seq, e.Thread)
 }
 
-func (l *Core) Rebuild(ctx context.Context, thread string, seq uint64) (*Rebuilt, error) {
-	return l.Reader(ctx, thread).Rebuild(seq)
-}
-
 // Header returns the checkpoint of an entry.
 func (r *Reader) Header(seq uint64) (*posthouse.Header, error) {
 	e, err := r.Entry(seq, false)

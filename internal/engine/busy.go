@@ -45,7 +45,7 @@ func (o *SessionOptions) claimThread(ctx context.Context, l *ledger.Ledger) (*le
 // thread.
 func (o *SessionOptions) isSameRun(l *ledger.Ledger, err error) bool {
 	var e *posthouse.Error
-	return o.Join && errors.As(err, &e) && e.Lease != nil && e.Lease.Run == o.Run && e.Lease.Owner == l.Core().Owner()
+	return o.Join && errors.As(err, &e) && e.Lease != nil && e.Lease.Run == o.Run && e.Lease.Owner == l.Core().Config.Owner
 }
 
 // onBusy does what is to be done about a holder; an error gives up.

@@ -249,7 +249,7 @@ func (a *asker) lists() any {
 			ids = append(ids, string(h.ID))
 		}
 		slices.Sort(ids)
-		n, err := a.l.Count(a.ctx, q)
+		n, err := ledger.Count(a.ctx, a.l, q)
 		out[name] = map[string]any{"ids": ids, "count": answer(n, err)}
 	}
 	for name, q := range map[string]posthouse.ThreadQuery{

@@ -31,7 +31,7 @@ func ledgerOneRun(t *T) {
 	_, err = d.Commit(t.ctx, running(c, posthouse.StatusRunning))
 	t.OK(err)
 	_, err = d.Claim(t.ctx, "t", "run-2")
-	if e := d.wantErr(err, posthouse.ErrBusy); e.Lease == nil || e.Lease.Run != "run-1" || e.Lease.Owner != d.Core().Owner() {
+	if e := d.wantErr(err, posthouse.ErrBusy); e.Lease == nil || e.Lease.Run != "run-1" || e.Lease.Owner != d.Core().Config.Owner {
 		t.Errorf("holder %+v", e.Lease)
 	}
 	_, err = d.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: state("x")}, nil)
@@ -96,7 +96,7 @@ func ledgerBeside(t *T) {
 	taken := func(holder *desk, run string) {
 		t.Helper()
 		_, err := b.Claim(t.ctx, "t", "run-b")
-		if e := b.wantErr(err, posthouse.ErrBusy); e.Lease == nil || e.Lease.Owner != holder.Core().Owner() || e.Lease.Run != run {
+		if e := b.wantErr(err, posthouse.ErrBusy); e.Lease == nil || e.Lease.Owner != holder.Core().Config.Owner || e.Lease.Run != run {
 			t.Errorf("holder %+v", e.Lease)
 		}
 		_, err = b.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: state("x")}, nil)

@@ -61,7 +61,7 @@ func ledgerOpen(t *T) {
 	want(posthouse.Query{Open: true, Thread: "t0"}, 0)
 	want(posthouse.Query{Open: true, Thread: "t1"})
 	want(posthouse.Query{Open: true, Thread: "nothing"})
-	if n, err := d.Count(t.ctx, waiting); err != nil || n != 3 {
+	if n, err := ledger.Count(t.ctx, d.Ledger, waiting); err != nil || n != 3 {
 		t.Errorf("Count = %d, %v", n, err)
 	}
 }
@@ -81,11 +81,11 @@ func ledgerFilters(t *T) {
 	for want, q := range map[int]posthouse.Query{
 		0: {Coordination: "nobody"}, 1: {Thread: "t4"}, 2: {Agent: "a"}, 3: {Coordination: "odd"}, 4: {Limit: 4}, 6: {},
 	} {
-		if n, err := d.Count(t.ctx, q); err != nil || n != want {
+		if n, err := ledger.Count(t.ctx, d.Ledger, q); err != nil || n != want {
 			t.Errorf("Count(%+v) = %d, %v, want %d", q, n, err, want)
 		}
 	}
-	_, err := d.Count(t.ctx, posthouse.Query{After: "no cursor"})
+	_, err := ledger.Count(t.ctx, d.Ledger, posthouse.Query{After: "no cursor"})
 	d.wantErr(err, posthouse.ErrInvalid)
 	d.wantStates(posthouse.Query{}, "0", "1", "2", "3", "4", "5")
 	d.wantStates(posthouse.Query{Descending: true, Limit: 2}, "5", "4")

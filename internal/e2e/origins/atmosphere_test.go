@@ -30,7 +30,7 @@ import (
 //	  enforcesMaxSnapshotsByEvictingOldest ............... ledger/the cap evicts the oldest, never a head or a question
 //	  evictsOldestBeyondCap, capIsGlobalAcrossCoordinations  ledger/the cap evicts the oldest, never a head or a question
 //	  dormantCoordinationsResumeAnchorSurvivesUnrelatedTraffic  ledger/the cap evicts the oldest, never a head or a question
-//	  rejectsNonPositiveMaxSnapshots ..................... posthouse.TestOptionsAreRefusedByField
+//	  rejectsNonPositiveMaxSnapshots ..................... ledger.TestOptionsAreRefusedByField
 //	  rejectsInvalidTableName (no name is a setting; one too odd is data)  ids/foreign ids with odd characters
 //	  concurrentSavesArePersistedWithoutLoss ............. ledger/concurrent saves of many threads lose nothing
 //	  persistsAcrossRestart .............................. reopen/everything is there again
@@ -49,14 +49,14 @@ import (
 //	  nullMetadataIsTreatedAsEmpty ....................... TestCheckpointsAsValues
 //	  metadataIsImmutableCopy ............................ ledger/what is passed in and handed out is copied
 //	CheckpointIdTest
-//	  randomProducesUniqueValues ......................... posthouse.TestIDsAscend
+//	  randomProducesUniqueValues ......................... internal/core.TestIDsAscend
 //	  ofWrapsValue, equalByValue ......................... ledger/foreign ids are kept as they are
 //	  rejectsNullValue, rejectsBlankValue ................ TestBlankIDs
 //	CheckpointCipherTest
 //	  cipherRoundTripsAndDbHoldsOnlyCiphertext ........... ledger/with a cipher nothing is stored in the clear; sqlitestore.TestNothingInTheClearOnDisk
 //	  legacyPlaintextRowsStayReadable .................... ledger/plain records of before stay readable
 //	  wrongKeyFailsClosed ................................ ledger/without the right key nothing opens
-//	  defaultStoreStaysPlaintext ......................... posthouse.TestPosture
+//	  defaultStoreStaysPlaintext ......................... ledger.TestPosture
 //	SchemaMigrationsTest
 //	  fresh, reopen is a no-op ........................... sqlschema.TestMigrateRunsWhatIsMissing
 //	  adopt unstamped, independent components (here a file that is not a ledger's is refused)  sqlitestore.TestOpenRefuses
@@ -105,7 +105,7 @@ import (
 //	  commitWithoutAppendThrows .......................... step.TestBadUse
 //	  markFailedRefusesToDemote .......................... flow.TestCommittedEffectIsNeverDemoted
 //	  maxEffectsPerRunOverflowFailsRatherThanDrops ....... flow.TestEffectsBeyondTheOriginsLimit
-//	  retentionEvictsOldestTerminalButNeverNonTerminal ... posthouse.TestRetentionKeepsWhatItMust
+//	  retentionEvictsOldestTerminalButNeverNonTerminal ... ledger.TestRetentionKeepsWhatItMust
 //	  leaseIsSingleWriterAndExpires ...................... flow.TestOneProcessRunsAThread
 //	CoordinationForkTest
 //	  forkExecutesUnderNewCoordinationIdAndRecordsForkLink  flow.TestCoordinationFork, coord.TestForkAtAnEvent

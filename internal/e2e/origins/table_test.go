@@ -12,6 +12,7 @@ import (
 var packages = map[string]string{
 	"": "internal/e2e/origins", "coord": "coord", "e2e": "internal/e2e", "engine": "internal/engine", "flow": "flow", "gate": "gate", "graph": "graph",
 	"memstore": "store/memstore", "pains": "internal/e2e/pains", "posthouse": ".", "refund": "cmd/posthouse/internal/refund",
+	"core": "internal/core", "crypt": "crypt", "diff": "diff", "ledger": "ledger", "retain": "retain", "transfer": "transfer",
 	"runner": "runner", "server": "server", "sign": "sign", "sqlitestore": "store/sqlitestore", "sqlschema": "internal/sqlschema", "step": "step",
 }
 

@@ -1,21 +1,22 @@
-package core
+package ledger
 
 import (
 	"context"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/core"
 )
 
-// Removed reports that an entry is not there any more.
-func (l *Core) Removed(ctx context.Context, e *posthouse.Entry) bool {
+// removed reports that an entry is not there any more.
+func removed(ctx context.Context, l *core.Core, e *posthouse.Entry) bool {
 	for range l.Store.Read(ctx, e.Thread, posthouse.Range{Seqs: []uint64{e.Seq}, Headers: true}) {
 		return false
 	}
 	return true
 }
 
-// Events opens only the bodies that events show.
-func (l *Core) Events(ctx context.Context, e *posthouse.Entry, recs []posthouse.Record) ([]*posthouse.Event, error) {
+// eventsOf opens only the bodies that events show.
+func eventsOf(ctx context.Context, l *core.Core, e *posthouse.Entry, recs []posthouse.Record) ([]*posthouse.Event, error) {
 	var body []byte
 	var err error
 	evs := make([]*posthouse.Event, 0, len(recs))
@@ -43,19 +44,19 @@ func (l *Core) Events(ctx context.Context, e *posthouse.Entry, recs []posthouse.
 			ev.Decision = &posthouse.Decision{Gate: r.Decision.Gate, Verdict: r.Decision.Verdict, By: r.Decision.By, Seq: e.Seq}
 		case r.Decision != nil:
 			if body, err = l.Open(ctx, e, recs, i); err == nil {
-				ev.Decision, err = ReadDecisionBody(e, r, body)
+				ev.Decision, err = core.ReadDecisionBody(e, r, body)
 			}
 		case r.Vote != nil && e.Bodies[i] == nil:
 			ev.Vote = &posthouse.Decision{Gate: r.Vote.Gate, Verdict: r.Vote.Verdict, By: r.Vote.By, Seq: e.Seq}
 		case r.Vote != nil:
 			if body, err = l.Open(ctx, e, recs, i); err == nil {
-				ev.Vote, err = readVoteBody(e, r, body)
+				ev.Vote, err = core.ReadVoteBody(e, r, body)
 			}
 		case r.Assignment != nil && e.Bodies[i] == nil:
 			ev.Assignment = &posthouse.Assignment{Gate: r.Assignment.Gate, By: r.Assignment.By, Escalation: r.Assignment.Escalation, Seq: e.Seq}
 		case r.Assignment != nil:
 			if body, err = l.Open(ctx, e, recs, i); err == nil {
-				ev.Assignment, err = readAssignBody(e, r, body)
+				ev.Assignment, err = core.ReadAssignBody(e, r, body)
 			}
 		}
 		if err != nil {

@@ -1,0 +1,171 @@
+package posthouse_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What one package may hold, without its tests: more than that cannot be read in
+// one sitting, and there is a second noun in it.
+const (
+	maxLines   = 5500
+	maxFiles   = 40
+	maxMethods = 30 // exported, of one type
+)
+
+// overdue are packages that are still too large, with the lines and files that they
+// may have until their second noun is found. An entry that is no longer needed is
+// refused.
+var overdue = map[string]struct{ lines, files int }{
+	"graph":             {8100, 58},
+	"store/sqlitestore": {6700, 43},
+	"ledger/ledgertest": {6650, 32},
+}
+
+// overdueTypes are types that still have too many exported methods.
+var overdueTypes = map[string]int{"internal/engine.Task": 44}
+
+// A room is a package as the law of sizes sees it.
+type room struct {
+	lines, files int
+	pairs        int            // of files that use each other's symbols
+	methods      map[string]int // by type, all
+	exported     map[string]int // by type
+}
+
+// largest returns the type with the most methods.
+func (r *room) largest() string {
+	names := slices.Sorted(maps.Keys(r.methods))
+	if len(names) == 0 {
+		return "-"
+	}
+	t := slices.MaxFunc(names, func(a, b string) int { return r.methods[a] - r.methods[b] })
+	return fmt.Sprintf("%s %d+%d", t, r.exported[t], r.methods[t]-r.exported[t])
+}
+
+// TestRoomsAreSmall holds packages and types below their limits. With -v it prints
+// lines, files, the pairs of files that use each other, and the largest type with its
+// exported and other methods.
+func TestRoomsAreSmall(t *testing.T) {
+	rooms, parsed := map[string]*room{}, map[string][]*goFile{}
+	for _, f := range goFiles(t) {
+		if f.test || generated(f.src) {
+			continue
+		}
+		r := rooms[f.pkg]
+		if r == nil {
+			r = &room{methods: map[string]int{}, exported: map[string]int{}}
+			rooms[f.pkg] = r
+		}
+		r.lines += bytes.Count(f.src, []byte("\n"))
+		r.files++
+		r.count(f.ast)
+		parsed[f.pkg] = append(parsed[f.pkg], f)
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(rooms)) {
+		r := rooms[pkg]
+		lines, files := maxLines, maxFiles
+		late, isLate := overdue[pkg]
+		if isLate {
+			lines, files = late.lines, late.files
+			if r.lines <= maxLines && r.files <= maxFiles {
+				t.Errorf("package %s is small enough: take it off the list of those that are not", pkg)
+			}
+		}
+		if r.lines > lines || r.files > files {
+			t.Errorf("package %s has %d lines in %d files; the limits are %d and %d: find its second noun", pkg, r.lines, r.files, lines, files)
+		}
+		for name, n := range r.exported {
+			if n > max(maxMethods, overdueTypes[pkg+"."+name]) {
+				t.Errorf("type %s of package %s has %d exported methods; the limit is %d: find its second noun", name, pkg, n, maxMethods)
+			}
+		}
+	}
+	if !testing.Verbose() {
+		return
+	}
+	t.Logf("%-28s %6s %5s %5s  %s", "package", "lines", "files", "pairs", "largest type")
+	for _, pkg := range slices.SortedFunc(maps.Keys(rooms), func(a, b string) int { return rooms[b].lines - rooms[a].lines }) {
+		r := rooms[pkg]
+		t.Logf("%-28s %6d %5d %5d  %s", pkg, r.lines, r.files, filePairs(parsed[pkg]), r.largest())
+	}
+}
+
+// count adds the methods that a file declares.
+func (r *room) count(f *ast.File) {
+	for _, d := range f.Decls {
+		fn, ok := d.(*ast.FuncDecl)
+		if !ok || fn.Recv == nil {
+			continue
+		}
+		x := fn.Recv.List[0].Type
+		for {
+			switch e := x.(type) {
+			case *ast.StarExpr:
+				x = e.X
+				continue
+			case *ast.IndexExpr:
+				x = e.X
+				continue
+			case *ast.IndexListExpr:
+				x = e.X
+				continue
+			}
+			break
+		}
+		name := x.(*ast.Ident).Name
+		r.methods[name]++
+		if fn.Name.IsExported() {
+			r.exported[name]++
+		}
+	}
+}
+
+// filePairs counts the ordered pairs of files of one package of which the first uses
+// a symbol that the second declares. What comes from other packages is not looked at.
+func filePairs(files []*goFile) int {
+	fset, info := token.NewFileSet(), &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	var asts []*ast.File
+	for _, f := range files {
+		a, err := parser.ParseFile(fset, f.path, f.src, parser.SkipObjectResolution)
+		if err != nil {
+			panic(err) // it was parsed before
+		}
+		asts = append(asts, a)
+	}
+	conf := types.Config{Importer: strangers{}, Error: func(error) {}}
+	pkg, _ := conf.Check(files[0].pkg, fset, asts, info)
+	pairs := map[[2]string]bool{}
+	for id, o := range info.Uses {
+		if o.Pkg() != pkg || !o.Pos().IsValid() {
+			continue
+		}
+		from, to := fset.Position(id.Pos()).Filename, fset.Position(o.Pos()).Filename
+		if from != to {
+			pairs[[2]string{from, to}] = true
+		}
+	}
+	return len(pairs)
+}
+
+// strangers imports every package as one without symbols.
+type strangers struct{}
+
+func (strangers) Import(p string) (*types.Package, error) {
+	name := path.Base(p)
+	if strings.HasPrefix(name, "v") && len(name) < 4 {
+		name = path.Base(path.Dir(p))
+	}
+	pkg := types.NewPackage(p, name)
+	pkg.MarkComplete()
+	return pkg, nil
+}
