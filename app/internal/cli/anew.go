@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 
@@ -26,60 +27,47 @@ at the head of a branch. Exit code 4 if nothing is unfinished there.`,
 		Example: `  posthouse anew order-1234
   posthouse anew order-1234 --branch what-if --run`,
 		Args: args(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			id, err := headOf(cmd.Context(), c, args[0], branch)
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			id, err := headOf(ctx, c, args[0], branch)
 			if err != nil {
 				return err
 			}
 			var began server.Anew
-			if err := c.Do(cmd.Context(), http.MethodPost, "/api/checkpoints"+rest.Path(id, "anew"), nil, nil, &began); err != nil {
+			if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+rest.Path(id, "anew"), nil, nil, &began); err != nil {
 				return err
 			}
-			if !run {
-				return a.printAnew(&began)
-			}
-			if !a.JSON {
-				if err := a.printAnew(&began); err != nil {
+			if !run || !a.JSON {
+				if err := a.printAnew(&began); err != nil || !run {
 					return err
 				}
 			}
-			var answer followed
-			if err := c.Do(cmd.Context(), http.MethodPost, startPath(string(began.Checkpoint.ID), "resume"), nil, nil, &answer); err != nil {
-				return err
-			}
-			return a.follow(&answer)
-		},
+			return a.start(ctx, c, startPath(string(began.Checkpoint.ID), "resume"), nil)
+		}),
 	}
-	cmd.Flags().StringVar(&branch, "branch", "", "branch of the thread (default main)")
+	branchFlag(cmd, &branch)
 	cmd.Flags().BoolVar(&run, "run", false, "resume it at once")
 	return cmd
 }
 
 func (a *app) printAnew(began *server.Anew) error {
-	if a.JSON {
-		return a.Encode(began)
-	}
-	h := &began.Checkpoint
-	a.Fields("checkpoint", string(h.ID), "thread", h.Thread, "branch", h.Branch, "status", string(h.Status))
-	var rows [][]string
-	list := func(what string, rs []server.Result) {
-		for _, r := range rs {
-			name := r.Name
-			if r.Occurrence > 0 {
-				name += "[" + strconv.Itoa(int(r.Occurrence)) + "]"
+	return a.answer(began, func() {
+		h := &began.Checkpoint
+		a.Fields("checkpoint", string(h.ID), "thread", h.Thread, "branch", h.Branch, "status", string(h.Status))
+		var rows [][]string
+		list := func(what string, rs []server.Result) {
+			for _, r := range rs {
+				name := r.Name
+				if r.Occurrence > 0 {
+					name += "[" + strconv.Itoa(int(r.Occurrence)) + "]"
+				}
+				rows = append(rows, []string{what, name, r.Task, r.Effect, string(r.Grant)})
 			}
-			rows = append(rows, []string{what, name, r.Task, r.Effect, string(r.Grant)})
 		}
-	}
-	list("kept", began.Kept)
-	list("dropped", began.Dropped)
-	if len(rows) > 0 {
-		a.Table([]string{"RESULT", "STEP", "TASK", "EFFECT", "GRANT"}, rows)
-	}
-	a.next("posthouse resume %s", h.ID)
-	return nil
+		list("kept", began.Kept)
+		list("dropped", began.Dropped)
+		if len(rows) > 0 {
+			a.Table([]string{"RESULT", "STEP", "TASK", "EFFECT", "GRANT"}, rows)
+		}
+		a.next("posthouse resume %s", h.ID)
+	})
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -20,21 +21,11 @@ else on a new branch, with as much time as it had. Exit code 4 if it is open, or
 if a person decided it.`,
 		Example: `  posthouse ask-again gate-019a...`,
 		Args:    args(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var g posthouse.Gate
-			if err := c.Do(cmd.Context(), http.MethodPost, "/api/gates"+rest.Path(args[0], "ask-again"), nil, nil, &g); err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.Encode(&g)
-			}
-			a.Fields("gate", string(g.ID), "asks", question(&g), "thread", g.Thread, "branch", g.Branch, "expires", tree.Time(g.ExpiresAt))
-			a.next("posthouse approve %s", g.ID)
-			return nil
-		},
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			return ask(ctx, a, c, http.MethodPost, "/api/gates"+rest.Path(args[0], "ask-again"), nil, nil, func(g *posthouse.Gate) {
+				a.Fields("gate", string(g.ID), "asks", question(g), "thread", g.Thread, "branch", g.Branch, "expires", tree.Time(g.ExpiresAt))
+				a.next("posthouse approve %s", g.ID)
+			})
+		}),
 	}
 }

@@ -39,12 +39,10 @@ The copy is a whole store of its own: verify it, or open it with
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.Encode(map[string]any{"file": args[0], "bytes": st.Size()})
-			}
-			a.Line("%s: %s", args[0], size(st.Size()))
-			a.next("posthouse verify --store %s", quoted("sqlite:"+args[0]))
-			return nil
+			return a.answer(map[string]any{"file": args[0], "bytes": st.Size()}, func() {
+				a.Line("%s: %s", args[0], size(st.Size()))
+				a.next("posthouse verify --store %s", quoted("sqlite:"+args[0]))
+			})
 		},
 	}
 	storeFlag(cmd, &url)

@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
+	"context"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -9,23 +9,18 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
-	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/server"
 	"github.com/posthouse/posthouse/server/problem"
 )
 
 func (a *app) checkpointCmd() *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:     "checkpoint",
 		Aliases: []string{"checkpoints", "cp"},
 		Short:   "List, show, fork and delete checkpoints",
 		Example: `  posthouse checkpoint list --coordination dispatch
   posthouse checkpoint show 019a...`,
-		Args: args(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.checkpointList(), a.checkpointShow(), a.checkpointFork(), a.checkpointDelete())
-	return cmd
+	}, a.checkpointList(), a.checkpointShow(), a.checkpointFork(), a.checkpointDelete())
 }
 
 func (a *app) checkpointList() *cobra.Command {
@@ -45,11 +40,7 @@ func (a *app) checkpointList() *cobra.Command {
 		Example: `  posthouse checkpoint list --coordination dispatch --status waiting
   posthouse checkpoint ls --thread order-1234 --order asc --json --states`,
 		Args: args(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
+		RunE: a.online(func(ctx context.Context, c *rest.Client, _ []string) error {
 			q := params("state", "false")
 			if states {
 				q = params()
@@ -59,12 +50,13 @@ func (a *app) checkpointList() *cobra.Command {
 					q.Set(f.name, f.value)
 				}
 			}
-			cs, more, err := upTo[*server.Checkpoint](cmd.Context(), c, "/api/checkpoints", q, limit)
+			cs, err := list(ctx, a, c, "/api/checkpoints", q, limit, "no checkpoints",
+				[]string{"CHECKPOINT", "KIND", "AGENT OR NODE", "STATUS", "BRANCH", "SIZE", "MADE", "THREAD"}, checkpointRow)
 			if err != nil {
 				return err
 			}
-			return a.listCheckpoints(cs, more)
-		},
+			return unreadIn(a, cs, func(c *server.Checkpoint) *problem.Details { return c.Error })
+		}),
 	}
 	for i := range filters {
 		cmd.Flags().StringVar(&filters[i].value, filters[i].name, "", filters[i].help)
@@ -74,31 +66,12 @@ func (a *app) checkpointList() *cobra.Command {
 	return cmd
 }
 
-func (a *app) listCheckpoints(cs []*server.Checkpoint, more bool) error {
-	if a.JSON {
-		if err := a.Encode(cs); err != nil {
-			return err
-		}
-	} else {
-		a.showCheckpoints(cs, more)
+func checkpointRow(c *server.Checkpoint) []string {
+	state := size(int64(c.Size))
+	if c.Error != nil {
+		state = cannotBeRead(c.Error)
 	}
-	return unreadIn(a, cs, func(c *server.Checkpoint) *problem.Details { return c.Error })
-}
-
-func (a *app) showCheckpoints(cs []*server.Checkpoint, more bool) {
-	var rows [][]string
-	for _, c := range cs {
-		state := size(int64(c.Size))
-		if c.Error != nil {
-			state = cannotBeRead(c.Error)
-		}
-		rows = append(rows, []string{string(c.ID), c.Kind, agentOrNode(&c.Header), string(c.Status), c.Branch, state, tree.Time(c.CreatedAt), c.Thread})
-	}
-	if len(rows) == 0 {
-		a.Line("no checkpoints")
-	}
-	a.Table([]string{"CHECKPOINT", "KIND", "AGENT OR NODE", "STATUS", "BRANCH", "SIZE", "MADE", "THREAD"}, rows)
-	a.more(more)
+	return []string{string(c.ID), c.Kind, agentOrNode(&c.Header), string(c.Status), c.Branch, state, tree.Time(c.CreatedAt), c.Thread}
 }
 
 func (a *app) checkpointShow() *cobra.Command {
@@ -106,26 +79,10 @@ func (a *app) checkpointShow() *cobra.Command {
 		Use: "show CHECKPOINT", Short: "Show a checkpoint with its state",
 		Example: `  posthouse checkpoint show 019a...`,
 		Args:    args(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var cp server.Checkpoint
-			if err := c.Get(cmd.Context(), "/api/checkpoints"+rest.Path(args[0]), nil, &cp); err != nil {
-				return err
-			}
-			return a.oneCheckpoint(&cp)
-		},
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			return get(ctx, a, c, "/api/checkpoints"+rest.Path(args[0]), nil, a.showCheckpoint)
+		}),
 	}
-}
-
-func (a *app) oneCheckpoint(c *server.Checkpoint) error {
-	if a.JSON {
-		return a.Encode(c)
-	}
-	a.showCheckpoint(c)
-	return nil
 }
 
 func (a *app) checkpointFork() *cobra.Command {
@@ -144,34 +101,27 @@ resumed it asks anew, about its own state. --run resumes it at once.`,
   posthouse checkpoint fork 019a... --patch '{"amount": 20}' --run
   posthouse checkpoint fork 019a... --thread order-1234-copy`,
 		Args: args(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			body := namedFork(branch, thread)
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			body := members("branch", branch, "thread", thread)
 			for name, v := range map[string]string{"state": state, "patch": patch} {
 				if v == "" {
 					continue
 				}
-				data, err := a.readArg(v)
+				data, err := a.readJSON(name, v, "see: posthouse checkpoint show "+args[0])
 				if err != nil {
 					return err
 				}
-				if !json.Valid(data) {
-					return &posthouse.Error{Code: posthouse.CodeInvalid, Field: name, Message: "is not JSON", Hint: "see: posthouse checkpoint show " + args[0]}
-				}
-				body[name] = json.RawMessage(data)
+				body[name] = data
 			}
 			if run {
 				body["run"] = true
 			}
 			var answer followed
-			if err := c.Do(cmd.Context(), http.MethodPost, "/api/checkpoints"+rest.Path(args[0], "fork"), nil, body, &answer); err != nil {
+			if err := c.Do(ctx, http.MethodPost, "/api/checkpoints"+rest.Path(args[0], "fork"), nil, body, &answer); err != nil {
 				return err
 			}
 			return a.forked(args[0], run, &answer)
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&state, "state", "", "the whole new state, JSON; - reads standard input, @FILE a file")
@@ -187,7 +137,7 @@ func (a *app) forked(source string, run bool, f *followed) error {
 	if run && (f.Location != "" || f.Kind != posthouse.KindFork) {
 		return a.follow(f)
 	}
-	if err := a.oneCheckpoint(&f.Checkpoint); err != nil {
+	if err := a.answer(&f.Checkpoint, func() { a.showCheckpoint(&f.Checkpoint) }); err != nil {
 		return err
 	}
 	switch {
@@ -214,26 +164,17 @@ parent and cancels its gates. The removal goes on record.`,
 		Example: `  posthouse checkpoint delete 019a...
   posthouse checkpoint rm 019a... --mode subtree --reason "wrong customer"`,
 		Args: args(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			if ok, err := a.Confirm(yes, "delete checkpoint %s?", args[0]); err != nil || !ok {
 				return err
 			}
-			var d retain.Deleted
-			err = c.Do(cmd.Context(), http.MethodDelete, "/api/checkpoints"+rest.Path(args[0]), params("mode", mode, "reason", reason), nil, &d)
-			if err != nil {
-				return err
-			}
-			return a.deleted(&d)
-		},
+			return ask(ctx, a, c, http.MethodDelete, "/api/checkpoints"+rest.Path(args[0]), params("mode", mode, "reason", reason), nil, a.showDeleted)
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&mode, "mode", "", "refuse (default), orphan or subtree")
-	f.StringVar(&reason, "reason", "", "why; goes on record")
-	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
+	reasonFlag(cmd, &reason)
+	yesFlag(cmd, &yes)
 	return cmd
 }
 

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/datadir"
 )
 
 func (a *app) compactCmd() *cobra.Command {
@@ -27,30 +27,25 @@ stopped.`,
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.Encode(done)
-			}
-			a.Line("%s before, %s after; rewrote %s", size(done.Before), size(done.After), count(done.Bodies, "body"))
-			return nil
+			return a.answer(done, func() {
+				a.Line("%s before, %s after; rewrote %s", size(done.Before), size(done.After), count(done.Bodies, "body"))
+			})
 		},
 	}
 	storeFlag(cmd, &url)
 	return cmd
 }
 
-func (a *app) compact(ctx context.Context, url string) (done posthouse.Compacted, err error) {
-	store, _, err := a.openExisting(ctx, url)
-	if err != nil {
+func (a *app) compact(ctx context.Context, url string) (posthouse.Compacted, error) {
+	return withStore(ctx, url, a.openExisting, func(store posthouse.Store, _ datadir.Dir) (done posthouse.Compacted, err error) {
+		c, ok := store.(posthouse.Compacter)
+		if !ok {
+			return done, &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this store does not compact"}
+		}
+		err = a.During(time.Now, "compacting", func() (err error) {
+			done, err = c.Compact(ctx)
+			return err
+		})
 		return done, err
-	}
-	c, ok := store.(posthouse.Compacter)
-	if !ok {
-		err = &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this store does not compact"}
-		return done, errors.Join(err, store.Close())
-	}
-	err = a.During(time.Now, "compacting", func() (err error) {
-		done, err = c.Compact(ctx)
-		return err
 	})
-	return done, errors.Join(err, store.Close())
 }

@@ -62,9 +62,9 @@ work that follows and prints the checkpoint it led to; exit code 1 if that faile
 	}
 	f := cmd.Flags()
 	f.StringVar(&d.by, "by", "", "who decides, if not the token's owner (needs the role operator)")
-	f.StringVar(&d.reason, "reason", "", "why; goes on record")
+	reasonFlag(cmd, &d.reason)
 	f.StringVar(&d.shown, "shown", "", "hash of what was looked at: refused if the gate is about something else")
-	f.BoolVarP(&d.yes, "yes", "y", false, "do not ask")
+	yesFlag(cmd, &d.yes)
 	switch verb {
 	case "approve":
 		f.StringVar(&d.request, "request", "", "approve this request instead of the one in the state")
@@ -79,16 +79,7 @@ func (a *app) decide(ctx context.Context, id string, d *deciding) error {
 	if err != nil {
 		return err
 	}
-	body := map[string]any{}
-	set := func(name, v string) {
-		if v != "" {
-			body[name] = v
-		}
-	}
-	set("by", d.by)
-	set("reason", d.reason)
-	set("request", d.request)
-	set("shown", d.shown)
+	body := members("by", d.by, "reason", d.reason, "request", d.request, "shown", d.shown)
 	if d.verb == "edit" || d.verb == "respond" {
 		if body["value"], err = a.decisionValue(d); err != nil {
 			return err
@@ -148,11 +139,7 @@ func (a *app) decideApproval(ctx context.Context, c *rest.Client, id string, d *
 	if err := c.Do(ctx, http.MethodPost, "/api/approvals"+rest.Path(id, verb), nil, body, &g); err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.Encode(&g)
-	}
-	a.Line("%s", tree.Decision(g.Decision))
-	return nil
+	return a.answer(&g, func() { a.Line("%s", tree.Decision(g.Decision)) })
 }
 
 func (a *app) decisionValue(d *deciding) (json.RawMessage, error) {
@@ -162,16 +149,7 @@ func (a *app) decisionValue(d *deciding) (json.RawMessage, error) {
 			Hint: `give JSON: --value '{"amount": 20}', or --value @file.json`,
 		}
 	}
-	value, err := a.readArg(d.value)
-	if err != nil {
-		return nil, err
-	}
-	if !json.Valid(value) {
-		return nil, &posthouse.Error{
-			Code: posthouse.CodeInvalid, Field: "value", Message: "is not JSON", Hint: `text needs quotes of its own: --value '"like this"'`,
-		}
-	}
-	return value, nil
+	return a.readJSON("value", d.value, `text needs quotes of its own: --value '"like this"'`)
 }
 
 // confirmDecision shows a person what the decision is about.

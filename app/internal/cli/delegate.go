@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -21,26 +22,16 @@ Of a gate with assignees, by one of them. It goes on record; the gate stays as i
 was asked, and the decision says in whose place it was made.`,
 		Example: `  posthouse delegate gate-019a... --to bob --reason "on holiday"`,
 		Args:    args(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var g posthouse.Gate
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			body := map[string]any{"to": to, "by": by, "reason": reason}
-			if err := c.Do(cmd.Context(), http.MethodPost, "/api/gates"+rest.Path(args[0], "delegate"), nil, body, &g); err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.Encode(&g)
-			}
-			a.Line("%s", tree.Assignment(&g.Assignments[len(g.Assignments)-1]))
-			return nil
-		},
+			return ask(ctx, a, c, http.MethodPost, "/api/gates"+rest.Path(args[0], "delegate"), nil, body, func(g *posthouse.Gate) {
+				a.Line("%s", tree.Assignment(&g.Assignments[len(g.Assignments)-1]))
+			})
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&to, "to", "", "who shall decide; required")
 	f.StringVar(&by, "by", "", "whose right it is, if not the token's owner's (needs the role operator)")
-	f.StringVar(&reason, "reason", "", "why; goes on record")
+	reasonFlag(cmd, &reason)
 	return cmd
 }

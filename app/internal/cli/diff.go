@@ -2,11 +2,13 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/diff"
 )
@@ -24,21 +26,11 @@ matched from both ends, so an appended message shows as one addition.`,
 		Example: `  posthouse diff 019a...01 019a...05
   posthouse diff 019a...01 019a...05 --json`,
 		Args: args(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var d diff.Comparison
-			if err := c.Get(cmd.Context(), "/api/diff", params("a", args[0], "b", args[1]), &d); err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.Encode(&d)
-			}
-			a.showComparison(&d, full)
-			return nil
-		},
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			return get(ctx, a, c, "/api/diff", params("a", args[0], "b", args[1]), func(d *diff.Comparison) {
+				a.showComparison(d, full)
+			})
+		}),
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "whole values, however long")
 	return cmd

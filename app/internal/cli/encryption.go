@@ -23,7 +23,7 @@ func keysFlag(cmd *cobra.Command, path *string) {
 }
 
 func (a *app) encryptionCmd() *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:   "encryption",
 		Short: "Show and rotate the keys that what is stored is encrypted with",
 		Long: `Show and rotate the keys that what is stored is encrypted with.
@@ -38,11 +38,7 @@ data keys with it, "status" shows when the old one is not in use, "retire" takes
 it away. No stored entry changes, so signatures and verify are not touched.`,
 		Example: `  posthouse encryption status
   posthouse encryption rotate --yes`,
-		Args: args(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.encryptionStatus(), a.encryptionRotate(), a.encryptionRewrap(), a.encryptionRetire(), a.encryptionClear())
-	return cmd
+	}, a.encryptionStatus(), a.encryptionRotate(), a.encryptionRewrap(), a.encryptionRetire(), a.encryptionClear())
 }
 
 // An encryptionKey is a key as status lists it.
@@ -92,18 +88,14 @@ needed to read what it wraps.`,
 // keyUse returns how many data keys each key wraps, and the store's own record
 // of being encrypted.
 func (a *app) keyUse(ctx context.Context, url string) (use map[string]int, mark *posthouse.Encryption, err error) {
-	store, _, err := a.openStore(ctx, url, true)
-	if err != nil {
-		return nil, nil, err
-	}
-	l, err := ledger.Open(store, nil)
-	if err == nil {
-		use, err = crypt.KeyUse(ctx, l)
-	}
-	if err == nil {
-		mark, err = crypt.Status(ctx, l)
-	}
-	return use, mark, errors.Join(err, store.Close())
+	mark, err = withLedger(ctx, url, a.openToRead, nil, func(led *ledger.Ledger) (*posthouse.Encryption, error) {
+		var err error
+		if use, err = crypt.KeyUse(ctx, led); err != nil {
+			return nil, err
+		}
+		return crypt.Status(ctx, led)
+	})
+	return use, mark, err
 }
 
 func (a *app) showKeys(ids []string, use map[string]int, mark *posthouse.Encryption) error {
@@ -125,22 +117,20 @@ func (a *app) showKeys(ids []string, use map[string]int, mark *posthouse.Encrypt
 	for _, id := range slices.Sorted(maps.Keys(use)) {
 		add(encryptionKey{ID: id, Missing: true, Wraps: use[id]}, "MISSING")
 	}
-	if a.JSON {
-		return a.Encode(map[string]any{"encryptsAtRest": len(ids) > 0, "keys": all, "store": mark})
-	}
-	switch {
-	case mark.Encrypted:
-		a.Line("the store is encrypted: without keys nothing is written to it")
-	case len(ids) == 0:
-		a.Line("not encrypted: there is no key file; posthouse serve --encrypt makes one")
-	}
-	for _, d := range mark.Decisions {
-		a.Line("%s: %s decided to write in the clear: %s", d.At.Format(time.DateTime), d.By, d.Reason)
-	}
-	if len(rows) > 0 {
-		a.Table([]string{"KEY", "WRAPS", ""}, rows)
-	}
-	return nil
+	return a.answer(map[string]any{"encryptsAtRest": len(ids) > 0, "keys": all, "store": mark}, func() {
+		switch {
+		case mark.Encrypted:
+			a.Line("the store is encrypted: without keys nothing is written to it")
+		case len(ids) == 0:
+			a.Line("not encrypted: there is no key file; posthouse serve --encrypt makes one")
+		}
+		for _, d := range mark.Decisions {
+			a.Line("%s: %s decided to write in the clear: %s", d.At.Format(time.DateTime), d.By, d.Reason)
+		}
+		if len(rows) > 0 {
+			a.Table([]string{"KEY", "WRAPS", ""}, rows)
+		}
+	})
 }
 
 func (a *app) encryptionRotate() *cobra.Command {
@@ -163,14 +153,10 @@ func (a *app) encryptionRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.Encode(encryptionKey{ID: id, Current: true})
-			}
-			a.Line("encrypting with %s once the server is restarted", id)
-			return nil
+			return a.answer(encryptionKey{ID: id, Current: true}, func() { a.Line("encrypting with %s once the server is restarted", id) })
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	yesFlag(cmd, &yes)
 	keysFlag(cmd, &path)
 	return cmd
 }
@@ -190,11 +176,7 @@ and begun again.`,
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.Encode(done)
-			}
-			a.Line("wrapped %s anew; %d were before", count(done.Keys, "data key"), done.Current)
-			return nil
+			return a.answer(done, func() { a.Line("wrapped %s anew; %d were before", count(done.Keys, "data key"), done.Current) })
 		},
 	}
 	storeFlag(cmd, &url)
@@ -202,7 +184,7 @@ and begun again.`,
 	return cmd
 }
 
-func (a *app) rewrap(ctx context.Context, url, path string) (done *crypt.Rewrapped, err error) {
+func (a *app) rewrap(ctx context.Context, url, path string) (*crypt.Rewrapped, error) {
 	dir, err := a.dir()
 	if err != nil {
 		return nil, err
@@ -215,15 +197,9 @@ func (a *app) rewrap(ctx context.Context, url, path string) (done *crypt.Rewrapp
 	if err != nil {
 		return nil, err
 	}
-	store, _, err := a.openExisting(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	l, err := ledger.Open(store, &ledger.Options{Cipher: ring})
-	if err == nil {
-		done, err = crypt.Rewrap(ctx, l)
-	}
-	return done, errors.Join(err, store.Close())
+	return withLedger(ctx, url, a.openExisting, &ledger.Options{Cipher: ring}, func(led *ledger.Ledger) (*crypt.Rewrapped, error) {
+		return crypt.Rewrap(ctx, led)
+	})
 }
 
 func (a *app) encryptionRetire() *cobra.Command {
@@ -259,14 +235,10 @@ does any other store that it is used for.`,
 			if err := keyfile.Retire(file, args[0]); err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.Encode(encryptionKey{ID: args[0]})
-			}
-			a.Line("retired %s", args[0])
-			return nil
+			return a.answer(encryptionKey{ID: args[0]}, func() { a.Line("retired %s", args[0]) })
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	yesFlag(cmd, &yes)
 	storeFlag(cmd, &url)
 	keysFlag(cmd, &path)
 	return cmd

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,37 +29,25 @@ or the next start takes it and encrypts again. The server must be stopped.`,
 			if ok, err := a.Confirm(yes, "write to this store in the clear from now on?"); err != nil || !ok {
 				return err
 			}
-			mark, err := a.writeInClear(cmd.Context(), url, d)
+			mark, err := withLedger(cmd.Context(), url, a.openExisting, nil, func(led *ledger.Ledger) (*posthouse.Encryption, error) {
+				return crypt.WriteInClear(cmd.Context(), led, d)
+			})
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.Encode(mark)
-			}
-			if n := len(mark.Decisions); n > 0 {
-				last := mark.Decisions[n-1]
-				a.Line("on record since %s, by %s: the store may be written in the clear", last.At.Format(time.DateTime), last.By)
-			} else {
-				a.Line("the store is not encrypted: there is nothing to decide")
-			}
-			return nil
+			return a.answer(mark, func() {
+				if n := len(mark.Decisions); n > 0 {
+					last := mark.Decisions[n-1]
+					a.Line("on record since %s, by %s: the store may be written in the clear", last.At.Format(time.DateTime), last.By)
+				} else {
+					a.Line("the store is not encrypted: there is nothing to decide")
+				}
+			})
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	yesFlag(cmd, &yes)
 	cmd.Flags().StringVar(&d.By, "by", "", "who decides")
 	cmd.Flags().StringVar(&d.Reason, "reason", "", "why")
 	storeFlag(cmd, &url)
 	return cmd
-}
-
-func (a *app) writeInClear(ctx context.Context, url string, d posthouse.ClearDecision) (mark *posthouse.Encryption, err error) {
-	store, _, err := a.openExisting(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	l, err := ledger.Open(store, nil)
-	if err == nil {
-		mark, err = crypt.WriteInClear(ctx, l, d)
-	}
-	return mark, errors.Join(err, store.Close())
 }

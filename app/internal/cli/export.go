@@ -3,12 +3,12 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/sign/statement"
 )
@@ -41,11 +41,7 @@ server.`,
 			if err := os.WriteFile(out, data, 0o600); err != nil {
 				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "out", Message: "cannot be written", Err: err}
 			}
-			if a.JSON {
-				return a.Encode(map[string]any{"file": out, "bytes": len(data)})
-			}
-			a.Line("%s: %s", out, size(int64(len(data))))
-			return nil
+			return a.answer(map[string]any{"file": out, "bytes": len(data)}, func() { a.Line("%s: %s", out, size(int64(len(data)))) })
 		},
 	}
 	storeFlag(cmd, &url)
@@ -55,14 +51,13 @@ server.`,
 }
 
 func (a *app) export(ctx context.Context, url, thread string, states bool) ([]byte, error) {
-	store, dir, err := a.openStore(ctx, url, true)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	key, err := sign.Load(dir.Key())
-	if err == nil {
+	return withStore(ctx, url, a.openToRead, func(store posthouse.Store, dir datadir.Dir) ([]byte, error) {
+		key, err := sign.Load(dir.Key())
+		if err != nil {
+			return nil, err
+		}
+		var b bytes.Buffer
 		err = statement.Export(ctx, store, thread, key, &b, &statement.ExportOptions{States: states})
-	}
-	return b.Bytes(), errors.Join(err, store.Close())
+		return b.Bytes(), err
+	})
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -27,21 +28,11 @@ record, and unknown where a crash left open whether it happened.`,
 		Example: `  posthouse grant gate-019a...
   posthouse grant gate-019a... --json | jq .uses`,
 		Args: args(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var g server.Grant
-			if err := c.Get(cmd.Context(), "/api/gates"+rest.Path(args[0], "grant"), nil, &g); err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.Encode(&g)
-			}
-			a.showGrant(&g)
-			return nil
-		},
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			return get(ctx, a, c, "/api/gates"+rest.Path(args[0], "grant"), nil, func(g *server.Grant) {
+				a.showGrant(g)
+			})
+		}),
 	}
 }
 

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/server"
@@ -25,26 +27,23 @@ func (a *app) inboxCmd() *cobra.Command {
   posthouse inbox --session
   posthouse inbox --json | jq -r '.[].id'`,
 		Args: args(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
+		RunE: a.online(func(ctx context.Context, c *rest.Client, _ []string) error {
 			var gates []*server.Gate
+			var err error
 			more := false
 			switch filters := params("coordination", coordination, "thread", thread, "assignee", assignee); {
 			case !session:
-				gates, more, err = upTo[*server.Gate](cmd.Context(), c, "/api/gates", filters, limit)
+				gates, more, err = upTo[*server.Gate](ctx, c, "/api/gates", filters, limit)
 			case len(filters) > 0:
 				err = &posthouse.Error{Code: posthouse.CodeInvalid, Field: "session", Message: "lists all approvals, without --coordination, --thread and --assignee"}
 			default:
-				err = c.Do(cmd.Context(), http.MethodGet, "/api/approvals", nil, nil, &gates)
+				err = c.Do(ctx, http.MethodGet, "/api/approvals", nil, nil, &gates)
 			}
 			if err != nil {
 				return err
 			}
 			return a.listGates(gates, more)
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&coordination, "coordination", "", "only of this coordination")

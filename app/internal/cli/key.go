@@ -8,16 +8,12 @@ import (
 )
 
 func (a *app) keyCmd() *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:   "key",
 		Short: "List and rotate signing keys",
 		Example: `  posthouse key list
   posthouse key rotate`,
-		Args: args(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.keyList(), a.keyRotate())
-	return cmd
+	}, a.keyList(), a.keyRotate())
 }
 
 type keyInfo struct {
@@ -45,11 +41,7 @@ func (a *app) keyList() *cobra.Command {
 				i := keyInfo{k.ID, tree.Time(k.NotBefore), tree.Time(k.NotAfter)}
 				all, rows = append(all, i), append(rows, []string{i.ID, i.NotBefore, i.NotAfter})
 			}
-			if a.JSON {
-				return a.Encode(all)
-			}
-			a.Table([]string{"KEY", "FROM", "RETIRED"}, rows)
-			return nil
+			return a.answer(all, func() { a.Table([]string{"KEY", "FROM", "RETIRED"}, rows) })
 		},
 	}
 }
@@ -77,13 +69,9 @@ until it is restarted, for at most 24 hours.`,
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.Encode(keyInfo{ID: key.KeyID(), NotBefore: tree.Time(key.Public().NotBefore)})
-			}
-			a.Line("signing with %s once the server is restarted", key.KeyID())
-			return nil
+			return a.answer(keyInfo{ID: key.KeyID(), NotBefore: tree.Time(key.Public().NotBefore)}, func() { a.Line("signing with %s once the server is restarted", key.KeyID()) })
 		},
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	yesFlag(cmd, &yes)
 	return cmd
 }

@@ -37,21 +37,13 @@ grant GATE says more). The branch a checkpoint heads stands in brackets. With
 		Example: `  posthouse log order-1234
   posthouse log order-1234 --version stable`,
 		Args: args(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			h, err := readHistory(ctx, c, args[0], version)
 			if err != nil {
 				return err
 			}
-			h, err := readHistory(cmd.Context(), c, args[0], version)
-			if err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.Encode(h)
-			}
-			a.drawHistory(h)
-			return nil
-		},
+			return a.answer(h, func() { a.drawHistory(h) })
+		}),
 	}
 	cmd.Flags().StringVar(&version, "version", "", "a released version's number or tag")
 	return cmd

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -12,7 +13,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/posthouse/posthouse/app/internal/tree"
-	"github.com/posthouse/posthouse/retain"
 )
 
 func (a *app) threadRelease() *cobra.Command {
@@ -26,17 +26,13 @@ what is saved under the thread's name next begins anew. Open gates are
 cancelled, on record.`,
 		Example: `  posthouse thread release order-1234 --tag stable`,
 		Args:    args(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			body := map[string]any{"tags": tags, "reason": reason, "failed": failed}
 			var done struct {
 				posthouse.Release
 				Error json.RawMessage `json:"error,omitempty"`
 			}
-			if err := c.Do(cmd.Context(), http.MethodPost, rest.Thread(args[0], "releases"), nil, body, &done); err != nil {
+			if err := c.Do(ctx, http.MethodPost, rest.Thread(args[0], "releases"), nil, body, &done); err != nil {
 				return err
 			}
 			var failure error
@@ -51,11 +47,11 @@ cancelled, on record.`,
 				"checkpoints", strconv.Itoa(r.Checkpoints), "last", lastOf(r), "reason", r.Reason, "by", r.By, "released", tree.Time(r.At))
 			a.next("posthouse log %s --version %d", r.Thread, r.Version)
 			return failure
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&tags, "tag", nil, "a name for the version; repeat for more")
-	f.StringVar(&reason, "reason", "", "why; goes on record")
+	reasonFlag(cmd, &reason)
 	f.BoolVar(&failed, "failed", false, "say that the work failed")
 	return cmd
 }
@@ -74,35 +70,20 @@ func (a *app) threadVersions() *cobra.Command {
 		Use: "versions THREAD", Short: "List a thread's released versions, newest first",
 		Example: `  posthouse thread versions order-1234`,
 		Args:    args(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			rs, more, err := upTo[*posthouse.Release](cmd.Context(), c, rest.Thread(args[0], "releases"), nil, limit)
-			if err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.Encode(rs)
-			}
-			var rows [][]string
-			for _, r := range rs {
-				state := ""
-				if r.Failed {
-					state = "failed"
-				}
-				rows = append(rows, []string{
-					strconv.Itoa(int(r.Version)), strings.Join(r.Tags, ", "), strconv.Itoa(r.Checkpoints), lastOf(r), tree.Time(r.At), r.By, state, r.Reason,
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			_, err := list(ctx, a, c, rest.Thread(args[0], "releases"), nil, limit, "no versions",
+				[]string{"VERSION", "TAGS", "CHECKPOINTS", "LAST", "RELEASED", "BY", "", "REASON"},
+				func(r *posthouse.Release) []string {
+					state := ""
+					if r.Failed {
+						state = "failed"
+					}
+					return []string{
+						strconv.Itoa(int(r.Version)), strings.Join(r.Tags, ", "), strconv.Itoa(r.Checkpoints), lastOf(r), tree.Time(r.At), r.By, state, r.Reason,
+					}
 				})
-			}
-			if len(rows) == 0 {
-				a.Line("no versions")
-			}
-			a.Table([]string{"VERSION", "TAGS", "CHECKPOINTS", "LAST", "RELEASED", "BY", "", "REASON"}, rows)
-			a.more(more)
-			return nil
-		},
+			return err
+		}),
 	}
 	limitFlag(cmd, &limit)
 	return cmd
@@ -116,23 +97,15 @@ func (a *app) threadDrop() *cobra.Command {
 		Long:    `Remove all that a released version, told by its number or a tag, holds. Its record stays.`,
 		Example: `  posthouse thread drop order-1234 3 --reason "kept a year"`,
 		Args:    args(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			if ok, err := a.Confirm(yes, "remove version %s of thread %s?", args[1], args[0]); err != nil || !ok {
 				return err
 			}
-			var d retain.Deleted
-			if err := c.Do(cmd.Context(), http.MethodDelete, rest.Thread(args[0], "releases", args[1]), params("reason", reason), nil, &d); err != nil {
-				return err
-			}
-			return a.deleted(&d)
-		},
+			return ask(ctx, a, c, http.MethodDelete, rest.Thread(args[0], "releases", args[1]), params("reason", reason), nil, a.showDeleted)
+		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why; goes on record")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	reasonFlag(cmd, &reason)
+	yesFlag(cmd, &yes)
 	return cmd
 }
 
@@ -146,22 +119,12 @@ until it is resumed.`,
 		Example: `  posthouse thread copy order-1234 order-1234-test
   posthouse thread copy order-1234 from-version-2 --version 2`,
 		Args: args(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			body := map[string]any{"thread": args[1], "version": version}
-			var t posthouse.ThreadInfo
-			if err := c.Do(cmd.Context(), http.MethodPost, rest.Thread(args[0], "copy"), nil, body, &t); err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.Encode(&t)
-			}
-			a.showThread(&t)
-			return nil
-		},
+			return ask(ctx, a, c, http.MethodPost, rest.Thread(args[0], "copy"), nil, body, func(t *posthouse.ThreadInfo) {
+				a.showThread(t)
+			})
+		}),
 	}
 	cmd.Flags().Uint32Var(&version, "version", 0, "copy this released version instead of what is current")
 	return cmd

@@ -1,8 +1,9 @@
 package cli
 
 import (
-	"net/http"
+	"context"
 
+	"github.com/posthouse/posthouse/app/internal/rest"
 	"github.com/spf13/cobra"
 )
 
@@ -19,33 +20,11 @@ there wait again, under new ids.`,
 		Example: `  posthouse replay 019a...
   posthouse replay 019a... --branch second-try`,
 		Args: args(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var answer followed
-			err = c.Do(cmd.Context(), http.MethodPost, startPath(args[0], "replay"), nil,
-				namedFork(branch, thread), &answer)
-			if err != nil {
-				return err
-			}
-			return a.follow(&answer)
-		},
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			return a.start(ctx, c, startPath(args[0], "replay"), members("branch", branch, "thread", thread))
+		}),
 	}
 	cmd.Flags().StringVar(&branch, "branch", "", "name of the new branch (default fork-1, fork-2, ...)")
 	cmd.Flags().StringVar(&thread, "thread", "", "replay in this new thread instead")
 	return cmd
-}
-
-// namedFork is where a fork goes, as the server reads it.
-func namedFork(branch, thread string) map[string]any {
-	body := map[string]any{}
-	if branch != "" {
-		body["branch"] = branch
-	}
-	if thread != "" {
-		body["thread"] = thread
-	}
-	return body
 }

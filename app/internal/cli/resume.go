@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,23 +24,15 @@ Exit code 1 if it fails again.`,
 		Example: `  posthouse resume 019a...
   posthouse resume order-1234 --branch what-if`,
 		Args: args(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			id, err := headOf(ctx, c, args[0], branch)
 			if err != nil {
 				return err
 			}
-			id, err := headOf(cmd.Context(), c, args[0], branch)
-			if err != nil {
-				return err
-			}
-			var answer followed
-			if err := c.Do(cmd.Context(), http.MethodPost, startPath(id, "resume"), nil, nil, &answer); err != nil {
-				return err
-			}
-			return a.follow(&answer)
-		},
+			return a.start(ctx, c, startPath(id, "resume"), nil)
+		}),
 	}
-	cmd.Flags().StringVar(&branch, "branch", "", "branch of the thread (default main)")
+	branchFlag(cmd, &branch)
 	return cmd
 }
 

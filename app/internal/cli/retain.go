@@ -124,33 +124,30 @@ give the space back.`,
 	return cmd
 }
 
-func (a *app) retain(ctx context.Context, url string, r retain.Policy, dry, allowUnsigned bool) (done *retain.Report, err error) {
+func (a *app) retain(ctx context.Context, url string, r retain.Policy, dry, allowUnsigned bool) (*retain.Report, error) {
 	open := a.openExisting
 	if dry {
-		open = func(ctx context.Context, url string) (posthouse.Store, datadir.Dir, error) {
-			return a.openStore(ctx, url, true)
+		open = a.openToRead
+	}
+	return withStore(ctx, url, open, func(store posthouse.Store, dir datadir.Dir) (*retain.Report, error) {
+		o := &ledger.Options{}
+		var err error
+		if !dry {
+			o.Signer, err = signer(ctx, store, dir, allowUnsigned)
 		}
-	}
-	store, dir, err := open(ctx, url)
-	if err != nil {
-		return nil, err
-	}
-	o := &ledger.Options{}
-	if !dry {
-		o.Signer, err = signer(ctx, store, dir, allowUnsigned)
-	}
-	var l *ledger.Ledger
-	if err == nil {
-		l, err = ledger.Open(store, o)
-	}
-	if err == nil {
+		if err != nil {
+			return nil, err
+		}
+		led, err := ledger.Open(store, o)
+		if err != nil {
+			return nil, err
+		}
 		p := a.Progress(time.Now)
-		done, err = retain.Run(ctx, l, r, &retain.Options{DryRun: dry, By: "operator", Progress: func(r *retain.Report) {
+		defer p.Done()
+		return retain.Run(ctx, led, r, &retain.Options{DryRun: dry, By: "operator", Progress: func(r *retain.Report) {
 			p.Update("looked at %d threads: checkpoints %d, %s", r.Threads, r.Checkpoints, size(r.Bytes))
 		}})
-		p.Done()
-	}
-	return done, errors.Join(err, store.Close())
+	})
 }
 
 // signer returns the data directory's signing key, for records that a command

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -344,6 +345,15 @@ func (a *app) readArg(v string) ([]byte, error) {
 	data, err := a.readBytes(v)
 	if err == nil {
 		err = isText("value", data)
+	}
+	return data, err
+}
+
+// readJSON is [app.readArg] for JSON; hint says what to do if it is something else.
+func (a *app) readJSON(field, v, hint string) (json.RawMessage, error) {
+	data, err := a.readArg(v)
+	if err == nil && !json.Valid(data) {
+		err = &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: "is not JSON", Hint: hint}
 	}
 	return data, err
 }

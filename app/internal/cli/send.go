@@ -36,10 +36,8 @@ Exit code 1 if it failed.`,
 			if err != nil {
 				return err
 			}
-			body := map[string]string{"message": string(message)}
-			if thread != "" {
-				body["thread"] = thread
-			}
+			body := members("thread", thread)
+			body["message"] = string(message)
 			reply, err := a.converse(cmd.Context(), c, args[0], body)
 			if err != nil {
 				return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 
@@ -25,42 +26,22 @@ waits goes on. With --id, sending it again sends nothing.`,
 		Example: `  posthouse signal order-1234 paid '{"amount": 20}'
   posthouse signal order-1234 paid @payment.json --id payment-77`,
 		Args: cobra.RangeArgs(2, 3),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			value := json.RawMessage("null")
 			if len(args) == 3 {
-				if value, err = a.readArg(args[2]); err != nil {
+				var err error
+				if value, err = a.readJSON("value", args[2], `text needs quotes of its own: '"like this"'`); err != nil {
 					return err
 				}
-				if !json.Valid(value) {
-					return &posthouse.Error{
-						Code: posthouse.CodeInvalid, Field: "value", Message: "is not JSON", Hint: `text needs quotes of its own: '"like this"'`,
-					}
+			}
+			q := params("id", id, "latch", ifSet(latch), "early", ifSet(early))
+			return ask(ctx, a, c, http.MethodPost, rest.Thread(args[0], "signals", args[1]), q, value, func(s *posthouse.Signal) {
+				a.Line("sent %s as entry %d of thread %s", s.Name, s.Seq, s.Thread)
+				for _, g := range s.Gates {
+					a.Line("answered %s", g)
 				}
-			}
-			q := params("id", id)
-			if latch {
-				q.Set("latch", "true")
-			}
-			if early {
-				q.Set("early", "true")
-			}
-			var s posthouse.Signal
-			if err := c.Do(cmd.Context(), http.MethodPost, rest.Thread(args[0], "signals", args[1]), q, value, &s); err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.Encode(&s)
-			}
-			a.Line("sent %s as entry %d of thread %s", s.Name, s.Seq, s.Thread)
-			for _, g := range s.Gates {
-				a.Line("answered %s", g)
-			}
-			return nil
-		},
+			})
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&id, "id", "", "the signal's id, so that it can be sent again safely")
@@ -81,17 +62,13 @@ asked to stop; it then ends the branch. What is done or cancelled stays as it is
 To withdraw one question only, use posthouse cancel GATE.`,
 		Example: `  posthouse thread cancel order-1234 --reason "the customer called it off"`,
 		Args:    args(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			if ok, err := a.Confirm(yes, "cancel thread %s?", args[0]); err != nil || !ok {
 				return err
 			}
 			var answer json.RawMessage
 			body := map[string]string{"branch": branch, "reason": reason}
-			if err := c.Do(cmd.Context(), http.MethodPost, rest.Thread(args[0], "cancel"), nil, body, &answer); err != nil {
+			if err := c.Do(ctx, http.MethodPost, rest.Thread(args[0], "cancel"), nil, body, &answer); err != nil {
 				return err
 			}
 			if a.JSON {
@@ -110,11 +87,10 @@ To withdraw one question only, use posthouse cancel GATE.`,
 				a.Line("thread %s is %s", args[0], got.Status)
 			}
 			return nil
-		},
+		}),
 	}
-	f := cmd.Flags()
-	f.StringVar(&branch, "branch", "", "branch of the thread (default main)")
-	f.StringVar(&reason, "reason", "", "why; goes on record")
-	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
+	branchFlag(cmd, &branch)
+	reasonFlag(cmd, &reason)
+	yesFlag(cmd, &yes)
 	return cmd
 }

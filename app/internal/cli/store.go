@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/app/internal/host"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // storeFlag adds --store, for commands that open a store themselves.
@@ -39,13 +40,47 @@ func (a *app) openStore(ctx context.Context, url string, readOnly bool) (posthou
 	return store, dir, err
 }
 
+// openToRead opens a store to read. It must be closed.
+func (a *app) openToRead(ctx context.Context, url string) (posthouse.Store, datadir.Dir, error) {
+	return a.openStore(ctx, url, true)
+}
+
+// withStore opens a store by open, closes it behind fn and returns what fn does.
+func withStore[T any](ctx context.Context, url string, open func(context.Context, string) (posthouse.Store, datadir.Dir, error), fn func(posthouse.Store, datadir.Dir) (T, error)) (T, error) {
+	store, dir, err := open(ctx, url)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	v, err := fn(store, dir)
+	return v, errors.Join(err, store.Close())
+}
+
+// withLedger is [withStore] with a Ledger over the store.
+func withLedger[T any](ctx context.Context, url string, open func(context.Context, string) (posthouse.Store, datadir.Dir, error), o *ledger.Options, fn func(*ledger.Ledger) (T, error)) (T, error) {
+	return withStore(ctx, url, open, func(store posthouse.Store, _ datadir.Dir) (T, error) {
+		led, err := ledger.Open(store, o)
+		if err != nil {
+			var none T
+			return none, err
+		}
+		return fn(led)
+	})
+}
+
 // stopFirst is what to do where another process has the store, most likely.
 const stopFirst = "stop the server of this data directory first"
+
+// openToWrite opens a store to write. It must be closed.
+func (a *app) openToWrite(ctx context.Context, url string) (posthouse.Store, datadir.Dir, error) {
+	store, dir, err := a.openStore(ctx, url, false)
+	return store, dir, host.Hinted(err, posthouse.CodeLocked, stopFirst)
+}
 
 // openExisting opens a store to write, and makes none where there is none. It
 // must be closed.
 func (a *app) openExisting(ctx context.Context, url string) (posthouse.Store, datadir.Dir, error) {
-	store, _, err := a.openStore(ctx, url, true)
+	store, _, err := a.openToRead(ctx, url)
 	switch {
 	case err == nil:
 		if err := store.Close(); err != nil {
@@ -54,6 +89,5 @@ func (a *app) openExisting(ctx context.Context, url string) (posthouse.Store, da
 	case errors.Is(err, posthouse.ErrNotFound), errors.Is(err, posthouse.ErrCorrupt):
 		return nil, "", err
 	}
-	store, dir, err := a.openStore(ctx, url, false) // what else is wrong with it, this says too
-	return store, dir, host.Hinted(err, posthouse.CodeLocked, stopFirst)
+	return a.openToWrite(ctx, url) // what else is wrong with it, this says too
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -17,18 +18,14 @@ import (
 )
 
 func (a *app) threadCmd() *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:     "thread",
 		Aliases: []string{"threads"},
 		Short:   "List, show, cancel, release, copy, delete, export and import threads",
 		Example: `  posthouse thread list --waiting
   posthouse thread show order-1234`,
-		Args: args(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.threadList(), a.threadShow(), a.threadCancel(), a.threadRelease(), a.threadVersions(), a.threadDrop(),
+	}, a.threadList(), a.threadShow(), a.threadCancel(), a.threadRelease(), a.threadVersions(), a.threadDrop(),
 		a.threadCopy(), a.threadDelete(), a.threadHold(), a.threadUnhold(), a.threadExport(), a.threadImport())
-	return cmd
 }
 
 func (a *app) threadList() *cobra.Command {
@@ -43,38 +40,17 @@ of time, so the newest come first.`,
   posthouse thread list --order asc --limit 0
   posthouse thread ls --status failed --json`,
 		Args: args(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			q := params("status", status, "graph", graph, "order", order)
-			if waiting {
-				q.Set("waiting", "true")
-			}
-			if released {
-				q.Set("released", "true")
-			}
-			ts, more, err := upTo[*posthouse.ThreadInfo](cmd.Context(), c, "/api/threads", q, limit)
-			if err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.Encode(ts)
-			}
-			var rows [][]string
-			for _, t := range ts {
-				rows = append(rows, []string{
-					t.Thread, string(t.Status), t.Graph, t.Coordination, strconv.Itoa(t.Checkpoints), strconv.Itoa(len(t.Waiting)), minute(t.Updated),
+		RunE: a.online(func(ctx context.Context, c *rest.Client, _ []string) error {
+			q := params("status", status, "graph", graph, "order", order, "waiting", ifSet(waiting), "released", ifSet(released))
+			_, err := list(ctx, a, c, "/api/threads", q, limit, "no threads",
+				[]string{"THREAD", "STATUS", "PROGRAM", "COORDINATION", "CHECKPOINTS", "WAITING", "UPDATED"},
+				func(t *posthouse.ThreadInfo) []string {
+					return []string{
+						t.Thread, string(t.Status), t.Graph, t.Coordination, strconv.Itoa(t.Checkpoints), strconv.Itoa(len(t.Waiting)), minute(t.Updated),
+					}
 				})
-			}
-			if len(rows) == 0 {
-				a.Line("no threads")
-			}
-			a.Table([]string{"THREAD", "STATUS", "PROGRAM", "COORDINATION", "CHECKPOINTS", "WAITING", "UPDATED"}, rows)
-			a.more(more)
-			return nil
-		},
+			return err
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&status, "status", "", "only with this status")
@@ -91,21 +67,11 @@ func (a *app) threadShow() *cobra.Command {
 		Use: "show THREAD", Short: "Show a thread's summary and branches",
 		Example: `  posthouse thread show order-1234`,
 		Args:    args(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			var t posthouse.ThreadInfo
-			if err := c.Get(cmd.Context(), rest.Thread(args[0]), nil, &t); err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.Encode(&t)
-			}
-			a.showThread(&t)
-			return nil
-		},
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
+			return get(ctx, a, c, rest.Thread(args[0]), nil, func(t *posthouse.ThreadInfo) {
+				a.showThread(t)
+			})
+		}),
 	}
 }
 
@@ -148,11 +114,7 @@ func (a *app) threadDelete() *cobra.Command {
 		Use: "delete THREAD", Aliases: []string{"rm"}, Short: "Delete a thread with its whole history",
 		Example: `  posthouse thread delete order-1234 --reason "asked by the customer"`,
 		Args:    args(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
+		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			if ok, err := a.Confirm(yes, "delete thread %s with its whole history?", args[0]); err != nil || !ok {
 				return err
 			}
@@ -160,35 +122,27 @@ func (a *app) threadDelete() *cobra.Command {
 				retain.Deleted
 				Error json.RawMessage `json:"error,omitempty"`
 			}
-			if err := c.Do(cmd.Context(), http.MethodDelete, rest.Thread(args[0]), params("reason", reason), nil, &d); err != nil {
+			if err := c.Do(ctx, http.MethodDelete, rest.Thread(args[0]), params("reason", reason), nil, &d); err != nil {
 				return err
 			}
-			switch {
-			case d.Error == nil:
-				return a.deleted(&d.Deleted)
-			case a.JSON:
-				err = a.Encode(d)
-			default:
-				err = a.deleted(&d.Deleted)
+			err := a.answer(d, func() { a.showDeleted(&d.Deleted) })
+			if d.Error != nil {
+				err = errors.Join(err, rest.Problem(d.Error))
 			}
-			return errors.Join(err, rest.Problem(d.Error))
-		},
+			return err
+		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why; goes on record")
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	reasonFlag(cmd, &reason)
+	yesFlag(cmd, &yes)
 	return cmd
 }
 
-// deleted prints what went.
-func (a *app) deleted(d *retain.Deleted) error {
-	if a.JSON {
-		return a.Encode(d)
-	}
+// showDeleted prints what went.
+func (a *app) showDeleted(d *retain.Deleted) {
 	a.Line("deleted: checkpoints %d, gates %d, bodies %d, %s", d.Checkpoints, d.Gates, d.Bodies, size(d.Bytes))
 	if d.Kept > 0 {
 		a.Line("kept: bodies %d that other checkpoints are rebuilt from", d.Kept)
 	}
-	return nil
 }
 
 // minute is a time that is known to the minute.

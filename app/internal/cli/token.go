@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) tokenCmd() *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:   "token",
 		Short: "Create, list and revoke access tokens",
 		Long: `Create, list and revoke access tokens of a data directory.
@@ -29,11 +29,7 @@ good any more, make another here.`,
 		Example: `  posthouse token create --name alice --role approver --out alice.token
   posthouse token create --name ci --role viewer --expires 30d
   posthouse token list`,
-		Args: args(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.tokenCreate(), a.tokenList(), a.tokenRevoke())
-	return cmd
+	}, a.tokenCreate(), a.tokenList(), a.tokenRevoke())
 }
 
 // tokens opens the list of the data directory.
@@ -194,11 +190,7 @@ The last token of an operator that is good goes with --yes only: make another fi
 			if err := ts.Revoke(args[0], &tokens.RevokeOptions{LastOperator: yes}); err != nil {
 				return err
 			}
-			if a.JSON {
-				return a.Encode(map[string]string{"revoked": args[0]})
-			}
-			a.Line("revoked: %s", args[0])
-			return nil
+			return a.answer(map[string]string{"revoked": args[0]}, func() { a.Line("revoked: %s", args[0]) })
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask, and revoke the last operator's, too")

@@ -52,16 +52,10 @@ data directory and may run beside a server.`,
 	return cmd
 }
 
-func (a *app) exportThread(ctx context.Context, url, thread string, w io.Writer) (done *transfer.ThreadFile, err error) {
-	store, _, err := a.openStore(ctx, url, true)
-	if err != nil {
-		return nil, err
-	}
-	l, err := ledger.Open(store, nil)
-	if err == nil {
-		done, err = transfer.Export(ctx, l, thread, w, nil)
-	}
-	return done, errors.Join(err, store.Close())
+func (a *app) exportThread(ctx context.Context, url, thread string, w io.Writer) (*transfer.ThreadFile, error) {
+	return withLedger(ctx, url, a.openToRead, nil, func(led *ledger.Ledger) (*transfer.ThreadFile, error) {
+		return transfer.Export(ctx, led, thread, w, nil)
+	})
 }
 
 func (a *app) threadImport() *cobra.Command {
@@ -127,36 +121,24 @@ func (a *app) importCheck(key string) (func(*posthouse.Entry) error, error) {
 	return sign.ImportCheck(ring), host.Hinted(err, posthouse.CodeNotFound, "give the file of public keys of where the thread comes from")
 }
 
-func (a *app) importThread(ctx context.Context, url string, f io.ReadSeeker, o *transfer.ImportOptions) (done *transfer.ThreadFile, err error) {
-	store, _, err := a.openStore(ctx, url, false)
-	if err != nil {
-		return nil, host.Hinted(err, posthouse.CodeLocked, stopFirst)
-	}
-	l, err := ledger.Open(store, nil)
-	if err == nil {
-		done, err = transfer.Import(ctx, l, f, o)
-	}
-	return done, errors.Join(err, store.Close())
+func (a *app) importThread(ctx context.Context, url string, f io.ReadSeeker, o *transfer.ImportOptions) (*transfer.ThreadFile, error) {
+	return withLedger(ctx, url, a.openToWrite, nil, func(led *ledger.Ledger) (*transfer.ThreadFile, error) {
+		return transfer.Import(ctx, led, f, o)
+	})
 }
 
 func (a *app) transferred(t *transfer.ThreadFile, file string) error {
-	if a.JSON {
-		return a.Encode(t)
-	}
-	a.Line("%s: thread %s, %s, %s, %s", file, t.Thread, count(t.Entries, "entry"), count(t.Slots, "slot"), size(t.Bytes))
-	return nil
+	return a.answer(t, func() {
+		a.Line("%s: thread %s, %s, %s, %s", file, t.Thread, count(t.Entries, "entry"), count(t.Slots, "slot"), size(t.Bytes))
+	})
 }
 
 func (a *app) storeCmd() *cobra.Command {
-	cmd := &cobra.Command{
+	return parent(&cobra.Command{
 		Use:     "store",
 		Short:   "Copy a store into another",
 		Example: `  posthouse store copy sqlite:posthouse.db sqlite:/new/posthouse.db`,
-		Args:    args(0),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.storeCopy())
-	return cmd
+	}, a.storeCopy())
 }
 
 func (a *app) storeCopy() *cobra.Command {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/datadir"
 	"github.com/posthouse/posthouse/app/internal/term"
 	"github.com/posthouse/posthouse/app/internal/tree"
 	"github.com/posthouse/posthouse/sign"
@@ -63,12 +64,10 @@ Exit code 8 if anything is wrong; each fault names thread, entry and record.`,
 }
 
 func (a *app) verify(ctx context.Context, v *verifying) error {
-	store, dir, err := a.openStore(ctx, v.store, true)
+	report, err := withStore(ctx, v.store, a.openToRead, func(store posthouse.Store, dir datadir.Dir) (*sign.Report, error) {
+		return a.runVerify(ctx, store, dir.Key()+sign.PublicSuffix, v)
+	})
 	if err != nil {
-		return err
-	}
-	report, err := a.runVerify(ctx, store, dir.Key()+sign.PublicSuffix, v)
-	if err = errors.Join(err, store.Close()); err != nil {
 		return err
 	}
 	if a.JSON {
@@ -194,19 +193,13 @@ itself. Handed to verify later, this file finds both. Keep it on another machine
   posthouse verify --witness /safe/head.json`,
 		Args: args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			store, dir, err := a.openStore(cmd.Context(), url, true)
+			head, err := withStore(cmd.Context(), url, a.openToRead, func(store posthouse.Store, dir datadir.Dir) (*sign.Head, error) {
+				return witness(cmd.Context(), store, dir.Key(), args[0])
+			})
 			if err != nil {
 				return err
 			}
-			head, err := witness(cmd.Context(), store, dir.Key(), args[0])
-			if err = errors.Join(err, store.Close()); err != nil {
-				return err
-			}
-			if a.JSON {
-				return a.Encode(map[string]any{"file": args[0], "at": head.At, "threads": len(head.Threads)})
-			}
-			a.Line("%s: %s as of %s", args[0], count(len(head.Threads), "thread"), tree.Time(head.At))
-			return nil
+			return a.answer(map[string]any{"file": args[0], "at": head.At, "threads": len(head.Threads)}, func() { a.Line("%s: %s as of %s", args[0], count(len(head.Threads), "thread"), tree.Time(head.At)) })
 		},
 	}
 	storeFlag(cmd, &url)

@@ -23,11 +23,7 @@ const versionFlag = "version"
 
 func (a *app) showVersion() error {
 	v := a.readVersion()
-	if a.JSON {
-		return a.Encode(v)
-	}
-	a.Line("%s %s (%s, %s)", a.name(), v.Version, v.Go, v.Platform)
-	return nil
+	return a.answer(v, func() { a.Line("%s %s (%s, %s)", a.name(), v.Version, v.Go, v.Platform) })
 }
 
 type versionInfo struct {

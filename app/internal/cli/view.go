@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -26,7 +27,7 @@ func (a *app) showCheckpoint(c *server.Checkpoint) {
 	if c.Decision != nil {
 		a.Fields("decision", tree.Decision(c.Decision))
 	}
-	for _, k := range sortedKeys(c.Metadata) {
+	for _, k := range slices.Sorted(maps.Keys(c.Metadata)) {
 		a.Fields("meta", k+" = "+c.Metadata[k])
 	}
 	if len(c.State) > 0 {
@@ -97,13 +98,21 @@ func params(pairs ...string) url.Values {
 	return q
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
+// members builds a body as [params] builds a query.
+func members(pairs ...string) map[string]any {
+	body := map[string]any{}
+	for name, values := range params(pairs...) {
+		body[name] = values[0]
 	}
-	slices.Sort(keys)
-	return keys
+	return body
+}
+
+// ifSet is the value of a parameter for a flag that is either set or not.
+func ifSet(flag bool) string {
+	if flag {
+		return "true"
+	}
+	return ""
 }
 
 // next tells a person what to type next; programs do not need it.
