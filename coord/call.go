@@ -44,7 +44,7 @@ func (a *AgentRef) CallWith(ctx context.Context, skill string, args any, o *Call
 			return Result{}, err
 		}
 	}
-	rec, ok := f.run.task.Recorded(f.run.task.Scoped(ctx, stepOf(a.name, skill)))
+	rec, ok := f.run.task.Records().Recorded(f.run.task.Scoped(ctx, stepOf(a.name, skill)))
 	if ok {
 		return posthouse.Decode[Result](rec.Value)
 	}
@@ -164,7 +164,7 @@ func Emit(ctx context.Context, e Event) (posthouse.ID, error) {
 	if len(e.Data) > 0 && !json.Valid(e.Data) {
 		return "", invalid("data", "is not JSON")
 	}
-	rec, ok := f.run.task.Recorded(f.run.task.Scoped(ctx, stepEmit))
+	rec, ok := f.run.task.Records().Recorded(f.run.task.Scoped(ctx, stepEmit))
 	if ok {
 		return posthouse.Decode[posthouse.ID](rec.Value)
 	}

@@ -262,7 +262,7 @@ func (c *Coordinator) execute(ctx context.Context, s *engine.Session, req *reque
 	if err != nil {
 		return nil, err
 	}
-	r.session = &Session{send: stream, silent: r.task.Replaying}
+	r.session = &Session{send: stream, silent: r.task.Records().Replaying}
 	r.task.Before(r.beforeStep)
 	ctx = (&frame{run: r, cause: r.req.Event}).with(r.task.With(engine.WithPrincipal(ctx, r.req.By)))
 	if req != nil {
@@ -295,7 +295,7 @@ func (c *Coordinator) begin(ctx context.Context, s *engine.Session, req *request
 	if r.task, err = s.TaskWithKey(ctx, strconv.FormatUint(step, 10)+"/"+posthouse.EscapeName(c.name), req != nil); err != nil {
 		return nil, err
 	}
-	rec, ok := r.task.Recorded(stepRequest)
+	rec, ok := r.task.Records().Recorded(stepRequest)
 	switch {
 	case ok:
 		r.req, err = posthouse.Decode[request](rec.Value)

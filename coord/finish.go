@@ -51,11 +51,11 @@ func (r *run) leaveInterrupted(ctx context.Context, cause error) (*Reply, error)
 func (r *run) park(ctx context.Context) (*Reply, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.task.Changed(); err != nil {
+	if err := r.task.Gates().Changed(); err != nil {
 		return r.interrupt(ctx, err)
 	}
-	questions := r.task.Questions()
-	if len(questions)+len(r.task.Stale()) == 0 && !r.due && r.opening == nil {
+	questions := r.task.Gates().New()
+	if len(questions)+len(r.task.Gates().Stale()) == 0 && !r.due && r.opening == nil {
 		still, err := r.stillWaiting(ctx)
 		if err != nil || still != nil {
 			return still, err
@@ -106,7 +106,7 @@ func (r *run) stillWaiting(ctx context.Context) (*Reply, error) {
 		return nil, nil
 	}
 	r.gates = nil
-	for _, g := range r.task.Open() {
+	for _, g := range r.task.Gates().Open() {
 		r.gates = append(r.gates, g.ID)
 	}
 	return r.reply(), nil

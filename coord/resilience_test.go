@@ -420,7 +420,7 @@ func TestAnExpiredGateIsADecision(t *testing.T) {
 	var verdict posthouse.Verdict
 	handler := func(ctx context.Context, m string, f *coord.Fleet, s *coord.Session) error {
 		task, _ := engine.From(ctx)
-		g, err := task.Ask(ctx, posthouse.Gate{Name: "soon?", ExpiresAt: now.Add(time.Hour)})
+		g, err := task.Gates().Ask(ctx, posthouse.Gate{Name: "soon?", ExpiresAt: now.Add(time.Hour)})
 		if err != nil {
 			return err
 		}

@@ -161,15 +161,15 @@ func (r *run) commit(ctx context.Context, ch *posthouse.Change, gates []posthous
 		return nil
 	}
 	r.gates = nil
-	for _, g := range r.task.Open() {
+	for _, g := range r.task.Gates().Open() {
 		r.gates = append(r.gates, g.ID)
 	}
 	switch {
 	case r.ending: // nobody goes on behind it
 	case ch != nil && ch.Status == posthouse.StatusWaiting:
-		d.Keep = r.task.Pending()
+		d.Keep = r.task.Gates().Pending()
 	default:
-		d.Keep = r.task.Undecided()
+		d.Keep = r.task.Gates().Undecided()
 	}
 	if ch != nil {
 		r.complete(ch)

@@ -25,9 +25,9 @@ func (r *run[In, Out]) commitDone(ctx context.Context, task *engine.Task, out Ou
 	}
 	c := r.newChange(posthouse.KindNode, posthouse.StatusDone, r.app.node)
 	c.Next, c.Parts = nil, []posthouse.Part{{Name: partOutput, Codec: v.Codec, Data: v.Data}}
-	held := task.Held()
+	held := task.Records().Held()
 	if _, err := r.sess.Commit(ctx, &ledger.Draft{Checkpoint: c, Steps: held}); err != nil {
-		task.ReturnHeld(held)
+		task.Records().ReturnHeld(held)
 		switch {
 		case errors.Is(err, posthouse.ErrCancelled):
 			res, err = r.finishCancelled(ctx)
@@ -51,7 +51,7 @@ func (r *run[In, Out]) commitFailure(ctx context.Context, task *engine.Task, cau
 		c.Status = posthouse.StatusInterrupted // an answer cannot help it; a person has to look
 	}
 	c.Error = oneLine(cause.Error())
-	if _, err := r.sess.Commit(ctx, &ledger.Draft{Checkpoint: c, Steps: task.Held(), Keep: task.Undecided()}); err != nil {
+	if _, err := r.sess.Commit(ctx, &ledger.Draft{Checkpoint: c, Steps: task.Records().Held(), Keep: task.Gates().Undecided()}); err != nil {
 		if errors.Is(err, posthouse.ErrCancelled) {
 			return r.finishCancelled(ctx)
 		}
@@ -63,7 +63,7 @@ func (r *run[In, Out]) commitFailure(ctx context.Context, task *engine.Task, cau
 
 // leaveInterrupted keeps what is done and lets the thread be resumed.
 func (r *run[In, Out]) leaveInterrupted(ctx context.Context, task *engine.Task) (*Result[Out], error) {
-	if held := task.Held(); len(held) > 0 {
+	if held := task.Records().Held(); len(held) > 0 {
 		if _, err := r.sess.Commit(ctx, &ledger.Draft{Steps: held}); err != nil {
 			return nil, err
 		}
@@ -101,22 +101,22 @@ func (r *run[In, Out]) cancelLate(ctx context.Context, res *Result[Out], err err
 
 // park commits what the function waits for.
 func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result[Out], again bool, err error) {
-	if err := task.Changed(); err != nil {
+	if err := task.Gates().Changed(); err != nil {
 		res, err = r.commitFailure(ctx, task, err)
 		return res, false, err
 	}
-	asked, held, stale := task.Questions(), task.Held(), task.Stale()
+	asked, held, stale := task.Gates().New(), task.Records().Held(), task.Gates().Stale()
 	parked, err := r.isParked(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	var waiting []posthouse.Gate
-	for _, g := range task.Open() {
+	for _, g := range task.Gates().Open() {
 		waiting = append(waiting, *g)
 	}
 	if len(asked)+len(held)+len(stale) > 0 || !parked {
 		done, err := r.sess.Commit(ctx, &ledger.Draft{
-			Checkpoint: r.newChange(posthouse.KindWait, posthouse.StatusWaiting, r.app.node), Gates: asked, Keep: task.Pending(), Steps: held,
+			Checkpoint: r.newChange(posthouse.KindWait, posthouse.StatusWaiting, r.app.node), Gates: asked, Keep: task.Gates().Pending(), Steps: held,
 		})
 		switch {
 		case errors.Is(err, posthouse.ErrCancelled):
@@ -125,7 +125,7 @@ func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result
 		case r.sess.Err() != nil:
 			return nil, false, err
 		case err != nil:
-			task.ReturnHeld(held)
+			task.Records().ReturnHeld(held)
 			res, err = r.commitFailure(ctx, task, err)
 			return res, false, err
 		}

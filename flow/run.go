@@ -137,7 +137,7 @@ func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out
 	out, failed := r.callFunction(ctx, task, in)
 	r.sess.OnDraft(nil)
 	task.Close()
-	if err := task.Disorder(failed == nil && !task.Waiting()); err != nil {
+	if err := task.Records().Disorder(failed == nil && !task.Waiting()); err != nil {
 		failed = err
 	}
 	r.reportOutcome(ctx, task, failed)
@@ -198,9 +198,9 @@ func (r *run[In, Out]) newChange(kind string, status posthouse.Status, node stri
 // addToDraft gives a step's result a checkpoint, so that history shows it and a fork
 // can begin behind it.
 func (r *run[In, Out]) addToDraft(task *engine.Task, d *ledger.Draft) {
-	if name := task.Completed(d.Steps); name != "" {
+	if name := task.Records().Completed(d.Steps); name != "" {
 		d.Checkpoint = r.newChange(posthouse.KindEvent, posthouse.StatusRunning, name)
-		d.Keep = task.Undecided()
+		d.Keep = task.Gates().Undecided()
 	}
 }
 

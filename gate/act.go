@@ -271,10 +271,10 @@ func (a *action[T, Out]) current(ctx context.Context, g *posthouse.Gate) (*posth
 			return nil, context.Cause(ctx)
 		}
 		q := a.again(g, why)
-		if _, asked := a.task.Asked(ctx, q); why == nil && !asked { // what is with people stays with them
+		if _, asked := a.task.Gates().Asked(ctx, q); why == nil && !asked { // what is with people stays with them
 			return g, nil
 		}
-		again, err := a.task.Ask(ctx, q)
+		again, err := a.task.Gates().Ask(ctx, q)
 		if err != nil {
 			return nil, err
 		}

@@ -72,13 +72,13 @@ func (q *Question) asGate(ctx context.Context, task *engine.Task, t reflect.Type
 // decided returns the gate with its decision: of people, on record, or of the
 // question's policy.
 func (q *Question) decided(ctx context.Context, task *engine.Task, g posthouse.Gate) (*posthouse.Gate, error) {
-	if number, before := task.Asked(ctx, g); !before { // else it is with people already
+	if number, before := task.Gates().Asked(ctx, g); !before { // else it is with people already
 		decided, err := q.Auto.decide(ctx, task, number, &g)
 		if err != nil || decided != nil {
 			return decided, err
 		}
 	}
-	decided, err := task.Ask(ctx, g)
+	decided, err := task.Gates().Ask(ctx, g)
 	if err == nil && decided.Decision.Verdict == posthouse.Expire {
 		return q.Auto.late(ctx, task, g, decided)
 	}

@@ -116,14 +116,14 @@ func (a *Auto) decide(ctx context.Context, task *engine.Task, number uint32, g *
 	}
 	on := *g
 	on.Decision = d
-	return task.Settle(ctx, on)
+	return task.Gates().Settle(ctx, on, nil)
 }
 
 // groupOf returns the number of the group that holds what was recorded about the
 // very content that g shows.
 func groupOf(ctx context.Context, task *engine.Task, number uint32, g *posthouse.Gate) uint32 {
 	content := g.Content()
-	return task.Group(ctx, posthouse.PolicyPrefix+g.Name, number, func(v posthouse.Value) bool {
+	return task.Records().Group(ctx, posthouse.PolicyPrefix+g.Name, number, func(v posthouse.Value) bool {
 		var o outcome
 		return json.Unmarshal(v.Data, &o) == nil && o.Gate.Content() == content
 	})
@@ -132,7 +132,7 @@ func groupOf(ctx context.Context, task *engine.Task, number uint32, g *posthouse
 // earlier returns what an earlier version recorded of an automatic decision: the
 // decision, or that a guard left the question to people.
 func earlier(ctx context.Context, task *engine.Task, number uint32, g *posthouse.Gate) (decided *posthouse.Gate, done bool, err error) {
-	v, ok := task.Earlier(ctx, posthouse.PolicyPrefix+g.Name, number, "decision")
+	v, ok := task.Records().Earlier(ctx, posthouse.PolicyPrefix+g.Name, number, "decision")
 	if !ok {
 		return nil, false, nil
 	}
@@ -226,7 +226,7 @@ func (a *Auto) late(ctx context.Context, task *engine.Task, asked posthouse.Gate
 			Code: posthouse.CodeExpired, Decision: g.Decision, Message: "nobody decided question " + g.Name + " in time", Hint: "ask it again (posthouse ask-again " + string(g.ID) + ")",
 		}
 	}
-	if v, ok := task.Earlier(ctx, posthouse.PolicyPrefix+asked.Name, g.Occurrence, "timeout"); ok && !g.Digested() { // of an earlier version
+	if v, ok := task.Records().Earlier(ctx, posthouse.PolicyPrefix+asked.Name, g.Occurrence, "timeout"); ok && !g.Digested() { // of an earlier version
 		var o outcome
 		if err := json.Unmarshal(v.Data, &o); err != nil {
 			return nil, undecodable(asked.Name, err)
@@ -244,12 +244,12 @@ func (a *Auto) late(ctx context.Context, task *engine.Task, asked posthouse.Gate
 		}
 	}
 	asked.Decision, asked.ExpiresAt, asked.Escalation = d, time.Time{}, nil
-	return task.SettleExpired(ctx, asked, g)
+	return task.Gates().Settle(ctx, asked, g)
 }
 
 // recorded returns what fn says, or said when it was asked before.
 func recorded(ctx context.Context, task *engine.Task, number uint32, question, what string, effect posthouse.Effect, fn func(context.Context) (*outcome, error)) (*outcome, error) {
-	v, err := task.Decided(ctx, posthouse.PolicyPrefix+question, number, what, effect, func(ctx context.Context) (posthouse.Value, error) {
+	v, err := task.Records().Decided(ctx, posthouse.PolicyPrefix+question, number, what, effect, func(ctx context.Context) (posthouse.Value, error) {
 		o, err := fn(ctx)
 		if err != nil {
 			return posthouse.Value{}, err

@@ -106,13 +106,13 @@ func (h *host) run() error {
 	if !task.Waiting() {
 		return err
 	}
-	if len(task.Questions()) > 0 {
+	if len(task.Gates().New()) > 0 {
 		var keep []posthouse.ID
-		for _, g := range task.Open() {
+		for _, g := range task.Gates().Open() {
 			keep = append(keep, g.ID)
 		}
 		h.commit(s, posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"ask"}},
-			ledger.Draft{Gates: task.Questions(), Keep: keep})
+			ledger.Draft{Gates: task.Gates().New(), Keep: keep})
 	}
 	return posthouse.ErrWaiting
 }

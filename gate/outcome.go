@@ -37,7 +37,7 @@ func (a *action[T, Out]) settle(ctx context.Context, g *posthouse.Gate, attempt 
 		return v, undone, err
 	}
 	same := sameContent(under, g)
-	_, asked := a.task.Asked(ctx, q) // what is with people stays with them
+	_, asked := a.task.Gates().Asked(ctx, q) // what is with people stays with them
 	if a.opt.Idempotent && same && !asked {
 		return v, repeatable, nil
 	}
@@ -91,7 +91,7 @@ func (a *action[T, Out]) reconcile(ctx context.Context, q posthouse.Gate, asked 
 		err = engine.Guard(func() error { out, done, err = a.opt.Reconcile(ctx, content); return err })
 		return out, done, err
 	}
-	decided, err := a.task.Ask(ctx, q)
+	decided, err := a.task.Gates().Ask(ctx, q)
 	if err != nil {
 		return out, false, err
 	}

@@ -119,7 +119,7 @@ func judgeEdit[T any](ctx context.Context, task *engine.Task, decided *posthouse
 	if err != nil {
 		return nil, err
 	}
-	if _, before := task.Asked(ctx, g); before {
+	if _, before := task.Gates().Asked(ctx, g); before {
 		return posthouse.Invalid("content", "was judged before"), nil
 	}
 	if g.Quorum != nil && decided.Quorum == nil {

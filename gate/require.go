@@ -207,7 +207,7 @@ func (s *Session) recorded(ctx context.Context, task *engine.Task, g *posthouse.
 	if before := oldCallKey(g, how); n == 0 && sameCall(ctx, task, group, before, g) {
 		key = before
 	}
-	v, err := task.Decided(ctx, group, n, key, posthouse.EffectHuman, func(ctx context.Context) (posthouse.Value, error) {
+	v, err := task.Records().Decided(ctx, group, n, key, posthouse.EffectHuman, func(ctx context.Context) (posthouse.Value, error) {
 		d, err := decide(ctx)
 		if err != nil {
 			return posthouse.Value{}, err
@@ -262,7 +262,7 @@ func keyOf(g *posthouse.Gate, how Handling, shown []byte) string {
 // sameCall reports whether an answer is on record under a key and was to what the
 // call shows now.
 func sameCall(ctx context.Context, task *engine.Task, group, key string, g *posthouse.Gate) bool {
-	v, ok := task.Earlier(ctx, group, 0, key)
+	v, ok := task.Records().Earlier(ctx, group, 0, key)
 	if !ok {
 		return false
 	}

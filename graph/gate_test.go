@@ -179,7 +179,7 @@ func TestExpiredGate(t *testing.T) {
 	g := graph.New[trail]("expiry")
 	g.Node("ask", func(ctx context.Context, s *trail) error {
 		task, _ := engine.From(ctx)
-		gate, err := task.Ask(ctx, posthouse.Gate{Name: "q", ExpiresAt: now.Add(time.Hour)})
+		gate, err := task.Gates().Ask(ctx, posthouse.Gate{Name: "q", ExpiresAt: now.Add(time.Hour)})
 		if err != nil {
 			return err
 		}

@@ -37,12 +37,12 @@ func TestHeldResultsAreKept(t *testing.T) {
 			g := graph.New[trail]("held")
 			g.Node("a", func(ctx context.Context, s *trail) error {
 				task, _ := engine.From(ctx)
-				r, ok := task.Recorded("call")
+				r, ok := task.Records().Recorded("call")
 				if recorded = ok; ok {
 					return nil
 				}
 				r.Value = posthouse.Value{Codec: "json", Data: []byte("7")}
-				task.Hold(r.Step)
+				task.Records().Hold(r.Step)
 				switch how {
 				case "failed":
 					return errBoom

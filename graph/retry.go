@@ -72,7 +72,7 @@ func (t *task[S]) recordAttempt(ctx context.Context, exec *engine.Task, p *attem
 	if wanted {
 		step.Occurrence = uint32(p.attempts)
 	}
-	_, err = r.sess.Commit(ctx, &ledger.Draft{Steps: append(exec.Held(), step)})
+	_, err = r.sess.Commit(ctx, &ledger.Draft{Steps: append(exec.Records().Held(), step)})
 	return err == nil, err
 }
 
@@ -94,7 +94,7 @@ func (t *task[S]) awaitAttempt(ctx context.Context, exec *engine.Task, past *att
 		}
 		return taskDone, nil
 	}
-	_, err := exec.Ask(ctx, posthouse.Gate{
+	_, err := exec.Gates().Ask(ctx, posthouse.Gate{
 		Name: "$retry-" + strconv.Itoa(past.attempts), Kind: posthouse.GateTimer, ExpiresAt: past.due,
 		Text: "the next attempt of node " + t.node.name,
 	})

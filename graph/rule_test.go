@@ -73,11 +73,11 @@ func TestARefusedStepKeepsWhatWasHeld(t *testing.T) {
 		g := graph.New[trail]("held")
 		g.Node("a", func(ctx context.Context, s *trail) error {
 			task, _ := engine.From(ctx)
-			r, known := task.Recorded("made")
+			r, known := task.Records().Recorded("made")
 			if !known {
 				made++
 				r.Value = posthouse.Value{Codec: "json", Data: []byte("1")}
-				task.Hold(r.Step)
+				task.Records().Hold(r.Step)
 			}
 			return nil
 		})

@@ -25,7 +25,7 @@ func (s *step[S]) commit(ctx context.Context) error {
 			*r.frontier = frontier.Frontier{Call: r.frontier.Call, Step: r.frontier.Step, Parent: o.parent}
 		}
 		program = append(program, o.program...)
-		held = append(held, o.exec.Held()...)
+		held = append(held, o.exec.Records().Held()...)
 	}
 	err := s.keepEndPending(ctx)
 	if err == nil {
@@ -38,7 +38,7 @@ func (s *step[S]) commit(ctx context.Context) error {
 		return nil
 	}
 	r.frontier = before
-	s.outcomes[0].exec.ReturnHeld(held)
+	s.outcomes[0].exec.Records().ReturnHeld(held)
 	if r.sess.Err() != nil {
 		return err
 	}

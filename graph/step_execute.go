@@ -165,7 +165,7 @@ func (s *step[S]) recordResults(ctx context.Context, batch []*outcome[S]) error 
 			return err
 		}
 		o.recorded = true
-		steps = append(append(steps, o.exec.Held()...), posthouse.Step{
+		steps = append(append(steps, o.exec.Records().Held()...), posthouse.Step{
 			Task: o.task.key.String(), Name: stepDone, Effect: o.task.node.opt.Effect,
 			Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data},
 		})

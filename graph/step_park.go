@@ -22,11 +22,11 @@ func (s *step[S]) parkWaiting(ctx context.Context) (*Result[S], error) {
 			continue
 		}
 		names = append(names, o)
-		if err := o.exec.Changed(); err != nil {
+		if err := o.exec.Gates().Changed(); err != nil {
 			changed = err
 		}
-		asked, stale = append(asked, o.exec.Questions()...), append(stale, o.exec.Stale()...)
-		for _, g := range append(o.exec.Open(), o.open...) {
+		asked, stale = append(asked, o.exec.Gates().New()...), append(stale, o.exec.Gates().Stale()...)
+		for _, g := range append(o.exec.Gates().Open(), o.open...) {
 			waiting = append(waiting, *g)
 		}
 	}
@@ -109,8 +109,8 @@ func (s *step[S]) unfinished() (held []posthouse.Step, keep []posthouse.ID) {
 		if o.exec == nil || o.kind == taskDone {
 			continue
 		}
-		held = append(held, o.exec.Held()...)
-		for _, g := range append(o.exec.Open(), o.open...) {
+		held = append(held, o.exec.Records().Held()...)
+		for _, g := range append(o.exec.Gates().Open(), o.open...) {
 			keep = append(keep, g.ID)
 		}
 	}

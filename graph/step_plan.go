@@ -98,9 +98,9 @@ func (s *step[S]) recallTask(ctx context.Context, t *task[S]) (o *outcome[S], er
 		}
 	}()
 	o = &outcome[S]{task: t, exec: exec, recorded: true}
-	rec, ok := exec.Recorded(stepDone)
+	rec, ok := exec.Records().Recorded(stepDone)
 	if !ok {
-		if o.open = exec.StillWaitsFor(r.sess.Head().Seq); len(o.open) > 0 {
+		if o.open = exec.Gates().StillWaitsFor(r.sess.Head().Seq); len(o.open) > 0 {
 			o.kind = taskWaits
 			return o, nil
 		}

@@ -119,7 +119,7 @@ func (o *outcome[S]) recordChildEnd(path, thread string, end posthouse.ID) error
 func (in *inner[S, T]) callState(ctx context.Context, r *run[S], thread string, opt *RunOptions, o *outcome[S]) (begun bool, ended posthouse.ID, err error) {
 	l, exec, was := r.app.ledger, o.exec, calls.Position{}
 	for !exec.Fresh() {
-		rec, ok := exec.Recorded(calls.PositionStep)
+		rec, ok := exec.Records().Recorded(calls.PositionStep)
 		if !ok {
 			break
 		}
@@ -162,12 +162,12 @@ func (in *inner[S, T]) parkForChild(ctx context.Context, o *outcome[S], res *Res
 	if err != nil {
 		return err
 	}
-	o.exec.Hold(posthouse.Step{Name: calls.PositionStep, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data}})
+	o.exec.Records().Hold(posthouse.Step{Name: calls.PositionStep, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data}})
 	if res.Status != posthouse.StatusWaiting {
 		return &subgraphEnd{halted: true}
 	}
 	for {
-		_, err := o.exec.Ask(ctx, posthouse.Gate{
+		_, err := o.exec.Gates().Ask(ctx, posthouse.Gate{
 			Name: "$thread", Kind: posthouse.GateThread, Text: res.Thread, Payload: data,
 			ExpiresAt: in.app.ledger.Now().Add(lookAgain),
 		})
@@ -186,7 +186,7 @@ func (in *inner[S, T]) parkForChild(ctx context.Context, o *outcome[S], res *Res
 // cancelInherited ends the waits that a fork took along for the thread of the subgraph
 // of whom it was forked from: the next execution waits for its own.
 func (in *inner[S, T]) cancelInherited(ctx context.Context, exec *engine.Task, thread string) error {
-	for _, g := range exec.Open() {
+	for _, g := range exec.Gates().Open() {
 		if g.Kind != posthouse.GateThread || g.Text == thread {
 			continue
 		}

@@ -295,7 +295,7 @@ func readAttempts(exec *engine.Task) (*attemptRecord, error) {
 	p := &attemptRecord{}
 	var a engine.Attempt
 	for {
-		rec, ok := exec.Recorded(stepAttempt)
+		rec, ok := exec.Records().Recorded(stepAttempt)
 		if !ok {
 			break
 		}
@@ -309,7 +309,7 @@ func readAttempts(exec *engine.Task) (*attemptRecord, error) {
 			p.due = time.UnixMilli(int64(a.Due))
 		}
 	}
-	if rec, ok := exec.Recorded(stepFailed); ok {
+	if rec, ok := exec.Records().Recorded(stepFailed); ok {
 		if err := json.Unmarshal(rec.Value.Data, &a); err != nil {
 			return nil, err
 		}

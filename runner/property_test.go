@@ -73,7 +73,7 @@ func chaos(t *testing.T, seed uint64) {
 			w.mu.Unlock()
 		}
 		if n == 2 {
-			if g, err := task.Ask(ctx, posthouse.Gate{Name: "ok", ExpiresAt: time.Now().Add(time.Minute)}); err != nil {
+			if g, err := task.Gates().Ask(ctx, posthouse.Gate{Name: "ok", ExpiresAt: time.Now().Add(time.Minute)}); err != nil {
 				return err
 			} else if g.Decision == nil {
 				t.Error("passed without a decision")

@@ -77,13 +77,13 @@ func (p *program) loop(ctx context.Context, s *engine.Session) error {
 		var d ledger.Draft
 		switch {
 		case task.Waiting():
-			if len(task.Questions()) == 0 {
+			if len(task.Gates().New()) == 0 {
 				return nil
 			}
-			for _, g := range task.Open() {
+			for _, g := range task.Gates().Open() {
 				d.Keep = append(d.Keep, g.ID)
 			}
-			c.Kind, c.Status, c.Next, d.Gates = posthouse.KindWait, posthouse.StatusWaiting, h.Next, task.Questions()
+			c.Kind, c.Status, c.Next, d.Gates = posthouse.KindWait, posthouse.StatusWaiting, h.Next, task.Gates().New()
 		case errors.Is(err, errInfrastructure) || ctx.Err() != nil:
 			return err
 		case err != nil:
@@ -166,7 +166,7 @@ func asking(q ...posthouse.Gate) func(context.Context, string, int) error {
 		}
 		task, _ := engine.From(ctx)
 		for _, g := range q {
-			if _, err := task.Ask(ctx, g); err != nil && !errors.Is(err, posthouse.ErrWaiting) {
+			if _, err := task.Gates().Ask(ctx, g); err != nil && !errors.Is(err, posthouse.ErrWaiting) {
 				return err
 			}
 		}

@@ -227,7 +227,7 @@ func TestGroupAsksAtOnce(t *testing.T) {
 					return name, nil
 				}
 				task, _ := engine.From(ctx)
-				q, err := task.Ask(ctx, posthouse.Gate{Name: "ok"})
+				q, err := task.Gates().Ask(ctx, posthouse.Gate{Name: "ok"})
 				if err != nil {
 					return "", err
 				}
@@ -242,11 +242,11 @@ func TestGroupAsksAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := program(task.With(ctx)); !errors.Is(err, posthouse.ErrWaiting) || len(task.Questions()) != 2 {
-		t.Fatal(err, task.Questions())
+	if err := program(task.With(ctx)); !errors.Is(err, posthouse.ErrWaiting) || len(task.Gates().New()) != 2 {
+		t.Fatal(err, task.Gates().New())
 	}
 	done, err := s.Commit(ctx, &ledger.Draft{
-		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}, Gates: task.Questions(),
+		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}, Gates: task.Gates().New(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -94,22 +94,22 @@ func TestRetryWaitSurvivesARestart(t *testing.T) {
 	}
 	for _, wait := range []time.Duration{time.Hour, 2 * time.Hour} {
 		s, task, _, err := attempt()
-		if !errors.Is(err, posthouse.ErrWaiting) || len(task.Questions()) != 1 {
+		if !errors.Is(err, posthouse.ErrWaiting) || len(task.Gates().New()) != 1 {
 			t.Fatal(err)
 		}
-		q := task.Questions()[0]
+		q := task.Gates().New()[0]
 		if q.Kind != posthouse.GateTimer || !q.ExpiresAt.Equal(now.Add(wait)) {
 			t.Fatalf("%+v", q)
 		}
 		if _, err := s.Commit(ctx, &ledger.Draft{
-			Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}, Gates: task.Questions(),
+			Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}, Gates: task.Gates().New(),
 		}); err != nil {
 			t.Fatal(err)
 		}
 		s.End(ctx)
 		now = now.Add(wait - time.Millisecond)
 		s, task, _, err = attempt()
-		if !errors.Is(err, posthouse.ErrWaiting) || len(task.Open()) != 1 {
+		if !errors.Is(err, posthouse.ErrWaiting) || len(task.Gates().Open()) != 1 {
 			t.Fatal("it did not wait on:", err)
 		}
 		s.End(ctx)
@@ -168,7 +168,7 @@ func TestRetryOnlyWhatIsWorthIt(t *testing.T) {
 		"invalid": func(context.Context) (int, error) { return 0, &posthouse.Error{Code: posthouse.CodeInvalid} },
 		"waiting": func(ctx context.Context) (int, error) {
 			task, _ := engine.From(ctx)
-			_, err := task.Ask(ctx, posthouse.Gate{Name: "ok"})
+			_, err := task.Gates().Ask(ctx, posthouse.Gate{Name: "ok"})
 			return 0, err
 		},
 	} {

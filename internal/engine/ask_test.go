@@ -16,11 +16,11 @@ import (
 func park(t testing.TB, s *engine.Session, tk *engine.Task) *posthouse.Committed {
 	t.Helper()
 	var keep []posthouse.ID
-	for _, g := range tk.Open() {
+	for _, g := range tk.Gates().Open() {
 		keep = append(keep, g.ID)
 	}
 	return commit(t, s, posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"work"}},
-		ledger.Draft{Gates: tk.Questions(), Keep: keep, Steps: tk.Held()})
+		ledger.Draft{Gates: tk.Gates().New(), Keep: keep, Steps: tk.Records().Held()})
 }
 
 func TestAsk(t *testing.T) {
@@ -33,12 +33,12 @@ func TestAsk(t *testing.T) {
 		t.Fatal("nothing was asked")
 	}
 	for range 2 {
-		if _, err := tk.Ask(ctx, posthouse.Gate{Name: "ok"}); !errors.Is(err, posthouse.ErrWaiting) {
+		if _, err := tk.Gates().Ask(ctx, posthouse.Gate{Name: "ok"}); !errors.Is(err, posthouse.ErrWaiting) {
 			t.Fatal(err)
 		}
 	}
-	if !tk.Waiting() || len(tk.Questions()) != 2 || len(tk.Open()) != 0 {
-		t.Fatal(tk.Questions())
+	if !tk.Waiting() || len(tk.Gates().New()) != 2 || len(tk.Gates().Open()) != 0 {
+		t.Fatal(tk.Gates().New())
 	}
 	done := park(t, s, tk)
 	ids := []posthouse.ID{done.Gates[0].ID, done.Gates[1].ID}
@@ -50,18 +50,18 @@ func TestAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, tk = again(t, l, s)
-	if _, err := tk.Ask(ctx, posthouse.Gate{Name: "ok"}); !errors.Is(err, posthouse.ErrWaiting) {
+	if _, err := tk.Gates().Ask(ctx, posthouse.Gate{Name: "ok"}); !errors.Is(err, posthouse.ErrWaiting) {
 		t.Fatal(err)
 	}
-	g, err := tk.Ask(ctx, posthouse.Gate{Name: "ok"})
+	g, err := tk.Gates().Ask(ctx, posthouse.Gate{Name: "ok"})
 	if err != nil || g.ID != ids[1] || g.Decision.By != "bob" {
 		t.Fatal(g, err)
 	}
-	if open := tk.Open(); len(open) != 1 || open[0].ID != ids[0] || len(tk.Questions()) != 0 || !tk.Waiting() {
-		t.Fatal(open, tk.Questions())
+	if open := tk.Gates().Open(); len(open) != 1 || open[0].ID != ids[0] || len(tk.Gates().New()) != 0 || !tk.Waiting() {
+		t.Fatal(open, tk.Gates().New())
 	}
 	// A third question keeps the first gate open under its id.
-	if _, err := tk.Ask(ctx, posthouse.Gate{Name: "more"}); !errors.Is(err, posthouse.ErrWaiting) {
+	if _, err := tk.Gates().Ask(ctx, posthouse.Gate{Name: "more"}); !errors.Is(err, posthouse.ErrWaiting) {
 		t.Fatal(err)
 	}
 	park(t, s, tk)
@@ -69,7 +69,7 @@ func TestAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, tk = again(t, l, s)
-	if g, err = tk.Ask(ctx, posthouse.Gate{Name: "ok"}); err != nil || g.ID != ids[0] || g.Decision.Verdict != posthouse.Reject {
+	if g, err = tk.Gates().Ask(ctx, posthouse.Gate{Name: "ok"}); err != nil || g.ID != ids[0] || g.Decision.Verdict != posthouse.Reject {
 		t.Fatal(g, err)
 	}
 }
@@ -81,7 +81,7 @@ func TestAskInsideAStep(t *testing.T) {
 	input(t, s)
 	program := func(tk *engine.Task) (posthouse.Value, error) {
 		return tk.Do(ctx, "outer", 0, func(ctx context.Context) (posthouse.Value, error) {
-			g, err := tk.Ask(ctx, posthouse.Gate{Name: "ok"})
+			g, err := tk.Gates().Ask(ctx, posthouse.Gate{Name: "ok"})
 			if err != nil {
 				return posthouse.Value{}, err
 			}
@@ -92,7 +92,7 @@ func TestAskInsideAStep(t *testing.T) {
 	if _, err := program(tk); !errors.Is(err, posthouse.ErrWaiting) {
 		t.Fatal(err)
 	}
-	if q := tk.Questions(); q[0].Name != "outer>ok" {
+	if q := tk.Gates().New(); q[0].Name != "outer>ok" {
 		t.Fatal(q)
 	}
 	id := park(t, s, tk).Gates[0].ID
@@ -112,13 +112,13 @@ func TestAskPutsAPassedDeadlineOnRecord(t *testing.T) {
 	input(t, s)
 	tk := task(t, s, "work")
 	q := posthouse.Gate{Name: "ok", ExpiresAt: clk.now().Add(time.Hour)}
-	if _, err := tk.Ask(ctx, q); !errors.Is(err, posthouse.ErrWaiting) {
+	if _, err := tk.Gates().Ask(ctx, q); !errors.Is(err, posthouse.ErrWaiting) {
 		t.Fatal(err)
 	}
 	id := park(t, s, tk).Gates[0].ID
 	clk.advance(time.Hour)
 	s, tk = again(t, l, s)
-	g, err := tk.Ask(ctx, q)
+	g, err := tk.Gates().Ask(ctx, q)
 	if err != nil || g.ID != id || g.Decision.Verdict != posthouse.Expire {
 		t.Fatal(g, err)
 	}

@@ -43,7 +43,7 @@ type scope struct {
 // Scope returns the context for the body of a call: steps and questions below
 // it are named under the call ("call>name"), because a replay that has the
 // call's result does not ask for them. [Task.Do] does this for its function; a
-// model that uses [Task.Recorded] and [Task.Hold] does it for what it calls,
+// model that uses [Records.Recorded] and [Records.Hold] does it for what it calls,
 // with the record that Recorded returned.
 func (t *Task) Scope(ctx context.Context, name string, occurrence uint32) context.Context {
 	return t.inside(ctx, name, occurrence, 1)
@@ -59,7 +59,7 @@ func (t *Task) inside(ctx context.Context, name string, occurrence uint32, attem
 }
 
 // Scoped returns the name under which a call of name below ctx is recorded: what
-// a model passes to [Task.Recorded].
+// a model passes to [Records.Recorded].
 func (t *Task) Scoped(ctx context.Context, name string) string { return scoped(ctx, t, name) }
 
 // StepKey returns thread/task/name/occurrence of the step whose function ctx

@@ -11,7 +11,8 @@ import (
 // question: it is recorded under group and its number, whose order among the
 // program's own steps does not count, so that a program may begin or cease to
 // have it made.
-func (t *Task) Decided(ctx context.Context, group string, number uint32, name string, effect posthouse.Effect, fn func(context.Context) (posthouse.Value, error)) (posthouse.Value, error) {
+func (v Records) Decided(ctx context.Context, group string, number uint32, name string, effect posthouse.Effect, fn func(context.Context) (posthouse.Value, error)) (posthouse.Value, error) {
+	t := v.t
 	return t.Do(t.Scope(ctx, scoped(ctx, t, group), number), name, effect, fn)
 }
 
@@ -19,7 +20,8 @@ func (t *Task) Decided(ctx context.Context, group string, number uint32, name st
 // n-th call for it: the n-th of those on record of which same says so, or else one
 // that is new. It keeps records to what they are about, in whatever order a
 // program comes by.
-func (t *Task) Group(ctx context.Context, group string, n uint32, same func(posthouse.Value) bool) uint32 {
+func (v Records) Group(ctx context.Context, group string, n uint32, same func(posthouse.Value) bool) uint32 {
+	t := v.t
 	group = scoped(ctx, t, group)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -54,8 +56,9 @@ func (r *replay) group(prefix string, same func(posthouse.Value) bool) (found, i
 }
 
 // Earlier returns what is on record of the decision that the next such call of
-// [Task.Decided] would make, and makes none.
-func (t *Task) Earlier(ctx context.Context, group string, number uint32, name string) (posthouse.Value, bool) {
+// [Records.Decided] would make, and makes none.
+func (v Records) Earlier(ctx context.Context, group string, number uint32, name string) (posthouse.Value, bool) {
+	t := v.t
 	name = callName(scoped(ctx, t, group), number) + nested + name
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -46,7 +46,7 @@
 // # Waits
 //
 // A task that sleeps or waits for a signal ([Task.Until], [Task.Signal]) asks
-// like one that puts a question: its gates are among [Task.Questions], of a kind
+// like one that puts a question: its gates are among [Gates.New], of a kind
 // that no person decides. The commit that opens such a gate may answer it at
 // once, with a signal that came in between; the checkpoint is then ready, not
 // waiting, and the model runs the node again.

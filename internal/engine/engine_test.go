@@ -411,7 +411,7 @@ func TestNames(t *testing.T) {
 	var within func(ctx context.Context, n int) (posthouse.Value, error)
 	within = func(ctx context.Context, n int) (posthouse.Value, error) {
 		if n == 4 {
-			if _, err := tk.Ask(ctx, posthouse.Gate{Name: long}); !errors.Is(err, posthouse.ErrInvalid) {
+			if _, err := tk.Gates().Ask(ctx, posthouse.Gate{Name: long}); !errors.Is(err, posthouse.ErrInvalid) {
 				t.Error(err)
 			}
 			return tk.Do(ctx, long, 0, nil)

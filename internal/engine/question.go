@@ -147,9 +147,12 @@ func (t *Task) prepareGate(ctx context.Context, g *posthouse.Gate) (posthouse.Ha
 	return g.Content(), nil
 }
 
+// Gates are the questions and waits of an execution.
+type Gates struct{ t *Task }
+
 // Ask returns the decision of the same question that is on record, or remembers
 // the question and returns [posthouse.ErrWaiting]: a new one for
-// [Task.Questions], one that was asked before for [Task.Open]. The same is what
+// [Gates.New], one that was asked before for [Gates.Open]. The same is what
 // has the same content and the same number among those the execution asks; of
 // waits, the same name. A deadline that has passed is put on record first, so a
 // late question does not wait for anybody. A decision that does not count any more
@@ -157,7 +160,8 @@ func (t *Task) prepareGate(ctx context.Context, g *posthouse.Gate) (posthouse.Ha
 // license some, is asked for again. Task, Occurrence, Branch and Instance of g are
 // filled in, and in whose name the execution asks people, unless RequestedBy says
 // so.
-func (t *Task) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, error) {
+func (v Gates) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, error) {
+	t := v.t
 	t.Heartbeat()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -242,7 +246,8 @@ func (s *Session) licenses(g *posthouse.Gate) error {
 // it is with people already, or has an answer that counts. It does not count as
 // asking. What a policy decided does not bind people: where that does not count any
 // more, the policy may decide again.
-func (t *Task) Asked(ctx context.Context, g posthouse.Gate) (n uint32, before bool) {
+func (v Gates) Asked(ctx context.Context, g posthouse.Gate) (n uint32, before bool) {
+	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	content, err := t.prepareGate(ctx, &g)
@@ -264,17 +269,10 @@ func (t *Task) Asked(ctx context.Context, g posthouse.Gate) (n uint32, before bo
 
 // Settle puts a question on record together with its decision, which a policy of
 // the program took, and what is held. It counts as asking. Fields of g are filled
-// in as [Task.Ask] does; errors are those of [Session.Commit].
-func (t *Task) Settle(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, error) {
-	return t.recordDecided(ctx, g, nil)
-}
-
-// SettleExpired is Settle in the place of a gate whose deadline passed.
-func (t *Task) SettleExpired(ctx context.Context, g posthouse.Gate, expired *posthouse.Gate) (*posthouse.Gate, error) {
-	return t.recordDecided(ctx, g, expired)
-}
-
-func (t *Task) recordDecided(ctx context.Context, g posthouse.Gate, expired *posthouse.Gate) (*posthouse.Gate, error) {
+// in as [Gates.Ask] does; errors are those of [Session.Commit]. With expired it is
+// asked in the place of that gate, whose deadline passed.
+func (v Gates) Settle(ctx context.Context, g posthouse.Gate, expired *posthouse.Gate) (*posthouse.Gate, error) {
+	t := v.t
 	t.mu.Lock()
 	if t.closed.Load() {
 		t.mu.Unlock()
@@ -323,10 +321,11 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// Questions returns the questions that are not open yet: the waiting checkpoint
+// New returns the questions that are not open yet: the waiting checkpoint
 // opens them. One that differs from what the execution asked before under its name,
 // and does not ask again, names it as superseded.
-func (t *Task) Questions() []posthouse.Gate {
+func (v Gates) New() []posthouse.Gate {
+	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m := t.currentState()
@@ -337,7 +336,7 @@ func (t *Task) Questions() []posthouse.Gate {
 		}
 	}
 	for _, in := range m.inner {
-		qs = append(qs, in.Questions()...)
+		qs = append(qs, in.Gates().New()...)
 	}
 	return qs
 }
@@ -345,7 +344,8 @@ func (t *Task) Questions() []posthouse.Gate {
 // Changed returns a [ChangedError] for a question that has no right to differ from
 // what is on record: the very instance of the program asked that and it was
 // answered, or it differed once before, and nobody changed the state in between.
-func (t *Task) Changed() error {
+func (v Gates) Changed() error {
+	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m := t.currentState()
@@ -363,7 +363,7 @@ func (t *Task) Changed() error {
 		}
 	}
 	for _, in := range m.inner {
-		if err := in.Changed(); err != nil {
+		if err := in.Gates().Changed(); err != nil {
 			return err
 		}
 	}
@@ -406,7 +406,8 @@ func (r *replay) contentChanged(q *question) bool {
 
 // Undecided returns the gates of the execution that have no decision, whether or
 // not this run of it has asked for them again.
-func (t *Task) Undecided() []posthouse.ID {
+func (v Gates) Undecided() []posthouse.ID {
+	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.undecided(func(*question) bool { return true })
@@ -414,7 +415,8 @@ func (t *Task) Undecided() []posthouse.ID {
 
 // Pending is Undecided for an execution that asked all it asks: what it did not
 // ask people again is left out, and to be withdrawn.
-func (t *Task) Pending() []posthouse.ID {
+func (v Gates) Pending() []posthouse.ID {
+	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.undecided(func(q *question) bool { return q.asked })
@@ -442,7 +444,8 @@ func (t *Task) undecided(want func(*question) bool) []posthouse.ID {
 // Stale returns the open gates that people were asked by an earlier run of the
 // execution and that this one, which asked all it asks, did not ask again: whoever
 // commits for it withdraws them.
-func (t *Task) Stale() []posthouse.ID {
+func (v Gates) Stale() []posthouse.ID {
+	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var ids []posthouse.ID
@@ -454,7 +457,7 @@ func (t *Task) Stale() []posthouse.ID {
 		}
 	}
 	for _, in := range t.currentState().inner {
-		ids = append(ids, in.Stale()...)
+		ids = append(ids, in.Gates().Stale()...)
 	}
 	return ids
 }
@@ -462,7 +465,8 @@ func (t *Task) Stale() []posthouse.ID {
 // StillWaitsFor returns the gates that the execution waits for, if none of its gates
 // was decided behind the checkpoint at seq and none of them is overdue: run
 // again it would only ask again.
-func (t *Task) StillWaitsFor(seq uint64) (open []*posthouse.Gate) {
+func (v Gates) StillWaitsFor(seq uint64) (open []*posthouse.Gate) {
+	t := v.t
 	if t.replay == nil {
 		return nil
 	}

@@ -38,31 +38,49 @@ type SessionOptions struct {
 // A Session is one run over one branch of a thread under a lease. It is safe
 // for concurrent use.
 type Session struct {
+	identity
+	tenure
+	knowledge
+	hooks
+
+	grants   sync.Mutex                       // held while a use of a grant is counted and recorded; before mu
+	mu       sync.Mutex                       // of all that is not fixed
+	head     atomic.Pointer[posthouse.Header] // written under mu
+	fail     atomic.Pointer[error]            // the first failed commit; written under mu
+	want     posthouse.ID                     // what the next commit wants the head to be
+	behind   *writeBehind                     // what is written behind the run; nil: nothing was
+	ended    bool
+	released bool // it released its thread: what the name is used for now is not its own
+}
+
+// An identity is what a session runs, and where. It does not change, but for the
+// branch of a session that forks before it does anything.
+type identity struct {
 	ledger              *ledger.Ledger
 	thread, branch, run string
-	claim               *ledger.Claim
 	instance            string
 	hold                time.Duration
-	contention          contention
+}
 
-	head            atomic.Pointer[posthouse.Header] // written under mu, as these
-	fail            atomic.Pointer[error]            // the first failed commit
-	nothingRecorded atomic.Bool                      // nothing is on record since head's step began
+// A tenure is how a session came to its thread.
+type tenure struct {
+	claim          *ledger.Claim
+	claimPersisted bool            // the claim is on record, or nobody else could run the thread
+	leaseBefore    posthouse.Lease // the lease as the session began
+	contention     contention
+}
 
-	grants sync.Mutex // held while a use of a grant is counted and recorded; before mu
+// A knowledge is what a session knows of the log behind its head.
+type knowledge struct {
+	nothingRecorded atomic.Bool                    // nothing is on record since head's step began; written under mu
+	executions      map[string]*core.Execution     // all that tasks have on record since then; nil: not read yet
+	pending         map[string][]*posthouse.Signal // next signals of the branch, by name
+}
 
-	mu             sync.Mutex
-	want           posthouse.ID               // what the next commit wants the head to be
-	leaseBefore    posthouse.Lease            // the lease as the session began
-	executions     map[string]*core.Execution // all that tasks have on record since head's step began; nil: not read yet
-	claimPersisted bool                       // the claim is on record, or nobody else could run the thread
-	ended          bool
-	released       bool // it released its thread: what the name is used for now is not its own
-	onDraft        func(*ledger.Draft)
-	onCommit       func(*ledger.Draft, *posthouse.Committed, time.Time)
-	behind         *writeBehind // what is written behind the run; nil: nothing was
-
-	pending map[string][]*posthouse.Signal // next signals of the branch, by name
+// hooks are the model's own, called under the session's lock.
+type hooks struct {
+	onDraft  func(*ledger.Draft)
+	onCommit func(*ledger.Draft, *posthouse.Committed, time.Time)
 }
 
 // Begin takes the thread's lease and finds the branch's head. It fails with
@@ -79,7 +97,10 @@ func Begin(ctx context.Context, l *ledger.Ledger, o SessionOptions) (*Session, e
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{ledger: l, thread: o.Thread, branch: o.Branch, run: o.Run, claim: claim, instance: o.Instance, hold: o.Hold, contention: o.contention}
+	s := &Session{
+		identity: identity{ledger: l, thread: o.Thread, branch: o.Branch, run: o.Run, instance: o.Instance, hold: o.Hold},
+		tenure:   tenure{claim: claim, contention: o.contention},
+	}
 	if err := s.findHead(ctx); err != nil {
 		return nil, errors.Join(err, s.End(ctx))
 	}

@@ -167,7 +167,7 @@ func TestFailedCommitEndsTheSession(t *testing.T) {
 	}
 	var full error = &posthouse.Error{Code: posthouse.CodeFull, Message: "no space left"}
 	st.fail.Store(&full)
-	tk.Hold(posthouse.Step{Name: "held", Value: value("h")})
+	tk.Records().Hold(posthouse.Step{Name: "held", Value: value("h")})
 	var j journal
 	if _, err := j.do(ctx, tk, "llm", nil); !errors.Is(err, posthouse.ErrFull) {
 		t.Fatal(err)
@@ -176,7 +176,7 @@ func TestFailedCommitEndsTheSession(t *testing.T) {
 	if _, err := j.do(ctx, tk, "mail", nil); !errors.Is(err, posthouse.ErrFull) {
 		t.Fatal("the run went on past a failed commit:", err)
 	}
-	if h := tk.Held(); len(h) != 1 || h[0].Name != "held" {
+	if h := tk.Records().Held(); len(h) != 1 || h[0].Name != "held" {
 		t.Fatal("what was held is gone:", h)
 	}
 }
@@ -279,10 +279,10 @@ func TestHeldResultsGoWithWhatFollows(t *testing.T) {
 	input(t, s)
 	tk := task(t, s, "work")
 	call := func(tk *engine.Task, v string) (string, bool) {
-		r, ok := tk.Recorded("agent")
+		r, ok := tk.Records().Recorded("agent")
 		if !ok {
 			r.Value = value(v)
-			tk.Hold(r.Step)
+			tk.Records().Hold(r.Step)
 		}
 		return string(r.Value.Data), ok
 	}
@@ -293,8 +293,8 @@ func TestHeldResultsGoWithWhatFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	call(tk, "three")
-	held := tk.Held()
-	if len(held) != 1 || held[0].Task != tk.Key() || held[0].Occurrence != 2 || len(tk.Held()) != 0 {
+	held := tk.Records().Held()
+	if len(held) != 1 || held[0].Task != tk.Key() || held[0].Occurrence != 2 || len(tk.Records().Held()) != 0 {
 		t.Fatal(held)
 	}
 	commit(t, s, posthouse.Change{Kind: posthouse.KindFail, Status: posthouse.StatusFailed, Next: []string{"work"}}, ledger.Draft{Steps: held})
@@ -410,7 +410,7 @@ func TestForkInheritsWhatWasRecordedBefore(t *testing.T) {
 	if _, err := j.do(ctx, tk, "before", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tk.Ask(ctx, posthouse.Gate{Name: "ok"}); !errors.Is(err, posthouse.ErrWaiting) {
+	if _, err := tk.Gates().Ask(ctx, posthouse.Gate{Name: "ok"}); !errors.Is(err, posthouse.ErrWaiting) {
 		t.Fatal(err)
 	}
 	wait := park(t, s, tk)
@@ -421,7 +421,7 @@ func TestForkInheritsWhatWasRecordedBefore(t *testing.T) {
 	if _, err := j.do(ctx, tk, "before", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tk.Ask(ctx, posthouse.Gate{Name: "ok"}); err != nil {
+	if _, err := tk.Gates().Ask(ctx, posthouse.Gate{Name: "ok"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := j.do(ctx, tk, "after", nil); err != nil {
@@ -443,7 +443,7 @@ func TestForkInheritsWhatWasRecordedBefore(t *testing.T) {
 	if _, err := j.do(ctx, tk, "before", nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tk.Ask(ctx, posthouse.Gate{Name: "ok"}); !errors.Is(err, posthouse.ErrWaiting) {
+	if _, err := tk.Gates().Ask(ctx, posthouse.Gate{Name: "ok"}); !errors.Is(err, posthouse.ErrWaiting) {
 		t.Fatal("the fork passed a gate that it has to ask again:", err)
 	}
 	if _, err := tk.Do(ctx, "after", 0, func(ctx context.Context) (posthouse.Value, error) {

@@ -112,7 +112,7 @@ func (m *queueMachine) park(s *engine.Session, tk *engine.Task, done []string) {
 	if !slices.Equal(done, m.sent) {
 		m.t.Fatalf("branch %s waits with %v; sent were %v", s.Branch(), done, m.sent)
 	}
-	if len(tk.Questions()) == 0 {
+	if len(tk.Gates().New()) == 0 {
 		return
 	}
 	if len(m.sent)%5 == 4 {
@@ -120,7 +120,7 @@ func (m *queueMachine) park(s *engine.Session, tk *engine.Task, done []string) {
 	}
 	c, err := s.Commit(context.Background(), &ledger.Draft{
 		Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"node"}},
-		Gates:      tk.Questions(),
+		Gates:      tk.Gates().New(),
 	})
 	m.ok(err)
 	m.points = append(m.points, c.Checkpoint.ID)

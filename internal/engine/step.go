@@ -208,7 +208,7 @@ func (c *Call) recordFailure(ctx context.Context, a Attempt, n int) error {
 		return err
 	}
 	own := call{name: callName(c.name, c.occurrence) + nested + attemptName, occurrence: uint32(n)}
-	return c.task.record(ctx, &own, c.opt.Effect, posthouse.Value{Codec: posthouse.JSON.Name(), Data: v})
+	return c.task.recordStep(ctx, &own, posthouse.Step{Effect: c.opt.Effect, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: v}})
 }
 
 // awaitAttempt waits until the next attempt is due: itself if that is soon, and
@@ -224,7 +224,7 @@ func (c *Call) awaitAttempt(ctx context.Context, attempts int, due time.Time) er
 			return err
 		}
 	}
-	_, err := c.task.Ask(c.task.Scope(ctx, c.name, c.occurrence), posthouse.Gate{
+	_, err := c.task.Gates().Ask(c.task.Scope(ctx, c.name, c.occurrence), posthouse.Gate{
 		Name: "$retry-" + strconv.Itoa(attempts), Kind: posthouse.GateTimer, ExpiresAt: due, Text: "the next attempt of step " + c.name,
 	})
 	return err

@@ -72,6 +72,12 @@ func (t *Task) currentState() *taskState {
 	return &noState
 }
 
+// Gates returns what the execution asks and waits for.
+func (t *Task) Gates() Gates { return Gates{t} }
+
+// Records returns what the execution has on record, and what it holds back.
+func (t *Task) Records() Records { return Records{t} }
+
 // Close ends the execution: steps and questions that code of it still comes
 // with, from a goroutine it left behind, are [posthouse.ErrClosed]. What
 // SetLocal kept is let go.
@@ -164,7 +170,8 @@ func (t *Task) Before(fn func(context.Context) error) { t.before = fn }
 
 // Replaying reports whether a call or question of an earlier execution has yet
 // to be asked for again. It is false from the first one that is not on record.
-func (t *Task) Replaying() bool {
+func (v Records) Replaying() bool {
+	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.replay != nil && t.replay.left > 0
@@ -176,12 +183,7 @@ func (t *Task) Replaying() bool {
 // [posthouse.ErrConflict] if somebody was faster; then the session is over.
 func (t *Task) Secure(ctx context.Context) error { return t.session.persistClaim(ctx) }
 
-// record commits the result of a call with everything that goes before it.
-func (t *Task) record(ctx context.Context, c *call, effect posthouse.Effect, v posthouse.Value) error {
-	return t.recordStep(ctx, c, posthouse.Step{Effect: effect, Value: v})
-}
-
-// recordStep is record of a result that may name what licensed it.
+// recordStep commits the result of a call with everything that goes before it.
 func (t *Task) recordStep(ctx context.Context, c *call, s posthouse.Step) error {
 	return t.recordWith(c, func(before []posthouse.Step) (bool, error) {
 		s.Task, s.Name, s.Occurrence = t.Key(), c.name, c.occurrence
@@ -223,11 +225,16 @@ func (t *Task) recordWith(c *call, commit func(before []posthouse.Step) (bool, e
 	return err
 }
 
+// Records are the results of an execution: those on record, and those held back
+// for the commit that follows them.
+type Records struct{ t *Task }
+
 // Recorded counts one call of name and returns its recorded result. If there
 // is none, the record it returns still names the call (Task, Name, Occurrence):
-// give it an Effect and a Value and pass its Step to [Task.Hold]. Order is not
+// give it an Effect and a Value and pass its Step to [Records.Hold]. Order is not
 // checked.
-func (t *Task) Recorded(name string) (posthouse.StepRecord, bool) {
+func (v Records) Recorded(name string) (posthouse.StepRecord, bool) {
+	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	occ := next(&t.stateToChange().steps, name)
@@ -238,9 +245,10 @@ func (t *Task) Recorded(name string) (posthouse.StepRecord, bool) {
 }
 
 // Hold keeps a result that is to be committed together with what follows it:
-// the next Do of this task, or whoever takes it by [Task.Held]. Task is filled
+// the next Do of this task, or whoever takes it by [Records.Held]. Task is filled
 // in. Until then it is not on record.
-func (t *Task) Hold(s posthouse.Step) {
+func (v Records) Hold(s posthouse.Step) {
+	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.Task = t.Key()
@@ -251,7 +259,8 @@ func (t *Task) Hold(s posthouse.Step) {
 // Held takes what is held, and where the task waits also that steps before the
 // wait failed: the code that went on may take another way next time. Whoever
 // commits next for the task adds it to the draft's Steps.
-func (t *Task) Held() []posthouse.Step {
+func (v Records) Held() []posthouse.Step {
+	t := v.t
 	m := t.state.Load()
 	if m == nil {
 		return nil
@@ -269,14 +278,15 @@ func (t *Task) Held() []posthouse.Step {
 		m.survived = nil
 	}
 	for _, in := range m.inner {
-		h = append(h, in.Held()...)
+		h = append(h, in.Records().Held()...)
 	}
 	return h
 }
 
 // ReturnHeld gives back what Held took, of this task or of those beside it: the
 // draft was refused.
-func (t *Task) ReturnHeld(held []posthouse.Step) {
+func (v Records) ReturnHeld(held []posthouse.Step) {
+	t := v.t
 	if len(held) == 0 {
 		return
 	}
@@ -308,20 +318,22 @@ func (t *Task) decidedGate(ctx context.Context, g *posthouse.Gate) (*posthouse.G
 
 // Open returns the gates that were asked again and are still undecided. A node
 // that waits for these alone needs no new checkpoint.
-func (t *Task) Open() []*posthouse.Gate {
+func (v Gates) Open() []*posthouse.Gate {
+	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	m := t.currentState()
 	open := slices.Clone(m.open)
 	for _, in := range m.inner {
-		open = append(open, in.Open()...)
+		open = append(open, in.Gates().Open()...)
 	}
 	return open
 }
 
 // Completed returns the name of the outermost step of the execution whose result
 // the steps of a draft end with, "" if they do not.
-func (t *Task) Completed(steps []posthouse.Step) string {
+func (v Records) Completed(steps []posthouse.Step) string {
+	t := v.t
 	if len(steps) == 0 {
 		return ""
 	}
@@ -333,7 +345,8 @@ func (t *Task) Completed(steps []posthouse.Step) string {
 
 // Disorder returns the [OrderError] of the execution, also one that its code
 // swallowed; and, of code that returned, that a recorded step was not asked for.
-func (t *Task) Disorder(returned bool) error {
+func (v Records) Disorder(returned bool) error {
+	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if d := t.currentState().disorder; d != nil || !returned || t.replay == nil {

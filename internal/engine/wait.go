@@ -16,7 +16,7 @@ const (
 )
 
 // Until returns nil once the time has come, else it remembers the wait and
-// returns [posthouse.ErrWaiting], as [Task.Ask] does. A wait that was on record
+// returns [posthouse.ErrWaiting], as [Gates.Ask] does. A wait that was on record
 // before keeps its time, whatever at says now. One that would be over at once
 // is not recorded. [posthouse.ErrCancelled] if somebody cancelled the wait;
 // [OrderError] as for [Task.Do].

@@ -45,7 +45,7 @@ func TestSleepIsOverWhenItsTimeHasCome(t *testing.T) {
 	}
 	clk.advance(time.Hour - time.Millisecond)
 	s, tk = again(t, l, s)
-	if err := tk.Until(ctx, "nap", clk.now().Add(time.Hour)); !errors.Is(err, posthouse.ErrWaiting) || len(tk.Questions()) != 0 {
+	if err := tk.Until(ctx, "nap", clk.now().Add(time.Hour)); !errors.Is(err, posthouse.ErrWaiting) || len(tk.Gates().New()) != 0 {
 		t.Fatal("a replay began to sleep anew:", err)
 	}
 	clk.advance(time.Millisecond)
@@ -312,7 +312,7 @@ func TestWaitInsideAStep(t *testing.T) {
 	if _, err := program(tk); !errors.Is(err, posthouse.ErrWaiting) {
 		t.Fatal(err)
 	}
-	if q := tk.Questions(); q[0].Name != "outer>signal:go" {
+	if q := tk.Gates().New(); q[0].Name != "outer>signal:go" {
 		t.Fatal(q)
 	}
 	park(t, s, tk)
