@@ -70,7 +70,7 @@ func do(ctx context.Context, name string, fn func() error) error {
 
 func ask(ctx context.Context, name string) (*posthouse.Decision, error) {
 	t, _ := engine.From(ctx)
-	g, err := t.Ask(ctx, posthouse.Gate{Name: name})
+	g, err := t.Gates().Ask(ctx, posthouse.Gate{Name: name})
 	if err != nil {
 		return nil, err
 	}

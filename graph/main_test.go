@@ -87,7 +87,7 @@ func do[T any](ctx context.Context, name string, fn func() (T, error)) (v T, err
 // ask puts a question: what package gate offers, without importing it.
 func ask(ctx context.Context, name string) (*posthouse.Decision, error) {
 	t, _ := engine.From(ctx)
-	g, err := t.Ask(ctx, posthouse.Gate{Name: name})
+	g, err := t.Gates().Ask(ctx, posthouse.Gate{Name: name})
 	if err != nil {
 		return nil, err
 	}
