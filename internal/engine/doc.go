@@ -10,13 +10,13 @@
 //	}
 //	defer s.End(ctx)
 //	for !engine.Draining(ctx) {
-//		t, err := s.Task(ctx, node)
+//		t, err := s.TaskWithKey(ctx, s.Key(node), false)
 //		...
 //		err = engine.Guard(func() error { return fn(t.With(ctx), state) })
 //		switch {
 //		case t.Waiting() || errors.Is(err, posthouse.ErrWaiting): // asked: park
-//			if len(t.Questions()) > 0 {
-//				_, err = s.Commit(ctx, waitDraft) // Gates: t.Questions(), Keep: the ids of t.Open(), Steps: t.Held()
+//			if len(t.Gates().New()) > 0 {
+//				_, err = s.Commit(ctx, waitDraft) // Gates: t.Gates().New(), Keep: the ids of t.Gates().Open(), Steps: t.Records().Held()
 //			} // else the head already waits for these very gates
 //			return err
 //		case err != nil: // commit a checkpoint of kind fail
@@ -27,7 +27,7 @@
 // # What is read when
 //
 // A node that follows a checkpoint which this session committed itself cannot
-// have anything on record, so [Session.Task] reads nothing. Only the first
+// have anything on record, so [Session.TaskWithKey] reads nothing. Only the first
 // node after Begin, and one that runs again after it waited, failed or
 // recorded something cost one [ledger.Ledger.Execution].
 //
