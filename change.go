@@ -80,6 +80,8 @@ const (
 	MaxNext   = 10000
 )
 
+// ValidateText checks a text of at most [MaxID] bytes without control characters; it
+// may be empty.
 func ValidateText(field, s string) error {
 	if len(s) > MaxID || !text.Valid(s) {
 		return Invalid(field, "must be at most %d bytes of text without control characters", MaxID)

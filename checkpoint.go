@@ -116,6 +116,7 @@ func (c *Checkpoint) Clone() *Checkpoint {
 	return &Checkpoint{Header: *c.Header.Clone(), State: c.State.Clone(), Metadata: maps.Clone(c.Metadata), Program: c.Program.Clone()}
 }
 
+// Clone returns a deep copy.
 func (h *Header) Clone() *Header {
 	d := *h
 	d.Labels = maps.Clone(h.Labels)
@@ -167,6 +168,8 @@ func GoesOn(h, parent *Header) bool {
 	return StepOf(h.Kind) == 0 || h.Kind == KindUpdate && h.Step == parent.Step
 }
 
+// CheckPartName checks the name of a part of the state: 1 to [MaxID] bytes of text
+// that do not begin with $.
 func CheckPartName(name string) error {
 	if name == "" || len(name) > MaxID || !text.Valid(name) || IsReserved(name) {
 		return Invalid("part", "name %.40q must be 1 to %d bytes of text that do not begin with $", name, MaxID)
@@ -181,4 +184,5 @@ func IsProgramPart(name string) bool {
 	return IsReserved(name) && name != MetaPart && name != SignalsPart && len(name) > 1 && len(name) <= MaxTask && !IsReserved(name[1:]) && text.Valid(name)
 }
 
+// IsReserved reports whether a part is not the state's own: its name begins with $.
 func IsReserved(name string) bool { return strings.HasPrefix(name, "$") }

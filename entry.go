@@ -91,6 +91,7 @@ func (e *Entry) Check() error {
 	return err
 }
 
+// CheckRecords is [Entry.Check], and returns the records.
 func (e *Entry) CheckRecords() ([]Record, error) {
 	if e.Sum() != e.Hash {
 		return nil, Corrupt("entry %d of thread %q does not have the hash it was written with", e.Seq, e.Thread)

@@ -115,14 +115,18 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code && t.Message == ""
 }
 
+// Invalid returns an [ErrInvalid] that names the field. The message follows the
+// field's name: "must be at most 5".
 func Invalid(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
+// NotFound returns an [ErrNotFound] for what was looked for, and its id.
 func NotFound(what string, id any) *Error {
 	return &Error{Code: CodeNotFound, Message: fmt.Sprintf("there is no %s %q", what, fmt.Sprint(id))}
 }
 
+// Corrupt returns an [ErrCorrupt] with a message that names the place.
 func Corrupt(format string, args ...any) *Error {
 	return &Error{
 		Code: CodeCorrupt, Message: fmt.Sprintf(format, args...),
@@ -130,6 +134,7 @@ func Corrupt(format string, args ...any) *Error {
 	}
 }
 
+// TooLarge returns an [ErrTooLarge] that names the field, its bytes and the limit.
 func TooLarge(field string, have, limit int) *Error {
 	return &Error{
 		Code: CodeTooLarge, Field: field, Message: "has " + strconv.Itoa(have) + " bytes; the limit is " + strconv.Itoa(limit),

@@ -22,7 +22,7 @@ const (
 )
 
 // Verdicts are those a person may give when a gate names none.
-var DefaultVerdicts = []Verdict{Approve, Reject, Edit, Respond}
+var defaultVerdicts = []Verdict{Approve, Reject, Edit, Respond}
 
 // A Gate is a question put to a person, a program or a policy. It is opened by
 // the commit that needs its answer and closed by exactly one [Decision]. As JSON it
@@ -125,6 +125,7 @@ const (
 // [GateTimer], [GateSignal] and [GateThread] leave to the runtime.
 func (g *Gate) AsksPeople() bool { return AsksPeople(g.Kind) }
 
+// AsksPeople reports whether people decide gates of a kind; see [Gate.AsksPeople].
 func AsksPeople(kind string) bool {
 	return kind != GateTimer && kind != GateSignal && kind != GateThread
 }
@@ -148,7 +149,7 @@ func (g *Gate) Allows(v Verdict) bool {
 		return true
 	}
 	if len(g.Verdicts) == 0 {
-		return slices.Contains(DefaultVerdicts, v)
+		return slices.Contains(defaultVerdicts, v)
 	}
 	return slices.Contains(g.Verdicts, v)
 }
@@ -191,3 +192,6 @@ type SchemaValidator func(schema, value json.RawMessage) error
 func (g *Gate) Withdrawn() bool {
 	return g.Decision != nil && g.Decision.Verdict == Cancel && g.Decision.By == RuntimeActor
 }
+
+// KnownVerdict reports whether a gate may allow the verdict.
+func KnownVerdict(v Verdict) bool { return slices.Contains(defaultVerdicts, v) }

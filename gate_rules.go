@@ -64,6 +64,7 @@ type Delegation struct {
 	Reason string // at most 4,000 bytes
 }
 
+// Validate checks the names and the reason; [ErrInvalid].
 func (d *Delegation) Validate() error {
 	if err := CheckDecider("by", d.By); err != nil {
 		return err
@@ -122,6 +123,7 @@ func (g *Gate) CheckAskAgain() error {
 	return nil
 }
 
+// Replaced is the error of a gate that another one asks in place of.
 func (g *Gate) Replaced(by ID) error {
 	return &Error{
 		Code: CodeConflict, Gate: by, Message: "gate " + string(g.ID) + " was asked again", Hint: "look at gate " + string(by) + ", which asks in its place",

@@ -87,7 +87,7 @@ func (r *HeaderReader) alike(e *Entry) *Header {
 			return nil
 		}
 	}
-	if int(why) >= len(KindCodes) || int(status) >= len(StatusCodes) || size > 1<<40 ||
+	if int(why) >= len(kindCodes) || int(status) >= len(statusCodes) || size > 1<<40 ||
 		s.like.Coordination != "" && s.like.Coordination == e.Thread || at > len(b) || !bytes.HasPrefix(b[at:], s.steady) {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (r *HeaderReader) alike(e *Entry) *Header {
 	}
 	c := d.header()
 	s.likeBefore(c)
-	c.ID, c.Order, c.Kind, c.Status, c.Step, c.Size = d.id(id), id, KindCodes[why], StatusCodes[status], step, int(size)
+	c.ID, c.Order, c.Kind, c.Status, c.Step, c.Size = d.id(id), id, kindCodes[why], statusCodes[status], step, int(size)
 	if parentSeq != 0 {
 		c.Parent, c.ParentSeq = d.id(parent), parentSeq
 	}

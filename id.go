@@ -20,6 +20,7 @@ const MaxID = 200
 // [A-Za-z0-9._:$-]{1,200}. Nothing is ever sanitised into shape.
 func (id ID) Validate() error { return ValidateID("id", string(id)) }
 
+// ValidateID checks an id that came from outside: [ErrInvalid] that names the field.
 func ValidateID(field, s string) error {
 	if s == "" {
 		return Invalid(field, "is empty")
@@ -82,6 +83,7 @@ func (id ID) UUID() (k OrderKey, ok bool) {
 // Valid reports whether the bytes are those of a version 7 UUID.
 func (k OrderKey) Valid() bool { return k[6]>>4 == 7 && k[8]&0xc0 == 0x80 }
 
+// ID returns the UUID with these bits.
 func (k OrderKey) ID() ID {
 	b := k.text()
 	return ID(b[:])

@@ -175,20 +175,6 @@ func (g *Gate) Met(at time.Time) Verdict {
 	return ""
 }
 
-// SettleRule fills in what the rule of a gate about to be opened leaves open and
-// returns when it escalates.
-func (g *Gate) SettleRule() (escalateAt time.Time) {
-	if g.Quorum != nil && len(g.Verdicts) == 0 {
-		g.Verdicts = []Verdict{Approve, Reject}
-	}
-	if g.Escalation != nil {
-		e := *g.Escalation
-		e.At, g.Escalation = ToMillis(e.At), &e
-		escalateAt = e.At
-	}
-	return escalateAt
-}
-
 // CheckPeople reports what is wrong with the rule of a gate about to be opened.
 func (g *Gate) CheckPeople() error {
 	people := add(nil, g.Assignees)

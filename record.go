@@ -2,6 +2,7 @@ package posthouse
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"time"
 
@@ -121,10 +122,16 @@ type BranchHead struct {
 }
 
 var verdictCodes = []Verdict{"", Approve, Reject, Edit, Respond, Expire, Cancel}
-var StatusCodes = []Status{StatusSaved, StatusRunning, StatusWaiting, StatusReady, StatusInterrupted, StatusDone, StatusFailed, StatusCancelled}
-var KindCodes = []string{"", KindSave, KindInput, KindNode, KindWait, KindUpdate, KindFork, KindFail, KindEvent, KindInner, KindCancel, KindMigrate, KindAnew}
+var statusCodes = []Status{StatusSaved, StatusRunning, StatusWaiting, StatusReady, StatusInterrupted, StatusDone, StatusFailed, StatusCancelled}
+var kindCodes = []string{"", KindSave, KindInput, KindNode, KindWait, KindUpdate, KindFork, KindFail, KindEvent, KindInner, KindCancel, KindMigrate, KindAnew}
 
-func CodeOf[T comparable](table []T, v T) uint64 {
+// KnownKind reports whether a checkpoint may have the kind.
+func KnownKind(kind string) bool { return slices.Contains(kindCodes, kind) }
+
+// KnownStatus reports whether a checkpoint may have the status.
+func KnownStatus(s Status) bool { return slices.Contains(statusCodes, s) }
+
+func codeOf[T comparable](table []T, v T) uint64 {
 	for i, t := range table {
 		if t == v {
 			return uint64(i)
@@ -390,7 +397,7 @@ func readGate(r *decoder) *GateInfo {
 
 func (d *DecideInfo) append(b []byte) []byte {
 	b = canon.AppendUint(appendGateID(b, d.Gate), d.GateSeq)
-	b = canon.AppendUint(b, CodeOf(verdictCodes, d.Verdict))
+	b = canon.AppendUint(b, codeOf(verdictCodes, d.Verdict))
 	return canon.AppendString(b, d.By)
 }
 

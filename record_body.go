@@ -18,16 +18,8 @@ func (g *Gate) Unanswered() bool {
 	return g.Decision == nil || g.Decision.Verdict == Cancel && g.Decision.By == RuntimeActor
 }
 
-func ReadStep(e *Entry, r *Record, body []byte) StepRecord {
-	return StepRecord{
-		Step: Step{
-			Task: r.Step.Task, Name: r.Step.Name, Occurrence: r.Step.Occurrence, Effect: r.Step.Effect, Grant: r.Step.Grant,
-			Value: Value{r.Step.Codec, body}, Loose: r.Step.Loose,
-		},
-		Seq: e.Seq, At: e.Time(),
-	}
-}
-
+// ReadGateBody returns the gate of a record with its body. [ErrCorrupt] if the body
+// does not decode, or does not have the digest that the header says.
 func ReadGateBody(e *Entry, r *Record, body []byte) (*Gate, error) {
 	g := &Gate{}
 	b := gateBody{Gate: g}

@@ -58,8 +58,8 @@ func appendCheckpoint(b []byte, c *Header) []byte {
 	flags := checkpointFlags(c)
 	b = canon.AppendUint(b, flags)
 	b = appendID(b, c.ID)
-	b = canon.AppendUint(b, CodeOf(KindCodes, c.Kind))
-	b = canon.AppendUint(b, CodeOf(StatusCodes, c.Status))
+	b = canon.AppendUint(b, codeOf(kindCodes, c.Kind))
+	b = canon.AppendUint(b, codeOf(statusCodes, c.Status))
 	b = canon.AppendUint(b, c.Step)
 	b = canon.AppendUint(b, uint64(c.Size))
 	if flags&flagParent != 0 {
@@ -116,7 +116,7 @@ func readCheckpoint(r *decoder) (c *Header, own bool) {
 	}
 	c = r.header()
 	id, key, isKey := readKeyedID(r)
-	c.ID, c.Kind, c.Status = id, readCode(r, KindCodes), readCode(r, StatusCodes)
+	c.ID, c.Kind, c.Status = id, readCode(r, kindCodes), readCode(r, statusCodes)
 	c.Step, c.Size = r.Uint(), readInt(r)
 	if flags&flagParent != 0 {
 		c.Parent, c.ParentSeq = readID(r), r.Uint()

@@ -49,7 +49,7 @@ func appendGateKind(b []byte, kind string) []byte {
 	if kind == "" {
 		kind = GateApproval
 	}
-	code := CodeOf(gateKindCodes, kind)
+	code := codeOf(gateKindCodes, kind)
 	b = canon.AppendUint(b, code)
 	if code == uint64(len(gateKindCodes)) {
 		b = canon.AppendString(b, kind)
@@ -65,7 +65,7 @@ func readGateKind(r *decoder) string {
 	kind := ""
 	if code > uint64(len(gateKindCodes)) {
 		r.Fail("code %d out of range", code)
-	} else if kind = r.String(); kind == "" || CodeOf(gateKindCodes, kind) < code {
+	} else if kind = r.String(); kind == "" || codeOf(gateKindCodes, kind) < code {
 		r.Fail("a kind of gate in its long form")
 	}
 	return kind

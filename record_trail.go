@@ -25,7 +25,7 @@ type AssignInfo struct {
 
 func (v *VoteInfo) append(b []byte) []byte {
 	b = canon.AppendUint(appendGateID(b, v.Gate), v.GateSeq)
-	b = canon.AppendUint(canon.AppendUint(b, v.Prior), CodeOf(verdictCodes, v.Verdict))
+	b = canon.AppendUint(canon.AppendUint(b, v.Prior), codeOf(verdictCodes, v.Verdict))
 	return canon.AppendString(b, v.By)
 }
 

@@ -85,14 +85,14 @@ func appendHeads(b []byte, heads []BranchHead) []byte {
 	b = canon.AppendUint(b, uint64(len(heads)))
 	for _, h := range heads {
 		b = appendID(canon.AppendString(b, branchCode(h.Branch)), h.Head)
-		b = canon.AppendUint(canon.AppendUint(b, h.Seq), CodeOf(StatusCodes, h.Status))
+		b = canon.AppendUint(canon.AppendUint(b, h.Seq), codeOf(statusCodes, h.Status))
 	}
 	return b
 }
 
 func readHeads(r *decoder) (heads []BranchHead) {
 	for range r.Items() {
-		heads = append(heads, BranchHead{readBranch(r), readID(r), r.Uint(), readCode(r, StatusCodes)})
+		heads = append(heads, BranchHead{readBranch(r), readID(r), r.Uint(), readCode(r, statusCodes)})
 	}
 	return heads
 }

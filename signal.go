@@ -30,6 +30,7 @@ type Signal struct {
 	Gates []ID      `json:"gates,omitempty"` // that it answered, set by the Ledger
 }
 
+// Signal returns the signal of a record with its body.
 func (s *SignalInfo) Signal(e *Entry, body []byte) *Signal {
 	return &Signal{
 		ID: s.ID, Thread: e.Thread, Name: s.Name, Value: slices.Clone(body), By: s.By, Latch: s.Latch, At: e.Time(), Seq: e.Seq,

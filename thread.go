@@ -286,7 +286,7 @@ func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
 	b = canon.AppendInt(canon.AppendUint(b, uint64(t.Releases)), int64(t.Archived))
 	b = canon.AppendUint(b, t.Tail.Seq)
 	b = append(append(b, t.Tail.Hash[:]...), t.Link[:]...)
-	b = canon.AppendUint(b, CodeOf(StatusCodes, t.Status))
+	b = canon.AppendUint(b, codeOf(statusCodes, t.Status))
 	b = canon.AppendString(canon.AppendString(b, t.Graph), t.Coordination)
 	b = appendHeads(b, t.Branches)
 	b = canon.AppendUint(b, uint64(len(t.Waiting)))
@@ -316,7 +316,7 @@ func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 	t.Tail.Seq = r.Uint()
 	copy(t.Tail.Hash[:], r.Raw(32))
 	copy(t.Link[:], r.Raw(32))
-	t.Status = readCode(r, StatusCodes)
+	t.Status = readCode(r, statusCodes)
 	t.Graph, t.Coordination = r.String(), r.String()
 	t.Branches = readHeads(r)
 	for range r.Items() {

@@ -32,14 +32,6 @@ func (s State) Clone() State {
 	return c
 }
 
-// Size returns the bytes of all parts.
-func (s State) Size() (n int) {
-	for _, v := range s {
-		n += len(v.Data)
-	}
-	return n
-}
-
 // A Codec turns Go values into bytes and back. Decoding must build data only:
 // it gets the target from its caller and never a type from the bytes.
 type Codec interface {
@@ -209,6 +201,7 @@ func (v Value) Validate(part string) error {
 	return nil
 }
 
+// ValidateCodec checks the name of a codec; of names what it encodes.
 func ValidateCodec(codec, of string) error {
 	ok := codec != "" && len(codec) <= 32
 	for i := 0; i < len(codec) && ok; i++ {

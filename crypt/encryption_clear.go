@@ -25,7 +25,7 @@ func Status(ctx context.Context, led core.Ledger) (*posthouse.Encryption, error)
 func WriteInClear(ctx context.Context, led core.Ledger, d posthouse.ClearDecision) (*posthouse.Encryption, error) {
 	l := led.Core()
 
-	if err := core.Validate(&d); err != nil {
+	if err := core.CheckClearDecision(&d); err != nil {
 		return nil, err
 	}
 	if l.Config.Cipher != nil {

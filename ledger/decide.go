@@ -28,25 +28,25 @@ func (l *Ledger) Decide(ctx context.Context, gate posthouse.ID, d posthouse.Deci
 	if err := checkDecision(l.core, &d); err != nil {
 		return nil, err
 	}
-	return commit.Decide(ctx, l.core, gate, func(a *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
-		if !g.ExpiresAt.IsZero() && !a.At.Before(g.ExpiresAt) && d.Verdict != posthouse.Cancel {
+	return commit.Decide(ctx, l.core, gate, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
+		if !g.ExpiresAt.IsZero() && !tx.At.Before(g.ExpiresAt) && d.Verdict != posthouse.Cancel {
 			return commit.Expired(g), nil
 		}
-		if _, err := commit.RecordEscalation(a, g); err != nil {
+		if _, err := commit.RecordEscalation(tx, g); err != nil {
 			return nil, err
 		}
 		one := d
-		if err := mayDecide(l.core, g, &one, a.At); err != nil {
+		if err := mayDecide(l.core, g, &one, tx.At); err != nil {
 			return nil, err
 		}
 		if g.Quorum != nil && one.Verdict != posthouse.Cancel {
-			return commit.AddVote(a, g, &one)
+			return commit.AddVote(tx, g, &one)
 		}
 		return &one, nil
 	})
 }
 
-func checkDecision(l *core.Core, d *posthouse.Decision) error {
+func checkDecision(c *core.Core, d *posthouse.Decision) error {
 	if withdraws := d.By == posthouse.RuntimeActor && d.Verdict == posthouse.Cancel; !withdraws {
 		if err := posthouse.CheckDecider("by", d.By); err != nil {
 			return err
@@ -58,14 +58,14 @@ func checkDecision(l *core.Core, d *posthouse.Decision) error {
 	switch {
 	case len(d.Reason) > posthouse.MaxText || !text.IsUTF8(d.Reason):
 		return posthouse.Invalid("reason", "must be at most %d bytes of text", posthouse.MaxText)
-	case !slices.Contains(posthouse.DefaultVerdicts, d.Verdict) && d.Verdict != posthouse.Cancel:
+	case !posthouse.KnownVerdict(d.Verdict) && d.Verdict != posthouse.Cancel:
 		return posthouse.Invalid("verdict", "%q is not one of approve, reject, edit, respond, cancel", d.Verdict)
 	case d.Verdict != posthouse.Edit && d.Verdict != posthouse.Respond && len(d.Value) > 0:
 		return posthouse.Invalid("value", "goes with edit or respond, not with %s", d.Verdict)
 	case (d.Verdict == posthouse.Edit || d.Verdict == posthouse.Respond) && len(d.Value) == 0:
 		return posthouse.Invalid("value", "is required to %s; null is a value", d.Verdict)
-	case len(d.Value) > l.Config.MaxState:
-		return posthouse.TooLarge("value", len(d.Value), l.Config.MaxState)
+	case len(d.Value) > c.Config.MaxState:
+		return posthouse.TooLarge("value", len(d.Value), c.Config.MaxState)
 	}
 	if len(d.Value) > 0 {
 		d.Value = json.RawMessage(slices.Clone(d.Value))
@@ -74,7 +74,7 @@ func checkDecision(l *core.Core, d *posthouse.Decision) error {
 	return nil
 }
 
-func mayDecide(l *core.Core, g *posthouse.Gate, d *posthouse.Decision, at time.Time) error {
+func mayDecide(c *core.Core, g *posthouse.Gate, d *posthouse.Decision, at time.Time) error {
 	right, _ := g.Decider(d.By, at)
 	d.For, d.Trail = right.For, 0
 	if err := g.MayGive(d, at); err != nil {
@@ -87,15 +87,15 @@ func mayDecide(l *core.Core, g *posthouse.Gate, d *posthouse.Decision, at time.T
 		}
 	}
 	if len(g.Schema) > 0 && len(d.Value) > 0 {
-		if l.Config.Validate == nil {
+		if c.Config.Validate == nil {
 			return commit.Unchecked(g)
 		}
-		if err := l.Config.Validate(g.Schema, d.Value); err != nil {
+		if err := c.Config.Validate(g.Schema, d.Value); err != nil {
 			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "value", Message: "does not satisfy the gate's schema", Err: err}
 		}
 	}
-	if l.Config.Policy != nil {
-		return l.Config.Policy(g.Clone(), d.Clone()) // a policy that changed them would change the record
+	if c.Config.Policy != nil {
+		return c.Config.Policy(g.Clone(), d.Clone()) // a policy that changed them would change the record
 	}
 	return nil
 }

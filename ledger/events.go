@@ -8,15 +8,15 @@ import (
 )
 
 // removed reports that an entry is not there any more.
-func removed(ctx context.Context, l *core.Core, e *posthouse.Entry) bool {
-	for range l.Store.Read(ctx, e.Thread, posthouse.Range{Seqs: []uint64{e.Seq}, Headers: true}) {
+func removed(ctx context.Context, c *core.Core, e *posthouse.Entry) bool {
+	for range c.Store.Read(ctx, e.Thread, posthouse.Range{Seqs: []uint64{e.Seq}, Headers: true}) {
 		return false
 	}
 	return true
 }
 
 // eventsOf opens only the bodies that events show.
-func eventsOf(ctx context.Context, l *core.Core, e *posthouse.Entry, recs []posthouse.Record) ([]*posthouse.Event, error) {
+func eventsOf(ctx context.Context, c *core.Core, e *posthouse.Entry, recs []posthouse.Record) ([]*posthouse.Event, error) {
 	var body []byte
 	var err error
 	evs := make([]*posthouse.Event, 0, len(recs))
@@ -31,31 +31,31 @@ func eventsOf(ctx context.Context, l *core.Core, e *posthouse.Entry, recs []post
 		}
 		switch {
 		case r.Signal != nil:
-			if body, err = l.Open(ctx, e, recs, i); err == nil {
+			if body, err = c.Open(ctx, e, recs, i); err == nil {
 				ev.Signal = r.Signal.Signal(e, body)
 			}
 		case r.Gate != nil && e.Bodies[i] == nil:
 			ev.Gate = &posthouse.Gate{ID: r.Gate.ID, Name: r.Gate.Name, Thread: e.Thread, Branch: r.Gate.Branch, Seq: e.Seq, Hash: e.Hash}
 		case r.Gate != nil:
-			if body, err = l.Open(ctx, e, recs, i); err == nil {
+			if body, err = c.Open(ctx, e, recs, i); err == nil {
 				ev.Gate, err = posthouse.ReadGateBody(e, r, body)
 			}
 		case r.Decision != nil && e.Bodies[i] == nil:
 			ev.Decision = &posthouse.Decision{Gate: r.Decision.Gate, Verdict: r.Decision.Verdict, By: r.Decision.By, Seq: e.Seq}
 		case r.Decision != nil:
-			if body, err = l.Open(ctx, e, recs, i); err == nil {
+			if body, err = c.Open(ctx, e, recs, i); err == nil {
 				ev.Decision, err = core.ReadDecisionBody(e, r, body)
 			}
 		case r.Vote != nil && e.Bodies[i] == nil:
 			ev.Vote = &posthouse.Decision{Gate: r.Vote.Gate, Verdict: r.Vote.Verdict, By: r.Vote.By, Seq: e.Seq}
 		case r.Vote != nil:
-			if body, err = l.Open(ctx, e, recs, i); err == nil {
+			if body, err = c.Open(ctx, e, recs, i); err == nil {
 				ev.Vote, err = core.ReadVoteBody(e, r, body)
 			}
 		case r.Assignment != nil && e.Bodies[i] == nil:
 			ev.Assignment = &posthouse.Assignment{Gate: r.Assignment.Gate, By: r.Assignment.By, Escalation: r.Assignment.Escalation, Seq: e.Seq}
 		case r.Assignment != nil:
-			if body, err = l.Open(ctx, e, recs, i); err == nil {
+			if body, err = c.Open(ctx, e, recs, i); err == nil {
 				ev.Assignment, err = core.ReadAssignBody(e, r, body)
 			}
 		}

@@ -86,26 +86,26 @@ func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*po
 }
 
 // commitFork finds a free branch name if the caller gave none.
-func (l *Ledger) commitFork(ctx context.Context, d *commit.Plan) (*posthouse.Header, error) {
+func (l *Ledger) commitFork(ctx context.Context, p *commit.Plan) (*posthouse.Header, error) {
 	none := posthouse.ID("")
-	d.Head = &none
-	named := d.Branch != ""
+	p.Head = &none
+	named := p.Branch != ""
 	for try := 0; ; try++ {
 		if !named {
-			info, err := l.core.Summary(ctx, d.Thread)
+			info, err := l.core.Summary(ctx, p.Thread)
 			if err != nil {
 				return nil, err
 			}
-			d.Branch = freeBranch(info)
+			p.Branch = freeBranch(info)
 		}
-		made, err := commit.Run(ctx, l.core, d)
+		made, err := commit.Run(ctx, l.core, p)
 		var e *posthouse.Error
 		switch {
 		case !errors.As(err, &e) || e.Code != posthouse.CodeConflict || e.Head == "":
 			return made.Header(), err
 		case named:
 			return nil, &posthouse.Error{
-				Code: posthouse.CodeExists, Head: e.Head, Message: "branch " + d.Branch + " of thread " + d.Thread + " exists",
+				Code: posthouse.CodeExists, Head: e.Head, Message: "branch " + p.Branch + " of thread " + p.Thread + " exists",
 				Hint: "choose another name",
 			}
 		case try == core.MaxRetries:
@@ -236,13 +236,13 @@ func (o *ForkOptions) state(c *posthouse.Checkpoint) (posthouse.State, error) {
 // inherit adds what the fork takes along of the execution it interrupts: the
 // gates open at the source, and, where it is a root, step results and decided
 // gates, which a branch finds by its lineage.
-func inherit(r *core.Reader, d *commit.Plan, c *posthouse.Checkpoint, changed bool) error {
+func inherit(r *core.Reader, p *commit.Plan, c *posthouse.Checkpoint, changed bool) error {
 	line, err := r.Lineage(&c.Header)
 	if err != nil {
 		return err
 	}
 	line[0].To = c.Seq
-	in := forkCollector{draft: d, line: line, steps: map[string]int{}, lost: core.MissingBodies{}}
+	in := forkCollector{draft: p, line: line, steps: map[string]int{}, lost: core.MissingBodies{}}
 	for e, err := range r.Core.InOrder(r.Ctx, r.Thread, posthouse.Range{From: line[len(line)-1].From, To: c.Seq}) {
 		if err != nil {
 			return err
@@ -289,7 +289,7 @@ func (in *forkCollector) record(e *posthouse.Entry, i int, rec *posthouse.Record
 		if in.lost.Note(e, i, rec) {
 			return nil
 		}
-		in.draft.Steps = append(in.draft.Steps, posthouse.ReadStep(e, rec, e.Bodies[i]).Step)
+		in.draft.Steps = append(in.draft.Steps, core.ReadStep(e, rec, e.Bodies[i]).Step)
 		in.steps[rec.Step.Task]++
 	case rec.Gate != nil && in.line.Sees(rec.Gate.Branch, e.Seq):
 		if in.lost.Note(e, i, rec) {

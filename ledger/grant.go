@@ -44,12 +44,12 @@ func ReadGrant(ctx context.Context, led core.Ledger, gate posthouse.ID) (*postho
 }
 
 // result reads the outcome of an effect that ran.
-func result(ctx context.Context, l *core.Core, thread string, u *posthouse.Use) error {
-	for e, err := range l.Store.Read(ctx, thread, posthouse.Range{Seqs: []uint64{u.Seq}}) {
+func result(ctx context.Context, c *core.Core, thread string, u *posthouse.Use) error {
+	for e, err := range c.Store.Read(ctx, thread, posthouse.Range{Seqs: []uint64{u.Seq}}) {
 		if err != nil {
 			return err
 		}
-		recs, err := l.Opened(ctx, e)
+		recs, err := c.Opened(ctx, e)
 		if err != nil {
 			return err
 		}
@@ -72,8 +72,8 @@ func Uses(ctx context.Context, led core.Ledger, gate posthouse.ID) ([]posthouse.
 	return usesOf(ctx, l, g)
 }
 
-func usesOf(ctx context.Context, l *core.Core, g *posthouse.Gate) ([]posthouse.Use, error) {
-	return gatherUses(ctx, l, g.Thread, g.Seq, func(s *posthouse.StepInfo) bool { return s.Grant == g.ID })
+func usesOf(ctx context.Context, c *core.Core, g *posthouse.Gate) ([]posthouse.Use, error) {
+	return gatherUses(ctx, c, g.Thread, g.Seq, func(s *posthouse.StepInfo) bool { return s.Grant == g.ID })
 }
 
 // Effects returns what acted on the world in a thread, oldest first, in released
@@ -88,14 +88,14 @@ func Effects(ctx context.Context, led core.Ledger, thread string) ([]posthouse.U
 }
 
 // gatherUses reads the uses of a log from an entry on, of the steps that are wanted.
-func gatherUses(ctx context.Context, l *core.Core, thread string, from uint64, want func(*posthouse.StepInfo) bool) ([]posthouse.Use, error) {
-	info, none := l.Thread(ctx, thread)
+func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, want func(*posthouse.StepInfo) bool) ([]posthouse.Use, error) {
+	info, none := c.Thread(ctx, thread)
 	if none != nil && !errors.Is(none, posthouse.ErrNotFound) {
 		return nil, none
 	}
 	held := none == nil && info.Lease.Held
 	g := posthouse.GatherUses()
-	for e, err := range l.InOrder(ctx, thread, posthouse.Range{From: from, Headers: true}) {
+	for e, err := range c.InOrder(ctx, thread, posthouse.Range{From: from, Headers: true}) {
 		if err != nil {
 			return nil, err
 		}

@@ -183,11 +183,11 @@ func Count(ctx context.Context, l *Ledger, q posthouse.Query) (n int, err error)
 // within narrows a query for a thread to the entries of the generation it asks
 // for, so that a store need not pass over the others. [posthouse.ErrNotFound] if there is
 // no such generation.
-func within(ctx context.Context, l *core.Core, q posthouse.Query) (posthouse.Query, error) {
+func within(ctx context.Context, c *core.Core, q posthouse.Query) (posthouse.Query, error) {
 	if q.Thread == "" {
 		return q, nil
 	}
-	info, err := l.Summary(ctx, q.Thread)
+	info, err := c.Summary(ctx, q.Thread)
 	switch {
 	case err != nil:
 		return q, err
@@ -195,7 +195,7 @@ func within(ctx context.Context, l *core.Core, q posthouse.Query) (posthouse.Que
 		q.From = max(q.From, info.First)
 		return q, nil
 	}
-	r, err := core.ReleaseOf(ctx, l, q.Thread, strconv.FormatUint(uint64(q.Generation), 10))
+	r, err := core.ReleaseOf(ctx, c, q.Thread, strconv.FormatUint(uint64(q.Generation), 10))
 	if err != nil {
 		return q, err
 	}

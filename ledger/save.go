@@ -61,14 +61,14 @@ func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptio
 }
 
 // saved commits d and returns the checkpoint, its content being all in d.
-func (l *Ledger) saved(ctx context.Context, d *commit.Plan) (*posthouse.Checkpoint, error) {
-	done, err := l.commit(ctx, d)
+func (l *Ledger) saved(ctx context.Context, p *commit.Plan) (*posthouse.Checkpoint, error) {
+	done, err := l.commit(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	c := &posthouse.Checkpoint{Header: *done.Checkpoint, State: d.Checkpoint.State.Clone()}
-	if len(d.Checkpoint.Metadata) > 0 {
-		c.Metadata = maps.Clone(d.Checkpoint.Metadata)
+	c := &posthouse.Checkpoint{Header: *done.Checkpoint, State: p.Checkpoint.State.Clone()}
+	if len(p.Checkpoint.Metadata) > 0 {
+		c.Metadata = maps.Clone(p.Checkpoint.Metadata)
 	}
 	return c, nil
 }
@@ -119,7 +119,7 @@ func sameContent(old, c *posthouse.Checkpoint) bool {
 
 // replace appends a new revision of a checkpoint that has no children. A new
 // coordination is a new label; the thread stays.
-func (l *Ledger) replace(ctx context.Context, d *commit.Plan, c, old *posthouse.Checkpoint) (*posthouse.Checkpoint, error) {
+func (l *Ledger) replace(ctx context.Context, p *commit.Plan, c, old *posthouse.Checkpoint) (*posthouse.Checkpoint, error) {
 	if c.Thread != "" && c.Thread != old.Thread {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeExists, Message: "checkpoint " + string(old.ID) + " belongs to thread " + old.Thread,
@@ -132,6 +132,6 @@ func (l *Ledger) replace(ctx context.Context, d *commit.Plan, c, old *posthouse.
 			Hint: "a revision keeps its parent; save under a new id",
 		}
 	}
-	d.Thread, d.Branch, d.Revise = old.Thread, old.Branch, old.ID
-	return l.saved(ctx, d)
+	p.Thread, p.Branch, p.Revise = old.Thread, old.Branch, old.ID
+	return l.saved(ctx, p)
 }

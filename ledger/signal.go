@@ -20,7 +20,7 @@ import (
 // [posthouse.ErrTooLarge] beyond [posthouse.MaxSignal] or 1,000 names in the thread. A thread that
 // has ended takes signals too: a later run may wait for them.
 func (l *Ledger) Signal(ctx context.Context, thread string, s posthouse.Signal) (*posthouse.Signal, error) {
-	if err := commit.Validate(&s); err != nil {
+	if err := commit.CheckSignal(&s); err != nil {
 		return nil, err
 	}
 	t, err := l.core.Lock(thread)
@@ -35,11 +35,11 @@ func (l *Ledger) Signal(ctx context.Context, thread string, s posthouse.Signal) 
 		return old, err
 	}
 	var answered []*posthouse.Gate
-	err = l.core.Append(ctx, t, func(a *core.Tx) error {
+	err = l.core.Append(ctx, t, func(tx *core.Tx) error {
 		if t.Info.Gone() && !s.Early && t.Claim == nil {
 			return t.Info.Absent()
 		}
-		answered, err = commit.Send(a, &s)
+		answered, err = commit.Send(tx, &s)
 		return err
 	})
 	if errors.Is(err, posthouse.ErrExists) && !own {

@@ -20,17 +20,17 @@ func (l *Ledger) Delegate(ctx context.Context, gate posthouse.ID, d posthouse.De
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	return commit.Assign(ctx, l.core, gate, func(a *core.Tx, g *posthouse.Gate) error {
-		if !g.ExpiresAt.IsZero() && !a.At.Before(g.ExpiresAt) {
+	return commit.Assign(ctx, l.core, gate, func(tx *core.Tx, g *posthouse.Gate) error {
+		if !g.ExpiresAt.IsZero() && !tx.At.Before(g.ExpiresAt) {
 			return &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(gate) + " has expired", Hint: "nobody can decide it any more"}
 		}
-		if _, err := commit.RecordEscalation(a, g); err != nil {
+		if _, err := commit.RecordEscalation(tx, g); err != nil {
 			return err
 		}
-		if err := mayDelegate(g, &d, a.At); err != nil {
+		if err := mayDelegate(g, &d, tx.At); err != nil {
 			return err
 		}
-		return commit.AddAssignment(a, g, posthouse.Assignment{By: d.By, Actor: d.Actor, To: []string{d.To}, Reason: d.Reason})
+		return commit.AddAssignment(tx, g, posthouse.Assignment{By: d.By, Actor: d.Actor, To: []string{d.To}, Reason: d.Reason})
 	})
 }
 

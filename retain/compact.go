@@ -36,29 +36,29 @@ func Compact(ctx context.Context, led core.Ledger) (posthouse.Compacted, error) 
 
 // sweep takes what removal records attest and a failure left behind: a deleted
 // thread's entries, bodies of removed checkpoints that nothing needs any more.
-func sweep(ctx context.Context, l *core.Core, thread string) error {
-	tree, err := l.Tree(ctx, thread, 0)
+func sweep(ctx context.Context, c *core.Core, thread string) error {
+	tree, err := c.Tree(ctx, thread, 0)
 	if err != nil {
 		return err
 	}
 	if tree.First < tree.Floor {
-		if _, err := l.Store.Remove(ctx, posthouse.Removal{Thread: thread, Below: tree.Floor}); err != nil {
+		if _, err := c.Store.Remove(ctx, posthouse.Removal{Thread: thread, Below: tree.Floor}); err != nil {
 			return err
 		}
 	}
-	if err := core.DropKeys(ctx, l, thread, tree.Gone); err != nil {
+	if err := core.DropKeys(ctx, c, thread, tree.Gone); err != nil {
 		return err
 	}
-	if took, err := takeDropped(ctx, l, tree); err != nil {
+	if took, err := takeDropped(ctx, c, tree); err != nil {
 		return err
 	} else if took {
-		if tree, err = l.Tree(ctx, thread, 0); err != nil {
+		if tree, err = c.Tree(ctx, thread, 0); err != nil {
 			return err
 		}
 	}
 	gone, unlisted := unneeded(tree)
 	if len(unlisted) > 0 {
-		err := attest(ctx, l, thread)
+		err := attest(ctx, c, thread)
 		switch {
 		case errors.Is(err, posthouse.ErrBusy), errors.Is(err, posthouse.ErrForbidden): // the next compaction takes them
 			gone = slices.DeleteFunc(gone, func(b posthouse.BodyRef) bool { return !tree.Listed[b] })
@@ -69,21 +69,21 @@ func sweep(ctx context.Context, l *core.Core, thread string) error {
 	if len(gone) == 0 {
 		return nil
 	}
-	_, err = l.Store.Remove(ctx, posthouse.Removal{Thread: thread, Bodies: gone})
+	_, err = c.Store.Remove(ctx, posthouse.Removal{Thread: thread, Bodies: gone})
 	return err
 }
 
 // takeDropped takes the entries of dropped releases that are still there, and
 // their keys.
-func takeDropped(ctx context.Context, l *core.Core, t *core.Tree) (took bool, err error) {
+func takeDropped(ctx context.Context, c *core.Core, t *core.Tree) (took bool, err error) {
 	for _, s := range t.Dropped {
 		if s.Held {
 			took = true
-			if _, err := l.Store.Remove(ctx, posthouse.Removal{Thread: t.Thread, From: s.First, Below: s.Last}); err != nil {
+			if _, err := c.Store.Remove(ctx, posthouse.Removal{Thread: t.Thread, From: s.First, Below: s.Last}); err != nil {
 				return took, err
 			}
 		}
-		if err := core.DropKey(ctx, l, core.DataKeyOf{Thread: t.Thread, Generation: s.Version}); err != nil {
+		if err := core.DropKey(ctx, c, core.DataKeyOf{Thread: t.Thread, Generation: s.Version}); err != nil {
 			return took, err
 		}
 	}
@@ -93,17 +93,17 @@ func takeDropped(ctx context.Context, l *core.Core, t *core.Tree) (took bool, er
 // attest records the bodies that removed checkpoints left behind and that no
 // removal record lists yet: those of evicted ones, and those that other
 // checkpoints needed and no longer do.
-func attest(ctx context.Context, l *core.Core, thread string) error {
-	t, err := l.Lock(thread)
+func attest(ctx context.Context, c *core.Core, thread string) error {
+	t, err := c.Lock(thread)
 	if err != nil {
 		return err
 	}
-	defer l.Unlock(t)
-	err = l.Append(ctx, t, func(a *core.Tx) error {
-		if err := a.Removable(); err != nil {
+	defer c.Unlock(t)
+	err = c.Append(ctx, t, func(tx *core.Tx) error {
+		if err := tx.Removable(); err != nil {
 			return err
 		}
-		tree, err := l.Tree(ctx, thread, 0)
+		tree, err := c.Tree(ctx, thread, 0)
 		if err != nil {
 			return err
 		}
@@ -115,8 +115,8 @@ func attest(ctx context.Context, l *core.Core, thread string) error {
 		if err != nil {
 			return err
 		}
-		a.Sign = true
-		a.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: &posthouse.RemovalInfo{Reason: "compaction", By: "posthouse"}}, body)
+		tx.Sign = true
+		tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: &posthouse.RemovalInfo{Reason: "compaction", By: "posthouse"}}, body)
 		return nil
 	})
 	if errors.Is(err, core.ErrNothing) {

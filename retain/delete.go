@@ -97,27 +97,27 @@ func Delete(ctx context.Context, led core.Ledger, id posthouse.ID, o *DeleteOpti
 
 // deleteIn removes the checkpoints of a thread's current generation that choose
 // picks. [posthouse.ErrConflict] for an entry of a version before it; 0 is none.
-func deleteIn(ctx context.Context, l *core.Core, at posthouse.Ref, o *DeleteOptions, choose func(*core.Tree) ([]uint64, error)) (*Deleted, error) {
+func deleteIn(ctx context.Context, c *core.Core, at posthouse.Ref, o *DeleteOptions, choose func(*core.Tree) ([]uint64, error)) (*Deleted, error) {
 	o, err := o.check()
 	if err != nil {
 		return nil, err
 	}
 	thread := at.Thread
-	t, err := l.Lock(thread)
+	t, err := c.Lock(thread)
 	if err != nil {
 		return nil, err
 	}
-	defer l.Unlock(t)
+	defer c.Unlock(t)
 	del := &Deleted{}
 	var gone []posthouse.BodyRef
-	err = l.Append(ctx, t, func(a *core.Tx) error {
-		if err := a.Removable(); err != nil {
+	err = c.Append(ctx, t, func(tx *core.Tx) error {
+		if err := tx.Removable(); err != nil {
 			return err
 		}
 		if at.Seq != 0 && at.Seq < t.Info.First {
-			return closedVersion(ctx, l, at)
+			return closedVersion(ctx, c, at)
 		}
-		tree, err := l.Tree(ctx, thread, t.Info.First)
+		tree, err := c.Tree(ctx, thread, t.Info.First)
 		if err != nil {
 			return err
 		}
@@ -125,23 +125,23 @@ func deleteIn(ctx context.Context, l *core.Core, at posthouse.Ref, o *DeleteOpti
 		if err != nil {
 			return err
 		}
-		*del, gone, err = remove(a, tree, targets, o)
+		*del, gone, err = remove(tx, tree, targets, o)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	t.Heads = map[string]*core.Head{}
-	l.Retained.Deleted(del.Checkpoints)
-	removed, err := l.Store.Remove(ctx, posthouse.Removal{Thread: thread, Bodies: gone})
+	c.Retained.Deleted(del.Checkpoints)
+	removed, err := c.Store.Remove(ctx, posthouse.Removal{Thread: thread, Bodies: gone})
 	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
 	return del, err
 }
 
 // closedVersion is why a checkpoint of a released version is not deleted.
-func closedVersion(ctx context.Context, l *core.Core, at posthouse.Ref) error {
+func closedVersion(ctx context.Context, c *core.Core, at posthouse.Ref) error {
 	version := "VERSION"
-	for r, err := range core.Releases(ctx, l, at.Thread) {
+	for r, err := range core.Releases(ctx, c, at.Thread) {
 		if err != nil {
 			return err
 		}
@@ -157,30 +157,30 @@ func closedVersion(ctx context.Context, l *core.Core, at posthouse.Ref) error {
 }
 
 // remove adds the removal record for the targets.
-func remove(a *core.Tx, tree *core.Tree, targets []uint64, o *DeleteOptions) (Deleted, []posthouse.BodyRef, error) {
+func remove(tx *core.Tx, tree *core.Tree, targets []uint64, o *DeleteOptions) (Deleted, []posthouse.BodyRef, error) {
 	info := &posthouse.RemovalInfo{Reason: o.Reason, By: o.By}
 	var list posthouse.RemovedList
 	var bodies []posthouse.BodyRef
 	for _, seq := range targets {
 		n := tree.Nodes[seq]
 		tree.Remove(seq)
-		info.CountRemoved(seq, a.Thread.Info)
+		info.CountRemoved(seq, tx.Thread.Info)
 		list.Checkpoints = append(list.Checkpoints, posthouse.RemovedCheckpoint{ID: n.Header.ID, Seq: seq})
-		a.Drop = append(a.Drop, n.Header.ID)
+		tx.Drop = append(tx.Drop, n.Header.ID)
 		for _, revision := range tree.Revisions[n.Header.ID] {
 			bodies = append(bodies, tree.Nodes[revision].Bodies(revision)...)
 		}
 	}
-	for _, w := range a.Thread.Info.Waiting {
+	for _, w := range tx.Thread.Info.Waiting {
 		if slices.Contains(targets, w.Seq) {
 			info.Gates = append(info.Gates, w.ID)
-			a.Drop = append(a.Drop, w.ID)
+			tx.Drop = append(tx.Drop, w.ID)
 		}
 	}
-	for _, b := range a.Thread.Info.Branches {
+	for _, b := range tx.Thread.Info.Branches {
 		if slices.Contains(targets, b.Seq) {
-			info.Heads = append(info.Heads, newHead(tree, b, a.Thread.Info))
-		} else if b.Status == posthouse.StatusWaiting && unasked(a.Thread.Info, b.Branch, info.Gates) {
+			info.Heads = append(info.Heads, newHead(tree, b, tx.Thread.Info))
+		} else if b.Status == posthouse.StatusWaiting && unasked(tx.Thread.Info, b.Branch, info.Gates) {
 			b.Status = posthouse.StatusInterrupted
 			info.Heads = append(info.Heads, b)
 		}
@@ -197,8 +197,8 @@ func remove(a *core.Tx, tree *core.Tree, targets []uint64, o *DeleteOptions) (De
 	if err != nil {
 		return Deleted{}, nil, err
 	}
-	a.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, body)
-	a.Sign = true
+	tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, body)
+	tx.Sign = true
 	return Deleted{Checkpoints: len(targets), Gates: len(info.Gates), Kept: kept}, list.Bodies, nil
 }
 
@@ -277,37 +277,37 @@ func DeleteWholeThread(ctx context.Context, l *core.Core, thread string, o *Dele
 
 // removeThread is deleteThread but for what the thread waited for, which it
 // returns.
-func removeThread(ctx context.Context, l *core.Core, thread string, o *DeleteOptions, all func(*core.Tree) bool) (_ *Deleted, called []string, err error) {
-	if s, err := l.Summary(ctx, thread); err != nil {
+func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOptions, all func(*core.Tree) bool) (_ *Deleted, called []string, err error) {
+	if s, err := c.Summary(ctx, thread); err != nil {
 		return nil, nil, err
 	} else if s.Gone() && s.Releases == 0 {
 		return nil, nil, posthouse.NotFound("thread", thread)
 	}
-	t, err := l.Lock(thread)
+	t, err := c.Lock(thread)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer l.Unlock(t)
+	defer c.Unlock(t)
 	var del Deleted
 	var sealed bool
 	var unread error
-	err = l.Append(ctx, t, func(a *core.Tx) error {
-		if err := a.Removable(); err != nil {
+	err = c.Append(ctx, t, func(tx *core.Tx) error {
+		if err := tx.Removable(); err != nil {
 			return err
 		}
 		if t.Info.Gone() && t.Info.Releases == 0 {
 			return posthouse.NotFound("thread", thread)
 		}
 		if all != nil {
-			if tree, err := l.Tree(ctx, thread, 0); err != nil {
+			if tree, err := c.Tree(ctx, thread, 0); err != nil {
 				return err
 			} else if !all(tree) {
 				return core.ErrNothing
 			}
 		}
-		sealed = sealed || t.Info.Sealed || t.Info.Releases > 0 || l.Config.Cipher != nil
+		sealed = sealed || t.Info.Sealed || t.Info.Releases > 0 || c.Config.Cipher != nil
 		info := &posthouse.RemovalInfo{Reason: o.Reason, By: o.By, Whole: true, Count: t.Info.Checkpoints, Archived: t.Info.Archived}
-		if err := a.DropAll(); err != nil {
+		if err := tx.DropAll(); err != nil {
 			return err
 		}
 		for _, b := range t.Info.Branches {
@@ -320,23 +320,23 @@ func removeThread(ctx context.Context, l *core.Core, thread string, o *DeleteOpt
 			}
 		}
 		del = Deleted{Checkpoints: info.Count + info.Archived, Gates: len(info.Gates)}
-		called, unread = commit.WaitedFor(ctx, l, calls)
+		called, unread = commit.WaitedFor(ctx, c, calls)
 		if unread != nil && !errors.Is(unread, posthouse.ErrCorrupt) && !errors.Is(unread, posthouse.ErrSealed) {
 			return unread // it may be known when asked again, and is not once the thread is gone
 		}
-		a.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, nil)
-		a.Sign = true
+		tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, nil)
+		tx.Sign = true
 		return nil
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	t.Heads = map[string]*core.Head{}
-	l.Retained.Deleted(del.Checkpoints)
-	removed, err := l.Store.Remove(ctx, posthouse.Removal{Thread: thread, Below: t.Info.Tail.Seq})
+	c.Retained.Deleted(del.Checkpoints)
+	removed, err := c.Store.Remove(ctx, posthouse.Removal{Thread: thread, Below: t.Info.Tail.Seq})
 	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
 	if err == nil && sealed {
-		err = core.DropKeys(ctx, l, thread, t.Info.Generation-1)
+		err = core.DropKeys(ctx, c, thread, t.Info.Generation-1)
 	}
 	if unread != nil {
 		err = errors.Join(err, fmt.Errorf("tell what thread %s, which was deleted, waited for: %w", thread, unread))
@@ -391,7 +391,7 @@ func DeleteCoordination(ctx context.Context, led core.Ledger, name string, o *De
 
 // deleteLabelled removes a thread's checkpoints of a coordination, and the
 // thread if there are no others.
-func deleteLabelled(ctx context.Context, l *core.Core, thread, name string, o *DeleteOptions) (*Deleted, error) {
+func deleteLabelled(ctx context.Context, c *core.Core, thread, name string, o *DeleteOptions) (*Deleted, error) {
 	labelled := func(t *core.Tree) (seqs []uint64) {
 		for _, seq := range t.ByID {
 			if t.Nodes[seq].Header.Coordination == name {
@@ -402,14 +402,14 @@ func deleteLabelled(ctx context.Context, l *core.Core, thread, name string, o *D
 		return seqs
 	}
 	var found []uint64
-	del, err := DeleteWholeThread(ctx, l, thread, o, func(t *core.Tree) bool {
+	del, err := DeleteWholeThread(ctx, c, thread, o, func(t *core.Tree) bool {
 		found = labelled(t)
 		return len(found) == len(t.ByID)
 	})
 	if !errors.Is(err, core.ErrNothing) {
 		return del, err
 	}
-	del, err = deleteIn(ctx, l, posthouse.Ref{Thread: thread}, o, func(t *core.Tree) ([]uint64, error) {
+	del, err = deleteIn(ctx, c, posthouse.Ref{Thread: thread}, o, func(t *core.Tree) ([]uint64, error) {
 		seqs := labelled(t)
 		if len(seqs) == 0 {
 			return nil, posthouse.NotFound("checkpoint of", name)
@@ -419,12 +419,12 @@ func deleteLabelled(ctx context.Context, l *core.Core, thread, name string, o *D
 	if err != nil && !errors.Is(err, posthouse.ErrNotFound) || len(found) == 0 {
 		return del, err
 	}
-	info, e := l.Summary(ctx, thread)
+	info, e := c.Summary(ctx, thread)
 	if e != nil || found[0] >= info.First {
 		return del, errors.Join(err, e)
 	}
 	if del == nil {
 		del = &Deleted{}
 	}
-	return del, closedVersion(ctx, l, posthouse.Ref{Thread: thread, Seq: found[0]})
+	return del, closedVersion(ctx, c, posthouse.Ref{Thread: thread, Seq: found[0]})
 }

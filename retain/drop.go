@@ -32,22 +32,22 @@ func DropRelease(ctx context.Context, led core.Ledger, thread, versionOrTag stri
 	var r *posthouse.Release
 	var del Deleted
 	var last []posthouse.BodyRef
-	err = l.Append(ctx, t, func(a *core.Tx) error {
-		if err := a.Removable(); err != nil {
+	err = l.Append(ctx, t, func(tx *core.Tx) error {
+		if err := tx.Removable(); err != nil {
 			return err
 		}
 		if r, err = core.ReleaseOf(ctx, l, thread, versionOrTag); err != nil {
 			return err
 		}
 		info := &posthouse.RemovalInfo{Reason: o.Reason, By: o.By, Version: r.Version}
-		drop, err := dropVersion(a, r, info, nil)
+		drop, err := dropVersion(tx, r, info, nil)
 		if err != nil {
 			return err
 		}
 		last, del = drop.last, Deleted{Checkpoints: info.Archived}
 		info.Left = t.Info.Archived - info.Archived
-		a.Sign = true
-		return errors.Join(dropped(a, info, last), carry(a, drop, info))
+		tx.Sign = true
+		return errors.Join(dropped(tx, info, last), carry(tx, drop, info))
 	})
 	if errors.Is(err, core.ErrNothing) {
 		return &Deleted{}, nil
@@ -74,19 +74,19 @@ func DropRelease(ctx context.Context, led core.Ledger, thread, versionOrTag stri
 }
 
 // dropped adds the record of a removed version.
-func dropped(a *core.Tx, info *posthouse.RemovalInfo, last []posthouse.BodyRef) error {
+func dropped(tx *core.Tx, info *posthouse.RemovalInfo, last []posthouse.BodyRef) error {
 	body, err := json.Marshal(posthouse.RemovedList{Bodies: last})
 	if err != nil {
 		return err
 	}
-	a.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, body)
+	tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, body)
 	return nil
 }
 
 // carry records again what versions a dropped one recorded as removed: who
 // verifies the log must still find why they are not there.
-func carry(a *core.Tx, d *versionDrop, info *posthouse.RemovalInfo) error {
-	for r, err := range core.Releases(a.Ctx, a.Core, a.Thread.Name) {
+func carry(tx *core.Tx, d *versionDrop, info *posthouse.RemovalInfo) error {
+	for r, err := range core.Releases(tx.Ctx, tx.Core, tx.Thread.Name) {
 		if err != nil {
 			return err
 		}
@@ -94,11 +94,11 @@ func carry(a *core.Tx, d *versionDrop, info *posthouse.RemovalInfo) error {
 			continue
 		}
 		again := &posthouse.RemovalInfo{Reason: "recorded in version " + strconv.Itoa(int(info.Version)), By: info.By, Version: r.Version, Left: info.Left}
-		e, err := a.Core.Reader(a.Ctx, a.Thread.Name).Entry(r.Seq, false)
+		e, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).Entry(r.Seq, false)
 		if err != nil {
 			return err
 		}
-		if err := dropped(a, again, bodiesOf(e.Seq, e.Recs)); err != nil {
+		if err := dropped(tx, again, bodiesOf(e.Seq, e.Recs)); err != nil {
 			return err
 		}
 	}
@@ -125,7 +125,7 @@ type versionDrop struct {
 // dropVersion takes a version's ids out of the index and counts the checkpoints
 // among them; errNothing if all is gone already. Older versions in without are
 // taken for gone.
-func dropVersion(a *core.Tx, r *posthouse.Release, info *posthouse.RemovalInfo, without map[uint32]bool) (*versionDrop, error) {
+func dropVersion(tx *core.Tx, r *posthouse.Release, info *posthouse.RemovalInfo, without map[uint32]bool) (*versionDrop, error) {
 	d := &versionDrop{carry: map[uint32]bool{}, older: map[uint64]bool{}}
 	seen, held := map[posthouse.ID]bool{}, false
 	drop := func(id posthouse.ID) (bool, error) {
@@ -133,17 +133,17 @@ func dropVersion(a *core.Tx, r *posthouse.Release, info *posthouse.RemovalInfo, 
 			return false, nil
 		}
 		seen[id] = true
-		ref, err := a.Core.Store.Find(a.Ctx, id)
+		ref, err := tx.Core.Store.Find(tx.Ctx, id)
 		if errors.Is(err, posthouse.ErrNotFound) {
 			return false, nil
 		}
-		if err != nil || ref.Thread != a.Thread.Name || ref.Seq < r.First || ref.Seq > r.Seq {
+		if err != nil || ref.Thread != tx.Thread.Name || ref.Seq < r.First || ref.Seq > r.Seq {
 			return false, err // taken anew since it was deleted here
 		}
-		a.Drop = append(a.Drop, id)
+		tx.Drop = append(tx.Drop, id)
 		return true, nil
 	}
-	for e, err := range a.Core.Store.Read(a.Ctx, a.Thread.Name, posthouse.Range{From: r.First, To: r.Seq, Headers: true}) {
+	for e, err := range tx.Core.Store.Read(tx.Ctx, tx.Thread.Name, posthouse.Range{From: r.First, To: r.Seq, Headers: true}) {
 		if err != nil {
 			return nil, err
 		}
@@ -167,7 +167,7 @@ func dropVersion(a *core.Tx, r *posthouse.Release, info *posthouse.RemovalInfo, 
 					return nil, err
 				}
 			case rec.Removal != nil:
-				if err := recorded(a, d, r, e.Seq, rec.Removal); err != nil {
+				if err := recorded(tx, d, r, e.Seq, rec.Removal); err != nil {
 					return nil, err
 				}
 			case rec.Signal != nil:
@@ -181,19 +181,19 @@ func dropVersion(a *core.Tx, r *posthouse.Release, info *posthouse.RemovalInfo, 
 			d.last = bodiesOf(e.Seq, recs)
 		}
 	}
-	if len(a.Drop) == 0 && !held {
+	if len(tx.Drop) == 0 && !held {
 		return nil, core.ErrNothing
 	}
-	return d, olderGone(a, d, r, without)
+	return d, olderGone(tx, d, r, without)
 }
 
 // recorded notes what a removal in the version says about older ones.
-func recorded(a *core.Tx, d *versionDrop, r *posthouse.Release, seq uint64, m *posthouse.RemovalInfo) error {
+func recorded(tx *core.Tx, d *versionDrop, r *posthouse.Release, seq uint64, m *posthouse.RemovalInfo) error {
 	if m.Version != 0 {
 		d.carry[m.Version] = true
 		return nil
 	}
-	list, err := a.Core.Reader(a.Ctx, a.Thread.Name).RemovedList(seq)
+	list, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).RemovedList(seq)
 	if err != nil {
 		return err
 	}
@@ -212,12 +212,12 @@ func recorded(a *core.Tx, d *versionDrop, r *posthouse.Release, seq uint64, m *p
 
 // olderGone makes sure that nothing is left of what only this version tells
 // about.
-func olderGone(a *core.Tx, d *versionDrop, r *posthouse.Release, without map[uint32]bool) error {
+func olderGone(tx *core.Tx, d *versionDrop, r *posthouse.Release, without map[uint32]bool) error {
 	if len(d.older) == 0 && !d.lifts || r.First <= 1 {
 		return nil
 	}
 	before := uint64(0)
-	for e, err := range a.Core.Store.Read(a.Ctx, a.Thread.Name, posthouse.Range{To: r.First - 1, Headers: true}) {
+	for e, err := range tx.Core.Store.Read(tx.Ctx, tx.Thread.Name, posthouse.Range{To: r.First - 1, Headers: true}) {
 		if err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func Unhold(ctx context.Context, led core.Ledger, thread string, o HoldOptions) 
 	return err
 }
 
-func hold(ctx context.Context, l *core.Core, thread, name string, o HoldOptions) (*posthouse.ThreadInfo, error) {
+func hold(ctx context.Context, c *core.Core, thread, name string, o HoldOptions) (*posthouse.ThreadInfo, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -59,21 +59,21 @@ func hold(ctx context.Context, l *core.Core, thread, name string, o HoldOptions)
 	if err != nil {
 		return nil, posthouse.Invalid("reason", "does not encode: %v", err)
 	}
-	t, err := l.Lock(thread)
+	t, err := c.Lock(thread)
 	if err != nil {
 		return nil, err
 	}
-	defer l.Unlock(t)
+	defer c.Unlock(t)
 	t.Invalidate() // what another process did must not make this a no-op
-	err = l.Append(ctx, t, func(a *core.Tx) error {
+	err = c.Append(ctx, t, func(tx *core.Tx) error {
 		if t.Info.Gone() && t.Info.Releases == 0 {
 			return posthouse.NotFound("thread", thread)
 		}
 		if held := t.Info.Hold.Seq != 0; held == (name == posthouse.SignalHold) {
 			return core.ErrNothing
 		}
-		commit.AddSignal(a, &posthouse.SignalInfo{ID: l.IDs.New(a.At), Name: name, By: o.By}, body)
-		a.Sign = true
+		commit.AddSignal(tx, &posthouse.SignalInfo{ID: c.IDs.New(tx.At), Name: name, By: o.By}, body)
+		tx.Sign = true
 		return nil
 	})
 	if err != nil && !errors.Is(err, core.ErrNothing) {

@@ -217,9 +217,9 @@ func (p *retaining) thread(ctx context.Context, info *posthouse.ThreadInfo) erro
 	t.Invalidate() // by now another process may have done more here
 	var plan *retainPlan
 	var left []posthouse.BodyRef // what an earlier removal lists, and a kill left there
-	err = p.l.Append(ctx, t, func(a *core.Tx) error {
+	err = p.l.Append(ctx, t, func(tx *core.Tx) error {
 		plan, left = nil, nil
-		if err := a.Removable(); err != nil {
+		if err := tx.Removable(); err != nil {
 			return err
 		}
 		tree, err := p.l.Tree(ctx, t.Name, t.Info.First)
@@ -229,11 +229,11 @@ func (p *retaining) thread(ctx context.Context, info *posthouse.ThreadInfo) erro
 		if left, err = unfinished(ctx, p.l, t.Name, tree); err != nil {
 			return err
 		}
-		plan = p.plan(tree, t.Info, a.At)
+		plan = p.plan(tree, t.Info, tx.At)
 		if len(plan.gone) == 0 && len(plan.bodies) == 0 || p.opt.DryRun {
 			return core.ErrNothing
 		}
-		return plan.record(a, &p.Policy, p.opt.By)
+		return plan.record(tx, &p.Policy, p.opt.By)
 	})
 	switch {
 	case errors.Is(err, posthouse.ErrForbidden):
@@ -323,18 +323,18 @@ func (p *retaining) keeps(h *posthouse.Header) bool {
 }
 
 // record adds the removal record.
-func (plan *retainPlan) record(a *core.Tx, r *Policy, by string) error {
+func (plan *retainPlan) record(tx *core.Tx, r *Policy, by string) error {
 	list := posthouse.RemovedList{Bodies: plan.bodies}
 	for _, h := range plan.gone {
 		list.Checkpoints = append(list.Checkpoints, posthouse.RemovedCheckpoint{ID: h.ID, Seq: h.Seq})
-		a.Drop = append(a.Drop, h.ID)
+		tx.Drop = append(tx.Drop, h.ID)
 	}
 	body, err := json.Marshal(list)
 	if err != nil {
 		return err
 	}
-	a.Sign = true
-	a.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: &posthouse.RemovalInfo{Reason: r.String(), By: by, Count: len(plan.gone)}}, body)
+	tx.Sign = true
+	tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: &posthouse.RemovalInfo{Reason: r.String(), By: by, Count: len(plan.gone)}}, body)
 	return nil
 }
 
@@ -366,12 +366,12 @@ func (p *retaining) take(ctx context.Context, thread string, plan *retainPlan, b
 }
 
 // weigh says what removing the bodies would take.
-func weigh(ctx context.Context, l *core.Core, thread string, bodies []posthouse.BodyRef) (r posthouse.Removed, err error) {
+func weigh(ctx context.Context, c *core.Core, thread string, bodies []posthouse.BodyRef) (r posthouse.Removed, err error) {
 	want := map[posthouse.BodyRef]bool{}
 	for _, b := range bodies {
 		want[b] = true
 	}
-	for e, err := range l.Store.Read(ctx, thread, posthouse.Range{Headers: true}) {
+	for e, err := range c.Store.Read(ctx, thread, posthouse.Range{Headers: true}) {
 		if err != nil {
 			return r, err
 		}
@@ -391,11 +391,11 @@ func weigh(ctx context.Context, l *core.Core, thread string, bodies []posthouse.
 // unfinished returns the bodies that the thread's newest removal lists and that
 // are there all the same, since whoever wrote it was killed before it removed
 // them.
-func unfinished(ctx context.Context, l *core.Core, thread string, t *core.Tree) (left []posthouse.BodyRef, err error) {
+func unfinished(ctx context.Context, c *core.Core, thread string, t *core.Tree) (left []posthouse.BodyRef, err error) {
 	if t.Removal == 0 {
 		return nil, nil
 	}
-	list, err := l.Reader(ctx, thread).RemovedList(t.Removal)
+	list, err := c.Reader(ctx, thread).RemovedList(t.Removal)
 	if err != nil || len(list.Bodies) == 0 {
 		return nil, err
 	}
@@ -405,7 +405,7 @@ func unfinished(ctx context.Context, l *core.Core, thread string, t *core.Tree) 
 		seqs, listed[b] = append(seqs, b.Seq), true
 	}
 	slices.Sort(seqs)
-	for e, err := range l.Store.Read(ctx, thread, posthouse.Range{Seqs: slices.Compact(seqs)}) {
+	for e, err := range c.Store.Read(ctx, thread, posthouse.Range{Seqs: slices.Compact(seqs)}) {
 		if err != nil {
 			return nil, err
 		}

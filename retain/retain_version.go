@@ -84,18 +84,18 @@ func (p *retaining) version(ctx context.Context, r *posthouse.Release, gone map[
 }
 
 // weighVersion says what dropping a version would take.
-func weighVersion(ctx context.Context, l *core.Core, r *posthouse.Release, gone map[uint32]bool) (*Deleted, error) {
-	t, err := l.Lock(r.Thread)
+func weighVersion(ctx context.Context, c *core.Core, r *posthouse.Release, gone map[uint32]bool) (*Deleted, error) {
+	t, err := c.Lock(r.Thread)
 	if err != nil {
 		return nil, err
 	}
-	defer l.Unlock(t)
+	defer c.Unlock(t)
 	del, info := &Deleted{}, &posthouse.RemovalInfo{}
-	err = l.Append(ctx, t, func(a *core.Tx) error {
-		if err := a.Removable(); err != nil {
+	err = c.Append(ctx, t, func(tx *core.Tx) error {
+		if err := tx.Removable(); err != nil {
 			return err
 		}
-		if _, err := dropVersion(a, r, info, gone); err != nil {
+		if _, err := dropVersion(tx, r, info, gone); err != nil {
 			return err
 		}
 		return core.ErrNothing
@@ -104,7 +104,7 @@ func weighVersion(ctx context.Context, l *core.Core, r *posthouse.Release, gone 
 		return nil, err
 	}
 	del.Checkpoints = info.Archived
-	for e, err := range l.Store.Read(ctx, r.Thread, posthouse.Range{From: r.First, To: r.Seq}) {
+	for e, err := range c.Store.Read(ctx, r.Thread, posthouse.Range{From: r.First, To: r.Seq}) {
 		if err != nil {
 			return nil, err
 		}

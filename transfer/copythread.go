@@ -217,16 +217,16 @@ func (c *copying) flush() error {
 }
 
 // size returns the bytes of what the draft's checkpoint and steps hold.
-func size(d *commit.Plan) (n int) {
-	for i := range d.Steps {
-		n += len(d.Steps[i].Value.Data)
+func size(p *commit.Plan) (n int) {
+	for i := range p.Steps {
+		n += len(p.Steps[i].Value.Data)
 	}
-	if d.Checkpoint != nil {
-		for _, v := range d.Checkpoint.State {
+	if p.Checkpoint != nil {
+		for _, v := range p.Checkpoint.State {
 			n += len(v.Data)
 		}
-		for i := range d.Checkpoint.Program {
-			n += len(d.Checkpoint.Program[i].Data)
+		for i := range p.Checkpoint.Program {
+			n += len(p.Checkpoint.Program[i].Data)
 		}
 	}
 	return n
@@ -240,7 +240,7 @@ func (c *copying) draft(e *posthouse.Entry, recs []posthouse.Record, lost core.M
 		switch {
 		case rec.Step != nil && !c.overtaken(rec.Step.Branch, e.Seq) && !lost.Note(e, i, rec):
 			d.Branch = rec.Step.Branch
-			d.Steps = append(d.Steps, posthouse.ReadStep(e, rec, e.Bodies[i]).Step)
+			d.Steps = append(d.Steps, core.ReadStep(e, rec, e.Bodies[i]).Step)
 		case rec.Checkpoint != nil:
 			seq, kept := c.tree.ByID[rec.Checkpoint.ID]
 			if !kept || seq > c.last || c.tree.FirstRevision(seq) != e.Seq {
@@ -262,7 +262,7 @@ func (c *copying) draft(e *posthouse.Entry, recs []posthouse.Record, lost core.M
 
 // decidedAtOnce puts the questions into the draft that a policy of the program
 // decided as they were asked, in an entry without a checkpoint.
-func (c *copying) decidedAtOnce(d *commit.Plan, e *posthouse.Entry, recs []posthouse.Record, lost core.MissingBodies) error {
+func (c *copying) decidedAtOnce(p *commit.Plan, e *posthouse.Entry, recs []posthouse.Record, lost core.MissingBodies) error {
 	for i := range recs {
 		rec := &recs[i]
 		if rec.Gate == nil || c.overtaken(rec.Gate.Branch, e.Seq) || lost.Note(e, i, rec) {
@@ -276,8 +276,8 @@ func (c *copying) decidedAtOnce(d *commit.Plan, e *posthouse.Entry, recs []posth
 		if err != nil {
 			return err
 		}
-		g.Decision, d.Branch = dec, rec.Gate.Branch
-		d.Inherit = append(d.Inherit, g)
+		g.Decision, p.Branch = dec, rec.Gate.Branch
+		p.Inherit = append(p.Inherit, g)
 	}
 	return nil
 }
@@ -290,7 +290,7 @@ func (c *copying) overtaken(branch string, seq uint64) bool {
 }
 
 // checkpoint puts a checkpoint of the source into the draft.
-func (c *copying) checkpoint(d *commit.Plan, seq uint64) error {
+func (c *copying) checkpoint(p *commit.Plan, seq uint64) error {
 	b, err := c.r.Rebuild(seq)
 	if err != nil {
 		return err
@@ -305,7 +305,7 @@ func (c *copying) checkpoint(d *commit.Plan, seq uint64) error {
 		Node: h.Node, Agent: h.Agent, By: h.By, Error: h.Error, Next: h.Next, Labels: h.Labels, Source: &posthouse.Source{Thread: c.from, ID: h.ID},
 		CreatedAt: h.CreatedAt, State: src.State, Metadata: src.Metadata,
 	}
-	d.Kept = src.State
+	p.Kept = src.State
 	if ch.Status.Runnable() {
 		ch.Status = posthouse.StatusInterrupted
 	}
@@ -330,7 +330,7 @@ func (c *copying) checkpoint(d *commit.Plan, seq uint64) error {
 		ch.Program = append(ch.Program, posthouse.Part{Name: name, Codec: v.Codec, Data: v.Data})
 	}
 	c.programs[seq] = src.Program
-	d.Branch, d.Checkpoint, d.Step = h.Branch, ch, h.Step
+	p.Branch, p.Checkpoint, p.Step = h.Branch, ch, h.Step
 	return nil
 }
 
@@ -348,17 +348,17 @@ func (c *copying) parent(seq uint64) uint64 {
 // gates puts the questions that a checkpoint opened into the draft, and says
 // what becomes of those of its branch that are open: they keep waiting, or were
 // answered before it.
-func (c *copying) gates(d *commit.Plan, seq uint64, lost core.MissingBodies) error {
-	d.Answers, c.asked = map[posthouse.ID]*posthouse.Decision{}, nil
+func (c *copying) gates(p *commit.Plan, seq uint64, lost core.MissingBodies) error {
+	p.Answers, c.asked = map[posthouse.ID]*posthouse.Decision{}, nil
 	var still []openGate
-	for _, g := range c.open[d.Branch] {
+	for _, g := range c.open[p.Branch] {
 		if dec := c.decisions[g.was]; dec != nil && dec.Seq <= seq {
-			d.Answers[g.now] = dec
+			p.Answers[g.now] = dec
 		} else {
-			d.Keep, still = append(d.Keep, g.now), append(still, g)
+			p.Keep, still = append(p.Keep, g.now), append(still, g)
 		}
 	}
-	c.open[d.Branch] = still
+	c.open[p.Branch] = still
 	e, err := c.r.Entry(seq, true)
 	if err != nil {
 		return err
@@ -374,13 +374,13 @@ func (c *copying) gates(d *commit.Plan, seq uint64, lost core.MissingBodies) err
 		}
 		if dec := c.decisions[g.ID]; dec != nil && dec.Seq == seq {
 			g.Decision = dec
-			d.Inherit = append(d.Inherit, g)
+			p.Inherit = append(p.Inherit, g)
 			continue
 		}
 		c.asked = append(c.asked, g.ID)
 		g.ID = posthouse.GatePrefix + c.l.NewID()
-		d.Gates = append(d.Gates, *g)
-		d.Checkpoint.Status = posthouse.StatusWaiting // also if another gate of it had its answer at once
+		p.Gates = append(p.Gates, *g)
+		p.Checkpoint.Status = posthouse.StatusWaiting // also if another gate of it had its answer at once
 	}
 	return nil
 }

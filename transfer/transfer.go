@@ -339,9 +339,9 @@ func (in *importing) interrupt(t *core.Thread) error {
 		if err := d.Validate(); err != nil {
 			return err
 		}
-		if err := in.l.Append(in.ctx, t, func(a *core.Tx) error {
-			a.Thread.Info.Lease.Held = false // of a run where it comes from
-			_, err := commit.Write(a, d)
+		if err := in.l.Append(in.ctx, t, func(tx *core.Tx) error {
+			tx.Thread.Info.Lease.Held = false // of a run where it comes from
+			_, err := commit.Write(tx, d)
 			return err
 		}); err != nil {
 			return err
@@ -430,15 +430,15 @@ func (in *importing) undo(cause error) error {
 // one that is sealed, or was begun in the clear and is now, marks the store; one
 // in the clear is refused where the store is encrypted, or the decision to have it
 // goes on record.
-func admitImport(ctx context.Context, l *core.Core, p *replay, clear *posthouse.ClearDecision) error {
+func admitImport(ctx context.Context, c *core.Core, p *replay, clear *posthouse.ClearDecision) error {
 	switch {
 	case p.sealed:
-		return l.Sealing(ctx)
+		return c.Sealing(ctx)
 	case !p.clear:
 		return nil
 	}
-	found, err := core.FindEncryption(ctx, l.Store, l.Config.Now())
-	if err != nil || !found.Encrypted && l.Config.Cipher == nil {
+	found, err := core.FindEncryption(ctx, c.Store, c.Config.Now())
+	if err != nil || !found.Encrypted && c.Config.Cipher == nil {
 		return err
 	}
 	if clear == nil {
@@ -448,11 +448,11 @@ func admitImport(ctx context.Context, l *core.Core, p *replay, clear *posthouse.
 		}
 	}
 	d := *clear
-	if err := core.Validate(&d); err != nil {
+	if err := core.CheckClearDecision(&d); err != nil {
 		return err
 	}
-	d.Thread, d.At = p.info.Thread, posthouse.ToMillis(l.Config.Now())
-	_, err = core.ChangeMark(ctx, l.Store, func(m *core.EncryptionMark, _ bool) (bool, error) {
+	d.Thread, d.At = p.info.Thread, posthouse.ToMillis(c.Config.Now())
+	_, err = core.ChangeMark(ctx, c.Store, func(m *core.EncryptionMark, _ bool) (bool, error) {
 		m.Decide(d)
 		return true, nil
 	})

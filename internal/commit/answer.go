@@ -16,7 +16,7 @@ import (
 // nor how many effects it licenses and for how long.
 // Who is assigned now does not matter: what was rightly given stands. A value is
 // checked again only where the schema has changed.
-func Counts(l *core.Core, g, earlier *posthouse.Gate) error {
+func Counts(c *core.Core, g, earlier *posthouse.Gate) error {
 	d := earlier.Decision
 	switch {
 	case d == nil:
@@ -37,7 +37,7 @@ func Counts(l *core.Core, g, earlier *posthouse.Gate) error {
 			return posthouse.Invalid("by", "%s asks for this now and cannot have approved it", name)
 		}
 	}
-	return checkValue(l, g, earlier)
+	return checkValue(c, g, earlier)
 }
 
 // hands returns whose hands were on a gate's decision.
@@ -51,15 +51,15 @@ func hands(g *posthouse.Gate) []string {
 
 // checkValue checks the value of an earlier decision against a schema that has
 // changed since.
-func checkValue(l *core.Core, g, earlier *posthouse.Gate) error {
+func checkValue(c *core.Core, g, earlier *posthouse.Gate) error {
 	value := earlier.Decision.Value
 	if len(g.Schema) == 0 || len(value) == 0 || sameJSON(g.Schema, earlier.Schema) {
 		return nil
 	}
-	if l.Config.Validate == nil {
+	if c.Config.Validate == nil {
 		return Unchecked(g)
 	}
-	return l.Config.Validate(g.Schema, value)
+	return c.Config.Validate(g.Schema, value)
 }
 
 // sameJSON reports whether two texts are the same JSON.

@@ -19,42 +19,42 @@ type Cancellation struct {
 }
 
 // CancelThread cancels a branch of a thread, and the threads that it waited for.
-func CancelThread(ctx context.Context, l *core.Core, thread string, o Cancellation) (*posthouse.Header, error) {
-	return cancelAll(ctx, l, thread, o, map[string]bool{})
+func CancelThread(ctx context.Context, c *core.Core, thread string, o Cancellation) (*posthouse.Header, error) {
+	return cancelAll(ctx, c, thread, o, map[string]bool{})
 }
 
 // cancelAll cancels a thread's branch and what that waited for, each thread
 // once.
-func cancelAll(ctx context.Context, l *core.Core, thread string, opt Cancellation, seen map[string]bool) (*posthouse.Header, error) {
+func cancelAll(ctx context.Context, c *core.Core, thread string, opt Cancellation, seen map[string]bool) (*posthouse.Header, error) {
 	seen[thread] = true
-	t, err := l.Lock(thread)
+	t, err := c.Lock(thread)
 	if err != nil {
 		return nil, err
 	}
-	h, written, err := cancel(ctx, l, t, opt)
-	l.Unlock(t)
+	h, written, err := cancel(ctx, c, t, opt)
+	c.Unlock(t)
 	switch {
 	case err != nil:
 		return nil, err
 	case written:
-		l.Observe.Checkpoint(posthouse.OpSaved, h)
-		l.EnforceCap(ctx)
+		c.Observe.Checkpoint(posthouse.OpSaved, h)
+		c.EnforceCap(ctx)
 	case h.ID == "":
 		return h, nil
 	default:
-		if h, err = l.GetHeader(ctx, h.ID); err != nil {
+		if h, err = c.GetHeader(ctx, h.ID); err != nil {
 			return nil, err
 		}
 	}
 	if h.Status == posthouse.StatusCancelled {
-		return h, cancelCalled(ctx, l, h, opt, seen)
+		return h, cancelCalled(ctx, c, h, opt, seen)
 	}
 	return h, nil
 }
 
 // cancelCalled cancels the threads that a cancelled branch waited for.
-func cancelCalled(ctx context.Context, l *core.Core, h *posthouse.Header, o Cancellation, seen map[string]bool) error {
-	e, err := l.Reader(ctx, h.Thread).Entry(h.Seq, true)
+func cancelCalled(ctx context.Context, c *core.Core, h *posthouse.Header, o Cancellation, seen map[string]bool) error {
+	e, err := c.Reader(ctx, h.Thread).Entry(h.Seq, true)
 	if err != nil {
 		return err
 	}
@@ -65,38 +65,38 @@ func cancelCalled(ctx context.Context, l *core.Core, h *posthouse.Header, o Canc
 		}
 	}
 	o.Reason = "thread " + h.Thread + ", which waited for it, was cancelled"
-	return cancelFor(ctx, l, gates, o, seen)
+	return cancelFor(ctx, c, gates, o, seen)
 }
 
 // CancelOrphans cancels the threads that gates of a thread waited for, because it went
 // on without them.
-func CancelOrphans(ctx context.Context, l *core.Core, thread string, gates []posthouse.ID, by string) error {
+func CancelOrphans(ctx context.Context, c *core.Core, thread string, gates []posthouse.ID, by string) error {
 	if len(gates) == 0 {
 		return nil
 	}
-	return cancelFor(context.WithoutCancel(ctx), l, gates, Cancellation{
+	return cancelFor(context.WithoutCancel(ctx), c, gates, Cancellation{
 		By: by, Reason: "thread " + thread + ", which waited for it, went on without it",
 	}, map[string]bool{thread: true})
 }
 
 // cancelFor cancels the threads that cancelled gates waited for.
-func cancelFor(ctx context.Context, l *core.Core, gates []posthouse.ID, o Cancellation, seen map[string]bool) error {
-	called, err := WaitedFor(ctx, l, gates)
-	return errors.Join(err, CancelThreads(ctx, l, called, o, seen))
+func cancelFor(ctx context.Context, c *core.Core, gates []posthouse.ID, o Cancellation, seen map[string]bool) error {
+	called, err := WaitedFor(ctx, c, gates)
+	return errors.Join(err, CancelThreads(ctx, c, called, o, seen))
 }
 
 // WaitedFor returns the threads that gates wait for. One that a fork or a copy
 // took along is its source's to wait for. The error tells of gates that cannot
 // be read.
-func WaitedFor(ctx context.Context, l *core.Core, gates []posthouse.ID) (threads []string, err error) {
+func WaitedFor(ctx context.Context, c *core.Core, gates []posthouse.ID) (threads []string, err error) {
 	for _, id := range gates {
-		g, e := l.Gate(ctx, id)
+		g, e := c.Gate(ctx, id)
 		if e == nil && (g.Kind != posthouse.GateThread || posthouse.ValidateName("thread", g.Text) != nil) {
 			continue
 		}
 		var h *posthouse.Header
 		if e == nil {
-			h, e = l.GetHeader(ctx, g.Checkpoint)
+			h, e = c.GetHeader(ctx, g.Checkpoint)
 		}
 		switch {
 		case errors.Is(e, posthouse.ErrNotFound): // it went with its checkpoint
@@ -111,13 +111,13 @@ func WaitedFor(ctx context.Context, l *core.Core, gates []posthouse.ID) (threads
 
 // CancelThreads cancels threads that were waited for, the others also where one
 // fails.
-func CancelThreads(ctx context.Context, l *core.Core, threads []string, o Cancellation, seen map[string]bool) (err error) {
+func CancelThreads(ctx context.Context, c *core.Core, threads []string, o Cancellation, seen map[string]bool) (err error) {
 	o.Branch, o.Claim = posthouse.MainBranch, nil
 	for _, thread := range threads {
 		if seen[thread] {
 			continue
 		}
-		if _, e := cancelAll(ctx, l, thread, o, seen); e != nil && !errors.Is(e, posthouse.ErrNotFound) {
+		if _, e := cancelAll(ctx, c, thread, o, seen); e != nil && !errors.Is(e, posthouse.ErrNotFound) {
 			err = errors.Join(err, fmt.Errorf("cancel thread %s, which was waited for: %w", thread, e))
 		}
 	}
@@ -125,9 +125,9 @@ func CancelThreads(ctx context.Context, l *core.Core, threads []string, o Cancel
 }
 
 // cancel returns the branch's head, complete only if it has written it.
-func cancel(ctx context.Context, l *core.Core, t *core.Thread, o Cancellation) (h *posthouse.Header, written bool, err error) {
+func cancel(ctx context.Context, c *core.Core, t *core.Thread, o Cancellation) (h *posthouse.Header, written bool, err error) {
 	told := false
-	err = l.Append(ctx, t, func(a *core.Tx) error {
+	err = c.Append(ctx, t, func(tx *core.Tx) error {
 		h, written, told = &posthouse.Header{Thread: t.Name, Branch: o.Branch}, false, false
 		b, ok := t.Info.Branch(o.Branch)
 		h.ID, h.Status = b.Head, b.Status
@@ -140,18 +140,18 @@ func cancel(ctx context.Context, l *core.Core, t *core.Thread, o Cancellation) (
 		case posthouse.IsOver(b.Status):
 			return core.ErrNothing
 		}
-		err := a.CheckLease(o.Claim)
+		err := tx.CheckLease(o.Claim)
 		if errors.Is(err, posthouse.ErrBusy) {
 			told = true
-			return askToCancel(a, o)
+			return askToCancel(tx, o)
 		}
 		if err != nil {
 			return err
 		}
-		if err := cancelBranch(a, o); err != nil {
+		if err := cancelBranch(tx, o); err != nil {
 			return err
 		}
-		h, written = &a.Next.Header, true
+		h, written = &tx.Next.Header, true
 		return nil
 	})
 	if told && t.Claim != nil && (err == nil || errors.Is(err, core.ErrNothing)) {
@@ -172,45 +172,45 @@ type cancelRequest struct {
 }
 
 // askToCancel adds the request, unless there is one.
-func askToCancel(a *core.Tx, o Cancellation) error {
-	if a.Thread.Info.CancelMark(o.Branch) != nil {
+func askToCancel(tx *core.Tx, o Cancellation) error {
+	if tx.Thread.Info.CancelMark(o.Branch) != nil {
 		return core.ErrNothing
 	}
 	body, err := json.Marshal(cancelRequest{o.Reason})
 	if err != nil {
 		return posthouse.Invalid("reason", "does not encode: %v", err)
 	}
-	AddSignal(a, &posthouse.SignalInfo{ID: a.Core.IDs.New(a.At), Name: posthouse.SignalCancel, By: o.By, Branch: o.Branch}, body)
-	a.Sign = true
+	AddSignal(tx, &posthouse.SignalInfo{ID: tx.Core.IDs.New(tx.At), Name: posthouse.SignalCancel, By: o.By, Branch: o.Branch}, body)
+	tx.Sign = true
 	return nil
 }
 
 // cancelBranch adds the branch's last checkpoint, for the reason of the request
 // if there was one before.
-func cancelBranch(a *core.Tx, o Cancellation) error {
-	if m := a.Thread.Info.CancelMark(o.Branch); m != nil {
-		s, err := a.Core.Reader(a.Ctx, a.Thread.Name).Signal(m.Seq)
+func cancelBranch(tx *core.Tx, o Cancellation) error {
+	if m := tx.Thread.Info.CancelMark(o.Branch); m != nil {
+		s, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).Signal(m.Seq)
 		if err != nil {
 			return err
 		}
 		var req cancelRequest
 		if err := json.Unmarshal(s.Value, &req); err != nil {
-			return posthouse.Corrupt("the request to cancel at entry %d of thread %q does not decode: %v", m.Seq, a.Thread.Name, err)
+			return posthouse.Corrupt("the request to cancel at entry %d of thread %q does not decode: %v", m.Seq, tx.Thread.Name, err)
 		}
 		o.By, o.Reason = s.By, req.Reason
 	}
-	head, err := a.HeadOf(o.Branch)
+	head, err := tx.HeadOf(o.Branch)
 	if err != nil {
 		return err
 	}
-	d := &Plan{Thread: a.Thread.Name, Branch: o.Branch, Claim: o.Claim, Cancel: true, Checkpoint: &posthouse.Change{
+	d := &Plan{Thread: tx.Thread.Name, Branch: o.Branch, Claim: o.Claim, Cancel: true, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindCancel, Status: posthouse.StatusCancelled, Run: head.Run, Fingerprint: head.Fingerprint, Node: head.Node,
 		Agent: head.Agent, Next: head.Next, Labels: head.Labels, By: o.By, Error: o.Reason,
 	}}
 	if err := d.Validate(); err != nil {
 		return err
 	}
-	_, err = Write(a, d)
+	_, err = Write(tx, d)
 	return err
 }
 

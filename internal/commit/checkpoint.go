@@ -106,9 +106,9 @@ func (c *Commit) addCheckpoint() error {
 
 // describe makes h the header of the checkpoint that c makes of base, but for
 // what identifies it.
-func describe(h *posthouse.Header, d *Plan, c *posthouse.Change, base *core.Head) {
+func describe(h *posthouse.Header, p *Plan, c *posthouse.Change, base *core.Head) {
 	*h = posthouse.Header{
-		ID: c.ID, Thread: d.Thread, Branch: d.Branch, Coordination: c.Coordination, Kind: c.Kind, Status: c.Status,
+		ID: c.ID, Thread: p.Thread, Branch: p.Branch, Coordination: c.Coordination, Kind: c.Kind, Status: c.Status,
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
 		Labels: maps.Clone(c.Labels), CreatedAt: c.CreatedAt.UTC(),
 	}
@@ -124,12 +124,12 @@ func describe(h *posthouse.Header, d *Plan, c *posthouse.Change, base *core.Head
 	if c.CreatedAt.IsZero() {
 		h.CreatedAt = c.CreatedAt
 	}
-	if h.Step = d.Step; base == nil && c.Kind == posthouse.KindNode && !d.Copy {
+	if h.Step = p.Step; base == nil && c.Kind == posthouse.KindNode && !p.Copy {
 		h.Step = 1 // a thread that begins with a finished step
 	}
 	if base != nil {
 		h.Parent, h.ParentSeq = base.ID, base.Seq
-		if !d.Copy {
+		if !p.Copy {
 			h.Step = base.Step + uint64(c.Skipped)
 			if !c.SameStep {
 				h.Step += posthouse.StepOf(c.Kind)

@@ -26,14 +26,14 @@ type Commit struct {
 type Made struct {
 	posthouse.Committed
 
-	// Coordination is the newest checkpoint\'s, where a generation was closed.
+	// Coordination is the newest checkpoint's, where a generation was closed.
 	Coordination string
 
 	Left []posthouse.ID // gates of threads that the branch waited for, and does no more
 }
 
 // stages lists what a commit does, in order. What the log then does with the
-// entry, which is to seal, sign, put and apply it, is in append.go.
+// entry, which is to seal, sign, put and apply it, is in core.Append.
 func (c *Commit) stages() [10]func() error {
 	return [10]func() error{
 		c.checkLease,
@@ -66,17 +66,17 @@ func Write(tx *core.Tx, p *Plan) (*Made, error) {
 }
 
 // Run appends one entry with what the plan holds.
-func Run(ctx context.Context, l *core.Core, p *Plan) (*Made, error) {
+func Run(ctx context.Context, c *core.Core, p *Plan) (*Made, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	t, err := l.Lock(p.Thread)
+	t, err := c.Lock(p.Thread)
 	if err != nil {
 		return nil, err
 	}
-	defer l.Unlock(t)
+	defer c.Unlock(t)
 	var made *Made
-	err = l.Append(ctx, t, func(tx *core.Tx) (err error) {
+	err = c.Append(ctx, t, func(tx *core.Tx) (err error) {
 		made, err = Write(tx, p)
 		return err
 	})
@@ -85,7 +85,7 @@ func Run(ctx context.Context, l *core.Core, p *Plan) (*Made, error) {
 	}
 	made.complete(t.Info.Tail.Hash)
 	if made.Release != nil {
-		l.FreeClaim(t)
+		c.FreeClaim(t)
 	}
 	return made, nil
 }

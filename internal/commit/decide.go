@@ -11,9 +11,9 @@ import (
 
 // Expire records that a gate's deadline passed. [posthouse.ErrConflict] if it has not,
 // [posthouse.ErrDecided] if the gate was decided before.
-func Expire(ctx context.Context, l *core.Core, gate posthouse.ID) (*posthouse.Gate, error) {
-	g, err := Decide(ctx, l, gate, func(a *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
-		if g.ExpiresAt.IsZero() || a.At.Before(g.ExpiresAt) {
+func Expire(ctx context.Context, c *core.Core, gate posthouse.ID) (*posthouse.Gate, error) {
+	g, err := Decide(ctx, c, gate, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
+		if g.ExpiresAt.IsZero() || tx.At.Before(g.ExpiresAt) {
 			return nil, &posthouse.Error{Code: posthouse.CodeConflict, Message: "gate " + string(gate) + " has not expired yet"}
 		}
 		return Expired(g), nil
@@ -24,6 +24,7 @@ func Expire(ctx context.Context, l *core.Core, gate posthouse.ID) (*posthouse.Ga
 	return g, err
 }
 
+// Expired returns the decision of a gate whose deadline passed.
 func Expired(g *posthouse.Gate) *posthouse.Decision {
 	return &posthouse.Decision{Verdict: posthouse.Expire, By: posthouse.RuntimeActor, Reason: "no decision by " + g.ExpiresAt.Format(time.RFC3339)}
 }
@@ -33,21 +34,21 @@ func Expired(g *posthouse.Gate) *posthouse.Decision {
 func Decide(ctx context.Context, l *core.Core, id posthouse.ID, choose func(*core.Tx, *posthouse.Gate) (*posthouse.Decision, error)) (*posthouse.Gate, error) {
 	var vote *posthouse.Decision
 	var coordination string
-	g, err := Assign(ctx, l, id, func(a *core.Tx, g *posthouse.Gate) error {
-		coordination = a.Thread.Info.CoordinationName()
+	g, err := Assign(ctx, l, id, func(tx *core.Tx, g *posthouse.Gate) error {
+		coordination = tx.Thread.Info.CoordinationName()
 		before := len(g.Votes)
-		d, err := choose(a, g)
+		d, err := choose(tx, g)
 		if vote = nil; len(g.Votes) > before {
 			vote = &g.Votes[before]
 		}
 		if err != nil || d == nil {
 			return err
 		}
-		d.Gate, d.At, d.Trail = id, posthouse.ToMillis(a.At), g.Record.Trail
-		if len(a.Records) > 0 {
-			d.Trail = a.Seq // its vote, or an escalation
+		d.Gate, d.At, d.Trail = id, posthouse.ToMillis(tx.At), g.Record.Trail
+		if len(tx.Records) > 0 {
+			d.Trail = tx.Seq // its vote, or an escalation
 		}
-		AddDecision(a, d, g.Seq)
+		AddDecision(tx, d, g.Seq)
 		c := *d
 		g.Decision = &c
 		return nil
@@ -70,13 +71,13 @@ func Decide(ctx context.Context, l *core.Core, id posthouse.ID, choose func(*cor
 
 // openGate returns the gate if it waits, else the error that says what became
 // of it.
-func openGate(a *core.Tx, id posthouse.ID) (*posthouse.Gate, error) {
-	for _, w := range a.Thread.Info.Waiting {
+func openGate(tx *core.Tx, id posthouse.ID) (*posthouse.Gate, error) {
+	for _, w := range tx.Thread.Info.Waiting {
 		if w.ID == id {
-			return a.WaitingGate(&w)
+			return tx.WaitingGate(&w)
 		}
 	}
-	g, err := a.Core.Gate(a.Ctx, id)
+	g, err := tx.Core.Gate(tx.Ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func openGate(a *core.Tx, id posthouse.ID) (*posthouse.Gate, error) {
 		e.Code, e.Message = posthouse.CodeExpired, "gate "+string(id)+" expired at "+g.ExpiresAt.Format(time.RFC3339)
 		e.Hint = "ask it again (posthouse ask-again " + string(id) + ")"
 	}
-	if next := askedAgain(a, g); next != "" {
+	if next := askedAgain(tx, g); next != "" {
 		e.Code, e.Gate = posthouse.CodeConflict, next
 		e.Message = "gate " + string(id) + " was " + superseded
 		e.Hint = "look at gate " + string(next) + ", which asks in its place, and decide that one"
@@ -102,15 +103,15 @@ func openGate(a *core.Tx, id posthouse.ID) (*posthouse.Gate, error) {
 
 // askedAgain returns the gate that asks in place of one that does not wait, ""
 // if none does: its decision says so, or an open gate does.
-func askedAgain(a *core.Tx, g *posthouse.Gate) posthouse.ID {
+func askedAgain(tx *core.Tx, g *posthouse.Gate) posthouse.ID {
 	if g.Decision.Successor != "" {
 		return g.Decision.Successor
 	}
-	for _, w := range a.Thread.Info.Waiting {
+	for _, w := range tx.Thread.Info.Waiting {
 		if !posthouse.AsksPeople(w.Kind) || w.Seq <= g.Seq {
 			continue
 		}
-		if o, err := a.WaitingGate(&w); err == nil && o.Supersedes == g.ID {
+		if o, err := tx.WaitingGate(&w); err == nil && o.Supersedes == g.ID {
 			return o.ID
 		}
 	}
@@ -120,8 +121,8 @@ func askedAgain(a *core.Tx, g *posthouse.Gate) posthouse.ID {
 // MayOpen reports, as [posthouse.ErrUnsupported], that a gate takes a value with a schema and
 // this Ledger has no validator to check it with: its decision would fail, maybe a
 // week later. [ledger.Ledger.Commit] opens no such gate.
-func MayOpen(l *core.Core, g *posthouse.Gate) error {
-	if l.Config.Validate != nil || len(g.Schema) == 0 || !g.Allows(posthouse.Edit) && !g.Allows(posthouse.Respond) {
+func MayOpen(c *core.Core, g *posthouse.Gate) error {
+	if c.Config.Validate != nil || len(g.Schema) == 0 || !g.Allows(posthouse.Edit) && !g.Allows(posthouse.Respond) {
 		return nil
 	}
 	return Unchecked(g)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/core"
@@ -25,7 +26,7 @@ func validateKind(g *posthouse.Gate) error {
 		return nil
 	}
 	s := posthouse.Signal{Name: g.Signal}
-	return Validate(&s)
+	return CheckSignal(&s)
 }
 
 // validateBound checks what an answer is good for.
@@ -52,25 +53,27 @@ func validateBound(g *posthouse.Gate) error {
 // superseded is why a gate is withdrawn that another one asks in place of.
 const superseded = "asked again: what is asked has changed"
 
-func AddDecision(a *core.Tx, d *posthouse.Decision, gateSeq uint64) {
-	d.Seq = a.Seq
+// AddDecision adds the decision of a gate whose own record is in entry gateSeq.
+func AddDecision(tx *core.Tx, d *posthouse.Decision, gateSeq uint64) {
+	d.Seq = tx.Seq
 	body, err := json.Marshal(d)
 	if err != nil {
 		panic("posthouse: a decision does not encode: " + err.Error()) // its JSON was validated
 	}
-	a.Add(posthouse.Record{Kind: posthouse.RecordDecision, Decision: &posthouse.DecideInfo{
+	tx.Add(posthouse.Record{Kind: posthouse.RecordDecision, Decision: &posthouse.DecideInfo{
 		Gate: d.Gate, GateSeq: gateSeq, Verdict: d.Verdict, By: d.By,
 	}}, body)
-	a.IDs = append(a.IDs, posthouse.IndexedID{ID: d.Gate, Replace: true})
-	a.Sign = true
+	tx.IDs = append(tx.IDs, posthouse.IndexedID{ID: d.Gate, Replace: true})
+	tx.Sign = true
 }
 
-func AddGate(a *core.Tx, d *Plan, g posthouse.Gate) (posthouse.Gate, error) {
+// AddGate checks a gate, completes it and adds its record.
+func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 	if g.Name == "" || len(g.Name) > posthouse.MaxTask || len(g.Task) > posthouse.MaxTask || !text.Valid(g.Name) {
 		return g, posthouse.Invalid("gate", "name %.40q must be 1 to %d bytes of text, its task at most %d", g.Name, posthouse.MaxTask, posthouse.MaxTask)
 	}
 	check := posthouse.CheckStrict
-	if g.Record.Kept || d.Copy {
+	if g.Record.Kept || p.Copy {
 		check = posthouse.CheckJSON
 	}
 	for _, j := range []struct {
@@ -84,12 +87,12 @@ func AddGate(a *core.Tx, d *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 		}
 	}
 	for _, v := range g.Verdicts {
-		if !slices.Contains(posthouse.DefaultVerdicts, v) {
+		if !posthouse.KnownVerdict(v) {
 			return g, posthouse.Invalid("verdicts", "%q is not one of approve, reject, edit, respond", v)
 		}
 	}
 	if g.ID == "" {
-		g.ID = posthouse.GatePrefix + a.Core.NewID()
+		g.ID = posthouse.GatePrefix + tx.Core.NewID()
 	} else if err := g.ID.Validate(); err != nil {
 		return g, err
 	}
@@ -108,10 +111,10 @@ func AddGate(a *core.Tx, d *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 	if err := validateBound(&g); err != nil {
 		return g, err
 	}
-	g.Thread, g.Branch, g.CreatedAt = d.Thread, d.Branch, posthouse.ToMillis(a.At)
-	if a.Next != nil {
-		g.Checkpoint = a.Next.ID
-	} else if bh, ok := a.Thread.Info.Branch(d.Branch); ok {
+	g.Thread, g.Branch, g.CreatedAt = p.Thread, p.Branch, posthouse.ToMillis(tx.At)
+	if tx.Next != nil {
+		g.Checkpoint = tx.Next.ID
+	} else if bh, ok := tx.Thread.Info.Branch(p.Branch); ok {
 		g.Checkpoint = bh.Head
 	}
 	g.Hash, g.Seq, g.Decision, g.Votes, g.Assignments, g.Record.Trail = posthouse.Hash{}, 0, nil, nil, nil, 0 // told by the log
@@ -123,43 +126,57 @@ func AddGate(a *core.Tx, d *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 	if !g.ExpiresAt.IsZero() {
 		g.ExpiresAt = posthouse.ToMillis(g.ExpiresAt) // as the header has it, or it would be due before it expired
 	}
-	escalateAt := g.SettleRule()
+	escalateAt := settleRule(&g)
 	body, err := posthouse.EncodeGate(&g)
 	if err != nil {
 		return g, posthouse.Invalid("gate", "%q does not encode: %v", g.Name, err)
 	}
-	if len(body) > a.Core.Config.MaxState {
-		return g, posthouse.TooLarge("gate", len(body), a.Core.Config.MaxState)
+	if len(body) > tx.Core.Config.MaxState {
+		return g, posthouse.TooLarge("gate", len(body), tx.Core.Config.MaxState)
 	}
-	a.Add(posthouse.Record{Kind: posthouse.RecordGate, Gate: &posthouse.GateInfo{
-		ID: g.ID, Name: g.Name, Task: g.Task, Occurrence: g.Occurrence, Branch: d.Branch, ExpiresAt: g.ExpiresAt,
+	tx.Add(posthouse.Record{Kind: posthouse.RecordGate, Gate: &posthouse.GateInfo{
+		ID: g.ID, Name: g.Name, Task: g.Task, Occurrence: g.Occurrence, Branch: p.Branch, ExpiresAt: g.ExpiresAt,
 		Kind: g.Kind, Signal: g.Signal, Latch: g.Latch, EscalateAt: escalateAt, Content: g.Digest(), Supersedes: g.Supersedes,
 	}}, body)
-	a.IDs = append(a.IDs, posthouse.IndexedID{ID: g.ID})
-	AddAudience(a, &g)
-	a.Sign = true
+	tx.IDs = append(tx.IDs, posthouse.IndexedID{ID: g.ID})
+	AddAudience(tx, &g)
+	tx.Sign = true
 	return g, nil
 }
 
 // AddAudience records who may decide a gate after what a has recorded of it.
-func AddAudience(a *core.Tx, g *posthouse.Gate) {
+func AddAudience(tx *core.Tx, g *posthouse.Gate) {
 	if len(g.Assignees) == 0 || !posthouse.InInbox(g.Kind) {
 		return
 	}
 	info := &posthouse.AudienceInfo{Gate: g.ID}
-	if a.Seals() {
-		if w := a.Thread.Info.WaitingFor(g.ID); w == nil || w.Audience == nil {
+	if tx.Seals() {
+		if w := tx.Thread.Info.WaitingFor(g.ID); w == nil || w.Audience == nil {
 			return
 		}
 		info.Anyone = true // it was marked before the thread was sealed
 	} else {
-		for _, d := range g.Deciders(a.At) {
-			if g.OpenTo(d.Name, a.At) {
+		for _, d := range g.Deciders(tx.At) {
+			if g.OpenTo(d.Name, tx.At) {
 				info.Marks = append(info.Marks, posthouse.PersonMark(d.Name))
 			}
 		}
 		slices.Sort(info.Marks)
 		info.Marks = slices.Compact(info.Marks)
 	}
-	a.Add(posthouse.Record{Kind: posthouse.RecordAudience, Audience: info}, nil)
+	tx.Add(posthouse.Record{Kind: posthouse.RecordAudience, Audience: info}, nil)
+}
+
+// settleRule fills in what the rule of a gate about to be opened leaves open and
+// returns when it escalates.
+func settleRule(g *posthouse.Gate) (escalateAt time.Time) {
+	if g.Quorum != nil && len(g.Verdicts) == 0 {
+		g.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject}
+	}
+	if g.Escalation != nil {
+		e := *g.Escalation
+		e.At, g.Escalation = posthouse.ToMillis(e.At), &e
+		escalateAt = e.At
+	}
+	return escalateAt
 }

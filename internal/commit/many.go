@@ -11,7 +11,7 @@ import (
 // RunAll is commit for drafts of one thread, each of which follows the one
 // before, without what commit tells of each. They are on record when it returns
 // nil; where the store can, together.
-func RunAll(ctx context.Context, l *core.Core, ds []*Plan) error {
+func RunAll(ctx context.Context, c *core.Core, ds []*Plan) error {
 	if len(ds) == 0 {
 		return nil
 	}
@@ -20,14 +20,14 @@ func RunAll(ctx context.Context, l *core.Core, ds []*Plan) error {
 			return err
 		}
 	}
-	t, err := l.Lock(ds[0].Thread)
+	t, err := c.Lock(ds[0].Thread)
 	if err != nil {
 		return err
 	}
-	defer l.Unlock(t)
+	defer c.Unlock(t)
 	for range core.MaxRetries {
 		var again bool
-		if again, err = writeAll(ctx, l, t, ds); !again {
+		if again, err = writeAll(ctx, c, t, ds); !again {
 			return err
 		}
 	}
@@ -37,14 +37,14 @@ func RunAll(ctx context.Context, l *core.Core, ds []*Plan) error {
 // writeAll builds the entries of drafts, each on top of the one before, and appends
 // them together. again says that others have appended meanwhile, so that all are
 // to be built anew. Callers hold t.mu.
-func writeAll(ctx context.Context, l *core.Core, t *core.Thread, ds []*Plan) (again bool, err error) {
-	if err := l.Load(ctx, t); err != nil {
+func writeAll(ctx context.Context, c *core.Core, t *core.Thread, ds []*Plan) (again bool, err error) {
+	if err := c.Load(ctx, t); err != nil {
 		return false, err
 	}
 	known := t.Info.Tail
 	made, batches := make([]*core.Tx, 0, len(ds)), make([]*posthouse.Batch, 0, len(ds))
 	for _, d := range ds {
-		a := l.NewTx(ctx, t)
+		a := c.NewTx(ctx, t)
 		if _, err = Write(a, d); err == nil {
 			err = a.Seal(t)
 		}
@@ -56,7 +56,7 @@ func writeAll(ctx context.Context, l *core.Core, t *core.Thread, ds []*Plan) (ag
 	}
 	refused := err
 	if err == nil {
-		if err = core.AppendAllTo(ctx, l.Store, batches); err == nil {
+		if err = core.AppendAllTo(ctx, c.Store, batches); err == nil {
 			for _, a := range made {
 				a.Recycle()
 			}
@@ -72,6 +72,6 @@ func writeAll(ctx context.Context, l *core.Core, t *core.Thread, ds []*Plan) (ag
 	if refused == nil {
 		return errors.Is(err, posthouse.ErrConflict), err
 	}
-	e := l.Load(ctx, t)
+	e := c.Load(ctx, t)
 	return e == nil && t.Info.Tail != known, refused
 }

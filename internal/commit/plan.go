@@ -46,42 +46,44 @@ type Plan struct {
 	Answers map[posthouse.ID]*posthouse.Decision
 }
 
-func (d *Plan) Validate() error {
-	if d.Branch == "" {
-		d.Branch = posthouse.MainBranch
+// Validate checks the plan and fills in its defaults. [posthouse.ErrInvalid] names the
+// field.
+func (p *Plan) Validate() error {
+	if p.Branch == "" {
+		p.Branch = posthouse.MainBranch
 	}
-	if err := posthouse.ValidateName("branch", d.Branch); err != nil {
+	if err := posthouse.ValidateName("branch", p.Branch); err != nil {
 		return err
 	}
-	if d.Checkpoint != nil && !d.Copy { // a copy's is as it was
-		if err := posthouse.CheckPerson("by", d.Checkpoint.By); err != nil {
+	if p.Checkpoint != nil && !p.Copy { // a copy's is as it was
+		if err := posthouse.CheckPerson("by", p.Checkpoint.By); err != nil {
 			return err
 		}
 	}
-	if d.Checkpoint == nil && len(d.Steps)+len(d.Decided)+len(d.Inherit) == 0 {
+	if p.Checkpoint == nil && len(p.Steps)+len(p.Decided)+len(p.Inherit) == 0 {
 		return posthouse.Invalid("draft", "holds neither a checkpoint nor a step")
 	}
-	for i := range d.Decided {
-		if g := &d.Decided[i]; !g.AsksPeople() || g.Decision == nil || g.Decision.By == "" {
+	for i := range p.Decided {
+		if g := &p.Decided[i]; !g.AsksPeople() || g.Decision == nil || g.Decision.By == "" {
 			return posthouse.Invalid("decided", "gate %.40q must ask people and carry who decided it", g.Name)
 		}
 	}
-	if len(d.Gates) > 0 && (d.Checkpoint == nil || d.Checkpoint.Status != posthouse.StatusWaiting) {
+	if len(p.Gates) > 0 && (p.Checkpoint == nil || p.Checkpoint.Status != posthouse.StatusWaiting) {
 		return posthouse.Invalid("gates", "need a checkpoint of status waiting in the same commit")
 	}
-	if 2*(len(d.Gates)+len(d.Decided))+len(d.Steps)+len(d.Takes)+len(d.Keep) > posthouse.MaxRecords-8 {
+	if 2*(len(p.Gates)+len(p.Decided))+len(p.Steps)+len(p.Takes)+len(p.Keep) > posthouse.MaxRecords-8 {
 		return posthouse.Invalid("draft", "holds more than %d records", posthouse.MaxRecords-8)
 	}
-	if d.Release != nil {
-		if err := d.Release.check(); err != nil {
+	if p.Release != nil {
+		if err := p.Release.check(); err != nil {
 			return err
 		}
-		if len(d.Gates) > 0 {
+		if len(p.Gates) > 0 {
 			return posthouse.Invalid("release", "would cancel the gates that the draft opens")
 		}
 	}
-	for i := range d.Steps {
-		s := &d.Steps[i]
+	for i := range p.Steps {
+		s := &p.Steps[i]
 		if s.Name == "" || len(s.Name) > posthouse.MaxTask || len(s.Task) > posthouse.MaxTask {
 			return posthouse.Invalid("step", "name %.40q must be 1 to %d bytes, its task at most %d", s.Name, posthouse.MaxTask, posthouse.MaxTask)
 		}
@@ -92,8 +94,8 @@ func (d *Plan) Validate() error {
 			return err
 		}
 	}
-	if d.Checkpoint != nil {
-		return validateChange(d.Checkpoint)
+	if p.Checkpoint != nil {
+		return validateChange(p.Checkpoint)
 	}
 	return nil
 }

@@ -7,12 +7,12 @@ import (
 
 // RequiresGrants reports whether effects on the world run under a grant only; see
 // Options.RequireGrants.
-func RequiresGrants(l *core.Core) bool { return l.Config.RequireGrants }
+func RequiresGrants(c *core.Core) bool { return c.Config.RequireGrants }
 
 // Reconsider asks Options.Policy again about everybody whose hand was on a gate's
 // decision: an approval is not authority for ever. It returns the policy's error.
-func Reconsider(l *core.Core, g *posthouse.Gate) error {
-	if l.Config.Policy == nil || g.Decision == nil || g.Decision.Seq == g.Seq { // decided as it was opened: nobody's hand
+func Reconsider(c *core.Core, g *posthouse.Gate) error {
+	if c.Config.Policy == nil || g.Decision == nil || g.Decision.Seq == g.Seq { // decided as it was opened: nobody's hand
 		return nil
 	}
 	decisions := []posthouse.Decision{*g.Decision}
@@ -22,7 +22,7 @@ func Reconsider(l *core.Core, g *posthouse.Gate) error {
 	asked := g.Clone()
 	asked.Decision = nil
 	for i := range decisions {
-		if err := l.Config.Policy(asked, decisions[i].Clone()); err != nil {
+		if err := c.Config.Policy(asked, decisions[i].Clone()); err != nil {
 			return err
 		}
 	}

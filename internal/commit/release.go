@@ -43,21 +43,21 @@ func (o *Closing) check() error {
 }
 
 // Release is Release but for what the thread waited for, whose gates it returns.
-func Release(ctx context.Context, l *core.Core, claim *core.Claim, thread string, o *Closing) (r *posthouse.Release, left []posthouse.ID, err error) {
+func Release(ctx context.Context, c *core.Core, claim *core.Claim, thread string, o *Closing) (r *posthouse.Release, left []posthouse.ID, err error) {
 	if err := o.check(); err != nil {
 		return nil, nil, err
 	}
-	t, err := l.Lock(thread)
+	t, err := c.Lock(thread)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer l.Unlock(t)
+	defer c.Unlock(t)
 	var done *closed
-	err = l.Append(ctx, t, func(a *core.Tx) (err error) {
-		if err := a.CheckLease(claim); err != nil {
+	err = c.Append(ctx, t, func(tx *core.Tx) (err error) {
+		if err := tx.CheckLease(claim); err != nil {
 			return err
 		}
-		done, err = closeGeneration(a, o)
+		done, err = closeGeneration(tx, o)
 		return err
 	})
 	if err != nil {
@@ -65,8 +65,8 @@ func Release(ctx context.Context, l *core.Core, claim *core.Claim, thread string
 	}
 	r = done.release
 	r.Hash = t.Info.Tail.Hash
-	l.FreeClaim(t)
-	l.Observe.Released(r, done.coordination)
+	c.FreeClaim(t)
+	c.Observe.Released(r, done.coordination)
 	return r, done.left, nil
 }
 
@@ -79,55 +79,55 @@ type closed struct {
 
 // closeGeneration adds the record that closes the generation, behind what else the
 // entry holds. It returns the gates of threads that it waited for.
-func closeGeneration(a *core.Tx, o *Closing) (*closed, error) {
-	info := a.Thread.Info
+func closeGeneration(tx *core.Tx, o *Closing) (*closed, error) {
+	info := tx.Thread.Info
 	m := posthouse.ReleaseInfo{
 		Version: max(info.Generation, 1), First: max(info.First, 1), Base: info.Link, Tags: slices.Clone(o.Tags),
 		By: o.By, Reason: o.Reason, Failed: o.Failed, Fence: info.Lease.Fence, Checkpoints: info.Checkpoints, Heads: slices.Clone(info.Branches),
 	}
 	coordination := info.CoordinationName()
-	if n := a.Next; n != nil {
+	if n := tx.Next; n != nil {
 		coordination = n.Coordination
 		m.Heads = slices.DeleteFunc(m.Heads, func(b posthouse.BranchHead) bool { return b.Branch == n.Branch })
 		at := len(m.Heads)
 		if n.Branch == posthouse.MainBranch {
 			at = 0
 		}
-		m.Heads = slices.Insert(m.Heads, at, posthouse.BranchHead{Branch: n.Branch, Head: n.ID, Seq: a.Seq, Status: n.Status})
+		m.Heads = slices.Insert(m.Heads, at, posthouse.BranchHead{Branch: n.Branch, Head: n.ID, Seq: tx.Seq, Status: n.Status})
 		m.Checkpoints++
 	}
 	if len(m.Heads) == 0 {
-		return nil, posthouse.NotFound("thread", a.Thread.Name)
+		return nil, posthouse.NotFound("thread", tx.Thread.Name)
 	}
-	if a.Claim != nil {
-		m.Fence = a.Claim.Fence
+	if tx.Claim != nil {
+		m.Fence = tx.Claim.Fence
 	}
-	if m.First < a.Seq {
-		first, err := a.Core.Reader(a.Ctx, a.Thread.Name).Entry(m.First, false)
+	if m.First < tx.Seq {
+		first, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).Entry(m.First, false)
 		if err != nil {
 			return nil, err
 		}
 		m.Base = first.Prev
 	}
-	left := withdraw(a)
-	a.Add(posthouse.Record{Kind: posthouse.RecordRelease, Release: &m}, nil)
-	a.Sign = true
-	r := &posthouse.Release{Thread: a.Thread.Name, ReleaseInfo: m, Seq: a.Seq, At: time.UnixMilli(a.At.UnixMilli()).UTC()}
+	left := withdraw(tx)
+	tx.Add(posthouse.Record{Kind: posthouse.RecordRelease, Release: &m}, nil)
+	tx.Sign = true
+	r := &posthouse.Release{Thread: tx.Thread.Name, ReleaseInfo: m, Seq: tx.Seq, At: time.UnixMilli(tx.At.UnixMilli()).UTC()}
 	return &closed{r, left, coordination}, nil
 }
 
 // withdraw cancels the gates that a release leaves behind and that the entry
 // has not decided already. It returns those of threads.
-func withdraw(a *core.Tx) (left []posthouse.ID) {
+func withdraw(tx *core.Tx) (left []posthouse.ID) {
 	decided := func(id posthouse.ID) bool {
-		return slices.ContainsFunc(a.Records, func(r posthouse.Record) bool { return r.Decision != nil && r.Decision.Gate == id })
+		return slices.ContainsFunc(tx.Records, func(r posthouse.Record) bool { return r.Decision != nil && r.Decision.Gate == id })
 	}
-	for _, w := range a.Thread.Info.Waiting {
+	for _, w := range tx.Thread.Info.Waiting {
 		if !decided(w.ID) {
 			if w.Kind == posthouse.GateThread {
 				left = append(left, w.ID)
 			}
-			AddDecision(a, &posthouse.Decision{Gate: w.ID, Verdict: posthouse.Cancel, By: posthouse.RuntimeActor, Reason: "the thread was released", At: a.At.UTC(), Trail: w.Trail}, w.Seq)
+			AddDecision(tx, &posthouse.Decision{Gate: w.ID, Verdict: posthouse.Cancel, By: posthouse.RuntimeActor, Reason: "the thread was released", At: tx.At.UTC(), Trail: w.Trail}, w.Seq)
 		}
 	}
 	return left

@@ -9,15 +9,15 @@ import (
 
 // revised returns the newest revision of a checkpoint that is to be replaced,
 // and whether its parent was removed.
-func revised(a *core.Tx, id posthouse.ID) (h *posthouse.Header, orphan bool, err error) {
-	tree, err := a.Core.Tree(a.Ctx, a.Thread.Name, a.Thread.Info.First)
+func revised(tx *core.Tx, id posthouse.ID) (h *posthouse.Header, orphan bool, err error) {
+	tree, err := tx.Core.Tree(tx.Ctx, tx.Thread.Name, tx.Thread.Info.First)
 	if err != nil {
 		return nil, false, err
 	}
 	seq, ok := tree.ByID[id]
 	if !ok {
-		if ref, err := a.Core.Store.Find(a.Ctx, id); err == nil && ref.Seq < a.Thread.Info.First {
-			return nil, false, core.Released(posthouse.CodeExists, id, a.Thread.Name)
+		if ref, err := tx.Core.Store.Find(tx.Ctx, id); err == nil && ref.Seq < tx.Thread.Info.First {
+			return nil, false, core.Released(posthouse.CodeExists, id, tx.Thread.Name)
 		}
 		return nil, false, posthouse.NotFound("checkpoint", id)
 	}

@@ -37,10 +37,10 @@ func (c *Commit) askRules() error {
 	return nil
 }
 
-func check(ctx context.Context, l *core.Core, r *posthouse.Rule, p *posthouse.Proposal) (err error) {
+func check(ctx context.Context, c *core.Core, r *posthouse.Rule, p *posthouse.Proposal) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			l.Config.Logger.Error("a rule panicked", "rule", r.Name, "thread", p.Thread, "panic", v, "stack", string(debug.Stack()))
+			c.Config.Logger.Error("a rule panicked", "rule", r.Name, "thread", p.Thread, "panic", v, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", v)
 		}
 	}()
@@ -48,12 +48,12 @@ func check(ctx context.Context, l *core.Core, r *posthouse.Rule, p *posthouse.Pr
 }
 
 // proposed puts together the checkpoint that a is about to write.
-func proposed(a *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
-	b := &core.Rebuilt{Header: *a.Next.Header.Clone(), State: posthouse.State{}}
-	for i := range a.Next.Parts {
-		p := &a.Next.Parts[i]
+func proposed(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
+	b := &core.Rebuilt{Header: *tx.Next.Header.Clone(), State: posthouse.State{}}
+	for i := range tx.Next.Parts {
+		p := &tx.Next.Parts[i]
 		if !p.Known {
-			return derived(a, c)
+			return derived(tx, c)
 		}
 		b.State[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
 	}
@@ -61,10 +61,10 @@ func proposed(a *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
 }
 
 // derived is proposed for a state that is too large to be kept in memory.
-func derived(a *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
-	out := &posthouse.Checkpoint{Header: *a.Next.Header.Clone(), State: posthouse.State{}}
+func derived(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
+	out := &posthouse.Checkpoint{Header: *tx.Next.Header.Clone(), State: posthouse.State{}}
 	if seq := out.ParentSeq; seq != 0 {
-		b, err := a.Core.Reader(a.Ctx, a.Thread.Name).Rebuild(seq)
+		b, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).Rebuild(seq)
 		if err != nil {
 			return nil, err
 		}

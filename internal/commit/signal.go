@@ -10,7 +10,9 @@ import (
 	"github.com/posthouse/posthouse/internal/text"
 )
 
-func Validate(s *posthouse.Signal) error {
+// CheckSignal checks a signal's name, value and sender, and makes the value the
+// signal's own.
+func CheckSignal(s *posthouse.Signal) error {
 	switch {
 	case s.Name == "" || len(s.Name) > posthouse.MaxID || !text.Valid(s.Name) || posthouse.IsReserved(s.Name):
 		return posthouse.Invalid("name", "%.40q must be 1 to %d bytes of text that do not begin with $", s.Name, posthouse.MaxID)
@@ -34,32 +36,32 @@ func Validate(s *posthouse.Signal) error {
 
 // Send adds the signal and the decisions of the gates that it answers, which
 // it returns.
-func Send(a *core.Tx, s *posthouse.Signal) ([]*posthouse.Gate, error) {
-	info := a.Thread.Info
+func Send(tx *core.Tx, s *posthouse.Signal) ([]*posthouse.Gate, error) {
+	info := tx.Thread.Info
 	prev := info.NewestSignal(s.Name)
 	if prev == 0 && len(info.Signals) >= posthouse.MaxSignalNames {
-		return nil, tooManyNames(a.Thread.Name)
+		return nil, tooManyNames(tx.Thread.Name)
 	}
-	s.Thread, s.Seq, s.At, s.Gates = a.Thread.Name, a.Seq, posthouse.ToMillis(a.At), nil
-	AddSignal(a, &posthouse.SignalInfo{ID: s.ID, Name: s.Name, By: s.By, Latch: s.Latch, Prev: prev}, s.Value)
+	s.Thread, s.Seq, s.At, s.Gates = tx.Thread.Name, tx.Seq, posthouse.ToMillis(tx.At), nil
+	AddSignal(tx, &posthouse.SignalInfo{ID: s.ID, Name: s.Name, By: s.By, Latch: s.Latch, Prev: prev}, s.Value)
 	var answered []*posthouse.Gate
 	served := map[string]bool{} // branches that took it
 	for _, w := range info.Waiting {
-		late := !w.ExpiresAt.IsZero() && !a.At.Before(w.ExpiresAt)
+		late := !w.ExpiresAt.IsZero() && !tx.At.Before(w.ExpiresAt)
 		if w.Kind != posthouse.GateSignal || w.Signal != s.Name || late || !w.Latch && !s.Latch && served[w.Branch] {
 			continue
 		}
 		if !w.Latch {
 			if !served[w.Branch] {
-				AddTake(a, w.Branch, s.Name, s.Seq)
+				AddTake(tx, w.Branch, s.Name, s.Seq)
 			}
 			served[w.Branch] = true
 		}
 		d := s.Decision(w.ID)
-		AddDecision(a, d, w.Seq)
+		AddDecision(tx, d, w.Seq)
 		s.Gates = append(s.Gates, w.ID)
-		if a.Core.Config.Observer != nil {
-			g, err := a.Core.Reader(a.Ctx, a.Thread.Name).GateAt(w.ID, w.Seq)
+		if tx.Core.Config.Observer != nil {
+			g, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).GateAt(w.ID, w.Seq)
 			if err != nil {
 				return nil, err
 			}
@@ -77,7 +79,8 @@ func tooManyNames(thread string) error {
 	}
 }
 
-func AddSignal(a *core.Tx, s *posthouse.SignalInfo, value []byte) {
-	a.Add(posthouse.Record{Kind: posthouse.RecordSignal, Signal: s}, value)
-	a.IDs = append(a.IDs, posthouse.IndexedID{ID: s.ID})
+// AddSignal adds a signal's record.
+func AddSignal(tx *core.Tx, s *posthouse.SignalInfo, value []byte) {
+	tx.Add(posthouse.Record{Kind: posthouse.RecordSignal, Signal: s}, value)
+	tx.IDs = append(tx.IDs, posthouse.IndexedID{ID: s.ID})
 }

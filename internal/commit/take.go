@@ -11,19 +11,19 @@ import (
 )
 
 // AddTake adds the record that a branch took a signal.
-func AddTake(a *core.Tx, branch, name string, signal uint64) {
-	a.Add(posthouse.Record{Kind: posthouse.RecordTake, Take: &posthouse.TakeInfo{Branch: branch, Name: name, Signal: signal}}, nil)
+func AddTake(tx *core.Tx, branch, name string, signal uint64) {
+	tx.Add(posthouse.Record{Kind: posthouse.RecordTake, Take: &posthouse.TakeInfo{Branch: branch, Name: name, Signal: signal}}, nil)
 }
 
 // taken returns the entry of the newest signal of a name that a branch took,
 // in this entry or before.
-func taken(a *core.Tx, branch, name string) uint64 {
-	for i := range slices.Backward(a.Records) {
-		if k := a.Records[i].Take; k != nil && k.Branch == branch && k.Name == name {
+func taken(tx *core.Tx, branch, name string) uint64 {
+	for i := range slices.Backward(tx.Records) {
+		if k := tx.Records[i].Take; k != nil && k.Branch == branch && k.Name == name {
 			return k.Signal
 		}
 	}
-	return a.Thread.Info.TakenSignal(branch, name)
+	return tx.Thread.Info.TakenSignal(branch, name)
 }
 
 // takeSignals adds what the plan's steps took.
@@ -82,22 +82,22 @@ const (
 // Pending returns the signals of a name that the branch ("" is main) has yet to
 // take, oldest first, the first 64 or what holds a megabyte; with latch the newest
 // one of the name, taken or not. [posthouse.ErrNotFound] for an unknown thread.
-func Pending(ctx context.Context, l *core.Core, thread, branch, name string, latch bool) ([]*posthouse.Signal, error) {
-	info, err := l.Thread(ctx, thread)
+func Pending(ctx context.Context, c *core.Core, thread, branch, name string, latch bool) ([]*posthouse.Signal, error) {
+	info, err := c.Thread(ctx, thread)
 	if err != nil {
 		return nil, err
 	}
 	if branch == "" {
 		branch = posthouse.MainBranch
 	}
-	seqs, err := core.Behind(ctx, l, info, info.TakenSignal(branch, name), name, latch)
+	seqs, err := core.Behind(ctx, c, info, info.TakenSignal(branch, name), name, latch)
 	if err != nil {
 		return nil, err
 	}
 	var found []*posthouse.Signal
 	size := 0
 	for _, seq := range seqs[:min(len(seqs), maxPending)] {
-		s, err := l.Reader(ctx, thread).Signal(seq)
+		s, err := c.Reader(ctx, thread).Signal(seq)
 		if err != nil {
 			return nil, err
 		}
@@ -110,22 +110,22 @@ func Pending(ctx context.Context, l *core.Core, thread, branch, name string, lat
 }
 
 // goOn has a branch that begins go on from where its parent checkpoint was.
-func goOn(a *core.Tx, branch string) error {
-	i := a.Enc.Find(posthouse.SignalsPart)
+func goOn(tx *core.Tx, branch string) error {
+	i := tx.Enc.Find(posthouse.SignalsPart)
 	if i < 0 {
 		return nil
 	}
-	data, err := a.Enc.Value(&a.Enc.Parts[i])
+	data, err := tx.Enc.Value(&tx.Enc.Parts[i])
 	if err != nil {
 		return err
 	}
 	var have map[string]uint64
 	if err := json.Unmarshal(data, &have); err != nil {
-		return posthouse.Corrupt("what checkpoint %s says of signals does not decode: %v", a.Enc.Base.ID, err)
+		return posthouse.Corrupt("what checkpoint %s says of signals does not decode: %v", tx.Enc.Base.ID, err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(have)) {
-		if taken(a, branch, name) < have[name] {
-			AddTake(a, branch, name, have[name])
+		if taken(tx, branch, name) < have[name] {
+			AddTake(tx, branch, name, have[name])
 		}
 	}
 	return nil
@@ -157,14 +157,14 @@ func (c *Commit) noteTaken(base *core.Head) error {
 }
 
 // tookSince reports whether a branch took anything behind the checkpoint.
-func tookSince(a *core.Tx, branch string, c *core.Head) bool {
-	for _, k := range a.Thread.Info.Taken {
+func tookSince(tx *core.Tx, branch string, c *core.Head) bool {
+	for _, k := range tx.Thread.Info.Taken {
 		if k.Branch == branch && (c == nil || k.Seq > c.Seq) {
 			return true
 		}
 	}
-	for i := range a.Records {
-		if k := a.Records[i].Take; k != nil && k.Branch == branch {
+	for i := range tx.Records {
+		if k := tx.Records[i].Take; k != nil && k.Branch == branch {
 			return true
 		}
 	}

@@ -21,10 +21,10 @@ func validateChange(c *posthouse.Change) error {
 	if c.SameStep && (c.Kind != posthouse.KindUpdate || c.Skipped > 0 || c.Root) {
 		return posthouse.Invalid("sameStep", "is for an update of a parent, without steps between them")
 	}
-	if posthouse.CodeOf(posthouse.KindCodes, c.Kind) >= uint64(len(posthouse.KindCodes)) {
+	if !posthouse.KnownKind(c.Kind) {
 		return posthouse.Invalid("kind", "%q is not known", c.Kind)
 	}
-	if posthouse.CodeOf(posthouse.StatusCodes, c.Status) >= uint64(len(posthouse.StatusCodes)) {
+	if !posthouse.KnownStatus(c.Status) {
 		return posthouse.Invalid("status", "%q is not known", c.Status)
 	}
 	if y := c.CreatedAt.Year(); !c.CreatedAt.IsZero() && (y < 1700 || y > 2200) {

@@ -17,19 +17,19 @@ const maxTrail = 1000
 
 // AddVote records a vote and returns the decision it makes, nil if more are
 // needed. d was found to be one that its decider may take.
-func AddVote(a *core.Tx, g *posthouse.Gate, d *posthouse.Decision) (*posthouse.Decision, error) {
-	if err := roomFor(a, g); err != nil {
+func AddVote(tx *core.Tx, g *posthouse.Gate, d *posthouse.Decision) (*posthouse.Decision, error) {
+	if err := roomFor(tx, g); err != nil {
 		return nil, err
 	}
-	d.Gate, d.At, d.Seq = g.ID, posthouse.ToMillis(a.At), a.Seq
-	a.Add(posthouse.Record{Kind: posthouse.RecordVote, Vote: &posthouse.VoteInfo{
+	d.Gate, d.At, d.Seq = g.ID, posthouse.ToMillis(tx.At), tx.Seq
+	tx.Add(posthouse.Record{Kind: posthouse.RecordVote, Vote: &posthouse.VoteInfo{
 		Gate: g.ID, GateSeq: g.Seq, Prior: g.Record.Trail, Verdict: d.Verdict, By: d.By,
 	}}, encoded(d))
-	a.Sign = true
+	tx.Sign = true
 	g.Votes = append(slices.Clip(g.Votes), *d)
-	v := g.Met(a.At)
+	v := g.Met(tx.At)
 	if v == "" {
-		AddAudience(a, g)
+		AddAudience(tx, g)
 		return nil, nil
 	}
 	final := *d
@@ -42,9 +42,9 @@ func AddVote(a *core.Tx, g *posthouse.Gate, d *posthouse.Decision) (*posthouse.D
 // between the time and the record is taken, and records it first. [posthouse.ErrConflict]
 // before its time; once recorded, it is no error and writes nothing. For a gate
 // that does not wait it fails like [ledger.Ledger.Decide].
-func Escalate(ctx context.Context, l *core.Core, gate posthouse.ID) (*posthouse.Gate, error) {
-	return Assign(ctx, l, gate, func(a *core.Tx, g *posthouse.Gate) error {
-		switch done, err := RecordEscalation(a, g); {
+func Escalate(ctx context.Context, c *core.Core, gate posthouse.ID) (*posthouse.Gate, error) {
+	return Assign(ctx, c, gate, func(tx *core.Tx, g *posthouse.Gate) error {
+		switch done, err := RecordEscalation(tx, g); {
 		case err != nil || done:
 			return err
 		case escalated(g):
@@ -55,28 +55,28 @@ func Escalate(ctx context.Context, l *core.Core, gate posthouse.ID) (*posthouse.
 }
 
 // Assign appends what build makes of an open gate and returns it as it is then.
-func Assign(ctx context.Context, l *core.Core, id posthouse.ID, build func(*core.Tx, *posthouse.Gate) error) (*posthouse.Gate, error) {
-	ref, err := l.Find(ctx, id)
+func Assign(ctx context.Context, c *core.Core, id posthouse.ID, build func(*core.Tx, *posthouse.Gate) error) (*posthouse.Gate, error) {
+	ref, err := c.Find(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	t, err := l.Lock(ref.Thread)
+	t, err := c.Lock(ref.Thread)
 	if err != nil {
 		return nil, err
 	}
-	defer l.Unlock(t)
+	defer c.Unlock(t)
 	var g *posthouse.Gate
 	var trail uint64 // the entry, if it holds a vote or an assignment
-	err = l.Append(ctx, t, func(a *core.Tx) error {
-		if g, err = openGate(a, id); err != nil {
+	err = c.Append(ctx, t, func(tx *core.Tx) error {
+		if g, err = openGate(tx, id); err != nil {
 			return err
 		}
-		if err := build(a, g); err != nil {
+		if err := build(tx, g); err != nil {
 			return err
 		}
 		trail = 0
-		if slices.ContainsFunc(a.Records, func(r posthouse.Record) bool { return r.Vote != nil || r.Assignment != nil }) {
-			trail = a.Seq
+		if slices.ContainsFunc(tx.Records, func(r posthouse.Record) bool { return r.Vote != nil || r.Assignment != nil }) {
+			trail = tx.Seq
 		}
 		return nil
 	})
@@ -94,31 +94,32 @@ func escalated(g *posthouse.Gate) bool {
 }
 
 // RecordEscalation records the gate's escalation if it is due and not on record.
-func RecordEscalation(a *core.Tx, g *posthouse.Gate) (bool, error) {
+func RecordEscalation(tx *core.Tx, g *posthouse.Gate) (bool, error) {
 	e := g.Escalation
-	if e == nil || a.At.Before(e.At) || escalated(g) {
+	if e == nil || tx.At.Before(e.At) || escalated(g) {
 		return false, nil
 	}
-	return true, AddAssignment(a, g, posthouse.Assignment{
+	return true, AddAssignment(tx, g, posthouse.Assignment{
 		By: "posthouse", To: e.To, Escalation: true, Replace: e.Replace, Reason: "no decision by " + e.At.Format(time.RFC3339),
 	})
 }
 
-func AddAssignment(a *core.Tx, g *posthouse.Gate, as posthouse.Assignment) error {
-	if err := roomFor(a, g); err != nil {
+// AddAssignment adds a delegation or an escalation of a gate.
+func AddAssignment(tx *core.Tx, g *posthouse.Gate, as posthouse.Assignment) error {
+	if err := roomFor(tx, g); err != nil {
 		return err
 	}
-	as.Gate, as.At, as.Seq = g.ID, posthouse.ToMillis(a.At), a.Seq
-	a.Add(posthouse.Record{Kind: posthouse.RecordAssignment, Assignment: &posthouse.AssignInfo{
+	as.Gate, as.At, as.Seq = g.ID, posthouse.ToMillis(tx.At), tx.Seq
+	tx.Add(posthouse.Record{Kind: posthouse.RecordAssignment, Assignment: &posthouse.AssignInfo{
 		Gate: g.ID, GateSeq: g.Seq, Prior: g.Record.Trail, By: as.By, Escalation: as.Escalation,
 	}}, encoded(&as))
-	a.Sign = true
+	tx.Sign = true
 	g.Assignments = append(slices.Clip(g.Assignments), as)
-	AddAudience(a, g)
+	AddAudience(tx, g)
 	return nil
 }
 
-func roomFor(a *core.Tx, g *posthouse.Gate) error {
+func roomFor(tx *core.Tx, g *posthouse.Gate) error {
 	if len(g.Votes)+len(g.Assignments) >= maxTrail {
 		return &posthouse.Error{Code: posthouse.CodeTooLarge, Field: "gate", Message: "has had " + strconv.Itoa(maxTrail) + " votes and assignments", Hint: "cancel it and ask again"}
 	}

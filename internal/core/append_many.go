@@ -34,6 +34,7 @@ func (k *Bulk) Add(b *posthouse.Batch) error {
 	return nil
 }
 
+// Flush hands over what was collected.
 func (k *Bulk) Flush() error {
 	if len(k.batches) == 0 {
 		return nil

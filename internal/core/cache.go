@@ -9,9 +9,9 @@ import (
 
 // Lock returns what is known of a thread, for one caller at a time. The caller
 // unlocks it.
-func (l *Core) Lock(name string) (*Thread, error) {
+func (c *Core) Lock(name string) (*Thread, error) {
 	for {
-		t, err := l.thread(name)
+		t, err := c.thread(name)
 		if err != nil {
 			return nil, err
 		}
@@ -23,7 +23,8 @@ func (l *Core) Lock(name string) (*Thread, error) {
 	}
 }
 
-func (l *Core) Unlock(t *Thread) {
+// Unlock gives back a thread that [Core.Lock] returned, and counts what it holds.
+func (c *Core) Unlock(t *Thread) {
 	size := 0
 	for _, h := range t.Heads {
 		size += h.cached
@@ -40,46 +41,46 @@ func (l *Core) Unlock(t *Thread) {
 		t.mu.Unlock()
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.threads[t.Name] == t { // else the Ledger was closed
-		l.cached += size - t.counted
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.threads[t.Name] == t { // else the Ledger was closed
+		c.cached += size - t.counted
 		t.counted = size
 		if held != t.held {
-			l.list(t).Remove(t.place)
+			c.list(t).Remove(t.place)
 			t.held = held
-			t.place = l.list(t).PushFront(t)
+			t.place = c.list(t).PushFront(t)
 		}
 	}
 	t.mu.Unlock()
-	l.evict(maxThreads, maxMemory)
+	c.evict(maxThreads, maxMemory)
 }
 
 // list returns the list that a thread is in. Callers hold l.mu.
-func (l *Core) list(t *Thread) *list.List {
+func (c *Core) list(t *Thread) *list.List {
 	if t.held {
-		return l.held
+		return c.held
 	}
-	return l.idle
+	return c.idle
 }
 
-func (l *Core) thread(name string) (*Thread, error) {
+func (c *Core) thread(name string) (*Thread, error) {
 	if err := posthouse.ValidateName("thread", name); err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
 		return nil, &posthouse.Error{Code: posthouse.CodeClosed, Message: "the ledger is closed"}
 	}
-	if t := l.threads[name]; t != nil {
-		l.list(t).MoveToFront(t.place)
+	if t := c.threads[name]; t != nil {
+		c.list(t).MoveToFront(t.place)
 		return t, nil
 	}
-	l.evict(maxThreads-1, maxMemory)
+	c.evict(maxThreads-1, maxMemory)
 	t := &Thread{Name: name}
-	t.place = l.idle.PushFront(t)
-	l.threads[name] = t
+	t.place = c.idle.PushFront(t)
+	c.threads[name] = t
 	return t, nil
 }
 
@@ -90,42 +91,42 @@ const maxPassed = 16
 // so many and all hold so many bytes; then, for the bytes, what the held threads
 // keep of states and results. Threads in use are passed over. It takes the time
 // of what it drops. Callers hold l.mu.
-func (l *Core) evict(threads, bytes int) {
-	for passed := 0; passed < maxPassed && l.idle.Len() > 0 && (l.idle.Len() > threads || l.cached > bytes); {
-		t := l.idle.Back().Value.(*Thread)
+func (c *Core) evict(threads, bytes int) {
+	for passed := 0; passed < maxPassed && c.idle.Len() > 0 && (c.idle.Len() > threads || c.cached > bytes); {
+		t := c.idle.Back().Value.(*Thread)
 		if !t.mu.TryLock() {
-			l.idle.MoveToFront(t.place)
+			c.idle.MoveToFront(t.place)
 			passed++
 			continue
 		}
 		if t.Claim == nil {
 			t.Invalidate()
 			t.gone = true
-			delete(l.threads, t.Name)
-			l.idle.Remove(t.place)
-			l.drop(t)
+			delete(c.threads, t.Name)
+			c.idle.Remove(t.place)
+			c.drop(t)
 		} else { // claimed this moment: its unlock moves it
-			l.idle.MoveToFront(t.place)
+			c.idle.MoveToFront(t.place)
 			passed++
 		}
 		t.mu.Unlock()
 	}
-	for n := 0; n < maxPassed && l.held.Len() > 0 && l.cached > bytes; n++ {
-		t := l.held.Back().Value.(*Thread)
+	for n := 0; n < maxPassed && c.held.Len() > 0 && c.cached > bytes; n++ {
+		t := c.held.Back().Value.(*Thread)
 		if t.mu.TryLock() {
 			if t.Heads != nil {
 				t.Heads = map[string]*Head{}
 			}
 			t.asks = nil
-			l.drop(t)
+			c.drop(t)
 			t.mu.Unlock()
 		}
-		l.held.MoveToFront(t.place)
+		c.held.MoveToFront(t.place)
 	}
 }
 
 // drop counts the bytes of a thread no more.
-func (l *Core) drop(t *Thread) {
-	l.cached -= t.counted
+func (c *Core) drop(t *Thread) {
+	c.cached -= t.counted
 	t.counted = 0
 }

@@ -79,31 +79,31 @@ func (r *retention) evicted(gone, limit int) {
 // checkpoints stay, also if that leaves more than the cap. Bodies go at the
 // next [ledger.Ledger.Compact]. The save that it follows is durable already, so a
 // failure is logged, and made good by the next save.
-func (l *Core) EnforceCap(ctx context.Context) {
-	limit := l.Config.MaxCheckpoints
-	if limit == 0 || !l.Retained.saved(limit) {
+func (c *Core) EnforceCap(ctx context.Context) {
+	limit := c.Config.MaxCheckpoints
+	if limit == 0 || !c.Retained.saved(limit) {
 		return
 	}
-	gone, err := l.evictBeyond(ctx, limit)
+	gone, err := c.evictBeyond(ctx, limit)
 	if err != nil {
-		l.Config.Logger.Error("the retention cap could not be kept", "cap", limit, "error", err)
+		c.Config.Logger.Error("the retention cap could not be kept", "cap", limit, "error", err)
 	}
 	for _, h := range gone {
-		l.Observe.Operation(posthouse.Operation{Kind: posthouse.OpEvicted, At: l.Now(), Thread: h.Thread, Coordination: h.Coordination, ID: h.ID})
+		c.Observe.Operation(posthouse.Operation{Kind: posthouse.OpEvicted, At: c.Now(), Thread: h.Thread, Coordination: h.Coordination, ID: h.ID})
 	}
 }
 
-func (l *Core) evictBeyond(ctx context.Context, limit int) (gone []*posthouse.Header, err error) {
-	l.Retained.pass.Lock()
-	defer l.Retained.pass.Unlock()
-	count, infos, err := l.census(ctx)
-	if err != nil || !l.Retained.recount(count, limit) {
+func (c *Core) evictBeyond(ctx context.Context, limit int) (gone []*posthouse.Header, err error) {
+	c.Retained.pass.Lock()
+	defer c.Retained.pass.Unlock()
+	count, infos, err := c.census(ctx)
+	if err != nil || !c.Retained.recount(count, limit) {
 		return nil, err
 	}
-	keep := RetentionGuard{l: l, ctx: ctx, infos: infos, heads: map[string]map[posthouse.ID]bool{}}
+	keep := RetentionGuard{l: c, ctx: ctx, infos: infos, heads: map[string]map[posthouse.ID]bool{}}
 	byThread := map[string][]*posthouse.Header{}
 	surplus := count - limit
-	for h, err := range l.Store.List(ctx, posthouse.Query{}) {
+	for h, err := range c.Store.List(ctx, posthouse.Query{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -118,17 +118,17 @@ func (l *Core) evictBeyond(ctx context.Context, limit int) (gone []*posthouse.He
 		}
 	}
 	for thread, hs := range byThread {
-		out, e := l.evictFrom(ctx, infos[thread], hs)
+		out, e := c.evictFrom(ctx, infos[thread], hs)
 		gone, err = append(gone, out...), errors.Join(err, e)
 	}
-	l.Retained.evicted(len(gone), limit)
+	c.Retained.evicted(len(gone), limit)
 	return gone, err
 }
 
 // census counts the store's checkpoints; the summaries say which must stay.
-func (l *Core) census(ctx context.Context) (n int, infos map[string]*posthouse.ThreadInfo, err error) {
+func (c *Core) census(ctx context.Context) (n int, infos map[string]*posthouse.ThreadInfo, err error) {
 	infos = map[string]*posthouse.ThreadInfo{}
-	for t, err := range l.Store.Threads(ctx, posthouse.ThreadQuery{}) {
+	for t, err := range c.Store.Threads(ctx, posthouse.ThreadQuery{}) {
 		if err != nil {
 			return 0, nil, err
 		}
@@ -170,6 +170,8 @@ func (k *RetentionGuard) protects(h *posthouse.Header) (bool, error) {
 	return heads[h.ID], nil
 }
 
+// Protects reports whether a summary says that a checkpoint must stay: a head, or one
+// that a gate waits at.
 func Protects(t *posthouse.ThreadInfo, h *posthouse.Header) bool {
 	for _, b := range t.Branches {
 		if b.Head == h.ID {
@@ -187,15 +189,15 @@ func Protects(t *posthouse.ThreadInfo, h *posthouse.Header) bool {
 // evictFrom attests that checkpoints which are neither heads nor waiting leave
 // the index. If the thread was released or deleted since, they stay for the
 // next pass to look at.
-func (l *Core) evictFrom(ctx context.Context, was *posthouse.ThreadInfo, hs []*posthouse.Header) ([]*posthouse.Header, error) {
+func (c *Core) evictFrom(ctx context.Context, was *posthouse.ThreadInfo, hs []*posthouse.Header) ([]*posthouse.Header, error) {
 	thread := was.Thread
-	t, err := l.Lock(thread)
+	t, err := c.Lock(thread)
 	if err != nil {
 		return nil, err
 	}
-	defer l.Unlock(t)
+	defer c.Unlock(t)
 	var gone []*posthouse.Header
-	err = l.Append(ctx, t, func(a *Tx) error {
+	err = c.Append(ctx, t, func(tx *Tx) error {
 		gone = nil
 		if t.Info.Generation != was.Generation || t.Info.Hold.Seq != 0 {
 			return ErrNothing
@@ -203,7 +205,7 @@ func (l *Core) evictFrom(ctx context.Context, was *posthouse.ThreadInfo, hs []*p
 		info := &posthouse.RemovalInfo{Reason: "retention cap", By: "posthouse"}
 		var list posthouse.RemovedList
 		for _, h := range hs {
-			ref, err := l.Store.Find(ctx, h.ID)
+			ref, err := c.Store.Find(ctx, h.ID)
 			if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
 				return err
 			}
@@ -213,7 +215,7 @@ func (l *Core) evictFrom(ctx context.Context, was *posthouse.ThreadInfo, hs []*p
 			gone = append(gone, h)
 			info.CountRemoved(h.Seq, t.Info)
 			list.Checkpoints = append(list.Checkpoints, posthouse.RemovedCheckpoint{ID: h.ID, Seq: h.Seq})
-			a.Drop = append(a.Drop, h.ID)
+			tx.Drop = append(tx.Drop, h.ID)
 		}
 		if len(gone) == 0 {
 			return ErrNothing
@@ -222,8 +224,8 @@ func (l *Core) evictFrom(ctx context.Context, was *posthouse.ThreadInfo, hs []*p
 		if err != nil {
 			return err
 		}
-		a.Sign = true
-		a.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, body)
+		tx.Sign = true
+		tx.Add(posthouse.Record{Kind: posthouse.RecordRemoval, Removal: info}, body)
 		return nil
 	})
 	if errors.Is(err, ErrNothing) {

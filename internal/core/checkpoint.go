@@ -14,7 +14,7 @@ import (
 
 // headOf returns a branch's head, loading it if this process does not know it;
 // nil if there is no such branch.
-func (l *Core) headOf(ctx context.Context, t *Thread, branch string) (*Head, error) {
+func (c *Core) headOf(ctx context.Context, t *Thread, branch string) (*Head, error) {
 	if h := t.Heads[branch]; h != nil {
 		return h, nil
 	}
@@ -22,7 +22,7 @@ func (l *Core) headOf(ctx context.Context, t *Thread, branch string) (*Head, err
 	if !ok {
 		return nil, nil
 	}
-	h, err := l.headAt(ctx, t.Name, bh.Seq)
+	h, err := c.headAt(ctx, t.Name, bh.Seq)
 	if err != nil {
 		return nil, err
 	}
@@ -30,8 +30,8 @@ func (l *Core) headOf(ctx context.Context, t *Thread, branch string) (*Head, err
 	return h, nil
 }
 
-func (l *Core) headAt(ctx context.Context, thread string, seq uint64) (*Head, error) {
-	b, err := l.Reader(ctx, thread).locate(seq)
+func (c *Core) headAt(ctx context.Context, thread string, seq uint64) (*Head, error) {
+	b, err := c.Reader(ctx, thread).locate(seq)
 	if err != nil {
 		return nil, err
 	}
@@ -47,34 +47,34 @@ func Released(code posthouse.Code, id posthouse.ID, thread string) *posthouse.Er
 }
 
 // Finish puts the record and the new head together.
-func (a *Tx) Finish(next *Head, e *encoder, s posthouse.Status) error {
+func (tx *Tx) Finish(next *Head, e *Encoder, s posthouse.Status) error {
 	h := &next.Header
 	next.manifest, next.age, h.Size = e.finish()
-	if h.Size > a.Core.Config.MaxState {
-		return posthouse.TooLarge("state", h.Size, a.Core.Config.MaxState)
+	if h.Size > tx.Core.Config.MaxState {
+		return posthouse.TooLarge("state", h.Size, tx.Core.Config.MaxState)
 	}
 	next.Parts = e.Parts
-	a.Add(posthouse.Record{Kind: posthouse.RecordCheckpoint, Checkpoint: h, Parts: e.list}, e.body)
-	a.IDs = append(a.IDs, posthouse.IndexedID{ID: h.ID, Order: h.Order, Header: h, Replace: h.Revision > 0})
-	a.Next = next
-	a.Sign = a.Sign || s == posthouse.StatusDone || s == posthouse.StatusFailed || s == posthouse.StatusCancelled
+	tx.Add(posthouse.Record{Kind: posthouse.RecordCheckpoint, Checkpoint: h, Parts: e.list}, e.body)
+	tx.IDs = append(tx.IDs, posthouse.IndexedID{ID: h.ID, Order: h.Order, Header: h, Replace: h.Revision > 0})
+	tx.Next = next
+	tx.Sign = tx.Sign || s == posthouse.StatusDone || s == posthouse.StatusFailed || s == posthouse.StatusCancelled
 	return nil
 }
 
 // Identify gives the checkpoint its id and its place among all.
-func (a *Tx) Identify(h *posthouse.Header) {
+func (tx *Tx) Identify(h *posthouse.Header) {
 	if h.ID == "" {
-		h.ID = a.Core.IDs.New(a.At)
+		h.ID = tx.Core.IDs.New(tx.At)
 	}
 	if k, ok := h.ID.UUID(); ok {
 		h.Order = k
 	} else {
-		h.Order, _ = a.Core.IDs.New(a.At).UUID()
+		h.Order, _ = tx.Core.IDs.New(tx.At).UUID()
 	}
 }
 
 // Change encodes what c does to the parts.
-func (e *encoder) Change(c *posthouse.Change, kept posthouse.State) error {
+func (e *Encoder) Change(c *posthouse.Change, kept posthouse.State) error {
 	for i := range c.Parts {
 		if err := posthouse.CheckPartName(c.Parts[i].Name); err != nil {
 			return err
@@ -123,7 +123,7 @@ func (e *encoder) Change(c *posthouse.Change, kept posthouse.State) error {
 }
 
 // part encodes one changed part.
-func (e *encoder) part(p *posthouse.Part) error {
+func (e *Encoder) part(p *posthouse.Part) error {
 	codec := cmp.Or(p.Codec, "json")
 	switch {
 	case p.Drop:
@@ -136,7 +136,7 @@ func (e *encoder) part(p *posthouse.Part) error {
 }
 
 // whole replaces the state: parts that are not in s go.
-func (e *encoder) whole(s, kept posthouse.State) error {
+func (e *Encoder) whole(s, kept posthouse.State) error {
 	for _, p := range slices.Clone(e.Parts) {
 		if _, ok := s[p.Name]; !ok && !posthouse.IsReserved(p.Name) {
 			e.drop(p.Name)
@@ -160,8 +160,8 @@ func (e *encoder) whole(s, kept posthouse.State) error {
 }
 
 // HeadOf returns a branch's head, nil if there is no such branch.
-func (a *Tx) HeadOf(branch string) (*Head, error) { return a.Core.headOf(a.Ctx, a.Thread, branch) }
+func (tx *Tx) HeadOf(branch string) (*Head, error) { return tx.Core.headOf(tx.Ctx, tx.Thread, branch) }
 
 // HeadAt returns the checkpoint in an entry of a thread, as one that the next is
 // encoded against.
-func (a *Tx) HeadAt(seq uint64) (*Head, error) { return a.Core.headAt(a.Ctx, a.Thread.Name, seq) }
+func (tx *Tx) HeadAt(seq uint64) (*Head, error) { return tx.Core.headAt(tx.Ctx, tx.Thread.Name, seq) }

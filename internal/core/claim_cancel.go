@@ -47,12 +47,14 @@ func (c *Claim) CancelReason(branch string) string {
 	return c.ends.end(branch).reason
 }
 
+// IsCancelled reports whether somebody asked to cancel the branch.
 func (c *Claim) IsCancelled(branch string) bool {
 	c.ends.mu.Lock()
 	defer c.ends.mu.Unlock()
 	return c.ends.ends != nil && c.ends.end(branch).done
 }
 
+// Cancel asks the run to cancel the branch.
 func (c *Claim) Cancel(branch, reason string) {
 	c.ends.mu.Lock()
 	defer c.ends.mu.Unlock()

@@ -55,22 +55,22 @@ func New(store posthouse.Store, c Config) *Core {
 }
 
 // Now returns the time.
-func (l *Core) Now() time.Time { return l.Config.Now() }
+func (c *Core) Now() time.Time { return c.Config.Now() }
 
 // NewID returns a new UUIDv7; ids of one Ledger ascend strictly.
-func (l *Core) NewID() posthouse.ID { return l.IDs.New(l.Config.Now()) }
+func (c *Core) NewID() posthouse.ID { return c.IDs.New(c.Config.Now()) }
 
 // Close makes later commits fail with [posthouse.ErrClosed].
-func (l *Core) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = true
-	l.pulse.stop()
-	if r := l.runs(); r != nil {
-		r.GiveAll(l)
+func (c *Core) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	c.pulse.stop()
+	if r := c.runs(); r != nil {
+		r.GiveAll(c)
 	}
-	clear(l.threads)
-	l.idle, l.held, l.cached = list.New(), list.New(), 0
+	clear(c.threads)
+	c.idle, c.held, c.cached = list.New(), list.New(), 0
 	return nil
 }
 
@@ -83,7 +83,7 @@ type Thread struct {
 	Info  *posthouse.ThreadInfo // nil: not loaded; changed in place by an append
 	Heads map[string]*Head      // by branch, loaded as needed
 	Claim *Claim                // a run of this process that has the thread
-	asks  *readEntry            // the entry of the gate decided last, if more of its gates wait
+	asks  *ReadEntry            // the entry of the gate decided last, if more of its gates wait
 	since time.Time             // when the thread's newest signature was made, or its log begun
 
 	gone    bool          // let go: no longer among the Ledger's threads
@@ -142,16 +142,16 @@ type Result struct {
 }
 
 // Load makes t.info current as far as this process knows. Callers hold t.mu.
-func (l *Core) Load(ctx context.Context, t *Thread) error {
+func (c *Core) Load(ctx context.Context, t *Thread) error {
 	if t.Info != nil {
 		return nil
 	}
-	return l.reload(ctx, t)
+	return c.reload(ctx, t)
 }
 
-func (l *Core) reload(ctx context.Context, t *Thread) error {
+func (c *Core) reload(ctx context.Context, t *Thread) error {
 	info := &posthouse.ThreadInfo{Thread: t.Name}
-	for found, err := range l.Store.Threads(ctx, posthouse.ThreadQuery{Thread: t.Name}) {
+	for found, err := range c.Store.Threads(ctx, posthouse.ThreadQuery{Thread: t.Name}) {
 		if err != nil {
 			return err
 		}
@@ -164,10 +164,10 @@ func (l *Core) reload(ctx context.Context, t *Thread) error {
 
 // refresh makes t.info current as the store has it. What is known of the heads
 // stays if nobody has appended since.
-func (l *Core) refresh(ctx context.Context, t *Thread) error {
+func (c *Core) refresh(ctx context.Context, t *Thread) error {
 	known, heads := t.Info, t.Heads
 	t.Invalidate()
-	if err := l.reload(ctx, t); err != nil {
+	if err := c.reload(ctx, t); err != nil {
 		return err
 	}
 	if known != nil && t.Info.Tail == known.Tail {
@@ -184,4 +184,4 @@ func (t *Thread) Invalidate() { t.Info, t.Heads, t.asks = nil, nil, nil }
 type Ledger interface{ Core() *Core }
 
 // Core returns l.
-func (l *Core) Core() *Core { return l }
+func (c *Core) Core() *Core { return c }

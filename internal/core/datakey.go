@@ -89,6 +89,8 @@ func ReadWrappedKey(ctx context.Context, s posthouse.Store, of DataKeyOf) (w wra
 	return w, slot.Revision, nil
 }
 
+// Unwrap returns a data key by what its slot holds. [posthouse.ErrSealed] if the
+// Cipher refuses.
 func Unwrap(ctx context.Context, c posthouse.Cipher, of DataKeyOf, w wrappedKey) ([]byte, error) {
 	raw, err := c.Unwrap(ctx, w.Key, w.Wrapped, of.binding(w.Key))
 	if err != nil {
@@ -157,6 +159,7 @@ func Wrap(ctx context.Context, c posthouse.Cipher, of DataKeyOf, raw []byte) ([]
 // KeySize is the length of all keys: AES-256.
 const KeySize = 32
 
+// CheckKeyID checks the name of a key: 1 to 200 bytes of text.
 func CheckKeyID(id string) error {
 	if id == "" || len(id) > posthouse.MaxID || !text.Valid(id) {
 		return posthouse.Invalid("key id", "%.40q must be 1 to %d bytes of text without control characters", id, posthouse.MaxID)

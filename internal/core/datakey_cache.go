@@ -54,49 +54,50 @@ func (c *dataKeys) ForgetThread(thread string) {
 }
 
 // dataKey returns a data key that exists.
-func (l *Core) dataKey(ctx context.Context, of DataKeyOf) (*dataKey, error) {
-	if k := l.Keys.Get(of); k != nil {
+func (c *Core) dataKey(ctx context.Context, of DataKeyOf) (*dataKey, error) {
+	if k := c.Keys.Get(of); k != nil {
 		return k, nil
 	}
-	if l.Config.Cipher == nil {
+	if c.Config.Cipher == nil {
 		return nil, of.sealed(nil, "set Options.Cipher; on the command line, POSTHOUSE_KEYS or the key file in the data directory", "this ledger has no keys")
 	}
-	w, _, err := ReadWrappedKey(ctx, l.Store, of)
+	w, _, err := ReadWrappedKey(ctx, c.Store, of)
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil, of.sealed(nil, restoreHint, "its data key is not in the store")
 	}
 	if err != nil {
 		return nil, err
 	}
-	raw, err := Unwrap(ctx, l.Config.Cipher, of, w)
+	raw, err := Unwrap(ctx, c.Config.Cipher, of, w)
 	if err != nil {
 		return nil, err
 	}
 	k := &dataKey{NewGCM([KeySize]byte(raw)), w.Key}
-	l.Keys.Put(of, k)
+	c.Keys.Put(of, k)
 	return k, nil
 }
 
 // DropKeys takes away the data keys of a thread's generations up to the given
 // one, of which nothing is left: what was sealed with them cannot be opened any
 // more, in a backup of the log neither.
-func DropKeys(ctx context.Context, l *Core, thread string, upTo uint32) error {
+func DropKeys(ctx context.Context, c *Core, thread string, upTo uint32) error {
 	for g := uint32(1); g <= upTo; g++ {
-		if err := DropKey(ctx, l, DataKeyOf{thread, g}); err != nil {
+		if err := DropKey(ctx, c, DataKeyOf{thread, g}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func DropKey(ctx context.Context, l *Core, of DataKeyOf) error {
-	l.Keys.forget(of)
-	_, err := l.Store.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotGet})
+// DropKey takes away one data key: what was sealed with it cannot be opened any more.
+func DropKey(ctx context.Context, c *Core, of DataKeyOf) error {
+	c.Keys.forget(of)
+	_, err := c.Store.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotGet})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil
 	}
 	if err == nil {
-		_, err = l.Store.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
+		_, err = c.Store.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotDelete, Revision: posthouse.AnyRevision})
 	}
 	return err
 }

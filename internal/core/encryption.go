@@ -10,7 +10,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-func Validate(d *posthouse.ClearDecision) error {
+// CheckClearDecision checks who decides to write in the clear, and why.
+func CheckClearDecision(d *posthouse.ClearDecision) error {
 	if err := errors.Join(posthouse.ValidateText("by", d.By), posthouse.ValidateText("reason", d.Reason)); err != nil {
 		return err
 	}

@@ -17,21 +17,21 @@ type encryptionGuard struct {
 
 // Sealing sees to it that the store is marked as encrypted before anything is
 // sealed in it.
-func (l *Core) Sealing(ctx context.Context) error {
-	if l.encryption.sealed.Load() {
+func (c *Core) Sealing(ctx context.Context) error {
+	if c.encryption.sealed.Load() {
 		return nil
 	}
-	err := markEncrypted(ctx, l.Store, l.Config.Now())
-	l.encryption.sealed.Store(err == nil)
+	err := markEncrypted(ctx, c.Store, c.Config.Now())
+	c.encryption.sealed.Store(err == nil)
 	return err
 }
 
 // mayWriteClear refuses bodies in the clear where the store is encrypted.
-func (l *Core) mayWriteClear(ctx context.Context, at time.Time) error {
-	if at.UnixMilli() < l.encryption.clear.Load() {
+func (c *Core) mayWriteClear(ctx context.Context, at time.Time) error {
+	if at.UnixMilli() < c.encryption.clear.Load() {
 		return nil
 	}
-	found, err := l.encrypted(ctx, at)
+	found, err := c.encrypted(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -42,27 +42,27 @@ func (l *Core) mayWriteClear(ctx context.Context, at time.Time) error {
 				"To write in the clear from now on, put that on record: Ledger.WriteInClear, posthouse encryption clear",
 		}
 	}
-	l.encryption.clear.Store(at.Add(recheckClear).UnixMilli())
+	c.encryption.clear.Store(at.Add(recheckClear).UnixMilli())
 	return nil
 }
 
 // encrypted returns the store's mark. Only the first call looks through a store
 // without one: whoever seals anything in it since has marked it before.
-func (l *Core) encrypted(ctx context.Context, at time.Time) (*posthouse.Encryption, error) {
-	if l.encryption.looked.Load() {
-		m, _, err := readMark(ctx, l.Store)
+func (c *Core) encrypted(ctx context.Context, at time.Time) (*posthouse.Encryption, error) {
+	if c.encryption.looked.Load() {
+		m, _, err := readMark(ctx, c.Store)
 		return &m.Encryption, err
 	}
-	found, err := FindEncryption(ctx, l.Store, at)
-	l.encryption.looked.Store(err == nil)
+	found, err := FindEncryption(ctx, c.Store, at)
+	c.encryption.looked.Store(err == nil)
 	return found, err
 }
 
 // clearBodies reports whether the entry in the making has a body that would be
 // sealed if there were keys.
-func (a *Tx) clearBodies() bool {
-	for i, body := range a.Bodies {
-		if len(body) > 0 && a.Records[i].Kind.Seals() {
+func (tx *Tx) clearBodies() bool {
+	for i, body := range tx.Bodies {
+		if len(body) > 0 && tx.Records[i].Kind.Seals() {
 			return true
 		}
 	}
@@ -70,12 +70,12 @@ func (a *Tx) clearBodies() bool {
 }
 
 // protect seals the entry's bodies, or sees that the store takes them in the clear.
-func (a *Tx) protect() error {
-	if a.Seals() {
-		return a.sealBodies()
+func (tx *Tx) protect() error {
+	if tx.Seals() {
+		return tx.sealBodies()
 	}
-	if a.clearBodies() {
-		return a.Core.mayWriteClear(a.Ctx, a.At)
+	if tx.clearBodies() {
+		return tx.Core.mayWriteClear(tx.Ctx, tx.At)
 	}
 	return nil
 }

@@ -33,8 +33,8 @@ func (x *Execution) StepsBefore(gate posthouse.ID) int { return min(x.Before[gat
 // branch's newest checkpoint: what was recorded since the execution began, on
 // this branch or, before the fork, on the one it comes from. What another
 // branch recorded after the fork is not seen.
-func (l *Core) Execution(ctx context.Context, head *posthouse.Header, task string) (*Execution, error) {
-	all, err := l.executions(ctx, head, func(t string) bool { return t == task })
+func (c *Core) Execution(ctx context.Context, head *posthouse.Header, task string) (*Execution, error) {
+	all, err := c.executions(ctx, head, func(t string) bool { return t == task })
 	if x := all[task]; x != nil || err != nil {
 		return x, err
 	}
@@ -43,22 +43,22 @@ func (l *Core) Execution(ctx context.Context, head *posthouse.Header, task strin
 
 // Executions returns what [ledger.Ledger.Execution] does for every task that has
 // anything on record, by task, in one read of the log.
-func (l *Core) Executions(ctx context.Context, head *posthouse.Header) (map[string]*Execution, error) {
-	return l.executions(ctx, head, func(string) bool { return true })
+func (c *Core) Executions(ctx context.Context, head *posthouse.Header) (map[string]*Execution, error) {
+	return c.executions(ctx, head, func(string) bool { return true })
 }
 
-func (l *Core) executions(ctx context.Context, head *posthouse.Header, want func(task string) bool) (map[string]*Execution, error) {
-	r := l.Reader(ctx, head.Thread)
+func (c *Core) executions(ctx context.Context, head *posthouse.Header, want func(task string) bool) (map[string]*Execution, error) {
+	r := c.Reader(ctx, head.Thread)
 	line, err := r.Lineage(head)
 	if err != nil {
 		return nil, err
 	}
 	g := executionCollector{line: line, want: want, tasks: map[string]*Execution{}, gates: map[posthouse.ID]*posthouse.Gate{}, lost: MissingBodies{}}
-	for e, err := range l.InOrder(ctx, head.Thread, posthouse.Range{From: line[len(line)-1].From}) {
+	for e, err := range c.InOrder(ctx, head.Thread, posthouse.Range{From: line[len(line)-1].From}) {
 		if err != nil {
 			return nil, err
 		}
-		recs, err := l.Opened(ctx, e)
+		recs, err := c.Opened(ctx, e)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (l *Core) executions(ctx context.Context, head *posthouse.Header, want func
 	for _, x := range g.tasks {
 		x.Edited = g.edited
 	}
-	return g.tasks, l.remember(ctx, head, g.recents)
+	return g.tasks, c.remember(ctx, head, g.recents)
 }
 
 // An executionCollector collects executions from the entries of a log.
@@ -163,7 +163,7 @@ func (g *executionCollector) record(e *posthouse.Entry, i int, rec *posthouse.Re
 		if g.lost.Note(e, i, rec) {
 			return nil
 		}
-		s := posthouse.ReadStep(e, rec, e.Bodies[i])
+		s := ReadStep(e, rec, e.Bodies[i])
 		x := g.task(s.Task)
 		x.Steps = append(x.Steps, s)
 		if len(s.Value.Data) >= MinRef {
@@ -208,6 +208,7 @@ func (g *executionCollector) withdraw() {
 // lost is damage, and must not pass for one that never was.
 type MissingBodies map[posthouse.BodyRef]bool
 
+// Note reports whether a record's body is missing, and notes where.
 func (a MissingBodies) Note(e *posthouse.Entry, i int, r *posthouse.Record) bool {
 	if r.Size == 0 || len(e.Bodies[i]) > 0 {
 		return false
@@ -282,19 +283,19 @@ func (l Lineage) BeginsAnew(e *posthouse.Entry, recs []posthouse.Record) bool {
 }
 
 // remember lets the next checkpoint refer to results recorded before a restart.
-func (l *Core) remember(ctx context.Context, h *posthouse.Header, rs []Result) error {
+func (c *Core) remember(ctx context.Context, h *posthouse.Header, rs []Result) error {
 	if len(rs) == 0 {
 		return nil
 	}
-	t, err := l.Lock(h.Thread)
+	t, err := c.Lock(h.Thread)
 	if err != nil {
 		return err
 	}
-	defer l.Unlock(t)
-	if err := l.Load(ctx, t); err != nil {
+	defer c.Unlock(t)
+	if err := c.Load(ctx, t); err != nil {
 		return err
 	}
-	hd, err := l.headOf(ctx, t, h.Branch)
+	hd, err := c.headOf(ctx, t, h.Branch)
 	if err == nil && hd != nil && hd.ID == h.ID && len(hd.recent) == 0 {
 		rs = newest(rs)
 		for i := range rs {
@@ -314,6 +315,7 @@ type stretch struct {
 	From, To uint64
 }
 
+// Sees reports whether an entry of a branch is in the lineage.
 func (l Lineage) Sees(branch string, seq uint64) bool {
 	for _, s := range l {
 		if s.branch == branch && seq >= s.From && seq <= s.To {
@@ -374,10 +376,22 @@ func (r *Reader) begin(root *posthouse.Header) (from uint64, err error) {
 	return from, nil
 }
 
+// ReadDecisionBody returns the decision of a record with its body.
 func ReadDecisionBody(e *posthouse.Entry, r *posthouse.Record, body []byte) (*posthouse.Decision, error) {
 	d := &posthouse.Decision{}
 	if err := json.Unmarshal(body, d); err != nil {
 		return nil, posthouse.Corrupt("the decision of gate %s at entry %d of thread %q does not decode: %v", r.Decision.Gate, e.Seq, e.Thread, err)
 	}
 	return d, nil
+}
+
+// ReadStep returns the step result of a record with its body.
+func ReadStep(e *posthouse.Entry, r *posthouse.Record, body []byte) posthouse.StepRecord {
+	return posthouse.StepRecord{
+		Step: posthouse.Step{
+			Task: r.Step.Task, Name: r.Step.Name, Occurrence: r.Step.Occurrence, Effect: r.Step.Effect, Grant: r.Step.Grant,
+			Value: posthouse.Value{Codec: r.Step.Codec, Data: body}, Loose: r.Step.Loose,
+		},
+		Seq: e.Seq, At: e.Time(),
+	}
 }

@@ -7,8 +7,8 @@ import (
 // knownParts returns the values of parts that this process knows of the head at
 // seq, while a run of it has the thread: nobody else appends then. They are the
 // caller's own; nil for none.
-func (l *Core) knownParts(thread string, seq uint64) map[string][]byte {
-	t := l.running(thread)
+func (c *Core) knownParts(thread string, seq uint64) map[string][]byte {
+	t := c.running(thread)
 	if t == nil {
 		return nil
 	}
@@ -30,12 +30,12 @@ func (l *Core) knownParts(thread string, seq uint64) map[string][]byte {
 
 // learn keeps the values of a head that was read for the run that has its thread:
 // the next commit is encoded against them, and the next run begins with them.
-func (l *Core) learn(b *Rebuilt) {
-	t := l.running(b.Header.Thread)
+func (c *Core) learn(b *Rebuilt) {
+	t := c.running(b.Header.Thread)
 	if t == nil {
 		return
 	}
-	defer l.Unlock(t)
+	defer c.Unlock(t)
 	if t.Info == nil {
 		return
 	}
@@ -62,10 +62,10 @@ func (l *Core) learn(b *Rebuilt) {
 
 // running returns a thread that a run of this process has, locked; nil if there
 // is none, or it is being written: its log can be read as well.
-func (l *Core) running(thread string) *Thread {
-	l.mu.Lock()
-	t := l.threads[thread]
-	l.mu.Unlock()
+func (c *Core) running(thread string) *Thread {
+	c.mu.Lock()
+	t := c.threads[thread]
+	c.mu.Unlock()
 	if t == nil || !t.mu.TryLock() {
 		return nil
 	}

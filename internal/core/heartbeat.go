@@ -15,9 +15,9 @@ import (
 // itself while runs have threads, each second or four times in the time of a
 // lease if that is shorter; on a store that only this process has open nobody
 // looks, and it does not.
-func (l *Core) Heartbeat(ctx context.Context) error {
-	_, err := l.Store.Slot(ctx, posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: l.Config.Owner}, posthouse.SlotOp{
-		Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Value: strconv.AppendInt(nil, l.Config.Now().UnixMilli(), 10),
+func (c *Core) Heartbeat(ctx context.Context) error {
+	_, err := c.Store.Slot(ctx, posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: c.Config.Owner}, posthouse.SlotOp{
+		Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Value: strconv.AppendInt(nil, c.Config.Now().UnixMilli(), 10),
 	})
 	return err
 }
@@ -32,8 +32,8 @@ type heartbeat struct {
 }
 
 // more counts a claim.
-func (p *heartbeat) more(l *Core) {
-	if l.exclusive() {
+func (p *heartbeat) more(c *Core) {
+	if c.exclusive() {
 		return
 	}
 	p.mu.Lock()
@@ -42,9 +42,9 @@ func (p *heartbeat) more(l *Core) {
 	switch {
 	case p.closed || p.claims > 1:
 	case p.timer == nil:
-		p.timer = time.AfterFunc(l.heartbeatEvery(), func() { p.renew(l) })
+		p.timer = time.AfterFunc(c.heartbeatEvery(), func() { p.renew(c) })
 	default:
-		p.timer.Reset(l.heartbeatEvery())
+		p.timer.Reset(c.heartbeatEvery())
 	}
 }
 
@@ -76,26 +76,26 @@ func (p *heartbeat) beats() bool {
 	return p.claims > 0 && !p.closed
 }
 
-func (p *heartbeat) renew(l *Core) {
-	ctx, cancel := context.WithTimeout(context.Background(), l.Config.LeaseTTL)
+func (p *heartbeat) renew(c *Core) {
+	ctx, cancel := context.WithTimeout(context.Background(), c.Config.LeaseTTL)
 	defer cancel()
-	if err := l.Heartbeat(ctx); err != nil && p.beats() {
-		l.Config.Logger.Warn("cannot renew this process's liveness: others may take its threads", "error", err)
+	if err := c.Heartbeat(ctx); err != nil && p.beats() {
+		c.Config.Logger.Warn("cannot renew this process's liveness: others may take its threads", "error", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.claims > 0 && !p.closed {
-		p.timer.Reset(l.heartbeatEvery())
+		p.timer.Reset(c.heartbeatEvery())
 	}
 }
 
-func (l *Core) heartbeatEvery() time.Duration {
-	return max(min(time.Second, l.Config.LeaseTTL/4), time.Millisecond)
+func (c *Core) heartbeatEvery() time.Duration {
+	return max(min(time.Second, c.Config.LeaseTTL/4), time.Millisecond)
 }
 
 // exclusive reports whether only this process has the store open for writing.
-func (l *Core) exclusive() bool {
-	return l.runs() != nil
+func (c *Core) exclusive() bool {
+	return c.runs() != nil
 }
 
 // An ownerWatch remembers when it saw each owner's liveness slot change, by
@@ -112,12 +112,12 @@ type ownerSeen struct {
 	at       time.Time
 }
 
-func (w *ownerWatch) gone(ctx context.Context, l *Core, owner string) (bool, error) {
-	slot, err := l.Store.Slot(ctx, posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: owner}, posthouse.SlotOp{Verb: posthouse.SlotGet})
+func (w *ownerWatch) gone(ctx context.Context, c *Core, owner string) (bool, error) {
+	slot, err := c.Store.Slot(ctx, posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: owner}, posthouse.SlotOp{Verb: posthouse.SlotGet})
 	if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
 		return false, err
 	}
-	now := l.Config.Now()
+	now := c.Config.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last, ok := w.seen[owner]
@@ -128,13 +128,13 @@ func (w *ownerWatch) gone(ctx context.Context, l *Core, owner string) (bool, err
 		w.seen[owner] = ownerSeen{slot.Revision, now}
 		return false, nil
 	}
-	return now.Sub(last.at) >= l.Config.LeaseTTL, nil
+	return now.Sub(last.at) >= c.Config.LeaseTTL, nil
 }
 
 // runs returns those of the store, if only this process has it open for
 // writing; else nil.
-func (l *Core) runs() *posthouse.Runs {
-	if x, ok := l.Store.(posthouse.Excluder); ok && x.Exclusive() {
+func (c *Core) runs() *posthouse.Runs {
+	if x, ok := c.Store.(posthouse.Excluder); ok && x.Exclusive() {
 		return x.Runs()
 	}
 	return nil

@@ -35,6 +35,7 @@ func (s *IDSource) Follow(k posthouse.OrderKey, now time.Time) {
 	}
 }
 
+// New returns an id that is behind all that it returned before.
 func (s *IDSource) New(now time.Time) posthouse.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -42,53 +42,54 @@ func (c *Claim) Found() *posthouse.ThreadInfo {
 func (c *Claim) Generation() uint32 { return c.generation }
 
 // Claim takes the thread for a run of this process. It writes nothing yet.
-func (l *Core) Claim(ctx context.Context, thread, run string) (*Claim, error) {
+func (c *Core) Claim(ctx context.Context, thread, run string) (*Claim, error) {
 	if err := posthouse.ValidateText("run", run); err != nil {
 		return nil, err
 	}
-	t, err := l.Lock(thread)
+	t, err := c.Lock(thread)
 	if err != nil {
 		return nil, err
 	}
-	defer l.Unlock(t)
+	defer c.Unlock(t)
 	if t.Claim != nil {
-		return nil, Busy(thread, &posthouse.Lease{Owner: l.Config.Owner, Run: t.Claim.Run, Fence: t.Claim.Fence, Held: true})
+		return nil, Busy(thread, &posthouse.Lease{Owner: c.Config.Owner, Run: t.Claim.Run, Fence: t.Claim.Fence, Held: true})
 	}
-	if err := l.refresh(ctx, t); err != nil { // another process may have been here since
+	if err := c.refresh(ctx, t); err != nil { // another process may have been here since
 		return nil, err
 	}
-	if err := l.leaseFree(ctx, t.Info); err != nil {
+	if err := c.leaseFree(ctx, t.Info); err != nil {
 		return nil, err
 	}
-	if r := l.runs(); r != nil {
-		if other := r.Take(l, thread, posthouse.Lease{Owner: l.Config.Owner, Run: run, Held: true}); other != nil {
+	if r := c.runs(); r != nil {
+		if other := r.Take(c, thread, posthouse.Lease{Owner: c.Config.Owner, Run: run, Held: true}); other != nil {
 			return nil, Busy(thread, other)
 		}
 	}
-	t.Claim = &Claim{core: l, Thread: thread, Run: run, generation: max(t.Info.Generation, 1)}
+	t.Claim = &Claim{core: c, Thread: thread, Run: run, generation: max(t.Info.Generation, 1)}
 	if t.Info.Tail.Seq > 0 && !t.Info.Gone() {
 		found := *t.Info // the next append changes it
 		t.Claim.found = &found
 	}
-	l.pulse.more(l)
+	c.pulse.more(c)
 	t.notifyCancelled()
 	return t.Claim, nil
 }
 
 // FreeClaim takes the claim of this process off the thread, if there is one.
 // Callers hold t.mu.
-func (l *Core) FreeClaim(t *Thread) {
+func (c *Core) FreeClaim(t *Thread) {
 	if t.Claim == nil {
 		return
 	}
 	t.Claim = nil
-	if r := l.runs(); r != nil {
-		r.Give(l, t.Name)
+	if r := c.runs(); r != nil {
+		r.Give(c, t.Name)
 	}
-	l.lines.freed(t.Name)
-	l.pulse.less()
+	c.lines.freed(t.Name)
+	c.pulse.less()
 }
 
+// Busy is the error for a thread that another run has.
 func Busy(thread string, lease *posthouse.Lease) *posthouse.Error {
 	return &posthouse.Error{
 		Code: posthouse.CodeBusy, Lease: lease,
@@ -98,21 +99,21 @@ func Busy(thread string, lease *posthouse.Lease) *posthouse.Error {
 }
 
 // leaseFree reports nil if the thread's lease stands in nobody's way.
-func (l *Core) leaseFree(ctx context.Context, info *posthouse.ThreadInfo) error {
+func (c *Core) leaseFree(ctx context.Context, info *posthouse.ThreadInfo) error {
 	lease := info.Lease
-	if r := l.runs(); r != nil {
+	if r := c.runs(); r != nil {
 		// Only this process has the store: whoever holds it is gone, unless it
 		// is another Ledger here, which may have nothing on record yet.
-		if other := r.Other(l, info.Thread); other != nil {
+		if other := r.Other(c, info.Thread); other != nil {
 			other.Fence = lease.Fence
 			return Busy(info.Thread, other)
 		}
 		return nil
 	}
-	if !lease.Held || lease.Owner == l.Config.Owner {
+	if !lease.Held || lease.Owner == c.Config.Owner {
 		return nil
 	}
-	gone, err := l.owners.gone(ctx, l, lease.Owner)
+	gone, err := c.owners.gone(ctx, c, lease.Owner)
 	if err != nil {
 		return err
 	}
@@ -124,31 +125,31 @@ func (l *Core) leaseFree(ctx context.Context, info *posthouse.ThreadInfo) error 
 
 // CheckLease lets an entry pass whose claim is the newest, or that has none while
 // nobody runs the thread. The first entry of a claim gets its record.
-func (a *Tx) CheckLease(c *Claim) error {
-	have := a.Thread.Info.Lease
+func (tx *Tx) CheckLease(c *Claim) error {
+	have := tx.Thread.Info.Lease
 	switch {
-	case c != nil && a.Claim == c:
+	case c != nil && tx.Claim == c:
 		return nil // by this entry
-	case c == nil && a.Thread.Claim != nil:
-		return Busy(a.Thread.Name, &posthouse.Lease{Owner: a.Core.Config.Owner, Run: a.Thread.Claim.Run, Fence: a.Thread.Claim.Fence, Held: true})
+	case c == nil && tx.Thread.Claim != nil:
+		return Busy(tx.Thread.Name, &posthouse.Lease{Owner: tx.Core.Config.Owner, Run: tx.Thread.Claim.Run, Fence: tx.Thread.Claim.Fence, Held: true})
 	case c == nil:
-		return a.Core.leaseFree(a.Ctx, a.Thread.Info)
-	case c.Recorded && c.Fence == have.Fence && have.Owner == a.Core.Config.Owner:
+		return tx.Core.leaseFree(tx.Ctx, tx.Thread.Info)
+	case c.Recorded && c.Fence == have.Fence && have.Owner == tx.Core.Config.Owner:
 		return nil
-	case c.Recorded || a.Thread.Claim != c:
+	case c.Recorded || tx.Thread.Claim != c:
 		newer := have
 		return &posthouse.Error{
-			Code: posthouse.CodeFenced, Lease: &newer, Tail: &a.Thread.Info.Tail,
-			Message: "the claim on thread " + a.Thread.Name + " was overtaken by " + cmp.Or(have.Owner, "its release"),
+			Code: posthouse.CodeFenced, Lease: &newer, Tail: &tx.Thread.Info.Tail,
+			Message: "the claim on thread " + tx.Thread.Name + " was overtaken by " + cmp.Or(have.Owner, "its release"),
 			Hint:    "stop this run; the newer one goes on from what is recorded",
 		}
 	}
-	if err := a.Core.leaseFree(a.Ctx, a.Thread.Info); err != nil {
+	if err := tx.Core.leaseFree(tx.Ctx, tx.Thread.Info); err != nil {
 		return err
 	}
 	c.Fence = have.Fence + 1
-	a.Claim = c
-	a.Add(posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: a.Core.Config.Owner, Fence: c.Fence, Run: c.Run}}, nil)
+	tx.Claim = c
+	tx.Add(posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: tx.Core.Config.Owner, Fence: c.Fence, Run: c.Run}}, nil)
 	return nil
 }
 
@@ -167,11 +168,11 @@ func (c *Claim) Persist(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	defer l.Unlock(t)
-	err = l.Append(ctx, t, func(a *Tx) error {
-		if err := a.CheckLease(c); err != nil {
+	err = l.Append(ctx, t, func(tx *Tx) error {
+		if err := tx.CheckLease(c); err != nil {
 			return err
 		}
-		if a.Claim == nil {
+		if tx.Claim == nil {
 			return ErrNothing
 		}
 		return nil
@@ -199,12 +200,12 @@ func (c *Claim) Release(ctx context.Context) error {
 	if c.Fence == 0 {
 		return nil // never tried to get on record
 	}
-	err = l.Append(ctx, t, func(a *Tx) error {
+	err = l.Append(ctx, t, func(tx *Tx) error {
 		have := t.Info.Lease
 		if !have.Held || have.Fence != c.Fence || have.Owner != l.Config.Owner || have.Run != c.Run {
 			return ErrNothing
 		}
-		a.Add(posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: have.Owner, Fence: have.Fence, Run: have.Run, Unclaim: true}}, nil)
+		tx.Add(posthouse.Record{Kind: posthouse.RecordClaim, Claim: &posthouse.ClaimInfo{Owner: have.Owner, Fence: have.Fence, Run: have.Run, Unclaim: true}}, nil)
 		return nil
 	})
 	if errors.Is(err, ErrNothing) {

@@ -13,13 +13,13 @@ import (
 // InOrder yields what [posthouse.Store.Read] does, and [posthouse.ErrCorrupt] where an entry is
 // missing or does not follow the one before. Hashes are the caller's to check:
 // that chains what is read to what the summary says.
-func (l *Core) InOrder(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+func (c *Core) InOrder(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
 	if r.Seqs != nil {
-		return l.Store.Read(ctx, thread, r)
+		return c.Store.Read(ctx, thread, r)
 	}
 	return func(yield func(*posthouse.Entry, error) bool) {
-		o := LogOrder{L: l, Ctx: ctx, Thread: thread, r: r}
-		info, err := l.Summary(ctx, thread)
+		o := LogOrder{L: c, Ctx: ctx, Thread: thread, r: r}
+		info, err := c.Summary(ctx, thread)
 		if err == nil {
 			o.tail, o.link = info.Tail, info.Link
 		} else if !errors.Is(err, posthouse.ErrNotFound) {
@@ -27,7 +27,7 @@ func (l *Core) InOrder(ctx context.Context, thread string, r posthouse.Range) it
 			return
 		}
 		n := 0
-		for e, err := range l.Store.Read(ctx, thread, r) {
+		for e, err := range c.Store.Read(ctx, thread, r) {
 			if err == nil {
 				err = o.next(e)
 			}

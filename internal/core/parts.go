@@ -32,8 +32,8 @@ func (p *partState) ref(seq uint64) posthouse.PartRef {
 	}
 }
 
-// An encoder turns the changes of one checkpoint into its part list and body.
-type encoder struct {
+// An Encoder turns the changes of one checkpoint into its part list and body.
+type Encoder struct {
 	l      *Core
 	ctx    context.Context
 	thread string
@@ -47,20 +47,21 @@ type encoder struct {
 }
 
 // clear keeps the memory for the next checkpoint.
-func (e *encoder) clear() {
+func (e *Encoder) clear() {
 	changes, body, room := emptied(e.list.Changes), e.body[:0], e.room[:0]
 	if cap(body) > maxSpare {
 		body = nil
 	}
-	*e = encoder{list: posthouse.PartList{Changes: changes}, body: body, room: room}
+	*e = Encoder{list: posthouse.PartList{Changes: changes}, body: body, room: room}
 }
 
-func (e *encoder) Find(name string) int {
+// Find returns the index of a part in Parts, -1 if there is none.
+func (e *Encoder) Find(name string) int {
 	return slices.IndexFunc(e.Parts, func(p partState) bool { return p.Name == name })
 }
 
 // Value returns a part's current bytes, read back from the store if need be.
-func (e *encoder) Value(p *partState) ([]byte, error) {
+func (e *Encoder) Value(p *partState) ([]byte, error) {
 	if !p.Known {
 		s, err := e.l.Reader(e.ctx, e.thread).Rebuild(e.Base.Seq)
 		if err != nil {
@@ -77,7 +78,7 @@ func (e *encoder) Value(p *partState) ([]byte, error) {
 }
 
 // Set makes a part's value v, stored as a splice where that is less.
-func (e *encoder) Set(name string, v posthouse.Value) error {
+func (e *Encoder) Set(name string, v posthouse.Value) error {
 	i := e.Find(name)
 	if i < 0 || e.Parts[i].Codec != v.Codec {
 		return e.full(name, v.Codec, v.Data)
@@ -104,7 +105,7 @@ func (e *encoder) Set(name string, v posthouse.Value) error {
 
 // splice keeps prefix and suffix bytes of the part around middle. whole is the
 // new value if the caller has it.
-func (e *encoder) splice(name, codec string, prefix, suffix int, middle, whole []byte) error {
+func (e *Encoder) splice(name, codec string, prefix, suffix int, middle, whole []byte) error {
 	i := e.Find(name)
 	if i < 0 || e.Parts[i].Codec != codec {
 		return posthouse.Invalid("part "+name, "cannot be spliced: the parent has no such part of codec %q", codec)
@@ -148,7 +149,7 @@ func (e *encoder) splice(name, codec string, prefix, suffix int, middle, whole [
 	return nil
 }
 
-func (e *encoder) full(name, codec string, data []byte) error {
+func (e *Encoder) full(name, codec string, data []byte) error {
 	p := partState{Name: name, Codec: codec, size: len(data), last: e.seq, full: e.seq}
 	c := posthouse.PartChange{Op: posthouse.PartFull, Middle: e.pieces(data)}
 	i := e.Find(name)
@@ -173,7 +174,7 @@ func (e *encoder) full(name, codec string, data []byte) error {
 	return nil
 }
 
-func (e *encoder) drop(name string) {
+func (e *Encoder) drop(name string) {
 	i := e.Find(name)
 	if i < 0 {
 		return
@@ -186,7 +187,7 @@ func (e *encoder) drop(name string) {
 }
 
 // pieces puts data into the body, except for what a recent step result holds.
-func (e *encoder) pieces(data []byte) []posthouse.Piece {
+func (e *Encoder) pieces(data []byte) []posthouse.Piece {
 	first := len(e.room)
 	if e.Base != nil && len(data) >= MinRef {
 		done := 0
@@ -209,7 +210,7 @@ func (e *encoder) pieces(data []byte) []posthouse.Piece {
 }
 
 // finish adds the manifest when it is due and returns the new head's state.
-func (e *encoder) finish() (manifest uint64, age, size int) {
+func (e *Encoder) finish() (manifest uint64, age, size int) {
 	for i := range e.Parts {
 		if !posthouse.IsReserved(e.Parts[i].Name) {
 			size += e.Parts[i].size

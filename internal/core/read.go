@@ -34,24 +34,25 @@ func (l *Core) ReadCheckpoint(ctx context.Context, id posthouse.ID) (c *posthous
 	return c, err
 }
 
-func (l *Core) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
+// Find returns the place of a checkpoint, gate or signal by its id.
+func (c *Core) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
 	if err := id.Validate(); err != nil {
 		return posthouse.Ref{}, err
 	}
-	return l.Store.Find(ctx, id)
+	return c.Store.Find(ctx, id)
 }
 
 // ReadAt reads at an id's place. What looks like damage may be a removal or a
 // replacement that came between finding and reading: then it reads again.
-func (l *Core) ReadAt(ctx context.Context, id posthouse.ID, read func(*Reader, posthouse.Ref) error) error {
-	ref, err := l.Find(ctx, id)
+func (c *Core) ReadAt(ctx context.Context, id posthouse.ID, read func(*Reader, posthouse.Ref) error) error {
+	ref, err := c.Find(ctx, id)
 	for err == nil {
 		was := ref
-		if err = read(l.Reader(ctx, ref.Thread), ref); !MayBeGone(err) {
+		if err = read(c.Reader(ctx, ref.Thread), ref); !MayBeGone(err) {
 			return err
 		}
 		damage := err
-		if ref, err = l.Find(ctx, id); ref == was {
+		if ref, err = c.Find(ctx, id); ref == was {
 			return damage
 		}
 	}
@@ -65,8 +66,8 @@ func MayBeGone(err error) bool {
 }
 
 // GetHeader reads a checkpoint without its state.
-func (l *Core) GetHeader(ctx context.Context, id posthouse.ID) (h *posthouse.Header, err error) {
-	err = l.ReadAt(ctx, id, func(r *Reader, ref posthouse.Ref) error {
+func (c *Core) GetHeader(ctx context.Context, id posthouse.ID) (h *posthouse.Header, err error) {
+	err = c.ReadAt(ctx, id, func(r *Reader, ref posthouse.Ref) error {
 		e, err := r.Entry(ref.Seq, false)
 		if err != nil {
 			return err
@@ -76,7 +77,7 @@ func (l *Core) GetHeader(ctx context.Context, id posthouse.ID) (h *posthouse.Hea
 			return posthouse.NotFound("checkpoint", id)
 		}
 		if h = rec.Checkpoint; h.ID != id {
-			return l.unlessGate(ctx, id, ref, misplaced(id, ref, h.ID))
+			return c.unlessGate(ctx, id, ref, misplaced(id, ref, h.ID))
 		}
 		return nil
 	})
@@ -92,30 +93,30 @@ func misplaced(id posthouse.ID, ref posthouse.Ref, holds posthouse.ID) error {
 
 // unlessGate returns why a checkpoint could not be read, which is no damage if
 // id is a gate's.
-func (l *Core) unlessGate(ctx context.Context, id posthouse.ID, ref posthouse.Ref, err error) error {
-	if _, e := l.Reader(ctx, ref.Thread).GateAt(id, ref.Seq); e == nil {
+func (c *Core) unlessGate(ctx context.Context, id posthouse.ID, ref posthouse.Ref, err error) error {
+	if _, e := c.Reader(ctx, ref.Thread).GateAt(id, ref.Seq); e == nil {
 		return posthouse.NotFound("checkpoint", id)
 	}
-	if s, e := l.Reader(ctx, ref.Thread).Signal(ref.Seq); e == nil && s.ID == id {
+	if s, e := c.Reader(ctx, ref.Thread).Signal(ref.Seq); e == nil && s.ID == id {
 		return posthouse.NotFound("checkpoint", id)
 	}
 	return err
 }
 
 // Summary returns a thread's summary, also that of one that has ended.
-func (l *Core) Summary(ctx context.Context, thread string) (*posthouse.ThreadInfo, error) {
+func (c *Core) Summary(ctx context.Context, thread string) (*posthouse.ThreadInfo, error) {
 	if err := posthouse.ValidateName("thread", thread); err != nil {
 		return nil, err
 	}
-	for t, err := range l.Store.Threads(ctx, posthouse.ThreadQuery{Thread: thread}) {
+	for t, err := range c.Store.Threads(ctx, posthouse.ThreadQuery{Thread: thread}) {
 		return t, err
 	}
 	return nil, posthouse.NotFound("thread", thread)
 }
 
 // Thread reads the summary of a thread that is there: see [Core.Summary].
-func (l *Core) Thread(ctx context.Context, thread string) (*posthouse.ThreadInfo, error) {
-	t, err := l.Summary(ctx, thread)
+func (c *Core) Thread(ctx context.Context, thread string) (*posthouse.ThreadInfo, error) {
+	t, err := c.Summary(ctx, thread)
 	if err == nil && t.Gone() {
 		return nil, t.Absent()
 	}

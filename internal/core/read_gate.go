@@ -8,25 +8,25 @@ import (
 )
 
 // Gate reads a gate, with its decision or its votes and assignments.
-func (l *Core) Gate(ctx context.Context, id posthouse.ID) (g *posthouse.Gate, err error) {
-	err = l.ReadAt(ctx, id, func(_ *Reader, ref posthouse.Ref) error {
-		if g, err = l.Reader(ctx, ref.Thread).GateAt(id, ref.Seq); err != nil || g.Decision != nil || g.Quorum == nil && len(g.Assignees) == 0 {
+func (c *Core) Gate(ctx context.Context, id posthouse.ID) (g *posthouse.Gate, err error) {
+	err = c.ReadAt(ctx, id, func(_ *Reader, ref posthouse.Ref) error {
+		if g, err = c.Reader(ctx, ref.Thread).GateAt(id, ref.Seq); err != nil || g.Decision != nil || g.Quorum == nil && len(g.Assignees) == 0 {
 			return err
 		}
-		return l.trailOf(ctx, g)
+		return c.trailOf(ctx, g)
 	})
 	return g, err
 }
 
 // trailOf adds the votes and assignments of an open gate.
-func (l *Core) trailOf(ctx context.Context, g *posthouse.Gate) error {
-	t, err := l.Thread(ctx, g.Thread)
+func (c *Core) trailOf(ctx context.Context, g *posthouse.Gate) error {
+	t, err := c.Thread(ctx, g.Thread)
 	if err != nil {
 		return err
 	}
 	for _, w := range t.Waiting {
 		if w.ID == g.ID {
-			return l.Reader(ctx, g.Thread).follow(g, w.Trail)
+			return c.Reader(ctx, g.Thread).follow(g, w.Trail)
 		}
 	}
 	return posthouse.Corrupt("the summary of thread %q does not hold the open gate %s", g.Thread, g.ID)
@@ -77,7 +77,7 @@ func (r *Reader) GateAt(id posthouse.ID, seq uint64) (*posthouse.Gate, error) {
 
 // decisionIn returns the gate's decision, if the entry holds it, and the entry
 // that holds the gate.
-func decisionIn(e *readEntry, gate posthouse.ID) (*posthouse.Decision, uint64, error) {
+func decisionIn(e *ReadEntry, gate posthouse.ID) (*posthouse.Decision, uint64, error) {
 	for i := range e.Recs {
 		if rec := &e.Recs[i]; rec.Decision != nil && rec.Decision.Gate == gate {
 			d, err := ReadDecisionBody(&e.Entry, rec, e.Bodies[i])
@@ -88,7 +88,7 @@ func decisionIn(e *readEntry, gate posthouse.ID) (*posthouse.Decision, uint64, e
 }
 
 // gate reads a gate's record; one that went with its checkpoint is not there.
-func (r *Reader) gate(e *readEntry, i int) (*posthouse.Gate, error) {
+func (r *Reader) gate(e *ReadEntry, i int) (*posthouse.Gate, error) {
 	rec, lost := &e.Recs[i], MissingBodies{}
 	if lost.Note(&e.Entry, i, rec) {
 		if err := r.Account(lost); err != nil {
@@ -101,14 +101,14 @@ func (r *Reader) gate(e *readEntry, i int) (*posthouse.Gate, error) {
 
 // WaitingGate reads a gate that waits. The entry that asks is kept: it may ask
 // many questions, which are decided one by one.
-func (a *Tx) WaitingGate(w *posthouse.WaitingGate) (*posthouse.Gate, error) {
-	r := a.Core.Reader(a.Ctx, a.Thread.Name)
-	if e := a.Thread.asks; e != nil && e.Seq == w.Seq {
+func (tx *Tx) WaitingGate(w *posthouse.WaitingGate) (*posthouse.Gate, error) {
+	r := tx.Core.Reader(tx.Ctx, tx.Thread.Name)
+	if e := tx.Thread.asks; e != nil && e.Seq == w.Seq {
 		r.Have[e.Seq] = e
 	}
 	g, err := r.WaitingGate(w)
 	if e := r.Have[w.Seq]; err == nil && e != nil && e.bodies && e.size() <= maxCached {
-		a.Thread.asks = e
+		tx.Thread.asks = e
 	}
 	return g, err
 }
@@ -163,6 +163,7 @@ func place[T any](list []T, v T, front bool) []T {
 	return append(list, v)
 }
 
+// ReadVoteBody returns the vote of a record with its body.
 func ReadVoteBody(e *posthouse.Entry, r *posthouse.Record, body []byte) (*posthouse.Decision, error) {
 	d := &posthouse.Decision{}
 	if err := json.Unmarshal(body, d); err != nil {
@@ -171,6 +172,7 @@ func ReadVoteBody(e *posthouse.Entry, r *posthouse.Record, body []byte) (*postho
 	return d, nil
 }
 
+// ReadAssignBody returns the assignment of a record with its body.
 func ReadAssignBody(e *posthouse.Entry, r *posthouse.Record, body []byte) (*posthouse.Assignment, error) {
 	a := &posthouse.Assignment{}
 	if err := json.Unmarshal(body, a); err != nil || !a.Escalation && len(a.To) != 1 {

@@ -11,9 +11,9 @@ import (
 )
 
 // Releases yields a thread's releases, newest first.
-func Releases(ctx context.Context, l *Core, thread string) iter.Seq2[*posthouse.Release, error] {
+func Releases(ctx context.Context, c *Core, thread string) iter.Seq2[*posthouse.Release, error] {
 	return func(yield func(*posthouse.Release, error) bool) {
-		info, err := l.Summary(ctx, thread)
+		info, err := c.Summary(ctx, thread)
 		if errors.Is(err, posthouse.ErrNotFound) {
 			return
 		}
@@ -23,7 +23,7 @@ func Releases(ctx context.Context, l *Core, thread string) iter.Seq2[*posthouse.
 		}
 		seq := info.First - 1
 		for range info.Releases {
-			r, err := l.releaseAt(ctx, thread, seq)
+			r, err := c.releaseAt(ctx, thread, seq)
 			if err == nil {
 				seq = r.First - 1 // before r is the caller's
 			}
@@ -34,8 +34,8 @@ func Releases(ctx context.Context, l *Core, thread string) iter.Seq2[*posthouse.
 	}
 }
 
-func (l *Core) releaseAt(ctx context.Context, thread string, seq uint64) (*posthouse.Release, error) {
-	e, err := l.Reader(ctx, thread).Entry(seq, false)
+func (c *Core) releaseAt(ctx context.Context, thread string, seq uint64) (*posthouse.Release, error) {
+	e, err := c.Reader(ctx, thread).Entry(seq, false)
 	if err != nil {
 		return nil, err
 	}
@@ -48,9 +48,9 @@ func (l *Core) releaseAt(ctx context.Context, thread string, seq uint64) (*posth
 // ReleaseOf returns the release that has a version, told by its number in
 // decimal, or the newest that has a tag. [posthouse.ErrNotFound]. It looks at each newer
 // one first.
-func ReleaseOf(ctx context.Context, l *Core, thread, versionOrTag string) (*posthouse.Release, error) {
+func ReleaseOf(ctx context.Context, c *Core, thread, versionOrTag string) (*posthouse.Release, error) {
 	version, notNumber := strconv.ParseUint(versionOrTag, 10, 32)
-	for r, err := range Releases(ctx, l, thread) {
+	for r, err := range Releases(ctx, c, thread) {
 		if err != nil {
 			return nil, err
 		}

@@ -30,23 +30,23 @@ func (r *Reader) Signal(seq uint64) (*posthouse.Signal, error) {
 
 // Waiting returns the signal that a wait for a name gets at once: the oldest
 // behind the entry taken, or the newest if it latches; nil if it has to wait.
-func Waiting(ctx context.Context, l *Core, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) (*posthouse.Signal, error) {
-	seqs, err := Behind(ctx, l, info, taken, name, latch)
+func Waiting(ctx context.Context, c *Core, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) (*posthouse.Signal, error) {
+	seqs, err := Behind(ctx, c, info, taken, name, latch)
 	if err != nil || len(seqs) == 0 {
 		return nil, err
 	}
-	return l.Reader(ctx, info.Thread).Signal(seqs[0])
+	return c.Reader(ctx, info.Thread).Signal(seqs[0])
 }
 
 // Behind returns the entries of the signals that a branch has yet to take,
 // oldest first; of a latch the newest, whether or not it was taken.
-func Behind(ctx context.Context, l *Core, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) ([]uint64, error) {
+func Behind(ctx context.Context, c *Core, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) ([]uint64, error) {
 	newest := info.NewestSignal(name)
 	if newest == 0 || latch {
 		return slices.DeleteFunc([]uint64{newest}, func(seq uint64) bool { return seq == 0 }), nil
 	}
 	var seqs []uint64
-	r := l.Reader(ctx, info.Thread)
+	r := c.Reader(ctx, info.Thread)
 	for seq := newest; seq > taken; {
 		seqs = append(seqs, seq)
 		e, err := r.Entry(seq, false)

@@ -23,20 +23,21 @@ type Reader struct {
 	Core   *Core
 	Ctx    context.Context
 	Thread string
-	Have   map[uint64]*readEntry
+	Have   map[uint64]*ReadEntry
 	Size   int // bytes of the bodies in have
 
 	known map[string][]byte // values of parts of the checkpoint that is read next
 }
 
-type readEntry struct {
+// A ReadEntry is an entry that a [Reader] has, with its records.
+type ReadEntry struct {
 	posthouse.Entry
 	Recs   []posthouse.Record
 	bodies bool
 }
 
 // size returns the bytes that the entry holds in memory.
-func (e *readEntry) size() int {
+func (e *ReadEntry) size() int {
 	n := len(e.Header)
 	for _, b := range e.Bodies {
 		n += len(b)
@@ -44,8 +45,9 @@ func (e *readEntry) size() int {
 	return n
 }
 
-func (l *Core) Reader(ctx context.Context, thread string) *Reader {
-	return &Reader{Core: l, Ctx: ctx, Thread: thread, Have: map[uint64]*readEntry{}}
+// Reader returns a reader of one thread.
+func (c *Core) Reader(ctx context.Context, thread string) *Reader {
+	return &Reader{Core: c, Ctx: ctx, Thread: thread, Have: map[uint64]*ReadEntry{}}
 }
 
 // Bounds of what a reader that walks a long history holds on to.
@@ -72,7 +74,7 @@ func (r *Reader) Fetch(rg posthouse.Range) error {
 		if err != nil {
 			return err
 		}
-		r.Have[e.Seq] = &readEntry{*e, recs, !rg.Headers}
+		r.Have[e.Seq] = &ReadEntry{*e, recs, !rg.Headers}
 		for _, b := range e.Bodies {
 			r.Size += len(b)
 		}
@@ -80,7 +82,9 @@ func (r *Reader) Fetch(rg posthouse.Range) error {
 	return nil
 }
 
-func (r *Reader) Entry(seq uint64, bodies bool) (*readEntry, error) {
+// Entry returns an entry, checked against its hash, with or without its bodies.
+// [posthouse.ErrCorrupt] if it is not there.
+func (r *Reader) Entry(seq uint64, bodies bool) (*ReadEntry, error) {
 	if e := r.Have[seq]; e != nil && (e.bodies || !bodies) {
 		return e, nil
 	}
@@ -98,7 +102,7 @@ func (r *Reader) Entry(seq uint64, bodies bool) (*readEntry, error) {
 }
 
 // checkpoint returns the checkpoint record of an entry and its index.
-func (e *readEntry) checkpoint() (*posthouse.Record, int, error) {
+func (e *ReadEntry) checkpoint() (*posthouse.Record, int, error) {
 	for i := range e.Recs {
 		if e.Recs[i].Checkpoint != nil {
 			return &e.Recs[i], i, nil
@@ -226,7 +230,7 @@ func (r *Reader) value(p *partState) ([]byte, error) {
 		}
 	}
 	var changes []*posthouse.PartChange
-	var at []*readEntry
+	var at []*ReadEntry
 	for seq, i := p.last, 0; ; i++ {
 		c, e, err := r.change(seq, p.Name)
 		if err != nil {
@@ -260,7 +264,7 @@ func (r *Reader) value(p *partState) ([]byte, error) {
 	return data, nil
 }
 
-func (r *Reader) change(seq uint64, part string) (*posthouse.PartChange, *readEntry, error) {
+func (r *Reader) change(seq uint64, part string) (*posthouse.PartChange, *ReadEntry, error) {
 	e, err := r.Entry(seq, true)
 	if err != nil {
 		return nil, nil, err
@@ -279,7 +283,7 @@ func (r *Reader) change(seq uint64, part string) (*posthouse.PartChange, *readEn
 
 // middle puts a change's pieces together, from its own body and from the step
 // results it refers to.
-func (r *Reader) middle(e *readEntry, c *posthouse.PartChange) ([]byte, error) {
+func (r *Reader) middle(e *ReadEntry, c *posthouse.PartChange) ([]byte, error) {
 	rec, idx, err := e.checkpoint()
 	if err != nil {
 		return nil, err

@@ -7,9 +7,9 @@ import (
 )
 
 // DropAll takes every id of the thread out of the index.
-func (a *Tx) DropAll() error {
+func (tx *Tx) DropAll() error {
 	kept := map[posthouse.ID]bool{}
-	for e, err := range a.Core.Store.Read(a.Ctx, a.Thread.Name, posthouse.Range{Headers: true}) {
+	for e, err := range tx.Core.Store.Read(tx.Ctx, tx.Thread.Name, posthouse.Range{Headers: true}) {
 		if err != nil {
 			return err
 		}
@@ -21,17 +21,18 @@ func (a *Tx) DropAll() error {
 			switch {
 			case r.Checkpoint != nil && !kept[r.Checkpoint.ID]:
 				kept[r.Checkpoint.ID] = true
-				a.Drop = append(a.Drop, r.Checkpoint.ID)
+				tx.Drop = append(tx.Drop, r.Checkpoint.ID)
 			case r.Gate != nil:
-				a.Drop = append(a.Drop, r.Gate.ID)
+				tx.Drop = append(tx.Drop, r.Gate.ID)
 			case r.Signal != nil:
-				a.Drop = append(a.Drop, r.Signal.ID)
+				tx.Drop = append(tx.Drop, r.Signal.ID)
 			}
 		}
 	}
 	return nil
 }
 
+// RemovedList returns what the removal record in an entry lists.
 func (r *Reader) RemovedList(seq uint64) (*posthouse.RemovedList, error) {
 	e, err := r.Entry(seq, true)
 	if err != nil {
@@ -55,16 +56,16 @@ type HoldReason struct {
 
 // Removable lets something of the thread be removed, unless it is held or a run
 // has it.
-func (a *Tx) Removable() error {
-	h := a.Thread.Info.Hold
+func (tx *Tx) Removable() error {
+	h := tx.Thread.Info.Hold
 	if h.Seq == 0 {
-		return a.CheckLease(nil)
+		return tx.CheckLease(nil)
 	}
 	e := &posthouse.Error{
-		Code: posthouse.CodeForbidden, Message: "thread " + a.Thread.Name + " is under legal hold by " + h.By,
-		Hint: "lift it first, with Ledger.Unhold or posthouse thread unhold " + a.Thread.Name,
+		Code: posthouse.CodeForbidden, Message: "thread " + tx.Thread.Name + " is under legal hold by " + h.By,
+		Hint: "lift it first, with Ledger.Unhold or posthouse thread unhold " + tx.Thread.Name,
 	}
-	s, err := a.Core.Reader(a.Ctx, a.Thread.Name).Signal(h.Seq)
+	s, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).Signal(h.Seq)
 	if err != nil {
 		e.Err = err
 		return e

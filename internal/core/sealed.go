@@ -21,30 +21,30 @@ func (k DataKeyOf) place(seq uint64, record int, kind posthouse.RecordKind) []by
 }
 
 // sealBodies compresses and seals the bodies of the entry in the making.
-func (a *Tx) sealBodies() error {
-	of := DataKeyOf{a.Thread.Name, max(a.Thread.Info.Generation, 1)}
+func (tx *Tx) sealBodies() error {
+	of := DataKeyOf{tx.Thread.Name, max(tx.Thread.Info.Generation, 1)}
 	var key *dataKey
-	for i, body := range a.Bodies {
-		kind := a.Records[i].Kind
+	for i, body := range tx.Bodies {
+		kind := tx.Records[i].Kind
 		if len(body) == 0 || !kind.Seals() {
 			continue
 		}
 		if key == nil {
-			if err := a.needKey(of); err != nil {
+			if err := tx.needKey(of); err != nil {
 				return err
 			}
 			var err error
-			if key, err = a.Core.dataKey(a.Ctx, of); err != nil {
+			if key, err = tx.Core.dataKey(tx.Ctx, of); err != nil {
 				return err
 			}
 		}
-		pack, err := a.Core.packer.Pack([][]byte{body})
+		pack, err := tx.Core.packer.Pack([][]byte{body})
 		if err != nil {
-			return posthouse.TooLarge("body", len(body), a.Core.Config.MaxState)
+			return posthouse.TooLarge("body", len(body), tx.Core.Config.MaxState)
 		}
 		out := append(make([]byte, 0, 1+len(pack)+key.Overhead()), sealedGCM)
-		a.Bodies[i] = key.Seal(out, nil, pack, of.place(a.Seq, i, kind))
-		a.Records[i].Sealed = true
+		tx.Bodies[i] = key.Seal(out, nil, pack, of.place(tx.Seq, i, kind))
+		tx.Records[i].Sealed = true
 	}
 	return nil
 }
@@ -52,21 +52,21 @@ func (a *Tx) sealBodies() error {
 // needKey makes the thread's data key if nothing is sealed with one yet, in a
 // store that is marked as encrypted. Where something is sealed, a key that is
 // gone must not be replaced.
-func (a *Tx) needKey(of DataKeyOf) error {
-	if a.Core.Config.Cipher != nil {
-		if err := a.Core.Sealing(a.Ctx); err != nil {
+func (tx *Tx) needKey(of DataKeyOf) error {
+	if tx.Core.Config.Cipher != nil {
+		if err := tx.Core.Sealing(tx.Ctx); err != nil {
 			return err
 		}
 	}
-	if a.Thread.Info.Sealed || a.Core.Keys.Get(of) != nil {
+	if tx.Thread.Info.Sealed || tx.Core.Keys.Get(of) != nil {
 		return nil
 	}
-	return makeDataKey(a.Ctx, a.Core.Store, a.Core.Config.Cipher, of)
+	return makeDataKey(tx.Ctx, tx.Core.Store, tx.Core.Config.Cipher, of)
 }
 
 // Opened is [posthouse.Entry.Check], after which the bodies are what they were before they
 // were sealed. Whoever reads entries for what is in their bodies reads them so.
-func (l *Core) Opened(ctx context.Context, e *posthouse.Entry) ([]posthouse.Record, error) {
+func (c *Core) Opened(ctx context.Context, e *posthouse.Entry) ([]posthouse.Record, error) {
 	recs, err := e.CheckRecords()
 	if err != nil {
 		return recs, err
@@ -76,7 +76,7 @@ func (l *Core) Opened(ctx context.Context, e *posthouse.Entry) ([]posthouse.Reco
 		if !recs[i].Sealed || len(e.Bodies[i]) == 0 {
 			continue
 		}
-		body, err := l.Open(ctx, e, recs, i)
+		body, err := c.Open(ctx, e, recs, i)
 		if err != nil {
 			return recs, err
 		}
@@ -92,13 +92,13 @@ func (l *Core) Opened(ctx context.Context, e *posthouse.Entry) ([]posthouse.Reco
 }
 
 // Open returns a record's body as it was before it was sealed.
-func (l *Core) Open(ctx context.Context, e *posthouse.Entry, recs []posthouse.Record, i int) ([]byte, error) {
+func (c *Core) Open(ctx context.Context, e *posthouse.Entry, recs []posthouse.Record, i int) ([]byte, error) {
 	body := e.Bodies[i]
 	if !recs[i].Sealed || len(body) == 0 {
 		return body, nil
 	}
 	of := DataKeyOf{e.Thread, e.Generation}
-	key, err := l.dataKey(ctx, of)
+	key, err := c.dataKey(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (l *Core) Open(ctx context.Context, e *posthouse.Entry, recs []posthouse.Re
 			"its data key (wrapped with key %q) does not open record %d of entry %d: the key is another thread's, or the body was sealed for another place",
 			key.wrappedBy, i, e.Seq)
 	}
-	items, err := l.packer.Unpack(pack)
+	items, err := c.packer.Unpack(pack)
 	if err != nil || len(items) != 1 {
 		return nil, posthouse.Corrupt("record %d of entry %d of thread %q does not unpack", i, e.Seq, e.Thread)
 	}

@@ -34,6 +34,7 @@ type Span struct {
 	Held        bool // there are entries of it before the last
 }
 
+// A Node is a checkpoint in a [Tree].
 type Node struct {
 	Header  posthouse.Header
 	Removed bool
@@ -163,6 +164,7 @@ func (t *Tree) add(seq uint64, n *Node) {
 	}
 }
 
+// Remove takes a checkpoint out of the tree, as a removal record does.
 func (t *Tree) Remove(seq uint64) {
 	n := t.Nodes[seq]
 	if n == nil || n.Removed {

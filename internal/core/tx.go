@@ -31,7 +31,7 @@ type Tx struct {
 	Branch  string   // theirs
 	Sign    bool     // this entry is one that is always signed
 
-	Enc    encoder
+	Enc    Encoder
 	sealer posthouse.Sealer
 	entry  posthouse.Entry
 	info   posthouse.ThreadInfo // the thread's summary with it
@@ -41,12 +41,12 @@ type Tx struct {
 
 // NewTx returns an empty appending on top of what is known of t. Appendings are
 // used again, since a step would otherwise cost kilobytes of garbage.
-func (l *Core) NewTx(ctx context.Context, t *Thread) *Tx {
-	a, ok := l.appendings.Get().(*Tx)
+func (c *Core) NewTx(ctx context.Context, t *Thread) *Tx {
+	a, ok := c.appendings.Get().(*Tx)
 	if !ok {
 		a = &Tx{}
 	}
-	a.Core, a.Ctx, a.Thread, a.At, a.Seq = l, ctx, t, l.Config.Now(), t.Info.Tail.Seq+1
+	a.Core, a.Ctx, a.Thread, a.At, a.Seq = c, ctx, t, c.Config.Now(), t.Info.Tail.Seq+1
 	return a
 }
 
@@ -55,18 +55,18 @@ const maxSpare = 64 << 10
 
 // Recycle gives the appending's memory up for the next one. An append that failed
 // is left alone: somebody may still look at it.
-func (a *Tx) Recycle() {
-	l := a.Core
-	a.Core, a.Ctx, a.Thread, a.Claim, a.Next = nil, nil, nil, nil, nil
-	a.Drop, a.Recents, a.Branch, a.Sign = nil, nil, "", false
-	a.Records, a.Bodies, a.IDs = emptied(a.Records), emptied(a.Bodies), emptied(a.IDs)
-	a.Enc.clear()
-	a.sealer, a.info, a.Batch = posthouse.Sealer{}, posthouse.ThreadInfo{}, posthouse.Batch{}
-	a.entry = posthouse.Entry{Header: a.entry.Header}
-	if cap(a.entry.Header) > maxSpare {
-		a.entry.Header = nil
+func (tx *Tx) Recycle() {
+	l := tx.Core
+	tx.Core, tx.Ctx, tx.Thread, tx.Claim, tx.Next = nil, nil, nil, nil, nil
+	tx.Drop, tx.Recents, tx.Branch, tx.Sign = nil, nil, "", false
+	tx.Records, tx.Bodies, tx.IDs = emptied(tx.Records), emptied(tx.Bodies), emptied(tx.IDs)
+	tx.Enc.clear()
+	tx.sealer, tx.info, tx.Batch = posthouse.Sealer{}, posthouse.ThreadInfo{}, posthouse.Batch{}
+	tx.entry = posthouse.Entry{Header: tx.entry.Header}
+	if cap(tx.entry.Header) > maxSpare {
+		tx.entry.Header = nil
 	}
-	l.appendings.Put(a)
+	l.appendings.Put(tx)
 }
 
 // emptied returns s without its elements and what those held.
@@ -75,35 +75,36 @@ func emptied[T any](s []T) []T {
 	return s[:0]
 }
 
-func (a *Tx) Add(r posthouse.Record, body []byte) int {
-	a.Records = append(a.Records, r)
-	a.Bodies = append(a.Bodies, body)
-	return len(a.Records) - 1
+// Add adds a record with its body, nil for none, and returns its index in the entry.
+func (tx *Tx) Add(r posthouse.Record, body []byte) int {
+	tx.Records = append(tx.Records, r)
+	tx.Bodies = append(tx.Bodies, body)
+	return len(tx.Records) - 1
 }
 
 // Append builds an entry by calling build, appends it, and takes t over it.
 // When another append won, or build refused on the strength of what is no
 // longer so, it reloads and builds again: build must check its conditions each
 // time. Callers hold t.mu.
-func (l *Core) Append(ctx context.Context, t *Thread, build func(*Tx) error) error {
+func (c *Core) Append(ctx context.Context, t *Thread, build func(*Tx) error) error {
 	var last error
 	for range MaxRetries {
-		if err := l.Load(ctx, t); err != nil {
+		if err := c.Load(ctx, t); err != nil {
 			return err
 		}
-		a := l.NewTx(ctx, t)
+		a := c.NewTx(ctx, t)
 		if err := build(a); err != nil {
 			if errors.Is(err, ErrNothing) {
 				a.Recycle()
 				return err
 			}
-			if stale, e := l.outdated(ctx, t); e != nil || !stale {
+			if stale, e := c.outdated(ctx, t); e != nil || !stale {
 				return err
 			}
 			last = err
 			continue
 		}
-		err := l.put(ctx, t, a)
+		err := c.put(ctx, t, a)
 		if err == nil {
 			return nil
 		}
@@ -118,38 +119,38 @@ func (l *Core) Append(ctx context.Context, t *Thread, build func(*Tx) error) err
 
 // outdated forgets what is known of t, since a failed build may have spliced
 // the head's bytes already, and reports whether the log had gone on without it.
-func (l *Core) outdated(ctx context.Context, t *Thread) (bool, error) {
+func (c *Core) outdated(ctx context.Context, t *Thread) (bool, error) {
 	known := t.Info.Tail
 	t.Invalidate()
-	err := l.Load(ctx, t)
+	err := c.Load(ctx, t)
 	return err == nil && t.Info.Tail != known, err
 }
 
 // put seals, signs and appends what a holds.
-func (l *Core) put(ctx context.Context, t *Thread, a *Tx) error {
-	if err := a.Seal(t); err != nil {
+func (c *Core) put(ctx context.Context, t *Thread, tx *Tx) error {
+	if err := tx.Seal(t); err != nil {
 		return err
 	}
-	if err := appendTo(ctx, l.Store, &a.Batch); err != nil {
+	if err := appendTo(ctx, c.Store, &tx.Batch); err != nil {
 		return err
 	}
-	a.Apply(t)
-	a.Recycle()
+	tx.Apply(t)
+	tx.Recycle()
 	return nil
 }
 
 // Seal seals and signs what a holds, and makes the batch of it.
-func (a *Tx) Seal(t *Thread) error {
-	if err := a.protect(); err != nil {
+func (tx *Tx) Seal(t *Thread) error {
+	if err := tx.protect(); err != nil {
 		return err
 	}
-	e := &a.entry
-	a.sealer.Seal(e, t.Info, a.At, a.Records, a.Bodies)
-	if err := a.Core.signEntry(t, e, a); err != nil {
+	e := &tx.entry
+	tx.sealer.Seal(e, t.Info, tx.At, tx.Records, tx.Bodies)
+	if err := tx.Core.signEntry(t, e, tx); err != nil {
 		return err
 	}
-	a.info = a.sealer.Apply(*t.Info, e)
-	a.Batch = posthouse.Batch{After: t.Info.Tail, Entry: e, IDs: a.IDs, Drop: a.Drop, Thread: &a.info}
+	tx.info = tx.sealer.Apply(*t.Info, e)
+	tx.Batch = posthouse.Batch{After: t.Info.Tail, Entry: e, IDs: tx.IDs, Drop: tx.Drop, Thread: &tx.info}
 	return nil
 }
 
@@ -159,32 +160,32 @@ func appendTo(ctx context.Context, s posthouse.Store, b *posthouse.Batch) error 
 }
 
 // Seals reports whether the bodies are to be sealed.
-func (a *Tx) Seals() bool { return a.Core.Config.Cipher != nil || a.Thread.Info.Sealed }
+func (tx *Tx) Seals() bool { return tx.Core.Config.Cipher != nil || tx.Thread.Info.Sealed }
 
 // Apply takes what is known of t over the entry, which is on record.
-func (a *Tx) Apply(t *Thread) {
-	if a.info.Generation != t.Info.Generation {
+func (tx *Tx) Apply(t *Thread) {
+	if tx.info.Generation != t.Info.Generation {
 		clear(t.Heads)
 	}
-	*t.Info = a.info
+	*t.Info = tx.info
 	t.notifyCancelled()
-	if len(a.entry.Sig) > 0 || a.entry.Seq == 1 {
-		t.since = a.At
+	if len(tx.entry.Sig) > 0 || tx.entry.Seq == 1 {
+		t.since = tx.At
 	}
-	if a.Next != nil {
-		if b, _ := t.Info.Branch(a.Next.Branch); b.Head == a.Next.ID {
-			a.spare = t.Heads[a.Next.Branch]
-			t.Heads[a.Next.Branch] = a.Next
-			a.Next.count()
+	if tx.Next != nil {
+		if b, _ := t.Info.Branch(tx.Next.Branch); b.Head == tx.Next.ID {
+			tx.spare = t.Heads[tx.Next.Branch]
+			t.Heads[tx.Next.Branch] = tx.Next
+			tx.Next.count()
 		}
 	}
-	if len(a.Recents) > 0 {
-		if hd := t.Heads[a.Branch]; hd != nil {
-			hd.record(a.Recents...)
+	if len(tx.Recents) > 0 {
+		if hd := t.Heads[tx.Branch]; hd != nil {
+			hd.record(tx.Recents...)
 		}
 	}
-	if a.Claim != nil {
-		a.Claim.Recorded = true
+	if tx.Claim != nil {
+		tx.Claim.Recorded = true
 	}
 }
 
@@ -192,28 +193,28 @@ func (a *Tx) Apply(t *Thread) {
 // between are covered by the next signature, since the chain runs through it.
 const signEvery = time.Second
 
-func (l *Core) signEntry(t *Thread, e *posthouse.Entry, a *Tx) error {
-	if l.Config.Signer == nil {
+func (c *Core) signEntry(t *Thread, e *posthouse.Entry, tx *Tx) error {
+	if c.Config.Signer == nil {
 		return nil
 	}
-	recently := a.At.Sub(t.since) < signEvery && !a.At.Before(t.since)
-	if !a.Sign && (e.Seq == 1 || recently) {
+	recently := tx.At.Sub(t.since) < signEvery && !tx.At.Before(t.since)
+	if !tx.Sign && (e.Seq == 1 || recently) {
 		return nil
 	}
-	sig, err := l.Config.Signer.Sign(posthouse.SignatureMessage(e.Hash))
+	sig, err := c.Config.Signer.Sign(posthouse.SignatureMessage(e.Hash))
 	if err != nil {
 		return &posthouse.Error{Code: posthouse.CodeReadOnly, Message: "the entry could not be signed", Hint: "check the signing key", Err: err}
 	}
-	e.Sig = posthouse.JoinSignature(l.Config.Signer.KeyID(), sig)
+	e.Sig = posthouse.JoinSignature(c.Config.Signer.KeyID(), sig)
 	return nil
 }
 
 // Encoder returns what encodes the entry's checkpoint against a parent, nil for a
 // root. It takes the parent's parts over: if the append fails, the thread is
 // forgotten.
-func (a *Tx) Encoder(base *Head, fresh bool) *encoder {
-	e := &a.Enc
-	e.l, e.ctx, e.thread, e.seq, e.Base, e.fresh = a.Core, a.Ctx, a.Thread.Name, a.Seq, base, fresh
+func (tx *Tx) Encoder(base *Head, fresh bool) *Encoder {
+	e := &tx.Enc
+	e.l, e.ctx, e.thread, e.seq, e.Base, e.fresh = tx.Core, tx.Ctx, tx.Thread.Name, tx.Seq, base, fresh
 	if base != nil {
 		e.Parts = base.Parts
 	}
@@ -221,12 +222,12 @@ func (a *Tx) Encoder(base *Head, fresh bool) *encoder {
 }
 
 // NewHead returns an empty head, in memory that an earlier one had.
-func (a *Tx) NewHead() *Head {
-	next := a.spare
+func (tx *Tx) NewHead() *Head {
+	next := tx.spare
 	if next == nil {
 		next = &Head{}
 	}
-	a.spare = nil
+	tx.spare = nil
 	*next = Head{}
 	return next
 }

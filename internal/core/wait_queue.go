@@ -27,9 +27,9 @@ type waitQueues struct {
 
 // NewTicket takes a place for a thread: the last, or with first the one before all
 // others. [ledger.Ledger.Claim] does not heed the line.
-func (l *Core) NewTicket(thread string, first bool) *Ticket {
-	p := &Ticket{ledger: l, thread: thread, turn: make(chan struct{}, 1)}
-	q := &l.lines
+func (c *Core) NewTicket(thread string, first bool) *Ticket {
+	p := &Ticket{ledger: c, thread: thread, turn: make(chan struct{}, 1)}
+	q := &c.lines
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.of == nil {

@@ -19,6 +19,7 @@ func Valid(s string) bool {
 	}
 }
 
+// IsText is Valid for text beyond ASCII.
 func IsText(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) < 0
 }
@@ -31,4 +32,5 @@ func Cut(s string, n int) string {
 	return s[:n]
 }
 
+// IsUTF8 reports whether s is valid UTF-8.
 func IsUTF8(s string) bool { return utf8.ValidString(s) }
