@@ -14,7 +14,7 @@ import (
 func (s *Server) agentRoutes() []*api.Route {
 	rs := []*api.Route{
 		{
-			Method: http.MethodPost, Path: "/api/agents/{agent}", Role: tokens.Operator, Summary: "Send a request to an agent", Handle: s.postAgent,
+			Method: http.MethodPost, Path: "/api/agents/{agent}", Role: tokens.Operator, Summary: "Send a request to an agent", Handle: api.Take(s.postAgent),
 			Notes: "Answers when the agent waits for a decision or is done; 202 with where to look if that takes longer. The work goes on if the client leaves. " +
 				"With Accept: text/event-stream the answer is a stream of the events text, event, and at last done (the reply) or error (a problem). " +
 				"The header " + runHeader + " of the answer names the request: GET /api/run takes it up again. " +
@@ -38,7 +38,7 @@ func (s *Server) agentRoutes() []*api.Route {
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "events", Body: nil, Media: "text/event-stream"}},
 		},
 		{
-			Method: http.MethodGet, Path: "/api/diff", Role: tokens.Viewer, Summary: "Compare two checkpoints", Handle: s.diff,
+			Method: http.MethodGet, Path: "/api/diff", Role: tokens.Viewer, Summary: "Compare two checkpoints", Handle: api.Show(s.diff),
 			Query: []api.Param{
 				{Name: "a", Kind: api.IDParam, Help: "a checkpoint; required"}, {Name: "b", Kind: api.IDParam, Help: "another; required"},
 			},
@@ -65,16 +65,8 @@ type agentBody struct {
 	Thread  string `json:"thread,omitempty" doc:"work on this thread; a new one unless given"`
 }
 
-func (s *Server) postAgent(w http.ResponseWriter, r *api.Request) error {
-	var b agentBody
-	if err := r.Decode(&b); err != nil {
-		return err
-	}
-	agent, err := r.Name("agent")
-	if err != nil {
-		return err
-	}
-	m := message{agent: agent, text: b.Message, thread: b.Thread, by: r.Actor.Name}
+func (s *Server) postAgent(w http.ResponseWriter, r *api.Request, b *agentBody) error {
+	m := message{agent: r.Name("agent"), text: b.Message, thread: b.Thread, by: r.Actor.Name}
 	who, err := s.client(r.Context(), r, r.Actor.Name)
 	if err != nil {
 		return err

@@ -36,11 +36,7 @@ func (s *Server) anewRoute(path string) *api.Route {
 }
 
 func (s *Server) beginAnew(w http.ResponseWriter, r *api.Request) error {
-	id, err := r.ID("id")
-	if err != nil {
-		return err
-	}
-	a, err := s.ledger.Anew(r.Context(), id, &ledger.AnewOptions{By: r.Actor.Name})
+	a, err := s.ledger.Anew(r.Context(), r.ID("id"), &ledger.AnewOptions{By: r.Actor.Name})
 	if err != nil {
 		return err
 	}

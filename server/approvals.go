@@ -169,31 +169,20 @@ func (s *Server) listApprovals(w http.ResponseWriter, r *api.Request) error {
 	return api.WriteJSON(w, http.StatusOK, gates)
 }
 
-func (s *Server) decideApproval(v posthouse.Verdict) func(http.ResponseWriter, *api.Request) error {
-	return func(w http.ResponseWriter, r *api.Request) error {
-		id, err := r.ID("id")
-		if err != nil {
-			return err
-		}
-		var b approvalBody
-		if err := r.Decode(&b); err != nil {
-			return err
-		}
+func (s *Server) decideApproval(v posthouse.Verdict) api.Handler {
+	return api.Reply(func(r *api.Request, b *approvalBody) (*posthouse.Gate, error) {
+		id := r.ID("id")
 		name := b.By
 		if q, ok := r.Query["by"]; ok {
 			name = q
 		}
 		by, sender, err := actingFor(r.Actor, name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		d := posthouse.Decision{Verdict: v, By: by, Actor: sender, Reason: b.Reason, Value: b.Value}
-		g, err := s.approvals.each(id,
+		return s.approvals.each(id,
 			func(as *gate.Session) (*posthouse.Gate, error) { return as.Decide(id, d) },
 			func(relay gate.Relay) (*posthouse.Gate, error) { return relay.Decide(r.Context(), id, d) })
-		if err != nil {
-			return err
-		}
-		return api.WriteJSON(w, http.StatusOK, g)
-	}
+	})
 }

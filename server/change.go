@@ -15,15 +15,11 @@ import (
 var deleteModes = []string{"refuse", string(retain.DeleteOrphan), string(retain.DeleteSubtree)}
 
 func (s *Server) deleteCheckpoint(w http.ResponseWriter, r *api.Request) error {
-	id, err := r.ID("id")
-	if err != nil {
-		return err
-	}
-	o := &retain.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]}
+	o := deleteOptions(r)
 	if m := r.Query["mode"]; m != deleteModes[0] {
 		o.Mode = retain.DeleteMode(m)
 	}
-	d, err := retain.Delete(r.Context(), s.ledger, id, o)
+	d, err := retain.Delete(r.Context(), s.ledger, r.ID("id"), o)
 	if err != nil {
 		return err
 	}
@@ -46,15 +42,8 @@ type forkBody struct {
 	Run    bool                       `json:"run,omitempty" doc:"resume the fork at once, and answer as a resume does; as the parameter"`
 }
 
-func (s *Server) forkCheckpoint(w http.ResponseWriter, r *api.Request) error {
-	id, err := r.ID("id")
-	if err != nil {
-		return err
-	}
-	var b forkBody
-	if err := r.Decode(&b); err != nil {
-		return err
-	}
+func (s *Server) forkCheckpoint(w http.ResponseWriter, r *api.Request, b *forkBody) (err error) {
+	id := r.ID("id")
 	if r.Has("state") {
 		if b.State != nil {
 			return posthouse.Invalid("state", "is given in the query and in the body")
@@ -68,7 +57,7 @@ func (s *Server) forkCheckpoint(w http.ResponseWriter, r *api.Request) error {
 	}
 	o := &ledger.ForkOptions{Thread: b.Thread, Branch: b.Branch, By: r.Actor.Name}
 	if b.State != nil || b.Patch != nil {
-		if err := s.forkState(r, id, &b, o); err != nil {
+		if err := s.forkState(r, id, b, o); err != nil {
 			return err
 		}
 	} else if len(b.Codecs) > 0 {
@@ -85,12 +74,7 @@ func (s *Server) forkCheckpoint(w http.ResponseWriter, r *api.Request) error {
 	if run && c.Status == posthouse.StatusInterrupted && len(c.Next) > 0 {
 		return s.resume(w, r, &c.Header)
 	}
-	v, err := view(c)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("ETag", api.ETag(c.Hash))
-	return api.WriteJSON(w, http.StatusOK, v)
+	return writeCheckpoint(w, c)
 }
 
 // forkState reads the body's state or patch by the shape of the source's state.
@@ -127,7 +111,7 @@ func (s *Server) goOnRoutes(path, by string) []*api.Route {
 			Notes: "The checkpoint must be its branch's head. Waits like a decision.", Answers: waited,
 		},
 		{
-			Method: http.MethodPost, Path: path + "/{id}/replay", Role: tokens.Operator, Summary: "Run again from a checkpoint" + by, Handle: s.replayCheckpoint,
+			Method: http.MethodPost, Path: path + "/{id}/replay", Role: tokens.Operator, Summary: "Run again from a checkpoint" + by, Handle: api.Take(s.replayCheckpoint),
 			Notes: "Forks the checkpoint and resumes the fork.", Body: replayBody{}, Answers: waited,
 		},
 	}
@@ -136,11 +120,7 @@ func (s *Server) goOnRoutes(path, by string) []*api.Route {
 // origin returns the checkpoint that a path names, or the one whose gate it names.
 func (s *Server) origin(r *api.Request) (*posthouse.Header, error) {
 	if !strings.HasPrefix(r.Route.Path, "/api/gates/") {
-		id, err := r.ID("id")
-		if err != nil {
-			return nil, err
-		}
-		return s.ledger.GetHeader(r.Context(), id)
+		return s.ledger.GetHeader(r.Context(), r.ID("id"))
 	}
 	g, err := s.gate(r)
 	if err != nil {
@@ -210,11 +190,7 @@ type replayBody struct {
 	Thread string `json:"thread,omitempty" doc:"replay in this new thread instead"`
 }
 
-func (s *Server) replayCheckpoint(w http.ResponseWriter, r *api.Request) error {
-	var b replayBody
-	if err := r.Decode(&b); err != nil {
-		return err
-	}
+func (s *Server) replayCheckpoint(w http.ResponseWriter, r *api.Request, b *replayBody) error {
 	src, err := s.origin(r)
 	if err != nil {
 		return err
@@ -227,11 +203,7 @@ func (s *Server) replayCheckpoint(w http.ResponseWriter, r *api.Request) error {
 		return err
 	}
 	if c.Status == posthouse.StatusWaiting { // it asks again
-		v, err := view(c)
-		if err != nil {
-			return err
-		}
-		return api.WriteJSON(w, http.StatusOK, v)
+		return writeCheckpoint(w, c)
 	}
 	return s.resume(w, r, &c.Header)
 }

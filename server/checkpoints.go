@@ -22,6 +22,7 @@ var (
 	threadParam = api.Param{Name: "thread", Kind: api.NameParam, Help: "of this thread"}
 	coordParam  = api.Param{Name: "coordination", Kind: api.NameParam, Help: "of this coordination, over all its threads"}
 	stateParam  = api.Param{Name: "state", Kind: api.BoolParam, Def: "true", Help: "false leaves the states out"}
+	reasonParam = api.Param{Name: "reason", Kind: api.TextParam, Help: "goes on record"}
 	cursorParam = api.Param{Name: "cursor", Kind: api.TextParam, Help: "go on behind this: X-Next-Cursor of the page before"}
 )
 
@@ -60,12 +61,12 @@ func (s *Server) checkpointRoutes() []*api.Route {
 			Notes: "With the header Prefer: return=representation the counts are answered, with 200.",
 			Query: []api.Param{
 				{Name: "mode", Kind: api.EnumParam, Values: deleteModes, Def: deleteModes[0], Help: "what becomes of its children: refuse deletes nothing if there are any, orphan keeps them, subtree deletes them too"},
-				{Name: "reason", Kind: api.TextParam, Help: "goes on record"},
+				reasonParam,
 			},
 			Answers: []api.Answer{{Status: http.StatusNoContent, Help: "it is gone", Body: nil, Media: ""}, {Status: http.StatusOK, Help: "what went", Body: retain.Deleted{}, Media: ""}},
 		},
 		&api.Route{
-			Method: http.MethodPost, Path: path + "/{id}/fork", Role: tokens.Operator, Summary: "Fork a checkpoint", Handle: s.forkCheckpoint,
+			Method: http.MethodPost, Path: path + "/{id}/fork", Role: tokens.Operator, Summary: "Fork a checkpoint", Handle: api.Take(s.forkCheckpoint),
 			Notes: "Starts a branch, or a thread, at the checkpoint. A fork of what could run, and one that changes the state of what waits, is interrupted: it runs, and asks anew, once it is resumed. With run that is at once.",
 			Query: []api.Param{{Name: "state", Kind: api.BodyParam, Help: "the new state, as text"}, {Name: "run", Kind: api.BoolParam, Def: "false", Help: "true resumes the fork at once, and answers as a resume does"}},
 			Body:  forkBody{}, State: true, Answers: []api.Answer{
@@ -121,25 +122,19 @@ func (s *Server) listCheckpoints(w http.ResponseWriter, r *api.Request) error {
 }
 
 func (s *Server) listHeaders(w http.ResponseWriter, r *api.Request, q posthouse.Query, limit int) error {
-	page, next := []*Checkpoint{}, ""
-	for h, err := range s.ledger.List(r.Context(), q) {
-		if err != nil {
-			return err
-		}
-		if len(page) == limit {
-			next = page[len(page)-1].Cursor()
-			break
-		}
-		page = append(page, &Checkpoint{Header: *h})
+	headers, next, err := api.Collect(s.ledger.List(r.Context(), q), limit, (*posthouse.Header).Cursor)
+	if err != nil {
+		return err
+	}
+	page := make([]*Checkpoint, len(headers))
+	for i, h := range headers {
+		page[i] = &Checkpoint{Header: *h}
 	}
 	return api.WritePage(w, r, page, next)
 }
 
 func (s *Server) getCheckpoint(w http.ResponseWriter, r *api.Request) error {
-	id, err := r.ID("id")
-	if err != nil {
-		return err
-	}
+	id := r.ID("id")
 	if r.Query["state"] == "false" {
 		h, err := s.ledger.GetHeader(r.Context(), id)
 		if err != nil || api.Fresh(w, r, h.Hash) {
@@ -151,9 +146,15 @@ func (s *Server) getCheckpoint(w http.ResponseWriter, r *api.Request) error {
 	if err != nil || api.Fresh(w, r, c.Hash) {
 		return err
 	}
+	return writeCheckpoint(w, c)
+}
+
+// writeCheckpoint answers with a checkpoint and its ETag.
+func writeCheckpoint(w http.ResponseWriter, c *posthouse.Checkpoint) error {
 	v, err := view(c)
 	if err != nil {
 		return err
 	}
+	w.Header().Set("ETag", api.ETag(c.Hash))
 	return api.WriteJSON(w, http.StatusOK, v)
 }

@@ -59,7 +59,7 @@ func (s *Server) clientRoutes() []*api.Route {
 			Notes: notes, Query: []api.Param{sessionParam, sessionParamOf}, Answers: answers,
 		},
 		{
-			Method: http.MethodPut, Path: path, Role: tokens.Viewer, Summary: "Save a session", Handle: s.putSession,
+			Method: http.MethodPut, Path: path, Role: tokens.Viewer, Summary: "Save a session", Handle: api.Take(s.putSession),
 			Notes: notes, Query: []api.Param{sessionParam, sessionParamOf}, Body: sessionBody{}, Answers: answers,
 		},
 		{
@@ -241,11 +241,7 @@ func (c *client) show(w http.ResponseWriter, r *api.Request) error {
 	return api.WriteJSON(w, http.StatusOK, i)
 }
 
-func (s *Server) putSession(w http.ResponseWriter, r *api.Request) error {
-	var b sessionBody
-	if err := r.Decode(&b); err != nil {
-		return err
-	}
+func (s *Server) putSession(w http.ResponseWriter, r *api.Request, b *sessionBody) error {
 	if err := b.validate(); err != nil {
 		return err
 	}

@@ -19,26 +19,18 @@ func (s *Server) delegateRoute(path string) *api.Route {
 	return &api.Route{
 		Method: http.MethodPost, Path: path + "/{id}/delegate", Role: tokens.Approver, Summary: "Delegate: hand the right to decide to somebody else",
 		Notes: "Of a gate with assignees, by one who may decide it. It is put on record; the gate stays as it was asked, and the decision says in whose place it was made.",
-		Body:  delegateBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate, with its assignments", Body: posthouse.Gate{}, Media: ""}}, Handle: s.delegate,
+		Body:  delegateBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate, with its assignments", Body: posthouse.Gate{}, Media: ""}}, Handle: api.Reply(s.delegate),
 	}
 }
 
-func (s *Server) delegate(w http.ResponseWriter, r *api.Request) error {
+func (s *Server) delegate(r *api.Request, b *delegateBody) (*posthouse.Gate, error) {
 	g, err := s.gate(r)
 	if err != nil {
-		return err
-	}
-	var b delegateBody
-	if err := r.Decode(&b); err != nil {
-		return err
+		return nil, err
 	}
 	by, actor, err := actingFor(r.Actor, b.By)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	g, err = s.ledger.Delegate(context.WithoutCancel(r.Context()), g.ID, posthouse.Delegation{By: by, Actor: actor, To: b.To, Reason: b.Reason})
-	if err != nil {
-		return err
-	}
-	return api.WriteJSON(w, http.StatusOK, g)
+	return s.ledger.Delegate(context.WithoutCancel(r.Context()), g.ID, posthouse.Delegation{By: by, Actor: actor, To: b.To, Reason: b.Reason})
 }

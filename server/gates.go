@@ -112,19 +112,11 @@ func (s *Server) getGate(w http.ResponseWriter, r *api.Request) error {
 }
 
 func (s *Server) gate(r *api.Request) (*posthouse.Gate, error) {
-	id, err := r.ID("id")
-	if err != nil {
-		return nil, err
-	}
-	return s.ledger.Gate(r.Context(), id)
+	return s.ledger.Gate(r.Context(), r.ID("id"))
 }
 
 func (s *Server) askAgain(w http.ResponseWriter, r *api.Request) error {
-	id, err := r.ID("id")
-	if err != nil {
-		return err
-	}
-	g, err := s.ledger.AskAgain(r.Context(), id, &ledger.AskAgainOptions{By: r.Actor.Name})
+	g, err := s.ledger.AskAgain(r.Context(), r.ID("id"), &ledger.AskAgainOptions{By: r.Actor.Name})
 	if err != nil {
 		return err
 	}
@@ -145,10 +137,7 @@ func (s *Server) decideGate(v posthouse.Verdict) func(http.ResponseWriter, *api.
 // decideCheckpoint decides the one gate of a checkpoint.
 func (s *Server) decideCheckpoint(v posthouse.Verdict) func(http.ResponseWriter, *api.Request) error {
 	return func(w http.ResponseWriter, r *api.Request) error {
-		id, err := r.ID("id")
-		if err != nil {
-			return err
-		}
+		id := r.ID("id")
 		h, err := s.ledger.GetHeader(r.Context(), id)
 		if err != nil {
 			return err

@@ -46,7 +46,7 @@ type Effect struct {
 func (s *Server) grantRoutes() []*api.Route {
 	return []*api.Route{
 		{
-			Method: http.MethodGet, Path: "/api/gates/{id}/grant", Role: tokens.Viewer, Summary: "Show what became of a gate's decision", Handle: s.getGrant,
+			Method: http.MethodGet, Path: "/api/gates/{id}/grant", Role: tokens.Viewer, Summary: "Show what became of a gate's decision", Handle: api.Show(s.getGrant),
 			Notes: "An approval of what gate.Propose shows licenses effects, on the branch where it was given: " +
 				"proposed (it waits), decided (nothing ran yet), released (let go, and a run is at it), executed, or unknown (let go, and nobody knows what became of it).",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the gate, the content approved, and what ran under it", Body: Grant{}, Media: ""}},
@@ -63,14 +63,10 @@ func (s *Server) grantRoutes() []*api.Route {
 	}
 }
 
-func (s *Server) getGrant(w http.ResponseWriter, r *api.Request) error {
-	id, err := r.ID("id")
+func (s *Server) getGrant(r *api.Request) (*Grant, error) {
+	g, err := ledger.ReadGrant(r.Context(), s.ledger, r.ID("id"))
 	if err != nil {
-		return err
-	}
-	g, err := ledger.ReadGrant(r.Context(), s.ledger, id)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	v := &Grant{
 		Gate: g.Gate, Status: g.Status, Licenses: g.Gate.Uses, Content: g.Gate.Licensed(), Uses: []Use{}, Before: s.before(r, g.Gate),
@@ -89,15 +85,11 @@ func (s *Server) getGrant(w http.ResponseWriter, r *api.Request) error {
 		}
 		v.Uses = append(v.Uses, x)
 	}
-	return api.WriteJSON(w, http.StatusOK, v)
+	return v, nil
 }
 
 func (s *Server) listEffects(w http.ResponseWriter, r *api.Request) error {
-	thread, err := r.Name("id")
-	if err != nil {
-		return err
-	}
-	all, err := ledger.Effects(r.Context(), s.ledger, thread)
+	all, err := ledger.Effects(r.Context(), s.ledger, r.Name("id"))
 	if err != nil {
 		return err
 	}

@@ -24,12 +24,12 @@ func (s *Server) systemRoutes() []*api.Route {
 			Notes: "503 with the store's code otherwise, for example read-only after a failed write.", Answers: ok,
 		},
 		{
-			Method: http.MethodGet, Path: "/api/posture", Role: tokens.Viewer, Summary: "How is what is stored protected?", Handle: s.posture,
+			Method: http.MethodGet, Path: "/api/posture", Role: tokens.Viewer, Summary: "How is what is stored protected?", Handle: api.Show(s.posture),
 			Notes:   "Whether it is encrypted and signed, and by the ids of which keys. Of what is written from now on; a thread's summary says of itself whether it is sealed.",
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the posture", Body: ledger.EncryptionStatus{}, Media: ""}},
 		},
 		{
-			Method: http.MethodGet, Path: "/api/me", Role: tokens.Viewer, Summary: "Who am I?", Handle: s.me,
+			Method: http.MethodGet, Path: "/api/me", Role: tokens.Viewer, Summary: "Who am I?", Handle: api.Show(s.me),
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the token that was sent, or stands behind the cookie", Body: meBody{}, Media: ""}},
 		},
 		{
@@ -48,9 +48,7 @@ type meBody struct {
 	Role tokens.Role `json:"role"` // viewer, approver or operator
 }
 
-func (s *Server) me(w http.ResponseWriter, r *api.Request) error {
-	return api.WriteJSON(w, http.StatusOK, meBody{r.Actor.Name, r.Actor.Role})
-}
+func (s *Server) me(r *api.Request) (meBody, error) { return meBody{r.Actor.Name, r.Actor.Role}, nil }
 
 func (s *Server) healthz(w http.ResponseWriter, _ *api.Request) error {
 	return api.WriteJSON(w, http.StatusOK, statusBody{"ok"})
@@ -69,8 +67,8 @@ func (s *Server) readyz(w http.ResponseWriter, r *api.Request) error {
 	return api.WriteJSON(w, http.StatusOK, statusBody{"ok"})
 }
 
-func (s *Server) posture(w http.ResponseWriter, _ *api.Request) error {
-	return api.WriteJSON(w, http.StatusOK, s.ledger.EncryptionStatus())
+func (s *Server) posture(*api.Request) (ledger.EncryptionStatus, error) {
+	return s.ledger.EncryptionStatus(), nil
 }
 
 // probe reads from the store and writes to it: this process's liveness slot,

@@ -24,22 +24,22 @@ func (s *Server) releaseRoutes() []*api.Route {
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of releases", Body: []posthouse.Release{}, Media: ""}},
 		},
 		{
-			Method: http.MethodPost, Path: path + "/releases", Role: tokens.Operator, Summary: "Release a thread", Handle: s.releaseThread,
+			Method: http.MethodPost, Path: path + "/releases", Role: tokens.Operator, Summary: "Release a thread", Handle: api.Take(s.releaseThread),
 			Notes: "Closes the current generation as a version and frees the thread's name. Open gates are cancelled, and threads whose end it waited for. If that fails the version is made all the same, and the answer has an error beside it.",
 			Body:  releaseBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the version", Body: Released{}, Media: ""}},
 		},
 		{
-			Method: http.MethodGet, Path: path + "/releases/{version}", Role: tokens.Viewer, Summary: "Show a released version", Handle: s.getRelease,
+			Method: http.MethodGet, Path: path + "/releases/{version}", Role: tokens.Viewer, Summary: "Show a released version", Handle: api.Show(s.getRelease),
 			Notes: "By its number, or by a tag: then the newest that has it.", Answers: one,
 		},
 		{
-			Method: http.MethodDelete, Path: path + "/releases/{version}", Role: tokens.Operator, Summary: "Drop a released version", Handle: s.dropRelease,
+			Method: http.MethodDelete, Path: path + "/releases/{version}", Role: tokens.Operator, Summary: "Drop a released version", Handle: api.Show(s.dropRelease),
 			Notes:   "All that the version holds goes; its release stays on record.",
-			Query:   []api.Param{{Name: "reason", Kind: api.TextParam, Help: "goes on record"}},
+			Query:   []api.Param{reasonParam},
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "what went", Body: retain.Deleted{}, Media: ""}},
 		},
 		{
-			Method: http.MethodPost, Path: path + "/copy", Role: tokens.Operator, Summary: "Copy a thread", Handle: s.copyThread,
+			Method: http.MethodPost, Path: path + "/copy", Role: tokens.Operator, Summary: "Copy a thread", Handle: api.Reply(s.copyThread),
 			Notes: "A new thread with the whole visible history: each checkpoint under a new id that names its original. Waiting gates are asked again; nothing runs until it is resumed.",
 			Body:  copyBody{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the new thread", Body: posthouse.ThreadInfo{}, Media: ""}},
 		},
@@ -59,16 +59,8 @@ type releaseBody struct {
 	Failed bool     `json:"failed,omitempty" doc:"the work failed"`
 }
 
-func (s *Server) releaseThread(w http.ResponseWriter, r *api.Request) error {
-	id, err := r.Name("id")
-	if err != nil {
-		return err
-	}
-	var b releaseBody
-	if err := r.Decode(&b); err != nil {
-		return err
-	}
-	rel, err := s.ledger.Release(r.Context(), id, &ledger.ReleaseOptions{Tags: b.Tags, Reason: b.Reason, Failed: b.Failed, By: r.Actor.Name})
+func (s *Server) releaseThread(w http.ResponseWriter, r *api.Request, b *releaseBody) error {
+	rel, err := s.ledger.Release(r.Context(), r.Name("id"), &ledger.ReleaseOptions{Tags: b.Tags, Reason: b.Reason, Failed: b.Failed, By: r.Actor.Name})
 	if rel == nil {
 		return err
 	}
@@ -81,10 +73,7 @@ func (s *Server) releaseThread(w http.ResponseWriter, r *api.Request) error {
 }
 
 func (s *Server) listReleases(w http.ResponseWriter, r *api.Request) error {
-	id, err := r.Name("id")
-	if err != nil {
-		return err
-	}
+	id := r.Name("id")
 	limit, after, next, page := r.Number("limit", defaultLimit), r.Number("cursor", 0), "", []*posthouse.Release{}
 	for rel, err := range s.ledger.Releases(r.Context(), id) {
 		if err != nil {
@@ -107,38 +96,12 @@ func (s *Server) listReleases(w http.ResponseWriter, r *api.Request) error {
 	return api.WritePage(w, r, page, next)
 }
 
-// version reads the path of one release.
-func version(r *api.Request) (thread, version string, err error) {
-	id, err := r.Name("id")
-	if err != nil {
-		return "", "", err
-	}
-	v, err := r.ID("version")
-	return id, string(v), err
+func (s *Server) getRelease(r *api.Request) (*posthouse.Release, error) {
+	return ledger.FindRelease(r.Context(), s.ledger, r.Name("id"), r.Name("version"))
 }
 
-func (s *Server) getRelease(w http.ResponseWriter, r *api.Request) error {
-	thread, version, err := version(r)
-	if err != nil {
-		return err
-	}
-	rel, err := ledger.FindRelease(r.Context(), s.ledger, thread, version)
-	if err != nil {
-		return err
-	}
-	return api.WriteJSON(w, http.StatusOK, rel)
-}
-
-func (s *Server) dropRelease(w http.ResponseWriter, r *api.Request) error {
-	thread, version, err := version(r)
-	if err != nil {
-		return err
-	}
-	d, err := retain.DropRelease(r.Context(), s.ledger, thread, version, &retain.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]})
-	if err != nil {
-		return err
-	}
-	return api.WriteJSON(w, http.StatusOK, d)
+func (s *Server) dropRelease(r *api.Request) (*retain.Deleted, error) {
+	return retain.DropRelease(r.Context(), s.ledger, r.Name("id"), r.Name("version"), deleteOptions(r))
 }
 
 // A copyBody says where a copy goes.
@@ -147,24 +110,13 @@ type copyBody struct {
 	Version uint32 `json:"version,omitempty" doc:"copy this released version instead of the current generation"`
 }
 
-func (s *Server) copyThread(w http.ResponseWriter, r *api.Request) error {
-	id, err := r.Name("id")
-	if err != nil {
-		return err
-	}
-	var b copyBody
-	if err := r.Decode(&b); err != nil {
-		return err
-	}
+func (s *Server) copyThread(r *api.Request, b *copyBody) (*posthouse.ThreadInfo, error) {
+	id := r.Name("id")
 	if b.Thread == "" {
 		if _, err := s.ledger.Thread(r.Context(), id); err != nil {
-			return err
+			return nil, err
 		}
-		return posthouse.Invalid("thread", "is required: the new thread's name")
+		return nil, posthouse.Invalid("thread", "is required: the new thread's name")
 	}
-	info, err := transfer.CopyThread(r.Context(), s.ledger, id, b.Thread, &transfer.CopyOptions{Version: b.Version})
-	if err != nil {
-		return err
-	}
-	return api.WriteJSON(w, http.StatusOK, info)
+	return transfer.CopyThread(r.Context(), s.ledger, id, b.Thread, &transfer.CopyOptions{Version: b.Version})
 }

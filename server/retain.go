@@ -65,7 +65,7 @@ type retainBody struct {
 
 func (s *Server) retainRoutes() []*api.Route {
 	return []*api.Route{{
-		Method: http.MethodPost, Path: "/api/retain", Role: tokens.Operator, Summary: "Remove old checkpoints by a policy", Handle: s.retain,
+		Method: http.MethodPost, Path: "/api/retain", Role: tokens.Operator, Summary: "Remove old checkpoints by a policy", Handle: api.Take(s.retain),
 		Notes: "Whatever the policy says, heads, open questions, what kept checkpoints are rebuilt from, and threads under legal hold stay. " +
 			"What goes is attested by a signed record first. A pass that takes longer than an answer may is answered with 202 and ends there: ask again, the next pass takes what this one left.",
 		Query: []api.Param{{Name: "dryRun", Kind: api.BoolParam, Def: "false", Help: "true says what would go, and takes nothing"}},
@@ -76,11 +76,7 @@ func (s *Server) retainRoutes() []*api.Route {
 	}}
 }
 
-func (s *Server) retain(w http.ResponseWriter, r *api.Request) error {
-	var b retainBody
-	if err := r.Decode(&b); err != nil {
-		return err
-	}
+func (s *Server) retain(w http.ResponseWriter, r *api.Request, b *retainBody) error {
 	ctx, cancel := context.WithTimeout(r.Context(), s.limits.Wait)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)() // a server that closes does not wait

@@ -89,7 +89,10 @@ func (s *Server) admit(w http.ResponseWriter, r *api.Request) (err error) {
 	if r.Route.Body == nil && !r.Route.Form && r.ContentLength > 0 {
 		return posthouse.Invalid("body", "is not read by this path")
 	}
-	return nil
+	if r.Route.Method == "" || r.Route.Style == api.Page {
+		return nil // 405 whatever the path names, and a page says itself what it does not find
+	}
+	return r.CheckPath()
 }
 
 // fail answers with an error: problem+json, or the login page for a person.

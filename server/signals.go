@@ -28,7 +28,7 @@ func (s *Server) signalRoutes() []*api.Route {
 	const path = "/api/threads/{id}"
 	return []*api.Route{
 		{
-			Method: http.MethodPost, Path: path + "/signals/{signal}", Role: tokens.Approver, Summary: "Send a signal to a thread", Handle: s.sendSignal,
+			Method: http.MethodPost, Path: path + "/signals/{signal}", Role: tokens.Approver, Summary: "Send a signal to a thread", Handle: api.Reply(s.sendSignal),
 			Notes: "The body is its value, any JSON of at most 1 MiB; none is null. It is on record whether or not anything waits for it; what waits goes on. " +
 				"Each is taken once on each branch, oldest first. With an id, sending the same again sends nothing and answers as before.",
 			Query: []api.Param{
@@ -39,7 +39,7 @@ func (s *Server) signalRoutes() []*api.Route {
 			Body: json.RawMessage{}, Answers: []api.Answer{{Status: http.StatusOK, Help: "the signal, with the gates it answered", Body: posthouse.Signal{}, Media: ""}},
 		},
 		{
-			Method: http.MethodPost, Path: path + "/cancel", Role: tokens.Operator, Summary: "Cancel a branch of a thread", Handle: s.cancelThread,
+			Method: http.MethodPost, Path: path + "/cancel", Role: tokens.Operator, Summary: "Cancel a branch of a thread", Handle: api.Take(s.cancelThread),
 			Notes: "A branch that nobody runs ends at once, its gates are cancelled. A run is asked to stop and ends its branch. What is done or cancelled stays as it is.",
 			Body:  cancelBody{}, Answers: []api.Answer{
 				{Status: http.StatusOK, Help: "the branch's head: it has ended", Body: posthouse.Header{}, Media: ""},
@@ -49,40 +49,16 @@ func (s *Server) signalRoutes() []*api.Route {
 	}
 }
 
-func (s *Server) sendSignal(w http.ResponseWriter, r *api.Request) error {
-	thread, err := r.Name("id")
-	if err != nil {
-		return err
-	}
-	var value json.RawMessage
-	if err := r.Decode(&value); err != nil {
-		return err
-	}
-	name, err := r.Name("signal")
-	if err != nil {
-		return err
-	}
+func (s *Server) sendSignal(r *api.Request, value *json.RawMessage) (*posthouse.Signal, error) {
 	// The client may leave: what it sent is recorded all the same.
-	sent, err := s.ledger.Signal(context.WithoutCancel(r.Context()), thread, posthouse.Signal{
-		ID: posthouse.ID(r.Query["id"]), Name: name, Value: value, By: r.Actor.Name,
+	return s.ledger.Signal(context.WithoutCancel(r.Context()), r.Name("id"), posthouse.Signal{
+		ID: posthouse.ID(r.Query["id"]), Name: r.Name("signal"), Value: *value, By: r.Actor.Name,
 		Latch: r.Query["latch"] == "true", Early: r.Query["early"] == "true",
 	})
-	if err != nil {
-		return err
-	}
-	return api.WriteJSON(w, http.StatusOK, sent)
 }
 
-func (s *Server) cancelThread(w http.ResponseWriter, r *api.Request) error {
-	thread, err := r.Name("id")
-	if err != nil {
-		return err
-	}
-	var b cancelBody
-	if err := r.Decode(&b); err != nil {
-		return err
-	}
-	h, err := s.ledger.Cancel(context.WithoutCancel(r.Context()), thread, &ledger.CancelOptions{
+func (s *Server) cancelThread(w http.ResponseWriter, r *api.Request, b *cancelBody) error {
+	h, err := s.ledger.Cancel(context.WithoutCancel(r.Context()), r.Name("id"), &ledger.CancelOptions{
 		Branch: b.Branch, By: r.Actor.Name, Reason: b.Reason,
 	})
 	if err != nil {

@@ -147,10 +147,7 @@ func (s *Server) socket(w http.ResponseWriter, r *api.Request) error {
 			Code: problem.CodeUpgrade, Message: "this path speaks WebSocket only", Hint: "POST /api/agents/{agent} takes a request by plain HTTP",
 		}
 	}
-	agent, err := r.Name("agent")
-	if err != nil {
-		return err
-	}
+	agent := r.Name("agent")
 	if _, ok := s.agents[agent]; !ok && r.Actor.Name != "" {
 		return s.unknownAgent(agent)
 	}

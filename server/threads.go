@@ -15,7 +15,6 @@ import (
 
 func (s *Server) threadRoutes() []*api.Route {
 	const path = "/api/threads"
-	reason := api.Param{Name: "reason", Kind: api.TextParam, Help: "goes on record"}
 	deleted := []api.Answer{{Status: http.StatusOK, Help: "what went", Body: retain.Deleted{}, Media: ""}}
 	return []*api.Route{
 		{
@@ -30,7 +29,7 @@ func (s *Server) threadRoutes() []*api.Route {
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of threads", Body: []posthouse.ThreadInfo{}, Media: ""}},
 		},
 		{
-			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a thread", Handle: s.getThread,
+			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a thread", Handle: api.Show(s.getThread),
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "the thread's summary", Body: posthouse.ThreadInfo{}, Media: ""}},
 		},
 		{
@@ -42,11 +41,11 @@ func (s *Server) threadRoutes() []*api.Route {
 		{
 			Method: http.MethodDelete, Path: path + "/{id}", Role: tokens.Operator, Summary: "Delete a thread", Handle: s.deleteThread,
 			Notes: "Threads whose end it waited for are cancelled. If that fails the thread is gone all the same, and the answer has an error beside the counts.",
-			Query: []api.Param{reason}, Answers: []api.Answer{{Status: http.StatusOK, Help: "what went", Body: DeletedThread{}, Media: ""}},
+			Query: []api.Param{reasonParam}, Answers: []api.Answer{{Status: http.StatusOK, Help: "what went", Body: DeletedThread{}, Media: ""}},
 		},
 		{
-			Method: http.MethodDelete, Path: "/api/coordinations/{name}", Role: tokens.Operator, Summary: "Delete a coordination's checkpoints", Handle: s.deleteCoordination,
-			Query: []api.Param{reason}, Answers: deleted,
+			Method: http.MethodDelete, Path: "/api/coordinations/{name}", Role: tokens.Operator, Summary: "Delete a coordination's checkpoints", Handle: api.Show(s.deleteCoordination),
+			Query: []api.Param{reasonParam}, Answers: deleted,
 		},
 	}
 }
@@ -56,33 +55,19 @@ func (s *Server) listThreads(w http.ResponseWriter, r *api.Request) error {
 	if err != nil {
 		return posthouse.Invalid("cursor", "is not one that this path gave out")
 	}
-	limit, next, page := r.Number("limit", defaultLimit), "", []*posthouse.ThreadInfo{}
-	for t, err := range s.ledger.Threads(r.Context(), posthouse.ThreadQuery{
+	limit := r.Number("limit", defaultLimit)
+	page, next, err := api.Collect(s.ledger.Threads(r.Context(), posthouse.ThreadQuery{
 		Status: posthouse.Status(r.Query["status"]), Graph: r.Query["graph"], Waiting: r.Query["waiting"] == "true", Released: r.Query["released"] == "true",
 		Descending: r.Query["order"] != "asc", After: after, Limit: limit + 1,
-	}) {
-		if err != nil {
-			return err
-		}
-		if len(page) == limit {
-			next = url.PathEscape(page[len(page)-1].Thread) // for a header
-			break
-		}
-		page = append(page, t)
+	}), limit, func(t *posthouse.ThreadInfo) string { return url.PathEscape(t.Thread) }) // for a header
+	if err != nil {
+		return err
 	}
 	return api.WritePage(w, r, page, next)
 }
 
-func (s *Server) getThread(w http.ResponseWriter, r *api.Request) error {
-	id, err := r.Name("id")
-	if err != nil {
-		return err
-	}
-	t, err := s.ledger.Thread(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return api.WriteJSON(w, http.StatusOK, t)
+func (s *Server) getThread(r *api.Request) (*posthouse.ThreadInfo, error) {
+	return s.ledger.Thread(r.Context(), r.Name("id"))
 }
 
 // A LogEntry is an entry of a thread's log as the API shows it.
@@ -97,10 +82,7 @@ type LogEntry struct {
 }
 
 func (s *Server) threadLog(w http.ResponseWriter, r *api.Request) error {
-	thread, err := r.Name("id")
-	if err != nil {
-		return err
-	}
+	thread := r.Name("id")
 	limit, next, page, size := r.Number("limit", defaultLimit), "", []*LogEntry{}, 0
 	rng := posthouse.Range{Reverse: r.Query["order"] == "desc", Limit: limit + 1}
 	if c := r.Number("cursor", 0); c > 0 && rng.Reverse {
@@ -131,6 +113,11 @@ func (s *Server) threadLog(w http.ResponseWriter, r *api.Request) error {
 	return api.WritePage(w, r, page, next)
 }
 
+// deleteOptions says who deletes, and why.
+func deleteOptions(r *api.Request) *retain.DeleteOptions {
+	return &retain.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]}
+}
+
 // A DeletedThread says what a thread's deletion took.
 type DeletedThread struct {
 	retain.Deleted
@@ -138,11 +125,7 @@ type DeletedThread struct {
 }
 
 func (s *Server) deleteThread(w http.ResponseWriter, r *api.Request) error {
-	id, err := r.Name("id")
-	if err != nil {
-		return err
-	}
-	d, err := retain.DeleteThread(r.Context(), s.ledger, id, &retain.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]})
+	d, err := retain.DeleteThread(r.Context(), s.ledger, r.Name("id"), deleteOptions(r))
 	if d == nil {
 		return err
 	}
@@ -154,14 +137,6 @@ func (s *Server) deleteThread(w http.ResponseWriter, r *api.Request) error {
 	return api.WriteJSON(w, http.StatusOK, out)
 }
 
-func (s *Server) deleteCoordination(w http.ResponseWriter, r *api.Request) error {
-	name, err := r.Name("name")
-	if err != nil {
-		return err
-	}
-	d, err := retain.DeleteCoordination(r.Context(), s.ledger, name, &retain.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]})
-	if err != nil {
-		return err
-	}
-	return api.WriteJSON(w, http.StatusOK, d)
+func (s *Server) deleteCoordination(r *api.Request) (*retain.Deleted, error) {
+	return retain.DeleteCoordination(r.Context(), s.ledger, r.Name("name"), deleteOptions(r))
 }

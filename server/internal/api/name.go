@@ -40,10 +40,38 @@ func Named(rs []*Route) []*Route {
 	return rs
 }
 
+// CheckPath reads the names and ids of the path, for [Request.Name] and
+// [Request.ID]. [posthouse.ErrInvalid] names the one at fault.
+func (r *Request) CheckPath() error {
+	r.names = map[string]string{}
+	for _, m := range pathParam.FindAllStringSubmatch(r.Route.Path, -1) {
+		variable := m[1]
+		p := NameOf(r.Route.Path, variable)
+		if p == "" {
+			id := posthouse.ID(r.PathValue(variable))
+			if id.Validate() != nil {
+				return posthouse.Invalid(variable, "%.80q is no id: 1 to %d letters, digits and . _ : $ -", string(id), posthouse.MaxID)
+			}
+			r.names[variable] = string(id)
+			continue
+		}
+		name, err := r.pathName(p, r.PathValue(variable))
+		if err != nil {
+			return err
+		}
+		r.names[variable] = name
+	}
+	return nil
+}
+
 // Name returns a name that is a segment of the path, or a parameter.
-func (r *Request) Name(variable string) (string, error) {
-	p := NameOf(r.Route.Path, variable)
-	name := r.PathValue(variable)
+func (r *Request) Name(variable string) string { return r.names[variable] }
+
+// ID returns an id that is a segment of the path.
+func (r *Request) ID(variable string) posthouse.ID { return posthouse.ID(r.names[variable]) }
+
+// pathName returns the name that a segment has, or the parameter p in its place.
+func (r *Request) pathName(p, name string) (string, error) {
 	if given, ok := r.Query[p]; ok {
 		if name != elsewhere {
 			return "", &posthouse.Error{

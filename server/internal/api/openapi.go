@@ -179,8 +179,6 @@ func (p *Param) schema() object {
 		s["type"] = "boolean"
 	case EnumParam:
 		s["enum"] = p.Values
-	case hashParam:
-		s["pattern"] = "^[0-9a-f]{64}$"
 	case TextParam:
 		s["maxLength"] = maxParamText
 	}

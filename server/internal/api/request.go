@@ -25,6 +25,8 @@ type Request struct {
 	Actor tokens.Token      // who sent it; zero on public routes
 	Query map[string]string // the parameters given, each checked
 	Sent  io.Reader         // the whole body, behind the limit of Body
+
+	names map[string]string // of the path, by variable; see CheckPath
 }
 
 // A ParamKind says what a query parameter may hold.
@@ -40,7 +42,6 @@ const (
 	BoolParam                     // true or false
 	TimeParam                     // RFC 3339, or Unix milliseconds
 	EnumParam                     // one of values
-	hashParam                     // 64 hexadecimal digits
 	BodyParam                     // any valid text
 )
 
@@ -86,10 +87,6 @@ func (p *Param) Check(v string) error {
 	case EnumParam:
 		if !slices.Contains(p.Values, v) {
 			return posthouse.Invalid(p.Name, "%.40q is not one of %s", v, strings.Join(p.Values, ", "))
-		}
-	case hashParam:
-		if new(posthouse.Hash).UnmarshalText([]byte(v)) != nil || v == "" {
-			return posthouse.Invalid(p.Name, "%.80q must be 64 hexadecimal digits", v)
 		}
 	case TextParam:
 		if len(v) > maxParamText || strings.ContainsFunc(v, unicode.IsControl) {
@@ -165,15 +162,6 @@ func (r *Request) Number(name string, def int) int {
 func (r *Request) Millis(name string) posthouse.Millis {
 	t, _ := parseTime(r.Query[name]) // checked before; absent is 0
 	return t
-}
-
-// ID returns a path segment that must be an id.
-func (r *Request) ID(name string) (posthouse.ID, error) {
-	id := posthouse.ID(r.PathValue(name))
-	if id.Validate() != nil {
-		return "", posthouse.Invalid(name, "%.80q is no id: 1 to %d letters, digits and . _ : $ -", string(id), posthouse.MaxID)
-	}
-	return id, nil
 }
 
 // Decode reads the body into v. No body leaves v as it is.
