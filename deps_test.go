@@ -104,7 +104,7 @@ var laws = []law{
 
 	{"server/internal/strict", []string{".", "internal/strictjson"}, nil,
 		"bodies of requests and the file of tokens are read by the same rules"},
-	{"server/tokens", []string{".", "internal/durable", "internal/filelock", "server/internal/strict"}, nil,
+	{"server/tokens", []string{".", "internal/filelock", "internal/secretfile", "server/internal/strict"}, nil,
 		"who a client is must be read in one sitting, and made without a server"},
 	{"server/problem", []string{".", "server/internal/strict"}, nil,
 		"what went wrong is read by clients, which link no server"},

@@ -17,6 +17,6 @@
 // damaged nobody is let in until it is mended; a file of a later version, or one
 // that other users can reach, is refused.
 //
-// The package may import the root package, internal/durable, internal/filelock and
+// The package may import the root package, internal/filelock, internal/secretfile and
 // server/internal/strict.
 package tokens

@@ -4,16 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"syscall"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/durable"
 	"github.com/posthouse/posthouse/internal/filelock"
+	"github.com/posthouse/posthouse/internal/secretfile"
 	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
@@ -132,33 +130,12 @@ func parse(data []byte) ([]Token, error) {
 	return file.Tokens, nil
 }
 
-// writeFile puts data in the place of path, whole or not at all, mode 0600, and
-// makes it durable with its directory.
-func writeFile(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // made with mode 0600
-	if err != nil {
+// writeFile replaces the file, whole and durably, mode 0600.
+func writeFile(path string, data []byte) error {
+	if err := secretfile.Replace(path, data, 0o600); err != nil {
 		return fileError(path, "cannot be written", err)
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name()) // what failed before counts
-			err = fileError(path, "cannot be written", err)
-		}
-	}()
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return err
-	}
-	return durable.Dirs{}.Sync(filepath.Dir(path))
+	return nil
 }
 
 // fileError says what is wrong with a file, with the code of what failed
@@ -166,13 +143,8 @@ func writeFile(path string, data []byte) (err error) {
 func fileError(path, what string, err error) error {
 	code := posthouse.CodeUnknown
 	var e *posthouse.Error
-	switch {
-	case errors.As(err, &e):
+	if errors.As(err, &e) || errors.As(secretfile.Failed(what, path, err), &e) {
 		code = e.Code
-	case errors.Is(err, fs.ErrPermission):
-		code = posthouse.CodeForbidden
-	case errors.Is(err, syscall.ENOSPC):
-		code = posthouse.CodeFull
 	}
 	return &posthouse.Error{
 		Code: code, Message: "the file " + path + " " + what, Err: err,
