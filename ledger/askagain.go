@@ -82,7 +82,7 @@ func (l *Ledger) askInPlace(ctx context.Context, g *posthouse.Gate, by string) (
 	}
 	again := *g.Clone()
 	again.ID, again.Supersedes, again.Decision, again.Origin = "", g.ID, nil, ""
-	renew(&again, l.Now())
+	renewDeadlines(&again, l.Now())
 	done, err := l.Commit(ctx, &Draft{
 		Thread: g.Thread, Branch: g.Branch, Head: &head.Head, KeepOpen: true, Gates: []posthouse.Gate{again},
 		Checkpoint: next(c, posthouse.KindWait, posthouse.StatusWaiting, by),

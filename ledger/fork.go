@@ -43,7 +43,7 @@ type ForkOptions struct {
 // checkpoint, whose Source names where it came from. The source stays as it
 // is. What was recorded of the unfinished execution before the fork is
 // inherited; gates that were open there are open again under new ids, those that
-// ask people with a fresh deadline. A fork of a checkpoint that could run does not
+// putGates people with a fresh deadline. A fork of a checkpoint that could run does not
 // run until it is resumed.
 //
 // A fork whose state differs never offers the questions that were open at its
@@ -267,7 +267,7 @@ func inherit(r *core.Reader, p *commit.Plan, c *posthouse.Checkpoint, changed bo
 		return err
 	}
 	in.now, in.changed = r.Core.Now(), changed
-	in.ask(c.Status == posthouse.StatusWaiting)
+	in.putGates(c.Status == posthouse.StatusWaiting)
 	return nil
 }
 
@@ -345,10 +345,10 @@ func (in *forkCollector) anew() {
 	}
 }
 
-// ask puts the gates into the draft: those that are open again, if the source
+// putGates puts the gates into the draft: those that are open again, if the source
 // waits, and those that were decided. What people were asked about another state
 // is not open again: the branch asks once it is resumed.
-func (in *forkCollector) ask(waiting bool) {
+func (in *forkCollector) putGates(waiting bool) {
 	own := len(in.draft.Gates) > 0
 	if in.changed && waiting && slices.ContainsFunc(in.gates, func(g *posthouse.Gate) bool { return g.Decision == nil && g.AsksPeople() }) {
 		waiting = false
@@ -378,7 +378,7 @@ func (in *forkCollector) ask(waiting bool) {
 		switch {
 		case g.Decision == nil && waiting && !(own && g.Task == ""):
 			again.ID = ""
-			renew(&again, in.now)
+			renewDeadlines(&again, in.now)
 			in.draft.Gates = append(in.draft.Gates, again)
 		case g.Decision != nil && in.draft.Checkpoint.Root:
 			in.draft.Inherit = append(in.draft.Inherit, &again)
@@ -386,8 +386,8 @@ func (in *forkCollector) ask(waiting bool) {
 	}
 }
 
-// renew gives a gate that asks people as much time as it had when it was opened.
-func renew(g *posthouse.Gate, now time.Time) {
+// renewDeadlines gives a gate that asks people as much time as it had when it was opened.
+func renewDeadlines(g *posthouse.Gate, now time.Time) {
 	if !g.AsksPeople() {
 		return
 	}

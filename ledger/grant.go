@@ -30,7 +30,7 @@ func ReadGrant(ctx context.Context, led core.Ledger, gate posthouse.ID) (*postho
 		switch s := u.Status; {
 		case s == posthouse.GrantExecuted:
 			executed++
-			if err := result(ctx, l, g.Thread, u); err != nil {
+			if err := readResult(ctx, l, g.Thread, u); err != nil {
 				return nil, err
 			}
 		case grant.Status != posthouse.GrantUnknown:
@@ -43,8 +43,8 @@ func ReadGrant(ctx context.Context, led core.Ledger, gate posthouse.ID) (*postho
 	return grant, nil
 }
 
-// result reads the outcome of an effect that ran.
-func result(ctx context.Context, c *core.Core, thread string, u *posthouse.Use) error {
+// readResult reads the outcome of an effect that ran.
+func readResult(ctx context.Context, c *core.Core, thread string, u *posthouse.Use) error {
 	for e, err := range c.Store.Read(ctx, thread, posthouse.Range{Seqs: []uint64{u.Seq}}) {
 		if err != nil {
 			return err

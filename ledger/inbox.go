@@ -91,7 +91,7 @@ func (b *inbox) open() iter.Seq2[*posthouse.ThreadInfo, error] {
 			}
 			q.Thread = ref.Thread
 		}
-		late, err := b.escalated(&q)
+		late, err := b.overdueEscalations(&q)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -127,10 +127,10 @@ func (b *inbox) compare(x, y posthouse.ID) int {
 	return cmp.Compare(x, y)
 }
 
-// escalated returns the gates whose escalation is due and not on record yet, in
+// overdueEscalations returns the gates whose escalation is due and not on record yet, in
 // order: the summary does not say that those it goes to may decide them. A
 // runner records escalations as they fall due, so these are few.
-func (b *inbox) escalated(q *posthouse.ThreadQuery) (late []*posthouse.ThreadInfo, err error) {
+func (b *inbox) overdueEscalations(q *posthouse.ThreadQuery) (late []*posthouse.ThreadInfo, err error) {
 	if b.Assignee == "" {
 		return nil, nil
 	}

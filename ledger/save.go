@@ -45,14 +45,14 @@ func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptio
 	}
 	d.Checkpoint = ch
 	if c.ID == "" {
-		return l.saved(ctx, d)
+		return l.commitSaved(ctx, d)
 	}
 	for try := 0; ; try++ {
-		stored, err := l.resave(ctx, *d, c, o)
+		stored, err := l.saveExisting(ctx, *d, c, o)
 		if stored != nil || err != nil {
 			return stored, err
 		}
-		stored, err = l.saved(ctx, d)
+		stored, err = l.commitSaved(ctx, d)
 		if try > 0 || !errors.Is(err, posthouse.ErrExists) && !errors.Is(err, posthouse.ErrConflict) {
 			return stored, err
 		}
@@ -60,8 +60,8 @@ func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptio
 	}
 }
 
-// saved commits d and returns the checkpoint, its content being all in d.
-func (l *Ledger) saved(ctx context.Context, p *commit.Plan) (*posthouse.Checkpoint, error) {
+// commitSaved commits d and returns the checkpoint, its content being all in d.
+func (l *Ledger) commitSaved(ctx context.Context, p *commit.Plan) (*posthouse.Checkpoint, error) {
 	done, err := l.commit(ctx, p)
 	if err != nil {
 		return nil, err
@@ -73,9 +73,9 @@ func (l *Ledger) saved(ctx context.Context, p *commit.Plan) (*posthouse.Checkpoi
 	return c, nil
 }
 
-// resave handles an id that may exist: it returns the stored checkpoint if
+// saveExisting handles an id that may exist: it returns the stored checkpoint if
 // there is nothing to do, and nil, nil if the id is free.
-func (l *Ledger) resave(ctx context.Context, d commit.Plan, c *posthouse.Checkpoint, o *SaveOptions) (*posthouse.Checkpoint, error) {
+func (l *Ledger) saveExisting(ctx context.Context, d commit.Plan, c *posthouse.Checkpoint, o *SaveOptions) (*posthouse.Checkpoint, error) {
 	old, err := l.core.ReadCheckpoint(ctx, c.ID)
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil, nil
@@ -92,7 +92,7 @@ func (l *Ledger) resave(ctx context.Context, d commit.Plan, c *posthouse.Checkpo
 			Hint: "history is never rewritten: derive a child, or set SaveOptions.Replace to add a revision",
 		}
 	}
-	return l.replace(ctx, &d, c, old)
+	return l.saveRevision(ctx, &d, c, old)
 }
 
 func sameContent(old, c *posthouse.Checkpoint) bool {
@@ -117,9 +117,9 @@ func sameContent(old, c *posthouse.Checkpoint) bool {
 	return true
 }
 
-// replace appends a new revision of a checkpoint that has no children. A new
+// saveRevision appends a new revision of a checkpoint that has no children. A new
 // coordination is a new label; the thread stays.
-func (l *Ledger) replace(ctx context.Context, p *commit.Plan, c, old *posthouse.Checkpoint) (*posthouse.Checkpoint, error) {
+func (l *Ledger) saveRevision(ctx context.Context, p *commit.Plan, c, old *posthouse.Checkpoint) (*posthouse.Checkpoint, error) {
 	if c.Thread != "" && c.Thread != old.Thread {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeExists, Message: "checkpoint " + string(old.ID) + " belongs to thread " + old.Thread,
@@ -133,5 +133,5 @@ func (l *Ledger) replace(ctx context.Context, p *commit.Plan, c, old *posthouse.
 		}
 	}
 	p.Thread, p.Branch, p.Revise = old.Thread, old.Branch, old.ID
-	return l.saved(ctx, p)
+	return l.commitSaved(ctx, p)
 }

@@ -31,7 +31,7 @@ func (l *Ledger) Signal(ctx context.Context, thread string, s posthouse.Signal) 
 	own := s.ID == ""
 	if own {
 		s.ID = l.core.NewID()
-	} else if old, err := l.sent(ctx, thread, &s); old != nil || err != nil {
+	} else if old, err := l.findSent(ctx, thread, &s); old != nil || err != nil {
 		return old, err
 	}
 	var answered []*posthouse.Gate
@@ -43,7 +43,7 @@ func (l *Ledger) Signal(ctx context.Context, thread string, s posthouse.Signal) 
 		return err
 	})
 	if errors.Is(err, posthouse.ErrExists) && !own {
-		if old, e := l.sent(ctx, thread, &s); old != nil {
+		if old, e := l.findSent(ctx, thread, &s); old != nil {
 			return old, e // another process was first
 		}
 	}
@@ -58,8 +58,8 @@ func (l *Ledger) Signal(ctx context.Context, thread string, s posthouse.Signal) 
 	return &s, nil
 }
 
-// sent returns the signal that is on record under the id of s, nil if none is.
-func (l *Ledger) sent(ctx context.Context, thread string, s *posthouse.Signal) (*posthouse.Signal, error) {
+// findSent returns the signal that is on record under the id of s, nil if none is.
+func (l *Ledger) findSent(ctx context.Context, thread string, s *posthouse.Signal) (*posthouse.Signal, error) {
 	ref, err := l.core.Store.Find(ctx, s.ID)
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil, nil

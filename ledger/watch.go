@@ -36,7 +36,7 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.E
 	}
 	entries := l.entries(ctx, q) // here, not at the first element, since "now" is now
 	return func(yield func(*posthouse.Event, error) bool) {
-		w := watching{l: l.core, ctx: ctx, q: q, seen: map[string]core.Mark{}, whole: q.Cursor == "", yield: yield}
+		w := watch{l: l.core, ctx: ctx, q: q, seen: map[string]core.Mark{}, whole: q.Cursor == "", yield: yield}
 		if ok {
 			e, err := inside.entry(ctx, l.core.Store)
 			if ctx.Err() != nil {
@@ -46,7 +46,7 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.E
 				yield(nil, err)
 				return
 			}
-			if e != nil && !w.tell(e, inside.seen) {
+			if e != nil && !w.yieldEvents(e, inside.seen) {
 				return
 			}
 		}
@@ -58,7 +58,7 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.E
 				yield(nil, err)
 				return
 			}
-			if !w.tell(e, 0) {
+			if !w.yieldEvents(e, 0) {
 				return
 			}
 		}
@@ -69,8 +69,8 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.E
 // about 150 bytes each.
 const maxWatched = 1 << 14
 
-// A watching is a watch of which somebody takes the events.
-type watching struct {
+// A watch is a watch of which somebody takes the events.
+type watch struct {
 	l     *core.Core
 	ctx   context.Context
 	q     WatchQuery
@@ -80,9 +80,9 @@ type watching struct {
 	yield func(*posthouse.Event, error) bool
 }
 
-// follow makes sure that nothing is missing between an entry and the one of its
+// checkGap makes sure that nothing is missing between an entry and the one of its
 // thread that was watched before it.
-func (w *watching) follow(e *posthouse.Entry) error {
+func (w *watch) checkGap(e *posthouse.Entry) error {
 	m := core.Mark{Seq: e.Seq, Prev: e.Prev, Link: e.Link()}
 	last, ok := w.seen[e.Thread]
 	if len(w.seen) >= maxWatched && !ok {
@@ -99,9 +99,9 @@ func (w *watching) follow(e *posthouse.Entry) error {
 	return w.gap.Gap(last, m)
 }
 
-// tell yields the events of an entry behind those that were seen, and reports
+// yieldEvents yields the events of an entry behind those that were seen, and reports
 // whether to go on.
-func (w *watching) tell(e *posthouse.Entry, seen int) bool {
+func (w *watch) yieldEvents(e *posthouse.Entry, seen int) bool {
 	l, ctx, yield := w.l, w.ctx, w.yield
 	if w.q.Thread != "" && e.Thread != w.q.Thread {
 		return true
@@ -109,7 +109,7 @@ func (w *watching) tell(e *posthouse.Entry, seen int) bool {
 	recs, err := e.CheckRecords()
 	var evs []*posthouse.Event
 	if err == nil {
-		err = w.follow(e)
+		err = w.checkGap(e)
 	}
 	if err == nil {
 		evs, err = eventsOf(ctx, l, e, recs)

@@ -102,7 +102,7 @@ func parsePollCursor(s string) (pollCursor, error) {
 func (l *Ledger) poll(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.Entry, error] {
 	start, bad := l.pollStart(ctx, q) // "now" is when Watch is called
 	return func(yield func(*posthouse.Entry, error) bool) {
-		p := &polling{l: l.core, thread: q.Thread, seen: maps.Clone(start), yield: yield}
+		p := &poller{l: l.core, thread: q.Thread, seen: maps.Clone(start), yield: yield}
 		err := bad
 		tick := time.NewTicker(l.pollEvery)
 		defer tick.Stop()
@@ -122,8 +122,8 @@ func (l *Ledger) poll(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.En
 	}
 }
 
-// A polling is a watch of a store that is no [posthouse.Watcher].
-type polling struct {
+// A poller is a watch of a store that is no [posthouse.Watcher].
+type poller struct {
 	l       *core.Core
 	thread  string // "": all
 	seen    pollCursor
@@ -132,7 +132,7 @@ type polling struct {
 }
 
 // round yields what is new once.
-func (p *polling) round(ctx context.Context) error {
+func (p *poller) round(ctx context.Context) error {
 	there := map[pollKey]bool{}
 	for t, err := range p.l.Store.Threads(ctx, posthouse.ThreadQuery{Thread: p.thread}) {
 		if err != nil {
@@ -153,7 +153,7 @@ func (p *polling) round(ctx context.Context) error {
 
 // catchUp yields a thread's entries behind the one seen last, which it reads
 // again to see that it is the same: else the thread is another of that name.
-func (p *polling) catchUp(ctx context.Context, key pollKey, t *posthouse.ThreadInfo) error {
+func (p *poller) catchUp(ctx context.Context, key pollKey, t *posthouse.ThreadInfo) error {
 	last := p.seen[key]
 	if last.seq > t.Tail.Seq {
 		last = pollMark{}

@@ -23,7 +23,7 @@ func Compact(ctx context.Context, led core.Ledger) (posthouse.Compacted, error) 
 		if t.Hold.Seq != 0 {
 			continue
 		}
-		if err := sweep(ctx, l, t.Thread); err != nil {
+		if err := sweepThread(ctx, l, t.Thread); err != nil {
 			return posthouse.Compacted{}, err
 		}
 	}
@@ -34,9 +34,9 @@ func Compact(ctx context.Context, led core.Ledger) (posthouse.Compacted, error) 
 	return c.Compact(ctx)
 }
 
-// sweep takes what removal records attest and a failure left behind: a deleted
+// sweepThread takes what removal records attest and a failure left behind: a deleted
 // thread's entries, bodies of removed checkpoints that nothing needs any more.
-func sweep(ctx context.Context, c *core.Core, thread string) error {
+func sweepThread(ctx context.Context, c *core.Core, thread string) error {
 	tree, err := c.Tree(ctx, thread, 0)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func sweep(ctx context.Context, c *core.Core, thread string) error {
 	}
 	gone, unlisted := unneeded(tree)
 	if len(unlisted) > 0 {
-		err := attest(ctx, c, thread)
+		err := recordUnneeded(ctx, c, thread)
 		switch {
 		case errors.Is(err, posthouse.ErrBusy), errors.Is(err, posthouse.ErrForbidden): // the next compaction takes them
 			gone = slices.DeleteFunc(gone, func(b posthouse.BodyRef) bool { return !tree.Listed[b] })
@@ -90,10 +90,10 @@ func takeDropped(ctx context.Context, c *core.Core, t *core.Tree) (took bool, er
 	return took, nil
 }
 
-// attest records the bodies that removed checkpoints left behind and that no
+// recordUnneeded records the bodies that removed checkpoints left behind and that no
 // removal record lists yet: those of evicted ones, and those that other
 // checkpoints needed and no longer do.
-func attest(ctx context.Context, c *core.Core, thread string) error {
+func recordUnneeded(ctx context.Context, c *core.Core, thread string) error {
 	t, err := c.Lock(thread)
 	if err != nil {
 		return err

@@ -132,7 +132,7 @@ func deleteIn(ctx context.Context, c *core.Core, at posthouse.Ref, o *DeleteOpti
 		return nil, err
 	}
 	t.Heads = map[string]*core.Head{}
-	c.Retained.Deleted(del.Checkpoints)
+	c.Cap.Deleted(del.Checkpoints)
 	removed, err := c.Store.Remove(ctx, posthouse.Removal{Thread: thread, Bodies: gone})
 	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
 	return del, err
@@ -180,7 +180,7 @@ func remove(tx *core.Tx, tree *core.Tree, targets []uint64, o *DeleteOptions) (D
 	for _, b := range tx.Thread.Info.Branches {
 		if slices.Contains(targets, b.Seq) {
 			info.Heads = append(info.Heads, newHead(tree, b, tx.Thread.Info))
-		} else if b.Status == posthouse.StatusWaiting && unasked(tx.Thread.Info, b.Branch, info.Gates) {
+		} else if b.Status == posthouse.StatusWaiting && countUnasked(tx.Thread.Info, b.Branch, info.Gates) {
 			b.Status = posthouse.StatusInterrupted
 			info.Heads = append(info.Heads, b)
 		}
@@ -202,8 +202,8 @@ func remove(tx *core.Tx, tree *core.Tree, targets []uint64, o *DeleteOptions) (D
 	return Deleted{Checkpoints: len(targets), Gates: len(info.Gates), Kept: kept}, list.Bodies, nil
 }
 
-// unasked reports whether a branch loses its last open question with the gates.
-func unasked(t *posthouse.ThreadInfo, branch string, gates []posthouse.ID) bool {
+// countUnasked reports whether a branch loses its last open question with the gates.
+func countUnasked(t *posthouse.ThreadInfo, branch string, gates []posthouse.ID) bool {
 	lost := false
 	for _, w := range t.Waiting {
 		if w.Branch == branch {
@@ -332,7 +332,7 @@ func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOpt
 		return nil, nil, err
 	}
 	t.Heads = map[string]*core.Head{}
-	c.Retained.Deleted(del.Checkpoints)
+	c.Cap.Deleted(del.Checkpoints)
 	removed, err := c.Store.Remove(ctx, posthouse.Removal{Thread: thread, Below: t.Info.Tail.Seq})
 	del.Bodies, del.Bytes = removed.Bodies, removed.Bytes
 	if err == nil && sealed {

@@ -47,7 +47,7 @@ func DropRelease(ctx context.Context, led core.Ledger, thread, versionOrTag stri
 		last, del = drop.last, Deleted{Checkpoints: info.Archived}
 		info.Left = t.Info.Archived - info.Archived
 		tx.Sign = true
-		return errors.Join(dropped(tx, info, last), carry(tx, drop, info))
+		return errors.Join(dropped(tx, info, last), keepReferenced(tx, drop, info))
 	})
 	if errors.Is(err, core.ErrNothing) {
 		return &Deleted{}, nil
@@ -55,7 +55,7 @@ func DropRelease(ctx context.Context, led core.Ledger, thread, versionOrTag stri
 	if err != nil {
 		return nil, err
 	}
-	l.Retained.Deleted(del.Checkpoints)
+	l.Cap.Deleted(del.Checkpoints)
 	for _, gone := range []posthouse.Removal{{Thread: thread, From: r.First, Below: r.Seq}, {Thread: thread, Bodies: last}} {
 		if gone.Below <= gone.From && len(gone.Bodies) == 0 {
 			continue
@@ -83,9 +83,9 @@ func dropped(tx *core.Tx, info *posthouse.RemovalInfo, last []posthouse.BodyRef)
 	return nil
 }
 
-// carry records again what versions a dropped one recorded as removed: who
+// keepReferenced records again what versions a dropped one recorded as removed: who
 // verifies the log must still find why they are not there.
-func carry(tx *core.Tx, d *versionDrop, info *posthouse.RemovalInfo) error {
+func keepReferenced(tx *core.Tx, d *versionDrop, info *posthouse.RemovalInfo) error {
 	for r, err := range core.Releases(tx.Ctx, tx.Core, tx.Thread.Name) {
 		if err != nil {
 			return err
@@ -167,7 +167,7 @@ func dropVersion(tx *core.Tx, r *posthouse.Release, info *posthouse.RemovalInfo,
 					return nil, err
 				}
 			case rec.Removal != nil:
-				if err := recorded(tx, d, r, e.Seq, rec.Removal); err != nil {
+				if err := checkRecorded(tx, d, r, e.Seq, rec.Removal); err != nil {
 					return nil, err
 				}
 			case rec.Signal != nil:
@@ -187,8 +187,8 @@ func dropVersion(tx *core.Tx, r *posthouse.Release, info *posthouse.RemovalInfo,
 	return d, olderGone(tx, d, r, without)
 }
 
-// recorded notes what a removal in the version says about older ones.
-func recorded(tx *core.Tx, d *versionDrop, r *posthouse.Release, seq uint64, m *posthouse.RemovalInfo) error {
+// checkRecorded notes what a removal in the version says about older ones.
+func checkRecorded(tx *core.Tx, d *versionDrop, r *posthouse.Release, seq uint64, m *posthouse.RemovalInfo) error {
 	if m.Version != 0 {
 		d.carry[m.Version] = true
 		return nil

@@ -102,7 +102,7 @@ func Run(ctx context.Context, led core.Ledger, r Policy, o *Options) (*Report, e
 	if o == nil {
 		o = &Options{}
 	}
-	p := &retaining{l: l, Policy: r, opt: *o, done: Report{DryRun: o.DryRun}}
+	p := &pass{l: l, Policy: r, opt: *o, done: Report{DryRun: o.DryRun}}
 	if p.opt.By == "" {
 		p.opt.By = "posthouse"
 	}
@@ -168,8 +168,8 @@ func Every(ctx context.Context, led core.Ledger, r Policy, every time.Duration) 
 	}
 }
 
-// A retaining is one pass of a policy.
-type retaining struct {
+// A pass is one pass of a policy.
+type pass struct {
 	Policy
 	l       *core.Core
 	opt     Options
@@ -177,7 +177,7 @@ type retaining struct {
 	done    Report
 }
 
-func (p *retaining) findSources(ctx context.Context) error {
+func (p *pass) findSources(ctx context.Context) error {
 	p.sources = map[posthouse.ID][]posthouse.Ref{}
 	if p.DropSources {
 		return nil
@@ -201,7 +201,7 @@ type retainPlan struct {
 }
 
 // thread applies the policy to one thread.
-func (p *retaining) thread(ctx context.Context, info *posthouse.ThreadInfo) error {
+func (p *pass) thread(ctx context.Context, info *posthouse.ThreadInfo) error {
 	switch {
 	case info.Hold.Seq != 0:
 		p.done.Held++
@@ -245,11 +245,11 @@ func (p *retaining) thread(ctx context.Context, info *posthouse.ThreadInfo) erro
 	case err != nil && !errors.Is(err, core.ErrNothing):
 		return err
 	}
-	return p.take(ctx, t.Name, plan, append(left, plan.bodies...))
+	return p.removeBodies(ctx, t.Name, plan, append(left, plan.bodies...))
 }
 
 // plan chooses what goes; it takes it out of the tree.
-func (p *retaining) plan(tree *core.Tree, info *posthouse.ThreadInfo, now time.Time) *retainPlan {
+func (p *pass) plan(tree *core.Tree, info *posthouse.ThreadInfo, now time.Time) *retainPlan {
 	plan := &retainPlan{}
 	for _, seq := range p.targets(tree, info, now) {
 		n := tree.Nodes[seq]
@@ -277,7 +277,7 @@ func (p *retaining) plan(tree *core.Tree, info *posthouse.ThreadInfo, now time.T
 }
 
 // targets returns the checkpoints that may go and do, oldest first.
-func (p *retaining) targets(tree *core.Tree, info *posthouse.ThreadInfo, now time.Time) (seqs []uint64) {
+func (p *pass) targets(tree *core.Tree, info *posthouse.ThreadInfo, now time.Time) (seqs []uint64) {
 	var kept []uint64 // of this generation, ascending
 	for _, seq := range tree.Seqs {
 		if n := tree.Nodes[seq]; !n.Removed && n.Header.Generation == info.Generation {
@@ -310,7 +310,7 @@ func (p *retaining) targets(tree *core.Tree, info *posthouse.ThreadInfo, now tim
 }
 
 // keeps reports whether the policy names the checkpoint's branch or a label.
-func (p *retaining) keeps(h *posthouse.Header) bool {
+func (p *pass) keeps(h *posthouse.Header) bool {
 	if slices.Contains(p.KeepBranches, h.Branch) {
 		return true
 	}
@@ -338,14 +338,14 @@ func (plan *retainPlan) record(tx *core.Tx, r *Policy, by string) error {
 	return nil
 }
 
-// take removes what the plan's record lists, or counts it.
-func (p *retaining) take(ctx context.Context, thread string, plan *retainPlan, bodies []posthouse.BodyRef) error {
+// removeBodies removes what the plan's record lists, or counts it.
+func (p *pass) removeBodies(ctx context.Context, thread string, plan *retainPlan, bodies []posthouse.BodyRef) error {
 	var removed posthouse.Removed
 	var err error
 	switch {
 	case len(bodies) == 0:
 	case p.opt.DryRun:
-		removed, err = weigh(ctx, p.l, thread, bodies)
+		removed, err = sizeOf(ctx, p.l, thread, bodies)
 	default:
 		removed, err = p.l.Store.Remove(ctx, posthouse.Removal{Thread: thread, Bodies: bodies})
 	}
@@ -357,7 +357,7 @@ func (p *retaining) take(ctx context.Context, thread string, plan *retainPlan, b
 		p.done.Changed++
 	}
 	if !p.opt.DryRun {
-		p.l.Retained.Deleted(len(plan.gone))
+		p.l.Cap.Deleted(len(plan.gone))
 		for _, h := range plan.gone {
 			p.l.Observe.Operation(posthouse.Operation{Kind: posthouse.OpEvicted, At: p.l.Now(), Thread: h.Thread, Coordination: h.Coordination, ID: h.ID})
 		}
@@ -365,8 +365,8 @@ func (p *retaining) take(ctx context.Context, thread string, plan *retainPlan, b
 	return err
 }
 
-// weigh says what removing the bodies would take.
-func weigh(ctx context.Context, c *core.Core, thread string, bodies []posthouse.BodyRef) (r posthouse.Removed, err error) {
+// sizeOf says what removing the bodies would take.
+func sizeOf(ctx context.Context, c *core.Core, thread string, bodies []posthouse.BodyRef) (r posthouse.Removed, err error) {
 	want := map[posthouse.BodyRef]bool{}
 	for _, b := range bodies {
 		want[b] = true

@@ -11,7 +11,7 @@ import (
 )
 
 // versions drops the released versions of a thread that the policy lets go.
-func (p *retaining) versions(ctx context.Context, thread string) error {
+func (p *pass) versions(ctx context.Context, thread string) error {
 	seen := 0
 	var old []*posthouse.Release
 	for r, err := range core.Releases(ctx, p.l, thread) {
@@ -48,7 +48,7 @@ func (p *retaining) versions(ctx context.Context, thread string) error {
 }
 
 // forkedFrom reports whether a fork elsewhere was made from the version.
-func (p *retaining) forkedFrom(ctx context.Context, r *posthouse.Release) (bool, error) {
+func (p *pass) forkedFrom(ctx context.Context, r *posthouse.Release) (bool, error) {
 	for h, err := range p.l.Store.List(ctx, posthouse.Query{Thread: r.Thread, From: r.First, To: r.Seq}) {
 		if err != nil {
 			return false, err
@@ -63,11 +63,11 @@ func (p *retaining) forkedFrom(ctx context.Context, r *posthouse.Release) (bool,
 }
 
 // version drops one, or counts what that would take if those in gone were.
-func (p *retaining) version(ctx context.Context, r *posthouse.Release, gone map[uint32]bool) error {
+func (p *pass) version(ctx context.Context, r *posthouse.Release, gone map[uint32]bool) error {
 	var del *Deleted
 	var err error
 	if p.opt.DryRun {
-		del, err = weighVersion(ctx, p.l, r, gone)
+		del, err = sizeOfVersion(ctx, p.l, r, gone)
 	} else {
 		del, err = DropRelease(ctx, p.l, r.Thread, strconv.FormatUint(uint64(r.Version), 10), &DeleteOptions{By: p.opt.By, Reason: p.String()})
 	}
@@ -83,8 +83,8 @@ func (p *retaining) version(ctx context.Context, r *posthouse.Release, gone map[
 	return nil
 }
 
-// weighVersion says what dropping a version would take.
-func weighVersion(ctx context.Context, c *core.Core, r *posthouse.Release, gone map[uint32]bool) (*Deleted, error) {
+// sizeOfVersion says what dropping a version would take.
+func sizeOfVersion(ctx context.Context, c *core.Core, r *posthouse.Release, gone map[uint32]bool) (*Deleted, error) {
 	t, err := c.Lock(r.Thread)
 	if err != nil {
 		return nil, err

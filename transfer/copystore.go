@@ -56,7 +56,7 @@ func CopyStore(ctx context.Context, from, to posthouse.Store, o *CopyStoreOption
 	if o.Workers < 0 {
 		return nil, posthouse.Invalid("Workers", "is negative")
 	}
-	c := &storeCopy{from: from, to: to, opt: *o}
+	c := &storeCopier{from: from, to: to, opt: *o}
 	if c.opt.Workers == 0 {
 		c.opt.Workers = 8
 	}
@@ -66,9 +66,9 @@ func CopyStore(ctx context.Context, from, to posthouse.Store, o *CopyStoreOption
 	}
 	err = c.each(ctx, c.whole)
 	if err == nil {
-		err = c.strays(ctx)
+		err = c.deleteStrays(ctx)
 	}
-	var unsound someErrors
+	var unsound errorList
 	if checker, ok := to.(posthouse.Checker); ok && err == nil {
 		for e := range checker.Check(ctx) {
 			unsound.add(e)
@@ -77,15 +77,15 @@ func CopyStore(ctx context.Context, from, to posthouse.Store, o *CopyStoreOption
 	return &c.done, errors.Join(c.corrupt.join("damaged threads"), c.conflict.join("threads that differ"), err, unsound.join("errors of the target"))
 }
 
-// someErrors are the first of any number of errors.
-type someErrors struct {
+// errorList are the first of any number of errors.
+type errorList struct {
 	kept []error
 	more int
 }
 
 const maxKept = 100
 
-func (s *someErrors) add(err error) {
+func (s *errorList) add(err error) {
 	if len(s.kept) == maxKept {
 		s.more++
 	} else {
@@ -94,7 +94,7 @@ func (s *someErrors) add(err error) {
 }
 
 // join returns them as one error, which says how many more there were.
-func (s *someErrors) join(what string) error {
+func (s *errorList) join(what string) error {
 	errs := slices.Clone(s.kept)
 	if s.more > 0 {
 		errs = append(errs, fmt.Errorf("and %d more %s", s.more, what))
@@ -102,16 +102,16 @@ func (s *someErrors) join(what string) error {
 	return errors.Join(errs...)
 }
 
-type storeCopy struct {
+type storeCopier struct {
 	from, to posthouse.Store
 	opt      CopyStoreOptions
 
 	mu                sync.Mutex
 	done              StoreCopied
-	corrupt, conflict someErrors // of threads that were passed over
+	corrupt, conflict errorList // of threads that were passed over
 }
 
-func (c *storeCopy) count(f func(*StoreCopied)) {
+func (c *storeCopier) count(f func(*StoreCopied)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f(&c.done)
@@ -119,7 +119,7 @@ func (c *storeCopy) count(f func(*StoreCopied)) {
 
 // each calls f for every thread, several at once, until one fails by more than
 // what is the matter with that thread.
-func (c *storeCopy) each(ctx context.Context, f func(context.Context, string) error) error {
+func (c *storeCopier) each(ctx context.Context, f func(context.Context, string) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	names := make(chan string)
@@ -152,7 +152,7 @@ func (c *storeCopy) each(ctx context.Context, f func(context.Context, string) er
 }
 
 // passes reports whether err is about one thread only, and keeps it then.
-func (c *storeCopy) passes(err error) bool {
+func (c *storeCopier) passes(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -168,7 +168,7 @@ func (c *storeCopy) passes(err error) bool {
 
 // whole copies a thread and reads it back; again, if something was removed from
 // it in the source while it was copied.
-func (c *storeCopy) whole(ctx context.Context, name string) error {
+func (c *storeCopier) whole(ctx context.Context, name string) error {
 	err := c.thread(ctx, name)
 	if err == nil {
 		if err = c.verify(ctx, name); errors.Is(err, posthouse.ErrCorrupt) {
@@ -190,7 +190,7 @@ func (c *storeCopy) whole(ctx context.Context, name string) error {
 }
 
 // thread copies one thread as far as its log goes now.
-func (c *storeCopy) thread(ctx context.Context, name string) error {
+func (c *storeCopier) thread(ctx context.Context, name string) error {
 	bodies := func(seq uint64) ([][]byte, error) {
 		for e, err := range c.from.Read(ctx, name, posthouse.Range{Seqs: []uint64{seq}}) {
 			if err != nil {
@@ -256,7 +256,7 @@ func tailOf(ctx context.Context, s posthouse.Store, thread string) (tail posthou
 }
 
 // entries appends what the target does not have.
-func (c *storeCopy) entries(ctx context.Context, name string, first *replay, have posthouse.Position, bodies func(uint64) ([][]byte, error)) error {
+func (c *storeCopier) entries(ctx context.Context, name string, first *replay, have posthouse.Position, bodies func(uint64) ([][]byte, error)) error {
 	p := first.again()
 	out := &core.Bulk{Ctx: ctx, Store: c.to, Took: func(bs []*posthouse.Batch) {
 		c.count(func(d *StoreCopied) {
@@ -296,7 +296,7 @@ func (c *storeCopy) entries(ctx context.Context, name string, first *replay, hav
 	return out.Flush()
 }
 
-func (c *storeCopy) slots(ctx context.Context, slots []*posthouse.SlotItem) error {
+func (c *storeCopier) slots(ctx context.Context, slots []*posthouse.SlotItem) error {
 	for _, s := range slots {
 		_, err := c.to.Slot(ctx, s.Key, posthouse.SlotOp{Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Fence: s.Fence, Value: s.Value})
 		if err != nil {
@@ -307,9 +307,9 @@ func (c *storeCopy) slots(ctx context.Context, slots []*posthouse.SlotItem) erro
 	return nil
 }
 
-// strays copies the slots of what has no log, such as sessions. Where the target
+// deleteStrays copies the slots of what has no log, such as sessions. Where the target
 // has one they are none of its slots.
-func (c *storeCopy) strays(ctx context.Context) error {
+func (c *storeCopier) deleteStrays(ctx context.Context) error {
 	lister, ok := c.from.(posthouse.SlotLister)
 	if !ok {
 		return nil
@@ -345,7 +345,7 @@ func (c *storeCopy) strays(ctx context.Context) error {
 }
 
 // verify reads a thread back and compares it, entry by entry.
-func (c *storeCopy) verify(ctx context.Context, name string) error {
+func (c *storeCopier) verify(ctx context.Context, name string) error {
 	there, stop := iter.Pull2(c.from.Read(ctx, name, posthouse.Range{Headers: true}))
 	defer stop()
 	p := newReplay(nil)
@@ -371,5 +371,5 @@ func (c *storeCopy) verify(ctx context.Context, name string) error {
 			return posthouse.Corrupt("entry %d of thread %q is another in the copy", e.Seq, name)
 		}
 	}
-	return p.lost()
+	return p.checkComplete()
 }

@@ -41,7 +41,7 @@ func CopyThread(ctx context.Context, led core.Ledger, from, to string, o *CopyOp
 	if o == nil {
 		o = &CopyOptions{}
 	}
-	c, err := newCopying(ctx, l, from, to, o)
+	c, err := newThreadCopier(ctx, l, from, to, o)
 	if err != nil {
 		return nil, err
 	}
@@ -70,13 +70,13 @@ func CopyThread(ctx context.Context, led core.Ledger, from, to string, o *CopyOp
 		return nil, err
 	}
 	l.Observe.Operation(posthouse.Operation{Kind: posthouse.OpCopied, At: l.Now(), Thread: to, Coordination: info.CoordinationName(), Source: &posthouse.Source{Thread: from}, Count: len(c.ids)})
-	l.Retained.Added(len(c.ids) - 1)
+	l.Cap.Added(len(c.ids) - 1)
 	l.EnforceCap(ctx)
 	return info, nil
 }
 
-// A copying is a thread on its way into another.
-type copying struct {
+// A threadCopier is a thread on its way into another.
+type threadCopier struct {
 	l           *core.Core
 	ctx         context.Context
 	from, to    string
@@ -101,7 +101,7 @@ type copying struct {
 // An openGate is a gate of the copy that waits, and its original.
 type openGate struct{ was, now posthouse.ID }
 
-func newCopying(ctx context.Context, l *core.Core, from, to string, o *CopyOptions) (*copying, error) {
+func newThreadCopier(ctx context.Context, l *core.Core, from, to string, o *CopyOptions) (*threadCopier, error) {
 	if from == to {
 		return nil, &posthouse.Error{Code: posthouse.CodeExists, Message: "thread " + to + " exists: it is the one to be copied", Hint: "name another thread"}
 	}
@@ -112,7 +112,7 @@ func newCopying(ctx context.Context, l *core.Core, from, to string, o *CopyOptio
 	if err != nil {
 		return nil, err
 	}
-	c := &copying{
+	c := &threadCopier{
 		l: l, ctx: ctx, from: from, to: to, r: l.Reader(ctx, from), first: info.First, last: info.Tail.Seq, heads: map[string]uint64{},
 		decisions: map[posthouse.ID]*posthouse.Decision{}, ids: map[posthouse.ID]posthouse.ID{}, open: map[string][]openGate{}, programs: map[uint64]posthouse.State{}, ends: map[string]posthouse.ID{},
 	}
@@ -137,7 +137,7 @@ func newCopying(ctx context.Context, l *core.Core, from, to string, o *CopyOptio
 }
 
 // decided collects the source's decisions.
-func (c *copying) decided() error {
+func (c *threadCopier) decided() error {
 	return c.each(func(e *posthouse.Entry, recs []posthouse.Record) error {
 		for i := range recs {
 			if recs[i].Decision == nil || len(e.Bodies[i]) == 0 {
@@ -155,7 +155,7 @@ func (c *copying) decided() error {
 }
 
 // each calls do with the source's entries, in their order.
-func (c *copying) each(do func(*posthouse.Entry, []posthouse.Record) error) error {
+func (c *threadCopier) each(do func(*posthouse.Entry, []posthouse.Record) error) error {
 	for e, err := range c.l.InOrder(c.ctx, c.from, posthouse.Range{From: c.first, To: c.last}) {
 		if err != nil {
 			return err
@@ -172,7 +172,7 @@ func (c *copying) each(do func(*posthouse.Entry, []posthouse.Record) error) erro
 }
 
 // all copies entry by entry, and puts them on record many at once.
-func (c *copying) all() error {
+func (c *threadCopier) all() error {
 	lost := core.MissingBodies{}
 	if err := c.each(func(e *posthouse.Entry, recs []posthouse.Record) error {
 		d, err := c.draft(e, recs, lost)
@@ -206,7 +206,7 @@ func (c *copying) all() error {
 }
 
 // flush puts what is pending on record.
-func (c *copying) flush() error {
+func (c *threadCopier) flush() error {
 	if len(c.pending) == 0 {
 		return nil
 	}
@@ -233,7 +233,7 @@ func size(p *commit.Plan) (n int) {
 }
 
 // draft returns what an entry of the source is in the copy, nil for nothing.
-func (c *copying) draft(e *posthouse.Entry, recs []posthouse.Record, lost core.MissingBodies) (*commit.Plan, error) {
+func (c *threadCopier) draft(e *posthouse.Entry, recs []posthouse.Record, lost core.MissingBodies) (*commit.Plan, error) {
 	d := &commit.Plan{Thread: c.to, Claim: c.claim, Copy: true}
 	for i := range recs {
 		rec := &recs[i]
@@ -262,7 +262,7 @@ func (c *copying) draft(e *posthouse.Entry, recs []posthouse.Record, lost core.M
 
 // decidedAtOnce puts the questions into the draft that a policy of the program
 // decided as they were asked, in an entry without a checkpoint.
-func (c *copying) decidedAtOnce(p *commit.Plan, e *posthouse.Entry, recs []posthouse.Record, lost core.MissingBodies) error {
+func (c *threadCopier) decidedAtOnce(p *commit.Plan, e *posthouse.Entry, recs []posthouse.Record, lost core.MissingBodies) error {
 	for i := range recs {
 		rec := &recs[i]
 		if rec.Gate == nil || c.overtaken(rec.Gate.Branch, e.Seq) || lost.Note(e, i, rec) {
@@ -284,13 +284,13 @@ func (c *copying) decidedAtOnce(p *commit.Plan, e *posthouse.Entry, recs []posth
 
 // overtaken reports whether a result belongs to an execution that went on after
 // an answer to the question that its branch ends at: the copy asks that again.
-func (c *copying) overtaken(branch string, seq uint64) bool {
+func (c *threadCopier) overtaken(branch string, seq uint64) bool {
 	head := c.heads[branch]
 	return head != 0 && seq > head && c.tree.Nodes[head] != nil && c.tree.Nodes[head].Header.Status == posthouse.StatusWaiting
 }
 
 // checkpoint puts a checkpoint of the source into the draft.
-func (c *copying) checkpoint(p *commit.Plan, seq uint64) error {
+func (c *threadCopier) checkpoint(p *commit.Plan, seq uint64) error {
 	b, err := c.r.Rebuild(seq)
 	if err != nil {
 		return err
@@ -335,7 +335,7 @@ func (c *copying) checkpoint(p *commit.Plan, seq uint64) error {
 }
 
 // parent returns the nearest kept ancestor, 0 if there is none.
-func (c *copying) parent(seq uint64) uint64 {
+func (c *threadCopier) parent(seq uint64) uint64 {
 	for n := c.tree.Nodes[seq]; n != nil; n = c.tree.Nodes[seq] {
 		if !n.Removed {
 			return seq
@@ -348,7 +348,7 @@ func (c *copying) parent(seq uint64) uint64 {
 // gates puts the questions that a checkpoint opened into the draft, and says
 // what becomes of those of its branch that are open: they keep waiting, or were
 // answered before it.
-func (c *copying) gates(p *commit.Plan, seq uint64, lost core.MissingBodies) error {
+func (c *threadCopier) gates(p *commit.Plan, seq uint64, lost core.MissingBodies) error {
 	p.Answers, c.asked = map[posthouse.ID]*posthouse.Decision{}, nil
 	var still []openGate
 	for _, g := range c.open[p.Branch] {

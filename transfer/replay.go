@@ -187,9 +187,9 @@ func (p *replay) drop(b *posthouse.Batch, id posthouse.ID) {
 	}
 }
 
-// lost is the error for a body or a version that is not there, and no removal
+// checkComplete is the error for a body or a version that is not there, and no removal
 // says that it may be gone.
-func (p *replay) lost() error {
+func (p *replay) checkComplete() error {
 	for b := range p.absent {
 		if !p.listed[b] {
 			return posthouse.Corrupt("the body of record %d of entry %d of thread %q is gone, and no removal lists it", b.Record, b.Seq, p.info.Thread)

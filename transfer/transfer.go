@@ -69,14 +69,14 @@ func Export(ctx context.Context, led core.Ledger, thread string, w io.Writer, o 
 			}
 			from, more = e.Seq+1, true
 		}
-		if p.lost() == nil {
+		if p.checkComplete() == nil {
 			break // else a removal came in between, and its record is still to be read
 		}
 	}
 	if err := p.reached(thread, info.Tail); err != nil {
 		return nil, err
 	}
-	if err := p.lost(); err != nil {
+	if err := p.checkComplete(); err != nil {
 		return nil, err
 	}
 	out.Entries, out.Checkpoints, out.Tail = p.entries, p.checkpoints, p.info.Tail
@@ -160,7 +160,7 @@ type ImportOptions struct {
 func Import(ctx context.Context, led core.Ledger, r io.ReadSeeker, o *ImportOptions) (*ThreadFile, error) {
 	l := led.Core()
 
-	in := &importing{l: l, ctx: ctx, r: r}
+	in := &importer{l: l, ctx: ctx, r: r}
 	if o != nil {
 		in.opt = *o
 	}
@@ -203,12 +203,12 @@ func Import(ctx context.Context, led core.Ledger, r io.ReadSeeker, o *ImportOpti
 			return nil, errors.Join(err, in.undo(err))
 		}
 	}
-	l.Retained.RecountNext()
+	l.Cap.RecountNext()
 	return in.file, nil
 }
 
-// An importing is one import at work.
-type importing struct {
+// An importer is one import at work.
+type importer struct {
 	l      *core.Core
 	opt    ImportOptions
 	ctx    context.Context
@@ -222,7 +222,7 @@ type importing struct {
 }
 
 // check reads the whole file.
-func (in *importing) check() error {
+func (in *importer) check() error {
 	f, err := newFileReader(in.r)
 	if err != nil {
 		return err
@@ -257,7 +257,7 @@ func (in *importing) check() error {
 	if in.first.info == nil {
 		return badFile("has no entry")
 	}
-	if err := in.first.lost(); err != nil {
+	if err := in.first.checkComplete(); err != nil {
 		return err
 	}
 	in.digest = f.digest
@@ -267,12 +267,12 @@ func (in *importing) check() error {
 	return nil
 }
 
-func (in *importing) marker() posthouse.SlotKey {
+func (in *importer) marker() posthouse.SlotKey {
 	return posthouse.SlotKey{Thread: in.file.Thread, Step: importSlot}
 }
 
 // place makes sure that nothing is in the way.
-func (in *importing) place() error {
+func (in *importer) place() error {
 	exists := func(message string) error {
 		return &posthouse.Error{Code: posthouse.CodeExists, Message: message, Hint: "nothing was written; import into another store"}
 	}
@@ -301,7 +301,7 @@ func (in *importing) place() error {
 	}
 	if ours {
 		if in.at.Seq > in.file.Tail.Seq {
-			return in.overtaken()
+			return in.overtakenError()
 		}
 		return nil
 	}
@@ -318,7 +318,7 @@ func (in *importing) place() error {
 
 // interrupt stops each branch that a runner would move. Callers hold t.mu, so
 // that no run of this process comes first.
-func (in *importing) interrupt(t *core.Thread) error {
+func (in *importer) interrupt(t *core.Thread) error {
 	t.Invalidate()
 	if err := in.l.Load(in.ctx, t); err != nil {
 		return err
@@ -351,12 +351,12 @@ func (in *importing) interrupt(t *core.Thread) error {
 	return nil
 }
 
-func (in *importing) overtaken() error {
+func (in *importer) overtakenError() error {
 	return &posthouse.Error{Code: posthouse.CodeConflict, Tail: &in.at, Message: "somebody has appended to thread " + in.file.Thread + " since its import was interrupted"}
 }
 
 // write reads the file again and puts what it holds into the store.
-func (in *importing) write() error {
+func (in *importer) write() error {
 	if _, err := in.r.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -396,14 +396,14 @@ func (in *importing) write() error {
 	}
 }
 
-func (in *importing) append(out *core.Bulk, p *replay, e *posthouse.Entry) error {
+func (in *importer) append(out *core.Bulk, p *replay, e *posthouse.Entry) error {
 	b, err := p.next(e, nil)
 	if err != nil {
 		return err
 	}
 	if e.Seq <= in.at.Seq {
 		if e.Seq == in.at.Seq && e.Hash != in.at.Hash {
-			return in.overtaken()
+			return in.overtakenError()
 		}
 		return nil
 	}
@@ -412,7 +412,7 @@ func (in *importing) append(out *core.Bulk, p *replay, e *posthouse.Entry) error
 
 // undo takes back what a failed import has written, unless somebody has built
 // on it.
-func (in *importing) undo(cause error) error {
+func (in *importer) undo(cause error) error {
 	ctx := context.WithoutCancel(in.ctx)
 	for t, err := range in.l.Store.Threads(ctx, posthouse.ThreadQuery{Thread: in.file.Thread}) {
 		if err != nil {

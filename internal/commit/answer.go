@@ -32,7 +32,7 @@ func Counts(c *core.Core, g, earlier *posthouse.Gate) error {
 	case g.ValidFor > 0 && (earlier.ValidFor == 0 || earlier.ValidFor > g.ValidFor):
 		return posthouse.Invalid("validFor", "is %s now", g.ValidFor)
 	}
-	for _, name := range hands(earlier) {
+	for _, name := range decidersOf(earlier) {
 		if name != "" && g.Excluded(name) {
 			return posthouse.Invalid("by", "%s asks for this now and cannot have approved it", name)
 		}
@@ -40,8 +40,8 @@ func Counts(c *core.Core, g, earlier *posthouse.Gate) error {
 	return checkValue(c, g, earlier)
 }
 
-// hands returns whose hands were on a gate's decision.
-func hands(g *posthouse.Gate) []string {
+// decidersOf returns whose hands were on a gate's decision.
+func decidersOf(g *posthouse.Gate) []string {
 	names := []string{g.Decision.By, g.Decision.Actor}
 	for i := range g.Votes {
 		names = append(names, g.Votes[i].By, g.Votes[i].Actor)

@@ -47,13 +47,13 @@ func cancelAll(ctx context.Context, c *core.Core, thread string, opt Cancellatio
 		}
 	}
 	if h.Status == posthouse.StatusCancelled {
-		return h, cancelCalled(ctx, c, h, opt, seen)
+		return h, cancelThreadsOf(ctx, c, h, opt, seen)
 	}
 	return h, nil
 }
 
-// cancelCalled cancels the threads that a cancelled branch waited for.
-func cancelCalled(ctx context.Context, c *core.Core, h *posthouse.Header, o Cancellation, seen map[string]bool) error {
+// cancelThreadsOf cancels the threads that a cancelled branch waited for.
+func cancelThreadsOf(ctx context.Context, c *core.Core, h *posthouse.Header, o Cancellation, seen map[string]bool) error {
 	e, err := c.Reader(ctx, h.Thread).Entry(h.Seq, true)
 	if err != nil {
 		return err
@@ -65,7 +65,7 @@ func cancelCalled(ctx context.Context, c *core.Core, h *posthouse.Header, o Canc
 		}
 	}
 	o.Reason = "thread " + h.Thread + ", which waited for it, was cancelled"
-	return cancelFor(ctx, c, gates, o, seen)
+	return cancelWaitedFor(ctx, c, gates, o, seen)
 }
 
 // CancelOrphans cancels the threads that gates of a thread waited for, because it went
@@ -74,13 +74,13 @@ func CancelOrphans(ctx context.Context, c *core.Core, thread string, gates []pos
 	if len(gates) == 0 {
 		return nil
 	}
-	return cancelFor(context.WithoutCancel(ctx), c, gates, Cancellation{
+	return cancelWaitedFor(context.WithoutCancel(ctx), c, gates, Cancellation{
 		By: by, Reason: "thread " + thread + ", which waited for it, went on without it",
 	}, map[string]bool{thread: true})
 }
 
-// cancelFor cancels the threads that cancelled gates waited for.
-func cancelFor(ctx context.Context, c *core.Core, gates []posthouse.ID, o Cancellation, seen map[string]bool) error {
+// cancelWaitedFor cancels the threads that cancelled gates waited for.
+func cancelWaitedFor(ctx context.Context, c *core.Core, gates []posthouse.ID, o Cancellation, seen map[string]bool) error {
 	called, err := WaitedFor(ctx, c, gates)
 	return errors.Join(err, CancelThreads(ctx, c, called, o, seen))
 }

@@ -77,7 +77,7 @@ func (c *Commit) addCheckpoint() error {
 	}
 	next := tx.NewHead()
 	h := &next.Header
-	describe(h, p, ch, base)
+	fillHeader(h, p, ch, base)
 	if h.Status == posthouse.StatusWaiting && !p.Copy {
 		answered, err := c.anyAnswered()
 		if err != nil {
@@ -104,9 +104,9 @@ func (c *Commit) addCheckpoint() error {
 	return tx.Finish(next, e, ch.Status)
 }
 
-// describe makes h the header of the checkpoint that c makes of base, but for
+// fillHeader makes h the header of the checkpoint that c makes of base, but for
 // what identifies it.
-func describe(h *posthouse.Header, p *Plan, c *posthouse.Change, base *core.Head) {
+func fillHeader(h *posthouse.Header, p *Plan, c *posthouse.Change, base *core.Head) {
 	*h = posthouse.Header{
 		ID: c.ID, Thread: p.Thread, Branch: p.Branch, Coordination: c.Coordination, Kind: c.Kind, Status: c.Status,
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,

@@ -41,7 +41,7 @@ func (c *Commit) stages() [10]func() error {
 		c.checkHead,
 		c.recordSteps,
 		c.takeSignals,
-		c.leaveGates,
+		c.cancelLeftGates,
 		c.addCheckpoint,
 		c.openGates,
 		c.askRules,

@@ -6,10 +6,10 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// leaveGates cancels the branch's open gates that a new checkpoint leaves behind,
+// cancelLeftGates cancels the branch's open gates that a new checkpoint leaves behind,
 // but for those whose answers it brings. It notes those of threads that nobody will
 // come back to.
-func (c *Commit) leaveGates() error {
+func (c *Commit) cancelLeftGates() error {
 	tx, p := c.tx, c.plan
 	ch := p.Checkpoint
 	if ch == nil || p.Revise != "" && p.Revise != c.head.Head {
@@ -17,7 +17,7 @@ func (c *Commit) leaveGates() error {
 	}
 	leaves := p.Release != nil || ch.Kind == posthouse.KindInput || ch.Kind == posthouse.KindSave || ch.Kind == posthouse.KindUpdate && !ch.SameStep
 	for _, w := range tx.Thread.Info.Waiting {
-		successor := c.successor(&w)
+		successor := c.successorOf(&w)
 		switch {
 		case w.Branch != p.Branch:
 		case successor != "":
@@ -41,9 +41,9 @@ func (c *Commit) leaveGates() error {
 	return nil
 }
 
-// successor returns the id of the draft's gate that asks in place of an open one,
+// successorOf returns the id of the draft's gate that asks in place of an open one,
 // "" if none does.
-func (c *Commit) successor(w *posthouse.WaitingGate) posthouse.ID {
+func (c *Commit) successorOf(w *posthouse.WaitingGate) posthouse.ID {
 	for i := range c.plan.Gates {
 		g := &c.plan.Gates[i]
 		if g.Supersedes != w.ID {

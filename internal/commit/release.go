@@ -52,7 +52,7 @@ func Release(ctx context.Context, c *core.Core, claim *core.Claim, thread string
 		return nil, nil, err
 	}
 	defer c.Unlock(t)
-	var done *closed
+	var done *closedGeneration
 	err = c.Append(ctx, t, func(tx *core.Tx) (err error) {
 		if err := tx.CheckLease(claim); err != nil {
 			return err
@@ -70,8 +70,8 @@ func Release(ctx context.Context, c *core.Core, claim *core.Claim, thread string
 	return r, done.left, nil
 }
 
-// closed is what closing a generation made.
-type closed struct {
+// closedGeneration is what closing a generation made.
+type closedGeneration struct {
 	release      *posthouse.Release
 	left         []posthouse.ID // gates of threads that it waited for
 	coordination string         // of its newest checkpoint
@@ -79,7 +79,7 @@ type closed struct {
 
 // closeGeneration adds the record that closes the generation, behind what else the
 // entry holds. It returns the gates of threads that it waited for.
-func closeGeneration(tx *core.Tx, o *Closing) (*closed, error) {
+func closeGeneration(tx *core.Tx, o *Closing) (*closedGeneration, error) {
 	info := tx.Thread.Info
 	m := posthouse.ReleaseInfo{
 		Version: max(info.Generation, 1), First: max(info.First, 1), Base: info.Link, Tags: slices.Clone(o.Tags),
@@ -109,16 +109,16 @@ func closeGeneration(tx *core.Tx, o *Closing) (*closed, error) {
 		}
 		m.Base = first.Prev
 	}
-	left := withdraw(tx)
+	left := cancelOpenGates(tx)
 	tx.Add(posthouse.Record{Kind: posthouse.RecordRelease, Release: &m}, nil)
 	tx.Sign = true
 	r := &posthouse.Release{Thread: tx.Thread.Name, ReleaseInfo: m, Seq: tx.Seq, At: time.UnixMilli(tx.At.UnixMilli()).UTC()}
-	return &closed{r, left, coordination}, nil
+	return &closedGeneration{r, left, coordination}, nil
 }
 
-// withdraw cancels the gates that a release leaves behind and that the entry
+// cancelOpenGates cancels the gates that a release leaves behind and that the entry
 // has not decided already. It returns those of threads.
-func withdraw(tx *core.Tx) (left []posthouse.ID) {
+func cancelOpenGates(tx *core.Tx) (left []posthouse.ID) {
 	decided := func(id posthouse.ID) bool {
 		return slices.ContainsFunc(tx.Records, func(r posthouse.Record) bool { return r.Decision != nil && r.Decision.Gate == id })
 	}

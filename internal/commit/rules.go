@@ -23,7 +23,7 @@ func (c *Commit) askRules() error {
 	p := &posthouse.Proposal{Thread: d.Thread, Branch: d.Branch, Change: d.Checkpoint, Steps: d.Steps, Gates: c.made.Gates}
 	if a.Next != nil {
 		p.Header = a.Next.Header.Clone()
-		p.Read = func() (*posthouse.Checkpoint, error) { return proposed(a, d.Checkpoint) }
+		p.Read = func() (*posthouse.Checkpoint, error) { return proposedCheckpoint(a, d.Checkpoint) }
 		defer func() { p.Read = nil }() // a is used again
 	}
 	for _, r := range a.Core.Config.Rules {
@@ -47,21 +47,21 @@ func check(ctx context.Context, c *core.Core, r *posthouse.Rule, p *posthouse.Pr
 	return r.Check(ctx, p)
 }
 
-// proposed puts together the checkpoint that a is about to write.
-func proposed(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
+// proposedCheckpoint puts together the checkpoint that a is about to write.
+func proposedCheckpoint(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
 	b := &core.Rebuilt{Header: *tx.Next.Header.Clone(), State: posthouse.State{}}
 	for i := range tx.Next.Parts {
 		p := &tx.Next.Parts[i]
 		if !p.Known {
-			return derived(tx, c)
+			return derivedCheckpoint(tx, c)
 		}
 		b.State[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
 	}
 	return b.Checkpoint()
 }
 
-// derived is proposed for a state that is too large to be kept in memory.
-func derived(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
+// derivedCheckpoint is proposed for a state that is too large to be kept in memory.
+func derivedCheckpoint(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
 	out := &posthouse.Checkpoint{Header: *tx.Next.Header.Clone(), State: posthouse.State{}}
 	if seq := out.ParentSeq; seq != 0 {
 		b, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).Rebuild(seq)
@@ -83,11 +83,11 @@ func derived(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
 	if out.Program == nil && len(c.Program) > 0 {
 		out.Program = posthouse.State{}
 	}
-	return out, errors.Join(apply(out.State, c.Parts), apply(out.Program, c.Program))
+	return out, errors.Join(applyParts(out.State, c.Parts), applyParts(out.Program, c.Program))
 }
 
-// apply makes s what the changed parts say.
-func apply(s posthouse.State, parts []posthouse.Part) error {
+// applyParts makes s what the changed parts say.
+func applyParts(s posthouse.State, parts []posthouse.Part) error {
 	for _, p := range parts {
 		switch {
 		case p.Drop:

@@ -46,7 +46,7 @@ func (c *Commit) takeSignals() error {
 func (c *Commit) findAnswers() error {
 	a, d := c.tx, c.plan
 	if !c.exists {
-		if err := goOn(a, d.Branch); err != nil {
+		if err := inheritTaken(a, d.Branch); err != nil {
 			return err
 		}
 	}
@@ -109,8 +109,8 @@ func Pending(ctx context.Context, c *core.Core, thread, branch, name string, lat
 	return found, nil
 }
 
-// goOn has a branch that begins go on from where its parent checkpoint was.
-func goOn(tx *core.Tx, branch string) error {
+// inheritTaken has a branch that begins go on from where its parent checkpoint was.
+func inheritTaken(tx *core.Tx, branch string) error {
 	i := tx.Enc.Find(posthouse.SignalsPart)
 	if i < 0 {
 		return nil
@@ -135,7 +135,7 @@ func goOn(tx *core.Tx, branch string) error {
 // is not what its parent says.
 func (c *Commit) noteTaken(base *core.Head) error {
 	a, d := c.tx, c.plan
-	if !tookSince(a, d.Branch, base) {
+	if !hasTaken(a, d.Branch, base) {
 		return nil
 	}
 	now := map[string]uint64{}
@@ -156,8 +156,8 @@ func (c *Commit) noteTaken(base *core.Head) error {
 	return a.Enc.Set(posthouse.SignalsPart, posthouse.Value{Codec: "json", Data: data})
 }
 
-// tookSince reports whether a branch took anything behind the checkpoint.
-func tookSince(tx *core.Tx, branch string, c *core.Head) bool {
+// hasTaken reports whether a branch took anything behind the checkpoint.
+func hasTaken(tx *core.Tx, branch string, c *core.Head) bool {
 	for _, k := range tx.Thread.Info.Taken {
 		if k.Branch == branch && (c == nil || k.Seq > c.Seq) {
 			return true

@@ -18,13 +18,13 @@ const maxTrail = 1000
 // AddVote records a vote and returns the decision it makes, nil if more are
 // needed. d was found to be one that its decider may take.
 func AddVote(tx *core.Tx, g *posthouse.Gate, d *posthouse.Decision) (*posthouse.Decision, error) {
-	if err := roomFor(tx, g); err != nil {
+	if err := checkTrailLength(tx, g); err != nil {
 		return nil, err
 	}
 	d.Gate, d.At, d.Seq = g.ID, posthouse.ToMillis(tx.At), tx.Seq
 	tx.Add(posthouse.Record{Kind: posthouse.RecordVote, Vote: &posthouse.VoteInfo{
 		Gate: g.ID, GateSeq: g.Seq, Prior: g.Record.Trail, Verdict: d.Verdict, By: d.By,
-	}}, encoded(d))
+	}}, mustEncode(d))
 	tx.Sign = true
 	g.Votes = append(slices.Clip(g.Votes), *d)
 	v := g.Met(tx.At)
@@ -106,28 +106,28 @@ func RecordEscalation(tx *core.Tx, g *posthouse.Gate) (bool, error) {
 
 // AddAssignment adds a delegation or an escalation of a gate.
 func AddAssignment(tx *core.Tx, g *posthouse.Gate, as posthouse.Assignment) error {
-	if err := roomFor(tx, g); err != nil {
+	if err := checkTrailLength(tx, g); err != nil {
 		return err
 	}
 	as.Gate, as.At, as.Seq = g.ID, posthouse.ToMillis(tx.At), tx.Seq
 	tx.Add(posthouse.Record{Kind: posthouse.RecordAssignment, Assignment: &posthouse.AssignInfo{
 		Gate: g.ID, GateSeq: g.Seq, Prior: g.Record.Trail, By: as.By, Escalation: as.Escalation,
-	}}, encoded(&as))
+	}}, mustEncode(&as))
 	tx.Sign = true
 	g.Assignments = append(slices.Clip(g.Assignments), as)
 	AddAudience(tx, g)
 	return nil
 }
 
-func roomFor(tx *core.Tx, g *posthouse.Gate) error {
+func checkTrailLength(tx *core.Tx, g *posthouse.Gate) error {
 	if len(g.Votes)+len(g.Assignments) >= maxTrail {
 		return &posthouse.Error{Code: posthouse.CodeTooLarge, Field: "gate", Message: "has had " + strconv.Itoa(maxTrail) + " votes and assignments", Hint: "cancel it and ask again"}
 	}
 	return nil
 }
 
-// encoded is for values whose JSON was validated.
-func encoded(v any) []byte {
+// mustEncode is for values whose JSON was validated.
+func mustEncode(v any) []byte {
 	body, err := json.Marshal(v)
 	if err != nil {
 		panic("posthouse: a record does not encode: " + err.Error())

@@ -60,13 +60,13 @@ func AppendAllTo(ctx context.Context, s posthouse.Store, bs []*posthouse.Batch) 
 		}
 		return nil
 	}
-	return settled(ctx, func() error { return all.AppendAll(ctx, bs) })
+	return untilSettled(ctx, func() error { return all.AppendAll(ctx, bs) })
 }
 
-// settled makes an append, and the same one again while its outcome is not
+// untilSettled makes an append, and the same one again while its outcome is not
 // known, three times at most. Only success or [posthouse.ErrConflict] settles it: whatever
 // else a store says then, the entry may be there, so it stays [posthouse.ErrUnknown].
-func settled(ctx context.Context, try func() error) error {
+func untilSettled(ctx context.Context, try func() error) error {
 	err := try()
 	for n := 0; errors.Is(err, posthouse.ErrUnknown) && ctx.Err() == nil && n < 3; n++ {
 		if again := try(); again == nil || errors.Is(again, posthouse.ErrConflict) {

@@ -47,17 +47,17 @@ func (c *Core) Unlock(t *Thread) {
 		c.cached += size - t.counted
 		t.counted = size
 		if held != t.held {
-			c.list(t).Remove(t.place)
+			c.listOf(t).Remove(t.element)
 			t.held = held
-			t.place = c.list(t).PushFront(t)
+			t.element = c.listOf(t).PushFront(t)
 		}
 	}
 	t.mu.Unlock()
 	c.evict(maxThreads, maxMemory)
 }
 
-// list returns the list that a thread is in. Callers hold l.mu.
-func (c *Core) list(t *Thread) *list.List {
+// listOf returns the list that a thread is in. Callers hold l.mu.
+func (c *Core) listOf(t *Thread) *list.List {
 	if t.held {
 		return c.held
 	}
@@ -74,12 +74,12 @@ func (c *Core) thread(name string) (*Thread, error) {
 		return nil, &posthouse.Error{Code: posthouse.CodeClosed, Message: "the ledger is closed"}
 	}
 	if t := c.threads[name]; t != nil {
-		c.list(t).MoveToFront(t.place)
+		c.listOf(t).MoveToFront(t.element)
 		return t, nil
 	}
 	c.evict(maxThreads-1, maxMemory)
 	t := &Thread{Name: name}
-	t.place = c.idle.PushFront(t)
+	t.element = c.idle.PushFront(t)
 	c.threads[name] = t
 	return t, nil
 }
@@ -95,7 +95,7 @@ func (c *Core) evict(threads, bytes int) {
 	for passed := 0; passed < maxPassed && c.idle.Len() > 0 && (c.idle.Len() > threads || c.cached > bytes); {
 		t := c.idle.Back().Value.(*Thread)
 		if !t.mu.TryLock() {
-			c.idle.MoveToFront(t.place)
+			c.idle.MoveToFront(t.element)
 			passed++
 			continue
 		}
@@ -103,10 +103,10 @@ func (c *Core) evict(threads, bytes int) {
 			t.Invalidate()
 			t.gone = true
 			delete(c.threads, t.Name)
-			c.idle.Remove(t.place)
-			c.drop(t)
+			c.idle.Remove(t.element)
+			c.uncount(t)
 		} else { // claimed this moment: its unlock moves it
-			c.idle.MoveToFront(t.place)
+			c.idle.MoveToFront(t.element)
 			passed++
 		}
 		t.mu.Unlock()
@@ -118,15 +118,15 @@ func (c *Core) evict(threads, bytes int) {
 				t.Heads = map[string]*Head{}
 			}
 			t.asks = nil
-			c.drop(t)
+			c.uncount(t)
 			t.mu.Unlock()
 		}
-		c.held.MoveToFront(t.place)
+		c.held.MoveToFront(t.element)
 	}
 }
 
-// drop counts the bytes of a thread no more.
-func (c *Core) drop(t *Thread) {
+// uncount counts the bytes of a thread no more.
+func (c *Core) uncount(t *Thread) {
 	c.cached -= t.counted
 	t.counted = 0
 }

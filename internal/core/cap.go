@@ -9,9 +9,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A retention keeps count of the store's checkpoints against the cap. What
+// A capCounter keeps count of the store's checkpoints against the cap. What
 // other processes save is seen at the next census.
-type retention struct {
+type capCounter struct {
 	pass sync.Mutex // one eviction at a time; taken before any thread's lock
 
 	mu      sync.Mutex // taken after a thread's lock; nothing is waited for under it
@@ -21,7 +21,7 @@ type retention struct {
 }
 
 // saved counts one more checkpoint and reports whether a pass is due.
-func (r *retention) saved(limit int) bool {
+func (r *capCounter) saved(limit int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count++
@@ -29,20 +29,20 @@ func (r *retention) saved(limit int) bool {
 }
 
 // due allows a little slack for large stores, so that not every save pays.
-func (r *retention) due(limit int) bool {
+func (r *capCounter) due(limit int) bool {
 	bar := max(limit, r.least)
 	return r.count > bar+bar/64
 }
 
 // Added counts n more checkpoints.
-func (r *retention) Added(n int) {
+func (r *capCounter) Added(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count += n
 }
 
 // Deleted takes n checkpoints off the count.
-func (r *retention) Deleted(n int) {
+func (r *capCounter) Deleted(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count, r.least = r.count-n, 0
@@ -50,7 +50,7 @@ func (r *retention) Deleted(n int) {
 
 // recount sets the count to what a census found and reports whether that is
 // over the cap.
-func (r *retention) recount(n, limit int) bool {
+func (r *capCounter) recount(n, limit int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counted, r.count = true, n
@@ -58,7 +58,7 @@ func (r *retention) recount(n, limit int) bool {
 }
 
 // RecountNext has the checkpoints counted anew when the next one is saved.
-func (r *retention) RecountNext() {
+func (r *capCounter) RecountNext() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counted = false
@@ -66,7 +66,7 @@ func (r *retention) RecountNext() {
 
 // evicted ends a pass that took away gone checkpoints and had to leave the
 // rest of those beyond the cap.
-func (r *retention) evicted(gone, limit int) {
+func (r *capCounter) evicted(gone, limit int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count -= gone
@@ -81,7 +81,7 @@ func (r *retention) evicted(gone, limit int) {
 // failure is logged, and made good by the next save.
 func (c *Core) EnforceCap(ctx context.Context) {
 	limit := c.Config.MaxCheckpoints
-	if limit == 0 || !c.Retained.saved(limit) {
+	if limit == 0 || !c.Cap.saved(limit) {
 		return
 	}
 	gone, err := c.evictBeyond(ctx, limit)
@@ -94,10 +94,10 @@ func (c *Core) EnforceCap(ctx context.Context) {
 }
 
 func (c *Core) evictBeyond(ctx context.Context, limit int) (gone []*posthouse.Header, err error) {
-	c.Retained.pass.Lock()
-	defer c.Retained.pass.Unlock()
-	count, infos, err := c.census(ctx)
-	if err != nil || !c.Retained.recount(count, limit) {
+	c.Cap.pass.Lock()
+	defer c.Cap.pass.Unlock()
+	count, infos, err := c.countCheckpoints(ctx)
+	if err != nil || !c.Cap.recount(count, limit) {
 		return nil, err
 	}
 	keep := RetentionGuard{l: c, ctx: ctx, infos: infos, heads: map[string]map[posthouse.ID]bool{}}
@@ -107,7 +107,7 @@ func (c *Core) evictBeyond(ctx context.Context, limit int) (gone []*posthouse.He
 		if err != nil {
 			return nil, err
 		}
-		if kept, err := keep.protects(h); err != nil {
+		if kept, err := keep.mustStay(h); err != nil {
 			return nil, err
 		} else if kept {
 			continue
@@ -121,12 +121,12 @@ func (c *Core) evictBeyond(ctx context.Context, limit int) (gone []*posthouse.He
 		out, e := c.evictFrom(ctx, infos[thread], hs)
 		gone, err = append(gone, out...), errors.Join(err, e)
 	}
-	c.Retained.evicted(len(gone), limit)
+	c.Cap.evicted(len(gone), limit)
 	return gone, err
 }
 
-// census counts the store's checkpoints; the summaries say which must stay.
-func (c *Core) census(ctx context.Context) (n int, infos map[string]*posthouse.ThreadInfo, err error) {
+// countCheckpoints counts the store's checkpoints; the summaries say which must stay.
+func (c *Core) countCheckpoints(ctx context.Context) (n int, infos map[string]*posthouse.ThreadInfo, err error) {
 	infos = map[string]*posthouse.ThreadInfo{}
 	for t, err := range c.Store.Threads(ctx, posthouse.ThreadQuery{}) {
 		if err != nil {
@@ -146,7 +146,7 @@ type RetentionGuard struct {
 	heads map[string]map[posthouse.ID]bool // of a thread's releases, once asked for
 }
 
-func (k *RetentionGuard) protects(h *posthouse.Header) (bool, error) {
+func (k *RetentionGuard) mustStay(h *posthouse.Header) (bool, error) {
 	info := k.infos[h.Thread]
 	if info == nil || info.Hold.Seq != 0 || Protects(info, h) {
 		return true, nil

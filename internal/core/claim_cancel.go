@@ -7,26 +7,26 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A claimEnd tells a run that a branch is to be cancelled.
-type claimEnd struct {
+// A cancelSignal tells a run that a branch is to be cancelled.
+type cancelSignal struct {
 	ch     chan struct{}
 	done   bool
 	reason string
 }
 
-// claimEnds are a claim's, by branch.
-type claimEnds struct {
+// cancelSignals are a claim's, by branch.
+type cancelSignals struct {
 	mu   sync.Mutex
-	ends map[string]*claimEnd
+	ends map[string]*cancelSignal
 }
 
-func (c *claimEnds) end(branch string) *claimEnd {
+func (c *cancelSignals) signal(branch string) *cancelSignal {
 	branch = cmp.Or(branch, posthouse.MainBranch)
 	if c.ends == nil {
-		c.ends = map[string]*claimEnd{}
+		c.ends = map[string]*cancelSignal{}
 	}
 	if c.ends[branch] == nil {
-		c.ends[branch] = &claimEnd{ch: make(chan struct{})}
+		c.ends[branch] = &cancelSignal{ch: make(chan struct{})}
 	}
 	return c.ends[branch]
 }
@@ -37,28 +37,28 @@ func (c *claimEnds) end(branch string) *claimEnd {
 func (c *Claim) Cancelled(branch string) <-chan struct{} {
 	c.ends.mu.Lock()
 	defer c.ends.mu.Unlock()
-	return c.ends.end(branch).ch
+	return c.ends.signal(branch).ch
 }
 
 // CancelReason returns the reason that was given in this process, if any.
 func (c *Claim) CancelReason(branch string) string {
 	c.ends.mu.Lock()
 	defer c.ends.mu.Unlock()
-	return c.ends.end(branch).reason
+	return c.ends.signal(branch).reason
 }
 
 // IsCancelled reports whether somebody asked to cancel the branch.
 func (c *Claim) IsCancelled(branch string) bool {
 	c.ends.mu.Lock()
 	defer c.ends.mu.Unlock()
-	return c.ends.ends != nil && c.ends.end(branch).done
+	return c.ends.ends != nil && c.ends.signal(branch).done
 }
 
 // Cancel asks the run to cancel the branch.
 func (c *Claim) Cancel(branch, reason string) {
 	c.ends.mu.Lock()
 	defer c.ends.mu.Unlock()
-	e := c.ends.end(branch)
+	e := c.ends.signal(branch)
 	e.reason = cmp.Or(e.reason, reason)
 	if !e.done {
 		e.done = true

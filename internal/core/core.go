@@ -25,7 +25,7 @@ type Core struct {
 	cached  int                // bytes of parts and step results that they hold
 	closed  bool
 
-	appendings sync.Pool // of *appending
+	transactions sync.Pool // of *appending
 
 	owners     ownerWatch
 	pulse      heartbeat
@@ -33,7 +33,7 @@ type Core struct {
 	Keys       dataKeys
 	encryption encryptionGuard
 	packer     delta.Packer // of bodies that are sealed
-	Retained   retention
+	Cap        capCounter
 }
 
 // What is kept in memory between commits; beyond it, more is read back.
@@ -88,7 +88,7 @@ type Thread struct {
 
 	gone    bool          // let go: no longer among the Ledger's threads
 	counted int           // what of Ledger.cached is its own
-	place   *list.Element // in Ledger.idle or held
+	element *list.Element // in Ledger.idle or held
 	held    bool          // in which; changed under both locks
 }
 

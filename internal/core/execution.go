@@ -70,7 +70,7 @@ func (c *Core) executions(ctx context.Context, head *posthouse.Header, want func
 		if line.AsksAnew(e, recs) {
 			g.withdraw()
 		}
-		g.edits(e, recs)
+		g.noteEdits(e, recs)
 	}
 	if err := r.Account(g.lost); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (c *Core) executions(ctx context.Context, head *posthouse.Header, want func
 	for _, x := range g.tasks {
 		x.Edited = g.edited
 	}
-	return g.tasks, c.remember(ctx, head, g.recents)
+	return g.tasks, c.keepRecent(ctx, head, g.recents)
 }
 
 // An executionCollector collects executions from the entries of a log.
@@ -92,9 +92,9 @@ type executionCollector struct {
 	edited  uint64
 }
 
-// edits notes a change of the state or the program in the middle of the step, and
+// noteEdits notes a change of the state or the program in the middle of the step, and
 // takes out what one that begins the step anew leaves behind.
-func (g *executionCollector) edits(e *posthouse.Entry, recs []posthouse.Record) {
+func (g *executionCollector) noteEdits(e *posthouse.Entry, recs []posthouse.Record) {
 	for i := range recs {
 		c := recs[i].Checkpoint
 		if c == nil || !g.line.Sees(c.Branch, e.Seq) {
@@ -183,7 +183,7 @@ func (g *executionCollector) record(e *posthouse.Entry, i int, rec *posthouse.Re
 	case rec.Vote != nil, rec.Assignment != nil:
 		gate, _, _, _ := rec.Trail()
 		if q := g.gates[gate]; q != nil && g.line.Sees(q.Branch, e.Seq) {
-			err = took(q, e, rec, e.Bodies[i], false)
+			err = addTrail(q, e, rec, e.Bodies[i], false)
 		}
 	case rec.Decision != nil:
 		if q := g.gates[rec.Decision.Gate]; q != nil && g.line.Sees(q.Branch, e.Seq) {
@@ -282,8 +282,8 @@ func (l Lineage) BeginsAnew(e *posthouse.Entry, recs []posthouse.Record) bool {
 	})
 }
 
-// remember lets the next checkpoint refer to results recorded before a restart.
-func (c *Core) remember(ctx context.Context, h *posthouse.Header, rs []Result) error {
+// keepRecent lets the next checkpoint refer to results recorded before a restart.
+func (c *Core) keepRecent(ctx context.Context, h *posthouse.Header, rs []Result) error {
 	if len(rs) == 0 {
 		return nil
 	}
@@ -308,9 +308,9 @@ func (c *Core) remember(ctx context.Context, h *posthouse.Header, rs []Result) e
 
 // A Lineage is the stretches of log that a branch's unfinished executions may
 // draw from, the newest first.
-type Lineage []stretch
+type Lineage []segment
 
-type stretch struct {
+type segment struct {
 	branch   string
 	From, To uint64
 }
@@ -343,20 +343,20 @@ func (r *Reader) Lineage(head *posthouse.Header) (Lineage, error) {
 		if last := &line[len(line)-1]; last.branch == h.Branch {
 			last.From = h.Seq
 		} else {
-			line = append(line, stretch{h.Branch, h.Seq, h.Seq}) // up to the fork, not beyond
+			line = append(line, segment{h.Branch, h.Seq, h.Seq}) // up to the fork, not beyond
 		}
 	}
 	if h.ParentSeq != 0 || posthouse.StepOf(h.Kind) != 0 || h.Seq == 1 {
 		return line, nil
 	}
 	var err error
-	line[len(line)-1].From, err = r.begin(h)
+	line[len(line)-1].From, err = r.executionStart(h)
 	return line, err
 }
 
-// begin returns where the execution began that a root is in the middle of:
+// executionStart returns where the execution began that a root is in the middle of:
 // behind the checkpoint that its branch had before, or with the log.
-func (r *Reader) begin(root *posthouse.Header) (from uint64, err error) {
+func (r *Reader) executionStart(root *posthouse.Header) (from uint64, err error) {
 	from = root.Seq
 	for e, err := range r.Core.InOrder(r.Ctx, r.Thread, posthouse.Range{To: root.Seq - 1, Reverse: true, Headers: true}) {
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 // seq, while a run of it has the thread: nobody else appends then. They are the
 // caller's own; nil for none.
 func (c *Core) knownParts(thread string, seq uint64) map[string][]byte {
-	t := c.running(thread)
+	t := c.lockClaimed(thread)
 	if t == nil {
 		return nil
 	}
@@ -28,10 +28,10 @@ func (c *Core) knownParts(thread string, seq uint64) map[string][]byte {
 	return nil
 }
 
-// learn keeps the values of a head that was read for the run that has its thread:
+// cacheHead keeps the values of a head that was read for the run that has its thread:
 // the next commit is encoded against them, and the next run begins with them.
-func (c *Core) learn(b *Rebuilt) {
-	t := c.running(b.Header.Thread)
+func (c *Core) cacheHead(b *Rebuilt) {
+	t := c.lockClaimed(b.Header.Thread)
 	if t == nil {
 		return
 	}
@@ -60,9 +60,9 @@ func (c *Core) learn(b *Rebuilt) {
 	h.count()
 }
 
-// running returns a thread that a run of this process has, locked; nil if there
+// lockClaimed returns a thread that a run of this process has, locked; nil if there
 // is none, or it is being written: its log can be read as well.
-func (c *Core) running(thread string) *Thread {
+func (c *Core) lockClaimed(thread string) *Thread {
 	c.mu.Lock()
 	t := c.threads[thread]
 	c.mu.Unlock()

@@ -31,8 +31,8 @@ type heartbeat struct {
 	closed bool
 }
 
-// more counts a claim.
-func (p *heartbeat) more(c *Core) {
+// claimed counts a claim.
+func (p *heartbeat) claimed(c *Core) {
 	if c.exclusive() {
 		return
 	}
@@ -48,8 +48,8 @@ func (p *heartbeat) more(c *Core) {
 	}
 }
 
-// less counts a claim that was given back.
-func (p *heartbeat) less() {
+// released counts a claim that was given back.
+func (p *heartbeat) released() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.timer == nil {
@@ -70,7 +70,7 @@ func (p *heartbeat) stop() {
 	}
 }
 
-func (p *heartbeat) beats() bool {
+func (p *heartbeat) isOn() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.claims > 0 && !p.closed
@@ -79,7 +79,7 @@ func (p *heartbeat) beats() bool {
 func (p *heartbeat) renew(c *Core) {
 	ctx, cancel := context.WithTimeout(context.Background(), c.Config.LeaseTTL)
 	defer cancel()
-	if err := c.Heartbeat(ctx); err != nil && p.beats() {
+	if err := c.Heartbeat(ctx); err != nil && p.isOn() {
 		c.Config.Logger.Warn("cannot renew this process's liveness: others may take its threads", "error", err)
 	}
 	p.mu.Lock()
@@ -102,12 +102,12 @@ func (c *Core) exclusive() bool {
 // this process's monotonic clock: the clocks of others are never compared.
 type ownerWatch struct {
 	mu   sync.Mutex
-	seen map[string]ownerSeen
+	seen map[string]ownerSighting
 }
 
 const maxOwners = 10000
 
-type ownerSeen struct {
+type ownerSighting struct {
 	revision uint64
 	at       time.Time
 }
@@ -123,9 +123,9 @@ func (w *ownerWatch) gone(ctx context.Context, c *Core, owner string) (bool, err
 	last, ok := w.seen[owner]
 	if !ok || last.revision != slot.Revision {
 		if len(w.seen) >= maxOwners || w.seen == nil {
-			w.seen = map[string]ownerSeen{} // forgetting costs the others' threads another wait
+			w.seen = map[string]ownerSighting{} // forgetting costs the others' threads another wait
 		}
-		w.seen[owner] = ownerSeen{slot.Revision, now}
+		w.seen[owner] = ownerSighting{slot.Revision, now}
 		return false, nil
 	}
 	return now.Sub(last.at) >= c.Config.LeaseTTL, nil

@@ -20,7 +20,7 @@ type Claim struct {
 	generation uint32
 
 	found    *posthouse.ThreadInfo // nil: there was none
-	ends     claimEnds
+	ends     cancelSignals
 	Fence    uint64 // once recorded, or perhaps recorded
 	Recorded bool
 }
@@ -70,7 +70,7 @@ func (c *Core) Claim(ctx context.Context, thread, run string) (*Claim, error) {
 		found := *t.Info // the next append changes it
 		t.Claim.found = &found
 	}
-	c.pulse.more(c)
+	c.pulse.claimed(c)
 	t.notifyCancelled()
 	return t.Claim, nil
 }
@@ -85,8 +85,8 @@ func (c *Core) FreeClaim(t *Thread) {
 	if r := c.runs(); r != nil {
 		r.Give(c, t.Name)
 	}
-	c.lines.freed(t.Name)
-	c.pulse.less()
+	c.lines.wakeFirst(t.Name)
+	c.pulse.released()
 }
 
 // Busy is the error for a thread that another run has.

@@ -43,7 +43,7 @@ func (c *Core) InOrder(ctx context.Context, thread string, r posthouse.Range) it
 		if n == r.Limit && n > 0 {
 			return
 		}
-		if err := o.end(); err != nil {
+		if err := o.checkEnd(); err != nil {
 			yield(nil, err)
 		}
 	}
@@ -91,7 +91,7 @@ func (o *LogOrder) next(e *posthouse.Entry) error {
 	}
 	o.last = m
 	if e.Seq == o.tail.Seq && m.Link != o.link {
-		return o.other(e)
+		return o.wrongTail(e)
 	}
 	if behind.Follows(before) {
 		return nil
@@ -102,9 +102,9 @@ func (o *LogOrder) next(e *posthouse.Entry) error {
 	return o.Gap(before, behind)
 }
 
-// other returns what is wrong with an entry that is not the one that the summary
+// wrongTail returns what is wrong with an entry that is not the one that the summary
 // says the log ends with.
-func (o *LogOrder) other(e *posthouse.Entry) error {
+func (o *LogOrder) wrongTail(e *posthouse.Entry) error {
 	if err := e.Check(); err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (o *LogOrder) other(e *posthouse.Entry) error {
 		return posthouse.Corrupt("entry %d of thread %q, or its signature, is not the one that the thread's summary says", e.Seq, o.Thread)
 	}
 	if err == nil || errors.Is(err, posthouse.ErrNotFound) {
-		return o.changed()
+		return o.removedMeanwhile()
 	}
 	return err
 }
@@ -126,9 +126,9 @@ func (o *LogOrder) top() uint64 {
 	return o.tail.Seq
 }
 
-// end looks at what should have come behind the last entry, none of whose
+// checkEnd looks at what should have come behind the last entry, none of whose
 // followers was left out for the sake of a limit.
-func (o *LogOrder) end() error {
+func (o *LogOrder) checkEnd() error {
 	from := max(o.r.From, 1)
 	switch {
 	case o.top() < from:
@@ -140,19 +140,19 @@ func (o *LogOrder) end() error {
 	case !o.r.Reverse && o.last.Seq < o.top():
 		return o.Gap(o.last, Mark{Seq: o.top() + 1})
 	case !o.r.Reverse && o.last.Seq > o.tail.Seq:
-		return o.grew()
+		return o.checkGrown()
 	}
 	return nil
 }
 
-// grew makes sure that the summary, too, goes as far as the entries read.
-func (o *LogOrder) grew() error {
+// checkGrown makes sure that the summary, too, goes as far as the entries read.
+func (o *LogOrder) checkGrown() error {
 	info, err := o.L.Summary(o.Ctx, o.Thread)
 	if err == nil && info.Tail.Seq < o.last.Seq && info.Tail == o.tail {
 		return posthouse.Corrupt("entry %d of thread %q is behind the log's end, which the summary says is entry %d", o.last.Seq, o.Thread, o.tail.Seq)
 	}
 	if errors.Is(err, posthouse.ErrNotFound) {
-		return o.changed()
+		return o.removedMeanwhile()
 	}
 	return err
 }
@@ -166,7 +166,7 @@ func (o *LogOrder) Gap(before, behind Mark) error {
 	// A thread that was removed by other means, while it was read, is not damaged.
 	info, err := o.L.Summary(o.Ctx, o.Thread)
 	if errors.Is(err, posthouse.ErrNotFound) && o.tail.Seq > 0 || err == nil && info.Tail.Seq < o.tail.Seq {
-		return o.changed()
+		return o.removedMeanwhile()
 	}
 	if err != nil && !errors.Is(err, posthouse.ErrNotFound) {
 		return err
@@ -177,7 +177,7 @@ func (o *LogOrder) Gap(before, behind Mark) error {
 		}
 		if m := (Mark{e.Seq, e.Prev, e.Link()}); m.Seq == before.Seq && m.Link != before.Link && !before.Link.IsZero() ||
 			m.Seq == behind.Seq && m.Link != behind.Link && !behind.Link.IsZero() || m.Seq > before.Seq && m.Seq < behind.Seq {
-			return o.changed()
+			return o.removedMeanwhile()
 		}
 	}
 	switch first, last := before.Seq+1, behind.Seq-1; {
@@ -234,8 +234,8 @@ func (r *removals) explain(before, behind uint64) bool {
 	return behind <= r.whole || slices.ContainsFunc(r.versions, func(s Span) bool { return s.First <= before+1 && behind <= s.Last })
 }
 
-// changed is the error for a thread that is not the one it was.
-func (o *LogOrder) changed() error {
+// removedMeanwhile is the error for a thread that is not the one it was.
+func (o *LogOrder) removedMeanwhile() error {
 	return &posthouse.Error{
 		Code: posthouse.CodeConflict, Message: fmt.Sprintf("thread %q was removed while it was read", o.Thread),
 		Hint: "read it again",

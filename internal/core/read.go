@@ -27,7 +27,7 @@ func (l *Core) ReadCheckpoint(ctx context.Context, id posthouse.ID) (c *posthous
 		if err != nil {
 			return l.unlessGate(ctx, id, ref, err)
 		}
-		l.learn(b)
+		l.cacheHead(b)
 		c, err = b.Checkpoint()
 		return err
 	})

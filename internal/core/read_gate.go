@@ -128,7 +128,7 @@ func (r *Reader) follow(g *posthouse.Gate, newest uint64) error {
 				continue
 			}
 			next, found = prior, true
-			if err := took(g, &e.Entry, &e.Recs[i], e.Bodies[i], true); err != nil {
+			if err := addTrail(g, &e.Entry, &e.Recs[i], e.Bodies[i], true); err != nil {
 				return err
 			}
 		}
@@ -140,23 +140,23 @@ func (r *Reader) follow(g *posthouse.Gate, newest uint64) error {
 	return nil
 }
 
-// took adds a vote or assignment, in front if it is an earlier one.
-func took(g *posthouse.Gate, e *posthouse.Entry, rec *posthouse.Record, body []byte, earlier bool) error {
+// addTrail adds a vote or assignment, in front if it is an earlier one.
+func addTrail(g *posthouse.Gate, e *posthouse.Entry, rec *posthouse.Record, body []byte, earlier bool) error {
 	if rec.Vote != nil {
 		v, err := ReadVoteBody(e, rec, body)
 		if err == nil {
-			g.Votes = place(g.Votes, *v, earlier)
+			g.Votes = insertOnce(g.Votes, *v, earlier)
 		}
 		return err
 	}
 	a, err := ReadAssignBody(e, rec, body)
 	if err == nil {
-		g.Assignments = place(g.Assignments, *a, earlier)
+		g.Assignments = insertOnce(g.Assignments, *a, earlier)
 	}
 	return err
 }
 
-func place[T any](list []T, v T, front bool) []T {
+func insertOnce[T any](list []T, v T, front bool) []T {
 	if front {
 		return append([]T{v}, list...)
 	}

@@ -42,7 +42,7 @@ type Tx struct {
 // NewTx returns an empty appending on top of what is known of t. Appendings are
 // used again, since a step would otherwise cost kilobytes of garbage.
 func (c *Core) NewTx(ctx context.Context, t *Thread) *Tx {
-	a, ok := c.appendings.Get().(*Tx)
+	a, ok := c.transactions.Get().(*Tx)
 	if !ok {
 		a = &Tx{}
 	}
@@ -66,7 +66,7 @@ func (tx *Tx) Recycle() {
 	if cap(tx.entry.Header) > maxSpare {
 		tx.entry.Header = nil
 	}
-	l.appendings.Put(tx)
+	l.transactions.Put(tx)
 }
 
 // emptied returns s without its elements and what those held.
@@ -98,7 +98,7 @@ func (c *Core) Append(ctx context.Context, t *Thread, build func(*Tx) error) err
 				a.Recycle()
 				return err
 			}
-			if stale, e := c.outdated(ctx, t); e != nil || !stale {
+			if stale, e := c.reloadIfStale(ctx, t); e != nil || !stale {
 				return err
 			}
 			last = err
@@ -117,9 +117,9 @@ func (c *Core) Append(ctx context.Context, t *Thread, build func(*Tx) error) err
 	return last
 }
 
-// outdated forgets what is known of t, since a failed build may have spliced
+// reloadIfStale forgets what is known of t, since a failed build may have spliced
 // the head's bytes already, and reports whether the log had gone on without it.
-func (c *Core) outdated(ctx context.Context, t *Thread) (bool, error) {
+func (c *Core) reloadIfStale(ctx context.Context, t *Thread) (bool, error) {
 	known := t.Info.Tail
 	t.Invalidate()
 	err := c.Load(ctx, t)
@@ -156,7 +156,7 @@ func (tx *Tx) Seal(t *Thread) error {
 
 // appendTo appends a batch, and again while the outcome is not known.
 func appendTo(ctx context.Context, s posthouse.Store, b *posthouse.Batch) error {
-	return settled(ctx, func() error { return s.Append(ctx, b) })
+	return untilSettled(ctx, func() error { return s.Append(ctx, b) })
 }
 
 // Seals reports whether the bodies are to be sealed.

@@ -86,7 +86,7 @@ func (p *Ticket) Leave() {
 		return
 	}
 	q.of[p.thread] = line
-	line[0].nudge()
+	line[0].wake()
 }
 
 func (p *Ticket) isFirst() bool {
@@ -97,19 +97,19 @@ func (p *Ticket) isFirst() bool {
 	return len(line) > 0 && line[0] == p
 }
 
-// nudge has the place look again.
-func (p *Ticket) nudge() {
+// wake has the place look again.
+func (p *Ticket) wake() {
 	select {
 	case p.turn <- struct{}{}:
 	default:
 	}
 }
 
-// freed tells the first in line that nobody in this process has the thread.
-func (q *waitQueues) freed(thread string) {
+// wakeFirst tells the first in line that nobody in this process has the thread.
+func (q *waitQueues) wakeFirst(thread string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if line := q.of[thread]; len(line) > 0 {
-		line[0].nudge()
+		line[0].wake()
 	}
 }
