@@ -41,9 +41,9 @@ const (
 	Rollback  = engine.Rollback  // cancel the other and go on from before its input
 )
 
-// repeated returns the result of the execution that RunOptions.Run names, nil
+// Repeated returns the result of the execution that RunOptions.Run names, nil
 // if the branch has none. Another input than it had is [posthouse.ErrExists].
-func (r *run[In, Out]) repeated(ctx context.Context, in *In) (*Result[Out], error) {
+func (r *run[In, Out]) Repeated(ctx context.Context, in *In) (*Result[Out], error) {
 	h := r.sess.Head()
 	if h == nil {
 		return nil, nil
@@ -53,7 +53,7 @@ func (r *run[In, Out]) repeated(ctx context.Context, in *In) (*Result[Out], erro
 			return nil, err
 		}
 		r.opt.By = ""
-		return r.resume(engine.WithoutPrincipal(ctx))
+		return r.Resume(engine.WithoutPrincipal(ctx))
 	}
 	return r.app.earlierResult(ctx, h, r.opt.Run, in)
 }
@@ -103,22 +103,20 @@ func (a *App[In, Out]) earlierResult(ctx context.Context, head *posthouse.Header
 }
 
 // runningElsewhere returns the result of an execution that somebody else runs, nil if
-// that is not the one of opt. Another input than it had is [posthouse.ErrExists].
-func (a *App[In, Out]) runningElsewhere(ctx context.Context, thread string, opt RunOptions, in *In, cause error) (*Result[Out], error) {
-	res := &Result[Out]{
-		Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: cmp.Or(opt.Branch, posthouse.MainBranch), Run: opt.Run, Status: posthouse.StatusRunning,
-	}
-	info, err := a.ledger.Thread(ctx, res.Thread)
+// that is not the one of c. Another input than it had is [posthouse.ErrExists].
+func (a *App[In, Out]) runningElsewhere(ctx context.Context, thread string, c *engine.Invocation, in *In, cause error) (*Result[Out], error) {
+	res := &Result[Out]{Thread: thread, Branch: cmp.Or(c.Branch, posthouse.MainBranch), Run: c.Run, Status: posthouse.StatusRunning}
+	info, err := a.ledger.Thread(ctx, thread)
 	if err == nil {
 		if b, ok := info.Branch(res.Branch); ok {
-			if h, err := a.ledger.GetHeader(ctx, b.Head); err == nil && h.Run == opt.Run && a.owns(h) == nil {
+			if h, err := a.ledger.GetHeader(ctx, b.Head); err == nil && h.Run == c.Run && a.front.Owns(h) == nil {
 				res.Checkpoint = h.ID
 				return res, a.sameInput(ctx, h, in)
 			}
 		}
 	}
 	var busy *posthouse.Error
-	if errors.As(cause, &busy) && busy.Lease != nil && busy.Lease.Run == opt.Run {
+	if errors.As(cause, &busy) && busy.Lease != nil && busy.Lease.Run == c.Run {
 		return res, nil
 	}
 	return nil, nil

@@ -1,10 +1,8 @@
 package flow
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -31,39 +29,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // leave the package.
 var errStopped = errors.New("flow: asked to stop before the next step; the thread goes on when it is resumed")
 
-func unknownThread(thread, branch string) error {
-	return &posthouse.Error{
-		Code: posthouse.CodeNotFound, Message: fmt.Sprintf("thread %q has no branch %q", thread, branch),
-		Hint: "run the thread first",
-	}
-}
-
-// owns refuses a thread that another program runs.
-func (a *App[In, Out]) owns(h *posthouse.Header) error {
-	return engine.Owns("flow", a.name, h)
-}
-
-// oneLine makes an error fit for a checkpoint's header: valid text on one line.
-func oneLine(s string) string {
-	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-}
-
-// interrupted is the error of a call whose context ended.
-func interrupted(ctx context.Context, failed error) error {
-	if cause := context.Cause(ctx); !errors.Is(failed, cause) {
-		return errors.Join(cause, failed)
-	}
-	return failed
-}
-
-// sessionError returns why the session ended under the function.
-func sessionError(cause, failed error) error {
-	if failed == nil || errors.Is(failed, cause) {
-		return cause
-	}
-	return errors.Join(cause, failed)
-}
-
+// isOrder reports whether the function's steps came in another order than on record.
 func isOrder(err error) bool {
 	var order *engine.OrderError
 	return errors.As(err, &order)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -28,11 +27,7 @@ func (r *run[In, Out]) commitDone(ctx context.Context, task *engine.Task, out Ou
 	held := task.Records().Held()
 	if _, err := r.sess.Commit(ctx, &ledger.Draft{Checkpoint: c, Steps: held}); err != nil {
 		task.Records().ReturnHeld(held)
-		switch {
-		case errors.Is(err, posthouse.ErrCancelled):
-			res, err = r.finishCancelled(ctx)
-			return res, nil, err
-		case r.sess.Err() != nil:
+		if r.sess.Err() != nil {
 			return nil, nil, err
 		}
 		return nil, err, nil
@@ -42,23 +37,20 @@ func (r *run[In, Out]) commitDone(ctx context.Context, task *engine.Task, out Ou
 	return res, nil, nil
 }
 
-// commitFailure commits why the function failed. What it asked before stays open. There
-// is a result only of a run that was found to be cancelled.
-func (r *run[In, Out]) commitFailure(ctx context.Context, task *engine.Task, cause error) (*Result[Out], error) {
+// commitFailure commits why the function failed, and returns it. What it asked before
+// stays open.
+func (r *run[In, Out]) commitFailure(ctx context.Context, task *engine.Task, cause error) error {
 	e := &Error{Flow: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Err: cause}
 	c := r.newChange(posthouse.KindFail, posthouse.StatusFailed, r.app.node)
 	if _, ok := errors.AsType[*engine.ChangedError](cause); ok {
 		c.Status = posthouse.StatusInterrupted // an answer cannot help it; a person has to look
 	}
-	c.Error = oneLine(cause.Error())
+	c.Error = engine.OneLine(cause.Error())
 	if _, err := r.sess.Commit(ctx, &ledger.Draft{Checkpoint: c, Steps: task.Records().Held(), Keep: task.Gates().Undecided()}); err != nil {
-		if errors.Is(err, posthouse.ErrCancelled) {
-			return r.finishCancelled(ctx)
-		}
-		return nil, errors.Join(e, err)
+		return errors.Join(e, err)
 	}
 	e.Checkpoint = r.sess.Head().ID
-	return nil, e
+	return e
 }
 
 // leaveInterrupted keeps what is done and lets the thread be resumed.
@@ -71,8 +63,8 @@ func (r *run[In, Out]) leaveInterrupted(ctx context.Context, task *engine.Task) 
 	return r.newResult(nil), nil
 }
 
-// finishCancelled ends the branch.
-func (r *run[In, Out]) finishCancelled(ctx context.Context) (*Result[Out], error) {
+// Cancelled ends the branch.
+func (r *run[In, Out]) Cancelled(ctx context.Context) (*Result[Out], error) {
 	began := r.app.ledger.Now()
 	h, err := r.sess.FinishCancelled(ctx)
 	switch {
@@ -87,26 +79,24 @@ func (r *run[In, Out]) finishCancelled(ctx context.Context) (*Result[Out], error
 	return r.app.result(context.WithoutCancel(ctx), h.ID)
 }
 
-// cancelLate ends the branch for a request that came while the run parked.
-func (r *run[In, Out]) cancelLate(ctx context.Context, res *Result[Out], err error) (*Result[Out], error) {
-	h, e := r.sess.CancelLate(ctx)
-	switch {
-	case e != nil:
-		return nil, errors.Join(err, e)
-	case h != nil && res != nil && h.Status == posthouse.StatusCancelled:
-		return r.app.result(context.WithoutCancel(ctx), h.ID)
-	}
-	return res, err
+// CancelledLate returns the result of a branch that was cancelled once the run had parked.
+func (r *run[In, Out]) CancelledLate(ctx context.Context, h *posthouse.Header, _ *Result[Out]) (*Result[Out], error) {
+	return r.app.result(ctx, h.ID)
+}
+
+// RollBack restores the branch to what it was before its last input.
+func (r *run[In, Out]) RollBack(ctx context.Context) error {
+	_, err := r.sess.RollBack(ctx, &posthouse.Change{Run: r.id, Graph: r.app.name, By: r.opt.By})
+	return err
 }
 
 // park commits what the function waits for.
 func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result[Out], again bool, err error) {
 	if err := task.Gates().Changed(); err != nil {
-		res, err = r.commitFailure(ctx, task, err)
-		return res, false, err
+		return nil, false, r.commitFailure(ctx, task, err)
 	}
 	asked, held, stale := task.Gates().New(), task.Records().Held(), task.Gates().Stale()
-	parked, err := r.isParked(ctx)
+	parked, err := r.sess.Parked(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -119,15 +109,11 @@ func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result
 			Checkpoint: r.newChange(posthouse.KindWait, posthouse.StatusWaiting, r.app.node), Gates: asked, Keep: task.Gates().Pending(), Steps: held,
 		})
 		switch {
-		case errors.Is(err, posthouse.ErrCancelled):
-			res, err = r.finishCancelled(ctx)
-			return res, false, err
 		case r.sess.Err() != nil:
 			return nil, false, err
 		case err != nil:
 			task.Records().ReturnHeld(held)
-			res, err = r.commitFailure(ctx, task, err)
-			return res, false, err
+			return nil, false, r.commitFailure(ctx, task, err)
 		}
 		for _, g := range done.Gates {
 			if g.Decision == nil {
@@ -138,57 +124,10 @@ func (r *run[In, Out]) park(ctx context.Context, task *engine.Task) (res *Result
 	if r.sess.Head().Status == posthouse.StatusReady {
 		return r.newResult(nil), !engine.Draining(ctx), nil
 	}
-	if due := r.timerSoon(waiting); !due.IsZero() {
-		return r.waitForTimer(ctx, due, waiting)
-	}
-	return r.newResult(waiting), false, nil
-}
-
-// isParked reports whether the branch waits already.
-func (r *run[In, Out]) isParked(ctx context.Context) (bool, error) {
-	info, err := r.app.ledger.Thread(ctx, r.sess.Thread())
-	if err != nil {
-		return false, err
-	}
-	b, _ := info.Branch(r.sess.Branch())
-	return b.Status == posthouse.StatusWaiting, nil
-}
-
-// stillUndecided returns the result of resuming a branch none of whose waits is
-// over: the function would only wait again.
-func (r *run[In, Out]) stillUndecided(ctx context.Context) (*Result[Out], error) {
-	if parked, err := r.isParked(ctx); !parked || err != nil {
-		return nil, err
-	}
-	var waiting []posthouse.Gate
-	for g, err := range r.app.ledger.Gates(ctx, ledger.GateQuery{Thread: r.sess.Thread(), All: true}) {
-		switch {
-		case err != nil:
-			return nil, err
-		case g.Branch != r.sess.Branch():
-		case !g.ExpiresAt.IsZero() && !r.app.ledger.Now().Before(g.ExpiresAt):
-			return nil, nil
-		default:
-			waiting = append(waiting, *g)
+	if due := r.sess.TimerSoon(waiting); !due.IsZero() {
+		if again, err = engine.WaitOrDrain(ctx, r.app.ledger, due); err != nil {
+			return nil, false, err
 		}
 	}
-	if len(waiting) == 0 || !r.timerSoon(waiting).IsZero() {
-		return nil, nil
-	}
-	return r.newResult(waiting), nil
-}
-
-// waitForTimer waits in this process for a time that is near.
-func (r *run[In, Out]) waitForTimer(ctx context.Context, due time.Time, waiting []posthouse.Gate) (res *Result[Out], again bool, err error) {
-	inner, free := r.sess.WithCancel(ctx, nil)
-	come, err := engine.WaitOrDrain(inner, r.app.ledger, due)
-	free()
-	switch {
-	case r.sess.Asked():
-		res, err = r.finishCancelled(ctx)
-		return res, false, err
-	case err != nil:
-		return nil, false, err
-	}
-	return r.newResult(waiting), come, nil
+	return r.newResult(waiting), again, nil
 }

@@ -3,7 +3,6 @@ package flow
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -63,21 +62,25 @@ func (f *Flow[In, Out]) Open(led *ledger.Ledger, o *Options) (*App[In, Out], err
 	}
 	switch {
 	case f.fn == nil:
-		return nil, invalid("fn", "of flow %q is nil", f.name)
+		return nil, posthouse.Invalid("fn", "of flow %q is nil", f.name)
 	case led == nil:
-		return nil, invalid("ledger", "is required")
+		return nil, posthouse.Invalid("ledger", "is required")
 	case o.Timeout < 0:
-		return nil, invalid("Timeout", "of flow %q is negative", f.name)
+		return nil, posthouse.Invalid("Timeout", "of flow %q is negative", f.name)
 	}
 	if p := o.Retry.Validate(); p != "" {
-		return nil, invalid("Retry", "of flow %q: %s", f.name, p)
+		return nil, posthouse.Invalid("Retry", "of flow %q: %s", f.name, p)
 	}
-	a := &App[In, Out]{ledger: led, instance: string(led.Core().NewID()), name: f.name, node: posthouse.EscapeName(f.name), fn: f.fn, few: o.FewCheckpoints, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)), codec: o.Codec}
+	a := &App[In, Out]{ledger: led, name: f.name, node: posthouse.EscapeName(f.name), fn: f.fn, few: o.FewCheckpoints, codec: o.Codec, release: o.Release}
 	if a.codec == nil {
 		a.codec = posthouse.JSON
 	}
-	a.release = o.Release
 	a.steps = engine.StepDefaults{Retry: o.Retry.Or(engine.Retry{}), Timeout: o.Timeout}
+	a.front = &engine.Front[RunOptions, In, Result[Out], Snapshot[In, Out]]{
+		Ledger: led, Kind: "flow", Name: f.name, Instance: string(led.Core().NewID()), Hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)),
+		Check: (*RunOptions).check, NewRun: a.newRun, Snapshot: a.snapshot, End: a.reportEnd, Elsewhere: a.runningElsewhere,
+		Status: func(res *Result[Out]) posthouse.Status { return res.Status },
+	}
 	return a, nil
 }
 
@@ -85,16 +88,14 @@ func (f *Flow[In, Out]) Open(led *ledger.Ledger, o *Options) (*App[In, Out], err
 // nothing of a thread between calls. Where a method takes the name of a thread,
 // "" is [posthouse.DefaultThread].
 type App[In, Out any] struct {
-	ledger   *ledger.Ledger
-	instance string // see posthouse.Gate.Instance
-	name     string
-	node     string // the name as checkpoints have it
-	fn       Func[In, Out]
-	few      bool
-	hold     time.Duration
-	codec    posthouse.Codec
-	steps    engine.StepDefaults
-
+	front   *engine.Front[RunOptions, In, Result[Out], Snapshot[In, Out]]
+	ledger  *ledger.Ledger
+	name    string
+	node    string // the name as checkpoints have it
+	fn      Func[In, Out]
+	few     bool
+	codec   posthouse.Codec
+	steps   engine.StepDefaults
 	release AutoRelease
 }
 
@@ -120,10 +121,3 @@ type Result[Out any] struct {
 
 	Release *posthouse.Release // that the run made of the thread at its end, see [AutoRelease]; otherwise nil
 }
-
-func invalid(field, format string, args ...any) *posthouse.Error {
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
-}
-
-// oneOption returns the only element of optional options.
-func oneOption[T any](opts []T) (T, error) { return engine.One(opts) }

@@ -29,15 +29,11 @@ type StateOptions struct {
 
 // State returns a checkpoint of the thread. [posthouse.ErrNotFound].
 func (a *App[In, Out]) State(ctx context.Context, thread string, o ...StateOptions) (*Snapshot[In, Out], error) {
-	opt, err := oneOption(o)
+	opt, err := engine.One(o)
 	if err != nil {
 		return nil, err
 	}
-	c, err := engine.StateOf(ctx, a.ledger, thread, engine.StateOptions(opt))
-	if err != nil {
-		return nil, err
-	}
-	return a.snapshot(c)
+	return a.front.State(ctx, thread, engine.StateOptions(opt))
 }
 
 // Result returns where the thread's branch stands, without executing anything.
@@ -52,11 +48,7 @@ func (a *App[In, Out]) Result(ctx context.Context, thread string, o ...StateOpti
 
 // result is Result of a checkpoint.
 func (a *App[In, Out]) result(ctx context.Context, id posthouse.ID) (*Result[Out], error) {
-	c, err := a.ledger.Get(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	s, err := a.snapshot(c)
+	s, err := a.front.At(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -115,23 +107,8 @@ type HistoryOptions struct {
 // History yields the thread's checkpoints, newest first unless told otherwise. An
 // unknown thread has none. An error is the last element.
 func (a *App[In, Out]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[In, Out], error] {
-	return func(yield func(*Snapshot[In, Out], error) bool) {
-		opt, err := oneOption(o)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		query := engine.HistoryOptions(opt)
-		for c, err := range a.ledger.ListStates(ctx, query.Query(thread)) {
-			var s *Snapshot[In, Out]
-			if err == nil {
-				s, err = a.snapshot(c)
-			}
-			if !yield(s, err) || err != nil {
-				return
-			}
-		}
-	}
+	opt, err := engine.One(o)
+	return a.front.History(ctx, thread, engine.HistoryOptions(opt), err)
 }
 
 // ForkOptions say where a fork goes. The zero value is a new branch of the
@@ -150,7 +127,7 @@ type ForkOptions struct {
 // change, if not nil, edits the input. Steps on record are kept all the same: to
 // do them anew with another input, fork at the checkpoint of kind input.
 func (a *App[In, Out]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(in *In), o ...ForkOptions) (*Snapshot[In, Out], error) {
-	opt, err := oneOption(o)
+	opt, err := engine.One(o)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +135,7 @@ func (a *App[In, Out]) Fork(ctx context.Context, checkpoint posthouse.ID, change
 	if err != nil {
 		return nil, err
 	}
-	if err := a.owns(&c.Header); err != nil {
+	if err := a.front.Owns(&c.Header); err != nil {
 		return nil, err
 	}
 	fork := &ledger.ForkOptions{Thread: opt.Thread, Branch: opt.Branch, By: opt.By}

@@ -1,13 +1,10 @@
 package flow
 
 import (
-	"cmp"
 	"context"
-	"errors"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
-	"github.com/posthouse/posthouse/ledger"
 )
 
 // RunOptions refine one Run, Resume, Stream, Start or Replay. The zero value is
@@ -27,17 +24,9 @@ type RunOptions struct {
 	Modes []StreamMode // what a stream yields; default StreamValues
 }
 
-func (o *RunOptions) validate(input bool) error {
-	switch {
-	case o.OnBusy > Rollback:
-		return invalid("OnBusy", "%d is unknown", o.OnBusy)
-	case o.OnBusy > Enqueue && !input:
-		return invalid("OnBusy", "cancels another run only to take an input")
-	}
-	if err := posthouse.CheckPerson("By", o.By); err != nil {
-		return err
-	}
-	return engine.CheckModes(o.Modes)
+func (o *RunOptions) check(bool) (engine.Invocation, error) {
+	c := engine.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Modes: o.Modes}
+	return c, posthouse.CheckPerson("By", o.By)
 }
 
 // Run gives the thread an input and executes the function until it is done or
@@ -57,7 +46,7 @@ func (o *RunOptions) validate(input bool) error {
 // thread can be resumed, steps that are done stay done), or the Ledger's: then
 // nothing after the last checkpoint or step happened.
 func (a *App[In, Out]) Run(ctx context.Context, thread string, in In, o ...RunOptions) (*Result[Out], error) {
-	return a.call(ctx, thread, &in, o)
+	return a.front.Call(ctx, thread, &in, o)
 }
 
 // Resume executes the function again, behind an answer, a failure or the death
@@ -65,7 +54,7 @@ func (a *App[In, Out]) Run(ctx context.Context, thread string, in In, o ...RunOp
 // cancelled returns its result, one whose waits are not over waits on.
 // [posthouse.ErrNotFound] for an unknown thread; otherwise as [App.Run].
 func (a *App[In, Out]) Resume(ctx context.Context, thread string, o ...RunOptions) (*Result[Out], error) {
-	return a.call(ctx, thread, nil, o)
+	return a.front.Call(ctx, thread, nil, o)
 }
 
 var _ posthouse.Program = (*App[struct{}, struct{}])(nil)
@@ -80,118 +69,5 @@ func (a *App[In, Out]) Advance(ctx context.Context, thread, branch string) error
 // what came after it stays where it is. Steps recorded after the checkpoint are
 // run anew, questions that were open at it are asked again under new ids.
 func (a *App[In, Out]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOptions) (*Result[Out], error) {
-	opt, err := oneOption(o)
-	if err != nil {
-		return nil, err
-	}
-	if err := opt.validate(false); err != nil {
-		return nil, err
-	}
-	source, err := a.ledger.GetHeader(ctx, checkpoint)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.owns(source); err != nil {
-		return nil, err
-	}
-	own := opt
-	own.Branch = source.Branch
-	r, err := a.begin(ctx, source.Thread, own, nil, false, nil) // first, so that a thread that is busy gets no branch
-	if err != nil {
-		return nil, err
-	}
-	s, err := r.sess.Fork(ctx, checkpoint, &ledger.ForkOptions{Branch: opt.Branch, By: opt.By})
-	if err != nil {
-		return nil, errors.Join(err, r.sess.End(ctx))
-	}
-	r.opt.Branch = s.Branch
-	return a.drive(ctx, r, nil)
-}
-
-// call is do for a caller that reads nothing along.
-func (a *App[In, Out]) call(ctx context.Context, thread string, in *In, o []RunOptions) (*Result[Out], error) {
-	opt, err := oneOption(o)
-	if err != nil {
-		return nil, err
-	}
-	return a.do(ctx, thread, opt, nil, in)
-}
-
-// do runs one call; without an input it resumes.
-func (a *App[In, Out]) do(ctx context.Context, thread string, opt RunOptions, h *engine.Hub, in *In) (*Result[Out], error) {
-	if err := opt.validate(in != nil); err != nil {
-		return nil, err
-	}
-	r, err := a.begin(ctx, thread, opt, h, in != nil, nil)
-	if err == nil {
-		return a.drive(ctx, r, in)
-	}
-	if in != nil && opt.Run != "" && errors.Is(err, posthouse.ErrBusy) {
-		switch known, other := a.runningElsewhere(ctx, thread, opt, in, err); {
-		case other != nil:
-			return nil, other
-		case known != nil:
-			return known, nil
-		}
-	}
-	return nil, err
-}
-
-// begin claims the thread. place may be nil.
-func (a *App[In, Out]) begin(ctx context.Context, thread string, opt RunOptions, h *engine.Hub, input bool, place *ledger.Ticket) (*run[In, Out], error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	s, err := engine.Begin(ctx, a.ledger, engine.SessionOptions{
-		Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: opt.Branch, Run: opt.Run, Hold: a.hold,
-		OnBusy: opt.OnBusy, Place: place, Join: input && opt.Run != "" && (place != nil || opt.OnBusy != Reject), NewInput: input, By: opt.By, Instance: a.instance,
-	})
-	if err != nil {
-		return nil, err
-	}
-	r := &run[In, Out]{app: a, sess: s, opt: opt, id: s.Run(), hub: h}
-	if head := s.Head(); head != nil {
-		if err := a.owns(head); err != nil {
-			return nil, errors.Join(err, s.End(ctx))
-		}
-	}
-	if h != nil {
-		s.OnCommit(r.reportCommit)
-	}
-	return r, nil
-}
-
-// drive runs one call under its lease, and ends the branch if somebody asks to
-// cancel it meanwhile.
-func (a *App[In, Out]) drive(ctx context.Context, r *run[In, Out], in *In) (*Result[Out], error) {
-	defer r.sess.End(ctx) // for a panic of an observer
-	res, err := r.dispatch(ctx, in)
-	if e := r.autoRelease(ctx, res, err); e != nil {
-		err = errors.Join(err, e)
-	}
-	if end := r.sess.End(ctx); end != nil {
-		return nil, errors.Join(err, end)
-	}
-	if r.sess.Asked() && (res == nil || res.Status != posthouse.StatusDone && res.Status != posthouse.StatusCancelled) {
-		return r.cancelLate(ctx, res, err)
-	}
-	return res, err
-}
-
-// dispatch does what the call is for.
-func (r *run[In, Out]) dispatch(ctx context.Context, in *In) (*Result[Out], error) {
-	if in == nil {
-		return r.resume(ctx)
-	}
-	if r.opt.Run != "" {
-		if known, err := r.repeated(ctx, in); known != nil || err != nil {
-			return known, err
-		}
-	}
-	if r.opt.OnBusy == Rollback && r.sess.Displaced() {
-		if _, err := r.sess.RollBack(ctx, &posthouse.Change{Run: r.id, Graph: r.app.name, By: r.opt.By}); err != nil {
-			return nil, err
-		}
-	}
-	return r.start(ctx, *in)
+	return a.front.Replay(ctx, checkpoint, o)
 }

@@ -1,13 +1,11 @@
 package flow
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"iter"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/transfer"
@@ -24,42 +22,32 @@ type AutoRelease struct {
 	Tags   []string // of the release
 }
 
-// A Version is a released thread with what it ended in.
-type Version[In, Out any] struct {
-	posthouse.Release
-	State *Snapshot[In, Out] // the head of main, or of the first branch there was
-}
+// A Version is a released thread: its [posthouse.Release] and, as State, the
+// snapshot that it ended in, the head of main or of the first branch there was.
+type Version[In, Out any] = engine.Version[Snapshot[In, Out]]
 
 // Release closes what the thread has on record as a version that can still be
 // read, and frees its name: what runs under it next begins anew. Errors are
 // those of [ledger.Ledger.Release]; with a version they say that it stands.
 func (a *App[In, Out]) Release(ctx context.Context, thread string, o *ledger.ReleaseOptions) (*Version[In, Out], error) {
-	return a.version(engine.Release(ctx, a.ledger, "flow", a.name, thread, o))
+	return a.front.Release(ctx, thread, o)
 }
 
 // Versions yields a thread's releases, newest first. An error is the last
 // element.
 func (a *App[In, Out]) Versions(ctx context.Context, thread string) iter.Seq2[*posthouse.Release, error] {
-	return a.ledger.Releases(ctx, cmp.Or(thread, posthouse.DefaultThread))
+	return a.front.Versions(ctx, thread)
 }
 
 // Version returns a released version by its number in decimal or a tag, or the
 // last if neither is given, with what it ended in. HistoryOptions and
 // StateOptions read the rest of it. [posthouse.ErrNotFound].
 func (a *App[In, Out]) Version(ctx context.Context, thread, versionOrTag string) (*Version[In, Out], error) {
-	return a.version(engine.VersionOf(ctx, a.ledger, thread, versionOrTag))
+	return a.front.Version(ctx, thread, versionOrTag)
 }
 
-func (a *App[In, Out]) version(r *posthouse.Release, end *posthouse.Checkpoint, err error) (*Version[In, Out], error) {
-	if end == nil {
-		return nil, err
-	}
-	s, e := a.snapshot(end)
-	return &Version[In, Out]{Release: *r, State: s}, errors.Join(err, e)
-}
-
-// autoRelease releases the thread of a run that came to this, if it was told so.
-func (r *run[In, Out]) autoRelease(ctx context.Context, res *Result[Out], err error) error {
+// Release releases the thread of a run that came to this, if it was told so.
+func (r *run[In, Out]) Release(ctx context.Context, res *Result[Out], err error) error {
 	auto := r.app.release
 	if r.opt.Release != nil {
 		auto = *r.opt.Release
@@ -86,50 +74,22 @@ func (r *run[In, Out]) autoRelease(ctx context.Context, res *Result[Out], err er
 // Branches returns a thread's branches with their heads, main first.
 // [posthouse.ErrNotFound].
 func (a *App[In, Out]) Branches(ctx context.Context, thread string) ([]posthouse.BranchHead, error) {
-	info, err := a.ledger.Thread(ctx, cmp.Or(thread, posthouse.DefaultThread))
-	if err != nil {
-		return nil, err
-	}
-	return info.Branches, nil
+	return a.front.Branches(ctx, thread)
 }
 
 // Copy makes a new thread with the whole history of another and returns the
 // head of its main branch. Nothing of it runs until it is resumed. See
 // [ledger.Ledger.CopyThread].
 func (a *App[In, Out]) Copy(ctx context.Context, from, to string, o *transfer.CopyOptions) (*Snapshot[In, Out], error) {
-	info, err := transfer.CopyThread(ctx, a.ledger, cmp.Or(from, posthouse.DefaultThread), to, o)
-	if err != nil {
-		return nil, err
-	}
-	return a.State(ctx, info.Thread)
+	return a.front.Copy(ctx, from, to, o)
 }
 
 // A Comparison says how two checkpoints differ, in their headers, inputs and
-// outputs.
-type Comparison[In, Out any] struct {
-	diff.Comparison
-	From, To *Snapshot[In, Out]
-}
+// outputs: it is a diff.Comparison with the two snapshots, From and To.
+type Comparison[In, Out any] = engine.Comparison[Snapshot[In, Out]]
 
 // Compare compares two checkpoints, of one thread or of two. The parts in it,
 // "input" and "output", say what changed within, by JSON pointer.
 func (a *App[In, Out]) Compare(ctx context.Context, from, to posthouse.ID) (*Comparison[In, Out], error) {
-	c, err := diff.Compare(ctx, a.ledger, from, to)
-	if err != nil {
-		return nil, err
-	}
-	d := &Comparison[In, Out]{Comparison: *c}
-	if d.From, err = a.at(ctx, from); err != nil {
-		return nil, err
-	}
-	d.To, err = a.at(ctx, to)
-	return d, err
-}
-
-func (a *App[In, Out]) at(ctx context.Context, id posthouse.ID) (*Snapshot[In, Out], error) {
-	c, err := a.ledger.Get(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	return a.snapshot(c)
+	return a.front.Compare(ctx, from, to)
 }

@@ -16,7 +16,7 @@ func (a *App[In, Out]) reportEnd(ctx context.Context, h *engine.Hub, res *Result
 		n.Kind = engine.EventEnd
 	}
 	if res.Checkpoint != "" {
-		c, err := a.ledger.GetHeader(context.WithoutCancel(ctx), res.Checkpoint)
+		c, err := a.ledger.GetHeader(ctx, res.Checkpoint)
 		if err != nil {
 			return err
 		}

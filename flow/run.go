@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -29,9 +28,18 @@ type run[In, Out any] struct {
 	stopped  atomic.Bool // a step was refused because the program drains
 }
 
-// start puts the input on record and executes the function.
-func (r *run[In, Out]) start(ctx context.Context, in In) (*Result[Out], error) {
-	v, err := posthouse.Encode(r.app.codec, in)
+// newRun returns the run of a session; h is nil if nobody reads along.
+func (a *App[In, Out]) newRun(s *engine.Session, o *RunOptions, h *engine.Hub) engine.Run[In, Result[Out]] {
+	r := &run[In, Out]{app: a, sess: s, opt: *o, id: s.Run(), hub: h}
+	if h != nil {
+		s.OnCommit(r.reportCommit)
+	}
+	return r
+}
+
+// Start puts the input on record and executes the function.
+func (r *run[In, Out]) Start(ctx context.Context, in *In) (*Result[Out], error) {
+	v, err := posthouse.Encode(r.app.codec, *in)
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +59,6 @@ func (r *run[In, Out]) start(ctx context.Context, in In) (*Result[Out], error) {
 	c.Parts = []posthouse.Part{{Name: partInput, Codec: v.Codec, Data: v.Data}}
 	r.data = v
 	if _, err := r.sess.Commit(ctx, &ledger.Draft{Checkpoint: c}); err != nil {
-		if errors.Is(err, posthouse.ErrCancelled) {
-			return r.finishCancelled(ctx)
-		}
 		return nil, err
 	}
 	if ctx, err = engine.OnBehalf(ctx, r.opt.By, nil); err != nil {
@@ -62,11 +67,11 @@ func (r *run[In, Out]) start(ctx context.Context, in In) (*Result[Out], error) {
 	return r.loop(ctx, true)
 }
 
-// resume executes the function again.
-func (r *run[In, Out]) resume(ctx context.Context) (*Result[Out], error) {
+// Resume executes the function again.
+func (r *run[In, Out]) Resume(ctx context.Context) (*Result[Out], error) {
 	h := r.sess.Head()
 	if h == nil {
-		return nil, unknownThread(r.sess.Thread(), r.sess.Branch())
+		return nil, engine.UnknownThread(r.sess.Thread(), r.sess.Branch())
 	}
 	if h.Run != "" {
 		r.id = h.Run
@@ -75,8 +80,8 @@ func (r *run[In, Out]) resume(ctx context.Context) (*Result[Out], error) {
 	case posthouse.StatusDone, posthouse.StatusCancelled:
 		return r.app.result(ctx, h.ID)
 	case posthouse.StatusWaiting:
-		if res, err := r.stillUndecided(ctx); res != nil || err != nil {
-			return res, err
+		if waiting, err := r.sess.Undecided(ctx); len(waiting) > 0 || err != nil {
+			return r.newResult(waiting), err
 		}
 	}
 	c, err := r.app.ledger.Get(ctx, h.ID)
@@ -142,21 +147,20 @@ func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out
 	}
 	r.reportOutcome(ctx, task, failed)
 	switch {
-	case errors.Is(r.sess.Err(), posthouse.ErrCancelled), r.sess.Asked() && (failed != nil || task.Waiting()):
-		res, err = r.finishCancelled(ctx)
-		return res, false, err
 	case r.sess.Err() != nil:
-		return nil, false, sessionError(r.sess.Err(), failed)
+		return nil, false, engine.WithCause(r.sess.Err(), failed)
+	case r.sess.Asked() && (failed != nil || task.Waiting()):
+		return nil, false, engine.WithCause(posthouse.ErrCancelled, failed)
 	case task.Waiting() && !isOrder(failed):
 		return r.park(ctx, task)
 	case errors.Is(failed, posthouse.ErrWaiting):
-		failed = invalid("flow", "%q returned ErrWaiting, but nothing in it waits", r.app.name)
+		failed = posthouse.Invalid("flow", "%q returned ErrWaiting, but nothing in it waits", r.app.name)
 	case r.stopped.Load():
 		res, err = r.leaveInterrupted(ctx, task)
 		return res, false, err
 	case failed != nil && ctx.Err() != nil:
 		_, err = r.leaveInterrupted(ctx, task)
-		return nil, false, errors.Join(interrupted(ctx, failed), err)
+		return nil, false, errors.Join(engine.WithCause(context.Cause(ctx), failed), err)
 	}
 	if failed == nil {
 		res, failed, err = r.commitDone(ctx, task, out)
@@ -164,14 +168,11 @@ func (r *run[In, Out]) execute(ctx context.Context, fresh bool) (res *Result[Out
 			return res, false, err
 		}
 	}
-	res, err = r.commitFailure(ctx, task, failed)
-	return res, false, err
+	return nil, false, r.commitFailure(ctx, task, failed)
 }
 
-// callFunction calls the function. Its context ends when somebody cancels the branch.
+// callFunction calls the function.
 func (r *run[In, Out]) callFunction(ctx context.Context, task *engine.Task, in In) (out Out, err error) {
-	ctx, free := r.sess.WithCancel(ctx, nil)
-	defer free()
 	if em := r.emitter(); em != nil {
 		defer em.Close()
 		ctx = em.With(ctx)
@@ -215,21 +216,4 @@ func (r *run[In, Out]) newResult(waiting []posthouse.Gate) *Result[Out] {
 		res.Status = posthouse.StatusRunning
 	}
 	return res
-}
-
-// timerSoon returns when the first of the gates is over, if all of them are
-// timers and the run is to wait for that.
-func (r *run[In, Out]) timerSoon(gates []posthouse.Gate) (first time.Time) {
-	for i := range gates {
-		if gates[i].Kind != posthouse.GateTimer {
-			return time.Time{}
-		}
-	}
-	if len(gates) > 0 {
-		first = slices.MinFunc(gates, func(a, b posthouse.Gate) int { return a.ExpiresAt.Compare(b.ExpiresAt) }).ExpiresAt
-	}
-	if first.Sub(r.app.ledger.Now()) > r.app.hold {
-		return time.Time{}
-	}
-	return first
 }

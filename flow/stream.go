@@ -87,30 +87,13 @@ type Event[In, Out any] struct {
 // Steps that are on record are not run again and so tell nothing. The last event
 // comes once the run has given the thread back. Iterating twice runs twice.
 func (a *App[In, Out]) Stream(ctx context.Context, thread string, in In, o ...RunOptions) iter.Seq2[Event[In, Out], error] {
-	return a.stream(ctx, thread, &in, o)
+	return engine.ReadAlong(ctx, a.front, thread, &in, o, typed[In, Out])
 }
 
 // ResumeStream is Resume as a sequence; see [App.Stream]. Resuming a finished
 // thread yields its end.
 func (a *App[In, Out]) ResumeStream(ctx context.Context, thread string, o ...RunOptions) iter.Seq2[Event[In, Out], error] {
-	return a.stream(ctx, thread, nil, o)
-}
-
-func (a *App[In, Out]) stream(ctx context.Context, thread string, in *In, o []RunOptions) iter.Seq2[Event[In, Out], error] {
-	return func(yield func(Event[In, Out], error) bool) {
-		opt, err := oneOption(o)
-		if err != nil {
-			yield(Event[In, Out]{}, err)
-			return
-		}
-		engine.Stream(ctx, opt.Modes, func(ctx context.Context, h *engine.Hub) error {
-			res, err := a.do(ctx, thread, opt, h, in)
-			if err != nil {
-				return err
-			}
-			return a.reportEnd(ctx, h, res)
-		}, typed[In, Out])(yield)
-	}
+	return engine.ReadAlong(ctx, a.front, thread, nil, o, typed[In, Out])
 }
 
 // A values is what an event of values shows.

@@ -124,7 +124,7 @@ func TestJudgeIsPaidOnceAcrossACrash(t *testing.T) {
 		}},
 	}}, &a))
 	s := h.begin()
-	task, err := s.Task(ctx, "ask")
+	task, err := s.TaskWithKey(ctx, s.Key("ask"), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,7 +98,7 @@ func (h *host) run() error {
 	ctx := context.Background()
 	s := h.begin()
 	defer h.end(s)
-	task, err := s.Task(ctx, "ask")
+	task, err := s.TaskWithKey(ctx, s.Key("ask"), false)
 	if err != nil {
 		h.t.Fatal(err)
 	}

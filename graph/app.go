@@ -1,10 +1,10 @@
 package graph
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/migrate"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
@@ -16,11 +16,11 @@ import (
 type App[S any] struct {
 	*topology[S]
 	settings
+	front       *engine.Front[RunOptions, S, Result[S], Snapshot[S]]
 	ledger      *ledger.Ledger
-	instance    string // see posthouse.Gate.Instance
 	fingerprint string
 	schema      *state.Schema
-	migrations  []Migration
+	migrations  []migrate.Migration
 }
 
 // settings are what CompileOptions say of all runs.
@@ -71,16 +71,4 @@ func (a *App[S]) snapshot(c *posthouse.Checkpoint) (*Snapshot[S], error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// owns refuses a thread that another program runs.
-func (a *App[S]) owns(h *posthouse.Header) error {
-	return engine.Owns("graph", a.name, h)
-}
-
-func unknownThread(thread, branch string) error {
-	return &posthouse.Error{
-		Code: posthouse.CodeNotFound, Message: fmt.Sprintf("thread %q has no branch %q", thread, branch),
-		Hint: "run the thread first",
-	}
 }

@@ -30,7 +30,7 @@ func (a *topology[S]) nodeSet(field string, names []string, real func(string) st
 				all[i] = true
 			}
 		case n == nil:
-			return nil, invalid(field, "names %q, which is not a node of graph %q", name, a.name)
+			return nil, posthouse.Invalid(field, "names %q, which is not a node of graph %q", name, a.name)
 		default:
 			all[n.index] = true
 		}

@@ -26,14 +26,14 @@ type NodeUpdate[S any] struct {
 // in its step. All steps are worked out before the first is put on record, and
 // nobody else runs the thread meanwhile. It returns the last one.
 func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUpdate[S], o ...UpdateOptions) (*Snapshot[S], error) {
-	opt, err := oneOption(o)
+	opt, err := engine.One(o)
 	switch {
 	case err != nil:
 		return nil, err
 	case opt.AsNode != "" || opt.Goto != "" || opt.Task != 0:
-		return nil, invalid("options", "name AsNode, Goto or Task: name the node of each update")
+		return nil, posthouse.Invalid("options", "name AsNode, Goto or Task: name the node of each update")
 	case len(steps) == 0:
-		return nil, invalid("steps", "are none")
+		return nil, posthouse.Invalid("steps", "are none")
 	}
 	if err := checkLabels(opt.Labels); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUp
 	if err != nil {
 		return nil, err
 	}
-	if err := a.owns(&base.Header); err != nil {
+	if err := a.front.Owns(&base.Header); err != nil {
 		return nil, err
 	}
 	changes := make([]*posthouse.Change, len(steps))
@@ -66,13 +66,13 @@ func (a *App[S]) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []
 	as := make([]nodeTask, len(us))
 	for i, u := range us {
 		if u.Node == "" {
-			return nil, nil, invalid("Node", "is missing: name the node that made the update; checkpoint %s goes on at %q", base.ID, base.Next)
+			return nil, nil, posthouse.Invalid("Node", "is missing: name the node that made the update; checkpoint %s goes on at %q", base.ID, base.Next)
 		}
 		as[i] = nodeTask{u.Node, u.Task}
 	}
 	switch len(us) {
 	case 0:
-		return nil, nil, invalid("step", "has no update")
+		return nil, nil, posthouse.Invalid("step", "has no update")
 	case 1:
 		opt.AsNode, opt.Task, as = us[0].Node, us[0].Task, nil
 	}

@@ -38,10 +38,10 @@ const (
 	Rollback  = engine.Rollback  // cancel the other and go on from before its input
 )
 
-// repeated returns what the run with this id came to, if the thread has it
+// Repeated returns what the run with this id came to, if the thread has it
 // already; one that was lost in the middle is continued. Nil if there is none.
 // Another input than it had is [posthouse.ErrExists].
-func (r *run[S]) repeated(ctx context.Context, in *S) (*Result[S], error) {
+func (r *run[S]) Repeated(ctx context.Context, in *S) (*Result[S], error) {
 	l, thread := r.app.ledger, r.sess.Thread()
 	first, err := lastOf(ctx, l, posthouse.Query{Thread: thread, Run: r.opt.Run, Kind: posthouse.KindInput})
 	if first == nil || err != nil {
@@ -65,7 +65,7 @@ func (r *run[S]) repeated(ctx context.Context, in *S) (*Result[S], error) {
 	goesOn := last.Status == posthouse.StatusRunning || last.Status == posthouse.StatusWaiting
 	if goesOn && last.ID == r.sess.Head().ID {
 		r.opt.By = ""
-		return r.resume(engine.WithoutPrincipal(ctx))
+		return r.Resume(engine.WithoutPrincipal(ctx))
 	}
 	if last.Status == posthouse.StatusFailed {
 		return nil, &NodeError{
@@ -92,8 +92,8 @@ func lastOf(ctx context.Context, l *ledger.Ledger, q posthouse.Query) (*posthous
 	return nil, nil
 }
 
-// rollBack restores the branch to what it was before its last input.
-func (r *run[S]) rollBack(ctx context.Context) error {
+// RollBack restores the branch to what it was before its last input.
+func (r *run[S]) RollBack(ctx context.Context) error {
 	began := r.app.ledger.Now()
 	h, err := r.sess.RollBack(ctx, &posthouse.Change{Graph: r.app.name, Fingerprint: r.app.fingerprint, By: r.opt.By})
 	if h != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/migrate"
 )
 
 // A ChangedError says that a thread was left by another version of the graph
@@ -47,37 +48,24 @@ func (e *ChangedError) Unwrap() []error {
 }
 
 // A MismatchKind says what of a checkpoint does not fit the graph.
-type MismatchKind string
+type MismatchKind = migrate.Kind
 
 // The kinds of mismatch.
 const (
-	MismatchNode      MismatchKind = "node"      // a node that is to run is gone, or does not run without an input any more
-	MismatchPart      MismatchKind = "part"      // a part of the state does not decode into its field
-	MismatchInput     MismatchKind = "input"     // what a task was sent does not decode into its input type, or has keys that the type lacks
-	MismatchJoin      MismatchKind = "join"      // a join, or a source that arrived at it, is gone; or nothing is left that it waits for
-	MismatchResult    MismatchKind = "result"    // a recorded result of a task writes what does not decode, or leads to a node that is gone
-	MismatchSubgraph  MismatchKind = "subgraph"  // a call of a subgraph has begun, and it is a plain node now or is kept elsewhere
-	MismatchMigration MismatchKind = "migration" // a migration failed
+	MismatchNode      = migrate.MismatchNode      // a node that is to run is gone, or does not run without an input any more
+	MismatchPart      = migrate.MismatchPart      // a part of the state does not decode into its field
+	MismatchInput     = migrate.MismatchInput     // what a task was sent does not decode into its input type, or has keys that the type lacks
+	MismatchJoin      = migrate.MismatchJoin      // a join, or a source that arrived at it, is gone; or nothing is left that it waits for
+	MismatchResult    = migrate.MismatchResult    // a recorded result of a task writes what does not decode, or leads to a node that is gone
+	MismatchSubgraph  = migrate.MismatchSubgraph  // a call of a subgraph has begun, and it is a plain node now or is kept elsewhere
+	MismatchMigration = migrate.MismatchMigration // a migration failed
 )
 
-// A Mismatch is one thing that does not fit. It matches [posthouse.ErrInvalid].
-type Mismatch struct {
-	Kind MismatchKind
-	Name string // of the node or part; in a subgraph its path, as in "research/plan"
-	Text string // a sentence
-	Err  error  // the cause; may be nil
-}
-
-// Error returns the sentence and its cause.
-func (m *Mismatch) Error() string {
-	if m.Err == nil {
-		return m.Text
-	}
-	return m.Text + ": " + oneLine(m.Err.Error())
-}
-
-// Unwrap returns the cause.
-func (m *Mismatch) Unwrap() error { return m.Err }
-
-// Is matches [posthouse.ErrInvalid].
-func (m *Mismatch) Is(target error) bool { return target == posthouse.ErrInvalid }
+// A Mismatch is one thing that does not fit. It matches [posthouse.ErrInvalid]. Its
+// fields:
+//
+//	Kind MismatchKind
+//	Name string // of the node or part; in a subgraph its path, as in "research/plan"
+//	Text string // a sentence
+//	Err  error  // the cause; may be nil
+type Mismatch = migrate.Mismatch

@@ -7,7 +7,10 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/migrate"
+	"github.com/posthouse/posthouse/graph/internal/recorded"
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/graph/internal/subparts"
 )
 
 // An edit is a checkpoint on its way to a child that is made by hand.
@@ -21,7 +24,7 @@ type edit[S any] struct {
 	migrated bool              // it is not what is on record
 	lost     bool              // the thread's last run did not come to its end
 	as       []nodeTask        // what it is made as
-	done     []*recordedTask   // what else counts as completed
+	done     []*recorded.Task  // what else counts as completed
 	rest     []frontier.Target // what is still to run
 	ends     []completion      // where the update leads
 	frontier frontier.Frontier
@@ -42,15 +45,15 @@ func (n nodeTask) is(t *frontier.Target, i int) bool {
 func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateOptions, recorded bool, as ...nodeTask) (*edit[S], error) {
 	switch {
 	case o.AsNode != "" && o.Goto != "":
-		return nil, invalid("Goto", "is given together with AsNode")
+		return nil, posthouse.Invalid("Goto", "is given together with AsNode")
 	case o.Task != 0 && (o.AsNode == "" || o.AsNode == Start):
-		return nil, invalid("Task", "is given without the AsNode that it is a task of")
+		return nil, posthouse.Invalid("Task", "is given without the AsNode that it is a task of")
 	case o.AsNode != "" && o.AsNode != Start:
 		as = []nodeTask{{o.AsNode, o.Task}}
 	}
 	for _, n := range as {
 		if a.nodes[n.node] == nil {
-			return nil, invalid("AsNode", "%q is not a node of graph %q", n.node, a.name)
+			return nil, posthouse.Invalid("AsNode", "%q is not a node of graph %q", n.node, a.name)
 		}
 	}
 	latest, lost := false, false
@@ -86,6 +89,19 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 	return e, e.mergeRecorded()
 }
 
+// recordedTasks returns the tasks of a frontier that completed beside others which
+// did not. latest says that h is its branch's head.
+func (a *App[S]) recordedTasks(ctx context.Context, h *posthouse.Header, g *frontier.Frontier, latest bool) (done []*recorded.Task, err error) {
+	if g.IsAlone() {
+		return nil, nil
+	}
+	p := &recorded.Progress{Head: h, Latest: latest, By: a.fingerprint}
+	if p.All, err = a.ledger.Core().Executions(ctx, h); err != nil {
+		return nil, err
+	}
+	return p.Tasks(a.schema, g)
+}
+
 func (e *edit[S]) decode() (err error) {
 	e.live, err = state.Decode[S](e.app.schema, &posthouse.Checkpoint{Header: e.base.Header, State: e.state})
 	return err
@@ -104,7 +120,7 @@ func (e *edit[S]) sortTasks() error {
 		return any
 	}
 	isDone := map[int]bool{}
-	e.done = slices.DeleteFunc(e.done, func(d *recordedTask) bool { isDone[d.index] = !is(d.index); return is(d.index) })
+	e.done = slices.DeleteFunc(e.done, func(d *recorded.Task) bool { isDone[d.Index] = !is(d.Index); return is(d.Index) })
 	for i, t := range e.frontier.Tasks {
 		if !is(i) && !isDone[i] {
 			t.Was = ""
@@ -113,7 +129,7 @@ func (e *edit[S]) sortTasks() error {
 	}
 	for j, n := range e.as {
 		if n.task != 0 && !found[j] {
-			return invalid("Task", "%d is not a task of node %q that is to run at checkpoint %s", n.task, n.node, e.base.ID)
+			return posthouse.Invalid("Task", "%d is not a task of node %q that is to run at checkpoint %s", n.task, n.node, e.base.ID)
 		}
 	}
 	if len(e.as) > 0 && !slices.Contains(found, true) { // the thread was somewhere else: it goes on behind the nodes only
@@ -130,7 +146,7 @@ func (e *edit[S]) mergeRecorded() error {
 	all := make([]*outcome[S], len(e.done))
 	for i := range e.done {
 		d := e.done[i]
-		all[i] = &outcome[S]{task: &task[S]{Target: &d.Target, node: e.app.nodes[d.Node]}, writes: d.writes}
+		all[i] = &outcome[S]{task: &task[S]{Target: &d.Target, node: e.app.nodes[d.Node]}, writes: d.Writes}
 		if all[i].task.node == nil {
 			all[i].task.node = &node[S]{name: d.Node} // gone since: what it wrote stays
 		}
@@ -174,7 +190,7 @@ func (e *edit[S]) next() (g frontier.Frontier, err error) {
 	case o.Goto != "":
 		next, ok := a.to[a.real(o.Goto)]
 		if !ok || len(next) == 1 && a.nodes[next[0].Node].input != nil {
-			return frontier.Frontier{}, invalid("Goto", "%q is not a node of graph %q that runs without an input", o.Goto, a.name)
+			return frontier.Frontier{}, posthouse.Invalid("Goto", "%q is not a node of graph %q that runs without an input", o.Goto, a.name)
 		}
 		return frontier.Frontier{Tasks: next}, nil
 	case o.AsNode == Start:
@@ -194,7 +210,7 @@ func (e *edit[S]) next() (g frontier.Frontier, err error) {
 	}
 	var ends []completion
 	for i := range e.done {
-		ends = append(ends, taskCompletion(&e.done[i].Target, e.done[i].next))
+		ends = append(ends, taskCompletion(&e.done[i].Target, e.done[i].Next))
 	}
 	ends = append(ends, e.ends...)
 	if len(e.rest) > 0 {
@@ -226,7 +242,7 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	}
 	c := &posthouse.Change{
 		Parent: e.base.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted,
-		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.frontier.Skipped, Node: renameNodes(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.nextNames(&g),
+		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.frontier.Skipped, Node: migrate.Nodes(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.nextNames(&g),
 	}
 	if len(e.as) > 0 {
 		c.Node = joinNames(func(yield func(string) bool) {
@@ -250,9 +266,9 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	if changed {
 		c.Program = append(c.Program, p)
 	}
-	c.Program = append(c.Program, partsChange(e.base.Program, withoutOrphans(e.program, &g))...)
+	c.Program = append(c.Program, subparts.Change(e.base.Program, subparts.WithoutOrphans(e.program, &g))...)
 	for _, d := range e.done {
-		c.Program = state.JoinParts(c.Program, d.program)
+		c.Program = state.JoinParts(c.Program, d.Program)
 	}
 	e.frontier = g
 	if c.Parts, err = a.schema.Write(e.live.Value, e.state); err != nil || !e.migrated {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // Problems is everything that keeps a graph from being compiled. It matches
@@ -65,13 +64,6 @@ func (e *RecursionError) Error() string {
 	return fmt.Sprintf("posthouse: graph %q reached its limit of %d steps in one run of thread %q %s "+
 		"(give the cycle a way out, or raise RecursionLimit; resuming goes on)", e.Graph, e.Limit, e.Thread, at)
 }
-
-func invalid(field, format string, args ...any) *posthouse.Error {
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
-}
-
-// oneOption returns the only element of optional options.
-func oneOption[T any](opts []T) (T, error) { return engine.One(opts) }
 
 // A JoinError says that nothing is left to run while a join still waits for
 // nodes that did not complete. It matches [posthouse.ErrInvalid].

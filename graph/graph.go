@@ -11,6 +11,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -240,7 +241,11 @@ func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], erro
 	if len(c.list) > 0 {
 		return nil, &Problems{Graph: g.name, List: c.list}
 	}
-	a.fingerprint, a.instance = fingerprint(a), string(led.Core().NewID())
+	a.fingerprint = fingerprint(a)
+	a.front = &engine.Front[RunOptions, S, Result[S], Snapshot[S]]{
+		Ledger: led, Kind: "graph", Name: a.name, Instance: string(led.Core().NewID()), Hold: a.hold,
+		Check: a.checkCall, NewRun: a.newCall, Snapshot: a.snapshot, Status: func(res *Result[S]) posthouse.Status { return res.Status },
+	}
 	return a, nil
 }
 

@@ -20,15 +20,11 @@ type StateOptions struct {
 // State returns a checkpoint of the thread with its state.
 // [posthouse.ErrNotFound].
 func (a *App[S]) State(ctx context.Context, thread string, o ...StateOptions) (*Snapshot[S], error) {
-	opt, err := oneOption(o)
+	opt, err := engine.One(o)
 	if err != nil {
 		return nil, err
 	}
-	c, err := engine.StateOf(ctx, a.ledger, thread, engine.StateOptions(opt))
-	if err != nil {
-		return nil, err
-	}
-	return a.snapshot(c)
+	return a.front.State(ctx, thread, engine.StateOptions(opt))
 }
 
 // HistoryOptions narrow a history. The zero value is all of it.
@@ -52,21 +48,6 @@ type HistoryOptions struct {
 // told otherwise.
 // An unknown thread has none. An error is the last element.
 func (a *App[S]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[S], error] {
-	return func(yield func(*Snapshot[S], error) bool) {
-		opt, err := oneOption(o)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		query := engine.HistoryOptions(opt)
-		for c, err := range a.ledger.ListStates(ctx, query.Query(thread)) {
-			var s *Snapshot[S]
-			if err == nil {
-				s, err = a.snapshot(c)
-			}
-			if !yield(s, err) || err != nil {
-				return
-			}
-		}
-	}
+	opt, err := engine.One(o)
+	return a.front.History(ctx, thread, engine.HistoryOptions(opt), err)
 }

@@ -2,11 +2,8 @@ package graph
 
 import (
 	"context"
-	"errors"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/engine"
-	"github.com/posthouse/posthouse/ledger"
 )
 
 // Run gives the thread an input and runs the graph from Start until it is done
@@ -25,7 +22,7 @@ import (
 // before the node that was running, and can be resumed), or the Ledger's: then
 // nothing after the last checkpoint happened.
 func (a *App[S]) Run(ctx context.Context, thread string, input S, o ...RunOptions) (*Result[S], error) {
-	return a.call(ctx, thread, &input, o)
+	return a.front.Call(ctx, thread, &input, o)
 }
 
 // Resume goes on from the head of the thread's branch: behind an interrupt, in
@@ -34,7 +31,7 @@ func (a *App[S]) Run(ctx context.Context, thread string, input S, o ...RunOption
 // state without running anything, one whose gates are all undecided waits on.
 // [posthouse.ErrNotFound] for an unknown thread; otherwise as [App.Run].
 func (a *App[S]) Resume(ctx context.Context, thread string, o ...RunOptions) (*Result[S], error) {
-	return a.call(ctx, thread, nil, o)
+	return a.front.Call(ctx, thread, nil, o)
 }
 
 var _ posthouse.Program = (*App[struct{}])(nil)
@@ -49,63 +46,5 @@ func (a *App[S]) Advance(ctx context.Context, thread, branch string) error {
 // it stays where it is. Steps recorded after the checkpoint are computed anew,
 // gates that were open at it are asked again under new ids.
 func (a *App[S]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOptions) (*Result[S], error) {
-	opt, err := oneOption(o)
-	if err != nil {
-		return nil, err
-	}
-	if err := opt.validate(false); err != nil {
-		return nil, err
-	}
-	source, err := a.ledger.GetHeader(ctx, checkpoint)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.owns(source); err != nil {
-		return nil, err
-	}
-	own := opt
-	own.Branch = source.Branch
-	r, err := a.begin(ctx, source.Thread, own, nil, false, nil) // first, so that a thread that is busy gets no branch
-	if err != nil {
-		return nil, err
-	}
-	s, err := r.sess.Fork(ctx, checkpoint, &ledger.ForkOptions{Branch: opt.Branch, By: opt.By})
-	if err != nil {
-		return nil, errors.Join(err, r.sess.End(ctx))
-	}
-	r.opt.Branch, r.record.step = s.Branch, s.Step
-	return a.drive(ctx, r, nil)
-}
-
-// call is do for a caller that reads nothing along.
-func (a *App[S]) call(ctx context.Context, thread string, input *S, o []RunOptions) (*Result[S], error) {
-	r, err := a.enter(ctx, thread, o, input)
-	if err != nil {
-		return nil, err
-	}
-	return a.drive(ctx, r, input)
-}
-
-// enter begins a call. Its options are not on the stack while the call runs.
-func (a *App[S]) enter(ctx context.Context, thread string, o []RunOptions, input *S) (*run[S], error) {
-	opt, err := oneOption(o)
-	if err != nil {
-		return nil, err
-	}
-	if err := opt.validate(input != nil); err != nil {
-		return nil, err
-	}
-	return a.begin(ctx, thread, opt, nil, input != nil, nil)
-}
-
-// do runs one call; without an input it resumes.
-func (a *App[S]) do(ctx context.Context, thread string, opt *RunOptions, h *engine.Hub, input *S) (*Result[S], error) {
-	if err := opt.validate(input != nil); err != nil {
-		return nil, err
-	}
-	r, err := a.begin(ctx, thread, *opt, h, input != nil, nil)
-	if err != nil {
-		return nil, err
-	}
-	return a.drive(ctx, r, input)
+	return a.front.Replay(ctx, checkpoint, o)
 }

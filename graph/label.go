@@ -16,7 +16,7 @@ const labelEffect = "effect"
 func checkLabels(labels map[string]string) error {
 	for _, own := range []string{labelEffect, calls.LabelParent, calls.LabelBranch, calls.LabelCall, calls.LabelCalled} {
 		if _, ok := labels[own]; ok {
-			return invalid("Labels", "%q is set by graphs themselves", own)
+			return posthouse.Invalid("Labels", "%q is set by graphs themselves", own)
 		}
 	}
 	return nil

@@ -4,13 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/migrate"
+	"github.com/posthouse/posthouse/graph/internal/recorded"
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/graph/internal/subparts"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -20,8 +24,8 @@ type migrationPlan struct {
 	state    posthouse.State
 	program  posthouse.State // as migrated, but for the frontier's part
 	frontier frontier.Frontier
-	used     []Migration
-	progress progress
+	used     []migrate.Migration
+	progress recorded.Progress
 	misfit   []*Mismatch // of the state
 	tasks    []*Mismatch // of what is to run
 }
@@ -46,7 +50,7 @@ func (t *migrationPlan) err(graph, to string, pending bool) *ChangedError {
 // says that it is its branch's head.
 func (a *App[S]) planMigration(ctx context.Context, c *posthouse.Checkpoint, head bool) (*migrationPlan, error) {
 	t := &migrationPlan{from: c, state: c.State, program: c.Program, used: a.migrationsFrom(c.Fingerprint)}
-	t.progress = progress{head: &c.Header, latest: head, by: a.fingerprint}
+	t.progress = recorded.Progress{Head: &c.Header, Latest: head, By: a.fingerprint}
 	var err error
 	if t.frontier, err = frontier.ReadFrontier(c.Next, c.Program, frontier.PlanPart); err != nil {
 		return nil, err
@@ -54,21 +58,21 @@ func (a *App[S]) planMigration(ctx context.Context, c *posthouse.Checkpoint, hea
 	if c.Fingerprint == a.fingerprint {
 		return t, nil
 	}
-	if t.state, err = migrateParts(t.used, c); err == nil {
+	if t.state, err = migrate.Parts(t.used, c); err == nil {
 		t.misfit = append(t.misfit, partMisfits(a.schema, a.codec, t.state)...)
 	} else if !t.noteMismatch(err) {
 		return nil, err
 	}
 	if len(t.used) > 0 {
-		if err := migrateFrontier(&t.frontier, t.used, ""); err != nil && !t.noteMismatch(err) {
+		if err := migrate.Frontier(&t.frontier, t.used, ""); err != nil && !t.noteMismatch(err) {
 			return nil, err
 		}
-		if err := t.migrateProgram(); err != nil && !t.noteMismatch(err) {
+		if t.program, err = migrate.Program(t.used, c.Program); err != nil && !t.noteMismatch(err) {
 			return nil, err
 		}
 	}
 	if len(t.frontier.Tasks) > 0 {
-		if t.progress.all, err = a.ledger.Core().Executions(ctx, &c.Header); err != nil {
+		if t.progress.All, err = a.ledger.Core().Executions(ctx, &c.Header); err != nil {
 			return nil, err
 		}
 	}
@@ -80,7 +84,7 @@ func (a *App[S]) planMigration(ctx context.Context, c *posthouse.Checkpoint, hea
 
 // pendingMisfits looks at a frontier and at what its tasks have on record.
 func (a *App[S]) pendingMisfits(t *migrationPlan, g *frontier.Frontier) ([]*Mismatch, error) {
-	done, err := a.recordedTasksOf(&t.progress, g)
+	done, err := t.progress.Tasks(a.schema, g)
 	return append(a.frontierMisfits(g), a.resultMisfits(done)...), err
 }
 
@@ -108,9 +112,9 @@ func (a *App[S]) migrationDraft(ctx context.Context, t *migrationPlan) (*ledger.
 	}
 	d := &ledger.Draft{Keep: openGates(info, c.Branch), Checkpoint: &posthouse.Change{
 		Parent: c.ID, Kind: posthouse.KindMigrate, Status: b.Status, Graph: a.name, Fingerprint: a.fingerprint,
-		Node: renameNodes(t.used, c.Node), Error: c.Error, Next: a.nextNames(&t.frontier), State: t.state,
+		Node: migrate.Nodes(t.used, c.Node), Error: c.Error, Next: a.nextNames(&t.frontier), State: t.state,
 	}}
-	d.Checkpoint.Program = t.programChange()
+	d.Checkpoint.Program = subparts.Change(t.from.Program, t.program)
 	if changed {
 		d.Checkpoint.Program = append(d.Checkpoint.Program, p)
 	}
@@ -189,7 +193,7 @@ func (a *topology[S]) frontierMisfits(g *frontier.Frontier) (bad []*Mismatch) {
 			bad = append(bad, m)
 		}
 	}
-	for _, to := range sortedKeys(g.Arrived) {
+	for _, to := range slices.Sorted(maps.Keys(g.Arrived)) {
 		from := g.Arrived[to]
 		n := a.nodes[to]
 		if n == nil || n.join == nil {
@@ -250,9 +254,9 @@ func (a *topology[S]) taskMisfit(kind MismatchKind, what string, t *frontier.Tar
 
 // resultMisfits looks at results of the step that are on record, of tasks that
 // completed beside others.
-func (a *topology[S]) resultMisfits(done []*recordedTask) (bad []*Mismatch) {
+func (a *topology[S]) resultMisfits(done []*recorded.Task) (bad []*Mismatch) {
 	for _, d := range done {
-		for _, w := range d.writes {
+		for _, w := range d.Writes {
 			if err := w.Field.Fits(a.codec, w.Value()); err != nil {
 				bad = append(bad, &Mismatch{
 					Kind: MismatchResult, Name: d.Node, Err: err,
@@ -260,8 +264,8 @@ func (a *topology[S]) resultMisfits(done []*recordedTask) (bad []*Mismatch) {
 				})
 			}
 		}
-		for i := range d.next {
-			if m := a.taskMisfit(MismatchResult, "the recorded result of "+strconv.Quote(d.Node)+" leads to", &d.next[i]); m != nil {
+		for i := range d.Next {
+			if m := a.taskMisfit(MismatchResult, "the recorded result of "+strconv.Quote(d.Node)+" leads to", &d.Next[i]); m != nil {
 				bad = append(bad, m)
 			}
 		}

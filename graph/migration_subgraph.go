@@ -1,71 +1,15 @@
 package graph
 
 import (
-	"bytes"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/calls"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/subparts"
 )
-
-// migrateProgram renames the parts in which subgraphs keep their state and where
-// they stand, and what the latter name.
-func (t *migrationPlan) migrateProgram() error {
-	now := posthouse.State{}
-	for _, name := range sortedKeys(t.from.Program) {
-		v := t.from.Program[name]
-		if path, ok := strings.CutPrefix(name, frontier.PlanPart+"/"); ok {
-			g, err := frontier.ReadFrontier(nil, t.from.Program, name)
-			if err == nil {
-				err = migrateFrontier(&g, t.used, path+"/")
-			}
-			if err == nil {
-				v.Data, err = g.EncodePlan()
-			}
-			if err != nil {
-				return err
-			}
-			name = frontier.PlanPart + "/" + renamePath(t.used, path)
-		} else if path, ok := strings.CutPrefix(name, calls.KeptPrefix); ok {
-			name = calls.KeptPrefix + renamePath(t.used, path)
-		} else if path, ok := strings.CutPrefix(name, subPart); ok {
-			within, part := frontier.SplitPath(path)
-			name = subPart + renamePath(t.used, within) + part
-		}
-		if _, taken := now[name]; taken {
-			return &Mismatch{Kind: MismatchMigration, Name: name, Text: "two parts of subgraphs would both be " + strconv.Quote(name)}
-		}
-		now[name] = v
-	}
-	t.program = now
-	return nil
-}
-
-// programChange returns what makes the program's parts on record the migrated
-// ones, but for the frontier's.
-func (t *migrationPlan) programChange() []posthouse.Part {
-	return partsChange(t.from.Program, t.program)
-}
-
-func partsChange(from, to posthouse.State) (parts []posthouse.Part) {
-	for _, name := range sortedKeys(from) {
-		if _, stays := to[name]; !stays && name != frontier.PlanPart {
-			parts = append(parts, posthouse.Part{Name: name, Drop: true})
-		}
-	}
-	for _, name := range sortedKeys(to) {
-		v, old := to[name], from[name]
-		if name != frontier.PlanPart && (v.Codec != old.Codec || !bytes.Equal(v.Data, old.Data)) {
-			parts = append(parts, posthouse.Part{Name: name, Codec: v.Codec, Data: v.Data})
-		}
-	}
-	return parts
-}
 
 // innerMisfits notes what subgraphs have on record and this graph, at a path,
 // cannot go on with.
@@ -85,7 +29,7 @@ func (a *App[S]) innerMisfits(t *migrationPlan, within string, g *frontier.Front
 		if i < 0 || n.sub != nil && n.sub.ownThread() {
 			continue
 		}
-		if s := t.progress.step(g, i, calls.PositionStep); s != nil {
+		if s := t.progress.Step(g, i, calls.PositionStep); s != nil {
 			var c calls.Position
 			if err := json.Unmarshal(s.Value.Data, &c); err != nil {
 				return err
@@ -132,7 +76,7 @@ func (in *inner[S, T]) misfits(t *migrationPlan, path string, stands bool) (err 
 		}
 		t.tasks = append(t.tasks, inSubgraph(path, bad)...)
 	}
-	parts := stateWithin(&posthouse.Checkpoint{Program: t.program}, (&subrun{path: path}).prefix()).State
+	parts := subparts.Within(&posthouse.Checkpoint{Program: t.program}, path).State
 	bad := inSubgraph(path, partMisfits(in.app.schema, in.app.codec, parts))
 	if in.opt.Lifetime == PerThread { // the next call takes it up, too
 		t.misfit = append(t.misfit, bad...)
@@ -148,14 +92,4 @@ func inSubgraph(path string, bad []*Mismatch) []*Mismatch {
 		m.Name, m.Text = path+"/"+m.Name, "in subgraph "+strconv.Quote(path)+": "+m.Text
 	}
 	return bad
-}
-
-// withoutOrphans returns a program without the plans of subgraphs that nobody will go
-// on with.
-func withoutOrphans(program posthouse.State, g *frontier.Frontier) posthouse.State {
-	program = maps.Clone(program)
-	for _, p := range orphanParts(program, g) {
-		delete(program, p.Name)
-	}
-	return program
 }

@@ -8,38 +8,6 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 )
 
-// escapePath returns a path that a caller gives, name by name: one that cannot
-// be a spelling is taken for a name.
-func escapePath(path string) string {
-	if !strings.ContainsAny(path, "%+#>") {
-		return path
-	}
-	names := strings.Split(path, "/")
-	for i, name := range names {
-		if _, err := posthouse.UnescapeName(name); err != nil {
-			names[i] = frontier.EscapeName(name)
-		}
-	}
-	return strings.Join(names, "/")
-}
-
-// escapeMigrations returns a copy in which nodes have paths as on record, and
-// new names that may stand in one.
-func escapeMigrations(ms []Migration) []Migration {
-	out := make([]Migration, len(ms))
-	for i, m := range ms {
-		if m.Nodes != nil {
-			nodes := make(map[string]string, len(m.Nodes))
-			for path, name := range m.Nodes {
-				nodes[escapePath(path)] = frontier.EscapeName(name)
-			}
-			m.Nodes = nodes
-		}
-		out[i] = m
-	}
-	return out
-}
-
 // joinNodes names the nodes of a step, each once and spelled, as in "draft+check".
 func joinNodes[S any](done []*outcome[S]) string {
 	if len(done) == 1 {

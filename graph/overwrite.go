@@ -34,7 +34,7 @@ func Overwrite[T any](ctx context.Context, field *T, value T) error {
 			Hint: "wait for goroutines before the node returns, and stop when its context ends",
 		}
 	case o == nil:
-		return invalid("ctx", "is not of a node: Overwrite is for the code of a node of a graph")
+		return posthouse.Invalid("ctx", "is not of a node: Overwrite is for the code of a node of a graph")
 	case !o.Overwrite(field):
 		return &posthouse.Error{
 			Code: posthouse.CodeInvalid, Field: "field", Message: fmt.Sprintf("a %T does not point to a part of the state of %s", field, t.Key()),

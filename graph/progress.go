@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/migrate"
+	"github.com/posthouse/posthouse/graph/internal/recorded"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -51,7 +54,7 @@ func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, err
 		c, err = engine.StateOf(ctx, a.ledger, o.Thread, engine.StateOptions{Branch: o.Branch, Checkpoint: o.Checkpoint})
 	}
 	if err == nil {
-		err = a.owns(&c.Header)
+		err = a.front.Owns(&c.Header)
 	}
 	if err != nil {
 		return nil, err
@@ -74,10 +77,10 @@ func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, err
 		return nil, err
 	}
 	for i := range g.Tasks {
-		marks[renameNodes(ms, frontier.EscapeName(g.Tasks[i].Node))] = MarkNext
+		marks[migrate.Nodes(ms, frontier.EscapeName(g.Tasks[i].Node))] = MarkNext
 	}
 	stands.count("", &g)
-	for _, name := range sortedKeys(c.Program) {
+	for _, name := range slices.Sorted(maps.Keys(c.Program)) {
 		path, ok := strings.CutPrefix(name, frontier.PlanPart+"/")
 		if !ok {
 			continue
@@ -87,7 +90,7 @@ func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, err
 			return nil, err
 		}
 		for i := range in.Tasks {
-			marks[renamePath(ms, unlabelled(path)+"/"+frontier.EscapeName(in.Tasks[i].Node))] = at
+			marks[migrate.Path(ms, unlabelled(path)+"/"+frontier.EscapeName(in.Tasks[i].Node))] = at
 		}
 		stands.count(unlabelled(path)+"/", &in)
 	}
@@ -97,7 +100,7 @@ func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, err
 		}
 	}
 	for path, n := range stands.nodes {
-		switch path = renamePath(ms, path); {
+		switch path = migrate.Path(ms, path); {
 		case n.done == n.tasks:
 			marks[path] = MarkDone
 		case !n.open && marks[path] == MarkWaiting: // it has its answer
@@ -110,7 +113,7 @@ func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, err
 // A stepProgress is how far a thread came in the step behind its head, by the paths
 // of nodes.
 type stepProgress struct {
-	progress
+	recorded.Progress
 	nodes map[string]*nodeProgress
 }
 
@@ -121,20 +124,20 @@ type nodeProgress struct {
 
 // stepProgressOf is empty for a checkpoint that is not its branch's head.
 func (a *App[S]) stepProgressOf(ctx context.Context, c *posthouse.Checkpoint) (*stepProgress, error) {
-	s := &stepProgress{progress: progress{head: &c.Header}, nodes: map[string]*nodeProgress{}}
+	s := &stepProgress{Progress: recorded.Progress{Head: &c.Header}, nodes: map[string]*nodeProgress{}}
 	info, err := a.ledger.Thread(ctx, c.Thread)
 	if errors.Is(err, posthouse.ErrNotFound) { // it was released
 		return s, nil
 	}
-	if s.latest = err == nil && onHead(info, c, ""); s.latest {
-		s.all, err = a.ledger.Core().Executions(ctx, &c.Header)
+	if s.Latest = err == nil && onHead(info, c, ""); s.Latest {
+		s.All, err = a.ledger.Core().Executions(ctx, &c.Header)
 	}
 	return s, err
 }
 
 // count adds the tasks of a frontier.
 func (s *stepProgress) count(within string, g *frontier.Frontier) {
-	if !s.latest {
+	if !s.Latest {
 		return
 	}
 	for i := range g.Tasks {
@@ -145,11 +148,11 @@ func (s *stepProgress) count(within string, g *frontier.Frontier) {
 			s.nodes[path] = n
 		}
 		n.tasks++
-		if s.step(g, i, stepDone) != nil {
+		if s.Step(g, i, recorded.Done) != nil {
 			n.done++
 		}
-		x := s.execution(g, i)
-		if x == nil || !slices.ContainsFunc(x.Gates, func(g *posthouse.Gate) bool { return g.Decision == nil && g.Branch == s.head.Branch }) {
+		x := s.Execution(g, i)
+		if x == nil || !slices.ContainsFunc(x.Gates, func(g *posthouse.Gate) bool { return g.Decision == nil && g.Branch == s.Head.Branch }) {
 			continue
 		}
 		for p := path; p != ""; p, _ = frontier.SplitPath(strings.TrimSuffix(p, "/")) {
@@ -161,7 +164,7 @@ func (s *stepProgress) count(within string, g *frontier.Frontier) {
 }
 
 // markDone marks the nodes that completed on the way to a checkpoint.
-func (marks Progress) markDone(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, ms []Migration) error {
+func (marks Progress) markDone(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, ms []migrate.Migration) error {
 	line := map[posthouse.ID]*posthouse.Header{}
 	for h, err := range l.List(ctx, posthouse.Query{Thread: c.Thread, Generation: c.Generation, To: c.Seq}) {
 		if err != nil {
@@ -181,9 +184,9 @@ func (marks Progress) markDone(ctx context.Context, l *ledger.Ledger, c *posthou
 }
 
 // pathsOf returns the nodes that made a checkpoint, behind migrations.
-func pathsOf(ms []Migration, node string) []string {
+func pathsOf(ms []migrate.Migration, node string) []string {
 	within, names := frontier.SplitPath(unlabelled(node))
-	return mapNames(strings.Split(names, "+"), func(name string) string { return renamePath(ms, within+name) })
+	return mapNames(strings.Split(names, "+"), func(name string) string { return migrate.Path(ms, within+name) })
 }
 
 // unlabelled returns a path without the numbers of tasks, as in "fetch#2/get".

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/graph/internal/subparts"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -83,7 +84,7 @@ func (rec *recorder[S]) commitInner(ctx context.Context, d *ledger.Draft) (*post
 	n, c := r.subrun, &rec.change
 	parts := state.JoinParts(slices.Clone(rec.uncommittedProgram), c.Program)
 	for _, p := range state.JoinParts(slices.Clone(rec.uncommitted), c.Parts) {
-		p.Name = n.prefix() + p.Name
+		p.Name = subparts.StateName(n.path) + p.Name
 		parts = append(parts, p)
 	}
 	r.interrupted = c.Status == posthouse.StatusInterrupted
@@ -94,7 +95,7 @@ func (rec *recorder[S]) commitInner(ctx context.Context, d *ledger.Draft) (*post
 		}
 		return r.sess.Commit(ctx, &ledger.Draft{Steps: d.Steps})
 	}
-	p, enc, changed, err := r.frontier.Part(n.planName(), rec.plan)
+	p, enc, changed, err := r.frontier.Part(subparts.PlanName(n.path), rec.plan)
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +108,11 @@ func (rec *recorder[S]) commitInner(ctx context.Context, d *ledger.Draft) (*post
 	}
 	done, err := r.sess.Commit(ctx, &ledger.Draft{Steps: d.Steps, KeepOpen: true, Late: d.Late, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindInner, Status: posthouse.StatusRunning, Graph: r.rootState.graph, Fingerprint: r.rootState.fingerprint,
-		Node: shortenPath(where), Labels: c.Labels, Next: r.sess.Head().Next, Program: parts,
+		Node: subparts.Shorten(where), Labels: c.Labels, Next: r.sess.Head().Next, Program: parts,
 	}})
 	if err == nil {
 		rec.plan, rec.uncommitted, rec.uncommittedProgram, rec.hasUncommitted = enc, nil, nil, false
-		r.noteParts(parts)
+		r.NoteParts(parts)
 	}
 	return done, err
 }
@@ -142,7 +143,7 @@ func (rec *recorder[S]) addUncommitted() ([]byte, error) {
 func (rec *recorder[S]) markCommitted(plan []byte) {
 	r := rec.run
 	rec.plan, rec.uncommitted, rec.uncommittedProgram, rec.hasUncommitted = plan, nil, nil, false
-	r.noteParts(rec.change.Program)
+	r.NoteParts(rec.change.Program)
 }
 
 // commitLater is commit behind the run.

@@ -22,41 +22,28 @@ type AutoRelease struct {
 	Tags   []string // of the release
 }
 
-// A Version is a released thread with the state that it ended in.
-type Version[S any] struct {
-	posthouse.Release
-	State *Snapshot[S] // the head of main, or of the first branch there was
-}
+// A Version is a released thread: its [posthouse.Release] and, as State, the
+// snapshot that it ended in, the head of main or of the first branch there was.
+type Version[S any] = engine.Version[Snapshot[S]]
 
 // Release closes what the thread has on record as a version that can still be
 // read, and frees its name: what runs under it next begins anew. Errors are
 // those of [ledger.Ledger.Release].
 func (a *App[S]) Release(ctx context.Context, thread string, o *ledger.ReleaseOptions) (*Version[S], error) {
-	return a.version(engine.Release(ctx, a.ledger, "graph", a.name, thread, o))
+	return a.front.Release(ctx, thread, o)
 }
 
 // Versions yields a thread's releases, newest first. An error is the last
 // element.
 func (a *App[S]) Versions(ctx context.Context, thread string) iter.Seq2[*posthouse.Release, error] {
-	if thread == "" {
-		thread = posthouse.DefaultThread
-	}
-	return a.ledger.Releases(ctx, thread)
+	return a.front.Versions(ctx, thread)
 }
 
 // Version returns a released version by its number in decimal or a tag, or the
 // last if neither is given, with the state that it ended in. HistoryOptions and
 // StateOptions read the rest of it. [posthouse.ErrNotFound].
 func (a *App[S]) Version(ctx context.Context, thread, versionOrTag string) (*Version[S], error) {
-	return a.version(engine.VersionOf(ctx, a.ledger, thread, versionOrTag))
-}
-
-func (a *App[S]) version(r *posthouse.Release, end *posthouse.Checkpoint, err error) (*Version[S], error) {
-	if end == nil {
-		return nil, err
-	}
-	s, e := a.snapshot(end)
-	return &Version[S]{Release: *r, State: s}, errors.Join(err, e)
+	return a.front.Version(ctx, thread, versionOrTag)
 }
 
 // autoRelease returns what the run was told of releases.
@@ -75,18 +62,14 @@ func (r *run[S]) releaseDone(ctx context.Context) error {
 	return r.releaseAs(ctx, &ledger.ReleaseOptions{})
 }
 
-// releaseFailed releases the thread of a run that failed on record, and returns
-// why it failed.
-func (r *run[S]) releaseFailed(ctx context.Context, err error) error {
+// Release releases the thread of a run that failed on record.
+func (r *run[S]) Release(ctx context.Context, _ *Result[S], failed error) error {
 	var n *NodeError
 	var over *RecursionError
-	if !r.autoRelease().Failed || r.sess.Err() != nil || !errors.As(err, &n) && !errors.As(err, &over) {
-		return err
+	if !r.autoRelease().Failed || r.sess.Err() != nil || !errors.As(failed, &n) && !errors.As(failed, &over) || n != nil && n.Checkpoint == "" {
+		return nil
 	}
-	if n != nil && n.Checkpoint == "" {
-		return err
-	}
-	return errors.Join(err, r.releaseAs(ctx, &ledger.ReleaseOptions{Failed: true, Reason: r.sess.Head().Error}))
+	return r.releaseAs(ctx, &ledger.ReleaseOptions{Failed: true, Reason: r.sess.Head().Error})
 }
 
 func (r *run[S]) releaseAs(ctx context.Context, o *ledger.ReleaseOptions) (err error) {
@@ -98,28 +81,14 @@ func (r *run[S]) releaseAs(ctx context.Context, o *ledger.ReleaseOptions) (err e
 // Branches returns a thread's branches with their heads, main first.
 // [posthouse.ErrNotFound].
 func (a *App[S]) Branches(ctx context.Context, thread string) ([]posthouse.BranchHead, error) {
-	if thread == "" {
-		thread = posthouse.DefaultThread
-	}
-	info, err := a.ledger.Thread(ctx, thread)
-	if err != nil {
-		return nil, err
-	}
-	return info.Branches, nil
+	return a.front.Branches(ctx, thread)
 }
 
 // Copy makes a new thread with the whole history of another and returns the
 // head of its main branch. Nothing of it runs until it is resumed. See
 // [ledger.Ledger.CopyThread].
 func (a *App[S]) Copy(ctx context.Context, from, to string, o *transfer.CopyOptions) (*Snapshot[S], error) {
-	if from == "" {
-		from = posthouse.DefaultThread
-	}
-	info, err := transfer.CopyThread(ctx, a.ledger, from, to, o)
-	if err != nil {
-		return nil, err
-	}
-	return a.State(ctx, info.Thread)
+	return a.front.Copy(ctx, from, to, o)
 }
 
 // A Comparison says how two checkpoints differ.
@@ -132,23 +101,9 @@ type Comparison[S any] struct {
 // Compare compares two checkpoints, of one thread or of two, field by field.
 // The parts in it say what changed within a field, by JSON pointer.
 func (a *App[S]) Compare(ctx context.Context, from, to posthouse.ID) (*Comparison[S], error) {
-	c, err := diff.Compare(ctx, a.ledger, from, to)
+	c, err := a.front.Compare(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
-	d := &Comparison[S]{Comparison: *c}
-	for _, side := range []struct {
-		id posthouse.ID
-		s  **Snapshot[S]
-	}{{from, &d.From}, {to, &d.To}} {
-		at, err := a.ledger.Get(ctx, side.id)
-		if err != nil {
-			return nil, err
-		}
-		if *side.s, err = a.snapshot(at); err != nil {
-			return nil, err
-		}
-	}
-	d.Fields = a.schema.Diff(&d.From.State, &d.To.State)
-	return d, nil
+	return &Comparison[S]{c.Comparison, c.From, c.To, a.schema.Diff(&c.From.State, &c.To.State)}, nil
 }

@@ -47,7 +47,7 @@ func (t *task[S]) recordAttempt(ctx context.Context, exec *engine.Task, p *attem
 	if p.failed != nil {
 		return false, nil // the handler failed
 	}
-	name, a := stepAttempt, engine.Attempt{Error: oneLine(cause.Error())}
+	name, a := stepAttempt, engine.Attempt{Error: engine.OneLine(cause.Error())}
 	retry, wanted := &t.node.opt.Retry, false
 	if p.attempts < retry.Max {
 		if err := engine.Guard(func() error { wanted = retry.Wants(cause); return nil }); err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
-	"github.com/posthouse/posthouse/ledger"
 )
 
 // RunOptions refine one Run, Resume, Stream or Replay. The zero value is useful.
@@ -71,53 +70,31 @@ func newRun[S any](a *App[S], root *rootState, s *engine.Session, o RunOptions, 
 	return r
 }
 
-func (o *RunOptions) validate(input bool) error {
+// checkCall returns what a call's options say, and refuses what they may not.
+func (a *App[S]) checkCall(o *RunOptions, input bool) (c engine.Invocation, err error) {
+	c = engine.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Modes: o.Modes}
 	switch {
 	case o.RecursionLimit < 0:
-		return invalid("RecursionLimit", "is negative")
+		return c, posthouse.Invalid("RecursionLimit", "is negative")
 	case o.Durability > Exit:
-		return invalid("Durability", "%d is unknown", o.Durability)
-	case o.OnBusy > Rollback:
-		return invalid("OnBusy", "%d is unknown", o.OnBusy)
-	case o.OnBusy > Enqueue && !input:
-		return invalid("OnBusy", "cancels another run only to take an input")
+		return c, posthouse.Invalid("Durability", "%d is unknown", o.Durability)
 	case len(o.Labels) > 0 && !input:
-		return invalid("Labels", "are of an input's checkpoint, and none is made")
+		return c, posthouse.Invalid("Labels", "are of an input's checkpoint, and none is made")
 	}
-	if err := checkLabels(o.Labels); err != nil {
-		return err
+	if err = checkLabels(o.Labels); err == nil {
+		_, err = a.breakpointsOf(o)
 	}
-	return engine.CheckModes(o.Modes)
+	return c, err
 }
 
-// begin claims the thread. place may be nil.
-func (a *App[S]) begin(ctx context.Context, thread string, o RunOptions, h *engine.Hub, input bool, place *ledger.Ticket) (*run[S], error) {
-	if thread == "" {
-		thread = posthouse.DefaultThread
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	at, err := a.breakpointsOf(&o)
-	if err != nil {
-		return nil, err
-	}
-	s, err := engine.Begin(ctx, a.ledger, engine.SessionOptions{
-		Thread: thread, Branch: o.Branch, Run: o.Run, Hold: a.hold,
-		OnBusy: o.OnBusy, Place: place, Join: input && o.Run != "", NewInput: input, By: o.By, Instance: a.instance,
-	})
-	if err != nil {
-		return nil, err
-	}
-	r := newRun(a, &rootState{graph: a.name, fingerprint: a.fingerprint}, s, o, cmp.Or(o.RecursionLimit, a.limit), h)
-	r.breakpoints = at
+// newCall returns the run of a session; h is nil if nobody reads along.
+func (a *App[S]) newCall(s *engine.Session, o *RunOptions, h *engine.Hub) engine.Run[S, Result[S]] {
+	r := newRun(a, &rootState{graph: a.name, fingerprint: a.fingerprint}, s, *o, cmp.Or(o.RecursionLimit, a.limit), h)
+	r.breakpoints, _ = a.breakpointsOf(o) // they were checked
 	if h := s.Head(); h != nil {
 		r.record.step = h.Step
-		if err := a.owns(h); err != nil {
-			return nil, errors.Join(err, s.End(ctx))
-		}
 	}
-	return r, nil
+	return r
 }
 
 // load takes up the state and the frontier of the head.
@@ -133,8 +110,8 @@ func (r *run[S]) load(ctx context.Context) error {
 	r.renamed, r.names = r.frontier.Renamed, r.frontier.Names
 	for name, v := range c.Program {
 		p := []posthouse.Part{{Name: name, Codec: v.Codec, Data: v.Data}}
-		r.noteParts(p)
-		r.rootState.noteKept(p)
+		r.NoteParts(p)
+		r.NoteKept(p)
 	}
 	if c, err = r.app.current(c); err != nil {
 		return err
@@ -143,8 +120,8 @@ func (r *run[S]) load(ctx context.Context) error {
 	return err
 }
 
-// start merges the input into the thread and runs from Start.
-func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
+// Start merges the input into the thread and runs from Start.
+func (r *run[S]) Start(ctx context.Context, in *S) (*Result[S], error) {
 	a := r.app
 	if err := r.migrateHead(ctx, false); err != nil {
 		return nil, err
@@ -168,7 +145,7 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 		if err != nil {
 			return nil, err
 		}
-		program = slices.Concat(orphanParts(r.parts, nil), by, input)
+		program = slices.Concat(r.Orphans(), by, input)
 		if skipped, err = r.stepsLeftBehind(ctx); err != nil {
 			return nil, err
 		}
@@ -210,11 +187,11 @@ func (r *run[S]) start(ctx context.Context, in *S) (*Result[S], error) {
 	return r.loop(ctx)
 }
 
-// resume goes on from the head.
-func (r *run[S]) resume(ctx context.Context) (*Result[S], error) {
+// Resume goes on from the head.
+func (r *run[S]) Resume(ctx context.Context) (*Result[S], error) {
 	h := r.sess.Head()
 	if h == nil {
-		return nil, unknownThread(r.sess.Thread(), r.sess.Branch())
+		return nil, engine.UnknownThread(r.sess.Thread(), r.sess.Branch())
 	}
 	ended := h.Status == posthouse.StatusDone || h.Status == posthouse.StatusCancelled
 	if !ended {
@@ -224,9 +201,12 @@ func (r *run[S]) resume(ctx context.Context) (*Result[S], error) {
 		h = r.sess.Head()
 	}
 	if h.Status == posthouse.StatusWaiting {
-		res, err := r.stillUndecided(ctx)
-		if res != nil || err != nil {
-			return res, err
+		waiting, err := r.sess.Undecided(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(waiting) > 0 {
+			return r.parkedResult(ctx, waiting)
 		}
 	}
 	if err := r.load(ctx); err != nil {

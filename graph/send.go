@@ -15,15 +15,15 @@ func (a *topology[S]) send(what, from string, s *Send) (frontier.Target, error) 
 	n := a.nodes[s.Node]
 	switch {
 	case n == nil:
-		return frontier.Target{}, invalid("route", "the %s %q sends to %q, which is not a node of graph %q", what, from, s.Node, a.name)
+		return frontier.Target{}, posthouse.Invalid("route", "the %s %q sends to %q, which is not a node of graph %q", what, from, s.Node, a.name)
 	case n.input == nil:
-		return frontier.Target{}, invalid("route", "the %s %q sends to %q, which takes no input: add it by graph.Task", what, from, s.Node)
+		return frontier.Target{}, posthouse.Invalid("route", "the %s %q sends to %q, which takes no input: add it by graph.Task", what, from, s.Node)
 	}
 	if t := reflect.TypeOf(s.Input); t != n.input && !(n.input.Kind() == reflect.Interface && (t == nil || t.Implements(n.input))) {
-		return frontier.Target{}, invalid("route", "the %s %q sends task %q a %v; it takes a %s", what, from, s.Node, t, n.input)
+		return frontier.Target{}, posthouse.Invalid("route", "the %s %q sends task %q a %v; it takes a %s", what, from, s.Node, t, n.input)
 	}
 	if s.Timeout < 0 || s.IdleTimeout < 0 {
-		return frontier.Target{}, invalid("route", "the %s %q sends task %q a time limit that is negative", what, from, s.Node)
+		return frontier.Target{}, posthouse.Invalid("route", "the %s %q sends task %q a time limit that is negative", what, from, s.Node)
 	}
 	v, err := posthouse.Encode(a.codec, s.Input)
 	if err != nil {
@@ -39,7 +39,7 @@ func (a *topology[S]) send(what, from string, s *Send) (frontier.Target, error) 
 type decoder func(ptr any) error
 
 // noInput is the decoder of a node that was sent nothing.
-func noInput(any) error { return invalid("input", "was not sent") }
+func noInput(any) error { return posthouse.Invalid("input", "was not sent") }
 
 // received returns the decoder of a target's input.
 func (a *topology[S]) received(t *frontier.Target) decoder {

@@ -32,7 +32,7 @@ func (s *step[S]) commit(ctx context.Context) error {
 		err = s.checkpointOrSkip(ctx, program, held)
 	}
 	if err == nil {
-		r.rootState.noteKept(program)
+		r.NoteKept(program)
 		s.committed, s.spare = true, before
 		s.spare.Tasks = nil // what they were sent may be large
 		return nil

@@ -2,12 +2,11 @@ package graph
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 	"sync/atomic"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/recorded"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
@@ -140,34 +139,18 @@ func (s *step[S]) recordResults(ctx context.Context, batch []*outcome[S]) error 
 		if o == nil || o.recorded || o.kind != taskDone {
 			continue
 		}
-		d := resultJSON{}
-		for _, w := range o.writes {
-			j := writeJSON{Part: w.Field.Part, Over: w.Over}
-			if w.Codec == posthouse.JSON.Name() {
-				j.Value = w.Data
-			} else {
-				j.Codec, j.Data = w.Codec, w.Data
-			}
-			d.Writes = append(d.Writes, j)
-		}
-		for i := range o.next {
-			d.Next = append(d.Next, frontier.WireTask(&o.next[i]))
-		}
-		d.Parent = o.parent
+		by := ""
 		if len(r.renames()) > 0 {
-			d.By = r.fingerprint
+			by = r.fingerprint
 		}
-		for _, p := range o.program {
-			d.Program = append(d.Program, programJSON(p))
-		}
-		data, err := json.Marshal(&d)
+		t := recorded.Task{Writes: o.writes, Next: o.next, Parent: o.parent, Program: o.program}
+		v, err := t.Encode(by)
 		if err != nil {
 			return err
 		}
 		o.recorded = true
 		steps = append(append(steps, o.exec.Records().Held()...), posthouse.Step{
-			Task: o.task.key.String(), Name: stepDone, Effect: o.task.node.opt.Effect,
-			Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data},
+			Task: o.task.key.String(), Name: recorded.Done, Effect: o.task.node.opt.Effect, Value: v,
 		})
 	}
 	if len(steps) == 0 {

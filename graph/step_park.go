@@ -45,7 +45,7 @@ func (s *step[S]) parkWaiting(ctx context.Context) (*Result[S], error) {
 		return nil, r.commitFailure(ctx, joinNodes(names), held, changed)
 	}
 	anew := len(asked)+len(stale) > 0 || r.sess.Head().Status != posthouse.StatusWaiting // or it failed, or went on in a subgraph, meanwhile
-	if !anew && !r.app.waitsForTimerSoon(r.app.ledger.Now(), waiting) {
+	if !anew && r.sess.TimerSoon(waiting).IsZero() {
 		return r.parkedResult(ctx, waiting)
 	}
 	if err := r.live.Verify(); err != nil {
@@ -66,10 +66,14 @@ func (s *step[S]) parkWaiting(ctx context.Context) (*Result[S], error) {
 		}
 		waiting = append(waiting, done.Gates...)
 	}
-	if !r.app.waitsForTimerSoon(r.app.ledger.Now(), waiting) {
-		return r.parkedResult(ctx, waiting)
+	if due := r.sess.TimerSoon(waiting); !due.IsZero() {
+		if come, err := engine.WaitOrDrain(ctx, r.app.ledger, due); err != nil {
+			return nil, err
+		} else if come {
+			return nil, r.repeatStep(ctx)
+		}
 	}
-	return s.waitForTimer(ctx, waiting)
+	return r.parkedResult(ctx, waiting)
 }
 
 // mayHaveMoreGates reports whether tasks of the step, or of a subgraph in it, may have
@@ -115,18 +119,4 @@ func (s *step[S]) unfinished() (held []posthouse.Step, keep []posthouse.ID) {
 		}
 	}
 	return held, keep
-}
-
-// waitForTimer waits for the first of some timers; the step is then taken again.
-func (s *step[S]) waitForTimer(ctx context.Context, waiting []posthouse.Gate) (*Result[S], error) {
-	r := s.run
-	first := slices.MinFunc(waiting, func(a, b posthouse.Gate) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
-	come, err := engine.WaitOrDrain(ctx, r.app.ledger, first.ExpiresAt)
-	switch {
-	case err != nil:
-		return nil, err
-	case !come:
-		return r.parkedResult(ctx, waiting)
-	}
-	return nil, r.repeatStep(ctx)
 }

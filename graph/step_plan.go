@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/recorded"
 )
 
 // plan makes the tasks of the step, and takes up what is on record of them. It
@@ -98,7 +99,7 @@ func (s *step[S]) recallTask(ctx context.Context, t *task[S]) (o *outcome[S], er
 		}
 	}()
 	o = &outcome[S]{task: t, exec: exec, recorded: true}
-	rec, ok := exec.Records().Recorded(stepDone)
+	rec, ok := exec.Records().Recorded(recorded.Done)
 	if !ok {
 		if o.open = exec.Gates().StillWaitsFor(r.sess.Head().Seq); len(o.open) > 0 {
 			o.kind = taskWaits
@@ -106,9 +107,9 @@ func (s *step[S]) recallTask(ctx context.Context, t *task[S]) (o *outcome[S], er
 		}
 		return nil, nil
 	}
-	d, err := r.app.readRecordedTask(rec.Value.Data, r.renames(), r.fingerprint)
+	d, err := recorded.Read(r.app.schema, rec.Value.Data, r.renames(), r.fingerprint)
 	if err == nil {
-		o.writes, o.next, o.parent, o.program = d.writes, d.next, d.parent, d.program
+		o.writes, o.next, o.parent, o.program = d.Writes, d.Next, d.Parent, d.Program
 	}
 	return o, err
 }

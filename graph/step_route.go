@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -72,7 +73,7 @@ func (s *step[S]) routeOutcomes(ctx context.Context) (*Result[S], error) {
 		if stopped != nil {
 			err = stopped.err
 		}
-		return nil, s.sessionError(err)
+		return nil, engine.WithCause(r.sess.Err(), err)
 	case len(failed) > 0:
 		held, _ := s.unfinished()
 		return nil, r.commitFailure(ctx, joinNodes(failed), held, causes(failed))
@@ -95,16 +96,6 @@ func (s *step[S]) routeOutcomes(ctx context.Context) (*Result[S], error) {
 	return nil, nil
 }
 
-// sessionError returns why the session ended under a node.
-func (s *step[S]) sessionError(err error) error {
-	r := s.run
-	cause := r.sess.Err()
-	if err == nil || errors.Is(err, cause) {
-		return cause
-	}
-	return errors.Join(cause, err)
-}
-
 // commitHeld leaves the branch as it was before the step.
 func (s *step[S]) commitHeld(ctx context.Context, held []posthouse.Step, err error) error {
 	r := s.run
@@ -116,8 +107,5 @@ func (s *step[S]) commitHeld(ctx context.Context, held []posthouse.Step, err err
 	if e := r.record.flush(ctx); e != nil {
 		err = errors.Join(err, e)
 	}
-	if cause := context.Cause(ctx); !errors.Is(err, cause) {
-		return errors.Join(cause, err)
-	}
-	return err
+	return engine.WithCause(context.Cause(ctx), err)
 }

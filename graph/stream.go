@@ -88,28 +88,14 @@ type Event[S any] struct {
 // have their contexts ended and are waited for. What completed is on record,
 // and the thread can be resumed. Iterating twice runs twice.
 func (a *App[S]) Stream(ctx context.Context, thread string, input S, o ...RunOptions) iter.Seq2[Event[S], error] {
-	return a.stream(ctx, thread, &input, o)
+	return engine.ReadAlong(ctx, a.front, thread, &input, o, typed[S])
 }
 
 // ResumeStream is Resume as a sequence; see [App.Stream]. Resuming a finished
 // thread yields its end. Steps that are on record are not run again and so emit
 // nothing.
 func (a *App[S]) ResumeStream(ctx context.Context, thread string, o ...RunOptions) iter.Seq2[Event[S], error] {
-	return a.stream(ctx, thread, nil, o)
-}
-
-func (a *App[S]) stream(ctx context.Context, thread string, input *S, o []RunOptions) iter.Seq2[Event[S], error] {
-	return func(yield func(Event[S], error) bool) {
-		opt, err := oneOption(o)
-		if err != nil {
-			yield(Event[S]{}, err)
-			return
-		}
-		engine.Stream(ctx, opt.Modes, func(ctx context.Context, h *engine.Hub) error {
-			_, err := a.do(ctx, thread, &opt, h, input)
-			return err
-		}, typed[S])(yield)
-	}
+	return engine.ReadAlong(ctx, a.front, thread, nil, o, typed[S])
 }
 
 // typed returns the event of a notice for a reader of states of type S.

@@ -150,7 +150,7 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 				return Command{}, err
 			}
 		}
-		_, err = c.start(ctx, &input)
+		_, err = c.Start(ctx, &input)
 	}
 	switch {
 	case err != nil:
@@ -167,7 +167,7 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 			return Command{}, err
 		}
 	}
-	o.program = c.subrun.completionParts(c.rootState)
+	o.program = c.Completion(c.subrun.path, c.subrun.parts, c.subrun.lifetime == PerThread)
 	return Command{Goto: c.frontier.Parent}, nil
 }
 

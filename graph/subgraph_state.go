@@ -7,7 +7,10 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/calls"
+	"github.com/posthouse/posthouse/graph/internal/migrate"
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/graph/internal/subparts"
+	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -55,7 +58,7 @@ func UpdateWithin[T any](ctx context.Context, l *ledger.Ledger, checkpoint posth
 	if err := applyChange(change, s); err != nil {
 		return nil, err
 	}
-	opt, _ := oneOption(o)
+	opt, _ := engine.One(o)
 	parts, err := p.Write(s, in.state().State)
 	if err != nil {
 		return nil, err
@@ -71,7 +74,7 @@ func UpdateWithin[T any](ctx context.Context, l *ledger.Ledger, checkpoint posth
 	if up.Parts = parts; in.path != "" {
 		up.Parts, up.Program = nil, parts
 		for i := range parts {
-			parts[i].Name = (&subrun{path: in.path}).prefix() + parts[i].Name
+			parts[i].Name = subparts.StateName(in.path) + parts[i].Name
 		}
 	}
 	done, err := l.Commit(ctx, &ledger.Draft{Thread: c.Thread, Branch: c.Branch, Head: &c.ID, Checkpoint: up})
@@ -89,7 +92,7 @@ func ThreadWithin(ctx context.Context, l *ledger.Ledger, checkpoint posthouse.ID
 	if err != nil {
 		return "", err
 	}
-	in, err := findSubgraph(ctx, l, c, escapePath(path))
+	in, err := findSubgraph(ctx, l, c, migrate.EscapePath(path))
 	if err != nil {
 		return "", err
 	}
@@ -104,19 +107,19 @@ func (o *WithinOptions) codec() posthouse.Codec {
 }
 
 func subgraphState[T any](ctx context.Context, l *ledger.Ledger, id posthouse.ID, path string, o []WithinOptions) (*subgraphRef, *T, *state.Schema, error) {
-	opt, err := oneOption(o)
+	opt, err := engine.One(o)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	p, bad := newSchema(reflect.TypeFor[T](), opt.codec(), false)
 	if len(bad) > 0 {
-		return nil, nil, nil, invalid("state", "%s", bad[0])
+		return nil, nil, nil, posthouse.Invalid("state", "%s", bad[0])
 	}
 	c, err := l.Get(ctx, id)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	in, err := findSubgraph(ctx, l, c, escapePath(path))
+	in, err := findSubgraph(ctx, l, c, migrate.EscapePath(path))
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -136,13 +139,12 @@ func (s *subgraphRef) state() *posthouse.Checkpoint {
 	if s.path == "" {
 		return s.at
 	}
-	return stateWithin(s.at, (&subrun{path: s.path}).prefix())
+	return subparts.Within(s.at, s.path)
 }
 
 // findSubgraph looks a subgraph up.
 func findSubgraph(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, path string) (*subgraphRef, error) {
-	n := &subrun{path: path}
-	if _, stands := c.Program[n.planName()]; stands || len(stateWithin(c, n.prefix()).State) > 0 {
+	if _, stands := c.Program[subparts.PlanName(path)]; stands || len(subparts.Within(c, path).State) > 0 {
 		return &subgraphRef{at: c, path: path}, nil
 	}
 	for i := 1; i <= len(path); i++ {

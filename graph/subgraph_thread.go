@@ -13,6 +13,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/calls"
+	"github.com/posthouse/posthouse/graph/internal/subparts"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -47,7 +48,7 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 	opt := RunOptions{
 		By: r.opt.By, Durability: r.opt.Durability, bounded: o.task.isBounded(),
 		Coordination: r.sess.Head().Coordination,
-		labels:       map[string]string{calls.LabelParent: r.sess.Thread(), calls.LabelCall: shortenPath(o.task.key.String()), calls.LabelCalled: thread},
+		labels:       map[string]string{calls.LabelParent: r.sess.Thread(), calls.LabelCall: subparts.Shorten(o.task.key.String()), calls.LabelCalled: thread},
 	}
 	if b := r.sess.Branch(); b != posthouse.MainBranch {
 		opt.labels[calls.LabelBranch] = b
@@ -59,7 +60,7 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 			opt.path = in + "/" + o.task.label()
 		}
 	}
-	over := r.noteCall(thread)
+	over := r.NoteCall(thread)
 	begun, ended, err := in.callState(ctx, r, thread, &opt, o)
 	if err != nil {
 		return Command{}, err
@@ -72,7 +73,7 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 		}
 		res = &Result[T]{State: s.State, Status: s.Status, Thread: thread, Checkpoint: ended}
 	} else if begun {
-		res, err = in.app.do(ctx, thread, &opt, h, nil)
+		res, err = in.app.front.Do(ctx, thread, &opt, h, nil)
 	} else {
 		var input T
 		if in.opt.In != nil {
@@ -80,7 +81,7 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 				return Command{}, err
 			}
 		}
-		res, err = in.app.do(ctx, thread, &opt, h, &input)
+		res, err = in.app.front.Do(ctx, thread, &opt, h, &input)
 	}
 	if err == nil && (res.Status == posthouse.StatusDone || res.Status == posthouse.StatusCancelled) {
 		over()
@@ -137,7 +138,7 @@ func (in *inner[S, T]) callState(ctx context.Context, r *run[S], thread string, 
 	}
 	labels := opt.labels
 	if begun = was.Thread != ""; !begun {
-		if was, err = r.keptChild(r.pathTo(o.task.label())); err != nil {
+		if was, err = r.KeptChild(r.pathTo(o.task.label())); err != nil {
 			return false, "", err
 		}
 		labels = maps.Clone(labels)

@@ -68,7 +68,6 @@ type outcome[S any] struct {
 
 // Names under which a task's progress is on record.
 const (
-	stepDone    = "$done"    // it completed
 	stepAttempt = "$attempt" // an attempt failed and another is to come
 	stepFailed  = "$failed"  // it failed for good, and its handler is to run
 )
@@ -126,7 +125,7 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 		case exec.Waiting():
 			return o.end(taskWaits, nil)
 		case err != nil && errors.Is(err, posthouse.ErrWaiting):
-			err = invalid("node", "%q returned ErrWaiting without asking anything", t.Target.Node)
+			err = posthouse.Invalid("node", "%q returned ErrWaiting without asking anything", t.Target.Node)
 		}
 		if err == nil {
 			if err := t.takeWrites(o); err != nil {
@@ -244,11 +243,11 @@ func (t *task[S]) checkParentCommand(c *Command, from string) error {
 	r := t.run
 	switch {
 	case r.subrun == nil:
-		return invalid("command", "of %q leads to the graph around graph %q, which is not a subgraph here", from, r.app.name)
+		return posthouse.Invalid("command", "of %q leads to the graph around graph %q, which is not a subgraph here", from, r.app.name)
 	case len(c.Send) > 0:
-		return invalid("command", "of %q sends inputs to the graph around its own: lead to a node there that sends them", from)
+		return posthouse.Invalid("command", "of %q sends inputs to the graph around its own: lead to a node there that sends them", from)
 	case len(c.Goto) == 0:
-		return invalid("command", "of %q leads to the graph around its own, but names no node", from)
+		return posthouse.Invalid("command", "of %q leads to the graph around its own, but names no node", from)
 	}
 	return nil
 }

@@ -144,7 +144,7 @@ func (w *transition[S]) callRoute(s *S) (to string, err error) {
 func (a *topology[S]) resolveTargets(what, from string, may, to []string, sends []Send) (ts []frontier.Target, err error) {
 	allowed := func(name string) error {
 		if len(may) > 0 && !slices.Contains(may, name) {
-			return invalid("route", "the %s %q leads to %q, which is not among its targets", what, from, name)
+			return posthouse.Invalid("route", "the %s %q leads to %q, which is not among its targets", what, from, name)
 		}
 		return nil
 	}
@@ -153,9 +153,9 @@ func (a *topology[S]) resolveTargets(what, from string, may, to []string, sends 
 		n, known := a.nodes[name]
 		switch {
 		case !known && name != End:
-			return nil, invalid("route", "the %s %q leads to %q, which is not a node of graph %q", what, from, name, a.name)
+			return nil, posthouse.Invalid("route", "the %s %q leads to %q, which is not a node of graph %q", what, from, name, a.name)
 		case known && n.input != nil:
-			return nil, invalid("route", "the %s %q leads to task %q without an input: send it one", what, from, name)
+			return nil, posthouse.Invalid("route", "the %s %q leads to task %q without an input: send it one", what, from, name)
 		}
 		if err := allowed(name); err != nil {
 			return nil, err

@@ -50,7 +50,7 @@ type UpdateOptions struct {
 // [App.Fork] takes up, [posthouse.ErrExists] if NewBranch is there already,
 // [posthouse.ErrNotFound].
 func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o ...UpdateOptions) (*Snapshot[S], error) {
-	opt, err := oneOption(o)
+	opt, err := engine.One(o)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	if err != nil {
 		return nil, err
 	}
-	if err := a.owns(&base.Header); err != nil {
+	if err := a.front.Owns(&base.Header); err != nil {
 		return nil, err
 	}
 	e, err := a.edit(ctx, base, opt, true)
@@ -185,7 +185,7 @@ type ForkOptions struct {
 // would have. Steps recorded before the fork are inherited, gates that were
 // open at the checkpoint are open again under new ids.
 func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(s *S), o ...ForkOptions) (*Snapshot[S], error) {
-	opt, err := oneOption(o)
+	opt, err := engine.One(o)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(
 	if err != nil {
 		return nil, err
 	}
-	if err := a.owns(h); err != nil {
+	if err := a.front.Owns(h); err != nil {
 		return nil, err
 	}
 	if change != nil {

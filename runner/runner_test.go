@@ -68,7 +68,7 @@ func (p *program) loop(ctx context.Context, s *engine.Session) error {
 		if _, err := fmt.Sscan(h.Next[0], &n); err != nil {
 			return err
 		}
-		task, err := s.Task(ctx, h.Next[0])
+		task, err := s.TaskWithKey(ctx, s.Key(h.Next[0]), false)
 		if err != nil {
 			return err
 		}

@@ -80,7 +80,7 @@ func TestRetryWaitSurvivesARestart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		task, err := s.Task(ctx, "work")
+		task, err := s.TaskWithKey(ctx, s.Key("work"), false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func (h *host) run(fn func(context.Context) error) error {
 			h.t.Error(err)
 		}
 	}()
-	task, err := s.Task(ctx, "work")
+	task, err := s.TaskWithKey(ctx, s.Key("work"), false)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// A Background is a run that goes on by itself: what the handles of models are
-// made of. R is what it comes to. It is safe for concurrent use.
+// A Background is somebody's hold on a run that goes on by itself. R is what it comes
+// to. It is safe for concurrent use, and need not be kept.
 type Background[R any] struct {
-	opt         BackgroundOptions[R]
+	opt         backgroundOptions[R]
 	stopWaiting context.CancelCauseFunc // before it began: gives up the line
 	done        chan struct{}
 	res         R
@@ -25,35 +25,35 @@ type Background[R any] struct {
 	draining       bool
 }
 
-// BackgroundOptions say what to run.
-type BackgroundOptions[R any] struct {
-	Ledger         *ledger.Ledger
-	Thread, Branch string
-	OnBusy         OnBusy
-	Line           bool // it may wait for the thread in the background; else Begin is called at once, and its error is Launch's
+// backgroundOptions say what to run.
+type backgroundOptions[R any] struct {
+	ledger         *ledger.Ledger
+	thread, branch string
+	onBusy         OnBusy
+	line           bool // it may wait for the thread in the background; else begin is called at once, and its error is launch's
 
-	Begin     func(ctx context.Context, place *ledger.Ticket) (*Begun[R], error) // claims the thread; place is nil unless Line
-	Cancelled func(R) bool                                                       // whether that is the result of a run that was cancelled
+	begin     func(ctx context.Context, place *ledger.Ticket) (*begun[R], error) // claims the thread; place is nil unless line
+	cancelled func(R) bool                                                       // whether that is the result of a run that was cancelled
 }
 
-// A Begun is a run that has its thread.
-type Begun[R any] struct {
-	Session *Session
-	Drive   func(context.Context) (R, error) // runs, and ends the session
+// A begun is a run that has its thread.
+type begun[R any] struct {
+	session *Session
+	drive   func(context.Context) (R, error) // runs, and ends the session
 }
 
-// Launch begins a run and returns while it goes on. Ending ctx ends the run.
-func Launch[R any](ctx context.Context, o BackgroundOptions[R]) (*Background[R], error) {
+// launch begins a run and returns while it goes on. Ending ctx ends the run.
+func launch[R any](ctx context.Context, o backgroundOptions[R]) (*Background[R], error) {
 	around, drains := DrainOf(ctx), Draining(ctx)
 	h := &Background[R]{opt: o, done: make(chan struct{}), drain: make(chan struct{})}
 	ctx, h.stopWaiting = context.WithCancelCause(WithDrain(ctx, h.drain))
-	var b *Begun[R]
+	var b *begun[R]
 	var place *ledger.Ticket
-	if o.Line {
-		place = o.Ledger.Core().NewTicket(o.Thread, o.OnBusy != Enqueue)
+	if o.line {
+		place = o.ledger.Core().NewTicket(o.thread, o.onBusy != Enqueue)
 	} else {
 		var err error
-		if b, err = o.Begin(ctx, nil); err != nil {
+		if b, err = o.begin(ctx, nil); err != nil {
 			h.stopWaiting(nil)
 			return nil, err
 		}
@@ -75,27 +75,27 @@ func Launch[R any](ctx context.Context, o BackgroundOptions[R]) (*Background[R],
 	return h, nil
 }
 
-func (h *Background[R]) run(ctx context.Context, b *Begun[R], place *ledger.Ticket) {
+func (h *Background[R]) run(ctx context.Context, b *begun[R], place *ledger.Ticket) {
 	defer close(h.done)
 	defer h.stopWaiting(nil)
 	if b == nil {
 		defer place.Leave()
 		var err error
-		b, err = h.opt.Begin(ctx, place)
+		b, err = h.opt.begin(ctx, place)
 		if h.err = h.markBegun(ctx, b, err); h.err != nil {
 			return
 		}
 	}
-	h.res, h.err = b.Drive(ctx)
+	h.res, h.err = b.drive(ctx)
 }
 
 // markBegun ends the time in which Cancel keeps the run from beginning. err is that
 // of the attempt to begin.
-func (h *Background[R]) markBegun(ctx context.Context, b *Begun[R], err error) error {
+func (h *Background[R]) markBegun(ctx context.Context, b *begun[R], err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil && ctx.Err() != nil {
-		err = b.Session.End(ctx)
+		err = b.session.End(ctx)
 	}
 	if ctx.Err() != nil {
 		return errors.Join(context.Cause(ctx), err)
@@ -123,7 +123,7 @@ func (h *Background[R]) Reason() Reason {
 	switch {
 	case !Closed(h.done):
 		return Running
-	case h.cancelledEarly, h.err == nil && h.opt.Cancelled(h.res):
+	case h.cancelledEarly, h.err == nil && h.opt.cancelled(h.res):
 		return Cancelled
 	case h.err != nil:
 		return Failed
@@ -145,7 +145,7 @@ func (h *Background[R]) Cancel(ctx context.Context, reason string) error {
 		h.stopWaiting(&posthouse.Error{Code: posthouse.CodeCancelled, Message: "the run was cancelled before it began"})
 		return nil
 	}
-	_, err := h.opt.Ledger.Cancel(ctx, h.opt.Thread, &ledger.CancelOptions{Branch: h.opt.Branch, Reason: reason})
+	_, err := h.opt.ledger.Cancel(ctx, h.opt.thread, &ledger.CancelOptions{Branch: h.opt.branch, Reason: reason})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil // it has just ended, with nothing on record
 	}

@@ -82,9 +82,9 @@ func (s *Session) hasPendingCancel() bool {
 	return found != nil && slices.ContainsFunc(found.Cancelling, func(m posthouse.CancelMark) bool { return m.Branch == s.branch })
 }
 
-// Displaced reports whether another run of the branch was cancelled to make
+// displaced reports whether another run of the branch was cancelled to make
 // room for this one: its last checkpoint is the head.
-func (s *Session) Displaced() bool {
+func (s *Session) displaced() bool {
 	h := s.Head()
 	return s.contention.asked && h != nil && h.Kind == posthouse.KindCancel && h.ID != s.contention.was
 }

@@ -69,7 +69,7 @@ func input(t testing.TB, s *engine.Session) {
 
 func task(t testing.TB, s *engine.Session, node string) *engine.Task {
 	t.Helper()
-	tk, err := s.Task(context.Background(), node)
+	tk, err := s.TaskWithKey(context.Background(), s.Key(node), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,8 +63,8 @@ type HistoryOptions struct {
 	Limit   int
 }
 
-// Query returns what to ask a Ledger for.
-func (o *HistoryOptions) Query(thread string) posthouse.Query {
+// query returns what to ask a Ledger for.
+func (o *HistoryOptions) query(thread string) posthouse.Query {
 	q := posthouse.Query{
 		Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: o.Branch, Node: o.Node, Kind: o.Kind, Status: o.Status, Run: o.Run,
 		Label: o.Label, LabelValue: o.Value, Generation: o.Version,

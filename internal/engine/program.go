@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
@@ -46,7 +48,30 @@ func One[T any](opts []T) (o T, err error) {
 	case 1:
 		return opts[0], nil
 	}
-	return o, &posthouse.Error{
-		Code: posthouse.CodeInvalid, Field: "options", Message: fmt.Sprintf("are given %d times; give them once", len(opts)),
+	return o, posthouse.Invalid("options", "are given %d times; give them once", len(opts))
+}
+
+// UnknownThread is the error of going on with what is not there.
+func UnknownThread(thread, branch string) error {
+	return &posthouse.Error{
+		Code: posthouse.CodeNotFound, Message: fmt.Sprintf("thread %q has no branch %q", thread, branch),
+		Hint: "run the thread first",
 	}
+}
+
+// OneLine makes an error fit for a checkpoint's header: valid text on one line.
+func OneLine(s string) string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
+}
+
+// WithCause returns what failed because a context or a session ended, with why that
+// did.
+func WithCause(cause, failed error) error {
+	switch {
+	case failed == nil:
+		return cause
+	case errors.Is(failed, cause):
+		return failed
+	}
+	return errors.Join(cause, failed)
 }

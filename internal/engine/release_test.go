@@ -101,11 +101,14 @@ func TestReleaseThatStandsIsReturned(t *testing.T) {
 	wait("called", posthouse.Gate{Name: "ask"})
 	head := wait("t1", posthouse.Gate{Name: "call", Kind: posthouse.GateThread, Text: "called", ExpiresAt: l.Now().Add(time.Hour)})
 	store.thread = "called"
-	r, end, err := engine.Release(ctx, l, "graph", "g", "t1", nil)
-	if !errors.Is(err, posthouse.ErrTooLarge) || r == nil || r.Version != 1 || end == nil || end.ID != head {
-		t.Errorf("released: %+v, %+v, %v", r, end, err)
+	f := &engine.Front[int, int, int, posthouse.Checkpoint]{
+		Ledger: l, Kind: "graph", Name: "g", Snapshot: func(c *posthouse.Checkpoint) (*posthouse.Checkpoint, error) { return c, nil },
 	}
-	if r, _, err := engine.Release(ctx, l, "graph", "g", "t1", nil); r != nil || !errors.Is(err, posthouse.ErrNotFound) {
+	r, err := f.Release(ctx, "t1", nil)
+	if !errors.Is(err, posthouse.ErrTooLarge) || r == nil || r.Version != 1 || r.State.ID != head {
+		t.Errorf("released: %+v, %v", r, err)
+	}
+	if r, err := f.Release(ctx, "t1", nil); r != nil || !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("again: %+v, %v", r, err)
 	}
 }

@@ -391,13 +391,6 @@ func (s *Session) Err() error {
 	return nil
 }
 
-// Task starts an execution of a node behind the head. Its key is the step it
-// makes and the node, as in "7/approve", and stays the same while the node
-// waits, fails and runs again.
-func (s *Session) Task(ctx context.Context, node string) (*Task, error) {
-	return s.TaskWithKey(ctx, s.Key(node), false)
-}
-
 // Key returns the name of an execution of a node behind the head, in which the
 // node's stands as [posthouse.EscapeName] writes it.
 func (s *Session) Key(node string) string {
@@ -408,7 +401,8 @@ func (s *Session) Key(node string) string {
 	return strconv.FormatUint(step, 10) + "/" + posthouse.EscapeName(node)
 }
 
-// TaskWithKey is Task for an execution that its model names itself, because it
+// TaskWithKey starts an execution under a name: [Session.Key], which stays the same
+// while the node waits, fails and runs again, or one of the model's own, because it
 // spans checkpoints or because a node runs more than once in a step. Fresh
 // promises that nothing is on record under the key, and saves a read. The key
 // must be unique in the thread but for executions that continue each other.

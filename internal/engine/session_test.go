@@ -363,7 +363,7 @@ func TestReplayProperty(t *testing.T) {
 		}
 		n := 0
 		for range rapid.IntRange(1, 5).Draw(t, "executions") {
-			tk, err := s.Task(ctx, "n")
+			tk, err := s.TaskWithKey(ctx, s.Key("n"), false)
 			if err != nil {
 				t.Fatal(err)
 			}

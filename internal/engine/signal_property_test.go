@@ -82,7 +82,7 @@ func (m *queueMachine) run(branch string, takes int) {
 	m.ok(err)
 	for {
 		done := m.taken(s)
-		tk, err := s.Task(ctx, "node")
+		tk, err := s.TaskWithKey(ctx, s.Key("node"), false)
 		m.ok(err)
 		for range 3 {
 			if takes == 0 {

@@ -261,8 +261,7 @@ func (t *Task) rememberResult(c *call, s posthouse.Step) {
 
 // cleanText makes an error fit to be kept: valid text on one line, not too long.
 func cleanText(s string) string {
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
-	if len(s) > maxStack {
+	if s = OneLine(s); len(s) > maxStack {
 		s = strings.ToValidUTF8(s[:maxStack], "")
 	}
 	return s

@@ -103,11 +103,11 @@ type Hub struct {
 	stop  func()        // ends the run's context
 }
 
-// Stream runs do in a goroutine of its own, once for each time it is iterated,
+// stream runs do in a goroutine of its own, once for each time it is iterated,
 // and yields what that tells its hub, as event makes it; by default what
 // [StreamValues] chooses. An error of do is the last element. A reader that
 // leaves ends do's context and waits for it.
-func Stream[E any](ctx context.Context, modes []StreamMode, do func(context.Context, *Hub) error, event func(*Notice) E) iter.Seq2[E, error] {
+func stream[E any](ctx context.Context, modes []StreamMode, do func(context.Context, *Hub) error, event func(*Notice) E) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
 		h := newHub(modes, func() { cancel(errLeft) })

@@ -169,6 +169,58 @@ func withdrawn(g *posthouse.Gate) error {
 	return &posthouse.Error{Code: posthouse.CodeCancelled, Decision: d, Message: message}
 }
 
+// TimerSoon returns when the first of the gates is over, if all of them are timers
+// and the run is to wait for that itself; otherwise the zero time.
+func (s *Session) TimerSoon(gates []posthouse.Gate) (first time.Time) {
+	for i := range gates {
+		if gates[i].Kind != posthouse.GateTimer {
+			return time.Time{}
+		}
+		if at := gates[i].ExpiresAt; i == 0 || at.Before(first) {
+			first = at
+		}
+	}
+	if first.Sub(s.ledger.Now()) > s.hold {
+		return time.Time{}
+	}
+	return first
+}
+
+// Parked reports whether the branch waits.
+func (s *Session) Parked(ctx context.Context) (bool, error) {
+	info, err := s.ledger.Thread(ctx, s.thread)
+	if err != nil {
+		return false, err
+	}
+	b, _ := info.Branch(s.branch)
+	return b.Status == posthouse.StatusWaiting, nil
+}
+
+// Undecided returns the gates of a branch that waits, if none of them is over and the
+// run is not to wait for one: executed again its code would only ask again.
+func (s *Session) Undecided(ctx context.Context) (waiting []posthouse.Gate, err error) {
+	if parked, err := s.Parked(ctx); !parked || err != nil {
+		return nil, err
+	}
+	for g, err := range s.ledger.Gates(ctx, ledger.GateQuery{Thread: s.thread, All: true}) {
+		switch {
+		case err != nil:
+			return nil, err
+		case g.Branch != s.branch:
+		case g.Kind == posthouse.GateThread: // that thread may have gone on
+			return nil, nil
+		case !g.ExpiresAt.IsZero() && !s.ledger.Now().Before(g.ExpiresAt):
+			return nil, nil
+		default:
+			waiting = append(waiting, *g)
+		}
+	}
+	if len(waiting) == 0 || !s.TimerSoon(waiting).IsZero() {
+		return nil, nil
+	}
+	return waiting, nil
+}
+
 // longestNap bounds how late WaitOrDrain notices that the ledger's clock jumped.
 const longestNap = time.Second
 

@@ -1,0 +1,260 @@
+// Package migrate takes what an earlier version of a graph has on record to a later one:
+// names of nodes, the parts of a state, inputs and plans.
+//
+// It knows names and parts, and no node. The package imports the root package,
+// graph/internal/calls, graph/internal/frontier and internal/engine.
+package migrate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/calls"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/internal/engine"
+)
+
+// A Migration is one step from a version to a later one: graph.Migration says more.
+type Migration struct {
+	From   string
+	Nodes  map[string]string
+	Parts  func(old posthouse.State) (posthouse.State, error)
+	Inputs func(node string, in posthouse.Value) (posthouse.Value, error)
+}
+
+// From returns which of all migrations are to be applied to a checkpoint of a version,
+// for the current one.
+func From(all []Migration, fingerprint, current string) []Migration {
+	if fingerprint == current || fingerprint == "" {
+		return nil
+	}
+	at := slices.IndexFunc(all, func(m Migration) bool { return m.From == fingerprint })
+	if at < 0 {
+		at = slices.IndexFunc(all, func(m Migration) bool { return m.From == "" })
+	}
+	if at < 0 {
+		return nil
+	}
+	return all[at:]
+}
+
+// Nodes returns who made a checkpoint, behind migrations: a node's path, or
+// those of several nodes that made it together, joined by a plus.
+func Nodes(ms []Migration, name string) string {
+	within, last := frontier.SplitPath(name)
+	names := strings.Split(last, "+")
+	for i, n := range names {
+		names[i] = renameIn(ms, within, n)
+	}
+	return Path(ms, within) + strings.Join(names, "+")
+}
+
+// renameIn returns the new name of a node at an old place, which is "" or ends
+// with a slash.
+func renameIn(ms []Migration, within, name string) string {
+	_, name = frontier.SplitPath(Path(ms, within+name))
+	return name
+}
+
+// Path returns a path behind migrations.
+func Path(ms []Migration, path string) string {
+	for i := range ms {
+		var now []string
+		old := strings.Split(path, "/")
+		for j, name := range old {
+			if to, ok := ms[i].Nodes[strings.Join(old[:j+1], "/")]; ok {
+				name = to
+			}
+			now = append(now, name)
+		}
+		path = strings.Join(now, "/")
+	}
+	return path
+}
+
+// Parts returns a checkpoint's state behind migrations.
+func Parts(ms []Migration, c *posthouse.Checkpoint) (s posthouse.State, err error) {
+	s = c.State
+	for i := range ms {
+		if ms[i].Parts == nil {
+			continue
+		}
+		if s, err = guardedCall(func() (posthouse.State, error) { return ms[i].Parts(s.Clone()) }); err != nil {
+			return nil, &Mismatch{Kind: MismatchMigration, Text: fmt.Sprintf("migration %d of the state failed", i+1), Err: err}
+		}
+	}
+	return s, nil
+}
+
+// Frontier renames what a frontier names. within is the old path of the subgraph
+// that it is of, with a slash behind it, or "".
+func Frontier(g *frontier.Frontier, ms []Migration, within string) error {
+	now := func(name string) string {
+		return frontier.UnescapeName(renameIn(ms, within, frontier.EscapeName(name)))
+	}
+	for i := range g.Tasks {
+		t := &g.Tasks[i]
+		old := t.Node
+		if t.Node = now(old); t.Node != old && t.Was == "" {
+			t.Was = old
+		}
+	}
+	if err := migrateInputs(g, ms, Path(ms, within)); err != nil {
+		return err
+	}
+	arrived := g.Arrived
+	g.Arrived = make(map[string][]string, len(arrived))
+	for to, from := range arrived {
+		g.Arrived[now(to)] = eachName(from, now)
+	}
+	g.Deferred = eachName(g.Deferred, now)
+	around, _ := frontier.SplitPath(strings.TrimSuffix(within, "/"))
+	g.Parent = eachName(g.Parent, func(name string) string {
+		return frontier.UnescapeName(renameIn(ms, around, frontier.EscapeName(name)))
+	})
+	g.Renamed = migrateRenames(g.Renamed, ms, within)
+	if within == "" {
+		g.Names = migrateNames(g.Names, ms)
+	}
+	return nil
+}
+
+func migrateNames(n frontier.Names, ms []Migration) frontier.Names {
+	for i := range ms {
+		now := frontier.Names{}
+		for path := range n {
+			now[Path(ms[i:i+1], path)] = n.Of(path)
+		}
+		for path := range ms[i].Nodes {
+			now[Path(ms[i:i+1], path)] = n.Of(path)
+		}
+		n = now
+	}
+	return n
+}
+
+func migrateRenames(r frontier.Renames, ms []Migration, within string) frontier.Renames {
+	all := frontier.Renames{}
+	around, _ := frontier.SplitPath(strings.TrimSuffix(within, "/"))
+	for old, name := range r {
+		switch {
+		case strings.HasPrefix(old, "/"):
+			all[old] = Path(ms, name)
+		case strings.HasPrefix(old, "../"):
+			all[old] = renameIn(ms, around, name)
+		default:
+			all[old] = renameIn(ms, within, name)
+		}
+	}
+	add := func(old, name string) {
+		if _, ok := all[old]; !ok {
+			all[old] = name
+		}
+	}
+	for i := range ms {
+		for path := range ms[i].Nodes {
+			now := Path(ms[i:], path)
+			at, old := frontier.SplitPath(path)
+			_, name := frontier.SplitPath(now)
+			add("/"+path, now)
+			if at == Path(ms[:i], within) {
+				add(old, name)
+			}
+			if within != "" && at == Path(ms[:i], around) {
+				add("../"+old, name)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+func migrateInputs(g *frontier.Frontier, ms []Migration, within string) error {
+	for i := range g.Tasks {
+		t := &g.Tasks[i]
+		for j := range ms {
+			if t.Input == nil || ms[j].Inputs == nil {
+				continue
+			}
+			v, err := guardedCall(func() (posthouse.Value, error) { return ms[j].Inputs(within+frontier.EscapeName(t.Node), *t.Input) })
+			if err != nil {
+				return &Mismatch{
+					Kind: MismatchMigration, Name: within + frontier.EscapeName(t.Node), Err: err,
+					Text: fmt.Sprintf("migration %d of the input of task %q failed", j+1, within+frontier.EscapeName(t.Node)),
+				}
+			}
+			t.Input = &v
+		}
+	}
+	return nil
+}
+
+// guardedCall runs a function of the caller's and turns a panic into an error.
+func guardedCall[T any](fn func() (T, error)) (v T, err error) {
+	err = engine.Guard(func() (err error) { v, err = fn(); return err })
+	return v, err
+}
+
+// Program renames the parts in which subgraphs keep their state and where they stand,
+// and what the latter name.
+func Program(ms []Migration, program posthouse.State) (posthouse.State, error) {
+	now := posthouse.State{}
+	for _, name := range slices.Sorted(maps.Keys(program)) {
+		v := program[name]
+		if path, ok := strings.CutPrefix(name, frontier.PlanPart+"/"); ok {
+			g, err := frontier.ReadFrontier(nil, program, name)
+			if err == nil {
+				err = Frontier(&g, ms, path+"/")
+			}
+			if err == nil {
+				v.Data, err = g.EncodePlan()
+			}
+			if err != nil {
+				return nil, err
+			}
+			name = frontier.PlanPart + "/" + Path(ms, path)
+		} else if path, ok := strings.CutPrefix(name, calls.KeptPrefix); ok {
+			name = calls.KeptPrefix + Path(ms, path)
+		} else if path, ok := strings.CutPrefix(name, "$sub/"); ok {
+			within, part := frontier.SplitPath(path)
+			name = "$sub/" + Path(ms, within) + part
+		}
+		if _, taken := now[name]; taken {
+			return nil, &Mismatch{Kind: MismatchMigration, Name: name, Text: "two parts of subgraphs would both be " + strconv.Quote(name)}
+		}
+		now[name] = v
+	}
+	return now, nil
+}
+
+// EscapePath returns a path that a caller gives, name by name: one that cannot
+// be a spelling is taken for a name.
+func EscapePath(path string) string {
+	if !strings.ContainsAny(path, "%+#>") {
+		return path
+	}
+	names := strings.Split(path, "/")
+	for i, name := range names {
+		if _, err := posthouse.UnescapeName(name); err != nil {
+			names[i] = frontier.EscapeName(name)
+		}
+	}
+	return strings.Join(names, "/")
+}
+
+func eachName(names []string, f func(string) string) []string {
+	if names == nil {
+		return nil
+	}
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = f(n)
+	}
+	return out
+}

@@ -1,0 +1,251 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger"
+)
+
+// A Front is how callers come to the programs of a model: it claims threads, runs,
+// resumes and replays them, and reads what is on record. O are the options of a
+// call, In is what a run is given, R what it comes to, and C a checkpoint as the
+// model shows it. It is made with the program and does not change.
+type Front[O, In, R, C any] struct {
+	Ledger   *ledger.Ledger
+	Kind     string        // of the model, as in "graph"
+	Name     string        // of the program: threads remember it
+	Instance string        // see [posthouse.Gate.Instance]
+	Hold     time.Duration // see [SessionOptions]
+
+	Check    func(o *O, input bool) (Invocation, error)      // what options say, and whether they may
+	NewRun   func(s *Session, o *O, h *Hub) Run[In, R]       // h is nil if nobody reads along
+	Snapshot func(c *posthouse.Checkpoint) (*C, error)       // a checkpoint as the model shows it
+	Status   func(*R) posthouse.Status                       // of a result
+	End      func(ctx context.Context, h *Hub, res *R) error // reports the end of a run to its reader; nil: the run does so itself
+
+	// Elsewhere returns the result of the run of an id that somebody else runs, nil if
+	// that is another one's. Without it a second call with the id waits for the first.
+	Elsewhere func(ctx context.Context, thread string, c *Invocation, in *In, busy error) (*R, error)
+}
+
+// An Invocation is what the options of all models have in common.
+type Invocation struct {
+	Branch string
+	Run    string // an id of the caller's, which makes the call idempotent
+	By     string
+	OnBusy OnBusy
+	Modes  []StreamMode
+}
+
+// Check refuses what no model takes: [posthouse.ErrInvalid].
+func (c *Invocation) Check(input bool) error {
+	switch {
+	case c.OnBusy > Rollback:
+		return posthouse.Invalid("OnBusy", "%d is unknown", c.OnBusy)
+	case c.OnBusy > Enqueue && !input:
+		return posthouse.Invalid("OnBusy", "cancels another run only to take an input")
+	}
+	return CheckModes(c.Modes)
+}
+
+// A Run is one call over one branch, as its model runs it.
+type Run[In, R any] interface {
+	Start(ctx context.Context, in *In) (*R, error) // from a new input
+	Resume(ctx context.Context) (*R, error)        // from the head
+
+	Repeated(ctx context.Context, in *In) (*R, error) // what the run of this id came to; nil if the branch has none
+	RollBack(ctx context.Context) error               // restores what was there before the input of the run that this one displaced
+	Cancelled(ctx context.Context) (*R, error)        // ends the branch, which somebody asked for
+	CancelledLate(ctx context.Context, h *posthouse.Header, parked *R) (*R, error)
+	Release(ctx context.Context, res *R, failed error) error // releases the thread of a run that came to this, if it was told so
+}
+
+// Call gives a thread an input and runs it; without an input it resumes.
+func (f *Front[O, In, R, C]) Call(ctx context.Context, thread string, in *In, o []O) (*R, error) {
+	opt, err := One(o)
+	if err != nil {
+		return nil, err
+	}
+	return f.Do(ctx, thread, &opt, nil, in)
+}
+
+// Do is Call for somebody who reads along; h may be nil.
+func (f *Front[O, In, R, C]) Do(ctx context.Context, thread string, o *O, h *Hub, in *In) (*R, error) {
+	c, err := f.check(o, in != nil)
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.begin(ctx, thread, &c, in != nil, nil)
+	if err == nil {
+		return f.drive(ctx, s, f.NewRun(s, o, h), &c, in)
+	}
+	if f.Elsewhere != nil && in != nil && c.Run != "" && errors.Is(err, posthouse.ErrBusy) {
+		if known, other := f.Elsewhere(ctx, cmp.Or(thread, posthouse.DefaultThread), &c, in, err); known != nil || other != nil {
+			return known, other
+		}
+	}
+	return nil, err
+}
+
+func (f *Front[O, In, R, C]) check(o *O, input bool) (Invocation, error) {
+	c, err := f.Check(o, input)
+	if err == nil {
+		err = c.Check(input)
+	}
+	return c, err
+}
+
+// Replay runs again from a past checkpoint, on a new branch.
+func (f *Front[O, In, R, C]) Replay(ctx context.Context, checkpoint posthouse.ID, o []O) (*R, error) {
+	opt, err := One(o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.check(&opt, false)
+	if err != nil {
+		return nil, err
+	}
+	source, err := f.Ledger.GetHeader(ctx, checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Owns(source); err != nil {
+		return nil, err
+	}
+	branch := c.Branch
+	c.Branch = source.Branch
+	s, err := f.begin(ctx, source.Thread, &c, false, nil) // first, so that a thread that is busy gets no branch
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Fork(ctx, checkpoint, &ledger.ForkOptions{Branch: branch, By: c.By}); err != nil {
+		return nil, errors.Join(err, s.End(ctx))
+	}
+	return f.drive(ctx, s, f.NewRun(s, &opt, nil), &c, nil)
+}
+
+// Launch is Call in the background. It returns once the thread is claimed, or, where
+// the run may have to wait for it, once it has its place in line.
+func (f *Front[O, In, R, C]) Launch(ctx context.Context, thread string, in *In, o []O) (*Background[*R], error) {
+	opt, err := One(o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.check(&opt, in != nil)
+	if err != nil {
+		return nil, err
+	}
+	thread = cmp.Or(thread, posthouse.DefaultThread)
+	return launch(ctx, backgroundOptions[*R]{
+		ledger: f.Ledger, thread: thread, branch: c.Branch, onBusy: c.OnBusy, line: c.OnBusy != Reject || c.Run != "",
+		begin: func(ctx context.Context, place *ledger.Ticket) (*begun[*R], error) {
+			s, err := f.begin(ctx, thread, &c, in != nil, place)
+			if err != nil {
+				return nil, err
+			}
+			r := f.NewRun(s, &opt, nil)
+			return &begun[*R]{s, func(ctx context.Context) (*R, error) { return f.drive(ctx, s, r, &c, in) }}, nil
+		},
+		cancelled: func(res *R) bool { return f.Status(res) == posthouse.StatusCancelled },
+	})
+}
+
+// begin claims the thread. place may be nil.
+func (f *Front[O, In, R, C]) begin(ctx context.Context, thread string, c *Invocation, input bool, place *ledger.Ticket) (*Session, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	s, err := Begin(ctx, f.Ledger, SessionOptions{
+		Thread: cmp.Or(thread, posthouse.DefaultThread), Branch: c.Branch, Run: c.Run, By: c.By, Hold: f.Hold, Instance: f.Instance,
+		OnBusy: c.OnBusy, Place: place, NewInput: input,
+		Join: input && c.Run != "" && (f.Elsewhere == nil || place != nil || c.OnBusy != Reject),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if h := s.Head(); h != nil {
+		if err := f.Owns(h); err != nil {
+			return nil, errors.Join(err, s.End(ctx))
+		}
+	}
+	return s, nil
+}
+
+// drive runs one call under its lease, and ends the branch if somebody asks to
+// cancel it meanwhile.
+func (f *Front[O, In, R, C]) drive(ctx context.Context, s *Session, r Run[In, R], c *Invocation, in *In) (*R, error) {
+	defer s.End(ctx) // for a panic of a codec or an observer
+	inner, free := s.WithCancel(ctx, nil)
+	res, err := dispatch(inner, s, r, c, in)
+	free()
+	if err != nil && s.Asked() && (s.Err() == nil || errors.Is(s.Err(), posthouse.ErrCancelled)) {
+		res, err = r.Cancelled(ctx)
+	}
+	if e := r.Release(ctx, res, err); e != nil {
+		err = errors.Join(err, e)
+	}
+	if end := s.End(ctx); end != nil {
+		return nil, errors.Join(err, end)
+	}
+	if !s.Asked() || res != nil && isOver(f.Status(res)) {
+		return res, err
+	}
+	h, e := s.CancelLate(ctx)
+	switch {
+	case e != nil:
+		return nil, errors.Join(err, e)
+	case h != nil && res != nil && h.Status == posthouse.StatusCancelled:
+		return r.CancelledLate(context.WithoutCancel(ctx), h, res)
+	}
+	return res, err
+}
+
+func isOver(s posthouse.Status) bool {
+	return s == posthouse.StatusDone || s == posthouse.StatusCancelled
+}
+
+// dispatch does what the call is for.
+func dispatch[In, R any](ctx context.Context, s *Session, r Run[In, R], c *Invocation, in *In) (*R, error) {
+	if in == nil {
+		return r.Resume(ctx)
+	}
+	if c.Run != "" {
+		if known, err := r.Repeated(ctx, in); known != nil || err != nil {
+			return known, err
+		}
+	}
+	if c.OnBusy == Rollback && s.displaced() {
+		if err := r.RollBack(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.Start(ctx, in)
+}
+
+// ReadAlong is Call as a sequence of events, which event makes of what the run tells.
+func ReadAlong[E, O, In, R, C any](ctx context.Context, f *Front[O, In, R, C], thread string, in *In, o []O, event func(*Notice) E) iter.Seq2[E, error] {
+	return func(yield func(E, error) bool) {
+		opt, err := One(o)
+		var c Invocation
+		if err == nil {
+			c, err = f.Check(&opt, in != nil)
+		}
+		if err != nil {
+			var none E
+			yield(none, err)
+			return
+		}
+		stream(ctx, c.Modes, func(ctx context.Context, h *Hub) error {
+			res, err := f.Do(ctx, thread, &opt, h, in)
+			if err == nil && f.End != nil {
+				err = f.End(context.WithoutCancel(ctx), h, res)
+			}
+			return err
+		}, event)(yield)
+	}
+}
