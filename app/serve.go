@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -120,8 +121,8 @@ func Serve(ctx context.Context, o *Options) error {
 func (o *Options) host() (*host.Options, error) {
 	ho := &host.Options{
 		Dir: datadir.Dir(o.Dir), Store: strings.TrimSpace(o.Store), OpenStore: o.Programs.OpenStore, NewStore: o.NewStore,
-		Addr: o.Addr, Cert: o.CertFile, Key: o.KeyFile, AllowInsecure: o.AllowInsecure, AllowedHosts: o.AllowedHosts,
-		Encrypt: o.Encrypt, Keys: o.EncryptionKeys, Retain: o.Retain, RetainEvery: o.RetainEvery, MaxState: o.MaxState,
+		Addr: cmp.Or(o.Addr, host.DefaultAddr), Cert: o.CertFile, Key: o.KeyFile, AllowInsecure: o.AllowInsecure, AllowedHosts: o.AllowedHosts,
+		Encrypt: o.Encrypt, Keys: o.EncryptionKeys, Retain: o.Retain, RetainEvery: cmp.Or(o.RetainEvery, host.DefaultRetainEvery), MaxState: o.MaxState,
 		Logger: o.Logger, Version: o.Programs.Version, Programs: opener(o.Programs.Open),
 	}
 	if o.Dir == "" {
@@ -133,12 +134,6 @@ func (o *Options) host() (*host.Options, error) {
 	}
 	if ho.OpenStore == nil {
 		ho.OpenStore = local.Open
-	}
-	if ho.Addr == "" {
-		ho.Addr = host.DefaultAddr
-	}
-	if ho.RetainEvery == 0 {
-		ho.RetainEvery = host.DefaultRetainEvery
 	}
 	if ho.Logger == nil {
 		ho.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))

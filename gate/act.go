@@ -196,10 +196,7 @@ func (a *action[T, Out]) conflict(before *posthouse.Gate, grant Grant) error {
 // sameContent reports whether two decisions license the same.
 func sameContent(a, b *posthouse.Gate) bool {
 	of := func(g *posthouse.Gate) []byte {
-		data := g.Payload
-		if g.Decision.Verdict == posthouse.Edit {
-			data = g.Decision.Value
-		}
+		data := g.Licensed()
 		c, err := posthouse.CanonicalJSON(data)
 		if err != nil {
 			return data
@@ -307,15 +304,12 @@ func (a *action[T, Out]) stale(ctx context.Context, g *posthouse.Gate) error {
 // escape the rules of the question that proposed it.
 func (a *action[T, Out]) again(g *posthouse.Gate, why error) posthouse.Gate {
 	q := posthouse.Gate{
-		Name: engine.BaseName(g.Name), Kind: g.Kind, Text: g.Text, Payload: g.Payload, Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject},
+		Name: engine.BaseName(g.Name), Kind: g.Kind, Text: g.Text, Payload: g.Licensed(), Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject},
 		Assignees: slices.Clone(g.Assignees), RequestedBy: g.RequestedBy, AllowRequest: g.AllowRequest, Labels: g.Labels,
 		Quorum: g.Quorum, Uses: g.Uses, ValidFor: g.ValidFor, Supersedes: g.ID,
 	}
 	if why != nil {
 		q.Note = clip("asked again: " + why.Error())
-	}
-	if g.Decision.Verdict == posthouse.Edit {
-		q.Payload = g.Decision.Value
 	}
 	now := a.task.Session().Ledger().Now()
 	if !g.ExpiresAt.IsZero() {

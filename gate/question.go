@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -60,11 +61,6 @@ var people = [...]posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthou
 
 // waits are the kinds that no question has.
 var waits = [...]string{posthouse.GateTimer, posthouse.GateSignal, posthouse.GateThread, posthouse.GateSession}
-
-// takesValue reports whether an answer can carry a value.
-func (q *Question) takesValue() bool {
-	return q.Quorum == nil && !q.FourEyes && (len(q.Verdicts) == 0 || slices.Contains(q.Verdicts, posthouse.Edit) || slices.Contains(q.Verdicts, posthouse.Respond))
-}
 
 // validate names the field at fault.
 func (q *Question) validate() error {
@@ -161,6 +157,10 @@ func (q *Question) gate(t reflect.Type, now time.Time) (posthouse.Gate, error) {
 	if err := q.validate(); err != nil {
 		return g, err
 	}
+	g.Quorum = q.Quorum
+	if q.FourEyes {
+		g.Quorum = &posthouse.Quorum{Need: 2}
+	}
 	var err error
 	if q.Show != nil {
 		if g.Payload, err = posthouse.JSON.Marshal(q.Show); err != nil {
@@ -173,17 +173,13 @@ func (q *Question) gate(t reflect.Type, now time.Time) (posthouse.Gate, error) {
 			return g, err
 		}
 		g.Schema = slices.Clone(q.Schema)
-	case q.takesValue():
+	case g.Quorum == nil && (len(q.Verdicts) == 0 || slices.Contains(q.Verdicts, posthouse.Edit) || slices.Contains(q.Verdicts, posthouse.Respond)):
 		if g.Schema, err = schemaOf(t); err != nil {
 			return g, err
 		}
 	}
 	if q.Expires > 0 {
 		g.ExpiresAt = now.Add(q.Expires)
-	}
-	g.Quorum = q.Quorum
-	if q.FourEyes {
-		g.Quorum = &posthouse.Quorum{Need: 2}
 	}
 	if e := q.Escalate; e != nil {
 		g.Escalation = &posthouse.Escalation{At: now.Add(e.After), To: slices.Clone(e.To), Replace: e.Replace}
@@ -192,13 +188,5 @@ func (q *Question) gate(t reflect.Type, now time.Time) (posthouse.Gate, error) {
 }
 
 func text(s string, limit int) bool {
-	if len(s) > limit || !utf8.ValidString(s) {
-		return false
-	}
-	for _, r := range s {
-		if unicode.IsControl(r) {
-			return false
-		}
-	}
-	return true
+	return len(s) <= limit && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 }

@@ -94,7 +94,7 @@ func (r *required[In, Out]) call(ctx context.Context, in In) (out Out, err error
 		Name: a.Tool, Kind: posthouse.GateSession, Text: a.Message, Payload: arguments, Schema: r.schema,
 		Verdicts: a.Verdicts, Assignees: a.Assignees, RequestedBy: engine.Principal(ctx), AllowRequest: true,
 	}
-	s := sessionOf(ctx)
+	s, _ := ctx.Value(sessionKey{}).(*Session)
 	if s != nil && s.opt.By != "" {
 		g.RequestedBy = s.opt.By
 	}
@@ -204,7 +204,8 @@ func (s *Session) approval(ctx context.Context, g *posthouse.Gate, timeout time.
 // and then put there; errUnheard, with nothing on record, if nobody gave one.
 func (s *Session) recorded(ctx context.Context, task *engine.Task, g *posthouse.Gate, n uint32, how Handling, decide func(context.Context) (*posthouse.Decision, error)) (on posthouse.Gate, fresh bool, err error) {
 	group, key := "approval:"+g.Name, callKey(g, how)
-	if before := oldCallKey(g, how); n == 0 && sameCall(ctx, task, group, before, g) {
+	// Earlier versions recorded the answer under the payload alone.
+	if before := keyOf(g, how, g.Payload); n == 0 && sameCall(ctx, task, group, before, g) {
 		key = before
 	}
 	v, err := task.Records().Decided(ctx, group, n, key, posthouse.EffectHuman, func(ctx context.Context) (posthouse.Value, error) {
@@ -245,10 +246,6 @@ func callKey(g *posthouse.Gate, how Handling) string {
 	content := g.Content()
 	return keyOf(g, how, content[:])
 }
-
-// oldCallKey is the key under which earlier versions recorded the answer to a call,
-// whatever its message said.
-func oldCallKey(g *posthouse.Gate, how Handling) string { return keyOf(g, how, g.Payload) }
 
 func keyOf(g *posthouse.Gate, how Handling, shown []byte) string {
 	principal := sha256.Sum256([]byte(g.RequestedBy))

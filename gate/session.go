@@ -98,11 +98,6 @@ func (s *Session) handling(ctx context.Context, g *posthouse.Gate) Handling {
 	return how
 }
 
-func sessionOf(ctx context.Context) *Session {
-	s, _ := ctx.Value(sessionKey{}).(*Session)
-	return s
-}
-
 // Waiting returns the approvals that wait, the oldest first.
 func (s *Session) Waiting() []*posthouse.Gate {
 	s.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -38,9 +39,6 @@ func (a *approvals) begin(o *gate.SessionOptions) *gate.Session {
 	s := gate.NewSession(o)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.open == nil {
-		a.open = map[*gate.Session]bool{}
-	}
 	a.open[s] = true
 	return s
 }
@@ -56,11 +54,7 @@ func (a *approvals) end(s *gate.Session) {
 func (a *approvals) sessions() []*gate.Session {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	list := make([]*gate.Session, 0, len(a.open))
-	for s := range a.open {
-		list = append(list, s)
-	}
-	return list
+	return slices.Collect(maps.Keys(a.open))
 }
 
 // each offers an answer to one session after the other, until one has the
@@ -91,13 +85,6 @@ type approvalEvent struct {
 	Expires   int                 `json:"expiresInSeconds,omitempty"`
 	Decision  *posthouse.Decision `json:"decision,omitempty"`
 	Error     *problem.Details    `json:"error,omitempty"`
-}
-
-func requiredEvent(g *posthouse.Gate) approvalEvent {
-	return approvalEvent{
-		Type: "approval_required", ID: g.ID, Tool: g.Name, Arguments: g.Payload, Message: g.Text,
-		Expires: int(g.ExpiresAt.Sub(g.CreatedAt).Seconds()),
-	}
 }
 
 // resolve takes an answer that came in by a conversation.

@@ -20,10 +20,11 @@ func (s *Server) authenticate(w http.ResponseWriter, r *api.Request) (tokens.Tok
 		return tokens.Token{}, nil
 	}
 	tok, ok, err := s.identify(r)
+	_, credential := bearer(r.Request)
 	switch {
 	case err != nil:
 		return tokens.Token{}, err
-	case !ok && r.Route.Style == api.Socket && isUpgrade(r.Request) && !hasCredential(r.Request):
+	case !ok && r.Route.Style == api.Socket && isUpgrade(r.Request) && !credential:
 		return tokens.Token{}, nil
 	case !ok:
 		return tokens.Token{}, s.unauthenticated(tok)
@@ -76,11 +77,6 @@ func bearer(r *http.Request) (secret string, given bool) {
 		}
 	}
 	return "", false
-}
-
-func hasCredential(r *http.Request) bool {
-	_, given := bearer(r)
-	return given
 }
 
 // unauthenticated refuses whoever has no token that is good: the zero Token, or one

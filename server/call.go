@@ -96,18 +96,14 @@ func (s *Server) start(m message) (*call, error) {
 		if c.reply, c.err = s.run(agent, m); c.err != nil {
 			m.feed.Send("error", c.err, 0)
 		} else {
-			m.feed.Send("reply", c.reply, replySize(c.reply))
+			size := 0
+			if c.reply != nil {
+				size = len(c.reply.Text)
+			}
+			m.feed.Send("reply", c.reply, size)
 		}
 	}()
 	return c, nil
-}
-
-// replySize estimates how many bytes a reply holds on to.
-func replySize(r *Reply) int {
-	if r == nil {
-		return 0
-	}
-	return len(r.Text)
 }
 
 // newFeed makes the feed of a call that is yet to begin.
@@ -133,7 +129,7 @@ func (s *Server) run(a Agent, m message) (reply *Reply, err error) {
 	}
 	o := &HandleOptions{
 		Thread: m.thread, By: m.by,
-		Text: func(t string) { m.feed.Text(t) },
+		Text: m.feed.Text,
 		Event: func(e AgentEvent) {
 			if err := m.feed.Event(e); err != nil {
 				_ = m.feed.Event(AgentEvent{Kind: e.Kind, Data: map[string]string{"error": "cannot be encoded: " + err.Error()}}) // this can

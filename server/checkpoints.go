@@ -34,8 +34,8 @@ var statusValues = []string{
 func (s *Server) checkpointRoutes() []*api.Route {
 	const path = "/api/checkpoints"
 	one := []api.Answer{{Status: http.StatusOK, Help: "the checkpoint", Body: Checkpoint{}, Media: ""}}
-	return append(slicesOf(
-		&api.Route{
+	return append([]*api.Route{
+		{
 			Method: http.MethodGet, Path: path, Role: tokens.Viewer, Summary: "List checkpoints", Handle: s.listCheckpoints,
 			Notes: "Answers a JSON array. The next page's cursor is in the headers Link and X-Next-Cursor; a page may be shorter than its limit.",
 			Query: []api.Param{
@@ -52,11 +52,11 @@ func (s *Server) checkpointRoutes() []*api.Route {
 			},
 			Answers: []api.Answer{{Status: http.StatusOK, Help: "a page of checkpoints", Body: []Checkpoint{}, Media: ""}},
 		},
-		&api.Route{
+		{
 			Method: http.MethodGet, Path: path + "/{id}", Role: tokens.Viewer, Summary: "Show a checkpoint", Handle: s.getCheckpoint,
 			Notes: "The ETag is the hash that a decision may be bound to.", Query: []api.Param{stateParam}, Answers: one,
 		},
-		&api.Route{
+		{
 			Method: http.MethodDelete, Path: path + "/{id}", Role: tokens.Operator, Summary: "Delete a checkpoint", Handle: s.deleteCheckpoint,
 			Notes: "With the header Prefer: return=representation the counts are answered, with 200.",
 			Query: []api.Param{
@@ -65,7 +65,7 @@ func (s *Server) checkpointRoutes() []*api.Route {
 			},
 			Answers: []api.Answer{{Status: http.StatusNoContent, Help: "it is gone", Body: nil, Media: ""}, {Status: http.StatusOK, Help: "what went", Body: retain.Deleted{}, Media: ""}},
 		},
-		&api.Route{
+		{
 			Method: http.MethodPost, Path: path + "/{id}/fork", Role: tokens.Operator, Summary: "Fork a checkpoint", Handle: api.Take(s.forkCheckpoint),
 			Notes: "Starts a branch, or a thread, at the checkpoint. A fork of what could run, and one that changes the state of what waits, is interrupted: it runs, and asks anew, once it is resumed. With run that is at once.",
 			Query: []api.Param{{Name: "state", Kind: api.BodyParam, Help: "the new state, as text"}, {Name: "run", Kind: api.BoolParam, Def: "false", Help: "true resumes the fork at once, and answers as a resume does"}},
@@ -75,11 +75,8 @@ func (s *Server) checkpointRoutes() []*api.Route {
 			},
 		},
 		s.anewRoute(path),
-	), s.goOnRoutes(path, "")...)
+	}, s.goOnRoutes(path, "")...)
 }
-
-// slicesOf lets a table read as one.
-func slicesOf(rs ...*api.Route) []*api.Route { return rs }
 
 func (s *Server) listCheckpoints(w http.ResponseWriter, r *api.Request) error {
 	limit := r.Number("limit", defaultLimit)

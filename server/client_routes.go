@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 	"unicode"
 
@@ -264,14 +265,7 @@ func (s *Server) putSession(w http.ResponseWriter, r *api.Request, b *sessionBod
 }
 
 func (b *sessionBody) validate() error {
-	text := func(s string, limit int) bool {
-		for _, c := range s {
-			if unicode.IsControl(c) {
-				return false
-			}
-		}
-		return len(s) <= limit
-	}
+	text := func(s string, limit int) bool { return len(s) <= limit && !strings.ContainsFunc(s, unicode.IsControl) }
 	if len(b.Rooms) > 100 {
 		return posthouse.Invalid("rooms", "are more than 100")
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -124,9 +125,5 @@ func (s *Server) licensed(w http.ResponseWriter, r *api.Request, id posthouse.ID
 	if err != nil {
 		return &Effect{Error: unread(w, err)}
 	}
-	q := g.Text
-	if q == "" {
-		q = g.Name
-	}
-	return &Effect{Question: q, Decision: g.Decision, Content: g.Licensed()}
+	return &Effect{Question: cmp.Or(g.Text, g.Name), Decision: g.Decision, Content: g.Licensed()}
 }

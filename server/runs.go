@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -152,10 +153,7 @@ func (s *Server) findCall(p position, principal string) (*call, uint64, error) {
 			return c, p.after, nil
 		}
 	}
-	id := p.run
-	if id == "" {
-		id = p.event
-	}
+	id := cmp.Or(p.run, p.event)
 	if c := s.runs.find(id, principal); c != nil {
 		return c, 0, nil
 	}

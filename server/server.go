@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/page"
@@ -168,7 +169,8 @@ func New(o Options) (*Server, error) {
 	s.keys = &keys{s: s}
 	s.clients = session.NewClients(s.ledger.Store(), s.now, limits.Client, limits.Clients)
 	s.runs = &runs{now: s.now, limit: limits.Calls, of: map[string]*call{}}
-	s.approvals.ledger = shared(s.ledger)
+	s.approvals = approvals{ledger: shared(s.ledger), open: map[*gate.Session]bool{}}
+	s.shares.of = map[string]int{}
 	s.ready = &readiness{now: s.now, probe: o.Ready}
 	if o.Ready == nil {
 		s.ready.probe = s.probe

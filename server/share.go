@@ -21,9 +21,6 @@ func (x *shares) take(name string, limit int) bool {
 	if x.of[name] >= limit {
 		return false
 	}
-	if x.of == nil {
-		x.of = map[string]int{}
-	}
 	x.of[name]++
 	return true
 }

@@ -83,7 +83,12 @@ func (c *conversation) admit(t tokens.Token) {
 }
 
 // announce shows an approval.
-func (c *conversation) announce(g *posthouse.Gate) error { return c.tell(requiredEvent(g)) }
+func (c *conversation) announce(g *posthouse.Gate) error {
+	return c.tell(approvalEvent{
+		Type: "approval_required", ID: g.ID, Tool: g.Name, Arguments: g.Payload, Message: g.Text,
+		Expires: int(g.ExpiresAt.Sub(g.CreatedAt).Seconds()),
+	})
+}
 
 // decided shows its answer, before what follows from it.
 func (c *conversation) decided(g *posthouse.Gate) {

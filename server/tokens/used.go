@@ -82,14 +82,7 @@ func (t *List) writeUsed(seen map[posthouse.Hash]time.Time) error {
 	known, loaded := slices.Clone(t.tokens), t.loaded != nil
 	t.mu.Unlock()
 	all := readUsed(path)
-	if all == nil {
-		all = map[posthouse.Hash]time.Time{}
-	}
-	for h, at := range seen {
-		if at.After(all[h]) {
-			all[h] = at
-		}
-	}
+	merge(all, seen)
 	maps.DeleteFunc(all, func(h posthouse.Hash, _ time.Time) bool { // what was revoked is forgotten
 		return loaded && !slices.ContainsFunc(known, func(x Token) bool { return x.Hash == h })
 	})
@@ -102,18 +95,15 @@ func (t *List) writeUsed(seen map[posthouse.Hash]time.Time) error {
 
 // readUsed reads the file. One that is missing or damaged says nothing.
 func readUsed(path string) map[posthouse.Hash]time.Time {
+	all := map[posthouse.Hash]time.Time{}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil
+		return all
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil || len(data) > maxFile {
-		return nil
-	}
-	var all map[posthouse.Hash]time.Time
-	if json.Unmarshal(data, &all) != nil {
-		return nil
+	if err != nil || len(data) > maxFile || json.Unmarshal(data, &all) != nil || all == nil {
+		return map[posthouse.Hash]time.Time{}
 	}
 	return all
 }
@@ -121,15 +111,17 @@ func readUsed(path string) map[posthouse.Hash]time.Time {
 // lastUsed returns what is known of when tokens were used, here and on file.
 func (t *List) lastUsed() map[posthouse.Hash]time.Time {
 	all := readUsed(filepath.Join(t.dir, usedFile))
-	if all == nil {
-		all = map[posthouse.Hash]time.Time{}
-	}
 	t.usage.mu.Lock()
 	defer t.usage.mu.Unlock()
-	for h, at := range t.usage.seen {
+	merge(all, t.usage.seen)
+	return all
+}
+
+// merge keeps the later time of each token.
+func merge(all, seen map[posthouse.Hash]time.Time) {
+	for h, at := range seen {
 		if at.After(all[h]) {
 			all[h] = at
 		}
 	}
-	return all
 }

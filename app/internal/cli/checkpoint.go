@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -180,8 +181,5 @@ parent and cancels its gates. The removal goes on record.`,
 
 // agentOrNode says who made a checkpoint.
 func agentOrNode(h *posthouse.Header) string {
-	if h.Agent != "" {
-		return h.Agent
-	}
-	return h.Node
+	return cmp.Or(h.Agent, h.Node)
 }

@@ -27,9 +27,7 @@ matched from both ends, so an appended message shows as one addition.`,
   posthouse diff 019a...01 019a...05 --json`,
 		Args: args(2),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
-			return get(ctx, a, c, "/api/diff", params("a", args[0], "b", args[1]), func(d *diff.Comparison) {
-				a.showComparison(d, full)
-			})
+			return get(ctx, a, c, "/api/diff", params("a", args[0], "b", args[1]), func(d *diff.Comparison) { a.showComparison(d, full) })
 		}),
 	}
 	cmd.Flags().BoolVar(&full, "full", false, "whole values, however long")
@@ -78,10 +76,10 @@ func (a *app) showComparison(d *diff.Comparison, full bool) {
 
 // valueOf is a part's value, or what is to be said of one that is not shown.
 func valueOf(s *diff.PartSide) json.RawMessage {
-	if s == nil || s.Value != nil {
-		if s == nil {
-			return nil
-		}
+	if s == nil {
+		return nil
+	}
+	if s.Value != nil {
 		return s.Value
 	}
 	return json.RawMessage(fmt.Sprintf("(%s, codec %s, SHA-256 %s)", size(int64(s.Size)), s.Codec, s.Hash))

@@ -29,9 +29,7 @@ record, and unknown where a crash left open whether it happened.`,
   posthouse grant gate-019a... --json | jq .uses`,
 		Args: args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
-			return get(ctx, a, c, "/api/gates"+rest.Path(args[0], "grant"), nil, func(g *server.Grant) {
-				a.showGrant(g)
-			})
+			return get(ctx, a, c, "/api/gates"+rest.Path(args[0], "grant"), nil, a.showGrant)
 		}),
 	}
 }
@@ -42,12 +40,14 @@ func (a *app) showGrant(v *server.Grant) {
 	if v.Status == posthouse.GrantUnknown {
 		status += ": it was let go, and nobody knows what became of it"
 	}
-	if v.Licenses == 0 {
-		status, until = decidedOrOpen(g), ""
-	}
 	licenses := ""
-	if v.Licenses > 0 {
+	switch {
+	case v.Licenses > 0:
 		licenses = count(v.Licenses, "effect") + ", on branch " + g.Branch
+	case g.Decision == nil:
+		status, until = "open", ""
+	default:
+		status, until = "decided; it licenses no effect", ""
 	}
 	a.Fields("gate", string(g.ID), "asks", question(g), "thread", g.Thread, "branch", g.Branch, "checkpoint", string(g.Checkpoint),
 		"requested by", g.RequestedBy, "assignees", strings.Join(g.Assignees, ", "), "expires", tree.Time(g.ExpiresAt),
@@ -93,13 +93,6 @@ func (a *app) afterGrant(v *server.Grant) {
 	case d.Successor != "":
 		a.next("posthouse grant %s", d.Successor)
 	}
-}
-
-func decidedOrOpen(g *posthouse.Gate) string {
-	if g.Decision == nil {
-		return "open"
-	}
-	return "decided; it licenses no effect"
 }
 
 func shownOf(v json.RawMessage) json.RawMessage {

@@ -78,7 +78,11 @@ func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*
 		return nil, err
 	}
 	gates := map[posthouse.ID]*posthouse.Gate{}
-	for e, err := range rest.List[*server.LogEntry](ctx, c, rest.Thread(thread, "log"), behind(h.Thread.First), 0) {
+	var behind url.Values // what is before this generation
+	if first := h.Thread.First; first > 1 {
+		behind = params("cursor", strconv.FormatUint(first-1, 10))
+	}
+	for e, err := range rest.List[*server.LogEntry](ctx, c, rest.Thread(thread, "log"), behind, 0) {
 		if err != nil {
 			return nil, err
 		}
@@ -159,12 +163,4 @@ func after(mark, text string) string {
 		return ""
 	}
 	return mark + text
-}
-
-// behind makes a query for a log begin with an entry.
-func behind(first uint64) url.Values {
-	if first <= 1 {
-		return nil
-	}
-	return params("cursor", strconv.FormatUint(first-1, 10))
 }

@@ -103,7 +103,9 @@ else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 f
 	cmd.SetCompletionCommandGroupID(groupOperate)
 	a.complete(cmd)
 	a.rename(cmd)
-	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Message: err.Error(), Hint: "see: " + c.CommandPath() + " --help"}
+	})
 	return cmd
 }
 
@@ -169,29 +171,23 @@ func (a *app) fail(cmd *cobra.Command, err error) int {
 			Hint: "see: " + cmd.CommandPath() + " --help",
 		}
 	}
-	if e.Code == posthouse.CodeNotFound && e.Hint == "" && e.Err == nil {
-		said := *e
+	said := *e
+	switch {
+	case said.Hint != "":
+	case said.Code == posthouse.CodeNotFound && said.Err == nil:
 		said.Hint = "see what there is: posthouse inbox, posthouse thread list, posthouse checkpoint list"
-		e = &said
-	}
-	if e.Hint == "" && errors.Is(e.Err, fs.ErrNotExist) {
-		said := *e
+	case errors.Is(said.Err, fs.ErrNotExist):
 		said.Hint = "say where it is, or name the data directory with --data-dir"
-		e = &said
 	}
-	if said := a.named(e.Hint); said != e.Hint {
-		renamed := *e
-		renamed.Hint, e = said, &renamed
-	}
+	said.Hint = a.named(said.Hint)
 	if a.JSON {
 		errTerm := term.Term{Out: a.Err}
-		_ = errTerm.Encode(map[string]*posthouse.Error{"error": e}) // nothing is left to report a failure to
+		_ = errTerm.Encode(map[string]*posthouse.Error{"error": &said}) // nothing is left to report a failure to
 		return e.Code.ExitCode()
 	}
-	hint := e.Hint
-	plain := *e
-	plain.Hint = ""
-	a.Note("%s %s", a.Paint(term.Bad, "error:"), strings.TrimPrefix(plain.Error(), "posthouse: "))
+	hint := said.Hint
+	said.Hint = ""
+	a.Note("%s %s", a.Paint(term.Bad, "error:"), strings.TrimPrefix(said.Error(), "posthouse: "))
 	switch {
 	case e.Decision != nil && e.Code == posthouse.CodeVoted:
 		a.Note("  the %s", tree.Vote(e.Decision))
@@ -211,11 +207,6 @@ func (a *app) fail(cmd *cobra.Command, err error) int {
 type exitError struct{ code int }
 
 func (e *exitError) Error() string { return "posthouse: the answer above is not a good one" }
-
-// usage turns a complaint about flags into an error that names the help.
-func usage(cmd *cobra.Command, err error) error {
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Message: err.Error(), Hint: "see: " + cmd.CommandPath() + " --help"}
-}
 
 // args checks how many arguments a command got.
 func args(n int) cobra.PositionalArgs {
@@ -266,7 +257,7 @@ func (a *app) fromEnvironment(flags *pflag.FlagSet) (err error) {
 		if f.Changed || f.Name == "help" || f.Name == versionFlag || err != nil {
 			return
 		}
-		name := envName(f.Name)
+		name := "POSTHOUSE_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		v := a.env(name)
 		if v == "" {
 			return
@@ -296,10 +287,6 @@ func isText[T ~string | ~[]byte](field string, v T) error {
 		return nil
 	}
 	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: "is not UTF-8", Hint: "convert it first, as with iconv"}
-}
-
-func envName(flag string) string {
-	return "POSTHOUSE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // dir returns the data directory.

@@ -71,22 +71,17 @@ func (a *app) serveFlags(cmd *cobra.Command, s *serveFlags) {
 	f.StringVar(&s.logLevel, "log-level", "warn", "debug, info, warn or error; goes to standard error")
 }
 
-func (a *app) serve(ctx context.Context, s *serveFlags) (err error) {
-	h, err := a.open(ctx, s)
+func (a *app) serve(ctx context.Context, s *serveFlags) error {
+	o, err := a.hostOptions(s)
+	if err != nil {
+		return err
+	}
+	h, err := host.Open(ctx, o)
 	if err != nil {
 		return err
 	}
 	a.banner(h)
 	return h.Run(ctx)
-}
-
-// open starts everything that serve and dev need.
-func (a *app) open(ctx context.Context, s *serveFlags) (*host.Host, error) {
-	o, err := a.hostOptions(s)
-	if err != nil {
-		return nil, err
-	}
-	return host.Open(ctx, o)
 }
 
 // hostOptions says by the flags what is to be opened.

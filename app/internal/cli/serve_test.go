@@ -100,3 +100,12 @@ func asksAtATerminal(t *testing.T, r *host.Host, dir string, ids ...string) {
 		}
 	}
 }
+
+// open opens what the flags say, as serve does, for a test to look at.
+func (a *app) open(ctx context.Context, s *serveFlags) (*host.Host, error) {
+	o, err := a.hostOptions(s)
+	if err != nil {
+		return nil, err
+	}
+	return host.Open(ctx, o)
+}

@@ -80,10 +80,14 @@ func (a *app) showThread(t *posthouse.ThreadInfo) {
 	if t.Releases > 0 {
 		versions = strconv.Itoa(t.Releases) + " released; this is generation " + strconv.Itoa(int(t.Generation))
 	}
+	signed := ""
+	if t.Signed > 0 {
+		signed = "entry " + strconv.FormatUint(t.Signed, 10)
+	}
 	a.Fields(
 		"thread", t.Thread, "status", string(t.Status), "program", t.Graph, "coordination", t.Coordination,
 		"versions", versions, "checkpoints", strconv.Itoa(t.Checkpoints), "entries", strconv.FormatUint(t.Tail.Seq, 10),
-		"last hash", t.Tail.Hash.String(), "signed up to", signedUpTo(t), "since", stamp(t.Created), "updated", minute(t.Updated),
+		"last hash", t.Tail.Hash.String(), "signed up to", signed, "since", stamp(t.Created), "updated", minute(t.Updated),
 	)
 	var rows [][]string
 	for _, b := range t.Branches {
@@ -98,13 +102,6 @@ func (a *app) showThread(t *posthouse.ThreadInfo) {
 		a.Line("waits at %s", w.ID)
 	}
 	a.next("posthouse log %s", t.Thread)
-}
-
-func signedUpTo(t *posthouse.ThreadInfo) string {
-	if t.Signed == 0 {
-		return ""
-	}
-	return "entry " + strconv.FormatUint(t.Signed, 10)
 }
 
 func (a *app) threadDelete() *cobra.Command {

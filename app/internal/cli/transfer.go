@@ -85,7 +85,9 @@ refused. The server must be stopped.`,
 			}
 			var done *transfer.ThreadFile
 			if err == nil {
-				done, err = a.importThread(cmd.Context(), url, f, o)
+				done, err = withLedger(cmd.Context(), url, a.openToWrite, nil, func(led *ledger.Ledger) (*transfer.ThreadFile, error) {
+					return transfer.Import(cmd.Context(), led, f, o)
+				})
 			}
 			if err = errors.Join(err, f.Close()); err != nil {
 				return err
@@ -119,12 +121,6 @@ func (a *app) importCheck(key string) (func(*posthouse.Entry) error, error) {
 		ring, err = nil, nil
 	}
 	return sign.ImportCheck(ring), host.Hinted(err, posthouse.CodeNotFound, "give the file of public keys of where the thread comes from")
-}
-
-func (a *app) importThread(ctx context.Context, url string, f io.ReadSeeker, o *transfer.ImportOptions) (*transfer.ThreadFile, error) {
-	return withLedger(ctx, url, a.openToWrite, nil, func(led *ledger.Ledger) (*transfer.ThreadFile, error) {
-		return transfer.Import(ctx, led, f, o)
-	})
 }
 
 func (a *app) transferred(t *transfer.ThreadFile, file string) error {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -14,10 +15,7 @@ import (
 // KeysPath returns the file of encryption keys: path, or the data directory's
 // own.
 func KeysPath(path string, dir datadir.Dir) string {
-	if path != "" {
-		return path
-	}
-	return dir.EncryptionKeys()
+	return cmp.Or(path, dir.EncryptionKeys())
 }
 
 // cipher returns what a server encrypts with: always, once there is a key file.

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -298,24 +299,15 @@ func parseProblem(data []byte, status int) *posthouse.Error {
 	if err := json.Unmarshal(data, &p); err != nil || p.Title == "" && p.Code == "" {
 		return nil
 	}
-	if p.Status == 0 {
-		p.Status = status
-	}
 	e := p.Error
-	if !known(e.Code) {
-		e.Code = codeOf(p.Status) // one that only HTTP has
+	if e.Code != posthouse.CodeUnsupported && e.Code.ExitCode() == posthouse.ExitFailure {
+		e.Code = codeOf(cmp.Or(p.Status, status)) // one that only HTTP has
 	}
 	if e.Message == "" {
 		e.Message, e.Field = p.Detail, "" // the detail names the field already
 	}
-	if e.Message == "" {
-		e.Message = p.Title
-	}
+	e.Message = cmp.Or(e.Message, p.Title)
 	return &e
-}
-
-func known(c posthouse.Code) bool {
-	return c == posthouse.CodeUnsupported || c.ExitCode() != posthouse.ExitFailure
 }
 
 // codeOf is for answers that do not say their code.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"net/http"
@@ -27,9 +28,6 @@ var pathParam = regexp.MustCompile(`\{([a-z]+)\}`)
 // OpenAPI describes the routes as an OpenAPI 3.1 document. All of it comes from
 // the table that also does the work, so it cannot say anything else.
 func OpenAPI(routes []*Route, version string) ([]byte, error) {
-	if version == "" {
-		version = "dev"
-	}
 	d := &describer{schemas: object{}}
 	paths := object{}
 	for _, r := range routes {
@@ -44,7 +42,7 @@ func OpenAPI(routes []*Route, version string) ([]byte, error) {
 	return json.Marshal(object{
 		"openapi": "3.1.0",
 		"info": object{
-			"title": "Posthouse", "version": version,
+			"title": "Posthouse", "version": cmp.Or(version, "dev"),
 			"description": "Durable checkpoints and approvals for agent workflows. Roles, weakest first: viewer reads, approver also decides gates, operator does everything.",
 			"license":     object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
 		},
@@ -79,7 +77,11 @@ func (d *describer) operation(r *Route) object {
 	}
 	var params []object
 	for _, m := range pathParam.FindAllStringSubmatch(r.Path, -1) {
-		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": pathSchema(r.Path, m[1])})
+		schema := idSchema()
+		if NameOf(r.Path, m[1]) != "" {
+			schema = nameSchema()
+		}
+		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": schema})
 	}
 	for _, p := range r.Query {
 		params = append(params, object{"name": p.Name, "in": "query", "description": p.Help, "schema": p.schema()})
@@ -107,10 +109,7 @@ func (d *describer) responses(r *Route) object {
 			resp = object{"description": a.Help}
 			rs[key] = resp
 		}
-		media := a.Media
-		if media == "" {
-			media = "application/json"
-		}
+		media := cmp.Or(a.Media, "application/json")
 		content, ok := resp["content"].(object)
 		if !ok {
 			content = object{}
@@ -153,14 +152,6 @@ func idSchema() object {
 // nameSchema counts characters where names count bytes: the server says more.
 func nameSchema() object {
 	return object{"type": "string", "minLength": 1, "maxLength": posthouse.MaxID, "pattern": `^[^\u0000-\u001f\u007f-\u009f]+$`}
-}
-
-// pathSchema describes a segment of a path: a name or an id.
-func pathSchema(path, variable string) object {
-	if NameOf(path, variable) != "" {
-		return nameSchema()
-	}
-	return idSchema()
 }
 
 func (p *Param) schema() object {
