@@ -72,7 +72,6 @@ func (c *Commit) addCheckpoint() error {
 		return err
 	}
 	e := tx.Encoder(base, !c.exists || old != nil && base != nil && len(base.Parts) == 0)
-	e.Read = p.Read
 	if err := c.findAnswers(); err != nil {
 		return err
 	}

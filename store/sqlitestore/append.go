@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // Append implements [posthouse.Store]. Callers that append at the same time,
@@ -23,7 +24,7 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 			return err
 		}
 		if i > 0 && (b.Entry.Thread != bs[i-1].Entry.Thread || b.After != bs[i-1].Thread.Tail) {
-			return invalid("batches", "number %d does not follow the one before it", i)
+			return posthouse.Invalid("batches", "number %d does not follow the one before it", i)
 		}
 	}
 	if len(bs) == 0 {
@@ -36,13 +37,13 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 func validate(b *posthouse.Batch) error {
 	switch {
 	case b.Entry == nil || b.Thread == nil:
-		return invalid("batch", "has no entry or no summary")
+		return posthouse.Invalid("batch", "has no entry or no summary")
 	case b.Entry.Thread == "" || b.Entry.Thread != b.Thread.Thread:
-		return invalid("thread", "differs between the entry and its summary")
-	case b.Entry.Seq != b.After.Seq+1 && !(b.Copy && b.Entry.Seq > b.After.Seq), b.Entry.Seq > maxSeq:
-		return invalid("seq", "is %d after entry %d", b.Entry.Seq, b.After.Seq)
+		return posthouse.Invalid("thread", "differs between the entry and its summary")
+	case b.Entry.Seq != b.After.Seq+1 && !(b.Copy && b.Entry.Seq > b.After.Seq), b.Entry.Seq > layout.MaxSeq:
+		return posthouse.Invalid("seq", "is %d after entry %d", b.Entry.Seq, b.After.Seq)
 	case b.Thread.Tail != posthouse.Position{Seq: b.Entry.Seq, Hash: b.Entry.Hash}:
-		return invalid("tail", "of the summary is not the entry")
+		return posthouse.Invalid("tail", "of the summary is not the entry")
 	}
 	return nil
 }

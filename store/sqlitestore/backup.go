@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -67,21 +68,17 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 	if s.closed.Load() {
 		return s.closedError()
 	}
-	c, err := s.readers.get(ctx)
+	c, err := s.readers.Get(ctx)
 	if err != nil {
 		return s.wrap("back up", err)
 	}
-	stop := c.interruptible(ctx)
-	stmt, _, err := c.PrepareTransient("VACUUM INTO ?1")
-	if err == nil {
-		stmt.BindText(1, path)
-		err = first(drain(stmt), stmt.Finalize())
-	}
+	stop := c.Interruptible(ctx)
+	err = c.Run("VACUUM INTO ?1", path)
 	stop()
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
-	s.readers.put(c, err != nil)
+	s.readers.Put(c, err != nil)
 	return s.wrap("back up", err)
 }
 
@@ -90,5 +87,5 @@ func syncFile(path string) error {
 	if err != nil {
 		return err
 	}
-	return first(f.Sync(), f.Close())
+	return cmp.Or(f.Sync(), f.Close())
 }

@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -8,6 +9,8 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/groupcommit"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // A request is a write on its way to the writer; at most one of its fields is
@@ -116,7 +119,7 @@ func (s *Store) commitGroup(group []*groupcommit.Call[request]) {
 // has its error.
 func (s *Store) transact(group []*groupcommit.Call[request]) bool {
 	w := s.writer
-	if err := w.do(qBegin); err != nil {
+	if err := w.Run(db.Begin); err != nil {
 		settle(group, s.judge(err))
 		return true
 	}
@@ -129,7 +132,7 @@ func (s *Store) transact(group []*groupcommit.Call[request]) bool {
 		call.Err = s.oversized(call.Work.run(w))
 		switch {
 		case call.Err == nil:
-		case !refused(call.Err):
+		case !layout.Refused(call.Err):
 			settle(group, s.judge(s.rollback(call.Err)))
 			return true
 		case w.wrote:
@@ -140,7 +143,7 @@ func (s *Store) transact(group []*groupcommit.Call[request]) bool {
 			return false
 		}
 	}
-	if err := w.do(qCommit); err != nil {
+	if err := w.Run(db.Commit); err != nil {
 		settle(group, s.lost(s.rollback(err)))
 		return true
 	}
@@ -155,8 +158,8 @@ func (s *Store) rollback(cause error) error {
 	if s.writer.AutocommitEnabled() {
 		return cause // the engine rolled back by itself
 	}
-	if err := s.writer.do(qRollback); err != nil {
-		return first(cause, err)
+	if err := s.writer.Run(db.Rollback); err != nil {
+		return cmp.Or(cause, err)
 	}
 	return cause
 }
@@ -187,7 +190,7 @@ func (s *Store) oversized(err error) error {
 // the transaction is rolled back, but after anything but a lack of space or a
 // lock the file cannot be trusted with more writes.
 func (s *Store) judge(err error) error {
-	if err == nil || refused(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || layout.Refused(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	switch sqlite.ErrCode(err).ToPrimary() {

@@ -1,9 +1,14 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // Compact implements [posthouse.Compacter]: it compresses the bodies of
@@ -26,8 +31,8 @@ func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err erro
 
 func (s *Store) compactThreads(ctx context.Context, done *posthouse.Compacted) error {
 	for thread := int64(0); ; {
-		err := s.read(ctx, "compact", func(c *conn) (err error) {
-			thread, err = c.nextThread(thread)
+		err := s.read(ctx, "compact", func(c *db.Conn) (err error) {
+			thread, err = layout.NextThread(c, thread)
 			return err
 		})
 		if err != nil || thread == 0 {
@@ -42,40 +47,26 @@ func (s *Store) compactThreads(ctx context.Context, done *posthouse.Compacted) e
 // foldLog moves the write-ahead log into the database, as far as readers let
 // it.
 func foldLog(w *writer) error {
-	_, err := w.number("PRAGMA wal_checkpoint(TRUNCATE)")
+	_, err := w.Number("PRAGMA wal_checkpoint(TRUNCATE)")
 	return err
 }
 
 func (s *Store) vacuum(ctx context.Context, w *writer) error {
-	stop := w.interruptible(ctx)
-	err := w.script("VACUUM")
+	stop := w.Interruptible(ctx)
+	err := w.Script("VACUUM")
 	stop()
 	if err != nil {
-		return first(ctx.Err(), err)
+		return cmp.Or(ctx.Err(), err)
 	}
 	return foldLog(w)
-}
-
-func (c *conn) nextThread(after int64) (id int64, err error) {
-	stmt, err := c.stmt(qNextThread)
-	if err != nil {
-		return 0, err
-	}
-	stmt.BindInt64(1, after)
-	if row, err := stmt.Step(); err != nil {
-		return 0, err
-	} else if row {
-		id = stmt.ColumnInt64(0)
-	}
-	return id, stmt.Reset()
 }
 
 // compactThread packs each block of a thread that has bytes outside a pack.
 func (s *Store) compactThread(ctx context.Context, thread int64, done *posthouse.Compacted) error {
 	for seq := uint64(0); ; {
 		var found bool
-		err := s.read(ctx, "compact", func(c *conn) (err error) {
-			seq, found, err = c.nextInline(thread, seq)
+		err := s.read(ctx, "compact", func(c *db.Conn) (err error) {
+			seq, found, err = nextInline(c, thread, seq)
 			return err
 		})
 		if err != nil || !found {
@@ -94,20 +85,9 @@ func (s *Store) compactThread(ctx context.Context, thread int64, done *posthouse
 }
 
 // nextInline finds the next entry, from seq on, whose body is in its row.
-func (c *conn) nextInline(thread int64, seq uint64) (next uint64, found bool, err error) {
-	stmt, err := c.stmt(qNextInline)
-	if err != nil {
-		return 0, false, err
-	}
-	stmt.BindInt64(1, thread)
-	stmt.BindInt64(2, int64(seq))
-	if found, err = stmt.Step(); err != nil {
-		return 0, false, err
-	}
-	if found {
-		next = uint64(stmt.ColumnInt64(0))
-	}
-	return next, found, stmt.Reset()
+func nextInline(c *db.Conn, thread int64, seq uint64) (next uint64, found bool, err error) {
+	found, err = c.Row(qNextInline, func(stmt *sqlite.Stmt) { next = uint64(stmt.ColumnInt64(0)) }, thread, seq)
+	return next, found, err
 }
 
 // minSaving is what packing a block must save to be worth a rewrite, in bytes.

@@ -3,19 +3,19 @@ package sqlitestore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // wrap turns an error of the engine into one of ours; doing is what was
 // attempted, such as "read thread \"a\"". Errors that are already ours, and a
 // context's, pass.
 func (s *Store) wrap(doing string, err error) error {
-	if err == nil || refused(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || layout.Refused(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	e := &posthouse.Error{Code: posthouse.CodeReadOnly, Message: "cannot " + doing + " in " + s.path, Err: err}
@@ -40,23 +40,6 @@ func (s *Store) wrap(doing string, err error) error {
 	return e
 }
 
-// refused reports whether err is the request's own fault, so that others in
-// its group can go on.
-func refused(err error) bool {
-	if err == nil {
-		return false
-	}
-	var own *posthouse.Error
-	return errors.As(err, &own)
-}
-
-func corrupt(format string, args ...any) error {
-	return &posthouse.Error{
-		Code: posthouse.CodeCorrupt, Message: fmt.Sprintf(format, args...),
-		Hint: "run posthouse verify; docs/operations.md says how to get it back from a backup",
-	}
-}
-
 func (s *Store) closedError() error {
 	return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store " + s.path + " was closed"}
 }
@@ -71,14 +54,4 @@ func fileError(doing, path string, err error) error {
 		e.Code, e.Hint = posthouse.CodeForbidden, "run as the user who owns it, or choose another data directory"
 	}
 	return e
-}
-
-// first returns the first error there is; the others are its consequences.
-func first(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

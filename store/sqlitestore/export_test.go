@@ -4,16 +4,16 @@ import (
 	"context"
 	"fmt"
 	"testing"
+
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // FailStatement makes fn decide, for each statement that writes are made of,
 // whether it fails instead of running. Its argument is the statement's text.
 func (s *Store) FailStatement(ctx context.Context, fn func(sql string) error) error {
 	return s.queue.Do(ctx, request{alone: func(w *writer) error {
-		w.fault = nil
-		if fn != nil {
-			w.fault = func(k int) error { return fn(statement[k]) }
-		}
+		w.Fault = fn
 		return nil
 	}})
 }
@@ -21,14 +21,14 @@ func (s *Store) FailStatement(ctx context.Context, fn func(sql string) error) er
 // SetMaxPages makes the disk full when the database has n pages.
 func (s *Store) SetMaxPages(ctx context.Context, n int) error {
 	return s.queue.Do(ctx, request{alone: func(w *writer) error {
-		return w.script(fmt.Sprintf("PRAGMA max_page_count=%d", n))
+		return w.Script(fmt.Sprintf("PRAGMA max_page_count=%d", n))
 	}})
 }
 
 // WriterPragma returns a setting of the connection that writes.
 func (s *Store) WriterPragma(ctx context.Context, name string) (n int64, err error) {
 	err = s.queue.Do(ctx, request{alone: func(w *writer) (err error) {
-		n, err = w.number("PRAGMA " + name)
+		n, err = w.Number("PRAGMA " + name)
 		return err
 	}})
 	return n, err
@@ -36,20 +36,20 @@ func (s *Store) WriterPragma(ctx context.Context, name string) (n int64, err err
 
 // HoldReader takes a reader's connection out of the pool until release.
 func (s *Store) HoldReader(t *testing.T) (release func()) {
-	c, err := s.readers.get(t.Context())
+	c, err := s.readers.Get(t.Context())
 	if err == nil {
-		_, err = c.number("PRAGMA user_version") // opens the file
+		_, err = c.Number("PRAGMA user_version") // opens the file
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func() { s.readers.put(c, false) }
+	return func() { s.readers.Put(c, false) }
 }
 
 // Pages returns how many pages the database has.
 func (s *Store) Pages(ctx context.Context) (n int64, err error) {
 	err = s.queue.Do(ctx, request{alone: func(w *writer) (err error) {
-		n, err = w.number("PRAGMA page_count")
+		n, err = w.Number("PRAGMA page_count")
 		return err
 	}})
 	return n, err
@@ -64,32 +64,29 @@ func (s *Store) SetMaxLength(ctx context.Context, n int32) error {
 }
 
 // CheckEngine is checkEngine.
-func CheckEngine(version int) error { return checkEngine(version) }
+func CheckEngine(version int) error { return db.CheckEngine(version) }
 
 // AppendHead and ReadHead are the column's codec.
 var (
-	AppendHead = appendHead
-	ReadHead   = readHead
+	AppendHead = layout.AppendHead
+	ReadHead   = layout.ReadHead
 )
 
 // FailRead is FailStatement for what reads. It must not be called while
 // somebody reads.
-func (s *Store) FailRead(fn func(sql string) error) {
-	var fault func(int) error
-	if fn != nil {
-		fault = func(k int) error { return fn(statement[k]) }
-	}
-	s.readers.mu.Lock()
-	defer s.readers.mu.Unlock()
-	for _, c := range s.readers.idle {
-		c.fault = fault
-	}
-	s.readers.open = func() (*conn, error) {
-		c, err := s.connect(modeRead)
-		if err == nil {
-			c.fault = fault
+func (s *Store) FailRead(t *testing.T, fn func(sql string) error) {
+	s.fault = fn
+	var all []*db.Conn
+	for range s.opts.Readers {
+		c, err := s.readers.Get(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
-		return c, err
+		c.Fault = fn
+		all = append(all, c)
+	}
+	for _, c := range all {
+		s.readers.Put(c, false)
 	}
 }
 

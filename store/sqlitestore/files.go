@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/durable"
 )
 
@@ -19,7 +20,7 @@ const (
 func prepare(path string) error {
 	switch info, err := os.Stat(path); {
 	case err == nil && info.IsDir():
-		return invalid("store", "%s is a directory; name a file in it, such as %s", path, filepath.Join(path, "posthouse.db"))
+		return posthouse.Invalid("store", "%s is a directory; name a file in it, such as %s", path, filepath.Join(path, "posthouse.db"))
 	case err == nil:
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):

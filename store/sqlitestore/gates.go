@@ -1,12 +1,16 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
+	"iter"
 	"slices"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // An openGate is as much of a waiting gate as its rows depend on.
@@ -50,7 +54,7 @@ func (w *writer) reopen(t *thread, waiting []posthouse.WaitingGate) error {
 	}
 	for _, g := range was[n : len(was)-end] {
 		for _, list := range g.lists() {
-			if err := w.gateRow(qDropGate, list, g.id, t.id); err != nil {
+			if err := gateRow(w.Conn, qDropGate, list, g.id, t.id); err != nil {
 				return err
 			}
 		}
@@ -58,7 +62,7 @@ func (w *writer) reopen(t *thread, waiting []posthouse.WaitingGate) error {
 	fresh := openGates(waiting[n : len(waiting)-end])
 	for _, g := range fresh {
 		for _, list := range g.lists() {
-			if err := w.gateRow(qAddGate, list, g.id, t.id); err != nil {
+			if err := gateRow(w.Conn, qAddGate, list, g.id, t.id); err != nil {
 				return err
 			}
 		}
@@ -67,36 +71,29 @@ func (w *writer) reopen(t *thread, waiting []posthouse.WaitingGate) error {
 	return nil
 }
 
-func (c *conn) gateRow(statement int, list posthouse.GateList, id posthouse.ID, thread int64) error {
-	stmt, err := c.stmt(statement)
-	if err != nil {
-		return err
-	}
-	stmt.BindInt64(1, int64(list))
-	stmt.BindText(2, string(id))
-	stmt.BindInt64(3, thread)
-	return exec(stmt)
+func gateRow(c *db.Conn, sql string, list posthouse.GateList, id posthouse.ID, thread int64) error {
+	return c.Run(sql, int64(list), string(id), thread)
 }
 
 // fillGates makes the rows for summaries that were written without them.
-func fillGates(ctx context.Context, c *conn) error {
+func fillGates(ctx context.Context, c *db.Conn) error {
 	for id := int64(0); ; {
 		var err error
-		if id, err = c.nextThread(id); err != nil || id == 0 {
-			return first(err, ctx.Err())
+		if id, err = layout.NextThread(c, id); err != nil || id == 0 {
+			return cmp.Or(err, ctx.Err())
 		}
-		s, err := c.summaryOf(id)
+		s, err := layout.SummaryAt(c, id)
 		switch {
-		case refused(err):
+		case layout.Refused(err):
 			continue // for verify to find
 		case err != nil || ctx.Err() != nil:
-			return first(err, ctx.Err())
+			return cmp.Or(err, ctx.Err())
 		case s == nil:
 			continue
 		}
-		for _, g := range openGates(s.Waiting) {
+		for _, g := range openGates(s.Info.Waiting) {
 			for _, list := range g.lists() {
-				if err := c.gateRow(qAddGate, list, g.id, id); err != nil {
+				if err := gateRow(c, qAddGate, list, g.id, id); err != nil {
 					return err
 				}
 			}
@@ -113,64 +110,50 @@ type gateWalk struct {
 	begun bool
 }
 
-func (w *gateWalk) next(ctx context.Context) func(*conn, *page[*posthouse.ThreadInfo]) (bool, error) {
-	return func(c *conn, p *page[*posthouse.ThreadInfo]) (bool, error) {
-		stmt, err := w.open(c)
-		if err != nil {
-			return false, err
-		}
+func (w *gateWalk) next(ctx context.Context) func(*db.Conn, *db.Page[*posthouse.ThreadInfo]) (bool, error) {
+	return func(c *db.Conn, p *db.Page[*posthouse.ThreadInfo]) (bool, error) {
 		threads := map[int64]*waitingThread{} // gates of one thread are often neighbours
-		for {
-			if p.full() {
-				return true, stmt.Reset()
-			}
-			row, err := stmt.Step()
+		for stmt, err := range w.open(c) {
 			if err != nil {
 				return false, err
 			}
-			if !row {
-				return false, stmt.Reset()
+			if p.Full() {
+				return true, nil
 			}
 			id := stmt.ColumnText(0)
 			if w.begun && id == w.After {
 				continue // in two lists whose numbers are one
 			}
 			w.begun, w.After = true, id
-			t, err := c.waitingThread(threads, stmt.ColumnInt64(1))
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				return false, first(err, stmt.Reset())
+			t, err := waitingAt(c, threads, stmt.ColumnInt64(1))
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				return false, err
 			}
 			if g := t.gates[posthouse.ID(id)]; g != nil && w.MatchGate(g) && w.Match(t.info) {
-				p.add(t.info.OfGate(g), 256)
+				p.Add(t.info.OfGate(g), 256)
 			}
 		}
+		return false, nil
 	}
 }
 
-func (w *gateWalk) open(c *conn) (*sqlite.Stmt, error) {
-	k, bound := qGates, w.After
+func (w *gateWalk) open(c *db.Conn) iter.Seq2[*sqlite.Stmt, error] {
+	sql, bound := qGates, w.After
 	if w.Descending {
-		if k = qGatesDown; bound == "" {
+		if sql = qGatesDown; bound == "" {
 			bound = "\x7f" // ids are ASCII without it
 		}
 	}
-	stmt, err := c.stmt(k)
-	if err != nil {
-		return nil, err
-	}
-	stmt.BindText(1, bound)
+	args := append(make([]any, 0, 1+maxGateLists), bound)
 	lists := w.GateLists()
 	for i := range maxGateLists {
+		list := int64(0) // no list
 		if i < len(lists) {
-			stmt.BindInt64(2+i, int64(lists[i]))
-		} else {
-			stmt.BindInt64(2+i, 0) // no list
+			list = int64(lists[i])
 		}
+		args = append(args, list)
 	}
-	return stmt, nil
+	return c.Rows(sql, args...)
 }
 
 // A waitingThread is a summary with its open gates by their ids; both are empty
@@ -180,16 +163,18 @@ type waitingThread struct {
 	gates map[posthouse.ID]*posthouse.WaitingGate
 }
 
-func (c *conn) waitingThread(known map[int64]*waitingThread, id int64) (*waitingThread, error) {
+func waitingAt(c *db.Conn, known map[int64]*waitingThread, id int64) (*waitingThread, error) {
 	if t := known[id]; t != nil {
 		return t, nil
 	}
-	info, err := c.summaryOf(id)
+	s, err := layout.SummaryAt(c, id)
 	if err != nil {
 		return nil, err
 	}
-	t := &waitingThread{info: info}
-	if info != nil {
+	t := &waitingThread{}
+	if s != nil {
+		info := s.Info
+		t.info = info
 		t.gates = make(map[posthouse.ID]*posthouse.WaitingGate, len(info.Waiting))
 		for i := range info.Waiting {
 			t.gates[info.Waiting[i].ID] = &info.Waiting[i]
@@ -197,14 +182,4 @@ func (c *conn) waitingThread(known map[int64]*waitingThread, id int64) (*waiting
 	}
 	known[id] = t
 	return t, nil
-}
-
-// summaryOf is summary by the thread's number.
-func (c *conn) summaryOf(id int64) (*posthouse.ThreadInfo, error) {
-	stmt, err := c.stmt(qThreadByID)
-	if err != nil {
-		return nil, err
-	}
-	stmt.BindInt64(1, id)
-	return c.scanOne(stmt)
 }

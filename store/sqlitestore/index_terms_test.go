@@ -232,7 +232,7 @@ func TestListByTermReadsWhatItFinds(t *testing.T) {
 		{posthouse.Query{Agent: "tenth"}, 300, 30*4 + 20},
 	} {
 		reads := 0
-		s.FailRead(func(sql string) error {
+		s.FailRead(t, func(sql string) error {
 			if !strings.HasPrefix(sql, "BEGIN") && sql != "COMMIT" {
 				reads++
 			}
@@ -248,7 +248,7 @@ func TestListByTermReadsWhatItFinds(t *testing.T) {
 		if found != c.found || reads > c.reads {
 			t.Errorf("%+v: %d checkpoints in %d reads, want %d in at most %d", c.q, found, reads, c.found, c.reads)
 		}
-		s.FailRead(nil)
+		s.FailRead(t, nil)
 	}
 }
 

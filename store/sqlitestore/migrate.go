@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/sqlschema"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 )
 
 //go:embed migrations/*.sql
@@ -36,32 +38,35 @@ func newestSchema() (int, error) {
 	return len(files), err
 }
 
+// applicationID marks our databases in their header: "post".
+const applicationID = 0x706f7374
+
 // schemaDB is the database as sqlschema sees it.
-type schemaDB struct{ c *conn }
+type schemaDB struct{ c *db.Conn }
 
 func (d schemaDB) Version(context.Context) (int, error) {
-	n, err := d.c.number("PRAGMA user_version")
+	n, err := d.c.Number("PRAGMA user_version")
 	return int(n), err
 }
 
 func (d schemaDB) Update(_ context.Context, fn func() error) error {
-	if err := d.c.do(qBegin); err != nil {
+	if err := d.c.Run(db.Begin); err != nil {
 		return err
 	}
 	err := fn()
 	if err == nil {
-		err = d.c.do(qCommit)
+		err = d.c.Run(db.Commit)
 	}
 	if err != nil && !d.c.AutocommitEnabled() {
-		err = first(err, d.c.do(qRollback))
+		err = cmp.Or(err, d.c.Run(db.Rollback))
 	}
 	return err
 }
 
-func (d schemaDB) Exec(_ context.Context, script string) error { return d.c.script(script) }
+func (d schemaDB) Exec(_ context.Context, script string) error { return d.c.Script(script) }
 
 func (d schemaDB) SetVersion(_ context.Context, version int) error {
-	return d.c.script(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", version, applicationID))
+	return d.c.Script(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", version, applicationID))
 }
 
 // schemaError says in our words that the database is newer.

@@ -1,7 +1,6 @@
 package sqlitestore
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -60,17 +59,13 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	switch {
 	case v.Sync > SyncNormal:
-		return v, invalid("Sync", "%d is not one of SyncFull and SyncNormal", v.Sync)
+		return v, posthouse.Invalid("Sync", "%d is not one of SyncFull and SyncNormal", v.Sync)
 	case v.Readers < 1 || v.Readers > 64:
-		return v, invalid("Readers", "is %d; allowed are 1 to 64", v.Readers)
+		return v, posthouse.Invalid("Readers", "is %d; allowed are 1 to 64", v.Readers)
 	case v.BusyTimeout < 0:
-		return v, invalid("BusyTimeout", "is negative")
+		return v, posthouse.Invalid("BusyTimeout", "is negative")
 	case v.Poll < 0:
-		return v, invalid("Poll", "is negative")
+		return v, posthouse.Invalid("Poll", "is negative")
 	}
 	return v, nil
-}
-
-func invalid(field, format string, args ...any) error {
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
 }

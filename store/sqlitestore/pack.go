@@ -3,7 +3,11 @@ package sqlitestore
 import (
 	"sync"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // Packs hold the bodies of up to blockSize entries of one thread that follow
@@ -80,35 +84,27 @@ func weight(items [][]byte) (n int) {
 }
 
 // unpack replaces a reference to a pack by a copy of the bytes.
-func (s *Store) unpack(c *conn, b *stored) error {
-	if b.pack == 0 {
+func (s *Store) unpack(c *db.Conn, b *layout.Stored) error {
+	if b.Pack == 0 {
 		return nil
 	}
-	id, i := b.pack>>8, int(b.pack&0xff)
+	id, i := b.Pack>>8, int(b.Pack&0xff)
 	items, ok := s.packs.get(id)
 	if !ok {
-		stmt, err := c.stmt(qPack)
-		if err != nil {
-			return err
-		}
-		stmt.BindInt64(1, id)
-		row, err := stmt.Step()
 		var data []byte
-		if row {
-			data = columnBytes(stmt, 0)
-		}
-		if err = first(err, stmt.Reset()); err != nil {
+		if _, err := c.Row(qPack, func(stmt *sqlite.Stmt) { data = db.Bytes(stmt, 0) }, id); err != nil {
 			return err
 		}
+		var err error
 		if items, err = s.packer.Unpack(data); err != nil {
-			return corrupt("pack %d: %v", id, err)
+			return posthouse.Corrupt("pack %d: %v", id, err)
 		}
 		s.packs.put(id, items)
 	}
 	if i >= len(items) {
-		return corrupt("pack %d has %d items; an entry refers to item %d", id, len(items), i)
+		return posthouse.Corrupt("pack %d has %d items; an entry refers to item %d", id, len(items), i)
 	}
-	b.body, b.pack = append([]byte(nil), items[i]...), 0
+	b.Body, b.Pack = append([]byte(nil), items[i]...), 0
 	return nil
 }
 
@@ -116,9 +112,9 @@ func (s *Store) unpack(c *conn, b *stored) error {
 type row struct {
 	id   int64
 	e    *posthouse.Entry
-	was  stored
-	body stored // unpacked
-	gone bool   // the edit took a body out
+	was  layout.Stored
+	body layout.Stored // unpacked
+	gone bool          // the edit took a body out
 }
 
 // sealed reports that nothing in the row's bodies can be compressed: all were
@@ -135,34 +131,20 @@ func (r *row) sealed() bool {
 
 // block reads the entries of one thread whose sequence numbers share a pack.
 func (s *Store) block(w *writer, thread int64, seq uint64) (rows []*row, err error) {
-	stmt, err := w.stmt(qBlock)
-	if err != nil {
-		return nil, err
-	}
 	start := seq / blockSize * blockSize
-	stmt.BindInt64(1, thread)
-	stmt.BindInt64(2, int64(start))
-	stmt.BindInt64(3, int64(start+blockSize-1))
-	for {
-		more, err := stmt.Step()
+	for stmt, err := range w.Rows(qBlock, thread, start, start+blockSize-1) {
 		if err != nil {
 			return nil, err
 		}
-		if !more {
-			break
-		}
-		e, err := scanHead(stmt, "")
+		e, err := layout.ScanHead(stmt, "")
 		if err != nil {
-			return nil, first(err, stmt.Reset())
+			return nil, err
 		}
-		b := scanBody(stmt)
-		rows = append(rows, &row{id: stmt.ColumnInt64(colID), e: e, was: b, body: b})
-	}
-	if err := stmt.Reset(); err != nil {
-		return nil, err
+		b := layout.ScanBody(stmt)
+		rows = append(rows, &row{id: stmt.ColumnInt64(layout.ColID), e: e, was: b, body: b})
 	}
 	for _, r := range rows {
-		if err := s.unpack(w.conn, &r.body); err != nil {
+		if err := s.unpack(w.Conn, &r.body); err != nil {
 			return nil, err
 		}
 	}
@@ -188,15 +170,15 @@ func (s *Store) plan(w *writer, rows []*row) (*repacking, error) {
 	p := &repacking{rows: rows, old: map[int64]bool{}}
 	size := 0
 	for _, r := range rows {
-		if r.was.pack != 0 {
-			p.old[r.was.pack>>8] = true
+		if r.was.Pack != 0 {
+			p.old[r.was.Pack>>8] = true
 		}
-		p.before += len(r.was.body)
-		n := len(r.body.body)
+		p.before += len(r.was.Body)
+		n := len(r.body.Body)
 		if n == 0 {
 			continue
 		}
-		if r.was.pack == 0 && !r.gone && r.sealed() {
+		if r.was.Pack == 0 && !r.gone && r.sealed() {
 			p.after += n // stays where it is
 			continue
 		}
@@ -210,7 +192,7 @@ func (s *Store) plan(w *writer, rows []*row) (*repacking, error) {
 	for i := range p.packs {
 		items := make([][]byte, len(p.packs[i].rows))
 		for j, r := range p.packs[i].rows {
-			items[j] = r.body.body
+			items[j] = r.body.Body
 		}
 		var err error
 		if p.packs[i].data, err = s.packer.Pack(items); err != nil {
@@ -219,7 +201,7 @@ func (s *Store) plan(w *writer, rows []*row) (*repacking, error) {
 		p.after += len(p.packs[i].data)
 	}
 	for id := range p.old {
-		n, err := w.packSize(id)
+		n, err := packSize(w.Conn, id)
 		if err != nil {
 			return nil, err
 		}
@@ -236,14 +218,14 @@ func (s *Store) repack(w *writer, p *repacking) error {
 			return err
 		}
 		for i, r := range n.rows {
-			if err := w.setBody(qSetPacked, r.id, r.body.gone, nil, id<<8|int64(i)); err != nil {
+			if err := w.Run(qSetPacked, r.id, r.body.Gone, id<<8|int64(i)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, r := range p.rows {
-		if len(r.body.body) == 0 && (r.was.pack != 0 || r.gone) {
-			if err := w.setBody(qSetBody, r.id, r.body.gone, nil, 0); err != nil {
+		if len(r.body.Body) == 0 && (r.was.Pack != 0 || r.gone) {
+			if err := w.Run(qSetBody, r.id, r.body.Gone, nil); err != nil {
 				return err
 			}
 		}
@@ -258,68 +240,30 @@ func (s *Store) repack(w *writer, p *repacking) error {
 
 func (w *writer) addPack(data []byte) (id int64, err error) {
 	if w.nextPack == 0 {
-		if w.nextPack, err = w.last(qLastPack); err != nil {
+		if w.nextPack, err = layout.LastPack(w.Conn); err != nil {
 			return 0, err
 		}
 		w.nextPack++
 	}
-	stmt, err := w.stmt(qAddPack)
-	if err != nil {
-		return 0, err
-	}
 	id = w.nextPack
 	w.nextPack++
-	stmt.BindInt64(1, id)
-	stmt.BindBytes(2, data)
-	return id, exec(stmt)
+	return id, w.Run(qAddPack, id, data)
 }
 
-// setBody writes what a row has of its bodies: a reference to a pack, or bytes.
-func (w *writer) setBody(statement int, id int64, gone, body []byte, pack int64) error {
-	stmt, err := w.stmt(statement)
-	if err != nil {
-		return err
-	}
-	stmt.BindInt64(1, id)
-	if len(gone) > 0 {
-		stmt.BindBytes(2, gone)
-	} else {
-		stmt.BindNull(2)
-	}
-	switch {
-	case statement == qSetPacked:
-		stmt.BindInt64(3, pack)
-	case len(body) > 0:
-		stmt.BindBytes(3, body)
-	default:
-		stmt.BindNull(3)
-	}
-	return exec(stmt)
-}
-
-func (c *conn) packSize(id int64) (n int, err error) {
-	stmt, err := c.stmt(qPack)
-	if err != nil {
-		return 0, err
-	}
-	stmt.BindInt64(1, id)
-	if row, err := stmt.Step(); err != nil {
-		return 0, err
-	} else if row {
-		n = stmt.ColumnLen(0)
-	}
-	return n, stmt.Reset()
+func packSize(c *db.Conn, id int64) (n int, err error) {
+	_, err = c.Row(qPack, func(stmt *sqlite.Stmt) { n = stmt.ColumnLen(0) }, id)
+	return n, err
 }
 
 // dropPack deletes a pack, whose id is never used again.
 func (s *Store) dropPack(w *writer, id int64) error {
-	last, err := w.last(qLastPack)
+	last, err := layout.LastPack(w.Conn)
 	if err == nil && last == id {
-		err = w.setNumber(numberPacks, last)
+		err = layout.SetNumber(w.Conn, layout.NumberPacks, last)
 	}
 	if err != nil {
 		return err
 	}
 	s.packs.drop(id)
-	return w.dropRow(qDropPack, id)
+	return w.Run(qDropPack, id)
 }

@@ -8,15 +8,19 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/check"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/lists"
 )
 
 // Read implements [posthouse.Store].
 func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
 	doing := fmt.Sprintf("read thread %q", thread)
-	if r.To == 0 || r.To > maxSeq {
-		r.To = maxSeq
+	if r.To == 0 || r.To > layout.MaxSeq {
+		r.To = layout.MaxSeq
 	}
-	return pages(ctx, s, doing, r.Limit, func(c *conn, p *page[*posthouse.Entry]) (bool, error) {
+	return db.Pages(ctx, s.read, doing, r.Limit, func(c *db.Conn, p *db.Page[*posthouse.Entry]) (bool, error) {
 		if r.Seqs != nil {
 			return s.readSeqs(ctx, c, p, thread, &r)
 		}
@@ -24,10 +28,8 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 	})
 }
 
-const maxSeq = 1<<63 - 1
-
 // readRange reads a page and moves the range on.
-func (s *Store) readRange(ctx context.Context, c *conn, p *page[*posthouse.Entry], thread string, r *posthouse.Range) (more bool, err error) {
+func (s *Store) readRange(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Entry], thread string, r *posthouse.Range) (more bool, err error) {
 	if r.From > r.To {
 		return false, nil
 	}
@@ -40,27 +42,16 @@ func (s *Store) readRange(ctx context.Context, c *conn, p *page[*posthouse.Entry
 	case r.Reverse:
 		k = qReadBack
 	}
-	stmt, err := c.stmt(k)
-	if err != nil {
-		return false, err
-	}
-	stmt.BindText(1, thread)
-	stmt.BindInt64(2, int64(r.From))
-	stmt.BindInt64(3, int64(r.To))
-	for {
-		if p.full() {
-			return true, stmt.Reset()
-		}
-		row, err := stmt.Step()
+	for stmt, err := range c.Rows(k, thread, r.From, r.To) {
 		if err != nil {
 			return false, err
 		}
-		if !row {
-			return false, stmt.Reset()
+		if p.Full() {
+			return true, nil
 		}
 		e, err := s.take(ctx, c, p, stmt, thread, r.Headers)
 		if err != nil {
-			return false, first(err, stmt.Reset())
+			return false, err
 		}
 		if r.Reverse {
 			r.To = e.Seq - 1
@@ -68,59 +59,52 @@ func (s *Store) readRange(ctx context.Context, c *conn, p *page[*posthouse.Entry
 			r.From = e.Seq + 1
 		}
 	}
+	return false, nil
 }
 
 // take adds the entry in the statement's row to the page.
-func (s *Store) take(ctx context.Context, c *conn, p *page[*posthouse.Entry], stmt *sqlite.Stmt, thread string, headers bool) (*posthouse.Entry, error) {
+func (s *Store) take(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Entry], stmt *sqlite.Stmt, thread string, headers bool) (*posthouse.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	e, err := scanHead(stmt, thread)
+	e, err := layout.ScanHead(stmt, thread)
 	if err != nil {
 		return nil, err
 	}
 	n := len(e.Header)
 	if !headers {
-		b := scanBody(stmt)
+		b := layout.ScanBody(stmt)
 		if err := s.unpack(c, &b); err != nil {
 			return nil, err
 		}
-		if err := b.split(e); err != nil {
+		if err := b.Split(e); err != nil {
 			return nil, err
 		}
-		n += len(b.body)
+		n += len(b.Body)
 	}
-	p.add(e, n)
+	p.Add(e, n)
 	return e, nil
 }
 
 // readSeqs reads entries one by one, in the order asked.
-func (s *Store) readSeqs(ctx context.Context, c *conn, p *page[*posthouse.Entry], thread string, r *posthouse.Range) (more bool, err error) {
+func (s *Store) readSeqs(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Entry], thread string, r *posthouse.Range) (more bool, err error) {
 	k := qReadOne
 	if r.Headers {
 		k = qReadOneHeader
 	}
-	stmt, err := c.stmt(k)
-	if err != nil {
-		return false, err
-	}
-	for len(r.Seqs) > 0 && !p.full() {
+	for len(r.Seqs) > 0 && !p.Full() {
 		seq := r.Seqs[0]
 		r.Seqs = r.Seqs[1:]
-		if seq > maxSeq {
+		if seq > layout.MaxSeq {
 			continue
 		}
-		stmt.BindText(1, thread)
-		stmt.BindInt64(2, int64(seq))
-		row, err := stmt.Step()
-		if err != nil {
-			return false, err
-		}
-		if row {
-			_, err = s.take(ctx, c, p, stmt, thread, r.Headers)
-		}
-		if err = first(err, stmt.Reset()); err != nil {
-			return false, err
+		for stmt, err := range c.Rows(k, thread, seq) {
+			if err == nil {
+				_, err = s.take(ctx, c, p, stmt, thread, r.Headers)
+			}
+			if err != nil {
+				return false, err
+			}
 		}
 	}
 	return len(r.Seqs) > 0, nil
@@ -128,24 +112,30 @@ func (s *Store) readSeqs(ctx context.Context, c *conn, p *page[*posthouse.Entry]
 
 // Find implements [posthouse.Store].
 func (s *Store) Find(ctx context.Context, id posthouse.ID) (ref posthouse.Ref, err error) {
-	k := keyOf(id)
-	err = s.lend(ctx, fmt.Sprintf("find %q", id), func(c *conn) error {
-		p, err := c.place(&k)
-		if err == nil && p.entry == 0 { // or it has just gone from one place to the other
-			err = c.snapshot(func(c *conn) (err error) {
-				p, err = c.place(&k)
+	k := layout.KeyOf(id)
+	err = s.lend(ctx, fmt.Sprintf("find %q", id), func(c *db.Conn) error {
+		p, err := layout.FindPlace(c, &k)
+		if err == nil && p.Entry == 0 { // or it has just gone from one place to the other
+			err = c.Snapshot(func(c *db.Conn) (err error) {
+				p, err = layout.FindPlace(c, &k)
 				return err
 			})
 		}
-		if err == nil && p.entry == 0 {
-			err = notFound("checkpoint or gate %q", id)
+		if err == nil && p.Entry == 0 {
+			err = posthouse.NotFound("checkpoint or gate", id)
 		}
-		ref = posthouse.Ref{Thread: p.name, Seq: p.seq}
+		ref = posthouse.Ref{Thread: p.Name, Seq: p.Seq}
 		return err
 	})
 	return ref, err
 }
 
-func notFound(format string, args ...any) error {
-	return &posthouse.Error{Code: posthouse.CodeNotFound, Message: "there is no " + fmt.Sprintf(format, args...)}
+// List implements [posthouse.Store].
+func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
+	return lists.List(ctx, lists.Source{Read: s.read, Commits: s.commits.Load, ReadOnly: s.opts.ReadOnly}, q)
+}
+
+// Check implements [posthouse.Checker], see [check.Run].
+func (s *Store) Check(ctx context.Context) iter.Seq[error] {
+	return check.Run(ctx, check.Source{Read: s.read, Readers: s.opts.Readers, Schema: migrations})
 }

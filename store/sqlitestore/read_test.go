@@ -41,14 +41,14 @@ func TestReadsFailAtEveryStatement(t *testing.T) {
 					t.Fatal(err)
 				}
 				var asked atomic.Int64 // a check reads threads at once
-				s.FailRead(func(string) error {
+				s.FailRead(t, func(string) error {
 					if asked.Add(1) == int64(n) {
 						return sqlite.ResultIOErrRead.ToError()
 					}
 					return nil
 				})
 				got, err := read(t.Context())
-				s.FailRead(nil)
+				s.FailRead(t, nil)
 				if count := int(asked.Load()); count < n {
 					if err != nil || got != want {
 						t.Fatalf("%d statements: %v\n%s\nwant\n%s", count, err, got, want)

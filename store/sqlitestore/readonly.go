@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/sqlschema"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 )
 
 // openRead opens what is there, beside a writer or after one. SQLite itself
@@ -26,7 +28,7 @@ func (s *Store) openRead(ctx context.Context) error {
 		}
 		return fileError("open", s.path, err)
 	}
-	m := modeRead
+	m := db.ModeRead
 	c, err := s.connectRead(ctx, m)
 	if isFixed(err) {
 		if _, serr := os.Stat(s.path + "-wal"); !errors.Is(serr, fs.ErrNotExist) {
@@ -36,19 +38,18 @@ func (s *Store) openRead(ctx context.Context) error {
 				Hint:    "copy the database together with its -wal file to a directory that can",
 			}
 		}
-		m = modeImmutable
+		m = db.ModeImmutable
 		c, err = s.connectRead(ctx, m)
 	}
 	if err != nil {
 		return s.schemaError(err)
 	}
-	s.readers = newPool(s.opts.Readers, func() (*conn, error) { return s.connect(m) })
-	s.readers.idle = append(s.readers.idle, c)
+	s.readers = db.NewPool(s.opts.Readers, c, func() (*db.Conn, error) { return s.connect(m) })
 	return nil
 }
 
 // connectRead opens a connection and looks at whose database it is.
-func (s *Store) connectRead(ctx context.Context, m mode) (*conn, error) {
+func (s *Store) connectRead(ctx context.Context, m db.Mode) (*db.Conn, error) {
 	c, err := s.connect(m)
 	if err != nil {
 		return nil, err
@@ -63,15 +64,15 @@ func (s *Store) connectRead(ctx context.Context, m mode) (*conn, error) {
 		}
 	}
 	if err != nil {
-		return nil, first(err, c.Close())
+		return nil, cmp.Or(err, c.Close())
 	}
 	return c, nil
 }
 
 // holdsStore refuses a file that nothing was ever written to as a store, or that
 // lost all of it: opened for writing it would be made a new one.
-func (s *Store) holdsStore(c *conn) error {
-	id, err := c.number("PRAGMA application_id")
+func (s *Store) holdsStore(c *db.Conn) error {
+	id, err := c.Number("PRAGMA application_id")
 	if err != nil {
 		return s.wrap("read the database", err)
 	}

@@ -1,10 +1,14 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/lists"
 )
 
 // Remove implements [posthouse.Store]. Removed bytes are overwritten in the
@@ -12,7 +16,7 @@ import (
 // Compact and Close do at once.
 func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
 	if r.Thread == "" {
-		return done, invalid("thread", "is empty")
+		return done, posthouse.Invalid("thread", "is empty")
 	}
 	doing := fmt.Sprintf("remove from thread %q", r.Thread)
 	err = s.submit(ctx, doing, request{do: func(w *writer) (err error) {
@@ -33,7 +37,7 @@ func (s *Store) remove(w *writer, r *posthouse.Removal) (done posthouse.Removed,
 	}
 	switch {
 	case r.All:
-		if err := w.dropRows(qDropSlots, r.Thread); err != nil || t.id == 0 {
+		if err := w.Run(qDropSlots, r.Thread); err != nil || t.id == 0 {
 			return done, err // there may be slots without a log
 		}
 		if done, err = s.removeEntries(w, t, r.Thread, 0, t.tail.Seq+1); err != nil {
@@ -43,54 +47,30 @@ func (s *Store) remove(w *writer, r *posthouse.Removal) (done posthouse.Removed,
 			return done, err
 		}
 		delete(w.threads, r.Thread)
-		return done, first(w.dropRow(qDropTail, t.id), w.dropRow(qDropThread, t.id))
+		return done, cmp.Or(w.Run(qDropTail, t.id), w.Run(qDropThread, t.id))
 	case t.id == 0:
 		return done, nil
 	case r.Below > 0:
 		if err := w.catchUp(r.Thread); err != nil { // it may need what goes
 			return done, err
 		}
-		return s.removeEntries(w, t, r.Thread, min(r.From, maxSeq), min(r.Below, t.tail.Seq+1))
+		return s.removeEntries(w, t, r.Thread, min(r.From, layout.MaxSeq), min(r.Below, t.tail.Seq+1))
 	}
 	return s.removeBodies(w, t, r.Bodies)
 }
 
-func (w *writer) dropRows(statement int, name string) error {
-	stmt, err := w.stmt(statement)
-	if err != nil {
-		return err
-	}
-	stmt.BindText(1, name)
-	return exec(stmt)
-}
-
-func (w *writer) dropRow(statement int, id int64) error {
-	stmt, err := w.stmt(statement)
-	if err != nil {
-		return err
-	}
-	stmt.BindInt64(1, id)
-	return exec(stmt)
-}
-
 // removeEntries takes entries out, the ids that lead to them, and their packs.
 func (s *Store) removeEntries(w *writer, t *thread, name string, from, below uint64) (done posthouse.Removed, err error) {
-	terms := indexTermRows{}
+	terms := lists.Terms{}
 	packs, err := s.unindexEntries(w, t, name, from, below, terms, &done)
 	if err != nil {
 		return done, err
 	}
-	stmt, err := w.stmt(qDropEntries)
-	if err != nil {
+	if err := w.Run(qDropEntries, t.id, from, below); err != nil {
 		return done, err
 	}
-	stmt.BindInt64(1, t.id)
-	stmt.BindInt64(2, int64(from))
-	stmt.BindInt64(3, int64(below))
-	if err := exec(stmt); err != nil {
-		return done, err
-	}
-	if err := w.dropIndexTerms(t, name, terms, from, below); err != nil {
+	t.terms = lists.Written{}
+	if err := terms.Drop(w.Conn, t.id, name, from, below); err != nil {
 		return done, err
 	}
 	// Blocks that were cut in two have bytes of both sides in their packs.
@@ -105,7 +85,7 @@ func (s *Store) removeEntries(w *writer, t *thread, name string, from, below uin
 		}
 	}
 	// Ids of entries are never used again, also when the newest are gone.
-	return done, w.setNumber(numberEntries, w.next-1)
+	return done, layout.SetNumber(w.Conn, layout.NumberEntries, w.next-1)
 }
 
 // repackWithout writes the packs of a block anew if they are among those that
@@ -116,7 +96,7 @@ func (s *Store) repackWithout(w *writer, t *thread, seq uint64, packs map[int64]
 		return err
 	}
 	for _, r := range rows {
-		if r.was.pack != 0 && packs[r.was.pack>>8] {
+		if r.was.Pack != 0 && packs[r.was.Pack>>8] {
 			p, err := s.plan(w, rows)
 			if err != nil {
 				return err
@@ -130,38 +110,31 @@ func (s *Store) repackWithout(w *writer, t *thread, seq uint64, packs map[int64]
 // unindexEntries counts the entries from one number to below another, takes
 // their ids out of the index, collects their terms and returns the packs they
 // are in.
-func (s *Store) unindexEntries(w *writer, t *thread, name string, from, below uint64, terms indexTermRows, done *posthouse.Removed) (packs map[int64]bool, err error) {
+func (s *Store) unindexEntries(w *writer, t *thread, name string, from, below uint64, terms lists.Terms, done *posthouse.Removed) (packs map[int64]bool, err error) {
 	packs = map[int64]bool{}
-	stmt, err := w.stmt(qRead)
-	if err != nil || below <= from {
-		return packs, err
+	if below <= from {
+		return packs, nil
 	}
-	stmt.BindText(1, name)
-	stmt.BindInt64(2, int64(from))
-	stmt.BindInt64(3, int64(below-1))
-	for {
-		row, err := stmt.Step()
+	for stmt, err := range w.Rows(qRead, name, from, below-1) {
 		if err != nil {
 			return nil, err
 		}
-		if !row {
-			return packs, stmt.Reset()
-		}
-		e, err := scanHead(stmt, name)
+		e, err := layout.ScanHead(stmt, name)
 		if err == nil {
-			b := stored{gone: columnBytes(stmt, colGone), pack: stmt.ColumnInt64(colPack)}
-			if b.pack != 0 {
-				packs[b.pack>>8] = true
+			b := layout.Stored{Gone: db.Bytes(stmt, layout.ColGone), Pack: stmt.ColumnInt64(layout.ColPack)}
+			if b.Pack != 0 {
+				packs[b.Pack>>8] = true
 			}
-			err = w.unindexEntry(e, stmt.ColumnInt64(colID), &b, terms, done)
+			err = w.unindexEntry(e, stmt.ColumnInt64(layout.ColID), &b, terms, done)
 		}
 		if err != nil {
-			return nil, first(err, stmt.Reset())
+			return nil, err
 		}
 	}
+	return packs, nil
 }
 
-func (w *writer) unindexEntry(e *posthouse.Entry, id int64, b *stored, terms indexTermRows, done *posthouse.Removed) error {
+func (w *writer) unindexEntry(e *posthouse.Entry, id int64, b *layout.Stored, terms lists.Terms, done *posthouse.Removed) error {
 	records, err := e.Records()
 	if err != nil {
 		return err
@@ -170,20 +143,20 @@ func (w *writer) unindexEntry(e *posthouse.Entry, id int64, b *stored, terms ind
 	done.Bytes += int64(len(e.Header) + len(e.Sig))
 	for i := range records {
 		r := &records[i]
-		if r.Size > 0 && !b.isGone(i) {
+		if r.Size > 0 && !b.IsGone(i) {
 			done.Bodies++
 			done.Bytes += int64(r.Size)
 		}
 		if r.Checkpoint != nil {
-			terms.add(e.Seq, r.Checkpoint)
+			terms.Add(r.Checkpoint)
 		}
-		name, ok := idOf(r)
+		name, ok := layout.IDOf(r)
 		if !ok {
 			continue
 		}
-		k := keyOf(name)
-		p, err := w.place(&k)
-		if err == nil && p.entry == id {
+		k := layout.KeyOf(name)
+		p, err := layout.FindPlace(w.Conn, &k)
+		if err == nil && p.Entry == id {
 			err = w.unindexHead(&k, p, r.Checkpoint)
 		}
 		if err != nil {
@@ -220,7 +193,7 @@ func (s *Store) removeFromBlock(w *writer, t *thread, seq uint64, refs []posthou
 		if err := r.cut(refs, done); err != nil {
 			return err
 		}
-		packed = packed || r.gone && r.was.pack != 0
+		packed = packed || r.gone && r.was.Pack != 0
 	}
 	if packed {
 		p, err := s.plan(w, rows)
@@ -231,7 +204,7 @@ func (s *Store) removeFromBlock(w *writer, t *thread, seq uint64, refs []posthou
 	}
 	for _, r := range rows {
 		if r.gone {
-			if err := w.setBody(qSetBody, r.id, r.body.gone, r.body.body, 0); err != nil {
+			if err := w.Run(qSetBody, r.id, r.body.Gone, r.body.Body); err != nil {
 				return err
 			}
 		}
@@ -248,7 +221,7 @@ func (r *row) cut(refs []posthouse.BodyRef, done *posthouse.Removed) error {
 	if !named {
 		return nil
 	}
-	if err := r.body.split(r.e); err != nil {
+	if err := r.body.Split(r.e); err != nil {
 		return err
 	}
 	for _, ref := range refs {
@@ -258,14 +231,14 @@ func (r *row) cut(refs []posthouse.BodyRef, done *posthouse.Removed) error {
 		done.Bodies++
 		done.Bytes += int64(len(r.e.Bodies[ref.Record]))
 		r.e.Bodies[ref.Record], r.gone = nil, true
-		r.body.setGone(ref.Record)
+		r.body.SetGone(ref.Record)
 	}
 	if r.gone {
-		left := make([]byte, 0, len(r.body.body))
+		var left []byte
 		for _, b := range r.e.Bodies {
 			left = append(left, b...)
 		}
-		r.body.body = left
+		r.body.Body = left
 	}
 	return nil
 }

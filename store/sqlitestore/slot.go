@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"iter"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 )
 
 // maxSlot is the largest value of a slot, in bytes.
@@ -22,14 +25,14 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 		}
 	}
 	if key.Thread == "" || key.Step == "" {
-		return slot, invalid("slot", "has no thread or no step")
+		return slot, posthouse.Invalid("slot", "has no thread or no step")
 	}
 	switch op.Verb {
 	case posthouse.SlotGet:
-		err = s.read(ctx, doing, func(c *conn) error {
-			have, err := c.slot(key)
+		err = s.read(ctx, doing, func(c *db.Conn) error {
+			have, err := slotAt(c, key)
 			if err == nil && !have.there {
-				err = notFound("slot %q of thread %q", key.Step, key.Thread)
+				err = posthouse.NotFound(fmt.Sprintf("slot %q of thread", key.Step), key.Thread)
 			}
 			slot = have.Slot
 			return err
@@ -40,7 +43,7 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 			return err
 		}})
 	default:
-		err = invalid("verb", "%d is not known", op.Verb)
+		err = posthouse.Invalid("verb", "%d is not known", op.Verb)
 	}
 	if err != nil {
 		return posthouse.Slot{}, err
@@ -55,30 +58,21 @@ func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 		if thread == "" {
 			at.Thread = "\x00" // behind the store's own numbers
 		}
-		next := func(c *conn, p *page[*posthouse.SlotItem]) (bool, error) {
-			stmt, err := c.stmt(qSlots)
-			if err != nil {
-				return false, err
-			}
-			stmt.BindText(1, at.Thread)
-			stmt.BindText(2, at.Step)
-			for {
-				row, err := stmt.Step()
-				if err != nil {
+		next := func(c *db.Conn, p *db.Page[*posthouse.SlotItem]) (bool, error) {
+			for stmt, err := range c.Rows(qSlots, at.Thread, at.Step) {
+				if err != nil || thread != "" && stmt.ColumnText(0) != thread {
 					return false, err
 				}
-				if !row || thread != "" && stmt.ColumnText(0) != thread {
-					return false, stmt.Reset()
-				}
-				if p.full() {
-					return true, stmt.Reset()
+				if p.Full() {
+					return true, nil
 				}
 				at = posthouse.SlotKey{Thread: stmt.ColumnText(0), Step: stmt.ColumnText(1)}
-				slot := posthouse.Slot{Value: columnBytes(stmt, 2), Revision: uint64(stmt.ColumnInt64(3)), Fence: uint64(stmt.ColumnInt64(4))}
-				p.add(&posthouse.SlotItem{Key: at, Slot: slot}, len(slot.Value))
+				slot := posthouse.Slot{Value: db.Bytes(stmt, 2), Revision: uint64(stmt.ColumnInt64(3)), Fence: uint64(stmt.ColumnInt64(4))}
+				p.Add(&posthouse.SlotItem{Key: at, Slot: slot}, len(slot.Value))
 			}
+			return false, nil
 		}
-		for item, err := range pages(ctx, s, "list slots", 0, next) {
+		for item, err := range db.Pages(ctx, s.read, "list slots", 0, next) {
 			if !yield(item, err) {
 				return
 			}
@@ -93,24 +87,17 @@ type slotRow struct {
 	there bool
 }
 
-func (c *conn) slot(key posthouse.SlotKey) (have slotRow, err error) {
-	stmt, err := c.stmt(qSlot)
-	if err != nil {
-		return have, err
-	}
-	stmt.BindText(1, key.Thread)
-	stmt.BindText(2, key.Step)
-	row, err := stmt.Step()
-	if row {
+func slotAt(c *db.Conn, key posthouse.SlotKey) (have slotRow, err error) {
+	_, err = c.Row(qSlot, func(stmt *sqlite.Stmt) {
 		have.there = !stmt.ColumnIsNull(0)
-		have.Value = columnBytes(stmt, 0)
+		have.Value = db.Bytes(stmt, 0)
 		have.Revision, have.Fence = uint64(stmt.ColumnInt64(1)), uint64(stmt.ColumnInt64(2))
-	}
-	return have, first(err, stmt.Reset())
+	}, key.Thread, key.Step)
+	return have, err
 }
 
 func (w *writer) changeSlot(key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
-	have, err := w.slot(key)
+	have, err := slotAt(w.Conn, key)
 	if err == nil {
 		err = op.Admits(key, have.Slot, have.there)
 	}
@@ -128,18 +115,9 @@ func (w *writer) changeSlot(key posthouse.SlotKey, op posthouse.SlotOp) (posthou
 }
 
 func (w *writer) putSlot(key posthouse.SlotKey, have slotRow) (posthouse.Slot, error) {
-	stmt, err := w.stmt(qPutSlot)
-	if err != nil {
-		return posthouse.Slot{}, err
+	value := have.Value
+	if have.there && value == nil {
+		value = []byte{} // not NULL, which is a deleted one
 	}
-	stmt.BindText(1, key.Thread)
-	stmt.BindText(2, key.Step)
-	stmt.BindInt64(3, int64(have.Revision))
-	stmt.BindInt64(4, int64(have.Fence))
-	if have.there {
-		stmt.BindBytes(5, have.Value)
-	} else {
-		stmt.BindNull(5)
-	}
-	return have.Slot, exec(stmt)
+	return have.Slot, w.Run(qPutSlot, key.Thread, key.Step, have.Revision, have.Fence, value)
 }

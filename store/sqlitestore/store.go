@@ -13,6 +13,8 @@ import (
 	"github.com/posthouse/posthouse/internal/durable"
 	"github.com/posthouse/posthouse/internal/groupcommit"
 	"github.com/posthouse/posthouse/internal/sqlschema"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/lists"
 )
 
 // A Store keeps threads in one SQLite database. Besides [posthouse.Store] it is
@@ -23,7 +25,7 @@ type Store struct {
 	lock *fileLock // nil when read-only
 	runs posthouse.Runs
 
-	readers *pool
+	readers *db.Pool
 	packs   packCache
 	packer  delta.Packer
 	news    news
@@ -32,6 +34,7 @@ type Store struct {
 	commits atomic.Uint64
 	writer  *writer // opened by the first write, used only by the leader of the queue
 
+	fault    func(sql string) error // in tests: of the connections that read
 	state    sync.Mutex
 	closed   atomic.Bool
 	poisoned atomic.Pointer[posthouse.Error]
@@ -59,7 +62,7 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 		return nil, err
 	}
 	if path == "" || path == ":memory:" {
-		return nil, invalid("store", "%q is no file; for a store in memory use memory:", path)
+		return nil, posthouse.Invalid("store", "%q is no file; for a store in memory use memory:", path)
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fileError("find", path, err)
@@ -97,7 +100,7 @@ func (s *Store) openWrite(ctx context.Context) (err error) {
 	if err := prepare(s.path); err != nil {
 		return err
 	}
-	c, err := s.connect(modeWrite)
+	c, err := s.connect(db.ModeWrite)
 	if err != nil {
 		return s.wrap("open the database", err)
 	}
@@ -110,14 +113,13 @@ func (s *Store) openWrite(ctx context.Context) (err error) {
 		return err
 	}
 	s.queue = groupcommit.New(maxGroupCost, request.cost, s.commit)
-	s.readers = newPool(s.opts.Readers, func() (*conn, error) { return s.connect(modeRead) })
-	s.readers.idle = append(s.readers.idle, c)
+	s.readers = db.NewPool(s.opts.Readers, c, func() (*db.Conn, error) { return s.connect(db.ModeRead) })
 	return nil
 }
 
 // setUp checks whose database it is, migrates it and makes sure that it has a
 // write-ahead log.
-func (s *Store) setUp(ctx context.Context, c *conn) error {
+func (s *Store) setUp(ctx context.Context, c *db.Conn) error {
 	if err := s.identify(c); err != nil {
 		return err
 	}
@@ -140,14 +142,14 @@ func (s *Store) setUp(ctx context.Context, c *conn) error {
 }
 
 // migrate makes the database or brings it up to date.
-func (s *Store) migrate(ctx context.Context, c *conn) error {
+func (s *Store) migrate(ctx context.Context, c *db.Conn) error {
 	ms, err := migrations()
 	if err == nil {
 		err = s.writes(c)
 	}
 	if err == nil {
 		// Before the first table: neither can be changed later.
-		err = c.script("PRAGMA page_size=4096")
+		err = c.Script("PRAGMA page_size=4096")
 	}
 	if err == nil {
 		err = s.wal(c)
@@ -155,13 +157,13 @@ func (s *Store) migrate(ctx context.Context, c *conn) error {
 	if err != nil {
 		return err
 	}
-	ms[termsSchema-1].Then = func(ctx context.Context) error { return fillIndexTerms(ctx, c) }
+	ms[termsSchema-1].Then = func(ctx context.Context) error { return lists.Fill(ctx, c) }
 	ms[gatesSchema-1].Then = func(ctx context.Context) error { return fillGates(ctx, c) }
 	return sqlschema.Migrate(ctx, schemaDB{c}, ms)
 }
 
-func (s *Store) wal(c *conn) error {
-	mode, err := c.text("PRAGMA journal_mode=WAL")
+func (s *Store) wal(c *db.Conn) error {
+	mode, err := c.Text("PRAGMA journal_mode=WAL")
 	if err == nil && mode != "wal" {
 		err = &posthouse.Error{
 			Code: posthouse.CodeUnsupported, Message: "the file system of " + s.path + " cannot hold a write-ahead log",
@@ -171,16 +173,35 @@ func (s *Store) wal(c *conn) error {
 	return err
 }
 
+func (s *Store) connect(m db.Mode) (*db.Conn, error) {
+	c, err := db.Open(s.path, m, s.opts.BusyTimeout)
+	if err == nil && m != db.ModeWrite {
+		c.Fault = s.fault
+	}
+	return c, err
+}
+
+// writes sets how a connection writes.
+func (s *Store) writes(c *db.Conn) error {
+	sync := "FULL"
+	if s.opts.Sync == SyncNormal {
+		sync = "NORMAL"
+	}
+	// Removed bytes are overwritten, not just unlinked. The write-ahead log is
+	// folded in at SQLite's 4 MB: while its file grows a sync costs half as much again.
+	return c.Script("PRAGMA secure_delete=ON; PRAGMA journal_size_limit=16777216; PRAGMA synchronous=" + sync)
+}
+
 // identify refuses a database that another application made.
-func (s *Store) identify(c *conn) error {
-	id, err := c.number("PRAGMA application_id")
+func (s *Store) identify(c *db.Conn) error {
+	id, err := c.Number("PRAGMA application_id")
 	if err != nil {
 		return s.wrap("read the database", err)
 	}
 	if id == applicationID {
 		return nil
 	}
-	tables, err := c.number("SELECT count(*) FROM sqlite_schema")
+	tables, err := c.Number("SELECT count(*) FROM sqlite_schema")
 	if err != nil {
 		return s.wrap("read the database", err)
 	}
@@ -196,10 +217,10 @@ func (s *Store) identify(c *conn) error {
 // abandon closes a connection without letting it write to the database. The
 // last writable connection to close would fold the write-ahead log in, so a
 // connection that cannot is kept until after it.
-func (s *Store) abandon(c *conn) {
-	keep, err := s.connect(modeRead)
+func (s *Store) abandon(c *db.Conn) {
+	keep, err := s.connect(db.ModeRead)
 	if err == nil {
-		_, err = keep.number("PRAGMA user_version") // opens the file
+		_, err = keep.Number("PRAGMA user_version") // opens the file
 	}
 	_ = c.Close()
 	if err == nil {
@@ -228,7 +249,7 @@ func (s *Store) Close() error {
 		// included, finds the store closed.
 		_ = s.queue.Do(context.Background(), request{})
 	}
-	errs = append(errs, s.readers.close())
+	errs = append(errs, s.readers.Close())
 	if s.writer != nil {
 		if s.poisoned.Load() == nil {
 			_ = s.writer.catchUpAll() // nothing is lost without it

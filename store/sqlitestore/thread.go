@@ -3,85 +3,38 @@ package sqlitestore
 import (
 	"errors"
 
-	"zombiezen.com/go/sqlite"
-
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/lists"
 )
 
 // maxKnown bounds the threads a writer remembers, of about 300 bytes each:
 // beyond it an append reads its thread's summary first.
 const maxKnown = 1 << 17
 
-// maxLag bounds how many entries the summary of a thread that is being moved
-// may be behind its log. Writing it costs half of what the entry costs, and a
-// reader brings it up to date by the headers of what is missing. Nobody reads
-// more than that: a thread that rests has a summary of its last entry.
-const maxLag = 16
-
 // A thread is what an append compares with and changes.
 type thread struct {
 	id   int64 // 0: not there yet
 	tail posthouse.Position
 	top  posthouse.OrderKey
-	row  threadRow
+	row  layout.ThreadRow
 
 	summed  uint64 // the entry that the stored summary is of
 	changed bool   // the row's flags, or all of the summary, are not what is stored
 
 	open []openGate // that have their rows
 
-	segment uint64  // that terms are of
-	terms   []int64 // some that have their row
+	terms lists.Written
 }
 
-// A threadRow is the columns that queries look at; they are written only when
-// they change, because SQLite rewrites the index entries of a column it sets.
-type threadRow struct {
-	flags  int64
-	active int64
-	due    posthouse.Millis
-}
-
-// Marks of threads.active.
-const (
-	activeWaiting = 1
-	activeLive    = 2
-)
-
-// flagDisorder is a bit of threads.flags: order keys do not ascend with the
-// sequence numbers.
-const flagDisorder = 1
-
-// rowOf returns the columns that go with a summary.
-func rowOf(info *posthouse.ThreadInfo, flags int64) threadRow {
-	row := threadRow{flags: flags, due: info.Due}
-	if len(info.Waiting) > 0 {
-		row.active |= activeWaiting
+// orNull is NULL for 0, which keeps the row out of a partial index.
+func orNull(n int64) any {
+	if n == 0 {
+		return nil
 	}
-	if info.Runnable() || info.Lease.Held {
-		row.active |= activeLive
-	}
-	return row
+	return n
 }
-
-// bind binds the columns from the second parameter on.
-func (r *threadRow) bind(stmt *sqlite.Stmt) {
-	stmt.BindInt64(2, r.flags)
-	bindNumber(stmt, 3, r.active)
-	bindNumber(stmt, 4, int64(r.due))
-}
-
-// bindNumber binds NULL for 0, which keeps the row out of a partial index.
-func bindNumber(stmt *sqlite.Stmt, param int, n int64) {
-	if n != 0 {
-		stmt.BindInt64(param, n)
-	} else {
-		stmt.BindNull(param)
-	}
-}
-
-// mayLag reports whether the columns let the summary be behind the log.
-func (r *threadRow) mayLag() bool { return r.active&activeLive != 0 }
 
 // thread returns what is known of a thread; its id is 0 if there is none.
 func (w *writer) thread(name string) (*thread, error) {
@@ -113,43 +66,36 @@ func (w *writer) remember(name string, t *thread) {
 
 // loadThread reads a thread's rows and its summary as of its last entry.
 func (w *writer) loadThread(name string) (*thread, *posthouse.ThreadInfo, error) {
-	stmt, err := w.stmt(qThread)
-	if err != nil {
-		return nil, nil, err
-	}
-	stmt.BindText(1, name)
 	t := &thread{}
-	row, err := stmt.Step()
-	if err != nil || !row {
-		return t, nil, first(err, stmt.Reset())
+	s, err := layout.SummaryOf(w.Conn, name)
+	if err != nil || s == nil {
+		return t, nil, err
 	}
-	s, err := w.scanSummary(stmt)
-	if err != nil {
-		return nil, nil, first(err, stmt.Reset())
+	t.id, t.row, t.top, t.tail, t.summed, t.changed = s.ID, s.Row, s.Top, s.Info.Tail, s.Seq, s.Anew
+	if !s.Anew { // else nobody knows which rows there are: they are written again
+		t.open = openGates(s.Info.Waiting)
 	}
-	t.id, t.row, t.top, t.tail, t.summed, t.changed = s.id, s.row, s.top, s.info.Tail, s.seq, s.anew
-	if !s.anew { // else nobody knows which rows there are: they are written again
-		t.open = openGates(s.info.Waiting)
-	}
-	return t, s.info, stmt.Reset()
+	return t, s.Info, nil
 }
 
 // summarise writes the thread's rows, unless the summary may lag. The update of
 // its tail is a compare, too.
 func (w *writer) summarise(t *thread, b *posthouse.Batch) error {
 	info := b.Thread
-	row := rowOf(info, t.row.flags)
+	row := layout.RowOf(info, t.row.Flags)
 	fresh := t.id == 0
 	switch {
 	case fresh:
-		if err := w.addThread(t, b.Entry.Thread, &row); err != nil {
+		if err := w.Run(qAddThread, b.Entry.Thread, row.Flags, orNull(row.Active), orNull(int64(row.Due))); err != nil {
 			return err
 		}
+		t.id = w.LastInsertRowID()
+		w.remember(b.Entry.Thread, t)
 	case row != t.row || t.changed:
-		if err := w.setThread(t, &row); err != nil {
+		if err := w.Run(qSetThread, t.id, row.Flags, orNull(row.Active), orNull(int64(row.Due))); err != nil {
 			return err
 		}
-	case row.mayLag() && !b.Copy && b.Entry.Seq-t.summed < maxLag:
+	case row.MayLag() && !b.Copy && b.Entry.Seq-t.summed < layout.MaxLag:
 		return nil
 	}
 	t.row, t.changed = row, false
@@ -159,28 +105,19 @@ func (w *writer) summarise(t *thread, b *posthouse.Batch) error {
 // setSummary writes the summary of a thread's last entry.
 func (w *writer) setSummary(t *thread, info *posthouse.ThreadInfo, fresh bool) error {
 	var err error
-	if w.buf, err = appendState(w.buf[:0], &t.top, info); err != nil {
+	if w.buf, err = layout.AppendState(w.buf[:0], &t.top, info); err != nil {
 		return err
 	}
-	k := qSetTail
 	if fresh {
-		k = qAddTail
+		err = w.Run(qAddTail, t.id, info.Tail.Seq, w.buf)
+	} else {
+		err = w.Run(qSetTail, t.id, info.Tail.Seq, w.buf, t.summed)
 	}
-	stmt, err := w.stmt(k)
 	if err != nil {
 		return err
 	}
-	stmt.BindInt64(1, t.id)
-	stmt.BindInt64(2, int64(info.Tail.Seq))
-	stmt.BindBytes(3, w.buf)
-	if !fresh {
-		stmt.BindInt64(4, int64(t.summed))
-	}
-	if err := exec(stmt); err != nil {
-		return err
-	}
 	if w.Changes() != 1 {
-		return corrupt("the tail of thread %q was changed by another program", info.Thread)
+		return posthouse.Corrupt("the tail of thread %q was changed by another program", info.Thread)
 	}
 	t.summed = info.Tail.Seq
 	return nil
@@ -212,38 +149,13 @@ func (w *writer) catchUpAll() error {
 	if len(behind) == 0 {
 		return nil
 	}
-	if err := w.do(qBegin); err != nil {
+	if err := w.Run(db.Begin); err != nil {
 		return err
 	}
 	for _, name := range behind {
 		if err := w.catchUp(name); err != nil {
-			return errors.Join(err, w.do(qRollback))
+			return errors.Join(err, w.Run(db.Rollback))
 		}
 	}
-	return w.do(qCommit)
-}
-
-func (w *writer) addThread(t *thread, name string, row *threadRow) error {
-	stmt, err := w.stmt(qAddThread)
-	if err != nil {
-		return err
-	}
-	stmt.BindText(1, name)
-	row.bind(stmt)
-	if err := exec(stmt); err != nil {
-		return err
-	}
-	t.id = w.LastInsertRowID()
-	w.remember(name, t)
-	return nil
-}
-
-func (w *writer) setThread(t *thread, row *threadRow) error {
-	stmt, err := w.stmt(qSetThread)
-	if err != nil {
-		return err
-	}
-	stmt.BindInt64(1, t.id)
-	row.bind(stmt)
-	return exec(stmt)
+	return w.Run(db.Commit)
 }

@@ -82,7 +82,7 @@ func TestListWalksTheTable(t *testing.T) {
 	}
 	for thread, want := range map[string]string{"alone": "index table index", "left": "index"} {
 		var walks []string
-		s.FailRead(func(sql string) error {
+		s.FailRead(t, func(sql string) error {
 			if strings.Contains(sql, "e.id > ?1 ORDER BY e.id") {
 				walks = append(walks, "table")
 			} else if strings.Contains(sql, "e.thread = ?1 AND e.seq") {
@@ -94,5 +94,5 @@ func TestListWalksTheTable(t *testing.T) {
 			t.Errorf("%d headers of thread %s were read by %s, want %s", len(got), thread, walks, want)
 		}
 	}
-	s.FailRead(nil)
+	s.FailRead(t, nil)
 }

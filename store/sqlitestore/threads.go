@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // Threads implements [posthouse.Store].
@@ -17,14 +20,14 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 	}
 	return func(yield func(*posthouse.ThreadInfo, error) bool) {
 		if q.After != "" && q.DueBefore != 0 {
-			yield(nil, invalid("after", "cannot be joined with a due time: that order has no cursor"))
+			yield(nil, posthouse.Invalid("after", "cannot be joined with a due time: that order has no cursor"))
 			return
 		}
 		next := (&threadWalk{ThreadQuery: q, name: q.After}).next
 		if q.Gates {
 			next = (&gateWalk{ThreadQuery: q, begun: q.After != ""}).next
 		}
-		for t, err := range pages(ctx, s, "list threads", q.Limit, next(ctx)) {
+		for t, err := range db.Pages(ctx, s.read, "list threads", q.Limit, next(ctx)) {
 			if !yield(t, err) {
 				return
 			}
@@ -35,9 +38,9 @@ func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[
 // threadNamed answers a query for one thread.
 func (s *Store) threadNamed(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
 	return func(yield func(*posthouse.ThreadInfo, error) bool) {
-		var t *posthouse.ThreadInfo
-		err := s.lend(ctx, "read thread "+q.Thread, func(c *conn) (err error) {
-			t, err = c.summary(q.Thread)
+		var have *layout.Summary
+		err := s.lend(ctx, "read thread "+q.Thread, func(c *db.Conn) (err error) {
+			have, err = layout.SummaryOf(c, q.Thread)
 			return err
 		})
 		if err != nil {
@@ -46,11 +49,11 @@ func (s *Store) threadNamed(ctx context.Context, q posthouse.ThreadQuery) iter.S
 		}
 		var found []*posthouse.ThreadInfo
 		switch {
-		case t == nil:
+		case have == nil:
 		case q.Gates:
-			found = q.GatesOf(t)
-		case q.Match(t) && q.Behind(t.Thread):
-			found = append(found, t)
+			found = q.GatesOf(have.Info)
+		case q.Match(have.Info) && q.Behind(have.Info.Thread):
+			found = append(found, have.Info)
 		}
 		for _, t := range found {
 			if !yield(t, nil) {
@@ -60,29 +63,6 @@ func (s *Store) threadNamed(ctx context.Context, q posthouse.ThreadQuery) iter.S
 	}
 }
 
-// summary returns a thread's summary, nil if there is no such thread.
-func (c *conn) summary(thread string) (*posthouse.ThreadInfo, error) {
-	stmt, err := c.stmt(qThread)
-	if err != nil {
-		return nil, err
-	}
-	stmt.BindText(1, thread)
-	return c.scanOne(stmt)
-}
-
-// scanOne reads the summary that stmt finds, nil if it finds none.
-func (c *conn) scanOne(stmt *sqlite.Stmt) (*posthouse.ThreadInfo, error) {
-	row, err := stmt.Step()
-	if err != nil || !row {
-		return nil, first(err, stmt.Reset())
-	}
-	s, err := c.scanSummary(stmt)
-	if err != nil {
-		return nil, first(err, stmt.Reset())
-	}
-	return s.info, stmt.Reset()
-}
-
 // A threadWalk is a query and how far it got.
 type threadWalk struct {
 	posthouse.ThreadQuery
@@ -90,79 +70,52 @@ type threadWalk struct {
 	due  posthouse.Millis
 }
 
-func (w *threadWalk) next(ctx context.Context) func(*conn, *page[*posthouse.ThreadInfo]) (bool, error) {
-	return func(c *conn, p *page[*posthouse.ThreadInfo]) (bool, error) {
-		stmt, err := w.open(c)
-		if err != nil {
-			return false, err
-		}
-		for {
-			if p.full() {
-				return true, stmt.Reset()
-			}
-			row, err := stmt.Step()
+func (w *threadWalk) next(ctx context.Context) func(*db.Conn, *db.Page[*posthouse.ThreadInfo]) (bool, error) {
+	return func(c *db.Conn, p *db.Page[*posthouse.ThreadInfo]) (bool, error) {
+		for stmt, err := range w.open(c) {
 			if err != nil {
 				return false, err
 			}
-			if !row {
-				return false, stmt.Reset()
+			if p.Full() {
+				return true, nil
 			}
-			s, err := c.scanSummary(stmt)
-			if err == nil {
-				err = ctx.Err()
+			s, err := layout.ScanSummary(c, stmt)
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				return false, err
 			}
-			if err != nil {
-				return false, first(err, stmt.Reset())
-			}
-			t := s.info
+			t := s.Info
 			if w.DueBefore == 0 {
 				if !w.Descending && t.Thread <= w.name && w.name != "" {
 					continue
 				}
 				if !strings.HasPrefix(t.Thread, w.Prefix) {
-					return false, stmt.Reset()
+					return false, nil
 				}
 			}
 			w.name, w.due = t.Thread, t.Due
 			if w.Match(t) {
-				p.add(t, 256)
+				p.Add(t, 256)
 			}
 		}
+		return false, nil
 	}
 }
 
 // open chooses the index that has the fewest threads to look at.
-func (w *threadWalk) open(c *conn) (*sqlite.Stmt, error) {
-	k, mark := qThreadsByName, int64(0)
+func (w *threadWalk) open(c *db.Conn) iter.Seq2[*sqlite.Stmt, error] {
+	up, down, active := qThreadsByName, qThreadsByNameDown, []any{}
 	switch {
 	case w.DueBefore != 0:
-		k = qThreadsDue
+		return c.Rows(qThreadsDue, int64(w.DueBefore), int64(w.due), w.name)
 	case w.Runnable || w.Leased:
-		k, mark = qThreadsActive, activeLive
+		up, down, active = qThreadsActive, qThreadsActiveDown, []any{int64(layout.ActiveLive)}
 	case w.Waiting:
-		k, mark = qThreadsActive, activeWaiting
+		up, down, active = qThreadsActive, qThreadsActiveDown, []any{int64(layout.ActiveWaiting)}
 	}
-	switch {
-	case w.Descending && k == qThreadsByName:
-		k = qThreadsByNameDown
-	case w.Descending && k == qThreadsActive:
-		k = qThreadsActiveDown
+	if w.Descending {
+		up = down
 	}
-	stmt, err := c.stmt(k)
-	if err != nil {
-		return nil, err
-	}
-	if k == qThreadsDue {
-		stmt.BindInt64(1, int64(w.DueBefore))
-		stmt.BindInt64(2, int64(w.due))
-		stmt.BindText(3, w.name)
-		return stmt, nil
-	}
-	stmt.BindText(1, w.bound())
-	if mark != 0 {
-		stmt.BindInt64(2, mark)
-	}
-	return stmt, nil
+	return c.Rows(up, append([]any{w.bound()}, active...)...)
 }
 
 // behindNames sorts behind what names have behind any prefix: they are text, of

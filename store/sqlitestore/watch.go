@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // Watch implements [posthouse.Watcher]. It ends with an error when ctx does, when
@@ -21,14 +23,14 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 		after, err := start, bad
 		for err == nil {
 			news := s.news.wait()
-			p := page[*posthouse.Entry]{want: lastPage}
-			err = s.read(ctx, "watch", func(c *conn) error { return s.watchPage(ctx, c, &p, &after) })
-			for _, e := range p.items { // also those before one that cannot be read
+			p := db.Page[*posthouse.Entry]{Want: db.MaxPage}
+			err = s.read(ctx, "watch", func(c *db.Conn) error { return s.watchPage(ctx, c, &p, &after) })
+			for _, e := range p.Items { // also those before one that cannot be read
 				if !yield(e, nil) {
 					return
 				}
 			}
-			if err == nil && len(p.items) == 0 {
+			if err == nil && len(p.Items) == 0 {
 				s.await(ctx, news)
 				err = ctx.Err()
 			}
@@ -57,8 +59,8 @@ func (s *Store) parseCursor(ctx context.Context, cursor string) (n int64, err er
 	case "":
 		return 0, nil
 	case "now":
-		err = s.read(ctx, "find the end of the log", func(c *conn) error {
-			n, err = c.last(qLastEntry)
+		err = s.read(ctx, "find the end of the log", func(c *db.Conn) error {
+			n, err = layout.LastEntry(c)
 			return err
 		})
 		return n, err
@@ -72,28 +74,19 @@ func (s *Store) parseCursor(ctx context.Context, cursor string) (n int64, err er
 	return n, nil
 }
 
-func (s *Store) watchPage(ctx context.Context, c *conn, p *page[*posthouse.Entry], after *int64) error {
-	stmt, err := c.stmt(qWatch)
-	if err != nil {
-		return err
-	}
-	stmt.BindInt64(1, *after)
-	for !p.full() {
-		row, err := stmt.Step()
+func (s *Store) watchPage(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Entry], after *int64) error {
+	for stmt, err := range c.Rows(qWatch, *after) {
+		if err != nil || p.Full() {
+			return err
+		}
+		e, err := s.take(ctx, c, p, stmt, stmt.ColumnText(layout.ColBody+1), false)
 		if err != nil {
 			return err
 		}
-		if !row {
-			break
-		}
-		e, err := s.take(ctx, c, p, stmt, stmt.ColumnText(colBody+1), false)
-		if err != nil {
-			return first(err, stmt.Reset())
-		}
-		*after = stmt.ColumnInt64(colID)
+		*after = stmt.ColumnInt64(layout.ColID)
 		e.Cursor = strconv.FormatInt(*after, 10)
 	}
-	return stmt.Reset()
+	return nil
 }
 
 // news tells watchers that something was committed.

@@ -1,17 +1,20 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // A writer holds the one connection that writes, and what it knows of the
 // threads it wrote. Only the leader of the queue uses it.
 type writer struct {
-	*conn
+	*db.Conn
 	next     int64 // the id of the next entry
 	first    int64 // the same when the transaction began
 	nextPack int64 // the id of the next pack; 0: not known
@@ -20,8 +23,7 @@ type writer struct {
 	wrote    bool // the current request has changed something
 	buf      []byte
 	body     []byte
-	key, cid key // of the current entry
-	terms    []int64
+	key, cid layout.Key // of the current entry
 }
 
 // openWriter opens the connection that writes, unless it is open.
@@ -29,7 +31,7 @@ func (s *Store) openWriter() error {
 	if s.writer != nil {
 		return nil
 	}
-	c, err := s.connect(modeWrite)
+	c, err := s.connect(db.ModeWrite)
 	if err != nil {
 		return s.wrap("open the database", err)
 	}
@@ -38,21 +40,20 @@ func (s *Store) openWriter() error {
 		w, err = newWriter(c)
 	}
 	if err != nil {
-		return s.wrap("find the end of the log", first(err, c.Close()))
+		return s.wrap("find the end of the log", cmp.Or(err, c.Close()))
 	}
 	s.writer = w
 	return nil
 }
 
-func newWriter(c *conn) (*writer, error) {
-	w := &writer{conn: c, threads: map[string]*thread{}}
-	last, err := w.last(qLastEntry)
+func newWriter(c *db.Conn) (*writer, error) {
+	w := &writer{Conn: c, threads: map[string]*thread{}}
+	last, err := layout.LastEntry(w.Conn)
 	if err != nil {
 		return nil, err
 	}
 	w.next, w.first = last+1, last+1
-	uuid7, err := w.slot(posthouse.SlotKey{Step: numberUUID7})
-	w.hasUUID7 = uuid7.Revision != 0
+	w.hasUUID7, err = layout.HasUUID7(w.Conn)
 	return w, err
 }
 
@@ -80,7 +81,7 @@ func (w *writer) append(b *posthouse.Batch, last bool) error {
 			return err
 		}
 	}
-	var cid *key
+	var cid *layout.Key
 	for i := range b.IDs {
 		if err := w.index(t, e.Thread, &b.IDs[i], &cid); err != nil {
 			return err
@@ -94,7 +95,7 @@ func (w *writer) append(b *posthouse.Batch, last bool) error {
 			return err
 		}
 	}
-	if err := w.addIndexTerms(t, b); err != nil {
+	if err := t.terms.Add(w.Conn, t.id, b); err != nil {
 		return err
 	}
 	if err := w.insert(t.id, b, cid); err != nil {
@@ -111,21 +112,10 @@ func (w *writer) settled(t *thread, b *posthouse.Batch) error {
 		return nil // also when its bytes were removed since
 	}
 	if t.id != 0 && b.Entry.Seq < t.tail.Seq {
-		stmt, err := w.stmt(qHead)
-		if err != nil {
-			return err
-		}
-		stmt.BindInt64(1, t.id)
-		stmt.BindInt64(2, int64(b.Entry.Seq))
-		row, err := stmt.Step()
-		if err != nil {
-			return err
-		}
 		var have posthouse.Entry
-		if row {
-			err = readHead(&have, columnBytes(stmt, 0))
-		}
-		if err = first(err, stmt.Reset()); err != nil {
+		var bad error
+		row, err := w.Row(qHead, func(stmt *sqlite.Stmt) { bad = layout.ReadHead(&have, db.Bytes(stmt, 0)) }, t.id, b.Entry.Seq)
+		if err = cmp.Or(err, bad); err != nil {
 			return err
 		}
 		if row && have.Hash == b.Entry.Hash {
@@ -141,44 +131,29 @@ func (w *writer) settled(t *thread, b *posthouse.Batch) error {
 }
 
 // insert writes the entry's row; cid is the id it is the place of, or nil.
-func (w *writer) insert(thread int64, b *posthouse.Batch, cid *key) error {
+func (w *writer) insert(thread int64, b *posthouse.Batch, cid *layout.Key) error {
 	e := b.Entry
 	gone, err := absent(b)
 	if err != nil {
 		return err
 	}
-	stmt, err := w.stmt(qAddEntry)
-	if err != nil {
-		return err
-	}
-	if len(gone) > 0 {
-		stmt.BindBytes(7, gone)
-	} else {
-		stmt.BindNull(7)
-	}
-	stmt.BindInt64(1, w.next)
-	stmt.BindInt64(2, thread)
-	stmt.BindInt64(3, int64(e.Seq))
+	var place any
 	if cid != nil {
-		cid.bind(stmt, 4)
-	} else {
-		stmt.BindNull(4)
+		place = cid
 	}
-	w.buf = appendHead(w.buf[:0], e, cid != nil)
-	stmt.BindBytes(5, w.buf)
-	w.bindBody(stmt, 6, e.Bodies)
-	if err := exec(stmt); err != nil {
+	w.buf = layout.AppendHead(w.buf[:0], e, cid != nil)
+	if err := w.Run(qAddEntry, w.next, thread, e.Seq, place, w.buf, w.joined(e.Bodies), gone); err != nil {
 		return err
 	}
 	if w.Changes() == 1 {
 		return nil
 	}
 	if cid != nil {
-		if p, err := w.place(cid); err != nil || p.entry != 0 {
-			return first(err, taken(cid, thread, &p))
+		if p, err := layout.FindPlace(w.Conn, cid); err != nil || p.Entry != 0 {
+			return cmp.Or(err, taken(cid, thread, &p))
 		}
 	}
-	return corrupt("thread %q has an entry behind its tail", e.Thread)
+	return posthouse.Corrupt("thread %q has an entry behind its tail", e.Thread)
 }
 
 // absent returns the bitmap of bodies that a copied entry came without.
@@ -187,39 +162,33 @@ func absent(b *posthouse.Batch) ([]byte, error) {
 		return nil, nil
 	}
 	records, err := b.Entry.Records()
-	var s stored
+	var s layout.Stored
 	for i := range records {
 		if records[i].Size > 0 && (i >= len(b.Entry.Bodies) || len(b.Entry.Bodies[i]) == 0) {
-			s.setGone(i)
+			s.SetGone(i)
 		}
 	}
-	return s.gone, err
+	return s.Gone, err
 }
 
-// bindBody binds the bodies joined, or NULL if there is not a byte.
-func (w *writer) bindBody(stmt *sqlite.Stmt, param int, bodies [][]byte) {
-	var one []byte
+// joined returns the bodies in one, good until the next call; nil if there is not a byte.
+func (w *writer) joined(bodies [][]byte) (all []byte) {
 	n := 0
 	for _, b := range bodies {
 		if len(b) > 0 {
-			one = b
+			all = b
 			n++
 		}
 	}
-	switch n {
-	case 0:
-		stmt.BindNull(param)
-		return
-	case 1:
-		stmt.BindBytes(param, one)
-		return
+	if n < 2 {
+		return all
+	}
+	if cap(w.body) > 1<<20 {
+		w.body = nil
 	}
 	w.body = w.body[:0]
 	for _, b := range bodies {
 		w.body = append(w.body, b...)
 	}
-	stmt.BindBytes(param, w.body)
-	if cap(w.body) > 1<<20 {
-		w.body = nil
-	}
+	return w.body
 }

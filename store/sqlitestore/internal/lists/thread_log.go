@@ -1,12 +1,15 @@
-package sqlitestore
+package lists
 
 import (
+	"cmp"
 	"context"
 	"math"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // Columns of a walk. The table's has only the first: each costs about as much
@@ -23,7 +26,7 @@ const (
 // of the time. A row there is the thread's next entry if and only if the hash
 // chain says so: its Prev is the link of the entry before.
 type threadLog struct {
-	c      *conn
+	c      *db.Conn
 	stmt   *sqlite.Stmt            // at the row read last
 	reader *posthouse.HeaderReader // what it does not match is left out
 	all    bool                    // also checkpoints that the index does not lead to
@@ -52,24 +55,23 @@ const (
 	indexOnly = math.MaxInt
 )
 
-func (c *conn) openLog(thread string, from, to uint64, back bool, r *posthouse.HeaderReader, patience int) (*threadLog, error) {
-	id, err := c.threadID(thread)
+func openLog(c *db.Conn, thread string, from, to uint64, back bool, r *posthouse.HeaderReader, patience int) (*threadLog, error) {
+	id, err := threadID(c, thread)
 	if err != nil {
 		return nil, err
 	}
-	return c.walk(id, thread, from, to, back, r, patience)
+	return walkLog(c, id, thread, from, to, back, r, patience)
 }
 
 // threadID returns a thread's number, 0 if there is none.
-func (c *conn) threadID(thread string) (id int64, err error) {
-	err = c.query(qThreadID, func(stmt *sqlite.Stmt) { stmt.BindText(1, thread) },
-		func(stmt *sqlite.Stmt) { id = stmt.ColumnInt64(0) })
+func threadID(c *db.Conn, thread string) (id int64, err error) {
+	_, err = c.Row(qThreadID, func(stmt *sqlite.Stmt) { id = stmt.ColumnInt64(0) }, thread)
 	return id, err
 }
 
 // walk is openLog with the thread's number at hand.
-func (c *conn) walk(id int64, thread string, from, to uint64, back bool, r *posthouse.HeaderReader, patience int) (*threadLog, error) {
-	t := &threadLog{c: c, reader: r, thread: id, name: sumName(thread), from: from, to: to, back: back, patience: patience}
+func walkLog(c *db.Conn, id int64, thread string, from, to uint64, back bool, r *posthouse.HeaderReader, patience int) (*threadLog, error) {
+	t := &threadLog{c: c, reader: r, thread: id, name: layout.SumName(thread), from: from, to: to, back: back, patience: patience}
 	t.entry.Thread = thread
 	return t, t.walkIndex()
 }
@@ -79,14 +81,9 @@ func (t *threadLog) walkIndex() (err error) {
 	if t.back {
 		k = qIndexWalkBack
 	}
-	if t.stmt, err = t.c.stmt(k); err != nil {
-		return err
-	}
+	t.stmt, err = t.c.Stmt(k, t.thread, t.from, t.to)
 	t.inTable, t.near = false, 0
-	t.stmt.BindInt64(1, t.thread)
-	t.stmt.BindInt64(2, int64(t.from))
-	t.stmt.BindInt64(3, int64(t.to))
-	return nil
+	return err
 }
 
 func (t *threadLog) walkTable() (err error) {
@@ -94,12 +91,9 @@ func (t *threadLog) walkTable() (err error) {
 	if t.back {
 		k = qTableWalkBack
 	}
-	if t.stmt, err = t.c.stmt(k); err != nil {
-		return err
-	}
+	t.stmt, err = t.c.Stmt(k, t.id)
 	t.inTable, t.patience = true, max(nearby, 2*t.patience)
-	t.stmt.BindInt64(1, t.id)
-	return nil
+	return err
 }
 
 func (t *threadLog) close() error {
@@ -115,7 +109,7 @@ func (t *threadLog) step() (row bool, err error) {
 		return false, nil
 	}
 	if !t.inTable && t.near >= t.patience && t.id != 0 {
-		if err := first(t.close(), t.walkTable()); err != nil {
+		if err := cmp.Or(t.close(), t.walkTable()); err != nil {
 			return false, err
 		}
 	}
@@ -123,7 +117,7 @@ func (t *threadLog) step() (row bool, err error) {
 		if row, err = t.neighbour(); row || err != nil {
 			return row, err
 		}
-		if err := first(t.close(), t.walkIndex()); err != nil {
+		if err := cmp.Or(t.close(), t.walkIndex()); err != nil {
 			return false, err
 		}
 	}
@@ -135,12 +129,12 @@ func (t *threadLog) step() (row bool, err error) {
 		n = -n
 	}
 	t.at(uint64(n))
-	t.head = copyColumn(t.stmt, walkHead, t.head)
-	if err := readHead(&t.entry, t.head); err != nil {
+	t.head = db.CopyBytes(t.stmt, walkHead, t.head)
+	if err := layout.ReadHead(&t.entry, t.head); err != nil {
 		return false, err
 	}
-	if t.placed && !isSound(t.name, &t.entry, t.head) {
-		return false, unsound(&t.entry)
+	if t.placed && !layout.IsSound(t.name, &t.entry, t.head) {
+		return false, layout.Unsound(&t.entry)
 	}
 	id := t.stmt.ColumnInt64(walkID)
 	if d := id - t.id; d == 1 || d == -1 {
@@ -163,15 +157,15 @@ func (t *threadLog) neighbour() (bool, error) {
 		return false, err
 	}
 	before, behind := t.entry.Prev, t.entry.Link()
-	t.head = copyColumn(t.stmt, walkHead, t.head)
+	t.head = db.CopyBytes(t.stmt, walkHead, t.head)
 	head := t.head
-	if t.placed = len(head) > 0 && head[0] != unplaced; !t.placed {
+	if t.placed = len(head) > 0 && head[0] != layout.Unplaced; !t.placed {
 		head = head[min(1, len(head)):]
 	}
-	if readHead(&t.entry, head) != nil {
+	if layout.ReadHead(&t.entry, head) != nil {
 		return false, nil // whose it is, the index knows
 	}
-	if t.entry.Seq = next; t.back && t.entry.Link() != before || !t.back && t.entry.Prev != behind || t.placed && !isSound(t.name, &t.entry, head) {
+	if t.entry.Seq = next; t.back && t.entry.Link() != before || !t.back && t.entry.Prev != behind || t.placed && !layout.IsSound(t.name, &t.entry, head) {
 		return false, nil
 	}
 	t.at(next)
@@ -208,12 +202,12 @@ func (t *threadLog) next(ctx context.Context) (heads []*posthouse.Header, e *pos
 	for i, h := range heads {
 		ok := t.placed && t.reader.Own(i)
 		if !ok {
-			k := keyOf(h.ID)
-			p, err := t.c.place(&k)
+			k := layout.KeyOf(h.ID)
+			p, err := layout.FindPlace(t.c, &k)
 			if err != nil {
 				return nil, nil, err
 			}
-			ok = p.thread == t.thread && p.seq == e.Seq
+			ok = p.Thread == t.thread && p.Seq == e.Seq
 		}
 		if ok {
 			current = append(current, h)

@@ -1,4 +1,4 @@
-package sqlitestore
+package lists
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // A list across threads starts with a scan in order, which is quickest where every
@@ -42,9 +44,9 @@ func (s *search) looked(matches bool) {
 func (s *search) due() bool { return s.segments == nil && len(s.terms) > 0 && s.wasted >= s.budget }
 
 // across lists across threads.
-func (l *listing) across(ctx context.Context, c *conn, p *page[*posthouse.Header]) (more bool, err error) {
+func (l *listing) across(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Header]) (more bool, err error) {
 	s := &l.search
-	s.commits = l.store.commits.Load()
+	s.commits = l.source.Commits()
 	if s.due() {
 		if s.budget *= 2; s.budget == 0 {
 			s.budget = maxSegments
@@ -61,22 +63,14 @@ func (l *listing) across(ctx context.Context, c *conn, p *page[*posthouse.Header
 
 // choose opens the segments that have the rarest term, if that has fewer than
 // the budget.
-func (l *listing) choose(ctx context.Context, c *conn) error {
+func (l *listing) choose(ctx context.Context, c *db.Conn) error {
 	least, rarest := int64(l.search.budget), int64(-1)
 	for _, term := range l.search.terms {
-		stmt, err := c.stmt(qCountIndexTerm)
-		if err != nil {
-			return err
-		}
-		stmt.BindInt64(1, term)
-		stmt.BindInt64(2, least)
-		if _, err := stmt.Step(); err != nil {
-			return err
-		}
-		if n := stmt.ColumnInt64(0); n < least {
-			least, rarest = n, term
-		}
-		if err := stmt.Reset(); err != nil {
+		if _, err := c.Row(qCountIndexTerm, func(stmt *sqlite.Stmt) {
+			if n := stmt.ColumnInt64(0); n < least {
+				least, rarest = n, term
+			}
+		}, term, least); err != nil {
 			return err
 		}
 	}
@@ -108,21 +102,12 @@ func (l *listing) choose(ctx context.Context, c *conn) error {
 }
 
 // segments returns those that have a term, by thread and by number.
-func (l *listing) segments(c *conn, term int64) (found []*segment, err error) {
-	stmt, err := c.stmt(qSegments)
-	if err != nil {
-		return nil, err
-	}
-	stmt.BindInt64(1, term)
-	for {
-		row, err := stmt.Step()
+func (l *listing) segments(c *db.Conn, term int64) (found []*segment, err error) {
+	for stmt, err := range c.Rows(qSegments, term) {
 		if err != nil {
 			return nil, err
 		}
-		if !row {
-			return found, stmt.Reset()
-		}
-		s := &segment{thread: stmt.ColumnInt64(0), from: uint64(stmt.ColumnInt64(1)) * segmentSize, whole: stmt.ColumnInt64(2)&flagDisorder != 0}
+		s := &segment{thread: stmt.ColumnInt64(0), from: uint64(stmt.ColumnInt64(1)) * segmentSize, whole: stmt.ColumnInt64(2)&layout.FlagDisorder != 0}
 		s.to = s.from + segmentSize - 1
 		s.first, s.last = s.from, s.to
 		if n := len(found); n > 0 && found[n-1].thread == s.thread {
@@ -132,20 +117,21 @@ func (l *listing) segments(c *conn, term int64) (found []*segment, err error) {
 		}
 		found = append(found, s)
 	}
+	return found, nil
 }
 
 // cut leaves out what lies before the cursor, of the segments of one thread.
-func (l *listing) cut(ctx context.Context, c *conn, all []*segment) ([]*segment, error) {
+func (l *listing) cut(ctx context.Context, c *db.Conn, all []*segment) ([]*segment, error) {
 	if !l.begun || all[0].whole {
 		return all, nil
 	}
 	if len(all) == 1 {
 		// To look where a short thread is costs more than to read it.
-		if seq, _, err := c.checkpointFrom(ctx, all[0].name, all[0].from+maxSegments); err != nil || seq == 0 || seq > all[0].to {
+		if seq, _, err := checkpointFrom(c, ctx, all[0].name, all[0].from+maxSegments); err != nil || seq == 0 || seq > all[0].to {
 			return all, err
 		}
 	}
-	cut, err := c.search(ctx, all[0].name, l.beyond)
+	cut, err := searchLog(c, ctx, all[0].name, l.beyond)
 	if err != nil {
 		return nil, err
 	}
@@ -199,18 +185,18 @@ type segments struct {
 }
 
 // byIndexTerm lists across threads by segments.
-func (l *listing) byIndexTerm(ctx context.Context, c *conn, p *page[*posthouse.Header]) (more bool, err error) {
+func (l *listing) byIndexTerm(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Header]) (more bool, err error) {
 	m := l.search.segments
 	if err := m.refresh(ctx, c); err != nil {
 		return false, err
 	}
 	for len(m.heap) > 0 {
-		if p.full() {
+		if p.Full() {
 			return true, nil
 		}
 		s := m.heap[0]
 		h := s.pending[0]
-		p.add(h, 512)
+		p.Add(h, 512)
 		l.begun, l.ord, l.seq = true, h.Order, h.Seq
 		s.pending = s.pending[1:]
 		if len(s.pending) == 0 {
@@ -229,8 +215,8 @@ func (l *listing) byIndexTerm(ctx context.Context, c *conn, p *page[*posthouse.H
 
 // refresh reads anew what was read before something was written: it may have
 // been removed or replaced. A store that is only read does not know.
-func (m *segments) refresh(ctx context.Context, c *conn) error {
-	if m.commits == m.l.search.commits && !m.l.store.opts.ReadOnly && m.all == nil {
+func (m *segments) refresh(ctx context.Context, c *db.Conn) error {
+	if m.commits == m.l.search.commits && !m.l.source.ReadOnly && m.all == nil {
 		return nil
 	}
 	m.commits = m.l.search.commits
@@ -252,7 +238,7 @@ func (m *segments) refresh(ctx context.Context, c *conn) error {
 }
 
 // fill reads the next matches of a segment; none if there are none.
-func (m *segments) fill(ctx context.Context, c *conn, s *segment) error {
+func (m *segments) fill(ctx context.Context, c *db.Conn, s *segment) error {
 	l := m.l
 	if s.from > s.to {
 		return nil
@@ -260,14 +246,14 @@ func (m *segments) fill(ctx context.Context, c *conn, s *segment) error {
 	if l.finder == nil {
 		l.finder = &posthouse.HeaderReader{Query: l.Query}
 	}
-	t, err := c.walk(s.thread, s.name, s.from, s.to, l.Descending, l.finder, nearby)
+	t, err := walkLog(c, s.thread, s.name, s.from, s.to, l.Descending, l.finder, nearby)
 	if err != nil {
 		return err
 	}
 	for len(s.pending) < m.chunk || s.whole {
 		heads, e, err := t.next(ctx)
 		if err != nil {
-			return first(err, t.close())
+			return cmp.Or(err, t.close())
 		}
 		if e == nil {
 			break
@@ -287,7 +273,7 @@ func (m *segments) fill(ctx context.Context, c *conn, s *segment) error {
 
 // compare is the order of the list.
 func (l *listing) compare(a, b *posthouse.Header) int {
-	c := cmp.Or(compareKeys(a.Order, b.Order), cmp.Compare(a.Seq, b.Seq))
+	c := cmp.Or(layout.CompareKeys(a.Order, b.Order), cmp.Compare(a.Seq, b.Seq))
 	if l.Descending {
 		return -c
 	}
@@ -309,12 +295,12 @@ func (m *segments) Pop() any {
 // likely narrows a range of the listed thread to the first of its segments, or the
 // last where the list is descending, that has all the terms of the query: from is
 // beyond to if none has. Without terms it is the whole range.
-func (l *listing) likely(c *conn, from, to uint64) (uint64, uint64, error) {
+func (l *listing) likely(c *db.Conn, from, to uint64) (uint64, uint64, error) {
 	terms := l.search.terms
 	if len(terms) == 0 {
 		return from, to, nil
 	}
-	id, err := c.threadID(l.Thread)
+	id, err := threadID(c, l.Thread)
 	if err != nil || id == 0 {
 		return 1, 0, err
 	}
@@ -324,16 +310,10 @@ func (l *listing) likely(c *conn, from, to uint64) (uint64, uint64, error) {
 	}
 	for agreed := 0; agreed < len(terms); {
 		for _, term := range terms {
-			found, next := false, uint64(0)
-			if err := c.query(k, func(stmt *sqlite.Stmt) {
-				stmt.BindInt64(1, term)
-				stmt.BindInt64(2, id)
-				stmt.BindInt64(3, int64(at))
-			}, func(stmt *sqlite.Stmt) { found, next = true, uint64(stmt.ColumnInt64(0)) }); err != nil {
+			next := uint64(0)
+			found, err := c.Row(k, func(stmt *sqlite.Stmt) { next = uint64(stmt.ColumnInt64(0)) }, term, id, at)
+			if err != nil || !found {
 				return 1, 0, err
-			}
-			if !found {
-				return 1, 0, nil
 			}
 			if agreed++; next != at {
 				at, agreed = next, 1

@@ -1,4 +1,4 @@
-package sqlitestore
+package lists
 
 import (
 	"cmp"
@@ -6,18 +6,29 @@ import (
 	"iter"
 	"slices"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
-// List implements [posthouse.Store]. A thread is read by sequence, and of it the
+// A Source is where lists read.
+type Source struct {
+	Read     db.Reader
+	Commits  func() uint64 // how many transactions there were
+	ReadOnly bool          // another process may write, whose commits are not counted
+}
+
+// List finds checkpoints, see [posthouse.Store]. A thread is read by sequence, and of it the
 // segments that have the run, graph, node, agent or label asked for, everything
 // by the index of order keys, a coordination by the index of its members,
 // merged with its own thread's log. A run, graph, node, agent or label that is
 // rare is found by the index of terms. All other filters look at headers. One that
 // does not decode, or is not what was written ([posthouse.ErrCorrupt]), ends the
 // list, behind what is before it. What an index has lost is not missed.
-func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
-	l := &listing{Query: q, store: s, patience: nearby}
+func List(ctx context.Context, source Source, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
+	l := &listing{Query: q, source: source, patience: nearby}
 	err := l.start()
 	return func(yield func(*posthouse.Header, error) bool) {
 		if err != nil {
@@ -29,7 +40,7 @@ func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthous
 		if q.Thread != "" {
 			next = l.bySeq
 		}
-		for h, err := range pages(ctx, s, "list checkpoints", q.Limit, func(c *conn, p *page[*posthouse.Header]) (bool, error) {
+		for h, err := range db.Pages(ctx, source.Read, "list checkpoints", q.Limit, func(c *db.Conn, p *db.Page[*posthouse.Header]) (bool, error) {
 			return next(ctx, c, p)
 		}) {
 			if !yield(h, err) {
@@ -47,7 +58,7 @@ type listing struct {
 	seq   uint64
 	own   []ref // of the coordination's own thread, if that is in disorder
 
-	store  *Store
+	source Source
 	search search
 
 	finder   *posthouse.HeaderReader // of matches
@@ -64,8 +75,8 @@ func (l *listing) start() (err error) {
 	if l.ord, l.seq, err = posthouse.ParseCursor(l.After); err != nil {
 		return err
 	}
-	if l.seq > maxSeq {
-		return invalid("cursor", "%.80q is not one this store gave out", l.After)
+	if l.seq > layout.MaxSeq {
+		return posthouse.Invalid("cursor", "%.80q is not one this store gave out", l.After)
 	}
 	return nil
 }
@@ -75,7 +86,7 @@ func (l *listing) behind(h *posthouse.Header) bool {
 	if !l.begun {
 		return true
 	}
-	c := compareKeys(h.Order, l.ord)
+	c := layout.CompareKeys(h.Order, l.ord)
 	if c == 0 {
 		c = cmp.Compare(h.Seq, l.seq)
 	}
@@ -86,8 +97,8 @@ func (l *listing) behind(h *posthouse.Header) bool {
 }
 
 // bySeq lists one thread.
-func (l *listing) bySeq(ctx context.Context, c *conn, p *page[*posthouse.Header]) (more bool, err error) {
-	from, to := min(l.From, maxSeq), uint64(maxSeq)
+func (l *listing) bySeq(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Header]) (more bool, err error) {
+	from, to := min(l.From, layout.MaxSeq), uint64(layout.MaxSeq)
 	if l.To != 0 {
 		to = min(to, l.To)
 	}
@@ -113,12 +124,12 @@ func (l *listing) bySeq(ctx context.Context, c *conn, p *page[*posthouse.Header]
 	if l.reader == nil {
 		l.reader = &posthouse.HeaderReader{Query: l.Query}
 	}
-	t, err := c.openLog(l.Thread, from, to, l.Descending, l.reader, l.patience)
+	t, err := openLog(c, l.Thread, from, to, l.Descending, l.reader, l.patience)
 	if err != nil {
 		return false, err
 	}
 	for {
-		if p.full() {
+		if p.Full() {
 			if l.patience = nearby; t.inTable {
 				l.patience = atOnce
 			}
@@ -129,37 +140,28 @@ func (l *listing) bySeq(ctx context.Context, c *conn, p *page[*posthouse.Header]
 			if l.begun, l.seq = true, to; l.Descending {
 				l.seq = from
 			}
-			return err == nil && l.seq != end, first(err, t.close())
+			return err == nil && l.seq != end, cmp.Or(err, t.close())
 		}
 		l.begun, l.seq = true, e.Seq
 		for _, h := range heads {
-			p.add(h, len(e.Header))
+			p.Add(h, len(e.Header))
 		}
 	}
 }
 
 // flags returns a thread's flags, 0 for an unknown one.
-func (c *conn) flags(thread string) (flags int64, err error) {
-	stmt, err := c.stmt(qFlags)
-	if err != nil {
-		return 0, err
-	}
-	stmt.BindText(1, thread)
-	if row, err := stmt.Step(); err != nil {
-		return 0, err
-	} else if row {
-		flags = stmt.ColumnInt64(0)
-	}
-	return flags, stmt.Reset()
+func flagsOf(c *db.Conn, thread string) (flags int64, err error) {
+	_, err = c.Row(qFlags, func(stmt *sqlite.Stmt) { flags = stmt.ColumnInt64(0) }, thread)
+	return flags, err
 }
 
 // byOrder lists across threads.
-func (l *listing) byOrder(ctx context.Context, c *conn, p *page[*posthouse.Header]) (more bool, err error) {
+func (l *listing) byOrder(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Header]) (more bool, err error) {
 	m, err := l.sources(ctx, c)
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = first(err, m.close()) }()
+	defer func() { err = cmp.Or(err, m.close()) }()
 	var tie []*posthouse.Header // checkpoints with one order key, to be put in order of sequence
 	flush := func() {
 		slices.SortFunc(tie, func(a, b *posthouse.Header) int {
@@ -175,7 +177,7 @@ func (l *listing) byOrder(ctx context.Context, c *conn, p *page[*posthouse.Heade
 			matches := l.Match(h)
 			l.search.looked(matches)
 			if matches {
-				p.add(h, 512)
+				p.Add(h, 512)
 			}
 		}
 		if n := len(tie); n > 0 {
@@ -190,11 +192,11 @@ func (l *listing) byOrder(ctx context.Context, c *conn, p *page[*posthouse.Heade
 			return false, err
 		}
 		if len(tie) > 0 && tie[0].Order != r.ord {
-			if flush(); p.full() || l.search.due() {
+			if flush(); p.Full() || l.search.due() {
 				return true, nil
 			}
 		}
-		h, err := c.header(&r)
+		h, err := headerAt(c, &r)
 		if err != nil {
 			flush()
 			return false, err
@@ -206,11 +208,11 @@ func (l *listing) byOrder(ctx context.Context, c *conn, p *page[*posthouse.Heade
 }
 
 // header returns the checkpoint a ref means, nil if the entry has it no more.
-func (c *conn) header(r *ref) (*posthouse.Header, error) {
+func headerAt(c *db.Conn, r *ref) (*posthouse.Header, error) {
 	if r.head != nil {
 		return r.head, nil
 	}
-	e, err := c.entry(r.entry)
+	e, err := layout.EntryAt(c, r.entry)
 	if err != nil {
 		return nil, err
 	}
@@ -223,5 +225,5 @@ func (c *conn) header(r *ref) (*posthouse.Header, error) {
 			return h, nil
 		}
 	}
-	return nil, corrupt("the index leads from order key %s to entry %d of thread %q, which does not have it", r.ord, e.Seq, e.Thread)
+	return nil, posthouse.Corrupt("the index leads from order key %s to entry %d of thread %q, which does not have it", r.ord, e.Seq, e.Thread)
 }

@@ -1,13 +1,14 @@
-package sqlitestore
+package lists
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 
-	"zombiezen.com/go/sqlite"
-
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // segmentSize is how many entries of a thread make a segment. An index term (the
@@ -93,43 +94,38 @@ func queryIndexTerms(q *posthouse.Query) (ts []int64) {
 	return ts
 }
 
-// addIndexTerms adds those of the batch's checkpoints that are new to their segment.
-func (w *writer) addIndexTerms(t *thread, b *posthouse.Batch) error {
-	if s := b.Entry.Seq / segmentSize; s != t.segment {
-		t.segment, t.terms = s, t.terms[:0]
+// Written remembers some terms of a thread's newest segment that have their row. The
+// zero value knows of none.
+type Written struct {
+	segment uint64
+	terms   []int64
+}
+
+// Add adds the terms of a batch's checkpoints that are new to their segment.
+func (k *Written) Add(c *db.Conn, thread int64, b *posthouse.Batch) error {
+	if s := b.Entry.Seq / segmentSize; s != k.segment {
+		k.segment, k.terms = s, k.terms[:0]
 	}
 	for i := range b.IDs {
 		h := b.IDs[i].Header
 		if h == nil {
 			continue
 		}
-		w.terms = appendIndexTerms(w.terms[:0], h)
-		for _, term := range w.terms {
-			if slices.Contains(t.terms, term) {
+		var room [16]int64
+		for _, term := range appendIndexTerms(room[:0], h) {
+			if slices.Contains(k.terms, term) {
 				continue
 			}
-			if err := w.term(qAddIndexTerm, term, t.id, t.segment); err != nil {
+			if err := c.Run(qAddIndexTerm, term, thread, k.segment); err != nil {
 				return err
 			}
-			if len(t.terms) == maxIndexTerms {
-				t.terms = t.terms[:0]
+			if len(k.terms) == maxIndexTerms {
+				k.terms = k.terms[:0]
 			}
-			t.terms = append(t.terms, term)
+			k.terms = append(k.terms, term)
 		}
 	}
 	return nil
-}
-
-// term adds or drops a row of terms.
-func (c *conn) term(statement int, term, thread int64, segment uint64) error {
-	stmt, err := c.stmt(statement)
-	if err != nil {
-		return err
-	}
-	stmt.BindInt64(1, term)
-	stmt.BindInt64(2, thread)
-	stmt.BindInt64(3, int64(segment))
-	return exec(stmt)
 }
 
 // An indexTermRow is a row of terms, its thread aside.
@@ -138,25 +134,43 @@ type indexTermRow struct {
 	segment uint64
 }
 
-// indexTermRows are those of a thread's entries.
-type indexTermRows map[indexTermRow]bool
+// Terms are the rows that entries of one thread have.
+type Terms map[indexTermRow]bool
 
-func (rows indexTermRows) add(seq uint64, h *posthouse.Header) {
+// Add adds those of a checkpoint.
+func (rows Terms) Add(h *posthouse.Header) {
 	for _, term := range appendIndexTerms(nil, h) {
-		rows[indexTermRow{term, seq / segmentSize}] = true
+		rows[indexTermRow{term, h.Seq / segmentSize}] = true
 	}
 }
 
-// dropIndexTerms takes out rows of entries that are gone, but for those that what is
-// left of a segment needs: it may be left of the one they began in and of the
-// one they ended in.
-func (w *writer) dropIndexTerms(t *thread, name string, rows indexTermRows, from, below uint64) error {
+// Missing looks for the rows of a checkpoint, but for those in seen, and adds to
+// seen what it looked for. It reports whether one is not there.
+func Missing(c *db.Conn, thread int64, h *posthouse.Header, seen Terms) (missing bool, err error) {
+	for _, term := range writtenIndexTerms(nil, h) {
+		row := indexTermRow{term, h.Seq / segmentSize}
+		if seen[row] {
+			continue
+		}
+		seen[row] = true
+		found, err := c.Has(qHasIndexTerm, term, thread, row.segment)
+		if err != nil {
+			return false, err
+		}
+		missing = missing || !found
+	}
+	return missing, nil
+}
+
+// Drop takes out the rows of entries that are gone, from one number to below
+// another, but for those that what is left of a segment needs: it may be left of
+// the one they began in and of the one they ended in.
+func (rows Terms) Drop(c *db.Conn, thread int64, name string, from, below uint64) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	t.terms = nil
 	for _, s := range [...]uint64{from / segmentSize, below / segmentSize} {
-		left, err := w.walk(t.id, name, s*segmentSize, s*segmentSize+segmentSize-1, false, new(posthouse.HeaderReader), indexOnly)
+		left, err := walkLog(c, thread, name, s*segmentSize, s*segmentSize+segmentSize-1, false, new(posthouse.HeaderReader), indexOnly)
 		if err != nil {
 			return err
 		}
@@ -164,7 +178,7 @@ func (w *writer) dropIndexTerms(t *thread, name string, rows indexTermRows, from
 		for {
 			heads, e, err := left.next(context.Background())
 			if err != nil || e == nil {
-				if err = first(err, left.close()); err != nil {
+				if err = cmp.Or(err, left.close()); err != nil {
 					return err
 				}
 				break
@@ -177,48 +191,49 @@ func (w *writer) dropIndexTerms(t *thread, name string, rows indexTermRows, from
 		}
 	}
 	for row := range rows {
-		if err := w.term(qDropIndexTerm, row.term, t.id, row.segment); err != nil {
+		if err := c.Run(qDropIndexTerm, row.term, thread, row.segment); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// fillIndexTerms makes the rows for a log that was written without them.
-func fillIndexTerms(ctx context.Context, c *conn) error {
-	threads := map[int64]indexTermRows{}
+// Fill makes the rows for a log that was written without them.
+func Fill(ctx context.Context, c *db.Conn) error {
+	threads := map[int64]Terms{}
 	known := 0
 	var r posthouse.HeaderReader
-	var failed error
-	err := c.query(qAllHeads, func(*sqlite.Stmt) {}, func(stmt *sqlite.Stmt) {
-		if failed = first(failed, ctx.Err()); failed != nil {
-			return
+	for stmt, err := range c.Rows(qAllHeads) {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return err
 		}
 		id := stmt.ColumnInt64(0)
 		e := posthouse.Entry{Thread: stmt.ColumnText(1), Seq: uint64(stmt.ColumnInt64(2))}
 		var heads []*posthouse.Header
-		if readHead(&e, columnBytes(stmt, 3)) == nil {
+		if layout.ReadHead(&e, db.Bytes(stmt, 3)) == nil {
 			heads, _ = r.Read(&e) // what does not decode is for verify to find
 		}
 		for _, h := range heads {
 			rows := threads[id]
 			if rows == nil {
-				rows = indexTermRows{}
+				rows = Terms{}
 				threads[id] = rows
 			}
 			for _, term := range appendIndexTerms(nil, h) {
 				row := indexTermRow{term, e.Seq / segmentSize}
-				if rows[row] || failed != nil {
+				if rows[row] {
 					continue
 				}
 				rows[row] = true
-				failed = c.term(qAddIndexTerm, term, id, row.segment)
+				if err := c.Run(qAddIndexTerm, term, id, row.segment); err != nil {
+					return err
+				}
 				if known++; known == 1<<20 {
 					clear(threads)
-					rows, known = indexTermRows{}, 0
+					rows, known = Terms{}, 0
 				}
 			}
 		}
-	})
-	return first(failed, err)
+	}
+	return nil
 }

@@ -1,12 +1,15 @@
-package sqlitestore
+package lists
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // A ref is a checkpoint's place in the order across threads.
@@ -33,11 +36,11 @@ type merge struct {
 }
 
 // sources opens what the query must look at, from the cursor on.
-func (l *listing) sources(ctx context.Context, c *conn) (*merge, error) {
+func (l *listing) sources(ctx context.Context, c *db.Conn) (*merge, error) {
 	m := &merge{back: l.Descending}
-	k := qAll
+	up, down, of := qAll, qAllBack, int64(0)
 	if l.Coordination != "" {
-		k = qMembers
+		up, down, of = qMembers, qMembersBack, layout.CoordinationKey(l.Coordination)
 		own, err := l.ownThread(ctx, c)
 		if err != nil {
 			return nil, err
@@ -45,21 +48,16 @@ func (l *listing) sources(ctx context.Context, c *conn) (*merge, error) {
 		m.sources = append(m.sources, own)
 	}
 	if l.Descending {
-		k++ // each has its reverse behind it
-	}
-	stmt, err := c.stmt(k)
-	if err != nil {
-		return nil, first(err, m.close())
+		up = down
 	}
 	from := l.ord
 	if !l.begun && l.Descending {
 		from = highest()
 	}
-	stmt.BindInt64(1, 0)
-	if l.Coordination != "" {
-		stmt.BindInt64(1, coordinationKey(l.Coordination))
+	stmt, err := c.Stmt(up, of, from[:])
+	if err != nil {
+		return nil, cmp.Or(err, m.close())
 	}
-	stmt.BindBytes(2, from[:])
 	m.sources = append(m.sources, &indexSource{stmt})
 	m.heads, m.have = make([]ref, len(m.sources)), make([]bool, len(m.sources))
 	return m, nil
@@ -102,7 +100,7 @@ func (m *merge) before(a, b *ref) bool {
 	if m.back {
 		a, b = b, a
 	}
-	return compareKeys(a.ord, b.ord) < 0
+	return layout.CompareKeys(a.ord, b.ord) < 0
 }
 
 func (m *merge) close() error {
@@ -110,7 +108,7 @@ func (m *merge) close() error {
 	for _, s := range m.sources {
 		errs = append(errs, s.close())
 	}
-	return first(errs...)
+	return cmp.Or(errs...)
 }
 
 // An indexSource reads an index of order keys.
@@ -133,17 +131,17 @@ func (s *indexSource) close() error { return s.stmt.Reset() }
 // ownThread is the source of the checkpoints in the thread that has the
 // coordination's name. Their order keys ascend with their sequence numbers, so
 // that the log is the index, unless the thread is marked.
-func (l *listing) ownThread(ctx context.Context, c *conn) (source, error) {
-	flags, err := c.flags(l.Coordination)
+func (l *listing) ownThread(ctx context.Context, c *db.Conn) (source, error) {
+	flags, err := flagsOf(c, l.Coordination)
 	if err != nil {
 		return nil, err
 	}
-	if flags&flagDisorder != 0 {
+	if flags&layout.FlagDisorder != 0 {
 		return l.sorted(ctx, c)
 	}
-	from, to := uint64(0), uint64(maxSeq)
+	from, to := uint64(0), uint64(layout.MaxSeq)
 	if l.begun {
-		cut, err := c.search(ctx, l.Coordination, l.beyond)
+		cut, err := searchLog(c, ctx, l.Coordination, l.beyond)
 		if err != nil {
 			return nil, err
 		}
@@ -160,30 +158,30 @@ func (l *listing) ownThread(ctx context.Context, c *conn) (source, error) {
 // beyond reports whether a checkpoint with the order key is at or above the
 // cursor, where that is above what is left.
 func (l *listing) beyond(o posthouse.OrderKey) bool {
-	d := compareKeys(o, l.ord)
+	d := layout.CompareKeys(o, l.ord)
 	return d > 0 || d == 0 && !l.Descending
 }
 
 // openOwn reads the log of the coordination's own thread.
-func (l *listing) openOwn(c *conn, from, to uint64, back bool, patience int) (*logSource, error) {
+func (l *listing) openOwn(c *db.Conn, from, to uint64, back bool, patience int) (*logSource, error) {
 	if l.reader == nil {
 		l.reader = &posthouse.HeaderReader{Query: posthouse.Query{Coordination: l.Coordination}}
 	}
-	log, err := c.openLog(l.Coordination, from, to, back, l.reader, patience)
+	log, err := openLog(c, l.Coordination, from, to, back, l.reader, patience)
 	return &logSource{log: log}, err
 }
 
 // search finds the sequence number from which on the order keys of a thread
 // are beyond a bound.
-func (c *conn) search(ctx context.Context, thread string, beyond func(posthouse.OrderKey) bool) (uint64, error) {
+func searchLog(c *db.Conn, ctx context.Context, thread string, beyond func(posthouse.OrderKey) bool) (uint64, error) {
 	lo, hi := uint64(0), uint64(0)
-	info, err := c.summary(thread)
-	if info != nil {
-		hi = info.Tail.Seq + 1
+	s, err := layout.SummaryOf(c, thread)
+	if s != nil {
+		hi = s.Info.Tail.Seq + 1
 	}
 	for err == nil && lo < hi {
 		mid := lo + (hi-lo)/2
-		seq, o, err := c.checkpointFrom(ctx, thread, mid)
+		seq, o, err := checkpointFrom(c, ctx, thread, mid)
 		if err != nil {
 			return 0, err
 		}
@@ -198,8 +196,8 @@ func (c *conn) search(ctx context.Context, thread string, beyond func(posthouse.
 
 // checkpointFrom returns the first checkpoint at or after a sequence number,
 // also one the index does not lead to; 0 if there is none.
-func (c *conn) checkpointFrom(ctx context.Context, thread string, from uint64) (seq uint64, o posthouse.OrderKey, err error) {
-	t, err := c.openLog(thread, from, maxSeq, false, new(posthouse.HeaderReader), nearby)
+func checkpointFrom(c *db.Conn, ctx context.Context, thread string, from uint64) (seq uint64, o posthouse.OrderKey, err error) {
+	t, err := openLog(c, thread, from, layout.MaxSeq, false, new(posthouse.HeaderReader), nearby)
 	if err != nil {
 		return 0, o, err
 	}
@@ -207,7 +205,7 @@ func (c *conn) checkpointFrom(ctx context.Context, thread string, from uint64) (
 	for {
 		heads, e, err := t.next(ctx)
 		if err != nil || e == nil {
-			return 0, o, first(err, t.close())
+			return 0, o, cmp.Or(err, t.close())
 		}
 		if len(heads) > 0 {
 			return e.Seq, heads[0].Order, t.close()
@@ -252,9 +250,9 @@ func (s *sortedSource) next(context.Context) (r ref, ok bool, err error) {
 
 func (s *sortedSource) close() error { return nil }
 
-func (l *listing) sorted(ctx context.Context, c *conn) (source, error) {
+func (l *listing) sorted(ctx context.Context, c *db.Conn) (source, error) {
 	if l.own == nil {
-		all, err := l.openOwn(c, 0, maxSeq, false, indexOnly)
+		all, err := l.openOwn(c, 0, layout.MaxSeq, false, indexOnly)
 		if err != nil {
 			return nil, err
 		}
@@ -262,7 +260,7 @@ func (l *listing) sorted(ctx context.Context, c *conn) (source, error) {
 		for {
 			r, ok, err := all.next(ctx)
 			if err != nil || !ok {
-				if err = first(err, all.close()); err != nil {
+				if err = cmp.Or(err, all.close()); err != nil {
 					return nil, err
 				}
 				break
@@ -273,16 +271,16 @@ func (l *listing) sorted(ctx context.Context, c *conn) (source, error) {
 			if l.Descending {
 				a, b = b, a
 			}
-			return compareKeys(a.ord, b.ord)
+			return layout.CompareKeys(a.ord, b.ord)
 		})
 	}
 	from := 0
 	if l.begun {
 		from, _ = slices.BinarySearchFunc(l.own, l.ord, func(r ref, k posthouse.OrderKey) int {
 			if l.Descending {
-				return compareKeys(k, r.ord)
+				return layout.CompareKeys(k, r.ord)
 			}
-			return compareKeys(r.ord, k)
+			return layout.CompareKeys(r.ord, k)
 		})
 	}
 	return &sortedSource{l.own[from:]}, nil

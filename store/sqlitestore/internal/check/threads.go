@@ -1,43 +1,46 @@
-package sqlitestore
+package check
 
 import (
 	"runtime"
 	"sync"
+
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
-// checkThreads checks each thread, several at once, and yields what it finds in
+// threads checks each thread, several at once, and yields what it finds in
 // the threads' order. It returns false when there is no more to be done.
-func (s *Store) checkThreads(k *checker, yield func(error) bool) bool {
+func (k *checker) threads(yield func(error) bool) bool {
 	type found struct {
 		errs []error
 		rows int
 		stop bool // the check itself failed
 	}
 	// What one goroutine has found waits for those before it in a channel of its own.
-	results := make(chan chan found, 4*s.opts.Readers)
+	results := make(chan chan found, 4*k.Readers)
 	var group sync.WaitGroup
 	defer group.Wait()
 	done := make(chan struct{})
 	defer close(done)
-	slots := make(chan struct{}, max(1, min(s.opts.Readers-1, runtime.GOMAXPROCS(0))))
+	slots := make(chan struct{}, max(1, min(k.Readers-1, runtime.GOMAXPROCS(0))))
 	check := func(id int64) found {
 		own := &checker{ctx: k.ctx}
-		err := s.read(k.ctx, "check", func(c *conn) error { return own.thread(c, id) })
+		err := k.Read(k.ctx, "check", func(c *db.Conn) error { return own.thread(c, id) })
 		if err != nil {
 			own.found = append(own.found, err)
 		}
-		return found{own.found, own.gateRows, err != nil && !refused(err)}
+		return found{own.found, own.gateRows, err != nil && !layout.Refused(err)}
 	}
 	group.Go(func() {
 		defer close(results)
 		for id := int64(0); ; {
-			err := s.read(k.ctx, "check", func(c *conn) (err error) {
-				id, err = c.nextThread(id)
+			err := k.Read(k.ctx, "check", func(c *db.Conn) (err error) {
+				id, err = layout.NextThread(c, id)
 				return err
 			})
 			out := make(chan found, 1)
 			if err != nil {
-				out <- found{[]error{err}, 0, !refused(err)}
+				out <- found{[]error{err}, 0, !layout.Refused(err)}
 			} else if id == 0 {
 				return
 			}

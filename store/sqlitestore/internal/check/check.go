@@ -1,7 +1,8 @@
-package sqlitestore
+package check
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,27 +13,38 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/internal/sqlschema"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/lists"
 )
 
-// Check implements [posthouse.Checker]: SQLite's own integrity check; then for
+// A Source is what is checked.
+type Source struct {
+	Read    db.Reader
+	Readers int // how many reads may go on at once
+	Schema  func() ([]sqlschema.Migration, error)
+}
+
+// Run checks a database: SQLite's own integrity check; then for
 // each thread that its log chains and has the hashes it was written with, and
 // that its rows, summary and index are what the log says; then that the
 // indexes have nothing else. Bodies are not read: posthouse verify does that.
 // Each thread is looked at as it is at one moment, so writers may go on.
-func (s *Store) Check(ctx context.Context) iter.Seq[error] {
+func Run(ctx context.Context, source Source) iter.Seq[error] {
 	return func(yield func(error) bool) {
-		k := &checker{ctx: ctx}
-		steps := []func(*conn) (more bool, err error){k.integrity, k.schema, nil, k.ids, k.orders, k.openGates, k.rest}
+		k := &checker{Source: source, ctx: ctx}
+		steps := []func(*db.Conn) (more bool, err error){k.integrity, k.schema, nil, k.ids, k.orders, k.openGates, k.rest}
 		for _, step := range steps {
 			if step == nil {
-				if !s.checkThreads(k, yield) {
+				if !k.threads(yield) {
 					return
 				}
 				continue
 			}
 			for more := true; more; {
 				k.found = nil
-				err := s.read(ctx, "check", func(c *conn) (err error) {
+				err := k.Read(ctx, "check", func(c *db.Conn) (err error) {
 					more, err = step(c)
 					return err
 				})
@@ -44,7 +56,7 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 						return
 					}
 				}
-				if err != nil && !refused(err) {
+				if err != nil && !layout.Refused(err) {
 					return
 				}
 			}
@@ -55,6 +67,7 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 // A checker goes through the database in steps, each in its own read
 // transaction, and collects what it finds.
 type checker struct {
+	Source
 	ctx   context.Context
 	found []error
 
@@ -65,35 +78,31 @@ const maxFound = 100 // in one step; a broken thread need not be listed row by r
 
 func (k *checker) differs(format string, args ...any) {
 	if len(k.found) < maxFound {
-		k.found = append(k.found, corrupt(format, args...))
+		k.found = append(k.found, posthouse.Corrupt(format, args...))
 	}
 }
 
-func (k *checker) integrity(c *conn) (bool, error) {
-	stop := c.interruptible(k.ctx)
+func (k *checker) integrity(c *db.Conn) (bool, error) {
+	stop := c.Interruptible(k.ctx)
 	defer stop()
-	stmt, _, err := c.PrepareTransient("PRAGMA integrity_check(100)")
-	if err != nil {
-		return false, err
-	}
-	for {
-		row, err := stmt.Step()
-		if err != nil || !row {
-			return false, first(k.ctx.Err(), err, stmt.Finalize())
+	for stmt, err := range c.Rows("PRAGMA integrity_check(100)") {
+		if err != nil {
+			return false, cmp.Or(k.ctx.Err(), err)
 		}
 		if t := stmt.ColumnText(0); t != "ok" {
 			k.differs("SQLite says: %s", t)
 		}
 	}
+	return false, k.ctx.Err()
 }
 
 // A threadCheck is one thread's log, folded.
 type threadCheck struct {
 	*checker
-	c     *conn
+	c     *db.Conn
 	id    int64
 	name  string
-	row   threadRow
+	row   layout.ThreadRow
 	top   posthouse.OrderKey
 	info  *posthouse.ThreadInfo // as it is stored
 	fold  posthouse.ThreadInfo
@@ -107,12 +116,12 @@ type threadCheck struct {
 	disorder bool
 	missing  map[posthouse.ID]bool // checkpoints and gates of the log that the index does not lead to
 	removed  int                   // what removals attest
-	terms    indexTermRows         // those looked up
+	terms    lists.Terms           // those looked up
 }
 
 // thread checks one thread.
-func (k *checker) thread(c *conn, id int64) error {
-	t := &threadCheck{checker: k, c: c, id: id, missing: map[posthouse.ID]bool{}, terms: indexTermRows{}}
+func (k *checker) thread(c *db.Conn, id int64) error {
+	t := &threadCheck{checker: k, c: c, id: id, missing: map[posthouse.ID]bool{}, terms: lists.Terms{}}
 	if err := t.load(); err != nil || t.info == nil {
 		return err
 	}
@@ -124,66 +133,45 @@ func (k *checker) thread(c *conn, id int64) error {
 }
 
 func (t *threadCheck) load() error {
-	if err := t.c.query(qThreadName, func(stmt *sqlite.Stmt) { stmt.BindInt64(1, t.id) },
-		func(stmt *sqlite.Stmt) { t.name = stmt.ColumnText(0) }); err != nil {
+	if _, err := t.c.Row(layout.SelectThreadName, func(stmt *sqlite.Stmt) { t.name = stmt.ColumnText(0) }, t.id); err != nil {
 		return err
 	}
-	stmt, err := t.c.stmt(qThread)
-	if err != nil {
+	for stmt, err := range t.c.Rows(layout.SelectThread, t.name) {
+		if err != nil {
+			return err
+		}
+		s, err := layout.StoredSummary(stmt)
+		if errors.Is(err, posthouse.ErrCorrupt) {
+			t.differs("the summary of thread %q cannot be read, and is made from its log each time: %v", t.name, err)
+			err = layout.Refold(t.c, s)
+		}
+		t.row, t.top, t.info, t.tail = s.Row, s.Top, s.Info, s.Seq
 		return err
 	}
-	stmt.BindText(1, t.name)
-	row, err := stmt.Step()
-	if err != nil {
-		return err
-	}
-	if !row {
-		t.differs("thread %q has no tail", t.name)
-		return stmt.Reset()
-	}
-	s, err := storedSummary(stmt)
-	if errors.Is(err, posthouse.ErrCorrupt) {
-		t.differs("the summary of thread %q cannot be read, and is made from its log each time: %v", t.name, err)
-		err = t.c.refold(s)
-	}
-	if err != nil {
-		return first(err, stmt.Reset())
-	}
-	t.row, t.top, t.info, t.tail = s.row, s.top, s.info, s.seq
-	return stmt.Reset()
+	t.differs("thread %q has no tail", t.name)
+	return nil
 }
 
 // walk folds the log and looks each id up.
 func (t *threadCheck) walk() error {
-	stmt, err := t.c.stmt(qCheckLog)
-	if err != nil {
-		return err
-	}
-	stmt.BindInt64(1, t.id)
-	for {
-		if err := t.ctx.Err(); err != nil {
-			return first(err, stmt.Reset())
-		}
-		row, err := stmt.Step()
-		if err != nil {
+	for stmt, err := range t.c.Rows(qCheckLog, t.id) {
+		if err = cmp.Or(err, t.ctx.Err()); err != nil {
 			return err
 		}
-		if !row {
-			return stmt.Reset()
-		}
-		e, err := scanHead(stmt, t.name)
+		e, err := layout.ScanHead(stmt, t.name)
 		if err == nil {
 			err = t.visit(stmt, e)
 		}
 		if err != nil {
-			return first(err, stmt.Reset())
+			return err
 		}
 	}
+	return nil
 }
 
 func (t *threadCheck) visit(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 	if e.Sum() != e.Hash {
-		return corrupt("entry %d of thread %q does not have the hash it was written with", e.Seq, e.Thread)
+		return posthouse.Corrupt("entry %d of thread %q does not have the hash it was written with", e.Seq, e.Thread)
 	}
 	records, err := e.Records()
 	if err != nil {
@@ -192,7 +180,7 @@ func (t *threadCheck) visit(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 	if err := t.follow(e, records); err != nil {
 		return err
 	}
-	id, cid := stmt.ColumnInt64(colID), false
+	id, cid := stmt.ColumnInt64(layout.ColID), false
 	orphan := false // its checkpoint left the index, so its gates may have
 	for i := range records {
 		if m := records[i].Removal; m != nil {
@@ -202,17 +190,17 @@ func (t *threadCheck) visit(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 		if h == nil {
 			continue
 		}
-		k := keyOf(h.ID)
-		own := isCurrent(stmt, &k) && k.ordered(h.Order)
+		k := layout.KeyOf(h.ID)
+		own := layout.IsCurrent(stmt, &k) && k.Ordered(h.Order)
 		cid = cid || own
 		current := own
 		if !own {
-			p, err := t.c.place(&k)
+			p, err := layout.FindPlace(t.c, &k)
 			if err != nil {
 				return err
 			}
-			current = p.entry == id
-			if orphan = p.thread != t.id; orphan {
+			current = p.Entry == id
+			if orphan = p.Thread != t.id; orphan {
 				t.missing[h.ID] = true
 			}
 		}
@@ -221,7 +209,7 @@ func (t *threadCheck) visit(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 		}
 	}
 	t.meet()
-	if !cid && !stmt.ColumnIsNull(colCID) {
+	if !cid && !stmt.ColumnIsNull(layout.ColCID) {
 		t.differs("entry %d of thread %q is marked as the place of a checkpoint that it does not have", e.Seq, t.name)
 	}
 	for i := range records {
@@ -262,7 +250,7 @@ func (t *threadCheck) follow(e *posthouse.Entry, records []posthouse.Record) err
 
 // checkpoint looks for the rows that a checkpoint must have.
 func (t *threadCheck) checkpoint(h *posthouse.Header, entry int64, current, own bool) error {
-	switch cmp := compareKeys(h.Order, t.highest); {
+	switch cmp := layout.CompareKeys(h.Order, t.highest); {
 	case cmp > 0:
 		t.highest = h.Order
 	case cmp < 0:
@@ -272,8 +260,11 @@ func (t *threadCheck) checkpoint(h *posthouse.Header, entry int64, current, own 
 		return nil
 	}
 	delete(t.missing, h.ID)
-	if err := t.hasIndexTerms(h); err != nil {
+	switch missing, err := lists.Missing(t.c, t.id, h, t.terms); {
+	case err != nil:
 		return err
+	case missing:
+		t.differs("checkpoint %q of thread %q is missing from the index of runs, graphs, nodes, agents and labels", h.ID, t.name)
 	}
 	if !own {
 		if err := t.hasOrder(h, 0, entry, "the index of order keys"); err != nil {
@@ -283,39 +274,11 @@ func (t *threadCheck) checkpoint(h *posthouse.Header, entry int64, current, own 
 	if h.Coordination == t.name {
 		return nil
 	}
-	return t.hasOrder(h, coordinationKey(h.Coordination), entry, "the index of its coordination")
-}
-
-// hasIndexTerms looks for what lists find the checkpoint by.
-func (t *threadCheck) hasIndexTerms(h *posthouse.Header) error {
-	for _, term := range writtenIndexTerms(nil, h) {
-		row := indexTermRow{term, h.Seq / segmentSize}
-		if t.terms[row] {
-			continue
-		}
-		t.terms[row] = true
-		found := false
-		if err := t.c.query(qHasIndexTerm, func(stmt *sqlite.Stmt) {
-			stmt.BindInt64(1, term)
-			stmt.BindInt64(2, t.id)
-			stmt.BindInt64(3, int64(row.segment))
-		}, func(*sqlite.Stmt) { found = true }); err != nil {
-			return err
-		}
-		if !found {
-			t.differs("checkpoint %q of thread %q is missing from the index of runs, graphs, nodes, agents and labels", h.ID, t.name)
-		}
-	}
-	return nil
+	return t.hasOrder(h, layout.CoordinationKey(h.Coordination), entry, "the index of its coordination")
 }
 
 func (t *threadCheck) hasOrder(h *posthouse.Header, coordination, entry int64, where string) error {
-	found := false
-	err := t.c.query(qHasOrder, func(stmt *sqlite.Stmt) {
-		stmt.BindInt64(1, coordination)
-		stmt.BindBytes(2, h.Order[:])
-		stmt.BindInt64(3, entry)
-	}, func(*sqlite.Stmt) { found = true })
+	found, err := t.c.Has(qHasOrder, coordination, h.Order[:], entry)
 	if err == nil && !found {
 		t.differs("checkpoint %q of thread %q is missing from %s", h.ID, t.name, where)
 	}
@@ -323,15 +286,15 @@ func (t *threadCheck) hasOrder(h *posthouse.Header, coordination, entry int64, w
 }
 
 func (t *threadCheck) gate(id posthouse.ID, seq uint64, entry int64) error {
-	k := keyOf(id)
-	p, err := t.c.place(&k)
+	k := layout.KeyOf(id)
+	p, err := layout.FindPlace(t.c, &k)
 	switch {
 	case err != nil:
 		return err
-	case p.thread != t.id:
+	case p.Thread != t.id:
 		t.missing[id] = true
-	case p.entry != entry && p.seq < seq:
-		t.differs("the index leads from gate %q of thread %q to entry %d, which is older than the gate", id, t.name, p.seq)
+	case p.Entry != entry && p.Seq < seq:
+		t.differs("the index leads from gate %q of thread %q to entry %d, which is older than the gate", id, t.name, p.Seq)
 	default:
 		delete(t.missing, id)
 	}
@@ -352,7 +315,7 @@ func (t *threadCheck) meet() {
 	if herr != nil || lerr != nil || !bytes.Equal(have, log) {
 		t.differs("the summary of thread %q is not what its log says", t.name)
 	}
-	if cmp := compareKeys(t.top, t.highest); cmp < 0 || cmp > 0 && !t.gap {
+	if cmp := layout.CompareKeys(t.top, t.highest); cmp < 0 || cmp > 0 && !t.gap {
 		t.differs("the order keys of thread %q are not what its row says", t.name)
 	}
 }
@@ -360,7 +323,7 @@ func (t *threadCheck) meet() {
 // compare holds the thread's rows against its log.
 func (t *threadCheck) compare() {
 	info := t.info
-	if t.row != rowOf(info, t.row.flags) {
+	if t.row != layout.RowOf(info, t.row.Flags) {
 		t.differs("the columns of thread %q are not what its summary says", t.name)
 	}
 	if t.tail != info.Tail.Seq {
@@ -383,15 +346,15 @@ func (t *threadCheck) compare() {
 		t.differs("%d checkpoints and gates of thread %q were removed, but the index does not lead to %d: %s",
 			t.removed, t.name, len(t.missing), few(t.missing))
 	}
-	if t.disorder && t.row.flags&flagDisorder == 0 {
+	if t.disorder && t.row.Flags&layout.FlagDisorder == 0 {
 		t.differs("the order keys of thread %q are not what its row says", t.name)
 	}
 }
 
-// mayLag reports whether the stored summary may be of the entry it is of.
+// MayLag reports whether the stored summary may be of the entry it is of.
 func (t *threadCheck) mayLag() bool {
 	lag := t.fold.Tail.Seq - t.info.Tail.Seq
-	return lag == 0 || lag < maxLag && t.row.mayLag() && (!t.whole || t.row == rowOf(&t.fold, t.row.flags))
+	return lag == 0 || lag < layout.MaxLag && t.row.MayLag() && (!t.whole || t.row == layout.RowOf(&t.fold, t.row.Flags))
 }
 
 func few(set map[posthouse.ID]bool) string {

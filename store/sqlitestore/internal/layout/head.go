@@ -1,4 +1,4 @@
-package sqlitestore
+package layout
 
 import (
 	"encoding/binary"
@@ -17,13 +17,13 @@ const (
 	headSum  = 4 // of what lists show: the others, and those before schema 4, have none
 	headOne  = 8 // of generation 1, which is not written; before schema 4 it was
 
-	unplaced = 0xff // no head begins so: what a walk of the table marks one with
+	Unplaced = 0xff // no head begins so: what a walk of the table marks one with
 )
 
-// appendHead encodes the head of an entry, with a checksum if lists show it. Bytes
+// AppendHead encodes the head of an entry, with a checksum if lists show it. Bytes
 // are saved here because a row that is a little longer may leave a page's fifth
 // row to the next one: a chat of steps of 1 KB is a fifth larger then.
-func appendHead(b []byte, e *posthouse.Entry, listed bool) []byte {
+func AppendHead(b []byte, e *posthouse.Entry, listed bool) []byte {
 	at := len(b)
 	if b = append(b, 0); listed {
 		b = append(b, 0, 0, 0, 0)
@@ -57,8 +57,8 @@ func appendHead(b []byte, e *posthouse.Entry, listed bool) []byte {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sumName returns what sumHead needs to know of the thread.
-func sumName(thread string) uint32 { return crc32.Checksum([]byte(thread), castagnoli) }
+// SumName returns what sumHead needs to know of the thread.
+func SumName(thread string) uint32 { return crc32.Checksum([]byte(thread), castagnoli) }
 
 // sumHead returns the checksum of a head that has one, in its place. It finds
 // damage in a small part of the time that the hash takes, and no forgery.
@@ -67,23 +67,24 @@ func sumHead(name uint32, seq uint64, b []byte) uint32 {
 	return crc32.Update(name, castagnoli, b[5:]) ^ uint32((seq<<4|uint64(b[0]))*spread>>32)
 }
 
-// isSound reports whether a head, which was read into e, is what was written
+// IsSound reports whether a head, which was read into e, is what was written
 // there: by its checksum, or where it is of a version that wrote none, its hash.
-func isSound(name uint32, e *posthouse.Entry, b []byte) bool {
+func IsSound(name uint32, e *posthouse.Entry, b []byte) bool {
 	if b[0]&headSum != 0 {
 		return binary.BigEndian.Uint32(b[1:]) == sumHead(name, e.Seq, b)
 	}
 	return e.Sum() == e.Hash
 }
 
-func unsound(e *posthouse.Entry) error {
-	return corrupt("entry %d of thread %q is not what was written there", e.Seq, e.Thread)
+// Unsound is the error for a head that [IsSound] refuses.
+func Unsound(e *posthouse.Entry) error {
+	return posthouse.Corrupt("entry %d of thread %q is not what was written there", e.Seq, e.Thread)
 }
 
-// readHead fills in what appendHead wrote; the entry keeps parts of b. What it
-// says is not checked: see isSound.
-func readHead(e *posthouse.Entry, b []byte) error {
-	bad := func() error { return corrupt("entry %d of thread %q does not decode", e.Seq, e.Thread) }
+// ReadHead fills in what AppendHead wrote; the entry keeps parts of b. What it
+// says is not checked: see IsSound.
+func ReadHead(e *posthouse.Entry, b []byte) error {
+	bad := func() error { return posthouse.Corrupt("entry %d of thread %q does not decode", e.Seq, e.Thread) }
 	if len(b) < 5 || b[0] > headPrev|headSig|headSum|headOne {
 		return bad()
 	}

@@ -1,31 +1,35 @@
-package sqlitestore
+package check
 
 import (
+	"cmp"
+
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
 // ids checks that each row of ids leads to an entry that has the id.
-func (k *checker) ids(c *conn) (bool, error) {
+func (k *checker) ids(c *db.Conn) (bool, error) {
 	return k.index(c, qCheckIDs, func(stmt *sqlite.Stmt, e *posthouse.Entry) error {
-		id := scanKey(stmt, 0)
+		id := layout.ScanKey(stmt, 0)
 		records, err := e.Records()
 		if err != nil {
 			return err
 		}
 		for i := range records {
-			if name, ok := idOf(&records[i]); ok && keyOf(name) == id {
+			if name, ok := layout.IDOf(&records[i]); ok && layout.KeyOf(name) == id {
 				return nil
 			}
 		}
-		k.differs("the index leads from %q to entry %d of thread %q, which does not have it", id.id(), e.Seq, e.Thread)
+		k.differs("the index leads from %q to entry %d of thread %q, which does not have it", id.ID(), e.Seq, e.Thread)
 		return nil
 	})
 }
 
 // orders checks that each row of orders leads to a checkpoint that is current.
-func (k *checker) orders(c *conn) (bool, error) {
+func (k *checker) orders(c *db.Conn) (bool, error) {
 	return k.index(c, qCheckOrders, func(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 		var o posthouse.OrderKey
 		stmt.ColumnBytes(0, o[:])
@@ -36,11 +40,11 @@ func (k *checker) orders(c *conn) (bool, error) {
 		}
 		for i := range records {
 			h := records[i].Checkpoint
-			if h == nil || h.Order != o || coordination != 0 && coordination != coordinationKey(h.Coordination) {
+			if h == nil || h.Order != o || coordination != 0 && coordination != layout.CoordinationKey(h.Coordination) {
 				continue
 			}
-			id := keyOf(h.ID)
-			if p, err := c.place(&id); err != nil || p.entry == entry {
+			id := layout.KeyOf(h.ID)
+			if p, err := layout.FindPlace(c, &id); err != nil || p.Entry == entry {
 				return err
 			}
 		}
@@ -50,31 +54,29 @@ func (k *checker) orders(c *conn) (bool, error) {
 }
 
 // index looks at every row of an index table: columns key and entry.
-func (k *checker) index(c *conn, statement int, check func(*sqlite.Stmt, *posthouse.Entry) error) (more bool, err error) {
-	var failed error
-	err = c.query(statement, func(*sqlite.Stmt) {}, func(stmt *sqlite.Stmt) {
-		if failed = first(failed, k.ctx.Err()); failed != nil {
-			return
+func (k *checker) index(c *db.Conn, sql string, check func(*sqlite.Stmt, *posthouse.Entry) error) (more bool, err error) {
+	for stmt, err := range c.Rows(sql) {
+		if err = cmp.Or(err, k.ctx.Err()); err != nil {
+			return false, err
 		}
-		e, err := c.entry(stmt.ColumnInt64(1))
+		e, err := layout.EntryAt(c, stmt.ColumnInt64(1))
 		if err == nil {
 			err = check(stmt, e)
 		}
 		switch {
-		case refused(err):
+		case layout.Refused(err):
 			k.differs("an index row cannot be followed: %v", err)
 		case err != nil:
-			failed = err
+			return false, err
 		}
-	})
-	return false, first(err, failed)
+	}
+	return false, nil
 }
 
 // rest looks for rows that belong to nothing.
-func (k *checker) rest(c *conn) (bool, error) {
+func (k *checker) rest(c *db.Conn) (bool, error) {
 	for _, q := range []struct {
-		statement int
-		what      string
+		sql, what string
 	}{
 		{qStrayTails, "the tail of thread number %d belongs to no thread"},
 		{qStrayEntries, "entries of thread number %d belong to no thread"},
@@ -82,22 +84,23 @@ func (k *checker) rest(c *conn) (bool, error) {
 		{qStrayPacks, "pack %d belongs to no entry"},
 		{qLostPacks, "entries refer to pack %d, which is not there"},
 	} {
-		if err := c.query(q.statement, func(*sqlite.Stmt) {}, func(stmt *sqlite.Stmt) {
+		for stmt, err := range c.Rows(q.sql) {
+			if err != nil {
+				return false, err
+			}
 			k.differs(q.what, stmt.ColumnInt64(0))
-		}); err != nil {
-			return false, err
 		}
 	}
 	return false, nil
 }
 
 // schema compares the tables and indexes with those that the migrations make.
-func (k *checker) schema(c *conn) (bool, error) {
-	want, err := freshSchema()
+func (k *checker) schema(c *db.Conn) (bool, error) {
+	want, err := k.freshSchema()
 	if err != nil {
 		return false, err
 	}
-	have, err := readSchema(c.Conn)
+	have, err := readSchema(c)
 	if err != nil {
 		return false, err
 	}
@@ -115,36 +118,31 @@ func (k *checker) schema(c *conn) (bool, error) {
 }
 
 // freshSchema migrates an empty database in memory.
-func freshSchema() (map[string]string, error) {
-	ms, err := migrations()
+func (k *checker) freshSchema() (map[string]string, error) {
+	ms, err := k.Schema()
 	if err != nil {
 		return nil, err
 	}
-	raw, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite|sqlite.OpenCreate|sqlite.OpenMemory)
+	c, err := db.OpenMemory()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = raw.Close() }()
-	c := &conn{Conn: raw}
+	defer func() { _ = c.Close() }()
 	for _, m := range ms {
-		if err := c.script(m.Script); err != nil {
+		if err := c.Script(m.Script); err != nil {
 			return nil, err
 		}
 	}
-	return readSchema(raw)
+	return readSchema(c)
 }
 
-func readSchema(c *sqlite.Conn) (map[string]string, error) {
-	stmt, _, err := c.PrepareTransient("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'")
-	if err != nil {
-		return nil, err
-	}
+func readSchema(c *db.Conn) (map[string]string, error) {
 	m := map[string]string{}
-	for {
-		row, err := stmt.Step()
-		if err != nil || !row {
-			return m, first(err, stmt.Finalize())
+	for stmt, err := range c.Rows("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite!_%' ESCAPE '!'") {
+		if err != nil {
+			return nil, err
 		}
 		m[stmt.ColumnText(0)] = stmt.ColumnText(1)
 	}
+	return m, nil
 }

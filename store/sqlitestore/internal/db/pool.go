@@ -1,34 +1,38 @@
-package sqlitestore
+package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"sync"
 )
 
-// A pool lends connections. They are opened when first needed; nobody keeps
+// A Pool lends connections. They are opened when first needed; nobody keeps
 // one while the caller's code runs, so a read inside another read's loop
 // cannot wait for itself.
-type pool struct {
-	open  func() (*conn, error)
+type Pool struct {
+	open  func() (*Conn, error)
 	slots chan struct{} // one token for each connection lent
 	done  chan struct{}
 
 	mu   sync.Mutex
-	idle []*conn
+	idle []*Conn
 }
 
-var errPoolClosed = errors.New("closed")
+// ErrClosed is what a closed pool answers.
+var ErrClosed = errors.New("closed")
 
-func newPool(n int, open func() (*conn, error)) *pool {
-	return &pool{open: open, slots: make(chan struct{}, n), done: make(chan struct{})}
+// NewPool returns a pool of up to n connections, of which one is there.
+func NewPool(n int, one *Conn, open func() (*Conn, error)) *Pool {
+	return &Pool{open: open, slots: make(chan struct{}, n), done: make(chan struct{}), idle: []*Conn{one}}
 }
 
-func (p *pool) get(ctx context.Context) (*conn, error) {
+// Get takes a connection out, and waits for one while all are lent.
+func (p *Pool) Get(ctx context.Context) (*Conn, error) {
 	select {
 	case <-p.done:
-		return nil, errPoolClosed
+		return nil, ErrClosed
 	default:
 	}
 	select {
@@ -36,7 +40,7 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-p.done:
-		return nil, errPoolClosed
+		return nil, ErrClosed
 	}
 	p.mu.Lock()
 	if n := len(p.idle); n > 0 {
@@ -54,8 +58,8 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// put takes a connection back; one that failed is closed.
-func (p *pool) put(c *conn, failed bool) {
+// Put takes a connection back; one that failed is closed.
+func (p *Pool) Put(c *Conn, failed bool) {
 	if failed {
 		_ = c.Close()
 	} else {
@@ -66,10 +70,10 @@ func (p *pool) put(c *conn, failed bool) {
 	<-p.slots
 }
 
-// close waits for the connections lent and closes all. The last to go is one
+// Close waits for the connections lent and closes all. The last to go is one
 // that may write, if there is one: only such a connection folds the write-ahead
 // log in and removes it.
-func (p *pool) close() error {
+func (p *Pool) Close() error {
 	close(p.done)
 	for range cap(p.slots) {
 		p.slots <- struct{}{}
@@ -77,9 +81,9 @@ func (p *pool) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var errs []error
-	slices.SortStableFunc(p.idle, func(a, b *conn) int { return int(b.mode) - int(a.mode) })
+	slices.SortStableFunc(p.idle, func(a, b *Conn) int { return int(b.mode) - int(a.mode) })
 	for _, c := range p.idle {
 		errs = append(errs, c.Close())
 	}
-	return first(errs...)
+	return cmp.Or(errs...)
 }

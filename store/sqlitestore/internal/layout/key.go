@@ -1,4 +1,4 @@
-package sqlitestore
+package layout
 
 import (
 	"encoding/hex"
@@ -13,15 +13,16 @@ const gateMark = 0xff
 
 const gatePrefix = "gate-"
 
-// A key is an id as the ids table keeps it: 16 bytes for a UUID, 17 for
+// A Key is an id as the ids table keeps it: 16 bytes for a UUID, 17 for
 // gate-UUID, the text itself for any other id.
-type key struct {
+type Key struct {
 	blob [17]byte
 	n    int // of blob; 0: text
 	text string
 }
 
-func keyOf(id posthouse.ID) (k key) {
+// KeyOf returns the key of an id.
+func KeyOf(id posthouse.ID) (k Key) {
 	s := string(id)
 	if len(s) == 36 && parseUUID(k.blob[:16], s) {
 		k.n = 16
@@ -31,10 +32,11 @@ func keyOf(id posthouse.ID) (k key) {
 		k.blob[0], k.n = gateMark, 17
 		return k
 	}
-	return key{text: s}
+	return Key{text: s}
 }
 
-func (k *key) bind(stmt *sqlite.Stmt, param int) {
+// Bind sets a parameter of a statement.
+func (k *Key) Bind(stmt *sqlite.Stmt, param int) {
 	if k.n > 0 {
 		stmt.BindBytes(param, k.blob[:k.n])
 	} else {
@@ -42,24 +44,25 @@ func (k *key) bind(stmt *sqlite.Stmt, param int) {
 	}
 }
 
-// ordered reports whether the id is a version 7 UUID and its own order key.
-func (k *key) ordered(o posthouse.OrderKey) bool {
-	return k.isV7() && posthouse.OrderKey(k.blob[:16]) == o
+// Ordered reports whether the id is a version 7 UUID and its own order key.
+func (k *Key) Ordered(o posthouse.OrderKey) bool {
+	return k.IsV7() && posthouse.OrderKey(k.blob[:16]) == o
 }
 
-func (k *key) isV7() bool { return k.n == 16 && k.blob[6]>>4 == 7 }
+// IsV7 reports whether the id is a version 7 UUID.
+func (k *Key) IsV7() bool { return k.n == 16 && k.blob[6]>>4 == 7 }
 
-// scanKey reads back what bind wrote.
-func scanKey(stmt *sqlite.Stmt, col int) (k key) {
+// ScanKey reads back what bind wrote.
+func ScanKey(stmt *sqlite.Stmt, col int) (k Key) {
 	if stmt.ColumnType(col) == sqlite.TypeText {
-		return key{text: stmt.ColumnText(col)}
+		return Key{text: stmt.ColumnText(col)}
 	}
 	k.n = stmt.ColumnBytes(col, k.blob[:])
 	return k
 }
 
-// id is what keyOf was given.
-func (k *key) id() posthouse.ID {
+// ID is what keyOf was given.
+func (k *Key) ID() posthouse.ID {
 	switch k.n {
 	case 16:
 		return posthouse.ID(formatUUID(k.blob[:16]))

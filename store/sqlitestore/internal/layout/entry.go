@@ -1,0 +1,148 @@
+package layout
+
+import (
+	"bytes"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+)
+
+// Columns of HeadColumns, and those that follow them where bodies are read.
+const (
+	ColID = iota
+	colSeq
+	ColCID
+	colHead
+	ColGone
+	ColPack
+	ColBody
+)
+
+// ScanHead reads HeadColumns.
+func ScanHead(stmt *sqlite.Stmt, thread string) (*posthouse.Entry, error) {
+	e := &posthouse.Entry{Thread: thread, Seq: uint64(stmt.ColumnInt64(colSeq))}
+	return e, ReadHead(e, db.Bytes(stmt, colHead))
+}
+
+// IsCurrent reports whether the row's own column says that it is the newest
+// place of the id k.
+func IsCurrent(stmt *sqlite.Stmt, k *Key) bool {
+	var b [16]byte
+	return k.n == 16 && stmt.ColumnBytes(ColCID, b[:]) == 16 && b == [16]byte(k.blob[:16])
+}
+
+// A Stored body is what the row has of an entry's bodies.
+type Stored struct {
+	Gone []byte // bitmap
+	Pack int64  // 0: not packed
+	Body []byte
+}
+
+// ScanBody reads the columns behind [HeadColumns].
+func ScanBody(stmt *sqlite.Stmt) Stored {
+	return Stored{db.Bytes(stmt, ColGone), stmt.ColumnInt64(ColPack), db.Bytes(stmt, ColBody)}
+}
+
+// IsGone reports whether a record's body was removed.
+func (b *Stored) IsGone(record int) bool {
+	return record/8 < len(b.Gone) && b.Gone[record/8]&(1<<(record%8)) != 0
+}
+
+// SetGone notes that a record's body was removed.
+func (b *Stored) SetGone(record int) {
+	for len(b.Gone) <= record/8 {
+		b.Gone = append(b.Gone, 0)
+	}
+	b.Gone[record/8] |= 1 << (record % 8)
+}
+
+// Split cuts the joined bodies apart: their sizes are in the entry's header.
+func (b *Stored) Split(e *posthouse.Entry) error {
+	records, err := e.Records()
+	if err != nil {
+		return err
+	}
+	e.Bodies = make([][]byte, len(records))
+	rest := b.Body
+	for i := range records {
+		n := records[i].Size
+		if n == 0 || b.IsGone(i) {
+			continue
+		}
+		if n > len(rest) {
+			return posthouse.Corrupt("entry %d of thread %q has fewer bytes than its header says", e.Seq, e.Thread)
+		}
+		e.Bodies[i], rest = rest[:n:n], rest[n:]
+	}
+	if len(rest) > 0 {
+		return posthouse.Corrupt("entry %d of thread %q has more bytes than its header says", e.Seq, e.Thread)
+	}
+	return nil
+}
+
+// EntryAt reads one entry's head by its id, and makes sure that it is sound. It
+// fails if there is none: the index led there.
+func EntryAt(c *db.Conn, id int64) (*posthouse.Entry, error) {
+	for stmt, err := range c.Rows(qEntry, id) {
+		if err != nil {
+			return nil, err
+		}
+		e, err := ScanHead(stmt, stmt.ColumnText(colHead+1))
+		if err == nil && !IsSound(SumName(e.Thread), e, db.Bytes(stmt, colHead)) {
+			err = Unsound(e)
+		}
+		return e, err
+	}
+	return nil, posthouse.Corrupt("the index leads to an entry that is not there")
+}
+
+// IDOf returns the id that a record brings to the index: a checkpoint's, a
+// gate's, a signal's, and with a decision the gate's again.
+func IDOf(r *posthouse.Record) (id posthouse.ID, ok bool) {
+	switch {
+	case r.Checkpoint != nil:
+		return r.Checkpoint.ID, true
+	case r.Gate != nil:
+		return r.Gate.ID, true
+	case r.Decision != nil:
+		return r.Decision.Gate, true
+	case r.Signal != nil:
+		return r.Signal.ID, true
+	}
+	return "", false
+}
+
+// A Place is where an id leads; its entry is 0 if it leads nowhere.
+type Place struct {
+	Entry  int64
+	Seq    uint64
+	Thread int64
+	Name   string // of the thread
+	Cid    bool   // it is in the entry's own row, not in ids
+}
+
+// FindPlace looks an id up.
+func FindPlace(c *db.Conn, k *Key) (p Place, err error) {
+	if k.n == 16 {
+		if p, err = placeIn(c, qPlaceCID, k); err != nil || p.Entry != 0 {
+			p.Cid = true
+			return p, err
+		}
+	}
+	return placeIn(c, qPlaceID, k)
+}
+
+func placeIn(c *db.Conn, sql string, k *Key) (p Place, err error) {
+	_, err = c.Row(sql, func(stmt *sqlite.Stmt) {
+		p = Place{
+			Entry: stmt.ColumnInt64(0), Seq: uint64(stmt.ColumnInt64(1)),
+			Thread: stmt.ColumnInt64(2), Name: stmt.ColumnText(3),
+		}
+	}, k)
+	return p, err
+}
+
+// CompareKeys orders checkpoints across threads.
+func CompareKeys(a, b posthouse.OrderKey) int { return bytes.Compare(a[:], b[:]) }

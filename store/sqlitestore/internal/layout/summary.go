@@ -1,0 +1,153 @@
+package layout
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+)
+
+// A Summary is a thread's rows: what is stored, and the summary itself as of
+// the thread's last entry.
+type Summary struct {
+	ID   int64
+	Row  ThreadRow
+	Seq  uint64 // the entry that the stored one is of
+	Top  posthouse.OrderKey
+	Info *posthouse.ThreadInfo
+	Anew bool // the stored one does not decode
+}
+
+// SummaryColumns are what ScanSummary reads.
+const SummaryColumns = `t.id, t.flags, t.active, t.due, a.seq, a.state`
+
+// SummaryOf returns a thread's summary, nil if there is no such thread.
+func SummaryOf(c *db.Conn, thread string) (*Summary, error) {
+	return summaryBy(c, SelectThread, thread)
+}
+
+// SummaryAt is summary by the thread's number.
+func SummaryAt(c *db.Conn, id int64) (*Summary, error) { return summaryBy(c, qThreadByID, id) }
+
+func summaryBy(c *db.Conn, sql string, thread any) (*Summary, error) {
+	for stmt, err := range c.Rows(sql, thread) {
+		if err != nil {
+			return nil, err
+		}
+		return ScanSummary(c, stmt)
+	}
+	return nil, nil
+}
+
+// ScanSummary reads the columns of SummaryColumns. It runs before the statement
+// is reset, so that it sees the entries that the row is of.
+func ScanSummary(c *db.Conn, stmt *sqlite.Stmt) (*Summary, error) {
+	s, err := StoredSummary(stmt)
+	switch {
+	case errors.Is(err, posthouse.ErrCorrupt):
+		return s, Refold(c, s)
+	case err != nil || !s.Row.MayLag():
+		return s, err
+	}
+	return s, bringUp(c, s)
+}
+
+// Refold makes anew the summary of a thread whose stored one does not decode:
+// the log says all of it, and one damaged row must not keep the other threads
+// from being listed. Check tells of the row; the next append writes it over.
+func Refold(c *db.Conn, s *Summary) error {
+	name := ""
+	if _, err := c.Row(SelectThreadName, func(stmt *sqlite.Stmt) { name = stmt.ColumnText(0) }, s.ID); err != nil {
+		return err
+	}
+	s.Info, s.Top, s.Anew = &posthouse.ThreadInfo{Thread: name}, posthouse.OrderKey{}, true
+	if err := bringUp(c, s); err != nil {
+		return err
+	}
+	if s.Info.Tail.Seq == 0 {
+		return posthouse.Corrupt("the summary of thread %q does not decode, and its log is gone", name)
+	}
+	return nil
+}
+
+// StoredSummary is ScanSummary of a summary as it is stored. Where it does not
+// decode ([posthouse.ErrCorrupt]) its columns are there all the same.
+func StoredSummary(stmt *sqlite.Stmt) (*Summary, error) {
+	s := &Summary{
+		ID:  stmt.ColumnInt64(0),
+		Row: ThreadRow{stmt.ColumnInt64(1), stmt.ColumnInt64(2), posthouse.Millis(stmt.ColumnInt64(3))},
+		Seq: uint64(stmt.ColumnInt64(4)),
+	}
+	s.Info = new(posthouse.ThreadInfo)
+	return s, readState(db.Bytes(stmt, 5), &s.Top, s.Info)
+}
+
+// sumMark begins what follows the order key in the state of a thread where a
+// checksum comes first: of all that is in the state beside it. No
+// ThreadInfo.MarshalBinary begins so.
+const sumMark = 0xff
+
+// AppendState encodes a thread's summary, behind its highest order key.
+func AppendState(b []byte, top *posthouse.OrderKey, info *posthouse.ThreadInfo) ([]byte, error) {
+	n := len(top)
+	b, err := info.AppendBinary(append(append(b, top[:]...), sumMark, 0, 0, 0, 0))
+	if err == nil {
+		binary.BigEndian.PutUint32(b[n+1:], sumState(b, n))
+	}
+	return b, err
+}
+
+func sumState(b []byte, n int) uint32 {
+	return crc32.Update(crc32.Checksum(b[:n], castagnoli), castagnoli, b[n+5:])
+}
+
+// readState reads what appendState wrote, or a version before schema 4.
+func readState(b []byte, top *posthouse.OrderKey, info *posthouse.ThreadInfo) error {
+	n := copy(top[:], b)
+	switch {
+	case n < len(top):
+		return posthouse.Corrupt("the state of a thread has %d bytes", len(b))
+	case len(b) < n+5 || b[n] != sumMark:
+		return info.UnmarshalBinary(b[n:])
+	case binary.BigEndian.Uint32(b[n+1:]) != sumState(b, n):
+		return posthouse.Corrupt("the summary of a thread is not what was written there")
+	}
+	return info.UnmarshalBinary(b[n+5:])
+}
+
+// bringUp takes the summary over the entries that it is behind.
+func bringUp(c *db.Conn, s *Summary) error {
+	for stmt, err := range c.Rows(qBehind, s.ID, s.Info.Tail.Seq) {
+		if err != nil {
+			return err
+		}
+		e, err := ScanHead(stmt, s.Info.Thread)
+		if err == nil {
+			err = s.apply(e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Summary) apply(e *posthouse.Entry) error {
+	records, err := e.Records()
+	if err == nil {
+		err = s.Info.ApplyRecords(e, records)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range records {
+		if h := records[i].Checkpoint; h != nil && CompareKeys(h.Order, s.Top) > 0 {
+			s.Top = h.Order
+		}
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
+	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
+)
+
+// read runs fn on a connection in a read transaction.
+func (s *Store) read(ctx context.Context, doing string, fn func(*db.Conn) error) error {
+	return s.lend(ctx, doing, func(c *db.Conn) error { return c.Snapshot(fn) })
+}
+
+// lend runs fn on a connection. A single statement needs no more: it sees one
+// state of the database as it is.
+func (s *Store) lend(ctx context.Context, doing string, fn func(*db.Conn) error) error {
+	if s.closed.Load() {
+		return s.closedError()
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c, err := s.readers.Get(ctx)
+	if errors.Is(err, db.ErrClosed) {
+		return s.closedError()
+	}
+	if err != nil {
+		return s.wrap(doing, err)
+	}
+	err = fn(c)
+	s.readers.Put(c, err != nil && !layout.Refused(err) && ctx.Err() == nil)
+	return s.wrap(doing, err)
+}
