@@ -37,7 +37,7 @@ func TestGuaranteesNameTheirTests(t *testing.T) {
 	for _, c := range storetest.Cases() {
 		rules[c.Name] = true
 	}
-	for _, c := range ledgertest.Cases() {
+	for _, c := range ledgertest.Cases(nil) {
 		rules[c.Name] = true
 	}
 	doc := string(data)

@@ -163,11 +163,6 @@ func forkDraft(r *core.Reader, c *posthouse.Checkpoint, o *ForkOptions, released
 		return nil, err
 	}
 	d.Checkpoint.State, d.Kept = state, c.State
-	d.Read = maps.Clone(c.State)
-	if d.Read == nil {
-		d.Read = posthouse.State{}
-	}
-	maps.Copy(d.Read, c.Program)
 	for i := range o.Gates {
 		if g := &o.Gates[i]; g.Task != "" {
 			return nil, posthouse.Invalid("gates", "opened at a fork belong to no task, and %.40q is one of %.40q: its program asks by itself", g.Name, g.Task)
@@ -188,7 +183,7 @@ func forkDraft(r *core.Reader, c *posthouse.Checkpoint, o *ForkOptions, released
 		if d.Checkpoint.Metadata == nil {
 			d.Checkpoint.Metadata = maps.Clone(c.Metadata)
 		}
-		d.Checkpoint.Parent, d.Checkpoint.Root, d.Read = "", true, nil
+		d.Checkpoint.Parent, d.Checkpoint.Root = "", true
 		for _, name := range slices.Sorted(maps.Keys(c.Program)) {
 			if name == posthouse.SignalsPart {
 				continue // they are entries of this thread
@@ -206,9 +201,9 @@ func (o *ForkOptions) state(c *posthouse.Checkpoint) (posthouse.State, error) {
 		if o.Patch != nil || o.Merge != nil {
 			return nil, posthouse.Invalid("state", "is replaced and patched at once")
 		}
-		return o.Replace, nil
+		return o.Replace.Clone(), nil
 	}
-	s := maps.Clone(c.State) // its values stay as they are
+	s := c.State.Clone()
 	if s == nil {
 		s = posthouse.State{}
 	}

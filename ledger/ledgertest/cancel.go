@@ -8,54 +8,55 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/transfer"
 )
 
-func (d *desk) cancel(thread, reason string, c *ledger.Claim) *posthouse.Header {
+func cancelRun(d *desk.Desk, thread, reason string, c *ledger.Claim) *posthouse.Header {
 	d.Helper()
-	h, err := d.Cancel(d.ctx, thread, &ledger.CancelOptions{By: "alice", Reason: reason, Claim: c})
+	h, err := d.Cancel(d.Ctx, thread, &ledger.CancelOptions{By: "alice", Reason: reason, Claim: c})
 	d.OK(err)
 	return h
 }
 
-func ledgerCancelParked(t *T) {
-	d, other := t.desk(ledger.Options{}), t.desk(ledger.Options{})
-	_, err := d.Cancel(t.ctx, "t", nil)
-	d.wantErr(err, posthouse.ErrNotFound)
-	c := d.ask("t", posthouse.Gate{Name: "ok?"})
-	h := other.cancel("t", "called off", nil)
+func ledgerCancelParked(t *desk.T) {
+	d, other := t.Desk(ledger.Options{}), t.Desk(ledger.Options{})
+	_, err := d.Cancel(t.Ctx, "t", nil)
+	d.WantErr(err, posthouse.ErrNotFound)
+	c := d.Ask("t", posthouse.Gate{Name: "ok?"})
+	h := cancelRun(other, "t", "called off", nil)
 	if h.Kind != posthouse.KindCancel || h.Status != posthouse.StatusCancelled || h.Parent != c.Checkpoint.ID || h.Step != c.Checkpoint.Step || h.Error != "called off" || h.By != "alice" {
 		t.Errorf("the last checkpoint is %+v", h)
 	}
-	g, err := d.Gate(t.ctx, c.Gates[0].ID)
+	g, err := d.Gate(t.Ctx, c.Gates[0].ID)
 	t.OK(err)
 	if g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
 		t.Errorf("the gate is %+v", g.Decision)
 	}
-	tail := d.tail("t")
-	if again := d.cancel("t", "again", nil); again.ID != h.ID || d.tail("t") != tail {
+	tail := tailAt(d, "t")
+	if again := cancelRun(d, "t", "again", nil); again.ID != h.ID || tailAt(d, "t") != tail {
 		t.Errorf("cancelled again: %+v", again)
 	}
-	_, err = d.Cancel(t.ctx, "t", &ledger.CancelOptions{Branch: "other"})
-	d.wantErr(err, posthouse.ErrNotFound)
-	done, err := d.Commit(t.ctx, &ledger.Draft{Thread: "u", Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}})
+	_, err = d.Cancel(t.Ctx, "t", &ledger.CancelOptions{Branch: "other"})
+	d.WantErr(err, posthouse.ErrNotFound)
+	done, err := d.Commit(t.Ctx, &ledger.Draft{Thread: "u", Checkpoint: &posthouse.Change{Status: posthouse.StatusDone}})
 	t.OK(err)
-	if h := d.cancel("u", "late", nil); h.ID != done.Checkpoint.ID {
+	if h := cancelRun(d, "u", "late", nil); h.ID != done.Checkpoint.ID {
 		t.Errorf("a done thread: %+v", h)
 	}
 }
 
-func ledgerCancelRun(t *T) {
-	d := t.desk(ledger.Options{})
-	claim, err := d.Claim(t.ctx, "t", "r")
+func ledgerCancelRun(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	claim, err := d.Claim(t.Ctx, "t", "r")
 	t.OK(err)
 	draft := func(s posthouse.Status) *ledger.Draft {
 		return &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: s, Next: []string{"n"}}}
 	}
-	_, err = d.Commit(t.ctx, draft(posthouse.StatusRunning))
+	_, err = d.Commit(t.Ctx, draft(posthouse.StatusRunning))
 	t.OK(err)
-	if h := d.cancel("t", "called off", nil); h.Status != posthouse.StatusRunning {
+	if h := cancelRun(d, "t", "called off", nil); h.Status != posthouse.StatusRunning {
 		t.Errorf("the head is %+v", h)
 	}
 	select {
@@ -63,51 +64,51 @@ func ledgerCancelRun(t *T) {
 	default:
 		t.Error("the run was not told")
 	}
-	tail := d.tail("t")
-	d.cancel("t", "again", nil)
-	if d.tail("t") != tail {
+	tail := tailAt(d, "t")
+	cancelRun(d, "t", "again", nil)
+	if tailAt(d, "t") != tail {
 		t.Error("asked twice")
 	}
-	_, err = d.Commit(t.ctx, draft(posthouse.StatusDone))
-	d.wantErr(err, posthouse.ErrCancelled)
-	info, err := t.desk(ledger.Options{}).Thread(t.ctx, "t")
+	_, err = d.Commit(t.Ctx, draft(posthouse.StatusDone))
+	d.WantErr(err, posthouse.ErrCancelled)
+	info, err := t.Desk(ledger.Options{}).Thread(t.Ctx, "t")
 	t.OK(err)
 	if len(info.Cancelling) != 1 || !info.Runnable() {
 		t.Errorf("the thread is %+v", info)
 	}
 	late := draft(posthouse.StatusRunning)
 	late.Late = true
-	_, err = d.Commit(t.ctx, late)
+	_, err = d.Commit(t.Ctx, late)
 	t.OK(err)
 	late.Claim = nil
-	if _, err = d.Commit(t.ctx, late); !errors.Is(err, posthouse.ErrBusy) {
+	if _, err = d.Commit(t.Ctx, late); !errors.Is(err, posthouse.ErrBusy) {
 		t.Errorf("late, and not the run's: %v", err)
 	}
-	if h := d.cancel("t", "", claim); h.Status != posthouse.StatusCancelled || h.Error != "called off" || h.By != "alice" {
+	if h := cancelRun(d, "t", "", claim); h.Status != posthouse.StatusCancelled || h.Error != "called off" || h.By != "alice" {
 		t.Errorf("ended with %+v", h)
 	}
-	info, err = d.Thread(t.ctx, "t")
+	info, err = d.Thread(t.Ctx, "t")
 	t.OK(err)
 	if len(info.Cancelling) != 0 || info.Lease.Held || info.Runnable() {
 		t.Errorf("the thread is %+v", info)
 	}
 }
 
-func ledgerCancelOrDone(t *T) {
+func ledgerCancelOrDone(t *desk.T) {
 	for range 10 {
-		d := t.desk(ledger.Options{})
+		d := t.Desk(ledger.Options{})
 		thread := string(d.Core().NewID())
-		claim, err := d.Claim(t.ctx, thread, "r")
+		claim, err := d.Claim(t.Ctx, thread, "r")
 		t.OK(err)
 		draft := func(s posthouse.Status) *ledger.Draft {
 			return &ledger.Draft{Thread: thread, Claim: claim, Checkpoint: &posthouse.Change{Status: s}}
 		}
-		_, err = d.Commit(t.ctx, draft(posthouse.StatusRunning))
+		_, err = d.Commit(t.Ctx, draft(posthouse.StatusRunning))
 		t.OK(err)
 		var ended, asked error
 		var wg sync.WaitGroup
-		wg.Go(func() { _, ended = d.Commit(t.ctx, draft(posthouse.StatusDone)) })
-		wg.Go(func() { _, asked = d.Cancel(t.ctx, thread, nil) })
+		wg.Go(func() { _, ended = d.Commit(t.Ctx, draft(posthouse.StatusDone)) })
+		wg.Go(func() { _, asked = d.Cancel(t.Ctx, thread, nil) })
 		wg.Wait()
 		t.OK(asked)
 		want := posthouse.StatusDone
@@ -116,17 +117,17 @@ func ledgerCancelOrDone(t *T) {
 				t.Fatalf("the run was told %v", ended)
 			}
 			want = posthouse.StatusCancelled
-			d.cancel(thread, "", claim)
+			cancelRun(d, thread, "", claim)
 		}
-		d.wantStatus(thread, want)
+		wantStatus(d, thread, want)
 	}
 }
 
 // ledgerCancelCalled is about a thread that waits for another's end.
-func ledgerCancelCalled(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerCancelCalled(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	wait := func(thread string, g posthouse.Gate) {
-		_, err := d.Commit(t.ctx, &ledger.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}})
+		_, err := d.Commit(t.Ctx, &ledger.Draft{Thread: thread, Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}})
 		t.OK(err)
 	}
 	called := func(thread string) posthouse.Gate {
@@ -134,20 +135,20 @@ func ledgerCancelCalled(t *T) {
 	}
 	wait("caller", called("called"))
 	wait("called", called("last"))
-	_, err := d.Commit(t.ctx, &ledger.Draft{Thread: "last", Gates: []posthouse.Gate{{Name: "ask"}, called("caller")}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}})
+	_, err := d.Commit(t.Ctx, &ledger.Draft{Thread: "last", Gates: []posthouse.Gate{{Name: "ask"}, called("caller")}, Checkpoint: &posthouse.Change{Status: posthouse.StatusWaiting}})
 	t.OK(err)
 	wait("other", called("elsewhere"))
 	wait("elsewhere", posthouse.Gate{Name: "ask"})
 	wait("astray", called("nowhere"))
 	for range 2 { // again, nothing is left to do
-		d.cancel("caller", "called off", nil)
-		d.cancel("astray", "called off", nil)
+		cancelRun(d, "caller", "called off", nil)
+		cancelRun(d, "astray", "called off", nil)
 	}
 	for thread, want := range map[string]posthouse.Status{
 		"caller": posthouse.StatusCancelled, "called": posthouse.StatusCancelled, "last": posthouse.StatusCancelled,
 		"other": posthouse.StatusWaiting, "elsewhere": posthouse.StatusWaiting,
 	} {
-		info, err := d.Thread(t.ctx, thread)
+		info, err := d.Thread(t.Ctx, thread)
 		t.OK(err)
 		if info.Status != want {
 			t.Errorf("thread %s is %s, want %s", thread, info.Status, want)
@@ -155,8 +156,8 @@ func ledgerCancelCalled(t *T) {
 	}
 }
 
-func ledgerLeavesCalled(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerLeavesCalled(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	park := func(thread, called string) *ledger.Draft {
 		g := posthouse.Gate{Name: "ask"}
 		if called != "" {
@@ -166,7 +167,7 @@ func ledgerLeavesCalled(t *T) {
 	}
 	change := func(kind string, same bool) func(thread string) error {
 		return func(thread string) error {
-			_, err := d.Commit(t.ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: kind, SameStep: same}})
+			_, err := d.Commit(t.Ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: kind, SameStep: same}})
 			return err
 		}
 	}
@@ -179,43 +180,43 @@ func ledgerLeavesCalled(t *T) {
 		"same":    {change(posthouse.KindUpdate, true), posthouse.StatusWaiting},
 		"wait":    {change(posthouse.KindWait, false), posthouse.StatusWaiting},
 		"fail":    {change(posthouse.KindFail, false), posthouse.StatusWaiting},
-		"release": {func(thread string) error { _, err := d.Release(t.ctx, thread, nil); return err }, posthouse.StatusCancelled},
-		"delete":  {func(thread string) error { _, err := retain.DeleteThread(t.ctx, d.Ledger, thread, nil); return err }, posthouse.StatusCancelled},
+		"release": {func(thread string) error { _, err := d.Release(t.Ctx, thread, nil); return err }, posthouse.StatusCancelled},
+		"delete":  {func(thread string) error { _, err := retain.DeleteThread(t.Ctx, d.Ledger, thread, nil); return err }, posthouse.StatusCancelled},
 		"delete of its coordination": {func(thread string) error {
-			_, err := retain.DeleteCoordination(t.ctx, d.Ledger, thread, nil)
+			_, err := retain.DeleteCoordination(t.Ctx, d.Ledger, thread, nil)
 			return err
 		}, posthouse.StatusCancelled},
 		"cancel of a fork": {func(thread string) error {
-			head, err := d.Latest(t.ctx, ledger.LatestQuery{Thread: thread})
+			head, err := d.Latest(t.Ctx, ledger.LatestQuery{Thread: thread})
 			if err != nil {
 				return err
 			}
-			f, err := d.Fork(t.ctx, head.ID, &ledger.ForkOptions{Branch: "side"})
+			f, err := d.Fork(t.Ctx, head.ID, &ledger.ForkOptions{Branch: "side"})
 			if err != nil {
 				return err
 			}
-			_, err = d.Cancel(t.ctx, thread, &ledger.CancelOptions{Branch: f.Branch})
+			_, err = d.Cancel(t.Ctx, thread, &ledger.CancelOptions{Branch: f.Branch})
 			return err
 		}, posthouse.StatusWaiting},
 		"delete of a copy": {func(thread string) error {
-			if _, err := transfer.CopyThread(t.ctx, d.Ledger, thread, thread+"-copy", nil); err != nil {
+			if _, err := transfer.CopyThread(t.Ctx, d.Ledger, thread, thread+"-copy", nil); err != nil {
 				return err
 			}
-			_, err := retain.DeleteThread(t.ctx, d.Ledger, thread+"-copy", nil)
+			_, err := retain.DeleteThread(t.Ctx, d.Ledger, thread+"-copy", nil)
 			return err
 		}, posthouse.StatusWaiting},
 		"release in a commit": {func(thread string) error {
-			_, err := d.Commit(t.ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: posthouse.KindNode}, Release: &ledger.ReleaseOptions{}})
+			_, err := d.Commit(t.Ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{Kind: posthouse.KindNode}, Release: &ledger.ReleaseOptions{}})
 			return err
 		}, posthouse.StatusCancelled},
 	} {
 		caller := strings.ReplaceAll(name, " ", "-")
 		for _, p := range []*ledger.Draft{park(caller+".1", ""), park(caller, caller+".1")} {
-			_, err := d.Commit(t.ctx, p)
+			_, err := d.Commit(t.Ctx, p)
 			t.OK(err)
 		}
 		t.OK(x.leave(caller))
-		info, err := d.Thread(t.ctx, caller+".1")
+		info, err := d.Thread(t.Ctx, caller+".1")
 		if t.OK(err); info.Status != x.want {
 			t.Errorf("%s: the thread it waited for is %s, want %s", name, info.Status, x.want)
 		}

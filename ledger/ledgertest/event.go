@@ -10,12 +10,13 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/transfer"
 )
 
-func ledgerEventCases() []Case {
-	return []Case{
+func ledgerEventCases() []desk.Case {
+	return []desk.Case{
 		{Name: "ledger/one event for each operation", Rule: "save, load, fork, delete, decide, vote, signal: exactly one event each, the same on every store; lists none (X6).", Run: ledgerOneEvent},
 		{Name: "ledger/events name their coordination", Rule: "Each event of a thread says the coordination of its checkpoint, or of the thread's newest: also decisions, votes, signals, releases and copies.", Run: ledgerEventCoordination},
 		{Name: "ledger/a panicking observer harms nothing", Rule: "It is logged and swallowed; the operation succeeds.", Run: ledgerPanickingObserver},
@@ -27,10 +28,10 @@ func ledgerEventCases() []Case {
 
 // observed is a desk whose events are noted; want compares those since it was
 // asked last.
-func (t *T) observed() (d *desk, want func(events ...string)) {
+func observedDesk(t *desk.T) (d *desk.Desk, want func(events ...string)) {
 	var mu sync.Mutex
 	var got []string
-	d = t.desk(ledger.Options{Observer: posthouse.Tee(nil, func(e posthouse.Operation) {
+	d = t.Desk(ledger.Options{Observer: posthouse.Tee(nil, func(e posthouse.Operation) {
 		mu.Lock()
 		defer mu.Unlock()
 		got = append(got, string(e.Kind))
@@ -44,115 +45,115 @@ func (t *T) observed() (d *desk, want func(events ...string)) {
 	}
 }
 
-func ledgerOneEvent(t *T) {
-	d, want := t.observed()
-	c := d.root("t", "", "0")
+func ledgerOneEvent(t *desk.T) {
+	d, want := observedDesk(t)
+	c := d.Root("t", "", "0")
 	want("saved")
-	d.get(c.ID)
+	d.MustGet(c.ID)
 	want("loaded")
-	_, err := d.Get(t.ctx, "nobody")
-	d.wantErr(err, posthouse.ErrNotFound)
-	_ = d.states(posthouse.Query{})
+	_, err := d.Get(t.Ctx, "nobody")
+	d.WantErr(err, posthouse.ErrNotFound)
+	_ = d.States(posthouse.Query{})
 	want()
-	f, err := d.Fork(t.ctx, c.ID, nil)
+	f, err := d.Fork(t.Ctx, c.ID, nil)
 	t.OK(err)
 	want("forked")
-	_, err = retain.Delete(t.ctx, d.Ledger, f.ID, nil)
+	_, err = retain.Delete(t.Ctx, d.Ledger, f.ID, nil)
 	t.OK(err)
 	want("deleted")
-	done := d.ask("u", posthouse.Gate{Name: "ok?"})
+	done := d.Ask("u", posthouse.Gate{Name: "ok?"})
 	want("saved")
-	_, err = d.Decide(t.ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+	_, err = d.Decide(t.Ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 	t.OK(err)
 	want("decided")
-	d.waitFor("signals", "", nil, "go")
+	waitForSignal(d, "signals", "", nil, "go")
 	want("saved")
-	s := d.send("signals", "go", "1")
+	s := sendSignal(d, "signals", "go", "1")
 	want("signalled", "decided")
-	_, err = d.Signal(t.ctx, "signals", posthouse.Signal{ID: s.ID, Name: "go", Value: s.Value})
+	_, err = d.Signal(t.Ctx, "signals", posthouse.Signal{ID: s.ID, Name: "go", Value: s.Value})
 	t.OK(err)
 	want() // it is on record already
-	d.send("signals", "later", "2")
+	sendSignal(d, "signals", "later", "2")
 	want("signalled")
-	_, err = d.Signal(t.ctx, "nowhere", posthouse.Signal{Name: "go"})
-	d.wantErr(err, posthouse.ErrNotFound)
+	_, err = d.Signal(t.Ctx, "nowhere", posthouse.Signal{Name: "go"})
+	d.WantErr(err, posthouse.ErrNotFound)
 	want()
-	votes := d.ask("votes", posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
+	votes := d.Ask("votes", posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
 	want("saved")
 	vote := func(by string) error {
-		_, err := d.Decide(t.ctx, votes, posthouse.Decision{Verdict: posthouse.Approve, By: by})
+		_, err := d.Decide(t.Ctx, votes, posthouse.Decision{Verdict: posthouse.Approve, By: by})
 		return err
 	}
 	t.OK(vote("alice"))
 	want("voted")
-	d.wantErr(vote("alice"), posthouse.ErrVoted)
+	d.WantErr(vote("alice"), posthouse.ErrVoted)
 	want()
 	t.OK(vote("bob"))
 	want("voted", "decided")
-	_, err = retain.DeleteCoordination(t.ctx, d.Ledger, "u", nil)
+	_, err = retain.DeleteCoordination(t.Ctx, d.Ledger, "u", nil)
 	t.OK(err)
 	want("deleted")
-	d.save(&posthouse.Checkpoint{Header: posthouse.Header{ID: "x"}, State: state("1")})
+	d.MustSave(&posthouse.Checkpoint{Header: posthouse.Header{ID: "x"}, State: desk.State("1")})
 	want("saved")
-	_, err = d.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{ID: "x"}, State: state("2")}, &ledger.SaveOptions{Replace: true})
+	_, err = d.Save(t.Ctx, &posthouse.Checkpoint{Header: posthouse.Header{ID: "x"}, State: desk.State("2")}, &ledger.SaveOptions{Replace: true})
 	t.OK(err)
 	want("saved")
 }
 
-func ledgerEventCoordination(t *T) {
+func ledgerEventCoordination(t *desk.T) {
 	got := map[string]string{}
-	d := t.desk(ledger.Options{Observer: func(e posthouse.Operation) { got[string(e.Kind)] = e.Coordination }})
-	c, err := d.Commit(t.ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
+	d := t.Desk(ledger.Options{Observer: func(e posthouse.Operation) { got[string(e.Kind)] = e.Coordination }})
+	c, err := d.Commit(t.Ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Coordination: "desk",
 	}, Gates: []posthouse.Gate{{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}}})
 	t.OK(err)
 	for _, by := range []string{"alice", "bob"} {
-		_, err = d.Decide(t.ctx, c.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: by})
+		_, err = d.Decide(t.Ctx, c.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: by})
 		t.OK(err)
 	}
-	d.send("t", "go", "1")
-	_, err = d.Fork(t.ctx, c.Checkpoint.ID, nil)
+	sendSignal(d, "t", "go", "1")
+	_, err = d.Fork(t.Ctx, c.Checkpoint.ID, nil)
 	t.OK(err)
-	_, err = transfer.CopyThread(t.ctx, d.Ledger, "t", "copy", nil)
+	_, err = transfer.CopyThread(t.Ctx, d.Ledger, "t", "copy", nil)
 	t.OK(err)
-	_, err = d.Release(t.ctx, "t", nil)
+	_, err = d.Release(t.Ctx, "t", nil)
 	t.OK(err)
 	for _, kind := range []string{"saved", "decided", "voted", "signalled", "forked", "copied", "released"} {
 		if got[kind] != "desk" {
 			t.Errorf("%s says the coordination %q, want desk", kind, got[kind])
 		}
 	}
-	_, err = d.Commit(t.ctx, &ledger.Draft{
+	_, err = d.Commit(t.Ctx, &ledger.Draft{
 		Thread: "u", Checkpoint: &posthouse.Change{Status: posthouse.StatusDone, Coordination: "other"}, Release: &ledger.ReleaseOptions{},
 	})
 	t.OK(err)
 	if got["released"] != "other" {
 		t.Errorf("released with its first checkpoint it says %q, want other", got["released"])
 	}
-	d.root("u", "", "0")
-	_, err = d.Release(t.ctx, "u", nil)
+	d.Root("u", "", "0")
+	_, err = d.Release(t.Ctx, "u", nil)
 	t.OK(err)
 	if got["released"] != "u" {
 		t.Errorf("without a coordination of its own it says %q, want the thread's name", got["released"])
 	}
 }
 
-func ledgerPanickingObserver(t *T) {
-	d := t.desk(ledger.Options{Observer: func(posthouse.Operation) { panic("no") }})
-	c := d.root("t", "", "0")
-	if content(d.get(c.ID)) != "0" {
+func ledgerPanickingObserver(t *desk.T) {
+	d := t.Desk(ledger.Options{Observer: func(posthouse.Operation) { panic("no") }})
+	c := d.Root("t", "", "0")
+	if desk.Content(d.MustGet(c.ID)) != "0" {
 		t.Error("not saved")
 	}
 }
 
-func ledgerWatches(t *T) {
-	d := t.desk(ledger.Options{})
-	done := d.ask("t", posthouse.Gate{Name: "ok?"})
-	_, err := d.Decide(t.ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+func ledgerWatches(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	done := d.Ask("t", posthouse.Gate{Name: "ok?"})
+	_, err := d.Decide(t.Ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 	t.OK(err)
-	d.root("u", "", "0")
+	d.Root("u", "", "0")
 	watch := func(q ledger.WatchQuery, n int) (kinds []string, cursor string) {
-		ctx, cancel := context.WithCancel(t.ctx)
+		ctx, cancel := context.WithCancel(t.Ctx)
 		defer cancel()
 		for e, err := range d.Watch(ctx, q) {
 			t.OK(err)
@@ -177,24 +178,24 @@ func ledgerWatches(t *T) {
 
 // ledgerWatchesInside leaves a watch behind each event in turn and goes on
 // from its cursor, in a Ledger that has seen nothing.
-func ledgerWatchesInside(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerWatchesInside(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	var gates []posthouse.Gate
 	for _, name := range []string{"a", "b", "c"} {
 		gates = append(gates, posthouse.Gate{Name: name})
 	}
 	for _, thread := range []string{"t", "u"} {
-		done, err := d.Commit(t.ctx, &ledger.Draft{Thread: thread, Gates: gates, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}})
+		done, err := d.Commit(t.Ctx, &ledger.Draft{Thread: thread, Gates: gates, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}})
 		t.OK(err)
-		_, err = d.Decide(t.ctx, done.Gates[1].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+		_, err = d.Decide(t.Ctx, done.Gates[1].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 		t.OK(err)
 	}
-	d.root("zz", "", "0") // the last: a watch that lost something ends here, too
+	d.Root("zz", "", "0") // the last: a watch that lost something ends here, too
 	for name, store := range map[string]posthouse.Store{"as it is": t.Store, "polled": struct{ posthouse.Store }{t.Store}} {
-		l, err := ledger.Open(store, &ledger.Options{Poll: time.Millisecond, Cipher: t.Options.Cipher})
+		l, err := ledger.Open(store, &ledger.Options{Poll: time.Millisecond, Cipher: t.Cipher})
 		t.OK(err)
 		watch := func(q ledger.WatchQuery, n int) (seen []string, last *posthouse.Event) {
-			ctx, cancel := context.WithCancel(t.ctx)
+			ctx, cancel := context.WithCancel(t.Ctx)
 			defer cancel()
 			for e, err := range l.Watch(ctx, q) {
 				t.OK(err)
@@ -227,10 +228,10 @@ func ledgerWatchesInside(t *T) {
 			t.Errorf("%s: the cursor of t's, watching u: %v", name, got)
 		}
 	}
-	inside := t.inside(d, "u")
-	_, err := t.Store.Remove(t.ctx, posthouse.Removal{Thread: "u", All: true})
+	inside := cursorInside(t, d, "u")
+	_, err := t.Store.Remove(t.Ctx, posthouse.Removal{Thread: "u", All: true})
 	t.OK(err)
-	for e, err := range d.Watch(t.ctx, ledger.WatchQuery{Cursor: inside}) {
+	for e, err := range d.Watch(t.Ctx, ledger.WatchQuery{Cursor: inside}) {
 		t.OK(err)
 		_, ordered := t.Store.(posthouse.Watcher) // a polling watch of one thread knows nothing of the others
 		if ordered && e.Thread != "zz" || e.Thread == "u" {
@@ -239,7 +240,7 @@ func ledgerWatchesInside(t *T) {
 		break
 	}
 	for _, bad := range []string{"x" + inside, strings.Repeat("~", 9), strings.Replace(inside, "~", "~x", 1)} {
-		for _, err := range d.Watch(t.ctx, ledger.WatchQuery{Cursor: bad}) {
+		for _, err := range d.Watch(t.Ctx, ledger.WatchQuery{Cursor: bad}) {
 			t.WantCode(fmt.Sprintf("cursor %q", bad), err, posthouse.CodeInvalid)
 			break
 		}
@@ -247,10 +248,10 @@ func ledgerWatchesInside(t *T) {
 }
 
 // inside returns the cursor of the second event of a thread.
-func (t *T) inside(d *desk, thread string) (cursor string) {
+func cursorInside(t *desk.T, d *desk.Desk, thread string) (cursor string) {
 	t.Helper()
 	n := 0
-	for e, err := range d.Watch(t.ctx, ledger.WatchQuery{Thread: thread}) {
+	for e, err := range d.Watch(t.Ctx, ledger.WatchQuery{Thread: thread}) {
 		t.OK(err)
 		if n++; n == 2 {
 			cursor = e.Cursor
@@ -261,11 +262,11 @@ func (t *T) inside(d *desk, thread string) (cursor string) {
 }
 
 // ledgerPolls hides what the store can do beyond the contract.
-func ledgerPolls(t *T) {
-	d := t.deskOn(struct{ posthouse.Store }{t.Store}, ledger.Options{Poll: time.Millisecond})
+func ledgerPolls(t *desk.T) {
+	d := t.DeskOn(struct{ posthouse.Store }{t.Store}, ledger.Options{Poll: time.Millisecond})
 	watch := func(q ledger.WatchQuery, n int, want string, meanwhile func()) (cursor string) {
 		t.Helper()
-		ctx, cancel := context.WithCancel(t.ctx)
+		ctx, cancel := context.WithCancel(t.Ctx)
 		defer cancel()
 		var got []string
 		events := d.Watch(ctx, q)
@@ -283,33 +284,35 @@ func ledgerPolls(t *T) {
 		}
 		return cursor
 	}
-	done := d.ask("t", posthouse.Gate{Name: "ok?"})
+	done := d.Ask("t", posthouse.Gate{Name: "ok?"})
 	decide := func() {
-		_, err := d.Decide(t.ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+		_, err := d.Decide(t.Ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 		t.OK(err)
 	}
 	cursor := watch(ledger.WatchQuery{}, 2, "checkpoint@t/1 gate@t/1", nil)
-	watch(ledger.WatchQuery{Cursor: "now"}, 2, "decision@t/2 checkpoint@u/1", func() { decide(); d.root("u", "", "0") })
-	l, err := ledger.Open(struct{ posthouse.Store }{t.Store}, &ledger.Options{Poll: time.Millisecond, Cipher: t.Options.Cipher})
+	watch(ledger.WatchQuery{Cursor: "now"}, 2, "decision@t/2 checkpoint@u/1", func() { decide(); d.Root("u", "", "0") })
+	l, err := ledger.Open(struct{ posthouse.Store }{t.Store}, &ledger.Options{Poll: time.Millisecond, Cipher: t.Cipher})
 	t.OK(err)
 	d.Ledger = l
 	cursor = watch(ledger.WatchQuery{Cursor: cursor}, 2, "decision@t/2 checkpoint@u/1", nil)
 	watch(ledger.WatchQuery{Thread: "u"}, 1, "checkpoint@u/1", nil)
-	watch(ledger.WatchQuery{Thread: "u", Cursor: cursor}, 1, "checkpoint@u/2", func() { d.save(&posthouse.Checkpoint{Header: posthouse.Header{Thread: "u"}, State: state("1")}) })
+	watch(ledger.WatchQuery{Thread: "u", Cursor: cursor}, 1, "checkpoint@u/2", func() {
+		d.MustSave(&posthouse.Checkpoint{Header: posthouse.Header{Thread: "u"}, State: desk.State("1")})
+	})
 
 	cursor = watch(ledger.WatchQuery{Cursor: cursor}, 1, "checkpoint@u/2", nil)
-	_, err = t.Store.Remove(t.ctx, posthouse.Removal{Thread: "u", All: true})
+	_, err = t.Store.Remove(t.Ctx, posthouse.Removal{Thread: "u", All: true})
 	t.OK(err)
-	l, err = ledger.Open(struct{ posthouse.Store }{t.Store}, &ledger.Options{Poll: time.Millisecond, Cipher: t.Options.Cipher})
+	l, err = ledger.Open(struct{ posthouse.Store }{t.Store}, &ledger.Options{Poll: time.Millisecond, Cipher: t.Cipher})
 	t.OK(err)
 	d.Ledger = l
-	d.root("u", "", "new")
+	d.Root("u", "", "new")
 	for range 2 {
-		d.save(&posthouse.Checkpoint{Header: posthouse.Header{Thread: "u"}, State: state("newer")})
+		d.MustSave(&posthouse.Checkpoint{Header: posthouse.Header{Thread: "u"}, State: desk.State("newer")})
 	}
 	watch(ledger.WatchQuery{Cursor: cursor}, 3, "checkpoint@u/1 checkpoint@u/2 checkpoint@u/3", nil)
 	for _, bad := range []string{"x", "poll", "poll-!", "poll-AAAA", "1"} {
-		for _, err := range d.Watch(t.ctx, ledger.WatchQuery{Cursor: bad}) {
+		for _, err := range d.Watch(t.Ctx, ledger.WatchQuery{Cursor: bad}) {
 			t.WantCode(fmt.Sprintf("cursor %q", bad), err, posthouse.CodeInvalid)
 			break
 		}

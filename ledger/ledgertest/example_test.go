@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/store/memstore"
 )
 
-// A store whose first answer to an append gets lost: the Ledger asks again, and
+// A ExampleFaulty whose first answer to an append gets lost: the Ledger asks again, and
 // the entry is there once.
 func ExampleFaulty() {
 	ctx := context.Background()

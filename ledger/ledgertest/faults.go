@@ -9,11 +9,12 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
-func faultCases() (cases []Case) {
+func faultCases() (cases []desk.Case) {
 	for _, o := range []FaultOptions{
 		{Fault: FaultRefuse}, {Fault: FaultLoseCall}, {Fault: FaultLoseAnswer},
 		{Fault: FaultLoseCall, Times: 6}, {Fault: FaultLoseAnswer, Times: 6}, // more than the Ledger settles by itself
@@ -22,10 +23,10 @@ func faultCases() (cases []Case) {
 		if o.Times > 1 {
 			name += " again and again"
 		}
-		cases = append(cases, Case{
+		cases = append(cases, desk.Case{
 			Name: name + ", at each call in turn",
 			Rule: "Whichever call of the store fails under a script of Ledger operations: every operation can be tried again until it succeeds, nothing acknowledged is lost, nothing is done twice, and the store ends up as without the fault.",
-			Run:  func(t *T) { t.failEach(o) },
+			Run:  func(t *desk.T) { failEach(t, o) },
 		})
 	}
 	return cases
@@ -33,8 +34,8 @@ func faultCases() (cases []Case) {
 
 // failEach runs the script again and again, the fault one call further each
 // time, until it runs through without meeting it; with -short, five calls further.
-func (t *T) failEach(o FaultOptions) {
-	want := t.script(t.Store, "none", false)
+func failEach(t *desk.T, o FaultOptions) {
+	want := runScript(t, t.Store, "none", false)
 	further := 1
 	if t.Harness.Short {
 		further = 5
@@ -42,7 +43,7 @@ func (t *T) failEach(o FaultOptions) {
 	for n := 1; ; n += further {
 		o.Nth = n
 		f := Faulty(t.Store, &o)
-		got := t.script(f, fmt.Sprintf("n%03d", n), n%2 == 0)
+		got := runScript(t, f, fmt.Sprintf("n%03d", n), n%2 == 0)
 		if got != want {
 			t.Fatalf("%v: the store ends up as\n%s\nwant\n%s", f, got, want)
 		}
@@ -57,7 +58,7 @@ func (t *T) failEach(o FaultOptions) {
 
 // A scripted run: ids and threads carry the run's name.
 type scripted struct {
-	*T
+	*desk.T
 	store  posthouse.Store
 	name   string
 	anew   bool // each try with a Ledger that knows nothing, as after a restart
@@ -65,7 +66,7 @@ type scripted struct {
 }
 
 // script does something of everything and returns what is then in the store.
-func (t *T) script(s posthouse.Store, name string, anew bool) string {
+func runScript(t *desk.T, s posthouse.Store, name string, anew bool) string {
 	t.Helper()
 	r := &scripted{T: t, store: s, name: name, anew: anew}
 	r.open()
@@ -80,7 +81,7 @@ func (t *T) script(s posthouse.Store, name string, anew bool) string {
 	}
 	clean := &scripted{T: t, store: s, name: name}
 	clean.open()
-	if _, err := retain.Compact(t.ctx, clean.ledger); err != nil && !isCode(err, posthouse.CodeUnsupported) {
+	if _, err := retain.Compact(t.Ctx, clean.ledger); err != nil && !desk.IsCode(err, posthouse.CodeUnsupported) {
 		t.Fatalf("Compact: %v", err)
 	}
 	return clean.dump()
@@ -99,7 +100,7 @@ func (r *scripted) id(s string) posthouse.ID { return posthouse.ID(r.name + ":" 
 func (r *scripted) do(what string, op func(context.Context, *ledger.Ledger) error, done func(error) bool) {
 	r.Helper()
 	for try := range 20 {
-		err := op(r.ctx, r.ledger)
+		err := op(r.Ctx, r.ledger)
 		switch {
 		case err == nil, try > 0 && done != nil && done(err):
 			return
@@ -211,7 +212,7 @@ func (r *scripted) forks() {
 }
 
 func (r *scripted) removals() {
-	gone := func(err error) bool { return isCode(err, posthouse.CodeNotFound) }
+	gone := func(err error) bool { return desk.IsCode(err, posthouse.CodeNotFound) }
 	r.do("delete", func(ctx context.Context, l *ledger.Ledger) error {
 		_, err := retain.Delete(ctx, l, r.id("c5"), nil)
 		return err
@@ -230,7 +231,7 @@ func (r *scripted) removals() {
 // dump writes down all there is of the run, its name left out.
 func (r *scripted) dump() string {
 	var b strings.Builder
-	for info, err := range r.store.Threads(r.ctx, posthouse.ThreadQuery{Prefix: r.name}) {
+	for info, err := range r.store.Threads(r.Ctx, posthouse.ThreadQuery{Prefix: r.name}) {
 		r.OK(err)
 		if info.Thread != r.name && !strings.HasPrefix(info.Thread, r.name+"-") {
 			continue
@@ -239,7 +240,7 @@ func (r *scripted) dump() string {
 		for _, h := range info.Branches {
 			fmt.Fprintf(&b, "  %s -> %s %q\n", h.Branch, h.Head, h.Status)
 		}
-		for c, err := range r.ledger.ListStates(r.ctx, posthouse.Query{Thread: info.Thread}) {
+		for c, err := range r.ledger.ListStates(r.Ctx, posthouse.Query{Thread: info.Thread}) {
 			r.OK(err)
 			fmt.Fprintf(&b, "  %s of %s on %s, %q %q, revision %d, %v", c.ID, c.Parent, c.Branch, c.Kind, c.Status, c.Revision, c.Metadata)
 			for _, part := range []string{"list", "big", "new"} {
@@ -247,7 +248,7 @@ func (r *scripted) dump() string {
 			}
 			b.WriteString("\n")
 		}
-		for e, err := range r.ledger.Log(r.ctx, info.Thread, posthouse.Range{}) {
+		for e, err := range r.ledger.Log(r.Ctx, info.Thread, posthouse.Range{}) {
 			r.OK(err)
 			fmt.Fprintf(&b, "  entry %d:", e.Seq)
 			for i, rec := range e.Records {

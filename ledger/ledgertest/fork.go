@@ -8,10 +8,11 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 )
 
-func ledgerForkCases() []Case {
-	return []Case{
+func ledgerForkCases() []desk.Case {
+	return []desk.Case{
 		{Name: "ledger/a fork is a child with its source recorded", Rule: "Fork makes a child on a new branch: same coordination, agent, labels and metadata, the given state; the source and main stay.", Run: ledgerForks},
 		{Name: "ledger/a fork into a new thread remembers its source", Rule: "The first checkpoint of a forked thread names thread and checkpoint it came from; an existing thread is ErrExists.", Run: ledgerForksAway},
 		{Name: "ledger/a fork patches or merges parts", Rule: "Patch replaces parts, Merge merges JSON objects key by key, other parts and the source stay (O8).", Run: ledgerForkPatches},
@@ -23,50 +24,50 @@ func ledgerForkCases() []Case {
 	}
 }
 
-func ledgerForks(t *T) {
-	d := t.desk(ledger.Options{})
-	c := posthouse.Root("coord", state("v"))
+func ledgerForks(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	c := posthouse.Root("coord", desk.State("v"))
 	c.Thread, c.Agent, c.Metadata, c.Labels = "t", "analyzer", map[string]string{"m": "1"}, map[string]string{"l": "2"}
-	root := d.save(c)
+	root := d.MustSave(c)
 	for i := range 3 { // any number of times
-		f, err := d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Replace: state(fmt.Sprint("f", i)), By: "alice"})
+		f, err := d.Fork(t.Ctx, root.ID, &ledger.ForkOptions{Replace: desk.State(fmt.Sprint("f", i)), By: "alice"})
 		t.OK(err)
 		if f.Parent != root.ID || f.Coordination != "coord" || f.Agent != "analyzer" || f.Metadata["m"] != "1" || f.Labels["l"] != "2" ||
-			content(f) != fmt.Sprint("f", i) || f.Branch != fmt.Sprint("fork-", i+1) || f.Source.ID != root.ID || f.By != "alice" || f.Kind != posthouse.KindFork {
+			desk.Content(f) != fmt.Sprint("f", i) || f.Branch != fmt.Sprint("fork-", i+1) || f.Source.ID != root.ID || f.By != "alice" || f.Kind != posthouse.KindFork {
 			t.Errorf("fork %d: %+v", i, f)
 		}
 	}
-	last, err := d.Latest(t.ctx, ledger.LatestQuery{Thread: "t"})
+	last, err := d.Latest(t.Ctx, ledger.LatestQuery{Thread: "t"})
 	t.OK(err)
-	if last.ID != root.ID || content(d.get(root.ID)) != "v" {
+	if last.ID != root.ID || desk.Content(d.MustGet(root.ID)) != "v" {
 		t.Error("the source or main moved")
 	}
-	_, err = d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Branch: "fork-1"})
-	d.wantErr(err, posthouse.ErrExists)
+	_, err = d.Fork(t.Ctx, root.ID, &ledger.ForkOptions{Branch: "fork-1"})
+	d.WantErr(err, posthouse.ErrExists)
 }
 
-func ledgerForksAway(t *T) {
-	d := t.desk(ledger.Options{})
-	root := d.root("t", "coord", "v")
-	f, err := d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Thread: "u", Metadata: map[string]string{"k": "v"}})
+func ledgerForksAway(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	root := d.Root("t", "coord", "v")
+	f, err := d.Fork(t.Ctx, root.ID, &ledger.ForkOptions{Thread: "u", Metadata: map[string]string{"k": "v"}})
 	t.OK(err)
 	if f.Thread != "u" || !f.IsRoot() || f.Branch != posthouse.MainBranch || *f.Source != (posthouse.Source{Thread: "t", ID: root.ID}) ||
-		content(f) != "v" || f.Coordination != "coord" || f.Metadata["k"] != "v" {
+		desk.Content(f) != "v" || f.Coordination != "coord" || f.Metadata["k"] != "v" {
 		t.Errorf("fork: %+v", f)
 	}
 	for _, taken := range []string{"u", "t"} {
-		_, err = d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Thread: taken})
-		d.wantErr(err, posthouse.ErrExists)
+		_, err = d.Fork(t.Ctx, root.ID, &ledger.ForkOptions{Thread: taken})
+		d.WantErr(err, posthouse.ErrExists)
 	}
 }
 
-func ledgerForkPatches(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerForkPatches(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	j := func(s string) posthouse.Value { return posthouse.Value{Codec: "json", Data: []byte(s)} }
-	root := d.save(&posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: posthouse.State{
+	root := d.MustSave(&posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: posthouse.State{
 		"input": j(`{"lang":"en","prompt":"old"}`), "scratch": j(`{"step":1}`), "artifacts": j(`["a"]`),
 	}})
-	f, err := d.Fork(t.ctx, root.ID, &ledger.ForkOptions{
+	f, err := d.Fork(t.Ctx, root.ID, &ledger.ForkOptions{
 		Thread: "u", Merge: posthouse.State{"input": j(`{"prompt":"new"}`)}, Patch: posthouse.State{"artifacts": j(`[]`)},
 	})
 	t.OK(err)
@@ -75,75 +76,75 @@ func ledgerForkPatches(t *T) {
 			t.Errorf("part %s is %s, want %s", part, got, want)
 		}
 	}
-	if got := string(d.get(root.ID).State["input"].Data); got != `{"lang":"en","prompt":"old"}` {
+	if got := string(d.MustGet(root.ID).State["input"].Data); got != `{"lang":"en","prompt":"old"}` {
 		t.Errorf("the source changed: %s", got)
 	}
-	_, err = d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Merge: posthouse.State{"artifacts": j(`{}`)}})
-	d.wantErr(err, posthouse.ErrInvalid)
+	_, err = d.Fork(t.Ctx, root.ID, &ledger.ForkOptions{Merge: posthouse.State{"artifacts": j(`{}`)}})
+	d.WantErr(err, posthouse.ErrInvalid)
 }
 
-func ledgerWalksToRoot(t *T) {
-	d := t.desk(ledger.Options{})
-	root := d.root("t", "", "0")
-	c := d.derive(d.derive(root, "1"), "2")
-	f, err := d.Fork(t.ctx, c.ID, nil)
+func ledgerWalksToRoot(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	root := d.Root("t", "", "0")
+	c := d.Derive(d.Derive(root, "1"), "2")
+	f, err := d.Fork(t.Ctx, c.ID, nil)
 	t.OK(err)
-	f = d.derive(f, "3")
-	g, err := d.Fork(t.ctx, f.ID, &ledger.ForkOptions{Thread: "u"})
+	f = d.Derive(f, "3")
+	g, err := d.Fork(t.Ctx, f.ID, &ledger.ForkOptions{Thread: "u"})
 	t.OK(err)
-	at, hops := d.derive(g, "4"), 0
+	at, hops := d.Derive(g, "4"), 0
 	for ; at.Parent != "" || at.Source != nil; hops++ {
 		if at.Parent != "" {
-			at = d.get(at.Parent)
+			at = d.MustGet(at.Parent)
 		} else {
-			at = d.get(at.Source.ID)
+			at = d.MustGet(at.Source.ID)
 		}
 	}
 	if at.ID != root.ID || hops != 6 {
-		t.Errorf("reached %q in %d hops", content(at), hops)
+		t.Errorf("reached %q in %d hops", desk.Content(at), hops)
 	}
 }
 
-func ledgerUpdatesThePast(t *T) {
-	d := t.desk(ledger.Options{})
-	root := d.root("t", "", "0")
-	c := d.derive(root, "1")
-	_, err := d.Save(t.ctx, root.Derive(state("late")), nil)
-	if e := d.wantErr(err, posthouse.ErrConflict); e.Head != c.ID {
+func ledgerUpdatesThePast(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	root := d.Root("t", "", "0")
+	c := d.Derive(root, "1")
+	_, err := d.Save(t.Ctx, root.Derive(desk.State("late")), nil)
+	if e := d.WantErr(err, posthouse.ErrConflict); e.Head != c.ID {
 		t.Errorf("the head is said to be %s", e.Head)
 	}
-	late := root.Derive(state("late"))
+	late := root.Derive(desk.State("late"))
 	late.Branch = "what-if"
-	if got := d.save(late); got.Parent != root.ID {
+	if got := d.MustSave(late); got.Parent != root.ID {
 		t.Errorf("parent %s", got.Parent)
 	}
-	if content(d.get(root.ID)) != "0" || content(d.get(c.ID)) != "1" {
+	if desk.Content(d.MustGet(root.ID)) != "0" || desk.Content(d.MustGet(c.ID)) != "1" {
 		t.Error("history changed")
 	}
 }
 
-func ledgerForkedQuestion(t *T) {
-	d := t.desk(ledger.Options{})
-	d.root("t", "", "0")
-	first := d.wait("t", "2/n", nil)
-	_, err := d.Decide(t.ctx, first.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+func ledgerForkedQuestion(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	d.Root("t", "", "0")
+	first := d.Wait("t", "2/n", nil)
+	_, err := d.Decide(t.Ctx, first.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 	t.OK(err)
-	w := d.ask("t", posthouse.Gate{Name: "and this?", Task: "2/n"})
-	f, err := d.Fork(t.ctx, w.Checkpoint.ID, &ledger.ForkOptions{Thread: "u"})
+	w := d.Ask("t", posthouse.Gate{Name: "and this?", Task: "2/n"})
+	f, err := d.Fork(t.Ctx, w.Checkpoint.ID, &ledger.ForkOptions{Thread: "u"})
 	t.OK(err)
-	info, err := d.Thread(t.ctx, "u")
+	info, err := d.Thread(t.Ctx, "u")
 	t.OK(err)
 	if f.Status != posthouse.StatusWaiting || info.Status != posthouse.StatusWaiting || info.Runnable() || len(info.Waiting) != 1 {
 		t.Errorf("the fork is %q, its thread %+v", f.Status, info)
 	}
 }
 
-func ledgerForkedQuestionOfAnotherState(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerForkedQuestionOfAnotherState(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	raw := func(v string) posthouse.Value { return posthouse.Value{Codec: "raw", Data: []byte(v)} }
 	was := posthouse.State{"request": raw("refund 500"), "note": {Codec: "json", Data: []byte(`{"a":1}`)}}
-	start := d.clock.Now()
-	done, err := d.Commit(t.ctx, &ledger.Draft{
+	start := d.Clock.Now()
+	done, err := d.Commit(t.Ctx, &ledger.Draft{
 		Thread: "t", Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Node: "ask", Next: []string{"ask"}, State: was},
 		Gates: []posthouse.Gate{
 			{Name: "pay?", Task: "1/ask", Payload: []byte(`{"amount":500}`), ExpiresAt: start.Add(time.Hour)},
@@ -151,7 +152,7 @@ func ledgerForkedQuestionOfAnotherState(t *T) {
 		},
 	})
 	t.OK(err)
-	d.clock.Advance(30 * time.Minute)
+	d.Clock.Advance(30 * time.Minute)
 	source := done.Checkpoint.ID
 	for i, o := range []ledger.ForkOptions{
 		{}, {Replace: was.Clone()}, {Patch: posthouse.State{"request": raw("refund 500")}},
@@ -160,16 +161,16 @@ func ledgerForkedQuestionOfAnotherState(t *T) {
 		{Patch: posthouse.State{"request": {Codec: "json", Data: []byte(`"refund 500"`)}}},
 	} {
 		for _, o.Thread = range []string{"", fmt.Sprint("away", i)} {
-			f, err := d.Fork(t.ctx, source, &o)
+			f, err := d.Fork(t.Ctx, source, &o)
 			t.OK(err)
-			info, err := d.Thread(t.ctx, f.Thread)
+			info, err := d.Thread(t.Ctx, f.Thread)
 			t.OK(err)
 			var open []*posthouse.Gate
 			for _, w := range info.Waiting {
 				if w.Branch != f.Branch {
 					continue
 				}
-				g, err := d.Gate(t.ctx, w.ID)
+				g, err := d.Gate(t.Ctx, w.ID)
 				t.OK(err)
 				open = append(open, g)
 			}
@@ -193,9 +194,9 @@ func ledgerForkedQuestionOfAnotherState(t *T) {
 			}
 		}
 	}
-	_, err = d.Decide(t.ctx, done.Gates[0].ID, yes("alice"))
+	_, err = d.Decide(t.Ctx, done.Gates[0].ID, yes("alice"))
 	t.OK(err)
-	info, err := d.Thread(t.ctx, "t")
+	info, err := d.Thread(t.Ctx, "t")
 	t.OK(err)
 	for _, b := range info.Branches {
 		want := map[bool]posthouse.Status{true: posthouse.StatusWaiting, false: posthouse.StatusInterrupted}[slices.ContainsFunc(info.Waiting, func(w posthouse.WaitingGate) bool { return w.Branch == b.Branch })]
@@ -208,23 +209,23 @@ func ledgerForkedQuestionOfAnotherState(t *T) {
 	}
 }
 
-func ledgerManyForks(t *T) {
-	d := t.desk(ledger.Options{})
-	c := d.root("t", "", "0")
+func ledgerManyForks(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	c := d.Root("t", "", "0")
 	for range 110 {
-		_, err := d.Fork(t.ctx, c.ID, nil)
+		_, err := d.Fork(t.Ctx, c.ID, nil)
 		t.OK(err)
 	}
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if _, err := d.Fork(t.ctx, c.ID, nil); err != nil {
+			if _, err := d.Fork(t.Ctx, c.ID, nil); err != nil {
 				t.Errorf("fork: %v", err)
 			}
 		})
 	}
 	wg.Wait()
-	info, err := d.Thread(t.ctx, "t")
+	info, err := d.Thread(t.Ctx, "t")
 	t.OK(err)
 	if len(info.Branches) != 119 {
 		t.Errorf("%d branches, want 119", len(info.Branches))

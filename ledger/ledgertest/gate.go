@@ -10,10 +10,11 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 )
 
-func ledgerGateCases() []Case {
-	return []Case{
+func ledgerGateCases() []desk.Case {
+	return []desk.Case{
 		{Name: "ledger/one gate, one decision", Rule: "The first decision is recorded and makes the branch ready; later ones get ErrDecided with it, also from a new process.", Run: ledgerOneDecision},
 		{Name: "ledger/a session's approval ends with its decision", Rule: "Deciding the last open gate of a branch whose kind is session, or its deadline, makes the branch done, not ready: who asked waits in memory, or is gone.", Run: ledgerSessionGate},
 		{Name: "ledger/racing deciders: one winner", Rule: "Of 100 racing deciders over two ledgers one wins; all others get the winner's decision.", Run: ledgerRacingDeciders},
@@ -25,25 +26,25 @@ func ledgerGateCases() []Case {
 	}
 }
 
-func ledgerOneDecision(t *T) {
-	d := t.desk(ledger.Options{})
-	done := d.ask("t", posthouse.Gate{Name: "ok?", Payload: json.RawMessage(`{"order":1234}`), Labels: map[string]string{"k": "v"}})
-	g, err := d.Decide(t.ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Edit, By: "alice", Actor: "operator", Reason: "smaller", Value: json.RawMessage(`{"a":1}`)})
+func ledgerOneDecision(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	done := d.Ask("t", posthouse.Gate{Name: "ok?", Payload: json.RawMessage(`{"order":1234}`), Labels: map[string]string{"k": "v"}})
+	g, err := d.Decide(t.Ctx, done.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Edit, By: "alice", Actor: "operator", Reason: "smaller", Value: json.RawMessage(`{"a":1}`)})
 	t.OK(err)
 	if g.Decision.By != "alice" || g.Decision.Actor != "operator" || string(g.Payload) != `{"order":1234}` || g.Labels["k"] != "v" {
 		t.Errorf("gate: %+v", g)
 	}
-	for _, l := range []*desk{d, t.desk(ledger.Options{})} {
-		_, err := l.Decide(t.ctx, g.ID, posthouse.Decision{Verdict: posthouse.Reject, By: "bob"})
-		if e := l.wantErr(err, posthouse.ErrDecided); e.Decision.By != "alice" || string(e.Decision.Value) != `{"a":1}` {
+	for _, l := range []*desk.Desk{d, t.Desk(ledger.Options{})} {
+		_, err := l.Decide(t.Ctx, g.ID, posthouse.Decision{Verdict: posthouse.Reject, By: "bob"})
+		if e := l.WantErr(err, posthouse.ErrDecided); e.Decision.By != "alice" || string(e.Decision.Value) != `{"a":1}` {
 			t.Errorf("the winner is %+v", e.Decision)
 		}
-		again, err := l.Gate(t.ctx, g.ID)
+		again, err := l.Gate(t.Ctx, g.ID)
 		t.OK(err)
 		if again.Decision == nil || again.Decision.Reason != "smaller" || again.Checkpoint != done.Checkpoint.ID || again.Hash != done.Hash {
 			t.Errorf("gate: %+v", again)
 		}
-		info, err := l.Thread(t.ctx, "t")
+		info, err := l.Thread(t.Ctx, "t")
 		t.OK(err)
 		if info.Status != posthouse.StatusReady || len(info.Waiting) != 0 {
 			t.Errorf("thread: %+v", info)
@@ -51,22 +52,22 @@ func ledgerOneDecision(t *T) {
 	}
 }
 
-func ledgerSessionGate(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerSessionGate(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	session := posthouse.Gate{Name: "pay", Kind: posthouse.GateSession, ExpiresAt: d.Now().Add(time.Minute)}
-	answered, late, kept := d.ask("answered", session).Gates[0].ID, d.ask("late", session).Gates[0].ID, d.ask("kept", session, posthouse.Gate{Name: "ok?"}).Gates
-	_, err := d.Decide(t.ctx, answered, byAlice())
+	answered, late, kept := d.Ask("answered", session).Gates[0].ID, d.Ask("late", session).Gates[0].ID, d.Ask("kept", session, posthouse.Gate{Name: "ok?"}).Gates
+	_, err := d.Decide(t.Ctx, answered, byAlice())
 	t.OK(err)
-	_, err = d.Decide(t.ctx, kept[0].ID, byAlice()) // a program asks beside it
+	_, err = d.Decide(t.Ctx, kept[0].ID, byAlice()) // a program asks beside it
 	t.OK(err)
-	d.clock.Advance(time.Hour)
-	_, err = commit.Expire(t.ctx, d.Ledger.Core(), late)
+	d.Clock.Advance(time.Hour)
+	_, err = commit.Expire(t.Ctx, d.Ledger.Core(), late)
 	t.OK(err)
-	again := t.desk(ledger.Options{})
-	again.wantStatus("answered", posthouse.StatusDone)
-	again.wantStatus("late", posthouse.StatusDone)
-	again.wantStatus("kept", posthouse.StatusReady)
-	for info, err := range again.Threads(t.ctx, posthouse.ThreadQuery{Runnable: true}) {
+	again := t.Desk(ledger.Options{})
+	wantStatus(again, "answered", posthouse.StatusDone)
+	wantStatus(again, "late", posthouse.StatusDone)
+	wantStatus(again, "kept", posthouse.StatusReady)
+	for info, err := range again.Threads(t.Ctx, posthouse.ThreadQuery{Runnable: true}) {
 		t.OK(err)
 		if info.Thread != "kept" {
 			t.Errorf("a runner finds %+v", info)
@@ -74,19 +75,19 @@ func ledgerSessionGate(t *T) {
 	}
 }
 
-func ledgerRacingDeciders(t *T) {
-	ledgers := []*desk{t.desk(ledger.Options{}), t.desk(ledger.Options{})}
+func ledgerRacingDeciders(t *desk.T) {
+	ledgers := []*desk.Desk{t.Desk(ledger.Options{}), t.Desk(ledger.Options{})}
 	for round := range 5 {
-		gate := ledgers[0].ask(fmt.Sprint("t", round), posthouse.Gate{Name: "ok?"}).Gates[0].ID
+		gate := ledgers[0].Ask(fmt.Sprint("t", round), posthouse.Gate{Name: "ok?"}).Gates[0].ID
 		errs := make([]error, 100)
 		var wg sync.WaitGroup
 		for i := range errs {
 			wg.Go(func() {
-				_, errs[i] = ledgers[i%2].Decide(t.ctx, gate, posthouse.Decision{Verdict: posthouse.Approve, By: fmt.Sprint("p", i)})
+				_, errs[i] = ledgers[i%2].Decide(t.Ctx, gate, posthouse.Decision{Verdict: posthouse.Approve, By: fmt.Sprint("p", i)})
 			})
 		}
 		wg.Wait()
-		g, err := ledgers[0].Gate(t.ctx, gate)
+		g, err := ledgers[0].Gate(t.Ctx, gate)
 		t.OK(err)
 		for i, err := range errs {
 			var e *posthouse.Error
@@ -100,19 +101,19 @@ func ledgerRacingDeciders(t *T) {
 	}
 }
 
-func ledgerWhoMayDecide(t *T) {
-	d := t.desk(ledger.Options{Policy: func(g *posthouse.Gate, dec *posthouse.Decision) error {
+func ledgerWhoMayDecide(t *desk.T) {
+	d := t.Desk(ledger.Options{Policy: func(g *posthouse.Gate, dec *posthouse.Decision) error {
 		if dec.By == "mallory" {
 			return &posthouse.Error{Code: posthouse.CodeForbidden, Message: "not mallory"}
 		}
 		return nil
 	}})
-	done := d.ask("t", posthouse.Gate{Name: "ok?", Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject}, Assignees: []string{"alice", "bob", "mallory"}, RequestedBy: "bob"})
+	done := d.Ask("t", posthouse.Gate{Name: "ok?", Verdicts: []posthouse.Verdict{posthouse.Approve, posthouse.Reject}, Assignees: []string{"alice", "bob", "mallory"}, RequestedBy: "bob"})
 	g := done.Gates[0]
 	try := func(dec posthouse.Decision, want *posthouse.Error) {
 		t.Helper()
-		_, err := d.Decide(t.ctx, g.ID, dec)
-		d.wantErr(err, want)
+		_, err := d.Decide(t.Ctx, g.ID, dec)
+		d.WantErr(err, want)
 	}
 	try(posthouse.Decision{Verdict: posthouse.Approve}, posthouse.ErrInvalid)
 	try(posthouse.Decision{Verdict: "maybe", By: "alice"}, posthouse.ErrInvalid)
@@ -124,68 +125,68 @@ func ledgerWhoMayDecide(t *T) {
 	try(posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Actor: "bob"}, posthouse.ErrForbidden)
 	try(posthouse.Decision{Verdict: posthouse.Approve, By: "mallory"}, posthouse.ErrForbidden)
 	try(posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Shown: posthouse.Hash{1}}, posthouse.ErrConflict)
-	if _, err := d.Decide(t.ctx, g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Shown: g.Hash}); err != nil {
+	if _, err := d.Decide(t.Ctx, g.ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Shown: g.Hash}); err != nil {
 		t.Error(err)
 	}
-	own := d.ask("u", posthouse.Gate{Name: "ok?", RequestedBy: "bob", AllowRequest: true})
-	if _, err := d.Decide(t.ctx, own.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}); err != nil {
+	own := d.Ask("u", posthouse.Gate{Name: "ok?", RequestedBy: "bob", AllowRequest: true})
+	if _, err := d.Decide(t.Ctx, own.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"}); err != nil {
 		t.Error(err)
 	}
-	edits := d.ask("w", posthouse.Gate{Name: "ok?", RequestedBy: "bob"})
-	_, err := d.Decide(t.ctx, edits.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Edit, By: "alice", Actor: "bob", Value: json.RawMessage(`1`)})
-	d.wantErr(err, posthouse.ErrForbidden)
-	if _, err := d.Decide(t.ctx, edits.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Reject, By: "alice", Actor: "bob"}); err != nil {
+	edits := d.Ask("w", posthouse.Gate{Name: "ok?", RequestedBy: "bob"})
+	_, err := d.Decide(t.Ctx, edits.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Edit, By: "alice", Actor: "bob", Value: json.RawMessage(`1`)})
+	d.WantErr(err, posthouse.ErrForbidden)
+	if _, err := d.Decide(t.Ctx, edits.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Reject, By: "alice", Actor: "bob"}); err != nil {
 		t.Error("a rejection sent by who asked:", err)
 	}
-	asked := d.ask("v", posthouse.Gate{Name: "which?", RequestedBy: "bob", Verdicts: []posthouse.Verdict{posthouse.Respond, posthouse.Reject}})
-	if _, err := d.Decide(t.ctx, asked.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Respond, By: "bob", Value: json.RawMessage(`1`)}); err != nil {
+	asked := d.Ask("v", posthouse.Gate{Name: "which?", RequestedBy: "bob", Verdicts: []posthouse.Verdict{posthouse.Respond, posthouse.Reject}})
+	if _, err := d.Decide(t.Ctx, asked.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Respond, By: "bob", Value: json.RawMessage(`1`)}); err != nil {
 		t.Error("a question that nobody can approve:", err)
 	}
 }
 
-func ledgerExpires(t *T) {
-	d := t.desk(ledger.Options{})
-	deadline := d.clock.Now().Add(time.Hour)
-	a := d.ask("a", posthouse.Gate{Name: "ok?", ExpiresAt: deadline}).Gates[0].ID
-	b := d.ask("b", posthouse.Gate{Name: "ok?", ExpiresAt: deadline}).Gates[0].ID
-	_, err := commit.Expire(t.ctx, d.Ledger.Core(), b)
-	d.wantErr(err, posthouse.ErrConflict)
+func ledgerExpires(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	deadline := d.Clock.Now().Add(time.Hour)
+	a := d.Ask("a", posthouse.Gate{Name: "ok?", ExpiresAt: deadline}).Gates[0].ID
+	b := d.Ask("b", posthouse.Gate{Name: "ok?", ExpiresAt: deadline}).Gates[0].ID
+	_, err := commit.Expire(t.Ctx, d.Ledger.Core(), b)
+	d.WantErr(err, posthouse.ErrConflict)
 	due := 0
-	for range d.Threads(t.ctx, posthouse.ThreadQuery{DueBefore: posthouse.Millis(deadline.UnixMilli())}) {
+	for range d.Threads(t.Ctx, posthouse.ThreadQuery{DueBefore: posthouse.Millis(deadline.UnixMilli())}) {
 		due++
 	}
 	if due != 2 {
 		t.Errorf("%d threads due, want 2", due)
 	}
-	again := t.desk(ledger.Options{})
-	again.clock.Advance(2 * time.Hour)
-	_, err = again.Decide(t.ctx, a, byAlice())
-	if e := again.wantErr(err, posthouse.ErrExpired); e.Decision.Verdict != posthouse.Expire {
+	again := t.Desk(ledger.Options{})
+	again.Clock.Advance(2 * time.Hour)
+	_, err = again.Decide(t.Ctx, a, byAlice())
+	if e := again.WantErr(err, posthouse.ErrExpired); e.Decision.Verdict != posthouse.Expire {
 		t.Errorf("decision %+v", e.Decision)
 	}
-	_, err = again.Decide(t.ctx, a, byAlice())
-	again.wantErr(err, posthouse.ErrExpired)
-	g, err := commit.Expire(t.ctx, again.Ledger.Core(), b)
+	_, err = again.Decide(t.Ctx, a, byAlice())
+	again.WantErr(err, posthouse.ErrExpired)
+	g, err := commit.Expire(t.Ctx, again.Ledger.Core(), b)
 	t.OK(err)
 	if g.Decision.Verdict != posthouse.Expire {
 		t.Errorf("decision %+v", g.Decision)
 	}
-	info, err := again.Thread(t.ctx, "b")
+	info, err := again.Thread(t.Ctx, "b")
 	t.OK(err)
 	if info.Status != posthouse.StatusReady || info.Due != 0 {
 		t.Errorf("thread %+v", info)
 	}
 }
 
-func ledgerInbox(t *T) {
-	d := t.desk(ledger.Options{})
-	two := d.ask("a", posthouse.Gate{Name: "one", Assignees: []string{"alice"}}, posthouse.Gate{Name: "two"})
-	three := d.ask("b", posthouse.Gate{Name: "three"})
+func ledgerInbox(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	two := d.Ask("a", posthouse.Gate{Name: "one", Assignees: []string{"alice"}}, posthouse.Gate{Name: "two"})
+	three := d.Ask("b", posthouse.Gate{Name: "three"})
 	if two.Gates[0].ID == two.Gates[1].ID {
 		t.Error("two questions share an id")
 	}
 	names := func(q ledger.GateQuery) (out []string) {
-		for g, err := range d.Gates(t.ctx, q) {
+		for g, err := range d.Gates(t.Ctx, q) {
 			t.OK(err)
 			out = append(out, g.Name)
 		}
@@ -206,38 +207,38 @@ func ledgerInbox(t *T) {
 	want(ledger.GateQuery{Coordination: "b"}, "three")
 	want(ledger.GateQuery{Checkpoint: three.Checkpoint.ID}, "three")
 	want(ledger.GateQuery{Assignee: "bob"}, "two", "three")
-	_, err := d.Decide(t.ctx, two.Gates[0].ID, byAlice())
+	_, err := d.Decide(t.Ctx, two.Gates[0].ID, byAlice())
 	t.OK(err)
 	want(ledger.GateQuery{}, "two", "three")
 	want(ledger.GateQuery{After: two.Gates[0].ID}, "two", "three")
 }
 
-func ledgerSupersedes(t *T) {
-	d := t.desk(ledger.Options{})
-	done := d.ask("t", posthouse.Gate{Name: "one"}, posthouse.Gate{Name: "two"})
-	_, err := d.Commit(t.ctx, &ledger.Draft{Thread: "t", Keep: []posthouse.ID{done.Gates[1].ID}, Checkpoint: &posthouse.Change{
+func ledgerSupersedes(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	done := d.Ask("t", posthouse.Gate{Name: "one"}, posthouse.Gate{Name: "two"})
+	_, err := d.Commit(t.Ctx, &ledger.Draft{Thread: "t", Keep: []posthouse.ID{done.Gates[1].ID}, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"ask"},
 	}})
 	t.OK(err)
-	g, err := d.Gate(t.ctx, done.Gates[0].ID)
+	g, err := d.Gate(t.Ctx, done.Gates[0].ID)
 	t.OK(err)
 	if g.Decision == nil || g.Decision.Verdict != posthouse.Cancel {
 		t.Errorf("left behind: %+v", g.Decision)
 	}
-	if g, err = d.Gate(t.ctx, done.Gates[1].ID); err != nil || g.Decision != nil {
+	if g, err = d.Gate(t.Ctx, done.Gates[1].ID); err != nil || g.Decision != nil {
 		t.Errorf("kept: %+v, %v", g, err)
 	}
-	_, err = d.Decide(t.ctx, done.Gates[1].ID, byAlice())
+	_, err = d.Decide(t.Ctx, done.Gates[1].ID, byAlice())
 	t.OK(err)
 }
 
-func ledgerKeptAndDecided(t *T) {
-	d := t.desk(ledger.Options{})
-	keep := d.ask("t", posthouse.Gate{Name: "one"}).Gates[0].ID
-	_, err := d.Decide(t.ctx, keep, byAlice())
+func ledgerKeptAndDecided(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	keep := d.Ask("t", posthouse.Gate{Name: "one"}).Gates[0].ID
+	_, err := d.Decide(t.Ctx, keep, byAlice())
 	t.OK(err)
-	done := d.wait("t", "1/ask", []posthouse.ID{keep})
-	info, err := d.Thread(t.ctx, "t")
+	done := d.Wait("t", "1/ask", []posthouse.ID{keep})
+	info, err := d.Thread(t.Ctx, "t")
 	t.OK(err)
 	if done.Checkpoint.Status != posthouse.StatusReady || !info.Runnable() {
 		t.Errorf("the checkpoint is %q, the thread %q", done.Checkpoint.Status, info.Status)

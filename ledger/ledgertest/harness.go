@@ -1,10 +1,11 @@
 package ledgertest
 
 import (
-	"context"
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/upkeep"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
@@ -15,41 +16,30 @@ type Options struct {
 	Cipher posthouse.Cipher
 }
 
-// A Case tests one rule.
-type Case struct {
-	Name  string // theme/rule
-	Rule  string // in full, printed when it is broken
-	Run   func(t *T)
-	Needs storetest.Need // default: the rule applies over every store
-}
-
-// A T is one case at work: a case of storetest, and the suite's options.
-type T struct {
-	*storetest.T
-	Options Options
-
-	ctx context.Context
-}
-
 // Cases lists the suite, theme by theme.
-func Cases() []Case { return slices.Concat(ledgerCases(), nameCases(), faultCases()) }
+func Cases(o *Options) []storetest.Case {
+	if o == nil {
+		o = &Options{}
+	}
+	var cases []storetest.Case
+	for _, c := range slices.Concat(ledgerCases(), nameCases(), faultCases()) {
+		cases = append(cases, c.Over(o.Cipher))
+	}
+	return cases
+}
 
 // Run runs the suite over a store: *testing.T calls it as it calls
 // [storetest.Run], under the same conditions.
 func Run[R storetest.Runner[R]](t R, h storetest.Harness, o *Options) {
-	var cases []storetest.Case
-	for _, c := range Cases() {
-		cases = append(cases, c.over(o))
-	}
-	storetest.RunCases(t, h, cases)
+	storetest.RunCases(t, h, Cases(o))
 }
 
-// over returns the case as one of a store.
-func (c Case) over(o *Options) storetest.Case {
-	if o == nil {
-		o = &Options{}
-	}
-	return storetest.Case{Name: c.Name, Rule: c.Rule, Needs: c.Needs, Run: func(t *storetest.T) {
-		c.Run(&T{T: t, Options: *o, ctx: t.Context()})
-	}}
+// ledgerCases are the rules that the Ledger keeps on top of any store: the
+// behaviour of the origins' checkpoint stores, where it is ours too.
+func ledgerCases() []desk.Case {
+	return slices.Concat(
+		ledgerSaveCases(), ledgerListCases(), ledgerForkCases(),
+		ledgerGateCases(), ledgerPeopleCases(), ledgerInboxCases(), ledgerLeaseCases(), ledgerEventCases(), ledgerStateCases(),
+		ledgerSharedCases(), ledgerSignalCases(), ledgerOwnCases(), ledgerLogCases(), upkeep.Cases(),
+	)
 }

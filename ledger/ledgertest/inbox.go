@@ -11,10 +11,11 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 )
 
-func ledgerInboxCases() []Case {
-	return []Case{
+func ledgerInboxCases() []desk.Case {
+	return []desk.Case{
 		{Name: "ledger/the inbox of a person", Rule: "Whatever was delegated, voted, escalated and decided, recorded or only due, Gates with an assignee yields exactly those open gates that are open to them, in order and by pages.", Run: ledgerPersonsInbox},
 		{Name: "ledger/a page of the inbox reads what it shows", Rule: "For a page of open gates the ledger asks the store for that many, however many more are open, for others or for no person; with a cipher it reads those of others.", Run: ledgerInboxReads},
 	}
@@ -23,31 +24,31 @@ func ledgerInboxCases() []Case {
 var inboxPeople = []string{"alice", "bob", "carol", "dave", "boss"}
 
 // stir has people do things with open gates that may be refused.
-func (d *desk) stir(rnd *rand.Rand, ids []posthouse.ID) {
+func stir(d *desk.Desk, rnd *rand.Rand, ids []posthouse.ID) {
 	d.Helper()
 	id, who := ids[rnd.IntN(len(ids))], inboxPeople[rnd.IntN(len(inboxPeople))]
 	switch rnd.IntN(6) {
 	case 0:
-		_, _ = d.Decide(d.ctx, id, yes(who))
+		_, _ = d.Decide(d.Ctx, id, yes(who))
 	case 1, 2:
-		_, _ = d.Delegate(d.ctx, id, posthouse.Delegation{By: who, To: inboxPeople[rnd.IntN(len(inboxPeople))]})
+		_, _ = d.Delegate(d.Ctx, id, posthouse.Delegation{By: who, To: inboxPeople[rnd.IntN(len(inboxPeople))]})
 	case 3:
-		_, _ = commit.Escalate(d.ctx, d.Ledger.Core(), id)
+		_, _ = commit.Escalate(d.Ctx, d.Ledger.Core(), id)
 	case 4:
-		d.clock.Advance(time.Duration(rnd.IntN(20)) * time.Minute)
+		d.Clock.Advance(time.Duration(rnd.IntN(20)) * time.Minute)
 	case 5:
-		_, _ = d.Decide(d.ctx, id, no(who))
+		_, _ = d.Decide(d.Ctx, id, no(who))
 	}
 }
 
-func (d *desk) randomGate(rnd *rand.Rand) posthouse.Gate {
+func randomGate(d *desk.Desk, rnd *rand.Rand) posthouse.Gate {
 	g := posthouse.Gate{Name: "ok?"}
 	people := slices.Clone(inboxPeople)
 	rnd.Shuffle(len(people), func(i, j int) { people[i], people[j] = people[j], people[i] })
 	if n := rnd.IntN(4); n > 0 {
 		g.Assignees = people[:n]
 		if rnd.IntN(2) == 0 {
-			g.Escalation = &posthouse.Escalation{At: d.clock.Now().Add(time.Duration(1+rnd.IntN(90)) * time.Minute), To: []string{people[4]}, Replace: rnd.IntN(2) == 0}
+			g.Escalation = &posthouse.Escalation{At: d.Clock.Now().Add(time.Duration(1+rnd.IntN(90)) * time.Minute), To: []string{people[4]}, Replace: rnd.IntN(2) == 0}
 		}
 	}
 	if len(g.Assignees) > 2 && (g.Escalation == nil || !g.Escalation.Replace) || len(g.Assignees) == 0 && rnd.IntN(2) == 0 {
@@ -62,9 +63,9 @@ func (d *desk) randomGate(rnd *rand.Rand) posthouse.Gate {
 	return g
 }
 
-func ledgerPersonsInbox(t *T) {
+func ledgerPersonsInbox(t *desk.T) {
 	rnd := rand.New(rand.NewPCG(10, 3))
-	d := t.desk(ledger.Options{})
+	d := t.Desk(ledger.Options{})
 	var ids []posthouse.ID
 	rounds := 120
 	if t.Harness.Short {
@@ -73,23 +74,23 @@ func ledgerPersonsInbox(t *T) {
 	for i := range rounds {
 		var gates []posthouse.Gate
 		for range 1 + rnd.IntN(3) {
-			gates = append(gates, d.randomGate(rnd))
+			gates = append(gates, randomGate(d, rnd))
 		}
-		for _, g := range d.ask(fmt.Sprint("t", i), gates...).Gates {
+		for _, g := range d.Ask(fmt.Sprint("t", i), gates...).Gates {
 			ids = append(ids, g.ID)
 		}
 		for range 4 {
-			d.stir(rnd, ids)
+			stir(d, rnd, ids)
 		}
 		if i%10 != 9 {
 			continue
 		}
 		for _, q := range []ledger.GateQuery{{}, {Newest: true}, {All: true}, {Kind: "choice"}, {Kind: posthouse.GateSession, Newest: true}, {Thread: fmt.Sprint("t", i-1)}} {
-			all := d.inbox(q)
+			all := inboxOf(d, q)
 			for _, who := range inboxPeople {
 				var want []posthouse.ID
 				for _, g := range all {
-					if g.OpenTo(who, d.clock.Now()) {
+					if g.OpenTo(who, d.Clock.Now()) {
 						want = append(want, g.ID)
 					}
 				}
@@ -97,7 +98,7 @@ func ledgerPersonsInbox(t *T) {
 				q.Assignee = who
 				var got []posthouse.ID
 				for q.Limit = 7; ; q.After = got[len(got)-1] {
-					page := d.inbox(q)
+					page := inboxOf(d, q)
 					for _, g := range page {
 						got = append(got, g.ID)
 					}
@@ -113,9 +114,9 @@ func ledgerPersonsInbox(t *T) {
 	}
 }
 
-func (d *desk) inbox(q ledger.GateQuery) (gates []*posthouse.Gate) {
+func inboxOf(d *desk.Desk, q ledger.GateQuery) (gates []*posthouse.Gate) {
 	d.Helper()
-	for g, err := range d.Gates(d.ctx, q) {
+	for g, err := range d.Gates(d.Ctx, q) {
 		d.OK(err)
 		gates = append(gates, g)
 	}
@@ -147,21 +148,21 @@ func counted[T any](seq iter.Seq2[T, error], n *int) iter.Seq2[T, error] {
 	}
 }
 
-func ledgerInboxReads(t *T) {
+func ledgerInboxReads(t *desk.T) {
 	s := &countingStore{Store: t.Store}
-	d := t.deskOn(s, ledger.Options{})
-	later := &posthouse.Escalation{At: d.clock.Now().Add(time.Hour), To: []string{"boss"}}
+	d := t.DeskOn(s, ledger.Options{})
+	later := &posthouse.Escalation{At: d.Clock.Now().Add(time.Hour), To: []string{"boss"}}
 	for i := range 200 {
 		g := posthouse.Gate{Name: "ok?", Assignees: []string{"alice"}, Escalation: later}
 		switch {
 		case i%40 == 0:
 			g.Assignees = []string{"bob"}
 		case i%3 == 0:
-			g = posthouse.Gate{Name: "wake", Kind: posthouse.GateTimer, ExpiresAt: d.clock.Now().Add(2 * time.Hour)}
+			g = posthouse.Gate{Name: "wake", Kind: posthouse.GateTimer, ExpiresAt: d.Clock.Now().Add(2 * time.Hour)}
 		}
-		d.ask(fmt.Sprint("t", i), g)
+		d.Ask(fmt.Sprint("t", i), g)
 	}
-	sealed := t.Options.Cipher != nil
+	sealed := t.Cipher != nil
 	for _, c := range []struct {
 		q    ledger.GateQuery
 		want int
@@ -172,7 +173,7 @@ func ledgerInboxReads(t *T) {
 	} {
 		c.q.Limit = 4
 		s.entries, s.threads = 0, 0
-		got := d.inbox(c.q)
+		got := inboxOf(d, c.q)
 		if len(got) != c.want {
 			t.Errorf("%+v: %d gates, want %d", c.q, len(got), c.want)
 		}

@@ -7,26 +7,27 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 )
 
 // ledgerDoubledJSON sends JSON that two readers may take differently to every door
 // that takes JSON from outside.
-func ledgerDoubledJSON(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerDoubledJSON(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	j := func(s string) posthouse.State { return posthouse.State{"s": {Codec: "json", Data: []byte(s)}} }
-	root := d.save(&posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: j(`{"to":"alice"}`)})
+	root := d.MustSave(&posthouse.Checkpoint{Header: posthouse.Header{Thread: "t"}, State: j(`{"to":"alice"}`)})
 	asked := 0
 	gate := func(g posthouse.Gate) error {
 		asked++
-		_, err := d.Commit(t.ctx, &ledger.Draft{Thread: fmt.Sprint("g", asked), Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{
+		_, err := d.Commit(t.Ctx, &ledger.Draft{Thread: fmt.Sprint("g", asked), Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, State: j(`1`),
 		}})
 		return err
 	}
 	decide := func(v posthouse.Verdict) func(string) error {
-		id := d.ask(fmt.Sprint("d", v), posthouse.Gate{Name: "ok?", Verdicts: []posthouse.Verdict{v}}).Gates[0].ID
+		id := d.Ask(fmt.Sprint("d", v), posthouse.Gate{Name: "ok?", Verdicts: []posthouse.Verdict{v}}).Gates[0].ID
 		return func(s string) error {
-			_, err := d.Decide(t.ctx, id, posthouse.Decision{Verdict: v, By: "alice", Value: json.RawMessage(s)})
+			_, err := d.Decide(t.Ctx, id, posthouse.Decision{Verdict: v, By: "alice", Value: json.RawMessage(s)})
 			return err
 		}
 	}
@@ -34,17 +35,17 @@ func ledgerDoubledJSON(t *T) {
 		what, field string
 		send        func(string) error
 	}{
-		{"a saved state", "part s", func(s string) error { _, err := d.Save(t.ctx, root.Derive(j(s)), nil); return err }},
+		{"a saved state", "part s", func(s string) error { _, err := d.Save(t.Ctx, root.Derive(j(s)), nil); return err }},
 		{"a fork's state", "part s", func(s string) error {
-			_, err := d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Replace: j(s)})
+			_, err := d.Fork(t.Ctx, root.ID, &ledger.ForkOptions{Replace: j(s)})
 			return err
 		}},
 		{"a fork's patch", "part s", func(s string) error {
-			_, err := d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Patch: j(s)})
+			_, err := d.Fork(t.Ctx, root.ID, &ledger.ForkOptions{Patch: j(s)})
 			return err
 		}},
 		{"a fork's merge", "part s", func(s string) error {
-			_, err := d.Fork(t.ctx, root.ID, &ledger.ForkOptions{Merge: j(s)})
+			_, err := d.Fork(t.Ctx, root.ID, &ledger.ForkOptions{Merge: j(s)})
 			return err
 		}},
 		{"a gate's payload", "payload", func(s string) error { return gate(posthouse.Gate{Name: "ok?", Payload: json.RawMessage(s)}) }},
@@ -54,7 +55,7 @@ func ledgerDoubledJSON(t *T) {
 		{"an edit", "value", decide(posthouse.Edit)},
 		{"a response", "value", decide(posthouse.Respond)},
 		{"a signal", "value", func(s string) error {
-			_, err := d.Signal(t.ctx, "t", posthouse.Signal{Name: "paid", Value: json.RawMessage(s)})
+			_, err := d.Signal(t.Ctx, "t", posthouse.Signal{Name: "paid", Value: json.RawMessage(s)})
 			return err
 		}},
 		{"a value that is JSON already", "value", func(s string) error { _, err := posthouse.Encode(nil, json.RawMessage(s)); return err }},

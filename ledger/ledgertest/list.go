@@ -7,10 +7,11 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 )
 
-func ledgerListCases() []Case {
-	return []Case{
+func ledgerListCases() []desk.Case {
+	return []desk.Case{
 		{Name: "ledger/lists filter and order", Rule: "Filters are joined by and, also for Count; ascending by creation unless Descending; since and until are inclusive.", Run: ledgerFilters},
 		{Name: "ledger/the cursor goes on behind the last one seen", Rule: "Paging by Header.Cursor visits each checkpoint once, in both orders, within a thread and across.", Run: ledgerPages},
 		{Name: "ledger/checkpoints of one millisecond keep their order", Rule: "10,000 checkpoints made while the clock stands still are listed as they were made (X8, A10).", Run: ledgerOneMillisecond},
@@ -20,26 +21,26 @@ func ledgerListCases() []Case {
 	}
 }
 
-func ledgerOpen(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerOpen(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	var asked []*posthouse.Committed
 	for i := range 6 {
-		asked = append(asked, d.ask(fmt.Sprint("t", i), posthouse.Gate{Name: "ok?"}, posthouse.Gate{Name: "sure?"}))
+		asked = append(asked, d.Ask(fmt.Sprint("t", i), posthouse.Gate{Name: "ok?"}, posthouse.Gate{Name: "sure?"}))
 	}
 	decide := func(i, gate int) {
 		t.Helper()
-		_, err := d.Decide(t.ctx, asked[i].Gates[gate].ID, yes("alice"))
+		_, err := d.Decide(t.Ctx, asked[i].Gates[gate].ID, yes("alice"))
 		t.OK(err)
 	}
 	decide(0, 0) // one of two: the other is open
 	decide(1, 0)
 	decide(1, 1)
-	d.derive(d.get(asked[2].Checkpoint.ID), "gone on")
-	d.cancel("t3", "enough", nil)
+	d.Derive(d.MustGet(asked[2].Checkpoint.ID), "gone on")
+	cancelRun(d, "t3", "enough", nil)
 	want := func(q posthouse.Query, want ...int) {
 		t.Helper()
 		var got, ids []posthouse.ID
-		for h, err := range d.List(t.ctx, q) {
+		for h, err := range d.List(t.Ctx, q) {
 			t.OK(err)
 			got = append(got, h.ID)
 		}
@@ -61,63 +62,63 @@ func ledgerOpen(t *T) {
 	want(posthouse.Query{Open: true, Thread: "t0"}, 0)
 	want(posthouse.Query{Open: true, Thread: "t1"})
 	want(posthouse.Query{Open: true, Thread: "nothing"})
-	if n, err := ledger.Count(t.ctx, d.Ledger, waiting); err != nil || n != 3 {
+	if n, err := ledger.Count(t.Ctx, d.Ledger, waiting); err != nil || n != 3 {
 		t.Errorf("Count = %d, %v", n, err)
 	}
 }
 
-func ledgerFilters(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerFilters(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	for i := range 6 {
-		c := posthouse.Root([]string{"even", "odd"}[i%2], state(fmt.Sprint(i)))
+		c := posthouse.Root([]string{"even", "odd"}[i%2], desk.State(fmt.Sprint(i)))
 		c.Thread, c.Agent, c.Node = fmt.Sprint("t", i), []string{"a", "b", "c"}[i%3], fmt.Sprint("n", i/3)
 		c.Run, c.Labels = "run", map[string]string{"parity": c.Coordination}
-		d.save(c)
-		d.clock.Advance(time.Second)
+		d.MustSave(c)
+		d.Clock.Advance(time.Second)
 	}
 	at := func(i int) posthouse.Millis {
-		return posthouse.Millis(d.clock.Now().Add(time.Duration(i-6) * time.Second).UnixMilli())
+		return posthouse.Millis(d.Clock.Now().Add(time.Duration(i-6) * time.Second).UnixMilli())
 	}
 	for want, q := range map[int]posthouse.Query{
 		0: {Coordination: "nobody"}, 1: {Thread: "t4"}, 2: {Agent: "a"}, 3: {Coordination: "odd"}, 4: {Limit: 4}, 6: {},
 	} {
-		if n, err := ledger.Count(t.ctx, d.Ledger, q); err != nil || n != want {
+		if n, err := ledger.Count(t.Ctx, d.Ledger, q); err != nil || n != want {
 			t.Errorf("Count(%+v) = %d, %v, want %d", q, n, err, want)
 		}
 	}
-	_, err := ledger.Count(t.ctx, d.Ledger, posthouse.Query{After: "no cursor"})
-	d.wantErr(err, posthouse.ErrInvalid)
-	d.wantStates(posthouse.Query{}, "0", "1", "2", "3", "4", "5")
-	d.wantStates(posthouse.Query{Descending: true, Limit: 2}, "5", "4")
-	d.wantStates(posthouse.Query{Limit: 2}, "0", "1")
-	d.wantStates(posthouse.Query{Coordination: "odd"}, "1", "3", "5")
-	d.wantStates(posthouse.Query{Agent: "a"}, "0", "3")
-	d.wantStates(posthouse.Query{Agent: "a", Coordination: "odd"}, "3")
-	d.wantStates(posthouse.Query{Node: "n1"}, "3", "4", "5")
-	d.wantStates(posthouse.Query{Since: at(2), Until: at(4)}, "2", "3", "4")
-	d.wantStates(posthouse.Query{Label: "parity", LabelValue: "even", Descending: true}, "4", "2", "0")
-	d.wantStates(posthouse.Query{Label: "parity"})
-	d.wantStates(posthouse.Query{Thread: "t4"}, "4")
-	d.wantStates(posthouse.Query{Coordination: "x') OR '1'='1"})
-	d.wantStates(posthouse.Query{Label: "x') OR '1'='1", LabelValue: "1"})
+	_, err := ledger.Count(t.Ctx, d.Ledger, posthouse.Query{After: "no cursor"})
+	d.WantErr(err, posthouse.ErrInvalid)
+	d.WantStates(posthouse.Query{}, "0", "1", "2", "3", "4", "5")
+	d.WantStates(posthouse.Query{Descending: true, Limit: 2}, "5", "4")
+	d.WantStates(posthouse.Query{Limit: 2}, "0", "1")
+	d.WantStates(posthouse.Query{Coordination: "odd"}, "1", "3", "5")
+	d.WantStates(posthouse.Query{Agent: "a"}, "0", "3")
+	d.WantStates(posthouse.Query{Agent: "a", Coordination: "odd"}, "3")
+	d.WantStates(posthouse.Query{Node: "n1"}, "3", "4", "5")
+	d.WantStates(posthouse.Query{Since: at(2), Until: at(4)}, "2", "3", "4")
+	d.WantStates(posthouse.Query{Label: "parity", LabelValue: "even", Descending: true}, "4", "2", "0")
+	d.WantStates(posthouse.Query{Label: "parity"})
+	d.WantStates(posthouse.Query{Thread: "t4"}, "4")
+	d.WantStates(posthouse.Query{Coordination: "x') OR '1'='1"})
+	d.WantStates(posthouse.Query{Label: "x') OR '1'='1", LabelValue: "1"})
 }
 
-func ledgerPages(t *T) {
-	d := t.desk(ledger.Options{})
-	c := d.root("t", "coord", "0")
+func ledgerPages(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	c := d.Root("t", "coord", "0")
 	for i := range 24 {
-		c = d.derive(c, fmt.Sprint(i+1))
-		d.root(fmt.Sprint("other-", i), "coord", "x")
+		c = d.Derive(c, fmt.Sprint(i+1))
+		d.Root(fmt.Sprint("other-", i), "coord", "x")
 	}
 	for _, q := range []posthouse.Query{{Thread: "t"}, {Coordination: "coord"}, {}, {Thread: "t", Descending: true}, {Coordination: "coord", Descending: true}, {Descending: true}} {
-		want := d.states(q)
+		want := d.States(q)
 		var got []string
 		q.Limit = 7
 		for {
 			n := len(got)
-			for h, err := range d.List(t.ctx, q) {
+			for h, err := range d.List(t.Ctx, q) {
 				t.OK(err)
-				got = append(got, content(d.get(h.ID)))
+				got = append(got, desk.Content(d.MustGet(h.ID)))
 				q.After = h.Cursor()
 			}
 			if len(got) == n {
@@ -128,40 +129,40 @@ func ledgerPages(t *T) {
 			t.Errorf("%+v: pages give %d, one list %d", q, len(got), len(want))
 		}
 	}
-	for _, err := range d.List(t.ctx, posthouse.Query{After: "nonsense"}) {
-		d.wantErr(err, posthouse.ErrInvalid)
+	for _, err := range d.List(t.Ctx, posthouse.Query{After: "nonsense"}) {
+		d.WantErr(err, posthouse.ErrInvalid)
 	}
 }
 
-func ledgerOneMillisecond(t *T) {
-	d := t.desk(ledger.Options{})
-	c := d.root("t", "", "0")
+func ledgerOneMillisecond(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	c := d.Root("t", "", "0")
 	const n = 2000
 	for i := range n {
-		c = d.derive(c, fmt.Sprint(i+1))
+		c = d.Derive(c, fmt.Sprint(i+1))
 	}
-	want := numbered("", n+1)
-	d.wantStates(posthouse.Query{}, want...)
+	want := desk.Numbered("", n+1)
+	d.WantStates(posthouse.Query{}, want...)
 	slices.Reverse(want)
-	d.wantStates(posthouse.Query{Thread: "t", Descending: true}, want...)
-	last, err := d.Latest(t.ctx, ledger.LatestQuery{Thread: "t"})
+	d.WantStates(posthouse.Query{Thread: "t", Descending: true}, want...)
+	last, err := d.Latest(t.Ctx, ledger.LatestQuery{Thread: "t"})
 	t.OK(err)
-	if content(last) != want[0] {
-		t.Errorf("latest is %s", content(last))
+	if desk.Content(last) != want[0] {
+		t.Errorf("latest is %s", desk.Content(last))
 	}
 }
 
-func ledgerLatest(t *T) {
-	d := t.desk(ledger.Options{})
-	a := d.root("t", "coord", "a")
-	b := a.Derive(state("b"))
+func ledgerLatest(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	a := d.Root("t", "coord", "a")
+	b := a.Derive(desk.State("b"))
 	b.Node = "plan"
-	b = d.save(b)
-	d.clock.Advance(-time.Hour)
-	c := b.Derive(state("c"))
+	b = d.MustSave(b)
+	d.Clock.Advance(-time.Hour)
+	c := b.Derive(desk.State("c"))
 	c.Node = "act+tell" // two nodes at once
-	c = d.save(c)
-	side, err := d.Fork(t.ctx, a.ID, &ledger.ForkOptions{Branch: "side", Replace: state("s")})
+	c = d.MustSave(c)
+	side, err := d.Fork(t.Ctx, a.ID, &ledger.ForkOptions{Branch: "side", Replace: desk.State("s")})
 	t.OK(err)
 	for _, w := range []struct {
 		q    ledger.LatestQuery
@@ -174,34 +175,34 @@ func ledgerLatest(t *T) {
 		{ledger.LatestQuery{Thread: "t", Node: "tell"}, c.ID},
 		{ledger.LatestQuery{Thread: "t", Node: "act+tell"}, c.ID},
 	} {
-		got, err := d.Latest(t.ctx, w.q)
+		got, err := d.Latest(t.Ctx, w.q)
 		t.OK(err)
 		if got.ID != w.want {
-			t.Errorf("%+v: %q", w.q, content(got))
+			t.Errorf("%+v: %q", w.q, desk.Content(got))
 		}
 	}
 	for _, q := range []ledger.LatestQuery{{Thread: "nobody"}, {Coordination: "nobody"}, {Thread: "t", Branch: "nobody"}, {Thread: "t", Node: "nobody"}, {Thread: "t", Node: "ac"}} {
-		_, err := d.Latest(t.ctx, q)
-		d.wantErr(err, posthouse.ErrNotFound)
+		_, err := d.Latest(t.Ctx, q)
+		d.WantErr(err, posthouse.ErrNotFound)
 	}
-	_, err = d.Latest(t.ctx, ledger.LatestQuery{})
-	d.wantErr(err, posthouse.ErrInvalid)
+	_, err = d.Latest(t.Ctx, ledger.LatestQuery{})
+	d.WantErr(err, posthouse.ErrInvalid)
 }
 
-func ledgerNewestWaiting(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerNewestWaiting(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	for i := range 1000 {
-		d.root(fmt.Sprint("old-", i), "dispatch", "x")
+		d.Root(fmt.Sprint("old-", i), "dispatch", "x")
 	}
-	done := d.ask("new", posthouse.Gate{Name: "ok?"})
-	for h, err := range d.List(t.ctx, posthouse.Query{Descending: true, Limit: 1}) {
+	done := d.Ask("new", posthouse.Gate{Name: "ok?"})
+	for h, err := range d.List(t.Ctx, posthouse.Query{Descending: true, Limit: 1}) {
 		t.OK(err)
 		if h.ID != done.Checkpoint.ID || len(h.Gates) != 1 {
 			t.Errorf("the newest listed is %s with gates %v", h.ID, h.Gates)
 		}
 	}
 	n := 0
-	for g, err := range d.Gates(t.ctx, ledger.GateQuery{Limit: 10}) {
+	for g, err := range d.Gates(t.Ctx, ledger.GateQuery{Limit: 10}) {
 		t.OK(err)
 		n++
 		if g.ID != done.Gates[0].ID {

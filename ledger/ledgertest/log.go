@@ -10,12 +10,13 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/transfer"
 )
 
-func ledgerLogCases() []Case {
-	return []Case{
+func ledgerLogCases() []desk.Case {
+	return []desk.Case{
 		{Name: "ledger/a log lacks nothing", Rule: "Log yields every entry that the summary vouches for, or fails with ErrCorrupt that names the thread and the place, in either direction, as a whole and in part; what was deleted, released and dropped is no damage.", Run: ledgerLogLacksNothing},
 		{Name: "ledger/executions and exports lack nothing", Rule: "Where an entry is lost, what an execution has on record and what an export holds is what it was, or ErrCorrupt.", Run: ledgerRecordLacksNothing},
 		{Name: "ledger/a watch notices what is lost", Rule: "A watch yields ErrCorrupt with thread and number where entries of a thread do not follow one another, and goes on behind it.", Run: ledgerWatchLacksNothing},
@@ -58,25 +59,25 @@ func (s *lossy) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error
 
 // logs makes threads that went through everything that leaves gaps, and returns
 // their names.
-func (d *desk) logs() []string {
+func logsOf(d *desk.Desk) []string {
 	d.Helper()
-	d.derive(d.derive(d.root("plain", "", "0"), "1"), "2")
-	d.ask("plain", posthouse.Gate{Name: "ok?", Task: "3/n"})
+	d.Derive(d.Derive(d.Root("plain", "", "0"), "1"), "2")
+	d.Ask("plain", posthouse.Gate{Name: "ok?", Task: "3/n"})
 	for _, thread := range []string{"released", "dropped", "first gone"} {
 		for i := range 3 {
-			d.derive(d.root(thread, "", fmt.Sprint(i, "a")), fmt.Sprint(i, "b"))
-			d.release(thread, nil)
+			d.Derive(d.Root(thread, "", fmt.Sprint(i, "a")), fmt.Sprint(i, "b"))
+			d.MustRelease(thread, nil)
 		}
-		d.derive(d.root(thread, "", "now"), "and then")
+		d.Derive(d.Root(thread, "", "now"), "and then")
 	}
 	for thread, version := range map[string]string{"dropped": "2", "first gone": "1"} {
-		_, err := retain.DropRelease(d.ctx, d.Ledger, thread, version, nil)
+		_, err := retain.DropRelease(d.Ctx, d.Ledger, thread, version, nil)
 		d.OK(err)
 	}
-	d.derive(d.root("deleted", "", "old"), "older")
-	_, err := retain.DeleteThread(d.ctx, d.Ledger, "deleted", nil)
+	d.Derive(d.Root("deleted", "", "old"), "older")
+	_, err := retain.DeleteThread(d.Ctx, d.Ledger, "deleted", nil)
 	d.OK(err)
-	d.derive(d.derive(d.root("deleted", "", "new"), "newer"), "newest")
+	d.Derive(d.Derive(d.Root("deleted", "", "new"), "newer"), "newest")
 	return []string{"plain", "released", "dropped", "first gone", "deleted"}
 }
 
@@ -94,8 +95,8 @@ func ranges(last uint64) (all []posthouse.Range) {
 }
 
 // seqs reads a log, as far as it goes.
-func (d *desk) seqs(thread string, r posthouse.Range) (seqs []uint64, err error) {
-	for e, err := range d.Log(d.ctx, thread, r) {
+func seqsOf(d *desk.Desk, thread string, r posthouse.Range) (seqs []uint64, err error) {
+	for e, err := range d.Log(d.Ctx, thread, r) {
 		if err != nil {
 			return seqs, err
 		}
@@ -119,25 +120,25 @@ func losses(seqs []uint64) map[string]func(uint64) bool {
 	return sets
 }
 
-func ledgerLogLacksNothing(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerLogLacksNothing(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	noticed := 0
-	for _, thread := range d.logs() {
-		all, err := d.seqs(thread, posthouse.Range{})
+	for _, thread := range logsOf(d) {
+		all, err := seqsOf(d, thread, posthouse.Range{})
 		t.OK(err)
 		var want [][]uint64
 		rs := ranges(all[len(all)-1])
 		for _, r := range rs {
-			seqs, err := d.seqs(thread, r)
+			seqs, err := seqsOf(d, thread, r)
 			if err != nil {
 				t.Errorf("thread %s, %+v: %v", thread, r, err)
 			}
 			want = append(want, seqs)
 		}
 		for what, lost := range losses(all) {
-			bad := t.deskOn(&lossy{t.Store, thread, lost}, ledger.Options{})
+			bad := t.DeskOn(&lossy{t.Store, thread, lost}, ledger.Options{})
 			for i, r := range rs {
-				got, err := bad.seqs(thread, r)
+				got, err := seqsOf(bad, thread, r)
 				switch {
 				case err != nil && !errors.Is(err, posthouse.ErrCorrupt):
 					t.Errorf("thread %s without %s, %+v: %v", thread, what, r, err)
@@ -163,17 +164,17 @@ func prefixOf(got, want []uint64) bool {
 	return len(got) <= len(want) && slices.Equal(got, want[:len(got)])
 }
 
-func ledgerRecordLacksNothing(t *T) {
-	d := t.desk(ledger.Options{})
-	head := d.root("t", "", "0")
+func ledgerRecordLacksNothing(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	head := d.Root("t", "", "0")
 	for i := range 5 {
-		_, err := d.Commit(t.ctx, &ledger.Draft{Thread: "t", Steps: []posthouse.Step{{
+		_, err := d.Commit(t.Ctx, &ledger.Draft{Thread: "t", Steps: []posthouse.Step{{
 			Task: "1/n", Name: fmt.Sprint("s", i), Value: posthouse.Value{Codec: "json", Data: []byte(fmt.Sprint(i))},
 		}}})
 		t.OK(err)
 	}
-	look := func(d *desk) (string, error) {
-		x, err := d.Core().Execution(t.ctx, &head.Header, "1/n")
+	look := func(d *desk.Desk) (string, error) {
+		x, err := d.Core().Execution(t.Ctx, &head.Header, "1/n")
 		if err != nil {
 			return "", err
 		}
@@ -183,16 +184,16 @@ func ledgerRecordLacksNothing(t *T) {
 		}
 		return b.String(), nil
 	}
-	export := func(d *desk) (string, error) {
+	export := func(d *desk.Desk) (string, error) {
 		var b strings.Builder
-		_, err := transfer.Export(t.ctx, d.Ledger, "t", &b, nil)
+		_, err := transfer.Export(t.Ctx, d.Ledger, "t", &b, nil)
 		return b.String(), err
 	}
-	for what, ask := range map[string]func(*desk) (string, error){"execution": look, "export": export} {
+	for what, ask := range map[string]func(*desk.Desk) (string, error){"execution": look, "export": export} {
 		want, err := ask(d)
 		t.OK(err)
 		for lost, is := range losses([]uint64{1, 2, 3, 4, 5, 6}) {
-			got, err := ask(t.deskOn(&lossy{t.Store, "t", is}, ledger.Options{}))
+			got, err := ask(t.DeskOn(&lossy{t.Store, "t", is}, ledger.Options{}))
 			if err != nil && !errors.Is(err, posthouse.ErrCorrupt) || err == nil && got != want {
 				t.Errorf("%s without %s: %d bytes for %d, %v", what, lost, len(got), len(want), err)
 			}
@@ -200,18 +201,18 @@ func ledgerRecordLacksNothing(t *T) {
 	}
 }
 
-func ledgerWatchLacksNothing(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerWatchLacksNothing(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	for _, thread := range []string{"a", "b"} {
-		c := d.root(thread, "", "0")
+		c := d.Root(thread, "", "0")
 		for i := range 4 {
-			c = d.derive(c, fmt.Sprint(i))
+			c = d.Derive(c, fmt.Sprint(i))
 		}
 	}
-	d.logs() // gaps that are none
-	d.root("z", "", "the end")
-	watch := func(d *desk) (seqs []uint64, faults []string) {
-		for ev, err := range d.Watch(t.ctx, ledger.WatchQuery{}) {
+	logsOf(d) // gaps that are none
+	d.Root("z", "", "the end")
+	watch := func(d *desk.Desk) (seqs []uint64, faults []string) {
+		for ev, err := range d.Watch(t.Ctx, ledger.WatchQuery{}) {
 			switch {
 			case err != nil && (ev == nil || !errors.Is(err, posthouse.ErrCorrupt)):
 				t.Fatalf("%v", err)
@@ -229,7 +230,7 @@ func ledgerWatchLacksNothing(t *T) {
 	if len(seqs) != 5 || len(faults) != 0 {
 		t.Fatalf("whole: %v, faults %q", seqs, faults)
 	}
-	bad := t.deskOn(&lossy{t.Store, "a", func(seq uint64) bool { return seq == 3 }}, ledger.Options{Poll: 1})
+	bad := t.DeskOn(&lossy{t.Store, "a", func(seq uint64) bool { return seq == 3 }}, ledger.Options{Poll: 1})
 	seqs, faults = watch(bad)
 	if !slices.Equal(seqs, []uint64{1, 2, 5}) || !slices.Equal(faults, []string{"a 4"}) {
 		t.Errorf("without entry 3 it yields %v and the faults %q", seqs, faults)

@@ -6,13 +6,14 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/storetest"
 	"github.com/posthouse/posthouse/transfer"
 )
 
-func nameCases() []Case {
-	return []Case{
+func nameCases() []desk.Case {
+	return []desk.Case{
 		{
 			Name: "ledger/names that people have",
 			Rule: "Saves, forks, copies, releases, gates, signals, slots, deletion, and a thread's file take any name, and none is taken for another.",
@@ -32,91 +33,91 @@ var badNames = map[string]string{
 	"zero": "a\x00b", "a line feed": "a\nb", "a tab": "\t", "an escape": "\x1b[31m", "DEL": "a\x7f", "a C1 control": "a\u009b31m", "the next line": "a\u0085b", "the first C1": "\u0080",
 }
 
-func ledgerNames(t *T) {
-	d := t.desk(ledger.Options{})
-	target := t.deskOn(t.Fresh(), ledger.Options{})
+func ledgerNames(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	target := t.DeskOn(t.Fresh(), ledger.Options{})
 	for _, name := range storetest.Names() {
-		c := posthouse.Root(name, state("of "+name)) // its thread, too
+		c := posthouse.Root(name, desk.State("of "+name)) // its thread, too
 		c.Agent, c.Node, c.Graph, c.Labels = name, posthouse.EscapeName(name), name, map[string]string{name: name}
-		c = d.save(c)
+		c = d.MustSave(c)
 		if c.Thread != name || c.Coordination != name || c.Agent != name || c.Labels[name] != name {
 			t.Errorf("%q comes back as %+v", name, c.Header)
 		}
 		if name != posthouse.MainBranch {
-			f, err := d.Fork(t.ctx, c.ID, &ledger.ForkOptions{Branch: name, Replace: state("fork of " + name)})
+			f, err := d.Fork(t.Ctx, c.ID, &ledger.ForkOptions{Branch: name, Replace: desk.State("fork of " + name)})
 			t.OK(err)
 			if f.Branch != name || f.Thread != name {
 				t.Errorf("the fork is on branch %q of thread %q, want %q", f.Branch, f.Thread, name)
 			}
 		}
-		_, err := d.Signal(t.ctx, name, posthouse.Signal{Name: "s", By: "alice"})
+		_, err := d.Signal(t.Ctx, name, posthouse.Signal{Name: "s", By: "alice"})
 		t.OK(err)
 	}
 	for _, name := range storetest.Names() {
-		last, err := d.Latest(t.ctx, ledger.LatestQuery{Thread: name})
+		last, err := d.Latest(t.Ctx, ledger.LatestQuery{Thread: name})
 		t.OK(err)
-		side, err := d.Latest(t.ctx, ledger.LatestQuery{Thread: name, Branch: name})
+		side, err := d.Latest(t.Ctx, ledger.LatestQuery{Thread: name, Branch: name})
 		t.OK(err)
-		if content(last) != "of "+name || content(side) != "fork of "+name {
-			t.Errorf("thread %q has %q and %q", name, content(last), content(side))
+		if desk.Content(last) != "of "+name || desk.Content(side) != "fork of "+name {
+			t.Errorf("thread %q has %q and %q", name, desk.Content(last), desk.Content(side))
 		}
-		d.wantStates(posthouse.Query{Coordination: name, Branch: posthouse.MainBranch}, "of "+name)
+		d.WantStates(posthouse.Query{Coordination: name, Branch: posthouse.MainBranch}, "of "+name)
 		var file bytes.Buffer
-		_, err = transfer.Export(t.ctx, d.Ledger, name, &file, nil)
+		_, err = transfer.Export(t.Ctx, d.Ledger, name, &file, nil)
 		t.OK(err)
-		in, err := transfer.Import(t.ctx, target.Ledger, bytes.NewReader(file.Bytes()), nil)
+		in, err := transfer.Import(t.Ctx, target.Ledger, bytes.NewReader(file.Bytes()), nil)
 		t.OK(err)
 		if in.Thread != name {
 			t.Errorf("thread %q is imported as %q", name, in.Thread)
 		}
 	}
 	for _, pair := range [][2]string{{"tenant/42", "tenant/42/copy"}, {"日本", "日本 (2)"}, {"order#7", "order#7#2"}} {
-		to, err := transfer.CopyThread(t.ctx, d.Ledger, pair[0], pair[1], nil)
+		to, err := transfer.CopyThread(t.Ctx, d.Ledger, pair[0], pair[1], nil)
 		t.OK(err)
 		if to.Thread != pair[1] {
 			t.Errorf("the copy of %q is %q, want %q", pair[0], to.Thread, pair[1])
 		}
-		_, err = d.Release(t.ctx, pair[0], nil)
+		_, err = d.Release(t.Ctx, pair[0], nil)
 		t.OK(err)
-		v, err := ledger.FindRelease(t.ctx, d, pair[0], "1")
+		v, err := ledger.FindRelease(t.Ctx, d, pair[0], "1")
 		t.OK(err)
 		if v.Thread != pair[0] {
 			t.Errorf("version 1 of %q is of %q", pair[0], v.Thread)
 		}
 	}
-	ask := d.ask("user@example.com", posthouse.Gate{Name: "ok?", Task: "1/ask"})
-	g, err := d.Decide(t.ctx, ask.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
+	ask := d.Ask("user@example.com", posthouse.Gate{Name: "ok?", Task: "1/ask"})
+	g, err := d.Decide(t.Ctx, ask.Gates[0].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "alice"})
 	t.OK(err)
 	if g.Thread != "user@example.com" {
 		t.Errorf("the gate is of thread %q", g.Thread)
 	}
-	threads := len(d.all())
-	_, err = retain.DeleteThread(t.ctx, d.Ledger, "a b", nil)
+	threads := len(allThreads(d))
+	_, err = retain.DeleteThread(t.Ctx, d.Ledger, "a b", nil)
 	t.OK(err)
-	_, err = retain.DeleteCoordination(t.ctx, d.Ledger, "a_b", nil)
+	_, err = retain.DeleteCoordination(t.Ctx, d.Ledger, "a_b", nil)
 	t.OK(err)
-	if n := len(d.all()); n != threads-2 {
+	if n := len(allThreads(d)); n != threads-2 {
 		t.Errorf("two deletions left %d of %d threads", n, threads)
 	}
 }
 
 // all lists the threads.
-func (d *desk) all() (out []*posthouse.ThreadInfo) {
+func allThreads(d *desk.Desk) (out []*posthouse.ThreadInfo) {
 	d.Helper()
-	for info, err := range d.Threads(d.ctx, posthouse.ThreadQuery{}) {
+	for info, err := range d.Threads(d.Ctx, posthouse.ThreadQuery{}) {
 		d.OK(err)
 		out = append(out, info)
 	}
 	return out
 }
 
-func ledgerBadNames(t *T) {
-	d := t.desk(ledger.Options{})
-	c := d.root("t", "", "x")
+func ledgerBadNames(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	c := d.Root("t", "", "x")
 	for what, name := range badNames {
 		refused := func(field string, err error) {
 			t.Helper()
-			if e := d.wantErr(err, posthouse.ErrInvalid); e.Field != field {
+			if e := d.WantErr(err, posthouse.ErrInvalid); e.Field != field {
 				t.Errorf("%s as %s: the error names %q: %v", what, field, e.Field, e)
 			}
 		}
@@ -130,24 +131,24 @@ func ledgerBadNames(t *T) {
 			if name == "" && field != "labels" {
 				continue // it is not given
 			}
-			c := posthouse.Root("t2", state("x"))
+			c := posthouse.Root("t2", desk.State("x"))
 			c.Thread = "t2"
 			set(c)
-			_, err := d.Save(t.ctx, c, nil)
+			_, err := d.Save(t.Ctx, c, nil)
 			refused(field, err)
 		}
 		if name != "" {
-			_, err := d.Fork(t.ctx, c.ID, &ledger.ForkOptions{Branch: name})
+			_, err := d.Fork(t.Ctx, c.ID, &ledger.ForkOptions{Branch: name})
 			refused("branch", err)
-			_, err = d.Fork(t.ctx, c.ID, &ledger.ForkOptions{Thread: name})
+			_, err = d.Fork(t.Ctx, c.ID, &ledger.ForkOptions{Thread: name})
 			refused("thread", err)
 		}
-		_, err := transfer.CopyThread(t.ctx, d.Ledger, "t", name, nil)
+		_, err := transfer.CopyThread(t.Ctx, d.Ledger, "t", name, nil)
 		refused("thread", err)
-		_, err = d.Signal(t.ctx, name, posthouse.Signal{Name: "s"})
+		_, err = d.Signal(t.Ctx, name, posthouse.Signal{Name: "s"})
 		refused("thread", err)
 	}
-	if n := len(d.all()); n != 1 {
+	if n := len(allThreads(d)); n != 1 {
 		t.Errorf("bad names left %d threads", n)
 	}
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 	"github.com/posthouse/posthouse/retain"
 )
 
-func ledgerPeopleCases() []Case {
-	return []Case{
+func ledgerPeopleCases() []desk.Case {
+	return []desk.Case{
 		{Name: "ledger/a quorum counts each person once", Rule: "Votes are records of their own; the one that meets the rule and the decision are one entry; a second vote of a person is ErrVoted, whoever sent it.", Run: ledgerQuorum},
 		{Name: "ledger/racing voters", Rule: "Of racing voters over two ledgers exactly as many are counted as the rule needs; the others get the decision.", Run: ledgerRacingVoters},
 		{Name: "ledger/rejections of a quorum", Rule: "The first rejection ends it, or with Outvote the one after which too few are left to approve.", Run: ledgerRejections},
@@ -33,9 +34,9 @@ func yes(by string) posthouse.Decision {
 func no(by string) posthouse.Decision { return posthouse.Decision{Verdict: posthouse.Reject, By: by} }
 
 // vote decides and wants more votes to be missing.
-func (d *desk) vote(id posthouse.ID, dec posthouse.Decision) *posthouse.Gate {
+func castVote(d *desk.Desk, id posthouse.ID, dec posthouse.Decision) *posthouse.Gate {
 	d.Helper()
-	g, err := d.Decide(d.ctx, id, dec)
+	g, err := d.Decide(d.Ctx, id, dec)
 	d.OK(err)
 	if g.Decision != nil {
 		d.Errorf("%s of %s decided: %+v", dec.Verdict, dec.By, g.Decision)
@@ -44,9 +45,9 @@ func (d *desk) vote(id posthouse.ID, dec posthouse.Decision) *posthouse.Gate {
 }
 
 // settle decides and wants that to be the last vote.
-func (d *desk) settle(id posthouse.ID, dec posthouse.Decision, want posthouse.Verdict) *posthouse.Gate {
+func settleGate(d *desk.Desk, id posthouse.ID, dec posthouse.Decision, want posthouse.Verdict) *posthouse.Gate {
 	d.Helper()
-	g, err := d.Decide(d.ctx, id, dec)
+	g, err := d.Decide(d.Ctx, id, dec)
 	d.OK(err)
 	if g.Decision == nil || g.Decision.Verdict != want || g.Decision.By != dec.By {
 		d.Fatalf("%s of %s came to %+v, want %s", dec.Verdict, dec.By, g.Decision, want)
@@ -55,10 +56,10 @@ func (d *desk) settle(id posthouse.ID, dec posthouse.Decision, want posthouse.Ve
 }
 
 // same wants the gate as it was returned to be what everybody reads.
-func (d *desk) same(g *posthouse.Gate) {
+func wantSame(d *desk.Desk, g *posthouse.Gate) {
 	d.Helper()
-	for _, l := range []*desk{d, d.T.desk(ledger.Options{Now: d.clock.Now})} {
-		read, err := l.Gate(d.ctx, g.ID)
+	for _, l := range []*desk.Desk{d, d.T.Desk(ledger.Options{Now: d.Clock.Now})} {
+		read, err := l.Gate(d.Ctx, g.ID)
 		d.OK(err)
 		if fmt.Sprint(read.Votes) != fmt.Sprint(g.Votes) || fmt.Sprint(read.Assignments) != fmt.Sprint(g.Assignments) ||
 			(read.Decision == nil) != (g.Decision == nil) || g.Decision != nil && fmt.Sprint(*read.Decision) != fmt.Sprint(*g.Decision) {
@@ -67,53 +68,53 @@ func (d *desk) same(g *posthouse.Gate) {
 	}
 }
 
-func ledgerQuorum(t *T) {
-	d := t.desk(ledger.Options{})
-	id := d.ask("t", posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
-	d.same(d.vote(id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Actor: "olga"}))
-	info, err := d.Thread(t.ctx, "t")
+func ledgerQuorum(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	id := d.Ask("t", posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
+	wantSame(d, castVote(d, id, posthouse.Decision{Verdict: posthouse.Approve, By: "alice", Actor: "olga"}))
+	info, err := d.Thread(t.Ctx, "t")
 	t.OK(err)
 	if info.Status != posthouse.StatusWaiting || len(info.Waiting) != 1 {
 		t.Errorf("after one vote: %+v", info)
 	}
 	for _, dec := range []posthouse.Decision{yes("alice"), no("alice"), yes("olga"), {Verdict: posthouse.Approve, By: "bob", Actor: "olga"}, {Verdict: posthouse.Approve, By: "bob", Actor: "alice"}} {
-		_, err := d.Decide(t.ctx, id, dec)
-		if e := d.wantErr(err, posthouse.ErrVoted); e.Decision == nil || e.Decision.By != "alice" {
+		_, err := d.Decide(t.Ctx, id, dec)
+		if e := d.WantErr(err, posthouse.ErrVoted); e.Decision == nil || e.Decision.By != "alice" {
 			t.Errorf("%+v: %+v", dec, e.Decision)
 		}
 	}
-	if _, err := d.Decide(t.ctx, id, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: []byte(`1`)}); !errors.Is(err, posthouse.ErrInvalid) {
+	if _, err := d.Decide(t.Ctx, id, posthouse.Decision{Verdict: posthouse.Edit, By: "bob", Value: []byte(`1`)}); !errors.Is(err, posthouse.ErrInvalid) {
 		t.Errorf("a vote with a value: %v", err)
 	}
-	tail := d.tail("t")
-	g := d.settle(id, yes("bob"), posthouse.Approve)
-	if len(g.Votes) != 2 || g.Decision.Seq != tail.Seq+1 || d.tail("t").Seq != tail.Seq+1 {
+	tail := tailAt(d, "t")
+	g := settleGate(d, id, yes("bob"), posthouse.Approve)
+	if len(g.Votes) != 2 || g.Decision.Seq != tail.Seq+1 || tailAt(d, "t").Seq != tail.Seq+1 {
 		t.Errorf("the last vote and the decision: %+v", g)
 	}
-	d.same(g)
-	_, err = d.Decide(t.ctx, id, yes("carol"))
-	d.wantErr(err, posthouse.ErrDecided)
-	if info, err = d.Thread(t.ctx, "t"); err != nil || info.Status != posthouse.StatusReady {
+	wantSame(d, g)
+	_, err = d.Decide(t.Ctx, id, yes("carol"))
+	d.WantErr(err, posthouse.ErrDecided)
+	if info, err = d.Thread(t.Ctx, "t"); err != nil || info.Status != posthouse.StatusReady {
 		t.Errorf("after the decision: %+v, %v", info, err)
 	}
-	cancelled := d.ask("u", posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
-	d.vote(cancelled, yes("alice"))
-	d.same(d.settle(cancelled, posthouse.Decision{Verdict: posthouse.Cancel, By: "alice"}, posthouse.Cancel))
+	cancelled := d.Ask("u", posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
+	castVote(d, cancelled, yes("alice"))
+	wantSame(d, settleGate(d, cancelled, posthouse.Decision{Verdict: posthouse.Cancel, By: "alice"}, posthouse.Cancel))
 }
 
-func ledgerRacingVoters(t *T) {
-	ledgers := []*desk{t.desk(ledger.Options{}), t.desk(ledger.Options{})}
+func ledgerRacingVoters(t *desk.T) {
+	ledgers := []*desk.Desk{t.Desk(ledger.Options{}), t.Desk(ledger.Options{})}
 	for round := range 3 {
-		id := ledgers[0].ask(fmt.Sprint("t", round), posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 3}}).Gates[0].ID
+		id := ledgers[0].Ask(fmt.Sprint("t", round), posthouse.Gate{Name: "ok?", Quorum: &posthouse.Quorum{Need: 3}}).Gates[0].ID
 		errs := make([]error, 40) // each person votes twice
 		var wg sync.WaitGroup
 		for i := range errs {
 			vote := yes(fmt.Sprint("p", i/2))
 			vote.Reason = fmt.Sprint("attempt ", i) // or the two of a person could be one and the same entry
-			wg.Go(func() { _, errs[i] = ledgers[i%2].Decide(t.ctx, id, vote) })
+			wg.Go(func() { _, errs[i] = ledgers[i%2].Decide(t.Ctx, id, vote) })
 		}
 		wg.Wait()
-		g, err := ledgers[1].Gate(t.ctx, id)
+		g, err := ledgers[1].Gate(t.Ctx, id)
 		t.OK(err)
 		people, counted := map[string]bool{}, 0
 		for _, v := range g.Votes {
@@ -133,12 +134,12 @@ func ledgerRacingVoters(t *T) {
 	}
 }
 
-func ledgerRejections(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerRejections(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	people := []string{"alice", "bob", "carol", "dave"}
-	veto := d.ask("a", posthouse.Gate{Name: "ok?", Assignees: people, Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
-	d.vote(veto, yes("alice"))
-	d.settle(veto, no("bob"), posthouse.Reject)
+	veto := d.Ask("a", posthouse.Gate{Name: "ok?", Assignees: people, Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
+	castVote(d, veto, yes("alice"))
+	settleGate(d, veto, no("bob"), posthouse.Reject)
 	for name, gate := range map[string]posthouse.Gate{
 		"b": {Assignees: people}, "c": {}, "d": {Assignees: append([]string{"eve"}, people...), RequestedBy: "eve"},
 	} {
@@ -146,31 +147,31 @@ func ledgerRejections(t *T) {
 		if gate.Assignees == nil {
 			gate.Quorum.Of = 4
 		}
-		id := d.ask(name, gate).Gates[0].ID
-		d.vote(id, no("alice"))
-		d.vote(id, yes("bob"))
-		d.settle(id, no("carol"), posthouse.Reject) // 4-3+1
+		id := d.Ask(name, gate).Gates[0].ID
+		castVote(d, id, no("alice"))
+		castVote(d, id, yes("bob"))
+		settleGate(d, id, no("carol"), posthouse.Reject) // 4-3+1
 	}
 }
 
-func ledgerFourEyes(t *T) {
-	d := t.desk(ledger.Options{})
-	id := d.ask("t", posthouse.Gate{Name: "ok?", RequestedBy: "alice", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
+func ledgerFourEyes(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	id := d.Ask("t", posthouse.Gate{Name: "ok?", RequestedBy: "alice", Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
 	for _, dec := range []posthouse.Decision{yes("alice"), no("alice"), {Verdict: posthouse.Approve, By: "bob", Actor: "alice"}} {
-		_, err := d.Decide(t.ctx, id, dec)
-		d.wantErr(err, posthouse.ErrForbidden)
+		_, err := d.Decide(t.Ctx, id, dec)
+		d.WantErr(err, posthouse.ErrForbidden)
 	}
-	d.vote(id, yes("bob"))
-	d.settle(id, yes("carol"), posthouse.Approve)
+	castVote(d, id, yes("bob"))
+	settleGate(d, id, yes("carol"), posthouse.Approve)
 }
 
-func ledgerDelegation(t *T) {
-	d := t.desk(ledger.Options{})
-	id := d.ask("t", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, RequestedBy: "mallory"}).Gates[0].ID
+func ledgerDelegation(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	id := d.Ask("t", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, RequestedBy: "mallory"}).Gates[0].ID
 	try := func(by, to string, want *posthouse.Error) {
 		t.Helper()
-		_, err := d.Delegate(t.ctx, id, posthouse.Delegation{By: by, To: to})
-		d.wantErr(err, want)
+		_, err := d.Delegate(t.Ctx, id, posthouse.Delegation{By: by, To: to})
+		d.WantErr(err, want)
 	}
 	try("", "carol", posthouse.ErrInvalid)
 	try("alice", "", posthouse.ErrInvalid)
@@ -179,19 +180,19 @@ func ledgerDelegation(t *T) {
 	try("carol", "dave", posthouse.ErrForbidden)
 	try("alice", "mallory", posthouse.ErrForbidden)
 	for _, x := range [][2]string{{"alice", "carol"}, {"carol", "dave"}} {
-		g, err := d.Delegate(t.ctx, id, posthouse.Delegation{By: x[0], To: x[1], Actor: "olga", Reason: "away"})
+		g, err := d.Delegate(t.Ctx, id, posthouse.Delegation{By: x[0], To: x[1], Actor: "olga", Reason: "away"})
 		t.OK(err)
-		d.same(g)
+		wantSame(d, g)
 	}
 	try("dave", "alice", posthouse.ErrInvalid)
 	try("dave", "carol", posthouse.ErrInvalid)
 	try("alice", "eve", posthouse.ErrForbidden)
 	for _, by := range []string{"alice", "carol"} {
-		_, err := d.Decide(t.ctx, id, yes(by))
-		d.wantErr(err, posthouse.ErrForbidden)
+		_, err := d.Decide(t.Ctx, id, yes(by))
+		d.WantErr(err, posthouse.ErrForbidden)
 	}
 	inbox := func(who string) (n int) {
-		for _, err := range d.Gates(t.ctx, ledger.GateQuery{Assignee: who}) {
+		for _, err := range d.Gates(t.Ctx, ledger.GateQuery{Assignee: who}) {
 			t.OK(err)
 			n++
 		}
@@ -200,71 +201,71 @@ func ledgerDelegation(t *T) {
 	if inbox("alice") != 0 || inbox("dave") != 1 || inbox("bob") != 1 {
 		t.Error("the inbox does not follow the right")
 	}
-	g := d.settle(id, yes("dave"), posthouse.Approve)
+	g := settleGate(d, id, yes("dave"), posthouse.Approve)
 	if g.Decision.For != "alice" || len(g.Assignments) != 2 || g.Assignments[0].Reason != "away" || fmt.Sprint(g.Assignees) != "[alice bob]" {
 		t.Errorf("decided as %+v of %+v", g.Decision, g)
 	}
-	d.same(g)
+	wantSame(d, g)
 	try("bob", "eve", posthouse.ErrDecided)
 
-	open := d.ask("u", posthouse.Gate{Name: "ok?"}).Gates[0].ID
-	_, err := d.Delegate(t.ctx, open, posthouse.Delegation{By: "alice", To: "bob"})
-	d.wantErr(err, posthouse.ErrInvalid)
-	id = d.ask("v", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
-	d.vote(id, yes("alice"))
+	open := d.Ask("u", posthouse.Gate{Name: "ok?"}).Gates[0].ID
+	_, err := d.Delegate(t.Ctx, open, posthouse.Delegation{By: "alice", To: "bob"})
+	d.WantErr(err, posthouse.ErrInvalid)
+	id = d.Ask("v", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
+	castVote(d, id, yes("alice"))
 	try("alice", "carol", posthouse.ErrVoted)
 	try("bob", "alice", posthouse.ErrInvalid)
 }
 
-func ledgerEscalation(t *T) {
+func ledgerEscalation(t *desk.T) {
 	for _, replace := range []bool{false, true} {
 		for _, recorded := range []bool{false, true} {
-			d := t.desk(ledger.Options{})
-			at := d.clock.Now().Add(time.Hour)
+			d := t.Desk(ledger.Options{})
+			at := d.Clock.Now().Add(time.Hour)
 			name := fmt.Sprintf("t-%t-%t", replace, recorded)
-			id := d.ask(name, posthouse.Gate{
+			id := d.Ask(name, posthouse.Gate{
 				Name: "ok?", Assignees: []string{"alice"}, ExpiresAt: at.Add(time.Hour),
 				Escalation: &posthouse.Escalation{At: at, To: []string{"boss"}, Replace: replace},
 			}).Gates[0].ID
-			_, err := d.Decide(t.ctx, id, yes("boss"))
-			d.wantErr(err, posthouse.ErrForbidden)
-			_, err = commit.Escalate(t.ctx, d.Ledger.Core(), id)
-			d.wantErr(err, posthouse.ErrConflict)
-			if info, err := d.Thread(t.ctx, name); err != nil || info.Due != posthouse.Millis(at.UnixMilli()) {
+			_, err := d.Decide(t.Ctx, id, yes("boss"))
+			d.WantErr(err, posthouse.ErrForbidden)
+			_, err = commit.Escalate(t.Ctx, d.Ledger.Core(), id)
+			d.WantErr(err, posthouse.ErrConflict)
+			if info, err := d.Thread(t.Ctx, name); err != nil || info.Due != posthouse.Millis(at.UnixMilli()) {
 				t.Errorf("due %v, %v", info, err)
 			}
-			d.clock.Advance(time.Hour)
+			d.Clock.Advance(time.Hour)
 			if recorded {
-				g, err := commit.Escalate(t.ctx, d.Ledger.Core(), id)
+				g, err := commit.Escalate(t.Ctx, d.Ledger.Core(), id)
 				t.OK(err)
-				d.same(g)
-				tail := d.tail(name)
-				_, err = commit.Escalate(t.ctx, d.Ledger.Core(), id)
+				wantSame(d, g)
+				tail := tailAt(d, name)
+				_, err = commit.Escalate(t.Ctx, d.Ledger.Core(), id)
 				t.OK(err)
-				if d.tail(name) != tail {
+				if tailAt(d, name) != tail {
 					t.Error("it is recorded twice")
 				}
-				if info, err := d.Thread(t.ctx, name); err != nil || info.Due != posthouse.Millis(at.Add(time.Hour).UnixMilli()) {
+				if info, err := d.Thread(t.Ctx, name); err != nil || info.Due != posthouse.Millis(at.Add(time.Hour).UnixMilli()) {
 					t.Errorf("due %v, %v", info, err)
 				}
 			}
 			if replace {
-				_, err = d.Decide(t.ctx, id, yes("alice"))
-				d.wantErr(err, posthouse.ErrForbidden)
+				_, err = d.Decide(t.Ctx, id, yes("alice"))
+				d.WantErr(err, posthouse.ErrForbidden)
 			}
 			who := map[bool]string{false: "alice", true: "boss"}[replace]
-			g := d.settle(id, yes(who), posthouse.Approve)
+			g := settleGate(d, id, yes(who), posthouse.Approve)
 			if len(g.Assignments) != 1 || !g.Assignments[0].Escalation || g.Assignments[0].Replace != replace {
 				t.Errorf("assignments %+v", g.Assignments)
 			}
-			d.same(g)
+			wantSame(d, g)
 		}
 	}
 }
 
-func ledgerBadRules(t *T) {
-	d := t.desk(ledger.Options{})
-	two, later := &posthouse.Quorum{Need: 2}, d.clock.Now().Add(time.Hour)
+func ledgerBadRules(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	two, later := &posthouse.Quorum{Need: 2}, d.Clock.Now().Add(time.Hour)
 	for name, g := range map[string]posthouse.Gate{
 		"one":           {Quorum: &posthouse.Quorum{Need: 1}},
 		"too few":       {Quorum: two, Assignees: []string{"alice", "alice"}},
@@ -280,59 +281,59 @@ func ledgerBadRules(t *T) {
 		"an empty name": {Assignees: []string{"alice"}, Escalation: &posthouse.Escalation{At: later, To: []string{""}}},
 	} {
 		g.Name = name
-		_, err := d.Commit(t.ctx, &ledger.Draft{Thread: "t", Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{
+		_, err := d.Commit(t.Ctx, &ledger.Draft{Thread: "t", Gates: []posthouse.Gate{g}, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindWait, Status: posthouse.StatusWaiting, Next: []string{"ask"},
 		}})
 		if !errors.Is(err, posthouse.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := d.Thread(t.ctx, "t"); !errors.Is(err, posthouse.ErrNotFound) {
+	if _, err := d.Thread(t.Ctx, "t"); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("something was written: %v", err)
 	}
-	d.ask("u", posthouse.Gate{Name: "ok?", Quorum: two, Assignees: []string{"alice"}, Escalation: &posthouse.Escalation{At: later, To: []string{"boss"}}})
+	d.Ask("u", posthouse.Gate{Name: "ok?", Quorum: two, Assignees: []string{"alice"}, Escalation: &posthouse.Escalation{At: later, To: []string{"boss"}}})
 }
 
-func ledgerSealsVotes(t *T) {
-	d := t.desk(ledger.Options{Cipher: t.ring("k")})
-	id := d.ask("t", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
+func ledgerSealsVotes(t *desk.T) {
+	d := t.Desk(ledger.Options{Cipher: t.Ring("k")})
+	id := d.Ask("t", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2}}).Gates[0].ID
 	vote := yes("alice")
-	vote.Reason = secret
-	d.vote(id, vote)
-	_, err := d.Delegate(t.ctx, id, posthouse.Delegation{By: "bob", To: "carol", Reason: secret})
+	vote.Reason = desk.Secret
+	castVote(d, id, vote)
+	_, err := d.Delegate(t.Ctx, id, posthouse.Delegation{By: "bob", To: "carol", Reason: desk.Secret})
 	t.OK(err)
-	d.settle(id, yes("carol"), posthouse.Approve)
-	if found := t.inClear("t"); len(found) > 0 {
+	settleGate(d, id, yes("carol"), posthouse.Approve)
+	if found := t.InClear("t"); len(found) > 0 {
 		t.Errorf("in the clear: %v", found)
 	}
-	g, err := t.desk(ledger.Options{Cipher: t.ring("k")}).Gate(t.ctx, id)
+	g, err := t.Desk(ledger.Options{Cipher: t.Ring("k")}).Gate(t.Ctx, id)
 	t.OK(err)
-	if len(g.Votes) != 2 || g.Votes[0].Reason != secret || len(g.Assignments) != 1 || g.Assignments[0].Reason != secret {
+	if len(g.Votes) != 2 || g.Votes[0].Reason != desk.Secret || len(g.Assignments) != 1 || g.Assignments[0].Reason != desk.Secret {
 		t.Errorf("read %+v", g)
 	}
 }
 
-func ledgerForksVotes(t *T) {
-	d := t.desk(ledger.Options{})
-	done := d.ask("t", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2}})
+func ledgerForksVotes(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	done := d.Ask("t", posthouse.Gate{Name: "ok?", Assignees: []string{"alice", "bob"}, Quorum: &posthouse.Quorum{Need: 2}})
 	id := done.Gates[0].ID
-	d.vote(id, yes("alice"))
-	_, err := d.Delegate(t.ctx, id, posthouse.Delegation{By: "bob", To: "carol"})
+	castVote(d, id, yes("alice"))
+	_, err := d.Delegate(t.Ctx, id, posthouse.Delegation{By: "bob", To: "carol"})
 	t.OK(err)
 	for _, o := range []*ledger.ForkOptions{{Branch: "what-if"}, {Thread: "u"}} {
-		f, err := d.Fork(t.ctx, done.Checkpoint.ID, o)
+		f, err := d.Fork(t.Ctx, done.Checkpoint.ID, o)
 		t.OK(err)
 		again := f.Gates[0]
-		g, err := d.Gate(t.ctx, again)
+		g, err := d.Gate(t.Ctx, again)
 		t.OK(err)
 		if len(g.Votes) != 0 || len(g.Assignments) != 0 || g.Quorum == nil || g.Quorum.Need != 2 {
 			t.Errorf("asked again: %+v", g)
 		}
-		d.vote(again, yes("bob"))
-		d.same(d.settle(again, yes("alice"), posthouse.Approve))
+		castVote(d, again, yes("bob"))
+		wantSame(d, settleGate(d, again, yes("alice"), posthouse.Approve))
 	}
-	d.same(d.settle(id, yes("carol"), posthouse.Approve))
-	if _, err := retain.Delete(t.ctx, d.Ledger, done.Checkpoint.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan}); err != nil {
+	wantSame(d, settleGate(d, id, yes("carol"), posthouse.Approve))
+	if _, err := retain.Delete(t.Ctx, d.Ledger, done.Checkpoint.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan}); err != nil {
 		t.Error(err)
 	}
 }

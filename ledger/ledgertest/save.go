@@ -8,11 +8,12 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 	"github.com/posthouse/posthouse/retain"
 )
 
-func ledgerSaveCases() []Case {
-	return []Case{
+func ledgerSaveCases() []desk.Case {
+	return []desk.Case{
 		{Name: "ledger/a saved checkpoint is got by its id", Rule: "Get returns what Save stored: state, metadata, agent, parent, coordination.", Run: ledgerGetsWhatWasSaved},
 		{Name: "ledger/an unknown id is not found", Rule: "Get, GetHeader, Fork, Delete and Gate of an unknown id are ErrNotFound; an impossible id is ErrInvalid.", Run: ledgerUnknownIDs},
 		{Name: "ledger/foreign ids are kept as they are", Rule: "An id that matches [A-Za-z0-9._:$-]{1,200} is accepted and comes back unchanged.", Run: ledgerForeignIDs},
@@ -27,78 +28,78 @@ func ledgerSaveCases() []Case {
 	}
 }
 
-func ledgerGetsWhatWasSaved(t *T) {
-	d := t.desk(ledger.Options{})
-	c := posthouse.Root("coord", state("v"))
+func ledgerGetsWhatWasSaved(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	c := posthouse.Root("coord", desk.State("v"))
 	c.Thread, c.Agent, c.Metadata = "t", "analyzer", map[string]string{"k": "v", "risk": "hoch – 高"}
 	c.Labels = map[string]string{"team": "refunds"}
-	got := d.get(d.save(c).ID)
-	if content(got) != "v" || got.Agent != "analyzer" || got.Metadata["risk"] != "hoch – 高" || got.Labels["team"] != "refunds" ||
-		got.Coordination != "coord" || got.Thread != "t" || !got.IsRoot() || got.CreatedAt != d.clock.Now() {
+	got := d.MustGet(d.MustSave(c).ID)
+	if desk.Content(got) != "v" || got.Agent != "analyzer" || got.Metadata["risk"] != "hoch – 高" || got.Labels["team"] != "refunds" ||
+		got.Coordination != "coord" || got.Thread != "t" || !got.IsRoot() || got.CreatedAt != d.Clock.Now() {
 		t.Errorf("got %+v", got)
 	}
 }
 
-func ledgerUnknownIDs(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerUnknownIDs(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	for _, id := range []posthouse.ID{"nobody", d.Core().NewID()} {
-		_, err := d.Get(t.ctx, id)
-		d.wantErr(err, posthouse.ErrNotFound)
-		_, err = d.GetHeader(t.ctx, id)
-		d.wantErr(err, posthouse.ErrNotFound)
-		_, err = d.Fork(t.ctx, id, nil)
-		d.wantErr(err, posthouse.ErrNotFound)
-		_, err = retain.Delete(t.ctx, d.Ledger, id, nil)
-		d.wantErr(err, posthouse.ErrNotFound)
-		_, err = d.Gate(t.ctx, id)
-		d.wantErr(err, posthouse.ErrNotFound)
+		_, err := d.Get(t.Ctx, id)
+		d.WantErr(err, posthouse.ErrNotFound)
+		_, err = d.GetHeader(t.Ctx, id)
+		d.WantErr(err, posthouse.ErrNotFound)
+		_, err = d.Fork(t.Ctx, id, nil)
+		d.WantErr(err, posthouse.ErrNotFound)
+		_, err = retain.Delete(t.Ctx, d.Ledger, id, nil)
+		d.WantErr(err, posthouse.ErrNotFound)
+		_, err = d.Gate(t.Ctx, id)
+		d.WantErr(err, posthouse.ErrNotFound)
 	}
 	for _, id := range []posthouse.ID{"", "a b", "../etc/passwd", "a/b", "naïve", posthouse.ID(strings.Repeat("x", 201)), "nul\x00"} {
-		_, err := d.Get(t.ctx, id)
-		d.wantErr(err, posthouse.ErrInvalid)
+		_, err := d.Get(t.Ctx, id)
+		d.WantErr(err, posthouse.ErrInvalid)
 	}
 }
 
-func ledgerForeignIDs(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerForeignIDs(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	for i, id := range []posthouse.ID{"a", "$default", "..", "a.b:c-d$", posthouse.ID(strings.Repeat("Z9", 100)), "gate-like", "0198c5a2-0000-4000-8000-000000000000"} {
-		c := posthouse.Root(fmt.Sprint("coord-", i), state("v"))
+		c := posthouse.Root(fmt.Sprint("coord-", i), desk.State("v"))
 		c.ID = id
-		d.save(c)
-		if got := d.get(id); got.ID != id {
+		d.MustSave(c)
+		if got := d.MustGet(id); got.ID != id {
 			t.Errorf("%q came back as %q", id, got.ID)
 		}
 	}
 }
 
-func ledgerSavesAgain(t *T) {
-	d := t.desk(ledger.Options{})
-	c := d.root("t", "", "v1")
-	same := d.save(&posthouse.Checkpoint{Header: posthouse.Header{ID: c.ID, Thread: "t"}, State: state("v1")})
+func ledgerSavesAgain(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	c := d.Root("t", "", "v1")
+	same := d.MustSave(&posthouse.Checkpoint{Header: posthouse.Header{ID: c.ID, Thread: "t"}, State: desk.State("v1")})
 	if same.Seq != c.Seq {
 		t.Errorf("equal content made entry %d", same.Seq)
 	}
-	_, err := d.Save(t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{ID: c.ID, Thread: "t"}, State: state("v2")}, nil)
-	d.wantErr(err, posthouse.ErrExists)
-	if got := d.get(c.ID); content(got) != "v1" {
-		t.Errorf("content is now %q", content(got))
+	_, err := d.Save(t.Ctx, &posthouse.Checkpoint{Header: posthouse.Header{ID: c.ID, Thread: "t"}, State: desk.State("v2")}, nil)
+	d.WantErr(err, posthouse.ErrExists)
+	if got := d.MustGet(c.ID); desk.Content(got) != "v1" {
+		t.Errorf("content is now %q", desk.Content(got))
 	}
 }
 
-func ledgerReplaces(t *T) {
-	d := t.desk(ledger.Options{})
-	c := d.root("", "old", "v1")
-	again := &posthouse.Checkpoint{Header: posthouse.Header{ID: c.ID, Coordination: "new"}, State: state("v2")}
-	_, err := d.Save(t.ctx, again, &ledger.SaveOptions{Replace: true})
+func ledgerReplaces(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	c := d.Root("", "old", "v1")
+	again := &posthouse.Checkpoint{Header: posthouse.Header{ID: c.ID, Coordination: "new"}, State: desk.State("v2")}
+	_, err := d.Save(t.Ctx, again, &ledger.SaveOptions{Replace: true})
 	t.OK(err)
-	if got := d.get(c.ID); content(got) != "v2" || got.Revision != 1 {
-		t.Errorf("loads %q, revision %d", content(got), got.Revision)
+	if got := d.MustGet(c.ID); desk.Content(got) != "v2" || got.Revision != 1 {
+		t.Errorf("loads %q, revision %d", desk.Content(got), got.Revision)
 	}
-	d.wantStates(posthouse.Query{Coordination: "old"})
-	d.wantStates(posthouse.Query{Coordination: "new"}, "v2")
-	d.wantStates(posthouse.Query{}, "v2")
+	d.WantStates(posthouse.Query{Coordination: "old"})
+	d.WantStates(posthouse.Query{Coordination: "new"}, "v2")
+	d.WantStates(posthouse.Query{}, "v2")
 	seen := 0
-	for e, err := range d.Log(t.ctx, "old", posthouse.Range{}) {
+	for e, err := range d.Log(t.Ctx, "old", posthouse.Range{}) {
 		t.OK(err)
 		for _, r := range e.Records {
 			if r.Checkpoint != nil && r.Checkpoint.ID == c.ID {
@@ -109,48 +110,48 @@ func ledgerReplaces(t *T) {
 	if seen != 2 {
 		t.Errorf("the log has %d revisions, want 2", seen)
 	}
-	d.derive(d.get(c.ID), "child")
-	again.State = state("v3")
-	_, err = d.Save(t.ctx, again, &ledger.SaveOptions{Replace: true})
-	d.wantErr(err, posthouse.ErrExists)
+	d.Derive(d.MustGet(c.ID), "child")
+	again.State = desk.State("v3")
+	_, err = d.Save(t.Ctx, again, &ledger.SaveOptions{Replace: true})
+	d.WantErr(err, posthouse.ErrExists)
 }
 
-func ledgerParentAfterRestart(t *T) {
-	d := t.desk(ledger.Options{})
-	c := d.root("t", "dispatch", "0")
+func ledgerParentAfterRestart(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	c := d.Root("t", "dispatch", "0")
 	for i := range 5 {
-		c = d.derive(c, fmt.Sprint(i+1))
+		c = d.Derive(c, fmt.Sprint(i+1))
 	}
-	again := t.desk(ledger.Options{})
-	last, err := again.Latest(t.ctx, ledger.LatestQuery{Coordination: "dispatch"})
+	again := t.Desk(ledger.Options{})
+	last, err := again.Latest(t.Ctx, ledger.LatestQuery{Coordination: "dispatch"})
 	t.OK(err)
 	if last.ID != c.ID {
-		t.Fatalf("latest is %q, want the newest", content(last))
+		t.Fatalf("latest is %q, want the newest", desk.Content(last))
 	}
-	if next := again.derive(last, "6"); next.Parent != c.ID || next.Step != c.Step+1 {
+	if next := again.Derive(last, "6"); next.Parent != c.ID || next.Step != c.Step+1 {
 		t.Errorf("parent is %s at step %d", next.Parent, next.Step)
 	}
 }
 
-func ledgerTwoWriters(t *T) {
-	d := t.desk(ledger.Options{})
-	head := d.root("t", "", "0")
+func ledgerTwoWriters(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	head := d.Root("t", "", "0")
 	const writers = 16
 	errs := make([]error, writers)
 	var wg sync.WaitGroup
 	for i := range writers {
 		l := d
 		if i%2 == 1 {
-			l = t.desk(ledger.Options{}) // another ledger on the same store
+			l = t.Desk(ledger.Options{}) // another ledger on the same store
 		}
-		wg.Go(func() { _, errs[i] = l.Save(t.ctx, head.Derive(state(fmt.Sprint("w", i))), nil) })
+		wg.Go(func() { _, errs[i] = l.Save(t.Ctx, head.Derive(desk.State(fmt.Sprint("w", i))), nil) })
 	}
 	wg.Wait()
 	won := 0
 	for _, err := range errs {
 		if err == nil {
 			won++
-		} else if e := d.wantErr(err, posthouse.ErrConflict); e.Head == "" || e.Head == head.ID {
+		} else if e := d.WantErr(err, posthouse.ErrConflict); e.Head == "" || e.Head == head.ID {
 			t.Errorf("the loser is told the head is %q", e.Head)
 		}
 	}
@@ -159,63 +160,63 @@ func ledgerTwoWriters(t *T) {
 	}
 }
 
-func ledgerConcurrentSaves(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerConcurrentSaves(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
 			for i := range 100 {
-				if _, err := d.Save(t.ctx, posthouse.Root(fmt.Sprintf("c-%d-%d", g, i%10), state("x")), nil); err != nil {
+				if _, err := d.Save(t.Ctx, posthouse.Root(fmt.Sprintf("c-%d-%d", g, i%10), desk.State("x")), nil); err != nil {
 					t.Errorf("save: %v", err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	if n := len(d.states(posthouse.Query{})); n != 800 {
+	if n := len(d.States(posthouse.Query{})); n != 800 {
 		t.Errorf("%d of 800 are there", n)
 	}
 }
 
-func ledgerCopies(t *T) {
-	d := t.desk(ledger.Options{})
-	c := posthouse.Root("t", state("abc"))
+func ledgerCopies(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	c := posthouse.Root("t", desk.State("abc"))
 	c.Metadata = map[string]string{"k": "v"}
-	saved := d.save(c)
+	saved := d.MustSave(c)
 	c.State[posthouse.OpaquePart].Data[0] = 'X'
 	c.Metadata["k"] = "X"
 	saved.State[posthouse.OpaquePart].Data[1] = 'X'
-	got := d.get(saved.ID)
+	got := d.MustGet(saved.ID)
 	got.State[posthouse.OpaquePart].Data[2] = 'X'
 	got.Metadata["k"] = "Y"
-	if again := d.get(saved.ID); content(again) != "abc" || again.Metadata["k"] != "v" {
-		t.Errorf("stored is now %q, %v", content(again), again.Metadata)
+	if again := d.MustGet(saved.ID); desk.Content(again) != "abc" || again.Metadata["k"] != "v" {
+		t.Errorf("stored is now %q, %v", desk.Content(again), again.Metadata)
 	}
-	if next := d.derive(d.get(saved.ID), "abcd"); !bytes.Equal(d.get(next.ID).State[posthouse.OpaquePart].Data, []byte("abcd")) {
+	if next := d.Derive(d.MustGet(saved.ID), "abcd"); !bytes.Equal(d.MustGet(next.ID).State[posthouse.OpaquePart].Data, []byte("abcd")) {
 		t.Error("the child was encoded against a changed parent")
 	}
 }
 
-func ledgerStateLimit(t *T) {
-	d := t.desk(ledger.Options{})
-	c := d.root("t", "", "small")
-	_, err := d.Save(t.ctx, c.Derive(state(strings.Repeat("x", 9<<20))), nil)
-	e := d.wantErr(err, posthouse.ErrTooLarge)
+func ledgerStateLimit(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	c := d.Root("t", "", "small")
+	_, err := d.Save(t.Ctx, c.Derive(desk.State(strings.Repeat("x", 9<<20))), nil)
+	e := d.WantErr(err, posthouse.ErrTooLarge)
 	if e.Field != "state" || !strings.Contains(e.Error(), "8388608") {
 		t.Errorf("the error says %q", e)
 	}
-	if d.derive(c, "next").Parent != c.ID {
+	if d.Derive(c, "next").Parent != c.ID {
 		t.Error("the chain did not go on")
 	}
-	d.derive(d.get(d.root("big", "", "x").ID), strings.Repeat("y", 7<<20))
+	d.Derive(d.MustGet(d.Root("big", "", "x").ID), strings.Repeat("y", 7<<20))
 }
 
-func ledgerBadContent(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerBadContent(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	bad := func(c *posthouse.Checkpoint, field string) {
 		t.Helper()
-		_, err := d.Save(t.ctx, c, nil)
-		if e := d.wantErr(err, posthouse.ErrInvalid); !strings.Contains(e.Field, field) {
+		_, err := d.Save(t.Ctx, c, nil)
+		if e := d.WantErr(err, posthouse.ErrInvalid); !strings.Contains(e.Field, field) {
 			t.Errorf("the error names %q, want %q: %v", e.Field, field, e)
 		}
 	}
@@ -225,17 +226,17 @@ func ledgerBadContent(t *T) {
 	bad(posthouse.Root("t", j("{")), "part state")
 	bad(posthouse.Root("t", posthouse.State{"$meta": {Codec: "raw"}}), "part")
 	bad(posthouse.Root("t", posthouse.State{"x": {Codec: "No Such"}}), "codec")
-	bad(posthouse.Root("a\nb", state("")), "coordination")
-	c := posthouse.Root("t", state(""))
+	bad(posthouse.Root("a\nb", desk.State("")), "coordination")
+	c := posthouse.Root("t", desk.State(""))
 	c.Metadata = map[string]string{"k": "\xff"}
 	bad(c, "metadata")
-	c = posthouse.Root("t", state(""))
+	c = posthouse.Root("t", desk.State(""))
 	c.Labels = map[string]string{"k": strings.Repeat("v", 300)}
 	bad(c, "labels")
-	c = posthouse.Root("t", state(""))
+	c = posthouse.Root("t", desk.State(""))
 	c.By = "mallory\nadmin"
 	bad(c, "by")
-	if n := len(d.states(posthouse.Query{})); n != 0 {
+	if n := len(d.States(posthouse.Query{})); n != 0 {
 		t.Errorf("%d checkpoints of bad content were stored", n)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 	"github.com/posthouse/posthouse/retain"
 	"github.com/posthouse/posthouse/store/storetest"
 	"github.com/posthouse/posthouse/transfer"
@@ -25,7 +26,7 @@ import (
 // ledgerScribbles drives a Ledger whose every argument and result is changed
 // once a call is over, as are the arguments of its observers, rules and policy.
 // A Ledger opened anew has to read what was told before.
-func ledgerScribbles(t *T) {
+func ledgerScribbles(t *desk.T) {
 	n, passed, enough := 0, 0, 20
 	if t.Harness.Short {
 		enough = 5
@@ -39,7 +40,7 @@ func ledgerScribbles(t *T) {
 			t: t, rt: rt, prefix: fmt.Sprintf("s%d-", n), states: map[posthouse.ID]string{}, gates: map[posthouse.ID]string{},
 			decisions: map[posthouse.ID]string{}, steps: map[string]string{}, values: map[posthouse.ID]string{},
 		}
-		m.live = t.desk(m.options())
+		m.live = t.Desk(m.options())
 		m.commit(rt)
 		rt.Repeat(map[string]func(*rapid.T){
 			"commit": m.commit, "step": m.step, "save": m.save, "ask": m.ask, "decide": m.decide, "signal": m.signal, "fork": m.fork,
@@ -52,9 +53,9 @@ func ledgerScribbles(t *T) {
 
 // A scribbler knows, as text, what it told the Ledger.
 type scribbler struct {
-	t      *T
+	t      *desk.T
 	rt     *rapid.T
-	live   *desk
+	live   *desk.Desk
 	prefix string // of its threads
 	n      int    // of results, gates and copies
 
@@ -92,7 +93,7 @@ func (m *scribbler) quoted() json.RawMessage { return json.RawMessage(`"` + stri
 
 // head is the newest checkpoint of a thread, nil if it has none.
 func (m *scribbler) head(thread string) *posthouse.Checkpoint {
-	c, err := m.live.Latest(m.t.ctx, ledger.LatestQuery{Thread: thread})
+	c, err := m.live.Latest(m.t.Ctx, ledger.LatestQuery{Thread: thread})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil
 	}
@@ -132,7 +133,7 @@ func (m *scribbler) change(thread string) (*posthouse.Change, string) {
 }
 
 func (m *scribbler) committed(d *ledger.Draft, state string) *posthouse.Committed {
-	done, err := m.live.Commit(m.t.ctx, d)
+	done, err := m.live.Commit(m.t.Ctx, d)
 	m.ok(err)
 	if done.Checkpoint != nil {
 		m.states[done.Checkpoint.ID] = state
@@ -173,7 +174,7 @@ func (m *scribbler) save(*rapid.T) {
 	c.State = posthouse.State{"p": {Codec: "raw", Data: m.blob()}}
 	c.Metadata, c.Labels = map[string]string{"k": "saved"}, map[string]string{"l": "saved"}
 	want := printed(c.State)
-	saved, err := m.live.Save(m.t.ctx, c, &ledger.SaveOptions{})
+	saved, err := m.live.Save(m.t.Ctx, c, &ledger.SaveOptions{})
 	m.ok(err)
 	m.states[saved.ID] = want
 	overwrite(c)
@@ -199,7 +200,7 @@ func (m *scribbler) ask(*rapid.T) {
 	m.gates[id] = printed([]any{told.Payload, told.Assignees, told.Labels, told.Escalation, told.Quorum})
 	done := m.committed(d, want)
 	for i := range done.Gates {
-		g, err := m.t.desk(ledger.Options{}).Gate(m.t.ctx, done.Gates[i].ID)
+		g, err := m.t.Desk(ledger.Options{}).Gate(m.t.Ctx, done.Gates[i].ID)
 		m.ok(err)
 		m.same("the gate that was opened", printed(g), printed(done.Gates[i]))
 	}
@@ -209,7 +210,7 @@ func (m *scribbler) ask(*rapid.T) {
 
 func (m *scribbler) decide(*rapid.T) {
 	for id := range m.gates {
-		g, err := m.live.Gate(m.t.ctx, id)
+		g, err := m.live.Gate(m.t.Ctx, id)
 		if errors.Is(err, posthouse.ErrNotFound) {
 			delete(m.gates, id)
 			continue
@@ -220,7 +221,7 @@ func (m *scribbler) decide(*rapid.T) {
 		}
 		del := posthouse.Delegation{By: "carol", To: "erin"}
 		if len(g.Assignments) == 0 {
-			handed, err := m.live.Delegate(m.t.ctx, id, del)
+			handed, err := m.live.Delegate(m.t.Ctx, id, del)
 			m.ok(err)
 			m.same("what was delegated", m.fresh(id), printed(handed))
 			overwrite(handed)
@@ -233,7 +234,7 @@ func (m *scribbler) decide(*rapid.T) {
 			d.Verdict, d.Value = posthouse.Edit, m.quoted()
 		}
 		m.decisions[id] = printed(d.Value)
-		decided, err := m.live.Decide(m.t.ctx, id, d)
+		decided, err := m.live.Decide(m.t.Ctx, id, d)
 		m.ok(err)
 		m.same("what was decided", m.fresh(id), printed(decided))
 		overwrite(&d)
@@ -244,7 +245,7 @@ func (m *scribbler) decide(*rapid.T) {
 
 // fresh is a gate as a Ledger opened anew reads it.
 func (m *scribbler) fresh(id posthouse.ID) string {
-	g, err := m.t.desk(ledger.Options{}).Gate(m.t.ctx, id)
+	g, err := m.t.Desk(ledger.Options{}).Gate(m.t.Ctx, id)
 	m.ok(err)
 	return printed(g)
 }
@@ -254,7 +255,7 @@ func (m *scribbler) signal(*rapid.T) {
 	m.n++
 	s := posthouse.Signal{ID: posthouse.ID(fmt.Sprint(m.prefix, "signal", m.n)), Name: "go", Value: value, Early: true}
 	want := printed(value)
-	sent, err := m.live.Signal(m.t.ctx, thread, s)
+	sent, err := m.live.Signal(m.t.Ctx, thread, s)
 	m.ok(err)
 	m.same("the value that was sent", printed(sent.Value), want)
 	m.values[s.ID] = want
@@ -271,7 +272,7 @@ func (m *scribbler) fork(*rapid.T) {
 	o.Patch = posthouse.State{"p": {Codec: "raw", Data: m.blob()}}
 	want := h.State.Clone()
 	want["p"] = posthouse.Value{Codec: "raw", Data: bytes.Clone(o.Patch["p"].Data)}
-	f, err := m.live.Fork(m.t.ctx, h.ID, o)
+	f, err := m.live.Fork(m.t.Ctx, h.ID, o)
 	m.ok(err)
 	m.states[f.ID] = printed(want)
 	overwrite(o)
@@ -284,15 +285,15 @@ func (m *scribbler) release(*rapid.T) {
 		return
 	}
 	o := &ledger.ReleaseOptions{Tags: []string{"v"}}
-	r, err := m.live.Release(m.t.ctx, thread, o)
+	r, err := m.live.Release(m.t.Ctx, thread, o)
 	m.ok(err)
-	fresh, err := ledger.LastRelease(m.t.ctx, m.t.desk(ledger.Options{}), thread)
+	fresh, err := ledger.LastRelease(m.t.Ctx, m.t.Desk(ledger.Options{}), thread)
 	m.ok(err)
 	m.same("what was released", printed(fresh), printed(r))
 	overwrite(o)
 	overwrite(r)
 	for id := range m.gates { // those of the thread were cancelled
-		if g, err := m.live.Gate(m.t.ctx, id); err == nil && g.Decision != nil {
+		if g, err := m.live.Gate(m.t.Ctx, id); err == nil && g.Decision != nil {
 			overwrite(g)
 		}
 	}
@@ -304,7 +305,7 @@ func (m *scribbler) copy(*rapid.T) {
 		return
 	}
 	m.n++
-	info, err := transfer.CopyThread(m.t.ctx, m.live.Ledger, thread, fmt.Sprint(m.prefix, "copy", m.n), &transfer.CopyOptions{})
+	info, err := transfer.CopyThread(m.t.Ctx, m.live.Ledger, thread, fmt.Sprint(m.prefix, "copy", m.n), &transfer.CopyOptions{})
 	m.ok(err)
 	overwrite(info)
 }
@@ -314,7 +315,7 @@ func (m *scribbler) remove(*rapid.T) {
 	if h == nil {
 		return
 	}
-	del, err := retain.Delete(m.t.ctx, m.live.Ledger, h.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan})
+	del, err := retain.Delete(m.t.Ctx, m.live.Ledger, h.ID, &retain.DeleteOptions{Mode: retain.DeleteOrphan})
 	m.ok(err)
 	delete(m.states, h.ID)
 	overwrite(del)
@@ -322,28 +323,28 @@ func (m *scribbler) remove(*rapid.T) {
 
 func (m *scribbler) retain(*rapid.T) {
 	r := retain.Policy{MaxPerThread: 1, KeepBranches: []string{"x"}, KeepLabels: map[string]string{"l": ""}, Prefix: m.prefix}
-	got, err := retain.Run(m.t.ctx, m.live.Ledger, r, nil)
+	got, err := retain.Run(m.t.Ctx, m.live.Ledger, r, nil)
 	m.ok(err)
 	overwrite(&r)
 	overwrite(got)
 	thread := m.thread()
-	hold, err := retain.Hold(m.t.ctx, m.live.Ledger, thread, retain.HoldOptions{By: "alice"})
+	hold, err := retain.Hold(m.t.Ctx, m.live.Ledger, thread, retain.HoldOptions{By: "alice"})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return
 	}
 	m.ok(err)
-	m.ok(retain.Unhold(m.t.ctx, m.live.Ledger, thread, retain.HoldOptions{By: "alice"}))
+	m.ok(retain.Unhold(m.t.Ctx, m.live.Ledger, thread, retain.HoldOptions{By: "alice"}))
 	overwrite(hold)
 }
 
-func (m *scribbler) reopen(*rapid.T) { m.live = m.t.desk(m.options()) }
+func (m *scribbler) reopen(*rapid.T) { m.live = m.t.Desk(m.options()) }
 
 // check reads everything twice through the Ledger that is scribbled over, and
 // once through a new one.
 func (m *scribbler) check(*rapid.T) {
-	fresh := m.t.desk(ledger.Options{})
+	fresh := m.t.Desk(ledger.Options{})
 	for id, want := range m.states {
-		c, err := fresh.Get(m.t.ctx, id)
+		c, err := fresh.Get(m.t.Ctx, id)
 		if errors.Is(err, posthouse.ErrNotFound) {
 			delete(m.states, id) // retention took it
 			continue
@@ -352,7 +353,7 @@ func (m *scribbler) check(*rapid.T) {
 		m.same("the state of "+string(id), printed(c.State), want)
 	}
 	for id, want := range m.gates {
-		g, err := fresh.Gate(m.t.ctx, id)
+		g, err := fresh.Gate(m.t.Ctx, id)
 		if errors.Is(err, posthouse.ErrNotFound) {
 			delete(m.gates, id)
 			continue
@@ -369,14 +370,14 @@ func (m *scribbler) check(*rapid.T) {
 }
 
 // view is all that can be read, as text; what was read is scribbled over.
-func (m *scribbler) view(d *desk) string {
+func (m *scribbler) view(d *desk.Desk) string {
 	var b strings.Builder
 	note := func(what string, v any, err error) {
 		m.ok(err)
 		fmt.Fprintf(&b, "%s: %s\n", what, printed(v))
 		overwrite(v)
 	}
-	ctx, events := m.t.ctx, 0
+	ctx, events := m.t.Ctx, 0
 	for info, err := range d.Threads(ctx, posthouse.ThreadQuery{Prefix: m.prefix}) {
 		m.ok(err)
 		thread := strings.Clone(info.Thread)
@@ -400,8 +401,8 @@ func each[V any](note func(string, any, error), what string, seq iter.Seq2[V, er
 	}
 }
 
-func (m *scribbler) viewThread(d *desk, thread string, note func(string, any, error)) (events int) {
-	ctx := m.t.ctx
+func (m *scribbler) viewThread(d *desk.Desk, thread string, note func(string, any, error)) (events int) {
+	ctx := m.t.Ctx
 	var file bytes.Buffer
 	f, err := transfer.Export(ctx, d.Ledger, thread, &file, nil)
 	note("export", f, err)

@@ -7,71 +7,72 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 	"github.com/posthouse/posthouse/retain"
 )
 
 // ledgerSharedCases have several Ledgers, as of several processes, work on one
 // store, or several goroutines on one Ledger.
-func ledgerSharedCases() []Case {
-	return []Case{
+func ledgerSharedCases() []desk.Case {
+	return []desk.Case{
 		{Name: "ledger/what another ledger wrote is believed", Rule: "A ledger that remembers an older head or lease asks the store before it refuses: no conflict, no busy that is not there.", Run: ledgerBelieves},
 		{Name: "ledger/racing saves of one id with equal content", Rule: "All of them succeed and one entry is made, roots and children alike.", Run: ledgerSameSaves},
 		{Name: "ledger/racing replacements and children", Rule: "Revisions count up without a gap or a repetition; a checkpoint that has a child is not replaced, whoever was faster.", Run: ledgerRacingReplacements},
 		{Name: "ledger/racing evictions count once", Rule: "Ledgers that evict at once take each checkpoint off the summary's count once.", Run: ledgerRacingEvictions},
 		{Name: "ledger/deletes and evictions do not wait for each other", Rule: "Deleting from threads while saves evict from them comes to an end.", Run: ledgerDeletesAndEvictions},
 		{Name: "ledger/racing deletes of a thread", Rule: "One of them deletes it, the others get ErrNotFound; one removal is on record.", Run: ledgerRacingThreadDeletes},
-		{Name: "ledger/deleting a thread leaves ids that moved on", Rule: "An id that was deleted here and saved in another thread since stays there.", Run: func(t *T) {
-			d := t.desk(ledger.Options{})
-			d.root("t", "", "first")
-			c := &posthouse.Checkpoint{Header: posthouse.Header{ID: "moved", Thread: "t"}, State: state("old")}
-			d.save(c)
-			_, err := retain.Delete(t.ctx, d.Ledger, "moved", nil)
+		{Name: "ledger/deleting a thread leaves ids that moved on", Rule: "An id that was deleted here and saved in another thread since stays there.", Run: func(t *desk.T) {
+			d := t.Desk(ledger.Options{})
+			d.Root("t", "", "first")
+			c := &posthouse.Checkpoint{Header: posthouse.Header{ID: "moved", Thread: "t"}, State: desk.State("old")}
+			d.MustSave(c)
+			_, err := retain.Delete(t.Ctx, d.Ledger, "moved", nil)
 			t.OK(err)
-			c.Thread, c.State = "u", state("new")
-			d.save(c)
-			d.root("t", "", "more")
-			_, err = retain.DeleteThread(t.ctx, d.Ledger, "t", nil)
+			c.Thread, c.State = "u", desk.State("new")
+			d.MustSave(c)
+			d.Root("t", "", "more")
+			_, err = retain.DeleteThread(t.Ctx, d.Ledger, "t", nil)
 			t.OK(err)
-			if got := d.get("moved"); content(got) != "new" || got.Thread != "u" {
+			if got := d.MustGet("moved"); desk.Content(got) != "new" || got.Thread != "u" {
 				t.Errorf("it is now %+v", got)
 			}
 		}},
 	}
 }
 
-func ledgerBelieves(t *T) {
-	a, b := t.desk(ledger.Options{}), t.desk(ledger.Options{})
-	a.root("t", "", "0")
-	one := b.derive(b.get(a.root("t", "", "1").ID), "2")
-	two, err := a.Commit(t.ctx, &ledger.Draft{Thread: "t", Head: &one.ID, Checkpoint: &posthouse.Change{State: state("3")}})
+func ledgerBelieves(t *desk.T) {
+	a, b := t.Desk(ledger.Options{}), t.Desk(ledger.Options{})
+	a.Root("t", "", "0")
+	one := b.Derive(b.MustGet(a.Root("t", "", "1").ID), "2")
+	two, err := a.Commit(t.Ctx, &ledger.Draft{Thread: "t", Head: &one.ID, Checkpoint: &posthouse.Change{State: desk.State("3")}})
 	t.OK(err)
-	three := b.derive(b.get(two.Checkpoint.ID), "4")
-	if got := a.derive(three, "5"); got.Parent != three.ID {
+	three := b.Derive(b.MustGet(two.Checkpoint.ID), "4")
+	if got := a.Derive(three, "5"); got.Parent != three.ID {
 		t.Errorf("the parent is %s", got.Parent)
 	}
-	c, err := b.Claim(t.ctx, "t", "run")
+	c, err := b.Claim(t.Ctx, "t", "run")
 	t.OK(err)
-	_, err = b.Commit(t.ctx, &ledger.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
+	_, err = b.Commit(t.Ctx, &ledger.Draft{Thread: "t", Claim: c, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
 	t.OK(err)
-	_, err = a.Commit(t.ctx, &ledger.Draft{Thread: "t", Branch: "nobody", Checkpoint: &posthouse.Change{}})
+	_, err = a.Commit(t.Ctx, &ledger.Draft{Thread: "t", Branch: "nobody", Checkpoint: &posthouse.Change{}})
 	if err == nil {
 		t.Error("a branch began out of nothing")
 	}
-	t.OK(c.Release(t.ctx))
-	_, err = a.Commit(t.ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{}})
+	t.OK(c.Release(t.Ctx))
+	_, err = a.Commit(t.Ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{}})
 	t.OK(err)
 }
 
-func ledgerSameSaves(t *T) {
-	ledgers := []*desk{t.desk(ledger.Options{}), t.desk(ledger.Options{})}
-	head := ledgers[0].root("t", "", "0")
+func ledgerSameSaves(t *desk.T) {
+	ledgers := []*desk.Desk{t.Desk(ledger.Options{}), t.Desk(ledger.Options{})}
+	head := ledgers[0].Root("t", "", "0")
 	for round, parent := range []posthouse.ID{"", head.ID} {
-		c := &posthouse.Checkpoint{Header: posthouse.Header{ID: posthouse.ID(fmt.Sprint("same-", round)), Thread: []string{"u", "t"}[round], Parent: parent}, State: state("x")}
+		c := &posthouse.Checkpoint{Header: posthouse.Header{ID: posthouse.ID(fmt.Sprint("same-", round)), Thread: []string{"u", "t"}[round], Parent: parent}, State: desk.State("x")}
 		seqs := make([]uint64, 16)
 		var wg sync.WaitGroup
 		for i := range seqs {
 			wg.Go(func() {
-				got, err := ledgers[i%2].Save(t.ctx, c.Clone(), nil)
+				got, err := ledgers[i%2].Save(t.Ctx, c.Clone(), nil)
 				if err != nil {
 					t.Errorf("save %d: %v", i, err)
 					return
@@ -89,29 +90,29 @@ func ledgerSameSaves(t *T) {
 	}
 }
 
-func ledgerRacingReplacements(t *T) {
-	ledgers := []*desk{t.desk(ledger.Options{}), t.desk(ledger.Options{})}
+func ledgerRacingReplacements(t *desk.T) {
+	ledgers := []*desk.Desk{t.Desk(ledger.Options{}), t.Desk(ledger.Options{})}
 	for round := range 10 {
 		thread := fmt.Sprint("t", round)
-		c := ledgers[0].root(thread, "", "0")
+		c := ledgers[0].Root(thread, "", "0")
 		var wg sync.WaitGroup
 		for i := range 6 {
 			wg.Go(func() {
-				again := &posthouse.Checkpoint{Header: posthouse.Header{ID: c.ID, Thread: thread}, State: state(fmt.Sprint("r", i))}
-				_, err := ledgers[i%2].Save(t.ctx, again, &ledger.SaveOptions{Replace: true})
+				again := &posthouse.Checkpoint{Header: posthouse.Header{ID: c.ID, Thread: thread}, State: desk.State(fmt.Sprint("r", i))}
+				_, err := ledgers[i%2].Save(t.Ctx, again, &ledger.SaveOptions{Replace: true})
 				if err != nil && !errors.Is(err, posthouse.ErrExists) {
 					t.Errorf("replace: %v", err)
 				}
 			})
 		}
 		wg.Go(func() {
-			if _, err := ledgers[1].Save(t.ctx, c.Derive(state("child")), nil); err != nil {
+			if _, err := ledgers[1].Save(t.Ctx, c.Derive(desk.State("child")), nil); err != nil {
 				t.Errorf("derive: %v", err)
 			}
 		})
 		wg.Wait()
 		revision, child := uint32(0), false
-		for e, err := range ledgers[0].Log(t.ctx, thread, posthouse.Range{}) {
+		for e, err := range ledgers[0].Log(t.Ctx, thread, posthouse.Range{}) {
 			t.OK(err)
 			switch h := e.Records[0].Checkpoint; {
 			case h.ID != c.ID:
@@ -128,15 +129,15 @@ func ledgerRacingReplacements(t *T) {
 	}
 }
 
-func ledgerRacingEvictions(t *T) {
-	ledgers := []*desk{t.desk(ledger.Options{MaxCheckpoints: 6}), t.desk(ledger.Options{MaxCheckpoints: 6})}
+func ledgerRacingEvictions(t *desk.T) {
+	ledgers := []*desk.Desk{t.Desk(ledger.Options{MaxCheckpoints: 6}), t.Desk(ledger.Options{MaxCheckpoints: 6})}
 	var wg sync.WaitGroup
 	for i, d := range ledgers {
 		wg.Go(func() {
 			thread := fmt.Sprint("t", i)
-			c := d.root(thread, "", "0")
+			c := d.Root(thread, "", "0")
 			for n := range 40 {
-				next, err := d.Save(t.ctx, c.Derive(state(fmt.Sprint(n))), nil)
+				next, err := d.Save(t.Ctx, c.Derive(desk.State(fmt.Sprint(n))), nil)
 				if err != nil {
 					t.Errorf("save: %v", err)
 					return
@@ -148,21 +149,21 @@ func ledgerRacingEvictions(t *T) {
 	wg.Wait()
 	for i := range ledgers {
 		thread := fmt.Sprint("t", i)
-		info, err := ledgers[0].Thread(t.ctx, thread)
+		info, err := ledgers[0].Thread(t.Ctx, thread)
 		t.OK(err)
-		if n := len(ledgers[0].states(posthouse.Query{Thread: thread})); info.Checkpoints != n {
+		if n := len(ledgers[0].States(posthouse.Query{Thread: thread})); info.Checkpoints != n {
 			t.Errorf("thread %s counts %d checkpoints and lists %d", thread, info.Checkpoints, n)
 		}
 	}
 }
 
-func ledgerDeletesAndEvictions(t *T) {
-	d := t.desk(ledger.Options{MaxCheckpoints: 4})
+func ledgerDeletesAndEvictions(t *desk.T) {
+	d := t.Desk(ledger.Options{MaxCheckpoints: 4})
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
 			for n := range 40 {
-				c, err := d.Save(t.ctx, posthouse.Root(fmt.Sprint("t", n%2), state("x")), nil)
+				c, err := d.Save(t.Ctx, posthouse.Root(fmt.Sprint("t", n%2), desk.State("x")), nil)
 				if err != nil {
 					t.Errorf("save: %v", err)
 					return
@@ -170,7 +171,7 @@ func ledgerDeletesAndEvictions(t *T) {
 				if (n+g)%2 == 0 {
 					continue
 				}
-				if _, err = retain.Delete(t.ctx, d.Ledger, c.ID, nil); err != nil && !errors.Is(err, posthouse.ErrNotFound) {
+				if _, err = retain.Delete(t.Ctx, d.Ledger, c.ID, nil); err != nil && !errors.Is(err, posthouse.ErrNotFound) {
 					t.Errorf("delete: %v", err)
 				}
 			}
@@ -178,26 +179,26 @@ func ledgerDeletesAndEvictions(t *T) {
 	}
 	wg.Wait()
 	left := 0
-	for info, err := range d.Threads(t.ctx, posthouse.ThreadQuery{}) {
+	for info, err := range d.Threads(t.Ctx, posthouse.ThreadQuery{}) {
 		t.OK(err)
 		left += info.Checkpoints
 	}
-	if n := len(d.states(posthouse.Query{})); n != left {
+	if n := len(d.States(posthouse.Query{})); n != left {
 		t.Errorf("the summaries count %d checkpoints, %d are listed", left, n)
 	}
 }
 
-func ledgerRacingThreadDeletes(t *T) {
-	ledgers := []*desk{t.desk(ledger.Options{}), t.desk(ledger.Options{})}
+func ledgerRacingThreadDeletes(t *desk.T) {
+	ledgers := []*desk.Desk{t.Desk(ledger.Options{}), t.Desk(ledger.Options{})}
 	for round := range 5 {
 		thread := fmt.Sprint("t", round)
-		ledgers[0].root(thread, "", "0")
+		ledgers[0].Root(thread, "", "0")
 		errs := make([]error, 8)
 		var wg sync.WaitGroup
 		for i := range errs {
 			// Each under its own name: entries that are equal to the byte are one entry.
 			wg.Go(func() {
-				_, errs[i] = retain.DeleteThread(t.ctx, ledgers[i%2].Ledger, thread, &retain.DeleteOptions{By: fmt.Sprint("p", i)})
+				_, errs[i] = retain.DeleteThread(t.Ctx, ledgers[i%2].Ledger, thread, &retain.DeleteOptions{By: fmt.Sprint("p", i)})
 			})
 		}
 		wg.Wait()
@@ -206,10 +207,10 @@ func ledgerRacingThreadDeletes(t *T) {
 			if err == nil {
 				won++
 			} else {
-				ledgers[0].wantErr(err, posthouse.ErrNotFound)
+				ledgers[0].WantErr(err, posthouse.ErrNotFound)
 			}
 		}
-		if c := ledgers[1].root(thread, "", "anew"); won != 1 || c.Generation != 2 {
+		if c := ledgers[1].Root(thread, "", "anew"); won != 1 || c.Generation != 2 {
 			t.Errorf("%d deleted the thread, the next generation is %d", won, c.Generation)
 		}
 	}

@@ -11,11 +11,12 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 	"github.com/posthouse/posthouse/retain"
 )
 
-func ledgerSignalCases() []Case {
-	return []Case{
+func ledgerSignalCases() []desk.Case {
+	return []desk.Case{
 		{Name: "ledger/a signal answers what waits", Rule: "One signal answers the oldest wait of each branch, in the commit that records it; one that latches, or a wait that does, is not used up.", Run: ledgerSignalAnswers},
 		{Name: "ledger/a wait finds its signal on record", Rule: "A wait that is committed behind its signal is answered in the same entry; with the signals of other processes racing the commit none is lost or taken twice.", Run: ledgerNoLostWakeUp},
 		{Name: "ledger/anyone may signal while a run has the thread", Rule: "A signal is appended between the holder's entries; the holder re-chains and goes on.", Run: ledgerSignalWhileHeld},
@@ -31,33 +32,33 @@ func ledgerSignalCases() []Case {
 	}
 }
 
-func (d *desk) send(thread, name, value string) *posthouse.Signal {
+func sendSignal(d *desk.Desk, thread, name, value string) *posthouse.Signal {
 	d.Helper()
-	s, err := d.Signal(d.ctx, thread, posthouse.Signal{Name: name, Value: json.RawMessage(value), By: "alice"})
+	s, err := d.Signal(d.Ctx, thread, posthouse.Signal{Name: name, Value: json.RawMessage(value), By: "alice"})
 	d.OK(err)
 	return s
 }
 
 // waitFor commits a checkpoint that waits for signals of these names; a name
 // that ends in ! latches.
-func (d *desk) waitFor(thread, branch string, c *ledger.Claim, names ...string) *posthouse.Committed {
+func waitForSignal(d *desk.Desk, thread, branch string, c *ledger.Claim, names ...string) *posthouse.Committed {
 	d.Helper()
 	draft := &ledger.Draft{Thread: thread, Branch: branch, Claim: c, Checkpoint: &posthouse.Change{Kind: posthouse.KindWait, Status: posthouse.StatusWaiting}}
 	for i, n := range names {
 		name, latch := strings.CutSuffix(n, "!")
 		draft.Gates = append(draft.Gates, posthouse.Gate{Name: "signal:" + name, Occurrence: uint32(i), Kind: posthouse.GateSignal, Signal: name, Latch: latch})
 	}
-	done, err := d.Commit(d.ctx, draft)
+	done, err := d.Commit(d.Ctx, draft)
 	d.OK(err)
 	return done
 }
 
 // wantAnswers compares the answers of a commit's gates, - for none.
-func (d *desk) wantAnswers(c *posthouse.Committed, want string) {
+func wantAnswers(d *desk.Desk, c *posthouse.Committed, want string) {
 	d.Helper()
 	var got []string
 	for i := range c.Gates {
-		g, err := d.Gate(d.ctx, c.Gates[i].ID)
+		g, err := d.Gate(d.Ctx, c.Gates[i].ID)
 		d.OK(err)
 		if g.Decision == nil {
 			got = append(got, "-")
@@ -70,106 +71,106 @@ func (d *desk) wantAnswers(c *posthouse.Committed, want string) {
 	}
 }
 
-func (d *desk) wantStatus(thread string, want posthouse.Status) {
+func wantStatus(d *desk.Desk, thread string, want posthouse.Status) {
 	d.Helper()
-	info, err := d.Thread(d.ctx, thread)
+	info, err := d.Thread(d.Ctx, thread)
 	d.OK(err)
 	if info.Status != want {
 		d.Errorf("thread %s is %q, want %q", thread, info.Status, want)
 	}
 }
 
-func ledgerSignalAnswers(t *T) {
-	d, other := t.desk(ledger.Options{}), t.desk(ledger.Options{})
-	c := d.waitFor("t", "", nil, "go", "go", "go!", "other")
-	d.wantStatus("t", posthouse.StatusWaiting)
-	if s := other.send("t", "go", "1"); len(s.Gates) != 2 || s.Gates[0] != c.Gates[0].ID || s.Gates[1] != c.Gates[2].ID {
+func ledgerSignalAnswers(t *desk.T) {
+	d, other := t.Desk(ledger.Options{}), t.Desk(ledger.Options{})
+	c := waitForSignal(d, "t", "", nil, "go", "go", "go!", "other")
+	wantStatus(d, "t", posthouse.StatusWaiting)
+	if s := sendSignal(other, "t", "go", "1"); len(s.Gates) != 2 || s.Gates[0] != c.Gates[0].ID || s.Gates[1] != c.Gates[2].ID {
 		t.Errorf("the signal answered %v", s.Gates)
 	}
-	other.wantAnswers(c, "1 - 1 -")
-	d.wantStatus("t", posthouse.StatusReady)
-	d.send("t", "go", "2")
-	d.send("t", "go", "3")
-	other.wantAnswers(c, "1 2 1 -")
-	other.wantAnswers(other.waitFor("t", "", nil, "go", "go!", "go"), "3 3 -")
-	_, err := d.Signal(d.ctx, "t", posthouse.Signal{Name: "go", Value: json.RawMessage("4"), Latch: true})
+	wantAnswers(other, c, "1 - 1 -")
+	wantStatus(d, "t", posthouse.StatusReady)
+	sendSignal(d, "t", "go", "2")
+	sendSignal(d, "t", "go", "3")
+	wantAnswers(other, c, "1 2 1 -")
+	wantAnswers(other, waitForSignal(other, "t", "", nil, "go", "go!", "go"), "3 3 -")
+	_, err := d.Signal(d.Ctx, "t", posthouse.Signal{Name: "go", Value: json.RawMessage("4"), Latch: true})
 	d.OK(err)
-	all := d.waitFor("u", "", nil, "go", "go", "go!")
-	_, err = d.Signal(d.ctx, "u", posthouse.Signal{Name: "go", Latch: true})
+	all := waitForSignal(d, "u", "", nil, "go", "go", "go!")
+	_, err = d.Signal(d.Ctx, "u", posthouse.Signal{Name: "go", Latch: true})
 	d.OK(err)
-	other.wantAnswers(all, "null null null")
+	wantAnswers(other, all, "null null null")
 }
 
-func ledgerNoLostWakeUp(t *T) {
-	d, other := t.desk(ledger.Options{}), t.desk(ledger.Options{})
-	d.waitFor("t", "", nil)
+func ledgerNoLostWakeUp(t *desk.T) {
+	d, other := t.Desk(ledger.Options{}), t.Desk(ledger.Options{})
+	waitForSignal(d, "t", "", nil)
 	sent, taken := 0, 0
 	for range 8 {
 		var wg sync.WaitGroup
 		for range 3 {
 			v := fmt.Sprint(sent)
 			sent++
-			wg.Go(func() { other.send("t", "go", v) })
+			wg.Go(func() { sendSignal(other, "t", "go", v) })
 		}
 		var commits []*posthouse.Committed
 		wg.Go(func() {
 			for range 3 {
-				commits = append(commits, d.waitFor("t", "", nil, "go"))
+				commits = append(commits, waitForSignal(d, "t", "", nil, "go"))
 			}
 		})
 		wg.Wait()
 		for _, c := range commits {
-			g, err := d.Gate(d.ctx, c.Gates[0].ID)
+			g, err := d.Gate(d.Ctx, c.Gates[0].ID)
 			t.OK(err)
 			if g.Decision != nil && g.Decision.Verdict == posthouse.Respond {
 				taken++
 			}
 		}
-		left, err := commit.Pending(t.ctx, other.Ledger.Core(), "t", "", "go", false)
+		left, err := commit.Pending(t.Ctx, other.Ledger.Core(), "t", "", "go", false)
 		t.OK(err)
 		if taken+len(left) != sent {
 			t.Fatalf("of %d signals %d were taken and %d are left", sent, taken, len(left))
 		}
-		if info, err := d.Thread(t.ctx, "t"); err != nil || len(left) > 0 && info.Status == posthouse.StatusWaiting {
+		if info, err := d.Thread(t.Ctx, "t"); err != nil || len(left) > 0 && info.Status == posthouse.StatusWaiting {
 			t.Fatalf("the thread waits, and %d signals are there for it (%v)", len(left), err)
 		}
 	}
 }
 
-func ledgerSignalWhileHeld(t *T) {
-	d, other := t.desk(ledger.Options{}), t.desk(ledger.Options{})
-	claim, err := d.Claim(t.ctx, "t", "r")
+func ledgerSignalWhileHeld(t *desk.T) {
+	d, other := t.Desk(ledger.Options{}), t.Desk(ledger.Options{})
+	claim, err := d.Claim(t.Ctx, "t", "r")
 	t.OK(err)
-	_, err = d.Commit(t.ctx, &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
+	_, err = d.Commit(t.Ctx, &ledger.Draft{Thread: "t", Claim: claim, Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
 	t.OK(err)
-	other.send("t", "go", "1")
-	_, err = d.Commit(t.ctx, &ledger.Draft{Thread: "t", Claim: claim, Steps: []posthouse.Step{{Task: "1/n", Name: "s"}}})
+	sendSignal(other, "t", "go", "1")
+	_, err = d.Commit(t.Ctx, &ledger.Draft{Thread: "t", Claim: claim, Steps: []posthouse.Step{{Task: "1/n", Name: "s"}}})
 	t.OK(err)
-	other.send("t", "go", "2")
-	c := d.waitFor("t", "", claim, "go", "go", "go")
-	d.wantAnswers(c, "1 2 -")
-	d.wantStatus("t", posthouse.StatusReady)
+	sendSignal(other, "t", "go", "2")
+	c := waitForSignal(d, "t", "", claim, "go", "go", "go")
+	wantAnswers(d, c, "1 2 -")
+	wantStatus(d, "t", posthouse.StatusReady)
 }
 
-func ledgerSignalLineage(t *T) {
-	d := t.desk(ledger.Options{})
-	d.waitFor("t", "", nil, "go")
-	d.send("t", "go", "1")
-	point, err := d.Commit(t.ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
+func ledgerSignalLineage(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	waitForSignal(d, "t", "", nil, "go")
+	sendSignal(d, "t", "go", "1")
+	point, err := d.Commit(t.Ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning}})
 	t.OK(err)
-	d.send("t", "go", "2")
-	d.wantAnswers(d.waitFor("t", "", nil, "go"), "2")
-	for _, l := range []*desk{d, t.desk(ledger.Options{})} {
-		f, err := l.Fork(t.ctx, point.Checkpoint.ID, nil)
+	sendSignal(d, "t", "go", "2")
+	wantAnswers(d, waitForSignal(d, "t", "", nil, "go"), "2")
+	for _, l := range []*desk.Desk{d, t.Desk(ledger.Options{})} {
+		f, err := l.Fork(t.Ctx, point.Checkpoint.ID, nil)
 		t.OK(err)
-		l.wantAnswers(l.waitFor("t", f.Branch, nil, "go", "go"), "2 -")
+		wantAnswers(l, waitForSignal(l, "t", f.Branch, nil, "go", "go"), "2 -")
 	}
-	d.send("t", "go", "3")
-	d.wantAnswers(d.waitFor("t", "", nil, "go", "go"), "3 -")
-	s, err := d.Commit(t.ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning, State: posthouse.State{}}})
+	sendSignal(d, "t", "go", "3")
+	wantAnswers(d, waitForSignal(d, "t", "", nil, "go", "go"), "3 -")
+	s, err := d.Commit(t.Ctx, &ledger.Draft{Thread: "t", Checkpoint: &posthouse.Change{Status: posthouse.StatusRunning, State: posthouse.State{}}})
 	t.OK(err)
-	d.send("t", "go", "4")
-	p, err := commit.Pending(t.ctx, d.Ledger.Core(), "t", "", "go", false)
+	sendSignal(d, "t", "go", "4")
+	p, err := commit.Pending(t.Ctx, d.Ledger.Core(), "t", "", "go", false)
 	t.OK(err)
 	if len(p) != 1 || string(p[0].Value) != "4" || p[0].By != "alice" {
 		t.Fatalf("pending: %v", p)
@@ -180,29 +181,29 @@ func ledgerSignalLineage(t *T) {
 			Steps: []posthouse.Step{{Task: "1/n", Name: "signal:go", Value: posthouse.Value{Data: p[0].Value}}},
 		}
 	}
-	_, err = d.Commit(t.ctx, draft())
+	_, err = d.Commit(t.Ctx, draft())
 	t.OK(err)
-	_, err = d.Commit(t.ctx, draft())
-	d.wantErr(err, posthouse.ErrConflict)
-	f, err := d.Fork(t.ctx, s.Checkpoint.ID, nil)
+	_, err = d.Commit(t.Ctx, draft())
+	d.WantErr(err, posthouse.ErrConflict)
+	f, err := d.Fork(t.Ctx, s.Checkpoint.ID, nil)
 	t.OK(err)
-	d.wantAnswers(d.waitFor("t", f.Branch, nil, "go", "go"), "4 -")
+	wantAnswers(d, waitForSignal(d, "t", f.Branch, nil, "go", "go"), "4 -")
 }
 
-func ledgerSignalOnce(t *T) {
-	d, other := t.desk(ledger.Options{}), t.desk(ledger.Options{})
-	c := d.waitFor("t", "", nil, "go")
-	d.root("u", "u", "x")
+func ledgerSignalOnce(t *desk.T) {
+	d, other := t.Desk(ledger.Options{}), t.Desk(ledger.Options{})
+	c := waitForSignal(d, "t", "", nil, "go")
+	d.Root("u", "u", "x")
 	s := posthouse.Signal{ID: "mine", Name: "go", Value: json.RawMessage("1")}
-	one, err := d.Signal(t.ctx, "t", s)
+	one, err := d.Signal(t.Ctx, "t", s)
 	t.OK(err)
-	two, err := other.Signal(t.ctx, "t", s)
+	two, err := other.Signal(t.Ctx, "t", s)
 	t.OK(err)
 	if one.Seq != two.Seq || string(two.Value) != "1" || len(two.Gates) != 1 {
 		t.Errorf("sent again: %+v", two)
 	}
-	_, err = other.Signal(t.ctx, "u", s)
-	other.wantErr(err, posthouse.ErrExists)
+	_, err = other.Signal(t.Ctx, "u", s)
+	other.WantErr(err, posthouse.ErrExists)
 	for _, change := range []func(*posthouse.Signal){
 		func(s *posthouse.Signal) { s.Value = json.RawMessage("2") },
 		func(s *posthouse.Signal) { s.Name = "other" },
@@ -211,42 +212,42 @@ func ledgerSignalOnce(t *T) {
 	} {
 		bad := s
 		change(&bad)
-		_, err = other.Signal(t.ctx, "t", bad)
-		other.wantErr(err, posthouse.ErrExists)
+		_, err = other.Signal(t.Ctx, "t", bad)
+		other.WantErr(err, posthouse.ErrExists)
 	}
-	_, err = other.Get(t.ctx, "mine")
-	other.wantErr(err, posthouse.ErrNotFound)
-	_, err = other.GetHeader(t.ctx, "mine")
-	other.wantErr(err, posthouse.ErrNotFound)
-	_, err = other.Gate(t.ctx, "mine")
-	other.wantErr(err, posthouse.ErrNotFound)
-	_, err = other.Signal(t.ctx, "t", posthouse.Signal{Name: "big", Value: json.RawMessage(`"` + strings.Repeat("x", posthouse.MaxSignal) + `"`)})
-	other.wantErr(err, posthouse.ErrTooLarge)
+	_, err = other.Get(t.Ctx, "mine")
+	other.WantErr(err, posthouse.ErrNotFound)
+	_, err = other.GetHeader(t.Ctx, "mine")
+	other.WantErr(err, posthouse.ErrNotFound)
+	_, err = other.Gate(t.Ctx, "mine")
+	other.WantErr(err, posthouse.ErrNotFound)
+	_, err = other.Signal(t.Ctx, "t", posthouse.Signal{Name: "big", Value: json.RawMessage(`"` + strings.Repeat("x", posthouse.MaxSignal) + `"`)})
+	other.WantErr(err, posthouse.ErrTooLarge)
 }
 
-func ledgerSignalEarly(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerSignalEarly(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	s := posthouse.Signal{ID: "early", Name: "go", Value: json.RawMessage("7")}
-	_, err := d.Signal(t.ctx, "t", s)
-	d.wantErr(err, posthouse.ErrNotFound)
+	_, err := d.Signal(t.Ctx, "t", s)
+	d.WantErr(err, posthouse.ErrNotFound)
 	s.Early = true
-	_, err = d.Signal(t.ctx, "t", s)
+	_, err = d.Signal(t.Ctx, "t", s)
 	t.OK(err)
-	d.wantAnswers(d.waitFor("t", "", nil, "go"), "7")
-	_, err = retain.DeleteThread(t.ctx, d.Ledger, "t", nil)
+	wantAnswers(d, waitForSignal(d, "t", "", nil, "go"), "7")
+	_, err = retain.DeleteThread(t.Ctx, d.Ledger, "t", nil)
 	t.OK(err)
-	if _, err := t.Store.Find(t.ctx, "early"); !errors.Is(err, posthouse.ErrNotFound) {
+	if _, err := t.Store.Find(t.Ctx, "early"); !errors.Is(err, posthouse.ErrNotFound) {
 		t.Errorf("the deleted thread's signal is still found: %v", err)
 	}
-	_, err = d.Signal(t.ctx, "t", s)
+	_, err = d.Signal(t.Ctx, "t", s)
 	t.OK(err)
-	d.wantAnswers(d.waitFor("t", "", nil, "go", "go"), "7 -")
+	wantAnswers(d, waitForSignal(d, "t", "", nil, "go", "go"), "7 -")
 }
 
-func ledgerInboxOfPeople(t *T) {
-	d := t.desk(ledger.Options{})
-	soon := d.clock.Now().Add(time.Hour)
-	c := d.ask("t",
+func ledgerInboxOfPeople(t *desk.T) {
+	d := t.Desk(ledger.Options{})
+	soon := d.Clock.Now().Add(time.Hour)
+	c := d.Ask("t",
 		posthouse.Gate{Name: "sleep", Kind: posthouse.GateTimer, ExpiresAt: soon},
 		posthouse.Gate{Name: "go", Kind: posthouse.GateSignal, Signal: "go"},
 		posthouse.Gate{Name: "child", Kind: posthouse.GateThread, ExpiresAt: soon},
@@ -255,7 +256,7 @@ func ledgerInboxOfPeople(t *T) {
 		"pick ok?": {}, "sleep go child pick ok?": {All: true}, "sleep": {Kind: posthouse.GateTimer}, "pick": {Kind: "choice"}, "ok?": {Kind: posthouse.GateApproval},
 	} {
 		var names []string
-		for g, err := range d.Gates(t.ctx, q) {
+		for g, err := range d.Gates(t.Ctx, q) {
 			t.OK(err)
 			names = append(names, g.Name)
 		}
@@ -264,9 +265,9 @@ func ledgerInboxOfPeople(t *T) {
 		}
 	}
 	for i := range c.Gates[:3] {
-		_, err := d.Decide(t.ctx, c.Gates[i].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
-		d.wantErr(err, posthouse.ErrForbidden)
-		_, err = d.Decide(t.ctx, c.Gates[i].ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "bob"})
+		_, err := d.Decide(t.Ctx, c.Gates[i].ID, posthouse.Decision{Verdict: posthouse.Approve, By: "bob"})
+		d.WantErr(err, posthouse.ErrForbidden)
+		_, err = d.Decide(t.Ctx, c.Gates[i].ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "bob"})
 		t.OK(err)
 	}
 }

@@ -10,11 +10,12 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 	"github.com/posthouse/posthouse/retain"
 )
 
-func ledgerStateCases() []Case {
-	return []Case{
+func ledgerStateCases() []desk.Case {
+	return []desk.Case{
 		{Name: "ledger/JSON that readers take differently is refused", Rule: "A member that is there twice and half a surrogate pair are ErrInvalid that names the field, in states, gates, decisions, signals and values that are JSON already.", Run: ledgerDoubledJSON},
 		{Name: "ledger/every kept state is rebuilt byte for byte", Rule: "Whatever is edited, forked, replaced, deleted and compacted, each kept checkpoint loads as it was saved, also by a new Ledger.", Run: ledgerRebuilds},
 		{Name: "ledger/appends take what is appended", Rule: "The log of a growing value is linear: bytes(800) / bytes(200) stays below 4.5.", Run: ledgerLinear},
@@ -22,26 +23,26 @@ func ledgerStateCases() []Case {
 	}
 }
 
-func ledgerRebuilds(t *T) {
+func ledgerRebuilds(t *desk.T) {
 	n := 0
 	rapid.Check(property{t.TB}, func(rt *rapid.T) {
 		n++
-		m := &stateMachine{t: t, d: t.desk(ledger.Options{}), thread: fmt.Sprint("t", n), want: map[posthouse.ID]posthouse.State{}}
+		m := &stateMachine{t: t, d: t.Desk(ledger.Options{}), thread: fmt.Sprint("t", n), want: map[posthouse.ID]posthouse.State{}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"root": m.root, "derive": m.derive, "edit": m.derive, "append": m.derive, "fork": m.fork, "delete": m.remove, "reopen": m.reopen, "": m.check,
 		})
 	})
 }
 
-func ledgerLinear(t *T) {
-	d := t.desk(ledger.Options{})
+func ledgerLinear(t *desk.T) {
+	d := t.Desk(ledger.Options{})
 	size := func(thread string, n int) int {
-		c := d.root(thread, "", "[")
+		c := d.Root(thread, "", "[")
 		for i := range n {
-			c = d.derive(c, content(c)+fmt.Sprintf("message %04d %0100d,", i, i*i))
+			c = d.Derive(c, desk.Content(c)+fmt.Sprintf("message %04d %0100d,", i, i*i))
 		}
 		total := 0
-		for e, err := range t.Store.Read(t.ctx, thread, posthouse.Range{}) {
+		for e, err := range t.Store.Read(t.Ctx, thread, posthouse.Range{}) {
 			t.OK(err)
 			total += len(e.Header)
 			for _, b := range e.Bodies {
@@ -56,36 +57,36 @@ func ledgerLinear(t *T) {
 	}
 }
 
-func ledgerStoresResultOnce(t *T) {
+func ledgerStoresResultOnce(t *desk.T) {
 	for _, restart := range []bool{false, true} {
-		d := t.desk(ledger.Options{})
+		d := t.Desk(ledger.Options{})
 		thread := fmt.Sprint("t-", restart)
-		c, err := d.Claim(t.ctx, thread, "run")
+		c, err := d.Claim(t.Ctx, thread, "run")
 		t.OK(err)
-		first, err := d.Commit(t.ctx, &ledger.Draft{Thread: thread, Claim: c, Checkpoint: &posthouse.Change{
+		first, err := d.Commit(t.Ctx, &ledger.Draft{Thread: thread, Claim: c, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindInput, Status: posthouse.StatusRunning, Next: []string{"n"}, State: posthouse.State{"m": {Codec: "json", Data: []byte(`["hello"]`)}},
 		}})
 		t.OK(err)
 		result := []byte(`"` + string(bytes.Repeat([]byte("r"), 1000)) + `"`)
-		_, err = d.Commit(t.ctx, &ledger.Draft{Thread: thread, Claim: c, Steps: []posthouse.Step{{Task: "2/n", Name: "llm", Value: posthouse.Value{Codec: "json", Data: result}}}})
+		_, err = d.Commit(t.Ctx, &ledger.Draft{Thread: thread, Claim: c, Steps: []posthouse.Step{{Task: "2/n", Name: "llm", Value: posthouse.Value{Codec: "json", Data: result}}}})
 		t.OK(err)
-		t.OK(c.Release(t.ctx))
+		t.OK(c.Release(t.Ctx))
 		if restart {
-			d = t.desk(ledger.Options{})
+			d = t.Desk(ledger.Options{})
 		}
-		x, err := d.Core().Execution(t.ctx, first.Checkpoint, "2/n")
+		x, err := d.Core().Execution(t.Ctx, first.Checkpoint, "2/n")
 		t.OK(err)
 		if len(x.Steps) != 1 || !bytes.Equal(x.Steps[0].Value.Data, result) {
 			t.Fatalf("recorded: %+v", x.Steps)
 		}
-		done, err := d.Commit(t.ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{
+		done, err := d.Commit(t.Ctx, &ledger.Draft{Thread: thread, Checkpoint: &posthouse.Change{
 			Kind: posthouse.KindNode, Status: posthouse.StatusDone, Parts: []posthouse.Part{{Name: "m", Splice: true, Prefix: 8, Suffix: 1, Data: append([]byte(","), result...)}},
 		}})
 		t.OK(err)
-		if got := d.get(done.Checkpoint.ID); string(got.State["m"].Data) != `["hello",`+string(result)+"]" {
+		if got := d.MustGet(done.Checkpoint.ID); string(got.State["m"].Data) != `["hello",`+string(result)+"]" {
 			t.Errorf("state %s", got.State["m"].Data)
 		}
-		for e, err := range t.Store.Read(t.ctx, thread, posthouse.Range{From: done.Seq}) {
+		for e, err := range t.Store.Read(t.Ctx, thread, posthouse.Range{From: done.Seq}) {
 			t.OK(err)
 			if n := len(e.Bodies[0]); n > 50 { // sealed, two bytes take 33
 				t.Errorf("restart %v: the checkpoint's body has %d bytes", restart, n)
@@ -97,8 +98,8 @@ func ledgerStoresResultOnce(t *T) {
 // A stateMachine edits one thread at random beside a plain map of what each
 // kept checkpoint should hold.
 type stateMachine struct {
-	t      *T
-	d      *desk
+	t      *desk.T
+	d      *desk.Desk
 	thread string
 	want   map[posthouse.ID]posthouse.State
 
@@ -113,7 +114,7 @@ func (m *stateMachine) pick(rt *rapid.T) *posthouse.Checkpoint {
 		m.root(rt)
 	}
 	id := rapid.SampledFrom(m.ids()).Draw(rt, "id")
-	c, err := m.d.Get(m.t.ctx, id)
+	c, err := m.d.Get(m.t.Ctx, id)
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -158,13 +159,13 @@ func (m *stateMachine) keep(rt *rapid.T, c *posthouse.Checkpoint, err error) {
 }
 
 func (m *stateMachine) root(rt *rapid.T) {
-	c, err := m.d.Save(m.t.ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: m.thread}, State: m.edit(rt, nil)}, nil)
+	c, err := m.d.Save(m.t.Ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: m.thread}, State: m.edit(rt, nil)}, nil)
 	m.keep(rt, c, err)
 }
 
 func (m *stateMachine) derive(rt *rapid.T) {
 	c := m.pick(rt)
-	info, err := m.d.Thread(m.t.ctx, m.thread)
+	info, err := m.d.Thread(m.t.Ctx, m.thread)
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -176,7 +177,7 @@ func (m *stateMachine) derive(rt *rapid.T) {
 	if rapid.Bool().Draw(rt, "meta") {
 		next.Metadata = map[string]string{"note": rapid.StringN(0, 20, -1).Draw(rt, "note")}
 	}
-	next, err = m.d.Save(m.t.ctx, next, nil)
+	next, err = m.d.Save(m.t.Ctx, next, nil)
 	m.keep(rt, next, err)
 }
 
@@ -186,18 +187,18 @@ func (m *stateMachine) fork(rt *rapid.T) {
 	if rapid.Bool().Draw(rt, "changed") {
 		o.Replace = m.edit(rt, c.State)
 	}
-	f, err := m.d.Fork(m.t.ctx, c.ID, o)
+	f, err := m.d.Fork(m.t.Ctx, c.ID, o)
 	m.keep(rt, f, err)
 }
 
 func (m *stateMachine) remove(rt *rapid.T) {
 	c := m.pick(rt)
 	mode := rapid.SampledFrom([]retain.DeleteMode{retain.DeleteOrphan, retain.DeleteSubtree}).Draw(rt, "mode")
-	if _, err := retain.Delete(m.t.ctx, m.d.Ledger, c.ID, &retain.DeleteOptions{Mode: mode}); err != nil {
+	if _, err := retain.Delete(m.t.Ctx, m.d.Ledger, c.ID, &retain.DeleteOptions{Mode: mode}); err != nil {
 		rt.Fatal(err)
 	}
 	for _, id := range m.ids() {
-		if _, err := m.d.GetHeader(m.t.ctx, id); err != nil {
+		if _, err := m.d.GetHeader(m.t.Ctx, id); err != nil {
 			if id != c.ID && mode == retain.DeleteOrphan {
 				rt.Fatalf("deleting %s took %s: %v", c.ID, id, err)
 			}
@@ -209,11 +210,11 @@ func (m *stateMachine) remove(rt *rapid.T) {
 	}
 }
 
-func (m *stateMachine) reopen(*rapid.T) { m.d = m.t.desk(ledger.Options{}) }
+func (m *stateMachine) reopen(*rapid.T) { m.d = m.t.Desk(ledger.Options{}) }
 
 func (m *stateMachine) check(rt *rapid.T) {
 	n := 0
-	for c, err := range m.d.ListStates(m.t.ctx, posthouse.Query{Thread: m.thread}) {
+	for c, err := range m.d.ListStates(m.t.Ctx, posthouse.Query{Thread: m.thread}) {
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
 	"github.com/posthouse/posthouse/store/storetest"
 )
 
@@ -52,7 +53,7 @@ var mutants = []mutant{
 	}},
 	{"lets two decide", "ledger/racing deciders: one winner", func(m *storetest.Model) posthouse.Store {
 		return appendMutant{m, func(b *posthouse.Batch) error {
-			if err := m.Append(context.Background(), b); !isCode(err, posthouse.CodeConflict) {
+			if err := m.Append(context.Background(), b); !desk.IsCode(err, posthouse.CodeConflict) {
 				return err
 			}
 			return nil
@@ -81,13 +82,13 @@ func TestTheSuiteCatchesEachMutant(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.fault, func(t *testing.T) {
 			t.Parallel()
-			cases := Cases()
-			i := slices.IndexFunc(cases, func(c Case) bool { return c.Name == m.caught })
+			cases := Cases(nil)
+			i := slices.IndexFunc(cases, func(c storetest.Case) bool { return c.Name == m.caught })
 			if i < 0 {
 				t.Fatalf("there is no case %q", m.caught)
 			}
 			h := storetest.Harness{Open: func(storetest.TB, string) posthouse.Store { return m.store(storetest.NewModel()) }}
-			if !h.Fails(t, cases[i].over(nil)) {
+			if !h.Fails(t, cases[i]) {
 				t.Errorf("a store that %s passes %q", m.fault, m.caught)
 			}
 		})

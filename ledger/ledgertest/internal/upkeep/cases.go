@@ -1,0 +1,12 @@
+package upkeep
+
+import (
+	"slices"
+
+	"github.com/posthouse/posthouse/ledger/ledgertest/internal/desk"
+)
+
+// Cases lists the rules.
+func Cases() []desk.Case {
+	return slices.Concat(deleteCases(), keepCases(), retainCases(), releaseCases(), copyCases(), sealedCases())
+}
