@@ -93,19 +93,15 @@ func (k *Key) encode() ([]byte, error) {
 func ParseKey(data []byte) (*Key, error) {
 	block, rest := pem.Decode(data)
 	if block == nil || strings.TrimSpace(string(rest)) != "" || len(block.Headers) > 0 || block.Type != pemPrivate {
-		return nil, invalid("key", "is not one PEM block of type PRIVATE KEY (PKCS #8, not encrypted)", nil)
+		return nil, posthouse.Invalid("key", "is not one PEM block of type PRIVATE KEY (PKCS #8, not encrypted)")
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
-		return nil, invalid("key", "does not decode as PKCS #8", err)
+		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "key", Message: "does not decode as PKCS #8", Err: err}
 	}
 	private, ok := parsed.(ed25519.PrivateKey)
 	if !ok {
-		return nil, invalid("key", "is not an Ed25519 key", nil)
+		return nil, posthouse.Invalid("key", "is not an Ed25519 key")
 	}
 	return newKey(private), nil
-}
-
-func invalid(field, message string, err error) error {
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: message, Err: err}
 }

@@ -115,7 +115,7 @@ func Rotate(path string, o *RotateOptions) (*Key, error) {
 	}
 	switch {
 	case o.Overlap < 0:
-		return nil, invalid("Overlap", "is negative", nil)
+		return nil, posthouse.Invalid("Overlap", "is negative")
 	case o.Overlap > 0:
 		overlap = o.Overlap
 	}

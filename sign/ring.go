@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/secretfile"
 )
 
@@ -31,11 +32,11 @@ func NewRing(keys ...Public) (*Ring, error) {
 	for i, k := range r.keys {
 		switch {
 		case len(k.Key) != ed25519.PublicKeySize:
-			return nil, invalid("ring", fmt.Sprintf("key %s is %d bytes long; an Ed25519 key has %d", k.ID, len(k.Key), ed25519.PublicKeySize), nil)
+			return nil, posthouse.Invalid("ring", "key %s is %d bytes long; an Ed25519 key has %d", k.ID, len(k.Key), ed25519.PublicKeySize)
 		case k.ID != KeyID(k.Key):
-			return nil, invalid("ring", fmt.Sprintf("key %s has the id %s", KeyID(k.Key), k.ID), nil)
+			return nil, posthouse.Invalid("ring", "key %s has the id %s", KeyID(k.Key), k.ID)
 		case i > 0 && r.keys[i-1].ID == k.ID:
-			return nil, invalid("ring", "lists key "+k.ID+" twice", nil)
+			return nil, posthouse.Invalid("ring", "lists key %s twice", k.ID)
 		}
 	}
 	return r, nil
@@ -74,7 +75,7 @@ func (r *Ring) MarshalText() ([]byte, error) {
 	for _, k := range r.Keys() {
 		der, err := x509.MarshalPKIXPublicKey(k.Key)
 		if err != nil {
-			return nil, invalid("ring", "key "+k.ID+" cannot be encoded", err)
+			return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "ring", Message: "key " + k.ID + " cannot be encoded", Err: err}
 		}
 		block := &pem.Block{Type: pemPublic, Headers: map[string]string{}, Bytes: der}
 		if !k.NotBefore.IsZero() {
@@ -94,7 +95,7 @@ func (r *Ring) MarshalText() ([]byte, error) {
 // key less. [posthouse.ErrInvalid].
 func ParseRing(data []byte) (*Ring, error) {
 	if len(data) > maxRing {
-		return nil, invalid("ring", "is larger than 1 MiB", nil)
+		return nil, posthouse.Invalid("ring", "is larger than 1 MiB")
 	}
 	var keys []Public
 	err := secretfile.Blocks("ring", data, func(block *pem.Block) error {
@@ -106,35 +107,35 @@ func ParseRing(data []byte) (*Ring, error) {
 		return nil, err
 	}
 	if len(keys) == 0 {
-		return nil, invalid("ring", "holds no public key", nil)
+		return nil, posthouse.Invalid("ring", "holds no public key")
 	}
 	return NewRing(keys...)
 }
 
 func parsePublic(block *pem.Block) (Public, error) {
 	if block.Type != pemPublic {
-		return Public{}, invalid("ring", fmt.Sprintf("has a PEM block of type %q; only public keys belong in it", block.Type), nil)
+		return Public{}, posthouse.Invalid("ring", "has a PEM block of type %q; only public keys belong in it", block.Type)
 	}
 	parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
 	if err != nil {
-		return Public{}, invalid("ring", "has a public key that does not decode", err)
+		return Public{}, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "ring", Message: "has a public key that does not decode", Err: err}
 	}
 	key, ok := parsed.(ed25519.PublicKey)
 	if !ok {
-		return Public{}, invalid("ring", fmt.Sprintf("has a %T; only Ed25519 keys can be checked", parsed), nil)
+		return Public{}, posthouse.Invalid("ring", "has a %T; only Ed25519 keys can be checked", parsed)
 	}
 	k := newPublic(key)
 	for name, value := range block.Headers {
 		at, err := time.Parse(time.RFC3339, value)
 		switch {
 		case err != nil || at.IsZero():
-			return Public{}, invalid("ring", fmt.Sprintf("key %s: %.40s is not a time as 2026-01-02T15:04:05Z", k.ID, name), err)
+			return Public{}, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "ring", Message: fmt.Sprintf("key %s: %.40s is not a time as 2026-01-02T15:04:05Z", k.ID, name), Err: err}
 		case name == headerNotBefore:
 			k.NotBefore = at.UTC()
 		case name == headerNotAfter:
 			k.NotAfter = at.UTC()
 		default:
-			return Public{}, invalid("ring", fmt.Sprintf("key %s has the unknown header %.40q", k.ID, name), nil)
+			return Public{}, posthouse.Invalid("ring", "key %s has the unknown header %.40q", k.ID, name)
 		}
 	}
 	return k, nil

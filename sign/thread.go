@@ -1,8 +1,6 @@
 package sign
 
-import (
-	"github.com/posthouse/posthouse"
-)
+import "github.com/posthouse/posthouse"
 
 // A ThreadCheck verifies the entries of one thread as they come, without a store.
 // Bodies may be left out of them.

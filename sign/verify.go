@@ -45,7 +45,7 @@ func Verify(ctx context.Context, store posthouse.Store, ring *Ring, o *VerifyOpt
 	}
 	v := &verifier{store: store, ring: ring, opt: o, report: &Report{Keys: []KeyReport{}, Faults: []Fault{}, Ungranted: []Fault{}}}
 	if o.Workers < 0 || o.Workers > maxWorkers {
-		return nil, invalid("Workers", fmt.Sprintf("is %d; allowed are 1 to %d", o.Workers, maxWorkers), nil)
+		return nil, posthouse.Invalid("Workers", "is %d; allowed are 1 to %d", o.Workers, maxWorkers)
 	}
 	inner, stop := context.WithCancel(ctx)
 	defer stop()

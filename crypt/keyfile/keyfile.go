@@ -54,17 +54,17 @@ func Parse(data []byte) (*Keys, error) {
 	err := secretfile.Blocks("encryption keys", data, func(b *pem.Block) error {
 		switch {
 		case b.Type != pemType || len(b.Headers) > 0:
-			return invalid("encryption keys", fmt.Sprintf("have a PEM block of type %.40q; only %s belongs there", b.Type, pemType), nil)
+			return posthouse.Invalid("encryption keys", "have a PEM block of type %.40q; only %s belongs there", b.Type, pemType)
 		case len(b.Bytes) != keySize:
-			return invalid("encryption keys", fmt.Sprintf("have a key of %d bytes, not %d", len(b.Bytes), keySize), nil)
+			return posthouse.Invalid("encryption keys", "have a key of %d bytes, not %d", len(b.Bytes), keySize)
 		case k.keys[keyID(b.Bytes)] != nil:
-			return invalid("encryption keys", "have a key twice: "+keyID(b.Bytes), nil)
+			return posthouse.Invalid("encryption keys", "have a key twice: %s", keyID(b.Bytes))
 		}
 		k.add(b.Bytes)
 		return nil
 	})
 	if err == nil && len(k.ids) == 0 {
-		err = invalid("encryption keys", "are none", nil)
+		err = posthouse.Invalid("encryption keys", "are none")
 	}
 	if err != nil {
 		return nil, err
@@ -145,8 +145,4 @@ func Retire(path, id string) error {
 	}
 	k.ids = slices.DeleteFunc(k.ids, func(i string) bool { return i == id })
 	return secretfile.Replace(path, k.encode(), 0o600)
-}
-
-func invalid(field, message string, err error) error {
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: message, Err: err}
 }

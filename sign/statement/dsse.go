@@ -47,14 +47,14 @@ func wrap(payloadType string, payload []byte, signer posthouse.Signer) ([]byte, 
 func unwrap(data []byte, payloadType string, ring *sign.Ring) ([]byte, sign.Public, error) {
 	var env envelope
 	if err := json.Unmarshal(data, &env); err != nil {
-		return nil, sign.Public{}, invalid("envelope", "is not a DSSE envelope", err)
+		return nil, sign.Public{}, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "envelope", Message: "is not a DSSE envelope", Err: err}
 	}
 	if env.PayloadType != payloadType {
-		return nil, sign.Public{}, invalid("envelope", fmt.Sprintf("holds %.100q, not %q", env.PayloadType, payloadType), nil)
+		return nil, sign.Public{}, posthouse.Invalid("envelope", "holds %.100q, not %q", env.PayloadType, payloadType)
 	}
 	payload, err := decode64(env.Payload)
 	if err != nil {
-		return nil, sign.Public{}, invalid("envelope", "has a payload that is not base64", err)
+		return nil, sign.Public{}, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "envelope", Message: "has a payload that is not base64", Err: err}
 	}
 	message := pae(env.PayloadType, payload)
 	var by sign.Public
@@ -93,8 +93,4 @@ func decode64(s string) ([]byte, error) {
 		return base64.URLEncoding.Strict().DecodeString(s)
 	}
 	return base64.StdEncoding.Strict().DecodeString(s)
-}
-
-func invalid(field, message string, err error) error {
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: message, Err: err}
 }

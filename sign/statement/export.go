@@ -114,7 +114,7 @@ func Export(ctx context.Context, store posthouse.Store, thread string, signer po
 	p.Effects = effects.all()
 	payload, err := json.Marshal(p)
 	if err != nil {
-		return invalid("export", "cannot be encoded", err)
+		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "export", Message: "cannot be encoded", Err: err}
 	}
 	data, err := wrap(exportType, payload, signer)
 	if err != nil {
@@ -195,7 +195,7 @@ func OpenExport(r io.Reader, ring *sign.Ring) (*Trail, error) {
 	}
 	var p trail
 	if err := json.Unmarshal(payload, &p); err != nil {
-		return nil, invalid("export", "does not decode", err)
+		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "export", Message: "does not decode", Err: err}
 	}
 	if err := checkSigned(by, p.Format, exportFormat, p.At); err != nil {
 		return nil, err
@@ -204,7 +204,7 @@ func OpenExport(r io.Reader, ring *sign.Ring) (*Trail, error) {
 	t := &Trail{Thread: p.Thread, At: p.At, KeyID: by.ID}
 	for _, te := range p.Entries {
 		if te == nil {
-			return nil, invalid("export", "has an entry that is null", nil)
+			return nil, posthouse.Invalid("export", "has an entry that is null")
 		}
 		e := &posthouse.Entry{
 			Thread: p.Thread, Generation: te.Generation, Seq: te.Seq, Prev: te.Prev, Header: te.Header,

@@ -49,7 +49,7 @@ func Witness(ctx context.Context, store posthouse.Store, signer posthouse.Signer
 	slices.SortFunc(h.Threads, func(a, b sign.ThreadHead) int { return strings.Compare(a.Thread, b.Thread) })
 	payload, err := json.Marshal(h)
 	if err != nil {
-		return nil, invalid("head", "cannot be encoded", err)
+		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "head", Message: "cannot be encoded", Err: err}
 	}
 	h.Envelope, err = wrap(headType, payload, signer)
 	return h, err
@@ -91,7 +91,7 @@ func headMismatch(thread string, seq uint64, what string) error {
 // parsed.
 func SaveHead(path string, h *sign.Head) error {
 	if h.Envelope == nil {
-		return invalid("head", "is not signed; make it with Witness", nil)
+		return posthouse.Invalid("head", "is not signed; make it with Witness")
 	}
 	return secretfile.Replace(path, h.Envelope, 0o644)
 }
@@ -111,14 +111,14 @@ func ParseHead(data []byte, ring *sign.Ring) (*sign.Head, error) {
 	}
 	h := &sign.Head{Envelope: slices.Clone(data), KeyID: by.ID}
 	if err := json.Unmarshal(payload, h); err != nil {
-		return nil, invalid("head", "does not decode", err)
+		return nil, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "head", Message: "does not decode", Err: err}
 	}
 	if err := checkSigned(by, h.Format, headFormat, h.At); err != nil {
 		return nil, err
 	}
 	for i, t := range h.Threads {
 		if t.Seq == 0 || t.Hash.IsZero() || i > 0 && t.Thread <= h.Threads[i-1].Thread {
-			return nil, invalid("head", fmt.Sprintf("lists thread %.200q twice, out of order or without its end", t.Thread), nil)
+			return nil, posthouse.Invalid("head", "lists thread %.200q twice, out of order or without its end", t.Thread)
 		}
 	}
 	return h, nil
@@ -134,7 +134,7 @@ func checkSigned(by sign.Public, format, known int, at time.Time) error {
 			Hint: "use the version of posthouse that wrote it",
 		}
 	case format != known:
-		return invalid("format", fmt.Sprintf("is %d, not %d", format, known), nil)
+		return posthouse.Invalid("format", "is %d, not %d", format, known)
 	case !by.InUse(at):
 		return &posthouse.Error{
 			Code: posthouse.CodeForbidden, Message: "it is signed by " + by.ID + ", which was not in use at its time, " + at.Format(time.RFC3339),

@@ -25,7 +25,7 @@ func (noop) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error) {
 	if err := ctx.Err(); err != nil {
 		return posthouse.Ref{}, err
 	}
-	return posthouse.Ref{}, notFound("checkpoint or gate %q: this store keeps nothing", id)
+	return posthouse.Ref{}, posthouse.NotFound("checkpoint or gate in a store that keeps nothing:", id)
 }
 
 func (noop) List(ctx context.Context, _ posthouse.Query) iter.Seq2[*posthouse.Header, error] {
@@ -41,7 +41,7 @@ func (noop) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp
 	case err != nil:
 		return posthouse.Slot{}, err
 	case op.Verb == posthouse.SlotGet:
-		return posthouse.Slot{}, notFound("slot %q of thread %q: this store keeps nothing", key.Step, key.Thread)
+		return posthouse.Slot{}, posthouse.NotFound("slot in a store that keeps nothing:", key.Step)
 	case op.Verb == posthouse.SlotDelete:
 		return posthouse.Slot{}, nil
 	}

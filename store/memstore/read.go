@@ -2,7 +2,6 @@ package memstore
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -110,13 +109,9 @@ func (s *Store) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error
 	}
 	p, ok := s.ids[id]
 	if !ok {
-		return posthouse.Ref{}, notFound("checkpoint or gate %q", id)
+		return posthouse.Ref{}, posthouse.NotFound("checkpoint or gate", id)
 	}
 	return posthouse.Ref{Thread: p.thread.info.Thread, Seq: p.seq}, nil
-}
-
-func notFound(format string, args ...any) error {
-	return &posthouse.Error{Code: posthouse.CodeNotFound, Message: "there is no " + fmt.Sprintf(format, args...)}
 }
 
 // List implements [posthouse.Store].

@@ -40,7 +40,7 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	switch op.Verb {
 	case posthouse.SlotGet:
 		if !have.there {
-			return posthouse.Slot{}, notFound("slot %q of thread %q", key.Step, key.Thread)
+			return posthouse.Slot{}, posthouse.NotFound(fmt.Sprintf("slot %q of thread", key.Step), key.Thread)
 		}
 		return have.copy(), nil
 	case posthouse.SlotPut, posthouse.SlotDelete:
