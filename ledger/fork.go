@@ -65,17 +65,17 @@ func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*po
 	if err != nil {
 		return nil, err
 	}
-	d, err := forkDraft(l.core.Reader(ctx, c.Thread), c, o, c.Seq < info.First)
+	p, err := forkDraft(l.core.Reader(ctx, c.Thread), c, o, c.Seq < info.First)
 	if err != nil {
 		return nil, err
 	}
-	h, err := l.commitFork(ctx, d)
+	h, err := l.commitFork(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	l.core.Observe.Checkpoint(posthouse.OpForked, h)
 	l.core.EnforceCap(ctx)
-	f := &posthouse.Checkpoint{Header: *h, State: d.Checkpoint.State, Metadata: c.Metadata, Program: c.Program}
+	f := &posthouse.Checkpoint{Header: *h, State: p.Checkpoint.State, Metadata: c.Metadata, Program: c.Program}
 	if o.Thread != "" {
 		delete(f.Program, posthouse.SignalsPart)
 	}
@@ -147,52 +147,57 @@ func forkDraft(r *core.Reader, c *posthouse.Checkpoint, o *ForkOptions, released
 	if away && o.Branch != "" && o.Branch != posthouse.MainBranch {
 		return nil, posthouse.Invalid("branch", "cannot be named for a fork into a new thread: it begins with main")
 	}
-	d := &commit.Plan{Thread: c.Thread, Branch: o.Branch, Claim: o.Claim, Step: c.Step, Checkpoint: &posthouse.Change{
+	p := &commit.Plan{Thread: c.Thread, Branch: o.Branch, Claim: o.Claim, Step: c.Step, Checkpoint: &posthouse.Change{
 		ID: o.ID, Parent: c.ID, Kind: posthouse.KindFork, Status: c.Status, Coordination: c.Coordination,
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: o.By, Error: c.Error,
 		Next: c.Next, Labels: c.Labels, Source: &posthouse.Source{Thread: c.Thread, ID: c.ID}, Metadata: o.Metadata,
 	}}
 	if o.Labels != nil {
-		d.Checkpoint.Labels = o.Labels
+		p.Checkpoint.Labels = o.Labels
 	}
 	if c.Status.Runnable() || c.Status == posthouse.StatusFailed {
-		d.Checkpoint.Status = posthouse.StatusInterrupted
+		p.Checkpoint.Status = posthouse.StatusInterrupted
 	}
 	state, err := o.state(c)
 	if err != nil {
 		return nil, err
 	}
-	d.Checkpoint.State, d.Kept = state, c.State
+	p.Checkpoint.State, p.Kept = state, c.State
+	p.Read = maps.Clone(c.State)
+	if p.Read == nil {
+		p.Read = posthouse.State{}
+	}
+	maps.Copy(p.Read, c.Program)
 	for i := range o.Gates {
 		if g := &o.Gates[i]; g.Task != "" {
 			return nil, posthouse.Invalid("gates", "opened at a fork belong to no task, and %.40q is one of %.40q: its program asks by itself", g.Name, g.Task)
 		}
 	}
-	d.Gates = slices.Clone(o.Gates)
-	if len(d.Gates) > 0 {
-		d.Checkpoint.Status = posthouse.StatusWaiting
+	p.Gates = slices.Clone(o.Gates)
+	if len(p.Gates) > 0 {
+		p.Checkpoint.Status = posthouse.StatusWaiting
 	}
 	changed := !maps.EqualFunc(state, c.State, func(a, b posthouse.Value) bool { return a.Codec == b.Codec && bytes.Equal(a.Data, b.Data) })
 	if away {
 		if c.Coordination == c.Thread {
-			d.Checkpoint.Coordination = ""
+			p.Checkpoint.Coordination = ""
 		}
-		d.Thread, d.Branch = o.Thread, posthouse.MainBranch
+		p.Thread, p.Branch = o.Thread, posthouse.MainBranch
 	}
 	if away || released {
-		if d.Checkpoint.Metadata == nil {
-			d.Checkpoint.Metadata = maps.Clone(c.Metadata)
+		if p.Checkpoint.Metadata == nil {
+			p.Checkpoint.Metadata = maps.Clone(c.Metadata)
 		}
-		d.Checkpoint.Parent, d.Checkpoint.Root = "", true
+		p.Checkpoint.Parent, p.Checkpoint.Root, p.Read = "", true, nil
 		for _, name := range slices.Sorted(maps.Keys(c.Program)) {
 			if name == posthouse.SignalsPart {
 				continue // they are entries of this thread
 			}
 			v := c.Program[name]
-			d.Checkpoint.Program = append(d.Checkpoint.Program, posthouse.Part{Name: name, Codec: v.Codec, Data: v.Data})
+			p.Checkpoint.Program = append(p.Checkpoint.Program, posthouse.Part{Name: name, Codec: v.Codec, Data: v.Data})
 		}
 	}
-	return d, inherit(r, d, c, changed)
+	return p, inherit(r, p, c, changed)
 }
 
 // state returns the fork's whole state.
@@ -201,9 +206,9 @@ func (o *ForkOptions) state(c *posthouse.Checkpoint) (posthouse.State, error) {
 		if o.Patch != nil || o.Merge != nil {
 			return nil, posthouse.Invalid("state", "is replaced and patched at once")
 		}
-		return o.Replace.Clone(), nil
+		return o.Replace, nil
 	}
-	s := c.State.Clone()
+	s := maps.Clone(c.State) // its values stay as they are
 	if s == nil {
 		s = posthouse.State{}
 	}

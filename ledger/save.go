@@ -30,7 +30,7 @@ func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptio
 	if o == nil {
 		o = &SaveOptions{}
 	}
-	d := &commit.Plan{Thread: cmp.Or(c.Thread, c.Coordination, posthouse.DefaultThread), Branch: cmp.Or(c.Branch, posthouse.MainBranch), Head: o.Head}
+	p := &commit.Plan{Thread: cmp.Or(c.Thread, c.Coordination, posthouse.DefaultThread), Branch: cmp.Or(c.Branch, posthouse.MainBranch), Head: o.Head}
 	ch := &posthouse.Change{
 		ID: c.ID, Parent: c.Parent, Root: c.Parent == "", Kind: c.Kind, Status: c.Status, Coordination: c.Coordination,
 		Run: c.Run, Graph: c.Graph, Fingerprint: c.Fingerprint, Node: c.Node, Agent: c.Agent, By: c.By, Error: c.Error,
@@ -43,16 +43,16 @@ func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptio
 	if ch.Metadata == nil {
 		ch.Metadata = map[string]string{}
 	}
-	d.Checkpoint = ch
+	p.Checkpoint = ch
 	if c.ID == "" {
-		return l.commitSaved(ctx, d)
+		return l.commitSaved(ctx, p)
 	}
 	for try := 0; ; try++ {
-		stored, err := l.saveExisting(ctx, *d, c, o)
+		stored, err := l.saveExisting(ctx, *p, c, o)
 		if stored != nil || err != nil {
 			return stored, err
 		}
-		stored, err = l.commitSaved(ctx, d)
+		stored, err = l.commitSaved(ctx, p)
 		if try > 0 || !errors.Is(err, posthouse.ErrExists) && !errors.Is(err, posthouse.ErrConflict) {
 			return stored, err
 		}

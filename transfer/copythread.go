@@ -175,23 +175,23 @@ func (c *threadCopier) each(do func(*posthouse.Entry, []posthouse.Record) error)
 func (c *threadCopier) all() error {
 	lost := core.MissingBodies{}
 	if err := c.each(func(e *posthouse.Entry, recs []posthouse.Record) error {
-		d, err := c.draft(e, recs, lost)
-		if d == nil || err != nil {
+		p, err := c.draft(e, recs, lost)
+		if p == nil || err != nil {
 			return err
 		}
-		if ch := d.Checkpoint; ch != nil {
-			if c.ends[d.Branch] != ch.Parent {
+		if ch := p.Checkpoint; ch != nil {
+			if c.ends[p.Branch] != ch.Parent {
 				if err := c.flush(); err != nil { // the parent of a new branch is looked up in the store
 					return err
 				}
 			}
-			c.ends[d.Branch] = ch.ID
+			c.ends[p.Branch] = ch.ID
 			c.ids[ch.Source.ID] = ch.ID
-			for i := range d.Gates {
-				c.open[d.Branch] = append(c.open[d.Branch], openGate{c.asked[i], d.Gates[i].ID})
+			for i := range p.Gates {
+				c.open[p.Branch] = append(c.open[p.Branch], openGate{c.asked[i], p.Gates[i].ID})
 			}
 		}
-		c.pending, c.size = append(c.pending, d), c.size+size(d)
+		c.pending, c.size = append(c.pending, p), c.size+size(p)
 		if _, ok := c.l.Store.(posthouse.BulkAppender); ok && len(c.pending) < posthouse.MaxBulk && c.size < posthouse.MaxBulkBytes {
 			return nil
 		}
@@ -234,30 +234,30 @@ func size(p *commit.Plan) (n int) {
 
 // draft returns what an entry of the source is in the copy, nil for nothing.
 func (c *threadCopier) draft(e *posthouse.Entry, recs []posthouse.Record, lost core.MissingBodies) (*commit.Plan, error) {
-	d := &commit.Plan{Thread: c.to, Claim: c.claim, Copy: true}
+	p := &commit.Plan{Thread: c.to, Claim: c.claim, Copy: true}
 	for i := range recs {
 		rec := &recs[i]
 		switch {
 		case rec.Step != nil && !c.overtaken(rec.Step.Branch, e.Seq) && !lost.Note(e, i, rec):
-			d.Branch = rec.Step.Branch
-			d.Steps = append(d.Steps, core.ReadStep(e, rec, e.Bodies[i]).Step)
+			p.Branch = rec.Step.Branch
+			p.Steps = append(p.Steps, core.ReadStep(e, rec, e.Bodies[i]).Step)
 		case rec.Checkpoint != nil:
 			seq, kept := c.tree.ByID[rec.Checkpoint.ID]
 			if !kept || seq > c.last || c.tree.FirstRevision(seq) != e.Seq {
 				continue // removed, or a later revision, which is copied in the place of the first
 			}
-			if err := c.checkpoint(d, seq); err != nil {
+			if err := c.checkpoint(p, seq); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if d.Checkpoint == nil {
-		if err := c.decidedAtOnce(d, e, recs, lost); err != nil || len(d.Steps)+len(d.Inherit) == 0 {
+	if p.Checkpoint == nil {
+		if err := c.decidedAtOnce(p, e, recs, lost); err != nil || len(p.Steps)+len(p.Inherit) == 0 {
 			return nil, err
 		}
-		return d, nil
+		return p, nil
 	}
-	return d, c.gates(d, c.tree.ByID[d.Checkpoint.Source.ID], lost)
+	return p, c.gates(p, c.tree.ByID[p.Checkpoint.Source.ID], lost)
 }
 
 // decidedAtOnce puts the questions into the draft that a policy of the program

@@ -331,17 +331,17 @@ func (in *importer) interrupt(t *core.Thread) error {
 		if err != nil {
 			return err
 		}
-		d := &commit.Plan{Thread: t.Name, Branch: b.Branch, Step: h.Step, Checkpoint: &posthouse.Change{
+		p := &commit.Plan{Thread: t.Name, Branch: b.Branch, Step: h.Step, Checkpoint: &posthouse.Change{
 			Parent: b.Head, Kind: h.Kind, Status: posthouse.StatusInterrupted, Coordination: h.Coordination, Run: h.Run, Graph: h.Graph,
 			Fingerprint: h.Fingerprint, Node: h.Node, Agent: h.Agent, By: "posthouse", Next: h.Next, Labels: h.Labels, Parts: []posthouse.Part{},
 			Error: "it was imported, and its signatures could not be verified",
 		}}
-		if err := d.Validate(); err != nil {
+		if err := p.Validate(); err != nil {
 			return err
 		}
 		if err := in.l.Append(in.ctx, t, func(tx *core.Tx) error {
 			tx.Thread.Info.Lease.Held = false // of a run where it comes from
-			_, err := commit.Write(tx, d)
+			_, err := commit.Write(tx, p)
 			return err
 		}); err != nil {
 			return err

@@ -203,26 +203,26 @@ func cancelBranch(tx *core.Tx, o Cancellation) error {
 	if err != nil {
 		return err
 	}
-	d := &Plan{Thread: tx.Thread.Name, Branch: o.Branch, Claim: o.Claim, Cancel: true, Checkpoint: &posthouse.Change{
+	p := &Plan{Thread: tx.Thread.Name, Branch: o.Branch, Claim: o.Claim, Cancel: true, Checkpoint: &posthouse.Change{
 		Kind: posthouse.KindCancel, Status: posthouse.StatusCancelled, Run: head.Run, Fingerprint: head.Fingerprint, Node: head.Node,
 		Agent: head.Agent, Next: head.Next, Labels: head.Labels, By: o.By, Error: o.Reason,
 	}}
-	if err := d.Validate(); err != nil {
+	if err := p.Validate(); err != nil {
 		return err
 	}
-	_, err = Write(tx, d)
+	_, err = Write(tx, p)
 	return err
 }
 
 // checkCancelled lets the plan pass unless its branch was asked to cancel.
 func (c *Commit) checkCancelled() error {
-	tx, d := c.tx, c.plan
-	asked := tx.Thread.Info.CancelMark(d.Branch) != nil || d.Claim != nil && d.Claim.IsCancelled(d.Branch)
-	if !asked || d.Cancel || d.Late && d.Claim != nil {
+	tx, p := c.tx, c.plan
+	asked := tx.Thread.Info.CancelMark(p.Branch) != nil || p.Claim != nil && p.Claim.IsCancelled(p.Branch)
+	if !asked || p.Cancel || p.Late && p.Claim != nil {
 		return nil
 	}
 	return &posthouse.Error{
-		Code: posthouse.CodeCancelled, Tail: &tx.Thread.Info.Tail, Message: "branch " + d.Branch + " of thread " + d.Thread + " was asked to cancel",
+		Code: posthouse.CodeCancelled, Tail: &tx.Thread.Info.Tail, Message: "branch " + p.Branch + " of thread " + p.Thread + " was asked to cancel",
 		Hint: "stop the run and end the branch with Ledger.Cancel",
 	}
 }

@@ -64,14 +64,12 @@ func (c *Commit) parent() (*core.Head, error) {
 // addCheckpoint adds the checkpoint's record and makes it the branch's next head.
 func (c *Commit) addCheckpoint() error {
 	tx, p, ch := c.tx, c.plan, c.plan.Checkpoint
-	if ch == nil {
-		return nil
-	}
 	base, old, err := c.base()
 	if err != nil {
 		return err
 	}
 	e := tx.Encoder(base, !c.exists || old != nil && base != nil && len(base.Parts) == 0)
+	e.Read = p.Read
 	if err := c.findAnswers(); err != nil {
 		return err
 	}

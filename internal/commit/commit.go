@@ -32,20 +32,27 @@ type Made struct {
 	Left []posthouse.ID // gates of threads that the branch waited for, and does no more
 }
 
-// stages lists what a commit does, in order. What the log then does with the
-// entry, which is to seal, sign, put and apply it, is in core.Append.
-func (c *Commit) stages() [10]func() error {
-	return [10]func() error{
-		c.checkLease,
-		c.checkCancelled,
-		c.checkHead,
-		c.recordSteps,
-		c.takeSignals,
-		c.cancelLeftGates,
-		c.addCheckpoint,
-		c.openGates,
-		c.askRules,
-		c.closeGeneration,
+// A stage is one step of a commit, and whether this plan takes it.
+type stage struct {
+	taken bool
+	run   func(*Commit) error
+}
+
+// stages lists what a commit does, in order, on a plan that was validated. What the
+// log then does with the entry is core.Append's: seal, sign, put, apply.
+func (c *Commit) stages() [10]stage {
+	p := c.plan
+	return [...]stage{
+		{true, (*Commit).checkLease},
+		{!p.Cancel, (*Commit).checkCancelled},
+		{true, (*Commit).checkHead},
+		{len(p.Steps) > 0, (*Commit).recordSteps},
+		{len(p.Takes) > 0, (*Commit).takeSignals},
+		{p.Checkpoint != nil && len(c.tx.Thread.Info.Waiting) > 0, (*Commit).cancelLeftGates},
+		{p.Checkpoint != nil, (*Commit).addCheckpoint},
+		{len(p.Inherit)+len(p.Decided)+len(p.Gates) > 0, (*Commit).openGates},
+		{len(c.tx.Core.Config.Rules) > 0, (*Commit).askRules},
+		{p.Release != nil, (*Commit).closeGeneration},
 	}
 }
 
@@ -54,8 +61,11 @@ func (c *Commit) stages() [10]func() error {
 func Write(tx *core.Tx, p *Plan) (*Made, error) {
 	c := &Commit{tx: tx, plan: p}
 	c.made.Seq = tx.Seq
-	for _, stage := range c.stages() {
-		if err := stage(); err != nil {
+	for _, s := range c.stages() {
+		if !s.taken {
+			continue
+		}
+		if err := s.run(c); err != nil {
 			return nil, err
 		}
 	}
@@ -134,9 +144,6 @@ func (c *Commit) checkHead() error {
 
 // closeGeneration is the last record of a thread's generation.
 func (c *Commit) closeGeneration() error {
-	if c.plan.Release == nil {
-		return nil
-	}
 	done, err := closeGeneration(c.tx, c.plan.Release)
 	if err != nil {
 		return err

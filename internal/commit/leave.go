@@ -12,7 +12,7 @@ import (
 func (c *Commit) cancelLeftGates() error {
 	tx, p := c.tx, c.plan
 	ch := p.Checkpoint
-	if ch == nil || p.Revise != "" && p.Revise != c.head.Head {
+	if p.Revise != "" && p.Revise != c.head.Head {
 		return nil
 	}
 	leaves := p.Release != nil || ch.Kind == posthouse.KindInput || ch.Kind == posthouse.KindSave || ch.Kind == posthouse.KindUpdate && !ch.SameStep

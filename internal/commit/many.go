@@ -44,15 +44,15 @@ func writeAll(ctx context.Context, c *core.Core, t *core.Thread, ds []*Plan) (ag
 	known := t.Info.Tail
 	made, batches := make([]*core.Tx, 0, len(ds)), make([]*posthouse.Batch, 0, len(ds))
 	for _, d := range ds {
-		a := c.NewTx(ctx, t)
-		if _, err = Write(a, d); err == nil {
-			err = a.Seal(t)
+		tx := c.NewTx(ctx, t)
+		if _, err = Write(tx, d); err == nil {
+			err = tx.Seal(t)
 		}
 		if err != nil {
 			break
 		}
-		a.Apply(t) // for the next one; forgotten if it does not come on record
-		made, batches = append(made, a), append(batches, &a.Batch)
+		tx.Apply(t) // for the next one; forgotten if it does not come on record
+		made, batches = append(made, tx), append(batches, &tx.Batch)
 	}
 	refused := err
 	if err == nil {

@@ -41,6 +41,9 @@ type Plan struct {
 	// Kept are parts that are on record already, which rules made since do not judge.
 	Kept posthouse.State
 
+	// Read is what was read of the parent's state and program already; nil for nothing.
+	Read posthouse.State
+
 	// Answers are decisions of open gates that the checkpoint leaves behind; the
 	// others are cancelled.
 	Answers map[posthouse.ID]*posthouse.Decision

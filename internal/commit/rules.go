@@ -16,21 +16,18 @@ import (
 
 // askRules puts what the entry holds to the rules.
 func (c *Commit) askRules() error {
-	a, d := c.tx, c.plan
-	if len(a.Core.Config.Rules) == 0 {
-		return nil
+	tx, p := c.tx, c.plan
+	proposal := &posthouse.Proposal{Thread: p.Thread, Branch: p.Branch, Change: p.Checkpoint, Steps: p.Steps, Gates: c.made.Gates}
+	if tx.Next != nil {
+		proposal.Header = tx.Next.Header.Clone()
+		proposal.Read = func() (*posthouse.Checkpoint, error) { return proposedCheckpoint(tx, p.Checkpoint) }
+		defer func() { proposal.Read = nil }() // the transaction is used again
 	}
-	p := &posthouse.Proposal{Thread: d.Thread, Branch: d.Branch, Change: d.Checkpoint, Steps: d.Steps, Gates: c.made.Gates}
-	if a.Next != nil {
-		p.Header = a.Next.Header.Clone()
-		p.Read = func() (*posthouse.Checkpoint, error) { return proposedCheckpoint(a, d.Checkpoint) }
-		defer func() { p.Read = nil }() // a is used again
-	}
-	for _, r := range a.Core.Config.Rules {
-		if err := check(a.Ctx, a.Core, &r, p); err != nil {
+	for _, r := range tx.Core.Config.Rules {
+		if err := check(tx.Ctx, tx.Core, &r, proposal); err != nil {
 			return &posthouse.Error{
 				Code: posthouse.CodeInvalid, Field: "rule " + r.Name, Err: err,
-				Message: "refuses a commit to branch " + d.Branch + " of thread " + d.Thread, Hint: "nothing was written",
+				Message: "refuses a commit to branch " + p.Branch + " of thread " + p.Thread, Hint: "nothing was written",
 			}
 		}
 	}

@@ -28,15 +28,15 @@ func taken(tx *core.Tx, branch, name string) uint64 {
 
 // takeSignals adds what the plan's steps took.
 func (c *Commit) takeSignals() error {
-	a, d := c.tx, c.plan
-	for _, k := range d.Takes {
-		if have := taken(a, d.Branch, k.Name); k.Signal <= have || k.Signal > a.Thread.Info.NewestSignal(k.Name) {
+	tx, p := c.tx, c.plan
+	for _, k := range p.Takes {
+		if have := taken(tx, p.Branch, k.Name); k.Signal <= have || k.Signal > tx.Thread.Info.NewestSignal(k.Name) {
 			return &posthouse.Error{
-				Code: posthouse.CodeConflict, Tail: &a.Thread.Info.Tail,
-				Message: "branch " + d.Branch + " of thread " + d.Thread + " cannot take signal " + k.Name + " of this entry: it took a newer one, or there is none",
+				Code: posthouse.CodeConflict, Tail: &tx.Thread.Info.Tail,
+				Message: "branch " + p.Branch + " of thread " + p.Thread + " cannot take signal " + k.Name + " of this entry: it took a newer one, or there is none",
 			}
 		}
-		AddTake(a, d.Branch, k.Name, k.Signal)
+		AddTake(tx, p.Branch, k.Name, k.Signal)
 	}
 	return nil
 }
@@ -44,29 +44,29 @@ func (c *Commit) takeSignals() error {
 // findAnswers finds the signals that are on record already for gates that the
 // draft opens, and takes them: a wait is never put to sleep over its signal.
 func (c *Commit) findAnswers() error {
-	a, d := c.tx, c.plan
+	tx, p := c.tx, c.plan
 	if !c.exists {
-		if err := inheritTaken(a, d.Branch); err != nil {
+		if err := inheritTaken(tx, p.Branch); err != nil {
 			return err
 		}
 	}
-	for i := range d.Gates {
-		g := &d.Gates[i]
+	for i := range p.Gates {
+		g := &p.Gates[i]
 		if g.Kind != posthouse.GateSignal {
 			continue
 		}
-		s, err := core.Waiting(a.Ctx, a.Core, a.Thread.Info, taken(a, d.Branch, g.Signal), g.Signal, g.Latch)
+		s, err := core.Waiting(tx.Ctx, tx.Core, tx.Thread.Info, taken(tx, p.Branch, g.Signal), g.Signal, g.Latch)
 		if err != nil {
 			return err
 		}
-		if s == nil || !g.ExpiresAt.IsZero() && !a.At.Before(g.ExpiresAt) {
+		if s == nil || !g.ExpiresAt.IsZero() && !tx.At.Before(g.ExpiresAt) {
 			continue
 		}
 		if c.answered == nil {
 			c.answered = map[int]*posthouse.Signal{}
 		}
 		if c.answered[i] = s; !g.Latch {
-			AddTake(a, d.Branch, g.Signal, s.Seq)
+			AddTake(tx, p.Branch, g.Signal, s.Seq)
 		}
 	}
 	return nil
@@ -134,18 +134,18 @@ func inheritTaken(tx *core.Tx, branch string) error {
 // noteTaken has the checkpoint say how far its branch took signals, where that
 // is not what its parent says.
 func (c *Commit) noteTaken(base *core.Head) error {
-	a, d := c.tx, c.plan
-	if !hasTaken(a, d.Branch, base) {
+	tx, p := c.tx, c.plan
+	if !hasTaken(tx, p.Branch, base) {
 		return nil
 	}
 	now := map[string]uint64{}
-	for _, k := range a.Thread.Info.Taken {
-		if k.Branch == d.Branch {
+	for _, k := range tx.Thread.Info.Taken {
+		if k.Branch == p.Branch {
 			now[k.Name] = k.Signal
 		}
 	}
-	for i := range a.Records {
-		if k := a.Records[i].Take; k != nil && k.Branch == d.Branch {
+	for i := range tx.Records {
+		if k := tx.Records[i].Take; k != nil && k.Branch == p.Branch {
 			now[k.Name] = k.Signal
 		}
 	}
@@ -153,7 +153,7 @@ func (c *Commit) noteTaken(base *core.Head) error {
 	if err != nil {
 		return err
 	}
-	return a.Enc.Set(posthouse.SignalsPart, posthouse.Value{Codec: "json", Data: data})
+	return tx.Enc.Set(posthouse.SignalsPart, posthouse.Value{Codec: "json", Data: data})
 }
 
 // hasTaken reports whether a branch took anything behind the checkpoint.

@@ -40,10 +40,14 @@ type Encoder struct {
 	seq    uint64
 	Base   *Head // the parent, nil for a root
 	fresh  bool  // the checkpoint begins a branch: give it a manifest
-	Parts  []partState
-	list   posthouse.PartList
-	body   []byte
-	room   []posthouse.Piece // where the pieces of all changes are
+
+	// Read is what the caller has read of the parent's parts already; nil for nothing.
+	Read posthouse.State
+
+	Parts []partState
+	list  posthouse.PartList
+	body  []byte
+	room  []posthouse.Piece // where the pieces of all changes are
 }
 
 // clear keeps the memory for the next checkpoint.
@@ -62,6 +66,9 @@ func (e *Encoder) Find(name string) int {
 
 // Value returns a part's current bytes, read back from the store if need be.
 func (e *Encoder) Value(p *partState) ([]byte, error) {
+	if v, ok := e.Read[p.Name]; ok && !p.Known {
+		p.Data, p.Known = bytes.Clone(v.Data), true // the head's own, which grows in place
+	}
 	if !p.Known {
 		s, err := e.l.Reader(e.ctx, e.thread).Rebuild(e.Base.Seq)
 		if err != nil {
@@ -84,6 +91,9 @@ func (e *Encoder) Set(name string, v posthouse.Value) error {
 		return e.full(name, v.Codec, v.Data)
 	}
 	p := &e.Parts[i]
+	if have, ok := e.Read[name]; ok && p.last != e.seq && bytes.Equal(have.Data, v.Data) {
+		return nil
+	}
 	if p.size <= delta.SegmentCost && len(v.Data) <= delta.SegmentCost {
 		if p.Known && bytes.Equal(p.Data, v.Data) {
 			return nil
