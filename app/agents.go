@@ -150,7 +150,7 @@ func (t *telling) reply(head posthouse.ID, status posthouse.Status, waiting []po
 }
 
 // failed answers for a run that ended with err. A request that is on record was
-// taken, whatever became of it.
+// taken, so that is a reply.
 func (t *telling) failed(err error, ended bool) (*server.Reply, error) {
 	if t.head == "" {
 		return nil, err

@@ -8,9 +8,9 @@ import "os"
 // a sixth of the processor's time.
 const headroomSize = 32 << 20
 
-// headroom returns memory that the garbage collector counts as in use and that
-// nobody touches: no page of it is ever resident. It is nil if the user has set
-// how the collector works. Main keeps it.
+// headroom returns memory that the garbage collector counts as in use. Nobody
+// touches it, so no page of it is resident. It is nil if the user has set how the
+// collector works. Main keeps it.
 func headroom() []byte {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return nil

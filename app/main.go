@@ -12,10 +12,10 @@ import (
 	"github.com/posthouse/posthouse/app/internal/cli"
 )
 
-// Main is the main function of a binary that serves p: it runs the command that
-// the arguments name, and ends the process with its exit code. Interrupt and
+// Main is the main function of a binary that serves p. It runs the command that
+// the arguments name and ends the process with its exit code. Interrupt and
 // SIGTERM ask it to end; the second ends it at once. The commands are those of
-// posthouse, and so are their variables and their data directory.
+// posthouse, with the same variables and data directory.
 func Main(p Programs) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once

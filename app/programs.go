@@ -27,8 +27,8 @@ type Programs struct {
 	Name    string // of the binary, in help and hints; default the name of its file
 	Version string // default what Go recorded in the binary
 
-	// Dev adds the command dev, which serves other programs in place of Open's:
-	// a sample, or programs that call no paid service. Nil: there is none.
+	// Dev adds the command dev, which serves other programs than Open's. They may
+	// be a sample, or call no paid service. Nil: no such command.
 	Dev *Dev
 }
 

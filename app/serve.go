@@ -41,8 +41,8 @@ type Options struct {
 	AllowInsecure bool     // listen beyond this machine without TLS, behind a proxy that does it
 	AllowedHosts  []string // names by which clients may call the server, beside loopback's
 
-	// Encrypt encrypts what is stored from now on, and makes a key file if there
-	// is none. Where there is one, it is used anyway.
+	// Encrypt encrypts what is stored from now on, and makes a key file if it is
+	// missing. An existing key file is used anyway.
 	Encrypt bool
 
 	// EncryptionKeys is the file with the keys. Default: encryption.keys in Dir.

@@ -16,45 +16,47 @@ import (
 // ActOptions refine [Act]. The zero value is an effect that is not idempotent, and
 // whose unknown outcome people look into.
 type ActOptions[T, Out any] struct {
-	// Idempotent says that the effect, done again with the same key (step.Key),
-	// happens once: after a crash it runs again at once.
+	// Idempotent says that the effect happens once for a key (step.Key), however
+	// often it is done. After a crash it runs again at once.
 	Idempotent bool
 
-	// Expect is what the program believes was approved. Anything else on record is
-	// [posthouse.ErrConflict] before anything runs; nil: whatever was approved.
+	// Expect is what the program believes was approved. If something else is on
+	// record, Act returns [posthouse.ErrConflict] before anything runs. Nil: any
+	// content.
 	Expect *T
 
-	// Check says whether the approval still holds, besides the Ledger's policy: is the
-	// mandate revoked, did the price move? Its error has the question put again.
+	// Check says whether the approval still holds, beside the Ledger's policy. A
+	// mandate may be revoked, or a price have moved. After its error the question
+	// is asked again.
 	Check func(ctx context.Context, g *posthouse.Gate) error
 
-	// Reconcile finds out what became of an effect whose outcome is unknown, from
-	// whoever carries it out: done with its result, or not done, after which it runs.
+	// Reconcile finds out what became of an effect whose outcome is unknown. It
+	// returns done with the result, or not done, after which the effect runs.
 	// Nil: people are asked.
 	Reconcile func(ctx context.Context, content T) (out Out, done bool, err error)
 }
 
-// Act runs an effect on what was approved, once: fn is given the content of the
-// decision's record, as it was shown or as it was edited, never the state's. Its
-// result is a recorded step, which names the gate.
+// Act runs an effect on what was approved, once. fn gets the content of the
+// decision's record, as it was shown or edited, never the state's. Its result is
+// a recorded step that names the gate.
 //
 // A decision licenses as many effects as its question's Uses say, on the branch
-// where it was given; the same step tried again is the same use, one more is
-// [posthouse.ErrForbidden]. Where the approval does not hold here or now (on a fork
-// or a copy, after ValidFor, if the Ledger's policy or Check say no), the same
-// content is put to people again, who approve or reject it as it is, and Act returns
-// [posthouse.ErrWaiting] meanwhile; what they say stands from then on. A
-// rejection, a response, a question that is bound by name and one that was put by
-// [Ask] license nothing: ErrForbidden.
+// where it was given. The same step tried again is the same use; one more is
+// [posthouse.ErrForbidden]. Where the approval does not hold here or now (on a
+// fork or a copy, after ValidFor, if the Ledger's policy or Check refuses),
+// people are asked again about the same content. They approve or reject it as it
+// is; Act returns [posthouse.ErrWaiting] meanwhile. A rejection, a response, a
+// question bound by name and one asked by [Ask] license nothing: ErrForbidden.
 //
-// Before fn runs the attempt is put on record. If fn returns an error, nothing
-// happened, and the next attempt may run; an error of a context that ended, or one
-// that wraps [posthouse.ErrUnknown], leaves that open, as a crash does. What is left
-// open never runs again by itself unless it is Idempotent: it is reconciled, or
-// people are asked, who can say that it happened (respond, with its result), that it
-// did not (approve: it runs), or that it is to be given up (reject, for good). They
-// are shown what it was let go with: if something else is licensed by then, that runs
-// only where the first did not happen, and is [posthouse.ErrConflict] where it did.
+// Before fn runs, the attempt is put on record. If fn returns an error, nothing
+// happened and the next attempt may run. An error of a context that ended, or one
+// that wraps [posthouse.ErrUnknown], leaves the outcome open, as a crash does. An
+// attempt whose outcome is open never runs again by itself unless it is
+// Idempotent: it is reconciled, or people are asked. They can say that it
+// happened (respond, with its result), that it did not (approve: it runs), or
+// give it up (reject, for good). They are shown its content; if something else is
+// licensed by then, that runs only where the first did not happen, and is
+// [posthouse.ErrConflict] where it did.
 //
 // A name that ends like the number of a call, as in "pay[1]", is ErrInvalid.
 func Act[T, Out any](ctx context.Context, name string, grant Grant, fn func(ctx context.Context, content T) (Out, error), o ...ActOptions[T, Out]) (Out, error) {
@@ -130,7 +132,7 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 	if err := a.expected(g, content); err != nil {
 		return posthouse.Value{}, err
 	}
-	open := false // an attempt, whose outcome stays unknown whatever becomes of the next
+	open := false // an earlier attempt, whose outcome stays unknown
 	if attempt, unknown := a.use.Unknown(); unknown {
 		v, how, err := a.settle(ctx, g, attempt)
 		if err != nil || how == happened {
@@ -160,7 +162,7 @@ func (a *action[T, Out]) run(ctx context.Context, grant Grant) (posthouse.Value,
 }
 
 // same refuses the result of an effect that ran on other content than the grant
-// licenses: what was changed since was approved, and never done.
+// licenses. The changed content was approved and never done.
 func (a *action[T, Out]) same(ctx context.Context, grant Grant) error {
 	ran := a.use.Ran()
 	if ran == "" || ran == posthouse.ID(grant) {
@@ -259,8 +261,8 @@ func (a *action[T, Out]) expected(g *posthouse.Gate, content T) error {
 	}
 }
 
-// current returns the gate whose decision holds here and now: the grant's own, or
-// that of the question put again about the same content.
+// current returns the gate whose decision holds here and now. That is the grant's
+// own, or that of the question asked again about the same content.
 func (a *action[T, Out]) current(ctx context.Context, g *posthouse.Gate) (*posthouse.Gate, error) {
 	for {
 		why := a.stale(ctx, g)
@@ -300,7 +302,7 @@ func (a *action[T, Out]) stale(ctx context.Context, g *posthouse.Gate) error {
 	return engine.Guard(func() error { return a.opt.Check(ctx, copyOf(g)) })
 }
 
-// again is the question about what a gate licenses: yes or no. An edit there would
+// again is the question about what a gate licenses: yes or no. An edit would
 // escape the rules of the question that proposed it.
 func (a *action[T, Out]) again(g *posthouse.Gate, why error) posthouse.Gate {
 	q := posthouse.Gate{

@@ -17,11 +17,14 @@ type Answer[T any] struct {
 	Gate    posthouse.ID      // the question's id
 	Verdict posthouse.Verdict // approve, reject, edit, respond, expire or cancel
 	Value   T                 // of an edit or a response; the zero T otherwise
-	Raw     json.RawMessage   // the same as it was given; nil where there is none, null where null was the answer
-	By      string            // who decided; "posthouse" for a deadline that passed, "policy:..." for [Auto]; of a quorum, whose vote decided it
-	For     string            // whose right they used, where it was delegated
-	Reason  string            // why, if said
-	At      time.Time         // when, by the Ledger's clock
+	Raw     json.RawMessage   // Value as it was given; nil without one, null where null was the answer
+
+	// By is who decided: a person, "posthouse" for a passed deadline, or
+	// "policy:..." for [Auto]. Of a quorum it is whose vote decided.
+	By     string
+	For    string    // whose right they used, where it was delegated
+	Reason string    // why, if said
+	At     time.Time // when, by the Ledger's clock
 
 	Votes []posthouse.Decision // of a quorum, oldest first
 }
@@ -31,8 +34,8 @@ func (a Answer[T]) Approved() bool {
 	return a.Verdict == posthouse.Approve || a.Verdict == posthouse.Edit
 }
 
-// Ask returns the decision of a question, or [posthouse.ErrWaiting] while there
-// is none: return that, wrapped or not. It can be called below a node, flow or
+// Ask returns the decision of a question, or [posthouse.ErrWaiting] while it is
+// open: return that, wrapped or not. It can be called below a node, flow or
 // handler, also inside a step.
 //
 // A deadline that passes is the verdict expire, a withdrawn question cancel:

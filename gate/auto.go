@@ -87,8 +87,8 @@ func (a *Auto) validate(several bool) error {
 	return posthouse.Invalid("Auto.OnTimeout", "%.40q is not one of accept, reject, error or empty", a.OnTimeout)
 }
 
-// An outcome is what is on record of a judge's say, and of an automatic decision
-// that an earlier version took.
+// An outcome is the record of what a judge said. Earlier versions recorded
+// automatic decisions as outcomes, too.
 type outcome struct {
 	Gate      posthouse.Gate `json:"gate"` // with its decision, if there is one
 	Judgement *Judgement     `json:"judgement,omitempty"`
@@ -129,8 +129,8 @@ func groupOf(ctx context.Context, task *engine.Task, number uint32, g *posthouse
 	})
 }
 
-// earlier returns what an earlier version recorded of an automatic decision: the
-// decision, or that a guard left the question to people.
+// earlier returns what an earlier version recorded of an automatic decision. That
+// is the decision, or that a guard left the question to people.
 func earlier(ctx context.Context, task *engine.Task, number uint32, g *posthouse.Gate) (decided *posthouse.Gate, done bool, err error) {
 	v, ok := task.Records().Earlier(ctx, posthouse.PolicyPrefix+g.Name, number, "decision")
 	if !ok {
@@ -270,8 +270,8 @@ func undecodable(question string, err error) error {
 	return &posthouse.Error{Code: posthouse.CodeCorrupt, Message: "what policy:" + question + " decided does not decode", Err: err}
 }
 
-// afterPeople is what is left of a policy for a question that people have had a
-// say in: what a deadline that passed means.
+// afterPeople is the policy for a question that people had a say in. It keeps
+// what a passed deadline means, and the guards.
 func (a *Auto) afterPeople() *Auto {
 	if a == nil {
 		return nil

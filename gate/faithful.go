@@ -144,8 +144,8 @@ func sameNumber(a, b string) bool {
 	return okA && okB && digitsA == digitsB && scaleA == scaleB
 }
 
-// digits takes a JSON number apart: its sign and digits without zeros around, and
-// how many places they are moved to the left. Zero has none.
+// digits splits a JSON number into sign, digits without outer zeros, and
+// exponent. Zero has no digits.
 func digits(n string) (digits string, scale int, ok bool) {
 	mantissa, exponent := n, 0
 	if i := strings.IndexAny(n, "eE"); i >= 0 {

@@ -27,7 +27,7 @@ type Message struct {
 	Reason  string
 }
 
-// ParseMessage reads an answer; false for text that is none.
+// ParseMessage reads an answer; false for any other text.
 func ParseMessage(text string) (Message, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), MessagePrefix)
 	if !ok {

@@ -14,8 +14,8 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// KindOutcome is the kind of the question that [Act] puts to people about an
-// effect of which nobody knows whether it happened.
+// KindOutcome is the kind of the question that [Act] asks about an effect with an
+// unknown outcome.
 const KindOutcome = "outcome"
 
 // What settling an attempt comes to.
@@ -25,8 +25,8 @@ const (
 	repeatable        // done again, with the same key and content, it is the same
 )
 
-// settle finds out what became of an attempt whose outcome is unknown, on the
-// content that it was let go with, which need not be that of g.
+// settle finds out what became of an attempt whose outcome is unknown. The
+// attempt's content need not be that of g.
 func (a *action[T, Out]) settle(ctx context.Context, g *posthouse.Gate, attempt int) (v posthouse.Value, how int, err error) {
 	under, err := a.task.Session().Ledger().Gate(ctx, a.use.Under())
 	if err != nil {
@@ -80,8 +80,8 @@ func (a *action[T, Out]) outcome(under *posthouse.Gate, attempt int) (posthouse.
 	return q, nil
 }
 
-// reconcile has the program say what became of an attempt, or people, if it cannot
-// or if they were asked before.
+// reconcile asks the program what became of an attempt. It asks people if the
+// program cannot say, or if they were asked before.
 func (a *action[T, Out]) reconcile(ctx context.Context, q posthouse.Gate, asked bool, under *posthouse.Gate) (out Out, done bool, err error) {
 	if a.opt.Reconcile != nil && !asked {
 		content, err := licensed[T](under)

@@ -18,16 +18,16 @@ type Grant posthouse.ID
 const maxEdits = 100
 
 // Propose shows content to people and returns a grant once they approve it, as it
-// is or with edits; until then [posthouse.ErrWaiting]. What is approved is all that
-// [Act] runs on, whatever the state says by then.
+// is or edited. Until then it returns [posthouse.ErrWaiting]. [Act] runs on what
+// was approved, not on the state.
 //
 // The question's verdicts are approve, reject and edit unless it names fewer; a
 // response licenses nothing, and Show is content's. A decision counts for this
-// content, on the branch where it was given: a fork proposes anew. A content that
-// is not the same once it is read back from its JSON is [posthouse.ErrInvalid]. An edit is new
-// content and is judged again by the question's rules, and by its guards; where
-// those ask for more than the decision brought, the edited content is proposed in
-// its turn. See [ProposeFor] for rules that depend on the content.
+// content, on the branch where it was given: a fork proposes anew. Content that
+// changes when it is read back from its JSON is [posthouse.ErrInvalid]. An edit
+// is new content, judged again by the question's rules and its guards; if those
+// ask for more than the decision brought, the edited content is proposed in turn.
+// See [ProposeFor] for rules that depend on the content.
 //
 // A rejection is [posthouse.ErrForbidden], a deadline that passed
 // [posthouse.ErrExpired], a withdrawal [posthouse.ErrCancelled]: Error.Decision says
@@ -36,9 +36,9 @@ func Propose[T any](ctx context.Context, q Question, content T) (Grant, error) {
 	return ProposeFor(ctx, content, func(T) Question { return q })
 }
 
-// ProposeFor is [Propose] with a question that depends on the content, so that an
-// edit cannot escape the rules of what it makes of it: an amount raised beyond a
-// limit needs the quorum of that amount.
+// ProposeFor is [Propose] with a question that depends on the content. An edit is
+// judged by the rules of the edited content: an amount raised beyond a limit
+// needs that amount's quorum.
 func ProposeFor[T any](ctx context.Context, content T, question func(content T) Question) (Grant, error) {
 	task, ok := engine.From(ctx)
 	if !ok {

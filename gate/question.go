@@ -22,7 +22,7 @@ type Question struct {
 	Schema         json.RawMessage     // JSON Schema 2020-12 of edits and responses; default: that of T
 	Verdicts       []posthouse.Verdict // allowed answers; default approve, reject, edit, respond
 	Assignees      []string            // who may decide, at most 1,000 of 200 bytes; default: anyone whose role allows
-	RequestedBy    string              // whose request it is: may reject, but not approve it; default whoever sent the run its input, if that is known
+	RequestedBy    string              // whose request it is: may reject, but not approve; default: who sent the run its input, if known
 	AllowRequester bool                // the requester may approve, too
 	Expires        time.Duration       // from now until the answer is no; default: never
 	Labels         map[string]string   // at most 16, names and values at most 200 bytes
@@ -31,9 +31,9 @@ type Question struct {
 	Escalate       *Escalation         // more people from some time on; needs Assignees
 	Auto           *Auto               // what is decided without a person; default: nothing
 
-	// Bind says what an answer is good for: this very name, text and payload unless
-	// set, or, with [posthouse.ByName], whatever is asked under the name, as in "what
-	// next?". An answer that is bound by name licenses no effect.
+	// Bind says what an answer is good for. By default it is this name, text and
+	// payload; with [posthouse.ByName] it is any question of the name, as in
+	// "what next?". An answer bound by name licenses no effect.
 	Bind posthouse.Binding
 
 	// Uses is how many effects an approval licenses, of a question that is put by

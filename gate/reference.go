@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// checkReferences refuses what a validator could not survive: a schema that
-// refers to itself without going down into the value, which would recurse for
-// ever; and references out of the document, which would need the network.
+// checkReferences refuses schemas that a validator could not survive. A schema
+// that refers to itself without going down into the value would recurse for ever;
+// a reference out of the document would need the network.
 func checkReferences(schema json.RawMessage) error {
 	var root any
 	if err := json.Unmarshal(schema, &root); err != nil {

@@ -15,10 +15,9 @@ import (
 type Relay struct{ Ledger *ledger.Ledger }
 
 // Decide is [Session.Decide] for an approval that waits in any session over the
-// ledger. An answer is taken once, whoever else answers: [posthouse.ErrNotFound]
-// for all others. A value that does not fit the tool denies, since only the
-// session knows its tool. Where the session is gone the answer is on record all
-// the same, and nobody acts on it.
+// ledger. One answer is taken; all others get [posthouse.ErrNotFound]. A value
+// that does not fit the tool denies, since only the session knows its tool. If
+// the session is gone the answer is on record, and nobody acts on it.
 func (r Relay) Decide(ctx context.Context, id posthouse.ID, d posthouse.Decision) (*posthouse.Gate, error) {
 	g, err := r.Ledger.Gate(ctx, id)
 	if err != nil {
@@ -51,8 +50,8 @@ func gone(id posthouse.ID, err error) error {
 	return err
 }
 
-// A relayed approval is on record in a thread of its own while it waits, which
-// has the approval's id for a name.
+// A relayed approval is on record in a thread of its own while it waits. The
+// thread has the approval's id as its name.
 type relayed struct {
 	ledger *ledger.Ledger
 	id     posthouse.ID

@@ -25,7 +25,7 @@ type Approval struct {
 	Message   string              // the question, for a person; at most 4,000 bytes
 	Timeout   time.Duration       // until the answer is no; default [DefaultTimeout]
 	Verdicts  []posthouse.Verdict // allowed answers; default approve, reject, edit, respond
-	Assignees []string            // who may answer; default: whoever the session lets in
+	Assignees []string            // who may answer; default: everybody in the session
 }
 
 const maxTool = 150
@@ -46,9 +46,9 @@ func (a *Approval) validate() error {
 	return q.validate()
 }
 
-// Require wraps a tool so that each call is approved before it runs, by the
-// [Session] in the context: on the same connection, within seconds. An answer
-// may change the arguments (edit) or stand in for the tool's result (respond).
+// Require wraps a tool so that each call is approved before it runs. The
+// [Session] in the context asks, on the same connection, within seconds. An
+// answer may change the arguments (edit) or replace the tool's result (respond).
 //
 // The call fails, and the tool does not run, with [posthouse.ErrForbidden] if it
 // is denied, the connection closes, or there is no session; with
@@ -166,9 +166,9 @@ func decodeAnswer[Out any](value json.RawMessage, out *Out) error {
 	return posthouse.JSON.Unmarshal(value, out)
 }
 
-// approval returns the decision of a call: by the policy, from the record, or
-// of whoever the session asks, which is then put on record. Without a session
-// only what is on record counts.
+// approval returns the decision of a call: the policy's, the recorded one, or a
+// new one by the session. A new one is recorded. Without a session only what is
+// on record counts.
 func (s *Session) approval(ctx context.Context, g *posthouse.Gate, timeout time.Duration, check func(*posthouse.Decision) error) (*posthouse.Decision, error) {
 	how := s.handling(ctx, g)
 	decide := func(ctx context.Context) (*posthouse.Decision, error) {
@@ -201,7 +201,8 @@ func (s *Session) approval(ctx context.Context, g *posthouse.Gate, timeout time.
 }
 
 // recorded returns the n-th answer to a call, from the record or freshly decided
-// and then put there; errUnheard, with nothing on record, if nobody gave one.
+// and then recorded. errUnheard, with nothing on record, means that nobody
+// answered.
 func (s *Session) recorded(ctx context.Context, task *engine.Task, g *posthouse.Gate, n uint32, how Handling, decide func(context.Context) (*posthouse.Decision, error)) (on posthouse.Gate, fresh bool, err error) {
 	group, key := "approval:"+g.Name, callKey(g, how)
 	// Earlier versions recorded the answer under the payload alone.
@@ -240,8 +241,8 @@ func counts(g *posthouse.Gate, d *posthouse.Decision, check func(*posthouse.Deci
 
 var errUnheard = errors.New("gate: nobody answered")
 
-// callKey tells calls of a tool apart by what their approval is good for: what is
-// shown, the principal, and whether it was a person's or the policy's.
+// callKey tells the approvals of a tool's calls apart. It covers what is shown,
+// the principal, and whether a person or the policy approves.
 func callKey(g *posthouse.Gate, how Handling) string {
 	content := g.Content()
 	return keyOf(g, how, content[:])

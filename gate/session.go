@@ -23,7 +23,7 @@ type Handling uint8
 
 // The ways to handle a call. Any other value denies.
 const (
-	AskFirst Handling = iota // ask whoever is at the other end of the session
+	AskFirst Handling = iota // ask the people at the other end of the session
 	Allow                    // run it; put on record as approved by policy:allow
 	Deny                     // refuse it
 )
@@ -44,13 +44,16 @@ type SessionOptions struct {
 	Announce func(*posthouse.Gate) error // shows an approval to people, without blocking; an error denies. Nil: nobody can be asked
 	Decided  func(*posthouse.Gate)       // is told of each answer before the call goes on; must not block
 	Policy   Policy                      // default: ask for every call
-	Ledger   *ledger.Ledger              // puts approvals on record while they wait, so that [Relay] answers them from anywhere; nil: in memory only
 	Now      func() time.Time            // default [time.Now]
+
+	// Ledger puts approvals on record while they wait, so that [Relay] answers
+	// them from anywhere. Nil: they are in memory only.
+	Ledger *ledger.Ledger
 }
 
-// A Session is where the approvals of one connection wait, for as long as it is
-// open: in memory, and on record too where SessionOptions.Ledger is set. At most
-// 1,000 wait at once; the next is denied. It is safe for concurrent use.
+// A Session is where the approvals of one open connection wait. They are in
+// memory, and also on record where SessionOptions.Ledger is set. At most 1,000
+// wait at once; the next is denied. It is safe for concurrent use.
 type Session struct {
 	opt SessionOptions
 
@@ -210,7 +213,7 @@ func (s *Session) register(p *pending) error {
 	return nil
 }
 
-// take removes an approval: whoever gets it decides it.
+// take removes an approval; the caller that gets it decides it.
 func (s *Session) take(id posthouse.ID) *pending {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -281,8 +284,8 @@ func (p *pending) mayDecide(d *posthouse.Decision) error {
 	return p.check(d)
 }
 
-// Answer is [Session.Decide] with a message of the chat: what does not fit, the
-// changed arguments of an edit for instance, denies.
+// Answer is [Session.Decide] with a message of the chat. What does not fit
+// denies, such as the changed arguments of an edit.
 func (s *Session) Answer(m Message, by, actor string) (*posthouse.Gate, error) {
 	return m.answer(by, actor, func(d posthouse.Decision) (*posthouse.Gate, error) { return s.Decide(m.ID, d) })
 }
@@ -310,9 +313,8 @@ const (
 	Resolved                   // it answered an approval
 )
 
-// Receive takes a text that came in from by and answers the approval that it is
-// about, if it is about one. Of several sessions, ask the next one only as long
-// as none says Resolved.
+// Receive takes a text from a sender and answers the approval it is about, if
+// any. With several sessions, ask the next one until one says Resolved.
 func (s *Session) Receive(text, by string) Routing {
 	m, ok := ParseMessage(text)
 	if !ok {

@@ -37,11 +37,11 @@ func (e *SchemaError) Error() string {
 // Is matches [posthouse.ErrInvalid].
 func (e *SchemaError) Is(target error) bool { return target == posthouse.ErrInvalid }
 
-// Validator returns a function for [ledger.Options].Validate that checks
-// JSON against JSON Schema 2020-12 or draft 7 and keeps the schemas it compiled
-// most recently. It may be called at once from many goroutines. References must
-// stay within the schema; "format" is a note and not checked. Errors are
-// [SchemaError] for the value and [posthouse.ErrInvalid] for the schema.
+// Validator returns a function for [ledger.Options].Validate. It checks JSON
+// against JSON Schema 2020-12 or draft 7 and keeps the schemas it compiled most
+// recently. It is safe for concurrent use. References must stay within the
+// schema; "format" is not checked. Errors are [SchemaError] for the value and
+// [posthouse.ErrInvalid] for the schema.
 func Validator() posthouse.SchemaValidator {
 	c := &cache{compiled: map[[32]byte]*jsonschema.Resolved{}}
 	return func(schema, value json.RawMessage) error {
@@ -168,8 +168,8 @@ func explain(err error) *SchemaError {
 // nulls undoes how the validator prints a null, alone and inside a value.
 var nulls = strings.NewReplacer("<invalid reflect.Value>", "null", "<nil>", "null")
 
-// step adds to path what going down by one keyword of a schema means for the
-// value; most keywords stay where they are.
+// step adds to path what one keyword of a schema means for the place in the
+// value. Most keywords stay where they are.
 func step(path *strings.Builder, down string) {
 	keyword, name, _ := strings.Cut(down, "/")
 	switch keyword {

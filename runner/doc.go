@@ -19,10 +19,10 @@
 // it would read every thread's summary, five times a second by default.
 //
 // A thread belongs to the program that its checkpoint names. Threads of other
-// programs are left alone: several processes with different programs, or the
-// same ones, may share a store. Who runs a thread holds its lease, which the
-// Ledger keeps alive as long as the run goes on; a process of which nothing is
-// heard for the lease's time loses its threads to whoever sweeps next.
+// programs are left alone: several processes with different programs, or the same
+// ones, may share a store. A runner holds the lease of a thread that it runs, and
+// the Ledger keeps the lease alive. If a process falls silent for the lease's
+// time, the next sweep of another takes its threads.
 //
 // A program that is a [Sweeper] also looks, each hour, after threads of its that
 // cannot run.

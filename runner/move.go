@@ -66,7 +66,7 @@ func (r *Runner) unread(ctx context.Context, thread string, err error) outcome {
 // judge compares a thread before and after some of its branches were advanced.
 func (r *Runner) judge(ctx context.Context, before, after *posthouse.ThreadInfo, ran map[posthouse.BranchHead]error, retry time.Duration) outcome {
 	if engine.Draining(ctx) {
-		return outcome{} // whoever starts next goes on
+		return outcome{} // the next runner goes on
 	}
 	out := outcome{retry: retry}
 	stuck := false

@@ -15,7 +15,10 @@ type Options struct {
 	Logger      *slog.Logger        // what failed and what is tried again; default: discarded
 	Poll        time.Duration       // between sweeps, and so the longest that work waits to be found without a hint; default 1 s
 	Drain       time.Duration       // how long running nodes may take to finish once Run's ctx has ended; default 10 s
-	NoWatch     bool                // find work by sweeps and Kick only, as over a store that is no Watcher: saves reading each entry that is written
+
+	// NoWatch finds work by sweeps and Kick only, as over a store that is no
+	// Watcher. It saves reading each entry that is written.
+	NoWatch bool
 }
 
 func (o *Options) withDefaults() (Options, error) {

@@ -94,8 +94,8 @@ func (q *queue) push(thread string) {
 	q.add(thread)
 }
 
-// found pushes a thread that a sweep found, unless it pauses, or moving it came
-// to nothing at this very end of its log.
+// found pushes a thread that a sweep found. It skips one that pauses, or that was
+// moved in vain at this end of its log.
 func (q *queue) found(thread string, tail uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -106,8 +106,8 @@ func (q *queue) found(thread string, tail uint64) {
 	}
 }
 
-// swept ends a sweep that saw everything: what is at rest and was not found by
-// this one or the one before is forgotten.
+// swept ends a complete sweep. It forgets threads at rest that neither this sweep
+// nor the one before found.
 func (q *queue) swept() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -242,8 +242,8 @@ func (q *queue) listen(thread string) (<-chan struct{}, func()) {
 	}
 }
 
-// about returns what is known of a thread: whether it is to be moved, being
-// moved or pausing, what came of it last, and whether nothing is begun any more.
+// about returns what is known of a thread. It is queued, being moved or pausing,
+// moving it last had some outcome, and the queue may have stopped.
 func (q *queue) about(thread string) (busy bool, last outcome, stopped bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -129,12 +129,12 @@ func (r *Runner) forget(ctx context.Context) {
 // watch turns what is written into hints until ctx ends.
 func (r *Runner) watch(ctx context.Context) {
 	if _, ok := r.ledger.Store().(posthouse.Watcher); !ok {
-		return // sweeps find everything, too, while the Ledger's watch would read the summaries of all threads at each look
+		return // sweeps find everything, too; a watch by polling would read all summaries at each look
 	}
 	for ctx.Err() == nil {
 		for e, err := range r.ledger.Watch(ctx, ledger.WatchQuery{Cursor: "now"}) {
 			if e != nil && err != nil {
-				r.Kick(e.Thread) // it cannot be read: whatever it says
+				r.Kick(e.Thread) // also when the event cannot be read
 				continue
 			}
 			if err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Settled waits until a branch has parked, ended or failed, with the thread's
-// log having reached the sequence number after and this runner having nothing
-// more to do for the thread, and returns the branch's head. Decide a gate, then
-// call it with the decision's Seq: the head is what came of it. A branch whose
-// program still waits for another gate has the head it had.
+// Settled waits until a branch has parked, ended or failed, and returns its head.
+// The thread's log has reached the sequence number after by then, and this runner
+// has nothing more to do for the thread. Decide a gate, then call it with the
+// decision's Seq. A branch whose program still waits for another gate keeps its
+// head.
 //
 // It returns ctx's error if that ends first, [posthouse.ErrNotFound] for an
 // unknown thread or branch, [posthouse.ErrClosed] if the runner stopped before
@@ -26,8 +26,8 @@ func (r *Runner) Settled(ctx context.Context, thread, branch string, after uint6
 	poll := time.NewTicker(r.opt.Poll)
 	defer poll.Stop()
 	for kick := true; ; {
-		// What is known of the thread first: what it says about the log is then
-		// no newer than the log that is read.
+		// What is known of the thread first, so that it is not newer than the log
+		// then read.
 		busy, last, stopped := r.queue.about(thread)
 		info, err := r.ledger.Thread(ctx, thread)
 		switch {

@@ -43,9 +43,10 @@ type Reply struct {
 
 // A Runner moves threads. Package runner's does, behind an adapter.
 type Runner interface {
-	// Settled waits until a branch stands: its head's sequence number is above
-	// after, or nothing after that number remains to be run, and nobody runs
-	// it. It returns the head. The error is ctx's when that ends first.
+	// Settled waits until a branch stands and returns its head. It stands when
+	// nobody runs it and either its head's sequence number is above after or
+	// nothing behind that number is left to run. The error is ctx's when that
+	// ends first.
 	Settled(ctx context.Context, thread, branch string, after uint64) (*posthouse.Header, error)
 
 	// Resume makes a branch that was interrupted, failed or crashed go on. It

@@ -57,8 +57,8 @@ func (a *approvals) sessions() []*gate.Session {
 	return slices.Collect(maps.Keys(a.open))
 }
 
-// each offers an answer to one session after the other, until one has the
-// approval, and then to those of other processes.
+// each offers an answer to the sessions in turn until one has the approval.
+// Sessions of other processes come last.
 func (a *approvals) each(id posthouse.ID, answer func(*gate.Session) (*posthouse.Gate, error), elsewhere func(gate.Relay) (*posthouse.Gate, error)) (*posthouse.Gate, error) {
 	for _, s := range a.sessions() {
 		if g, err := answer(s); !errors.Is(err, posthouse.ErrNotFound) {

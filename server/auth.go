@@ -58,9 +58,8 @@ func (s *Server) authUnavailable(err error) error {
 	}
 }
 
-// bearer returns the secret in a header. given is true also for a header that
-// holds something else, which is then no valid token: whoever tries one way is
-// not let in by another.
+// bearer returns the secret in a header. given is also true for a header that
+// holds something else: a client that tries one way is not let in by another.
 func bearer(r *http.Request) (secret string, given bool) {
 	if hs := r.Header.Values("Authorization"); len(hs) > 0 {
 		scheme, secret, _ := strings.Cut(hs[0], " ")
@@ -79,8 +78,8 @@ func bearer(r *http.Request) (secret string, given bool) {
 	return "", false
 }
 
-// unauthenticated refuses whoever has no token that is good: the zero Token, or one
-// that expired.
+// unauthenticated refuses a client without a valid token. The token is zero, or
+// one that expired.
 func (s *Server) unauthenticated(x tokens.Token) error {
 	e := &posthouse.Error{
 		Code: problem.CodeUnauthenticated, Message: "a valid access token is needed",

@@ -69,9 +69,8 @@ func (s *Server) validateMessage(m *message) error {
 	return nil
 }
 
-// start sets an agent to work on a message. The work outlives the client: what
-// was begun ends as it would have, since whether the client is still there is
-// none of its business. The feed's last frame is the outcome.
+// start sets an agent to work on a message. The work goes on when the client
+// leaves. The feed's last frame is the outcome.
 func (s *Server) start(m message) (*call, error) {
 	if err := s.validateMessage(&m); err != nil {
 		return nil, err

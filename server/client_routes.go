@@ -105,8 +105,8 @@ func (s *Server) client(ctx context.Context, r *api.Request, principal string) (
 	return s.openClient(ctx, token, principal)
 }
 
-// restoreSession restores the session that a client asks for, with what it is told of
-// it, and says its token in the answer; nil if it asks for none.
+// restoreSession restores the session that a client asks for and sets its token
+// in the answer. It returns nil if the client asks for none.
 func (s *Server) restoreSession(w http.ResponseWriter, r *api.Request) (*client, *SessionInfo, error) {
 	who, err := s.client(r.Context(), r, r.Actor.Name)
 	if who == nil || err != nil {

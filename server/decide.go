@@ -195,9 +195,9 @@ func (s *Server) awaitOutcome(w http.ResponseWriter, r *api.Request, t *pending)
 	return api.WriteJSON(w, http.StatusOK, v)
 }
 
-// following returns the first checkpoint that came of t: the child of the one
-// decided. There is none when other gates of it still wait, or its program
-// runs elsewhere.
+// following returns the child of the checkpoint that was decided, "" if it has
+// none. It has none while other gates of it wait, or when its program runs
+// elsewhere.
 func (s *Server) following(ctx context.Context, t *pending, head *posthouse.Header) (posthouse.ID, error) {
 	q := posthouse.Query{Thread: head.Thread, Branch: head.Branch, After: t.checkpoint.Cursor(), Limit: 100}
 	for h, err := range s.ledger.List(ctx, q) {
@@ -223,8 +223,8 @@ func (s *Server) accepted(w http.ResponseWriter, r *api.Request, t *pending) err
 	})
 }
 
-// afterDecision says of a failure behind a decision that the decision stands. What
-// failed is none of the client's fault any more.
+// afterDecision adds to a later failure that the decision stands. Such a failure
+// is never the client's fault.
 func afterDecision(err error, d *posthouse.Decision) error {
 	if d == nil {
 		return err

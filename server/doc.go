@@ -52,7 +52,7 @@
 // WebSocket, gives all of it back, with the thread's newest checkpoint and open
 // question as they are by then; events go on behind the last one seen. A token
 // that is unknown, expired (Limits.Client) or another principal's begins a new
-// session and is no error; the answer's header says its token.
+// session, not an error; the answer's header says its token.
 //
 // # Requests that lost their client
 //

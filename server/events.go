@@ -86,8 +86,8 @@ type watcher struct {
 	noted string // and that its session knows of
 }
 
-// relay sends what a watch finds until it ends, the client is gone, or its token
-// was revoked or has expired.
+// relay sends what a watch finds. It ends with the watch, the client or the
+// validity of its token.
 func (s *Server) relay(c *watcher, found <-chan watched) {
 	tick, stop := s.tick(api.HeartbeatInterval)
 	defer stop()
@@ -108,8 +108,8 @@ func (s *Server) relay(c *watcher, found <-chan watched) {
 	}
 }
 
-// send reports whether to go on. What cannot be read of one entry is told, and is
-// behind whoever comes back.
+// send reports whether to go on. An entry that cannot be read is an event of its
+// own; a client that returns goes on behind it.
 func (c *watcher) send(x watched) bool {
 	var data any = x.event
 	kind, cursor := "error", ""
@@ -137,8 +137,8 @@ func (c *watcher) note() {
 	}
 }
 
-// eventCursor returns where a client wants to go on: Last-Event-ID, which a
-// browser sends by itself, before the parameter it once began with.
+// eventCursor returns where a client wants to go on. Last-Event-ID, which
+// browsers send by themselves, goes before the parameter.
 func eventCursor(r *api.Request) (string, error) {
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		return checkCursor("Last-Event-ID", id)

@@ -10,11 +10,10 @@ import (
 	"github.com/posthouse/posthouse/server/internal/api"
 )
 
-// CheckListen says whether a server may listen on addr: on loopback always,
-// elsewhere with TLS, or without it only if that is explicitly allowed, as
-// behind a proxy that does TLS. Names other than localhost count as elsewhere;
-// so does an address without a host, which means all interfaces.
-// [posthouse.ErrForbidden]; [posthouse.ErrInvalid] for an address that is none.
+// CheckListen reports whether a server may listen on addr. Loopback is always
+// allowed. Other addresses need TLS or allowInsecure, as behind a proxy that does
+// TLS; an address without a host means all interfaces. Errors:
+// [posthouse.ErrForbidden]; [posthouse.ErrInvalid] for a malformed address.
 func CheckListen(addr string, tls, allowInsecure bool) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil || port == "" {

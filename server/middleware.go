@@ -41,9 +41,9 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 	})
 }
 
-// screen refuses what no client of ours sends: a Host that is not this
-// server's (DNS rebinding), a request that a foreign page makes, a path that
-// means something else once it is decoded.
+// screen refuses what no client of ours sends. That is a foreign Host (DNS
+// rebinding), a request that a foreign page makes, and a path that means
+// something else once decoded.
 func (s *Server) screen(cross *http.CrossOriginProtection, r *http.Request) error {
 	if !s.hosts.Allows(r.Host) {
 		return &posthouse.Error{
@@ -71,8 +71,9 @@ func (s *Server) screen(cross *http.CrossOriginProtection, r *http.Request) erro
 	return api.ScreenPath(r.URL.EscapedPath())
 }
 
-// finish ends every request: a panic becomes a 500 that tells nothing, and the
-// log gets one line without query, headers or body, since those hold secrets.
+// finish ends every request and logs it in one line. The line has no query,
+// header or body, since those hold secrets. A panic becomes a 500 without
+// details.
 func (s *Server) finish(w *api.Recorder, r *http.Request, id string, start time.Time) {
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler {

@@ -59,16 +59,16 @@ type keptRequest struct {
 	Until  posthouse.Millis `json:"until"`
 }
 
-// keys are the requests that clients named, in slots of the store: so they hold
-// in every process over it and after a restart.
+// keys are the requests that clients named. They are kept in slots of the store,
+// so they hold in every process and after a restart.
 type keys struct {
 	s  *Server
 	mu sync.Mutex // held from looking a key up until its call has begun
 }
 
-// start sets an agent to work on a message, once for each key of its sender.
-// Sent again, it returns the same call, or, where that is none of this process's
-// any more, nil and the thread that has the request on record.
+// start sets an agent to work on a message, once for each key of its sender. Sent
+// again, it returns the same call. If another process had that call, it returns
+// nil and the thread with the request.
 func (k *keys) start(ctx context.Context, key string, m message) (c *call, thread string, again bool, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -47,8 +47,8 @@ func (s *Server) mux() *http.ServeMux {
 	return mux
 }
 
-// serve does for each route what is the same for all: who asks, whether they
-// may, how much they may send, what they ask for, and how an error is told.
+// serve does for each route what all have in common. It authenticates, checks the
+// role and the limits, parses the parameters and writes errors.
 func (s *Server) serve(rt *api.Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		api.NoteRoute(w, rt)
@@ -90,7 +90,7 @@ func (s *Server) admit(w http.ResponseWriter, r *api.Request) (err error) {
 		return posthouse.Invalid("body", "is not read by this path")
 	}
 	if r.Route.Method == "" || r.Route.Style == api.Page {
-		return nil // 405 whatever the path names, and a page says itself what it does not find
+		return nil // 405 comes before 400, and a page reports itself what it does not find
 	}
 	return r.CheckPath()
 }

@@ -33,9 +33,8 @@ var (
 // keepEnded is how long a request that has ended can be taken up again.
 const keepEnded = 5 * time.Minute
 
-// runs are the requests that agents work on, and those that ended a while ago,
-// for clients that come back. They are of this process: after a restart there is
-// none.
+// runs are the requests that agents work on and those that ended lately, for
+// clients that return. They are kept in memory: a restart forgets them.
 type runs struct {
 	now   func() time.Time
 	limit int // of those that ended
@@ -75,8 +74,8 @@ func (rs *runs) sweep() {
 	rs.ended = slices.Delete(rs.ended, 0, gone)
 }
 
-// find returns the principal's call of this id, or the newest on the thread of
-// this id; nil if there is none. Another's is none.
+// find returns the principal's call by its id, or the newest on the thread of
+// that name. It returns nil for any other.
 func (rs *runs) find(id, principal string) *call {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -93,8 +92,8 @@ func (rs *runs) find(id, principal string) *call {
 	return newest
 }
 
-// working returns the id of the principal's request that is worked on now, on
-// the thread, "" if there is none.
+// working returns the id of the principal's request that runs on the thread now,
+// or "".
 func (rs *runs) working(thread, principal string) string {
 	c := rs.find(thread, principal)
 	if c == nil || c.thread != thread {

@@ -58,7 +58,9 @@ type Limits struct {
 	TokenStreams int // of those for each token, so that none holds all; default a quarter of them, at least 2
 
 	Session time.Duration // how long a login lasts; default 12 h
-	Clients int           // sessions of clients kept in the store, a sixteenth of them for each first digit of their hash; default 10,000
+	// Clients is how many sessions of clients the store keeps. Each first digit
+	// of their hash has a sixteenth of them. Default: 10,000.
+	Clients int
 	Client  time.Duration // how long one is kept that is not seen; default 24 h
 	Token   time.Duration // how long a WebSocket may take to say its token in a message; default 10 s
 }
@@ -126,8 +128,9 @@ type Server struct {
 	streams chan struct{} // one for each open stream
 	shares  shares        // of the streams, by token
 
-	// One for each WebSocket whose token is still to come: a tenth of the
-	// streams, so that strangers cannot take the places of those who have one.
+	// One for each WebSocket that has not sent its token yet. They have slots of
+	// their own, a tenth of the streams: strangers cannot take other clients'
+	// places.
 	anonymous chan struct{}
 }
 
@@ -189,10 +192,10 @@ func New(o Options) (*Server, error) {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Close ends the streams at once, takes no more requests for agents and waits
-// for those that are running; when ctx ends it cancels them and waits for them
-// to return. What they committed stays. Call it before
-// [http.Server.Shutdown], which waits for streams.
+// Close ends the streams, takes no more requests for agents and waits for those
+// that run. When ctx ends it cancels them and waits for their return; what they
+// committed stays. Call it before [http.Server.Shutdown], which waits for
+// streams.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true

@@ -33,9 +33,9 @@ func (x *shares) give(name string) {
 	}
 }
 
-// beginStream is begin for a stream of the named token, or, without a name, for a
-// WebSocket whose token is still to come. It also fails once the token has its
-// share, since otherwise one client could keep all others out.
+// beginStream takes a place among the streams for the named token. Without a name
+// it takes one for a WebSocket that sends its token later. It fails once the
+// token has its share, so one client cannot keep out the others.
 func (s *Server) beginStream(name string) (func(), error) {
 	if name == "" {
 		return s.acquire(s.anonymous, "streams")

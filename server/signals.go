@@ -16,7 +16,7 @@ type cancelBody struct {
 	Reason string `json:"reason,omitempty" doc:"goes on record; at most 4,000 bytes"`
 }
 
-// A CancelAsked says that whoever runs a branch was asked to cancel it.
+// A CancelAsked says that the run of a branch was asked to cancel it.
 type CancelAsked struct {
 	Thread     string            `json:"thread"`
 	Branch     string            `json:"branch"`

@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	socketProtocol = "posthouse"         // what the server answers to whoever offers it
+	socketProtocol = "posthouse"         // what the server answers a client that offers it
 	bearerProtocol = "posthouse.bearer." // and the token; offered, never answered
 )
 
@@ -116,8 +116,8 @@ func (c *conversation) tell(e approvalEvent) error {
 
 var errGone = errors.New("server: the client is gone")
 
-// answer handles a text that answers an approval, while the message whose tool
-// asked is still worked on, and reports whether it was one.
+// answer handles a text that answers an approval, and reports whether it was one.
+// The message whose tool asked is still being worked on.
 func (c *conversation) answer(ctx context.Context, text string) bool {
 	m, ok := gate.ParseMessage(text)
 	actor, _ := c.who()
@@ -420,8 +420,8 @@ func (c *conversation) tellFrame(ctx context.Context, of *feed.Feed, f feed.Fram
 	if err != nil {
 		return errors.Join(err, c.conn.Close(websocket.StatusInternalError, "a frame could not be encoded"))
 	}
-	// A write that is cut short ends the connection, so the server's closing
-	// must not: the client is told of that with a close frame.
+	// A write that is cut short ends the connection. So the closing server must
+	// not cut it: it sends a close frame.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), api.WriteTimeout)
 	defer cancel()
 	return c.conn.Write(ctx, websocket.MessageText, body)

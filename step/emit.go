@@ -8,11 +8,10 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// Emit hands a value to whoever reads the run's stream along: progress, a
-// finding, anything. It is not recorded and not copied; do not change it
-// afterwards. Where nobody listens, and when the node has returned, it does
-// nothing; where the reader is behind, it waits for it. It counts as a
-// heartbeat.
+// Emit sends a value to those who read the run's stream: progress, a finding,
+// anything. It is not recorded and not copied; do not change it afterwards.
+// Without a reader, and after the node returned, it does nothing; it waits for a
+// slow reader. It counts as a heartbeat.
 //
 // What a step emits is emitted when the step runs: a replay that has its result
 // is silent.

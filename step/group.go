@@ -118,8 +118,8 @@ func (g *Group) place() int {
 }
 
 // Wait waits until all steps of the group have ended and returns their errors,
-// joined in the order in which they were begun. If any of them waits for an
-// answer, that is [posthouse.ErrWaiting]: return it.
+// joined in their order. If any step waits for an answer, that is
+// [posthouse.ErrWaiting]: return it.
 func (g *Group) Wait() error {
 	g.wg.Wait()
 	g.mu.Lock()

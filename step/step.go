@@ -11,10 +11,13 @@ import (
 
 // Options refine [DoWith]. The zero value is what [Do] uses.
 type Options struct {
-	Effect  posthouse.Effect // what doing the step again would do to the world; kept with the result
-	Codec   posthouse.Codec  // encodes the result; default [posthouse.JSON]. Keep it: a recorded result is decoded by it
-	Retry   Retry            // of a step that fails; default: that of the flow, or else it is not tried again
-	Timeout time.Duration    // of one attempt, whose context then ends with a [TimeoutError]; default: that of the flow, or else none; negative: none
+	Effect posthouse.Effect // what doing the step again would do to the world; kept with the result
+	Codec  posthouse.Codec  // encodes the result; default [posthouse.JSON]. Keep it: a recorded result is decoded by it
+	Retry  Retry            // of a step that fails; default: that of the flow, or else it is not tried again
+
+	// Timeout limits one attempt, whose context then ends with a [TimeoutError].
+	// Default: that of the flow, or else none; negative: none.
+	Timeout time.Duration
 }
 
 func (o *Options) validate(name string) error {
@@ -97,10 +100,10 @@ func (o *Options) codec() posthouse.Codec {
 	return o.Codec
 }
 
-// Key returns an idempotency key for the step whose function ctx was given to:
-// "thread/task/name/occurrence", the same at each attempt and different from
-// any other step's, where a branch other than main adds "~branch" to the
-// thread. Outside a step it is "".
+// Key returns an idempotency key for the step whose function ctx was given to. It
+// is "thread/task/name/occurrence", the same at each attempt and different from
+// any other step's; a branch other than main adds "~branch" to the thread.
+// Outside a step it is "".
 func Key(ctx context.Context) string {
 	key, _ := engine.StepKey(ctx)
 	return key

@@ -9,10 +9,10 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// Sleep waits for d, from when it is first called on: it returns
-// [posthouse.ErrWaiting], which parks the thread, until that time has come and
-// the program runs again, in whatever process. Nothing is held meanwhile. A d
-// of 0 or less returns nil at once.
+// Sleep waits for d, counted from its first call. It returns
+// [posthouse.ErrWaiting], which parks the thread, until the program runs again
+// after that time, in any process. Nothing is held meanwhile. A d of 0 or less
+// returns nil at once.
 //
 // Errors: [posthouse.ErrWaiting]; [posthouse.ErrCancelled] if somebody
 // cancelled the wait; [posthouse.ErrInvalid] outside any task, for a bad name

@@ -22,13 +22,13 @@ type Chat struct {
 	Usage    llm.Usage
 }
 
-// agent is the loop of every agent: the model says what to do, the tools do
-// it, until the model has nothing left to be done.
+// agent is the loop of every agent. The model says what to do and the tools do
+// it, until the model is done.
 func agent(model llm.Model, tools []tool) *graph.Graph[Chat] {
 	g := graph.New[Chat]("chat")
 	g.Node("model", func(ctx context.Context, s *Chat) error {
-		// On record before it is used: a crash, a denied tool or a new version of
-		// this program never pay for the same answer again.
+		// On record before it is used. A crash, a denied tool or a new version of
+		// this program never pays for the same answer again.
 		reply, err := step.DoWith(ctx, "complete", step.Options{
 			Effect:  posthouse.EffectRead,
 			Timeout: 5 * time.Minute,
@@ -105,7 +105,7 @@ func (t *tool) carryOut(ctx context.Context, arguments json.RawMessage) (string,
 	if err != nil {
 		return "", err
 	}
-	again := t.Effect == posthouse.EffectWrite // whoever carries it out knows it by its key
+	again := t.Effect == posthouse.EffectWrite // the bank knows it by its key
 	return gate.Act(ctx, t.Name, grant, t.Run, gate.ActOptions[json.RawMessage, string]{Idempotent: again})
 }
 

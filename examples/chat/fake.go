@@ -13,8 +13,8 @@ import (
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// fake is a model that needs no key: it looks up each order it is told of,
-// refunds it, and repeats what came of it.
+// fake is a model that needs no key. It looks up each order it reads of, refunds
+// it, and repeats the outcome.
 func fake(_ context.Context, r llm.Request, out io.Writer) (llm.Reply, error) {
 	last := r.Messages[len(r.Messages)-1]
 	order := ""

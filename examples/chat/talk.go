@@ -14,8 +14,8 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// talk is the agent in a session: whoever chats approves, line by line, and
-// leaving says no to what was asked.
+// talk is the agent in a session. The person who chats approves, line by line;
+// leaving denies what was asked.
 func (d *desk) talk(ctx context.Context, led *ledger.Ledger, in io.Reader) error {
 	app, err := agent(d.model, inSession(d.tools)).Compile(led, nil)
 	if err != nil {

@@ -49,8 +49,8 @@ func shop(note func(string)) []tool {
 				if err := json.Unmarshal(arguments, &o); err != nil {
 					return "what is that: " + err.Error(), nil
 				}
-				// A bank takes the key, and so pays once even if this process
-				// dies between paying and recording that it did.
+				// A bank takes the key. So it pays once, even if this process
+				// dies before it records the payment.
 				note("refund " + o.Order + " with key " + step.Key(ctx))
 				return fmt.Sprintf("order %s is refunded", o.Order), nil
 			},
@@ -58,8 +58,8 @@ func shop(note func(string)) []tool {
 	}
 }
 
-// inSession has the dangerous tools approved by whoever sits at the other end
-// of this connection, within minutes, rather than by anyone, whenever.
+// inSession has the dangerous tools approved on this connection, within minutes.
+// Durable questions go to anyone, at any time.
 func inSession(tools []tool) []tool {
 	for i := range tools {
 		if t := &tools[i]; t.Dangerous {

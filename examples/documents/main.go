@@ -100,7 +100,7 @@ func review(ctx context.Context, d *Document) (graph.Command, error) {
 		Verdicts:  []posthouse.Verdict{posthouse.Approve, posthouse.Reject},
 		Assignees: []string{"ann", "bob", "cid"}, Quorum: &posthouse.Quorum{Need: 2, Outvote: true},
 		Expires:  48 * time.Hour,
-		Escalate: &gate.Escalation{After: 24 * time.Hour, To: []string{"eve"}}, // whoever is late gets help
+		Escalate: &gate.Escalation{After: 24 * time.Hour, To: []string{"eve"}}, // who is late gets help
 	})
 	if err != nil {
 		return graph.Command{}, err
@@ -115,7 +115,7 @@ func review(ctx context.Context, d *Document) (graph.Command, error) {
 	return graph.Goto("publish"), nil
 }
 
-// sign asks whoever may sign for much money, and takes two of them.
+// sign asks those who may sign for much money, and takes two of them.
 func sign(ctx context.Context, d *Document) (graph.Command, error) {
 	a, err := gate.Ask[struct{}](ctx, gate.Question{
 		Name: "sign", Text: fmt.Sprintf("Sign for %d EUR?", d.Amount), Show: d.Text, RequestedBy: d.Author,

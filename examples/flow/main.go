@@ -108,8 +108,8 @@ func (s *shop) request(ctx context.Context, id string, in Order) (*flow.Result[R
 	return s.app.Run(ctx, id, in, flow.RunOptions{Run: id})
 }
 
-// paid tells the order that its money is there, whatever it does right now.
-// The payment's own id makes a message that comes twice one.
+// paid tells the order that its money is there, at any time. The payment's own id
+// makes a message that comes twice one.
 func (s *shop) paid(ctx context.Context, id string, payment posthouse.ID, p Payment) error {
 	value, err := json.Marshal(p)
 	if err != nil {

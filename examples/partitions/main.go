@@ -101,8 +101,8 @@ func team(agents map[string]agent) *graph.Graph[Team] {
 	return g
 }
 
-// worst is a rule of our own: it is given what the agents began with and what
-// each of them left.
+// worst is a merge rule of our own. It gets the value the agents began with and
+// what each of them left.
 func worst(base Severity, writes []Severity) (Severity, error) {
 	known := []Severity{"", "odd", "bad"}
 	rank := 0

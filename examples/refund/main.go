@@ -47,7 +47,7 @@ func refunds() *graph.Graph[Refund] {
 		if err != nil {
 			return err
 		}
-		s.Messages = append(s.Messages, reply) // paid for once, whatever happens next
+		s.Messages = append(s.Messages, reply) // paid for once
 		return nil
 	})
 	g.Node("approve", func(ctx context.Context, s *Refund) error {

@@ -40,7 +40,7 @@ type Finding struct {
 // Research is the state. The tags say how what tasks leave is merged.
 type Research struct {
 	Topics   []string
-	Findings []Finding  `posthouse:"append"` // in the order of the topics, whoever was first
+	Findings []Finding  `posthouse:"append"` // in the order of the topics
 	Words    int        `posthouse:"sum"`
 	Sources  []string   `posthouse:"set"` // each once
 	Longest  string     `posthouse:"longest"`

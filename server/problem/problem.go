@@ -11,8 +11,7 @@ import (
 	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
-// Headers of our own. An answer that is no success has the first, and lacks the
-// second.
+// Headers of our own. An error has the first, a page of a list the second.
 const (
 	RequestIDHeader  = "X-Request-Id"  // names the request in the server's log
 	NextCursorHeader = "X-Next-Cursor" // where the next page of a list begins
@@ -49,8 +48,8 @@ func Status(c posthouse.Code) int {
 	return c.HTTPStatus()
 }
 
-// Details are the body of every answer that is no success: RFC 9457, media
-// type application/problem+json. Beside the standard members it has those of
+// Details are the body of every error answer: RFC 9457, media type
+// application/problem+json. Beside the standard members it has those of
 // [posthouse.Error] that say what won.
 type Details struct {
 	Type     string         `json:"type"`             // a stable URI, one per code
@@ -91,8 +90,8 @@ func Of(err error, requestID string) *Details {
 	return p
 }
 
-// Client returns what a client may know of err: err itself if it is one of ours,
-// and otherwise an error that tells nothing.
+// Client returns what a client may know of err. An error of another package
+// becomes one without details.
 func Client(err error) *posthouse.Error {
 	var e *posthouse.Error
 	var big *http.MaxBytesError

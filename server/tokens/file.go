@@ -95,8 +95,8 @@ func read(path string) ([]Token, error) {
 	return ts, nil
 }
 
-// parse reads the file's content. It accepts nothing that could widen
-// what a token may do: an unknown role, a name twice, a hash that is none.
+// parse reads the file's content. It accepts nothing that could widen what a
+// token may do: an unknown role, a name twice, a missing hash.
 func parse(data []byte) ([]Token, error) {
 	if len(data) > maxFile {
 		return nil, posthouse.Invalid("tokens", "are more than %d bytes", maxFile)

@@ -168,9 +168,9 @@ func (t *List) All() ([]Token, error) {
 	return ts, nil
 }
 
-// First makes the first token if there is none: named operator, of that role,
-// its secret in the file [FirstFile], mode 0600. It returns the file's
-// path, and whether it made the token just now.
+// First makes the token operator, of that role, if the list is empty. Its secret
+// is in the file [FirstFile], mode 0600. First returns the file's path and
+// whether it made the token.
 func (t *List) First() (path string, created bool, err error) {
 	path = filepath.Join(t.dir, FirstFile)
 	if ts, err := t.All(); err != nil || len(ts) > 0 {

@@ -117,9 +117,9 @@ func loop(l *ledger.Ledger, n int) (*graph.App[small], error) {
 	return g.Compile(l, &graph.CompileOptions{RecursionLimit: n + 1})
 }
 
-// words makes texts of random words out of a vocabulary: one of these messages
-// alone compresses to about half, as prose does. A text repeated word for word
-// would let any compression shine, and letters at random none.
+// words makes texts of random words out of a vocabulary. One such message
+// compresses to about half, as prose does. Repeated texts would favour any
+// compression, and random letters would defeat it.
 type words struct {
 	r     *rand.Rand
 	vocab []string

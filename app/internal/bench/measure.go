@@ -47,8 +47,8 @@ func median[T any](all []T, of func(*T) float64) float64 {
 	return 0
 }
 
-// ratio is the median over the rounds of one measure over the other's in the
-// same round: what disturbed the machine for a while disturbed both.
+// ratio is the median of one measure over the other's in the same round. What
+// disturbed the machine for a while disturbed both.
 func ratio(ours, base []measure, of func(*measure) float64) float64 {
 	pairs := make([]float64, min(len(ours), len(base)))
 	for i := range pairs {

@@ -16,8 +16,8 @@ import (
 
 func cpuNanos(m *measure) float64 { return float64(m.cpu.Nanoseconds()) / float64(m.steps) }
 
-// A bare node is what a node is measured by: a call through an interface, and
-// one write to a map.
+// A bare node is the yardstick of a node: a call through an interface and one
+// write to a map.
 type bareNode interface{ run(m map[string]int) }
 
 type bareCount struct{ n int }
@@ -198,8 +198,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// A large is a state of which one field of 100 bytes changes: messages, a long
-// text and small fields do not.
+// A large is a state of which one field of 100 bytes changes.
 type large struct {
 	Messages []message `posthouse:"append"`
 	Manual   string
@@ -208,8 +207,8 @@ type large struct {
 	Turn     int
 }
 
-// stateOnce measures the steps of a run over a state of so many KB, from the
-// first to the last: storing the state once is no step.
+// stateOnce measures the steps of a run over a state of so many KB. It leaves out
+// storing the state for the first time.
 func (s *session) stateOnce(kb, steps int) (m measure, err error) {
 	e, err := s.inMemory()
 	if err != nil {

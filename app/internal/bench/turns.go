@@ -7,8 +7,8 @@ import (
 	"github.com/posthouse/posthouse/graph"
 )
 
-// A conversation is the state of the 400-turn workload: four checkpoints and
-// three messages a turn, and a text that never changes.
+// A conversation is the state of the 400-turn workload. A turn has four
+// checkpoints and three messages; one text never changes.
 type conversation struct {
 	Messages []message `posthouse:"append"`
 	Manual   string

@@ -65,8 +65,8 @@ func (a *app) answer(v any, show func()) error {
 	return nil
 }
 
-// list prints the items that a path lists, at most limit of them: as JSON, or a
-// row for each below head. none is said where there is no item.
+// list prints at most limit items of a list: as JSON, or as a row each below
+// head. Without items it prints none. It returns the items.
 func list[T any](ctx context.Context, a *app, c *rest.Client, path string, query url.Values, limit int, none string, head []string, row func(T) []string) ([]T, error) {
 	items, more, err := upTo[T](ctx, c, path, query, limit)
 	if err != nil {

@@ -79,8 +79,8 @@ func offer[T any](path string, show func(T) (value, about string)) completer {
 	}
 }
 
-// complete lets shells complete the arguments and flags of a command and of all
-// below it, as their usage lines name them. File names are left to the shell.
+// complete lets shells complete the arguments and flags of a command and its
+// subcommands. Usage lines name the arguments. File names are left to the shell.
 func (a *app) complete(cmd *cobra.Command) {
 	nouns := slices.DeleteFunc(strings.Fields(cmd.Use)[1:], func(s string) bool { return s == "[flags]" })
 	if !slices.Contains(nouns, "FILE") {

@@ -62,8 +62,8 @@ func (a *app) openURL(ctx context.Context, url string, o *local.Options) (postho
 // commandLine is a command line of ours in a text.
 var commandLine = regexp.MustCompile(`\bposthouse( --?[a-z]| [a-z][a-z-]+)`)
 
-// named puts the binary's name in place of ours in the command lines of a text,
-// and serve in place of a dev that it does not have.
+// named replaces our name by the binary's in the command lines of a text. Without
+// a dev command it also replaces dev by serve.
 func (a *app) named(text string) string {
 	if a.Dev == nil {
 		text = strings.ReplaceAll(text, ourName+" dev", ourName+" serve")

@@ -102,8 +102,8 @@ func (a *app) decide(ctx context.Context, id string, d *deciding) error {
 	return a.follow(&answer)
 }
 
-// orThread adds to the error of an id that is neither a gate's nor a checkpoint's
-// what to type if it is a thread's.
+// orThread improves the error of an unknown id. If the id is a thread's, it says
+// what to type instead.
 func (a *app) orThread(ctx context.Context, c *rest.Client, id string, d *deciding, err error) error {
 	var e *posthouse.Error
 	var t posthouse.ThreadInfo
@@ -185,7 +185,7 @@ func (a *app) confirmDecision(ctx context.Context, c *rest.Client, path, id stri
 	return ok, err
 }
 
-// A followed is what the server answers once it has set something going: a
+// A followed is the answer of a request that set something going. It is a
 // checkpoint, or where to look for it.
 type followed struct {
 	server.Checkpoint

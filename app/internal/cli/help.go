@@ -2,8 +2,8 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// builtins makes cobra's own commands answer what they do not know as ours do:
-// with exit code 2. They printed help, or that there is none, and were content.
+// builtins makes cobra's own commands refuse unknown arguments with exit code 2.
+// By themselves they print help and succeed.
 func builtins(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -45,8 +45,8 @@ func startPath(id, verb string) string {
 	return "/api/checkpoints" + rest.Path(id, verb)
 }
 
-// headOf returns the head of a thread's branch; what is no thread is taken for
-// the id of a checkpoint or a gate.
+// headOf returns the head of a thread's branch. Any other id is taken for that of
+// a checkpoint or a gate.
 func headOf(ctx context.Context, c *rest.Client, id, branch string) (string, error) {
 	var t posthouse.ThreadInfo
 	err := c.Get(ctx, rest.Thread(id), nil, &t)

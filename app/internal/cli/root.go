@@ -269,7 +269,7 @@ func (a *app) fromEnvironment(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// pathFlags name files, whose names are whatever bytes the system has.
+// pathFlags name files, whose names are any bytes.
 var pathFlags = []string{"data-dir", "dir", "key", "keys", "out", "store", "tls-cert", "tls-key", "token-file", "witness"}
 
 // flagsAreText refuses what JSON would carry to the server as something else.
@@ -326,8 +326,8 @@ func (a *app) token() (string, error) {
 	return token, err
 }
 
-// readArg returns a value given on the command line: as it is, from standard
-// input for "-", from a file for "@path". It is text.
+// readArg returns a text given on the command line. "-" reads standard input,
+// "@path" a file.
 func (a *app) readArg(v string) ([]byte, error) {
 	data, err := a.readBytes(v)
 	if err == nil {

@@ -154,8 +154,8 @@ func (a *app) banner(h *host.Host) {
 	a.Line("\nnext: %s", next)
 }
 
-// nextCommand is what to type in another terminal; it names what differs from
-// the defaults, so that it works as it is.
+// nextCommand is what to type in another terminal. It names what differs from the
+// defaults.
 func (a *app) nextCommand(h *host.Host) string {
 	cmd := "posthouse inbox"
 	if h.Set.Next != "" {

@@ -77,8 +77,7 @@ func (a *app) openToWrite(ctx context.Context, url string) (posthouse.Store, dat
 	return store, dir, host.Hinted(err, posthouse.CodeLocked, stopFirst)
 }
 
-// openExisting opens a store to write, and makes none where there is none. It
-// must be closed.
+// openExisting opens a store to write, and never makes one. It must be closed.
 func (a *app) openExisting(ctx context.Context, url string) (posthouse.Store, datadir.Dir, error) {
 	store, _, err := a.openToRead(ctx, url)
 	switch {

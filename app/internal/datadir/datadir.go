@@ -17,9 +17,8 @@ import (
 // A Dir is the path of a data directory.
 type Dir string
 
-// Default returns the directory used where none is named: posthouse below
-// XDG_DATA_HOME, that is ~/.local/share/posthouse unless set, and below
-// %LocalAppData% on Windows.
+// Default returns the directory used unless one is named. It is posthouse below
+// XDG_DATA_HOME, by default ~/.local/share, and below %LocalAppData% on Windows.
 func Default(env func(string) string) (Dir, error) {
 	if base := env("XDG_DATA_HOME"); filepath.IsAbs(base) {
 		return Dir(filepath.Join(base, "posthouse")), nil
@@ -36,8 +35,8 @@ func Default(env func(string) string) (Dir, error) {
 	}
 }
 
-// Create makes the directory, mode 0700, and its parents, all of them durable: a
-// power cut takes none that was there when it returned.
+// Create makes the directory and its parents, mode 0700. All of them are durable
+// when it returns.
 func (d Dir) Create() error { return d.create(durable.Dirs{}) }
 
 func (d Dir) create(dirs durable.Dirs) error {
@@ -62,8 +61,8 @@ func (d Dir) Token() string { return filepath.Join(string(d), "token") }
 // maxToken bounds a token file.
 const maxToken = 4096
 
-// ReadToken reads an access token from a file that nobody but its owner may
-// read. [posthouse.ErrNotFound], [posthouse.ErrForbidden] for other modes.
+// ReadToken reads an access token from a file that only its owner may read.
+// [posthouse.ErrNotFound], [posthouse.ErrForbidden] for other modes.
 func ReadToken(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

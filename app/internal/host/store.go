@@ -22,8 +22,8 @@ type Source struct {
 	New      bool // one that is gone may be made anew
 }
 
-// OpenStore opens the store. [posthouse.ErrNotFound] if there is none to read, or
-// if it has vanished and New does not say that this is right.
+// OpenStore opens the store. [posthouse.ErrNotFound] if there is nothing to read,
+// or if the store has vanished and New is not set.
 func (s *Source) OpenStore(ctx context.Context) (posthouse.Store, error) {
 	if !s.ReadOnly && !s.New {
 		if err := s.vanished(); err != nil {
@@ -37,8 +37,8 @@ func (s *Source) OpenStore(ctx context.Context) (posthouse.Store, error) {
 	return store, nil
 }
 
-// vanished refuses to make a store where one was and is gone, or is an empty
-// file: beside a key that has signed, with the lock file that a store leaves.
+// vanished refuses to make a store where one is gone or empty. One was there if
+// the key has signed and the lock file is left.
 func (s *Source) vanished() error {
 	scheme, path, _ := strings.Cut(s.URL, ":")
 	path = strings.TrimSpace(strings.TrimPrefix(path, "//"))

@@ -22,8 +22,8 @@ type Event struct {
 // maxEvent bounds one line of a stream, in bytes.
 const maxEvent = 16 << 20
 
-// Stream sends body as JSON and yields the events of the answer until it ends.
-// An answer that is no success is yielded as its error.
+// Stream sends body as JSON and yields the events of the answer until it ends. An
+// error answer is yielded as its error.
 func (c *Client) Stream(ctx context.Context, method, path string, query url.Values, body any) iter.Seq2[*Event, error] {
 	return func(yield func(*Event, error) bool) {
 		resp, err := c.send(ctx, method, path, query, body, "text/event-stream")

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// A Progress tells that long work goes on: nothing in the first second, then a
-// line that is rewritten at a terminal, and a new line each ten seconds
-// elsewhere.
+// A Progress shows that long work goes on. It is silent in the first second; then
+// it rewrites a line at a terminal, and elsewhere adds one each ten seconds.
 type Progress struct {
 	t     *Term
 	now   func() time.Time
@@ -43,8 +42,8 @@ func (p *Progress) Update(format string, args ...any) {
 	p.width = max(p.width, Width(line))
 }
 
-// During runs work that does not say how far it is, and tells each second for how
-// long it goes on.
+// During runs work of unknown length, and shows each second how long it has
+// taken.
 func (t *Term) During(now func() time.Time, what string, work func() error) error {
 	p := t.Progress(now)
 	done := make(chan error, 1)
@@ -69,8 +68,8 @@ func (p *Progress) Done() {
 	}
 }
 
-// Status shows what is going on in a line that the next one replaces, at a
-// terminal only; an empty one takes the line away.
+// Status shows a line that the next one replaces, at a terminal only. An empty
+// one removes the line.
 func (t *Term) Status(format string, args ...any) {
 	if !t.Interactive || t.JSON {
 		return

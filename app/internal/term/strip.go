@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Strip makes s fit for one line: control characters, line breaks, invisible
-// direction marks and invalid UTF-8 are taken out or, where they separated
-// words, turned into one space.
+// Strip makes s fit for one line. It removes control characters, line breaks,
+// direction marks and invalid UTF-8, or replaces them by one space where they
+// separated words.
 func Strip(s string) string { return strip(s, false) }
 
 // StripText is Strip for text of several lines: line feeds and tabs stay.
@@ -48,9 +48,9 @@ func clean(s string, lines bool) bool {
 	return true
 }
 
-// hidden reports the characters that act on a terminal or reorder what it
-// shows: C0, DEL, C1, line and paragraph separators, direction marks, what is
-// invisible, the byte order mark.
+// hidden reports characters that act on a terminal or reorder what it shows.
+// Those are C0, DEL, C1, line and paragraph separators, direction marks,
+// invisible characters and the byte order mark.
 func hidden(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r <= 0x9f:

@@ -6,12 +6,12 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Width returns how many columns of a terminal s takes: an ideograph or an emoji
-// takes two, an accent of its own none.
+// Width returns how many columns of a terminal s takes. An ideograph or an emoji
+// takes two, a combining accent none.
 func Width(s string) int { return uniseg.StringWidth(s) }
 
-// Pad returns s with spaces behind it, so that it takes width columns; one that
-// takes more is returned as it is.
+// Pad returns s with spaces behind it, up to width columns. A longer one is
+// returned as it is.
 func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-Width(s), 0))
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/posthouse/posthouse/app/internal/term"
 )
 
-// before returns the checkpoint of its branch that an effect followed, or else the
-// first that followed it; "" if the branch has none.
+// before returns the checkpoint of its branch that an effect followed. If there
+// is none it returns the first behind the effect, or "".
 func before(all []*posthouse.Header, e *Effect) (id posthouse.ID) {
 	var best *posthouse.Header
 	for _, h := range all {

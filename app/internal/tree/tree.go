@@ -22,7 +22,7 @@ type Thread struct {
 // An Effect is what acted on the world, and what licensed it.
 type Effect struct {
 	posthouse.Use
-	Decision *posthouse.Decision // nil: not known, or there is none
+	Decision *posthouse.Decision // nil: unknown or missing
 }
 
 // timeFormat is to the second, in UTC, so that two people see the same page.

@@ -66,7 +66,7 @@ func Started(ctx context.Context) (*Store, error) {
 }
 
 // Note adds a line to a file beside the store: what the program does to the
-// world, whatever becomes of the process.
+// world.
 func (s *Store) Note(line string) {
 	f, err := os.OpenFile(s.Path+".notes", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err == nil {
@@ -87,10 +87,10 @@ func Notes(path string) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), err
 }
 
-// Run starts this binary again, with a store at the path that kills it behind
-// its n-th commit, or never if n is 0. It returns what the program printed,
-// and whether it was killed before it ended. A program that fails, or that
-// takes more than a minute, is an error.
+// Run starts this binary again, with a store at the path that kills it after its
+// n-th commit. 0 never kills it. Run returns what the program printed and whether
+// it was killed before it ended. A program that fails, or takes more than a
+// minute, is an error.
 func Run(ctx context.Context, path string, n int, args ...string) (out string, killed bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

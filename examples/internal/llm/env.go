@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// FromEnv returns the model that the environment names, nil where it names
-// none:
+// FromEnv returns the model that the environment names, or nil:
 //
 //	POSTHOUSE_MODEL      openai:NAME or anthropic:NAME
 //	OPENAI_API_KEY       and ANTHROPIC_API_KEY; none for a server that wants none

@@ -36,9 +36,9 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Temporary reports whether the same request may succeed later: the server was
-// busy or broken, the connection broke, or the time for it ran out. A request
-// that the server refused is refused again.
+// Temporary reports whether the same request may succeed later. The server was
+// busy or broken, the connection broke, or the time ran out. A request that the
+// server refused is refused again.
 func Temporary(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.temporary

@@ -8,8 +8,8 @@ import (
 
 // A Model answers conversations. It is safe for concurrent use.
 type Model interface {
-	// Complete returns the answer, once it is complete, and writes its text to
-	// out as it comes; out may be nil.
+	// Complete returns the complete answer, and writes its text to out as it
+	// comes. out may be nil.
 	Complete(ctx context.Context, r Request, out io.Writer) (Reply, error)
 }
 

@@ -27,8 +27,8 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
-// WritePage answers with one page of a list and, in Link and X-Next-Cursor,
-// where the next begins; next is "" on the last.
+// WritePage answers with one page of a list. Link and X-Next-Cursor say where the
+// next page begins; next is "" on the last.
 func WritePage(w http.ResponseWriter, r *Request, items any, next string) error {
 	if next != "" {
 		q := r.URL.Query()

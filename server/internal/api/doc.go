@@ -1,6 +1,6 @@
-// package api is what all routes of the server share: the line of the table that
-// describes one, the checks that a request passes before its handler sees it,
-// how an answer is written, and the OpenAPI document that is made of the table.
+// package api is what all routes of the server share. It has the line of the
+// table that describes a route, the checks before a handler runs, the writers of
+// answers, and the OpenAPI document made of the table.
 //
 //	r := &api.Route{
 //		Method: http.MethodGet, Path: "/api/threads/{id}", Role: tokens.Viewer, Summary: "Show a thread",

@@ -10,8 +10,8 @@ import (
 // elsewhere stands in a path for a name that a parameter says.
 const elsewhere = "-"
 
-// NameOf returns the parameter that takes what a variable of a path names, ""
-// if that is no name but an id.
+// NameOf returns the parameter that can replace a variable of a path, or "" if
+// the variable is an id.
 func NameOf(path, variable string) string {
 	switch {
 	case variable == "id" && strings.HasPrefix(path, "/api/threads/"):

@@ -126,7 +126,7 @@ func ParseQuery(raw string, params []Param) (map[string]string, error) {
 			return nil, posthouse.Invalid("by", "is empty; leave it out to act as the token's owner")
 		}
 		if v[0] == "" && params[i].Kind != BodyParam && params[i].Kind != segmentParam {
-			continue // an empty filter is none
+			continue // an empty filter does not filter
 		}
 		if err := params[i].Check(v[0]); err != nil {
 			return nil, err

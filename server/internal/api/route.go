@@ -6,8 +6,8 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// A Route is one line of the table that the mux, the authentication, the
-// parameter checks, the documentation and the tests are all made from.
+// A Route is one line of the table of routes. The mux, the authentication, the
+// parameter checks, the documentation and the tests are made from it.
 type Route struct {
 	Method  string
 	Path    string      // in the pattern syntax of net/http

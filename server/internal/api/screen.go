@@ -10,8 +10,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// ScreenPath looks at the segments of a path as they were sent: a name may have
-// an encoded slash in it, but is never what leads somewhere else.
+// ScreenPath refuses empty and dot segments of a path as it was sent. A name may
+// contain an encoded slash.
 func ScreenPath(escaped string) error {
 	rest, ok := strings.CutPrefix(escaped, "/")
 	if !ok {
@@ -50,8 +50,8 @@ func NewHosts(names []string) (Hosts, error) {
 	return l, nil
 }
 
-// Allows is true for loopback's names and addresses, with any port, and for
-// the listed ones, with the port listed or any.
+// Allows reports whether a Host header is loopback's, with any port, or a listed
+// one. A name listed without a port goes with any.
 func (l Hosts) Allows(host string) bool {
 	host = strings.ToLower(host)
 	if l[host] {

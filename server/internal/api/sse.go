@@ -25,7 +25,7 @@ type EventStream struct {
 // the clock of the connection's deadlines.
 func NewEventStream(w http.ResponseWriter, wall func() time.Time) (*EventStream, error) {
 	es := &EventStream{w, http.NewResponseController(w), wall}
-	_ = es.rc.SetReadDeadline(time.Time{}) // the body was read: what is over now is no error
+	_ = es.rc.SetReadDeadline(time.Time{}) // the body was read, so its deadline does not matter any more
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")

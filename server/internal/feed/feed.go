@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Frame is one item of what a call tells its client: an event of a stream, or
-// a message of a WebSocket. Nobody changes it once it was told.
+// A Frame is one event of a stream, or one message of a WebSocket. It must not be
+// changed once it was sent.
 type Frame struct {
 	Kind string // "text", "event", "reply" or "error"; "session" and "gap" are of one client
 	Data any
@@ -30,15 +30,15 @@ type Gap struct {
 	Missed uint64 `json:"missed"`
 }
 
-// What is kept of a feed, for clients that are behind or come back: at most so
-// many frames, and so many bytes but for the newest frame.
+// What is kept of a feed, for clients that are behind or return. The newest frame
+// is kept at any size.
 const (
 	Length  = 1024
 	maxSize = 256 << 10
 )
 
-// A Feed is what one call tells, to whoever listens. A client that cannot keep
-// up, or went away, never holds up the work.
+// A Feed is what one call sends to its listeners. A client that cannot keep up,
+// or left, never holds up the work.
 type Feed struct {
 	Run string // the call's id
 
@@ -86,9 +86,8 @@ func (f *Feed) Event(e any) error {
 	return err
 }
 
-// behind returns copies of the frames behind the n-th, how many of them are not
-// kept any more, and, if there are none yet, a channel that is closed when there
-// are.
+// behind returns copies of the frames behind the n-th and how many of them were
+// dropped. If there are none yet, more is closed with the next one.
 func (f *Feed) behind(n uint64) (frames []Frame, missed uint64, more <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,9 +131,8 @@ func (f *Feed) Listen(n uint64) *Listener {
 	return &Listener{f, min(n, f.told), make(chan struct{})}
 }
 
-// Pump hands the frames to a client until the last one, with a heartbeat at each
-// tick of a silent feed. It returns whether the client is still there. It is called
-// once.
+// Pump hands frames to a client until the last one, with a heartbeat at each
+// tick. It returns whether the client is still there. It is called once.
 func (l *Listener) Pump(ctx context.Context, tick <-chan time.Time, write func(Frame) error, heartbeat func() error) bool {
 	defer close(l.Gone)
 	for !l.Feed.over(l.at) {

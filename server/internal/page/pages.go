@@ -16,8 +16,8 @@ import (
 	"github.com/posthouse/posthouse/ui"
 )
 
-// pagePolicy lets a page load what this server serves and nothing else: no
-// inline script or style, no frame around it, no form that goes elsewhere.
+// pagePolicy lets a page load only what this server serves. It allows no inline
+// script or style, no frame around it and no form that goes elsewhere.
 const pagePolicy = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
 // Pages holds the embedded files and the pages made from templates.

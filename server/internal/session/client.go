@@ -14,10 +14,10 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// A Session is what a client gets back when it connects again, also after
-// a restart: its transport (rooms, the last event it saw) and its place in a
-// workflow. It belongs to the principal that made it. It is kept in a slot of
-// the store, under the hash of its token.
+// A Session is what a client gets back when it connects again, also after a
+// restart. It has its transport (rooms, the last event it saw) and its place in a
+// workflow. It belongs to the principal that made it and is kept in a slot of the
+// store, under the hash of its token.
 type Session struct {
 	Principal  string            `json:"principal"`
 	Rooms      []string          `json:"rooms,omitempty"`
@@ -206,8 +206,8 @@ func (c *Clients) RemoveExpired(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// index changes a shard's index; change is called again when somebody else was
-// faster, and reports whether there is anything to write.
+// index changes a shard's index. change is called again after a conflict, and
+// reports whether there is anything to write.
 func (c *Clients) index(ctx context.Context, digit string, change func(shardIndex) (bool, error)) error {
 	key := posthouse.SlotKey{Thread: slotsThread, Step: "index-" + digit}
 	var r race
@@ -243,8 +243,8 @@ type race struct {
 	last  uint64 // the revision that the last try found
 }
 
-// over reports whether a try was the last: it succeeded or failed, or nobody
-// wrote the slot since the try before it, so that its conflict will not go away.
+// over reports whether a try was the last. It was if it succeeded, failed
+// otherwise than by a conflict, or if nobody wrote the slot since the try before.
 func (r *race) over(err error, revision uint64) bool {
 	stuck := r.tried && r.last == revision
 	r.tried, r.last = true, revision

@@ -80,8 +80,8 @@ func tooDeep() error {
 	return posthouse.Invalid("body", "nests deeper than %d levels", posthouse.MaxDepth)
 }
 
-// checkNames refuses names that match the fields of t, or of the structs in
-// it, in other letters only: encoding/json takes "BY" for "by".
+// checkNames refuses names that match fields of t in other letters only.
+// encoding/json takes "BY" for "by".
 func checkNames(data []byte, t reflect.Type) error {
 	switch {
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:

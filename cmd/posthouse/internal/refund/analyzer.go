@@ -15,7 +15,7 @@ import (
 // A Recommendation is what the analyzer makes of a request.
 type Recommendation struct {
 	Order   string   `json:"order,omitempty"`
-	Amount  float64  `json:"amount,omitempty"` // as written, in whatever currency
+	Amount  float64  `json:"amount,omitempty"` // as written, in any currency
 	Risk    string   `json:"risk"`             // "low", "medium" or "high"
 	Action  string   `json:"action"`           // "refund" or "review"
 	Reasons []string `json:"reasons"`

@@ -38,9 +38,9 @@ func WriteEffects(w io.Writer) Effects {
 	}
 }
 
-// LogEffects appends each effect to a file, once for each key: a process that
+// LogEffects appends each effect to a file, once for each key. A process that
 // dies between the effect and its record finds the line when it tries again. The
-// file is made with mode 0600 and synced after each line.
+// file has mode 0600 and is synced after each line.
 func LogEffects(path string) Effects {
 	var mu sync.Mutex
 	return func(_ context.Context, e Effect) (err error) {
@@ -69,8 +69,8 @@ func LogEffects(path string) Effects {
 	}
 }
 
-// LogKeys is LogEffects without what was asked and who approved it: the file
-// beside an encrypted store has keys and times alone.
+// LogKeys is LogEffects without the request and the approver. A file beside an
+// encrypted store has keys and times alone.
 func LogKeys(path string) Effects {
 	log := LogEffects(path)
 	return func(ctx context.Context, e Effect) error { return log(ctx, Effect{Key: e.Key, At: e.At}) }

@@ -24,8 +24,8 @@ type Options struct {
 	Expires time.Duration // until a question is no longer open; default 7 days
 }
 
-// A Proposal is what people approve: only what it says can be carried out, or what
-// a reviewer edits it to.
+// A Proposal is what people approve. Only what it says can be carried out, or a
+// reviewer's edit of it.
 type Proposal struct {
 	Request        string          `json:"request"`
 	Recommendation *Recommendation `json:"recommendation,omitempty"`
@@ -135,8 +135,8 @@ func proposal(ctx context.Context, message string, fleet *coord.Fleet, analysis 
 	return todo, nil
 }
 
-// execute is the approver's skill. It carries out what was approved, whatever the
-// state says; the effect has a key for the case that it is tried again.
+// execute is the approver's skill. It carries out what was approved, not what the
+// state says; the effect has a key in case it is tried again.
 func (s *sample) execute(ctx context.Context, call coord.Call) (coord.Result, error) {
 	var todo State
 	if err := call.Bind(&todo); err != nil {

@@ -37,8 +37,7 @@ func extract(_ context.Context, e coord.Event) (posthouse.State, error) {
 }
 
 // Request recovers the request from a checkpoint's state: the field request of
-// its JSON, if that is a text that is not blank. A state put in by hand, by a
-// fork, need not have one.
+// its JSON. It fails for a blank or missing text, as a fork may put in.
 func Request(s posthouse.State) (string, bool) {
 	v, ok := s[posthouse.OpaquePart]
 	if !ok || v.Codec != posthouse.JSON.Name() {
