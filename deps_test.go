@@ -77,8 +77,11 @@ var laws = []law{
 
 	{"graph", []string{".", "ledger", "diff", "transfer", "internal/core", "internal/commit", "graph/internal/", "internal/engine"}, nil, "a model meets another only in the Ledger"},
 	{"graph/internal/calls", []string{".", "ledger"}, nil, "who called a thread is in the log, whatever the states are"},
-	{"graph/internal/subparts", []string{".", "graph/internal/calls", "graph/internal/frontier"}, nil, "what subgraphs keep has names on record, whatever runs them"},
+	{"graph/internal/child", []string{".", "ledger", "internal/engine"}, nil, "a checkpoint made by hand goes on a branch, whatever made it"},
+	{"graph/internal/progress", []string{".", "ledger", "graph/internal/child", "graph/internal/frontier", "graph/internal/migrate", "graph/internal/recorded"}, nil, "how far a thread is stands in the log"},
+	{"graph/internal/subparts", []string{".", "ledger", "graph/internal/child", "graph/internal/calls", "graph/internal/frontier"}, nil, "what subgraphs keep has names on record, whatever runs them"},
 	{"graph/internal/migrate", []string{".", "graph/internal/calls", "graph/internal/frontier", "internal/engine"}, nil, "a migration changes names and parts, and runs no node"},
+	{"graph/internal/topology", []string{".", "internal/engine", "graph/internal/frontier", "graph/internal/migrate", "graph/internal/recorded", "graph/internal/state"}, nil, "where a graph leads is data, whatever the nodes do"},
 	{"graph/internal/recorded", []string{".", "internal/core", "graph/internal/frontier", "graph/internal/state", "graph/internal/subparts"}, nil, "what a task left is a record, whoever takes it up"},
 	{"graph/internal/frontier", []string{".", "internal/engine"}, nil, "what is yet to run is data, whatever the nodes are"},
 	{"graph/internal/state", []string{".", "internal/engine"}, nil, "how states become parts knows no node and no run"},

@@ -14,7 +14,7 @@ import (
 // holds nothing of a thread between calls. Where a method takes the name of a
 // thread, "" is [posthouse.DefaultThread].
 type App[S any] struct {
-	*topology[S]
+	*plan[S]
 	settings
 	front       *engine.Front[RunOptions, S, Result[S], Snapshot[S]]
 	ledger      *ledger.Ledger

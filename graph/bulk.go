@@ -2,14 +2,13 @@ package graph
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/child"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
-	"github.com/posthouse/posthouse/ledger"
 )
 
 // A NodeUpdate is one change of [App.BulkUpdate].
@@ -52,7 +51,7 @@ func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUp
 			return nil, fmt.Errorf("posthouse: step %d of the update: %w", i+1, err)
 		}
 	}
-	id, err := a.commitBulk(ctx, base, changes, opt.NewBranch)
+	id, err := child.CommitAll(ctx, a.ledger, base, changes, opt.NewBranch)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +102,7 @@ func (e *edit[S]) mergeUpdates(us []NodeUpdate[S]) error {
 			names[i] += "#" + strconv.Itoa(us[i].Task)
 		}
 		n := e.app.nodes[us[i].Node]
-		t := &task[S]{Target: &n.self[0], node: n}
+		t := &task[S]{Target: &n.Self[0], node: n}
 		live, err := branchOf(e.live, e.app.schema, t)
 		if err != nil {
 			return err
@@ -115,7 +114,7 @@ func (e *edit[S]) mergeUpdates(us []NodeUpdate[S]) error {
 		if all[i].writes, err = live.Writes(); err != nil {
 			return err
 		}
-		if err := e.addEnd(n.name, live.Value); err != nil {
+		if err := e.addEnd(n.Name, live.Value); err != nil {
 			return err
 		}
 	}
@@ -140,44 +139,4 @@ func (e *edit[S]) checkpointOf(c *posthouse.Change) *posthouse.Checkpoint {
 		m.Program[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
 	}
 	return m
-}
-
-// commitBulk appends the children of base, under a lease.
-func (a *App[S]) commitBulk(ctx context.Context, base *posthouse.Checkpoint, changes []*posthouse.Change, newBranch string) (id posthouse.ID, err error) {
-	info, err := a.threadOf(ctx, &base.Header)
-	if err != nil {
-		return "", err
-	}
-	branch := base.Branch
-	onward := onHead(info, base, newBranch)
-	if !onward {
-		branch = freeBranch(info, newBranch)
-		changes[0].Source = &posthouse.Source{Thread: base.Thread, ID: base.ID}
-	}
-	s, err := engine.Begin(ctx, a.ledger, engine.SessionOptions{Thread: base.Thread, Branch: branch})
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, s.End(ctx)) }()
-	switch h := s.Head(); {
-	case onward && h.ID != base.ID:
-		return "", &posthouse.Error{
-			Code: posthouse.CodeConflict, Head: h.ID,
-			Message: "branch " + branch + " of thread " + strconv.Quote(base.Thread) + " moved on from checkpoint " + string(base.ID),
-			Hint:    "read its state and update that",
-		}
-	case !onward && h != nil:
-		return "", branchExists(base.Thread, branch, nil)
-	}
-	for i, c := range changes {
-		if i > 0 {
-			c.Parent = ""
-		}
-		done, err := s.Commit(ctx, &ledger.Draft{Checkpoint: c})
-		if err != nil {
-			return "", err
-		}
-		id = done.Checkpoint.ID
-	}
-	return id, nil
 }

@@ -2,13 +2,12 @@ package graph
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
 )
@@ -29,7 +28,6 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 	if err := posthouse.ValidateName("name", g.name); err != nil {
 		c.problem("its name %q cannot be one: %v", g.name, err)
 	}
-	c.app.aliases = maps.Clone(g.aliases)
 	for _, n := range g.nodes {
 		c.node(n)
 	}
@@ -47,12 +45,12 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 		c.problem("it has no entry: add an edge or a route from graph.Start")
 	}
 	for _, n := range c.app.order {
-		if len(n.transitions) == 0 && len(n.joins) == 0 && !n.leads() {
-			c.problem("node %q leads nowhere: add an edge or a route from it, to graph.End if the run is over there", n.name)
+		if len(n.transitions) == 0 && len(n.Joins) == 0 && !n.leads() {
+			c.problem("node %q leads nowhere: add an edge or a route from it, to graph.End if the run is over there", n.Name)
 		}
 		for _, to := range n.opt.Targets {
 			if to != End && c.app.nodes[to] == nil {
-				c.problem("the Targets of node %q name %q, which is not a node", n.name, to)
+				c.problem("the Targets of node %q name %q, which is not a node", n.Name, to)
 			}
 		}
 	}
@@ -60,60 +58,56 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 	c.interrupts("InterruptBefore", o.InterruptBefore, func(n *node[S]) { n.before = true })
 	c.interrupts("InterruptAfter", o.InterruptAfter, func(n *node[S]) { n.after = true })
 	c.interrupts("InterruptBeforeEdges", o.InterruptBeforeEdges, func(n *node[S]) { n.after, n.edges = true, true })
-	c.app.to = map[string][]frontier.Target{End: nil}
-	for _, n := range c.app.order {
-		n.self, n.alone = []frontier.Target{{Node: n.name, At: n.index + 1}}, []string{n.name}
-		c.app.to[n.name] = n.self
-	}
 }
 
 // node adds a copy: the App does not see what the Graph becomes.
 func (c *checker[S]) node(of *node[S]) {
 	n := *of
-	switch err := posthouse.ValidateName("name", n.name); {
+	switch err := posthouse.ValidateName("name", n.Name); {
 	case err != nil:
-		c.problem("the node name %q cannot be one: %v", n.name, err)
-	case isPlace(n.name):
-		c.problem("the node name %q begins with $, which is kept for graph.Start and graph.End", n.name)
-	case c.app.nodes[n.name] != nil:
-		c.problem("node %q is added twice", n.name)
+		c.problem("the node name %q cannot be one: %v", n.Name, err)
+	case isPlace(n.Name):
+		c.problem("the node name %q begins with $, which is kept for graph.Start and graph.End", n.Name)
+	case c.app.nodes[n.Name] != nil:
+		c.problem("node %q is added twice", n.Name)
 		return
 	}
 	if n.run == nil && n.sub == nil {
-		c.problem("node %q has no function", n.name)
+		c.problem("node %q has no function", n.Name)
 	}
 	if n.sub != nil {
 		sub, err := n.sub.compile(c.app.ledger, c.opt)
 		if err != nil {
-			c.problem("the subgraph of node %q cannot run: %v", n.name, err)
+			c.problem("the subgraph of node %q cannot run: %v", n.Name, err)
 		}
 		n.sub = sub
 	}
 	if n.more {
-		c.problem("node %q has more than one NodeOptions", n.name)
+		c.problem("node %q has more than one NodeOptions", n.Name)
 	}
 	if p := n.opt.Retry.Validate(); p != "" {
-		c.problem("the Retry of node %q: %s", n.name, p)
+		c.problem("the Retry of node %q: %s", n.Name, p)
 	}
 	if n.opt.Snapshots > SnapshotNone {
-		c.problem("the Snapshots %d of node %q is unknown", n.opt.Snapshots, n.name)
+		c.problem("the Snapshots %d of node %q is unknown", n.opt.Snapshots, n.Name)
 	}
 	if n.opt.Effect > posthouse.EffectHuman {
-		c.problem("the Effect %d of node %q is unknown", n.opt.Effect, n.name)
+		c.problem("the Effect %d of node %q is unknown", n.opt.Effect, n.Name)
 	}
 	if l := c.app.ledger; n.opt.Effect == posthouse.EffectExternal && l != nil && commit.RequiresGrants(l.Core()) {
-		c.problem("node %q acts on the world, and the ledger asks for a grant: act within it by gate.Act", n.name)
+		c.problem("node %q acts on the world, and the ledger asks for a grant: act within it by gate.Act", n.Name)
 	}
 	c.defaults(&n)
-	if n.input != nil && n.opt.Defer {
-		c.problem("task %q cannot be deferred: it runs when it is sent an input", n.name)
+	if n.Input != nil && n.opt.Defer {
+		c.problem("task %q cannot be deferred: it runs when it is sent an input", n.Name)
 	}
-	n.opt.Targets = mapNames(n.opt.Targets, c.app.real)
-	n.index, n.before, n.after = len(c.app.order), n.opt.InterruptBefore, n.opt.InterruptAfter
+	n.opt.Targets = mapNames(n.opt.Targets, c.app.Real)
+	n.Defer, n.before, n.after = n.opt.Defer, n.opt.InterruptBefore, n.opt.InterruptAfter
 	if n.opt.InterruptBeforeEdges {
 		n.after, n.edges = true, true
 	}
-	c.app.nodes[n.name] = &n
+	c.app.Add(&n.Node)
+	c.app.nodes[n.Name] = &n
 	c.app.order = append(c.app.order, &n)
 }
 
@@ -129,7 +123,7 @@ func (c *checker[S]) defaults(n *node[S]) {
 }
 
 func (c *checker[S]) transition(w transition[S]) {
-	w.to = mapNames(w.to, c.app.real)
+	w.to = mapNames(w.to, c.app.Real)
 	n := c.app.nodes[w.from]
 	switch {
 	case w.from == Start:
@@ -161,39 +155,39 @@ func (c *checker[S]) targets(what string, sends bool, to []string) {
 		case name == End && !sends:
 		case n == nil:
 			c.problem("%s leads to %q, which is not a node", what, name)
-		case sends && n.input == nil:
+		case sends && n.Input == nil:
 			c.problem("%s sends to %q, which takes no input: add it by graph.Task", what, name)
-		case !sends && n.input != nil:
+		case !sends && n.Input != nil:
 			c.problem("%s leads to task %q, which needs an input: use Map or a Command with Send", what, name)
 		}
 	}
 }
 
-func (c *checker[S]) join(j join) {
-	j.to = c.app.real(j.to)
-	to := c.app.nodes[j.to]
+func (c *checker[S]) join(j topology.Join) {
+	j.To = c.app.Real(j.To)
+	to := c.app.nodes[j.To]
 	switch {
 	case to == nil:
-		c.problem("a join leads to %q, which is not a node", j.to)
+		c.problem("a join leads to %q, which is not a node", j.To)
 		return
-	case to.join != nil:
-		c.problem("node %q is joined twice", j.to)
+	case to.Join != nil:
+		c.problem("node %q is joined twice", j.To)
 		return
-	case to.input != nil:
-		c.problem("a join leads to task %q, which needs an input", j.to)
-	case len(j.from) < 2:
-		c.problem("the join to %q has fewer than two sources: use an edge", j.to)
+	case to.Input != nil:
+		c.problem("a join leads to task %q, which needs an input", j.To)
+	case len(j.From) < 2:
+		c.problem("the join to %q has fewer than two sources: use an edge", j.To)
 	}
-	to.join = &j
-	for i, name := range j.from {
+	to.Join = &j
+	for i, name := range j.From {
 		n := c.app.nodes[name]
 		switch {
 		case n == nil:
-			c.problem("the join to %q has the source %q, which is not a node", j.to, name)
-		case slices.Contains(j.from[:i], name):
-			c.problem("the join to %q has the source %q twice", j.to, name)
+			c.problem("the join to %q has the source %q, which is not a node", j.To, name)
+		case slices.Contains(j.From[:i], name):
+			c.problem("the join to %q has the source %q twice", j.To, name)
 		default:
-			n.joins = append(n.joins, &j)
+			n.Joins = append(n.Joins, &j)
 		}
 	}
 }
@@ -248,8 +242,8 @@ func (c *checker[S]) reach() {
 		for _, to := range n.opt.Targets {
 			visit(to)
 		}
-		for _, j := range n.joins {
-			visit(j.to)
+		for _, j := range n.Joins {
+			visit(j.To)
 		}
 		todo = slices.Clone(n.transitions)
 	}
@@ -258,8 +252,8 @@ func (c *checker[S]) reach() {
 		hint = ": if a subgraph leads to it by Command.Parent, say so in its SubOptions.Node.Targets"
 	}
 	for _, n := range c.app.order {
-		if !seen[n.name] {
-			c.problem("node %q cannot be reached from graph.Start%s", n.name, hint)
+		if !seen[n.Name] {
+			c.problem("node %q cannot be reached from graph.Start%s", n.Name, hint)
 		}
 	}
 }
@@ -267,7 +261,7 @@ func (c *checker[S]) reach() {
 func (c *checker[S]) interrupts(field string, names []string, set func(*node[S])) {
 	for _, name := range names {
 		if field == "InterruptBefore" {
-			name = c.app.real(name)
+			name = c.app.Real(name)
 		}
 		if n := c.app.nodes[name]; n != nil {
 			set(n)

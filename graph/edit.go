@@ -6,11 +6,13 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/child"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
 	"github.com/posthouse/posthouse/graph/internal/recorded"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/subparts"
+	"github.com/posthouse/posthouse/graph/internal/topology"
 )
 
 // An edit is a checkpoint on its way to a child that is made by hand.
@@ -19,14 +21,14 @@ type edit[S any] struct {
 	base     *posthouse.Checkpoint
 	opt      UpdateOptions
 	live     *state.Live[S]
-	state    posthouse.State   // what live was decoded from
-	program  posthouse.State   // what goes with it
-	migrated bool              // it is not what is on record
-	lost     bool              // the thread's last run did not come to its end
-	as       []nodeTask        // what it is made as
-	done     []*recorded.Task  // what else counts as completed
-	rest     []frontier.Target // what is still to run
-	ends     []completion      // where the update leads
+	state    posthouse.State       // what live was decoded from
+	program  posthouse.State       // what goes with it
+	migrated bool                  // it is not what is on record
+	lost     bool                  // the thread's last run did not come to its end
+	as       []nodeTask            // what it is made as
+	done     []*recorded.Task      // what else counts as completed
+	rest     []frontier.Target     // what is still to run
+	ends     []topology.Completion // where the update leads
 	frontier frontier.Frontier
 }
 
@@ -58,11 +60,11 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 	}
 	latest, lost := false, false
 	if recorded {
-		info, err := a.threadOf(ctx, &base.Header)
+		info, err := child.ThreadOf(ctx, a.ledger, &base.Header)
 		if err != nil {
 			return nil, err
 		}
-		latest, lost = onHead(info, base, ""), info.Lease.Held
+		latest, lost = child.OnHead(info, base, ""), info.Lease.Held
 	}
 	t, err := a.planMigration(ctx, base, latest)
 	if err != nil {
@@ -148,7 +150,7 @@ func (e *edit[S]) mergeRecorded() error {
 		d := e.done[i]
 		all[i] = &outcome[S]{task: &task[S]{Target: &d.Target, node: e.app.nodes[d.Node]}, writes: d.Writes}
 		if all[i].task.node == nil {
-			all[i].task.node = &node[S]{name: d.Node} // gone since: what it wrote stays
+			all[i].task.node = &node[S]{Node: topology.Node{Name: d.Node}} // gone since: what it wrote stays
 		}
 	}
 	err := e.merge(all, nil)
@@ -176,8 +178,8 @@ func (e *edit[S]) merge(all []*outcome[S], names []string) error {
 // addEnd notes where a node that made the update leads from a state.
 func (e *edit[S]) addEnd(node string, s *S) error {
 	n := e.app.nodes[node]
-	next, err := e.app.route(n.name, n.transitions, n.opt.Targets, &Command{}, s)
-	e.ends = append(e.ends, completion{&n.self[0], next})
+	next, err := e.app.route(n.Name, n.transitions, n.opt.Targets, &Command{}, s)
+	e.ends = append(e.ends, topology.Completion{Of: &n.Self[0], Next: next})
 	return err
 }
 
@@ -188,8 +190,8 @@ func (e *edit[S]) next() (g frontier.Frontier, err error) {
 	case e.keepsPlace():
 		return e.frontier, nil
 	case o.Goto != "":
-		next, ok := a.to[a.real(o.Goto)]
-		if !ok || len(next) == 1 && a.nodes[next[0].Node].input != nil {
+		next, ok := a.To[a.Real(o.Goto)]
+		if !ok || len(next) == 1 && a.nodes[next[0].Node].Input != nil {
 			return frontier.Frontier{}, posthouse.Invalid("Goto", "%q is not a node of graph %q that runs without an input", o.Goto, a.name)
 		}
 		return frontier.Frontier{Tasks: next}, nil
@@ -198,7 +200,7 @@ func (e *edit[S]) next() (g frontier.Frontier, err error) {
 		if err != nil {
 			return frontier.Frontier{}, err
 		}
-		err = a.advanceFrontier(&frontier.Frontier{}, &g, []completion{inputCompletion(next)})
+		err = a.AdvanceFrontier(&frontier.Frontier{}, &g, []topology.Completion{topology.InputCompletion(next)})
 		return g, err
 	case len(e.as) == 1:
 		if err := e.addEnd(e.as[0].node, s); err != nil {
@@ -208,15 +210,15 @@ func (e *edit[S]) next() (g frontier.Frontier, err error) {
 	if len(e.done)+len(e.ends) == 0 {
 		return frontier.Frontier{Tasks: e.rest, Arrived: e.frontier.Arrived, Deferred: e.frontier.Deferred}, nil
 	}
-	var ends []completion
+	var ends []topology.Completion
 	for i := range e.done {
-		ends = append(ends, taskCompletion(&e.done[i].Target, e.done[i].Next))
+		ends = append(ends, topology.TaskCompletion(&e.done[i].Target, e.done[i].Next))
 	}
 	ends = append(ends, e.ends...)
 	if len(e.rest) > 0 {
-		ends = append(ends, inputCompletion(e.rest))
+		ends = append(ends, topology.InputCompletion(e.rest))
 	}
-	err = a.advanceFrontier(&frontier.Frontier{Arrived: e.frontier.Arrived, Deferred: e.frontier.Deferred}, &g, ends)
+	err = a.AdvanceFrontier(&frontier.Frontier{Arrived: e.frontier.Arrived, Deferred: e.frontier.Deferred}, &g, ends)
 	return g, err
 }
 
@@ -236,13 +238,13 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	if g.Epoch = e.frontier.Epoch; e.lost && !e.keepsPlace() {
 		g.Epoch = e.base.Step + 1 + uint64(e.frontier.Skipped)
 	}
-	if bad := a.frontierMisfits(&g); len(bad) > 0 {
+	if bad := a.FrontierMisfits(&g); len(bad) > 0 {
 		t := migrationPlan{from: e.base, misfit: bad}
 		return nil, t.err(a.name, a.fingerprint, false)
 	}
 	c := &posthouse.Change{
 		Parent: e.base.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted,
-		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.frontier.Skipped, Node: migrate.Nodes(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.nextNames(&g),
+		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.frontier.Skipped, Node: migrate.Nodes(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.NextNames(&g),
 	}
 	if len(e.as) > 0 {
 		c.Node = joinNames(func(yield func(string) bool) {

@@ -1,12 +1,13 @@
 package graph
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/migrate"
+	"github.com/posthouse/posthouse/graph/internal/topology"
+	"github.com/posthouse/posthouse/internal/engine"
 )
 
 // Problems is everything that keeps a graph from being compiled. It matches
@@ -66,21 +67,10 @@ func (e *RecursionError) Error() string {
 }
 
 // A JoinError says that nothing is left to run while a join still waits for
-// nodes that did not complete. It matches [posthouse.ErrInvalid].
-type JoinError struct {
-	Graph, Node      string
-	Arrived, Missing []string // of the join's sources
-}
-
-// Error names the join and what to do.
-func (e *JoinError) Error() string {
-	return fmt.Sprintf("posthouse: graph %q has nothing left to run, but node %q joins %s and %s did not run "+
-		"(where a branch may be left out, lead to the node by edges and set NodeOptions.Defer)",
-		e.Graph, e.Node, strings.Join(e.Arrived, ", "), strings.Join(e.Missing, ", "))
-}
-
-// Is matches [posthouse.ErrInvalid].
-func (e *JoinError) Is(target error) bool { return target == posthouse.ErrInvalid }
+// nodes that did not complete. It matches [posthouse.ErrInvalid]. Its fields are the
+// Graph, the Node that is joined, and which of the join's sources are there (Arrived)
+// and which are not (Missing).
+type JoinError = topology.JoinError
 
 // A MergeError says that tasks of one step left values in a part that its rule
 // does not merge. It matches [posthouse.ErrConflict].
@@ -111,26 +101,69 @@ func (e *MergeError) Is(target error) bool { return target == posthouse.ErrConfl
 func (e *MergeError) Unwrap() error { return e.Err }
 
 // A TimeoutError is an attempt of a node that took longer than
-// NodeOptions.Timeout, or showed no life for NodeOptions.IdleTimeout. It
-// matches [context.DeadlineExceeded].
-type TimeoutError struct {
-	Node      string
-	After     time.Duration
-	Idle      bool // no sign of life for that long
-	Abandoned bool // the node does not heed its context: it goes on without effect
+// NodeOptions.Timeout, or showed no life for NodeOptions.IdleTimeout (Idle). Its other
+// fields are the Node, After how long, and whether it was Abandoned: it does not heed
+// its context and goes on without effect. It matches [context.DeadlineExceeded].
+type TimeoutError = engine.TimeoutError
+
+// A ChangedError says that a thread was left by another version of the graph
+// and that this one cannot go on with it. The thread is untouched: run it with
+// the version that it was left by, register a [Migration], or move it by
+// [App.Update] with Goto. It matches [posthouse.ErrInvalid].
+type ChangedError struct {
+	Graph, Thread, Branch string
+	Checkpoint            posthouse.ID
+	From, To              string // fingerprints, of the checkpoint and of this graph
+	Migrated              bool   // behind migrations: they are not enough
+	Mismatches            []*Mismatch
 }
 
-// Error names the node and the limit.
-func (e *TimeoutError) Error() string {
-	s := fmt.Sprintf("posthouse: node %q took longer than %s", e.Node, e.After)
-	if e.Idle {
-		s = fmt.Sprintf("posthouse: node %q showed no sign of life for %s", e.Node, e.After)
+// Error lists everything that does not fit.
+func (e *ChangedError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "posthouse: graph %q (%s) cannot go on with checkpoint %s of thread %q, made by version %s of it",
+		e.Graph, e.To, e.Checkpoint, e.Thread, e.From)
+	if e.Migrated {
+		b.WriteString(", behind its migrations")
 	}
-	if e.Abandoned {
-		s += " and does not heed its context: it was given up"
+	for _, m := range e.Mismatches {
+		b.WriteString("\n- " + m.Error())
 	}
-	return s
+	b.WriteString("\n(run it with the version that made it, register a Migration, or move it with UpdateOptions.Goto)")
+	return b.String()
 }
 
-// Is matches [context.DeadlineExceeded].
-func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+// Is matches [posthouse.ErrInvalid].
+func (e *ChangedError) Is(target error) bool { return target == posthouse.ErrInvalid }
+
+// Unwrap returns the causes of the mismatches.
+func (e *ChangedError) Unwrap() []error {
+	errs := make([]error, len(e.Mismatches))
+	for i, m := range e.Mismatches {
+		errs[i] = m
+	}
+	return errs
+}
+
+// A MismatchKind says what of a checkpoint does not fit the graph.
+type MismatchKind = migrate.Kind
+
+// The kinds of mismatch.
+const (
+	MismatchNode      = migrate.MismatchNode      // a node that is to run is gone, or does not run without an input any more
+	MismatchPart      = migrate.MismatchPart      // a part of the state does not decode into its field
+	MismatchInput     = migrate.MismatchInput     // what a task was sent does not decode into its input type, or has keys that the type lacks
+	MismatchJoin      = migrate.MismatchJoin      // a join, or a source that arrived at it, is gone; or nothing is left that it waits for
+	MismatchResult    = migrate.MismatchResult    // a recorded result of a task writes what does not decode, or leads to a node that is gone
+	MismatchSubgraph  = migrate.MismatchSubgraph  // a call of a subgraph has begun, and it is a plain node now or is kept elsewhere
+	MismatchMigration = migrate.MismatchMigration // a migration failed
+)
+
+// A Mismatch is one thing that does not fit. It matches [posthouse.ErrInvalid]. Its
+// fields:
+//
+//	Kind MismatchKind
+//	Name string // of the node or part; in a subgraph its path, as in "research/plan"
+//	Text string // a sentence
+//	Err  error  // the cause; may be nil
+type Mismatch = migrate.Mismatch

@@ -3,6 +3,7 @@ package graph
 import (
 	"cmp"
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -28,40 +30,29 @@ type Graph[S any] struct {
 	name        string
 	nodes       []*node[S]
 	transitions []transition[S]
-	joins       []join
+	joins       []topology.Join
 	handlers    []handler[S]
 	merges      []state.Merger
 	aliases     map[string]string // names of inlined places, and where they lead
 }
 
 type node[S any] struct {
-	name    string
-	run     func(context.Context, *S, decoder, *Command) error
-	input   reflect.Type          // of a task: what it is sent
+	topology.Node
+	run     func(context.Context, *S, topology.Decoder, *Command) error
 	sub     subgraph[S]           // in place of run
 	names   []func(string) string // of an inlined node: what the graphs around call the nodes that it names, the nearest first
 	decides bool                  // its Command says where it leads
 	opt     NodeOptions
-	more    bool              // options were given more than once
-	index   int               // in App.order
-	self    []frontier.Target // it alone, as what runs next
-	alone   []string          // its name, as that of all that runs next
+	more    bool // options were given more than once
 	onError func(context.Context, *S, error) (Command, error)
 	pauses
-	exits[S]
+	transitions []*transition[S]
 }
 
 // pauses say where runs stop at a node.
 type pauses struct {
 	before, after bool
 	edges         bool // after, before its transitions are followed
-}
-
-// exits are where a node leads.
-type exits[S any] struct {
-	transitions []*transition[S]
-	joins       []*join // that it arrives at
-	join        *join   // that leads to it
 }
 
 // NodeOptions refine a node. The zero value is useful.
@@ -77,6 +68,24 @@ type NodeOptions struct {
 	Effect          posthouse.Effect // what running it again would do to the world; kept with its recorded result, and as label "effect" of its checkpoint
 
 	InterruptBeforeEdges bool // as if in CompileOptions.InterruptBeforeEdges
+}
+
+// A plan is the nodes of a compiled graph with their code. It does not change.
+type plan[S any] struct {
+	*topology.Graph
+	name  string // of the graph
+	codec posthouse.Codec
+	nodes map[string]*node[S]
+	order []*node[S] // as they were added
+	start []*transition[S]
+}
+
+// node returns the node of a target, nil if the graph has none of the name.
+func (a *plan[S]) node(t *frontier.Target) *node[S] {
+	if t.At > 0 {
+		return a.order[t.At-1]
+	}
+	return a.nodes[t.Node]
 }
 
 // New begins a graph. The name, an id, is what threads remember their program
@@ -95,7 +104,7 @@ func New[S any](name string) *Graph[S] { return &Graph[S]{name: name} }
 func (g *Graph[S]) Node(name string, run func(ctx context.Context, s *S) error, o ...NodeOptions) {
 	n := g.add(name, o)
 	if run != nil {
-		n.run = func(ctx context.Context, s *S, _ decoder, _ *Command) error { return run(ctx, s) }
+		n.run = func(ctx context.Context, s *S, _ topology.Decoder, _ *Command) error { return run(ctx, s) }
 	}
 }
 
@@ -104,7 +113,7 @@ func (g *Graph[S]) Command(name string, run func(ctx context.Context, s *S) (Com
 	n := g.add(name, o)
 	n.decides = true
 	if run != nil {
-		n.run = func(ctx context.Context, s *S, _ decoder, lead *Command) (err error) {
+		n.run = func(ctx context.Context, s *S, _ topology.Decoder, lead *Command) (err error) {
 			*lead, err = run(ctx, s)
 			return err
 		}
@@ -119,9 +128,9 @@ func (g *Graph[S]) Command(name string, run func(ctx context.Context, s *S) (Com
 // no input.
 func Task[S, In any](g *Graph[S], name string, run func(ctx context.Context, in In, out *S) error, o ...NodeOptions) {
 	n := g.add(name, o)
-	n.input = reflect.TypeFor[In]()
+	n.Input = reflect.TypeFor[In]()
 	if run != nil {
-		n.run = func(ctx context.Context, s *S, sent decoder, _ *Command) error {
+		n.run = func(ctx context.Context, s *S, sent topology.Decoder, _ *Command) error {
 			var in In
 			if err := sent(&in); err != nil {
 				return err
@@ -132,7 +141,7 @@ func Task[S, In any](g *Graph[S], name string, run func(ctx context.Context, in 
 }
 
 func (g *Graph[S]) add(name string, o []NodeOptions) *node[S] {
-	n := &node[S]{name: name, more: len(o) > 1}
+	n := &node[S]{Node: topology.Node{Name: name}, more: len(o) > 1}
 	if len(o) > 0 {
 		n.opt = o[0]
 	}
@@ -199,7 +208,7 @@ func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], erro
 		o = &CompileOptions{}
 	}
 	a := &App[S]{
-		topology: &topology[S]{name: g.name, codec: o.Codec, nodes: make(map[string]*node[S], len(g.nodes))},
+		plan: &plan[S]{name: g.name, codec: o.Codec, nodes: make(map[string]*node[S], len(g.nodes))},
 		settings: settings{
 			limit: cmp.Or(o.RecursionLimit, DefaultRecursionLimit), width: cmp.Or(o.Concurrency, DefaultConcurrency),
 			check: o.Check, failFast: o.FailFast, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)), release: o.Release,
@@ -236,6 +245,10 @@ func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], erro
 	o = &own
 	var bad []string
 	a.schema, bad = newSchema(reflect.TypeFor[S](), a.codec, o.Check)
+	a.Graph = &topology.Graph{
+		Title: g.name, Codec: a.codec, Schema: a.schema, Nodes: make(map[string]*topology.Node, len(g.nodes)),
+		Aliases: maps.Clone(g.aliases), To: map[string][]frontier.Target{End: nil},
+	}
 	c.list = append(c.list, bad...)
 	c.graph(g, o)
 	if len(c.list) > 0 {

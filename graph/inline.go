@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/graph/internal/topology"
 )
 
 // Inline adds the nodes of another graph of the same state under a place of
@@ -40,7 +41,7 @@ func (g *Graph[S]) Inline(place string, sub *Graph[S]) {
 	}
 	for _, n := range sub.nodes {
 		c := *n
-		c.name, c.names = names(n.name), append(slices.Clip(n.names), names)
+		c.Name, c.names = names(n.Name), append(slices.Clip(n.names), names)
 		c.opt.Targets = mapNames(n.opt.Targets, names)
 		g.nodes = append(g.nodes, &c)
 	}
@@ -49,7 +50,7 @@ func (g *Graph[S]) Inline(place string, sub *Graph[S]) {
 		g.transitions = append(g.transitions, w)
 	}
 	for _, j := range sub.joins {
-		g.joins = append(g.joins, join{to: names(j.to), from: mapNames(j.from, names)})
+		g.joins = append(g.joins, topology.Join{To: names(j.To), From: mapNames(j.From, names)})
 	}
 	for _, h := range sub.handlers {
 		g.handlers = append(g.handlers, handler[S]{names(h.node), h.run})

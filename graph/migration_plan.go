@@ -1,20 +1,16 @@
 package graph
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
 	"github.com/posthouse/posthouse/graph/internal/recorded"
-	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/subparts"
+	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/ledger"
 )
 
@@ -59,7 +55,7 @@ func (a *App[S]) planMigration(ctx context.Context, c *posthouse.Checkpoint, hea
 		return t, nil
 	}
 	if t.state, err = migrate.Parts(t.used, c); err == nil {
-		t.misfit = append(t.misfit, partMisfits(a.schema, a.codec, t.state)...)
+		t.misfit = append(t.misfit, topology.PartMisfits(a.schema, a.codec, t.state)...)
 	} else if !t.noteMismatch(err) {
 		return nil, err
 	}
@@ -85,7 +81,7 @@ func (a *App[S]) planMigration(ctx context.Context, c *posthouse.Checkpoint, hea
 // pendingMisfits looks at a frontier and at what its tasks have on record.
 func (a *App[S]) pendingMisfits(t *migrationPlan, g *frontier.Frontier) ([]*Mismatch, error) {
 	done, err := t.progress.Tasks(a.schema, g)
-	return append(a.frontierMisfits(g), a.resultMisfits(done)...), err
+	return append(a.FrontierMisfits(g), a.ResultMisfits(done)...), err
 }
 
 // noteMismatch takes an error that is a mismatch.
@@ -112,7 +108,7 @@ func (a *App[S]) migrationDraft(ctx context.Context, t *migrationPlan) (*ledger.
 	}
 	d := &ledger.Draft{Keep: openGates(info, c.Branch), Checkpoint: &posthouse.Change{
 		Parent: c.ID, Kind: posthouse.KindMigrate, Status: b.Status, Graph: a.name, Fingerprint: a.fingerprint,
-		Node: migrate.Nodes(t.used, c.Node), Error: c.Error, Next: a.nextNames(&t.frontier), State: t.state,
+		Node: migrate.Nodes(t.used, c.Node), Error: c.Error, Next: a.NextNames(&t.frontier), State: t.state,
 	}}
 	d.Checkpoint.Program = subparts.Change(t.from.Program, t.program)
 	if changed {
@@ -161,114 +157,4 @@ func (r *run[S]) migrateHead(ctx context.Context, pending bool) error {
 	}
 	_, err = r.sess.Commit(ctx, d)
 	return err
-}
-
-// partMisfits returns the parts that do not decode into their fields.
-func partMisfits(schema *state.Schema, codec posthouse.Codec, s posthouse.State) (bad []*Mismatch) {
-	for i := range schema.Fields {
-		f := &schema.Fields[i]
-		v, ok := s[f.Part]
-		if !ok {
-			continue
-		}
-		if err := f.Fits(codec, v); err != nil {
-			bad = append(bad, &Mismatch{
-				Kind: MismatchPart, Name: f.Part, Err: err,
-				Text: "part " + strconv.Quote(f.Part) + " does not fit the field " + f.Name + " of type " + f.Type.String(),
-			})
-		}
-	}
-	return bad
-}
-
-// frontierMisfits returns what of a frontier this graph cannot run.
-func (a *topology[S]) frontierMisfits(g *frontier.Frontier) (bad []*Mismatch) {
-	for i := range g.Tasks {
-		if m := a.taskMisfit(MismatchNode, "it goes on at", &g.Tasks[i]); m != nil && !hasMismatch(bad, m) {
-			bad = append(bad, m)
-		}
-	}
-	for _, name := range g.Deferred {
-		if m := a.taskMisfit(MismatchNode, "it deferred", &frontier.Target{Node: name}); m != nil {
-			bad = append(bad, m)
-		}
-	}
-	for _, to := range slices.Sorted(maps.Keys(g.Arrived)) {
-		from := g.Arrived[to]
-		n := a.nodes[to]
-		if n == nil || n.join == nil {
-			bad = append(bad, &Mismatch{
-				Kind: MismatchJoin, Name: to, Text: strings.Join(from, ", ") + " arrived at a join to node " + strconv.Quote(to) + ", which is gone",
-			})
-			continue
-		}
-		left := len(n.join.from)
-		for _, s := range from {
-			if slices.Contains(n.join.from, s) {
-				left--
-				continue
-			}
-			bad = append(bad, &Mismatch{
-				Kind: MismatchJoin, Name: to, Text: "node " + strconv.Quote(s) + " arrived at the join to " + strconv.Quote(to) + " and is no source of it any more",
-			})
-		}
-		if left == 0 {
-			bad = append(bad, &Mismatch{
-				Kind: MismatchJoin, Name: to, Text: "the join to " + strconv.Quote(to) + " has no source left that did not arrive",
-			})
-		}
-	}
-	return bad
-}
-
-func hasMismatch(list []*Mismatch, m *Mismatch) bool {
-	return slices.ContainsFunc(list, func(o *Mismatch) bool { return o.Kind == m.Kind && o.Name == m.Name && o.Text == m.Text })
-}
-
-// taskMisfit returns why a task cannot run, nil if it can.
-func (a *topology[S]) taskMisfit(kind MismatchKind, what string, t *frontier.Target) *Mismatch {
-	n := a.nodes[t.Node]
-	at := what + " node " + strconv.Quote(t.Node)
-	switch {
-	case t.Node == End:
-		return nil
-	case n == nil:
-		return &Mismatch{Kind: kind, Name: t.Node, Text: at + ", which is gone"}
-	case t.Edges:
-		return nil
-	case n.input == nil && t.Input != nil:
-		return &Mismatch{Kind: cmp.Or(kind, MismatchInput), Name: t.Node, Text: at + " with an input, which it does not take any more"}
-	case n.input != nil && t.Input == nil:
-		return &Mismatch{Kind: kind, Name: t.Node, Text: at + ", which needs an input now"}
-	case n.input == nil:
-		return nil
-	}
-	if err := state.UnmarshalStrict(a.codec, *t.Input, n.input); err != nil {
-		return &Mismatch{
-			Kind: MismatchInput, Name: t.Node, Err: err,
-			Text: "an input sent to task " + strconv.Quote(t.Node) + " does not fit its type " + n.input.String(),
-		}
-	}
-	return nil
-}
-
-// resultMisfits looks at results of the step that are on record, of tasks that
-// completed beside others.
-func (a *topology[S]) resultMisfits(done []*recorded.Task) (bad []*Mismatch) {
-	for _, d := range done {
-		for _, w := range d.Writes {
-			if err := w.Field.Fits(a.codec, w.Value()); err != nil {
-				bad = append(bad, &Mismatch{
-					Kind: MismatchResult, Name: d.Node, Err: err,
-					Text: "the recorded result of node " + strconv.Quote(d.Node) + " does not fit the field " + w.Field.Name + " of type " + w.Field.Type.String(),
-				})
-			}
-		}
-		for i := range d.Next {
-			if m := a.taskMisfit(MismatchResult, "the recorded result of "+strconv.Quote(d.Node)+" leads to", &d.Next[i]); m != nil {
-				bad = append(bad, m)
-			}
-		}
-	}
-	return bad
 }

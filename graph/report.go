@@ -72,7 +72,7 @@ func (p *reporter[S]) updates(done []*outcome[S]) {
 	}
 	for _, o := range done {
 		n := p.notice(EventUpdate, mode)
-		n.Node, n.Task, n.Updates = frontier.EscapeName(o.task.node.name), o.task.key.String(), make(map[string]posthouse.Value, len(o.writes))
+		n.Node, n.Task, n.Updates = frontier.EscapeName(o.task.node.Name), o.task.key.String(), make(map[string]posthouse.Value, len(o.writes))
 		for _, w := range o.writes {
 			n.Updates[w.Field.Part] = w.Value()
 		}
@@ -121,7 +121,7 @@ func (p *reporter[S]) taskEnd(o *outcome[S]) {
 func (p *reporter[S]) taskNotice(o *outcome[S], kind EventKind, mode StreamMode) engine.Notice {
 	r := p.run
 	n := engine.Notice{
-		Kind: kind, Mode: mode, Path: p.path(), Node: frontier.EscapeName(o.task.node.name), Task: o.task.key.String(), Attempt: o.attempt, At: r.app.ledger.Now(),
+		Kind: kind, Mode: mode, Path: p.path(), Node: frontier.EscapeName(o.task.node.Name), Task: o.task.key.String(), Attempt: o.attempt, At: r.app.ledger.Now(),
 	}
 	if kind != EventTaskStart && !o.began.IsZero() {
 		n.Took = n.At.Sub(o.began)
@@ -158,6 +158,6 @@ func (p *reporter[S]) emitter(t *task[S], attempt int) *engine.Emitter {
 		return nil
 	}
 	return p.hub.Emitter(func(*engine.Emission) engine.Notice {
-		return engine.Notice{Path: p.path(), Node: frontier.EscapeName(t.node.name), Task: t.key.String(), Attempt: attempt}
+		return engine.Notice{Path: p.path(), Node: frontier.EscapeName(t.node.Name), Task: t.key.String(), Attempt: attempt}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -157,7 +158,7 @@ func (r *run[S]) Start(ctx context.Context, in *S) (*Result[S], error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.advanceFrontier(&frontier.Frontier{Call: r.frontier.Call, Epoch: era}, r.frontier, []completion{inputCompletion(next)}); err != nil {
+	if err := a.AdvanceFrontier(&frontier.Frontier{Call: r.frontier.Call, Epoch: era}, r.frontier, []topology.Completion{topology.InputCompletion(next)}); err != nil {
 		return nil, err
 	}
 	if r.subrun == nil {

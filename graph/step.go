@@ -5,6 +5,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/topology"
 )
 
 // A step is one turn of a run: the tasks of its frontier, and what comes of them.
@@ -27,7 +28,7 @@ type step[S any] struct {
 		tasks    [1]task[S]
 		todo     [1]*task[S]
 		outcomes [1]*outcome[S]
-		ends     [1]completion
+		ends     [1]topology.Completion
 	}
 }
 

@@ -1,6 +1,9 @@
 package graph
 
-import "github.com/posthouse/posthouse/graph/internal/frontier"
+import (
+	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/topology"
+)
 
 // merge merges what the tasks wrote into the state of the run, once all of them
 // completed, and works out the frontier behind the step.
@@ -27,15 +30,15 @@ func (s *step[S]) mergeState() (err error) {
 	}
 	ends := s.one.ends[:]
 	if !s.single {
-		ends = make([]completion, len(s.outcomes))
+		ends = make([]topology.Completion, len(s.outcomes))
 	}
 	for i, o := range s.outcomes {
-		ends[i] = taskCompletion(o.task.Target, o.next)
+		ends[i] = topology.TaskCompletion(o.task.Target, o.next)
 	}
 	if s.next, s.spare = s.spare, nil; s.next == nil {
 		s.next = &frontier.Frontier{}
 	}
-	if err := r.app.advanceFrontier(r.frontier, s.next, ends); err != nil {
+	if err := r.app.AdvanceFrontier(r.frontier, s.next, ends); err != nil {
 		return err
 	}
 	if s.parts, err = r.live.Delta(); err != nil {

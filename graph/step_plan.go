@@ -61,7 +61,7 @@ func (s *step[S]) count() {
 		}
 	}
 	for i := range r.frontier.Tasks {
-		r.budget.lastRan[r.app.node(&r.frontier.Tasks[i]).index] = r.budget.steps
+		r.budget.lastRan[r.app.node(&r.frontier.Tasks[i]).Index] = r.budget.steps
 	}
 }
 

@@ -2,11 +2,9 @@ package graph
 
 import (
 	"context"
-	"errors"
 	"reflect"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/graph/internal/calls"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/subparts"
@@ -49,7 +47,7 @@ func UpdateWithin[T any](ctx context.Context, l *ledger.Ledger, checkpoint posth
 	if err != nil {
 		return nil, err
 	}
-	if in.past {
+	if in.Past {
 		return nil, &posthouse.Error{
 			Code: posthouse.CodeConflict, Message: "what subgraph " + path + " is at checkpoint " + string(checkpoint) + " is past, or another thread's",
 			Hint: "update at the head of a branch that has called it",
@@ -59,11 +57,11 @@ func UpdateWithin[T any](ctx context.Context, l *ledger.Ledger, checkpoint posth
 		return nil, err
 	}
 	opt, _ := engine.One(o)
-	parts, err := p.Write(s, in.state().State)
+	parts, err := p.Write(s, in.State().State)
 	if err != nil {
 		return nil, err
 	}
-	c := in.at
+	c := in.At
 	up := &posthouse.Change{
 		Parent: c.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted, Graph: c.Graph, Fingerprint: c.Fingerprint,
 		Node: c.Node, Next: c.Next, By: opt.By, SameStep: true,
@@ -71,10 +69,10 @@ func UpdateWithin[T any](ctx context.Context, l *ledger.Ledger, checkpoint posth
 	if len(c.Next) == 0 {
 		up.Status, up.SameStep = c.Status, false
 	}
-	if up.Parts = parts; in.path != "" {
+	if up.Parts = parts; in.Path != "" {
 		up.Parts, up.Program = nil, parts
 		for i := range parts {
-			parts[i].Name = subparts.StateName(in.path) + parts[i].Name
+			parts[i].Name = subparts.StateName(in.Path) + parts[i].Name
 		}
 	}
 	done, err := l.Commit(ctx, &ledger.Draft{Thread: c.Thread, Branch: c.Branch, Head: &c.ID, Checkpoint: up})
@@ -92,11 +90,11 @@ func ThreadWithin(ctx context.Context, l *ledger.Ledger, checkpoint posthouse.ID
 	if err != nil {
 		return "", err
 	}
-	in, err := findSubgraph(ctx, l, c, migrate.EscapePath(path))
+	in, err := subparts.Find(ctx, l, c, migrate.EscapePath(path))
 	if err != nil {
 		return "", err
 	}
-	return in.at.Thread, nil
+	return in.At.Thread, nil
 }
 
 func (o *WithinOptions) codec() posthouse.Codec {
@@ -106,7 +104,7 @@ func (o *WithinOptions) codec() posthouse.Codec {
 	return o.Codec
 }
 
-func subgraphState[T any](ctx context.Context, l *ledger.Ledger, id posthouse.ID, path string, o []WithinOptions) (*subgraphRef, *T, *state.Schema, error) {
+func subgraphState[T any](ctx context.Context, l *ledger.Ledger, id posthouse.ID, path string, o []WithinOptions) (*subparts.Ref, *T, *state.Schema, error) {
 	opt, err := engine.One(o)
 	if err != nil {
 		return nil, nil, nil, err
@@ -119,99 +117,10 @@ func subgraphState[T any](ctx context.Context, l *ledger.Ledger, id posthouse.ID
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	in, err := findSubgraph(ctx, l, c, migrate.EscapePath(path))
+	in, err := subparts.Find(ctx, l, c, migrate.EscapePath(path))
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	s := new(T)
-	return in, s, p, p.Read(in.state(), s)
-}
-
-// A subgraphRef is where a subgraph keeps its state.
-type subgraphRef struct {
-	at   *posthouse.Checkpoint
-	path string // of it in the checkpoint's thread; "": it is that thread's graph
-	past bool   // what comes of the call is not in at's thread, or behind at
-}
-
-// state returns the seat's checkpoint as the subgraph sees it.
-func (s *subgraphRef) state() *posthouse.Checkpoint {
-	if s.path == "" {
-		return s.at
-	}
-	return subparts.Within(s.at, s.path)
-}
-
-// findSubgraph looks a subgraph up.
-func findSubgraph(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, path string) (*subgraphRef, error) {
-	if _, stands := c.Program[subparts.PlanName(path)]; stands || len(subparts.Within(c, path).State) > 0 {
-		return &subgraphRef{at: c, path: path}, nil
-	}
-	for i := 1; i <= len(path); i++ {
-		if i < len(path) && path[i] != '/' {
-			continue
-		}
-		in, err := findSubgraphThread(ctx, l, c, path[:i])
-		if err != nil {
-			return nil, err
-		}
-		if in == nil {
-			continue
-		}
-		if i < len(path) {
-			past := in.past
-			if in, err = findSubgraph(ctx, l, in.at, path[i+1:]); err != nil {
-				return nil, err
-			}
-			in.past = in.past || past
-		}
-		return in, nil
-	}
-	return nil, &posthouse.Error{
-		Code: posthouse.CodeNotFound, Message: "checkpoint " + string(c.ID) + " has no state of a subgraph " + path,
-		Hint: "the Node of checkpoints of kind inner says which there are",
-	}
-}
-
-// findSubgraphThread looks up a subgraph that has a thread of its own, nil if there is
-// none at the path.
-func findSubgraphThread(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, path string) (*subgraphRef, error) {
-	info, err := l.Thread(ctx, c.Thread)
-	if err != nil && !errors.Is(err, posthouse.ErrNotFound) { // it was released
-		return nil, err
-	}
-	latest := info != nil && onHead(info, c, "")
-	child, err := calls.RecordedChild(ctx, l, c, path, latest)
-	if err == nil && child.Thread == "" {
-		child, err = calls.KeptChild(c.Program, path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	mine := false
-	if child.Thread != "" {
-		call, err := calls.LabelsOf(ctx, l, child.Thread)
-		if err != nil {
-			return nil, err
-		}
-		mine = calls.IsCallOf(call, &c.Header)
-	}
-	if latest && !mine { // it has not come to say so, or it is a fork that has not
-		own, err := calls.RunningChild(ctx, l, c, path)
-		if err != nil {
-			return nil, err
-		}
-		if own.Thread != "" {
-			child, mine = own, true
-		}
-	}
-	switch {
-	case child.Thread == "":
-		return nil, nil
-	case !latest || !mine:
-		at, err := l.Get(ctx, child.Checkpoint)
-		return &subgraphRef{at: at, past: true}, err
-	}
-	at, err := l.Latest(ctx, ledger.LatestQuery{Thread: child.Thread})
-	return &subgraphRef{at: at}, err
+	return in, s, p, p.Read(in.State(), s)
 }

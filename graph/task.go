@@ -10,6 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -31,9 +32,9 @@ func (t *task[S]) label() string { return t.Target.Label(t.Target.Node, t.index)
 // title is label for people: the name as it is.
 func (t *task[S]) title() string {
 	if t.Input == nil {
-		return t.node.name
+		return t.node.Name
 	}
-	return t.node.name + "#" + strconv.Itoa(t.index+1)
+	return t.node.Name + "#" + strconv.Itoa(t.index+1)
 }
 
 // An outcomeKind says how a task ended.
@@ -139,11 +140,11 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 			}
 		}
 		if err == nil && t.node.edges && o.lead.isZero() {
-			o.next = []frontier.Target{{Node: t.node.name, Edges: true, At: t.node.index + 1}}
+			o.next = []frontier.Target{{Node: t.node.Name, Edges: true, At: t.node.Index + 1}}
 			return o
 		}
 		if err == nil {
-			if o.next, err = r.app.route(t.node.name, t.node.transitions, may, &o.lead, o.live.Value); err == nil {
+			if o.next, err = r.app.route(t.node.Name, t.node.transitions, may, &o.lead, o.live.Value); err == nil {
 				return o
 			}
 		}
@@ -166,7 +167,7 @@ func (t *task[S]) takeWrites(o *outcome[S]) (err error) {
 	if t.Input != nil {
 		return nil // it began with nothing
 	}
-	return mergeError(r.app.name, o.live.ApplyRules(t.node.name, t.parallel))
+	return mergeError(r.app.name, o.live.ApplyRules(t.node.Name, t.parallel))
 }
 
 // subgraphEndOf returns the end of a subgraph that did not fail.
@@ -206,30 +207,36 @@ func (t *task[S]) attempt(ctx context.Context, o *outcome[S], past *attemptRecor
 	}
 	if past != nil && past.failed != nil {
 		cause := &NodeError{
-			Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: t.node.name, Err: past.failed,
+			Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: t.node.Name, Err: past.failed,
 		}
 		ctx = exec.Scope(ctx, stepFailed, 0)
 		handle := func(ctx context.Context, lead *Command) error {
 			return engine.Guard(func() (err error) { *lead, err = t.node.onError(ctx, s, cause); return err })
 		}
 		if r.opt.bounded {
-			return t.runLimited(ctx, o, limits{}, handle)
+			return engine.RunLimited(ctx, exec, t.node.Name, engine.Limits{}, &o.lead, handle)
 		}
 		return handle(ctx, &o.lead)
 	}
-	sent := noInput
+	sent := topology.NoInput
 	if t.Input != nil {
-		sent = r.app.received(t.Target)
+		sent = r.app.Received(t.Target)
 	}
 	if !t.isBounded() {
 		return t.runNode(ctx, o, s, sent, &o.lead)
 	}
-	return t.runLimited(ctx, o, t.limits(), func(ctx context.Context, lead *Command) error { return t.runNode(ctx, o, s, sent, lead) })
+	err := engine.RunLimited(ctx, exec, t.node.Name, t.limits(), &o.lead, func(ctx context.Context, lead *Command) error {
+		return t.runNode(ctx, o, s, sent, lead)
+	})
+	if err != nil && t.node.sub != nil {
+		o.program = nil // its time was up, whatever it came to
+	}
+	return err
 }
 
 // runNode runs what a node is: code, of which it turns a panic into an error, or a
 // subgraph.
-func (t *task[S]) runNode(ctx context.Context, o *outcome[S], s *S, sent decoder, lead *Command) (err error) {
+func (t *task[S]) runNode(ctx context.Context, o *outcome[S], s *S, sent topology.Decoder, lead *Command) (err error) {
 	n := o.task.node
 	if n.sub != nil {
 		*lead, err = n.sub.call(ctx, t.run, o)

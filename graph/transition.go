@@ -7,6 +7,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -33,12 +34,6 @@ const (
 	mapTransition    transitionKind = "map"
 )
 
-// A join leads to a node once all of its sources have completed.
-type join struct {
-	to   string
-	from []string
-}
-
 // Edge leads from a node, or from Start, to a node, or to End. Several edges
 // from one place lead to all of their ends at once.
 func (g *Graph[S]) Edge(from, to string) {
@@ -51,7 +46,7 @@ func (g *Graph[S]) Edge(from, to string) {
 // when nothing else is left: where branches may be left out, use
 // NodeOptions.Defer.
 func (g *Graph[S]) Join(to string, from ...string) {
-	g.joins = append(g.joins, join{to: to, from: slices.Clone(from)})
+	g.joins = append(g.joins, topology.Join{To: to, From: slices.Clone(from)})
 }
 
 // Route leads to the node, or End, that the function names. It sees the state
@@ -104,20 +99,20 @@ func (n *node[S]) leads() bool { return n.decides || n.sub != nil && len(n.opt.T
 func (c *Command) isZero() bool { return len(c.Goto)+len(c.Send) == 0 && !c.Parent }
 
 // follow follows a transition from a state.
-func (a *topology[S]) follow(w *transition[S], s *S) ([]frontier.Target, error) {
+func (a *plan[S]) follow(w *transition[S], s *S) ([]frontier.Target, error) {
 	var to []string
 	var sends []Send
 	switch w.kind {
 	case edgeTransition:
-		return a.to[w.to[0]], nil
+		return a.To[w.to[0]], nil
 	case routeTransition:
 		name, err := w.callRoute(s)
 		if err != nil {
 			return nil, err
 		}
-		name = a.real(outerName(w.names, name))
-		if n := a.nodes[name]; n != nil && n.input == nil && (len(w.to) == 0 || slices.Contains(w.to, name)) {
-			return n.self, nil
+		name = a.Real(outerName(w.names, name))
+		if n := a.nodes[name]; n != nil && n.Input == nil && (len(w.to) == 0 || slices.Contains(w.to, name)) {
+			return n.Self, nil
 		}
 		to = []string{name}
 	case routesTransition:
@@ -131,7 +126,15 @@ func (a *topology[S]) follow(w *transition[S], s *S) ([]frontier.Target, error) 
 		}
 		sends = outerSends(w.names, sends)
 	}
-	return a.resolveTargets(string(w.kind)+" from", w.from, w.to, to, sends)
+	return a.Resolve(string(w.kind)+" from", w.from, w.to, to, sendsOf(sends))
+}
+
+func sendsOf(sends []Send) []topology.Send {
+	out := make([]topology.Send, len(sends))
+	for i, s := range sends {
+		out[i] = topology.Send(s)
+	}
+	return out
 }
 
 // callRoute asks a route.
@@ -140,49 +143,11 @@ func (w *transition[S]) callRoute(s *S) (to string, err error) {
 	return to, err
 }
 
-// resolveTargets checks where a route or command leads.
-func (a *topology[S]) resolveTargets(what, from string, may, to []string, sends []Send) (ts []frontier.Target, err error) {
-	allowed := func(name string) error {
-		if len(may) > 0 && !slices.Contains(may, name) {
-			return posthouse.Invalid("route", "the %s %q leads to %q, which is not among its targets", what, from, name)
-		}
-		return nil
-	}
-	for _, name := range to {
-		name = a.real(name)
-		n, known := a.nodes[name]
-		switch {
-		case !known && name != End:
-			return nil, posthouse.Invalid("route", "the %s %q leads to %q, which is not a node of graph %q", what, from, name, a.name)
-		case known && n.input != nil:
-			return nil, posthouse.Invalid("route", "the %s %q leads to task %q without an input: send it one", what, from, name)
-		}
-		if err := allowed(name); err != nil {
-			return nil, err
-		}
-		if len(to)+len(sends) == 1 {
-			return a.to[name], nil
-		}
-		ts = append(ts, a.to[name]...)
-	}
-	for i := range sends {
-		t, err := a.send(what, from, &sends[i])
-		if err == nil {
-			err = allowed(t.Node)
-		}
-		if err != nil {
-			return nil, err
-		}
-		ts = append(ts, t)
-	}
-	return ts, nil
-}
-
 // route returns where the run goes on behind a place: where the command says,
 // or else where its transitions lead.
-func (a *topology[S]) route(from string, ways []*transition[S], may []string, cmd *Command, s *S) ([]frontier.Target, error) {
+func (a *plan[S]) route(from string, ways []*transition[S], may []string, cmd *Command, s *S) ([]frontier.Target, error) {
 	if !cmd.isZero() {
-		return a.resolveTargets("command of", from, may, cmd.Goto, cmd.Send)
+		return a.Resolve("command of", from, may, cmd.Goto, sendsOf(cmd.Send))
 	}
 	var all []frontier.Target
 	for _, w := range ways {
@@ -207,7 +172,7 @@ func (r *run[S]) followInterrupted(ctx context.Context) error {
 		r.record.newChange(posthouse.KindNode, posthouse.StatusDone, r.sess.Head().Node)
 		return r.record.commit(ctx, nil)
 	}
-	var ends []completion
+	var ends []topology.Completion
 	var names []string
 	var rest []frontier.Target
 	for _, t := range r.frontier.Tasks {
@@ -216,21 +181,21 @@ func (r *run[S]) followInterrupted(ctx context.Context) error {
 			rest = append(rest, t)
 			continue
 		}
-		names = append(names, n.name)
-		next, err := r.app.route(n.name, n.transitions, n.opt.Targets, &Command{}, r.live.Value)
+		names = append(names, n.Name)
+		next, err := r.app.route(n.Name, n.transitions, n.opt.Targets, &Command{}, r.live.Value)
 		if err != nil {
-			return r.commitFailure(ctx, frontier.EscapeName(n.name), nil, err)
+			return r.commitFailure(ctx, frontier.EscapeName(n.Name), nil, err)
 		}
-		ends = append(ends, completion{&n.self[0], next})
+		ends = append(ends, topology.Completion{Of: &n.Self[0], Next: next})
 	}
 	if len(names) == 0 {
 		return nil
 	}
 	if len(rest) > 0 {
-		ends = append(ends, inputCompletion(rest))
+		ends = append(ends, topology.InputCompletion(rest))
 	}
 	next := &frontier.Frontier{}
-	if err := r.app.advanceFrontier(r.frontier, next, ends); err != nil {
+	if err := r.app.AdvanceFrontier(r.frontier, next, ends); err != nil {
 		return r.commitFailure(ctx, joinNames(slices.Values(names)), nil, err)
 	}
 	next.Step = r.frontier.Step // it is the same step still

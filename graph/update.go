@@ -2,10 +2,9 @@ package graph
 
 import (
 	"context"
-	"errors"
-	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/child"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
@@ -75,7 +74,7 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	if err != nil {
 		return nil, err
 	}
-	h, err := a.commitUpdate(ctx, base, c, opt.NewBranch)
+	h, err := child.Commit(ctx, a.ledger, base, c, opt.NewBranch)
 	if err != nil {
 		return nil, err
 	}
@@ -88,87 +87,6 @@ func applyChange[S any](change func(*S), s *S) error {
 		return nil
 	}
 	return engine.Guard(func() error { change(s); return nil })
-}
-
-// commitUpdate appends the child to its parent's branch if that is the head,
-// and otherwise begins a branch with it.
-func (a *App[S]) commitUpdate(ctx context.Context, base *posthouse.Checkpoint, c *posthouse.Change, branch string) (*posthouse.Header, error) {
-	info, err := a.threadOf(ctx, &base.Header)
-	if err != nil {
-		return nil, err
-	}
-	if onHead(info, base, branch) {
-		done, err := a.ledger.Commit(ctx, &ledger.Draft{Thread: base.Thread, Branch: base.Branch, Head: &base.ID, Checkpoint: c})
-		if err != nil {
-			return nil, err
-		}
-		return done.Checkpoint, nil
-	}
-	c.Source = &posthouse.Source{Thread: base.Thread, ID: base.ID}
-	none := posthouse.ID("")
-	for {
-		name := freeBranch(info, branch)
-		done, err := a.ledger.Commit(ctx, &ledger.Draft{Thread: base.Thread, Branch: name, Head: &none, Checkpoint: c})
-		if err == nil {
-			return done.Checkpoint, nil
-		}
-		if !errors.Is(err, posthouse.ErrConflict) {
-			return nil, err
-		}
-		if info, _ = a.threadOf(ctx, &base.Header); info == nil {
-			return nil, err
-		}
-		switch _, taken := info.Branch(name); { // unless somebody took the name, the conflict will not go away
-		case !taken:
-			return nil, err
-		case branch != "":
-			return nil, branchExists(base.Thread, name, err)
-		}
-	}
-}
-
-// threadOf returns the summary of a checkpoint's thread, if the checkpoint is of
-// the generation that goes on: [posthouse.ErrConflict] for one of a released
-// version.
-func (a *App[S]) threadOf(ctx context.Context, h *posthouse.Header) (*posthouse.ThreadInfo, error) {
-	info, err := a.ledger.Thread(ctx, h.Thread)
-	released := err == nil && h.Seq < info.First
-	if errors.Is(err, posthouse.ErrNotFound) { // it may have been released and not begun anew
-		last, e := ledger.LastRelease(ctx, a.ledger, h.Thread)
-		released = e == nil && h.Seq <= last.Seq
-	}
-	if released {
-		return nil, &posthouse.Error{
-			Code:    posthouse.CodeConflict,
-			Message: "checkpoint " + string(h.ID) + " belongs to a released version of thread " + strconv.Quote(h.Thread),
-			Hint:    "fork it, which takes a change too: App.Fork",
-		}
-	}
-	return info, err
-}
-
-// onHead reports whether an update of base continues its branch.
-func onHead(info *posthouse.ThreadInfo, base *posthouse.Checkpoint, newBranch string) bool {
-	head, _ := info.Branch(base.Branch)
-	return head.Head == base.ID && newBranch == ""
-}
-
-// freeBranch returns the name, or else the first of update-1, update-2, ... that
-// there is not.
-func freeBranch(info *posthouse.ThreadInfo, name string) string {
-	for n := 1; name == ""; n++ {
-		next := "update-" + strconv.Itoa(n)
-		if _, taken := info.Branch(next); !taken {
-			name = next
-		}
-	}
-	return name
-}
-
-func branchExists(thread, branch string, err error) error {
-	return &posthouse.Error{
-		Code: posthouse.CodeExists, Message: "branch " + branch + " of thread " + thread + " exists", Hint: "choose another name", Err: err,
-	}
 }
 
 // ForkOptions say where a fork goes. The zero value is a new branch of the

@@ -133,10 +133,6 @@ func (t *Task) StepDefaults(ctx context.Context) StepDefaults {
 // Fresh reports whether nothing is on record of the execution.
 func (t *Task) Fresh() bool { return t.replay == nil }
 
-// Active has fn called whenever the execution shows that it lives: at each step
-// and question, and by [Task.Beat].
-func (t *Task) Active(fn func()) { t.active = fn }
-
 // Heartbeat tells that the execution lives, and so do those around it.
 func (t *Task) Heartbeat() {
 	if t.active != nil {

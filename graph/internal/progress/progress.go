@@ -1,4 +1,8 @@
-package graph
+// Package progress is how far a thread is in its graph, from what is on record.
+//
+// The package imports the root package, ledger and the graph's own frontier, migrate,
+// recorded and child.
+package progress
 
 import (
 	"cmp"
@@ -9,66 +13,38 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/child"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
 	"github.com/posthouse/posthouse/graph/internal/recorded"
-	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 )
-
-// ProgressOptions say of what [App.Progress] tells how far it is. Thread or
-// Checkpoint is required.
-type ProgressOptions struct {
-	Thread     string       // the thread; found by Checkpoint if that is all there is
-	Branch     string       // default main
-	Checkpoint posthouse.ID // how the thread stood there; default the branch's head
-}
-
-// Progress is how far a thread is in its graph: marks by the paths of nodes,
-// which are escaped names ([posthouse.EscapeName]) joined by slashes, as in
-// "research/write". A node without a mark has not run since the newest input.
-type Progress map[string]Mark
 
 // A Mark says where a node stands in a thread.
 type Mark string
 
-// The marks. Done counts from the thread's newest input.
+// The marks.
 const (
-	MarkNone    Mark = ""
-	MarkDone    Mark = "done"
-	MarkNext    Mark = "next"
-	MarkWaiting Mark = "waiting"
-	MarkFailed  Mark = "failed"
+	None    Mark = ""
+	Done    Mark = "done"
+	Next    Mark = "next"
+	Waiting Mark = "waiting"
+	Failed  Mark = "failed"
 )
 
-// Progress returns how far a thread is in the graph, nodes of subgraphs and
-// what completed of an unfinished step included. [posthouse.ErrNotFound] for an
-// unknown thread or checkpoint, [posthouse.ErrInvalid] for those of another
-// program.
-func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, error) {
-	var c *posthouse.Checkpoint
-	var err error
-	if o.Checkpoint != "" && o.Thread == "" {
-		c, err = a.ledger.Get(ctx, o.Checkpoint)
-	} else {
-		c, err = engine.StateOf(ctx, a.ledger, o.Thread, engine.StateOptions{Branch: o.Branch, Checkpoint: o.Checkpoint})
-	}
-	if err == nil {
-		err = a.front.Owns(&c.Header)
-	}
-	if err != nil {
+type marks map[string]Mark
+
+// Of returns the marks of a checkpoint, behind migrations, by the paths of nodes.
+func Of(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, ms []migrate.Migration) (map[string]Mark, error) {
+	marks := marks{}
+	if err := marks.markDone(ctx, l, c, ms); err != nil {
 		return nil, err
 	}
-	ms := a.migrationsFrom(c.Fingerprint)
-	marks := Progress{}
-	if err := marks.markDone(ctx, a.ledger, c, ms); err != nil {
-		return nil, err
-	}
-	at := MarkNext
+	at := Next
 	if c.Status == posthouse.StatusWaiting {
-		at = MarkWaiting
+		at = Waiting
 	}
-	stands, err := a.stepProgressOf(ctx, c)
+	stands, err := stepProgressOf(ctx, l, c)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +53,7 @@ func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, err
 		return nil, err
 	}
 	for i := range g.Tasks {
-		marks[migrate.Nodes(ms, frontier.EscapeName(g.Tasks[i].Node))] = MarkNext
+		marks[migrate.Nodes(ms, frontier.EscapeName(g.Tasks[i].Node))] = Next
 	}
 	stands.count("", &g)
 	for _, name := range slices.Sorted(maps.Keys(c.Program)) {
@@ -94,7 +70,7 @@ func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, err
 		}
 		stands.count(unlabelled(path)+"/", &in)
 	}
-	if mark := map[posthouse.Status]Mark{posthouse.StatusWaiting: MarkWaiting, posthouse.StatusFailed: MarkFailed}[c.Status]; mark != MarkNone {
+	if mark := map[posthouse.Status]Mark{posthouse.StatusWaiting: Waiting, posthouse.StatusFailed: Failed}[c.Status]; mark != None {
 		for _, n := range pathsOf(ms, c.Node) {
 			marks[n] = mark
 		}
@@ -102,9 +78,9 @@ func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, err
 	for path, n := range stands.nodes {
 		switch path = migrate.Path(ms, path); {
 		case n.done == n.tasks:
-			marks[path] = MarkDone
-		case !n.open && marks[path] == MarkWaiting: // it has its answer
-			marks[path] = MarkNext
+			marks[path] = Done
+		case !n.open && marks[path] == Waiting: // it has its answer
+			marks[path] = Next
 		}
 	}
 	return marks, nil
@@ -123,14 +99,14 @@ type nodeProgress struct {
 }
 
 // stepProgressOf is empty for a checkpoint that is not its branch's head.
-func (a *App[S]) stepProgressOf(ctx context.Context, c *posthouse.Checkpoint) (*stepProgress, error) {
+func stepProgressOf(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint) (*stepProgress, error) {
 	s := &stepProgress{Progress: recorded.Progress{Head: &c.Header}, nodes: map[string]*nodeProgress{}}
-	info, err := a.ledger.Thread(ctx, c.Thread)
+	info, err := l.Thread(ctx, c.Thread)
 	if errors.Is(err, posthouse.ErrNotFound) { // it was released
 		return s, nil
 	}
-	if s.Latest = err == nil && onHead(info, c, ""); s.Latest {
-		s.All, err = a.ledger.Core().Executions(ctx, &c.Header)
+	if s.Latest = err == nil && child.OnHead(info, c, ""); s.Latest {
+		s.All, err = l.Core().Executions(ctx, &c.Header)
 	}
 	return s, err
 }
@@ -164,7 +140,7 @@ func (s *stepProgress) count(within string, g *frontier.Frontier) {
 }
 
 // markDone marks the nodes that completed on the way to a checkpoint.
-func (marks Progress) markDone(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, ms []migrate.Migration) error {
+func (marks marks) markDone(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, ms []migrate.Migration) error {
 	line := map[posthouse.ID]*posthouse.Header{}
 	for h, err := range l.List(ctx, posthouse.Query{Thread: c.Thread, Generation: c.Generation, To: c.Seq}) {
 		if err != nil {
@@ -176,7 +152,7 @@ func (marks Progress) markDone(ctx context.Context, l *ledger.Ledger, c *posthou
 		switch h.Kind {
 		case posthouse.KindNode, posthouse.KindUpdate, posthouse.KindInner:
 			for _, n := range pathsOf(ms, h.Node) {
-				marks[n] = cmp.Or(marks[n], MarkDone)
+				marks[n] = cmp.Or(marks[n], Done)
 			}
 		}
 	}
@@ -186,7 +162,11 @@ func (marks Progress) markDone(ctx context.Context, l *ledger.Ledger, c *posthou
 // pathsOf returns the nodes that made a checkpoint, behind migrations.
 func pathsOf(ms []migrate.Migration, node string) []string {
 	within, names := frontier.SplitPath(unlabelled(node))
-	return mapNames(strings.Split(names, "+"), func(name string) string { return migrate.Path(ms, within+name) })
+	all := strings.Split(names, "+")
+	for i, name := range all {
+		all[i] = migrate.Path(ms, within+name)
+	}
+	return all
 }
 
 // unlabelled returns a path without the numbers of tasks, as in "fetch#2/get".

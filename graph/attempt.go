@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,7 +97,7 @@ func (t *task[S]) awaitAttempt(ctx context.Context, exec *engine.Task, past *att
 	}
 	_, err := exec.Gates().Ask(ctx, posthouse.Gate{
 		Name: "$retry-" + strconv.Itoa(past.attempts), Kind: posthouse.GateTimer, ExpiresAt: past.due,
-		Text: "the next attempt of node " + t.node.name,
+		Text: "the next attempt of node " + t.node.Name,
 	})
 	if err == nil {
 		return taskDone, nil
@@ -105,4 +106,27 @@ func (t *task[S]) awaitAttempt(ctx context.Context, exec *engine.Task, past *att
 		return taskWaits, nil
 	}
 	return taskStopped, err
+}
+
+// Heartbeat tells that a node is alive: NodeOptions.IdleTimeout counts from the
+// last one. Steps, questions and everything a node streams count as heartbeats,
+// too. Outside a node it does nothing.
+func Heartbeat(ctx context.Context) {
+	if t, ok := engine.From(ctx); ok {
+		t.Heartbeat()
+	}
+}
+
+// limits returns those of a task: what it was sent with, or its node's.
+func (t *task[S]) limits() engine.Limits {
+	o := &t.node.opt
+	return engine.Limits{Timeout: cmp.Or(t.Timeout, o.Timeout), IdleTimeout: cmp.Or(t.IdleTimeout, o.IdleTimeout), Whole: t.node.sub != nil}
+}
+
+// isBounded reports whether a task may have to be given up: for its own limits or
+// those of a node around its graph.
+func (t *task[S]) isBounded() bool {
+	r := t.run
+	l := t.limits()
+	return r.opt.bounded || l.Timeout > 0 || l.IdleTimeout > 0
 }

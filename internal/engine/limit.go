@@ -1,63 +1,37 @@
-package graph
+package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
-
-	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// Heartbeat tells that a node is alive: NodeOptions.IdleTimeout counts from the
-// last one. Steps, questions and everything a node streams count as heartbeats,
-// too. Outside a node it does nothing.
-func Heartbeat(ctx context.Context) {
-	if t, ok := engine.From(ctx); ok {
-		t.Heartbeat()
-	}
+// Limits are those of an attempt.
+type Limits struct {
+	Timeout, IdleTimeout time.Duration // 0: none
+	Whole                bool          // it is not given up as a whole: what it runs is, one by one
 }
 
-// grace is how long a node whose time is up may take to heed its context.
+// grace is how long code whose time is up may take to heed its context.
 const grace = time.Second
 
-// limits are those of an attempt.
-type limits struct {
-	timeout, idleTimeout time.Duration // 0: none
-	sub                  bool          // it is a subgraph's, which is not given up as a whole
-}
-
-// limits returns those of a task: what it was sent with, or its node's.
-func (t *task[S]) limits() limits {
-	o := &t.node.opt
-	return limits{cmp.Or(t.Timeout, o.Timeout), cmp.Or(t.IdleTimeout, o.IdleTimeout), t.node.sub != nil}
-}
-
-// isBounded reports whether a task may have to be given up: for its own limits or
-// those of a node around its graph.
-func (t *task[S]) isBounded() bool {
-	r := t.run
-	l := t.limits()
-	return r.opt.bounded || l.timeout > 0 || l.idleTimeout > 0
-}
-
-// runLimited runs a node within its time limits, and those of subgraphs around it.
-// One that does not heed its context is given up: what it still does has no
-// effect on the run.
-func (t *task[S]) runLimited(ctx context.Context, o *outcome[S], l limits, run func(context.Context, *Command) error) error {
+// RunLimited runs the code of a task within limits. Code that does not heed its context
+// is given up: what it still does has no effect, nor has what it leaves in out.
+func RunLimited[T any](ctx context.Context, t *Task, name string, l Limits, out *T, run func(context.Context, *T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := watchdog{limits: l, name: o.task.node.name, cancel: cancel}
+	w := watchdog{Limits: l, name: name, cancel: cancel}
 	w.start()
 	defer w.stop()
-	o.exec.Active(w.beat)
+	t.active = w.beat
 
-	lead := &Command{} // of its own: the task may go on without it
+	own := new(T) // the code may go on without the task
 	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, lead) }()
+	go func() { ended <- run(ctx, own) }()
 	end := func(err error) error {
-		o.lead = *lead
+		*out = *own
 		return w.cause(err)
 	}
 	select {
@@ -65,10 +39,10 @@ func (t *task[S]) runLimited(ctx context.Context, o *outcome[S], l limits, run f
 		return end(err)
 	case <-ctx.Done():
 	}
-	if l.sub { // its nodes are given up one by one
+	if l.Whole { // its nodes are given up one by one
 		err := <-ended
 		if err == nil && w.expired() != nil { // the last of them did not heed its context, but ended
-			o.program, err = nil, context.Cause(ctx)
+			err = context.Cause(ctx)
 		}
 		return end(err)
 	}
@@ -93,7 +67,7 @@ func (e givenUp) Unwrap() error { return e.error }
 
 // A watchdog ends a node's context when its time is up.
 type watchdog struct {
-	limits
+	Limits
 	name   string
 	cancel context.CancelCauseFunc
 
@@ -103,10 +77,10 @@ type watchdog struct {
 }
 
 func (w *watchdog) start() {
-	if d := w.timeout; d > 0 {
+	if d := w.Timeout; d > 0 {
 		w.whole = time.AfterFunc(d, func() { w.fire(&TimeoutError{Node: w.name, After: d}) })
 	}
-	if d := w.idleTimeout; d > 0 {
+	if d := w.IdleTimeout; d > 0 {
 		w.idle = time.AfterFunc(d, func() { w.fire(&TimeoutError{Node: w.name, After: d, Idle: true}) })
 	}
 }
@@ -122,7 +96,7 @@ func (w *watchdog) fire(e *TimeoutError) {
 
 func (w *watchdog) beat() {
 	if w.idle != nil {
-		w.idle.Reset(w.idleTimeout)
+		w.idle.Reset(w.IdleTimeout)
 	}
 }
 
@@ -153,3 +127,28 @@ func (w *watchdog) cause(err error) error {
 	}
 	return err
 }
+
+// A TimeoutError is an attempt of a node that took longer than its
+// Timeout, or showed no life for its IdleTimeout. It
+// matches [context.DeadlineExceeded].
+type TimeoutError struct {
+	Node      string
+	After     time.Duration
+	Idle      bool // no sign of life for that long
+	Abandoned bool // the node does not heed its context: it goes on without effect
+}
+
+// Error names the node and the limit.
+func (e *TimeoutError) Error() string {
+	s := fmt.Sprintf("posthouse: node %q took longer than %s", e.Node, e.After)
+	if e.Idle {
+		s = fmt.Sprintf("posthouse: node %q showed no sign of life for %s", e.Node, e.After)
+	}
+	if e.Abandoned {
+		s += " and does not heed its context: it was given up"
+	}
+	return s
+}
+
+// Is matches [context.DeadlineExceeded].
+func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }

@@ -1,0 +1,159 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
+)
+
+// NextNames returns the nodes of the tasks, each once.
+func (a *Graph) NextNames(g *frontier.Frontier) []string {
+	if len(g.Tasks) == 1 {
+		if n := a.Node(&g.Tasks[0]); n != nil {
+			return n.Alone
+		}
+	}
+	return g.Nodes()
+}
+
+// A Completion is a task that completed, and where it leads.
+type Completion struct {
+	Of   *frontier.Target // nil for an input
+	Next []frontier.Target
+}
+
+// InputCompletion is the completion of an input.
+func InputCompletion(next []frontier.Target) Completion { return Completion{Next: next} }
+
+// TaskCompletion is the completion of a node. One that the run stops behind arrives
+// at joins later, when its transitions are followed.
+func TaskCompletion(t *frontier.Target, next []frontier.Target) Completion {
+	if len(next) == 1 && next[0].Edges {
+		return InputCompletion(next)
+	}
+	return Completion{t, next}
+}
+
+// completer returns the node that completed, nil for an input.
+func (a *Graph) completer(c *Completion) *Node {
+	if c.Of == nil {
+		return nil
+	}
+	return a.Node(c.Of)
+}
+
+// AdvanceFrontier makes n the frontier behind a step of g in which these completed, in
+// order.
+func (a *Graph) AdvanceFrontier(g, n *frontier.Frontier, done []Completion) error {
+	*n = frontier.Frontier{}
+	n.Call, n.Step, n.Skipped, n.Epoch = g.Call, g.Step+1, g.Skipped, g.Epoch
+	n.Renamed, n.Names = g.Renamed, g.Names
+	if len(done) == 1 && len(g.Arrived)+len(g.Deferred) == 0 && a.leadsStraightOn(&done[0]) {
+		n.Tasks = done[0].Next
+		return nil
+	}
+	n.Deferred = slices.Clone(g.Deferred)
+	n.Arrived = make(map[string][]string, len(g.Arrived))
+	for to, from := range g.Arrived {
+		n.Arrived[to] = slices.Clone(from)
+	}
+	seen := map[string]bool{}
+	for i := range done {
+		for _, t := range done[i].Next {
+			switch {
+			case t.Edges && slices.ContainsFunc(n.Tasks, func(o frontier.Target) bool { return o.Edges && o.Node == t.Node }):
+			case t.Edges || t.Input != nil:
+				n.Tasks = append(n.Tasks, t)
+			default:
+				a.addNode(n, seen, t.Node)
+			}
+		}
+		a.arriveAtJoins(n, seen, a.completer(&done[i]))
+	}
+	if len(n.Tasks) == 0 {
+		for _, name := range n.Deferred {
+			n.Tasks = append(n.Tasks, frontier.Target{Node: name})
+		}
+		n.Deferred = nil
+	}
+	if len(n.Tasks) > 0 || len(n.Arrived) == 0 {
+		return nil
+	}
+	return a.unmetJoin(n)
+}
+
+// leadsStraightOn reports whether a completion leads to nothing but nodes that run next.
+func (a *Graph) leadsStraightOn(c *Completion) bool {
+	if n := a.completer(c); n != nil && len(n.Joins) > 0 {
+		return false
+	}
+	return len(c.Next) == 0 || len(c.Next) == 1 && (c.Next[0].Input != nil || c.Next[0].Edges || !a.Node(&c.Next[0]).Defer)
+}
+
+// addNode puts a node on the frontier, once.
+func (a *Graph) addNode(g *frontier.Frontier, seen map[string]bool, name string) {
+	switch {
+	case a.Nodes[name].Defer:
+		if !slices.Contains(g.Deferred, name) {
+			g.Deferred = append(g.Deferred, name)
+		}
+	case !seen[name]:
+		seen[name] = true
+		g.Tasks = append(g.Tasks, frontier.Target{Node: name})
+	}
+}
+
+// arriveAtJoins counts a completed node at the joins it is a source of.
+func (a *Graph) arriveAtJoins(g *frontier.Frontier, seen map[string]bool, n *Node) {
+	if n == nil {
+		return
+	}
+	for _, j := range n.Joins {
+		from := g.Arrived[j.To]
+		if !slices.Contains(from, n.Name) {
+			from = append(from, n.Name)
+		}
+		if len(from) < len(j.From) {
+			g.Arrived[j.To] = from
+			continue
+		}
+		delete(g.Arrived, j.To)
+		a.addNode(g, seen, j.To)
+	}
+}
+
+// unmetJoin returns why a run cannot end: a join that nobody will complete.
+func (a *Graph) unmetJoin(g *frontier.Frontier) error {
+	for _, n := range a.Order {
+		if from := g.Arrived[n.Name]; len(from) > 0 {
+			e := &JoinError{Graph: a.Title, Node: n.Name, Arrived: from}
+			for _, s := range n.Join.From {
+				if !slices.Contains(from, s) {
+					e.Missing = append(e.Missing, s)
+				}
+			}
+			return e
+		}
+	}
+	return fmt.Errorf("graph: arrivals at unknown joins: %v", g.Arrived)
+}
+
+// A JoinError says that nothing is left to run while a join still waits for
+// nodes that did not complete. It matches [posthouse.ErrInvalid].
+type JoinError struct {
+	Graph, Node      string
+	Arrived, Missing []string // of the join's sources
+}
+
+// Error names the join and what to do.
+func (e *JoinError) Error() string {
+	return fmt.Sprintf("posthouse: graph %q has nothing left to run, but node %q joins %s and %s did not run "+
+		"(where a branch may be left out, lead to the node by edges and set NodeOptions.Defer)",
+		e.Graph, e.Node, strings.Join(e.Arrived, ", "), strings.Join(e.Missing, ", "))
+}
+
+// Is matches [posthouse.ErrInvalid].
+func (e *JoinError) Is(target error) bool { return target == posthouse.ErrInvalid }

@@ -1,0 +1,92 @@
+// Package topology is the nodes of a compiled graph without their code: where a
+// completed step leads, what may be sent where, and what of a checkpoint a graph
+// cannot run.
+//
+// It calls nothing of the user's. The package imports the root package, internal/engine
+// and the graph's own frontier, migrate, recorded and state.
+package topology
+
+import (
+	"reflect"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/state"
+)
+
+// End is the place behind the last node.
+const End = "$end"
+
+// A Graph is the nodes of a compiled graph. It does not change.
+type Graph struct {
+	Title   string // of the graph
+	Codec   posthouse.Codec
+	Schema  *state.Schema
+	Nodes   map[string]*Node
+	Order   []*Node                      // as they were added
+	Aliases map[string]string            // names of inlined places, and the nodes that they lead to
+	To      map[string][]frontier.Target // what leading to a name makes run; End's is nothing
+}
+
+// A Node is a node of a compiled graph.
+type Node struct {
+	Name  string
+	Index int               // in Graph.Order
+	Input reflect.Type      // of a task: what it is sent
+	Defer bool              // it runs when nothing else is left to run
+	Self  []frontier.Target // it alone, as what runs next
+	Alone []string          // its name, as that of all that runs next
+	Joins []*Join           // that it arrives at
+	Join  *Join             // that leads to it
+}
+
+// A Join leads to a node once all of its sources have completed.
+type Join struct {
+	To   string
+	From []string
+}
+
+// Add adds a node behind those there are.
+func (a *Graph) Add(n *Node) {
+	n.Index, n.Self, n.Alone = len(a.Order), []frontier.Target{{Node: n.Name, At: len(a.Order) + 1}}, []string{n.Name}
+	a.Nodes[n.Name] = n
+	a.Order = append(a.Order, n)
+	a.To[n.Name] = n.Self
+}
+
+// Node returns the node of a target, nil if the graph has none of the name.
+func (a *Graph) Node(t *frontier.Target) *Node {
+	if t.At > 0 {
+		return a.Order[t.At-1]
+	}
+	return a.Nodes[t.Node]
+}
+
+// Real returns the node that a name leads to.
+func (a *Graph) Real(name string) string {
+	if to, ok := a.Aliases[name]; ok {
+		return to
+	}
+	return name
+}
+
+// Set returns which nodes an option names, nil for none.
+func (a *Graph) Set(field string, names []string, real func(string) string) ([]bool, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	all := make([]bool, len(a.Order))
+	for _, name := range names {
+		switch n := a.Nodes[real(name)]; {
+		case name == "*":
+			for i := range all {
+				all[i] = true
+			}
+		case n == nil:
+			return nil, posthouse.Invalid(field, "names %q, which is not a node of graph %q", name, a.Title)
+		default:
+			all[n.Index] = true
+		}
+	}
+	return all, nil
+}
