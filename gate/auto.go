@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -166,10 +167,7 @@ func (a *Auto) proposed(ctx context.Context, task *engine.Task, number uint32, g
 	if err != nil {
 		return nil, "", err
 	}
-	j, threshold := said.Judgement, a.Threshold
-	if threshold == 0 {
-		threshold = DefaultThreshold
-	}
+	j, threshold := said.Judgement, cmp.Or(a.Threshold, DefaultThreshold)
 	switch {
 	case j == nil:
 		return nil, said.Note, nil

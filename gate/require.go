@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -64,9 +65,7 @@ func (a *Approval) validate() error {
 // never recorded.
 func Require[In, Out any](tool func(context.Context, In) (Out, error), a Approval) func(context.Context, In) (Out, error) {
 	a.Verdicts, a.Assignees = slices.Clone(a.Verdicts), slices.Clone(a.Assignees)
-	if a.Timeout == 0 {
-		a.Timeout = DefaultTimeout
-	}
+	a.Timeout = cmp.Or(a.Timeout, DefaultTimeout)
 	schema, undescribed := schemaOf(reflect.TypeFor[In]())
 	if undescribed != nil && len(a.Verdicts) == 0 {
 		a.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject, posthouse.Respond}

@@ -294,8 +294,7 @@ func (s *Session) Answer(m Message, by, actor string) (*posthouse.Gate, error) {
 func (m *Message) answer(by, actor string, decide func(posthouse.Decision) (*posthouse.Gate, error)) (*posthouse.Gate, error) {
 	d := posthouse.Decision{Verdict: m.Verdict, Value: m.Value, Reason: m.Reason, By: by, Actor: actor}
 	g, err := decide(d)
-	var e *posthouse.Error
-	if errors.As(err, &e) && e.Code == posthouse.CodeInvalid && e.Field != "by" && d.Verdict != posthouse.Reject {
+	if e, ok := errors.AsType[*posthouse.Error](err); ok && e.Code == posthouse.CodeInvalid && e.Field != "by" && d.Verdict != posthouse.Reject {
 		d.Verdict, d.Value, d.Reason = posthouse.Reject, nil, clip(e.Error())
 		return decide(d)
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"io"
 	"log/slog"
 	"time"
@@ -34,16 +35,12 @@ func (o *Options) withDefaults() (Options, error) {
 		if *f.d < 0 {
 			return c, posthouse.Invalid(f.name, "is negative")
 		}
-		if *f.d == 0 {
-			*f.d = f.def
-		}
+		*f.d = cmp.Or(*f.d, f.def)
 	}
 	if c.Concurrency < 0 {
 		return c, posthouse.Invalid("Concurrency", "is negative")
 	}
-	if c.Concurrency == 0 {
-		c.Concurrency = 16
-	}
+	c.Concurrency = cmp.Or(c.Concurrency, 16)
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -18,9 +19,7 @@ import (
 // the branch settled, and the program's error if a [Runner.Resume] left nothing
 // in the log.
 func (r *Runner) Settled(ctx context.Context, thread, branch string, after uint64) (*posthouse.Header, error) {
-	if branch == "" {
-		branch = posthouse.MainBranch
-	}
+	branch = cmp.Or(branch, posthouse.MainBranch)
 	moved, quit := r.queue.listen(thread)
 	defer quit()
 	poll := time.NewTicker(r.opt.Poll)

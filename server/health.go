@@ -17,10 +17,10 @@ func (s *Server) systemRoutes() []*api.Route {
 	ok := []api.Answer{{Status: http.StatusOK, Help: "yes", Body: statusBody{}, Media: ""}}
 	return []*api.Route{
 		{
-			Method: http.MethodGet, Path: "/healthz", Summary: "Is the process alive?", Handle: s.healthz, Answers: ok,
+			Method: http.MethodGet, Path: "/healthz", Summary: "Is the process alive?", Handle: api.Show(s.healthz), Answers: ok,
 		},
 		{
-			Method: http.MethodGet, Path: "/readyz", Summary: "Does the store answer and take writes?", Handle: s.readyz,
+			Method: http.MethodGet, Path: "/readyz", Summary: "Does the store answer and take writes?", Handle: api.Show(s.readyz),
 			Notes: "503 with the store's code otherwise, for example read-only after a failed write.", Answers: ok,
 		},
 		{
@@ -50,11 +50,9 @@ type meBody struct {
 
 func (s *Server) me(r *api.Request) (meBody, error) { return meBody{r.Actor.Name, r.Actor.Role}, nil }
 
-func (s *Server) healthz(w http.ResponseWriter, _ *api.Request) error {
-	return api.WriteJSON(w, http.StatusOK, statusBody{"ok"})
-}
+func (s *Server) healthz(*api.Request) (statusBody, error) { return statusBody{"ok"}, nil }
 
-func (s *Server) readyz(w http.ResponseWriter, r *api.Request) error {
+func (s *Server) readyz(r *api.Request) (statusBody, error) {
 	if err := s.ready.check(context.WithoutCancel(r.Context())); err != nil {
 		s.log.Warn("not ready", "error", err)
 		code := problem.Client(err).Code
@@ -62,9 +60,9 @@ func (s *Server) readyz(w http.ResponseWriter, r *api.Request) error {
 			code = posthouse.CodeUnknown
 		}
 		// Nobody is authenticated here: what is wrong is named, not described.
-		return &posthouse.Error{Code: code, Message: "the store does not work as it should", Hint: "the server's log says more", Err: err}
+		return statusBody{}, &posthouse.Error{Code: code, Message: "the store does not work as it should", Hint: "the server's log says more", Err: err}
 	}
-	return api.WriteJSON(w, http.StatusOK, statusBody{"ok"})
+	return statusBody{"ok"}, nil
 }
 
 func (s *Server) posture(*api.Request) (ledger.EncryptionStatus, error) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -84,12 +85,7 @@ func (l Limits) withDefaults() (Limits, error) {
 	return l, nil
 }
 
-func def[T comparable](v *T, d T) {
-	var zero T
-	if *v == zero {
-		*v = d
-	}
-}
+func def[T comparable](v *T, d T) { *v = cmp.Or(*v, d) }
 
 // A Server is the HTTP API and the inbox page in front of a Ledger. It is an
 // [http.Handler]; [Server.HTTPServer] gives it the right timeouts.

@@ -1,6 +1,7 @@
 package step
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -42,10 +43,7 @@ func NewGroup(ctx context.Context, o *GroupOptions) *Group {
 	if o != nil {
 		g.opt = *o
 	}
-	if g.opt.Limit == 0 {
-		g.opt.Limit = DefaultLimit
-	}
-	g.slots = make(chan struct{}, max(1, g.opt.Limit))
+	g.slots = make(chan struct{}, max(1, cmp.Or(g.opt.Limit, DefaultLimit)))
 	return g
 }
 

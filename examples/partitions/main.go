@@ -13,6 +13,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log"
@@ -153,10 +154,7 @@ func writers() map[string]agent {
 }
 
 func main() {
-	goal := strings.Join(os.Args[1:], " ")
-	if goal == "" {
-		goal = "lamps"
-	}
+	goal := cmp.Or(strings.Join(os.Args[1:], " "), "lamps")
 	out, err := work(context.Background(), memstore.New(), writers(), goal)
 	if err != nil {
 		log.Fatal(err)

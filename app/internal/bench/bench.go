@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -101,12 +102,7 @@ func newSession(ctx context.Context, o *Options) (*session, error) {
 	if o != nil {
 		s.opt = *o
 	}
-	if s.opt.Rounds == 0 {
-		s.opt.Rounds = 7
-	}
-	if s.opt.Scale == 0 {
-		s.opt.Scale = 1
-	}
+	s.opt.Rounds, s.opt.Scale = cmp.Or(s.opt.Rounds, 7), cmp.Or(s.opt.Scale, 1)
 	if s.opt.Now == nil {
 		s.opt.Now = time.Now
 	}

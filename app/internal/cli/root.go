@@ -156,15 +156,14 @@ func (a *app) run(ctx context.Context, args []string) int {
 
 // fail prints an error and returns its exit code.
 func (a *app) fail(cmd *cobra.Command, err error) int {
-	var quiet *exitError
-	if errors.As(err, &quiet) {
+	if quiet, ok := errors.AsType[*exitError](err); ok {
 		return quiet.code // what there was to say was the answer
 	}
 	if errors.Is(err, context.Canceled) {
 		return 130 // as shells report an interrupt
 	}
-	var e *posthouse.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*posthouse.Error](err)
+	if !ok {
 		// Only cobra's own complaints about names and arguments have no code.
 		e = &posthouse.Error{
 			Code: posthouse.CodeInvalid, Message: err.Error(),

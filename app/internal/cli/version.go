@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"runtime"
 	"runtime/debug"
 
@@ -38,9 +39,7 @@ type versionInfo struct {
 func (a *app) readVersion() *versionInfo {
 	v := &versionInfo{Version: a.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if bi, ok := debug.ReadBuildInfo(); ok {
-		if v.Version == "" {
-			v.Version = bi.Main.Version
-		}
+		v.Version = cmp.Or(v.Version, bi.Main.Version)
 		for _, s := range bi.Settings {
 			switch s.Key {
 			case "vcs.revision":
@@ -50,8 +49,6 @@ func (a *app) readVersion() *versionInfo {
 			}
 		}
 	}
-	if v.Version == "" {
-		v.Version = "(devel)"
-	}
+	v.Version = cmp.Or(v.Version, "(devel)")
 	return v
 }

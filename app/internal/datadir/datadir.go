@@ -37,10 +37,8 @@ func Default(env func(string) string) (Dir, error) {
 
 // Create makes the directory and its parents, mode 0700. All of them are durable
 // when it returns.
-func (d Dir) Create() error { return d.create(durable.Dirs{}) }
-
-func (d Dir) create(dirs durable.Dirs) error {
-	if err := dirs.MakeAll(string(d), 0o700); err != nil {
+func (d Dir) Create() error {
+	if err := (durable.Dirs{}).MakeAll(string(d), 0o700); err != nil {
 		return fileError("data directory", "cannot be created", err)
 	}
 	return nil

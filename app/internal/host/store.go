@@ -66,8 +66,7 @@ func (s *Source) vanished() error {
 
 // Hinted returns err with another hint if it has the code.
 func Hinted(err error, code posthouse.Code, hint string) error {
-	var e *posthouse.Error
-	if errors.As(err, &e) && e.Code == code {
+	if e, ok := errors.AsType[*posthouse.Error](err); ok && e.Code == code {
 		said := *e
 		said.Hint = hint
 		return &said

@@ -248,13 +248,11 @@ func (c *Client) unreachable(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	var ue *url.Error
-	if errors.As(err, &ue) {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err // the method and address are said better below
 	}
 	e := &posthouse.Error{Code: posthouse.CodeClosed, Message: "no server answers at " + c.Base, Err: err}
-	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		e.Hint = "start it with: posthouse dev; or say where it is with --server"
 	}
 	if errors.Is(err, http.ErrSchemeMismatch) {

@@ -23,21 +23,6 @@ type Effect struct {
 // request can be resumed and tries again with the same key.
 type Effects func(ctx context.Context, e Effect) error
 
-// WriteEffects writes each effect to w as a line. It does not look at keys.
-func WriteEffects(w io.Writer) Effects {
-	var mu sync.Mutex
-	return func(_ context.Context, e Effect) error {
-		line, err := json.Marshal(e)
-		if err != nil {
-			return err
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		_, err = w.Write(append(line, '\n'))
-		return err
-	}
-}
-
 // LogEffects appends each effect to a file, once for each key. A process that
 // dies between the effect and its record finds the line when it tries again. The
 // file has mode 0600 and is synced after each line.

@@ -1,6 +1,7 @@
 package refund
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,9 +49,7 @@ func New(l *ledger.Ledger, o Options) (*coord.Coordinator, error) {
 	if o.Journal == nil {
 		o.Journal = &coord.MemoryJournal{}
 	}
-	if o.Expires == 0 {
-		o.Expires = 7 * 24 * time.Hour
-	}
+	o.Expires = cmp.Or(o.Expires, 7*24*time.Hour)
 	s := &sample{ledger: l, opt: o}
 	journal, err := coord.Checkpointing(o.Journal, l, coord.OnAgentBoundaries, extract)
 	if err != nil {
@@ -94,8 +93,7 @@ func (s *sample) handle(ctx context.Context, message string, fleet *coord.Fleet,
 		Name: "refund", Text: "Carry out: " + short(todo.Request) + "\n" + short(todo.Recommendation.String()),
 		Schema: json.RawMessage(editSchema), AllowRequester: true, Expires: s.opt.Expires,
 	}, todo)
-	var no *posthouse.Error
-	if errors.As(err, &no) && no.Decision != nil {
+	if no, ok := errors.AsType[*posthouse.Error](err); ok && no.Decision != nil {
 		return refused(ctx, session, no.Decision)
 	}
 	if err != nil {
