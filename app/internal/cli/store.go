@@ -45,8 +45,11 @@ func (a *app) openToRead(ctx context.Context, url string) (posthouse.Store, data
 	return a.openStore(ctx, url, true)
 }
 
+// A storeOpener opens a store and names its data directory.
+type storeOpener func(context.Context, string) (posthouse.Store, datadir.Dir, error)
+
 // withStore opens a store by open, closes it behind fn and returns what fn does.
-func withStore[T any](ctx context.Context, url string, open func(context.Context, string) (posthouse.Store, datadir.Dir, error), fn func(posthouse.Store, datadir.Dir) (T, error)) (T, error) {
+func withStore[T any](ctx context.Context, url string, open storeOpener, fn func(posthouse.Store, datadir.Dir) (T, error)) (T, error) {
 	store, dir, err := open(ctx, url)
 	if err != nil {
 		var none T
@@ -57,7 +60,7 @@ func withStore[T any](ctx context.Context, url string, open func(context.Context
 }
 
 // withLedger is [withStore] with a Ledger over the store.
-func withLedger[T any](ctx context.Context, url string, open func(context.Context, string) (posthouse.Store, datadir.Dir, error), o *ledger.Options, fn func(*ledger.Ledger) (T, error)) (T, error) {
+func withLedger[T any](ctx context.Context, url string, open storeOpener, o *ledger.Options, fn func(*ledger.Ledger) (T, error)) (T, error) {
 	return withStore(ctx, url, open, func(store posthouse.Store, _ datadir.Dir) (T, error) {
 		led, err := ledger.Open(store, o)
 		if err != nil {

@@ -5,14 +5,15 @@
 //	r := &api.Route{
 //		Method: http.MethodGet, Path: "/api/threads/{id}", Role: tokens.Viewer, Summary: "Show a thread",
 //		Answers: []api.Answer{{Status: http.StatusOK, Help: "its summary", Body: posthouse.ThreadInfo{}}},
-//		Handle:  s.getThread,
+//		Handle:  api.Show(s.getThread),
 //	}
 //
 // A [Route] says which parameters it takes; [ParseQuery] refuses any other, and
-// [OpenAPI] documents exactly these. A [Handler] reads the checked parameters, ids
-// and names from its [Request], answers by [WriteJSON], [WritePage] or an
-// [EventStream], and returns an error otherwise: the server writes that as a
-// problem.
+// [OpenAPI] documents exactly these. [Request.CheckPath] checks the names and ids
+// of the path. A [Handler] reads all of these from its [Request], answers by
+// [WriteJSON], [WritePage] or an [EventStream], and returns an error otherwise:
+// the server writes that as a problem. [Show], [Take] and [Reply] make a handler
+// of a func that returns its answer or takes a decoded body.
 //
 // The package may import the root package, server/problem, server/tokens and
 // server/internal/strict.
