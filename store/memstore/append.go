@@ -5,11 +5,12 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/valid"
 )
 
 // Append implements [posthouse.Store].
 func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
-	if err := validate(b); err != nil {
+	if err := valid.Batch(b); err != nil {
 		return err
 	}
 	return s.put(ctx, []incoming{take(b)})
@@ -17,14 +18,11 @@ func (s *Store) Append(ctx context.Context, b *posthouse.Batch) error {
 
 // AppendAll implements [posthouse.BulkAppender].
 func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
+	if err := valid.Batches(bs); err != nil {
+		return err
+	}
 	in := make([]incoming, len(bs))
 	for i, b := range bs {
-		if err := validate(b); err != nil {
-			return err
-		}
-		if i > 0 && (b.Entry.Thread != bs[i-1].Entry.Thread || b.After != bs[i-1].Thread.Tail) {
-			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "batches", Message: fmt.Sprintf("number %d does not follow the one before it", i)}
-		}
 		in[i] = take(b)
 	}
 	return s.put(ctx, in)
@@ -59,11 +57,7 @@ func (s *Store) put(ctx context.Context, in []incoming) error {
 	e := in[0].entry
 	t := s.threads[e.Thread]
 	if tail := t.tail(); tail != in[0].After {
-		return &posthouse.Error{
-			Code: posthouse.CodeConflict, Tail: &tail,
-			Message: fmt.Sprintf("thread %q ends at entry %d, not at %d", e.Thread, tail.Seq, in[0].After.Seq),
-			Hint:    "read the tail and try again",
-		}
+		return valid.Conflict(in[0].Batch, tail)
 	}
 	if err := s.free(t, in); err != nil {
 		return err
@@ -96,24 +90,6 @@ func (s *Store) add(t *thread, in *incoming) {
 	}
 	t.entries = append(t.entries, e)
 	s.commit(e)
-}
-
-// validate refuses what no Ledger sends and what would break the log's order.
-func validate(b *posthouse.Batch) error {
-	bad := func(field, message string) error {
-		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: message}
-	}
-	switch {
-	case b.Entry == nil || b.Thread == nil:
-		return bad("batch", "has no entry or no summary")
-	case b.Entry.Thread == "" || b.Entry.Thread != b.Thread.Thread:
-		return bad("thread", "differs between the entry and its summary")
-	case b.Entry.Seq != b.After.Seq+1 && !(b.Copy && b.Entry.Seq > b.After.Seq):
-		return bad("seq", fmt.Sprintf("is %d after entry %d", b.Entry.Seq, b.After.Seq))
-	case b.Thread.Tail != posthouse.Position{Seq: b.Entry.Seq, Hash: b.Entry.Hash}:
-		return bad("tail", "of the summary is not the entry")
-	}
-	return nil
 }
 
 // tail returns where the log ends; a thread that is not there ends at 0.

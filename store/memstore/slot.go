@@ -10,10 +10,8 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/valid"
 )
-
-// maxSlot is the largest value of a slot, in bytes.
-const maxSlot = 1 << 20
 
 // A slot stays when its value is deleted, so that revisions go on and fences hold.
 type slot struct {
@@ -23,10 +21,8 @@ type slot struct {
 
 // Slot implements [posthouse.Store].
 func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (posthouse.Slot, error) {
-	if len(op.Value) > maxSlot {
-		return posthouse.Slot{}, &posthouse.Error{
-			Code: posthouse.CodeTooLarge, Field: "value", Message: fmt.Sprintf("of a slot is %d bytes; the limit is %d", len(op.Value), maxSlot),
-		}
+	if err := valid.Slot(key, &op); err != nil {
+		return posthouse.Slot{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,15 +33,11 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 	if have == nil {
 		have = &slot{}
 	}
-	switch op.Verb {
-	case posthouse.SlotGet:
+	if op.Verb == posthouse.SlotGet {
 		if !have.there {
 			return posthouse.Slot{}, posthouse.NotFound(fmt.Sprintf("slot %q of thread", key.Step), key.Thread)
 		}
 		return have.copy(), nil
-	case posthouse.SlotPut, posthouse.SlotDelete:
-	default:
-		return posthouse.Slot{}, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "verb", Message: fmt.Sprintf("%d is not known", op.Verb)}
 	}
 	if err := op.Admits(key, have.Slot, have.there); err != nil {
 		return posthouse.Slot{}, err

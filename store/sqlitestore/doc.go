@@ -47,6 +47,13 @@
 // [Store.Compact] compresses bodies together and gives the room back; it holds
 // up writers while it copies the file.
 //
-// The package may import the root package, internal/delta, internal/filelock,
-// internal/groupcommit, internal/sqlschema and the SQLite driver.
+// # Where things are
+//
+// This package writes, and reads entries, threads, gates and slots. Below it,
+// internal/db has the connections, internal/layout what a row holds, internal/lists
+// the planner of lists, internal/check the comparison with the log.
+//
+// The package may import the root package, internal/delta, internal/durable,
+// internal/filelock, internal/groupcommit, internal/sqlschema, what is below it and
+// the SQLite driver.
 package sqlitestore

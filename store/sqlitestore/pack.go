@@ -24,7 +24,6 @@ const (
 type packCache struct {
 	mu    sync.Mutex
 	packs map[int64][][]byte
-	order []int64 // oldest first
 	size  int
 }
 
@@ -35,45 +34,29 @@ func (c *packCache) get(id int64) ([][]byte, bool) {
 	return items, ok
 }
 
+// put remembers a pack, and forgets all others where there would be too many.
 func (c *packCache) put(id int64, items [][]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.packs[id]; ok {
-		return
+	n := weight(items)
+	if c.packs == nil || c.size+n > maxRemember {
+		c.packs, c.size = map[int64][][]byte{}, 0
 	}
-	if c.packs == nil {
-		c.packs = map[int64][][]byte{}
-	}
+	c.size += n - weight(c.packs[id])
 	c.packs[id] = items
-	c.order = append(c.order, id)
-	c.size += weight(items)
-	for c.size > maxRemember && len(c.order) > 1 {
-		old := c.order[0]
-		c.order = c.order[1:]
-		c.size -= weight(c.packs[old])
-		delete(c.packs, old)
-	}
 }
 
 func (c *packCache) drop(id int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if items, ok := c.packs[id]; ok {
-		c.size -= weight(items)
-		delete(c.packs, id)
-		for i, o := range c.order {
-			if o == id {
-				c.order = append(c.order[:i], c.order[i+1:]...)
-				break
-			}
-		}
-	}
+	c.size -= weight(c.packs[id])
+	delete(c.packs, id)
 }
 
 func (c *packCache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.packs, c.order, c.size = nil, nil, 0
+	c.packs, c.size = nil, 0
 }
 
 func weight(items [][]byte) (n int) {

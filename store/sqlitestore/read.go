@@ -8,6 +8,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/valid"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/check"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
@@ -17,8 +18,8 @@ import (
 // Read implements [posthouse.Store].
 func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
 	doing := fmt.Sprintf("read thread %q", thread)
-	if r.To == 0 || r.To > layout.MaxSeq {
-		r.To = layout.MaxSeq
+	if r.To == 0 || r.To > valid.MaxSeq {
+		r.To = valid.MaxSeq
 	}
 	return db.Pages(ctx, s.read, doing, r.Limit, func(c *db.Conn, p *db.Page[*posthouse.Entry]) (bool, error) {
 		if r.Seqs != nil {
@@ -95,7 +96,7 @@ func (s *Store) readSeqs(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.
 	for len(r.Seqs) > 0 && !p.Full() {
 		seq := r.Seqs[0]
 		r.Seqs = r.Seqs[1:]
-		if seq > layout.MaxSeq {
+		if seq > valid.MaxSeq {
 			continue
 		}
 		for stmt, err := range c.Rows(k, thread, seq) {

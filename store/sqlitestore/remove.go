@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/valid"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/lists"
@@ -54,7 +55,7 @@ func (s *Store) remove(w *writer, r *posthouse.Removal) (done posthouse.Removed,
 		if err := w.catchUp(r.Thread); err != nil { // it may need what goes
 			return done, err
 		}
-		return s.removeEntries(w, t, r.Thread, min(r.From, layout.MaxSeq), min(r.Below, t.tail.Seq+1))
+		return s.removeEntries(w, t, r.Thread, min(r.From, valid.MaxSeq), min(r.Below, t.tail.Seq+1))
 	}
 	return s.removeBodies(w, t, r.Bodies)
 }

@@ -9,26 +9,17 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/valid"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 )
-
-// maxSlot is the largest value of a slot, in bytes.
-const maxSlot = 1 << 20
 
 // Slot implements [posthouse.Store].
 func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.SlotOp) (slot posthouse.Slot, err error) {
 	doing := fmt.Sprintf("use slot %q of thread %q", key.Step, key.Thread)
-	if len(op.Value) > maxSlot {
-		return slot, &posthouse.Error{
-			Code: posthouse.CodeTooLarge, Field: "value",
-			Message: fmt.Sprintf("of a slot is %d bytes; the limit is %d", len(op.Value), maxSlot),
-		}
+	if err = valid.Slot(key, &op); err != nil {
+		return slot, err
 	}
-	if key.Thread == "" || key.Step == "" {
-		return slot, posthouse.Invalid("slot", "has no thread or no step")
-	}
-	switch op.Verb {
-	case posthouse.SlotGet:
+	if op.Verb == posthouse.SlotGet {
 		err = s.read(ctx, doing, func(c *db.Conn) error {
 			have, err := slotAt(c, key)
 			if err == nil && !have.there {
@@ -37,13 +28,11 @@ func (s *Store) Slot(ctx context.Context, key posthouse.SlotKey, op posthouse.Sl
 			slot = have.Slot
 			return err
 		})
-	case posthouse.SlotPut, posthouse.SlotDelete:
+	} else {
 		err = s.submit(ctx, doing, request{do: func(w *writer) (err error) {
 			slot, err = w.changeSlot(key, op)
 			return err
 		}})
-	default:
-		err = posthouse.Invalid("verb", "%d is not known", op.Verb)
 	}
 	if err != nil {
 		return posthouse.Slot{}, err

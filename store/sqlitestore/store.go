@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/delta"
 	"github.com/posthouse/posthouse/internal/durable"
@@ -163,7 +165,8 @@ func (s *Store) migrate(ctx context.Context, c *db.Conn) error {
 }
 
 func (s *Store) wal(c *db.Conn) error {
-	mode, err := c.Text("PRAGMA journal_mode=WAL")
+	mode := ""
+	_, err := c.Row("PRAGMA journal_mode=WAL", func(stmt *sqlite.Stmt) { mode = stmt.ColumnText(0) })
 	if err == nil && mode != "wal" {
 		err = &posthouse.Error{
 			Code: posthouse.CodeUnsupported, Message: "the file system of " + s.path + " cannot hold a write-ahead log",

@@ -2,11 +2,11 @@ package sqlitestore
 
 import (
 	"cmp"
-	"fmt"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/valid"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
@@ -95,8 +95,12 @@ func (w *writer) append(b *posthouse.Batch, last bool) error {
 			return err
 		}
 	}
-	if err := t.terms.Add(w.Conn, t.id, b); err != nil {
-		return err
+	for i := range b.IDs {
+		if h := b.IDs[i].Header; h != nil {
+			if err := t.terms.Add(w.Conn, t.id, e.Seq, h); err != nil {
+				return err
+			}
+		}
 	}
 	if err := w.insert(t.id, b, cid); err != nil {
 		return err
@@ -122,12 +126,7 @@ func (w *writer) settled(t *thread, b *posthouse.Batch) error {
 			return nil
 		}
 	}
-	tail := t.tail
-	return &posthouse.Error{
-		Code: posthouse.CodeConflict, Tail: &tail,
-		Message: fmt.Sprintf("thread %q ends at entry %d, not at %d", b.Entry.Thread, tail.Seq, b.After.Seq),
-		Hint:    "read the thread's tail and try again",
-	}
+	return valid.Conflict(b, t.tail)
 }
 
 // insert writes the entry's row; cid is the id it is the place of, or nil.

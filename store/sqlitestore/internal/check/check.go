@@ -26,11 +26,11 @@ type Source struct {
 	Schema  func() ([]sqlschema.Migration, error)
 }
 
-// Run checks a database: SQLite's own integrity check; then for
-// each thread that its log chains and has the hashes it was written with, and
-// that its rows, summary and index are what the log says; then that the
-// indexes have nothing else. Bodies are not read: posthouse verify does that.
-// Each thread is looked at as it is at one moment, so writers may go on.
+// Run checks a database, and yields what is wrong. First runs SQLite's own integrity
+// check; then each thread is held against its log: that it chains and has the hashes
+// it was written with, and that its rows, summary and index are what it says; then
+// the indexes are looked through for anything else. Bodies are not read: posthouse
+// verify does that. Each thread is seen as it is at one moment, so writers may go on.
 func Run(ctx context.Context, source Source) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		k := &checker{Source: source, ctx: ctx}

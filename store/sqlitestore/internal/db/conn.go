@@ -107,29 +107,8 @@ func drain(stmt *sqlite.Stmt) error {
 
 // Number runs a statement that yields one integer, such as a pragma.
 func (c *Conn) Number(sql string) (n int64, err error) {
-	err = c.one(sql, func(stmt *sqlite.Stmt) { n = stmt.ColumnInt64(0) })
+	_, err = c.Row(sql, func(stmt *sqlite.Stmt) { n = stmt.ColumnInt64(0) })
 	return n, err
-}
-
-// Text runs a statement that yields one text.
-func (c *Conn) Text(sql string) (t string, err error) {
-	err = c.one(sql, func(stmt *sqlite.Stmt) { t = stmt.ColumnText(0) })
-	return t, err
-}
-
-func (c *Conn) one(sql string, read func(*sqlite.Stmt)) error {
-	stmt, _, err := c.PrepareTransient(sql)
-	if err != nil {
-		return err
-	}
-	row, err := stmt.Step()
-	if row {
-		read(stmt)
-	}
-	if ferr := stmt.Finalize(); err == nil {
-		err = ferr
-	}
-	return err
 }
 
 // Stmt returns a prepared statement with its parameters bound: numbers, text, bytes,

@@ -9,9 +9,6 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 )
 
-// MaxSeq is the highest sequence number that a row can have.
-const MaxSeq = 1<<63 - 1
-
 // Numbers the store keeps for itself, as slots of the thread that has no name.
 const (
 	NumberEntries = "entries" // the highest id an entry had, once the newest were removed
@@ -26,15 +23,10 @@ func SetNumber(c *db.Conn, name string, n int64) error { return c.Run(qSetNumber
 func HasUUID7(c *db.Conn) (bool, error) { return c.Has(qHasNumber, NumberUUID7) }
 
 // LastEntry returns the highest id that an entry ever had.
-func LastEntry(c *db.Conn) (int64, error) { return lastID(c, qLastEntry) }
+func LastEntry(c *db.Conn) (int64, error) { return c.Number(qLastEntry) }
 
 // LastPack returns the highest id that a pack ever had.
-func LastPack(c *db.Conn) (int64, error) { return lastID(c, qLastPack) }
-
-func lastID(c *db.Conn, sql string) (n int64, err error) {
-	_, err = c.Row(sql, func(stmt *sqlite.Stmt) { n = stmt.ColumnInt64(0) })
-	return n, err
-}
+func LastPack(c *db.Conn) (int64, error) { return c.Number(qLastPack) }
 
 // NextThread returns the number of the first thread behind another, 0 at the end.
 func NextThread(c *db.Conn, after int64) (id int64, err error) {

@@ -101,29 +101,23 @@ type Written struct {
 	terms   []int64
 }
 
-// Add adds the terms of a batch's checkpoints that are new to their segment.
-func (k *Written) Add(c *db.Conn, thread int64, b *posthouse.Batch) error {
-	if s := b.Entry.Seq / segmentSize; s != k.segment {
+// Add adds the terms of a checkpoint that are new to its segment.
+func (k *Written) Add(c *db.Conn, thread int64, seq uint64, h *posthouse.Header) error {
+	if s := seq / segmentSize; s != k.segment {
 		k.segment, k.terms = s, k.terms[:0]
 	}
-	for i := range b.IDs {
-		h := b.IDs[i].Header
-		if h == nil {
+	var room [16]int64
+	for _, term := range appendIndexTerms(room[:0], h) {
+		if slices.Contains(k.terms, term) {
 			continue
 		}
-		var room [16]int64
-		for _, term := range appendIndexTerms(room[:0], h) {
-			if slices.Contains(k.terms, term) {
-				continue
-			}
-			if err := c.Run(qAddIndexTerm, term, thread, k.segment); err != nil {
-				return err
-			}
-			if len(k.terms) == maxIndexTerms {
-				k.terms = k.terms[:0]
-			}
-			k.terms = append(k.terms, term)
+		if err := c.Run(qAddIndexTerm, term, thread, k.segment); err != nil {
+			return err
 		}
+		if len(k.terms) == maxIndexTerms {
+			k.terms = k.terms[:0]
+		}
+		k.terms = append(k.terms, term)
 	}
 	return nil
 }
@@ -200,8 +194,7 @@ func (rows Terms) Drop(c *db.Conn, thread int64, name string, from, below uint64
 
 // Fill makes the rows for a log that was written without them.
 func Fill(ctx context.Context, c *db.Conn) error {
-	threads := map[int64]Terms{}
-	known := 0
+	threads := map[int64]*Written{}
 	var r posthouse.HeaderReader
 	for stmt, err := range c.Rows(qAllHeads) {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
@@ -213,25 +206,12 @@ func Fill(ctx context.Context, c *db.Conn) error {
 		if layout.ReadHead(&e, db.Bytes(stmt, 3)) == nil {
 			heads, _ = r.Read(&e) // what does not decode is for verify to find
 		}
+		if threads[id] == nil {
+			threads[id] = &Written{}
+		}
 		for _, h := range heads {
-			rows := threads[id]
-			if rows == nil {
-				rows = Terms{}
-				threads[id] = rows
-			}
-			for _, term := range appendIndexTerms(nil, h) {
-				row := indexTermRow{term, e.Seq / segmentSize}
-				if rows[row] {
-					continue
-				}
-				rows[row] = true
-				if err := c.Run(qAddIndexTerm, term, id, row.segment); err != nil {
-					return err
-				}
-				if known++; known == 1<<20 {
-					clear(threads)
-					rows, known = Terms{}, 0
-				}
+			if err := threads[id].Add(c, id, e.Seq, h); err != nil {
+				return err
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/valid"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
@@ -20,13 +21,13 @@ type Source struct {
 	ReadOnly bool          // another process may write, whose commits are not counted
 }
 
-// List finds checkpoints, see [posthouse.Store]. A thread is read by sequence, and of it the
-// segments that have the run, graph, node, agent or label asked for, everything
-// by the index of order keys, a coordination by the index of its members,
-// merged with its own thread's log. A run, graph, node, agent or label that is
-// rare is found by the index of terms. All other filters look at headers. One that
-// does not decode, or is not what was written ([posthouse.ErrCorrupt]), ends the
-// list, behind what is before it. What an index has lost is not missed.
+// List finds checkpoints, see [posthouse.Store]. A thread is read by sequence, and of
+// it the segments that have the run, graph, node, agent or label asked for. Without
+// one the index of order keys is read, for a coordination that of its members,
+// merged with its own thread's log. What is rare is found by the index of terms. All
+// other filters look at headers. One that does not decode, or is not what was
+// written ([posthouse.ErrCorrupt]), ends the list, behind what is before it. What an
+// index has lost is not missed.
 func List(ctx context.Context, source Source, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
 	l := &listing{Query: q, source: source, patience: nearby}
 	err := l.start()
@@ -75,7 +76,7 @@ func (l *listing) start() (err error) {
 	if l.ord, l.seq, err = posthouse.ParseCursor(l.After); err != nil {
 		return err
 	}
-	if l.seq > layout.MaxSeq {
+	if l.seq > valid.MaxSeq {
 		return posthouse.Invalid("cursor", "%.80q is not one this store gave out", l.After)
 	}
 	return nil
@@ -98,7 +99,7 @@ func (l *listing) behind(h *posthouse.Header) bool {
 
 // bySeq lists one thread.
 func (l *listing) bySeq(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Header]) (more bool, err error) {
-	from, to := min(l.From, layout.MaxSeq), uint64(layout.MaxSeq)
+	from, to := min(l.From, valid.MaxSeq), uint64(valid.MaxSeq)
 	if l.To != 0 {
 		to = min(to, l.To)
 	}

@@ -8,6 +8,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/store/internal/valid"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
@@ -139,7 +140,7 @@ func (l *listing) ownThread(ctx context.Context, c *db.Conn) (source, error) {
 	if flags&layout.FlagDisorder != 0 {
 		return l.sorted(ctx, c)
 	}
-	from, to := uint64(0), uint64(layout.MaxSeq)
+	from, to := uint64(0), uint64(valid.MaxSeq)
 	if l.begun {
 		cut, err := searchLog(c, ctx, l.Coordination, l.beyond)
 		if err != nil {
@@ -197,7 +198,7 @@ func searchLog(c *db.Conn, ctx context.Context, thread string, beyond func(posth
 // checkpointFrom returns the first checkpoint at or after a sequence number,
 // also one the index does not lead to; 0 if there is none.
 func checkpointFrom(c *db.Conn, ctx context.Context, thread string, from uint64) (seq uint64, o posthouse.OrderKey, err error) {
-	t, err := openLog(c, thread, from, layout.MaxSeq, false, new(posthouse.HeaderReader), nearby)
+	t, err := openLog(c, thread, from, valid.MaxSeq, false, new(posthouse.HeaderReader), nearby)
 	if err != nil {
 		return 0, o, err
 	}
@@ -252,7 +253,7 @@ func (s *sortedSource) close() error { return nil }
 
 func (l *listing) sorted(ctx context.Context, c *db.Conn) (source, error) {
 	if l.own == nil {
-		all, err := l.openOwn(c, 0, layout.MaxSeq, false, indexOnly)
+		all, err := l.openOwn(c, 0, valid.MaxSeq, false, indexOnly)
 		if err != nil {
 			return nil, err
 		}
