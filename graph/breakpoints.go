@@ -23,11 +23,11 @@ func (a *plan[S]) breakpointsOf(o *RunOptions) (s breakpoints, err error) {
 
 // stopsBefore reports whether a run stops before a node, stopsAfter behind it.
 func (n *node[S]) stopsBefore(b *breakpoints) bool {
-	return n.before || b.before != nil && b.before[n.Index]
+	return n.Before || b.before != nil && b.before[n.Index]
 }
 
 func (n *node[S]) stopsAfter(b *breakpoints) bool {
-	return n.after || b.after != nil && b.after[n.Index]
+	return n.After || b.after != nil && b.after[n.Index]
 }
 
 // statusBehind is that of a step which tasks completed; the frontier is what is next.
@@ -51,7 +51,7 @@ func (r *run[S]) statusBehind(done []*outcome[S]) posthouse.Status {
 // hasBreakpoints reports whether there is a static interrupt in the graph, at any
 // depth.
 func (a *plan[S]) hasBreakpoints() bool {
-	return slices.ContainsFunc(a.order, func(n *node[S]) bool { return n.before || n.after || n.sub != nil && n.sub.hasBreakpoints() })
+	return slices.ContainsFunc(a.order, func(n *node[S]) bool { return n.Before || n.After || n.sub != nil && n.sub.hasBreakpoints() })
 }
 
 // A budget is how many steps a run may take, and which it took.

@@ -38,21 +38,13 @@ type Graph[S any] struct {
 
 type node[S any] struct {
 	topology.Node
-	run     func(context.Context, *S, topology.Decoder, *Command) error
-	sub     subgraph[S]           // in place of run
-	names   []func(string) string // of an inlined node: what the graphs around call the nodes that it names, the nearest first
-	decides bool                  // its Command says where it leads
-	opt     NodeOptions
-	more    bool // options were given more than once
-	onError func(context.Context, *S, error) (Command, error)
-	pauses
+	run         func(context.Context, *S, topology.Decoder, *Command) error
+	sub         subgraph[S]           // in place of run
+	names       []func(string) string // of an inlined node: what the graphs around call the nodes that it names, the nearest first
+	opt         NodeOptions
+	more        bool // options were given more than once
+	onError     func(context.Context, *S, error) (Command, error)
 	transitions []*transition[S]
-}
-
-// pauses say where runs stop at a node.
-type pauses struct {
-	before, after bool
-	edges         bool // after, before its transitions are followed
 }
 
 // NodeOptions refine a node. The zero value is useful.
@@ -76,8 +68,8 @@ type plan[S any] struct {
 	name  string // of the graph
 	codec posthouse.Codec
 	nodes map[string]*node[S]
-	order []*node[S] // as they were added
-	start []*transition[S]
+	order []*node[S]       // as they were added
+	start []*transition[S] // those of Graph.Start
 }
 
 // node returns the node of a target, nil if the graph has none of the name.
@@ -111,7 +103,7 @@ func (g *Graph[S]) Node(name string, run func(ctx context.Context, s *S) error, 
 // Command adds a node that also says where to go on. See [Command].
 func (g *Graph[S]) Command(name string, run func(ctx context.Context, s *S) (Command, error), o ...NodeOptions) {
 	n := g.add(name, o)
-	n.decides = true
+	n.Decides = true
 	if run != nil {
 		n.run = func(ctx context.Context, s *S, _ topology.Decoder, lead *Command) (err error) {
 			*lead, err = run(ctx, s)
@@ -223,22 +215,22 @@ func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], erro
 	}
 	c := &checker[S]{app: a}
 	if led == nil {
-		c.problem("the ledger is nil")
+		c.Problem("the ledger is nil")
 	}
 	if a.limit < 0 {
-		c.problem("RecursionLimit is negative")
+		c.Problem("RecursionLimit is negative")
 	}
 	if o.Snapshots > SnapshotNone {
-		c.problem("Snapshots %d is unknown", o.Snapshots)
+		c.Problem("Snapshots %d is unknown", o.Snapshots)
 	}
 	if p := o.Retry.Validate(); p != "" {
-		c.problem("Retry: %s", p)
+		c.Problem("Retry: %s", p)
 	}
 	if o.Timeout < 0 || o.IdleTimeout < 0 {
-		c.problem("a time limit is negative")
+		c.Problem("a time limit is negative")
 	}
 	if a.width < 0 {
-		c.problem("Concurrency is negative")
+		c.Problem("Concurrency is negative")
 	}
 	own := *o
 	own.inside = append(slices.Clip(o.inside), any(g))
@@ -249,12 +241,12 @@ func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], erro
 		Title: g.name, Codec: a.codec, Schema: a.schema, Nodes: make(map[string]*topology.Node, len(g.nodes)),
 		Aliases: maps.Clone(g.aliases), To: map[string][]frontier.Target{End: nil},
 	}
-	c.list = append(c.list, bad...)
+	c.Checker = topology.Checker{Graph: a.Graph, List: append(c.List, bad...)}
 	c.graph(g, o)
-	if len(c.list) > 0 {
-		return nil, &Problems{Graph: g.name, List: c.list}
+	if len(c.List) > 0 {
+		return nil, &Problems{Graph: g.name, List: c.List}
 	}
-	a.fingerprint = fingerprint(a)
+	a.fingerprint = a.Graph.Fingerprint()
 	a.front = &engine.Front[RunOptions, S, Result[S], Snapshot[S]]{
 		Ledger: led, Kind: "graph", Name: a.name, Instance: string(led.Core().NewID()), Hold: a.hold,
 		Check: a.checkCall, NewRun: a.newCall, Snapshot: a.snapshot, Status: func(res *Result[S]) posthouse.Status { return res.Status },

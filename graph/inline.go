@@ -46,7 +46,7 @@ func (g *Graph[S]) Inline(place string, sub *Graph[S]) {
 		g.nodes = append(g.nodes, &c)
 	}
 	for _, w := range sub.transitions {
-		w.from, w.to, w.names = names(w.from), mapNames(w.to, names), append(slices.Clip(w.names), names)
+		w.From, w.To, w.names = names(w.From), mapNames(w.To, names), append(slices.Clip(w.names), names)
 		g.transitions = append(g.transitions, w)
 	}
 	for _, j := range sub.joins {

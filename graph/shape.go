@@ -3,16 +3,11 @@ package graph
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/progress"
-	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -56,25 +51,25 @@ type PartShape struct {
 // Shape returns the graph as data.
 func (a *App[S]) Shape() *Shape {
 	s := &Shape{Name: a.name, Fingerprint: a.fingerprint}
-	s.addTransitions(Start, transitionShapes(a.start))
+	s.addTransitions(Start, a.Graph.Start)
 	for _, n := range a.order {
 		v := NodeShape{
-			Name: n.Name, Kind: "node", Defer: n.opt.Defer, InterruptBefore: n.before, InterruptAfter: n.after,
+			Name: n.Name, Kind: "node", Defer: n.opt.Defer, InterruptBefore: n.Before, InterruptAfter: n.After,
 		}
 		switch {
 		case n.sub != nil:
 			v.Kind, v.Sub = "subgraph", n.sub.outline()
 		case n.Input != nil:
 			v.Kind, v.Input = "task", n.Input.String()
-		case n.decides:
+		case n.Decides:
 			v.Kind = "command"
 		}
 		s.Nodes = append(s.Nodes, v)
-		s.addTransitions(n.Name, transitionShapes(n.transitions))
-		if n.leads() {
-			s.addEdges(n.Name, "command", n.opt.Targets)
-		} else if n.onError != nil && len(n.opt.Targets) > 0 {
-			s.addEdges(n.Name, "error", n.opt.Targets)
+		s.addTransitions(n.Name, n.Transitions)
+		if n.Leads() {
+			s.addEdges(n.Name, "command", n.Targets)
+		} else if n.onError != nil && len(n.Targets) > 0 {
+			s.addEdges(n.Name, "error", n.Targets)
 		}
 	}
 	for _, n := range a.order {
@@ -98,22 +93,11 @@ func (a *App[S]) Shape() *Shape {
 // outline returns the shape of a subgraph.
 func (in *inner[S, T]) outline() *Shape { return in.app.Shape() }
 
-type transitionShape struct {
-	kind string
-	to   []string
-}
-
-func transitionShapes[S any](ways []*transition[S]) (ws []transitionShape) {
-	for _, w := range ways {
-		ws = append(ws, transitionShape{string(w.kind), w.to})
-	}
-	return ws
-}
-
-func (s *Shape) addTransitions(from string, ws []transitionShape) {
-	slices.SortStableFunc(ws, func(a, b transitionShape) int { return cmp.Compare(a.kind, b.kind) })
+func (s *Shape) addTransitions(from string, ws []*topology.Transition) {
+	ws = slices.Clone(ws)
+	slices.SortStableFunc(ws, func(a, b *topology.Transition) int { return cmp.Compare(a.Kind, b.Kind) })
 	for _, w := range ws {
-		s.addEdges(from, w.kind, w.to)
+		s.addEdges(from, string(w.Kind), w.To)
 	}
 }
 
@@ -124,45 +108,6 @@ func (s *Shape) addEdges(from, kind string, to []string) {
 	for _, t := range to {
 		s.Edges = append(s.Edges, EdgeShape{from, t, kind})
 	}
-}
-
-// fingerprint is a short stable hash of the graph's shape: its nodes, what they
-// are sent, where they lead, and the parts of its state with their types. The
-// order in which they were added does not count, nor does what the functions
-// do.
-func fingerprint[S any](a *App[S]) string {
-	lines := []string{"start " + describeTransitions(a.start), "codec " + a.codec.Name()}
-	for _, n := range a.order {
-		line := "node " + quoteName(n.Name) + " " + describeTransitions(n.transitions)
-		if n.sub != nil {
-			line += n.sub.shape()
-		}
-		lines = append(lines, line)
-		if n.Join != nil {
-			lines = append(lines, "join "+quoteName(n.Name)+" "+strings.Join(slices.Sorted(slices.Values(mapNames(n.Join.From, quoteName))), "|"))
-		}
-		if n.Input != nil {
-			lines = append(lines, "input "+quoteName(n.Name)+" "+state.Describe(n.Input))
-		}
-		if n.opt.Defer {
-			lines = append(lines, "defer "+quoteName(n.Name))
-		}
-	}
-	lines = append(lines, a.schema.Describe()...)
-	slices.Sort(lines)
-	h := sha256.New()
-	for _, l := range lines {
-		fmt.Fprintf(h, "%d:%s", len(l), l)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:6])
-}
-
-// quoteName quotes a name that could be taken for more than one word.
-func quoteName(name string) string {
-	if posthouse.ID(name).Validate() == nil {
-		return name
-	}
-	return strconv.Quote(name)
 }
 
 // ProgressOptions say of what [App.Progress] tells how far it is. Thread or

@@ -139,7 +139,7 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 				return o
 			}
 		}
-		if err == nil && t.node.edges && o.lead.isZero() {
+		if err == nil && t.node.Edges && o.lead.isZero() {
 			o.next = []frontier.Target{{Node: t.node.Name, Edges: true, At: t.node.Index + 1}}
 			return o
 		}

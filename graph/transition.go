@@ -14,10 +14,7 @@ import (
 // A transition leads on from a node, or from Start. Several from one place are all
 // taken: the run goes on at each of their ends, side by side.
 type transition[S any] struct {
-	from string
-	to   []string // where it leads; for a route, where it may lead, none meaning anywhere
-	kind transitionKind
-
+	topology.Transition
 	names []func(string) string // of an inlined transition, as of a node
 
 	route  func(*S) string // by kind, one of these
@@ -25,19 +22,10 @@ type transition[S any] struct {
 	sends  func(*S) []Send
 }
 
-type transitionKind string
-
-const (
-	edgeTransition   transitionKind = "edge"
-	routeTransition  transitionKind = "route"
-	routesTransition transitionKind = "routes"
-	mapTransition    transitionKind = "map"
-)
-
 // Edge leads from a node, or from Start, to a node, or to End. Several edges
 // from one place lead to all of their ends at once.
 func (g *Graph[S]) Edge(from, to string) {
-	g.transitions = append(g.transitions, transition[S]{from: from, to: []string{to}, kind: edgeTransition})
+	g.transitions = append(g.transitions, transition[S]{Transition: topology.Transition{From: from, To: []string{to}, Kind: topology.Edge}})
 }
 
 // Join leads to a node once all of these have completed since it last ran, in
@@ -53,20 +41,20 @@ func (g *Graph[S]) Join(to string, from ...string) {
 // as the node left it, and must only read it and depend on nothing else. If
 // targets are given, it may lead nowhere else, and Compile checks them.
 func (g *Graph[S]) Route(from string, route func(s *S) string, targets ...string) {
-	g.transitions = append(g.transitions, transition[S]{from: from, to: slices.Clone(targets), kind: routeTransition, route: route})
+	g.transitions = append(g.transitions, transition[S]{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Route}, route: route})
 }
 
 // Routes is [Graph.Route] to any number of nodes at once; to none ends this
 // branch.
 func (g *Graph[S]) Routes(from string, routes func(s *S) []string, targets ...string) {
-	g.transitions = append(g.transitions, transition[S]{from: from, to: slices.Clone(targets), kind: routesTransition, routes: routes})
+	g.transitions = append(g.transitions, transition[S]{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Routes}, routes: routes})
 }
 
 // Map sends inputs to tasks, as many as the function returns: the map of a
 // map-reduce. What they return is merged into the state by the rules of its
 // parts. Targets are as for [Graph.Route].
 func (g *Graph[S]) Map(from string, sends func(s *S) []Send, targets ...string) {
-	g.transitions = append(g.transitions, transition[S]{from: from, to: slices.Clone(targets), kind: mapTransition, sends: sends})
+	g.transitions = append(g.transitions, transition[S]{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Map}, sends: sends})
 }
 
 // A Send runs a [Task] node with an input of its own.
@@ -92,41 +80,37 @@ func Goto(nodes ...string) Command { return Command{Goto: nodes} }
 // Stop leads nowhere: this branch ends, whatever edges there are.
 func Stop() Command { return Command{Goto: []string{End}} }
 
-// leads reports whether a node has Commands to say where it leads, so that it may
-// do without edges.
-func (n *node[S]) leads() bool { return n.decides || n.sub != nil && len(n.opt.Targets) > 0 }
-
 func (c *Command) isZero() bool { return len(c.Goto)+len(c.Send) == 0 && !c.Parent }
 
 // follow follows a transition from a state.
 func (a *plan[S]) follow(w *transition[S], s *S) ([]frontier.Target, error) {
 	var to []string
 	var sends []Send
-	switch w.kind {
-	case edgeTransition:
-		return a.To[w.to[0]], nil
-	case routeTransition:
+	switch w.Kind {
+	case topology.Edge:
+		return a.To[w.To[0]], nil
+	case topology.Route:
 		name, err := w.callRoute(s)
 		if err != nil {
 			return nil, err
 		}
 		name = a.Real(outerName(w.names, name))
-		if n := a.nodes[name]; n != nil && n.Input == nil && (len(w.to) == 0 || slices.Contains(w.to, name)) {
+		if n := a.nodes[name]; n != nil && n.Input == nil && (len(w.To) == 0 || slices.Contains(w.To, name)) {
 			return n.Self, nil
 		}
 		to = []string{name}
-	case routesTransition:
+	case topology.Routes:
 		if err := engine.Guard(func() error { to = w.routes(s); return nil }); err != nil {
 			return nil, err
 		}
 		to = mapNames(to, func(name string) string { return outerName(w.names, name) })
-	case mapTransition:
+	case topology.Map:
 		if err := engine.Guard(func() error { sends = w.sends(s); return nil }); err != nil {
 			return nil, err
 		}
 		sends = outerSends(w.names, sends)
 	}
-	return a.Resolve(string(w.kind)+" from", w.from, w.to, to, sendsOf(sends))
+	return a.Resolve(string(w.Kind)+" from", w.From, w.To, to, sendsOf(sends))
 }
 
 func sendsOf(sends []Send) []topology.Send {

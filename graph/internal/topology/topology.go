@@ -14,8 +14,11 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
-// End is the place behind the last node.
-const End = "$end"
+// Start and End are the places before the first and behind the last node.
+const (
+	Start = "$start"
+	End   = "$end"
+)
 
 // A Graph is the nodes of a compiled graph. It does not change.
 type Graph struct {
@@ -23,7 +26,8 @@ type Graph struct {
 	Codec   posthouse.Codec
 	Schema  *state.Schema
 	Nodes   map[string]*Node
-	Order   []*Node                      // as they were added
+	Order   []*Node // as they were added
+	Start   []*Transition
 	Aliases map[string]string            // names of inlined places, and the nodes that they lead to
 	To      map[string][]frontier.Target // what leading to a name makes run; End's is nothing
 }
@@ -38,7 +42,38 @@ type Node struct {
 	Alone []string          // its name, as that of all that runs next
 	Joins []*Join           // that it arrives at
 	Join  *Join             // that leads to it
+
+	Transitions []*Transition
+	Targets     []string // where its commands may lead; none: anywhere
+	Decides     bool     // its command says where it leads
+	Handled     bool     // it has an error handler, which may lead where its commands do
+	Sub         string   // of a subgraph: what of it is in the fingerprint
+
+	Before, After bool // runs stop before it, or behind it
+	Edges         bool // behind it, before its transitions are followed
 }
+
+// Leads reports whether a node has commands to say where it leads, so that it may do
+// without edges.
+func (n *Node) Leads() bool { return n.Decides || n.Sub != "" && len(n.Targets) > 0 }
+
+// A Transition leads on from a node, or from Start.
+type Transition struct {
+	From string
+	To   []string // where it leads; unless it is an edge, where it may lead, none meaning anywhere
+	Kind Kind
+}
+
+// A Kind is what says where a transition leads.
+type Kind string
+
+// The kinds of transition.
+const (
+	Edge   Kind = "edge"
+	Route  Kind = "route"
+	Routes Kind = "routes"
+	Map    Kind = "map"
+)
 
 // A Join leads to a node once all of its sources have completed.
 type Join struct {
