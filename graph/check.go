@@ -69,7 +69,7 @@ func (c *checker[S]) node(of *node[S]) {
 		}
 		n.sub = sub
 		if n.Sub = " subgraph"; err == nil {
-			n.Sub = sub.shape()
+			n.Sub, n.Subgraph = sub.shape(), sub.topology()
 		}
 	}
 	if n.more {

@@ -94,15 +94,15 @@ func (a *App[S]) find(ctx context.Context, o *CheckOptions, b posthouse.BranchHe
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.planMigration(ctx, c, true)
+	t, err := a.version().Of(ctx, c, true)
 	if err != nil {
 		return nil, err
 	}
-	f.Kind, f.Next = FindingFits, t.frontier.Nodes()
-	if len(t.used) > 0 {
+	f.Kind, f.Next = FindingFits, t.Frontier.Nodes()
+	if len(t.Used) > 0 {
 		f.Kind = FindingMigrates
 	}
-	if e := t.err(a.name, a.fingerprint, !ended); e != nil {
+	if e := t.Err(!ended); e != nil {
 		f.Kind, f.Err = FindingFails, e
 	}
 	return f, nil

@@ -66,14 +66,14 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 		}
 		latest, lost = child.OnHead(info, base, ""), info.Lease.Held
 	}
-	t, err := a.planMigration(ctx, base, latest)
+	t, err := a.version().Of(ctx, base, latest)
 	if err != nil {
 		return nil, err
 	}
-	if e := t.err(a.name, a.fingerprint, false); e != nil {
+	if e := t.Err(false); e != nil {
 		return nil, e
 	}
-	e := &edit[S]{app: a, base: base, opt: o, as: as, state: t.state, program: t.program, frontier: t.frontier, lost: lost, migrated: len(t.used) > 0}
+	e := &edit[S]{app: a, base: base, opt: o, as: as, state: t.State, program: t.Program, frontier: t.Frontier, lost: lost, migrated: len(t.Used) > 0}
 	if err := e.decode(); err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 		return e, nil
 	}
 	if recorded {
-		if e.done, err = a.recordedTasks(ctx, &base.Header, &t.frontier, latest); err != nil {
+		if e.done, err = a.recordedTasks(ctx, &base.Header, &t.Frontier, latest); err != nil {
 			return nil, err
 		}
 	}
@@ -239,15 +239,14 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 		g.Epoch = e.base.Step + 1 + uint64(e.frontier.Skipped)
 	}
 	if bad := a.FrontierMisfits(&g); len(bad) > 0 {
-		t := migrationPlan{from: e.base, misfit: bad}
-		return nil, t.err(a.name, a.fingerprint, false)
+		return nil, a.version().Refuse(e.base, bad)
 	}
 	c := &posthouse.Change{
 		Parent: e.base.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted,
 		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.frontier.Skipped, Node: migrate.Nodes(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.NextNames(&g),
 	}
 	if len(e.as) > 0 {
-		c.Node = joinNames(func(yield func(string) bool) {
+		c.Node = frontier.JoinNames(func(yield func(string) bool) {
 			for _, n := range e.as {
 				if !yield(n.node) {
 					return

@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
+	"github.com/posthouse/posthouse/graph/internal/takeover"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
 )
@@ -109,41 +110,10 @@ type TimeoutError = engine.TimeoutError
 // A ChangedError says that a thread was left by another version of the graph
 // and that this one cannot go on with it. The thread is untouched: run it with
 // the version that it was left by, register a [Migration], or move it by
-// [App.Update] with Goto. It matches [posthouse.ErrInvalid].
-type ChangedError struct {
-	Graph, Thread, Branch string
-	Checkpoint            posthouse.ID
-	From, To              string // fingerprints, of the checkpoint and of this graph
-	Migrated              bool   // behind migrations: they are not enough
-	Mismatches            []*Mismatch
-}
-
-// Error lists everything that does not fit.
-func (e *ChangedError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "posthouse: graph %q (%s) cannot go on with checkpoint %s of thread %q, made by version %s of it",
-		e.Graph, e.To, e.Checkpoint, e.Thread, e.From)
-	if e.Migrated {
-		b.WriteString(", behind its migrations")
-	}
-	for _, m := range e.Mismatches {
-		b.WriteString("\n- " + m.Error())
-	}
-	b.WriteString("\n(run it with the version that made it, register a Migration, or move it with UpdateOptions.Goto)")
-	return b.String()
-}
-
-// Is matches [posthouse.ErrInvalid].
-func (e *ChangedError) Is(target error) bool { return target == posthouse.ErrInvalid }
-
-// Unwrap returns the causes of the mismatches.
-func (e *ChangedError) Unwrap() []error {
-	errs := make([]error, len(e.Mismatches))
-	for i, m := range e.Mismatches {
-		errs[i] = m
-	}
-	return errs
-}
+// [App.Update] with Goto. It matches [posthouse.ErrInvalid]. Its fields are the Graph,
+// the Thread, Branch and Checkpoint, the fingerprints of the checkpoint (From) and of
+// this graph (To), whether it was Migrated, and all Mismatches.
+type ChangedError = takeover.ChangedError
 
 // A MismatchKind says what of a checkpoint does not fit the graph.
 type MismatchKind = migrate.Kind

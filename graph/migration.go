@@ -1,16 +1,12 @@
 package graph
 
 import (
-	"encoding/json"
-	"slices"
-	"strconv"
+	"context"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/graph/internal/calls"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/migrate"
-	"github.com/posthouse/posthouse/graph/internal/subparts"
-	"github.com/posthouse/posthouse/graph/internal/topology"
+	"github.com/posthouse/posthouse/graph/internal/takeover"
 )
 
 // A Migration takes what an earlier version of the graph has on record to a
@@ -86,85 +82,39 @@ func escapeMigrations(ms []Migration) []migrate.Migration {
 	return out
 }
 
-// innerMisfits notes what subgraphs have on record and this graph, at a path,
-// cannot go on with.
-func (a *App[S]) innerMisfits(t *migrationPlan, within string, g *frontier.Frontier) error {
-	for _, n := range a.order {
-		path := within + frontier.EscapeName(n.Name)
-		i := slices.IndexFunc(g.Tasks, func(x frontier.Target) bool { return x.Node == n.Name })
-		_, stands := t.program[frontier.PlanPart+"/"+path]
-		stands = stands && i >= 0
-		if n.sub == nil {
-			if stands {
-				t.replaced(path, "and it is a plain node now")
-			}
-		} else if err := n.sub.misfits(t, path, stands); err != nil {
-			return err
-		}
-		if i < 0 || n.sub != nil && n.sub.ownThread() {
-			continue
-		}
-		if s := t.progress.Step(g, i, calls.PositionStep); s != nil {
-			var c calls.Position
-			if err := json.Unmarshal(s.Value.Data, &c); err != nil {
-				return err
-			}
-			t.replaced(path, "in thread "+strconv.Quote(c.Thread)+", and it has no thread of its own now")
-		}
-	}
-	return nil
+// version returns what takes checkpoints of other versions over.
+func (a *App[S]) version() *takeover.Version {
+	return &takeover.Version{Graph: a.Graph, Fingerprint: a.fingerprint, Migrations: a.migrations, Ledger: a.ledger}
 }
 
-// replaced notes that a call of a subgraph has begun of what is none any more,
-// or is kept elsewhere.
-func (t *migrationPlan) replaced(path, how string) {
-	t.tasks = append(t.tasks, &Mismatch{
-		Kind: MismatchSubgraph, Name: path, Text: "a call of subgraph " + strconv.Quote(path) + " has begun, " + how,
-	})
-}
-
-// ownThread reports whether the subgraph runs in a thread of its own.
-func (in *inner[S, T]) ownThread() bool { return in.opt.OwnThread }
-
-// misfits notes what the subgraph has on record and cannot go on with. stands
-// says that a call has begun.
-func (in *inner[S, T]) misfits(t *migrationPlan, path string, stands bool) (err error) {
-	own, kept := in.opt.OwnThread, in.opt.Lifetime != Unkept
-	switch {
-	case stands && own:
-		t.replaced(path, "and it has a thread of its own now")
+// migrateHead makes sure that the head fits this version of the graph, and migrates
+// it, on record, if it has to be. pending says that what is to run counts.
+func (r *run[S]) migrateHead(ctx context.Context, pending bool) error {
+	h := r.sess.Head()
+	if r.subrun != nil || h == nil || h.Fingerprint == r.app.fingerprint {
 		return nil
-	case stands && !kept:
-		t.replaced(path, "and it is not kept now")
+	}
+	c, err := r.app.ledger.Get(ctx, h.ID)
+	if err != nil {
+		return err
+	}
+	t, err := r.app.version().Of(ctx, c, true)
+	if err != nil {
+		return err
+	}
+	if e := t.Err(pending); e != nil {
+		return e
+	}
+	if len(t.Used) == 0 {
 		return nil
-	case own, !kept, !stands && in.opt.Lifetime != PerThread:
-		return nil // nothing of it is taken up
 	}
-	var g frontier.Frontier
-	if stands {
-		if g, err = frontier.ReadFrontier(nil, t.program, frontier.PlanPart+"/"+path); err != nil {
-			return err
-		}
-		bad, err := in.app.pendingMisfits(t, &g)
-		if err != nil {
-			return err
-		}
-		t.tasks = append(t.tasks, inSubgraph(path, bad)...)
+	if !t.Fits() {
+		t.Frontier = frontier.Frontier{Skipped: t.Frontier.Skipped, Epoch: t.Frontier.Epoch} // the input starts anew in any case
 	}
-	parts := subparts.Within(&posthouse.Checkpoint{Program: t.program}, path).State
-	bad := inSubgraph(path, topology.PartMisfits(in.app.schema, in.app.codec, parts))
-	if in.opt.Lifetime == PerThread { // the next call takes it up, too
-		t.misfit = append(t.misfit, bad...)
-	} else {
-		t.tasks = append(t.tasks, bad...)
+	d, err := t.Draft(ctx)
+	if err != nil {
+		return err
 	}
-	return in.app.innerMisfits(t, path+"/", &g)
-}
-
-// inSubgraph says of mismatches which subgraph they are in.
-func inSubgraph(path string, bad []*Mismatch) []*Mismatch {
-	for _, m := range bad {
-		m.Name, m.Text = path+"/"+m.Name, "in subgraph "+strconv.Quote(path)+": "+m.Text
-	}
-	return bad
+	_, err = r.sess.Commit(ctx, d)
+	return err
 }

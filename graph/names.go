@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"iter"
 	"slices"
 	"strings"
 
@@ -15,32 +14,13 @@ func joinNodes[S any](done []*outcome[S]) string {
 	if len(done) == 1 {
 		return frontier.EscapeName(done[0].task.node.Name)
 	}
-	return joinNames(func(yield func(string) bool) {
+	return frontier.JoinNames(func(yield func(string) bool) {
 		for _, o := range done {
 			if !yield(o.task.node.Name) {
 				return
 			}
 		}
 	})
-}
-
-func joinNames(nodes iter.Seq[string]) string {
-	var names []string
-	size := 0
-	seen := map[string]bool{}
-	for n := range nodes {
-		n = frontier.EscapeName(n)
-		if seen[n] {
-			continue
-		}
-		if size += len(n) + 1; size > posthouse.MaxID-3 {
-			names = append(names, "...")
-			break
-		}
-		seen[n] = true
-		names = append(names, n)
-	}
-	return strings.Join(names, "+")
 }
 
 // labelEffect is the label of a node's checkpoint: NodeOptions.Effect of what

@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/recorded"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -142,7 +143,7 @@ func (r *run[S]) Start(ctx context.Context, in *S) (*Result[S], error) {
 		if err != nil {
 			return nil, err
 		}
-		input, err := r.sentParts(in)
+		input, err := recorded.InputParts(r.app.schema, r.opt.Run, in, r.program)
 		if err != nil {
 			return nil, err
 		}

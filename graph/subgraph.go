@@ -8,6 +8,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/state"
+	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -76,8 +77,7 @@ type subgraph[S any] interface {
 	programs() []posthouse.Program
 	hasBreakpoints() bool
 	kept() bool
-	ownThread() bool
-	misfits(t *migrationPlan, path string, stands bool) error
+	topology() *topology.Subgraph
 }
 
 type inner[S, T any] struct {
@@ -108,6 +108,10 @@ func (in *inner[S, T]) compile(l *ledger.Ledger, o *CompileOptions) (subgraph[S]
 		err = errors.New("it is Unkept and has a static interrupt, at which it would begin again for ever")
 	}
 	return &c, err
+}
+
+func (in *inner[S, T]) topology() *topology.Subgraph {
+	return &topology.Subgraph{Graph: in.app.Graph, OwnThread: in.opt.OwnThread, Kept: in.opt.Lifetime != Unkept, PerThread: in.opt.Lifetime == PerThread}
 }
 
 func (in *inner[S, T]) kept() bool { return in.opt.Lifetime != Unkept && !in.opt.OwnThread }

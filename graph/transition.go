@@ -180,13 +180,13 @@ func (r *run[S]) followInterrupted(ctx context.Context) error {
 	}
 	next := &frontier.Frontier{}
 	if err := r.app.AdvanceFrontier(r.frontier, next, ends); err != nil {
-		return r.commitFailure(ctx, joinNames(slices.Values(names)), nil, err)
+		return r.commitFailure(ctx, frontier.JoinNames(slices.Values(names)), nil, err)
 	}
 	next.Step = r.frontier.Step // it is the same step still
 	r.frontier = next
 	if len(r.frontier.Tasks) > 0 {
 		return nil
 	}
-	r.record.newChange(posthouse.KindNode, posthouse.StatusDone, joinNames(slices.Values(names)))
+	r.record.newChange(posthouse.KindNode, posthouse.StatusDone, frontier.JoinNames(slices.Values(names)))
 	return r.record.commit(ctx, nil)
 }

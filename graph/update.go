@@ -154,11 +154,11 @@ func (a *App[S]) edited(c *posthouse.Checkpoint, change func(*S)) ([]posthouse.P
 // forkMigrated forks a checkpoint of another version and puts the edited state,
 // as it is now, on record behind it.
 func (a *App[S]) forkMigrated(ctx context.Context, c *posthouse.Checkpoint, o *ledger.ForkOptions, change func(*S)) (*Snapshot[S], error) {
-	t, err := a.planMigration(ctx, c, false)
+	t, err := a.version().Of(ctx, c, false)
 	if err != nil {
 		return nil, err
 	}
-	if e := t.err(a.name, a.fingerprint, true); e != nil {
+	if e := t.Err(true); e != nil {
 		return nil, e
 	}
 	parts, err := a.edited(c, change)
@@ -168,9 +168,9 @@ func (a *App[S]) forkMigrated(ctx context.Context, c *posthouse.Checkpoint, o *l
 	if c, err = a.ledger.Fork(ctx, c.ID, o); err != nil {
 		return nil, err
 	}
-	t.from = c
-	t.state = state.Overlay(t.state, parts)
-	d, err := a.migrationDraft(ctx, t)
+	t.From = c
+	t.State = state.Overlay(t.State, parts)
+	d, err := t.Draft(ctx)
 	if err != nil {
 		return nil, err
 	}

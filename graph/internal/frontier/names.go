@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"cmp"
+	"iter"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -72,3 +73,23 @@ func (r Renames) Inside(path string) Renames {
 
 // Node returns what a node on record is called now.
 func (r Renames) Node(old string) string { return cmp.Or(r[old], old) }
+
+// JoinNames names nodes, each once and escaped, as in "draft+check".
+func JoinNames(nodes iter.Seq[string]) string {
+	var names []string
+	size := 0
+	seen := map[string]bool{}
+	for n := range nodes {
+		n = EscapeName(n)
+		if seen[n] {
+			continue
+		}
+		if size += len(n) + 1; size > posthouse.MaxID-3 {
+			names = append(names, "...")
+			break
+		}
+		seen[n] = true
+		names = append(names, n)
+	}
+	return strings.Join(names, "+")
+}

@@ -48,6 +48,7 @@ type Node struct {
 	Decides     bool     // its command says where it leads
 	Handled     bool     // it has an error handler, which may lead where its commands do
 	Sub         string   // of a subgraph: what of it is in the fingerprint
+	Subgraph    *Subgraph
 
 	Before, After bool // runs stop before it, or behind it
 	Edges         bool // behind it, before its transitions are followed
@@ -56,6 +57,12 @@ type Node struct {
 // Leads reports whether a node has commands to say where it leads, so that it may do
 // without edges.
 func (n *Node) Leads() bool { return n.Decides || n.Sub != "" && len(n.Targets) > 0 }
+
+// A Subgraph is the graph that a node calls, and where that is kept.
+type Subgraph struct {
+	*Graph
+	OwnThread, Kept, PerThread bool
+}
 
 // A Transition leads on from a node, or from Start.
 type Transition struct {

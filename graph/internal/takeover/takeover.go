@@ -1,0 +1,238 @@
+// Package takeover works out what a checkpoint that another version of a graph left is in
+// this one: what of it is renamed and migrated, and what does not fit.
+//
+// It reads and writes nothing by itself but the executions on record. The package
+// imports the root package, ledger and the graph's own packages.
+package takeover
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/calls"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/migrate"
+	"github.com/posthouse/posthouse/graph/internal/recorded"
+	"github.com/posthouse/posthouse/graph/internal/subparts"
+	"github.com/posthouse/posthouse/graph/internal/topology"
+	"github.com/posthouse/posthouse/ledger"
+)
+
+// A Version is the version of a graph that takes a checkpoint over.
+type Version struct {
+	*topology.Graph
+	Fingerprint string
+	Migrations  []migrate.Migration
+	Ledger      *ledger.Ledger
+}
+
+// A Plan is a checkpoint of another version as this one has it.
+type Plan struct {
+	From     *posthouse.Checkpoint
+	State    posthouse.State
+	Program  posthouse.State // as migrated, but for the frontier's part
+	Frontier frontier.Frontier
+	Used     []migrate.Migration
+
+	version  *Version
+	progress recorded.Progress
+	misfit   []*migrate.Mismatch // of the state
+	tasks    []*migrate.Mismatch // of what is to run
+}
+
+// Refuse returns why a checkpoint of which this does not fit cannot be gone on with, nil for
+// nothing.
+func (a *Version) Refuse(c *posthouse.Checkpoint, misfit []*migrate.Mismatch) error {
+	if len(misfit) == 0 {
+		return nil
+	}
+	return (&Plan{version: a, From: c, misfit: misfit}).Err(false)
+}
+
+// Fits reports whether what is to run fits.
+func (t *Plan) Fits() bool { return len(t.tasks) == 0 }
+
+// Err returns why the checkpoint cannot be taken over; pending says that what
+// is to run counts.
+func (t *Plan) Err(pending bool) *ChangedError {
+	all := t.misfit
+	if pending {
+		all = append(slices.Clip(all), t.tasks...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return &ChangedError{
+		Graph: t.version.Title, Thread: t.From.Thread, Branch: t.From.Branch, Checkpoint: t.From.ID, From: t.From.Fingerprint, To: t.version.Fingerprint,
+		Migrated: len(t.Used) > 0, Mismatches: all,
+	}
+}
+
+// Of migrates a checkpoint in memory and notes what does not fit. head
+// says that it is its branch's head.
+func (a *Version) Of(ctx context.Context, c *posthouse.Checkpoint, head bool) (*Plan, error) {
+	t := &Plan{version: a, From: c, State: c.State, Program: c.Program, Used: migrate.From(a.Migrations, c.Fingerprint, a.Fingerprint)}
+	t.progress = recorded.Progress{Head: &c.Header, Latest: head, By: a.Fingerprint}
+	var err error
+	if t.Frontier, err = frontier.ReadFrontier(c.Next, c.Program, frontier.PlanPart); err != nil {
+		return nil, err
+	}
+	if c.Fingerprint == a.Fingerprint {
+		return t, nil
+	}
+	if t.State, err = migrate.Parts(t.Used, c); err == nil {
+		t.misfit = append(t.misfit, topology.PartMisfits(a.Schema, a.Codec, t.State)...)
+	} else if !t.noteMismatch(err) {
+		return nil, err
+	}
+	if len(t.Used) > 0 {
+		if err := migrate.Frontier(&t.Frontier, t.Used, ""); err != nil && !t.noteMismatch(err) {
+			return nil, err
+		}
+		if t.Program, err = migrate.Program(t.Used, c.Program); err != nil && !t.noteMismatch(err) {
+			return nil, err
+		}
+	}
+	if len(t.Frontier.Tasks) > 0 {
+		if t.progress.All, err = a.Ledger.Core().Executions(ctx, &c.Header); err != nil {
+			return nil, err
+		}
+	}
+	if t.tasks, err = t.pendingMisfits(a.Graph, &t.Frontier); err != nil {
+		return nil, err
+	}
+	return t, t.innerMisfits(a.Graph, "", &t.Frontier)
+}
+
+// pendingMisfits looks at a frontier and at what its tasks have on record.
+func (t *Plan) pendingMisfits(a *topology.Graph, g *frontier.Frontier) ([]*migrate.Mismatch, error) {
+	done, err := t.progress.Tasks(a.Schema, g)
+	return append(a.FrontierMisfits(g), a.ResultMisfits(done)...), err
+}
+
+// noteMismatch takes an error that is a mismatch.
+func (t *Plan) noteMismatch(err error) bool {
+	m, ok := errors.AsType[*migrate.Mismatch](err)
+	if ok {
+		t.misfit = append(t.misfit, m)
+	}
+	return ok
+}
+
+// Draft makes the checkpoint that puts a migration plan of a head on record.
+// Gates that are open stay so.
+func (t *Plan) Draft(ctx context.Context) (*ledger.Draft, error) {
+	a, c := t.version, t.From
+	info, err := a.Ledger.Thread(ctx, c.Thread)
+	if err != nil {
+		return nil, err
+	}
+	b, _ := info.Branch(c.Branch)
+	p, _, changed, err := t.Frontier.Part(frontier.PlanPart, c.Program[frontier.PlanPart].Data)
+	if err != nil {
+		return nil, err
+	}
+	d := &ledger.Draft{Keep: openGates(info, c.Branch), Checkpoint: &posthouse.Change{
+		Parent: c.ID, Kind: posthouse.KindMigrate, Status: b.Status, Graph: a.Title, Fingerprint: a.Fingerprint,
+		Node: migrate.Nodes(t.Used, c.Node), Error: c.Error, Next: a.NextNames(&t.Frontier), State: t.State,
+	}}
+	d.Checkpoint.Program = subparts.Change(t.From.Program, t.Program)
+	if changed {
+		d.Checkpoint.Program = append(d.Checkpoint.Program, p)
+	}
+	return d, nil
+}
+
+// openGates returns the gates that are open on a branch.
+func openGates(info *posthouse.ThreadInfo, branch string) (ids []posthouse.ID) {
+	for _, w := range info.Waiting {
+		if w.Branch == branch {
+			ids = append(ids, w.ID)
+		}
+	}
+	return ids
+}
+
+// innerMisfits notes what subgraphs have on record and this graph, at a path,
+// cannot go on with.
+func (t *Plan) innerMisfits(a *topology.Graph, within string, g *frontier.Frontier) error {
+	for _, n := range a.Order {
+		path := within + frontier.EscapeName(n.Name)
+		i := slices.IndexFunc(g.Tasks, func(x frontier.Target) bool { return x.Node == n.Name })
+		_, stands := t.Program[frontier.PlanPart+"/"+path]
+		stands = stands && i >= 0
+		if n.Subgraph == nil {
+			if stands {
+				t.replaced(path, "and it is a plain node now")
+			}
+		} else if err := t.subgraphMisfits(n.Subgraph, path, stands); err != nil {
+			return err
+		}
+		if i < 0 || n.Subgraph != nil && n.Subgraph.OwnThread {
+			continue
+		}
+		if s := t.progress.Step(g, i, calls.PositionStep); s != nil {
+			var c calls.Position
+			if err := json.Unmarshal(s.Value.Data, &c); err != nil {
+				return err
+			}
+			t.replaced(path, "in thread "+strconv.Quote(c.Thread)+", and it has no thread of its own now")
+		}
+	}
+	return nil
+}
+
+// replaced notes that a call of a subgraph has begun of what is none any more,
+// or is kept elsewhere.
+func (t *Plan) replaced(path, how string) {
+	t.tasks = append(t.tasks, &migrate.Mismatch{
+		Kind: migrate.MismatchSubgraph, Name: path, Text: "a call of subgraph " + strconv.Quote(path) + " has begun, " + how,
+	})
+}
+
+// subgraphMisfits notes what a subgraph has on record and cannot go on with. stands
+// says that a call has begun.
+func (t *Plan) subgraphMisfits(in *topology.Subgraph, path string, stands bool) (err error) {
+	own, kept := in.OwnThread, in.Kept
+	switch {
+	case stands && own:
+		t.replaced(path, "and it has a thread of its own now")
+		return nil
+	case stands && !kept:
+		t.replaced(path, "and it is not kept now")
+		return nil
+	case own, !kept, !stands && !in.PerThread:
+		return nil // nothing of it is taken up
+	}
+	var g frontier.Frontier
+	if stands {
+		if g, err = frontier.ReadFrontier(nil, t.Program, frontier.PlanPart+"/"+path); err != nil {
+			return err
+		}
+		bad, err := t.pendingMisfits(in.Graph, &g)
+		if err != nil {
+			return err
+		}
+		t.tasks = append(t.tasks, inSubgraph(path, bad)...)
+	}
+	parts := subparts.Within(&posthouse.Checkpoint{Program: t.Program}, path).State
+	bad := inSubgraph(path, topology.PartMisfits(in.Schema, in.Codec, parts))
+	if in.PerThread { // the next call takes it up, too
+		t.misfit = append(t.misfit, bad...)
+	} else {
+		t.tasks = append(t.tasks, bad...)
+	}
+	return t.innerMisfits(in.Graph, path+"/", &g)
+}
+
+// inSubgraph says of mismatches which subgraph they are in.
+func inSubgraph(path string, bad []*migrate.Mismatch) []*migrate.Mismatch {
+	for _, m := range bad {
+		m.Name, m.Text = path+"/"+m.Name, "in subgraph "+strconv.Quote(path)+": "+m.Text
+	}
+	return bad
+}
