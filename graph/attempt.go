@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/recorded"
 	"github.com/posthouse/posthouse/internal/engine"
 	"github.com/posthouse/posthouse/ledger"
 )
@@ -40,28 +41,28 @@ type Retry = engine.Retry
 
 // recordAttempt decides what follows a failed attempt, and puts it on record: another
 // attempt, or the node's handler.
-func (t *task[S]) recordAttempt(ctx context.Context, exec *engine.Task, p *attemptRecord, cause error) (bool, error) {
+func (t *task[S]) recordAttempt(ctx context.Context, exec *engine.Task, p *recorded.Attempts, cause error) (bool, error) {
 	r := t.run
 	if p == nil {
-		p = &attemptRecord{}
+		p = &recorded.Attempts{}
 	}
-	if p.failed != nil {
+	if p.Failed != nil {
 		return false, nil // the handler failed
 	}
-	name, a := stepAttempt, engine.Attempt{Error: engine.OneLine(cause.Error())}
+	name, a := recorded.Attempt, engine.Attempt{Error: engine.OneLine(cause.Error())}
 	retry, wanted := &t.node.opt.Retry, false
-	if p.attempts < retry.Max {
+	if p.Count < retry.Max {
 		if err := engine.Guard(func() error { wanted = retry.Wants(cause); return nil }); err != nil {
 			return false, err
 		}
 	}
 	switch {
 	case wanted:
-		if d := retry.Wait(p.attempts+1, rand.Float64()); d > 0 {
+		if d := retry.Wait(p.Count+1, rand.Float64()); d > 0 {
 			a.Due = posthouse.Millis(r.app.ledger.Now().Add(d).UnixMilli())
 		}
 	case t.node.onError != nil:
-		name = stepFailed
+		name = recorded.Failed
 	default:
 		return false, nil
 	}
@@ -71,7 +72,7 @@ func (t *task[S]) recordAttempt(ctx context.Context, exec *engine.Task, p *attem
 	}
 	step := posthouse.Step{Task: t.key.String(), Name: name, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: v}}
 	if wanted {
-		step.Occurrence = uint32(p.attempts)
+		step.Occurrence = uint32(p.Count)
 	}
 	_, err = r.sess.Commit(ctx, &ledger.Draft{Steps: append(exec.Records().Held(), step)})
 	return err == nil, err
@@ -79,14 +80,14 @@ func (t *task[S]) recordAttempt(ctx context.Context, exec *engine.Task, p *attem
 
 // awaitAttempt waits until the next attempt is due: itself if that is soon, and
 // otherwise by a timer gate. It returns taskDone when it is due.
-func (t *task[S]) awaitAttempt(ctx context.Context, exec *engine.Task, past *attemptRecord) (outcomeKind, error) {
+func (t *task[S]) awaitAttempt(ctx context.Context, exec *engine.Task, past *recorded.Attempts) (outcomeKind, error) {
 	r := t.run
-	d := past.due.Sub(r.app.ledger.Now())
+	d := past.Due.Sub(r.app.ledger.Now())
 	switch {
 	case d <= 0:
 		return taskDone, nil
 	case d <= r.app.hold:
-		come, err := engine.WaitOrDrain(ctx, r.app.ledger, past.due)
+		come, err := engine.WaitOrDrain(ctx, r.app.ledger, past.Due)
 		switch {
 		case err != nil:
 			return taskStopped, err
@@ -96,7 +97,7 @@ func (t *task[S]) awaitAttempt(ctx context.Context, exec *engine.Task, past *att
 		return taskDone, nil
 	}
 	_, err := exec.Gates().Ask(ctx, posthouse.Gate{
-		Name: "$retry-" + strconv.Itoa(past.attempts), Kind: posthouse.GateTimer, ExpiresAt: past.due,
+		Name: "$retry-" + strconv.Itoa(past.Count), Kind: posthouse.GateTimer, ExpiresAt: past.Due,
 		Text: "the next attempt of node " + t.node.Name,
 	})
 	if err == nil {

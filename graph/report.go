@@ -6,6 +6,7 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/recorded"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
@@ -90,14 +91,14 @@ func (p *reporter[S]) taskStart(o *outcome[S]) {
 }
 
 // taskRetry reports a failed attempt that is not the end of its task.
-func (p *reporter[S]) taskRetry(o *outcome[S], past *attemptRecord, err error) {
+func (p *reporter[S]) taskRetry(o *outcome[S], past *recorded.Attempts, err error) {
 	mode := p.hub.Wants(StreamTasks, StreamDebug)
 	if mode == "" {
 		return
 	}
 	n := p.taskNotice(o, EventTaskRetry, mode)
-	n.Err, n.Due = err, past.due
-	if past.failed != nil {
+	n.Err, n.Due = err, past.Due
+	if past.Failed != nil {
 		n.Kind, n.Due = EventTaskError, time.Time{}
 	}
 	p.hub.Send(n)

@@ -2,13 +2,9 @@ package graph
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -22,29 +18,9 @@ import (
 // should nobody have told it.
 const lookAgain = 24 * time.Hour
 
-// threadName names the thread of a call: behind the caller's, by the node and,
-// unless it lives per thread, by the execution that calls. A hash over all that
-// tells calls apart ends it: a caller that was released or deleted and begins
-// anew, and a name that reads like another's, have threads of their own.
-func (in *inner[S, T]) threadName(r *run[S], o *outcome[S]) string {
-	name := r.sess.Thread()
-	if b := r.sess.Branch(); b != posthouse.MainBranch {
-		name += ":" + b
-	}
-	call := "." + calls.CalledAs(o.task.key.String())
-	if in.opt.Lifetime == PerCall {
-		call += "." + o.task.key.String()
-	}
-	id := fmt.Appendf(nil, "%q %q %d %d %q", r.sess.Thread(), r.sess.Branch(), r.sess.Head().Generation, in.opt.Lifetime, name+call)
-	sum := sha256.Sum256(id)
-	end := "." + hex.EncodeToString(sum[:6])
-	name += strings.NewReplacer("/", "-", "#", "-", "+", "-", ">", "-").Replace(call)
-	return strings.ToValidUTF8(name[:min(len(name), posthouse.MaxID-len(end))], "") + end
-}
-
 // callThread runs the subgraph in a thread of its own, or goes on with it.
 func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S]) (Command, error) {
-	thread := in.threadName(r, o)
+	thread := calls.ThreadName(r.sess.Head(), o.task.key.String(), uint8(in.opt.Lifetime), in.opt.Lifetime == PerCall)
 	opt := RunOptions{
 		By: r.opt.By, Durability: r.opt.Durability, bounded: o.task.isBounded(),
 		Coordination: r.sess.Head().Coordination,
@@ -173,7 +149,7 @@ func (in *inner[S, T]) parkForChild(ctx context.Context, o *outcome[S], res *Res
 			ExpiresAt: in.app.ledger.Now().Add(lookAgain),
 		})
 		if errors.Is(err, posthouse.ErrWaiting) {
-			if err := in.cancelInherited(ctx, o.exec, res.Thread); err != nil {
+			if err := calls.CancelInherited(ctx, in.app.ledger, o.exec.Gates().Open(), res.Thread); err != nil {
 				return err
 			}
 			return &subgraphEnd{waits: true}
@@ -182,21 +158,6 @@ func (in *inner[S, T]) parkForChild(ctx context.Context, o *outcome[S], res *Res
 			return err
 		}
 	}
-}
-
-// cancelInherited ends the waits that a fork took along for the thread of the subgraph
-// of whom it was forked from: the next execution waits for its own.
-func (in *inner[S, T]) cancelInherited(ctx context.Context, exec *engine.Task, thread string) error {
-	for _, g := range exec.Gates().Open() {
-		if g.Kind != posthouse.GateThread || g.Text == thread {
-			continue
-		}
-		_, err := in.app.ledger.Decide(ctx, g.ID, posthouse.Decision{Verdict: posthouse.Cancel, By: "posthouse", Reason: "the fork waits for thread " + thread})
-		if err != nil && !errors.Is(err, posthouse.ErrDecided) {
-			return err
-		}
-	}
-	return nil
 }
 
 // Programs returns what a runner needs to keep threads of the graph moving: the

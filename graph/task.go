@@ -2,13 +2,13 @@ package graph
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
+	"github.com/posthouse/posthouse/graph/internal/recorded"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -67,12 +67,6 @@ type outcome[S any] struct {
 	began    time.Time         // the attempt, if somebody reads that along
 }
 
-// Names under which a task's progress is on record.
-const (
-	stepAttempt = "$attempt" // an attempt failed and another is to come
-	stepFailed  = "$failed"  // it failed for good, and its handler is to run
-)
-
 // perform runs a task until it completes, waits, or fails for good. state
 // returns the state to work on; again says that an attempt has spoilt the one
 // before.
@@ -88,7 +82,7 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 		if r.subrun != nil {
 			r.subrun.exec.Adopt(exec)
 		}
-		past, err := readAttempts(exec)
+		past, err := recorded.ReadAttempts(exec)
 		if err != nil {
 			return o.end(taskFailed, err)
 		}
@@ -100,12 +94,12 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 		if o.live, err = state(again); err != nil {
 			return o.end(taskStopped, err)
 		}
-		if past != nil && past.failed == nil && !past.due.IsZero() {
+		if past != nil && past.Failed == nil && !past.Due.IsZero() {
 			if kind, err := t.awaitAttempt(ctx, exec, past); kind != taskDone {
 				return o.end(kind, err)
 			}
 		}
-		o.attempt = past.number()
+		o.attempt = past.Number()
 		if r.report.taskStart(o); ctx.Err() != nil {
 			return o.end(taskStopped, context.Cause(ctx))
 		}
@@ -195,7 +189,7 @@ func (o *outcome[S]) end(kind outcomeKind, err error) *outcome[S] {
 
 // attempt runs the node once, or its handler if it has failed for good. Where
 // the node leads is in o then.
-func (t *task[S]) attempt(ctx context.Context, o *outcome[S], past *attemptRecord) error {
+func (t *task[S]) attempt(ctx context.Context, o *outcome[S], past *recorded.Attempts) error {
 	r := t.run
 	exec, s := o.exec, o.live.Value
 	exec.SetLocal(o.live)
@@ -205,11 +199,11 @@ func (t *task[S]) attempt(ctx context.Context, o *outcome[S], past *attemptRecor
 		defer em.Close()
 		ctx = em.With(ctx)
 	}
-	if past != nil && past.failed != nil {
+	if past != nil && past.Failed != nil {
 		cause := &NodeError{
-			Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: t.node.Name, Err: past.failed,
+			Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: t.node.Name, Err: past.Failed,
 		}
-		ctx = exec.Scope(ctx, stepFailed, 0)
+		ctx = exec.Scope(ctx, recorded.Failed, 0)
 		handle := func(ctx context.Context, lead *Command) error {
 			return engine.Guard(func() (err error) { *lead, err = t.node.onError(ctx, s, cause); return err })
 		}
@@ -269,57 +263,5 @@ func (e *subgraphEnd) kind() outcomeKind {
 	return taskIdle
 }
 
-// An attemptRecord is what is on record of the earlier attempts of a task, nil for
-// nothing.
-type attemptRecord struct {
-	attempts int
-	due      time.Time // of the next one; zero without a wait
-	failed   error     // what the handler is told
-}
-
-// number returns which attempt comes now, from 1.
-func (p *attemptRecord) number() int {
-	switch {
-	case p == nil:
-		return 1
-	case p.failed != nil:
-		return p.attempts + 2 // the handler, behind the attempt that led to it
-	}
-	return p.attempts + 1
-}
-
-// RecordedError is the error of an attempt, as it is read back from the log.
-type RecordedError string
-
-// Error returns the recorded text.
-func (e RecordedError) Error() string { return string(e) }
-
-func readAttempts(exec *engine.Task) (*attemptRecord, error) {
-	if exec.Fresh() {
-		return nil, nil
-	}
-	p := &attemptRecord{}
-	var a engine.Attempt
-	for {
-		rec, ok := exec.Records().Recorded(stepAttempt)
-		if !ok {
-			break
-		}
-		a = engine.Attempt{}
-		if err := json.Unmarshal(rec.Value.Data, &a); err != nil {
-			return nil, err
-		}
-		p.attempts++
-		p.due = time.Time{}
-		if a.Due != 0 {
-			p.due = time.UnixMilli(int64(a.Due))
-		}
-	}
-	if rec, ok := exec.Records().Recorded(stepFailed); ok {
-		if err := json.Unmarshal(rec.Value.Data, &a); err != nil {
-			return nil, err
-		}
-		p.failed = RecordedError(a.Error)
-	}
-	return p, nil
-}
+// RecordedError is the error of an attempt, as it is read back from the log: a string.
+type RecordedError = recorded.Error
