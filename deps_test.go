@@ -82,7 +82,7 @@ var laws = []law{
 	{"graph/internal/subparts", []string{".", "ledger", "graph/internal/child", "graph/internal/calls", "graph/internal/frontier"}, nil, "what subgraphs keep has names on record, whatever runs them"},
 	{"graph/internal/migrate", []string{".", "graph/internal/calls", "graph/internal/frontier", "internal/engine"}, nil, "a migration changes names and parts, and runs no node"},
 	{"graph/internal/takeover", []string{".", "ledger", "graph/internal/calls", "graph/internal/frontier", "graph/internal/migrate", "graph/internal/recorded", "graph/internal/subparts", "graph/internal/topology"}, nil, "what another version left is judged from names and types, before a node runs"},
-	{"graph/internal/topology", []string{".", "internal/engine", "graph/internal/frontier", "graph/internal/migrate", "graph/internal/recorded", "graph/internal/state"}, nil, "where a graph leads is data, whatever the nodes do"},
+	{"graph/internal/topology", []string{".", "graph/internal/frontier", "graph/internal/migrate", "graph/internal/recorded", "graph/internal/state"}, nil, "where a graph leads is data, whatever the nodes do"},
 	{"graph/internal/recorded", []string{".", "internal/core", "internal/engine", "graph/internal/frontier", "graph/internal/state", "graph/internal/subparts"}, nil, "what a task left is a record, whoever takes it up"},
 	{"graph/internal/frontier", []string{".", "internal/engine"}, nil, "what is yet to run is data, whatever the nodes are"},
 	{"graph/internal/state", []string{".", "internal/engine"}, nil, "how states become parts knows no node and no run"},

@@ -159,10 +159,10 @@ func Emit(ctx context.Context, e Event) (posthouse.ID, error) {
 	switch e.Kind {
 	case AgentEvaluated, AgentHandoff, RouteEvaluated, AgentActivityChanged, CircuitStateChanged:
 	default:
-		return "", invalid("kind", "%q is not one that handlers and agents emit", e.Kind)
+		return "", posthouse.Invalid("kind", "%q is not one that handlers and agents emit", e.Kind)
 	}
 	if len(e.Data) > 0 && !json.Valid(e.Data) {
-		return "", invalid("data", "is not JSON")
+		return "", posthouse.Invalid("data", "is not JSON")
 	}
 	rec, ok := f.run.task.Records().Recorded(f.run.task.Scoped(ctx, stepEmit))
 	if ok {

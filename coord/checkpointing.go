@@ -31,13 +31,13 @@ type CheckpointingJournal struct {
 func Checkpointing(j Journal, l *ledger.Ledger, filter Filter, extract Extractor) (*CheckpointingJournal, error) {
 	switch {
 	case j == nil:
-		return nil, invalid("journal", "is required; use Discard{} to keep no events")
+		return nil, posthouse.Invalid("journal", "is required; use Discard{} to keep no events")
 	case l == nil:
-		return nil, invalid("ledger", "is required")
+		return nil, posthouse.Invalid("ledger", "is required")
 	case filter == nil:
-		return nil, invalid("filter", "is required; use OnAgentBoundaries or EveryEvent")
+		return nil, posthouse.Invalid("filter", "is required; use OnAgentBoundaries or EveryEvent")
 	case extract == nil:
-		return nil, invalid("extractor", "is required; use WholeEvent, EventSummary or ResultText")
+		return nil, posthouse.Invalid("extractor", "is required; use WholeEvent, EventSummary or ResultText")
 	}
 	return &CheckpointingJournal{j, l, filter, extract}, nil
 }
@@ -50,7 +50,7 @@ func Checkpointing(j Journal, l *ledger.Ledger, filter Filter, extract Extractor
 // decision or can be run: a checkpoint in between would pass its gates over.
 func (j *CheckpointingJournal) Record(ctx context.Context, e Event) error {
 	if e.thread() == "" {
-		return invalid("event", "names neither a coordination nor a thread")
+		return posthouse.Invalid("event", "names neither a coordination nor a thread")
 	}
 	if e.ID == "" {
 		e.ID = j.ledger.Core().NewID()

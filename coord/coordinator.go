@@ -54,11 +54,11 @@ func New(l *ledger.Ledger, name string, f *Fleet, h Handler, o *Options) (*Coord
 	}
 	switch {
 	case l == nil:
-		return nil, invalid("ledger", "is required")
+		return nil, posthouse.Invalid("ledger", "is required")
 	case f == nil:
-		return nil, invalid("fleet", "is required")
+		return nil, posthouse.Invalid("fleet", "is required")
 	case h == nil:
-		return nil, invalid("handler", "is required")
+		return nil, posthouse.Invalid("handler", "is required")
 	}
 	c := &Coordinator{ledger: l, instance: string(l.Core().NewID()), name: name, fleet: f, handler: h}
 	if o != nil {
@@ -153,15 +153,15 @@ func (o *HandleOptions) validate(message string) error {
 	_, taken := o.Labels[labelEvent]
 	switch {
 	case !utf8.ValidString(message):
-		return invalid("message", "is not valid UTF-8")
+		return posthouse.Invalid("message", "is not valid UTF-8")
 	case len(message) > MaxMessage:
 		return &posthouse.Error{
 			Code: posthouse.CodeTooLarge, Field: "message", Message: fmt.Sprintf("has %d bytes; the limit is %d", len(message), MaxMessage),
 		}
 	case taken:
-		return invalid("labels", "have %q, which is the coordinator's own", labelEvent)
+		return posthouse.Invalid("labels", "have %q, which is the coordinator's own", labelEvent)
 	case len(o.Labels) > MaxLabels:
-		return invalid("labels", "are %d; the limit is %d", len(o.Labels), MaxLabels)
+		return posthouse.Invalid("labels", "are %d; the limit is %d", len(o.Labels), MaxLabels)
 	}
 	return posthouse.CheckPerson("by", o.By)
 }
@@ -225,9 +225,7 @@ func (c *Coordinator) Resume(ctx context.Context, thread string, o *ResumeOption
 	defer func() { err = giveBack(ctx, s, err) }()
 	head := s.Head()
 	if head == nil {
-		return nil, &posthouse.Error{
-			Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no branch %q of thread %q to resume", s.Branch(), thread),
-		}
+		return nil, engine.UnknownThread(thread, s.Branch())
 	}
 	if err := c.checkOwner(head); err != nil {
 		return nil, err

@@ -25,24 +25,24 @@ func NewFleet(agents ...Agent) (*Fleet, error) {
 			return nil, err
 		}
 		if _, twice := f.agents[a.Name]; twice {
-			return nil, invalid("agent", "%q is in the fleet twice", a.Name)
+			return nil, posthouse.Invalid("agent", "%q is in the fleet twice", a.Name)
 		}
 		if len(a.Skills) == 0 {
-			return nil, invalid("agent", "%q has no skills", a.Name)
+			return nil, posthouse.Invalid("agent", "%q has no skills", a.Name)
 		}
 		for name, skill := range a.Skills {
 			if err := posthouse.ValidateName("skill", name); err != nil {
 				return nil, err
 			}
 			if skill == nil {
-				return nil, invalid("skill", "%q of agent %q has no function", name, a.Name)
+				return nil, posthouse.Invalid("skill", "%q of agent %q has no function", name, a.Name)
 			}
 			step := stepOf(a.Name, name)
 			if len(step) > maxStep {
-				return nil, invalid("skill", "%.40q of agent %.40q is on record under a name of %d bytes; the limit is %d", name, a.Name, len(step), maxStep)
+				return nil, posthouse.Invalid("skill", "%.40q of agent %.40q is on record under a name of %d bytes; the limit is %d", name, a.Name, len(step), maxStep)
 			}
 			if other, taken := steps[step]; taken {
-				return nil, invalid("skill", "%q of agent %q is on record as that of agent %q is: rename one", name, a.Name, other)
+				return nil, posthouse.Invalid("skill", "%q of agent %q is on record as that of agent %q is: rename one", name, a.Name, other)
 			}
 			steps[step] = a.Name
 		}
@@ -91,10 +91,6 @@ func notFound(what, name string, have []string) error {
 		Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no %s %q", what, name),
 		Hint: "there is " + strings.Join(have, ", "),
 	}
-}
-
-func invalid(field, format string, args ...any) error {
-	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
 // maxStep leaves room in a step's name for steps below an agent's.

@@ -65,5 +65,12 @@
 // even if the program swallowed it. Commits do not heed cancellation: work that
 // was paid for is recorded.
 //
-// The package imports the root package and nothing else of this module.
+// # Fronts
+//
+// A [Front] is how callers come to a graph or a flow: it claims, drives, replays and
+// releases, in the foreground, in the background and for a reader of a stream, and asks
+// the model, by its [Run], for what only that knows.
+//
+// The package imports the root package, ledger, diff, transfer, internal/core and
+// internal/commit.
 package engine

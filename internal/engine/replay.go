@@ -332,7 +332,7 @@ func callName(name string, n uint32) string {
 // that does not begin with $.
 func CheckName(field, name string) error {
 	bad := func(what string) error {
-		return &posthouse.Error{Code: posthouse.CodeInvalid, Field: field, Message: fmt.Sprintf("name %.80q %s", name, what)}
+		return posthouse.Invalid(field, "name %.80q %s", name, what)
 	}
 	switch {
 	case name == "":
@@ -358,10 +358,7 @@ func checkLength(field, name string) error {
 	if len(name) <= maxRecorded {
 		return nil
 	}
-	return &posthouse.Error{
-		Code: posthouse.CodeInvalid, Field: field,
-		Message: fmt.Sprintf("name %.80q is %d bytes long; the limit is %d", name, len(name), maxRecorded),
-	}
+	return posthouse.Invalid(field, "name %.80q is %d bytes long; the limit is %d", name, len(name), maxRecorded)
 }
 
 // expire records that a deadline passed, or finds what was decided meanwhile.

@@ -104,7 +104,7 @@ func (c *Call) Run(ctx context.Context, fn Work) (posthouse.Value, error) {
 		return posthouse.Value{}, err
 	}
 	if v.Codec == codecFailed {
-		return posthouse.Value{}, &posthouse.Error{Code: posthouse.CodeInvalid, Field: "codec", Message: "name " + codecFailed + " is reserved"}
+		return posthouse.Value{}, posthouse.Invalid("codec", "name %s is reserved", codecFailed)
 	}
 	if err := t.recordStep(ctx, &c.call, posthouse.Step{Effect: c.opt.Effect, Grant: c.opt.Grant, Value: v}); err != nil {
 		return posthouse.Value{}, err

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"time"
@@ -33,7 +32,7 @@ var streamModes = []StreamMode{
 func CheckModes(modes []StreamMode) error {
 	for _, m := range modes {
 		if !slices.Contains(streamModes, m) {
-			return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "Modes", Message: fmt.Sprintf("has %q, which is not a stream mode", string(m))}
+			return posthouse.Invalid("Modes", "has %q, which is not a stream mode", string(m))
 		}
 	}
 	return nil

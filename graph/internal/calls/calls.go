@@ -3,7 +3,8 @@
 // ended, and how far a caller knows; a [Program] wakes callers and cancels what they
 // left behind.
 //
-// It knows nothing of nodes and states. The package imports the root package.
+// It knows nothing of nodes and states. The package imports the root package
+// and ledger.
 package calls
 
 import (

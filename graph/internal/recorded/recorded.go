@@ -2,8 +2,8 @@
 // and where it leads, in a form whose names never change, and how far the tasks of a
 // frontier are.
 //
-// The package imports the root package, internal/core and the graph's own state,
-// frontier and subparts.
+// The package imports the root package, internal/core, internal/engine and the graph's
+// own state, frontier and subparts.
 package recorded
 
 import (

@@ -2,7 +2,7 @@
 // state, where they stand, and where the calls of those with threads of their own ended.
 //
 // It names and tracks parts and knows no node and no state's type. The package imports
-// the root package, graph/internal/calls and graph/internal/frontier.
+// the root package, ledger and the graph's own calls, child and frontier.
 package subparts
 
 import (

@@ -2,8 +2,8 @@
 // completed step leads, what may be sent where, and what of a checkpoint a graph
 // cannot run.
 //
-// It calls nothing of the user's. The package imports the root package, internal/engine
-// and the graph's own frontier, migrate, recorded and state.
+// It calls nothing of the user's. The package imports the root package and the graph's
+// own frontier, migrate, recorded and state.
 package topology
 
 import (
