@@ -69,7 +69,7 @@ type Gate struct {
 	// was built. A question that this very instance asks differently is not its own.
 	Instance string `json:"instance,omitempty"`
 
-	// Uses is how many effects an approval licenses; 0: none. See [ledger.Ledger.Grant].
+	// Uses is how many effects an approval licenses; 0: none. See [ledger.ReadGrant].
 	Uses int `json:"uses,omitempty"`
 
 	// ValidFor is how long an approval licenses effects, in nanoseconds from the

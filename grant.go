@@ -36,7 +36,7 @@ type Use struct {
 	Effect     Effect      `json:"effect"`               // its class
 
 	// Result is what is on record of its outcome: none if it has none yet, or was
-	// removed. Only [ledger.Ledger.Grant] fills it.
+	// removed. Only [ledger.ReadGrant] fills it.
 	Result Value `json:"-"`
 
 	released int // attempts

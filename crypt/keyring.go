@@ -11,7 +11,7 @@ import (
 
 // A Keyring is a [posthouse.Cipher] with its keys in memory. It does not change: to
 // rotate, open the Ledger with a ring that has one more key as the current one,
-// and call [ledger.Ledger.Rewrap].
+// and call [Rewrap].
 type Keyring struct {
 	current string
 	keys    map[string]cipher.AEAD

@@ -17,7 +17,7 @@ type Rewrapped struct {
 
 // Rewrap wraps every data key with the Cipher's current key, where it is
 // wrapped with another: afterwards the other keys can be removed, which
-// [ledger.Ledger.KeyUse] confirms. No entry is touched, no hash changes, and threads
+// [KeyUse] confirms. No entry is touched, no hash changes, and threads
 // stay in use meanwhile. It may be killed at any point and called again: what
 // is done is done. First see that no process still wraps with the old key.
 //

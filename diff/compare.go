@@ -87,7 +87,7 @@ func Compare(ctx context.Context, led core.Ledger, a, b posthouse.ID) (*Comparis
 	return c, err
 }
 
-// States is [ledger.Ledger.Compare] for checkpoints at hand; it knows no
+// States is [Compare] for checkpoints at hand; it knows no
 // ancestor.
 func States(a, b *posthouse.Checkpoint) *Comparison {
 	c := &Comparison{A: a.ID, B: b.ID, Fields: compareFields(&a.Header, &b.Header), Parts: []PartChange{}}

@@ -79,7 +79,7 @@ func (a *App[In, Out]) Branches(ctx context.Context, thread string) ([]posthouse
 
 // Copy makes a new thread with the whole history of another and returns the
 // head of its main branch. Nothing of it runs until it is resumed. See
-// [ledger.Ledger.CopyThread].
+// [transfer.CopyThread].
 func (a *App[In, Out]) Copy(ctx context.Context, from, to string, o *transfer.CopyOptions) (*Snapshot[In, Out], error) {
 	return a.front.Copy(ctx, from, to, o)
 }

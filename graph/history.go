@@ -87,7 +87,7 @@ func (a *App[S]) Branches(ctx context.Context, thread string) ([]posthouse.Branc
 
 // Copy makes a new thread with the whole history of another and returns the
 // head of its main branch. Nothing of it runs until it is resumed. See
-// [ledger.Ledger.CopyThread].
+// [transfer.CopyThread].
 func (a *App[S]) Copy(ctx context.Context, from, to string, o *transfer.CopyOptions) (*Snapshot[S], error) {
 	return a.front.Copy(ctx, from, to, o)
 }

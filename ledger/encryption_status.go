@@ -9,7 +9,7 @@ type EncryptionStatus struct {
 }
 
 // EncryptionStatus returns how this Ledger protects what it writes. What was written
-// before may differ: [posthouse.ThreadInfo.Sealed] and [Ledger.KeyUse] tell.
+// before may differ: [posthouse.ThreadInfo.Sealed] and [crypt.KeyUse] tell.
 func (l *Ledger) EncryptionStatus() EncryptionStatus {
 	var p EncryptionStatus
 	if l.core.Config.Cipher != nil {

@@ -58,7 +58,7 @@ type Deleted struct {
 // the head to its parent, which then waits to be resumed, and cancels its
 // gates; a branch that loses its first checkpoint ends. [posthouse.ErrNotFound];
 // [posthouse.ErrConflict] for one with children unless o.Mode says what becomes of them, and
-// for one of a released version, which goes as a whole ([ledger.Ledger.DropRelease]); as for all that removes, [posthouse.ErrForbidden] while the thread is under legal hold and
+// for one of a released version, which goes as a whole ([DropRelease]); as for all that removes, [posthouse.ErrForbidden] while the thread is under legal hold and
 // [posthouse.ErrBusy] while it is run.
 func Delete(ctx context.Context, led core.Ledger, id posthouse.ID, o *DeleteOptions) (*Deleted, error) {
 	l := led.Core()
@@ -152,7 +152,7 @@ func closedVersion(ctx context.Context, c *core.Core, at posthouse.Ref) error {
 	}
 	return &posthouse.Error{
 		Code: posthouse.CodeConflict, Message: "the checkpoint belongs to version " + version + " of thread " + at.Thread + ", which is released: it is closed",
-		Hint: "drop the version as a whole: posthouse thread drop " + at.Thread + " " + version + ", or Ledger.DropRelease",
+		Hint: "drop the version as a whole: posthouse thread drop " + at.Thread + " " + version + ", or retain.DropRelease",
 	}
 }
 
@@ -246,7 +246,7 @@ func newHead(t *core.Tree, b posthouse.BranchHead, info *posthouse.ThreadInfo) p
 // cancelled; an error with a result names those of which this failed, or that it
 // cannot be told for damage or for want of the key, and the thread is gone.
 // [posthouse.ErrNotFound], also for one that was deleted before, and as for
-// [ledger.Ledger.Delete]; o.Mode is not heeded.
+// [Delete]; o.Mode is not heeded.
 func DeleteThread(ctx context.Context, led core.Ledger, thread string, o *DeleteOptions) (*Deleted, error) {
 	l := led.Core()
 
@@ -346,10 +346,10 @@ func removeThread(ctx context.Context, c *core.Core, thread string, o *DeleteOpt
 
 // DeleteCoordination removes the checkpoints that carry a coordination's label:
 // whole threads where all of theirs do. Counts are sums; none is no error. When
-// it fails in the middle, the sums say what is gone. What [ledger.Ledger.DeleteThread]
+// it fails in the middle, the sums say what is gone. What [DeleteThread]
 // returns with a result does not stop it, and is part of the error. So is an
 // [posthouse.ErrConflict] for each thread that stays and has checkpoints of the label in
-// released versions: those are closed, and go as a whole ([ledger.Ledger.DropRelease]).
+// released versions: those are closed, and go as a whole ([DropRelease]).
 func DeleteCoordination(ctx context.Context, led core.Ledger, name string, o *DeleteOptions) (*Deleted, error) {
 	l := led.Core()
 

@@ -28,7 +28,7 @@ func (o *HoldOptions) check() error {
 }
 
 // Hold puts a thread under legal hold, also while a run has it: until
-// [ledger.Ledger.Unhold] nothing of it can be removed. Deleting fails with
+// [Unhold] nothing of it can be removed. Deleting fails with
 // [posthouse.ErrForbidden], retention and compaction pass it over. Work goes on as before.
 // The hold is a signed record of the log. A thread that is held already stays
 // held by whom it was, which is returned. [posthouse.ErrNotFound].

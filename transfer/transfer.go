@@ -21,7 +21,7 @@ type ExportOptions struct {
 }
 
 // Export writes a thread to a file as it is: entries, hashes, signatures and
-// slots, so that [ledger.Ledger.Import] puts the same thread into another store, where
+// slots, so that [Import] puts the same thread into another store, where
 // it verifies with the same keys. Everything is checked on the way out. It may
 // run beside those who use the thread. The file holds what the store holds: it
 // is as secret as that, and with encryption it is sealed by the same keys.
@@ -122,7 +122,7 @@ type ImportOptions struct {
 	Thread string // the file must hold this thread: [posthouse.ErrInvalid] if not
 
 	// Clear admits a thread in the clear to a store that is encrypted, and goes
-	// on record there ([ledger.Ledger.Encryption]). Default: such a file is ErrSealed.
+	// on record there ([crypt.Status]). Default: such a file is ErrSealed.
 	Clear *posthouse.ClearDecision
 
 	// Check is called with each entry in the file's order, and with nil at its
@@ -140,7 +140,7 @@ type ImportOptions struct {
 	Interrupt bool
 }
 
-// Import puts a thread into the store as a file has it that [ledger.Ledger.Export]
+// Import puts a thread into the store as a file has it that [Export]
 // wrote: byte for byte, under the same name, which its hashes cover; to have it
 // under another, import it and copy it. r is read twice, first to check all of
 // it, so that a damaged file ([posthouse.ErrCorrupt]) changes nothing. Neither does one

@@ -119,7 +119,7 @@ func newKey() []byte {
 
 // Rotate adds a new current key to the file and returns its id.
 // Processes that run go on with the one before until they are restarted; then
-// [ledger.Ledger.Rewrap], and Retire for the old one. Change one
+// [crypt.Rewrap], and Retire for the old one. Change one
 // key file by one process at a time.
 func Rotate(path string) (id string, err error) {
 	k, err := Load(path)
@@ -131,7 +131,7 @@ func Rotate(path string) (id string, err error) {
 }
 
 // Retire takes a key out of the file, for good: see with
-// [ledger.Ledger.KeyUse] that nothing is wrapped with it. [posthouse.ErrNotFound],
+// [crypt.KeyUse] that nothing is wrapped with it. [posthouse.ErrNotFound],
 // [posthouse.ErrConflict] for the current one.
 func Retire(path, id string) error {
 	k, err := Load(path)

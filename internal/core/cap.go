@@ -77,7 +77,7 @@ func (r *capCounter) evicted(gone, limit int) {
 
 // EnforceCap brings the store back under the cap, oldest first. Heads and waiting
 // checkpoints stay, also if that leaves more than the cap. Bodies go at the
-// next [ledger.Ledger.Compact]. The save that it follows is durable already, so a
+// next [retain.Compact]. The save that it follows is durable already, so a
 // failure is logged, and made good by the next save.
 func (c *Core) EnforceCap(ctx context.Context) {
 	limit := c.Config.MaxCheckpoints

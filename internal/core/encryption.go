@@ -173,7 +173,7 @@ func CopyMark(ctx context.Context, from, to posthouse.Store) error {
 		if m.Encrypted && len(src.Decisions) == 0 {
 			return false, &posthouse.Error{
 				Code: posthouse.CodeSealed, Message: "the target is encrypted, and the source is not: its states would be in the target in the clear",
-				Hint: "copy into a store of its own, or put it on record for the target first: Ledger.WriteInClear, posthouse encryption clear",
+				Hint: "copy into a store of its own, or put it on record for the target first: crypt.WriteInClear, posthouse encryption clear",
 			}
 		}
 		if there || len(src.Decisions) == 0 {

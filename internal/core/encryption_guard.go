@@ -39,7 +39,7 @@ func (c *Core) mayWriteClear(ctx context.Context, at time.Time) error {
 		return &posthouse.Error{
 			Code: posthouse.CodeSealed, Message: "the store is encrypted, and this ledger has no keys",
 			Hint: "set Options.Cipher; on the command line, POSTHOUSE_KEYS or the key file in the data directory. " +
-				"To write in the clear from now on, put that on record: Ledger.WriteInClear, posthouse encryption clear",
+				"To write in the clear from now on, put that on record: crypt.WriteInClear, posthouse encryption clear",
 		}
 	}
 	c.encryption.clear.Store(at.Add(recheckClear).UnixMilli())

@@ -63,7 +63,7 @@ func (tx *Tx) Removable() error {
 	}
 	e := &posthouse.Error{
 		Code: posthouse.CodeForbidden, Message: "thread " + tx.Thread.Name + " is under legal hold by " + h.By,
-		Hint: "lift it first, with Ledger.Unhold or posthouse thread unhold " + tx.Thread.Name,
+		Hint: "lift it first, with retain.Unhold or posthouse thread unhold " + tx.Thread.Name,
 	}
 	s, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).Signal(h.Seq)
 	if err != nil {

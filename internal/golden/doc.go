@@ -2,7 +2,7 @@
 // that a change of the format or of what is derived from it is noticed.
 //
 // testdata has a directory for each version that wrote stores, named by its
-// commit. In it are SQLite files, thread files as Ledger.Export wrote them, for
+// commit. In it are SQLite files, thread files as transfer.Export wrote them, for
 // each store its answers, and the program that wrote them all. The tests open
 // copies: every answer of then must be given today, on SQLite and in memory, and
 // the programs whose threads wait in the stores must go on with them.
