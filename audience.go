@@ -7,8 +7,8 @@ import (
 	"github.com/posthouse/posthouse/internal/canon"
 )
 
-// An AudienceInfo is the header of a record that says who may decide an open
-// gate from then on, by marks of their names. It has no body, and stands in the
+// An AudienceInfo says who may decide an open gate from then on, by marks of their
+// names. It has no body, and stands in the
 // entry that opens the gate or moves the right to decide it. Summaries have the
 // marks, so that the inbox of a person is found without reading the gates of
 // others. A mark only finds: who may decide is what the gate itself says.

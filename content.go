@@ -14,8 +14,8 @@ const (
 	domainSalted  = "posthouse/content/salted/1"
 )
 
-// SaltSize is how many random bytes stand in a gate's body, so that the digest in
-// its header does not give away a content that can be guessed.
+// SaltSize is how many random bytes a gate's body begins its digest with. Without
+// them a content that can be guessed would be found by its digest.
 const SaltSize = 16
 
 // A Binding says what a recorded answer is good for.

@@ -62,8 +62,8 @@ var (
 	ErrClosed      = &Error{Code: CodeClosed}
 )
 
-// ErrWaiting is what a node, flow or handler returns, wrapped or not, when it
-// cannot go on until a gate is decided. It is no failure: the runtime commits
+// ErrWaiting is returned by a node, flow or handler that waits for a gate. It may
+// be wrapped. It is no failure: the runtime commits
 // the question and lets go of everything.
 var ErrWaiting = fmt.Errorf("posthouse: waiting for a decision")
 

@@ -28,7 +28,7 @@ func listOfKind(kind string) GateList {
 	return GateList(binary.BigEndian.Uint64(h[:]))
 }
 
-// outsideInbox are the kinds of which none is in the inbox.
+// outsideInbox are the kinds of gates that the inbox does not show.
 var outsideInbox = [...]string{GateTimer, GateSignal, GateThread, GateSession}
 
 // Lists returns the lists that the gate is in, none twice.

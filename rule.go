@@ -32,8 +32,8 @@ type Proposal struct {
 	Read func() (*Checkpoint, error)
 }
 
-// Checkpoint returns the checkpoint as it will be read back, state and metadata
-// included, or nil if the commit has none. What the process does not have in
+// Checkpoint returns the checkpoint as it will be read back, with state and
+// metadata. It is nil for a commit without one. What the process does not have in
 // memory is read from the store; a rule that can do with Header costs nothing.
 // [ErrInvalid] once the commit was let pass or refused.
 func (p *Proposal) Checkpoint() (*Checkpoint, error) {

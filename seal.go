@@ -21,8 +21,8 @@ func Seal(t *ThreadInfo, at time.Time, records []Record, bodies [][]byte) (*Entr
 	return e, &info
 }
 
-// A Sealer seals one entry in two steps, for whoever signs it in between: the link
-// to the next entry covers the signature. The zero Sealer is ready.
+// A Sealer seals one entry in two steps, so that it can be signed in between. The
+// link to the next entry covers the signature. The zero Sealer is ready.
 type Sealer struct{ header entryHeader }
 
 // Seal fills in e as [Seal] does. The header goes to the memory that e.Header has.

@@ -23,8 +23,8 @@ func comparePaths(a, b posthouse.Value) (paths []PathChange, more int) {
 	return d.out, d.more
 }
 
-// JSON returns where two JSON texts differ, in order, and how many differences
-// more there are than the 1000 that are shown. No text at all is null. Texts that are
+// JSON returns where two JSON texts differ, in order. It shows 1000 differences and
+// counts the rest. No text at all is null. Texts that are
 // no JSON are compared as a whole.
 func JSON(a, b json.RawMessage) (paths []PathChange, more int) {
 	var vs [2]any

@@ -22,8 +22,8 @@ type Anew struct {
 	Kept       []posthouse.StepRecord // effects on the world and people's answers: they happened, and are found by their names
 }
 
-// Anew has the unfinished executions at a branch's head begin from their top,
-// without the results that they recorded so far. It is for a program that goes
+// Anew begins the unfinished executions at a branch's head from their top. Results
+// that they recorded are dropped. It is for a program that goes
 // another way than the one on record, for instance since a question was asked
 // again and answered otherwise, and fails for that. It makes a child of the
 // checkpoint, of kind anew, which is interrupted; nothing runs.

@@ -12,8 +12,8 @@ import (
 	"github.com/posthouse/posthouse/internal/text"
 )
 
-// Decide records the one decision of a gate and makes its branch runnable, or
-// done if the gate is a session's ([posthouse.GateSession]), in one commit. It returns the
+// Decide records the one decision of a gate and makes its branch runnable, in one
+// commit. The branch of a session's gate ([posthouse.GateSession]) is done. It returns the
 // gate with the decision. It fails with [posthouse.ErrDecided] or [posthouse.ErrExpired],
 // Error.Decision being the first decision, with [posthouse.ErrForbidden] where the gate,
 // its requester rule or the policy says no, and with [posthouse.ErrConflict] if d.Shown is

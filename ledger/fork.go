@@ -39,8 +39,8 @@ type ForkOptions struct {
 	Claim    *Claim // of a run that forks its own thread to go on there; not with Thread
 }
 
-// Fork begins a branch, or a thread, at any checkpoint and returns its first
-// checkpoint, whose Source names where it came from. The source stays as it
+// Fork begins a branch, or a thread, at any checkpoint. The first checkpoint, which
+// it returns, names its Source. The source stays as it
 // is. What was recorded of the unfinished execution before the fork is
 // inherited; gates that were open there are open again under new ids, those that
 // putGates people with a fresh deadline. A fork of a checkpoint that could run does not

@@ -60,7 +60,7 @@ func readResult(ctx context.Context, c *core.Core, thread string, u *posthouse.U
 	return nil
 }
 
-// Uses returns the effects that were let go under a gate's decision, oldest first.
+// Uses returns the effects that ran under a gate's decision, oldest first.
 // It reads the headers of the log from the gate on. [posthouse.ErrNotFound] for the gate.
 func Uses(ctx context.Context, led core.Ledger, gate posthouse.ID) ([]posthouse.Use, error) {
 	l := led.Core()

@@ -180,8 +180,7 @@ func Count(ctx context.Context, l *Ledger, q posthouse.Query) (n int, err error)
 	return n, nil
 }
 
-// within narrows a query for a thread to the entries of the generation it asks
-// for, so that a store need not pass over the others. [posthouse.ErrNotFound] if there is
+// within narrows a query for a thread to the entries of its generation. [posthouse.ErrNotFound] if there is
 // no such generation.
 func within(ctx context.Context, c *core.Core, q posthouse.Query) (posthouse.Query, error) {
 	if q.Thread == "" {

@@ -45,7 +45,7 @@ func (l *Ledger) Gate(ctx context.Context, id posthouse.ID) (*posthouse.Gate, er
 	return l.core.Gate(ctx, id)
 }
 
-// Releases yields a thread's releases, newest first; none is no error. Those
+// Releases yields a thread's releases, newest first. Those
 // that were dropped are among them: their checkpoints are not found.
 func (l *Ledger) Releases(ctx context.Context, thread string) iter.Seq2[*posthouse.Release, error] {
 	return core.Releases(ctx, l.core, thread)

@@ -65,11 +65,11 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.E
 	}
 }
 
-// maxWatched bounds the threads of which a watch remembers the last entry, of
-// about 150 bytes each.
+// maxWatched bounds the threads whose last entry a watch remembers, about 150 bytes
+// each.
 const maxWatched = 1 << 14
 
-// A watch is a watch of which somebody takes the events.
+// A watch is one call of [Ledger.Watch] under way.
 type watch struct {
 	l     *core.Core
 	ctx   context.Context

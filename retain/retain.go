@@ -136,8 +136,8 @@ func Run(ctx context.Context, led core.Ledger, r Policy, o *Options) (*Report, e
 	return &p.done, failed
 }
 
-// Every applies a policy now and then every so often, until ctx ends; then
-// it returns nil. What fails is logged and made good by the next pass.
+// Every applies a policy at once and then at each interval, until ctx ends; then it
+// returns nil. What fails is logged and made good by the next pass.
 // [posthouse.ErrInvalid], at once, for a policy that is none or a time that is not positive.
 func Every(ctx context.Context, led core.Ledger, r Policy, every time.Duration) error {
 	l := led.Core()

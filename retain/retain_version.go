@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// versions drops the released versions of a thread that the policy lets go.
+// versions drops the released versions of a thread that the policy does not keep.
 func (p *pass) versions(ctx context.Context, thread string) error {
 	seen := 0
 	var old []*posthouse.Release

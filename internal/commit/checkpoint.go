@@ -9,8 +9,8 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// base returns what the new checkpoint is encoded against, nil for nothing, and
-// for a new revision the newest one there is.
+// base returns what the new checkpoint is encoded against, nil for nothing. Of a
+// new revision it also returns the newest one there is.
 func (c *Commit) base() (base *core.Head, old *posthouse.Header, err error) {
 	tx, p := c.tx, c.plan
 	if p.Revise == "" {

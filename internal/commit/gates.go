@@ -8,8 +8,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// openGates adds the gates that the plan takes along, those that were decided as
-// they were asked, and those that are to be open.
+// openGates adds gates that a fork takes along, those decided as they were asked,
+// and those to be open.
 func (c *Commit) openGates() error {
 	tx, p := c.tx, c.plan
 	for _, g := range p.Inherit {

@@ -8,9 +8,8 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// RunAll is commit for drafts of one thread, each of which follows the one
-// before, without what commit tells of each. They are on record when it returns
-// nil; where the store can, together.
+// RunAll appends plans of one thread, each on top of the one before. They are on
+// record when it returns nil; together, where the store can.
 func RunAll(ctx context.Context, c *core.Core, ds []*Plan) error {
 	if len(ds) == 0 {
 		return nil

@@ -37,8 +37,8 @@ func AddVote(tx *core.Tx, g *posthouse.Gate, d *posthouse.Decision) (*posthouse.
 	return &final, nil
 }
 
-// Escalate records that a gate's escalation is due, so that its deciders are
-// told by the log. The right itself depends on the time alone: a decision
+// Escalate records that a gate's escalation is due, so that the log says who may
+// decide. The right itself depends on the time alone: a decision
 // between the time and the record is taken, and records it first. [posthouse.ErrConflict]
 // before its time; once recorded, it is no error and writes nothing. For a gate
 // that does not wait it fails like [ledger.Ledger.Decide].

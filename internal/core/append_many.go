@@ -7,8 +7,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A Bulk collects entries of one thread for a store, and hands them over
-// together where the store can take them so, else one by one at once.
+// A Bulk appends entries of one thread in groups. A store that is no
+// [posthouse.BulkAppender] gets them one by one.
 type Bulk struct {
 	Ctx   context.Context
 	Store posthouse.Store

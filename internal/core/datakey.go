@@ -21,8 +21,8 @@ type DataKeyOf struct {
 	Generation uint32
 }
 
-// Slot is where the wrapped key is kept, beside the log, so that it can be
-// wrapped anew without touching an entry.
+// Slot is where the wrapped key is kept: beside the log, so that rewrapping touches
+// no entry.
 func (k DataKeyOf) Slot() posthouse.SlotKey {
 	return posthouse.SlotKey{Thread: k.Thread, Step: dataKeyPrefix + strconv.FormatUint(uint64(k.Generation), 10)}
 }
@@ -117,9 +117,8 @@ func (k DataKeyOf) refused(ctx context.Context, key, verb string, err error) err
 	return k.sealed(err, hint, "its data key could not be %s with key %q", verb, key)
 }
 
-// makeDataKey makes the data key of a thread that has nothing sealed yet, or
-// returns the one that another process was first to make. It is durable before
-// anything is sealed with it.
+// makeDataKey puts the data key of a thread on record, unless another process has.
+// It is durable before anything is sealed with it.
 func makeDataKey(ctx context.Context, s posthouse.Store, c posthouse.Cipher, of DataKeyOf) error {
 	for range MaxTries {
 		_, _, err := ReadWrappedKey(ctx, s, of)

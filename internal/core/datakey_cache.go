@@ -77,9 +77,9 @@ func (c *Core) dataKey(ctx context.Context, of DataKeyOf) (*dataKey, error) {
 	return k, nil
 }
 
-// DropKeys takes away the data keys of a thread's generations up to the given
-// one, of which nothing is left: what was sealed with them cannot be opened any
-// more, in a backup of the log neither.
+// DropKeys removes the data keys of a thread's generations up to the given one.
+// What was sealed with them cannot be opened any more, not even in a backup of the
+// log.
 func DropKeys(ctx context.Context, c *Core, thread string, upTo uint32) error {
 	for g := uint32(1); g <= upTo; g++ {
 		if err := DropKey(ctx, c, DataKeyOf{thread, g}); err != nil {

@@ -41,8 +41,8 @@ func (c *Core) Execution(ctx context.Context, head *posthouse.Header, task strin
 	return &Execution{}, nil
 }
 
-// Executions returns what [ledger.Ledger.Execution] does for every task that has
-// anything on record, by task, in one read of the log.
+// Executions returns what is on record of each task, by task, in one read of the
+// log.
 func (c *Core) Executions(ctx context.Context, head *posthouse.Header) (map[string]*Execution, error) {
 	return c.executions(ctx, head, func(string) bool { return true })
 }

@@ -4,8 +4,8 @@ import (
 	"bytes"
 )
 
-// knownParts returns the values of parts that this process knows of the head at
-// seq, while a run of it has the thread: nobody else appends then. They are the
+// knownParts returns what this process knows of the parts of a head. A run of it
+// must have the thread: nobody else appends then. They are the
 // caller's own; nil for none.
 func (c *Core) knownParts(thread string, seq uint64) map[string][]byte {
 	t := c.lockClaimed(thread)

@@ -20,8 +20,8 @@ type IDSource struct {
 	free  int
 }
 
-// Follow makes later ids sort behind k, so that a child sorts behind its parent
-// also where another process, whose clock is ahead, made that.
+// Follow makes later ids sort behind k. A child so sorts behind a parent that a
+// process with a faster clock made.
 func (s *IDSource) Follow(k posthouse.OrderKey, now time.Time) {
 	ms := binary.BigEndian.Uint64(k[:]) >> 16
 	if !k.Valid() || ms > uint64(max(now.Add(posthouse.Skew).UnixMilli(), 0)) {

@@ -153,8 +153,8 @@ func (tx *Tx) CheckLease(c *Claim) error {
 	return nil
 }
 
-// Persist puts the claim on record before the run's first commit does, so that of
-// two processes that mean to run the thread only one begins to act. It reports
+// Persist puts the claim on record before the run's first commit does. Of two
+// processes that mean to run the thread only one so begins to act. It reports
 // whether it wrote: not when the claim is on record already, nor on a store
 // that only this process has open. [posthouse.ErrBusy] if somebody else was faster,
 // [posthouse.ErrFenced] if the claim was overtaken.
@@ -214,6 +214,6 @@ func (c *Claim) Release(ctx context.Context) error {
 	return err
 }
 
-// ErrNothing ends an append that turned out to have nothing to write, and has
-// changed nothing that is known of the thread.
+// ErrNothing ends an append that has nothing to write. It has changed nothing that
+// is known of the thread.
 var ErrNothing = errors.New("nothing to append")

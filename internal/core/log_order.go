@@ -49,8 +49,8 @@ func (c *Core) InOrder(ctx context.Context, thread string, r posthouse.Range) it
 	}
 }
 
-// A LogOrder compares the entries of a thread, as they are read one after the other,
-// with each other and with the thread's summary.
+// A LogOrder checks that entries read in order follow one another, and end where
+// the thread's summary says.
 type LogOrder struct {
 	L      *Core
 	Ctx    context.Context
@@ -157,8 +157,8 @@ func (o *LogOrder) checkGrown() error {
 	return err
 }
 
-// Gap returns nil if a record of the log says why nothing is between two entries
-// that do not follow one another, and else what is wrong.
+// Gap returns what is wrong between two entries that do not follow one another. It
+// is nil if a record of the log explains the gap.
 func (o *LogOrder) Gap(before, behind Mark) error {
 	if ok, err := o.removed(before, behind); ok || err != nil {
 		return err

@@ -216,8 +216,8 @@ func state(p *posthouse.PartRef, seq uint64) partState {
 	}
 }
 
-// maxGrowth bounds the room made at once for what a header says the splices
-// will add, since a header may say anything.
+// maxGrowth bounds the room made at once for what splices will add: a header may
+// say anything.
 const maxGrowth = 1 << 20
 
 // value rebuilds one part: the newest full value and the splices since.

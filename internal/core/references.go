@@ -35,8 +35,8 @@ func references(data []byte, rs []Result) []reference {
 	return found
 }
 
-// inOrder finds results that are in data in the order they were recorded in,
-// as a program takes them up that appends them. It gives up behind so many that
+// inOrder finds results in data, in the order they were recorded in: a program that
+// appends them takes them up so. It gives up behind so many that
 // are not there: each costs a look through the rest of data.
 func inOrder(data []byte, rs []Result, misses int) []reference {
 	var found []reference

@@ -8,8 +8,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// MaxRetries bounds how often a commit starts over because other appends, which
-// do not stand against it, got in between.
+// MaxRetries bounds how often a commit starts over because other appends came
+// first.
 const MaxRetries = 100
 
 // A Tx is one entry in the making, on top of what t knows.
@@ -39,8 +39,8 @@ type Tx struct {
 	spare  *Head // memory for next
 }
 
-// NewTx returns an empty appending on top of what is known of t. Appendings are
-// used again, since a step would otherwise cost kilobytes of garbage.
+// NewTx returns an empty transaction on top of what is known of t. Transactions are
+// used again: a step would otherwise cost kilobytes of garbage.
 func (c *Core) NewTx(ctx context.Context, t *Thread) *Tx {
 	a, ok := c.transactions.Get().(*Tx)
 	if !ok {
@@ -53,8 +53,8 @@ func (c *Core) NewTx(ctx context.Context, t *Thread) *Tx {
 // maxSpare is how many bytes of a buffer are kept for the next entry.
 const maxSpare = 64 << 10
 
-// Recycle gives the appending's memory up for the next one. An append that failed
-// is left alone: somebody may still look at it.
+// Recycle keeps the transaction's memory for the next one. One that failed is left
+// alone: somebody may still look at it.
 func (tx *Tx) Recycle() {
 	l := tx.Core
 	tx.Core, tx.Ctx, tx.Thread, tx.Claim, tx.Next = nil, nil, nil, nil, nil
@@ -117,8 +117,8 @@ func (c *Core) Append(ctx context.Context, t *Thread, build func(*Tx) error) err
 	return last
 }
 
-// reloadIfStale forgets what is known of t, since a failed build may have spliced
-// the head's bytes already, and reports whether the log had gone on without it.
+// reloadIfStale reads the thread again and reports whether its log had gone on.
+// What was known is dropped: a failed build may have changed the head's bytes.
 func (c *Core) reloadIfStale(ctx context.Context, t *Thread) (bool, error) {
 	known := t.Info.Tail
 	t.Invalidate()
