@@ -22,14 +22,6 @@ const (
 	maxMethods = 30 // exported, of one type
 )
 
-// overdue are packages that are still too large, with the lines and files that they
-// may have until their second noun is found. An entry that is no longer needed is
-// refused.
-var overdue = map[string]struct{ lines, files int }{}
-
-// overdueTypes are types that still have too many exported methods.
-var overdueTypes = map[string]int{}
-
 // A room is a package as the law of sizes sees it.
 type room struct {
 	lines, files int
@@ -69,19 +61,11 @@ func TestRoomsAreSmall(t *testing.T) {
 	}
 	for _, pkg := range slices.Sorted(maps.Keys(rooms)) {
 		r := rooms[pkg]
-		lines, files := maxLines, maxFiles
-		late, isLate := overdue[pkg]
-		if isLate {
-			lines, files = late.lines, late.files
-			if r.lines <= maxLines && r.files <= maxFiles {
-				t.Errorf("package %s is small enough: take it off the list of those that are not", pkg)
-			}
-		}
-		if r.lines > lines || r.files > files {
-			t.Errorf("package %s has %d lines in %d files; the limits are %d and %d: find its second noun", pkg, r.lines, r.files, lines, files)
+		if r.lines > maxLines || r.files > maxFiles {
+			t.Errorf("package %s has %d lines in %d files; the limits are %d and %d: find its second noun", pkg, r.lines, r.files, maxLines, maxFiles)
 		}
 		for name, n := range r.exported {
-			if n > max(maxMethods, overdueTypes[pkg+"."+name]) {
+			if n > maxMethods {
 				t.Errorf("type %s of package %s has %d exported methods; the limit is %d: find its second noun", name, pkg, n, maxMethods)
 			}
 		}
