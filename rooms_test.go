@@ -25,7 +25,6 @@ const (
 // A room is a package as the law of sizes sees it.
 type room struct {
 	lines, files int
-	pairs        int            // of files that use each other's symbols
 	methods      map[string]int // by type, all
 	exported     map[string]int // by type
 }
