@@ -42,7 +42,7 @@ func (a Answer[T]) Approved() bool {
 // both are answers, not errors. Errors: [posthouse.ErrInvalid] for a malformed
 // question, outside any task, and for a recorded value that T cannot hold;
 // [posthouse.ErrUnsupported] for a question that takes a value with a schema, over a
-// Ledger that has no validator ([ledger.Ledger.MayOpen]); and
+// Ledger that has no validator ([ledger.Ledger.Commit]); and
 // those of reading and writing the log.
 func Ask[T any](ctx context.Context, q Question) (Answer[T], error) {
 	var a Answer[T]

@@ -188,3 +188,17 @@ func TestGateWalk(t *testing.T) {
 	}
 	must[*posthouse.Checkpoint](t)(l.Save(ctx, &posthouse.Checkpoint{Header: posthouse.Header{Thread: "t1"}, State: opaque(t, 1)}, nil))
 }
+
+// TestNewID takes ids from one ledger: they ascend, and a checkpoint saves under one.
+func TestNewID(t *testing.T) {
+	l := open(t, nil)
+	id := ledger.NewID(l)
+	if next := ledger.NewID(l); next <= id {
+		t.Errorf("%s comes after %s", next, id)
+	}
+	c := posthouse.Root("t", posthouse.State{})
+	c.ID = id
+	if saved := must[*posthouse.Checkpoint](t)(l.Save(t.Context(), c, nil)); saved.ID != id {
+		t.Errorf("saved as %s, not as %s", saved.ID, id)
+	}
+}

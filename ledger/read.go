@@ -75,3 +75,7 @@ func LastRelease(ctx context.Context, l core.Ledger, thread string) (*posthouse.
 	}
 	return nil, posthouse.NotFound("release of thread", thread)
 }
+
+// NewID returns a new UUIDv7; ids of one Ledger ascend strictly. Whoever names a
+// checkpoint before it is saved takes one; an empty id gets one by itself.
+func NewID(l *Ledger) posthouse.ID { return l.core.NewID() }

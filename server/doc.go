@@ -1,4 +1,4 @@
-// package server puts a [ledger.Ledger] behind HTTP: an API in JSON, streams
+// Package server puts a [ledger.Ledger] behind HTTP: an API in JSON, streams
 // of events, WebSockets for agents, and a page that lists what waits for a
 // decision.
 //

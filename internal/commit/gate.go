@@ -2,7 +2,6 @@ package commit
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -56,13 +55,9 @@ const superseded = "asked again: what is asked has changed"
 // AddDecision adds the decision of a gate whose own record is in entry gateSeq.
 func AddDecision(tx *core.Tx, d *posthouse.Decision, gateSeq uint64) {
 	d.Seq = tx.Seq
-	body, err := json.Marshal(d)
-	if err != nil {
-		panic("posthouse: a decision does not encode: " + err.Error()) // its JSON was validated
-	}
 	tx.Add(posthouse.Record{Kind: posthouse.RecordDecision, Decision: &posthouse.DecideInfo{
 		Gate: d.Gate, GateSeq: gateSeq, Verdict: d.Verdict, By: d.By,
-	}}, body)
+	}}, mustEncode(d))
 	tx.IDs = append(tx.IDs, posthouse.IndexedID{ID: d.Gate, Replace: true})
 	tx.Sign = true
 }

@@ -41,7 +41,7 @@ func (c *Commit) cancelLeftGates() error {
 	return nil
 }
 
-// successorOf returns the id of the draft's gate that asks in place of an open one,
+// successorOf returns the id of the plan's gate that asks in place of an open one,
 // "" if none does.
 func (c *Commit) successorOf(w *posthouse.WaitingGate) posthouse.ID {
 	for i := range c.plan.Gates {

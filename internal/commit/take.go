@@ -72,7 +72,7 @@ func (c *Commit) findAnswers() error {
 	return nil
 }
 
-// What [ledger.Ledger.Pending] reads at a time: so many signals, and no further one
+// What [Pending] reads at a time: so many signals, and no further one
 // beyond so many bytes.
 const (
 	maxPending      = 64

@@ -25,7 +25,7 @@ type Core struct {
 	cached  int                // bytes of parts and step results that they hold
 	closed  bool
 
-	transactions sync.Pool // of *appending
+	transactions sync.Pool // of *Tx
 
 	owners     ownerWatch
 	pulse      heartbeat

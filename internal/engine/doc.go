@@ -29,7 +29,7 @@
 // A node that follows a checkpoint which this session committed itself cannot
 // have anything on record, so [Session.TaskWithKey] reads nothing. Only the first
 // node after Begin, and one that runs again after it waited, failed or
-// recorded something cost one [ledger.Ledger.Execution].
+// recorded something cost one [core.Core.Executions].
 //
 // # Replay
 //

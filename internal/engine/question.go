@@ -156,7 +156,7 @@ type Gates struct{ t *Task }
 // has the same content and the same number among those the execution asks; of
 // waits, the same name. A deadline that has passed is put on record first, so a
 // late question does not wait for anybody. A decision that does not count any more
-// ([ledger.Ledger.Counts]), or that licenses no effect here where g is to
+// ([commit.Counts]), or that licenses no effect here where g is to
 // license some, is asked for again. Task, Occurrence, Branch and Instance of g are
 // filled in, and in whose name the execution asks people, unless RequestedBy says
 // so.

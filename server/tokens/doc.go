@@ -1,4 +1,4 @@
-// package tokens keeps the access tokens of a data directory: who a client is,
+// Package tokens keeps the access tokens of a data directory: who a client is,
 // and what it may do.
 //
 //	ts, err := tokens.Open(dir, nil)

@@ -1,4 +1,4 @@
-// package api is what all routes of the server share. It has the line of the
+// Package api is what all routes of the server share. It has the line of the
 // table that describes a route, the checks before a handler runs, the writers of
 // answers, and the OpenAPI document made of the table.
 //

@@ -1,4 +1,4 @@
-// package strict reads JSON that two readers cannot understand differently:
+// Package strict reads JSON that two readers cannot understand differently:
 // bodies of requests, and the file of tokens.
 //
 //	err := strict.Decode(data, &body)
