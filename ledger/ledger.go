@@ -33,3 +33,6 @@ type Claim = core.Claim
 
 // A Ticket is a place in the line of those in this process that wait for a thread.
 type Ticket = core.Ticket
+
+// An Execution is what is on record of one execution of a node or handler.
+type Execution = core.Execution

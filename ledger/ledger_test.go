@@ -202,3 +202,16 @@ func TestNewID(t *testing.T) {
 		t.Errorf("saved as %s, not as %s", saved.ID, id)
 	}
 }
+
+// TestExecutions reads a step that an unfinished execution has on record.
+func TestExecutions(t *testing.T) {
+	l := open(t, nil)
+	c := must[*posthouse.Checkpoint](t)(l.Save(t.Context(), posthouse.Root("t", posthouse.State{}), nil))
+	must[*posthouse.Committed](t)(l.Commit(t.Context(), &ledger.Draft{Thread: "t", Steps: []posthouse.Step{
+		{Task: "1/n", Name: "llm", Value: posthouse.Value{Codec: "json", Data: []byte("7")}},
+	}}))
+	x := must[map[string]*ledger.Execution](t)(ledger.Executions(t.Context(), l, &c.Header))["1/n"]
+	if x == nil || len(x.Steps) != 1 || x.Steps[0].Name != "llm" || string(x.Steps[0].Value.Data) != "7" {
+		t.Errorf("on record: %+v", x)
+	}
+}

@@ -79,3 +79,9 @@ func LastRelease(ctx context.Context, l core.Ledger, thread string) (*posthouse.
 // NewID returns a new UUIDv7; ids of one Ledger ascend strictly. Whoever names a
 // checkpoint before it is saved takes one; an empty id gets one by itself.
 func NewID(l *Ledger) posthouse.ID { return l.core.NewID() }
+
+// Executions returns what the unfinished executions at a branch's head have on
+// record, by task: results of steps, and questions with their answers.
+func Executions(ctx context.Context, l *Ledger, head *posthouse.Header) (map[string]*Execution, error) {
+	return l.core.Executions(ctx, head)
+}
