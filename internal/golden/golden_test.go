@@ -21,7 +21,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/crypt"
 	"github.com/posthouse/posthouse/gate"
-	"github.com/posthouse/posthouse/internal/golden"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/sign"
 	"github.com/posthouse/posthouse/store/memstore"
@@ -198,7 +197,7 @@ func nameEffects(v any) {
 func compare(t *testing.T, want, got map[string]any) {
 	t.Helper()
 	const most = 20
-	all := golden.Differences(want, got)
+	all := differences("", want, got)
 	for _, d := range all[:min(len(all), most)] {
 		if len(d) > 600 {
 			d = d[:600] + "..."
@@ -217,7 +216,7 @@ func TestAnswersStay(t *testing.T) {
 		for how, open := range opened {
 			t.Run(g.name()+"/"+how, func(t *testing.T) {
 				l, _ := g.ledger(t, open(g, t))
-				got, err := golden.Ask(t.Context(), l, g.ring(t))
+				got, err := ask(t.Context(), l, g.ring(t))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -252,7 +251,7 @@ func TestThreadFilesStay(t *testing.T) {
 					t.Fatalf("%s: %v", path, err)
 				}
 			}
-			got, err := golden.Ask(t.Context(), l, g.ring(t))
+			got, err := ask(t.Context(), l, g.ring(t))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package golden
+package golden_test
 
 import (
 	"context"
@@ -19,12 +19,12 @@ import (
 	"github.com/posthouse/posthouse/sign"
 )
 
-// Ask asks a ledger everything that its public methods tell about what is
+// ask asks a ledger for everything that its public methods say about what is
 // stored, and returns the answers as decoded JSON. They depend on the log
-// alone: not on the store, the clock, or the order across threads. An answer
-// that is an error is its code. The ring holds the keys that signed; nil if none
-// did.
-func Ask(ctx context.Context, l *ledger.Ledger, ring *sign.Ring) (map[string]any, error) {
+// alone: not on the store, the clock, or the order across threads. An error is
+// answered by its code. The ring holds the keys that signed; nil if nothing is
+// signed.
+func ask(ctx context.Context, l *ledger.Ledger, ring *sign.Ring) (map[string]any, error) {
 	a := &asker{ctx: ctx, l: l, gates: map[string]any{}}
 	var names []string
 	for t, err := range l.Threads(ctx, posthouse.ThreadQuery{}) {
@@ -82,7 +82,7 @@ func (a *asker) thread(name string) any {
 	info, err := a.l.Thread(a.ctx, name)
 	summary, _ := plain(answer(info, err)).(map[string]any)
 	if err == nil {
-		// To the minute, as it always was on record; how it is rounded may change.
+		// To the minute, as it is on record; how it is rounded may change.
 		summary["updated"] = info.Updated - info.Updated%60_000
 	}
 	heads := map[string]any{}
@@ -169,8 +169,8 @@ func (a *asker) checkpoints(q posthouse.Query) any {
 
 func same(a, b *posthouse.Header) bool { return reflect.DeepEqual(plain(a), plain(b)) }
 
-// log answers a thread's entries, whose hashes cover each its header and the entry
-// before it, and what their bodies say.
+// log answers a thread's entries and what their bodies say. An entry's hash covers
+// its header and the entry before it.
 func (a *asker) log(thread string) any {
 	out := []any{}
 	for e, err := range a.l.Log(a.ctx, thread, posthouse.Range{}) {
@@ -218,8 +218,8 @@ func (a *asker) gate(id posthouse.ID) {
 	a.gates[string(id)] = answer(g, err)
 }
 
-// lists answers filters by the ids they find, sorted where the order is one
-// across threads.
+// lists answers filters by the ids they find, sorted: the order across threads is
+// not promised.
 func (a *asker) lists() any {
 	out := map[string]any{}
 	for name, q := range map[string]posthouse.Query{
@@ -331,7 +331,7 @@ func plain(v any) any {
 	if err != nil {
 		return err.Error()
 	}
-	out, err := Parse(data)
+	out, err := decode(data)
 	if err != nil {
 		return err.Error()
 	}
