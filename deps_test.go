@@ -68,8 +68,6 @@ var laws = []law{
 		"a process that is lost at an append is the same for the tests of every model"},
 	{"internal/baseline", []string{"internal/groupcommit"}, []string{"zombiezen.com/go/sqlite", "modernc.org/sqlite"},
 		"the yardstick is the driver and nothing of ours"},
-	{"internal/browser", nil, []string{"github.com/coder/websocket"},
-		"a browser is driven from outside: it knows pages, and nothing of ours"},
 	{"internal/golden", []string{".", "ledger", "crypt", "internal/commit", "sign"}, nil,
 		"what is asked of stores of earlier versions is asked through the front, whatever is below"},
 	{"internal/e2e/", []string{"*"}, []string{"*"},

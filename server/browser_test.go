@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/browser"
 	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -21,32 +20,32 @@ import (
 type tab struct {
 	t    *testing.T
 	ctx  context.Context
-	page *browser.Page
+	page *browserPage
 }
 
 // chromium starts a browser. Without one the test is passed over, unless
 // POSTHOUSE_REQUIRE_SERVICES is set, as continuous integration does.
-func chromium(t *testing.T) *browser.Browser {
+func chromium(t *testing.T) *browser {
 	t.Helper()
-	path, err := browser.Find()
+	path, err := findBrowser()
 	if err != nil && os.Getenv("POSTHOUSE_REQUIRE_SERVICES") == "" {
 		t.Skip(err)
 	}
 	check(t, err)
-	b, err := browser.Start(t.Context(), path)
+	b, err := startBrowser(t.Context(), path)
 	check(t, err)
 	t.Cleanup(func() { check(t, b.Close()) })
 	return b
 }
 
 // openTab logs in and opens the inbox.
-func (h *house) openTab(b *browser.Browser, r tokens.Role) *tab {
+func (h *house) openTab(b *browser, r tokens.Role) *tab {
 	h.t.Helper()
 	return h.openPage(b, r, "")
 }
 
 // openPage logs in and opens a page.
-func (h *house) openPage(b *browser.Browser, r tokens.Role, path string) *tab {
+func (h *house) openPage(b *browser, r tokens.Role, path string) *tab {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), 2*time.Minute)
 	h.t.Cleanup(cancel)
