@@ -32,7 +32,7 @@ func (s *Store) AppendAll(ctx context.Context, bs []*posthouse.Batch) error {
 type incoming struct {
 	*posthouse.Batch
 	entry *entry
-	info  posthouse.ThreadInfo
+	info  *posthouse.ThreadInfo
 	rows  []*row
 }
 
@@ -40,8 +40,8 @@ func take(b *posthouse.Batch) incoming {
 	return incoming{b, &entry{Entry: cloneEntry(b.Entry, true)}, cloneInfo(b.Thread), cloneRows(b.IDs)}
 }
 
-// put appends entries of one thread, all or none. Nothing is changed before all
-// of them are known to be right.
+// put appends entries of one thread, all or none. It changes nothing before it has
+// checked all of them.
 func (s *Store) put(ctx context.Context, in []incoming) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,10 @@ func (s *Store) put(ctx context.Context, in []incoming) error {
 		return err
 	}
 	if t == nil {
-		t = s.create(e)
+		t = &thread{first: e.Seq, rows: ordered[*row]{cmp: bySeq}}
+		t.info.Thread = e.Thread
+		s.threads[e.Thread] = t
+		s.names.add(t)
 	}
 	for i := range in {
 		s.add(t, &in[i])
@@ -72,7 +75,7 @@ func (s *Store) put(ctx context.Context, in []incoming) error {
 	return nil
 }
 
-// add appends an entry to which nothing is opposed.
+// add appends an entry that put has checked.
 func (s *Store) add(t *thread, in *incoming) {
 	e := in.entry
 	for _, id := range in.Drop {
@@ -85,14 +88,16 @@ func (s *Store) add(t *thread, in *incoming) {
 		e.ids = append(e.ids, id.ID)
 	}
 	s.summarise(t, in.info)
-	for t.first+uint64(len(t.entries)) < e.Seq { // a copy may leave some out
+	for t.first+uint64(len(t.entries)) < e.Seq { // a copy may have gaps
 		t.entries = append(t.entries, nil)
 	}
 	t.entries = append(t.entries, e)
-	s.commit(e)
+	s.last++
+	e.commit = s.last
+	s.commits = append(s.commits, e)
 }
 
-// tail returns where the log ends; a thread that is not there ends at 0.
+// tail returns where the log ends: zero for a nil thread.
 func (t *thread) tail() posthouse.Position {
 	if t == nil {
 		return posthouse.Position{}
@@ -100,8 +105,8 @@ func (t *thread) tail() posthouse.Position {
 	return t.info.Tail
 }
 
-// has reports whether the entry is already there, also when it is the tail and
-// its bytes were removed since.
+// has reports whether the log has the entry, or had it as its tail before its bytes
+// were removed.
 func (t *thread) has(seq uint64, hash posthouse.Hash) bool {
 	if t == nil {
 		return false
@@ -120,10 +125,10 @@ func (t *thread) at(seq uint64) *entry {
 	return t.entries[seq-t.first]
 }
 
-// free reports an [posthouse.ErrExists] for an id that is taken, by what is there
-// or by an entry before it.
+// free returns [posthouse.ErrExists] if an id is taken, in the store or by an entry
+// before it in the batch.
 func (s *Store) free(t *thread, in []incoming) error {
-	var ours map[posthouse.ID]bool // whether an id leads to t once the entries before are there
+	var ours map[posthouse.ID]bool // whether an id leads to t once the entries before are appended
 	if len(in) > 1 {
 		ours = map[posthouse.ID]bool{}
 	}
@@ -161,15 +166,7 @@ func (s *Store) taken(id posthouse.ID, p place, thread string) error {
 	return &posthouse.Error{Code: posthouse.CodeExists, Message: message}
 }
 
-func (s *Store) create(e *entry) *thread {
-	t := &thread{first: e.Seq, rows: ordered[*row]{cmp: bySeq}}
-	t.info.Thread = e.Thread
-	s.threads[e.Thread] = t
-	s.names.add(t)
-	return t
-}
-
-// index gives an id its newest place.
+// index makes an id lead to an entry, with the checkpoint's row or nil.
 func (s *Store) index(t *thread, id posthouse.ID, seq uint64, r *row) {
 	if old, ok := s.ids[id]; ok {
 		s.unindex(id, old)
@@ -202,14 +199,14 @@ func (s *Store) unindex(id posthouse.ID, p place) {
 }
 
 // summarise replaces the thread's summary.
-func (s *Store) summarise(t *thread, info posthouse.ThreadInfo) {
-	was, is := isActive(&t.info), isActive(&info)
-	s.reopen(t, &info)
+func (s *Store) summarise(t *thread, info *posthouse.ThreadInfo) {
+	was, is := isActive(&t.info), isActive(info)
+	s.reopen(t, info)
 	moved := info.Due != t.info.Due
 	if moved && t.info.Due != 0 {
 		s.due.remove(t)
 	}
-	t.info = info
+	t.info = *info
 	if moved && info.Due != 0 {
 		s.due.add(t)
 	}
@@ -221,14 +218,7 @@ func (s *Store) summarise(t *thread, info posthouse.ThreadInfo) {
 	}
 }
 
-// isActive reports whether a query for work may be after the thread.
+// isActive reports whether a query for work may match the thread.
 func isActive(t *posthouse.ThreadInfo) bool {
 	return len(t.Waiting) > 0 || t.Lease.Held || t.Due != 0 || t.Runnable()
-}
-
-// commit makes the entry the newest.
-func (s *Store) commit(e *entry) {
-	s.last++
-	e.commit = s.last
-	s.commits = append(s.commits, e)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Check implements [posthouse.Checker]: it verifies each entry, folds the log
-// into a summary and compares that and the index with what is kept.
+// Check implements [posthouse.Checker]. It verifies each entry, folds the log into a
+// summary, and compares the summary and the index with the stored ones.
 func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		after := ""
@@ -19,7 +19,6 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 			t, err := s.checkNext(ctx, after)
 			if err != nil {
 				yield(err)
-				return
 			}
 			if t == nil {
 				return
@@ -36,20 +35,20 @@ func (s *Store) Check(ctx context.Context) iter.Seq[error] {
 
 // A snapshot is a thread as it was at one moment.
 type snapshot struct {
-	info    posthouse.ThreadInfo
+	info    *posthouse.ThreadInfo
 	entries []*entry
 	ids     map[posthouse.ID]uint64
 }
 
+// checkNext returns the first thread after a name, nil if there are no more.
 func (s *Store) checkNext(ctx context.Context, after string) (*snapshot, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
-	var snap *snapshot
-	s.names.ascend(func(t *thread) bool { return t.info.Thread > after }, func(t *thread) bool {
-		snap = &snapshot{cloneInfo(&t.info), slices.Clone(t.entries), map[posthouse.ID]uint64{}}
+	for t := range s.names.from(func(t *thread) bool { return t.info.Thread > after }, false).all() {
+		snap := &snapshot{cloneInfo(&t.info), slices.Clone(t.entries), map[posthouse.ID]uint64{}}
 		snap.entries = slices.DeleteFunc(snap.entries, func(e *entry) bool { return e == nil })
 		for _, e := range snap.entries {
 			for _, id := range e.ids {
@@ -58,9 +57,9 @@ func (s *Store) checkNext(ctx context.Context, after string) (*snapshot, error) 
 				}
 			}
 		}
-		return false
-	})
-	return snap, nil
+		return snap, nil
+	}
+	return nil, nil
 }
 
 func (t *snapshot) check() (errs []error) {

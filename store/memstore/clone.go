@@ -7,8 +7,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// cloneEntry copies all bytes into one piece of memory. A body of no bytes is
-// no body: its hash says so.
+// cloneEntry copies all bytes into one piece of memory. It drops a body of no bytes,
+// which the record's size attests.
 func cloneEntry(e *posthouse.Entry, bodies bool) posthouse.Entry {
 	c := *e
 	n := len(e.Header) + len(e.Sig)
@@ -56,9 +56,9 @@ func cloneRows(ids []posthouse.IndexedID) []*row {
 	return rows
 }
 
-func cloneInfo(t *posthouse.ThreadInfo) posthouse.ThreadInfo {
+func cloneInfo(t *posthouse.ThreadInfo) *posthouse.ThreadInfo {
 	c := *t
 	c.Branches, c.Waiting = slices.Clone(t.Branches), slices.Clone(t.Waiting)
 	c.Signals, c.Taken, c.Cancelling = slices.Clone(t.Signals), slices.Clone(t.Taken), slices.Clone(t.Cancelling)
-	return c
+	return &c
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// An openGate is a gate that waits, in the lists it is in. It never changes.
+// An openGate is a gate that waits, as the lists of gates hold it. It never changes.
 type openGate struct {
 	posthouse.WaitingGate
 	thread *thread
@@ -14,9 +14,9 @@ type openGate struct {
 
 func byGate(a, b *openGate) int { return cmp.Compare(a.ID, b.ID) }
 
-// reopen makes the lists say what is open in the thread once info is its
-// summary. What did not change is passed over: a gate opens behind all others,
-// and a decision takes one out.
+// reopen updates the lists to the gates that wait in info, the thread's next summary.
+// It skips what did not change at both ends: a gate opens after all others, and a
+// decision takes one out.
 func (s *Store) reopen(t *thread, info *posthouse.ThreadInfo) {
 	was, is := t.open, info.Waiting
 	n := 0
@@ -31,7 +31,12 @@ func (s *Store) reopen(t *thread, info *posthouse.ThreadInfo) {
 		return
 	}
 	for _, g := range was[n : len(was)-end] {
-		s.shut(g)
+		for _, list := range g.Lists() {
+			o := s.gates[list]
+			if o.remove(g); len(o.blocks) == 0 {
+				delete(s.gates, list)
+			}
+		}
 	}
 	open := make([]*openGate, 0, len(is))
 	open = append(open, was[:n]...)
@@ -50,43 +55,34 @@ func (s *Store) reopen(t *thread, info *posthouse.ThreadInfo) {
 	t.open = append(open, was[len(was)-end:]...)
 }
 
-// shut takes a gate out of its lists.
-func (s *Store) shut(g *openGate) {
-	for _, list := range g.Lists() {
-		o := s.gates[list]
-		if o.remove(g); len(o.blocks) == 0 {
-			delete(s.gates, list)
-		}
-	}
-}
-
-// gatesPage returns up to n open gates, each in its thread's summary.
-func (s *Store) gatesPage(q *posthouse.ThreadQuery, n int) (page []posthouse.ThreadInfo, after string, more bool) {
+// gatesPage returns up to n open gates, each in its thread's summary, and moves the
+// query's cursor past them.
+func (s *Store) gatesPage(q *posthouse.ThreadQuery, n int) (page []*posthouse.ThreadInfo, more bool) {
 	var from []*cursor[*openGate]
 	for _, list := range q.GateLists() {
 		if o := s.gates[list]; o != nil {
 			from = append(from, o.from(func(g *openGate) bool { return q.After == "" || q.Behind(string(g.ID)) }, q.Descending))
 		}
 	}
-	after = q.After
 	for looked := 0; ; looked++ {
 		g := nextGate(from, q.Descending)
 		switch {
 		case g == nil:
-			return page, after, false
+			return page, false
 		case len(page) == n || looked == pageCandidates:
-			return page, after, true
-		case string(g.ID) == after:
-			continue // in two lists whose numbers are one
+			return page, true
+		case string(g.ID) == q.After:
+			continue // the gate is in two of the lists
 		}
-		after = string(g.ID)
+		q.After = string(g.ID)
 		if info := &g.thread.info; q.MatchGate(&g.WaitingGate) && q.Match(info) {
 			page = append(page, cloneInfo(info.OfGate(&g.WaitingGate)))
 		}
 	}
 }
 
-// nextGate takes the gate that comes first from the cursors; nil at their ends.
+// nextGate returns the first gate of all cursors and moves its cursor on. It returns
+// nil when all are at their ends.
 func nextGate(from []*cursor[*openGate], down bool) (next *openGate) {
 	var at *cursor[*openGate]
 	for _, c := range from {
@@ -98,12 +94,4 @@ func nextGate(from []*cursor[*openGate], down bool) (next *openGate) {
 		at.step()
 	}
 	return next
-}
-
-// gatesOf answers a query for the open gates of one thread.
-func (t *thread) gatesOf(q *posthouse.ThreadQuery) (page []posthouse.ThreadInfo) {
-	for _, one := range q.GatesOf(&t.info) {
-		page = append(page, cloneInfo(one))
-	}
-	return page
 }

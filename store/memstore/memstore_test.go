@@ -39,8 +39,16 @@ func TestOrderedKeepsItsOrder(t *testing.T) {
 		from := rapid.IntRange(-10, 40*blockSize).Draw(t, "from")
 		at, _ := slices.BinarySearch(want, from)
 		var up, down []int
-		o.ascend(func(v int) bool { return v >= from }, func(v int) bool { up = append(up, v); return len(up) < 600 })
-		o.descend(func(v int) bool { return v < from }, func(v int) bool { down = append(down, v); return len(down) < 600 })
+		for v := range o.from(func(v int) bool { return v >= from }, false).all() {
+			if up = append(up, v); len(up) == 600 {
+				break
+			}
+		}
+		for v := range o.from(func(v int) bool { return v < from }, true).all() {
+			if down = append(down, v); len(down) == 600 {
+				break
+			}
+		}
 		if w := want[at:]; !slices.Equal(up, w[:min(len(w), 600)]) {
 			t.Fatalf("ascending from %d: got %v", from, up)
 		}

@@ -7,10 +7,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Noop returns a store that keeps nothing: appends and slot writes succeed,
-// nothing is found and nothing listed. A program whose state nobody needs again
-// runs on it without a special case; nothing of it can be resumed, forked or
-// approved later.
+// Noop returns a store that keeps nothing. Appends and slot writes succeed; Find fails
+// and lists are empty. A program whose state is never needed again runs on it
+// without a special case, but cannot be resumed, forked or approved later.
 func Noop() posthouse.Store { return noop{} }
 
 type noop struct{}

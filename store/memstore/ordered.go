@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"iter"
 	"slices"
 	"sort"
 )
@@ -8,8 +9,8 @@ import (
 // blockSize bounds what an insertion in the middle has to move.
 const blockSize = 256
 
-// An ordered list keeps distinct items sorted, in blocks. Adding at the end
-// costs the same however long the list is, adding elsewhere moves one block.
+// An ordered list keeps distinct items sorted, in blocks. Adding at the end takes
+// constant time, adding elsewhere moves one block.
 type ordered[T any] struct {
 	cmp    func(a, b T) int
 	blocks [][]T // none empty
@@ -52,8 +53,8 @@ func (o *ordered[T]) remove(v T) bool {
 // end returns the last item of a block.
 func (o *ordered[T]) end(b int) T { return o.blocks[b][len(o.blocks[b])-1] }
 
-// find returns where v is, or where in which block it belongs. Behind the end
-// there is no block.
+// find returns the block and the index where v is or belongs. Past the last item
+// b is the number of blocks.
 func (o *ordered[T]) find(v T) (b, i int, ok bool) {
 	b = sort.Search(len(o.blocks), func(b int) bool { return o.cmp(o.end(b), v) >= 0 })
 	if b == len(o.blocks) {
@@ -63,50 +64,16 @@ func (o *ordered[T]) find(v T) (b, i int, ok bool) {
 	return b, i, ok
 }
 
-// ascend visits items upwards, from the first that passed reports true for;
-// passed must be false up to some item and true from there on.
-func (o *ordered[T]) ascend(passed func(T) bool, visit func(T) bool) {
-	b := sort.Search(len(o.blocks), func(b int) bool { return passed(o.end(b)) })
-	for first := true; b < len(o.blocks); b, first = b+1, false {
-		block := o.blocks[b]
-		if first {
-			block = block[sort.Search(len(block), func(i int) bool { return passed(block[i]) }):]
-		}
-		for _, v := range block {
-			if !visit(v) {
-				return
-			}
-		}
-	}
-}
-
-// descend visits items downwards, from the last that passed reports true for;
-// passed must be true up to some item and false from there on.
-func (o *ordered[T]) descend(passed func(T) bool, visit func(T) bool) {
-	b := sort.Search(len(o.blocks), func(b int) bool { return !passed(o.blocks[b][0]) }) - 1
-	for first := true; b >= 0; b, first = b-1, false {
-		block := o.blocks[b]
-		if first {
-			block = block[:sort.Search(len(block), func(i int) bool { return !passed(block[i]) })]
-		}
-		for _, v := range slices.Backward(block) {
-			if !visit(v) {
-				return
-			}
-		}
-	}
-}
-
-// A cursor goes through an ordered list while nothing changes it.
+// A cursor walks an ordered list. The list must not change meanwhile.
 type cursor[T any] struct {
 	o    *ordered[T]
 	b, i int
 	down bool
 }
 
-// from returns a cursor at the first item that passed reports true for: upwards
-// it must be false up to some item and true from there on, downwards the other
-// way round.
+// from returns a cursor at the first item for which passed reports true. Upwards,
+// passed must be false up to some item and true from there on; downwards, the
+// other way round.
 func (o *ordered[T]) from(passed func(T) bool, down bool) *cursor[T] {
 	c := &cursor[T]{o: o, down: down}
 	if down {
@@ -123,7 +90,16 @@ func (o *ordered[T]) from(passed func(T) bool, down bool) *cursor[T] {
 	return c
 }
 
-// item returns the item at the cursor, false behind the last.
+// all yields the items from the cursor on.
+func (c *cursor[T]) all() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for v, ok := c.item(); ok && yield(v); v, ok = c.item() {
+			c.step()
+		}
+	}
+}
+
+// item returns the item at the cursor, false past the last one.
 func (c *cursor[T]) item() (v T, ok bool) {
 	if c.b < 0 || c.b >= len(c.o.blocks) {
 		return v, false
@@ -131,7 +107,7 @@ func (c *cursor[T]) item() (v T, ok bool) {
 	return c.o.blocks[c.b][c.i], true
 }
 
-// step moves to the next item. Callers are at one.
+// step moves to the next item. The cursor must be at an item.
 func (c *cursor[T]) step() {
 	if c.down {
 		if c.i--; c.i < 0 {

@@ -1,37 +1,39 @@
 package memstore
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/posthouse/posthouse"
 )
 
-// A page is what an iterator takes under one hold of the lock: so many results,
-// or so many candidates looked at.
+// An iterator takes one page each time it holds the lock. These limits bound a page.
 const (
 	pageResults    = 256
-	pageCandidates = 4096
-	firstGates     = 64 // of open gates most callers want the first few
+	pageCandidates = 4096 // rows it looks at
+	firstGates     = 64   // results of the first page of open gates
 )
 
-// Read implements [posthouse.Store].
-func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
-	return func(yield func(*posthouse.Entry, error) bool) {
-		left := limit(r.Limit)
+// pages yields what next returns, page by page, until there is no more. It holds no
+// lock while the caller's code runs, and converts each result when it is wanted.
+func pages[S, T any](limit int, next func(n int) (page []S, more bool, err error), convert func(S) T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		left := noLimit(limit)
 		for more := true; more && left > 0; {
-			var page []*entry
+			var page []S
 			var err error
-			if page, r, more, err = s.readPage(ctx, thread, r, min(left, pageResults)); err != nil {
-				yield(nil, err)
+			if page, more, err = next(left); err != nil {
+				var none T
+				yield(none, err)
 				return
 			}
 			left -= len(page)
-			for _, e := range page {
-				c := cloneEntry(&e.Entry, !r.Headers)
-				if !yield(&c, nil) {
+			for _, item := range page {
+				if !yield(convert(item), nil) {
 					return
 				}
 			}
@@ -39,24 +41,33 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 	}
 }
 
-// limit turns 0 into no limit.
-func limit(n int) int {
+// noLimit turns 0 into no limit.
+func noLimit(n int) int {
 	if n <= 0 {
-		return int(^uint(0) >> 1)
+		return math.MaxInt
 	}
 	return n
 }
 
-// readPage returns up to n entries and the range that is left.
-func (s *Store) readPage(ctx context.Context, thread string, r posthouse.Range, n int) (page []*entry, rest posthouse.Range, more bool, err error) {
+// Read implements [posthouse.Store].
+func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
+	next := func(n int) ([]*entry, bool, error) { return s.readPage(ctx, thread, &r, min(n, pageResults)) }
+	return pages(r.Limit, next, func(e *entry) *posthouse.Entry {
+		c := cloneEntry(&e.Entry, !r.Headers)
+		return &c
+	})
+}
+
+// readPage returns up to n entries and moves the range past them.
+func (s *Store) readPage(ctx context.Context, thread string, r *posthouse.Range, n int) (page []*entry, more bool, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if err := s.usable(ctx); err != nil {
-		return nil, r, false, err
+		return nil, false, err
 	}
 	t := s.threads[thread]
 	if t == nil {
-		return nil, r, false, nil
+		return nil, false, nil
 	}
 	if r.Seqs != nil {
 		take := min(len(r.Seqs), pageCandidates)
@@ -69,14 +80,14 @@ func (s *Store) readPage(ctx context.Context, thread string, r posthouse.Range, 
 			}
 		}
 		r.Seqs = r.Seqs[take:]
-		return page, r, len(r.Seqs) > 0, nil
+		return page, len(r.Seqs) > 0, nil
 	}
 	from, to := max(r.From, t.first), t.info.Tail.Seq
 	if r.To != 0 {
 		to = min(to, r.To)
 	}
 	if from > to {
-		return nil, r, false, nil
+		return nil, false, nil
 	}
 	if count := to - from + 1; count > uint64(n) {
 		more = true
@@ -97,7 +108,7 @@ func (s *Store) readPage(ctx context.Context, thread string, r posthouse.Range, 
 	} else {
 		r.From = to + 1
 	}
-	return page, r, more, nil
+	return page, more, nil
 }
 
 // Find implements [posthouse.Store].
@@ -116,165 +127,148 @@ func (s *Store) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error
 
 // List implements [posthouse.Store].
 func (s *Store) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
-	return func(yield func(*posthouse.Header, error) bool) {
-		left := limit(q.Limit)
-		for more := true; more && left > 0; {
-			var page []*row
-			var err error
-			if page, q.After, more, err = s.listPage(ctx, &q, min(left, pageResults)); err != nil {
-				yield(nil, err)
-				return
-			}
-			left -= len(page)
-			for _, r := range page {
-				h := cloneHeader(&r.Header)
-				if !yield(&h, nil) {
-					return
-				}
-			}
-		}
-	}
+	next := func(n int) ([]*row, bool, error) { return s.listPage(ctx, &q, min(n, pageResults)) }
+	return pages(q.Limit, next, func(r *row) *posthouse.Header {
+		h := cloneHeader(&r.Header)
+		return &h
+	})
 }
 
-// listPage returns up to n headers and the cursor to go on from.
-func (s *Store) listPage(ctx context.Context, q *posthouse.Query, n int) (page []*row, after string, more bool, err error) {
+// listPage returns up to n headers and moves the query's cursor past them.
+func (s *Store) listPage(ctx context.Context, q *posthouse.Query, n int) (page []*row, more bool, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if err := s.usable(ctx); err != nil {
-		return nil, "", false, err
+		return nil, false, err
 	}
 	rows, behind, err := s.candidates(q)
 	if err != nil || rows == nil {
-		return nil, "", false, err
+		return nil, false, err
+	}
+	// The rows of a thread are in order of sequence, so the walk can begin and end at the query's bounds.
+	begun := func(r *row) bool { return q.Thread == "" || r.Seq >= q.From }
+	within := func(r *row) bool { return q.Thread == "" || q.To == 0 || r.Seq <= q.To }
+	if q.Descending {
+		begun, within = within, begun
 	}
 	looked := 0
-	visit := func(r *row) bool {
-		looked++
+	for r := range rows.from(func(r *row) bool { return begun(r) && behind(r) }, q.Descending).all() {
+		if !within(r) {
+			break
+		}
 		if q.Match(&r.Header) {
 			page = append(page, r)
 		}
-		if len(page) == n || looked == pageCandidates {
-			after, more = r.Cursor(), true
+		if looked++; len(page) == n || looked == pageCandidates {
+			q.After = r.Cursor()
+			return page, true, nil
 		}
-		return !more
 	}
-	from, to := func(*row) bool { return true }, func(*row) bool { return true }
-	if q.Thread != "" { // by sequence: what is out of bounds need not be looked at
-		from = func(r *row) bool { return r.Seq >= q.From }
-		to = func(r *row) bool { return q.To == 0 || r.Seq <= q.To }
-	}
-	if q.Descending {
-		rows.descend(func(r *row) bool { return to(r) && (q.After == "" || behind(r) < 0) }, func(r *row) bool { return from(r) && visit(r) })
-	} else {
-		rows.ascend(func(r *row) bool { return from(r) && (q.After == "" || behind(r) > 0) }, func(r *row) bool { return to(r) && visit(r) })
-	}
-	return page, after, more, nil
+	return page, false, nil
 }
 
-// candidates returns the shortest index that holds all matches, in the query's
-// order, and how a row compares with the cursor.
-func (s *Store) candidates(q *posthouse.Query) (rows *ordered[*row], behind func(*row) int, err error) {
-	var key posthouse.OrderKey
-	var seq uint64
+// candidates returns the shortest list that holds all matches. behind reports
+// whether a row comes after the query's cursor.
+func (s *Store) candidates(q *posthouse.Query) (rows *ordered[*row], behind func(*row) bool, err error) {
+	var at row
 	if q.After != "" {
-		if key, seq, err = posthouse.ParseCursor(q.After); err != nil {
+		if at.Order, at.Seq, err = posthouse.ParseCursor(q.After); err != nil {
 			return nil, nil, err
 		}
 	}
-	if q.Thread != "" {
+	compare := byKey
+	switch {
+	case q.Thread != "":
 		if t := s.threads[q.Thread]; t != nil {
 			rows = &t.rows
 		}
-		return rows, func(r *row) int { return byKey(posthouse.OrderKey{}, r.Seq, posthouse.OrderKey{}, seq) }, nil
-	}
-	if rows = &s.rows; q.Coordination != "" {
+		compare = func(a, b *row) int { return cmp.Compare(a.Seq, b.Seq) }
+	case q.Coordination != "":
 		rows = s.coords[q.Coordination]
+	default:
+		rows = &s.rows
 	}
-	return rows, func(r *row) int { return byKey(r.Order, r.Seq, key, seq) }, nil
+	return rows, func(r *row) bool {
+		c := compare(r, &at)
+		return q.After == "" || q.Descending && c < 0 || !q.Descending && c > 0
+	}, nil
 }
 
 // Threads implements [posthouse.Store].
 func (s *Store) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
-	return func(yield func(*posthouse.ThreadInfo, error) bool) {
-		left, size := limit(q.Limit), pageResults
-		if q.Gates {
-			size = firstGates
-		}
-		for more := true; more && left > 0; {
-			var page []posthouse.ThreadInfo
-			var err error
-			if page, q.After, more, err = s.threadsPage(ctx, &q, min(left, size)); err != nil {
-				yield(nil, err)
-				return
-			}
-			left, size = left-len(page), min(4*size, pageResults)
-			for i := range page {
-				if !yield(&page[i], nil) {
-					return
-				}
-			}
-		}
+	size := pageResults
+	if q.Gates {
+		size = firstGates
 	}
+	next := func(n int) ([]*posthouse.ThreadInfo, bool, error) {
+		n = min(n, size)
+		size = min(4*size, pageResults)
+		return s.threadsPage(ctx, &q, n)
+	}
+	return pages(q.Limit, next, func(t *posthouse.ThreadInfo) *posthouse.ThreadInfo { return t })
 }
 
-func (s *Store) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n int) (page []posthouse.ThreadInfo, after string, more bool, err error) {
+// threadsPage returns up to n summaries and moves the query's cursor past them.
+func (s *Store) threadsPage(ctx context.Context, q *posthouse.ThreadQuery, n int) (page []*posthouse.ThreadInfo, more bool, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	switch err := s.usable(ctx); {
-	case err != nil:
-		return nil, "", false, err
+	if err := s.usable(ctx); err != nil {
+		return nil, false, err
+	}
+	named := s.threads[q.Thread]
+	switch {
 	case q.DueBefore != 0:
-		return s.dueBy(q), "", false, nil
-	case q.Gates && q.Thread != "":
-		if t := s.threads[q.Thread]; t != nil {
-			page = t.gatesOf(q)
-		}
-		return page, "", false, nil
+		return s.dueBy(q), false, nil
+	case q.Gates && q.Thread == "":
+		page, more = s.gatesPage(q, n)
+		return page, more, nil
+	case q.Thread != "" && named == nil:
+		return nil, false, nil
 	case q.Gates:
-		page, after, more = s.gatesPage(q, n)
-		return page, after, more, nil
-	case q.Thread != "":
-		if t := s.threads[q.Thread]; t != nil && q.Match(&t.info) && q.Behind(q.Thread) {
-			page = append(page, cloneInfo(&t.info))
+		for _, one := range q.GatesOf(&named.info) {
+			page = append(page, cloneInfo(one))
 		}
-		return page, "", false, nil
+		return page, false, nil
+	case q.Thread != "":
+		if q.Match(&named.info) && q.Behind(q.Thread) {
+			page = append(page, cloneInfo(&named.info))
+		}
+		return page, false, nil
 	}
 	names := &s.names
 	if q.Waiting || q.Runnable || q.Leased {
 		names = &s.active
 	}
+	behind := func(t *thread) bool {
+		name := t.info.Thread
+		return q.Behind(name) && (!q.Descending && name >= q.Prefix || q.Descending && (name < q.Prefix || strings.HasPrefix(name, q.Prefix)))
+	}
 	looked := 0
-	visit := func(t *thread) bool {
+	for t := range names.from(behind, q.Descending).all() {
 		if !strings.HasPrefix(t.info.Thread, q.Prefix) {
-			return false
+			break
 		}
-		looked++
 		if q.Match(&t.info) {
 			page = append(page, cloneInfo(&t.info))
 		}
-		if len(page) == n || looked == pageCandidates {
-			after, more = t.info.Thread, true
+		if looked++; len(page) == n || looked == pageCandidates {
+			q.After = t.info.Thread
+			return page, true, nil
 		}
-		return !more
 	}
-	if q.Descending {
-		names.descend(func(t *thread) bool {
-			return q.Behind(t.info.Thread) && (t.info.Thread < q.Prefix || strings.HasPrefix(t.info.Thread, q.Prefix))
-		}, visit)
-	} else {
-		names.ascend(func(t *thread) bool { return t.info.Thread >= q.Prefix && q.Behind(t.info.Thread) }, visit)
-	}
-	return page, after, more, nil
+	return page, false, nil
 }
 
-// dueBy returns what matches at once: by due time there is no cursor to go on from.
-func (s *Store) dueBy(q *posthouse.ThreadQuery) (all []posthouse.ThreadInfo) {
-	n := limit(q.Limit)
-	s.due.ascend(func(*thread) bool { return true }, func(t *thread) bool {
+// dueBy returns all matches at once, since there is no cursor by due time.
+func (s *Store) dueBy(q *posthouse.ThreadQuery) (all []*posthouse.ThreadInfo) {
+	n := noLimit(q.Limit)
+	for t := range s.due.from(func(*thread) bool { return true }, false).all() {
+		if t.info.Due > q.DueBefore || len(all) == n {
+			break
+		}
 		if q.Match(&t.info) {
 			all = append(all, cloneInfo(&t.info))
 		}
-		return t.info.Due <= q.DueBefore && len(all) < n
-	})
+	}
 	return all
 }

@@ -15,7 +15,7 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 		return done, err
 	}
 	if r.All {
-		delete(s.slots, r.Thread) // there may be some without a log
+		delete(s.slots, r.Thread) // slots may exist without a log
 	}
 	t := s.threads[r.Thread]
 	switch {
@@ -44,8 +44,8 @@ func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse
 	return done, nil
 }
 
-// removeEntries takes entries out, and the ids that lead to them. In the middle
-// of a log they leave a hole.
+// removeEntries removes entries and the ids that lead to them. In the middle of a log
+// this leaves a gap.
 func (s *Store) removeEntries(t *thread, from, below uint64) (done posthouse.Removed) {
 	index := func(seq uint64) uint64 { return min(max(seq, t.first)-t.first, uint64(len(t.entries))) }
 	for i := index(from); i < index(below); i++ {
@@ -87,7 +87,7 @@ func (s *Store) removeBodies(t *thread, bodies []posthouse.BodyRef) (done postho
 		without := e.Entry
 		without.Bodies = slices.Clone(e.Bodies)
 		without.Bodies[ref.Record] = nil
-		fresh := &entry{Entry: cloneEntry(&without, true), ids: e.ids, commit: e.commit} // a clone lets go of the bytes
+		fresh := &entry{Entry: cloneEntry(&without, true), ids: e.ids, commit: e.commit} // a clone frees the removed bytes
 		t.entries[ref.Seq-t.first] = fresh
 		i, _ := slices.BinarySearchFunc(s.commits, e.commit, byCommit)
 		s.commits[i] = fresh

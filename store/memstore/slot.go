@@ -13,10 +13,10 @@ import (
 	"github.com/posthouse/posthouse/store/internal/valid"
 )
 
-// A slot stays when its value is deleted, so that revisions go on and fences hold.
+// A slot keeps its revision and fence when its value is deleted.
 type slot struct {
 	posthouse.Slot
-	there bool
+	there bool // it has a value
 }
 
 // Slot implements [posthouse.Store].

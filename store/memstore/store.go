@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -15,7 +16,7 @@ import (
 // [posthouse.Checker], [posthouse.SlotLister] and [posthouse.BulkAppender]. Make
 // one with [New].
 type Store struct {
-	life string // told apart in cursors: the next Store starts at 1 again
+	life string // in cursors: commit numbers of another Store start at 1 again
 
 	mu      sync.RWMutex
 	closed  bool
@@ -26,14 +27,14 @@ type Store struct {
 	rows   ordered[*row]             // all checkpoints, by order key
 	coords map[string]*ordered[*row] // the same, by coordination
 	names  ordered[*thread]          // all threads, by name
-	active ordered[*thread]          // those that queries for work look for
-	due    ordered[*thread]          // those with something due, by when
+	active ordered[*thread]          // threads that queries for work may match
+	due    ordered[*thread]          // threads with something due, by due time
 	gates  map[posthouse.GateList]*ordered[*openGate]
 
 	commits []*entry      // in commit order, some of them gone
-	gone    int           // how many
+	gone    int           // how many of commits are gone
 	last    uint64        // number of the newest commit
-	wake    chan struct{} // closed at the next commit, if anybody waits for it
+	wake    chan struct{} // closed at the next commit; nil while nobody waits
 }
 
 var (
@@ -53,7 +54,7 @@ type thread struct {
 	open    []*openGate   // as info.Waiting
 }
 
-// An entry never changes; a removal of bodies puts another in its place.
+// An entry never changes. A removal of bodies replaces it.
 type entry struct {
 	posthouse.Entry
 	ids    []posthouse.ID // that it brought to the index
@@ -92,26 +93,24 @@ func New() *Store {
 }
 
 func byOrder(a, b *row) int {
-	if c := byKey(a.Order, a.Seq, b.Order, b.Seq); c != 0 {
+	if c := byKey(a, b); c != 0 {
 		return c
 	}
 	return strings.Compare(a.Thread, b.Thread)
 }
 
-func byKey(a posthouse.OrderKey, aseq uint64, b posthouse.OrderKey, bseq uint64) int {
-	for i := range a {
-		if a[i] != b[i] {
-			return cmp.Compare(a[i], b[i])
-		}
+func byKey(a, b *row) int {
+	if c := bytes.Compare(a.Order[:], b.Order[:]); c != 0 {
+		return c
 	}
-	return cmp.Compare(aseq, bseq)
+	return cmp.Compare(a.Seq, b.Seq)
 }
 
 func bySeq(a, b *row) int {
 	if c := cmp.Compare(a.Seq, b.Seq); c != 0 {
 		return c
 	}
-	return strings.Compare(string(a.ID), string(b.ID))
+	return cmp.Compare(a.ID, b.ID)
 }
 
 func byDue(a, b *thread) int {
@@ -120,8 +119,8 @@ func byDue(a, b *thread) int {
 
 func byName(a, b *thread) int { return strings.Compare(a.info.Thread, b.info.Thread) }
 
-// Close empties the store. Later calls fail with [posthouse.ErrClosed], and
-// watchers end with it.
+// Close empties the store. Later calls and running watches fail with
+// [posthouse.ErrClosed].
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +133,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// usable says why a call cannot be served. Callers hold s.mu.
+// usable returns why a call cannot be served, or nil. Callers hold s.mu.
 func (s *Store) usable(ctx context.Context) error {
 	if s.closed {
 		return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store is closed"}

@@ -12,9 +12,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Watch implements [posthouse.Watcher]. It ends with an error when ctx does, or
-// when the store is closed. A cursor is good for this Store only: one that
-// another gave out, before a restart say, is an [posthouse.ErrInvalid].
+// Watch implements [posthouse.Watcher]. It ends with an error when ctx ends or the
+// store is closed. A cursor is valid for this Store only. A cursor of another Store,
+// such as one from before a restart, is [posthouse.ErrInvalid].
 func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.Entry, error] {
 	start, bad := s.parseCursor(cursor) // "now" is when Watch is called
 	return func(yield func(*posthouse.Entry, error) bool) {
@@ -63,8 +63,8 @@ func (s *Store) parseCursor(cursor string) (uint64, error) {
 	return n, nil
 }
 
-// watchPage returns the entries that follow, or, if there are none, what tells
-// of the next.
+// watchPage returns the entries after a commit, or a channel that is closed at the
+// next commit.
 func (s *Store) watchPage(ctx context.Context, after uint64) (page []*entry, wake <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *Store) watchPage(ctx context.Context, after uint64) (page []*entry, wak
 
 func byCommit(e *entry, commit uint64) int { return cmp.Compare(e.commit, commit) }
 
-// wakeAll ends the wait of all watchers. Callers hold s.mu.
+// wakeAll wakes all watchers. Callers hold s.mu.
 func (s *Store) wakeAll() {
 	if s.wake != nil {
 		close(s.wake)
