@@ -8,16 +8,15 @@ import (
 )
 
 // An AudienceInfo says who may decide an open gate from then on, by marks of their
-// names. It has no body, and stands in the
-// entry that opens the gate or moves the right to decide it. Summaries have the
-// marks, so that the inbox of a person is found without reading the gates of
-// others. A mark only finds: who may decide is what the gate itself says.
+// names. The entry that opens the gate, or moves the right to decide it, holds one.
+// Summaries keep the marks, so that a person's inbox is found without reading the gates
+// of others. A mark only finds a gate: the gate itself says who may decide.
 //
-// Gates that are open to anyone have no such record. In a sealed thread no gate
-// has: there it is not to be seen whom a gate was assigned to.
+// A gate that is open to anyone has no such record. A sealed thread has none at all:
+// assignees stay hidden there.
 type AudienceInfo struct {
 	Gate   ID       `json:"gate"`
-	Anyone bool     `json:"anyone,omitempty"` // no marks: those of before do not count any more
+	Anyone bool     `json:"anyone,omitempty"` // no marks; earlier marks no longer count
 	Marks  []uint64 `json:"-"`                // [PersonMark] of each, ascending
 }
 
@@ -29,11 +28,11 @@ func PersonMark(name string) uint64 {
 	return binary.BigEndian.Uint64(h[:])
 }
 
-// InInbox reports whether gates of a kind are in the inbox: people decide them,
-// and not in a session.
+// InInbox reports whether the inbox shows gates of a kind: those that people decide
+// outside a session.
 func InInbox(kind string) bool { return AsksPeople(kind) && kind != GateSession }
 
-// WaitingFor returns an open gate, nil if it is none.
+// WaitingFor returns the waiting gate with an id, or nil.
 func (t *ThreadInfo) WaitingFor(gate ID) *WaitingGate {
 	i := slices.IndexFunc(t.Waiting, func(w WaitingGate) bool { return w.ID == gate })
 	if i < 0 {
@@ -58,7 +57,7 @@ type Audience struct {
 	marks []uint64 // ascending
 }
 
-// Has reports whether a mark is among them.
+// Has reports whether the audience has a mark.
 func (a *Audience) Has(mark uint64) bool {
 	_, ok := slices.BinarySearch(a.marks, mark)
 	return ok
@@ -98,8 +97,8 @@ func readMarks(r *decoder) (marks []uint64) {
 	return marks
 }
 
-// appendAudiences writes who may decide the waiting gates, where that is known,
-// behind the rest of a summary. Summaries of before end without it.
+// appendAudiences adds the known audiences of the waiting gates to an encoded summary.
+// Summaries of earlier versions end before them.
 func (t *ThreadInfo) appendAudiences(b []byte) []byte {
 	n := 0
 	for i := range t.Waiting {

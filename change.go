@@ -6,7 +6,7 @@ import (
 	"github.com/posthouse/posthouse/internal/text"
 )
 
-// A Change is a new checkpoint, told as a change of its parent.
+// A Change describes a new checkpoint by what differs from its parent.
 type Change struct {
 	ID     ID   // "": a new one
 	Parent ID   // "": the branch's head
@@ -23,16 +23,18 @@ type Change struct {
 	By           string
 	Error        string
 	Next         []string
-	Skipped      int  // steps between the parent and this one that made no checkpoint; they count, too
-	SameStep     bool // of an update: it is in the middle of the step that its parent is in. What executions have on record stays, but for questions that nobody answered
-	Labels       map[string]string
-	Source       *Source
-	CreatedAt    time.Time // zero: now
+	Skipped      int // steps since the parent that made no checkpoint; they are counted
+	// SameStep marks an update in the middle of its parent's step. What executions have
+	// on record stays, except for unanswered questions.
+	SameStep  bool
+	Labels    map[string]string
+	Source    *Source
+	CreatedAt time.Time // zero: now
 
 	Parts    []Part            // what changed; parts not named are kept
 	State    State             // or the whole state: parts not in it are dropped
 	Metadata map[string]string // nil: the parent's
-	Program  []Part            // changed parts of [Checkpoint.Program]; those not named are kept
+	Program  []Part            // changed parts of [Checkpoint.Program]; the others are kept
 }
 
 // A Part is a changed part of the state.
@@ -48,21 +50,21 @@ type Part struct {
 	Prefix, Suffix int
 }
 
-// A Step is a result to record: once, under task, name and occurrence.
+// A Step is a result to record once under its task, name and occurrence.
 type Step struct {
 	Task       string
 	Name       string
 	Occurrence uint32
 	Effect     Effect
 	Value      Value
-	Grant      ID // the gate whose decision licensed it, of an effect under a grant
+	Grant      ID // the gate whose decision licensed the effect, if one did
 
-	// Loose says that the result survived a [KindAnew]: its place in the order of the
-	// execution does not count any more.
+	// Loose says that the result survived a [KindAnew]. Its place in the order of the
+	// execution no longer counts.
 	Loose bool
 }
 
-// A Committed says what a commit made.
+// A Committed describes what a commit made.
 type Committed struct {
 	Seq        uint64  // of the entry
 	Hash       Hash    // of the entry
@@ -74,14 +76,14 @@ type Committed struct {
 
 const (
 	MaxText   = 4000      // bytes of a reason or an error
-	MaxTask   = 4000      // bytes of the name of a task or a next node, or of a step with those around it
+	MaxTask   = 4000      // bytes of the name of a task or next node, or of a step with its enclosing steps
 	MaxNode   = 3 * MaxID // bytes of a checkpoint's node: a name with each byte escaped
 	MaxLabels = 16
 	MaxNext   = 10000
 )
 
-// ValidateText checks a text of at most [MaxID] bytes without control characters; it
-// may be empty.
+// ValidateText checks a text that may be empty: at most [MaxID] bytes, no control
+// characters.
 func ValidateText(field, s string) error {
 	if len(s) > MaxID || !text.Valid(s) {
 		return Invalid(field, "must be at most %d bytes of text without control characters", MaxID)

@@ -26,7 +26,7 @@ const (
 	StatusCancelled   Status = "cancelled"   // ended by a request to cancel
 )
 
-// Runnable reports whether a runner should move the branch without being told.
+// Runnable reports whether a runner should move the branch on its own.
 func (s Status) Runnable() bool { return s == StatusRunning || s == StatusReady }
 
 // MainBranch is the branch a thread starts with.
@@ -54,13 +54,13 @@ const (
 	KindCancel = "cancel" // the run was cancelled
 	KindInner  = "inner"  // a node of a subgraph completed, in the middle of its parent's step
 
-	// KindMigrate is made when a changed program takes a branch over: the same
-	// state and tasks in the shape that the program has now.
+	// KindMigrate is made when a changed program migrates a branch: the same state and
+	// tasks in the shape of the program that runs now.
 	KindMigrate = "migrate"
 
-	// KindAnew is made where a step is taken anew ([ledger.Ledger.Anew]): behind it an
-	// unfinished execution does not know its results, but for those of effects on the
-	// world, nor its waits.
+	// KindAnew is made when a step begins anew ([ledger.Ledger.Anew]). An unfinished
+	// execution then knows neither its earlier results nor its waits, except results of
+	// effects on the world.
 	KindAnew = "anew"
 )
 
@@ -84,7 +84,7 @@ type Header struct {
 	Source       *Source           `json:"source,omitempty"` // set on the first checkpoint of a fork
 	Labels       map[string]string `json:"labels,omitempty"` // queryable; at most 16, keys and values at most 200 bytes
 	By           string            `json:"by,omitempty"`     // who made it, if a person did
-	Error        string            `json:"error,omitempty"`  // why a failed one failed, at most 4,000 bytes; longer ones are cut
+	Error        string            `json:"error,omitempty"`  // why it failed, at most 4,000 bytes; longer ones are cut
 	CreatedAt    time.Time         `json:"createdAt"`
 
 	Generation uint32   `json:"generation"`         // of the thread, from 1
@@ -102,9 +102,9 @@ type Checkpoint struct {
 	State    State             `json:"state"`
 	Metadata map[string]string `json:"metadata,omitempty"`
 
-	// Program is what the checkpoint's program keeps beside the state, such as
-	// the tasks of a graph that have yet to run. Its parts' names begin with $.
-	// Edits of the state leave it alone; forks take it along.
+	// Program holds what the checkpoint's program keeps beside the state, such as the
+	// pending tasks of a graph. Its parts' names begin with $. Edits of the state do
+	// not change it; forks copy it.
 	Program State `json:"-"`
 }
 
@@ -128,9 +128,8 @@ func (h *Header) Clone() *Header {
 	return &d
 }
 
-// Derive returns an unsaved child with a new state: no id yet, same thread,
-// branch and coordination, and, as Atmosphere's deriveWith does, the same
-// agent, labels and metadata.
+// Derive returns an unsaved child with a new state and no id. It has the same thread,
+// branch, coordination, agent, labels and metadata, as Atmosphere's deriveWith does.
 func (c *Checkpoint) Derive(state State) *Checkpoint {
 	return &Checkpoint{
 		Header: Header{
@@ -142,8 +141,8 @@ func (c *Checkpoint) Derive(state State) *Checkpoint {
 	}
 }
 
-// Root returns an unsaved checkpoint without a parent. The thread is the
-// coordination's name until the caller sets another.
+// Root returns an unsaved checkpoint without a parent. Its thread is the coordination's
+// name until the caller sets another.
 func Root(coordination string, state State) *Checkpoint {
 	return &Checkpoint{
 		Header: Header{Thread: coordination, Coordination: coordination, Branch: MainBranch},
@@ -151,9 +150,9 @@ func Root(coordination string, state State) *Checkpoint {
 	}
 }
 
-// StepOf is what a kind of checkpoint adds to the count of steps: one that
-// waits, failed, was forked or migrated has the executions of its parent before it,
-// and an event or a subgraph's node happens in the middle of one.
+// StepOf returns what a kind of checkpoint adds to the count of steps. A wait, a
+// failure, a fork or a migration adds none, nor does what happens in the middle of a
+// step: an event or a subgraph's node.
 func StepOf(kind string) uint64 {
 	switch kind {
 	case KindWait, KindFail, KindFork, KindEvent, KindInner, KindCancel, KindMigrate, KindAnew:
@@ -168,8 +167,8 @@ func GoesOn(h, parent *Header) bool {
 	return StepOf(h.Kind) == 0 || h.Kind == KindUpdate && h.Step == parent.Step
 }
 
-// CheckPartName checks the name of a part of the state: 1 to [MaxID] bytes of text
-// that do not begin with $.
+// CheckPartName checks the name of a part of the state: 1 to [MaxID] bytes of text, not
+// beginning with $.
 func CheckPartName(name string) error {
 	if name == "" || len(name) > MaxID || !text.Valid(name) || IsReserved(name) {
 		return Invalid("part", "name %.40q must be 1 to %d bytes of text that do not begin with $", name, MaxID)
@@ -177,12 +176,11 @@ func CheckPartName(name string) error {
 	return nil
 }
 
-// isReserved reports whether a part is not the state's: its name begins with $.
-// isProgramPart reports whether a program may call a part so. Names of nodes,
-// escaped, stand in it.
+// IsProgramPart reports whether a program may give a part this name. It may hold
+// escaped names of nodes.
 func IsProgramPart(name string) bool {
 	return IsReserved(name) && name != MetaPart && name != SignalsPart && len(name) > 1 && len(name) <= MaxTask && !IsReserved(name[1:]) && text.Valid(name)
 }
 
-// IsReserved reports whether a part is not the state's own: its name begins with $.
+// IsReserved reports whether a part's name begins with $: it is not the state's own.
 func IsReserved(name string) bool { return strings.HasPrefix(name, "$") }

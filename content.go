@@ -14,23 +14,23 @@ const (
 	domainSalted  = "posthouse/content/salted/1"
 )
 
-// SaltSize is how many random bytes a gate's body begins its digest with. Without
-// them a content that can be guessed would be found by its digest.
+// SaltSize is the length of the random bytes in a gate's body that its digest covers.
+// Without them, a content that can be guessed could be found by its digest.
 const SaltSize = 16
 
-// A Binding says what a recorded answer is good for.
+// A Binding says which later questions a recorded answer serves.
 type Binding string
 
 // The bindings.
 const (
-	ByContent Binding = ""     // for a question of the same name, text and payload
-	ByName    Binding = "name" // for any question of the name; such an answer licenses no effect
+	ByContent Binding = ""     // a question of the same name, text and payload
+	ByName    Binding = "name" // any question of the name; such an answer licenses no effect
 )
 
-// Content returns the digest of what the gate shows: its name, its text and its
-// payload as canonical JSON, as the program gave them. Two gates with the same
-// digest ask the same. Times, assignees, labels and the rule are not part of it.
-// A gate that is bound [ByName] has its name as its content.
+// Content returns the digest of what the gate shows: its name, text and payload as
+// canonical JSON. Two gates with the same digest ask the same. Times, assignees, labels
+// and the rule are not part of it. The content of a gate that is bound [ByName] is its
+// name.
 func (g *Gate) Content() Hash {
 	if g.Bind == ByName {
 		return canon.Hash(domainContent, []byte(g.Bind), []byte(g.Name))
@@ -42,12 +42,12 @@ func (g *Gate) Content() Hash {
 	return canon.Hash(domainContent, nil, []byte(g.Name), []byte(g.Text), payload)
 }
 
-// Digested reports whether the digest of the gate's content is on record in its
-// header. Gates that earlier versions opened have none: theirs is computed from
-// the body, whose text may end with a note.
+// Digested reports whether the gate's header has the digest of its content. Gates of
+// earlier versions have none: theirs is computed from the body, whose text may end with
+// a note.
 func (g *Gate) Digested() bool { return len(g.Record.Salt) > 0 }
 
-// Digest returns what the header says of the content.
+// Digest returns the digest of the content as the header has it.
 func (g *Gate) Digest() Hash {
 	if len(g.Record.Salt) == 0 {
 		return Hash{}
@@ -56,9 +56,9 @@ func (g *Gate) Digest() Hash {
 	return canon.Hash(domainSalted, g.Record.Salt, content[:])
 }
 
-// CanonicalJSON returns data with the keys of each object sorted, without spaces
-// and with strings in one spelling; numbers stay digit by digit as they are. Nil
-// stays nil. [ErrInvalid] if data is not one JSON value or has a key twice.
+// CanonicalJSON returns data with sorted keys, no spaces and one spelling of each
+// string. Numbers keep their digits, and nil stays nil. [ErrInvalid] if data is not one
+// JSON value or has a key twice.
 func CanonicalJSON(data json.RawMessage) (json.RawMessage, error) {
 	if len(data) == 0 {
 		return nil, nil

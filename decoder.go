@@ -19,9 +19,9 @@ func newDecoder(b []byte) *decoder {
 	return d
 }
 
-// A shared is what headers that are read one after another have in common: the
-// values that repeat, and memory got for several at once. No two headers share
-// memory that can be written to.
+// A shared is what headers that are read one after another have in common: values that
+// repeat, and memory allocated for several at once. No two headers share writable
+// memory.
 type shared struct {
 	words canon.Strings
 
@@ -32,8 +32,8 @@ type shared struct {
 	old  int             // which of the two is the older
 	text strings.Builder // of ids
 
-	// The last steady fields and the last list of parts, as they were encoded,
-	// and what they say: the same bytes say the same again.
+	// The last steady fields and the last list of parts, encoded and decoded: equal
+	// bytes need no second decoding.
 	flags  uint64
 	steady []byte
 	like   Header
@@ -45,15 +45,14 @@ type shared struct {
 	names   []string
 }
 
-// Memory is got for so many at once: what a caller keeps of one keeps that of
-// the others.
+// How many are allocated at once. A caller that keeps one of them keeps the memory of
+// all.
 const (
 	sharedHeaders = 32
 	sharedIDs     = 16
 	sharedNames   = 32
 )
 
-// id is k.id().
 func (d *decoder) id(k OrderKey) ID {
 	s := d.shared
 	if s == nil {
@@ -77,7 +76,6 @@ func (d *decoder) id(k OrderKey) ID {
 	return id
 }
 
-// header returns a zero header.
 func (d *decoder) header() *Header {
 	s := d.shared
 	if s == nil {
@@ -90,7 +88,6 @@ func (d *decoder) header() *Header {
 	return &s.headers[s.used-1]
 }
 
-// list is Strings.
 func (d *decoder) list() []string {
 	s := d.shared
 	if s == nil {
@@ -103,7 +100,7 @@ func (d *decoder) list() []string {
 	return s.since(from)
 }
 
-// room makes room for at least one more name and returns where it is.
+// room makes room for at least one more name and returns its place.
 func (s *shared) room() int {
 	if len(s.names) == cap(s.names) {
 		s.names = make([]string, 0, sharedNames)
@@ -119,7 +116,7 @@ func (s *shared) since(from int) []string {
 	return s.names[from:n:n]
 }
 
-// sameSteady sets the steady fields if they are those of the header before.
+// sameSteady sets the steady fields if they equal those of the header before.
 func (d *decoder) sameSteady(c *Header, flags uint64) bool {
 	s := d.shared
 	if s == nil || flags != s.flags || len(s.steady) == 0 || !d.Consume(s.steady) {
@@ -162,8 +159,8 @@ func (d *decoder) rememberSteady(c *Header, flags uint64, before []byte) {
 	}
 }
 
-// sameParts passes over a list of parts that is the one before. What is in it
-// is not needed where headers are shared.
+// sameParts passes over a list of parts that equals the one before. Its content is not
+// needed where headers are shared.
 func (d *decoder) sameParts(l *PartList) bool {
 	s := d.shared
 	if s == nil || l.Manifest == 0 || len(s.parts) == 0 || !d.Consume(s.parts) {

@@ -47,9 +47,8 @@ type Position struct {
 	Hash Hash   `json:"hash"` // of the last entry
 }
 
-// An Entry is one append to a thread's log, as a store keeps it. Everything in
-// it but the signature is covered by Hash; the signature is covered by the
-// Prev of the entry that follows.
+// An Entry is one append to a thread's log, as a store keeps it. Hash covers all of it
+// but the signature. The next entry's Prev covers the signature.
 type Entry struct {
 	Thread     string
 	Generation uint32
@@ -68,15 +67,15 @@ const (
 	domainLink  = "posthouse/link/1"
 )
 
-// Sum returns the hash the entry must have.
+// Sum computes the entry's hash.
 func (e *Entry) Sum() Hash {
 	var num [24]byte
 	n := canon.AppendUint(canon.AppendUint(num[:0], uint64(e.Generation)), e.Seq)
 	return canon.Hash(domainEntry, []byte(e.Thread), n, e.Prev[:], e.Header)
 }
 
-// Link returns what the next entry's Prev must be: the hash, or, if the entry
-// is signed, a hash over the hash and the signature.
+// Link returns the next entry's Prev: the hash, or for a signed entry a hash over hash
+// and signature.
 func (e *Entry) Link() Hash {
 	if len(e.Sig) == 0 {
 		return e.Hash
@@ -91,7 +90,7 @@ func (e *Entry) Check() error {
 	return err
 }
 
-// CheckRecords is [Entry.Check], and returns the records.
+// CheckRecords checks like [Entry.Check] and returns the records.
 func (e *Entry) CheckRecords() ([]Record, error) {
 	if e.Sum() != e.Hash {
 		return nil, Corrupt("entry %d of thread %q does not have the hash it was written with", e.Seq, e.Thread)
@@ -112,7 +111,7 @@ func (e *Entry) CheckRecords() ([]Record, error) {
 	return recs, nil
 }
 
-// A RecordKind tells what a record is. Numbers are part of the format.
+// A RecordKind is the kind of a record. Its numbers are part of the format.
 type RecordKind uint8
 
 // The kinds of record.
@@ -187,14 +186,14 @@ type Record struct {
 	own   bool     // the checkpoint's id is its order key
 }
 
-// clear empties the record for another to be read into its memory.
+// clear empties the record, so that another can be read into its memory.
 func (rec *Record) clear() {
 	rec.Parts.clear()
 	*rec = Record{Parts: rec.Parts}
 }
 
-// The first byte of each header. An entry has the lowest format that can say what
-// is in it, so that what needs nothing new reads, and hashes, as it always did.
+// The first byte of each header. An entry has the lowest format that can hold its
+// records, so that old content keeps its bytes and its hash.
 const (
 	entryFormat = 1
 	entryBound  = 2 // gates with the digest of their content, steps with the gate that licensed them
@@ -203,7 +202,7 @@ const (
 // MaxRecords bounds an entry.
 const MaxRecords = 1 << 16
 
-// An entryHeader is what Header encodes.
+// An entryHeader is what an entry's Header encodes.
 type entryHeader struct {
 	time    time.Time
 	records []Record
@@ -220,7 +219,7 @@ func (h *entryHeader) append(b []byte) []byte {
 	return b
 }
 
-// format returns the lowest that can say what the records hold.
+// format returns the lowest format that can hold the records.
 func (h *entryHeader) format() byte {
 	if slices.ContainsFunc(h.records, func(r Record) bool { return r.bound() }) {
 		return entryBound
@@ -228,7 +227,7 @@ func (h *entryHeader) format() byte {
 	return entryFormat
 }
 
-// release returns the release that the entry is, nil if it is none.
+// release returns the release in the entry, or nil.
 func (h *entryHeader) release() *ReleaseInfo {
 	if n := len(h.records); n > 0 {
 		return h.records[n-1].Release
@@ -243,10 +242,9 @@ func (e *Entry) Time() time.Time {
 	return time.UnixMilli(int64(r.Uint())).UTC()
 }
 
-// Records decodes the entry's header. Checkpoint headers are complete: what
-// the entry itself says (thread, sequence, hash, time) is filled in. [ErrCorrupt],
-// or [ErrNewer] for a format of a later version. Hashes are not checked: see
-// [Entry.Check].
+// Records decodes the entry's header. Checkpoint headers are complete: thread,
+// sequence, hash and time come from the entry. [ErrCorrupt], or [ErrNewer] for a format
+// of a later version. Hashes are not checked: see [Entry.Check].
 func (e *Entry) Records() ([]Record, error) {
 	h, err := e.decode()
 	return h.records, err
@@ -261,7 +259,7 @@ func (e *Entry) decode() (h entryHeader, err error) {
 	return h, nil
 }
 
-// read decodes e's header from r into h, whose memory it uses again.
+// read decodes e's header into h, whose memory it reuses.
 func (h *entryHeader) read(r *decoder, e *Entry) error {
 	format := r.Byte()
 	if r.Err() == nil && (format < entryFormat || format > entryBound) {
@@ -306,7 +304,7 @@ func (h *entryHeader) read(r *decoder, e *Entry) error {
 	return nil
 }
 
-// complete fills in what the records leave to their entry.
+// complete fills in what the records take from their entry.
 func (e *Entry) complete(h *entryHeader) {
 	for i := range h.records {
 		switch r := &h.records[i]; {
@@ -334,8 +332,8 @@ func (e *Entry) completeHeader(c *Header, h *entryHeader) {
 	}
 }
 
-// Checkpoints returns the headers of the checkpoints in the entry, with the
-// errors of Records.
+// Checkpoints returns the headers of the checkpoints in the entry. It fails as
+// [Entry.Records] does.
 func (e *Entry) Checkpoints() ([]Header, error) {
 	recs, err := e.Records()
 	var hs []Header
@@ -347,7 +345,7 @@ func (e *Entry) Checkpoints() ([]Header, error) {
 	return hs, err
 }
 
-// Size returns the bytes of an entry that a store has to keep.
+// Size returns how many bytes of the entry a store has to keep.
 func (e *Entry) Size() int {
 	n := len(e.Header) + len(e.Sig)
 	for _, b := range e.Bodies {

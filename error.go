@@ -62,22 +62,22 @@ var (
 	ErrClosed      = &Error{Code: CodeClosed}
 )
 
-// ErrWaiting is returned by a node, flow or handler that waits for a gate. It may
-// be wrapped. It is no failure: the runtime commits
-// the question and lets go of everything.
+// ErrWaiting is returned, perhaps wrapped, by a node, flow or handler that waits for a
+// gate. It is not a failure: the runtime commits the question and frees the run's
+// goroutines and lease.
 var ErrWaiting = fmt.Errorf("posthouse: waiting for a decision")
 
-// An Error is every failure that Posthouse itself reports.
+// An Error is a failure that Posthouse itself reports.
 type Error struct {
 	Code    Code   `json:"code"`
 	Field   string `json:"field,omitempty"` // the input at fault, for CodeInvalid and CodeTooLarge
 	Message string `json:"message"`         // what happened, for a person
 	Hint    string `json:"hint,omitempty"`  // what to do next
 
-	// What won, where something did.
+	// What won, for errors about a race.
 	Tail     *Position `json:"tail,omitempty"`     // CodeConflict, CodeFenced: where the log ends
 	Head     ID        `json:"head,omitempty"`     // CodeConflict: the branch's head
-	Gate     ID        `json:"gate,omitempty"`     // CodeConflict: the gate that asks in place of the one that was named
+	Gate     ID        `json:"gate,omitempty"`     // CodeConflict: the gate that now asks instead of the named one
 	Lease    *Lease    `json:"lease,omitempty"`    // CodeFenced, CodeBusy: the holder
 	Decision *Decision `json:"decision,omitempty"` // CodeDecided, CodeExpired: the first decision; CodeVoted: the vote
 	Gates    []ID      `json:"gates,omitempty"`    // CodeAmbiguous: the candidates
@@ -115,13 +115,13 @@ func (e *Error) Is(target error) bool {
 	return ok && t.Code == e.Code && t.Message == ""
 }
 
-// Invalid returns an [ErrInvalid] that names the field. The message follows the
-// field's name: "must be at most 5".
+// Invalid returns an [ErrInvalid] that names the field. The message follows the field's
+// name, for example "must be at most 5".
 func Invalid(field, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Field: field, Message: fmt.Sprintf(format, args...)}
 }
 
-// NotFound returns an [ErrNotFound] for what was looked for, and its id.
+// NotFound returns an [ErrNotFound] that names what was looked for and its id.
 func NotFound(what string, id any) *Error {
 	return &Error{Code: CodeNotFound, Message: fmt.Sprintf("there is no %s %q", what, fmt.Sprint(id))}
 }
@@ -142,8 +142,8 @@ func TooLarge(field string, have, limit int) *Error {
 	}
 }
 
-// What each code means outside Go: the status of an HTTP answer and the exit
-// code of the command line. docs/errors.md prints this table; a test compares.
+// The meaning of each code outside Go: HTTP status and exit code. docs/errors.md prints
+// this table; a test compares them.
 var errorTable = map[Code]struct{ status, exit int }{
 	CodeInvalid:     {400, ExitUsage},
 	CodeForbidden:   {403, ExitForbidden},
@@ -182,8 +182,8 @@ const (
 	ExitCorrupt     = 8 // damage, or verify found faults
 )
 
-// HTTPStatus returns the status of an HTTP answer that reports the code: 500
-// for a code that is not one of the constants.
+// HTTPStatus returns the HTTP status that reports the code, and 500 for an unknown
+// code.
 func (c Code) HTTPStatus() int {
 	if t, ok := errorTable[c]; ok {
 		return t.status
@@ -191,8 +191,8 @@ func (c Code) HTTPStatus() int {
 	return 500
 }
 
-// ExitCode returns the command line's exit code for the code: [ExitFailure] for
-// one that is not among the constants.
+// ExitCode returns the command line's exit code for the code, and [ExitFailure] for an
+// unknown code.
 func (c Code) ExitCode() int {
 	if t, ok := errorTable[c]; ok {
 		return t.exit

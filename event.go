@@ -6,7 +6,7 @@ import (
 
 // An Event is one record as it became durable.
 type Event struct {
-	Cursor string     `json:"cursor"` // go on behind this event: see [ledger.WatchQuery]
+	Cursor string     `json:"cursor"` // to continue behind this event: see [ledger.WatchQuery]
 	Kind   RecordKind `json:"kind"`
 	Thread string     `json:"thread"`
 	Seq    uint64     `json:"seq"`

@@ -10,8 +10,8 @@ import (
 // A Verdict is what a decision says.
 type Verdict string
 
-// The verdicts. People choose among the first four; Expire and Cancel are also
-// recorded by the runtime. No answer is never an approval.
+// The verdicts. People choose among the first four. The runtime records Expire and
+// Cancel, too. A missing answer is never an approval.
 const (
 	Approve Verdict = "approve" // go on as proposed
 	Reject  Verdict = "reject"  // do not
@@ -21,12 +21,12 @@ const (
 	Cancel  Verdict = "cancel"  // the question was withdrawn
 )
 
-// Verdicts are those a person may give when a gate names none.
+// defaultVerdicts are those that a person may give when a gate names none.
 var defaultVerdicts = []Verdict{Approve, Reject, Edit, Respond}
 
-// A Gate is a question put to a person, a program or a policy. It is opened by
-// the commit that needs its answer and closed by exactly one [Decision]. As JSON it
-// has at most Options.MaxState bytes.
+// A Gate is a question to a person, a program or a policy. The commit that needs the
+// answer opens it, and exactly one [Decision] closes it. As JSON it has at most
+// Options.MaxState bytes.
 type Gate struct {
 	ID         ID     `json:"id"`
 	Thread     string `json:"thread"`
@@ -43,7 +43,7 @@ type Gate struct {
 	Occurrence   uint32            `json:"occurrence,omitempty"`     // counts questions of one name in one execution
 	Text         string            `json:"text,omitempty"`           // the question, for a person
 	Payload      json.RawMessage   `json:"payload,omitempty"`        // what is shown with it
-	Bind         Binding           `json:"bind,omitempty"`           // what an answer is good for; empty: this content
+	Bind         Binding           `json:"bind,omitempty"`           // which later questions its answer serves; empty: those of this content
 	Note         string            `json:"note,omitempty"`           // why people are asked; not part of the content
 	Schema       json.RawMessage   `json:"schema,omitempty"`         // JSON Schema that edits and responses must satisfy
 	Verdicts     []Verdict         `json:"verdicts,omitempty"`       // allowed; empty means approve, reject, edit, respond
@@ -56,24 +56,24 @@ type Gate struct {
 
 	Quorum     *Quorum     `json:"quorum,omitempty"`     // several people vote; nil: one decides
 	Escalation *Escalation `json:"escalation,omitempty"` // who else may decide from a time on
-	// Supersedes is the gate in whose place this one asks: what is asked has
-	// changed, or its answer does not count any more.
+	// Supersedes is the gate that this one replaces: what it asked has changed, or its
+	// answer no longer counts.
 	Supersedes ID `json:"supersedes,omitempty"`
 
-	// Origin is the gate of which this one, decided there, is a copy: in a fork into
-	// another thread and in a copied thread. It is there to be read, and licenses
-	// nothing.
+	// Origin is the gate that this one copies, in a fork into another thread or in a
+	// copied thread. The copy is for reading and licenses nothing.
 	Origin ID `json:"origin,omitempty"`
 
-	// Instance is which instance of a program asked: a random name of the moment it
-	// was built. A question that this very instance asks differently is not its own.
+	// Instance is the random name of the program instance that asked. If the same
+	// instance asks a question differently, the program is not deterministic.
 	Instance string `json:"instance,omitempty"`
 
-	// Uses is how many effects an approval licenses; 0: none. See [ledger.ReadGrant].
+	// Uses is how many effects an approval licenses, 0 for none. See
+	// [ledger.ReadGrant].
 	Uses int `json:"uses,omitempty"`
 
 	// ValidFor is how long an approval licenses effects, in nanoseconds from the
-	// decision; 0: without end.
+	// decision; 0 is forever.
 	ValidFor time.Duration `json:"validFor,omitempty"`
 
 	Votes       []Decision   `json:"votes,omitempty"`       // of a quorum, oldest first
@@ -81,21 +81,21 @@ type Gate struct {
 
 	Decision *Decision `json:"decision,omitempty"` // nil while it waits
 
-	// Record is what the log has of the gate besides: the Ledger's own.
+	// Record holds what only the Ledger reads of the gate's record.
 	Record GateRecord `json:"-"`
 }
 
-// A GateRecord is what the log has of a gate beside what people see.
+// A GateRecord holds what the log has of a gate beside what people see.
 type GateRecord struct {
 	Salt  []byte // of the digest in the header; nil where there is none
 	Trail uint64 // the entry of the newest vote or assignment
 
-	// Kept says that the gate is on record already, at the source of a fork, and not
-	// judged by rules made since.
+	// Kept says that the gate was on record before, at the source of a fork. Rules made
+	// since do not apply to it.
 	Kept bool
 
-	// Followed is how many results of its task in its own entry were recorded after
-	// it, where a fork brings both along.
+	// Followed counts the results of the gate's task that follow it in its own entry,
+	// when a fork copies both.
 	Followed int
 }
 
@@ -104,25 +104,27 @@ func EncodeGate(g *Gate) ([]byte, error) {
 	return json.Marshal(gateBody{g, g.Record.Followed, g.Record.Salt})
 }
 
-// A gateBody is a gate as a record holds it.
+// A gateBody is a gate as its record's body holds it.
 type gateBody struct {
 	*Gate
 	Followed int    `json:"followed,omitempty"`
 	Salt     []byte `json:"salt,omitempty"`
 }
 
-// The kinds of gate. Those behind the first two are the runtime's: nobody is
-// asked, and a person can only cancel them.
+// The kinds of gate. The runtime answers those behind the first two: nobody is asked,
+// and a person can only cancel them.
 const (
 	GateApproval = "approval" // a person, a program or a policy decides
-	GateSession  = "session"  // the same, while a connection is open: it is not in the inbox, and no program goes on behind its answer
-	GateTimer    = "timer"    // waits until ExpiresAt: a sleep, a retry
-	GateSignal   = "signal"   // waits for the signal that [Gate.Signal] names
-	GateThread   = "thread"   // waits for the end of another thread, which [Gate.Text] names; looks again at ExpiresAt
+	// GateSession is an approval for as long as a connection is open. It is not in the
+	// inbox, and no program goes on behind its answer.
+	GateSession = "session"
+	GateTimer   = "timer"  // waits until ExpiresAt: a sleep, a retry
+	GateSignal  = "signal" // waits for the signal that [Gate.Signal] names
+	GateThread  = "thread" // waits for the end of another thread, which [Gate.Text] names; looks again at ExpiresAt
 )
 
-// AsksPeople reports whether people decide the gate, which those of kind
-// [GateTimer], [GateSignal] and [GateThread] leave to the runtime.
+// AsksPeople reports whether people decide the gate. The runtime decides those of kind
+// [GateTimer], [GateSignal] and [GateThread].
 func (g *Gate) AsksPeople() bool { return AsksPeople(g.Kind) }
 
 // AsksPeople reports whether people decide gates of a kind; see [Gate.AsksPeople].
@@ -137,7 +139,7 @@ func (g *GateInfo) waiting(seq uint64) WaitingGate {
 	}
 }
 
-// Unread is the gate as far as a summary knows it.
+// Unread returns the gate as far as a summary knows it.
 func (w *WaitingGate) Unread(thread string) *Gate {
 	return &Gate{ID: w.ID, Thread: thread, Branch: w.Branch, Seq: w.Seq, Kind: w.Kind, Signal: w.Signal, Latch: w.Latch, ExpiresAt: w.ExpiresAt}
 }
@@ -158,7 +160,7 @@ func (g *Gate) Allows(v Verdict) bool {
 type Decision struct {
 	Gate    ID              `json:"gate"`
 	Verdict Verdict         `json:"verdict"`
-	By      string          `json:"by"`               // who decided; required. Of a quorum: whose vote decided it
+	By      string          `json:"by"`               // who decided; required. In a quorum: whose vote decided it
 	For     string          `json:"for,omitempty"`    // whose right By used, where it was delegated; set by the Ledger
 	Actor   string          `json:"actor,omitempty"`  // who sent it, when an operator acts for By
 	Reason  string          `json:"reason,omitempty"` // at most 4,000 bytes
@@ -166,8 +168,8 @@ type Decision struct {
 	Shown   Hash            `json:"shown,omitzero"`   // hash of what the decider saw; must match where given
 	Signal  uint64          `json:"signal,omitempty"` // the entry of the signal that answered, set by the Ledger
 
-	// Successor is the gate that asks in place of this one, of a question that was
-	// withdrawn since what it asks has changed; set by the Ledger.
+	// Successor is the gate that replaced this one, when its question was withdrawn
+	// because the content changed. The Ledger sets it.
 	Successor ID `json:"successor,omitempty"`
 
 	At    time.Time `json:"at"`              // set by the Ledger
@@ -175,20 +177,18 @@ type Decision struct {
 	Trail uint64    `json:"trail,omitempty"` // entry of the gate's newest vote or assignment, set by the Ledger
 }
 
-// RuntimeActor is who cancels a gate that its branch went on without, or lets one
-// expire.
+// RuntimeActor is the name under which the runtime cancels gates and lets them expire.
 const RuntimeActor = "posthouse"
 
-// A DecidePolicy says whether a decision may be taken; it returns an
-// [ErrForbidden] that says why not. The Ledger has already checked that the
-// gate is open and the verdict allowed.
+// A DecidePolicy may refuse a decision with an [ErrForbidden] that says why. The Ledger
+// has already checked that the gate is open and the verdict allowed.
 type DecidePolicy func(g *Gate, d *Decision) error
 
 // A SchemaValidator checks JSON against a JSON Schema.
 type SchemaValidator func(schema, value json.RawMessage) error
 
-// Withdrawn reports whether a gate was cancelled because its branch went on
-// without it or asked again: nobody decided it, and it is no answer.
+// Withdrawn reports whether the runtime cancelled a gate, because its branch went on
+// without it or asked again. Such a decision is not an answer.
 func (g *Gate) Withdrawn() bool {
 	return g.Decision != nil && g.Decision.Verdict == Cancel && g.Decision.By == RuntimeActor
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/posthouse/posthouse/internal/text"
 )
 
-// MayGive checks the rules of who may decide a gate at a time, and how. Whether
-// it still waits, and what the decision carries, is checked elsewhere.
+// MayGive checks who may decide a gate at a time, and with which verdict. It does not
+// check that the gate waits, nor what the decision carries.
 func (g *Gate) MayGive(d *Decision, at time.Time) error {
 	forbidden := func(message, hint string) error {
 		return &Error{Code: CodeForbidden, Message: message, Hint: hint}
@@ -31,16 +31,15 @@ func (g *Gate) MayGive(d *Decision, at time.Time) error {
 	return nil
 }
 
-// MayDecide returns why a person may not give an open gate a verdict at a time,
-// nil if they may as far as the gate itself says: [ErrInvalid] for a verdict
-// that it does not allow, [ErrForbidden] for who is not asked, or has asked, and
-// [ErrVoted] for who has voted.
+// MayDecide returns why a person may not give an open gate a verdict at a time, or nil.
+// [ErrInvalid] for a verdict that the gate does not allow, [ErrForbidden] for a person
+// who is not asked or who made the request, [ErrVoted] for one who has voted.
 func (g *Gate) MayDecide(name string, v Verdict, at time.Time) error {
 	return g.MayGive(&Decision{By: name, Verdict: v}, at)
 }
 
-// mayVote is what a quorum asks beyond what any gate does: each person once,
-// and not the requester. Who acts for another counts as the person they are.
+// mayVote checks the rules of a quorum: each person votes once, the requester does not.
+// A delegate counts as the person they are.
 func (g *Gate) mayVote(d *Decision) error {
 	for _, name := range []string{d.By, d.Actor} {
 		switch v := g.Voted(name); {
@@ -78,7 +77,8 @@ func (d *Delegation) Validate() error {
 	return CheckPerson("actor", d.Actor)
 }
 
-// NotAssigned says why a person has no right, and who took it over if they had one.
+// NotAssigned returns the error of a person without a right. It names who has their
+// right now, if they handed it on.
 func (g *Gate) NotAssigned(name string) error {
 	hint := "ask one of its assignees"
 	for _, a := range g.Assignments {
@@ -89,8 +89,8 @@ func (g *Gate) NotAssigned(name string) error {
 	return &Error{Code: CodeForbidden, Message: name + " is not among those this gate is assigned to", Hint: hint}
 }
 
-// MayAskAgain returns why [ledger.Ledger.AskAgain] would refuse a gate, as far as the gate
-// itself says; nil if it would not.
+// MayAskAgain returns why [ledger.Ledger.AskAgain] would refuse the gate, as far as the
+// gate itself shows, or nil.
 func (g *Gate) MayAskAgain(now time.Time) error {
 	if g.Lapsed(now) {
 		return nil
@@ -98,12 +98,12 @@ func (g *Gate) MayAskAgain(now time.Time) error {
 	return g.CheckAskAgain()
 }
 
-// Lapsed reports whether a gate's deadline passed, and nothing is on record of that.
+// Lapsed reports whether a gate's deadline passed while no decision is on record.
 func (g *Gate) Lapsed(now time.Time) bool {
 	return g.Decision == nil && g.AsksPeople() && !g.ExpiresAt.IsZero() && !now.Before(g.ExpiresAt)
 }
 
-// CheckAskAgain returns why a question is not to be asked again.
+// CheckAskAgain returns why a question must not be asked again, or nil.
 func (g *Gate) CheckAskAgain() error {
 	switch d := g.Decision; {
 	case !g.AsksPeople():
@@ -123,7 +123,7 @@ func (g *Gate) CheckAskAgain() error {
 	return nil
 }
 
-// Replaced is the error of a gate that another one asks in place of.
+// Replaced returns the error of a gate that another one has replaced.
 func (g *Gate) Replaced(by ID) error {
 	return &Error{
 		Code: CodeConflict, Gate: by, Message: "gate " + string(g.ID) + " was asked again", Hint: "look at gate " + string(by) + ", which asks in its place",

@@ -8,14 +8,14 @@ import (
 	"github.com/posthouse/posthouse/internal/canon"
 )
 
-// A GateList is one of the lists in which a store finds open gates by their ids.
-// A store that keeps an index has a row for each list that a waiting gate is in
-// ([WaitingGate.Lists]), and answers a query by merging those that it names
-// ([ThreadQuery.GateLists]). Lists only find: what comes out is checked with
-// [ThreadQuery.MatchGate]. Numbers are part of what stores keep.
+// A GateList is one of the lists in which a store finds open gates by their ids. A
+// store with an index has a row for each list of a waiting gate ([WaitingGate.Lists]),
+// and merges the lists that a query names ([ThreadQuery.GateLists]). A list only finds:
+// check what it returns with [ThreadQuery.MatchGate]. Stores keep these numbers; they
+// never change.
 type GateList uint64
 
-// The lists that are no kind's and no person's.
+// The lists that belong to no kind and no person.
 const (
 	listPeople GateList = 1 // all in the inbox
 	listAnyone GateList = 2 // those in it that no marks go with
@@ -31,7 +31,7 @@ func listOfKind(kind string) GateList {
 // outsideInbox are the kinds of gates that the inbox does not show.
 var outsideInbox = [...]string{GateTimer, GateSignal, GateThread, GateSession}
 
-// Lists returns the lists that the gate is in, none twice.
+// Lists returns the lists that the gate is in, each once.
 func (w *WaitingGate) Lists() []GateList {
 	kind := listOfKind(w.Kind)
 	switch {
@@ -47,8 +47,8 @@ func (w *WaitingGate) Lists() []GateList {
 	return lists
 }
 
-// GateLists returns the lists that hold every gate q selects. No gate is in two
-// of them, unless hashes meet.
+// GateLists returns the lists that hold every gate q selects. A gate is in one of them
+// only, unless hashes collide.
 func (q *ThreadQuery) GateLists() []GateList {
 	person := []GateList{GateList(PersonMark(q.Person)), listAnyone}
 	switch {
@@ -69,22 +69,22 @@ func (q *ThreadQuery) GateLists() []GateList {
 	return lists
 }
 
-// MatchGate reports whether an open gate passes the filters of q for gates, the
-// cursor aside.
+// MatchGate reports whether an open gate passes the filters of q for gates. It ignores
+// the cursor.
 func (q *ThreadQuery) MatchGate(w *WaitingGate) bool {
 	return (q.GateKind == "" || q.GateKind == w.Kind) && (!q.People || InInbox(w.Kind)) &&
 		(q.Person == "" || w.Audience == nil || w.Audience.Has(PersonMark(q.Person)))
 }
 
-// OfGate returns the summary with one of its open gates alone in Waiting, as
-// queries for gates yield it. It shares all else with t.
+// OfGate returns the summary with one of its open gates in Waiting, as queries for
+// gates yield it. It shares everything else with t.
 func (t *ThreadInfo) OfGate(w *WaitingGate) *ThreadInfo {
 	one := *t
 	one.Waiting = []WaitingGate{*w}
 	return &one
 }
 
-// GatesOf returns what q yields of one thread, for which it asks for gates.
+// GatesOf returns what a query for gates yields of one thread.
 func (q *ThreadQuery) GatesOf(t *ThreadInfo) (found []*ThreadInfo) {
 	for i := range t.Waiting {
 		if w := &t.Waiting[i]; q.MatchGate(w) && q.Behind(string(w.ID)) && q.Match(t) {

@@ -16,11 +16,11 @@ const (
 	GrantDecided  GrantStatus = "decided"  // the gate is decided, and no effect ran
 	GrantReleased GrantStatus = "released" // an effect was let go, and a run is at it
 	GrantExecuted GrantStatus = "executed" // as many effects as it licenses have their result on record
-	GrantUnknown  GrantStatus = "unknown"  // an effect was let go, and nobody knows what became of it
+	GrantUnknown  GrantStatus = "unknown"  // an effect was abandoned, and its outcome is not known
 )
 
-// A Use is one effect that ran, or may have run: under a gate's decision, or, where
-// Grant is "", without one.
+// A Use is one effect that ran, or may have run. Grant names the gate whose decision
+// licensed it, "" if none did.
 type Use struct {
 	Generation uint32      `json:"generation"` // of the thread
 	Branch     string      `json:"branch"`
@@ -35,7 +35,7 @@ type Use struct {
 	At         time.Time   `json:"at"`                   // of that entry
 	Effect     Effect      `json:"effect"`               // its class
 
-	// Result is what is on record of its outcome: none if it has none yet, or was
+	// Result is the recorded outcome. It is empty until there is one, and once it was
 	// removed. Only [ledger.ReadGrant] fills it.
 	Result Value `json:"-"`
 
@@ -43,16 +43,16 @@ type Use struct {
 	Index    int `json:"-"` // of its result among the records of entry Seq
 }
 
-// A Grant is a gate as a license for effects: what was shown to whom, what was
-// decided, and what ran under it.
+// A Grant is a gate as a license for effects: what was shown, what was decided, and
+// what ran under it.
 type Grant struct {
 	Gate   *Gate       `json:"gate"`
 	Status GrantStatus `json:"status"`
 	Uses   []Use       `json:"uses"` // in the order they were let go
 }
 
-// Licensed returns the content that a gate's decision approved: what was shown, or
-// the edit. Nil unless it was approved.
+// Licensed returns the content that the gate's decision approved: what was shown, or
+// the edit. It is nil unless the gate was approved.
 func (g *Gate) Licensed() json.RawMessage {
 	switch d := g.Decision; {
 	case d == nil:
@@ -64,8 +64,8 @@ func (g *Gate) Licensed() json.RawMessage {
 	return nil
 }
 
-// NeedsGrant is the error of an effect on the world that nobody approved, where
-// Options.RequireGrants asks for that.
+// NeedsGrant returns the error of an effect on the world that nobody approved, under
+// Options.RequireGrants.
 func NeedsGrant(step string) error {
 	return &Error{
 		Code: CodeForbidden, Field: "effect", Message: "step " + step + " acts on the world without a grant, and this ledger asks for one",
@@ -73,11 +73,11 @@ func NeedsGrant(step string) error {
 	}
 }
 
-// labelEffect is the label that graphs put on the checkpoints of their nodes: the
-// classes of what completed there, as in "external" or "read+write".
+// labelEffect is the label of a node's checkpoint that lists the effect classes
+// completed there, as in "external" or "read+write".
 const labelEffect = "effect"
 
-// A UseGatherer collects the effects of a log as its entries are added, in order.
+// A UseGatherer collects the effects of a log whose entries are added in order.
 type UseGatherer struct {
 	uses []Use
 	at   map[useKey]int
@@ -89,11 +89,11 @@ type useKey struct {
 	occurrence         uint32
 }
 
-// GatherUses begins a collection.
+// GatherUses returns an empty collection.
 func GatherUses() *UseGatherer { return &UseGatherer{at: map[useKey]int{}} }
 
-// Add takes in one record of an entry and returns the effect that it is about, nil
-// if it is about none. The next call makes what it returned invalid.
+// Add reads one record of an entry and returns the effect that it is about, or nil. The
+// next call invalidates what it returned.
 func (g *UseGatherer) Add(e *Entry, i int, r *Record) *Use {
 	if c := r.Checkpoint; c != nil && c.Kind == KindNode && slices.Contains(strings.Split(c.Labels[labelEffect], "+"), EffectExternal.String()) {
 		g.uses = append(g.uses, Use{
@@ -110,7 +110,7 @@ func (g *UseGatherer) Add(e *Entry, i int, r *Record) *Use {
 	switch what {
 	case "", useReleased, useFailed:
 	default:
-		return nil // an attempt that failed, or a node among several, whose checkpoint says it
+		return nil // a failed attempt, or one node of several: the checkpoint says so
 	}
 	key := useKey{e.Generation, s.Branch, s.Task, name, n}
 	at, known := g.at[key]
@@ -137,8 +137,8 @@ func (g *UseGatherer) Add(e *Entry, i int, r *Record) *Use {
 	return u
 }
 
-// Uses returns what was collected. Held says that a run has the thread: what was
-// let go and has no result is then still under way.
+// Uses returns what was collected. With held, a run has the thread: an effect without a
+// result is then still running.
 func (g *UseGatherer) Uses(held bool) []Use {
 	for i := range g.uses {
 		u := &g.uses[i]
@@ -156,14 +156,14 @@ func (g *UseGatherer) Uses(held bool) []Use {
 	return g.uses
 }
 
-// What is on record within a step that acts under a grant.
+// The names of what a step under a grant records.
 const (
 	useReleased = "$use"    // it is about to act
 	useFailed   = "$failed" // it did not act
 )
 
-// call takes a step's name apart: the call that a record within a step belongs to,
-// its number, and what the record is; "" for the call's own result.
+// call splits a step's name into the call that the record belongs to, its number, and
+// what the record is; "" is the call's own result.
 func (s *StepInfo) call() (name string, n uint32, what string) {
 	if i := strings.LastIndex(s.Name, ">$"); i >= 0 {
 		name, n = callOf(s.Name[:i])
@@ -175,8 +175,8 @@ func (s *StepInfo) call() (name string, n uint32, what string) {
 	return s.Name, s.Occurrence, ""
 }
 
-// callOf takes a call as it is recorded in the names of what is within it apart:
-// its name, and its number in brackets behind the first.
+// callOf splits a call, as names within it spell it, into its name and its number. The
+// number follows the first call in brackets.
 func callOf(call string) (name string, n uint32) {
 	i := strings.LastIndexByte(call, '[')
 	if i <= 0 || !strings.HasSuffix(call, "]") {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// A HeaderReader decodes the checkpoints of entries, one entry after another,
-// for a [Store.List]: faster than [Entry.Records] does, as what repeats from one
-// header to the next is decoded once. The zero HeaderReader is ready.
-// It is used by one goroutine at a time and must not be copied once used.
+// A HeaderReader decodes the checkpoints of one entry after another for a [Store.List].
+// It is faster than [Entry.Records]: what repeats from one header to the next is
+// decoded once. The zero HeaderReader is ready. Use it from one goroutine at a time,
+// and do not copy it after its first use.
 type HeaderReader struct {
 	Query Query // only headers that pass its filters are returned; see [Query.Match]
 
@@ -19,10 +19,9 @@ type HeaderReader struct {
 	own     []bool
 }
 
-// Read returns the headers of the entry's checkpoints, as Records has them. The
-// slice is good until the next Read; the headers are the caller's, to keep and
-// to change. What is kept of one header keeps the memory of up to 31 others.
-// [ErrCorrupt].
+// Read returns the headers of the entry's checkpoints, as Records has them. The slice
+// is valid until the next Read. The headers are the caller's, to keep and to change;
+// one that is kept keeps the memory of up to 31 others. [ErrCorrupt].
 func (r *HeaderReader) Read(e *Entry) ([]*Header, error) {
 	r.decoder.Reset(e.Header, &r.shared.words)
 	r.decoder.shared = &r.shared
@@ -49,7 +48,7 @@ func (r *HeaderReader) Read(e *Entry) ([]*Header, error) {
 	return r.heads, nil
 }
 
-// spare takes back headers that did not match, so that what does keeps none.
+// spare takes back the headers that did not match, so that they keep no memory.
 func (r *HeaderReader) spare(before int) {
 	if s := &r.shared; len(r.heads) == 0 && s.used > before {
 		clear(s.headers[before:s.used])
@@ -57,10 +56,10 @@ func (r *HeaderReader) spare(before int) {
 	}
 }
 
-// alike reads an entry that is a single checkpoint with the steady fields and the
-// parts of the one before, as most are. It returns nil for any other, and for
-// what is malformed: entryHeader.read reads those, or says why not. It reads
-// without the decoder, whose calls take as long as all else here.
+// alike reads an entry whose single checkpoint has the steady fields and parts of the
+// one before, as most have. It returns nil for any other, and for a malformed one:
+// entryHeader.read then reads it, or says why not. It works without the decoder, whose
+// calls would double the time.
 func (r *HeaderReader) alike(e *Entry) *Header {
 	d, s, b := &r.decoder, &r.shared, e.Header
 	if len(s.steady) == 0 || len(s.parts) == 0 || len(b) == 0 || len(b) >= beyond || b[0] != entryFormat {
@@ -98,7 +97,7 @@ func (r *HeaderReader) alike(e *Entry) *Header {
 	}
 	parts := b[at:]
 	if manifest == 0 {
-		// The same changes, and behind them the number of unchanged parts: none.
+		// The same changes, followed by the number of unchanged parts: zero.
 		if len(parts) == 0 || parts[len(parts)-1] != 0 {
 			return nil
 		}
@@ -121,12 +120,12 @@ func (r *HeaderReader) alike(e *Entry) *Header {
 	return c
 }
 
-// Own reports whether the id of the i-th header that Read returned last is a
-// version 7 UUID and its own order key.
+// Own reports whether the id of the i-th header of the last Read is our UUID and
+// its own order key.
 func (r *HeaderReader) Own(i int) bool { return r.own[i] }
 
-// quickUint reads a minimal varint of at most 63 bits at b[at:]. What follows is
-// beyond the end of b if it is none.
+// quickUint reads a minimal varint of at most 63 bits at b[at:]. Without one, next lies
+// beyond the end of b.
 func quickUint(b []byte, at int) (v uint64, next int) {
 	for shift := 0; at < len(b) && shift < 63; shift += 7 {
 		c := b[at]
@@ -142,7 +141,7 @@ func quickUint(b []byte, at int) (v uint64, next int) {
 	return 0, beyond
 }
 
-// quickKey is quickUint for an id that is one of our UUIDs.
+// quickKey reads an id that is one of our UUIDs, as quickUint reads numbers.
 func quickKey(b []byte, at int) (k OrderKey, next int) {
 	if len(b)-at < 17 || b[at] != 0 {
 		return k, beyond
@@ -153,5 +152,5 @@ func quickKey(b []byte, at int) (k OrderKey, next int) {
 	return k, at + 17
 }
 
-// beyond is behind any header that is read quickly, whatever is added to it.
+// beyond lies behind the end of any header that is read quickly, whatever is added.
 const beyond = 1 << 24

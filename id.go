@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// An ID names a checkpoint, a gate or a signal. Posthouse makes UUIDv7 strings
-// that sort by creation; foreign ids are accepted if [ID.Validate] does.
+// An ID names a checkpoint, a gate or a signal. Posthouse makes UUIDv7 strings, which
+// sort by creation. Foreign ids must pass [ID.Validate].
 type ID string
 
 // MaxID is the longest id or name, in bytes.
 const MaxID = 200
 
-// Validate reports an [ErrInvalid] unless the id matches
-// [A-Za-z0-9._:$-]{1,200}. Nothing is ever sanitised into shape.
+// Validate reports an [ErrInvalid] unless the id matches [A-Za-z0-9._:$-]{1,200}. An
+// invalid id is refused, never changed.
 func (id ID) Validate() error { return ValidateID("id", string(id)) }
 
 // ValidateID checks an id that came from outside: [ErrInvalid] that names the field.
@@ -41,15 +41,14 @@ func ValidateID(field, s string) error {
 	return nil
 }
 
-// An OrderKey places a checkpoint among those of all threads: the bytes of its
-// UUIDv7, or of one made at its append when its id is foreign.
+// An OrderKey is a checkpoint's place among those of all threads: the bytes of its
+// UUIDv7, or of one made at its append if its id is foreign.
 type OrderKey [16]byte
 
 // String returns the key in hexadecimal, which sorts like the key.
 func (k OrderKey) String() string { return hex.EncodeToString(k[:]) }
 
-// hexDigits has the value of each lower-case hexadecimal digit, 0xff for
-// anything else.
+// hexDigits maps lower-case hexadecimal digits to their values, and all else to 0xff.
 var hexDigits = func() (t [256]byte) {
 	for i := range t {
 		t[i] = 0xff
@@ -89,7 +88,6 @@ func (k OrderKey) ID() ID {
 	return ID(b[:])
 }
 
-// text is the UUID in its canonical form.
 func (k OrderKey) text() (b [36]byte) {
 	y, z := toHex(binary.BigEndian.Uint32(k[4:])), toHex(binary.BigEndian.Uint32(k[8:]))
 	binary.BigEndian.PutUint64(b[0:], toHex(binary.BigEndian.Uint32(k[0:])))
@@ -112,13 +110,13 @@ func toHex(v uint32) uint64 {
 	return x + 0x3030303030303030 + letters*('a'-'0'-10)
 }
 
-// Skew is how far ahead of this process's clock another's ids are followed.
+// Skew bounds how far ahead of this process's clock the ids of others may lead ours.
 const Skew = time.Minute
 
 // GatePrefix tells a gate's id from a checkpoint's at a glance.
 const GatePrefix = "gate-"
 
-// Cursor is the header's place in lists: pass it as [Query.After].
+// Cursor returns the header's place in lists, for [Query.After].
 func (h *Header) Cursor() string {
 	return h.Order.String() + "-" + strconv.FormatUint(h.Seq, 10)
 }

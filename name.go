@@ -10,13 +10,13 @@ import (
 	"github.com/posthouse/posthouse/internal/text"
 )
 
-// ValidateName reports an [ErrInvalid] with the field unless name is 1 to
+// ValidateName reports an [ErrInvalid] with the field unless the name is valid: 1 to
 // [MaxID] bytes of UTF-8 text without control characters (C0, DEL, C1).
 //
-// It holds for threads, coordinations, branches, nodes, agents, programs and
-// labels. Names are compared byte by byte: case, spaces, combining marks and
-// zero-width characters count, and two normal forms of a letter are two names.
-// Nothing is ever sanitised into shape.
+// It holds for threads, coordinations, branches, nodes, agents, programs and labels.
+// Names are compared byte by byte: case, spaces, combining marks and zero-width
+// characters count, and two normal forms of a letter are two names. An invalid name is
+// refused, never changed.
 func ValidateName(field, name string) error {
 	switch {
 	case name == "":
@@ -41,15 +41,13 @@ func invalidName(field, format string, args ...any) *Error {
 	return e
 }
 
-// escapes are what separates names where several are written as one text, and
-// the sign that begins an escape.
+// escapes are the signs that separate joined names, and the sign that begins an escape.
 const escapes = "%+/#>"
 
-// EscapeName returns a name as it stands where several are joined: in the node
-// of a checkpoint that several made ("a+b"), in the path of a subgraph
-// ("outer/inner"), in the name of an execution ("3/fetch#2>1/get"). The bytes
-// % + / # > become %25 %2B %2F %23 %3E; any other stays. [UnescapeName] is the
-// inverse.
+// EscapeName returns a name as it is written where several are joined. That is in the
+// node of a checkpoint that several made ("a+b"), in the path of a subgraph
+// ("outer/inner"), and in the name of an execution ("3/fetch#2>1/get"). The bytes % + /
+// # > become %25 %2B %2F %23 %3E; others stay. [UnescapeName] is the inverse.
 func EscapeName(name string) string {
 	at := strings.IndexAny(name, escapes)
 	if at < 0 {
@@ -68,8 +66,8 @@ func EscapeName(name string) string {
 
 const upperHex = "0123456789ABCDEF"
 
-// UnescapeName returns the name that [EscapeName] made s of. [ErrInvalid] for
-// anything that it does not make: each name has one form.
+// UnescapeName returns the name that [EscapeName] wrote as s. Each name has one form;
+// [ErrInvalid] for any other.
 func UnescapeName(s string) (string, error) {
 	if !strings.ContainsAny(s, escapes) {
 		return s, nil
@@ -93,7 +91,7 @@ func UnescapeName(s string) (string, error) {
 	return string(b), nil
 }
 
-// unescaped returns what two digits stand for, 0 for what is never escaped.
+// unescaped returns the byte that two digits encode, or 0 for one never escaped.
 func unescaped(digits string) byte {
 	for i := range len(escapes) {
 		if c := escapes[i]; digits[0] == upperHex[c>>4] && digits[1] == upperHex[c&15] {
@@ -109,9 +107,8 @@ func badEscape(s string, at int) error {
 	return e
 }
 
-// isNode reports whether a checkpoint's node is the one asked for: as it is
-// written, or one of several that are joined by a plus, by its name or as that is
-// written.
+// isNode reports whether a checkpoint's node is the one asked for. A joined node
+// matches as it is written, and by each of its names, escaped or not.
 func isNode(want, have string) bool {
 	if want == "" || want == have {
 		return true
@@ -128,12 +125,11 @@ func isNode(want, have string) bool {
 	return false
 }
 
-// CheckPerson reports what is wrong with the name of a person in a field, as
-// [ErrInvalid]; "" is fine. A name is at most [MaxID] bytes of UTF-8, without
-// control characters, without characters that are not seen or that turn what is
-// shown around (zero-width, bidirectional, fillers), and without spaces at its
-// ends: else two names that look the same are two people, each with a vote.
-// Letters that look alike, as in two alphabets, are taken: see docs/approvals.md.
+// CheckPerson reports, as [ErrInvalid], what is wrong with the name of a person in a
+// field; "" is valid. A name is at most [MaxID] bytes of UTF-8. It has no control
+// characters, no invisible ones (zero-width, bidirectional, fillers), and no spaces at
+// its ends: two names that look the same would be two people with a vote each. Letters
+// that look alike in two alphabets are allowed: see docs/approvals.md.
 func CheckPerson(field, name string) error {
 	if len(name) > MaxID {
 		return Invalid(field, "is a name of %d bytes; the limit is %d", len(name), MaxID)
@@ -172,13 +168,13 @@ func CheckNamed(field, name, what string) error {
 	return CheckPerson(field, name)
 }
 
-// PolicyPrefix begins the names under which policies of a program decide in the
-// place of people, as "policy:judge". No person has such a name.
+// PolicyPrefix begins the names under which a program's policies decide, as in
+// "policy:judge". No person may have such a name.
 const PolicyPrefix = "policy:"
 
-// CheckDecider is [CheckPerson] for who decides, votes or delegates: the name is
-// required, and is none of the runtime's own ("posthouse", [PolicyPrefix]). The
-// rules for people's answers would not hold for it.
+// CheckDecider checks the name of somebody who decides, votes or delegates. Beyond
+// [CheckPerson] the name is required and must not be one of the runtime's own
+// ("posthouse", [PolicyPrefix]), to which the rules for people do not apply.
 func CheckDecider(field, name string) error {
 	if name == RuntimeActor || strings.HasPrefix(name, PolicyPrefix) {
 		return &Error{

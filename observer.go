@@ -4,11 +4,10 @@ import (
 	"time"
 )
 
-// An Observer is called for each operation after it is durable: once for each
-// logical operation, alike on every store. It runs on the caller's goroutine, so
-// it must be quick and safe for concurrent use; a panic is logged and swallowed.
-// What an Operation holds is the observer's own. For a durable feed that misses
-// nothing use [ledger.Ledger.Watch].
+// An Observer is called once for each logical operation, after it is durable, alike on
+// every store. It runs on the caller's goroutine: it must be quick and safe for
+// concurrent use. A panic is logged and swallowed. The observer owns the Operation. For
+// a durable feed that misses nothing use [ledger.Ledger.Watch].
 type Observer func(Operation)
 
 // An OperationKind says what was done.
@@ -22,20 +21,20 @@ const (
 	OpDeleted   OperationKind = "deleted"   // a checkpoint, release, thread or coordination was deleted
 	OpEvicted   OperationKind = "evicted"   // retention removed a checkpoint, by policy or by the cap
 	OpSignalled OperationKind = "signalled" // a signal was sent; before OpDecided of the gates that it answers
-	OpVoted     OperationKind = "voted"     // somebody voted on a gate; before OpDecided where the vote met the rule
+	OpVoted     OperationKind = "voted"     // somebody voted on a gate; before OpDecided if the vote decided it
 	OpDecided   OperationKind = "decided"   // a gate got its decision
 	OpReleased  OperationKind = "released"  // a thread was released
 	OpCopied    OperationKind = "copied"    // a thread was copied; Source names the original
 )
 
-// An Operation is what an [Observer] is told.
+// An Operation describes what was done.
 type Operation struct {
 	Kind   OperationKind
 	At     time.Time
 	Thread string
 
-	// Coordination is the checkpoint's, else the thread's when it happened; of
-	// OpDeleted it is set only where a coordination was deleted.
+	// Coordination is the checkpoint's, else the thread's at that time. OpDeleted has
+	// it only for a deleted coordination.
 	Coordination string
 
 	ID      ID        // of the checkpoint; of the gate for OpDecided and OpVoted, of the signal for OpSignalled
@@ -46,7 +45,7 @@ type Operation struct {
 	Signal  *Signal   // of OpSignalled
 	Release *Release  // of OpReleased, and of OpDeleted where a release was
 
-	// Count is how many checkpoints were deleted or copied, or a release has.
+	// Count is the number of checkpoints that were deleted, copied or released.
 	Count int
 }
 

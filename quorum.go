@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// A Quorum asks several people: each gives one vote, approve or reject, and the
-// vote that meets the rule becomes the gate's decision, in one entry with it.
+// A Quorum asks several people for one vote each, approve or reject. The vote that
+// meets the rule becomes the gate's decision, in the same entry.
 type Quorum struct {
-	Need    int  `json:"need"`              // approvals of different people that approve it; at least 2
+	Need    int  `json:"need"`              // approvals by different people that approve the gate; at least 2
 	Of      int  `json:"of,omitempty"`      // how many are asked, for a gate without assignees
-	Outvote bool `json:"outvote,omitempty"` // rejected once too few are left to approve; without: by the first rejection
+	Outvote bool `json:"outvote,omitempty"` // rejected once too few are left to approve; otherwise by the first rejection
 }
 
-// An Escalation widens the circle of those who may decide at a point in time.
+// An Escalation widens the circle of those who may decide, at a point in time.
 type Escalation struct {
 	At      time.Time `json:"at"`
 	To      []string  `json:"to"`
 	Replace bool      `json:"replace,omitempty"` // those before lose their right
 }
 
-// An Assignment is on record where the right to decide a gate moved: by the
-// hand of who had it, or by the gate's escalation.
+// An Assignment records that the right to decide a gate moved: a person handed it on,
+// or the gate escalated.
 type Assignment struct {
 	Gate       ID        `json:"gate"`
 	By         string    `json:"by"`              // who handed it on; "posthouse" for an escalation
 	Actor      string    `json:"actor,omitempty"` // who sent it, when an operator acts for By
 	To         []string  `json:"to"`
 	Escalation bool      `json:"escalation,omitempty"`
-	Replace    bool      `json:"replace,omitempty"` // of an escalation: those before lost their right
+	Replace    bool      `json:"replace,omitempty"` // of an escalation: earlier assignees lose their right
 	Reason     string    `json:"reason,omitempty"`
 	At         time.Time `json:"at"`
 	Seq        uint64    `json:"seq,omitempty"` // of its entry
@@ -42,9 +42,9 @@ type Decider struct {
 	Via []string // all who had the right before
 }
 
-// Deciders returns who may decide the gate at a time: its assignees, as
-// delegations and the escalation changed them. Nil means anyone with the role.
-// Those of a quorum who have voted are among them; the requester may be.
+// Deciders returns who may decide the gate at a time: its assignees, as changed by
+// delegations and the escalation. Nil means anyone with the role. It includes people
+// who have voted, and perhaps the requester.
 func (g *Gate) Deciders(at time.Time) []Decider {
 	if len(g.Assignees) == 0 {
 		return nil
@@ -100,7 +100,7 @@ func (g *Gate) Decider(name string, at time.Time) (Decider, bool) {
 	return Decider{}, false
 }
 
-// Voted returns the vote that a person gave or sent.
+// Voted returns the vote that a person gave, or sent for somebody.
 func (g *Gate) Voted(name string) *Decision {
 	if name == "" {
 		return nil
@@ -113,25 +113,24 @@ func (g *Gate) Voted(name string) *Decision {
 	return nil
 }
 
-// ownRequestHint is for who asked and would approve: also where there is nobody
-// else yet.
+// ownRequestHint is for a requester who would approve, even while nobody else can.
 const ownRequestHint = "somebody else has to decide, with an access of their own: posthouse token create --name NAME --role approver"
 
-// Excluded reports whether a person may not answer since the request is theirs.
-// A question that nobody can approve is none of permission: anybody answers it.
+// Excluded reports whether a person may not answer because the request is theirs. A
+// question that nobody can approve gives no permission: anybody may answer it.
 func (g *Gate) Excluded(name string) bool {
 	return g.RequestedBy != "" && g.RequestedBy == name && !g.AllowRequest && (g.Allows(Approve) || g.Allows(Edit))
 }
 
-// OpenTo reports whether a person may still decide the gate at a time, as far
-// as the gate itself says.
+// OpenTo reports whether a person may still decide the gate at a time, as far as the
+// gate itself shows.
 func (g *Gate) OpenTo(name string, at time.Time) bool {
 	_, ok := g.Decider(name, at)
 	return ok && g.Decision == nil && g.Voted(name) == nil && (g.Quorum == nil || !g.Excluded(name))
 }
 
-// Missing returns how many approvals a quorum still needs; 0 for a gate that
-// takes one decision.
+// Missing returns how many approvals a quorum still needs; 0 for a gate that takes one
+// decision.
 func (g *Gate) Missing() int {
 	if g.Quorum == nil {
 		return 0
@@ -148,7 +147,7 @@ func (g *Gate) count(v Verdict) (n int) {
 	return n
 }
 
-// Met returns what the votes decide at a time, "" while they do not.
+// Met returns what the votes decide at a time, or "" while they decide nothing.
 func (g *Gate) Met(at time.Time) Verdict {
 	q := g.Quorum
 	if g.Missing() == 0 {
@@ -175,7 +174,7 @@ func (g *Gate) Met(at time.Time) Verdict {
 	return ""
 }
 
-// CheckPeople reports what is wrong with the rule of a gate about to be opened.
+// CheckPeople reports what is wrong with a gate's rules about people before it opens.
 func (g *Gate) CheckPeople() error {
 	people := add(nil, g.Assignees)
 	if e := g.Escalation; e != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/posthouse/posthouse/internal/canon"
 )
 
-// A StepInfo is the header of a recorded step result: 120 bytes at most with
+// A StepInfo is the header of a recorded step result. It takes at most 120 bytes with
 // everyday names. The body is the result.
 type StepInfo struct {
 	Task       string `json:"task"`       // the execution it belongs to
@@ -19,10 +19,10 @@ type StepInfo struct {
 	Codec      string `json:"codec"`
 	Effect     Effect `json:"effect,omitempty"`
 	Grant      ID     `json:"grant,omitempty"` // the gate whose decision licensed it
-	Loose      bool   `json:"loose,omitempty"` // a fork took it along from before its step was taken anew: its place does not count
+	Loose      bool   `json:"loose,omitempty"` // a fork copied it from before its step began anew: its place does not count
 }
 
-// An Effect says what doing a step again would do to the world.
+// An Effect says what repeating a step would do to the world.
 type Effect uint8
 
 // The effect classes. A recorded success is replayed in every class; the class
@@ -98,19 +98,19 @@ type ClaimInfo struct {
 	Unclaim bool   `json:"unclaim,omitempty"` // the claim is given back
 }
 
-// A RemovalInfo attests what was taken out of the log. The body lists the
-// removed checkpoints, see docs/format.md.
+// A RemovalInfo attests what was removed from the log. The body lists the removed
+// checkpoints, see docs/format.md.
 type RemovalInfo struct {
 	Reason string       `json:"reason,omitempty"`
 	By     string       `json:"by,omitempty"`
 	Whole  bool         `json:"whole,omitempty"` // the thread: every entry before this one
 	Count  int          `json:"count"`           // checkpoints removed from the current generation
 	Heads  []BranchHead `json:"heads,omitempty"` // branches whose head moved; an empty id ends the branch
-	Gates  []ID         `json:"gates,omitempty"` // gates that went with their checkpoint, cancelled
+	Gates  []ID         `json:"gates,omitempty"` // gates that were removed with their checkpoint, and cancelled
 
 	Archived int    `json:"archived,omitempty"` // checkpoints removed from released generations
 	Version  uint32 `json:"version,omitempty"`  // this release: all of it but its record
-	Left     int    `json:"left,omitempty"`     // with Version: checkpoints that the releases have left
+	Left     int    `json:"left,omitempty"`     // with Version: checkpoints that remain in the releases
 }
 
 // A BranchHead is where a branch ends.
@@ -156,7 +156,7 @@ func appendTime(b []byte, t time.Time) []byte {
 	return canon.AppendUint(b, uint64(max(t.UnixMilli(), 1)))
 }
 
-// MaxMillis is the end of the year 9999, beyond which JSON has no times.
+// MaxMillis is the end of the year 9999, the last that JSON times can have.
 const MaxMillis = 253402300799999
 
 func readTime(r *decoder) time.Time {
@@ -171,7 +171,7 @@ func readTime(r *decoder) time.Time {
 	}
 }
 
-// An id that is one of our UUIDs takes 17 bytes.
+// appendID writes an id; one of our UUIDs takes 17 bytes.
 func appendID(b []byte, id ID) []byte {
 	if k, ok := id.UUID(); ok {
 		return append(append(b, 0), k[:]...)
@@ -184,7 +184,7 @@ func readID(r *decoder) ID {
 	return id
 }
 
-// readKeyedID also returns the bytes of an id that is one of our UUIDs.
+// readKeyedID reads an id and reports whether it is one of our UUIDs, with its bytes.
 func readKeyedID(r *decoder) (id ID, k OrderKey, own bool) {
 	switch r.Byte() {
 	case 0:
@@ -206,7 +206,7 @@ func readKeyedID(r *decoder) (id ID, k OrderKey, own bool) {
 	return "", k, false
 }
 
-// appendGateID is appendID for an id with our gate prefix.
+// appendGateID writes an id; one with our gate prefix takes 17 bytes.
 func appendGateID(b []byte, id ID) []byte {
 	if n := len(GatePrefix); len(id) > n && id[:n] == GatePrefix {
 		if k, ok := id[n:].UUID(); ok {
@@ -334,8 +334,8 @@ func (rec *Record) read(r *decoder, format byte) {
 	}
 }
 
-// check looks at what only the entry can tell: that nothing refers to this
-// entry or beyond, so that whoever follows references comes to an end.
+// check checks a record against its entry: it must not refer to that entry or a later
+// one, so that references always end.
 func (rec *Record) check(e *Entry, r *decoder) {
 	rec.checkTrail(e, r)
 	switch {
@@ -438,7 +438,7 @@ func readRemoval(r *decoder) *RemovalInfo {
 	return m
 }
 
-// Branch main is the empty string in the encoding.
+// branchCode writes branch main as the empty string.
 func branchCode(branch string) string {
 	if branch == MainBranch {
 		return ""
@@ -458,7 +458,7 @@ func readBranch(r *decoder) string {
 	}
 }
 
-// Codec json is the empty string in the encoding.
+// appendCodec writes codec json as the empty string.
 func appendCodec(b []byte, codec string) []byte {
 	if codec == "json" {
 		codec = ""
@@ -501,12 +501,12 @@ func readUint32(r *decoder) uint32 {
 	return uint32(u)
 }
 
-// sealedBit in a record's kind says that its body is sealed.
+// sealedBit, in a record's kind, says that its body is sealed.
 const sealedBit = 0x80
 
-// Seals reports whether bodies of this kind are sealed where there are keys:
-// what people and programs wrote. Removals stay readable, so that a log can be
-// verified without any key.
+// Seals reports whether bodies of this kind are sealed in an encrypted store: those
+// that people and programs wrote. Removals stay readable, so that a log can be verified
+// without a key.
 func (k RecordKind) Seals() bool {
 	switch k {
 	case RecordClaim, RecordRemoval:

@@ -12,14 +12,14 @@ type StepRecord struct {
 	At  time.Time
 }
 
-// Unanswered reports whether nobody decided a gate, but perhaps a checkpoint
-// that left it behind.
+// Unanswered reports whether nobody decided a gate. A cancellation by the branch that
+// went on without it counts as nobody.
 func (g *Gate) Unanswered() bool {
 	return g.Decision == nil || g.Decision.Verdict == Cancel && g.Decision.By == RuntimeActor
 }
 
 // ReadGateBody returns the gate of a record with its body. [ErrCorrupt] if the body
-// does not decode, or does not have the digest that the header says.
+// does not decode, or its digest is not the header's.
 func ReadGateBody(e *Entry, r *Record, body []byte) (*Gate, error) {
 	g := &Gate{}
 	b := gateBody{Gate: g}

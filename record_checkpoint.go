@@ -6,7 +6,7 @@ import (
 	"github.com/posthouse/posthouse/internal/canon"
 )
 
-// Optional fields of a checkpoint's header, in the order they are written.
+// Optional fields of a checkpoint's header, in the order of their encoding.
 const (
 	flagParent = 1 << iota
 	flagCoordination
@@ -27,7 +27,7 @@ const (
 	flagsEnd
 )
 
-// checkpointFlags says which of its fields a checkpoint's record holds.
+// checkpointFlags returns which optional fields a checkpoint's record holds.
 func checkpointFlags(c *Header) (flags uint64) {
 	set := func(cond bool, flag uint64) {
 		if cond {
@@ -103,12 +103,12 @@ func appendCheckpoint(b []byte, c *Header) []byte {
 	return b
 }
 
-// Flags of the fields that seldom change from one checkpoint to the next. They
-// are written without anything else between them.
+// Flags of the fields that seldom change between checkpoints. Their encodings are
+// contiguous.
 const flagsSteady = flagCoordination | flagBranch | flagRun | flagGraph | flagFingerprint | flagNode | flagAgent |
 	flagNext | flagSource | flagLabels | flagBy | flagError
 
-// readCheckpoint also reports whether the id is its own order key.
+// readCheckpoint reads a header, and reports whether its id is its own order key.
 func readCheckpoint(r *decoder) (c *Header, own bool) {
 	flags := r.Uint()
 	if flags >= flagsEnd {

@@ -4,8 +4,8 @@ import (
 	"github.com/posthouse/posthouse/internal/canon"
 )
 
-// MetaPart holds a checkpoint's metadata, as a part like any other: unchanged
-// metadata costs nothing, and encryption covers it.
+// MetaPart is the part that holds a checkpoint's metadata. Unchanged metadata costs
+// nothing, and encryption covers it.
 const MetaPart = "$meta"
 
 // How a part changed.
@@ -15,8 +15,8 @@ const (
 	PartDrop   = 2 // the part is gone
 )
 
-// A PartRef locates a part's value as of some checkpoint. Distances count
-// entries back from the entry that holds the reference.
+// A PartRef locates a part's value as of some checkpoint. Distances count entries back
+// from the entry with the reference.
 type PartRef struct {
 	Name  string
 	Codec string
@@ -27,12 +27,12 @@ type PartRef struct {
 	Dead  int    // bytes written since then that are no longer part of the value
 }
 
-// A PartChange is what a checkpoint did to one part; its partRef describes the
-// value after the change, last being the distance to the change before.
+// A PartChange is what a checkpoint did to one part. Its PartRef describes the value
+// after the change; Last is the distance to the change before.
 type PartChange struct {
 	PartRef
 	Op             byte
-	Prefix, Suffix int     // bytes kept of the previous value, for partSplice
+	Prefix, Suffix int     // bytes kept of the previous value, for PartSplice
 	Middle         []Piece // for partFull and partSplice
 }
 
@@ -45,14 +45,14 @@ type Piece struct {
 	Off  int    // where in the result
 }
 
-// A PartList is the state section of a checkpoint's header: the changed parts
-// and, every manifestEvery checkpoints, references to the unchanged ones.
+// A PartList is the state section of a checkpoint's header. It lists the changed parts,
+// and in a manifest references to the unchanged ones, too.
 type PartList struct {
 	Manifest  uint64 // distance to the newest manifest; 0: this is one
-	Total     int    // parts there are; if all of them changed, nothing else need be read
+	Total     int    // number of parts; if all of them changed, nothing else need be read
 	Changes   []PartChange
 	Unchanged []PartRef // only in a manifest
-	far       uint64    // the longest distance in parts that are not listed, see [decoder.sameParts]
+	far       uint64    // the longest distance in unlisted parts, see [decoder.sameParts]
 }
 
 func (l *PartList) append(b []byte) []byte {
@@ -139,12 +139,12 @@ func (l *PartList) readRest(r *decoder) {
 	}
 }
 
-// clear empties the list for another to be read into its memory.
+// clear empties the list, so that another can be read into its memory.
 func (l *PartList) clear() {
 	*l = PartList{Changes: l.Changes[:0], Unchanged: l.Unchanged[:0]}
 }
 
-// oneMore appends an item, which has what was left in that place.
+// oneMore appends an item, which keeps what that place held before.
 func oneMore[T any](s []T) []T {
 	if len(s) < cap(s) {
 		return s[:len(s)+1]
@@ -187,7 +187,7 @@ func readPieces(r *decoder, ps []Piece) []Piece {
 	return ps
 }
 
-// readInt reads a size; 1 TiB is beyond any limit there is.
+// readInt reads a size; 1 TiB exceeds every limit.
 func readInt(r *decoder) int { return toInt(r, r.Uint()) }
 
 func toInt(r *decoder, u uint64) int {

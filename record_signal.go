@@ -10,13 +10,13 @@ type SignalInfo struct {
 	Name   string `json:"name"` // one that begins with $ is the runtime's own
 	By     string `json:"by,omitempty"`
 	Latch  bool   `json:"latch,omitempty"`
-	Branch string `json:"branch,omitempty"` // which branch a request of the runtime is about; empty for all others
-	Prev   uint64 `json:"prev,omitempty"`   // entry of the thread's signal of this name before; 0: it is the first
+	Branch string `json:"branch,omitempty"` // the branch that a request of the runtime is about; else empty
+	Prev   uint64 `json:"prev,omitempty"`   // entry of the thread's previous signal of this name; 0 for the first
 }
 
-// A TakeInfo says that a branch took a signal: waits of the branch for that
-// name go on behind it. It has no body; it stands in the entry that records
-// what the signal's value became, a step result or the decision of a gate.
+// A TakeInfo says that a branch took a signal: its later waits for that name continue
+// behind it. It has no body. It stands in the entry that records what became of the
+// value: a step result or the decision of a gate.
 type TakeInfo struct {
 	Branch string `json:"branch"`
 	Name   string `json:"name"`
@@ -42,7 +42,7 @@ func readTake(r *decoder) *TakeInfo {
 	return &TakeInfo{Branch: readBranch(r), Name: r.String(), Signal: r.Uint()}
 }
 
-// The kinds of gate that have a code; any other is written as text.
+// gateKindCodes are the kinds of gate that have a code; others are written as text.
 var gateKindCodes = []string{GateApproval, GateTimer, GateSignal, GateThread}
 
 func appendGateKind(b []byte, kind string) []byte {
@@ -71,8 +71,8 @@ func readGateKind(r *decoder) string {
 	return kind
 }
 
-// appendAwaited writes which signal a gate waits for: only gates of that kind
-// have it.
+// appendAwaited writes which signal a gate of kind [GateSignal] waits for. Other gates
+// have none.
 func appendAwaited(b []byte, kind, signal string, latch bool) []byte {
 	if kind != GateSignal {
 		return b

@@ -9,12 +9,12 @@ import (
 type VoteInfo struct {
 	Gate    ID      `json:"gate"`
 	GateSeq uint64  `json:"gateSeq"`
-	Prior   uint64  `json:"prior,omitempty"` // the entry before that holds a vote on or assignment of the gate
+	Prior   uint64  `json:"prior,omitempty"` // the previous entry with a vote on or assignment of the gate
 	Verdict Verdict `json:"verdict"`
 	By      string  `json:"by"`
 }
 
-// An AssignInfo is the header of an [Assignment]; the body is the same as JSON.
+// An AssignInfo is the header of an [Assignment]; the body is the assignment as JSON.
 type AssignInfo struct {
 	Gate       ID     `json:"gate"`
 	GateSeq    uint64 `json:"gateSeq"`
@@ -43,8 +43,8 @@ func readAssign(r *decoder) *AssignInfo {
 	return &AssignInfo{Gate: readGateID(r), GateSeq: r.Uint(), Prior: r.Uint(), By: r.String(), Escalation: readBool(r)}
 }
 
-// Trail returns what a record says of a gate's votes and assignments: its gate,
-// the gate's entry and the entry before; false for other records.
+// Trail returns what a vote or assignment refers to: its gate, the gate's entry and the
+// previous entry of the trail. ok is false for other records.
 func (rec *Record) Trail() (gate ID, at, prior uint64, ok bool) {
 	switch {
 	case rec.Vote != nil:
@@ -55,17 +55,16 @@ func (rec *Record) Trail() (gate ID, at, prior uint64, ok bool) {
 	return "", 0, 0, false
 }
 
-// checkTrail keeps references to earlier entries.
+// checkTrail checks that a trail refers to earlier entries only.
 func (rec *Record) checkTrail(e *Entry, r *decoder) {
 	if _, at, prior, ok := rec.Trail(); ok && (at == 0 || at >= e.Seq || prior >= e.Seq || prior != 0 && prior <= at) {
 		r.Fail("a vote or assignment of a gate in entry %d, behind entry %d", at, prior)
 	}
 }
 
-// What entries of format [entryBound] say beyond those before: what a gate's
-// answer is bound to, and what licensed a step.
+// What format [entryBound] adds: what binds a gate's answer, and what licensed a step.
 
-// bound reports whether the record needs that format.
+// bound reports whether the record needs [entryBound].
 func (rec *Record) bound() bool {
 	switch {
 	case rec.Step != nil:
@@ -96,7 +95,7 @@ func (g *GateInfo) readBound(r *decoder) {
 	g.Supersedes = readOptionalGateID(r)
 }
 
-// appendOptionalGateID is appendGateID for one that may not be there.
+// appendOptionalGateID writes an id that may be empty, like appendGateID.
 func appendOptionalGateID(b []byte, id ID) []byte {
 	b = appendBool(b, id != "")
 	if id == "" {

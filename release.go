@@ -6,27 +6,27 @@ import (
 	"github.com/posthouse/posthouse/internal/canon"
 )
 
-// A Release is a closed generation of a thread: its version. What it holds can
-// be read, listed and forked for as long as it is not dropped, and never changes.
+// A Release is a closed generation of a thread: its version. It never changes, and can
+// be read, listed and forked until it is dropped.
 type Release struct {
 	Thread string `json:"thread"`
 	ReleaseInfo
-	Seq  uint64    `json:"seq"`  // of the record that says so, the generation's last entry
+	Seq  uint64    `json:"seq"`  // of the generation's last entry, which holds the release
 	Hash Hash      `json:"hash"` // of that entry
 	At   time.Time `json:"at"`
 }
 
-// A ReleaseInfo is the header of a release: it closes the generation whose last
-// entry it is in. It has no body, and stays when the generation goes.
+// A ReleaseInfo is the header of a release: its entry closes the generation. It has no
+// body, and stays when the generation is dropped.
 type ReleaseInfo struct {
 	Version     uint32       `json:"version"`        // the generation that it closes
 	First       uint64       `json:"first"`          // that generation's first entry
-	Base        Hash         `json:"base,omitzero"`  // what that entry's Prev is: it holds the chain together when the generation is gone
+	Base        Hash         `json:"base,omitzero"`  // the Prev of the generation's first entry: it keeps the chain whole when the generation is dropped
 	Tags        []string     `json:"tags,omitempty"` // names beside the number
 	By          string       `json:"by,omitempty"`
 	Reason      string       `json:"reason,omitempty"`
 	Failed      bool         `json:"failed,omitempty"` // released because the work failed
-	Fence       uint64       `json:"fence"`            // the newest claim of the thread, so that later ones go on growing
+	Fence       uint64       `json:"fence"`            // the newest claim of the thread: later fence numbers must be higher
 	Checkpoints int          `json:"checkpoints"`      // that the generation had
 	Heads       []BranchHead `json:"heads,omitempty"`  // where its branches ended, main first
 }
@@ -57,7 +57,7 @@ func readRelease(r *decoder) *ReleaseInfo {
 	return m
 }
 
-// check looks at what only the entry can tell.
+// check checks a release against its entry.
 func (m *ReleaseInfo) check(e *Entry, r *decoder) {
 	if m.First == 0 || m.First > e.Seq || (m.First == 1) != m.Base.IsZero() {
 		r.Fail("a release from entry %d on", m.First)

@@ -10,7 +10,7 @@ type RemovedList struct {
 	Bodies      []BodyRef           `json:"bodies,omitempty"` // that may be gone
 }
 
-// A RemovedCheckpoint names one that is gone.
+// A RemovedCheckpoint names a removed checkpoint.
 type RemovedCheckpoint struct {
 	ID  ID     `json:"id"`
 	Seq uint64 `json:"seq"`
@@ -25,7 +25,7 @@ func (m *RemovalInfo) CountRemoved(seq uint64, t *ThreadInfo) {
 	}
 }
 
-// A Hold is a thread's legal hold; the zero value is none.
+// A Hold is a thread's legal hold. The zero value is no hold.
 type Hold struct {
 	By    string `json:"by"`
 	Since Millis `json:"since"`

@@ -4,23 +4,23 @@ import (
 	"sync"
 )
 
-// Runs are the threads that Ledgers of one process run over one handle of a
-// store. A Store that is an [Excluder] has one, so that a Ledger takes no thread
-// that another Ledger beside it runs. The zero value is ready; it is safe for
-// concurrent use, and only Ledgers change it.
+// Runs are the threads that Ledgers of one process run over one handle of a store. A
+// Store that is an [Excluder] has one, so that a Ledger does not run a thread that
+// another Ledger runs. The zero value is ready and safe for concurrent use. Only
+// Ledgers change it.
 type Runs struct {
 	mu sync.Mutex
 	by map[string]*running
 }
 
-// A running is a run of a thread, and the Ledger it belongs to.
+// A running is a run of a thread, with its Ledger.
 type running struct {
 	owner any
 	lease Lease
 }
 
-// Take notes that a Ledger runs a thread under a lease. It returns who does
-// already, if that is another Ledger.
+// Take notes that a Ledger runs a thread under a lease. If another Ledger runs it
+// already, Take returns that one's lease.
 func (r *Runs) Take(owner any, thread string, lease Lease) *Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,7 +35,7 @@ func (r *Runs) Take(owner any, thread string, lease Lease) *Lease {
 	return nil
 }
 
-// Other returns who runs a thread, if that is another Ledger than l.
+// Other returns the lease of a Ledger other than owner that runs the thread, or nil.
 func (r *Runs) Other(owner any, thread string) *Lease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,7 +46,7 @@ func (r *Runs) Other(owner any, thread string) *Lease {
 	return nil
 }
 
-// Give gives back a thread that l runs.
+// Give gives back a thread that owner runs.
 func (r *Runs) Give(owner any, thread string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,7 +55,7 @@ func (r *Runs) Give(owner any, thread string) {
 	}
 }
 
-// GiveAll gives back what l runs.
+// GiveAll gives back all that owner runs.
 func (r *Runs) GiveAll(owner any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

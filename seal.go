@@ -8,11 +8,11 @@ import (
 	"github.com/posthouse/posthouse/internal/canon"
 )
 
-// Seal makes the entry that follows a thread's tail: it hashes the bodies,
-// encodes the header and chains it to t. A new thread is a summary with its
-// name and nothing else. records and bodies run in parallel; nil is no body.
-// The records are completed in place; the summary that goes with the entry is
-// returned beside it. The Ledger does this for you; stores' tests call it.
+// Seal makes the entry that follows a thread's tail: it hashes the bodies, encodes the
+// header and chains it to t. For a new thread t has its name and nothing else. records
+// and bodies run in parallel; a nil body stands for no body. Seal completes the records in place
+// and returns the entry with the summary that goes with it. The Ledger does this for
+// programs; tests of stores call it.
 func Seal(t *ThreadInfo, at time.Time, records []Record, bodies [][]byte) (*Entry, *ThreadInfo) {
 	var s Sealer
 	e := &Entry{Header: make([]byte, 0, 256)}
@@ -40,35 +40,37 @@ func (s *Sealer) Seal(e *Entry, t *ThreadInfo, at time.Time, records []Record, b
 	e.complete(h)
 }
 
-// Apply returns the summary t as it is with the entry that was sealed last.
+// Apply returns the summary t as it is after the entry that was sealed last.
 func (s *Sealer) Apply(t ThreadInfo, e *Entry) ThreadInfo {
 	t.apply(e, &s.header)
 	return t
 }
 
-// ToMillis rounds a time to what headers can say.
+// ToMillis rounds a time to what headers hold: milliseconds, UTC.
 func ToMillis(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
 
 const domainSignature = "posthouse/signature/1"
 
 // A Signer signs entries. Package sign has one with an Ed25519 key in a file.
 type Signer interface {
-	// KeyID names the key, by its algorithm first: "ed25519:" and 16 hex digits.
+	// KeyID returns the key's name, which begins with its algorithm: "ed25519:" and 16
+	// hex digits.
 	KeyID() string
 	// Sign returns the signature over message, which is a [SignatureMessage].
 	Sign(message []byte) ([]byte, error)
 }
 
-// A Verifier knows whose signatures count. In package sign a key is one, for its
-// own, and a ring.
+// A Verifier knows whose signatures are trusted. A key of package sign trusts its own,
+// a ring those of its keys.
 type Verifier interface {
-	// ImportCheck returns a check for one import, as [transfer.ImportOptions] have it.
+	// ImportCheck returns a check of one import's entries, for
+	// [transfer.ImportOptions].
 	ImportCheck() func(*Entry) error
 }
 
-// SignatureMessage returns what is signed for an entry with this hash: the
-// domain and the hash, length-prefixed, so that a signature made for anything
-// else cannot stand for an entry's.
+// SignatureMessage returns what is signed for an entry with this hash. The domain comes
+// first, length-prefixed, so that a signature of anything else never verifies as an
+// entry's.
 func SignatureMessage(h Hash) []byte {
 	return canon.AppendBytes(canon.AppendString(nil, domainSignature), h[:])
 }
@@ -90,25 +92,26 @@ func SplitSignature(sig []byte) (keyID string, signature []byte, err error) {
 	return keyID, r.Raw(r.Len()), nil
 }
 
-// A Cipher wraps data keys: with one in [ledger.Options], what people and programs put
-// into a store is sealed before it gets there. Each generation of each thread
-// has a data key of its own, made at random by the Ledger, which seals bodies
-// with it (AES-256-GCM) and keeps it in the store wrapped by one of the
-// Cipher's keys. So the Cipher is asked once a thread, not once a step, and may
-// be a key management service. [crypt.Keyring] is one with keys in memory.
+// A Cipher wraps data keys. With one in [ledger.Options], what people and programs
+// store is sealed before it reaches the store.
 //
-// Methods may be called at once from many goroutines. An error is told as
-// [ErrSealed] with the thread and the key's id; a cancelled ctx as itself.
+// Each generation of each thread has a random data key. The Ledger seals bodies with it
+// (AES-256-GCM), and keeps it in the store, wrapped by one of the Cipher's keys. So the
+// Cipher is asked once a thread, not once a step: it may be a key management service.
+// [crypt.Keyring] is a Cipher with keys in memory.
+//
+// Methods must be safe for concurrent use. Their errors are reported as [ErrSealed]
+// with the thread and the key's id; a cancelled ctx is reported as itself.
 type Cipher interface {
-	// Current names the key that new data keys are wrapped with: 1 to 200 bytes
-	// of text. Names are kept in the clear; a name must always mean the same key.
+	// Current returns the name of the key for new data keys: 1 to 200 bytes of text.
+	// Names are stored in the clear. A name must always mean the same key.
 	Current() string
 
-	// Wrap encrypts a data key of 32 bytes with the named key, which is the
-	// current one, and authenticates binding with it: what Unwrap is given with
-	// any other binding must not unwrap. The result is at most 16 KiB.
+	// Wrap encrypts a data key of 32 bytes with the named key, which is the current
+	// one. It authenticates binding: Unwrap must fail with any other binding. The
+	// result is at most 16 KiB.
 	Wrap(ctx context.Context, key string, dataKey, binding []byte) ([]byte, error)
 
-	// Unwrap undoes Wrap with the named key, which need not be the current one.
+	// Unwrap undoes Wrap with the named key, which may be an older one.
 	Unwrap(ctx context.Context, key string, wrapped, binding []byte) ([]byte, error)
 }

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// MaxSignal is how many bytes a signal's value may have.
+// MaxSignal bounds a signal's value, in bytes.
 const MaxSignal = 1 << 20
 
-// MaxSignalNames is how many names the signals of one thread may have.
+// MaxSignalNames bounds the names that signals of one thread have.
 const MaxSignalNames = 1000
 
-// A Signal is a value that somebody sends to a thread under a name. It is on
-// record whether or not anything waits for it. Waits of a branch take the
-// signals of a name one by one, oldest first, each once; a wait that latches
-// reads the newest and takes none.
+// A Signal is a value that somebody sends to a thread under a name. It is recorded
+// whether or not anything waits for it. Waits of a branch take the signals of a name
+// one by one, oldest first, each once. A wait that latches reads the newest signal and
+// takes none.
 type Signal struct {
-	ID     ID              `json:"id"`           // "": a new one; sending the same again is no error and sends nothing
+	ID     ID              `json:"id"`           // "": a new one; sending the same id and content again sends nothing
 	Thread string          `json:"thread"`       // set by the Ledger
-	Name   string          `json:"name"`         // 1 to 200 bytes of text without control characters that do not begin with $
+	Name   string          `json:"name"`         // 1 to 200 bytes of text without control characters, not beginning with $
 	Value  json.RawMessage `json:"value"`        // at most [MaxSignal] bytes; empty is null
 	By     string          `json:"by,omitempty"` // who sent it
 	Latch  bool            `json:"latch,omitempty"`
-	Early  bool            `json:"-"` // it may be sent to a thread that is not there yet
+	Early  bool            `json:"-"` // it may be sent to a thread that does not exist yet
 
 	At    time.Time `json:"at"`              // set by the Ledger
 	Seq   uint64    `json:"seq"`             // of its entry, set by the Ledger
@@ -37,7 +37,7 @@ func (s *SignalInfo) Signal(e *Entry, body []byte) *Signal {
 	}
 }
 
-// Decision is what the signal answers to a gate.
+// Decision returns the decision that the signal makes of a gate.
 func (s *Signal) Decision(gate ID) *Decision {
 	by := s.By
 	if by == "" {
@@ -46,9 +46,9 @@ func (s *Signal) Decision(gate ID) *Decision {
 	return &Decision{Gate: gate, Verdict: Respond, By: by, Value: s.Value, Signal: s.Seq, At: s.At}
 }
 
-// SignalsPart holds how far a checkpoint's branch took the signals of each
-// name, for forks that begin at it: a JSON object of entries by name. The
-// Ledger alone writes it.
+// SignalsPart is the part that holds which signals of each name a checkpoint's branch
+// took, for forks that begin there: a JSON object of entries by name. Only the Ledger
+// writes it.
 const SignalsPart = "$signals"
 
 // A Take says that a draft's branch takes a signal, whose value the same draft

@@ -7,53 +7,52 @@ import (
 	"iter"
 )
 
-// A Store keeps threads: an append-only log each, an index from ids to places,
-// one summary a thread, and slots. It knows nothing of graphs, deltas or
-// decisions; what is the same for all stores is the [ledger.Ledger]'s. Package
-// storetest proves an implementation in one line.
+// A Store keeps threads: for each an append-only log, an index from ids to places, one
+// summary, and slots. It knows nothing of graphs, deltas or decisions: what all stores
+// share is in the [ledger.Ledger]. Package storetest proves an implementation in one
+// line.
 //
-// All methods may be called at once from many goroutines. Slices handed in
-// belong to the caller again when the call returns, slices handed out to the
-// caller. An iterator that fails yields one error as its last element. Errors
-// are [Error]s with the codes named below; a write whose outcome is not known
-// (a timeout, a lost connection) is [ErrUnknown]; after a failed commit or
-// fsync every later write is [ErrReadOnly] until the store is opened anew.
+// All methods must be safe for concurrent use. Slices that are passed in belong to the
+// caller again when the call returns; slices that are returned belong to the caller. An
+// iterator that fails yields one error as its last element. Errors are [Error]s with
+// the codes named below. A write whose outcome is not known (a timeout, a lost
+// connection) is [ErrUnknown]. After a failed commit or fsync every later write is
+// [ErrReadOnly] until the store is reopened.
 type Store interface {
-	// Append adds one entry to one thread: the entry, the index and the summary
-	// appear together or not at all, and are durable when it returns nil.
+	// Append adds one entry to one thread: the entry, the index and the summary appear
+	// together or not at all, and are durable when it returns nil.
 	//
-	// It fails with ErrConflict, carrying the tail in Error.Tail, unless the log
-	// ends at b.After. An entry that is already there (same thread, sequence
-	// and hash) is success: so an unknown outcome is settled by asking again.
-	// It fails with ErrExists if an id in b.IDs is already indexed to a place
-	// in another thread, or in this one and b.IDs does not say Replace.
+	// It fails with ErrConflict, with the tail in Error.Tail, unless the log ends at
+	// b.After. Appending an entry again that is there already (same thread, sequence
+	// and hash) succeeds, so that an unknown outcome is settled by asking again. It
+	// fails with ErrExists if an id in b.IDs is indexed already: to a place in another
+	// thread, or in this one and b.IDs does not say Replace.
 	Append(ctx context.Context, b *Batch) error
 
-	// Read yields entries of one thread by sequence. An unknown thread is
-	// empty, not an error.
+	// Read yields entries of one thread by sequence. An unknown thread has none.
 	Read(ctx context.Context, thread string, r Range) iter.Seq2[*Entry, error]
 
-	// Find returns the newest place of a checkpoint, gate or signal id. ErrNotFound.
+	// Find returns the newest place of a checkpoint, gate or signal, or ErrNotFound.
 	Find(ctx context.Context, id ID) (Ref, error)
 
-	// List yields the headers of indexed checkpoints that match, across threads
-	// by order key, within one thread by sequence. An id that was replaced
-	// appears once, as its newest revision.
+	// List yields the headers of indexed checkpoints that match: across threads by
+	// order key, within one thread by sequence. An id that was replaced appears once,
+	// as its newest revision.
 	List(ctx context.Context, q Query) iter.Seq2[*Header, error]
 
-	// Threads yields summaries that match, by thread name, downwards where
-	// q.Descending is set, or by due time when q.DueBefore is. With q.Gates it
-	// yields one for each open gate that matches, by the gates' ids as bytes:
-	// the thread's summary with that gate alone in Waiting. What it reads for a
-	// page of these must not grow with the number of gates that are open.
+	// Threads yields summaries that match, by thread name, descending with
+	// q.Descending, or by due time with q.DueBefore. With q.Gates it yields one for
+	// each open gate that matches, by the gates' ids as bytes: the thread's summary
+	// with only that gate in Waiting. What it reads for a page of gates must not grow
+	// with the number of open gates.
 	Threads(ctx context.Context, q ThreadQuery) iter.Seq2[*ThreadInfo, error]
 
-	// Slot reads, writes or deletes one overwriteable value beside the log. A
-	// write is durable, but ordered with nothing.
+	// Slot reads, writes or deletes one overwriteable value beside the log. A write is
+	// durable, but has no order with other writes.
 	Slot(ctx context.Context, key SlotKey, op SlotOp) (Slot, error)
 
-	// Remove takes bytes away for good; what it takes was attested by a record
-	// before. Removing what is gone is no error.
+	// Remove deletes bytes for good. A record has attested them before. Removing again
+	// what is gone succeeds.
 	Remove(ctx context.Context, r Removal) (Removed, error)
 
 	io.Closer
@@ -64,21 +63,20 @@ type Batch struct {
 	After  Position    // where the log must end; the zero Position for a thread that has no log
 	Entry  *Entry      // its Seq is After.Seq+1
 	IDs    []IndexedID // what the entry adds to the index
-	Drop   []ID        // ids that leave the index; one that has moved to another thread stays there
+	Drop   []ID        // ids that leave the index; one that has moved to another thread stays
 	Thread *ThreadInfo // the summary once the entry is appended
 
-	// Copy says that the entry was written to another store and is put here as
-	// it is there: bodies may be nil that its header has, having been removed,
-	// and the entry may have any Seq beyond After, where the other log has none
-	// in between.
+	// Copy marks an entry that is copied from another store as it is there. Bodies that
+	// were removed there may be nil, and Seq may leave a gap behind After that the
+	// other log has.
 	Copy bool
 }
 
-// An IndexedID is an id that an entry brings.
+// An IndexedID is an id that an entry adds to the index.
 type IndexedID struct {
 	ID      ID
 	Order   OrderKey
-	Header  *Header // set for a checkpoint: its header, to filter by
+	Header  *Header // of a checkpoint: its header, to filter by
 	Replace bool    // the id may already have a place in this thread; the new one counts
 }
 
@@ -92,7 +90,7 @@ type Ref struct {
 type Range struct {
 	From    uint64   // first sequence number, inclusive
 	To      uint64   // last, inclusive; 0: to the tail
-	Seqs    []uint64 // if not nil: these entries, in this order, and nothing else; those absent are passed over
+	Seqs    []uint64 // if not nil: only these entries, in this order; absent ones are passed over
 	Reverse bool     // newest first
 	Limit   int      // 0: all
 	Headers bool     // without bodies
@@ -105,32 +103,36 @@ type Query struct {
 	Coordination string
 	Run          string
 	Graph        string
-	Node         string // as the checkpoint's is written, or one of several that + joins in it, by its name or as that is written ([EscapeName])
-	Agent        string
-	Kind         string
-	Branch       string
-	Status       Status
-	Generation   uint32 // of its thread. To the Ledger 0 is the current one where Thread is set, else any; to a store it is any
+	// Node matches a checkpoint's node as it is written. A joined node ("a+b") also
+	// matches by each of its names, escaped or not ([EscapeName]).
+	Node   string
+	Agent  string
+	Kind   string
+	Branch string
+	Status Status
+	// Generation is the generation of the thread. To the Ledger 0 means the current one
+	// if Thread is set, else any; to a store it always means any.
+	Generation   uint32
 	From, To     uint64 // sequence numbers in Thread, both inclusive; 0: open
 	Label        string // a label's name
 	LabelValue   string // and its value; only with Label
 	Since, Until Millis // of CreatedAt, both inclusive; 0: open
 
-	// Open leaves only heads of branches that wait or have open gates, by the
-	// threads' summaries: a checkpoint's own status is that it was made with. The
-	// Ledger looks; a store is never asked.
+	// Open selects only heads of branches that wait or have open gates, by the threads'
+	// summaries: a checkpoint keeps the status it was made with. The Ledger filters so;
+	// a store is never asked.
 	Open bool
 
 	Descending bool   // newest first
-	After      string // go on behind this cursor: [Header.Cursor] of the last one seen
+	After      string // continue behind this cursor: [Header.Cursor] of the last header
 	Limit      int    // 0: all
 }
 
 // Millis is a time in Unix milliseconds.
 type Millis int64
 
-// Match reports whether the header passes the filters of q, the cursor and the
-// limit aside.
+// Match reports whether the header passes the filters of q. It ignores cursor and
+// limit.
 func (q *Query) Match(h *Header) bool {
 	eq := func(want, have string) bool { return want == "" || want == have }
 	ms := Millis(h.CreatedAt.UnixMilli())
@@ -153,23 +155,24 @@ type ThreadQuery struct {
 	Graph     string
 	Status    Status
 	Waiting   bool   // with open gates
-	Runnable  bool   // with a branch that can run, or is to be cancelled
+	Runnable  bool   // with a branch that can run or is to be cancelled
 	Leased    bool   // with a lease that was not given back
-	Released  bool   // with releases, also those that have not begun anew since
+	Released  bool   // with releases, even if they have not begun anew
 	DueBefore Millis // with a gate or timer due at or before; ordered by due time
 
 	Gates    bool   // open gates one by one instead of threads, in the order of their ids; not with DueBefore
 	GateKind string // with Gates: of this kind
-	People   bool   // with Gates: that people decide, and not in a session
-	Person   string // with Gates: that this person may decide as far as summaries tell ([AudienceInfo])
+	People   bool   // with Gates: decided by people outside a session
+	Person   string // with Gates: this person may decide, as far as summaries show ([AudienceInfo])
 
-	Descending bool   // the last name or id first; not with DueBefore
-	After      string // go on behind this thread's name, or with Gates this gate's id, in that order; not with DueBefore
-	Limit      int    // 0: all
+	Descending bool // the last name or id first; not with DueBefore
+	// After is the cursor to continue behind, in the order of the query: a thread's
+	// name, or with Gates a gate's id. It is not for DueBefore.
+	After string
+	Limit int // 0: all
 }
 
-// Behind reports whether a thread, or with Gates an open gate, comes after the
-// cursor.
+// Behind reports whether a thread, or with Gates an open gate, follows the cursor.
 func (q *ThreadQuery) Behind(name string) bool {
 	switch {
 	case q.After == "":
@@ -199,14 +202,14 @@ type SlotKey struct {
 	Step   string
 }
 
-// A SlotVerb is what to do with a slot.
+// A SlotVerb is an operation on a slot.
 type SlotVerb uint8
 
 // The verbs.
 const (
 	SlotGet    SlotVerb = iota // ErrNotFound when absent
-	SlotPut                    // ErrConflict unless Revision matches, ErrFenced below a fence seen before
-	SlotDelete                 // like SlotPut; deleting what is absent is no error
+	SlotPut                    // ErrConflict unless Revision matches, ErrFenced below the highest fence seen
+	SlotDelete                 // like SlotPut; deleting an absent slot succeeds
 )
 
 // AnyRevision makes a SlotOp unconditional.
@@ -216,13 +219,13 @@ const AnyRevision = ^uint64(0)
 type SlotOp struct {
 	Verb     SlotVerb
 	Value    []byte // at most 1 MiB: ErrTooLarge
-	Revision uint64 // the revision expected, 0 for absent, or AnyRevision
-	Fence    uint64 // 0: unfenced; else at least every fence this slot has seen
+	Revision uint64 // the expected revision, 0 for absent, or AnyRevision
+	Fence    uint64 // 0: unfenced; else not below any fence this slot has seen
 }
 
-// Admits returns why a store refuses a write to a slot: [ErrFenced] for one under
-// an older fence, [ErrConflict] for one that expects another revision. have is
-// what the slot holds, there whether it is there or was deleted.
+// Admits returns why a store must refuse a write to a slot, or nil: [ErrFenced] for an
+// older fence, [ErrConflict] for another revision than the expected one. have is the
+// slot's content, even if deleted; there reports whether it exists.
 func (op *SlotOp) Admits(key SlotKey, have Slot, there bool) error {
 	if op.Fence != 0 && op.Fence < have.Fence {
 		return &Error{
@@ -252,14 +255,13 @@ type Slot struct {
 	Fence    uint64
 }
 
-// A Removal says what goes from a thread. Exactly one of Bodies, Below and All
-// is set.
+// A Removal says what to remove from a thread: exactly one of Bodies, Below and All.
 type Removal struct {
 	Thread string
 	Bodies []BodyRef // these bodies; headers, hashes and sequence numbers stay
-	From   uint64    // with Below: but none with a lower one than this
+	From   uint64    // with Below: only entries from this one on
 	Below  uint64    // whole entries with a lower sequence number
-	All    bool      // the thread with its summary, index and slots: nothing is left
+	All    bool      // the thread with its summary, index and slots
 }
 
 // A BodyRef names one record's body.
@@ -268,52 +270,50 @@ type BodyRef struct {
 	Record int    `json:"record"` // its index in the entry
 }
 
-// Removed counts what a Removal took.
+// A Removed counts what a Removal removed.
 type Removed struct {
 	Entries int   `json:"entries"`
 	Bodies  int   `json:"bodies"`
 	Bytes   int64 `json:"bytes"` // of entries and bodies, as they were encoded
 }
 
-// How much a [BulkAppender] is given at once: at most so many entries and so many
-// bytes of headers and bodies, unless a single entry is larger.
+// Bounds on one call of a [BulkAppender]: entries, and bytes of headers and bodies. A
+// single entry may be larger.
 const (
 	MaxBulk      = 256
 	MaxBulkBytes = 4 << 20
 )
 
-// A BulkAppender is a Store that can append several entries of one thread at
-// once. Copies and imports use it; a store that is none gets their entries one
-// by one, which is as right and takes a commit for each.
+// A BulkAppender is a Store that can append several entries of one thread at once.
+// Copies and imports use it. Without it entries are appended one by one, which is as
+// safe but costs a commit each.
 type BulkAppender interface {
-	// AppendAll appends the entries of bs, each After the one before it: all of
-	// them appear together or none does, and they are durable when it returns nil.
+	// AppendAll appends the entries of bs, each After the one before it. All of them
+	// appear together or none does, and they are durable when it returns nil.
 	//
-	// Otherwise it is [Store.Append] of one after the other: the same conditions,
-	// index, drops and errors, with an id that one entry brings there for the next.
-	// Entries at the beginning of bs that are there already are passed over, so
-	// that an unknown outcome is settled by asking again. Watchers are given each
-	// entry by itself, in order. Of the summaries only the last needs to be kept.
-	// ErrInvalid unless all are of one thread and follow each other; nothing to
-	// append is no error.
+	// It has the conditions, index, drops and errors of one [Store.Append] after the
+	// other: an id that one entry brings is there for the next. Entries at the
+	// beginning of bs that exist already are passed over, so that an unknown outcome is
+	// settled by asking again. Watchers get each entry, in order. Only the last summary
+	// needs to be stored. ErrInvalid unless all entries are of one thread and follow
+	// each other. An empty bs succeeds.
 	AppendAll(ctx context.Context, bs []*Batch) error
 }
 
-// A Watcher is a Store that can tell what is appended, in commit order. One
-// that is none is polled by [ledger.Ledger.Watch].
+// A Watcher is a Store that can report what is appended, in commit order. Other stores
+// are polled by [ledger.Ledger.Watch].
 type Watcher interface {
-	// Watch yields entries, with bodies, appended after the cursor ("": from
-	// the first that is still there; "now": from the tail as Watch is called)
-	// and blocks for more until ctx ends. Each entry carries the cursor to go on
-	// from: printable ASCII without spaces and without '~', which the Ledger adds.
+	// Watch yields the entries, with bodies, that follow the cursor, and blocks for
+	// more until ctx ends. "" begins with the first entry that is left, "now" with the
+	// next one. Each entry carries its cursor: printable ASCII without spaces and
+	// without '~', which the Ledger adds.
 	Watch(ctx context.Context, cursor string) iter.Seq2[*Entry, error]
 }
 
-// A SlotLister is a Store that can say which slots it has, so that they can be
-// copied with it.
+// A SlotLister is a Store that can list its slots, so that they can be copied with it.
 type SlotLister interface {
-	// Slots yields the slots of one thread, or of all ("") in the order of their
-	// keys. Deleted ones are not there.
+	// Slots yields the slots of one thread, or of all for "", by their keys. It leaves
+	// out deleted ones.
 	Slots(ctx context.Context, thread string) iter.Seq2[*SlotItem, error]
 }
 
@@ -323,14 +323,14 @@ type SlotItem struct {
 	Slot
 }
 
-// A Compacter is a Store that can rewrite what it holds into fewer bytes.
-// Sequence numbers, hashes and headers never change; being killed at any point
-// loses nothing.
+// A Compacter is a Store that can rewrite its content into fewer bytes. Sequence
+// numbers, hashes and headers never change. A process killed at any point loses
+// nothing.
 type Compacter interface {
 	Compact(ctx context.Context) (Compacted, error)
 }
 
-// Compacted reports a compaction.
+// A Compacted reports a compaction.
 type Compacted struct {
 	Before int64 `json:"before"` // bytes on disk
 	After  int64 `json:"after"`
@@ -340,30 +340,30 @@ type Compacted struct {
 // A Backuper is a Store that can write a consistent copy of itself while in use.
 type Backuper interface {
 	// Backup writes the copy to a new file at path, complete and durable when it
-	// returns nil. ErrExists if something is there.
+	// returns nil. ErrExists if the file exists.
 	Backup(ctx context.Context, path string) error
 }
 
-// An Excluder is a Store that only one process can have open for writing. What
-// another owner left leased is then free at once, unless a Ledger of this process
-// runs it, which Runs knows. A store that wraps an Excluder passes both on, or
-// every Ledger in the process uses the wrapper.
+// An Excluder is a Store that only one process can have open for writing. A lease of
+// another owner is then free at once, unless a Ledger of this process runs the thread,
+// which Runs knows. A wrapper of an Excluder must pass both on, or every Ledger of the
+// process must use the wrapper.
 type Excluder interface {
 	Exclusive() bool
 	Runs() *Runs // the same at each call; never nil
 }
 
-// A Checker is a Store that can compare its derived rows (index, summaries)
-// with its log, and run its engine's own integrity check: that Find leads from
-// every id to its newest place, that lists show nothing else. Each yielded error
-// names what differs. It may be called beside any other method.
+// A Checker is a Store that can compare its index and summaries with its
+// log, and run its engine's integrity check. It checks that Find leads from every id to
+// its newest place and that lists show nothing else. Each yielded error names a
+// difference. It may be called beside any other method.
 type Checker interface {
 	Check(ctx context.Context) iter.Seq[error]
 }
 
-// ProcessThread is the thread of slots that belong to processes, not threads.
+// ProcessThread is the thread of slots that belong to processes.
 const ProcessThread = "$process"
 
-// DefaultMaxState is how many bytes a state may have unless the Ledger's
-// options say otherwise: 8 MiB.
+// DefaultMaxState bounds a state, in bytes, unless the Ledger's options say otherwise:
+// 8 MiB.
 const DefaultMaxState = 8 << 20

@@ -14,7 +14,7 @@ type ThreadInfo struct {
 	Thread       string        `json:"thread"`
 	Generation   uint32        `json:"generation"`
 	First        uint64        `json:"first"`              // the generation's first entry
-	Releases     int           `json:"releases,omitempty"` // generations before it that were released; the newest release is entry First-1
+	Releases     int           `json:"releases,omitempty"` // number of released generations; the newest release is entry First-1
 	Tail         Position      `json:"tail"`
 	Link         Hash          `json:"-"` // what the next entry's Prev must be
 	Status       Status        `json:"status"`
@@ -22,8 +22,8 @@ type ThreadInfo struct {
 	Coordination string        `json:"coordination,omitempty"`
 	Branches     []BranchHead  `json:"branches,omitempty"` // main first, then by name
 	Waiting      []WaitingGate `json:"waiting,omitempty"`  // open gates, oldest first
-	Due          Millis        `json:"due,omitempty"`      // when the next gate expires or escalates, or timer fires; 0: never
-	Signals      []SignalMark  `json:"signals,omitempty"`  // the newest signal of each name, in the order the names first came
+	Due          Millis        `json:"due,omitempty"`      // when the next gate expires or escalates, or the next timer fires; 0: never
+	Signals      []SignalMark  `json:"signals,omitempty"`  // the newest signal of each name, ordered by each name's first signal
 	Taken        []SignalTake  `json:"taken,omitempty"`    // how far each branch took them
 	Cancelling   []CancelMark  `json:"cancelling,omitempty"`
 	Hold         Hold          `json:"hold,omitzero"` // nothing of the thread may be removed
@@ -31,7 +31,7 @@ type ThreadInfo struct {
 	Checkpoints  int           `json:"checkpoints"`        // of the current generation
 	Archived     int           `json:"archived,omitempty"` // of released ones
 	Created      Millis        `json:"created"`
-	Updated      Millis        `json:"updated"`          // of the last entry, rounded down to the minute, but never before Created
+	Updated      Millis        `json:"updated"`          // of the last entry, rounded down to the minute, but not before Created
 	Signed       uint64        `json:"signed"`           // the newest signed entry
 	Sealed       bool          `json:"sealed,omitempty"` // bodies of this generation are encrypted
 }
@@ -48,7 +48,7 @@ type WaitingGate struct {
 
 	EscalateAt time.Time `json:"escalateAt,omitzero"` // zero once the escalation is on record
 	Trail      uint64    `json:"trail,omitempty"`     // the entry of its newest vote or assignment
-	Audience   *Audience `json:"-"`                   // who may decide it, where that is on record; nil: anyone, or whoever the gate says
+	Audience   *Audience `json:"-"`                   // who may decide it; nil if only the gate says so
 }
 
 // A Lease is the right to append to a thread. Fence grows with each claim; an
@@ -60,22 +60,21 @@ type Lease struct {
 	Held  bool   `json:"held"`
 }
 
-// CoordinationName names what the thread's newest checkpoint belongs to: itself
-// unless it says otherwise.
+// CoordinationName returns the coordination of the thread's newest checkpoint: the
+// thread's own name unless that says otherwise.
 func (t *ThreadInfo) CoordinationName() string { return cmp.Or(t.Coordination, t.Thread) }
 
 // Branch returns the head of a branch.
 func (t *ThreadInfo) Branch(name string) (BranchHead, bool) { return headOf(t.Branches, name) }
 
-// Runnable reports whether any branch can be moved without being told, or is to
-// be cancelled: whoever was asked to follow that request may be gone.
+// Runnable reports whether a runner should look at the thread. A branch can run, or has
+// a request to cancel whose receiver may be gone.
 func (t *ThreadInfo) Runnable() bool {
 	return len(t.Cancelling) > 0 || slices.ContainsFunc(t.Branches, func(b BranchHead) bool { return b.Status.Runnable() })
 }
 
-// Apply takes the summary over one more entry. The entry must follow the tail,
-// or hold the release of a generation that follows it and was dropped;
-// [ErrCorrupt] if it does not chain.
+// Apply folds one more entry into the summary. The entry must follow the tail, or hold
+// the release of a dropped generation that follows it; [ErrCorrupt] otherwise.
 func (t *ThreadInfo) Apply(e *Entry) error {
 	h, err := e.decode()
 	if err != nil {
@@ -84,7 +83,7 @@ func (t *ThreadInfo) Apply(e *Entry) error {
 	return t.follow(e, &h)
 }
 
-// ApplyRecords is Apply for an entry whose [Entry.Records] are at hand.
+// ApplyRecords applies an entry whose records were decoded with [Entry.Records].
 func (t *ThreadInfo) ApplyRecords(e *Entry, records []Record) error {
 	return t.follow(e, &entryHeader{time: e.Time(), records: records})
 }
@@ -148,10 +147,9 @@ func (t *ThreadInfo) apply(e *Entry, h *entryHeader) {
 	t.settle()
 }
 
-// begin makes t the summary of the next generation: what is saved under this
-// name next begins anew. It says nothing that the record which ended the last
-// one does not, so that it can be rebuilt when that is all there is; only fence
-// numbers go on growing.
+// begin makes t the summary of the next generation, which the next save under this name
+// begins. It must depend on the release record alone, so that it can be rebuilt when
+// only that is left. Fence numbers keep growing.
 func (t *ThreadInfo) begin(at Millis) {
 	*t = ThreadInfo{
 		Thread: t.Thread, Generation: t.Generation + 1, First: t.Tail.Seq + 1, Releases: t.Releases, Archived: t.Archived,
@@ -184,9 +182,9 @@ func (t *ThreadInfo) applyCheckpoint(c *Header, seq uint64) {
 	}
 }
 
-// applyDecision wakes the branch, unless the entry itself opened the gate: then
-// a fork took question and answer along. No program goes on behind the answer of
-// a session: who asked waits for it in memory, or is gone.
+// applyDecision makes the branch ready, unless its own entry opened the gate: then a
+// fork copied question and answer. A session's answer makes nothing ready: who asked
+// waits in memory, or is gone.
 func (t *ThreadInfo) applyDecision(d *DecideInfo, seq uint64) {
 	i := slices.IndexFunc(t.Waiting, func(w WaitingGate) bool { return w.ID == d.Gate })
 	if i < 0 {
@@ -204,7 +202,7 @@ func (t *ThreadInfo) applyDecision(d *DecideInfo, seq uint64) {
 	}
 }
 
-// applyTrail notes a vote or assignment: the gate still waits.
+// applyTrail notes a vote or assignment. The gate still waits.
 func (t *ThreadInfo) applyTrail(r *Record, seq uint64) {
 	gate, _, _, _ := r.Trail()
 	i := slices.IndexFunc(t.Waiting, func(w WaitingGate) bool { return w.ID == gate })
@@ -221,7 +219,7 @@ func (t *ThreadInfo) applyTrail(r *Record, seq uint64) {
 func (t *ThreadInfo) applyRemoval(m *RemovalInfo) {
 	t.Checkpoints, t.Archived = t.Checkpoints-m.Count, t.Archived-m.Archived
 	if m.Version != 0 {
-		t.Archived = m.Left // what else was removed may be recorded in versions that are gone themselves
+		t.Archived = m.Left // m counts all removals: the records of some may be gone with their versions
 	}
 	for _, h := range m.Heads {
 		if h.Head == "" {
@@ -235,7 +233,7 @@ func (t *ThreadInfo) applyRemoval(m *RemovalInfo) {
 	t.Waiting = slices.DeleteFunc(slices.Clone(t.Waiting), func(w WaitingGate) bool { return slices.Contains(m.Gates, w.ID) })
 }
 
-// setBranch never writes into a slice that an earlier copy of t may share.
+// setBranch sets a head in a new slice: copies of t may share the old one.
 func (t *ThreadInfo) setBranch(h BranchHead) {
 	i := slices.IndexFunc(t.Branches, func(b BranchHead) bool { return b.Branch == h.Branch })
 	bs := slices.Clone(t.Branches)
@@ -257,8 +255,8 @@ func (t *ThreadInfo) setBranch(h BranchHead) {
 	t.Branches = bs
 }
 
-// settle derives the thread's status and due time: open gates first, then what
-// can run, then main's status.
+// settle derives the thread's status and due time: from open gates first, then from
+// what can run, then from main.
 func (t *ThreadInfo) settle() {
 	t.Status, t.Due = StatusSaved, 0
 	for i := range t.Branches {
@@ -279,7 +277,7 @@ func (t *ThreadInfo) settle() {
 // MarshalBinary encodes the summary canonically, for a store to keep.
 func (t *ThreadInfo) MarshalBinary() ([]byte, error) { return t.AppendBinary(nil) }
 
-// AppendBinary is MarshalBinary into an existing buffer.
+// AppendBinary appends the encoding of MarshalBinary to b.
 func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
 	b = canon.AppendString(append(b, entryFormat), t.Thread)
 	b = canon.AppendUint(canon.AppendUint(b, uint64(t.Generation)), t.First)
@@ -306,7 +304,7 @@ func (t *ThreadInfo) AppendBinary(b []byte) ([]byte, error) {
 	return t.appendAudiences(appendBool(canon.AppendUint(b, t.Signed), t.Sealed)), nil
 }
 
-// UnmarshalBinary reads what MarshalBinary wrote. [ErrCorrupt].
+// UnmarshalBinary decodes what MarshalBinary encoded, or fails with [ErrCorrupt].
 func (t *ThreadInfo) UnmarshalBinary(data []byte) error {
 	r := newDecoder(data)
 	if f := r.Byte(); f != entryFormat {

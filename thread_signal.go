@@ -6,13 +6,13 @@ import (
 	"github.com/posthouse/posthouse/internal/canon"
 )
 
-// A SignalMark is the newest signal of a name in a summary.
+// A SignalMark locates the newest signal of a name.
 type SignalMark struct {
 	Name string `json:"name"`
 	Seq  uint64 `json:"seq"` // of its entry
 }
 
-// A SignalTake is how far a branch took the signals of a name.
+// A SignalTake says up to where a branch took the signals of a name.
 type SignalTake struct {
 	Branch string `json:"branch"`
 	Name   string `json:"name"`
@@ -20,14 +20,13 @@ type SignalTake struct {
 	Seq    uint64 `json:"seq"`    // entry that took it
 }
 
-// A CancelMark is a request to cancel a branch that whoever runs it has yet to
-// follow.
+// A CancelMark is a request to cancel a branch that nobody has carried out yet.
 type CancelMark struct {
 	Branch string `json:"branch"`
 	Seq    uint64 `json:"seq"` // of the request's entry
 }
 
-// IsOver reports whether a branch of the status has ended for good.
+// IsOver reports whether a branch with this status has ended for good.
 func IsOver(s Status) bool { return s == StatusDone || s == StatusCancelled }
 
 // NewestSignal returns the entry of the newest signal of a name, 0 for none.
@@ -50,7 +49,7 @@ func (t *ThreadInfo) TakenSignal(branch, name string) uint64 {
 	return 0
 }
 
-// CancelMark returns the request to cancel a branch, nil if there is none.
+// CancelMark returns the request to cancel a branch, or nil.
 func (t *ThreadInfo) CancelMark(branch string) *CancelMark {
 	for i := range t.Cancelling {
 		if t.Cancelling[i].Branch == branch {
@@ -98,7 +97,7 @@ func (t *ThreadInfo) applyTake(k *TakeInfo, seq uint64) {
 	t.Taken = takes
 }
 
-// cancelled drops the request to cancel a branch: it has ended.
+// cancelled drops the request to cancel a branch that has ended.
 func (t *ThreadInfo) cancelled(branch string) {
 	if t.CancelMark(branch) != nil {
 		t.Cancelling = slices.DeleteFunc(slices.Clone(t.Cancelling), func(m CancelMark) bool { return m.Branch == branch })

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// Absent says of a thread that is gone that it is, and where its versions are.
+// Absent returns the error of a thread that is gone. It says where its versions are.
 func (t *ThreadInfo) Absent() *Error {
 	e := NotFound("thread", t.Thread)
 	if t.Releases > 0 {
@@ -14,8 +14,7 @@ func (t *ThreadInfo) Absent() *Error {
 	return e
 }
 
-// Gone reports that a thread's name is free: nothing is left of it, or what
-// there was is released.
+// Gone reports that a thread's name is free: all of it was removed or released.
 func (t *ThreadInfo) Gone() bool {
 	return len(t.Branches) == 0 && t.Checkpoints == 0 && len(t.Signals) == 0
 }

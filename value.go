@@ -9,8 +9,8 @@ import (
 	"github.com/posthouse/posthouse/internal/strictjson"
 )
 
-// A Value is one encoded part of a state: bytes and the name of the codec that
-// wrote them. The name is stored, never a type.
+// A Value is one encoded part of a state: bytes, and the name of the codec that wrote
+// them. No type is stored.
 type Value struct {
 	Codec string `json:"codec"`
 	Data  []byte `json:"data"`
@@ -32,24 +32,24 @@ func (s State) Clone() State {
 	return c
 }
 
-// A Codec turns Go values into bytes and back. Decoding must build data only:
-// it gets the target from its caller and never a type from the bytes.
+// A Codec turns Go values into bytes and back. Decoding gets its target from the
+// caller, and must not build types that the bytes name.
 type Codec interface {
 	Name() string // stored with each value, 1 to 32 bytes of [a-z0-9.+-]
 	Marshal(v any) ([]byte, error)
 	Unmarshal(data []byte, v any) error
 }
 
-// JSON is the default codec, named "json". It refuses invalid UTF-8 (which
-// encoding/json would replace in silence) and nesting deeper than [MaxDepth], and
-// of a json.RawMessage a name that an object has twice and half a surrogate pair.
-// A RawMessage inside another value is not looked through for these.
+// JSON is the default codec, named "json". It refuses invalid UTF-8, which
+// encoding/json would replace silently, and nesting deeper than [MaxDepth]. In a
+// json.RawMessage it also refuses repeated names and half surrogate pairs, but not in
+// one inside another value.
 var JSON Codec = jsonCodec{}
 
-// Raw is the codec "raw": the value is a []byte or a string, taken as it is.
+// Raw is the codec "raw": the value is a []byte or a string, stored as it is.
 var Raw Codec = rawCodec{}
 
-// MaxDepth is the deepest nesting of JSON that is accepted.
+// MaxDepth is the deepest nesting of accepted JSON.
 const MaxDepth = 128
 
 type jsonCodec struct{}
@@ -84,8 +84,8 @@ func (jsonCodec) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// CheckStrict is checkJSON for what is not on record yet: neither may it have what
-// readers take differently, a name twice in an object and half a surrogate pair.
+// CheckStrict checks JSON that is not on record yet. Beyond [CheckJSON] it refuses what
+// readers take differently: repeated names in an object, half surrogate pairs.
 func CheckStrict(field string, data []byte) error {
 	if err := CheckJSON(field, data); err != nil {
 		return err
@@ -103,7 +103,7 @@ func checkAlike(field string, data []byte) error {
 	return nil
 }
 
-// CheckJSON validates JSON that came from outside.
+// CheckJSON checks JSON that came from outside.
 func CheckJSON(field string, data []byte) error {
 	if !utf8.Valid(data) {
 		return Invalid(field, "is not valid UTF-8")
@@ -150,8 +150,8 @@ func (rawCodec) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// Encode encodes v with the codec, nil meaning [JSON]. The codec's errors are
-// returned as they are: of JSON and [Raw] an [ErrInvalid].
+// Encode encodes v with the codec; nil is [JSON]. It returns the codec's errors, which
+// are [ErrInvalid] for JSON and [Raw].
 func Encode(c Codec, v any) (Value, error) {
 	if c == nil {
 		c = JSON
@@ -160,10 +160,9 @@ func Encode(c Codec, v any) (Value, error) {
 	return Value{c.Name(), data}, err
 }
 
-// Decode reads a value into a T. Without codecs it knows "json" and "raw"; a
-// value of any other codec is an [ErrInvalid] that names it, and the zero Value,
-// that of a part that is not there, one that says so. The codec's errors are
-// returned as they are.
+// Decode decodes a value into a T. Without codecs it knows "json" and "raw".
+// [ErrInvalid] names any other codec, and says so of the zero Value, which is an absent
+// part. Errors of the codec are returned as they are.
 func Decode[T any](v Value, codecs ...Codec) (T, error) {
 	var t T
 	for _, c := range append(codecs, JSON, Raw) {
@@ -180,8 +179,8 @@ func Decode[T any](v Value, codecs ...Codec) (T, error) {
 	return t, Invalid("codec", "%q is not registered", v.Codec)
 }
 
-// Opaque returns a state of one part, encoded with the codec (nil means JSON),
-// with the errors of [Encode].
+// Opaque returns a state of one part, encoded with the codec; nil is [JSON]. It fails
+// as [Encode] does.
 func Opaque(c Codec, v any) (State, error) {
 	val, err := Encode(c, v)
 	if err != nil {
@@ -190,7 +189,7 @@ func Opaque(c Codec, v any) (State, error) {
 	return State{OpaquePart: val}, nil
 }
 
-// Validate checks the name and the content of a value that came from outside.
+// Validate checks the codec's name and the content of a value that came from outside.
 func (v Value) Validate(part string) error {
 	if err := ValidateCodec(v.Codec, part); err != nil {
 		return err
@@ -201,7 +200,7 @@ func (v Value) Validate(part string) error {
 	return nil
 }
 
-// ValidateCodec checks the name of a codec; of names what it encodes.
+// ValidateCodec checks the name of a codec. The error says what it encodes.
 func ValidateCodec(codec, of string) error {
 	ok := codec != "" && len(codec) <= 32
 	for i := 0; i < len(codec) && ok; i++ {
