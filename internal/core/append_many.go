@@ -18,8 +18,8 @@ type Bulk struct {
 	size    int
 }
 
-// Add takes the next entry; it and those before it are in the store once flush
-// returns nil. The caller leaves the batch alone until then.
+// Add adds the next entry, which is in the store once Flush returns nil. The caller
+// must not change the batch until then.
 func (k *Bulk) Add(b *posthouse.Batch) error {
 	n := b.Entry.Size()
 	if len(k.batches) > 0 && k.size+n > posthouse.MaxBulkBytes {
@@ -34,7 +34,7 @@ func (k *Bulk) Add(b *posthouse.Batch) error {
 	return nil
 }
 
-// Flush hands over what was collected.
+// Flush appends what was collected.
 func (k *Bulk) Flush() error {
 	if len(k.batches) == 0 {
 		return nil
@@ -49,7 +49,7 @@ func (k *Bulk) Flush() error {
 	return nil
 }
 
-// AppendAllTo is appendTo for entries of one thread that follow each other.
+// AppendAllTo appends entries of one thread that follow each other.
 func AppendAllTo(ctx context.Context, s posthouse.Store, bs []*posthouse.Batch) error {
 	all, ok := s.(posthouse.BulkAppender)
 	if !ok || len(bs) == 1 {
@@ -63,9 +63,9 @@ func AppendAllTo(ctx context.Context, s posthouse.Store, bs []*posthouse.Batch) 
 	return untilSettled(ctx, func() error { return all.AppendAll(ctx, bs) })
 }
 
-// untilSettled makes an append, and the same one again while its outcome is not
-// known, three times at most. Only success or [posthouse.ErrConflict] settles it: whatever
-// else a store says then, the entry may be there, so it stays [posthouse.ErrUnknown].
+// untilSettled makes an append, up to three times while its outcome is not known. Only
+// success or [posthouse.ErrConflict] settles it. After any other answer the entry may
+// be there, so it stays [posthouse.ErrUnknown].
 func untilSettled(ctx context.Context, try func() error) error {
 	err := try()
 	for n := 0; errors.Is(err, posthouse.ErrUnknown) && ctx.Err() == nil && n < 3; n++ {

@@ -7,8 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Lock returns what is known of a thread, for one caller at a time. The caller
-// unlocks it.
+// Lock returns what is known of a thread, locked for one caller. See [Core.Unlock].
 func (c *Core) Lock(name string) (*Thread, error) {
 	for {
 		t, err := c.thread(name)
@@ -56,7 +55,7 @@ func (c *Core) Unlock(t *Thread) {
 	c.evict(maxThreads, maxMemory)
 }
 
-// listOf returns the list that a thread is in. Callers hold l.mu.
+// listOf returns the list that a thread is in. Callers hold c.mu.
 func (c *Core) listOf(t *Thread) *list.List {
 	if t.held {
 		return c.held
@@ -84,13 +83,12 @@ func (c *Core) thread(name string) (*Thread, error) {
 	return t, nil
 }
 
-// maxPassed bounds the threads in use that are passed over to let one go.
+// maxPassed bounds the threads in use that are passed over to evict one.
 const maxPassed = 16
 
-// evict drops the idle threads that were not used for longest, until there are
-// so many and all hold so many bytes; then, for the bytes, what the held threads
-// keep of states and results. Threads in use are passed over. It takes the time
-// of what it drops. Callers hold l.mu.
+// evict drops the least recently used idle threads, down to a number of threads and of
+// bytes. Then, for the bytes, it drops what held threads keep of states and results. It
+// passes over threads in use. Its cost grows with what it drops. Callers hold c.mu.
 func (c *Core) evict(threads, bytes int) {
 	for passed := 0; passed < maxPassed && c.idle.Len() > 0 && (c.idle.Len() > threads || c.cached > bytes); {
 		t := c.idle.Back().Value.(*Thread)
@@ -125,7 +123,7 @@ func (c *Core) evict(threads, bytes int) {
 	}
 }
 
-// uncount counts the bytes of a thread no more.
+// uncount takes the bytes of a thread off the count.
 func (c *Core) uncount(t *Thread) {
 	c.cached -= t.counted
 	t.counted = 0

@@ -9,12 +9,12 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A capCounter keeps count of the store's checkpoints against the cap. What
-// other processes save is seen at the next census.
+// A capCounter counts the store's checkpoints against the cap. The next census finds
+// what other processes save.
 type capCounter struct {
 	pass sync.Mutex // one eviction at a time; taken before any thread's lock
 
-	mu      sync.Mutex // taken after a thread's lock; nothing is waited for under it
+	mu      sync.Mutex // taken after a thread's lock; nothing blocks under it
 	counted bool
 	count   int
 	least   int // what the last pass could not take away
@@ -41,15 +41,14 @@ func (r *capCounter) Added(n int) {
 	r.count += n
 }
 
-// Deleted takes n checkpoints off the count.
+// Deleted counts n fewer checkpoints.
 func (r *capCounter) Deleted(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.count, r.least = r.count-n, 0
 }
 
-// recount sets the count to what a census found and reports whether that is
-// over the cap.
+// recount sets the count to what a census found and reports whether it is over the cap.
 func (r *capCounter) recount(n, limit int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,15 +56,15 @@ func (r *capCounter) recount(n, limit int) bool {
 	return r.due(limit)
 }
 
-// RecountNext has the checkpoints counted anew when the next one is saved.
+// RecountNext makes the next save count the checkpoints anew.
 func (r *capCounter) RecountNext() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.counted = false
 }
 
-// evicted ends a pass that took away gone checkpoints and had to leave the
-// rest of those beyond the cap.
+// evicted ends a pass. It notes how many checkpoints it removed; the others beyond the
+// cap have to stay.
 func (r *capCounter) evicted(gone, limit int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,10 +74,10 @@ func (r *capCounter) evicted(gone, limit int) {
 	}
 }
 
-// EnforceCap brings the store back under the cap, oldest first. Heads and waiting
-// checkpoints stay, also if that leaves more than the cap. Bodies go at the
-// next [retain.Compact]. The save that it follows is durable already, so a
-// failure is logged, and made good by the next save.
+// EnforceCap evicts the oldest checkpoints until the store is within the cap. Heads and
+// waiting checkpoints stay, even beyond it. Bodies go at the next [retain.Compact]. The
+// save before it is durable already, so a failure is logged, and the next save tries
+// again.
 func (c *Core) EnforceCap(ctx context.Context) {
 	limit := c.Config.MaxCheckpoints
 	if limit == 0 || !c.Cap.saved(limit) {
@@ -138,7 +137,7 @@ func (c *Core) countCheckpoints(ctx context.Context) (n int, infos map[string]*p
 	return n, infos, nil
 }
 
-// A RetentionGuard knows what eviction leaves alone.
+// A RetentionGuard knows which checkpoints eviction must keep.
 type RetentionGuard struct {
 	l     *Core
 	ctx   context.Context
@@ -170,8 +169,8 @@ func (k *RetentionGuard) mustStay(h *posthouse.Header) (bool, error) {
 	return heads[h.ID], nil
 }
 
-// Protects reports whether a summary says that a checkpoint must stay: a head, or one
-// that a gate waits at.
+// Protects reports whether a checkpoint must stay by its thread's summary: a head, or
+// one that a gate waits at.
 func Protects(t *posthouse.ThreadInfo, h *posthouse.Header) bool {
 	for _, b := range t.Branches {
 		if b.Head == h.ID {
@@ -186,9 +185,9 @@ func Protects(t *posthouse.ThreadInfo, h *posthouse.Header) bool {
 	return false
 }
 
-// evictFrom attests that checkpoints which are neither heads nor waiting leave
-// the index. If the thread was released or deleted since, they stay for the
-// next pass to look at.
+// evictFrom removes checkpoints of a thread from the index and records that. Heads and
+// waiting ones stay. If the thread was released or deleted since, all stay until the
+// next pass.
 func (c *Core) evictFrom(ctx context.Context, was *posthouse.ThreadInfo, hs []*posthouse.Header) ([]*posthouse.Header, error) {
 	thread := was.Thread
 	t, err := c.Lock(thread)

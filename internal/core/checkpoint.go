@@ -12,8 +12,8 @@ import (
 	"github.com/posthouse/posthouse/internal/text"
 )
 
-// headOf returns a branch's head, loading it if this process does not know it;
-// nil if there is no such branch.
+// headOf returns a branch's head, or nil for an unknown branch. It reads a head that
+// this process does not have.
 func (c *Core) headOf(ctx context.Context, t *Thread, branch string) (*Head, error) {
 	if h := t.Heads[branch]; h != nil {
 		return h, nil
@@ -38,7 +38,7 @@ func (c *Core) headAt(ctx context.Context, thread string, seq uint64) (*Head, er
 	return &Head{Header: b.Header, Parts: b.parts, manifest: b.manifest, age: b.age}, nil
 }
 
-// Released is why a checkpoint cannot be gone on from where it is.
+// Released returns why a checkpoint cannot be continued where it is.
 func Released(code posthouse.Code, id posthouse.ID, thread string) *posthouse.Error {
 	return &posthouse.Error{
 		Code: code, Message: "checkpoint " + string(id) + " belongs to a released version of thread " + thread,
@@ -46,7 +46,7 @@ func Released(code posthouse.Code, id posthouse.ID, thread string) *posthouse.Er
 	}
 }
 
-// Finish puts the record and the new head together.
+// Finish adds the checkpoint's record and makes its head the branch's.
 func (tx *Tx) Finish(next *Head, e *Encoder, s posthouse.Status) error {
 	h := &next.Header
 	next.manifest, next.age, h.Size = e.finish()
@@ -61,7 +61,7 @@ func (tx *Tx) Finish(next *Head, e *Encoder, s posthouse.Status) error {
 	return nil
 }
 
-// Identify gives the checkpoint its id and its place among all.
+// Identify gives the checkpoint its id and its order key.
 func (tx *Tx) Identify(h *posthouse.Header) {
 	if h.ID == "" {
 		h.ID = tx.Core.IDs.New(tx.At)
@@ -73,7 +73,7 @@ func (tx *Tx) Identify(h *posthouse.Header) {
 	}
 }
 
-// Change encodes what c does to the parts.
+// Change encodes what c changes.
 func (e *Encoder) Change(c *posthouse.Change, kept posthouse.State) error {
 	for i := range c.Parts {
 		if err := posthouse.CheckPartName(c.Parts[i].Name); err != nil {
@@ -135,7 +135,7 @@ func (e *Encoder) part(p *posthouse.Part) error {
 	return e.Set(p.Name, posthouse.Value{Codec: codec, Data: p.Data})
 }
 
-// whole replaces the state: parts that are not in s go.
+// whole replaces the state: parts that are not in s are dropped.
 func (e *Encoder) whole(s, kept posthouse.State) error {
 	for _, p := range slices.Clone(e.Parts) {
 		if _, ok := s[p.Name]; !ok && !posthouse.IsReserved(p.Name) {
@@ -159,9 +159,9 @@ func (e *Encoder) whole(s, kept posthouse.State) error {
 	return nil
 }
 
-// HeadOf returns a branch's head, nil if there is no such branch.
+// HeadOf returns a branch's head, or nil for an unknown branch.
 func (tx *Tx) HeadOf(branch string) (*Head, error) { return tx.Core.headOf(tx.Ctx, tx.Thread, branch) }
 
-// HeadAt returns the checkpoint in an entry of a thread, as one that the next is
-// encoded against.
+// HeadAt returns the checkpoint in an entry of a thread, as a base to encode the next
+// against.
 func (tx *Tx) HeadAt(seq uint64) (*Head, error) { return tx.Core.headAt(tx.Ctx, tx.Thread.Name, seq) }

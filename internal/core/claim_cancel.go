@@ -14,7 +14,7 @@ type cancelSignal struct {
 	reason string
 }
 
-// cancelSignals are a claim's, by branch.
+// cancelSignals are the requests to cancel branches of a claim's thread.
 type cancelSignals struct {
 	mu   sync.Mutex
 	ends map[string]*cancelSignal
@@ -31,9 +31,9 @@ func (c *cancelSignals) signal(branch string) *cancelSignal {
 	return c.ends[branch]
 }
 
-// Cancelled returns a channel that is closed when somebody asks to cancel the
-// branch: at once if that is in this process or was on record before the claim,
-// else at the next commit.
+// Cancelled returns a channel that is closed when somebody asks to cancel the branch. A
+// request in this process, or one from before the claim, closes it at once, others at
+// the next commit.
 func (c *Claim) Cancelled(branch string) <-chan struct{} {
 	c.ends.mu.Lock()
 	defer c.ends.mu.Unlock()
@@ -66,7 +66,7 @@ func (c *Claim) Cancel(branch, reason string) {
 	}
 }
 
-// notifyCancelled lets the run that has the thread know of requests to cancel.
+// notifyCancelled passes requests to cancel on to the run that has the thread.
 func (t *Thread) notifyCancelled() {
 	if t.Claim == nil {
 		return

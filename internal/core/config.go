@@ -7,7 +7,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A Config is what a Core needs of a Ledger's options, with their defaults filled in.
+// A Config is the part of a Ledger's options that a Core needs, with defaults filled
+// in.
 type Config struct {
 	Now            func() time.Time
 	Signer         posthouse.Signer   // nil: entries are not signed
@@ -22,5 +23,5 @@ type Config struct {
 	MaxState       int           // bytes of one checkpoint's state
 	MaxCheckpoints int           // of the store; 0: no cap
 	Owner          string        // "": a random one
-	LeaseTTL       time.Duration // after which a silent owner's threads are free
+	LeaseTTL       time.Duration // a silent owner's threads are free after it
 }

@@ -20,7 +20,7 @@ type Core struct {
 
 	mu      sync.Mutex
 	threads map[string]*Thread // what this process knows of each thread
-	idle    *list.List         // those of them that no run here holds, used last in front
+	idle    *list.List         // threads that no run here holds, the last used in front
 	held    *list.List         // and those that one does
 	cached  int                // bytes of parts and step results that they hold
 	closed  bool
@@ -38,8 +38,8 @@ type Core struct {
 
 // What is kept in memory between commits; beyond it, more is read back.
 const (
-	maxThreads     = 4096      // threads that no run here holds; for each that one does, about 2 KB are kept beside
-	maxMemory      = 256 << 20 // bytes of state and step results, over all threads, held or not
+	maxThreads     = 4096      // threads that no run here holds; each one that a run holds takes about 2 KB more
+	maxMemory      = 256 << 20 // bytes of states and step results, over all threads
 	maxCached      = 1 << 20   // bytes of one part
 	maxRecent      = 256       // step results of a branch since its head
 	maxRecentBytes = 16 << 20  // and their bytes
@@ -74,16 +74,16 @@ func (c *Core) Close() error {
 	return nil
 }
 
-// A Thread is what the Ledger knows of a thread between commits. It is a
-// cache: whatever it holds was read from or written to the store, and each
-// append is conditional on its being current.
+// A Thread is what the Ledger knows of a thread between commits. It is a cache of what
+// was read from or written to the store. Each append is conditional on it, so that
+// stale content never leads to a wrong entry.
 type Thread struct {
 	mu    sync.Mutex
 	Name  string
 	Info  *posthouse.ThreadInfo // nil: not loaded; changed in place by an append
 	Heads map[string]*Head      // by branch, loaded as needed
 	Claim *Claim                // a run of this process that has the thread
-	asks  *ReadEntry            // the entry of the gate decided last, if more of its gates wait
+	asks  *ReadEntry            // the entry of the gate decided last, if it has more gates that wait
 	since time.Time             // when the thread's newest signature was made, or its log begun
 
 	gone    bool          // let go: no longer among the Ledger's threads
@@ -92,8 +92,7 @@ type Thread struct {
 	held    bool          // in which; changed under both locks
 }
 
-// A Head is a branch's newest checkpoint with what the next one is encoded
-// against.
+// A Head is a branch's newest checkpoint, with what the next one is encoded against.
 type Head struct {
 	posthouse.Header
 	Parts    []partState // in the order they first appeared
@@ -103,7 +102,7 @@ type Head struct {
 	cached   int         // bytes that parts and recent hold
 }
 
-// count brings cached up to date.
+// count updates cached.
 func (h *Head) count() {
 	h.cached = 0
 	for i := range h.Parts {
@@ -114,7 +113,7 @@ func (h *Head) count() {
 	}
 }
 
-// record notes results, and lets go of the oldest beyond what is worth keeping.
+// record notes results, and drops the oldest beyond what is worth keeping.
 func (h *Head) record(rs ...Result) {
 	all := append(h.recent, rs...)
 	if h.recent = newest(all); len(h.recent) < len(all) {
@@ -134,14 +133,14 @@ func newest(rs []Result) []Result {
 	return rs
 }
 
-// A Result step result may turn up again in the next checkpoint's state.
+// A Result is a step result that the next checkpoint's state may contain.
 type Result struct {
 	Seq    uint64
 	Record int
 	Data   []byte
 }
 
-// Load makes t.info current as far as this process knows. Callers hold t.mu.
+// Load brings t.Info up to date with what this process knows. Callers hold t.mu.
 func (c *Core) Load(ctx context.Context, t *Thread) error {
 	if t.Info != nil {
 		return nil
@@ -162,8 +161,8 @@ func (c *Core) reload(ctx context.Context, t *Thread) error {
 	return nil
 }
 
-// refresh makes t.info current as the store has it. What is known of the heads
-// stays if nobody has appended since.
+// refresh reads t.Info from the store. What is known of the heads stays if nobody has
+// appended since.
 func (c *Core) refresh(ctx context.Context, t *Thread) error {
 	known, heads := t.Info, t.Heads
 	t.Invalidate()
@@ -176,12 +175,12 @@ func (c *Core) refresh(ctx context.Context, t *Thread) error {
 	return nil
 }
 
-// Invalidate drops what is known, after a conflict or an unknown outcome.
+// Invalidate drops what is known of a thread, after a conflict or an unknown outcome.
 func (t *Thread) Invalidate() { t.Info, t.Heads, t.asks = nil, nil, nil }
 
-// A Ledger hands out the core that it shares with its upkeep: a *ledger.Ledger
-// does, and a Core itself.
+// A Ledger has the core that it shares with its upkeep. A *ledger.Ledger is one, and so
+// is a Core.
 type Ledger interface{ Core() *Core }
 
-// Core returns l.
+// Core returns c.
 func (c *Core) Core() *Core { return c }

@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse/internal/text"
 )
 
-// A DataKeyOf says whose data key: one generation of one thread.
+// A DataKeyOf names the owner of a data key: one generation of one thread.
 type DataKeyOf struct {
 	Thread     string
 	Generation uint32
@@ -27,10 +27,10 @@ func (k DataKeyOf) Slot() posthouse.SlotKey {
 	return posthouse.SlotKey{Thread: k.Thread, Step: dataKeyPrefix + strconv.FormatUint(uint64(k.Generation), 10)}
 }
 
-// dataKeyPrefix is what the steps of slots with data keys begin with.
+// dataKeyPrefix begins the steps of slots with data keys.
 const dataKeyPrefix = "$key-"
 
-// KeySlots names the slots of a thread that may hold data keys.
+// KeySlots returns the steps of a thread's slots that may hold data keys.
 func KeySlots(ctx context.Context, s posthouse.Store, thread string) (steps []string, err error) {
 	for t, err := range s.Threads(ctx, posthouse.ThreadQuery{Thread: thread}) {
 		if err != nil {
@@ -45,8 +45,8 @@ func KeySlots(ctx context.Context, s posthouse.Store, thread string) (steps []st
 
 const domainDataKey = "posthouse/data-key/1"
 
-// binding keeps a wrapped key from being opened for another thread or
-// generation, or under another key's name.
+// binding ties a wrapped key to its thread, its generation and the name of the wrapping
+// key: it opens for no other.
 func (k DataKeyOf) binding(key string) []byte {
 	b := canon.AppendString(nil, domainDataKey)
 	b = canon.AppendUint(canon.AppendString(b, k.Thread), uint64(k.Generation))
@@ -77,7 +77,7 @@ func (k DataKeyOf) sealed(cause error, hint, format string, args ...any) *postho
 
 const restoreHint = "restore the store from a backup that has it, slots included"
 
-// ReadWrappedKey reads a key slot: [posthouse.ErrNotFound] if there is none.
+// ReadWrappedKey reads a key slot. [posthouse.ErrNotFound] if it is empty.
 func ReadWrappedKey(ctx context.Context, s posthouse.Store, of DataKeyOf) (w wrappedKey, revision uint64, err error) {
 	slot, err := s.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotGet})
 	if err != nil {
@@ -89,8 +89,8 @@ func ReadWrappedKey(ctx context.Context, s posthouse.Store, of DataKeyOf) (w wra
 	return w, slot.Revision, nil
 }
 
-// Unwrap returns a data key by what its slot holds. [posthouse.ErrSealed] if the
-// Cipher refuses.
+// Unwrap returns the data key of a slot's content. [posthouse.ErrSealed] if the Cipher
+// refuses.
 func Unwrap(ctx context.Context, c posthouse.Cipher, of DataKeyOf, w wrappedKey) ([]byte, error) {
 	raw, err := c.Unwrap(ctx, w.Key, w.Wrapped, of.binding(w.Key))
 	if err != nil {
@@ -102,7 +102,7 @@ func Unwrap(ctx context.Context, c posthouse.Cipher, of DataKeyOf, w wrappedKey)
 	return raw, nil
 }
 
-// refused tells what a Cipher said of a key.
+// refused returns the error of a Cipher about a key.
 func (k DataKeyOf) refused(ctx context.Context, key, verb string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -166,7 +166,7 @@ func CheckKeyID(id string) error {
 	return nil
 }
 
-// NewGCM returns AES-256-GCM that makes a random nonce and puts it in front.
+// NewGCM returns AES-256-GCM with a random nonce in front of what it seals.
 func NewGCM(key [KeySize]byte) cipher.AEAD {
 	block, err := aes.NewCipher(key[:])
 	if err == nil {

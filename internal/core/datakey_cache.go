@@ -9,10 +9,10 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// maxDataKeys bounds how many unwrapped keys are remembered, of about 1 KB each.
+// maxDataKeys bounds how many unwrapped keys are cached, about 1 KB each.
 const maxDataKeys = 1 << 16
 
-// dataKeys remembers what was unwrapped. A data key never changes.
+// dataKeys caches unwrapped keys. A data key never changes.
 type dataKeys struct {
 	mu   sync.Mutex
 	have map[DataKeyOf]*dataKey
@@ -31,7 +31,7 @@ func (c *dataKeys) Put(of DataKeyOf, k *dataKey) {
 		c.have = map[DataKeyOf]*dataKey{}
 	}
 	if n := len(c.have); n >= maxDataKeys {
-		for have := range c.have { // any of them: to drop all would make each run ask again at once
+		for have := range c.have { // any of them: dropping all would make each run ask again at once
 			delete(c.have, have)
 			if len(c.have) <= n-n/8 {
 				break
@@ -53,7 +53,7 @@ func (c *dataKeys) ForgetThread(thread string) {
 	maps.DeleteFunc(c.have, func(of DataKeyOf, _ *dataKey) bool { return of.Thread == thread })
 }
 
-// dataKey returns a data key that exists.
+// dataKey returns an existing data key.
 func (c *Core) dataKey(ctx context.Context, of DataKeyOf) (*dataKey, error) {
 	if k := c.Keys.Get(of); k != nil {
 		return k, nil
@@ -89,7 +89,7 @@ func DropKeys(ctx context.Context, c *Core, thread string, upTo uint32) error {
 	return nil
 }
 
-// DropKey takes away one data key: what was sealed with it cannot be opened any more.
+// DropKey removes one data key. What was sealed with it cannot be opened any more.
 func DropKey(ctx context.Context, c *Core, of DataKeyOf) error {
 	c.Keys.forget(of)
 	_, err := c.Store.Slot(ctx, of.Slot(), posthouse.SlotOp{Verb: posthouse.SlotGet})

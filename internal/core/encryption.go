@@ -21,7 +21,7 @@ func CheckClearDecision(d *posthouse.ClearDecision) error {
 	return nil
 }
 
-// Decide adds a decision to the mark.
+// Decide adds a decision to the mark, and drops the oldest beyond 100.
 func (m *EncryptionMark) Decide(d posthouse.ClearDecision) {
 	m.Decisions = append(m.Decisions, d)
 	m.Decisions = m.Decisions[max(0, len(m.Decisions)-maxDecisions):]
@@ -39,14 +39,14 @@ type EncryptionMark struct {
 const (
 	MaxTries     = 100 // where others change the same slot
 	maxDecisions = 100
-	markFrom     = 1000 // threads: a store of fewer is looked through again by each process, and not marked as plain
+	markFrom     = 1000 // threads: a smaller store without a mark is looked through by each process, and not marked as plain
 
-	// recheckClear is how long a Ledger without a Cipher relies on what it
-	// read: another process may have begun to encrypt since.
+	// recheckClear is how long a Ledger without a Cipher relies on what it read:
+	// another process may begin to encrypt.
 	recheckClear = time.Second
 )
 
-// readMark returns the store's mark with its slot's revision, 0 if there is none.
+// readMark returns the store's mark with its slot's revision, or 0 without a mark.
 func readMark(ctx context.Context, s posthouse.Store) (m EncryptionMark, revision uint64, err error) {
 	slot, err := s.Slot(ctx, encryptionSlot, posthouse.SlotOp{Verb: posthouse.SlotGet})
 	if errors.Is(err, posthouse.ErrNotFound) {
@@ -64,8 +64,8 @@ func readMark(ctx context.Context, s posthouse.Store) (m EncryptionMark, revisio
 	return m, slot.Revision, nil
 }
 
-// ChangeMark puts what change makes of the mark on record; change returns
-// false to leave it. Where others change it too, it starts over.
+// ChangeMark writes the mark that change makes of the current one. If change returns
+// false it writes nothing. After a concurrent change it starts over.
 func ChangeMark(ctx context.Context, s posthouse.Store, change func(*EncryptionMark, bool) (bool, error)) (m EncryptionMark, err error) {
 	for range MaxTries {
 		var revision uint64
@@ -89,7 +89,7 @@ func ChangeMark(ctx context.Context, s posthouse.Store, change func(*EncryptionM
 	return m, &posthouse.Error{Code: posthouse.CodeConflict, Message: "the store's mark of being encrypted is being changed elsewhere", Hint: "try again"}
 }
 
-// markEncrypted marks a store as encrypted, durably, unless it is marked so.
+// markEncrypted durably marks a store as encrypted, if it is not marked yet.
 func markEncrypted(ctx context.Context, s posthouse.Store, at time.Time) error {
 	_, err := ChangeMark(ctx, s, func(m *EncryptionMark, _ bool) (bool, error) {
 		was := m.Encrypted
@@ -102,9 +102,9 @@ func markEncrypted(ctx context.Context, s posthouse.Store, at time.Time) error {
 	return err
 }
 
-// sealedThreads looks through a store without a mark for anything sealed, and
-// counts threads until it finds it. Data keys are looked for first, since they
-// are on record before what they seal, and whatever state summaries are in.
+// sealedThreads looks through a store without a mark for anything sealed, and counts
+// threads until it finds it. It looks for data keys first: they are recorded before
+// what they seal, and do not depend on summaries.
 func sealedThreads(ctx context.Context, s posthouse.Store) (sealed bool, threads int, err error) {
 	if lister, ok := s.(posthouse.SlotLister); ok {
 		for item, err := range lister.Slots(ctx, "") {
@@ -118,7 +118,7 @@ func sealedThreads(ctx context.Context, s posthouse.Store) (sealed bool, threads
 	}
 	for t, err := range s.Threads(ctx, posthouse.ThreadQuery{}) {
 		if errors.Is(err, posthouse.ErrCorrupt) {
-			return false, threads, nil // the data keys have spoken; other threads go on beside damage
+			return false, threads, nil // data keys decide; damage in one thread does not stop others
 		}
 		if err != nil {
 			return false, threads, err
@@ -131,10 +131,12 @@ func sealedThreads(ctx context.Context, s posthouse.Store) (sealed bool, threads
 	return false, threads, nil
 }
 
-// FindEncryption returns what a store has on record about its encryption. A store
-// of a version that kept no such record is looked through, once: one that holds
-// anything sealed is marked as encrypted, one with many threads as plain. A store
-// that takes no writes is not marked. It needs no Cipher; now is the time of the mark.
+// FindEncryption returns what a store has on record about its encryption. It needs no
+// Cipher; now is the time of a mark that it makes.
+//
+// A store without such a record, of an earlier version, is looked through once. One
+// that holds anything sealed is marked as encrypted, one with many threads as plain. A
+// store that takes no writes is not marked.
 func FindEncryption(ctx context.Context, s posthouse.Store, now time.Time) (*posthouse.Encryption, error) {
 	var found posthouse.Encryption
 	m, err := ChangeMark(ctx, s, func(m *EncryptionMark, there bool) (bool, error) {
@@ -155,9 +157,8 @@ func FindEncryption(ctx context.Context, s posthouse.Store, now time.Time) (*pos
 	return &m.Encryption, nil
 }
 
-// CopyMark carries the source's mark over before anything is copied. A source
-// that is plain, by its own record or by all that is in it, is not copied into a
-// target that is encrypted.
+// CopyMark copies the source's mark before anything else is copied. A source that is
+// plain, by its record or by its content, is not copied into an encrypted target.
 func CopyMark(ctx context.Context, from, to posthouse.Store) error {
 	src, _, err := readMark(ctx, from)
 	if err == nil && src.Format == 0 {

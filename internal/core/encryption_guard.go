@@ -8,15 +8,14 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// An encryptionGuard remembers what the store's mark allows.
+// An encryptionGuard caches what the store's mark allows.
 type encryptionGuard struct {
 	sealed atomic.Bool  // the store is marked as encrypted; with a Cipher
-	looked atomic.Bool  // the store was looked through: from then on its mark says all
-	clear  atomic.Int64 // until when it may be written in the clear, in milliseconds of Options.Now
+	looked atomic.Bool  // the store was looked through: from then on its mark is complete
+	clear  atomic.Int64 // until when it may be written in the clear, in Unix milliseconds
 }
 
-// Sealing sees to it that the store is marked as encrypted before anything is
-// sealed in it.
+// Sealing marks the store as encrypted, before anything is sealed in it.
 func (c *Core) Sealing(ctx context.Context) error {
 	if c.encryption.sealed.Load() {
 		return nil
@@ -46,8 +45,8 @@ func (c *Core) mayWriteClear(ctx context.Context, at time.Time) error {
 	return nil
 }
 
-// encrypted returns the store's mark. Only the first call looks through a store
-// without one: whoever seals anything in it since has marked it before.
+// encrypted returns the store's mark. Only the first call looks through a store without
+// one: any process that seals something marks it before.
 func (c *Core) encrypted(ctx context.Context, at time.Time) (*posthouse.Encryption, error) {
 	if c.encryption.looked.Load() {
 		m, _, err := readMark(ctx, c.Store)
@@ -58,8 +57,7 @@ func (c *Core) encrypted(ctx context.Context, at time.Time) (*posthouse.Encrypti
 	return found, err
 }
 
-// clearBodies reports whether the entry in the making has a body that would be
-// sealed if there were keys.
+// clearBodies reports whether the entry has a body that an encrypted store would seal.
 func (tx *Tx) clearBodies() bool {
 	for i, body := range tx.Bodies {
 		if len(body) > 0 && tx.Records[i].Kind.Seals() {
@@ -69,7 +67,7 @@ func (tx *Tx) clearBodies() bool {
 	return false
 }
 
-// protect seals the entry's bodies, or sees that the store takes them in the clear.
+// protect seals the entry's bodies, or checks that the store takes them in the clear.
 func (tx *Tx) protect() error {
 	if tx.Seals() {
 		return tx.sealBodies()

@@ -10,29 +10,28 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// An Execution is what is on record of one execution of a node or handler:
-// results that need not be computed again and questions that were put.
+// An Execution is what is on record of one execution of a node or handler: results that
+// are not computed again, and questions that were asked.
 type Execution struct {
 	Steps []posthouse.StepRecord // in the order they were recorded
-	Gates []*posthouse.Gate      // in the order they were opened, with their decisions
+	Gates []*posthouse.Gate      // in the order in which they were opened, with their decisions
 
-	// Edited is the entry of the newest checkpoint in the middle of the execution by
-	// which somebody changed its state or its program: an update, a fork, a migration;
-	// 0 if there is none. Questions asked before it may rightly differ behind it.
+	// Edited is the entry of the newest checkpoint in the middle of the execution that
+	// changed its state or its program: an update, a fork or a migration. It is 0
+	// without one. The program may ask differently after it.
 	Edited uint64
 
 	Before map[posthouse.ID]int // for StepsBefore
 }
 
-// StepsBefore returns how many of Steps were on record when one of Gates was
-// opened. A question that a fork put again has the place of the one it was forked
-// from.
+// StepsBefore returns how many of Steps were on record when one of Gates was opened.
+// For a question that a fork asks again, it is the place of the original.
 func (x *Execution) StepsBefore(gate posthouse.ID) int { return min(x.Before[gate], len(x.Steps)) }
 
-// Execution returns what is on record of a task on the branch of head, the
-// branch's newest checkpoint: what was recorded since the execution began, on
-// this branch or, before the fork, on the one it comes from. What another
-// branch recorded after the fork is not seen.
+// Execution returns what is on record of a task on the branch of head, which is the
+// branch's newest checkpoint. It covers what was recorded since the execution began: on
+// this branch and, before the fork, on its source. It does not see what another branch
+// recorded after the fork.
 func (c *Core) Execution(ctx context.Context, head *posthouse.Header, task string) (*Execution, error) {
 	all, err := c.executions(ctx, head, func(t string) bool { return t == task })
 	if x := all[task]; x != nil || err != nil {
@@ -41,8 +40,7 @@ func (c *Core) Execution(ctx context.Context, head *posthouse.Header, task strin
 	return &Execution{}, nil
 }
 
-// Executions returns what is on record of each task, by task, in one read of the
-// log.
+// Executions returns what is on record of each task, in one read of the log.
 func (c *Core) Executions(ctx context.Context, head *posthouse.Header) (map[string]*Execution, error) {
 	return c.executions(ctx, head, func(string) bool { return true })
 }
@@ -92,8 +90,8 @@ type executionCollector struct {
 	edited  uint64
 }
 
-// noteEdits notes a change of the state or the program in the middle of the step, and
-// takes out what one that begins the step anew leaves behind.
+// noteEdits notes a change of the state or program in the middle of the step. If the
+// step begins anew there, it removes what no longer counts.
 func (g *executionCollector) noteEdits(e *posthouse.Entry, recs []posthouse.Record) {
 	for i := range recs {
 		c := recs[i].Checkpoint
@@ -112,9 +110,9 @@ func (g *executionCollector) noteEdits(e *posthouse.Entry, recs []posthouse.Reco
 	}
 }
 
-// Anew takes out what an execution that is taken anew does not know, unless it
-// completed: results but those of effects on the world, whose order does not count
-// any more, and its waits. Threads that it called are taken up again.
+// Anew removes what an execution that begins anew does not know, unless it completed:
+// its waits, and results except those of effects on the world. The order of these no
+// longer counts. Threads that it called are continued.
 func (x *Execution) Anew() {
 	if x.Completed() {
 		return
@@ -126,20 +124,20 @@ func (x *Execution) Anew() {
 	x.Gates = slices.DeleteFunc(x.Gates, func(q *posthouse.Gate) bool { return !q.AsksPeople() && q.Kind != posthouse.GateThread })
 }
 
-// Records of the models that a step that is taken anew keeps; docs/format.md has
-// their names.
+// Records of the programming models that survive when a step begins anew.
+// docs/format.md has their names.
 const (
 	recordDone    = "$done"         // the execution completed
 	recordChild   = "$child"        // where a called thread stands
 	RecordRequest = "coord:request" // what a coordinator was asked for
 )
 
-// Completed reports whether the execution ended, beside others that did not.
+// Completed reports whether the execution ended while others beside it did not.
 func (x *Execution) Completed() bool {
 	return slices.ContainsFunc(x.Steps, func(s posthouse.StepRecord) bool { return s.Name == recordDone })
 }
 
-// Survives reports whether a result stays where its step is taken anew.
+// Survives reports whether a result stays when its step begins anew.
 func Survives(s *posthouse.StepRecord) bool {
 	switch {
 	case s.Effect == posthouse.EffectExternal, s.Effect == posthouse.EffectHuman, s.Grant != "":
@@ -193,8 +191,8 @@ func (g *executionCollector) record(e *posthouse.Entry, i int, rec *posthouse.Re
 	return err
 }
 
-// withdraw forgets the gates that are unanswered so far, but for what people were
-// asked and nobody answered: what asks in their place names them.
+// withdraw removes the unanswered gates, except questions to people that nobody
+// answered: their successors refer to them.
 func (g *executionCollector) withdraw() {
 	gone := func(q *posthouse.Gate) bool { return q.Unanswered() && !(q.AsksPeople() && q.Withdrawn()) }
 	maps.DeleteFunc(g.gates, func(_ posthouse.ID, q *posthouse.Gate) bool { return gone(q) })
@@ -203,12 +201,12 @@ func (g *executionCollector) withdraw() {
 	}
 }
 
-// MissingBodies is bodies that were looked for and are not there. A record whose body
-// went with a deleted checkpoint is as if it had never been; one whose body was
-// lost is damage, and must not pass for one that never was.
+// MissingBodies are bodies that were looked for and not found. If a removal record
+// lists them, their records are ignored; otherwise the log is damaged. See
+// [Reader.Account].
 type MissingBodies map[posthouse.BodyRef]bool
 
-// Note reports whether a record's body is missing, and notes where.
+// Note reports whether a record's body is missing, and notes its place.
 func (a MissingBodies) Note(e *posthouse.Entry, i int, r *posthouse.Record) bool {
 	if r.Size == 0 || len(e.Bodies[i]) > 0 {
 		return false
@@ -217,7 +215,8 @@ func (a MissingBodies) Note(e *posthouse.Entry, i int, r *posthouse.Record) bool
 	return true
 }
 
-// Account returns an [posthouse.ErrCorrupt] unless removal records list all that is absent.
+// Account returns an [posthouse.ErrCorrupt] unless removal records list all missing
+// bodies.
 func (r *Reader) Account(a MissingBodies) error {
 	if len(a) == 0 {
 		return nil
@@ -252,8 +251,8 @@ func (r *Reader) Account(a MissingBodies) error {
 	return nil
 }
 
-// Open adds a gate that was opened behind so many steps. A question that a fork
-// put again takes the place of the one it was forked from.
+// Open adds a gate that was opened behind a number of steps. A question that a fork
+// asks again gets the place of the original.
 func (x *Execution) Open(g *posthouse.Gate, before int) {
 	if x.Before == nil {
 		x.Before = map[posthouse.ID]int{}
@@ -267,8 +266,8 @@ func (x *Execution) Open(g *posthouse.Gate, before int) {
 	x.Gates, x.Before[g.ID] = append(x.Gates, g), max(before, 0)
 }
 
-// AsksAnew reports whether an entry holds an update in the middle of a step:
-// behind it an execution does not know a gate that is [posthouse.Gate.Unanswered].
+// AsksAnew reports whether an entry holds an update in the middle of a step. Behind it
+// an execution does not know gates that are [posthouse.Gate.Unanswered].
 func (l Lineage) AsksAnew(e *posthouse.Entry, recs []posthouse.Record) bool {
 	return slices.ContainsFunc(recs, func(r posthouse.Record) bool {
 		return r.Checkpoint != nil && r.Checkpoint.Kind == posthouse.KindUpdate && l.Sees(r.Checkpoint.Branch, e.Seq)
@@ -282,7 +281,7 @@ func (l Lineage) BeginsAnew(e *posthouse.Entry, recs []posthouse.Record) bool {
 	})
 }
 
-// keepRecent lets the next checkpoint refer to results recorded before a restart.
+// keepRecent lets the next checkpoint refer to results from before a restart.
 func (c *Core) keepRecent(ctx context.Context, h *posthouse.Header, rs []Result) error {
 	if len(rs) == 0 {
 		return nil
@@ -306,8 +305,8 @@ func (c *Core) keepRecent(ctx context.Context, h *posthouse.Header, rs []Result)
 	return err
 }
 
-// A Lineage is the stretches of log that a branch's unfinished executions may
-// draw from, the newest first.
+// A Lineage is the segments of the log that a branch's unfinished executions may read
+// from, newest first.
 type Lineage []segment
 
 type segment struct {
@@ -325,9 +324,9 @@ func (l Lineage) Sees(branch string, seq uint64) bool {
 	return false
 }
 
-// Lineage walks from head up to the checkpoint that the execution began at: the
-// first that counts as a step. Waits, failures, forks and updates in the middle
-// of a step keep the count.
+// Lineage walks up from head to the checkpoint that the execution began at: the first
+// that counts as a step. Waits, failures, forks and updates in the middle of a step do
+// not.
 func (r *Reader) Lineage(head *posthouse.Header) (Lineage, error) {
 	line := Lineage{{head.Branch, head.Seq, ^uint64(0)}}
 	h := head
@@ -354,8 +353,8 @@ func (r *Reader) Lineage(head *posthouse.Header) (Lineage, error) {
 	return line, err
 }
 
-// executionStart returns where the execution began that a root is in the middle of:
-// behind the checkpoint that its branch had before, or with the log.
+// executionStart returns where the execution began in whose middle a root stands:
+// behind the branch's previous checkpoint, or at the log's beginning.
 func (r *Reader) executionStart(root *posthouse.Header) (from uint64, err error) {
 	from = root.Seq
 	for e, err := range r.Core.InOrder(r.Ctx, r.Thread, posthouse.Range{To: root.Seq - 1, Reverse: true, Headers: true}) {

@@ -4,9 +4,9 @@ import (
 	"bytes"
 )
 
-// knownParts returns what this process knows of the parts of a head. A run of it
-// must have the thread: nobody else appends then. They are the
-// caller's own; nil for none.
+// knownParts returns what this process knows of the parts of a head, or nil. It answers
+// only while a run of this process has the thread: nobody else appends then. The caller
+// owns the result.
 func (c *Core) knownParts(thread string, seq uint64) map[string][]byte {
 	t := c.lockClaimed(thread)
 	if t == nil {
@@ -28,8 +28,8 @@ func (c *Core) knownParts(thread string, seq uint64) map[string][]byte {
 	return nil
 }
 
-// cacheHead keeps the values of a head that was read for the run that has its thread:
-// the next commit is encoded against them, and the next run begins with them.
+// cacheHead keeps the values of a head that the thread's run has read. The next commit
+// is encoded against them, and the next run begins with them.
 func (c *Core) cacheHead(b *Rebuilt) {
 	t := c.lockClaimed(b.Header.Thread)
 	if t == nil {
@@ -60,8 +60,8 @@ func (c *Core) cacheHead(b *Rebuilt) {
 	h.count()
 }
 
-// lockClaimed returns a thread that a run of this process has, locked; nil if there
-// is none, or it is being written: its log can be read as well.
+// lockClaimed locks and returns a thread that a run of this process has. It returns nil
+// if there is no such run, or the thread is being written: callers then read the log.
 func (c *Core) lockClaimed(thread string) *Thread {
 	c.mu.Lock()
 	t := c.threads[thread]

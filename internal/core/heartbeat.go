@@ -11,10 +11,11 @@ import (
 )
 
 // Heartbeat renews this process's liveness slot. While that happens more often than
-// LeaseTTL, others leave this process's threads alone. The Ledger does so
-// itself while runs have threads, each second or four times in the time of a
-// lease if that is shorter; on a store that only this process has open nobody
-// looks, and it does not.
+// LeaseTTL, others leave this process's threads alone.
+//
+// The Ledger calls it while runs have threads: each second, or four times per lease if
+// that is shorter. It does not on a store that only this process has open, where nobody
+// looks.
 func (c *Core) Heartbeat(ctx context.Context) error {
 	_, err := c.Store.Slot(ctx, posthouse.SlotKey{Thread: posthouse.ProcessThread, Step: c.Config.Owner}, posthouse.SlotOp{
 		Verb: posthouse.SlotPut, Revision: posthouse.AnyRevision, Value: strconv.AppendInt(nil, c.Config.Now().UnixMilli(), 10),
@@ -22,8 +23,8 @@ func (c *Core) Heartbeat(ctx context.Context) error {
 	return err
 }
 
-// A heartbeat renews the liveness of a process while it has claims. Between beats
-// it is a timer and no goroutine; runs that are shorter cost no write.
+// A heartbeat renews the liveness of a process while it has claims. Between two
+// renewals it is a timer, not a goroutine. A run shorter than that writes nothing.
 type heartbeat struct {
 	mu     sync.Mutex
 	claims int
@@ -60,7 +61,7 @@ func (p *heartbeat) released() {
 	}
 }
 
-// stop ends it, whatever is claimed.
+// stop ends the heartbeat, even with claims.
 func (p *heartbeat) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,8 +99,8 @@ func (c *Core) exclusive() bool {
 	return c.runs() != nil
 }
 
-// An ownerWatch remembers when it saw each owner's liveness slot change, by
-// this process's monotonic clock: the clocks of others are never compared.
+// An ownerWatch remembers when it saw each owner's liveness slot change, by this
+// process's monotonic clock. It never compares clocks of two processes.
 type ownerWatch struct {
 	mu   sync.Mutex
 	seen map[string]ownerSighting
@@ -123,7 +124,7 @@ func (w *ownerWatch) gone(ctx context.Context, c *Core, owner string) (bool, err
 	last, ok := w.seen[owner]
 	if !ok || last.revision != slot.Revision {
 		if len(w.seen) >= maxOwners || w.seen == nil {
-			w.seen = map[string]ownerSighting{} // forgetting costs the others' threads another wait
+			w.seen = map[string]ownerSighting{} // the others' threads then wait once more
 		}
 		w.seen[owner] = ownerSighting{slot.Revision, now}
 		return false, nil
@@ -131,8 +132,7 @@ func (w *ownerWatch) gone(ctx context.Context, c *Core, owner string) (bool, err
 	return now.Sub(last.at) >= c.Config.LeaseTTL, nil
 }
 
-// runs returns those of the store, if only this process has it open for
-// writing; else nil.
+// runs returns the store's Runs if only this process has it open for writing, else nil.
 func (c *Core) runs() *posthouse.Runs {
 	if x, ok := c.Store.(posthouse.Excluder); ok && x.Exclusive() {
 		return x.Runs()

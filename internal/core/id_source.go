@@ -9,9 +9,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// An IDSource makes UUIDv7 ids that ascend strictly within one process, also
-// when the clock stands still or goes back: 48 bits of milliseconds, 12 bits
-// and 14 bits of counter that starts at random each millisecond, 48 random bits.
+// An IDSource makes UUIDv7 ids that ascend strictly within one process, even if the
+// clock stops or goes back. An id has 48 bits of milliseconds, 26 bits of a counter
+// that starts at random each millisecond, and 48 random bits.
 type IDSource struct {
 	mu    sync.Mutex
 	ms    uint64
@@ -20,8 +20,8 @@ type IDSource struct {
 	free  int
 }
 
-// Follow makes later ids sort behind k. A child so sorts behind a parent that a
-// process with a faster clock made.
+// Follow makes later ids sort behind k, so that a child sorts behind a parent from a
+// process with a faster clock.
 func (s *IDSource) Follow(k posthouse.OrderKey, now time.Time) {
 	ms := binary.BigEndian.Uint64(k[:]) >> 16
 	if !k.Valid() || ms > uint64(max(now.Add(posthouse.Skew).UnixMilli(), 0)) {
@@ -35,7 +35,7 @@ func (s *IDSource) Follow(k posthouse.OrderKey, now time.Time) {
 	}
 }
 
-// New returns an id that is behind all that it returned before.
+// New returns an id that sorts behind all that it returned before.
 func (s *IDSource) New(now time.Time) posthouse.ID {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,9 +9,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A Claim is a run's hold on a thread. Until its first commit it is an
-// intention; that commit carries the claim's record, and from then on its
-// fence number is in the log, where a stale writer trips over a newer one.
+// A Claim is a run's hold on a thread. The run's first commit records it. From then on
+// its fence number is in the log, and a writer with an older one fails.
 type Claim struct {
 	Thread string
 	Run    string
@@ -25,8 +24,7 @@ type Claim struct {
 	Recorded bool
 }
 
-// Found returns the thread's summary as of the claim, nil if there was no such
-// thread.
+// Found returns the thread's summary at the claim, or nil if there was no such thread.
 func (c *Claim) Found() *posthouse.ThreadInfo {
 	if c.found == nil {
 		return nil
@@ -36,9 +34,8 @@ func (c *Claim) Found() *posthouse.ThreadInfo {
 	return &t
 }
 
-// Generation returns the thread's generation as of the claim: 1, and one more
-// for each release and deletion of the thread since. What the run does to the
-// world is another generation's if the number is another.
+// Generation returns the thread's generation at the claim: 1, plus one for each release
+// and deletion of the thread before.
 func (c *Claim) Generation() uint32 { return c.generation }
 
 // Claim takes the thread for a run of this process. It writes nothing yet.
@@ -75,8 +72,8 @@ func (c *Core) Claim(ctx context.Context, thread, run string) (*Claim, error) {
 	return t.Claim, nil
 }
 
-// FreeClaim takes the claim of this process off the thread, if there is one.
-// Callers hold t.mu.
+// FreeClaim ends this process's claim on the thread, if there is one. Callers hold
+// t.mu.
 func (c *Core) FreeClaim(t *Thread) {
 	if t.Claim == nil {
 		return
@@ -89,7 +86,7 @@ func (c *Core) FreeClaim(t *Thread) {
 	c.pulse.released()
 }
 
-// Busy is the error for a thread that another run has.
+// Busy returns the error of a thread that another run has.
 func Busy(thread string, lease *posthouse.Lease) *posthouse.Error {
 	return &posthouse.Error{
 		Code: posthouse.CodeBusy, Lease: lease,
@@ -98,12 +95,12 @@ func Busy(thread string, lease *posthouse.Lease) *posthouse.Error {
 	}
 }
 
-// leaseFree reports nil if the thread's lease stands in nobody's way.
+// leaseFree returns nil if no live owner holds the thread's lease.
 func (c *Core) leaseFree(ctx context.Context, info *posthouse.ThreadInfo) error {
 	lease := info.Lease
 	if r := c.runs(); r != nil {
-		// Only this process has the store: whoever holds it is gone, unless it
-		// is another Ledger here, which may have nothing on record yet.
+		// Only this process has the store open. The owner is gone, unless it is another
+		// Ledger here, which may have nothing on record yet.
 		if other := r.Other(c, info.Thread); other != nil {
 			other.Fence = lease.Fence
 			return Busy(info.Thread, other)
@@ -123,8 +120,8 @@ func (c *Core) leaseFree(ctx context.Context, info *posthouse.ThreadInfo) error 
 	return nil
 }
 
-// CheckLease lets an entry pass whose claim is the newest, or that has none while
-// nobody runs the thread. The first entry of a claim gets its record.
+// CheckLease checks that an entry has the newest claim, or none while nobody runs the
+// thread. The first entry of a claim gets its record.
 func (tx *Tx) CheckLease(c *Claim) error {
 	have := tx.Thread.Info.Lease
 	switch {
@@ -153,11 +150,10 @@ func (tx *Tx) CheckLease(c *Claim) error {
 	return nil
 }
 
-// Persist puts the claim on record before the run's first commit does. Of two
-// processes that mean to run the thread only one so begins to act. It reports
-// whether it wrote: not when the claim is on record already, nor on a store
-// that only this process has open. [posthouse.ErrBusy] if somebody else was faster,
-// [posthouse.ErrFenced] if the claim was overtaken.
+// Persist records the claim before the run's first commit, so that only one of two
+// processes begins to act. It reports whether it wrote: not if the claim is on record,
+// nor on a store that only this process has open. [posthouse.ErrBusy] if somebody else
+// was faster, [posthouse.ErrFenced] if a newer claim is on record.
 func (c *Claim) Persist(ctx context.Context) (bool, error) {
 	l := c.core
 	if l.exclusive() {
@@ -183,9 +179,9 @@ func (c *Claim) Persist(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// Release gives the thread back. If the run parked or ended, its last
-// checkpoint has done so already and nothing is written; otherwise a record
-// frees the thread for others at once. Giving it back twice is no error.
+// Release gives the thread back. A run that parked or ended has recorded that in its
+// last checkpoint, and nothing is written; otherwise a record frees the thread for
+// others at once. A second Release does nothing.
 func (c *Claim) Release(ctx context.Context) error {
 	l := c.core
 	t, err := l.Lock(c.Thread)

@@ -10,9 +10,9 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// InOrder yields what [posthouse.Store.Read] does, and [posthouse.ErrCorrupt] where an entry is
-// missing or does not follow the one before. Hashes are the caller's to check:
-// that chains what is read to what the summary says.
+// InOrder yields what [posthouse.Store.Read] does, and [posthouse.ErrCorrupt] where an
+// entry is missing or does not follow the one before. It does not check hashes: callers
+// do, which chains the entries to the summary's tail.
 func (c *Core) InOrder(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*posthouse.Entry, error] {
 	if r.Seqs != nil {
 		return c.Store.Read(ctx, thread, r)
@@ -56,14 +56,14 @@ type LogOrder struct {
 	Ctx    context.Context
 	Thread string
 	r      posthouse.Range
-	tail   posthouse.Position // as the summary had it before the first was read; zero if there was none
+	tail   posthouse.Position // the summary's before the first entry was read; zero without one
 	link   posthouse.Hash     // of the tail's entry
 	last   Mark               // of the entry read last; zero before the first
 	gone   removals           // as far as somebody had to ask
 }
 
-// A Mark is what the order of a log needs to know of an entry. One without a link
-// is an entry that was not read.
+// A Mark is what the order of a log depends on in an entry. One without a link is an
+// entry that was not read.
 type Mark struct {
 	Seq        uint64
 	Prev, Link posthouse.Hash
@@ -74,7 +74,7 @@ func (b Mark) Follows(a Mark) bool {
 	return b.Seq == a.Seq+1 && (a.Link.IsZero() || b.Link.IsZero() || b.Prev == a.Link) && (b.Seq != 1 || b.Prev.IsZero())
 }
 
-// next looks at the next entry.
+// next checks the next entry.
 func (o *LogOrder) next(e *posthouse.Entry) error {
 	m := Mark{e.Seq, e.Prev, e.Link()}
 	before, behind := o.last, m
@@ -102,8 +102,7 @@ func (o *LogOrder) next(e *posthouse.Entry) error {
 	return o.Gap(before, behind)
 }
 
-// wrongTail returns what is wrong with an entry that is not the one that the summary
-// says the log ends with.
+// wrongTail returns what is wrong with a last entry that is not the summary's tail.
 func (o *LogOrder) wrongTail(e *posthouse.Entry) error {
 	if err := e.Check(); err != nil {
 		return err
@@ -118,7 +117,7 @@ func (o *LogOrder) wrongTail(e *posthouse.Entry) error {
 	return err
 }
 
-// top returns the last entry that must be there.
+// top returns the sequence of the last entry that must be there.
 func (o *LogOrder) top() uint64 {
 	if o.r.To != 0 {
 		return min(o.r.To, o.tail.Seq)
@@ -126,8 +125,8 @@ func (o *LogOrder) top() uint64 {
 	return o.tail.Seq
 }
 
-// checkEnd looks at what should have come behind the last entry, none of whose
-// followers was left out for the sake of a limit.
+// checkEnd checks that the log goes as far as the summary says, when no limit ended the
+// read.
 func (o *LogOrder) checkEnd() error {
 	from := max(o.r.From, 1)
 	switch {
@@ -145,7 +144,7 @@ func (o *LogOrder) checkEnd() error {
 	return nil
 }
 
-// checkGrown makes sure that the summary, too, goes as far as the entries read.
+// checkGrown checks that the summary goes as far as the entries that were read.
 func (o *LogOrder) checkGrown() error {
 	info, err := o.L.Summary(o.Ctx, o.Thread)
 	if err == nil && info.Tail.Seq < o.last.Seq && info.Tail == o.tail {
@@ -157,8 +156,8 @@ func (o *LogOrder) checkGrown() error {
 	return err
 }
 
-// Gap returns what is wrong between two entries that do not follow one another. It
-// is nil if a record of the log explains the gap.
+// Gap returns what is wrong between two entries that do not follow one another. It is
+// nil if a record of the log explains the gap.
 func (o *LogOrder) Gap(before, behind Mark) error {
 	if ok, err := o.removed(before, behind); ok || err != nil {
 		return err
@@ -189,8 +188,7 @@ func (o *LogOrder) Gap(before, behind Mark) error {
 	return posthouse.Corrupt("entry %d of thread %q does not follow entry %d", behind.Seq, o.Thread, before.Seq)
 }
 
-// removed reports whether what is between two entries was removed, by what the
-// log says now.
+// removed reports whether removal records of the current log explain a gap.
 func (o *LogOrder) removed(before, behind Mark) (bool, error) {
 	if behind.Seq <= before.Seq+1 {
 		return false, nil
@@ -223,18 +221,18 @@ func (o *LogOrder) removed(before, behind Mark) (bool, error) {
 	return o.gone.explain(before.Seq, behind.Seq), nil
 }
 
-// removals are what records say that is gone of a log.
+// removals are what records of a log say was removed from it.
 type removals struct {
 	whole    uint64 // all before this entry
 	versions []Span // but the last entry of each
 }
 
-// explain reports whether all between two entries is among it.
+// explain reports whether everything between two entries was removed.
 func (r *removals) explain(before, behind uint64) bool {
 	return behind <= r.whole || slices.ContainsFunc(r.versions, func(s Span) bool { return s.First <= before+1 && behind <= s.Last })
 }
 
-// removedMeanwhile is the error for a thread that is not the one it was.
+// removedMeanwhile returns the error of a thread that was removed while it was read.
 func (o *LogOrder) removedMeanwhile() error {
 	return &posthouse.Error{
 		Code: posthouse.CodeConflict, Message: fmt.Sprintf("thread %q was removed while it was read", o.Thread),

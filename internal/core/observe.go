@@ -6,7 +6,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// An Observing calls the Ledger's observer. Arguments are the observer's own.
+// An Observing calls the Ledger's observer, which owns what it is passed.
 type Observing struct {
 	observer posthouse.Observer // nil: none
 	logger   *slog.Logger
@@ -25,7 +25,7 @@ func (o *Observing) Operation(op posthouse.Operation) {
 	o.observer(op)
 }
 
-// Checkpoint tells of one that was saved, loaded or forked.
+// Checkpoint reports a checkpoint that was saved, loaded or forked.
 func (o *Observing) Checkpoint(kind posthouse.OperationKind, h *posthouse.Header) {
 	if o.observer == nil {
 		return
@@ -37,7 +37,7 @@ func (o *Observing) Checkpoint(kind posthouse.OperationKind, h *posthouse.Header
 	o.Operation(op)
 }
 
-// Decided tells of a gate with its decision, of a thread of the given coordination.
+// Decided reports a gate with its decision.
 func (o *Observing) Decided(g *posthouse.Gate, coordination string) {
 	if o.observer == nil {
 		return
@@ -45,7 +45,7 @@ func (o *Observing) Decided(g *posthouse.Gate, coordination string) {
 	o.Operation(posthouse.Operation{Kind: posthouse.OpDecided, At: g.Decision.At, Thread: g.Thread, Coordination: coordination, ID: g.ID, Gate: g.Clone()})
 }
 
-// Voted tells of a vote on a gate.
+// Voted reports a vote on a gate.
 func (o *Observing) Voted(g *posthouse.Gate, vote *posthouse.Decision, coordination string) {
 	if o.observer == nil {
 		return
@@ -55,7 +55,7 @@ func (o *Observing) Voted(g *posthouse.Gate, vote *posthouse.Decision, coordinat
 	})
 }
 
-// Signalled tells of a signal.
+// Signalled reports a signal.
 func (o *Observing) Signalled(s *posthouse.Signal, coordination string) {
 	if o.observer == nil {
 		return
@@ -63,7 +63,7 @@ func (o *Observing) Signalled(s *posthouse.Signal, coordination string) {
 	o.Operation(posthouse.Operation{Kind: posthouse.OpSignalled, At: s.At, Thread: s.Thread, Coordination: coordination, ID: s.ID, Signal: s.Clone()})
 }
 
-// Released tells of a release.
+// Released reports a release.
 func (o *Observing) Released(r *posthouse.Release, coordination string) {
 	if o.observer == nil {
 		return

@@ -9,13 +9,13 @@ import (
 	"github.com/posthouse/posthouse/internal/delta"
 )
 
-// manifestEvery is how many checkpoints apart the full lists of parts are.
+// manifestEvery is the distance, in checkpoints, between full lists of parts.
 const manifestEvery = 32
 
-// MinRef is the shortest step result worth a reference from a part.
+// MinRef is the shortest step result that a part may refer to, in bytes.
 const MinRef = 64
 
-// A partState is one part as of a branch's head. Sequence numbers are absolute.
+// A partState is one part at a branch's head. Sequence numbers are absolute.
 type partState struct {
 	Name, Codec string
 	size        int
@@ -39,9 +39,9 @@ type Encoder struct {
 	thread string
 	seq    uint64
 	Base   *Head // the parent, nil for a root
-	fresh  bool  // the checkpoint begins a branch: give it a manifest
+	fresh  bool  // the checkpoint begins a branch and needs a manifest
 
-	// Read is what the caller has read of the parent's parts already; nil for nothing.
+	// Read is what the caller has read of the parent's parts already, or nil.
 	Read posthouse.State
 
 	Parts []partState
@@ -50,7 +50,7 @@ type Encoder struct {
 	room  []posthouse.Piece // where the pieces of all changes are
 }
 
-// clear keeps the memory for the next checkpoint.
+// clear empties the encoder and keeps its memory.
 func (e *Encoder) clear() {
 	changes, body, room := emptied(e.list.Changes), e.body[:0], e.room[:0]
 	if cap(body) > maxSpare {
@@ -59,12 +59,12 @@ func (e *Encoder) clear() {
 	*e = Encoder{list: posthouse.PartList{Changes: changes}, body: body, room: room}
 }
 
-// Find returns the index of a part in Parts, -1 if there is none.
+// Find returns the index of a part in Parts, or -1.
 func (e *Encoder) Find(name string) int {
 	return slices.IndexFunc(e.Parts, func(p partState) bool { return p.Name == name })
 }
 
-// Value returns a part's current bytes, read back from the store if need be.
+// Value returns a part's current bytes, reading them from the store if needed.
 func (e *Encoder) Value(p *partState) ([]byte, error) {
 	if v, ok := e.Read[p.Name]; ok && !p.Known {
 		p.Data, p.Known = bytes.Clone(v.Data), true // the head's own, which grows in place
@@ -84,7 +84,7 @@ func (e *Encoder) Value(p *partState) ([]byte, error) {
 	return p.Data, nil
 }
 
-// Set makes a part's value v, stored as a splice where that is less.
+// Set makes v a part's value, stored as a splice if that is smaller.
 func (e *Encoder) Set(name string, v posthouse.Value) error {
 	i := e.Find(name)
 	if i < 0 || e.Parts[i].Codec != v.Codec {
@@ -113,8 +113,8 @@ func (e *Encoder) Set(name string, v posthouse.Value) error {
 	return e.splice(name, v.Codec, prefix, suffix, v.Data[prefix:len(v.Data)-suffix], v.Data)
 }
 
-// splice keeps prefix and suffix bytes of the part around middle. whole is the
-// new value if the caller has it.
+// splice keeps prefix and suffix bytes of the part around middle. whole is the new
+// value if the caller has it.
 func (e *Encoder) splice(name, codec string, prefix, suffix int, middle, whole []byte) error {
 	i := e.Find(name)
 	if i < 0 || e.Parts[i].Codec != codec {
@@ -147,7 +147,7 @@ func (e *Encoder) splice(name, codec string, prefix, suffix int, middle, whole [
 	case whole != nil:
 		p.Data, p.Known = bytes.Clone(whole), true
 	case p.Known && size <= maxCached:
-		// Grows in place: the head owns these bytes and moves with them.
+		// Appends in place: the head owns these bytes.
 		data, err := delta.Apply(p.Data, prefix, suffix, middle)
 		if err != nil {
 			return posthouse.Invalid("part "+name, "%v", err)
@@ -196,7 +196,7 @@ func (e *Encoder) drop(name string) {
 	e.Parts = slices.Delete(e.Parts, i, i+1)
 }
 
-// pieces puts data into the body, except for what a recent step result holds.
+// pieces puts data into the body, except what a recent step result holds.
 func (e *Encoder) pieces(data []byte) []posthouse.Piece {
 	first := len(e.room)
 	if e.Base != nil && len(data) >= MinRef {
@@ -219,7 +219,7 @@ func (e *Encoder) pieces(data []byte) []posthouse.Piece {
 	return e.room[first:len(e.room):len(e.room)]
 }
 
-// finish adds the manifest when it is due and returns the new head's state.
+// finish adds a due manifest and returns the new head's state.
 func (e *Encoder) finish() (manifest uint64, age, size int) {
 	for i := range e.Parts {
 		if !posthouse.IsReserved(e.Parts[i].Name) {

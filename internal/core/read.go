@@ -7,7 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Get reads a checkpoint with its state, and tells the observer.
+// Get reads a checkpoint with its state, and calls the observer.
 func (l *Core) Get(ctx context.Context, id posthouse.ID) (*posthouse.Checkpoint, error) {
 	c, err := l.ReadCheckpoint(ctx, id)
 	if err == nil {
@@ -16,7 +16,7 @@ func (l *Core) Get(ctx context.Context, id posthouse.ID) (*posthouse.Checkpoint,
 	return c, err
 }
 
-// ReadCheckpoint is Get without the event.
+// ReadCheckpoint reads a checkpoint with its state.
 func (l *Core) ReadCheckpoint(ctx context.Context, id posthouse.ID) (c *posthouse.Checkpoint, err error) {
 	err = l.ReadAt(ctx, id, func(r *Reader, ref posthouse.Ref) error {
 		r.known = l.knownParts(ref.Thread, ref.Seq)
@@ -42,8 +42,8 @@ func (c *Core) Find(ctx context.Context, id posthouse.ID) (posthouse.Ref, error)
 	return c.Store.Find(ctx, id)
 }
 
-// ReadAt reads at an id's place. What looks like damage may be a removal or a
-// replacement that came between finding and reading: then it reads again.
+// ReadAt reads at an id's place. An error that looks like damage may be a removal or a
+// replacement since the place was found: then it reads again.
 func (c *Core) ReadAt(ctx context.Context, id posthouse.ID, read func(*Reader, posthouse.Ref) error) error {
 	ref, err := c.Find(ctx, id)
 	for err == nil {
@@ -59,8 +59,8 @@ func (c *Core) ReadAt(ctx context.Context, id posthouse.ID, read func(*Reader, p
 	return err
 }
 
-// MayBeGone reports whether an error may come of a removal in the middle of a
-// read: bodies that are not there, or that nothing opens any more.
+// MayBeGone reports whether a removal in the middle of a read may have caused an error:
+// bodies are missing, or nothing opens them any more.
 func MayBeGone(err error) bool {
 	return errors.Is(err, posthouse.ErrCorrupt) || errors.Is(err, posthouse.ErrSealed)
 }
@@ -91,8 +91,8 @@ func misplaced(id posthouse.ID, ref posthouse.Ref, holds posthouse.ID) error {
 	return posthouse.Corrupt("the index has %s at entry %d of thread %q, which holds %s", id, ref.Seq, ref.Thread, holds)
 }
 
-// unlessGate returns why a checkpoint could not be read, which is no damage if
-// id is a gate's.
+// unlessGate returns why a checkpoint could not be read, after a look whether the id is
+// a gate's.
 func (c *Core) unlessGate(ctx context.Context, id posthouse.ID, ref posthouse.Ref, err error) error {
 	if _, e := c.Reader(ctx, ref.Thread).GateAt(id, ref.Seq); e == nil {
 		return posthouse.NotFound("checkpoint", id)
@@ -103,7 +103,7 @@ func (c *Core) unlessGate(ctx context.Context, id posthouse.ID, ref posthouse.Re
 	return err
 }
 
-// Summary returns a thread's summary, also that of one that has ended.
+// Summary returns a thread's summary, even if the thread has ended.
 func (c *Core) Summary(ctx context.Context, thread string) (*posthouse.ThreadInfo, error) {
 	if err := posthouse.ValidateName("thread", thread); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (c *Core) Summary(ctx context.Context, thread string) (*posthouse.ThreadInf
 	return nil, posthouse.NotFound("thread", thread)
 }
 
-// Thread reads the summary of a thread that is there: see [Core.Summary].
+// Thread returns the summary of an existing thread; see [Core.Summary].
 func (c *Core) Thread(ctx context.Context, thread string) (*posthouse.ThreadInfo, error) {
 	t, err := c.Summary(ctx, thread)
 	if err == nil && t.Gone() {

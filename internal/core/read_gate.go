@@ -32,7 +32,7 @@ func (c *Core) trailOf(ctx context.Context, g *posthouse.Gate) error {
 	return posthouse.Corrupt("the summary of thread %q does not hold the open gate %s", g.Thread, g.ID)
 }
 
-// WaitingGate reads a gate that a summary has.
+// WaitingGate reads a gate that a summary lists.
 func (r *Reader) WaitingGate(w *posthouse.WaitingGate) (*posthouse.Gate, error) {
 	g, err := r.GateAt(w.ID, w.Seq)
 	if err == nil && g.Decision == nil {
@@ -41,8 +41,8 @@ func (r *Reader) WaitingGate(w *posthouse.WaitingGate) (*posthouse.Gate, error) 
 	return g, err
 }
 
-// GateAt reads a gate from where the index has it: its own entry, or the entry
-// of its decision, which says where the gate is.
+// GateAt reads a gate from its indexed place: its own entry, or that of its decision,
+// which refers to the gate.
 func (r *Reader) GateAt(id posthouse.ID, seq uint64) (*posthouse.Gate, error) {
 	e, err := r.Entry(seq, true)
 	if err != nil {
@@ -75,8 +75,8 @@ func (r *Reader) GateAt(id posthouse.ID, seq uint64) (*posthouse.Gate, error) {
 	return nil, posthouse.NotFound("gate", id)
 }
 
-// decisionIn returns the gate's decision, if the entry holds it, and the entry
-// that holds the gate.
+// decisionIn returns the gate's decision if the entry holds it, and the entry of the
+// gate.
 func decisionIn(e *ReadEntry, gate posthouse.ID) (*posthouse.Decision, uint64, error) {
 	for i := range e.Recs {
 		if rec := &e.Recs[i]; rec.Decision != nil && rec.Decision.Gate == gate {
@@ -87,7 +87,7 @@ func decisionIn(e *ReadEntry, gate posthouse.ID) (*posthouse.Decision, uint64, e
 	return nil, 0, nil
 }
 
-// gate reads a gate's record; one that went with its checkpoint is not there.
+// gate reads a gate's record. One that was removed with its checkpoint is not found.
 func (r *Reader) gate(e *ReadEntry, i int) (*posthouse.Gate, error) {
 	rec, lost := &e.Recs[i], MissingBodies{}
 	if lost.Note(&e.Entry, i, rec) {
@@ -99,8 +99,8 @@ func (r *Reader) gate(e *ReadEntry, i int) (*posthouse.Gate, error) {
 	return posthouse.ReadGateBody(&e.Entry, rec, e.Bodies[i])
 }
 
-// WaitingGate reads a gate that waits. The entry that asks is kept: it may ask
-// many questions, which are decided one by one.
+// WaitingGate reads a gate that waits. It keeps the entry, which may hold many gates
+// that are decided one by one.
 func (tx *Tx) WaitingGate(w *posthouse.WaitingGate) (*posthouse.Gate, error) {
 	r := tx.Core.Reader(tx.Ctx, tx.Thread.Name)
 	if e := tx.Thread.asks; e != nil && e.Seq == w.Seq {
@@ -113,7 +113,7 @@ func (tx *Tx) WaitingGate(w *posthouse.WaitingGate) (*posthouse.Gate, error) {
 	return g, err
 }
 
-// follow reads a gate's votes and assignments back from the entry of the newest.
+// follow reads a gate's votes and assignments, back from the newest.
 func (r *Reader) follow(g *posthouse.Gate, newest uint64) error {
 	g.Record.Trail = newest
 	for seq := newest; seq != 0; {
@@ -140,7 +140,7 @@ func (r *Reader) follow(g *posthouse.Gate, newest uint64) error {
 	return nil
 }
 
-// addTrail adds a vote or assignment, in front if it is an earlier one.
+// addTrail adds a vote or assignment in front of later ones.
 func addTrail(g *posthouse.Gate, e *posthouse.Entry, rec *posthouse.Record, body []byte, earlier bool) error {
 	if rec.Vote != nil {
 		v, err := ReadVoteBody(e, rec, body)

@@ -45,9 +45,8 @@ func (c *Core) releaseAt(ctx context.Context, thread string, seq uint64) (*posth
 	return nil, posthouse.Corrupt("entry %d of thread %q is no release", seq, thread)
 }
 
-// ReleaseOf returns the release that has a version, told by its number in
-// decimal, or the newest that has a tag. [posthouse.ErrNotFound]. It looks at each newer
-// one first.
+// ReleaseOf returns the release with a version, as a decimal number, or the newest with
+// a tag. [posthouse.ErrNotFound]. It reads every newer release first.
 func ReleaseOf(ctx context.Context, c *Core, thread, versionOrTag string) (*posthouse.Release, error) {
 	version, notNumber := strconv.ParseUint(versionOrTag, 10, 32)
 	for r, err := range Releases(ctx, c, thread) {

@@ -28,8 +28,8 @@ func (r *Reader) Signal(seq uint64) (*posthouse.Signal, error) {
 	return s, nil
 }
 
-// Waiting returns the signal that a wait for a name gets at once: the oldest
-// behind the entry taken, or the newest if it latches; nil if it has to wait.
+// Waiting returns the signal that a wait for a name takes at once, or nil: the oldest
+// one behind the entry taken, or the newest if the wait latches.
 func Waiting(ctx context.Context, c *Core, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) (*posthouse.Signal, error) {
 	seqs, err := Behind(ctx, c, info, taken, name, latch)
 	if err != nil || len(seqs) == 0 {
@@ -38,8 +38,8 @@ func Waiting(ctx context.Context, c *Core, info *posthouse.ThreadInfo, taken uin
 	return c.Reader(ctx, info.Thread).Signal(seqs[0])
 }
 
-// Behind returns the entries of the signals that a branch has yet to take,
-// oldest first; of a latch the newest, whether or not it was taken.
+// Behind returns the entries of the signals that a branch has yet to take, oldest
+// first. For a latch it is the newest, taken or not.
 func Behind(ctx context.Context, c *Core, info *posthouse.ThreadInfo, taken uint64, name string, latch bool) ([]uint64, error) {
 	newest := info.NewestSignal(name)
 	if newest == 0 || latch {

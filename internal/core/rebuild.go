@@ -17,8 +17,7 @@ type Rebuilt struct {
 	age      int
 }
 
-// A Reader reads entries of one thread, each checked against its hash and
-// kept for as long as the reader lives.
+// A Reader reads entries of one thread, checks their hashes, and caches them.
 type Reader struct {
 	Core   *Core
 	Ctx    context.Context
@@ -26,7 +25,7 @@ type Reader struct {
 	Have   map[uint64]*ReadEntry
 	Size   int // bytes of the bodies in have
 
-	known map[string][]byte // values of parts of the checkpoint that is read next
+	known map[string][]byte // values of parts of the checkpoint to read next
 }
 
 // A ReadEntry is an entry that a [Reader] has, with its records.
@@ -50,14 +49,14 @@ func (c *Core) Reader(ctx context.Context, thread string) *Reader {
 	return &Reader{Core: c, Ctx: ctx, Thread: thread, Have: map[uint64]*ReadEntry{}}
 }
 
-// Bounds of what a reader that walks a long history holds on to.
+// Bounds on what a reader keeps while it walks a long history.
 const (
 	KeepEntries = 4096
 	KeepBytes   = 64 << 20
 )
 
-// Fetch makes sure of the entries in the range. One that it has with its bodies
-// stays when it is read without.
+// Fetch reads the missing entries of a range. An entry that it has with bodies keeps
+// them.
 func (r *Reader) Fetch(rg posthouse.Range) error {
 	for e, err := range r.Core.Store.Read(r.Ctx, r.Thread, rg) {
 		if err != nil {
@@ -82,8 +81,8 @@ func (r *Reader) Fetch(rg posthouse.Range) error {
 	return nil
 }
 
-// Entry returns an entry, checked against its hash, with or without its bodies.
-// [posthouse.ErrCorrupt] if it is not there.
+// Entry returns a checked entry, with or without its bodies. [posthouse.ErrCorrupt] if
+// it is missing.
 func (r *Reader) Entry(seq uint64, bodies bool) (*ReadEntry, error) {
 	if e := r.Have[seq]; e != nil && (e.bodies || !bodies) {
 		return e, nil
@@ -145,8 +144,8 @@ func (r *Reader) Rebuild(seq uint64) (*Rebuilt, error) {
 	return b, nil
 }
 
-// locate finds where the parts of the checkpoint at seq are: in its own header
-// and those of its ancestors back to the newest manifest.
+// locate finds the parts of the checkpoint at seq in its own header and those of its
+// ancestors, back to the newest manifest.
 func (r *Reader) locate(seq uint64) (*Rebuilt, error) {
 	e, err := r.Entry(seq, true)
 	if err != nil {
@@ -216,11 +215,11 @@ func state(p *posthouse.PartRef, seq uint64) partState {
 	}
 }
 
-// maxGrowth bounds the room made at once for what splices will add: a header may
-// say anything.
+// maxGrowth bounds the memory allocated at once for splices: a header may claim any
+// size.
 const maxGrowth = 1 << 20
 
-// value rebuilds one part: the newest full value and the splices since.
+// value rebuilds one part from its newest full value and the splices since.
 func (r *Reader) value(p *partState) ([]byte, error) {
 	if span := p.last - p.full; p.chain > 4 && span <= uint64(16*p.chain) {
 		if r.Have[p.full] == nil || !r.Have[p.full].bodies {
@@ -281,8 +280,8 @@ func (r *Reader) change(seq uint64, part string) (*posthouse.PartChange, *ReadEn
 	return nil, nil, posthouse.Corrupt("entry %d of thread %q does not change part %q", seq, r.Thread, part)
 }
 
-// middle puts a change's pieces together, from its own body and from the step
-// results it refers to.
+// middle joins a change's pieces, from its own body and from the step results it refers
+// to.
 func (r *Reader) middle(e *ReadEntry, c *posthouse.PartChange) ([]byte, error) {
 	rec, idx, err := e.checkpoint()
 	if err != nil {
@@ -325,7 +324,7 @@ func (r *Reader) middle(e *ReadEntry, c *posthouse.PartChange) ([]byte, error) {
 	return out, nil
 }
 
-// checkpointOf makes the public form; the metadata leaves the state.
+// Checkpoint returns the public form, with the metadata apart from the state.
 func (b *Rebuilt) Checkpoint() (*posthouse.Checkpoint, error) {
 	c := &posthouse.Checkpoint{Header: b.Header, State: make(posthouse.State, len(b.State))}
 	for name, v := range b.State {

@@ -14,14 +14,14 @@ type reference struct {
 	result int // which
 }
 
-// indexFrom is how many results times bytes make an index worth its while.
+// indexFrom is the product of results and bytes from which an index pays.
 const indexFrom = 1 << 20
 
-// maxMisses is how many results a large value is gone through for in vain.
+// maxMisses bounds the results that are searched for in a large value without success.
 const maxMisses = 8
 
-// references finds results in data, each once at most, in the order of data and
-// without overlap. What it costs is bounded by data and the results together.
+// references finds results in data, each at most once, in the order of data and without
+// overlap. Its cost is linear in data and the results together.
 func references(data []byte, rs []Result) []reference {
 	if len(data)*len(rs) <= indexFrom {
 		return inOrder(data, rs, len(rs))
@@ -35,9 +35,9 @@ func references(data []byte, rs []Result) []reference {
 	return found
 }
 
-// inOrder finds results in data, in the order they were recorded in: a program that
-// appends them takes them up so. It gives up behind so many that
-// are not there: each costs a look through the rest of data.
+// inOrder finds results in data in the order of their recording, as a program that
+// appends them stores them. It gives up after a number of misses: each one searches the
+// rest of data.
 func inOrder(data []byte, rs []Result, misses int) []reference {
 	var found []reference
 	from := 0
@@ -52,7 +52,7 @@ func inOrder(data []byte, rs []Result, misses int) []reference {
 	return found
 }
 
-// covered is how many bytes the references stand for.
+// covered returns how many bytes the references cover.
 func covered(found []reference, rs []Result) (n int) {
 	for _, f := range found {
 		n += len(rs[f.result].Data)
@@ -63,13 +63,12 @@ func covered(found []reference, rs []Result) (n int) {
 // window is half of [MinRef]: of 63 bytes in a row, 32 begin at a multiple of 32.
 const window = MinRef / 2
 
-// A resultIndex finds results by windows of theirs: those that begin at 32
-// offsets in a row around the middle. One of them meets a multiple of the
-// window's length wherever the result is in a value, so that only those places
-// are looked at.
+// A resultIndex finds results by their windows: those at 32 consecutive offsets around
+// the middle. Wherever a result lies in a value, one of these windows begins at a
+// multiple of the window's length. So only multiples are looked up.
 type resultIndex struct {
 	results []Result
-	first   []int32 // of the entries whose hash begins so, behind 1; 0: none
+	first   []int32 // the first entry with this hash prefix, plus 1; 0: none
 	entries []windowEntry
 }
 
@@ -95,7 +94,7 @@ func newResultIndex(rs []Result) *resultIndex {
 	return x
 }
 
-// windowHash is over the first 32 bytes.
+// windowHash hashes the first 32 bytes.
 func windowHash(b []byte) uint64 {
 	_ = b[window-1]
 	h := binary.LittleEndian.Uint64(b) * 0x9e3779b97f4a7c15
@@ -105,10 +104,10 @@ func windowHash(b []byte) uint64 {
 	return h
 }
 
-// references also reports whether it went through all of data.
+// references also reports whether it searched all of data.
 func (x *resultIndex) references(data []byte) (found []reference, all bool) {
 	used := make([]bool, len(x.results))
-	patience := len(data) // bytes and windows that may be compared in vain
+	patience := len(data) // bytes and windows that may be compared without success
 	for at := 0; at+window <= len(data) && patience > 0; at += window {
 		h := windowHash(data[at:])
 		for k := x.first[h>>48]; k != 0 && patience > 0; {

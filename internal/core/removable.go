@@ -6,7 +6,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// DropAll takes every id of the thread out of the index.
+// DropAll removes every id of the thread from the index.
 func (tx *Tx) DropAll() error {
 	kept := map[posthouse.ID]bool{}
 	for e, err := range tx.Core.Store.Read(tx.Ctx, tx.Thread.Name, posthouse.Range{Headers: true}) {
@@ -54,8 +54,8 @@ type HoldReason struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Removable lets something of the thread be removed, unless it is held or a run
-// has it.
+// Removable checks that something of the thread may be removed: it is not held, and no
+// run has it.
 func (tx *Tx) Removable() error {
 	h := tx.Thread.Info.Hold
 	if h.Seq == 0 {

@@ -12,7 +12,7 @@ const sealedGCM = 1 // then a nonce of 12 bytes, and AES-256-GCM of a pack
 
 const domainSealed = "posthouse/sealed/1"
 
-// place is what a sealed body is bound to: there it opens, and nowhere else.
+// place binds a sealed body to its place: it opens nowhere else.
 func (k DataKeyOf) place(seq uint64, record int, kind posthouse.RecordKind) []byte {
 	b := canon.AppendString(make([]byte, 0, len(domainSealed)+len(k.Thread)+32), domainSealed)
 	b = canon.AppendUint(canon.AppendString(b, k.Thread), uint64(k.Generation))
@@ -20,7 +20,7 @@ func (k DataKeyOf) place(seq uint64, record int, kind posthouse.RecordKind) []by
 	return append(b, byte(kind), sealedGCM)
 }
 
-// sealBodies compresses and seals the bodies of the entry in the making.
+// sealBodies compresses and seals the bodies of the entry.
 func (tx *Tx) sealBodies() error {
 	of := DataKeyOf{tx.Thread.Name, max(tx.Thread.Info.Generation, 1)}
 	var key *dataKey
@@ -49,9 +49,8 @@ func (tx *Tx) sealBodies() error {
 	return nil
 }
 
-// needKey makes the thread's data key if nothing is sealed with one yet, in a
-// store that is marked as encrypted. Where something is sealed, a key that is
-// gone must not be replaced.
+// needKey makes the thread's data key if nothing is sealed yet in its generation, in a
+// marked store. A lost key of sealed bodies must not be replaced.
 func (tx *Tx) needKey(of DataKeyOf) error {
 	if tx.Core.Config.Cipher != nil {
 		if err := tx.Core.Sealing(tx.Ctx); err != nil {
@@ -64,8 +63,8 @@ func (tx *Tx) needKey(of DataKeyOf) error {
 	return makeDataKey(tx.Ctx, tx.Core.Store, tx.Core.Config.Cipher, of)
 }
 
-// Opened is [posthouse.Entry.Check], after which the bodies are what they were before they
-// were sealed. Whoever reads entries for what is in their bodies reads them so.
+// Opened checks an entry like [posthouse.Entry.Check] and opens its bodies, as they
+// were before they were sealed.
 func (c *Core) Opened(ctx context.Context, e *posthouse.Entry) ([]posthouse.Record, error) {
 	recs, err := e.CheckRecords()
 	if err != nil {

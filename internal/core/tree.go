@@ -8,8 +8,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A Tree is a thread's checkpoints as its log has them: who derives from
-// whom, which bodies each needs, and which were removed.
+// A Tree is a thread's checkpoints as its log has them: their parents, the bodies that
+// each needs, and what was removed.
 type Tree struct {
 	Thread   string
 	Nodes    map[uint64]*Node
@@ -18,16 +18,16 @@ type Tree struct {
 	ByID     map[posthouse.ID]uint64    // newest revision of each kept checkpoint
 	First    uint64                     // the first entry that is there
 	Gone     uint32                     // the newest generation that was removed whole
-	Floor    uint64                     // the record that removed the whole thread before it, if one did
-	releases map[uint32]Span            // the entries of each released generation, its release last
-	Dropped  []Span                     // of releases that a removal record says may be gone
-	Removal  uint64                     // the newest record that removed something since
-	Listed   map[posthouse.BodyRef]bool // bodies that a removal record says may be gone
+	Floor    uint64                     // the record that removed the whole thread before the current log, if any
+	releases map[uint32]Span            // each released generation's entries; the release is the last
+	Dropped  []Span                     // released generations that a removal record lists
+	Removal  uint64                     // the newest removal record
+	Listed   map[posthouse.BodyRef]bool // bodies that a removal record lists
 
 	Revisions map[posthouse.ID][]uint64 // all that an id ever named
 }
 
-// A Span is a released generation's stretch of log, both ends included.
+// A Span is a released generation's part of the log, both ends included.
 type Span struct {
 	Version     uint32
 	First, Last uint64
@@ -52,7 +52,7 @@ func newTree(thread string, first uint64) *Tree {
 	}
 }
 
-// Tree reads a thread from an entry on: the first of a generation, or 0.
+// Tree reads a thread from the first entry of a generation, or from 0.
 func (l *Core) Tree(ctx context.Context, thread string, from uint64) (*Tree, error) {
 	t := newTree(thread, 0)
 	steps := map[string][]posthouse.BodyRef{} // by branch, since its last checkpoint
@@ -100,7 +100,7 @@ func (l *Core) Tree(ctx context.Context, thread string, from uint64) (*Tree, err
 		if node != nil {
 			node.gates = gates
 			t.add(e.Seq, node)
-		} else if len(gates) > 0 { // decided without a checkpoint: they go with the one that follows
+		} else if len(gates) > 0 { // decided without a checkpoint: they belong to the next one
 			branch := recs[gates[0].Record].Gate.Branch
 			steps[branch] = append(steps[branch], gates...)
 		}
@@ -122,7 +122,7 @@ func (l *Core) Tree(ctx context.Context, thread string, from uint64) (*Tree, err
 	return t, nil
 }
 
-// drop removes what a version holds; 0 is none.
+// drop removes what a version holds; version 0 does not exist.
 func (t *Tree) drop(version uint32) {
 	s, ok := t.releases[version]
 	if !ok {
@@ -202,8 +202,8 @@ func (t *Tree) Subtree(seq uint64) []uint64 {
 	return out
 }
 
-// Needed returns the bodies that the kept checkpoints are rebuilt from, and
-// those that their unfinished executions have on record.
+// Needed returns the bodies from which the kept checkpoints are rebuilt, and those of
+// their unfinished executions.
 func (t *Tree) Needed() map[posthouse.BodyRef]bool {
 	need := map[posthouse.BodyRef]bool{}
 	t.executions(need)
@@ -230,8 +230,8 @@ func (t *Tree) Needed() map[posthouse.BodyRef]bool {
 	return need
 }
 
-// executions notes the results and questions of executions that kept
-// checkpoints are in the middle of, as [Reader.Lineage] finds them.
+// executions marks the results and questions of the unfinished executions of kept
+// checkpoints, as [Reader.Lineage] finds them.
 func (t *Tree) executions(need map[posthouse.BodyRef]bool) {
 	seen := map[uint64]bool{}
 	for _, seq := range t.Seqs {
@@ -250,7 +250,7 @@ func (t *Tree) executions(need map[posthouse.BodyRef]bool) {
 	}
 }
 
-// inStep reports whether a checkpoint has executions of its parent before it.
+// inStep reports whether a checkpoint continues the executions of its parent.
 func (t *Tree) inStep(n *Node) bool {
 	if p := t.Nodes[n.Header.ParentSeq]; p != nil {
 		return posthouse.GoesOn(&n.Header, &p.Header)
@@ -258,8 +258,8 @@ func (t *Tree) inStep(n *Node) bool {
 	return posthouse.StepOf(n.Header.Kind) == 0
 }
 
-// mark notes the bodies that hold a part's change at seq and returns where the
-// value it splices was changed before; 0 if the value is here in full.
+// mark marks the bodies of a part's change at seq, and returns the entry of the change
+// that it splices, or 0 for a full value.
 func (n *Node) mark(seq uint64, part string, need map[posthouse.BodyRef]bool) uint64 {
 	for i := range n.list.Changes {
 		c := &n.list.Changes[i]
@@ -280,8 +280,8 @@ func (n *Node) mark(seq uint64, part string, need map[posthouse.BodyRef]bool) ui
 	return 0
 }
 
-// Bodies returns what belongs to a checkpoint: its own body, its gates', and
-// the step results that led to it.
+// Bodies returns what belongs to a checkpoint: its body, its gates', and the step
+// results that led to it.
 func (n *Node) Bodies(seq uint64) []posthouse.BodyRef {
 	out := append([]posthouse.BodyRef{{Seq: seq, Record: n.record}}, n.gates...)
 	return append(out, n.steps...)

@@ -8,11 +8,10 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// MaxRetries bounds how often a commit starts over because other appends came
-// first.
+// MaxRetries bounds how often a commit starts over because other appends came first.
 const MaxRetries = 100
 
-// A Tx is one entry in the making, on top of what t knows.
+// A Tx is one entry under construction, based on what is known of a thread.
 type Tx struct {
 	Core   *Core
 	Ctx    context.Context
@@ -39,8 +38,8 @@ type Tx struct {
 	spare  *Head // memory for next
 }
 
-// NewTx returns an empty transaction on top of what is known of t. Transactions are
-// used again: a step would otherwise cost kilobytes of garbage.
+// NewTx returns an empty transaction based on what is known of t. Its memory is reused:
+// a step would otherwise allocate kilobytes.
 func (c *Core) NewTx(ctx context.Context, t *Thread) *Tx {
 	a, ok := c.transactions.Get().(*Tx)
 	if !ok {
@@ -50,11 +49,11 @@ func (c *Core) NewTx(ctx context.Context, t *Thread) *Tx {
 	return a
 }
 
-// maxSpare is how many bytes of a buffer are kept for the next entry.
+// maxSpare bounds a buffer that is kept for the next entry, in bytes.
 const maxSpare = 64 << 10
 
-// Recycle keeps the transaction's memory for the next one. One that failed is left
-// alone: somebody may still look at it.
+// Recycle keeps the transaction's memory for the next one. A failed one must not be
+// recycled: others may still read it.
 func (tx *Tx) Recycle() {
 	l := tx.Core
 	tx.Core, tx.Ctx, tx.Thread, tx.Claim, tx.Next = nil, nil, nil, nil, nil
@@ -69,7 +68,7 @@ func (tx *Tx) Recycle() {
 	l.transactions.Put(tx)
 }
 
-// emptied returns s without its elements and what those held.
+// emptied returns s without its elements, which it zeroes.
 func emptied[T any](s []T) []T {
 	clear(s)
 	return s[:0]
@@ -82,10 +81,9 @@ func (tx *Tx) Add(r posthouse.Record, body []byte) int {
 	return len(tx.Records) - 1
 }
 
-// Append builds an entry by calling build, appends it, and takes t over it.
-// When another append won, or build refused on the strength of what is no
-// longer so, it reloads and builds again: build must check its conditions each
-// time. Callers hold t.mu.
+// Append builds an entry with build, appends it, and applies it to t. If another append
+// won, or build failed on stale data, Append reloads and calls build again: build must
+// check its conditions each time. Callers hold t.mu.
 func (c *Core) Append(ctx context.Context, t *Thread, build func(*Tx) error) error {
 	var last error
 	for range MaxRetries {
@@ -117,8 +115,8 @@ func (c *Core) Append(ctx context.Context, t *Thread, build func(*Tx) error) err
 	return last
 }
 
-// reloadIfStale reads the thread again and reports whether its log had gone on.
-// What was known is dropped: a failed build may have changed the head's bytes.
+// reloadIfStale reads the thread again and reports whether its log had grown. It drops
+// what was known: a failed build may have changed the head's bytes.
 func (c *Core) reloadIfStale(ctx context.Context, t *Thread) (bool, error) {
 	known := t.Info.Tail
 	t.Invalidate()
@@ -126,7 +124,7 @@ func (c *Core) reloadIfStale(ctx context.Context, t *Thread) (bool, error) {
 	return err == nil && t.Info.Tail != known, err
 }
 
-// put seals, signs and appends what a holds.
+// put seals, signs and appends the transaction.
 func (c *Core) put(ctx context.Context, t *Thread, tx *Tx) error {
 	if err := tx.Seal(t); err != nil {
 		return err
@@ -139,7 +137,7 @@ func (c *Core) put(ctx context.Context, t *Thread, tx *Tx) error {
 	return nil
 }
 
-// Seal seals and signs what a holds, and makes the batch of it.
+// Seal seals and signs the transaction's entry, and makes its batch.
 func (tx *Tx) Seal(t *Thread) error {
 	if err := tx.protect(); err != nil {
 		return err
@@ -154,7 +152,7 @@ func (tx *Tx) Seal(t *Thread) error {
 	return nil
 }
 
-// appendTo appends a batch, and again while the outcome is not known.
+// appendTo appends a batch, again while the outcome is not known.
 func appendTo(ctx context.Context, s posthouse.Store, b *posthouse.Batch) error {
 	return untilSettled(ctx, func() error { return s.Append(ctx, b) })
 }
@@ -162,7 +160,7 @@ func appendTo(ctx context.Context, s posthouse.Store, b *posthouse.Batch) error 
 // Seals reports whether the bodies are to be sealed.
 func (tx *Tx) Seals() bool { return tx.Core.Config.Cipher != nil || tx.Thread.Info.Sealed }
 
-// Apply takes what is known of t over the entry, which is on record.
+// Apply brings what is known of t up to date with the entry, which is on record.
 func (tx *Tx) Apply(t *Thread) {
 	if tx.info.Generation != t.Info.Generation {
 		clear(t.Heads)
@@ -189,8 +187,8 @@ func (tx *Tx) Apply(t *Thread) {
 	}
 }
 
-// signEvery is how long entries of a thread go unsigned; the entries in
-// between are covered by the next signature, since the chain runs through it.
+// signEvery is how long entries of a thread may go unsigned. The next signature covers
+// them, since the chain runs through it.
 const signEvery = time.Second
 
 func (c *Core) signEntry(t *Thread, e *posthouse.Entry, tx *Tx) error {
@@ -209,9 +207,9 @@ func (c *Core) signEntry(t *Thread, e *posthouse.Entry, tx *Tx) error {
 	return nil
 }
 
-// Encoder returns what encodes the entry's checkpoint against a parent, nil for a
-// root. It takes the parent's parts over: if the append fails, the thread is
-// forgotten.
+// Encoder returns the encoder of the entry's checkpoint against a parent; nil is a
+// root. It takes over the parent's parts: after a failed append the thread is
+// invalidated.
 func (tx *Tx) Encoder(base *Head, fresh bool) *Encoder {
 	e := &tx.Enc
 	e.l, e.ctx, e.thread, e.seq, e.Base, e.fresh = tx.Core, tx.Ctx, tx.Thread.Name, tx.Seq, base, fresh
@@ -221,7 +219,7 @@ func (tx *Tx) Encoder(base *Head, fresh bool) *Encoder {
 	return e
 }
 
-// NewHead returns an empty head, in memory that an earlier one had.
+// NewHead returns an empty head, in reused memory.
 func (tx *Tx) NewHead() *Head {
 	next := tx.spare
 	if next == nil {

@@ -10,23 +10,23 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A Ticket is a place in the line of those in this process that wait for a
-// thread: first come, first served. Whoever takes one must call
-// [Ticket.Claim] or [Ticket.Leave], or those behind it wait for ever.
+// A Ticket is a place in this process's queue for a thread: first come, first served.
+// Each ticket needs a [Ticket.Claim] or a [Ticket.Leave]; otherwise those behind it
+// wait forever.
 type Ticket struct {
 	ledger *Core
 	thread string
-	turn   chan struct{} // it may be its turn, or the thread may be free
+	turn   chan struct{} // sent when it may be its turn, or the thread may be free
 }
 
-// waitQueues are the lines of a Ledger, by thread.
+// waitQueues are the queues of a Ledger, by thread.
 type waitQueues struct {
 	mu sync.Mutex
 	of map[string][]*Ticket
 }
 
-// NewTicket takes a place for a thread: the last, or with first the one before all
-// others. [ledger.Ledger.Claim] does not heed the line.
+// NewTicket takes the last place in a thread's queue, or with first the foremost.
+// [ledger.Ledger.Claim] ignores the queue.
 func (c *Core) NewTicket(thread string, first bool) *Ticket {
 	p := &Ticket{ledger: c, thread: thread, turn: make(chan struct{}, 1)}
 	q := &c.lines
@@ -44,11 +44,11 @@ func (c *Core) NewTicket(thread string, first bool) *Ticket {
 }
 
 // Claim waits for its turn and for the thread to be free, claims it as
-// [ledger.Ledger.Claim] does, and leaves the line. Whenever its turn has come and
-// somebody has the thread, busy is called with who that is; its error ends the
-// wait. A holder in another process is looked for again and again, each second
-// or twice in the time of a lease if that is shorter. Errors are those of
-// [ledger.Ledger.Claim] but for [posthouse.ErrBusy], and the context's.
+// [ledger.Ledger.Claim] does, and leaves the queue. When its turn has come and another
+// run has the thread, it calls busy with that run's error; an error of busy ends the
+// wait. It looks for a holder in another process each second, or twice per lease if
+// that is shorter. It fails as [ledger.Ledger.Claim] does, except with
+// [posthouse.ErrBusy], or as the context does.
 func (p *Ticket) Claim(ctx context.Context, run string, busy func(*posthouse.Error) error) (*Claim, error) {
 	defer p.Leave()
 	for {
@@ -75,7 +75,7 @@ func (p *Ticket) Claim(ctx context.Context, run string, busy func(*posthouse.Err
 	}
 }
 
-// Leave gives the place up. Leaving twice does nothing.
+// Leave gives up the place. A second Leave does nothing.
 func (p *Ticket) Leave() {
 	q := &p.ledger.lines
 	q.mu.Lock()
@@ -97,7 +97,7 @@ func (p *Ticket) isFirst() bool {
 	return len(line) > 0 && line[0] == p
 }
 
-// wake has the place look again.
+// wake makes the ticket look again.
 func (p *Ticket) wake() {
 	select {
 	case p.turn <- struct{}{}:
@@ -105,7 +105,8 @@ func (p *Ticket) wake() {
 	}
 }
 
-// wakeFirst tells the first in line that nobody in this process has the thread.
+// wakeFirst wakes the first in the queue after a run of this process has freed the
+// thread.
 func (q *waitQueues) wakeFirst(thread string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
