@@ -10,34 +10,33 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// AnewOptions say who has a step taken anew. Nil is the zero value.
+// AnewOptions say who lets a step begin anew. Nil is the zero value.
 type AnewOptions struct {
 	By string // on the new checkpoint's record
 }
 
-// An Anew is what a step that is taken anew left behind.
+// An Anew lists what became of a step's records when it began anew.
 type Anew struct {
 	Checkpoint *posthouse.Header      // interrupted: it goes on when it is resumed
 	Dropped    []posthouse.StepRecord // results that do not count any more
-	Kept       []posthouse.StepRecord // effects on the world and people's answers: they happened, and are found by their names
+	Kept       []posthouse.StepRecord // effects on the world and people's answers, which the program finds by name
 }
 
-// Anew begins the unfinished executions at a branch's head from their top. Results
-// that they recorded are dropped. It is for a program that goes
-// another way than the one on record, for instance since a question was asked
-// again and answered otherwise, and fails for that. It makes a child of the
-// checkpoint, of kind anew, which is interrupted; nothing runs.
+// Anew begins the unfinished executions at a branch's head from their top and drops
+// their recorded results. It helps when a program fails because it now takes another
+// path than the recorded one, for instance after a question was asked again and
+// answered otherwise. It makes a child of the checkpoint, of kind anew and status
+// interrupted. Nothing runs.
 //
-// Effects of class external, and those under a grant, stay on record and are found
-// by their names, wherever the program comes to them: they are not done twice, and
-// Kept lists them, for whoever has to undo one that the new way does not want.
-// People's answers stay, too. Open questions and timers are withdrawn; executions
-// that completed beside the unfinished ones keep what they did, and threads that
-// were called are taken up where they stand.
+// Effects of class external, and those under a grant, stay on record and are found by
+// their names. So they are not done twice; Kept lists them, in case one must be undone
+// by hand. People's answers stay, too. Open questions and timers are withdrawn.
+// Executions that completed beside the unfinished ones keep their results, and threads
+// that were called are continued.
 //
-// [posthouse.ErrNotFound]; [posthouse.ErrConflict] unless the checkpoint is its branch's head and has
-// something unfinished; [posthouse.ErrBusy] while a run has the thread; and the errors of
-// [Ledger.Commit].
+// [posthouse.ErrNotFound]; [posthouse.ErrConflict] unless the checkpoint is its
+// branch's head and has something unfinished; [posthouse.ErrBusy] while a run has the
+// thread; and the errors of [Ledger.Commit].
 func (l *Ledger) Anew(ctx context.Context, checkpoint posthouse.ID, o *AnewOptions) (*Anew, error) {
 	if o == nil {
 		o = &AnewOptions{}
@@ -76,8 +75,8 @@ func (l *Ledger) Anew(ctx context.Context, checkpoint posthouse.ID, o *AnewOptio
 	return a, nil
 }
 
-// sort lists what becomes of an execution's results, without the records that the
-// runtime keeps for itself.
+// sort lists what becomes of an execution's results. It leaves out the runtime's own
+// records.
 func (a *Anew) sort(x *core.Execution) {
 	if x.Completed() {
 		return
@@ -93,7 +92,7 @@ func (a *Anew) sort(x *core.Execution) {
 	}
 }
 
-// mayBeginAnew returns why a checkpoint's step is not to be taken anew.
+// mayBeginAnew returns why a checkpoint's step may not begin anew, or nil.
 func mayBeginAnew(c *posthouse.Checkpoint, info *posthouse.ThreadInfo) error {
 	refuse := func(message, hint string) error {
 		return &posthouse.Error{Code: posthouse.CodeConflict, Message: message, Hint: hint}
@@ -122,7 +121,7 @@ func called(t *posthouse.ThreadInfo, branch string) (gates []posthouse.ID) {
 	return gates
 }
 
-// next returns a child with another kind and status, and all else as it is.
+// next returns a child with another kind and status, otherwise unchanged.
 func next(c *posthouse.Checkpoint, kind string, status posthouse.Status, by string) *posthouse.Change {
 	return &posthouse.Change{
 		Parent: c.ID, Kind: kind, Status: status, Coordination: c.Coordination, Run: c.Run, Graph: c.Graph,

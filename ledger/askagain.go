@@ -11,22 +11,22 @@ import (
 
 // AskAgainOptions say who has a question asked again. Nil is the zero value.
 type AskAgainOptions struct {
-	By string // who wants it asked; on the new checkpoint's record
+	By string // who asks; recorded in the new checkpoint
 }
 
-// AskAgain asks a people's question again that nobody answered: one whose deadline
-// passed, or that was withdrawn. The new gate shows the same, under a new id and
-// with as much time as the old one had.
+// AskAgain asks people a question again that nobody answered: its deadline passed, or
+// it was withdrawn. The new gate shows the same, under a new id and with as much time
+// as the old one had.
 //
-// While the checkpoint that waited is its branch's head, the question is asked in
-// place, by a child of that checkpoint, and Supersedes names the old gate. A branch
-// that has gone on, and a session's question, are not undone: the gate's checkpoint
-// is forked onto a new branch, which waits there with the question open again.
+// If the checkpoint that waited is still its branch's head, a child of it asks the
+// question in place, and Supersedes names the old gate. Otherwise, and for a session's
+// question, the gate's checkpoint is forked: the new branch waits with the question
+// open.
 //
-// [posthouse.ErrNotFound]; [posthouse.ErrInvalid] for a gate that asks no people; [posthouse.ErrConflict] for one
-// that is open, or that another gate replaced (Error.Gate); [posthouse.ErrDecided] for one
-// that a person or a policy decided; and the errors of [Ledger.Commit] and
-// [Ledger.Fork].
+// [posthouse.ErrNotFound]; [posthouse.ErrInvalid] for a gate that does not ask people;
+// [posthouse.ErrConflict] for one that is open, or that another gate replaced
+// (Error.Gate); [posthouse.ErrDecided] for one that a person or a policy decided; and
+// the errors of [Ledger.Commit] and [Ledger.Fork].
 func (l *Ledger) AskAgain(ctx context.Context, gate posthouse.ID, o *AskAgainOptions) (*posthouse.Gate, error) {
 	if o == nil {
 		o = &AskAgainOptions{}
@@ -65,8 +65,8 @@ func (l *Ledger) AskAgain(ctx context.Context, gate posthouse.ID, o *AskAgainOpt
 	}
 }
 
-// askInPlace opens the question at its branch's head, if that is still the
-// checkpoint that waited with it; nil if the branch has gone on.
+// askInPlace opens the question at its branch's head, if that is still the checkpoint
+// that waited with it. It returns nil if the branch has gone on.
 func (l *Ledger) askInPlace(ctx context.Context, g *posthouse.Gate, by string) (*posthouse.Gate, error) {
 	info, err := l.Thread(ctx, g.Thread)
 	if err != nil {

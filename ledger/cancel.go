@@ -32,23 +32,23 @@ func (o *CancelOptions) withDefaults() (commit.Cancellation, error) {
 	return c, posthouse.CheckPerson("by", c.By)
 }
 
-// Cancel ends a branch. If no run has the thread it appends a checkpoint of
-// status cancelled, which cancels the branch's open gates, and returns it. If
-// one has, it appends a request and returns the head as it is: a run of this
-// process learns of it at once by [Claim.Cancelled], one of another process by
-// its next commit, which fails with [posthouse.ErrCancelled] unless it is [Draft.Late].
-// Either then ends the branch itself. Of cancelling and finishing the first on
-// record stands.
+// Cancel ends a branch.
 //
-// A branch that is done or cancelled, or asked to cancel before, stays as it
-// is; its head is returned. Where a run of this process has recorded nothing
-// yet it is told, and the header returned has no id. Calling again after the
-// run was lost ends the branch. [posthouse.ErrNotFound] for a thread or branch that is
-// not there.
+// If no run has the thread, it appends a checkpoint of status cancelled, which cancels
+// the branch's open gates, and returns it. If one has, it appends a request and returns
+// the head unchanged; the run then ends the branch. A run of this process is notified
+// at once by [Claim.Cancelled]. The next commit of one in another process fails with
+// [posthouse.ErrCancelled], unless it is [Draft.Late]. If a branch is cancelled while
+// it finishes, the first on record counts.
 //
-// Threads whose end a cancelled branch waited for ([posthouse.GateThread]) are cancelled,
-// too, but not what a fork took along a wait for and its source waits for. If
-// that fails the error says so, and another call makes up for it.
+// A branch that is done, cancelled or asked to cancel stays as it is, and its head is
+// returned. If a run of this process has recorded nothing yet, it is notified, and the
+// returned header has no id. A second call after the run was lost ends the branch.
+// [posthouse.ErrNotFound] for an unknown thread or branch.
+//
+// Threads whose end the branch waited for ([posthouse.GateThread]) are cancelled, too,
+// unless the wait was inherited by a fork. If that fails the error says so; call again
+// to complete it.
 func (l *Ledger) Cancel(ctx context.Context, thread string, o *CancelOptions) (*posthouse.Header, error) {
 	opt, err := o.withDefaults()
 	if err != nil {

@@ -7,18 +7,19 @@ import (
 	"github.com/posthouse/posthouse/internal/commit"
 )
 
-// Commit appends one entry: what the draft holds becomes durable together, or
-// not at all. It fails with [posthouse.ErrConflict] if draft.Head is not the branch's
-// head (Error.Head says what is), with [posthouse.ErrFenced] if a newer claim owns the
-// thread, with [posthouse.ErrBusy] if the draft has no claim and somebody else runs the
-// thread, with [posthouse.ErrTooLarge] beyond Options.MaxState. With [posthouse.ErrUnknown] the
-// outcome is not known; committing again is safe under the same Head.
+// Commit appends one entry: the whole draft becomes durable, or nothing of it.
 //
-// An input, an update that leaves its step, a checkpoint that is saved and a
-// release cancel the threads whose end the branch waited for ([posthouse.GateThread]); an
-// error with a result says that this failed, and the commit stands.
+// It fails with [posthouse.ErrConflict] if draft.Head is not the branch's head
+// (Error.Head is), with [posthouse.ErrFenced] if a newer claim owns the thread, with
+// [posthouse.ErrBusy] if the draft has no claim and somebody else runs the thread, with
+// [posthouse.ErrTooLarge] beyond Options.MaxState. After [posthouse.ErrUnknown] the
+// outcome is not known; committing again under the same Head is safe.
+//
+// An input, an update that leaves its step, a saved checkpoint and a release cancel the
+// threads whose end the branch waited for ([posthouse.GateThread]). An error beside a
+// result says that this failed; the commit stands.
 func (l *Ledger) Commit(ctx context.Context, d *Draft) (*posthouse.Committed, error) {
-	for i := range d.Gates { // not of those that a fork or a copy takes along
+	for i := range d.Gates { // gates that a fork or a copy inherits are not checked again
 		if err := commit.CheckNames(&d.Gates[i]); err != nil {
 			return nil, err
 		}
@@ -26,7 +27,7 @@ func (l *Ledger) Commit(ctx context.Context, d *Draft) (*posthouse.Committed, er
 	return l.commit(ctx, d.plan())
 }
 
-// commit is Commit of any plan.
+// commit commits any plan.
 func (l *Ledger) commit(ctx context.Context, p *commit.Plan) (*posthouse.Committed, error) {
 	made, err := commit.Run(ctx, l.core, p)
 	if err != nil {

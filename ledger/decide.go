@@ -13,17 +13,19 @@ import (
 )
 
 // Decide records the one decision of a gate and makes its branch runnable, in one
-// commit. The branch of a session's gate ([posthouse.GateSession]) is done. It returns the
-// gate with the decision. It fails with [posthouse.ErrDecided] or [posthouse.ErrExpired],
-// Error.Decision being the first decision, with [posthouse.ErrForbidden] where the gate,
-// its requester rule or the policy says no, and with [posthouse.ErrConflict] if d.Shown is
-// not what the gate's checkpoint is.
-// d.By and d.Verdict are required; d.By is a person's ([posthouse.CheckDecider]), but that
-// "posthouse" withdraws a question by Cancel. d.At is set here.
+// commit. It returns the gate with the decision. The branch of a session's gate
+// ([posthouse.GateSession]) becomes done.
 //
-// On a gate with a [posthouse.Quorum] this is one vote: the gate comes back without a
-// Decision until the rule is met. [posthouse.ErrVoted] for a second one by the same
-// person. Cancel is no vote and decides at once.
+// d.By and d.Verdict are required. d.By is a person ([posthouse.CheckDecider]), or
+// "posthouse" with Cancel, which withdraws the question. Decide sets d.At. It fails
+// with [posthouse.ErrDecided] or [posthouse.ErrExpired], Error.Decision being the first
+// decision, with [posthouse.ErrForbidden] if the gate, its requester rule or the policy
+// refuses, and with [posthouse.ErrConflict] if d.Shown is not the hash of the gate's
+// entry.
+//
+// On a gate with a [posthouse.Quorum] this is one vote: the gate has no Decision until
+// the rule is met. [posthouse.ErrVoted] for a second vote of the same person. Cancel
+// decides at once.
 func (l *Ledger) Decide(ctx context.Context, gate posthouse.ID, d posthouse.Decision) (*posthouse.Gate, error) {
 	if err := checkDecision(l.core, &d); err != nil {
 		return nil, err
@@ -95,7 +97,7 @@ func mayDecide(c *core.Core, g *posthouse.Gate, d *posthouse.Decision, at time.T
 		}
 	}
 	if c.Config.Policy != nil {
-		return c.Config.Policy(g.Clone(), d.Clone()) // a policy that changed them would change the record
+		return c.Config.Policy(g.Clone(), d.Clone()) // clones: a policy must not change the record
 	}
 	return nil
 }

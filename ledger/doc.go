@@ -13,33 +13,33 @@
 // # Writing
 //
 // Most programs do not call Save: packages graph, coord and step write through
-// [Ledger.Commit], one atomic entry for each node that completes, with the questions
-// it asks in the same entry. [Ledger.Decide] is the only door by which an answer
-// comes in. A thread that waits is parked at gates, whatever it waits for: a person,
-// a time, a signal ([Ledger.Signal]). [Ledger.Cancel] ends a branch, or asks the run
-// that has it to; [Ledger.Anew] begins the unfinished step anew; [Ledger.Release]
-// closes what the thread has as a version.
+// [Ledger.Commit], one atomic entry for each node that completes, with the questions it
+// asks in the same entry. Every answer comes in through [Ledger.Decide]. A waiting
+// thread is parked at gates, which wait for a person, a time, another thread or a
+// signal ([Ledger.Signal]). [Ledger.Cancel] ends a branch, or asks the run that has it
+// to; [Ledger.Anew] begins the unfinished step anew; [Ledger.Release] closes the
+// thread's content as a version.
 //
-// A run takes its thread with [Ledger.Claim]: the claim's record rides in the run's
-// first entry, and its fence number keeps stale writers out.
+// A run takes its thread with [Ledger.Claim]. The run's first entry records the claim,
+// and the claim's fence number keeps stale writers out.
 //
 // # Reading
 //
 // [Ledger.Get] and [Ledger.Latest] read a state, every byte checked against its hash.
-// [Ledger.List], [Ledger.Gates] and [Ledger.Threads] show what there is, [Ledger.Log]
-// a thread's entries, and [Ledger.Watch] what is appended, with a cursor that misses
+// [Ledger.List], [Ledger.Gates] and [Ledger.Threads] list what there is, [Ledger.Log] a
+// thread's entries, and [Ledger.Watch] what is appended, with a cursor that misses
 // nothing. A [posthouse.Observer] in [Options] is called after each operation.
 //
 // # Upkeep
 //
-// Packages retain, transfer, diff and crypt hold functions over a Ledger: removal and
+// Packages retain, transfer, diff and crypt have functions over a Ledger: removal and
 // legal holds, export, import and copies, comparison, keys.
 //
 // # Caveats
 //
-// A Ledger is safe for concurrent use; commits of different threads run at once. It
-// leaves the store open when it is closed. [posthouse.ErrUnknown] means that the
-// outcome of a commit is not known: committing again under the same Head is safe.
+// A Ledger is safe for concurrent use; commits of different threads run concurrently.
+// Closing it leaves the store open. After [posthouse.ErrUnknown] the outcome of a
+// commit is not known: committing again under the same Head is safe.
 //
 // This package imports the root, internal/core (what it shares with upkeep) and
 // internal/commit (the stages of a commit).

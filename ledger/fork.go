@@ -16,8 +16,8 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// ForkOptions say where a fork goes and what it changes. Nil is the zero
-// value: a new branch of the same thread with the same state.
+// ForkOptions say where a fork goes and what it changes. Nil means a new branch of the
+// same thread with the same state.
 type ForkOptions struct {
 	Thread string       // a new thread; "": a branch of the source's thread
 	Branch string       // the new branch's name; "": fork-1, fork-2, ...; not with Thread
@@ -25,34 +25,33 @@ type ForkOptions struct {
 
 	Replace posthouse.State // the whole new state
 	Patch   posthouse.State // or new values of these parts
-	Merge   posthouse.State // or JSON objects to merge, key by key, into these parts
+	Merge   posthouse.State // or JSON objects to merge into these parts, key by key
 
-	// Gates are opened at the fork, which then waits, in the place of those that were
-	// opened by hand at the source: with another state nobody but the caller knows
-	// what those should ask. They belong to no task: what a program asks, it asks
-	// itself.
+	// Gates are opened at the fork, which then waits. They replace those that were
+	// opened by hand at the source: the program does not know what those should ask
+	// about another state. They belong to no task.
 	Gates []posthouse.Gate
 
 	Metadata map[string]string // nil: the source's
 	Labels   map[string]string // nil: the source's
 	By       string
-	Claim    *Claim // of a run that forks its own thread to go on there; not with Thread
+	Claim    *Claim // of a run that forks its own thread and continues there; not with Thread
 }
 
-// Fork begins a branch, or a thread, at any checkpoint. The first checkpoint, which
-// it returns, names its Source. The source stays as it
-// is. What was recorded of the unfinished execution before the fork is
-// inherited; gates that were open there are open again under new ids, those that
-// putGates people with a fresh deadline. A fork of a checkpoint that could run does not
-// run until it is resumed.
+// Fork begins a branch, or a thread, at any checkpoint. It returns the first
+// checkpoint, which names its Source. The source does not change.
 //
-// A fork whose state differs never offers the questions that were open at its
-// source: it is interrupted, and its program asks anew when it is resumed. Timers
-// that ran beside the question begin anew then, with their whole time. Gates that
-// were opened by hand are dropped unless o.Gates brings others. Forking a
-// released checkpoint takes a version up again. [posthouse.ErrNotFound] for the checkpoint,
-// [posthouse.ErrExists] if the branch, the thread or the id is there already, and the errors
-// of [Ledger.Commit].
+// The fork inherits what the unfinished execution had on record before it. Gates that
+// were open there open again under new ids; those that ask people get a fresh deadline.
+// A fork of a checkpoint that could run does not run until it is resumed.
+//
+// A fork with another state never opens the source's questions: it is interrupted, and
+// its program asks anew when it is resumed. Timers beside the question then begin anew
+// with their whole time. Gates that were opened by hand are dropped unless o.Gates
+// replaces them. A fork of a released checkpoint continues that version.
+//
+// [posthouse.ErrNotFound] for the checkpoint, [posthouse.ErrExists] if the branch, the
+// thread or the id exists, and the errors of [Ledger.Commit].
 func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*posthouse.Checkpoint, error) {
 	if o == nil {
 		o = &ForkOptions{}
@@ -85,7 +84,7 @@ func (l *Ledger) Fork(ctx context.Context, id posthouse.ID, o *ForkOptions) (*po
 	return f.Clone(), nil
 }
 
-// commitFork finds a free branch name if the caller gave none.
+// commitFork commits, and finds a free branch name if the caller gave none.
 func (l *Ledger) commitFork(ctx context.Context, p *commit.Plan) (*posthouse.Header, error) {
 	none := posthouse.ID("")
 	p.Head = &none
@@ -114,8 +113,8 @@ func (l *Ledger) commitFork(ctx context.Context, p *commit.Plan) (*posthouse.Hea
 	}
 }
 
-// freeBranch returns the first of fork-1, fork-2, ... that there is not; main
-// for a thread that has no branch.
+// freeBranch returns the first free name of fork-1, fork-2, ...; main for a thread
+// without a branch.
 func freeBranch(t *posthouse.ThreadInfo) string {
 	if len(t.Branches) == 0 {
 		return posthouse.MainBranch
@@ -131,8 +130,8 @@ func freeBranch(t *posthouse.ThreadInfo) string {
 	return "fork-" + strconv.Itoa(slices.Index(taken, false)+1)
 }
 
-// forkDraft takes a released checkpoint up as if it were another thread's:
-// nothing refers from one generation to another.
+// forkDraft treats a released checkpoint as another thread's: no reference leads from
+// one generation to another.
 func forkDraft(r *core.Reader, c *posthouse.Checkpoint, o *ForkOptions, released bool) (*commit.Plan, error) {
 	if o.Thread == c.Thread {
 		return nil, &posthouse.Error{
@@ -238,9 +237,9 @@ func (o *ForkOptions) state(c *posthouse.Checkpoint) (posthouse.State, error) {
 	return s, nil
 }
 
-// inherit adds what the fork takes along of the execution it interrupts: the
-// gates open at the source, and, where it is a root, step results and decided
-// gates, which a branch finds by its lineage.
+// inherit adds what the fork inherits from the interrupted execution: the gates open at
+// the source. A root also inherits step results and decided gates, which a branch finds
+// by its lineage.
 func inherit(r *core.Reader, p *commit.Plan, c *posthouse.Checkpoint, changed bool) error {
 	line, err := r.Lineage(&c.Header)
 	if err != nil {
@@ -276,12 +275,12 @@ func inherit(r *core.Reader, p *commit.Plan, c *posthouse.Checkpoint, changed bo
 	return nil
 }
 
-// A forkCollector collects what a fork takes along.
+// A forkCollector collects what a fork inherits.
 type forkCollector struct {
 	draft *commit.Plan
 	line  core.Lineage
 	steps map[string]int    // results, by task
-	gates []*posthouse.Gate // followed is minus the number of those that were there before, until all are known
+	gates []*posthouse.Gate // until all are known, followed is minus the number of earlier ones
 	lost  core.MissingBodies
 
 	now     time.Time
@@ -318,7 +317,7 @@ func (in *forkCollector) record(e *posthouse.Entry, i int, rec *posthouse.Record
 	return nil
 }
 
-// anew takes out what a step that is taken anew does not know.
+// anew removes what a step that begins anew does not know.
 func (in *forkCollector) anew() {
 	tasks := map[string]*core.Execution{}
 	task := func(name string) *core.Execution {
@@ -350,9 +349,9 @@ func (in *forkCollector) anew() {
 	}
 }
 
-// putGates puts the gates into the draft: those that are open again, if the source
-// waits, and those that were decided. What people were asked about another state
-// is not open again: the branch asks once it is resumed.
+// putGates adds the gates to the plan: open ones if the source waits, and decided ones.
+// It does not open questions to people about another state: the branch asks when it is
+// resumed.
 func (in *forkCollector) putGates(waiting bool) {
 	own := len(in.draft.Gates) > 0
 	if in.changed && waiting && slices.ContainsFunc(in.gates, func(g *posthouse.Gate) bool { return g.Decision == nil && g.AsksPeople() }) {
@@ -391,7 +390,7 @@ func (in *forkCollector) putGates(waiting bool) {
 	}
 }
 
-// renewDeadlines gives a gate that asks people as much time as it had when it was opened.
+// renewDeadlines gives a gate that asks people as much time as it had when it opened.
 func renewDeadlines(g *posthouse.Gate, now time.Time) {
 	if !g.AsksPeople() {
 		return

@@ -8,7 +8,8 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// ReadGrant returns what became of a gate's decision. [posthouse.ErrNotFound] for the gate.
+// ReadGrant returns a gate as a grant: its decision and the effects that ran under it.
+// [posthouse.ErrNotFound] for the gate.
 func ReadGrant(ctx context.Context, led core.Ledger, gate posthouse.ID) (*posthouse.Grant, error) {
 	l := led.Core()
 
@@ -60,8 +61,8 @@ func readResult(ctx context.Context, c *core.Core, thread string, u *posthouse.U
 	return nil
 }
 
-// Uses returns the effects that ran under a gate's decision, oldest first.
-// It reads the headers of the log from the gate on. [posthouse.ErrNotFound] for the gate.
+// Uses returns the effects that ran under a gate's decision, oldest first. It reads the
+// log's headers from the gate on. [posthouse.ErrNotFound] for the gate.
 func Uses(ctx context.Context, led core.Ledger, gate posthouse.ID) ([]posthouse.Use, error) {
 	l := led.Core()
 
@@ -76,18 +77,18 @@ func usesOf(ctx context.Context, c *core.Core, g *posthouse.Gate) ([]posthouse.U
 	return gatherUses(ctx, c, g.Thread, g.Seq, func(s *posthouse.StepInfo) bool { return s.Grant == g.ID })
 }
 
-// Effects returns what acted on the world in a thread, oldest first, in released
-// versions too: whatever ran under a gate's decision, and steps and nodes of class
-// [posthouse.EffectExternal] that no gate licensed, whose Grant is "". What a copy or a fork
-// took along from another thread names the gates there. It reads the headers of the
-// whole log. [posthouse.ErrNotFound] for the thread.
+// Effects returns what acted on the world in a thread, oldest first, also in released
+// versions: effects under a gate's decision, and steps and nodes of class
+// [posthouse.EffectExternal] without one, whose Grant is "". Effects that a copy or
+// fork inherited name the gates of their source. It reads the headers of the whole log.
+// [posthouse.ErrNotFound] for the thread.
 func Effects(ctx context.Context, led core.Ledger, thread string) ([]posthouse.Use, error) {
 	l := led.Core()
 
 	return gatherUses(ctx, l, thread, 1, func(*posthouse.StepInfo) bool { return true })
 }
 
-// gatherUses reads the uses of a log from an entry on, of the steps that are wanted.
+// gatherUses reads the uses of wanted steps, from an entry of the log on.
 func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, want func(*posthouse.StepInfo) bool) ([]posthouse.Use, error) {
 	info, none := c.Thread(ctx, thread)
 	if none != nil && !errors.Is(none, posthouse.ErrNotFound) {
@@ -99,7 +100,7 @@ func gatherUses(ctx context.Context, c *core.Core, thread string, from uint64, w
 		if err != nil {
 			return nil, err
 		}
-		none = nil // a thread that was released, and has not begun anew
+		none = nil // a thread that was released and has not begun anew
 		recs, err := e.CheckRecords()
 		if err != nil {
 			return nil, err

@@ -17,20 +17,20 @@ type GateQuery struct {
 	Coordination string
 	Checkpoint   posthouse.ID
 	Kind         string       // gates of this kind only
-	All          bool         // with those that wait for no person (timers, signals, other threads), or in a session
-	Assignee     string       // gates this person may decide: assigned to them, or to nobody, and no vote of theirs on it
+	All          bool         // with gates that wait for no person (timers, signals, other threads), or in a session
+	Assignee     string       // gates that this person may decide: assigned to them or to nobody, without their vote
 	Newest       bool         // newest first; otherwise oldest first
-	After        posthouse.ID // go on behind this gate, in that order; it may be decided since
+	After        posthouse.ID // continue behind this gate, which may be decided by now
 	Limit        int          // 0: all
 }
 
-// Gates yields the gates that wait for a decision: the inbox. What the runtime
-// waits for, and what is asked in a session, is not among them unless q names its
-// kind or asks for all.
+// Gates yields the gates that wait for a decision: the inbox. Gates that the runtime
+// answers, and those of sessions, are included only if q names their kind or asks for
+// all.
 //
-// A gate whose record cannot be read ([posthouse.ErrCorrupt], [posthouse.ErrSealed]) is yielded with
-// the error, as far as its thread's summary knows it; whoever goes on is given
-// the others. Any other error is the last element, without a gate.
+// If a gate's record cannot be read ([posthouse.ErrCorrupt], [posthouse.ErrSealed]),
+// Gates yields what its thread's summary knows with the error, and then the others. Any
+// other error is the last element, without a gate.
 func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*posthouse.Gate, error] {
 	return func(yield func(*posthouse.Gate, error) bool) {
 		b := &inbox{l: l.core, ctx: ctx, GateQuery: q, readers: map[string]*core.Reader{}}
@@ -54,20 +54,19 @@ func (l *Ledger) Gates(ctx context.Context, q GateQuery) iter.Seq2[*posthouse.Ga
 	}
 }
 
-// An inbox is a query for gates while it is answered.
+// An inbox is a running query for gates.
 type inbox struct {
 	GateQuery
 	l       *core.Core
 	ctx     context.Context
-	readers map[string]*core.Reader // of the threads met lately: gates of one entry are read once
+	readers map[string]*core.Reader // of recent threads: gates of one entry are read once
 }
 
-// maxInboxReaders bounds the threads that an inbox keeps entries of; together
-// they hold keepBytes.
+// maxInboxReaders bounds the threads whose entries an inbox caches, keepBytes in all.
 const maxInboxReaders = 16
 
-// query is what the store is asked for. Gates it yields need not match: only
-// they themselves say all about who may decide them.
+// query returns the store's query. A gate that it yields need not match: only the
+// gate's record says all about who may decide it.
 func (b *inbox) query() posthouse.ThreadQuery {
 	return posthouse.ThreadQuery{
 		Thread: b.Thread, Gates: true, GateKind: b.Kind, People: b.Kind == "" && !b.All, Person: b.Assignee,
@@ -75,8 +74,8 @@ func (b *inbox) query() posthouse.ThreadQuery {
 	}
 }
 
-// open yields the open gates that may match, in order: the thread's summary
-// with the gate in it.
+// open yields, in order, the open gates that may match: the thread's summary with the
+// gate in it.
 func (b *inbox) open() iter.Seq2[*posthouse.ThreadInfo, error] {
 	return func(yield func(*posthouse.ThreadInfo, error) bool) {
 		q := b.query()
@@ -127,9 +126,9 @@ func (b *inbox) compare(x, y posthouse.ID) int {
 	return cmp.Compare(x, y)
 }
 
-// overdueEscalations returns the gates whose escalation is due and not on record yet, in
-// order: the summary does not say that those it goes to may decide them. A
-// runner records escalations as they fall due, so these are few.
+// overdueEscalations returns, in order, the gates whose due escalation is not on
+// record. Their summaries do not name the new deciders yet. A runner records
+// escalations as they fall due, so these are few.
 func (b *inbox) overdueEscalations(q *posthouse.ThreadQuery) (late []*posthouse.ThreadInfo, err error) {
 	if b.Assignee == "" {
 		return nil, nil
@@ -154,8 +153,8 @@ func (b *inbox) overdueEscalations(q *posthouse.ThreadQuery) (late []*posthouse.
 	return late, nil
 }
 
-// read returns the gate in a summary of one, nil if it does not match or is
-// gone. One that cannot be read comes with the error.
+// read returns the gate in a summary, or nil if it does not match or is gone. A gate
+// that cannot be read comes with the error.
 func (b *inbox) read(t *posthouse.ThreadInfo) (*posthouse.Gate, error) {
 	if b.Coordination != "" && t.CoordinationName() != b.Coordination {
 		return nil, nil

@@ -7,16 +7,16 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// A Ledger is what programs and people use: it gives a [posthouse.Store] ids, deltas,
-// hashes, signatures, conditional commits, gates, forks and events. It is safe
-// for concurrent use; commits of different threads run at once.
+// A Ledger is the front over a [posthouse.Store]: it adds ids, deltas, hashes,
+// signatures, conditional commits, gates, forks and events. It is safe for concurrent
+// use; commits of different threads run concurrently.
 type Ledger struct {
 	core      *core.Core
 	pollEvery time.Duration
 }
 
-// Open returns a Ledger over the store. The store stays the caller's: Close
-// does not close it. [posthouse.ErrInvalid] for no store, and for options out of range.
+// Open returns a Ledger over the store. Closing the Ledger does not close the store.
+// [posthouse.ErrInvalid] for a nil store, and for options out of range.
 func Open(store posthouse.Store, o *Options) (*Ledger, error) {
 	if store == nil {
 		return nil, posthouse.Invalid("store", "is nil")
@@ -31,7 +31,7 @@ func Open(store posthouse.Store, o *Options) (*Ledger, error) {
 // A Claim is a run's hold on a thread: see [Ledger.Claim].
 type Claim = core.Claim
 
-// A Ticket is a place in the line of those in this process that wait for a thread.
+// A Ticket is a place in this process's queue for a thread.
 type Ticket = core.Ticket
 
 // An Execution is what is on record of one execution of a node or handler.

@@ -13,16 +13,17 @@ type LogEntry struct {
 	*posthouse.Entry
 	At      time.Time
 	Records []posthouse.Record
-	Events  []*posthouse.Event // the records with what their bodies say, where bodies were asked for
+	Events  []*posthouse.Event // the records with the content of their bodies, if bodies were asked for
 }
 
-// Log yields a thread's entries, each checked against its hash, against the entry
-// before it and against where the thread's summary says that the log ends:
-// [posthouse.ErrCorrupt] with thread and place for one that was changed, and where some are
-// missing. Gaps that a deleted thread or a dropped release left are none. Of
-// r.Seqs the entries are checked alone, and those absent are passed over. An
-// unknown thread has no entries. [posthouse.ErrConflict] if the thread was removed, and not
-// by a record of it, while it was read.
+// Log yields a thread's entries, checked: each against its hash and against the entry
+// before it, and the last against the thread's summary.
+//
+// [posthouse.ErrCorrupt], with thread and place, for an entry that was changed and
+// where entries are missing. Gaps of deleted threads and dropped releases are not
+// errors. With r.Seqs it checks these entries only, and passes over absent ones. An
+// unknown thread has no entries. [posthouse.ErrConflict] if the thread was removed,
+// without a record, during the read.
 func (l *Ledger) Log(ctx context.Context, thread string, r posthouse.Range) iter.Seq2[*LogEntry, error] {
 	return func(yield func(*LogEntry, error) bool) {
 		if err := posthouse.ValidateName("thread", thread); err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// An AsyncObserver calls an Observer on a goroutine of its own, so that a slow
-// one delays nobody. Make one with [Async], and give its Observe to Options.Observer.
+// An AsyncObserver calls an Observer on its own goroutine, so that a slow one delays
+// nobody. Make one with [Async], and set Options.Observer to its Observe.
 type AsyncObserver struct {
 	observer posthouse.Observer
 	queue    chan posthouse.Operation
@@ -45,8 +45,8 @@ func (a *AsyncObserver) Observe(op posthouse.Operation) {
 // full or the observer closed.
 func (a *AsyncObserver) Dropped() int64 { return a.dropped.Load() }
 
-// Close calls the observer for what is queued and ends the goroutine. Call it
-// once, after the Ledger is closed: later operations are dropped.
+// Close calls the observer for the queued operations and ends the goroutine. Call it
+// once, after closing the Ledger: later operations are dropped.
 func (a *AsyncObserver) Close() {
 	close(a.stop)
 	<-a.done

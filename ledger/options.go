@@ -11,21 +11,25 @@ import (
 
 // Options configure a Ledger. The zero value, or nil, is useful.
 type Options struct {
-	Now            func() time.Time          // the clock; default time.Now
-	Signer         posthouse.Signer          // signs entries; nil: hashed and chained, but not signed
-	Verifier       posthouse.Verifier        // checks threads that are imported; default: the Signer, where it is one, else hashes alone are checked
-	Cipher         posthouse.Cipher          // seals bodies before they reach the store; nil: they are stored as they are
-	Logger         *slog.Logger              // what has no caller to return to; default: discarded
-	Observer       posthouse.Observer        // told of each operation once it is durable
-	Policy         posthouse.DecidePolicy    // a further say in who may decide what; nil: the gate's own rules
-	Validate       posthouse.SchemaValidator // checks decided values; nil: no gate with a schema is opened that takes a value
-	RequireGrants  bool                      // effects on the world ([posthouse.EffectExternal]) run only under a grant (gate.Act); any other is [posthouse.ErrForbidden] before it runs
-	Rules          []posthouse.Rule          // asked before anything is committed; any of them may refuse
-	MaxState       int                       // bytes of one checkpoint's state; default 8 MiB
-	MaxCheckpoints int                       // retention cap over the whole store; 0: none. Heads and waiting checkpoints always stay
-	Owner          string                    // names this process in leases; default: random
-	LeaseTTL       time.Duration             // a silent owner's threads are free after it; default 10 s
-	Poll           time.Duration             // how often [Ledger.Watch] looks, over a store that is no [posthouse.Watcher]; default 200 ms
+	Now    func() time.Time // the clock; default time.Now
+	Signer posthouse.Signer // signs entries; nil: entries are hashed and chained only
+	// Verifier checks threads that are imported. Default: the Signer if it is a
+	// Verifier, else only hashes are checked.
+	Verifier posthouse.Verifier
+	Cipher   posthouse.Cipher          // seals bodies before they reach the store; nil: they are stored in the clear
+	Logger   *slog.Logger              // for failures without a caller to return to; default: discarded
+	Observer posthouse.Observer        // told of each operation once it is durable
+	Policy   posthouse.DecidePolicy    // may refuse a decision; nil: the gate's own rules suffice
+	Validate posthouse.SchemaValidator // checks decided values; nil: a gate that takes a value with a schema does not open
+	// RequireGrants lets effects on the world ([posthouse.EffectExternal]) run only
+	// under a grant (gate.Act). Any other is [posthouse.ErrForbidden] before it runs.
+	RequireGrants  bool
+	Rules          []posthouse.Rule // each may refuse a commit
+	MaxState       int              // bytes of one checkpoint's state; default 8 MiB
+	MaxCheckpoints int              // retention cap over the whole store; 0: none. Heads and waiting checkpoints always stay
+	Owner          string           // names this process in leases; default: random
+	LeaseTTL       time.Duration    // a silent owner's threads are free after it; default 10 s
+	Poll           time.Duration    // interval of [Ledger.Watch] over a store that is no [posthouse.Watcher]; default 200 ms
 }
 
 func (o *Options) withDefaults() (Options, error) {

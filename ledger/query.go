@@ -12,18 +12,18 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// A LatestQuery says whose newest checkpoint is wanted. At least a thread or a
-// coordination must be named.
+// A LatestQuery selects a newest checkpoint. It must name a thread or a coordination.
 type LatestQuery struct {
 	Thread       string
 	Branch       string // of the thread; "" is main, unless Node is set: then any
 	Coordination string // over all its threads
-	Node         string // the newest that this node made, alone or with others
+	Node         string // made by this node, alone or with others
 }
 
-// Latest returns the newest checkpoint that matches, with its state.
-// [posthouse.ErrNotFound] if there is none, [posthouse.ErrInvalid] if q names neither a thread nor a
-// coordination. Naming a thread costs the same however long its history is.
+// Latest returns the newest checkpoint that matches, with its state. With a thread
+// named, its cost does not depend on the length of the history. [posthouse.ErrNotFound]
+// if nothing matches, [posthouse.ErrInvalid] if q names neither a thread nor a
+// coordination.
 func (l *Ledger) Latest(ctx context.Context, q LatestQuery) (*posthouse.Checkpoint, error) {
 	c, err := l.latest(ctx, q)
 	if err == nil {
@@ -53,7 +53,7 @@ func (l *Ledger) latest(ctx context.Context, q LatestQuery) (*posthouse.Checkpoi
 	}
 }
 
-// newest finds what [Ledger.Latest] is to read.
+// newest finds the checkpoint for [Ledger.Latest].
 func (l *Ledger) newest(ctx context.Context, q LatestQuery) (posthouse.Ref, error) {
 	if q.Thread != "" && q.Coordination == "" && q.Node == "" {
 		info, err := l.Thread(ctx, q.Thread)
@@ -83,13 +83,14 @@ func (l *Ledger) newest(ctx context.Context, q LatestQuery) (posthouse.Ref, erro
 	return posthouse.Ref{}, posthouse.NotFound(what+" of", cmp.Or(q.Coordination, q.Thread))
 }
 
-// List yields the headers of matching checkpoints, oldest first unless
-// Descending: of a named thread in the log's order, and of its current generation
-// unless the query names another; across threads in the order of [posthouse.OrderKey].
-// With [posthouse.Query.Open] it reads the summary of each thread besides. Headers are
-// checked as far as the store does so for a list, SQLite by checksums; [Ledger.Get]
-// and [Ledger.Log] check hashes, and notice what an index has lost.
-// [posthouse.ErrInvalid] for a cursor that is none; an unknown thread has none.
+// List yields the headers of matching checkpoints, oldest first unless Descending.
+//
+// The order is a named thread's log, else [posthouse.OrderKey]. A named thread's
+// current generation is listed unless the query names another. With
+// [posthouse.Query.Open] it also reads each thread's summary. Headers are checked as
+// far as the store does that for lists (SQLite: by checksums); [Ledger.Get] and
+// [Ledger.Log] check hashes and find what an index has lost. [posthouse.ErrInvalid] for
+// a malformed cursor. An unknown thread has no checkpoints.
 func (l *Ledger) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
 	return func(yield func(*posthouse.Header, error) bool) {
 		if q.After != "" {
@@ -117,14 +118,13 @@ func (l *Ledger) List(ctx context.Context, q posthouse.Query) iter.Seq2[*posthou
 	}
 }
 
-// listOpen lists what is open by the threads' summaries, of all that the rest of
-// the query selects.
+// listOpen filters what the rest of the query selects by the threads' summaries.
 func (l *Ledger) listOpen(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
 	limit := q.Limit
 	q.Limit, q.Open = 0, false
 	return func(yield func(*posthouse.Header, error) bool) {
 		n := 0
-		var t *posthouse.ThreadInfo // of the header before: those of a thread often come together
+		var t *posthouse.ThreadInfo // of the previous header: those of a thread often come together
 		for h, err := range l.core.Store.List(ctx, q) {
 			if err == nil && (t == nil || t.Thread != h.Thread) {
 				t, err = l.core.Summary(ctx, h.Thread)
@@ -147,17 +147,17 @@ func (l *Ledger) listOpen(ctx context.Context, q posthouse.Query) iter.Seq2[*pos
 	}
 }
 
-// isOpen reports whether a checkpoint is the head of a branch that waits, or
-// that has open gates.
+// isOpen reports whether a checkpoint is the head of a branch that waits or has open
+// gates.
 func isOpen(t *posthouse.ThreadInfo, h *posthouse.Header) bool {
 	b, ok := t.Branch(h.Branch)
 	return ok && b.Head == h.ID && (b.Status == posthouse.StatusWaiting ||
 		slices.ContainsFunc(t.Waiting, func(w posthouse.WaitingGate) bool { return w.Branch == b.Branch }))
 }
 
-// Count returns how many checkpoints [Ledger.List] would yield. Those of a thread's
-// current generation, with no other filter, are counted in its summary; else the
-// headers are read, which takes as long as listing them.
+// Count returns how many checkpoints [Ledger.List] would yield. The summary has the
+// count of a thread's current generation without other filters; any other costs as much
+// as the list.
 func Count(ctx context.Context, l *Ledger, q posthouse.Query) (n int, err error) {
 	if q.Thread != "" && q == (posthouse.Query{Thread: q.Thread, Descending: q.Descending, Limit: q.Limit}) {
 		info, err := l.core.Summary(ctx, q.Thread)
@@ -180,8 +180,8 @@ func Count(ctx context.Context, l *Ledger, q posthouse.Query) (n int, err error)
 	return n, nil
 }
 
-// within narrows a query for a thread to the entries of its generation. [posthouse.ErrNotFound] if there is
-// no such generation.
+// within limits a query for a thread to the entries of its generation.
+// [posthouse.ErrNotFound] for an unknown generation.
 func within(ctx context.Context, c *core.Core, q posthouse.Query) (posthouse.Query, error) {
 	if q.Thread == "" {
 		return q, nil
@@ -205,10 +205,10 @@ func within(ctx context.Context, c *core.Core, q posthouse.Query) (posthouse.Que
 	return q, nil
 }
 
-// ListStates is List with each checkpoint's state. One that is deleted while the
-// list is read may be left out. One whose state cannot be read ([posthouse.ErrCorrupt],
-// [posthouse.ErrSealed]) is yielded with its header and the error; whoever goes on is given
-// the others. Any other error is the last element, without a checkpoint.
+// ListStates lists checkpoints with their states. One that is deleted meanwhile may be
+// left out. One whose state cannot be read ([posthouse.ErrCorrupt],
+// [posthouse.ErrSealed]) is yielded as its header with the error; the others follow.
+// Any other error is the last element.
 func (l *Ledger) ListStates(ctx context.Context, q posthouse.Query) iter.Seq2[*posthouse.Checkpoint, error] {
 	return func(yield func(*posthouse.Checkpoint, error) bool) {
 		r := l.core.Reader(ctx, "")
@@ -240,9 +240,9 @@ func (l *Ledger) ListStates(ctx context.Context, q posthouse.Query) iter.Seq2[*p
 	}
 }
 
-// Threads yields matching summaries by name, or by due time where DueBefore is
-// set, deleted threads excepted and, unless q.Released asks for them, those that
-// were released and have not begun anew.
+// Threads yields matching summaries by name, or by due time with DueBefore. It leaves
+// out deleted threads and, unless q.Released is set, released threads that have not
+// begun anew.
 func (l *Ledger) Threads(ctx context.Context, q posthouse.ThreadQuery) iter.Seq2[*posthouse.ThreadInfo, error] {
 	limit := q.Limit
 	q.Limit = 0

@@ -9,22 +9,22 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// Store returns the store below.
+// Store returns the Ledger's store.
 func (l *Ledger) Store() posthouse.Store { return l.core.Store }
 
-// Core returns what the Ledger shares with the packages that keep its store: retain,
-// transfer, diff and crypt take a Ledger for it. It is no part of the API.
+// Core returns what the Ledger shares with packages retain, transfer, diff and crypt.
+// Programs have no use for it.
 func (l *Ledger) Core() *core.Core { return l.core }
 
 // Now returns the Ledger's time.
 func (l *Ledger) Now() time.Time { return l.core.Now() }
 
-// Close makes later commits fail with [posthouse.ErrClosed]. It waits for nothing, since
-// nothing is buffered, and leaves the store open.
+// Close makes later commits fail with [posthouse.ErrClosed]. It leaves the store open.
+// Nothing is buffered, so it does not wait.
 func (l *Ledger) Close() error { return l.core.Close() }
 
-// Get returns a checkpoint with its state. Every byte was checked against the
-// hash it was written with: [posthouse.ErrCorrupt] otherwise. [posthouse.ErrNotFound].
+// Get returns a checkpoint with its state. Every byte is checked against the hash of
+// its writing: [posthouse.ErrCorrupt]. [posthouse.ErrNotFound].
 func (l *Ledger) Get(ctx context.Context, id posthouse.ID) (*posthouse.Checkpoint, error) {
 	return l.core.Get(ctx, id)
 }
@@ -34,8 +34,8 @@ func (l *Ledger) GetHeader(ctx context.Context, id posthouse.ID) (*posthouse.Hea
 	return l.core.GetHeader(ctx, id)
 }
 
-// Thread returns a thread's summary. [posthouse.ErrNotFound], also for one that was
-// released and has not begun anew since: [Ledger.Releases] knows it.
+// Thread returns a thread's summary. [posthouse.ErrNotFound], also for a released
+// thread that has not begun anew: see [Ledger.Releases].
 func (l *Ledger) Thread(ctx context.Context, thread string) (*posthouse.ThreadInfo, error) {
 	return l.core.Thread(ctx, thread)
 }
@@ -45,30 +45,30 @@ func (l *Ledger) Gate(ctx context.Context, id posthouse.ID) (*posthouse.Gate, er
 	return l.core.Gate(ctx, id)
 }
 
-// Releases yields a thread's releases, newest first. Those
-// that were dropped are among them: their checkpoints are not found.
+// Releases yields a thread's releases, newest first. It includes dropped ones, whose
+// checkpoints are not found.
 func (l *Ledger) Releases(ctx context.Context, thread string) iter.Seq2[*posthouse.Release, error] {
 	return core.Releases(ctx, l.core, thread)
 }
 
-// Claim takes the thread for a run of this process. It writes nothing yet. It
-// fails with [posthouse.ErrBusy], Error.Lease saying who holds the thread, while another
-// run of this process has it, of this Ledger or another over the same handle of
-// the store, or another process whose lease is alive. Until
-// the claim is given back, or the Ledger closed, the process keeps its leases
-// alive: whoever claims calls [Claim.Release] in the end.
+// Claim takes the thread for a run of this process. It writes nothing yet. Call
+// [Claim.Release] in the end: until then, or until the Ledger is closed, the process
+// keeps its leases alive.
+//
+// It fails with [posthouse.ErrBusy], and Error.Lease, while another run has the thread:
+// in this process, through any Ledger over the same handle of the store, or in another
+// process whose lease is alive.
 func (l *Ledger) Claim(ctx context.Context, thread, run string) (*Claim, error) {
 	return l.core.Claim(ctx, thread, run)
 }
 
-// FindRelease returns the release of a thread that has a version, in decimal, or the
-// newest that has a tag. [posthouse.ErrNotFound]. It looks at each newer one first.
+// FindRelease returns the release of a thread with a version, as a decimal number, or
+// the newest with a tag. [posthouse.ErrNotFound]. It reads every newer release first.
 func FindRelease(ctx context.Context, l core.Ledger, thread, versionOrTag string) (*posthouse.Release, error) {
 	return core.ReleaseOf(ctx, l.Core(), thread, versionOrTag)
 }
 
-// LastRelease returns a thread's newest release. [posthouse.ErrNotFound] if it has
-// none.
+// LastRelease returns a thread's newest release, or [posthouse.ErrNotFound].
 func LastRelease(ctx context.Context, l core.Ledger, thread string) (*posthouse.Release, error) {
 	for r, err := range core.Releases(ctx, l.Core(), thread) {
 		return r, err
@@ -76,12 +76,12 @@ func LastRelease(ctx context.Context, l core.Ledger, thread string) (*posthouse.
 	return nil, posthouse.NotFound("release of thread", thread)
 }
 
-// NewID returns a new UUIDv7; ids of one Ledger ascend strictly. Whoever names a
-// checkpoint before it is saved takes one; an empty id gets one by itself.
+// NewID returns a new UUIDv7; ids of one Ledger ascend strictly. Use it to name a
+// checkpoint before it is saved; an empty id is replaced by a new one anyway.
 func NewID(l *Ledger) posthouse.ID { return l.core.NewID() }
 
-// Executions returns what the unfinished executions at a branch's head have on
-// record, by task: results of steps, and questions with their answers.
+// Executions returns what the unfinished executions at a branch's head have on record,
+// by task: step results, and questions with their answers.
 func Executions(ctx context.Context, l *Ledger, head *posthouse.Header) (map[string]*Execution, error) {
 	return l.core.Executions(ctx, head)
 }

@@ -9,22 +9,23 @@ import (
 
 // ReleaseOptions refine a release. Nil is the zero value.
 type ReleaseOptions struct {
-	Tags   []string // names for the version, at most 16, formed like ids; not numbers. A later release may have the same
+	Tags   []string // names for the version, at most 16, formed like ids but not numbers; later releases may reuse them
 	By     string   // at most 200 bytes
 	Reason string   // at most 4,000 bytes
-	Failed bool     // the work failed: says so in the record, and changes nothing else
-	Claim  *Claim   // the caller's own hold on the thread, which ends with the release
+	Failed bool     // recorded only: the work failed
+	Claim  *Claim   // the caller's own hold on the thread, which the release ends
 }
 
-// Release closes a thread's current generation as a version, whose number is
-// the generation's, and frees the thread's name: there is no head any more,
-// lists of the thread are empty, and what is saved under the name next begins
-// anew. The old checkpoints still load by their ids, [posthouse.Query].Generation lists
-// them, and [Ledger.Fork] takes one up again. Open gates are cancelled, on
-// record. [posthouse.ErrNotFound] if there is nothing to release; [posthouse.ErrBusy] while
-// somebody else runs the thread. Threads whose end it waited for ([posthouse.GateThread])
-// are cancelled; an error with a result says that this failed, and the release
-// stands.
+// Release closes a thread's current generation as a version, numbered as the
+// generation, and frees the thread's name.
+//
+// The thread then has no head, its lists are empty, and the next save under the name
+// begins anew. Old checkpoints still load by their ids, [posthouse.Query].Generation
+// lists them, and [Ledger.Fork] continues one. Open gates are cancelled, on record.
+// Threads whose end it waited for ([posthouse.GateThread]) are cancelled; an error
+// beside a result says that this failed, and the release stands.
+// [posthouse.ErrNotFound] if there is nothing to release; [posthouse.ErrBusy] while
+// somebody else runs the thread.
 func (l *Ledger) Release(ctx context.Context, thread string, o *ReleaseOptions) (*posthouse.Release, error) {
 	if o == nil {
 		o = &ReleaseOptions{}
@@ -36,7 +37,7 @@ func (l *Ledger) Release(ctx context.Context, thread string, o *ReleaseOptions) 
 	return r, commit.CancelOrphans(ctx, l.core, thread, left, o.By)
 }
 
-// closing returns the options as a commit takes them.
+// closing returns the options in a commit's form.
 func (o *ReleaseOptions) closing() *commit.Closing {
 	if o == nil {
 		return nil

@@ -13,19 +13,20 @@ import (
 
 // SaveOptions refine Save. Nil is the zero value.
 type SaveOptions struct {
-	Replace bool          // an id that exists, without children, gets a new revision with this content
-	Head    *posthouse.ID // the branch's head must be this; see [Draft.Head]
+	Replace bool          // an existing id without children gets a new revision with this content
+	Head    *posthouse.ID // the expected head of the branch; see [Draft.Head]
 }
 
 // Save commits a checkpoint made by hand, usually by [posthouse.Root] or
-// [posthouse.Checkpoint.Derive], and returns it as stored. An empty id gets a new one.
+// [posthouse.Checkpoint.Derive], and returns it as stored. An empty id is replaced by a
+// new one.
 //
-// A checkpoint with a parent goes to the parent's branch and must derive from
-// its head ([posthouse.ErrConflict] otherwise: two writers on one head, one wins); with
-// the name of a new branch it begins that branch at any parent. A root moves
-// main. Saving an existing id with equal content again changes nothing; with
-// other content it is [posthouse.ErrExists] unless Replace says otherwise. Its other errors
-// are those of [Ledger.Commit].
+// A checkpoint with a parent goes to the parent's branch and must derive from its head;
+// of two writers on one head the second gets [posthouse.ErrConflict]. With the name of
+// a new branch it begins that branch at any parent. A root moves main. Saving an
+// existing id with equal content again changes nothing; with other content it is
+// [posthouse.ErrExists], unless Replace is set. Otherwise it fails as [Ledger.Commit]
+// does.
 func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptions) (*posthouse.Checkpoint, error) {
 	if o == nil {
 		o = &SaveOptions{}
@@ -56,11 +57,11 @@ func (l *Ledger) Save(ctx context.Context, c *posthouse.Checkpoint, o *SaveOptio
 		if try > 0 || !errors.Is(err, posthouse.ErrExists) && !errors.Is(err, posthouse.ErrConflict) {
 			return stored, err
 		}
-		// Somebody may have saved this very checkpoint since: look again.
+		// Somebody may have saved the same checkpoint meanwhile: look again.
 	}
 }
 
-// commitSaved commits d and returns the checkpoint, its content being all in d.
+// commitSaved commits p and returns the checkpoint, whose whole content is in p.
 func (l *Ledger) commitSaved(ctx context.Context, p *commit.Plan) (*posthouse.Checkpoint, error) {
 	done, err := l.commit(ctx, p)
 	if err != nil {
@@ -73,8 +74,8 @@ func (l *Ledger) commitSaved(ctx context.Context, p *commit.Plan) (*posthouse.Ch
 	return c, nil
 }
 
-// saveExisting handles an id that may exist: it returns the stored checkpoint if
-// there is nothing to do, and nil, nil if the id is free.
+// saveExisting handles an id that may exist. It returns the stored checkpoint if there
+// is nothing to do, and nil, nil if the id is free.
 func (l *Ledger) saveExisting(ctx context.Context, d commit.Plan, c *posthouse.Checkpoint, o *SaveOptions) (*posthouse.Checkpoint, error) {
 	old, err := l.core.ReadCheckpoint(ctx, c.ID)
 	if errors.Is(err, posthouse.ErrNotFound) {
@@ -117,8 +118,8 @@ func sameContent(old, c *posthouse.Checkpoint) bool {
 	return true
 }
 
-// saveRevision appends a new revision of a checkpoint that has no children. A new
-// coordination is a new label; the thread stays.
+// saveRevision appends a new revision of a checkpoint without children. A new
+// coordination is only a label; the thread stays.
 func (l *Ledger) saveRevision(ctx context.Context, p *commit.Plan, c, old *posthouse.Checkpoint) (*posthouse.Checkpoint, error) {
 	if c.Thread != "" && c.Thread != old.Thread {
 		return nil, &posthouse.Error{

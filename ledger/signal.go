@@ -10,15 +10,15 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// Signal appends s to a thread's log, also while a run has the thread. In the
-// same commit it answers gates that wait for its name and have not expired, and
-// makes their branches runnable: all gates that latch, and on each branch the
-// oldest other one, or all others if s latches.
+// Signal appends s to a thread's log, even while a run has the thread. The same commit
+// answers the gates that wait for its name and have not expired, and makes their
+// branches runnable. It answers all gates that latch, and on each branch the oldest
+// other one, or all others if s latches.
 //
-// It fails with [posthouse.ErrNotFound] for an unknown thread unless s.Early is set, with
-// [posthouse.ErrExists] if s.ID is on record with another name or value, with
-// [posthouse.ErrTooLarge] beyond [posthouse.MaxSignal] or 1,000 names in the thread. A thread that
-// has ended takes signals too: a later run may wait for them.
+// It fails with [posthouse.ErrNotFound] for an unknown thread unless s.Early is set,
+// with [posthouse.ErrExists] if s.ID is on record with another name or value, with
+// [posthouse.ErrTooLarge] beyond [posthouse.MaxSignal] or 1,000 names in the thread. A
+// thread that has ended takes signals, too: a later run may wait for them.
 func (l *Ledger) Signal(ctx context.Context, thread string, s posthouse.Signal) (*posthouse.Signal, error) {
 	if err := commit.CheckSignal(&s); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (l *Ledger) Signal(ctx context.Context, thread string, s posthouse.Signal) 
 	return &s, nil
 }
 
-// findSent returns the signal that is on record under the id of s, nil if none is.
+// findSent returns the signal that is on record under the id of s, or nil.
 func (l *Ledger) findSent(ctx context.Context, thread string, s *posthouse.Signal) (*posthouse.Signal, error) {
 	ref, err := l.core.Store.Find(ctx, s.ID)
 	if errors.Is(err, posthouse.ErrNotFound) {

@@ -10,12 +10,13 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// Delegate records that an assignee hands a gate to another, who then decides
-// in their place: Decision.For says in whose. The gate is not rewritten. It
-// fails with [posthouse.ErrForbidden] if d.By may not decide the gate or d.To may not be
-// given it, with [posthouse.ErrInvalid] if d.To had the right before (a loop) or has one
-// already, or the gate is assigned to nobody, with [posthouse.ErrVoted] after a vote, and
-// like [Ledger.Decide] for a gate that does not wait.
+// Delegate records that an assignee hands a gate to another person, who then decides in
+// their place: Decision.For names the assignee. The gate's record does not change.
+//
+// It fails with [posthouse.ErrForbidden] if d.By may not decide the gate or d.To may
+// not be given it. It fails with [posthouse.ErrInvalid] if d.To has or had the right
+// already, or the gate is assigned to nobody. It fails with [posthouse.ErrVoted] after
+// a vote, and like [Ledger.Decide] for a gate that does not wait.
 func (l *Ledger) Delegate(ctx context.Context, gate posthouse.ID, d posthouse.Delegation) (*posthouse.Gate, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err

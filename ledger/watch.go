@@ -9,32 +9,31 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// A WatchQuery says what to watch from where.
+// A WatchQuery says what to watch, and from where.
 type WatchQuery struct {
 	Thread string // "": all threads
-	Cursor string // of the last event seen; "": from the beginning; "now": what comes after the call of Watch
+	Cursor string // of the last event seen; "": from the beginning; "now": from the call of Watch
 }
 
-// Watch yields events in commit order, per thread in the log's order, and
-// blocks for more until ctx ends; then it stops without an error. Whoever goes
-// on from the cursor of an event is given exactly what comes behind it, the rest
-// of its entry first. [posthouse.ErrInvalid] for a cursor that the store did not give
-// out, or has forgotten.
+// Watch yields events in commit order, those of a thread in the log's order, and blocks
+// for more until ctx ends; then it stops without an error. With the cursor of an event
+// it continues exactly behind that event, even inside its entry. [posthouse.ErrInvalid]
+// for a cursor that the store did not make, or no longer knows.
 //
-// An entry that cannot be read ([posthouse.ErrCorrupt], [posthouse.ErrSealed]), or before which some
-// are missing that this watch should have been given, is yielded as one event of
-// its cursor, thread and number, with the error; whoever goes on is given what
-// follows. Any other error is the last element, without an event.
+// If an entry cannot be read ([posthouse.ErrCorrupt], [posthouse.ErrSealed]), or
+// entries before it are missing, Watch yields an event with its cursor, thread and
+// number, and the error. The next events follow. Any other error is the last element,
+// without an event.
 //
-// A store that is no [posthouse.Watcher] is polled each Options.Poll: then nothing orders
-// events of different threads, and the cursor of a watch of all threads grows
-// with their number, by about 20 bytes each.
+// A store that is no [posthouse.Watcher] is polled each Options.Poll. Then events of
+// different threads have no order, and the cursor of a watch of all threads grows with
+// their number, by about 20 bytes each.
 func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.Event, error] {
 	inside, ok := parseInside(q.Cursor)
 	if ok {
 		q.Cursor = inside.behind
 	}
-	entries := l.entries(ctx, q) // here, not at the first element, since "now" is now
+	entries := l.entries(ctx, q) // here, not at the first element: "now" is the time of the call
 	return func(yield func(*posthouse.Event, error) bool) {
 		w := watch{l: l.core, ctx: ctx, q: q, seen: map[string]core.Mark{}, whole: q.Cursor == "", yield: yield}
 		if ok {
@@ -69,7 +68,7 @@ func (l *Ledger) Watch(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.E
 // each.
 const maxWatched = 1 << 14
 
-// A watch is one call of [Ledger.Watch] under way.
+// A watch is one running call of [Ledger.Watch].
 type watch struct {
 	l     *core.Core
 	ctx   context.Context
@@ -80,8 +79,8 @@ type watch struct {
 	yield func(*posthouse.Event, error) bool
 }
 
-// checkGap makes sure that nothing is missing between an entry and the one of its
-// thread that was watched before it.
+// checkGap checks that nothing is missing between an entry and the previous one of its
+// thread.
 func (w *watch) checkGap(e *posthouse.Entry) error {
 	m := core.Mark{Seq: e.Seq, Prev: e.Prev, Link: e.Link()}
 	last, ok := w.seen[e.Thread]
@@ -90,7 +89,7 @@ func (w *watch) checkGap(e *posthouse.Entry) error {
 		w.whole = false
 	}
 	w.seen[e.Thread] = m
-	if !ok && !w.whole || m.Seq <= last.Seq || m.Follows(last) { // one that is not higher is of a thread that began anew
+	if !ok && !w.whole || m.Seq <= last.Seq || m.Follows(last) { // a lower number is of a thread that began anew
 		return nil
 	}
 	if w.gap.Thread != e.Thread {
@@ -99,7 +98,7 @@ func (w *watch) checkGap(e *posthouse.Entry) error {
 	return w.gap.Gap(last, m)
 }
 
-// yieldEvents yields the events of an entry behind those that were seen, and reports
+// yieldEvents yields the events of an entry behind those already seen. It reports
 // whether to go on.
 func (w *watch) yieldEvents(e *posthouse.Entry, seen int) bool {
 	l, ctx, yield := w.l, w.ctx, w.yield
@@ -136,7 +135,7 @@ func (w *watch) yieldEvents(e *posthouse.Entry, seen int) bool {
 	return true
 }
 
-// entries yields what is appended, at least of the thread that is watched.
+// entries yields what is appended, at least for the watched thread.
 func (l *Ledger) entries(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.Entry, error] {
 	if w, ok := l.core.Store.(posthouse.Watcher); ok {
 		return w.Watch(ctx, q.Cursor)

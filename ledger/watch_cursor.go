@@ -10,19 +10,17 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// insideMark begins what a cursor says beyond the store's own. Stores do not
-// use it.
+// insideMark begins the Ledger's part of a cursor. Stores do not use the byte.
 const insideMark = "~"
 
-// An insideCursor says that a watch is in the middle of an entry. It names the
-// entry, since a store goes on behind a cursor and cannot be asked for what is
-// before it.
+// An insideCursor says that a watch is in the middle of an entry. It names the entry,
+// since a store continues behind a cursor and cannot return what is before it.
 type insideCursor struct {
 	behind string // the entry's own cursor
 	seen   int    // events of the entry, so far
 	thread string
 	seq    uint64
-	hash   [4]byte // the beginning of the entry's: tells a thread that was deleted and began anew
+	hash   [4]byte // the beginning of the entry's hash: it tells a thread that was deleted and began anew
 }
 
 func (c *insideCursor) String() string {
@@ -31,8 +29,7 @@ func (c *insideCursor) String() string {
 	}, ".")
 }
 
-// parseInside reads what String wrote. Any other cursor is the store's, which
-// knows what to make of it.
+// parseInside parses what String wrote. Any other cursor is the store's.
 func parseInside(s string) (*insideCursor, bool) {
 	i := strings.LastIndex(s, insideMark)
 	if i < 0 {
@@ -54,7 +51,7 @@ func parseInside(s string) (*insideCursor, bool) {
 	return c, true
 }
 
-// entry reads the entry that the cursor is inside of; nil if it was removed.
+// entry reads the entry that the cursor is inside of, or nil if it was removed.
 func (c *insideCursor) entry(ctx context.Context, s posthouse.Store) (*posthouse.Entry, error) {
 	for e, err := range s.Read(ctx, c.thread, posthouse.Range{Seqs: []uint64{c.seq}}) {
 		if err != nil || [4]byte(e.Hash[:4]) != c.hash {

@@ -15,19 +15,18 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// pollPrefix tells a polling watch's cursors from those of stores.
+// pollPrefix distinguishes cursors of a polling watch from those of stores.
 const pollPrefix = "poll-"
 
-// A pollCursor says how far a polling watch has seen each thread. It tells more
-// than any one number could: nothing orders the threads of a store that is no
-// [posthouse.Watcher] among each other.
+// A pollCursor says how far a polling watch has seen each thread. One number would not
+// do: a store that is no [posthouse.Watcher] has no order across threads.
 type pollCursor map[pollKey]pollMark
 
-// A pollKey is the beginning of the hash of a thread's name: cursors are shorter so.
+// A pollKey is the beginning of the hash of a thread's name, to keep cursors short.
 type pollKey [8]byte
 
-// A pollMark is the entry seen last. Its hash tells a thread that was deleted
-// and began anew.
+// A pollMark is the last entry seen. Its hash tells a thread that was deleted and began
+// anew.
 type pollMark struct {
 	seq  uint64
 	hash [4]byte
@@ -68,7 +67,7 @@ func (l *Ledger) pollStart(ctx context.Context, q WatchQuery) (pollCursor, error
 	return parsePollCursor(q.Cursor)
 }
 
-// parsePollCursor reads what String wrote.
+// parsePollCursor parses what String wrote.
 func parsePollCursor(s string) (pollCursor, error) {
 	bad := &posthouse.Error{Code: posthouse.CodeInvalid, Field: "cursor", Message: "is not one this store's watch gave out", Hint: "watch from the start, or from now"}
 	encoded, ok := strings.CutPrefix(s, pollPrefix)
@@ -97,8 +96,8 @@ func parsePollCursor(s string) (pollCursor, error) {
 	return c, nil
 }
 
-// poll is what [posthouse.Watcher] does, for a store that is none: it looks for threads
-// whose tails moved, again and again.
+// poll watches a store that is no [posthouse.Watcher]: it looks again and again for
+// threads whose tails moved.
 func (l *Ledger) poll(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.Entry, error] {
 	start, bad := l.pollStart(ctx, q) // "now" is when Watch is called
 	return func(yield func(*posthouse.Entry, error) bool) {
@@ -122,7 +121,7 @@ func (l *Ledger) poll(ctx context.Context, q WatchQuery) iter.Seq2[*posthouse.En
 	}
 }
 
-// A poller is a watch of a store that is no [posthouse.Watcher].
+// A poller is one running watch by polling.
 type poller struct {
 	l       *core.Core
 	thread  string // "": all
@@ -131,7 +130,7 @@ type poller struct {
 	stopped bool // by the consumer
 }
 
-// round yields what is new once.
+// round looks once, and yields what is new.
 func (p *poller) round(ctx context.Context) error {
 	there := map[pollKey]bool{}
 	for t, err := range p.l.Store.Threads(ctx, posthouse.ThreadQuery{Thread: p.thread}) {
@@ -151,8 +150,8 @@ func (p *poller) round(ctx context.Context) error {
 	return nil
 }
 
-// catchUp yields a thread's entries behind the one seen last, which it reads
-// again to see that it is the same: else the thread is another of that name.
+// catchUp yields a thread's entries behind the last one seen. It reads that one again:
+// if it differs, the thread began anew, and all is yielded.
 func (p *poller) catchUp(ctx context.Context, key pollKey, t *posthouse.ThreadInfo) error {
 	last := p.seen[key]
 	if last.seq > t.Tail.Seq {

@@ -8,14 +8,14 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// Counts reports whether the decision of an earlier gate, which asked the same,
-// answers g as it would be put now: nil if it does, and otherwise why it does not.
-// A rejection, a withdrawal and a deadline that passed always do. An approval,
-// edit or response does if its verdict is allowed now, its value satisfies the
-// schema now, and neither quorum nor requester rules are stricter than they were,
-// nor how many effects it licenses and for how long.
-// Who is assigned now does not matter: what was rightly given stands. A value is
-// checked again only where the schema has changed.
+// Counts returns nil if an earlier gate's decision, about the same content, answers g.
+// Otherwise it returns the reason why not.
+//
+// A rejection, a withdrawal and an expiry always answer. An approval, edit or response
+// answers if g allows its verdict and its value satisfies g's schema. Also, g must not
+// have a stricter quorum, a stricter requester rule, or license fewer effects or a
+// shorter time. Assignees do not matter: a decision that was right when it was given
+// stays. The value is checked again only if the schema has changed.
 func Counts(c *core.Core, g, earlier *posthouse.Gate) error {
 	d := earlier.Decision
 	switch {
@@ -40,7 +40,7 @@ func Counts(c *core.Core, g, earlier *posthouse.Gate) error {
 	return checkValue(c, g, earlier)
 }
 
-// decidersOf returns whose hands were on a gate's decision.
+// decidersOf returns the names of all who took part in a gate's decision.
 func decidersOf(g *posthouse.Gate) []string {
 	names := []string{g.Decision.By, g.Decision.Actor}
 	for i := range g.Votes {
@@ -49,8 +49,7 @@ func decidersOf(g *posthouse.Gate) []string {
 	return names
 }
 
-// checkValue checks the value of an earlier decision against a schema that has
-// changed since.
+// checkValue checks the value of an earlier decision against a schema that has changed.
 func checkValue(c *core.Core, g, earlier *posthouse.Gate) error {
 	value := earlier.Decision.Value
 	if len(g.Schema) == 0 || len(value) == 0 || sameJSON(g.Schema, earlier.Schema) {

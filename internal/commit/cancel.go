@@ -18,13 +18,12 @@ type Cancellation struct {
 	Claim  *core.Claim // of the run that ends itself
 }
 
-// CancelThread cancels a branch of a thread, and the threads that it waited for.
+// CancelThread cancels a branch of a thread, and the threads that it waits for.
 func CancelThread(ctx context.Context, c *core.Core, thread string, o Cancellation) (*posthouse.Header, error) {
 	return cancelAll(ctx, c, thread, o, map[string]bool{})
 }
 
-// cancelAll cancels a thread's branch and what that waited for, each thread
-// once.
+// cancelAll cancels a thread's branch and the threads that it waits for, each once.
 func cancelAll(ctx context.Context, c *core.Core, thread string, opt Cancellation, seen map[string]bool) (*posthouse.Header, error) {
 	seen[thread] = true
 	t, err := c.Lock(thread)
@@ -68,8 +67,8 @@ func cancelThreadsOf(ctx context.Context, c *core.Core, h *posthouse.Header, o C
 	return cancelWaitedFor(ctx, c, gates, o, seen)
 }
 
-// CancelOrphans cancels the threads that gates of a thread waited for, because it went
-// on without them.
+// CancelOrphans cancels the threads that a thread's gates waited for, when it went on
+// without them.
 func CancelOrphans(ctx context.Context, c *core.Core, thread string, gates []posthouse.ID, by string) error {
 	if len(gates) == 0 {
 		return nil
@@ -85,9 +84,8 @@ func cancelWaitedFor(ctx context.Context, c *core.Core, gates []posthouse.ID, o 
 	return errors.Join(err, CancelThreads(ctx, c, called, o, seen))
 }
 
-// WaitedFor returns the threads that gates wait for. One that a fork or a copy
-// took along is its source's to wait for. The error tells of gates that cannot
-// be read.
+// WaitedFor returns the threads that gates wait for, except those that a fork or copy
+// inherited: their source waits for them. The error names gates that cannot be read.
 func WaitedFor(ctx context.Context, c *core.Core, gates []posthouse.ID) (threads []string, err error) {
 	for _, id := range gates {
 		g, e := c.Gate(ctx, id)
@@ -109,8 +107,8 @@ func WaitedFor(ctx context.Context, c *core.Core, gates []posthouse.ID) (threads
 	return threads, err
 }
 
-// CancelThreads cancels threads that were waited for, the others also where one
-// fails.
+// CancelThreads cancels threads that were waited for. If one fails it goes on with the
+// others.
 func CancelThreads(ctx context.Context, c *core.Core, threads []string, o Cancellation, seen map[string]bool) (err error) {
 	o.Branch, o.Claim = posthouse.MainBranch, nil
 	for _, thread := range threads {
@@ -124,7 +122,8 @@ func CancelThreads(ctx context.Context, c *core.Core, threads []string, o Cancel
 	return err
 }
 
-// cancel returns the branch's head, complete only if it has written it.
+// cancel returns the branch's head. The header is complete only if cancel has written
+// it.
 func cancel(ctx context.Context, c *core.Core, t *core.Thread, o Cancellation) (h *posthouse.Header, written bool, err error) {
 	told := false
 	err = c.Append(ctx, t, func(tx *core.Tx) error {
@@ -171,7 +170,7 @@ type cancelRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// askToCancel adds the request, unless there is one.
+// askToCancel adds the request, unless there is one already.
 func askToCancel(tx *core.Tx, o Cancellation) error {
 	if tx.Thread.Info.CancelMark(o.Branch) != nil {
 		return core.ErrNothing
@@ -185,8 +184,7 @@ func askToCancel(tx *core.Tx, o Cancellation) error {
 	return nil
 }
 
-// cancelBranch adds the branch's last checkpoint, for the reason of the request
-// if there was one before.
+// cancelBranch adds the branch's last checkpoint. An earlier request gives its reason.
 func cancelBranch(tx *core.Tx, o Cancellation) error {
 	if m := tx.Thread.Info.CancelMark(o.Branch); m != nil {
 		s, err := tx.Core.Reader(tx.Ctx, tx.Thread.Name).Signal(m.Seq)
@@ -214,7 +212,7 @@ func cancelBranch(tx *core.Tx, o Cancellation) error {
 	return err
 }
 
-// checkCancelled lets the plan pass unless its branch was asked to cancel.
+// checkCancelled refuses a plan whose branch somebody asked to cancel.
 func (c *Commit) checkCancelled() error {
 	tx, p := c.tx, c.plan
 	asked := tx.Thread.Info.CancelMark(p.Branch) != nil || p.Claim != nil && p.Claim.IsCancelled(p.Branch)

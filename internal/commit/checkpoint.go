@@ -9,8 +9,8 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// base returns what the new checkpoint is encoded against, nil for nothing. Of a
-// new revision it also returns the newest one there is.
+// base returns what the new checkpoint is encoded against, or nil. For a new revision
+// it also returns the newest revision.
 func (c *Commit) base() (base *core.Head, old *posthouse.Header, err error) {
 	tx, p := c.tx, c.plan
 	if p.Revise == "" {
@@ -22,12 +22,12 @@ func (c *Commit) base() (base *core.Head, old *posthouse.Header, err error) {
 		base, err = tx.HeadAt(old.ParentSeq)
 	}
 	if err == nil && orphan {
-		base.Parts = nil // their bodies may be gone: written in full, with a list of its own
+		base.Parts = nil // their bodies may be gone: write all in full, with a new manifest
 	}
 	return base, old, err
 }
 
-// parent finds what the new checkpoint is a change of.
+// parent returns the checkpoint that the new one changes.
 func (c *Commit) parent() (*core.Head, error) {
 	tx, p, ch, bh, exists := c.tx, c.plan, c.plan.Checkpoint, c.head, c.exists
 	switch {
@@ -61,7 +61,7 @@ func (c *Commit) parent() (*core.Head, error) {
 	return tx.HeadAt(ref.Seq)
 }
 
-// addCheckpoint adds the checkpoint's record and makes it the branch's next head.
+// addCheckpoint adds the checkpoint's record and makes it the branch's head.
 func (c *Commit) addCheckpoint() error {
 	tx, p, ch := c.tx, c.plan, c.plan.Checkpoint
 	base, old, err := c.base()
@@ -102,8 +102,8 @@ func (c *Commit) addCheckpoint() error {
 	return tx.Finish(next, e, ch.Status)
 }
 
-// fillHeader makes h the header of the checkpoint that c makes of base, but for
-// what identifies it.
+// fillHeader makes h the header of the checkpoint that c makes of base, without id and
+// order key.
 func fillHeader(h *posthouse.Header, p *Plan, c *posthouse.Change, base *core.Head) {
 	*h = posthouse.Header{
 		ID: c.ID, Thread: p.Thread, Branch: p.Branch, Coordination: c.Coordination, Kind: c.Kind, Status: c.Status,

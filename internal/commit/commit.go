@@ -7,8 +7,8 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// A Commit is a plan on its way into one entry. Its stages run in order; each is
-// given the transaction, checks its conditions, adds its records and returns.
+// A Commit turns a plan into one entry. Its stages run in order. Each is given the
+// transaction, checks its conditions, adds its records and returns.
 type Commit struct {
 	tx   *core.Tx
 	plan *Plan
@@ -16,20 +16,20 @@ type Commit struct {
 	head   posthouse.BranchHead // of the plan's branch
 	exists bool                 // there is such a branch
 
-	successors map[posthouse.ID]posthouse.ID // gates of the plan by the open gate that each supersedes
-	answered   map[int]*posthouse.Signal     // what is on record for the plan's gates, by their index
+	successors map[posthouse.ID]posthouse.ID // gates of the plan, by the open gate that each supersedes
+	answered   map[int]*posthouse.Signal     // signals on record for the plan's gates, by their index
 
 	made Made
 }
 
-// Made is what a commit made.
+// Made describes what a commit made.
 type Made struct {
 	posthouse.Committed
 
-	// Coordination is the newest checkpoint's, where a generation was closed.
+	// Coordination is that of the newest checkpoint, for a closed generation.
 	Coordination string
 
-	Left []posthouse.ID // gates of threads that the branch waited for, and does no more
+	Left []posthouse.ID // gates of other threads that the branch no longer waits for
 }
 
 // A stage is one step of a commit, and whether this plan takes it.
@@ -38,8 +38,8 @@ type stage struct {
 	run   func(*Commit) error
 }
 
-// stages lists what a commit does, in order, on a plan that was validated. What the
-// log then does with the entry is core.Append's: seal, sign, put, apply.
+// stages lists what a commit does with a validated plan, in order. core.Append then
+// takes the last stages: seal, sign, put, apply.
 func (c *Commit) stages() [10]stage {
 	p := c.plan
 	return [...]stage{
@@ -56,8 +56,8 @@ func (c *Commit) stages() [10]stage {
 	}
 }
 
-// Write adds the records of a plan to the transaction. What it returns is
-// complete once the entry is on record.
+// Write adds the records of a plan to the transaction. Its result is complete once the
+// entry is on record.
 func Write(tx *core.Tx, p *Plan) (*Made, error) {
 	c := &Commit{tx: tx, plan: p}
 	c.made.Seq = tx.Seq
@@ -75,7 +75,7 @@ func Write(tx *core.Tx, p *Plan) (*Made, error) {
 	return &c.made, nil
 }
 
-// Run appends one entry with what the plan holds.
+// Run appends one entry with the plan's records.
 func Run(ctx context.Context, c *core.Core, p *Plan) (*Made, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func Run(ctx context.Context, c *core.Core, p *Plan) (*Made, error) {
 	return made, nil
 }
 
-// complete adds the entry's hash, and makes the header the caller's own.
+// complete adds the entry's hash, and copies the header for the caller.
 func (m *Made) complete(h posthouse.Hash) {
 	m.Hash = h
 	for i := range m.Gates {
@@ -117,7 +117,7 @@ func (m *Made) complete(h posthouse.Hash) {
 	}
 }
 
-// Header returns the checkpoint's, nil if there is none.
+// Header returns the checkpoint's header, or nil.
 func (m *Made) Header() *posthouse.Header {
 	if m == nil {
 		return nil
@@ -127,7 +127,7 @@ func (m *Made) Header() *posthouse.Header {
 
 func (c *Commit) checkLease() error { return c.tx.CheckLease(c.plan.Claim) }
 
-// checkHead refuses a plan made for another head of its branch.
+// checkHead refuses a plan for another head than the branch has.
 func (c *Commit) checkHead() error {
 	tx, p := c.tx, c.plan
 	tx.Branch = p.Branch
@@ -142,7 +142,7 @@ func (c *Commit) checkHead() error {
 	}
 }
 
-// closeGeneration is the last record of a thread's generation.
+// closeGeneration adds the last record of a thread's generation.
 func (c *Commit) closeGeneration() error {
 	done, err := closeGeneration(c.tx, c.plan.Release)
 	if err != nil {

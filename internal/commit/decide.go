@@ -9,8 +9,8 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// Expire records that a gate's deadline passed. [posthouse.ErrConflict] if it has not,
-// [posthouse.ErrDecided] if the gate was decided before.
+// Expire records that a gate's deadline passed. [posthouse.ErrConflict] before the
+// deadline, [posthouse.ErrDecided] if the gate was decided.
 func Expire(ctx context.Context, c *core.Core, gate posthouse.ID) (*posthouse.Gate, error) {
 	g, err := Decide(ctx, c, gate, func(tx *core.Tx, g *posthouse.Gate) (*posthouse.Decision, error) {
 		if g.ExpiresAt.IsZero() || tx.At.Before(g.ExpiresAt) {
@@ -29,8 +29,8 @@ func Expired(g *posthouse.Gate) *posthouse.Decision {
 	return &posthouse.Decision{Verdict: posthouse.Expire, By: posthouse.RuntimeActor, Reason: "no decision by " + g.ExpiresAt.Format(time.RFC3339)}
 }
 
-// Decide appends what choose makes of an open gate, its decision or a vote, and
-// tells of it.
+// Decide appends what choose makes of an open gate, a decision or a vote, and calls the
+// observer.
 func Decide(ctx context.Context, l *core.Core, id posthouse.ID, choose func(*core.Tx, *posthouse.Gate) (*posthouse.Decision, error)) (*posthouse.Gate, error) {
 	var vote *posthouse.Decision
 	var coordination string
@@ -69,8 +69,7 @@ func Decide(ctx context.Context, l *core.Core, id posthouse.ID, choose func(*cor
 	return g, nil
 }
 
-// openGate returns the gate if it waits, else the error that says what became
-// of it.
+// openGate returns a gate that waits, or the error that says what became of it.
 func openGate(tx *core.Tx, id posthouse.ID) (*posthouse.Gate, error) {
 	for _, w := range tx.Thread.Info.Waiting {
 		if w.ID == id {
@@ -101,8 +100,8 @@ func openGate(tx *core.Tx, id posthouse.ID) (*posthouse.Gate, error) {
 	return nil, e
 }
 
-// askedAgain returns the gate that asks in place of one that does not wait, ""
-// if none does: its decision says so, or an open gate does.
+// askedAgain returns the gate that replaced one that does not wait, or "". The decision
+// names it, or an open gate supersedes this one.
 func askedAgain(tx *core.Tx, g *posthouse.Gate) posthouse.ID {
 	if g.Decision.Successor != "" {
 		return g.Decision.Successor
@@ -118,9 +117,9 @@ func askedAgain(tx *core.Tx, g *posthouse.Gate) posthouse.ID {
 	return ""
 }
 
-// MayOpen reports, as [posthouse.ErrUnsupported], that a gate takes a value with a schema and
-// this Ledger has no validator to check it with: its decision would fail, maybe a
-// week later. [ledger.Ledger.Commit] opens no such gate.
+// MayOpen returns [posthouse.ErrUnsupported] for a gate whose answer has a schema, if
+// the Ledger has no validator. [ledger.Ledger.Commit] opens no such gate: its decision
+// would fail, perhaps a week later.
 func MayOpen(c *core.Core, g *posthouse.Gate) error {
 	if c.Config.Validate != nil || len(g.Schema) == 0 || !g.Allows(posthouse.Edit) && !g.Allows(posthouse.Respond) {
 		return nil
@@ -128,7 +127,7 @@ func MayOpen(c *core.Core, g *posthouse.Gate) error {
 	return Unchecked(g)
 }
 
-// Unchecked is the error of a value that nothing here can check.
+// Unchecked returns the error of a value that no validator can check.
 func Unchecked(g *posthouse.Gate) error {
 	return &posthouse.Error{
 		Code: posthouse.CodeUnsupported, Field: "schema", Message: "of gate " + cmp.Or(string(g.ID), g.Name) + " cannot be checked by this ledger",

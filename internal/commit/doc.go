@@ -2,14 +2,14 @@
 //
 // commit.go lists the stages in order: the lease, requests to cancel, the branch's
 // head, steps, signals taken, gates left behind, the checkpoint, gates opened, rules,
-// release. Each stage is a method in a file of its own: it looks at the plan and the
-// transaction, adds records and returns. Stages do not call each other. What follows,
-// seal, sign, put and apply, is core.Append's.
+// release. Each stage is a method in its own file: it reads the plan and the
+// transaction, adds records and returns. Stages do not call each other. Then
+// core.Append takes over: seal, sign, put, apply.
 //
 // A draft, a fork, a copy, a cancellation and a revision are all plans. Decisions,
-// votes and signals are shorter: they append their records by functions of this
-// package ([Decide], [Assign], [Send]) in a transaction of their own.
+// votes and signals are shorter: functions of this package append them in a transaction
+// of their own ([Decide], [Assign], [Send]).
 //
 // This package imports the root, internal/core and internal/delta. Packages ledger,
-// retain and transfer call it; it knows none of them.
+// retain and transfer call it.
 package commit

@@ -28,7 +28,7 @@ func validateKind(g *posthouse.Gate) error {
 	return CheckSignal(&s)
 }
 
-// validateBound checks what an answer is good for.
+// validateBound checks which questions the gate's answer serves.
 func validateBound(g *posthouse.Gate) error {
 	switch {
 	case g.Bind != posthouse.ByContent && g.Bind != posthouse.ByName:
@@ -49,10 +49,10 @@ func validateBound(g *posthouse.Gate) error {
 	return nil
 }
 
-// superseded is why a gate is withdrawn that another one asks in place of.
+// superseded is the reason on a gate that another one replaces.
 const superseded = "asked again: what is asked has changed"
 
-// AddDecision adds the decision of a gate whose own record is in entry gateSeq.
+// AddDecision adds the decision of a gate whose record is in entry gateSeq.
 func AddDecision(tx *core.Tx, d *posthouse.Decision, gateSeq uint64) {
 	d.Seq = tx.Seq
 	tx.Add(posthouse.Record{Kind: posthouse.RecordDecision, Decision: &posthouse.DecideInfo{
@@ -119,7 +119,7 @@ func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 		_, _ = rand.Read(g.Record.Salt) // never fails, see crypto/rand
 	}
 	if !g.ExpiresAt.IsZero() {
-		g.ExpiresAt = posthouse.ToMillis(g.ExpiresAt) // as the header has it, or it would be due before it expired
+		g.ExpiresAt = posthouse.ToMillis(g.ExpiresAt) // rounded as in the header, or it would be due before it expired
 	}
 	escalateAt := settleRule(&g)
 	body, err := posthouse.EncodeGate(&g)
@@ -139,7 +139,7 @@ func AddGate(tx *core.Tx, p *Plan, g posthouse.Gate) (posthouse.Gate, error) {
 	return g, nil
 }
 
-// AddAudience records who may decide a gate after what a has recorded of it.
+// AddAudience records who may decide a gate, after the gate's record.
 func AddAudience(tx *core.Tx, g *posthouse.Gate) {
 	if len(g.Assignees) == 0 || !posthouse.InInbox(g.Kind) {
 		return
@@ -162,8 +162,8 @@ func AddAudience(tx *core.Tx, g *posthouse.Gate) {
 	tx.Add(posthouse.Record{Kind: posthouse.RecordAudience, Audience: info}, nil)
 }
 
-// settleRule fills in what the rule of a gate about to be opened leaves open and
-// returns when it escalates.
+// settleRule fills in defaults of a new gate's rule, and returns when the gate
+// escalates.
 func settleRule(g *posthouse.Gate) (escalateAt time.Time) {
 	if g.Quorum != nil && len(g.Verdicts) == 0 {
 		g.Verdicts = []posthouse.Verdict{posthouse.Approve, posthouse.Reject}

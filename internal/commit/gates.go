@@ -8,8 +8,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// openGates adds gates that a fork takes along, those decided as they were asked,
-// and those to be open.
+// openGates adds the gates that a fork inherits, those decided as they are asked, and
+// those that open.
 func (c *Commit) openGates() error {
 	tx, p := c.tx, c.plan
 	for _, g := range p.Inherit {
@@ -52,7 +52,7 @@ func (c *Commit) openGates() error {
 	return nil
 }
 
-// addDecided adds a gate together with its decision.
+// addDecided adds a gate with its decision.
 func (c *Commit) addDecided(asked *posthouse.Gate) error {
 	tx := c.tx
 	g, err := AddGate(tx, c.plan, *asked.Clone())
@@ -67,9 +67,9 @@ func (c *Commit) addDecided(asked *posthouse.Gate) error {
 	return nil
 }
 
-// anyAnswered reports whether a gate that the plan opens has its signal already,
-// or one that it keeps was decided since the caller looked: its branch is then
-// ready, or nobody would be told.
+// anyAnswered reports whether a gate that the plan opens has its signal already, or one
+// that it keeps was decided meanwhile. The branch is then ready; no later record would
+// wake it.
 func (c *Commit) anyAnswered() (bool, error) {
 	if len(c.answered) > 0 {
 		return true, nil

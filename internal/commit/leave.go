@@ -7,8 +7,8 @@ import (
 )
 
 // cancelLeftGates cancels the branch's open gates that a new checkpoint leaves behind,
-// but for those whose answers it brings. It notes those of threads that nobody will
-// come back to.
+// unless the plan answers them. It notes gates of threads that nobody waits for any
+// more.
 func (c *Commit) cancelLeftGates() error {
 	tx, p := c.tx, c.plan
 	ch := p.Checkpoint
@@ -41,8 +41,7 @@ func (c *Commit) cancelLeftGates() error {
 	return nil
 }
 
-// successorOf returns the id of the plan's gate that asks in place of an open one,
-// "" if none does.
+// successorOf returns the plan's gate that supersedes an open one, or "".
 func (c *Commit) successorOf(w *posthouse.WaitingGate) posthouse.ID {
 	for i := range c.plan.Gates {
 		g := &c.plan.Gates[i]

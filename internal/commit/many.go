@@ -8,8 +8,8 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// RunAll appends plans of one thread, each on top of the one before. They are on
-// record when it returns nil; together, where the store can.
+// RunAll appends plans of one thread, each after the one before, as one group where the
+// store can. They are on record when it returns nil.
 func RunAll(ctx context.Context, c *core.Core, ds []*Plan) error {
 	if len(ds) == 0 {
 		return nil
@@ -33,9 +33,9 @@ func RunAll(ctx context.Context, c *core.Core, ds []*Plan) error {
 	return err
 }
 
-// writeAll builds the entries of drafts, each on top of the one before, and appends
-// them together. again says that others have appended meanwhile, so that all are
-// to be built anew. Callers hold t.mu.
+// writeAll builds the entries of plans, each after the one before, and appends them as
+// a group. again says that others have appended meanwhile, so that all must be rebuilt.
+// Callers hold t.mu.
 func writeAll(ctx context.Context, c *core.Core, t *core.Thread, ds []*Plan) (again bool, err error) {
 	if err := c.Load(ctx, t); err != nil {
 		return false, err
@@ -50,7 +50,7 @@ func writeAll(ctx context.Context, c *core.Core, t *core.Thread, ds []*Plan) (ag
 		if err != nil {
 			break
 		}
-		tx.Apply(t) // for the next one; forgotten if it does not come on record
+		tx.Apply(t) // for the next one; invalidated if the group fails
 		made, batches = append(made, tx), append(batches, &tx.Batch)
 	}
 	refused := err

@@ -5,15 +5,14 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// A Plan is one commit as its stages take it: a draft, or what a fork, a copy, a
-// cancellation or a revision makes.
+// A Plan is the input of one commit: a draft, or what a fork, a copy, a cancellation or
+// a revision needs.
 type Plan struct {
 	Thread string
 	Branch string      // "" is main
 	Claim  *core.Claim // nil for a change made by hand
 
-	// Head, if set, is what the branch's head must be, "" meaning that there is no
-	// such branch.
+	// Head, if set, is the expected head of the branch; "" expects no such branch.
 	Head *posthouse.ID
 
 	Checkpoint *posthouse.Change
@@ -21,31 +20,31 @@ type Plan struct {
 	Takes      []posthouse.Take // signals whose values the steps are
 	Gates      []posthouse.Gate // opened with the checkpoint
 	Keep       []posthouse.ID   // open gates of the branch that stay open
-	KeepOpen   bool             // every open gate stays open, but for those superseded or withdrawn
-	Withdraw   []posthouse.ID   // open gates that are cancelled, also with KeepOpen
+	KeepOpen   bool             // every open gate stays open, except superseded and withdrawn ones
+	Withdraw   []posthouse.ID   // open gates to cancel, even with KeepOpen
 	Decided    []posthouse.Gate // questions with their decision, never open
 	Late       bool             // done before its run was asked to cancel
 
 	// Release, if set, closes the generation in the same entry.
 	Release *Closing
 
-	Revise  posthouse.ID      // the checkpoint that this one is a new revision of
-	Inherit []*posthouse.Gate // decided gates that a forked thread takes along
+	Revise  posthouse.ID      // the checkpoint that this one revises
+	Inherit []*posthouse.Gate // decided gates that a forked thread inherits
 	Cancel  bool              // ends a branch that was asked to cancel
-	Step    uint64            // the count of steps that a forked thread begins with
+	Step    uint64            // the count of steps at which a forked thread begins
 
-	// Copy says that Step is the checkpoint's own count, and that status and gates
-	// are taken as they are.
+	// Copy says that Step is the checkpoint's own count, and that status and gates are
+	// copied unchanged.
 	Copy bool
 
-	// Kept are parts that are on record already, which rules made since do not judge.
+	// Kept are parts that are on record already. Rules made since do not judge them.
 	Kept posthouse.State
 
-	// Read is what was read of the parent's state and program already; nil for nothing.
+	// Read is what was read of the parent's state and program already, or nil.
 	Read posthouse.State
 
-	// Answers are decisions of open gates that the checkpoint leaves behind; the
-	// others are cancelled.
+	// Answers are decisions of open gates that the checkpoint leaves behind; the other
+	// gates are cancelled.
 	Answers map[posthouse.ID]*posthouse.Decision
 }
 

@@ -5,12 +5,12 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// RequiresGrants reports whether effects on the world run under a grant only; see
+// RequiresGrants reports whether effects on the world need a grant; see
 // Options.RequireGrants.
 func RequiresGrants(c *core.Core) bool { return c.Config.RequireGrants }
 
-// Reconsider asks Options.Policy again about everybody whose hand was on a gate's
-// decision: an approval is not authority for ever. It returns the policy's error.
+// Reconsider asks Options.Policy again about everybody who took part in a gate's
+// decision: an approval does not give authority forever. It returns the policy's error.
 func Reconsider(c *core.Core, g *posthouse.Gate) error {
 	if c.Config.Policy == nil || g.Decision == nil || g.Decision.Seq == g.Seq { // decided as it was opened: nobody's hand
 		return nil
@@ -29,7 +29,7 @@ func Reconsider(c *core.Core, g *posthouse.Gate) error {
 	return nil
 }
 
-// kindOf returns the change's kind, "" for no change.
+// kindOf returns the change's kind, or "" without a change.
 func kindOf(c *posthouse.Change) string {
 	if c == nil {
 		return ""

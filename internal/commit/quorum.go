@@ -4,8 +4,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// CheckNames reports what is wrong with the people that a new gate names.
-// Those of a gate that a fork takes along are as they were.
+// CheckNames reports what is wrong with the people that a new gate names. Gates that a
+// fork inherits are not checked again.
 func CheckNames(g *posthouse.Gate) error {
 	for _, n := range g.Assignees {
 		if err := posthouse.CheckNamed("assignees", n, "who each of them is"); err != nil {

@@ -42,7 +42,8 @@ func (o *Closing) check() error {
 	return posthouse.CheckPerson("by", o.By)
 }
 
-// Release is Release but for what the thread waited for, whose gates it returns.
+// Release closes a thread's generation, and returns the gates of threads that it waited
+// for.
 func Release(ctx context.Context, c *core.Core, claim *core.Claim, thread string, o *Closing) (r *posthouse.Release, left []posthouse.ID, err error) {
 	if err := o.check(); err != nil {
 		return nil, nil, err
@@ -70,15 +71,15 @@ func Release(ctx context.Context, c *core.Core, claim *core.Claim, thread string
 	return r, done.left, nil
 }
 
-// closedGeneration is what closing a generation made.
+// A closedGeneration describes what closing a generation made.
 type closedGeneration struct {
 	release      *posthouse.Release
 	left         []posthouse.ID // gates of threads that it waited for
 	coordination string         // of its newest checkpoint
 }
 
-// closeGeneration adds the record that closes the generation, behind what else the
-// entry holds. It returns the gates of threads that it waited for.
+// closeGeneration adds the record that closes the generation, last in its entry. It
+// returns the gates of threads that it waited for.
 func closeGeneration(tx *core.Tx, o *Closing) (*closedGeneration, error) {
 	info := tx.Thread.Info
 	m := posthouse.ReleaseInfo{
@@ -116,8 +117,8 @@ func closeGeneration(tx *core.Tx, o *Closing) (*closedGeneration, error) {
 	return &closedGeneration{r, left, coordination}, nil
 }
 
-// cancelOpenGates cancels the gates that a release leaves behind and that the entry
-// has not decided already. It returns those of threads.
+// cancelOpenGates cancels the gates that a release leaves open, and that the entry has
+// not decided. It returns those of threads.
 func cancelOpenGates(tx *core.Tx) (left []posthouse.ID) {
 	decided := func(id posthouse.ID) bool {
 		return slices.ContainsFunc(tx.Records, func(r posthouse.Record) bool { return r.Decision != nil && r.Decision.Gate == id })

@@ -7,8 +7,8 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// revised returns the newest revision of a checkpoint that is to be replaced,
-// and whether its parent was removed.
+// revised returns the newest revision of a checkpoint to replace, and whether its
+// parent was removed.
 func revised(tx *core.Tx, id posthouse.ID) (h *posthouse.Header, orphan bool, err error) {
 	tree, err := tx.Core.Tree(tx.Ctx, tx.Thread.Name, tx.Thread.Info.First)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/posthouse/posthouse/internal/delta"
 )
 
-// askRules puts what the entry holds to the rules.
+// askRules asks the rules whether the entry may be written.
 func (c *Commit) askRules() error {
 	tx, p := c.tx, c.plan
 	proposal := &posthouse.Proposal{Thread: p.Thread, Branch: p.Branch, Change: p.Checkpoint, Steps: p.Steps, Gates: c.made.Gates}
@@ -44,7 +44,7 @@ func check(ctx context.Context, c *core.Core, r *posthouse.Rule, p *posthouse.Pr
 	return r.Check(ctx, p)
 }
 
-// proposedCheckpoint puts together the checkpoint that a is about to write.
+// proposedCheckpoint assembles the checkpoint that is about to be written.
 func proposedCheckpoint(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
 	b := &core.Rebuilt{Header: *tx.Next.Header.Clone(), State: posthouse.State{}}
 	for i := range tx.Next.Parts {
@@ -57,7 +57,7 @@ func proposedCheckpoint(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint
 	return b.Checkpoint()
 }
 
-// derivedCheckpoint is proposed for a state that is too large to be kept in memory.
+// derivedCheckpoint does so for a state that is too large to keep in memory.
 func derivedCheckpoint(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint, error) {
 	out := &posthouse.Checkpoint{Header: *tx.Next.Header.Clone(), State: posthouse.State{}}
 	if seq := out.ParentSeq; seq != 0 {
@@ -83,7 +83,7 @@ func derivedCheckpoint(tx *core.Tx, c *posthouse.Change) (*posthouse.Checkpoint,
 	return out, errors.Join(applyParts(out.State, c.Parts), applyParts(out.Program, c.Program))
 }
 
-// applyParts makes s what the changed parts say.
+// applyParts applies the changed parts to s.
 func applyParts(s posthouse.State, parts []posthouse.Part) error {
 	for _, p := range parts {
 		switch {

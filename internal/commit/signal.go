@@ -10,8 +10,7 @@ import (
 	"github.com/posthouse/posthouse/internal/text"
 )
 
-// CheckSignal checks a signal's name, value and sender, and makes the value the
-// signal's own.
+// CheckSignal checks a signal's name, value and sender, and copies the value.
 func CheckSignal(s *posthouse.Signal) error {
 	switch {
 	case s.Name == "" || len(s.Name) > posthouse.MaxID || !text.Valid(s.Name) || posthouse.IsReserved(s.Name):
@@ -34,8 +33,8 @@ func CheckSignal(s *posthouse.Signal) error {
 	return posthouse.CheckPerson("by", s.By)
 }
 
-// Send adds the signal and the decisions of the gates that it answers, which
-// it returns.
+// Send adds the signal and the decisions of the gates that it answers, and returns
+// these.
 func Send(tx *core.Tx, s *posthouse.Signal) ([]*posthouse.Gate, error) {
 	info := tx.Thread.Info
 	prev := info.NewestSignal(s.Name)

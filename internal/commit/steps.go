@@ -7,7 +7,7 @@ import (
 	"github.com/posthouse/posthouse/internal/core"
 )
 
-// recordSteps adds the results of steps. Without a checkpoint in the same entry the
+// recordSteps adds the results of steps. Without a checkpoint in the same entry, the
 // branch's next one may refer to them.
 func (c *Commit) recordSteps() error {
 	tx, p := c.tx, c.plan

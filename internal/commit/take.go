@@ -15,8 +15,8 @@ func AddTake(tx *core.Tx, branch, name string, signal uint64) {
 	tx.Add(posthouse.Record{Kind: posthouse.RecordTake, Take: &posthouse.TakeInfo{Branch: branch, Name: name, Signal: signal}}, nil)
 }
 
-// taken returns the entry of the newest signal of a name that a branch took,
-// in this entry or before.
+// taken returns the entry of the newest signal of a name that a branch took, in this
+// entry or before.
 func taken(tx *core.Tx, branch, name string) uint64 {
 	for i := range slices.Backward(tx.Records) {
 		if k := tx.Records[i].Take; k != nil && k.Branch == branch && k.Name == name {
@@ -26,7 +26,7 @@ func taken(tx *core.Tx, branch, name string) uint64 {
 	return tx.Thread.Info.TakenSignal(branch, name)
 }
 
-// takeSignals adds what the plan's steps took.
+// takeSignals adds the signals that the plan takes.
 func (c *Commit) takeSignals() error {
 	tx, p := c.tx, c.plan
 	for _, k := range p.Takes {
@@ -41,8 +41,8 @@ func (c *Commit) takeSignals() error {
 	return nil
 }
 
-// findAnswers finds the signals that are on record already for gates that the
-// draft opens, and takes them: a wait is never put to sleep over its signal.
+// findAnswers takes the signals on record for gates that the plan opens: a wait never
+// sleeps over its signal.
 func (c *Commit) findAnswers() error {
 	tx, p := c.tx, c.plan
 	if !c.exists {
@@ -72,16 +72,16 @@ func (c *Commit) findAnswers() error {
 	return nil
 }
 
-// What [Pending] reads at a time: so many signals, and no further one
-// beyond so many bytes.
+// How much [Pending] reads at a time: signals, and bytes after which it reads no
+// further one.
 const (
 	maxPending      = 64
 	maxPendingBytes = 1 << 20
 )
 
-// Pending returns the signals of a name that the branch ("" is main) has yet to
-// take, oldest first, the first 64 or what holds a megabyte; with latch the newest
-// one of the name, taken or not. [posthouse.ErrNotFound] for an unknown thread.
+// Pending returns the signals of a name that the branch ("" is main) has yet to take,
+// oldest first: up to 64, or a megabyte. With latch it returns the newest one, taken or
+// not. [posthouse.ErrNotFound] for an unknown thread.
 func Pending(ctx context.Context, c *core.Core, thread, branch, name string, latch bool) ([]*posthouse.Signal, error) {
 	info, err := c.Thread(ctx, thread)
 	if err != nil {
@@ -109,7 +109,8 @@ func Pending(ctx context.Context, c *core.Core, thread, branch, name string, lat
 	return found, nil
 }
 
-// inheritTaken has a branch that begins go on from where its parent checkpoint was.
+// inheritTaken makes a new branch continue with the signals where its parent checkpoint
+// was.
 func inheritTaken(tx *core.Tx, branch string) error {
 	i := tx.Enc.Find(posthouse.SignalsPart)
 	if i < 0 {
@@ -131,8 +132,8 @@ func inheritTaken(tx *core.Tx, branch string) error {
 	return nil
 }
 
-// noteTaken has the checkpoint say how far its branch took signals, where that
-// is not what its parent says.
+// noteTaken records in the checkpoint which signals its branch took, if its parent says
+// otherwise.
 func (c *Commit) noteTaken(base *core.Head) error {
 	tx, p := c.tx, c.plan
 	if !hasTaken(tx, p.Branch, base) {
@@ -156,7 +157,7 @@ func (c *Commit) noteTaken(base *core.Head) error {
 	return tx.Enc.Set(posthouse.SignalsPart, posthouse.Value{Codec: "json", Data: data})
 }
 
-// hasTaken reports whether a branch took anything behind the checkpoint.
+// hasTaken reports whether a branch took a signal behind the checkpoint.
 func hasTaken(tx *core.Tx, branch string, c *core.Head) bool {
 	for _, k := range tx.Thread.Info.Taken {
 		if k.Branch == branch && (c == nil || k.Seq > c.Seq) {

@@ -52,7 +52,7 @@ func validateChange(c *posthouse.Change) error {
 	return validateParts(c)
 }
 
-// validateLabel takes an empty value: it is one to compare with.
+// validateLabel checks a label. An empty value is allowed: queries compare with it.
 func validateLabel(name, value string) error {
 	if err := posthouse.ValidateName("labels", name); err != nil {
 		return err
@@ -95,8 +95,8 @@ func validateNames(c *posthouse.Change) error {
 	return nil
 }
 
-// validateParts refuses what could not be told apart in the log: two changes of
-// one part, or a state given twice.
+// validateParts refuses what the log could not tell apart: two changes of one part, or
+// a state given twice.
 func validateParts(c *posthouse.Change) error {
 	if c.State != nil && c.Parts != nil {
 		return posthouse.Invalid("state", "is given whole and as changed parts")

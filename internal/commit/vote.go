@@ -15,8 +15,8 @@ import (
 // maxTrail bounds the votes and assignments of a gate.
 const maxTrail = 1000
 
-// AddVote records a vote and returns the decision it makes, nil if more are
-// needed. d was found to be one that its decider may take.
+// AddVote records a vote and returns the decision that it makes, or nil if more votes
+// are needed. The caller has checked that the person may vote.
 func AddVote(tx *core.Tx, g *posthouse.Gate, d *posthouse.Decision) (*posthouse.Decision, error) {
 	if err := checkTrailLength(tx, g); err != nil {
 		return nil, err
@@ -38,10 +38,10 @@ func AddVote(tx *core.Tx, g *posthouse.Gate, d *posthouse.Decision) (*posthouse.
 }
 
 // Escalate records that a gate's escalation is due, so that the log says who may
-// decide. The right itself depends on the time alone: a decision
-// between the time and the record is taken, and records it first. [posthouse.ErrConflict]
-// before its time; once recorded, it is no error and writes nothing. For a gate
-// that does not wait it fails like [ledger.Ledger.Decide].
+// decide. The right depends on the time alone: a decision between the due time and the
+// record counts, and records the escalation first. [posthouse.ErrConflict] before its
+// time. A second call writes nothing. For a gate that does not wait it fails like
+// [ledger.Ledger.Decide].
 func Escalate(ctx context.Context, c *core.Core, gate posthouse.ID) (*posthouse.Gate, error) {
 	return Assign(ctx, c, gate, func(tx *core.Tx, g *posthouse.Gate) error {
 		switch done, err := RecordEscalation(tx, g); {
@@ -54,7 +54,7 @@ func Escalate(ctx context.Context, c *core.Core, gate posthouse.ID) (*posthouse.
 	})
 }
 
-// Assign appends what build makes of an open gate and returns it as it is then.
+// Assign appends what build makes of an open gate, and returns the gate after it.
 func Assign(ctx context.Context, c *core.Core, id posthouse.ID, build func(*core.Tx, *posthouse.Gate) error) (*posthouse.Gate, error) {
 	ref, err := c.Find(ctx, id)
 	if err != nil {
@@ -66,7 +66,7 @@ func Assign(ctx context.Context, c *core.Core, id posthouse.ID, build func(*core
 	}
 	defer c.Unlock(t)
 	var g *posthouse.Gate
-	var trail uint64 // the entry, if it holds a vote or an assignment
+	var trail uint64 // the entry's number, if it holds a vote or an assignment
 	err = c.Append(ctx, t, func(tx *core.Tx) error {
 		if g, err = openGate(tx, id); err != nil {
 			return err
@@ -93,7 +93,7 @@ func escalated(g *posthouse.Gate) bool {
 	return slices.ContainsFunc(g.Assignments, func(a posthouse.Assignment) bool { return a.Escalation })
 }
 
-// RecordEscalation records the gate's escalation if it is due and not on record.
+// RecordEscalation records the gate's escalation if that is due and not on record.
 func RecordEscalation(tx *core.Tx, g *posthouse.Gate) (bool, error) {
 	e := g.Escalation
 	if e == nil || tx.At.Before(e.At) || escalated(g) {
@@ -126,7 +126,7 @@ func checkTrailLength(tx *core.Tx, g *posthouse.Gate) error {
 	return nil
 }
 
-// mustEncode is for values whose JSON was validated.
+// mustEncode encodes a value whose JSON was validated.
 func mustEncode(v any) []byte {
 	body, err := json.Marshal(v)
 	if err != nil {
