@@ -26,7 +26,6 @@ twice. Questions that were open are asked again. Give a thread, or the checkpoin
 at the head of a branch. Exit code 4 if nothing is unfinished there.`,
 		Example: `  posthouse anew order-1234
   posthouse anew order-1234 --branch what-if --run`,
-		Args: args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			id, err := headOf(ctx, c, args[0], branch)
 			if err != nil {

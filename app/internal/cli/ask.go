@@ -26,7 +26,6 @@ func (a *app) online(fn func(ctx context.Context, c *rest.Client, args []string)
 
 // parent makes cmd a command that has others below it and prints its help.
 func parent(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
-	cmd.Args = args(0)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(below...)
 	return cmd

@@ -20,7 +20,6 @@ While the checkpoint that waited is the head of its branch, it is asked there,
 else on a new branch, with as much time as it had. Exit code 4 if it is open, or
 if a person decided it.`,
 		Example: `  posthouse ask-again gate-019a...`,
-		Args:    args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			return ask(ctx, a, c, http.MethodPost, "/api/gates"+rest.Path(args[0], "ask-again"), nil, nil, func(g *posthouse.Gate) {
 				a.Fields("gate", string(g.ID), "asks", question(g), "thread", g.Thread, "branch", g.Branch, "expires", tree.Time(g.ExpiresAt))

@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"errors"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/app/internal/datadir"
 )
 
 func (a *app) backupCmd() *cobra.Command {
@@ -21,21 +21,17 @@ The copy is a whole store of its own: verify it, or open it with
 --store sqlite:FILE. Keys and tokens are not in it.`,
 		Example: `  posthouse backup /backup/posthouse.db
   posthouse verify --store sqlite:/backup/posthouse.db`,
-		Args: args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			store, _, err := a.openStore(cmd.Context(), url, true)
-			if err != nil {
-				return err
-			}
-			if b, ok := store.(posthouse.Backuper); ok {
-				err = a.During(time.Now, "copying", func() error { return b.Backup(cmd.Context(), args[0]) })
-			} else {
-				err = &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this store does not copy itself"}
-			}
-			if err = errors.Join(err, store.Close()); err != nil {
-				return err
-			}
-			st, err := os.Stat(args[0])
+			st, err := withStore(cmd.Context(), url, a.openToRead, func(store posthouse.Store, _ datadir.Dir) (os.FileInfo, error) {
+				b, ok := store.(posthouse.Backuper)
+				if !ok {
+					return nil, &posthouse.Error{Code: posthouse.CodeUnsupported, Message: "this store does not copy itself"}
+				}
+				if err := a.During(time.Now, "copying", func() error { return b.Backup(cmd.Context(), args[0]) }); err != nil {
+					return nil, err
+				}
+				return os.Stat(args[0])
+			})
 			if err != nil {
 				return err
 			}

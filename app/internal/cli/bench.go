@@ -36,7 +36,6 @@ A figure that misses its limit is marked; the exit code is 1 then.`,
 		Example: `  posthouse bench
   posthouse bench --only w1,chat --rounds 15
   posthouse bench --json > bench.json`,
-		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if encrypt {
 				if o.Cipher, err = benchKeys(); err != nil {
@@ -74,11 +73,9 @@ func (a *app) bench(cmd *cobra.Command, o *bench.Options) error {
 		missed = missed || !f.OK
 		rows = append(rows, figureRow(&f))
 	}
-	if a.JSON {
-		err = a.Encode(figures)
-	} else {
+	err = a.answer(figures, func() {
 		a.Table([]string{"WORKLOAD", "FIGURE", "POSTHOUSE", "BASELINE", "", "VALUE", "LIMIT", ""}, rows)
-	}
+	})
 	if err == nil && missed {
 		return &exitError{1}
 	}

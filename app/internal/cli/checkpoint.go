@@ -40,7 +40,6 @@ func (a *app) checkpointList() *cobra.Command {
 		Use: "list", Aliases: []string{"ls"}, Short: "List checkpoints, newest first",
 		Example: `  posthouse checkpoint list --coordination dispatch --status waiting
   posthouse checkpoint ls --thread order-1234 --order asc --json --states`,
-		Args: args(0),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, _ []string) error {
 			q := params("state", "false")
 			if states {
@@ -79,7 +78,6 @@ func (a *app) checkpointShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show CHECKPOINT", Short: "Show a checkpoint with its state",
 		Example: `  posthouse checkpoint show 019a...`,
-		Args:    args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			return get(ctx, a, c, "/api/checkpoints"+rest.Path(args[0]), nil, a.showCheckpoint)
 		}),
@@ -101,7 +99,6 @@ resumed it asks anew, about its own state. --run resumes it at once.`,
   posthouse checkpoint fork 019a... --branch what-if --patch '{"amount": 20}'
   posthouse checkpoint fork 019a... --patch '{"amount": 20}' --run
   posthouse checkpoint fork 019a... --thread order-1234-copy`,
-		Args: args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			body := members("branch", branch, "thread", thread)
 			for name, v := range map[string]string{"state": state, "patch": patch} {
@@ -164,7 +161,6 @@ keeps them, subtree deletes them too. Deleting a head moves the head to its
 parent and cancels its gates. The removal goes on record.`,
 		Example: `  posthouse checkpoint delete 019a...
   posthouse checkpoint rm 019a... --mode subtree --reason "wrong customer"`,
-		Args: args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			if ok, err := a.Confirm(yes, "delete checkpoint %s?", args[0]); err != nil || !ok {
 				return err

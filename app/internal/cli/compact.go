@@ -21,7 +21,6 @@ Bodies are compressed together; sequence numbers, hashes, headers and signatures
 stay what they are. Being stopped at any point loses nothing. The server must be
 stopped.`,
 		Example: `  posthouse compact`,
-		Args:    args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			done, err := a.compact(cmd.Context(), url)
 			if err != nil {

@@ -79,10 +79,12 @@ func offer[T any](path string, show func(T) (value, about string)) completer {
 	}
 }
 
-// complete lets shells complete the arguments and flags of a command and its
-// subcommands. Usage lines name the arguments. File names are left to the shell.
+// complete checks the arguments of a command and its subcommands, and lets shells
+// complete them. Usage lines name them; one in brackets may be left out. File names
+// are left to the shell.
 func (a *app) complete(cmd *cobra.Command) {
-	nouns := slices.DeleteFunc(strings.Fields(cmd.Use)[1:], func(s string) bool { return s == "[flags]" })
+	nouns := strings.Fields(cmd.Use)[1:]
+	cmd.Args = args(len(nouns)-strings.Count(cmd.Use, "["), len(nouns))
 	if !slices.Contains(nouns, "FILE") {
 		cmd.ValidArgsFunction = func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(given) >= len(nouns) {

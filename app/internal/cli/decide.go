@@ -52,7 +52,6 @@ decision is on record before anything it sets off, and there is one: who comes
 second gets exit code 4 and the first decision. The command then waits for the
 work that follows and prints the checkpoint it led to; exit code 1 if that failed.`,
 		Example: example,
-		Args:    args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("by") && d.by == "" { // as from a variable that is not set
 				return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "by", Message: "is empty", Hint: "leave it out to decide as the token's owner"}

@@ -21,7 +21,6 @@ func (a *app) delegateCmd() *cobra.Command {
 Of a gate with assignees, by one of them. It goes on record; the gate stays as it
 was asked, and the decision says in whose place it was made.`,
 		Example: `  posthouse delegate gate-019a... --to bob --reason "on holiday"`,
-		Args:    args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			body := map[string]any{"to": to, "by": by, "reason": reason}
 			return ask(ctx, a, c, http.MethodPost, "/api/gates"+rest.Path(args[0], "delegate"), nil, body, func(g *posthouse.Gate) {

@@ -17,7 +17,6 @@ func (a *app) devCmd() *cobra.Command {
 		Example: `  posthouse dev
   posthouse dev --ephemeral --addr 127.0.0.1:0
   posthouse dev --data-dir ./data --store sqlite:./data/other.db`,
-		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), &s) },
 	}
 	a.serveFlags(cmd, &s)

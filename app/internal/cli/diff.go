@@ -25,7 +25,6 @@ Values within JSON are named by their JSON pointer. Elements of lists are
 matched from both ends, so an appended message shows as one addition.`,
 		Example: `  posthouse diff 019a...01 019a...05
   posthouse diff 019a...01 019a...05 --json`,
-		Args: args(2),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			return get(ctx, a, c, "/api/diff", params("a", args[0], "b", args[1]), func(d *diff.Comparison) { a.showComparison(d, full) })
 		}),

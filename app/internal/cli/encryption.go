@@ -59,7 +59,6 @@ It reads the data directory and may run beside a server. Each thread has a data
 key of its own. A key that wraps none can be retired; one that is missing is
 needed to read what it wraps.`,
 		Example: `  posthouse encryption status --json`,
-		Args:    args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dir, err := a.dir()
 			if err != nil {
@@ -139,7 +138,6 @@ func (a *app) encryptionRotate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rotate", Short: "Add a new key; a restart of the server takes it",
 		Example: `  posthouse encryption rotate --yes`,
-		Args:    args(0),
 		RunE: func(*cobra.Command, []string) error {
 			dir, err := a.dir()
 			if err != nil {
@@ -170,7 +168,6 @@ func (a *app) encryptionRewrap() *cobra.Command {
 A server does this by itself after a restart. It may be interrupted at any point
 and begun again.`,
 		Example: `  posthouse encryption rewrap`,
-		Args:    args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			done, err := a.rewrap(cmd.Context(), url, path)
 			if err != nil {
@@ -212,7 +209,6 @@ func (a *app) encryptionRetire() *cobra.Command {
 It is gone for good: backups that were made before the rotation need it, and so
 does any other store that it is used for.`,
 		Example: `  posthouse encryption retire aes256:0123456789abcdef --yes`,
-		Args:    args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := a.dir()
 			if err != nil {

@@ -24,7 +24,6 @@ when and why stays in the store. What is encrypted stays so, and cannot be read 
 gone on with without its keys. The key file must be gone from the data directory,
 or the next start takes it and encrypts again. The server must be stopped.`,
 		Example: `  posthouse encryption clear --by alice --reason "test data only" --yes`,
-		Args:    args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if ok, err := a.Confirm(yes, "write to this store in the clear from now on?"); err != nil || !ok {
 				return err

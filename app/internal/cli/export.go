@@ -28,7 +28,6 @@ unless --states asks for them. It reads the data directory and may run beside a
 server.`,
 		Example: `  posthouse export order-1234 > order-1234.dsse.json
   posthouse export order-1234 --states --out order-1234.dsse.json`,
-		Args: args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			data, err := a.export(cmd.Context(), url, args[0], states)
 			if err != nil {

@@ -27,7 +27,6 @@ somebody answered, released while an effect runs, executed once its result is on
 record, and unknown where a crash left open whether it happened.`,
 		Example: `  posthouse grant gate-019a...
   posthouse grant gate-019a... --json | jq .uses`,
-		Args: args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			return get(ctx, a, c, "/api/gates"+rest.Path(args[0], "grant"), nil, a.showGrant)
 		}),

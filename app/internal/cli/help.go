@@ -13,7 +13,7 @@ func builtins(root *cobra.Command) {
 			c.RunE = func(_ *cobra.Command, names []string) error {
 				about, rest, err := root.Find(names)
 				if err == nil && len(rest) > 0 {
-					err = args(0)(about, rest)
+					err = args(0, 0)(about, rest)
 				}
 				if err != nil {
 					return err
@@ -22,7 +22,7 @@ func builtins(root *cobra.Command) {
 				return about.Help()
 			}
 		case "completion":
-			c.Args = args(0)
+			c.Args = args(0, 0)
 			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	}

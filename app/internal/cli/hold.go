@@ -15,7 +15,6 @@ func (a *app) threadHold() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "hold THREAD", Short: "Put a thread under legal hold: nothing of it can be removed",
 		Example: `  posthouse thread hold order-1234 --reason "case 7"`,
-		Args:    args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			body := map[string]string{"reason": reason}
 			return ask(ctx, a, c, http.MethodPost, rest.Thread(args[0], "hold"), nil, body, func(h *posthouse.Hold) {
@@ -33,7 +32,6 @@ func (a *app) threadUnhold() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "unhold THREAD", Short: "Lift a thread's legal hold",
 		Example: `  posthouse thread unhold order-1234 --reason "case 7 is settled"`,
-		Args:    args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			if err := c.Do(ctx, http.MethodDelete, rest.Thread(args[0], "hold"), params("reason", reason), nil, nil); err != nil {
 				return err

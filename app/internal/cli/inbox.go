@@ -26,7 +26,6 @@ func (a *app) inboxCmd() *cobra.Command {
   posthouse inbox --assignee alice
   posthouse inbox --session
   posthouse inbox --json | jq -r '.[].id'`,
-		Args: args(0),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, _ []string) error {
 			var gates []*server.Gate
 			var err error
@@ -42,7 +41,10 @@ func (a *app) inboxCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.listGates(gates, more)
+			if err := a.answer(gates, func() { a.showInbox(gates, more) }); err != nil {
+				return err
+			}
+			return unreadIn(a, gates, func(g *server.Gate) *problem.Details { return g.Error })
 		}),
 	}
 	f := cmd.Flags()
@@ -52,17 +54,6 @@ func (a *app) inboxCmd() *cobra.Command {
 	limitFlag(cmd, &limit)
 	f.BoolVar(&session, "session", false, "the approvals that callers wait for on their connections instead, the oldest first")
 	return cmd
-}
-
-func (a *app) listGates(gates []*server.Gate, more bool) error {
-	if a.JSON {
-		if err := a.Encode(gates); err != nil {
-			return err
-		}
-	} else {
-		a.showInbox(gates, more)
-	}
-	return unreadIn(a, gates, func(g *server.Gate) *problem.Details { return g.Error })
 }
 
 // unreadIn ends a list: exit code 8, and where to look, if an item of it cannot

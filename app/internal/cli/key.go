@@ -26,7 +26,6 @@ func (a *app) keyList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the public keys that signatures are checked against",
 		Example: `  posthouse key list`,
-		Args:    args(0),
 		RunE: func(*cobra.Command, []string) error {
 			dir, err := a.dir()
 			if err != nil {
@@ -56,7 +55,6 @@ The new public key joins the ring in signing.key.pub, the old one is retired
 there and its private half is gone. A running server goes on with the old key
 until it is restarted, for at most 24 hours.`,
 		Example: `  posthouse key rotate --yes`,
-		Args:    args(0),
 		RunE: func(*cobra.Command, []string) error {
 			dir, err := a.dir()
 			if err != nil {

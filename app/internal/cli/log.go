@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -36,7 +37,6 @@ grant GATE says more). The branch a checkpoint heads stands in brackets. With
 --version it is the thread as it was released, by number or tag.`,
 		Example: `  posthouse log order-1234
   posthouse log order-1234 --version stable`,
-		Args: args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			h, err := readHistory(ctx, c, args[0], version)
 			if err != nil {
@@ -67,17 +67,18 @@ func (h *history) begin(ctx context.Context, c *rest.Client, thread, version str
 }
 
 func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*history, error) {
-	h := &history{Gates: []*posthouse.Gate{}, Effects: []*server.Effect{}}
+	h := &history{Gates: []*posthouse.Gate{}}
 	if err := h.begin(ctx, c, thread, version); err != nil {
 		return nil, err
 	}
 	generation := strconv.Itoa(int(h.Thread.Generation))
+	q := params("thread", thread, "generation", generation, "order", "asc", "state", "false")
 	var err error
-	h.Checkpoints, err = rest.Collect(rest.List[*posthouse.Header](ctx, c, "/api/checkpoints", params("thread", thread, "generation", generation, "order", "asc", "state", "false"), 0))
-	if err != nil {
+	if h.Checkpoints, err = rest.Collect(rest.List[*posthouse.Header](ctx, c, "/api/checkpoints", q, 0)); err != nil {
 		return nil, err
 	}
 	gates := map[posthouse.ID]*posthouse.Gate{}
+	gate := func(id posthouse.ID) *posthouse.Gate { return cmp.Or(gates[id], new(posthouse.Gate)) } // one that is not shown takes anything
 	var behind url.Values // what is before this generation
 	if first := h.Thread.First; first > 1 {
 		behind = params("cursor", strconv.FormatUint(first-1, 10))
@@ -95,31 +96,21 @@ func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*
 				gates[r.Gate.ID] = r.Gate
 				h.Gates = append(h.Gates, r.Gate)
 			case r.Decision != nil:
-				if g := gates[r.Decision.Gate]; g != nil {
-					g.Decision = r.Decision
-				}
+				gate(r.Decision.Gate).Decision = r.Decision
 			case r.Vote != nil:
-				if g := gates[r.Vote.Gate]; g != nil {
-					g.Votes = append(g.Votes, *r.Vote)
-				}
+				g := gate(r.Vote.Gate)
+				g.Votes = append(g.Votes, *r.Vote)
 			case r.Assignment != nil:
-				if g := gates[r.Assignment.Gate]; g != nil {
-					g.Assignments = append(g.Assignments, *r.Assignment)
-				}
+				g := gate(r.Assignment.Gate)
+				g.Assignments = append(g.Assignments, *r.Assignment)
 			case r.Removal != nil:
 				h.Removals = append(h.Removals, r)
 			}
 		}
 	}
-	for e, err := range rest.List[*server.Effect](ctx, c, rest.Thread(thread, "effects"), nil, 0) {
-		if err != nil {
-			return nil, err
-		}
-		if e.Generation == h.Thread.Generation {
-			h.Effects = append(h.Effects, e)
-		}
-	}
-	return h, nil
+	effects, err := rest.Collect(rest.List[*server.Effect](ctx, c, rest.Thread(thread, "effects"), nil, 0))
+	h.Effects = slices.DeleteFunc(effects, func(e *server.Effect) bool { return e.Generation != h.Thread.Generation })
+	return h, err
 }
 
 func (a *app) drawHistory(h *history) {

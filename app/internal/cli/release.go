@@ -25,7 +25,6 @@ func (a *app) threadRelease() *cobra.Command {
 what is saved under the thread's name next begins anew. Open gates are
 cancelled, on record.`,
 		Example: `  posthouse thread release order-1234 --tag stable`,
-		Args:    args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			body := map[string]any{"tags": tags, "reason": reason, "failed": failed}
 			var done struct {
@@ -35,18 +34,12 @@ cancelled, on record.`,
 			if err := c.Do(ctx, http.MethodPost, rest.Thread(args[0], "releases"), nil, body, &done); err != nil {
 				return err
 			}
-			var failure error
-			if done.Error != nil {
-				failure = rest.Problem(done.Error)
-			}
-			if a.JSON {
-				return errors.Join(a.Encode(&done), failure)
-			}
-			r := &done.Release
-			a.Fields("thread", r.Thread, "version", strconv.Itoa(int(r.Version)), "tags", strings.Join(r.Tags, ", "),
-				"checkpoints", strconv.Itoa(r.Checkpoints), "last", lastOf(r), "reason", r.Reason, "by", r.By, "released", tree.Time(r.At))
-			a.next("posthouse log %s --version %d", r.Thread, r.Version)
-			return failure
+			return errors.Join(a.answer(&done, func() {
+				r := &done.Release
+				a.Fields("thread", r.Thread, "version", strconv.Itoa(int(r.Version)), "tags", strings.Join(r.Tags, ", "),
+					"checkpoints", strconv.Itoa(r.Checkpoints), "last", lastOf(r), "reason", r.Reason, "by", r.By, "released", tree.Time(r.At))
+				a.next("posthouse log %s --version %d", r.Thread, r.Version)
+			}), problemOf(done.Error))
 		}),
 	}
 	f := cmd.Flags()
@@ -69,7 +62,6 @@ func (a *app) threadVersions() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "versions THREAD", Short: "List a thread's released versions, newest first",
 		Example: `  posthouse thread versions order-1234`,
-		Args:    args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			_, err := list(ctx, a, c, rest.Thread(args[0], "releases"), nil, limit, "no versions",
 				[]string{"VERSION", "TAGS", "CHECKPOINTS", "LAST", "RELEASED", "BY", "", "REASON"},
@@ -96,7 +88,6 @@ func (a *app) threadDrop() *cobra.Command {
 		Use: "drop THREAD VERSION", Short: "Remove all that a released version holds",
 		Long:    `Remove all that a released version, told by its number or a tag, holds. Its record stays.`,
 		Example: `  posthouse thread drop order-1234 3 --reason "kept a year"`,
-		Args:    args(2),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			if ok, err := a.Confirm(yes, "remove version %s of thread %s?", args[1], args[0]); err != nil || !ok {
 				return err
@@ -118,12 +109,9 @@ id and names its original. Questions that wait are asked again; nothing runs
 until it is resumed.`,
 		Example: `  posthouse thread copy order-1234 order-1234-test
   posthouse thread copy order-1234 from-version-2 --version 2`,
-		Args: args(2),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			body := map[string]any{"thread": args[1], "version": version}
-			return ask(ctx, a, c, http.MethodPost, rest.Thread(args[0], "copy"), nil, body, func(t *posthouse.ThreadInfo) {
-				a.showThread(t)
-			})
+			return ask(ctx, a, c, http.MethodPost, rest.Thread(args[0], "copy"), nil, body, a.showThread)
 		}),
 	}
 	cmd.Flags().Uint32Var(&version, "version", 0, "copy this released version instead of what is current")

@@ -19,7 +19,6 @@ again does so in a new branch, or with --thread in a new thread. Gates that wait
 there wait again, under new ids.`,
 		Example: `  posthouse replay 019a...
   posthouse replay 019a... --branch second-try`,
-		Args: args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			return a.start(ctx, c, startPath(args[0], "replay"), members("branch", branch, "thread", thread))
 		}),

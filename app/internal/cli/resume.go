@@ -23,7 +23,6 @@ the head of a branch, or a gate that it asked. Recorded steps are not run again.
 Exit code 1 if it fails again.`,
 		Example: `  posthouse resume 019a...
   posthouse resume order-1234 --branch what-if`,
-		Args: args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			id, err := headOf(ctx, c, args[0], branch)
 			if err != nil {

@@ -85,7 +85,6 @@ does it itself: see posthouse serve --retain-max-age. Run posthouse compact to
 give the space back.`,
 		Example: `  posthouse retain --max-age 30d --keep-last 50 --dry-run
   posthouse retain --max-per-thread 1000 --keep-label milestone --json`,
-		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !r.set() {
 				return &posthouse.Error{
@@ -97,21 +96,8 @@ give the space back.`,
 			if done == nil {
 				return err
 			}
-			if a.JSON {
-				return errors.Join(a.Encode(done), err)
-			}
-			verb := "removed"
-			if dry {
-				verb = "would remove"
-			}
-			a.Line("%s %s of %s, %s, %s", verb, count(done.Checkpoints, "checkpoint"), count(done.Threads, "thread"), count(done.Versions, "version"), size(done.Bytes))
-			if done.Kept > 0 {
-				a.Line("kept: bodies %d that other checkpoints are rebuilt from", done.Kept)
-			}
-			if done.Held > 0 || done.Busy > 0 {
-				a.Line("passed over: %s under legal hold, %s in use", count(done.Held, "thread"), count(done.Busy, "thread"))
-			}
-			return err // threads that could not be read; the others were
+			// The error is about threads that could not be read; the others were.
+			return errors.Join(a.answer(done, func() { a.showRetained(done) }), err)
 		},
 	}
 	storeFlag(cmd, &url)
@@ -122,6 +108,20 @@ give the space back.`,
 	cmd.Flags().BoolVar(&allowUnsigned, "allow-unsigned", false, "write removals that nothing signs where the signing key is not there")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "say what would go, and remove nothing")
 	return cmd
+}
+
+func (a *app) showRetained(r *retain.Report) {
+	verb := "removed"
+	if r.DryRun {
+		verb = "would remove"
+	}
+	a.Line("%s %s of %s, %s, %s", verb, count(r.Checkpoints, "checkpoint"), count(r.Threads, "thread"), count(r.Versions, "version"), size(r.Bytes))
+	if r.Kept > 0 {
+		a.Line("kept: bodies %d that other checkpoints are rebuilt from", r.Kept)
+	}
+	if r.Held > 0 || r.Busy > 0 {
+		a.Line("passed over: %s under legal hold, %s in use", count(r.Held, "thread"), count(r.Busy, "thread"))
+	}
 }
 
 func (a *app) retain(ctx context.Context, url string, r retain.Policy, dry, allowUnsigned bool) (*retain.Report, error) {

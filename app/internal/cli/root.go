@@ -39,15 +39,6 @@ type app struct {
 
 const defaultServer = "http://" + host.DefaultAddr
 
-// Groups of commands, as help lists them.
-const (
-	groupRun     = "run"
-	groupDecide  = "decide"
-	groupLook    = "look"
-	groupProve   = "prove"
-	groupOperate = "operate"
-)
-
 // root builds the whole tree of commands.
 func (a *app) root() *cobra.Command {
 	asked := false // for the version
@@ -67,7 +58,6 @@ Exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 not found, 4 something
 else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 forbidden,
 7 not available now, 8 damage found.`,
 		SilenceUsage: true, SilenceErrors: true,
-		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asked {
 				return a.showVersion()
@@ -89,18 +79,7 @@ else won (decided, conflict, busy, exists, ambiguous, cancelled), 5 expired, 6 f
 	pf.StringVar(&a.server, "server", defaultServer, "address of the server")
 	pf.StringVar(&a.tokenFile, "token-file", "", "file with the access token (default: token in the data directory)")
 
-	cmd.AddGroup(
-		&cobra.Group{ID: groupRun, Title: "Run:"},
-		&cobra.Group{ID: groupDecide, Title: "Decide:"},
-		&cobra.Group{ID: groupLook, Title: "Look and change:"},
-		&cobra.Group{ID: groupProve, Title: "Prove:"},
-		&cobra.Group{ID: groupOperate, Title: "Operate:"},
-	)
-	for _, c := range a.commands() {
-		cmd.AddCommand(c)
-	}
-	cmd.SetHelpCommandGroupID(groupOperate)
-	cmd.SetCompletionCommandGroupID(groupOperate)
+	a.addCommands(cmd)
 	a.complete(cmd)
 	a.rename(cmd)
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -117,26 +96,26 @@ func (a *app) begin() string {
 	return `Begin with "posthouse dev": a server on this machine with a sample to try.`
 }
 
-// commands returns one of each, as help lists them.
-func (a *app) commands() []*cobra.Command {
-	var all []*cobra.Command
+// addCommands adds all commands, in the groups that help lists them by.
+func (a *app) addCommands(root *cobra.Command) {
 	add := func(group string, cs ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: group, Title: group + ":"})
 		for _, c := range cs {
 			c.GroupID = group
 		}
-		all = append(all, cs...)
+		root.AddCommand(cs...)
 	}
+	run := []*cobra.Command{a.serveCmd(), a.sendCmd(), a.signalCmd(), a.resumeCmd(), a.replayCmd(), a.anewCmd()}
 	if a.Dev != nil {
-		add(groupRun, a.devCmd())
+		run = append(run, a.devCmd())
 	}
-	add(groupRun, a.serveCmd(), a.sendCmd(), a.signalCmd(), a.resumeCmd(), a.replayCmd(), a.anewCmd())
-	add(groupDecide, a.inboxCmd())
-	add(groupDecide, a.decideCmds()...)
-	add(groupDecide, a.delegateCmd(), a.askAgainCmd())
-	add(groupLook, a.threadCmd(), a.checkpointCmd(), a.logCmd(), a.grantCmd(), a.diffCmd())
-	add(groupProve, a.verifyCmd(), a.witnessCmd(), a.exportCmd(), a.keyCmd(), a.encryptionCmd())
-	add(groupOperate, a.tokenCmd(), a.retainCmd(), a.compactCmd(), a.backupCmd(), a.storeCmd(), a.benchCmd(), a.versionCmd())
-	return all
+	add("Run", run...)
+	add("Decide", append(a.decideCmds(), a.inboxCmd(), a.delegateCmd(), a.askAgainCmd())...)
+	add("Look and change", a.threadCmd(), a.checkpointCmd(), a.logCmd(), a.grantCmd(), a.diffCmd())
+	add("Prove", a.verifyCmd(), a.witnessCmd(), a.exportCmd(), a.keyCmd(), a.encryptionCmd())
+	add("Operate", a.tokenCmd(), a.retainCmd(), a.compactCmd(), a.backupCmd(), a.storeCmd(), a.benchCmd(), a.versionCmd())
+	root.SetHelpCommandGroupID("Operate")
+	root.SetCompletionCommandGroupID("Operate")
 }
 
 // run executes one command line and returns its exit code.
@@ -207,13 +186,18 @@ type exitError struct{ code int }
 
 func (e *exitError) Error() string { return "posthouse: the answer above is not a good one" }
 
-// args checks how many arguments a command got.
-func args(n int) cobra.PositionalArgs {
+// args checks how many arguments a command was given.
+func args(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
-		if len(given) == n {
+		n := len(given)
+		if least <= n && n <= most {
 			return nil
 		}
 		e := &posthouse.Error{Code: posthouse.CodeInvalid, Hint: "see: " + cmd.CommandPath() + " --help"}
+		takes := count(most, "argument")
+		if least < most {
+			takes = fmt.Sprintf("%d to %s", least, takes)
+		}
 		switch {
 		case cmd.HasSubCommands():
 			e.Message = fmt.Sprintf("unknown command %q for %q", given[0], cmd.CommandPath())
@@ -221,10 +205,10 @@ func args(n int) cobra.PositionalArgs {
 			if like := cmd.SuggestionsFor(given[0]); len(like) > 0 {
 				e.Hint = "did you mean " + cmd.CommandPath() + " " + strings.Join(like, " or ") + "? " + e.Hint
 			}
-		case n == 0:
+		case most == 0:
 			e.Message = fmt.Sprintf("%s takes no argument, and was given %q", cmd.CommandPath(), given[0])
 		default:
-			e.Message = fmt.Sprintf("%s takes %s, and was given %d: %s", cmd.CommandPath(), count(n, "argument"), len(given), cmd.UseLine())
+			e.Message = fmt.Sprintf("%s takes %s, and was given %d: %s", cmd.CommandPath(), takes, n, cmd.UseLine())
 		}
 		return e
 	}

@@ -26,7 +26,6 @@ agent says is printed as it comes. The work goes on if this command is stopped.
 Exit code 1 if it failed.`,
 		Example: `  posthouse send dispatch "please refund order 1234"
   posthouse send dispatch @request.txt --thread order-1234`,
-		Args: args(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			message, err := a.readArg(args[1])
 			if err != nil {

@@ -44,7 +44,6 @@ token. It listens on this machine only unless it is given a certificate, or
 --allow-insecure behind a proxy that does TLS.`,
 		Example: `  posthouse serve
   posthouse serve --addr 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem --allowed-host posthouse.example.com`,
-		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), &s) },
 	}
 	a.serveFlags(cmd, &s)

@@ -25,7 +25,6 @@ null. The signal is on record whether or not anything waits for it, and what
 waits goes on. With --id, sending it again sends nothing.`,
 		Example: `  posthouse signal order-1234 paid '{"amount": 20}'
   posthouse signal order-1234 paid @payment.json --id payment-77`,
-		Args: cobra.RangeArgs(2, 3),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			value := json.RawMessage("null")
 			if len(args) == 3 {
@@ -61,7 +60,6 @@ A branch that nobody runs ends at once, and its gates are cancelled. A run is
 asked to stop; it then ends the branch. What is done or cancelled stays as it is.
 To withdraw one question only, use posthouse cancel GATE.`,
 		Example: `  posthouse thread cancel order-1234 --reason "the customer called it off"`,
-		Args:    args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			if ok, err := a.Confirm(yes, "cancel thread %s?", args[0]); err != nil || !ok {
 				return err

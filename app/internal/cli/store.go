@@ -30,7 +30,7 @@ func (a *app) storeURL(url string) (string, datadir.Dir, error) {
 	return url, dir, nil
 }
 
-// openStore opens a store, to read or to write. It must be closed.
+// openStore opens a store to read, or to write as well. It must be closed.
 func (a *app) openStore(ctx context.Context, url string, readOnly bool) (posthouse.Store, datadir.Dir, error) {
 	url, dir, err := a.storeURL(url)
 	if err != nil {

@@ -39,7 +39,6 @@ of time, so the newest come first.`,
 		Example: `  posthouse thread list
   posthouse thread list --order asc --limit 0
   posthouse thread ls --status failed --json`,
-		Args: args(0),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, _ []string) error {
 			q := params("status", status, "graph", graph, "order", order, "waiting", ifSet(waiting), "released", ifSet(released))
 			_, err := list(ctx, a, c, "/api/threads", q, limit, "no threads",
@@ -66,11 +65,8 @@ func (a *app) threadShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show THREAD", Short: "Show a thread's summary and branches",
 		Example: `  posthouse thread show order-1234`,
-		Args:    args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
-			return get(ctx, a, c, rest.Thread(args[0]), nil, func(t *posthouse.ThreadInfo) {
-				a.showThread(t)
-			})
+			return get(ctx, a, c, rest.Thread(args[0]), nil, a.showThread)
 		}),
 	}
 }
@@ -110,7 +106,6 @@ func (a *app) threadDelete() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "delete THREAD", Aliases: []string{"rm"}, Short: "Delete a thread with its whole history",
 		Example: `  posthouse thread delete order-1234 --reason "asked by the customer"`,
-		Args:    args(1),
 		RunE: a.online(func(ctx context.Context, c *rest.Client, args []string) error {
 			if ok, err := a.Confirm(yes, "delete thread %s with its whole history?", args[0]); err != nil || !ok {
 				return err
@@ -122,11 +117,7 @@ func (a *app) threadDelete() *cobra.Command {
 			if err := c.Do(ctx, http.MethodDelete, rest.Thread(args[0]), params("reason", reason), nil, &d); err != nil {
 				return err
 			}
-			err := a.answer(d, func() { a.showDeleted(&d.Deleted) })
-			if d.Error != nil {
-				err = errors.Join(err, rest.Problem(d.Error))
-			}
-			return err
+			return errors.Join(a.answer(d, func() { a.showDeleted(&d.Deleted) }), problemOf(d.Error))
 		}),
 	}
 	reasonFlag(cmd, &reason)

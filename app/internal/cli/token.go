@@ -57,7 +57,6 @@ no expiry is good until it is revoked.`,
 		Example: `  posthouse token create --name alice --role approver
   posthouse token create --name ci --role viewer --out ci.token --expires 30d
   posthouse token create --name audit --role viewer --expires 2027-01-31T00:00:00Z`,
-		Args: args(0),
 		RunE: func(*cobra.Command, []string) error {
 			ts, err := a.tokens()
 			if err != nil {
@@ -123,7 +122,6 @@ func (a *app) tokenList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List tokens, without their secrets",
 		Example: `  posthouse token list`,
-		Args:    args(0),
 		RunE: func(*cobra.Command, []string) error {
 			ts, err := a.tokens()
 			if err != nil {
@@ -157,15 +155,12 @@ func (a *app) tokenList() *cobra.Command {
 				all = append(all, x)
 				rows = append(rows, []string{t.Name, string(t.Role), tree.Time(t.CreatedAt), expires, used})
 			}
-			if a.JSON {
-				return a.Encode(all)
-			}
-			if len(rows) == 0 {
-				a.Line("no tokens; posthouse serve makes the first")
-				return nil
-			}
-			a.Table([]string{"NAME", "ROLE", "CREATED", "EXPIRES", "LAST USED"}, rows)
-			return nil
+			return a.answer(all, func() {
+				if len(rows) == 0 {
+					a.Line("no tokens; posthouse serve makes the first")
+				}
+				a.Table([]string{"NAME", "ROLE", "CREATED", "EXPIRES", "LAST USED"}, rows)
+			})
 		},
 	}
 }
@@ -178,7 +173,6 @@ func (a *app) tokenRevoke() *cobra.Command {
 
 The last token of an operator that is good goes with --yes only: make another first.`,
 		Example: `  posthouse token revoke alice`,
-		Args:    args(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			ts, err := a.tokens()
 			if err != nil {

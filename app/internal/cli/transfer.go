@@ -30,7 +30,6 @@ slots. For an audit trail to be read by people use posthouse export. It reads th
 data directory and may run beside a server.`,
 		Example: `  posthouse thread export order-1234 --out order-1234.thread
   posthouse thread import order-1234.thread --data-dir /other`,
-		Args: args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
 				_, err := a.exportThread(cmd.Context(), url, args[0], a.Out)
@@ -73,7 +72,6 @@ they need not be; then no branch runs before somebody resumes it. A thread or an
 refused. The server must be stopped.`,
 		Example: `  posthouse thread import order-1234.thread
   posthouse verify --thread order-1234`,
-		Args: args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := os.Open(args[0])
 			if err != nil {
@@ -92,15 +90,13 @@ refused. The server must be stopped.`,
 			if err = errors.Join(err, f.Close()); err != nil {
 				return err
 			}
-			if err := a.transferred(done, args[0]); err != nil || a.JSON {
-				return err
-			}
+			err = a.transferred(done, args[0])
 			store := ""
 			if url != "" {
 				store = " --store " + quoted(url)
 			}
 			a.next("posthouse verify --thread %s%s", done.Thread, store)
-			return nil
+			return err
 		},
 	}
 	storeFlag(cmd, &url)
@@ -153,22 +149,19 @@ say, the entries before it are copied, of any other nothing. So is one that TO h
 another log of, which is left as it is (exit code 4). The others are copied all the
 same; so a copy of a backup takes what came after it from the store that was damaged.`,
 		Example: `  posthouse store copy sqlite:posthouse.db sqlite:/new/posthouse.db`,
-		Args:    args(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			done, err := a.copyStore(cmd.Context(), args[0], args[1])
 			if done == nil || err != nil && !errors.Is(err, posthouse.ErrCorrupt) && !errors.Is(err, posthouse.ErrConflict) {
 				return err
 			}
-			if a.JSON {
-				return errors.Join(a.Encode(done), err)
-			}
-			a.Line("copied: %s, %s, %s, %s", count(done.Threads, "thread"), count(done.Entries, "entry"), count(done.Slots, "slot"), size(done.Bytes))
-			if done.Skipped > 0 {
-				a.Line("%s were there already", count(done.Skipped, "entry"))
-			}
-			a.Line("verified: %s read back and compared", count(done.Verified, "thread"))
-			a.next("posthouse verify --store %s", quoted(args[1]))
-			return err
+			return errors.Join(a.answer(done, func() {
+				a.Line("copied: %s, %s, %s, %s", count(done.Threads, "thread"), count(done.Entries, "entry"), count(done.Slots, "slot"), size(done.Bytes))
+				if done.Skipped > 0 {
+					a.Line("%s were there already", count(done.Skipped, "entry"))
+				}
+				a.Line("verified: %s read back and compared", count(done.Verified, "thread"))
+				a.next("posthouse verify --store %s", quoted(args[1]))
+			}), err)
 		},
 	}
 }

@@ -50,7 +50,6 @@ Exit code 8 if anything is wrong; each fault names thread, entry and record.`,
 		Example: `  posthouse verify
   posthouse verify --data-dir /backup/posthouse --witness /safe/head.json
   posthouse verify --thread order-1234 --key public.pem --json`,
-		Args: args(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.verify(cmd.Context(), &v) },
 	}
 	f := cmd.Flags()
@@ -70,14 +69,12 @@ func (a *app) verify(ctx context.Context, v *verifying) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		err = a.Encode(report)
-	} else {
+	err = a.answer(report, func() {
 		a.showReport(report)
 		if !report.OK() && report.Covered == 0 && len(report.Keys) == 0 && !v.allowUnsigned {
 			a.Line("nothing in it is signed: if that is right, pass --allow-unsigned")
 		}
-	}
+	})
 	if err == nil && !report.OK() {
 		return &exitError{posthouse.ExitCorrupt}
 	}
@@ -191,7 +188,6 @@ A log that was cut short, or a store put back to an old copy, is consistent in
 itself. Handed to verify later, this file finds both. Keep it on another machine.`,
 		Example: `  posthouse witness /safe/head.json
   posthouse verify --witness /safe/head.json`,
-		Args: args(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			head, err := withStore(cmd.Context(), url, a.openToRead, func(store posthouse.Store, dir datadir.Dir) (*sign.Head, error) {
 				return witness(cmd.Context(), store, dir.Key(), args[0])

@@ -13,7 +13,6 @@ func (a *app) versionCmd() *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version",
 		Example: `  posthouse version --json`,
-		Args:    args(0),
 		RunE:    func(*cobra.Command, []string) error { return a.showVersion() },
 	}
 }

@@ -74,6 +74,14 @@ func badAnswer(err error) error {
 	}
 }
 
+// problemOf returns the error that an answer has beside what was done, nil for none.
+func problemOf(document json.RawMessage) error {
+	if document == nil {
+		return nil
+	}
+	return rest.Problem(document)
+}
+
 // size says bytes in a unit a person can compare.
 func size(n int64) string {
 	switch {
