@@ -7,7 +7,6 @@ import (
 
 	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/baseline"
-	"github.com/posthouse/posthouse/ledger"
 	"github.com/posthouse/posthouse/step"
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
@@ -37,59 +36,31 @@ func messages(n int) (all []message, payload int64, err error) {
 	return all, int64(n) * messageSize, nil
 }
 
-// A chatting is one run of the chat.
-type chatting struct {
-	messages []message
-	byStep   bool // each message is made by step.Do
-	times    []time.Duration
-	now      func() time.Time
-}
-
-// app is a graph of one node that appends the next message.
-func (c *chatting) app(l *ledger.Ledger) (*graph.App[talk], error) {
-	g := graph.New[talk]("chat")
-	var last time.Time
-	g.Node("turn", func(ctx context.Context, s *talk) error {
-		at := c.now()
-		if len(s.Messages) > 0 {
-			c.times = append(c.times, at.Sub(last))
+// chatOnce measures a graph of one node that appends the next message. byStep has
+// each message made by step.Do.
+func (s *session) chatOnce(messages []message, byStep bool) (measure, error) {
+	n := len(messages)
+	times, last := make([]time.Duration, 0, n), time.Time{}
+	chat := loop(n, func(ctx context.Context, t *talk) (err error) {
+		at := s.opt.Now()
+		if len(t.Messages) > 0 {
+			times = append(times, at.Sub(last))
 		}
 		last = at
-		m := c.messages[len(s.Messages)]
-		if c.byStep {
-			var err error
+		m := messages[len(t.Messages)]
+		if byStep {
 			if m, err = step.Do(ctx, "llm", func(context.Context) (message, error) { return m, nil }); err != nil {
 				return err
 			}
 		}
-		s.Messages = append(s.Messages, m)
+		t.Messages = append(t.Messages, m)
 		return nil
-	})
-	g.Edge(graph.Start, "turn")
-	g.Route("turn", func(s *talk) string {
-		if len(s.Messages) < len(c.messages) {
-			return "turn"
-		}
-		return graph.End
-	}, "turn", graph.End)
-	return g.Compile(l, &graph.CompileOptions{RecursionLimit: len(c.messages) + 1})
-}
-
-func (s *session) chatOnce(c *chatting) (measure, error) {
-	e, err := s.sqlite(nil)
-	if err != nil {
-		return measure{}, err
-	}
-	c.now, c.times = s.opt.Now, make([]time.Duration, 0, len(c.messages))
-	app, err := c.app(e.Ledger)
-	if err != nil {
-		return measure{}, err
-	}
-	m, err := e.measured(s.clock(len(c.messages), func() error {
+	}, func(t *talk) bool { return len(t.Messages) < n })
+	m, err := timed(s, s.sqlite, chat, n, func(app *graph.App[talk]) error {
 		_, err := app.Run(s.ctx, "chat", talk{})
 		return err
-	}))
-	m.times = c.times
+	})
+	m.times = times
 	return m, err
 }
 
@@ -116,7 +87,7 @@ func chat(s *session) error {
 	if err != nil {
 		return err
 	}
-	all, err := s.interleave(s.rawChat(msgs), side{"posthouse", func() (measure, error) { return s.chatOnce(&chatting{messages: msgs}) }})
+	all, err := s.interleave(s.rawChat(msgs), side{"posthouse", func() (measure, error) { return s.chatOnce(msgs, false) }})
 	if err != nil {
 		return err
 	}
@@ -126,7 +97,7 @@ func chat(s *session) error {
 	early := median(ours, func(m *measure) float64 { return slice(m.times, 0.1, 0.2).Seconds() * 1e6 })
 	s.atMost("p50 of the last tenth over the second", "µs/step", late, early, late/early, 1.25)
 	s.sizes(ours, base, payload, 1.5)
-	return s.compacted(&chatting{messages: msgs}, payload)
+	return s.compacted(msgs, payload)
 }
 
 // slice is the p50 of the steps from one share of the run to another.
@@ -142,8 +113,8 @@ func (s *session) sizes(ours, base []measure, payload int64, limit float64) {
 }
 
 // compacted runs the chat once more and compacts.
-func (s *session) compacted(c *chatting, payload int64) error {
-	if _, err := s.chatOnce(c); err != nil {
+func (s *session) compacted(messages []message, payload int64) error {
+	if _, err := s.chatOnce(messages, false); err != nil {
 		return err
 	}
 	path := s.newest("posthouse")
@@ -173,7 +144,7 @@ func chatStep(s *session) error {
 		return err
 	}
 	all, err := s.interleave(s.rawChat(msgs), side{"posthouse", func() (measure, error) {
-		return s.chatOnce(&chatting{messages: msgs, byStep: true})
+		return s.chatOnce(msgs, true)
 	}})
 	if err != nil {
 		return err
@@ -192,7 +163,7 @@ func growth(s *session) error {
 			return err
 		}
 		s.opt.Progress(s.current, "posthouse")
-		m, err := s.chatOnce(&chatting{messages: msgs})
+		m, err := s.chatOnce(msgs, false)
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore"
 )
 
-// An engine is a ledger over an empty store, signing.
+// An engine is a ledger and its store.
 type engine struct {
 	*ledger.Ledger
 	sqlite *sqlitestore.Store // nil in memory
@@ -24,31 +24,34 @@ type engine struct {
 	path   string
 }
 
-func (s *session) sqlite(o *sqlitestore.Options) (*engine, error) {
-	path := s.path("posthouse")
+// An opener opens an engine.
+type opener func() (*engine, error)
+
+// sqlite opens a new file, signed.
+func (s *session) sqlite() (*engine, error) { return s.file(s.path("posthouse"), true, nil) }
+
+// file opens a file.
+func (s *session) file(path string, signed bool, o *sqlitestore.Options) (*engine, error) {
 	store, err := sqlitestore.Open(s.ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
-	return s.engine(&engine{sqlite: store, store: store, path: path})
+	return s.engine(&engine{sqlite: store, store: store, path: path}, signed)
 }
 
-func (s *session) inMemory() (*engine, error) { return s.engine(&engine{store: memstore.New()}) }
+func (s *session) inMemory() (*engine, error) { return s.engine(&engine{store: memstore.New()}, true) }
 
-// unsigned is inMemory without signatures, where nothing but nodes is measured.
-func (s *session) unsigned() (*engine, error) {
-	e := &engine{store: memstore.New()}
+// unsigned is for a workload that measures nothing but nodes.
+func (s *session) unsigned() (*engine, error) { return s.engine(&engine{store: memstore.New()}, false) }
+
+func (s *session) engine(e *engine, signed bool) (*engine, error) {
+	o := &ledger.Options{Cipher: s.opt.Cipher}
 	var err error
-	if e.Ledger, err = ledger.Open(e.store, nil); err != nil {
-		return nil, errors.Join(err, e.store.Close())
+	if signed {
+		o.Signer, err = sign.Generate()
 	}
-	return e, nil
-}
-
-func (s *session) engine(e *engine) (*engine, error) {
-	key, err := sign.Generate()
 	if err == nil {
-		e.Ledger, err = ledger.Open(e.store, &ledger.Options{Signer: key, Cipher: s.opt.Cipher})
+		e.Ledger, err = ledger.Open(e.store, o)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.store.Close())
@@ -74,6 +77,20 @@ func (e *engine) measured(m measure, err error) (measure, error) {
 	return m, errors.Join(err, cerr)
 }
 
+// timed compiles a graph over an engine and measures work with it. The engine is
+// closed then.
+func timed[S any](s *session, open opener, compile compiler[S], steps int, work func(*graph.App[S]) error) (measure, error) {
+	e, err := open()
+	if err != nil {
+		return measure{}, err
+	}
+	app, err := compile(e.Ledger)
+	if err != nil {
+		return e.measured(measure{}, err)
+	}
+	return e.measured(s.clock(steps, func() error { return work(app) }))
+}
+
 // raw measures rows written to the baseline.
 func (s *session) raw(steps int, work func(*baseline.DB) error) (measure, error) {
 	path := s.path("baseline")
@@ -89,7 +106,7 @@ func (s *session) raw(steps int, work func(*baseline.DB) error) (measure, error)
 	return m, err
 }
 
-// A small is a state whose JSON has about 200 bytes, of which 190 change.
+// A small is a state of about 200 bytes of JSON. A step changes 190 of them.
 type small struct {
 	Count int
 	Text  string
@@ -99,22 +116,32 @@ func smallText(n int) string { return fmt.Sprintf("%06d ", n) + smallFill }
 
 var smallFill = strings.Repeat("a state of two hundred bytes ", 6)
 
-// loop is a graph of one node that runs n times.
-func loop(l *ledger.Ledger, n int) (*graph.App[small], error) {
-	g := graph.New[small]("loop")
-	g.Node("step", func(_ context.Context, s *small) error {
-		s.Count++
-		s.Text = smallText(s.Count)
-		return nil
-	})
+// A compiler compiles a graph.
+type compiler[S any] func(*ledger.Ledger) (*graph.App[S], error)
+
+// loop is a graph of one node that runs while more says so, at most n times.
+func loop[S any](n int, node func(context.Context, *S) error, more func(*S) bool) compiler[S] {
+	g := graph.New[S]("loop")
+	g.Node("step", node)
 	g.Edge(graph.Start, "step")
-	g.Route("step", func(s *small) string {
-		if s.Count < n {
+	g.Route("step", func(s *S) string {
+		if more(s) {
 			return "step"
 		}
 		return graph.End
 	}, "step", graph.End)
-	return g.Compile(l, &graph.CompileOptions{RecursionLimit: n + 1})
+	return func(l *ledger.Ledger) (*graph.App[S], error) {
+		return g.Compile(l, &graph.CompileOptions{RecursionLimit: n + 1})
+	}
+}
+
+// smallLoop is a loop of n steps that change a small state.
+func smallLoop(n int) compiler[small] {
+	return loop(n, func(_ context.Context, s *small) error {
+		s.Count++
+		s.Text = smallText(s.Count)
+		return nil
+	}, func(s *small) bool { return s.Count < n })
 }
 
 // words makes texts of random words out of a vocabulary. One such message

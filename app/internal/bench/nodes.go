@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -24,26 +23,13 @@ type bareCount struct{ n int }
 
 func (c *bareCount) run(m map[string]int) { c.n++; m["count"] = c.n }
 
-// counting is a graph of one node, which runs n times and counts.
-func counting(l *ledger.Ledger, n int) (*graph.App[small], error) {
-	g := graph.New[small]("counting")
-	g.Node("count", func(_ context.Context, s *small) error { s.Count++; return nil })
-	g.Edge(graph.Start, "count")
-	g.Route("count", func(s *small) string {
-		if s.Count < n {
-			return "count"
-		}
-		return graph.End
-	}, "count", graph.End)
-	return g.Compile(l, &graph.CompileOptions{RecursionLimit: n + 1})
-}
-
 // nodes is what a node costs besides itself if it makes no checkpoint.
 func nodes(s *session) error {
 	const runs, calls = 100, 5_000_000
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // or the collector's idle hands on other cores are counted, too
 	n := s.n(1000)
 	var c bareNode = &bareCount{}
+	counting := loop(n, func(_ context.Context, s *small) error { s.Count++; return nil }, func(s *small) bool { return s.Count < n })
 	var allocs float64
 	all, err := s.interleave(
 		side{"bare calls", func() (measure, error) {
@@ -56,28 +42,18 @@ func nodes(s *session) error {
 			})
 		}},
 		side{"posthouse", func() (measure, error) {
-			e, err := s.unsigned()
-			if err != nil {
-				return measure{}, err
-			}
-			app, err := counting(e.Ledger, n)
-			if err != nil {
-				_, cerr := e.close()
-				return measure{}, errors.Join(err, cerr)
-			}
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			m, err := s.clock(n*runs, func() error {
+			return timed(s, s.unsigned, counting, n*runs, func(app *graph.App[small]) error {
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
 				for i := range runs {
 					if _, err := app.Run(s.ctx, fmt.Sprint("run-", i), small{Text: smallText(0)}, graph.RunOptions{Durability: graph.Exit}); err != nil {
 						return err
 					}
 				}
+				runtime.ReadMemStats(&after)
+				allocs = float64(after.Mallocs-before.Mallocs) / float64(n*runs)
 				return nil
 			})
-			runtime.ReadMemStats(&after)
-			allocs = float64(after.Mallocs-before.Mallocs) / float64(n*runs)
-			return e.measured(m, err)
 		}},
 	)
 	if err != nil {
@@ -98,7 +74,7 @@ type fan struct {
 }
 
 // fanOut sends inputs to tasks, which tell who watches them.
-func fanOut(l *ledger.Ledger, watch func(in int, out *fan) (over func())) (*graph.App[fan], error) {
+func fanOut(watch func(in int, out *fan) (over func())) compiler[fan] {
 	g := graph.New[fan]("fan")
 	graph.Task(g, "add", func(_ context.Context, in int, out *fan) error {
 		if watch != nil {
@@ -115,21 +91,12 @@ func fanOut(l *ledger.Ledger, watch func(in int, out *fan) (over func())) (*grap
 		return sends
 	}, "add")
 	g.Edge("add", graph.End)
-	return g.Compile(l, nil)
+	return func(l *ledger.Ledger) (*graph.App[fan], error) { return g.Compile(l, nil) }
 }
 
 // fanOnce runs a fan-out so often, and checks what came of it.
 func (s *session) fanOnce(sends, runs int, watch func(int, *fan) func()) (measure, error) {
-	e, err := s.inMemory()
-	if err != nil {
-		return measure{}, err
-	}
-	app, err := fanOut(e.Ledger, watch)
-	if err != nil {
-		_, cerr := e.close()
-		return measure{}, errors.Join(err, cerr)
-	}
-	return e.measured(s.clock(sends*runs, func() error {
+	return timed(s, s.inMemory, fanOut(watch), sends*runs, func(app *graph.App[fan]) error {
 		for i := range runs {
 			out, err := app.Run(s.ctx, fmt.Sprint("run-", i), fan{Sends: sends})
 			if err == nil && (out.State.Sum != sends*(sends-1)/2 || len(out.State.All) != sends) {
@@ -140,7 +107,7 @@ func (s *session) fanOnce(sends, runs int, watch func(int, *fan) func()) (measur
 			}
 		}
 		return nil
-	}))
+	})
 }
 
 // fanout is whether a fan-out costs by its sends, and holds by its concurrency.
@@ -216,8 +183,7 @@ func (s *session) stateOnce(kb, steps int) (m measure, err error) {
 	}
 	var cpu time.Duration
 	var at time.Time
-	g := graph.New[large]("large")
-	g.Node("turn", func(_ context.Context, l *large) error {
+	turns := loop(steps+1, func(_ context.Context, l *large) error {
 		switch l.Turn++; l.Turn {
 		case 1:
 			at, cpu = s.opt.Now(), cpuTime()
@@ -226,18 +192,10 @@ func (s *session) stateOnce(kb, steps int) (m measure, err error) {
 		}
 		l.Mood = fmt.Sprintf("%0100d", l.Turn)
 		return nil
-	})
-	g.Edge(graph.Start, "turn")
-	g.Route("turn", func(l *large) string {
-		if l.Turn > steps {
-			return graph.End
-		}
-		return "turn"
-	}, "turn", graph.End)
-	app, err := g.Compile(e.Ledger, &graph.CompileOptions{RecursionLimit: steps + 2})
+	}, func(l *large) bool { return l.Turn <= steps })
+	app, err := turns(e.Ledger)
 	if err != nil {
-		_, cerr := e.close()
-		return m, errors.Join(err, cerr)
+		return e.measured(m, err)
 	}
 	in := large{Manual: strings.Repeat("manual", kb*7), Fields: [10]string{"ten", "small", "fields"}}
 	w := newWords(13)

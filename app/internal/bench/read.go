@@ -15,7 +15,7 @@ import (
 // history makes a store with one thread of n checkpoints of 200 bytes and
 // returns its path. It does not sync: writing is not what is measured.
 func (s *session) history(n int) (string, error) {
-	e, err := s.sqlite(&sqlitestore.Options{Sync: sqlitestore.SyncNormal})
+	e, err := s.file(s.path("posthouse"), true, &sqlitestore.Options{Sync: sqlitestore.SyncNormal})
 	if err != nil {
 		return "", err
 	}
@@ -28,8 +28,8 @@ func (s *session) history(n int) (string, error) {
 			Parts: []posthouse.Part{{Name: posthouse.OpaquePart, Codec: "raw", Data: []byte(smallText(i))}},
 		}})
 		if err != nil {
-			_, cerr := e.close()
-			return "", errors.Join(err, cerr)
+			_, err = e.measured(measure{}, err)
+			return "", err
 		}
 	}
 	_, err = e.close()
@@ -71,18 +71,14 @@ func (s *session) openLatest(path string) (measure, error) {
 	m := measure{steps: openings}
 	for range openings {
 		at := s.opt.Now()
-		store, err := sqlitestore.Open(s.ctx, path, nil)
+		e, err := s.file(path, false, nil)
 		if err != nil {
 			return m, err
 		}
-		l, err := ledger.Open(store, &ledger.Options{Cipher: s.opt.Cipher})
-		if err == nil {
-			_, err = l.Latest(s.ctx, ledger.LatestQuery{Thread: "one"})
-			m.wall += s.opt.Now().Sub(at)
-			err = errors.Join(err, l.Close())
-		}
-		if err = errors.Join(err, store.Close()); err != nil {
-			return m, err
+		_, err = e.Latest(s.ctx, ledger.LatestQuery{Thread: "one"})
+		m.wall += s.opt.Now().Sub(at)
+		if _, cerr := e.close(); err != nil || cerr != nil {
+			return m, errors.Join(err, cerr)
 		}
 	}
 	return m, nil
@@ -138,21 +134,17 @@ func headers(s *session) error {
 	if err != nil {
 		return err
 	}
-	store, err := sqlitestore.Open(s.ctx, path, nil)
+	raw, err := s.rawHistory(n)
 	if err != nil {
 		return err
 	}
-	l, err := ledger.Open(store, &ledger.Options{Cipher: s.opt.Cipher})
-	if err != nil {
-		return errors.Join(err, store.Close())
-	}
-	raw, err := s.rawHistory(n)
-	if err != nil {
-		return errors.Join(err, l.Close(), store.Close())
-	}
 	db, err := baseline.Open(raw)
 	if err != nil {
-		return errors.Join(err, l.Close(), store.Close())
+		return err
+	}
+	e, err := s.file(path, false, nil)
+	if err != nil {
+		return errors.Join(err, db.Close())
 	}
 	all, err := s.interleave(
 		side{"raw scan", func() (measure, error) {
@@ -164,7 +156,7 @@ func headers(s *session) error {
 		side{"headers", func() (measure, error) {
 			return s.clock(n, func() error {
 				got := 0
-				for _, err := range l.List(s.ctx, posthouse.Query{Thread: "one", Limit: n}) {
+				for _, err := range e.List(s.ctx, posthouse.Query{Thread: "one", Limit: n}) {
 					if err != nil {
 						return err
 					}
@@ -174,7 +166,8 @@ func headers(s *session) error {
 			})
 		}},
 	)
-	if err = errors.Join(err, db.Close(), l.Close(), store.Close()); err != nil {
+	_, cerr := e.close()
+	if err = errors.Join(err, db.Close(), cerr); err != nil {
 		return err
 	}
 	micros := func(m *measure) float64 { return float64(m.wall.Microseconds()) }

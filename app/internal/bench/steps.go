@@ -6,13 +6,14 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/posthouse/posthouse/graph"
 	"github.com/posthouse/posthouse/internal/baseline"
 )
 
 // steps is W1.
 func steps(s *session) error {
 	n := s.n(1000)
-	all, err := s.interleave(s.rawSteps(n), side{"posthouse", func() (measure, error) { return s.engineSteps(s.sqlite(nil))(n) }})
+	all, err := s.interleave(s.rawSteps(n), s.engineSteps(s.sqlite, n))
 	if err != nil {
 		return err
 	}
@@ -26,7 +27,7 @@ func steps(s *session) error {
 // memory is W1 in memory: steps per second of CPU against those of the baseline.
 func memory(s *session) error {
 	n := s.n(1000)
-	all, err := s.interleave(s.rawSteps(n), side{"posthouse", func() (measure, error) { return s.engineSteps(s.inMemory())(n) }})
+	all, err := s.interleave(s.rawSteps(n), s.engineSteps(s.inMemory, n))
 	if err != nil {
 		return err
 	}
@@ -53,21 +54,13 @@ func (s *session) rawSteps(n int) side {
 	}}
 }
 
-func (s *session) engineSteps(e *engine, err error) func(n int) (measure, error) {
-	return func(n int) (measure, error) {
-		if err != nil {
-			return measure{}, err
-		}
-		app, err := loop(e.Ledger, n)
-		if err != nil {
-			_, cerr := e.close()
-			return measure{}, errors.Join(err, cerr)
-		}
-		return e.measured(s.clock(n, func() error {
+func (s *session) engineSteps(open opener, n int) side {
+	return side{"posthouse", func() (measure, error) {
+		return timed(s, open, smallLoop(n), n, func(app *graph.App[small]) error {
 			_, err := app.Run(s.ctx, "one", small{Text: smallText(0)})
 			return err
-		}))
-	}
+		})
+	}}
 }
 
 // threads is W3.
@@ -89,20 +82,12 @@ func threads(s *session) error {
 			})
 		}},
 		side{"posthouse", func() (measure, error) {
-			e, err := s.sqlite(nil)
-			if err != nil {
-				return measure{}, err
-			}
-			app, err := loop(e.Ledger, each)
-			if err != nil {
-				return measure{}, err
-			}
-			return e.measured(s.clock(n*each, func() error {
+			return timed(s, s.sqlite, smallLoop(each), n*each, func(app *graph.App[small]) error {
 				return together(n, func(t int) error {
 					_, err := app.Run(s.ctx, fmt.Sprintf("thread-%d", t), small{Text: smallText(0)})
 					return err
 				})
-			}))
+			})
 		}},
 	)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/posthouse/posthouse/graph"
+	"github.com/posthouse/posthouse/ledger"
 )
 
 // A conversation is the state of the 400-turn workload. A turn has four
@@ -19,10 +20,6 @@ type conversation struct {
 func turns(s *session) error {
 	n := s.n(400)
 	w := newWords(11)
-	e, err := s.sqlite(nil)
-	if err != nil {
-		return err
-	}
 	say := func(role string) func(context.Context, *conversation) error {
 		return func(_ context.Context, c *conversation) error {
 			c.Messages = append(c.Messages, message{role, w.text(400)})
@@ -37,11 +34,8 @@ func turns(s *session) error {
 	g.Edge("think", "answer")
 	g.Edge("answer", "count")
 	g.Edge("count", graph.End)
-	app, err := g.Compile(e.Ledger, nil)
-	if err != nil {
-		return err
-	}
-	m, err := e.measured(s.clock(4*n, func() error {
+	compile := func(l *ledger.Ledger) (*graph.App[conversation], error) { return g.Compile(l, nil) }
+	m, err := timed(s, s.sqlite, compile, 4*n, func(app *graph.App[conversation]) error {
 		manual := w.text(20 << 10)
 		for i := range n {
 			s.opt.Progress(s.current, fmt.Sprintf("turn %d of %d", i+1, n))
@@ -50,7 +44,7 @@ func turns(s *session) error {
 			}
 		}
 		return nil
-	}))
+	})
 	if err != nil {
 		return err
 	}
