@@ -124,7 +124,7 @@ var laws = []law{
 		"bodies of requests and the file of tokens are read by the same rules"},
 	{"server/tokens", []string{".", "internal/filelock", "internal/secretfile", "server/internal/strict"}, nil,
 		"who a client is must be read in one sitting, and made without a server"},
-	{"server/problem", []string{".", "server/internal/strict"}, nil,
+	{"server/problem", []string{"."}, nil,
 		"what went wrong is read by clients, which link no server"},
 	{"server/internal/api", []string{".", "server/internal/strict", "server/problem", "server/tokens"}, nil,
 		"the table, its checks and its documentation know no route"},

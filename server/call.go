@@ -14,7 +14,6 @@ import (
 	"github.com/posthouse/posthouse/gate"
 	"github.com/posthouse/posthouse/server/internal/api"
 	"github.com/posthouse/posthouse/server/internal/feed"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 )
 
@@ -24,9 +23,9 @@ type message struct {
 	text   string
 	thread string // "": a new one
 	by     string
-	feed   *feed.Feed // what it tells; nil: a new one
+	feed   *feed.Feed // what the agent says; nil: a new one
 
-	approvals *gate.Session // who approves tools; nil: nobody, so they do not run
+	approvals *gate.Session // asks for approvals of tools; nil: those tools do not run
 }
 
 // A call is a message that an agent works on.
@@ -44,9 +43,9 @@ type call struct {
 
 const maxMessage = 256 << 10 // bytes
 
-// unknownAgent says which agents there are.
+// unknownAgent is the error for a name that no agent has. It lists those there are.
 func (s *Server) unknownAgent(name string) error {
-	e := problem.NotFound("agent", strict.Cut(name, 80))
+	e := problem.NotFound("agent", name)
 	e.Hint = "no agent is served here"
 	if len(s.agents) > 0 {
 		e.Hint = "there is " + strings.Join(slices.Sorted(maps.Keys(s.agents)), ", ")
@@ -54,7 +53,6 @@ func (s *Server) unknownAgent(name string) error {
 	return e
 }
 
-// validateMessage reports what is wrong with a message.
 func (s *Server) validateMessage(m *message) error {
 	switch {
 	case s.agents[m.agent] == nil:
@@ -69,7 +67,7 @@ func (s *Server) validateMessage(m *message) error {
 	return nil
 }
 
-// start sets an agent to work on a message. The work goes on when the client
+// start has an agent work on a message. The work does not end when the client
 // leaves. The feed's last frame is the outcome.
 func (s *Server) start(m message) (*call, error) {
 	if err := s.validateMessage(&m); err != nil {
@@ -117,7 +115,7 @@ func (s *Server) run(a Agent, m message) (reply *Reply, err error) {
 			err = fmt.Errorf("agent %s panicked", m.agent)
 		} else if err != nil {
 			attrs := []any{"agent", m.agent, "thread", m.thread, "code", string(problem.Client(err).Code)}
-			if problem.Status(problem.Client(err).Code) >= http.StatusInternalServerError { // what is about the client's input may quote it
+			if problem.Status(problem.Client(err).Code) >= http.StatusInternalServerError { // other errors may quote the client's input
 				attrs = append(attrs, "error", err)
 			}
 			s.log.Warn("an agent did not take a request", attrs...)
@@ -131,14 +129,14 @@ func (s *Server) run(a Agent, m message) (reply *Reply, err error) {
 		Text: m.feed.Text,
 		Event: func(e AgentEvent) {
 			if err := m.feed.Event(e); err != nil {
-				_ = m.feed.Event(AgentEvent{Kind: e.Kind, Data: map[string]string{"error": "cannot be encoded: " + err.Error()}}) // this can
+				_ = m.feed.Event(AgentEvent{Kind: e.Kind, Data: map[string]string{"error": "cannot be encoded: " + err.Error()}}) // strings can be
 			}
 		},
 	}
 	return a.Handle(ctx, m.text, o)
 }
 
-// pump hands a call's frames to a client until the last one, with heartbeats in
+// pump writes a call's frames to a client until the last one, with heartbeats in
 // between. It returns whether the client is still there.
 func (s *Server) pump(ctx context.Context, l *feed.Listener, write func(feed.Frame) error, heartbeat func() error) bool {
 	tick, stop := s.tick(api.HeartbeatInterval)

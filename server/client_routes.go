@@ -141,8 +141,7 @@ func (s *Server) openClient(ctx context.Context, token, principal string) (c *cl
 	return c, nil
 }
 
-// sweepClients has expired sessions removed, once a minute and beside the
-// request that happened to come.
+// sweepClients removes expired sessions in the background, at most once a minute.
 func (s *Server) sweepClients() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,8 +155,7 @@ func (s *Server) sweepClients() {
 	})
 }
 
-// info says what the client gets back. The place in the workflow is the one the
-// thread is at now.
+// info returns what the client gets back, with where its thread is now.
 func (c *client) info(ctx context.Context) (*SessionInfo, error) {
 	i := &SessionInfo{
 		Token: c.token, New: c.new, Rooms: c.Rooms, Metadata: c.Metadata, Thread: c.Thread, Checkpoint: c.Checkpoint, Gate: c.Gate, LastEventID: c.Cursor,
@@ -169,7 +167,7 @@ func (c *client) info(ctx context.Context) (*SessionInfo, error) {
 	i.Run = c.s.runs.working(c.Thread, c.Principal)
 	t, err := c.s.ledger.Thread(ctx, c.Thread)
 	if errors.Is(err, posthouse.ErrNotFound) {
-		return i, nil // not begun yet, released or deleted: what is known is what was
+		return i, nil // not begun yet, released or deleted: the session has the last that is known
 	}
 	if err != nil {
 		return nil, err
@@ -187,7 +185,7 @@ func (c *client) info(ctx context.Context) (*SessionInfo, error) {
 	return i, nil
 }
 
-// note records what changed; the client may be gone, its session is not.
+// note changes the session on record, also after the client has gone.
 func (c *client) note(change func(*session.Session)) {
 	if c == nil {
 		return
@@ -197,9 +195,9 @@ func (c *client) note(change func(*session.Session)) {
 	}
 }
 
-// stays notes, once in a while, that the client is still connected: its session
-// does not end meanwhile.
-func (c *client) stays() {
+// keepAlive notes that the client is connected, so that its session does not end.
+// It writes at most 24 times in the time that a session is kept.
+func (c *client) keepAlive() {
 	if c == nil || c.s.now().Sub(c.touched) < c.s.limits.Client/24 {
 		return
 	}
@@ -212,7 +210,7 @@ func (c *client) working(thread string) {
 	c.note(func(x *session.Session) { x.Thread, x.Checkpoint, x.Gate = thread, "", "" })
 }
 
-// replied notes how far it came.
+// replied notes where a reply left the thread.
 func (c *client) replied(r *Reply) {
 	c.note(func(x *session.Session) { x.Thread, x.Checkpoint, x.Gate = r.Thread, r.Checkpoint, r.Gate })
 }

@@ -21,8 +21,8 @@ type decideBody struct {
 	Shown   *posthouse.Hash `json:"shown,omitempty" doc:"hash of what the decider saw; refused with 409 if it is not what the gate asks about"`
 }
 
-// Accepted answers a request that is on record and whose effects are not seen
-// yet. Location tells where they will be.
+// Accepted answers a request that is on record while what follows from it is not.
+// Location is where the outcome will be.
 type Accepted struct {
 	Thread     string              `json:"thread"`
 	Branch     string              `json:"branch,omitempty"`
@@ -53,7 +53,7 @@ func (s *Server) decide(w http.ResponseWriter, r *api.Request, g *posthouse.Gate
 			return err
 		}
 	}
-	// Once begun, a decision is not undone by the client's going away.
+	// A client that goes away does not undo its decision.
 	decided, err := s.ledger.Decide(context.WithoutCancel(r.Context()), g.ID, *d)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *Server) voted(w http.ResponseWriter, g *posthouse.Gate) error {
 	})
 }
 
-// decision makes the decision of what the client sent and who the client is.
+// decision returns the decision that a client sends, in the client's name.
 func decision(r *api.Request, b *decideBody, v posthouse.Verdict) (*posthouse.Decision, error) {
 	by, request := b.By, b.Request
 	if q, ok := r.Query["by"]; ok {
@@ -114,8 +114,8 @@ func decision(r *api.Request, b *decideBody, v posthouse.Verdict) (*posthouse.De
 	return d, err
 }
 
-// actingFor returns in whose name somebody acts and, if that is another, who
-// they are.
+// actingFor returns the name that an action is recorded under and, if that is not
+// the token's owner, the owner as its actor.
 func actingFor(t tokens.Token, by string) (name, actor string, err error) {
 	if by == "" || by == t.Name {
 		return t.Name, "", nil
@@ -150,15 +150,15 @@ func (s *Server) recoverable(r *api.Request, g *posthouse.Gate, d *posthouse.Dec
 	}
 }
 
-// pending is what an answer waits for: that the branch of checkpoint stands
-// again, behind the sequence number after.
+// pending is what an answer waits for: that nobody runs the checkpoint's branch any
+// more and its head is above the sequence number after.
 type pending struct {
 	checkpoint *posthouse.Header
 	decision   *posthouse.Decision // what set it going, if a decision did
 	after      uint64
 }
 
-// awaitOutcome waits and answers.
+// awaitOutcome waits for the outcome and answers with it.
 func (s *Server) awaitOutcome(w http.ResponseWriter, r *api.Request, t *pending) error {
 	from := t.checkpoint
 	if s.runner == nil || from.Graph == "" {
@@ -174,41 +174,37 @@ func (s *Server) awaitOutcome(w http.ResponseWriter, r *api.Request, t *pending)
 	case err != nil:
 		return afterDecision(err, t.decision)
 	}
-	next, err := s.following(r.Context(), t, head)
-	if err != nil {
+	v, err := s.following(r.Context(), t, head)
+	switch {
+	case err != nil:
 		return afterDecision(err, t.decision)
-	}
-	if next == "" {
+	case v == nil:
 		return s.accepted(w, r, t)
-	}
-	c, err := s.ledger.Get(r.Context(), next)
-	if err != nil {
-		return afterDecision(err, t.decision)
-	}
-	v, err := view(c)
-	if err != nil {
-		return afterDecision(err, t.decision)
 	}
 	v.Decision = t.decision
 	v.Branched = &posthouse.BranchHead{Branch: head.Branch, Head: head.ID, Seq: head.Seq, Status: head.Status}
-	w.Header().Set("ETag", api.ETag(c.Hash))
+	w.Header().Set("ETag", api.ETag(v.Hash))
 	return api.WriteJSON(w, http.StatusOK, v)
 }
 
-// following returns the child of the checkpoint that was decided, "" if it has
-// none. It has none while other gates of it wait, or when its program runs
-// elsewhere.
-func (s *Server) following(ctx context.Context, t *pending, head *posthouse.Header) (posthouse.ID, error) {
+// following returns the child of the checkpoint that was decided. It is nil while
+// other gates of the checkpoint wait, or if its program runs elsewhere.
+func (s *Server) following(ctx context.Context, t *pending, head *posthouse.Header) (*Checkpoint, error) {
 	q := posthouse.Query{Thread: head.Thread, Branch: head.Branch, After: t.checkpoint.Cursor(), Limit: 100}
 	for h, err := range s.ledger.List(ctx, q) {
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		if h.Parent == t.checkpoint.ID && h.Seq <= head.Seq {
-			return h.ID, nil
+		if h.Parent != t.checkpoint.ID || h.Seq > head.Seq {
+			continue
 		}
+		c, err := s.ledger.Get(ctx, h.ID)
+		if err != nil {
+			return nil, err
+		}
+		return view(c)
 	}
-	return "", nil
+	return nil, nil
 }
 
 func (s *Server) accepted(w http.ResponseWriter, r *api.Request, t *pending) error {

@@ -103,7 +103,7 @@ func (s *Server) relay(c *watcher, found <-chan watched) {
 				return // revoked, expired, or gone
 			}
 			c.note()
-			c.who.stays()
+			c.who.keepAlive()
 		}
 	}
 }

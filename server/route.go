@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/server/internal/api"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -36,11 +36,11 @@ func (s *Server) mux() *http.ServeMux {
 		allow := strings.Join(allowed, ", ")
 		mux.Handle(path, s.serve(&api.Route{Path: path, Role: tokens.Viewer, Handle: func(w http.ResponseWriter, r *api.Request) error {
 			w.Header().Set("Allow", allow)
-			return &posthouse.Error{Code: problem.CodeMethod, Message: "this path does not take " + strict.Cut(r.Method, 20), Hint: "it takes " + allow}
+			return &posthouse.Error{Code: problem.CodeMethod, Message: fmt.Sprintf("this path does not take %.20s", r.Method), Hint: "it takes " + allow}
 		}}))
 	}
 	mux.Handle("/", s.serve(&api.Route{Path: "/", Role: tokens.Viewer, Handle: func(_ http.ResponseWriter, r *api.Request) error {
-		e := problem.NotFound("path", strict.Cut(r.URL.Path, 200))
+		e := problem.NotFound("path", r.URL.Path)
 		e.Hint = "/openapi.json lists them"
 		return e
 	}}))

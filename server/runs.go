@@ -239,7 +239,7 @@ func (s *Server) streamFeed(w http.ResponseWriter, r *api.Request, l *feed.Liste
 		if err := es.Heartbeat(); err != nil {
 			return err
 		}
-		who.stays()
+		who.keepAlive()
 		return nil
 	})
 	return nil

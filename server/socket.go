@@ -51,30 +51,23 @@ func subprotocols(r *http.Request) (ps []string) {
 	return ps
 }
 
-// A conversation is one WebSocket and who is at its other end.
+// A conversation is one WebSocket and its client.
 type conversation struct {
-	s     *Server
-	w     http.ResponseWriter // for the log line and the request's id
-	r     *api.Request
-	agent string // whom it talks to
-	conn  *websocket.Conn
-	mine  *client // the session of the client, if it asked for one
-	leave func()  // gives the place among the streams back
+	s      *Server
+	w      http.ResponseWriter // for the log line and the request's id
+	r      *api.Request
+	agent  string // that the client talks to
+	conn   *websocket.Conn
+	client *client // the client's session, nil if it asked for none
+	leave  func()  // gives the slot among the streams back
 
-	mu    sync.Mutex
-	actor tokens.Token   // zero until it is known
-	tools *gate.Session  // what its tools ask; nil until the actor is known
-	ear   *feed.Listener // to the message that is worked on
+	mu       sync.Mutex
+	actor    tokens.Token   // the client; zero until it is known
+	tools    *gate.Session  // asks for approvals of tools; nil until the actor is known
+	listener *feed.Listener // to the message that is worked on
 }
 
-// who returns who is at the other end, and the session of their tools.
-func (c *conversation) who() (tokens.Token, *gate.Session) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.actor, c.tools
-}
-
-// admit notes who is at the other end.
+// admit notes who the client is.
 func (c *conversation) admit(t tokens.Token) {
 	tools := c.s.approvals.begin(&gate.SessionOptions{By: t.Name, Announce: c.announce, Decided: c.decided, Now: c.s.now})
 	c.mu.Lock()
@@ -82,7 +75,7 @@ func (c *conversation) admit(t tokens.Token) {
 	c.actor, c.tools = t, tools
 }
 
-// announce shows an approval.
+// announce tells the client of an approval that it is asked for.
 func (c *conversation) announce(g *posthouse.Gate) error {
 	return c.tell(approvalEvent{
 		Type: "approval_required", ID: g.ID, Tool: g.Name, Arguments: g.Payload, Message: g.Text,
@@ -90,15 +83,15 @@ func (c *conversation) announce(g *posthouse.Gate) error {
 	})
 }
 
-// decided shows its answer, before what follows from it.
+// decided tells the client of an approval's answer, before what follows from it.
 func (c *conversation) decided(g *posthouse.Gate) {
-	_ = c.tell(approvalEvent{Type: "approval_resolved", ID: g.ID, Decision: g.Decision}) // it counts, heard or not
+	_ = c.tell(approvalEvent{Type: "approval_resolved", ID: g.ID, Decision: g.Decision}) // the answer counts all the same
 }
 
 // tell sends an event between the other frames of the message that is worked on.
 func (c *conversation) tell(e approvalEvent) error {
 	c.mu.Lock()
-	l := c.ear
+	l := c.listener
 	c.mu.Unlock()
 	if l == nil {
 		return errGone
@@ -120,9 +113,11 @@ var errGone = errors.New("server: the client is gone")
 // The message whose tool asked is still being worked on.
 func (c *conversation) answer(ctx context.Context, text string) bool {
 	m, ok := gate.ParseMessage(text)
-	actor, _ := c.who()
+	c.mu.Lock()
+	actor := c.actor
+	c.mu.Unlock()
 	if !ok || actor.Name == "" {
-		return false // a stranger's first message is their token
+		return false // the first message of an unknown client is its token
 	}
 	if ok, err := c.s.tokens.Current(actor); err != nil || !ok {
 		return false // the next message ends the conversation
@@ -137,7 +132,7 @@ func (c *conversation) answer(ctx context.Context, text string) bool {
 // socketFrame is a message to the client. The member named by Type is set.
 type socketFrame struct {
 	Type  string           `json:"type"`         // "text", "event", "reply", "error", "session" or "gap"
-	ID    string           `json:"id,omitempty"` // of what a request tells: to be taken up behind it
+	ID    string           `json:"id,omitempty"` // of a frame of a request, which can be taken up behind it
 	Text  string           `json:"text,omitempty"`
 	Event any              `json:"event,omitempty"`
 	Reply any              `json:"reply,omitempty"`
@@ -164,11 +159,11 @@ func (s *Server) socket(w http.ResponseWriter, r *api.Request) error {
 	defer func() { c.leave() }()
 	if r.Actor.Name != "" {
 		c.admit(r.Actor)
-		if c.mine, err = s.client(r.Context(), r, r.Actor.Name); err != nil {
+		if c.client, err = s.client(r.Context(), r, r.Actor.Name); err != nil {
 			return err
 		}
-		if c.mine != nil {
-			w.Header().Set(sessionHeader, c.mine.token)
+		if c.client != nil {
+			w.Header().Set(sessionHeader, c.client.token)
 		}
 	}
 	defer func() {
@@ -187,8 +182,8 @@ func (s *Server) socket(w http.ResponseWriter, r *api.Request) error {
 	return nil
 }
 
-// talk serves the connection until either side ends it. Messages are taken one
-// by one: the next when the one before has its reply.
+// talk serves the connection until either side ends it. It takes messages one by
+// one, each once the one before has its reply.
 func (c *conversation) talk() {
 	ctx, cancel := context.WithCancel(c.s.ctx) // the request's own context means nothing once the connection is ours
 	inbox, ended := make(chan string, maxQueued), make(chan struct{})
@@ -223,7 +218,7 @@ func (c *conversation) talk() {
 				c.refuse(c.s.unauthenticated(c.actor))
 				return
 			}
-			if c.stays(ctx) != nil {
+			if c.ping(ctx) != nil {
 				return
 			}
 		case <-late.C:
@@ -284,39 +279,46 @@ func (c *conversation) take(ctx context.Context, text string) bool {
 	m := message{
 		agent: c.agent, text: text, thread: c.r.Query["thread"], by: c.actor.Name, feed: c.s.newFeed(), approvals: c.tools,
 	}
-	ear := m.feed.Listen(0)
+	l := m.feed.Listen(0)
 	c.mu.Lock()
-	c.ear = ear
+	c.listener = l
 	c.mu.Unlock()
 	call, err := c.s.start(m)
 	if err != nil {
 		api.NoteError(c.w, err)
 		return c.write(ctx, feed.Frame{Kind: "error", Data: err}) == nil
 	}
-	c.mine.working(call.thread)
-	return c.listen(ctx, ear)
+	c.client.working(call.thread)
+	return c.listen(ctx, l)
 }
 
-// listen tells what a request comes to and reports whether to go on.
+// listen writes what a request's feed says and reports whether to go on.
 func (c *conversation) listen(ctx context.Context, l *feed.Listener) bool {
 	return c.s.pump(ctx, l, func(f feed.Frame) error {
 		if r, ok := f.Data.(*Reply); ok {
-			c.mine.replied(r)
+			c.client.replied(r)
 		}
 		return c.tellFrame(ctx, l.Feed, f)
 	}, func() error {
 		if !c.s.tokenValid(c.actor) {
 			return errGone // revoked, or expired
 		}
-		return c.stays(ctx)
+		return c.ping(ctx)
 	})
 }
 
-// welcome tells a client that is known where it was, and what became of the
-// request that it was on. It reports whether to go on.
+// welcome gives a client its session back, and then the rest of the request that it
+// was on. It reports whether to go on.
 func (c *conversation) welcome(ctx context.Context) bool {
-	if c.greet(ctx) != nil {
-		return false
+	if c.client != nil {
+		i, err := c.client.info(ctx)
+		if err != nil {
+			c.refuse(err)
+			return false
+		}
+		if c.write(ctx, feed.Frame{Kind: "session", Data: i}) != nil {
+			return false
+		}
 	}
 	p, err := positionOf(c.r)
 	if err == nil && p == (position{}) {
@@ -369,24 +371,11 @@ func (c *conversation) login(text string) bool {
 	c.leave()
 	c.leave = leave
 	c.admit(tok)
-	if c.mine, err = c.s.client(c.s.ctx, c.r, tok.Name); err != nil {
+	if c.client, err = c.s.client(c.s.ctx, c.r, tok.Name); err != nil {
 		c.refuse(err)
 		return false
 	}
 	return c.welcome(c.s.ctx)
-}
-
-// greet gives a client its session back, before anything else.
-func (c *conversation) greet(ctx context.Context) error {
-	if c.mine == nil {
-		return nil
-	}
-	i, err := c.mine.info(ctx)
-	if err != nil {
-		c.refuse(err)
-		return err
-	}
-	return c.write(ctx, feed.Frame{Kind: "session", Data: i})
 }
 
 // refuse tells why and ends the connection.
@@ -427,13 +416,13 @@ func (c *conversation) tellFrame(ctx context.Context, of *feed.Feed, f feed.Fram
 	return c.conn.Write(ctx, websocket.MessageText, body)
 }
 
-// stays asks whether the client is still there.
-func (c *conversation) stays(ctx context.Context) error {
+// ping asks whether the client is still there.
+func (c *conversation) ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, api.HeartbeatInterval)
 	defer cancel()
 	err := c.conn.Ping(ctx)
 	if err == nil {
-		c.mine.stays()
+		c.client.keepAlive()
 	}
 	return err
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/diff"
 	"github.com/posthouse/posthouse/server/internal/api"
-	"github.com/posthouse/posthouse/server/internal/strict"
 	"github.com/posthouse/posthouse/server/problem"
 	"github.com/posthouse/posthouse/server/tokens"
 )
@@ -177,7 +176,7 @@ func readState(raw json.RawMessage, codecs map[string]string, opaque bool) (post
 func readParts(parts map[string]json.RawMessage, codecs map[string]string) (posthouse.State, error) {
 	s := make(posthouse.State, len(parts))
 	for name, raw := range parts {
-		v, err := readValue("part "+strict.Cut(name, 80), raw, codecs[name])
+		v, err := readValue(fmt.Sprintf("part %.80s", name), raw, codecs[name])
 		if err != nil {
 			return nil, err
 		}

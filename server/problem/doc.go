@@ -10,5 +10,5 @@
 // field at fault and what to do next, never a cause from below, which stays in
 // the log under the request's id.
 //
-// The package may import the root package and server/internal/strict.
+// The package may import the root package.
 package problem

@@ -8,7 +8,6 @@ import (
 	"net/http"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/server/internal/strict"
 )
 
 // Headers of our own. An error has the first, a page of a list the second.
@@ -85,7 +84,7 @@ func Of(err error, requestID string) *Details {
 		p.Detail = e.Field + " " + e.Message
 	}
 	if e.Code == posthouse.CodeInvalid && e.Err != nil {
-		p.Detail += ": " + strict.Cut(e.Err.Error(), 1000) // about the client's own input
+		p.Detail += fmt.Sprintf(": %.1000s", e.Err) // about the client's own input
 	}
 	return p
 }
@@ -132,7 +131,8 @@ func Write(w http.ResponseWriter, err error) {
 	_, _ = w.Write(append(body, '\n')) // the client may be gone: nobody else to tell
 }
 
-// NotFound returns a [posthouse.ErrNotFound] about a thing and its name.
+// NotFound returns a [posthouse.ErrNotFound] about a thing and the first 200
+// characters of its name.
 func NotFound(what, name string) *posthouse.Error {
-	return &posthouse.Error{Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no %s %q", what, name)}
+	return &posthouse.Error{Code: posthouse.CodeNotFound, Message: fmt.Sprintf("there is no %s %.200q", what, name)}
 }

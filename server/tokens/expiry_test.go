@@ -52,7 +52,7 @@ func TestTokenExpires(t *testing.T) {
 	if ok, err := ts.Current(tok); ok || err != nil {
 		t.Errorf("after its time a session of it is %v, %v", ok, err)
 	}
-	if ok, err := ts.Valid(secret); ok || err != nil {
+	if _, ok, err := ts.Authenticate(secret); ok || err != nil {
 		t.Errorf("after its time it is valid: %v, %v", ok, err)
 	}
 	again, err := ts.Create("alice", Viewer, nil) // in the place of the one that expired

@@ -197,12 +197,6 @@ func (t *List) First() (path string, created bool, err error) {
 // errUnchanged leaves the file as it is.
 var errUnchanged = errors.New("unchanged")
 
-// Valid reports whether a secret is that of a token that is still good.
-func (t *List) Valid(secret string) (bool, error) {
-	_, ok, err := t.Authenticate(secret)
-	return ok, err
-}
-
 // Authenticate returns the token whose secret this is. ok is false for a wrong
 // one, and for one that expired, which is returned for the refusal's sake; an error
 // means that nobody can be told apart now.

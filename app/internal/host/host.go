@@ -94,7 +94,7 @@ func (h *Host) openTokens(dir datadir.Dir) (*tokens.List, error) {
 		return nil, err
 	}
 	if secret, err := datadir.ReadToken(h.TokenFile); err == nil {
-		ok, err := ts.Valid(secret)
+		_, ok, err := ts.Authenticate(secret)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -115,7 +116,7 @@ func ParseQuery(raw string, params []Param) (map[string]string, error) {
 			return nil, posthouse.Invalid("query", "is not valid UTF-8")
 		case i < 0:
 			return nil, &posthouse.Error{
-				Code: posthouse.CodeInvalid, Field: strict.Cut(name, 80), Message: "is not a parameter of this path", Hint: "/openapi.json lists them",
+				Code: posthouse.CodeInvalid, Field: fmt.Sprintf("%.80s", name), Message: "is not a parameter of this path", Hint: "/openapi.json lists them",
 			}
 		case len(v) > 1:
 			return nil, posthouse.Invalid(name, "is given twice")

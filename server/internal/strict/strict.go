@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -49,7 +50,7 @@ func Decode(data []byte, v any) error {
 
 func unknownField(name string) error {
 	return &posthouse.Error{
-		Code: posthouse.CodeInvalid, Field: Cut(name, 80),
+		Code: posthouse.CodeInvalid, Field: fmt.Sprintf("%.80s", name),
 		Message: "is not a field of this request", Hint: "/openapi.json lists them",
 	}
 }
@@ -68,7 +69,7 @@ func Check(data []byte) error {
 		return posthouse.Invalid("body", "has half a surrogate pair at byte %d: no such character exists", at)
 	}
 	if name, twice := strictjson.Twice(data); twice {
-		return posthouse.Invalid(Cut(name, 80), "is given twice")
+		return posthouse.Invalid(fmt.Sprintf("%.80s", name), "is given twice")
 	}
 	if strictjson.Deeper(data, posthouse.MaxDepth) {
 		return tooDeep()
@@ -171,15 +172,4 @@ func jsonType(t reflect.Type) string {
 		return "object"
 	}
 	return "string"
-}
-
-// Cut shortens s to n bytes, between characters.
-func Cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }
