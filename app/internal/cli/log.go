@@ -79,7 +79,7 @@ func readHistory(ctx context.Context, c *rest.Client, thread, version string) (*
 	}
 	gates := map[posthouse.ID]*posthouse.Gate{}
 	gate := func(id posthouse.ID) *posthouse.Gate { return cmp.Or(gates[id], new(posthouse.Gate)) } // one that is not shown takes anything
-	var behind url.Values // what is before this generation
+	var behind url.Values                                                                           // what is before this generation
 	if first := h.Thread.First; first > 1 {
 		behind = params("cursor", strconv.FormatUint(first-1, 10))
 	}
