@@ -12,12 +12,11 @@ import (
 	"github.com/posthouse/posthouse/internal/durable"
 )
 
-// Backup implements [posthouse.Backuper]: it writes the store as it is at one
-// moment to a new file at path, which Open can open. Writers and readers go on
-// meanwhile. The file appears under its name once it is whole and on the disk:
-// a backup that fails leaves nothing, one that is killed a file beside it whose
-// name ends in .partial and may be removed. [posthouse.ErrExists] if something is
-// at path.
+// Backup implements [posthouse.Backuper]. It writes the store as it is at one moment to a
+// new file at path, which [Open] can open, while writers and readers go on. The file
+// appears under its name once it is whole and on the disk. A backup that fails leaves
+// nothing; a backup that is killed leaves a file beside path whose name ends in .partial
+// and which may be removed. It fails with [posthouse.ErrExists] if path exists.
 func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return backupExists(path, nil)
@@ -72,9 +71,9 @@ func (s *Store) copyTo(ctx context.Context, path string) error {
 	if err != nil {
 		return s.wrap("back up", err)
 	}
-	stop := c.Interruptible(ctx)
+	c.SetInterrupt(ctx.Done())
 	err = c.Run("VACUUM INTO ?1", path)
-	stop()
+	c.SetInterrupt(nil)
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}

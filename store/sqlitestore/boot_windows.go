@@ -1,4 +1,4 @@
 package sqlitestore
 
-// bootID is not known here.
+// bootID is unknown on this system.
 func bootID() string { return "unknown" }

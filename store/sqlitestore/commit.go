@@ -13,58 +13,43 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
-// A request is a write on its way to the writer; at most one of its fields is
-// set.
+// A request is a write that waits for the writer. At most one of its fields is set.
 type request struct {
-	batch *posthouse.Batch    // an append
-	bulk  []*posthouse.Batch  // several, of one thread
-	do    func(*writer) error // any other write, in the group's transaction
-	alone func(*writer) error // what brings its own transactions
+	batches []*posthouse.Batch  // appends to one thread
+	do      func(*writer) error // any other write, in the group's transaction
+	alone   func(*writer) error // a write that begins its own transactions
 }
 
-// A group is bounded so that the first in it does not wait for megabytes of
-// others, and so that of a thousand callers some compute while others are
-// committed.
+// The cost of a group is bounded, so that its first caller does not wait for megabytes
+// of others, and so that of a thousand callers some compute while others commit.
 const (
 	maxGroupCost = 512
 	bytesPerCost = 16 << 10
 )
 
-func (r request) cost() int {
-	switch {
-	case r.alone != nil:
+func (r request) cost() (n int) {
+	if r.alone != nil {
 		return maxGroupCost
-	case r.batch != nil:
-		return costOf(r.batch)
 	}
-	n := 1
-	for _, b := range r.bulk {
-		n += costOf(b)
+	for _, b := range r.batches {
+		size := 0
+		for _, body := range b.Entry.Bodies {
+			size += len(body)
+		}
+		n += 1 + size/bytesPerCost
 	}
-	return n
-}
-
-func costOf(b *posthouse.Batch) int {
-	n := 0
-	for _, body := range b.Entry.Bodies {
-		n += len(body)
-	}
-	return 1 + n/bytesPerCost
+	return max(n, 1)
 }
 
 // run does the request in the open transaction.
 func (r request) run(w *writer) error {
-	switch {
-	case r.batch != nil:
-		return w.append(r.batch, true)
-	case r.bulk != nil:
-		for i, b := range r.bulk {
-			if err := w.append(b, i == len(r.bulk)-1); err != nil {
-				return err
-			}
-		}
-	case r.do != nil:
+	if r.do != nil {
 		return r.do(w)
+	}
+	for i, b := range r.batches {
+		if err := w.append(b, i == len(r.batches)-1); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -81,8 +66,8 @@ func (s *Store) submit(ctx context.Context, doing string, r request) error {
 	return s.wrap(doing, err)
 }
 
-// commit runs one group; the queue calls it, never twice at once. A panic
-// leaves a transaction open, so the store takes no more writes behind one.
+// commit runs one group. The queue never calls it twice at once. A panic leaves a
+// transaction open, so the store takes no more writes after one.
 func (s *Store) commit(group []*groupcommit.Call[request]) {
 	returned := false
 	defer func() {
@@ -95,12 +80,12 @@ func (s *Store) commit(group []*groupcommit.Call[request]) {
 }
 
 func (s *Store) commitGroup(group []*groupcommit.Call[request]) {
-	if err := s.writable(); err != nil {
-		settle(group, err)
-		return
+	err := s.writable()
+	if err == nil {
+		err = s.openWriter()
 	}
-	if err := s.openWriter(); err != nil {
-		settle(group, err)
+	if err != nil {
+		failAll(group, err)
 		return
 	}
 	if f := group[0].Work.alone; f != nil {
@@ -108,19 +93,18 @@ func (s *Store) commitGroup(group []*groupcommit.Call[request]) {
 		return
 	}
 	for !s.transact(group) {
-		// A request was refused after it had written; the others go again.
+		// A request was refused after it had written: run the others again.
 		s.forget()
 	}
 	s.news.tell()
 }
 
-// transact runs those of the group that have not failed in one transaction. It
-// returns false if that was rolled back because of a single request, which now
-// has its error.
+// transact runs the requests of the group that have not failed in one transaction. It
+// returns false if a single request made it roll back. That request then has its error.
 func (s *Store) transact(group []*groupcommit.Call[request]) bool {
 	w := s.writer
 	if err := w.Run(db.Begin); err != nil {
-		settle(group, s.judge(err))
+		failAll(group, s.judge(err))
 		return true
 	}
 	w.first = w.next
@@ -133,52 +117,54 @@ func (s *Store) transact(group []*groupcommit.Call[request]) bool {
 		switch {
 		case call.Err == nil:
 		case !layout.Refused(call.Err):
-			settle(group, s.judge(s.rollback(call.Err)))
+			failAll(group, s.judge(s.rollback(call.Err)))
 			return true
 		case w.wrote:
 			if err := s.rollback(nil); err != nil {
-				settle(group, s.judge(err))
+				failAll(group, s.judge(err))
 				return true
 			}
 			return false
 		}
 	}
 	if err := w.Run(db.Commit); err != nil {
-		settle(group, s.lost(s.rollback(err)))
+		failAll(group, s.lost(s.rollback(err)))
 		return true
 	}
 	s.commits.Add(1)
 	return true
 }
 
-// rollback ends a failed transaction. It returns cause, joined with what went
-// wrong in rolling back.
+// Commits returns how many transactions the store has committed since it was opened.
+// With [SyncFull] each was one sync of the write-ahead log, so appends divided by
+// commits is how many appends shared a sync.
+func (s *Store) Commits() uint64 { return s.commits.Load() }
+
+// rollback ends a failed transaction. It returns cause, or the error of rolling back if
+// cause is nil.
 func (s *Store) rollback(cause error) error {
 	s.forget()
 	if s.writer.AutocommitEnabled() {
-		return cause // the engine rolled back by itself
+		return cause // SQLite has rolled back itself
 	}
-	if err := s.writer.Run(db.Rollback); err != nil {
-		return cmp.Or(cause, err)
-	}
-	return cause
+	return cmp.Or(cause, s.writer.Run(db.Rollback))
 }
 
-// forget drops from memory what a transaction that is no more may have left.
+// forget drops what a transaction that was rolled back may have left in memory.
 func (s *Store) forget() {
 	s.writer.forget()
 	s.packs.clear()
 }
 
-// settle gives err to every call, also to those refused: what they were
-// refused for may be gone with the transaction.
-func settle(group []*groupcommit.Call[request], err error) {
+// failAll gives err to every call, also to calls refused before: the reason may be gone
+// with the transaction.
+func failAll(group []*groupcommit.Call[request], err error) {
 	for _, call := range group {
 		call.Err = err
 	}
 }
 
-// oversized makes an error that a request brought upon itself a refusal.
+// oversized turns the error for an entry that is too large for SQLite into a refusal.
 func (s *Store) oversized(err error) error {
 	if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultTooBig {
 		return s.wrap("append to the log", err)
@@ -186,9 +172,9 @@ func (s *Store) oversized(err error) error {
 	return err
 }
 
-// judge decides what an engine error before the commit means for the store:
-// the transaction is rolled back, but after anything but a lack of space or a
-// lock the file cannot be trusted with more writes.
+// judge decides what an error before the commit means for the store. The transaction is
+// rolled back. Unless the error was a full disk, a lock or an interrupt, the store takes
+// no more writes, because the file cannot be trusted.
 func (s *Store) judge(err error) error {
 	if err == nil || layout.Refused(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -202,8 +188,8 @@ func (s *Store) judge(err error) error {
 	return s.poison(err)
 }
 
-// lost is judge for an error of the commit itself: unless space was what it
-// lacked, its outcome is not known.
+// lost is judge for an error of the commit itself. Its outcome is unknown unless the disk
+// was full or the database locked.
 func (s *Store) lost(err error) error {
 	code := sqlite.ErrCode(err).ToPrimary()
 	if (code == sqlite.ResultFull || code == sqlite.ResultBusy) && s.writer.AutocommitEnabled() {

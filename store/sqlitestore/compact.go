@@ -11,12 +11,11 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
-// Compact implements [posthouse.Compacter]: it compresses the bodies of
-// entries that follow each other together, block by block, each in one small
-// transaction between other writes, then rewrites the file without the room
-// that became free. Only that last part holds up writers, for about as long as
-// copying the file takes; readers go on throughout. Being killed leaves some
-// blocks compressed and others not.
+// Compact implements [posthouse.Compacter]. It compresses the bodies of neighbouring
+// entries together, block by block, each in one small transaction between other writes.
+// Then it rewrites the file without its free space. Only that holds up writers, for about
+// as long as copying the file takes; readers go on throughout. If it is killed, some
+// blocks are compressed and others not.
 func (s *Store) Compact(ctx context.Context) (done posthouse.Compacted, err error) {
 	if err := s.submit(ctx, "compact", request{alone: foldLog}); err != nil {
 		return done, err
@@ -44,17 +43,16 @@ func (s *Store) compactThreads(ctx context.Context, done *posthouse.Compacted) e
 	}
 }
 
-// foldLog moves the write-ahead log into the database, as far as readers let
-// it.
+// foldLog moves the write-ahead log into the database, as far as readers permit.
 func foldLog(w *writer) error {
 	_, err := w.Number("PRAGMA wal_checkpoint(TRUNCATE)")
 	return err
 }
 
 func (s *Store) vacuum(ctx context.Context, w *writer) error {
-	stop := w.Interruptible(ctx)
+	w.SetInterrupt(ctx.Done())
 	err := w.Script("VACUUM")
-	stop()
+	w.SetInterrupt(nil)
 	if err != nil {
 		return cmp.Or(ctx.Err(), err)
 	}
@@ -66,7 +64,7 @@ func (s *Store) compactThread(ctx context.Context, thread int64, done *posthouse
 	for seq := uint64(0); ; {
 		var found bool
 		err := s.read(ctx, "compact", func(c *db.Conn) (err error) {
-			seq, found, err = nextInline(c, thread, seq)
+			found, err = c.Row(qNextInline, func(stmt *sqlite.Stmt) { seq = uint64(stmt.ColumnInt64(0)) }, thread, seq)
 			return err
 		})
 		if err != nil || !found {
@@ -84,17 +82,11 @@ func (s *Store) compactThread(ctx context.Context, thread int64, done *posthouse
 	}
 }
 
-// nextInline finds the next entry, from seq on, whose body is in its row.
-func nextInline(c *db.Conn, thread int64, seq uint64) (next uint64, found bool, err error) {
-	found, err = c.Row(qNextInline, func(stmt *sqlite.Stmt) { next = uint64(stmt.ColumnInt64(0)) }, thread, seq)
-	return next, found, err
-}
-
-// minSaving is what packing a block must save to be worth a rewrite, in bytes.
+// minSaving is how many bytes packing a block must save to be worth a rewrite.
 const minSaving = 64
 
-// compactBlock packs one block, unless that saves nothing, and returns how many
-// bodies it rewrote.
+// compactBlock packs one block, if that saves enough, and returns how many bodies it
+// rewrote.
 func (s *Store) compactBlock(w *writer, thread int64, seq uint64) (bodies int, err error) {
 	rows, err := s.block(w, thread, seq)
 	if err != nil {

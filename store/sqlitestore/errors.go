@@ -11,9 +11,8 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
-// wrap turns an error of the engine into one of ours; doing is what was
-// attempted, such as "read thread \"a\"". Errors that are already ours, and a
-// context's, pass.
+// wrap turns an error of SQLite into one of ours. doing says what failed, such as
+// "read thread \"a\"". It passes on errors that are already ours, and those of a context.
 func (s *Store) wrap(doing string, err error) error {
 	if err == nil || layout.Refused(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -44,7 +43,7 @@ func (s *Store) closedError() error {
 	return &posthouse.Error{Code: posthouse.CodeClosed, Message: "the store " + s.path + " was closed"}
 }
 
-// fileError is for what the operating system says about a path.
+// fileError wraps an error of the operating system about a path.
 func fileError(doing, path string, err error) error {
 	e := &posthouse.Error{Code: posthouse.CodeInvalid, Field: "store", Message: "cannot " + doing + " " + path, Err: err}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -15,8 +16,8 @@ const (
 	fileMode fs.FileMode = 0o600
 )
 
-// prepare makes the database file unless it exists, durable before it is used:
-// a commit is worth nothing in a file whose name a power cut takes away.
+// prepare makes the database file unless it exists. The file and its name are durable
+// when it returns, because a commit is lost if a power cut takes the name away.
 func prepare(path string) error {
 	switch info, err := os.Stat(path); {
 	case err == nil && info.IsDir():
@@ -30,11 +31,7 @@ func prepare(path string) error {
 	if err != nil {
 		return fileError("create", path, err)
 	}
-	err = f.Sync()
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
+	if err = cmp.Or(f.Sync(), f.Close()); err == nil {
 		err = durable.Dirs{}.Sync(filepath.Dir(path))
 	}
 	if err != nil {

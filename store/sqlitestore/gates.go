@@ -13,7 +13,7 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
-// An openGate is as much of a waiting gate as its rows depend on.
+// An openGate is the part of a waiting gate that its rows depend on.
 type openGate struct {
 	id       posthouse.ID
 	kind     string
@@ -26,56 +26,55 @@ func openGates(waiting []posthouse.WaitingGate) []openGate {
 	}
 	open := make([]openGate, len(waiting))
 	for i := range waiting {
-		open[i] = gateRows(&waiting[i])
+		open[i] = openGateOf(&waiting[i])
 	}
 	return open
 }
 
-func gateRows(w *posthouse.WaitingGate) openGate { return openGate{w.ID, w.Kind, w.Audience} }
+func openGateOf(w *posthouse.WaitingGate) openGate { return openGate{w.ID, w.Kind, w.Audience} }
 
-func (g *openGate) lists() []posthouse.GateList {
+// write runs a statement for the row of the gate in each of its lists.
+func (g *openGate) write(c *db.Conn, sql string, thread int64) error {
 	w := posthouse.WaitingGate{Kind: g.kind, Audience: g.audience}
-	return w.Lists()
+	for _, list := range w.Lists() {
+		if err := c.Run(sql, int64(list), string(g.id), thread); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// reopen makes the rows say what waits in the thread. What did not change is
-// passed over: a gate opens behind all others, and a decision takes one out.
+// reopen updates the rows of a thread's open gates to those that wait now. It skips what
+// did not change at both ends: a gate opens after all others, and a decision takes one
+// out.
 func (w *writer) reopen(t *thread, waiting []posthouse.WaitingGate) error {
 	was := t.open
 	n, end := 0, 0
-	for n < len(was) && n < len(waiting) && was[n] == gateRows(&waiting[n]) {
+	for n < len(was) && n < len(waiting) && was[n] == openGateOf(&waiting[n]) {
 		n++
 	}
-	for end < len(was)-n && end < len(waiting)-n && was[len(was)-1-end] == gateRows(&waiting[len(waiting)-1-end]) {
+	for end < len(was)-n && end < len(waiting)-n && was[len(was)-1-end] == openGateOf(&waiting[len(waiting)-1-end]) {
 		end++
 	}
 	if n == len(was) && n == len(waiting) {
 		return nil
 	}
 	for _, g := range was[n : len(was)-end] {
-		for _, list := range g.lists() {
-			if err := gateRow(w.Conn, qDropGate, list, g.id, t.id); err != nil {
-				return err
-			}
+		if err := g.write(w.Conn, qDropGate, t.id); err != nil {
+			return err
 		}
 	}
 	fresh := openGates(waiting[n : len(waiting)-end])
 	for _, g := range fresh {
-		for _, list := range g.lists() {
-			if err := gateRow(w.Conn, qAddGate, list, g.id, t.id); err != nil {
-				return err
-			}
+		if err := g.write(w.Conn, qAddGate, t.id); err != nil {
+			return err
 		}
 	}
 	t.open = slices.Replace(was, n, len(was)-end, fresh...)
 	return nil
 }
 
-func gateRow(c *db.Conn, sql string, list posthouse.GateList, id posthouse.ID, thread int64) error {
-	return c.Run(sql, int64(list), string(id), thread)
-}
-
-// fillGates makes the rows for summaries that were written without them.
+// fillGates writes the rows for summaries that were written without them.
 func fillGates(ctx context.Context, c *db.Conn) error {
 	for id := int64(0); ; {
 		var err error
@@ -85,17 +84,15 @@ func fillGates(ctx context.Context, c *db.Conn) error {
 		s, err := layout.SummaryAt(c, id)
 		switch {
 		case layout.Refused(err):
-			continue // for verify to find
+			continue // verify reports it
 		case err != nil || ctx.Err() != nil:
 			return cmp.Or(err, ctx.Err())
 		case s == nil:
 			continue
 		}
 		for _, g := range openGates(s.Info.Waiting) {
-			for _, list := range g.lists() {
-				if err := gateRow(c, qAddGate, list, g.id, id); err != nil {
-					return err
-				}
+			if err := g.write(c, qAddGate, id); err != nil {
+				return err
 			}
 		}
 	}
@@ -104,7 +101,7 @@ func fillGates(ctx context.Context, c *db.Conn) error {
 // maxGateLists is how many lists the statements of a walk merge.
 const maxGateLists = 6
 
-// A gateWalk is a query for open gates and how far it got.
+// A gateWalk is a query for open gates and its position.
 type gateWalk struct {
 	posthouse.ThreadQuery
 	begun bool
@@ -122,7 +119,7 @@ func (w *gateWalk) next(ctx context.Context) func(*db.Conn, *db.Page[*posthouse.
 			}
 			id := stmt.ColumnText(0)
 			if w.begun && id == w.After {
-				continue // in two lists whose numbers are one
+				continue // the gate is in two of the lists
 			}
 			w.begun, w.After = true, id
 			t, err := waitingAt(c, threads, stmt.ColumnInt64(1))
@@ -156,8 +153,8 @@ func (w *gateWalk) open(c *db.Conn) iter.Seq2[*sqlite.Stmt, error] {
 	return c.Rows(sql, args...)
 }
 
-// A waitingThread is a summary with its open gates by their ids; both are empty
-// where a row leads to no thread.
+// A waitingThread is a summary with its open gates by their ids. Both are nil if a row
+// leads to no thread.
 type waitingThread struct {
 	info  *posthouse.ThreadInfo
 	gates map[posthouse.ID]*posthouse.WaitingGate
@@ -173,11 +170,9 @@ func waitingAt(c *db.Conn, known map[int64]*waitingThread, id int64) (*waitingTh
 	}
 	t := &waitingThread{}
 	if s != nil {
-		info := s.Info
-		t.info = info
-		t.gates = make(map[posthouse.ID]*posthouse.WaitingGate, len(info.Waiting))
-		for i := range info.Waiting {
-			t.gates[info.Waiting[i].ID] = &info.Waiting[i]
+		t.info, t.gates = s.Info, make(map[posthouse.ID]*posthouse.WaitingGate, len(s.Info.Waiting))
+		for i := range s.Info.Waiting {
+			t.gates[s.Info.Waiting[i].ID] = &s.Info.Waiting[i]
 		}
 	}
 	known[id] = t

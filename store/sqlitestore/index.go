@@ -8,9 +8,8 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
-// index adds an id of the entry being appended. A checkpoint's id that is its
-// own order key goes into the entry's row: it is returned in cid, unless there
-// is one already.
+// index adds an id of the entry being appended. A checkpoint's id that is its own order
+// key goes into the entry's row: index returns it in cid, unless the entry has one.
 func (w *writer) index(t *thread, name string, x *posthouse.IndexedID, cid **layout.Key) error {
 	w.key = layout.KeyOf(x.ID)
 	k := &w.key
@@ -58,10 +57,10 @@ func (t *thread) mark(flag int64) {
 	}
 }
 
-// addID puts an id into ids.
+// addID adds an id to table ids.
 func (w *writer) addID(t *thread, k *layout.Key) error {
 	if k.IsV7() {
-		// It could as well be in a row of entries: look there, now and ever after.
+		// The id may already be in a row of entries. From now on each of them is looked up.
 		if p, err := layout.FindPlace(w.Conn, k); err != nil || p.Entry != 0 {
 			return cmp.Or(err, taken(k, t.id, &p))
 		}
@@ -80,7 +79,7 @@ func (w *writer) addID(t *thread, k *layout.Key) error {
 	return cmp.Or(err, taken(k, t.id, &p))
 }
 
-// replace makes room for a new revision of an id that has a place, or refuses.
+// replace drops an id's place for a new revision, or refuses.
 func (w *writer) replace(t *thread, k *layout.Key, allowed bool) error {
 	p, err := layout.FindPlace(w.Conn, k)
 	if err != nil || p.Entry == 0 {
@@ -113,7 +112,7 @@ func (w *writer) drop(t *thread, id posthouse.ID) error {
 	return w.unindex(&k, p)
 }
 
-// unindex takes away every index row of an id's newest place.
+// unindex removes all index rows of an id's newest place.
 func (w *writer) unindex(k *layout.Key, p layout.Place) error {
 	e, err := layout.EntryAt(w.Conn, p.Entry)
 	if err != nil {
@@ -131,7 +130,7 @@ func (w *writer) unindex(k *layout.Key, p layout.Place) error {
 	return w.unindexHead(k, p, nil)
 }
 
-// unindexHead is unindex with the checkpoint's header at hand; nil for a gate.
+// unindexHead is unindex for a known checkpoint's header, nil for a gate.
 func (w *writer) unindexHead(k *layout.Key, p layout.Place, h *posthouse.Header) error {
 	var err error
 	if p.Cid {

@@ -11,20 +11,20 @@ import (
 	"github.com/posthouse/posthouse/internal/filelock"
 )
 
-// A fileLock keeps other processes from opening the store for writing. The
-// operating system drops it when the process ends, however it ends; the file
-// stays and says who has, or last had, the lock.
+// A fileLock keeps other processes from opening the store for writing. The operating
+// system releases it when the process ends. The file stays and names the process that
+// holds, or last held, the lock.
 //
-// Somebody may delete or replace that file while the store is open. So there is a
-// second lock, on the write-ahead log, which is there for as long as the store is
-// open and which nobody can take away without taking commits away. SQLite locks
-// nothing in that file, and the second lock keeps nobody from reading it.
+// That file may be deleted or replaced while the store is open. So there is a second
+// lock, on the write-ahead log, which exists while the store is open and cannot be
+// removed without losing commits. SQLite locks nothing in that file, and the second lock
+// does not prevent reading it.
 type fileLock struct {
 	f   *os.File
-	wal *os.File // nil before guard, and on Windows, where an open file stays
+	wal *os.File // nil before guard, and on Windows, where an open file cannot be deleted
 }
 
-// lockSize is the length of the lock file; what it says has 57 bytes at most.
+// lockSize is the length of the lock file, whose text has at most 57 bytes.
 const lockSize = 64
 
 func acquire(path string) (*fileLock, error) {
@@ -37,13 +37,13 @@ func acquire(path string) (*fileLock, error) {
 		return nil, fileError("open", name, err)
 	}
 	l := &fileLock{f: f}
-	// Before the database is touched: it may be in use in spite of the file.
+	// Before the database is touched: it may be in use although the file was replaced.
 	if err := l.guard(path); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
-	// Always as long, so that it is written over the last: to cut the file off
-	// first makes the file system write it out when it is closed.
+	// The length is fixed, so that this overwrites the last owner. Truncating the file
+	// first would make the file system flush it when it is closed.
 	owner := fmt.Sprintf("%-*s\n", lockSize-1, fmt.Sprintf("pid %d\nboot %s", os.Getpid(), bootID()))
 	if _, err := f.WriteAt([]byte(owner), 0); err != nil {
 		_ = l.release()
@@ -52,8 +52,8 @@ func acquire(path string) (*fileLock, error) {
 	return l, nil
 }
 
-// guard takes the lock on the write-ahead log, if there is one: a new one where
-// SQLite has removed the one that was there.
+// guard takes the lock on the write-ahead log, if there is one. It takes a new lock if
+// SQLite has replaced the file.
 func (l *fileLock) guard(path string) error {
 	name := path + "-wal"
 	f, err := filelock.TakeBeside(name)

@@ -1,7 +1,6 @@
 package sqlitestore
 
 import (
-	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -16,8 +15,8 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// The migrations whose tables are filled: that of terms from the log, that of
-// gates from the summaries.
+// The migrations that add tables to fill: index terms from the log, gates from the
+// summaries.
 const (
 	termsSchema = 2
 	gatesSchema = 3
@@ -31,17 +30,10 @@ func migrations() ([]sqlschema.Migration, error) {
 	return sqlschema.Load(dir)
 }
 
-// newestSchema returns the number of the last migration: they are numbered
-// from 1 without gaps.
-func newestSchema() (int, error) {
-	files, err := migrationFiles.ReadDir("migrations")
-	return len(files), err
-}
-
-// applicationID marks our databases in their header: "post".
+// applicationID, "post", marks our databases in their header.
 const applicationID = 0x706f7374
 
-// schemaDB is the database as sqlschema sees it.
+// schemaDB implements [sqlschema.DB].
 type schemaDB struct{ c *db.Conn }
 
 func (d schemaDB) Version(context.Context) (int, error) {
@@ -49,19 +41,7 @@ func (d schemaDB) Version(context.Context) (int, error) {
 	return int(n), err
 }
 
-func (d schemaDB) Update(_ context.Context, fn func() error) error {
-	if err := d.c.Run(db.Begin); err != nil {
-		return err
-	}
-	err := fn()
-	if err == nil {
-		err = d.c.Run(db.Commit)
-	}
-	if err != nil && !d.c.AutocommitEnabled() {
-		err = cmp.Or(err, d.c.Run(db.Rollback))
-	}
-	return err
-}
+func (d schemaDB) Update(_ context.Context, fn func() error) error { return d.c.Update(fn) }
 
 func (d schemaDB) Exec(_ context.Context, script string) error { return d.c.Script(script) }
 
@@ -69,7 +49,7 @@ func (d schemaDB) SetVersion(_ context.Context, version int) error {
 	return d.c.Script(fmt.Sprintf("PRAGMA user_version=%d; PRAGMA application_id=%d", version, applicationID))
 }
 
-// schemaError says in our words that the database is newer.
+// schemaError wraps an error of a migration, and says if the database is newer.
 func (s *Store) schemaError(err error) error {
 	var newer *sqlschema.NewerError
 	if errors.As(err, &newer) {

@@ -10,21 +10,20 @@ import (
 type Sync uint8
 
 const (
-	// SyncFull syncs the write-ahead log at each commit: what was acknowledged
-	// survives a killed process and a lost power supply.
+	// SyncFull syncs the write-ahead log at each commit. An acknowledged write survives a
+	// killed process and a power loss.
 	SyncFull Sync = iota
-	// SyncNormal syncs only when the write-ahead log is folded into the
-	// database, about every 4 MB: what was acknowledged survives a killed
-	// process, but a lost power supply takes everything since that moment,
-	// seconds or hours of it. The database stays consistent.
+	// SyncNormal syncs only when the write-ahead log is folded into the database, about
+	// every 4 MB. An acknowledged write survives a killed process, but a power loss takes
+	// all writes since the last sync, which may be hours ago. The database stays
+	// consistent.
 	SyncNormal
 )
 
 // Options are the settings of a store. The zero value, or nil, is a good one.
 type Options struct {
-	// ReadOnly opens the store for reading, beside a process that writes or
-	// after one. It takes no lock and needs the database to exist; every write
-	// is ErrReadOnly.
+	// ReadOnly opens an existing store for reading, while a process writes or not. It takes
+	// no lock. Every write fails with ErrReadOnly.
 	ReadOnly bool
 
 	// Sync is when a commit is durable; default SyncFull.
@@ -33,13 +32,12 @@ type Options struct {
 	// Readers is how many connections read at once, 1 to 64; default 4.
 	Readers int
 
-	// BusyTimeout is how long to wait for a program outside Posthouse that has
-	// the database locked, such as the sqlite3 shell; default 5 s. Then the
-	// call is ErrLocked.
+	// BusyTimeout is how long to wait for another program that has the database locked,
+	// such as the sqlite3 shell; default 5 s. After that a call fails with ErrLocked.
 	BusyTimeout time.Duration
 
-	// Poll is how often a watch of a ReadOnly store looks for what another
-	// process appended; default 200 ms. A store that writes does not poll.
+	// Poll is how often a watch of a ReadOnly store looks for entries of the process that
+	// writes; default 200 ms. A store that writes does not poll.
 	Poll time.Duration
 }
 

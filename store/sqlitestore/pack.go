@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"bytes"
 	"sync"
 
 	"zombiezen.com/go/sqlite"
@@ -10,17 +11,16 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
-// Packs hold the bodies of up to blockSize entries of one thread that follow
-// each other. Blocks are aligned, so an entry's sequence number says which
-// entries its pack is shared with; a pack's id is never used twice, so what was
-// unpacked stays right for as long as it is remembered.
+// A pack holds bodies of one block: up to blockSize entries of one thread that follow
+// each other. Blocks are aligned, so an entry's sequence number gives its block. A pack's
+// id is never used twice, so a cached pack is never stale.
 const (
 	blockSize    = 128
 	maxPackBytes = 1 << 20 // unpacked; a larger body has a pack of its own
 	maxRemember  = 16 << 20
 )
 
-// A packCache remembers the packs unpacked last.
+// A packCache keeps the packs that were unpacked last.
 type packCache struct {
 	mu    sync.Mutex
 	packs map[int64][][]byte
@@ -34,7 +34,7 @@ func (c *packCache) get(id int64) ([][]byte, bool) {
 	return items, ok
 }
 
-// put remembers a pack, and forgets all others where there would be too many.
+// put adds a pack. It drops all others if there would be too many.
 func (c *packCache) put(id int64, items [][]byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -87,21 +87,21 @@ func (s *Store) unpack(c *db.Conn, b *layout.Stored) error {
 	if i >= len(items) {
 		return posthouse.Corrupt("pack %d has %d items; an entry refers to item %d", id, len(items), i)
 	}
-	b.Body, b.Pack = append([]byte(nil), items[i]...), 0
+	b.Body, b.Pack = bytes.Clone(items[i]), 0
 	return nil
 }
 
-// A row is an entry as a rewrite of its block sees it.
+// A row is an entry in a rewrite of its block.
 type row struct {
 	id   int64
 	e    *posthouse.Entry
 	was  layout.Stored
 	body layout.Stored // unpacked
-	gone bool          // the edit took a body out
+	gone bool          // the rewrite removes a body
 }
 
-// sealed reports that nothing in the row's bodies can be compressed: all were
-// before they were encrypted.
+// sealed reports whether all bodies of the row are encrypted, so that they cannot be
+// compressed. They were compressed before.
 func (r *row) sealed() bool {
 	recs, err := r.e.Records()
 	for i := range recs {
@@ -112,7 +112,7 @@ func (r *row) sealed() bool {
 	return err == nil
 }
 
-// block reads the entries of one thread whose sequence numbers share a pack.
+// block reads the entries in the block of a sequence number.
 func (s *Store) block(w *writer, thread int64, seq uint64) (rows []*row, err error) {
 	start := seq / blockSize * blockSize
 	for stmt, err := range w.Rows(qBlock, thread, start, start+blockSize-1) {
@@ -134,12 +134,12 @@ func (s *Store) block(w *writer, thread int64, seq uint64) (rows []*row, err err
 	return rows, nil
 }
 
-// A repacking is a block on its way into new packs.
+// A repacking is a plan to write a block's bodies into new packs.
 type repacking struct {
 	rows   []*row
-	old    map[int64]bool // packs that are no longer needed then
+	old    map[int64]bool // packs that are no longer needed afterwards
 	packs  []newPack
-	before int // bytes of the bodies as stored
+	before int // stored bytes
 	after  int
 }
 
@@ -148,7 +148,7 @@ type newPack struct {
 	data []byte
 }
 
-// plan compresses a block's bodies; nothing is written yet.
+// plan compresses a block's bodies. It writes nothing.
 func (s *Store) plan(w *writer, rows []*row) (*repacking, error) {
 	p := &repacking{rows: rows, old: map[int64]bool{}}
 	size := 0
@@ -238,7 +238,7 @@ func packSize(c *db.Conn, id int64) (n int, err error) {
 	return n, err
 }
 
-// dropPack deletes a pack, whose id is never used again.
+// dropPack deletes a pack. It makes sure that the id is never used again.
 func (s *Store) dropPack(w *writer, id int64) error {
 	last, err := layout.LastPack(w.Conn)
 	if err == nil && last == id {

@@ -29,7 +29,7 @@ func (s *Store) Read(ctx context.Context, thread string, r posthouse.Range) iter
 	})
 }
 
-// readRange reads a page and moves the range on.
+// readRange reads a page and moves the range past it.
 func (s *Store) readRange(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.Entry], thread string, r *posthouse.Range) (more bool, err error) {
 	if r.From > r.To {
 		return false, nil
@@ -116,7 +116,7 @@ func (s *Store) Find(ctx context.Context, id posthouse.ID) (ref posthouse.Ref, e
 	k := layout.KeyOf(id)
 	err = s.lend(ctx, fmt.Sprintf("find %q", id), func(c *db.Conn) error {
 		p, err := layout.FindPlace(c, &k)
-		if err == nil && p.Entry == 0 { // or it has just gone from one place to the other
+		if err == nil && p.Entry == 0 { // it may have moved between the two statements
 			err = c.Snapshot(func(c *db.Conn) (err error) {
 				p, err = layout.FindPlace(c, &k)
 				return err

@@ -13,8 +13,8 @@ func (s *Store) read(ctx context.Context, doing string, fn func(*db.Conn) error)
 	return s.lend(ctx, doing, func(c *db.Conn) error { return c.Snapshot(fn) })
 }
 
-// lend runs fn on a connection. A single statement needs no more: it sees one
-// state of the database as it is.
+// lend runs fn on a connection. That is enough for a single statement, which sees one
+// state of the database.
 func (s *Store) lend(ctx context.Context, doing string, fn func(*db.Conn) error) error {
 	if s.closed.Load() {
 		return s.closedError()

@@ -14,10 +14,9 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 )
 
-// openRead opens what is there, beside a writer or after one. SQLite itself
-// may add its -wal and -shm files beside the database while it reads; in a
-// directory where it cannot, a database without a write-ahead log is read as a
-// file that does not change.
+// openRead opens an existing database for reading. SQLite may add its -wal and -shm files
+// beside the database while it reads. In a directory where it cannot, openRead opens a
+// database without a write-ahead log as a file that does not change.
 func (s *Store) openRead(ctx context.Context) error {
 	if _, err := os.Stat(s.path); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -48,20 +47,21 @@ func (s *Store) openRead(ctx context.Context) error {
 	return nil
 }
 
-// connectRead opens a connection and looks at whose database it is.
+// connectRead opens a connection and checks that the database is a store of ours.
 func (s *Store) connectRead(ctx context.Context, m db.Mode) (*db.Conn, error) {
 	c, err := s.connect(m)
 	if err != nil {
 		return nil, err
 	}
-	if err = s.identify(c); err == nil {
+	ms, err := migrations()
+	if err == nil {
+		err = s.identify(c)
+	}
+	if err == nil {
 		err = s.holdsStore(c)
 	}
 	if err == nil {
-		var ms []sqlschema.Migration
-		if ms, err = migrations(); err == nil {
-			err = sqlschema.Check(ctx, schemaDB{c}, ms)
-		}
+		err = sqlschema.Check(ctx, schemaDB{c}, ms)
 	}
 	if err != nil {
 		return nil, cmp.Or(err, c.Close())
@@ -69,8 +69,8 @@ func (s *Store) connectRead(ctx context.Context, m db.Mode) (*db.Conn, error) {
 	return c, nil
 }
 
-// holdsStore refuses a file that nothing was ever written to as a store, or that
-// lost all of it: opened for writing it would be made a new one.
+// holdsStore refuses an empty file, which was never a store or has lost all content.
+// Opening it for writing would make it a new store.
 func (s *Store) holdsStore(c *db.Conn) error {
 	id, err := c.Number("PRAGMA application_id")
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Store) holdsStore(c *db.Conn) error {
 	return nil
 }
 
-// isFixed reports whether SQLite could not make the files it needs for reading.
+// isFixed reports whether SQLite could not create the files it needs for reading.
 func isFixed(err error) bool {
 	switch code := sqlite.ErrCode(err); code.ToPrimary() {
 	case sqlite.ResultCantOpen, sqlite.ResultReadOnly, sqlite.ResultPerm:

@@ -1,9 +1,11 @@
 package sqlitestore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/store/internal/valid"
@@ -12,9 +14,9 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/lists"
 )
 
-// Remove implements [posthouse.Store]. Removed bytes are overwritten in the
-// database; copies in the write-ahead log go when that is folded in, which
-// Compact and Close do at once.
+// Remove implements [posthouse.Store]. It overwrites the removed bytes in the database.
+// Copies in the write-ahead log go when that is folded in, which Compact and Close do at
+// once.
 func (s *Store) Remove(ctx context.Context, r posthouse.Removal) (done posthouse.Removed, err error) {
 	if r.Thread == "" {
 		return done, posthouse.Invalid("thread", "is empty")
@@ -39,7 +41,7 @@ func (s *Store) remove(w *writer, r *posthouse.Removal) (done posthouse.Removed,
 	switch {
 	case r.All:
 		if err := w.Run(qDropSlots, r.Thread); err != nil || t.id == 0 {
-			return done, err // there may be slots without a log
+			return done, err // slots may exist without a log
 		}
 		if done, err = s.removeEntries(w, t, r.Thread, 0, t.tail.Seq+1); err != nil {
 			return done, err
@@ -52,7 +54,7 @@ func (s *Store) remove(w *writer, r *posthouse.Removal) (done posthouse.Removed,
 	case t.id == 0:
 		return done, nil
 	case r.Below > 0:
-		if err := w.catchUp(r.Thread); err != nil { // it may need what goes
+		if err := w.catchUp(r.Thread); err != nil { // it may need the removed entries
 			return done, err
 		}
 		return s.removeEntries(w, t, r.Thread, min(r.From, valid.MaxSeq), min(r.Below, t.tail.Seq+1))
@@ -60,7 +62,7 @@ func (s *Store) remove(w *writer, r *posthouse.Removal) (done posthouse.Removed,
 	return s.removeBodies(w, t, r.Bodies)
 }
 
-// removeEntries takes entries out, the ids that lead to them, and their packs.
+// removeEntries removes entries, the ids that lead to them, and their packs.
 func (s *Store) removeEntries(w *writer, t *thread, name string, from, below uint64) (done posthouse.Removed, err error) {
 	terms := lists.Terms{}
 	packs, err := s.unindexEntries(w, t, name, from, below, terms, &done)
@@ -74,7 +76,7 @@ func (s *Store) removeEntries(w *writer, t *thread, name string, from, below uin
 	if err := terms.Drop(w.Conn, t.id, name, from, below); err != nil {
 		return done, err
 	}
-	// Blocks that were cut in two have bytes of both sides in their packs.
+	// The packs of a block that was cut in two have bytes of both sides.
 	for _, cut := range []uint64{from, below} {
 		if err := s.repackWithout(w, t, cut, packs); err != nil {
 			return done, err
@@ -85,12 +87,12 @@ func (s *Store) removeEntries(w *writer, t *thread, name string, from, below uin
 			return done, err
 		}
 	}
-	// Ids of entries are never used again, also when the newest are gone.
+	// Ids of entries are never used again, even if the newest are removed.
 	return done, layout.SetNumber(w.Conn, layout.NumberEntries, w.next-1)
 }
 
-// repackWithout writes the packs of a block anew if they are among those that
-// removed entries were in. The old ones are dropped with it.
+// repackWithout writes the packs of a block again if removed entries were in them. It
+// drops the old packs.
 func (s *Store) repackWithout(w *writer, t *thread, seq uint64, packs map[int64]bool) error {
 	rows, err := s.block(w, t.id, seq)
 	if err != nil {
@@ -108,9 +110,8 @@ func (s *Store) repackWithout(w *writer, t *thread, seq uint64, packs map[int64]
 	return nil
 }
 
-// unindexEntries counts the entries from one number to below another, takes
-// their ids out of the index, collects their terms and returns the packs they
-// are in.
+// unindexEntries takes the ids of entries from one number to below another out of the
+// index. It counts the entries, collects their terms and returns their packs.
 func (s *Store) unindexEntries(w *writer, t *thread, name string, from, below uint64, terms lists.Terms, done *posthouse.Removed) (packs map[int64]bool, err error) {
 	packs = map[int64]bool{}
 	if below <= from {
@@ -167,8 +168,7 @@ func (w *writer) unindexEntry(e *posthouse.Entry, id int64, b *layout.Stored, te
 	return nil
 }
 
-// removeBodies takes single bodies out. Those in packs are taken out by
-// writing the packs anew.
+// removeBodies removes single bodies. It writes the packs that have such bodies again.
 func (s *Store) removeBodies(w *writer, t *thread, refs []posthouse.BodyRef) (done posthouse.Removed, err error) {
 	blocks := map[uint64][]posthouse.BodyRef{}
 	for _, ref := range refs {
@@ -213,13 +213,9 @@ func (s *Store) removeFromBlock(w *writer, t *thread, seq uint64, refs []posthou
 	return nil
 }
 
-// cut takes the bodies that refs name out of the row, in memory.
+// cut removes the bodies that refs name from the row, in memory.
 func (r *row) cut(refs []posthouse.BodyRef, done *posthouse.Removed) error {
-	named := false
-	for _, ref := range refs {
-		named = named || ref.Seq == r.e.Seq
-	}
-	if !named {
+	if !slices.ContainsFunc(refs, func(ref posthouse.BodyRef) bool { return ref.Seq == r.e.Seq }) {
 		return nil
 	}
 	if err := r.body.Split(r.e); err != nil {
@@ -235,11 +231,7 @@ func (r *row) cut(refs []posthouse.BodyRef, done *posthouse.Removed) error {
 		r.body.SetGone(ref.Record)
 	}
 	if r.gone {
-		var left []byte
-		for _, b := range r.e.Bodies {
-			left = append(left, b...)
-		}
-		r.body.Body = left
+		r.body.Body = bytes.Join(r.e.Bodies, nil)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 	return func(yield func(*posthouse.SlotItem, error) bool) {
 		at := posthouse.SlotKey{Thread: thread}
 		if thread == "" {
-			at.Thread = "\x00" // behind the store's own numbers
+			at.Thread = "\x00" // sorts after the store's own numbers
 		}
 		next := func(c *db.Conn, p *db.Page[*posthouse.SlotItem]) (bool, error) {
 			for stmt, err := range c.Rows(qSlots, at.Thread, at.Step) {
@@ -69,8 +69,7 @@ func (s *Store) Slots(ctx context.Context, thread string) iter.Seq2[*posthouse.S
 	}
 }
 
-// A slotRow stays when its value is deleted, so that revisions go on and
-// fences hold.
+// A slotRow keeps its revision and fence when its value is deleted.
 type slotRow struct {
 	posthouse.Slot
 	there bool
@@ -95,18 +94,12 @@ func (w *writer) changeSlot(key posthouse.SlotKey, op posthouse.SlotOp) (posthou
 	}
 	w.wrote = true
 	have.Fence = max(have.Fence, op.Fence)
-	have.Value, have.there = nil, op.Verb == posthouse.SlotPut
-	if have.there {
+	have.Value = nil
+	var value []byte // nil is NULL, which marks a deleted value
+	if op.Verb == posthouse.SlotPut {
 		have.Value = bytes.Clone(op.Value)
 		have.Revision++
-	}
-	return w.putSlot(key, have)
-}
-
-func (w *writer) putSlot(key posthouse.SlotKey, have slotRow) (posthouse.Slot, error) {
-	value := have.Value
-	if have.there && value == nil {
-		value = []byte{} // not NULL, which is a deleted one
+		value = append([]byte{}, op.Value...)
 	}
 	return have.Slot, w.Run(qPutSlot, key.Thread, key.Step, have.Revision, have.Fence, value)
 }

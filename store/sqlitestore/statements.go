@@ -2,8 +2,8 @@ package sqlitestore
 
 import "github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 
-// The statements, prepared when first used. Everything a caller says is bound,
-// never part of the text.
+// The statements, prepared when first used. What a caller passes in is bound as a
+// parameter and never part of the text.
 const (
 	qAddThread = `INSERT INTO threads (name, flags, active, due) VALUES (?1, ?2, ?3, ?4)`
 	qSetThread = `UPDATE threads SET flags = ?2, active = ?3, due = ?4 WHERE id = ?1`
@@ -18,24 +18,24 @@ const (
 	qAddOrder  = `INSERT INTO orders (coordination, ord, entry) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING`
 	qDropOrder = `DELETE FROM orders WHERE coordination = ?1 AND ord = ?2 AND entry = ?3`
 
-	qRead = `SELECT ` + layout.HeadColumns + `, e.gone, e.pack, e.body FROM threads t JOIN entries e ON e.thread = t.id
+	fromRange = ` FROM threads t JOIN entries e ON e.thread = t.id
 		WHERE t.name = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq`
-	qReadBack = `SELECT ` + layout.HeadColumns + `, e.gone, e.pack, e.body FROM threads t JOIN entries e ON e.thread = t.id
-		WHERE t.name = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq DESC`
-	qReadHeaders = `SELECT ` + layout.HeadColumns + ` FROM threads t JOIN entries e ON e.thread = t.id
-		WHERE t.name = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq`
-	qReadHeadersBack = `SELECT ` + layout.HeadColumns + ` FROM threads t JOIN entries e ON e.thread = t.id
-		WHERE t.name = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq DESC`
-	qReadOne = `SELECT ` + layout.HeadColumns + `, e.gone, e.pack, e.body FROM entries e
+	fromOne = ` FROM entries e
 		WHERE e.thread = (SELECT id FROM threads WHERE name = ?1) AND e.seq = ?2`
-	qReadOneHeader = `SELECT ` + layout.HeadColumns + ` FROM entries e
-		WHERE e.thread = (SELECT id FROM threads WHERE name = ?1) AND e.seq = ?2`
+	qRead            = `SELECT ` + layout.BodyColumns + fromRange
+	qReadBack        = `SELECT ` + layout.BodyColumns + fromRange + ` DESC`
+	qReadHeaders     = `SELECT ` + layout.HeadColumns + fromRange
+	qReadHeadersBack = `SELECT ` + layout.HeadColumns + fromRange + ` DESC`
+	qReadOne         = `SELECT ` + layout.BodyColumns + fromOne
+	qReadOneHeader   = `SELECT ` + layout.HeadColumns + fromOne
+	qBlock           = `SELECT ` + layout.BodyColumns + ` FROM entries e
+		WHERE e.thread = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq`
 
 	qThreadsByName = `SELECT ` + layout.SummaryColumns + ` FROM threads t INDEXED BY threads_name CROSS JOIN tails a ON a.id = t.id
 		WHERE name >= ?1 ORDER BY name`
 	qThreadsByNameDown = `SELECT ` + layout.SummaryColumns + ` FROM threads t INDEXED BY threads_name CROSS JOIN tails a ON a.id = t.id
 		WHERE name < ?1 ORDER BY name DESC`
-	// Those whose mark is ?2 or 3, merged by name.
+	// Threads whose mark is ?2 or 3, merged by name.
 	qThreadsActive = `SELECT ` + layout.SummaryColumns + `, t.name FROM threads t INDEXED BY threads_active CROSS JOIN tails a ON a.id = t.id
 		WHERE active = ?2 AND name >= ?1
 		UNION ALL SELECT ` + layout.SummaryColumns + `, t.name FROM threads t INDEXED BY threads_active CROSS JOIN tails a ON a.id = t.id
@@ -76,6 +76,12 @@ const (
 	qDropTail    = `DELETE FROM tails WHERE id = ?1`
 	qDropSlots   = `DELETE FROM slots WHERE thread = ?1`
 
-	qWatch = `SELECT ` + layout.HeadColumns + `, e.gone, e.pack, e.body, t.name FROM entries e CROSS JOIN threads t ON t.id = e.thread
+	qPack      = `SELECT data FROM packs WHERE id = ?1`
+	qAddPack   = `INSERT INTO packs (id, data) VALUES (?1, ?2)`
+	qDropPack  = `DELETE FROM packs WHERE id = ?1`
+	qSetPacked = `UPDATE entries SET gone = ?2, pack = ?3, body = NULL WHERE id = ?1`
+	qSetBody   = `UPDATE entries SET gone = ?2, pack = NULL, body = ?3 WHERE id = ?1`
+
+	qWatch = `SELECT ` + layout.BodyColumns + `, t.name FROM entries e CROSS JOIN threads t ON t.id = e.thread
 		WHERE e.id > ?1 ORDER BY e.id`
 )

@@ -36,7 +36,7 @@ type Store struct {
 	commits atomic.Uint64
 	writer  *writer // opened by the first write, used only by the leader of the queue
 
-	fault    func(sql string) error // in tests: of the connections that read
+	fault    func(sql string) error // in tests, for the connections that read
 	state    sync.Mutex
 	closed   atomic.Bool
 	poisoned atomic.Pointer[posthouse.Error]
@@ -53,11 +53,11 @@ var (
 	_ posthouse.Checker      = (*Store)(nil)
 )
 
-// Open opens the database file at path, making it and its directory if they
-// are missing, and brings its schema up to date. One process at a time can
-// have it open for writing: [posthouse.ErrLocked]. It fails with
-// [posthouse.ErrNewer], and changes nothing, if a newer version wrote the
-// database, and with [posthouse.ErrCorrupt] if the file is no database of ours.
+// Open opens the database file at path and brings its schema up to date. It makes the
+// file and its directory if they are missing. It fails with [posthouse.ErrLocked] if
+// another process has the store open for writing, with [posthouse.ErrNewer] if a newer
+// version wrote the database, which it does not change, and with [posthouse.ErrCorrupt]
+// if the file is no database of ours.
 func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 	opts, err := o.withDefaults()
 	if err != nil {
@@ -81,8 +81,7 @@ func Open(ctx context.Context, path string, o *Options) (*Store, error) {
 	return s, nil
 }
 
-// openWrite makes sure of the database on a connection that afterwards is the
-// first reader: who opens a store wants to know first what is in it.
+// openWrite sets up the database on a connection that becomes the first reader.
 func (s *Store) openWrite(ctx context.Context) (err error) {
 	s.lock, err = acquire(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -108,7 +107,7 @@ func (s *Store) openWrite(ctx context.Context) (err error) {
 	}
 	err = s.setUp(ctx, c)
 	if err == nil {
-		err = s.lock.guard(s.path) // the log is there now
+		err = s.lock.guard(s.path) // the write-ahead log exists now
 	}
 	if err != nil {
 		s.abandon(c)
@@ -119,49 +118,35 @@ func (s *Store) openWrite(ctx context.Context) (err error) {
 	return nil
 }
 
-// setUp checks whose database it is, migrates it and makes sure that it has a
-// write-ahead log.
+// setUp checks that the database is ours, makes its schema or brings it up to date, and
+// turns the write-ahead log on.
 func (s *Store) setUp(ctx context.Context, c *db.Conn) error {
 	if err := s.identify(c); err != nil {
 		return err
 	}
-	newest, err := newestSchema()
-	if err != nil {
-		return err
-	}
-	version, err := schemaDB{c}.Version(ctx)
-	switch {
-	case err != nil:
-	case version > newest:
-		err = &sqlschema.NewerError{Database: version, Program: newest}
-	case version < newest:
-		err = s.migrate(ctx, c)
-	}
-	if err != nil {
-		return s.schemaError(err)
-	}
-	return s.wrap("turn the write-ahead log on", s.wal(c))
-}
-
-// migrate makes the database or brings it up to date.
-func (s *Store) migrate(ctx context.Context, c *db.Conn) error {
 	ms, err := migrations()
-	if err == nil {
-		err = s.writes(c)
-	}
-	if err == nil {
-		// Before the first table: neither can be changed later.
-		err = c.Script("PRAGMA page_size=4096")
-	}
-	if err == nil {
-		err = s.wal(c)
-	}
 	if err != nil {
 		return err
 	}
 	ms[termsSchema-1].Then = func(ctx context.Context) error { return lists.Fill(ctx, c) }
 	ms[gatesSchema-1].Then = func(ctx context.Context) error { return fillGates(ctx, c) }
-	return sqlschema.Migrate(ctx, schemaDB{c}, ms)
+	version, err := schemaDB{c}.Version(ctx)
+	if err == nil && version < len(ms) {
+		err = s.writes(c)
+		if err == nil {
+			err = c.Script("PRAGMA page_size=4096") // it is fixed once there is a table
+		}
+		if err == nil {
+			err = s.wal(c)
+		}
+	}
+	if err == nil {
+		err = sqlschema.Migrate(ctx, schemaDB{c}, ms)
+	}
+	if err != nil {
+		return s.schemaError(err)
+	}
+	return s.wrap("turn the write-ahead log on", s.wal(c))
 }
 
 func (s *Store) wal(c *db.Conn) error {
@@ -184,14 +169,14 @@ func (s *Store) connect(m db.Mode) (*db.Conn, error) {
 	return c, err
 }
 
-// writes sets how a connection writes.
+// writes sets up a connection that writes.
 func (s *Store) writes(c *db.Conn) error {
 	sync := "FULL"
 	if s.opts.Sync == SyncNormal {
 		sync = "NORMAL"
 	}
-	// Removed bytes are overwritten, not just unlinked. The write-ahead log is
-	// folded in at SQLite's 4 MB: while its file grows a sync costs half as much again.
+	// Removed bytes are overwritten, not just unlinked. The write-ahead log is folded in
+	// at SQLite's 4 MB, because a sync costs half as much again while its file grows.
 	return c.Script("PRAGMA secure_delete=ON; PRAGMA journal_size_limit=16777216; PRAGMA synchronous=" + sync)
 }
 
@@ -217,9 +202,9 @@ func (s *Store) identify(c *db.Conn) error {
 	return nil
 }
 
-// abandon closes a connection without letting it write to the database. The
-// last writable connection to close would fold the write-ahead log in, so a
-// connection that cannot is kept until after it.
+// abandon closes a connection without changing the database. The last connection to
+// close would fold the write-ahead log in if it may write, so a connection that only
+// reads stays open until afterwards.
 func (s *Store) abandon(c *db.Conn) {
 	keep, err := s.connect(db.ModeRead)
 	if err == nil {
@@ -237,8 +222,8 @@ func (s *Store) Exclusive() bool { return !s.opts.ReadOnly }
 // Runs implements [posthouse.Excluder].
 func (s *Store) Runs() *posthouse.Runs { return &s.runs }
 
-// Close waits for writes in progress and closes the store. What was
-// acknowledged is durable without it. Closing twice is no error.
+// Close waits for writes in progress and closes the store. Acknowledged writes are
+// durable without it. A second call returns nil.
 func (s *Store) Close() error {
 	s.state.Lock()
 	defer s.state.Unlock()
@@ -246,13 +231,12 @@ func (s *Store) Close() error {
 		return nil
 	}
 	s.news.close()
-	var errs []error
 	if s.queue != nil {
-		// It waits for what is being committed; whatever is queued, this
-		// included, finds the store closed.
+		// It waits for the group that is being committed. All queued requests, this one
+		// included, fail since the store is closed.
 		_ = s.queue.Do(context.Background(), request{})
 	}
-	errs = append(errs, s.readers.Close())
+	errs := []error{s.readers.Close()}
 	if s.writer != nil {
 		if s.poisoned.Load() == nil {
 			_ = s.writer.catchUpAll() // nothing is lost without it

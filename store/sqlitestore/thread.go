@@ -1,34 +1,31 @@
 package sqlitestore
 
 import (
-	"errors"
-
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/lists"
 )
 
-// maxKnown bounds the threads a writer remembers, of about 300 bytes each:
-// beyond it an append reads its thread's summary first.
+// maxKnown bounds the threads that a writer remembers, of about 300 bytes each. An append
+// to another thread reads its summary first.
 const maxKnown = 1 << 17
 
-// A thread is what an append compares with and changes.
+// A thread is the state that an append compares with and changes.
 type thread struct {
-	id   int64 // 0: not there yet
+	id   int64 // 0: it does not exist yet
 	tail posthouse.Position
 	top  posthouse.OrderKey
 	row  layout.ThreadRow
 
-	summed  uint64 // the entry that the stored summary is of
-	changed bool   // the row's flags, or all of the summary, are not what is stored
+	summed  uint64 // the entry at which the stored summary ends
+	changed bool   // the row's flags or the whole summary differ from the stored ones
 
-	open []openGate // that have their rows
+	open []openGate // gates that have rows
 
 	terms lists.Written
 }
 
-// orNull is NULL for 0, which keeps the row out of a partial index.
+// orNull turns 0 into NULL, which keeps the row out of a partial index.
 func orNull(n int64) any {
 	if n == 0 {
 		return nil
@@ -36,7 +33,7 @@ func orNull(n int64) any {
 	return n
 }
 
-// thread returns what is known of a thread; its id is 0 if there is none.
+// thread returns a thread's state. Its id is 0 if there is no such thread.
 func (w *writer) thread(name string) (*thread, error) {
 	if t := w.threads[name]; t != nil {
 		return t, nil
@@ -72,14 +69,14 @@ func (w *writer) loadThread(name string) (*thread, *posthouse.ThreadInfo, error)
 		return t, nil, err
 	}
 	t.id, t.row, t.top, t.tail, t.summed, t.changed = s.ID, s.Row, s.Top, s.Info.Tail, s.Seq, s.Anew
-	if !s.Anew { // else nobody knows which rows there are: they are written again
+	if !s.Anew { // else the gates' rows are unknown and are written again
 		t.open = openGates(s.Info.Waiting)
 	}
 	return t, s.Info, nil
 }
 
-// summarise writes the thread's rows, unless the summary may lag. The update of
-// its tail is a compare, too.
+// summarise writes the thread's rows, unless the summary may lag. The update of the tail
+// also compares it.
 func (w *writer) summarise(t *thread, b *posthouse.Batch) error {
 	info := b.Thread
 	row := layout.RowOf(info, t.row.Flags)
@@ -123,7 +120,7 @@ func (w *writer) setSummary(t *thread, info *posthouse.ThreadInfo, fresh bool) e
 	return nil
 }
 
-// catchUp writes the summary of a thread if it lags, or does not decode.
+// catchUp writes the summary of a thread if it lags or does not decode.
 func (w *writer) catchUp(name string) error {
 	t, info, err := w.loadThread(name)
 	if err != nil || t.id == 0 || t.summed == t.tail.Seq && !t.changed {
@@ -137,8 +134,7 @@ func (w *writer) catchUp(name string) error {
 	return nil
 }
 
-// catchUpAll does so for the threads it knows, so that who opens the store next
-// need not.
+// catchUpAll calls catchUp for the threads it knows, before the store is closed.
 func (w *writer) catchUpAll() error {
 	var behind []string
 	for name, t := range w.threads {
@@ -149,13 +145,12 @@ func (w *writer) catchUpAll() error {
 	if len(behind) == 0 {
 		return nil
 	}
-	if err := w.Run(db.Begin); err != nil {
-		return err
-	}
-	for _, name := range behind {
-		if err := w.catchUp(name); err != nil {
-			return errors.Join(err, w.Run(db.Rollback))
+	return w.Update(func() error {
+		for _, name := range behind {
+			if err := w.catchUp(name); err != nil {
+				return err
+			}
 		}
-	}
-	return w.Run(db.Commit)
+		return nil
+	})
 }

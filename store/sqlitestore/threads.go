@@ -63,7 +63,7 @@ func (s *Store) threadNamed(ctx context.Context, q posthouse.ThreadQuery) iter.S
 	}
 }
 
-// A threadWalk is a query and how far it got.
+// A threadWalk is a query and its position.
 type threadWalk struct {
 	posthouse.ThreadQuery
 	name string // of the last thread seen
@@ -101,7 +101,7 @@ func (w *threadWalk) next(ctx context.Context) func(*db.Conn, *db.Page[*posthous
 	}
 }
 
-// open chooses the index that has the fewest threads to look at.
+// open walks the index with the fewest candidates.
 func (w *threadWalk) open(c *db.Conn) iter.Seq2[*sqlite.Stmt, error] {
 	up, down, active := qThreadsByName, qThreadsByNameDown, []any{}
 	switch {
@@ -118,12 +118,12 @@ func (w *threadWalk) open(c *db.Conn) iter.Seq2[*sqlite.Stmt, error] {
 	return c.Rows(up, append([]any{w.bound()}, active...)...)
 }
 
-// behindNames sorts behind what names have behind any prefix: they are text, of
-// which nothing is higher, and shorter.
+// behindNames sorts after every rest of a name. It repeats the highest character, and
+// is longer than a name.
 var behindNames = strings.Repeat("\U0010ffff", posthouse.MaxID/4+1)
 
-// bound is the name that the walk goes on from: included upwards, excluded
-// downwards, where it begins behind all names that start with the prefix.
+// bound returns the name at which the walk goes on: the first one upwards, the one after
+// the first downwards.
 func (w *threadWalk) bound() string {
 	if !w.Descending {
 		return max(w.name, w.Prefix)

@@ -13,10 +13,10 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
-// Watch implements [posthouse.Watcher]. It ends with an error when ctx does, when
-// the store is closed, or at an entry that cannot be read as a whole, whose header
-// does not decode or whose pack does not unpack ([posthouse.ErrCorrupt]): what is
-// before it comes first. A cursor stays good for as long as the database.
+// Watch implements [posthouse.Watcher]. It ends with an error when ctx ends, when the
+// store is closed, or at an entry whose header does not decode or whose pack does not
+// unpack ([posthouse.ErrCorrupt]), after the entries before it. A cursor is valid for as
+// long as the database exists.
 func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.Entry, error] {
 	start, bad := s.parseCursor(ctx, cursor) // "now" is when Watch is called
 	return func(yield func(*posthouse.Entry, error) bool) {
@@ -25,7 +25,7 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 			news := s.news.wait()
 			p := db.Page[*posthouse.Entry]{Want: db.MaxPage}
 			err = s.read(ctx, "watch", func(c *db.Conn) error { return s.watchPage(ctx, c, &p, &after) })
-			for _, e := range p.Items { // also those before one that cannot be read
+			for _, e := range p.Items { // also those before an entry that cannot be read
 				if !yield(e, nil) {
 					return
 				}
@@ -41,7 +41,7 @@ func (s *Store) Watch(ctx context.Context, cursor string) iter.Seq2[*posthouse.E
 
 // await returns when there may be something new.
 func (s *Store) await(ctx context.Context, news <-chan struct{}) {
-	var poll <-chan time.Time // a writer is told; a reader must look
+	var poll <-chan time.Time // news come from this process only
 	if s.opts.ReadOnly {
 		t := time.NewTimer(s.opts.Poll)
 		defer t.Stop()
@@ -89,10 +89,10 @@ func (s *Store) watchPage(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 	return nil
 }
 
-// news tells watchers that something was committed.
+// news wakes watchers after a commit.
 type news struct {
 	mu     sync.Mutex
-	ch     chan struct{} // closed at the next commit; nil if nobody waits
+	ch     chan struct{} // closed at the next commit; nil while nobody waits
 	closed bool
 }
 
@@ -117,7 +117,7 @@ func (n *news) tell() {
 	}
 }
 
-// close wakes all watchers for good; they find the store closed.
+// close wakes all watchers, who then find the store closed.
 func (n *news) close() {
 	n.tell()
 	n.mu.Lock()

@@ -11,15 +11,15 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
-// A writer holds the one connection that writes, and what it knows of the
-// threads it wrote. Only the leader of the queue uses it.
+// A writer holds the one connection that writes, and the state of the threads it wrote.
+// Only the leader of the queue uses it.
 type writer struct {
 	*db.Conn
 	next     int64 // the id of the next entry
-	first    int64 // the same when the transaction began
-	nextPack int64 // the id of the next pack; 0: not known
+	first    int64 // next as it was when the transaction began
+	nextPack int64 // the id of the next pack; 0: unknown
 	threads  map[string]*thread
-	hasUUID7 bool // ids has a version 7 UUID
+	hasUUID7 bool // table ids has a version 7 UUID
 	wrote    bool // the current request has changed something
 	buf      []byte
 	body     []byte
@@ -57,15 +57,15 @@ func newWriter(c *db.Conn) (*writer, error) {
 	return w, err
 }
 
-// forget drops what a rolled back transaction may have left in memory.
+// forget drops what a transaction that was rolled back may have left in memory.
 func (w *writer) forget() {
 	clear(w.threads)
 	w.nextPack = 0
 	w.next = w.first
 }
 
-// append writes one batch. last is false if another of the thread follows in the
-// same transaction, whose summary is then the one to keep.
+// append writes one batch. last is false if another batch of the thread follows in the
+// same transaction, so that the summary need not be written yet.
 func (w *writer) append(b *posthouse.Batch, last bool) error {
 	e := b.Entry
 	t, err := w.thread(e.Thread)
@@ -110,10 +110,11 @@ func (w *writer) append(b *posthouse.Batch, last bool) error {
 	return nil
 }
 
-// settled answers an append that does not meet the tail: it may be there.
+// settled returns nil if the log already has the entry of an append that does not meet
+// the tail, and [posthouse.ErrConflict] otherwise.
 func (w *writer) settled(t *thread, b *posthouse.Batch) error {
 	if t.tail == (posthouse.Position{Seq: b.Entry.Seq, Hash: b.Entry.Hash}) {
-		return nil // also when its bytes were removed since
+		return nil // even if its bytes were removed since
 	}
 	if t.id != 0 && b.Entry.Seq < t.tail.Seq {
 		var have posthouse.Entry
@@ -129,7 +130,7 @@ func (w *writer) settled(t *thread, b *posthouse.Batch) error {
 	return valid.Conflict(b, t.tail)
 }
 
-// insert writes the entry's row; cid is the id it is the place of, or nil.
+// insert writes the entry's row. cid is the id that the row itself resolves, or nil.
 func (w *writer) insert(thread int64, b *posthouse.Batch, cid *layout.Key) error {
 	e := b.Entry
 	gone, err := absent(b)
@@ -155,7 +156,7 @@ func (w *writer) insert(thread int64, b *posthouse.Batch, cid *layout.Key) error
 	return posthouse.Corrupt("thread %q has an entry behind its tail", e.Thread)
 }
 
-// absent returns the bitmap of bodies that a copied entry came without.
+// absent returns the bitmap of the bodies that a copied entry lacks.
 func absent(b *posthouse.Batch) ([]byte, error) {
 	if !b.Copy {
 		return nil, nil
@@ -170,7 +171,8 @@ func absent(b *posthouse.Batch) ([]byte, error) {
 	return s.Gone, err
 }
 
-// joined returns the bodies in one, good until the next call; nil if there is not a byte.
+// joined returns the bodies in one slice, valid until the next call, nil if they are
+// empty.
 func (w *writer) joined(bodies [][]byte) (all []byte) {
 	n := 0
 	for _, b := range bodies {

@@ -22,15 +22,15 @@ import (
 // A Source is what is checked.
 type Source struct {
 	Read    db.Reader
-	Readers int // how many reads may go on at once
+	Readers int // reads that may run at once
 	Schema  func() ([]sqlschema.Migration, error)
 }
 
-// Run checks a database, and yields what is wrong. First runs SQLite's own integrity
-// check; then each thread is held against its log: that it chains and has the hashes
-// it was written with, and that its rows, summary and index are what it says; then
-// the indexes are looked through for anything else. Bodies are not read: posthouse
-// verify does that. Each thread is seen as it is at one moment, so writers may go on.
+// Run checks a database and yields what is wrong. It runs SQLite's own integrity check.
+// Then it checks each thread: its log must chain and have the hashes it was written
+// with, and rows, summary and index must be what the log says. Then it searches the
+// indexes for rows that belong to nothing. It does not read bodies, which posthouse
+// verify does. It sees each thread as it is at one moment, so writers may go on.
 func Run(ctx context.Context, source Source) iter.Seq[error] {
 	return func(yield func(error) bool) {
 		k := &checker{Source: source, ctx: ctx}
@@ -64,17 +64,17 @@ func Run(ctx context.Context, source Source) iter.Seq[error] {
 	}
 }
 
-// A checker goes through the database in steps, each in its own read
-// transaction, and collects what it finds.
+// A checker checks a database in steps, each in a read transaction of its own, and
+// collects what it finds.
 type checker struct {
 	Source
 	ctx   context.Context
 	found []error
 
-	gateRows int // that open gates must have, so far
+	gateRows int // rows that the open gates so far must have
 }
 
-const maxFound = 100 // in one step; a broken thread need not be listed row by row
+const maxFound = 100 // in one step, which is enough for a broken thread
 
 func (k *checker) differs(format string, args ...any) {
 	if len(k.found) < maxFound {
@@ -83,8 +83,8 @@ func (k *checker) differs(format string, args ...any) {
 }
 
 func (k *checker) integrity(c *db.Conn) (bool, error) {
-	stop := c.Interruptible(k.ctx)
-	defer stop()
+	c.SetInterrupt(k.ctx.Done())
+	defer c.SetInterrupt(nil)
 	for stmt, err := range c.Rows("PRAGMA integrity_check(100)") {
 		if err != nil {
 			return false, cmp.Or(k.ctx.Err(), err)
@@ -96,7 +96,7 @@ func (k *checker) integrity(c *db.Conn) (bool, error) {
 	return false, k.ctx.Err()
 }
 
-// A threadCheck is one thread's log, folded.
+// A threadCheck folds one thread's log and compares it with the thread's rows.
 type threadCheck struct {
 	*checker
 	c     *db.Conn
@@ -105,18 +105,18 @@ type threadCheck struct {
 	row   layout.ThreadRow
 	top   posthouse.OrderKey
 	info  *posthouse.ThreadInfo // as it is stored
-	fold  posthouse.ThreadInfo
-	met   bool // the fold came to where the stored summary is
+	fold  posthouse.ThreadInfo  // as the log says, so far
+	met   bool                  // the fold has reached the entry of the stored summary
 	begun bool
-	whole bool // the log goes back to its first entry
-	gap   bool // but it has a gap
+	whole bool // the log begins at its first entry
+	gap   bool // a dropped version left a gap in the log
 
-	tail     uint64 // what an append compares with
+	tail     uint64 // the number that an append compares with
 	highest  posthouse.OrderKey
-	disorder bool
+	disorder bool                  // order keys do not ascend
 	missing  map[posthouse.ID]bool // checkpoints and gates of the log that the index does not lead to
-	removed  int                   // what removals attest
-	terms    lists.Terms           // those looked up
+	removed  int                   // checkpoints and gates that removals attest
+	terms    lists.Terms           // index terms already looked up
 }
 
 // thread checks one thread.
@@ -181,7 +181,7 @@ func (t *threadCheck) visit(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 		return err
 	}
 	id, cid := stmt.ColumnInt64(layout.ColID), false
-	orphan := false // its checkpoint left the index, so its gates may have
+	orphan := false // its checkpoint is not in the index, so its gates need not be
 	for i := range records {
 		if m := records[i].Removal; m != nil {
 			t.removed += m.Count + m.Archived + len(m.Gates)
@@ -227,7 +227,7 @@ func (t *threadCheck) visit(stmt *sqlite.Stmt, e *posthouse.Entry) error {
 	return nil
 }
 
-// follow takes the summary that the log makes over one more entry.
+// follow applies one more entry to the fold.
 func (t *threadCheck) follow(e *posthouse.Entry, records []posthouse.Record) error {
 	if !t.begun {
 		t.begun, t.whole = true, e.Seq == 1
@@ -237,18 +237,18 @@ func (t *threadCheck) follow(e *posthouse.Entry, records []posthouse.Record) err
 		}
 	}
 	if e.Seq > t.fold.Tail.Seq+1 {
-		// A version was dropped here, which may have had their newest revisions,
-		// and the highest order key.
+		// The version that was dropped here may have had newer revisions of what is
+		// missing, and the highest order key.
 		clear(t.missing)
 		t.gap = true
 	}
 	if of := t.info.Tail.Seq; of < e.Seq && (t.fold.Tail.Seq < of || !t.whole && t.fold.Tail.Seq == e.Seq-1) {
-		t.met = true // at an entry that is gone
+		t.met = true // the stored summary ends at an entry that is gone
 	}
 	return t.fold.ApplyRecords(e, records)
 }
 
-// checkpoint looks for the rows that a checkpoint must have.
+// checkpoint checks that a checkpoint has its rows in the indexes.
 func (t *threadCheck) checkpoint(h *posthouse.Header, entry int64, current, own bool) error {
 	switch cmp := layout.CompareKeys(h.Order, t.highest); {
 	case cmp > 0:
@@ -301,7 +301,7 @@ func (t *threadCheck) gate(id posthouse.ID, seq uint64, entry int64) error {
 	return nil
 }
 
-// meet compares the stored summary with the log as far as it is of it.
+// meet compares the stored summary with the fold at the entry where the summary ends.
 func (t *threadCheck) meet() {
 	if t.fold.Tail.Seq != t.info.Tail.Seq {
 		return
@@ -320,7 +320,7 @@ func (t *threadCheck) meet() {
 	}
 }
 
-// compare holds the thread's rows against its log.
+// compare compares the thread's rows with its log.
 func (t *threadCheck) compare() {
 	info := t.info
 	if t.row != layout.RowOf(info, t.row.Flags) {
@@ -333,7 +333,7 @@ func (t *threadCheck) compare() {
 		t.differs("thread %q has the summary of thread %q", t.name, info.Thread)
 	}
 	if !t.begun {
-		return // every entry was removed
+		return // all entries were removed
 	}
 	if !t.met || !t.mayLag() {
 		t.differs("the summary of thread %q ends at entry %d, its log at %d", t.name, info.Tail.Seq, t.fold.Tail.Seq)
@@ -351,7 +351,7 @@ func (t *threadCheck) compare() {
 	}
 }
 
-// MayLag reports whether the stored summary may be of the entry it is of.
+// mayLag reports whether the stored summary may end where it does.
 func (t *threadCheck) mayLag() bool {
 	lag := t.fold.Tail.Seq - t.info.Tail.Seq
 	return lag == 0 || lag < layout.MaxLag && t.row.MayLag() && (!t.whole || t.row == layout.RowOf(&t.fold, t.row.Flags))

@@ -34,8 +34,8 @@ func (t *threadCheck) gates() error {
 	return nil
 }
 
-// openGates checks that no other gate has a row. Only if their number says that
-// there may be one, each is looked at.
+// openGates checks that no other gate has a row. It reads the rows only if their number
+// differs.
 func (k *checker) openGates(c *db.Conn) (bool, error) {
 	n := 0
 	if _, err := c.Row(qCountGates, func(stmt *sqlite.Stmt) { n = stmt.ColumnInt(0) }); err != nil || n == k.gateRows {
@@ -48,7 +48,7 @@ func (k *checker) openGates(c *db.Conn) (bool, error) {
 		list, id := posthouse.GateList(stmt.ColumnInt64(0)), posthouse.ID(stmt.ColumnText(1))
 		s, err := layout.SummaryAt(c, stmt.ColumnInt64(2))
 		switch {
-		case layout.Refused(err): // it was told with its thread
+		case layout.Refused(err): // reported with its thread
 		case err != nil:
 			return false, err
 		case s == nil || !waitsIn(s.Info, id, list):

@@ -53,7 +53,8 @@ func (k *checker) orders(c *db.Conn) (bool, error) {
 	})
 }
 
-// index looks at every row of an index table: columns key and entry.
+// index calls check for every row of an index table, whose columns begin with key and
+// entry.
 func (k *checker) index(c *db.Conn, sql string, check func(*sqlite.Stmt, *posthouse.Entry) error) (more bool, err error) {
 	for stmt, err := range c.Rows(sql) {
 		if err = cmp.Or(err, k.ctx.Err()); err != nil {
@@ -73,7 +74,7 @@ func (k *checker) index(c *db.Conn, sql string, check func(*sqlite.Stmt, *postho
 	return false, nil
 }
 
-// rest looks for rows that belong to nothing.
+// rest reports rows that belong to nothing.
 func (k *checker) rest(c *db.Conn) (bool, error) {
 	for _, q := range []struct {
 		sql, what string
@@ -94,7 +95,7 @@ func (k *checker) rest(c *db.Conn) (bool, error) {
 	return false, nil
 }
 
-// schema compares the tables and indexes with those that the migrations make.
+// schema compares tables and indexes with those that the migrations make.
 func (k *checker) schema(c *db.Conn) (bool, error) {
 	want, err := k.freshSchema()
 	if err != nil {

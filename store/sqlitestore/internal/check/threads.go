@@ -8,15 +8,15 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
-// threads checks each thread, several at once, and yields what it finds in
-// the threads' order. It returns false when there is no more to be done.
+// threads checks the threads, several at once, and yields what it finds in the order of
+// their numbers. It returns false if the check must end.
 func (k *checker) threads(yield func(error) bool) bool {
 	type found struct {
 		errs []error
 		rows int
 		stop bool // the check itself failed
 	}
-	// What one goroutine has found waits for those before it in a channel of its own.
+	// Each thread has a channel of its own, where its result waits for those before it.
 	results := make(chan chan found, 4*k.Readers)
 	var group sync.WaitGroup
 	defer group.Wait()

@@ -13,7 +13,7 @@ func Bytes(stmt *sqlite.Stmt, col int) []byte {
 	return b
 }
 
-// CopyBytes is Bytes into a buffer that is used again.
+// CopyBytes copies a column into buf, which it grows if needed, and returns the bytes.
 func CopyBytes(stmt *sqlite.Stmt, col int, buf []byte) []byte {
 	buf = buf[:cap(buf)]
 	n := stmt.ColumnBytes(col, buf)

@@ -2,7 +2,6 @@ package db
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"iter"
 	"net/url"
@@ -13,8 +12,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// minEngine is SQLite 3.51.3: the versions before can corrupt a database when
-// a write-ahead log is reset while another process reads it.
+// minEngine is SQLite 3.51.3. Older versions can corrupt a database when a
+// write-ahead log is reset while another process reads it.
 const minEngine = 3051003
 
 // CheckEngine refuses a version of SQLite, such as 3051002, that can corrupt databases.
@@ -31,7 +30,7 @@ type Conn struct {
 	*sqlite.Conn
 	mode     Mode
 	prepared map[string]*sqlite.Stmt
-	Fault    func(sql string) error // in tests: fails a statement instead of running it
+	Fault    func(sql string) error // in tests, fails a statement instead of running it
 }
 
 // A Mode is how a connection may use the database.
@@ -40,10 +39,10 @@ type Mode int
 const (
 	ModeWrite Mode = iota
 	ModeRead
-	ModeImmutable // the file does not change and nothing may be created beside it
+	ModeImmutable // the file does not change, and no file may be created beside it
 )
 
-// Open opens a connection. It waits up to busy for a lock that another program holds.
+// Open opens a connection, which waits up to busy for a lock that another program holds.
 func Open(path string, m Mode, busy time.Duration) (*Conn, error) {
 	if err := CheckEngine(sqlite3.SQLITE_VERSION_NUMBER); err != nil {
 		return nil, err
@@ -69,13 +68,13 @@ func Open(path string, m Mode, busy time.Duration) (*Conn, error) {
 	return c, nil
 }
 
-// OpenMemory opens an empty database that goes with the connection.
+// OpenMemory opens an empty database in memory, which Close drops.
 func OpenMemory() (*Conn, error) {
 	raw, err := sqlite.OpenConn(":memory:", sqlite.OpenReadWrite|sqlite.OpenCreate|sqlite.OpenMemory)
 	return &Conn{Conn: raw, prepared: map[string]*sqlite.Stmt{}}, err
 }
 
-// Script runs statements that need no parameters, dropping any rows.
+// Script runs statements without parameters and drops their rows.
 func (c *Conn) Script(sql string) error {
 	for sql = strings.TrimSpace(sql); sql != ""; sql = strings.TrimSpace(sql) {
 		stmt, rest, err := c.PrepareTransient(sql)
@@ -87,10 +86,7 @@ func (c *Conn) Script(sql string) error {
 			return nil
 		}
 		err = drain(stmt)
-		if ferr := stmt.Finalize(); err == nil {
-			err = ferr
-		}
-		if err != nil {
+		if err = cmp.Or(err, stmt.Finalize()); err != nil {
 			return err
 		}
 	}
@@ -111,8 +107,8 @@ func (c *Conn) Number(sql string) (n int64, err error) {
 	return n, err
 }
 
-// Stmt returns a prepared statement with its parameters bound: numbers, text, bytes,
-// and what binds itself. The caller resets it when done.
+// Stmt returns a prepared statement with its parameters bound. A parameter is a number,
+// text, bytes, nil, or a value with a Bind method. The caller resets the statement.
 func (c *Conn) Stmt(sql string, args ...any) (*sqlite.Stmt, error) {
 	if c.Fault != nil {
 		if err := c.Fault(sql); err != nil {
@@ -172,7 +168,7 @@ func (c *Conn) Rows(sql string, args ...any) iter.Seq2[*sqlite.Stmt, error] {
 			yield(nil, err)
 			return
 		}
-		defer func() { _ = stmt.Reset() }() // what it could say, Step has said
+		defer func() { _ = stmt.Reset() }() // it repeats the error of Step
 		for {
 			row, err := stmt.Step()
 			if err == nil && !row || !yield(stmt, err) || err != nil {
@@ -182,7 +178,7 @@ func (c *Conn) Rows(sql string, args ...any) iter.Seq2[*sqlite.Stmt, error] {
 	}
 }
 
-// Row runs a statement, and read at its first row. It reports whether there is one.
+// Row runs a statement and calls read at its first row. It reports whether there is one.
 func (c *Conn) Row(sql string, read func(*sqlite.Stmt), args ...any) (bool, error) {
 	for stmt, err := range c.Rows(sql, args...) {
 		if err == nil {
@@ -215,9 +211,17 @@ func (c *Conn) Snapshot(fn func(*Conn) error) error {
 	return cmp.Or(err, c.Run(Commit))
 }
 
-// Interruptible makes ctx stop what the connection does until the returned
-// function is called. It is for the few calls that take long.
-func (c *Conn) Interruptible(ctx context.Context) (stop func()) {
-	c.SetInterrupt(ctx.Done())
-	return func() { c.SetInterrupt(nil) }
+// Update runs fn in a transaction that writes. It rolls back if fn or the commit fails.
+func (c *Conn) Update(fn func() error) error {
+	if err := c.Run(Begin); err != nil {
+		return err
+	}
+	err := fn()
+	if err == nil {
+		err = c.Run(Commit)
+	}
+	if err != nil && !c.AutocommitEnabled() {
+		_ = c.Run(Rollback)
+	}
+	return err
 }

@@ -3,12 +3,13 @@ package db
 import (
 	"context"
 	"iter"
+	"math"
 )
 
 // An iterator takes its results page by page and holds no connection while the
-// caller's code runs: a slow reader does not hold up the write-ahead log, and
-// reading within a reader's loop needs no second connection. Pages start small,
-// since most callers want the first few results.
+// caller's code runs. So a slow reader does not keep the write-ahead log from being
+// folded in, and a read within a reader's loop needs no second connection. Pages start
+// small, since most callers want the first few results.
 const (
 	firstPage    = 16
 	MaxPage      = 512
@@ -24,33 +25,32 @@ type Page[T any] struct {
 	looked int
 }
 
-// Add adds a result of about so many bytes.
+// Add adds a result, of about the given size.
 func (p *Page[T]) Add(item T, bytes int) {
 	p.Items = append(p.Items, item)
 	p.bytes += bytes
 }
 
-// Full reports whether to stop; it is asked before each row.
+// Full reports whether to stop. Call it before each row: it counts the rows.
 func (p *Page[T]) Full() bool {
 	p.looked++
 	return len(p.Items) >= p.Want || p.bytes >= maxPageBytes || p.looked > maxLooked
 }
 
-// A Reader runs fn on a connection in a read transaction; doing is for its errors.
+// A Reader runs fn on a connection in a read transaction. Its errors name doing.
 type Reader func(ctx context.Context, doing string, fn func(*Conn) error) error
 
-// Pages yields what next collects, call after call, until it reports that
-// nothing is left, at most limit results (0: all). Each call of next runs in a
-// read transaction of its own and goes on where the one before stopped. Its
-// last results may come with an error.
+// Pages yields what next collects, until next reports that nothing is left. It yields
+// at most limit results; 0 means all. Each call of next runs in a read transaction of
+// its own and goes on where the one before stopped. next may return results together
+// with an error, which Pages yields after them.
 func Pages[T any](ctx context.Context, read Reader, doing string, limit int, next func(*Conn, *Page[T]) (more bool, err error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var none T
 		size := firstPage
 		if limit <= 0 {
-			limit = int(^uint(0) >> 1)
+			limit = math.MaxInt
 		} else {
-			size = min(limit, MaxPage) // so many are wanted
+			size = min(limit, MaxPage)
 		}
 		var items []T
 		for more := true; more && limit > 0; size = min(size*4, MaxPage) {
@@ -59,13 +59,14 @@ func Pages[T any](ctx context.Context, read Reader, doing string, limit int, nex
 				more, err = next(c, &p)
 				return err
 			})
-			// Checkpoints with one order key come together, also beyond the limit.
+			// Checkpoints with one order key are added together, which may exceed the limit.
 			for _, item := range p.Items[:min(len(p.Items), limit)] {
 				if !yield(item, nil) {
 					return
 				}
 			}
 			if err != nil {
+				var none T
 				yield(none, err)
 				return
 			}

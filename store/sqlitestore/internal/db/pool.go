@@ -8,9 +8,8 @@ import (
 	"sync"
 )
 
-// A Pool lends connections. They are opened when first needed; nobody keeps
-// one while the caller's code runs, so a read inside another read's loop
-// cannot wait for itself.
+// A Pool lends connections, which it opens when they are first needed. No caller keeps
+// one while foreign code runs, so a read inside another read's loop cannot deadlock.
 type Pool struct {
 	open  func() (*Conn, error)
 	slots chan struct{} // one token for each connection lent
@@ -20,15 +19,15 @@ type Pool struct {
 	idle []*Conn
 }
 
-// ErrClosed is what a closed pool answers.
+// ErrClosed is the error of a closed pool.
 var ErrClosed = errors.New("closed")
 
-// NewPool returns a pool of up to n connections, of which one is there.
+// NewPool returns a pool of up to n connections that begins with one.
 func NewPool(n int, one *Conn, open func() (*Conn, error)) *Pool {
 	return &Pool{open: open, slots: make(chan struct{}, n), done: make(chan struct{}), idle: []*Conn{one}}
 }
 
-// Get takes a connection out, and waits for one while all are lent.
+// Get takes a connection out. It waits while all are lent.
 func (p *Pool) Get(ctx context.Context) (*Conn, error) {
 	select {
 	case <-p.done:
@@ -58,7 +57,7 @@ func (p *Pool) Get(ctx context.Context) (*Conn, error) {
 	return c, nil
 }
 
-// Put takes a connection back; one that failed is closed.
+// Put takes a connection back. It closes a connection that failed.
 func (p *Pool) Put(c *Conn, failed bool) {
 	if failed {
 		_ = c.Close()
@@ -70,9 +69,8 @@ func (p *Pool) Put(c *Conn, failed bool) {
 	<-p.slots
 }
 
-// Close waits for the connections lent and closes all. The last to go is one
-// that may write, if there is one: only such a connection folds the write-ahead
-// log in and removes it.
+// Close waits for the connections lent and closes all. It closes connections that may
+// write last: only such a connection folds the write-ahead log in and removes it.
 func (p *Pool) Close() error {
 	close(p.done)
 	for range cap(p.slots) {

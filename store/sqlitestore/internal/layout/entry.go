@@ -9,7 +9,7 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 )
 
-// Columns of HeadColumns, and those that follow them where bodies are read.
+// The columns of HeadColumns, then those of BodyColumns.
 const (
 	ColID = iota
 	colSeq
@@ -20,27 +20,27 @@ const (
 	ColBody
 )
 
-// ScanHead reads HeadColumns.
+// ScanHead reads the columns of [HeadColumns].
 func ScanHead(stmt *sqlite.Stmt, thread string) (*posthouse.Entry, error) {
 	e := &posthouse.Entry{Thread: thread, Seq: uint64(stmt.ColumnInt64(colSeq))}
 	return e, ReadHead(e, db.Bytes(stmt, colHead))
 }
 
-// IsCurrent reports whether the row's own column says that it is the newest
-// place of the id k.
+// IsCurrent reports whether the row has the id k in its own column, which makes it the
+// newest place of k.
 func IsCurrent(stmt *sqlite.Stmt, k *Key) bool {
 	var b [16]byte
 	return k.n == 16 && stmt.ColumnBytes(ColCID, b[:]) == 16 && b == [16]byte(k.blob[:16])
 }
 
-// A Stored body is what the row has of an entry's bodies.
+// A Stored body is the part of a row that holds an entry's bodies.
 type Stored struct {
-	Gone []byte // bitmap
-	Pack int64  // 0: not packed
+	Gone []byte // bitmap of the records whose bodies were removed
+	Pack int64  // where the bytes are packed; 0: they are in Body
 	Body []byte
 }
 
-// ScanBody reads the columns behind [HeadColumns].
+// ScanBody reads the columns of [BodyColumns].
 func ScanBody(stmt *sqlite.Stmt) Stored {
 	return Stored{db.Bytes(stmt, ColGone), stmt.ColumnInt64(ColPack), db.Bytes(stmt, ColBody)}
 }
@@ -50,7 +50,7 @@ func (b *Stored) IsGone(record int) bool {
 	return record/8 < len(b.Gone) && b.Gone[record/8]&(1<<(record%8)) != 0
 }
 
-// SetGone notes that a record's body was removed.
+// SetGone marks a record's body as removed.
 func (b *Stored) SetGone(record int) {
 	for len(b.Gone) <= record/8 {
 		b.Gone = append(b.Gone, 0)
@@ -58,7 +58,7 @@ func (b *Stored) SetGone(record int) {
 	b.Gone[record/8] |= 1 << (record % 8)
 }
 
-// Split cuts the joined bodies apart: their sizes are in the entry's header.
+// Split cuts the joined bodies apart, by the sizes in the entry's header.
 func (b *Stored) Split(e *posthouse.Entry) error {
 	records, err := e.Records()
 	if err != nil {
@@ -82,8 +82,8 @@ func (b *Stored) Split(e *posthouse.Entry) error {
 	return nil
 }
 
-// EntryAt reads one entry's head by its id, and makes sure that it is sound. It
-// fails if there is none: the index led there.
+// EntryAt reads one entry's head by its id and checks that it is sound. It fails with
+// [posthouse.ErrCorrupt] if there is no such entry, since an index led there.
 func EntryAt(c *db.Conn, id int64) (*posthouse.Entry, error) {
 	for stmt, err := range c.Rows(qEntry, id) {
 		if err != nil {
@@ -98,8 +98,8 @@ func EntryAt(c *db.Conn, id int64) (*posthouse.Entry, error) {
 	return nil, posthouse.Corrupt("the index leads to an entry that is not there")
 }
 
-// IDOf returns the id that a record brings to the index: a checkpoint's, a
-// gate's, a signal's, and with a decision the gate's again.
+// IDOf returns the id that a record brings to the index: that of a checkpoint, gate or
+// signal. A decision brings its gate's id again.
 func IDOf(r *posthouse.Record) (id posthouse.ID, ok bool) {
 	switch {
 	case r.Checkpoint != nil:
@@ -114,13 +114,13 @@ func IDOf(r *posthouse.Record) (id posthouse.ID, ok bool) {
 	return "", false
 }
 
-// A Place is where an id leads; its entry is 0 if it leads nowhere.
+// A Place is where an id leads. Its entry is 0 if the id is unknown.
 type Place struct {
 	Entry  int64
 	Seq    uint64
 	Thread int64
 	Name   string // of the thread
-	Cid    bool   // it is in the entry's own row, not in ids
+	Cid    bool   // the id is in the entry's own row, not in table ids
 }
 
 // FindPlace looks an id up.

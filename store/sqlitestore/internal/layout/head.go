@@ -7,22 +7,23 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// The head of an entry is one column, because a column costs about as much to
-// write as a hash: a byte of flags, the checksum if there is one, the generation
-// as a varint unless the flags say that it is the first, the previous link unless it is zero, the hash, the signature with
-// its length as a varint if there is one, and the header.
+// The head of an entry is one column, because a column costs about as much to write
+// as a hash. It holds a byte of flags; the checksum, if there is one; the generation as
+// a varint, unless the flags say that it is the first; the previous link, unless it is
+// zero; the hash; the signature after its length as a varint, if there is one; and the
+// header.
 const (
 	headPrev = 1
 	headSig  = 2
-	headSum  = 4 // of what lists show: the others, and those before schema 4, have none
-	headOne  = 8 // of generation 1, which is not written; before schema 4 it was
+	headSum  = 4 // a checksum: of entries that lists show, since schema 4
+	headOne  = 8 // the generation is 1 and left out, since schema 4
 
-	Unplaced = 0xff // no head begins so: what a walk of the table marks one with
+	Unplaced = 0xff // put before the head of an entry without cid by a walk; no head begins so
 )
 
-// AppendHead encodes the head of an entry, with a checksum if lists show it. Bytes
-// are saved here because a row that is a little longer may leave a page's fifth
-// row to the next one: a chat of steps of 1 KB is a fifth larger then.
+// AppendHead encodes the head of an entry, with a checksum if lists show it. It saves
+// bytes because four instead of five rows may fit a page otherwise, which makes a chat
+// of 1 KB steps a fifth larger.
 func AppendHead(b []byte, e *posthouse.Entry, listed bool) []byte {
 	at := len(b)
 	if b = append(b, 0); listed {
@@ -48,7 +49,7 @@ func AppendHead(b []byte, e *posthouse.Entry, listed bool) []byte {
 		return b
 	}
 	n := len(b)
-	b = append(b, e.Thread...) // to sum it where it is
+	b = append(b, e.Thread...) // scratch space, to sum the name without an allocation
 	name := crc32.Checksum(b[n:], castagnoli)
 	b = b[:n]
 	binary.BigEndian.PutUint32(b[at+1:], sumHead(name, e.Seq, b[at:]))
@@ -57,18 +58,18 @@ func AppendHead(b []byte, e *posthouse.Entry, listed bool) []byte {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// SumName returns what sumHead needs to know of the thread.
+// SumName returns the checksum of a thread's name, which that of a head covers.
 func SumName(thread string) uint32 { return crc32.Checksum([]byte(thread), castagnoli) }
 
-// sumHead returns the checksum of a head that has one, in its place. It finds
-// damage in a small part of the time that the hash takes, and no forgery.
+// sumHead returns the checksum of a head at its place in the log. It finds damage in a
+// fraction of the time that the hash takes. It does not find forgery.
 func sumHead(name uint32, seq uint64, b []byte) uint32 {
-	const spread = 0x9e3779b97f4a7c15 // odd: no two places of a log are alike soon
+	const spread = 0x9e3779b97f4a7c15 // odd, so that places near each other differ
 	return crc32.Update(name, castagnoli, b[5:]) ^ uint32((seq<<4|uint64(b[0]))*spread>>32)
 }
 
-// IsSound reports whether a head, which was read into e, is what was written
-// there: by its checksum, or where it is of a version that wrote none, its hash.
+// IsSound reports whether the head b, which was read into e, is what was written. It
+// compares the checksum, or the hash where an older version wrote no checksum.
 func IsSound(name uint32, e *posthouse.Entry, b []byte) bool {
 	if b[0]&headSum != 0 {
 		return binary.BigEndian.Uint32(b[1:]) == sumHead(name, e.Seq, b)
@@ -81,8 +82,8 @@ func Unsound(e *posthouse.Entry) error {
 	return posthouse.Corrupt("entry %d of thread %q is not what was written there", e.Seq, e.Thread)
 }
 
-// ReadHead fills in what AppendHead wrote; the entry keeps parts of b. What it
-// says is not checked: see IsSound.
+// ReadHead decodes what AppendHead wrote into e, which keeps parts of b. It does not
+// check the content: see [IsSound].
 func ReadHead(e *posthouse.Entry, b []byte) error {
 	bad := func() error { return posthouse.Corrupt("entry %d of thread %q does not decode", e.Seq, e.Thread) }
 	if len(b) < 5 || b[0] > headPrev|headSig|headSum|headOne {

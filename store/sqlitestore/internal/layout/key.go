@@ -35,7 +35,7 @@ func KeyOf(id posthouse.ID) (k Key) {
 	return Key{text: s}
 }
 
-// Bind sets a parameter of a statement.
+// Bind sets a parameter of a statement to the key.
 func (k *Key) Bind(stmt *sqlite.Stmt, param int) {
 	if k.n > 0 {
 		stmt.BindBytes(param, k.blob[:k.n])
@@ -44,7 +44,7 @@ func (k *Key) Bind(stmt *sqlite.Stmt, param int) {
 	}
 }
 
-// Ordered reports whether the id is a version 7 UUID and its own order key.
+// Ordered reports whether the id is a version 7 UUID that is its own order key.
 func (k *Key) Ordered(o posthouse.OrderKey) bool {
 	return k.IsV7() && posthouse.OrderKey(k.blob[:16]) == o
 }
@@ -52,7 +52,7 @@ func (k *Key) Ordered(o posthouse.OrderKey) bool {
 // IsV7 reports whether the id is a version 7 UUID.
 func (k *Key) IsV7() bool { return k.n == 16 && k.blob[6]>>4 == 7 }
 
-// ScanKey reads back what bind wrote.
+// ScanKey reads what [Key.Bind] wrote.
 func ScanKey(stmt *sqlite.Stmt, col int) (k Key) {
 	if stmt.ColumnType(col) == sqlite.TypeText {
 		return Key{text: stmt.ColumnText(col)}
@@ -61,7 +61,7 @@ func ScanKey(stmt *sqlite.Stmt, col int) (k Key) {
 	return k
 }
 
-// ID is what keyOf was given.
+// ID returns the id that [KeyOf] was given.
 func (k *Key) ID() posthouse.ID {
 	switch k.n {
 	case 16:
@@ -92,8 +92,7 @@ func parseUUID(dst []byte, s string) bool {
 	return true
 }
 
-// digits has the value of each lower-case hexadecimal digit, 0xff for anything
-// else.
+// digits maps a lower-case hexadecimal digit to its value, anything else to 0xff.
 var digits = func() (t [256]byte) {
 	for i := range t {
 		t[i] = 0xff

@@ -1,9 +1,11 @@
 package layout
 
-// HeadColumns is an entry without its body. The body is the last column of the
-// table, so a statement that leaves it out reads none of the pages it
-// overflows to.
-const HeadColumns = `e.id, e.seq, e.cid, e.head`
+// The columns of an entry, without its body and with it. The body is the last column of
+// the table, so a statement that leaves it out reads none of its overflow pages.
+const (
+	HeadColumns = `e.id, e.seq, e.cid, e.head`
+	BodyColumns = HeadColumns + `, e.gone, e.pack, e.body`
+)
 
 // The statements, prepared when first used.
 const (
@@ -20,7 +22,6 @@ const (
 
 	qThreadByID = `SELECT ` + SummaryColumns + ` FROM threads t JOIN tails a ON a.id = t.id
 		WHERE t.id = ?1`
-
 	SelectThreadName = `SELECT name FROM threads WHERE id = ?1`
 
 	qLastEntry = `SELECT max(ifnull((SELECT max(id) FROM entries), 0),

@@ -11,18 +11,17 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/db"
 )
 
-// A Summary is a thread's rows: what is stored, and the summary itself as of
-// the thread's last entry.
+// A Summary is what a thread's rows hold, and the summary as of its last entry.
 type Summary struct {
 	ID   int64
 	Row  ThreadRow
-	Seq  uint64 // the entry that the stored one is of
-	Top  posthouse.OrderKey
+	Seq  uint64             // the entry at which the stored summary ends
+	Top  posthouse.OrderKey // the highest in the thread
 	Info *posthouse.ThreadInfo
-	Anew bool // the stored one does not decode
+	Anew bool // the stored summary does not decode; this one was made from the log
 }
 
-// SummaryColumns are what ScanSummary reads.
+// SummaryColumns are the columns that ScanSummary reads.
 const SummaryColumns = `t.id, t.flags, t.active, t.due, a.seq, a.state`
 
 // SummaryOf returns a thread's summary, nil if there is no such thread.
@@ -30,7 +29,7 @@ func SummaryOf(c *db.Conn, thread string) (*Summary, error) {
 	return summaryBy(c, SelectThread, thread)
 }
 
-// SummaryAt is summary by the thread's number.
+// SummaryAt is [SummaryOf] by the thread's number.
 func SummaryAt(c *db.Conn, id int64) (*Summary, error) { return summaryBy(c, qThreadByID, id) }
 
 func summaryBy(c *db.Conn, sql string, thread any) (*Summary, error) {
@@ -43,8 +42,8 @@ func summaryBy(c *db.Conn, sql string, thread any) (*Summary, error) {
 	return nil, nil
 }
 
-// ScanSummary reads the columns of SummaryColumns. It runs before the statement
-// is reset, so that it sees the entries that the row is of.
+// ScanSummary reads the columns of SummaryColumns and the entries after the stored
+// summary. Call it before the statement is reset, so that it sees entries and row alike.
 func ScanSummary(c *db.Conn, stmt *sqlite.Stmt) (*Summary, error) {
 	s, err := StoredSummary(stmt)
 	switch {
@@ -56,9 +55,9 @@ func ScanSummary(c *db.Conn, stmt *sqlite.Stmt) (*Summary, error) {
 	return s, bringUp(c, s)
 }
 
-// Refold makes anew the summary of a thread whose stored one does not decode:
-// the log says all of it, and one damaged row must not keep the other threads
-// from being listed. Check tells of the row; the next append writes it over.
+// Refold makes a summary from the log where the stored one does not decode, so that one
+// damaged row does not keep the other threads from being listed. The store's check
+// reports the row, and the next append overwrites it.
 func Refold(c *db.Conn, s *Summary) error {
 	name := ""
 	if _, err := c.Row(SelectThreadName, func(stmt *sqlite.Stmt) { name = stmt.ColumnText(0) }, s.ID); err != nil {
@@ -74,8 +73,8 @@ func Refold(c *db.Conn, s *Summary) error {
 	return nil
 }
 
-// StoredSummary is ScanSummary of a summary as it is stored. Where it does not
-// decode ([posthouse.ErrCorrupt]) its columns are there all the same.
+// StoredSummary reads a summary as it is stored. Where that does not decode
+// ([posthouse.ErrCorrupt]) it still returns the other columns.
 func StoredSummary(stmt *sqlite.Stmt) (*Summary, error) {
 	s := &Summary{
 		ID:  stmt.ColumnInt64(0),
@@ -86,12 +85,11 @@ func StoredSummary(stmt *sqlite.Stmt) (*Summary, error) {
 	return s, readState(db.Bytes(stmt, 5), &s.Top, s.Info)
 }
 
-// sumMark begins what follows the order key in the state of a thread where a
-// checksum comes first: of all that is in the state beside it. No
-// ThreadInfo.MarshalBinary begins so.
+// sumMark follows the order key in the state of a thread that has a checksum, which
+// covers the rest of the state. No ThreadInfo.MarshalBinary begins with it.
 const sumMark = 0xff
 
-// AppendState encodes a thread's summary, behind its highest order key.
+// AppendState encodes a thread's highest order key and its summary.
 func AppendState(b []byte, top *posthouse.OrderKey, info *posthouse.ThreadInfo) ([]byte, error) {
 	n := len(top)
 	b, err := info.AppendBinary(append(append(b, top[:]...), sumMark, 0, 0, 0, 0))
@@ -105,7 +103,7 @@ func sumState(b []byte, n int) uint32 {
 	return crc32.Update(crc32.Checksum(b[:n], castagnoli), castagnoli, b[n+5:])
 }
 
-// readState reads what appendState wrote, or a version before schema 4.
+// readState decodes what AppendState wrote, or a version before schema 4.
 func readState(b []byte, top *posthouse.OrderKey, info *posthouse.ThreadInfo) error {
 	n := copy(top[:], b)
 	switch {
@@ -119,7 +117,7 @@ func readState(b []byte, top *posthouse.OrderKey, info *posthouse.ThreadInfo) er
 	return info.UnmarshalBinary(b[n+5:])
 }
 
-// bringUp takes the summary over the entries that it is behind.
+// bringUp applies the entries after the stored summary to it.
 func bringUp(c *db.Conn, s *Summary) error {
 	for stmt, err := range c.Rows(qBehind, s.ID, s.Info.Tail.Seq) {
 		if err != nil {

@@ -2,14 +2,13 @@ package layout
 
 import "github.com/posthouse/posthouse"
 
-// MaxLag bounds how many entries the summary of a thread that is being moved
-// may be behind its log. Writing it costs half of what the entry costs, and a
-// reader brings it up to date by the headers of what is missing. Nobody reads
-// more than that: a thread that rests has a summary of its last entry.
+// MaxLag bounds how many entries the stored summary of a running thread may be behind
+// its log. Writing a summary costs half of what an entry costs, and a reader applies the
+// headers that are missing. A thread at rest has a summary of its last entry.
 const MaxLag = 16
 
-// A ThreadRow is the columns that queries look at; they are written only when
-// they change, because SQLite rewrites the index entries of a column it sets.
+// A ThreadRow is the columns that queries look at. They are written only when they
+// change, because SQLite rewrites the index entries of each column it sets.
 type ThreadRow struct {
 	Flags  int64
 	Active int64
@@ -26,7 +25,7 @@ const (
 // sequence numbers.
 const FlagDisorder = 1
 
-// RowOf returns the columns that go with a summary.
+// RowOf returns the columns for a summary.
 func RowOf(info *posthouse.ThreadInfo, flags int64) ThreadRow {
 	row := ThreadRow{Flags: flags, Due: info.Due}
 	if len(info.Waiting) > 0 {
@@ -38,5 +37,5 @@ func RowOf(info *posthouse.ThreadInfo, flags int64) ThreadRow {
 	return row
 }
 
-// MayLag reports whether the columns let the summary be behind the log.
+// MayLag reports whether the stored summary may be behind the log: the thread runs.
 func (r *ThreadRow) MayLag() bool { return r.Active&ActiveLive != 0 }

@@ -3,6 +3,7 @@ package lists
 import (
 	"cmp"
 	"context"
+	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -11,17 +12,16 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
-// segmentSize is how many entries of a thread make a segment. An index term (the
-// hash of a field and its value) has one row for each segment that has it, in the
-// table terms, whose column for the segment's number is called stretch. A list reads
-// no less than one segment, and a thread that goes on costs no more than some
-// rows every so many entries.
+// segmentSize is how many entries of a thread make a segment. An index term, the hash
+// of a field and its value, has one row in table terms for each segment that has it.
+// The segment's number is in column stretch. A list reads at least one segment, and a
+// growing thread costs a few rows a segment.
 const segmentSize = 1024
 
-// maxIndexTerms bounds the terms that a writer remembers of a thread.
+// maxIndexTerms bounds the terms that a writer remembers for a thread.
 const maxIndexTerms = 32
 
-// What a term is of.
+// The field that a term is about.
 const (
 	termRun   = 'r'
 	termGraph = 'g'
@@ -30,22 +30,19 @@ const (
 	termLabel = 'l'
 )
 
-// indexTermOf is FNV-1a, cut to the 48 bits that SQLite has an integer of. Two names
-// may share a term: what it leads to is always held against the query itself.
+// indexTermOf hashes a field's name and value to 47 bits, which SQLite stores in six
+// bytes. Two names may share a term, so lists match each header with the query.
 func indexTermOf(field byte, name, value string) int64 {
-	const prime = 1099511628211
-	h := (uint64(14695981039346656037) ^ uint64(field)) * prime
-	for i := range len(name) {
-		h = (h ^ uint64(name[i])) * prime
-	}
-	h *= prime // as for a zero byte between the two
-	for i := range len(value) {
-		h = (h ^ uint64(value[i])) * prime
-	}
-	return int64((h ^ h>>47) & (1<<47 - 1))
+	var room [128]byte
+	b := append(append(room[:0], field), name...)
+	b = append(append(b, 0), value...)
+	h := fnv.New64a()
+	_, _ = h.Write(b)
+	sum := h.Sum64()
+	return int64((sum ^ sum>>47) & (1<<47 - 1))
 }
 
-// appendIndexTerms adds what lists find the checkpoint by.
+// appendIndexTerms adds the terms by which lists find the checkpoint.
 func appendIndexTerms(ts []int64, h *posthouse.Header) []int64 {
 	ts = writtenIndexTerms(ts, h)
 	if !strings.Contains(h.Node, "%") {
@@ -59,8 +56,8 @@ func appendIndexTerms(ts []int64, h *posthouse.Header) []int64 {
 	return ts
 }
 
-// writtenIndexTerms are those of names as they are written: what versions before
-// [posthouse.EscapeName] have made for every checkpoint.
+// writtenIndexTerms adds the terms of names as they are written. Versions before
+// [posthouse.EscapeName] made no others.
 func writtenIndexTerms(ts []int64, h *posthouse.Header) []int64 {
 	for _, f := range [...]struct {
 		field byte
@@ -81,7 +78,7 @@ func writtenIndexTerms(ts []int64, h *posthouse.Header) []int64 {
 	return ts
 }
 
-// queryIndexTerms returns what every checkpoint that matches has.
+// queryIndexTerms returns the terms that every matching checkpoint has.
 func queryIndexTerms(q *posthouse.Query) (ts []int64) {
 	h := posthouse.Header{Run: q.Run, Graph: q.Graph, Agent: q.Agent}
 	if q.Label != "" {
@@ -94,14 +91,14 @@ func queryIndexTerms(q *posthouse.Query) (ts []int64) {
 	return ts
 }
 
-// Written remembers some terms of a thread's newest segment that have their row. The
-// zero value knows of none.
+// Written remembers terms of a thread's newest segment whose rows are written. The zero
+// value is empty.
 type Written struct {
 	segment uint64
 	terms   []int64
 }
 
-// Add adds the terms of a checkpoint that are new to its segment.
+// Add writes the rows for the terms of a checkpoint that are new to its segment.
 func (k *Written) Add(c *db.Conn, thread int64, seq uint64, h *posthouse.Header) error {
 	if s := seq / segmentSize; s != k.segment {
 		k.segment, k.terms = s, k.terms[:0]
@@ -122,7 +119,7 @@ func (k *Written) Add(c *db.Conn, thread int64, seq uint64, h *posthouse.Header)
 	return nil
 }
 
-// An indexTermRow is a row of terms, its thread aside.
+// An indexTermRow is a row of table terms without its thread.
 type indexTermRow struct {
 	term    int64
 	segment uint64
@@ -131,15 +128,15 @@ type indexTermRow struct {
 // Terms are the rows that entries of one thread have.
 type Terms map[indexTermRow]bool
 
-// Add adds those of a checkpoint.
+// Add adds the rows of a checkpoint.
 func (rows Terms) Add(h *posthouse.Header) {
 	for _, term := range appendIndexTerms(nil, h) {
 		rows[indexTermRow{term, h.Seq / segmentSize}] = true
 	}
 }
 
-// Missing looks for the rows of a checkpoint, but for those in seen, and adds to
-// seen what it looked for. It reports whether one is not there.
+// Missing reports whether a row of a checkpoint is missing. It skips the rows in seen
+// and adds the others to it.
 func Missing(c *db.Conn, thread int64, h *posthouse.Header, seen Terms) (missing bool, err error) {
 	for _, term := range writtenIndexTerms(nil, h) {
 		row := indexTermRow{term, h.Seq / segmentSize}
@@ -156,9 +153,8 @@ func Missing(c *db.Conn, thread int64, h *posthouse.Header, seen Terms) (missing
 	return missing, nil
 }
 
-// Drop takes out the rows of entries that are gone, from one number to below
-// another, but for those that what is left of a segment needs: it may be left of
-// the one they began in and of the one they ended in.
+// Drop deletes the rows of the removed entries from one number to below another. It
+// keeps rows that the rest of the first and of the last segment still needs.
 func (rows Terms) Drop(c *db.Conn, thread int64, name string, from, below uint64) error {
 	if len(rows) == 0 {
 		return nil
@@ -169,13 +165,9 @@ func (rows Terms) Drop(c *db.Conn, thread int64, name string, from, below uint64
 			return err
 		}
 		left.all = true
-		for {
-			heads, e, err := left.next(context.Background())
-			if err != nil || e == nil {
-				if err = cmp.Or(err, left.close()); err != nil {
-					return err
-				}
-				break
+		for heads, err := range left.headers(context.Background()) {
+			if err != nil {
+				return err
 			}
 			for _, h := range heads {
 				for _, term := range appendIndexTerms(nil, h) {
@@ -192,7 +184,7 @@ func (rows Terms) Drop(c *db.Conn, thread int64, name string, from, below uint64
 	return nil
 }
 
-// Fill makes the rows for a log that was written without them.
+// Fill writes the rows for logs that were written without them.
 func Fill(ctx context.Context, c *db.Conn) error {
 	threads := map[int64]*Written{}
 	var r posthouse.HeaderReader
@@ -204,7 +196,7 @@ func Fill(ctx context.Context, c *db.Conn) error {
 		e := posthouse.Entry{Thread: stmt.ColumnText(1), Seq: uint64(stmt.ColumnInt64(2))}
 		var heads []*posthouse.Header
 		if layout.ReadHead(&e, db.Bytes(stmt, 3)) == nil {
-			heads, _ = r.Read(&e) // what does not decode is for verify to find
+			heads, _ = r.Read(&e) // verify reports what does not decode
 		}
 		if threads[id] == nil {
 			threads[id] = &Written{}

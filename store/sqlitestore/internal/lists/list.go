@@ -17,17 +17,21 @@ import (
 // A Source is where lists read.
 type Source struct {
 	Read     db.Reader
-	Commits  func() uint64 // how many transactions there were
-	ReadOnly bool          // another process may write, whose commits are not counted
+	Commits  func() uint64 // how many transactions were committed
+	ReadOnly bool          // Commits does not count those of the process that writes
 }
 
-// List finds checkpoints, see [posthouse.Store]. A thread is read by sequence, and of
-// it the segments that have the run, graph, node, agent or label asked for. Without
-// one the index of order keys is read, for a coordination that of its members,
-// merged with its own thread's log. What is rare is found by the index of terms. All
-// other filters look at headers. One that does not decode, or is not what was
-// written ([posthouse.ErrCorrupt]), ends the list, behind what is before it. What an
-// index has lost is not missed.
+// List finds checkpoints, see [posthouse.Store].
+//
+// With a thread it reads the thread's log by sequence: the segments that have the run,
+// graph, node, agent or label of the query. Without one it reads the index of order
+// keys. For a coordination it merges the index of its members with the log of the
+// thread that has its name. It switches to the index of terms for rare values, and
+// matches headers for all other filters.
+//
+// A header that does not decode or was changed ends the list with
+// [posthouse.ErrCorrupt], after the results before it. List does not notice rows that an
+// index has lost.
 func List(ctx context.Context, source Source, q posthouse.Query) iter.Seq2[*posthouse.Header, error] {
 	l := &listing{Query: q, source: source, patience: nearby}
 	err := l.start()
@@ -36,7 +40,7 @@ func List(ctx context.Context, source Source, q posthouse.Query) iter.Seq2[*post
 			yield(nil, err)
 			return
 		}
-		l := *l // each use of the iterator starts anew
+		l := *l // each use of the iterator begins at the cursor
 		next := l.across
 		if q.Thread != "" {
 			next = l.bySeq
@@ -51,20 +55,20 @@ func List(ctx context.Context, source Source, q posthouse.Query) iter.Seq2[*post
 	}
 }
 
-// A listing is a query and how far it got.
+// A listing is a query and its position.
 type listing struct {
 	posthouse.Query
 	begun bool
 	ord   posthouse.OrderKey // of the last checkpoint seen, if begun
 	seq   uint64
-	own   []ref // of the coordination's own thread, if that is in disorder
+	own   []ref // all of the coordination's own thread, if its order keys do not ascend
 
 	source Source
 	search search
 
-	finder   *posthouse.HeaderReader // of matches
-	reader   *posthouse.HeaderReader // of that thread, or of the thread that is listed
-	patience int                     // of the next walk of that one
+	finder   *posthouse.HeaderReader // of matches, in segments
+	reader   *posthouse.HeaderReader // of the coordination's own thread, or of the listed thread
+	patience int                     // of the next walk of the listed thread
 }
 
 func (l *listing) start() (err error) {
@@ -84,17 +88,18 @@ func (l *listing) start() (err error) {
 
 // behind reports whether a checkpoint comes after the last one seen.
 func (l *listing) behind(h *posthouse.Header) bool {
-	if !l.begun {
-		return true
-	}
-	c := layout.CompareKeys(h.Order, l.ord)
-	if c == 0 {
-		c = cmp.Compare(h.Seq, l.seq)
-	}
+	return !l.begun || l.order(h.Order, h.Seq, l.ord, l.seq) > 0
+}
+
+// compare orders checkpoints as the list shows them.
+func (l *listing) compare(a, b *posthouse.Header) int { return l.order(a.Order, a.Seq, b.Order, b.Seq) }
+
+func (l *listing) order(a posthouse.OrderKey, aseq uint64, b posthouse.OrderKey, bseq uint64) int {
+	c := cmp.Or(layout.CompareKeys(a, b), cmp.Compare(aseq, bseq))
 	if l.Descending {
-		return c < 0
+		return -c
 	}
-	return c > 0
+	return c
 }
 
 // bySeq lists one thread.
@@ -129,19 +134,20 @@ func (l *listing) bySeq(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.H
 	if err != nil {
 		return false, err
 	}
+	defer t.close()
 	for {
 		if p.Full() {
 			if l.patience = nearby; t.inTable {
 				l.patience = atOnce
 			}
-			return true, t.close()
+			return true, nil
 		}
 		heads, e, err := t.next(ctx)
 		if err != nil || e == nil {
 			if l.begun, l.seq = true, to; l.Descending {
 				l.seq = from
 			}
-			return err == nil && l.seq != end, cmp.Or(err, t.close())
+			return err == nil && l.seq != end, err
 		}
 		l.begun, l.seq = true, e.Seq
 		for _, h := range heads {
@@ -150,10 +156,10 @@ func (l *listing) bySeq(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.H
 	}
 }
 
-// flags returns a thread's flags, 0 for an unknown one.
-func flagsOf(c *db.Conn, thread string) (flags int64, err error) {
-	_, err = c.Row(qFlags, func(stmt *sqlite.Stmt) { flags = stmt.ColumnInt64(0) }, thread)
-	return flags, err
+// threadRow returns a thread's number and flags, zeros for an unknown thread.
+func threadRow(c *db.Conn, thread string) (id, flags int64, err error) {
+	_, err = c.Row(qThread, func(stmt *sqlite.Stmt) { id, flags = stmt.ColumnInt64(0), stmt.ColumnInt64(1) }, thread)
+	return id, flags, err
 }
 
 // byOrder lists across threads.
@@ -162,15 +168,10 @@ func (l *listing) byOrder(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 	if err != nil {
 		return false, err
 	}
-	defer func() { err = cmp.Or(err, m.close()) }()
-	var tie []*posthouse.Header // checkpoints with one order key, to be put in order of sequence
+	defer m.close()
+	var tie []*posthouse.Header // checkpoints with one order key, not yet in order of sequence
 	flush := func() {
-		slices.SortFunc(tie, func(a, b *posthouse.Header) int {
-			if l.Descending {
-				a, b = b, a
-			}
-			return cmp.Compare(a.Seq, b.Seq)
-		})
+		slices.SortFunc(tie, l.compare)
 		for _, h := range tie {
 			if !l.behind(h) {
 				continue
@@ -208,7 +209,8 @@ func (l *listing) byOrder(ctx context.Context, c *db.Conn, p *db.Page[*posthouse
 	}
 }
 
-// header returns the checkpoint a ref means, nil if the entry has it no more.
+// headerAt returns the checkpoint of a ref. It reads the entry unless the ref has the
+// header.
 func headerAt(c *db.Conn, r *ref) (*posthouse.Header, error) {
 	if r.head != nil {
 		return r.head, nil

@@ -1,7 +1,7 @@
 package lists
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"slices"
 
@@ -17,13 +17,13 @@ import (
 type ref struct {
 	ord   posthouse.OrderKey
 	entry int64
-	head  *posthouse.Header // if it was read on the way
+	head  *posthouse.Header // nil if it was not read yet
 }
 
 // A source yields refs in order.
 type source interface {
 	next(context.Context) (ref, bool, error)
-	close() error
+	close()
 }
 
 // A merge yields the refs of its sources in one order.
@@ -33,10 +33,10 @@ type merge struct {
 	heads   []ref
 	have    []bool
 	primed  bool
-	err     error // of a source, behind the refs it gave before
+	err     error // of a source, returned after the refs before it
 }
 
-// sources opens what the query must look at, from the cursor on.
+// sources opens the sources of a query at its cursor.
 func (l *listing) sources(ctx context.Context, c *db.Conn) (*merge, error) {
 	m := &merge{back: l.Descending}
 	up, down, of := qAll, qAllBack, int64(0)
@@ -53,22 +53,16 @@ func (l *listing) sources(ctx context.Context, c *db.Conn) (*merge, error) {
 	}
 	from := l.ord
 	if !l.begun && l.Descending {
-		from = highest()
+		from = posthouse.OrderKey(bytes.Repeat([]byte{0xff}, len(from)))
 	}
 	stmt, err := c.Stmt(up, of, from[:])
 	if err != nil {
-		return nil, cmp.Or(err, m.close())
+		m.close()
+		return nil, err
 	}
 	m.sources = append(m.sources, &indexSource{stmt})
 	m.heads, m.have = make([]ref, len(m.sources)), make([]bool, len(m.sources))
 	return m, nil
-}
-
-func highest() (k posthouse.OrderKey) {
-	for i := range k {
-		k[i] = 0xff
-	}
-	return k
 }
 
 func (m *merge) next(ctx context.Context) (r ref, ok bool, err error) {
@@ -104,12 +98,10 @@ func (m *merge) before(a, b *ref) bool {
 	return layout.CompareKeys(a.ord, b.ord) < 0
 }
 
-func (m *merge) close() error {
-	var errs []error
+func (m *merge) close() {
 	for _, s := range m.sources {
-		errs = append(errs, s.close())
+		s.close()
 	}
-	return cmp.Or(errs...)
 }
 
 // An indexSource reads an index of order keys.
@@ -127,13 +119,13 @@ func (s *indexSource) next(ctx context.Context) (r ref, ok bool, err error) {
 	return r, ok, err
 }
 
-func (s *indexSource) close() error { return s.stmt.Reset() }
+func (s *indexSource) close() { _ = s.stmt.Reset() } // it repeats the error of Step
 
-// ownThread is the source of the checkpoints in the thread that has the
-// coordination's name. Their order keys ascend with their sequence numbers, so
-// that the log is the index, unless the thread is marked.
+// ownThread returns the source of the checkpoints in the thread that has the
+// coordination's name. The log is the index, since order keys ascend with sequence
+// numbers, unless the thread is marked.
 func (l *listing) ownThread(ctx context.Context, c *db.Conn) (source, error) {
-	flags, err := flagsOf(c, l.Coordination)
+	_, flags, err := threadRow(c, l.Coordination)
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +148,8 @@ func (l *listing) ownThread(ctx context.Context, c *db.Conn) (source, error) {
 	return l.openOwn(c, from, to, l.Descending, nearby)
 }
 
-// beyond reports whether a checkpoint with the order key is at or above the
-// cursor, where that is above what is left.
+// beyond reports whether an order key is above the cursor, or at it in a list that
+// ascends.
 func (l *listing) beyond(o posthouse.OrderKey) bool {
 	d := layout.CompareKeys(o, l.ord)
 	return d > 0 || d == 0 && !l.Descending
@@ -172,8 +164,8 @@ func (l *listing) openOwn(c *db.Conn, from, to uint64, back bool, patience int) 
 	return &logSource{log: log}, err
 }
 
-// search finds the sequence number from which on the order keys of a thread
-// are beyond a bound.
+// searchLog finds the first sequence number of a thread whose order key is beyond a
+// bound. Order keys must ascend.
 func searchLog(c *db.Conn, ctx context.Context, thread string, beyond func(posthouse.OrderKey) bool) (uint64, error) {
 	lo, hi := uint64(0), uint64(0)
 	s, err := layout.SummaryOf(c, thread)
@@ -195,23 +187,23 @@ func searchLog(c *db.Conn, ctx context.Context, thread string, beyond func(posth
 	return lo, err
 }
 
-// checkpointFrom returns the first checkpoint at or after a sequence number,
-// also one the index does not lead to; 0 if there is none.
+// checkpointFrom returns the first checkpoint at or after a sequence number, whether or
+// not the index leads to it. It returns 0 past the last one.
 func checkpointFrom(c *db.Conn, ctx context.Context, thread string, from uint64) (seq uint64, o posthouse.OrderKey, err error) {
 	t, err := openLog(c, thread, from, valid.MaxSeq, false, new(posthouse.HeaderReader), nearby)
 	if err != nil {
 		return 0, o, err
 	}
 	t.all = true
-	for {
-		heads, e, err := t.next(ctx)
-		if err != nil || e == nil {
-			return 0, o, cmp.Or(err, t.close())
+	for heads, err := range t.headers(ctx) {
+		if err != nil {
+			return 0, o, err
 		}
 		if len(heads) > 0 {
-			return e.Seq, heads[0].Order, t.close()
+			return heads[0].Seq, heads[0].Order, nil
 		}
 	}
+	return 0, o, nil
 }
 
 // A logSource reads a thread's log.
@@ -235,10 +227,10 @@ func (s *logSource) next(ctx context.Context) (r ref, ok bool, err error) {
 	}
 }
 
-func (s *logSource) close() error { return s.log.close() }
+func (s *logSource) close() { s.log.close() }
 
-// A sortedSource is the same for a thread in disorder: it is read whole, once
-// for each listing.
+// A sortedSource yields the checkpoints of a thread whose order keys do not ascend. A
+// listing reads such a thread whole, once.
 type sortedSource struct{ refs []ref }
 
 func (s *sortedSource) next(context.Context) (r ref, ok bool, err error) {
@@ -249,40 +241,30 @@ func (s *sortedSource) next(context.Context) (r ref, ok bool, err error) {
 	return r, true, nil
 }
 
-func (s *sortedSource) close() error { return nil }
+func (s *sortedSource) close() {}
 
 func (l *listing) sorted(ctx context.Context, c *db.Conn) (source, error) {
+	compare := func(r ref, k posthouse.OrderKey) int { return l.order(r.ord, 0, k, 0) }
 	if l.own == nil {
 		all, err := l.openOwn(c, 0, valid.MaxSeq, false, indexOnly)
 		if err != nil {
 			return nil, err
 		}
-		l.own = []ref{}
-		for {
-			r, ok, err := all.next(ctx)
-			if err != nil || !ok {
-				if err = cmp.Or(err, all.close()); err != nil {
-					return nil, err
-				}
-				break
-			}
-			l.own = append(l.own, ref{ord: r.ord, entry: r.entry})
+		defer all.close()
+		own := []ref{}
+		r, ok, err := all.next(ctx)
+		for ; ok; r, ok, err = all.next(ctx) {
+			own = append(own, ref{ord: r.ord, entry: r.entry})
 		}
-		slices.SortStableFunc(l.own, func(a, b ref) int {
-			if l.Descending {
-				a, b = b, a
-			}
-			return layout.CompareKeys(a.ord, b.ord)
-		})
+		if err != nil {
+			return nil, err
+		}
+		slices.SortStableFunc(own, func(a, b ref) int { return compare(a, b.ord) })
+		l.own = own
 	}
 	from := 0
 	if l.begun {
-		from, _ = slices.BinarySearchFunc(l.own, l.ord, func(r ref, k posthouse.OrderKey) int {
-			if l.Descending {
-				return layout.CompareKeys(k, r.ord)
-			}
-			return layout.CompareKeys(r.ord, k)
-		})
+		from, _ = slices.BinarySearchFunc(l.own, l.ord, compare)
 	}
 	return &sortedSource{l.own[from:]}, nil
 }

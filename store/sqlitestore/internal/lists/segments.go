@@ -1,7 +1,6 @@
 package lists
 
 import (
-	"cmp"
 	"container/heap"
 	"context"
 	"slices"
@@ -13,25 +12,24 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
-// A list across threads starts with a scan in order, which is quickest where every
+// A list across threads starts with a scan in order, which is fastest where every
 // other checkpoint matches. Once it has passed over more checkpoints than there are
 // segments with the index term, it switches to those segments, merged.
 const (
 	maxSegments = 64 // read at once
-	// matchCredit is how many checkpoints that were passed over a match makes good.
-	matchCredit = 3
+	matchCredit = 3  // checkpoints passed over that one match makes up for
 )
 
 // A search is how a listing uses the index of terms.
 type search struct {
 	terms    []int64
-	budget   int // checkpoints it may pass over before it looks how many segments there are
-	wasted   int // those it did
+	budget   int // checkpoints the scan may pass over before it counts the segments
+	wasted   int // checkpoints it has passed over, less the credit for matches
 	segments *segments
 	commits  uint64 // of the store, before this page is read
 }
 
-// looked notes a checkpoint that a listing came across.
+// looked counts a checkpoint that the scan has read.
 func (s *search) looked(matches bool) {
 	if matches {
 		s.wasted -= matchCredit
@@ -40,7 +38,7 @@ func (s *search) looked(matches bool) {
 	}
 }
 
-// due reports whether to look how many segments there are.
+// due reports whether to count the segments.
 func (s *search) due() bool { return s.segments == nil && len(s.terms) > 0 && s.wasted >= s.budget }
 
 // across lists across threads.
@@ -61,8 +59,7 @@ func (l *listing) across(ctx context.Context, c *db.Conn, p *db.Page[*posthouse.
 	return l.byOrder(ctx, c, p)
 }
 
-// choose opens the segments that have the rarest term, if that has fewer than
-// the budget.
+// choose opens the segments of the rarest term, if they are fewer than the budget.
 func (l *listing) choose(ctx context.Context, c *db.Conn) error {
 	least, rarest := int64(l.search.budget), int64(-1)
 	for _, term := range l.search.terms {
@@ -86,7 +83,7 @@ func (l *listing) choose(ctx context.Context, c *db.Conn) error {
 		m.chunk = 4
 	}
 	for i := 0; i < len(found); {
-		n := 1 // of one thread
+		n := 1 // segments of one thread
 		for i+n < len(found) && found[i+n].thread == found[i].thread {
 			n++
 		}
@@ -101,7 +98,7 @@ func (l *listing) choose(ctx context.Context, c *db.Conn) error {
 	return nil
 }
 
-// segments returns those that have a term, by thread and by number.
+// segments returns the segments that have a term, by thread and by number.
 func (l *listing) segments(c *db.Conn, term int64) (found []*segment, err error) {
 	for stmt, err := range c.Rows(qSegments, term) {
 		if err != nil {
@@ -120,13 +117,13 @@ func (l *listing) segments(c *db.Conn, term int64) (found []*segment, err error)
 	return found, nil
 }
 
-// cut leaves out what lies before the cursor, of the segments of one thread.
+// cut removes what lies before the cursor from the segments of one thread.
 func (l *listing) cut(ctx context.Context, c *db.Conn, all []*segment) ([]*segment, error) {
 	if !l.begun || all[0].whole {
 		return all, nil
 	}
 	if len(all) == 1 {
-		// To look where a short thread is costs more than to read it.
+		// Searching a short thread costs more than reading it.
 		if seq, _, err := checkpointFrom(c, ctx, all[0].name, all[0].from+maxSegments); err != nil || seq == 0 || seq > all[0].to {
 			return all, err
 		}
@@ -152,18 +149,18 @@ func (l *listing) cut(ctx context.Context, c *db.Conn, all []*segment) ([]*segme
 	return left, nil
 }
 
-// A segment is a part of a thread's log, and the matches in it that were read
-// but not listed yet.
+// A segment is a part of a thread's log, with the matches that were read but not yet
+// listed.
 type segment struct {
 	thread      int64
 	name        string
 	first, last uint64
-	from, to    uint64 // of which these are still to be read
-	whole       bool   // order keys do not ascend: it is read in one go and sorted
+	from, to    uint64 // what is still to be read
+	whole       bool   // order keys do not ascend, so it is read at once and sorted
 	pending     []*posthouse.Header
 }
 
-// again makes it be read from the first match that is pending.
+// again resets the segment, so that it is read from the first pending match.
 func (s *segment) again(back bool) {
 	seq := s.pending[0].Seq
 	s.from, s.to, s.pending = s.first, s.last, nil
@@ -174,14 +171,14 @@ func (s *segment) again(back bool) {
 	}
 }
 
-// segments merges the matches in segments by order key. It is a heap of those
-// that have any.
+// segments merges the matches in segments by order key. It is a heap of the segments
+// that have pending matches.
 type segments struct {
 	l       *listing
 	all     []*segment // not in the heap yet
 	heap    []*segment
 	chunk   int    // matches read at once
-	commits uint64 // of the store, when what is pending was read
+	commits uint64 // of the store, when the pending matches were read
 }
 
 // byIndexTerm lists across threads by segments.
@@ -213,8 +210,8 @@ func (l *listing) byIndexTerm(ctx context.Context, c *db.Conn, p *db.Page[*posth
 	return false, nil
 }
 
-// refresh reads anew what was read before something was written: it may have
-// been removed or replaced. A store that is only read does not know.
+// refresh reads pending matches again after a commit, which may have removed or replaced
+// them. A read-only store cannot see commits, so it always reads again.
 func (m *segments) refresh(ctx context.Context, c *db.Conn) error {
 	if m.commits == m.l.search.commits && !m.l.source.ReadOnly && m.all == nil {
 		return nil
@@ -237,7 +234,7 @@ func (m *segments) refresh(ctx context.Context, c *db.Conn) error {
 	return nil
 }
 
-// fill reads the next matches of a segment; none if there are none.
+// fill reads the next matches of a segment, if it has any left.
 func (m *segments) fill(ctx context.Context, c *db.Conn, s *segment) error {
 	l := m.l
 	if s.from > s.to {
@@ -250,34 +247,24 @@ func (m *segments) fill(ctx context.Context, c *db.Conn, s *segment) error {
 	if err != nil {
 		return err
 	}
-	for len(s.pending) < m.chunk || s.whole {
-		heads, e, err := t.next(ctx)
+	for heads, err := range t.headers(ctx) {
 		if err != nil {
-			return cmp.Or(err, t.close())
-		}
-		if e == nil {
-			break
+			return err
 		}
 		for _, h := range heads {
 			if l.behind(h) {
 				s.pending = append(s.pending, h)
 			}
 		}
+		if len(s.pending) >= m.chunk && !s.whole {
+			break
+		}
 	}
 	if s.from, s.to = t.from, t.to; s.whole || len(s.pending) < m.chunk {
 		s.from, s.to = 1, 0
 	}
 	slices.SortFunc(s.pending, l.compare)
-	return t.close()
-}
-
-// compare is the order of the list.
-func (l *listing) compare(a, b *posthouse.Header) int {
-	c := cmp.Or(layout.CompareKeys(a.Order, b.Order), cmp.Compare(a.Seq, b.Seq))
-	if l.Descending {
-		return -c
-	}
-	return c
+	return nil
 }
 
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
@@ -292,15 +279,15 @@ func (m *segments) Pop() any {
 	return nil
 }
 
-// likely narrows a range of the listed thread to the first of its segments, or the
-// last where the list is descending, that has all the terms of the query: from is
-// beyond to if none has. Without terms it is the whole range.
+// likely narrows a range of the listed thread to the next segment that has all terms of
+// the query. The range is empty, from above to, if no segment has. Without terms it
+// stays whole.
 func (l *listing) likely(c *db.Conn, from, to uint64) (uint64, uint64, error) {
 	terms := l.search.terms
 	if len(terms) == 0 {
 		return from, to, nil
 	}
-	id, err := threadID(c, l.Thread)
+	id, _, err := threadRow(c, l.Thread)
 	if err != nil || id == 0 {
 		return 1, 0, err
 	}

@@ -2,11 +2,10 @@ package lists
 
 // The statements, prepared when first used.
 const (
-	qFlags = `SELECT flags FROM threads WHERE name = ?1`
+	qThread = `SELECT id, flags FROM threads WHERE name = ?1`
 
-	qThreadID = `SELECT id FROM threads WHERE name = ?1`
-	// Walks, see threadLog. An entry that no checkpoint's id leads to by cid has a
-	// negative number, in the table a mark before its head.
+	// Walks, see threadLog. An entry without a cid has a negative number, or in a walk of
+	// the table a mark before its head.
 	qIndexWalk = `SELECT e.head, iif(e.cid IS NULL, -e.seq, e.seq), e.id FROM entries e
 		WHERE e.thread = ?1 AND e.seq >= ?2 AND e.seq <= ?3 ORDER BY e.seq`
 	qIndexWalkBack = `SELECT e.head, iif(e.cid IS NULL, -e.seq, e.seq), e.id FROM entries e
@@ -19,7 +18,7 @@ const (
 		UNION ALL SELECT ord, entry FROM orders WHERE coordination = ?1 AND ord >= ?2 ORDER BY ord, entry`
 	qAllBack = `SELECT cid AS ord, id AS entry FROM entries INDEXED BY entries_cid WHERE cid <= ?2
 		UNION ALL SELECT ord, entry FROM orders WHERE coordination = ?1 AND ord <= ?2 ORDER BY ord DESC, entry DESC`
-	// The same, of one coordination, but for the checkpoints of its own thread.
+	// The same of one coordination, without the checkpoints of its own thread.
 	qMembers     = `SELECT ord, entry FROM orders WHERE coordination = ?1 AND ord >= ?2 ORDER BY ord, entry`
 	qMembersBack = `SELECT ord, entry FROM orders WHERE coordination = ?1 AND ord <= ?2 ORDER BY ord DESC, entry DESC`
 

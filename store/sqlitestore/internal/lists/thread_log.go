@@ -1,8 +1,8 @@
 package lists
 
 import (
-	"cmp"
 	"context"
+	"iter"
 	"math"
 
 	"zombiezen.com/go/sqlite"
@@ -12,64 +12,57 @@ import (
 	"github.com/posthouse/posthouse/store/sqlitestore/internal/layout"
 )
 
-// Columns of a walk. The table's has only the first: each costs about as much
-// to fetch as the step to the next row.
+// Columns of a walk. A walk of the table has only the first, since fetching a column
+// costs about as much as the step to the next row.
 const (
 	walkHead = iota
 	walkSeq
 	walkID
 )
 
-// A threadLog walks the headers of one thread, by the index of sequence
-// numbers. Where entries of the thread were written one after the other, they
-// are neighbours in the table, and it walks the table itself: that takes half
-// of the time. A row there is the thread's next entry if and only if the hash
-// chain says so: its Prev is the link of the entry before.
+// A threadLog walks the headers of one thread by the index of sequence numbers. Entries
+// that were written one after the other are neighbours in the table, which it then walks
+// directly, in half the time. A row there is the thread's next entry if and only if its
+// Prev is the link of the entry before.
 type threadLog struct {
 	c      *db.Conn
 	stmt   *sqlite.Stmt            // at the row read last
-	reader *posthouse.HeaderReader // what it does not match is left out
-	all    bool                    // also checkpoints that the index does not lead to
+	reader *posthouse.HeaderReader // leaves out what it does not match
+	all    bool                    // includes checkpoints that the index does not lead to
 
 	thread   int64
-	name     uint32 // its sum
+	name     uint32 // the checksum of its name
 	from, to uint64 // what is still to be read
 	back     bool
-	id       int64 // of the row the index led to last; 0: none yet
+	id       int64 // of the row read last by the index; 0 before the first
 	placed   bool  // the row read last has a cid
 	inTable  bool  // stmt walks the table
-	near     int   // rows in a row that are neighbours
-	patience int   // how many make it walk the table
+	near     int   // neighbours met one after the other
+	patience int   // how many of them make it walk the table
 
-	entry posthouse.Entry // in that row; its header is in head
+	entry posthouse.Entry // of the row read last; its header is in head
 	head  []byte
 }
 
-// nearby is how many entries have to be neighbours before the table is tried.
-// It doubles with each try: to change costs as much as some ten rows.
+// nearby is how many entries must be neighbours before the walk tries the table. It
+// doubles with each try, since a change costs as much as about ten rows.
 const nearby = 4
 
-// A walk that goes on where another was in the table tries that at once.
+// Other values of patience: go on in the table where another walk was, or never try it.
 const (
 	atOnce    = 0
 	indexOnly = math.MaxInt
 )
 
 func openLog(c *db.Conn, thread string, from, to uint64, back bool, r *posthouse.HeaderReader, patience int) (*threadLog, error) {
-	id, err := threadID(c, thread)
+	id, _, err := threadRow(c, thread)
 	if err != nil {
 		return nil, err
 	}
 	return walkLog(c, id, thread, from, to, back, r, patience)
 }
 
-// threadID returns a thread's number, 0 if there is none.
-func threadID(c *db.Conn, thread string) (id int64, err error) {
-	_, err = c.Row(qThreadID, func(stmt *sqlite.Stmt) { id = stmt.ColumnInt64(0) }, thread)
-	return id, err
-}
-
-// walk is openLog with the thread's number at hand.
+// walkLog is openLog for a known number of the thread.
 func walkLog(c *db.Conn, id int64, thread string, from, to uint64, back bool, r *posthouse.HeaderReader, patience int) (*threadLog, error) {
 	t := &threadLog{c: c, reader: r, thread: id, name: layout.SumName(thread), from: from, to: to, back: back, patience: patience}
 	t.entry.Thread = thread
@@ -96,11 +89,10 @@ func (t *threadLog) walkTable() (err error) {
 	return err
 }
 
-func (t *threadLog) close() error {
-	if t.stmt == nil {
-		return nil
+func (t *threadLog) close() {
+	if t.stmt != nil {
+		_ = t.stmt.Reset() // it repeats the error of Step
 	}
-	return t.stmt.Reset()
 }
 
 // step reads the next entry and reports whether there is one.
@@ -109,7 +101,8 @@ func (t *threadLog) step() (row bool, err error) {
 		return false, nil
 	}
 	if !t.inTable && t.near >= t.patience && t.id != 0 {
-		if err := cmp.Or(t.close(), t.walkTable()); err != nil {
+		t.close()
+		if err := t.walkTable(); err != nil {
 			return false, err
 		}
 	}
@@ -117,7 +110,8 @@ func (t *threadLog) step() (row bool, err error) {
 		if row, err = t.neighbour(); row || err != nil {
 			return row, err
 		}
-		if err := cmp.Or(t.close(), t.walkIndex()); err != nil {
+		t.close()
+		if err := t.walkIndex(); err != nil {
 			return false, err
 		}
 	}
@@ -163,7 +157,7 @@ func (t *threadLog) neighbour() (bool, error) {
 		head = head[min(1, len(head)):]
 	}
 	if layout.ReadHead(&t.entry, head) != nil {
-		return false, nil // whose it is, the index knows
+		return false, nil // the index finds the entry
 	}
 	if t.entry.Seq = next; t.back && t.entry.Link() != before || !t.back && t.entry.Prev != behind || t.placed && !layout.IsSound(t.name, &t.entry, head) {
 		return false, nil
@@ -172,7 +166,7 @@ func (t *threadLog) neighbour() (bool, error) {
 	return true, nil
 }
 
-// at notes that an entry was read.
+// at moves the range past an entry.
 func (t *threadLog) at(seq uint64) {
 	t.entry.Seq = seq
 	if !t.back {
@@ -184,9 +178,22 @@ func (t *threadLog) at(seq uint64) {
 	}
 }
 
-// next returns the next entry and the checkpoints in it that the index leads
-// to; a nil entry at the end. The entry and the slice are good until the next
-// call.
+// headers yields the checkpoints of each entry that is left, as next returns them, and
+// closes the walk.
+func (t *threadLog) headers(ctx context.Context) iter.Seq2[[]*posthouse.Header, error] {
+	return func(yield func([]*posthouse.Header, error) bool) {
+		defer t.close()
+		for {
+			heads, e, err := t.next(ctx)
+			if err == nil && e == nil || !yield(heads, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// next returns the next entry and the checkpoints in it that the index leads to, a nil
+// entry at the end. The entry and the slice are valid until the next call.
 func (t *threadLog) next(ctx context.Context) (heads []*posthouse.Header, e *posthouse.Entry, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
