@@ -17,16 +17,16 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// approvals holds the sessions of the open conversations, whose tools ask on
-// the connection; see [gate.Require].
+// approvals holds the sessions of open conversations. Their tools ask for approval
+// on the connection; see [gate.Require].
 type approvals struct {
-	ledger *ledger.Ledger // by which other processes can answer; nil: there can be none
+	ledger *ledger.Ledger // through which other processes answer; nil: the store is this process's alone
 
 	mu   sync.Mutex
 	open map[*gate.Session]bool
 }
 
-// shared returns the ledger if other processes may have its store open.
+// shared returns the ledger if other processes may have its store open, else nil.
 func shared(l *ledger.Ledger) *ledger.Ledger {
 	if x, ok := l.Store().(posthouse.Excluder); ok && x.Exclusive() {
 		return nil
@@ -43,7 +43,7 @@ func (a *approvals) begin(o *gate.SessionOptions) *gate.Session {
 	return s
 }
 
-// end denies what still waits in a session.
+// end closes a session and denies what still waits in it.
 func (a *approvals) end(s *gate.Session) {
 	a.mu.Lock()
 	delete(a.open, s)
@@ -87,7 +87,7 @@ type approvalEvent struct {
 	Error     *problem.Details    `json:"error,omitempty"`
 }
 
-// resolve takes an answer that came in by a conversation.
+// resolve answers an approval by a message of a conversation.
 func (s *Server) resolve(ctx context.Context, m gate.Message, actor tokens.Token) (*posthouse.Gate, error) {
 	if err := requireRole(actor, tokens.Approver); err != nil {
 		return nil, err

@@ -11,10 +11,10 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// authenticate returns who sent the request, or why it may not go on. The
-// token comes in the Authorization header, as a WebSocket subprotocol, or, for
-// browsers, stands behind a session cookie; never in a URL. A WebSocket may
-// also say it in its first message: then the zero Token is returned.
+// authenticate returns the token of a request, or why the request is refused. The
+// token is in the Authorization header, in a WebSocket subprotocol, or behind a
+// browser's session cookie; never in a URL. A WebSocket may also send it in its
+// first message: then the zero Token is returned.
 func (s *Server) authenticate(w http.ResponseWriter, r *api.Request) (tokens.Token, error) {
 	if r.Route.Role == "" {
 		return tokens.Token{}, nil
@@ -34,8 +34,8 @@ func (s *Server) authenticate(w http.ResponseWriter, r *api.Request) (tokens.Tok
 	return tok, requireRole(tok, r.Route.Role)
 }
 
-// identify finds the token that a request brings, also one that has expired, with
-// ok false.
+// identify finds the token of a request. One that has expired is returned with ok
+// false.
 func (s *Server) identify(r *api.Request) (tok tokens.Token, ok bool, err error) {
 	if secret, given := bearer(r.Request); given {
 		tok, ok, err = s.tokens.Authenticate(secret)
@@ -50,7 +50,8 @@ func (s *Server) identify(r *api.Request) (tok tokens.Token, ok bool, err error)
 	return tok, ok, nil
 }
 
-// authUnavailable tells the log what is wrong and the client that something is.
+// authUnavailable logs why tokens cannot be checked, and returns the error for the
+// client.
 func (s *Server) authUnavailable(err error) error {
 	s.log.Error("tokens cannot be checked", "error", err)
 	return &posthouse.Error{
@@ -78,8 +79,8 @@ func bearer(r *http.Request) (secret string, given bool) {
 	return "", false
 }
 
-// unauthenticated refuses a client without a valid token. The token is zero, or
-// one that expired.
+// unauthenticated returns the error for a client without a valid token. x is the
+// token that expired, or zero.
 func (s *Server) unauthenticated(x tokens.Token) error {
 	e := &posthouse.Error{
 		Code: problem.CodeUnauthenticated, Message: "a valid access token is needed",
@@ -92,7 +93,6 @@ func (s *Server) unauthenticated(x tokens.Token) error {
 	return e
 }
 
-// requireRole checks the role.
 func requireRole(t tokens.Token, need tokens.Role) error {
 	if t.Role.May(need) {
 		return nil
@@ -103,7 +103,7 @@ func requireRole(t tokens.Token, need tokens.Role) error {
 	}
 }
 
-// noteUse notes that a token was used, and has that written behind the answer.
+// noteUse notes that a token was used, and has it written in the background.
 func (s *Server) noteUse(x tokens.Token) {
 	if !s.tokens.Used(x) {
 		return
@@ -122,8 +122,8 @@ func (s *Server) saveUsed() {
 	}
 }
 
-// tokenValid reports whether the token of a client that stays is good, and notes
-// that it is used.
+// tokenValid reports whether the token of an open stream is still good, and notes
+// its use.
 func (s *Server) tokenValid(x tokens.Token) bool {
 	ok, err := s.tokens.Current(x)
 	if ok = ok && err == nil; ok {

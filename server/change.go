@@ -102,8 +102,8 @@ func (s *Server) forkState(r *api.Request, id posthouse.ID, b *forkBody, o *ledg
 	return err
 }
 
-// goOnRoutes make a branch go on from the checkpoint that a path names, by its
-// own id or a gate's.
+// goOnRoutes are the routes that run a branch on from the checkpoint that the path
+// names, by its own id or a gate's.
 func (s *Server) goOnRoutes(path, by string) []*api.Route {
 	return []*api.Route{
 		{
@@ -170,7 +170,7 @@ func nothingNext(id posthouse.ID) error {
 	}
 }
 
-// resume sets a branch going from its head and answers when it stands again.
+// resume runs a branch on from its head and answers once nobody runs it.
 func (s *Server) resume(w http.ResponseWriter, r *api.Request, h *posthouse.Header) error {
 	if s.runner == nil {
 		return noPrograms()

@@ -15,8 +15,7 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// Where a client says which session is its own. The second is what Atmosphere's
-// clients send.
+// Headers that name a client's session. Atmosphere's clients send the second.
 const (
 	sessionHeader   = "X-Posthouse-Session"
 	sessionHeaderOf = "X-Atmosphere-Session-Token"
@@ -80,7 +79,7 @@ type client struct {
 	touched time.Time // when its session was last found to be in use
 }
 
-// sessionToken returns what the client says of its session.
+// sessionToken returns the token of the session that a client asks for.
 func sessionToken(r *api.Request) (token string, given bool) {
 	for _, name := range []string{sessionHeader, sessionHeaderOf} {
 		if vs := r.Header.Values(name); len(vs) > 0 {

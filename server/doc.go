@@ -35,10 +35,9 @@
 // program failed, or 202 with where to look if that takes longer than
 // Limits.Wait. A client that goes away changes nothing of this.
 //
-// A gate is decided once. Whoever comes second, racing or late, gets 409 with
-// the decision that stands in the member decision; that holds for the same
-// client with the same body too, so after a lost answer, ask again and read the
-// decision. An expired gate is 410, likewise.
+// A gate is decided once. A second decision gets 409, with the first one in the
+// member decision, also from the same client with the same body. So after a lost
+// answer, send it again and read the decision. An expired gate is 410, likewise.
 //
 // The request parameter of approve replaces the request that was proposed: it is
 // recorded as an edit whose value is {"request": ...}.
@@ -56,20 +55,19 @@
 //
 // # Requests that lost their client
 //
-// An agent works on when its client leaves. What it tells is kept, as far as
-// that is not too much, while it works and for five minutes after: GET /api/run,
-// or a new WebSocket, takes the request up behind the last event that was seen.
-// It is named by the header X-Posthouse-Run (Atmosphere's X-Atmosphere-Run-Id, or
-// the parameter run where headers cannot be set) of the answer to it, by its
-// thread, by the id of an event (Last-Event-ID), or by the client's session. Only
-// who sent it finds it. An approval that waited on the lost connection was
-// denied with it.
+// An agent does not stop when its client leaves. The newest of its events are kept
+// while it works and for five minutes after. GET /api/run, or a new WebSocket, takes
+// the request up behind the last event that the client has. The request is named by
+// the header X-Posthouse-Run of its answer (Atmosphere's X-Atmosphere-Run-Id, or the
+// parameter run where headers cannot be set), by its thread, by the id of an event
+// (Last-Event-ID), or by the client's session. Only its sender finds it. An approval
+// that waited on the lost connection was denied with it.
 //
 // # Errors
 //
-// Whatever is no success is a [problem.Details], application/problem+json, with a stable
-// code: those of package posthouse, and the constants of server/problem for what only
-// HTTP has. Causes from below stay in the log, under the request's id.
+// An answer that is not a success is a [problem.Details], application/problem+json.
+// Its stable code is one of package posthouse, or of server/problem for what only HTTP
+// has. Causes from below stay in the log, under the request's id.
 //
 // # Caveats
 //
@@ -78,8 +76,8 @@
 //   - A list of checkpoints shows the newest first, and a page ends early when
 //     its states grow beyond Limits.Page; follow the cursor, not the count.
 //   - The log has one line a request: no query, header or body is in it.
-//   - Requests are kept in memory: after a restart, and on another server, what
-//     they recorded is there, and what they told is not.
+//   - The events of requests are kept in memory. After a restart, and on another
+//     server, only what a request recorded is there.
 //   - [Server.Close] waits for agents that work.
 //
 // Package server may import the root, gate, sign, ui, the packages below it and a

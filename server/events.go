@@ -36,7 +36,7 @@ func (s *Server) events(w http.ResponseWriter, r *api.Request) error {
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
 
-	// The watch begins before the headers go out: who has seen them misses nothing.
+	// The watch begins before the headers go out, so a client that has them misses nothing.
 	found, stop := s.watch(ctx, ledger.WatchQuery{Thread: r.Query["thread"], Cursor: cursor})
 	defer stop()
 	es, err := api.NewEventStream(w, s.wall)
@@ -56,8 +56,8 @@ type watched struct {
 	err   error
 }
 
-// watch watches in a goroutine of its own, until ctx ends or stop is called,
-// which waits for it.
+// watch runs a watch in a goroutine until ctx ends or stop is called. stop waits for
+// the goroutine's end.
 func (s *Server) watch(ctx context.Context, q ledger.WatchQuery) (found <-chan watched, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	watch := s.ledger.Watch(ctx, q)
@@ -83,7 +83,7 @@ type watcher struct {
 	who   *client
 	actor tokens.Token
 	last  string // the cursor of the last event that was sent
-	noted string // and that its session knows of
+	noted string // the cursor that its session has on record
 }
 
 // relay sends what a watch finds. It ends with the watch, the client or the
@@ -108,8 +108,8 @@ func (s *Server) relay(c *watcher, found <-chan watched) {
 	}
 }
 
-// send reports whether to go on. An entry that cannot be read is an event of its
-// own; a client that returns goes on behind it.
+// send writes an event and reports whether to go on. An entry that cannot be read is
+// an event of its own; a client that returns goes on behind it.
 func (c *watcher) send(x watched) bool {
 	var data any = x.event
 	kind, cursor := "error", ""
@@ -129,7 +129,7 @@ func (c *watcher) send(x watched) bool {
 	return true
 }
 
-// note has the client's session know of the last event.
+// note records the last event in the client's session.
 func (c *watcher) note() {
 	if c.last != c.noted {
 		c.who.saw(c.last)
@@ -149,8 +149,8 @@ func eventCursor(r *api.Request) (string, error) {
 	return "now", nil
 }
 
-// checkCursor lets through what could be a cursor; whether it is one, the store
-// knows. "start" stands for the beginning, which the Ledger writes as "".
+// checkCursor accepts what could be a cursor; the store checks whether it is one.
+// "start" stands for the beginning, which the Ledger writes as "".
 func checkCursor(field, c string) (string, error) {
 	if c == "start" {
 		return "", nil

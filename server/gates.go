@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// A verb is a verdict as a path has it.
+// A verb is the name of a verdict in a path.
 type verb struct {
 	name    string
 	verdict posthouse.Verdict
@@ -31,7 +31,7 @@ const decideNotes = "The decision is on record before anything it sets off, and 
 	"200 with the checkpoint that follows the one decided, or 202 with where to look if that takes longer. " +
 	"If-Match with the ETag of the gate or checkpoint, or shown, binds the decision to what was seen."
 
-// waited is how a request that sets a thread going is answered.
+// waited are the answers to a request that starts work and waits for its outcome.
 var waited = []api.Answer{
 	{Status: http.StatusOK, Help: "the checkpoint that follows", Body: Checkpoint{}, Media: ""},
 	{Status: http.StatusAccepted, Help: "it is on record; what follows is still running, waits for another gate, or runs elsewhere", Body: Accepted{}, Media: ""},
@@ -163,8 +163,8 @@ func (s *Server) decideCheckpoint(v posthouse.Verdict) func(http.ResponseWriter,
 	}
 }
 
-// askedNothing says why a checkpoint has nothing to decide, and what to do first
-// where its branch stands still.
+// askedNothing says why a checkpoint has nothing to decide, and what to do first if
+// its branch is interrupted.
 func (s *Server) askedNothing(r *api.Request, h *posthouse.Header) error {
 	e := &posthouse.Error{
 		Code: posthouse.CodeConflict, Message: "checkpoint " + string(h.ID) + " asked nothing, so there is nothing to decide",
@@ -181,8 +181,8 @@ func (s *Server) askedNothing(r *api.Request, h *posthouse.Header) error {
 	return e
 }
 
-// asked returns the gates that a checkpoint asks people. Of one that asks
-// nobody it returns those of the runtime, which can be cancelled.
+// asked returns the gates of a checkpoint that ask people. If it has only gates of
+// the runtime it returns those, which can be cancelled.
 func (s *Server) asked(r *api.Request, h *posthouse.Header) ([]*posthouse.Gate, error) {
 	var people, runtime []*posthouse.Gate
 	for _, id := range h.Gates {

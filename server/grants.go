@@ -115,8 +115,8 @@ func (s *Server) listEffects(w http.ResponseWriter, r *api.Request) error {
 	return api.WritePage(w, r, page, next)
 }
 
-// licensed says of an effect what its gate's decision says; one that names none is
-// left as it is.
+// licensed returns an effect with what is known of the gate that licensed it. For an
+// empty id that is nothing.
 func (s *Server) licensed(w http.ResponseWriter, r *api.Request, id posthouse.ID) *Effect {
 	if id == "" {
 		return &Effect{}

@@ -80,8 +80,8 @@ func (s *Server) probe(ctx context.Context) error {
 	return s.ledger.Core().Heartbeat(ctx)
 }
 
-// readiness remembers an outcome for a second, so that asking costs the store
-// nothing, however often who asks.
+// readiness keeps the outcome of a probe for a second, so that frequent requests do
+// not load the store.
 type readiness struct {
 	now   func() time.Time
 	probe func(context.Context) error

@@ -18,7 +18,7 @@ import (
 	"github.com/posthouse/posthouse/server/problem"
 )
 
-// keyHeader is how a client names a request that it may have to send again.
+// keyHeader has the name of a request that its client may have to send again.
 const keyHeader = "Idempotency-Key"
 
 const (
@@ -50,7 +50,7 @@ func idempotencyKey(r *api.Request) (string, error) {
 	return key, nil
 }
 
-// A keptRequest is what a key stands for.
+// A keptRequest is the request that a key names.
 type keptRequest struct {
 	Digest string           `json:"digest"` // of what was sent, under the key, which is not stored
 	Thread string           `json:"thread"`
@@ -140,7 +140,7 @@ func (k *keys) take(ctx context.Context, key string, m *message) (rec *keptReque
 	}
 }
 
-// fresh is what a key that was never sent will stand for.
+// fresh returns the record of a key that was never sent.
 func (k *keys) fresh(ctx context.Context, m *message, digest string, now posthouse.Millis) (*keptRequest, error) {
 	l := k.s.ledger
 	rec := &keptRequest{Digest: digest, Thread: m.thread, Run: string(l.Core().NewID()), Until: now + posthouse.Millis(keepKeys.Milliseconds())}
@@ -157,8 +157,8 @@ func (k *keys) fresh(ctx context.Context, m *message, digest string, now posthou
 	return rec, err
 }
 
-// digest tells messages apart. It is made with the key, so that what is stored
-// says nothing of a message that could be guessed.
+// digest identifies a message. It depends on the key, so nobody who reads the store
+// can check a guess of the message.
 func (m *message) digest(key string) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write([]byte(m.thread + "\x00" + m.text))

@@ -43,7 +43,7 @@ func (s *Span) UnmarshalText(text []byte) error {
 }
 
 func notSpan(v string) error {
-	e := posthouse.Invalid("duration", "%.40q is none", v)
+	e := posthouse.Invalid("duration", "%.40q cannot be read", v)
 	e.Hint = "as in 30d, 2w or 12h"
 	return e
 }

@@ -22,8 +22,8 @@ func (s *Server) allRoutes() []*api.Route {
 	))
 }
 
-// mux routes by the table. What the table does not have is 404 or 405, and
-// says so only to who is authenticated.
+// mux routes by the table. A path or method that is not in the table is 404 or 405,
+// for authenticated clients only.
 func (s *Server) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
@@ -47,8 +47,8 @@ func (s *Server) mux() *http.ServeMux {
 	return mux
 }
 
-// serve does for each route what all have in common. It authenticates, checks the
-// role and the limits, parses the parameters and writes errors.
+// serve does what all routes have in common: it authenticates, checks the role and the
+// limits, parses the parameters and writes errors.
 func (s *Server) serve(rt *api.Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		api.NoteRoute(w, rt)

@@ -17,8 +17,7 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// Where a client says which request it was on, or learns which it is. The second
-// is what Atmosphere's clients send.
+// Headers that name a request to an agent. Atmosphere's clients send the second.
 const (
 	runHeader   = "X-Posthouse-Run"
 	runHeaderOf = "X-Atmosphere-Run-Id"
@@ -45,7 +44,6 @@ type runs struct {
 	begun uint64
 }
 
-// begin keeps a call.
 func (rs *runs) begin(c *call) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -55,7 +53,6 @@ func (rs *runs) begin(c *call) {
 	rs.sweep()
 }
 
-// end notes that a call has ended.
 func (rs *runs) end(c *call) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -107,14 +104,14 @@ func (rs *runs) working(thread, principal string) string {
 	}
 }
 
-// A position is where a client says it was.
+// A position is where in a request a client was.
 type position struct {
-	run   string // the request, or its thread; "": it does not say
-	event string // the request that the last event was of
+	run   string // the request, or its thread; "" if the client does not say
+	event string // the request that the last event belongs to
 	after uint64 // that event's number
 }
 
-// position reads what a client says of the request it was on.
+// positionOf reads the position that a client sends.
 func positionOf(r *api.Request) (p position, err error) {
 	p.run = r.Query[runParam.Name]
 	if r.Has(runHeaderOf) {

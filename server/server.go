@@ -98,7 +98,7 @@ type Server struct {
 	limits   Limits
 	log      *slog.Logger
 	now      func() time.Time
-	wall     func() time.Time // for socket deadlines, which no test's clock may bend
+	wall     func() time.Time // the clock of socket deadlines
 	tick     func(time.Duration) (<-chan time.Time, func())
 	hosts    api.Hosts
 
@@ -115,7 +115,7 @@ type Server struct {
 
 	ctx     context.Context // ends with Close
 	stop    context.CancelFunc
-	work    context.Context // of running calls: ends when Close's patience does
+	work    context.Context // of running calls; ends with the context of Close
 	abandon context.CancelFunc
 	mu      sync.Mutex
 	closed  bool
@@ -125,8 +125,7 @@ type Server struct {
 	shares  shares        // of the streams, by token
 
 	// One for each WebSocket that has not sent its token yet. They have slots of
-	// their own, a tenth of the streams: strangers cannot take other clients'
-	// places.
+	// their own, a tenth of the streams, so that they cannot keep others out.
 	anonymous chan struct{}
 }
 
@@ -205,8 +204,8 @@ func (s *Server) Close(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// acquire counts one more thing that Close waits for; it fails once closed, or
-// when slots are used up. The returned func gives the slot back.
+// acquire takes a slot for something that Close waits for. It fails once the server
+// is closed, or if no slot is free. The returned func gives the slot back.
 func (s *Server) acquire(slots chan struct{}, what string) (func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +226,8 @@ func ticker(d time.Duration) (<-chan time.Time, func()) {
 	return t.C, t.Stop
 }
 
-// newRequestID names a request in the log and in its problem, 64 random bits.
+// newRequestID returns 64 random bits that name a request in the log and in its
+// problem.
 func newRequestID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand aborts the program instead

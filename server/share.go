@@ -14,7 +14,7 @@ type shares struct {
 	of map[string]int // by the token's name; no entry: none
 }
 
-// take counts one more of a token's, unless it has limit of them.
+// take counts one more stream of a token, unless it has limit streams.
 func (x *shares) take(name string, limit int) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

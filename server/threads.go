@@ -113,7 +113,6 @@ func (s *Server) threadLog(w http.ResponseWriter, r *api.Request) error {
 	return api.WritePage(w, r, page, next)
 }
 
-// deleteOptions says who deletes, and why.
 func deleteOptions(r *api.Request) *retain.DeleteOptions {
 	return &retain.DeleteOptions{By: r.Actor.Name, Reason: r.Query["reason"]}
 }

@@ -15,11 +15,10 @@ import (
 	"github.com/posthouse/posthouse/server/tokens"
 )
 
-// A Checkpoint is a checkpoint as the API shows it. Its state is shown as JSON:
-// the value itself where the state is opaque, that is one part called state,
-// otherwise an object with a member for each part. A part of another codec is
-// shown as base64 and named in Codecs, so nothing inside a state can pass
-// itself off as such a part.
+// A Checkpoint is a checkpoint as the API shows it, its state as JSON. A state of one
+// part called state is opaque and shown as that value; any other is an object with a
+// member for each part. A part of another codec is shown as base64 and named in
+// Codecs, so nothing inside a state can pass for such a part.
 type Checkpoint struct {
 	posthouse.Header
 	State    json.RawMessage   `json:"state,omitempty" doc:"absent where only headers were asked for"`
@@ -48,7 +47,7 @@ type Gate struct {
 	Error  *problem.Details    `json:"error,omitempty" doc:"why it cannot be read; its id, thread, branch, kind and deadline are known all the same"`
 }
 
-// AskedBefore is what an earlier gate showed, in whose place another one asks.
+// AskedBefore is what a gate showed that a later one supersedes.
 type AskedBefore struct {
 	ID      posthouse.ID    `json:"id"`
 	Changed bool            `json:"changed" doc:"what is asked is not the same any more; otherwise its answer does not count, or there was none"`
@@ -62,13 +61,13 @@ type AskedBefore struct {
 // maxChanges is how many differences from an earlier gate are listed.
 const maxChanges = 50
 
-// before returns what the gate showed that g supersedes, nil if that is gone.
+// before returns what the gate that g supersedes showed, nil if that gate is gone.
 func (s *Server) before(r *api.Request, g *posthouse.Gate) *AskedBefore {
 	if g.Supersedes == "" {
 		return nil
 	}
 	old, err := s.ledger.Gate(r.Context(), g.Supersedes)
-	if err != nil { // deleted, or not to be read: the gate itself can be decided all the same
+	if err != nil { // deleted, or damaged: g itself can be decided all the same
 		return nil
 	}
 	v := &AskedBefore{ID: old.ID, Changed: old.Content() != g.Content(), Text: old.Text, Payload: old.Payload}
@@ -81,7 +80,8 @@ func (s *Server) before(r *api.Request, g *posthouse.Gate) *AskedBefore {
 	return v
 }
 
-// listed shows a gate to who asks; err is why it cannot be read.
+// listed returns a gate as the inbox shows it to the client. err is why the gate
+// cannot be read, or nil.
 func (s *Server) listed(w http.ResponseWriter, r *api.Request, g *posthouse.Gate, err error) *Gate {
 	to := r.Actor
 	v := &Gate{Gate: *g, May: []posthouse.Verdict{}}
@@ -108,13 +108,12 @@ func (s *Server) listed(w http.ResponseWriter, r *api.Request, g *posthouse.Gate
 	return v
 }
 
-// unread notes the error in the log, and returns what the list says of it.
+// unread logs why something cannot be read, and returns what a list says of it.
 func unread(w http.ResponseWriter, err error) *problem.Details {
 	api.NoteError(w, err)
 	return problem.Of(err, w.Header().Get(problem.RequestIDHeader))
 }
 
-// view shows a checkpoint.
 func view(c *posthouse.Checkpoint) (*Checkpoint, error) {
 	v := &Checkpoint{Header: c.Header, Metadata: map[string]string{}}
 	maps.Copy(v.Metadata, c.Metadata)
@@ -156,8 +155,7 @@ func showValue(v posthouse.Value) (raw json.RawMessage, plain bool) {
 	return json.RawMessage(`"` + base64.StdEncoding.EncodeToString(v.Data) + `"`), false
 }
 
-// readState turns what a client sent back into a state, in the form in which
-// view shows one.
+// readState reads a state in the form in which view shows one.
 func readState(raw json.RawMessage, codecs map[string]string, opaque bool) (posthouse.State, error) {
 	if opaque {
 		v, err := readValue("state", raw, codecs[posthouse.OpaquePart])

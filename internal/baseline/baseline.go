@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -158,13 +159,10 @@ func (db *DB) Scan(thread, from int64, limit int) (n int, err error) {
 }
 
 // Close closes the database.
-func (db *DB) Close() error {
-	var err error
+func (db *DB) Close() (err error) {
 	for _, c := range []*sqlite.Conn{db.read, db.write} {
 		if c != nil {
-			if cerr := c.Close(); err == nil {
-				err = cerr
-			}
+			err = errors.Join(err, c.Close())
 		}
 	}
 	return err

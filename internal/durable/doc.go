@@ -5,11 +5,11 @@
 // no more than POSIX, a name is on the disk once the directory that holds it was
 // synced, and so is that directory's own name. So a new directory is made by
 //
-//	err := durable.Dirs.MakeAll(dir, 0o700)
+//	err := durable.Dirs{}.MakeAll(dir, 0o700)
 //
 // which syncs each directory that it makes, and the parent that holds its name.
-// [Dirs.Sync] does the same for whoever made, renamed or removed a file. Ext4 and
-// xfs carry names along with the file that is synced; others need not.
+// Call [Dirs.Sync] after a file was made, renamed or removed. Ext4 and xfs carry
+// names along with the file that is synced; others need not.
 //
 // On Windows there is no such call, and NTFS keeps names in its journal.
 //

@@ -8,15 +8,15 @@ import (
 	"syscall"
 )
 
-// A System is what of a file system it takes to make directories. OS is the real
-// one; tests have one that loses what was not synced.
+// A System is the part of a file system that makes directories. Tests have one that
+// loses what was not synced.
 type System interface {
 	Stat(path string) (fs.FileInfo, error)
 	Mkdir(path string, mode fs.FileMode) error
 	Sync(dir string) error // makes the names in a directory durable
 }
 
-// Dirs makes directories in a file system; the zero value in the real one.
+// Dirs makes directories in a file system, the zero value in that of this machine.
 type Dirs struct{ System System }
 
 func (d Dirs) system() System {
@@ -27,9 +27,9 @@ func (d Dirs) system() System {
 }
 
 // MakeAll makes a directory and its parents, as os.MkdirAll does, each durable
-// when it returns. Those that are there already are synced into their parents
-// too: whoever made them may have been killed, or known no better. That is done
-// as far as this process may; only an I/O error of it is told.
+// when it returns. Directories that are there already are synced into their parents
+// as well, since the process that made them may have been killed before. Of that
+// only I/O errors are returned: this process may not be allowed to do it.
 func (d Dirs) MakeAll(dir string, mode fs.FileMode) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -71,7 +71,6 @@ func (d Dirs) settle(dir string) error {
 // Sync makes the names in a directory durable, where the system has such a call.
 func (d Dirs) Sync(dir string) error { return d.system().Sync(dir) }
 
-// osSystem is the file system of this machine.
 type osSystem struct{}
 
 func (osSystem) Stat(path string) (fs.FileInfo, error)     { return os.Stat(path) }

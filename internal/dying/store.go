@@ -16,16 +16,16 @@ type Store struct {
 	dead atomic.Bool
 }
 
-// New returns a store that lives until it is told to [Store.Die].
+// New returns a store over s. [Store.Die] sets the append at which it is lost.
 func New(s posthouse.Store) *Store { return &Store{Store: s} }
 
-// Die has the n-th append from here be the last, made or not; 0 lets it live.
+// Die makes the n-th append from here the last one, made or not; 0: there is none.
 func (s *Store) Die(n int, made bool) {
 	s.made.Store(made)
 	s.left.Store(int64(n))
 }
 
-// Spare lets appends not count until the function it returns is called, as if
+// Spare stops counting appends until the function it returns is called, as if
 // another process made them.
 func (s *Store) Spare() (over func()) {
 	left := s.left.Swap(0)

@@ -1,4 +1,4 @@
-// Package filelock keeps other processes out for as long as this one lives.
+// Package filelock locks files against other processes.
 //
 // A lock is an open file:
 //
@@ -8,12 +8,11 @@
 //	}
 //	defer f.Close() // gives it back
 //
-// The operating system gives it back, too, when the process ends, however it
-// ends. So the file itself says nothing: it stays where it is, and one that a
-// killed process left behind is in nobody's way. It must not be removed, or two
-// could hold locks on two files of one name; TakeBeside locks, besides, a file that
-// nobody removes while it is in use. What its holder writes into it is
-// for people.
+// The operating system gives the lock back when the process ends, however it ends.
+// The file stays: one that a killed process left behind locks nothing. It must not
+// be removed, or two processes could lock two files of one name. [TakeBeside] locks a
+// file that has another purpose and is not removed while it is in use. What the
+// holder writes into a lock file is for people.
 //
 // It imports the standard library only.
 package filelock

@@ -8,12 +8,11 @@ import (
 // ErrHeld says that somebody else has the lock, in this process or another.
 var ErrHeld = errors.New("the lock is held")
 
-// fileMode is that of lock files: their owner's alone.
 const fileMode = 0o600
 
-// TakeBeside locks a file that is there and that others may have open for any
-// purpose but this: [ErrHeld], or an error that is [io/fs.ErrNotExist]. It is nil
-// without an error on Windows, where a lock would keep them from it.
+// TakeBeside locks a file that is there and that others may have open for any other
+// purpose. It fails with [ErrHeld], or with [io/fs.ErrNotExist]. On Windows, where a
+// lock would keep others from the file, it returns nil and no error.
 func TakeBeside(path string) (*os.File, error) {
 	f, err := openBeside(path)
 	if isHeld(err) {

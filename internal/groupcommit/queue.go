@@ -3,14 +3,15 @@ package groupcommit
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
-// ErrAborted is what the callers of a group get whose run panicked on another's
-// goroutine, or ended that: what became of their work is not known.
+// ErrAborted is the error of a group's callers if its run panicked or ended its
+// goroutine. What became of their work is not known.
 var ErrAborted = errors.New("groupcommit: the group's run did not return")
 
-// A Call is the work of one caller, and once its group ran, the outcome.
+// A Call is the work of one caller and, once its group ran, the outcome.
 type Call[T any] struct {
 	Work T
 	Err  error
@@ -76,8 +77,8 @@ func (q *Queue[T]) Do(ctx context.Context, work T) error {
 	return err
 }
 
-// wait returns when c is done or is to lead, or with the error of a context that
-// ended before c was taken into a group.
+// wait returns when c is done or is to lead. If ctx ends before c was taken into a
+// group it returns the context's error.
 func (q *Queue[T]) wait(ctx context.Context, c *Call[T]) (lead bool, err error) {
 	over := ctx.Done()
 	if over == nil {
@@ -98,20 +99,16 @@ func (q *Queue[T]) wait(ctx context.Context, c *Call[T]) (lead bool, err error) 
 func (q *Queue[T]) withdraw(c *Call[T]) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if c.leading {
+	i := slices.Index(q.waiting, c)
+	if c.leading || i < 0 {
 		return false
 	}
-	for i, w := range q.waiting {
-		if w == c {
-			q.waiting = append(q.waiting[:i], q.waiting[i+1:]...)
-			return true
-		}
-	}
-	return false
+	q.waiting = slices.Delete(q.waiting, i, i+1)
+	return true
 }
 
-// lead runs the group at the head of the queue, which c belongs to, and hands
-// the lead on.
+// lead runs the group at the head of the queue, which c belongs to, and then has the
+// next caller lead.
 func (q *Queue[T]) lead(c *Call[T]) {
 	group, returned := q.take(), false
 	defer func() {

@@ -14,19 +14,18 @@ import (
 	"github.com/posthouse/posthouse/internal/durable"
 )
 
-// LoadSecret is Load for a file that only its owner may read.
-func LoadSecret[T any](path string, limit int64, parse func([]byte) (*T, error)) (*T, error) {
-	data, err := read(path, limit, true)
-	return parsed(path, data, err, parse)
-}
-
 // Load parses a file of at most limit bytes. Errors of parse name the file.
 func Load[T any](path string, limit int64, parse func([]byte) (*T, error)) (*T, error) {
-	data, err := read(path, limit, false)
-	return parsed(path, data, err, parse)
+	return load(path, limit, false, parse)
 }
 
-func parsed[T any](path string, data []byte, err error, parse func([]byte) (*T, error)) (*T, error) {
+// LoadSecret is Load for a file that only its owner may read.
+func LoadSecret[T any](path string, limit int64, parse func([]byte) (*T, error)) (*T, error) {
+	return load(path, limit, true, parse)
+}
+
+func load[T any](path string, limit int64, secret bool, parse func([]byte) (*T, error)) (*T, error) {
+	data, err := read(path, limit, secret)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +77,7 @@ func WriteNew(path string, data []byte, mode fs.FileMode) error {
 	})
 }
 
-// Replace puts the file in the place of the one that is there, durably.
+// Replace makes the file, or replaces the one that is there, durably.
 func Replace(path string, data []byte, mode fs.FileMode) error {
 	return write(path, data, mode, func(temp string) error { return os.Rename(temp, path) })
 }
@@ -104,8 +103,7 @@ func write(path string, data []byte, mode fs.FileMode, name func(temp string) er
 	return nil
 }
 
-// Failed returns the error for a file, or what else the path names, that could not be
-// read or written.
+// Failed returns the error for a path that could not be read or written.
 func Failed(what, path string, err error) error {
 	e := &posthouse.Error{Code: posthouse.CodeUnknown, Message: path + " " + what, Err: err}
 	switch {

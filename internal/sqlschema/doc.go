@@ -1,4 +1,4 @@
-// Package sqlschema brings a SQL database to the schema a program knows.
+// Package sqlschema migrates a SQL database to the schema that a program knows.
 //
 // A schema is a row of numbered migrations, files named 0001_what.sql that are
 // embedded in the program. The database remembers the number of the last one

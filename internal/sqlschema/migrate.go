@@ -27,8 +27,8 @@ type Migration struct {
 	Name    string // of the file
 	Script  string
 
-	// Then, if not nil, runs after the script, in its transaction: what SQL
-	// cannot say. Load leaves it to the store.
+	// Then, if not nil, runs after the script, in its transaction. It does what SQL
+	// cannot. Load does not set it; the store does.
 	Then func(ctx context.Context) error
 }
 
@@ -66,9 +66,8 @@ func Load(fsys fs.FS) ([]Migration, error) {
 	return ms, nil
 }
 
-// Check returns nil if the database has exactly the schema of ms, a
-// [NewerError] if it has a newer one, and an error saying so if migrations are
-// missing. It writes nothing.
+// Check fails unless the database has exactly the schema of ms. A newer one is a
+// [NewerError]; any other error says that migrations are missing. It writes nothing.
 func Check(ctx context.Context, db DB, ms []Migration) error {
 	have, err := db.Version(ctx)
 	switch {

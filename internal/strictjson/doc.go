@@ -6,8 +6,8 @@
 //	strictjson.Twice([]byte(`{"to":"bob","to":"eve"}`))  // "to", true
 //	strictjson.Surrogate([]byte(`"\ud800"`))             // 1
 //
-// What is looked at must be valid JSON already, but for Deeper, which finds what
-// nests deeper than a reader may follow.
+// The input must be valid JSON, except for Deeper, which finds what nests deeper than
+// a reader may follow.
 //
 // It imports the standard library only.
 package strictjson

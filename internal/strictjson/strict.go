@@ -33,7 +33,7 @@ func Twice(data []byte) (name string, twice bool) {
 	return "", false
 }
 
-// A walk is where Twice is in a value.
+// A walk is the place of Twice in a value.
 type walk struct {
 	open  []object
 	names [][]byte // of the open objects so far, the innermost last

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// MarshalPlain writes what most parts of a state are as encoding/json would,
-// at a fraction of the cost.
+// MarshalPlain encodes an *int, or a *string without escapes, as encoding/json would,
+// at a fraction of the cost. It reports whether v is such a value.
 func MarshalPlain(v any) ([]byte, bool) {
 	switch v := v.(type) {
 	case *int:
@@ -26,7 +26,7 @@ func MarshalPlain(v any) ([]byte, bool) {
 	return nil, false
 }
 
-// isPlain reports whether JSON has s as it is between quotes.
+// isPlain reports whether s needs no escape in JSON.
 func isPlain(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if !plain[s[i]] {
@@ -36,7 +36,7 @@ func isPlain(s string) bool {
 	return true
 }
 
-// plain are the bytes that JSON has as they are.
+// plain are the bytes that need no escape.
 var plain = func() (t [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		t[c] = !strings.ContainsRune(`"\<>&`, c)

@@ -1,5 +1,5 @@
-// Package text says what text may stand in a name or a field: valid UTF-8, without
-// control characters, without characters that nobody sees.
+// Package text checks the text of names and fields. It is valid UTF-8, without control
+// characters and invisible ones.
 //
 // It imports the standard library and nothing else.
 package text

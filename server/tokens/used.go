@@ -15,11 +15,10 @@ import (
 	"github.com/posthouse/posthouse/internal/filelock"
 )
 
-// usedFile holds, by the hash of each token, when it was last used. It is
-// apart from the tokens: it changes often, and nothing hangs on it.
+// usedFile holds, by the hash of each token, when it was last used. It is apart
+// from the tokens since it changes often and nothing depends on it.
 const usedFile = "tokens-used.json"
 
-// usedStep is how finely that is kept.
 const usedStep = time.Minute
 
 // usage is what this process knows of when tokens were used.
@@ -30,8 +29,8 @@ type usage struct {
 	saving bool
 }
 
-// Used notes that a token was used. save is true once in a while, when somebody is
-// to call SaveUsed, away from what a client waits for.
+// Used notes that a token was used. If save is true the caller is to call SaveUsed,
+// in the background.
 func (t *List) Used(x Token) (save bool) {
 	u, at := &t.usage, t.now().UTC().Truncate(usedStep)
 	u.mu.Lock()
@@ -44,8 +43,8 @@ func (t *List) Used(x Token) (save bool) {
 	return save
 }
 
-// SaveUsed writes what Used has noted until there is nothing new. What cannot be
-// written now is tried again with what comes next.
+// SaveUsed writes what Used has noted until there is nothing new. After an error the
+// next call tries again.
 func (t *List) SaveUsed() error {
 	u := &t.usage
 	for {

@@ -44,8 +44,8 @@ func WritePage(w http.ResponseWriter, r *Request, items any, next string) error 
 // that holds a checkpoint or gate.
 func ETag(h posthouse.Hash) string { return `"` + h.String() + `"` }
 
-// Fresh sets the ETag and reports whether the client has this version already,
-// which is then answered.
+// Fresh sets the ETag. It reports whether the client has this version already; then
+// it has answered with 304.
 func Fresh(w http.ResponseWriter, r *Request, h posthouse.Hash) bool {
 	w.Header().Set("ETag", ETag(h))
 	if !matches(r.Header.Values("If-None-Match"), h) {

@@ -7,7 +7,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// elsewhere stands in a path for a name that a parameter says.
+// elsewhere takes the place in a path of a name that is given as a parameter.
 const elsewhere = "-"
 
 // NameOf returns the parameter that can replace a variable of a path, or "" if

@@ -4,7 +4,7 @@ import (
 	"net/http"
 )
 
-// A Recorder remembers what the log line says.
+// A Recorder collects what the log line of a request says.
 type Recorder struct {
 	http.ResponseWriter
 	Status int // that went out; 0: none yet

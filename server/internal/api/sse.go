@@ -50,7 +50,7 @@ func (es *EventStream) Send(id, event string, data any) error {
 	return es.write(b.Bytes())
 }
 
-// Heartbeat keeps proxies from closing a silent stream, and finds out who is gone.
+// Heartbeat keeps proxies from closing a silent stream. It fails if the client is gone.
 func (es *EventStream) Heartbeat() error { return es.write([]byte(":\n\n")) }
 
 func (es *EventStream) write(p []byte) error {

@@ -1,5 +1,5 @@
-// Package feed keeps what an agent tells while it works on a request, for clients
-// that listen, fall behind, or come back.
+// Package feed keeps what an agent sends while it works on a request. Clients may
+// listen, fall behind, or come back.
 //
 //	f := feed.New(run)
 //	f.Text("the first line")
@@ -7,8 +7,8 @@
 //	l := f.Listen(0)
 //	there := l.Pump(ctx, tick, write, heartbeat)
 //
-// A client that is slow or gone never holds up the work: what it cannot get any
-// more is a [Gap] that says how many frames it missed.
+// A client that is slow or gone never delays the work. In the place of frames that
+// are not kept any more it gets a [Gap] with their number.
 //
 // The package imports the standard library only.
 package feed

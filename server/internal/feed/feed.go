@@ -52,11 +52,11 @@ type Feed struct {
 // New makes the feed of a call by its id.
 func New(run string) *Feed { return &Feed{Run: run} }
 
-// Text hands on a piece of text.
+// Text sends a piece of text.
 func (f *Feed) Text(text string) { f.Send("text", Text{text}, len(text)) }
 
-// Send hands a frame of about so many bytes on without waiting. What comes behind
-// the last one, from a goroutine that an agent left behind, nobody hears.
+// Send adds a frame of about so many bytes, without waiting. Frames behind the last
+// one are dropped: a goroutine that an agent left running may send some.
 func (f *Feed) Send(kind string, data any, size int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,7 +77,7 @@ func (f *Feed) Send(kind string, data any, size int) {
 	}
 }
 
-// Event hands on what happened, encoded now: it may change later.
+// Event sends what happened. It is encoded at once, since it may change later.
 func (f *Feed) Event(e any) error {
 	body, err := json.Marshal(e)
 	if err == nil {
@@ -87,7 +87,7 @@ func (f *Feed) Event(e any) error {
 }
 
 // behind returns copies of the frames behind the n-th and how many of them were
-// dropped. If there are none yet, more is closed with the next one.
+// dropped. Without such frames it returns more, which is closed with the next one.
 func (f *Feed) behind(n uint64) (frames []Frame, missed uint64, more <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,10 +111,10 @@ func (f *Feed) over(n uint64) bool {
 	return n >= f.told && f.ended()
 }
 
-// ended reports whether the last frame was told. Callers hold f.mu.
+// ended reports whether the last frame was sent. Callers hold f.mu.
 func (f *Feed) ended() bool { return len(f.frames) > 0 && f.frames[len(f.frames)-1].last() }
 
-// ID names a frame, for a client to say where it was.
+// ID returns the id of a frame, by which a client goes on behind it.
 func (f *Feed) ID(n uint64) string { return f.Run + "/" + strconv.FormatUint(n, 10) }
 
 // A Listener is one client's place in a feed.
@@ -124,15 +124,15 @@ type Listener struct {
 	Gone chan struct{} // closed once it does not listen any more
 }
 
-// Listen takes a place behind the n-th frame, or behind the newest.
+// Listen returns a listener to the frames behind the n-th, or behind the newest.
 func (f *Feed) Listen(n uint64) *Listener {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return &Listener{f, min(n, f.told), make(chan struct{})}
 }
 
-// Pump hands frames to a client until the last one, with a heartbeat at each
-// tick. It returns whether the client is still there. It is called once.
+// Pump writes frames to a client until the last one, with a heartbeat at each tick.
+// It returns whether the client is still there. It is called once.
 func (l *Listener) Pump(ctx context.Context, tick <-chan time.Time, write func(Frame) error, heartbeat func() error) bool {
 	defer close(l.Gone)
 	for !l.Feed.over(l.at) {

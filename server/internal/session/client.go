@@ -237,14 +237,14 @@ func (c *Clients) index(ctx context.Context, digit string, change func(shardInde
 	}
 }
 
-// A race is writing a slot that others write, too.
+// A race is the tries to write a slot that others write, too.
 type race struct {
 	tried bool
 	last  uint64 // the revision that the last try found
 }
 
-// over reports whether a try was the last. It was if it succeeded, failed
-// otherwise than by a conflict, or if nobody wrote the slot since the try before.
+// over reports whether to stop trying: the last try succeeded, failed otherwise than
+// by a conflict, or found the revision that the try before found.
 func (r *race) over(err error, revision uint64) bool {
 	stuck := r.tried && r.last == revision
 	r.tried, r.last = true, revision

@@ -1,6 +1,5 @@
-// Package session knows who comes back: browsers that logged in ([Logins], in
-// memory, behind a cookie), and clients that connect again ([Clients], in slots of
-// the store, behind a token).
+// Package session keeps the logins of browsers and the sessions of clients. [Logins]
+// are in memory, behind a cookie; [Clients] are in slots of the store, behind a token.
 //
 // Neither keeps a secret: cookies and tokens are kept as hashes.
 //

@@ -15,13 +15,12 @@ import (
 	"github.com/posthouse/posthouse/internal/strictjson"
 )
 
-// Decode reads one JSON value into v, a pointer to a struct. encoding/json
-// alone would let through what two readers could understand differently; here
-// that is refused, with the place: a name twice, a name v does not have or has
-// in other letters, invalid UTF-8 also by escape, nesting deeper than
-// [posthouse.MaxDepth], anything behind the value.
+// Decode reads one JSON value into v, a pointer to a struct. It refuses what
+// encoding/json would accept though two readers could understand it differently: a
+// name twice, a name that v does not have in these letters, invalid UTF-8 also by
+// escape, nesting deeper than [posthouse.MaxDepth], anything behind the value.
 func Decode(data []byte, v any) error {
-	if err := Check(data); err != nil {
+	if err := check(data); err != nil {
 		return err
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -55,8 +54,7 @@ func unknownField(name string) error {
 	}
 }
 
-// Check checks the syntax.
-func Check(data []byte) error {
+func check(data []byte) error {
 	if !utf8.Valid(data) {
 		return posthouse.Invalid("body", "is not valid UTF-8")
 	}
@@ -119,7 +117,7 @@ func checkNames(data []byte, t reflect.Type) error {
 	return nil
 }
 
-// readsItself tells of a type whose JSON form is not that of its fields.
+// readsItself reports whether a type has a JSON form other than that of its fields.
 func readsItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
