@@ -43,23 +43,20 @@ const (
 type TimeoutError struct {
 	Step      string
 	After     time.Duration
-	Abandoned bool // the function does not heed its context: it goes on, and its result is lost
+	Abandoned bool // the function ignores its context: it goes on, and its result is lost
 }
 
 // Error names the step and the limit.
 func (e *TimeoutError) Error() string {
 	s := fmt.Sprintf("posthouse: step %q took longer than %s", e.Step, e.After)
 	if e.Abandoned {
-		s += " and does not heed its context: it was given up"
+		s += " and ignores its context: it was given up"
 	}
 	return s
 }
 
 // Is matches [context.DeadlineExceeded].
 func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
-
-// grace is how long a function whose time is up may take to heed its context.
-const grace = time.Second
 
 // limited returns work that ends when its time is up, even if its function
 // does not.
@@ -68,34 +65,18 @@ func limited(name string, after time.Duration, work engine.Work) engine.Work {
 		late := &TimeoutError{Step: name, After: after}
 		ctx, cancel := context.WithTimeoutCause(ctx, after, late)
 		defer cancel()
-		type end struct {
-			v   posthouse.Value
-			err error
+		v, abandoned, err := engine.RunAbandonable(ctx, func() (v posthouse.Value, err error) {
+			err = engine.Guard(func() (err error) { v, err = work(ctx); return err })
+			return v, err
+		})
+		switch expired := context.Cause(ctx) == error(late); {
+		case abandoned && expired:
+			return v, &TimeoutError{Step: name, After: after, Abandoned: true}
+		case abandoned:
+			return v, context.Cause(ctx)
+		case err != nil && expired:
+			return v, late
 		}
-		ended := make(chan end, 1)
-		go func() {
-			var e end
-			e.err = engine.Guard(func() (err error) { e.v, err = work(ctx); return err })
-			ended <- e
-		}()
-		var e end
-		select {
-		case e = <-ended:
-		case <-ctx.Done():
-			wait := time.NewTimer(grace)
-			defer wait.Stop()
-			select {
-			case e = <-ended:
-			case <-wait.C:
-				if context.Cause(ctx) == error(late) {
-					return e.v, &TimeoutError{Step: name, After: after, Abandoned: true}
-				}
-				return e.v, context.Cause(ctx)
-			}
-		}
-		if e.err != nil && context.Cause(ctx) == error(late) {
-			return e.v, late
-		}
-		return e.v, e.err
+		return v, err
 	}
 }

@@ -22,13 +22,25 @@ const (
 // With returns a context that carries the task to [From]. It is called once.
 func (t *Task) With(ctx context.Context) context.Context {
 	t.around = ctx
-	return (*taskContext)(t)
+	return context.WithValue(ctx, keyTask, t)
 }
 
 // From returns the task that a model put into ctx.
 func From(ctx context.Context) (*Task, bool) {
 	t, ok := ctx.Value(keyTask).(*Task)
 	return t, ok
+}
+
+// TaskOf is [From] for code that needs a task. Without one it returns an
+// [posthouse.ErrInvalid] that names what was called.
+func TaskOf(ctx context.Context, what string) (*Task, error) {
+	if t, ok := From(ctx); ok {
+		return t, nil
+	}
+	return nil, &posthouse.Error{
+		Code: posthouse.CodeInvalid, Field: "context", Message: "of " + what + " carries no task",
+		Hint: "call it below a node, flow or handler, with the context it was given",
+	}
 }
 
 // A scope is the step or call whose body a context runs.
@@ -40,11 +52,18 @@ type scope struct {
 	attempt    int    // of the step, from 1
 }
 
-// Scope returns the context for the body of a call: steps and questions below
-// it are named under the call ("call>name"), because a replay that has the
-// call's result does not ask for them. [Task.Do] does this for its function; a
-// model that uses [Records.Recorded] and [Records.Hold] does it for what it calls,
-// with the record that Recorded returned.
+// scopeOf returns the scope of the task that ctx is in, nil for none.
+func (t *Task) scopeOf(ctx context.Context) *scope {
+	if sc, _ := ctx.Value(keyScope).(*scope); sc != nil && sc.task == t {
+		return sc
+	}
+	return nil
+}
+
+// Scope returns the context for the body of a call. Steps and questions below it are
+// named under the call ("call>name"), because a replay that has the call's result does
+// not ask for them. [Task.Do] does this for its function. A model that uses
+// [Records.Recorded] and [Records.Hold] does it itself, with the record of Recorded.
 func (t *Task) Scope(ctx context.Context, name string, occurrence uint32) context.Context {
 	return t.inside(ctx, name, occurrence, 1)
 }
@@ -52,7 +71,7 @@ func (t *Task) Scope(ctx context.Context, name string, occurrence uint32) contex
 // inside is Scope of one attempt.
 func (t *Task) inside(ctx context.Context, name string, occurrence uint32, attempt int) context.Context {
 	outer := name
-	if sc, ok := ctx.Value(keyScope).(*scope); ok && sc.task == t {
+	if sc := t.scopeOf(ctx); sc != nil {
 		outer = sc.outer
 	}
 	return context.WithValue(ctx, keyScope, &scope{t, name, occurrence, outer, attempt})
@@ -60,13 +79,18 @@ func (t *Task) inside(ctx context.Context, name string, occurrence uint32, attem
 
 // Scoped returns the name under which a call of name below ctx is recorded: what
 // a model passes to [Records.Recorded].
-func (t *Task) Scoped(ctx context.Context, name string) string { return scoped(ctx, t, name) }
+func (t *Task) Scoped(ctx context.Context, name string) string {
+	if sc := t.scopeOf(ctx); sc != nil {
+		return callName(sc.name, sc.occurrence) + nested + name
+	}
+	return name
+}
 
-// StepKey returns thread/task/name/occurrence of the step whose function ctx
-// was given to: the same each time that function is tried, and no other's. The
-// thread is followed by @generation from the second on, since a released thread
-// acts anew under its name, and by ~branch unless that is main: a fork acts anew.
-// In the names of thread and branch @ and ~ are escaped, too.
+// StepKey returns thread/task/name/occurrence of the step whose function ctx was given
+// to. It is the same at each attempt, and no other step's. From the second generation on
+// the thread is followed by @generation, since a released thread acts anew under its
+// name. A branch other than main adds ~branch: a fork acts anew. In the names of thread
+// and branch @ and ~ are escaped, too.
 func StepKey(ctx context.Context) (string, bool) {
 	sc, ok := ctx.Value(keyScope).(*scope)
 	if !ok {
@@ -79,16 +103,12 @@ func StepKey(ctx context.Context) (string, bool) {
 	if b := sc.task.session.branch; b != posthouse.MainBranch {
 		thread += "~" + keyName(b)
 	}
-	return thread + "/" + sc.task.Key() + "/" + sc.name + "/" + itoa(sc.occurrence), true
+	return thread + "/" + sc.task.Key() + "/" + sc.name + "/" + strconv.Itoa(int(sc.occurrence)), true
 }
 
 // keyName returns a name as it stands in a step's key.
 func keyName(name string) string {
-	name = posthouse.EscapeName(name)
-	if !strings.ContainsAny(name, "@~") {
-		return name
-	}
-	return strings.NewReplacer("@", "%40", "~", "%7E").Replace(name)
+	return strings.NewReplacer("@", "%40", "~", "%7E").Replace(posthouse.EscapeName(name))
 }
 
 // An order says what the places of steps mean to a replay, if not everything.
@@ -99,14 +119,14 @@ const (
 	beside
 )
 
-// Unordered returns a context below which steps may run at once: no order is
+// Unordered returns a context below which steps may run at once. No order is
 // expected of them, nor of any step of the execution after them.
 func Unordered(ctx context.Context) context.Context {
 	return context.WithValue(ctx, keyOrder, unordered)
 }
 
-// Beside returns a context for steps that are begun one after another, in the
-// same order each time, and run beside each other: see [Task.Call].
+// Beside returns a context for steps that run beside each other: see [Task.Call]. They
+// are begun one after another, in the same order each time.
 func Beside(ctx context.Context) context.Context {
 	return context.WithValue(ctx, keyOrder, beside)
 }
@@ -117,9 +137,8 @@ func WithDrain(ctx context.Context, drain <-chan struct{}) context.Context {
 	return context.WithValue(ctx, keyDrain, drain)
 }
 
-// Draining reports whether a program should stop before its next node. The
-// branch stays running; whoever holds it next goes on from its head. Models
-// ask before each node.
+// Draining reports whether a program should stop before its next node. Models ask before
+// each node. The branch keeps its status running; its next holder goes on from its head.
 func Draining(ctx context.Context) bool { return Closed(DrainOf(ctx)) }
 
 // Closed reports whether a channel that nobody sends on, such as DrainOf's, is
@@ -133,7 +152,7 @@ func Closed(c <-chan struct{}) bool {
 	}
 }
 
-// DrainOf returns the channel of [WithDrain], nil if there is none.
+// DrainOf returns the channel of [WithDrain], nil without one.
 func DrainOf(ctx context.Context) <-chan struct{} {
 	drain, _ := ctx.Value(keyDrain).(<-chan struct{})
 	return drain

@@ -2,18 +2,16 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/internal/core"
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// What is on record within a step that acts under a grant: that it is about to
-// act, and that it failed to.
+// Names of records within a step that acts under a grant: it is about to act, and it
+// failed to act.
 const (
 	useName     = "$use"
 	refusedName = "$failed"
@@ -21,10 +19,7 @@ const (
 
 // An Effect is a step that acts on the world under the decision of a gate. It is
 // used within the step's own function.
-type Effect struct {
-	call *Call
-	task *Task
-}
+type Effect struct{ call *Call }
 
 // Effect returns the use of a grant that a call makes. Its result is to name the
 // gate that [Effect.Release] was given. [posthouse.ErrInvalid] for a name that ends
@@ -37,12 +32,13 @@ func (c *Call) Effect() (*Effect, error) {
 			Hint: "put what tells effects apart otherwise, as in pay-1",
 		}
 	}
-	c.licensed = true
-	return &Effect{call: c, task: c.task}, nil
+	c.task.mu.Lock()
+	defer c.task.mu.Unlock()
+	c.licensed, c.task.state.repeats = true, true
+	return &Effect{c}, nil
 }
 
-// Ran returns the gate under whose decision the effect ran that is on record, ""
-// if none is.
+// Ran returns the gate under whose decision the recorded effect ran, "" if it has not.
 func (e *Effect) Ran() posthouse.ID {
 	if e.call.recorded == nil {
 		return ""
@@ -50,27 +46,13 @@ func (e *Effect) Ran() posthouse.ID {
 	return e.call.recorded.Grant
 }
 
-// attemptName returns the name of a record within the step.
-func (e *Effect) attemptName(name string) string {
-	return callName(e.call.name, e.call.occurrence) + nested + name
-}
-
-// countAttempts returns how often the step was released, and how often it is known to
-// have failed.
+// countAttempts returns how many attempts were released, and how many are known to have
+// failed.
 func (e *Effect) countAttempts() (released, failed uint32) {
-	t := e.task
+	t := e.call.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.replay == nil {
-		return 0, 0
-	}
-	for t.replay.results[occurrence{e.attemptName(useName), released}] != nil {
-		released++
-	}
-	for t.replay.results[occurrence{e.attemptName(refusedName), failed}] != nil {
-		failed++
-	}
-	return released, failed
+	return e.call.countWithin(useName), e.call.countWithin(refusedName)
 }
 
 // Unknown reports whether an earlier attempt was released and its outcome is not
@@ -80,8 +62,8 @@ func (e *Effect) Unknown() (attempt int, unknown bool) {
 	return int(released), released > failed
 }
 
-// Happened names, for the result that somebody found out, the gate under which the
-// attempt was released.
+// Happened takes the gate of the newest attempt as that of the result, which somebody
+// found out.
 func (e *Effect) Happened() {
 	if g := e.Under(); g != "" {
 		e.call.opt.Grant = g
@@ -99,33 +81,34 @@ func (e *Effect) Under() posthouse.ID {
 
 // gateOf returns the gate under which an attempt was released.
 func (e *Effect) gateOf(attempt uint32) posthouse.ID {
-	t := e.task
+	t := e.call.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.replay.results[occurrence{e.attemptName(useName), attempt}].Grant
+	return t.replay.results[occurrence{e.call.within(useName), attempt}].Grant
 }
 
-// Release puts on record that the step is about to act under a gate's decision,
-// unless as many other effects as the gate licenses did before: then it fails with
-// [posthouse.ErrForbidden]. A step that is tried again is the same use; one whose
-// earlier attempts this execution knows nothing of, since they were deleted or are
-// of an attempt that was given up, is refused.
+// Release puts on record that the step is about to act under a gate's decision. It fails
+// with [posthouse.ErrForbidden] where as many other effects as the gate licenses were
+// released before. A further attempt of the step is the same use. A step whose earlier
+// attempts this execution does not know is refused: they were deleted, or belong to
+// another attempt of the task.
 func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
-	s := e.task.session
+	t := e.call.task
+	s := t.session
 	s.grants.Lock() // from the count to the record
 	defer s.grants.Unlock()
 	uses, err := ledger.Uses(ctx, s.ledger, g.ID)
 	if err != nil {
 		return err
 	}
-	if e.task.closed.Load() {
-		return e.task.closedError("effect", e.call.name)
+	if t.closed.Load() {
+		return t.closedError("effect", e.call.name)
 	}
 	released, failed := e.countAttempts()
-	own, others := e.task.Key()+"\x00"+callName(e.call.name, e.call.occurrence), 0
+	others := 0
 	for i := range uses {
 		u := &uses[i]
-		if u.Task+"\x00"+callName(u.Name, u.Occurrence) != own {
+		if u.Task != t.Key() || callName(u.Name, u.Occurrence) != e.call.label() {
 			others++
 			continue
 		}
@@ -140,16 +123,14 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 	if others >= g.Uses {
 		return &posthouse.Error{
 			Code: posthouse.CodeForbidden, Decision: g.Decision,
-			Message: "the decision of gate " + string(g.ID) + " licensed " + itoa(uint32(g.Uses)) + " effect(s), and as many ran",
+			Message: "the decision of gate " + string(g.ID) + " licensed " + strconv.Itoa(g.Uses) + " effect(s), and as many ran",
 			Hint:    "propose it again: each effect needs a decision of its own",
 		}
 	}
-	if released > failed && e.Under() == g.ID { // it is on record already
-		e.call.opt.Grant = g.ID
-		return nil
-	}
-	if err := e.recordAttempt(ctx, useName, released, g.ID, nil); err != nil {
-		return err
+	if released == failed || e.Under() != g.ID { // else it is on record already
+		if err := e.call.recordAttempt(ctx, useName, released, g.ID, Attempt{}); err != nil {
+			return err
+		}
 	}
 	e.call.opt.Grant = g.ID
 	return nil
@@ -157,44 +138,23 @@ func (e *Effect) Release(ctx context.Context, g *posthouse.Gate) error {
 
 // Failed puts on record that the attempts so far did not act.
 func (e *Effect) Failed(ctx context.Context, cause error) error {
+	var a Attempt
+	if cause != nil {
+		a.Error = cleanText(cause.Error())
+	}
 	for {
 		released, failed := e.countAttempts()
 		if failed >= released {
 			return nil
 		}
-		if err := e.recordAttempt(ctx, refusedName, failed, e.gateOf(failed), cause); err != nil {
+		if err := e.call.recordAttempt(ctx, refusedName, failed, e.gateOf(failed), a); err != nil {
 			return err
 		}
 	}
 }
 
-func (e *Effect) recordAttempt(ctx context.Context, name string, n uint32, grant posthouse.ID, cause error) error {
-	a := Attempt{}
-	if cause != nil {
-		a.Error = cleanText(cause.Error())
-	}
-	data, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	v := posthouse.Value{Codec: posthouse.JSON.Name(), Data: data}
-	own := call{name: e.attemptName(name), occurrence: n}
-	if err := e.task.recordStep(ctx, &own, posthouse.Step{Effect: e.call.opt.Effect, Grant: grant, Value: v}); err != nil {
-		return err
-	}
-	t := e.task
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.replay == nil {
-		t.replay = newReplay(&core.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "")
-	}
-	t.replay.results[occurrence{own.name, n}] = &posthouse.StepRecord{Step: posthouse.Step{Task: t.Key(), Name: own.name, Occurrence: n, Value: v, Grant: grant}}
-	return nil
-}
-
 // Licenses returns why a gate's decision licenses no effect of this run, nil if it
-// does: it was given on another branch, of another thread or for a version that was
-// released since.
+// does. It may be of another branch or thread, or of a version released since.
 func (s *Session) Licenses(ctx context.Context, g *posthouse.Gate) error {
 	if err := s.licenses(g); err != nil {
 		return err

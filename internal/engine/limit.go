@@ -4,138 +4,103 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 )
 
 // Limits are those of an attempt.
 type Limits struct {
 	Timeout, IdleTimeout time.Duration // 0: none
-	Whole                bool          // it is not given up as a whole: what it runs is, one by one
+	Whole                bool          // it is never abandoned itself: the nodes that it runs are
 }
 
-// grace is how long code whose time is up may take to heed its context.
+// grace is how long code may go on once its context has ended.
 const grace = time.Second
 
-// RunLimited runs the code of a task within limits. Code that does not heed its context
-// is given up: what it still does has no effect, nor has what it leaves in out.
+// RunAbandonable runs fn in a goroutine of its own and returns what it returned. Code
+// that goes on for more than a second after ctx has ended is abandoned: its result is lost.
+func RunAbandonable[T any](ctx context.Context, fn func() (T, error)) (v T, abandoned bool, err error) {
+	type end struct {
+		v   T
+		err error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		v, err := fn()
+		ended <- end{v, err}
+	}()
+	done := ctx.Done()
+	var late <-chan time.Time
+	for {
+		select {
+		case e := <-ended:
+			return e.v, false, e.err
+		case <-done:
+			done, late = nil, time.After(grace)
+		case <-late:
+			return v, true, nil
+		}
+	}
+}
+
+// RunLimited runs the code of a task within limits. Code that ignores the end of its
+// context is abandoned: what it does from then on has no effect, and out stays as it is.
 func RunLimited[T any](ctx context.Context, t *Task, name string, l Limits, out *T, run func(context.Context, *T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := watchdog{Limits: l, name: name, cancel: cancel}
-	w.start()
-	defer w.stop()
-	t.active = w.beat
-
-	own := new(T) // the code may go on without the task
-	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, own) }()
-	end := func(err error) error {
-		*out = *own
-		return w.cause(err)
+	whole, idle := &TimeoutError{Node: name, After: l.Timeout}, &TimeoutError{Node: name, After: l.IdleTimeout, Idle: true}
+	if l.Timeout > 0 {
+		defer time.AfterFunc(l.Timeout, func() { cancel(whole) }).Stop()
 	}
-	select {
-	case err := <-ended:
-		return end(err)
-	case <-ctx.Done():
+	if l.IdleTimeout > 0 {
+		timer := time.AfterFunc(l.IdleTimeout, func() { cancel(idle) })
+		defer timer.Stop()
+		t.active = func() { timer.Reset(l.IdleTimeout) }
 	}
-	if l.Whole { // its nodes are given up one by one
-		err := <-ended
-		if err == nil && w.expired() != nil { // the last of them did not heed its context, but ended
-			err = context.Cause(ctx)
+	expired := func() *TimeoutError {
+		if e, _ := context.Cause(ctx).(*TimeoutError); e != nil && (e == whole || e == idle) {
+			own := *e
+			return &own
 		}
-		return end(err)
-	}
-	late := time.NewTimer(grace)
-	defer late.Stop()
-	select {
-	case err := <-ended:
-		return end(err)
-	case <-late.C:
-	}
-	if e := w.expired(); e != nil {
-		e.Abandoned = true
-		return e
-	}
-	return givenUp{context.Cause(ctx)}
-}
-
-// A givenUp is why the context ended of a node that did not heed it.
-type givenUp struct{ error }
-
-func (e givenUp) Unwrap() error { return e.error }
-
-// A watchdog ends a node's context when its time is up.
-type watchdog struct {
-	Limits
-	name   string
-	cancel context.CancelCauseFunc
-
-	mu          sync.Mutex
-	whole, idle *time.Timer
-	fired       *TimeoutError
-}
-
-func (w *watchdog) start() {
-	if d := w.Timeout; d > 0 {
-		w.whole = time.AfterFunc(d, func() { w.fire(&TimeoutError{Node: w.name, After: d}) })
-	}
-	if d := w.IdleTimeout; d > 0 {
-		w.idle = time.AfterFunc(d, func() { w.fire(&TimeoutError{Node: w.name, After: d, Idle: true}) })
-	}
-}
-
-func (w *watchdog) fire(e *TimeoutError) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.fired == nil {
-		w.fired = e
-		w.cancel(e)
-	}
-}
-
-func (w *watchdog) beat() {
-	if w.idle != nil {
-		w.idle.Reset(w.IdleTimeout)
-	}
-}
-
-func (w *watchdog) stop() {
-	for _, t := range []*time.Timer{w.whole, w.idle} {
-		if t != nil {
-			t.Stop()
-		}
-	}
-}
-
-func (w *watchdog) expired() *TimeoutError {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.fired == nil {
 		return nil
 	}
-	e := *w.fired
-	return &e
-}
-
-// cause is what a node's error comes from: an error after the time was up is
-// the timeout's.
-func (w *watchdog) cause(err error) error {
-	if e := w.expired(); e != nil && err != nil {
-		e.Abandoned = errors.As(err, new(givenUp))
+	var err error
+	if l.Whole {
+		if err = run(ctx, out); err == nil && expired() != nil {
+			err = context.Cause(ctx) // the last node was abandoned
+		}
+	} else {
+		v, abandoned, failed := RunAbandonable(ctx, func() (own T, err error) {
+			err = run(ctx, &own)
+			return own, err
+		})
+		if e := expired(); abandoned && e != nil {
+			e.Abandoned = true
+			return e
+		}
+		if abandoned {
+			return abandonedError{context.Cause(ctx)}
+		}
+		*out, err = v, failed
+	}
+	if e := expired(); e != nil && err != nil {
+		e.Abandoned = errors.As(err, new(abandonedError))
 		return e
 	}
 	return err
 }
 
-// A TimeoutError is an attempt of a node that took longer than its
-// Timeout, or showed no life for its IdleTimeout. It
-// matches [context.DeadlineExceeded].
+// An abandonedError is the cause of the context's end of a node that was abandoned.
+type abandonedError struct{ error }
+
+func (e abandonedError) Unwrap() error { return e.error }
+
+// A TimeoutError says that an attempt of a node took longer than its Timeout, or showed
+// no activity for its IdleTimeout. It matches [context.DeadlineExceeded].
 type TimeoutError struct {
 	Node      string
 	After     time.Duration
-	Idle      bool // no sign of life for that long
-	Abandoned bool // the node does not heed its context: it goes on without effect
+	Idle      bool // it showed no activity for that long
+	Abandoned bool // the node ignores its context: it goes on without effect
 }
 
 // Error names the node and the limit.
@@ -145,7 +110,7 @@ func (e *TimeoutError) Error() string {
 		s = fmt.Sprintf("posthouse: node %q showed no sign of life for %s", e.Node, e.After)
 	}
 	if e.Abandoned {
-		s += " and does not heed its context: it was given up"
+		s += " and ignores its context: it was given up"
 	}
 	return s
 }

@@ -11,14 +11,13 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// A question is what people were asked by an execution: its gates show the same
-// content and have the same number among those that do. A later gate asks again
-// in the place of those before it.
+// A question is what people were asked by an execution. Its gates show the same content
+// and have the same number among those that do. A later gate replaces those before it.
 type question struct {
 	name    string // in full
 	content posthouse.Hash
 	n       uint32
-	old     bool              // its first gate is an earlier version's, without a digest, and counted among all of its name
+	old     bool              // an earlier version asked it, without a digest, and counted all of its name
 	gates   []*posthouse.Gate // oldest first; the last one counts
 	asked   bool              // this run of the execution asked it
 }
@@ -41,8 +40,8 @@ func (r *replay) addQuestion(g *posthouse.Gate) {
 	r.asked = append(r.asked, &question{name: g.Name, content: content, n: n, old: !g.Digested(), gates: []*posthouse.Gate{g}})
 }
 
-// legacyNumber returns the number, among questions of one content, of a gate that was
-// counted among all of its name.
+// legacyNumber returns the number of an earlier version's gate among questions of one
+// content. Its occurrence counts all questions of its name.
 func (r *replay) legacyNumber(g *posthouse.Gate, content posthouse.Hash) (n uint32) {
 	for _, q := range r.asked {
 		if q.name != g.Name || q.content != content {
@@ -56,8 +55,8 @@ func (r *replay) legacyNumber(g *posthouse.Gate, content posthouse.Hash) (n uint
 	return n
 }
 
-// question finds what was asked before, nil if it was not: for one that is bound
-// by name also an earlier version's, which had no bindings.
+// question finds what was asked before, nil if it was not. For a question that is bound by
+// name it may be an earlier version's, which had no bindings.
 func (r *replay) question(g *posthouse.Gate, content posthouse.Hash, n uint32) *question {
 	if r == nil {
 		return nil
@@ -80,8 +79,7 @@ func (r *replay) question(g *posthouse.Gate, content posthouse.Hash, n uint32) *
 	return nil
 }
 
-// questionWithNote finds the n-th question that an earlier version put with a note in its
-// text, of which the program said nothing.
+// questionWithNote finds the n-th question to whose text an earlier version added a note.
 func (r *replay) questionWithNote(g *posthouse.Gate, n uint32) *question {
 	for _, q := range r.asked {
 		if !q.old || q.name != g.Name {
@@ -100,8 +98,7 @@ func (r *replay) questionWithNote(g *posthouse.Gate, n uint32) *question {
 	return nil
 }
 
-// hasNote reports whether a text is another one and one of the notes that earlier
-// versions put behind it.
+// hasNote reports whether a text is another one with a note of an earlier version.
 func hasNote(noted, text string) bool {
 	note, ok := strings.CutPrefix(noted, text)
 	if text != "" {
@@ -124,7 +121,7 @@ func (r *replay) clearAsked(prefix string) {
 	}
 }
 
-// askKey counts questions for people by what they show, all others by name.
+// askKey returns what questions are counted by: those for people by what they show, too.
 func askKey(g *posthouse.Gate, content posthouse.Hash) string {
 	if !g.AsksPeople() {
 		return g.Name
@@ -134,7 +131,7 @@ func askKey(g *posthouse.Gate, content posthouse.Hash) string {
 
 // prepareGate fills in what the execution knows of a question.
 func (t *Task) prepareGate(ctx context.Context, g *posthouse.Gate) (posthouse.Hash, error) {
-	g.Name = scoped(ctx, t, g.Name)
+	g.Name = t.Scoped(ctx, g.Name)
 	if err := checkLength("question", g.Name); err != nil {
 		return posthouse.Hash{}, err
 	}
@@ -150,16 +147,15 @@ func (t *Task) prepareGate(ctx context.Context, g *posthouse.Gate) (posthouse.Ha
 // Gates are the questions and waits of an execution.
 type Gates struct{ t *Task }
 
-// Ask returns the decision of the same question that is on record, or remembers
-// the question and returns [posthouse.ErrWaiting]: a new one for
-// [Gates.New], one that was asked before for [Gates.Open]. The same is what
-// has the same content and the same number among those the execution asks; of
-// waits, the same name. A deadline that has passed is put on record first, so a
-// late question does not wait for anybody. A decision that does not count any more
-// ([commit.Counts]), or that licenses no effect here where g is to
-// license some, is asked for again. Task, Occurrence, Branch and Instance of g are
-// filled in, and in whose name the execution asks people, unless RequestedBy says
-// so.
+// Ask returns the decision of the same question on record. Otherwise it remembers the
+// question, a new one for [Gates.New], one that was asked before for [Gates.Open], and
+// returns [posthouse.ErrWaiting]. Two questions are the same if they have the same
+// content and the same number among those of that content; two waits, if they have the
+// same name. A deadline that has passed is put on record first.
+//
+// A decision is asked for again if it does not count any more ([commit.Counts]), or if g
+// is to license effects and the decision licenses none here. Task, Occurrence, Branch and
+// Instance of g are filled in; so is RequestedBy where it is empty.
 func (v Gates) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, error) {
 	t := v.t
 	t.Heartbeat()
@@ -172,7 +168,7 @@ func (v Gates) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, erro
 	if err != nil {
 		return nil, err
 	}
-	m := t.stateToChange()
+	m := &t.state
 	g.Occurrence = next(&m.asks, askKey(&g, content))
 	if !g.AsksPeople() {
 		if w := t.replay.takeGate(g.Name, g.Occurrence); w != nil {
@@ -200,8 +196,8 @@ func (v Gates) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, erro
 	return nil, posthouse.ErrWaiting
 }
 
-// recordedAnswer returns the gate that answers g, or why it is to be asked again; the
-// error is [posthouse.ErrWaiting] while it waits. Callers hold t.mu.
+// recordedAnswer returns the gate that answers g, or why g is asked again. While that gate
+// waits, the error is [posthouse.ErrWaiting]. Callers hold t.mu.
 func (t *Task) recordedAnswer(ctx context.Context, g *posthouse.Gate, q *question) (found *posthouse.Gate, why, err error) {
 	last := q.last()
 	if last.Withdrawn() {
@@ -222,9 +218,8 @@ func (t *Task) recordedAnswer(ctx context.Context, g *posthouse.Gate, q *questio
 	return last, nil, nil
 }
 
-// licenses returns why a decision that is on record cannot license effects of
-// this run: they were licensed elsewhere, or not at all. A refusal can be read
-// anywhere.
+// licenses returns why a decision on record cannot license effects of this run. It was
+// given elsewhere, or for no effects. A refusal counts anywhere.
 func (s *Session) licenses(g *posthouse.Gate) error {
 	refuse := func(message string) error {
 		return &posthouse.Error{Code: posthouse.CodeForbidden, Message: message, Hint: "it is asked for again here"}
@@ -242,10 +237,9 @@ func (s *Session) licenses(g *posthouse.Gate) error {
 	return nil
 }
 
-// Asked returns the number of a question among those of its content, and whether
-// it is with people already, or has an answer that counts. It does not count as
-// asking. What a policy decided does not bind people: where that does not count any
-// more, the policy may decide again.
+// Asked returns the number of a question among those of its content. Before says whether
+// people were asked it already, or it has an answer that counts. Asked does not count as
+// asking. Where a policy's decision does not count any more, the policy may decide again.
 func (v Gates) Asked(ctx context.Context, g posthouse.Gate) (n uint32, before bool) {
 	t := v.t
 	t.mu.Lock()
@@ -254,7 +248,7 @@ func (v Gates) Asked(ctx context.Context, g posthouse.Gate) (n uint32, before bo
 	if err != nil {
 		return 0, false
 	}
-	n = t.currentState().asks[askKey(&g, content)]
+	n = t.state.asks[askKey(&g, content)]
 	q := t.replay.question(&g, content, n)
 	if q == nil || q.last().Withdrawn() {
 		return n, false
@@ -267,10 +261,10 @@ func (v Gates) Asked(ctx context.Context, g posthouse.Gate) (n uint32, before bo
 	return n, counts
 }
 
-// Settle puts a question on record together with its decision, which a policy of
-// the program took, and what is held. It counts as asking. Fields of g are filled
-// in as [Gates.Ask] does; errors are those of [Session.Commit]. With expired it is
-// asked in the place of that gate, whose deadline passed.
+// Settle puts a question on record together with a policy's decision, and what is held.
+// It counts as asking. Fields of g are filled in as [Gates.Ask] does. Errors are those of
+// [Session.Commit]. If expired is not nil, the question replaces that gate, whose
+// deadline has passed.
 func (v Gates) Settle(ctx context.Context, g posthouse.Gate, expired *posthouse.Gate) (*posthouse.Gate, error) {
 	t := v.t
 	t.mu.Lock()
@@ -284,20 +278,15 @@ func (v Gates) Settle(ctx context.Context, g posthouse.Gate, expired *posthouse.
 		return nil, err
 	}
 	if expired != nil {
-		g.Occurrence, g.Supersedes = max(1, t.currentState().asks[askKey(&g, content)])-1, expired.ID
+		g.Occurrence, g.Supersedes = max(1, t.state.asks[askKey(&g, content)])-1, expired.ID
 	} else {
-		g.Occurrence = next(&t.stateToChange().asks, askKey(&g, content))
+		g.Occurrence = next(&t.state.asks, askKey(&g, content))
 		if q := t.replay.question(&g, content, g.Occurrence); q != nil {
 			q.asked, g.Supersedes = true, q.last().ID
 		}
 	}
 	t.mu.Unlock()
-	if t.before != nil {
-		if err := t.before(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if err := t.session.persistClaim(ctx); err != nil {
+	if err := t.mayAct(ctx); err != nil {
 		return nil, err
 	}
 	var settled *posthouse.Gate
@@ -321,48 +310,64 @@ func clip(s string) string {
 	return strings.ToValidUTF8(s, "")
 }
 
-// New returns the questions that are not open yet: the waiting checkpoint
-// opens them. One that differs from what the execution asked before under its name,
-// and does not ask again, names it as superseded.
+// Open returns the gates that were asked again and are still undecided. A node
+// that waits for these alone needs no new checkpoint.
+func (v Gates) Open() []*posthouse.Gate {
+	t := v.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	open := slices.Clone(t.state.open)
+	for _, in := range t.state.inner {
+		open = append(open, in.Gates().Open()...)
+	}
+	return open
+}
+
+// New returns the questions that are not open yet: the waiting checkpoint opens them. A
+// question supersedes one that the execution asked before under its name and does not
+// ask again.
 func (v Gates) New() []posthouse.Gate {
 	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.currentState()
-	qs := slices.Clone(m.questions)
-	for i := range qs {
-		if q := t.predecessor(&qs[i], qs[:i]); q != nil {
-			qs[i].Supersedes = q.last().ID
-		}
-	}
-	for _, in := range m.inner {
+	qs, _ := t.newQuestions()
+	for _, in := range t.state.inner {
 		qs = append(qs, in.Gates().New()...)
 	}
 	return qs
 }
 
-// Changed returns a [ChangedError] for a question that has no right to differ from
-// what is on record: the very instance of the program asked that and it was
-// answered, or it differed once before, and nobody changed the state in between.
+// newQuestions returns the questions that are not open yet, and what each of them
+// replaces, nil for nothing. Callers hold t.mu.
+func (t *Task) newQuestions() (qs []posthouse.Gate, replaced []*question) {
+	qs, replaced = slices.Clone(t.state.questions), make([]*question, len(t.state.questions))
+	for i := range qs {
+		if q := t.predecessor(&qs[i], qs[:i]); q != nil {
+			qs[i].Supersedes, replaced[i] = q.last().ID, q
+		}
+	}
+	return qs, replaced
+}
+
+// Changed returns a [ChangedError] for a question that must not differ from what is on
+// record. Either this instance of the program asked that and it was answered, or the
+// question differed once before. After an edit of the state a question may differ.
 func (v Gates) Changed() error {
 	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.currentState()
-	qs := slices.Clone(m.questions)
-	for i := range qs {
-		q := t.predecessor(&qs[i], qs[:i])
+	qs, replaced := t.newQuestions()
+	for i, q := range replaced {
 		if q == nil {
 			continue
 		}
 		last := q.last()
-		qs[i].Supersedes = last.ID
 		own := last.Instance != "" && last.Instance == qs[i].Instance && last.Decision != nil && !last.Withdrawn()
 		if last.Seq > t.replay.edited && last.Bind == qs[i].Bind && (own || t.replay.contentChanged(q)) {
 			return newChangedError(t, &qs[i], last)
 		}
 	}
-	for _, in := range m.inner {
+	for _, in := range t.state.inner {
 		if err := in.Gates().Changed(); err != nil {
 			return err
 		}
@@ -370,9 +375,8 @@ func (v Gates) Changed() error {
 	return nil
 }
 
-// predecessor finds what a new question asks in the place of: the first of its
-// name that this run did not ask, and that none before it replaces. Callers hold
-// t.mu.
+// predecessor finds what a new question replaces: the first of its name that this run did
+// not ask, and that no earlier one replaces. Callers hold t.mu.
 func (t *Task) predecessor(g *posthouse.Gate, before []posthouse.Gate) *question {
 	if t.replay == nil || !g.AsksPeople() || g.Supersedes != "" {
 		return nil
@@ -387,15 +391,15 @@ func (t *Task) predecessor(g *posthouse.Gate, before []posthouse.Gate) *question
 	return nil
 }
 
-// isSuperseded reports whether another gate on record asks in the place of one.
+// isSuperseded reports whether another gate on record replaces g.
 func (r *replay) isSuperseded(g *posthouse.Gate) bool {
 	return slices.ContainsFunc(r.asked, func(q *question) bool {
 		return slices.ContainsFunc(q.gates, func(o *posthouse.Gate) bool { return o.Supersedes == g.ID })
 	})
 }
 
-// contentChanged reports whether a question asks in the place of one that showed
-// something else, since the state was changed last.
+// contentChanged reports whether a question replaced one that showed something else, since
+// the state was edited last.
 func (r *replay) contentChanged(q *question) bool {
 	first := q.gates[0]
 	return first.Supersedes != "" && slices.ContainsFunc(r.asked, func(o *question) bool {
@@ -404,8 +408,8 @@ func (r *replay) contentChanged(q *question) bool {
 	})
 }
 
-// Undecided returns the gates of the execution that have no decision, whether or
-// not this run of it has asked for them again.
+// Undecided returns the gates of the execution that have no decision, also those that
+// this run has not asked for again.
 func (v Gates) Undecided() []posthouse.ID {
 	t := v.t
 	t.mu.Lock()
@@ -413,8 +417,8 @@ func (v Gates) Undecided() []posthouse.ID {
 	return t.undecided(func(*question) bool { return true })
 }
 
-// Pending is Undecided for an execution that asked all it asks: what it did not
-// ask people again is left out, and to be withdrawn.
+// Pending is Undecided for an execution that has asked all its questions. It leaves out
+// what people were not asked again, which is withdrawn.
 func (v Gates) Pending() []posthouse.ID {
 	t := v.t
 	t.mu.Lock()
@@ -441,9 +445,8 @@ func (t *Task) undecided(want func(*question) bool) []posthouse.ID {
 	return ids
 }
 
-// Stale returns the open gates that people were asked by an earlier run of the
-// execution and that this one, which asked all it asks, did not ask again: whoever
-// commits for it withdraws them.
+// Stale returns the open gates for people that this run did not ask again, once it has
+// asked all its questions. The commit that follows withdraws them.
 func (v Gates) Stale() []posthouse.ID {
 	t := v.t
 	t.mu.Lock()
@@ -456,15 +459,15 @@ func (v Gates) Stale() []posthouse.ID {
 			}
 		}
 	}
-	for _, in := range t.currentState().inner {
+	for _, in := range t.state.inner {
 		ids = append(ids, in.Gates().Stale()...)
 	}
 	return ids
 }
 
-// StillWaitsFor returns the gates that the execution waits for, if none of its gates
-// was decided behind the checkpoint at seq and none of them is overdue: run
-// again it would only ask again.
+// StillWaitsFor returns the gates that the execution waits for. It returns nil if one was
+// decided behind the checkpoint at seq, or is overdue. Otherwise the execution, run again,
+// would only ask again.
 func (v Gates) StillWaitsFor(seq uint64) (open []*posthouse.Gate) {
 	t := v.t
 	if t.replay == nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,9 +16,9 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// An OrderError says that a replay asked for another step than the one that is
-// on record next: the program changed, or its order is not its own (a map, a
-// clock, goroutines). It matches [posthouse.ErrInvalid].
+// An OrderError says that a replay asked for another step than the one on record. The
+// program changed, or its order depends on a map, a clock or goroutines. It matches
+// [posthouse.ErrInvalid].
 type OrderError struct {
 	Thread, Task string
 	Asked        string // what the program asks for now
@@ -34,8 +35,8 @@ func (e *OrderError) Error() string {
 // Is matches [posthouse.ErrInvalid].
 func (e *OrderError) Is(target error) bool { return target == posthouse.ErrInvalid }
 
-// codecFailed marks the record of a call that failed in a program that went
-// on: no result, only the knowledge that the order may differ next time.
+// codecFailed marks a call that failed in a program that went on. The record has no
+// result; it says that the order may differ the next time.
 const codecFailed = "posthouse-failed"
 
 // codecWait stands for a wait in the order of a replay. It is not on record.
@@ -56,15 +57,15 @@ type occurrence struct {
 type replay struct {
 	results map[occurrence]*posthouse.StepRecord
 	gates   map[occurrence]*posthouse.Gate // waits of the program and of the runtime
-	asked   []*question                    // what people were asked, in the order of its first gates
+	asked   []*question                    // what people were asked, in the order of the first gates
 	edited  uint64                         // see [core.Execution.Edited]
 	order   []*posthouse.StepRecord        // outermost calls as recorded; nil once order no longer matters
 	failed  map[occurrence]bool            // outermost calls that failed once in a program that went on; nil for none
 	left    int                            // outermost results and gates not asked for yet; 0 once something new was
 }
 
-// newReplay returns what a run on the branch finds. A question that is open on
-// the branch it was forked from is put anew.
+// newReplay returns what a run on the branch finds. A question that is still open on
+// the branch it was forked from is asked anew.
 func newReplay(e *core.Execution, branch string) *replay {
 	if e == nil || cap(e.Steps)+len(e.Gates) == 0 {
 		return nil
@@ -74,7 +75,7 @@ func newReplay(e *core.Execution, branch string) *replay {
 		gates:   make(map[occurrence]*posthouse.Gate, len(e.Gates)),
 		edited:  e.Edited,
 	}
-	waits := r.asks(e, branch)
+	waits := r.addGates(e, branch)
 	for i := range e.Steps {
 		s := &e.Steps[i]
 		r.order = append(r.order, waits[i]...)
@@ -97,9 +98,10 @@ func newReplay(e *core.Execution, branch string) *replay {
 	return r
 }
 
-// asks finds the gates, and returns the waits among them whose place in the
-// order counts, by the number of steps that were on record when they began.
-func (r *replay) asks(e *core.Execution, branch string) (waits map[int][]*posthouse.StepRecord) {
+// addGates adds the gates. It returns the waits whose place in the order counts, by the
+// number of steps that were on record when they began.
+func (r *replay) addGates(e *core.Execution, branch string) map[int][]*posthouse.StepRecord {
+	waits := map[int][]*posthouse.StepRecord{}
 	for _, g := range e.Gates {
 		if g.Decision == nil && g.Branch != branch {
 			continue
@@ -110,9 +112,6 @@ func (r *replay) asks(e *core.Execution, branch string) (waits map[int][]*postho
 		}
 		k := occurrence{g.Name, g.Occurrence}
 		if isWait(g) && outermost(g.Name) > 0 {
-			if waits == nil {
-				waits = map[int][]*posthouse.StepRecord{}
-			}
 			n := e.StepsBefore(g.ID)
 			waits[n] = append(waits[n], &posthouse.StepRecord{Seq: g.Seq, Step: posthouse.Step{
 				Task: g.Task, Name: g.Name, Occurrence: g.Occurrence, Value: posthouse.Value{Codec: codecWait},
@@ -140,7 +139,7 @@ func (r *replay) countReplayed(name string, found bool) {
 	}
 }
 
-// takeRecord returns the result of a call and uses it up.
+// takeRecord takes the result of a call out of the replay.
 func (r *replay) takeRecord(name string, n uint32) *posthouse.StepRecord {
 	if r == nil {
 		return nil
@@ -150,18 +149,16 @@ func (r *replay) takeRecord(name string, n uint32) *posthouse.StepRecord {
 		return nil // its gate is what counts
 	}
 	r.countReplayed(name, s != nil)
-	switch i := slices.Index(r.order, s); {
-	case s == nil, i < 0:
-	case i == 0:
+	if i := slices.Index(r.order, s); i == 0 {
 		r.order = r.order[1:]
-	default:
+	} else if i > 0 {
 		r.order = slices.Delete(r.order, i, i+1)
 	}
 	return s
 }
 
-// takeInOrder is take for a call whose place in the order counts. It returns the
-// record that is next instead if there is one.
+// takeInOrder is takeRecord for a call whose place in the order counts. If another
+// record is next, it returns that instead.
 func (r *replay) takeInOrder(name string, n uint32) (s, instead *posthouse.StepRecord) {
 	if r == nil {
 		return nil, nil
@@ -184,8 +181,8 @@ func (r *replay) takeInOrder(name string, n uint32) (s, instead *posthouse.StepR
 	return r.takeRecord(name, n), nil
 }
 
-// takeOfGroup is take for a call that was begun in its place of the order and ran
-// beside what followed it, so that its record may stand anywhere behind.
+// takeOfGroup is takeRecord for a call that ran beside others. It was begun in order, but
+// its record may stand anywhere behind its place.
 func (r *replay) takeOfGroup(name string, n uint32) *posthouse.StepRecord {
 	if r == nil {
 		return nil
@@ -199,13 +196,12 @@ func (r *replay) takeOfGroup(name string, n uint32) *posthouse.StepRecord {
 	return r.takeRecord(name, n)
 }
 
-// isWait reports whether the gate is a wait of the program itself, whose place
-// in the order counts like that of a step.
+// isWait reports whether the gate is a wait of the program itself. Its place in the order
+// counts like that of a step.
 func isWait(g *posthouse.Gate) bool {
 	return g != nil && (g.Kind == posthouse.GateTimer || g.Kind == posthouse.GateSignal)
 }
 
-// takeGate returns a gate of the runtime's.
 func (r *replay) takeGate(name string, n uint32) *posthouse.Gate {
 	if r == nil {
 		return nil
@@ -215,7 +211,7 @@ func (r *replay) takeGate(name string, n uint32) *posthouse.Gate {
 	return g
 }
 
-// takeWait is gate for a wait of the program.
+// takeWait is takeGate for a wait of the program.
 func (r *replay) takeWait(name string, n uint32) *posthouse.Gate {
 	if r == nil || !isWait(r.gates[occurrence{name, n}]) {
 		return nil
@@ -234,8 +230,8 @@ type call struct {
 	waits      bool // it ended because something in it waits
 }
 
-// beginCall counts a call and finds its result. One that is free need not be on
-// record: it may come before what the record has next.
+// beginCall counts a call and finds its result. A free call may come before what the
+// record has next: it need not be on record.
 func (t *Task) beginCall(ctx context.Context, name string, free bool, c *call) error {
 	if err := CheckName("step", name); err != nil {
 		return err
@@ -246,11 +242,11 @@ func (t *Task) beginCall(ctx context.Context, name string, free bool, c *call) e
 	if t.closed.Load() {
 		return t.closedError("step", name)
 	}
-	m := t.stateToChange()
+	m := &t.state
 	if m.disorder != nil {
 		return m.disorder
 	}
-	c.name = scoped(ctx, t, name)
+	c.name = t.Scoped(ctx, name)
 	if err := checkLength("step", c.name); err != nil {
 		return err
 	}
@@ -272,7 +268,7 @@ func (t *Task) beginCall(ctx context.Context, name string, free bool, c *call) e
 		if c.recorded, instead = t.replay.takeInOrder(c.name, c.occurrence); instead != nil && !free {
 			m.disorder = &OrderError{
 				Thread: t.session.thread, Task: t.Key(),
-				Asked: callName(c.name, c.occurrence), Recorded: callName(instead.Name, instead.Occurrence),
+				Asked: c.label(), Recorded: CallName(&instead.Step),
 			}
 			return m.disorder
 		}
@@ -290,12 +286,12 @@ func (t *Task) beginCall(ctx context.Context, name string, free bool, c *call) e
 	return nil
 }
 
-// endCall ends a call that ran. One that recorded nothing failed: the step that
-// the program records after it carries that knowledge.
+// endCall ends a call that ran. A call that recorded nothing has failed, which is recorded
+// with the step that follows it.
 func (t *Task) endCall(c *call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := t.stateToChange()
+	m := &t.state
 	switch {
 	case c.top:
 		m.running = ""
@@ -310,26 +306,25 @@ func (t *Task) endCall(c *call) {
 	}
 }
 
-// scoped returns name as it is recorded: under the call whose body ctx runs.
-func scoped(ctx context.Context, t *Task, name string) string {
-	sc, ok := ctx.Value(keyScope).(*scope)
-	if !ok || sc.task != t {
-		return name
-	}
-	return callName(sc.name, sc.occurrence) + nested + name
-}
-
-// callName is how people see a call: its name, and its number behind the first.
+// callName returns how a call is shown: its name, from the second on with its number.
 func callName(name string, n uint32) string {
 	if n == 0 {
 		return name
 	}
-	return name + "[" + itoa(n) + "]"
+	return name + "[" + strconv.Itoa(int(n)) + "]"
 }
 
-// CheckName reports an [posthouse.ErrInvalid] unless the name of a step or
-// question is 1 to 200 bytes of UTF-8 without control characters and '>'
-// that does not begin with $.
+// CallName names one call of a step, as in "price[2]" for the third.
+func CallName(s *posthouse.Step) string { return callName(s.Name, s.Occurrence) }
+
+// label returns the call as it is shown.
+func (c *call) label() string { return callName(c.name, c.occurrence) }
+
+// within returns the name of a record that the runtime keeps within the call.
+func (c *call) within(name string) string { return c.label() + nested + name }
+
+// CheckName checks the name of a step or question. It has 1 to 200 bytes of UTF-8,
+// without control characters and '>', and does not begin with $. [posthouse.ErrInvalid].
 func CheckName(field, name string) error {
 	bad := func(what string) error {
 		return posthouse.Invalid(field, "name %.80q %s", name, what)
@@ -352,8 +347,8 @@ func CheckName(field, name string) error {
 // maxRecorded is the longest name of a step with those around it, in bytes.
 const maxRecorded = 1000
 
-// checkLength keeps to what can be recorded, before anything runs for it. A
-// name within a step is recorded under that step's.
+// checkLength refuses a name that cannot be recorded. A name within a step includes that
+// step's.
 func checkLength(field, name string) error {
 	if len(name) <= maxRecorded {
 		return nil

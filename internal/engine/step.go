@@ -32,17 +32,14 @@ type Call struct {
 	call
 	opt StepOptions
 
-	licensed bool // it acts under a grant
-
-	began time.Time // the attempt, if somebody is told of it
+	licensed bool      // it acts under a grant
+	began    time.Time // the attempt, if it is reported
 }
 
-// Do returns the recorded result of the next occurrence of name. If there is
-// none it runs fn and commits its result, as an entry of its own and together
-// with what is held, before it returns. An error of fn is returned and not
-// recorded; so are those of [Task.Secure] and of a cancelled context, before fn
-// runs. [OrderError] if the
-// replay asks in another order than the record's.
+// Do returns the recorded result of the next occurrence of name. Without one it runs fn
+// and commits its result, in an entry of its own with what is held, before it returns.
+// An error of fn is returned and not recorded. Errors before fn runs are those of
+// [Task.Secure], of a cancelled context, and [OrderError] for a replay in another order.
 //
 // The name is 1 to 200 bytes of UTF-8 without control characters and '>'.
 func (t *Task) Do(ctx context.Context, name string, effect posthouse.Effect, fn func(context.Context) (posthouse.Value, error)) (posthouse.Value, error) {
@@ -61,7 +58,7 @@ func (t *Task) Call(ctx context.Context, name string, o StepOptions) (*Call, err
 		return nil, err
 	}
 	if o.Retry.Max > 0 && c.recorded == nil {
-		if err := checkLength("step", callName(c.name, c.occurrence)+nested+attemptName); err != nil {
+		if err := checkLength("step", c.within(attemptName)); err != nil {
 			t.endCall(&c.call)
 			return nil, err
 		}
@@ -90,12 +87,7 @@ func (c *Call) Run(ctx context.Context, fn Work) (posthouse.Value, error) {
 	if c.opt.Effect == posthouse.EffectExternal && !c.licensed && commit.RequiresGrants(t.session.ledger.Core()) {
 		return posthouse.Value{}, posthouse.NeedsGrant(c.name)
 	}
-	if t.before != nil {
-		if err := t.before(ctx); err != nil {
-			return posthouse.Value{}, err
-		}
-	}
-	if err := t.session.persistClaim(ctx); err != nil {
+	if err := t.mayAct(ctx); err != nil {
 		return posthouse.Value{}, err
 	}
 	v, err := c.perform(ctx, fn)
@@ -116,14 +108,13 @@ func (c *Call) Run(ctx context.Context, fn Work) (posthouse.Value, error) {
 // is on record.
 const attemptName = "$attempt"
 
-// An Attempt is the record of an attempt that failed and is to be followed by
-// another.
+// An Attempt is the record of an attempt that failed and that another follows.
 type Attempt struct {
 	Error string           `json:"error"`
 	Due   posthouse.Millis `json:"due,omitempty"` // when the next one is; 0: at once
 }
 
-// perform runs the function, again if it fails and is to be tried again.
+// perform runs the function, and again while its Retry wants that.
 func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 	t := c.task
 	if c.opt.Retry.Max == 0 {
@@ -151,12 +142,12 @@ func (c *Call) perform(ctx context.Context, fn Work) (posthouse.Value, error) {
 			due = roundUp(t.session.ledger.Now().Add(d))
 			a.Due = posthouse.Millis(due.UnixMilli())
 		}
-		if e := c.recordFailure(ctx, a, attempts); e != nil {
+		if e := c.recordAttempt(ctx, attemptName, uint32(attempts), "", a); e != nil {
 			return v, errors.Join(err, e)
 		}
 		attempts++
 		c.reportStep(ctx, StepEvent{Kind: EventTaskRetry, Attempt: attempts, Err: err, Due: due})
-		t.rewind(callName(c.name, c.occurrence) + nested)
+		t.rewind(c.within(""))
 	}
 }
 
@@ -166,7 +157,7 @@ func (c *Call) attempt(ctx context.Context, n int, fn Work) (posthouse.Value, er
 	return fn(c.task.inside(ctx, c.name, c.occurrence, n))
 }
 
-// wantsRetry reports whether an attempt that failed is to be followed by another.
+// wantsRetry reports whether another attempt follows one that failed.
 func (c *Call) wantsRetry(ctx context.Context, attempts int, err error) (wanted bool) {
 	if attempts >= c.opt.Retry.Max || errors.Is(err, posthouse.ErrWaiting) || ctx.Err() != nil || c.task.session.Err() != nil {
 		return false
@@ -179,36 +170,40 @@ func (c *Call) recordedAttempts() (attempts int, due time.Time, err error) {
 	t := c.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.stateToChange().repeats = true
-	var last *posthouse.StepRecord
-	for name := callName(c.name, c.occurrence) + nested + attemptName; t.replay != nil; attempts++ {
-		rec := t.replay.results[occurrence{name, uint32(attempts)}]
-		if rec == nil {
-			break
-		}
-		last = rec
-	}
-	if last == nil {
+	t.state.repeats = true
+	n := c.countWithin(attemptName)
+	if n == 0 {
 		return 0, due, nil
 	}
 	var a Attempt
-	if err := json.Unmarshal(last.Value.Data, &a); err != nil {
+	if err := json.Unmarshal(t.replay.results[occurrence{c.within(attemptName), n - 1}].Value.Data, &a); err != nil {
 		return 0, due, err
 	}
 	if a.Due != 0 {
 		due = time.UnixMilli(int64(a.Due))
 	}
-	return attempts, due, nil
+	return int(n), due, nil
 }
 
-// recordFailure puts an attempt on record.
-func (c *Call) recordFailure(ctx context.Context, a Attempt, n int) error {
+// countWithin returns how many records of a name the call has. Callers hold t.mu.
+func (c *Call) countWithin(name string) (n uint32) {
+	if r := c.task.replay; r != nil {
+		for name = c.within(name); r.results[occurrence{name, n}] != nil; n++ {
+		}
+	}
+	return n
+}
+
+// recordAttempt puts what became of an attempt on record, within the call.
+func (c *Call) recordAttempt(ctx context.Context, name string, n uint32, grant posthouse.ID, a Attempt) error {
 	v, err := json.Marshal(a)
 	if err != nil {
 		return err
 	}
-	own := call{name: callName(c.name, c.occurrence) + nested + attemptName, occurrence: uint32(n)}
-	return c.task.recordStep(ctx, &own, posthouse.Step{Effect: c.opt.Effect, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: v}})
+	own := call{name: c.within(name), occurrence: n}
+	return c.task.recordStep(ctx, &own, posthouse.Step{
+		Effect: c.opt.Effect, Grant: grant, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: v},
+	})
 }
 
 // awaitAttempt waits until the next attempt is due: itself if that is soon, and
@@ -230,13 +225,13 @@ func (c *Call) awaitAttempt(ctx context.Context, attempts int, due time.Time) er
 	return err
 }
 
-// rewind forgets the calls and questions whose names begin with prefix, for
-// another attempt of the step they belong to: it makes the same again.
+// rewind forgets the calls and questions whose names begin with prefix. Another attempt of
+// the step they belong to makes the same again.
 func (t *Task) rewind(prefix string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	mine := func(name string, _ uint32) bool { return strings.HasPrefix(name, prefix) }
-	m := t.stateToChange()
+	m := &t.state
 	maps.DeleteFunc(m.steps, mine)
 	maps.DeleteFunc(m.asks, mine)
 	m.questions = slices.DeleteFunc(m.questions, func(g posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
@@ -244,22 +239,23 @@ func (t *Task) rewind(prefix string) {
 	t.replay.clearAsked(prefix)
 }
 
-// rememberResult lets a later attempt of this execution find what c recorded within the
-// step. Callers hold t.mu.
-func (t *Task) rememberResult(c *call, s posthouse.Step) {
-	if !t.currentState().repeats || !strings.Contains(c.name, nested) {
+// rememberResult lets a later attempt find what was recorded within its step.
+func (t *Task) rememberResult(s posthouse.Step) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.state.repeats || !strings.Contains(s.Name, nested) {
 		return
 	}
 	if t.replay == nil {
 		t.replay = newReplay(&core.Execution{Steps: make([]posthouse.StepRecord, 0, 1)}, "")
 	}
-	k := occurrence{c.name, c.occurrence}
+	k := occurrence{s.Name, s.Occurrence}
 	if t.replay.results[k] == nil {
 		t.replay.results[k] = &posthouse.StepRecord{Step: s}
 	}
 }
 
-// cleanText makes an error fit to be kept: valid text on one line, not too long.
+// cleanText returns an error's text as valid UTF-8 on one line, of at most maxStack bytes.
 func cleanText(s string) string {
 	if s = OneLine(s); len(s) > maxStack {
 		s = strings.ToValidUTF8(s[:maxStack], "")

@@ -8,10 +8,10 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A StepEvent is one thing that becomes of a step whose function runs.
+// A StepEvent reports what becomes of a step whose function runs.
 type StepEvent struct {
-	Kind    EventKind // of a task: the step is one here
-	Step    string    // the call, as in "price[2]"; with the steps around it
+	Kind    EventKind // one of those of tasks
+	Step    string    // the call with the steps around it, as in "price[2]"
 	Outer   string    // the name of the outermost of them
 	Attempt int       // from 1
 	Err     error     // of an attempt that failed or was stopped
@@ -20,8 +20,8 @@ type StepEvent struct {
 	Took    time.Duration // the attempt, once it has ended
 }
 
-// OnStep has fn called with what becomes of each step that is not on record, from
-// the goroutine that runs it.
+// OnStep has fn called with what becomes of each step that is not on record. It is called
+// from the goroutine that runs the step.
 func (t *Task) OnStep(fn func(StepEvent)) { t.onStep = fn }
 
 func (c *Call) reportStep(ctx context.Context, e StepEvent) {
@@ -29,8 +29,8 @@ func (c *Call) reportStep(ctx context.Context, e StepEvent) {
 	if t.onStep == nil {
 		return
 	}
-	e.At, e.Step, e.Outer = t.session.ledger.Now(), callName(c.name, c.occurrence), c.name
-	if sc, ok := ctx.Value(keyScope).(*scope); ok && sc.task == t {
+	e.At, e.Step, e.Outer = t.session.ledger.Now(), c.label(), c.name
+	if sc := t.scopeOf(ctx); sc != nil {
 		e.Outer = sc.outer
 	}
 	if e.Kind == EventTaskStart {
@@ -41,7 +41,7 @@ func (c *Call) reportStep(ctx context.Context, e StepEvent) {
 	t.onStep(e)
 }
 
-// reportEnd tells what the last attempt came to. Its result is not on record yet.
+// reportEnd reports what the last attempt came to, before its result is on record.
 func (c *Call) reportEnd(ctx context.Context, attempt int, err error) {
 	kind := EventTaskFinish
 	switch {
@@ -56,8 +56,8 @@ func (c *Call) reportEnd(ctx context.Context, attempt int, err error) {
 	c.reportStep(ctx, StepEvent{Kind: kind, Attempt: attempt, Err: err})
 }
 
-// Results returns those of the steps of a draft that are results of outermost
-// steps of an execution, and not what models record for themselves.
+// Results returns the results of outermost steps among the steps of a draft. It leaves
+// out what models record for themselves.
 func Results(task string, steps []posthouse.Step) (results []posthouse.Step) {
 	for i := range steps {
 		if isResult(task, &steps[i]) {
@@ -70,6 +70,3 @@ func Results(task string, steps []posthouse.Step) (results []posthouse.Step) {
 func isResult(task string, s *posthouse.Step) bool {
 	return s.Task == task && s.Value.Codec != codecFailed && outermost(s.Name) > 0
 }
-
-// CallName names one call of a step, as in "price[2]" for the third.
-func CallName(s *posthouse.Step) string { return callName(s.Name, s.Occurrence) }

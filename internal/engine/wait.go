@@ -9,17 +9,16 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// What comes before the name of a wait where it is recorded.
+// Prefixes of the names of waits on record.
 const (
 	sleepPrefix  = "sleep:"
 	signalPrefix = "signal:"
 )
 
-// Until returns nil once the time has come, else it remembers the wait and
-// returns [posthouse.ErrWaiting], as [Gates.Ask] does. A wait that was on record
-// before keeps its time, whatever at says now. One that would be over at once
-// is not recorded. [posthouse.ErrCancelled] if somebody cancelled the wait;
-// [OrderError] as for [Task.Do].
+// Until returns nil once the time has come. Before, it remembers the wait and returns
+// [posthouse.ErrWaiting], as [Gates.Ask] does. A wait on record keeps its time, whatever
+// at says now. A wait that is over at once is not recorded. [posthouse.ErrCancelled] if
+// somebody cancelled the wait; [OrderError] as for [Task.Do].
 func (t *Task) Until(ctx context.Context, name string, at time.Time) error {
 	at = roundUp(at)
 	over := !t.session.ledger.Now().Before(at)
@@ -45,7 +44,7 @@ func (t *Task) Until(ctx context.Context, name string, at time.Time) error {
 	return withdrawn(g)
 }
 
-// roundUp makes a time one that can be recorded, and no earlier.
+// roundUp rounds up to milliseconds, which is what can be recorded.
 func roundUp(at time.Time) time.Time {
 	if r := at.Truncate(time.Millisecond); r.Before(at) {
 		return r.Add(time.Millisecond)
@@ -53,11 +52,10 @@ func roundUp(at time.Time) time.Time {
 	return at
 }
 
-// Signal returns the value of the next signal of a name, and takes it; with
-// latch that of the newest, which stays. If there is none it remembers the wait
-// and returns [posthouse.ErrWaiting]. A timeout other than 0 ends the wait with
-// [posthouse.ErrExpired]. The value that was returned once is returned again in
-// every later execution.
+// Signal takes the next signal of a name and returns its value. With latch it returns the
+// newest one's value and leaves it there. Without a signal it remembers the wait and
+// returns [posthouse.ErrWaiting]. A timeout other than 0 ends the wait with
+// [posthouse.ErrExpired]. Every later execution returns the same value again.
 //
 // Errors: [posthouse.ErrCancelled] if somebody cancelled the wait, and as for
 // [Task.Do].
@@ -100,8 +98,8 @@ func (t *Task) Signal(ctx context.Context, name string, latch bool, timeout time
 	return nil, withdrawn(g)
 }
 
-// takeSignal records and returns the value of a signal that is there already,
-// nil if there is none.
+// takeSignal records and returns the value of a signal that is there already, nil
+// without one.
 func (t *Task) takeSignal(ctx context.Context, c *call, name string, latch bool) (json.RawMessage, error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
@@ -111,29 +109,24 @@ func (t *Task) takeSignal(ctx context.Context, c *call, name string, latch bool)
 			return nil, err
 		}
 	}
-	var value json.RawMessage
+	step := posthouse.Step{Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Effect: posthouse.EffectRead}
 	err := t.recordWith(c, func(steps []posthouse.Step) (bool, error) {
 		s, err := t.session.takeSignal(ctx, name, latch, func(s *posthouse.Signal) []posthouse.Step {
-			return append(steps, posthouse.Step{
-				Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Effect: posthouse.EffectRead,
-				Value: posthouse.Value{Codec: "json", Data: s.Value},
-			})
+			step.Value = posthouse.Value{Codec: "json", Data: s.Value}
+			return append(steps, step)
 		})
-		if s != nil {
-			value = s.Value
-			t.mu.Lock()
-			t.rememberResult(c, posthouse.Step{
-				Task: t.Key(), Name: c.name, Occurrence: c.occurrence, Effect: posthouse.EffectRead, Value: posthouse.Value{Codec: "json", Data: value},
-			})
-			t.mu.Unlock()
+		if s == nil {
+			step.Value = posthouse.Value{}
+			return false, err
 		}
-		return s != nil, err
+		t.rememberResult(step)
+		return true, err
 	})
-	return value, err
+	return step.Value.Data, err
 }
 
-// waitGate returns the gate of a wait that is over, nil for one that is not on
-// record, and [posthouse.ErrWaiting] for one that goes on.
+// waitGate returns the gate of a wait that is over, nil for a wait that is not on
+// record. For one that goes on it returns [posthouse.ErrWaiting].
 func (t *Task) waitGate(ctx context.Context, c *call) (*posthouse.Gate, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,8 +142,7 @@ func (t *Task) await(c *call, g posthouse.Gate) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	g.Name, g.Task, g.Branch, g.Occurrence = c.name, t.Key(), t.session.branch, c.occurrence
-	m := t.stateToChange()
-	m.questions = append(m.questions, g)
+	t.state.questions = append(t.state.questions, g)
 	return posthouse.ErrWaiting
 }
 
@@ -169,8 +161,8 @@ func withdrawn(g *posthouse.Gate) error {
 	return &posthouse.Error{Code: posthouse.CodeCancelled, Decision: d, Message: message}
 }
 
-// TimerSoon returns when the first of the gates is over, if all of them are timers
-// and the run is to wait for that itself; otherwise the zero time.
+// TimerSoon returns when the first of the gates is over, if the run is to wait for that
+// itself. The zero time says that one of them is no timer, or the first is due too late.
 func (s *Session) TimerSoon(gates []posthouse.Gate) (first time.Time) {
 	for i := range gates {
 		if gates[i].Kind != posthouse.GateTimer {
@@ -196,8 +188,8 @@ func (s *Session) Parked(ctx context.Context) (bool, error) {
 	return b.Status == posthouse.StatusWaiting, nil
 }
 
-// Undecided returns the gates of a branch that waits, if none of them is over and the
-// run is not to wait for one: executed again its code would only ask again.
+// Undecided returns the gates of a branch that waits for all of them still. Executed
+// again, its code would only ask again. It returns nil if the run is to wait itself.
 func (s *Session) Undecided(ctx context.Context) (waiting []posthouse.Gate, err error) {
 	if parked, err := s.Parked(ctx); !parked || err != nil {
 		return nil, err
@@ -224,9 +216,9 @@ func (s *Session) Undecided(ctx context.Context) (waiting []posthouse.Gate, err 
 // longestNap bounds how late WaitOrDrain notices that the ledger's clock jumped.
 const longestNap = time.Second
 
-// WaitOrDrain waits in this process until the ledger's time is at, for waits too
-// short to be worth parking. The time has not come if the program was asked to
-// stop first. It returns the context's error if that ends first.
+// WaitOrDrain waits in this process until the ledger's time is at. It serves waits that
+// are too short to park for. Come is false if the program was asked to stop first. It
+// returns the context's error if that ends first.
 func WaitOrDrain(ctx context.Context, l *ledger.Ledger, at time.Time) (come bool, err error) {
 	drain := DrainOf(ctx)
 	for {
@@ -234,14 +226,11 @@ func WaitOrDrain(ctx context.Context, l *ledger.Ledger, at time.Time) (come bool
 		if left <= 0 {
 			return true, nil
 		}
-		timer := time.NewTimer(min(left, longestNap))
 		select {
-		case <-timer.C:
+		case <-time.After(min(left, longestNap)):
 		case <-drain:
-			timer.Stop()
 			return false, nil
 		case <-ctx.Done():
-			timer.Stop()
 			return false, context.Cause(ctx)
 		}
 	}

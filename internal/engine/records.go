@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/posthouse/posthouse"
+)
+
+// Records are the results of an execution: those on record, and those held back
+// for the commit that follows them.
+type Records struct{ t *Task }
+
+// Replaying reports whether a call or question of an earlier execution has yet
+// to be asked for again. It is false from the first one that is not on record.
+func (v Records) Replaying() bool {
+	t := v.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.replay != nil && t.replay.left > 0
+}
+
+// Recorded counts one call of name and returns its recorded result. Without a result, the
+// record it returns still names the call (Task, Name, Occurrence): give it an Effect and
+// a Value and pass its Step to [Records.Hold]. Order is not checked.
+func (v Records) Recorded(name string) (posthouse.StepRecord, bool) {
+	t := v.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	occ := next(&t.state.steps, name)
+	if r := t.replay.takeRecord(name, occ); r != nil {
+		return *r, true
+	}
+	return posthouse.StepRecord{Step: posthouse.Step{Task: t.Key(), Name: name, Occurrence: occ}}, false
+}
+
+// Hold keeps a result that is to be committed together with what follows it. The next Do
+// of this task commits it, or the caller of [Records.Held]. Task is filled in.
+func (v Records) Hold(s posthouse.Step) {
+	t := v.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s.Task = t.Key()
+	t.state.held = append(t.state.held, s)
+}
+
+// Held takes what is held, for the Steps of the next draft. Where the task waits, that
+// includes the failures of steps before the wait: the code that went on may do otherwise
+// the next time.
+func (v Records) Held() []posthouse.Step {
+	t := v.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	m := &t.state
+	h := m.held
+	m.held = nil
+	if len(m.questions)+len(m.open) > 0 {
+		for _, s := range m.survived {
+			if !slices.Contains(m.waitsIn, occurrence{s.Name, s.Occurrence}) {
+				h = append(h, s)
+			}
+		}
+		m.survived = nil
+	}
+	for _, in := range m.inner {
+		h = append(h, in.Records().Held()...)
+	}
+	return h
+}
+
+// ReturnHeld gives back what Held took, of this task or of those beside it, after the
+// draft was refused.
+func (v Records) ReturnHeld(held []posthouse.Step) {
+	t := v.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.state.held = slices.Concat(held, t.state.held)
+}
+
+// Completed returns the name of the outermost step of the execution whose result
+// the steps of a draft end with, "" if they do not.
+func (v Records) Completed(steps []posthouse.Step) string {
+	if n := len(steps); n > 0 && isResult(v.t.Key(), &steps[n-1]) {
+		return steps[n-1].Name
+	}
+	return ""
+}
+
+// Disorder returns the [OrderError] of the execution, also one that its code swallowed.
+// Of code that returned, it also refuses a recorded step that was not asked for.
+func (v Records) Disorder(returned bool) error {
+	t := v.t
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if d := t.state.disorder; d != nil || !returned || t.replay == nil {
+		return d
+	}
+	for _, s := range t.replay.order {
+		switch s.Value.Codec {
+		case codecFailed:
+			return nil // the code went on differently
+		case codecWait:
+		default:
+			return &OrderError{Thread: t.session.thread, Task: t.Key(), Asked: "(the end)", Recorded: CallName(&s.Step)}
+		}
+	}
+	return nil
+}
+
+// Decided is [Task.Do] for a decision that a package makes for a call or a question. It
+// is recorded under group and its number, outside of the order of the program's steps: a
+// program may begin or cease to have it made.
+func (v Records) Decided(ctx context.Context, group string, number uint32, name string, effect posthouse.Effect, fn func(context.Context) (posthouse.Value, error)) (posthouse.Value, error) {
+	t := v.t
+	return t.Do(t.Scope(ctx, t.Scoped(ctx, group), number), name, effect, fn)
+}
+
+// Group returns the number of the group for the n-th call about one subject. Same
+// reports whether a record is about it. A recorded group is used again; a new call gets
+// a new group, in whatever order the program comes to it.
+func (v Records) Group(ctx context.Context, group string, n uint32, same func(posthouse.Value) bool) uint32 {
+	t := v.t
+	group = t.Scoped(ctx, group)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	used := uint32(0)
+	for t.replay != nil {
+		found, is := t.replay.group(callName(group, used)+nested, same)
+		if !found {
+			break
+		}
+		if is && n == 0 {
+			return used
+		}
+		if is {
+			n--
+		}
+		used++
+	}
+	return used + next(&t.state.groups, group)
+}
+
+// group reports whether anything is on record under a prefix, and whether same
+// holds for some of it.
+func (r *replay) group(prefix string, same func(posthouse.Value) bool) (found, is bool) {
+	for k, s := range r.results {
+		if strings.HasPrefix(k.name, prefix) {
+			found, is = true, is || same(s.Value)
+		}
+	}
+	return found, is
+}
+
+// Earlier returns what is on record of the decision that the next call of
+// [Records.Decided] would make. It makes none.
+func (v Records) Earlier(ctx context.Context, group string, number uint32, name string) (posthouse.Value, bool) {
+	t := v.t
+	name = callName(t.Scoped(ctx, group), number) + nested + name
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.replay == nil {
+		return posthouse.Value{}, false
+	}
+	s := t.replay.results[occurrence{name, t.state.steps[name]}]
+	if s == nil {
+		return posthouse.Value{}, false
+	}
+	return s.Value, true
+}
+
+// next counts one use of name and returns how many were before it.
+func next(counts *map[string]uint32, name string) uint32 {
+	if *counts == nil {
+		*counts = map[string]uint32{}
+	}
+	n := (*counts)[name]
+	(*counts)[name] = n + 1
+	return n
+}
