@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -9,93 +10,84 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// A Background is somebody's hold on a run that goes on by itself. R is what it comes
-// to. It is safe for concurrent use, and need not be kept.
+// A Background is a run that goes on by itself. R is its result. It is safe for concurrent
+// use, and need not be kept.
 type Background[R any] struct {
-	opt         backgroundOptions[R]
-	stopWaiting context.CancelCauseFunc // before it began: gives up the line
-	done        chan struct{}
-	res         R
-	err         error
+	ledger         *ledger.Ledger
+	thread, branch string
+	cancelled      func(R) bool // reports whether that is the result of a cancelled run
+	stopWaiting    context.CancelCauseFunc
+	drain          context.CancelFunc
+	done           chan struct{}
+	res            R
+	err            error
 
 	mu             sync.Mutex
 	begun          bool
-	cancelledEarly bool // cancelled before it began
-	drain          chan struct{}
-	draining       bool
+	cancelledEarly bool // before it began
 }
 
-// backgroundOptions say what to run.
-type backgroundOptions[R any] struct {
-	ledger         *ledger.Ledger
-	thread, branch string
-	onBusy         OnBusy
-	line           bool // it may wait for the thread in the background; else begin is called at once, and its error is launch's
-
-	begin     func(ctx context.Context, place *ledger.Ticket) (*begun[R], error) // claims the thread; place is nil unless line
-	cancelled func(R) bool                                                       // whether that is the result of a run that was cancelled
-}
-
-// A begun is a run that has its thread.
-type begun[R any] struct {
-	session *Session
-	drive   func(context.Context) (R, error) // runs, and ends the session
-}
-
-// launch begins a run and returns while it goes on. Ending ctx ends the run.
-func launch[R any](ctx context.Context, o backgroundOptions[R]) (*Background[R], error) {
-	around, drains := DrainOf(ctx), Draining(ctx)
-	h := &Background[R]{opt: o, done: make(chan struct{}), drain: make(chan struct{})}
-	ctx, h.stopWaiting = context.WithCancelCause(WithDrain(ctx, h.drain))
-	var b *begun[R]
+// Launch is Call in the background. It returns once the thread is claimed, or, where
+// the run may have to wait for it, once it has its place in line. Ending ctx ends the run.
+func (f *Front[O, In, R, C]) Launch(ctx context.Context, thread string, in *In, o []O) (*Background[*R], error) {
+	opt, err := One(o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.check(&opt, in != nil)
+	if err != nil {
+		return nil, err
+	}
+	drain, stop := context.WithCancel(context.Background())
+	h := &Background[*R]{
+		ledger: f.Ledger, thread: cmp.Or(thread, posthouse.DefaultThread), branch: c.Branch, drain: stop, done: make(chan struct{}),
+		cancelled: func(res *R) bool { return f.Status(res) == posthouse.StatusCancelled },
+	}
+	around := DrainOf(ctx)
+	if Closed(around) {
+		h.Drain()
+	}
+	ctx, h.stopWaiting = context.WithCancelCause(WithDrain(ctx, drain.Done()))
+	var s *Session
 	var place *ledger.Ticket
-	if o.line {
-		place = o.ledger.Core().NewTicket(o.thread, o.onBusy != Enqueue)
-	} else {
-		var err error
-		if b, err = o.begin(ctx, nil); err != nil {
+	if c.OnBusy == Reject && c.Run == "" {
+		if s, err = f.begin(ctx, thread, &c, in != nil, nil); err != nil {
 			h.stopWaiting(nil)
 			return nil, err
 		}
 		h.begun = true
+	} else {
+		place = f.Ledger.Core().NewTicket(h.thread, c.OnBusy != Enqueue)
 	}
-	switch {
-	case drains:
-		h.Drain()
-	case around != nil:
-		go func() {
-			select {
-			case <-around:
-				h.Drain()
-			case <-h.done:
+	go func() {
+		select {
+		case <-around:
+			h.Drain()
+		case <-h.done:
+		}
+	}()
+	go func() {
+		defer close(h.done)
+		defer h.stopWaiting(nil)
+		if s == nil {
+			defer place.Leave()
+			s, err = f.begin(ctx, thread, &c, in != nil, place)
+			if h.err = h.markBegun(ctx, s, err); h.err != nil {
+				return
 			}
-		}()
-	}
-	go h.run(ctx, b, place)
+		}
+		h.res, h.err = f.drive(ctx, s, f.NewRun(s, &opt, nil), &c, in)
+	}()
 	return h, nil
 }
 
-func (h *Background[R]) run(ctx context.Context, b *begun[R], place *ledger.Ticket) {
-	defer close(h.done)
-	defer h.stopWaiting(nil)
-	if b == nil {
-		defer place.Leave()
-		var err error
-		b, err = h.opt.begin(ctx, place)
-		if h.err = h.markBegun(ctx, b, err); h.err != nil {
-			return
-		}
-	}
-	h.res, h.err = b.drive(ctx)
-}
-
-// markBegun ends the time in which Cancel keeps the run from beginning. err is that
-// of the attempt to begin.
-func (h *Background[R]) markBegun(ctx context.Context, b *begun[R], err error) error {
+// markBegun ends the time in which Cancel keeps the run from beginning. err says why it
+// could not begin.
+func (h *Background[R]) markBegun(ctx context.Context, s *Session, err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err == nil && ctx.Err() != nil {
-		err = b.session.End(ctx)
+		err = s.End(ctx)
 	}
 	if ctx.Err() != nil {
 		return errors.Join(context.Cause(ctx), err)
@@ -108,8 +100,8 @@ func (h *Background[R]) markBegun(ctx context.Context, b *begun[R], err error) e
 // thread back.
 func (h *Background[R]) Done() <-chan struct{} { return h.done }
 
-// Result waits for the end and returns what the run came to. One that was
-// cancelled before it began is [posthouse.ErrCancelled].
+// Result waits for the end and returns the run's result. One that was cancelled before it
+// began is [posthouse.ErrCancelled].
 func (h *Background[R]) Result() (R, error) {
 	<-h.done
 	return h.res, h.err
@@ -123,7 +115,7 @@ func (h *Background[R]) Reason() Reason {
 	switch {
 	case !Closed(h.done):
 		return Running
-	case h.cancelledEarly, h.err == nil && h.opt.cancelled(h.res):
+	case h.cancelledEarly, h.err == nil && h.cancelled(h.res):
 		return Cancelled
 	case h.err != nil:
 		return Failed
@@ -145,7 +137,7 @@ func (h *Background[R]) Cancel(ctx context.Context, reason string) error {
 		h.stopWaiting(&posthouse.Error{Code: posthouse.CodeCancelled, Message: "the run was cancelled before it began"})
 		return nil
 	}
-	_, err := h.opt.ledger.Cancel(ctx, h.opt.thread, &ledger.CancelOptions{Branch: h.opt.branch, Reason: reason})
+	_, err := h.ledger.Cancel(ctx, h.thread, &ledger.CancelOptions{Branch: h.branch, Reason: reason})
 	if errors.Is(err, posthouse.ErrNotFound) {
 		return nil // it has just ended, with nothing on record
 	}
@@ -154,11 +146,4 @@ func (h *Background[R]) Cancel(ctx context.Context, reason string) error {
 
 // Drain asks the run to stop before what it would do next. Draining again does
 // nothing.
-func (h *Background[R]) Drain() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.draining {
-		h.draining = true
-		close(h.drain)
-	}
-}
+func (h *Background[R]) Drain() { h.drain() }

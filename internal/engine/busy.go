@@ -12,11 +12,11 @@ import (
 // OnBusy says what a run does when another run has the thread.
 type OnBusy uint8
 
-// What it may do.
+// The strategies.
 const (
 	Reject    OnBusy = iota // it fails with [posthouse.ErrBusy]
 	Enqueue                 // it waits in line: first come, first served in this process
-	Interrupt               // it cancels the other, which keeps what it has on record, and goes on from there
+	Interrupt               // it cancels the other, and goes on from what that one has on record
 	Rollback                // it cancels the other, and goes on from before that one's input
 )
 
@@ -26,7 +26,7 @@ type contention struct {
 	was   posthouse.ID // the branch's head before, "" for none
 }
 
-// claimThread claims the thread, by way of the line unless the caller would not wait.
+// claimThread claims the thread, through the queue unless the caller would not wait.
 func (o *SessionOptions) claimThread(ctx context.Context, l *ledger.Ledger) (*ledger.Claim, error) {
 	if o.Place == nil && o.OnBusy == Reject {
 		c, err := l.Claim(ctx, o.Thread, o.Run)
@@ -41,14 +41,13 @@ func (o *SessionOptions) claimThread(ctx context.Context, l *ledger.Ledger) (*le
 	return p.Claim(ctx, o.Run, func(e *posthouse.Error) error { return o.onBusy(ctx, l, e) })
 }
 
-// isSameRun reports whether it is the same run, in this process, that has the
-// thread.
+// isSameRun reports whether the same run has the thread, in this process.
 func (o *SessionOptions) isSameRun(l *ledger.Ledger, err error) bool {
 	var e *posthouse.Error
 	return o.Join && errors.As(err, &e) && e.Lease != nil && e.Lease.Run == o.Run && e.Lease.Owner == l.Core().Config.Owner
 }
 
-// onBusy does what is to be done about a holder; an error gives up.
+// onBusy applies the strategy to the thread's holder. An error ends the wait.
 func (o *SessionOptions) onBusy(ctx context.Context, l *ledger.Ledger, e *posthouse.Error) error {
 	switch {
 	case o.isSameRun(l, e):
@@ -76,23 +75,22 @@ func (o *SessionOptions) onBusy(ctx context.Context, l *ledger.Ledger, e *postho
 	return err
 }
 
-// hasPendingCancel reports whether a run that was lost left a request to cancel the branch.
+// hasPendingCancel reports whether a lost run left a request to cancel the branch.
 func (s *Session) hasPendingCancel() bool {
 	found := s.claim.Found()
 	return found != nil && slices.ContainsFunc(found.Cancelling, func(m posthouse.CancelMark) bool { return m.Branch == s.branch })
 }
 
-// displaced reports whether another run of the branch was cancelled to make
-// room for this one: its last checkpoint is the head.
+// displaced reports whether another run of the branch was cancelled to make room for this
+// one. Its last checkpoint is the head.
 func (s *Session) displaced() bool {
 	h := s.Head()
 	return s.contention.asked && h != nil && h.Kind == posthouse.KindCancel && h.ID != s.contention.was
 }
 
-// RollBack restores the branch to what it was before its last input: what that
-// changed is undone by a checkpoint of kind update, which c says the rest of,
-// such as its program. It returns nil for a branch that came about without an
-// input.
+// RollBack restores the branch to what it was before its last input. A checkpoint of kind
+// update undoes what that changed; c has its other fields, such as the program's name. It
+// returns nil for a branch that began without an input.
 func (s *Session) RollBack(ctx context.Context, c *posthouse.Change) (*posthouse.Header, error) {
 	h, err := s.Head(), error(nil)
 	for h.Kind != posthouse.KindInput {

@@ -8,10 +8,10 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// Cancelled returns a channel that is closed when somebody asks to cancel the
-// branch. A request of another process is noticed with the next Commit, which
-// then fails with [posthouse.ErrCancelled]. The model stops what it runs and
-// calls [Session.FinishCancelled].
+// Cancelled returns a channel that is closed when somebody asks to cancel the branch. The
+// next Commit notices a request of another process and fails with
+// [posthouse.ErrCancelled]. The model then stops what it runs and calls
+// [Session.FinishCancelled].
 func (s *Session) Cancelled() <-chan struct{} { return s.claim.Cancelled(s.branch) }
 
 // Asked reports whether somebody asked to cancel the branch.
@@ -19,10 +19,10 @@ func (s *Session) Asked() bool {
 	return Closed(s.Cancelled()) || errors.Is(s.Err(), posthouse.ErrCancelled)
 }
 
-// FinishCancelled commits the branch's last checkpoint, of status cancelled,
-// and ends the session. The head it returns is another one if the branch had
-// ended before, and nil if nothing is on record: then nothing is written.
-// Cancellation of ctx is not heeded.
+// FinishCancelled commits the branch's last checkpoint, of status cancelled, and ends the
+// session. It returns the head, which is another checkpoint if the branch had ended
+// before. If nothing is on record it writes nothing and returns nil. It ignores
+// cancellation of ctx.
 func (s *Session) FinishCancelled(ctx context.Context) (*posthouse.Header, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,10 +45,10 @@ func (s *Session) FinishCancelled(ctx context.Context) (*posthouse.Header, error
 	return h, nil
 }
 
-// CancelLate ends the branch, behind the end of the session, for a request that
-// came while its run parked: nobody else would heed it. It returns the head, nil
-// if nothing is on record, or not any more: what runs under the name of a thread
-// that the session released is not what the request was for.
+// CancelLate ends the branch after the end of the session, for a request that came while
+// its run parked. Nobody else would act on it. It returns the head, nil if nothing is on
+// record. After a release it does nothing, since the request was not for what the
+// thread's name is used for now.
 func (s *Session) CancelLate(ctx context.Context) (*posthouse.Header, error) {
 	s.mu.Lock()
 	gone := s.released

@@ -11,9 +11,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A ChangedError says that a program does not ask the same twice: a question shows
-// something else each time its task is executed, so that no answer can be one to
-// what is asked. It matches [posthouse.ErrInvalid].
+// A ChangedError says that a question shows something else each time its task is executed.
+// No answer could then be one to what is asked. It matches [posthouse.ErrInvalid].
 type ChangedError struct {
 	Thread, Task string
 	Question     string
@@ -22,8 +21,7 @@ type ChangedError struct {
 	Before, Now  string       // it, as recorded and as asked now
 }
 
-// newChangedError names the first field by which a question differs from the one
-// on record.
+// newChangedError names the first field in which a question differs from the one on record.
 func newChangedError(t *Task, g, recorded *posthouse.Gate) *ChangedError {
 	e := &ChangedError{Thread: t.session.thread, Task: t.Key(), Question: g.Name, Gate: recorded.ID}
 	if g.Text != recorded.Text {

@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// An Emission is what a program tells while it runs: a piece of text, or a
-// value. None of it goes on record, so a replay that has a step's result emits
-// nothing for it.
+// An Emission is a piece of text or a value that a program reports while it runs. It is
+// not recorded: a replay that has a step's result emits nothing for the step.
 type Emission struct {
 	Text  string // if not Custom
 	Value any    // if Custom
@@ -19,42 +18,38 @@ type Emission struct {
 	Seq     uint64 // from 1, counted by the emitter
 }
 
-// An Emitter hands on what one attempt of a program emits, in order, for as
+// An Emitter passes on what one attempt of a program emits, in order, for as
 // long as the attempt lasts.
 type Emitter struct {
 	send func(context.Context, <-chan struct{}, Emission)
 	over chan struct{}
 
-	mu     sync.Mutex
-	seq    uint64
-	closed bool
+	mu  sync.Mutex
+	seq uint64
 }
 
-// NewEmitter returns an emitter that calls send for each emission, for one at a
+// NewEmitter returns an emitter that calls send for each emission, one at a
 // time. send may block; it must return when the channel it is given is closed.
 func NewEmitter(send func(ctx context.Context, over <-chan struct{}, e Emission)) *Emitter {
 	return &Emitter{send: send, over: make(chan struct{})}
 }
 
-// With returns a context below which [Emit] reaches the emitter, and no other
-// one that was around it.
+// With returns a context below which [Emit] reaches this emitter only.
 func (e *Emitter) With(ctx context.Context) context.Context {
 	return context.WithValue(ctx, keyEmitter, e)
 }
 
-// Close ends the attempt: what code that it left behind still emits is dropped.
-// Once it has returned nothing is sent. It must be called once.
+// Close ends the attempt. Once it has returned nothing is sent: emissions of code that
+// the attempt left behind are dropped. It must be called once.
 func (e *Emitter) Close() {
 	close(e.over)
-	e.mu.Lock()
+	e.mu.Lock() // waits for the emission on its way
 	defer e.mu.Unlock()
-	e.closed = true
 }
 
-// Emit hands on an emission, and says which step it is of. It waits while whoever
-// listens is behind. Where nobody listens, or behind the end of the attempt, it
-// does nothing. It shows that the execution lives, which is all that an empty
-// text does.
+// Emit passes on an emission, with the step it belongs to. It waits for a slow reader.
+// Without a reader, or after the end of the attempt, it does nothing. It counts as a
+// heartbeat; an empty text does nothing else.
 func Emit(ctx context.Context, em Emission) {
 	if t, ok := From(ctx); ok {
 		t.Heartbeat()
@@ -68,7 +63,7 @@ func Emit(ctx context.Context, em Emission) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed {
+	if Closed(e.over) {
 		return
 	}
 	e.seq++

@@ -12,9 +12,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// HoldsInterface reports whether values of the type have an interface somewhere
-// in them: what is in it comes back from its encoding as the codec has it, not as
-// what it was.
+// HoldsInterface reports whether values of the type have an interface somewhere in them.
+// A value in it is decoded as the codec chooses, not as what it was.
 func HoldsInterface(t reflect.Type) bool { return holdsInterface(t, nil) }
 
 func holdsInterface(t reflect.Type, seen []reflect.Type) bool {
@@ -39,9 +38,9 @@ func holdsInterface(t reflect.Type, seen []reflect.Type) bool {
 	return false
 }
 
-// Exact refuses the JSON of a value of type t, which holds interfaces, if one of
-// them would be read back with fewer digits: there a number is a float64. The
-// error, an [posthouse.ErrInvalid], names the field.
+// Exact refuses the JSON of a value if a number in an interface would lose digits. There
+// it is read back as a float64. t is the value's type, which holds interfaces. The error
+// is an [posthouse.ErrInvalid] that names the field.
 func Exact(field string, t reflect.Type, data []byte) error {
 	if !hasLongNumber(data) {
 		return nil
@@ -50,7 +49,7 @@ func Exact(field string, t reflect.Type, data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	if d.Decode(v.Interface()) != nil {
-		return nil // whoever reads it will say so
+		return nil // its reader reports that
 	}
 	n := lostNumber(v.Elem())
 	if n == "" {
@@ -67,22 +66,16 @@ func Exact(field string, t reflect.Type, data []byte) error {
 // exactDigits is how many digits of a number a float64 always keeps.
 const exactDigits = 15
 
-// hasLongNumber reports whether JSON has a number of more digits than that.
+// hasLongNumber reports whether JSON may have a number of more digits than that. Text in a
+// string may look like one. Most values have none and need no second look.
 func hasLongNumber(data []byte) bool {
 	digits := 0
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
+	for _, c := range data {
+		switch {
 		case c >= '0' && c <= '9':
 			if digits++; digits > exactDigits {
 				return true
 			}
-		case c == '"':
-			for i++; i < len(data) && data[i] != '"'; i++ {
-				if data[i] == '\\' {
-					i++
-				}
-			}
-			digits = 0
 		case c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E':
 			digits = 0
 		}
@@ -92,18 +85,18 @@ func hasLongNumber(data []byte) bool {
 
 var typeNumber = reflect.TypeFor[json.Number]()
 
-// lostNumber returns a number in an interface of v that a float64 does not hold,
-// "" if there is none. Those in interfaces are json.Number.
+// lostNumber returns a number in an interface of v that a float64 does not hold, or "".
+// The numbers in interfaces are json.Number.
 func lostNumber(v reflect.Value) string {
 	switch v.Kind() {
 	case reflect.Interface:
-		if e := v.Elem(); e.IsValid() && e.Type() == typeNumber {
-			if n := e.String(); !isExact(n) {
-				return n
-			}
-			return ""
+		e := v.Elem()
+		if !e.IsValid() || e.Type() != typeNumber {
+			return lostNumber(e)
 		}
-		return lostNumber(v.Elem())
+		if n := e.String(); !isExact(n) {
+			return n
+		}
 	case reflect.Pointer:
 		return lostNumber(v.Elem())
 	case reflect.Slice, reflect.Array:
@@ -128,8 +121,7 @@ func lostNumber(v reflect.Value) string {
 	return ""
 }
 
-// isExact reports whether a float64 holds a JSON number, or at least all of its
-// digits.
+// isExact reports whether a float64 holds a JSON number, or at least all of its digits.
 func isExact(n string) bool {
 	f, err := strconv.ParseFloat(n, 64)
 	if err != nil {

@@ -5,16 +5,17 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// A Front is how callers come to the programs of a model: it claims threads, runs,
+// A Front runs the programs of a model for their callers: it claims threads, runs,
 // resumes and replays them, and reads what is on record. O are the options of a
-// call, In is what a run is given, R what it comes to, and C a checkpoint as the
-// model shows it. It is made with the program and does not change.
+// call, In is a run's input, R its result, and C a checkpoint as the model shows it. A
+// Front is made with its program and does not change.
 type Front[O, In, R, C any] struct {
 	Ledger   *ledger.Ledger
 	Kind     string        // of the model, as in "graph"
@@ -28,8 +29,9 @@ type Front[O, In, R, C any] struct {
 	Status   func(*R) posthouse.Status                       // of a result
 	End      func(ctx context.Context, h *Hub, res *R) error // reports the end of a run to its reader; nil: the run does so itself
 
-	// Elsewhere returns the result of the run of an id that somebody else runs, nil if
-	// that is another one's. Without it a second call with the id waits for the first.
+	// Elsewhere returns the result of the run of an id where another caller runs it, nil
+	// if the thread runs something else. Without it a second call with the id waits for
+	// the first.
 	Elsewhere func(ctx context.Context, thread string, c *Invocation, in *In, busy error) (*R, error)
 }
 
@@ -50,7 +52,12 @@ func (c *Invocation) Check(input bool) error {
 	case c.OnBusy > Enqueue && !input:
 		return posthouse.Invalid("OnBusy", "cancels another run only to take an input")
 	}
-	return CheckModes(c.Modes)
+	for _, m := range c.Modes {
+		if !slices.Contains(streamModes, m) {
+			return posthouse.Invalid("Modes", "has %q, which is not a stream mode", string(m))
+		}
+	}
+	return nil
 }
 
 // A Run is one call over one branch, as its model runs it.
@@ -58,11 +65,11 @@ type Run[In, R any] interface {
 	Start(ctx context.Context, in *In) (*R, error) // from a new input
 	Resume(ctx context.Context) (*R, error)        // from the head
 
-	Repeated(ctx context.Context, in *In) (*R, error) // what the run of this id came to; nil if the branch has none
-	RollBack(ctx context.Context) error               // restores what was there before the input of the run that this one displaced
-	Cancelled(ctx context.Context) (*R, error)        // ends the branch, which somebody asked for
+	Repeated(ctx context.Context, in *In) (*R, error) // the result of the run of this id; nil if the branch has none
+	RollBack(ctx context.Context) error               // undoes the input of the run that this one displaced
+	Cancelled(ctx context.Context) (*R, error)        // ends the branch, as somebody asked
 	CancelledLate(ctx context.Context, h *posthouse.Header, parked *R) (*R, error)
-	Release(ctx context.Context, res *R, failed error) error // releases the thread of a run that came to this, if it was told so
+	Release(ctx context.Context, res *R, failed error) error // releases the thread of the ended run, if its options say so
 }
 
 // Call gives a thread an input and runs it; without an input it resumes.
@@ -74,7 +81,7 @@ func (f *Front[O, In, R, C]) Call(ctx context.Context, thread string, in *In, o 
 	return f.Do(ctx, thread, &opt, nil, in)
 }
 
-// Do is Call for somebody who reads along; h may be nil.
+// Do is Call with the hub of a reader; h may be nil.
 func (f *Front[O, In, R, C]) Do(ctx context.Context, thread string, o *O, h *Hub, in *In) (*R, error) {
 	c, err := f.check(o, in != nil)
 	if err != nil {
@@ -129,32 +136,6 @@ func (f *Front[O, In, R, C]) Replay(ctx context.Context, checkpoint posthouse.ID
 	return f.drive(ctx, s, f.NewRun(s, &opt, nil), &c, nil)
 }
 
-// Launch is Call in the background. It returns once the thread is claimed, or, where
-// the run may have to wait for it, once it has its place in line.
-func (f *Front[O, In, R, C]) Launch(ctx context.Context, thread string, in *In, o []O) (*Background[*R], error) {
-	opt, err := One(o)
-	if err != nil {
-		return nil, err
-	}
-	c, err := f.check(&opt, in != nil)
-	if err != nil {
-		return nil, err
-	}
-	thread = cmp.Or(thread, posthouse.DefaultThread)
-	return launch(ctx, backgroundOptions[*R]{
-		ledger: f.Ledger, thread: thread, branch: c.Branch, onBusy: c.OnBusy, line: c.OnBusy != Reject || c.Run != "",
-		begin: func(ctx context.Context, place *ledger.Ticket) (*begun[*R], error) {
-			s, err := f.begin(ctx, thread, &c, in != nil, place)
-			if err != nil {
-				return nil, err
-			}
-			r := f.NewRun(s, &opt, nil)
-			return &begun[*R]{s, func(ctx context.Context) (*R, error) { return f.drive(ctx, s, r, &c, in) }}, nil
-		},
-		cancelled: func(res *R) bool { return f.Status(res) == posthouse.StatusCancelled },
-	})
-}
-
 // begin claims the thread. place may be nil.
 func (f *Front[O, In, R, C]) begin(ctx context.Context, thread string, c *Invocation, input bool, place *ledger.Ticket) (*Session, error) {
 	if ctx.Err() != nil {
@@ -176,8 +157,8 @@ func (f *Front[O, In, R, C]) begin(ctx context.Context, thread string, c *Invoca
 	return s, nil
 }
 
-// drive runs one call under its lease, and ends the branch if somebody asks to
-// cancel it meanwhile.
+// drive runs one call under its lease. It ends the branch if somebody asks to cancel it
+// meanwhile.
 func (f *Front[O, In, R, C]) drive(ctx context.Context, s *Session, r Run[In, R], c *Invocation, in *In) (*R, error) {
 	defer s.End(ctx) // for a panic of a codec or an observer
 	inner, free := s.WithCancel(ctx, nil)
@@ -227,7 +208,7 @@ func dispatch[In, R any](ctx context.Context, s *Session, r Run[In, R], c *Invoc
 	return r.Start(ctx, in)
 }
 
-// ReadAlong is Call as a sequence of events, which event makes of what the run tells.
+// ReadAlong is Call as a sequence of events, which event makes of the run's notices.
 func ReadAlong[E, O, In, R, C any](ctx context.Context, f *Front[O, In, R, C], thread string, in *In, o []O, event func(*Notice) E) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		opt, err := One(o)

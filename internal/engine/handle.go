@@ -19,9 +19,8 @@ const (
 	Failed    Reason = "failed"    // it returned an error
 )
 
-// A Handle is somebody's hold on a run or a call that is in flight: to cancel it
-// and to learn how it ended. It is made before what it is for, is for one, and is
-// safe for concurrent use.
+// A Handle cancels one run or call that is in flight and says how it ended. It is made
+// before that begins, and is safe for concurrent use.
 type Handle struct {
 	mu     sync.Mutex
 	done   chan struct{}
@@ -33,10 +32,9 @@ type Handle struct {
 // NewHandle returns a handle of something yet to begin.
 func NewHandle() *Handle { return &Handle{done: make(chan struct{})} }
 
-// Cancel ends what is in flight: its context is cancelled, with
-// [posthouse.ErrCancelled] as the cause, and what it comes to does not count.
-// Cancelling before it began keeps it from beginning; cancelling what has
-// ended, or again, does nothing.
+// Cancel cancels the context of what is in flight, with [posthouse.ErrCancelled] as the
+// cause; its result does not count. Cancelling before it began keeps it from beginning.
+// Cancelling what has ended, or again, does nothing.
 func (h *Handle) Cancel() {
 	h.mu.Lock()
 	stop := h.stop
@@ -65,9 +63,8 @@ func (h *Handle) Err() error {
 	return h.err
 }
 
-// Settle gives the reason from what a run or a call returned: [Failed] with the
-// error, or [Done]. It reports whether that was the first reason. A nil handle
-// is nobody's.
+// Settle takes the reason from what a run or a call returned: [Failed] with the error, or
+// [Done]. It reports whether that was the first reason. A nil handle does nothing.
 func (h *Handle) Settle(err error) bool {
 	if h == nil {
 		return false
@@ -108,12 +105,12 @@ func (h *Handle) Bind(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-// errCancelled is why a cancelled run's context ended.
+// errCancelled is the cause with which a cancelled run's context ends.
 var errCancelled = &posthouse.Error{Code: posthouse.CodeCancelled, Message: "the run was cancelled"}
 
-// WithCancel returns a context that ends, with [posthouse.ErrCancelled] as the
-// cause, when the handle (nil for none) or the session's branch is cancelled,
-// and a function that frees what it holds.
+// WithCancel returns a context that ends when the handle or the session's branch is
+// cancelled, with [posthouse.ErrCancelled] as the cause. The handle may be nil. The
+// function frees what the context holds.
 func (s *Session) WithCancel(ctx context.Context, h *Handle) (context.Context, func()) {
 	ctx, free := h.Bind(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -133,7 +130,7 @@ func (s *Session) WithCancel(ctx context.Context, h *Handle) (context.Context, f
 	}
 }
 
-// IsCancelled reports whether ctx ended since somebody cancelled its run.
+// IsCancelled reports whether ctx ended because somebody cancelled its run.
 func IsCancelled(ctx context.Context) bool {
 	return errors.Is(context.Cause(ctx), posthouse.ErrCancelled)
 }

@@ -94,8 +94,8 @@ type abandonedError struct{ error }
 
 func (e abandonedError) Unwrap() error { return e.error }
 
-// A TimeoutError says that an attempt of a node took longer than its Timeout, or showed
-// no activity for its IdleTimeout. It matches [context.DeadlineExceeded].
+// A TimeoutError says that an attempt of a node exceeded its Timeout or IdleTimeout. It
+// matches [context.DeadlineExceeded].
 type TimeoutError struct {
 	Node      string
 	After     time.Duration

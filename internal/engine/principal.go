@@ -7,9 +7,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// partBy is the program's part that says on whose behalf a branch runs. It
-// comes with the input and goes where the branch is continued: forks and copies
-// act for the same, and what others send to other branches does not count.
+// partBy is the program's part that says on whose behalf a branch runs. It comes with the
+// input and stays with the branch, its forks and its copies.
 const partBy = "$by"
 
 // WithPrincipal returns a context for what is done on behalf of somebody.
@@ -24,9 +23,8 @@ func Principal(ctx context.Context) string {
 	return by
 }
 
-// SentBy returns what an input does to the program's parts so that its run, and
-// whoever takes that up, acts on behalf of by, "" for nobody. program is what is
-// on record before it.
+// SentBy returns the change of the program's parts that makes an input's run, and those that
+// resume it, act for by. "" is nobody. program is what is on record before.
 func SentBy(by string, program posthouse.State) ([]posthouse.Part, error) {
 	known, ok := program[partBy]
 	if by == "" {
@@ -42,13 +40,13 @@ func SentBy(by string, program posthouse.State) ([]posthouse.Part, error) {
 	return []posthouse.Part{{Name: partBy, Codec: posthouse.JSON.Name(), Data: data}}, nil
 }
 
-// WithoutPrincipal returns a context of which nobody is known to be acted for, so that a
-// run that is sent again acts for whoever sent it first.
+// WithoutPrincipal returns a context without a principal. A run that is sent again then
+// acts for its first sender.
 func WithoutPrincipal(ctx context.Context) context.Context { return WithPrincipal(ctx, "") }
 
-// OnBehalf returns the context of a run that goes on from a checkpoint with
-// these program's parts: it acts for by, or else for whom ctx does, or else for
-// whoever sent the branch its input.
+// OnBehalf returns the context of a run that goes on from a checkpoint with these parts of
+// the program. It acts for by, or else for the principal of ctx, or else for the sender of
+// the branch's input.
 func OnBehalf(ctx context.Context, by string, program posthouse.State) (context.Context, error) {
 	if by == "" && Principal(ctx) == "" {
 		if v, ok := program[partBy]; ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// Owns refuses a thread that a program of another name runs. Kind is what the
-// asking program is, as in "graph".
+// Owns refuses a thread that a program of another name runs. Kind is that of the calling
+// program, as in "graph".
 func Owns(kind, name string, h *posthouse.Header) error {
 	if h.Graph == "" || h.Graph == name {
 		return nil
@@ -39,8 +39,8 @@ func CheckpointOf(ctx context.Context, l *ledger.Ledger, thread string, id posth
 	return c, nil
 }
 
-// One returns the only element of optional options, their zero value if there is
-// none. [posthouse.ErrInvalid] for more.
+// One returns the only element of optional options, or their zero value without one.
+// [posthouse.ErrInvalid] for more.
 func One[T any](opts []T) (o T, err error) {
 	switch len(opts) {
 	case 0:
@@ -64,8 +64,8 @@ func OneLine(s string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "?")), " ")
 }
 
-// WithCause returns what failed because a context or a session ended, with why that
-// did.
+// WithCause joins the cause for which a context or session ended with the error that
+// followed from it.
 func WithCause(cause, failed error) error {
 	switch {
 	case failed == nil:

@@ -408,8 +408,8 @@ func (r *replay) contentChanged(q *question) bool {
 	})
 }
 
-// Undecided returns the gates of the execution that have no decision, also those that
-// this run has not asked for again.
+// Undecided returns the gates of the execution that have no decision. This run may not have
+// asked for all of them again.
 func (v Gates) Undecided() []posthouse.ID {
 	t := v.t
 	t.mu.Lock()
@@ -445,8 +445,8 @@ func (t *Task) undecided(want func(*question) bool) []posthouse.ID {
 	return ids
 }
 
-// Stale returns the open gates for people that this run did not ask again, once it has
-// asked all its questions. The commit that follows withdraws them.
+// Stale returns the open gates for people that this run, which has asked all its questions,
+// did not ask again. The commit that follows withdraws them.
 func (v Gates) Stale() []posthouse.ID {
 	t := v.t
 	t.mu.Lock()

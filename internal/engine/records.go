@@ -78,8 +78,8 @@ func (v Records) ReturnHeld(held []posthouse.Step) {
 	t.state.held = slices.Concat(held, t.state.held)
 }
 
-// Completed returns the name of the outermost step of the execution whose result
-// the steps of a draft end with, "" if they do not.
+// Completed returns the name of the outermost step whose result ends the steps of a draft,
+// "" if none does.
 func (v Records) Completed(steps []posthouse.Step) string {
 	if n := len(steps); n > 0 && isResult(v.t.Key(), &steps[n-1]) {
 		return steps[n-1].Name

@@ -7,9 +7,9 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// Release closes the thread's current generation under the lease, which ends
-// with it, and so does the session: see [ledger.Ledger.Release]. While another
-// branch of the thread is not over it does nothing, and returns nil.
+// Release closes the thread's current generation under the lease: see
+// [ledger.Ledger.Release]. The lease and the session end with it. While another branch of
+// the thread is not over it does nothing and returns nil.
 func (s *Session) Release(ctx context.Context, o *ledger.ReleaseOptions) (*posthouse.Release, error) {
 	if err := s.Flush(); err != nil {
 		return nil, err

@@ -20,11 +20,11 @@ const (
 )
 
 // A Retry says how often a node or a step that failed is tried again. The zero value
-// means never. A failed attempt and when the next is due are on record before
-// the wait for it begins: a restart neither forgets nor hastens it. Attempts stay
-// counted: once they are used up, each Resume makes one more.
+// means never. A failed attempt is on record before the wait for the next begins, with
+// the time of that: a restart neither forgets nor hastens it. Attempts stay counted:
+// once they are used up, each Resume makes one more.
 type Retry struct {
-	Max      int              // attempts behind the first; at most 100,000. 0: as the default says, if there is one; -1: none
+	Max      int              // attempts behind the first, at most 100,000; 0: the default's; -1: none
 	Delay    time.Duration    // before the first retry; default 500 ms, negative: none
 	Backoff  Backoff          // how it grows; default Exponential
 	Factor   float64          // of Exponential; default 2
@@ -50,7 +50,7 @@ func (r *Retry) Validate() (problem string) {
 	return ""
 }
 
-// Or returns the retry, or where it says nothing that of a default.
+// Or returns r, or where it says nothing the default d.
 func (r Retry) Or(d Retry) Retry {
 	switch {
 	case r.Max < 0:
@@ -61,39 +61,28 @@ func (r Retry) Or(d Retry) Retry {
 	return r
 }
 
-// LimitOr returns a time limit, or where it says nothing that of a default. A
-// negative one is none.
+// LimitOr returns a time limit, or where it is 0 the default d. A negative limit is 0: no
+// limit.
 func LimitOr(limit, d time.Duration) time.Duration { return max(0, cmp.Or(limit, d)) }
 
 // Wait returns how long to wait before the n-th retry, from 1. draw is a
 // random number in [0, 1).
 func (r *Retry) Wait(n int, draw float64) time.Duration {
-	base, factor, limit := r.Delay, r.Factor, r.MaxDelay
-	switch {
-	case base < 0:
+	base, limit := cmp.Or(r.Delay, 500*time.Millisecond), cmp.Or(r.MaxDelay, 128*time.Second)
+	if base < 0 {
 		return 0
-	case base == 0:
-		base = 500 * time.Millisecond
 	}
-	if factor == 0 {
-		factor = 2
-	}
-	switch {
-	case limit == 0:
-		limit = 128 * time.Second
-	case limit < 0:
+	if limit < 0 {
 		limit = math.MaxInt64
 	}
 	d := float64(base)
 	switch r.Backoff {
 	case Exponential:
-		d *= math.Pow(factor, float64(n-1))
+		d *= math.Pow(cmp.Or(r.Factor, 2), float64(n-1))
 	case Linear:
 		d *= float64(n)
 	}
-	if d >= float64(limit) {
-		d = float64(limit)
-	}
+	d = min(d, float64(limit))
 	d -= d * r.Jitter * draw
 	if d >= math.MaxInt64 {
 		return math.MaxInt64
@@ -101,7 +90,7 @@ func (r *Retry) Wait(n int, draw float64) time.Duration {
 	return time.Duration(d)
 }
 
-// Wants reports whether a failed attempt is to be followed by another.
+// Wants reports whether another attempt is to follow one that failed with err.
 func (r *Retry) Wants(err error) bool {
 	if r.On != nil {
 		return r.On(err)

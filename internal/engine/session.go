@@ -20,17 +20,16 @@ type SessionOptions struct {
 	Branch string // default [posthouse.MainBranch]
 	Run    string // the run's id, a label on what it writes; default a new id
 
-	Hold time.Duration // a step's next attempt that is due sooner is waited for by the step itself, a later one parks the thread
+	// Hold is how long a step waits itself for its next attempt. A later attempt parks the
+	// thread.
+	Hold time.Duration
 
 	OnBusy   OnBusy         // default Reject
 	Place    *ledger.Ticket // in the thread's line, if one was taken before; Begin gives it up
-	Join     bool           // where this very run, by its id, goes on in this process already: wait for its end
-	NewInput bool           // the run has an input of its own: what was asked of a lost run is done first
+	Join     bool           // wait for the end of this very run, if this process runs it already
+	NewInput bool           // finish a pending cancellation of the previous run before starting
 	By       string         // who cancels another run
-
-	// Instance is the program's own random name, of the moment it was built: see
-	// [posthouse.Gate.Instance].
-	Instance string
+	Instance string         // the program's, see [posthouse.Gate.Instance]
 
 	contention contention
 }
@@ -47,14 +46,14 @@ type Session struct {
 	mu       sync.Mutex                       // of all that is not fixed
 	head     atomic.Pointer[posthouse.Header] // written under mu
 	fail     atomic.Pointer[error]            // the first failed commit; written under mu
-	want     posthouse.ID                     // what the next commit wants the head to be
+	want     posthouse.ID                     // the head that the next commit requires
 	behind   *writeBehind                     // what is written behind the run; nil: nothing was
 	ended    bool
-	released bool // it released its thread: what the name is used for now is not its own
+	released bool // it released its thread, whose name is free for another
 }
 
-// An identity is what a session runs, and where. It does not change, but for the
-// branch of a session that forks before it does anything.
+// An identity is what a session runs, and where. Only a fork, before the session has done
+// anything, changes the branch.
 type identity struct {
 	ledger              *ledger.Ledger
 	thread, branch, run string
@@ -70,7 +69,7 @@ type tenure struct {
 	contention     contention
 }
 
-// A knowledge is what a session knows of the log behind its head.
+// A knowledge is what a session has read of the log behind its head.
 type knowledge struct {
 	nothingRecorded atomic.Bool                    // nothing is on record since head's step began; written under mu
 	executions      map[string]*core.Execution     // all that tasks have on record since then; nil: not read yet
@@ -83,9 +82,9 @@ type hooks struct {
 	onCommit func(*ledger.Draft, *posthouse.Committed, time.Time)
 }
 
-// Begin takes the thread's lease and finds the branch's head. It fails with
-// [posthouse.ErrBusy], carrying the holder, while a live process runs the
-// thread, unless OnBusy says otherwise. A thread or branch that does not exist yet is fine: Head is nil.
+// Begin takes the thread's lease and finds the branch's head. While a live process runs
+// the thread it fails with [posthouse.ErrBusy], which names the holder, unless OnBusy says
+// otherwise. For a thread or branch that does not exist yet Head is nil.
 func Begin(ctx context.Context, l *ledger.Ledger, o SessionOptions) (*Session, error) {
 	if o.Branch == "" {
 		o.Branch = posthouse.MainBranch
@@ -122,7 +121,7 @@ func Begin(ctx context.Context, l *ledger.Ledger, o SessionOptions) (*Session, e
 	return s, nil
 }
 
-// findHead looks up the head; a thread or branch that does not exist has none.
+// findHead looks up the head.
 func (s *Session) findHead(ctx context.Context) error {
 	info := s.claim.Found()
 	if info == nil {
@@ -150,7 +149,7 @@ func (s *Session) Branch() string { return s.branch }
 // Run returns the run's id.
 func (s *Session) Run() string { return s.run }
 
-// PreviousRunLost reports whether the run before this one did not come to its end: it may
+// PreviousRunLost reports whether the run before this one did not come to its end. It may
 // have acted further than is on record.
 func (s *Session) PreviousRunLost() bool { return s.leaseBefore.Held }
 
@@ -158,14 +157,14 @@ func (s *Session) PreviousRunLost() bool { return s.leaseBefore.Held }
 // for a new thread or branch. The caller must not change it.
 func (s *Session) Head() *posthouse.Header { return s.head.Load() }
 
-// Commit appends one entry under the lease, on condition that the branch's
-// head is the one this session knows, and moves that head along. It fills in
-// the draft's Thread, Branch, Claim and Head, and the checkpoint's Run.
+// Commit appends one entry under the lease and moves the session's head along. The
+// branch's head must be the one that the session knows. Commit fills in the draft's
+// Thread, Branch, Claim and Head, and the checkpoint's Run. It ignores cancellation of
+// ctx.
 //
-// Cancellation of ctx is not heeded. After an error other than
 // [posthouse.ErrInvalid], [posthouse.ErrTooLarge], [posthouse.ErrExists] and
-// [posthouse.ErrUnsupported], which say that the draft is at fault, the session
-// is over: every later Commit returns that error, but for one that is Late after
+// [posthouse.ErrUnsupported] say that the draft is at fault. After any other error the
+// session is over: every later Commit returns that error, except a Late one after
 // [posthouse.ErrCancelled].
 func (s *Session) Commit(ctx context.Context, d *ledger.Draft) (*posthouse.Committed, error) {
 	if err := s.Flush(); err != nil && !(d.Late && errors.Is(err, posthouse.ErrCancelled)) {
@@ -213,27 +212,26 @@ func (s *Session) commitLocked(ctx context.Context, d *ledger.Draft) (*posthouse
 	return c, nil
 }
 
-// OnCommit has fn called behind each commit, in their order, with when it began. It
-// is called under a lock and must not use the session but for what is fixed or
-// its head.
+// OnCommit has fn called after each commit, in their order, with the time it began. It is
+// called under a lock: of the session it may use only what is fixed, and its head.
 func (s *Session) OnCommit(fn func(d *ledger.Draft, c *posthouse.Committed, began time.Time)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onCommit = fn
 }
 
-// OnDraft has fn add to each draft without a checkpoint, before it is committed,
-// for a model that makes checkpoints of steps. It is called under a lock and
-// must not use the session. Nil ends it: no call is under way when Amend returns.
+// OnDraft has fn add to each draft without a checkpoint before it is committed. Models
+// make checkpoints of steps there. fn is called under a lock and must not use the session.
+// Nil ends that: no call is under way when OnDraft returns.
 func (s *Session) OnDraft(fn func(*ledger.Draft)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.onDraft = fn
 }
 
-// persistClaim puts the claim on record before something acts, unless a commit has,
-// and makes sure that nobody went on with the thread since the session began. A
-// new branch is nobody else's to run.
+// persistClaim puts the claim on record before something acts, unless a commit has. It
+// fails if somebody went on with the thread since the session began. Nobody else can run
+// a new branch, which needs no claim on record.
 func (s *Session) persistClaim(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,7 +248,7 @@ func (s *Session) persistClaim(ctx context.Context) error {
 	return err
 }
 
-// checkUnmoved fails if another claim came before ours, or the head is another one.
+// checkUnmoved fails if another claim came first, or the head has moved.
 func (s *Session) checkUnmoved(ctx context.Context) error {
 	info, err := s.ledger.Thread(context.WithoutCancel(ctx), s.thread)
 	if err != nil {
@@ -266,7 +264,7 @@ func (s *Session) checkUnmoved(ctx context.Context) error {
 	}
 }
 
-// applyCommit follows what a commit did to the head and to the tasks on record.
+// applyCommit applies what a commit changed to the head and the tasks on record.
 func (s *Session) applyCommit(d *ledger.Draft, c *posthouse.Committed) {
 	s.claimPersisted = true
 	s.forgetAnswered(c.Gates)
@@ -281,24 +279,24 @@ func (s *Session) applyCommit(d *ledger.Draft, c *posthouse.Committed) {
 	}
 	for i := range d.Steps {
 		s.nothingRecorded.Store(false)
-		st := &d.Steps[i]
-		x := s.executions[st.Task]
-		if x == nil {
-			x = &core.Execution{}
-			s.executions[st.Task] = x
-		}
-		x.Steps = append(x.Steps, posthouse.StepRecord{Step: *st, Seq: c.Seq, At: s.ledger.Now()})
+		x := s.execution(d.Steps[i].Task)
+		x.Steps = append(x.Steps, posthouse.StepRecord{Step: d.Steps[i], Seq: c.Seq, At: s.ledger.Now()})
 	}
-	for i := range c.Decided {
+	for _, g := range c.Decided {
 		s.nothingRecorded.Store(false)
-		g := c.Decided[i]
-		x := s.executions[g.Task]
-		if x == nil {
-			x = &core.Execution{}
-			s.executions[g.Task] = x
-		}
+		x := s.execution(g.Task)
 		x.Gates = append(x.Gates, &g)
 	}
+}
+
+// execution returns what a task has on record, to add to it.
+func (s *Session) execution(task string) *core.Execution {
+	x := s.executions[task]
+	if x == nil {
+		x = &core.Execution{}
+		s.executions[task] = x
+	}
+	return x
 }
 
 // beginStep starts a step: nothing is on record for what follows the head.
@@ -310,9 +308,8 @@ func (s *Session) beginStep() {
 	s.nothingRecorded.Store(true)
 }
 
-// replayOf returns what a task has on record since the head's step began, nil
-// for nothing. It reads the log at most once a step, and not at all behind a
-// checkpoint that this session committed.
+// replayOf returns what a task has on record since the head's step began, nil for nothing.
+// It reads the log at most once a step, and not behind a checkpoint of this session.
 func (s *Session) replayOf(ctx context.Context, key *TaskKey) (*replay, error) {
 	if s.nothingRecorded.Load() {
 		return nil, nil
@@ -325,8 +322,8 @@ func (s *Session) replayOf(ctx context.Context, key *TaskKey) (*replay, error) {
 	return newReplay(s.executions[key.String()], s.branch), nil
 }
 
-// StepsAhead returns how many steps without a checkpoint, behind the head, have
-// something on record: a run that a crash lost came that far.
+// StepsAhead returns how many steps behind the head have no checkpoint, but something on
+// record. A run that a crash lost came that far.
 func (s *Session) StepsAhead(ctx context.Context) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -360,8 +357,8 @@ func (s *Session) readExecutions(ctx context.Context) error {
 	return err
 }
 
-// Refresh forgets what was read of the step's executions: somebody else may have
-// decided a gate since.
+// Refresh drops what was read of the step's executions, since somebody else may have
+// decided a gate.
 func (s *Session) Refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -391,8 +388,8 @@ func (s *Session) Err() error {
 	return nil
 }
 
-// Key returns the name of an execution of a node behind the head, in which the
-// node's stands as [posthouse.EscapeName] writes it.
+// Key returns the name of an execution of a node behind the head. The node's name is
+// escaped by [posthouse.EscapeName].
 func (s *Session) Key(node string) string {
 	step := uint64(0)
 	if h := s.Head(); h != nil {
@@ -401,22 +398,20 @@ func (s *Session) Key(node string) string {
 	return strconv.FormatUint(step, 10) + "/" + posthouse.EscapeName(node)
 }
 
-// TaskWithKey starts an execution under a name: [Session.Key], which stays the same
-// while the node waits, fails and runs again, or one of the model's own, because it
-// spans checkpoints or because a node runs more than once in a step. Fresh
-// promises that nothing is on record under the key, and saves a read. The key
-// must be unique in the thread but for executions that continue each other.
+// TaskWithKey starts an execution under a name. [Session.Key] stays the same while the
+// node waits, fails and runs again. A model uses a name of its own where an execution
+// spans checkpoints, or a node runs more than once in a step. The name must be unique in
+// the thread, except among executions that continue each other. Fresh promises that
+// nothing is on record under it, and saves a read.
 func (s *Session) TaskWithKey(ctx context.Context, key string, fresh bool) (*Task, error) {
-	t := &Task{session: s, key: TaskKey{Label: key}}
+	k := TaskKey{Label: key}
 	if fresh {
-		return t, nil
+		return &Task{session: s, key: k}, nil
 	}
-	var err error
-	t.replay, err = s.replayOf(ctx, &t.key)
-	return t, err
+	return s.TaskFor(ctx, k)
 }
 
-// TaskFor is TaskWithKey for an execution of which something may be on record.
+// TaskFor is TaskWithKey for an execution that may have something on record.
 func (s *Session) TaskFor(ctx context.Context, key TaskKey) (t *Task, err error) {
 	t = &Task{session: s, key: key}
 	t.replay, err = s.replayOf(ctx, &t.key)
@@ -439,8 +434,8 @@ func (s *Session) Fork(ctx context.Context, id posthouse.ID, o *ledger.ForkOptio
 	return &c.Header, nil
 }
 
-// End gives the lease back. Only the first call counts, and cancellation of
-// ctx is not heeded, so it can be deferred.
+// End gives the lease back. Only the first call counts. It ignores cancellation of ctx,
+// so it can be deferred.
 func (s *Session) End(ctx context.Context) error {
 	s.stopWriteBehind()
 	s.mu.Lock()

@@ -8,9 +8,9 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// takeSignal commits the steps that record makes of the next signal of a name, and
-// that the branch took it, unless it latches. It returns nil if there is none.
-// The lookup and the commit are one: no other task of the session comes between.
+// takeSignal commits the steps that record makes of the next signal of a name. Unless it
+// latches, the entry also says that the branch took the signal. It returns nil without a
+// signal. No other task of the session comes between the lookup and the commit.
 func (s *Session) takeSignal(ctx context.Context, name string, latch bool, record func(*posthouse.Signal) []posthouse.Step) (*posthouse.Signal, error) {
 	if err := s.Flush(); err != nil {
 		return nil, err
@@ -47,8 +47,8 @@ func (s *Session) takeSignal(ctx context.Context, name string, latch bool, recor
 	return next, nil
 }
 
-// forgetAnswered forgets what it knows of names whose signals answered gates in the
-// entry that opened them.
+// forgetAnswered drops the pending signals of names that answered gates in the entry that
+// opened them.
 func (s *Session) forgetAnswered(gates []posthouse.Gate) {
 	for i := range gates {
 		if gates[i].Decision != nil {

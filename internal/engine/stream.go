@@ -28,16 +28,6 @@ var streamModes = []StreamMode{
 	StreamValues, StreamUpdates, StreamMessages, StreamCustom, StreamCheckpoints, StreamTasks, StreamDebug,
 }
 
-// CheckModes refuses a mode that there is not. [posthouse.ErrInvalid].
-func CheckModes(modes []StreamMode) error {
-	for _, m := range modes {
-		if !slices.Contains(streamModes, m) {
-			return posthouse.Invalid("Modes", "has %q, which is not a stream mode", string(m))
-		}
-	}
-	return nil
-}
-
 // An EventKind says what an event reports.
 type EventKind string
 
@@ -61,8 +51,8 @@ const (
 	EventTaskStop   EventKind = "task.stop"
 )
 
-// A Notice is an event on its way to the reader of a stream, who gets it as an
-// event of the model's own type. Its fields mean what they mean there.
+// A Notice is an event on its way to the reader of a stream. The reader gets it as an
+// event of the model's own type, whose comments say what the fields mean.
 type Notice struct {
 	Kind EventKind
 	Mode StreamMode
@@ -88,43 +78,44 @@ type Notice struct {
 	heard chan struct{} // closed when the reader is done with it; nil: nobody waits for that
 }
 
-// chunks is how many pieces of text and values may be on their way to a reader
-// before those who emit them wait.
+// chunks is how many pieces of text and values a stream buffers. Further ones wait.
 const chunks = 64
 
-// A Hub brings what a run tells, from all its goroutines, to the one reader of
-// its stream. A nil Hub has no reader.
+// A Hub brings the notices of all goroutines of a run to the one reader of its stream. A
+// nil Hub has no reader.
 type Hub struct {
 	modes []StreamMode
 	items chan Notice
 	left  chan struct{} // closed once the reader has left
 	ended chan struct{} // closed once the run has ended
-	stop  func()        // ends the run's context
 }
 
-// stream runs do in a goroutine of its own, once for each time it is iterated,
-// and yields what that tells its hub, as event makes it; by default what
-// [StreamValues] chooses. An error of do is the last element. A reader that
-// leaves ends do's context and waits for it.
+// stream runs do in a goroutine, once for each iteration, and yields the events of the
+// notices it sends. Without modes these are those of [StreamValues]. An error of do is
+// the last element. A reader that leaves ends do's context and waits for its end.
 func stream[E any](ctx context.Context, modes []StreamMode, do func(context.Context, *Hub) error, event func(*Notice) E) iter.Seq2[E, error] {
+	if len(modes) == 0 {
+		modes = []StreamMode{StreamValues}
+	}
 	return func(yield func(E, error) bool) {
 		ctx, cancel := context.WithCancelCause(ctx)
-		h := newHub(modes, func() { cancel(errLeft) })
+		h := &Hub{modes: modes, items: make(chan Notice, chunks), left: make(chan struct{}), ended: make(chan struct{})}
 		var err error
 		go func() {
 			defer close(h.ended)
 			err = do(ctx, h)
 		}()
 		defer func() { // also if the reader panics
-			cancel(errLeft)
+			cancel(errLeft) // first: what finds that the reader left finds its context ended
+			close(h.left)
 			<-h.ended
 		}()
-		left := false
-		h.read(func(n Notice) bool {
-			left = !yield(event(&n), nil)
-			return !left
-		})
-		if !left && err != nil { // in this order: err is the goroutine's while it runs
+		for n := range h.notices {
+			if !yield(event(&n), nil) {
+				return
+			}
+		}
+		if err != nil {
 			var none E
 			yield(none, err)
 		}
@@ -134,15 +125,7 @@ func stream[E any](ctx context.Context, modes []StreamMode, do func(context.Cont
 // errLeft ends a run whose reader has left. No reader sees it.
 var errLeft = errors.New("engine: the reader has left")
 
-func newHub(modes []StreamMode, stop func()) *Hub {
-	if len(modes) == 0 {
-		modes = []StreamMode{StreamValues}
-	}
-	return &Hub{modes: modes, items: make(chan Notice, chunks), left: make(chan struct{}), ended: make(chan struct{}), stop: stop}
-}
-
-// Wants returns the first chosen mode that yields what these modes do, "" for
-// none.
+// Wants returns the first chosen mode that is among these, "" for none.
 func (h *Hub) Wants(any ...StreamMode) StreamMode {
 	if h == nil {
 		return ""
@@ -172,8 +155,8 @@ func (h *Hub) Send(n Notice) {
 	}
 }
 
-// Emitter returns what hands on what one attempt of a program emits, in notices
-// like the one that of makes; nil if nobody listens. It waits only for room.
+// Emitter returns an emitter that sends what one attempt of a program emits, in notices
+// that of begins. It waits only for room. It is nil if nobody listens.
 func (h *Hub) Emitter(of func(e *Emission) Notice) *Emitter {
 	text, custom := h.Wants(StreamMessages), h.Wants(StreamCustom)
 	if text == "" && custom == "" {
@@ -197,45 +180,24 @@ func (h *Hub) Emitter(of func(e *Emission) Notice) *Emitter {
 	})
 }
 
-// read hands notices to the reader until the run has ended and all are told, or
-// the reader leaves.
-func (h *Hub) read(yield func(Notice) bool) {
-	whole := false
-	defer func() { // also if the reader panics
-		if !whole {
-			h.stop() // first: who sees that the reader left finds its context ended
-			close(h.left)
+// notices yields what is sent until the run has ended and nothing is left.
+func (h *Hub) notices(yield func(Notice) bool) {
+	for {
+		var n Notice
+		select {
+		case n = <-h.items:
+		case <-h.ended: // nobody sends any more
+			select {
+			case n = <-h.items:
+			default:
+				return
+			}
 		}
-	}()
-	one := func(n Notice) bool {
 		if !yield(n) {
-			return false
+			return
 		}
 		if n.heard != nil {
 			close(n.heard)
-		}
-		return true
-	}
-	for {
-		select {
-		case n := <-h.items:
-			if !one(n) {
-				return
-			}
-			continue
-		case <-h.ended:
-		}
-		for { // nobody sends any more
-			select {
-			case n := <-h.items:
-				if !one(n) {
-					return
-				}
-				continue
-			default:
-			}
-			whole = true
-			return
 		}
 	}
 }

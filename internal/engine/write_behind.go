@@ -22,13 +22,11 @@ type writeBehind struct {
 	err     error // of the first that failed: none is written after it
 }
 
-// CommitLater commits a draft behind the caller's back, in order, and blocks
-// while MaxBehind of them wait. It takes copies of what the caller may use
-// again, but not of the parts' data. Whatever else the session writes comes
-// after it. An error is of an earlier draft: then neither this one nor any
-// other is written, but for those that wait when the run is found to be
-// cancelled. It must not be called at once with itself or with
-// [Session.End].
+// CommitLater commits a draft in the background, in order. It blocks while MaxBehind of
+// them wait. It copies what the caller may use again, but not the parts' data. Whatever
+// else the session writes comes after it. An error is that of an earlier draft: no later
+// one is written, except those that wait when the run is found to be cancelled. Calls
+// must not overlap with each other or with [Session.End].
 func (s *Session) CommitLater(ctx context.Context, d ledger.Draft) error {
 	s.mu.Lock()
 	if s.behind == nil {
@@ -55,7 +53,7 @@ func (s *Session) writeNext(ctx context.Context, l *writeBehind) {
 		if d.Late = errors.Is(err, posthouse.ErrCancelled); err == nil || d.Late {
 			s.mu.Lock()
 			_, e := s.commitLocked(ctx, d)
-			if errors.Is(e, posthouse.ErrCancelled) && !d.Late { // it was done before the request was heard
+			if errors.Is(e, posthouse.ErrCancelled) && !d.Late { // it was done before the request arrived
 				d.Late, err = true, e
 				_, e = s.commitLocked(ctx, d)
 			}
