@@ -34,7 +34,7 @@ func (c *Call) Effect() (*Effect, error) {
 	}
 	c.task.mu.Lock()
 	defer c.task.mu.Unlock()
-	c.licensed, c.task.state.repeats = true, true
+	c.licensed, c.task.made().repeats = true, true
 	return &Effect{c}, nil
 }
 

@@ -168,7 +168,7 @@ func (v Gates) Ask(ctx context.Context, g posthouse.Gate) (*posthouse.Gate, erro
 	if err != nil {
 		return nil, err
 	}
-	m := &t.state
+	m := t.made()
 	g.Occurrence = next(&m.asks, askKey(&g, content))
 	if !g.AsksPeople() {
 		if w := t.replay.takeGate(g.Name, g.Occurrence); w != nil {
@@ -248,7 +248,7 @@ func (v Gates) Asked(ctx context.Context, g posthouse.Gate) (n uint32, before bo
 	if err != nil {
 		return 0, false
 	}
-	n = t.state.asks[askKey(&g, content)]
+	n = t.made().asks[askKey(&g, content)]
 	q := t.replay.question(&g, content, n)
 	if q == nil || q.last().Withdrawn() {
 		return n, false
@@ -278,9 +278,9 @@ func (v Gates) Settle(ctx context.Context, g posthouse.Gate, expired *posthouse.
 		return nil, err
 	}
 	if expired != nil {
-		g.Occurrence, g.Supersedes = max(1, t.state.asks[askKey(&g, content)])-1, expired.ID
+		g.Occurrence, g.Supersedes = max(1, t.made().asks[askKey(&g, content)])-1, expired.ID
 	} else {
-		g.Occurrence = next(&t.state.asks, askKey(&g, content))
+		g.Occurrence = next(&t.made().asks, askKey(&g, content))
 		if q := t.replay.question(&g, content, g.Occurrence); q != nil {
 			q.asked, g.Supersedes = true, q.last().ID
 		}
@@ -316,8 +316,8 @@ func (v Gates) Open() []*posthouse.Gate {
 	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	open := slices.Clone(t.state.open)
-	for _, in := range t.state.inner {
+	open := slices.Clone(t.made().open)
+	for _, in := range t.made().inner {
 		open = append(open, in.Gates().Open()...)
 	}
 	return open
@@ -331,7 +331,7 @@ func (v Gates) New() []posthouse.Gate {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	qs, _ := t.newQuestions()
-	for _, in := range t.state.inner {
+	for _, in := range t.made().inner {
 		qs = append(qs, in.Gates().New()...)
 	}
 	return qs
@@ -340,7 +340,7 @@ func (v Gates) New() []posthouse.Gate {
 // newQuestions returns the questions that are not open yet, and what each of them
 // replaces, nil for nothing. Callers hold t.mu.
 func (t *Task) newQuestions() (qs []posthouse.Gate, replaced []*question) {
-	qs, replaced = slices.Clone(t.state.questions), make([]*question, len(t.state.questions))
+	qs, replaced = slices.Clone(t.made().questions), make([]*question, len(t.made().questions))
 	for i := range qs {
 		if q := t.predecessor(&qs[i], qs[:i]); q != nil {
 			qs[i].Supersedes, replaced[i] = q.last().ID, q
@@ -367,7 +367,7 @@ func (v Gates) Changed() error {
 			return newChangedError(t, &qs[i], last)
 		}
 	}
-	for _, in := range t.state.inner {
+	for _, in := range t.made().inner {
 		if err := in.Gates().Changed(); err != nil {
 			return err
 		}
@@ -459,7 +459,7 @@ func (v Gates) Stale() []posthouse.ID {
 			}
 		}
 	}
-	for _, in := range t.state.inner {
+	for _, in := range t.made().inner {
 		ids = append(ids, in.Gates().Stale()...)
 	}
 	return ids

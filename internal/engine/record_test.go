@@ -14,7 +14,7 @@ import (
 // asks for the step that failed.
 func TestFailureIsOnRecordBeforeStepsAtOnce(t *testing.T) {
 	task := &Task{}
-	task.state.survived = []posthouse.Step{{Name: "failed"}}
+	task.made().survived = []posthouse.Step{{Name: "failed"}}
 	var overtook atomic.Bool
 	var both sync.WaitGroup
 	record := func(commit func(before []posthouse.Step)) {

@@ -28,7 +28,7 @@ func (v Records) Recorded(name string) (posthouse.StepRecord, bool) {
 	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	occ := next(&t.state.steps, name)
+	occ := next(&t.made().steps, name)
 	if r := t.replay.takeRecord(name, occ); r != nil {
 		return *r, true
 	}
@@ -42,7 +42,7 @@ func (v Records) Hold(s posthouse.Step) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s.Task = t.Key()
-	t.state.held = append(t.state.held, s)
+	t.made().held = append(t.made().held, s)
 }
 
 // Held takes what is held, for the Steps of the next draft. Where the task waits, that
@@ -52,7 +52,10 @@ func (v Records) Held() []posthouse.Step {
 	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := &t.state
+	m := t.state
+	if m == nil {
+		return nil
+	}
 	h := m.held
 	m.held = nil
 	if len(m.questions)+len(m.open) > 0 {
@@ -75,7 +78,7 @@ func (v Records) ReturnHeld(held []posthouse.Step) {
 	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.state.held = slices.Concat(held, t.state.held)
+	t.made().held = slices.Concat(held, t.made().held)
 }
 
 // Completed returns the name of the outermost step whose result ends the steps of a draft,
@@ -93,7 +96,7 @@ func (v Records) Disorder(returned bool) error {
 	t := v.t
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if d := t.state.disorder; d != nil || !returned || t.replay == nil {
+	if d := t.made().disorder; d != nil || !returned || t.replay == nil {
 		return d
 	}
 	for _, s := range t.replay.order {
@@ -138,7 +141,7 @@ func (v Records) Group(ctx context.Context, group string, n uint32, same func(po
 		}
 		used++
 	}
-	return used + next(&t.state.groups, group)
+	return used + next(&t.made().groups, group)
 }
 
 // group reports whether anything is on record under a prefix, and whether same
@@ -162,7 +165,7 @@ func (v Records) Earlier(ctx context.Context, group string, number uint32, name 
 	if t.replay == nil {
 		return posthouse.Value{}, false
 	}
-	s := t.replay.results[occurrence{name, t.state.steps[name]}]
+	s := t.replay.results[occurrence{name, t.made().steps[name]}]
 	if s == nil {
 		return posthouse.Value{}, false
 	}

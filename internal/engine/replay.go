@@ -242,7 +242,7 @@ func (t *Task) beginCall(ctx context.Context, name string, free bool, c *call) e
 	if t.closed.Load() {
 		return t.closedError("step", name)
 	}
-	m := &t.state
+	m := t.made()
 	if m.disorder != nil {
 		return m.disorder
 	}
@@ -291,7 +291,7 @@ func (t *Task) beginCall(ctx context.Context, name string, free bool, c *call) e
 func (t *Task) endCall(c *call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := &t.state
+	m := t.made()
 	switch {
 	case c.top:
 		m.running = ""

@@ -170,7 +170,7 @@ func (c *Call) recordedAttempts() (attempts int, due time.Time, err error) {
 	t := c.task
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.state.repeats = true
+	t.made().repeats = true
 	n := c.countWithin(attemptName)
 	if n == 0 {
 		return 0, due, nil
@@ -231,7 +231,7 @@ func (t *Task) rewind(prefix string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	mine := func(name string, _ uint32) bool { return strings.HasPrefix(name, prefix) }
-	m := &t.state
+	m := t.made()
 	maps.DeleteFunc(m.steps, mine)
 	maps.DeleteFunc(m.asks, mine)
 	m.questions = slices.DeleteFunc(m.questions, func(g posthouse.Gate) bool { return strings.HasPrefix(g.Name, prefix) })
@@ -243,7 +243,7 @@ func (t *Task) rewind(prefix string) {
 func (t *Task) rememberResult(s posthouse.Step) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.state.repeats || !strings.Contains(s.Name, nested) {
+	if !t.made().repeats || !strings.Contains(s.Name, nested) {
 		return
 	}
 	if t.replay == nil {

@@ -31,10 +31,11 @@ type Task struct {
 	mu     sync.Mutex
 	local  any     // the model's own
 	replay *replay // nil: nothing is on record
-	state  taskState
+	state  *taskState
 }
 
-// A taskState is what the code of an execution did so far. The task's mutex guards it.
+// A taskState is what the code of an execution did so far, nil for nothing: most code
+// takes no step and asks nothing. The task's mutex guards it.
 type taskState struct {
 	steps     map[string]uint32 // calls, by name
 	asks      map[string]uint32 // questions, by name; those for people by what they show, too
@@ -48,6 +49,14 @@ type taskState struct {
 	open      []*posthouse.Gate
 	inner     []*Task
 	repeats   bool // one of its steps may be attempted again
+}
+
+// made returns what the code of the execution did so far. Callers hold t.mu.
+func (t *Task) made() *taskState {
+	if t.state == nil {
+		t.state = &taskState{}
+	}
+	return t.state
 }
 
 // Gates returns what the execution asks and waits for.
@@ -126,7 +135,7 @@ func (t *Task) Heartbeat() {
 func (t *Task) Adopt(inner *Task) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.state.inner = append(t.state.inner, inner)
+	t.made().inner = append(t.made().inner, inner)
 }
 
 // Key returns the name of the execution, as in "7/approve".
@@ -180,7 +189,7 @@ func (t *Task) recordWith(c *call, commit func(before []posthouse.Step) (bool, e
 	t.recording.Lock()
 	defer t.recording.Unlock()
 	t.mu.Lock()
-	m := &t.state
+	m := t.made()
 	held, survived := m.held, m.survived
 	m.held, m.survived = nil, nil
 	t.mu.Unlock()
@@ -200,8 +209,8 @@ func (t *Task) recordWith(c *call, commit func(before []posthouse.Step) (bool, e
 func (t *Task) Waiting() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	m := &t.state
-	return len(m.questions)+len(m.open) > 0 || slices.ContainsFunc(m.inner, (*Task).Waiting)
+	m := t.state
+	return m != nil && (len(m.questions)+len(m.open) > 0 || slices.ContainsFunc(m.inner, (*Task).Waiting))
 }
 
 // decidedGate returns a gate with its decision, or remembers that it is still open.
@@ -217,7 +226,7 @@ func (t *Task) decidedGate(ctx context.Context, g *posthouse.Gate) (*posthouse.G
 		}
 	}
 	if g.Decision == nil {
-		t.state.open = append(t.state.open, g)
+		t.made().open = append(t.made().open, g)
 		return nil, posthouse.ErrWaiting
 	}
 	return g, nil

@@ -142,7 +142,7 @@ func (t *Task) await(c *call, g posthouse.Gate) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	g.Name, g.Task, g.Branch, g.Occurrence = c.name, t.Key(), t.session.branch, c.occurrence
-	t.state.questions = append(t.state.questions, g)
+	t.made().questions = append(t.made().questions, g)
 	return posthouse.ErrWaiting
 }
 
