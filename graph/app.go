@@ -10,8 +10,8 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// An App is a compiled graph on a Ledger. It is safe for concurrent use, and
-// holds nothing of a thread between calls. Where a method takes the name of a
+// An App is a compiled graph on a Ledger. It is safe for concurrent use, and keeps
+// nothing of a thread in memory between calls. Where a method takes the name of a
 // thread, "" is [posthouse.DefaultThread].
 type App[S any] struct {
 	*plan[S]
@@ -23,7 +23,7 @@ type App[S any] struct {
 	migrations  []migrate.Migration
 }
 
-// settings are what CompileOptions say of all runs.
+// settings are CompileOptions that apply to all runs.
 type settings struct {
 	limit     int
 	check     bool
@@ -34,7 +34,7 @@ type settings struct {
 	release   AutoRelease
 }
 
-// Name returns the graph's name: what threads say they are run by.
+// Name returns the graph's name, by which threads name their program.
 func (a *App[S]) Name() string { return a.name }
 
 // Fingerprint returns a short hash of the graph's shape: node names, edges,
@@ -48,10 +48,10 @@ type Result[S any] struct {
 	Branch     string
 	Run        string
 	Checkpoint posthouse.ID       // the branch's head
-	Status     posthouse.Status   // done, waiting, interrupted; running if it was asked to drain; cancelled
+	Status     posthouse.Status   // done, waiting, interrupted, cancelled; running if it was asked to drain
 	Next       []string           // nodes that run when it is resumed
 	Waiting    []posthouse.Gate   // the branch's open gates, if Status is waiting
-	Release    *posthouse.Release // that the run made of the thread at its end, see [AutoRelease]; otherwise nil
+	Release    *posthouse.Release // the release that the run ended with, see [AutoRelease]; otherwise nil
 }
 
 // A Snapshot is a checkpoint with its state.

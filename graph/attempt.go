@@ -24,13 +24,12 @@ const (
 	Fixed       = engine.Fixed       // Delay
 )
 
-// A Retry says how often a node that failed is tried again. The zero value
-// means never. A failed attempt and when the next is due are on record before
-// the wait for it begins: a restart neither forgets nor hastens it. Attempts stay
-// counted: once they are used up the node fails, and each Resume tries it once
-// more. Its fields:
+// A Retry says how often a node that failed is tried again. The zero value means
+// never. A failed attempt and the time of the next one are on record before the wait
+// begins, so a restart neither forgets nor hastens it. Attempts stay counted. Once they
+// are used up the node fails, and each Resume tries it once more. Its fields:
 //
-//	Max      int              // attempts behind the first; at most 100,000. 0: as CompileOptions.Retry says; -1: none
+//	Max      int              // attempts after the first; at most 100,000. 0: as CompileOptions.Retry says; -1: none
 //	Delay    time.Duration    // before the first retry; default 500 ms, negative: none
 //	Backoff  Backoff          // how it grows; default Exponential
 //	Factor   float64          // of Exponential; default 2
@@ -39,13 +38,10 @@ const (
 //	On       func(error) bool // whether to try again; default: unless it was a panic or an ErrInvalid
 type Retry = engine.Retry
 
-// recordAttempt decides what follows a failed attempt, and puts it on record: another
-// attempt, or the node's handler.
-func (t *task[S]) recordAttempt(ctx context.Context, exec *engine.Task, p *recorded.Attempts, cause error) (bool, error) {
+// recordAttempt decides whether another attempt or the node's handler follows a failed
+// attempt, and puts that on record.
+func (t *task[S]) recordAttempt(ctx context.Context, exec *engine.Task, p recorded.Attempts, cause error) (bool, error) {
 	r := t.run
-	if p == nil {
-		p = &recorded.Attempts{}
-	}
 	if p.Failed != nil {
 		return false, nil // the handler failed
 	}
@@ -78,9 +74,9 @@ func (t *task[S]) recordAttempt(ctx context.Context, exec *engine.Task, p *recor
 	return err == nil, err
 }
 
-// awaitAttempt waits until the next attempt is due: itself if that is soon, and
-// otherwise by a timer gate. It returns taskDone when it is due.
-func (t *task[S]) awaitAttempt(ctx context.Context, exec *engine.Task, past *recorded.Attempts) (outcomeKind, error) {
+// awaitAttempt waits until the next attempt is due. If that is soon it waits itself,
+// otherwise it opens a timer gate. It returns taskDone once the attempt is due.
+func (t *task[S]) awaitAttempt(ctx context.Context, exec *engine.Task, past recorded.Attempts) (outcomeKind, error) {
 	r := t.run
 	d := past.Due.Sub(r.app.ledger.Now())
 	switch {
@@ -88,10 +84,10 @@ func (t *task[S]) awaitAttempt(ctx context.Context, exec *engine.Task, past *rec
 		return taskDone, nil
 	case d <= r.app.hold:
 		come, err := engine.WaitOrDrain(ctx, r.app.ledger, past.Due)
-		switch {
-		case err != nil:
+		if err != nil {
 			return taskStopped, err
-		case !come:
+		}
+		if !come {
 			return taskIdle, nil
 		}
 		return taskDone, nil
@@ -109,25 +105,23 @@ func (t *task[S]) awaitAttempt(ctx context.Context, exec *engine.Task, past *rec
 	return taskStopped, err
 }
 
-// Heartbeat tells that a node is alive: NodeOptions.IdleTimeout counts from the
-// last one. Steps, questions and everything a node streams count as heartbeats,
-// too. Outside a node it does nothing.
+// Heartbeat reports that a node is alive. NodeOptions.IdleTimeout counts from the last
+// heartbeat. Steps, questions and everything a node streams count as heartbeats, too.
+// Outside a node it does nothing.
 func Heartbeat(ctx context.Context) {
 	if t, ok := engine.From(ctx); ok {
 		t.Heartbeat()
 	}
 }
 
-// limits returns those of a task: what it was sent with, or its node's.
+// limits returns the time limits of a task: those it was sent with, or its node's.
 func (t *task[S]) limits() engine.Limits {
 	o := &t.node.opt
 	return engine.Limits{Timeout: cmp.Or(t.Timeout, o.Timeout), IdleTimeout: cmp.Or(t.IdleTimeout, o.IdleTimeout), Whole: t.node.sub != nil}
 }
 
-// isBounded reports whether a task may have to be given up: for its own limits or
-// those of a node around its graph.
+// isBounded reports whether a task, or a node around its graph, has a time limit.
 func (t *task[S]) isBounded() bool {
-	r := t.run
 	l := t.limits()
-	return r.opt.bounded || l.Timeout > 0 || l.IdleTimeout > 0
+	return t.run.opt.bounded || l.Timeout > 0 || l.IdleTimeout > 0
 }

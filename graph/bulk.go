@@ -18,12 +18,12 @@ type NodeUpdate[S any] struct {
 	Change func(s *S) // nil: none
 }
 
-// BulkUpdate is [App.Update] for several steps at once: each makes a checkpoint
-// behind the one before it. The updates of a step are made side by side, as by
-// nodes that run at once, and merged by the rules of the parts, with the same
-// errors; then they keep to the rules for nodes. An update with Start is alone
-// in its step. All steps are worked out before the first is put on record, and
-// nobody else runs the thread meanwhile. It returns the last one.
+// BulkUpdate is [App.Update] for several steps at once. Each step makes a checkpoint
+// after the one before it. The updates of a step are made side by side, as by nodes
+// that run at once. They are merged by the rules of the parts, with the same errors,
+// and keep to the rules for nodes. An update with Start is alone in its step. BulkUpdate
+// works out all steps before it puts the first on record, and nobody else runs the
+// thread meanwhile. It returns the last checkpoint.
 func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUpdate[S], o ...UpdateOptions) (*Snapshot[S], error) {
 	opt, err := engine.One(o)
 	switch {
@@ -34,20 +34,14 @@ func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUp
 	case len(steps) == 0:
 		return nil, posthouse.Invalid("steps", "are none")
 	}
-	if err := checkLabels(opt.Labels); err != nil {
-		return nil, err
-	}
-	base, err := engine.StateOf(ctx, a.ledger, thread, engine.StateOptions{Branch: opt.Branch, Checkpoint: opt.Checkpoint})
+	base, err := a.updated(ctx, thread, &opt)
 	if err != nil {
-		return nil, err
-	}
-	if err := a.front.Owns(&base.Header); err != nil {
 		return nil, err
 	}
 	changes := make([]*posthouse.Change, len(steps))
 	at := base
 	for i, us := range steps {
-		if changes[i], at, err = a.bulkStep(ctx, at, us, opt.By, opt.Labels, i == 0); err != nil {
+		if changes[i], at, err = a.bulkStep(ctx, at, us, &opt, i == 0); err != nil {
 			return nil, fmt.Errorf("posthouse: step %d of the update: %w", i+1, err)
 		}
 	}
@@ -60,8 +54,8 @@ func (a *App[S]) BulkUpdate(ctx context.Context, thread string, steps [][]NodeUp
 
 // bulkStep makes one step's child of a checkpoint, and the checkpoint that it
 // will be.
-func (a *App[S]) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []NodeUpdate[S], by string, labels map[string]string, recorded bool) (*posthouse.Change, *posthouse.Checkpoint, error) {
-	opt := UpdateOptions{Labels: labels}
+func (a *App[S]) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []NodeUpdate[S], all *UpdateOptions, recorded bool) (*posthouse.Change, *posthouse.Checkpoint, error) {
+	opt := UpdateOptions{Labels: all.Labels}
 	as := make([]nodeTask, len(us))
 	for i, u := range us {
 		if u.Node == "" {
@@ -87,11 +81,12 @@ func (a *App[S]) bulkStep(ctx context.Context, base *posthouse.Checkpoint, us []
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := e.change(by)
+	c, err := e.change(all.By)
 	if err != nil {
 		return nil, nil, err
 	}
-	return c, e.checkpointOf(c), nil
+	next, err := e.checkpointOf(c)
+	return c, next, err
 }
 
 // mergeUpdates makes several updates, each on a state of its own, and merges them.
@@ -122,21 +117,11 @@ func (e *edit[S]) mergeUpdates(us []NodeUpdate[S]) error {
 }
 
 // checkpointOf returns the checkpoint that a change will be.
-func (e *edit[S]) checkpointOf(c *posthouse.Change) *posthouse.Checkpoint {
-	m := &posthouse.Checkpoint{Header: e.base.Header, State: c.State, Program: e.base.Program.Clone()}
+func (e *edit[S]) checkpointOf(c *posthouse.Change) (*posthouse.Checkpoint, error) {
+	m := &posthouse.Checkpoint{Header: e.base.Header, State: c.State, Program: state.Overlay(e.base.Program, nil)}
 	m.Parent, m.Kind, m.Status, m.Node, m.Next, m.Fingerprint = e.base.ID, c.Kind, c.Status, c.Node, c.Next, c.Fingerprint
 	if m.State == nil {
 		m.State = state.Overlay(e.state, c.Parts)
 	}
-	for _, p := range c.Program {
-		if p.Drop {
-			delete(m.Program, p.Name)
-			continue
-		}
-		if m.Program == nil {
-			m.Program = posthouse.State{}
-		}
-		m.Program[p.Name] = posthouse.Value{Codec: p.Codec, Data: p.Data}
-	}
-	return m
+	return m, state.ApplyParts(m.Program, c.Program)
 }

@@ -10,28 +10,26 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// OnBusy says what a run does when another one has its thread. The other may
-// be in this process or in another; a process that died has a thread until its
-// lease is over.
+// OnBusy says what a run does when another one has its thread. The other may be in
+// this process or in another. A process that died has its threads until their leases
+// are over.
 type OnBusy = engine.OnBusy
 
 // The strategies.
 //
-// Enqueue serves first come, first served within this process; behind a run of
-// another process it looks again at least each second, and whoever looks first
-// has the thread. A node must not enqueue a run of its own thread: it would wait
+// Enqueue serves runs of this process in the order in which they came. If another
+// process has the thread it looks again at least each second, and the first process to
+// look gets the thread. A node must not enqueue a run of its own thread: it would wait
 // for itself.
 //
-// Interrupt and Rollback cancel the other run as [ledger.Ledger.Cancel] does
-// and wait until it has ended; a run of another process learns of it at its
-// next commit. If the other ends by itself first, that stands. They are for
-// calls with an input.
+// Interrupt and Rollback cancel the other run as [ledger.Ledger.Cancel] does and wait
+// until it has ended. A run of another process learns of it at its next commit. If the
+// other run ends by itself first, its result counts. They are for calls with an input.
 //
-// Rollback then takes the branch back to what it was before the input of the
-// cancelled run. History stays as it is: a checkpoint of kind update, whose
-// Source is the earlier one, restores its state, and the new input follows it.
-// What steps did to the world is not undone, and gates that the input had
-// cancelled stay cancelled.
+// Rollback then restores the branch to what it was before the input of the cancelled
+// run. It does not change history: a checkpoint of kind update, whose Source is the
+// earlier one, has the earlier state, and the new input follows it. What steps did to
+// the world is not undone, and gates that the input had cancelled stay cancelled.
 const (
 	Reject    = engine.Reject    // fail with [posthouse.ErrBusy]
 	Enqueue   = engine.Enqueue   // wait in line
@@ -39,9 +37,9 @@ const (
 	Rollback  = engine.Rollback  // cancel the other and go on from before its input
 )
 
-// Repeated returns what the run with this id came to, if the thread has it
-// already; one that was lost in the middle is continued. Nil if there is none.
-// Another input than it had is [posthouse.ErrExists].
+// Repeated returns the result of the run with this id if the thread has it already,
+// and otherwise nil. It continues a run that was lost. Another input than that run had
+// is [posthouse.ErrExists].
 func (r *run[S]) Repeated(ctx context.Context, in *S) (*Result[S], error) {
 	l, thread := r.app.ledger, r.sess.Thread()
 	first, err := lastOf(ctx, l, posthouse.Query{Thread: thread, Run: r.opt.Run, Kind: posthouse.KindInput})
@@ -82,13 +80,13 @@ func (r *run[S]) Repeated(ctx context.Context, in *S) (*Result[S], error) {
 		return nil, err
 	}
 	kind := EventPark
-	if last.Status == posthouse.StatusDone || last.Status == posthouse.StatusCancelled {
+	if posthouse.IsOver(last.Status) {
 		kind = EventEnd
 	}
 	return r.report.resultAt(kind, last, s.State, nil), nil
 }
 
-// lastOf returns the newest checkpoint that matches, nil if there is none.
+// lastOf returns the newest checkpoint that matches, or nil.
 func lastOf(ctx context.Context, l *ledger.Ledger, q posthouse.Query) (*posthouse.Header, error) {
 	q.Descending, q.Limit = true, 1
 	for h, err := range l.List(ctx, q) {

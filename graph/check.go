@@ -1,7 +1,10 @@
 package graph
 
 import (
+	"strings"
+
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 	"github.com/posthouse/posthouse/internal/commit"
 	"github.com/posthouse/posthouse/internal/engine"
@@ -47,13 +50,13 @@ func (c *checker[S]) graph(g *Graph[S], o *CompileOptions) {
 	c.Interrupts("InterruptBeforeEdges", o.InterruptBeforeEdges, func(n *topology.Node) { n.After, n.Edges = true, true })
 }
 
-// node adds a copy: the App does not see what the Graph becomes.
+// node adds a copy of a node, so that the App does not see later changes of the Graph.
 func (c *checker[S]) node(of *node[S]) {
 	n := *of
 	switch err := posthouse.ValidateName("name", n.Name); {
 	case err != nil:
 		c.Problem("the node name %q cannot be one: %v", n.Name, err)
-	case isPlace(n.Name):
+	case strings.HasPrefix(n.Name, "$"):
 		c.Problem("the node name %q begins with $, which is kept for graph.Start and graph.End", n.Name)
 	case c.app.nodes[n.Name] != nil:
 		c.Problem("node %q is added twice", n.Name)
@@ -64,12 +67,10 @@ func (c *checker[S]) node(of *node[S]) {
 	}
 	if n.sub != nil {
 		sub, err := n.sub.compile(c.app.ledger, c.opt)
-		if err != nil {
+		if n.sub, n.Sub = sub, " subgraph"; err == nil {
+			n.Sub, n.Subgraph = sub.topology()
+		} else {
 			c.Problem("the subgraph of node %q cannot run: %v", n.Name, err)
-		}
-		n.sub = sub
-		if n.Sub = " subgraph"; err == nil {
-			n.Sub, n.Subgraph = sub.shape(), sub.topology()
 		}
 	}
 	if n.more {
@@ -91,7 +92,7 @@ func (c *checker[S]) node(of *node[S]) {
 	if n.Input != nil && n.opt.Defer {
 		c.Problem("task %q cannot be deferred: it runs when it is sent an input", n.Name)
 	}
-	n.opt.Targets = mapNames(n.opt.Targets, c.app.Real)
+	n.opt.Targets = frontier.MapNames(n.opt.Targets, c.app.Real)
 	n.Targets = n.opt.Targets
 	n.Defer, n.Before, n.After = n.opt.Defer, n.opt.InterruptBefore, n.opt.InterruptAfter
 	if n.opt.InterruptBeforeEdges {
@@ -102,8 +103,8 @@ func (c *checker[S]) node(of *node[S]) {
 	c.app.order = append(c.app.order, &n)
 }
 
-// defaults gives a node what it says nothing of. The nodes of a subgraph have
-// it, and so what calls them does not.
+// defaults gives a node the defaults of what it does not say. A node that calls a
+// subgraph gets none: the nodes in the subgraph do.
 func (c *checker[S]) defaults(n *node[S]) {
 	d := NodeOptions{Retry: c.opt.Retry, Timeout: c.opt.Timeout, IdleTimeout: c.opt.IdleTimeout}
 	if n.sub != nil {

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -24,7 +25,7 @@ type FindingKind string
 const (
 	FindingSame     FindingKind = "same"     // this version left it
 	FindingFits     FindingKind = "fits"     // another version left it, and this one can go on with it as it is
-	FindingMigrates FindingKind = "migrates" // behind its migrations
+	FindingMigrates FindingKind = "migrates" // another version left it, and this one can go on once it is migrated
 	FindingFails    FindingKind = "fails"    // it would be refused with Err
 )
 
@@ -40,15 +41,12 @@ type Finding struct {
 	Err        *ChangedError // of FindingFails; otherwise nil
 }
 
-// Check goes through the threads of this graph that are not over, before a
-// deploy, and finds out what this version would do with them. It is a dry run:
-// migrations are called, and nothing is written. Released threads are over.
-// Run it against the store of production, where the new version is not in use
-// yet. An error is the last element.
+// Check reports what this version would do with the open threads of the graph. Run it
+// before a deploy, against the store of production. It is a dry run: it calls
+// migrations and writes nothing. Released threads are not open. An error is the last
+// element.
 func (a *App[S]) Check(ctx context.Context, o *CheckOptions) iter.Seq2[*Finding, error] {
-	if o == nil {
-		o = &CheckOptions{}
-	}
+	o = cmp.Or(o, &CheckOptions{})
 	return func(yield func(*Finding, error) bool) {
 		for t, err := range a.ledger.Threads(ctx, posthouse.ThreadQuery{Graph: a.name, Thread: o.Thread, Prefix: o.Prefix}) {
 			if err != nil {
@@ -69,9 +67,9 @@ func (a *App[S]) Check(ctx context.Context, o *CheckOptions) iter.Seq2[*Finding,
 	}
 }
 
-// find looks at one branch; nil if it is not to be told of.
+// find looks at one branch. It returns nil if the options leave the branch out.
 func (a *App[S]) find(ctx context.Context, o *CheckOptions, b posthouse.BranchHead) (*Finding, error) {
-	ended := b.Status == posthouse.StatusDone || b.Status == posthouse.StatusCancelled
+	ended := posthouse.IsOver(b.Status)
 	if ended && !o.Ended {
 		return nil, nil
 	}
@@ -82,12 +80,10 @@ func (a *App[S]) find(ctx context.Context, o *CheckOptions, b posthouse.BranchHe
 	f := &Finding{
 		Kind: FindingSame, Thread: h.Thread, Branch: h.Branch, Checkpoint: h.ID, Status: b.Status, From: h.Fingerprint, Next: h.Next,
 	}
-	switch {
-	case h.Graph != a.name:
-		return nil, nil // another program's branch of the thread
-	case h.Fingerprint == a.fingerprint && !o.All:
+	switch same := h.Fingerprint == a.fingerprint; {
+	case h.Graph != a.name, same && !o.All: // another program's branch of the thread, or this version's
 		return nil, nil
-	case h.Fingerprint == a.fingerprint:
+	case same:
 		return f, nil
 	}
 	c, err := a.ledger.Get(ctx, b.Head)

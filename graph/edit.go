@@ -15,7 +15,7 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/topology"
 )
 
-// An edit is a checkpoint on its way to a child that is made by hand.
+// An edit makes a child of a checkpoint by hand.
 type edit[S any] struct {
 	app      *App[S]
 	base     *posthouse.Checkpoint
@@ -23,8 +23,8 @@ type edit[S any] struct {
 	live     *state.Live[S]
 	state    posthouse.State       // what live was decoded from
 	program  posthouse.State       // what goes with it
-	migrated bool                  // it is not what is on record
-	lost     bool                  // the thread's last run did not come to its end
+	migrated bool                  // the state differs from the one on record
+	lost     bool                  // the thread's last run did not end
 	as       []nodeTask            // what it is made as
 	done     []*recorded.Task      // what else counts as completed
 	rest     []frontier.Target     // what is still to run
@@ -42,8 +42,8 @@ func (n nodeTask) is(t *frontier.Target, i int) bool {
 	return t.Node == n.node && (n.task == 0 || n.task == i+1)
 }
 
-// edit opens a checkpoint for an update, made as a node of the options or as
-// several others. recorded says that the checkpoint is on record.
+// edit begins an update of a checkpoint, made as the node of the options or as several
+// others. recorded says that the checkpoint is on record.
 func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateOptions, recorded bool, as ...nodeTask) (*edit[S], error) {
 	switch {
 	case o.AsNode != "" && o.Goto != "":
@@ -91,8 +91,8 @@ func (a *App[S]) edit(ctx context.Context, base *posthouse.Checkpoint, o UpdateO
 	return e, e.mergeRecorded()
 }
 
-// recordedTasks returns the tasks of a frontier that completed beside others which
-// did not. latest says that h is its branch's head.
+// recordedTasks returns the tasks of a frontier that completed beside unfinished ones.
+// latest says that h is its branch's head.
 func (a *App[S]) recordedTasks(ctx context.Context, h *posthouse.Header, g *frontier.Frontier, latest bool) (done []*recorded.Task, err error) {
 	if g.IsAlone() {
 		return nil, nil
@@ -109,8 +109,8 @@ func (e *edit[S]) decode() (err error) {
 	return err
 }
 
-// sortTasks sorts the tasks that were to run into completed and still to run. What
-// the update is made as is neither.
+// sortTasks sorts the tasks that were to run into completed and still to run. It leaves
+// out those that the update is made as.
 func (e *edit[S]) sortTasks() error {
 	found := make([]bool, len(e.as))
 	is := func(i int) (any bool) {
@@ -134,7 +134,7 @@ func (e *edit[S]) sortTasks() error {
 			return posthouse.Invalid("Task", "%d is not a task of node %q that is to run at checkpoint %s", n.task, n.node, e.base.ID)
 		}
 	}
-	if len(e.as) > 0 && !slices.Contains(found, true) { // the thread was somewhere else: it goes on behind the nodes only
+	if len(e.as) > 0 && !slices.Contains(found, true) { // the thread was elsewhere: it goes on only where the nodes lead
 		e.done, e.rest = nil, nil
 	}
 	return nil
@@ -164,7 +164,7 @@ func (e *edit[S]) mergeRecorded() error {
 	return e.decode()
 }
 
-// merge merges what tasks wrote, and takes it as the state to go on from.
+// merge merges what tasks wrote into the state to go on from.
 func (e *edit[S]) merge(all []*outcome[S], names []string) error {
 	if err := merge(e.live, e.app.name, all, names); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (e *edit[S]) addEnd(node string, s *S) error {
 	return err
 }
 
-// next returns what is to run behind the update.
+// next returns what is to run after the update.
 func (e *edit[S]) next() (g frontier.Frontier, err error) {
 	a, o, s := e.app, &e.opt, e.live.Value
 	switch {
@@ -197,10 +197,9 @@ func (e *edit[S]) next() (g frontier.Frontier, err error) {
 		return frontier.Frontier{Tasks: next}, nil
 	case o.AsNode == Start:
 		next, err := a.route(Start, a.start, nil, &Command{}, s)
-		if err != nil {
-			return frontier.Frontier{}, err
+		if err == nil {
+			err = a.AdvanceFrontier(&frontier.Frontier{}, &g, []topology.Completion{{Next: next}})
 		}
-		err = a.AdvanceFrontier(&frontier.Frontier{}, &g, []topology.Completion{topology.InputCompletion(next)})
 		return g, err
 	case len(e.as) == 1:
 		if err := e.addEnd(e.as[0].node, s); err != nil {
@@ -216,14 +215,14 @@ func (e *edit[S]) next() (g frontier.Frontier, err error) {
 	}
 	ends = append(ends, e.ends...)
 	if len(e.rest) > 0 {
-		ends = append(ends, topology.InputCompletion(e.rest))
+		ends = append(ends, topology.Completion{Next: e.rest})
 	}
 	err = a.AdvanceFrontier(&frontier.Frontier{Arrived: e.frontier.Arrived, Deferred: e.frontier.Deferred}, &g, ends)
 	return g, err
 }
 
-// keepsPlace reports whether the update leaves everything that was to run where it
-// is: in the middle of its step, with what executions of it have on record.
+// keepsPlace reports whether the thread stays in the middle of its step, with what
+// executions of it have on record.
 func (e *edit[S]) keepsPlace() bool {
 	return e.opt.AsNode == "" && e.opt.Goto == "" && len(e.as)+len(e.done) == 0
 }
@@ -243,16 +242,11 @@ func (e *edit[S]) change(by string) (*posthouse.Change, error) {
 	}
 	c := &posthouse.Change{
 		Parent: e.base.ID, Kind: posthouse.KindUpdate, Status: posthouse.StatusInterrupted,
-		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.frontier.Skipped, Node: migrate.Nodes(a.migrationsFrom(e.base.Fingerprint), e.base.Node), By: by, Next: a.NextNames(&g),
+		Graph: a.name, Fingerprint: a.fingerprint, Labels: e.opt.Labels, Skipped: e.frontier.Skipped, By: by, Next: a.NextNames(&g),
+		Node: migrate.Nodes(a.migrationsFrom(e.base.Fingerprint), e.base.Node),
 	}
 	if len(e.as) > 0 {
-		c.Node = frontier.JoinNames(func(yield func(string) bool) {
-			for _, n := range e.as {
-				if !yield(n.node) {
-					return
-				}
-			}
-		})
+		c.Node = frontier.JoinNames(frontier.MapNames(e.as, func(n nodeTask) string { return n.node }))
 	}
 	if len(c.Next) == 0 {
 		c.Status = posthouse.StatusDone

@@ -11,7 +11,7 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// Problems is everything that keeps a graph from being compiled. It matches
+// Problems lists everything that keeps a graph from being compiled. It matches
 // [posthouse.ErrInvalid].
 type Problems struct {
 	Graph string
@@ -29,11 +29,10 @@ func (p *Problems) Error() string {
 // Is matches [posthouse.ErrInvalid].
 func (p *Problems) Is(target error) bool { return target == posthouse.ErrInvalid }
 
-// A NodeError is the failure of a node; of several that failed in one step it
-// names all, as in "fetch+parse", and Unwrap leads to each. The thread has a
-// checkpoint of status failed with the state from before the node; resuming
-// runs the node again. Unwrap returns what the node returned, or a panic as an
-// error.
+// A NodeError is the failure of a node. If several failed in one step it names all, as
+// in "fetch+parse", and Unwrap leads to each. The thread has a checkpoint of status
+// failed with the state from before the node; resuming runs the node again. Unwrap
+// returns what the node returned, or a panic as an error.
 type NodeError struct {
 	Graph, Thread, Branch, Node string
 	Checkpoint                  posthouse.ID // the failed one; "" if it could not be committed
@@ -48,8 +47,8 @@ func (e *NodeError) Error() string {
 // Unwrap returns the cause.
 func (e *NodeError) Unwrap() error { return e.Err }
 
-// A RecursionError ends a run that reached its limit of steps. The thread has
-// a checkpoint of status failed; resuming it gives it as many steps again.
+// A RecursionError ends a run that reached its limit of steps. The thread has a
+// checkpoint of status failed. Resuming it gives it as many steps again.
 type RecursionError struct {
 	Graph, Thread string
 	Limit         int
@@ -67,10 +66,9 @@ func (e *RecursionError) Error() string {
 		"(give the cycle a way out, or raise RecursionLimit; resuming goes on)", e.Graph, e.Limit, e.Thread, at)
 }
 
-// A JoinError says that nothing is left to run while a join still waits for
-// nodes that did not complete. It matches [posthouse.ErrInvalid]. Its fields are the
-// Graph, the Node that is joined, and which of the join's sources are there (Arrived)
-// and which are not (Missing).
+// A JoinError says that nothing is left to run while a join still waits for nodes that
+// did not complete. It matches [posthouse.ErrInvalid]. Its fields are the Graph, the
+// Node of the join, the sources that completed (Arrived) and the others (Missing).
 type JoinError = topology.JoinError
 
 // A MergeError says that tasks of one step left values in a part that its rule
@@ -101,18 +99,18 @@ func (e *MergeError) Is(target error) bool { return target == posthouse.ErrConfl
 // Unwrap returns what a merge function returned.
 func (e *MergeError) Unwrap() error { return e.Err }
 
-// A TimeoutError is an attempt of a node that took longer than
-// NodeOptions.Timeout, or showed no life for NodeOptions.IdleTimeout (Idle). Its other
-// fields are the Node, After how long, and whether it was Abandoned: it does not heed
-// its context and goes on without effect. It matches [context.DeadlineExceeded].
+// A TimeoutError ends an attempt of a node that took longer than NodeOptions.Timeout, or
+// gave no heartbeat for NodeOptions.IdleTimeout (Idle). Its other fields are the Node,
+// After how long, and whether it was Abandoned: a node that ignores its context goes on
+// without effect. It matches [context.DeadlineExceeded].
 type TimeoutError = engine.TimeoutError
 
-// A ChangedError says that a thread was left by another version of the graph
-// and that this one cannot go on with it. The thread is untouched: run it with
-// the version that it was left by, register a [Migration], or move it by
-// [App.Update] with Goto. It matches [posthouse.ErrInvalid]. Its fields are the Graph,
-// the Thread, Branch and Checkpoint, the fingerprints of the checkpoint (From) and of
-// this graph (To), whether it was Migrated, and all Mismatches.
+// A ChangedError says that this version of a graph cannot go on with a thread that
+// another one left. The thread is untouched: run it with the version that left it,
+// register a [Migration], or move it by [App.Update] with Goto. It matches
+// [posthouse.ErrInvalid]. Its fields are the Graph, the Thread, Branch and Checkpoint,
+// the fingerprints of the checkpoint (From) and of this graph (To), whether it was
+// Migrated, and all Mismatches.
 type ChangedError = takeover.ChangedError
 
 // A MismatchKind says what of a checkpoint does not fit the graph.

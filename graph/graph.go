@@ -6,7 +6,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/posthouse/posthouse"
@@ -17,7 +16,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// Start and End are the places before the first and behind the last node.
+// Start and End are the places before the first and after the last node.
 const (
 	Start = "$start"
 	End   = "$end"
@@ -40,7 +39,7 @@ type node[S any] struct {
 	topology.Node
 	run         func(context.Context, *S, topology.Decoder, *Command) error
 	sub         subgraph[S]           // in place of run
-	names       []func(string) string // of an inlined node: what the graphs around call the nodes that it names, the nearest first
+	names       []func(string) string // of an inlined node: the names in the graphs around, the nearest first
 	opt         NodeOptions
 	more        bool // options were given more than once
 	onError     func(context.Context, *S, error) (Command, error)
@@ -49,15 +48,24 @@ type node[S any] struct {
 
 // NodeOptions refine a node. The zero value is useful.
 type NodeOptions struct {
-	InterruptBefore bool             // as if in CompileOptions.InterruptBefore
-	InterruptAfter  bool             // as if in CompileOptions.InterruptAfter
-	Defer           bool             // it runs when nothing else is left to run: a join of branches of any length
-	Retry           Retry            // what happens after a failure; default CompileOptions.Retry
-	Timeout         time.Duration    // of one attempt; default CompileOptions.Timeout, negative: none
-	IdleTimeout     time.Duration    // between two signs of life of an attempt, see [Heartbeat]; default CompileOptions.IdleTimeout, negative: none
-	Targets         []string         // where Commands of this node may lead, or of its OnError, or those with Parent of its subgraph; empty means anywhere
-	Snapshots       Snapshots        // whether it makes a checkpoint; default as CompileOptions.Snapshots says
-	Effect          posthouse.Effect // what running it again would do to the world; kept with its recorded result, and as label "effect" of its checkpoint
+	InterruptBefore bool          // as if in CompileOptions.InterruptBefore
+	InterruptAfter  bool          // as if in CompileOptions.InterruptAfter
+	Defer           bool          // it runs when nothing else is left to run: a join of branches of any length
+	Retry           Retry         // what happens after a failure; default CompileOptions.Retry
+	Timeout         time.Duration // of one attempt; default CompileOptions.Timeout, negative: none
+	Snapshots       Snapshots     // whether it makes a checkpoint; default as CompileOptions.Snapshots says
+
+	// IdleTimeout is the longest time between two heartbeats of an attempt, see
+	// [Heartbeat]. Default CompileOptions.IdleTimeout, negative: none.
+	IdleTimeout time.Duration
+
+	// Targets are where Commands of this node or of its OnError may lead, and Commands
+	// with Parent of its subgraph. Empty means anywhere.
+	Targets []string
+
+	// Effect is what running the node again would do to the world. It is kept with the
+	// node's recorded result, and as label "effect" of its checkpoint.
+	Effect posthouse.Effect
 
 	InterruptBeforeEdges bool // as if in CompileOptions.InterruptBeforeEdges
 }
@@ -66,13 +74,12 @@ type NodeOptions struct {
 type plan[S any] struct {
 	*topology.Graph
 	name  string // of the graph
-	codec posthouse.Codec
 	nodes map[string]*node[S]
 	order []*node[S]       // as they were added
 	start []*transition[S] // those of Graph.Start
 }
 
-// node returns the node of a target, nil if the graph has none of the name.
+// node returns the node of a target, nil if the graph does not have it.
 func (a *plan[S]) node(t *frontier.Target) *node[S] {
 	if t.At > 0 {
 		return a.order[t.At-1]
@@ -80,8 +87,8 @@ func (a *plan[S]) node(t *frontier.Target) *node[S] {
 	return a.nodes[t.Node]
 }
 
-// New begins a graph. The name, an id, is what threads remember their program
-// by: keep it as long as there are threads.
+// New begins a graph. Threads remember their program by the name, an id: keep it as
+// long as there are threads.
 func New[S any](name string) *Graph[S] { return &Graph[S]{name: name} }
 
 // Node adds a node: ordinary code that reads and changes the state. Its name,
@@ -112,12 +119,11 @@ func (g *Graph[S]) Command(name string, run func(ctx context.Context, s *S) (Com
 	}
 }
 
-// Task adds a node that is sent inputs of type In: it runs once for each [Send]
-// that names it, many at once. It sees its input only. out begins empty, and
-// what the task puts into it is merged into the state by the rules of its
-// parts, so that thousands of tasks cost what they read and write, whatever
-// the size of the state. No edge or route leads to a task, since those carry
-// no input.
+// Task adds a node that is sent inputs of type In. It runs once for each [Send] that
+// names it, many at once, and sees only its input. out begins empty. What the task puts
+// into it is merged into the state by the rules of its parts. So thousands of tasks
+// cost what they read and write, whatever the size of the state. No edge or route leads
+// to a task, since those carry no input.
 func Task[S, In any](g *Graph[S], name string, run func(ctx context.Context, in In, out *S) error, o ...NodeOptions) {
 	n := g.add(name, o)
 	n.Input = reflect.TypeFor[In]()
@@ -146,40 +152,47 @@ type handler[S any] struct {
 	run  func(context.Context, *S, error) (Command, error)
 }
 
-// OnError handles the failures of a node, once its retries are used up: the
-// function runs in the node's place, on the state from before it, and what it
-// changes and where it leads count as the node's. The zero Command goes on
-// where the node would have. That the node failed is on record before the
-// handler runs: after a crash the handler runs again, not the node.
+// OnError handles the failures of a node once its retries are used up. The function
+// runs in the node's place, on the state from before it. What it changes and where it
+// leads count as the node's; the zero Command goes on where the node would have. The
+// failure is on record before the handler runs: after a crash the handler runs again,
+// not the node.
 func (g *Graph[S]) OnError(node string, run func(ctx context.Context, s *S, err error) (Command, error)) {
 	g.handlers = append(g.handlers, handler[S]{node, run})
 }
 
 // CompileOptions configure an App. Nil is the zero value.
 type CompileOptions struct {
-	InterruptBefore []string        // stop before these nodes; "*" is all
-	InterruptAfter  []string        // stop after these nodes, unless the run is done then; a subgraph is not, and stops after its last one, too; "*" is all
-	RecursionLimit  int             // steps that one Run or Resume may take; default 100
-	Concurrency     int             // tasks of one step that run at once; default 16
-	FailFast        bool            // end the other tasks of a step when one failed; by default those that run may finish, since they are paid for
-	HoldFor         time.Duration   // a retry that is due sooner is waited for by the run itself, a later one parks the thread; default 10 s, negative: none
-	Snapshots       Snapshots       // which nodes make checkpoints; default SnapshotAfter: each
-	Codec           posthouse.Codec // of the state's parts; default posthouse.JSON
-	Check           bool            // look for edits in append parts in full after every node, not only when a run parks or ends
-	Migrations      []Migration     // from earlier versions of the graph, oldest first
-	Release         AutoRelease     // when runs release their threads; default never
+	InterruptBefore []string // stop before these nodes; "*" is all
 
-	// Of each node that says nothing itself (NodeOptions), and of the nodes of
-	// subgraphs; nodes that call a subgraph have what they say themselves only.
+	// InterruptAfter stops after these nodes, unless the run is done then. A subgraph
+	// stops after its last node, too. "*" is all.
+	InterruptAfter []string
+
+	// InterruptBeforeEdges stops after these nodes, before their edges, joins and routes
+	// are followed. What [App.Update] changes meanwhile decides where the run goes on.
+	// Until then the node is named as what is next, and does not run again. A Command
+	// that names targets has decided already. "*" is all.
+	InterruptBeforeEdges []string
+
+	RecursionLimit int             // steps that one Run or Resume may take; default 100
+	Concurrency    int             // tasks of one step that run at once; default 16
+	FailFast       bool            // end the other tasks of a step when one failed; by default those that run may finish
+	Snapshots      Snapshots       // which nodes make checkpoints; default SnapshotAfter: each
+	Codec          posthouse.Codec // of the state's parts; default posthouse.JSON
+	Check          bool            // look for edits in append parts in full after every node, not only when a run parks or ends
+	Migrations     []Migration     // from earlier versions of the graph, oldest first
+	Release        AutoRelease     // when runs release their threads; default never
+
+	// HoldFor is the longest time that a run waits for a retry itself. A later retry
+	// parks the thread. Default 10 s, negative: none.
+	HoldFor time.Duration
+
+	// Retry, Timeout and IdleTimeout are for nodes whose NodeOptions do not set them,
+	// and for the nodes of subgraphs. Nodes that call a subgraph use only their own.
 	Retry       Retry         // default: a node that fails is not tried again
 	Timeout     time.Duration // default: none
 	IdleTimeout time.Duration // default: none
-
-	// Stop after these nodes, before their edges, joins and routes are followed:
-	// what [App.Update] changes meanwhile decides where the run goes on. Until
-	// then the node is named as what is next, and does not run again. A Command
-	// that says itself where it leads has decided already. "*" is all.
-	InterruptBeforeEdges []string
 
 	inside []any // the graphs around a subgraph
 }
@@ -192,26 +205,20 @@ const (
 	DefaultHoldFor        = 10 * time.Second
 )
 
-// Compile checks the graph and binds it to a Ledger. If anything is wrong it
-// returns [Problems], which lists everything that is. The App is not touched by
-// what is added to the graph later.
+// Compile checks the graph and binds it to a Ledger. If anything is wrong it returns
+// [Problems], which lists everything. What is added to the graph later does not change
+// the App.
 func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], error) {
-	if o == nil {
-		o = &CompileOptions{}
-	}
+	own := *cmp.Or(o, &CompileOptions{})
+	o = &own
 	a := &App[S]{
-		plan: &plan[S]{name: g.name, codec: o.Codec, nodes: make(map[string]*node[S], len(g.nodes))},
+		plan: &plan[S]{name: g.name, nodes: make(map[string]*node[S], len(g.nodes))},
 		settings: settings{
 			limit: cmp.Or(o.RecursionLimit, DefaultRecursionLimit), width: cmp.Or(o.Concurrency, DefaultConcurrency),
 			check: o.Check, failFast: o.FailFast, hold: max(0, cmp.Or(o.HoldFor, DefaultHoldFor)), release: o.Release,
+			snapshots: cmp.Or(o.Snapshots, SnapshotAfter),
 		},
 		ledger: led, migrations: escapeMigrations(o.Migrations),
-	}
-	if a.codec == nil {
-		a.codec = posthouse.JSON
-	}
-	if a.snapshots = o.Snapshots; a.snapshots == SnapshotDefault {
-		a.snapshots = SnapshotAfter
 	}
 	c := &checker[S]{app: a}
 	if led == nil {
@@ -232,13 +239,12 @@ func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], erro
 	if a.width < 0 {
 		c.Problem("Concurrency is negative")
 	}
-	own := *o
-	own.inside = append(slices.Clip(o.inside), any(g))
-	o = &own
+	o.inside = append(slices.Clip(o.inside), any(g))
+	codec := cmp.Or(o.Codec, posthouse.JSON)
 	var bad []string
-	a.schema, bad = newSchema(reflect.TypeFor[S](), a.codec, o.Check)
+	a.schema, bad = newSchema(reflect.TypeFor[S](), codec, o.Check)
 	a.Graph = &topology.Graph{
-		Title: g.name, Codec: a.codec, Schema: a.schema, Nodes: make(map[string]*topology.Node, len(g.nodes)),
+		Title: g.name, Codec: codec, Schema: a.schema, Nodes: make(map[string]*topology.Node, len(g.nodes)),
 		Aliases: maps.Clone(g.aliases), To: map[string][]frontier.Target{End: nil},
 	}
 	c.Checker = topology.Checker{Graph: a.Graph, List: append(c.List, bad...)}
@@ -254,10 +260,7 @@ func (g *Graph[S]) Compile(led *ledger.Ledger, o *CompileOptions) (*App[S], erro
 	return a, nil
 }
 
-// newSchema returns how a state type is stored and everything that is wrong with
-// it.
+// newSchema returns how a state type is stored, and everything that is wrong with it.
 func newSchema(t reflect.Type, codec posthouse.Codec, check bool) (*state.Schema, []string) {
 	return state.NewSchema(t, state.Options{Codec: codec, Check: check, IsLog: isLog, Mean: reflect.TypeFor[Mean]()})
 }
-
-func isPlace(name string) bool { return strings.HasPrefix(name, "$") }

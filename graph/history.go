@@ -13,13 +13,13 @@ import (
 	"github.com/posthouse/posthouse/transfer"
 )
 
-// An AutoRelease says when a run releases its thread by itself. A run that
-// waits or was interrupted never does, and none while another branch of the
-// thread is not over. A process that dies between the end and the release leaves
-// the thread done: then [App.Resume] releases it.
+// An AutoRelease says when a run releases its thread by itself. A run that waits or was
+// interrupted does not release it, and neither does a run while another branch of the
+// thread is open. If the process dies between the end and the release the thread is
+// left done, and [App.Resume] releases it.
 type AutoRelease struct {
 	Done   bool     // when its branch reaches the end
-	Failed bool     // when it fails; the release says so. Without this the thread can be resumed
+	Failed bool     // when it fails; the release says so. Otherwise a failed thread can be resumed
 	Tags   []string // of the release
 }
 
@@ -27,9 +27,9 @@ type AutoRelease struct {
 // snapshot that it ended in, the head of main or of the first branch there was.
 type Version[S any] = engine.Version[Snapshot[S]]
 
-// Release closes what the thread has on record as a version that can still be
-// read, and frees its name: what runs under it next begins anew. Errors are
-// those of [ledger.Ledger.Release].
+// Release closes what the thread has on record as a version that can still be read.
+// The next run under the thread's name begins anew. Errors are those of
+// [ledger.Ledger.Release].
 func (a *App[S]) Release(ctx context.Context, thread string, o *ledger.ReleaseOptions) (*Version[S], error) {
 	return a.front.Release(ctx, thread, o)
 }
@@ -40,14 +40,14 @@ func (a *App[S]) Versions(ctx context.Context, thread string) iter.Seq2[*posthou
 	return a.front.Versions(ctx, thread)
 }
 
-// Version returns a released version by its number in decimal or a tag, or the
-// last if neither is given, with the state that it ended in. HistoryOptions and
+// Version returns a released version with the state that it ended in. versionOrTag is
+// its number in decimal or a tag; "" is the last version. HistoryOptions and
 // StateOptions read the rest of it. [posthouse.ErrNotFound].
 func (a *App[S]) Version(ctx context.Context, thread, versionOrTag string) (*Version[S], error) {
 	return a.front.Version(ctx, thread, versionOrTag)
 }
 
-// autoRelease returns what the run was told of releases.
+// autoRelease returns when the run releases its thread.
 func (r *run[S]) autoRelease() AutoRelease {
 	if r.opt.Release != nil {
 		return *r.opt.Release
@@ -85,9 +85,8 @@ func (a *App[S]) Branches(ctx context.Context, thread string) ([]posthouse.Branc
 	return a.front.Branches(ctx, thread)
 }
 
-// Copy makes a new thread with the whole history of another and returns the
-// head of its main branch. Nothing of it runs until it is resumed. See
-// [transfer.CopyThread].
+// Copy makes a new thread with the whole history of another, and returns the head of
+// its main branch. Nothing runs until it is resumed. See [transfer.CopyThread].
 func (a *App[S]) Copy(ctx context.Context, from, to string, o *transfer.CopyOptions) (*Snapshot[S], error) {
 	return a.front.Copy(ctx, from, to, o)
 }
@@ -144,8 +143,7 @@ type HistoryOptions struct {
 	Limit   int    // 0: no limit
 }
 
-// History yields the thread's checkpoints with their states, newest first unless
-// told otherwise.
+// History yields the thread's checkpoints with their states, by default newest first.
 // An unknown thread has none. An error is the last element.
 func (a *App[S]) History(ctx context.Context, thread string, o ...HistoryOptions) iter.Seq2[*Snapshot[S], error] {
 	opt, err := engine.One(o)

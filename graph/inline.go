@@ -4,21 +4,21 @@ import (
 	"context"
 	"slices"
 
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 )
 
-// Inline adds the nodes of another graph of the same state under a place of
-// this one: its node "read" becomes "review.read". What leads to the place
-// enters the graph, what leads to End in there goes on where the place leads.
-// The nodes run, merge, make checkpoints and are interrupted as if they had
-// been added one by one; a [Command] with Parent leads on around the graph.
-// What is added to sub later is not seen.
+// Inline adds the nodes of another graph of the same state under a place of this one.
+// At the place "review" its node "read" becomes "review.read". What leads to the place
+// enters the graph; what leads to End inside goes on where the place leads. The nodes
+// run, merge, make checkpoints and are interrupted as if they had been added one by
+// one. A [Command] with Parent leads on in the graph around. Later additions to sub do
+// not count.
 //
-// Two nodes that do nothing and make no checkpoint stand for the place: its
-// ".start", and one of its name behind the last. A branch inside that comes to
-// End goes on behind the place by itself: where several run there, join them
-// inside, or use [Subgraph].
+// Two nodes that do nothing and make no checkpoint represent the place: its ".start",
+// and one of its name after the last. A branch inside that reaches End goes on after
+// the place by itself. Where several run there, join them inside, or use [Subgraph].
 func (g *Graph[S]) Inline(place string, sub *Graph[S]) {
 	nothing := func(context.Context, *S) error { return nil }
 	start := place + ".start"
@@ -42,15 +42,15 @@ func (g *Graph[S]) Inline(place string, sub *Graph[S]) {
 	for _, n := range sub.nodes {
 		c := *n
 		c.Name, c.names = names(n.Name), append(slices.Clip(n.names), names)
-		c.opt.Targets = mapNames(n.opt.Targets, names)
+		c.opt.Targets = frontier.MapNames(n.opt.Targets, names)
 		g.nodes = append(g.nodes, &c)
 	}
 	for _, w := range sub.transitions {
-		w.From, w.To, w.names = names(w.From), mapNames(w.To, names), append(slices.Clip(w.names), names)
+		w.From, w.To, w.names = names(w.From), frontier.MapNames(w.To, names), append(slices.Clip(w.names), names)
 		g.transitions = append(g.transitions, w)
 	}
 	for _, j := range sub.joins {
-		g.joins = append(g.joins, topology.Join{To: names(j.To), From: mapNames(j.From, names)})
+		g.joins = append(g.joins, topology.Join{To: names(j.To), From: frontier.MapNames(j.From, names)})
 	}
 	for _, h := range sub.handlers {
 		g.handlers = append(g.handlers, handler[S]{names(h.node), h.run})
@@ -73,17 +73,6 @@ func (g *Graph[S]) alias(from, to string) {
 	g.aliases[from] = to
 }
 
-func mapNames(names []string, f func(string) string) []string {
-	if names == nil {
-		return nil
-	}
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = f(n)
-	}
-	return out
-}
-
 // outerName returns what the graph that was compiled calls a node.
 func outerName(levels []func(string) string, name string) string {
 	for _, names := range levels {
@@ -103,8 +92,8 @@ func outerSends(levels []func(string) string, sends []Send) []Send {
 	return sends
 }
 
-// toOuterNames puts a command of an inlined node into the names of its graph. One
-// for the graph around skips the nearest level.
+// toOuterNames translates a command of an inlined node into the names of its graph. A
+// command for the graph around skips the nearest level.
 func (n *node[S]) toOuterNames(c *Command) {
 	if len(n.names) == 0 || c.isZero() {
 		return
@@ -113,6 +102,6 @@ func (n *node[S]) toOuterNames(c *Command) {
 	if c.Parent {
 		c.Parent, levels = false, levels[1:]
 	}
-	c.Goto = mapNames(c.Goto, func(name string) string { return outerName(levels, name) })
+	c.Goto = frontier.MapNames(c.Goto, func(name string) string { return outerName(levels, name) })
 	c.Send = outerSends(levels, c.Send)
 }

@@ -7,29 +7,31 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// Run gives the thread an input and runs the graph from Start until it is done
-// or parks. A new thread begins with the input as its state; an existing one
-// takes it over its head's state: append parts append, other parts replace
-// unless they are zero ([App.Update] sets zero values). Questions that were
-// open on the branch are cancelled.
+// Run gives the thread an input and runs the graph from Start until it is done or
+// parks. A new thread begins with the input as its state. An existing one merges the
+// input into its head's state: append parts append, other parts replace unless they are
+// zero ([App.Update] sets zero values). Questions that were open on the branch are
+// cancelled.
 //
-// A run that waits for a gate, was interrupted or was cancelled is no error: see
-// Result.Status. One with the id (RunOptions.Run) of a run that the thread has
-// already does not run again: it returns what that one came to, waits for it if
-// it goes on in this process, and continues it if it was lost, on behalf of
-// whoever sent it first; the input is not compared. Errors are a [NodeError] (the thread is failed and can be
-// resumed), a [RecursionError], [posthouse.ErrBusy] while somebody else runs
-// the thread, the context's when it is cancelled (the thread is as it was
-// before the node that was running, and can be resumed), or the Ledger's: then
-// nothing after the last checkpoint happened.
+// Run returns without an error if the run waits for a gate, was interrupted or was
+// cancelled: see Result.Status. If the thread has a run of the same id (RunOptions.Run)
+// already, nothing runs again. Run then returns the result of that one, waits for it if
+// it goes on in this process, and continues it on behalf of its first sender if it was
+// lost. Another input than it had is [posthouse.ErrExists].
+//
+// Errors are a [NodeError] (the thread is failed and can be resumed), a
+// [RecursionError], [posthouse.ErrBusy] while somebody else runs the thread, the
+// context's when it is cancelled (the thread is as it was before the node that was
+// running, and can be resumed), or the Ledger's: then nothing after the last checkpoint
+// happened.
 func (a *App[S]) Run(ctx context.Context, thread string, input S, o ...RunOptions) (*Result[S], error) {
 	return a.front.Call(ctx, thread, &input, o)
 }
 
-// Resume goes on from the head of the thread's branch: behind an interrupt, in
-// a node that waited or failed (it runs again from its start, with its recorded
-// steps), or where a process died. A finished or cancelled thread returns its
-// state without running anything, one whose gates are all undecided waits on.
+// Resume goes on from the head of the thread's branch: after an interrupt, in a node
+// that waited or failed (it runs again from its start, with its recorded steps), or
+// where a process died. For a finished or cancelled thread it returns the state and
+// runs nothing. A thread whose gates are all undecided waits on.
 // [posthouse.ErrNotFound] for an unknown thread; otherwise as [App.Run].
 func (a *App[S]) Resume(ctx context.Context, thread string, o ...RunOptions) (*Result[S], error) {
 	return a.front.Call(ctx, thread, nil, o)
@@ -37,7 +39,7 @@ func (a *App[S]) Resume(ctx context.Context, thread string, o ...RunOptions) (*R
 
 var _ posthouse.Program = (*App[struct{}])(nil)
 
-// Advance is Resume for a runner, which knows a [posthouse.Program] only.
+// Advance is Resume for a runner, which knows only a [posthouse.Program].
 func (a *App[S]) Advance(ctx context.Context, thread, branch string) error {
 	_, err := a.Resume(ctx, thread, RunOptions{Branch: branch})
 	return err
@@ -53,8 +55,8 @@ func (a *App[S]) Replay(ctx context.Context, checkpoint posthouse.ID, o ...RunOp
 // A Reason says how a run ended.
 type Reason = engine.Reason
 
-// The reasons. What is on record decides: of a run that was cancelled while it
-// completed, the first of both to be recorded.
+// The reasons. What is on record decides. If a run was cancelled while it completed, the
+// first of the two to be recorded counts.
 const (
 	Running   = engine.Running   // it has not ended
 	Done      = engine.Done      // it is done, or parked: the result says which
@@ -62,8 +64,8 @@ const (
 	Failed    = engine.Failed    // it returned an error
 )
 
-// A Handle is a hold on a run that goes on by itself. It is safe for concurrent
-// use, and need not be kept. Its methods:
+// A Handle controls a run in the background. It is safe for concurrent use, and need
+// not be kept. Its methods:
 //
 //	Done() <-chan struct{}                    // closed when the run has ended and given the thread back
 //	Result() (*Result[S], error)              // waits for the end, and returns what Run would have
@@ -71,20 +73,20 @@ const (
 //	Cancel(ctx context.Context, reason string) error
 //	Drain()                                   // asks it to stop before its next node: the result then has the status running
 //
-// Cancel asks to cancel the run, by [ledger.Ledger.Cancel]: contexts of nodes end,
-// the branch gets a checkpoint of status cancelled, and no node that did not
-// complete makes one. Tasks of a step that completed stay on record. It does not
-// wait for that: see Done, which a node without a time limit delays if it ignores
-// its context. Its error says that the request could not be put on record. A run
-// that was cancelled has a result of that status and no error; one that was
-// cancelled before it began is [posthouse.ErrCancelled]. Cancelling or draining
-// again, or what has ended, does nothing.
+// Cancel asks to cancel the run, by [ledger.Ledger.Cancel]. Contexts of nodes end, the
+// branch gets a checkpoint of status cancelled, and no node that did not complete makes
+// one. Tasks of a step that completed stay on record. Cancel does not wait; use Done.
+// A node without a time limit that ignores its context delays Done. An error of Cancel
+// means that the request is not on record. A run that was cancelled has a result of that
+// status and no error; one that was cancelled before it began is
+// [posthouse.ErrCancelled]. Cancelling or draining again, or after the end, does
+// nothing.
 type Handle[S any] = engine.Background[*Result[S]]
 
-// Start is [App.Run] in the background: it returns once the thread is claimed,
-// or, with OnBusy other than Reject or an id of its own, once the run has its
-// place in line: then [posthouse.ErrBusy] comes with the result. Ending
-// ctx ends the run as it does Run's.
+// Start is [App.Run] in the background. It returns once the thread is claimed. With
+// OnBusy other than Reject, or an id that the caller gave, it returns once the run is in
+// the queue; [posthouse.ErrBusy] then comes with the result. Ending ctx ends the run as
+// it does Run's.
 func (a *App[S]) Start(ctx context.Context, thread string, input S, o ...RunOptions) (*Handle[S], error) {
 	return a.front.Launch(ctx, thread, &input, o)
 }

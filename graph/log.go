@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// A Log is a list that only grows: an append part without a tag, and without a
-// way to change what is in it. Elements with pointers, maps or slices must not
-// be changed through those either. The zero Log is empty and ready to use.
+// A Log is a list that only grows: an append part without a tag, and without a way to
+// change its elements. Do not change them through their pointers, maps or slices
+// either. The zero Log is empty and ready to use.
 type Log[T any] struct {
 	items []T
 }
@@ -23,10 +23,10 @@ func (l *Log[T]) Append(items ...T) { l.items = append(l.items, items...) }
 // Len returns how many items there are.
 func (l Log[T]) Len() int { return len(l.items) }
 
-// At returns item i, from 0. It panics if there is none, as a slice does.
+// At returns item i, from 0. It panics if i is out of range, as a slice does.
 func (l Log[T]) At(i int) T { return l.items[i] }
 
-// Last returns the newest item; false if there is none.
+// Last returns the newest item; false if the Log is empty.
 func (l Log[T]) Last() (item T, ok bool) {
 	if len(l.items) == 0 {
 		return item, false
@@ -50,8 +50,8 @@ func (Log[T]) log() {}
 
 var typeLog = reflect.TypeFor[interface{ log() }]()
 
-// isLog reports whether t is a Log. A struct that embeds one has its methods,
-// but not its shape.
+// isLog reports whether t is a Log. A struct that embeds one has its methods, but not
+// its fields.
 func isLog(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.Implements(typeLog) &&
 		t.NumField() == 1 && t.Field(0).Name == "items" && t.Field(0).Type.Kind() == reflect.Slice

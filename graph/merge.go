@@ -10,19 +10,19 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// Merge has fn merge a field of the state, given by its Go name, that one or
-// more of a step's tasks wrote: base is what they began with, writes is what
-// each left, in the order of the tasks, those that did not change it left out.
-// T is the field's type. fn must depend on nothing else; an error fails the run
-// with a [MergeError]. It is called for one write as for many, so that a result
-// does not depend on which nodes run beside each other; see [Overwrite].
+// Merge sets the function that merges a field of the state, given by its Go name. fn is
+// called if one or more of a step's tasks wrote the field. base is what they began
+// with, writes is what each left, in the order of the tasks, without those that did not
+// change it. T is the field's type. fn must depend on nothing else; an error fails the
+// run with a [MergeError]. It is called for one write as for many, so that a result does
+// not depend on which nodes run beside each other; see [Overwrite].
 func Merge[S, T any](g *Graph[S], field string, fn func(base T, writes []T) (T, error)) {
 	m := state.Merger{Field: field, Type: reflect.TypeFor[T]()}
 	if fn != nil {
 		m.Func = func(base reflect.Value, writes []reflect.Value) (reflect.Value, error) {
 			in := make([]T, len(writes))
 			for i, w := range writes {
-				in[i], _ = w.Interface().(T) // not of a nil interface, which T may be
+				in[i], _ = w.Interface().(T) // T may be an interface, and the value nil
 			}
 			before, _ := base.Interface().(T)
 			out, err := fn(before, in)
@@ -40,8 +40,8 @@ func mergeError(graph string, err error) error {
 	return err
 }
 
-// merge merges what the tasks of a step wrote into a state. names, if not nil, are
-// what the tasks are called.
+// merge merges what the tasks of a step wrote into a state. names, if not nil, replace
+// the titles of the tasks.
 func merge[S any](into *state.Live[S], graph string, done []*outcome[S], names []string) error {
 	results := make([]state.Result, len(done))
 	for i, o := range done {
@@ -53,8 +53,8 @@ func merge[S any](into *state.Live[S], graph string, done []*outcome[S], names [
 	return mergeError(graph, into.Merge(results))
 }
 
-// branchOf returns the state that a task of a step with others works on: one of
-// its own, which is empty if it was sent an input.
+// branchOf returns the state that a task works on beside others. It is empty for a task
+// that was sent an input.
 func branchOf[S any](live *state.Live[S], schema *state.Schema, t *task[S]) (*state.Live[S], error) {
 	if t.Input != nil {
 		return state.New[S](schema), nil
@@ -62,19 +62,19 @@ func branchOf[S any](live *state.Live[S], schema *state.Schema, t *task[S]) (*st
 	return live.Branch()
 }
 
-// Overwrite sets a field of a node's state to a value that stands whatever the
-// rule of the field's part says: a max may fall, an append part may lose or
-// change elements. field points to it, as in
+// Overwrite sets a field of a node's state, whatever the rule of the field's part
+// says: a max may fall, an append part may lose or change elements. field points to it,
+// as in
 //
 //	err := graph.Overwrite(ctx, &s.Messages, s.Messages[len(s.Messages)-10:])
 //
-// What other nodes of the step wrote in the part does not count then. Two nodes
-// that overwrite it with different values are a [MergeError]. The last call for
-// a field counts, and so does what the node does to the field behind it.
+// What other nodes of the step wrote in the part does not count then. Two nodes that
+// overwrite it with different values are a [MergeError]. The last call for a field
+// counts, and so does what the node does to the field after it.
 //
-// It is for the code of a node, which is given ctx, and not for goroutines beside
-// each other. [posthouse.ErrInvalid] if field is no part of the state that the
-// node was given, [posthouse.ErrClosed] once the node has returned.
+// It is for the code of a node, which is given ctx, and must not be called by several
+// goroutines at once. [posthouse.ErrInvalid] if field is not a part of the state that
+// the node was given, [posthouse.ErrClosed] once the node has returned.
 func Overwrite[T any](ctx context.Context, field *T, value T) error {
 	t, _ := engine.From(ctx)
 	var o overwriter
@@ -104,8 +104,8 @@ type overwriter interface {
 	Overwrite(field any) bool // false: there is no such part
 }
 
-// A Mean is a running average: what parallel tasks add to it is merged exactly,
-// each value once. The zero Mean is empty.
+// A Mean is a running average. What parallel tasks add to it is merged exactly, each
+// value once. The zero Mean is empty.
 type Mean struct {
 	Sum   float64 `json:"sum"`
 	Count int64   `json:"count"`

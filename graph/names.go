@@ -9,25 +9,19 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 )
 
-// joinNodes names the nodes of a step, each once and spelled, as in "draft+check".
+// joinNodes names the nodes of a step, each once and escaped, as in "draft+check".
 func joinNodes[S any](done []*outcome[S]) string {
 	if len(done) == 1 {
-		return frontier.EscapeName(done[0].task.node.Name)
+		return posthouse.EscapeName(done[0].task.node.Name)
 	}
-	return frontier.JoinNames(func(yield func(string) bool) {
-		for _, o := range done {
-			if !yield(o.task.node.Name) {
-				return
-			}
-		}
-	})
+	return frontier.JoinNames(frontier.MapNames(done, func(o *outcome[S]) string { return o.task.node.Name }))
 }
 
-// labelEffect is the label of a node's checkpoint: NodeOptions.Effect of what
+// labelEffect is the label of a node's checkpoint with the NodeOptions.Effect of what
 // completed, as in "external" or "read+write".
 const labelEffect = "effect"
 
-// checkLabels refuses those that would be taken for the graph's own.
+// checkLabels refuses labels that graphs set themselves.
 func checkLabels(labels map[string]string) error {
 	for _, own := range []string{labelEffect, calls.LabelParent, calls.LabelBranch, calls.LabelCall, calls.LabelCalled} {
 		if _, ok := labels[own]; ok {
@@ -45,13 +39,9 @@ func effects[S any](done []*outcome[S]) map[string]string {
 			seen = append(seen, e)
 		}
 	}
-	if len(seen) == 0 {
+	if seen == nil {
 		return nil
 	}
 	slices.Sort(seen)
-	names := make([]string, len(seen))
-	for i, e := range seen {
-		names[i] = e.String()
-	}
-	return map[string]string{labelEffect: strings.Join(names, "+")}
+	return map[string]string{labelEffect: strings.Join(frontier.MapNames(seen, posthouse.Effect.String), "+")}
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// repeatStep takes the step again, with what was decided since.
+// repeatStep repeats the step, with what was decided since.
 func (r *run[S]) repeatStep(ctx context.Context) error {
 	r.sess.Refresh()
 	r.budget.steps-- // the step is the same
 	return r.load(ctx)
 }
 
-// parkedResult ends a run whose head waits: the state is what the head holds.
+// parkedResult ends a run whose head waits, with the state of the head.
 func (r *run[S]) parkedResult(ctx context.Context, waiting []posthouse.Gate) (*Result[S], error) {
 	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
 	if err != nil {
@@ -29,13 +29,12 @@ func (r *run[S]) parkedResult(ctx context.Context, waiting []posthouse.Gate) (*R
 	if err != nil {
 		return nil, err
 	}
-	res := r.report.result(EventPark, s.State, waiting)
-	return res, nil
+	return r.report.result(EventPark, s.State, waiting), nil
 }
 
-// commitFailure commits a failed checkpoint with the state from before the step and
-// returns the failure. The questions of the step's tasks stay open: they may not
-// have been run to ask them again.
+// commitFailure commits a failed checkpoint with the state from before the step, and
+// returns the failure. Questions of the step's tasks stay open, since some tasks may not
+// have run to ask them again.
 func (r *run[S]) commitFailure(ctx context.Context, node string, held []posthouse.Step, cause error) error {
 	e := &NodeError{
 		Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: frontier.UnescapeName(node), Err: cause,
@@ -58,8 +57,8 @@ func (r *run[S]) commitFailure(ctx context.Context, node string, held []posthous
 	return e
 }
 
-// causes returns why tasks failed: one error, or all of them with their nodes. Of
-// tasks that were sent inputs it says which.
+// causes returns why tasks failed: one error, or all of them with the titles of their
+// tasks.
 func causes[S any](failed []*outcome[S]) error {
 	if len(failed) == 1 && failed[0].task.Input == nil {
 		return failed[0].err
@@ -71,8 +70,8 @@ func causes[S any](failed []*outcome[S]) error {
 	return errors.Join(errs...)
 }
 
-// Cancelled commits what steps completed, then the cancelled checkpoint,
-// and makes the result. Where nothing is on record, it says only that.
+// Cancelled commits what steps completed, then the cancelled checkpoint, and returns the
+// result. If nothing is on record the result has only the status.
 func (r *run[S]) Cancelled(ctx context.Context) (*Result[S], error) {
 	ctx = context.WithoutCancel(ctx)
 	if err := r.record.flush(ctx); err != nil && !errors.Is(err, posthouse.ErrCancelled) {
@@ -102,8 +101,8 @@ func (r *run[S]) Cancelled(ctx context.Context) (*Result[S], error) {
 	return r.report.result(EventEnd, s.State, nil), nil
 }
 
-// cancelCalled cancels the threads of subgraphs that this run called: it did not
-// come to wait for them on record.
+// cancelCalled cancels the threads of subgraphs that this run called. No gate on record
+// waits for them yet.
 func (r *run[S]) cancelCalled(ctx context.Context) error {
 	var failed error
 	for _, thread := range r.Called() {
@@ -115,7 +114,7 @@ func (r *run[S]) cancelCalled(ctx context.Context) error {
 	return failed
 }
 
-// CancelledLate returns the result of a branch that was cancelled once the run had parked.
+// CancelledLate returns the result of a branch that was cancelled after the run parked.
 func (r *run[S]) CancelledLate(_ context.Context, h *posthouse.Header, res *Result[S]) (*Result[S], error) {
 	res.Checkpoint, res.Status, res.Next, res.Waiting = h.ID, h.Status, slices.Clone(h.Next), nil
 	return res, nil

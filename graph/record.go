@@ -14,8 +14,8 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// A recorder puts what a run did on record. Steps that make no checkpoint are kept
-// until the next one that does.
+// A recorder puts what a run did on record. It keeps what steps without a checkpoint
+// changed until the next checkpoint.
 type recorder[S any] struct {
 	run    *run[S]
 	plan   []byte           // the plan part on record, nil for none
@@ -24,10 +24,10 @@ type recorder[S any] struct {
 
 	uncommitted, uncommittedProgram []posthouse.Part // what completed steps changed since the last checkpoint
 	hasUncommitted                  bool             // there were such steps
-	lostSteps                       int              // how many of them a run that was lost came to
+	lostSteps                       int              // how many such steps a lost run took
 }
 
-// newChange makes a change that goes on with the frontier.
+// newChange begins the next checkpoint, which goes on with the frontier.
 func (rec *recorder[S]) newChange(kind string, status posthouse.Status, node string) *posthouse.Change {
 	r := rec.run
 	rec.change = posthouse.Change{
@@ -42,8 +42,8 @@ func (rec *recorder[S]) commit(ctx context.Context, steps []posthouse.Step) erro
 	return err
 }
 
-// commitDraft is commit with all that a draft can hold. A checkpoint that it makes is
-// reported.
+// commitDraft commits rec.change with what else a draft can hold. It reports the
+// checkpoint.
 func (rec *recorder[S]) commitDraft(ctx context.Context, d *ledger.Draft) (done *posthouse.Committed, err error) {
 	r := rec.run
 	var began time.Time
@@ -77,9 +77,9 @@ func (rec *recorder[S]) commitRoot(ctx context.Context, d *ledger.Draft) (*posth
 	return done, err
 }
 
-// commitInner commits a step of a subgraph: a checkpoint of the whole, in the
-// middle of a step of the graph around it. The last step of a call is committed
-// with the node around it.
+// commitInner commits a step of a subgraph. The checkpoint is of the whole, in the middle
+// of a step of the graph around. The last step of a call is committed with the node
+// around it.
 func (rec *recorder[S]) commitInner(ctx context.Context, d *ledger.Draft) (*posthouse.Committed, error) {
 	r := rec.run
 	n, c := r.subrun, &rec.change
@@ -118,8 +118,8 @@ func (rec *recorder[S]) commitInner(ctx context.Context, d *ledger.Draft) (*post
 	return done, err
 }
 
-// addUncommitted adds to the change what steps changed that made no checkpoint, and
-// the plan, which it returns as it will be on record.
+// addUncommitted adds what steps without a checkpoint changed to the change, and the
+// plan. It returns the plan as it will be on record.
 func (rec *recorder[S]) addUncommitted() ([]byte, error) {
 	r := rec.run
 	p, enc, changed, err := r.frontier.Part(frontier.PlanPart, rec.plan)
@@ -128,7 +128,7 @@ func (rec *recorder[S]) addUncommitted() ([]byte, error) {
 	}
 	c := &rec.change
 	if len(rec.uncommitted) > 0 {
-		c.Parts = state.JoinParts(slices.Clone(rec.uncommitted), c.Parts) // if it is not committed, uncommitted stays what it was
+		c.Parts = state.JoinParts(slices.Clone(rec.uncommitted), c.Parts) // a clone, since the commit may fail
 	}
 	if len(rec.uncommittedProgram) > 0 {
 		c.Program = state.JoinParts(slices.Clone(rec.uncommittedProgram), c.Program)
@@ -147,7 +147,7 @@ func (rec *recorder[S]) markCommitted(plan []byte) {
 	r.NoteParts(rec.change.Program)
 }
 
-// commitLater is commit behind the run.
+// commitLater is commit in the background.
 func (rec *recorder[S]) commitLater(ctx context.Context, steps []posthouse.Step) error {
 	r := rec.run
 	enc, err := rec.addUncommitted()
@@ -162,7 +162,8 @@ func (rec *recorder[S]) commitLater(ctx context.Context, steps []posthouse.Step)
 	return nil
 }
 
-// keepForNext keeps what a step changed for the next checkpoint.
+// keepForNext keeps what a step changed for the next checkpoint. It commits recorded
+// steps alone.
 func (rec *recorder[S]) keepForNext(ctx context.Context, parts, program []posthouse.Part, steps []posthouse.Step) error {
 	r := rec.run
 	rec.uncommitted = state.JoinParts(rec.uncommitted, parts)
@@ -176,8 +177,8 @@ func (rec *recorder[S]) keepForNext(ctx context.Context, parts, program []postho
 	return err
 }
 
-// flush puts on record what a run that stops in between has done: steps that
-// made no checkpoint, and those that were to be written later.
+// flush commits what the run did since its last checkpoint, and waits for commits in
+// the background.
 func (rec *recorder[S]) flush(ctx context.Context) error {
 	r := rec.run
 	if !rec.hasUncommitted || r.subrun != nil && r.subrun.unkept {
@@ -186,7 +187,7 @@ func (rec *recorder[S]) flush(ctx context.Context) error {
 	stop := r.interrupted
 	defer func() { r.interrupted = stop }()
 	for late := r.sess.Asked(); ; late = true {
-		rec.newChange(posthouse.KindEvent, posthouse.StatusRunning, "") // it is in the middle of a step: executions keep their keys
+		rec.newChange(posthouse.KindEvent, posthouse.StatusRunning, "") // in the middle of a step, so that executions keep their keys
 		_, err := rec.commitDraft(ctx, &ledger.Draft{KeepOpen: true, Late: late})
 		if late || !errors.Is(err, posthouse.ErrCancelled) {
 			return err
@@ -194,52 +195,58 @@ func (rec *recorder[S]) flush(ctx context.Context) error {
 	}
 }
 
-// A Durability says when a run's checkpoints become durable. A run that is
-// cancelled ([ledger.Ledger.Cancel]) puts what completed before on record, in
-// every mode. Steps (step.Do) are on record before they return in every mode,
-// and questions before the run returns.
+// A Durability says when a run's checkpoints become durable. In every mode a run that
+// is cancelled ([ledger.Ledger.Cancel]) puts on record what completed before, steps
+// (step.Do) are on record before they return, and questions before the run returns.
 type Durability uint8
 
 // The modes, and what a crash loses.
 const (
-	Sync  Durability = iota // each checkpoint is durable before the next node runs. A crash loses the node that was running
-	Async                   // checkpoints are written behind the run, in order, at most MaxBehind of them; a step, a park and the end wait for them. A crash loses those nodes, too; they run again. As Sync in a stream and in subgraphs
-	Exit                    // one checkpoint when the run parks, fails or ends, and where it enters a subgraph that is kept. A crash loses the run, but for its steps: its nodes run again
+	// Sync makes each checkpoint durable before the next node runs. A crash loses the
+	// node that was running.
+	Sync Durability = iota
+
+	// Async writes checkpoints in the background, in order, at most MaxBehind of them. A
+	// step, a park and the end wait for them. A crash loses those nodes, too; they run
+	// again. In a stream and in subgraphs it is Sync.
+	Async
+
+	// Exit makes one checkpoint when the run parks, fails or ends, and where it enters a
+	// subgraph that is kept. A crash loses the run except its steps: its nodes run again.
+	Exit
 )
 
-// MaxBehind is how many checkpoints an Async run is ahead of its store at most.
+// MaxBehind is the most checkpoints that an Async run is ahead of its store.
 const MaxBehind = engine.MaxBehind
 
-// Snapshots say which nodes make checkpoints. A run that parks, fails, is
-// cancelled or ends makes one in any case, with all that nodes did since the
-// last.
+// Snapshots say which nodes make checkpoints. A run that parks, fails, is cancelled or
+// ends makes one in any case, with all that nodes did since the last.
 type Snapshots uint8
 
 // The policies of a graph and of a node.
 const (
 	SnapshotDefault Snapshots = iota // of a graph: SnapshotAfter; of a node: the graph's
-	SnapshotAfter                    // behind the node
+	SnapshotAfter                    // after the node
 	SnapshotBefore                   // before it
-	SnapshotBoth                     // before and behind it
-	SnapshotNone                     // of a graph: only nodes that say so themselves
+	SnapshotBoth                     // before and after it
+	SnapshotNone                     // of a graph: only nodes with Snapshots of their own
 )
 
 func (s Snapshots) after() bool  { return s == SnapshotAfter || s == SnapshotBoth }
 func (s Snapshots) before() bool { return s == SnapshotBefore || s == SnapshotBoth }
 
-// stepsLeftBehind returns how many steps without checkpoints a run that did not end took
-// behind the head, so that no execution of another gets the name of one of its.
+// stepsLeftBehind returns how many steps without checkpoints an unfinished run took after
+// the head. Counting them keeps the names of its executions from being used again.
 func (r *run[S]) stepsLeftBehind(ctx context.Context) (int, error) {
 	h := r.sess.Head()
-	if h == nil || h.Status == posthouse.StatusDone || h.Status == posthouse.StatusCancelled {
+	if h == nil || posthouse.IsOver(h.Status) {
 		return 0, nil
 	}
 	ahead, err := r.sess.StepsAhead(ctx)
 	return max(r.frontier.Skipped, ahead), err
 }
 
-// reload makes the live state what it was before the step, once an attempt has
-// spoilt it.
+// reload restores the live state from before the step, after an attempt changed it.
 func (r *run[S]) reload(ctx context.Context) (err error) {
 	if r.subrun != nil {
 		return r.reloadInner(ctx)

@@ -5,18 +5,17 @@ import (
 	"time"
 
 	"github.com/posthouse/posthouse"
-	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/recorded"
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A reporter tells whoever reads along what a run does.
+// A reporter sends what a run does to its stream, if there is one.
 type reporter[S any] struct {
 	run *run[S]
-	hub *engine.Hub // nil: nobody reads along
+	hub *engine.Hub // nil without a stream
 }
 
-// values reports the head with its state to the reader, if there is one for it.
+// values reports the head with its state.
 func (p *reporter[S]) values(kind EventKind) error {
 	r := p.run
 	mode := p.hub.Wants(StreamValues)
@@ -33,14 +32,14 @@ func (p *reporter[S]) values(kind EventKind) error {
 	return nil
 }
 
-// notice makes one about the step that was completed, or the change that was
-// committed, last.
+// notice makes a notice about the step that completed last, or the change that was
+// committed last.
 func (p *reporter[S]) notice(kind EventKind, mode StreamMode) engine.Notice {
 	r := p.run
 	return engine.Notice{Kind: kind, Mode: mode, Path: p.path(), Node: r.record.change.Node, Checkpoint: *r.sess.Head()}
 }
 
-// path returns where in the graph around it a subgraph is.
+// path returns the path of a subgraph in the graph of the stream.
 func (p *reporter[S]) path() string {
 	r := p.run
 	switch {
@@ -73,7 +72,7 @@ func (p *reporter[S]) updates(done []*outcome[S]) {
 	}
 	for _, o := range done {
 		n := p.notice(EventUpdate, mode)
-		n.Node, n.Task, n.Updates = frontier.EscapeName(o.task.node.Name), o.task.key.String(), make(map[string]posthouse.Value, len(o.writes))
+		n.Node, n.Task, n.Updates = posthouse.EscapeName(o.task.node.Name), o.task.key.String(), make(map[string]posthouse.Value, len(o.writes))
 		for _, w := range o.writes {
 			n.Updates[w.Field.Part] = w.Value()
 		}
@@ -91,7 +90,7 @@ func (p *reporter[S]) taskStart(o *outcome[S]) {
 }
 
 // taskRetry reports a failed attempt that is not the end of its task.
-func (p *reporter[S]) taskRetry(o *outcome[S], past *recorded.Attempts, err error) {
+func (p *reporter[S]) taskRetry(o *outcome[S], past recorded.Attempts, err error) {
 	mode := p.hub.Wants(StreamTasks, StreamDebug)
 	if mode == "" {
 		return
@@ -122,7 +121,7 @@ func (p *reporter[S]) taskEnd(o *outcome[S]) {
 func (p *reporter[S]) taskNotice(o *outcome[S], kind EventKind, mode StreamMode) engine.Notice {
 	r := p.run
 	n := engine.Notice{
-		Kind: kind, Mode: mode, Path: p.path(), Node: frontier.EscapeName(o.task.node.Name), Task: o.task.key.String(), Attempt: o.attempt, At: r.app.ledger.Now(),
+		Kind: kind, Mode: mode, Path: p.path(), Node: posthouse.EscapeName(o.task.node.Name), Task: o.task.key.String(), Attempt: o.attempt, At: r.app.ledger.Now(),
 	}
 	if kind != EventTaskStart && !o.began.IsZero() {
 		n.Took = n.At.Sub(o.began)
@@ -136,7 +135,7 @@ func (p *reporter[S]) result(kind EventKind, state S, waiting []posthouse.Gate) 
 	return p.resultAt(kind, r.sess.Head(), state, waiting)
 }
 
-// resultAt is finish for a run that came to its end at a checkpoint.
+// resultAt is result for a run that parked or ended at a checkpoint.
 func (p *reporter[S]) resultAt(kind EventKind, h *posthouse.Header, state S, waiting []posthouse.Gate) *Result[S] {
 	r := p.run
 	res := &Result[S]{
@@ -144,7 +143,7 @@ func (p *reporter[S]) resultAt(kind EventKind, h *posthouse.Header, state S, wai
 		Status: h.Status, Next: slices.Clone(h.Next), Waiting: waiting, Release: r.version,
 	}
 	if kind == EventPark && len(waiting) == 0 && h.Status != posthouse.StatusInterrupted {
-		res.Status = posthouse.StatusRunning // it was asked to drain, behind whatever the head is
+		res.Status = posthouse.StatusRunning // it was asked to drain
 	}
 	if p.hub != nil && r.subrun == nil && r.opt.path == "" {
 		p.hub.Send(engine.Notice{Kind: kind, Node: h.Node, Checkpoint: *h, State: state, Result: res})
@@ -152,13 +151,13 @@ func (p *reporter[S]) resultAt(kind EventKind, h *posthouse.Header, state S, wai
 	return res
 }
 
-// emitter returns what hands on what one attempt of a task emits, nil if nobody
-// listens.
+// emitter returns what forwards the emissions of one attempt of a task. It is nil if
+// the stream does not ask for them.
 func (p *reporter[S]) emitter(t *task[S], attempt int) *engine.Emitter {
 	if p.hub.Wants(StreamMessages, StreamCustom) == "" {
 		return nil
 	}
 	return p.hub.Emitter(func(*engine.Emission) engine.Notice {
-		return engine.Notice{Path: p.path(), Node: frontier.EscapeName(t.node.Name), Task: t.key.String(), Attempt: attempt}
+		return engine.Notice{Path: p.path(), Node: posthouse.EscapeName(t.node.Name), Task: t.key.String(), Attempt: attempt}
 	})
 }

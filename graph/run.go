@@ -16,31 +16,38 @@ import (
 
 // RunOptions refine one Run, Resume, Stream or Replay. The zero value is useful.
 type RunOptions struct {
-	Branch         string     // default main; for Replay the new branch, default fork-1, fork-2, ...
-	Run            string     // the run's id, a label on what it writes; default a new one. Run and Start with an id of your own happen once on a thread; with another input it is [posthouse.ErrExists]
-	RecursionLimit int        // steps that this call may take; default CompileOptions.RecursionLimit
-	By             string     // who sent the input, for its checkpoint: on whose behalf the run acts, also when it is resumed
-	Durability     Durability // when its checkpoints become durable; default Sync
-	Coordination   string     // a label that groups threads, set with an input and kept; default the thread's own id
+	Branch string // default main; for Replay the new branch, default fork-1, fork-2, ...
 
-	Labels map[string]string // of the input's checkpoint, to find and to keep it by; at most 16, keys and values at most 200 bytes
+	// Run is the run's id, a label on what it writes. Default a new one. Run and Start
+	// with an id of your own happen once on a thread; with another input it is
+	// [posthouse.ErrExists].
+	Run string
 
-	Release *AutoRelease // when the run releases the thread; default CompileOptions.Release
+	RecursionLimit int          // steps that this call may take; default CompileOptions.RecursionLimit
+	By             string       // who sent the input; the run acts on their behalf, also when it is resumed
+	Durability     Durability   // when its checkpoints become durable; default Sync
+	Coordination   string       // a label that groups threads, set with an input and kept; default the thread's own id
+	Release        *AutoRelease // when the run releases the thread; default CompileOptions.Release
+	OnBusy         OnBusy       // what to do when another run has the thread; default Reject
 
-	OnBusy OnBusy // what to do when another run has the thread; default Reject
+	// Labels of the input's checkpoint, to find and to keep it by. At most 16; keys and
+	// values at most 200 bytes.
+	Labels map[string]string
 
-	// Stop before, or after, these nodes in this call, besides those at which the
-	// graph stops; "*" is all. Of the graph that is run, not of its subgraphs. They
-	// are not on record: who takes up a run that was lost does not know of them.
+	// Stop before, or after, these nodes in this call, in addition to the graph's own
+	// interrupts; "*" is all. They apply to the graph that is run, not to its subgraphs.
+	// They are not on record: a run that was lost goes on without them.
 	InterruptBefore, InterruptAfter []string
 
-	Modes  []StreamMode      // what a stream yields; default StreamValues
-	labels map[string]string // in place of Labels, of the thread of a subgraph
-	path   string            // of a subgraph in a thread of its own: where in the graph whose stream it tells
+	Modes []StreamMode // what a stream yields; default StreamValues
 
-	bounded bool // of a subgraph: a node around it has a time limit
+	// Subgraphs adds what happens inside subgraphs to a stream. Otherwise what they emit
+	// counts as emitted by the node that calls them.
+	Subgraphs bool
 
-	Subgraphs bool // a stream tells what happens inside subgraphs, too; else what they emit counts as the node's that calls them
+	labels  map[string]string // of the thread of a subgraph, in place of Labels
+	path    string            // of a subgraph in a thread of its own, in the graph of the stream
+	bounded bool              // of a subgraph: a node around it has a time limit
 }
 
 // A run is one call over one branch. It takes steps until the branch parks or ends.
@@ -72,7 +79,7 @@ func newRun[S any](a *App[S], root *rootState, s *engine.Session, o RunOptions, 
 	return r
 }
 
-// checkCall returns what a call's options say, and refuses what they may not.
+// checkCall checks the options of a call, and returns what the engine needs of them.
 func (a *App[S]) checkCall(o *RunOptions, input bool) (c engine.Invocation, err error) {
 	c = engine.Invocation{Branch: o.Branch, Run: o.Run, By: o.By, OnBusy: o.OnBusy, Modes: o.Modes}
 	switch {
@@ -89,7 +96,7 @@ func (a *App[S]) checkCall(o *RunOptions, input bool) (c engine.Invocation, err 
 	return c, err
 }
 
-// newCall returns the run of a session; h is nil if nobody reads along.
+// newCall returns the run of a session; h is nil without a stream.
 func (a *App[S]) newCall(s *engine.Session, o *RunOptions, h *engine.Hub) engine.Run[S, Result[S]] {
 	r := newRun(a, &rootState{graph: a.name, fingerprint: a.fingerprint}, s, *o, cmp.Or(o.RecursionLimit, a.limit), h)
 	r.breakpoints, _ = a.breakpointsOf(o) // they were checked
@@ -137,7 +144,7 @@ func (r *run[S]) Start(ctx context.Context, in *S) (*Result[S], error) {
 	}
 	r.live.Input(in)
 	var program []posthouse.Part
-	skipped, era := 0, r.frontier.Epoch
+	skipped, epoch := 0, r.frontier.Epoch
 	if r.subrun == nil {
 		by, err := engine.SentBy(cmp.Or(r.opt.By, engine.Principal(ctx)), r.program)
 		if err != nil {
@@ -152,14 +159,14 @@ func (r *run[S]) Start(ctx context.Context, in *S) (*Result[S], error) {
 			return nil, err
 		}
 		if r.sess.PreviousRunLost() {
-			era = r.record.step + 1 + uint64(skipped)
+			epoch = r.record.step + 1 + uint64(skipped)
 		}
 	}
 	next, err := a.route(Start, a.start, nil, &Command{}, r.live.Value)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.AdvanceFrontier(&frontier.Frontier{Call: r.frontier.Call, Epoch: era}, r.frontier, []topology.Completion{topology.InputCompletion(next)}); err != nil {
+	if err := a.AdvanceFrontier(&frontier.Frontier{Call: r.frontier.Call, Epoch: epoch}, r.frontier, []topology.Completion{{Next: next}}); err != nil {
 		return nil, err
 	}
 	if r.subrun == nil {
@@ -195,7 +202,7 @@ func (r *run[S]) Resume(ctx context.Context) (*Result[S], error) {
 	if h == nil {
 		return nil, engine.UnknownThread(r.sess.Thread(), r.sess.Branch())
 	}
-	ended := h.Status == posthouse.StatusDone || h.Status == posthouse.StatusCancelled
+	ended := posthouse.IsOver(h.Status)
 	if !ended {
 		if err := r.migrateHead(ctx, true); err != nil {
 			return nil, err
@@ -236,7 +243,7 @@ func (r *run[S]) loop(ctx context.Context) (*Result[S], error) {
 		return nil, err
 	}
 	drain := engine.DrainOf(ctx)
-	s := &step[S]{run: r} // reused: steps without checkpoints would cost their allocations
+	s := &step[S]{run: r} // reused, to save steps without checkpoints the allocations
 	for {
 		h := r.sess.Head()
 		switch {

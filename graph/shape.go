@@ -11,8 +11,8 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A Shape is a graph as data: what pictures are drawn from. Its lists are in
-// the order in which things were added.
+// A Shape is a graph as data, from which pictures are drawn. Its lists are in the order
+// in which things were added.
 type Shape struct {
 	Name        string      `json:"name"`
 	Fingerprint string      `json:"fingerprint"`
@@ -110,16 +110,15 @@ func (s *Shape) addEdges(from, kind string, to []string) {
 	}
 }
 
-// ProgressOptions say of what [App.Progress] tells how far it is. Thread or
-// Checkpoint is required.
+// ProgressOptions name the thread of [App.Progress]. Thread or Checkpoint is required.
 type ProgressOptions struct {
-	Thread     string       // the thread; found by Checkpoint if that is all there is
+	Thread     string       // default the thread of Checkpoint
 	Branch     string       // default main
-	Checkpoint posthouse.ID // how the thread stood there; default the branch's head
+	Checkpoint posthouse.ID // read the progress as of this checkpoint; default the branch's head
 }
 
-// Progress is how far a thread is in its graph: marks by the paths of nodes,
-// which are escaped names ([posthouse.EscapeName]) joined by slashes, as in
+// Progress is how far a thread is in its graph, as marks by the paths of nodes. A path
+// consists of escaped names ([posthouse.EscapeName]) joined by slashes, as in
 // "research/write". A node without a mark has not run since the newest input.
 type Progress map[string]Mark
 
@@ -135,10 +134,9 @@ const (
 	MarkFailed  = progress.Failed
 )
 
-// Progress returns how far a thread is in the graph, nodes of subgraphs and
-// what completed of an unfinished step included. [posthouse.ErrNotFound] for an
-// unknown thread or checkpoint, [posthouse.ErrInvalid] for those of another
-// program.
+// Progress returns how far a thread is in the graph. It includes nodes of subgraphs,
+// and tasks of an unfinished step that completed. [posthouse.ErrNotFound] for an
+// unknown thread or checkpoint, [posthouse.ErrInvalid] for those of another program.
 func (a *App[S]) Progress(ctx context.Context, o ProgressOptions) (Progress, error) {
 	var c *posthouse.Checkpoint
 	var err error

@@ -2,29 +2,29 @@ package graph
 
 import (
 	"context"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/topology"
 )
 
-// A step is one turn of a run: the tasks of its frontier, and what comes of them.
-// Its stages, each in a file of its own, are given the step and leave in it what
-// the next ones need.
+// A step runs the tasks of a run's frontier. Its stages, each in a file of its own, leave
+// in it what the next ones need.
 type step[S any] struct {
 	run      *run[S]
 	single   bool // it has one task, which works on the state of the run itself
 	tasks    []task[S]
-	todo     []*task[S]         // those that are to run: the others completed or only wait on
+	todo     []*task[S]         // those that are to run: the others completed, or wait on
 	outcomes []*outcome[S]      // by task; nil for one that was not run
-	next     *frontier.Frontier // behind the step
-	parts    []posthouse.Part   // of the state, that the step changed
+	next     *frontier.Frontier // after the step
+	parts    []posthouse.Part   // of the state that the step changed
 
 	committed bool
 	failed    error // why a step whose tasks completed cannot be committed
 
-	spare *frontier.Frontier // that nobody uses: the one behind the next step
-	one   struct {           // what a step of one task is made in: it allocates nothing
+	spare *frontier.Frontier // free for the next step
+	one   struct {           // the memory of a step of one task, which allocates nothing
 		tasks    [1]task[S]
 		todo     [1]*task[S]
 		outcomes [1]*outcome[S]
@@ -45,8 +45,8 @@ func (s *step[S]) reset() {
 	s.tasks, s.todo, s.outcomes = make([]task[S], n), nil, make([]*outcome[S], n)
 }
 
-// advance takes the step. It returns the result of the run if that parks here, and
-// nothing if the run goes on.
+// advance takes the step. It returns the result of the run if that parks here, and nil
+// if the run goes on.
 func (s *step[S]) advance(ctx context.Context) (*Result[S], error) {
 	s.reset()
 	if err := s.plan(ctx); err != nil {
@@ -64,13 +64,8 @@ func (s *step[S]) advance(ctx context.Context) (*Result[S], error) {
 	return s.route(ctx)
 }
 
-// isDone reports whether every task completed: then the step's checkpoint holds
-// their results, and nothing else need be recorded.
+// isDone reports whether every task completed. The step's checkpoint then holds their
+// results, and nothing else need be recorded.
 func (s *step[S]) isDone() bool {
-	for _, o := range s.outcomes {
-		if o == nil || o.kind != taskDone {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.outcomes, func(o *outcome[S]) bool { return o == nil || o.kind != taskDone })
 }

@@ -61,7 +61,7 @@ func (s *step[S]) checkpointOrSkip(ctx context.Context, program []posthouse.Part
 		return r.record.keepForNext(ctx, s.parts, program, held)
 	}
 	skipped := r.frontier.Skipped
-	if r.frontier.Skipped, r.record.lostSteps = 0, 0; r.subrun == nil && status != posthouse.StatusRunning { // a run that was lost did not come further
+	if r.frontier.Skipped, r.record.lostSteps = 0, 0; r.subrun == nil && status != posthouse.StatusRunning { // no lost run came further
 		r.frontier.Renamed, r.frontier.Names, r.renamed, r.names = nil, nil, nil, nil
 	}
 	c := r.record.newChange(posthouse.KindNode, status, joinNodes(s.outcomes))
@@ -72,14 +72,14 @@ func (s *step[S]) checkpointOrSkip(ctx context.Context, program []posthouse.Part
 	return r.record.commit(ctx, held)
 }
 
-// makesCheckpoint reports whether a step that was completed makes a checkpoint.
+// makesCheckpoint reports whether a step that completed makes a checkpoint.
 func (s *step[S]) makesCheckpoint(status posthouse.Status) bool {
 	r := s.run
 	if status != posthouse.StatusRunning {
 		return true
 	}
 	if r.opt.Durability == Exit || r.frontier.Skipped < r.record.lostSteps {
-		return false // the lost run made none here: what it recorded behind it is found by that
+		return false // neither did the lost run: what it recorded later is found under the same names
 	}
 	of := func(n *node[S]) Snapshots {
 		if n.opt.Snapshots != SnapshotDefault {
@@ -91,8 +91,8 @@ func (s *step[S]) makesCheckpoint(status posthouse.Status) bool {
 		slices.ContainsFunc(r.frontier.Tasks, func(t frontier.Target) bool { return t.Node != End && of(r.app.node(&t)).before() })
 }
 
-// keepEndPending puts End on the frontier of a subgraph that ends with nodes to stop
-// after: the graph around it would go on.
+// keepEndPending puts End on the frontier of a subgraph whose last nodes the run stops
+// after. Otherwise the graph around it would go on.
 func (s *step[S]) keepEndPending(ctx context.Context) error {
 	r := s.run
 	after := func(o *outcome[S]) bool { return o.task.node.stopsAfter(&r.breakpoints) }

@@ -18,12 +18,10 @@ func (s *step[S]) execute(ctx context.Context) error {
 	switch {
 	case s.single:
 		s.runSingle(ctx, s.todo[0])
-		return nil
-	case len(s.todo) == 0:
-		return nil
+	case len(s.todo) > 0:
+		return (&workers[S]{step: s}).runAll(ctx)
 	}
-	w := &workers[S]{step: s}
-	return w.runAll(ctx)
+	return nil
 }
 
 // runSingle runs the only task of the step, on the state of the run.
@@ -37,7 +35,7 @@ func (s *step[S]) runSingle(ctx context.Context, t *task[S]) {
 		return r.live, nil
 	})
 	if o.kind == taskDone && r.report.hub.Wants(StreamUpdates) != "" {
-		o.writes, _ = o.live.Writes() // an error is the merge's to find
+		o.writes, _ = o.live.Writes() // the merge reports the error
 	}
 	r.report.taskEnd(o)
 	s.outcomes[0] = o
@@ -46,12 +44,12 @@ func (s *step[S]) runSingle(ctx context.Context, t *task[S]) {
 // workers run the tasks of one step beside each other.
 type workers[S any] struct {
 	step *step[S]
-	next atomic.Int64 // the first of the step's todo that nobody has taken
+	next atomic.Int64 // the first task of the step's todo that nobody has taken
 	stop atomic.Bool  // take no more
 	out  chan *outcome[S]
 }
 
-// runAll runs what is to do and puts results on record as they come.
+// runAll runs what is to do, and puts results on record as they come.
 func (w *workers[S]) runAll(ctx context.Context) error {
 	own, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -66,15 +64,8 @@ func (w *workers[S]) runAll(ctx context.Context) error {
 	left := len(w.step.todo)
 	for o := range w.out {
 		batch := []*outcome[S]{o}
-		for more := true; more; {
-			select {
-			case o, ok := <-w.out:
-				if more = ok; ok {
-					batch = append(batch, o)
-				}
-			default:
-				more = false
-			}
+		for len(w.out) > 0 {
+			batch = append(batch, <-w.out)
 		}
 		for _, o := range batch {
 			left--
@@ -124,14 +115,14 @@ func (s *step[S]) runBranch(ctx context.Context, t *task[S]) (o *outcome[S]) {
 		return nil
 	})
 	if err != nil {
-		o = t.outcome.of(t).end(taskFailed, err)
+		o = t.outcome.end(taskFailed, err)
 	}
 	o.live = nil
 	return o
 }
 
-// recordResults puts completed tasks on record, and what those that wait hold: they
-// never run again, whatever becomes of the others.
+// recordResults puts completed tasks on record. They never run again, whatever becomes
+// of the others.
 func (s *step[S]) recordResults(ctx context.Context, batch []*outcome[S]) error {
 	r := s.run
 	var steps []posthouse.Step

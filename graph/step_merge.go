@@ -5,8 +5,8 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/topology"
 )
 
-// merge merges what the tasks wrote into the state of the run, once all of them
-// completed, and works out the frontier behind the step.
+// merge merges what the tasks wrote into the state of the run once all of them
+// completed. It works out the frontier after the step.
 func (s *step[S]) merge() error {
 	if !s.isDone() {
 		return nil

@@ -34,7 +34,7 @@ func (s *step[S]) parkWaiting(ctx context.Context) (*Result[S], error) {
 		if err := r.record.flush(ctx); err != nil {
 			return nil, err
 		}
-		e := &subgraphEnd{waits: true}
+		e := &subgraphEnd{kind: taskWaits}
 		for _, o := range names {
 			e.open = append(e.open, o.open...)
 		}
@@ -44,7 +44,7 @@ func (s *step[S]) parkWaiting(ctx context.Context) (*Result[S], error) {
 		held, _ := s.unfinished()
 		return nil, r.commitFailure(ctx, joinNodes(names), held, changed)
 	}
-	anew := len(asked)+len(stale) > 0 || r.sess.Head().Status != posthouse.StatusWaiting // or it failed, or went on in a subgraph, meanwhile
+	anew := len(asked)+len(stale) > 0 || r.sess.Head().Status != posthouse.StatusWaiting // it may have failed, or gone on in a subgraph
 	if !anew && r.sess.TimerSoon(waiting).IsZero() {
 		return r.parkedResult(ctx, waiting)
 	}
@@ -76,8 +76,8 @@ func (s *step[S]) parkWaiting(ctx context.Context) (*Result[S], error) {
 	return r.parkedResult(ctx, waiting)
 }
 
-// mayHaveMoreGates reports whether tasks of the step, or of a subgraph in it, may have
-// questions open that they were not run to ask again.
+// mayHaveMoreGates reports whether the step may have questions open that its outcomes do
+// not name. Tasks in it, or in a subgraph, may not have run to ask them again.
 func (s *step[S]) mayHaveMoreGates() bool {
 	r := s.run
 	return len(s.ended()) < len(r.frontier.Tasks) || slices.ContainsFunc(s.ended(), func(o *outcome[S]) bool {
@@ -92,7 +92,7 @@ func (s *step[S]) parkInterrupted(ctx context.Context) (*Result[S], error) {
 		if err := r.record.flush(ctx); err != nil {
 			return nil, err
 		}
-		return nil, &subgraphEnd{halted: true}
+		return nil, &subgraphEnd{kind: taskHalts}
 	}
 	held, _ := s.unfinished()
 	r.record.newChange(posthouse.KindWait, posthouse.StatusInterrupted, joinNodes(s.ended()))
@@ -102,8 +102,7 @@ func (s *step[S]) parkInterrupted(ctx context.Context) (*Result[S], error) {
 	return r.parkedResult(ctx, nil)
 }
 
-// unfinished returns what tasks that did not complete hold, and the gates they have
-// open.
+// unfinished returns the steps that unfinished tasks hold, and their open gates.
 func (s *step[S]) unfinished() (held []posthouse.Step, keep []posthouse.ID) {
 	r := s.run
 	if r.subrun != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/recorded"
 )
 
-// plan makes the tasks of the step, and takes up what is on record of them. It
-// refuses nodes that the graph does not have and a step beyond the limit.
+// plan makes the tasks of the step, and reads what is on record of them. It refuses
+// nodes that the graph does not have, and a step beyond the limit.
 func (s *step[S]) plan(ctx context.Context) error {
 	r := s.run
 	for i := range r.frontier.Tasks {
@@ -24,7 +24,7 @@ func (s *step[S]) plan(ctx context.Context) error {
 			}
 		}
 	}
-	if r.budget.isSpent() {
+	if r.budget.steps >= r.budget.limit {
 		return s.commitOverrun(ctx, r.app.node(&r.frontier.Tasks[0]))
 	}
 	s.count()
@@ -48,8 +48,8 @@ func (s *step[S]) plan(ctx context.Context) error {
 	return nil
 }
 
-// count counts the step and the nodes in it, and has its tasks be called what
-// their executions are called.
+// count counts the step and the nodes in it. It gives tasks of renamed nodes the names
+// that their executions have.
 func (s *step[S]) count() {
 	r := s.run
 	r.budget.steps++
@@ -57,7 +57,7 @@ func (s *step[S]) count() {
 		r.frontier.Tasks = slices.Clone(r.frontier.Tasks) // they may be the App's
 		for i := range r.frontier.Tasks {
 			t := &r.frontier.Tasks[i]
-			t.Was = frontier.UnescapeName(r.names.Of(r.pathTo(frontier.EscapeName(t.Node))))
+			t.Was = frontier.UnescapeName(r.names.Of(r.pathTo(posthouse.EscapeName(t.Node))))
 		}
 	}
 	for i := range r.frontier.Tasks {
@@ -65,11 +65,15 @@ func (s *step[S]) count() {
 	}
 }
 
-// flushBeforeSubgraph puts on record what the run has done before it enters a subgraph, whose
+// flushBeforeSubgraph commits what the run has done before it enters a subgraph, whose
 // checkpoints are of the whole.
 func (s *step[S]) flushBeforeSubgraph(ctx context.Context) error {
 	r := s.run
-	if !r.record.hasUncommitted || !slices.ContainsFunc(r.frontier.Tasks, func(t frontier.Target) bool { n := r.app.node(&t); return n != nil && n.sub != nil && n.sub.kept() }) {
+	kept := func(t frontier.Target) bool {
+		sub := r.app.node(&t).Subgraph
+		return sub != nil && sub.Kept && !sub.OwnThread
+	}
+	if !r.record.hasUncommitted || !slices.ContainsFunc(r.frontier.Tasks, kept) {
 		return nil
 	}
 	return r.record.flush(ctx)
@@ -85,8 +89,8 @@ func (s *step[S]) initTask(t *task[S], i int) {
 	t.outcome.task = t
 }
 
-// recallTask returns the outcome of a task that completed before, or that has
-// nothing to do but to wait on; nil for one that is to run.
+// recallTask returns the outcome of a task that completed before, or that would only
+// wait on. It returns nil for a task that is to run.
 func (s *step[S]) recallTask(ctx context.Context, t *task[S]) (o *outcome[S], err error) {
 	r := s.run
 	exec, err := r.sess.TaskFor(ctx, t.key)

@@ -10,8 +10,8 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// route decides what follows the step: the next one, the same once more, or the end
-// of the run, which parks, fails or drains.
+// route decides what follows the step: the next one, the same again, or the end of the
+// run, which parks, fails or drains.
 func (s *step[S]) route(ctx context.Context) (*Result[S], error) {
 	r := s.run
 	switch {
@@ -30,7 +30,7 @@ func (s *step[S]) route(ctx context.Context) (*Result[S], error) {
 	}
 	res, err := s.routeOutcomes(ctx)
 	if res != nil || err != nil || slices.ContainsFunc(s.ended(), func(o *outcome[S]) bool { return o.kind != taskDone }) {
-		return res, err // nothing: what a task waited for has come, and the step is taken again
+		return res, err // both nil: what a task waited for has come, and the step is taken again
 	}
 	if err := r.record.flush(ctx); err != nil { // it was asked to drain: not every task was run
 		return nil, err
@@ -46,8 +46,8 @@ func (s *step[S]) ended() []*outcome[S] {
 	return slices.DeleteFunc(slices.Clone(s.outcomes), func(o *outcome[S]) bool { return o == nil })
 }
 
-// routeOutcomes ends a step in which not every task completed, and returns nothing if
-// all of them did: a failure comes before a wait.
+// routeOutcomes ends a step in which not every task completed. It returns nil if all of
+// them did. A failure comes before a wait.
 func (s *step[S]) routeOutcomes(ctx context.Context) (*Result[S], error) {
 	r := s.run
 	var failed []*outcome[S]
@@ -89,14 +89,15 @@ func (s *step[S]) routeOutcomes(ctx context.Context) (*Result[S], error) {
 			return nil, err
 		}
 		if r.subrun != nil {
-			return nil, &subgraphEnd{}
+			return nil, &subgraphEnd{kind: taskIdle}
 		}
 		return r.report.result(EventPark, *r.live.Value, nil), nil
 	}
 	return nil, nil
 }
 
-// commitHeld leaves the branch as it was before the step.
+// commitHeld commits the steps that tasks hold. The branch stays as it was before the
+// step.
 func (s *step[S]) commitHeld(ctx context.Context, held []posthouse.Step, err error) error {
 	r := s.run
 	if len(held) > 0 {

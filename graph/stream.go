@@ -9,8 +9,7 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A StreamMode is something to read along while a graph runs. Choose any number
-// by RunOptions.Modes.
+// A StreamMode selects events of a stream. Choose any number by RunOptions.Modes.
 type StreamMode = engine.StreamMode
 
 // The modes.
@@ -24,12 +23,11 @@ const (
 	StreamDebug       = engine.StreamDebug       // tasks and checkpoints
 )
 
-// An EventKind says what an event reports. More kinds will come: skip those
-// that you do not know.
+// An EventKind says what an event reports. More kinds will come: skip unknown ones.
 type EventKind = engine.EventKind
 
-// The kinds of event. All but those of tasks, text and values are sent once
-// what they report is on record, or kept for the next checkpoint where a step
+// The kinds of event. Events of tasks, text and values are sent at once. The others are
+// sent once what they report is on record, or kept for the next checkpoint where a step
 // makes none.
 const (
 	EventInput = engine.EventInput // values: the input is merged; the first node is next
@@ -44,10 +42,10 @@ const (
 
 	EventTaskStart  = engine.EventTaskStart  // an attempt of a task begins, or its error handler does
 	EventTaskFinish = engine.EventTaskFinish // the task has returned; its step is not committed yet
-	EventTaskWait   = engine.EventTaskWait   // it waits for a gate, or for an attempt that is long to come
+	EventTaskWait   = engine.EventTaskWait   // it waits for a gate, or for an attempt that is not due soon
 	EventTaskRetry  = engine.EventTaskRetry  // an attempt failed with Err; the next begins at Due
 	EventTaskError  = engine.EventTaskError  // it failed with Err; its error handler, if it has one, starts next
-	EventTaskStop   = engine.EventTaskStop   // it was stopped before it came to anything, or halts at an interrupt inside its subgraph
+	EventTaskStop   = engine.EventTaskStop   // it was stopped before it ended, or halts at an interrupt inside its subgraph
 )
 
 // An Event is one element of a stream. Fields that do not belong to its kind
@@ -56,12 +54,19 @@ type Event[S any] struct {
 	Kind EventKind
 	Mode StreamMode // that asked for it, the first of several; "" of the last event, which every stream has
 	Path string     // of the subgraph it happened in; "" at the top
-	Node string     // that completed, emits or waits; those of a step of several are joined by "+". Spelled as in checkpoints: see posthouse.EscapeName
+
+	// Node completed, emits or waits. Several nodes of one step are joined by "+". Names
+	// are escaped as in checkpoints, see posthouse.EscapeName.
+	Node string
 
 	Checkpoint posthouse.Header // the branch's head, except of tasks, text and values
-	State      S                // in it, with values and the last event; elements of append parts are shared with the nodes if they hold pointers: do not change those
-	Inner      any              // in place of State in a subgraph, which has a state of its own type; see RunOptions.Subgraphs
-	Result     *Result[S]       // of the run, with EventPark and EventEnd
+
+	// State is the checkpoint's, with values and the last event. Do not change elements
+	// of append parts that hold pointers: they are shared with the nodes.
+	State S
+
+	Inner  any        // in place of State in a subgraph, which has a state of its own type; see RunOptions.Subgraphs
+	Result *Result[S] // of the run, with EventPark and EventEnd
 
 	Task    string                     // the key of the task, as in "7/approve"; with updates, tasks, text and values
 	Attempt int                        // of it, from 1; an error handler counts as one more
@@ -76,24 +81,23 @@ type Event[S any] struct {
 	Took    time.Duration              // with tasks that ended: the attempt; with checkpoints: the commit
 }
 
-// Stream is Run as a sequence: by default an event after the input and after
-// each step with the state, else what RunOptions.Modes chooses; and a last one
-// with the result, also if the run was interrupted. A failure is an error in
-// place of the last event.
+// Stream is Run as a sequence of events. By default there is one with the state after
+// the input and after each step; RunOptions.Modes chooses others. The last event has the
+// result, also if the run was interrupted. A failure is an error in place of the last
+// event.
 //
-// The run goes on in goroutines of its own, but waits with each event until the
-// reader asks for the next. Only text and values of nodes go through a buffer
-// of 64; a node that emits more waits. Events of one task come in order. A
-// reader that leaves stops the run before its next node; nodes that run then
-// have their contexts ended and are waited for. What completed is on record,
-// and the thread can be resumed. Iterating twice runs twice.
+// The run goes on in goroutines of its own, but waits with each event until the reader
+// asks for the next. Only text and values of nodes go through a buffer of 64; a node
+// that emits more waits. Events of one task come in order. If the reader stops, the run
+// stops before its next node: it ends the contexts of running nodes and waits for them.
+// What completed is on record, and the thread can be resumed. Iterating twice runs
+// twice.
 func (a *App[S]) Stream(ctx context.Context, thread string, input S, o ...RunOptions) iter.Seq2[Event[S], error] {
 	return engine.ReadAlong(ctx, a.front, thread, &input, o, typed[S])
 }
 
-// ResumeStream is Resume as a sequence; see [App.Stream]. Resuming a finished
-// thread yields its end. Steps that are on record are not run again and so emit
-// nothing.
+// ResumeStream is Resume as a sequence; see [App.Stream]. Resuming a finished thread
+// yields its end. Steps on record do not run again, and so emit nothing.
 func (a *App[S]) ResumeStream(ctx context.Context, thread string, o ...RunOptions) iter.Seq2[Event[S], error] {
 	return engine.ReadAlong(ctx, a.front, thread, nil, o, typed[S])
 }

@@ -20,7 +20,7 @@ type Lifetime uint8
 const (
 	PerCall   Lifetime = iota // each call begins with its input; what the call left is dropped when its node completed
 	PerThread                 // a call goes on from the state that the last one left, as Run does on an existing thread
-	Unkept                    // nothing of it is on record but its steps: a call that is interrupted begins again. No static interrupts
+	Unkept                    // only its steps are on record: an interrupted call begins again. No static interrupts
 )
 
 // SubOptions say how a subgraph exchanges state with the graph around it. Nil
@@ -30,36 +30,36 @@ type SubOptions[S, T any] struct {
 	Out      func(s *S, result *T) error // takes over what a call left; nil: nothing
 	Lifetime Lifetime                    // default PerCall
 
-	// OwnThread runs it in a thread of its own, named behind the caller's and
-	// with the same coordination: it has its own history, and can be resumed,
-	// forked and released by itself; [ThreadWithin] names it. While it waits, the
-	// caller waits for it. A fork of the caller has another one for it,
-	// which begins where the original's was at the checkpoint, with what it had kept.
-	// Cancelling, releasing and deleting the caller cancel it. Where that failed, or
-	// the process was lost before it came to it, a runner makes up for it, within
-	// an hour. A runner needs what [App.Programs] returns. A [Command] with Parent
-	// is an error in it: the thread has no graph around it. Not with Unkept.
+	// OwnThread runs it in a thread of its own, named after the caller's and with the
+	// same coordination. It has its own history, and can be resumed, forked and released
+	// by itself; [ThreadWithin] names it. While it waits, the caller waits for it. A fork
+	// of the caller gets another thread for it. That one begins where the original's was
+	// at the checkpoint, with what it had kept.
+	//
+	// Cancelling, releasing and deleting the caller cancel it. Where that failed, or the
+	// process was lost before, a runner cancels it within an hour. A runner needs what
+	// [App.Programs] returns. A [Command] with Parent is an error in it, since the thread
+	// has no graph around it. Not with Unkept.
 	OwnThread bool
 
-	// Migrations are, with OwnThread, from earlier versions of the subgraph: its
-	// threads are taken over by themselves. Compile the subgraph alone for an
-	// [App.Check] of them. Without, the graph around has the Migrations.
+	// Migrations are, with OwnThread, from earlier versions of the subgraph. Compile the
+	// subgraph alone for an [App.Check] of its threads. Without OwnThread, the graph
+	// around has the Migrations.
 	Migrations []Migration
 
 	Node NodeOptions // of the node that calls it
 }
 
-// Subgraph adds a node that runs another graph. Each of its nodes makes a
-// checkpoint of the whole: the state around it stays as it is, the subgraph's
-// own state and where it stands are kept beside it. So an interrupt, a crash or
-// a fork inside a subgraph goes on inside it, at any depth, and a fork of the
-// outer graph takes it along. Its checkpoints are of kind inner; their Node
-// says where, as in "research/plan". [Within] reads its state.
+// Subgraph adds a node that runs another graph. Each of its nodes makes a checkpoint of
+// the whole: the state around it does not change, and the subgraph's own state and
+// position are kept with it. So an interrupt, a crash or a fork inside a subgraph goes
+// on inside it, at any depth, and a fork of the outer graph takes it along. Its
+// checkpoints are of kind inner; their Node says where, as in "research/plan". [Within]
+// reads its state.
 //
-// In sees the state as the node finds it. The subgraph is compiled with the
-// options of the graph around it, their interrupts aside; each call has the
-// recursion limit for itself. A [Command] with Parent ends it and leads on in
-// the graph around it.
+// In sees the state as the node finds it. The subgraph is compiled with the options of
+// the graph around it, except their interrupts. Each call has the recursion limit for
+// itself. A [Command] with Parent ends it and leads on in the graph around it.
 func Subgraph[S, T any](g *Graph[S], name string, sub *Graph[T], o *SubOptions[S, T]) {
 	in := &inner[S, T]{graph: sub}
 	if o != nil {
@@ -68,16 +68,13 @@ func Subgraph[S, T any](g *Graph[S], name string, sub *Graph[T], o *SubOptions[S
 	g.add(name, []NodeOptions{in.opt.Node}).sub = in
 }
 
-// A subgraph is an inner, for whoever does not know its state.
+// A subgraph is an inner without the type of its state.
 type subgraph[S any] interface {
 	compile(l *ledger.Ledger, o *CompileOptions) (subgraph[S], error)
 	call(ctx context.Context, r *run[S], o *outcome[S]) (Command, error)
-	shape() string // for the fingerprint
 	outline() *Shape
 	programs() []posthouse.Program
-	hasBreakpoints() bool
-	kept() bool
-	topology() *topology.Subgraph
+	topology() (fingerprint string, sub *topology.Subgraph)
 }
 
 type inner[S, T any] struct {
@@ -104,27 +101,35 @@ func (in *inner[S, T]) compile(l *ledger.Ledger, o *CompileOptions) (subgraph[S]
 	own.InterruptBefore, own.InterruptAfter, own.InterruptBeforeEdges, own.Migrations = nil, nil, nil, slices.Clone(in.opt.Migrations)
 	c := *in
 	var err error
-	if c.app, err = in.graph.Compile(l, &own); err == nil && in.opt.Lifetime == Unkept && c.app.hasBreakpoints() {
+	if c.app, err = in.graph.Compile(l, &own); err == nil && in.opt.Lifetime == Unkept && c.app.Stops() {
 		err = errors.New("it is Unkept and has a static interrupt, at which it would begin again for ever")
 	}
 	return &c, err
 }
 
-func (in *inner[S, T]) topology() *topology.Subgraph {
-	return &topology.Subgraph{Graph: in.app.Graph, OwnThread: in.opt.OwnThread, Kept: in.opt.Lifetime != Unkept, PerThread: in.opt.Lifetime == PerThread}
-}
-
-func (in *inner[S, T]) kept() bool { return in.opt.Lifetime != Unkept && !in.opt.OwnThread }
-
-// hasBreakpoints reports whether there is a static interrupt in it, at any depth.
-func (in *inner[S, T]) hasBreakpoints() bool { return !in.opt.OwnThread && in.app.hasBreakpoints() }
-
-func (in *inner[S, T]) shape() string {
-	own := ""
+func (in *inner[S, T]) topology() (string, *topology.Subgraph) {
+	own, life := "", in.opt.Lifetime
 	if in.opt.OwnThread {
 		own = " own"
 	}
-	return fmt.Sprintf(" subgraph %d%s %s", in.opt.Lifetime, own, in.app.fingerprint)
+	sub := &topology.Subgraph{Graph: in.app.Graph, OwnThread: in.opt.OwnThread, Kept: life != Unkept, PerThread: life == PerThread}
+	return fmt.Sprintf(" subgraph %d%s %s", life, own, in.app.fingerprint), sub
+}
+
+// input returns the input of a call.
+func (in *inner[S, T]) input(s *S) (input T, err error) {
+	if in.opt.In != nil {
+		err = engine.Guard(func() error { input = in.opt.In(s); return nil })
+	}
+	return input, err
+}
+
+// output merges the result of a call into the state around.
+func (in *inner[S, T]) output(s *S, result *T) error {
+	if in.opt.Out == nil {
+		return nil
+	}
+	return engine.Guard(func() error { return in.opt.Out(s, result) })
 }
 
 // call runs the subgraph from its start, or from where it stood.
@@ -149,25 +154,24 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 		_, err = c.loop(ctx)
 	default:
 		var input T
-		if in.opt.In != nil {
-			if err = engine.Guard(func() error { input = in.opt.In(o.live.Value); return nil }); err != nil {
-				return Command{}, err
-			}
+		if input, err = in.input(o.live.Value); err == nil {
+			_, err = c.Start(ctx, &input)
 		}
-		_, err = c.Start(ctx, &input)
 	}
 	switch {
 	case err != nil:
 		return Command{}, err
-	case c.interrupted || len(c.frontier.Tasks) > 0:
-		return Command{}, &subgraphEnd{halted: c.interrupted}
+	case c.interrupted:
+		return Command{}, &subgraphEnd{kind: taskHalts}
+	case len(c.frontier.Tasks) > 0:
+		return Command{}, &subgraphEnd{kind: taskIdle}
 	}
 	if in.opt.Out != nil {
 		result, err := c.live.Copy()
-		if err != nil {
-			return Command{}, err
+		if err == nil {
+			err = in.output(o.live.Value, &result)
 		}
-		if err := engine.Guard(func() error { return in.opt.Out(o.live.Value, &result) }); err != nil {
+		if err != nil {
 			return Command{}, err
 		}
 	}
@@ -175,11 +179,10 @@ func (in *inner[S, T]) call(ctx context.Context, r *run[S], o *outcome[S]) (Comm
 	return Command{Goto: c.frontier.Parent}, nil
 }
 
-// A subgraphEnd ends a subgraph that did not complete, without having failed.
+// A subgraphEnd ends a subgraph that neither completed nor failed.
 type subgraphEnd struct {
-	halted bool              // by a static interrupt
-	waits  bool              // for gates; neither: it was asked to drain
-	open   []*posthouse.Gate // gates of tasks that were not run again
+	kind outcomeKind       // taskWaits, taskHalts or taskIdle
+	open []*posthouse.Gate // gates of tasks that were not run again
 }
 
 func (e *subgraphEnd) Error() string { return "graph: a subgraph is interrupted" }

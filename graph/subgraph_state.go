@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 
@@ -18,30 +19,30 @@ type WithinOptions struct {
 	By    string          // who updates
 }
 
-// Within reads the state of a subgraph as of a checkpoint. The path is that of
-// the checkpoints it made, without their last node: "research", or
-// "research/deep" of a subgraph in a subgraph; in a name, a slash and a percent
-// sign are written as [posthouse.EscapeName] does. T is the subgraph's state.
-// [posthouse.ErrNotFound] if there is none on record there: it had not begun,
-// had ended, or is kept by nobody.
+// Within reads the state of a subgraph as of a checkpoint. The path is that of the
+// checkpoints it made, without their last node: "research", or "research/deep" for a
+// subgraph in a subgraph. Write names as [posthouse.EscapeName] does. T is the
+// subgraph's state. [posthouse.ErrNotFound] if no state is on record there: the subgraph
+// had not begun, had ended, or is Unkept.
 //
-// A path leads through subgraphs that run in threads of their own, too: of a
-// branch's head to where those threads are now, of an older checkpoint, and of a
-// fork that has not gone on, to where they were when the caller parked or when
-// their last call ended. One that lives per call had ended when its call did.
+// A path leads through subgraphs that run in threads of their own, too. From a branch's
+// head it leads to where those threads are now. From an older checkpoint, or a fork that
+// has not gone on, it leads to where they were when the caller parked or when their last
+// call ended. A subgraph that lives per call ended with its call.
 func Within[T any](ctx context.Context, l *ledger.Ledger, checkpoint posthouse.ID, path string, o ...WithinOptions) (*T, error) {
 	_, s, _, err := subgraphState[T](ctx, l, checkpoint, path, o)
 	return s, err
 }
 
-// UpdateWithin changes the state of a subgraph by hand, at the head of its
-// branch: it makes a child of the head, of kind update, and runs nothing.
-// Resuming goes on inside the subgraph with the new state: steps and answers on
-// record count. Questions that were open are cancelled; their nodes ask anew. To
-// change the past, fork first. Where a path leads through threads of their own,
-// it is the head of the last one's that gets the child; resume the caller then.
-// [posthouse.ErrConflict] if the checkpoint is not its branch's head, or is a
-// fork whose own thread of the subgraph has not begun: resume it first.
+// UpdateWithin changes the state of a subgraph by hand, at the head of its branch. It
+// makes a child of the head, of kind update, and runs nothing. Resuming goes on inside
+// the subgraph with the new state: steps and answers on record count. Questions that
+// were open are cancelled; their nodes ask anew. To change the past, fork first.
+//
+// Where a path leads through threads of their own, the head of the last thread gets the
+// child; resume the caller then. [posthouse.ErrConflict] if the checkpoint is not its
+// branch's head, or is a fork whose own thread of the subgraph has not begun: resume
+// it first.
 func UpdateWithin[T any](ctx context.Context, l *ledger.Ledger, checkpoint posthouse.ID, path string, change func(*T), o ...WithinOptions) (*posthouse.Header, error) {
 	in, s, p, err := subgraphState[T](ctx, l, checkpoint, path, o)
 	if err != nil {
@@ -82,26 +83,22 @@ func UpdateWithin[T any](ctx context.Context, l *ledger.Ledger, checkpoint posth
 	return done.Checkpoint, nil
 }
 
-// ThreadWithin names the thread that a subgraph's state is in, as of a
-// checkpoint, by a path as for [Within]: one of its own, or the one that called
-// it. [posthouse.ErrNotFound].
+// ThreadWithin names the thread that a subgraph's state is in as of a checkpoint: its
+// own, or the one that called it. The path is as for [Within]. [posthouse.ErrNotFound].
 func ThreadWithin(ctx context.Context, l *ledger.Ledger, checkpoint posthouse.ID, path string) (string, error) {
-	c, err := l.Get(ctx, checkpoint)
-	if err != nil {
-		return "", err
-	}
-	in, err := subparts.Find(ctx, l, c, migrate.EscapePath(path))
+	in, err := findSubgraph(ctx, l, checkpoint, path)
 	if err != nil {
 		return "", err
 	}
 	return in.At.Thread, nil
 }
 
-func (o *WithinOptions) codec() posthouse.Codec {
-	if o.Codec == nil {
-		return posthouse.JSON
+func findSubgraph(ctx context.Context, l *ledger.Ledger, checkpoint posthouse.ID, path string) (*subparts.Ref, error) {
+	c, err := l.Get(ctx, checkpoint)
+	if err != nil {
+		return nil, err
 	}
-	return o.Codec
+	return subparts.Find(ctx, l, c, migrate.EscapePath(path))
 }
 
 func subgraphState[T any](ctx context.Context, l *ledger.Ledger, id posthouse.ID, path string, o []WithinOptions) (*subparts.Ref, *T, *state.Schema, error) {
@@ -109,15 +106,11 @@ func subgraphState[T any](ctx context.Context, l *ledger.Ledger, id posthouse.ID
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	p, bad := newSchema(reflect.TypeFor[T](), opt.codec(), false)
+	p, bad := newSchema(reflect.TypeFor[T](), cmp.Or(opt.Codec, posthouse.JSON), false)
 	if len(bad) > 0 {
 		return nil, nil, nil, posthouse.Invalid("state", "%s", bad[0])
 	}
-	c, err := l.Get(ctx, id)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	in, err := subparts.Find(ctx, l, c, migrate.EscapePath(path))
+	in, err := findSubgraph(ctx, l, id, path)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// lookAgain is how soon a thread that waits for another one's end looks itself,
-// should nobody have told it.
+// lookAgain is how long a caller waits before it looks itself whether the thread that it
+// called went on. The thread's program wakes it earlier, unless its process was lost.
 const lookAgain = 24 * time.Hour
 
 // callThread runs the subgraph in a thread of its own, or goes on with it.
@@ -42,24 +42,22 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 		return Command{}, err
 	}
 	var res *Result[T]
-	if ended != "" {
+	switch {
+	case ended != "":
 		s, err := in.app.State(ctx, thread, StateOptions{Checkpoint: ended})
 		if err != nil {
 			return Command{}, err
 		}
 		res = &Result[T]{State: s.State, Status: s.Status, Thread: thread, Checkpoint: ended}
-	} else if begun {
+	case begun:
 		res, err = in.app.front.Do(ctx, thread, &opt, h, nil)
-	} else {
+	default:
 		var input T
-		if in.opt.In != nil {
-			if err := engine.Guard(func() error { input = in.opt.In(o.live.Value); return nil }); err != nil {
-				return Command{}, err
-			}
+		if input, err = in.input(o.live.Value); err == nil {
+			res, err = in.app.front.Do(ctx, thread, &opt, h, &input)
 		}
-		res, err = in.app.front.Do(ctx, thread, &opt, h, &input)
 	}
-	if err == nil && (res.Status == posthouse.StatusDone || res.Status == posthouse.StatusCancelled) {
+	if err == nil && posthouse.IsOver(res.Status) {
 		over()
 	}
 	switch {
@@ -71,28 +69,20 @@ func (in *inner[S, T]) callThread(ctx context.Context, r *run[S], o *outcome[S])
 		return Command{}, in.parkForChild(ctx, o, res)
 	}
 	if in.opt.Lifetime == PerThread {
-		if err := o.recordChildEnd(r.pathTo(o.task.label()), res.Thread, res.Checkpoint); err != nil {
+		data, err := json.Marshal(calls.Position{Thread: res.Thread, Checkpoint: res.Checkpoint})
+		if err != nil {
 			return Command{}, err
 		}
+		o.program = []posthouse.Part{{Name: calls.KeptPrefix + r.pathTo(o.task.label()), Codec: posthouse.JSON.Name(), Data: data}}
 	}
-	if in.opt.Out == nil {
-		return Command{}, nil
-	}
-	return Command{}, engine.Guard(func() error { return in.opt.Out(o.live.Value, &res.State) })
+	return Command{}, in.output(o.live.Value, &res.State)
 }
 
-// recordChildEnd has the checkpoint that completes a call say where that ended.
-func (o *outcome[S]) recordChildEnd(path, thread string, end posthouse.ID) error {
-	data, err := json.Marshal(calls.Position{Thread: thread, Checkpoint: end})
-	o.program = []posthouse.Part{{Name: calls.KeptPrefix + path, Codec: posthouse.JSON.Name(), Data: data}}
-	return err
-}
-
-// callState reports whether the thread of a call has been given its input, and where
-// that call ended if the thread has gone on with another since: the caller lost
-// what came of the calls, and makes them again. A fork of the caller takes up,
-// in a thread of its own, what the original's subgraph had done when the caller
-// parked, or else what its calls before had kept.
+// callState reports whether the thread of a call has been given its input. If the thread
+// has gone on with another call since, callState returns where this one ended: the caller
+// lost the results of its calls, and makes them again. A fork of the caller goes on, in a
+// thread of its own, from what the original's subgraph had done when the caller parked,
+// or else from what its earlier calls kept.
 func (in *inner[S, T]) callState(ctx context.Context, r *run[S], thread string, opt *RunOptions, o *outcome[S]) (begun bool, ended posthouse.ID, err error) {
 	l, exec, was := r.app.ledger, o.exec, calls.Position{}
 	for !exec.Fresh() {
@@ -130,10 +120,10 @@ func (in *inner[S, T]) callState(ctx context.Context, r *run[S], thread string, 
 	return begun && err == nil, "", err
 }
 
-// parkForChild parks the caller until the subgraph's thread went on.
+// parkForChild parks the caller until the subgraph's thread goes on.
 func (in *inner[S, T]) parkForChild(ctx context.Context, o *outcome[S], res *Result[T]) error {
 	if res.Status == posthouse.StatusRunning {
-		return &subgraphEnd{} // it was asked to drain
+		return &subgraphEnd{kind: taskIdle} // it was asked to drain
 	}
 	data, err := json.Marshal(calls.Position{Thread: res.Thread, Checkpoint: res.Checkpoint})
 	if err != nil {
@@ -141,7 +131,7 @@ func (in *inner[S, T]) parkForChild(ctx context.Context, o *outcome[S], res *Res
 	}
 	o.exec.Records().Hold(posthouse.Step{Name: calls.PositionStep, Value: posthouse.Value{Codec: posthouse.JSON.Name(), Data: data}})
 	if res.Status != posthouse.StatusWaiting {
-		return &subgraphEnd{halted: true}
+		return &subgraphEnd{kind: taskHalts}
 	}
 	for {
 		_, err := o.exec.Gates().Ask(ctx, posthouse.Gate{
@@ -152,7 +142,7 @@ func (in *inner[S, T]) parkForChild(ctx context.Context, o *outcome[S], res *Res
 			if err := calls.CancelInherited(ctx, in.app.ledger, o.exec.Gates().Open(), res.Thread); err != nil {
 				return err
 			}
-			return &subgraphEnd{waits: true}
+			return &subgraphEnd{kind: taskWaits}
 		}
 		if err != nil {
 			return err

@@ -13,7 +13,7 @@ import (
 // A rootState is what a run and the subgraphs within it share.
 type rootState struct {
 	graph, fingerprint string
-	renamed            frontier.Renames // of the outermost frontier, as names; both change between its steps only
+	renamed            frontier.Renames // of the outermost frontier; renamed and names change only between its steps
 	names              frontier.Names
 
 	subparts.Record
@@ -30,14 +30,14 @@ type subrun struct {
 	parts    []posthouse.Part // of its state, to be committed with the node around it
 }
 
-// enter takes up what is on record of a call, or of the calls before it. It
-// reports whether a call has begun: its plan is dropped when it ends, and when
-// the thread is led elsewhere.
+// enter reads what is on record of a call, or of the calls before it. It reports whether
+// a call has begun. The plan of a call is dropped when it ends, and when the thread is
+// led elsewhere.
 func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
 	n := r.subrun
 	r.live = state.New[S](r.app.schema)
 	if n.unkept {
-		return false, r.enterUnkept()
+		return false, r.reloadInner(ctx)
 	}
 	if err := r.sess.Flush(); err != nil {
 		return false, err
@@ -63,35 +63,20 @@ func (r *run[S]) enter(ctx context.Context) (stands bool, err error) {
 	return stands, err
 }
 
-// enterUnkept takes up what an earlier call within the same unkept one left.
-func (r *run[S]) enterUnkept() (err error) {
-	if r.subrun.lifetime != PerThread {
-		return nil
+// reloadInner is reload for a subgraph. An unkept one begins with the state that an
+// earlier call within the same unkept one left, if it lives per thread.
+func (r *run[S]) reloadInner(ctx context.Context) (err error) {
+	n, c := r.subrun, &posthouse.Checkpoint{Program: posthouse.State{}}
+	switch {
+	case !n.unkept:
+		c, err = r.app.ledger.Get(ctx, r.sess.Head().ID)
+	case n.lifetime == PerThread:
+		err = state.ApplyParts(c.Program, n.pending)
 	}
-	c := &posthouse.Checkpoint{Program: posthouse.State{}}
-	if err := state.ApplyParts(c.Program, r.subrun.pending); err != nil {
-		return err
-	}
-	r.live, err = state.Decode[S](r.app.schema, subparts.Within(c, r.subrun.path))
-	return err
-}
-
-// reloadInner is reload for a subgraph.
-func (r *run[S]) reloadInner(ctx context.Context) error {
-	c, err := r.app.ledger.Get(ctx, r.sess.Head().ID)
 	if err != nil {
 		return err
 	}
-	in := subparts.Within(c, r.subrun.path)
-	if r.subrun.unkept {
-		c = &posthouse.Checkpoint{Program: posthouse.State{}}
-		if err := state.ApplyParts(c.Program, r.subrun.pending); err != nil {
-			return err
-		}
-		if in = subparts.Within(c, r.subrun.path); r.subrun.lifetime != PerThread {
-			clear(in.State)
-		}
-	}
+	in := subparts.Within(c, n.path)
 	if err := state.ApplyParts(in.State, r.record.uncommitted); err != nil {
 		return err
 	}

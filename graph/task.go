@@ -23,13 +23,13 @@ type task[S any] struct {
 	parallel bool // it runs on a state of its own, whatever else the step has
 
 	outcome outcome[S]     // of perform
-	key     engine.TaskKey // as in "7/approve", or "7/fetch#3" for the third task of its step that was sent an input
+	key     engine.TaskKey // as in "7/approve", or "7/fetch#3" for the third task of its step if it was sent an input
 }
 
-// label tells the tasks of a step apart.
+// label names a task within its step.
 func (t *task[S]) label() string { return t.Target.Label(t.Target.Node, t.index) }
 
-// title is label for people: the name as it is.
+// title is label for people, with the name as it is.
 func (t *task[S]) title() string {
 	if t.Input == nil {
 		return t.node.Name
@@ -58,18 +58,17 @@ type outcome[S any] struct {
 	writes   []state.Write     // what it changed, of a task that ran beside others
 	lead     Command           // of the node
 	next     []frontier.Target // where the run goes on
-	parent   []string          // where the graph around a subgraph goes on, which ends here
+	parent   []string          // where the graph around goes on, if the subgraph ends here
 	program  []posthouse.Part  // what it does to the program's parts
 	err      error
-	open     []*posthouse.Gate // of one that was not run, because it would only wait on
+	open     []*posthouse.Gate // of a task that was not run, because it would only wait on
 	recorded bool              // its result is on record
 	attempt  int               // from 1
-	began    time.Time         // the attempt, if somebody reads that along
+	began    time.Time         // the attempt, if a stream asks for it
 }
 
-// perform runs a task until it completes, waits, or fails for good. state
-// returns the state to work on; again says that an attempt has spoilt the one
-// before.
+// perform runs a task until it completes, waits, or fails for good. state returns the
+// state to work on; again says that an attempt changed the one before.
 func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Live[S], error)) *outcome[S] {
 	r := t.run
 	o := &t.outcome
@@ -90,11 +89,11 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 			r.report.taskRetry(o, past, o.err)
 			o.err = nil
 		}
-		// Before the wait: nobody looks again at what the attempt before left.
+		// Before the wait, since nobody needs what the last attempt left.
 		if o.live, err = state(again); err != nil {
 			return o.end(taskStopped, err)
 		}
-		if past != nil && past.Failed == nil && !past.Due.IsZero() {
+		if past.Failed == nil && !past.Due.IsZero() {
 			if kind, err := t.awaitAttempt(ctx, exec, past); kind != taskDone {
 				return o.end(kind, err)
 			}
@@ -110,11 +109,11 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 			may = nil // they are of its own graph
 		}
 		t.node.toOuterNames(&o.lead)
-		within := subgraphEndOf(err)
+		within, ended := errors.AsType[*subgraphEnd](err)
 		switch {
-		case within != nil && r.sess.Err() == nil:
+		case ended && r.sess.Err() == nil:
 			o.open = within.open
-			return o.end(within.kind(), nil)
+			return o.end(within.kind, nil)
 		case r.sess.Err() != nil, err != nil && ctx.Err() != nil && !exec.Waiting():
 			return o.end(taskStopped, err)
 		case exec.Waiting():
@@ -126,19 +125,7 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 			if err := t.takeWrites(o); err != nil {
 				return o.end(taskFailed, err)
 			}
-		}
-		if err == nil && o.lead.Parent {
-			if err = t.checkParentCommand(&o.lead, t.Target.Node); err == nil {
-				o.parent = o.lead.Goto
-				return o
-			}
-		}
-		if err == nil && t.node.Edges && o.lead.isZero() {
-			o.next = []frontier.Target{{Node: t.node.Name, Edges: true, At: t.node.Index + 1}}
-			return o
-		}
-		if err == nil {
-			if o.next, err = r.app.route(t.node.Name, t.node.transitions, may, &o.lead, o.live.Value); err == nil {
+			if err = t.leadOn(o, may); err == nil {
 				return o
 			}
 		}
@@ -149,8 +136,24 @@ func (t *task[S]) perform(ctx context.Context, state func(again bool) (*state.Li
 	}
 }
 
-// takeWrites notes what a node wrote, and applies the rules of parts to it before its
-// transitions are followed: they see what a node behind it would, were it alone.
+// leadOn notes where the run goes on after the node. may are the targets of its commands.
+func (t *task[S]) leadOn(o *outcome[S], may []string) (err error) {
+	n := t.node
+	switch {
+	case o.lead.Parent:
+		if err = t.checkParentCommand(&o.lead); err == nil {
+			o.parent = o.lead.Goto
+		}
+	case n.Edges && o.lead.isZero():
+		o.next = []frontier.Target{{Node: n.Name, Edges: true, At: n.Index + 1}}
+	default:
+		o.next, err = t.run.app.route(n.Name, n.transitions, may, &o.lead, o.live.Value)
+	}
+	return err
+}
+
+// takeWrites notes what a node wrote, and applies the rules of parts to it. Its
+// transitions then see what the next node would see if the task were alone.
 func (t *task[S]) takeWrites(o *outcome[S]) (err error) {
 	r := t.run
 	if t.parallel {
@@ -164,32 +167,14 @@ func (t *task[S]) takeWrites(o *outcome[S]) (err error) {
 	return mergeError(r.app.name, o.live.ApplyRules(t.node.Name, t.parallel))
 }
 
-// subgraphEndOf returns the end of a subgraph that did not fail.
-func subgraphEndOf(err error) *subgraphEnd {
-	if err == nil {
-		return nil
-	}
-	var end *subgraphEnd
-	if !errors.As(err, &end) {
-		return nil
-	}
-	return end
-}
-
-// of makes an outcome the task's, also if nothing came of it.
-func (o *outcome[S]) of(t *task[S]) *outcome[S] {
-	o.task = t
-	return o
-}
-
 func (o *outcome[S]) end(kind outcomeKind, err error) *outcome[S] {
 	o.kind, o.err = kind, err
 	return o
 }
 
-// attempt runs the node once, or its handler if it has failed for good. Where
-// the node leads is in o then.
-func (t *task[S]) attempt(ctx context.Context, o *outcome[S], past *recorded.Attempts) error {
+// attempt runs the node once, or its handler if it has failed for good. It notes in o
+// what a command says.
+func (t *task[S]) attempt(ctx context.Context, o *outcome[S], past recorded.Attempts) error {
 	r := t.run
 	exec, s := o.exec, o.live.Value
 	exec.SetLocal(o.live)
@@ -199,7 +184,7 @@ func (t *task[S]) attempt(ctx context.Context, o *outcome[S], past *recorded.Att
 		defer em.Close()
 		ctx = em.With(ctx)
 	}
-	if past != nil && past.Failed != nil {
+	if past.Failed != nil {
 		cause := &NodeError{
 			Graph: r.app.name, Thread: r.sess.Thread(), Branch: r.sess.Branch(), Node: t.node.Name, Err: past.Failed,
 		}
@@ -228,8 +213,7 @@ func (t *task[S]) attempt(ctx context.Context, o *outcome[S], past *recorded.Att
 	return err
 }
 
-// runNode runs what a node is: code, of which it turns a panic into an error, or a
-// subgraph.
+// runNode runs the node's subgraph or its code. A panic of the code is an error.
 func (t *task[S]) runNode(ctx context.Context, o *outcome[S], s *S, sent topology.Decoder, lead *Command) (err error) {
 	n := o.task.node
 	if n.sub != nil {
@@ -240,8 +224,8 @@ func (t *task[S]) runNode(ctx context.Context, o *outcome[S], s *S, sent topolog
 }
 
 // checkParentCommand checks a command to the graph around a subgraph.
-func (t *task[S]) checkParentCommand(c *Command, from string) error {
-	r := t.run
+func (t *task[S]) checkParentCommand(c *Command) error {
+	r, from := t.run, t.Target.Node
 	switch {
 	case r.subrun == nil:
 		return posthouse.Invalid("command", "of %q leads to the graph around graph %q, which is not a subgraph here", from, r.app.name)
@@ -253,15 +237,5 @@ func (t *task[S]) checkParentCommand(c *Command, from string) error {
 	return nil
 }
 
-func (e *subgraphEnd) kind() outcomeKind {
-	switch {
-	case e.waits:
-		return taskWaits
-	case e.halted:
-		return taskHalts
-	}
-	return taskIdle
-}
-
-// RecordedError is the error of an attempt, as it is read back from the log: a string.
+// RecordedError is the error of an attempt as the log has it: a string.
 type RecordedError = recorded.Error

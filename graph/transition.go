@@ -11,8 +11,8 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A transition leads on from a node, or from Start. Several from one place are all
-// taken: the run goes on at each of their ends, side by side.
+// A transition leads on from a node, or from Start. The run follows all transitions of a
+// place at once.
 type transition[S any] struct {
 	topology.Transition
 	names []func(string) string // of an inlined transition, as of a node
@@ -22,37 +22,35 @@ type transition[S any] struct {
 	sends  func(*S) []Send
 }
 
-// Edge leads from a node, or from Start, to a node, or to End. Several edges
-// from one place lead to all of their ends at once.
+// Edge leads from a node, or from Start, to a node, or to End. Several edges from one
+// place are all followed at once.
 func (g *Graph[S]) Edge(from, to string) {
 	g.transitions = append(g.transitions, transition[S]{Transition: topology.Transition{From: from, To: []string{to}, Kind: topology.Edge}})
 }
 
-// Join leads to a node once all of these have completed since it last ran, in
-// whatever step each of them did. A node with an edge from each of them runs
-// after each. If one of them never completes the run fails with a [JoinError]
-// when nothing else is left: where branches may be left out, use
-// NodeOptions.Defer.
+// Join leads to a node once all of these nodes have completed since it last ran. They may
+// complete in different steps. A node with an edge from each of them instead runs after
+// each. If one of them never completes, the run fails with a [JoinError] when
+// nothing else is left. Where branches may be left out, use NodeOptions.Defer.
 func (g *Graph[S]) Join(to string, from ...string) {
 	g.joins = append(g.joins, topology.Join{To: to, From: slices.Clone(from)})
 }
 
-// Route leads to the node, or End, that the function names. It sees the state
-// as the node left it, and must only read it and depend on nothing else. If
-// targets are given, it may lead nowhere else, and Compile checks them.
+// Route leads to the node, or End, that the function names. The function sees the state
+// as the node left it. It must only read it, and depend on nothing else. If targets are
+// given, it may lead nowhere else, and Compile checks them.
 func (g *Graph[S]) Route(from string, route func(s *S) string, targets ...string) {
 	g.transitions = append(g.transitions, transition[S]{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Route}, route: route})
 }
 
-// Routes is [Graph.Route] to any number of nodes at once; to none ends this
-// branch.
+// Routes is [Graph.Route] to any number of nodes at once. No node ends this branch.
 func (g *Graph[S]) Routes(from string, routes func(s *S) []string, targets ...string) {
 	g.transitions = append(g.transitions, transition[S]{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Routes}, routes: routes})
 }
 
-// Map sends inputs to tasks, as many as the function returns: the map of a
-// map-reduce. What they return is merged into the state by the rules of its
-// parts. Targets are as for [Graph.Route].
+// Map sends inputs to tasks, as many as the function returns: the map of a map-reduce.
+// What the tasks write is merged into the state by the rules of its parts. Targets are
+// as for [Graph.Route].
 func (g *Graph[S]) Map(from string, sends func(s *S) []Send, targets ...string) {
 	g.transitions = append(g.transitions, transition[S]{Transition: topology.Transition{From: from, To: slices.Clone(targets), Kind: topology.Map}, sends: sends})
 }
@@ -82,7 +80,6 @@ func Stop() Command { return Command{Goto: []string{End}} }
 
 func (c *Command) isZero() bool { return len(c.Goto)+len(c.Send) == 0 && !c.Parent }
 
-// follow follows a transition from a state.
 func (a *plan[S]) follow(w *transition[S], s *S) ([]frontier.Target, error) {
 	var to []string
 	var sends []Send
@@ -90,8 +87,8 @@ func (a *plan[S]) follow(w *transition[S], s *S) ([]frontier.Target, error) {
 	case topology.Edge:
 		return a.To[w.To[0]], nil
 	case topology.Route:
-		name, err := w.callRoute(s)
-		if err != nil {
+		var name string
+		if err := engine.Guard(func() error { name = w.route(s); return nil }); err != nil {
 			return nil, err
 		}
 		name = a.Real(outerName(w.names, name))
@@ -103,7 +100,7 @@ func (a *plan[S]) follow(w *transition[S], s *S) ([]frontier.Target, error) {
 		if err := engine.Guard(func() error { to = w.routes(s); return nil }); err != nil {
 			return nil, err
 		}
-		to = mapNames(to, func(name string) string { return outerName(w.names, name) })
+		to = frontier.MapNames(to, func(name string) string { return outerName(w.names, name) })
 	case topology.Map:
 		if err := engine.Guard(func() error { sends = w.sends(s); return nil }); err != nil {
 			return nil, err
@@ -121,14 +118,8 @@ func sendsOf(sends []Send) []topology.Send {
 	return out
 }
 
-// callRoute asks a route.
-func (w *transition[S]) callRoute(s *S) (to string, err error) {
-	err = engine.Guard(func() error { to = w.route(s); return nil })
-	return to, err
-}
-
-// route returns where the run goes on behind a place: where the command says,
-// or else where its transitions lead.
+// route returns where the run goes on after a place: where the command says, or else
+// where its transitions lead.
 func (a *plan[S]) route(from string, ways []*transition[S], may []string, cmd *Command, s *S) ([]frontier.Target, error) {
 	if !cmd.isZero() {
 		return a.Resolve("command of", from, may, cmd.Goto, sendsOf(cmd.Send))
@@ -148,8 +139,8 @@ func (a *plan[S]) route(from string, ways []*transition[S], may []string, cmd *C
 	return all, nil
 }
 
-// followInterrupted follows the transitions of nodes that the run was stopped behind, from the
-// state as it is now.
+// followInterrupted follows the transitions of nodes that the run was stopped after, from
+// the state as it is now.
 func (r *run[S]) followInterrupted(ctx context.Context) error {
 	if r.frontier.Ends() {
 		r.frontier.Tasks = nil
@@ -161,14 +152,14 @@ func (r *run[S]) followInterrupted(ctx context.Context) error {
 	var rest []frontier.Target
 	for _, t := range r.frontier.Tasks {
 		n := r.app.node(&t)
-		if !t.Edges || n == nil { // one that is gone is found when it is to run
+		if !t.Edges || n == nil { // the next step reports a node that is gone
 			rest = append(rest, t)
 			continue
 		}
 		names = append(names, n.Name)
 		next, err := r.app.route(n.Name, n.transitions, n.opt.Targets, &Command{}, r.live.Value)
 		if err != nil {
-			return r.commitFailure(ctx, frontier.EscapeName(n.Name), nil, err)
+			return r.commitFailure(ctx, posthouse.EscapeName(n.Name), nil, err)
 		}
 		ends = append(ends, topology.Completion{Of: &n.Self[0], Next: next})
 	}
@@ -176,17 +167,17 @@ func (r *run[S]) followInterrupted(ctx context.Context) error {
 		return nil
 	}
 	if len(rest) > 0 {
-		ends = append(ends, topology.InputCompletion(rest))
+		ends = append(ends, topology.Completion{Next: rest})
 	}
 	next := &frontier.Frontier{}
 	if err := r.app.AdvanceFrontier(r.frontier, next, ends); err != nil {
-		return r.commitFailure(ctx, frontier.JoinNames(slices.Values(names)), nil, err)
+		return r.commitFailure(ctx, frontier.JoinNames(names), nil, err)
 	}
 	next.Step = r.frontier.Step // it is the same step still
 	r.frontier = next
 	if len(r.frontier.Tasks) > 0 {
 		return nil
 	}
-	r.record.newChange(posthouse.KindNode, posthouse.StatusDone, frontier.JoinNames(slices.Values(names)))
+	r.record.newChange(posthouse.KindNode, posthouse.StatusDone, frontier.JoinNames(names))
 	return r.record.commit(ctx, nil)
 }

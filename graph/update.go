@@ -15,34 +15,39 @@ import (
 type UpdateOptions struct {
 	Branch     string       // whose head is updated; default main
 	Checkpoint posthouse.ID // or this checkpoint, on a new branch unless it is its branch's head
-	NewBranch  string       // the new branch's name; default update-1, update-2, ...; if set, a head too is updated on a new branch
+	NewBranch  string       // the new branch's name; default update-1, update-2, ...; if set, a head, too, gets a new branch
 
-	AsNode string // as if this node, or Start, had made the change: the thread goes on where it leads, beside what else was to run
-	Task   int    // with AsNode, of a task that was sent several inputs: which of them completed, as in its key "7/fetch#3"; 0: all
-	Goto   string // the thread goes on at this node, or is done if it is End
-	By     string // who updates
+	// AsNode is the node, or Start, that counts as having made the change: the thread
+	// goes on where it leads, beside what else was to run.
+	AsNode string
 
-	Labels map[string]string // of the checkpoints that are made, to find and to keep them by; at most 16, keys and values at most 200 bytes
+	// Task says, with the AsNode of a task that was sent several inputs, which of them
+	// completed, as in its key "7/fetch#3". 0: all.
+	Task int
+
+	Goto string // the thread goes on at this node, or is done if it is End
+	By   string // who updates
+
+	// Labels of the checkpoints that are made, to find and to keep them by. At most 16;
+	// keys and values at most 200 bytes.
+	Labels map[string]string
 }
 
-// Update changes a state by hand. It makes a child of the checkpoint, of kind
-// update, and runs nothing: [App.Resume] goes on from it. The checkpoint that
-// was updated stays as it is. Questions that were open at a head are
-// cancelled; its node asks anew. Unlike a node, the change may do anything to
-// append parts.
+// Update changes a state by hand. It makes a child of the checkpoint, of kind update,
+// and runs nothing: [App.Resume] goes on from it. The checkpoint that was updated does
+// not change. Questions that were open at a head are cancelled; its node asks anew.
+// Unlike a node, the change may do anything to append parts.
 //
-// Without AsNode and Goto the thread stays in the middle of its step, as it does
-// in a fork: steps (step.Do) and answers on record there count, attempts stay
-// counted, a retry is due when it was. A node that goes another way with the new
-// state than the one on record fails ([posthouse.ErrInvalid]): Goto leads to it
-// anew.
+// Without AsNode and Goto the thread stays in the middle of its step, as it does in a
+// fork: steps (step.Do) and answers on record there count, attempts stay counted, a
+// retry is due when it was. If the new state leads a node to other steps than those on
+// record, the node fails ([posthouse.ErrInvalid]). Goto runs it from its start.
 //
-// Where several nodes were to run at once, those that completed count: what
-// they wrote is in the state that change sees, and they do not run again,
-// unless Goto or Start leaves the step or their writes do not merge. Those that
-// did not complete then begin anew: what they recorded does not count any more.
-// Which node made the change is never guessed: without AsNode the same nodes are
-// next.
+// Where several nodes were to run at once, those that completed count: what they wrote
+// is in the state that change sees, and they do not run again. They do if Goto or Start
+// leaves the step, or if their writes do not merge. Those that did not complete begin
+// anew, without what they recorded. Update never guesses which node made the change:
+// without AsNode the same nodes are next.
 //
 // [posthouse.ErrBusy] while the thread is being run, [posthouse.ErrConflict] if
 // the branch moved on meanwhile or the checkpoint is of a released version, which
@@ -53,14 +58,8 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	if err != nil {
 		return nil, err
 	}
-	if err := checkLabels(opt.Labels); err != nil {
-		return nil, err
-	}
-	base, err := engine.StateOf(ctx, a.ledger, thread, engine.StateOptions{Branch: opt.Branch, Checkpoint: opt.Checkpoint})
+	base, err := a.updated(ctx, thread, &opt)
 	if err != nil {
-		return nil, err
-	}
-	if err := a.front.Owns(&base.Header); err != nil {
 		return nil, err
 	}
 	e, err := a.edit(ctx, base, opt, true)
@@ -81,6 +80,18 @@ func (a *App[S]) Update(ctx context.Context, thread string, change func(s *S), o
 	return a.State(ctx, h.Thread, StateOptions{Checkpoint: h.ID})
 }
 
+// updated returns the checkpoint that an update changes.
+func (a *App[S]) updated(ctx context.Context, thread string, o *UpdateOptions) (*posthouse.Checkpoint, error) {
+	if err := checkLabels(o.Labels); err != nil {
+		return nil, err
+	}
+	base, err := engine.StateOf(ctx, a.ledger, thread, engine.StateOptions{Branch: o.Branch, Checkpoint: o.Checkpoint})
+	if err != nil {
+		return nil, err
+	}
+	return base, a.front.Owns(&base.Header)
+}
+
 // applyChange makes a change by hand, which may be nil. A panic in it is an error.
 func applyChange[S any](change func(*S), s *S) error {
 	if change == nil {
@@ -98,10 +109,10 @@ type ForkOptions struct {
 }
 
 // Fork begins a branch, or a thread, at any checkpoint and returns its first
-// checkpoint; Source says where it came from. change, if not nil, edits its
-// state. Nothing runs until it is resumed: it then goes on where the source
-// would have. Steps recorded before the fork are inherited, gates that were
-// open at the checkpoint are open again under new ids.
+// checkpoint. Source says where that came from. change, if not nil, edits its state.
+// Nothing runs until it is resumed; it then goes on where the source would have. It
+// inherits steps recorded before the fork. Gates that were open at the checkpoint are
+// open again under new ids.
 func (a *App[S]) Fork(ctx context.Context, checkpoint posthouse.ID, change func(s *S), o ...ForkOptions) (*Snapshot[S], error) {
 	opt, err := engine.One(o)
 	if err != nil {
@@ -151,8 +162,8 @@ func (a *App[S]) edited(c *posthouse.Checkpoint, change func(*S)) ([]posthouse.P
 	return a.schema.Write(&s.State, c.State)
 }
 
-// forkMigrated forks a checkpoint of another version and puts the edited state,
-// as it is now, on record behind it.
+// forkMigrated forks a checkpoint of another version, and commits the migrated and
+// edited state after it.
 func (a *App[S]) forkMigrated(ctx context.Context, c *posthouse.Checkpoint, o *ledger.ForkOptions, change func(*S)) (*Snapshot[S], error) {
 	t, err := a.version().Of(ctx, c, false)
 	if err != nil {

@@ -1,13 +1,13 @@
-// Package calls is about threads that other threads call: subgraphs that run in
-// threads of their own. It says from the log who called a thread, where the call
-// ended, and how far a caller knows; a [Program] wakes callers and cancels what they
-// left behind.
+// Package calls reads from the log which threads call others: subgraphs can run in
+// threads of their own. It finds who called a thread, where the call ended, and how
+// far the caller knows. A [Program] wakes callers and cancels what they left behind.
 //
 // It knows nothing of nodes and states. The package imports the root package
 // and ledger.
 package calls
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,18 +25,14 @@ const (
 	LabelCalled = "called"       // the thread that was called: a fork and a copy take labels along
 )
 
-// IsCallOf reports whether the labels of a call say that the checkpoint's branch
-// made it.
+// IsCallOf reports whether the labels of a call name the branch of a checkpoint as
+// the caller.
 func IsCallOf(call map[string]string, h *posthouse.Header) bool {
-	branch := call[LabelBranch]
-	if branch == "" {
-		branch = posthouse.MainBranch
-	}
-	return call[LabelParent] == h.Thread && branch == h.Branch
+	return call[LabelParent] == h.Thread && cmp.Or(call[LabelBranch], posthouse.MainBranch) == h.Branch
 }
 
-// RecordedChild returns where the thread of a subgraph was when its caller
-// parked, if that waits for it at the checkpoint.
+// RecordedChild returns where the thread of a subgraph was when its caller parked. The
+// zero Position means that the caller does not wait for it at the checkpoint.
 func RecordedChild(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, path string, latest bool) (child Position, err error) {
 	all, err := l.Core().Executions(ctx, &c.Header)
 	if err != nil {
@@ -46,7 +42,7 @@ func RecordedChild(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoin
 	for key, x := range all {
 		for i := range x.Steps {
 			s := &x.Steps[i]
-			if s.Name != PositionStep || s.Seq < seq || s.Seq > c.Seq && !latest || CalledAs(key) != path {
+			if s.Name != PositionStep || s.Seq < seq || s.Seq > c.Seq && !latest || calledAs(key) != path {
 				continue
 			}
 			if err := json.Unmarshal(s.Value.Data, &child); err != nil {
@@ -58,15 +54,15 @@ func RecordedChild(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoin
 	return child, nil
 }
 
-// RunningChild returns the thread of a subgraph that was called and has not
-// ended, though its caller did not come to park.
+// RunningChild returns the thread of a subgraph that was called and has not ended,
+// whose caller has not parked.
 func RunningChild(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, path string) (Position, error) {
 	q := posthouse.Query{Label: LabelParent, LabelValue: c.Thread, Descending: true}
 	for h, err := range l.List(ctx, q) {
 		if err != nil {
 			return Position{}, err
 		}
-		if !beganCall(h) || !IsCallOf(h.Labels, &c.Header) || CalledAs(h.Labels[LabelCall]) != path {
+		if !beganCall(h) || !IsCallOf(h.Labels, &c.Header) || calledAs(h.Labels[LabelCall]) != path {
 			continue
 		}
 		info, err := l.Thread(ctx, h.Thread)
@@ -85,13 +81,13 @@ func RunningChild(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint
 	return Position{}, nil
 }
 
-// PositionStep is the step that says where the thread of a subgraph stood when its
+// PositionStep is the step that records where the thread of a subgraph stood when its
 // caller parked.
 const PositionStep = "$child"
 
-// KeptPrefix begins the names of the parts that say, by the path of a subgraph that
-// lives per thread in one of its own, where its last call ended: a fork of the
-// caller goes on from there.
+// KeptPrefix begins the names of the parts that keep where the last call of a subgraph
+// ended, by its path. Only subgraphs that live per thread and have a thread of their
+// own have such parts. A fork of the caller goes on from there.
 const KeptPrefix = "$own/"
 
 // A Position is where the thread of a subgraph stands.
@@ -100,9 +96,9 @@ type Position struct {
 	Checkpoint posthouse.ID `json:"checkpoint"`
 }
 
-// CalledAs returns the path of an execution, by the names that its steps began
-// with: as in "research/deep" of "3/research>1/deep".
-func CalledAs(key string) string {
+// calledAs returns the path of an execution by the names that its steps began with,
+// as in "research/deep" of "3/research>1/deep".
+func calledAs(key string) string {
 	calls := strings.Split(key, ">")
 	for i, c := range calls {
 		_, calls[i], _ = strings.Cut(c, "/")
@@ -110,8 +106,8 @@ func CalledAs(key string) string {
 	return strings.Join(calls, "/")
 }
 
-// KeptChild returns what a caller's parts say of a subgraph, the zero Position
-// for nothing.
+// KeptChild returns where a caller's parts say that the last call of a subgraph ended.
+// The zero Position means that they do not say it.
 func KeptChild(program posthouse.State, path string) (c Position, err error) {
 	if v, ok := program[KeptPrefix+path]; ok {
 		err = json.Unmarshal(v.Data, &c)
@@ -119,8 +115,8 @@ func KeptChild(program posthouse.State, path string) (c Position, err error) {
 	return c, err
 }
 
-// EndOf returns the last checkpoint of the call that began with h, if it was
-// done and another began behind it.
+// EndOf returns the last checkpoint of the call that began with h. It returns "" unless
+// that call was done and another one followed it.
 func EndOf(ctx context.Context, l *ledger.Ledger, h *posthouse.Header) (posthouse.ID, error) {
 	for next, err := range l.List(ctx, posthouse.Query{Thread: h.Thread, Branch: h.Branch, Kind: posthouse.KindInput, From: h.Seq + 1, Limit: 1}) {
 		if err != nil {
@@ -137,38 +133,41 @@ func EndOf(ctx context.Context, l *ledger.Ledger, h *posthouse.Header) (posthous
 
 // IsCalled reports whether a thread's last input came from a graph that calls it.
 func IsCalled(ctx context.Context, l *ledger.Ledger, thread string) (bool, error) {
-	for h, err := range l.List(ctx, posthouse.Query{Thread: thread, Branch: posthouse.MainBranch, Descending: true}) {
-		if err != nil || beganCall(h) {
-			return err == nil, err
-		}
-		if h.Kind == posthouse.KindInput {
-			break
-		}
-	}
-	return false, nil
+	q := posthouse.Query{Thread: thread, Branch: posthouse.MainBranch}
+	call, err := lastCall(ctx, l, q, func(h *posthouse.Header) bool { return h.Kind == posthouse.KindInput })
+	return call != nil, err
 }
 
 // LabelsOf returns the labels of the checkpoint that began a thread's last call,
 // nil if nobody called it.
 func LabelsOf(ctx context.Context, l *ledger.Ledger, thread string) (map[string]string, error) {
-	for h, err := range l.List(ctx, posthouse.Query{Thread: thread, Descending: true}) {
+	return lastCall(ctx, l, posthouse.Query{Thread: thread}, func(*posthouse.Header) bool { return false })
+}
+
+// lastCall returns the labels of the newest checkpoint of a query that began a call.
+// It returns nil if it meets one that over reports first.
+func lastCall(ctx context.Context, l *ledger.Ledger, q posthouse.Query, over func(*posthouse.Header) bool) (map[string]string, error) {
+	q.Descending = true
+	for h, err := range l.List(ctx, q) {
 		switch {
 		case err != nil:
 			return nil, err
 		case beganCall(h):
 			return h.Labels, nil
+		case over(h):
+			return nil, nil
 		}
 	}
 	return nil, nil
 }
 
-// beganCall reports whether a checkpoint began a call of its thread. A fork and a
-// copy of one that did have its labels, and are nobody's call.
+// beganCall reports whether a checkpoint began a call of its thread. A fork or a copy
+// of such a checkpoint has its labels, and began no call.
 func beganCall(h *posthouse.Header) bool {
 	switch called := h.Labels[LabelCalled]; {
 	case h.Labels[LabelParent] == "":
 		return false
-	case called == "": // it is from before there was the label
+	case called == "": // earlier versions did not write the label
 		return h.Source == nil
 	default:
 		return called == h.Thread && (h.Source == nil || h.Source.Thread != h.Thread)

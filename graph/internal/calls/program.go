@@ -10,7 +10,7 @@ import (
 )
 
 // A Program is the program of threads that others call. It wakes the caller of a
-// thread when that went on, and cancels a thread that nobody will come back for.
+// thread that went on, and cancels threads whose caller will not come back.
 type Program struct {
 	posthouse.Program
 	ledger *ledger.Ledger
@@ -19,8 +19,8 @@ type Program struct {
 // NewProgram returns the program of the threads that p runs and others call.
 func NewProgram(p posthouse.Program, l *ledger.Ledger) *Program { return &Program{p, l} }
 
-// Advance goes on with the subgraph, and tells its caller. One that nobody will
-// come back for is cancelled.
+// Advance goes on with the subgraph and wakes its caller. It cancels the thread if
+// the caller will not come back.
 func (p *Program) Advance(ctx context.Context, thread, branch string) error {
 	if gone, err := p.cancelOrphan(ctx, thread, branch); err != nil || gone {
 		return err
@@ -35,9 +35,9 @@ func (p *Program) Advance(ctx context.Context, thread, branch string) error {
 // sweepPage is how many threads a sweep reads before it looks after them.
 const sweepPage = 256
 
-// Sweep cancels the threads that wait and that nobody will come back for: who
-// cancelled or deleted their caller was lost before it came to them, or failed.
-// One that fails keeps none of the others.
+// Sweep cancels waiting threads whose caller will not come back. The process that
+// cancelled or deleted the caller failed, or was lost, before it cancelled them. Sweep
+// tries all threads and joins the errors.
 func (p *Program) Sweep(ctx context.Context) error {
 	var failed error
 	q := posthouse.ThreadQuery{Graph: p.Name(), Status: posthouse.StatusWaiting, Waiting: true, Limit: sweepPage}
@@ -60,8 +60,8 @@ func (p *Program) Sweep(ctx context.Context) error {
 	}
 }
 
-// cancelOrphan cancels a thread in the middle of a call if the branch that called it
-// is cancelled, done or gone.
+// cancelOrphan cancels a thread in the middle of a call if its caller's branch is
+// cancelled, done or gone.
 func (p *Program) cancelOrphan(ctx context.Context, thread, branch string) (bool, error) {
 	if branch != posthouse.MainBranch {
 		return false, nil
@@ -97,8 +97,8 @@ func (p *Program) cancelOrphan(ctx context.Context, thread, branch string) (bool
 	return err == nil, err
 }
 
-// wakeCaller ends the wait of the caller of a thread, unless it waits itself. A wait of
-// the caller's that cannot be read keeps it from no other.
+// wakeCaller ends the waits of the caller of a thread, unless the thread waits itself.
+// It goes on behind a gate that cannot be read, and returns the error.
 func (p *Program) wakeCaller(ctx context.Context, thread string) error {
 	info, err := p.ledger.Thread(ctx, thread)
 	if err != nil || info.Status == posthouse.StatusWaiting {
@@ -125,9 +125,8 @@ func (p *Program) wakeCaller(ctx context.Context, thread string) error {
 	return unread
 }
 
-// wasRemoved reports whether there was a thread that was deleted or released. One that
-// never was in this store may be anywhere: who imports a thread need not import
-// its caller.
+// wasRemoved reports whether a thread was deleted or released. A thread that was never
+// in this store may be in another one: an import need not bring the caller along.
 func wasRemoved(ctx context.Context, l *ledger.Ledger, thread string) (bool, error) {
 	for info, err := range l.Store().Threads(ctx, posthouse.ThreadQuery{Thread: thread}) {
 		if err != nil {
@@ -138,19 +137,12 @@ func wasRemoved(ctx context.Context, l *ledger.Ledger, thread string) (bool, err
 	return false, nil
 }
 
-// openLabels returns the labels of the checkpoint that began a thread's last call,
-// nil if it is over, or was none: whoever goes on with the thread by hand then
-// does so for themselves.
+// openLabels returns the labels of the checkpoint that began a thread's last call. It
+// returns nil if that call is over. Whatever a person runs on the thread later has no
+// caller.
 func openLabels(ctx context.Context, l *ledger.Ledger, thread string) (map[string]string, error) {
-	for h, err := range l.List(ctx, posthouse.Query{Thread: thread, Branch: posthouse.MainBranch, Descending: true}) {
-		switch {
-		case err != nil:
-			return nil, err
-		case beganCall(h):
-			return h.Labels, nil
-		case h.Kind == posthouse.KindInput, h.Status == posthouse.StatusDone, h.Status == posthouse.StatusCancelled:
-			return nil, nil
-		}
-	}
-	return nil, nil
+	q := posthouse.Query{Thread: thread, Branch: posthouse.MainBranch}
+	return lastCall(ctx, l, q, func(h *posthouse.Header) bool {
+		return h.Kind == posthouse.KindInput || h.Status == posthouse.StatusDone || h.Status == posthouse.StatusCancelled
+	})
 }

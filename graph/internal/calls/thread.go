@@ -12,17 +12,17 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// ThreadName names the thread of a call that an execution, by its key, makes: behind the
-// caller's, whose head is h, by the node and, unless it lives per thread, by the
-// execution. A hash over all that tells calls apart ends it: a caller that was released
-// or deleted and begins anew, and a name that reads like another's, have threads of
-// their own.
+// ThreadName names the thread of a call. h is the head of the caller, key the execution
+// that calls. The name consists of the caller's thread and branch, the node and, for a
+// subgraph that lives per call, the execution. It ends with a hash over all that tells
+// calls apart: a caller that was released or deleted and begins anew gets other threads,
+// and so do names that read alike.
 func ThreadName(h *posthouse.Header, key string, lifetime uint8, perCall bool) string {
 	name := h.Thread
 	if b := h.Branch; b != posthouse.MainBranch {
 		name += ":" + b
 	}
-	call := "." + CalledAs(key)
+	call := "." + calledAs(key)
 	if perCall {
 		call += "." + key
 	}
@@ -33,8 +33,8 @@ func ThreadName(h *posthouse.Header, key string, lifetime uint8, perCall bool) s
 	return strings.ToValidUTF8(name[:min(len(name), posthouse.MaxID-len(end))], "") + end
 }
 
-// CancelInherited ends the waits that a fork took along for the thread of the subgraph
-// of whom it was forked from: the next execution waits for its own.
+// CancelInherited cancels gates that a fork inherited and that wait for the original's
+// subgraph thread. The fork waits for its own.
 func CancelInherited(ctx context.Context, l *ledger.Ledger, open []*posthouse.Gate, thread string) error {
 	for _, g := range open {
 		if g.Kind != posthouse.GateThread || g.Text == thread {

@@ -1,5 +1,5 @@
-// Package child appends checkpoints that were made by hand: to the branch of the
-// checkpoint that they go on from if that is its head, and otherwise to a new one.
+// Package child appends checkpoints that were made by hand. They go to the branch of
+// their parent if that is its head, and otherwise to a new branch.
 //
 // The package imports the root package, ledger and internal/engine.
 package child
@@ -14,8 +14,8 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// Commit appends the child to its parent's branch if that is the head,
-// and otherwise begins a branch with it.
+// Commit appends a child to its parent's branch if the parent is the head. Otherwise
+// it begins a branch with the child.
 func Commit(ctx context.Context, l *ledger.Ledger, base *posthouse.Checkpoint, c *posthouse.Change, branch string) (*posthouse.Header, error) {
 	info, err := ThreadOf(ctx, l, &base.Header)
 	if err != nil {
@@ -51,9 +51,8 @@ func Commit(ctx context.Context, l *ledger.Ledger, base *posthouse.Checkpoint, c
 	}
 }
 
-// ThreadOf returns the summary of a checkpoint's thread, if the checkpoint is of
-// the generation that goes on: [posthouse.ErrConflict] for one of a released
-// version.
+// ThreadOf returns the summary of a checkpoint's thread. A checkpoint of a released
+// version is [posthouse.ErrConflict].
 func ThreadOf(ctx context.Context, l *ledger.Ledger, h *posthouse.Header) (*posthouse.ThreadInfo, error) {
 	info, err := l.Thread(ctx, h.Thread)
 	released := err == nil && h.Seq < info.First
@@ -77,8 +76,8 @@ func OnHead(info *posthouse.ThreadInfo, base *posthouse.Checkpoint, newBranch st
 	return head.Head == base.ID && newBranch == ""
 }
 
-// freeBranch returns the name, or else the first of update-1, update-2, ... that
-// there is not.
+// freeBranch returns the name, or by default the first of update-1, update-2, ... that
+// no branch has.
 func freeBranch(info *posthouse.ThreadInfo, name string) string {
 	for n := 1; name == ""; n++ {
 		next := "update-" + strconv.Itoa(n)
@@ -95,7 +94,7 @@ func branchExists(thread, branch string, err error) error {
 	}
 }
 
-// CommitAll appends changes one behind the other, under a lease.
+// CommitAll appends changes one after the other, under a lease.
 func CommitAll(ctx context.Context, l *ledger.Ledger, base *posthouse.Checkpoint, changes []*posthouse.Change, newBranch string) (id posthouse.ID, err error) {
 	info, err := ThreadOf(ctx, l, &base.Header)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package frontier is what a graph has yet to run, as it is stored: the tasks of the
-// next step, arrivals at joins, deferred nodes, and what nodes are called on record.
+// Package frontier stores what a graph has yet to run: the tasks of the next step,
+// arrivals at joins, deferred nodes, and what nodes are called on record.
 //
 // A [Frontier] is read from a checkpoint ([ReadFrontier]) and written as the part
 // [PlanPart], in which the names of its fields never change. It knows no node's code.
@@ -19,45 +19,39 @@ import (
 // A Frontier is what a graph has yet to run: the tasks of the next step, and
 // what waits for other tasks first.
 type Frontier struct {
-	Tasks    []Target            // End, alone: of a subgraph that was stopped behind its last node
-	Arrived  map[string][]string // by the node of a join: the sources that completed
-	Deferred []string            // nodes that run when there are no tasks left
-	Renamed  Renames             // what is on record under old names
-	Names    Names               // of the whole graph's
+	Tasks    []Target            `json:"-"`                  // End alone: a subgraph was stopped after its last node
+	Arrived  map[string][]string `json:"arrived,omitempty"`  // by the node of a join: the sources that completed
+	Deferred []string            `json:"deferred,omitempty"` // nodes that run when there are no tasks left
+	Call     string              `json:"call,omitempty"`     // of a subgraph: the execution that called it
+	Step     uint64              `json:"step,omitempty"`     // and the steps it took in this call
+	Parent   []string            `json:"parent,omitempty"`   // where the graph around goes on, if a command said so
+	Skipped  int                 `json:"skipped,omitempty"`  // steps since the last checkpoint of a completed step
 
-	Call   string   // of a subgraph: the execution that called it
-	Step   uint64   // and the steps it took in this call
-	Parent []string // where the graph around goes on, if a command said so
+	// Epoch keeps the names of executions of a lost run from being used again, since
+	// nobody knows how far it acted. It is the step of the input or update after that
+	// run; 0 if no run was lost.
+	Epoch uint64 `json:"era,omitempty"`
 
-	Skipped int // steps since the last checkpoint that a completed step made
-
-	// The step of the input, or of the update that led elsewhere, behind a run
-	// that was lost: how far that one acted nobody knows, and so no execution
-	// may get the name of one of its. 0: none was lost.
-	Epoch uint64
+	Renamed Renames `json:"renamed,omitempty"` // what is on record under old names
+	Names   Names   `json:"names,omitempty"`   // of the whole graph
 }
 
 // endName is the name of the place behind the last node.
 const endName = "$end"
 
-// Ends reports whether nothing is left but to end.
+// Ends reports whether only the end is left.
 func (g *Frontier) Ends() bool { return len(g.Tasks) == 1 && g.Tasks[0].Node == endName }
 
-// PlanPart keeps what Header.Next cannot say of a frontier; most have none.
+// PlanPart keeps what Header.Next cannot say of a frontier. Most checkpoints do
+// without it.
 const PlanPart = "$plan"
 
-// A planJSON is the wire form of a frontier.
+// A planJSON is the wire form of a frontier. It lists the tasks if one of them was
+// sent an input, was renamed or has run, or if they are a subgraph's. Otherwise
+// Header.Next names them.
 type planJSON struct {
-	Tasks    []TaskJSON          `json:"tasks,omitempty"` // only if any was sent an input, renamed, or has run: otherwise Next names them
-	Arrived  map[string][]string `json:"arrived,omitempty"`
-	Deferred []string            `json:"deferred,omitempty"`
-	Call     string              `json:"call,omitempty"` // of a subgraph, whose tasks are always listed
-	Step     uint64              `json:"step,omitempty"`
-	Parent   []string            `json:"parent,omitempty"`
-	Skipped  int                 `json:"skipped,omitempty"`
-	Era      uint64              `json:"era,omitempty"`
-	Renamed  Renames             `json:"renamed,omitempty"`
-	Names    Names               `json:"names,omitempty"`
+	Tasks []TaskJSON `json:"tasks,omitempty"`
+	*Frontier
 }
 
 // EncodePlan returns the plan part, nil if Next says it all.
@@ -66,7 +60,7 @@ func (g *Frontier) EncodePlan() ([]byte, error) {
 	if !named && len(g.Arrived)+len(g.Deferred)+len(g.Renamed)+len(g.Names)+g.Skipped == 0 && g.Call == "" && g.Epoch == 0 {
 		return nil, nil
 	}
-	p := planJSON{Arrived: g.Arrived, Deferred: g.Deferred, Renamed: g.Renamed, Names: g.Names, Call: g.Call, Step: g.Step, Parent: g.Parent, Skipped: g.Skipped, Era: g.Epoch}
+	p := planJSON{Frontier: g}
 	if named || g.Call != "" {
 		p.Tasks = make([]TaskJSON, len(g.Tasks))
 		for i := range g.Tasks {
@@ -78,7 +72,8 @@ func (g *Frontier) EncodePlan() ([]byte, error) {
 
 // ReadFrontier returns what a checkpoint has yet to run.
 func ReadFrontier(next []string, program posthouse.State, part string) (Frontier, error) {
-	var p planJSON
+	g := Frontier{}
+	p := planJSON{Frontier: &g}
 	if v, ok := program[part]; ok {
 		if err := json.Unmarshal(v.Data, &p); err != nil {
 			return Frontier{}, &posthouse.Error{
@@ -87,10 +82,7 @@ func ReadFrontier(next []string, program posthouse.State, part string) (Frontier
 			}
 		}
 	}
-	g := Frontier{
-		Arrived: p.Arrived, Deferred: p.Deferred, Renamed: p.Renamed, Names: p.Names, Call: p.Call, Step: p.Step, Parent: p.Parent, Skipped: p.Skipped, Epoch: p.Era,
-		Tasks: make([]Target, 0, max(len(next), len(p.Tasks))),
-	}
+	g.Tasks = make([]Target, 0, max(len(next), len(p.Tasks)))
 	for i := range p.Tasks {
 		g.Tasks = append(g.Tasks, p.Tasks[i].Target())
 	}
@@ -101,7 +93,7 @@ func ReadFrontier(next []string, program posthouse.State, part string) (Frontier
 	}
 	if len(g.Names) > 0 {
 		for i := range g.Tasks {
-			g.Tasks[i].Was = UnescapeName(g.Names.Of(EscapeName(g.Tasks[i].Node)))
+			g.Tasks[i].Was = UnescapeName(g.Names.Of(posthouse.EscapeName(g.Tasks[i].Node)))
 		}
 	}
 	return g, nil
@@ -125,9 +117,9 @@ func (g *Frontier) Nodes() (names []string) {
 	return names
 }
 
-// TaskKey names the execution of a task behind a step, by the step it makes. That is
-// the same whoever takes it up, and whichever steps before it made checkpoints. A
-// subgraph counts its steps by itself.
+// TaskKey names the execution of a task after a step, by the step that the task makes.
+// The name does not depend on who runs it, or on which steps before it made
+// checkpoints. A subgraph counts its own steps.
 func (g *Frontier) TaskKey(step uint64, label string) engine.TaskKey {
 	if g.Call != "" {
 		return engine.TaskKey{Label: g.Call + ">" + strconv.FormatUint(g.Step+1, 10) + "/" + label}

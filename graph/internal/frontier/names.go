@@ -2,7 +2,6 @@ package frontier
 
 import (
 	"cmp"
-	"iter"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -14,12 +13,7 @@ func SplitPath(path string) (within, name string) {
 	return path[:i], path[i:]
 }
 
-// EscapeName returns a node's name as it stands among others: in the Node of a
-// checkpoint, in paths and labels, in the names of executions. The frontier has
-// names as they are.
-func EscapeName(name string) string { return posthouse.EscapeName(name) }
-
-// UnescapeName returns the name that is spelled so, or s itself if it is no single one.
+// UnescapeName returns the name that s escapes, or s itself if it is not one name.
 func UnescapeName(s string) string {
 	if name, err := posthouse.UnescapeName(s); err == nil {
 		return name
@@ -27,13 +21,13 @@ func UnescapeName(s string) string {
 	return s
 }
 
-// Names are, by the paths that nodes have now, and spelled like those, what their executions are called
-// until the run parks or ends: as they were when it last did. A run that was
-// lost may have come to any of them.
+// Names are what executions of nodes are called, by the paths that the nodes have now.
+// Until the run parks or ends they are the names of when it last did, since a lost run
+// may have begun any of them. Names and paths are escaped.
 type Names map[string]string
 
-// Of returns what executions of a node are called. One that got the name which
-// another had is told apart from it.
+// Of returns what executions of a node are called. A node that got the name which
+// another one had gets a name of its own.
 func (n Names) Of(path string) string {
 	within, name := SplitPath(path)
 	if was, ok := n[path]; ok {
@@ -47,11 +41,11 @@ func (n Names) Of(path string) string {
 	return name
 }
 
-// Renames are new names, spelled, of what is on record under old ones: of nodes, of nodes
-// of the graph around behind "../", and of paths behind "/".
+// Renames are the new names of what is on record under old ones. Keys are nodes, nodes
+// of the graph around ("../name"), and paths ("/path"). All are escaped.
 type Renames map[string]string
 
-// Inside returns those of a subgraph by those of the whole. path is its name now.
+// Inside returns the renames of the subgraph that has a path now.
 func (r Renames) Inside(path string) Renames {
 	around, _ := SplitPath(path)
 	all := Renames{}
@@ -74,13 +68,25 @@ func (r Renames) Inside(path string) Renames {
 // Node returns what a node on record is called now.
 func (r Renames) Node(old string) string { return cmp.Or(r[old], old) }
 
+// MapNames returns the name of each element, nil for nil.
+func MapNames[T any](all []T, name func(T) string) []string {
+	if all == nil {
+		return nil
+	}
+	names := make([]string, len(all))
+	for i, x := range all {
+		names[i] = name(x)
+	}
+	return names
+}
+
 // JoinNames names nodes, each once and escaped, as in "draft+check".
-func JoinNames(nodes iter.Seq[string]) string {
+func JoinNames(nodes []string) string {
 	var names []string
 	size := 0
 	seen := map[string]bool{}
-	for n := range nodes {
-		n = EscapeName(n)
+	for _, n := range nodes {
+		n = posthouse.EscapeName(n)
 		if seen[n] {
 			continue
 		}

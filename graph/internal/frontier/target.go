@@ -19,9 +19,9 @@ type Target struct {
 	Timeout, IdleTimeout time.Duration // of a send, in place of the node's; 0: none
 }
 
-// Label tells the tasks of a step apart, in what separates names spelled.
+// Label names a task within its step, as in "fetch#3". node is escaped in it.
 func (t *Target) Label(node string, i int) string {
-	node = EscapeName(node)
+	node = posthouse.EscapeName(node)
 	if t.Input == nil {
 		return node
 	}
@@ -54,7 +54,7 @@ func WireTask(t *Target) TaskJSON {
 	return w
 }
 
-// Target returns what was written.
+// Target returns the target of a wire form.
 func (w *TaskJSON) Target() Target {
 	t := Target{Node: w.Node, Was: w.Was, Edges: w.Edges, Timeout: w.Timeout, IdleTimeout: w.IdleTimeout}
 	switch {

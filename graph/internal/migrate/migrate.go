@@ -1,15 +1,13 @@
-// Package migrate takes what an earlier version of a graph has on record to a later one:
-// names of nodes, the parts of a state, inputs and plans.
+// Package migrate changes what an earlier version of a graph has on record for a later
+// one: names of nodes, the parts of a state, inputs and plans.
 //
 // It knows names and parts, and no node. The package imports the root package,
 // graph/internal/calls, graph/internal/frontier and internal/engine.
 package migrate
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/posthouse/posthouse"
@@ -18,7 +16,7 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A Migration is one step from a version to a later one: graph.Migration says more.
+// A Migration leads from a version to a later one, see graph.Migration.
 type Migration struct {
 	From   string
 	Nodes  map[string]string
@@ -26,8 +24,7 @@ type Migration struct {
 	Inputs func(node string, in posthouse.Value) (posthouse.Value, error)
 }
 
-// From returns which of all migrations are to be applied to a checkpoint of a version,
-// for the current one.
+// From returns the migrations that lead from a version to the current one.
 func From(all []Migration, fingerprint, current string) []Migration {
 	if fingerprint == current || fingerprint == "" {
 		return nil
@@ -42,14 +39,11 @@ func From(all []Migration, fingerprint, current string) []Migration {
 	return all[at:]
 }
 
-// Nodes returns who made a checkpoint, behind migrations: a node's path, or
+// Nodes returns which nodes made a checkpoint, with their new names: a node's path, or
 // those of several nodes that made it together, joined by a plus.
 func Nodes(ms []Migration, name string) string {
 	within, last := frontier.SplitPath(name)
-	names := strings.Split(last, "+")
-	for i, n := range names {
-		names[i] = renameIn(ms, within, n)
-	}
+	names := frontier.MapNames(strings.Split(last, "+"), func(n string) string { return renameIn(ms, within, n) })
 	return Path(ms, within) + strings.Join(names, "+")
 }
 
@@ -60,7 +54,7 @@ func renameIn(ms []Migration, within, name string) string {
 	return name
 }
 
-// Path returns a path behind migrations.
+// Path returns a path with the new names in it.
 func Path(ms []Migration, path string) string {
 	for i := range ms {
 		var now []string
@@ -76,7 +70,7 @@ func Path(ms []Migration, path string) string {
 	return path
 }
 
-// Parts returns a checkpoint's state behind migrations.
+// Parts returns a checkpoint's state in its new shape.
 func Parts(ms []Migration, c *posthouse.Checkpoint) (s posthouse.State, err error) {
 	s = c.State
 	for i := range ms {
@@ -84,18 +78,20 @@ func Parts(ms []Migration, c *posthouse.Checkpoint) (s posthouse.State, err erro
 			continue
 		}
 		if s, err = guardedCall(func() (posthouse.State, error) { return ms[i].Parts(s.Clone()) }); err != nil {
-			return nil, &Mismatch{Kind: MismatchMigration, Text: fmt.Sprintf("migration %d of the state failed", i+1), Err: err}
+			return nil, Misfit(MismatchMigration, "", err, "migration %d of the state failed", i+1)
 		}
 	}
 	return s, nil
 }
 
-// Frontier renames what a frontier names. within is the old path of the subgraph
-// that it is of, with a slash behind it, or "".
+// Frontier renames what a frontier names. within is the old path of its subgraph, with
+// a slash after it, or "".
 func Frontier(g *frontier.Frontier, ms []Migration, within string) error {
-	now := func(name string) string {
-		return frontier.UnescapeName(renameIn(ms, within, frontier.EscapeName(name)))
+	around, _ := frontier.SplitPath(strings.TrimSuffix(within, "/"))
+	newName := func(within, name string) string {
+		return frontier.UnescapeName(renameIn(ms, within, posthouse.EscapeName(name)))
 	}
+	now := func(name string) string { return newName(within, name) }
 	for i := range g.Tasks {
 		t := &g.Tasks[i]
 		old := t.Node
@@ -109,13 +105,10 @@ func Frontier(g *frontier.Frontier, ms []Migration, within string) error {
 	arrived := g.Arrived
 	g.Arrived = make(map[string][]string, len(arrived))
 	for to, from := range arrived {
-		g.Arrived[now(to)] = eachName(from, now)
+		g.Arrived[now(to)] = frontier.MapNames(from, now)
 	}
-	g.Deferred = eachName(g.Deferred, now)
-	around, _ := frontier.SplitPath(strings.TrimSuffix(within, "/"))
-	g.Parent = eachName(g.Parent, func(name string) string {
-		return frontier.UnescapeName(renameIn(ms, around, frontier.EscapeName(name)))
-	})
+	g.Deferred = frontier.MapNames(g.Deferred, now)
+	g.Parent = frontier.MapNames(g.Parent, func(name string) string { return newName(around, name) })
 	g.Renamed = migrateRenames(g.Renamed, ms, within)
 	if within == "" {
 		g.Names = migrateNames(g.Names, ms)
@@ -182,12 +175,10 @@ func migrateInputs(g *frontier.Frontier, ms []Migration, within string) error {
 			if t.Input == nil || ms[j].Inputs == nil {
 				continue
 			}
-			v, err := guardedCall(func() (posthouse.Value, error) { return ms[j].Inputs(within+frontier.EscapeName(t.Node), *t.Input) })
+			name := within + posthouse.EscapeName(t.Node)
+			v, err := guardedCall(func() (posthouse.Value, error) { return ms[j].Inputs(name, *t.Input) })
 			if err != nil {
-				return &Mismatch{
-					Kind: MismatchMigration, Name: within + frontier.EscapeName(t.Node), Err: err,
-					Text: fmt.Sprintf("migration %d of the input of task %q failed", j+1, within+frontier.EscapeName(t.Node)),
-				}
+				return Misfit(MismatchMigration, name, err, "migration %d of the input of task %q failed", j+1, name)
 			}
 			t.Input = &v
 		}
@@ -226,35 +217,21 @@ func Program(ms []Migration, program posthouse.State) (posthouse.State, error) {
 			name = "$sub/" + Path(ms, within) + part
 		}
 		if _, taken := now[name]; taken {
-			return nil, &Mismatch{Kind: MismatchMigration, Name: name, Text: "two parts of subgraphs would both be " + strconv.Quote(name)}
+			return nil, Misfit(MismatchMigration, name, nil, "two parts of subgraphs would both be %q", name)
 		}
 		now[name] = v
 	}
 	return now, nil
 }
 
-// EscapePath returns a path that a caller gives, name by name: one that cannot
-// be a spelling is taken for a name.
+// EscapePath escapes the names in a path that a caller gives. It leaves those that are
+// escaped already.
 func EscapePath(path string) string {
-	if !strings.ContainsAny(path, "%+#>") {
-		return path
-	}
 	names := strings.Split(path, "/")
 	for i, name := range names {
 		if _, err := posthouse.UnescapeName(name); err != nil {
-			names[i] = frontier.EscapeName(name)
+			names[i] = posthouse.EscapeName(name)
 		}
 	}
 	return strings.Join(names, "/")
-}
-
-func eachName(names []string, f func(string) string) []string {
-	if names == nil {
-		return nil
-	}
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = f(n)
-	}
-	return out
 }

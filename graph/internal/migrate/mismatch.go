@@ -1,6 +1,8 @@
 package migrate
 
 import (
+	"fmt"
+
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/internal/engine"
 )
@@ -25,6 +27,11 @@ type Mismatch struct {
 	Name string // of the node or part; in a subgraph its path, as in "research/plan"
 	Text string // a sentence
 	Err  error  // the cause; may be nil
+}
+
+// Misfit returns a mismatch with its sentence, and the cause or nil.
+func Misfit(kind Kind, name string, cause error, format string, args ...any) *Mismatch {
+	return &Mismatch{Kind: kind, Name: name, Text: fmt.Sprintf(format, args...), Err: cause}
 }
 
 // Error returns the sentence and its cause.

@@ -1,4 +1,4 @@
-// Package progress is how far a thread is in its graph, from what is on record.
+// Package progress finds how far a thread is in its graph, from what is on record.
 //
 // The package imports the root package, ledger and the graph's own frontier, migrate,
 // recorded and child.
@@ -34,7 +34,7 @@ const (
 
 type marks map[string]Mark
 
-// Of returns the marks of a checkpoint, behind migrations, by the paths of nodes.
+// Of returns the marks of a checkpoint by the paths of nodes, after migrations.
 func Of(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, ms []migrate.Migration) (map[string]Mark, error) {
 	marks := marks{}
 	if err := marks.markDone(ctx, l, c, ms); err != nil {
@@ -53,7 +53,7 @@ func Of(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, ms []mig
 		return nil, err
 	}
 	for i := range g.Tasks {
-		marks[migrate.Nodes(ms, frontier.EscapeName(g.Tasks[i].Node))] = Next
+		marks[migrate.Nodes(ms, posthouse.EscapeName(g.Tasks[i].Node))] = Next
 	}
 	stands.count("", &g)
 	for _, name := range slices.Sorted(maps.Keys(c.Program)) {
@@ -66,7 +66,7 @@ func Of(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, ms []mig
 			return nil, err
 		}
 		for i := range in.Tasks {
-			marks[migrate.Path(ms, unlabelled(path)+"/"+frontier.EscapeName(in.Tasks[i].Node))] = at
+			marks[migrate.Path(ms, unlabelled(path)+"/"+posthouse.EscapeName(in.Tasks[i].Node))] = at
 		}
 		stands.count(unlabelled(path)+"/", &in)
 	}
@@ -86,7 +86,7 @@ func Of(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, ms []mig
 	return marks, nil
 }
 
-// A stepProgress is how far a thread came in the step behind its head, by the paths
+// A stepProgress is how far a thread came in the step after its head, by the paths
 // of nodes.
 type stepProgress struct {
 	recorded.Progress
@@ -117,7 +117,7 @@ func (s *stepProgress) count(within string, g *frontier.Frontier) {
 		return
 	}
 	for i := range g.Tasks {
-		path := within + frontier.EscapeName(g.Tasks[i].Node)
+		path := within + posthouse.EscapeName(g.Tasks[i].Node)
 		n := s.nodes[path]
 		if n == nil {
 			n = &nodeProgress{}
@@ -159,21 +159,17 @@ func (marks marks) markDone(ctx context.Context, l *ledger.Ledger, c *posthouse.
 	return nil
 }
 
-// pathsOf returns the nodes that made a checkpoint, behind migrations.
+// pathsOf returns the nodes that made a checkpoint, with their new names.
 func pathsOf(ms []migrate.Migration, node string) []string {
 	within, names := frontier.SplitPath(unlabelled(node))
-	all := strings.Split(names, "+")
-	for i, name := range all {
-		all[i] = migrate.Path(ms, within+name)
-	}
-	return all
+	return frontier.MapNames(strings.Split(names, "+"), func(name string) string { return migrate.Path(ms, within+name) })
 }
 
 // unlabelled returns a path without the numbers of tasks, as in "fetch#2/get".
 func unlabelled(path string) string {
-	parts := strings.Split(path, "/")
-	for i, p := range parts {
-		parts[i], _, _ = strings.Cut(p, "#")
-	}
-	return strings.Join(parts, "/")
+	names := frontier.MapNames(strings.Split(path, "/"), func(label string) string {
+		name, _, _ := strings.Cut(label, "#")
+		return name
+	})
+	return strings.Join(names, "/")
 }

@@ -13,45 +13,37 @@ const (
 	Failed  = "$failed"  // the task failed for good, and its handler is to run
 )
 
-// Attempts are what is on record of the earlier attempts of a task, nil for nothing.
+// Attempts are what is on record of the earlier attempts of a task.
 type Attempts struct {
 	Count  int
 	Due    time.Time // of the next one; zero without a wait
 	Failed error     // what the handler is told
 }
 
-// Number returns which attempt comes now, from 1.
-func (p *Attempts) Number() int {
-	switch {
-	case p == nil:
-		return 1
-	case p.Failed != nil:
-		return p.Count + 2 // the handler, behind the attempt that led to it
+// Number returns which attempt comes now, from 1. A handler counts as one more than
+// the attempt that failed for good.
+func (p Attempts) Number() int {
+	if p.Failed != nil {
+		return p.Count + 2
 	}
 	return p.Count + 1
 }
 
-// Error is the error of an attempt, as it is read back from the log.
+// Error is the error of an attempt as the log has it.
 type Error string
 
 // Error returns the recorded text.
 func (e Error) Error() string { return string(e) }
 
-// ReadAttempts reads them, in the order in which they are on record.
-func ReadAttempts(exec *engine.Task) (*Attempts, error) {
+// ReadAttempts returns what a task has on record of its attempts.
+func ReadAttempts(exec *engine.Task) (p Attempts, err error) {
 	if exec.Fresh() {
-		return nil, nil
+		return p, nil
 	}
-	p := &Attempts{}
-	var a engine.Attempt
-	for {
-		rec, ok := exec.Records().Recorded(Attempt)
-		if !ok {
-			break
-		}
-		a = engine.Attempt{}
+	for rec, ok := exec.Records().Recorded(Attempt); ok; rec, ok = exec.Records().Recorded(Attempt) {
+		var a engine.Attempt
 		if err := json.Unmarshal(rec.Value.Data, &a); err != nil {
-			return nil, err
+			return p, err
 		}
 		p.Count++
 		p.Due = time.Time{}
@@ -60,10 +52,9 @@ func ReadAttempts(exec *engine.Task) (*Attempts, error) {
 		}
 	}
 	if rec, ok := exec.Records().Recorded(Failed); ok {
-		if err := json.Unmarshal(rec.Value.Data, &a); err != nil {
-			return nil, err
-		}
+		var a engine.Attempt
+		err = json.Unmarshal(rec.Value.Data, &a)
 		p.Failed = Error(a.Error)
 	}
-	return p, nil
+	return p, err
 }

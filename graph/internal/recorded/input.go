@@ -7,8 +7,8 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
-// inputPart is the program's part that says with what input a run began whose id
-// the caller gave, so that nobody takes its result for that of another input.
+// inputPart is the program's part that has the input of a run with an id that the
+// caller gave. It keeps the result from being taken for that of another input.
 const inputPart = "$input"
 
 // A sent is that part.
@@ -17,8 +17,8 @@ type sent struct {
 	Parts map[string]string `json:"parts"` // digests, by part; a zero value has none
 }
 
-// InputParts returns what an input does to the program's parts. Runs without an id of
-// their own say nothing.
+// InputParts returns what an input does to the program's parts. A run without an id
+// that the caller gave has no such part.
 func InputParts(schema *state.Schema, run string, in any, program posthouse.State) ([]posthouse.Part, error) {
 	digests, ok := schema.Digests(in)
 	if run == "" || !ok {
@@ -34,9 +34,9 @@ func InputParts(schema *state.Schema, run string, in any, program posthouse.Stat
 	return []posthouse.Part{{Name: inputPart, Codec: posthouse.JSON.Name(), Data: data}}, nil
 }
 
-// SameInput refuses an input that is not the one that the run began with at c. Where
-// that is not on record, as in runs from before it was, nothing is compared; nor are
-// parts that the state does not have any more.
+// SameInput refuses an input other than the one that the run began with at c. It
+// compares nothing where that is not on record, as in runs of earlier versions, and
+// no parts that the state has lost.
 func SameInput(schema *state.Schema, c *posthouse.Checkpoint, in any) error {
 	h := &c.Header
 	var was sent

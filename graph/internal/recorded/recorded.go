@@ -1,6 +1,6 @@
-// Package recorded is the record of a task that completed beside others: what it wrote
-// and where it leads, in a form whose names never change, and how far the tasks of a
-// frontier are.
+// Package recorded encodes the result of a task that completed beside others: what it
+// wrote and where it leads, in a form whose names never change. It also says how far
+// the tasks of a frontier are.
 //
 // The package imports the root package, internal/core, internal/engine and the graph's
 // own state, frontier and subparts.
@@ -25,7 +25,7 @@ type resultJSON struct {
 	Writes []writeJSON         `json:"writes,omitempty"`
 	Next   []frontier.TaskJSON `json:"next,omitempty"`
 	Parent []string            `json:"parent,omitempty"` // where the graph around a subgraph goes on
-	By     string              `json:"by,omitempty"`     // the fingerprint of the whole graph, if nodes may be called otherwise on record
+	By     string              `json:"by,omitempty"`     // the fingerprint of the whole graph, if nodes may have old names on record
 
 	Program []programJSON `json:"program,omitempty"`
 }
@@ -60,7 +60,7 @@ type Task struct {
 }
 
 // Encode returns the record. by is the fingerprint of the version that writes it, if
-// nodes may be called otherwise on record.
+// nodes may have old names on record.
 func (t *Task) Encode(by string) (posthouse.Value, error) {
 	d := resultJSON{Parent: t.Parent, By: by}
 	for _, w := range t.Writes {
@@ -93,7 +93,7 @@ func Read(schema *state.Schema, data []byte, renamed frontier.Renames, by string
 	}
 	f := &Task{}
 	for _, name := range d.Parent {
-		f.Parent = append(f.Parent, frontier.UnescapeName(renamed.Node("../"+frontier.EscapeName(name))))
+		f.Parent = append(f.Parent, frontier.UnescapeName(renamed.Node("../"+posthouse.EscapeName(name))))
 	}
 	for _, j := range d.Writes {
 		w := state.Write{Field: schema.Part(j.Part), Data: j.Value, Codec: posthouse.JSON.Name(), Over: j.Over}
@@ -106,7 +106,7 @@ func Read(schema *state.Schema, data []byte, renamed frontier.Renames, by string
 	}
 	for i := range d.Next {
 		t := d.Next[i].Target()
-		t.Node = frontier.UnescapeName(renamed.Node(frontier.EscapeName(t.Node)))
+		t.Node = frontier.UnescapeName(renamed.Node(posthouse.EscapeName(t.Node)))
 		f.Next = append(f.Next, t)
 	}
 	for _, p := range d.Program {
@@ -116,22 +116,23 @@ func Read(schema *state.Schema, data []byte, renamed frontier.Renames, by string
 	return f, nil
 }
 
-// A Progress is what is on record of tasks behind a checkpoint.
+// A Progress is what is on record of tasks after a checkpoint. If that is not its
+// branch's head (Latest), only what was on record when it was made counts.
 type Progress struct {
 	Head   *posthouse.Header
-	Latest bool   // it is its branch's head: otherwise only what was on record when it was made counts
+	Latest bool
 	By     string // the fingerprint of the version that looks at it
 	All    map[string]*core.Execution
 }
 
-// Execution returns what is on record of a task of a frontier, nil for nothing.
+// Execution returns what is on record of a task of a frontier, or nil.
 func (p *Progress) Execution(g *frontier.Frontier, i int) *core.Execution {
 	t := &g.Tasks[i]
 	key := g.TaskKey(p.Head.Step, t.Label(cmp.Or(t.Was, t.Node), i))
 	return p.All[key.String()]
 }
 
-// Step returns a record of a task of a frontier, nil if there is none.
+// Step returns a record of a task of a frontier, or nil.
 func (p *Progress) Step(g *frontier.Frontier, i int, name string) *posthouse.Step {
 	x := p.Execution(g, i)
 	if x == nil {

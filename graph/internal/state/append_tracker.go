@@ -10,7 +10,7 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// An appendTracker follows an append part: it encodes what was added and refuses
+// An appendTracker follows an append part. It encodes what was added and refuses
 // what was changed.
 type appendTracker struct {
 	*Field
@@ -24,7 +24,7 @@ type appendTracker struct {
 	fresh int  // elements before extend
 	reset bool // no element is known: the part is written in full next
 	array bool // the encoding is [...], to which an element can be appended
-	json  bool
+	json  bool // the codec is JSON
 }
 
 func newAppendTracker(f *Field, v reflect.Value, codec posthouse.Codec) *appendTracker {
@@ -41,7 +41,6 @@ func newAppendTracker(f *Field, v reflect.Value, codec posthouse.Codec) *appendT
 // loaded takes the slice, just decoded from v, as committed.
 func (t *appendTracker) loaded(v posthouse.Value) error {
 	t.setSize(v.Data)
-	t.json = t.json && v.Codec == t.codec.Name()
 	return t.commit(nil)
 }
 
@@ -50,8 +49,8 @@ func (t *appendTracker) setSize(data []byte) {
 	t.array = t.size > 1 && data[0] == '[' && data[t.size-1] == ']'
 }
 
-// commit takes the elements behind the known ones as committed. sums are the
-// hashes of their encodings; nil: encode them again.
+// commit takes the elements after the known ones as committed. sums are the hashes
+// of their encodings; commit computes those that are missing.
 func (t *appendTracker) commit(sums []uint64) error {
 	n := t.slice.Len()
 	if t.deep {
@@ -70,8 +69,8 @@ func (t *appendTracker) commit(sums []uint64) error {
 	return nil
 }
 
-// clip leaves no spare capacity: whoever appends gets elements of its own. A
-// Log keeps it, because nothing but its Append can use it.
+// clip removes spare capacity, so that an append makes a copy. A Log keeps it,
+// because only its Append can use it.
 func (t *appendTracker) clip() {
 	if n := t.slice.Len(); !t.log && t.slice.Cap() > n {
 		t.slice.SetCap(n)
@@ -82,7 +81,7 @@ func (t *appendTracker) clip() {
 func (t *appendTracker) restart() {
 	t.known = reflect.New(t.Field.slice).Elem()
 	t.count, t.size, t.sums, t.fresh = 0, 0, nil, 0
-	t.array, t.json, t.reset = false, t.codec.Name() == posthouse.JSON.Name(), true
+	t.array, t.reset = false, true
 }
 
 func (t *appendTracker) encode(i int) ([]byte, error) {
@@ -100,11 +99,8 @@ func (t *appendTracker) sum(enc []byte) uint64 { return maphash.Bytes(t.seed, en
 // part. stored says that the part has a committed value at all.
 func (t *appendTracker) delta(stored bool) (posthouse.Part, bool, error) {
 	part := posthouse.Part{Name: t.Part, Codec: t.codec.Name()}
-	n := t.slice.Len()
-	if n < t.count {
-		return part, false, t.broken("had %d elements and now has %d: elements cannot be taken away", t.count, n)
-	}
-	if err := t.compare(); err != nil {
+	n, err := t.length()
+	if err != nil {
 		return part, false, err
 	}
 	if stored && n == t.count && !t.reset {
@@ -158,26 +154,31 @@ func (t *appendTracker) splice(part posthouse.Part, stored bool) (posthouse.Part
 	return part, true, t.commit(sums)
 }
 
-// compare looks for known elements that are not bit for bit what they were.
-func (t *appendTracker) compare() error {
+// length returns how many elements there are. It refuses known ones that were taken
+// away or, as far as their own bits show it, changed.
+func (t *appendTracker) length() (int, error) {
+	n := t.slice.Len()
+	if n < t.count {
+		return n, t.broken("had %d elements and now has %d: elements cannot be taken away", t.count, n)
+	}
 	if t.count == 0 {
-		return nil
+		return n, nil
 	}
 	width := int(t.slice.Type().Elem().Size())
 	now, known := memory(t.slice, t.count*width), memory(t.known, t.count*width)
 	if bytes.Equal(now, known) {
-		return nil
+		return n, nil
 	}
 	for i := range t.count {
 		if bytes.Equal(now[i*width:(i+1)*width], known[i*width:(i+1)*width]) {
 			continue
 		}
 		if err := t.same(i); err != nil {
-			return err
+			return n, err
 		}
 		t.known.Index(i).Set(t.slice.Index(i))
 	}
-	return nil
+	return n, nil
 }
 
 // memory returns the first n bytes of a slice's elements.
@@ -191,18 +192,16 @@ func (t *appendTracker) same(i int) error {
 	if err != nil {
 		return err
 	}
-	if t.deep {
-		if t.sum(now) != t.sums[i] {
-			return t.edited(i)
+	same := t.deep && t.sum(now) == t.sums[i]
+	if !t.deep {
+		known, err := t.codec.Marshal(t.known.Index(i).Addr().Interface())
+		if err != nil {
+			return encodeError(t.Field, err)
 		}
-		return nil
+		same = bytes.Equal(now, known)
 	}
-	known, err := t.codec.Marshal(t.known.Index(i).Addr().Interface())
-	if err != nil {
-		return encodeError(t.Field, err)
-	}
-	if !bytes.Equal(now, known) {
-		return t.edited(i)
+	if !same {
+		return t.broken("had its element %d edited in place", i)
 	}
 	return nil
 }
@@ -215,10 +214,6 @@ func (t *appendTracker) verify() error {
 		}
 	}
 	return nil
-}
-
-func (t *appendTracker) edited(i int) error {
-	return t.broken("had its element %d edited in place", i)
 }
 
 func (t *appendTracker) broken(format string, args ...any) error {
@@ -238,8 +233,7 @@ func (t *appendTracker) extend(v reflect.Value) {
 	}
 }
 
-// appendOwn appends v to s in memory that neither of them shares, and keeps a
-// nil nil.
+// appendOwn appends v to s in memory of its own, and keeps a nil nil.
 func appendOwn(s, v reflect.Value) reflect.Value {
 	if s.Len() == 0 && v.IsNil() {
 		return s
@@ -248,7 +242,7 @@ func appendOwn(s, v reflect.Value) reflect.Value {
 	return reflect.AppendSlice(reflect.AppendSlice(own, s), v)
 }
 
-// detach reads deep elements that came by extend back from their encoding.
+// detach decodes deep elements that extend added from their encoding.
 func (t *appendTracker) detach() error {
 	if !t.deep {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// Branch returns a copy of the state for a task that runs beside others: what it
-// changes is seen by nobody until it is merged. Elements of append parts that hold
+// Branch returns a copy of the state for a task that runs beside others. Nobody sees
+// what the task changes until it is merged. Elements of append parts that hold
 // pointers, and fields tagged "-", are shared.
 func (l *Live[S]) Branch() (*Live[S], error) {
 	state, err := l.Copy()
@@ -26,7 +26,7 @@ func (l *Live[S]) Branch() (*Live[S], error) {
 		}
 		t, s := q.appended, from.appended
 		t.known = appendOwn(reflect.Zero(q.slice), s.known.Slice(0, s.count))
-		t.count, t.size, t.array, t.json, t.seed, t.sums = s.count, s.size, s.array, s.json, s.seed, slices.Clip(s.sums)
+		t.count, t.size, t.array, t.seed, t.sums = s.count, s.size, s.array, s.seed, slices.Clip(s.sums)
 		t.clip()
 	}
 	return b, nil
@@ -49,20 +49,13 @@ func (l *Live[S]) Writes() ([]Write, error) {
 	var ws []Write
 	for i := range l.parts {
 		q := &l.parts[i]
-		if q.overwritten {
-			enc, err := q.encode(l.schema.codec, q.pointer(reflect.ValueOf(l.Value).Elem()))
+		from := q.ptr
+		switch {
+		case q.overwritten:
+			from = q.pointer(reflect.ValueOf(l.Value).Elem())
+		case q.encoding == byAppend:
+			n, err := q.appended.length()
 			if err != nil {
-				return nil, err
-			}
-			ws = append(ws, Write{Field: q.Field, Codec: l.schema.codec.Name(), Data: enc, Over: true})
-			continue
-		}
-		if q.encoding == byAppend {
-			n := q.appended.slice.Len()
-			if n < q.appended.count {
-				return nil, q.appended.broken("had %d elements and now has %d: elements cannot be taken away", q.appended.count, n)
-			}
-			if err := q.appended.compare(); err != nil {
 				return nil, err
 			}
 			if n == q.appended.count {
@@ -70,24 +63,18 @@ func (l *Live[S]) Writes() ([]Write, error) {
 			}
 			added := reflect.New(q.slice)
 			added.Elem().Set(q.appended.slice.Slice(q.appended.count, n))
-			enc, err := q.encode(l.schema.codec, added.Interface())
-			if err != nil {
-				return nil, err
-			}
-			ws = append(ws, Write{Field: q.Field, Codec: l.schema.codec.Name(), Data: enc})
+			from = added.Interface()
+		case q.untouched() && (q.stored || q.now.IsZero()):
 			continue
 		}
-		if q.untouched() && (q.stored || q.now.IsZero()) {
-			continue
-		}
-		enc, err := q.encode(l.schema.codec, q.ptr)
+		enc, err := q.encode(l.schema.codec, from)
 		if err != nil {
 			return nil, err
 		}
-		if q.stored && bytes.Equal(enc, q.enc) {
+		if q.stored && !q.overwritten && q.encoding != byAppend && bytes.Equal(enc, q.enc) {
 			continue
 		}
-		ws = append(ws, Write{Field: q.Field, Codec: l.schema.codec.Name(), Data: enc})
+		ws = append(ws, Write{Field: q.Field, Codec: l.schema.codec.Name(), Data: enc, Over: q.overwritten})
 	}
 	if l.schema.check {
 		return ws, l.Verify()

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Describe returns a line for each part that says all that its encoding depends
-// on: its name, type and rule.
+// Describe returns a line for each part with all that its encoding depends on: its
+// name, type and rule.
 func (p *Schema) Describe() []string {
 	lines := make([]string, len(p.Fields))
 	for i := range p.Fields {
 		f := &p.Fields[i]
-		kind := Describe(f.Stored())
+		kind := Describe(f.stored())
 		if f.Appends() {
 			kind = "append " + kind
 		}
@@ -29,14 +29,14 @@ func (p *Schema) Describe() []string {
 }
 
 // Describe describes what a type's encoding holds. Names of types do not count,
-// but of those that encode themselves.
+// except those of types that encode themselves.
 func Describe(t reflect.Type) string { return describe(t, nil) }
 
 func describe(t reflect.Type, outer []reflect.Type) string {
 	if i := slices.Index(outer, t); i >= 0 {
 		return fmt.Sprint("^", len(outer)-i)
 	}
-	if EncodesItself(t) {
+	if encodesItself(t) {
 		return t.String()
 	}
 	in := append(outer, t)
@@ -61,8 +61,8 @@ func describe(t reflect.Type, outer []reflect.Type) string {
 	return t.Kind().String()
 }
 
-// Digests returns a digest of each part of a state, by a pointer, that is not zero.
-// It reports false for a state that JSON cannot write.
+// Digests returns a digest of each part that is not zero of the state at ptr. It
+// reports false for a state that JSON cannot write.
 func (p *Schema) Digests(ptr any) (map[string]string, bool) {
 	all := map[string]string{}
 	v := reflect.ValueOf(ptr).Elem()
@@ -82,8 +82,7 @@ func (p *Schema) Digests(ptr any) (map[string]string, bool) {
 	return all, true
 }
 
-// Diff returns the Go names of the fields in which two states, by pointers,
-// differ.
+// Diff returns the Go names of the fields in which the states at a and b differ.
 func (p *Schema) Diff(a, b any) (names []string) {
 	x, y := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
 	for i := range p.Fields {

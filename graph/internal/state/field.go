@@ -16,7 +16,7 @@ type encodingRule uint8
 const (
 	byBits   encodingRule = iota // no maps, slices, pointers or interfaces: the same bits are the same value
 	byBytes                      // encoded after each node; changed if the bytes are
-	byAppend                     // only elements behind the known ones are encoded
+	byAppend                     // only elements after the known ones are encoded
 )
 
 // A Field is a field of a state type and the part that it is stored as.
@@ -36,7 +36,7 @@ type Field struct {
 	deep  bool         // byAppend: elements hold more than their own bits
 }
 
-// sliceOf returns the slice of an append part: the field v, or what a Log holds.
+// sliceOf returns the slice of an append part: the field v, or the one in a Log.
 func (f *Field) sliceOf(v reflect.Value) reflect.Value {
 	if f.log {
 		return reflect.NewAt(f.slice, v.Addr().UnsafePointer()).Elem() // its one field
@@ -44,8 +44,8 @@ func (f *Field) sliceOf(v reflect.Value) reflect.Value {
 	return v
 }
 
-// Stored returns the type that the part's encoding decodes into.
-func (f *Field) Stored() reflect.Type {
+// stored returns the type that the part's encoding decodes into.
+func (f *Field) stored() reflect.Type {
 	if f.encoding == byAppend {
 		return f.slice
 	}
@@ -57,7 +57,7 @@ func (f *Field) Appends() bool { return f.encoding == byAppend }
 
 // Fits returns why a stored value does not decode into the field, nil if it does.
 func (f *Field) Fits(codec posthouse.Codec, v posthouse.Value) error {
-	return Unmarshal(codec, v, reflect.New(f.Stored()).Interface())
+	return Unmarshal(codec, v, reflect.New(f.stored()).Interface())
 }
 
 // pointer returns what a codec encodes from and decodes into.
@@ -69,9 +69,9 @@ func (f *Field) pointer(state reflect.Value) any {
 	return v.Addr().Interface()
 }
 
-// Read decodes the state of a checkpoint into a zero state, by a pointer. Parts
-// that the type does not have stay in the thread untouched; fields that the
-// checkpoint does not have stay zero.
+// Read decodes the state of a checkpoint into the zero state at ptr. Parts that the
+// type does not have stay in the thread untouched; fields that the checkpoint does
+// not have stay zero.
 func (p *Schema) Read(c *posthouse.Checkpoint, ptr any) error {
 	state := reflect.ValueOf(ptr).Elem()
 	for i := range p.Fields {
@@ -91,8 +91,8 @@ func (p *Schema) Read(c *posthouse.Checkpoint, ptr any) error {
 	return nil
 }
 
-// Unmarshal decodes a value of a codec. It accepts JSON whatever the codec is: a
-// person may have edited the state.
+// Unmarshal decodes a value of a codec. It accepts JSON whatever the codec is, since
+// a person may have edited the state.
 func Unmarshal(codec posthouse.Codec, v posthouse.Value, ptr any) error {
 	switch v.Codec {
 	case codec.Name():
@@ -103,11 +103,11 @@ func Unmarshal(codec posthouse.Codec, v posthouse.Value, ptr any) error {
 	return &posthouse.Error{Code: posthouse.CodeInvalid, Field: "codec", Message: fmt.Sprintf("%q is not the graph's codec", v.Codec)}
 }
 
-// UnmarshalStrict is Unmarshal into a new value of a type. It refuses keys that the
-// type does not have, too: nothing else would tell that they are lost.
+// UnmarshalStrict checks that a value decodes into a type. It refuses keys that the
+// type does not have, too, since they would be lost.
 func UnmarshalStrict(codec posthouse.Codec, v posthouse.Value, t reflect.Type) error {
 	ptr := reflect.New(t).Interface()
-	if err := Unmarshal(codec, v, ptr); err != nil || v.Codec != posthouse.JSON.Name() || EncodesItself(t) {
+	if err := Unmarshal(codec, v, ptr); err != nil || v.Codec != posthouse.JSON.Name() || encodesItself(t) {
 		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(v.Data))
@@ -115,8 +115,8 @@ func UnmarshalStrict(codec posthouse.Codec, v posthouse.Value, t reflect.Type) e
 	return d.Decode(reflect.New(t).Interface())
 }
 
-// Write encodes the parts of a state, by a pointer, in full. What is not on record
-// and is zero still is left out.
+// Write encodes the parts of the state at ptr in full. It leaves out those that are
+// zero and not on record.
 func (p *Schema) Write(ptr any, recorded posthouse.State) ([]posthouse.Part, error) {
 	state := reflect.ValueOf(ptr).Elem()
 	parts := make([]posthouse.Part, 0, len(p.Fields))
@@ -134,7 +134,6 @@ func (p *Schema) Write(ptr any, recorded posthouse.State) ([]posthouse.Part, err
 	return parts, nil
 }
 
-// encode encodes a value of the part, by a pointer.
 func (f *Field) encode(codec posthouse.Codec, ptr any) ([]byte, error) {
 	enc, err := codec.Marshal(ptr)
 	if err != nil {
@@ -143,7 +142,7 @@ func (f *Field) encode(codec posthouse.Codec, ptr any) ([]byte, error) {
 	return enc, f.exact(codec, ptr, enc)
 }
 
-// exact refuses an encoding of what ptr points to that loses digits of numbers.
+// exact refuses an encoding of the value at ptr that loses digits of numbers.
 func (f *Field) exact(codec posthouse.Codec, ptr any, enc []byte) error {
 	if !f.loose || codec.Name() != posthouse.JSON.Name() {
 		return nil

@@ -9,19 +9,17 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// A Live state is the one that nodes work on, with what is needed to tell what
-// they changed: a shallow copy of the state as it was committed, and each
-// part's last encoding. All reflection is done when it is made; a step touches
-// only what changed.
+// A Live state is the one that nodes work on. To find what they changed, it keeps a
+// shallow copy of the state as it was committed, and each part's last encoding. It
+// reflects on the type once, when it is made; a step touches only what changed.
 type Live[S any] struct {
 	Value *S // what nodes work on
 
-	schema      *Schema
-	old         *S // as it was committed
-	parts       []part
-	reduces     bool             // a part has a rule that reduces
-	overwritten bool             // a part is overwritten
-	out         []posthouse.Part // reused from step to step
+	schema  *Schema
+	old     *S // as it was committed
+	parts   []part
+	reduces bool             // a part has a rule that reduces
+	out     []posthouse.Part // reused from step to step
 }
 
 // A part is one part of a live state.
@@ -31,13 +29,13 @@ type part struct {
 	nowBits, oldBits []byte        // the memory of it, and of that in the copy
 	ptr              any           // a pointer to the field
 	enc              []byte        // its last encoding; not for byAppend
-	stored           bool          // there is one, or for byAppend a committed value: the part was once not zero
+	stored           bool          // the part has a committed value: it was once not zero
 	appended         *appendTracker
-	reread           bool // it holds interfaces, and what is in them may not be what its encoding has
+	reread           bool // it holds interfaces, which may differ from what its encoding has
 	overwritten      bool // see Live.Overwrite
 }
 
-// New returns a zero state of which nothing is committed yet.
+// New returns a zero state with nothing committed yet.
 func New[S any](p *Schema) *Live[S] {
 	l := &Live[S]{Value: new(S), schema: p, old: new(S), parts: make([]part, len(p.Fields))}
 	now, old := reflect.ValueOf(l.Value).Elem(), reflect.ValueOf(l.old).Elem()
@@ -54,8 +52,8 @@ func New[S any](p *Schema) *Live[S] {
 	return l
 }
 
-// bits returns the memory of an addressable value: comparing it is the
-// cheapest way to see that nothing was assigned.
+// bits returns the memory of an addressable value. Comparing it is the cheapest way
+// to see that nothing was assigned.
 func bits(v reflect.Value) []byte {
 	return unsafe.Slice((*byte)(v.Addr().UnsafePointer()), v.Type().Size())
 }
@@ -90,14 +88,15 @@ func Decode[S any](p *Schema, c *posthouse.Checkpoint) (*Live[S], error) {
 	return l, nil
 }
 
-// Delta returns what a node changed, and takes it as committed: after an error,
-// of this call or of the commit, the live state is of no more use. The result
-// is valid until the next call.
+// Delta returns what a node changed, and takes it as committed. After an error, of
+// this call or of the commit, the live state is of no more use. The result is valid
+// until the next call.
 func (l *Live[S]) Delta() ([]posthouse.Part, error) {
 	l.out = l.out[:0]
 	same := true
 	for i := range l.parts {
 		q := &l.parts[i]
+		q.overwritten = false
 		if q.absent() {
 			continue
 		}
@@ -130,7 +129,6 @@ func (l *Live[S]) Delta() ([]posthouse.Part, error) {
 		p := &l.out[len(l.out)-1] // in place: a node in a hundred nanoseconds counts copies
 		p.Name, p.Codec, p.Data = q.Part, l.schema.codec.Name(), enc
 	}
-	l.clearOverwrites()
 	if !same {
 		*l.old = *l.Value
 	}
@@ -140,8 +138,8 @@ func (l *Live[S]) Delta() ([]posthouse.Part, error) {
 	return l.out, nil
 }
 
-// absent reports whether the part was never anything but zero: it is not stored
-// then, and max and min take it as nothing.
+// absent reports whether the part was always zero. It is not stored then, and max
+// and min ignore it.
 func (q *part) absent() bool { return !q.stored && q.now.IsZero() }
 
 // untouched reports whether the field cannot have changed.
@@ -159,7 +157,7 @@ func (q *part) untouched() bool {
 	return false
 }
 
-// Verify is the full compare: it encodes the elements of append parts again
+// Verify refuses elements of append parts that were changed. It encodes them again
 // where a shallow look does not show every change.
 func (l *Live[S]) Verify() error {
 	for i := range l.parts {
@@ -172,8 +170,8 @@ func (l *Live[S]) Verify() error {
 	return nil
 }
 
-// Input takes an input over the state: append parts append, other parts and
-// fields replace unless they are zero.
+// Input merges an input into the state: append parts append, other parts and fields
+// replace unless they are zero.
 func (l *Live[S]) Input(in *S) {
 	from, to := reflect.ValueOf(in).Elem(), reflect.ValueOf(l.Value).Elem()
 	for i := range l.parts {
@@ -193,35 +191,18 @@ func (l *Live[S]) Input(in *S) {
 	}
 }
 
-// Detach makes the state share no memory with what was merged into it, by
-// reading back what was encoded: nodes see what they would see after a restart.
-func (l *Live[S]) Detach() error {
-	for i := range l.parts {
-		q := &l.parts[i]
-		var err error
-		switch {
-		case q.absent():
-		case q.encoding == byBytes:
-			q.now.SetZero()
-			err = l.schema.codec.Unmarshal(q.enc, q.ptr)
-		case q.encoding == byAppend:
-			err = q.appended.detach()
-		}
-		if err != nil {
-			return encodeError(q.Field, err)
-		}
-	}
-	*l.old = *l.Value
-	return nil
-}
+// Detach decodes the state from what was encoded. It then shares no memory with what
+// was merged into it, and nodes see what they would see after a restart.
+func (l *Live[S]) Detach() error { return l.decodeAgain(true) }
 
-// RereadInterfaces reads what interfaces hold back from what was encoded: the
-// next node sees what it would see after a restart.
-func (l *Live[S]) RereadInterfaces() error {
-	changed := false
+// RereadInterfaces is [Live.Detach] for the changed parts that hold interfaces only.
+func (l *Live[S]) RereadInterfaces() error { return l.decodeAgain(false) }
+
+func (l *Live[S]) decodeAgain(all bool) error {
+	changed := all
 	for i := range l.parts {
 		q := &l.parts[i]
-		if !q.reread {
+		if !q.reread && (!all || q.absent() || q.encoding == byBits) {
 			continue
 		}
 		var err error
@@ -241,7 +222,7 @@ func (l *Live[S]) RereadInterfaces() error {
 	return nil
 }
 
-// Copy returns the state for a reader outside: what it does to its copy does
+// Copy returns the state for a reader outside. What the reader does to its copy does
 // not reach the nodes, except through pointers in elements of append parts.
 func (l *Live[S]) Copy() (S, error) {
 	c := *l.Value

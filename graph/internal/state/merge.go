@@ -12,9 +12,9 @@ import (
 	"github.com/posthouse/posthouse/internal/engine"
 )
 
-// A Rule says what becomes of a part that the tasks of a step wrote, be they
-// one or many. Those that are not sent an input began with the same base, which
-// counts once; the others began with nothing.
+// A Rule says what becomes of a part that one or more tasks of a step wrote. Tasks
+// without an input began with the same base, which counts once; those that were sent
+// an input began with nothing.
 type Rule string
 
 // The rules that a tag can name. An append part has its own.
@@ -22,7 +22,7 @@ const (
 	Replace Rule = "replace" // two different values are an error
 	Keys    Rule = "merge"   // a map, key by key
 	Sum     Rule = "sum"
-	Max     Rule = "max" // a base that was never anything but zero is none: the first write sets
+	Max     Rule = "max" // a base that was always zero does not count: the first write sets
 	Min     Rule = "min"
 	Mean    Rule = "avg" // of a Mean
 	First   Rule = "first"
@@ -49,7 +49,7 @@ type Conflict struct {
 	Part  string
 	Key   string   // of a map with the rule merge; otherwise ""
 	Tasks []string // that disagree
-	Err   error    // what a merge function returned; nil for two values of which one must stand
+	Err   error    // what a merge function returned; nil if two values differ
 }
 
 // Error names the part and the tasks.
@@ -93,8 +93,8 @@ type written struct {
 	over  bool          // it overrules the rule, see [Live.Overwrite]
 }
 
-// combine returns what becomes of a part. writes is not empty, and
-// absent says that the base was never on record.
+// combine returns what becomes of a part. There is at least one write; absent says
+// that the base was never on record.
 func (f *Field) combine(base reflect.Value, absent bool, writes []written) (v reflect.Value, err error) {
 	if len(writes) == 1 && !writes[0].empty && !f.Merge.reduces() {
 		return writes[0].value, nil // exact: a sum of floats would not be
@@ -123,10 +123,7 @@ func (f *Field) combine(base reflect.Value, absent bool, writes []written) (v re
 		return union(base, values), nil
 	case Custom:
 		err = engine.Guard(func() error { v, err = f.fn(base, values); return err })
-		if err != nil {
-			return v, &Conflict{Part: f.Part, Tasks: tasksOf(writes), Err: err}
-		}
-		return v, nil
+		return v, err
 	}
 	return f.agreed(writes)
 }
@@ -141,22 +138,13 @@ func (f *Field) agreed(writes []written) (v reflect.Value, err error) {
 	return writes[0].value, nil
 }
 
-// reduces reports whether the rule may leave something else than what a node
-// wrote that is alone in its step.
+// reduces reports whether the rule may change what a single task of a step wrote.
 func (r Rule) reduces() bool {
 	switch r {
 	case First, Max, Min, Longest, Set, Custom:
 		return true
 	}
 	return false
-}
-
-func tasksOf(writes []written) []string {
-	names := make([]string, len(writes))
-	for i := range writes {
-		names[i] = writes[i].task
-	}
-	return names
 }
 
 // combineKeys applies to the base what each task did to its keys.
@@ -349,7 +337,6 @@ func (l *Live[S]) Merge(done []Result) error {
 				return q.conflict(over, err)
 			}
 			q.overwrite(v)
-			l.overwritten = true
 			continue
 		}
 		if q.encoding == byAppend {
@@ -377,7 +364,7 @@ func (q *part) writtenBy(done []Result, codec posthouse.Codec) (ws []written, er
 			if w.Field != q.Field {
 				continue
 			}
-			v := reflect.New(q.Stored())
+			v := reflect.New(q.Field.stored())
 			if err := Unmarshal(codec, w.Value(), v.Interface()); err != nil {
 				return nil, encodeError(q.Field, err)
 			}
@@ -396,5 +383,9 @@ func (q *part) conflict(ws []written, err error) error {
 	if c, ok := err.(*Conflict); ok {
 		return c
 	}
-	return &Conflict{Part: q.Part, Tasks: tasksOf(ws), Err: err}
+	c := &Conflict{Part: q.Part, Err: err}
+	for _, w := range ws {
+		c.Tasks = append(c.Tasks, w.task)
+	}
+	return c
 }

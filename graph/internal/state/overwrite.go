@@ -5,21 +5,19 @@ import (
 	"reflect"
 )
 
-// Overwrite has the part that field points to stand as it is, whatever its rule
-// says. It reports whether there is such a part.
+// Overwrite keeps the part that field points to as it is, whatever its rule says.
+// It reports whether there is such a part.
 func (l *Live[S]) Overwrite(field any) bool {
 	for i := range l.parts {
 		if q := &l.parts[i]; q.ptr == field {
-			q.mark()
-			l.overwritten = true
+			q.markOverwritten()
 			return true
 		}
 	}
 	return false
 }
 
-// mark notes that what the part holds is to stand as it is.
-func (q *part) mark() {
+func (q *part) markOverwritten() {
 	q.overwritten = true
 	if q.encoding == byAppend {
 		q.appended.restart()
@@ -28,7 +26,7 @@ func (q *part) mark() {
 
 // overwrite sets the part's value, of its stored type.
 func (q *part) overwrite(v reflect.Value) {
-	q.mark()
+	q.markOverwritten()
 	if q.encoding == byAppend {
 		q.appended.slice.Set(v)
 		return
@@ -36,21 +34,9 @@ func (q *part) overwrite(v reflect.Value) {
 	q.now.Set(v)
 }
 
-// clearOverwrites takes what was overwritten as committed.
-func (l *Live[S]) clearOverwrites() {
-	if !l.overwritten {
-		return
-	}
-	for i := range l.parts {
-		l.parts[i].overwritten = false
-	}
-	l.overwritten = false
-}
-
-// ApplyRules applies the rules of parts to what one task left by itself, as they
-// apply to what many did: what it began with counts, too. Where others run beside
-// it, what cannot be merged stays as it is: the merge of all will say so. An error
-// is a [*Conflict].
+// ApplyRules applies the rules of parts to what one task left, as Merge does for many
+// tasks: what it began with counts, too. Where others run beside it, what cannot be
+// merged stays as it is, and the merge of all reports it. An error is a [*Conflict].
 func (l *Live[S]) ApplyRules(task string, parallel bool) error {
 	if !l.reduces {
 		return nil
@@ -79,8 +65,8 @@ func (l *Live[S]) ApplyRules(task string, parallel bool) error {
 	return nil
 }
 
-// change returns what a part was and what it is, in memory that nobody shares;
-// no value for own if it is what it was.
+// change returns what a part was and what it is, in memory of their own. own is no
+// value if the part did not change.
 func (l *Live[S]) change(q *part) (base, own reflect.Value, err error) {
 	if q.encoding == byBits {
 		own = reflect.New(q.Type).Elem()

@@ -7,24 +7,22 @@ import (
 	"github.com/posthouse/posthouse"
 )
 
-// JoinParts returns what two changes of parts, one after the other, do at once.
-// It may change old.
+// JoinParts joins two changes of parts that follow each other into one. It may
+// change old.
 func JoinParts(old, new []posthouse.Part) []posthouse.Part {
 	if len(old) == 0 {
 		return slices.Clone(new)
 	}
 	for j := range new {
-		n, i := &new[j], 0
-		for i < len(old) && old[i].Name != n.Name {
-			i++
-		}
+		n := &new[j]
+		i := slices.IndexFunc(old, func(p posthouse.Part) bool { return p.Name == n.Name })
 		switch {
-		case i == len(old):
+		case i < 0:
 			old = append(old, *n)
 		case !n.Splice:
 			old[i] = *n
 		case old[i].Splice:
-			// Both appended to an array, of which they keep the same end.
+			// Both appended to an array, and keep the same end of it.
 			kept := old[i].Data[:n.Prefix-old[i].Prefix]
 			old[i].Data = append(slices.Clip(kept), n.Data...)
 		default:

@@ -18,8 +18,8 @@ type Options struct {
 	Codec posthouse.Codec
 	Check bool // compare append parts in full after every change
 
-	IsLog func(reflect.Type) bool // reports a struct of one slice that only grows; nil: none is
-	Mean  reflect.Type            // a struct of a sum (float64) and a count (int64), for the rule avg; nil: none
+	IsLog func(reflect.Type) bool // reports a struct of one slice that only grows
+	Mean  reflect.Type            // a struct of a sum (float64) and a count (int64), for the rule avg
 }
 
 // A Schema says how a state type becomes parts. It is made once, and safe for
@@ -32,7 +32,7 @@ type Schema struct {
 	carried [][]int // fields tagged "-": handed from node to node, never stored
 }
 
-// Part returns the field of a part by its name, nil if there is none.
+// Part returns the field of a part by its name, or nil.
 func (p *Schema) Part(name string) *Field {
 	for i := range p.Fields {
 		if p.Fields[i].Part == name {
@@ -48,9 +48,6 @@ const tagKey = "posthouse"
 func NewSchema(t reflect.Type, o Options) (*Schema, []string) {
 	if t.Kind() != reflect.Struct {
 		return nil, []string{fmt.Sprintf("the state is a %s; it must be a struct whose exported fields are the parts", t)}
-	}
-	if o.IsLog == nil {
-		o.IsLog = func(reflect.Type) bool { return false }
 	}
 	b := &builder{Schema: Schema{codec: o.Codec, check: o.Check}, opt: o, strict: o.Codec.Name() == posthouse.JSON.Name()}
 	b.addStruct(t, nil)
@@ -94,7 +91,7 @@ func (b *builder) addStruct(t reflect.Type, path []int) {
 
 // promotes reports whether an embedded type's fields become parts of their own.
 func (b *builder) promotes(t reflect.Type) bool {
-	if t.Kind() != reflect.Struct || EncodesItself(t) || b.opt.IsLog(t) {
+	if t.Kind() != reflect.Struct || encodesItself(t) || b.opt.IsLog(t) {
 		return false
 	}
 	for i := range t.NumField() {
@@ -129,7 +126,7 @@ func (b *builder) addField(f reflect.StructField, index []int, tag string) {
 			b.problem("the fields %s and %s are both the part %s: give one a name by `posthouse:\"name=...\"`", other.Name, f.Name, p.Part)
 		}
 	}
-	if b.opt.Mean != nil && f.Type == b.opt.Mean && p.Merge == Replace {
+	if f.Type == b.opt.Mean && p.Merge == Replace {
 		p.Merge = Mean
 	}
 	if needs, ok := p.Merge.fits(f.Type, b.opt.Mean); !ok {
@@ -192,7 +189,7 @@ func (b *builder) appendRule(p *Field) {
 		return
 	case p.slice.Elem().Kind() == reflect.Uint8:
 		b.problem("the field %s is a %s, which is encoded as one text: it cannot be tagged append", p.Name, p.Type)
-	case !p.log && EncodesItself(p.Type):
+	case !p.log && encodesItself(p.Type):
 		b.problem("the field %s is a %s, which encodes itself: its elements cannot be appended one by one", p.Name, p.Type)
 	}
 	p.deep = !isFlat(p.slice.Elem())
@@ -205,14 +202,14 @@ var (
 	typeTextOut = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// EncodesItself reports whether JSON leaves the encoding to the type.
-func EncodesItself(t reflect.Type) bool {
+// encodesItself reports whether JSON leaves the encoding to the type.
+func encodesItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(typeJSON) || p.Implements(typeText)
 }
 
-// isFlat reports whether values of the type are wholly in their own bits, text
-// aside, which cannot change in place.
+// isFlat reports whether the bits of a value say all of it. Text counts as such,
+// since it cannot change in place.
 func isFlat(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Struct:
@@ -235,7 +232,7 @@ func isFlat(t reflect.Type) bool {
 
 // checkJSON finds what encoding/json would refuse, or could not read back.
 func (b *builder) checkJSON(path string, t reflect.Type, seen map[reflect.Type]bool) {
-	if seen[t] || EncodesItself(t) {
+	if seen[t] || encodesItself(t) {
 		return
 	}
 	seen[t] = true

@@ -14,7 +14,7 @@ import (
 type Ref struct {
 	At   *posthouse.Checkpoint
 	Path string // of it in the checkpoint's thread; "": it is that thread's graph
-	Past bool   // what comes of the call is not in at's thread, or behind at
+	Past bool   // what comes of the call is in another thread than At's, or after At
 }
 
 // State returns the checkpoint as the subgraph sees it.
@@ -56,8 +56,7 @@ func Find(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, path s
 	}
 }
 
-// findThread looks up a subgraph that has a thread of its own, nil if there is
-// none at the path.
+// findThread looks up a subgraph that has a thread of its own, or returns nil.
 func findThread(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, path string) (*Ref, error) {
 	info, err := l.Thread(ctx, c.Thread)
 	if err != nil && !errors.Is(err, posthouse.ErrNotFound) { // it was released
@@ -79,7 +78,7 @@ func findThread(ctx context.Context, l *ledger.Ledger, c *posthouse.Checkpoint, 
 		}
 		mine = calls.IsCallOf(call, &c.Header)
 	}
-	if latest && !mine { // it has not come to say so, or it is a fork that has not
+	if latest && !mine { // the caller was lost before it recorded the call, or is a fork that has not called yet
 		own, err := calls.RunningChild(ctx, l, c, path)
 		if err != nil {
 			return nil, err

@@ -1,7 +1,7 @@
-// Package subparts is what subgraphs keep in the program's parts of a checkpoint: their
-// state, where they stand, and where the calls of those with threads of their own ended.
+// Package subparts names and tracks what subgraphs keep in the program's parts of a
+// checkpoint: their state, where they stand, and where calls of other threads ended.
 //
-// It names and tracks parts and knows no node and no state's type. The package imports
+// It knows no node and no state's type. The package imports
 // the root package, ledger and the graph's own calls, child and frontier.
 package subparts
 
@@ -23,10 +23,10 @@ const statePrefix = "$sub/"
 // PlanName names the part that says where the subgraph at a path stands.
 func PlanName(path string) string { return frontier.PlanPart + "/" + path }
 
-// StateName begins the names of the parts of its state.
+// StateName returns the prefix of the parts of a subgraph's state.
 func StateName(path string) string { return statePrefix + path + "/" }
 
-// Within returns a checkpoint as it looks from within the subgraph at a path.
+// Within returns a checkpoint with the state of the subgraph at a path.
 func Within(c *posthouse.Checkpoint, path string) *posthouse.Checkpoint {
 	prefix := StateName(path)
 	in := &posthouse.Checkpoint{Header: c.Header, State: posthouse.State{}, Metadata: c.Metadata, Program: c.Program}
@@ -38,7 +38,7 @@ func Within(c *posthouse.Checkpoint, path string) *posthouse.Checkpoint {
 	return in
 }
 
-// Shorten shortens a path to what a header takes; its end tells more.
+// Shorten shortens a path to what a header takes. It keeps the end, which says more.
 func Shorten(path string) string {
 	if len(path) <= posthouse.MaxID {
 		return path
@@ -46,8 +46,8 @@ func Shorten(path string) string {
 	return "..." + strings.ToValidUTF8(path[len(path)-posthouse.MaxID+3:], "")
 }
 
-// Orphans drops the plans of subgraphs that no task of the frontier will go on
-// with. Their states are dropped with the next call's.
+// Orphans returns what drops the plans of subgraphs that no task of the frontier will
+// go on with. The next call drops their states.
 func Orphans[V any](program map[string]V, g *frontier.Frontier) (parts []posthouse.Part) {
 	for _, name := range slices.Sorted(maps.Keys(program)) {
 		path, ok := strings.CutPrefix(name, frontier.PlanPart+"/")
@@ -64,8 +64,7 @@ func Orphans[V any](program map[string]V, g *frontier.Frontier) (parts []posthou
 	return parts
 }
 
-// WithoutOrphans returns a program without the plans of subgraphs that nobody will go
-// on with.
+// WithoutOrphans returns a program without the plans that [Orphans] drops.
 func WithoutOrphans(program posthouse.State, g *frontier.Frontier) posthouse.State {
 	program = maps.Clone(program)
 	for _, p := range Orphans(program, g) {
@@ -74,7 +73,7 @@ func WithoutOrphans(program posthouse.State, g *frontier.Frontier) posthouse.Sta
 	return program
 }
 
-// Change returns what makes one program the other, but for the plan of the graph itself.
+// Change returns what makes one program the other, except the plan of the graph itself.
 func Change(from, to posthouse.State) (parts []posthouse.Part) {
 	for _, name := range slices.Sorted(maps.Keys(from)) {
 		if _, stays := to[name]; !stays && name != frontier.PlanPart {
@@ -92,33 +91,31 @@ func Change(from, to posthouse.State) (parts []posthouse.Part) {
 
 // Renamed returns what a subgraph's part on record is called now.
 func Renamed(r frontier.Renames, old string) string {
-	path, kind := strings.CutPrefix(old, statePrefix)
-	prefix, rest := statePrefix, ""
-	if kind {
-		within, name := frontier.SplitPath(path)
-		path, rest = strings.TrimSuffix(within, "/"), "/"+name
-	} else if path, kind = strings.CutPrefix(old, frontier.PlanPart+"/"); kind {
-		prefix = frontier.PlanPart + "/"
-	} else if path, kind = strings.CutPrefix(old, calls.KeptPrefix); kind {
-		prefix = calls.KeptPrefix
-	} else {
-		return old
-	}
-	for at := len(path); at > 0; at = strings.LastIndexByte(path[:at], '/') {
-		if now, ok := r["/"+path[:at]]; ok {
-			return prefix + now + path[at:] + rest
+	for _, prefix := range []string{statePrefix, frontier.PlanPart + "/", calls.KeptPrefix} {
+		path, ok := strings.CutPrefix(old, prefix)
+		if !ok {
+			continue
+		}
+		at := len(path)
+		if prefix == statePrefix {
+			at = strings.LastIndexByte(path, '/') // the rest is a part's name
+		}
+		for ; at > 0; at = strings.LastIndexByte(path[:at], '/') {
+			if now, ok := r["/"+path[:at]]; ok {
+				return prefix + now + path[at:]
+			}
 		}
 	}
 	return old
 }
 
-// A Record is what subgraphs have on record while their graph runs, and what was called.
-// It is safe for concurrent use.
+// A Record tracks what subgraphs have on record while their graph runs, and which
+// threads it called. It is safe for concurrent use.
 type Record struct {
 	mu     sync.Mutex
 	parts  map[string]bool // names of the program's parts on record
 	called []string        // threads of subgraphs that have one of their own and did not end
-	own    posthouse.State // the parts that say what such subgraphs kept, as completed steps left them
+	own    posthouse.State // what such subgraphs kept, as completed steps left it
 }
 
 // NoteKept follows what subgraphs kept in threads of their own.
@@ -135,15 +132,14 @@ func (t *Record) NoteKept(parts []posthouse.Part) {
 	}
 }
 
-// KeptChild returns where the last call of a subgraph ended, the zero Position if it
-// kept nothing.
+// KeptChild returns where the last call of a subgraph ended, or the zero Position.
 func (t *Record) KeptChild(path string) (calls.Position, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return calls.KeptChild(t.own, path)
 }
 
-// NoteCall notes that a thread is called, and returns what notes that it ended.
+// NoteCall notes that a thread is called. Its result notes that the call ended.
 func (t *Record) NoteCall(thread string) func() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -195,7 +191,7 @@ func (t *Record) Called() []string {
 }
 
 // Completion returns what completing the node around a call does to the program's parts.
-// left is what the call left of its own, which is kept for the next one if keep.
+// left is what the call left, which the next call begins with if keep is set.
 func (t *Record) Completion(path string, left []posthouse.Part, keep bool) []posthouse.Part {
 	gone, parts := t.Below(PlanName(path)), left
 	if !keep {
@@ -220,7 +216,7 @@ func (t *Record) Begun(path string) (planned, kept bool) {
 	return len(t.Below(PlanName(path))) > 0, len(t.Below(statePrefix+path)) > 0
 }
 
-// Orphans drops the plans of all subgraphs: the graph is led elsewhere.
+// Orphans returns what drops the plans of all subgraphs.
 func (t *Record) Orphans() []posthouse.Part {
 	t.mu.Lock()
 	defer t.mu.Unlock()

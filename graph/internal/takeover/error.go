@@ -8,15 +8,15 @@ import (
 	"github.com/posthouse/posthouse/graph/internal/migrate"
 )
 
-// A ChangedError says that a thread was left by another version of the graph
-// and that this one cannot go on with it. The thread is untouched: run it with
-// the version that it was left by, register a Migration, or move it by
-// App.Update with Goto. It matches [posthouse.ErrInvalid].
+// A ChangedError says that this version of a graph cannot go on with a thread that
+// another one left. The thread is untouched: run it with the version that left
+// it, register a Migration, or move it by App.Update with Goto. It matches
+// [posthouse.ErrInvalid].
 type ChangedError struct {
 	Graph, Thread, Branch string
 	Checkpoint            posthouse.ID
 	From, To              string // fingerprints, of the checkpoint and of this graph
-	Migrated              bool   // behind migrations: they are not enough
+	Migrated              bool   // migrations were applied, and are not enough
 	Mismatches            []*migrate.Mismatch
 }
 

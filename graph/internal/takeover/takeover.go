@@ -1,8 +1,8 @@
-// Package takeover works out what a checkpoint that another version of a graph left is in
-// this one: what of it is renamed and migrated, and what does not fit.
+// Package takeover migrates a checkpoint that another version of a graph left. It finds
+// what of the checkpoint does not fit this version.
 //
-// It reads and writes nothing by itself but the executions on record. The package
-// imports the root package, ledger and the graph's own packages.
+// It reads the executions on record, and writes nothing. The package imports the root
+// package, ledger and the graph's own packages.
 package takeover
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/posthouse/posthouse/ledger"
 )
 
-// A Version is the version of a graph that takes a checkpoint over.
+// A Version is the version of a graph that goes on with checkpoints of others.
 type Version struct {
 	*topology.Graph
 	Fingerprint string
@@ -34,7 +34,7 @@ type Version struct {
 type Plan struct {
 	From     *posthouse.Checkpoint
 	State    posthouse.State
-	Program  posthouse.State // as migrated, but for the frontier's part
+	Program  posthouse.State // as migrated, except the frontier's part
 	Frontier frontier.Frontier
 	Used     []migrate.Migration
 
@@ -44,20 +44,16 @@ type Plan struct {
 	tasks    []*migrate.Mismatch // of what is to run
 }
 
-// Refuse returns why a checkpoint of which this does not fit cannot be gone on with, nil for
-// nothing.
+// Refuse returns the error for a checkpoint with mismatches; there is at least one.
 func (a *Version) Refuse(c *posthouse.Checkpoint, misfit []*migrate.Mismatch) error {
-	if len(misfit) == 0 {
-		return nil
-	}
 	return (&Plan{version: a, From: c, misfit: misfit}).Err(false)
 }
 
 // Fits reports whether what is to run fits.
 func (t *Plan) Fits() bool { return len(t.tasks) == 0 }
 
-// Err returns why the checkpoint cannot be taken over; pending says that what
-// is to run counts.
+// Err returns why this version cannot go on with the checkpoint, or nil. pending says
+// that what is to run counts.
 func (t *Plan) Err(pending bool) *ChangedError {
 	all := t.misfit
 	if pending {
@@ -72,8 +68,8 @@ func (t *Plan) Err(pending bool) *ChangedError {
 	}
 }
 
-// Of migrates a checkpoint in memory and notes what does not fit. head
-// says that it is its branch's head.
+// Of migrates a checkpoint in memory and notes what does not fit. head says that the
+// checkpoint is its branch's head.
 func (a *Version) Of(ctx context.Context, c *posthouse.Checkpoint, head bool) (*Plan, error) {
 	t := &Plan{version: a, From: c, State: c.State, Program: c.Program, Used: migrate.From(a.Migrations, c.Fingerprint, a.Fingerprint)}
 	t.progress = recorded.Progress{Head: &c.Header, Latest: head, By: a.Fingerprint}
@@ -123,8 +119,8 @@ func (t *Plan) noteMismatch(err error) bool {
 	return ok
 }
 
-// Draft makes the checkpoint that puts a migration plan of a head on record.
-// Gates that are open stay so.
+// Draft makes the checkpoint that puts a migration of a head on record. Open gates
+// stay open.
 func (t *Plan) Draft(ctx context.Context) (*ledger.Draft, error) {
 	a, c := t.version, t.From
 	info, err := a.Ledger.Thread(ctx, c.Thread)
@@ -157,11 +153,11 @@ func openGates(info *posthouse.ThreadInfo, branch string) (ids []posthouse.ID) {
 	return ids
 }
 
-// innerMisfits notes what subgraphs have on record and this graph, at a path,
-// cannot go on with.
+// innerMisfits notes what subgraphs have on record that the graph at a path cannot go
+// on with.
 func (t *Plan) innerMisfits(a *topology.Graph, within string, g *frontier.Frontier) error {
 	for _, n := range a.Order {
-		path := within + frontier.EscapeName(n.Name)
+		path := within + posthouse.EscapeName(n.Name)
 		i := slices.IndexFunc(g.Tasks, func(x frontier.Target) bool { return x.Node == n.Name })
 		_, stands := t.Program[frontier.PlanPart+"/"+path]
 		stands = stands && i >= 0
@@ -186,16 +182,14 @@ func (t *Plan) innerMisfits(a *topology.Graph, within string, g *frontier.Fronti
 	return nil
 }
 
-// replaced notes that a call of a subgraph has begun of what is none any more,
-// or is kept elsewhere.
+// replaced notes a call that has begun, of a subgraph that is now a plain node or keeps
+// its state elsewhere.
 func (t *Plan) replaced(path, how string) {
-	t.tasks = append(t.tasks, &migrate.Mismatch{
-		Kind: migrate.MismatchSubgraph, Name: path, Text: "a call of subgraph " + strconv.Quote(path) + " has begun, " + how,
-	})
+	t.tasks = append(t.tasks, migrate.Misfit(migrate.MismatchSubgraph, path, nil, "a call of subgraph %q has begun, %s", path, how))
 }
 
-// subgraphMisfits notes what a subgraph has on record and cannot go on with. stands
-// says that a call has begun.
+// subgraphMisfits notes what a subgraph has on record that it cannot go on with.
+// stands says that a call has begun.
 func (t *Plan) subgraphMisfits(in *topology.Subgraph, path string, stands bool) (err error) {
 	own, kept := in.OwnThread, in.Kept
 	switch {
@@ -229,7 +223,7 @@ func (t *Plan) subgraphMisfits(in *topology.Subgraph, path string, stands bool) 
 	return t.innerMisfits(in.Graph, path+"/", &g)
 }
 
-// inSubgraph says of mismatches which subgraph they are in.
+// inSubgraph adds to mismatches which subgraph they are in.
 func inSubgraph(path string, bad []*migrate.Mismatch) []*migrate.Mismatch {
 	for _, m := range bad {
 		m.Name, m.Text = path+"/"+m.Name, "in subgraph "+strconv.Quote(path)+": "+m.Text

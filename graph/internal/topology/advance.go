@@ -25,14 +25,11 @@ type Completion struct {
 	Next []frontier.Target
 }
 
-// InputCompletion is the completion of an input.
-func InputCompletion(next []frontier.Target) Completion { return Completion{Next: next} }
-
-// TaskCompletion is the completion of a node. One that the run stops behind arrives
+// TaskCompletion is the completion of a node. If the run stops after the node, it arrives
 // at joins later, when its transitions are followed.
 func TaskCompletion(t *frontier.Target, next []frontier.Target) Completion {
 	if len(next) == 1 && next[0].Edges {
-		return InputCompletion(next)
+		return Completion{Next: next}
 	}
 	return Completion{t, next}
 }
@@ -45,8 +42,8 @@ func (a *Graph) completer(c *Completion) *Node {
 	return a.Node(c.Of)
 }
 
-// AdvanceFrontier makes n the frontier behind a step of g in which these completed, in
-// order.
+// AdvanceFrontier makes n the frontier after a step of g that completed what done lists,
+// in order.
 func (a *Graph) AdvanceFrontier(g, n *frontier.Frontier, done []Completion) error {
 	*n = frontier.Frontier{}
 	n.Call, n.Step, n.Skipped, n.Epoch = g.Call, g.Step+1, g.Skipped, g.Epoch
@@ -85,7 +82,7 @@ func (a *Graph) AdvanceFrontier(g, n *frontier.Frontier, done []Completion) erro
 	return a.unmetJoin(n)
 }
 
-// leadsStraightOn reports whether a completion leads to nothing but nodes that run next.
+// leadsStraightOn reports whether a completion leads only to nodes that run next.
 func (a *Graph) leadsStraightOn(c *Completion) bool {
 	if n := a.completer(c); n != nil && len(n.Joins) > 0 {
 		return false
@@ -125,17 +122,12 @@ func (a *Graph) arriveAtJoins(g *frontier.Frontier, seen map[string]bool, n *Nod
 	}
 }
 
-// unmetJoin returns why a run cannot end: a join that nobody will complete.
+// unmetJoin returns the error for a join that keeps a run from ending.
 func (a *Graph) unmetJoin(g *frontier.Frontier) error {
 	for _, n := range a.Order {
 		if from := g.Arrived[n.Name]; len(from) > 0 {
-			e := &JoinError{Graph: a.Title, Node: n.Name, Arrived: from}
-			for _, s := range n.Join.From {
-				if !slices.Contains(from, s) {
-					e.Missing = append(e.Missing, s)
-				}
-			}
-			return e
+			missing := slices.DeleteFunc(slices.Clone(n.Join.From), func(s string) bool { return slices.Contains(from, s) })
+			return &JoinError{Graph: a.Title, Node: n.Name, Arrived: from, Missing: missing}
 		}
 	}
 	return fmt.Errorf("graph: arrivals at unknown joins: %v", g.Arrived)

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 )
 
-// A Checker notes everything that keeps a graph from running while it is put together.
+// A Checker puts a graph together and notes everything that keeps it from running.
 type Checker struct {
 	*Graph
 	List []string // one sentence each
@@ -19,7 +21,7 @@ func (c *Checker) Problem(format string, args ...any) {
 
 // AddTransition adds a transition. missing says that it has no function.
 func (c *Checker) AddTransition(w *Transition, missing bool) {
-	w.To = eachName(w.To, c.Real)
+	w.To = frontier.MapNames(w.To, c.Real)
 	n := c.Nodes[w.From]
 	switch {
 	case w.From == Start:
@@ -40,8 +42,7 @@ func (c *Checker) AddTransition(w *Transition, missing bool) {
 	c.targets("the "+string(w.Kind)+" from "+strconv.Quote(w.From), w.Kind == Map, w.To)
 }
 
-// targets checks where something may lead. Sends lead to tasks, all else to the
-// other nodes; a command may do both.
+// targets checks where a transition may lead: sends to tasks, others to other nodes.
 func (c *Checker) targets(what string, sends bool, to []string) {
 	for _, name := range to {
 		n := c.Nodes[name]
@@ -89,46 +90,39 @@ func (c *Checker) AddJoin(j Join) {
 	}
 }
 
-// Reach finds nodes that no transition leads to. A route or command that does not say
-// where it leads may lead anywhere.
+// Reach finds nodes that no transition leads to. It finds none if a route or command
+// does not say where it leads, since that may be anywhere.
 func (c *Checker) Reach() {
 	if len(c.Start) == 0 {
 		return
 	}
-	seen := map[string]bool{}
-	todo := slices.Clone(c.Start)
-	var nodes []*Node
-	visit := func(name string) {
-		if n := c.Nodes[name]; n != nil && !seen[name] {
-			seen[name] = true
-			nodes = append(nodes, n)
-		}
-	}
-	for len(todo)+len(nodes) > 0 {
-		for _, w := range todo {
-			if len(w.To) == 0 {
-				return
-			}
+	seen, anywhere := map[string]bool{}, false
+	var visit func(name string)
+	follow := func(ways []*Transition) {
+		for _, w := range ways {
+			anywhere = anywhere || len(w.To) == 0
 			for _, to := range w.To {
 				visit(to)
 			}
 		}
-		todo = nil
-		if len(nodes) == 0 {
-			continue
-		}
-		n := nodes[len(nodes)-1]
-		nodes = nodes[:len(nodes)-1]
-		if (n.Decides || n.Handled) && len(n.Targets) == 0 {
+	}
+	visit = func(name string) {
+		n := c.Nodes[name]
+		if n == nil || seen[name] {
 			return
 		}
+		seen[name] = true
+		anywhere = anywhere || (n.Decides || n.Handled) && len(n.Targets) == 0
 		for _, to := range n.Targets {
 			visit(to)
 		}
 		for _, j := range n.Joins {
 			visit(j.To)
 		}
-		todo = slices.Clone(n.Transitions)
+		follow(n.Transitions)
+	}
+	if follow(c.Start); anywhere {
+		return
 	}
 	hint := ""
 	if slices.ContainsFunc(c.Order, func(n *Node) bool { return n.Sub != "" }) {
@@ -160,7 +154,7 @@ func (c *Checker) Interrupts(field string, names []string, set func(*Node)) {
 	}
 }
 
-// LeadsOn finds nodes that lead nowhere, and commands that lead to what is no node.
+// LeadsOn finds nodes that lead nowhere, and commands that lead to unknown nodes.
 func (c *Checker) LeadsOn() {
 	for _, n := range c.Order {
 		if len(n.Transitions) == 0 && len(n.Joins) == 0 && !n.Leads() {
@@ -172,15 +166,4 @@ func (c *Checker) LeadsOn() {
 			}
 		}
 	}
-}
-
-func eachName(names []string, f func(string) string) []string {
-	if names == nil {
-		return nil
-	}
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = f(n)
-	}
-	return out
 }

@@ -9,20 +9,20 @@ import (
 	"strings"
 
 	"github.com/posthouse/posthouse"
+	"github.com/posthouse/posthouse/graph/internal/frontier"
 	"github.com/posthouse/posthouse/graph/internal/state"
 )
 
-// Fingerprint is a short stable hash of the graph's shape: its nodes, what they
-// are sent, where they lead, and the parts of its state with their types. The
-// order in which they were added does not count, nor does what the functions
-// do.
+// Fingerprint returns a short stable hash of the graph's shape: its nodes, what they
+// are sent, where they lead, and the parts of its state with their types. It does not
+// depend on the order in which they were added, or on what the functions do.
 func (a *Graph) Fingerprint() string {
 	lines := []string{"start " + describeTransitions(a.Start), "codec " + a.Codec.Name()}
 	for _, n := range a.Order {
 		line := "node " + quoteName(n.Name) + " " + describeTransitions(n.Transitions)
 		lines = append(lines, line+n.Sub)
 		if n.Join != nil {
-			lines = append(lines, "join "+quoteName(n.Name)+" "+strings.Join(slices.Sorted(slices.Values(eachName(n.Join.From, quoteName))), "|"))
+			lines = append(lines, "join "+quoteName(n.Name)+" "+strings.Join(slices.Sorted(slices.Values(frontier.MapNames(n.Join.From, quoteName))), "|"))
 		}
 		if n.Input != nil {
 			lines = append(lines, "input "+quoteName(n.Name)+" "+state.Describe(n.Input))
@@ -48,11 +48,10 @@ func quoteName(name string) string {
 	return strconv.Quote(name)
 }
 
-// describeTransitions describes where transitions lead, for the fingerprint.
 func describeTransitions(ways []*Transition) string {
 	var all []string
 	for _, w := range ways {
-		all = append(all, map[Kind]string{Edge: "", Route: "?", Routes: "*", Map: "!"}[w.Kind]+strings.Join(eachName(w.To, quoteName), "|"))
+		all = append(all, map[Kind]string{Edge: "", Route: "?", Routes: "*", Map: "!"}[w.Kind]+strings.Join(frontier.MapNames(w.To, quoteName), "|"))
 	}
 	slices.Sort(all)
 	return strings.Join(all, " ")

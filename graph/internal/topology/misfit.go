@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -23,10 +22,7 @@ func PartMisfits(schema *state.Schema, codec posthouse.Codec, s posthouse.State)
 			continue
 		}
 		if err := f.Fits(codec, v); err != nil {
-			bad = append(bad, &migrate.Mismatch{
-				Kind: migrate.MismatchPart, Name: f.Part, Err: err,
-				Text: "part " + strconv.Quote(f.Part) + " does not fit the field " + f.Name + " of type " + f.Type.String(),
-			})
+			bad = append(bad, migrate.Misfit(migrate.MismatchPart, f.Part, err, "part %q does not fit the field %s of type %s", f.Part, f.Name, f.Type))
 		}
 	}
 	return bad
@@ -35,7 +31,9 @@ func PartMisfits(schema *state.Schema, codec posthouse.Codec, s posthouse.State)
 // FrontierMisfits returns what of a frontier this graph cannot run.
 func (a *Graph) FrontierMisfits(g *frontier.Frontier) (bad []*migrate.Mismatch) {
 	for i := range g.Tasks {
-		if m := a.taskMisfit(migrate.MismatchNode, "it goes on at", &g.Tasks[i]); m != nil && !hasMismatch(bad, m) {
+		m := a.taskMisfit(migrate.MismatchNode, "it goes on at", &g.Tasks[i])
+		same := func(o *migrate.Mismatch) bool { return o.Kind == m.Kind && o.Name == m.Name && o.Text == m.Text }
+		if m != nil && !slices.ContainsFunc(bad, same) {
 			bad = append(bad, m)
 		}
 	}
@@ -48,9 +46,7 @@ func (a *Graph) FrontierMisfits(g *frontier.Frontier) (bad []*migrate.Mismatch) 
 		from := g.Arrived[to]
 		n := a.Nodes[to]
 		if n == nil || n.Join == nil {
-			bad = append(bad, &migrate.Mismatch{
-				Kind: migrate.MismatchJoin, Name: to, Text: strings.Join(from, ", ") + " arrived at a join to node " + strconv.Quote(to) + ", which is gone",
-			})
+			bad = append(bad, migrate.Misfit(migrate.MismatchJoin, to, nil, "%s arrived at a join to node %q, which is gone", strings.Join(from, ", "), to))
 			continue
 		}
 		left := len(n.Join.From)
@@ -59,60 +55,49 @@ func (a *Graph) FrontierMisfits(g *frontier.Frontier) (bad []*migrate.Mismatch) 
 				left--
 				continue
 			}
-			bad = append(bad, &migrate.Mismatch{
-				Kind: migrate.MismatchJoin, Name: to, Text: "node " + strconv.Quote(s) + " arrived at the join to " + strconv.Quote(to) + " and is no source of it any more",
-			})
+			bad = append(bad, migrate.Misfit(migrate.MismatchJoin, to, nil, "node %q arrived at the join to %q and is no source of it any more", s, to))
 		}
 		if left == 0 {
-			bad = append(bad, &migrate.Mismatch{
-				Kind: migrate.MismatchJoin, Name: to, Text: "the join to " + strconv.Quote(to) + " has no source left that did not arrive",
-			})
+			bad = append(bad, migrate.Misfit(migrate.MismatchJoin, to, nil, "the join to %q has no source left that did not arrive", to))
 		}
 	}
 	return bad
 }
 
-func hasMismatch(list []*migrate.Mismatch, m *migrate.Mismatch) bool {
-	return slices.ContainsFunc(list, func(o *migrate.Mismatch) bool { return o.Kind == m.Kind && o.Name == m.Name && o.Text == m.Text })
-}
-
-// taskMisfit returns why a task cannot run, nil if it can.
+// taskMisfit returns why a task cannot run, or nil.
 func (a *Graph) taskMisfit(kind migrate.Kind, what string, t *frontier.Target) *migrate.Mismatch {
 	n := a.Nodes[t.Node]
-	at := what + " node " + strconv.Quote(t.Node)
+	misfit := func(kind migrate.Kind, why string) *migrate.Mismatch {
+		return migrate.Misfit(kind, t.Node, nil, "%s node %q%s", what, t.Node, why)
+	}
 	switch {
 	case t.Node == End:
 		return nil
 	case n == nil:
-		return &migrate.Mismatch{Kind: kind, Name: t.Node, Text: at + ", which is gone"}
+		return misfit(kind, ", which is gone")
 	case t.Edges:
 		return nil
 	case n.Input == nil && t.Input != nil:
-		return &migrate.Mismatch{Kind: cmp.Or(kind, migrate.MismatchInput), Name: t.Node, Text: at + " with an input, which it does not take any more"}
+		return misfit(kind, " with an input, which it does not take any more")
 	case n.Input != nil && t.Input == nil:
-		return &migrate.Mismatch{Kind: kind, Name: t.Node, Text: at + ", which needs an input now"}
+		return misfit(kind, ", which needs an input now")
 	case n.Input == nil:
 		return nil
 	}
 	if err := state.UnmarshalStrict(a.Codec, *t.Input, n.Input); err != nil {
-		return &migrate.Mismatch{
-			Kind: migrate.MismatchInput, Name: t.Node, Err: err,
-			Text: "an input sent to task " + strconv.Quote(t.Node) + " does not fit its type " + n.Input.String(),
-		}
+		return migrate.Misfit(migrate.MismatchInput, t.Node, err, "an input sent to task %q does not fit its type %s", t.Node, n.Input)
 	}
 	return nil
 }
 
-// ResultMisfits looks at results of the step that are on record, of tasks that
-// completed beside others.
+// ResultMisfits returns what of recorded results this graph cannot go on with. They
+// are of tasks that completed beside others.
 func (a *Graph) ResultMisfits(done []*recorded.Task) (bad []*migrate.Mismatch) {
 	for _, d := range done {
 		for _, w := range d.Writes {
 			if err := w.Field.Fits(a.Codec, w.Value()); err != nil {
-				bad = append(bad, &migrate.Mismatch{
-					Kind: migrate.MismatchResult, Name: d.Node, Err: err,
-					Text: "the recorded result of node " + strconv.Quote(d.Node) + " does not fit the field " + w.Field.Name + " of type " + w.Field.Type.String(),
-				})
+				bad = append(bad, migrate.Misfit(migrate.MismatchResult, d.Node, err,
+					"the recorded result of node %q does not fit the field %s of type %s", d.Node, w.Field.Name, w.Field.Type))
 			}
 		}
 		for i := range d.Next {

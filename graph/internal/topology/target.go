@@ -56,8 +56,8 @@ type Send struct {
 	Timeout, IdleTimeout time.Duration
 }
 
-// send encodes an input, so that it can be stored and every attempt of the task
-// gets a value of its own.
+// send encodes an input. So it can be stored, and every attempt of the task gets a
+// value of its own.
 func (a *Graph) send(what, from string, s *Send) (frontier.Target, error) {
 	n := a.Nodes[s.Node]
 	switch {

@@ -1,6 +1,6 @@
-// Package topology is the nodes of a compiled graph without their code: where a
-// completed step leads, what may be sent where, and what of a checkpoint a graph
-// cannot run.
+// Package topology holds the nodes of a compiled graph without their code. It works
+// out where a completed step leads, what may be sent where, and what of a checkpoint
+// the graph cannot run.
 //
 // It calls nothing of the user's. The package imports the root package and the graph's
 // own frontier, migrate, recorded and state.
@@ -8,6 +8,7 @@ package topology
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/posthouse/posthouse"
 	"github.com/posthouse/posthouse/graph/internal/frontier"
@@ -29,7 +30,7 @@ type Graph struct {
 	Order   []*Node // as they were added
 	Start   []*Transition
 	Aliases map[string]string            // names of inlined places, and the nodes that they lead to
-	To      map[string][]frontier.Target // what leading to a name makes run; End's is nothing
+	To      map[string][]frontier.Target // what runs next after a name; nothing after End
 }
 
 // A Node is a node of a compiled graph.
@@ -39,7 +40,7 @@ type Node struct {
 	Input reflect.Type      // of a task: what it is sent
 	Defer bool              // it runs when nothing else is left to run
 	Self  []frontier.Target // it alone, as what runs next
-	Alone []string          // its name, as that of all that runs next
+	Alone []string          // its name, as the only one that runs next
 	Joins []*Join           // that it arrives at
 	Join  *Join             // that leads to it
 
@@ -50,12 +51,11 @@ type Node struct {
 	Sub         string   // of a subgraph: what of it is in the fingerprint
 	Subgraph    *Subgraph
 
-	Before, After bool // runs stop before it, or behind it
-	Edges         bool // behind it, before its transitions are followed
+	Before, After bool // runs stop before it, or after it
+	Edges         bool // after it, before its transitions are followed
 }
 
-// Leads reports whether a node has commands to say where it leads, so that it may do
-// without edges.
+// Leads reports whether commands of a node say where it leads. It needs no edges then.
 func (n *Node) Leads() bool { return n.Decides || n.Sub != "" && len(n.Targets) > 0 }
 
 // A Subgraph is the graph that a node calls, and where that is kept.
@@ -64,14 +64,22 @@ type Subgraph struct {
 	OwnThread, Kept, PerThread bool
 }
 
+// Stops reports whether the graph has a static interrupt. It includes subgraphs at any
+// depth, except those with threads of their own.
+func (a *Graph) Stops() bool {
+	return slices.ContainsFunc(a.Order, func(n *Node) bool {
+		return n.Before || n.After || n.Subgraph != nil && !n.Subgraph.OwnThread && n.Subgraph.Stops()
+	})
+}
+
 // A Transition leads on from a node, or from Start.
 type Transition struct {
 	From string
-	To   []string // where it leads; unless it is an edge, where it may lead, none meaning anywhere
+	To   []string // where an edge leads, or where another may lead; empty: anywhere
 	Kind Kind
 }
 
-// A Kind is what says where a transition leads.
+// A Kind says what decides where a transition leads.
 type Kind string
 
 // The kinds of transition.
@@ -88,7 +96,7 @@ type Join struct {
 	From []string
 }
 
-// Add adds a node behind those there are.
+// Add adds a node after the others.
 func (a *Graph) Add(n *Node) {
 	n.Index, n.Self, n.Alone = len(a.Order), []frontier.Target{{Node: n.Name, At: len(a.Order) + 1}}, []string{n.Name}
 	a.Nodes[n.Name] = n
@@ -96,7 +104,7 @@ func (a *Graph) Add(n *Node) {
 	a.To[n.Name] = n.Self
 }
 
-// Node returns the node of a target, nil if the graph has none of the name.
+// Node returns the node of a target, nil if the graph does not have it.
 func (a *Graph) Node(t *frontier.Target) *Node {
 	if t.At > 0 {
 		return a.Order[t.At-1]
